@@ -1,0 +1,149 @@
+//! One error type for the whole crate: errors are data, and say what, where, and what would be right.
+
+use sigmabar_linalg::LinalgError;
+use thiserror::Error;
+
+/// The result of anything that can be refused.
+pub type Result<T, E = Error> = std::result::Result<T, E>;
+
+/// What was asked for cannot be done, and why.
+#[derive(Clone, Debug, PartialEq, Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// No rows were given where at least one is needed.
+    #[error("{what} is empty: at least one row is needed")]
+    Empty {
+        /// The input.
+        what: &'static str,
+    },
+    /// Points need at least one column.
+    #[error("{what} has no columns: points need at least one")]
+    NoColumns {
+        /// The input.
+        what: &'static str,
+    },
+    /// A NaN or an infinity.
+    #[error("{what} has the value {value} in row {row}, column {column} (both counted from 0): every value must be finite")]
+    NotFinite {
+        /// The input.
+        what: &'static str,
+        /// Row, from 0.
+        row: usize,
+        /// Column, from 0.
+        column: usize,
+        /// The value found.
+        value: f64,
+    },
+    /// A row of another width than the rest.
+    #[error("{what} has {found} columns in row {row} (counted from 0), where {expected} are expected")]
+    Width {
+        /// The input.
+        what: &'static str,
+        /// Row, from 0.
+        row: usize,
+        /// Columns expected.
+        expected: usize,
+        /// Columns found.
+        found: usize,
+    },
+    /// Two inputs that must have the same length do not.
+    #[error("{what} has {found} entries, where {expected} are expected")]
+    Length {
+        /// The input.
+        what: &'static str,
+        /// Entries expected.
+        expected: usize,
+        /// Entries found.
+        found: usize,
+    },
+    /// A parameter outside its range.
+    #[error("{name} is {value}: it must be {requirement}")]
+    Parameter {
+        /// The parameter.
+        name: &'static str,
+        /// The value found.
+        value: f64,
+        /// What would be right.
+        requirement: &'static str,
+    },
+    /// A certificate was asked for without something it rests on.
+    #[error("{what} is needed for {purpose}: {remedy}")]
+    Missing {
+        /// What is missing.
+        what: &'static str,
+        /// What it is needed for.
+        purpose: &'static str,
+        /// What to do.
+        remedy: &'static str,
+    },
+    /// The request is well-formed but its premises do not hold.
+    #[error("{what} is not possible: {reason}")]
+    Premise {
+        /// What was asked for.
+        what: &'static str,
+        /// Why it cannot be had, and what can.
+        reason: &'static str,
+    },
+    /// A variance came out more negative than rounding can explain.
+    #[error("the variance at query {query} came out as {value:e}, below what rounding can explain ({allowed:e})")]
+    NegativeVariance {
+        /// Query point, from 0.
+        query: usize,
+        /// The value found.
+        value: f64,
+        /// The rounding bound.
+        allowed: f64,
+    },
+    /// A saved model that cannot be read.
+    #[error("not a readable model: {0}")]
+    Model(#[from] ModelError),
+    /// Linear algebra failed or contradicted itself.
+    #[error(transparent)]
+    Linalg(#[from] LinalgError),
+}
+
+/// Why a saved model was refused.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[non_exhaustive]
+pub enum ModelError {
+    /// Not written by this program.
+    #[error("the first bytes are not those of a sigmabar model")]
+    Foreign,
+    /// Written by a newer version.
+    #[error("format version {found} is newer than {supported}, the newest this version reads")]
+    Version {
+        /// Version found.
+        found: u32,
+        /// Newest version known.
+        supported: u32,
+    },
+    /// Shorter or longer than its header says.
+    #[error("{found} bytes where the header announces {expected}: the file is cut or has something appended")]
+    Truncated {
+        /// Bytes announced.
+        expected: u64,
+        /// Bytes found.
+        found: u64,
+    },
+    /// The checksum does not match.
+    #[error("the checksum does not match: the file is damaged")]
+    Checksum,
+    /// The checksum matches but the content is not a model.
+    #[error("the content is not a valid model")]
+    Content,
+}
+
+/// Checks that a parameter is finite and positive.
+pub(crate) fn positive(name: &'static str, value: f64) -> Result<f64> {
+    if value.is_finite() && value > 0.0 { Ok(value) } else { Err(Error::Parameter { name, value, requirement: "finite and positive" }) }
+}
+
+/// Checks that a probability lies strictly between 0 and 1.
+pub(crate) fn probability(name: &'static str, value: f64) -> Result<f64> {
+    if value > 0.0 && value < 1.0 { Ok(value) } else { Err(Error::Parameter { name, value, requirement: "strictly between 0 and 1" }) }
+}
+
+/// Checks that two lengths agree.
+pub(crate) fn same_length(what: &'static str, expected: usize, found: usize) -> Result<()> {
+    if expected == found { Ok(()) } else { Err(Error::Length { what, expected, found }) }
+}

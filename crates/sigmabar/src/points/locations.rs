@@ -1,0 +1,198 @@
+//! Where we looked: distinct points with repetition counts, and how they were chosen.
+
+use super::{Points, PointsRef};
+use crate::error::{Result, same_length};
+use serde::{Deserialize, Serialize};
+
+/// How the measured points were chosen. The theorems of this crate speak of points that do not depend on the noise.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub enum Collected {
+    /// Chosen by this library without seeing any response.
+    Designed,
+    /// The user declares that no point was chosen by looking at a response. The certificate repeats the declaration.
+    DeclaredFixed,
+    /// Points may have been chosen by looking at earlier responses: only adaptive-safe bands apply.
+    Adaptive,
+}
+
+/// The measured points: distinct, with counts. Repeated rows cost nothing beyond their first copy.
+///
+/// With counts $c_i$ every sum over observations is a weighted sum over distinct points
+/// (algorithm notes 0.2 and 3.4), and every $\lambda$ certificate uses $C^{1/2} D C^{1/2}$.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Locations {
+    points: Points,
+    /// Repetition count of each distinct point; empty when every count is 1.
+    counts: Vec<f64>,
+    /// The distinct point of each original row; empty when every row is distinct.
+    group: Vec<u32>,
+    collected: Collected,
+}
+
+impl Locations {
+    /// Merges repeated rows (bitwise equal, with −0 equal to 0) into counts, keeping the order of first appearance. Cost O(nd + n log n).
+    #[must_use]
+    pub fn new(points: Points, collected: Collected) -> Self {
+        let group = group_equal_rows(points.view());
+        if group.is_empty() {
+            return Self { points, counts: Vec::new(), group, collected };
+        }
+        let distinct = 1 + *group.iter().max().unwrap_or(&0) as usize;
+        let mut counts = vec![0.0; distinct];
+        let mut data = Vec::with_capacity(distinct * points.dim());
+        for (row, &g) in group.iter().enumerate() {
+            if counts[g as usize] == 0.0 {
+                data.extend_from_slice(points.row(row));
+            }
+            counts[g as usize] += 1.0;
+        }
+        Self { points: Points::from_valid(data, points.dim()), counts, group, collected }
+    }
+
+    /// The distinct points.
+    #[must_use]
+    pub fn points(&self) -> PointsRef<'_> {
+        self.points.view()
+    }
+
+    /// Number of distinct points.
+    #[must_use]
+    pub fn distinct(&self) -> usize {
+        self.points.len()
+    }
+
+    /// Number of observations $n$, repetitions counted.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        if self.group.is_empty() { self.points.len() } else { self.group.len() }
+    }
+
+    /// Never true.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        false
+    }
+
+    /// How many observations distinct point `i` has.
+    #[must_use]
+    pub fn count(&self, i: usize) -> f64 {
+        if self.counts.is_empty() { 1.0 } else { self.counts[i] }
+    }
+
+    /// The largest repetition count.
+    #[must_use]
+    pub fn max_count(&self) -> f64 {
+        self.counts.iter().copied().fold(1.0, f64::max)
+    }
+
+    /// Counts of all distinct points, or `None` when every count is 1.
+    #[must_use]
+    pub fn counts(&self) -> Option<&[f64]> {
+        (!self.counts.is_empty()).then_some(self.counts.as_slice())
+    }
+
+    /// The distinct point that original row `row` belongs to.
+    #[must_use]
+    pub fn distinct_of(&self, row: usize) -> usize {
+        if self.group.is_empty() { row } else { self.group[row] as usize }
+    }
+
+    /// How the points were chosen.
+    #[must_use]
+    pub fn collected(&self) -> Collected {
+        self.collected
+    }
+
+    /// Sums per distinct point of one value per original row.
+    ///
+    /// # Errors
+    /// [`crate::Error::Length`] when there is not one value per row.
+    pub fn sum_by_point(&self, what: &'static str, values: &[f64]) -> Result<Vec<f64>> {
+        same_length(what, self.len(), values.len())?;
+        if self.group.is_empty() {
+            return Ok(values.to_vec());
+        }
+        let mut sums = vec![0.0; self.distinct()];
+        for (&g, v) in self.group.iter().zip(values) {
+            sums[g as usize] += v;
+        }
+        Ok(sums)
+    }
+
+    /// Adds one more observation at `x`; the index of its distinct point and whether that point is new. Cost O(nd).
+    ///
+    /// # Errors
+    /// [`crate::Error::Width`] or [`crate::Error::NotFinite`].
+    pub(crate) fn push(&mut self, x: &[f64]) -> Result<(usize, bool)> {
+        let rows = self.len();
+        let known = (0..self.distinct()).find(|&i| self.points.row(i) == x);
+        let index = known.unwrap_or(self.distinct());
+        if known.is_none() {
+            self.points.push(x)?;
+        }
+        if self.group.is_empty() && known.is_some() {
+            self.group = (0..rows as u32).collect();
+            self.counts = vec![1.0; self.distinct()];
+        }
+        if !self.group.is_empty() {
+            self.group.push(index as u32);
+            match known {
+                Some(i) => self.counts[i] += 1.0,
+                None => self.counts.push(1.0),
+            }
+        }
+        Ok((index, known.is_none()))
+    }
+}
+
+/// For each row the index of its distinct point in order of first appearance, or nothing when all rows are distinct.
+fn group_equal_rows(points: PointsRef<'_>) -> Vec<u32> {
+    let n = points.len();
+    let mut order: Vec<(u64, u32)> = points.rows().enumerate().map(|(i, row)| (row_hash(row), i as u32)).collect();
+    order.sort_unstable();
+    if order.windows(2).all(|w| w[0].0 != w[1].0) {
+        return Vec::new();
+    }
+    // Inside a run of equal hashes, each row points at the first row equal to it.
+    let mut leader: Vec<u32> = (0..n as u32).collect();
+    let mut start = 0;
+    let mut repeated = false;
+    for end in 1..=n {
+        if end < n && order[end].0 == order[start].0 {
+            continue;
+        }
+        let mut leaders: Vec<u32> = Vec::new();
+        for &(_, row) in &order[start..end] {
+            match leaders.iter().find(|&&l| points.row(l as usize) == points.row(row as usize)) {
+                Some(&l) => {
+                    leader[row as usize] = l;
+                    repeated = true;
+                }
+                None => leaders.push(row),
+            }
+        }
+        start = end;
+    }
+    if !repeated {
+        return Vec::new();
+    }
+    let mut number = vec![0_u32; n];
+    let mut next = 0;
+    for row in 0..n {
+        if leader[row] == row as u32 {
+            number[row] = next;
+            next += 1;
+        }
+    }
+    leader.iter().map(|&l| number[l as usize]).collect()
+}
+
+/// A 64-bit mix of the row's bits; −0 and 0 hash alike because they compare equal.
+fn row_hash(row: &[f64]) -> u64 {
+    row.iter().fold(0x9e37_79b9_7f4a_7c15, |h: u64, v| {
+        let x = (h ^ (v + 0.0).to_bits()).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        let x = (x ^ (x >> 31)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        x ^ (x >> 29)
+    })
+}

@@ -1,0 +1,170 @@
+//! What we saw: locations with the sums of their responses, and the constant prior mean declared before the data.
+
+use super::{Collected, Locations, Points};
+use crate::error::{Error, Result, positive, same_length};
+use serde::{Deserialize, Serialize};
+use std::sync::Arc;
+
+/// A constant prior mean and a unit, declared before the data: the model is $f = \text{mean} + \text{unit}\cdot g$ with $g$ in the kernel's space.
+///
+/// Kernel variance, ridge, noise level and norm bound speak of $g = (f-\text{mean})/\text{unit}$; means and intervals come back in the data's own scale.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Prior {
+    mean: f64,
+    unit: f64,
+    learnt: bool,
+}
+
+impl Prior {
+    /// Mean 0, unit 1.
+    pub const ZERO: Self = Self { mean: 0.0, unit: 1.0, learnt: false };
+
+    /// A mean and a unit declared before any response was seen.
+    ///
+    /// # Errors
+    /// [`Error::Parameter`] for a mean that is not finite or a unit that is not positive.
+    pub fn declared(mean: f64, unit: f64) -> Result<Self> {
+        if !mean.is_finite() {
+            return Err(Error::Parameter { name: "prior mean", value: mean, requirement: "finite" });
+        }
+        Ok(Self { mean, unit: positive("unit", unit)?, learnt: false })
+    }
+
+    /// Mean and standard deviation of the responses (unit 1 where they do not vary): intervals become "calibrated", never "certified".
+    ///
+    /// # Errors
+    /// [`Error::Empty`] without responses, [`Error::NotFinite`] naming the row.
+    pub fn learnt(y: &[f64]) -> Result<Self> {
+        finite_responses(y)?;
+        if y.is_empty() {
+            return Err(Error::Empty { what: "responses" });
+        }
+        let n = y.len() as f64;
+        let mean = y.iter().sum::<f64>() / n;
+        let deviation = (y.iter().map(|v| (v - mean).powi(2)).sum::<f64>() / n).sqrt();
+        Ok(Self { mean, unit: if deviation > 0.0 { deviation } else { 1.0 }, learnt: true })
+    }
+
+    /// The constant prior mean.
+    #[must_use]
+    pub fn mean(&self) -> f64 {
+        self.mean
+    }
+
+    /// The unit.
+    #[must_use]
+    pub fn unit(&self) -> f64 {
+        self.unit
+    }
+
+    /// Whether mean and unit were learnt from the responses.
+    #[must_use]
+    pub fn is_learnt(&self) -> bool {
+        self.learnt
+    }
+
+    /// $(y - \text{mean})/\text{unit}$.
+    #[must_use]
+    pub fn to_model(&self, y: f64) -> f64 {
+        (y - self.mean) / self.unit
+    }
+
+    /// $\text{mean} + \text{unit}\cdot g$.
+    #[must_use]
+    pub fn to_data(&self, g: f64) -> f64 {
+        self.mean + self.unit * g
+    }
+}
+
+fn finite_responses(y: &[f64]) -> Result<()> {
+    match y.iter().position(|v| !v.is_finite()) {
+        Some(row) => Err(Error::NotFinite { what: "responses", row, column: 0, value: y[row] }),
+        None => Ok(()),
+    }
+}
+
+/// Measured values at [`Locations`]: for each distinct point the sum of its responses, centred and scaled by the prior.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Observations {
+    locations: Arc<Locations>,
+    /// $s_i$: the sum of `(y − mean)/unit` over the observations of distinct point $i$.
+    sums: Vec<f64>,
+    /// $\sum ((y-\text{mean})/\text{unit})^2$ over all observations, kept for the evidence.
+    sum_squares: f64,
+    prior: Prior,
+}
+
+impl Observations {
+    /// Pairs each row of `x` with its response. Cost O(nd + n log n).
+    ///
+    /// # Errors
+    /// [`Error::Length`] when there is not one response per row, [`Error::NotFinite`] naming the row.
+    pub fn new(x: Points, y: &[f64], collected: Collected, prior: Prior) -> Result<Self> {
+        same_length("responses", x.len(), y.len())?;
+        Self::at(Arc::new(Locations::new(x, collected)), y, prior)
+    }
+
+    /// Responses at locations that are already known, one per original row.
+    ///
+    /// # Errors
+    /// As [`Observations::new`].
+    pub fn at(locations: Arc<Locations>, y: &[f64], prior: Prior) -> Result<Self> {
+        finite_responses(y)?;
+        let centred: Vec<f64> = y.iter().map(|&v| prior.to_model(v)).collect();
+        let sums = locations.sum_by_point("responses", &centred)?;
+        let sum_squares = centred.iter().map(|v| v * v).sum();
+        Ok(Self { locations, sums, sum_squares, prior })
+    }
+
+    /// Where the responses were measured.
+    #[must_use]
+    pub fn locations(&self) -> &Arc<Locations> {
+        &self.locations
+    }
+
+    /// $s_i$: summed centred responses per distinct point.
+    #[must_use]
+    pub fn sums(&self) -> &[f64] {
+        &self.sums
+    }
+
+    /// $\sum ((y-\text{mean})/\text{unit})^2$ over all observations.
+    #[must_use]
+    pub fn sum_squares(&self) -> f64 {
+        self.sum_squares
+    }
+
+    /// The prior mean and unit, and where they came from.
+    #[must_use]
+    pub fn prior(&self) -> Prior {
+        self.prior
+    }
+
+    /// Number of observations, repetitions counted.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.locations.len()
+    }
+
+    /// Never true.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        false
+    }
+
+    /// One more response. Cost O(nd).
+    pub(crate) fn push(&mut self, x: &[f64], y: f64) -> Result<(usize, bool)> {
+        if !y.is_finite() {
+            return Err(Error::NotFinite { what: "responses", row: self.len(), column: 0, value: y });
+        }
+        let (index, new) = Arc::make_mut(&mut self.locations).push(x)?;
+        let centred = self.prior.to_model(y);
+        if new {
+            self.sums.push(centred);
+        } else {
+            self.sums[index] += centred;
+        }
+        self.sum_squares += centred * centred;
+        Ok((index, new))
+    }
+}
