@@ -3,6 +3,23 @@
 mod error;
 mod points;
 
+mod kernel;
+
+mod expansion;
+
+mod features;
+
+mod information;
+
+mod posterior;
+
+mod residual;
+
 pub use error::{Error, ModelError, Result};
+pub use expansion::Expansion;
+pub use features::{FeatureMap, Source, SourcedKernel};
+pub use information::{FitFacts, Information, RidgePath, RidgeTerms, Road, VarianceParts};
 pub use points::{Collected, Locations, Observations, Points, PointsRef, Prior};
+pub use posterior::{ExactPosterior, Posterior, Variational, sample_gaussian};
+pub use residual::{ResidualNorm, ResidualNormKind};
 pub use sigmabar_linalg::{LinalgError, Matrix, Operation};

@@ -120,6 +120,21 @@ impl Locations {
         Ok(sums)
     }
 
+    /// Whether counts and groups fit together: asked of what comes from a file.
+    pub(crate) fn is_consistent(&self) -> bool {
+        let u = self.distinct();
+        match (self.counts.is_empty(), self.group.is_empty()) {
+            (true, true) => true,
+            (false, false) => {
+                let mut counts = vec![0.0; u];
+                let known = self.group.iter().all(|&g| (g as usize) < u);
+                self.group.iter().filter(|&&g| (g as usize) < u).for_each(|&g| counts[g as usize] += 1.0);
+                known && counts == self.counts && counts.iter().all(|&c| c > 0.0)
+            }
+            _ => false,
+        }
+    }
+
     /// Adds one more observation at `x`; the index of its distinct point and whether that point is new. Cost O(nd).
     ///
     /// # Errors

@@ -11,9 +11,24 @@ use serde::{Deserialize, Serialize};
 
 /// A list of points: row-major, at least one row and one column, every value finite.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(try_from = "RawPoints")]
 pub struct Points {
     data: Vec<f64>,
     dim: usize,
+}
+
+/// What is read back from a file, before it is checked.
+#[derive(Deserialize)]
+struct RawPoints {
+    data: Vec<f64>,
+    dim: usize,
+}
+
+impl TryFrom<RawPoints> for Points {
+    type Error = Error;
+    fn try_from(raw: RawPoints) -> Result<Self> {
+        Self::new(raw.data, raw.dim)
+    }
 }
 
 /// A borrowed list of points, validated like [`Points`].

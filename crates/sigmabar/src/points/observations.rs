@@ -152,6 +152,18 @@ impl Observations {
         false
     }
 
+    /// Whether everything fits together: asked of what comes from a file.
+    pub(crate) fn is_consistent(&self) -> bool {
+        let Prior { mean, unit, .. } = self.prior;
+        self.locations.is_consistent()
+            && self.sums.len() == self.locations.distinct()
+            && self.sums.iter().all(|v| v.is_finite())
+            && self.sum_squares.is_finite()
+            && mean.is_finite()
+            && unit.is_finite()
+            && unit > 0.0
+    }
+
     /// One more response. Cost O(nd).
     pub(crate) fn push(&mut self, x: &[f64], y: f64) -> Result<(usize, bool)> {
         if !y.is_finite() {

@@ -1,0 +1,249 @@
+//! The streamed pass over the data: one block of features at a time, three roads to the same $G$.
+
+use crate::error::{Result, positive};
+use crate::features::{BLOCK_ROWS, FeatureMap};
+use crate::points::Locations;
+use serde::{Deserialize, Serialize};
+use sigmabar_linalg::{GramAccumulator, Lower, Matrix, TallQr, add_transposed_matvec, norm_squared};
+
+/// Above this value of $n k_{\max}/\tau^2$ squaring the features would cost too many digits: they are factored orthogonally instead.
+const ORTHOGONAL_ABOVE: f64 = 1e10;
+
+/// Whitening after the product may change $G$ by at most this share of $\tau^2$.
+const WHITEN_AFTER_SHARE: f64 = 1e-8;
+
+/// How $G$ was computed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub enum Road {
+    /// Features first, then their Gram matrix: a triangular solve and a product over all rows.
+    WhitenFirst,
+    /// One product of kernel values, whitened afterwards: taken only where a computed rounding bound shows that $G$ changes by less than $10^{-8}\tau^2$.
+    WhitenAfter,
+    /// Orthogonal factorisation of the features, for $n k_{\max}/\tau^2 > 10^{10}$.
+    Orthogonal,
+}
+
+/// What is worth knowing about how the fit was computed.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct FitFacts {
+    /// The road taken.
+    pub road: Road,
+    /// For [`Road::WhitenAfter`]: the bound on the change of $G$; otherwise 0.
+    pub whitening_bound: f64,
+    /// The longest chain of additions behind an entry of $G$: rounding in $G$ is at most this many units in the last place.
+    pub summation_length: f64,
+}
+
+/// Everything one pass over the data yields.
+pub(crate) struct Absorbed {
+    pub gram: Matrix,
+    pub lower: Lower,
+    pub prior_trace: f64,
+    pub residual_trace: f64,
+    /// $h = \sum_i s_i\psi(x_i)$, if sums were given.
+    pub projected: Option<Vec<f64>>,
+    pub facts: FitFacts,
+}
+
+/// Streams over the locations, accumulating $G = \sum c_i\psi_i\psi_i^\top$, $\operatorname{tr} D$ and, with `sums`, $h = \sum s_i\psi_i$.
+pub(crate) fn absorb(features: &FeatureMap, ridge: f64, locations: &Locations, sums: Option<&[f64]>) -> Result<Absorbed> {
+    positive("ridge", ridge)?;
+    let x = locations.points();
+    features.check_width(x)?;
+    let pass = Pass { features, ridge, locations, sums };
+    let largest = features.kernel().max_diagonal(x);
+    if locations.len() as f64 * largest / (ridge * ridge) > ORTHOGONAL_ABOVE {
+        return pass.orthogonal();
+    }
+    if pass.expected_whitening_bound() <= WHITEN_AFTER_SHARE * ridge * ridge {
+        let absorbed = pass.whiten_after()?;
+        if absorbed.facts.whitening_bound <= WHITEN_AFTER_SHARE * ridge * ridge {
+            return Ok(absorbed);
+        }
+    }
+    pass.whiten_first()
+}
+
+struct Pass<'a> {
+    features: &'a FeatureMap,
+    ridge: f64,
+    locations: &'a Locations,
+    sums: Option<&'a [f64]>,
+}
+
+impl Pass<'_> {
+    fn whiten_first(&self) -> Result<Absorbed> {
+        let mut gram = GramAccumulator::new(self.features.len());
+        let sums = self.stream_features(|rows| Ok(gram.add_rows(rows)))?;
+        let mut gram = gram.finish()?;
+        gram.mirror_lower();
+        let lower = self.factor(&gram)?;
+        Ok(self.absorbed(gram, lower, sums, Road::WhitenFirst, 0.0))
+    }
+
+    fn orthogonal(&self) -> Result<Absorbed> {
+        let m = self.features.len();
+        let mut qr = TallQr::new(m);
+        let sums = self.stream_features(|rows| Ok(qr.add_rows(rows)?))?;
+        let root = qr.gram_factor();
+        // B = I + RᵀR/τ² is the Gram matrix of [I; R/τ], so its factor comes from those rows without squaring them.
+        let mut stacked = TallQr::new(m);
+        stacked.add_rows(Matrix::identity(m).as_slice())?;
+        let scaled: Vec<f64> = root.as_slice().iter().map(|v| v / self.ridge).collect();
+        stacked.add_rows(&scaled)?;
+        let lower = Lower::from_matrix(with_positive_diagonal(stacked.gram_factor()).transposed());
+        let gram = sigmabar_linalg::transposed_product(&root, &root)?;
+        Ok(self.absorbed(gram, lower, sums, Road::Orthogonal, 0.0))
+    }
+
+    fn whiten_after(&self) -> Result<Absorbed> {
+        let m = self.features.len();
+        let mut gram = GramAccumulator::new(m);
+        let mut sums = Sums::new(m, self.sums.is_some());
+        let mut rows = vec![0.0; BLOCK_ROWS.min(self.locations.distinct()) * m];
+        let x = self.locations.points();
+        for start in (0..x.len()).step_by(BLOCK_ROWS) {
+            let block = x.range(start, (start + BLOCK_ROWS).min(x.len()));
+            let rows = &mut rows[..block.len() * m];
+            self.features.prepared().par_rows_into(block, rows);
+            if let (Some(h), Some(s)) = (&mut sums.projected, self.sums) {
+                add_transposed_matvec(rows, &s[start..start + block.len()], h);
+            }
+            for (i, k_xx) in self.features.kernel().diagonal(block).into_iter().enumerate() {
+                sums.prior_trace += self.locations.count(start + i) * k_xx;
+            }
+            self.scale_by_counts(start, rows);
+            gram.add_rows(rows);
+        }
+        let mut product = gram.finish()?;
+        product.mirror_lower();
+        let bound = self.whitening_bound(product.diagonal().iter().sum());
+        let gram = whiten_both_sides(self.features.lower(), product)?;
+        if let Some(h) = &mut sums.projected {
+            self.features.lower().solve_rows(h)?;
+        }
+        let explained: f64 = gram.diagonal().iter().sum();
+        sums.residual_trace = (sums.prior_trace - explained).max(0.0);
+        let lower = self.factor(&gram)?;
+        Ok(self.absorbed(gram, lower, sums, Road::WhitenAfter, bound))
+    }
+
+    /// Streams the weighted features into `take`, gathering the sums on the way.
+    fn stream_features(&self, mut take: impl FnMut(&[f64]) -> Result<()>) -> Result<Sums> {
+        let mut sums = Sums::new(self.features.len(), self.sums.is_some());
+        self.features.for_each_block(self.locations.points(), |start, block, psi| {
+            let residual = self.features.residual_of(block, psi, start)?;
+            for (i, (s1, row)) in residual.iter().zip(psi.chunks_exact(self.features.len())).enumerate() {
+                let count = self.locations.count(start + i);
+                sums.residual_trace += count * s1;
+                sums.prior_trace += count * (s1 + norm_squared(row));
+            }
+            if let (Some(h), Some(s)) = (&mut sums.projected, self.sums) {
+                add_transposed_matvec(psi, &s[start..start + block.len()], h);
+            }
+            self.scale_by_counts(start, psi);
+            take(psi)
+        })?;
+        Ok(sums)
+    }
+
+    /// Multiplies each row by the root of its repetition count.
+    fn scale_by_counts(&self, start: usize, rows: &mut [f64]) {
+        let Some(counts) = self.locations.counts() else { return };
+        for (row, count) in rows.chunks_exact_mut(self.features.len()).zip(&counts[start..]) {
+            let root = count.sqrt();
+            row.iter_mut().for_each(|v| *v *= root);
+        }
+    }
+
+    /// `L_B` of `B = I + τ⁻²G`  (m × m).
+    fn factor(&self, gram: &Matrix) -> Result<Lower> {
+        let mut b = gram.clone();
+        let scale = 1.0 / (self.ridge * self.ridge);
+        b.as_mut_slice().iter_mut().for_each(|v| *v *= scale);
+        for i in 0..b.rows() {
+            b[(i, i)] += 1.0;
+        }
+        Ok(Lower::cholesky(&b)?)
+    }
+
+    fn summation_length(&self) -> f64 {
+        let n = self.locations.distinct();
+        (BLOCK_ROWS.min(n) + n.div_ceil(BLOCK_ROWS)) as f64
+    }
+
+    /// `‖L⁻¹ΔA L⁻ᵀ‖ ≤ ‖L⁻¹‖_F²·‖ΔA‖_F` and `|ΔA_ij| ≤ γ√(A_ii A_jj)`, so `‖ΔA‖_F ≤ γ tr A`; whitening itself adds the `4m`.
+    fn whitening_bound(&self, trace_of_product: f64) -> f64 {
+        let m = self.features.len();
+        let mut inverse = Matrix::identity(m).into_vec();
+        if self.features.lower().solve_rows(&mut inverse).is_err() {
+            return f64::INFINITY;
+        }
+        let gamma = (self.summation_length() + 4.0 * m as f64) * f64::EPSILON;
+        gamma * norm_squared(&inverse) * trace_of_product
+    }
+
+    /// The same bound with the product's trace extrapolated from the first block: decides whether the road is worth trying.
+    fn expected_whitening_bound(&self) -> f64 {
+        let x = self.locations.points();
+        let sample = x.range(0, x.len().min(256));
+        let mut rows = vec![0.0; sample.len() * self.features.len()];
+        self.features.prepared().par_rows_into(sample, &mut rows);
+        let per_row = norm_squared(&rows) / sample.len() as f64;
+        let optimistic = (self.summation_length() + 4.0 * self.features.len() as f64)
+            * f64::EPSILON
+            * per_row
+            * self.locations.len() as f64
+            * self.features.lower().inverse_norm_estimate().powi(2)
+            / self.features.len() as f64;
+        if optimistic > WHITEN_AFTER_SHARE * self.ridge * self.ridge {
+            return optimistic;
+        }
+        self.whitening_bound(per_row * self.locations.len() as f64)
+    }
+
+    fn absorbed(&self, gram: Matrix, lower: Lower, sums: Sums, road: Road, whitening_bound: f64) -> Absorbed {
+        let Sums { prior_trace, residual_trace, projected } = sums;
+        let facts = FitFacts { road, whitening_bound, summation_length: self.summation_length() };
+        Absorbed { gram, lower, prior_trace, residual_trace, projected, facts }
+    }
+}
+
+struct Sums {
+    prior_trace: f64,
+    residual_trace: f64,
+    projected: Option<Vec<f64>>,
+}
+
+impl Sums {
+    fn new(m: usize, with_responses: bool) -> Self {
+        Self { prior_trace: 0.0, residual_trace: 0.0, projected: with_responses.then(|| vec![0.0; m]) }
+    }
+}
+
+/// `L⁻¹ A L⁻ᵀ` for a symmetric `A`.
+fn whiten_both_sides(lower: &Lower, a: Matrix) -> Result<Matrix> {
+    let (m, mut half) = (a.rows(), a.into_vec());
+    lower.solve_rows(&mut half)?; // rows of A become rows of A L⁻ᵀ
+    let mut both = Matrix::from_vec(half, m, m).transposed();
+    lower.solve_rows(both.as_mut_slice())?;
+    for i in 0..m {
+        for j in 0..i {
+            let mean = 0.5 * (both[(i, j)] + both[(j, i)]);
+            both[(i, j)] = mean;
+            both[(j, i)] = mean;
+        }
+    }
+    Ok(both)
+}
+
+/// Flips the signs of rows so that the diagonal is positive: the triangular factor is then a Cholesky factor.
+fn with_positive_diagonal(mut upper: Matrix) -> Matrix {
+    for i in 0..upper.rows() {
+        if upper[(i, i)] < 0.0 {
+            upper.row_mut(i).iter_mut().for_each(|v| *v = -*v);
+        }
+    }
+    upper
+}

@@ -1,0 +1,273 @@
+//! What we saw: the posterior mean on top of the information, in the data's own scale.
+
+mod exact;
+mod model;
+mod sample;
+
+pub use exact::ExactPosterior;
+pub use sample::sample_gaussian;
+
+use crate::error::Result;
+use crate::features::{BLOCK_ROWS, FeatureMap};
+use crate::information::{Information, RidgePath, VarianceParts, absorb};
+use crate::points::{Observations, PointsRef, Prior};
+use sigmabar_linalg::{Matrix, add_transposed_matvec, dot, matvec_rows, norm_squared, product_transposed};
+use std::sync::Arc;
+
+/// The sparse (Nyström, optimal-variational) posterior: mean $\bar\mu(x) = \psi(x)^\top\beta$, $\beta = \tau^{-2}B^{-1}h$, $h = \sum_i s_i\psi(x_i)$.
+///
+/// Means, standard deviations and covariances are in the scale of the data; everything reached through [`Posterior::information`] is in the model's scale,
+/// where the prior's unit is 1.
+#[derive(Clone, Debug)]
+pub struct Posterior {
+    information: Arc<Information>,
+    observations: Observations,
+    /// $h$.
+    projected: Vec<f64>,
+    /// $\beta$.
+    coefficients: Vec<f64>,
+    /// $w = L^{-\top}\beta$ where the mean may be computed from kernel values alone without losing digits.
+    kernel_weights: Option<Vec<f64>>,
+}
+
+/// The optimal variational distribution of the function values at the given inducing points.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Variational {
+    /// $L\beta$, in the data's scale.
+    pub mean: Vec<f64>,
+    /// $L B^{-1}L^\top$, in the data's scale.
+    pub covariance: Matrix,
+}
+
+impl Posterior {
+    /// Fits in one streamed pass. Cost O(n(md + m²) + m³), memory O(m²) beyond the data.
+    ///
+    /// # Errors
+    /// [`crate::Error::Parameter`] for a ridge that is not positive, [`crate::Error::Width`] for points of another width than the inducing points, a failed self-check.
+    pub fn fit(features: Arc<FeatureMap>, ridge: f64, observations: Observations) -> Result<Self> {
+        let mut absorbed = absorb(&features, ridge, observations.locations(), Some(observations.sums()))?;
+        let projected = absorbed.projected.take().unwrap_or_default();
+        let information = Information::assemble(features, ridge, Arc::clone(observations.locations()), absorbed)?;
+        Self::assemble(Arc::new(information), observations, projected)
+    }
+
+    /// Conditions known information on responses without redoing the location work: $h = L^{-1}\sum_i s_i k_Z(x_i)$. Cost O(nmd + m²).
+    ///
+    /// # Errors
+    /// [`crate::Error::Length`] when there is not one response per observation, [`crate::Error::NotFinite`] naming the row.
+    pub fn condition(information: Arc<Information>, responses: &[f64], prior: Prior) -> Result<Self> {
+        let observations = Observations::at(Arc::clone(information.locations()), responses, prior)?;
+        let features = Arc::clone(information.features());
+        let x = information.locations().points();
+        let mut projected = vec![0.0; features.len()];
+        for_each_kernel_block(&features, x, |start, rows, count| {
+            add_transposed_matvec(rows, &observations.sums()[start..start + count], &mut projected);
+        });
+        features.lower().solve_rows(&mut projected)?;
+        Self::assemble(information, observations, projected)
+    }
+
+    pub(crate) fn assemble(information: Arc<Information>, observations: Observations, projected: Vec<f64>) -> Result<Self> {
+        let mut posterior = Self { information, observations, projected, coefficients: Vec::new(), kernel_weights: None };
+        posterior.solve_mean()?;
+        Ok(posterior)
+    }
+
+    /// `β = τ⁻²B⁻¹h`, and `w = L⁻ᵀβ` where it is accurate.
+    fn solve_mean(&mut self) -> Result<()> {
+        let information = &self.information;
+        let tau2 = information.ridge() * information.ridge();
+        let mut beta: Vec<f64> = self.projected.iter().map(|v| v / tau2).collect();
+        information.lower().solve_rows(&mut beta)?;
+        information.lower().solve_transposed_rows(&mut beta)?;
+        let mut w = beta.clone();
+        information.features().lower().solve_transposed_rows(&mut w)?;
+        // Summing k·w loses at most ε Σ|w|·√(k k_ZZ): keep the short cut while that is far below the size of the mean.
+        let lost = f64::EPSILON * w.iter().map(|v| v.abs()).sum::<f64>() * (w.len() as f64).sqrt();
+        let scale = norm_squared(&beta).sqrt() / information.features().kernel().max_diagonal(information.features().inducing()).sqrt();
+        self.kernel_weights = (lost <= 1e-10 * scale).then_some(w);
+        self.coefficients = beta;
+        Ok(())
+    }
+
+    /// Everything that needs no response.
+    #[must_use]
+    pub fn information(&self) -> &Arc<Information> {
+        &self.information
+    }
+
+    /// The observations.
+    #[must_use]
+    pub fn observations(&self) -> &Observations {
+        &self.observations
+    }
+
+    /// $h = \sum_i s_i\psi(x_i)$, in the model's scale.
+    #[must_use]
+    pub fn projected(&self) -> &[f64] {
+        &self.projected
+    }
+
+    /// $\beta = \tau^{-2}B^{-1}h$, in the model's scale: the mean's coefficients on the features.
+    #[must_use]
+    pub fn coefficients(&self) -> &[f64] {
+        &self.coefficients
+    }
+
+    /// The mean at each point, in the data's scale. Cost O(qmd) where the short cut through kernel values is exact enough, else O(q(md + m²)).
+    ///
+    /// # Errors
+    /// Points of another width, a failed self-check.
+    pub fn mean(&self, x: PointsRef<'_>) -> Result<Vec<f64>> {
+        let features = self.information.features();
+        features.check_width(x)?;
+        let mut out = vec![0.0; x.len()];
+        match &self.kernel_weights {
+            Some(w) => for_each_kernel_block(features, x, |start, rows, count| matvec_rows(rows, w, &mut out[start..start + count])),
+            None => features.for_each_block(x, |start, block, psi| {
+                matvec_rows(psi, &self.coefficients, &mut out[start..start + block.len()]);
+                Ok(())
+            })?,
+        }
+        let prior = self.observations.prior();
+        out.iter_mut().for_each(|v| *v = prior.to_data(*v));
+        Ok(out)
+    }
+
+    /// Mean and standard deviation at each point, in the data's scale. Cost O(q(md + m²)): two triangular solves.
+    ///
+    /// # Errors
+    /// As [`Information::variance`].
+    pub fn predict(&self, x: PointsRef<'_>) -> Result<(Vec<f64>, Vec<f64>)> {
+        let prior = self.observations.prior();
+        let mut mean = vec![0.0; x.len()];
+        let mut std_dev = Vec::with_capacity(x.len());
+        self.information.stream(x, |start, block, psi| {
+            matvec_rows(psi, &self.coefficients, &mut mean[start..start + block.len()]);
+            let (residual, whitened) = self.information.residual_and_whitened(start, block, psi)?;
+            std_dev.extend(residual.iter().zip(&whitened).map(|(s1, c)| prior.unit() * (s1 + c).sqrt()));
+            Ok(())
+        })?;
+        mean.iter_mut().for_each(|v| *v = prior.to_data(*v));
+        Ok((mean, std_dev))
+    }
+
+    /// The standard deviation $\bar\sigma(x)$ at each point, in the data's scale.
+    ///
+    /// # Errors
+    /// As [`Information::variance`].
+    pub fn std_dev(&self, x: PointsRef<'_>) -> Result<Vec<f64>> {
+        let unit = self.observations.prior().unit();
+        Ok(self.information.variance(x)?.into_iter().map(|v| unit * v.sqrt()).collect())
+    }
+
+    /// The posterior covariance, in the data's scale. Cost as [`Information::covariance`].
+    ///
+    /// # Errors
+    /// As [`Information::variance`].
+    pub fn covariance(&self, x: PointsRef<'_>) -> Result<Matrix> {
+        let unit = self.observations.prior().unit();
+        let mut covariance = self.information.covariance(x)?;
+        covariance.as_mut_slice().iter_mut().for_each(|v| *v *= unit * unit);
+        Ok(covariance)
+    }
+
+    /// The three parts of the variance, in the model's scale.
+    ///
+    /// # Errors
+    /// As [`Information::variance`].
+    pub fn variance_parts(&self, x: PointsRef<'_>) -> Result<Vec<VarianceParts>> {
+        self.information.variance_parts(x)
+    }
+
+    /// `size` joint draws of the function at the points, one per row, in the data's scale. The same seed gives the same draws. Cost O(q²m + q³).
+    ///
+    /// # Errors
+    /// As [`Information::variance`].
+    pub fn sample(&self, x: PointsRef<'_>, size: usize, seed: u64) -> Result<Matrix> {
+        sample_gaussian(&self.predict(x)?.0, &self.covariance(x)?, size, seed)
+    }
+
+    /// Mean and covariance of the optimal variational distribution at the given inducing points. Cost O(m³).
+    ///
+    /// # Errors
+    /// A failed self-check.
+    pub fn variational(&self) -> Result<Variational> {
+        let features = self.information.features();
+        let prior = self.observations.prior();
+        let mut psi = features.features(features.given())?;
+        let mut mean = vec![0.0; psi.rows()];
+        matvec_rows(psi.as_slice(), &self.coefficients, &mut mean);
+        self.information.lower().solve_rows(psi.as_mut_slice())?;
+        let mut covariance = product_transposed(&psi, &psi)?;
+        covariance.as_mut_slice().iter_mut().for_each(|v| *v *= prior.unit() * prior.unit());
+        Ok(Variational { mean: mean.into_iter().map(|v| prior.to_data(v)).collect(), covariance })
+    }
+
+    /// The norm of the mean, $\lVert\bar\mu\rVert_k = \lVert\beta\rVert$, in the model's scale (prior mean taken off).
+    #[must_use]
+    pub fn norm(&self) -> f64 {
+        norm_squared(&self.coefficients).sqrt()
+    }
+
+    /// $\lVert\bar\mu\rVert_k \le C(1+\sqrt\lambda/(2\tau)) + \lVert E\rVert/(2\tau)$: the corrected bound (algorithm notes E11), for a function of norm at
+    /// most `norm_bound`, noise of Euclidean norm at most `noise_norm` and residual norm at most `lambda`.
+    #[must_use]
+    pub fn norm_limit(&self, norm_bound: f64, noise_norm: f64, lambda: f64) -> f64 {
+        let tau = self.information.ridge();
+        norm_bound * (1.0 + lambda.max(0.0).sqrt() / (2.0 * tau)) + noise_norm / (2.0 * tau)
+    }
+
+    /// $y^\top(\kappa+\tau^2I)^{-1}y = (\sum y^2 - h^\top\beta)/\tau^2$, in the model's scale.
+    #[must_use]
+    pub fn quadratic(&self) -> f64 {
+        let explained = dot(&self.projected, &self.coefficients);
+        (self.observations.sum_squares() - explained).max(0.0) / (self.information.ridge() * self.information.ridge())
+    }
+
+    /// One more observation, without a new pass. Cost O(nd + m²).
+    ///
+    /// # Errors
+    /// A point of another width, or a value that is not finite. Nothing is changed then.
+    pub fn update(&mut self, x: &[f64], y: f64) -> Result<()> {
+        self.information.features().check_width(PointsRef::new(x, x.len())?)?;
+        self.observations.push(x, y)?;
+        let psi = Arc::make_mut(&mut self.information).update(x)?;
+        let response = self.observations.prior().to_model(y);
+        self.projected.iter_mut().zip(&psi).for_each(|(h, p)| *h += response * p);
+        self.solve_mean()
+    }
+
+    /// One more inducing point, without a new pass over the triangular solves. Returns whether it was new to the span. Cost O(nmd + m²).
+    ///
+    /// # Errors
+    /// As [`Information::append_inducing`]. Nothing is changed then.
+    pub fn append_inducing(&mut self, z: &[f64]) -> Result<bool> {
+        let appended = Arc::make_mut(&mut self.information).append_inducing(z, Some(self.observations.sums()))?;
+        self.projected.extend(appended);
+        self.solve_mean()?;
+        Ok(appended.is_some())
+    }
+
+    /// The posterior for many ridges: the eigen form and $U^\top h$. Cost O(m³).
+    ///
+    /// # Errors
+    /// A failed decomposition.
+    pub fn ridge_path(&self) -> Result<(RidgePath<'_>, Vec<f64>)> {
+        let path = self.information.ridge_path()?;
+        let rotated = path.rotate(&self.projected)?;
+        Ok((path, rotated))
+    }
+}
+
+/// Calls `f(first row, kernel values against the inducing points, number of rows)` for block after block.
+fn for_each_kernel_block(features: &FeatureMap, x: PointsRef<'_>, mut f: impl FnMut(usize, &[f64], usize)) {
+    let m = features.len();
+    let mut rows = vec![0.0; BLOCK_ROWS.min(x.len()) * m];
+    for start in (0..x.len()).step_by(BLOCK_ROWS) {
+        let block = x.range(start, (start + BLOCK_ROWS).min(x.len()));
+        let rows = &mut rows[..block.len() * m];
+        features.prepared().par_rows_into(block, rows);
+        f(start, rows, block.len());
+    }
+}

@@ -1,0 +1,15 @@
+#!/usr/bin/env bash
+# All checks of the project, in the order in which they are cheapest to fail. Installs the tools it needs where they are missing.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+have() { cargo "$1" --version >/dev/null 2>&1; }
+have nextest || cargo install --locked cargo-nextest
+have deny || cargo install --locked cargo-deny
+
+cargo fmt --all --check
+cargo deny --offline check licenses bans sources
+cargo clippy --workspace --all-targets -- -D warnings
+RUSTDOCFLAGS="-D warnings --html-in-header katex.html" cargo doc --workspace --no-deps
+cargo test --workspace --doc
+cargo nextest run --workspace
