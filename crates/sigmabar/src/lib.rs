@@ -1,24 +1,21 @@
 //! Sparse kernel regression whose intervals are theorems.
 
 mod error;
-mod points;
-
-mod kernel;
-
 mod expansion;
-
 mod features;
-
 mod information;
-
+mod kernel;
+mod points;
 mod posterior;
-
 mod residual;
 
 pub use error::{Error, ModelError, Result};
 pub use expansion::Expansion;
 pub use features::{FeatureMap, Source, SourcedKernel};
 pub use information::{FitFacts, Information, RidgePath, RidgeTerms, Road, VarianceParts};
+pub use kernel::{
+    Hamming, Kernel, Lengthscale, Linear, Matern, Parameter, Periodic, PreparedKernel, RationalQuadratic, SquaredExponential,
+};
 pub use points::{Collected, Locations, Observations, Points, PointsRef, Prior};
 pub use posterior::{ExactPosterior, Posterior, Variational, sample_gaussian};
 pub use residual::{ResidualNorm, ResidualNormKind};

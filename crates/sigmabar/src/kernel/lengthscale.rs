@@ -1,0 +1,100 @@
+//! Length-scales: one for all columns, or one for each.
+
+use crate::error::{Result, positive, same_length};
+use serde::{Deserialize, Serialize};
+
+/// How far one has to go, column by column, before a function has room to change: $\ell$ or $\ell_1,\dots,\ell_d$.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub enum Lengthscale {
+    /// The same length for every column.
+    Shared(f64),
+    /// One length for each column, in order.
+    PerColumn(Vec<f64>),
+}
+
+impl Lengthscale {
+    /// The length of one column. Cost O(1).
+    ///
+    /// # Panics
+    /// If `column` is out of range of [`Lengthscale::PerColumn`].
+    #[must_use]
+    pub fn get(&self, column: usize) -> f64 {
+        match self {
+            Self::Shared(length) => *length,
+            Self::PerColumn(lengths) => lengths[column],
+        }
+    }
+
+    /// All stored lengths: one if shared, else one for each column. Cost O(1).
+    #[must_use]
+    pub fn values(&self) -> &[f64] {
+        match self {
+            Self::Shared(length) => std::slice::from_ref(length),
+            Self::PerColumn(lengths) => lengths,
+        }
+    }
+
+    /// The lengths of the first `dim` columns.
+    pub(super) fn expanded(&self, dim: usize) -> Vec<f64> {
+        match self {
+            Self::Shared(length) => vec![*length; dim],
+            Self::PerColumn(lengths) => lengths.clone(),
+        }
+    }
+
+    /// Position, among the parameters of this scale, of the one that rules `column`.
+    pub(super) fn slot(&self, column: usize) -> usize {
+        match self {
+            Self::Shared(_) => 0,
+            Self::PerColumn(_) => column,
+        }
+    }
+
+    pub(super) fn validate(&self, name: &'static str) -> Result<()> {
+        match self {
+            Self::PerColumn(lengths) if lengths.is_empty() => Err(crate::Error::Empty { what: name }),
+            _ => self.values().iter().try_for_each(|&length| positive(name, length).map(|_| ())),
+        }
+    }
+
+    pub(super) fn check_dim(&self, what: &'static str, dim: usize) -> Result<()> {
+        match self {
+            Self::Shared(_) => Ok(()),
+            Self::PerColumn(lengths) => same_length(what, dim, lengths.len()),
+        }
+    }
+
+    /// $\rho^2=\sum_i((x_i-z_i)/\ell_i)^2$: differences first, so that nearby points keep all their digits.
+    pub(super) fn squared_distance(&self, x: &[f64], z: &[f64]) -> f64 {
+        x.iter().zip(z).enumerate().map(|(i, (a, b))| ((a - b) / self.get(i)).powi(2)).sum()
+    }
+
+    /// $\sum_i(h_i/\ell_i)^2$.
+    pub(super) fn squared_norm(&self, h: &[f64]) -> f64 {
+        h.iter().enumerate().map(|(i, a)| (a / self.get(i)).powi(2)).sum()
+    }
+}
+
+impl From<f64> for Lengthscale {
+    fn from(length: f64) -> Self {
+        Self::Shared(length)
+    }
+}
+
+impl From<Vec<f64>> for Lengthscale {
+    fn from(lengths: Vec<f64>) -> Self {
+        Self::PerColumn(lengths)
+    }
+}
+
+impl From<&[f64]> for Lengthscale {
+    fn from(lengths: &[f64]) -> Self {
+        Self::PerColumn(lengths.to_vec())
+    }
+}
+
+impl<const N: usize> From<[f64; N]> for Lengthscale {
+    fn from(lengths: [f64; N]) -> Self {
+        Self::PerColumn(lengths.to_vec())
+    }
+}
