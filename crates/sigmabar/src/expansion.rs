@@ -48,7 +48,11 @@ impl Expansion {
         let current = self.norm()?;
         let factor = norm / current;
         if !(norm.is_finite() && norm >= 0.0 && factor.is_finite()) {
-            return Err(Error::Parameter { name: "norm", value: norm, requirement: "finite and not negative, for a function that is not zero" });
+            return Err(Error::Parameter {
+                name: "norm",
+                value: norm,
+                requirement: "finite and not negative, for a function that is not zero",
+            });
         }
         self.coefficients.iter_mut().for_each(|a| *a *= factor);
         Ok(self)

@@ -243,11 +243,7 @@ impl FeatureMap {
     }
 
     /// Calls `f(first row, points of the block, features of the block)` for block after block, in order.
-    pub(crate) fn for_each_block(
-        &self,
-        x: PointsRef<'_>,
-        mut f: impl FnMut(usize, PointsRef<'_>, &mut [f64]) -> Result<()>,
-    ) -> Result<()> {
+    pub(crate) fn for_each_block(&self, x: PointsRef<'_>, mut f: impl FnMut(usize, PointsRef<'_>, &mut [f64]) -> Result<()>) -> Result<()> {
         let m = self.len();
         let mut rows = vec![0.0; BLOCK_ROWS.min(x.len()) * m];
         for start in (0..x.len()).step_by(BLOCK_ROWS) {

@@ -150,7 +150,8 @@ impl Information {
         // τ²‖V‖² = ‖c‖² − ‖e‖² is exact enough once the data weigh in; while B ≈ I it cancels, and eᵀGe/τ² is formed instead.
         let cancelling: Vec<usize> = (0..fit.len()).filter(|&i| whitened[i] <= 1.5 * fit[i]).collect();
         if !cancelling.is_empty() {
-            let solved = Matrix::from_vec(cancelling.iter().flat_map(|&i| &psi[i * m..(i + 1) * m]).copied().collect(), cancelling.len(), m);
+            let solved =
+                Matrix::from_vec(cancelling.iter().flat_map(|&i| &psi[i * m..(i + 1) * m]).copied().collect(), cancelling.len(), m);
             let images = product(&solved, self.gram())?;
             for (row, &i) in cancelling.iter().enumerate() {
                 noise[i] = dot(images.row(row), solved.row(row)).max(0.0) / (self.ridge() * self.ridge());

@@ -78,12 +78,7 @@ struct NewFeature {
 }
 
 /// `φ(x) = (k(z,x) − k_Z(x)·w)/pivot` with `w = L⁻ᵀψ(z)`: kernel values only, no solve per location.
-fn new_feature(
-    information: &Information,
-    before: &crate::features::FeatureMap,
-    z: &[f64],
-    sums: Option<&[f64]>,
-) -> Result<NewFeature> {
+fn new_feature(information: &Information, before: &crate::features::FeatureMap, z: &[f64], sums: Option<&[f64]>) -> Result<NewFeature> {
     let m = before.len();
     let lower = information.features.lower();
     let psi: Vec<f64> = (0..m).map(|j| lower.get(m, j)).collect();

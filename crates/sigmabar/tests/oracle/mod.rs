@@ -156,5 +156,9 @@ impl Draws {
 /// Asserts `a ≈ b` within `tolerance·(1 + |b|)`.
 #[track_caller]
 pub fn close(a: f64, b: f64, tolerance: f64, what: &str) {
-    assert!((a - b).abs() <= tolerance * (1.0 + b.abs()), "{what}: {a:e} is not {b:e} (difference {:e}, allowed {tolerance:e})", (a - b).abs());
+    assert!(
+        (a - b).abs() <= tolerance * (1.0 + b.abs()),
+        "{what}: {a:e} is not {b:e} (difference {:e}, allowed {tolerance:e})",
+        (a - b).abs()
+    );
 }
