@@ -2,9 +2,33 @@
 //!
 //! It is a crate of its own so that the back-end's generic code is compiled once, optimised in every profile, and can be
 //! swapped without touching the mathematics. All matrices are row-major; the *rows* of a block are points.
+//!
+//! Two rules hold everywhere. Work is cut into tiles whose size depends on the problem only, each done by one sequential call,
+//! so results are bitwise the same for any number of threads. Every large result is probed with one random vector before it
+//! is returned (see [`LinalgError::SelfCheck`]).
 
+mod check;
+mod cholesky;
+mod condition;
+mod eigen;
 mod error;
+mod gram;
+mod lower;
 mod matrix;
+mod pivoted;
+mod product;
+mod qr;
+mod rank_one;
+mod tile;
+mod triangular;
+mod vector;
 
+pub use eigen::{SymmetricEigen, symmetric_eigen, symmetric_eigenvalues};
 pub use error::{LinalgError, Operation};
+pub use gram::{GramAccumulator, add_gram};
+pub use lower::Lower;
 pub use matrix::Matrix;
+pub use pivoted::PivotedCholesky;
+pub use product::{add_product_rows, add_transposed_product, product, product_transposed, transposed_product};
+pub use qr::TallQr;
+pub use vector::{add_transposed_matvec, dot, matvec, matvec_rows, norm_squared};

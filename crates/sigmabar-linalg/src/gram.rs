@@ -1,0 +1,116 @@
+//! Gram matrices `Σ rowᵀ row`, the heaviest product of a fit.
+
+use crate::check::{self, SMALLEST};
+use crate::tile::{TILE, symmetric_tiles, view, view_mut};
+use crate::vector::{ROW_CHUNK, add_column_squares, add_transposed_matvec, matvec_rows, symmetric_matvec};
+use crate::{LinalgError, Matrix, Operation};
+
+/// The lower triangle of `G += Σᵢ rowᵢᵀ rowᵢ` for a block of `b` rows of length `m`; the upper triangle is left untouched.
+/// Cost `b·m²`. Each call is probed at the cost of two passes over `G`: for a stream prefer [`GramAccumulator`].
+///
+/// # Errors
+/// [`LinalgError::SelfCheck`] if `(G_after − G_before)·v` is not `Σ rowᵢ (rowᵢ·v)`, allowing
+/// `8·(b+8)·ε·(‖G_before‖ + ‖G_after‖ + √Δᵢᵢ·√(tr Δ))` per entry, or if a number is not finite.
+///
+/// # Panics
+/// If `G` is not square or `rows.len()` is not a multiple of its side.
+pub fn add_gram(g: &mut Matrix, rows: &[f64]) -> Result<(), LinalgError> {
+    let m = g.cols();
+    let b = count_rows(g, rows);
+    if b == 0 {
+        return Ok(());
+    }
+    if m < SMALLEST || b < SMALLEST {
+        gram_tiles(g, rows, b);
+        return Ok(());
+    }
+    let v = check::signs(m);
+    let (before, before_squares) = symmetric_matvec(g, &v);
+    gram_tiles(g, rows, b);
+    check::spoil(g.as_mut_slice());
+    let (after, after_squares) = symmetric_matvec(g, &v);
+    let got: Vec<f64> = after.iter().zip(&before).map(|(a, b)| a - b).collect();
+    let mut want = vec![0.0; m];
+    probe_rows(rows, &v, &mut want);
+    let mut squares = vec![0.0; m];
+    add_column_squares(rows, &mut squares);
+    let trace = check::norm(squares.iter().sum());
+    let stored = check::norm(before_squares.iter().sum()) + check::norm(after_squares.iter().sum());
+    check::compare(Operation::Gram, &got, &want, check::allowance(b.max(m)), |i| stored + check::norm(squares[i]) * trace)
+}
+
+/// A running Gram matrix `G = Σ rowᵀ row` with its probe: blocks are added as they come, and the whole is checked once.
+#[derive(Clone, Debug)]
+pub struct GramAccumulator {
+    gram: Matrix,
+    signs: Vec<f64>,
+    probe: Vec<f64>,
+    longest: usize,
+    blocks: usize,
+}
+
+impl GramAccumulator {
+    /// The empty sum for rows of length `m`.
+    #[must_use]
+    pub fn new(m: usize) -> Self {
+        Self { gram: Matrix::zeros(m, m), signs: check::signs(m), probe: vec![0.0; m], longest: 0, blocks: 0 }
+    }
+
+    /// Adds a block of `b` rows: `G += Σ rowᵢᵀ rowᵢ`. Cost `b·m²`, and `4·b·m` for the probe.
+    ///
+    /// # Panics
+    /// If `rows.len()` is not a multiple of `m`.
+    pub fn add_rows(&mut self, rows: &[f64]) {
+        let b = count_rows(&self.gram, rows);
+        if b == 0 {
+            return;
+        }
+        gram_tiles(&mut self.gram, rows, b);
+        probe_rows(rows, &self.signs, &mut self.probe);
+        self.longest = self.longest.max(b);
+        self.blocks += 1;
+    }
+
+    /// The Gram matrix; its *lower* triangle holds the sum, the upper one is zero. Cost `2m²`.
+    ///
+    /// # Errors
+    /// [`LinalgError::SelfCheck`] if `G v` is not the running `Σ rowᵢ (rowᵢ·v)`, allowing `8·(b + blocks + 8)·ε·√Gᵢᵢ·√(tr G)`
+    /// per entry (`b` the longest block), or if a number is not finite.
+    pub fn finish(mut self) -> Result<Matrix, LinalgError> {
+        let m = self.gram.cols();
+        check::spoil(self.gram.as_mut_slice());
+        let (got, _) = symmetric_matvec(&self.gram, &self.signs);
+        let diagonal = self.gram.diagonal();
+        let trace = check::norm(diagonal.iter().sum());
+        let allowed = check::allowance(self.longest.max(m) + self.blocks);
+        check::compare(Operation::Gram, &got, &self.probe, allowed, |i| check::norm(diagonal[i]) * trace)?;
+        Ok(self.gram)
+    }
+}
+
+fn count_rows(g: &Matrix, rows: &[f64]) -> usize {
+    let m = g.cols();
+    assert_eq!(g.rows(), m, "a Gram matrix is square");
+    if m == 0 {
+        assert!(rows.is_empty(), "rows of length 0 have no entries");
+        return 0;
+    }
+    assert_eq!(rows.len() % m, 0, "{} entries are no whole number of rows of length {m}", rows.len());
+    rows.len() / m
+}
+
+fn gram_tiles(g: &mut Matrix, rows: &[f64], b: usize) {
+    let m = g.cols();
+    symmetric_tiles(view_mut(g.as_mut_slice(), m, m), 1.0, view(rows, b, m).transpose(), TILE);
+}
+
+/// `out += Σᵢ rowᵢ (rowᵢ·v)`, chunk by chunk so that each row is read from memory once.
+pub(crate) fn probe_rows(rows: &[f64], v: &[f64], out: &mut [f64]) {
+    let m = v.len();
+    let mut w = [0.0; ROW_CHUNK];
+    for chunk in rows.chunks(ROW_CHUNK * m) {
+        let w = &mut w[..chunk.len() / m];
+        matvec_rows(chunk, v, w);
+        add_transposed_matvec(chunk, w, out);
+    }
+}

@@ -1,0 +1,84 @@
+//! How work is cut: tiles of a size that never depends on the number of threads, each done by one sequential call.
+
+use faer::linalg::matmul::{matmul, triangular};
+use faer::{Accum, MatMut, MatRef, Par};
+use rayon::prelude::*;
+
+/// Side of a tile of a result.
+pub(crate) const TILE: usize = 256;
+/// Below this many multiplications one thread is faster than two.
+pub(crate) const PARALLEL_WORK: usize = 1 << 20;
+
+/// The row-major slice as a matrix.
+pub(crate) fn view(data: &[f64], rows: usize, cols: usize) -> MatRef<'_, f64> {
+    MatRef::from_row_major_slice(data, rows, cols)
+}
+
+/// The row-major slice as a matrix to be changed.
+pub(crate) fn view_mut(data: &mut [f64], rows: usize, cols: usize) -> MatMut<'_, f64> {
+    MatMut::from_row_major_slice_mut(data, rows, cols)
+}
+
+/// One sequential product `dst ← [dst +] alpha·A·B`.
+pub(crate) fn gemm(dst: MatMut<'_, f64>, accum: Accum, alpha: f64, a: MatRef<'_, f64>, b: MatRef<'_, f64>) {
+    matmul(dst, accum, a, b, alpha, Par::Seq);
+}
+
+/// `dst ← [dst +] alpha·A·B`, tiled.
+pub(crate) fn product_tiles(dst: MatMut<'_, f64>, accum: Accum, alpha: f64, a: MatRef<'_, f64>, b: MatRef<'_, f64>) {
+    let (rows, cols) = (dst.nrows(), dst.ncols());
+    if rows * cols * a.ncols() < PARALLEL_WORK {
+        gemm(dst, accum, alpha, a, b);
+        return;
+    }
+    let mut tiles = Vec::new();
+    let mut rest = dst;
+    for i in (0..rows).step_by(TILE) {
+        let (mut strip, below) = rest.split_at_row_mut(TILE.min(rows - i));
+        rest = below;
+        for j in (0..cols).step_by(TILE) {
+            let (tile, right) = strip.split_at_col_mut(TILE.min(cols - j));
+            strip = right;
+            tiles.push((i, j, tile));
+        }
+    }
+    tiles.into_par_iter().with_max_len(1).for_each(|(i, j, tile)| {
+        let (r, c) = (tile.nrows(), tile.ncols());
+        gemm(tile, accum, alpha, a.subrows(i, r), b.subcols(j, c));
+    });
+}
+
+/// The lower triangle of `dst += alpha·P·Pᵀ`, in tiles of side `tile`: full products below the diagonal, triangular ones on it.
+pub(crate) fn symmetric_tiles(dst: MatMut<'_, f64>, alpha: f64, p: MatRef<'_, f64>, tile: usize) {
+    let n = dst.nrows();
+    if n * n * p.ncols() < 2 * PARALLEL_WORK {
+        symmetric_gemm(dst, alpha, p);
+        return;
+    }
+    let mut tiles = Vec::new();
+    let mut rest = dst;
+    for i in (0..n).step_by(tile) {
+        let (mut strip, below) = rest.split_at_row_mut(tile.min(n - i));
+        rest = below;
+        for j in (0..=i).step_by(tile) {
+            let (one, right) = strip.split_at_col_mut(tile.min(n - j));
+            strip = right;
+            tiles.push((i, j, one));
+        }
+    }
+    // the longest first: full tiles before triangular ones
+    tiles.sort_by_key(|(i, j, _)| i == j);
+    tiles.into_par_iter().with_max_len(1).for_each(|(i, j, one)| {
+        let (r, c) = (one.nrows(), one.ncols());
+        if i == j {
+            symmetric_gemm(one, alpha, p.subrows(i, r));
+        } else {
+            gemm(one, Accum::Add, alpha, p.subrows(i, r), p.subrows(j, c).transpose());
+        }
+    });
+}
+
+fn symmetric_gemm(dst: MatMut<'_, f64>, alpha: f64, p: MatRef<'_, f64>) {
+    use triangular::BlockStructure::{Rectangular, TriangularLower};
+    triangular::matmul(dst, TriangularLower, Accum::Add, p, Rectangular, p.transpose(), Rectangular, alpha, Par::Seq);
+}
