@@ -37,7 +37,7 @@ fn problem(seed: u64) -> Problem {
     let y = (0..n).map(|_| draws.normal()).collect();
     // Inducing points far enough apart that cond(K_ZZ) stays moderate; some of them outside the data, some repeated.
     let mut z: Vec<Vec<f64>> = Vec::new();
-    let least = if covariance as usize == oracle::squared_exponential as usize { 0.25 } else { 0.05 };
+    let least = if seed % 3 == 0 { 0.25 } else { 0.05 };
     for p in x.clone().into_iter().chain(draws.points(12, d)) {
         let apart = z.iter().all(|q: &Vec<f64>| q.iter().zip(&p).map(|(a, b)| (a - b).powi(2)).sum::<f64>().sqrt() > least);
         if apart && draws.uniform() < 0.7 {
@@ -119,7 +119,8 @@ fn sparse_posterior_and_its_three_parts_equal_the_oracle() {
 
 #[test]
 fn inducing_points_at_the_data_give_the_exact_posterior() {
-    for seed in 0..40 {
+    let mut well_conditioned = 0;
+    for seed in 0..60 {
         let p = problem(seed);
         let exact = ExactPosterior::new(p.kernel.clone(), p.tau, observations(&p)).unwrap();
         let sparse = fitted(&p, &p.x);
@@ -127,16 +128,20 @@ fn inducing_points_at_the_data_give_the_exact_posterior() {
         let (mean, std_dev) = sparse.predict(queries.view()).unwrap();
         let covariance = sparse.covariance(queries.view()).unwrap();
         let expected = exact.covariance(queries.view()).unwrap();
+        // Where K_ZZ is nearly singular, dropping redundant inducing points costs digits but nothing else.
+        let tolerance = if sparse.information().features().condition().powi(2) <= 1e8 { 1e-8 } else { 1e-5 };
+        well_conditioned += usize::from(tolerance == 1e-8);
         for (q, m) in exact.mean(queries.view()).unwrap().into_iter().enumerate() {
-            close(mean[q], m, 1e-8, "mean");
-            close(std_dev[q], exact.std_dev(queries.view()).unwrap()[q], 1e-7, "standard deviation");
+            close(mean[q], m, tolerance, "mean");
+            close(std_dev[q].powi(2), exact.variance(queries.view()).unwrap()[q], tolerance, "variance");
             for r in 0..p.queries.len() {
-                close(covariance[(q, r)], expected[(q, r)], 1e-8, "covariance");
+                close(covariance[(q, r)], expected[(q, r)], tolerance, "covariance");
             }
         }
-        close(sparse.norm(), exact.norm(), 1e-6, "norm of the mean");
-        close(sparse.information().gain(), exact.gain(), 1e-8, "information gain");
+        close(sparse.norm(), exact.norm(), 100.0 * tolerance, "norm of the mean");
+        close(sparse.information().gain(), exact.gain(), tolerance, "information gain");
     }
+    assert!(well_conditioned >= 30, "only {well_conditioned} instances tested the equality");
 }
 
 #[test]
