@@ -32,7 +32,11 @@ fn main() {
         start.elapsed().as_secs_f64()
     });
     let posterior = posterior.expect("fitted above");
-    println!("fit: {fit:.3} s = {:.2} × (solve + Gram)   [limit 1.3]   road {:?}", fit / (solve + gram), posterior.information().facts().road);
+    println!(
+        "fit: {fit:.3} s = {:.2} × (solve + Gram)   [limit 1.3]   road {:?}",
+        fit / (solve + gram),
+        posterior.information().facts().road
+    );
 
     let queries = uniform(QUERIES, 3);
     let products = 2.0 * best_of(3, || time_solves(features.lower(), QUERIES));
