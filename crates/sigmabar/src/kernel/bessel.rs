@@ -19,10 +19,10 @@ pub(super) fn profile(nu: f64, r: f64) -> f64 {
     // K overflows only where r is so small that the profile is 1 to the last bit, or where it has already decayed to 0.
     let Some(scaled) = scaled_bessel(nu, r) else { return if r < 1.0 { 1.0 } else { 0.0 } };
     if nu <= 100.0 && r < 600.0 {
-        (2.0 * scaled / gamma(nu)) * (0.5 * r).powf(nu) * (-r).exp()
+        ((2.0 * scaled / gamma(nu)) * (0.5 * r).powf(nu) * (-r).exp()).min(1.0)
     } else {
         // The factors overflow and underflow one by one: only their product is a number.
-        (nu * (0.5 * r).ln() - r + scaled.ln() + LN_2 - ln_gamma(nu)).exp()
+        (nu * (0.5 * r).ln() - r + scaled.ln() + LN_2 - ln_gamma(nu)).exp().min(1.0)
     }
 }
 

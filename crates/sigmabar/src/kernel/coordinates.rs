@@ -1,11 +1,11 @@
-//! Points made ready: the columns a kernel sees, scaled, and stored column after column.
+//! Points made ready: the columns a kernel sees, scaled, and stored in tiles that hold column after column.
 
 use super::{Lengthscale, Periodic, periodic::reduced};
 use crate::points::PointsRef;
 use std::f64::consts::PI;
 
-/// Padding of each stored column, in entries: the widest block that the inner loops take at once.
-pub(super) const PADDING: usize = 32;
+/// Points in a tile: four of the widest vectors there are.
+pub(super) const TILE: usize = 32;
 
 /// How a point becomes coordinates.
 #[derive(Clone, Debug)]
@@ -27,9 +27,8 @@ pub(super) struct Coordinates {
     columns: Vec<usize>,
     /// What each column is multiplied with.
     scale: Vec<f64>,
-    /// Coordinate `c` of point `j` at `c * stride + j`; zeros from `len` to `stride`.
+    /// Tile after tile of [`TILE`] points, in each coordinate after coordinate: the inner loops read memory in order. Zeros after the last point.
     values: Vec<f64>,
-    stride: usize,
     len: usize,
 }
 
@@ -47,16 +46,15 @@ impl Coordinates {
 
     fn with_map(map: Map, z: PointsRef<'_>, columns: &[usize], lengthscale: &Lengthscale, factor: f64) -> Self {
         let len = z.len();
-        let stride = len.next_multiple_of(PADDING);
         let scale: Vec<f64> = lengthscale.expanded(columns.len()).iter().map(|length| factor / length).collect();
-        let mut coordinates = Self { map, columns: columns.to_vec(), scale, values: Vec::new(), stride, len };
+        let mut coordinates = Self { map, columns: columns.to_vec(), scale, values: Vec::new(), len };
         let count = coordinates.count();
-        let mut values = vec![0.0; count * stride];
+        let mut values = vec![0.0; count * len.next_multiple_of(TILE)];
         let mut point = vec![0.0; count];
         for (j, row) in z.rows().enumerate() {
             coordinates.map_into(row, &mut point);
             for (c, &value) in point.iter().enumerate() {
-                values[c * stride + j] = value;
+                values[(j / TILE * count + c) * TILE + j % TILE] = value;
             }
         }
         coordinates.values = values;
@@ -84,14 +82,14 @@ impl Coordinates {
         }
     }
 
-    /// Coordinate `c` of all points, with padding.
-    pub(super) fn column(&self, c: usize) -> &[f64] {
-        &self.values[c * self.stride..(c + 1) * self.stride]
+    /// The tiles in order, each with [`TILE`] entries for each coordinate.
+    pub(super) fn tiles(&self) -> std::slice::ChunksExact<'_, f64> {
+        self.values.chunks_exact(self.count() * TILE)
     }
 
-    /// All coordinates, column after column, and the length of a column.
-    pub(super) fn columns(&self) -> (&[f64], usize) {
-        (&self.values, self.stride)
+    /// Coordinate `c` of point `j`.
+    pub(super) fn get(&self, c: usize, j: usize) -> f64 {
+        self.values[(j / TILE * self.count() + c) * TILE + j % TILE]
     }
 
     /// The coordinates of one point, by the very operations that were applied to the stored ones.

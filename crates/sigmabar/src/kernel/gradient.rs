@@ -18,9 +18,12 @@ impl PreparedKernel {
         if self.is_empty() {
             return;
         }
+        // A single radial kernel takes all rows at once and keeps its sums in vectors; everything else goes row by row.
+        if let Node::Radial(radial) = &self.node {
+            return radial.gradient(x, adjoint, grad);
+        }
         for (i, weights) in adjoint.chunks_exact(self.len()).enumerate() {
-            let point = x.range(i, i + 1);
-            self.node.gradient(point, weights, grad);
+            self.node.gradient(x.range(i, i + 1), weights, grad);
         }
     }
 }
@@ -39,8 +42,8 @@ impl Node {
     /// Adds the derivatives of $\sum_jw_jk(x,z_j)$ for the one point `x`.
     fn gradient(&self, x: PointsRef<'_>, weights: &[f64], grad: &mut [f64]) {
         match self {
-            Self::Radial(radial) => radial.gradient(x.row(0), weights, grad),
-            Self::Periodic { radial, kernel, raw } => periodic_gradient(radial, kernel, raw, x.row(0), weights, grad),
+            Self::Radial(radial) => radial.gradient(x, weights, grad),
+            Self::Periodic { radial, kernel, raw } => periodic_gradient(radial, kernel, raw, x, weights, grad),
             Self::Linear { kernel, coordinates } => linear_gradient(kernel, coordinates, x.row(0), weights, grad),
             Self::Hamming { kernel, coordinates } => hamming_gradient(kernel, coordinates, x.row(0), weights, grad),
             Self::Sum(parts) => {
@@ -71,33 +74,7 @@ impl Node {
     }
 }
 
-impl Radial {
-    /// $\partial k/\partial\ln\ell_c=-2\frac{\partial k}{\partial\rho^2}\bigl(\frac{x_c-z_c}{\ell_c}\bigr)^2$, then $\alpha$ if there is one, then $\partial k/\partial\ln v=k$.
-    fn gradient(&self, x: &[f64], weights: &[f64], grad: &mut [f64]) {
-        let mut point = vec![0.0; self.coordinates.count()];
-        self.coordinates.map_into(x, &mut point);
-        let mut slopes = vec![0.0; weights.len()];
-        self.distances_into(&point, &mut slopes);
-        if let Shape::RationalQuadratic(kernel) = &self.shape {
-            grad[self.lengths] += weights.iter().zip(&slopes).map(|(w, &t)| w * kernel.alpha_slope(t)).sum::<f64>();
-        }
-        let mut total = 0.0;
-        for (t, w) in slopes.iter_mut().zip(weights) {
-            let (value, slope) = self.value_and_slope(*t);
-            total += w * value;
-            *t = w * slope / self.unit;
-        }
-        if let Some(variance) = grad.last_mut() {
-            *variance += total;
-        }
-        for (c, &a) in point.iter().enumerate() {
-            let column = self.coordinates.column(c);
-            grad[self.slots[c]] += slopes.iter().zip(column).map(|(g, b)| g * (a - b) * (a - b)).sum::<f64>();
-        }
-    }
-}
-
-fn periodic_gradient(radial: &Radial, kernel: &Periodic, raw: &Coordinates, x: &[f64], weights: &[f64], grad: &mut [f64]) {
+fn periodic_gradient(radial: &Radial, kernel: &Periodic, raw: &Coordinates, x: PointsRef<'_>, weights: &[f64], grad: &mut [f64]) {
     let (lengths, rest) = grad.split_at_mut(radial.lengths);
     let mut partial = vec![0.0; radial.lengths + 1];
     radial.gradient(x, weights, &mut partial);
@@ -106,12 +83,12 @@ fn periodic_gradient(radial: &Radial, kernel: &Periodic, raw: &Coordinates, x: &
         *variance += total;
     }
     let mut point = vec![0.0; raw.count()];
-    raw.gather_into(x, &mut point);
+    raw.gather_into(x.row(0), &mut point);
     for (j, w) in weights.iter().enumerate() {
-        let squared: f64 = point.iter().enumerate().map(|(c, a)| kernel.squared_chord(c, a - raw.column(c)[j])).sum();
+        let squared: f64 = point.iter().enumerate().map(|(c, a)| kernel.squared_chord(c, a - raw.get(c, j))).sum();
         let weighted = w * kernel.at(squared);
         for (c, a) in point.iter().enumerate() {
-            rest[kernel.period.slot(c)] += weighted * kernel.period_slope(c, a - raw.column(c)[j]);
+            rest[kernel.period.slot(c)] += weighted * kernel.period_slope(c, a - raw.get(c, j));
         }
     }
 }
@@ -123,7 +100,7 @@ fn linear_gradient(kernel: &Linear, coordinates: &Coordinates, x: &[f64], weight
     let offset = kernel.variance * kernel.offset * weights.iter().sum::<f64>();
     let mut total = offset;
     for (c, &a) in point.iter().enumerate() {
-        let sum: f64 = weights.iter().zip(coordinates.column(c)).map(|(w, b)| w * b).sum();
+        let sum: f64 = weights.iter().enumerate().map(|(j, w)| w * coordinates.get(c, j)).sum();
         let term = kernel.variance * a * sum;
         grad[kernel.lengthscale.slot(c)] -= 2.0 * term;
         total += term;
@@ -141,7 +118,7 @@ fn hamming_gradient(kernel: &Hamming, coordinates: &Coordinates, x: &[f64], weig
     let mut point = vec![0.0; coordinates.count()];
     coordinates.map_into(x, &mut point);
     for (j, w) in weights.iter().enumerate() {
-        let cost = |c: usize, a: f64| if a == coordinates.column(c)[j] { 0.0 } else { 1.0 / kernel.lengthscale.get(c) };
+        let cost = |c: usize, a: f64| if a == coordinates.get(c, j) { 0.0 } else { 1.0 / kernel.lengthscale.get(c) };
         let disagreement: f64 = point.iter().enumerate().map(|(c, &a)| cost(c, a)).sum();
         let weighted = w * kernel.at(disagreement);
         for (c, &a) in point.iter().enumerate() {

@@ -1,9 +1,13 @@
 //! Prepared kernels that are functions of a distance.
 
 use super::coordinates::Coordinates;
+use super::exp::Decay;
+use super::profile::{self, Profile};
+use super::tile::{Gradient, Rows};
 use super::{Lengthscale, Matern, Periodic, RationalQuadratic, SquaredExponential};
 use crate::points::PointsRef;
-use std::f64::consts::{LN_2, LOG2_E};
+use pulp::Arch;
+use std::f64::consts::LOG2_E;
 
 /// A function of the squared distance $t$ in the units that make it cheapest.
 #[derive(Clone, Debug)]
@@ -77,47 +81,87 @@ impl Radial {
 
     /// Writes $k(x_i,z_j)$ row by row.
     pub(super) fn rows_into(&self, x: PointsRef<'_>, out: &mut [f64]) {
-        let mut point = vec![0.0; self.coordinates.count()];
-        for (row, entries) in x.rows().zip(out.chunks_exact_mut(self.coordinates.len().max(1))) {
-            self.coordinates.map_into(row, &mut point);
-            self.distances_into(&point, entries);
-            entries.iter_mut().for_each(|t| *t = self.value_and_slope(*t).0);
-        }
-    }
-
-    /// Squared distances $t$ of one point, given in coordinates.
-    pub(super) fn distances_into(&self, point: &[f64], entries: &mut [f64]) {
-        entries.fill(0.0);
-        for (c, &a) in point.iter().enumerate() {
-            entries.iter_mut().zip(self.coordinates.column(c)).for_each(|(t, &b)| *t += (a - b) * (a - b));
-        }
-    }
-
-    /// $k$ and $-2\,\partial k/\partial\rho^2$ at squared distance $t$.
-    pub(super) fn value_and_slope(&self, t: f64) -> (f64, f64) {
-        let v = self.variance;
+        let (decay, factor) = self.decay();
         match &self.shape {
-            Shape::SquaredExponential => {
-                let value = v * (-t).exp2();
-                (value, value)
+            Shape::SquaredExponential => self.run(profile::SquaredExponential(decay), x, out),
+            Shape::Matern12 => self.run(profile::Matern12(decay), x, out),
+            Shape::Matern32 => self.run(profile::Matern32(decay), x, out),
+            Shape::Matern52 => self.run(profile::Matern52(decay), x, out),
+            Shape::Matern(kernel) => {
+                self.distances_into(x, out);
+                return out.iter_mut().for_each(|t| *t = kernel.at(*t));
             }
-            Shape::Matern12 => {
-                let root = t.sqrt();
-                let value = v * (-root).exp2();
-                (value, value / (root * LN_2).max(f64::MIN_POSITIVE))
+            Shape::RationalQuadratic(kernel) => {
+                self.distances_into(x, out);
+                return out.iter_mut().for_each(|t| *t = kernel.at(*t));
             }
-            Shape::Matern32 => {
-                let root = t.sqrt();
-                let decay = v * (-root).exp2();
-                ((1.0 + LN_2 * root) * decay, 3.0 * decay)
+        }
+        if factor != 1.0 {
+            out.iter_mut().for_each(|value| *value *= factor);
+        }
+    }
+
+    /// The decay with the variance in it, and 1; for a variance near the ends of the number range the decay alone, and the variance.
+    fn decay(&self) -> (Decay, f64) {
+        if Decay::FACTORS.contains(&self.variance) { (Decay::new(self.variance), 1.0) } else { (Decay::new(1.0), self.variance) }
+    }
+
+    /// Writes the squared distances $t$ row by row.
+    pub(super) fn distances_into(&self, x: PointsRef<'_>, out: &mut [f64]) {
+        self.run(profile::Distance, x, out);
+    }
+
+    fn run(&self, profile: impl Profile, x: PointsRef<'_>, out: &mut [f64]) {
+        Arch::new().dispatch(Rows { coordinates: &self.coordinates, profile, x, out });
+    }
+
+    /// Adds $\sum_{ij}W_{ij}\,\partial k/\partial\ln\theta$ over all rows of `x`: with respect to the length-scales
+    /// $-2\frac{\partial k}{\partial\rho^2}\bigl(\frac{x_c-z_c}{\ell_c}\bigr)^2$, then $\alpha$ if there is one, then the variance.
+    pub(super) fn gradient(&self, x: PointsRef<'_>, weights: &[f64], grad: &mut [f64]) {
+        let (decay, factor) = self.decay();
+        match &self.shape {
+            Shape::SquaredExponential => self.run_gradient(profile::SquaredExponential(decay), factor, x, weights, grad),
+            Shape::Matern12 => self.run_gradient(profile::Matern12(decay), factor, x, weights, grad),
+            Shape::Matern32 => self.run_gradient(profile::Matern32(decay), factor, x, weights, grad),
+            Shape::Matern52 => self.run_gradient(profile::Matern52(decay), factor, x, weights, grad),
+            Shape::Matern(kernel) => {
+                self.scalar_gradient(x, weights, grad, |t| (kernel.at(t), kernel.slope(t), 0.0));
             }
-            Shape::Matern52 => {
-                let r = LN_2 * t.sqrt();
-                let decay = v * (-t.sqrt()).exp2();
-                ((1.0 + r + r * r / 3.0) * decay, 5.0 / 3.0 * (1.0 + r) * decay)
+            Shape::RationalQuadratic(kernel) => {
+                self.scalar_gradient(x, weights, grad, |t| (kernel.at(t), kernel.slope(t), kernel.alpha_slope(t)));
             }
-            Shape::Matern(kernel) => (kernel.at(t), kernel.slope(t)),
-            Shape::RationalQuadratic(kernel) => (kernel.at(t), kernel.slope(t)),
+        }
+    }
+
+    fn run_gradient(&self, profile: impl Profile, factor: f64, x: PointsRef<'_>, weights: &[f64], grad: &mut [f64]) {
+        let mut sums = vec![0.0; self.coordinates.count() + 1];
+        Arch::new().dispatch(Gradient { coordinates: &self.coordinates, profile, x, weights, sums: &mut sums });
+        for (c, sum) in sums[..self.slots.len()].iter().enumerate() {
+            grad[self.slots[c]] += factor * sum / self.unit;
+        }
+        if let (Some(variance), Some(total)) = (grad.last_mut(), sums.last()) {
+            *variance += factor * total;
+        }
+    }
+
+    /// As `run_gradient`, for shapes that are computed entry by entry: value, slope and the slope in the extra parameter.
+    fn scalar_gradient(&self, x: PointsRef<'_>, weights: &[f64], grad: &mut [f64], at: impl Fn(f64) -> (f64, f64, f64)) {
+        let mut point = vec![0.0; self.coordinates.count()];
+        let mut distances = vec![0.0; self.coordinates.len()];
+        let last = grad.len() - 1;
+        for (i, weights) in weights.chunks_exact(distances.len()).enumerate() {
+            self.coordinates.map_into(x.row(i), &mut point);
+            self.distances_into(x.range(i, i + 1), &mut distances);
+            for (j, (&w, &t)) in weights.iter().zip(&distances).enumerate() {
+                let (value, slope, extra) = at(t);
+                grad[last] += w * value;
+                if self.lengths < last {
+                    grad[self.lengths] += w * extra;
+                }
+                for (c, a) in point.iter().enumerate() {
+                    grad[self.slots[c]] += w * slope / self.unit * (a - self.coordinates.get(c, j)).powi(2);
+                }
+            }
         }
     }
 }
