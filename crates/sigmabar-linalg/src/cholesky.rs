@@ -1,7 +1,7 @@
 //! Cholesky factorisation, right-looking and blocked.
 
 use crate::check::{self, SMALLEST};
-use crate::tile::{PARALLEL_WORK, symmetric_tiles, view_mut};
+use crate::tile::{PARALLEL_WORK, symmetric_gemm, symmetric_tiles, view_mut};
 use crate::triangular::solve_chunk;
 use crate::vector::{add_transposed_matvec, matvec_rows, symmetric_matvec};
 use crate::{LinalgError, Lower, Matrix, Operation};
@@ -10,6 +10,8 @@ use rayon::prelude::*;
 
 /// Columns per step.
 const PANEL: usize = 128;
+/// Side of the blocks factored by plain loops.
+const LEAF: usize = 16;
 /// Rows of a panel solved by one task.
 const PANEL_ROWS: usize = 64;
 /// Side of a tile of the trailing update.
@@ -84,27 +86,50 @@ fn factor(a: MatMut<'_, f64>) -> Result<(), LinalgError> {
     Ok(())
 }
 
-/// Factors one diagonal block row by row: `L_ij = (A_ij − Σ_{k<j} L_ik L_jk) / L_jj`.
-fn factor_block(mut a: MatMut<'_, f64>, offset: usize) -> Result<(), LinalgError> {
+/// Factors one diagonal block by halves.
+fn factor_block(a: MatMut<'_, f64>, offset: usize) -> Result<(), LinalgError> {
     let n = a.nrows();
-    let mut l = vec![0.0; n * n];
+    if n <= LEAF {
+        return factor_leaf(a, offset);
+    }
+    let half = (n / 2).next_multiple_of(8);
+    let (mut head, _, mut panel, mut rest) = a.split_at_mut(half, half);
+    factor_block(head.as_mut(), offset)?;
+    solve_chunk(head.as_ref(), panel.as_mut().transpose_mut());
+    symmetric_gemm(rest.as_mut(), -1.0, panel.as_ref());
+    factor_block(rest, offset + half)
+}
+
+/// Factors a small block column by column: `L_ij = (A_ij − Σ_{k<j} L_ik L_jk) / L_jj`.
+fn factor_leaf(mut a: MatMut<'_, f64>, offset: usize) -> Result<(), LinalgError> {
+    let n = a.nrows();
+    // column-major, so that the update of a column is a run of contiguous memory
+    let mut l = [[0.0; LEAF]; LEAF];
     for i in 0..n {
         for j in 0..=i {
-            l[i * n + j] = a[(i, j)];
+            l[j][i] = a[(i, j)];
         }
-        let (done, row) = l.split_at_mut(i * n);
-        let row = &mut row[..n];
-        for j in 0..i {
-            let other = &done[j * n..j * n + j + 1];
-            row[j] = (row[j] - crate::dot(&row[..j], &other[..j])) / other[j];
-        }
-        let pivot = row[i] - crate::norm_squared(&row[..i]);
+    }
+    for j in 0..n {
+        let pivot = l[j][j];
         if !(pivot > 0.0 && pivot.is_finite()) {
-            return Err(LinalgError::NotPositiveDefinite { index: offset + i, value: pivot });
+            return Err(LinalgError::NotPositiveDefinite { index: offset + j, value: pivot });
         }
-        row[i] = pivot.sqrt();
+        let root = pivot.sqrt();
+        for i in j..n {
+            l[j][i] /= root;
+        }
+        let (done, later) = l.split_at_mut(j + 1);
+        for (k, column) in later[..n - j - 1].iter_mut().enumerate() {
+            let x = done[j][j + 1 + k];
+            for (c, d) in column.iter_mut().zip(&done[j]) {
+                *c -= x * d;
+            }
+        }
+    }
+    for i in 0..n {
         for j in 0..=i {
-            a[(i, j)] = row[j];
+            a[(i, j)] = l[j][i];
         }
     }
     Ok(())

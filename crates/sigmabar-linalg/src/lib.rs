@@ -19,6 +19,8 @@ mod pivoted;
 mod product;
 mod qr;
 mod rank_one;
+#[cfg(test)]
+mod selfcheck;
 mod tile;
 mod triangular;
 mod vector;
