@@ -1,5 +1,6 @@
 //! Sparse kernel regression whose intervals are theorems.
 
+mod certificate;
 mod error;
 mod expansion;
 mod features;
@@ -9,6 +10,10 @@ mod points;
 mod posterior;
 mod residual;
 
+pub use certificate::{
+    Assumption, Certificate, Claim, Coverage, HalfWidth, Intervals, Label, Method, Noise, NormCheck, PredictionIntervals, Reason, Region,
+    ResidualNormMethod, Side, Widths,
+};
 pub use error::{Error, ModelError, Result};
 pub use expansion::Expansion;
 pub use features::{FeatureMap, Source, SourcedKernel};

@@ -177,6 +177,33 @@ impl ExactPosterior {
         (dot(&self.coefficients, &averages) - self.ridge * self.ridge * noise).max(0.0).sqrt()
     }
 
+    /// $L_A^{-1}\bar y$.
+    pub(crate) fn whitened(&self) -> &[f64] {
+        &self.whitened
+    }
+
+    /// A bound on the relative error of a solve with the factor.
+    pub(crate) fn solve_rounding(&self) -> f64 {
+        16.0 * self.lower.len() as f64 * f64::EPSILON * self.condition
+    }
+
+    /// The variance enlarged by its rounding bound: what certificates use.
+    pub(crate) fn certified_variance(&self, x: PointsRef<'_>) -> Result<Vec<f64>> {
+        let diagonal = self.kernel.kernel.diagonal(x);
+        Ok(self.variance(x)?.into_iter().zip(diagonal).map(|(v, k_xx)| v + self.solve_rounding() * k_xx).collect())
+    }
+
+    /// $y^\top(K+\tau^2I)^{-1}y$ over all observations, less its rounding bound.
+    pub(crate) fn certified_quadratic(&self) -> f64 {
+        let locations = self.observations.locations();
+        let between: f64 = self.observations.sums().iter().enumerate().map(|(i, s)| s * s / locations.count(i)).sum();
+        let tau2 = self.ridge * self.ridge;
+        let within = (self.observations.sum_squares() - between).max(0.0) / tau2;
+        let summation = 4.0 * locations.len() as f64 * f64::EPSILON * self.observations.sum_squares() / tau2;
+        let quadratic = norm_squared(&self.whitened);
+        (within + quadratic * (1.0 - self.solve_rounding()) - summation).max(0.0)
+    }
+
     fn block(&self, x: PointsRef<'_>) -> Result<Matrix> {
         let points = self.observations.locations().points();
         if x.dim() != points.dim() {

@@ -1,0 +1,126 @@
+//! The two computed tightenings of the bias: the residual form itself, and more inducing points than predict.
+
+use super::extension::extended;
+use super::residual_norm::ResidualNormMethod;
+use crate::error::{Error, Result};
+use crate::information::Information;
+use crate::points::PointsRef;
+use sigmabar_linalg::{Matrix, add_transposed_product, dot, matvec, matvec_rows, norm_squared, product, product_transposed};
+
+/// The residual form costs O(n²m): refused above this many distinct points.
+pub(crate) const FORM_LIMIT: usize = 30_000;
+
+/// Rows of the residual matrix formed at a time.
+const FORM_ROWS: usize = 512;
+
+/// $W = \Psi^\top D\Psi$ with counts, so that $V^\top DV = e^\top We/\tau^4$ (algorithm notes 8.5.1).
+#[derive(Clone, Debug)]
+pub(crate) struct ResidualForm {
+    matrix: Matrix,
+    /// Bounds the error of $W$ from its own summation.
+    summation: f64,
+    /// $\sum c_i\rho_i$: bounds the error of $D$.
+    rounding: f64,
+    ridge: f64,
+}
+
+impl ResidualForm {
+    /// Cost O(n²(m + d)) for n distinct points, memory O(nm).
+    pub(crate) fn new(information: &Information) -> Result<Self> {
+        let locations = information.locations();
+        let (x, n, m) = (locations.points(), locations.distinct(), information.features().len());
+        if n > FORM_LIMIT {
+            return Err(Error::Premise {
+                what: "the W-matrix width",
+                reason: "there are more than 30000 distinct points: the direct width or the certification dictionary cost less",
+            });
+        }
+        let psi = information.features().features(x)?;
+        let weighted = Matrix::from_fn(n, m, |i, j| locations.count(i) * psi[(i, j)]);
+        let against_all = information.features().kernel().prepare(x)?;
+        let mut matrix = Matrix::zeros(m, m);
+        let mut size = 0.0;
+        for start in (0..n).step_by(FORM_ROWS) {
+            let block = x.range(start, (start + FORM_ROWS).min(n));
+            let mut residual = vec![0.0; block.len() * n];
+            against_all.par_rows_into(block, &mut residual);
+            let own = Matrix::from_vec(psi.as_slice()[start * m..(start + block.len()) * m].to_vec(), block.len(), m);
+            let explained = product_transposed(&own, &psi)?;
+            residual.iter_mut().zip(explained.as_slice()).for_each(|(d, e)| *d -= e);
+            size += weighted_square(&residual, n, |i| locations.count(i), start);
+            // W += (CΨ)_blockᵀ · D_block · CΨ
+            let image = product(&Matrix::from_vec(residual, block.len(), n), &weighted)?;
+            add_transposed_product(&mut matrix, 1.0, &weighted.as_slice()[start * m..(start + block.len()) * m], image.as_slice())?;
+        }
+        let trace: f64 = information.gram().diagonal().iter().sum();
+        let summation = (2 * n + 2 * m) as f64 * f64::EPSILON * trace * size.sqrt();
+        Ok(Self { matrix, summation, rounding: information.residual_norm_rounding(), ridge: information.ridge() })
+    }
+
+    /// An upper bound on $V^\top DV$ from $e = B^{-1}\psi(x)$ and $\lVert V\rVert$.
+    pub(crate) fn value(&self, e: &[f64], weights_norm: f64) -> f64 {
+        let tau4 = self.ridge.powi(4);
+        let computed = dot(&matvec(&self.matrix, e), e) + self.summation * norm_squared(e);
+        computed.max(0.0) / tau4 + self.rounding * weights_norm * weights_norm
+    }
+}
+
+/// `‖C^{1/2}DC^{1/2}‖_F²` of a block of rows.
+fn weighted_square(rows: &[f64], n: usize, count: impl Fn(usize) -> f64, start: usize) -> f64 {
+    rows.chunks_exact(n)
+        .enumerate()
+        .map(|(i, row)| count(start + i) * row.iter().enumerate().map(|(j, d)| count(j) * d * d).sum::<f64>())
+        .sum()
+}
+
+/// Inducing points $Z'\supset Z$ that certify what $Z$ predicts (algorithm notes 8.5.2):
+/// $b'^2 = \lVert\psi'(x)-\Psi'^\top V\rVert^2 + (s_1'+\sqrt{\lambda'}\lVert V\rVert)^2$.
+#[derive(Clone, Debug)]
+pub(crate) struct Dictionary {
+    information: Information,
+    /// $F^\top\Psi$: the new features against the old, with counts (p × m).
+    cross: Matrix,
+    /// Bounds the rounding of $F^\top\Psi e$ relative to $\lVert e\rVert$.
+    rounding: f64,
+    lambda: f64,
+}
+
+impl Dictionary {
+    /// `None` where the inducing points leave nothing to add. Cost: one fit with `pivots` features more, and its residual norm.
+    pub(crate) fn new(information: &Information, pivots: usize) -> Result<Option<Self>> {
+        let Some(more) = extended(information, pivots)? else { return Ok(None) };
+        let (m, all) = (information.features().len(), more.features().len());
+        let cross = Matrix::from_fn(all - m, m, |i, j| more.gram()[(m + i, j)]);
+        let facts = *more.facts();
+        let gram = more.gram().diagonal();
+        let size = (gram[..m].iter().sum::<f64>() * gram[m..].iter().sum::<f64>()).sqrt();
+        let rounding = (facts.summation_length + 2.0 * all as f64) * f64::EPSILON * size + facts.whitening_bound;
+        let lambda = more.residual_norm(ResidualNormMethod::Best)?.value;
+        Ok(Some(Self { information: more, cross, rounding, lambda }))
+    }
+
+    /// $\sqrt{\lambda'}/\tau$, for the Lipschitz constant.
+    pub(crate) fn ratio_root(&self) -> f64 {
+        self.lambda.sqrt() / self.information.ridge()
+    }
+
+    /// The bounds for a block of points whose $e = B^{-1}\psi$ are known; `fit` and `weights_norm` are the certified $s_2^2$ and $\lVert V\rVert$.
+    pub(crate) fn bounds(&self, block: PointsRef<'_>, solved: &[f64], fit: &[f64], weights_norm: &[f64]) -> Result<Vec<f64>> {
+        let features = self.information.features();
+        let (m, tau2) = (self.cross.cols(), self.information.ridge() * self.information.ridge());
+        let psi = features.features(block)?;
+        let residual = features.residual_of(block, psi.as_slice(), 0)?;
+        let diagonal = features.kernel().diagonal(block);
+        let mut out = Vec::with_capacity(block.len());
+        let mut image = vec![0.0; self.cross.rows()];
+        for (i, e) in solved.chunks_exact(m).enumerate() {
+            matvec_rows(self.cross.as_slice(), e, &mut image);
+            let gap: f64 = psi.row(i)[m..].iter().zip(&image).map(|(a, v)| (a - v / tau2).powi(2)).sum();
+            let gap = gap.sqrt() + self.rounding * norm_squared(e).sqrt() / tau2;
+            let s1 = (residual[i] + features.residual_rounding(diagonal[i])).sqrt();
+            let outside = s1 + self.lambda.sqrt() * weights_norm[i];
+            out.push((fit[i] + gap * gap + outside * outside).sqrt());
+        }
+        Ok(out)
+    }
+}

@@ -1,0 +1,245 @@
+//! What is being claimed: norm bound, noise, miss probability, sides, coverage, and by which theorem.
+
+use super::Noise;
+use super::region::Region;
+use super::residual_norm::ResidualNormMethod;
+use crate::error::{Error, Result, positive, probability};
+use serde::{Deserialize, Serialize};
+
+/// Which ends of the interval are claimed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub enum Side {
+    /// Both ends; each spends half of $\delta$.
+    #[default]
+    Both,
+    /// The lower end only; it spends all of $\delta$, and the upper end is $+\infty$.
+    Lower,
+    /// The upper end only; it spends all of $\delta$, and the lower end is $-\infty$.
+    Upper,
+}
+
+/// For which points the claim holds at the same time.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub enum Coverage {
+    /// For each query point by itself, fixed before the noise.
+    #[default]
+    Point,
+    /// For all points of the query list at once (union bound); the list is fixed before the noise.
+    Points,
+    /// For every point there is, at once and without a grid (algorithm notes 8.6): queries may be searched for after the data were seen.
+    Uniform,
+    /// For every point of a box at once, through a cover fixed before the noise (the paper's continuous-domain corollary, corrected in
+    /// algorithm notes 6.5).
+    Continuous(Region),
+}
+
+/// Which theorem bounds the width.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[non_exhaustive]
+pub enum Method {
+    /// The narrowest that is valid for the case, chosen without looking at a response; [`Method::Energy`] for adaptively chosen points.
+    #[default]
+    Tight,
+    /// The paper's $\beta = (2+\sqrt{\lambda}/\tau)C + (R/\tau)\sqrt{2\ln(1/\delta)}$ times $\bar\sigma$.
+    Paper,
+    /// $\beta = C\sqrt{1+\lambda/\tau^2} + (R/\tau)z$ times $\bar\sigma$ (algorithm notes 8.3).
+    DropIn,
+    /// $C\sqrt{(s_1+\sqrt\lambda\lVert V\rVert)^2+s_2^2} + Rz\lVert V\rVert$ (algorithm notes 8.1).
+    Direct,
+    /// As [`Method::Direct`] with $V^\top DV$ computed instead of bounded by $\lambda\lVert V\rVert^2$ (algorithm notes 8.5.1).
+    WMatrix,
+    /// As [`Method::Direct`] with the bias certified by more inducing points than predict (algorithm notes 8.5.2).
+    Dictionary,
+    /// The energy band: valid for adaptively chosen points and for every $x$ at once (algorithm notes 7.3).
+    Energy,
+}
+
+/// A request for intervals. Nothing is assumed silently: without a norm bound or a noise model there is no certificate.
+///
+/// ```
+/// use sigmabar::{Claim, Noise};
+/// # fn main() -> Result<(), sigmabar::Error> {
+/// let claim = Claim::new(0.05)?.norm_bound(2.0)?.noise(Noise::gaussian(0.1)?);
+/// # let _ = claim; Ok(()) }
+/// ```
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Claim {
+    delta: f64,
+    norm_bound: Option<f64>,
+    norm_estimated: bool,
+    noise: Option<Noise>,
+    new_noise: Option<Noise>,
+    side: Side,
+    coverage: Coverage,
+    method: Method,
+    residual_norm: ResidualNormMethod,
+}
+
+impl Claim {
+    /// A claim that may miss with probability `delta` in total, over everything that one request returns.
+    ///
+    /// # Errors
+    /// [`Error::Parameter`] unless `delta` is strictly between 0 and 1.
+    pub fn new(delta: f64) -> Result<Self> {
+        Ok(Self {
+            delta: probability("delta", delta)?,
+            norm_bound: None,
+            norm_estimated: false,
+            noise: None,
+            new_noise: None,
+            side: Side::Both,
+            coverage: Coverage::Point,
+            method: Method::Tight,
+            residual_norm: ResidualNormMethod::Best,
+        })
+    }
+
+    /// Declares $\lVert f - \text{mean}\rVert_k \le C$, in the model's scale.
+    ///
+    /// # Errors
+    /// [`Error::Parameter`] unless the bound is finite and positive.
+    pub fn norm_bound(mut self, bound: f64) -> Result<Self> {
+        self.norm_bound = Some(positive("norm bound", bound)?);
+        self.norm_estimated = false;
+        Ok(self)
+    }
+
+    /// A norm bound that was estimated, not known: intervals are then "calibrated", never "certified".
+    ///
+    /// # Errors
+    /// As [`Claim::norm_bound`].
+    pub fn estimated_norm_bound(mut self, bound: f64) -> Result<Self> {
+        self = self.norm_bound(bound)?;
+        self.norm_estimated = true;
+        Ok(self)
+    }
+
+    /// Declares the noise of the observations.
+    #[must_use]
+    pub fn noise(mut self, noise: Noise) -> Self {
+        self.noise = Some(noise);
+        self
+    }
+
+    /// The noise of a *new* observation, for prediction intervals; the same as the observations' unless said.
+    #[must_use]
+    pub fn new_noise(mut self, noise: Noise) -> Self {
+        self.new_noise = Some(noise);
+        self
+    }
+
+    /// Which ends are claimed.
+    #[must_use]
+    pub fn side(mut self, side: Side) -> Self {
+        self.side = side;
+        self
+    }
+
+    /// For which points the claim holds at once.
+    #[must_use]
+    pub fn coverage(mut self, coverage: Coverage) -> Self {
+        self.coverage = coverage;
+        self
+    }
+
+    /// Which theorem bounds the width.
+    #[must_use]
+    pub fn method(mut self, method: Method) -> Self {
+        self.method = method;
+        self
+    }
+
+    /// How $\lambda$ is bounded.
+    #[must_use]
+    pub fn residual_norm(mut self, method: ResidualNormMethod) -> Self {
+        self.residual_norm = method;
+        self
+    }
+
+    /// The total miss probability.
+    #[must_use]
+    pub fn delta(&self) -> f64 {
+        self.delta
+    }
+
+    /// The same claim at another miss probability.
+    ///
+    /// # Errors
+    /// As [`Claim::new`].
+    pub fn with_delta(mut self, delta: f64) -> Result<Self> {
+        self.delta = probability("delta", delta)?;
+        Ok(self)
+    }
+
+    pub(crate) fn side_claimed(&self) -> Side {
+        self.side
+    }
+
+    pub(crate) fn coverage_claimed(&self) -> &Coverage {
+        &self.coverage
+    }
+
+    pub(crate) fn method_claimed(&self) -> Method {
+        self.method
+    }
+
+    pub(crate) fn residual_norm_method(&self) -> ResidualNormMethod {
+        self.residual_norm
+    }
+
+    pub(crate) fn is_norm_estimated(&self) -> bool {
+        self.norm_estimated
+    }
+
+    pub(crate) fn known_norm_bound(&self) -> Option<f64> {
+        self.norm_bound
+    }
+
+    /// $C$, or the error that it is missing.
+    pub(crate) fn required_norm_bound(&self) -> Result<f64> {
+        self.norm_bound.ok_or(Error::Missing {
+            what: "a norm bound",
+            purpose: "a certified interval",
+            remedy: "declare a bound on the norm of f minus its prior mean with Claim::norm_bound",
+        })
+    }
+
+    /// The noise, checked against the number of observations, or the error that it is missing.
+    pub(crate) fn required_noise(&self, rows: Option<usize>) -> Result<Noise> {
+        let noise = self.noise.clone().ok_or(Error::Missing {
+            what: "a noise model",
+            purpose: "a certified interval",
+            remedy: "declare the noise of the observations with Claim::noise",
+        })?;
+        noise.validated(rows)
+    }
+
+    /// The noise of a new observation.
+    pub(crate) fn required_new_noise(&self) -> Result<Noise> {
+        let noise = match (&self.new_noise, &self.noise) {
+            (Some(noise), _) | (None, Some(noise)) => noise.clone(),
+            (None, None) => self.required_noise(None)?,
+        };
+        if matches!(noise, Noise::PerObservation { .. }) {
+            return Err(Error::Missing {
+                what: "the noise of a new observation",
+                purpose: "a prediction interval when each observation has its own level",
+                remedy: "declare it with Claim::new_noise",
+            });
+        }
+        noise.validated(None)
+    }
+
+    /// The ridge $\tau = R z/C$ (algorithm notes 7.5): for $\lambda=0$ the direct width is then within $\sqrt2$ of the narrowest over all linear
+    /// estimators, at every point. $z$ is the tail factor of one side of this claim at a single point. Independent of the data. Cost O(1).
+    ///
+    /// # Errors
+    /// [`Error::Missing`] without norm bound or noise; [`Error::Parameter`] where $z$ is 0 (one side of normal noise with $\delta\ge\frac12$).
+    pub fn recommended_ridge(&self) -> Result<f64> {
+        let (c, noise) = (self.required_norm_bound()?, self.required_noise(None)?);
+        let side = if self.side == Side::Both { 0.5 * self.delta } else { self.delta };
+        positive("recommended ridge", noise.level() * noise.tail_factor(-side.ln()) / c)
+    }
+}

@@ -1,0 +1,49 @@
+//! Differences of the function at two points: again a linear functional, with its own three parts.
+
+use crate::error::Result;
+use crate::information::{Information, VarianceParts};
+use crate::points::PointsRef;
+use sigmabar_linalg::{dot, matvec, norm_squared};
+
+impl Information {
+    /// The parts that belong to $f(x')-f(x)$ for a fixed $x$ (`from`) and each $x'$ (`to`), enlarged by their rounding like
+    /// [`Information::certified_parts`] (algorithm notes 5.3): $s_1^2 = d_k(x',x)^2-\lVert\psi(x')-\psi(x)\rVert^2$,
+    /// $s_2 = \lVert e(x')-e(x)\rVert$ with $e = B^{-1}\psi$, and $\tau^2\lVert V(x')-V(x)\rVert^2$. Cost O(q(md + m²)).
+    ///
+    /// # Errors
+    /// Points of another width; [`crate::Error::NegativeVariance`]; failed self-checks.
+    pub fn difference_parts(&self, from: &[f64], to: PointsRef<'_>) -> Result<Vec<VarianceParts>> {
+        let features = self.features();
+        let origin = PointsRef::new(from, from.len())?;
+        let base = features.features(origin)?;
+        let k_from = features.kernel().value(from, from);
+        let tau2 = self.ridge() * self.ridge();
+        let mut out = Vec::with_capacity(to.len());
+        self.stream(to, |start, block, psi| {
+            let m = features.len();
+            for row in psi.chunks_exact_mut(m) {
+                row.iter_mut().zip(base.as_slice()).for_each(|(a, b)| *a -= b);
+            }
+            let seen: Vec<f64> = psi.chunks_exact(m).map(norm_squared).collect();
+            self.lower().solve_rows(psi)?;
+            self.lower().solve_transposed_rows(psi)?;
+            for (i, e) in psi.chunks_exact(m).enumerate() {
+                let x = block.row(i);
+                let scale = k_from.max(features.kernel().value(x, x));
+                // Two residuals and their cross term: four times the bound of one.
+                let allowed = 4.0 * features.residual_rounding(scale);
+                let value = features.kernel().metric(x, from).powi(2) - seen[i];
+                if value < -allowed || value.is_nan() {
+                    return Err(crate::Error::NegativeVariance { query: start + i, value, allowed });
+                }
+                let noise = dot(&matvec(self.gram(), e), e).max(0.0) / tau2;
+                let plain = VarianceParts { projection: value.max(0.0), fit: norm_squared(e), noise };
+                let mut parts = self.enlarged(plain, scale);
+                parts.projection = plain.projection + allowed;
+                out.push(parts);
+            }
+            Ok(())
+        })?;
+        Ok(out)
+    }
+}

@@ -1,0 +1,203 @@
+//! The energy band: valid for every $x$ at once and for points chosen by looking at responses (algorithm notes 7.3).
+
+use super::claim::{Claim, Coverage, Method};
+use super::intervals::{Ends, Intervals};
+use super::label::Label;
+use super::noise::Noise;
+use super::record::Certificate;
+use super::widths::charged;
+use crate::error::Result;
+use crate::information::{RidgePath, RidgeTerms};
+use crate::points::PointsRef;
+use crate::posterior::Posterior;
+use crate::residual::{ResidualNorm, ResidualNormKind};
+
+/// Ridges tried: a geometric grid of this many around the natural one, and the model's own.
+const GRID: usize = 41;
+/// The grid spans this factor below and above.
+const SPAN: f64 = 1e3;
+
+/// What the data say about a norm bound, at miss probability $\delta$ (algorithm notes 7.3 and 7.4).
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct NormCheck {
+    /// $c_0$: with probability $1-\delta$ the norm of $f$ minus its prior mean is at least this, in the model's scale.
+    pub least_norm: f64,
+    /// Whether the claimed norm bound is below that: the data contradict it or the noise model. `None` without a claimed bound.
+    pub contradicted: Option<bool>,
+}
+
+/// Everything about one ridge $s$ that does not depend on the query.
+struct Ridge {
+    s: f64,
+    /// $y^\top(\kappa+s^2I)^{-1}y$, less its rounding bound.
+    quadratic: f64,
+    /// $\lVert(G+s^2)^{-1}h\rVert$.
+    norm: f64,
+}
+
+/// The eigen form of the posterior with what bounds the noise.
+struct Energy<'a> {
+    posterior: &'a Posterior,
+    path: RidgePath<'a>,
+    rotated: Vec<f64>,
+    residual_norm: ResidualNorm,
+    noise: Noise,
+    /// $\Gamma \ge \lVert E\rVert$.
+    gamma: f64,
+    /// Bounds the error of $G$.
+    gram_rounding: f64,
+}
+
+impl<'a> Energy<'a> {
+    fn new(posterior: &'a Posterior, claim: &Claim) -> Result<Self> {
+        let information = posterior.information();
+        let noise = claim.required_noise(Some(information.len()))?;
+        let residual_norm = information.residual_norm(claim.residual_norm_method())?;
+        // One event for both sides and all points: it spends all that is left of δ.
+        let tail = -charged(claim.delta(), residual_norm)?.ln();
+        let gamma = noise.energy(information.len(), tail);
+        let (path, rotated) = posterior.ridge_path()?;
+        let eigen = 8.0 * (4 * information.features().len() + 8) as f64 * f64::EPSILON;
+        let gram_rounding = information.ridge().powi(2) * (information.rounding() + eigen * information.norm_bound());
+        Ok(Self { posterior, path, rotated, residual_norm, noise, gamma, gram_rounding })
+    }
+
+    fn lambda_root(&self) -> f64 {
+        self.residual_norm.value.sqrt()
+    }
+
+    /// The grid of ridges: around $s = (\Gamma+\sqrt\lambda C)/C$, plus $\tau$. All are valid at once, so looking at the responses to choose is allowed.
+    fn ridges(&self, norm_bound: f64) -> Result<Vec<Ridge>> {
+        let middle = (self.gamma + self.lambda_root() * norm_bound) / norm_bound;
+        let step = |i: usize| SPAN.powf(2.0 * i as f64 / (GRID - 1) as f64 - 1.0);
+        let own = self.posterior.information().ridge();
+        (0..GRID).map(|i| middle * step(i)).chain([own]).map(|s| self.ridge(s)).collect()
+    }
+
+    fn ridge(&self, s: f64) -> Result<Ridge> {
+        let information = self.posterior.information();
+        let sum_squares = self.posterior.observations().sum_squares();
+        let shrunk = self.rotated.iter().zip(self.path.eigenvalues()).map(|(h, g)| h / (g + s * s));
+        let norm_squared: f64 = shrunk.map(|v| v * v).sum();
+        let length = information.facts().summation_length + 2.0 * information.features().len() as f64 + 8.0;
+        let rounding = (4.0 * length * f64::EPSILON * sum_squares + self.gram_rounding * norm_squared) / (s * s);
+        let quadratic = (self.path.quadratic(sum_squares, &self.rotated, s)? - rounding).max(0.0);
+        Ok(Ridge { s, quadratic, norm: norm_squared.sqrt() })
+    }
+
+    /// `C² + (Γ+√λC)²/s² − yᵀ(κ+s²I)⁻¹y`.
+    fn radicand(&self, ridge: &Ridge, norm_bound: f64) -> f64 {
+        let misfit = (self.gamma + self.lambda_root() * norm_bound) / ridge.s;
+        norm_bound * norm_bound + misfit * misfit - ridge.quadratic
+    }
+
+    /// The smallest `C` with a non-negative radicand: `(1+λ/s²)C² + 2Γ√λ/s²·C + Γ²/s² − q = 0`.
+    fn least_norm(&self, ridge: &Ridge) -> f64 {
+        let s2 = ridge.s * ridge.s;
+        let (a, b) = (1.0 + self.residual_norm.value / s2, self.gamma * self.lambda_root() / s2);
+        let c = self.gamma * self.gamma / s2 - ridge.quadratic;
+        if c >= 0.0 { 0.0 } else { -c / (b + (b * b - a * c).sqrt()) }
+    }
+
+    /// Centre and half-width at query `q`, for the ridge whose band is narrowest there.
+    fn narrowest(&self, terms: &RidgeTerms, q: usize, k_xx: f64, ridges: &[(Ridge, f64)], norm_bound: f64) -> Result<(f64, f64)> {
+        let features = self.posterior.information().features();
+        let unit = 8.0 * features.len() as f64 * f64::EPSILON * k_xx.sqrt();
+        let mut best = (0.0, f64::INFINITY);
+        for (ridge, root) in ridges {
+            let parts = self.path.variance_parts(terms, q, ridge.s)?;
+            let eta = self.gram_rounding / (ridge.s * ridge.s);
+            let deviation = ((parts.fit + parts.noise) * (1.0 + eta)).sqrt() + unit;
+            let outside = (parts.projection + features.residual_rounding(k_xx)).sqrt();
+            let mean_rounding = (eta * parts.fit.sqrt() + unit) * ridge.norm;
+            let half = root * deviation + norm_bound * outside + mean_rounding;
+            if half < best.1 {
+                best = (self.path.mean(terms, &self.rotated, q, ridge.s)?, half);
+            }
+        }
+        Ok(best)
+    }
+}
+
+impl Posterior {
+    pub(crate) fn energy_interval(&self, x: PointsRef<'_>, claim: &Claim) -> Result<Intervals> {
+        let norm_bound = claim.required_norm_bound()?;
+        if let Coverage::Continuous(region) = claim.coverage_claimed() {
+            region.check_inside(x)?;
+        }
+        let energy = Energy::new(self, claim)?;
+        // A negative radicand says that the claim is contradicted: the band is then empty, and is reported as a point.
+        let ridges: Vec<(Ridge, f64)> = energy
+            .ridges(norm_bound)?
+            .into_iter()
+            .map(|ridge| {
+                let root = energy.radicand(&ridge, norm_bound).max(0.0).sqrt();
+                (ridge, root)
+            })
+            .collect();
+        let terms = energy.path.terms(x)?;
+        let diagonal = self.information().features().kernel().diagonal(x);
+        let (mut centres, mut halves) = (Vec::with_capacity(x.len()), Vec::with_capacity(x.len()));
+        for (q, &k_xx) in diagonal.iter().enumerate() {
+            let (centre, half) = energy.narrowest(&terms, q, k_xx, &ridges, norm_bound)?;
+            centres.push(centre);
+            halves.push(half);
+        }
+        let ends = Ends::new(self.observations().prior(), claim.side_claimed(), &centres, &halves);
+        let certificate = energy.certificate(claim, norm_bound);
+        Ok(Intervals::assemble(ends, vec![Method::Energy; x.len()], certificate))
+    }
+
+    /// Whether the data contradict the claimed norm bound (or noise), and the norm that $f$ must have at least, with probability $1-\delta$
+    /// (algorithm notes 7.3 and 7.4). Valid for adaptively chosen points too. For a check after each of $B$ batches claim $\delta/B$. Cost O(m³).
+    ///
+    /// # Errors
+    /// [`crate::Error::Missing`] without a noise model; errors of [`crate::Information::residual_norm`].
+    pub fn norm_check(&self, claim: &Claim) -> Result<NormCheck> {
+        let energy = Energy::new(self, claim)?;
+        let around = claim.known_norm_bound().unwrap_or_else(|| self.norm().max(f64::MIN_POSITIVE));
+        let mut least_norm = 0.0_f64;
+        // The grid is centred on a guess of the norm; any ridge is valid, so a second round around the first answer can only help.
+        for guess in [around, 0.0] {
+            let guess = if guess > 0.0 { guess } else { least_norm };
+            if guess > 0.0 {
+                least_norm = energy.ridges(guess)?.iter().map(|ridge| energy.least_norm(ridge)).fold(least_norm, f64::max);
+            }
+        }
+        Ok(NormCheck { least_norm, contradicted: claim.known_norm_bound().map(|bound| bound < least_norm) })
+    }
+}
+
+impl Energy<'_> {
+    fn certificate(&self, claim: &Claim, norm_bound: f64) -> Certificate {
+        let origins = self.posterior.origins();
+        let reasons = origins.reasons(claim, Method::Energy);
+        let residual_failure = match self.residual_norm.kind {
+            ResidualNormKind::Randomised { failure } => failure,
+            _ => 0.0,
+        };
+        let information = self.posterior.information();
+        Certificate {
+            label: Label::from_reasons(&reasons),
+            reasons,
+            assumptions: origins.assumptions(norm_bound),
+            method: Method::Energy,
+            considered: vec![Method::Energy],
+            beta: None,
+            noise_factor: self.gamma,
+            delta: claim.delta(),
+            residual_failure,
+            delta_each: claim.delta() - residual_failure,
+            side: claim.side_claimed(),
+            coverage: claim.coverage_claimed().clone(),
+            cover: None,
+            norm_bound,
+            noise: self.noise.clone(),
+            residual_norm: self.residual_norm,
+            ridge: information.ridge(),
+            observations: information.len(),
+            features: information.features().len(),
+        }
+    }
+}

@@ -1,0 +1,137 @@
+//! Intervals of the exact posterior (algorithm notes 7.1): nothing is missed, so $\lambda = 0$.
+
+use super::claim::{Claim, Coverage, Method, Side};
+use super::intervals::{Ends, Intervals};
+use super::label::Label;
+use super::noise::Noise;
+use super::record::{Certificate, Origins, resolve};
+use crate::error::{Error, Result};
+use crate::points::PointsRef;
+use crate::posterior::ExactPosterior;
+use crate::residual::{ResidualNorm, ResidualNormKind};
+use sigmabar_linalg::norm_squared;
+
+/// The claim worked out for the exact posterior.
+struct ExactClaim {
+    method: Method,
+    norm_bound: f64,
+    noise: Noise,
+    factor: f64,
+    tail: f64,
+}
+
+impl ExactPosterior {
+    /// Intervals for $f(x)$: [`Method::Direct`] (and [`Method::Tight`]) is
+    /// $C\sqrt{\sigma^2-\tau^2\lVert V\rVert^2} + Rz\lVert V\rVert$ — the root is the exact worst case $\sqrt{k-2V^\top k_X+V^\top KV}$ — and
+    /// [`Method::DropIn`] or [`Method::Paper`] is $(C+(R/\tau)z)\sigma$. Adaptive points take the energy band at $s=\tau$. Cost O(q(ud + u²)).
+    ///
+    /// # Errors
+    /// [`Error::Missing`] without norm bound or noise; [`Error::Premise`] for the W-matrix, the dictionary and continuous claims, which belong to the
+    /// sparse posterior; points of another width.
+    pub fn interval(&self, x: PointsRef<'_>, claim: &Claim) -> Result<Intervals> {
+        let worked = self.worked(claim, x.len())?;
+        let variance = self.certified_variance(x)?;
+        let weights = self.weights_by_point(x)?;
+        let halves: Vec<f64> = (0..x.len()).map(|q| self.half_width(&worked, variance[q], weights.row(q))).collect();
+        let prior = self.observations().prior();
+        let centres: Vec<f64> = self.mean(x)?.into_iter().map(|m| prior.to_model(m)).collect();
+        let rounding = self.mean_rounding(x)?;
+        let halves: Vec<f64> = halves.iter().zip(rounding).map(|(h, r)| h + r).collect();
+        let ends = Ends::new(prior, claim.side_claimed(), &centres, &halves);
+        Ok(Intervals::assemble(ends, vec![worked.method; x.len()], self.certificate_of(claim, &worked)))
+    }
+
+    fn worked(&self, claim: &Claim, queries: usize) -> Result<ExactClaim> {
+        let locations = self.observations().locations();
+        let method = match resolve(claim.method_claimed(), locations.collected()) {
+            Method::Tight => Method::Direct,
+            Method::WMatrix | Method::Dictionary => {
+                return Err(Error::Premise {
+                    what: "this method for the exact posterior",
+                    reason: "nothing is missed there: the direct width is the exact worst case",
+                });
+            }
+            other => other,
+        };
+        let (norm_bound, noise) = (claim.required_norm_bound()?, claim.required_noise(Some(locations.len()))?);
+        let sides = if claim.side_claimed() == Side::Both { 2.0 } else { 1.0 };
+        let whole = -claim.delta().ln();
+        let (tail, factor) = match (method, claim.coverage_claimed()) {
+            (Method::Energy, _) => (whole, noise.energy(locations.len(), whole)),
+            (_, Coverage::Point) => at((sides / claim.delta()).ln(), &noise),
+            (_, Coverage::Points) => at((sides * queries as f64 / claim.delta()).ln(), &noise),
+            (_, Coverage::Uniform) => (whole, noise.norm_factor(locations.distinct(), whole)),
+            (_, Coverage::Continuous(_)) => {
+                return Err(Error::Premise {
+                    what: "a continuous claim for the exact posterior",
+                    reason: "ask for uniform coverage, which needs no box, or use the sparse posterior",
+                });
+            }
+        };
+        Ok(ExactClaim { method, norm_bound, noise, factor, tail })
+    }
+
+    fn half_width(&self, claim: &ExactClaim, variance: f64, weights: &[f64]) -> f64 {
+        let locations = self.observations().locations();
+        let (level, tau2) = (claim.noise.level(), self.ridge() * self.ridge());
+        let square: f64 = weights.iter().enumerate().map(|(i, v)| locations.count(i) * v * v).sum();
+        match claim.method {
+            Method::Energy => {
+                let radicand = claim.norm_bound.powi(2) + claim.factor.powi(2) / tau2 - self.certified_quadratic();
+                radicand.max(0.0).sqrt() * variance.sqrt()
+            }
+            Method::Direct => {
+                let bias = (variance - tau2 * square).max(0.0).sqrt();
+                claim.norm_bound * bias + claim.factor * self.scaled(&claim.noise, weights, square)
+            }
+            _ => (claim.norm_bound + level / self.ridge() * claim.factor) * variance.sqrt(),
+        }
+    }
+
+    /// `√(Σ R_i²V_i²)`.
+    fn scaled(&self, noise: &Noise, weights: &[f64], square: f64) -> f64 {
+        let Noise::PerObservation { levels } = noise else { return noise.level() * square.sqrt() };
+        let locations = self.observations().locations();
+        levels.iter().enumerate().map(|(row, r)| (r * weights[locations.distinct_of(row)]).powi(2)).sum::<f64>().sqrt()
+    }
+
+    /// The rounding of the mean: `ε·u·cond(A)`-ish times its own terms, through the factor's condition.
+    fn mean_rounding(&self, x: PointsRef<'_>) -> Result<Vec<f64>> {
+        let unit = self.solve_rounding();
+        let norm = norm_squared(self.whitened()).sqrt();
+        Ok(self.kernel().kernel.diagonal(x).into_iter().map(|k| unit * k.sqrt() * norm).collect())
+    }
+
+    fn certificate_of(&self, claim: &Claim, worked: &ExactClaim) -> Certificate {
+        let locations = self.observations().locations();
+        let origins = Origins { source: self.kernel().source, collected: locations.collected(), prior: self.observations().prior() };
+        let reasons = origins.reasons(claim, worked.method);
+        let beta = matches!(worked.method, Method::DropIn | Method::Paper)
+            .then(|| worked.norm_bound + worked.noise.level() / self.ridge() * worked.factor);
+        Certificate {
+            label: Label::from_reasons(&reasons),
+            reasons,
+            assumptions: origins.assumptions(worked.norm_bound),
+            method: resolve(claim.method_claimed(), locations.collected()),
+            considered: vec![worked.method],
+            beta,
+            noise_factor: worked.factor,
+            delta: claim.delta(),
+            residual_failure: 0.0,
+            delta_each: (-worked.tail).exp(),
+            side: claim.side_claimed(),
+            coverage: claim.coverage_claimed().clone(),
+            cover: None,
+            norm_bound: worked.norm_bound,
+            noise: worked.noise.clone(),
+            residual_norm: ResidualNorm { value: 0.0, kind: ResidualNormKind::Dense },
+            ridge: self.ridge(),
+            observations: locations.len(),
+            features: locations.distinct(),
+        }
+    }
+}
+
+fn at(tail: f64, noise: &Noise) -> (f64, f64) {
+    (tail, noise.tail_factor(tail))
+}

@@ -1,0 +1,204 @@
+//! Intervals for the function: they cannot exist without their certificate.
+
+use super::claim::{Claim, Method, Side};
+use super::label::{Label, Reason};
+use super::record::{Certificate, Origins, resolve};
+use super::widths::{HalfWidth, Widths};
+use crate::error::{Error, Result};
+use crate::information::VarianceParts;
+use crate::points::{PointsRef, Prior};
+use crate::posterior::Posterior;
+use crate::residual::ResidualNormKind;
+use serde::{Deserialize, Serialize};
+use std::sync::Arc;
+
+/// Intervals for $f(x)$, in the data's scale, with what they rest on.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Intervals {
+    mean: Vec<f64>,
+    lower: Vec<f64>,
+    upper: Vec<f64>,
+    methods: Vec<Method>,
+    certificate: Certificate,
+}
+
+impl Intervals {
+    pub(crate) fn assemble(ends: Ends, methods: Vec<Method>, certificate: Certificate) -> Self {
+        let Ends { mean, lower, upper } = ends;
+        Self { mean, lower, upper, methods, certificate }
+    }
+
+    /// The centre at each point: the posterior mean; for the energy band the mean of the ridge that is best there.
+    #[must_use]
+    pub fn mean(&self) -> &[f64] {
+        &self.mean
+    }
+
+    /// The lower ends; $-\infty$ where only the upper end is claimed.
+    #[must_use]
+    pub fn lower(&self) -> &[f64] {
+        &self.lower
+    }
+
+    /// The upper ends; $+\infty$ where only the lower end is claimed.
+    #[must_use]
+    pub fn upper(&self) -> &[f64] {
+        &self.upper
+    }
+
+    /// The bound that was used at each point.
+    #[must_use]
+    pub fn methods(&self) -> &[Method] {
+        &self.methods
+    }
+
+    /// What the intervals rest on.
+    #[must_use]
+    pub fn certificate(&self) -> &Certificate {
+        &self.certificate
+    }
+}
+
+/// Centres and ends in the data's scale.
+pub(crate) struct Ends {
+    pub mean: Vec<f64>,
+    pub lower: Vec<f64>,
+    pub upper: Vec<f64>,
+}
+
+impl Ends {
+    /// From centres and half-widths in the model's scale, rounding outwards.
+    pub(crate) fn new(prior: Prior, side: Side, centres: &[f64], half_widths: &[f64]) -> Self {
+        let mean: Vec<f64> = centres.iter().map(|&c| prior.to_data(c)).collect();
+        let reach = |i: usize| {
+            let (m, h) = (mean[i], prior.unit() * half_widths[i]);
+            h + 4.0 * f64::EPSILON * (m.abs() + prior.mean().abs() + h)
+        };
+        let below = |i: usize| if side == Side::Upper { f64::NEG_INFINITY } else { mean[i] - reach(i) };
+        let above = |i: usize| if side == Side::Lower { f64::INFINITY } else { mean[i] + reach(i) };
+        let (lower, upper) = ((0..mean.len()).map(below).collect(), (0..mean.len()).map(above).collect());
+        Self { mean, lower, upper }
+    }
+}
+
+impl Posterior {
+    /// Intervals for $f(x)$ at each point: $P(\text{lower}\le f\le\text{upper}) \ge 1-\delta$ under the certificate's assumptions.
+    ///
+    /// On points that may have been chosen by looking at responses ([`crate::Collected::Adaptive`]), [`Method::Tight`] takes the energy band, which stays
+    /// certified; another method asked for by name is computed and labelled heuristic.
+    ///
+    /// Cost: that of [`Widths::new`] plus O(q(md + m²)). For many calls prepare [`Widths`] once and use [`Posterior::interval_with`].
+    ///
+    /// # Errors
+    /// As [`Widths::new`] and [`Widths::half_widths`].
+    pub fn interval(&self, x: PointsRef<'_>, claim: &Claim) -> Result<Intervals> {
+        if resolve(claim.method_claimed(), self.observations().locations().collected()) == Method::Energy {
+            return self.energy_interval(x, claim);
+        }
+        self.interval_with(&Widths::new(Arc::clone(self.information()), claim)?, x)
+    }
+
+    /// Intervals from widths that were prepared before the responses were seen. Cost O(q(md + m²)).
+    ///
+    /// # Errors
+    /// [`Error::Premise`] where the widths are about other information than this posterior; errors of [`Widths::half_widths`].
+    pub fn interval_with(&self, widths: &Widths, x: PointsRef<'_>) -> Result<Intervals> {
+        let (centres, halves) = self.centred_widths(widths, x)?;
+        let totals: Vec<f64> = halves.iter().map(HalfWidth::total).collect();
+        let ends = Ends::new(self.observations().prior(), widths.claim.side_claimed(), &centres, &totals);
+        let methods = halves.iter().map(|h| h.method).collect();
+        Ok(Intervals::assemble(ends, methods, self.certificate_of(widths, x.len())))
+    }
+
+    /// Means and half-widths in the model's scale, the latter with the slack that needs the mean.
+    pub(crate) fn centred_widths(&self, widths: &Widths, x: PointsRef<'_>) -> Result<(Vec<f64>, Vec<HalfWidth>)> {
+        let same = Arc::ptr_eq(self.information(), &widths.information)
+            || (self.information().gram() == widths.information.gram() && self.information().ridge() == widths.information.ridge());
+        if !same {
+            return Err(Error::Premise {
+                what: "an interval from these widths",
+                reason: "they were prepared for other information than this posterior's",
+            });
+        }
+        let mut evaluated = widths.evaluate(x, Some(self.coefficients()))?;
+        let diagonal = self.information().features().kernel().diagonal(x);
+        let rounding = MeanRounding::new(self);
+        let moved = widths.cover.map_or(0.0, |cover| cover.radius * self.norm());
+        let on_box = if widths.considered == [Method::Paper] { 0.0 } else { moved };
+        for ((half, parts), k_xx) in evaluated.widths.iter_mut().zip(&evaluated.parts).zip(diagonal) {
+            half.slack += on_box + rounding.at(parts, k_xx);
+        }
+        Ok((evaluated.means, evaluated.widths))
+    }
+
+    pub(crate) fn origins(&self) -> Origins {
+        Origins {
+            source: self.information().features().source(),
+            collected: self.observations().locations().collected(),
+            prior: self.observations().prior(),
+        }
+    }
+
+    pub(crate) fn certificate_of(&self, widths: &Widths, queries: usize) -> Certificate {
+        let origins = self.origins();
+        let method = widths.claim.method_claimed();
+        let mut reasons = origins.reasons(&widths.claim, method);
+        if widths.cover.is_some_and(|cover| !cover.sound) {
+            reasons.push(Reason::PaperConstants);
+        }
+        let residual_failure = match widths.residual_norm.kind {
+            ResidualNormKind::Randomised { failure } => failure,
+            _ => 0.0,
+        };
+        Certificate {
+            label: Label::from_reasons(&reasons),
+            reasons,
+            assumptions: origins.assumptions(widths.norm_bound),
+            method,
+            considered: widths.considered.clone(),
+            beta: widths.beta(queries),
+            noise_factor: widths.noise_factor(queries),
+            delta: widths.claim.delta(),
+            residual_failure,
+            delta_each: widths.delta_each(queries),
+            side: widths.claim.side_claimed(),
+            coverage: widths.claim.coverage_claimed().clone(),
+            cover: widths.cover.map(|cover| (cover.radius, cover.log_count)),
+            norm_bound: widths.norm_bound,
+            noise: widths.noise.clone(),
+            residual_norm: widths.residual_norm,
+            ridge: self.information().ridge(),
+            observations: self.information().len(),
+            features: self.information().features().len(),
+        }
+    }
+}
+
+/// How far the computed mean can be from $V^\top y$: $2\eta s_2\lVert\beta\rVert + 8m\varepsilon\sqrt{k(x,x)}\lVert\beta\rVert$ with
+/// $\eta$ = [`crate::Information::rounding`], and what the sums behind $h$ lose, $s_2\tau^{-2}\varepsilon\ell\sqrt{k_{\max}}\sum|s_i|$.
+struct MeanRounding {
+    eta: f64,
+    unit: f64,
+    norm: f64,
+    sums: f64,
+}
+
+impl MeanRounding {
+    fn new(posterior: &Posterior) -> Self {
+        let information = posterior.information();
+        let largest = information.features().kernel().max_diagonal(information.locations().points());
+        let total: f64 = posterior.observations().sums().iter().map(|s| s.abs()).sum();
+        let length = information.facts().summation_length + information.features().len() as f64;
+        Self {
+            eta: information.rounding(),
+            unit: 8.0 * information.features().len() as f64 * f64::EPSILON,
+            norm: posterior.norm(),
+            sums: f64::EPSILON * length * largest.sqrt() * total / (information.ridge() * information.ridge()),
+        }
+    }
+
+    fn at(&self, parts: &VarianceParts, k_xx: f64) -> f64 {
+        let s2 = parts.fit.sqrt();
+        2.0 * self.eta * s2 * self.norm + self.unit * k_xx.sqrt() * self.norm + self.sums * s2
+    }
+}

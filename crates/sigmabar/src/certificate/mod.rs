@@ -1,0 +1,30 @@
+//! What we may claim: certified bounds on what the features miss, half-widths before the responses, intervals with their certificate after.
+
+mod bias;
+mod claim;
+mod continuous;
+mod difference;
+mod energy;
+mod exact;
+mod extension;
+mod intervals;
+mod label;
+mod lanczos;
+mod noise;
+mod prediction;
+mod record;
+mod region;
+mod residual_norm;
+mod uniform;
+mod widths;
+
+pub use claim::{Claim, Coverage, Method, Side};
+pub use energy::NormCheck;
+pub use intervals::Intervals;
+pub use label::{Assumption, Label, Reason};
+pub use noise::Noise;
+pub use prediction::PredictionIntervals;
+pub use record::Certificate;
+pub use region::Region;
+pub use residual_norm::ResidualNormMethod;
+pub use widths::{HalfWidth, Widths};

@@ -1,0 +1,116 @@
+//! Intervals for a new noisy observation: a different thing from an interval for the function, with a different name.
+
+use super::claim::{Claim, Coverage, Method, Side};
+use super::intervals::Ends;
+use super::noise::Noise;
+use super::record::{Certificate, resolve};
+use super::widths::{HalfWidth, Widths};
+use crate::error::{Error, Result};
+use crate::points::PointsRef;
+use crate::posterior::Posterior;
+use serde::{Deserialize, Serialize};
+use std::sync::Arc;
+
+/// Intervals for a new response $y = f(x) + \varepsilon$, whose noise is independent of the observations', in the data's scale.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct PredictionIntervals {
+    prediction: Vec<f64>,
+    response_lower: Vec<f64>,
+    response_upper: Vec<f64>,
+    certificate: Certificate,
+}
+
+impl PredictionIntervals {
+    /// The predicted response at each point.
+    #[must_use]
+    pub fn prediction(&self) -> &[f64] {
+        &self.prediction
+    }
+
+    /// The lower ends for a new response.
+    #[must_use]
+    pub fn response_lower(&self) -> &[f64] {
+        &self.response_lower
+    }
+
+    /// The upper ends for a new response.
+    #[must_use]
+    pub fn response_upper(&self) -> &[f64] {
+        &self.response_upper
+    }
+
+    /// What the intervals rest on; the noise of a new response is part of the claim.
+    #[must_use]
+    pub fn certificate(&self) -> &Certificate {
+        &self.certificate
+    }
+}
+
+impl Posterior {
+    /// Intervals that contain a *new* response at each point with probability at least $1-\delta$.
+    ///
+    /// If the new noise is of the observations' kind, $-V^\top E+\varepsilon$ is one linear functional of independent noise and the half-width is
+    /// $C b + z\sqrt{R^2\lVert V\rVert^2+R_{\rm new}^2}$; otherwise, and for the energy band, half of $\delta$ goes to each. Cost as [`Posterior::interval`].
+    ///
+    /// # Errors
+    /// As [`Posterior::interval`]; [`Error::Premise`] for uniform and continuous claims, which would be about infinitely many new responses;
+    /// [`Error::Missing`] where each observation has its own noise level and none is declared for a new one.
+    pub fn prediction_interval(&self, x: PointsRef<'_>, claim: &Claim) -> Result<PredictionIntervals> {
+        if !matches!(claim.coverage_claimed(), Coverage::Point | Coverage::Points) {
+            return Err(Error::Premise {
+                what: "a prediction interval for every point at once",
+                reason: "it would speak of infinitely many new responses: ask for coverage at a point or a list",
+            });
+        }
+        let new_noise = claim.required_new_noise()?;
+        let energy = resolve(claim.method_claimed(), self.observations().locations().collected()) == Method::Energy;
+        if !energy && is_same_kind(&claim.required_noise(None)?, &new_noise) {
+            return self.convolved(x, claim, &new_noise);
+        }
+        self.split(x, claim, &new_noise)
+    }
+
+    fn convolved(&self, x: PointsRef<'_>, claim: &Claim, new_noise: &Noise) -> Result<PredictionIntervals> {
+        let widths = Widths::new(Arc::clone(self.information()), claim)?;
+        let (centres, halves) = self.centred_widths(&widths, x)?;
+        let factor = widths.noise_factor(x.len());
+        let total = |h: &HalfWidth| h.bias + h.slack + factor * h.coefficient.hypot(new_noise.level());
+        let totals: Vec<f64> = halves.iter().map(total).collect();
+        let ends = Ends::new(self.observations().prior(), claim.side_claimed(), &centres, &totals);
+        Ok(PredictionIntervals::assemble(ends, self.certificate_of(&widths, x.len())))
+    }
+
+    fn split(&self, x: PointsRef<'_>, claim: &Claim, new_noise: &Noise) -> Result<PredictionIntervals> {
+        let half = claim.clone().with_delta(0.5 * claim.delta())?;
+        let intervals = self.interval(x, &half)?;
+        let sides = if claim.side_claimed() == Side::Both { 2.0 } else { 1.0 };
+        let shared = if *claim.coverage_claimed() == Coverage::Points { x.len() as f64 } else { 1.0 };
+        let tail = (2.0 * sides * shared / claim.delta()).ln();
+        let reach = self.observations().prior().unit() * new_noise.level() * new_noise.tail_factor(tail);
+        let mut certificate = intervals.certificate().clone();
+        certificate.delta = claim.delta();
+        let ends = Ends {
+            mean: intervals.mean().to_vec(),
+            lower: intervals.lower().iter().map(|v| v - reach).collect(),
+            upper: intervals.upper().iter().map(|v| v + reach).collect(),
+        };
+        Ok(PredictionIntervals::assemble(ends, certificate))
+    }
+}
+
+impl PredictionIntervals {
+    fn assemble(ends: Ends, certificate: Certificate) -> Self {
+        Self { prediction: ends.mean, response_lower: ends.lower, response_upper: ends.upper, certificate }
+    }
+}
+
+/// Whether one tail factor serves both: sub-Gaussian kinds mix, normal with normal, light tails only with their own parameters.
+fn is_same_kind(noise: &Noise, new_noise: &Noise) -> bool {
+    use Noise::{Bounded, Gaussian, LightTailed, PerObservation, SubGaussian};
+    match (noise, new_noise) {
+        (Gaussian { .. }, Gaussian { .. }) => true,
+        (LightTailed { .. }, LightTailed { .. }) => noise == new_noise,
+        (SubGaussian { .. } | Bounded { .. } | PerObservation { .. }, SubGaussian { .. } | Bounded { .. } | Gaussian { .. }) => true,
+        _ => false,
+    }
+}

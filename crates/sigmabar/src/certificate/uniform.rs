@@ -1,0 +1,78 @@
+//! The noise term: at a point, or for every point at once without a grid (algorithm notes 8.6).
+
+use super::noise::Noise;
+use crate::error::Result;
+use crate::information::{Information, VarianceParts};
+
+/// Which event controls the noise term $|V(x)^\top E|$.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum NoiseEvent {
+    /// One tail event per point and side; the factor depends on how many points share $\delta$.
+    PerPoint,
+    /// $|V(x)^\top E| \le \text{factor}\cdot R\lVert V(x)\rVert$ for all $x$: the norm of the noise in the range of $\Psi$.
+    Range {
+        /// The norm factor.
+        factor: f64,
+    },
+    /// $|V(x)^\top E| \le \text{factor}\cdot R\,\sigma_\kappa(x)/\tau$ for all $x$: the norm of the noise after shrinkage.
+    Shrunk {
+        /// The norm factor.
+        factor: f64,
+    },
+}
+
+impl NoiseEvent {
+    /// The event for all $x$ at once whose width is smaller on average over the measured points — a comparison that needs no response.
+    ///
+    /// Over the locations $\operatorname{mean}\lVert V\rVert^2 = \operatorname{tr}H^2/n$ and $\operatorname{mean}\sigma_\kappa^2/\tau^2 = \operatorname{tr}H/n$ with
+    /// $H = \Gamma(\Gamma+\tau^2)^{-1}$. Cost O(m³).
+    pub(crate) fn uniform(information: &Information, noise: &Noise, tail: f64) -> Result<Self> {
+        let spectrum = Spectrum::new(information)?;
+        let rank = information.features().len().min(information.locations().distinct());
+        let range = noise.norm_factor(rank, tail);
+        let shrunk = spectrum.norm_factor(noise, rank, tail);
+        let range_wins = spectrum.square.sqrt() * range <= spectrum.trace.sqrt() * shrunk;
+        Ok(if range_wins { Self::Range { factor: range } } else { Self::Shrunk { factor: shrunk } })
+    }
+
+    /// The coefficient norm this event multiplies, given $\lVert V\rVert$ already scaled by the noise levels.
+    pub(crate) fn coefficient(self, parts: &VarianceParts, scaled_weights: f64, level: f64, ridge: f64) -> f64 {
+        match self {
+            Self::PerPoint | Self::Range { .. } => scaled_weights,
+            Self::Shrunk { .. } => level * (parts.fit + parts.noise).sqrt() / ridge,
+        }
+    }
+}
+
+/// $\operatorname{tr}H$, $\operatorname{tr}H^2$ and $\lVert H\rVert$ for $H = \Gamma(\Gamma+\tau^2)^{-1}$.
+pub(crate) struct Spectrum {
+    pub trace: f64,
+    pub square: f64,
+    pub largest: f64,
+}
+
+impl Spectrum {
+    pub(crate) fn new(information: &Information) -> Result<Self> {
+        let tau2 = information.ridge() * information.ridge();
+        let path = information.ridge_path()?;
+        let shrink = |gamma: f64| gamma / (gamma + tau2);
+        // Rounding moves an eigenvalue of B by η at most, and h ≤ 1 by no more than that.
+        let eta = information.rounding().min(1.0);
+        let values = path.eigenvalues().iter().map(|&g| (shrink(g) + eta).min(1.0));
+        let (mut trace, mut square, mut largest) = (0.0, 0.0, 0.0_f64);
+        for h in values {
+            trace += h;
+            square += h * h;
+            largest = largest.max(h);
+        }
+        Ok(Self { trace, square, largest })
+    }
+
+    /// $\sqrt{d_1+2\sqrt{d_2t}+2\lVert H\rVert t}$; for light tails a union over the eigenvectors.
+    fn norm_factor(&self, noise: &Noise, rank: usize, tail: f64) -> f64 {
+        match noise {
+            Noise::LightTailed { .. } => self.trace.sqrt() * noise.tail_factor(tail + (2.0 * rank as f64).ln()),
+            _ => (self.trace + 2.0 * (self.square * tail).sqrt() + 2.0 * self.largest * tail).sqrt(),
+        }
+    }
+}

@@ -1,0 +1,424 @@
+//! Half-widths before any response is seen: the stage between information and intervals.
+
+use super::bias::{Dictionary, ResidualForm};
+use super::claim::{Claim, Coverage, Method, Side};
+use super::continuous::Cover;
+use super::noise::Noise;
+use super::record::resolve;
+use super::uniform::NoiseEvent;
+use crate::error::{Error, Result};
+use crate::information::{Information, VarianceParts};
+use crate::points::PointsRef;
+use crate::residual::{ResidualNorm, ResidualNormKind};
+use sigmabar_linalg::{GramAccumulator, Matrix, dot, matvec, matvec_rows, norm_squared};
+use std::sync::Arc;
+
+/// The default method forms $V^\top DV$ up to this many distinct points.
+const FORM_BY_DEFAULT: usize = 20_000;
+/// ... and where $\lambda$ exceeds this share of $\tau^2$: below it, the bound it sharpens is sharp already.
+const FORM_ABOVE: f64 = 0.01;
+/// The default method certifies with more inducing points where $\lambda$ exceeds this share of $\tau^2$.
+const DICTIONARY_ABOVE: f64 = 0.1;
+/// Pivots of the certification dictionary.
+const DICTIONARY_PIVOTS: usize = 64;
+
+/// Everything about the intervals of a claim that needs no response: half-widths at any point, chosen before the data are seen.
+///
+/// Built once from [`Information`], used for any number of queries and responses.
+#[derive(Clone, Debug)]
+pub struct Widths {
+    pub(crate) information: Arc<Information>,
+    pub(crate) claim: Claim,
+    pub(crate) noise: Noise,
+    pub(crate) norm_bound: f64,
+    pub(crate) residual_norm: ResidualNorm,
+    pub(crate) considered: Vec<Method>,
+    pub(crate) event: NoiseEvent,
+    pub(crate) cover: Option<Cover>,
+    delta_left: f64,
+    level_form: Option<Matrix>,
+    residual_form: Option<ResidualForm>,
+    dictionary: Option<Dictionary>,
+}
+
+/// A half-width in the model's scale and what it consists of.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct HalfWidth {
+    /// $C\cdot b$: what a function of norm $C$ can hide.
+    pub bias: f64,
+    /// The noise term.
+    pub noise: f64,
+    /// What moving to the nearest point of a cover costs, and rounding of the mean.
+    pub slack: f64,
+    /// The bound that was narrowest here.
+    pub method: Method,
+    /// The noise term before its factor.
+    pub(crate) coefficient: f64,
+}
+
+impl HalfWidth {
+    /// The half-width.
+    #[must_use]
+    pub fn total(&self) -> f64 {
+        self.bias + self.noise + self.slack
+    }
+}
+
+/// Half-widths at a list of points, with the mean there if coefficients were given.
+pub(crate) struct Evaluated {
+    pub means: Vec<f64>,
+    pub widths: Vec<HalfWidth>,
+    pub parts: Vec<VarianceParts>,
+}
+
+impl Widths {
+    /// Prepares a claim: bounds $\lambda$, decides which bounds compete, and precomputes their matrices.
+    ///
+    /// Cost: that of the residual norm; with [`Method::Tight`] where $\lambda$ is not negligible also O(n²m) up to 20000 distinct points, and one fit with 64 features more.
+    ///
+    /// # Errors
+    /// [`Error::Missing`] without norm bound or noise; [`Error::Premise`] for the energy band (it needs responses: [`crate::Posterior::interval`]), for a
+    /// combination no theorem covers, or where a randomised $\lambda$ leaves nothing of $\delta$; errors of [`Information::residual_norm`].
+    pub fn new(information: Arc<Information>, claim: &Claim) -> Result<Self> {
+        let (norm_bound, noise) = (claim.required_norm_bound()?, claim.required_noise(Some(information.len()))?);
+        let method = resolve(claim.method_claimed(), information.locations().collected());
+        if method == Method::Energy {
+            return Err(Error::Premise {
+                what: "an energy band before the responses are seen",
+                reason: "its width depends on them: ask the posterior for the interval",
+            });
+        }
+        if method == Method::Paper && *claim.coverage_claimed() == Coverage::Uniform {
+            return Err(Error::Premise {
+                what: "uniform coverage by the paper's method",
+                reason: "the paper covers a point, a finite list or a box: ask for one of these or for another method",
+            });
+        }
+        let residual_norm = information.residual_norm(claim.residual_norm_method())?;
+        let mut widths = Self {
+            delta_left: charged(claim.delta(), residual_norm)?,
+            claim: claim.clone(),
+            norm_bound,
+            residual_norm,
+            considered: Vec::new(),
+            event: NoiseEvent::PerPoint,
+            cover: None,
+            level_form: level_form(&information, &noise)?,
+            residual_form: None,
+            dictionary: None,
+            noise,
+            information,
+        };
+        widths.prepare_bounds(method)?;
+        widths.prepare_coverage(method)?;
+        Ok(widths)
+    }
+
+    fn prepare_bounds(&mut self, method: Method) -> Result<()> {
+        let share = self.ratio();
+        let (tight, distinct) = (method == Method::Tight, self.information.locations().distinct());
+        if method == Method::WMatrix || (tight && distinct <= FORM_BY_DEFAULT && share > FORM_ABOVE) {
+            self.residual_form = Some(ResidualForm::new(&self.information)?);
+            self.considered.push(Method::WMatrix);
+        }
+        if method == Method::Dictionary || (tight && share > DICTIONARY_ABOVE) {
+            self.dictionary = Dictionary::new(&self.information, DICTIONARY_PIVOTS)?;
+            self.considered.push(Method::Dictionary);
+        }
+        if tight {
+            self.considered.push(Method::Direct);
+        } else if !self.considered.contains(&method) {
+            self.considered.push(method);
+        }
+        Ok(())
+    }
+
+    fn prepare_coverage(&mut self, method: Method) -> Result<()> {
+        match self.claim.coverage_claimed() {
+            Coverage::Point | Coverage::Points => {}
+            Coverage::Uniform => self.event = NoiseEvent::uniform(&self.information, &self.noise, -self.delta_left.ln())?,
+            Coverage::Continuous(region) if method == Method::Paper => {
+                self.cover = Some(Cover::paper(&self.information, region, &self.noise, self.norm_bound, self.side_tail())?);
+            }
+            Coverage::Continuous(region) => {
+                let lip = |factor| self.lipschitz_with(factor);
+                self.cover = Some(Cover::best(&self.information, region, &self.noise, self.norm_bound, self.side_tail(), lip)?);
+            }
+        }
+        Ok(())
+    }
+
+    /// The claim.
+    #[must_use]
+    pub fn claim(&self) -> &Claim {
+        &self.claim
+    }
+
+    /// The information the widths are about.
+    #[must_use]
+    pub fn information(&self) -> &Arc<Information> {
+        &self.information
+    }
+
+    /// The bound on $\lambda$.
+    #[must_use]
+    pub fn residual_norm(&self) -> ResidualNorm {
+        self.residual_norm
+    }
+
+    /// The bounds that compete at each point.
+    #[must_use]
+    pub fn considered(&self) -> &[Method] {
+        &self.considered
+    }
+
+    /// $r = \lambda/\tau^2$.
+    pub(crate) fn ratio(&self) -> f64 {
+        self.residual_norm.value / (self.information.ridge() * self.information.ridge())
+    }
+
+    /// $\ln(1/\delta)$ of one side at one point, before points share it.
+    pub(crate) fn side_tail(&self) -> f64 {
+        let sides = if self.claim.side_claimed() == Side::Both { 2.0 } else { 1.0 };
+        (sides / self.delta_left).ln()
+    }
+
+    /// $\ln(1/\delta)$ of what one side at one of `queries` points (or one cell of the cover) may spend.
+    pub(crate) fn tail(&self, queries: usize) -> f64 {
+        match self.claim.coverage_claimed() {
+            Coverage::Point => self.side_tail(),
+            Coverage::Points => self.side_tail() + (queries as f64).ln(),
+            Coverage::Uniform => -self.delta_left.ln(),
+            Coverage::Continuous(_) => {
+                let cells = self.cover.map_or(0.0, |c| c.log_count);
+                // The paper spends half of each side's δ on the norm of the mean.
+                let half = if self.considered == [Method::Paper] { 2.0_f64.ln() } else { 0.0 };
+                self.side_tail() + cells + half
+            }
+        }
+    }
+
+    /// The factor on the noise term when the claim is made at `queries` points.
+    #[must_use]
+    pub fn noise_factor(&self, queries: usize) -> f64 {
+        match self.event {
+            NoiseEvent::PerPoint => self.noise.tail_factor(self.tail(queries)),
+            NoiseEvent::Range { factor } | NoiseEvent::Shrunk { factor } => factor,
+        }
+    }
+
+    /// $\beta$ where the half-width is $\beta\bar\sigma$: $C(2+\sqrt r)+(R/\tau)z$ for the paper's, $C\sqrt{1+r}+(R/\tau)z$ for the drop-in form.
+    #[must_use]
+    pub fn beta(&self, queries: usize) -> Option<f64> {
+        let bias = match self.considered.as_slice() {
+            [Method::Paper] => 2.0 + self.ratio().sqrt(),
+            [Method::DropIn] => (1.0 + self.ratio()).sqrt(),
+            _ => return None,
+        };
+        Some(self.norm_bound * bias + self.noise.level() / self.information.ridge() * self.noise_factor(queries))
+    }
+
+    /// By how much the half-width changes at most per unit of kernel metric $d_k$ (algorithm notes 8.7):
+    /// $C\,(a+\sqrt{a^2+4})/2 + Rz/(2\tau)$ with $a=\sqrt r/2$; for $\beta\bar\sigma$ widths $\beta$; the certification dictionary has its own, larger constant.
+    ///
+    /// `queries` is the number of points over which the claim is made.
+    #[must_use]
+    pub fn lipschitz(&self, queries: usize) -> f64 {
+        self.lipschitz_with(self.noise_factor(queries))
+    }
+
+    fn lipschitz_with(&self, factor: f64) -> f64 {
+        let tau = self.information.ridge();
+        let noise = self.noise.level() * factor / tau;
+        let a = 0.5 * self.ratio().sqrt();
+        self.considered
+            .iter()
+            .map(|method| match method {
+                Method::Paper => self.norm_bound * (2.0 + self.ratio().sqrt()) + noise,
+                Method::DropIn => self.norm_bound * (1.0 + self.ratio()).sqrt() + noise,
+                Method::Dictionary => {
+                    let outer = self.dictionary.as_ref().map_or(a, |d| 0.5 * d.ratio_root());
+                    self.norm_bound * spectral_norm(1.0 + a, outer) + self.noise_slope() * noise
+                }
+                _ => self.norm_bound * 0.5 * (a + (a * a + 4.0).sqrt()) + self.noise_slope() * noise,
+            })
+            .fold(0.0, f64::max)
+    }
+
+    /// $\tau\lVert V\rVert$ is ½-Lipschitz in $d_k$, $\sigma_\kappa$ is 1-Lipschitz.
+    fn noise_slope(&self) -> f64 {
+        if matches!(self.event, NoiseEvent::Shrunk { .. }) { 1.0 } else { 0.5 }
+    }
+
+    /// Half-widths at each point, in the model's scale. For [`Coverage::Points`] the list is the one over which the claim holds at once; for
+    /// [`Coverage::Continuous`] the part that needs the mean, $\lVert\hat\beta\rVert h$, is added by [`crate::Posterior::interval`].
+    ///
+    /// Cost O(q(md + m²)), with a dictionary of m' features O(q(m'd + m'²)).
+    ///
+    /// # Errors
+    /// Points of another width or outside the box; failed self-checks.
+    pub fn half_widths(&self, x: PointsRef<'_>) -> Result<Vec<HalfWidth>> {
+        Ok(self.evaluate(x, None)?.widths)
+    }
+
+    pub(crate) fn evaluate(&self, x: PointsRef<'_>, coefficients: Option<&[f64]>) -> Result<Evaluated> {
+        if let Coverage::Continuous(region) = self.claim.coverage_claimed() {
+            region.check_inside(x)?;
+        }
+        let factor = self.noise_factor(x.len());
+        let lipschitz = self.lipschitz_with(factor);
+        let mut out = Evaluated { means: vec![0.0; x.len()], widths: Vec::with_capacity(x.len()), parts: Vec::with_capacity(x.len()) };
+        self.information.stream(x, |start, block, psi| {
+            if let Some(beta) = coefficients {
+                matvec_rows(psi, beta, &mut out.means[start..start + block.len()]);
+            }
+            let plain = self.information.parts_of(start, block, psi)?;
+            let diagonal = self.information.features().kernel().diagonal(block);
+            let parts: Vec<VarianceParts> = plain.iter().zip(&diagonal).map(|(&p, &k)| self.information.enlarged(p, k)).collect();
+            let scaled = self.scaled_weights(&plain, &parts, psi);
+            let dictionary = self.dictionary_bounds(block, psi, &parts)?;
+            for (i, part) in parts.iter().enumerate() {
+                let e = &psi[i * self.information.features().len()..][..self.information.features().len()];
+                let mut best = self.narrowest(part, e, scaled[i], dictionary.as_ref().map(|d| d[i]), factor);
+                best.slack = self.cover.map_or(0.0, |cover| cover.slack(best.method, lipschitz, self.norm_bound, self.information.len()));
+                out.widths.push(best);
+            }
+            out.parts.extend(parts);
+            Ok(())
+        })?;
+        Ok(out)
+    }
+
+    fn dictionary_bounds(&self, block: PointsRef<'_>, solved: &[f64], parts: &[VarianceParts]) -> Result<Option<Vec<f64>>> {
+        let Some(dictionary) = &self.dictionary else { return Ok(None) };
+        let fit: Vec<f64> = parts.iter().map(|p| p.fit).collect();
+        let norms: Vec<f64> = parts.iter().map(|p| self.weights_norm(p)).collect();
+        dictionary.bounds(block, solved, &fit, &norms).map(Some)
+    }
+
+    fn weights_norm(&self, parts: &VarianceParts) -> f64 {
+        parts.noise.max(0.0).sqrt() / self.information.ridge()
+    }
+
+    /// `√(Σ R_i²V_i²)`: the level times `‖V‖`, or through the second m × m matrix `eᵀ(ΨᵀR²Ψ)e/τ⁴` enlarged like `‖V‖²`.
+    fn scaled_weights(&self, plain: &[VarianceParts], enlarged: &[VarianceParts], solved: &[f64]) -> Vec<f64> {
+        let (level, tau) = (self.noise.level(), self.information.ridge());
+        let Some(form) = &self.level_form else { return enlarged.iter().map(|p| level * self.weights_norm(p)).collect() };
+        let m = self.information.features().len();
+        let facts = self.information.facts();
+        let summation = (facts.summation_length + m as f64) * f64::EPSILON * form.diagonal().iter().sum::<f64>();
+        solved
+            .chunks_exact(m)
+            .zip(plain.iter().zip(enlarged))
+            .map(|(e, (before, after))| {
+                let computed = (dot(&matvec(form, e), e).max(0.0) + summation * norm_squared(e)) / tau.powi(4);
+                let rounding = level * level * (after.noise - before.noise).max(0.0) / (tau * tau);
+                (computed + rounding).sqrt().min(level * self.weights_norm(after))
+            })
+            .collect()
+    }
+
+    /// The narrowest of the bounds in play at one point; all bound the same deterministic quantity and share one noise event.
+    fn narrowest(&self, parts: &VarianceParts, e: &[f64], scaled: f64, dictionary: Option<f64>, factor: f64) -> HalfWidth {
+        let (tau, level, lambda) = (self.information.ridge(), self.noise.level(), self.residual_norm.value);
+        let (s1, norm, deviation) = (parts.projection.sqrt(), self.weights_norm(parts), parts.total().sqrt());
+        let direct = direct_bias(s1, lambda.sqrt() * norm, parts.fit);
+        let best = self
+            .considered
+            .iter()
+            .map(|&method| {
+                let bias = match method {
+                    Method::Paper => (2.0 + self.ratio().sqrt()) * deviation,
+                    Method::DropIn => (1.0 + self.ratio()).sqrt() * deviation,
+                    Method::WMatrix => {
+                        let form = self.residual_form.as_ref().map_or(f64::INFINITY, |w| w.value(e, norm).sqrt());
+                        direct_bias(s1, form.min(lambda.sqrt() * norm), parts.fit)
+                    }
+                    Method::Dictionary => dictionary.unwrap_or(direct),
+                    _ => direct,
+                };
+                (method, bias)
+            })
+            .min_by(|a, b| a.1.total_cmp(&b.1));
+        let (method, bias) = best.unwrap_or((Method::Direct, direct));
+        let coefficient = match method {
+            Method::Paper | Method::DropIn => level * deviation / tau,
+            _ => self.event.coefficient(parts, scaled, level, tau),
+        };
+        HalfWidth { bias: self.norm_bound * bias, noise: factor * coefficient, slack: 0.0, method, coefficient }
+    }
+
+    /// Half-widths of the differences $f(x')-f(x)$ for a fixed $x$ (`from`) and each $x'$ (`to`): the direct width of that linear functional
+    /// (algorithm notes 5.3), each at the claim's level for one side at a point ([`Coverage::Points`]: shared among the list). Cost O(q(md + m²)).
+    ///
+    /// # Errors
+    /// [`Error::Premise`] for uniform or continuous claims; points of another width; failed self-checks.
+    pub fn difference_half_widths(&self, from: &[f64], to: PointsRef<'_>) -> Result<Vec<HalfWidth>> {
+        if !matches!(self.claim.coverage_claimed(), Coverage::Point | Coverage::Points) {
+            return Err(Error::Premise {
+                what: "a uniform claim about differences",
+                reason: "it is made at points: ask for coverage at a point or a list",
+            });
+        }
+        let factor = self.noise.tail_factor(self.tail(to.len()));
+        let lambda = self.residual_norm.value;
+        let parts = self.information.difference_parts(from, to)?;
+        Ok(parts
+            .iter()
+            .map(|p| {
+                let norm = self.weights_norm(p);
+                let bias = self.norm_bound * direct_bias(p.projection.sqrt(), lambda.sqrt() * norm, p.fit);
+                let coefficient = self.noise.level() * norm;
+                HalfWidth { bias, noise: factor * coefficient, slack: 0.0, method: Method::Direct, coefficient }
+            })
+            .collect())
+    }
+
+    /// What the certificate calls `delta_each`.
+    pub(crate) fn delta_each(&self, queries: usize) -> f64 {
+        (-self.tail(queries)).exp()
+    }
+}
+
+/// `√((s1 + residual)² + s2²)` where `residual` bounds `√(VᵀDV)` (algorithm notes 8.1).
+pub(crate) fn direct_bias(s1: f64, residual: f64, fit: f64) -> f64 {
+    ((s1 + residual).powi(2) + fit).sqrt()
+}
+
+/// What is left of `delta` after a randomised bound on `λ` has taken its share.
+pub(crate) fn charged(delta: f64, residual_norm: ResidualNorm) -> Result<f64> {
+    match residual_norm.kind {
+        ResidualNormKind::Randomised { failure } if failure >= delta => Err(Error::Premise {
+            what: "this claim",
+            reason: "the randomised bound on lambda may fail as often as the whole claim: give it a smaller failure probability",
+        }),
+        ResidualNormKind::Randomised { failure } => Ok(delta - failure),
+        _ => Ok(delta),
+    }
+}
+
+/// `ΨᵀR²Ψ = Σ_i (Σ_{rows at i} R²) ψ_iψ_iᵀ` where each observation has its own level.
+fn level_form(information: &Information, noise: &Noise) -> Result<Option<Matrix>> {
+    let Noise::PerObservation { levels } = noise else { return Ok(None) };
+    let squares: Vec<f64> = levels.iter().map(|r| r * r).collect();
+    let weights = information.locations().sum_by_point("noise levels", &squares)?;
+    let m = information.features().len();
+    let mut gram = GramAccumulator::new(m);
+    information.features().for_each_block(information.locations().points(), |start, _, psi| {
+        for (row, weight) in psi.chunks_exact_mut(m).zip(&weights[start..]) {
+            let root = weight.sqrt();
+            row.iter_mut().for_each(|v| *v *= root);
+        }
+        gram.add_rows(psi);
+        Ok(())
+    })?;
+    let mut gram = gram.finish()?;
+    gram.mirror_lower();
+    Ok(Some(gram))
+}
+
+/// The spectral norm of `[[p, 0], [q, 1]]`.
+fn spectral_norm(p: f64, q: f64) -> f64 {
+    let trace = p * p + q * q + 1.0;
+    (0.5 * (trace + (trace * trace - 4.0 * p * p).max(0.0).sqrt())).sqrt()
+}
