@@ -3,6 +3,7 @@
 mod error;
 mod expansion;
 mod features;
+mod inducing;
 mod information;
 mod kernel;
 mod points;
@@ -12,6 +13,10 @@ mod residual;
 pub use error::{Error, ModelError, Result};
 pub use expansion::Expansion;
 pub use features::{FeatureMap, Source, SourcedKernel};
+pub use inducing::{
+    Inducing, InducingRule, PartialCholesky, Stop, density_leverage_scores, exact_leverage_scores, posterior_variance_probabilities,
+    recursive_leverage_scores,
+};
 pub use information::{FitFacts, Information, RidgePath, RidgeTerms, Road, VarianceParts};
 pub use kernel::{
     Hamming, Kernel, Lengthscale, Linear, Matern, Parameter, Periodic, PreparedKernel, RationalQuadratic, SquaredExponential,
