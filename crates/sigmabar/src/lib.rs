@@ -4,6 +4,7 @@ mod certificate;
 mod error;
 mod expansion;
 mod features;
+mod inducing;
 mod information;
 mod kernel;
 mod points;
@@ -17,6 +18,10 @@ pub use certificate::{
 pub use error::{Error, ModelError, Result};
 pub use expansion::Expansion;
 pub use features::{FeatureMap, Source, SourcedKernel};
+pub use inducing::{
+    Inducing, InducingRule, PartialCholesky, Stop, density_leverage_scores, exact_leverage_scores, posterior_variance_probabilities,
+    recursive_leverage_scores,
+};
 pub use information::{FitFacts, Information, RidgePath, RidgeTerms, Road, VarianceParts};
 pub use kernel::{
     Hamming, Kernel, Lengthscale, Linear, Matern, Parameter, Periodic, PreparedKernel, RationalQuadratic, SquaredExponential,
