@@ -3,6 +3,7 @@
 mod error;
 mod expansion;
 mod features;
+mod gain;
 mod information;
 mod kernel;
 mod points;
@@ -12,6 +13,7 @@ mod residual;
 pub use error::{Error, ModelError, Result};
 pub use expansion::Expansion;
 pub use features::{FeatureMap, Source, SourcedKernel};
+pub use gain::{Bracket, DataGain, GainBound, GainBoundKind, GainDomain, LowerGainKind, MaxGain};
 pub use information::{FitFacts, Information, RidgePath, RidgeTerms, Road, VarianceParts};
 pub use kernel::{
     Hamming, Kernel, Lengthscale, Linear, Matern, Parameter, Periodic, PreparedKernel, RationalQuadratic, SquaredExponential,
