@@ -9,6 +9,7 @@ mod kernel;
 mod points;
 mod posterior;
 mod residual;
+mod theory;
 
 pub use error::{Error, ModelError, Result};
 pub use expansion::Expansion;
@@ -22,3 +23,7 @@ pub use points::{Collected, Locations, Observations, Points, PointsRef, Prior};
 pub use posterior::{ExactPosterior, Posterior, Variational, sample_gaussian};
 pub use residual::{ResidualNorm, ResidualNormKind};
 pub use sigmabar_linalg::{LinalgError, Matrix, Operation};
+pub use theory::{
+    Bound, BoxCover, BoxDomain, DesignedData, GainRate, InducingPlan, KernelClass, MeanNorm, MeasurementCount, Multiplier, RegretBatch, RegretRequest,
+    Setting, Statement, Theorems, batch_lengths, batch_lengths_for, even_batch_lengths, measurements_for_variance, ratio_bound, variance_sum_bound,
+};
