@@ -5,11 +5,13 @@ mod error;
 mod expansion;
 mod features;
 mod inducing;
+mod gain;
 mod information;
 mod kernel;
 mod points;
 mod posterior;
 mod residual;
+mod theory;
 
 pub use certificate::{
     Assumption, Certificate, Claim, Coverage, HalfWidth, Intervals, Label, Method, Noise, NormCheck, PredictionIntervals, Reason, Region,
@@ -22,6 +24,7 @@ pub use inducing::{
     Inducing, InducingRule, PartialCholesky, Stop, density_leverage_scores, exact_leverage_scores, posterior_variance_probabilities,
     recursive_leverage_scores,
 };
+pub use gain::{Bracket, DataGain, GainBound, GainBoundKind, GainDomain, LowerGainKind, MaxGain};
 pub use information::{FitFacts, Information, RidgePath, RidgeTerms, Road, VarianceParts};
 pub use kernel::{
     Hamming, Kernel, Lengthscale, Linear, Matern, Parameter, Periodic, PreparedKernel, RationalQuadratic, SquaredExponential,
@@ -30,3 +33,7 @@ pub use points::{Collected, Locations, Observations, Points, PointsRef, Prior};
 pub use posterior::{ExactPosterior, Posterior, Variational, sample_gaussian};
 pub use residual::{ResidualNorm, ResidualNormKind};
 pub use sigmabar_linalg::{LinalgError, Matrix, Operation};
+pub use theory::{
+    Bound, BoxCover, BoxDomain, DesignedData, GainRate, InducingPlan, KernelClass, MeanNorm, MeasurementCount, Multiplier, RegretBatch, RegretRequest,
+    Setting, Statement, Theorems, batch_lengths, batch_lengths_for, even_batch_lengths, measurements_for_variance, ratio_bound, variance_sum_bound,
+};
