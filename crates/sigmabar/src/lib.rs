@@ -1,6 +1,7 @@
 //! Sparse kernel regression whose intervals are theorems.
 
 mod error;
+mod evidence;
 mod expansion;
 mod features;
 mod information;
@@ -10,6 +11,7 @@ mod posterior;
 mod residual;
 
 pub use error::{Error, ModelError, Result};
+pub use evidence::EvidenceGradient;
 pub use expansion::Expansion;
 pub use features::{FeatureMap, Source, SourcedKernel};
 pub use information::{FitFacts, Information, RidgePath, RidgeTerms, Road, VarianceParts};

@@ -104,7 +104,8 @@ impl Radial {
             Shape::Matern12 => {
                 let root = t.sqrt();
                 let value = v * (-root).exp2();
-                (value, value / (root * LN_2).max(f64::MIN_POSITIVE))
+                // At distance 0 the slope is infinite but multiplies a distance of 0: their product is 0.
+                (value, if root > 0.0 { value / (root * LN_2) } else { 0.0 })
             }
             Shape::Matern32 => {
                 let root = t.sqrt();
