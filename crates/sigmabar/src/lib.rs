@@ -2,6 +2,7 @@
 
 mod certificate;
 mod error;
+mod evidence;
 mod expansion;
 mod features;
 mod inducing;
@@ -18,6 +19,7 @@ pub use certificate::{
     ResidualNormMethod, Side, Widths,
 };
 pub use error::{Error, ModelError, Result};
+pub use evidence::EvidenceGradient;
 pub use expansion::Expansion;
 pub use features::{FeatureMap, Source, SourcedKernel};
 pub use inducing::{

@@ -120,6 +120,20 @@ impl Locations {
         Ok(sums)
     }
 
+    /// Some of the distinct points, with their counts.
+    ///
+    /// # Errors
+    /// [`crate::Error::Empty`] without points.
+    pub(crate) fn at_points(&self, distinct: &[usize]) -> Result<Self> {
+        let points = self.points().select(distinct)?;
+        let counts: Vec<f64> = distinct.iter().map(|&i| self.count(i)).collect();
+        if counts.iter().all(|&c| c == 1.0) {
+            return Ok(Self { points, counts: Vec::new(), group: Vec::new(), collected: self.collected });
+        }
+        let group = counts.iter().enumerate().flat_map(|(i, &c)| std::iter::repeat_n(i as u32, c as usize)).collect();
+        Ok(Self { points, counts, group, collected: self.collected })
+    }
+
     /// Whether counts and groups fit together: asked of what comes from a file.
     pub(crate) fn is_consistent(&self) -> bool {
         let u = self.distinct();

@@ -140,6 +140,41 @@ impl Observations {
         self.prior
     }
 
+    /// $\sum y^2 - \sum_i s_i^2/c_i$: the scatter of repeated responses around the mean of their point, in the model's scale. Cost O(u).
+    #[must_use]
+    pub fn scatter(&self) -> f64 {
+        if self.locations.counts().is_none() {
+            return 0.0;
+        }
+        let between: f64 = self.sums.iter().enumerate().map(|(i, s)| s * s / self.locations.count(i)).sum();
+        (self.sum_squares - between).max(0.0)
+    }
+
+    /// The same responses around another constant mean, which counts as learnt from them. Cost O(u).
+    pub(crate) fn with_learnt_mean(&self, mean: f64) -> Self {
+        let shift = (mean - self.prior.mean) / self.prior.unit;
+        let total: f64 = self.sums.iter().sum();
+        let sums = self.sums.iter().enumerate().map(|(i, s)| s - shift * self.locations.count(i)).collect();
+        let n = self.len() as f64;
+        let sum_squares = (self.sum_squares - shift * (2.0 * total - n * shift)).max(0.0);
+        let prior = Prior { mean, unit: self.prior.unit, learnt: true };
+        Self { locations: Arc::clone(&self.locations), sums, sum_squares, prior }
+    }
+
+    /// The observations at some of the distinct points. Only the total scatter of repeated responses is known: each point gets its share by its count.
+    ///
+    /// # Errors
+    /// [`Error::Empty`] without points.
+    pub(crate) fn at_points(&self, distinct: &[usize]) -> Result<Self> {
+        let locations = self.locations.at_points(distinct)?;
+        let sums: Vec<f64> = distinct.iter().map(|&i| self.sums[i]).collect();
+        let between: f64 = sums.iter().enumerate().map(|(i, s)| s * s / locations.count(i)).sum();
+        let repeats = (self.len() - self.locations.distinct()) as f64;
+        let kept = (locations.len() - locations.distinct()) as f64;
+        let scatter = if repeats > 0.0 { self.scatter() * kept / repeats } else { 0.0 };
+        Ok(Self { locations: Arc::new(locations), sums, sum_squares: between + scatter, prior: self.prior })
+    }
+
     /// Number of observations, repetitions counted.
     #[must_use]
     pub fn len(&self) -> usize {

@@ -62,6 +62,16 @@ impl ExactPosterior {
         &self.observations
     }
 
+    /// The factor of $A$.
+    pub(crate) fn lower(&self) -> &Lower {
+        &self.lower
+    }
+
+    /// $A^{-1}\bar y$.
+    pub(crate) fn coefficients(&self) -> &[f64] {
+        &self.coefficients
+    }
+
     /// $\mu(x) = k_u(x)^\top A^{-1}\bar y$, in the data's scale. Cost O(qud).
     ///
     /// # Errors
@@ -144,8 +154,7 @@ impl ExactPosterior {
         // log|K_full + τ²I| = (n − u) log τ² + log|A| + Σ log c; the quadratic splits into scatter within and between points.
         let u = locations.distinct();
         let log_count: f64 = (0..u).map(|i| counts(i).ln()).sum();
-        let between: f64 = self.observations.sums().iter().enumerate().map(|(i, s)| s * s / counts(i)).sum();
-        let within = (self.observations.sum_squares() - between).max(0.0) / tau2;
+        let within = self.observations.scatter() / tau2;
         let log_det = (n - u as f64) * tau2.ln() + self.lower.log_det() + log_count;
         let unit = self.observations.prior().unit();
         -0.5 * (n * (std::f64::consts::TAU * unit * unit).ln() + log_det + within + norm_squared(&self.whitened))
