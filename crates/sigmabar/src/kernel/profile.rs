@@ -61,12 +61,12 @@ impl Profile for SquaredExponential {
 impl Profile for Matern12 {
     #[inline(always)]
     fn value<S: Simd, const N: usize>(self, simd: S, t: [S::f64s; N]) -> [S::f64s; N] {
-        self.0.apply(simd, t.map(|t| simd.sqrt_f64s(t)))
+        self.0.apply(simd, roots(simd, t))
     }
 
     #[inline(always)]
     fn value_and_slope<S: Simd, const N: usize>(self, simd: S, t: [S::f64s; N]) -> ([S::f64s; N], [S::f64s; N]) {
-        let root = t.map(|t| simd.sqrt_f64s(t));
+        let root = roots(simd, t);
         let value = self.0.apply(simd, root);
         let mut slope = value;
         for k in 0..N {
@@ -81,7 +81,7 @@ impl Profile for Matern12 {
 impl Profile for Matern32 {
     #[inline(always)]
     fn value<S: Simd, const N: usize>(self, simd: S, t: [S::f64s; N]) -> [S::f64s; N] {
-        let root = t.map(|t| simd.sqrt_f64s(t));
+        let root = roots(simd, t);
         let mut value = self.0.apply(simd, root);
         for k in 0..N {
             value[k] = simd.mul_f64s(value[k], linear(simd, root[k]));
@@ -91,7 +91,7 @@ impl Profile for Matern32 {
 
     #[inline(always)]
     fn value_and_slope<S: Simd, const N: usize>(self, simd: S, t: [S::f64s; N]) -> ([S::f64s; N], [S::f64s; N]) {
-        let root = t.map(|t| simd.sqrt_f64s(t));
+        let root = roots(simd, t);
         let mut value = self.0.apply(simd, root);
         let mut slope = value;
         for k in 0..N {
@@ -105,7 +105,7 @@ impl Profile for Matern32 {
 impl Profile for Matern52 {
     #[inline(always)]
     fn value<S: Simd, const N: usize>(self, simd: S, t: [S::f64s; N]) -> [S::f64s; N] {
-        let root = t.map(|t| simd.sqrt_f64s(t));
+        let root = roots(simd, t);
         let mut value = self.0.apply(simd, root);
         for k in 0..N {
             value[k] = simd.mul_f64s(value[k], quadratic(simd, root[k]));
@@ -115,7 +115,7 @@ impl Profile for Matern52 {
 
     #[inline(always)]
     fn value_and_slope<S: Simd, const N: usize>(self, simd: S, t: [S::f64s; N]) -> ([S::f64s; N], [S::f64s; N]) {
-        let root = t.map(|t| simd.sqrt_f64s(t));
+        let root = roots(simd, t);
         let mut value = self.0.apply(simd, root);
         let mut slope = value;
         for k in 0..N {
@@ -140,4 +140,13 @@ fn quadratic<S: Simd>(simd: S, root: S::f64s) -> S::f64s {
     let root = simd.min_f64s(root, simd.splat_f64s(1e100));
     let inner = simd.mul_add_e_f64s(root, simd.splat_f64s(LN_2 * LN_2 / 3.0), simd.splat_f64s(LN_2));
     simd.mul_add_e_f64s(root, inner, simd.splat_f64s(1.0))
+}
+
+/// $\sqrt t$; a loop and not `map`, since a closure would not inherit the instruction set.
+#[inline(always)]
+fn roots<S: Simd, const N: usize>(simd: S, mut t: [S::f64s; N]) -> [S::f64s; N] {
+    for t in &mut t {
+        *t = simd.sqrt_f64s(*t);
+    }
+    t
 }

@@ -81,7 +81,7 @@ impl Radial {
 
     /// Writes $k(x_i,z_j)$ row by row.
     pub(super) fn rows_into(&self, x: PointsRef<'_>, out: &mut [f64]) {
-        let (decay, factor) = self.decay();
+        let decay = Decay::new(self.variance);
         match &self.shape {
             Shape::SquaredExponential => self.run(profile::SquaredExponential(decay), x, out),
             Shape::Matern12 => self.run(profile::Matern12(decay), x, out),
@@ -89,7 +89,7 @@ impl Radial {
             Shape::Matern52 => self.run(profile::Matern52(decay), x, out),
             Shape::Matern(kernel) => {
                 self.distances_into(x, out);
-                return out.iter_mut().for_each(|t| *t = kernel.at(*t));
+                out.iter_mut().for_each(|t| *t = kernel.at(*t));
             }
             Shape::RationalQuadratic(kernel) => {
                 self.distances_into(x, out);
@@ -99,16 +99,9 @@ impl Radial {
                 let value = v * (-root).exp2();
                 // At distance 0 the slope is infinite but multiplies a distance of 0: their product is 0.
                 (value, if root > 0.0 { value / (root * LN_2) } else { 0.0 })
+                out.iter_mut().for_each(|t| *t = kernel.at(*t));
             }
         }
-        if factor != 1.0 {
-            out.iter_mut().for_each(|value| *value *= factor);
-        }
-    }
-
-    /// The decay with the variance in it, and 1; for a variance near the ends of the number range the decay alone, and the variance.
-    fn decay(&self) -> (Decay, f64) {
-        if Decay::FACTORS.contains(&self.variance) { (Decay::new(self.variance), 1.0) } else { (Decay::new(1.0), self.variance) }
     }
 
     /// Writes the squared distances $t$ row by row.
@@ -123,12 +116,12 @@ impl Radial {
     /// Adds $\sum_{ij}W_{ij}\,\partial k/\partial\ln\theta$ over all rows of `x`: with respect to the length-scales
     /// $-2\frac{\partial k}{\partial\rho^2}\bigl(\frac{x_c-z_c}{\ell_c}\bigr)^2$, then $\alpha$ if there is one, then the variance.
     pub(super) fn gradient(&self, x: PointsRef<'_>, weights: &[f64], grad: &mut [f64]) {
-        let (decay, factor) = self.decay();
+        let decay = Decay::new(self.variance);
         match &self.shape {
-            Shape::SquaredExponential => self.run_gradient(profile::SquaredExponential(decay), factor, x, weights, grad),
-            Shape::Matern12 => self.run_gradient(profile::Matern12(decay), factor, x, weights, grad),
-            Shape::Matern32 => self.run_gradient(profile::Matern32(decay), factor, x, weights, grad),
-            Shape::Matern52 => self.run_gradient(profile::Matern52(decay), factor, x, weights, grad),
+            Shape::SquaredExponential => self.run_gradient(profile::SquaredExponential(decay), x, weights, grad),
+            Shape::Matern12 => self.run_gradient(profile::Matern12(decay), x, weights, grad),
+            Shape::Matern32 => self.run_gradient(profile::Matern32(decay), x, weights, grad),
+            Shape::Matern52 => self.run_gradient(profile::Matern52(decay), x, weights, grad),
             Shape::Matern(kernel) => {
                 self.scalar_gradient(x, weights, grad, |t| (kernel.at(t), kernel.slope(t), 0.0));
             }
@@ -138,14 +131,14 @@ impl Radial {
         }
     }
 
-    fn run_gradient(&self, profile: impl Profile, factor: f64, x: PointsRef<'_>, weights: &[f64], grad: &mut [f64]) {
+    fn run_gradient(&self, profile: impl Profile, x: PointsRef<'_>, weights: &[f64], grad: &mut [f64]) {
         let mut sums = vec![0.0; self.coordinates.count() + 1];
         Arch::new().dispatch(Gradient { coordinates: &self.coordinates, profile, x, weights, sums: &mut sums });
         for (c, sum) in sums[..self.slots.len()].iter().enumerate() {
-            grad[self.slots[c]] += factor * sum / self.unit;
+            grad[self.slots[c]] += sum / self.unit;
         }
         if let (Some(variance), Some(total)) = (grad.last_mut(), sums.last()) {
-            *variance += factor * total;
+            *variance += total;
         }
     }
 
