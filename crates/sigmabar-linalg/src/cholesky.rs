@@ -3,7 +3,7 @@
 use crate::check::{self, SMALLEST};
 use crate::tile::{PARALLEL_WORK, symmetric_gemm, symmetric_tiles, view_mut};
 use crate::triangular::solve_chunk;
-use crate::vector::{add_transposed_matvec, matvec_rows, symmetric_matvec};
+use crate::vector::{lower_matvec, lower_transposed_matvec, symmetric_matvec};
 use crate::{LinalgError, Lower, Matrix, Operation};
 use faer::MatMut;
 use rayon::prelude::*;
@@ -44,10 +44,7 @@ impl Lower {
         let m = self.len();
         let v = check::signs(m);
         let (want, _) = symmetric_matvec(a, &v);
-        let mut inner = vec![0.0; m];
-        add_transposed_matvec(self.matrix.as_slice(), &v, &mut inner);
-        let mut got = vec![0.0; m];
-        matvec_rows(self.matrix.as_slice(), &inner, &mut got);
+        let (got, _) = lower_matvec(&self.matrix, &lower_transposed_matvec(&self.matrix, &v));
         let diagonal = a.diagonal();
         let trace = check::norm(diagonal.iter().sum());
         check::compare(Operation::Cholesky, &got, &want, check::allowance(m), |i| check::norm(diagonal[i]) * trace)

@@ -2,8 +2,12 @@
 
 use crate::check::{self, SMALLEST};
 use crate::tile::{TILE, symmetric_tiles, view, view_mut};
-use crate::vector::{ROW_CHUNK, add_column_squares, add_transposed_matvec, matvec_rows, symmetric_matvec};
+use crate::vector::{PARALLEL_ENTRIES, add_scaled, add_transposed_matvec, matvec_rows, symmetric_matvec};
 use crate::{LinalgError, Matrix, Operation};
+use rayon::prelude::*;
+
+/// Rows probed together: few enough to stay in cache between the two passes over them.
+const PROBE_ROWS: usize = 32;
 
 /// The lower triangle of `G += Σᵢ rowᵢᵀ rowᵢ` for a block of `b` rows of length `m`; the upper triangle is left untouched.
 /// Cost `b·m²`. Each call is probed at the cost of two passes over `G`: for a stream prefer [`GramAccumulator`].
@@ -25,6 +29,7 @@ pub fn add_gram(g: &mut Matrix, rows: &[f64]) -> Result<(), LinalgError> {
         return Ok(());
     }
     let v = check::signs(m);
+    let diagonal = g.diagonal();
     let (before, before_squares) = symmetric_matvec(g, &v);
     gram_tiles(g, rows, b);
     check::spoil(g.as_mut_slice());
@@ -32,8 +37,7 @@ pub fn add_gram(g: &mut Matrix, rows: &[f64]) -> Result<(), LinalgError> {
     let got: Vec<f64> = after.iter().zip(&before).map(|(a, b)| a - b).collect();
     let mut want = vec![0.0; m];
     probe_rows(rows, &v, &mut want);
-    let mut squares = vec![0.0; m];
-    add_column_squares(rows, &mut squares);
+    let squares: Vec<f64> = g.diagonal().iter().zip(&diagonal).map(|(after, before)| (after - before).abs()).collect();
     let trace = check::norm(squares.iter().sum());
     let stored = check::norm(before_squares.iter().sum()) + check::norm(after_squares.iter().sum());
     check::compare(Operation::Gram, &got, &want, check::allowance(b.max(m)), |i| stored + check::norm(squares[i]) * trace)
@@ -107,10 +111,19 @@ fn gram_tiles(g: &mut Matrix, rows: &[f64], b: usize) {
 /// `out += Σᵢ rowᵢ (rowᵢ·v)`, chunk by chunk so that each row is read from memory once.
 pub(crate) fn probe_rows(rows: &[f64], v: &[f64], out: &mut [f64]) {
     let m = v.len();
-    let mut w = [0.0; ROW_CHUNK];
-    for chunk in rows.chunks(ROW_CHUNK * m) {
-        let w = &mut w[..chunk.len() / m];
-        matvec_rows(chunk, v, w);
-        add_transposed_matvec(chunk, w, out);
+    let part = |chunk: &[f64]| {
+        let mut w = vec![0.0; chunk.len() / m];
+        let mut sum = vec![0.0; m];
+        matvec_rows(chunk, v, &mut w);
+        add_transposed_matvec(chunk, &w, &mut sum);
+        sum
+    };
+    let parts: Vec<Vec<f64>> = if rows.len() < PARALLEL_ENTRIES {
+        rows.chunks(PROBE_ROWS * m).map(part).collect()
+    } else {
+        rows.par_chunks(PROBE_ROWS * m).map(part).collect()
+    };
+    for p in &parts {
+        add_scaled(out, 1.0, p);
     }
 }

@@ -44,8 +44,7 @@ impl PivotedCholesky {
         let mut factor: Vec<Vec<f64>> = Vec::new();
         let mut panel = vec![0.0; n * PANEL];
         let mut column = vec![0.0; n];
-        loop {
-            let Some(p) = largest(&diagonal, &free)? else { break };
+        while let Some(p) = largest(&diagonal, &free)? {
             if pivots.len() == limit || diagonal[p] <= tolerance.max(0.0) {
                 break;
             }

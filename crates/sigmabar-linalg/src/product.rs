@@ -48,7 +48,7 @@ pub fn transposed_product(a: &Matrix, b: &Matrix) -> Result<Matrix, LinalgError>
 /// # Panics
 /// If the sizes do not fit.
 pub fn add_product_rows(out: &mut [f64], out_cols: usize, alpha: f64, a: &[f64], a_cols: usize, b: &Matrix) -> Result<(), LinalgError> {
-    let q = if a_cols > 0 { a.len() / a_cols } else { out.len() / out_cols.max(1) };
+    let q = a.len().checked_div(a_cols).unwrap_or(out.len() / out_cols.max(1));
     assert_eq!(q * a_cols, a.len(), "{} entries are no whole number of rows of length {a_cols}", a.len());
     add(out, out_cols, alpha, Factor { data: a, rows: q, cols: a_cols, transposed: false }, Factor::new(b))
 }

@@ -2,7 +2,9 @@
 
 use crate::check::{self, SMALLEST};
 use crate::tile::{PARALLEL_WORK, gemm, view, view_mut};
-use crate::vector::{ROW_CHUNK, add_column_squares, add_scaled, add_transposed_matvec, dot, matvec_rows, norm_squared};
+use crate::vector::{
+    ROW_CHUNK, add_column_squares, add_scaled, add_transposed_matvec, dot, lower_matvec, lower_transposed_matvec, norm_squared,
+};
 use crate::{LinalgError, Lower, Operation};
 use faer::linalg::triangular_solve::{solve_lower_triangular_in_place, solve_upper_triangular_in_place};
 use faer::{Accum, MatMut, MatRef, Par};
@@ -114,15 +116,13 @@ impl Lower {
             square += s;
         }
         check::spoil(&mut sum);
-        let mut got = vec![0.0; m];
-        let mut squares = vec![0.0; m];
-        if form == Form::Plain {
-            matvec_rows(self.matrix.as_slice(), &sum, &mut got);
-            squares.iter_mut().enumerate().for_each(|(i, s)| *s = norm_squared(&self.matrix.row(i)[..=i]));
+        let (got, squares) = if form == Form::Plain {
+            lower_matvec(&self.matrix, &sum)
         } else {
-            add_transposed_matvec(self.matrix.as_slice(), &sum, &mut got);
+            let mut squares = vec![0.0; m];
             add_column_squares(self.matrix.as_slice(), &mut squares);
-        }
+            (lower_transposed_matvec(&self.matrix, &sum), squares)
+        };
         let total = check::norm(square);
         check::compare(Operation::TriangularSolve, &got, &want, check::allowance(m.max(b)), |j| check::norm(squares[j]) * total)
     }

@@ -9,7 +9,7 @@ use rayon::prelude::*;
 /// Rows handled by one task; also the length after which partial sums are folded.
 pub(crate) const ROW_CHUNK: usize = 128;
 /// Below this many entries a pass over memory is not worth a second thread.
-const PARALLEL_ENTRIES: usize = 1 << 17;
+pub(crate) const PARALLEL_ENTRIES: usize = 1 << 17;
 
 /// The inner product `Σ aᵢ bᵢ`. Cost `2n`; error at most about `(n/16 + 5)·ε·Σ|aᵢbᵢ|`.
 ///
@@ -69,7 +69,7 @@ pub fn add_transposed_matvec(rows: &[f64], w: &[f64], out: &mut [f64]) {
         return;
     }
     if rows.len() < PARALLEL_ENTRIES {
-        Arch::new().dispatch(RowSum { rows, w, out });
+        Arch::new().dispatch(RowSum { rows, stride: m, w, out });
         return;
     }
     let partial: Vec<Vec<f64>> = rows
@@ -77,7 +77,7 @@ pub fn add_transposed_matvec(rows: &[f64], w: &[f64], out: &mut [f64]) {
         .zip(w.par_chunks(ROW_CHUNK))
         .map(|(rows, w)| {
             let mut sum = vec![0.0; m];
-            Arch::new().dispatch(RowSum { rows, w, out: &mut sum });
+            Arch::new().dispatch(RowSum { rows, stride: m, w, out: &mut sum });
             sum
         })
         .collect();
@@ -88,7 +88,7 @@ pub fn add_transposed_matvec(rows: &[f64], w: &[f64], out: &mut [f64]) {
 
 /// `out += a·x`.
 pub(crate) fn add_scaled(out: &mut [f64], a: f64, x: &[f64]) {
-    Arch::new().dispatch(RowSum { rows: x, w: &[a], out });
+    Arch::new().dispatch(RowSum { rows: x, stride: x.len(), w: &[a], out });
 }
 
 /// `outⱼ += Σᵢ rowᵢⱼ²`: the squared column norms, one pass in row order.
@@ -135,6 +135,41 @@ pub(crate) fn symmetric_matvec(a: &Matrix, x: &[f64]) -> (Vec<f64>, Vec<f64>) {
         add_scaled(&mut y[..p.len()], 1.0, p);
     }
     (y, squares)
+}
+
+/// `L x` and the squared norms of the rows of the lower triangle, in one pass over it.
+pub(crate) fn lower_matvec(l: &Matrix, x: &[f64]) -> (Vec<f64>, Vec<f64>) {
+    let row = |i: usize| {
+        let row = &l.row(i)[..=i];
+        (dot(row, &x[..=i]), norm_squared(row))
+    };
+    let m = l.rows();
+    if m * m < 2 * PARALLEL_ENTRIES { (0..m).map(row).unzip() } else { (0..m).into_par_iter().with_min_len(ROW_CHUNK / 2).map(row).unzip() }
+}
+
+/// `Lᵀ x`, in one pass over the lower triangle (the upper one must be zero).
+pub(crate) fn lower_transposed_matvec(l: &Matrix, x: &[f64]) -> Vec<f64> {
+    let m = l.rows();
+    let part = |(c, x): (usize, &[f64])| {
+        let first = c * ROW_CHUNK;
+        let mut y = vec![0.0; first + x.len()];
+        for (k, w) in x.chunks(4).enumerate() {
+            let i = first + 4 * k;
+            let out = &mut y[..i + w.len()];
+            Arch::new().dispatch(RowSum { rows: &l.as_slice()[i * m..], stride: m, w, out });
+        }
+        y
+    };
+    let parts: Vec<Vec<f64>> = if m * m < 2 * PARALLEL_ENTRIES {
+        x.chunks(ROW_CHUNK).enumerate().map(part).collect()
+    } else {
+        x.par_chunks(ROW_CHUNK).enumerate().map(part).collect()
+    };
+    let mut y = vec![0.0; m];
+    for p in &parts {
+        add_scaled(&mut y[..p.len()], 1.0, p);
+    }
+    y
 }
 
 struct Dot<'a> {
@@ -191,8 +226,10 @@ impl WithSimd for RowDots<'_> {
     }
 }
 
+/// `out += Σ wᵢ rowᵢ`, row `i` starting at `i·stride`.
 struct RowSum<'a> {
     rows: &'a [f64],
+    stride: usize,
     w: &'a [f64],
     out: &'a mut [f64],
 }
@@ -203,39 +240,31 @@ impl WithSimd for RowSum<'_> {
     /// Four rows per pass over `out`, so that `out` is read and written a quarter as often.
     #[inline(always)]
     fn with_simd<S: Simd>(self, simd: S) {
-        let m = self.out.len();
-        if m == 0 {
-            return;
-        }
-        let (w4, w1) = self.w.as_chunks::<4>();
-        let (rows4, rows1) = self.rows.split_at(4 * m * w4.len());
-        for (w, rows) in w4.iter().zip(rows4.chunks_exact(4 * m)) {
-            let (r0, rest) = rows.split_at(m);
-            let (r1, rest) = rest.split_at(m);
-            let (r2, r3) = rest.split_at(m);
-            let (out, out_tail) = S::as_mut_simd_f64s(self.out);
-            let (r0, t0) = S::as_simd_f64s(r0);
-            let (r1, t1) = S::as_simd_f64s(r1);
-            let (r2, t2) = S::as_simd_f64s(r2);
-            let (r3, t3) = S::as_simd_f64s(r3);
-            let ws = w.map(|w| simd.splat_f64s(w));
+        let Self { rows, stride, w, out } = self;
+        let width = out.len();
+        let row = |i: usize| S::as_simd_f64s(&rows[i * stride..i * stride + width]);
+        let (out, out_tail) = S::as_mut_simd_f64s(out);
+        let fours = w.len() / 4 * 4;
+        for i in (0..fours).step_by(4) {
+            let ((r0, t0), (r1, t1), (r2, t2), (r3, t3)) = (row(i), row(i + 1), row(i + 2), row(i + 3));
+            let ws = [w[i], w[i + 1], w[i + 2], w[i + 3]];
+            let v = ws.map(|w| simd.splat_f64s(w));
             for ((((o, x0), x1), x2), x3) in out.iter_mut().zip(r0).zip(r1).zip(r2).zip(r3) {
-                let low = simd.mul_add_e_f64s(ws[1], *x1, simd.mul_add_e_f64s(ws[0], *x0, *o));
-                *o = simd.mul_add_e_f64s(ws[3], *x3, simd.mul_add_e_f64s(ws[2], *x2, low));
+                let low = simd.mul_add_e_f64s(v[1], *x1, simd.mul_add_e_f64s(v[0], *x0, *o));
+                *o = simd.mul_add_e_f64s(v[3], *x3, simd.mul_add_e_f64s(v[2], *x2, low));
             }
             for (j, o) in out_tail.iter_mut().enumerate() {
-                *o += w[0] * t0[j] + w[1] * t1[j] + w[2] * t2[j] + w[3] * t3[j];
+                *o += ws[0] * t0[j] + ws[1] * t1[j] + ws[2] * t2[j] + ws[3] * t3[j];
             }
         }
-        for (w, row) in w1.iter().zip(rows1.chunks_exact(m)) {
-            let (out, out_tail) = S::as_mut_simd_f64s(self.out);
-            let (row, tail) = S::as_simd_f64s(row);
-            let ws = simd.splat_f64s(*w);
-            for (o, x) in out.iter_mut().zip(row) {
-                *o = simd.mul_add_e_f64s(ws, *x, *o);
+        for i in fours..w.len() {
+            let (r, t) = row(i);
+            let v = simd.splat_f64s(w[i]);
+            for (o, x) in out.iter_mut().zip(r) {
+                *o = simd.mul_add_e_f64s(v, *x, *o);
             }
-            for (o, x) in out_tail.iter_mut().zip(tail) {
-                *o += w * x;
+            for (o, x) in out_tail.iter_mut().zip(t) {
+                *o += w[i] * x;
             }
         }
     }

@@ -1,5 +1,7 @@
 //! Triangular factors against plain loops.
 
+#![allow(clippy::unwrap_used)]
+
 mod common;
 
 use common::{LARGE, Random, SIZES, any_threads, close, largest, naive_product};

@@ -1,5 +1,7 @@
 //! Eigendecompositions and orthogonal factors.
 
+#![allow(clippy::unwrap_used)]
+
 mod common;
 
 use common::{Random, any_threads, close, naive_product};
