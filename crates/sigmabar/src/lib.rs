@@ -5,8 +5,8 @@ mod error;
 mod evidence;
 mod expansion;
 mod features;
-mod inducing;
 mod gain;
+mod inducing;
 mod information;
 mod kernel;
 mod points;
@@ -22,11 +22,11 @@ pub use error::{Error, ModelError, Result};
 pub use evidence::EvidenceGradient;
 pub use expansion::Expansion;
 pub use features::{FeatureMap, Source, SourcedKernel};
+pub use gain::{Bracket, DataGain, GainBound, GainBoundKind, GainDomain, LowerGainKind, MaxGain};
 pub use inducing::{
     Inducing, InducingRule, PartialCholesky, Stop, density_leverage_scores, exact_leverage_scores, posterior_variance_probabilities,
     recursive_leverage_scores,
 };
-pub use gain::{Bracket, DataGain, GainBound, GainBoundKind, GainDomain, LowerGainKind, MaxGain};
 pub use information::{FitFacts, Information, RidgePath, RidgeTerms, Road, VarianceParts};
 pub use kernel::{
     Hamming, Kernel, Lengthscale, Linear, Matern, Parameter, Periodic, PreparedKernel, RationalQuadratic, SquaredExponential,
@@ -36,6 +36,7 @@ pub use posterior::{ExactPosterior, Posterior, Variational, sample_gaussian};
 pub use residual::{ResidualNorm, ResidualNormKind};
 pub use sigmabar_linalg::{LinalgError, Matrix, Operation};
 pub use theory::{
-    Bound, BoxCover, BoxDomain, DesignedData, GainRate, InducingPlan, KernelClass, MeanNorm, MeasurementCount, Multiplier, RegretBatch, RegretRequest,
-    Setting, Statement, Theorems, batch_lengths, batch_lengths_for, even_batch_lengths, measurements_for_variance, ratio_bound, variance_sum_bound,
+    Bound, BoxCover, BoxDomain, DesignedData, GainRate, InducingPlan, KernelClass, MeanNorm, MeasurementCount, Multiplier, RegretBatch,
+    RegretRequest, Setting, Statement, Theorems, batch_lengths, batch_lengths_for, even_batch_lengths, measurements_for_variance,
+    ratio_bound, variance_sum_bound,
 };

@@ -43,9 +43,8 @@ impl DataGain {
         // c_i ℓ_i = [K̃M⁻¹]_ii = 1 − [M⁻¹]_ii, and never above the prior's own share K̃_ii.
         let mut inverse = Matrix::identity(u);
         lower.solve_rows(inverse.as_mut_slice())?;
-        let leverage: Vec<f64> = (0..u)
-            .map(|i| (1.0 - norm_squared(inverse.row(i))).clamp(0.0, scaled_diagonal[i].max(0.0)) / locations.count(i))
-            .collect();
+        let leverage: Vec<f64> =
+            (0..u).map(|i| (1.0 - norm_squared(inverse.row(i))).clamp(0.0, scaled_diagonal[i].max(0.0)) / locations.count(i)).collect();
         let effective_dimension = leverage.iter().enumerate().map(|(i, l)| l * locations.count(i)).sum();
         Ok(Self { gain: 0.5 * lower.log_det(), effective_dimension, leverage, norm_ratio })
     }

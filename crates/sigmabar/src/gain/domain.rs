@@ -181,7 +181,8 @@ impl GainDomain {
         let head = |rank: f64| 0.5 * rank * (self.largest * n / (tau2 * rank)).ln_1p();
         // With N or more features nothing is missed: Hadamard's inequality on the N × N matrix itself.
         let all = (head(n), evaluations);
-        let ranked = (1..self.tails.len().min(evaluations)).map(|d| (head(d as f64) + 0.5 * n / tau2 * self.tails[d] + self.rounding(evaluations), d));
+        let ranked = (1..self.tails.len().min(evaluations))
+            .map(|d| (head(d as f64) + 0.5 * n / tau2 * self.tails[d] + self.rounding(evaluations), d));
         let (value, rank) = ranked.fold(all, |best, next| if next.0 < best.0 { next } else { best });
         Ok(GainBound { value: value * (1.0 + 1e-13), kind: GainBoundKind::RankTail { rank } })
     }

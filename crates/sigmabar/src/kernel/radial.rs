@@ -93,12 +93,6 @@ impl Radial {
             }
             Shape::RationalQuadratic(kernel) => {
                 self.distances_into(x, out);
-                return out.iter_mut().for_each(|t| *t = kernel.at(*t));
-            Shape::Matern12 => {
-                let root = t.sqrt();
-                let value = v * (-root).exp2();
-                // At distance 0 the slope is infinite but multiplies a distance of 0: their product is 0.
-                (value, if root > 0.0 { value / (root * LN_2) } else { 0.0 })
                 out.iter_mut().for_each(|t| *t = kernel.at(*t));
             }
         }

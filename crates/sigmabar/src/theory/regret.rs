@@ -40,7 +40,8 @@ impl Theorems {
         let log_size = log_size(domain_size)?;
         let lengths = request.lengths()?;
         let beta = self.multiplier(request.multiplier, (4.0 * lengths.len() as f64 / self.setting.delta).ln() + log_size);
-        let corrected = self.sum_over_batches(request, &lengths, |batch| Ok(beta * self.design_variance(&batch.design)?.corrected.sqrt()))?;
+        let corrected =
+            self.sum_over_batches(request, &lengths, |batch| Ok(beta * self.design_variance(&batch.design)?.corrected.sqrt()))?;
         let paper = self.paper_regret_finite(request, log_size);
         Ok(Bound { corrected, paper, statement: Statement::RegretFinite })
     }
