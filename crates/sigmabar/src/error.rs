@@ -94,6 +94,24 @@ pub enum Error {
         /// The rounding bound.
         allowed: f64,
     },
+    /// A result for a trial that was never proposed.
+    #[error("there is no trial {id}: tell results with the ids that ask gave")]
+    UnknownTrial {
+        /// The id.
+        id: u64,
+    },
+    /// A result for a trial that was proposed but not handed out.
+    #[error("trial {id} was not handed out yet: ask for it before telling its result")]
+    NotAsked {
+        /// The id.
+        id: u64,
+    },
+    /// A second result for a trial.
+    #[error("trial {id} already has a result, and a result is never replaced")]
+    AlreadyTold {
+        /// The id.
+        id: u64,
+    },
     /// A saved model that cannot be read.
     #[error("not a readable model: {0}")]
     Model(#[from] ModelError),

@@ -1,4 +1,36 @@
 //! Sparse kernel regression whose intervals are theorems.
+//!
+//! Data flows one way through types, each knowing strictly more than the one before it:
+//!
+//! | type | knows | says |
+//! |---|---|---|
+//! | [`Kernel`], [`InducingRule`] | what we assume | covariance, metric, norm of an [`Expansion`] |
+//! | [`FeatureMap`] | the features $\psi$ | what the inducing points see and miss |
+//! | [`Information`] | where we looked | variance, weights, gain, a bound on $\lambda$ ([`ResidualNorm`]) |
+//! | [`Posterior`] | what we saw | mean, samples, evidence |
+//! | [`Claim`], [`Widths`] | norm bound, noise, $\delta$ | half-widths, before any response is seen |
+//! | [`Intervals`], [`Certificate`] | all of it | $P(\text{lower}\le f\le\text{upper})\ge1-\delta$, and under which assumptions |
+//!
+//! ```
+//! use sigmabar::{Claim, Collected, FeatureMap, Kernel, Noise, Observations, Points, Posterior, Prior};
+//! use std::sync::Arc;
+//!
+//! # fn main() -> sigmabar::Result<()> {
+//! let x: Vec<f64> = (0..50).map(|i| f64::from(i) / 50.0).collect();
+//! let y: Vec<f64> = x.iter().map(|x| (6.0 * x).sin()).collect();
+//! let inducing = Points::on_line((0..12).map(|i| f64::from(i) / 11.0).collect())?;
+//!
+//! let kernel = Kernel::squared_exponential(0.2, 1.0)?;
+//! let observations = Observations::new(Points::on_line(x)?, &y, Collected::DeclaredFixed, Prior::ZERO)?;
+//! let posterior = Posterior::fit(Arc::new(FeatureMap::new(kernel, inducing)?), 0.1, observations)?;
+//!
+//! let claim = Claim::new(0.05)?.norm_bound(3.0)?.noise(Noise::gaussian(0.1)?);
+//! let interval = posterior.interval(Points::on_line(vec![0.25])?.view(), &claim)?;
+//! assert!(interval.lower()[0] < 1.0 && interval.upper()[0] > 0.99);
+//! println!("{}", interval.certificate());
+//! # Ok(())
+//! # }
+//! ```
 
 mod certificate;
 mod error;
@@ -12,6 +44,7 @@ mod kernel;
 mod points;
 mod posterior;
 mod residual;
+mod sealed;
 mod theory;
 
 pub use certificate::{

@@ -5,14 +5,13 @@ use crate::error::{ModelError, Result};
 use crate::features::{FeatureMap, SourcedKernel};
 use crate::information::{Absorbed, FitFacts, Information};
 use crate::points::{Observations, Points};
+use crate::sealed;
 use serde::{Deserialize, Serialize};
 use sigmabar_linalg::{Lower, Matrix};
 use std::sync::Arc;
 
 const MAGIC: [u8; 8] = *b"SIGMABAR";
 const VERSION: u32 = 1;
-/// Magic, version, payload length, blake3 checksum of everything before it and after it.
-const HEADER: usize = 8 + 4 + 8 + 32;
 
 #[derive(Serialize, Deserialize)]
 struct Stored {
@@ -50,14 +49,7 @@ impl Posterior {
             observations: self.observations().clone(),
             projected: self.projected().to_vec(),
         };
-        let payload = postcard::to_stdvec(&stored).expect("plain numbers and lists always serialise");
-        let mut bytes = Vec::with_capacity(HEADER + payload.len());
-        bytes.extend_from_slice(&MAGIC);
-        bytes.extend_from_slice(&VERSION.to_le_bytes());
-        bytes.extend_from_slice(&(payload.len() as u64).to_le_bytes());
-        bytes.extend_from_slice(&checksum(&bytes, &payload));
-        bytes.extend_from_slice(&payload);
-        bytes
+        sealed::seal(MAGIC, VERSION, &postcard::to_stdvec(&stored).expect("plain numbers and lists always serialise"))
     }
 
     /// Reads a model written by [`Posterior::to_bytes`]; its predictions are bitwise those of the model that was saved.
@@ -65,7 +57,7 @@ impl Posterior {
     /// # Errors
     /// [`ModelError`] saying why: foreign, newer, cut short, damaged, or not a model.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self> {
-        let payload = opened(bytes)?;
+        let payload = sealed::open(MAGIC, VERSION, bytes)?;
         let stored: Stored = postcard::from_bytes(payload).map_err(|_| ModelError::Content)?;
         if !stored.is_consistent() {
             return Err(ModelError::Content.into());
@@ -101,31 +93,4 @@ impl Stored {
             && self.projected.iter().chain(self.gram.as_slice()).all(|v| v.is_finite())
             && self.lower.diagonal().iter().chain(&self.lower_b.diagonal()).all(|v| v.is_finite() && *v > 0.0)
     }
-}
-
-/// Checks the header and the checksum; the payload.
-fn opened(bytes: &[u8]) -> Result<&[u8], ModelError> {
-    if bytes.len() < 8 || bytes[..8] != MAGIC {
-        return Err(ModelError::Foreign);
-    }
-    if bytes.len() < HEADER {
-        return Err(ModelError::Truncated { expected: HEADER as u64, found: bytes.len() as u64 });
-    }
-    let (head, rest) = bytes.split_at(20);
-    let version = u32::from_le_bytes([head[8], head[9], head[10], head[11]]);
-    if version > VERSION {
-        return Err(ModelError::Version { found: version, supported: VERSION });
-    }
-    let mut length = [0_u8; 8];
-    length.copy_from_slice(&head[12..20]);
-    let expected = (HEADER as u64).saturating_add(u64::from_le_bytes(length));
-    if expected != bytes.len() as u64 {
-        return Err(ModelError::Truncated { expected, found: bytes.len() as u64 });
-    }
-    let (sum, payload) = rest.split_at(32);
-    if checksum(head, payload) == *sum { Ok(payload) } else { Err(ModelError::Checksum) }
-}
-
-fn checksum(head: &[u8], payload: &[u8]) -> [u8; 32] {
-    *blake3::Hasher::new().update(head).update(payload).finalize().as_bytes()
 }

@@ -1,0 +1,199 @@
+//! The book of a run: what was asked, what was told, which batch is open. It knows no mathematics.
+
+use crate::error::{Error, Result};
+use serde::{Deserialize, Serialize};
+
+/// One evaluation to be made.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Trial {
+    /// Its number, from 0, in the order of proposal.
+    pub id: u64,
+    /// The batch it belongs to, from 0.
+    pub batch: usize,
+    /// The candidate it evaluates, on a finite domain.
+    pub candidate: Option<usize>,
+    /// Where to measure, in the coordinates of the domain's model.
+    pub point: Vec<f64>,
+}
+
+/// What came of an evaluation.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub enum Outcome {
+    /// One measured value.
+    Value(f64),
+    /// The mean of replicates with its standard error, which becomes the noise level of this observation.
+    Mean {
+        /// The mean.
+        mean: f64,
+        /// Its standard error.
+        standard_error: f64,
+    },
+    /// The evaluation failed: there is no value, and none is made up.
+    Failed,
+}
+
+/// Where a trial stands.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub enum TrialState {
+    /// Proposed, not handed out yet.
+    Queued,
+    /// Handed out.
+    Asked,
+    /// Answered while its batch was open.
+    Told(Outcome),
+    /// Its batch was closed without it.
+    Missing,
+    /// Answered after its batch was closed: kept and shown, but no certificate of that batch uses it.
+    Late(Outcome),
+}
+
+/// What an ask gives.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub enum Ask {
+    /// Evaluations to be made.
+    Trials(Vec<Trial>),
+    /// Everything of the open batch is handed out: tell results, or close the batch.
+    Wait,
+    /// The run is over.
+    Finished,
+}
+
+/// A point put forward by a policy.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Proposal {
+    pub candidate: Option<usize>,
+    pub point: Vec<f64>,
+}
+
+/// All trials of a run and the batches they came in.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Ledger {
+    trials: Vec<Trial>,
+    states: Vec<TrialState>,
+    /// First trial of each batch.
+    starts: Vec<usize>,
+    /// How many batches are closed; at most one is open.
+    closed: usize,
+}
+
+impl Ledger {
+    /// All trials, in the order of proposal.
+    #[must_use]
+    pub fn trials(&self) -> &[Trial] {
+        &self.trials
+    }
+
+    /// The states of all trials, in the same order.
+    #[must_use]
+    pub fn states(&self) -> &[TrialState] {
+        &self.states
+    }
+
+    /// Number of batches opened so far.
+    #[must_use]
+    pub fn batches(&self) -> usize {
+        self.starts.len()
+    }
+
+    /// Number of batches closed so far.
+    #[must_use]
+    pub fn closed(&self) -> usize {
+        self.closed
+    }
+
+    /// The trials of a batch, as a range of ids.
+    #[must_use]
+    pub fn batch(&self, index: usize) -> std::ops::Range<usize> {
+        let end = self.starts.get(index + 1).copied().unwrap_or(self.trials.len());
+        self.starts[index]..end
+    }
+
+    /// Trials of a batch that were answered with a value while it was open: `(trial, value, standard error)` in the order of their ids, whatever the order of telling.
+    pub fn measured(&self, batch: usize) -> impl Iterator<Item = (&Trial, f64, Option<f64>)> + '_ {
+        self.batch(batch).filter_map(|i| match self.states[i] {
+            TrialState::Told(Outcome::Value(value)) => Some((&self.trials[i], value, None)),
+            TrialState::Told(Outcome::Mean { mean, standard_error }) => Some((&self.trials[i], mean, Some(standard_error))),
+            _ => None,
+        })
+    }
+
+    /// Whether a batch lost points: failed, or missing when it was closed.
+    #[must_use]
+    pub fn lost(&self, batch: usize) -> usize {
+        let lost = |s: &TrialState| matches!(s, TrialState::Missing | TrialState::Late(_) | TrialState::Told(Outcome::Failed));
+        self.states[self.batch(batch)].iter().filter(|s| lost(s)).count()
+    }
+
+    /// Hands out at most `at_most` queued trials, in order.
+    pub(crate) fn hand_out(&mut self, at_most: usize) -> Vec<Trial> {
+        let queued: Vec<usize> = (0..self.trials.len()).filter(|&i| self.states[i] == TrialState::Queued).take(at_most).collect();
+        queued.iter().for_each(|&i| self.states[i] = TrialState::Asked);
+        queued.into_iter().map(|i| self.trials[i].clone()).collect()
+    }
+
+    /// Whether the open batch still waits for an answer.
+    pub(crate) fn is_waiting(&self) -> bool {
+        self.closed < self.starts.len()
+            && self.states[self.batch(self.closed)].iter().any(|s| matches!(s, TrialState::Queued | TrialState::Asked))
+    }
+
+    /// Whether a batch is open, answered or not.
+    pub(crate) fn is_open(&self) -> bool {
+        self.closed < self.starts.len()
+    }
+
+    pub(crate) fn open(&mut self, proposals: Vec<Proposal>) {
+        let batch = self.starts.len();
+        self.starts.push(self.trials.len());
+        for Proposal { candidate, point } in proposals {
+            self.trials.push(Trial { id: self.trials.len() as u64, batch, candidate, point });
+            self.states.push(TrialState::Queued);
+        }
+    }
+
+    /// Closes the open batch: what has not been answered is missing.
+    pub(crate) fn close(&mut self) {
+        for i in self.batch(self.closed) {
+            if matches!(self.states[i], TrialState::Queued | TrialState::Asked) {
+                self.states[i] = TrialState::Missing;
+            }
+        }
+        self.closed += 1;
+    }
+
+    /// Writes an answer down.
+    ///
+    /// # Errors
+    /// [`Error::UnknownTrial`], [`Error::NotAsked`], [`Error::AlreadyTold`], or [`Error::NotFinite`] for a value that is not a number. Nothing is changed then.
+    pub(crate) fn tell(&mut self, id: u64, outcome: Outcome) -> Result<()> {
+        outcome.validate(id)?;
+        let state = usize::try_from(id).ok().and_then(|i| self.states.get_mut(i)).ok_or(Error::UnknownTrial { id })?;
+        *state = match state {
+            TrialState::Queued => return Err(Error::NotAsked { id }),
+            TrialState::Told(_) | TrialState::Late(_) => return Err(Error::AlreadyTold { id }),
+            TrialState::Asked => TrialState::Told(outcome),
+            TrialState::Missing => TrialState::Late(outcome),
+        };
+        Ok(())
+    }
+}
+
+impl Outcome {
+    fn validate(self, id: u64) -> Result<()> {
+        let values: &[f64] = match &self {
+            Self::Value(value) => std::slice::from_ref(value),
+            Self::Mean { mean, standard_error } => {
+                crate::error::positive("standard error", *standard_error)?;
+                std::slice::from_ref(mean)
+            }
+            Self::Failed => &[],
+        };
+        match values.iter().find(|v| !v.is_finite()) {
+            Some(&value) => Err(Error::NotFinite { what: "told values", row: id as usize, column: 0, value }),
+            None => Ok(()),
+        }
+    }
+}

@@ -1,0 +1,103 @@
+//! What to do if the run ended now.
+
+use super::ledger::Ledger;
+use super::problem::Problem;
+use crate::certificate::{Label, Reason};
+use crate::error::Result;
+use crate::points::{Collected, Observations, Points, Prior};
+use crate::posterior::ExactPosterior;
+use serde::{Deserialize, Serialize};
+
+/// The recommended setting with what is known about it, in the data's scale.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Recommendation {
+    /// The setting, in the coordinates of the domain's model.
+    pub point: Vec<f64>,
+    /// Its candidate, on a finite domain.
+    pub candidate: Option<usize>,
+    /// Lower end of the interval for its true value.
+    pub lower: f64,
+    /// Upper end of the interval for its true value.
+    pub upper: f64,
+    /// How far from the best setting it can still be; infinite where nothing is known about the rest of the domain.
+    pub gap: f64,
+    /// What the interval and the gap are worth.
+    pub label: Label,
+    /// Why the label is not "certified".
+    pub reasons: Vec<Reason>,
+}
+
+/// A closed batch in numbers.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct BatchReport {
+    /// Evaluations planned.
+    pub planned: usize,
+    /// Evaluations that arrived in time with a value.
+    pub measured: usize,
+    /// Candidates or share of the domain still possible afterwards, where the policy rules settings out.
+    pub survivors: Option<f64>,
+    /// The optimality gap afterwards, in the data's scale.
+    pub gap: Option<f64>,
+    /// Inducing points in use, where the policy has any.
+    pub inducing: Option<usize>,
+}
+
+impl BatchReport {
+    /// What the book alone says.
+    pub(crate) fn plain(ledger: &Ledger, batch: usize) -> Self {
+        Self { planned: ledger.batch(batch).len(), measured: ledger.measured(batch).count(), survivors: None, gap: None, inducing: None }
+    }
+}
+
+/// All measured trials in model coordinates: points and values where larger is better, in the order of their ids.
+pub(crate) fn measurements(problem: &Problem, ledger: &Ledger) -> (Vec<Vec<f64>>, Vec<f64>) {
+    (0..ledger.batches()).flat_map(|b| ledger.measured(b)).map(|(trial, value, _)| (trial.point.clone(), problem.to_model(value))).unzip()
+}
+
+/// The measured point with the largest $\mu-\sigma/2$ under the exact posterior: shrinks lucky single draws. Without a kernel, the largest average.
+///
+/// The interval is $\mu\pm2\sigma$, a heuristic.
+pub(crate) fn by_posterior(problem: &Problem, ledger: &Ledger) -> Result<Option<Recommendation>> {
+    let (rows, values) = measurements(problem, ledger);
+    if rows.is_empty() {
+        return Ok(None);
+    }
+    let points = Points::from_rows(&rows)?;
+    let (mean, deviation) = match (problem.kernel(), problem.ridge()) {
+        (Some(kernel), Some(ridge)) => {
+            let observations = Observations::new(points.clone(), &values, Collected::Adaptive, Prior::ZERO)?;
+            let posterior = ExactPosterior::new(kernel.clone(), ridge, observations)?;
+            (posterior.mean(points.view())?, posterior.std_dev(points.view())?)
+        }
+        _ => averages(&points, &values)?,
+    };
+    let score = |i: usize| mean[i] - 0.5 * deviation[i];
+    let best = (0..rows.len()).max_by(|&a, &b| score(a).total_cmp(&score(b)).then(b.cmp(&a))).unwrap_or(0);
+    let trial = (0..ledger.batches()).flat_map(|b| ledger.measured(b)).map(|(t, _, _)| t).nth(best);
+    let (low, high) = (mean[best] - 2.0 * deviation[best], mean[best] + 2.0 * deviation[best]);
+    let (a, b) = (problem.to_data(low), problem.to_data(high));
+    Ok(Some(Recommendation {
+        point: rows[best].clone(),
+        candidate: trial.and_then(|t| t.candidate),
+        lower: a.min(b),
+        upper: a.max(b),
+        gap: f64::INFINITY,
+        label: Label::Heuristic,
+        reasons: Vec::new(),
+    }))
+}
+
+/// Average and its standard error per measured point, with the pooled scatter of replicates as noise; without replicates the scatter of all values.
+fn averages(points: &Points, values: &[f64]) -> Result<(Vec<f64>, Vec<f64>)> {
+    let observations = Observations::new(points.clone(), values, Collected::Adaptive, Prior::ZERO)?;
+    let locations = observations.locations();
+    let mean = |row: usize| {
+        let i = locations.distinct_of(row);
+        observations.sums()[i] / locations.count(i)
+    };
+    let scatter: f64 = values.iter().enumerate().map(|(row, v)| (v - mean(row)).powi(2)).sum();
+    let freedom = locations.len() - locations.distinct();
+    let overall = Prior::learnt(values)?.unit();
+    let noise = if freedom > 0 { (scatter / freedom as f64).sqrt() } else { overall };
+    Ok((0..values.len()).map(|row| (mean(row), noise / locations.count(locations.distinct_of(row)).sqrt())).unzip())
+}
