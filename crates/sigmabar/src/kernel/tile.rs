@@ -61,13 +61,7 @@ fn interleaved<'a, const R: usize>(coordinates: &Coordinates, x: [&[f64]; R], sc
 
 /// Kernel values of `R` points, interleaved, and all stored points.
 #[inline(always)]
-fn fill_rows<S: Simd, P: Profile, const R: usize>(
-    simd: S,
-    profile: P,
-    coordinates: &Coordinates,
-    points: &[f64],
-    mut out: [&mut [f64]; R],
-) {
+fn fill_rows<S: Simd, P: Profile, const R: usize>(simd: S, profile: P, coordinates: &Coordinates, points: &[f64], out: [&mut [f64]; R]) {
     let len = coordinates.len();
     let mut tiles = coordinates.tiles();
     let mut start = 0;
@@ -184,5 +178,44 @@ fn add_tile<S: Simd, P: Profile>(simd: S, profile: P, point: &[f64], tile: &[f64
             let pairs = (simd.add_f64s(terms[0], terms[1]), simd.add_f64s(terms[2], terms[3]));
             *sum = simd.add_f64s(*sum, simd.add_f64s(pairs.0, pairs.1));
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::kernel::exp::Decay;
+    use crate::kernel::profile::{Matern12, Matern32, Matern52, SquaredExponential};
+    use crate::{Lengthscale, Points};
+    use pulp::{Arch, Scalar};
+
+    fn close(a: &[f64], b: &[f64]) -> bool {
+        a.iter().zip(b).all(|(a, b)| (a - b).abs() <= 1e-13 * (a.abs() + b.abs()))
+    }
+
+    fn compare(profile: impl Profile, variance: f64) {
+        let values = |count: usize, seed: usize| (0..3 * count).map(|i| ((i * 37 + seed) % 101) as f64 / 25.0).collect();
+        let x = Points::new(values(7, 5), 3).expect("points");
+        let z = Points::new(values(45, 11), 3).expect("points");
+        let coordinates = Coordinates::scaled(z.view(), &[0, 1, 2], &Lengthscale::Shared(0.9), 1.0);
+        let (mut plain, mut vector) = (vec![0.0; 7 * 45], vec![0.0; 7 * 45]);
+        Rows { coordinates: &coordinates, profile, x: x.view(), out: &mut plain }.with_simd(Scalar);
+        Arch::new().dispatch(Rows { coordinates: &coordinates, profile, x: x.view(), out: &mut vector });
+        assert!(close(&plain, &vector));
+        assert!(plain.iter().all(|k| *k > 0.0 && *k <= variance));
+        let weights: Vec<f64> = (0..7 * 45).map(|i| f64::from(i % 5) + 0.5).collect();
+        let (mut plain, mut vector) = (vec![0.0; 4], vec![0.0; 4]);
+        Gradient { coordinates: &coordinates, profile, x: x.view(), weights: &weights, sums: &mut plain }.with_simd(Scalar);
+        Arch::new().dispatch(Gradient { coordinates: &coordinates, profile, x: x.view(), weights: &weights, sums: &mut vector });
+        assert!(close(&plain, &vector));
+    }
+
+    #[test]
+    fn a_machine_without_vectors_gives_the_same() {
+        let decay = Decay::new(1.7);
+        compare(SquaredExponential(decay), 1.7);
+        compare(Matern12(decay), 1.7);
+        compare(Matern32(decay), 1.7);
+        compare(Matern52(decay), 1.7);
     }
 }
