@@ -1,5 +1,7 @@
 //! Derivatives against differences of values, and the three ways to compute them against each other.
 
+#![allow(clippy::unwrap_used)]
+
 use sigmabar::{Kernel, Points};
 
 fn kernels() -> Vec<(&'static str, Kernel)> {

@@ -13,6 +13,8 @@
 //!             print((nu, r, float(value), float(1 - value)))
 //! ```
 
+#![allow(clippy::unwrap_used)]
+
 use sigmabar::{Kernel, Points};
 
 #[test]

@@ -4,6 +4,8 @@
 //! `(name, s, k(x, z), sqrt(k(x, x) + k(z, z) - 2 k(x, z)))` at `x = [0.5, -1.25]`, `z = [0.5 + s, -1.25 - s / 2]`, the points being taken
 //! as the exact values of their doubles.
 
+#![allow(clippy::unwrap_used)]
+
 use sigmabar::{Kernel, Points};
 
 fn kernel(name: &str) -> Kernel {

@@ -1,5 +1,7 @@
 //! Values, blocks, diagonals and compositions against plain loops over the printed formulas.
 
+#![allow(clippy::unwrap_used)]
+
 use proptest::prelude::*;
 use sigmabar::{Error, Kernel, Lengthscale, Points};
 use std::f64::consts::PI;

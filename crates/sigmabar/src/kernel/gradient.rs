@@ -5,6 +5,7 @@ use super::prepared::{Node, PreparedKernel};
 use super::radial::{Radial, Shape};
 use super::{Hamming, Kernel, Linear, Periodic, compose::gathered};
 use crate::points::PointsRef;
+use std::f64::consts::PI;
 
 impl PreparedKernel {
     /// Adds $\sum_{ij}W_{ij}\,\partial k(x_i,z_j)/\partial\ln\theta_p$ to `grad[p]` for all parameters, in one pass on one thread.
@@ -82,14 +83,23 @@ fn periodic_gradient(radial: &Radial, kernel: &Periodic, raw: &Coordinates, x: P
     if let (Some(variance), Some(total)) = (rest.last_mut(), partial.last()) {
         *variance += total;
     }
+    // ∂k/∂ln p = k · 2 sin(2πδ/p) (πδ/p)/ℓ², the sine of a difference by the coordinates on the circle: no sine for each pair.
+    let mut weighted = vec![0.0; weights.len()];
+    radial.rows_into(x, &mut weighted);
+    weighted.iter_mut().zip(weights).for_each(|(k, w)| *k *= w);
+    let mut circle = vec![0.0; radial.coordinates.count()];
+    radial.coordinates.map_into(x.row(0), &mut circle);
     let mut point = vec![0.0; raw.count()];
     raw.gather_into(x.row(0), &mut point);
-    for (j, w) in weights.iter().enumerate() {
-        let squared: f64 = point.iter().enumerate().map(|(c, a)| kernel.squared_chord(c, a - raw.get(c, j))).sum();
-        let weighted = w * kernel.at(squared);
-        for (c, a) in point.iter().enumerate() {
-            rest[kernel.period.slot(c)] += weighted * kernel.period_slope(c, a - raw.get(c, j));
+    for (c, a) in point.iter().enumerate() {
+        let turns = 2.0 * PI / (kernel.period.get(c) * radial.unit);
+        let (cosine, sine) = (circle[2 * c], circle[2 * c + 1]);
+        let mut sum = 0.0;
+        for (j, w) in weighted.iter().enumerate() {
+            let product = sine * radial.coordinates.get(2 * c, j) - cosine * radial.coordinates.get(2 * c + 1, j);
+            sum += w * product * (a - raw.get(c, j));
         }
+        rest[kernel.period.slot(c)] += turns * sum;
     }
 }
 
