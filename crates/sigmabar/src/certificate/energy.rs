@@ -2,7 +2,7 @@
 
 use super::claim::{Claim, Coverage, Method};
 use super::intervals::{Ends, Intervals};
-use super::label::Label;
+use super::label::{Label, Reason};
 use super::noise::Noise;
 use super::record::Certificate;
 use super::widths::charged;
@@ -127,15 +127,11 @@ impl Posterior {
             region.check_inside(x)?;
         }
         let energy = Energy::new(self, claim)?;
-        // A negative radicand says that the claim is contradicted: the band is then empty, and is reported as a point.
-        let ridges: Vec<(Ridge, f64)> = energy
-            .ridges(norm_bound)?
-            .into_iter()
-            .map(|ridge| {
-                let root = energy.radicand(&ridge, norm_bound).max(0.0).sqrt();
-                (ridge, root)
-            })
-            .collect();
+        let ridges = energy.ridges(norm_bound)?;
+        let radicands: Vec<f64> = ridges.iter().map(|ridge| energy.radicand(ridge, norm_bound)).collect();
+        // A negative radicand contradicts the claim: no function satisfies it, and the certificate says so.
+        let contradicted = radicands.iter().any(|r| *r < 0.0);
+        let ridges: Vec<(Ridge, f64)> = ridges.into_iter().zip(radicands).map(|(ridge, r)| (ridge, r.max(0.0).sqrt())).collect();
         let terms = energy.path.terms(x)?;
         let diagonal = self.information().features().kernel().diagonal(x);
         let (mut centres, mut halves) = (Vec::with_capacity(x.len()), Vec::with_capacity(x.len()));
@@ -145,7 +141,7 @@ impl Posterior {
             halves.push(half);
         }
         let ends = Ends::new(self.observations().prior(), claim.side_claimed(), &centres, &halves);
-        let certificate = energy.certificate(claim, norm_bound);
+        let certificate = energy.certificate(claim, norm_bound, contradicted);
         Ok(Intervals::assemble(ends, vec![Method::Energy; x.len()], certificate))
     }
 
@@ -170,9 +166,10 @@ impl Posterior {
 }
 
 impl Energy<'_> {
-    fn certificate(&self, claim: &Claim, norm_bound: f64) -> Certificate {
+    fn certificate(&self, claim: &Claim, norm_bound: f64, contradicted: bool) -> Certificate {
         let origins = self.posterior.origins();
-        let reasons = origins.reasons(claim, Method::Energy);
+        let mut reasons = origins.reasons(claim, Method::Energy);
+        reasons.extend(contradicted.then_some(Reason::Contradicted));
         let residual_failure = match self.residual_norm.kind {
             ResidualNormKind::Randomised { failure } => failure,
             _ => 0.0,

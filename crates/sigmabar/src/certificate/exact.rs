@@ -2,7 +2,7 @@
 
 use super::claim::{Claim, Coverage, Method, Side};
 use super::intervals::{Ends, Intervals};
-use super::label::Label;
+use super::label::{Label, Reason};
 use super::noise::Noise;
 use super::record::{Certificate, Origins, resolve};
 use crate::error::{Error, Result};
@@ -76,16 +76,18 @@ impl ExactPosterior {
         let (level, tau2) = (claim.noise.level(), self.ridge() * self.ridge());
         let square: f64 = weights.iter().enumerate().map(|(i, v)| locations.count(i) * v * v).sum();
         match claim.method {
-            Method::Energy => {
-                let radicand = claim.norm_bound.powi(2) + claim.factor.powi(2) / tau2 - self.certified_quadratic();
-                radicand.max(0.0).sqrt() * variance.sqrt()
-            }
+            Method::Energy => self.radicand(claim).max(0.0).sqrt() * variance.sqrt(),
             Method::Direct => {
                 let bias = (variance - tau2 * square).max(0.0).sqrt();
                 claim.norm_bound * bias + claim.factor * self.scaled(&claim.noise, weights, square)
             }
             _ => (claim.norm_bound + level / self.ridge() * claim.factor) * variance.sqrt(),
         }
+    }
+
+    /// `C² + Γ²/τ² − yᵀ(K+τ²I)⁻¹y`: negative where the data contradict the claim.
+    fn radicand(&self, claim: &ExactClaim) -> f64 {
+        claim.norm_bound.powi(2) + (claim.factor / self.ridge()).powi(2) - self.certified_quadratic()
     }
 
     /// `√(Σ R_i²V_i²)`.
@@ -105,7 +107,10 @@ impl ExactPosterior {
     fn certificate_of(&self, claim: &Claim, worked: &ExactClaim) -> Certificate {
         let locations = self.observations().locations();
         let origins = Origins { source: self.kernel().source, collected: locations.collected(), prior: self.observations().prior() };
-        let reasons = origins.reasons(claim, worked.method);
+        let mut reasons = origins.reasons(claim, worked.method);
+        if worked.method == Method::Energy && self.radicand(worked) < 0.0 {
+            reasons.push(Reason::Contradicted);
+        }
         let beta = matches!(worked.method, Method::DropIn | Method::Paper)
             .then(|| worked.norm_bound + worked.noise.level() / self.ridge() * worked.factor);
         Certificate {

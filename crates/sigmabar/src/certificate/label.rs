@@ -33,6 +33,8 @@ pub enum Reason {
     AdaptivePoints,
     /// The paper's constants are used where they do not bound what they should (small kernel variance or norm bound).
     PaperConstants,
+    /// The data contradict the claimed norm bound or noise: whatever follows from them says nothing.
+    Contradicted,
 }
 
 impl Reason {
@@ -40,7 +42,7 @@ impl Reason {
         match self {
             Self::KernelLearntBefore => Label::CertifiedForLearntKernel,
             Self::KernelLearntHere | Self::PriorLearnt | Self::NormEstimated => Label::Calibrated,
-            Self::AdaptivePoints | Self::PaperConstants => Label::Heuristic,
+            Self::AdaptivePoints | Self::PaperConstants | Self::Contradicted => Label::Heuristic,
         }
     }
 }
@@ -91,6 +93,7 @@ impl fmt::Display for Reason {
             Self::NormEstimated => "the norm bound is an estimate",
             Self::AdaptivePoints => "points may depend on responses and this method needs them fixed",
             Self::PaperConstants => "the paper's constants do not bound this case",
+            Self::Contradicted => "the data contradict the claimed norm bound or noise",
         })
     }
 }

@@ -15,7 +15,8 @@ use std::sync::Arc;
 
 /// The default method forms $V^\top DV$ up to this many distinct points.
 const FORM_BY_DEFAULT: usize = 20_000;
-/// ... and where $\lambda$ exceeds this share of $\tau^2$: below it, the bound it sharpens is sharp already.
+/// ... and beyond this many only where $\lambda$ exceeds the share of $\tau^2$ below which the bound it sharpens is sharp already.
+const FORM_ALWAYS: usize = 1000;
 const FORM_ABOVE: f64 = 0.01;
 /// The default method certifies with more inducing points where $\lambda$ exceeds this share of $\tau^2$.
 const DICTIONARY_ABOVE: f64 = 0.1;
@@ -117,7 +118,7 @@ impl Widths {
     fn prepare_bounds(&mut self, method: Method) -> Result<()> {
         let share = self.ratio();
         let (tight, distinct) = (method == Method::Tight, self.information.locations().distinct());
-        if method == Method::WMatrix || (tight && distinct <= FORM_BY_DEFAULT && share > FORM_ABOVE) {
+        if method == Method::WMatrix || (tight && (distinct <= FORM_ALWAYS || (distinct <= FORM_BY_DEFAULT && share > FORM_ABOVE))) {
             self.residual_form = Some(ResidualForm::new(&self.information)?);
             self.considered.push(Method::WMatrix);
         }

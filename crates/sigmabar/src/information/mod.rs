@@ -126,10 +126,11 @@ impl Information {
         1.0 + largest / (self.ridge * self.ridge)
     }
 
-    /// A bound on the relative perturbation $\lVert \Delta B\rVert$ that rounding in $G$ and its factor amounts to.
+    /// A bound on the relative perturbation $\lVert \Delta B\rVert$ that rounding in $G$ (whitening after the product included) and its factor amounts to.
     #[must_use]
     pub fn rounding(&self) -> f64 {
         let m = self.features.len() as f64;
-        (m + self.facts.summation_length) * f64::EPSILON * self.norm_bound()
+        let whitening = self.facts.whitening_bound / (self.ridge * self.ridge);
+        (m + self.facts.summation_length) * f64::EPSILON * self.norm_bound() + whitening
     }
 }

@@ -72,7 +72,7 @@ impl Information {
         VarianceParts {
             projection: parts.projection + self.features().residual_rounding(k_xx),
             fit: parts.fit * stretch,
-            noise: parts.noise + (stretch - 1.0).min(1.0) * parts.fit + unit,
+            noise: parts.noise + (stretch - 1.0) * parts.fit + unit,
         }
     }
 

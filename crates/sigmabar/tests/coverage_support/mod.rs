@@ -1,0 +1,116 @@
+//! Random instances shared by the tests of certificates.
+#![allow(dead_code)]
+
+#[path = "../oracle/mod.rs"]
+pub mod oracle;
+
+use oracle::{Covariance, Draws};
+use sigmabar::{Collected, FeatureMap, Information, Kernel, Locations, Points};
+use std::sync::Arc;
+
+/// An instance: rows with repetitions, inducing points with repetitions, and the information they give.
+pub struct Instance {
+    pub kernel: Kernel,
+    pub covariance: Covariance,
+    pub x: Vec<Vec<f64>>,
+    pub z: Vec<Vec<f64>>,
+    pub tau: f64,
+    pub information: Arc<Information>,
+}
+
+pub fn points(rows: &[Vec<f64>]) -> Points {
+    Points::from_rows(rows).unwrap()
+}
+
+pub fn kernel(which: usize) -> (Kernel, Covariance) {
+    match which % 3 {
+        0 => (Kernel::squared_exponential(0.3, 1.0).unwrap(), oracle::squared_exponential),
+        1 => (Kernel::matern(2.5, 0.4, 2.0).unwrap(), oracle::matern_five_halves),
+        _ => (Kernel::matern(0.5, 0.5, 1.0).unwrap(), oracle::matern_half),
+    }
+}
+
+impl Instance {
+    pub fn new(which: usize, x: Vec<Vec<f64>>, z: Vec<Vec<f64>>, tau: f64, collected: Collected) -> Self {
+        let (kernel, covariance) = kernel(which);
+        let features = Arc::new(FeatureMap::new(&kernel, points(&z)).unwrap());
+        let locations = Arc::new(Locations::new(points(&x), collected));
+        let information = Arc::new(Information::new(features, tau, locations).unwrap());
+        Self { kernel, covariance, x, z, tau, information }
+    }
+
+    /// Sizes up to `largest`, mostly small; some rows repeated, inducing points repeated or nearly so, taken from the rows or not; τ from 1e-6 to 1e2.
+    pub fn random(draws: &mut Draws, largest: usize) -> Self {
+        let d = 1 + draws.below(3);
+        let n = 1 + (largest as f64 * draws.uniform().powi(3)) as usize;
+        let m = 1 + draws.below(15.min(n + 4));
+        let mut x = draws.points(n, d);
+        for i in 0..n {
+            if draws.uniform() < 0.2 {
+                x[i] = x[draws.below(n)].clone();
+            }
+        }
+        let mut z: Vec<Vec<f64>> =
+            (0..m).map(|_| if draws.uniform() < 0.5 { x[draws.below(n)].clone() } else { draws.points(1, d).remove(0) }).collect();
+        if draws.uniform() < 0.3 {
+            let copy = z[draws.below(m)].clone();
+            z.push(copy.iter().map(|v| v + 1e-7 * draws.uniform()).collect());
+            z.push(copy);
+        }
+        let tau = 10.0_f64.powf(-6.0 + 8.0 * draws.uniform());
+        Self::new(draws.below(3), x, z, tau, Collected::DeclaredFixed)
+    }
+
+    /// The inducing points in use.
+    pub fn used(&self) -> Vec<Vec<f64>> {
+        self.information.features().inducing().rows().map(<[f64]>::to_vec).collect()
+    }
+}
+
+/// The eigenvalues of a symmetric matrix by cyclic Jacobi rotations, ascending.
+pub fn jacobi(matrix: &[Vec<f64>]) -> Vec<f64> {
+    let n = matrix.len();
+    let mut a = matrix.to_vec();
+    for _ in 0..60 {
+        let off: f64 = (0..n).flat_map(|i| (0..i).map(move |j| (i, j))).map(|(i, j)| a[i][j] * a[i][j]).sum();
+        let all: f64 = a.iter().flatten().map(|v| v * v).sum();
+        if off <= 1e-32 * all {
+            break;
+        }
+        for p in 0..n {
+            for q in p + 1..n {
+                if a[p][q] == 0.0 {
+                    continue;
+                }
+                let theta = (a[q][q] - a[p][p]) / (2.0 * a[p][q]);
+                let t = theta.signum() / (theta.abs() + (theta * theta + 1.0).sqrt());
+                let t = if theta == 0.0 { 1.0 } else { t };
+                let c = 1.0 / (t * t + 1.0).sqrt();
+                let s = t * c;
+                for k in 0..n {
+                    let (kp, kq) = (a[k][p], a[k][q]);
+                    a[k][p] = c * kp - s * kq;
+                    a[k][q] = s * kp + c * kq;
+                }
+                for k in 0..n {
+                    let (pk, qk) = (a[p][k], a[q][k]);
+                    a[p][k] = c * pk - s * qk;
+                    a[q][k] = s * pk + c * qk;
+                }
+            }
+        }
+    }
+    let mut values: Vec<f64> = (0..n).map(|i| a[i][i]).collect();
+    values.sort_by(f64::total_cmp);
+    values
+}
+
+/// `D = K_XX − K_XZ K_ZZ⁻¹ K_ZX` over all rows, repetitions included, in double-double; `z` free of repetitions.
+pub fn residual_matrix(k: Covariance, x: &[Vec<f64>], z: &[Vec<f64>]) -> Vec<Vec<f64>> {
+    use oracle::double::{dot, solve};
+    let k_xx = oracle::table(k, x, x);
+    let k_zz = oracle::table(k, z, z);
+    let k_xz = oracle::table(k, x, z);
+    let solved: Vec<_> = k_xz.iter().map(|row| solve(&k_zz, row)).collect();
+    (0..x.len()).map(|i| (0..x.len()).map(|j| (k_xx[i][j] - dot(&solved[i], &k_xz[j])).value()).collect()).collect()
+}
