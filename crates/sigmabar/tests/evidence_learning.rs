@@ -4,7 +4,8 @@ use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use rand_distr::{Distribution, StandardNormal};
 use sigmabar::{
-    Choice, Collected, Error, ExactPosterior, Kernel, Learning, Observations, Points, Prior, Source, fit_hyperparameters, sample_gaussian,
+    Choice, Collected, Error, ExactPosterior, InducingRule, Kernel, Learning, Observations, Points, Prior, ResidualNorm, ResidualNormKind,
+    Source, fit_hyperparameters, sample_gaussian,
 };
 
 fn uniform(rng: &mut ChaCha8Rng, rows: usize, dim: usize) -> Points {
@@ -93,7 +94,7 @@ fn rounds_on_everything_improve_on_the_subsample_and_stay_inside_the_sandwich() 
     let x = uniform(&mut rng, 1500, 3);
     let y = smooth(&x, 0.2);
     let observations = observe(x, &y);
-    for choice in [Choice::RandomlyPivoted, Choice::Uniform] {
+    for choice in [Choice::RandomlyPivoted, Choice::Greedy, Choice::KMeans, Choice::Uniform] {
         let mut learning = Learning::new(vec![Kernel::matern(1.5, [1.0, 1.0, 1.0], 1.0).unwrap()]);
         (learning.exact_points, learning.inducing, learning.choice) = (150, 60, choice);
         let learnt = fit_hyperparameters(&observations, &learning).unwrap();
@@ -114,7 +115,10 @@ fn a_simple_function_needs_few_inducing_points() {
     let mut learning = Learning::new(vec![Kernel::squared_exponential(0.5, 1.0).unwrap()]);
     (learning.exact_points, learning.inducing) = (200, 400);
     let learnt = fit_hyperparameters(&observe(x, &y), &learning).unwrap();
-    assert!(learnt.gap() <= 0.01 * 1200.0, "gap {}", learnt.gap());
+    // Nearly singular: the reported gap is that of the claim, rounding included; the one that stopped the growth is not.
+    let trace = ResidualNorm { value: learnt.posterior().information().residual_trace(), kind: ResidualNormKind::Trace };
+    let gap = learnt.posterior().divergence_upper_bound(Some(trace)).unwrap();
+    assert!(gap <= 0.01 * 1200.0 && gap <= learnt.gap(), "gap {gap}");
     assert!(learnt.inducing().len() <= 64, "{} inducing points", learnt.inducing().len());
 }
 
@@ -221,6 +225,6 @@ fn bad_settings_are_named() {
     assert!(matches!(refused(|l| l.templates = vec![Kernel::squared_exponential([1.0, 1.0], 1.0).unwrap()]), Error::Length { .. }));
     let wide = Points::new(vec![0.0; 4], 2).unwrap();
     let mut learning = good.clone();
-    learning.choice = Choice::Given(wide);
+    learning.choice = Choice::Rule(InducingRule::Given(wide));
     assert!(matches!(fit_hyperparameters(&observations, &learning).unwrap_err(), Error::Width { .. }));
 }

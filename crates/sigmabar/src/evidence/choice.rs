@@ -1,42 +1,51 @@
 //! How learning picks inducing points for the kernel of the moment.
 
-use crate::error::{Error, Result};
+use crate::error::Result;
+use crate::inducing::{InducingRule, Stop};
 use crate::kernel::Kernel;
 use crate::points::{Locations, Points};
+use rand::SeedableRng;
 use rand::seq::index;
-use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
-/// Pivots are sought among at most this many times as many locations as are wanted.
+/// Pivots are sought among at most this many times as many locations as are wanted, and among [`SMALLEST_POOL`] at least.
 const POOL: usize = 8;
+const SMALLEST_POOL: usize = 10_000;
 
-/// How inducing points are chosen while the kernel moves.
+/// How inducing points are chosen while the kernel, the ridge and their number move.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Choice {
-    /// Locations in proportion to the variance that the earlier ones leave (randomly pivoted Cholesky). The default.
+    /// [`InducingRule::RandomlyPivoted`]: locations in proportion to the variance that the earlier ones leave. The default.
     RandomlyPivoted,
-    /// Locations drawn uniformly.
+    /// [`InducingRule::Greedy`]: the location of largest remaining variance.
+    Greedy,
+    /// [`InducingRule::KMeans`]: centroids, which do not depend on the kernel.
+    KMeans,
+    /// [`InducingRule::Uniform`].
     Uniform,
-    /// These points, never moved.
-    Given(Points),
+    /// Another rule, which decides about the number itself.
+    Rule(InducingRule),
 }
 
 impl Choice {
-    /// At most `size` points for this kernel. The same seed gives the same points.
-    pub(super) fn points(&self, kernel: &Kernel, locations: &Locations, size: usize, seed: u64) -> Result<Points> {
-        let x = locations.points();
-        match self {
-            Self::Given(points) => {
-                if points.dim() != x.dim() {
-                    return Err(Error::Width { what: "inducing points", row: 0, expected: x.dim(), found: points.dim() });
-                }
-                Ok(points.clone())
-            }
-            _ if size >= x.len() => Ok(x.to_points()),
-            Self::Uniform => x.select(&sample(x.len(), size, seed)),
-            Self::RandomlyPivoted => pivots(kernel, locations, size, seed),
-        }
+    /// At most `size` points for this kernel and ridge. The same seed gives the same points.
+    pub(super) fn points(&self, kernel: &Kernel, ridge: f64, locations: &Locations, size: usize, seed: u64) -> Result<Points> {
+        let stop = Stop::at_size(size).with_subsample((POOL * size).max(SMALLEST_POOL));
+        let rule = match self {
+            Self::Rule(rule) => rule.clone(),
+            _ if size >= locations.distinct() => return Ok(locations.points().to_points()),
+            Self::RandomlyPivoted => InducingRule::RandomlyPivoted(stop),
+            Self::Greedy => InducingRule::Greedy(stop),
+            Self::KMeans => InducingRule::KMeans { size },
+            Self::Uniform => InducingRule::Uniform { size },
+        };
+        Ok(rule.select(kernel, ridge, locations, seed)?.into_points())
+    }
+
+    /// Whether the number of points is ours to choose.
+    pub(super) fn takes_a_size(&self) -> bool {
+        !matches!(self, Self::Rule(_))
     }
 }
 
@@ -46,48 +55,4 @@ pub(super) fn sample(len: usize, size: usize, seed: u64) -> Vec<usize> {
     let mut chosen = index::sample(&mut rng, len, size.min(len)).into_vec();
     chosen.sort_unstable();
     chosen
-}
-
-fn pivots(kernel: &Kernel, locations: &Locations, size: usize, seed: u64) -> Result<Points> {
-    let pool = locations.at_points(&sample(locations.distinct(), POOL * size, seed))?;
-    let x = pool.points();
-    let mut rng = ChaCha8Rng::seed_from_u64(seed ^ 1);
-    let mut rest: Vec<f64> = kernel.diagonal(x).iter().enumerate().map(|(i, k)| k * pool.count(i)).collect();
-    let negligible = 1e-10 * rest.iter().sum::<f64>();
-    let mut factor: Vec<Vec<f64>> = Vec::with_capacity(size);
-    let mut chosen = Vec::with_capacity(size);
-    while chosen.len() < size {
-        let total: f64 = rest.iter().sum();
-        if total <= negligible {
-            break;
-        }
-        let mut target = rng.random::<f64>() * total;
-        let pivot = rest
-            .iter()
-            .position(|r| {
-                target -= r;
-                target <= 0.0
-            })
-            .unwrap_or(rest.len() - 1);
-        let left = rest[pivot] / pool.count(pivot);
-        if left <= 0.0 {
-            break;
-        }
-        let prepared = kernel.prepare(x.range(pivot, pivot + 1))?;
-        let mut column = vec![0.0; x.len()];
-        prepared.par_rows_into(x, &mut column);
-        for earlier in &factor {
-            let weight = earlier[pivot];
-            column.iter_mut().zip(earlier).for_each(|(c, e)| *c -= weight * e);
-        }
-        let root = left.sqrt();
-        for (i, c) in column.iter_mut().enumerate() {
-            *c /= root;
-            rest[i] = (rest[i] - pool.count(i) * *c * *c).max(0.0);
-        }
-        rest[pivot] = 0.0;
-        factor.push(column);
-        chosen.push(pivot);
-    }
-    x.select(&chosen)
 }

@@ -9,6 +9,7 @@ use crate::features::{FeatureMap, Source, SourcedKernel};
 use crate::kernel::Kernel;
 use crate::points::{Observations, Points, PointsRef};
 use crate::posterior::{ExactPosterior, Posterior};
+use crate::residual::{ResidualNorm, ResidualNormKind};
 use std::sync::Arc;
 
 /// Distinct points of the stage that screens all starts.
@@ -300,13 +301,14 @@ impl<'a> Search<'a> {
         Ok(Learnt { posterior, elbo, upper_bound, template, evaluations, rounds })
     }
 
-    /// Doubles the number of inducing points while the sandwich is too wide.
+    /// Doubles the number of inducing points while the sandwich is too wide. The trace as computed decides: its rounding bound is for claims.
     fn grown(&self, theta: &[f64], mut size: usize) -> Result<usize> {
         let most = self.learning.inducing.min(self.observations.locations().distinct());
         let allowed = self.learning.gap * self.observations.len() as f64;
-        while size < most {
+        while size < most && self.learning.choice.takes_a_size() {
             let posterior = self.posterior(theta, self.choose(theta, size, 0)?)?;
-            if posterior.divergence_upper_bound(None)? <= allowed {
+            let trace = ResidualNorm { value: posterior.information().residual_trace(), kind: ResidualNormKind::Trace };
+            if posterior.divergence_upper_bound(Some(trace))? <= allowed {
                 break;
             }
             size = (2 * size).min(most);
@@ -315,8 +317,8 @@ impl<'a> Search<'a> {
     }
 
     fn choose(&self, theta: &[f64], size: usize, round: usize) -> Result<Points> {
-        let (kernel, _) = self.kernel_and_ridge(theta)?;
-        self.learning.choice.points(&kernel, self.observations.locations(), size, self.learning.seed.wrapping_add(round as u64))
+        let (kernel, ridge) = self.kernel_and_ridge(theta)?;
+        self.learning.choice.points(&kernel, ridge, self.observations.locations(), size, self.learning.seed.wrapping_add(round as u64))
     }
 
     fn climb_sparse(&self, inducing: &Points, start: &[f64], steps: usize) -> Result<Ascent> {
