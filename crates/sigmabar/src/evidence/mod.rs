@@ -7,6 +7,7 @@ mod exact;
 mod gradient;
 mod learning;
 mod quasi_newton;
+mod search;
 
 pub use choice::Choice;
 pub use gradient::EvidenceGradient;
