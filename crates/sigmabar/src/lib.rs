@@ -52,7 +52,7 @@ pub use certificate::{
     ResidualNormMethod, Side, Widths,
 };
 pub use error::{Error, ModelError, Result};
-pub use evidence::EvidenceGradient;
+pub use evidence::{Choice, EvidenceGradient, Learning, Learnt, fit_hyperparameters};
 pub use expansion::Expansion;
 pub use features::{FeatureMap, Source, SourcedKernel};
 pub use gain::{Bracket, DataGain, GainBound, GainBoundKind, GainDomain, LowerGainKind, MaxGain};

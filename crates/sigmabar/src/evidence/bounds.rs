@@ -1,0 +1,187 @@
+//! Where the parameters may lie, where to start, and what is likely before the data: all relative to the spread of the data.
+
+use crate::kernel::{Kernel, Lengthscale};
+use crate::points::{Observations, PointsRef};
+use rand::{RngExt, SeedableRng};
+use rand_chacha::ChaCha8Rng;
+use rand_distr::{Distribution, StandardNormal};
+
+/// Length-scales stay within these multiples of a column's standard deviation.
+const LENGTH_LIMITS: (f64, f64) = (1e-2, 1e3);
+/// Variances stay within these multiples of the responses' mean square.
+const VARIANCE_LIMITS: (f64, f64) = (1e-4, 1e4);
+/// Exponents, offsets and category lengths stay within these.
+const SHAPE_LIMITS: (f64, f64) = (1e-3, 1e3);
+/// Periods stay within these multiples of their start.
+const PERIOD_LIMITS: (f64, f64) = (0.2, 5.0);
+/// A uniform column's range in units of its standard deviation.
+const RANGE: f64 = 3.464_101_615_137_754_6;
+/// Pairs of points behind a median distance.
+const PAIRS: usize = 1000;
+
+/// One variable of the search: bounds, start and log-normal prior, all on the logarithm.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Variable {
+    pub bounds: (f64, f64),
+    /// The start from the median distance.
+    pub median: f64,
+    /// Centre and width of the prior; the centre is also a start.
+    pub centre: f64,
+    pub width: f64,
+}
+
+/// The variables of a kernel's parameters, in their order, and of the ridge.
+#[derive(Clone, Debug)]
+pub(super) struct Space {
+    pub kernel: Vec<Variable>,
+    pub ridge: Variable,
+}
+
+impl Space {
+    /// Reads the spread of the data. `ridge_limits` are relative to the root mean square of the responses. Cost O(nd).
+    pub fn new(template: &Kernel, observations: &Observations, ridge_limits: (f64, f64)) -> Self {
+        let columns = columns(observations.locations().points());
+        let square = observations.sum_squares() / observations.len() as f64;
+        let scale = if square > 0.0 { square } else { 1.0 };
+        let all: Vec<usize> = (0..columns.len()).collect();
+        let mut kernel = Vec::new();
+        add_variables(template, &columns, &all, scale, &mut kernel);
+        let ridge = Variable {
+            bounds: ((ridge_limits.0 * scale.sqrt()).ln(), (ridge_limits.1 * scale.sqrt()).ln()),
+            median: (0.3 * scale.sqrt()).ln(),
+            centre: (0.1 * scale.sqrt()).ln(),
+            width: 2.0,
+        };
+        Self { kernel, ridge }
+    }
+
+    fn variables(&self) -> impl Iterator<Item = &Variable> {
+        self.kernel.iter().chain(std::iter::once(&self.ridge))
+    }
+
+    /// Bounds of all variables, the ridge last.
+    pub fn bounds(&self) -> Vec<(f64, f64)> {
+        self.variables().map(|v| v.bounds).collect()
+    }
+
+    /// The first starts are the template, the median distances and the prior's centre; the rest are drawn around that centre.
+    pub fn starts(&self, template: Vec<f64>, count: usize, seed: u64) -> Vec<Vec<f64>> {
+        let mut rng = ChaCha8Rng::seed_from_u64(seed);
+        let median = self.variables().map(|v| v.median).collect();
+        let centre = self.variables().map(|v| v.centre).collect();
+        let mut starts: Vec<Vec<f64>> = vec![template, median, centre];
+        while starts.len() < count {
+            let drawn = self.variables().map(|v| {
+                let normal: f64 = StandardNormal.sample(&mut rng);
+                v.centre + normal * v.width.min(1.0)
+            });
+            starts.push(drawn.collect());
+        }
+        starts.truncate(count.max(1));
+        starts
+    }
+
+    /// The log-normal priors' logarithm up to a constant, $-\sum_p (\theta_p - c_p)^2/(2w_p^2)$, and its slope.
+    pub fn log_prior(&self, theta: &[f64]) -> (f64, Vec<f64>) {
+        let terms = self.variables().zip(theta).map(|(v, t)| (t - v.centre) / v.width).collect::<Vec<_>>();
+        let value = -0.5 * terms.iter().map(|t| t * t).sum::<f64>();
+        (value, terms.iter().zip(self.variables()).map(|(t, v)| -t / v.width).collect())
+    }
+}
+
+/// What matters of a column: its standard deviation and the median distance of two points; both 1 where it does not vary.
+#[derive(Clone, Copy, Debug)]
+struct Column {
+    deviation: f64,
+    median: f64,
+    varies: bool,
+}
+
+fn columns(x: PointsRef<'_>) -> Vec<Column> {
+    let n = x.len() as f64;
+    let mut rng = ChaCha8Rng::seed_from_u64(0);
+    let pairs: Vec<(usize, usize)> = (0..PAIRS).map(|_| (rng.random_range(0..x.len()), rng.random_range(0..x.len()))).collect();
+    (0..x.dim())
+        .map(|c| {
+            let mean = x.rows().map(|r| r[c] / n).sum::<f64>();
+            let deviation = x.rows().map(|r| (r[c] - mean).powi(2) / n).sum::<f64>().sqrt();
+            // A column of equal values may show a deviation of rounding size.
+            if deviation.is_nan() || deviation <= 1e-13 * mean.abs() || deviation <= f64::MIN_POSITIVE {
+                return Column { deviation: 1.0, median: 1.0, varies: false };
+            }
+            let mut distances: Vec<f64> = pairs.iter().map(|&(i, j)| (x.row(i)[c] - x.row(j)[c]).abs()).filter(|d| *d > 0.0).collect();
+            distances.sort_by(f64::total_cmp);
+            let median = distances.get(distances.len() / 2).copied().unwrap_or(deviation);
+            Column { deviation, median, varies: true }
+        })
+        .collect()
+}
+
+/// Follows the order of [`Kernel::parameters`]; `seen` maps the columns of this part to those of the points.
+fn add_variables(kernel: &Kernel, columns: &[Column], seen: &[usize], scale: f64, out: &mut Vec<Variable>) {
+    match kernel {
+        Kernel::SquaredExponential(k) => add_lengths(k.lengthscale(), columns, seen, out),
+        Kernel::Matern(k) => add_lengths(k.lengthscale(), columns, seen, out),
+        Kernel::RationalQuadratic(k) => {
+            add_lengths(k.lengthscale(), columns, seen, out);
+            out.push(around(0.0, SHAPE_LIMITS, 2.0));
+        }
+        Kernel::Periodic(k) => {
+            // Length-scales of a periodic kernel are in units of a chord, not of the column.
+            out.extend(k.lengthscale().values().iter().map(|_| around(0.0, SHAPE_LIMITS, 1.0)));
+            out.extend(k.period().values().iter().map(|p| around(p.ln(), PERIOD_LIMITS, 1.0)));
+        }
+        Kernel::Linear(k) => {
+            add_lengths(k.lengthscale(), columns, seen, out);
+            if k.offset() > 0.0 {
+                out.push(around(0.0, SHAPE_LIMITS, 2.0));
+            }
+        }
+        Kernel::Hamming(k) => out.extend(k.lengthscale().values().iter().map(|_| around(0.0, SHAPE_LIMITS, 1.0))),
+        Kernel::Sum(parts) => {
+            let share = scale / parts.len() as f64;
+            return parts.iter().for_each(|part| add_variables(part, columns, seen, share, out));
+        }
+        Kernel::Product(parts) => {
+            return parts
+                .iter()
+                .enumerate()
+                .for_each(|(p, part)| add_variables(part, columns, seen, if p == 0 { scale } else { 1.0 }, out));
+        }
+        Kernel::Columns { columns: chosen, kernel } => {
+            let seen: Vec<usize> = chosen.iter().map(|&c| seen[c]).collect();
+            return add_variables(kernel, columns, &seen, scale, out);
+        }
+    }
+    out.push(around(scale.ln(), VARIANCE_LIMITS, 1.5));
+}
+
+fn add_lengths(lengths: &Lengthscale, columns: &[Column], seen: &[usize], out: &mut Vec<Variable>) {
+    let varying: Vec<Column> = seen.iter().map(|&c| columns[c]).filter(|c| c.varies).collect();
+    let root = (varying.len().max(1) as f64).sqrt();
+    match lengths {
+        Lengthscale::Shared(_) => {
+            let count = varying.len().max(1) as f64;
+            let mean = |f: fn(&Column) -> f64| {
+                let square = varying.iter().map(|c| f(c).powi(2)).sum::<f64>() / count;
+                if square > 0.0 { square.sqrt() } else { 1.0 }
+            };
+            out.push(length(mean(|c| c.deviation), mean(|c| c.median), root));
+        }
+        Lengthscale::PerColumn(_) => out.extend(seen.iter().map(|&c| length(columns[c].deviation, columns[c].median, root))),
+    }
+}
+
+/// A length-scale is about $0.4\sqrt d$ times the column's range, within a factor of $e^{0.8}$ or so.
+fn length(deviation: f64, median: f64, root: f64) -> Variable {
+    Variable {
+        bounds: ((LENGTH_LIMITS.0 * deviation).ln(), (LENGTH_LIMITS.1 * deviation).ln()),
+        median: (root * median).ln(),
+        centre: (0.4 * root * RANGE * deviation).ln(),
+        width: 0.8,
+    }
+}
+
+fn around(centre: f64, limits: (f64, f64), width: f64) -> Variable {
+    Variable { bounds: (centre + limits.0.ln(), centre + limits.1.ln()), median: centre, centre, width }
+}

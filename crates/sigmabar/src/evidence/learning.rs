@@ -1,0 +1,210 @@
+//! Learning kernel and ridge from the responses: cheap exact stages on a subsample, then the ELBO on everything.
+
+use super::choice::{Choice, sample};
+use super::search::{Found, Search};
+use crate::error::{Error, Result, positive};
+use crate::features::SourcedKernel;
+use crate::kernel::Kernel;
+use crate::points::{Observations, PointsRef, Prior};
+use crate::posterior::Posterior;
+
+/// Distinct points of the stage that screens all starts.
+const SCREENING_POINTS: usize = 300;
+/// Distinct points of the stage that chooses the template.
+const TEMPLATE_POINTS: usize = 600;
+/// Steps each template is given there.
+const TEMPLATE_STEPS: usize = 25;
+
+/// What to learn and how hard to try. Make one with [`Learning::new`] and change what should differ.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Learning {
+    /// Kernels to choose among by evidence; their parameters are one of the starts.
+    pub templates: Vec<Kernel>,
+    /// A start for the ridge $\tau$, in the model's scale. Default 0.1.
+    pub ridge: f64,
+    /// The ridge stays within these multiples of the root mean square of the centred responses. Default $10^{-3}$ to 3.
+    pub ridge_limits: (f64, f64),
+    /// At most this many inducing points. Default 500.
+    pub inducing: usize,
+    /// How inducing points are chosen. Default randomly pivoted.
+    pub choice: Choice,
+    /// Inducing points are added while the evidence's upper bound − ELBO exceeds this much per observation. Default 0.01.
+    pub gap: f64,
+    /// Starts for each template. Default 4.
+    pub starts: usize,
+    /// Seed of the starts, the subsample and the inducing points.
+    pub seed: u64,
+    /// Whether log-normal priors are added: length-scales near $0.4\sqrt d$ ranges, weak ones on the rest. Default true.
+    pub regularised: bool,
+    /// Whether the constant prior mean is learnt too. Default false.
+    pub mean: bool,
+    /// Distinct points of the exact stage; with no more than these, everything is learnt from the exact evidence. Default 1500.
+    pub exact_points: usize,
+    /// Quasi-Newton steps of the exact stage. Default 40.
+    pub exact_steps: usize,
+    /// How often inducing points are chosen anew. Default 3.
+    pub rounds: usize,
+    /// Quasi-Newton steps with the inducing points of one round. Default 10.
+    pub steps: usize,
+    /// Stop when a round gains less than this per observation. Default $10^{-4}$.
+    pub tolerance: f64,
+}
+
+impl Learning {
+    /// Learning among these kernels with the defaults.
+    #[must_use]
+    pub fn new(templates: Vec<Kernel>) -> Self {
+        Self {
+            templates,
+            ridge: 0.1,
+            ridge_limits: (1e-3, 3.0),
+            inducing: 500,
+            choice: Choice::RandomlyPivoted,
+            gap: 0.01,
+            starts: 4,
+            seed: 0,
+            regularised: true,
+            mean: false,
+            exact_points: 1500,
+            exact_steps: 40,
+            rounds: 3,
+            steps: 10,
+            tolerance: 1e-4,
+        }
+    }
+
+    fn validate(&self, dim: usize) -> Result<()> {
+        if self.templates.is_empty() {
+            return Err(Error::Empty { what: "the list of kernels to learn" });
+        }
+        self.templates.iter().try_for_each(|kernel| kernel.check_dim(dim))?;
+        positive("ridge", self.ridge)?;
+        positive("lower ridge limit", self.ridge_limits.0)?;
+        positive("gap per observation", self.gap)?;
+        positive("tolerance", self.tolerance)?;
+        let (low, high) = self.ridge_limits;
+        if !(high.is_finite() && high >= low) {
+            return Err(Error::Parameter { name: "upper ridge limit", value: high, requirement: "finite and not below the lower one" });
+        }
+        for (name, value) in [
+            ("number of inducing points", self.inducing),
+            ("number of starts", self.starts),
+            ("number of points of the exact stage", self.exact_points),
+            ("number of rounds", self.rounds),
+        ] {
+            if value == 0 {
+                return Err(Error::Parameter { name, value: 0.0, requirement: "at least 1" });
+            }
+        }
+        Ok(())
+    }
+}
+
+/// What was learnt, and the posterior with it.
+#[derive(Clone, Debug)]
+pub struct Learnt {
+    pub(super) posterior: Posterior,
+    /// The ELBO, in the data's scale.
+    pub elbo: f64,
+    /// An upper bound on the log evidence.
+    pub upper_bound: f64,
+    /// Which of the templates won.
+    pub template: usize,
+    /// How often value and gradient were computed, on subsamples and on everything.
+    pub evaluations: usize,
+    /// How often inducing points were chosen for a new kernel.
+    pub rounds: usize,
+}
+
+impl Learnt {
+    /// The kernel, marked as learnt on these responses: intervals are calibrated, not certified.
+    #[must_use]
+    pub fn kernel(&self) -> &SourcedKernel {
+        self.posterior.information().features().sourced_kernel()
+    }
+
+    /// The ridge $\tau$, in the model's scale.
+    #[must_use]
+    pub fn ridge(&self) -> f64 {
+        self.posterior.information().ridge()
+    }
+
+    /// The prior mean and unit.
+    #[must_use]
+    pub fn prior(&self) -> Prior {
+        self.posterior.observations().prior()
+    }
+
+    /// The inducing points.
+    #[must_use]
+    pub fn inducing(&self) -> PointsRef<'_> {
+        self.posterior.information().features().inducing()
+    }
+
+    /// Upper bound − ELBO: at most how far the sparse posterior is from the exact one with the same kernel.
+    #[must_use]
+    pub fn gap(&self) -> f64 {
+        (self.upper_bound - self.elbo).max(0.0)
+    }
+
+    /// The posterior with the learnt kernel, ridge and prior mean.
+    #[must_use]
+    pub fn posterior(&self) -> &Posterior {
+        &self.posterior
+    }
+
+    /// The posterior, given away.
+    #[must_use]
+    pub fn into_posterior(self) -> Posterior {
+        self.posterior
+    }
+}
+
+/// Learns kernel parameters, ridge and, if asked, the constant mean by (penalised) evidence (algorithm notes 0.3).
+///
+/// 1. Every start of every template climbs the exact evidence of a few hundred points; the best of each template goes on to some more, where the
+///    template is chosen, and the winner to the exact evidence of [`Learning::exact_points`].
+/// 2. With more points than that, or fewer inducing points than points, inducing points are chosen for the kernel found, doubled while the
+///    sandwich of ELBO and upper bound is wider than [`Learning::gap`], and the ELBO of everything is climbed; inducing points are chosen anew
+///    for the new kernel until a round gains less than [`Learning::tolerance`].
+///
+/// Cost: a few dozen times O(e³) for the exact stage, and [`Learning::rounds`] × [`Learning::steps`] passes of O(nm²).
+///
+/// # Errors
+/// [`Error::Empty`] without templates, kernels of another width, settings out of range, a failed self-check.
+pub fn fit_hyperparameters(observations: &Observations, learning: &Learning) -> Result<Learnt> {
+    learning.validate(observations.locations().points().dim())?;
+    let start = exact_stage(observations, learning)?;
+    let search = Search::new(&learning.templates[start.template], observations, learning);
+    search.climb_elbo(start)
+}
+
+/// Step 1: starts on few points, templates on more, the winner on as many as the exact stage may use.
+fn exact_stage(observations: &Observations, learning: &Learning) -> Result<Found> {
+    let distinct = observations.locations().distinct();
+    let subset = |size: usize| match size.min(learning.exact_points) {
+        size if size < distinct => observations.at_points(&sample(distinct, size, learning.seed)),
+        _ => Ok(observations.clone()),
+    };
+    let (few, more) = (subset(SCREENING_POINTS)?, subset(TEMPLATE_POINTS)?);
+    let mut best: Result<(f64, Found)> = Err(Error::Empty { what: "the list of kernels to learn" });
+    let mut evaluations = 0;
+    for (template, kernel) in learning.templates.iter().enumerate() {
+        let search = Search::new(kernel, observations, learning);
+        let climbed = search.best_start(&few).and_then(|start| {
+            evaluations += start.evaluations;
+            search.climb_exact(&more, &start.point, TEMPLATE_STEPS)
+        });
+        evaluations += climbed.as_ref().map_or(0, |ascent| ascent.evaluations);
+        best = match (best, climbed) {
+            (Ok(best), Ok(new)) if new.value <= best.0 => Ok(best),
+            (Ok(best), Err(_)) => Ok(best),
+            (_, new) => new.map(|ascent| (ascent.value, Found { template, theta: ascent.point, evaluations: 0 })),
+        };
+    }
+    let Found { template, theta, .. } = best?.1;
+    let search = Search::new(&learning.templates[template], observations, learning);
+    let ascent = search.climb_exact(&subset(learning.exact_points)?, &theta, learning.exact_steps)?;
+    Ok(Found { template, theta: ascent.point, evaluations: evaluations + ascent.evaluations })
+}
