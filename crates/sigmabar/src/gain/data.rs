@@ -13,7 +13,7 @@ pub struct DataGain {
     pub gain: f64,
     /// $\tilde d = \operatorname{tr}K(K+\tau^2I)^{-1} = \sum_i c_i\ell_i$.
     pub effective_dimension: f64,
-    /// The ridge leverage score $\ell_i = \sigma^2(x_i)/\tau^2 \in [0,1]$ of *one* observation at each distinct point.
+    /// The ridge leverage score $0 \le \ell_i = \sigma^2(x_i)/\tau^2 \le 1$ of *one* observation at each distinct point.
     pub leverage: Vec<f64>,
     /// A bound on $\lVert K\rVert/\tau^2$ over all observations: the largest absolute row sum.
     pub norm_ratio: f64,

@@ -7,6 +7,9 @@ use crate::error::Result;
 /// Multiplicative steps at most.
 const STEPS: usize = 60;
 
+/// Fewer of them, down to 4, where steps × candidates × features² would exceed this.
+const DUAL_WORK: f64 = 1e11;
+
 /// The gap, as a share of the gain, below which more steps are not worth their cost.
 const GOOD_GAP: f64 = 1e-3;
 
@@ -31,7 +34,9 @@ impl GainDomain {
         let even = SPREAD / start.len() as f64;
         let mut weights: Vec<f64> = start.iter().map(|c| (1.0 - SPREAD) * c / total + even).collect();
         let mut best = f64::INFINITY;
-        for _ in 0..STEPS {
+        let step_work = (self.len() * self.rank() * self.rank()) as f64;
+        let steps = ((DUAL_WORK / step_work) as usize).clamp(4, STEPS);
+        for _ in 0..steps {
             let counts: Vec<f64> = weights.iter().map(|w| n * w).collect();
             let CountedDesign { gain, variance, .. } = self.counted(&counts)?;
             let largest = variance.iter().copied().fold(0.0, f64::max);
