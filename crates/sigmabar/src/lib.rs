@@ -1,6 +1,7 @@
 //! Sparse kernel regression whose intervals are theorems.
 
 mod certificate;
+mod design;
 mod error;
 mod evidence;
 mod expansion;
@@ -18,6 +19,7 @@ pub use certificate::{
     Assumption, Certificate, Claim, Coverage, HalfWidth, Intervals, Label, Method, Noise, NormCheck, PredictionIntervals, Reason, Region,
     ResidualNormMethod, Side, Widths,
 };
+pub use design::{Design, Growth, MaxVariance, UniformError};
 pub use error::{Error, ModelError, Result};
 pub use evidence::EvidenceGradient;
 pub use expansion::Expansion;
