@@ -33,6 +33,7 @@
 //! ```
 
 mod certificate;
+mod design;
 mod error;
 mod evidence;
 mod expansion;
@@ -51,6 +52,7 @@ pub use certificate::{
     Assumption, Certificate, Claim, Coverage, HalfWidth, Intervals, Label, Method, Noise, NormCheck, PredictionIntervals, Reason, Region,
     ResidualNormMethod, Side, Widths,
 };
+pub use design::{Design, Growth, MaxVariance, UniformError};
 pub use error::{Error, ModelError, Result};
 pub use evidence::{Choice, EvidenceGradient, Learning, Learnt, fit_hyperparameters};
 pub use expansion::Expansion;

@@ -1,0 +1,86 @@
+//! Inducing points for a design: greedy pivots among the candidates, as many as the number of measurements calls for.
+
+use crate::error::{Error, Result, positive};
+use crate::features::{FeatureMap, SourcedKernel};
+use crate::inducing::PartialCholesky;
+use crate::points::{Collected, Locations, PointsRef};
+use sigmabar_linalg::{Matrix, product_transposed, symmetric_eigenvalues};
+use std::sync::Arc;
+
+/// Pivots added between two looks at the rule.
+const SMALLEST_STEP: usize = 16;
+/// The dictionary grows when at the candidate to be measured the projection error is more than this share of the variance: measuring there
+/// would change too little.
+const DOMINANCE: f64 = 0.5;
+
+/// How many inducing points a growing dictionary takes (algorithm notes 5.3).
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct Growth {
+    /// $\theta$ in $\frac nA\hat\lambda(D) \le \theta\tau^2$ with $n$ measurements on $A$ candidates: a target, not a claim. 0.1 by default.
+    pub share: f64,
+    /// At most this many. 2000 by default.
+    pub max_size: usize,
+}
+
+impl Default for Growth {
+    fn default() -> Self {
+        Self { share: 0.1, max_size: 2000 }
+    }
+}
+
+impl Growth {
+    /// At most `max_size` inducing points.
+    #[must_use]
+    pub fn at_most(max_size: usize) -> Self {
+        Self { max_size, ..Self::default() }
+    }
+
+    pub(super) fn validate(&self) -> Result<()> {
+        positive("share", self.share)?;
+        if self.max_size == 0 {
+            return Err(Error::Parameter { name: "max_size", value: 0.0, requirement: "at least 1" });
+        }
+        Ok(())
+    }
+
+    /// Whether to add inducing points before measuring where the variance is `value` and the projection error `residual`.
+    pub(super) fn is_called_for(&self, features: &FeatureMap, residual: f64, value: f64) -> bool {
+        features.len() < self.max_size && residual > DOMINANCE * value && residual > 4.0 * features.residual_rounding(value)
+    }
+
+    /// Greedy pivots until the rule holds for `count` measurements.
+    pub(super) fn start(&self, kernel: &SourcedKernel, ridge: f64, candidates: PointsRef<'_>, count: usize) -> Result<FeatureMap> {
+        let locations = Locations::new(candidates.to_points(), Collected::Designed);
+        let mut factor = PartialCholesky::new(&kernel.kernel, &locations)?;
+        let target = self.share * ridge * ridge * candidates.len() as f64 / count as f64;
+        loop {
+            let before = factor.len();
+            let step = SMALLEST_STEP.max(before / 4).min(self.max_size.saturating_sub(before));
+            let added = factor.add_greedy(step)?;
+            if added < step || factor.len() >= self.max_size || (before > 0 && explained_norm(&factor, before)? <= target) {
+                break;
+            }
+        }
+        FeatureMap::new(kernel.clone(), factor.pivots()?)
+    }
+
+    /// A quarter more greedy pivots.
+    pub(super) fn enlarge(&self, features: &FeatureMap, candidates: PointsRef<'_>) -> Result<Arc<FeatureMap>> {
+        let locations = Locations::new(candidates.to_points(), Collected::Designed);
+        let mut factor = PartialCholesky::with_points(features.kernel(), &locations, features.inducing())?;
+        let step = SMALLEST_STEP.max(features.len() / 4).min(self.max_size - features.len());
+        factor.add_greedy(step)?;
+        Ok(Arc::new(FeatureMap::new(features.sourced_kernel().clone(), factor.pivots()?)?))
+    }
+}
+
+/// $\hat\lambda = \lambda_{\max}(F_p^\top F_p) \le \lambda_{\max}(D)$ for the dictionary without the pivots from `first` on. Greedy pivots follow the
+/// largest residuals, so that it comes close.
+fn explained_norm(factor: &PartialCholesky<'_>, first: usize) -> Result<f64> {
+    let entries: Vec<f64> = (first..factor.len()).flat_map(|j| factor.row(j)).collect();
+    let count = factor.len() - first;
+    let columns = entries.len() / count.max(1);
+    let rows = Matrix::from_vec(entries, count, columns);
+    Ok(symmetric_eigenvalues(&product_transposed(&rows, &rows)?)?.last().copied().unwrap_or(0.0))
+}

@@ -1,0 +1,243 @@
+//! The choice of points: again and again where the variance is largest.
+
+use super::design::{Design, Stage};
+use super::growth::Growth;
+use super::queue::Queue;
+use super::sweep::Sweep;
+use crate::error::{Error, Result, positive};
+use crate::features::{FeatureMap, SourcedKernel};
+use crate::information::Information;
+use crate::points::{Collected, Locations, Points, PointsRef};
+use sigmabar_linalg::Matrix;
+use std::sync::Arc;
+
+/// Bytes that the features of the candidates may take unless told otherwise.
+const MEMORY: usize = 768 << 20;
+
+/// Where the features come from.
+#[derive(Clone, Debug)]
+enum Dictionary {
+    Fixed(Arc<FeatureMap>),
+    Growing(SourcedKernel, Growth),
+}
+
+/// Max-variance design (algorithm notes 0.2, 0.5 and 9.5; the paper's Section 4.1 with inducing points that stay): each point is the candidate
+/// with the largest $\bar\sigma$, given those before it. No response is seen, so that the points cannot depend on the noise.
+#[derive(Clone, Debug)]
+pub struct MaxVariance {
+    dictionary: Dictionary,
+    ridge: f64,
+    measured: Option<Arc<Locations>>,
+    running: Option<Points>,
+    memory: usize,
+}
+
+impl MaxVariance {
+    /// With given inducing points.
+    ///
+    /// # Errors
+    /// [`Error::Parameter`] for a ridge that is not positive.
+    pub fn new(features: Arc<FeatureMap>, ridge: f64) -> Result<Self> {
+        Self::with(Dictionary::Fixed(features), ridge)
+    }
+
+    /// With inducing points chosen among the candidates, for the number of measurements at first, and more of them whenever what they miss
+    /// dominates the largest variance.
+    ///
+    /// # Errors
+    /// [`Error::Parameter`] for a ridge or growth out of range.
+    pub fn growing(kernel: impl Into<SourcedKernel>, ridge: f64, growth: Growth) -> Result<Self> {
+        growth.validate()?;
+        Self::with(Dictionary::Growing(kernel.into(), growth), ridge)
+    }
+
+    fn with(dictionary: Dictionary, ridge: f64) -> Result<Self> {
+        Ok(Self { dictionary, ridge: positive("ridge", ridge)?, measured: None, running: None, memory: MEMORY })
+    }
+
+    /// Counts what was measured already.
+    #[must_use]
+    pub fn after(self, measured: Arc<Locations>) -> Self {
+        Self { measured: Some(measured), ..self }
+    }
+
+    /// Counts measurements that are still running, as if they had arrived.
+    #[must_use]
+    pub fn with_running(self, running: Points) -> Self {
+        Self { running: Some(running), ..self }
+    }
+
+    /// Bytes that the features of the candidates may take (768 MiB unless told otherwise); beyond that they are computed when needed.
+    #[must_use]
+    pub fn with_memory(self, bytes: usize) -> Self {
+        Self { memory: bytes, ..self }
+    }
+
+    /// The ridge.
+    #[must_use]
+    pub fn ridge(&self) -> f64 {
+        self.ridge
+    }
+
+    /// Chooses `count` of the candidates, repetitions allowed. Exactly the choice of looking at every candidate every time.
+    ///
+    /// Cost O(A(md + m²)) for the features, O(m² + mE) for each pick with E ≤ 256, O(m) for each pick a looked-at candidate has missed;
+    /// memory $8Am$ bytes (see [`MaxVariance::with_memory`]) whatever the count.
+    ///
+    /// # Errors
+    /// [`Error::Parameter`] for a count of 0, [`Error::Empty`] without candidates, [`Error::Width`] where candidates, measured and running
+    /// points and inducing points do not fit, [`Error::NegativeVariance`] or a failed self-check.
+    pub fn choose(&self, candidates: PointsRef<'_>, count: usize) -> Result<Design> {
+        self.check(candidates, count)?;
+        let distinct = Locations::new(candidates.to_points(), Collected::Designed);
+        let mut run = Run::new(self, &distinct, count)?;
+        let mut picks = Vec::with_capacity(count);
+        let mut variances = Vec::with_capacity(count);
+        while picks.len() < count {
+            let best = run.largest()?;
+            if run.grown(best, &picks)? {
+                continue;
+            }
+            picks.push(best);
+            variances.push(run.sweep.value(best).max(0.0));
+            run.pick(best)?;
+        }
+        let last = run.largest()?;
+        let max_std = run.sweep.value(last).max(0.0).sqrt();
+        let (stage, features) = run.finish();
+        let first = first_rows(&distinct, candidates.len());
+        let points = distinct.points().select(&picks)?;
+        let information = self.information(features, Some(points.view()))?.expect("a design has at least one point");
+        let indices = picks.into_iter().map(|i| first[i]).collect();
+        Ok(Design { indices, points, variances, max_std, domain_size: distinct.distinct(), stage, information })
+    }
+
+    pub(super) fn check(&self, candidates: PointsRef<'_>, count: usize) -> Result<()> {
+        if count == 0 {
+            return Err(Error::Parameter { name: "count", value: 0.0, requirement: "at least 1" });
+        }
+        if candidates.is_empty() {
+            return Err(Error::Empty { what: "candidates" });
+        }
+        self.check_width(candidates.dim())
+    }
+
+    pub(super) fn check_width(&self, dim: usize) -> Result<()> {
+        let fits = |what: &'static str, found: usize| {
+            if found == dim { Ok(()) } else { Err(Error::Width { what, row: 0, expected: dim, found }) }
+        };
+        match &self.dictionary {
+            Dictionary::Fixed(features) => fits("inducing points", features.inducing().dim())?,
+            Dictionary::Growing(kernel, _) => kernel.kernel.check_dim(dim)?,
+        }
+        self.measured.as_ref().map_or(Ok(()), |l| fits("measured points", l.points().dim()))?;
+        self.running.as_ref().map_or(Ok(()), |p| fits("running points", p.dim()))
+    }
+
+    /// The features to start with, for `count` measurements on these points.
+    pub(super) fn features(&self, points: PointsRef<'_>, count: usize) -> Result<Arc<FeatureMap>> {
+        match &self.dictionary {
+            Dictionary::Fixed(features) => Ok(Arc::clone(features)),
+            Dictionary::Growing(kernel, growth) => {
+                let known = self.measured.as_ref().map_or(0, |l| l.len()) + self.running.as_ref().map_or(0, Points::len);
+                Ok(Arc::new(growth.start(kernel, self.ridge, points, known + count)?))
+            }
+        }
+    }
+
+    /// The information of everything measured, running and chosen; `None` where there is nothing.
+    pub(super) fn information(&self, features: Arc<FeatureMap>, chosen: Option<PointsRef<'_>>) -> Result<Option<Information>> {
+        let mut data = Vec::new();
+        let mut collected = Collected::Designed;
+        if let Some(measured) = &self.measured {
+            (0..measured.len()).for_each(|row| data.extend_from_slice(measured.points().row(measured.distinct_of(row))));
+            collected = measured.collected();
+        }
+        data.extend_from_slice(self.running.as_ref().map_or(&[], Points::as_slice));
+        data.extend_from_slice(chosen.map_or(&[], PointsRef::as_slice));
+        if data.is_empty() {
+            return Ok(None);
+        }
+        let points = Points::new(data, features.inducing().dim())?;
+        let locations = Arc::new(Locations::new(points, collected));
+        Information::new(features, self.ridge, locations).map(Some)
+    }
+
+    pub(super) fn gram(&self, features: &Arc<FeatureMap>, chosen: Option<PointsRef<'_>>) -> Result<Option<Matrix>> {
+        Ok(self.information(Arc::clone(features), chosen)?.map(|information| information.gram().clone()))
+    }
+}
+
+/// For each distinct candidate the first row it appears in.
+fn first_rows(distinct: &Locations, rows: usize) -> Vec<usize> {
+    let mut first = vec![usize::MAX; distinct.distinct()];
+    for row in (0..rows).rev() {
+        first[distinct.distinct_of(row)] = row;
+    }
+    first
+}
+
+/// A choice on its way.
+struct Run<'a> {
+    design: &'a MaxVariance,
+    points: PointsRef<'a>,
+    features: Arc<FeatureMap>,
+    sweep: Sweep<'a>,
+    queue: Queue,
+    stage_picks: usize,
+    max_residual: f64,
+    /// No candidate could add to the dictionary when it was last tried.
+    exhausted: bool,
+}
+
+impl<'a> Run<'a> {
+    fn new(design: &'a MaxVariance, distinct: &'a Locations, count: usize) -> Result<Self> {
+        let points = distinct.points();
+        let features = design.features(points, count)?;
+        let gram = design.gram(&features, None)?;
+        Self::start(design, points, features, gram)
+    }
+
+    fn start(design: &'a MaxVariance, points: PointsRef<'a>, features: Arc<FeatureMap>, gram: Option<Matrix>) -> Result<Self> {
+        let sweep = Sweep::new(Arc::clone(&features), design.ridge, gram, points, design.memory)?;
+        let queue = Queue::new(&sweep);
+        Ok(Self { design, points, features, sweep, queue, stage_picks: 0, max_residual: 0.0, exhausted: false })
+    }
+
+    fn largest(&mut self) -> Result<usize> {
+        if self.sweep.is_due() {
+            self.sweep.synchronise()?;
+            self.queue = Queue::new(&self.sweep);
+        }
+        self.queue.largest(&mut self.sweep)
+    }
+
+    /// Adds inducing points if they are called for; whether it did.
+    fn grown(&mut self, best: usize, picks: &[usize]) -> Result<bool> {
+        let Dictionary::Growing(_, growth) = &self.design.dictionary else { return Ok(false) };
+        if self.exhausted || !growth.is_called_for(&self.features, self.sweep.residual(best), self.sweep.value(best)) {
+            return Ok(false);
+        }
+        // The old features go before the new ones come: only one copy is ever held.
+        self.sweep = Sweep::empty(Arc::clone(&self.features), self.design.ridge, None)?;
+        let larger = growth.enlarge(&self.features, self.points)?;
+        let exhausted = larger.len() <= self.features.len();
+        let chosen = if picks.is_empty() { None } else { Some(self.points.select(picks)?) };
+        let gram = self.design.gram(&larger, chosen.as_ref().map(Points::view))?;
+        *self = Self { exhausted, ..Self::start(self.design, self.points, larger, gram)? };
+        Ok(true)
+    }
+
+    fn pick(&mut self, candidate: usize) -> Result<()> {
+        self.stage_picks += 1;
+        self.max_residual = self.max_residual.max(self.sweep.residual(candidate));
+        self.sweep.pick(candidate)
+    }
+
+    fn finish(self) -> (Stage, Arc<FeatureMap>) {
+        let rounding = self.features.residual_rounding(self.features.kernel().max_diagonal(self.points));
+        let stage =
+            Stage { picks: self.stage_picks, max_residual: self.max_residual + rounding, gain: self.sweep.gain(), slack: 0.0 };
+        (stage, self.features)
+    }
+}

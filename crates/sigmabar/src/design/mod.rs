@@ -1,0 +1,14 @@
+//! Where to measure in order to learn the function everywhere: points of largest variance, chosen without seeing a response.
+
+mod basis;
+mod design;
+mod growth;
+mod max_variance;
+mod pairs;
+mod queue;
+mod store;
+mod sweep;
+
+pub use design::{Design, UniformError};
+pub use growth::Growth;
+pub use max_variance::MaxVariance;
