@@ -3,7 +3,7 @@
 //! `cargo run --release --example regression`
 
 use sigmabar::{
-    Claim, Collected, Coverage, Expansion, FeatureMap, InducingRule, Kernel, Locations, Noise, Observations, Points, Posterior, Prior, Stop,
+    Claim, Collected, Coverage, Expansion, FeatureMap, InducingRule, Kernel, Noise, Observations, Points, Posterior, Prior, Stop,
 };
 use std::f64::consts::TAU;
 use std::sync::Arc;

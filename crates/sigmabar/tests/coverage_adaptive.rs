@@ -27,7 +27,8 @@ fn the_energy_band_covers_adaptive_points_and_can_fail() {
     let (kernel, _) = kernel(1);
     let norm = 3.0;
     // Almost all of the norm sits far away, where nothing was measured: there the band is attained.
-    let f = Expansion::new(kernel.clone(), points(&[vec![0.3], vec![0.7], vec![9.0]]), vec![0.1, -0.05, 1.0]).unwrap().with_norm(norm).unwrap();
+    let f =
+        Expansion::new(kernel.clone(), points(&[vec![0.3], vec![0.7], vec![9.0]]), vec![0.1, -0.05, 1.0]).unwrap().with_norm(norm).unwrap();
     let mut queries: Vec<Vec<f64>> = (0..20).map(|i| vec![f64::from(i) / 19.0]).collect();
     queries.push(vec![9.0]);
     let view = points(&queries);

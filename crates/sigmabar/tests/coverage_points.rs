@@ -24,7 +24,13 @@ impl Law {
     fn sample(self, draws: &mut Draws, scale: f64) -> f64 {
         match self {
             Self::Gaussian => scale * draws.normal(),
-            Self::Rademacher => if draws.uniform() < 0.5 { scale } else { -scale },
+            Self::Rademacher => {
+                if draws.uniform() < 0.5 {
+                    scale
+                } else {
+                    -scale
+                }
+            }
             Self::Uniform => scale * (2.0 * draws.uniform() - 1.0),
             Self::Laplace => {
                 let u = draws.uniform() - 0.5;
@@ -119,11 +125,13 @@ fn one_sided_misses_equal_their_level_when_the_bound_is_attained() {
     let draws = 20_000;
     for (side, sign) in [(Side::Upper, 1.0), (Side::Lower, -1.0)] {
         let f = adversary(&instance, &query, 2.0);
-        let f = Expansion::new(instance.kernel.clone(), f.centres().to_points(), f.coefficients().iter().map(|a| sign * a).collect()).unwrap();
+        let f =
+            Expansion::new(instance.kernel.clone(), f.centres().to_points(), f.coefficients().iter().map(|a| sign * a).collect()).unwrap();
         for delta in LEVELS {
             let claim = Claim::new(delta).unwrap().norm_bound(2.0).unwrap().noise(Noise::gaussian(0.2).unwrap()).side(side);
             let widths = Widths::new(Arc::clone(&instance.information), &claim).unwrap();
-            let experiment = Experiment { instance: &instance, f: &f, queries: vec![query.clone()], law: Law::Gaussian, scale: 0.2, together: false };
+            let experiment =
+                Experiment { instance: &instance, f: &f, queries: vec![query.clone()], law: Law::Gaussian, scale: 0.2, together: false };
             let view = points(&experiment.queries);
             let rates = experiment.miss_rate(|p| p.interval_with(&widths, view.view()).unwrap(), &[1.0, 0.8], draws, 17);
             assert!((rates[0] - delta).abs() <= margin(delta, draws), "{side:?}: {} is not {delta}", rates[0]);
@@ -137,7 +145,12 @@ fn at_a_point_for_every_law_of_the_noise() {
     let (sparse, far) = sparse_instance();
     for (instance, query, norm) in [(sharp_instance(), vec![0.42], 60.0), (sparse, far, 60.0)] {
         let f = adversary(&instance, &query, norm);
-        let exact = worst_case(instance.covariance, &instance.x, instance.information.weights(points(&[query.clone()]).view()).unwrap().row(0), &query);
+        let exact = worst_case(
+            instance.covariance,
+            &instance.x,
+            instance.information.weights(points(&[query.clone()]).view()).unwrap().row(0),
+            &query,
+        );
         for law in LAWS {
             for delta in LEVELS {
                 let claim = Claim::new(delta).unwrap().norm_bound(norm).unwrap().noise(law.noise(0.05));
@@ -165,7 +178,8 @@ fn every_method_that_can_be_sharp_covers_and_can_fail() {
             let delta = 0.1;
             let claim = Claim::new(delta).unwrap().norm_bound(20.0).unwrap().noise(Noise::gaussian(0.02).unwrap()).method(method);
             let view = points(&[query.clone()]);
-            let experiment = Experiment { instance: &instance, f: &f, queries: vec![query.clone()], law: Law::Gaussian, scale: 0.02, together: false };
+            let experiment =
+                Experiment { instance: &instance, f: &f, queries: vec![query.clone()], law: Law::Gaussian, scale: 0.02, together: false };
             let rates = experiment.miss_rate(|p| p.interval(view.view(), &claim).unwrap(), &[1.0, 0.8], DRAWS, 29);
             assert_covers_and_can_fail(&rates, delta, &format!("{method:?}"));
         }

@@ -73,7 +73,10 @@ fn look_ahead_falls_from_the_trace_to_the_truth() {
     let looks: Vec<f64> = [5, 20, 60].iter().map(|&pivots| value(ResidualNormMethod::LookAhead { pivots })).collect();
     assert!(looks[0] < trace && looks[1] < looks[0] && looks[2] < looks[1], "{trace} {looks:?} {dense}");
     assert!(looks[2] < 1.05 * dense, "{looks:?} {dense}");
-    assert_eq!(instance.information.residual_norm(ResidualNormMethod::LookAhead { pivots: 20 }).unwrap().kind, ResidualNormKind::LookAhead { pivots: 20 });
+    assert_eq!(
+        instance.information.residual_norm(ResidualNormMethod::LookAhead { pivots: 20 }).unwrap().kind,
+        ResidualNormKind::LookAhead { pivots: 20 }
+    );
 }
 
 #[test]

@@ -236,8 +236,7 @@ impl<'a> Run<'a> {
 
     fn finish(self) -> (Stage, Arc<FeatureMap>) {
         let rounding = self.features.residual_rounding(self.features.kernel().max_diagonal(self.points));
-        let stage =
-            Stage { picks: self.stage_picks, max_residual: self.max_residual + rounding, gain: self.sweep.gain(), slack: 0.0 };
+        let stage = Stage { picks: self.stage_picks, max_residual: self.max_residual + rounding, gain: self.sweep.gain(), slack: 0.0 };
         (stage, self.features)
     }
 }
