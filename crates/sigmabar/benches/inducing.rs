@@ -4,7 +4,7 @@
 
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
-use sigmabar::{Collected, InducingRule, Kernel, Locations, Observations, Points, Posterior, Prior, Stop};
+use sigmabar::{Collected, FeatureMap, InducingRule, Kernel, Locations, Observations, Points, Posterior, Prior, Stop};
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -19,7 +19,7 @@ fn main() -> sigmabar::Result<()> {
     let x: Vec<f64> = (0..n * dim).map(|_| rng.random::<f64>()).collect();
     let y: Vec<f64> = x.chunks_exact(dim).map(|row| row.iter().map(|v| (3.0 * v).sin()).sum::<f64>() + rng.random::<f64>()).collect();
     let locations = Arc::new(Locations::new(Points::new(x, dim)?, Collected::DeclaredFixed));
-    let observations = Observations::at(Arc::clone(&locations), &y, Prior::default())?;
+    let observations = Observations::at(Arc::clone(&locations), &y, Prior::ZERO)?;
     let kernel = Kernel::squared_exponential(1.0, 1.0)?;
     let ridge = 0.3;
 
@@ -32,7 +32,8 @@ fn main() -> sigmabar::Result<()> {
         select_seconds = select_seconds.min(start.elapsed().as_secs_f64());
         let trace = chosen.residual_norm().map_or(f64::NAN, |norm| norm.value);
         let start = Instant::now();
-        let posterior = Posterior::fit(&kernel, chosen.into_points(), ridge, observations.clone())?;
+        let features = Arc::new(FeatureMap::new(&kernel, chosen.into_points())?);
+        let posterior = Posterior::fit(features, ridge, observations.clone())?;
         fit_seconds = fit_seconds.min(start.elapsed().as_secs_f64());
         println!("repeat {repeat}: trace {trace:.4e}, features {}", posterior.information().features().len());
     }
