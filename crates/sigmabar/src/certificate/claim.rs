@@ -6,6 +6,9 @@ use super::residual_norm::ResidualNormMethod;
 use crate::error::{Error, Result, positive, probability};
 use serde::{Deserialize, Serialize};
 
+/// Pivots of the certification dictionary.
+const DICTIONARY_PIVOTS: usize = 64;
+
 /// Which ends of the interval are claimed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
@@ -75,6 +78,7 @@ pub struct Claim {
     coverage: Coverage,
     method: Method,
     residual_norm: ResidualNormMethod,
+    dictionary: usize,
 }
 
 impl Claim {
@@ -93,6 +97,7 @@ impl Claim {
             coverage: Coverage::Point,
             method: Method::Tight,
             residual_norm: ResidualNormMethod::Best,
+            dictionary: DICTIONARY_PIVOTS,
         })
     }
 
@@ -158,6 +163,13 @@ impl Claim {
         self
     }
 
+    /// How many inducing points more than predict the certification dictionary has (64 unless said).
+    #[must_use]
+    pub fn dictionary(mut self, pivots: usize) -> Self {
+        self.dictionary = pivots;
+        self
+    }
+
     /// The total miss probability.
     #[must_use]
     pub fn delta(&self) -> f64 {
@@ -187,6 +199,10 @@ impl Claim {
 
     pub(crate) fn residual_norm_method(&self) -> ResidualNormMethod {
         self.residual_norm
+    }
+
+    pub(crate) fn dictionary_claimed(&self) -> usize {
+        self.dictionary
     }
 
     pub(crate) fn is_norm_estimated(&self) -> bool {

@@ -51,11 +51,14 @@ impl Region {
         self.lower.iter().zip(&self.upper).map(|(a, b)| b - a).collect()
     }
 
+    /// Refuses a box of another width than the points.
+    pub(crate) fn check_width(&self, dim: usize) -> Result<()> {
+        if dim == self.lower.len() { Ok(()) } else { Err(Error::Width { what: "box", row: 0, expected: dim, found: self.lower.len() }) }
+    }
+
     /// Refuses points outside: nothing is claimed there.
     pub(crate) fn check_inside(&self, x: PointsRef<'_>) -> Result<()> {
-        if x.dim() != self.lower.len() {
-            return Err(Error::Width { what: "box", row: 0, expected: x.dim(), found: self.lower.len() });
-        }
+        self.check_width(x.dim())?;
         let outside =
             |row: &[f64]| row.iter().zip(self.lower.iter().zip(&self.upper)).find(|(v, (a, b))| *v < a || *v > b).map(|(v, _)| *v);
         match x.rows().find_map(outside) {

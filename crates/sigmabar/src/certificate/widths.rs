@@ -20,8 +20,6 @@ const FORM_ALWAYS: usize = 1000;
 const FORM_ABOVE: f64 = 0.01;
 /// The default method certifies with more inducing points where $\lambda$ exceeds this share of $\tau^2$.
 const DICTIONARY_ABOVE: f64 = 0.1;
-/// Pivots of the certification dictionary.
-const DICTIONARY_PIVOTS: usize = 64;
 
 /// Everything about the intervals of a claim that needs no response: half-widths at any point, chosen before the data are seen.
 ///
@@ -75,7 +73,7 @@ pub(crate) struct Evaluated {
 impl Widths {
     /// Prepares a claim: bounds $\lambda$, decides which bounds compete, and precomputes their matrices.
     ///
-    /// Cost: that of the residual norm; with [`Method::Tight`] where $\lambda$ is not negligible also O(n²m) up to 20000 distinct points, and one fit with 64 features more.
+    /// Cost: that of the residual norm; with [`Method::Tight`] where $\lambda$ is not negligible also O(n²m) up to 20000 distinct points, and one fit with the certification dictionary's features more.
     ///
     /// # Errors
     /// [`Error::Missing`] without norm bound or noise; [`Error::Premise`] for the energy band (it needs responses: [`crate::Posterior::interval`]), for a
@@ -123,7 +121,7 @@ impl Widths {
             self.considered.push(Method::WMatrix);
         }
         if method == Method::Dictionary || (tight && share > DICTIONARY_ABOVE) {
-            self.dictionary = Dictionary::new(&self.information, DICTIONARY_PIVOTS)?;
+            self.dictionary = Dictionary::new(&self.information, self.claim.dictionary_claimed())?;
             self.considered.push(Method::Dictionary);
         }
         if tight {
@@ -135,6 +133,9 @@ impl Widths {
     }
 
     fn prepare_coverage(&mut self, method: Method) -> Result<()> {
+        if let Coverage::Continuous(region) = self.claim.coverage_claimed() {
+            region.check_width(self.information.locations().points().dim())?;
+        }
         match self.claim.coverage_claimed() {
             Coverage::Point | Coverage::Points => {}
             Coverage::Uniform => self.event = NoiseEvent::uniform(&self.information, &self.noise, -self.delta_left.ln())?,
