@@ -1,5 +1,6 @@
 //! Bounds on the largest information gain $\gamma_N$ that any $N$ measurements on a finite domain can have.
 
+use super::greedy::TIE;
 use crate::error::{Error, Result, positive};
 use crate::gain::Bracket;
 use crate::kernel::Kernel;
@@ -162,7 +163,8 @@ impl GainDomain {
         let missed = self.missed(evaluations) + self.rounding(evaluations);
         let mut bounds = Vec::with_capacity(3);
         if greedy {
-            bounds.push(GainBound { value: gain / (1.0 - (-1.0_f64).exp()) + missed, kind: GainBoundKind::Greedy });
+            // Each step gains at least the share 1 − TIE of the best one.
+            bounds.push(GainBound { value: gain / (1.0 - (TIE - 1.0).exp()) + missed, kind: GainBoundKind::Greedy });
         }
         bounds.push(GainBound { value: dual.bound + missed, kind: GainBoundKind::Dual });
         bounds.push(tail);

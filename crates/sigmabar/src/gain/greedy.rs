@@ -7,6 +7,9 @@ use sigmabar_linalg::{GramAccumulator, Lower, Matrix, dot, matvec_rows, norm_squ
 /// Steps between two refreshes of the running variance from a factorisation.
 const REFRESH_AFTER: usize = 500;
 
+/// Variances that differ by less than this share count as equal; the greedy bound makes up for it.
+pub(super) const TIE: f64 = 1e-9;
+
 /// A design as counts per candidate, fractional counts allowed, and the variance it leaves.
 pub(super) struct CountedDesign {
     /// $\tfrac12\log\det(I + \tau^{-2}\sum_x c_x\psi_x\psi_x^\top)$.
@@ -38,7 +41,7 @@ impl GainDomain {
         Ok(CountedDesign { gain: 0.5 * lower.log_det(), variance, lower })
     }
 
-    /// The counts of `steps` greedy choices, repeats allowed; the lowest index among equals. Cost O(steps·A·D).
+    /// The counts of `steps` greedy choices, repeats allowed; the lowest index among ties. Cost O(steps·A·D).
     pub(super) fn greedy_counts(&self, steps: usize) -> Result<Vec<f64>> {
         let mut counts = vec![0.0; self.len()];
         let mut sweep = Sweep::new(self, &counts)?;
@@ -71,8 +74,10 @@ impl<'a> Sweep<'a> {
         Ok(Self { domain, solved, variance, image: vec![0.0; domain.len()] })
     }
 
+    /// The first candidate within rounding of the largest variance: symmetric domains are full of ties, and their order should not hang on the last digit.
     fn largest(&self) -> usize {
-        (1..self.variance.len()).fold(0, |best, x| if self.variance[x] > self.variance[best] { x } else { best })
+        let largest = self.variance.iter().copied().fold(0.0, f64::max);
+        self.variance.iter().position(|v| *v >= largest * (1.0 - TIE)).unwrap_or(0)
     }
 
     /// After measuring at `i`: `s = τ² + W_i·F_i;  q = W F_i;  σ² −= q²/s;  W −= q W_iᵀ/s`.
