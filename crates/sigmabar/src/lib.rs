@@ -1,5 +1,6 @@
 //! Sparse kernel regression whose intervals are theorems.
 
+mod domain;
 mod error;
 mod expansion;
 mod features;
@@ -9,6 +10,9 @@ mod points;
 mod posterior;
 mod residual;
 
+pub use domain::{
+    BoxDomain, CandidateKind, Candidates, CellTree, Column, Constraint, Domain, ListDomain, Relation, SobolSequence, SpaceDomain,
+};
 pub use error::{Error, ModelError, Result};
 pub use expansion::Expansion;
 pub use features::{FeatureMap, Source, SourcedKernel};
