@@ -111,6 +111,109 @@ pub enum Error {
     AlreadyTold {
         /// The id.
         id: u64,
+    /// A column of a box or of a space without room between its ends.
+    #[error("column {column} (counted from 0) goes from {low} to {high}: both must be finite, and the first less than the second")]
+    Interval {
+        /// Column, from 0.
+        column: usize,
+        /// The lower end found.
+        low: f64,
+        /// The upper end found.
+        high: f64,
+    },
+    /// A column of a space that takes no values, or ones that cannot be used.
+    #[error("column {column} (counted from 0) has {value}: it must have or be {requirement}")]
+    Column {
+        /// Column, from 0.
+        column: usize,
+        /// The value found.
+        value: f64,
+        /// What would be right.
+        requirement: &'static str,
+    },
+    /// A value in a list out of its range.
+    #[error("{what} hold {value} in row {row} (counted from 0): it must be {requirement}")]
+    Row {
+        /// The list.
+        what: &'static str,
+        /// Row, from 0.
+        row: usize,
+        /// The value found.
+        value: f64,
+        /// What would be right.
+        requirement: &'static str,
+    },
+    /// A row that repeats an earlier one where all must differ.
+    #[error("{what} has the same point in rows {first} and {row} (counted from 0): every row must be different")]
+    DuplicateRow {
+        /// The list.
+        what: &'static str,
+        /// The earlier row, from 0.
+        first: usize,
+        /// The row that repeats it, from 0.
+        row: usize,
+    },
+    /// A point outside the domain.
+    #[error("row {row} has {value} in column {column} (both counted from 0), where the domain has no point")]
+    Outside {
+        /// Row, from 0.
+        row: usize,
+        /// The first column whose value is not taken; 0 for lists, where the whole row is missing.
+        column: usize,
+        /// The value found.
+        value: f64,
+    },
+    /// Rows were asked for that do not exist.
+    #[error("rows {start}..{end} of {what} were asked for, which have {len}")]
+    Range {
+        /// The list.
+        what: &'static str,
+        /// The first row asked for.
+        start: usize,
+        /// One past the last row asked for.
+        end: usize,
+        /// Number of rows.
+        len: usize,
+    },
+    /// A constraint that names its columns wrongly.
+    #[error("constraint {constraint} names column {column} (both counted from 0), where it needs {requirement}")]
+    Constraint {
+        /// Constraint, from 0.
+        constraint: usize,
+        /// Column, from 0.
+        column: usize,
+        /// What would be right.
+        requirement: &'static str,
+    },
+    /// Two equalities on one continuous column.
+    #[error(
+        "column {column} is in the equalities {first} and {second} (all counted from 0): solve one for it and put the result into the other"
+    )]
+    SharedColumn {
+        /// Column, from 0.
+        column: usize,
+        /// The earlier equality, from 0.
+        first: usize,
+        /// The later equality, from 0.
+        second: usize,
+    },
+    /// A constraint that no point satisfies.
+    #[error("no point satisfies constraint {constraint} (counted from 0): its left side goes from {least} to {most}, its bound is {bound}")]
+    Infeasible {
+        /// Constraint, from 0.
+        constraint: usize,
+        /// The smallest value of the left side.
+        least: f64,
+        /// The largest value of the left side.
+        most: f64,
+        /// The right side.
+        bound: f64,
+    },
+    /// No point was found that satisfies all constraints.
+    #[error("none of {tried} points tried satisfies all constraints: they contradict each other or leave too little room")]
+    NoFeasiblePoint {
+        /// Points tried.
+        tried: u64,
     },
     /// A saved model that cannot be read.
     #[error("not a readable model: {0}")]

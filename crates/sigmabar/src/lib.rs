@@ -34,6 +34,7 @@
 
 mod certificate;
 mod design;
+mod domain;
 mod error;
 mod evidence;
 mod expansion;
@@ -53,6 +54,9 @@ pub use certificate::{
     ResidualNormMethod, Side, Widths,
 };
 pub use design::{Design, Growth, MaxVariance, UniformError};
+pub use domain::{
+    BoxDomain, CandidateKind, Candidates, CellTree, Column, Constraint, Domain, ListDomain, Relation, SobolSequence, SpaceDomain,
+};
 pub use error::{Error, ModelError, Result};
 pub use evidence::{Choice, EvidenceGradient, Learning, Learnt, fit_hyperparameters};
 pub use expansion::Expansion;
