@@ -111,6 +111,7 @@ pub enum Error {
     AlreadyTold {
         /// The id.
         id: u64,
+    },
     /// A column of a box or of a space without room between its ends.
     #[error("column {column} (counted from 0) goes from {low} to {high}: both must be finite, and the first less than the second")]
     Interval {

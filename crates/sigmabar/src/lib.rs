@@ -47,6 +47,7 @@ mod points;
 mod posterior;
 mod residual;
 mod sealed;
+mod strategy;
 mod theory;
 
 pub use certificate::{
@@ -74,8 +75,11 @@ pub use points::{Collected, Locations, Observations, Points, PointsRef, Prior};
 pub use posterior::{ExactPosterior, Posterior, Variational, sample_gaussian};
 pub use residual::{ResidualNorm, ResidualNormKind};
 pub use sigmabar_linalg::{LinalgError, Matrix, Operation};
+pub use strategy::{
+    Ask, BatchReport, Direction, Ledger, Outcome, Policy, Problem, Random, Recommendation, Sobol, Strategy, Trial, TrialState,
+};
 pub use theory::{
-    Bound, BoxCover, BoxDomain, DesignedData, GainRate, InducingPlan, KernelClass, MeanNorm, MeasurementCount, Multiplier, RegretBatch,
+    Bound, BoxCover, DesignedData, GainRate, InducingPlan, KernelClass, MeanNorm, MeasurementCount, MetricBox, Multiplier, RegretBatch,
     RegretRequest, Setting, Statement, Theorems, batch_lengths, batch_lengths_for, even_batch_lengths, measurements_for_variance,
     ratio_bound, variance_sum_bound,
 };

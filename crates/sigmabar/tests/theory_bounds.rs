@@ -7,7 +7,7 @@ use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use rand_distr::{Distribution, StandardNormal};
 use sigmabar::{
-    BoxDomain, DesignedData, Error, Expansion, GainDomain, InducingPlan, Information, Kernel, KernelClass, MeanNorm, Multiplier, Points,
+    DesignedData, Error, Expansion, GainDomain, InducingPlan, Information, Kernel, KernelClass, MeanNorm, MetricBox, Multiplier, Points,
     Posterior, Prior, RegretBatch, RegretRequest, Setting, Statement, Theorems, batch_lengths, batch_lengths_for, even_batch_lengths,
     measurements_for_variance,
 };
@@ -48,7 +48,7 @@ fn printed_formulas() {
     assert!(found.statement.to_string().contains("Theorem 4.1"));
     close(t.regression_finite(&fixed, size).unwrap().corrected, direct(0.05 / (2.0 * 50.0)) * fix_variance.sqrt());
 
-    let domain = BoxDomain::new(vec![1.0, 3.0], vec![0.2, 0.5], 1.5, 1.0).unwrap();
+    let domain = MetricBox::new(vec![1.0, 3.0], vec![0.2, 0.5], 1.5, 1.0).unwrap();
     let h = 0.01;
     let cover = domain.cover(h).unwrap();
     let cells = (3.0_f64.sqrt() / (0.4 * h)).ceil() * (3.0 * 3.0_f64.sqrt() / h).ceil();
@@ -71,7 +71,7 @@ fn printed_regret_formulas() {
     let t = Theorems::new(setting()).unwrap();
     let gamma = |n: usize| 4.0 * (n as f64).ln();
     let lengths = [32_usize, 179, 424, 365];
-    let domain = BoxDomain::new(vec![1.0], vec![0.2], 1.5, 1.0).unwrap();
+    let domain = MetricBox::new(vec![1.0], vec![0.2], 1.5, 1.0).unwrap();
     let batches: Vec<RegretBatch> = lengths[..3]
         .iter()
         .map(|&n| RegretBatch {
@@ -161,7 +161,7 @@ fn covers_cover() {
         }
         let kernel = plain.kernel();
         let widths: Vec<f64> = (0..2).map(|_| power(&mut rng, -1.0, 1.0)).collect();
-        let domain = BoxDomain::for_kernel(&kernel, widths.clone()).unwrap();
+        let domain = MetricBox::for_kernel(&kernel, widths.clone()).unwrap();
         let h = power(&mut rng, -2.0, -0.5);
         let cover = domain.cover(h).unwrap();
         let lipschitz = kernel.metric_lipschitz().unwrap();
@@ -176,10 +176,10 @@ fn covers_cover() {
             assert!(kernel.metric(&x, &centre) <= h * (1.0 + 1e-9));
         }
     }
-    let huge = BoxDomain::new(vec![1.0; 400], vec![1e-3; 400], 1.0, 1.0).unwrap().cover(1e-6).unwrap();
+    let huge = MetricBox::new(vec![1.0; 400], vec![1e-3; 400], 1.0, 1.0).unwrap().cover(1e-6).unwrap();
     assert!(huge.log_cells.is_finite() && huge.log_cells > 709.0, "beyond what f64 could hold without the logarithm");
-    assert!(BoxDomain::for_kernel(&Kernel::matern(0.5, 0.3, 1.0).unwrap(), vec![1.0]).is_err());
-    assert!(BoxDomain::new(vec![1.0], vec![1.0, 2.0], 1.0, 1.0).is_err() && BoxDomain::new(vec![], vec![], 1.0, 1.0).is_err());
+    assert!(MetricBox::for_kernel(&Kernel::matern(0.5, 0.3, 1.0).unwrap(), vec![1.0]).is_err());
+    assert!(MetricBox::new(vec![1.0], vec![1.0, 2.0], 1.0, 1.0).is_err() && MetricBox::new(vec![], vec![], 1.0, 1.0).is_err());
 }
 
 /// A real max-variance design with fixed inducing points; returns the chosen points and the largest variance after each.
@@ -286,7 +286,7 @@ fn regression_bounds_hold() {
     assert!(finite.corrected < finite.paper && finite.corrected < 2.0 * c, "{finite:?}");
     // On the box the design must be one of the box: add what the grid of 60 can miss, d_k(x, nearest candidate).
     let gap = kernel.kernel().metric(&[0.0], &[0.5 / 59.0]);
-    let boxed = BoxDomain::for_kernel(&kernel.kernel(), vec![1.0]).unwrap();
+    let boxed = MetricBox::for_kernel(&kernel.kernel(), vec![1.0]).unwrap();
     let cover = boxed.cover(0.01).unwrap();
 
     let state = Arc::new(state);

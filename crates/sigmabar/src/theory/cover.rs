@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 /// A box whose kernel metric obeys $d_k(x,x') \le \sqrt{k_{\max}}\,L_0\,\rho$, $\rho^2 = \sum_i((x_i-x_i')/\ell_i)^2$ (algorithm notes 9.1).
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct BoxDomain {
+pub struct MetricBox {
     widths: Vec<f64>,
     lengthscales: Vec<f64>,
     max_variance: f64,
@@ -23,7 +23,7 @@ pub struct BoxCover {
     pub log_cells: f64,
 }
 
-impl BoxDomain {
+impl MetricBox {
     /// The box with these side lengths, for an elliptical kernel with one length-scale per column.
     ///
     /// # Errors
@@ -43,7 +43,7 @@ impl BoxDomain {
     /// The box for a squared-exponential, rational quadratic or Matérn ($\nu>1$) kernel.
     ///
     /// # Errors
-    /// [`Error::Premise`] for a kernel whose metric is not Lipschitz or whose length-scales are not its own; as [`BoxDomain::new`].
+    /// [`Error::Premise`] for a kernel whose metric is not Lipschitz or whose length-scales are not its own; as [`MetricBox::new`].
     pub fn for_kernel(kernel: &Kernel, widths: Vec<f64>) -> Result<Self> {
         kernel.check_dim(widths.len())?;
         let lengthscale = match kernel {

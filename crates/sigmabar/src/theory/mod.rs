@@ -14,7 +14,7 @@ mod setting;
 mod variance;
 
 pub use batches::{batch_lengths, batch_lengths_for, even_batch_lengths};
-pub use cover::{BoxCover, BoxDomain};
+pub use cover::{BoxCover, MetricBox};
 pub use measurements::{MeasurementCount, measurements_for_variance};
 pub use rates::{GainRate, KernelClass};
 pub use ratio::ratio_bound;

@@ -1,7 +1,7 @@
 //! Uniform error of the mean after a max-variance design.
 
 use super::variance::not_negative;
-use super::{Bound, BoxCover, BoxDomain, DesignedData, Multiplier, Statement, Theorems};
+use super::{Bound, BoxCover, DesignedData, MetricBox, Multiplier, Statement, Theorems};
 use crate::error::{Error, Result};
 use serde::{Deserialize, Serialize};
 use std::f64::consts::LN_2;
@@ -56,7 +56,7 @@ impl Theorems {
     ///
     /// # Errors
     /// [`Error::Parameter`] as [`Theorems::design_variance`] and for a negative norm.
-    pub fn regression_continuous(&self, design: &DesignedData, domain: &BoxDomain, cover: &BoxCover, mean_norm: MeanNorm) -> Result<Bound> {
+    pub fn regression_continuous(&self, design: &DesignedData, domain: &MetricBox, cover: &BoxCover, mean_norm: MeanNorm) -> Result<Bound> {
         let variance = self.design_variance(design)?;
         let corrected = self.width_on_cover(design, cover, mean_norm, Multiplier::Direct, 0.0)?;
         let (n, delta) = (design.evaluations as f64, self.setting.delta);

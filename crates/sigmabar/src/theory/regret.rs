@@ -2,7 +2,7 @@
 
 use super::regression::log_size;
 use super::variance::not_negative;
-use super::{Bound, BoxCover, BoxDomain, DesignedData, MeanNorm, Multiplier, Statement, Theorems, batch_lengths};
+use super::{Bound, BoxCover, DesignedData, MeanNorm, MetricBox, Multiplier, Statement, Theorems, batch_lengths};
 use crate::error::{Error, Result, same_length};
 use serde::{Deserialize, Serialize};
 use std::f64::consts::LN_2;
@@ -51,14 +51,14 @@ impl Theorems {
     ///
     /// # Errors
     /// As [`Theorems::regret_finite`]; [`Error::Missing`] for a batch without a cover.
-    pub fn regret_continuous(&self, request: &RegretRequest<'_>, domain: &BoxDomain) -> Result<Bound> {
+    pub fn regret_continuous(&self, request: &RegretRequest<'_>, domain: &MetricBox) -> Result<Bound> {
         let lengths = request.lengths()?;
         let log_batches = (lengths.len() as f64).ln();
         let corrected = self.sum_over_batches(request, &lengths, |batch| {
             let (cover, norm) = batch.cover.ok_or(Error::Missing {
                 what: "a cover of the box for every batch but the last",
                 purpose: "a regret bound on a box",
-                remedy: "take one from BoxDomain::cover",
+                remedy: "take one from MetricBox::cover",
             })?;
             // δ/(4BΓ): a factor 2 for the two sides is inside, the other 2 stands for the events about λ, spent or not.
             let spared = LN_2 - batch.design.log_share();
@@ -86,7 +86,7 @@ impl Theorems {
     }
 
     /// Appendix H: `4β (√N+1) ℒ (√(2(1+r)²γ_N/log(1+1/τ²)) + 2) + 8√N ℒ`, `β` with `log(8Γ_Nℒ/δ)`.
-    fn paper_regret_continuous(&self, request: &RegretRequest<'_>, domain: &BoxDomain) -> f64 {
+    fn paper_regret_continuous(&self, request: &RegretRequest<'_>, domain: &MetricBox) -> f64 {
         let (n, delta) = (request.budget as f64, self.setting.delta);
         let rounds = paper_rounds(request.budget);
         let log_cells = domain.log_paper_cells(self.paper_mean_norm(request.budget, 0.5 * delta), n);
