@@ -80,11 +80,6 @@ impl Equality {
         Ok(accepted.count())
     }
 
-    /// Whether a column's value is set by the equality, not by the sequence alone.
-    pub(super) fn sets_a_column(&self) -> bool {
-        self.method != Method::Filter
-    }
-
     /// The columns whose values [`Equality::apply`] writes.
     pub(super) fn written(&self) -> impl Iterator<Item = usize> {
         let positions: &[usize] = match &self.method {

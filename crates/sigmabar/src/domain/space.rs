@@ -136,10 +136,10 @@ impl SpaceDomain {
         self.satisfies(natural)
     }
 
-    /// Whether two points of a sequence can fall on one point of the space: when the equalities use up every continuous column.
+    /// Whether two points of a sequence can fall on one point of the space: without a continuous column, or with equalities, which may
+    /// use up every continuous column or leave a single corner.
     pub(super) fn may_repeat(&self) -> bool {
-        let continuous = self.columns.iter().filter(|column| column.is_float()).count();
-        continuous <= self.equalities.iter().filter(|equality| equality.sets_a_column()).count()
+        !self.equalities.is_empty() || !self.columns.iter().any(Column::is_float)
     }
 }
 

@@ -295,7 +295,7 @@ impl CellTree {
             first_half: kept.iter().map(|&cell| number(self.first_half[cell])).collect(),
             parent: kept.iter().map(|&cell| number(self.parent[cell])).collect(),
             level: kept.iter().map(|&cell| self.level[cell]).collect(),
-            split_column: kept.iter().map(|&cell| self.split_column[cell]).collect(),
+            split_column: kept.iter().map(|&cell| if alive[cell] { self.split_column[cell] } else { 0 }).collect(),
             discarded: kept.iter().map(|&cell| !alive[cell]).collect(),
         };
         renumbered
