@@ -207,8 +207,17 @@ fn inequalities_hold_exactly_on_every_candidate() {
     assert_eq!(domain.decode(encoded.view()).expect("same columns"), candidates.natural(0, 100).expect("rows"));
     // Asked for in pieces, the same.
     assert_eq!(candidates.range(9000, 9100).expect("rows").row(50), candidates.range(0, 20_000).expect("rows").row(9050));
-    let stored = postcard::to_allocvec(&candidates).expect("can be stored");
-    assert_eq!(postcard::from_bytes::<Candidates>(&stored).expect("can be read"), candidates);
+    let few = domain.candidates(50, 4).expect("candidates");
+    let stored = postcard::to_allocvec(&few).expect("can be stored");
+    assert_eq!(postcard::from_bytes::<Candidates>(&stored).expect("can be read"), few);
+    for byte in 0..stored.len() {
+        let mut damaged = stored.clone();
+        damaged[byte] ^= 0x23;
+        // Anything may come of it but a panic.
+        if let Ok(read) = postcard::from_bytes::<Candidates>(&damaged) {
+            assert!(read.natural(read.len() - 1, read.len()).is_ok());
+        }
+    }
 }
 
 #[test]
@@ -293,6 +302,53 @@ fn equalities_of_every_shape_hold() {
                 let left: f64 = constraint.terms().iter().map(|&(column, coefficient)| coefficient * row[column]).sum();
                 assert!((left - constraint.bound()).abs() <= 1e-12, "case {number}: {left}");
             }
+        }
+    }
+}
+
+/// One equality on a box: the columns' ends, the coefficients, the right-hand side.
+type Slice<'a> = (&'a [(f64, f64)], &'a [f64], f64);
+
+/// Means and second moments of independent uniform points, with the last column solved for, refused outside its range.
+fn slice_moments(ranges: &[(f64, f64)], coefficients: &[f64], bound: f64) -> (Vec<f64>, Vec<f64>) {
+    use rand::{RngExt, SeedableRng};
+    let mut rng = rand_chacha::ChaCha8Rng::seed_from_u64(17);
+    let last = ranges.len() - 1;
+    let (mut sums, mut squares, mut n) = (vec![0.0; last + 1], vec![0.0; last + 1], 0);
+    while n < 100_000 {
+        let mut x: Vec<f64> = ranges.iter().map(|&(low, high)| rng.random_range(low..high)).collect();
+        x[last] = (bound - (0..last).map(|i| coefficients[i] * x[i]).sum::<f64>()) / coefficients[last];
+        if (ranges[last].0..=ranges[last].1).contains(&x[last]) {
+            n += 1;
+            x.iter().enumerate().for_each(|(i, v)| {
+                sums[i] += v;
+                squares[i] += v * v;
+            });
+        }
+    }
+    let mean = |sums: Vec<f64>| sums.iter().map(|sum| sum / f64::from(n)).collect();
+    (mean(sums), mean(squares))
+}
+
+#[test]
+fn slices_are_filled_uniformly_whatever_the_signs_and_caps() {
+    let cases: [Slice<'_>; 4] = [
+        (&[(0.1, 0.5), (0.0, 0.4), (0.0, 0.6)], &[1.0, 1.0, 1.0], 1.0),
+        (&[(0.0, 1.0), (0.0, 1.0), (0.0, 1.0)], &[1.0, 1.0, 1.0], 2.9),
+        (&[(-3.0, 2.0), (1.0, 4.0), (-1.0, 1.0)], &[1.0, -2.0, 0.5], -4.0),
+        (&[(0.0, 1.0), (0.0, 2.0), (-1.0, 1.0), (0.0, 0.5), (3.0, 5.0)], &[1.0, -1.0, 2.0, 0.3, -1.0], -4.5),
+    ];
+    for (number, (ranges, coefficients, bound)) in cases.into_iter().enumerate() {
+        let columns = ranges.iter().map(|&(low, high)| Column::float(low, high)).collect();
+        let terms: Vec<(usize, f64)> = coefficients.iter().copied().enumerate().collect();
+        let rows = all_natural(&space(columns, vec![Constraint::equal(terms, bound)]).candidates(1 << 14, 5).expect("candidates"));
+        let (means, squares) = slice_moments(ranges, coefficients, bound);
+        for (column, &(low, high)) in ranges.iter().enumerate() {
+            let mean = rows.iter().map(|row| row[column]).sum::<f64>() / rows.len() as f64;
+            let square = rows.iter().map(|row| row[column] * row[column]).sum::<f64>() / rows.len() as f64;
+            let size = low.abs().max(high.abs());
+            assert!((mean - means[column]).abs() < 0.005 * size, "case {number}, column {column}: {mean} against {}", means[column]);
+            assert!((square - squares[column]).abs() < 0.01 * size * size, "case {number}, column {column}");
         }
     }
 }

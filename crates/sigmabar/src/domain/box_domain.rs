@@ -41,7 +41,7 @@ impl BoxDomain {
         Ok(Self { low, high })
     }
 
-    /// The box $[0,1]^d$.
+    /// The unit box: every column from 0 to 1.
     ///
     /// # Errors
     /// [`Error::NoColumns`] if `dim` is 0.

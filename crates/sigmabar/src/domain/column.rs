@@ -8,7 +8,7 @@ const LARGEST_INTEGER: i64 = 1 << 50;
 
 /// One column of a product space.
 ///
-/// The user's values are *natural*; the kernel sees *encoded* ones: numeric columns spread over $[0,1]$ (a logarithmic one by its logarithm,
+/// The user's values are *natural*; the kernel sees *encoded* ones: numeric columns spread from 0 to 1 (a logarithmic one by its logarithm,
 /// an integer one by its value, an ordinal one by its rank), a categorical one as the index of its choice, for the Hamming kernel.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]

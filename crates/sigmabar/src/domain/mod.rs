@@ -29,6 +29,26 @@ use serde::{Deserialize, Serialize};
 /// Where one may measure.
 ///
 /// Points have *natural* values, the user's own, and *encoded* ones, which the kernel sees. For lists and boxes they are the same.
+///
+/// ```
+/// use sigmabar::{Column, Constraint, Domain, SpaceDomain};
+///
+/// # fn main() -> sigmabar::Result<()> {
+/// // Shares of three ingredients, a temperature in steps of five, one of two solvents.
+/// let shares = vec![Column::float(0.0, 1.0); 3];
+/// let others = vec![Column::Integer { low: 20, high: 80, step: Some(5) }, Column::categorical(2)];
+/// let space = SpaceDomain::new([shares, others].concat(), vec![Constraint::sum(&[0, 1, 2], 1.0), Constraint::less(0, 1)])?;
+/// let domain = Domain::Space(space);
+///
+/// let candidates = domain.candidates(10_000, 0)?;
+/// for (_, block) in candidates.blocks(1024) {
+///     assert!(domain.decode(block.view())?.view().rows().all(|row| domain.contains(row)));
+/// }
+/// let kernel = domain.default_kernel(0.3, 1.0)?;
+/// kernel.check_dim(domain.dim())?;
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub enum Domain {
@@ -73,7 +93,7 @@ impl Domain {
     }
 
     /// What the kernel sees of natural points, exactly undone by [`Domain::decode`] in discrete columns and to a few units of the last
-    /// place of the column's largest value in continuous ones. Constraints are not checked. Cost O(d) each.
+    /// place of the column's largest value in continuous ones. Constraints are not checked. Cost O(d) each, for lists O(nd).
     ///
     /// # Errors
     /// [`Error::Length`] for another number of columns; [`Error::Outside`] naming the row and column of the first value that its column

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 /// A product space: columns of any kind, and linear constraints on their natural values.
 ///
-/// The kernel sees encoded points: numeric columns in $[0,1]$, categorical ones as the index of their choice.
+/// The kernel sees encoded points: numeric columns from 0 to 1, categorical ones as the index of their choice.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(into = "StoredSpace", try_from = "StoredSpace")]
 pub struct SpaceDomain {
