@@ -121,7 +121,7 @@ mod tests {
     #[test]
     fn unscrambled_digits_are_the_published_sequence() {
         let sequence = SobolSequence::new(5, 0).expect("five columns exist");
-        // The first points of Joe and Kuo's own generator (new-joe-kuo-6.21201), index 0 to 7, in eighths.
+        // The first points of Joe and Kuo's own generator (new-joe-kuo-6.21201), index 0 to 5, in eighths.
         let published = [[0, 0, 0, 0, 0], [4, 4, 4, 4, 4], [6, 2, 2, 2, 6], [2, 6, 6, 6, 2], [3, 3, 5, 7, 3], [7, 7, 1, 3, 7]];
         for (index, row) in published.iter().enumerate() {
             for (column, &eighths) in row.iter().enumerate() {
