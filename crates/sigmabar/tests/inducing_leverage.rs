@@ -1,5 +1,7 @@
 //! Leverage scores and the rules that sample by them, against dense formulas.
 
+#![allow(clippy::unwrap_used)]
+
 mod inducing_plain;
 
 use inducing_plain::{eigenvalues, solve, squared_exponential, weighted_gram};

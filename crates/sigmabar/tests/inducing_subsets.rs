@@ -1,5 +1,7 @@
 //! Uniform, k-means and determinantal choices by enumeration, published test matrices, and inputs that break samplers.
 
+#![allow(clippy::unwrap_used)]
+
 mod inducing_plain;
 
 use inducing_plain::{chi_squared, determinant, weighted_gram};
