@@ -1,5 +1,7 @@
 //! Pivoted selection: pivots, factor, law, stopping and certificates against plain loops.
 
+#![allow(clippy::unwrap_used)]
+
 mod inducing_plain;
 
 use inducing_plain::{chi_squared, eigenvalues, schur, weighted_gram};

@@ -1,5 +1,6 @@
 //! Certificates of a partial factor: how large $\lambda_{\max}(C^{1/2}DC^{1/2})$ can be (algorithm notes 8.4).
 
+use super::chunk::CHUNK;
 use super::partial::PartialCholesky;
 use crate::error::Result;
 use crate::kernel::Kernel;
@@ -74,8 +75,8 @@ impl PartialCholesky<'_> {
         let p = gram.rows();
         let top = symmetric_eigenvalues(gram)?.last().copied().unwrap_or(0.0).max(0.0);
         let trace: f64 = gram.diagonal().iter().sum();
-        // Products over 1024 points, sums over chunks, and the eigenvalue itself.
-        let gram_rounding = 8.0 * (STREAM_ROWS + self.chunks.len() + 4 * p) as f64 * f64::EPSILON * trace;
+        // Products over the points of a chunk, sums over chunks, and the eigenvalue itself.
+        let gram_rounding = 8.0 * (CHUNK + self.chunks.len() + 4 * p) as f64 * f64::EPSILON * trace;
         let value = top + gram_rounding + self.trace_bound(self.len());
         Ok(ResidualNorm { value, kind: ResidualNormKind::LookAhead { pivots: self.len() - rank } })
     }

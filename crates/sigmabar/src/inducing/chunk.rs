@@ -5,8 +5,9 @@ use crate::kernel::{Kernel, PreparedKernel};
 use crate::points::PointsRef;
 use sigmabar_linalg::{Matrix, add_transposed_matvec, add_transposed_product, product_transposed};
 
-/// Points per chunk: one row of the factor is 8 kB, and a block of new rows stays in the second-level cache.
-pub(super) const CHUNK: usize = 1024;
+/// Points per chunk: with some hundred pivots the chunk's part of the factor stays in the second-level cache, where the product and its
+/// self-check read it several times.
+pub(super) const CHUNK: usize = 256;
 
 /// Rows of a block solved by plain sums before the next product.
 const SOLVE_ROWS: usize = 16;

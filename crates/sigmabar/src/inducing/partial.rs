@@ -16,7 +16,7 @@ const LIST_BLOCK: usize = 128;
 /// A partial Cholesky factor $K_{XX} = FF^\top + D$ over the locations, with pivots from among them or from elsewhere
 /// (algorithm notes 4.4).
 ///
-/// $F$ is kept as $m$ rows of length $n$ (in shares of 1024 points): memory $8nm$ bytes, 800 MB for 100 000 points and 1000 pivots.
+/// $F$ is kept as $m$ rows of length $n$ (in shares of 256 points): memory $8nm$ bytes, 800 MB for 100 000 points and 1000 pivots.
 /// With repetition counts $c$ the matrix meant is $C^{1/2}KC^{1/2}$: pivots are weighed by $c_i d_i$, and traces and certificates are
 /// those of $C^{1/2}DC^{1/2}$. Row $j$ of $F$ depends on the pivots up to $j$ alone, so any leading part is a factor too, and the rows
 /// after it are its look-ahead.

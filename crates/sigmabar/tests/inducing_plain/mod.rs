@@ -1,5 +1,5 @@
 //! Plain loops over the printed formulas, sharing no code with the crate.
-#![allow(dead_code)]
+#![allow(dead_code, clippy::unwrap_used)]
 
 pub type Dense = Vec<Vec<f64>>;
 
