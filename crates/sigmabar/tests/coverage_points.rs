@@ -1,4 +1,5 @@
 //! Miss rates over thousands of draws, against the function that attains the bound. Each test also shows that 0.8 of the width would fail.
+#![allow(clippy::unwrap_used)]
 
 mod coverage_support;
 

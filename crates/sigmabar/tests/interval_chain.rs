@@ -1,4 +1,5 @@
 //! The chain exact ≤ b_W ≤ b ≤ √(1+r)σ̄ ≤ (2+√r)σ̄ and "never wider than the paper", against worst cases in higher precision.
+#![allow(clippy::unwrap_used)]
 
 mod coverage_support;
 

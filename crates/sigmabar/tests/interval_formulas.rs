@@ -1,4 +1,5 @@
 //! Each width against its printed formula, in plain loops and higher precision.
+#![allow(clippy::unwrap_used)]
 
 mod coverage_support;
 

@@ -1,4 +1,5 @@
 //! What an interval may be called, in which scale it comes back, and what is refused.
+#![allow(clippy::unwrap_used)]
 
 mod coverage_support;
 

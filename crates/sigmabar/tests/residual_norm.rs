@@ -1,4 +1,5 @@
 //! Every certified bound on λ is above the true one, the Lanczos value below it: dense reference in higher precision.
+#![allow(clippy::unwrap_used)]
 
 mod coverage_support;
 

@@ -1,6 +1,8 @@
 //! Differences of the function at two points: again a linear functional, with its own three parts.
 
-use crate::error::Result;
+use super::claim::{Coverage, Method};
+use super::widths::{HalfWidth, Widths, direct_bias};
+use crate::error::{Error, Result};
 use crate::information::{Information, VarianceParts};
 use crate::points::PointsRef;
 use sigmabar_linalg::{dot, matvec, norm_squared};
@@ -34,7 +36,7 @@ impl Information {
                 let allowed = 4.0 * features.residual_rounding(scale);
                 let value = features.kernel().metric(x, from).powi(2) - seen[i];
                 if value < -allowed || value.is_nan() {
-                    return Err(crate::Error::NegativeVariance { query: start + i, value, allowed });
+                    return Err(Error::NegativeVariance { query: start + i, value, allowed });
                 }
                 let noise = dot(&matvec(self.gram(), e), e).max(0.0) / tau2;
                 let plain = VarianceParts { projection: value.max(0.0), fit: norm_squared(e), noise };
@@ -45,5 +47,33 @@ impl Information {
             Ok(())
         })?;
         Ok(out)
+    }
+}
+
+impl Widths {
+    /// Half-widths of the differences $f(x')-f(x)$ for a fixed $x$ (`from`) and each $x'$ (`to`): the direct width of that linear functional
+    /// (algorithm notes 5.3), each at the claim's level for one side at a point ([`Coverage::Points`]: shared among the list). Cost O(q(md + m²)).
+    ///
+    /// # Errors
+    /// [`Error::Premise`] for uniform or continuous claims; points of another width; failed self-checks.
+    pub fn difference_half_widths(&self, from: &[f64], to: PointsRef<'_>) -> Result<Vec<HalfWidth>> {
+        if !matches!(self.claim.coverage_claimed(), Coverage::Point | Coverage::Points) {
+            return Err(Error::Premise {
+                what: "a uniform claim about differences",
+                reason: "it is made at points: ask for coverage at a point or a list",
+            });
+        }
+        let factor = self.noise.tail_factor(self.tail(to.len()));
+        let lambda = self.residual_norm.value;
+        let parts = self.information.difference_parts(from, to)?;
+        Ok(parts
+            .iter()
+            .map(|p| {
+                let norm = self.weights_norm(p);
+                let bias = self.norm_bound * direct_bias(p.projection.sqrt(), lambda.sqrt() * norm, p.fit);
+                let coefficient = self.noise.level() * norm;
+                HalfWidth { bias, noise: factor * coefficient, slack: 0.0, method: Method::Direct, coefficient }
+            })
+            .collect())
     }
 }

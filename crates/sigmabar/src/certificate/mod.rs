@@ -10,6 +10,7 @@ mod extension;
 mod intervals;
 mod label;
 mod lanczos;
+mod lipschitz;
 mod noise;
 mod prediction;
 mod record;

@@ -37,7 +37,7 @@ pub struct Widths {
     delta_left: f64,
     level_form: Option<Matrix>,
     residual_form: Option<ResidualForm>,
-    dictionary: Option<Dictionary>,
+    pub(crate) dictionary: Option<Dictionary>,
 }
 
 /// A half-width in the model's scale and what it consists of.
@@ -220,38 +220,6 @@ impl Widths {
         Some(self.norm_bound * bias + self.noise.level() / self.information.ridge() * self.noise_factor(queries))
     }
 
-    /// By how much the half-width changes at most per unit of kernel metric $d_k$ (algorithm notes 8.7):
-    /// $C\,(a+\sqrt{a^2+4})/2 + Rz/(2\tau)$ with $a=\sqrt r/2$; for $\beta\bar\sigma$ widths $\beta$; the certification dictionary has its own, larger constant.
-    ///
-    /// `queries` is the number of points over which the claim is made.
-    #[must_use]
-    pub fn lipschitz(&self, queries: usize) -> f64 {
-        self.lipschitz_with(self.noise_factor(queries))
-    }
-
-    fn lipschitz_with(&self, factor: f64) -> f64 {
-        let tau = self.information.ridge();
-        let noise = self.noise.level() * factor / tau;
-        let a = 0.5 * self.ratio().sqrt();
-        self.considered
-            .iter()
-            .map(|method| match method {
-                Method::Paper => self.norm_bound * (2.0 + self.ratio().sqrt()) + noise,
-                Method::DropIn => self.norm_bound * (1.0 + self.ratio()).sqrt() + noise,
-                Method::Dictionary => {
-                    let outer = self.dictionary.as_ref().map_or(a, |d| 0.5 * d.ratio_root());
-                    self.norm_bound * spectral_norm(1.0 + a, outer) + self.noise_slope() * noise
-                }
-                _ => self.norm_bound * 0.5 * (a + (a * a + 4.0).sqrt()) + self.noise_slope() * noise,
-            })
-            .fold(0.0, f64::max)
-    }
-
-    /// $\tau\lVert V\rVert$ is ½-Lipschitz in $d_k$, $\sigma_\kappa$ is 1-Lipschitz.
-    fn noise_slope(&self) -> f64 {
-        if matches!(self.event, NoiseEvent::Shrunk { .. }) { 1.0 } else { 0.5 }
-    }
-
     /// Half-widths at each point, in the model's scale. For [`Coverage::Points`] the list is the one over which the claim holds at once; for
     /// [`Coverage::Continuous`] the part that needs the mean, $\lVert\hat\beta\rVert h$, is added by [`crate::Posterior::interval`].
     ///
@@ -298,7 +266,7 @@ impl Widths {
         dictionary.bounds(block, solved, &fit, &norms).map(Some)
     }
 
-    fn weights_norm(&self, parts: &VarianceParts) -> f64 {
+    pub(crate) fn weights_norm(&self, parts: &VarianceParts) -> f64 {
         parts.noise.max(0.0).sqrt() / self.information.ridge()
     }
 
@@ -350,32 +318,6 @@ impl Widths {
         HalfWidth { bias: self.norm_bound * bias, noise: factor * coefficient, slack: 0.0, method, coefficient }
     }
 
-    /// Half-widths of the differences $f(x')-f(x)$ for a fixed $x$ (`from`) and each $x'$ (`to`): the direct width of that linear functional
-    /// (algorithm notes 5.3), each at the claim's level for one side at a point ([`Coverage::Points`]: shared among the list). Cost O(q(md + m²)).
-    ///
-    /// # Errors
-    /// [`Error::Premise`] for uniform or continuous claims; points of another width; failed self-checks.
-    pub fn difference_half_widths(&self, from: &[f64], to: PointsRef<'_>) -> Result<Vec<HalfWidth>> {
-        if !matches!(self.claim.coverage_claimed(), Coverage::Point | Coverage::Points) {
-            return Err(Error::Premise {
-                what: "a uniform claim about differences",
-                reason: "it is made at points: ask for coverage at a point or a list",
-            });
-        }
-        let factor = self.noise.tail_factor(self.tail(to.len()));
-        let lambda = self.residual_norm.value;
-        let parts = self.information.difference_parts(from, to)?;
-        Ok(parts
-            .iter()
-            .map(|p| {
-                let norm = self.weights_norm(p);
-                let bias = self.norm_bound * direct_bias(p.projection.sqrt(), lambda.sqrt() * norm, p.fit);
-                let coefficient = self.noise.level() * norm;
-                HalfWidth { bias, noise: factor * coefficient, slack: 0.0, method: Method::Direct, coefficient }
-            })
-            .collect())
-    }
-
     /// What the certificate calls `delta_each`.
     pub(crate) fn delta_each(&self, queries: usize) -> f64 {
         (-self.tail(queries)).exp()
@@ -417,10 +359,4 @@ fn level_form(information: &Information, noise: &Noise) -> Result<Option<Matrix>
     let mut gram = gram.finish()?;
     gram.mirror_lower();
     Ok(Some(gram))
-}
-
-/// The spectral norm of `[[p, 0], [q, 1]]`.
-fn spectral_norm(p: f64, q: f64) -> f64 {
-    let trace = p * p + q * q + 1.0;
-    (0.5 * (trace + (trace * trace - 4.0 * p * p).max(0.0).sqrt())).sqrt()
 }

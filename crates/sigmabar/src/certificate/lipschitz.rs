@@ -1,0 +1,45 @@
+//! How fast half-widths can change (algorithm notes 8.7): what a search over regions needs.
+
+use super::claim::Method;
+use super::uniform::NoiseEvent;
+use super::widths::Widths;
+
+impl Widths {
+    /// By how much the half-width changes at most per unit of kernel metric $d_k$ (algorithm notes 8.7):
+    /// $C\,(a+\sqrt{a^2+4})/2 + Rz/(2\tau)$ with $a=\sqrt r/2$; for $\beta\bar\sigma$ widths $\beta$; the certification dictionary has its own, larger constant.
+    ///
+    /// `queries` is the number of points over which the claim is made.
+    #[must_use]
+    pub fn lipschitz(&self, queries: usize) -> f64 {
+        self.lipschitz_with(self.noise_factor(queries))
+    }
+
+    pub(crate) fn lipschitz_with(&self, factor: f64) -> f64 {
+        let tau = self.information.ridge();
+        let noise = self.noise.level() * factor / tau;
+        let a = 0.5 * self.ratio().sqrt();
+        self.considered
+            .iter()
+            .map(|method| match method {
+                Method::Paper => self.norm_bound * (2.0 + self.ratio().sqrt()) + noise,
+                Method::DropIn => self.norm_bound * (1.0 + self.ratio()).sqrt() + noise,
+                Method::Dictionary => {
+                    let outer = self.dictionary.as_ref().map_or(a, |d| 0.5 * d.ratio_root());
+                    self.norm_bound * spectral_norm(1.0 + a, outer) + self.noise_slope() * noise
+                }
+                _ => self.norm_bound * 0.5 * (a + (a * a + 4.0).sqrt()) + self.noise_slope() * noise,
+            })
+            .fold(0.0, f64::max)
+    }
+
+    /// $\tau\lVert V\rVert$ is ½-Lipschitz in $d_k$, $\sigma_\kappa$ is 1-Lipschitz.
+    fn noise_slope(&self) -> f64 {
+        if matches!(self.event, NoiseEvent::Shrunk { .. }) { 1.0 } else { 0.5 }
+    }
+}
+
+/// The spectral norm of `[[p, 0], [q, 1]]`.
+fn spectral_norm(p: f64, q: f64) -> f64 {
+    let trace = p * p + q * q + 1.0;
+    (0.5 * (trace + (trace * trace - 4.0 * p * p).max(0.0).sqrt())).sqrt()
+}
