@@ -7,6 +7,8 @@
 //! so results are bitwise the same for any number of threads. Every large result is probed with one random vector before it
 //! is returned (see [`LinalgError::SelfCheck`]).
 
+#![cfg_attr(not(test), warn(clippy::unwrap_used))]
+
 mod check;
 mod cholesky;
 mod condition;

@@ -25,6 +25,7 @@ fn main() {
     println!("triangular solve of {rows} × {INDUCING}: {solve:.3} s; Gram lower triangle: {gram:.3} s");
 
     let observations = Observations::new(x, &y, Collected::DeclaredFixed, Prior::ZERO).expect("valid");
+    let before = peak_memory();
     let mut posterior = None;
     let fit = best_of(3, || {
         let start = Instant::now();
@@ -37,6 +38,8 @@ fn main() {
         fit / (solve + gram),
         posterior.information().facts().road
     );
+
+    println!("memory beyond the data while fitting: {:.0} MB   [limit 150]", peak_memory() - before);
 
     let queries = uniform(QUERIES, 3);
     let products = 2.0 * best_of(3, || time_solves(features.lower(), QUERIES));
@@ -53,6 +56,13 @@ fn main() {
         start.elapsed().as_secs_f64()
     });
     println!("predict mean at {QUERIES}: {mean:.3} s = {:.2} × kernel blocks ({kernel_blocks:.3} s)   [limit 1.5]", mean / kernel_blocks);
+}
+
+/// The peak of the process's memory so far, in megabytes (0 where the system does not tell).
+fn peak_memory() -> f64 {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
+    peak.and_then(|v| v.trim().trim_end_matches(" kB").trim().parse::<f64>().ok()).map_or(0.0, |kb| kb / 1024.0)
 }
 
 fn best_of(times: usize, mut f: impl FnMut() -> f64) -> f64 {

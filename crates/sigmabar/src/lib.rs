@@ -32,6 +32,8 @@
 //! # }
 //! ```
 
+#![cfg_attr(not(test), warn(clippy::unwrap_used))]
+
 mod certificate;
 mod design;
 mod domain;

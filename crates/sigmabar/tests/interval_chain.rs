@@ -51,8 +51,8 @@ fn check(instance: &Instance, queries: &[Vec<f64>], what: &str) -> usize {
             instance.information.rounding(),
             instance.information.norm_bound(),
             instance.information.features().condition(),
-            instance.information.variance_parts(points(&[query.clone()]).view()).unwrap(),
-            instance.information.certified_parts(points(&[query.clone()]).view()).unwrap()
+            instance.information.variance_parts(points(std::slice::from_ref(query)).view()).unwrap(),
+            instance.information.certified_parts(points(std::slice::from_ref(query)).view()).unwrap()
         );
     }
     queries.len()

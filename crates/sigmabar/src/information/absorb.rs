@@ -75,7 +75,10 @@ struct Pass<'a> {
 impl Pass<'_> {
     fn whiten_first(&self) -> Result<Absorbed> {
         let mut gram = GramAccumulator::new(self.features.len());
-        let sums = self.stream_features(|rows| Ok(gram.add_rows(rows)))?;
+        let sums = self.stream_features(|rows| {
+            gram.add_rows(rows);
+            Ok(())
+        })?;
         let mut gram = gram.finish()?;
         gram.mirror_lower();
         let lower = self.factor(&gram)?;
