@@ -19,7 +19,7 @@ pub use certificate::{
     Assumption, Certificate, Claim, Coverage, HalfWidth, Intervals, Label, Method, Noise, NormCheck, PredictionIntervals, Reason, Region,
     ResidualNormMethod, Side, Widths,
 };
-pub use design::{Design, Growth, MaxVariance, UniformError};
+pub use design::{CellSearch, Design, Growth, MaxVariance, PaperDesign, PaperMaxVariance, UniformError};
 pub use error::{Error, ModelError, Result};
 pub use evidence::EvidenceGradient;
 pub use expansion::Expansion;
