@@ -1,6 +1,6 @@
 //! Max-variance design as ratios in one run. `cargo bench --bench design`, or with the names of the parts wanted: `sweep batch million long`.
 
-use sigmabar::{Collected, Design, FeatureMap, Growth, Information, InducingRule, Kernel, Locations, MaxVariance, Points, Stop};
+use sigmabar::{Collected, Design, FeatureMap, Growth, InducingRule, Information, Kernel, Locations, MaxVariance, Points, Stop};
 use std::hint::black_box;
 use std::sync::Arc;
 use std::time::Instant;
@@ -112,7 +112,10 @@ fn million() {
     let sweep = start.elapsed().as_secs_f64();
     let best = (1..variance.len()).fold(0, |best, i| if variance[i] > variance[best] { i } else { best });
     assert_eq!(chosen.indices(), [best]);
-    println!("1 of 1 000 000, d = 6, m = 500: {sweep:.2} s = {:.2} × variance at as many points ({predict:.2} s)   [at most 1.5]", sweep / predict);
+    println!(
+        "1 of 1 000 000, d = 6, m = 500: {sweep:.2} s = {:.2} × variance at as many points ({predict:.2} s)   [at most 1.5]",
+        sweep / predict
+    );
 }
 
 fn summary(design: &Design) -> String {

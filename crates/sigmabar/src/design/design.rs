@@ -102,7 +102,10 @@ impl Design {
             });
         }
         if self.domain_size == 0 {
-            return Err(Error::Premise { what: "a uniform error bound over a list", reason: "the domain is a box; use the bound with a cover" });
+            return Err(Error::Premise {
+                what: "a uniform error bound over a list",
+                reason: "the domain is a box; use the bound with a cover",
+            });
         }
         let ridge = self.information.ridge();
         let lambda = self.information.residual_norm(ResidualNormMethod::default())?.value;

@@ -82,7 +82,7 @@ impl MaxVariance {
 
     /// Chooses `count` of the candidates, repetitions allowed. Exactly the choice of looking at every candidate every time.
     ///
-    /// Cost O(A(md + m²)) for the features, O(m² + mE) for each pick with E ≤ 256, O(m) for each pick a looked-at candidate has missed;
+    /// Cost O(A(md + m²)) for the features, O(m² + mE) for each pick with E ≤ 512, O(m) for each pick a looked-at candidate has missed;
     /// memory $8Am$ bytes (see [`MaxVariance::with_memory`]) whatever the count.
     ///
     /// # Errors
@@ -255,8 +255,7 @@ impl<'a> Run<'a> {
 
     fn finish(self) -> (Stage, Arc<FeatureMap>) {
         let rounding = self.features.residual_rounding(self.features.kernel().max_diagonal(self.points));
-        let stage =
-            Stage { picks: self.stage_picks, max_residual: self.max_residual + rounding, gain: self.sweep.gain(), slack: 0.0 };
+        let stage = Stage { picks: self.stage_picks, max_residual: self.max_residual + rounding, gain: self.sweep.gain(), slack: 0.0 };
         (stage, self.features)
     }
 }
