@@ -5,7 +5,7 @@ use crate::error::Result;
 use sigmabar_linalg::{Lower, Matrix, add_gram, add_transposed_matvec, dot, matvec_rows};
 
 /// Picks between two factorisations: long enough to pay for them, short enough that subtraction keeps its digits.
-const EPOCH: usize = 256;
+const EPOCH: usize = 512;
 /// A new factorisation is due as soon as the variance has fallen by this factor since the last, because so many digits have cancelled.
 const FALL: f64 = 1e-4;
 

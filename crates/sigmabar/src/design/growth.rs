@@ -36,6 +36,12 @@ impl Growth {
         Self { max_size, ..Self::default() }
     }
 
+    /// With another target $\theta$.
+    #[must_use]
+    pub fn with_share(self, share: f64) -> Self {
+        Self { share, ..self }
+    }
+
     pub(super) fn validate(&self) -> Result<()> {
         positive("share", self.share)?;
         if self.max_size == 0 {

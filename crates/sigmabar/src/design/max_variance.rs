@@ -7,6 +7,7 @@ use super::sweep::Sweep;
 use crate::error::{Error, Result, positive};
 use crate::features::{FeatureMap, SourcedKernel};
 use crate::information::Information;
+use crate::kernel::Kernel;
 use crate::points::{Collected, Locations, Points, PointsRef};
 use sigmabar_linalg::Matrix;
 use std::sync::Arc;
@@ -81,7 +82,7 @@ impl MaxVariance {
 
     /// Chooses `count` of the candidates, repetitions allowed. Exactly the choice of looking at every candidate every time.
     ///
-    /// Cost O(A(md + m²)) for the features, O(m² + mE) for each pick with E ≤ 256, O(m) for each pick a looked-at candidate has missed;
+    /// Cost O(A(md + m²)) for the features, O(m² + mE) for each pick with E ≤ 512, O(m) for each pick a looked-at candidate has missed;
     /// memory $8Am$ bytes (see [`MaxVariance::with_memory`]) whatever the count.
     ///
     /// # Errors
@@ -110,6 +111,24 @@ impl MaxVariance {
         let information = self.information(features, Some(points.view()))?.expect("a design has at least one point");
         let indices = picks.into_iter().map(|i| first[i]).collect();
         Ok(Design { indices, points, variances, max_std, domain_size: distinct.distinct(), stage, information })
+    }
+
+    pub(super) fn kernel(&self) -> &Kernel {
+        match &self.dictionary {
+            Dictionary::Fixed(features) => features.kernel(),
+            Dictionary::Growing(kernel, _) => &kernel.kernel,
+        }
+    }
+
+    pub(super) fn growth(&self) -> Option<&Growth> {
+        match &self.dictionary {
+            Dictionary::Fixed(_) => None,
+            Dictionary::Growing(_, growth) => Some(growth),
+        }
+    }
+
+    pub(super) fn memory(&self) -> usize {
+        self.memory
     }
 
     pub(super) fn check(&self, candidates: PointsRef<'_>, count: usize) -> Result<()> {
@@ -214,7 +233,7 @@ impl<'a> Run<'a> {
 
     /// Adds inducing points if they are called for; whether it did.
     fn grown(&mut self, best: usize, picks: &[usize]) -> Result<bool> {
-        let Dictionary::Growing(_, growth) = &self.design.dictionary else { return Ok(false) };
+        let Some(growth) = self.design.growth() else { return Ok(false) };
         if self.exhausted || !growth.is_called_for(&self.features, self.sweep.residual(best), self.sweep.value(best)) {
             return Ok(false);
         }

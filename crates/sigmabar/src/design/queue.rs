@@ -79,3 +79,53 @@ impl Queue {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::features::FeatureMap;
+    use crate::kernel::Kernel;
+    use crate::points::Points;
+    use rand::{RngExt, SeedableRng};
+    use rand_chacha::ChaCha8Rng;
+    use std::sync::Arc;
+
+    /// Picks and the bits of their variances; with `all` every candidate is brought up to date at every step.
+    fn choose(points: &Points, features: &Arc<FeatureMap>, ridge: f64, count: usize, memory: usize, all: bool) -> Vec<(usize, u64)> {
+        let mut sweep = Sweep::new(Arc::clone(features), ridge, None, points.view(), memory).expect("fits");
+        let mut queue = Queue::new(&sweep);
+        let mut picks = Vec::new();
+        for _ in 0..count {
+            if sweep.is_due() {
+                sweep.synchronise().expect("factors");
+                queue = Queue::new(&sweep);
+            }
+            let best = if all {
+                let mut everyone: Vec<usize> = (0..sweep.len()).collect();
+                sweep.refresh(&mut everyone).expect("refreshes");
+                (1..sweep.len()).fold(0, |best, i| if sweep.value(i) > sweep.value(best) { i } else { best })
+            } else {
+                queue.largest(&mut sweep).expect("finds")
+            };
+            picks.push((best, sweep.value(best).to_bits()));
+            sweep.pick(best).expect("picks");
+        }
+        picks
+    }
+
+    #[test]
+    fn late_refreshes_change_no_bit() {
+        for seed in 0..12 {
+            let mut rng = ChaCha8Rng::seed_from_u64(seed);
+            let (n, dim) = (rng.random_range(20..400), rng.random_range(1..4));
+            let points = Points::new((0..n * dim).map(|_| rng.random()).collect(), dim).expect("finite");
+            let kernel = if seed % 2 == 0 { Kernel::matern(2.5, 0.5, 1.3) } else { Kernel::squared_exponential(0.4, 0.8) };
+            let inducing = points.view().range(0, rng.random_range(3..n.min(70))).to_points();
+            let features = Arc::new(FeatureMap::new(kernel.expect("valid"), inducing).expect("fits"));
+            let ridge = [0.3, 0.05, 0.003][seed as usize % 3];
+            let memory = if seed % 4 == 3 { 0 } else { usize::MAX };
+            let lazy = choose(&points, &features, ridge, 1300, memory, false);
+            assert_eq!(lazy, choose(&points, &features, ridge, 1300, memory, true), "seed {seed}");
+        }
+    }
+}
