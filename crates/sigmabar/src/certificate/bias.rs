@@ -54,7 +54,7 @@ impl ResidualForm {
         }
         let trace: f64 = information.gram().diagonal().iter().sum();
         let summation = (2 * n + 2 * m) as f64 * f64::EPSILON * trace * size.sqrt();
-        Ok(Self { matrix, summation, rounding: information.residual_norm_rounding(), ridge: information.ridge() })
+        Ok(Self { matrix, summation, rounding: information.residual_norm_rounding()?, ridge: information.ridge() })
     }
 
     /// An upper bound on $V^\top DV$ from $e = B^{-1}\psi(x)$ and $\lVert V\rVert$.
@@ -110,14 +110,14 @@ impl Dictionary {
         let (m, tau2) = (self.cross.cols(), self.information.ridge() * self.information.ridge());
         let psi = features.features(block)?;
         let residual = features.residual_of(block, psi.as_slice(), 0)?;
-        let diagonal = features.kernel().diagonal(block);
+        let rounding = features.residual_rounding_of(block, psi.as_slice())?;
         let mut out = Vec::with_capacity(block.len());
         let mut image = vec![0.0; self.cross.rows()];
         for (i, e) in solved.chunks_exact(m).enumerate() {
             matvec_rows(self.cross.as_slice(), e, &mut image);
             let gap: f64 = psi.row(i)[m..].iter().zip(&image).map(|(a, v)| (a - v / tau2).powi(2)).sum();
             let gap = gap.sqrt() + self.rounding * norm_squared(e).sqrt() / tau2;
-            let s1 = (residual[i] + features.residual_rounding(diagonal[i])).sqrt();
+            let s1 = (residual[i] + rounding[i]).sqrt();
             let outside = s1 + self.lambda.sqrt() * weights_norm[i];
             out.push((fit[i] + gap * gap + outside * outside).sqrt());
         }

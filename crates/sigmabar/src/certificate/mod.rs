@@ -16,6 +16,7 @@ mod prediction;
 mod record;
 mod region;
 mod residual_norm;
+mod rounding;
 mod uniform;
 mod widths;
 

@@ -242,9 +242,14 @@ impl Widths {
             if let Some(beta) = coefficients {
                 matvec_rows(psi, beta, &mut out.means[start..start + block.len()]);
             }
+            let rounding = self.information.features().residual_rounding_of(block, psi)?;
             let plain = self.information.parts_of(start, block, psi)?;
             let diagonal = self.information.features().kernel().diagonal(block);
-            let parts: Vec<VarianceParts> = plain.iter().zip(&diagonal).map(|(&p, &k)| self.information.enlarged(p, k)).collect();
+            let enlarged = |i: usize| VarianceParts {
+                projection: plain[i].projection + rounding[i],
+                ..self.information.enlarged(plain[i], diagonal[i])
+            };
+            let parts: Vec<VarianceParts> = (0..block.len()).map(enlarged).collect();
             let scaled = self.scaled_weights(&plain, &parts, psi);
             let dictionary = self.dictionary_bounds(block, psi, &parts)?;
             for (i, part) in parts.iter().enumerate() {
