@@ -90,7 +90,7 @@ impl Dictionary {
     pub(crate) fn new(information: &Information, pivots: usize) -> Result<Option<Self>> {
         let Some(more) = extended(information, pivots)? else { return Ok(None) };
         let (m, all) = (information.features().len(), more.features().len());
-        let cross = Matrix::from_fn(all - m, m, |i, j| more.gram()[(m + i, j)]);
+        let cross = cross_products(information, &more)?;
         let facts = *more.facts();
         let gram = more.gram().diagonal();
         let size = (gram[..m].iter().sum::<f64>() * gram[m..].iter().sum::<f64>()).sqrt();
@@ -111,6 +111,7 @@ impl Dictionary {
         let psi = features.features(block)?;
         let residual = features.residual_of(block, psi.as_slice(), 0)?;
         let rounding = features.residual_rounding_of(block, psi.as_slice())?;
+        let slack = 1.0 + 4.0 * (psi.cols() + 8) as f64 * f64::EPSILON;
         let mut out = Vec::with_capacity(block.len());
         let mut image = vec![0.0; self.cross.rows()];
         for (i, e) in solved.chunks_exact(m).enumerate() {
@@ -119,8 +120,24 @@ impl Dictionary {
             let gap = gap.sqrt() + self.rounding * norm_squared(e).sqrt() / tau2;
             let s1 = (residual[i] + rounding[i]).sqrt();
             let outside = s1 + self.lambda.sqrt() * weights_norm[i];
-            out.push((fit[i] + gap * gap + outside * outside).sqrt());
+            // Each of the m' squares is off by a few units in the last place.
+            out.push((slack * (fit[i] + gap * gap + outside * outside)).sqrt());
         }
         Ok(out)
     }
+}
+
+/// `FᵀΨ` with counts: the new features against the *old* map's own values, because those are what the weights are made of; the larger map's differ from
+/// them in the last digits, which a small ridge would blow up.
+fn cross_products(information: &Information, more: &Information) -> Result<Matrix> {
+    let (m, all) = (information.features().len(), more.features().len());
+    let locations = information.locations();
+    let mut cross = Matrix::zeros(all - m, m);
+    more.features().for_each_block(locations.points(), |start, block, larger| {
+        let psi = information.features().features(block)?;
+        let rows = larger.chunks_exact(all).enumerate();
+        let phi: Vec<f64> = rows.flat_map(|(i, row)| row[m..].iter().map(move |v| v * locations.count(start + i))).collect();
+        Ok(add_transposed_product(&mut cross, 1.0, &phi, psi.as_slice())?)
+    })?;
+    Ok(cross)
 }

@@ -27,7 +27,7 @@ pub enum ResidualNormMethod {
     /// The trace if that is at most $0.1\tau^2$, else the smaller of it and the dense eigenvalue (up to 1000 distinct points) or 64 pivots of look-ahead.
     #[default]
     Best,
-    /// $\operatorname{tr}(C^{1/2}DC^{1/2})$: no further pass over the data.
+    /// $\operatorname{tr}(C^{1/2}DC^{1/2})$: one pass over the data for its rounding.
     Trace,
     /// More pivots: $\lambda_{\max}(F^\top F)+\operatorname{tr}(D-FF^\top)$. One more fit with `pivots` features more.
     LookAhead {
@@ -51,7 +51,7 @@ impl Information {
     /// A bound on $\lambda = \lambda_{\max}(C^{1/2}DC^{1/2})$ that includes its rounding (algorithm notes 8.4). With $\rho_i$ the rounding bound of
     /// the residual at $x_i$, every kind adds $\sum_i c_i\rho_i$, which bounds the norm of the error of $C^{1/2}DC^{1/2}$.
     ///
-    /// Cost: trace O(nd), or O(nm²) where rounding could show, look-ahead one fit with more features, dense O(u²m + u³), randomised O(steps·n²d).
+    /// Cost: trace O(nm²) for its rounding, look-ahead one fit with more features, dense O(u²m + u³), randomised O(steps·n²d).
     ///
     /// # Errors
     /// [`Error::Premise`] for a dense matrix of more than 5000 distinct points; [`Error::Parameter`] where too few Lanczos steps are given for the
@@ -109,7 +109,8 @@ impl Information {
         let facts = more.facts();
         let squares: f64 = block.diagonal().iter().sum();
         let rounding = (facts.summation_length + 8.0 * (4 * taken + 8) as f64) * f64::EPSILON * squares + facts.whitening_bound;
-        let value = largest(&block)? + rounding + more.trace_norm()?.value;
+        // F carries the rounding of the features it was whitened by, the rest that of the larger map.
+        let value = largest(&block)? + rounding + more.trace_norm()?.value + self.residual_norm_rounding()?;
         Ok(ResidualNorm { value: value.min(trace.value), kind: kind(taken) })
     }
 
