@@ -3,7 +3,7 @@
 use super::extension::extended;
 use super::residual_norm::ResidualNormMethod;
 use crate::error::{Error, Result};
-use crate::information::Information;
+use crate::information::{Information, VarianceParts};
 use crate::points::PointsRef;
 use sigmabar_linalg::{Matrix, add_transposed_product, dot, matvec, matvec_rows, norm_squared, product, product_transposed};
 
@@ -95,7 +95,8 @@ impl Dictionary {
         let gram = more.gram().diagonal();
         let size = (gram[..m].iter().sum::<f64>() * gram[m..].iter().sum::<f64>()).sqrt();
         let rounding = (facts.summation_length + 2.0 * all as f64) * f64::EPSILON * size + facts.whitening_bound;
-        let lambda = more.residual_norm(ResidualNormMethod::Best)?.value;
+        // The old features keep their own rounding beside that of the larger map.
+        let lambda = more.residual_norm(ResidualNormMethod::Best)?.value + information.residual_norm_rounding()?;
         Ok(Some(Self { information: more, cross, rounding, lambda }))
     }
 
@@ -104,8 +105,8 @@ impl Dictionary {
         self.lambda.sqrt() / self.information.ridge()
     }
 
-    /// The bounds for a block of points whose $e = B^{-1}\psi$ are known; `fit` and `weights_norm` are the certified $s_2^2$ and $\lVert V\rVert$.
-    pub(crate) fn bounds(&self, block: PointsRef<'_>, solved: &[f64], fit: &[f64], weights_norm: &[f64]) -> Result<Vec<f64>> {
+    /// The bounds for a block of points whose $e = B^{-1}\psi$ are known; `parts` are the certified ones, `own_rounding` the old map's.
+    pub(crate) fn bounds(&self, block: PointsRef<'_>, solved: &[f64], parts: &[VarianceParts], own_rounding: &[f64]) -> Result<Vec<f64>> {
         let features = self.information.features();
         let (m, tau2) = (self.cross.cols(), self.information.ridge() * self.information.ridge());
         let psi = features.features(block)?;
@@ -118,10 +119,10 @@ impl Dictionary {
             matvec_rows(self.cross.as_slice(), e, &mut image);
             let gap: f64 = psi.row(i)[m..].iter().zip(&image).map(|(a, v)| (a - v / tau2).powi(2)).sum();
             let gap = gap.sqrt() + self.rounding * norm_squared(e).sqrt() / tau2;
-            let s1 = (residual[i] + rounding[i]).sqrt();
-            let outside = s1 + self.lambda.sqrt() * weights_norm[i];
+            let s1 = (residual[i] + rounding[i] + own_rounding[i]).sqrt();
+            let outside = s1 + self.lambda.sqrt() * (parts[i].noise.max(0.0) / tau2).sqrt();
             // Each of the m' squares is off by a few units in the last place.
-            out.push((slack * (fit[i] + gap * gap + outside * outside)).sqrt());
+            out.push((slack * (parts[i].fit + gap * gap + outside * outside)).sqrt());
         }
         Ok(out)
     }

@@ -251,7 +251,7 @@ impl Widths {
             };
             let parts: Vec<VarianceParts> = (0..block.len()).map(enlarged).collect();
             let scaled = self.scaled_weights(&plain, &parts, psi);
-            let dictionary = self.dictionary_bounds(block, psi, &parts)?;
+            let dictionary = self.dictionary.as_ref().map(|d| d.bounds(block, psi, &parts, &rounding)).transpose()?;
             for (i, part) in parts.iter().enumerate() {
                 let e = &psi[i * self.information.features().len()..][..self.information.features().len()];
                 let mut best = self.narrowest(part, e, scaled[i], dictionary.as_ref().map(|d| d[i]), factor);
@@ -262,13 +262,6 @@ impl Widths {
             Ok(())
         })?;
         Ok(out)
-    }
-
-    fn dictionary_bounds(&self, block: PointsRef<'_>, solved: &[f64], parts: &[VarianceParts]) -> Result<Option<Vec<f64>>> {
-        let Some(dictionary) = &self.dictionary else { return Ok(None) };
-        let fit: Vec<f64> = parts.iter().map(|p| p.fit).collect();
-        let norms: Vec<f64> = parts.iter().map(|p| self.weights_norm(p)).collect();
-        dictionary.bounds(block, solved, &fit, &norms).map(Some)
     }
 
     pub(crate) fn weights_norm(&self, parts: &VarianceParts) -> f64 {
