@@ -56,11 +56,10 @@ pub use certificate::{
     Assumption, Certificate, Claim, Coverage, HalfWidth, Intervals, Label, Method, Noise, NormCheck, PredictionIntervals, Reason, Region,
     ResidualNormMethod, Side, Widths,
 };
-pub use design::{Design, Growth, MaxVariance, UniformError};
+pub use design::{CellSearch, Design, Growth, MaxVariance, PaperDesign, PaperMaxVariance, UniformError};
 pub use domain::{
     BoxDomain, CandidateKind, Candidates, CellTree, Column, Constraint, Domain, ListDomain, Relation, SobolSequence, SpaceDomain,
 };
-pub use design::{CellSearch, Design, Growth, MaxVariance, PaperDesign, PaperMaxVariance, UniformError};
 pub use error::{Error, ModelError, Result};
 pub use evidence::{Choice, EvidenceGradient, Learning, Learnt, fit_hyperparameters};
 pub use expansion::Expansion;
