@@ -56,7 +56,7 @@ impl Growth {
     }
 
     /// Greedy pivots until the rule holds for `count` measurements.
-    pub(super) fn start(&self, kernel: &SourcedKernel, ridge: f64, candidates: PointsRef<'_>, count: usize) -> Result<FeatureMap> {
+    pub(crate) fn start(&self, kernel: &SourcedKernel, ridge: f64, candidates: PointsRef<'_>, count: usize) -> Result<FeatureMap> {
         let locations = Locations::new(candidates.to_points(), Collected::Designed);
         let mut factor = PartialCholesky::new(&kernel.kernel, &locations)?;
         let target = self.share * ridge * ridge * candidates.len() as f64 / count as f64;
