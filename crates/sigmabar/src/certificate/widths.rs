@@ -340,7 +340,7 @@ pub(crate) fn charged(delta: f64, residual_norm: ResidualNorm) -> Result<f64> {
 }
 
 /// `ΨᵀR²Ψ = Σ_i (Σ_{rows at i} R²) ψ_iψ_iᵀ` where each observation has its own level.
-fn level_form(information: &Information, noise: &Noise) -> Result<Option<Matrix>> {
+pub(crate) fn level_form(information: &Information, noise: &Noise) -> Result<Option<Matrix>> {
     let Noise::PerObservation { levels } = noise else { return Ok(None) };
     let squares: Vec<f64> = levels.iter().map(|r| r * r).collect();
     let weights = information.locations().sum_by_point("noise levels", &squares)?;

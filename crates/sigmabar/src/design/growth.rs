@@ -56,7 +56,7 @@ impl Growth {
     }
 
     /// Candidates to look for inducing points among: all, or as many at equal steps as have room for their factor in `memory` bytes.
-    pub(super) fn sample(&self, candidates: PointsRef<'_>, memory: usize) -> Result<Points> {
+    pub(crate) fn sample(&self, candidates: PointsRef<'_>, memory: usize) -> Result<Points> {
         let room = (memory / (size_of::<f64>() * self.max_size)).max(2 * self.max_size);
         let step = candidates.len().div_ceil(room);
         if step == 1 {
@@ -66,7 +66,7 @@ impl Growth {
     }
 
     /// Greedy pivots until the rule holds for `count` measurements spread over the sample.
-    pub(super) fn start(&self, kernel: &SourcedKernel, ridge: f64, sample: Points, count: usize) -> Result<FeatureMap> {
+    pub(crate) fn start(&self, kernel: &SourcedKernel, ridge: f64, sample: Points, count: usize) -> Result<FeatureMap> {
         let locations = Locations::new(sample, Collected::Designed);
         let mut factor = PartialCholesky::new(&kernel.kernel, &locations)?;
         let target = self.share * ridge * ridge * locations.distinct() as f64 / count as f64;

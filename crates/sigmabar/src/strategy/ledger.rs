@@ -77,6 +77,10 @@ pub struct Ledger {
     starts: Vec<usize>,
     /// How many batches are closed; at most one is open.
     closed: usize,
+    /// The first trial that was not handed out: all before it were, or are missing.
+    next: usize,
+    /// Trials of the open batch without an answer, so that telling does not look at all of them each time.
+    unanswered: usize,
 }
 
 impl Ledger {
@@ -129,15 +133,16 @@ impl Ledger {
 
     /// Hands out at most `at_most` queued trials, in order.
     pub(crate) fn hand_out(&mut self, at_most: usize) -> Vec<Trial> {
-        let queued: Vec<usize> = (0..self.trials.len()).filter(|&i| self.states[i] == TrialState::Queued).take(at_most).collect();
-        queued.iter().for_each(|&i| self.states[i] = TrialState::Asked);
-        queued.into_iter().map(|i| self.trials[i].clone()).collect()
+        let end = self.next.saturating_add(at_most).min(self.trials.len());
+        let handed = self.next..end;
+        self.next = end;
+        self.states[handed.clone()].fill(TrialState::Asked);
+        self.trials[handed].to_vec()
     }
 
     /// Whether the open batch still waits for an answer.
     pub(crate) fn is_waiting(&self) -> bool {
-        self.closed < self.starts.len()
-            && self.states[self.batch(self.closed)].iter().any(|s| matches!(s, TrialState::Queued | TrialState::Asked))
+        self.unanswered > 0
     }
 
     /// Whether a batch is open, answered or not.
@@ -148,6 +153,7 @@ impl Ledger {
     pub(crate) fn open(&mut self, proposals: Vec<Proposal>) {
         let batch = self.starts.len();
         self.starts.push(self.trials.len());
+        self.unanswered = proposals.len();
         for Proposal { candidate, point } in proposals {
             self.trials.push(Trial { id: self.trials.len() as u64, batch, candidate, point });
             self.states.push(TrialState::Queued);
@@ -162,6 +168,8 @@ impl Ledger {
             }
         }
         self.closed += 1;
+        self.next = self.trials.len();
+        self.unanswered = 0;
     }
 
     /// Writes an answer down.
@@ -174,7 +182,10 @@ impl Ledger {
         *state = match state {
             TrialState::Queued => return Err(Error::NotAsked { id }),
             TrialState::Told(_) | TrialState::Late(_) => return Err(Error::AlreadyTold { id }),
-            TrialState::Asked => TrialState::Told(outcome),
+            TrialState::Asked => {
+                self.unanswered -= 1;
+                TrialState::Told(outcome)
+            }
             TrialState::Missing => TrialState::Late(outcome),
         };
         Ok(())

@@ -5,11 +5,13 @@ mod problem;
 mod random;
 mod recommendation;
 mod saved;
+mod sbpe;
 
 pub use ledger::{Ask, Ledger, Outcome, Trial, TrialState};
 pub use problem::{Direction, Problem};
 pub use random::{Random, Sobol};
 pub use recommendation::{BatchReport, Recommendation};
+pub use sbpe::{Rules, Sbpe, Schedule};
 
 use crate::error::Result;
 use ledger::Proposal;
@@ -21,6 +23,8 @@ use serde::{Deserialize, Serialize};
 pub enum Policy {
     /// Uniformly at random.
     Random(Random),
+    /// Batched pure exploration with sparse models.
+    Sbpe(Box<Sbpe>),
     /// Along a scrambled Sobol sequence.
     Sobol(Sobol),
 }
@@ -147,6 +151,7 @@ impl Policy {
     fn check(&self, problem: &Problem) -> Result<()> {
         match self {
             Self::Random(_) | Self::Sobol(_) => problem.domain().candidates(1, problem.seed()).map(drop),
+            Self::Sbpe(p) => p.check(problem),
         }
     }
 
@@ -154,6 +159,7 @@ impl Policy {
     fn plan(&mut self, problem: &Problem, ledger: &Ledger) -> Result<Vec<Proposal>> {
         match self {
             Self::Random(p) => p.plan(problem, ledger),
+            Self::Sbpe(p) => p.plan(problem, ledger),
             Self::Sobol(p) => p.plan(problem, ledger),
         }
     }
@@ -162,20 +168,28 @@ impl Policy {
     fn learn(&mut self, problem: &Problem, ledger: &Ledger) -> Result<bool> {
         match self {
             Self::Random(_) | Self::Sobol(_) => Ok(ledger.trials().len() >= problem.budget()),
+            Self::Sbpe(p) => p.learn(problem, ledger),
         }
     }
 
     fn recommend(&self, problem: &Problem, ledger: &Ledger) -> Result<Option<Recommendation>> {
         match self {
             Self::Random(_) | Self::Sobol(_) => recommendation::by_posterior(problem, ledger),
+            Self::Sbpe(p) => p.recommend(problem),
         }
     }
 
     fn reports(&self, _problem: &Problem, ledger: &Ledger) -> Result<Vec<BatchReport>> {
-        Ok((0..ledger.closed()).map(|batch| BatchReport::plain(ledger, batch)).collect())
+        match self {
+            Self::Random(_) | Self::Sobol(_) => Ok((0..ledger.closed()).map(|batch| BatchReport::plain(ledger, batch)).collect()),
+            Self::Sbpe(p) => Ok(p.reports()),
+        }
     }
 
     fn survivors(&self) -> Option<Vec<usize>> {
-        None
+        match self {
+            Self::Random(_) | Self::Sobol(_) => None,
+            Self::Sbpe(p) => p.survivors(),
+        }
     }
 }
