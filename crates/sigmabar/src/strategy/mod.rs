@@ -1,15 +1,41 @@
 //! Where to measure next: strategies with one ask/tell interface, deterministic from their seed.
 
+mod bbkb;
+mod bkb;
+mod bpe;
+mod cache;
+mod candidate_set;
+mod decoupled;
+mod improvement;
+mod largest_variance;
 mod ledger;
+mod mini_meta;
+mod model;
 mod problem;
 mod random;
 mod recommendation;
+mod resampling;
 mod saved;
+mod sequential;
+mod thompson;
+mod ucb;
+mod width;
 
+pub use bbkb::{BatchRule, Bbkb, BbkbWidth};
+pub use bkb::{Bkb, BkbWidth};
+pub use bpe::{Bpe, BpeSchedule, BpeWidth};
+pub use decoupled::DecoupledThompson;
+pub use improvement::{ExpectedImprovement, ProbabilityOfImprovement};
+pub use largest_variance::LargestVariance;
 pub use ledger::{Ask, Ledger, Outcome, Trial, TrialState};
+pub use mini_meta::{MetaIndex, MiniMeta};
 pub use problem::{Direction, Problem};
 pub use random::{Random, Sobol};
 pub use recommendation::{BatchReport, Recommendation};
+pub use sequential::Sequential;
+pub use thompson::{SampleScale, ThompsonSampling};
+pub use ucb::GpUcb;
+pub use width::UcbWidth;
 
 use crate::error::Result;
 use ledger::Proposal;
@@ -19,10 +45,30 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub enum Policy {
+    /// Batched budgeted kernel bandit.
+    Bbkb(Bbkb),
+    /// Budgeted kernel bandit.
+    Bkb(Bkb),
+    /// Batched pure exploration, exact.
+    Bpe(Bpe),
+    /// Sparse Thompson sampling by decoupled draws.
+    DecoupledThompson(DecoupledThompson),
+    /// Expected improvement.
+    ExpectedImprovement(ExpectedImprovement),
+    /// Optimism with the exact posterior.
+    GpUcb(GpUcb),
+    /// Max-variance design.
+    LargestVariance(LargestVariance),
+    /// Few distinct candidates, repeated.
+    MiniMeta(MiniMeta),
+    /// Probability of improvement.
+    ProbabilityOfImprovement(ProbabilityOfImprovement),
     /// Uniformly at random.
     Random(Random),
     /// Along a scrambled Sobol sequence.
     Sobol(Sobol),
+    /// Thompson sampling with the exact posterior.
+    ThompsonSampling(ThompsonSampling),
 }
 
 /// A run: a problem, a policy and the book of what was asked and told.
@@ -144,31 +190,72 @@ impl Strategy {
 }
 
 impl Policy {
+    /// The name by which the literature, the command line and result files call it.
+    #[must_use]
+    pub fn name(&self) -> &'static str {
+        match self {
+            Self::Bbkb(_) => "bbkb",
+            Self::Bkb(_) => "bkb",
+            Self::Bpe(_) => "bpe",
+            Self::DecoupledThompson(_) => "s-gp-ts",
+            Self::ExpectedImprovement(_) => "ei",
+            Self::GpUcb(_) => "gp-ucb",
+            Self::LargestVariance(_) => "max-variance",
+            Self::MiniMeta(_) => "mini-meta",
+            Self::ProbabilityOfImprovement(_) => "pi",
+            Self::Random(_) => "random",
+            Self::Sobol(_) => "sobol",
+            Self::ThompsonSampling(_) => "gp-ts",
+        }
+    }
+
     fn check(&self, problem: &Problem) -> Result<()> {
         match self {
+            Self::Bbkb(p) => p.check(problem),
+            Self::Bkb(p) => p.check(problem),
+            Self::Bpe(p) => p.check(problem),
+            Self::DecoupledThompson(p) => p.check(problem),
+            Self::ExpectedImprovement(p) => p.check(problem),
+            Self::GpUcb(p) => p.check(problem),
+            Self::LargestVariance(p) => p.check(problem),
+            Self::MiniMeta(p) => p.check(problem),
+            Self::ProbabilityOfImprovement(p) => p.check(problem),
             Self::Random(_) | Self::Sobol(_) => problem.domain().candidates(1, problem.seed()).map(drop),
+            Self::ThompsonSampling(p) => p.check(problem),
         }
     }
 
     /// The next batch; empty when the run is over.
     fn plan(&mut self, problem: &Problem, ledger: &Ledger) -> Result<Vec<Proposal>> {
         match self {
+            Self::Bbkb(p) => p.plan(problem, ledger),
+            Self::Bkb(p) => p.plan(problem, ledger),
+            Self::Bpe(p) => p.plan(problem, ledger),
+            Self::DecoupledThompson(p) => p.plan(problem, ledger),
+            Self::ExpectedImprovement(p) => p.plan(problem, ledger),
+            Self::GpUcb(p) => p.plan(problem, ledger),
+            Self::LargestVariance(p) => p.plan(problem, ledger),
+            Self::MiniMeta(p) => p.plan(problem, ledger),
+            Self::ProbabilityOfImprovement(p) => p.plan(problem, ledger),
             Self::Random(p) => p.plan(problem, ledger),
             Self::Sobol(p) => p.plan(problem, ledger),
+            Self::ThompsonSampling(p) => p.plan(problem, ledger),
         }
     }
 
     /// Digests the batch that was just closed; whether the run is over.
     fn learn(&mut self, problem: &Problem, ledger: &Ledger) -> Result<bool> {
         match self {
-            Self::Random(_) | Self::Sobol(_) => Ok(ledger.trials().len() >= problem.budget()),
+            Self::Bbkb(p) => p.learn(problem, ledger)?,
+            Self::Bkb(p) => p.learn(problem, ledger)?,
+            Self::Bpe(p) => return p.learn(problem, ledger),
+            _ => {}
         }
+        Ok(ledger.trials().len() >= problem.budget())
     }
 
     fn recommend(&self, problem: &Problem, ledger: &Ledger) -> Result<Option<Recommendation>> {
-        match self {
-            Self::Random(_) | Self::Sobol(_) => recommendation::by_posterior(problem, ledger),
-        }
+        recommendation::by_posterior(problem, ledger)
     }
 
     fn reports(&self, _problem: &Problem, ledger: &Ledger) -> Result<Vec<BatchReport>> {
@@ -176,6 +263,9 @@ impl Policy {
     }
 
     fn survivors(&self) -> Option<Vec<usize>> {
-        None
+        match self {
+            Self::Bpe(p) => p.survivors(),
+            _ => None,
+        }
     }
 }
