@@ -2,9 +2,9 @@
 
 use super::candidate_set::{noise_level, norm_bound};
 use super::ledger::{Ledger, Proposal};
-use super::model::Pending;
+use super::model::{CandidateModel, Pending};
 use super::problem::Problem;
-use super::resampling::{Resampling, SparseRun};
+use super::resampling::Resampling;
 use super::sequential::{Sequential, best_allowed};
 use crate::error::{Error, Result, positive, probability};
 use serde::{Deserialize, Serialize};
@@ -79,7 +79,7 @@ impl Bkb {
         let mut pending = Pending::new(&run.model);
         let mut proposals = Vec::with_capacity(count);
         for step in ledger.trials().len() + 1..=ledger.trials().len() + count {
-            let b = width.factor(problem, run, step)?;
+            let b = width.factor(problem, &run.model, step)?;
             let scores: Vec<f64> = run.model.mean().iter().zip(pending.variances()).map(|(mean, v)| mean + b * v.sqrt()).collect();
             let Some(choice) = best_allowed(&scores, &run.barred) else { break };
             proposals.push(run.set.proposal(choice));
@@ -97,7 +97,7 @@ impl Bkb {
 }
 
 impl BkbWidth {
-    fn check(self, problem: &Problem) -> Result<()> {
+    pub(super) fn check(self, problem: &Problem) -> Result<()> {
         match self {
             Self::Constant(factor) if factor.is_finite() && factor >= 0.0 => Ok(()),
             Self::Constant(value) => Err(Error::Parameter { name: "width factor", value, requirement: "finite and not negative" }),
@@ -109,7 +109,7 @@ impl BkbWidth {
         }
     }
 
-    fn oversampling(self, problem: &Problem, step: usize) -> f64 {
+    pub(super) fn oversampling(self, problem: &Problem, step: usize) -> f64 {
         match self {
             Self::Code | Self::Constant(_) => 1.0,
             Self::Paper { epsilon } => {
@@ -120,14 +120,14 @@ impl BkbWidth {
     }
 
     /// $\beta_t/\tau$ for evaluation $t$.
-    fn factor(self, problem: &Problem, run: &SparseRun, step: usize) -> Result<f64> {
-        let (t, tau, tail) = (step as f64, run.model.ridge(), (1.0 / problem.delta()).ln());
+    pub(super) fn factor(self, problem: &Problem, model: &CandidateModel, step: usize) -> Result<f64> {
+        let (t, tau, tail) = (step as f64, model.ridge(), (1.0 / problem.delta()).ln());
         Ok(match self {
             Self::Constant(factor) => factor,
-            Self::Code => norm_bound(problem)? + noise_level(problem)? / tau * (t.ln() * run.effective_dimension() + tail).sqrt(),
+            Self::Code => norm_bound(problem)? + noise_level(problem)? / tau * (t.ln() * model.effective_dimension() + tail).sqrt(),
             Self::Paper { epsilon } => {
                 let alpha = (1.0 + epsilon) / (1.0 - epsilon);
-                let spread = alpha * (run.model.largest_prior() * t).ln().max(0.0) * run.effective_dimension() + tail;
+                let spread = alpha * (model.largest_prior() * t).ln().max(0.0) * model.effective_dimension() + tail;
                 2.0 * noise_level(problem)? / tau * spread.sqrt() + (1.0 + 1.0 / (1.0 - epsilon).sqrt()) * norm_bound(problem)?
             }
         })

@@ -1,11 +1,13 @@
 //! Where to measure next: strategies with one ask/tell interface, deterministic from their seed.
 
+mod ada_bkb;
 mod bbkb;
 mod bkb;
 mod bpe;
 mod cache;
 mod candidate_set;
 mod decoupled;
+mod ek_ucb;
 mod improvement;
 mod largest_variance;
 mod ledger;
@@ -15,16 +17,21 @@ mod problem;
 mod random;
 mod recommendation;
 mod resampling;
+mod rips;
 mod saved;
 mod sequential;
+mod sup_kernel;
 mod thompson;
+mod threds;
 mod ucb;
 mod width;
 
+pub use ada_bkb::AdaBkb;
 pub use bbkb::{BatchRule, Bbkb, BbkbWidth};
 pub use bkb::{Bkb, BkbWidth};
 pub use bpe::{Bpe, BpeSchedule, BpeWidth};
 pub use decoupled::DecoupledThompson;
+pub use ek_ucb::EkUcb;
 pub use improvement::{ExpectedImprovement, ProbabilityOfImprovement};
 pub use largest_variance::LargestVariance;
 pub use ledger::{Ask, Ledger, Outcome, Trial, TrialState};
@@ -32,12 +39,15 @@ pub use mini_meta::{MetaIndex, MiniMeta};
 pub use problem::{Direction, Problem};
 pub use random::{Random, Sobol};
 pub use recommendation::{BatchReport, Recommendation};
+pub use rips::Rips;
 pub use sequential::Sequential;
+pub use sup_kernel::{SupKernelUcb, SupWidth};
 pub use thompson::{SampleScale, ThompsonSampling};
+pub use threds::GpThreds;
 pub use ucb::GpUcb;
 pub use width::UcbWidth;
 
-use crate::error::Result;
+use crate::error::{Error, Result};
 use ledger::Proposal;
 use serde::{Deserialize, Serialize};
 
@@ -45,6 +55,8 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub enum Policy {
+    /// Budgeted kernel bandit on cells of a box.
+    AdaBkb(AdaBkb),
     /// Batched budgeted kernel bandit.
     Bbkb(Bbkb),
     /// Budgeted kernel bandit.
@@ -53,8 +65,12 @@ pub enum Policy {
     Bpe(Bpe),
     /// Sparse Thompson sampling by decoupled draws.
     DecoupledThompson(DecoupledThompson),
+    /// Contextual optimism.
+    EkUcb(EkUcb),
     /// Expected improvement.
     ExpectedImprovement(ExpectedImprovement),
+    /// Thresholds on cells of a box.
+    GpThreds(GpThreds),
     /// Optimism with the exact posterior.
     GpUcb(GpUcb),
     /// Max-variance design.
@@ -65,8 +81,12 @@ pub enum Policy {
     ProbabilityOfImprovement(ProbabilityOfImprovement),
     /// Uniformly at random.
     Random(Random),
+    /// Robust inverse-propensity scores.
+    Rips(Rips),
     /// Along a scrambled Sobol sequence.
     Sobol(Sobol),
+    /// Optimism in levels.
+    SupKernelUcb(SupKernelUcb),
     /// Thompson sampling with the exact posterior.
     ThompsonSampling(ThompsonSampling),
 }
@@ -139,6 +159,18 @@ impl Strategy {
         Ok(if trials.is_empty() { Ask::Wait } else { Ask::Trials(trials) })
     }
 
+    /// The context of the next evaluation, for a contextual policy ([`EkUcb`]): every ask that plans needs a new one.
+    ///
+    /// # Errors
+    /// [`crate::Error::Premise`] for a policy without contexts, [`crate::Error::Length`] for another number of columns than the context has,
+    /// [`crate::Error::NotFinite`].
+    pub fn set_context(&mut self, context: &[f64]) -> Result<()> {
+        match &mut self.policy {
+            Policy::EkUcb(policy) => policy.set_context(&self.problem, context),
+            _ => Err(Error::Premise { what: "a context", reason: "the policy chooses without one; use a contextual policy" }),
+        }
+    }
+
     /// Writes the result of a trial down. When it was the last one missing, the batch is closed.
     ///
     /// # Errors
@@ -194,33 +226,43 @@ impl Policy {
     #[must_use]
     pub fn name(&self) -> &'static str {
         match self {
+            Self::AdaBkb(_) => "ada-bkb",
             Self::Bbkb(_) => "bbkb",
             Self::Bkb(_) => "bkb",
             Self::Bpe(_) => "bpe",
             Self::DecoupledThompson(_) => "s-gp-ts",
+            Self::EkUcb(_) => "ek-ucb",
             Self::ExpectedImprovement(_) => "ei",
+            Self::GpThreds(_) => "gp-threds",
             Self::GpUcb(_) => "gp-ucb",
             Self::LargestVariance(_) => "max-variance",
             Self::MiniMeta(_) => "mini-meta",
             Self::ProbabilityOfImprovement(_) => "pi",
             Self::Random(_) => "random",
+            Self::Rips(_) => "rips",
             Self::Sobol(_) => "sobol",
+            Self::SupKernelUcb(_) => "supkernelucb",
             Self::ThompsonSampling(_) => "gp-ts",
         }
     }
 
     fn check(&self, problem: &Problem) -> Result<()> {
         match self {
+            Self::AdaBkb(p) => p.check(problem),
             Self::Bbkb(p) => p.check(problem),
             Self::Bkb(p) => p.check(problem),
             Self::Bpe(p) => p.check(problem),
             Self::DecoupledThompson(p) => p.check(problem),
+            Self::EkUcb(p) => p.check(problem),
             Self::ExpectedImprovement(p) => p.check(problem),
+            Self::GpThreds(p) => p.check(problem),
             Self::GpUcb(p) => p.check(problem),
             Self::LargestVariance(p) => p.check(problem),
             Self::MiniMeta(p) => p.check(problem),
             Self::ProbabilityOfImprovement(p) => p.check(problem),
             Self::Random(_) | Self::Sobol(_) => problem.domain().candidates(1, problem.seed()).map(drop),
+            Self::Rips(p) => p.check(problem),
+            Self::SupKernelUcb(p) => p.check(problem),
             Self::ThompsonSampling(p) => p.check(problem),
         }
     }
@@ -228,17 +270,22 @@ impl Policy {
     /// The next batch; empty when the run is over.
     fn plan(&mut self, problem: &Problem, ledger: &Ledger) -> Result<Vec<Proposal>> {
         match self {
+            Self::AdaBkb(p) => p.plan(problem, ledger),
             Self::Bbkb(p) => p.plan(problem, ledger),
             Self::Bkb(p) => p.plan(problem, ledger),
             Self::Bpe(p) => p.plan(problem, ledger),
             Self::DecoupledThompson(p) => p.plan(problem, ledger),
+            Self::EkUcb(p) => p.plan(problem, ledger),
             Self::ExpectedImprovement(p) => p.plan(problem, ledger),
+            Self::GpThreds(p) => p.plan(problem, ledger),
             Self::GpUcb(p) => p.plan(problem, ledger),
             Self::LargestVariance(p) => p.plan(problem, ledger),
             Self::MiniMeta(p) => p.plan(problem, ledger),
             Self::ProbabilityOfImprovement(p) => p.plan(problem, ledger),
             Self::Random(p) => p.plan(problem, ledger),
+            Self::Rips(p) => p.plan(problem, ledger),
             Self::Sobol(p) => p.plan(problem, ledger),
+            Self::SupKernelUcb(p) => p.plan(problem, ledger),
             Self::ThompsonSampling(p) => p.plan(problem, ledger),
         }
     }
@@ -246,9 +293,12 @@ impl Policy {
     /// Digests the batch that was just closed; whether the run is over.
     fn learn(&mut self, problem: &Problem, ledger: &Ledger) -> Result<bool> {
         match self {
+            Self::AdaBkb(p) => p.learn(problem, ledger)?,
             Self::Bbkb(p) => p.learn(problem, ledger)?,
             Self::Bkb(p) => p.learn(problem, ledger)?,
             Self::Bpe(p) => return p.learn(problem, ledger),
+            Self::EkUcb(p) => p.learn(problem, ledger)?,
+            Self::Rips(p) => p.learn(problem, ledger)?,
             _ => {}
         }
         Ok(ledger.trials().len() >= problem.budget())
@@ -265,6 +315,7 @@ impl Policy {
     fn survivors(&self) -> Option<Vec<usize>> {
         match self {
             Self::Bpe(p) => p.survivors(),
+            Self::Rips(p) => p.survivors(),
             _ => None,
         }
     }

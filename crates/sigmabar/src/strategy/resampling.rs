@@ -119,10 +119,4 @@ impl SparseRun {
         }
         bar(&mut self.barred, &self.set, ledger, batch);
     }
-
-    /// $\sum_a c_av_a$ over the pulled arms: the effective dimension as the sparse posterior sees it.
-    pub fn effective_dimension(&self) -> f64 {
-        let noise = self.model.ridge().powi(2);
-        self.model.measured().iter().map(|&a| self.model.weight(a) * self.model.variance(a) / noise).sum()
-    }
 }

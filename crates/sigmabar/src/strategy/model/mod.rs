@@ -8,7 +8,7 @@ pub(super) use pending::Pending;
 
 use crate::error::Result;
 use crate::kernel::{Kernel, PreparedKernel};
-use crate::points::{Points, PointsRef};
+use crate::points::Points;
 use sigmabar_linalg::{Lower, Matrix, add_transposed_matvec};
 
 /// A candidate whose residual variance, relative to the largest prior variance, is below this is numerically a combination of the dictionary.
@@ -32,7 +32,6 @@ pub(super) enum Dictionary {
 /// One observation costs $O(Am + m^2)$: a rank-one update of $L_B$, of all means and of all variances.
 #[derive(Clone, Debug)]
 pub(super) struct CandidateModel {
-    kernel: Kernel,
     points: Points,
     prepared: PreparedKernel,
     kind: Dictionary,
@@ -67,7 +66,6 @@ impl CandidateModel {
         let prior = kernel.diagonal(points.view());
         let count = points.len();
         Ok(Self {
-            kernel: kernel.clone(),
             prepared,
             kind,
             noise: ridge * ridge,
@@ -88,17 +86,19 @@ impl CandidateModel {
         })
     }
 
-    /// The same candidates with nothing measured.
-    pub fn cleared(&self) -> Result<Self> {
-        Self::new(&self.kernel, self.noise.sqrt(), self.points.clone(), self.kind)
-    }
-
-    pub fn points(&self) -> PointsRef<'_> {
-        self.points.view()
-    }
-
     pub fn len(&self) -> usize {
         self.points.len()
+    }
+
+    pub fn point(&self, candidate: usize) -> &[f64] {
+        self.points.row(candidate)
+    }
+
+    /// The candidate nearest to a point, and its squared distance. Cost O(Ad).
+    pub fn nearest(&self, point: &[f64]) -> (usize, f64) {
+        let distance = |a: usize| self.points.row(a).iter().zip(point).map(|(x, y)| (x - y).powi(2)).sum::<f64>();
+        let distances = (0..self.len()).map(|a| (a, distance(a)));
+        distances.reduce(|best, next| if next.1 < best.1 { next } else { best }).unwrap_or((0, f64::INFINITY))
     }
 
     /// $\tau$.
@@ -152,6 +152,11 @@ impl CandidateModel {
     /// $\log\det B$: with [`Dictionary::Measured`] this is $\log\det(I + K_t/\tau^2)$.
     pub fn log_det(&self) -> f64 {
         self.lower.log_det()
+    }
+
+    /// $\sum_ac_a\bar\sigma^2_a/\tau^2$ over the measured candidates: the effective dimension as the posterior sees it.
+    pub fn effective_dimension(&self) -> f64 {
+        self.measured.iter().map(|&a| self.weights[a] * self.variance(a) / self.noise).sum()
     }
 
     /// $\psi(x_a)$.
