@@ -62,7 +62,8 @@ fn misleading(blank: &Known, rows: &[Vec<f64>], challenger: usize, star: usize) 
     centres.extend([up.to_vec(), down.to_vec()]);
     let mut coefficients = weights.clone();
     coefficients.extend([-along, along]);
-    let function = Expansion::new(kernel.clone(), Points::from_rows(&centres).unwrap(), coefficients).unwrap().with_norm(blank.norm).ok()?;
+    let function =
+        Expansion::new(kernel.clone(), Points::from_rows(&centres).unwrap(), coefficients).unwrap().with_norm(blank.norm).ok()?;
     let values = function.values(points.view()).unwrap();
     let known = Known { values, ..blank.clone() };
     let estimate: f64 = rows.iter().zip(&weights).map(|(r, w)| w * function.value(r)).sum();
@@ -84,9 +85,7 @@ fn maximiser_kept_and_gap_holds_over_many_problems() {
                 None => Known::random(kernel(i as usize / 3, 0.2 + 0.1 * (i % 4) as f64), dim, 30, 2.0, 0.1 + 0.1 * (i % 3) as f64, i),
             };
             let (budget, policy) = if known.values.len() == 8 { (8, plan()) } else { (60, Sbpe::default()) };
-            Drawn::ALL
-                .map(|drawn| attack(&known, known.problem(budget, drawn, i), policy.clone(), drawn, i))
-                .to_vec()
+            Drawn::ALL.map(|drawn| attack(&known, known.problem(budget, drawn, i), policy.clone(), drawn, i)).to_vec()
         })
         .collect();
     assert!(runs.len() >= 500);
