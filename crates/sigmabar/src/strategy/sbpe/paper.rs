@@ -107,7 +107,7 @@ impl<'a> Paper<'a> {
             let kept: Vec<usize> = (0..survivors.len()).filter(|&i| state.upper[i] >= floor).collect();
             state.keep(&kept);
         }
-        state.offer(candidate, (ceiling - floor).max(0.0), lower);
+        state.offer(Some(candidate), survivors.row(best), (ceiling - floor).max(0.0), lower);
         Ok(())
     }
 
