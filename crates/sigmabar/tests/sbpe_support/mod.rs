@@ -126,7 +126,10 @@ pub fn attack(known: &Known, problem: Problem, policy: Sbpe, drawn: Drawn, seed:
         let truth = known.values[advice.candidate.unwrap()];
         verdict.gap = advice.gap;
         verdict.exceeded |= best - truth > advice.gap;
-        verdict.outside |= truth < advice.lower || truth > advice.upper;
+        if truth < advice.lower || truth > advice.upper {
+            println!("seed {seed}, {drawn:?}: {truth} outside {} .. {}", advice.lower, advice.upper);
+            verdict.outside = true;
+        }
     }
     verdict
 }

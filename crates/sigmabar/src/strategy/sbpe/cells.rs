@@ -188,6 +188,11 @@ impl Cells {
         Ok(halves)
     }
 
+    #[cfg(test)]
+    pub fn upper_of(&self, cell: usize) -> f64 {
+        self.upper[cell]
+    }
+
     fn compact(&mut self) {
         let renumbered = self.tree.compact();
         let mut upper = vec![f64::INFINITY; self.tree.len()];

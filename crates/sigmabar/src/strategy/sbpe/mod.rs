@@ -2,6 +2,8 @@
 
 mod candidates;
 mod cells;
+#[cfg(test)]
+mod cells_test;
 mod elimination;
 mod level;
 mod pairs;
