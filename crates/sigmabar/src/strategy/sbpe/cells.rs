@@ -63,6 +63,24 @@ impl Cells {
         Ok(Self { tree: CellTree::new(domain, lengthscale, capacity)?, upper: vec![f64::INFINITY], anchors: Vec::new() })
     }
 
+    /// The box in $2^h$ equal cells.
+    pub fn halved(domain: &BoxDomain, kernel: &Kernel, halvings: u32) -> Result<Self> {
+        let mut cells = Self::new(domain, kernel, 2 << halvings)?;
+        for _ in 0..halvings {
+            let leaves: Vec<usize> = cells.tree.leaves().collect();
+            for cell in leaves {
+                cells.tree.split(cell);
+            }
+        }
+        cells.upper = vec![f64::INFINITY; cells.tree.len()];
+        Ok(cells)
+    }
+
+    /// The centres of the surviving cells.
+    pub fn centres(&self) -> Result<Points> {
+        self.tree.centres(&self.tree.leaves().collect::<Vec<_>>())
+    }
+
     /// Points of largest variance over the surviving cells, within a factor 1.1, and the inducing points behind them.
     pub fn design(&self, premises: &Premises<'_>, growth: Growth, count: usize) -> Result<(Points, Points)> {
         let leaves: Vec<usize> = self.tree.leaves().collect();

@@ -8,6 +8,7 @@ mod elimination;
 mod level;
 mod pairs;
 mod paper;
+mod paper_box;
 mod premises;
 mod quantile;
 mod schedule;
@@ -21,7 +22,7 @@ use super::recommendation::{BatchReport, Recommendation};
 use crate::certificate::{Label, Reason};
 use crate::design::{Growth, MaxVariance};
 use crate::domain::{CellTree, Domain};
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, positive};
 use crate::points::Points;
 use candidates::SetOfCandidates;
 use cells::Cells;
@@ -59,8 +60,7 @@ pub enum Rules {
 /// worse than another. With probability $1-\delta$ over the whole run the maximiser is never ruled out and the reported gap holds after every batch.
 ///
 /// Needs a kernel, a norm bound and a noise model ([`Problem::with_kernel`], [`Problem::with_norm_bound`], [`Problem::with_noise`]). Boxes of up to three
-/// columns are cut into cells, and the claims speak of every point (algorithm notes 9.3–9.6); other boxes and spaces, and boxes by the paper's rules, are
-/// replaced by a declared set of scrambled Sobol candidates, and the claims then speak of these.
+/// columns are cut into cells, and the claims speak of every point (algorithm notes 9.3–9.6); other boxes and spaces are replaced by a declared set of scrambled Sobol candidates, and the claims then speak of these.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Sbpe {
     rules: Rules,
@@ -127,7 +127,15 @@ impl Sbpe {
         Ok(Self { cells: at_least_one("the number of cells", cells)?, ..self })
     }
 
-    /// For normal noise: quantiles of the largest difference by simulation instead of a union bound. Somewhat narrower, and slower.
+    /// $\theta$ in the rule for the number of inducing points, $\frac{N_i}{|X_i|}\hat\lambda\le\theta\tau^2$ (0.1 unless said).
+    ///
+    /// # Errors
+    /// [`Error::Parameter`] unless finite and positive.
+    pub fn with_share(self, share: f64) -> Result<Self> {
+        Ok(Self { share: positive("share", share)?, ..self })
+    }
+
+    /// For normal noise on a finite set of candidates: quantiles of the largest difference by simulation instead of a union bound. Somewhat narrower, and slower.
     #[must_use]
     pub fn with_simulated_quantiles(self) -> Self {
         Self { simulated: true, ..self }
@@ -163,8 +171,13 @@ impl Sbpe {
         let Domain::Box(domain) = problem.domain() else { return Ok(None) };
         let kernel = &premises.kernel.kernel;
         let halves: Vec<f64> = domain.low().iter().zip(domain.high()).map(|(a, b)| 0.5 * (b - a)).collect();
-        let wanted = self.rules == Rules::Certified && self.candidates.is_none() && domain.dim() <= CELL_DIM;
-        if wanted && kernel.metric_over_cell(&halves).is_some() { Cells::new(domain, kernel, self.cells).map(Some) } else { Ok(None) }
+        if self.candidates.is_some() || domain.dim() > CELL_DIM || kernel.metric_over_cell(&halves).is_none() {
+            return Ok(None);
+        }
+        match self.rules {
+            Rules::Certified => Cells::new(domain, kernel, self.cells).map(Some),
+            Rules::Paper => Cells::halved(domain, kernel, paper_box::HALVINGS).map(Some),
+        }
     }
 
     fn candidates(&self, problem: &Problem) -> Result<SetOfCandidates> {
@@ -190,17 +203,26 @@ impl Sbpe {
             None => self.fresh(problem, &premises)?,
         };
         let growth = Growth { share: self.share, max_size: self.max_inducing };
-        let proposals = if let Some(cells) = &state.cells {
-            let (points, inducing) = cells.design(&premises, growth, count)?;
-            state.inducing = Some(inducing);
-            points.view().rows().map(|row| Proposal::anywhere(row.to_vec())).collect()
-        } else {
-            let survivors = self.candidates(problem)?.select(&state.survivors)?;
-            let chosen = match self.rules {
-                Rules::Paper => Paper::new(&premises, problem, ledger.closed(), lengths.len()).design(survivors.view(), count)?,
-                Rules::Certified => design(&premises, growth, &survivors, count, &mut state)?,
-            };
-            chosen.into_iter().map(|i| Proposal::candidate(state.survivors[i], survivors.row(i))).collect()
+        let paper = Paper::new(&premises, problem, ledger.closed(), lengths.len());
+        let proposals = match (&state.cells, self.rules) {
+            (Some(cells), Rules::Certified) => {
+                let (points, inducing) = cells.design(&premises, growth, count)?;
+                state.inducing = Some(inducing);
+                points.view().rows().map(|row| Proposal::anywhere(row.to_vec())).collect()
+            }
+            (Some(cells), Rules::Paper) => {
+                let centres = cells.centres()?;
+                let chosen = paper.design(centres.view(), count)?;
+                chosen.into_iter().map(|i| Proposal::anywhere(centres.row(i).to_vec())).collect()
+            }
+            (None, rules) => {
+                let survivors = self.candidates(problem)?.select(&state.survivors)?;
+                let chosen = match rules {
+                    Rules::Paper => paper.design(survivors.view(), count)?,
+                    Rules::Certified => design(&premises, growth, &survivors, count, &mut state)?,
+                };
+                chosen.into_iter().map(|i| Proposal::candidate(state.survivors[i], survivors.row(i))).collect()
+            }
         };
         self.state = Some(state);
         Ok(proposals)
@@ -217,8 +239,14 @@ impl Sbpe {
         let inducing = state.inducing.as_ref().map(Points::len);
         match self.rules {
             Rules::Paper => {
-                let candidates = self.candidates(problem)?;
-                Paper::new(&premises, problem, batch, lengths.len()).learn(&lengths, ledger, &candidates, &mut state)?;
+                let paper = Paper::new(&premises, problem, batch, lengths.len());
+                match state.cells.take() {
+                    Some(mut cells) => {
+                        paper.learn_box(&lengths, ledger, &mut cells, &mut state)?;
+                        state.cells = Some(cells);
+                    }
+                    None => paper.learn(&lengths, ledger, &self.candidates(problem)?, &mut state)?,
+                }
             }
             Rules::Certified => {
                 let batch = Batch { settings: self, problem, ledger, premises, index: batch, batches: lengths.len() as f64 };
