@@ -60,7 +60,8 @@ pub enum Rules {
 /// worse than another. With probability $1-\delta$ over the whole run the maximiser is never ruled out and the reported gap holds after every batch.
 ///
 /// Needs a kernel, a norm bound and a noise model ([`Problem::with_kernel`], [`Problem::with_norm_bound`], [`Problem::with_noise`]). Boxes of up to three
-/// columns are cut into cells, and the claims speak of every point (algorithm notes 9.3–9.6); other boxes and spaces are replaced by a declared set of scrambled Sobol candidates, and the claims then speak of these.
+/// columns are cut into cells, and the claims speak of every point (algorithm notes 9.3–9.6); other boxes and spaces are replaced by a declared
+/// set of scrambled Sobol candidates, and the claims then speak of these.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Sbpe {
     rules: Rules,
