@@ -156,8 +156,11 @@ impl Strategy {
     }
 
     fn close(&mut self) -> Result<()> {
-        self.ledger.close();
-        self.finished = self.policy.learn(&self.problem, &self.ledger)?;
+        // The book is closed only once the batch is digested: what fails can be tried again.
+        let mut ledger = self.ledger.clone();
+        ledger.close();
+        self.finished = self.policy.learn(&self.problem, &ledger)?;
+        self.ledger = ledger;
         Ok(())
     }
 
