@@ -3,8 +3,8 @@
 mod strategy_plain;
 
 use sigmabar::{
-    Bpe, BpeSchedule, BpeWidth, ExpectedImprovement, GpUcb, LargestVariance, MetaIndex, MiniMeta, Policy, ProbabilityOfImprovement, SampleScale,
-    Sequential, ThompsonSampling, UcbWidth,
+    Bpe, BpeSchedule, BpeWidth, ExpectedImprovement, GpUcb, LargestVariance, MetaIndex, MiniMeta, Policy, ProbabilityOfImprovement,
+    SampleScale, Sequential, ThompsonSampling, UcbWidth,
 };
 use statrs::distribution::{Continuous, ContinuousCDF, Normal};
 use std::f64::consts::PI;
@@ -185,7 +185,9 @@ fn the_literal_draw_has_the_posterior_law() {
 fn bpe_reset_and_keep() {
     for bench in benches() {
         let gram = bench.gram();
-        for (width, keeps) in [(BpeWidth::Theory, false), (BpeWidth::Constant(2.0), false), (BpeWidth::Constant(2.0), true), (BpeWidth::LogBatch, true)] {
+        for (width, keeps) in
+            [(BpeWidth::Theory, false), (BpeWidth::Constant(2.0), false), (BpeWidth::Constant(2.0), true), (BpeWidth::LogBatch, true)]
+        {
             let budget = 60;
             let policy = Bpe::new(BpeSchedule::Recursion, width);
             let run = bench.run(Policy::Bpe(if keeps { policy.keeping_data() } else { policy }), budget);

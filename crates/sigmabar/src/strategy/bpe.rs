@@ -130,7 +130,8 @@ impl Bpe {
             self.survivors = (0..set.len()).collect();
             self.on_list = set.is_list();
         }
-        let model = if self.keeps_data { self.model(&set, problem, ledger, ledger.closed())? } else { set.model(problem, Dictionary::Measured)? };
+        let model =
+            if self.keeps_data { self.model(&set, problem, ledger, ledger.closed())? } else { set.model(problem, Dictionary::Measured)? };
         let proposals = explore(model, &self.survivors, count)?.into_iter().map(|a| set.proposal(a)).collect();
         self.set.put(set);
         Ok(proposals)

@@ -46,15 +46,7 @@ impl EkUcb {
     /// Over these actions.
     #[must_use]
     pub fn new(actions: Points) -> Self {
-        Self {
-            actions,
-            factor: 0.1,
-            oversampling: 5.0,
-            epsilon: 0.5,
-            context: None,
-            dictionary: Vec::new(),
-            run: Cache::default(),
-        }
+        Self { actions, factor: 0.1, oversampling: 5.0, epsilon: 0.5, context: None, dictionary: Vec::new(), run: Cache::default() }
     }
 
     /// The factor $\beta$ of $\sqrt v$.
@@ -81,7 +73,10 @@ impl EkUcb {
         positive("width factor", self.factor)?;
         positive("oversampling", self.oversampling)?;
         if self.actions.dim() >= problem.domain().dim() {
-            return Err(Error::Premise { what: "EK-UCB", reason: "the domain must have the columns of the context before those of the action" });
+            return Err(Error::Premise {
+                what: "EK-UCB",
+                reason: "the domain must have the columns of the context before those of the action",
+            });
         }
         Ok(())
     }
@@ -111,12 +106,12 @@ impl EkUcb {
         let states = Points::new(data, problem.domain().dim())?;
         let tau = ridge(problem)?;
         let run = self.synced(problem, ledger)?;
-        let (mean, variance) = match &run.posterior {
+        let (mean, deviation) = match &run.posterior {
             Some(posterior) => posterior.predict(states.view())?,
-            None => (vec![0.0; states.len()], kernel(problem)?.diagonal(states.view())),
+            None => (vec![0.0; states.len()], kernel(problem)?.diagonal(states.view()).into_iter().map(f64::sqrt).collect()),
         };
         self.run.put(run);
-        let index = |a: usize| (a, mean[a] + self.factor * variance[a].sqrt() / tau);
+        let index = |a: usize| (a, mean[a] + self.factor * deviation[a] / tau);
         let choice = largest((0..states.len()).map(index)).unwrap_or(0);
         self.context = None;
         Ok(vec![Proposal::candidate(choice, states.row(choice))])

@@ -59,7 +59,8 @@ impl Resampling {
 
     fn start(&self, how: Sequential, problem: &Problem, ledger: &Ledger) -> Result<SparseRun> {
         let set = CandidateSet::new(problem, how.box_candidates())?;
-        let mut run = SparseRun { barred: vec![false; set.len()], model: set.model(problem, Dictionary::Chosen)?, set, absorbed: self.drawn_after };
+        let mut run =
+            SparseRun { barred: vec![false; set.len()], model: set.model(problem, Dictionary::Chosen)?, set, absorbed: self.drawn_after };
         for batch in 0..self.drawn_after {
             run.count(problem, ledger, batch);
         }

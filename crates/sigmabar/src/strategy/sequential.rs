@@ -98,7 +98,12 @@ impl ExactRun {
     }
 
     /// The next batch by an index over all candidates, computed from the variances as they will be and the number of the evaluation, from 1.
-    pub fn plan(&self, count: usize, first_step: usize, index: impl Fn(&CandidateModel, &[f64], usize) -> Result<Vec<f64>>) -> Result<Vec<Proposal>> {
+    pub fn plan(
+        &self,
+        count: usize,
+        first_step: usize,
+        index: impl Fn(&CandidateModel, &[f64], usize) -> Result<Vec<f64>>,
+    ) -> Result<Vec<Proposal>> {
         let mut pending = Pending::new(&self.model);
         let mut proposals = Vec::with_capacity(count);
         for step in first_step..first_step + count {

@@ -117,7 +117,11 @@ impl GpThreds {
             return Err(Error::Premise { what: "GP-ThreDS", reason: "it cuts a box into cells, and the domain is no box" });
         };
         if domain.dim() > 9 {
-            return Err(Error::Parameter { name: "columns", value: domain.dim() as f64, requirement: "at most 9, since a cell has 2^d parts" });
+            return Err(Error::Parameter {
+                name: "columns",
+                value: domain.dim() as f64,
+                requirement: "at most 9, since a cell has 2^d parts",
+            });
         }
         Ok(())
     }

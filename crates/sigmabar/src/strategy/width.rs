@@ -54,7 +54,9 @@ impl UcbWidth {
         let t = step as f64;
         let delta = problem.delta();
         Ok(match self {
-            Self::LogDet => norm_bound(problem)? + noise_level(problem)? / ridge(problem)? * (model.log_det() + 2.0 * (1.0 / delta).ln()).sqrt(),
+            Self::LogDet => {
+                norm_bound(problem)? + noise_level(problem)? / ridge(problem)? * (model.log_det() + 2.0 * (1.0 / delta).ln()).sqrt()
+            }
             Self::Srinivas => (2.0 * (model.len() as f64 * t * t * PI * PI / (6.0 * delta)).ln()).max(0.0).sqrt(),
             Self::SrinivasBox { a, b } => {
                 let d = problem.domain().dim() as f64;

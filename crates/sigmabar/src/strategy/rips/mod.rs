@@ -104,7 +104,8 @@ impl Rips {
         let (set, design) = self.design(problem)?;
         let phase = ledger.batches() + 1;
         let epsilon = 0.5_f64.powi(phase as i32);
-        let wanted = 2.0 * self.effort * Self::second_moment(problem, &set)? * design.worst() / (epsilon * epsilon) * self.tail(problem, phase);
+        let wanted =
+            2.0 * self.effort * Self::second_moment(problem, &set)? * design.worst() / (epsilon * epsilon) * self.tail(problem, phase);
         self.is_full = wanted <= left as f64;
         let count = wanted.ceil().max(1.0).min(left as f64) as usize;
         let mut rng = random_numbers(problem, ledger.batches());
