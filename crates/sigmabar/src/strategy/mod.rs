@@ -115,9 +115,18 @@ impl Strategy {
     }
 
     fn close(&mut self) -> Result<()> {
-        self.ledger.close();
-        self.finished = self.policy.learn(&self.problem, &self.ledger)?;
-        Ok(())
+        let before = self.ledger.close();
+        match self.policy.learn(&self.problem, &self.ledger) {
+            Ok(finished) => {
+                self.finished = finished;
+                Ok(())
+            }
+            // A batch that could not be digested stays open, so that the next ask or close tries again instead of leaving it out.
+            Err(error) => {
+                self.ledger.reopen(&before);
+                Err(error)
+            }
+        }
     }
 
     /// The best setting by what is known now, never the luckiest draw; `None` before anything was measured.
