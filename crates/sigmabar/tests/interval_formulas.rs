@@ -1,5 +1,5 @@
 //! Each width against its printed formula, in plain loops and higher precision.
-#![allow(clippy::unwrap_used)]
+#![allow(clippy::unwrap_used, clippy::cloned_ref_to_slice_refs, clippy::unnecessary_cast)]
 
 mod coverage_support;
 

@@ -19,10 +19,12 @@ impl Information {
         let origin = PointsRef::new(from, from.len())?;
         let base = features.features(origin)?;
         let k_from = features.kernel().value(from, from);
+        let rounding_from = features.residual_rounding_of(origin, base.as_slice())?[0];
         let tau2 = self.ridge() * self.ridge();
         let mut out = Vec::with_capacity(to.len());
         self.stream(to, |start, block, psi| {
             let m = features.len();
+            let rounding = features.residual_rounding_of(block, psi)?;
             for row in psi.chunks_exact_mut(m) {
                 row.iter_mut().zip(base.as_slice()).for_each(|(a, b)| *a -= b);
             }
@@ -41,7 +43,8 @@ impl Information {
                 let noise = dot(&matvec(self.gram(), e), e).max(0.0) / tau2;
                 let plain = VarianceParts { projection: value.max(0.0), fit: norm_squared(e), noise };
                 let mut parts = self.enlarged(plain, scale);
-                parts.projection = plain.projection + allowed;
+                // Both residuals and their cross term.
+                parts.projection = plain.projection + (rounding[i].sqrt() + rounding_from.sqrt()).powi(2);
                 out.push(parts);
             }
             Ok(())

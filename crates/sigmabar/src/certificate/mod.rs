@@ -16,6 +16,7 @@ mod prediction;
 mod record;
 mod region;
 mod residual_norm;
+mod rounding;
 mod uniform;
 mod widths;
 
@@ -29,3 +30,5 @@ pub use record::Certificate;
 pub use region::Region;
 pub use residual_norm::ResidualNormMethod;
 pub use widths::{HalfWidth, Widths};
+
+pub(crate) use widths::{direct_bias, level_form};

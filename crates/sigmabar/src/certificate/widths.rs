@@ -242,11 +242,16 @@ impl Widths {
             if let Some(beta) = coefficients {
                 matvec_rows(psi, beta, &mut out.means[start..start + block.len()]);
             }
+            let rounding = self.information.features().residual_rounding_of(block, psi)?;
             let plain = self.information.parts_of(start, block, psi)?;
             let diagonal = self.information.features().kernel().diagonal(block);
-            let parts: Vec<VarianceParts> = plain.iter().zip(&diagonal).map(|(&p, &k)| self.information.enlarged(p, k)).collect();
+            let enlarged = |i: usize| VarianceParts {
+                projection: plain[i].projection + rounding[i],
+                ..self.information.enlarged(plain[i], diagonal[i])
+            };
+            let parts: Vec<VarianceParts> = (0..block.len()).map(enlarged).collect();
             let scaled = self.scaled_weights(&plain, &parts, psi);
-            let dictionary = self.dictionary_bounds(block, psi, &parts)?;
+            let dictionary = self.dictionary.as_ref().map(|d| d.bounds(block, psi, &parts, &rounding)).transpose()?;
             for (i, part) in parts.iter().enumerate() {
                 let e = &psi[i * self.information.features().len()..][..self.information.features().len()];
                 let mut best = self.narrowest(part, e, scaled[i], dictionary.as_ref().map(|d| d[i]), factor);
@@ -257,13 +262,6 @@ impl Widths {
             Ok(())
         })?;
         Ok(out)
-    }
-
-    fn dictionary_bounds(&self, block: PointsRef<'_>, solved: &[f64], parts: &[VarianceParts]) -> Result<Option<Vec<f64>>> {
-        let Some(dictionary) = &self.dictionary else { return Ok(None) };
-        let fit: Vec<f64> = parts.iter().map(|p| p.fit).collect();
-        let norms: Vec<f64> = parts.iter().map(|p| self.weights_norm(p)).collect();
-        dictionary.bounds(block, solved, &fit, &norms).map(Some)
     }
 
     pub(crate) fn weights_norm(&self, parts: &VarianceParts) -> f64 {
@@ -342,7 +340,7 @@ pub(crate) fn charged(delta: f64, residual_norm: ResidualNorm) -> Result<f64> {
 }
 
 /// `ΨᵀR²Ψ = Σ_i (Σ_{rows at i} R²) ψ_iψ_iᵀ` where each observation has its own level.
-fn level_form(information: &Information, noise: &Noise) -> Result<Option<Matrix>> {
+pub(crate) fn level_form(information: &Information, noise: &Noise) -> Result<Option<Matrix>> {
     let Noise::PerObservation { levels } = noise else { return Ok(None) };
     let squares: Vec<f64> = levels.iter().map(|r| r * r).collect();
     let weights = information.locations().sum_by_point("noise levels", &squares)?;

@@ -77,7 +77,9 @@ pub struct Ledger {
     starts: Vec<usize>,
     /// How many batches are closed; at most one is open.
     closed: usize,
-    /// Trials of the open batch that wait for an answer, counted so that telling does not walk through the batch.
+    /// The first trial that was not handed out: all before it were, or are missing.
+    next: usize,
+    /// Trials of the open batch without an answer, so that telling does not look at all of them each time.
     unanswered: usize,
 }
 
@@ -131,12 +133,11 @@ impl Ledger {
 
     /// Hands out at most `at_most` queued trials, in order.
     pub(crate) fn hand_out(&mut self, at_most: usize) -> Vec<Trial> {
-        // Only the open batch has queued trials, and they are its end: trials are handed out in order.
-        let open = self.batch(self.closed);
-        let first = open.start + self.states[open.clone()].partition_point(|state| *state != TrialState::Queued);
-        let queued = first..open.end.min(first.saturating_add(at_most));
-        self.states[queued.clone()].fill(TrialState::Asked);
-        self.trials[queued].to_vec()
+        let end = self.next.saturating_add(at_most).min(self.trials.len());
+        let handed = self.next..end;
+        self.next = end;
+        self.states[handed.clone()].fill(TrialState::Asked);
+        self.trials[handed].to_vec()
     }
 
     /// Whether the open batch still waits for an answer.
@@ -169,6 +170,7 @@ impl Ledger {
             }
         }
         self.closed += 1;
+        self.next = self.trials.len();
         self.unanswered = 0;
         before
     }
@@ -178,6 +180,7 @@ impl Ledger {
         self.closed -= 1;
         let start = self.starts[self.closed];
         self.states[start..].copy_from_slice(before);
+        self.next = start + before.iter().filter(|s| **s != TrialState::Queued).count();
         self.unanswered = before.iter().filter(|s| matches!(s, TrialState::Queued | TrialState::Asked)).count();
     }
 
