@@ -5,13 +5,47 @@
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use sigmabar::{
-    Ask, BoxDomain, Column, Constraint, Direction, Domain, Error, Kernel, ListDomain, Noise, Outcome, Points, Policy, Problem, Random,
-    SimulatedNoise, Sobol, SpaceDomain, Strategy, Trial, TrialState,
+    AdaBkb, Ask, BatchRule, Bbkb, Bkb, BoxDomain, Bpe, BpeSchedule, BpeWidth, Column, Constraint, DecoupledThompson, Direction, Domain,
+    EkUcb, Error, ExpectedImprovement, GpThreds, GpUcb, Kernel, LargestVariance, ListDomain, MetaIndex, MiniMeta, Noise, Outcome, Points,
+    Policy, ProbabilityOfImprovement, Problem, Random, Rips, Rules, SampleScale, Sbpe, Schedule, Sequential, SimulatedNoise, Sobol,
+    SpaceDomain, Strategy, SupKernelUcb, ThompsonSampling, Trial, TrialState, UcbWidth,
 };
 
 /// All policies, small enough for budgets of two dozen.
-fn policies() -> Vec<(&'static str, Policy)> {
-    vec![("random", Policy::Random(Random::default())), ("sobol", Policy::Sobol(Sobol::default()))]
+#[rustfmt::skip]
+fn policies(direction: Direction) -> Vec<(&'static str, Policy)> {
+    // The believed interval of the best value is in the data's scale.
+    let (low, high) = if direction == Direction::Maximize { (-1.0, 2.0) } else { (-2.0, 1.0) };
+    let one = Sequential::default().with_box_candidates(64);
+    let four = one.with_batch_len(4);
+    let actions = Points::on_line((0..6).map(|i| f64::from(i) / 5.0).collect()).unwrap();
+    vec![
+        ("ada-bkb", Policy::AdaBkb(AdaBkb::default())),
+        ("bbkb", Policy::Bbkb(Bbkb::default().with_sequential(one))),
+        ("bbkb, local rule", Policy::Bbkb(Bbkb::new(BatchRule::Local, 1.5).unwrap().with_sequential(one))),
+        ("bkb", Policy::Bkb(Bkb::default().with_sequential(one))),
+        ("bpe", Policy::Bpe(Bpe::default().with_sequential(one))),
+        ("bpe, three batches", Policy::Bpe(Bpe::new(BpeSchedule::Even(3), BpeWidth::Constant(2.0)).keeping_data().with_sequential(one))),
+        ("ei", Policy::ExpectedImprovement(ExpectedImprovement::default().with_sequential(one))),
+        ("ei, batches", Policy::ExpectedImprovement(ExpectedImprovement::default().with_sequential(four))),
+        ("ek-ucb", Policy::EkUcb(EkUcb::new(actions))),
+        ("gp-threds", Policy::GpThreds(GpThreds::new(low, high).unwrap().with_grid(6))),
+        ("gp-ts", Policy::ThompsonSampling(ThompsonSampling::default().with_sequential(four))),
+        ("gp-ts, theory", Policy::ThompsonSampling(ThompsonSampling::new(SampleScale::Theory).with_sequential(one))),
+        ("gp-ucb", Policy::GpUcb(GpUcb::default().with_sequential(one))),
+        ("gp-ucb, batches", Policy::GpUcb(GpUcb::new(UcbWidth::Srinivas).with_sequential(four))),
+        ("max-variance", Policy::LargestVariance(LargestVariance::default().with_sequential(four))),
+        ("mini-meta", Policy::MiniMeta(MiniMeta::new(MetaIndex::default(), 1.5).unwrap().with_sequential(one))),
+        ("pi", Policy::ProbabilityOfImprovement(ProbabilityOfImprovement::default().with_sequential(one))),
+        ("random", Policy::Random(Random::default())),
+        ("rips", Policy::Rips(Rips::default().with_sequential(one))),
+        ("s-bpe", Policy::Sbpe(Box::new(Sbpe::default().with_candidates(64).unwrap()))),
+        ("s-bpe, three batches", Policy::Sbpe(Box::new(Sbpe::default().with_schedule(Schedule::Even(3)).with_candidates(64).unwrap()))),
+        ("s-bpe, paper", Policy::Sbpe(Box::new(Sbpe::new(Rules::Paper).with_candidates(64).unwrap()))),
+        ("s-gp-ts", Policy::DecoupledThompson(DecoupledThompson::default().with_sequential(four))),
+        ("sobol", Policy::Sobol(Sobol::default())),
+        ("supkernelucb", Policy::SupKernelUcb(SupKernelUcb::default().with_sequential(one))),
+    ]
 }
 
 const BUDGET: usize = 24;
@@ -43,20 +77,23 @@ fn problem(domain: Domain) -> Problem {
         .unwrap()
 }
 
-/// Every policy on every domain it knows; on lists all must work.
+/// Every policy on every domain it knows.
 fn strategies() -> Vec<(String, Strategy)> {
+    strategies_for(Direction::Maximize)
+}
+
+fn strategies_for(direction: Direction) -> Vec<(String, Strategy)> {
     let domains = [("list", list as fn() -> Domain), ("box", square), ("space", space)];
     let mut all = Vec::new();
-    for (name, policy) in policies() {
+    for (name, policy) in policies(direction) {
+        let before = all.len();
         for (place, domain) in domains {
-            match Strategy::new(problem(domain()), policy.clone()) {
+            match Strategy::new(problem(domain()).with_direction(direction), policy.clone()) {
                 Ok(strategy) => all.push((format!("{name} on a {place}"), strategy)),
-                Err(error) => {
-                    assert!(place != "list", "{name} must work on lists: {error}");
-                    assert!(matches!(error, Error::Premise { .. } | Error::Missing { .. }), "{name} on a {place}: {error:?}");
-                }
+                Err(error) => assert!(matches!(error, Error::Premise { .. } | Error::Missing { .. }), "{name} on a {place}: {error:?}"),
             }
         }
+        assert!(all.len() > before, "{name} works nowhere");
     }
     all
 }
@@ -65,6 +102,19 @@ fn strategies() -> Vec<(String, Strategy)> {
 fn result(trial: &Trial) -> f64 {
     let bowl: f64 = trial.point.iter().map(|x| (x - 0.6).powi(2)).sum();
     0.8 - bowl + SimulatedNoise::Gaussian { std_dev: 0.1 }.draw(3, trial.id)
+}
+
+/// Asks; a contextual policy gets a context that depends on the number of trials alone.
+fn ask(strategy: &mut Strategy, at_most: usize) -> sigmabar::Result<Ask> {
+    if is_contextual(strategy) {
+        let step = strategy.ledger().trials().len() % 6;
+        strategy.set_context(&[step as f64 / 5.0])?;
+    }
+    strategy.ask(at_most)
+}
+
+fn is_contextual(strategy: &Strategy) -> bool {
+    matches!(strategy.policy(), Policy::EkUcb(_))
 }
 
 fn trials(ask: Ask) -> Vec<Trial> {
@@ -81,7 +131,7 @@ fn finish(strategy: &mut Strategy) {
 
 fn finish_with(strategy: &mut Strategy, at_most: usize, mut act: impl FnMut(&mut Strategy, Trial)) {
     for _ in 0..10 * BUDGET {
-        match strategy.ask(at_most).unwrap() {
+        match ask(strategy, at_most).unwrap() {
             Ask::Trials(trials) => trials.into_iter().for_each(|trial| act(strategy, trial)),
             Ask::Finished => return,
             _ => strategy.close_batch().unwrap(),
@@ -103,20 +153,20 @@ fn ask_gives_at_most_what_is_asked_for_then_waits_then_finishes() {
     for (name, mut strategy) in strategies() {
         let (mut asked, mut batches) = (0, 0);
         loop {
-            let Ask::Trials(mut open) = strategy.ask(3).unwrap() else { break };
+            let Ask::Trials(mut open) = ask(&mut strategy, 3).unwrap() else { break };
             batches += 1;
             assert!(!open.is_empty() && open.len() <= 3, "{name}");
-            while let Ask::Trials(more) = strategy.ask(3).unwrap() {
+            while let Ask::Trials(more) = ask(&mut strategy, 3).unwrap() {
                 assert!(!more.is_empty() && more.len() <= 3, "{name}");
                 open.extend(more);
             }
-            assert_eq!(strategy.ask(1).unwrap(), Ask::Wait, "{name} waits while all is handed out");
-            assert_eq!(strategy.ask(usize::MAX).unwrap(), Ask::Wait, "{name}");
+            assert_eq!(ask(&mut strategy, 1).unwrap(), Ask::Wait, "{name} waits while all is handed out");
+            assert_eq!(ask(&mut strategy, usize::MAX).unwrap(), Ask::Wait, "{name}");
             for trial in &open {
                 assert_eq!((trial.id, trial.batch), (asked, batches - 1), "{name} numbers trials and batches from 0");
                 let natural = strategy.problem().domain().decode(Points::new(trial.point.clone(), 2).unwrap().view()).unwrap();
                 assert!(strategy.problem().domain().contains(natural.row(0)), "{name} asks at {:?}, outside", trial.point);
-                if let (Domain::List(list), Some(i)) = (strategy.problem().domain(), trial.candidate) {
+                if let (Domain::List(list), Some(i), false) = (strategy.problem().domain(), trial.candidate, is_contextual(&strategy)) {
                     assert_eq!(list.points().row(i), trial.point, "{name}");
                 }
                 asked += 1;
@@ -127,8 +177,8 @@ fn ask_gives_at_most_what_is_asked_for_then_waits_then_finishes() {
             assert_eq!(strategy.ledger().closed(), batches, "{name} closes a batch with its last result");
         }
         assert_eq!(asked, BUDGET as u64, "{name} spends its budget");
-        assert_eq!(strategy.ask(5).unwrap(), Ask::Finished, "{name}");
-        assert_eq!(strategy.ask(5).unwrap(), Ask::Finished, "{name}");
+        assert_eq!(ask(&mut strategy, 5).unwrap(), Ask::Finished, "{name}");
+        assert_eq!(ask(&mut strategy, 5).unwrap(), Ask::Finished, "{name}");
         let reports = strategy.batches().unwrap();
         assert_eq!(reports.len(), batches, "{name}");
         assert_eq!(reports.iter().map(|r| r.planned).sum::<usize>(), BUDGET, "{name}");
@@ -140,7 +190,7 @@ fn ask_gives_at_most_what_is_asked_for_then_waits_then_finishes() {
 fn asking_for_nothing_gives_nothing_and_costs_nothing() {
     for (name, mut strategy) in strategies() {
         let mut plain = strategy.clone();
-        assert_eq!(strategy.ask(0).unwrap(), Ask::Wait, "{name}");
+        assert_eq!(ask(&mut strategy, 0).unwrap(), Ask::Wait, "{name}");
         finish(&mut strategy);
         finish(&mut plain);
         assert_eq!(future(&strategy), future(&plain), "{name}");
@@ -151,7 +201,7 @@ fn asking_for_nothing_gives_nothing_and_costs_nothing() {
 fn wrong_results_are_refused_and_change_nothing() {
     for (name, mut strategy) in strategies() {
         assert_eq!(strategy.recommend().unwrap(), None, "{name} knows nothing at first");
-        let first = trials(strategy.ask(1).unwrap()).remove(0);
+        let first = trials(ask(&mut strategy, 1).unwrap()).remove(0);
         let before = strategy.to_bytes();
         let unknown = [BUDGET as u64 + 5, u64::MAX];
         for id in unknown {
@@ -250,7 +300,7 @@ fn late_results_are_kept_and_change_nothing() {
             let mut run = strategy.clone();
             let mut late: Vec<Trial> = Vec::new();
             for _ in 0..10 * BUDGET {
-                let Ask::Trials(open) = run.ask(usize::MAX).unwrap() else { break };
+                let Ask::Trials(open) = ask(&mut run, usize::MAX).unwrap() else { break };
                 for trial in open {
                     if trial.id % 3 == 0 {
                         late.push(trial);
@@ -293,7 +343,7 @@ fn saving_after_every_event_changes_nothing() {
                 *event += 1;
             };
             save(&mut run, &mut event);
-            while let Ask::Trials(open) = run.ask(2).unwrap() {
+            while let Ask::Trials(open) = ask(&mut run, 2).unwrap() {
                 save(&mut run, &mut event);
                 for trial in open {
                     run.tell(trial.id, Outcome::Value(result(&trial))).unwrap();
@@ -311,7 +361,7 @@ fn saving_after_every_event_changes_nothing() {
 #[test]
 fn damaged_runs_are_refused() {
     for (name, mut strategy) in strategies() {
-        trials(strategy.ask(2).unwrap());
+        trials(ask(&mut strategy, 2).unwrap());
         let bytes = strategy.to_bytes();
         for at in (0..bytes.len()).step_by(bytes.len() / 37 + 1) {
             let mut damaged = bytes.clone();
@@ -331,7 +381,7 @@ fn the_order_of_telling_does_not_matter() {
         let mut rng = ChaCha8Rng::seed_from_u64(5);
         loop {
             let mut open = Vec::new();
-            while let Ask::Trials(more) = shuffled.ask(1 + open.len()).unwrap() {
+            while let Ask::Trials(more) = ask(&mut shuffled, 1 + open.len()).unwrap() {
                 open.extend(more);
             }
             if open.is_empty() {
@@ -366,7 +416,7 @@ fn the_number_of_threads_does_not_matter() {
 
 #[test]
 fn the_seed_decides() {
-    for (name, policy) in policies() {
+    for (name, policy) in policies(Direction::Maximize) {
         let run = |seed| {
             let mut run = Strategy::new(problem(square()).with_seed(seed), policy.clone()).ok()?;
             finish(&mut run);
@@ -379,11 +429,8 @@ fn the_seed_decides() {
 
 #[test]
 fn minimising_is_maximising_the_negative() {
-    for (name, strategy) in strategies() {
-        let mut maximise = strategy.clone();
+    for ((name, mut maximise), (_, mut minimise)) in strategies().into_iter().zip(strategies_for(Direction::Minimize)) {
         finish(&mut maximise);
-        let problem = strategy.problem().clone().with_direction(Direction::Minimize);
-        let mut minimise = Strategy::new(problem, strategy.policy().clone()).unwrap();
         finish_with(&mut minimise, usize::MAX, |s, trial| s.tell(trial.id, Outcome::Value(-result(&trial))).unwrap());
         let points = |s: &Strategy| s.ledger().trials().iter().map(|t| t.point.clone()).collect::<Vec<_>>();
         assert_eq!(points(&maximise), points(&minimise), "{name}");
@@ -406,7 +453,7 @@ fn problems_without_a_solution_are_refused() {
     // Each constraint alone can be met, both together cannot: that shows when points are looked for.
     let circle = vec![Constraint::less(0, 1), Constraint::less(1, 0)];
     if let Ok(space) = SpaceDomain::new(columns, circle) {
-        for (name, policy) in policies() {
+        for (name, policy) in policies(Direction::Maximize) {
             let refused = Strategy::new(problem(Domain::Space(space.clone())), policy);
             assert!(matches!(refused, Err(Error::NoFeasiblePoint { .. } | Error::Premise { .. })), "{name}: {refused:?}");
         }
