@@ -16,7 +16,6 @@ mod prediction;
 mod record;
 mod region;
 mod residual_norm;
-mod rounding;
 mod uniform;
 mod widths;
 

@@ -97,6 +97,18 @@ impl Information {
         Ok(ResidualNorm { value: self.residual_trace() + self.residual_norm_rounding()? + summation, kind: ResidualNormKind::Trace })
     }
 
+    /// `Σ c_i ρ_i`: entries of the error of `D` are at most `√(ρ_iρ_j)`, so its weighted spectral norm is at most this. Cost O(nm²).
+    pub(crate) fn residual_norm_rounding(&self) -> Result<f64> {
+        let (locations, features) = (self.locations(), self.features());
+        let mut sum = 0.0;
+        features.for_each_block(locations.points(), |start, block, psi| {
+            let bounds = features.residual_rounding_of(block, psi)?;
+            sum += bounds.iter().enumerate().map(|(i, rho)| locations.count(start + i) * rho).sum::<f64>();
+            Ok(())
+        })?;
+        Ok(sum)
+    }
+
     fn look_ahead_norm(&self, pivots: usize) -> Result<ResidualNorm> {
         let trace = self.trace_norm()?;
         let kind = |pivots| ResidualNormKind::LookAhead { pivots };

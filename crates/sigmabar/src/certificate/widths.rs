@@ -14,7 +14,7 @@ use sigmabar_linalg::{GramAccumulator, Matrix, dot, matvec, matvec_rows, norm_sq
 use std::sync::Arc;
 
 /// The default method forms $V^\top DV$ up to this many distinct points.
-const FORM_BY_DEFAULT: usize = 20_000;
+const FORM_BY_DEFAULT: usize = 5000;
 /// ... and beyond this many only where $\lambda$ exceeds the share of $\tau^2$ below which the bound it sharpens is sharp already.
 const FORM_ALWAYS: usize = 1000;
 const FORM_ABOVE: f64 = 0.01;
@@ -73,7 +73,7 @@ pub(crate) struct Evaluated {
 impl Widths {
     /// Prepares a claim: bounds $\lambda$, decides which bounds compete, and precomputes their matrices.
     ///
-    /// Cost: that of the residual norm; with [`Method::Tight`] where $\lambda$ is not negligible also O(n²m) up to 20000 distinct points, and one fit with the certification dictionary's features more.
+    /// Cost: that of the residual norm; with [`Method::Tight`] where $\lambda$ is not negligible also O(n²m) up to 5000 distinct points, and one fit with the certification dictionary's features more.
     ///
     /// # Errors
     /// [`Error::Missing`] without norm bound or noise; [`Error::Premise`] for the energy band (it needs responses: [`crate::Posterior::interval`]), for a
@@ -237,6 +237,7 @@ impl Widths {
         }
         let factor = self.noise_factor(x.len());
         let lipschitz = self.lipschitz_with(factor);
+        let enlarge = self.information.parts_rounding();
         let mut out = Evaluated { means: vec![0.0; x.len()], widths: Vec::with_capacity(x.len()), parts: Vec::with_capacity(x.len()) };
         self.information.stream(x, |start, block, psi| {
             if let Some(beta) = coefficients {
@@ -245,11 +246,7 @@ impl Widths {
             let rounding = self.information.features().residual_rounding_of(block, psi)?;
             let plain = self.information.parts_of(start, block, psi)?;
             let diagonal = self.information.features().kernel().diagonal(block);
-            let enlarged = |i: usize| VarianceParts {
-                projection: plain[i].projection + rounding[i],
-                ..self.information.enlarged(plain[i], diagonal[i])
-            };
-            let parts: Vec<VarianceParts> = (0..block.len()).map(enlarged).collect();
+            let parts: Vec<VarianceParts> = (0..block.len()).map(|i| enlarge.enlarge(plain[i], diagonal[i], rounding[i])).collect();
             let scaled = self.scaled_weights(&plain, &parts, psi);
             let dictionary = self.dictionary.as_ref().map(|d| d.bounds(block, psi, &parts, &rounding)).transpose()?;
             for (i, part) in parts.iter().enumerate() {

@@ -72,9 +72,14 @@ impl Growth {
         let target = self.share * ridge * ridge * locations.distinct() as f64 / count as f64;
         loop {
             let before = factor.len();
-            let step = SMALLEST_STEP.max(before / 4).min(self.max_size.saturating_sub(before));
+            // The pivots of a step are the look-ahead by which those before are judged; once they suffice it is not kept.
+            let step = SMALLEST_STEP.max(before / 8).min(self.max_size.saturating_sub(before));
             let added = factor.add_greedy(step)?;
-            if added < step || factor.len() >= self.max_size || (before > 0 && explained_norm(&factor, before)? <= target) {
+            if before > 0 && added > 0 && explained_norm(&factor, before)? <= target {
+                factor.truncate(before);
+                break;
+            }
+            if added < step || factor.len() >= self.max_size {
                 break;
             }
         }

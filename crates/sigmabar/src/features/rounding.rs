@@ -5,9 +5,8 @@
 //! $\hat\kappa-\kappa_s \le \mu\lVert w\rVert^2$ with the interpolation weights $w = \hat L^{-\top}\psi$. Solving for $\psi$ adds terms linear in $w$. So the
 //! error depends on the size of $w$, which is moderate wherever the inducing points surround $x$, and not on the condition number.
 
+use super::FeatureMap;
 use crate::error::Result;
-use crate::features::FeatureMap;
-use crate::information::Information;
 use crate::points::PointsRef;
 use sigmabar_linalg::norm_squared;
 
@@ -23,19 +22,5 @@ impl FeatureMap {
         let diagonal = self.kernel().diagonal(block);
         let bound = |w: &[f64], k_xx: f64| unit * (size * norm_squared(w).sqrt() + 2.0 * k_xx.sqrt()).powi(2);
         Ok(weights.chunks_exact(self.len()).zip(diagonal).map(|(w, k_xx)| bound(w, k_xx)).collect())
-    }
-}
-
-impl Information {
-    /// `Σ c_i ρ_i`: entries of the error of `D` are at most `√(ρ_iρ_j)`, so its weighted spectral norm is at most this. Cost O(nm²).
-    pub(crate) fn residual_norm_rounding(&self) -> Result<f64> {
-        let (locations, features) = (self.locations(), self.features());
-        let mut sum = 0.0;
-        features.for_each_block(locations.points(), |start, block, psi| {
-            let bounds = features.residual_rounding_of(block, psi)?;
-            sum += bounds.iter().enumerate().map(|(i, rho)| locations.count(start + i) * rho).sum::<f64>();
-            Ok(())
-        })?;
-        Ok(sum)
     }
 }
