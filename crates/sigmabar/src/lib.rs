@@ -40,6 +40,7 @@ mod domain;
 mod error;
 mod evidence;
 mod expansion;
+mod experiment;
 mod features;
 mod gain;
 mod inducing;
@@ -63,6 +64,10 @@ pub use domain::{
 pub use error::{Error, ModelError, Result};
 pub use evidence::{Choice, EvidenceGradient, Learning, Learnt, fit_hyperparameters};
 pub use expansion::Expansion;
+pub use experiment::{
+    Benchmark, Classic, Evaluation, Experiment, Looks, Mean, Measure, SimulatedNoise, Summary, TestFunction, log_log_slope, mean_curve,
+    paired_difference, summaries, write_csv,
+};
 pub use features::{FeatureMap, Source, SourcedKernel};
 pub use gain::{Bracket, DataGain, GainBound, GainBoundKind, GainDomain, LowerGainKind, MaxGain};
 pub use inducing::{

@@ -108,11 +108,11 @@ impl Ledger {
         self.closed
     }
 
-    /// The trials of a batch, as a range of ids.
+    /// The trials of a batch, as a range of ids; empty for a batch that was not opened.
     #[must_use]
     pub fn batch(&self, index: usize) -> std::ops::Range<usize> {
-        let end = self.starts.get(index + 1).copied().unwrap_or(self.trials.len());
-        self.starts[index]..end
+        let start = |i: usize| self.starts.get(i).copied().unwrap_or(self.trials.len());
+        start(index)..start(index.saturating_add(1))
     }
 
     /// Trials of a batch that were answered with a value while it was open: `(trial, value, standard error)` in the order of their ids, whatever the order of telling.
@@ -160,16 +160,28 @@ impl Ledger {
         }
     }
 
-    /// Closes the open batch: what has not been answered is missing.
-    pub(crate) fn close(&mut self) {
-        for i in self.batch(self.closed) {
-            if matches!(self.states[i], TrialState::Queued | TrialState::Asked) {
-                self.states[i] = TrialState::Missing;
+    /// Closes the open batch: what has not been answered is missing. Gives the states of the batch as they were, for [`Ledger::reopen`].
+    pub(crate) fn close(&mut self) -> Vec<TrialState> {
+        let states = &mut self.states[self.starts[self.closed]..];
+        let before = states.to_vec();
+        for state in states {
+            if matches!(state, TrialState::Queued | TrialState::Asked) {
+                *state = TrialState::Missing;
             }
         }
         self.closed += 1;
         self.next = self.trials.len();
         self.unanswered = 0;
+        before
+    }
+
+    /// Takes the last [`Ledger::close`] back.
+    pub(crate) fn reopen(&mut self, before: &[TrialState]) {
+        self.closed -= 1;
+        let start = self.starts[self.closed];
+        self.states[start..].copy_from_slice(before);
+        self.next = start + before.iter().filter(|s| **s != TrialState::Queued).count();
+        self.unanswered = before.iter().filter(|s| matches!(s, TrialState::Queued | TrialState::Asked)).count();
     }
 
     /// Writes an answer down.

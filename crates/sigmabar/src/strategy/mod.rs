@@ -156,12 +156,18 @@ impl Strategy {
     }
 
     fn close(&mut self) -> Result<()> {
-        // The book is closed only once the batch is digested: what fails can be tried again.
-        let mut ledger = self.ledger.clone();
-        ledger.close();
-        self.finished = self.policy.learn(&self.problem, &ledger)?;
-        self.ledger = ledger;
-        Ok(())
+        let before = self.ledger.close();
+        match self.policy.learn(&self.problem, &self.ledger) {
+            Ok(finished) => {
+                self.finished = finished;
+                Ok(())
+            }
+            // A batch that could not be digested stays open, so that the next ask or close tries again instead of leaving it out.
+            Err(error) => {
+                self.ledger.reopen(&before);
+                Err(error)
+            }
+        }
     }
 
     /// The best setting by what is known now, never the luckiest draw; `None` before anything was measured.
