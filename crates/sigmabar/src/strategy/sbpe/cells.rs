@@ -83,9 +83,9 @@ impl Cells {
 
     /// Points of largest variance over the surviving cells, within a factor 1.1, and the inducing points behind them.
     pub fn design(&self, premises: &Premises<'_>, growth: Growth, count: usize) -> Result<(Points, Points)> {
-        let leaves: Vec<usize> = self.tree.leaves().collect();
+        let whole = self.whole_cells();
         let corners = |corner: fn(&CellTree, usize) -> &[f64]| {
-            Points::new(leaves.iter().flat_map(|&cell| corner(&self.tree, cell)).copied().collect(), self.tree.dim())
+            Points::new(whole.iter().flat_map(|&cell| corner(&self.tree, cell)).copied().collect(), self.tree.dim())
         };
         let (low, high) = (corners(CellTree::low)?, corners(CellTree::high)?);
         let design = MaxVariance::growing(premises.kernel.clone(), premises.ridge, growth)?.choose_in_boxes(
@@ -95,6 +95,18 @@ impl Cells {
             count,
         )?;
         Ok((design.points().to_points(), design.information().features().inducing().to_points()))
+    }
+
+    /// The largest cells of which everything survives: together the survivors, in far fewer boxes than leaves.
+    fn whole_cells(&self) -> Vec<usize> {
+        let mut whole: Vec<bool> = (0..self.tree.len()).map(|cell| self.tree.is_surviving_leaf(cell)).collect();
+        for cell in (0..self.tree.len()).rev() {
+            // Halves come after their parent.
+            if let Some([a, b]) = self.tree.halves(cell) {
+                whole[cell] = whole[a] && whole[b];
+            }
+        }
+        (0..self.tree.len()).filter(|&cell| whole[cell] && self.tree.parent(cell).is_none_or(|parent| !whole[parent])).collect()
     }
 
     /// Splits and discards cells by what the batch shows. Cost O(md + m² + Mm) for each cell looked at.
