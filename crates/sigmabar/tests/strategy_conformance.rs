@@ -1,5 +1,7 @@
 //! What every strategy owes its user: the same future after saving, whatever the order of telling; a budget spent exactly; clear refusals; better than chance.
 
+#![allow(clippy::unwrap_used)]
+
 mod strategy_plain;
 
 use sigmabar::{

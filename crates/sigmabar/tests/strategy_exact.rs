@@ -1,5 +1,7 @@
 //! Strategies with the exact posterior against literal versions of themselves: every step refits densely from scratch.
 
+#![allow(clippy::unwrap_used)]
+
 mod strategy_plain;
 
 use sigmabar::{

@@ -1,5 +1,7 @@
 //! Strategies that search in levels, phases and cells, against literal versions of themselves.
 
+#![allow(clippy::unwrap_used)]
+
 mod strategy_plain;
 
 use rand::RngExt;
@@ -128,7 +130,7 @@ fn rips() {
                     sum += pi[i];
                     u < sum
                 });
-                let pick = pick.unwrap_or_else(|| (0..m).filter(|&i| pi[i] > 0.0).next_back().unwrap());
+                let pick = pick.unwrap_or_else(|| (0..m).rfind(|&i| pi[i] > 0.0).unwrap());
                 sample.push((pick, bench.value(survivors[pick], all.len() as u64)));
                 all.push(survivors[pick]);
             }

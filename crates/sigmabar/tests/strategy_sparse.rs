@@ -1,5 +1,7 @@
 //! Strategies with sparse posteriors against literal versions of themselves: every step refits densely from scratch, with the same random numbers.
 
+#![allow(clippy::unwrap_used)]
+
 mod strategy_plain;
 
 use rand::RngExt;

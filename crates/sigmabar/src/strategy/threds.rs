@@ -14,10 +14,10 @@ use serde::{Deserialize, Serialize};
 /// Levels of the tree of cells in the published code: $\log_2(5\cdot10^5)$.
 const TREE_LEVELS: usize = 19;
 
-/// `gp-threds`: epochs $e = 1, 2, \dots$ with active cells of the box and an interval $[a,b]$ for the maximum. In each active cell a local GP-UCB on a grid, with data
+/// `gp-threds`: epochs $e = 1, 2, \dots$ with active cells of the box and an interval $\lbrack a,b\rbrack$ for the maximum. In each active cell a local GP-UCB on a grid, with data
 /// of its own, searches its $2^d$ parts against the threshold $t=(a+b)/2$: the cell is done when no unfinished part has $\mu+\beta\sigma\ge t-c_12^{1-e}$; a part is
 /// kept when some $\mu-\beta\sigma>t$ in it, or (the one with the largest index) after a given number of evaluations. After all cells: nothing kept,
-/// $[a,b]$ moves down by half its length; else $a=t-c_22^{-e}(b_0-a_0)$ and the kept parts are active.
+/// $\lbrack a,b\rbrack$ moves down by half its length; else $a=t-c_22^{-e}(b_0-a_0)$ and the kept parts are active.
 ///
 /// $\beta_t = C + R\sqrt{2(\log t+1+\log(1/\delta))}$ in local evaluations; the published runs have $\delta=1/1000$, $c_1=0.2$, $c_2=0.4$, 50 evaluations
 /// and grids of $20^2$, which are the defaults (at most about 500 grid points in higher dimension). Every cell is evaluated at least once before it is

@@ -1,5 +1,5 @@
 //! Plain loops for the strategies' tests: a problem of known norm, a driver, and dense posteriors computed from scratch.
-#![allow(dead_code)]
+#![allow(dead_code, clippy::unwrap_used)]
 
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
