@@ -153,7 +153,7 @@ impl Classic {
 /// $[-h,h]^d$, which must hold the place of the largest value.
 fn around(dim: usize, half_width: f64, place: f64) -> Result<BoxDomain> {
     positive("half-width", half_width)?;
-    if !(place.abs() <= half_width) {
+    if place.is_nan() || place.abs() > half_width {
         return Err(Error::Parameter {
             name: "half-width",
             value: half_width,
