@@ -102,6 +102,18 @@ fn maximiser_kept_and_gap_holds_over_many_problems() {
 }
 
 #[test]
+fn many_draws_on_the_worst_functions_miss_in_at_most_a_delta_share() {
+    for (seed, drawn) in [(15, Drawn::Gaussian), (0, Drawn::Rademacher), (3, Drawn::Uniform)] {
+        let known = adversary(seed).expect("an adversary");
+        let run = |noise: u64| attack(&known, known.problem(8, drawn, 0), plan(), drawn, 10_000 + noise);
+        let runs: Vec<Verdict> = (0..600_u64).into_par_iter().map(run).collect();
+        let missed = share(&runs, |v| v.lost || v.exceeded || v.outside);
+        println!("adversary {seed}, {drawn:?}: missed {missed}, lost {}", share(&runs, |v| v.lost));
+        assert!(missed <= DELTA, "{missed}");
+    }
+}
+
+#[test]
 fn half_the_width_loses_the_maximiser_of_an_adversarial_pair() {
     let pairs: Vec<(u64, Known)> = (0..60).filter_map(|seed| Some((seed, adversary(seed)?))).collect();
     assert!(pairs.len() >= 20, "only {} pairs", pairs.len());

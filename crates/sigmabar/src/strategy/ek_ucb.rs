@@ -106,12 +106,12 @@ impl EkUcb {
         let states = Points::new(data, problem.domain().dim())?;
         let tau = ridge(problem)?;
         let run = self.synced(problem, ledger)?;
-        let (mean, variance) = match &run.posterior {
+        let (mean, deviation) = match &run.posterior {
             Some(posterior) => posterior.predict(states.view())?,
-            None => (vec![0.0; states.len()], kernel(problem)?.diagonal(states.view())),
+            None => (vec![0.0; states.len()], kernel(problem)?.diagonal(states.view()).into_iter().map(f64::sqrt).collect()),
         };
         self.run.put(run);
-        let index = |a: usize| (a, mean[a] + self.factor * variance[a].sqrt() / tau);
+        let index = |a: usize| (a, mean[a] + self.factor * deviation[a] / tau);
         let choice = largest((0..states.len()).map(index)).unwrap_or(0);
         self.context = None;
         Ok(vec![Proposal::candidate(choice, states.row(choice))])

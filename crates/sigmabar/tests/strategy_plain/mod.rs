@@ -115,6 +115,10 @@ pub fn normals(rng: &mut ChaCha8Rng, count: usize) -> Vec<f64> {
 /// Solves a symmetric positive definite system by plain Cholesky; the log-determinant too.
 pub fn solve(a: &[Vec<f64>], b: &[f64]) -> (Vec<f64>, f64) {
     let l = cholesky(a);
+    (solve_factored(&l, b), 2.0 * (0..b.len()).map(|i| l[i][i].ln()).sum::<f64>())
+}
+
+pub fn solve_factored(l: &[Vec<f64>], b: &[f64]) -> Vec<f64> {
     let n = b.len();
     let mut x = b.to_vec();
     for i in 0..n {
@@ -129,7 +133,7 @@ pub fn solve(a: &[Vec<f64>], b: &[f64]) -> (Vec<f64>, f64) {
         }
         x[i] /= l[i][i];
     }
-    (x, 2.0 * (0..n).map(|i| l[i][i].ln()).sum::<f64>())
+    x
 }
 
 pub fn cholesky(a: &[Vec<f64>]) -> Vec<Vec<f64>> {
@@ -161,11 +165,12 @@ pub fn dense(gram: &[Vec<f64>], tau: f64, data: &[(usize, f64)]) -> Dense {
         (data.iter().map(|&(i, _)| data.iter().map(|&(j, _)| gram[i][j]).collect()).collect(), data.iter().map(|d| d.1).collect());
     (0..n).for_each(|i| a[i][i] += tau * tau);
     let (weights, log) = solve(&a, &y);
+    let factor = cholesky(&a);
     let mut out = Dense { mean: vec![], variance: vec![], log_det: log - n as f64 * (tau * tau).ln() };
     for x in 0..gram.len() {
         let k: Vec<f64> = data.iter().map(|&(i, _)| gram[x][i]).collect();
         out.mean.push(k.iter().zip(&weights).map(|(k, w)| k * w).sum());
-        let (s, _) = solve(&a, &k);
+        let s = solve_factored(&factor, &k);
         out.variance.push((gram[x][x] - k.iter().zip(&s).map(|(k, s)| k * s).sum::<f64>()).max(0.0));
     }
     out
@@ -196,8 +201,9 @@ pub fn sparse(gram: &[Vec<f64>], tau: f64, z: &[usize], data: &[(usize, f64)]) -
     let kz: Vec<Vec<f64>> = (0..count).map(|x| z.iter().map(|&i| gram[x][i]).collect()).collect();
     let dot = |a: &[f64], b: &[f64]| a.iter().zip(b).map(|(a, b)| a * b).sum::<f64>();
     let weights = solve(&a, &h).0;
-    let prior: Vec<Vec<f64>> = kz.iter().map(|k| solve(&kzz, k).0).collect();
-    let post: Vec<Vec<f64>> = kz.iter().map(|k| solve(&a, k).0).collect();
+    let (prior_factor, post_factor) = (cholesky(&kzz), cholesky(&a));
+    let prior: Vec<Vec<f64>> = kz.iter().map(|k| solve_factored(&prior_factor, k)).collect();
+    let post: Vec<Vec<f64>> = kz.iter().map(|k| solve_factored(&post_factor, k)).collect();
     let covariance: Vec<Vec<f64>> =
         (0..count).map(|x| (0..count).map(|y| gram[x][y] - dot(&kz[x], &prior[y]) + tau * tau * dot(&kz[x], &post[y])).collect()).collect();
     Sparse {

@@ -105,3 +105,35 @@ impl<'a> FrozenBatch<'a> {
         Ok((0..self.model.len()).map(growth).fold(1.0, f64::max))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::FrozenBatch;
+    use crate::kernel::Kernel;
+    use crate::points::Points;
+    use crate::strategy::model::{CandidateModel, Dictionary};
+    use rand::{RngExt, SeedableRng};
+    use rand_chacha::ChaCha8Rng;
+
+    #[test]
+    fn variances_updated_by_rank_one_equal_a_refit() {
+        let mut rng = ChaCha8Rng::seed_from_u64(1);
+        let points = Points::new((0..60).map(|_| rng.random::<f64>()).collect(), 2).expect("finite");
+        let kernel = Kernel::squared_exponential(0.4, 1.0).expect("valid");
+        let mut model = CandidateModel::new(&kernel, 0.1, points, Dictionary::Chosen).expect("fits");
+        [4, 8, 15, 16, 23].iter().for_each(|&a| model.count(a, 0.1 * a as f64, 2.0));
+        model.redraw(&[4, 8, 15, 23]).expect("a dictionary");
+        let mut batch = FrozenBatch::new(&model, 2.0);
+        let mut counted = model.clone();
+        for choice in 0..50 {
+            let arm = (7 * choice) % 30;
+            batch.choose(arm).expect("a choice");
+            counted.count(arm, 0.0, 1.0);
+        }
+        counted.redraw(&[4, 8, 15, 23]).expect("a refit");
+        for arm in 0..30 {
+            batch.catch_up(arm);
+            assert!((batch.fit[arm] - counted.fit()[arm]).abs() < 1e-9, "{arm}");
+        }
+    }
+}

@@ -3,6 +3,8 @@
 mod observe;
 mod pending;
 mod refresh;
+#[cfg(test)]
+mod tests;
 
 pub(super) use pending::Pending;
 

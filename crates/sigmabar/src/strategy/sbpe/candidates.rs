@@ -2,7 +2,7 @@
 
 use crate::domain::{CandidateKind, Domain};
 use crate::error::Result;
-use crate::points::{Points, PointsRef};
+use crate::points::Points;
 use crate::strategy::problem::Problem;
 
 /// All candidates, and whether they are the whole domain.
@@ -20,10 +20,6 @@ impl SetOfCandidates {
         let candidates = problem.domain().candidates(count, problem.seed())?;
         let whole = candidates.kind() == CandidateKind::Whole;
         Ok(Self { points: candidates.range(0, candidates.len())?, whole })
-    }
-
-    pub fn points(&self) -> PointsRef<'_> {
-        self.points.view()
     }
 
     pub fn len(&self) -> usize {

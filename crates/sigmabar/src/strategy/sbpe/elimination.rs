@@ -9,14 +9,14 @@ use super::state::State;
 use crate::certificate::{Claim, Method, Noise, Reason, Widths};
 use crate::error::Result;
 use crate::features::FeatureMap;
-use crate::points::{Collected, Observations, Points, Prior};
+use crate::points::{Collected, Observations, Points, PointsRef, Prior};
 use crate::posterior::Posterior;
 use crate::strategy::ledger::Ledger;
 use crate::strategy::problem::Problem;
 use std::sync::Arc;
 
 /// Challengers of each kind: the best by the lower bound before the batch, and the first of its design.
-const CHALLENGERS: usize = 32;
+pub(super) const CHALLENGERS: usize = 32;
 
 /// One batch under the eyes of the certificate.
 pub(super) struct Batch<'a> {
@@ -30,40 +30,57 @@ pub(super) struct Batch<'a> {
     pub batches: f64,
 }
 
-/// Centres and half-widths at the survivors.
-struct Singles {
-    centres: Vec<Centre>,
-    upper: Vec<f64>,
-    lower: Vec<f64>,
+/// What a batch has shown.
+pub(super) struct Evidence {
+    pub posterior: Posterior,
+    pub noise: Noise,
+    pub widths: Widths,
+}
+
+/// Centres and interval ends at a list of points.
+pub(super) struct Singles {
+    pub centres: Vec<Centre>,
+    pub upper: Vec<f64>,
+    pub lower: Vec<f64>,
 }
 
 impl Batch<'_> {
-    /// Digests the batch. Cost O(u(md + m²) + A(md + m² + Mm)) for u distinct measured points, A survivors and M challengers.
-    pub fn learn(&self, candidates: &SetOfCandidates, state: &mut State) -> Result<()> {
+    /// The posterior of what arrived, with widths; `None` where nothing arrived or the data contradict the premises, of which the state is told.
+    pub fn evidence(&self, state: &mut State) -> Result<Option<Evidence>> {
         let arrived = Arrived::new(self.problem, self.ledger, self.index);
         state.add_reason(loss(self.problem, self.ledger, self.index));
-        let Some(inducing) = state.inducing.take() else { return Ok(()) };
+        let Some(inducing) = state.inducing.take() else { return Ok(None) };
         if arrived.is_empty() || state.is_contradicted() {
-            return Ok(());
+            return Ok(None);
         }
         let noise = self.premises.noise_of(&arrived.errors)?;
         let posterior = self.posterior(inducing, arrived)?;
         if self.is_contradicted(&posterior, &noise)? {
             state.add_reason(Some(Reason::Contradicted));
-            return Ok(());
+            return Ok(None);
         }
         let widths = Widths::new(Arc::clone(posterior.information()), &self.claim(&noise)?)?;
+        Ok(Some(Evidence { posterior, noise, widths }))
+    }
+
+    /// Eliminates among listed candidates. Cost O(u(md + m²) + A(md + m² + Mm)) for u distinct measured points, A survivors and M challengers.
+    pub fn learn(&self, candidates: &SetOfCandidates, evidence: &Evidence, state: &mut State) -> Result<()> {
         let positions = self.challengers(state);
         let survivors = candidates.select(&state.survivors)?;
-        let singles = self.singles(&posterior, &widths, &noise, &survivors)?;
+        let singles = self.singles(evidence, &survivors)?;
         state.intersect(&singles.upper, &singles.lower);
-        let width = Width {
+        let points = survivors.view().select(&positions)?;
+        let challengers = Challengers::new(&evidence.posterior, points, &evidence.noise, self.width(evidence))?;
+        self.eliminate(&challengers, &evidence.noise, &singles, &positions, &survivors, state)
+    }
+
+    /// What turns parts into widths in this batch.
+    pub fn width(&self, evidence: &Evidence) -> Width {
+        Width {
             norm_bound: self.settings.width_factor * self.premises.norm_bound,
-            level: self.settings.width_factor * noise.level(),
-            lambda_root: widths.residual_norm().value.sqrt(),
-        };
-        let challengers = Challengers::new(&posterior, survivors.view().select(&positions)?, &noise, width)?;
-        self.eliminate(&challengers, &noise, &singles, &positions, &survivors, state)
+            level: self.settings.width_factor * evidence.noise.level(),
+            lambda_root: evidence.widths.residual_norm().value.sqrt(),
+        }
     }
 
     fn posterior(&self, inducing: Points, arrived: Arrived) -> Result<Posterior> {
@@ -82,6 +99,16 @@ impl Batch<'_> {
     fn is_contradicted(&self, posterior: &Posterior, noise: &Noise) -> Result<bool> {
         let claim = self.claim(noise)?.with_delta(self.problem.delta() / self.batches)?;
         Ok(posterior.norm_check(&claim)?.contradicted == Some(true))
+    }
+
+    /// $z_u$: $\delta/(4B)$ for one point, $x^*$.
+    pub fn above(&self, noise: &Noise) -> f64 {
+        noise.tail_factor((4.0 * self.batches / self.problem.delta()).ln())
+    }
+
+    /// $z$ for pairs: $\delta/(2BM)$ each.
+    pub fn pair_tail(&self, noise: &Noise, challengers: usize) -> f64 {
+        noise.tail_factor((2.0 * self.batches * challengers as f64 / self.problem.delta()).ln())
     }
 
     /// Positions among the survivors, fixed before the noise of this batch: the best by the lower bound of earlier batches, and the first distinct points of
@@ -107,12 +134,11 @@ impl Batch<'_> {
         best
     }
 
-    /// $u = \bar\mu + C\,b + R\lVert V\rVert z_u$ with $\delta/4$ for one point, $x^*$; $l = \bar\mu - C\,b - R\lVert V\rVert z_l$ with $\delta/4$ over the survivors.
-    fn singles(&self, posterior: &Posterior, widths: &Widths, noise: &Noise, survivors: &Points) -> Result<Singles> {
-        let quarter = (4.0 * self.batches / self.problem.delta()).ln();
-        let above = noise.tail_factor(quarter);
-        let below = noise.tail_factor(quarter + (survivors.len() as f64).ln());
-        let (means, halves) = posterior.centred_widths(widths, survivors.view())?;
+    /// $u = \bar\mu + C\,b + R\lVert V\rVert z_u$ with $\delta/4$ for one point, $x^*$; $l = \bar\mu - C\,b - R\lVert V\rVert z_l$ with $\delta/4$ over the list.
+    pub fn singles(&self, evidence: &Evidence, list: &Points) -> Result<Singles> {
+        let above = self.above(&evidence.noise);
+        let below = evidence.noise.tail_factor((4.0 * self.batches * list.len() as f64 / self.problem.delta()).ln());
+        let (means, halves) = evidence.posterior.centred_widths(&evidence.widths, list.view())?;
         let factor = self.settings.width_factor;
         let mut singles = Singles { centres: Vec::new(), upper: Vec::new(), lower: Vec::new() };
         for (&mean, half) in means.iter().zip(&halves) {
@@ -143,7 +169,7 @@ impl Batch<'_> {
         let centres: Vec<Centre> = possible.iter().map(|&i| singles.centres[i]).collect();
         let own: Vec<Centre> = positions.iter().map(|&j| singles.centres[j]).collect();
         let half = self.problem.delta() / (2.0 * self.batches);
-        let tail = noise.tail_factor((challengers.len() as f64 / half).ln());
+        let tail = self.pair_tail(noise, challengers.len());
         let simulation = self.simulation(challengers, noise, half)?;
         let mut kept = Vec::with_capacity(possible.len());
         let mut gaps = vec![f64::NEG_INFINITY; challengers.len()];
@@ -155,7 +181,7 @@ impl Batch<'_> {
             }
             Ok(())
         })?;
-        self.conclude(state, &kept, positions, &gaps);
+        self.conclude(state, &kept, survivors.view(), positions, &gaps);
         Ok(())
     }
 
@@ -169,7 +195,7 @@ impl Batch<'_> {
     }
 
     /// The recommendation is the challenger with the smallest pairwise gap, or the largest lower bound where $\max u-\max l$ is smaller still.
-    fn conclude(&self, state: &mut State, kept: &[usize], positions: &[usize], gaps: &[f64]) {
+    fn conclude(&self, state: &mut State, kept: &[usize], points: PointsRef<'_>, positions: &[usize], gaps: &[f64]) {
         if kept.is_empty() {
             state.add_reason(Some(Reason::Contradicted));
             return;
@@ -178,11 +204,12 @@ impl Batch<'_> {
         state.keep(kept);
         let pair = (0..gaps.len()).min_by(|&a, &b| gaps[a].total_cmp(&gaps[b]).then(a.cmp(&b)));
         if let Some(j) = pair {
-            state.offer(candidates[positions[j]], gaps[j].max(0.0), lower[positions[j]]);
+            let i = positions[j];
+            state.offer(Some(candidates[i]), points.row(i), gaps[j].max(0.0), lower[i]);
         }
         let highest = (0..lower.len()).max_by(|&a, &b| lower[a].total_cmp(&lower[b]).then(b.cmp(&a)));
         if let Some(i) = highest {
-            state.offer(candidates[i], (state.ceiling - lower[i]).max(0.0), lower[i]);
+            state.offer(Some(candidates[i]), points.row(i), (state.ceiling - lower[i]).max(0.0), lower[i]);
         }
     }
 }

@@ -20,6 +20,8 @@ pub(super) struct Challengers<'a> {
     sizes: Vec<f64>,
     parts: Vec<VarianceParts>,
     diagonal: Vec<f64>,
+    /// Roots of the rounding bounds of $s_1^2$.
+    residual_rounding: Vec<f64>,
     levels: Option<LevelForm>,
     premises: Width,
     rounding: Rounding,
@@ -66,6 +68,7 @@ impl<'a> Challengers<'a> {
     pub fn new(posterior: &'a Posterior, points: Points, noise: &Noise, premises: Width) -> Result<Self> {
         let information: &Information = posterior.information();
         let features = information.features().features(points.view())?;
+        let residual_rounding = roots(information.features().residual_rounding_of(points.view(), features.as_slice())?);
         let mut solved = features.clone();
         let parts = information.parts_of(0, points.view(), solved.as_mut_slice())?;
         let mut image = features.clone();
@@ -86,6 +89,7 @@ impl<'a> Challengers<'a> {
             solved,
             image,
             parts,
+            residual_rounding,
             premises,
             rounding,
         })
@@ -114,6 +118,7 @@ impl<'a> Challengers<'a> {
         self.information.stream(survivors, |start, block, psi| {
             let sizes: Vec<f64> = psi.chunks_exact(m).map(norm_squared).collect();
             let seen = product_transposed(&Matrix::from_vec(psi.to_vec(), block.len(), m), &self.features)?;
+            let residual_rounding = roots(self.information.features().residual_rounding_of(block, psi)?);
             let parts = self.information.parts_of(start, block, psi)?;
             let solved = Matrix::from_vec(psi.to_vec(), block.len(), m);
             let fit = product_transposed(&solved, &self.solved)?;
@@ -128,7 +133,13 @@ impl<'a> Challengers<'a> {
                         fit: parts[i].fit + self.parts[j].fit - 2.0 * fit[(i, j)],
                         noise: parts[i].noise + self.parts[j].noise - 2.0 * noise[(i, j)],
                     };
-                    let parts = self.enlarged(start + i, plain, parts[i].fit + self.parts[j].fit, diagonal[i].max(self.diagonal[j]))?;
+                    let scale = Scale {
+                        fit: parts[i].fit + self.parts[j].fit,
+                        variance: diagonal[i].max(self.diagonal[j]),
+                        // Two residuals and their cross term.
+                        residual: (residual_rounding[i] + self.residual_rounding[j]).powi(2),
+                    };
+                    let parts = self.enlarged(start + i, plain, &scale)?;
                     let norm = parts.noise.sqrt() / self.information.ridge();
                     let by_level = levels.as_ref().map_or(f64::INFINITY, |l| l.difference(i, j));
                     let (a, b) = (centres[start + i], own[j]);
@@ -141,20 +152,32 @@ impl<'a> Challengers<'a> {
     }
 
     /// The parts of a difference with their rounding: those of [`Information::certified_parts`], and what expanding the squares loses.
-    fn enlarged(&self, query: usize, plain: VarianceParts, fit_scale: f64, k_scale: f64) -> Result<VarianceParts> {
+    fn enlarged(&self, query: usize, plain: VarianceParts, scale: &Scale) -> Result<VarianceParts> {
         let Rounding { eta, unit, expansion } = self.rounding;
-        // Two residuals and their cross term: four times the bound of one.
-        let allowed = 4.0 * self.information.features().residual_rounding(k_scale) + expansion * k_scale;
+        let expanded = expansion * scale.variance;
+        let allowed = scale.residual.max(4.0 * self.information.features().residual_rounding(scale.variance)) + expanded;
         if plain.projection < -allowed || plain.projection.is_nan() {
             return Err(Error::NegativeVariance { query, value: plain.projection, allowed });
         }
         let stretch = (1.0 + eta).powi(2);
         Ok(VarianceParts {
-            projection: plain.projection.max(0.0) + allowed,
-            fit: (plain.fit.max(0.0) + expansion * fit_scale) * stretch + 4.0 * eta * eta * fit_scale,
-            noise: plain.noise.max(0.0) + 4.0 * (stretch - 1.0) * fit_scale + (4.0 * unit + expansion) * k_scale,
+            projection: plain.projection.max(0.0) + scale.residual + expanded,
+            fit: (plain.fit.max(0.0) + expansion * scale.fit) * stretch + 4.0 * eta * eta * scale.fit,
+            noise: plain.noise.max(0.0) + 4.0 * (stretch - 1.0) * scale.fit + 4.0 * unit * scale.variance + expanded,
         })
     }
+}
+
+/// How large the terms are of which a difference is taken.
+struct Scale {
+    fit: f64,
+    variance: f64,
+    /// The rounding bound of $s_1^2$ of the difference.
+    residual: f64,
+}
+
+fn roots(values: Vec<f64>) -> Vec<f64> {
+    values.into_iter().map(f64::sqrt).collect()
 }
 
 impl Width {

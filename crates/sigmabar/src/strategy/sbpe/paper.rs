@@ -21,18 +21,19 @@ const KEEP_ALL: f64 = 192.0;
 
 /// One batch by the paper's rules.
 pub(super) struct Paper<'a> {
-    premises: &'a Premises<'a>,
-    problem: &'a Problem,
+    pub premises: &'a Premises<'a>,
+    pub problem: &'a Problem,
     /// Its number, from 0.
-    batch: usize,
+    pub batch: usize,
     /// $B$.
-    batches: f64,
+    pub batches: f64,
 }
 
-/// Means and deviations at the survivors.
-struct Fit {
-    means: Vec<f64>,
-    deviations: Vec<f64>,
+/// Means and deviations at the survivors, and the norm of the mean.
+pub(super) struct Fit {
+    pub means: Vec<f64>,
+    pub deviations: Vec<f64>,
+    pub norm: f64,
 }
 
 impl<'a> Paper<'a> {
@@ -107,28 +108,29 @@ impl<'a> Paper<'a> {
             let kept: Vec<usize> = (0..survivors.len()).filter(|&i| state.upper[i] >= floor).collect();
             state.keep(&kept);
         }
-        state.offer(candidate, (ceiling - floor).max(0.0), lower);
+        state.offer(Some(candidate), survivors.row(best), (ceiling - floor).max(0.0), lower);
         Ok(())
     }
 
     /// Whether the recursion would have made this last batch longer.
-    fn is_cut_short(&self, lengths: &[usize]) -> bool {
+    pub fn is_cut_short(&self, lengths: &[usize]) -> bool {
         let (last, budget) = (self.batch + 1 == lengths.len(), lengths.iter().sum::<usize>());
         let before = if self.batch == 0 { 1 } else { lengths[self.batch - 1] };
         let wished = ((budget * before) as f64).sqrt();
         last && batch_lengths(budget).is_ok_and(|l| l == lengths) && (lengths[self.batch] as f64) < wished
     }
 
-    fn fit(&self, arrived: Arrived, survivors: PointsRef<'_>) -> Result<Fit> {
+    pub fn fit(&self, arrived: Arrived, survivors: PointsRef<'_>) -> Result<Fit> {
         let points = Points::new(arrived.points, survivors.dim())?;
         let observations = Observations::new(points, &arrived.values, Collected::Designed, Prior::ZERO)?;
         if self.keeps_all(observations.len()) {
             let posterior = ExactPosterior::new(self.premises.kernel.clone(), self.premises.ridge, observations)?;
-            return Ok(Fit { means: posterior.mean(survivors)?, deviations: posterior.std_dev(survivors)? });
+            return Ok(Fit { means: posterior.mean(survivors)?, deviations: posterior.std_dev(survivors)?, norm: posterior.norm() });
         }
         let features = self.sampled(observations.locations())?;
-        let (means, deviations) = Posterior::fit(features, self.premises.ridge, observations)?.predict(survivors)?;
-        Ok(Fit { means, deviations })
+        let posterior = Posterior::fit(features, self.premises.ridge, observations)?;
+        let (means, deviations) = posterior.predict(survivors)?;
+        Ok(Fit { means, deviations, norm: posterior.norm() })
     }
 }
 

@@ -1,11 +1,12 @@
 //! What a run remembers between batches: who is left, the ends of their intervals, and the best claim so far.
 
+use super::cells::Cells;
 use crate::certificate::Reason;
 use crate::points::Points;
 use crate::strategy::recommendation::BatchReport;
 use serde::{Deserialize, Serialize};
 
-/// The memory of a run on a finite set of candidates. Values are in the model's scale, where larger is better.
+/// The memory of a run. Values are in the model's scale, where larger is better.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(super) struct State {
     /// Candidates still possible, ascending.
@@ -14,6 +15,8 @@ pub(super) struct State {
     pub upper: Vec<f64>,
     /// $l$ of each survivor: the largest of all batches.
     pub lower: Vec<f64>,
+    /// The surviving cells, on a box; the lists above are empty then.
+    pub cells: Option<Cells>,
     /// The inducing points of the batch that is out.
     pub inducing: Option<Points>,
     /// The setting with the smallest certified gap so far.
@@ -29,9 +32,10 @@ pub(super) struct State {
 }
 
 /// A setting and how far from the maximum it can be.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(super) struct Best {
-    pub candidate: usize,
+    pub candidate: Option<usize>,
+    pub point: Vec<f64>,
     pub gap: f64,
     pub lower: f64,
 }
@@ -42,6 +46,7 @@ impl State {
             survivors: (0..candidates).collect(),
             upper: vec![f64::INFINITY; candidates],
             lower: vec![f64::NEG_INFINITY; candidates],
+            cells: None,
             inducing: None,
             best: None,
             floor: f64::NEG_INFINITY,
@@ -75,9 +80,9 @@ impl State {
     }
 
     /// Takes a claim if its gap is smaller than that of the best so far; both hold on the same event.
-    pub fn offer(&mut self, candidate: usize, gap: f64, lower: f64) {
-        if self.best.is_none_or(|best| gap < best.gap) {
-            self.best = Some(Best { candidate, gap, lower });
+    pub fn offer(&mut self, candidate: Option<usize>, point: &[f64], gap: f64, lower: f64) {
+        if self.best.as_ref().is_none_or(|best| gap < best.gap) {
+            self.best = Some(Best { candidate, point: point.to_vec(), gap, lower });
         }
     }
 }
