@@ -44,7 +44,8 @@ fn plain(benchmark: &Benchmark, policy: Policy, seed: u64) -> (Vec<f64>, Vec<(us
 
 #[test]
 fn rows_are_those_of_a_plain_loop() {
-    let cases: [(fn(u64) -> sigmabar::Result<Benchmark>, fn() -> Policy); 4] = [
+    type Case = (fn(u64) -> sigmabar::Result<Benchmark>, fn() -> Policy);
+    let cases: [Case; 4] = [
         (hills, random),
         (hills, || Policy::Sbpe(Box::default())),
         (hills, || Policy::GpUcb(GpUcb::default())),

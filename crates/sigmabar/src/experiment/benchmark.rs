@@ -62,7 +62,7 @@ impl Benchmark {
         })
     }
 
-    /// A random function of known norm on $[0,1]^d$ (coefficients uniform at 10d centres), told with its kernel and norm.
+    /// A random function of known norm on $\[0,1\]^d$ (coefficients uniform at 10d centres), told with its kernel and norm.
     ///
     /// # Errors
     /// A kernel of another width, a norm that is not positive.
@@ -92,7 +92,7 @@ impl Benchmark {
             .assuming(|problem| problem.with_norm_bound(norm))
     }
 
-    /// The published Branin setting of GP-ThreDS (algorithm notes 10.3): $[0,1]^2$, squared exponential kernel with length-scale 0.2, noise variance 0.01,
+    /// The published Branin setting of GP-ThreDS (algorithm notes 10.3): $\[0,1\]^2$, squared exponential kernel with length-scale 0.2, noise variance 0.01,
     /// 1000 evaluations. The "norm bound" 0.5 is the constant of the published runs, not the function's norm.
     ///
     /// # Errors

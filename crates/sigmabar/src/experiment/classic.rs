@@ -12,10 +12,10 @@ const STYBLINSKI_TANG_PLACE: f64 = -2.903_534_027_771_177;
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub enum Classic {
-    /// Branin on $[0,1]^2$, scaled as in algorithm notes 10.3: with $u=15x_1-5$, $v=15x_2$,
+    /// Branin on $\[0,1\]^2$, scaled as in algorithm notes 10.3: with $u=15x_1-5$, $v=15x_2$,
     /// $-\big((v-5.1u^2/4\pi^2+5u/\pi-6)^2+(10-10/8\pi)\cos u-44.81\big)/51.95$. Three maximisers, 1.0474.
     Branin,
-    /// Rosenbrock on $[0,1]^2$ as in algorithm notes 10.3: with $z=0.3x+0.8$, $10-100(z_2-z_1^2)^2-(1-z_1)^2$. Largest at $x=(2/3,2/3)$: 10.
+    /// Rosenbrock on $\[0,1\]^2$ as in algorithm notes 10.3: with $z=0.3x+0.8$, $10-100(z_2-z_1^2)^2-(1-z_1)^2$. Largest at $x=(2/3,2/3)$: 10.
     RosenbrockPlane,
     /// Rosenbrock on $[-h,h]^d$, divided by `divisor`: $-\sum_{i<d}\big(100(x_{i+1}-x_i^2)^2+(1-x_i)^2\big)/\text{divisor}$. Largest at ones: 0.
     Rosenbrock {
@@ -153,7 +153,7 @@ impl Classic {
 /// $[-h,h]^d$, which must hold the place of the largest value.
 fn around(dim: usize, half_width: f64, place: f64) -> Result<BoxDomain> {
     positive("half-width", half_width)?;
-    if !(place.abs() <= half_width) {
+    if place.is_nan() || place.abs() > half_width {
         return Err(Error::Parameter {
             name: "half-width",
             value: half_width,

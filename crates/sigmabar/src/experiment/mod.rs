@@ -3,16 +3,16 @@
 mod benchmark;
 mod classic;
 mod evaluation;
-mod experiment;
 mod function;
 mod noise;
+mod run;
 mod search;
 mod summary;
 
 pub use benchmark::Benchmark;
 pub use classic::Classic;
 pub use evaluation::{Evaluation, write_csv};
-pub use experiment::{Experiment, Looks};
 pub use function::TestFunction;
 pub use noise::SimulatedNoise;
+pub use run::{Experiment, Looks};
 pub use summary::{Mean, Measure, Summary, log_log_slope, mean_curve, paired_difference, summaries};

@@ -220,3 +220,29 @@ impl Outcome {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn reopening_takes_closing_back() {
+        for (asked, told) in [(0, 0), (2, 0), (2, 2), (3, 1), (4, 4)] {
+            let mut ledger = Ledger::default();
+            for _ in 0..2 {
+                ledger.open((0..4).map(|i| Proposal { candidate: Some(i), point: vec![0.5] }).collect());
+                if ledger.batches() == 1 {
+                    ledger.hand_out(1);
+                    ledger.close();
+                }
+            }
+            let ids: Vec<u64> = ledger.hand_out(asked).iter().map(|trial| trial.id).collect();
+            ids.iter().take(told).for_each(|&id| ledger.tell(id, Outcome::Value(1.0)).unwrap());
+            let before = ledger.clone();
+            let states = ledger.close();
+            assert!(ledger != before && !ledger.is_open() && !ledger.is_waiting());
+            ledger.reopen(&states);
+            assert_eq!(ledger, before, "{asked} asked, {told} told");
+        }
+    }
+}

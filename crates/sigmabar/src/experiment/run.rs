@@ -21,10 +21,15 @@ pub enum Looks {
     Last,
 }
 
+/// The benchmark of a seed.
+type BenchmarkOf<'a> = Box<dyn Fn(u64) -> Result<Benchmark> + Send + Sync + 'a>;
+/// The policy for what a run is told.
+type PolicyFor<'a> = Box<dyn Fn(&Problem) -> Result<Policy> + Send + Sync + 'a>;
+
 /// One strategy on one benchmark with many seeds.
 ///
 /// A run is a function of its seed alone, its seconds apart: the seed chooses the instance of the benchmark, everything random in the strategy, and
-/// with the number of the trial its noise.
+/// with the number of the trial its noise. Contextual policies, whose every ask needs a context, cannot be run here: the runner has none to give.
 ///
 /// ```
 /// use sigmabar::{Benchmark, Classic, Experiment, Policy, Random, SimulatedNoise, TestFunction, summaries, write_csv};
@@ -40,8 +45,8 @@ pub enum Looks {
 /// ```
 pub struct Experiment<'a> {
     strategy: String,
-    benchmark: Box<dyn Fn(u64) -> Result<Benchmark> + Sync + 'a>,
-    policy: Box<dyn Fn(&Problem) -> Result<Policy> + Sync + 'a>,
+    benchmark: BenchmarkOf<'a>,
+    policy: PolicyFor<'a>,
     seeds: Vec<u64>,
     looks: Looks,
     workers: usize,
@@ -54,8 +59,8 @@ impl<'a> Experiment<'a> {
     /// [`Error::Empty`] without seeds.
     pub fn new(
         strategy: impl Into<String>,
-        benchmark: impl Fn(u64) -> Result<Benchmark> + Sync + 'a,
-        policy: impl Fn(&Problem) -> Result<Policy> + Sync + 'a,
+        benchmark: impl Fn(u64) -> Result<Benchmark> + Send + Sync + 'a,
+        policy: impl Fn(&Problem) -> Result<Policy> + Send + Sync + 'a,
         seeds: impl IntoIterator<Item = u64>,
     ) -> Result<Self> {
         let seeds: Vec<u64> = seeds.into_iter().collect();
