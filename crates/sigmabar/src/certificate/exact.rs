@@ -129,6 +129,7 @@ impl ExactPosterior {
             cover: None,
             norm_bound: worked.norm_bound,
             noise: worked.noise.clone(),
+            new_noise: None,
             residual_norm: ResidualNorm { value: 0.0, kind: ResidualNormKind::Dense },
             ridge: self.ridge(),
             observations: locations.len(),

@@ -77,7 +77,8 @@ impl Posterior {
         let total = |h: &HalfWidth| h.bias + h.slack + factor * h.coefficient.hypot(new_noise.level());
         let totals: Vec<f64> = halves.iter().map(total).collect();
         let ends = Ends::new(self.observations().prior(), claim.side_claimed(), &centres, &totals);
-        Ok(PredictionIntervals::assemble(ends, self.certificate_of(&widths, x.len())))
+        let certificate = Certificate { new_noise: Some(new_noise.clone()), ..self.certificate_of(&widths, x.len()) };
+        Ok(PredictionIntervals::assemble(ends, certificate))
     }
 
     fn split(&self, x: PointsRef<'_>, claim: &Claim, new_noise: &Noise) -> Result<PredictionIntervals> {
@@ -87,8 +88,7 @@ impl Posterior {
         let shared = if *claim.coverage_claimed() == Coverage::Points { x.len() as f64 } else { 1.0 };
         let tail = (2.0 * sides * shared / claim.delta()).ln();
         let reach = self.observations().prior().unit() * new_noise.level() * new_noise.tail_factor(tail);
-        let mut certificate = intervals.certificate().clone();
-        certificate.delta = claim.delta();
+        let certificate = Certificate { delta: claim.delta(), new_noise: Some(new_noise.clone()), ..intervals.certificate().clone() };
         let ends = Ends {
             mean: intervals.mean().to_vec(),
             lower: intervals.lower().iter().map(|v| v - reach).collect(),

@@ -56,7 +56,7 @@ impl Information {
     /// As [`Information::variance_parts`], each part enlarged by a bound on its rounding error: what every certificate uses.
     ///
     /// With $\eta$ = [`Information::rounding`]: $s_1^2$ grows by $16m\varepsilon\,\mathrm{cond}(L)k_{\max}$, $s_2$ by the factor $1+\eta$,
-    /// $\tau^2\lVert V\rVert^2$ by $16m\varepsilon\sqrt{\lVert B\rVert}\,k(x,x)$ plus what $s_2$ gained.
+    /// $\tau^2\lVert V\rVert^2$ by $16m\varepsilon\sqrt{\lVert B\rVert}\,k(x,x) + \eta s_2\tau\lVert V\rVert$ plus what $s_2$ gained.
     ///
     /// # Errors
     /// As [`Information::variance`].
@@ -67,12 +67,14 @@ impl Information {
     }
 
     pub(crate) fn enlarged(&self, parts: VarianceParts, k_xx: f64) -> VarianceParts {
-        let stretch = (1.0 + self.rounding()).powi(2);
+        let eta = self.rounding();
+        let stretch = (1.0 + eta).powi(2);
         let unit = 16.0 * self.features().len() as f64 * f64::EPSILON * self.norm_bound().sqrt() * k_xx;
         VarianceParts {
             projection: parts.projection + self.features().residual_rounding(k_xx),
             fit: parts.fit * stretch,
-            noise: parts.noise + (stretch - 1.0) * parts.fit + unit,
+            // e is off by B⁻¹ΔB·e, so τ‖V‖ by at most ½η·s₂: squared, that has a cross term.
+            noise: parts.noise + eta * (parts.fit * parts.noise).sqrt() + (stretch - 1.0) * parts.fit + unit,
         }
     }
 

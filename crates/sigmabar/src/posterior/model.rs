@@ -27,6 +27,7 @@ struct Stored {
     facts: FitFacts,
     observations: Observations,
     projected: Vec<f64>,
+    projection_growth: f64,
 }
 
 impl Posterior {
@@ -48,6 +49,7 @@ impl Posterior {
             facts: *information.facts(),
             observations: self.observations().clone(),
             projected: self.projected().to_vec(),
+            projection_growth: self.projection_growth(),
         };
         sealed::seal(MAGIC, VERSION, &postcard::to_stdvec(&stored).expect("plain numbers and lists always serialise"))
     }
@@ -73,7 +75,7 @@ impl Posterior {
         };
         let locations = Arc::clone(stored.observations.locations());
         let information = Information::assemble(Arc::new(features), stored.ridge, locations, absorbed)?;
-        Self::assemble(Arc::new(information), stored.observations, stored.projected)
+        Self::assemble(Arc::new(information), stored.observations, stored.projected, stored.projection_growth)
     }
 }
 
@@ -89,7 +91,9 @@ impl Stored {
             && self.projected.len() == m
             && self.observations.is_consistent()
             && self.observations.locations().points().dim() == self.given.dim()
-            && [self.prior_trace, self.residual_trace, self.facts.summation_length].iter().all(|v| v.is_finite())
+            && [self.prior_trace, self.residual_trace, self.facts.summation_length, self.facts.whitening_bound, self.projection_growth]
+                .iter()
+                .all(|v| v.is_finite() && *v >= 0.0)
             && self.projected.iter().chain(self.gram.as_slice()).all(|v| v.is_finite())
             && self.lower.diagonal().iter().chain(&self.lower_b.diagonal()).all(|v| v.is_finite() && *v > 0.0)
     }
