@@ -27,7 +27,11 @@ fn problem(seed: u64) -> Problem {
         _ => (Kernel::matern(0.5, 0.5, 1.0).unwrap(), oracle::matern_half),
     };
     let d = 1 + draws.below(3);
-    let n = 1 + draws.below(40);
+    let n = match seed {
+        29 => 300,
+        seed if seed % 10 == 9 => 1 + draws.below(120),
+        _ => 1 + draws.below(40),
+    };
     let mut x = draws.points(n, d);
     for i in 0..n {
         if draws.uniform() < 0.3 {
@@ -47,7 +51,9 @@ fn problem(seed: u64) -> Problem {
     if z.is_empty() {
         z.push(x[0].clone());
     }
-    let tau = 10_f64.powf(-1.5 + 3.0 * draws.uniform());
+    // From the smallest ridge with n·kmax/τ² ≤ 1e8, where equalities are asked for, to 100; below it only inequalities hold (limits.rs).
+    let least = (n as f64 * kernel.max_variance().unwrap() / 1e8).sqrt().log10();
+    let tau = 10_f64.powf(least + (2.0 - least) * draws.uniform());
     let mut queries = draws.points(5, d);
     queries.push(x[0].clone());
     queries.push(z[0].clone());
@@ -129,7 +135,8 @@ fn inducing_points_at_the_data_give_the_exact_posterior() {
         let covariance = sparse.covariance(queries.view()).unwrap();
         let expected = exact.covariance(queries.view()).unwrap();
         // Where K_ZZ is nearly singular, dropping redundant inducing points costs digits but nothing else.
-        let tolerance = if sparse.information().features().condition().powi(2) <= 1e8 { 1e-8 } else { 1e-5 };
+        // Each dropped point leaves at most 1e-12·kmax in λ: with n·kmax/τ² = 1e8 that is a share of 1e-4 of the variance.
+        let tolerance = if sparse.information().features().condition().powi(2) <= 1e8 { 1e-8 } else { 1e-3 };
         well_conditioned += usize::from(tolerance == 1e-8);
         for (q, m) in exact.mean(queries.view()).unwrap().into_iter().enumerate() {
             close(mean[q], m, tolerance, "mean");
@@ -360,6 +367,64 @@ fn the_three_roads_agree() {
             let truth = oracle::sparse(covariance, tau, &x, &y, &z, queries.row(q));
             close(mean[q], truth.mean, 1e-8, "mean");
             close(std_dev[q].powi(2), truth.variance, 1e-8, "variance");
+        }
+    }
+}
+
+/// Rounding does not pile up over many updates, and the certified rounding bound does not grow without end either.
+#[test]
+fn a_thousand_updates_equal_a_refit() {
+    let mut draws = Draws::new(77);
+    let z: Vec<Vec<f64>> = (0..8).map(|i| vec![f64::from(i) / 7.0]).collect();
+    let (x, y) = (draws.points(1000, 1), (0..1000).map(|_| draws.normal()).collect::<Vec<_>>());
+    let features = Arc::new(FeatureMap::new(Kernel::matern(2.5, 0.4, 2.0).unwrap(), points(&z)).unwrap());
+    let part = |n: usize| Observations::new(points(&x[..n]), &y[..n], Collected::DeclaredFixed, Prior::ZERO).unwrap();
+    let mut updated = Posterior::fit(Arc::clone(&features), 1e-2, part(1)).unwrap();
+    for i in 1..1000 {
+        updated.update(&x[i], y[i]).unwrap();
+    }
+    let whole = Posterior::fit(features, 1e-2, part(1000)).unwrap();
+    let queries = points(&draws.points(20, 1));
+    let (a, b) = (updated.predict(queries.view()).unwrap(), whole.predict(queries.view()).unwrap());
+    for q in 0..20 {
+        close(a.0[q], b.0[q], 1e-9, "mean");
+        close(a.1[q] / b.1[q], 1.0, 1e-9, "standard deviation");
+    }
+    assert!(updated.information().rounding() < 10.0 * whole.information().rounding());
+}
+
+/// Nearly dependent inducing points and a small ridge: the short cuts through kernel values would lose what whitening gains, and are not taken.
+#[test]
+fn short_cuts_stay_as_accurate_as_a_fit_on_nearly_dependent_inducing_points() {
+    let mut draws = Draws::new(78);
+    let kernel = Kernel::squared_exponential(0.3, 1.0).unwrap();
+    let z: Vec<Vec<f64>> = (0..14).map(|i| vec![0.07 * f64::from(i)]).collect();
+    let x = draws.points(150, 1);
+    let y: Vec<f64> = x.iter().map(|p| (7.0 * p[0]).sin() + 1e-4 * draws.normal()).collect();
+    let o = || Observations::new(points(&x), &y, Collected::DeclaredFixed, Prior::ZERO).unwrap();
+    for tau in [1e-2, 1e-4, 1e-6] {
+        let features = Arc::new(FeatureMap::new(&kernel, points(&z)).unwrap());
+        assert!(features.condition() > 1e4, "{}", features.condition());
+        let fitted = Posterior::fit(Arc::clone(&features), tau, o()).unwrap();
+        let mut appended = Posterior::fit(Arc::new(FeatureMap::new(&kernel, points(&z[..1])).unwrap()), tau, o()).unwrap();
+        for p in &z[1..] {
+            appended.append_inducing(p).unwrap();
+        }
+        let conditioned = Posterior::condition(Arc::clone(fitted.information()), &y, Prior::ZERO).unwrap();
+        let queries = points(&draws.points(20, 1));
+        let reference = fitted.predict(queries.view()).unwrap();
+        for (posterior, what) in [(&appended, "appended"), (&conditioned, "conditioned")] {
+            assert_eq!(posterior.information().features().len(), features.len());
+            let (mean, std_dev) = posterior.predict(queries.view()).unwrap();
+            for q in 0..20 {
+                let blur = reference.1[q].max(1e-9);
+                assert!(
+                    (mean[q] - reference.0[q]).abs() <= 1e-3 * blur,
+                    "{what}, tau {tau:e}: mean {:e} off, {blur:e}",
+                    mean[q] - reference.0[q]
+                );
+                assert!((std_dev[q] / reference.1[q] - 1.0).abs() <= 1e-4, "{what}, tau {tau:e}: {:e} {:e}", std_dev[q], reference.1[q]);
+            }
         }
     }
 }

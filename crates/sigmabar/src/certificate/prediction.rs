@@ -73,11 +73,17 @@ impl Posterior {
     fn convolved(&self, x: PointsRef<'_>, claim: &Claim, new_noise: &Noise) -> Result<PredictionIntervals> {
         let widths = Widths::new(Arc::clone(self.information()), claim)?;
         let (centres, halves) = self.centred_widths(&widths, x)?;
-        let factor = widths.noise_factor(x.len());
+        // The event for every point at once knows nothing of new noise: here each point has its own.
+        let factor = widths.union_factor(x.len());
         let total = |h: &HalfWidth| h.bias + h.slack + factor * h.coefficient.hypot(new_noise.level());
         let totals: Vec<f64> = halves.iter().map(total).collect();
         let ends = Ends::new(self.observations().prior(), claim.side_claimed(), &centres, &totals);
-        let certificate = Certificate { new_noise: Some(new_noise.clone()), ..self.certificate_of(&widths, x.len()) };
+        let certificate = Certificate {
+            new_noise: Some(new_noise.clone()),
+            noise_factor: factor,
+            delta_each: (-widths.tail(x.len())).exp(),
+            ..self.certificate_of(&widths, x.len())
+        };
         Ok(PredictionIntervals::assemble(ends, certificate))
     }
 

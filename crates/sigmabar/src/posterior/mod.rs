@@ -93,7 +93,8 @@ impl Posterior {
         projected: Vec<f64>,
         projection_growth: f64,
     ) -> Result<Self> {
-        let mut posterior = Self { information, observations, projected, coefficients: Vec::new(), projection_growth, kernel_weights: None };
+        let mut posterior =
+            Self { information, observations, projected, coefficients: Vec::new(), projection_growth, kernel_weights: None };
         posterior.solve_mean()?;
         Ok(posterior)
     }
