@@ -209,6 +209,27 @@ fn over_a_list_and_uniformly_and_over_a_box() {
     }
 }
 
+/// One feature: every weight vector points the same way, so the event for all points is the event at one, and normal noise misses exactly as often as it may.
+#[test]
+fn noise_alone_misses_exactly_delta_at_a_point_over_a_list_and_everywhere() {
+    let instance = Instance::new(0, vec![vec![0.5]; 6], vec![vec![0.5]], 0.2, Collected::DeclaredFixed);
+    let queries = vec![vec![0.5], vec![0.6], vec![0.35]];
+    let view = points(&queries);
+    let f = Expansion::new(instance.kernel.clone(), points(&[vec![0.5]]), vec![1e-9]).unwrap();
+    let experiment = Experiment { instance: &instance, f: &f, queries, law: Law::Gaussian, scale: 0.5, together: true };
+    let draws = 20_000;
+    for delta in LEVELS {
+        for coverage in [Coverage::Point, Coverage::Points, Coverage::Uniform] {
+            let claim =
+                Claim::new(delta).unwrap().norm_bound(1e-9).unwrap().noise(Noise::gaussian(0.5).unwrap()).coverage(coverage.clone());
+            let widths = Widths::new(Arc::clone(&instance.information), &claim).unwrap();
+            let rates = experiment.miss_rate(|p| p.interval_with(&widths, view.view()).unwrap(), &[1.0, 0.8], draws, 47);
+            assert!((rates[0] - delta).abs() <= margin(delta, draws), "{coverage:?}: {} is not {delta}", rates[0]);
+            assert!(rates[1] > delta + margin(delta, draws), "{coverage:?}: {}", rates[1]);
+        }
+    }
+}
+
 /// Uniform coverage must survive a search over x after the data were seen; a pointwise claim does not.
 #[test]
 fn uniform_survives_a_search_that_defeats_pointwise_claims() {

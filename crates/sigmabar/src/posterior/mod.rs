@@ -73,18 +73,25 @@ impl Posterior {
             add_transposed_matvec(rows, &observations.sums()[start..start + count], &mut projected);
         });
         features.lower().solve_rows(&mut projected)?;
-        let short = Self::assemble(information, observations, projected, features.condition().max(1.0))?;
-        let tau2 = short.information.ridge() * short.information.ridge();
-        if short.projected_rounding() / tau2 <= PROJECTION_SHARE * short.norm() {
-            return Ok(short);
+        let mut short = Self::assemble(information, observations, projected, features.condition().max(1.0))?;
+        short.make_projection_accurate()?;
+        Ok(short)
+    }
+
+    /// Sums features instead of kernel values where rounding of the latter would show in the mean.
+    fn make_projection_accurate(&mut self) -> Result<()> {
+        let tau2 = self.information.ridge() * self.information.ridge();
+        if self.projection_growth > 1.0 && self.projected_rounding() / tau2 > PROJECTION_SHARE * self.norm() {
+            let (features, x) = (self.information.features(), self.information.locations().points());
+            let mut projected = vec![0.0; features.len()];
+            features.for_each_block(x, |start, block, psi| {
+                add_transposed_matvec(psi, &self.observations.sums()[start..start + block.len()], &mut projected);
+                Ok(())
+            })?;
+            (self.projected, self.projection_growth) = (projected, 1.0);
+            self.solve_mean()?;
         }
-        let Self { information, observations, .. } = short;
-        let mut projected = vec![0.0; features.len()];
-        features.for_each_block(information.locations().points(), |start, block, psi| {
-            add_transposed_matvec(psi, &observations.sums()[start..start + block.len()], &mut projected);
-            Ok(())
-        })?;
-        Self::assemble(information, observations, projected, 1.0)
+        Ok(())
     }
 
     pub(crate) fn assemble(
@@ -286,6 +293,7 @@ impl Posterior {
         self.projected.extend(appended);
         self.projection_growth = self.projection_growth.max(self.information.features().condition());
         self.solve_mean()?;
+        self.make_projection_accurate()?;
         Ok(appended.is_some())
     }
 
