@@ -1,5 +1,5 @@
 //! Miss rates over thousands of draws, against the function that attains the bound. Each test also shows that 0.8 of the width would fail.
-#![allow(clippy::unwrap_used)]
+#![allow(clippy::unwrap_used, clippy::cloned_ref_to_slice_refs, clippy::unnecessary_cast)]
 
 mod coverage_support;
 

@@ -5,7 +5,7 @@ mod coverage_support;
 
 use coverage_support::oracle::{Draws, worst_case};
 use coverage_support::{Instance, points};
-use sigmabar::{Claim, Collected, Expansion, HalfWidth, Method, Noise, Posterior, Prior, Widths};
+use sigmabar::{Claim, Collected, Expansion, HalfWidth, Method, Noise, Posterior, Prior, ResidualNormMethod, Widths};
 use std::sync::Arc;
 
 const METHODS: [Method; 6] = [Method::Tight, Method::Dictionary, Method::WMatrix, Method::Direct, Method::DropIn, Method::Paper];
@@ -142,5 +142,26 @@ fn degenerate_instances_keep_the_chain() {
                 check(&instance, &queries, &format!("case {index}, kernel {which}, tau {tau:e}"));
             }
         }
+    }
+}
+
+/// A squared-exponential kernel makes the factor of K_ZZ ill-conditioned; the certified width must not show it.
+#[test]
+fn rounding_does_not_widen_an_ordinary_band() {
+    let mut draws = Draws::new(74);
+    let x = draws.points(600, 2);
+    let z = x[..200].to_vec();
+    let instance = Instance::new(0, x, z, 0.1, Collected::DeclaredFixed);
+    assert!(instance.information.features().condition() > 1e6, "the instance must be ill-conditioned");
+    let queries = draws.points(50, 2);
+    let claim = Claim::new(0.05).unwrap().norm_bound(3.0).unwrap().noise(Noise::gaussian(0.1).unwrap());
+    let claim = claim.method(Method::Direct).residual_norm(ResidualNormMethod::Trace);
+    let found = Widths::new(Arc::clone(&instance.information), &claim).unwrap().half_widths(points(&queries).view()).unwrap();
+    let parts = instance.information.variance_parts(points(&queries).view()).unwrap();
+    for (half, p) in found.iter().zip(parts) {
+        let norm = p.noise.sqrt() / 0.1;
+        let bias = 3.0 * ((p.projection.sqrt() + instance.information.residual_trace().sqrt() * norm).powi(2) + p.fit).sqrt();
+        let plain = bias + 0.1 * norm * 1.959_963_984_540_054;
+        assert!(half.total() >= plain && half.total() <= 1.05 * plain, "{} against {plain}", half.total());
     }
 }

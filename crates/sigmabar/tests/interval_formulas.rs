@@ -1,5 +1,5 @@
 //! Each width against its printed formula, in plain loops and higher precision.
-#![allow(clippy::unwrap_used)]
+#![allow(clippy::unwrap_used, clippy::cloned_ref_to_slice_refs, clippy::unnecessary_cast)]
 
 mod coverage_support;
 
@@ -76,7 +76,7 @@ fn direct_drop_in_and_paper_widths() {
     let oracles = oracles(&instance, &y);
     let lambda = true_lambda(&instance);
     let (delta, r) = (0.1, lambda / (TAU * TAU));
-    let z = (2.0 * (2.0 / delta).ln()).sqrt();
+    let z = (2.0 * (2.0_f64 / delta).ln()).sqrt();
     let direct = intervals(&instance, &y, &claim(delta).method(Method::Direct));
     assert_ends(
         &direct,
@@ -96,7 +96,7 @@ fn direct_drop_in_and_paper_widths() {
     assert_ends(&paper, &oracles, |_, o| beta * o.variance.sqrt(), "paper");
     let (xi, h) = (0.2, 1.5);
     let light = claim(delta).noise(Noise::light_tailed(xi, h).unwrap()).method(Method::Paper);
-    let log = (2.0 / delta).ln();
+    let log = (2.0_f64 / delta).ln();
     let beta = (2.0 + r.sqrt()) * C + (2.0 * f64::max(xi, 2.0 * log / (h * h)) * log).sqrt() / TAU;
     assert_ends(&intervals(&instance, &y, &light), &oracles, |_, o| beta * o.variance.sqrt(), "light-tailed paper");
 }

@@ -3,7 +3,9 @@
 mod oracle;
 
 use oracle::{Covariance, Draws, close};
-use sigmabar::{Claim, Collected, ExactPosterior, FeatureMap, Kernel, Method, Noise, Observations, Points, Posterior, Prior};
+use sigmabar::{
+    Claim, Collected, ExactPosterior, FeatureMap, Kernel, Method, Noise, Observations, Points, Posterior, Prior, ResidualNormMethod,
+};
 use std::sync::Arc;
 
 fn points(rows: &[Vec<f64>]) -> Points {
@@ -75,13 +77,12 @@ fn direct_width_covers_the_worst_case_at_any_condition() {
         let y: Vec<f64> = (0..n).map(|_| draws.normal()).collect();
         let posterior = fit(&kernel, tau, &x, &y, &z);
         let information = posterior.information();
-        let features = information.features();
         if n as f64 / (tau * tau) > 1e8 {
             extreme += 1
         } else {
             moderate += 1
         }
-        let lambda = information.residual_trace() + n as f64 * features.residual_rounding(kernel.max_variance().unwrap());
+        let lambda = information.residual_norm(ResidualNormMethod::Trace).unwrap().value;
         let queries = draws.points(4, 1);
         let weights = information.weights(points(&queries).view()).unwrap();
         let parts = information.certified_parts(points(&queries).view()).unwrap();

@@ -106,7 +106,14 @@ impl<'a> Energy<'a> {
     }
 
     /// Centre and half-width at query `q`, for the ridge whose band is narrowest there.
-    fn narrowest(&self, terms: &RidgeTerms, q: usize, k_xx: f64, ridges: &[(Ridge, f64)], norm_bound: f64) -> Result<(f64, f64)> {
+    fn narrowest(
+        &self,
+        terms: &RidgeTerms,
+        q: usize,
+        (k_xx, rounding): (f64, f64),
+        ridges: &[(Ridge, f64)],
+        norm_bound: f64,
+    ) -> Result<(f64, f64)> {
         let features = self.posterior.information().features();
         let unit = 8.0 * features.len() as f64 * f64::EPSILON * k_xx.sqrt();
         let mut best = (0.0, f64::INFINITY);
@@ -114,7 +121,7 @@ impl<'a> Energy<'a> {
             let parts = self.path.variance_parts(terms, q, ridge.s)?;
             let eta = self.gram_rounding / (ridge.s * ridge.s);
             let deviation = ((parts.fit + parts.noise) * (1.0 + eta)).sqrt() + unit;
-            let outside = (parts.projection + features.residual_rounding(k_xx)).sqrt();
+            let outside = (parts.projection + rounding).sqrt();
             let sums = self.projected_rounding * parts.fit.sqrt() / (ridge.s * ridge.s);
             let mean_rounding = (eta * parts.fit.sqrt() + unit) * ridge.norm + sums;
             let half = root * deviation + norm_bound * outside + mean_rounding;
@@ -140,9 +147,11 @@ impl Posterior {
         let ridges: Vec<(Ridge, f64)> = ridges.into_iter().zip(radicands).map(|(ridge, r)| (ridge, r.max(0.0).sqrt())).collect();
         let terms = energy.path.terms(x)?;
         let diagonal = self.information().features().kernel().diagonal(x);
+        let features = self.information().features();
+        let rounding = features.residual_rounding_of(x, features.features(x)?.as_slice())?;
         let (mut centres, mut halves) = (Vec::with_capacity(x.len()), Vec::with_capacity(x.len()));
         for (q, &k_xx) in diagonal.iter().enumerate() {
-            let (centre, half) = energy.narrowest(&terms, q, k_xx, &ridges, norm_bound)?;
+            let (centre, half) = energy.narrowest(&terms, q, (k_xx, rounding[q]), &ridges, norm_bound)?;
             centres.push(centre);
             halves.push(half);
         }

@@ -14,7 +14,7 @@ use sigmabar_linalg::{GramAccumulator, Matrix, dot, matvec, matvec_rows, norm_sq
 use std::sync::Arc;
 
 /// The default method forms $V^\top DV$ up to this many distinct points.
-const FORM_BY_DEFAULT: usize = 20_000;
+const FORM_BY_DEFAULT: usize = 5000;
 /// ... and beyond this many only where $\lambda$ exceeds the share of $\tau^2$ below which the bound it sharpens is sharp already.
 const FORM_ALWAYS: usize = 1000;
 const FORM_ABOVE: f64 = 0.01;
@@ -75,7 +75,7 @@ pub(crate) struct Evaluated {
 impl Widths {
     /// Prepares a claim: bounds $\lambda$, decides which bounds compete, and precomputes their matrices.
     ///
-    /// Cost: that of the residual norm; with [`Method::Tight`] where $\lambda$ is not negligible also O(n²m) up to 20000 distinct points, and one fit with the certification dictionary's features more.
+    /// Cost: that of the residual norm; with [`Method::Tight`] where $\lambda$ is not negligible also O(n²m) up to 5000 distinct points, and one fit with the certification dictionary's features more.
     ///
     /// # Errors
     /// [`Error::Missing`] without norm bound or noise; [`Error::Premise`] for the energy band (it needs responses: [`crate::Posterior::interval`]), for a
@@ -249,16 +249,18 @@ impl Widths {
         }
         let factor = self.noise_factor(x.len());
         let lipschitz = self.lipschitz_with(factor);
+        let enlarge = self.information.parts_rounding();
         let mut out = Evaluated { means: vec![0.0; x.len()], widths: Vec::with_capacity(x.len()), parts: Vec::with_capacity(x.len()) };
         self.information.stream(x, |start, block, psi| {
             if let Some(beta) = coefficients {
                 matvec_rows(psi, beta, &mut out.means[start..start + block.len()]);
             }
+            let rounding = self.information.features().residual_rounding_of(block, psi)?;
             let plain = self.information.parts_of(start, block, psi)?;
             let diagonal = self.information.features().kernel().diagonal(block);
-            let parts: Vec<VarianceParts> = plain.iter().zip(&diagonal).map(|(&p, &k)| self.information.enlarged(p, k)).collect();
+            let parts: Vec<VarianceParts> = (0..block.len()).map(|i| enlarge.enlarge(plain[i], diagonal[i], rounding[i])).collect();
             let scaled = self.scaled_weights(&plain, &parts, psi);
-            let dictionary = self.dictionary_bounds(block, psi, &parts)?;
+            let dictionary = self.dictionary.as_ref().map(|d| d.bounds(block, psi, &parts, &rounding)).transpose()?;
             for (i, part) in parts.iter().enumerate() {
                 let e = &psi[i * self.information.features().len()..][..self.information.features().len()];
                 let mut best = self.narrowest(part, e, scaled[i], dictionary.as_ref().map(|d| d[i]), factor);
@@ -269,13 +271,6 @@ impl Widths {
             Ok(())
         })?;
         Ok(out)
-    }
-
-    fn dictionary_bounds(&self, block: PointsRef<'_>, solved: &[f64], parts: &[VarianceParts]) -> Result<Option<Vec<f64>>> {
-        let Some(dictionary) = &self.dictionary else { return Ok(None) };
-        let fit: Vec<f64> = parts.iter().map(|p| p.fit).collect();
-        let norms: Vec<f64> = parts.iter().map(|p| self.weights_norm(p)).collect();
-        dictionary.bounds(block, solved, &fit, &norms).map(Some)
     }
 
     pub(crate) fn weights_norm(&self, parts: &VarianceParts) -> f64 {
@@ -355,7 +350,7 @@ pub(crate) fn charged(delta: f64, residual_norm: ResidualNorm) -> Result<f64> {
 }
 
 /// `ΨᵀR²Ψ = Σ_i (Σ_{rows at i} R²) ψ_iψ_iᵀ` where each observation has its own level.
-fn level_form(information: &Information, noise: &Noise) -> Result<Option<Matrix>> {
+pub(crate) fn level_form(information: &Information, noise: &Noise) -> Result<Option<Matrix>> {
     let Noise::PerObservation { levels } = noise else { return Ok(None) };
     let squares: Vec<f64> = levels.iter().map(|r| r * r).collect();
     let weights = information.locations().sum_by_point("noise levels", &squares)?;

@@ -28,7 +28,7 @@ impl Posterior {
     /// # Errors
     /// [`Error::Parameter`] for a bound that is negative or not finite; a failed factorisation.
     pub fn log_evidence_upper_bound(&self, lambda: Option<ResidualNorm>) -> Result<f64> {
-        let lambda = lambda.unwrap_or_else(|| self.information().trace_norm()).value;
+        let lambda = lambda.map_or_else(|| self.information().certified_residual_trace(), |bound| bound.value);
         if !(lambda.is_finite() && lambda >= 0.0) {
             return Err(Error::Parameter { name: "residual norm", value: lambda, requirement: "finite and not negative" });
         }

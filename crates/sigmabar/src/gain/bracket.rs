@@ -40,7 +40,7 @@ impl Information {
         let rounding = if eta < 0.5 { m as f64 * (eta / (1.0 - eta) + 4.0 * m as f64 * f64::EPSILON) } else { m as f64 };
         let tau2 = self.ridge() * self.ridge();
         let most = (self.len() as f64).min(self.prior_trace() / tau2 * (1.0 + 1e-12));
-        let upper = dimension + rounding + self.trace_norm().value / tau2;
+        let upper = dimension + rounding + self.certified_residual_trace() / tau2;
         Ok(Bracket { lower: (dimension - rounding).max(0.0), upper: upper.min(most).max(0.0) })
     }
 
@@ -58,7 +58,7 @@ impl Information {
         // Hadamard and the arithmetic mean: I ≤ (n/2) log(1 + tr K/(nτ²)).
         let n = self.len() as f64;
         let most = 0.5 * n * (self.prior_trace() / (n * tau2)).ln_1p() * (1.0 + 1e-12);
-        let upper = gain + rounding + self.trace_norm().value / (2.0 * tau2);
+        let upper = gain + rounding + self.certified_residual_trace() / (2.0 * tau2);
         Bracket { lower: (gain - rounding).max(0.0), upper: upper.min(most) }
     }
 }

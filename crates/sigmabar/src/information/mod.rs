@@ -109,6 +109,16 @@ impl Information {
         self.residual_trace
     }
 
+    /// $\operatorname{tr}D$ enlarged by a bound on its rounding that costs no pass: one residual's bound per observation, what the sums lose, and on the road that
+    /// whitens after the product the change of $\operatorname{tr}G$, at most $\sqrt m$ times the Frobenius bound.
+    pub(crate) fn certified_residual_trace(&self) -> f64 {
+        let m = self.features.len() as f64;
+        let largest = self.features.kernel().max_diagonal(self.locations.points());
+        let per_point = self.len() as f64 * self.features.residual_rounding(largest);
+        let sums = (self.facts.summation_length + m) * f64::EPSILON * self.prior_trace + m.sqrt() * self.facts.whitening_bound;
+        self.residual_trace + per_point + sums
+    }
+
     /// How the fit was computed.
     #[must_use]
     pub fn facts(&self) -> &FitFacts {
