@@ -5,7 +5,7 @@ use super::claim::{Claim, Coverage, Method, Side};
 use super::continuous::Cover;
 use super::noise::Noise;
 use super::record::resolve;
-use super::uniform::NoiseEvent;
+use super::uniform::{NoiseEvent, range_factor};
 use crate::error::{Error, Result};
 use crate::information::{Information, VarianceParts};
 use crate::points::PointsRef;
@@ -34,6 +34,8 @@ pub struct Widths {
     pub(crate) considered: Vec<Method>,
     pub(crate) event: NoiseEvent,
     pub(crate) cover: Option<Cover>,
+    /// For a list: the factor of the one event that covers every point, which is smaller than the union bound's for long lists.
+    every_point: Option<f64>,
     delta_left: f64,
     level_form: Option<Matrix>,
     residual_form: Option<ResidualForm>,
@@ -102,6 +104,7 @@ impl Widths {
             considered: Vec::new(),
             event: NoiseEvent::PerPoint,
             cover: None,
+            every_point: None,
             level_form: level_form(&information, &noise)?,
             residual_form: None,
             dictionary: None,
@@ -137,6 +140,9 @@ impl Widths {
             region.check_width(self.information.locations().points().dim())?;
         }
         match self.claim.coverage_claimed() {
+            Coverage::Points if method != Method::Paper => {
+                self.every_point = Some(range_factor(&self.information, &self.noise, -self.delta_left.ln()));
+            }
             Coverage::Point | Coverage::Points => {}
             Coverage::Uniform => self.event = NoiseEvent::uniform(&self.information, &self.noise, -self.delta_left.ln())?,
             Coverage::Continuous(region) if method == Method::Paper => {
@@ -200,13 +206,19 @@ impl Widths {
         }
     }
 
-    /// The factor on the noise term when the claim is made at `queries` points.
+    /// The factor on the noise term when the claim is made at `queries` points: for a list the smaller of the union bound's and that of the one event
+    /// for every point, both known before any response.
     #[must_use]
     pub fn noise_factor(&self, queries: usize) -> f64 {
         match self.event {
-            NoiseEvent::PerPoint => self.noise.tail_factor(self.tail(queries)),
+            NoiseEvent::PerPoint => self.every_point.unwrap_or(f64::INFINITY).min(self.union_factor(queries)),
             NoiseEvent::Range { factor } | NoiseEvent::Shrunk { factor } => factor,
         }
+    }
+
+    /// The tail factor of one event per point and side.
+    pub(crate) fn union_factor(&self, queries: usize) -> f64 {
+        self.noise.tail_factor(self.tail(queries))
     }
 
     /// $\beta$ where the half-width is $\beta\bar\sigma$: $C(2+\sqrt r)+(R/\tau)z$ for the paper's, $C\sqrt{1+r}+(R/\tau)z$ for the drop-in form.
@@ -315,7 +327,8 @@ impl Widths {
 
     /// What the certificate calls `delta_each`.
     pub(crate) fn delta_each(&self, queries: usize) -> f64 {
-        (-self.tail(queries)).exp()
+        let one_event = self.every_point.is_some_and(|factor| factor < self.union_factor(queries));
+        if one_event { self.delta_left } else { (-self.tail(queries)).exp() }
     }
 }
 

@@ -28,17 +28,19 @@ impl VarianceParts {
 /// What rounding can add to the parts of any query, computed once for all of them.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct PartsRounding {
-    stretch: f64,
+    eta: f64,
     unit: f64,
 }
 
 impl PartsRounding {
     /// The parts enlarged by their rounding bounds; `residual` is that of the projection part.
     pub(crate) fn enlarge(self, parts: VarianceParts, k_xx: f64, residual: f64) -> VarianceParts {
+        let stretch = (1.0 + self.eta).powi(2);
         VarianceParts {
             projection: parts.projection + residual,
-            fit: parts.fit * self.stretch,
-            noise: parts.noise + (self.stretch - 1.0) * parts.fit + self.unit * k_xx,
+            fit: parts.fit * stretch,
+            // e is off by B⁻¹ΔB·e, so τ‖V‖ by at most ½η·s₂: squared, that has a cross term.
+            noise: parts.noise + self.eta * (parts.fit * parts.noise).sqrt() + (stretch - 1.0) * parts.fit + self.unit * k_xx,
         }
     }
 }
@@ -46,10 +48,7 @@ impl PartsRounding {
 impl Information {
     /// The rounding of the parts: `(1+η)²` on `s2²`, and `16mε√‖B‖` per unit of prior variance on `τ²‖V‖²`. Cost O(m²).
     pub(crate) fn parts_rounding(&self) -> PartsRounding {
-        PartsRounding {
-            stretch: (1.0 + self.rounding()).powi(2),
-            unit: 16.0 * self.features().len() as f64 * f64::EPSILON * self.norm_bound().sqrt(),
-        }
+        PartsRounding { eta: self.rounding(), unit: 16.0 * self.features().len() as f64 * f64::EPSILON * self.norm_bound().sqrt() }
     }
 
     /// $\bar\sigma^2(x) = s_1^2(x) + \lVert L_B^{-1}\psi(x)\rVert^2$ at each point; between 0 and $k(x,x)$. Cost O(q(md + m²)).
@@ -83,7 +82,7 @@ impl Information {
     ///
     /// $s_1^2$ grows by $(m+4)\varepsilon(\sqrt{\operatorname{tr}K_{ZZ}}\lVert w\rVert+2\sqrt{k(x,x)})^2$ with the interpolation weights
     /// $w=L^{-\top}\psi(x)$; with $\eta$ = [`Information::rounding`], $s_2$ by the factor $1+\eta$, and $\tau^2\lVert V\rVert^2$ by
-    /// $16m\varepsilon\sqrt{\lVert B\rVert}\,k(x,x)$ plus what $s_2$ gained. Cost O(q(md + 2m²)).
+    /// $16m\varepsilon\sqrt{\lVert B\rVert}\,k(x,x) + \eta s_2\tau\lVert V\rVert$ plus what $s_2$ gained. Cost O(q(md + 2m²)).
     ///
     /// # Errors
     /// As [`Information::variance`].
