@@ -4,20 +4,20 @@
 mod coverage_support;
 
 use coverage_support::oracle::Draws;
-use coverage_support::{kernel, points};
+use coverage_support::{LAWS, Law, kernel, points};
 use sigmabar::{Claim, Collected, Expansion, FeatureMap, Label, Method, Noise, Observations, Posterior, Prior, Reason};
 use std::sync::Arc;
 
 const DRAWS: usize = 2000;
 
 /// A greedy searcher: after three fixed points it measures next to the best response so far.
-fn searched(f: &Expansion, scale: f64, random: &mut Draws) -> (Vec<Vec<f64>>, Vec<f64>) {
+fn searched(f: &Expansion, law: Law, scale: f64, random: &mut Draws) -> (Vec<Vec<f64>>, Vec<f64>) {
     let mut x: Vec<Vec<f64>> = [0.1, 0.5, 0.9].iter().map(|&v| vec![v]).collect();
-    let mut y: Vec<f64> = x.iter().map(|p| f.value(p) + scale * random.normal()).collect();
+    let mut y: Vec<f64> = x.iter().map(|p| f.value(p) + law.sample(random, scale)).collect();
     while x.len() < 15 {
         let best = (0..y.len()).max_by(|&i, &j| y[i].total_cmp(&y[j])).unwrap();
         let next = vec![(x[best][0] + 0.2 * (random.uniform() - 0.5)).clamp(0.0, 1.0)];
-        y.push(f.value(&next) + scale * random.normal());
+        y.push(f.value(&next) + law.sample(random, scale));
         x.push(next);
     }
     (x, y)
@@ -36,12 +36,12 @@ fn the_energy_band_covers_adaptive_points_and_can_fail() {
     let truth = f.values(view.view()).unwrap();
     let z: Vec<Vec<f64>> = (0..6).map(|i| vec![0.2 * f64::from(i)]).collect();
     let features = Arc::new(FeatureMap::new(&kernel, points(&z)).unwrap());
-    for delta in [0.3, 0.1, 0.01] {
-        let claim = Claim::new(delta).unwrap().norm_bound(norm).unwrap().noise(Noise::gaussian(0.2).unwrap());
+    for (law, delta) in LAWS.into_iter().flat_map(|law| [0.3, 0.1, 0.01].map(|delta| (law, delta))) {
+        let claim = Claim::new(delta).unwrap().norm_bound(norm).unwrap().noise(law.noise(0.2));
         let mut random = Draws::new(51);
         let (mut misses, mut narrow) = (0, 0);
         for _ in 0..DRAWS {
-            let (x, y) = searched(&f, 0.2, &mut random);
+            let (x, y) = searched(&f, law, 0.2, &mut random);
             let observations = Observations::new(points(&x), &y, Collected::Adaptive, Prior::ZERO).unwrap();
             let found = Posterior::fit(Arc::clone(&features), 0.2, observations).unwrap().interval(view.view(), &claim).unwrap();
             assert_eq!(found.certificate().method, Method::Energy);
@@ -53,8 +53,8 @@ fn the_energy_band_covers_adaptive_points_and_can_fail() {
             narrow += usize::from(outside(0.8));
         }
         let allowed = delta + 4.5 * (delta * (1.0 - delta) / DRAWS as f64).sqrt();
-        assert!(misses as f64 / DRAWS as f64 <= allowed, "{misses} of {DRAWS} at {delta}");
-        assert!(narrow as f64 / DRAWS as f64 > allowed, "0.8 of the band still covers: {narrow}");
+        assert!(misses as f64 / DRAWS as f64 <= allowed, "{law:?}: {misses} of {DRAWS} at {delta}");
+        assert!(narrow as f64 / DRAWS as f64 > allowed, "{law:?}: 0.8 of the band still covers: {narrow}");
     }
 }
 
@@ -69,7 +69,7 @@ fn the_data_contradict_a_norm_bound_that_is_too_small_and_not_a_true_one() {
     let claim = |norm: f64| Claim::new(delta).unwrap().norm_bound(norm).unwrap().noise(Noise::gaussian(0.05).unwrap());
     let mut false_alarms = 0;
     for _ in 0..500 {
-        let (x, y) = searched(&f, 0.05, &mut random);
+        let (x, y) = searched(&f, Law::Gaussian, 0.05, &mut random);
         let observations = Observations::new(points(&x), &y, Collected::Adaptive, Prior::ZERO).unwrap();
         let posterior = Posterior::fit(Arc::clone(&features), 0.1, observations).unwrap();
         let check = posterior.norm_check(&claim(3.0)).unwrap();

@@ -4,52 +4,12 @@
 mod coverage_support;
 
 use coverage_support::oracle::{Draws, worst_case};
-use coverage_support::{Instance, points};
+use coverage_support::{Instance, LAWS, Law, points};
 use sigmabar::{Claim, Collected, Coverage, Expansion, Intervals, Matrix, Method, Noise, Posterior, Prior, Region, Side, Widths};
 use std::sync::Arc;
 
 const DRAWS: usize = 2000;
 const LEVELS: [f64; 3] = [0.3, 0.1, 0.01];
-
-#[derive(Clone, Copy, Debug)]
-enum Law {
-    Gaussian,
-    Rademacher,
-    Uniform,
-    Laplace,
-}
-
-const LAWS: [Law; 4] = [Law::Gaussian, Law::Rademacher, Law::Uniform, Law::Laplace];
-
-impl Law {
-    fn sample(self, draws: &mut Draws, scale: f64) -> f64 {
-        match self {
-            Self::Gaussian => scale * draws.normal(),
-            Self::Rademacher => {
-                if draws.uniform() < 0.5 {
-                    scale
-                } else {
-                    -scale
-                }
-            }
-            Self::Uniform => scale * (2.0 * draws.uniform() - 1.0),
-            Self::Laplace => {
-                let u = draws.uniform() - 0.5;
-                -scale * u.signum() * (1.0 - 2.0 * u.abs()).max(1e-300).ln()
-            }
-        }
-    }
-
-    /// What may be declared about it. Laplace of scale s: 1/(1−s²h²) ≤ exp(ξ₀h²/2) for |h| ≤ h₀ = 1/(2s) with ξ₀ = −8s²·ln(3/4).
-    fn noise(self, scale: f64) -> Noise {
-        match self {
-            Self::Gaussian => Noise::gaussian(scale).unwrap(),
-            Self::Rademacher => Noise::sub_gaussian(scale).unwrap(),
-            Self::Uniform => Noise::bounded(scale).unwrap(),
-            Self::Laplace => Noise::light_tailed(-8.0 * scale * scale * 0.75_f64.ln(), 0.5 / scale).unwrap(),
-        }
-    }
-}
 
 /// The function of norm `norm` that hides most from the weights at `query`: `k(x,·) − Σ V_i k(x_i,·)`, scaled.
 fn adversary(instance: &Instance, query: &[f64], norm: f64) -> Expansion {

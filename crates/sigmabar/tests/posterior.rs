@@ -41,7 +41,7 @@ fn problem(seed: u64) -> Problem {
     let y = (0..n).map(|_| draws.normal()).collect();
     // Inducing points far enough apart that cond(K_ZZ) stays moderate; some of them outside the data, some repeated.
     let mut z: Vec<Vec<f64>> = Vec::new();
-    let least = if seed % 3 == 0 { 0.25 } else { 0.05 };
+    let least = if seed.is_multiple_of(3) { 0.25 } else { 0.05 };
     for p in x.clone().into_iter().chain(draws.points(12, d)) {
         let apart = z.iter().all(|q: &Vec<f64>| q.iter().zip(&p).map(|(a, b)| (a - b).powi(2)).sum::<f64>().sqrt() > least);
         if apart && draws.uniform() < 0.7 {

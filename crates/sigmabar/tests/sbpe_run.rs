@@ -156,7 +156,8 @@ fn data_that_contradict_the_norm_are_not_certified() {
     let mut strategy = start(Sbpe::default());
     finish(&mut strategy, |i| 40.0 * known.values[i]);
     assert_eq!(strategy.survivors().unwrap().len(), 40);
-    assert!(strategy.recommend().unwrap().is_none_or(|r| r.label == Label::Heuristic && r.gap == f64::INFINITY));
+    let guess = strategy.recommend().unwrap().unwrap();
+    assert!(guess.label == Label::Heuristic && guess.gap == f64::INFINITY && guess.reasons.contains(&Reason::Contradicted));
     assert!(strategy.batches().unwrap().iter().all(|b| b.gap.is_none()));
 }
 

@@ -37,6 +37,7 @@ pub enum ResidualNormMethod {
     /// The eigenvalue of the dense matrix, up to 5000 distinct points.
     Dense,
     /// Lanczos from a random start, enlarged by the bound of Kuczyński and Woźniakowski: any size, at a probability of failure that is charged to $\delta$.
+    /// The seed must be fixed beforehand: trying seeds until the bound is small voids it.
     Randomised {
         /// Lanczos steps: each costs a product with the whole kernel matrix.
         steps: usize,

@@ -276,12 +276,14 @@ impl Posterior {
     /// # Errors
     /// A point of another width, or a value that is not finite. Nothing is changed then.
     pub fn update(&mut self, x: &[f64], y: f64) -> Result<()> {
-        self.information.features().check_width(PointsRef::new(x, x.len())?)?;
-        self.observations.push(x, y)?;
-        let psi = Arc::make_mut(&mut self.information).update(x)?;
-        let response = self.observations.prior().to_model(y);
-        self.projected.iter_mut().zip(&psi).for_each(|(h, p)| *h += response * p);
-        self.solve_mean()
+        let mut next = self.clone();
+        let psi = Arc::make_mut(&mut next.information).update(x)?;
+        next.observations.push(x, y)?;
+        let response = next.observations.prior().to_model(y);
+        next.projected.iter_mut().zip(&psi).for_each(|(h, p)| *h += response * p);
+        next.solve_mean()?;
+        *self = next;
+        Ok(())
     }
 
     /// One more inducing point, without a new pass over the triangular solves. Returns whether it was new to the span. Cost O(nmd + m²).
@@ -289,11 +291,13 @@ impl Posterior {
     /// # Errors
     /// As [`Information::append_inducing`]. Nothing is changed then.
     pub fn append_inducing(&mut self, z: &[f64]) -> Result<bool> {
-        let appended = Arc::make_mut(&mut self.information).append_inducing(z, Some(self.observations.sums()))?;
-        self.projected.extend(appended);
-        self.projection_growth = self.projection_growth.max(self.information.features().condition());
-        self.solve_mean()?;
-        self.make_projection_accurate()?;
+        let mut next = self.clone();
+        let appended = Arc::make_mut(&mut next.information).append_inducing(z, Some(next.observations.sums()))?;
+        next.projected.extend(appended);
+        next.projection_growth = next.projection_growth.max(next.information.features().condition());
+        next.solve_mean()?;
+        next.make_projection_accurate()?;
+        *self = next;
         Ok(appended.is_some())
     }
 

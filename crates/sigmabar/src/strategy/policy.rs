@@ -141,7 +141,11 @@ impl Policy {
 
     pub(super) fn recommend(&self, problem: &Problem, ledger: &Ledger) -> Result<Option<Recommendation>> {
         match self {
-            Self::Sbpe(p) => p.recommend(problem),
+            Self::Sbpe(p) => match p.recommend(problem)? {
+                // Nothing could be claimed, as when the data contradict the premises: the model's guess, with the reason.
+                None => Ok(recommendation::by_posterior(problem, ledger)?.map(|r| Recommendation { reasons: p.reasons(), ..r })),
+                claimed => Ok(claimed),
+            },
             _ => recommendation::by_posterior(problem, ledger),
         }
     }

@@ -5,7 +5,7 @@
 pub mod oracle;
 
 use oracle::{Covariance, Draws};
-use sigmabar::{Collected, FeatureMap, Information, Kernel, Locations, Points};
+use sigmabar::{Collected, FeatureMap, Information, Kernel, Locations, Noise, Points};
 use std::sync::Arc;
 
 /// An instance: rows with repetitions, inducing points with repetitions, and the information they give.
@@ -113,4 +113,45 @@ pub fn residual_matrix(k: Covariance, x: &[Vec<f64>], z: &[Vec<f64>]) -> Vec<Vec
     let k_xz = oracle::table(k, x, z);
     let solved: Vec<_> = k_xz.iter().map(|row| solve(&k_zz, row)).collect();
     (0..x.len()).map(|i| (0..x.len()).map(|j| (k_xx[i][j] - dot(&solved[i], &k_xz[j])).value()).collect()).collect()
+}
+
+/// A law of the noise.
+#[derive(Clone, Copy, Debug)]
+pub enum Law {
+    Gaussian,
+    Rademacher,
+    Uniform,
+    Laplace,
+}
+
+pub const LAWS: [Law; 4] = [Law::Gaussian, Law::Rademacher, Law::Uniform, Law::Laplace];
+
+impl Law {
+    pub fn sample(self, draws: &mut Draws, scale: f64) -> f64 {
+        match self {
+            Self::Gaussian => scale * draws.normal(),
+            Self::Rademacher => {
+                if draws.uniform() < 0.5 {
+                    scale
+                } else {
+                    -scale
+                }
+            }
+            Self::Uniform => scale * (2.0 * draws.uniform() - 1.0),
+            Self::Laplace => {
+                let u = draws.uniform() - 0.5;
+                -scale * u.signum() * (1.0 - 2.0 * u.abs()).max(1e-300).ln()
+            }
+        }
+    }
+
+    /// What may be declared about it. Laplace of scale s: 1/(1−s²h²) ≤ exp(ξ₀h²/2) for |h| ≤ h₀ = 1/(2s) with ξ₀ = −8s²·ln(3/4).
+    pub fn noise(self, scale: f64) -> Noise {
+        match self {
+            Self::Gaussian => Noise::gaussian(scale).unwrap(),
+            Self::Rademacher => Noise::sub_gaussian(scale).unwrap(),
+            Self::Uniform => Noise::bounded(scale).unwrap(),
+            Self::Laplace => Noise::light_tailed(-8.0 * scale * scale * 0.75_f64.ln(), 0.5 / scale).unwrap(),
+        }
+    }
 }

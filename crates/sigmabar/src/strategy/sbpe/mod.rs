@@ -290,6 +290,11 @@ impl Sbpe {
         }))
     }
 
+    /// Why the label is not "certified", so far.
+    pub(super) fn reasons(&self) -> Vec<Reason> {
+        self.state.as_ref().map_or_else(Vec::new, |s| s.reasons.clone())
+    }
+
     pub(super) fn reports(&self) -> Vec<BatchReport> {
         self.state.as_ref().map_or_else(Vec::new, |s| s.reports.clone())
     }
