@@ -1,11 +1,13 @@
 //! Where to measure next: strategies with one ask/tell interface, deterministic from their seed.
 
+mod auto;
 mod ledger;
 mod problem;
 mod random;
 mod recommendation;
 mod saved;
 
+pub use auto::{Auto, Scale};
 pub use ledger::{Ask, Ledger, Outcome, Trial, TrialState};
 pub use problem::{Direction, Problem};
 pub use random::{Random, Sobol};
@@ -19,6 +21,8 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub enum Policy {
+    /// Without kernel, norm or noise: a few batches, everything refitted after each.
+    Auto(Auto),
     /// Uniformly at random.
     Random(Random),
     /// Along a scrambled Sobol sequence.
@@ -146,6 +150,7 @@ impl Strategy {
 impl Policy {
     fn check(&self, problem: &Problem) -> Result<()> {
         match self {
+            Self::Auto(p) => p.check(problem),
             Self::Random(_) | Self::Sobol(_) => problem.domain().candidates(1, problem.seed()).map(drop),
         }
     }
@@ -153,6 +158,7 @@ impl Policy {
     /// The next batch; empty when the run is over.
     fn plan(&mut self, problem: &Problem, ledger: &Ledger) -> Result<Vec<Proposal>> {
         match self {
+            Self::Auto(p) => p.plan(problem, ledger),
             Self::Random(p) => p.plan(problem, ledger),
             Self::Sobol(p) => p.plan(problem, ledger),
         }
@@ -161,12 +167,14 @@ impl Policy {
     /// Digests the batch that was just closed; whether the run is over.
     fn learn(&mut self, problem: &Problem, ledger: &Ledger) -> Result<bool> {
         match self {
+            Self::Auto(p) => p.learn(problem, ledger),
             Self::Random(_) | Self::Sobol(_) => Ok(ledger.trials().len() >= problem.budget()),
         }
     }
 
     fn recommend(&self, problem: &Problem, ledger: &Ledger) -> Result<Option<Recommendation>> {
         match self {
+            Self::Auto(p) => p.recommend(problem, ledger),
             Self::Random(_) | Self::Sobol(_) => recommendation::by_posterior(problem, ledger),
         }
     }
