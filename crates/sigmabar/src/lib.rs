@@ -78,7 +78,8 @@ pub use posterior::{ExactPosterior, Posterior, Variational, sample_gaussian};
 pub use residual::{ResidualNorm, ResidualNormKind};
 pub use sigmabar_linalg::{LinalgError, Matrix, Operation};
 pub use strategy::{
-    Ask, Auto, BatchReport, Direction, Ledger, Outcome, Policy, Problem, Random, Recommendation, Scale, Sobol, Strategy, Trial, TrialState,
+    Ask, Assumed, Auto, BatchReport, Direction, Ledger, Outcome, Policy, Problem, Quantity, Random, Recommendation, Scale, Sobol, Strategy,
+    Trial, TrialState,
 };
 pub use theory::{
     Bound, BoxCover, DesignedData, GainRate, InducingPlan, KernelClass, MeanNorm, MeasurementCount, MetricBox, Multiplier, RegretBatch,

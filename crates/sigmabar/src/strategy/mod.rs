@@ -7,7 +7,7 @@ mod random;
 mod recommendation;
 mod saved;
 
-pub use auto::{Auto, Scale};
+pub use auto::{Assumed, Auto, Quantity, Scale};
 pub use ledger::{Ask, Ledger, Outcome, Trial, TrialState};
 pub use problem::{Direction, Problem};
 pub use random::{Random, Sobol};
@@ -180,10 +180,16 @@ impl Policy {
     }
 
     fn reports(&self, _problem: &Problem, ledger: &Ledger) -> Result<Vec<BatchReport>> {
-        Ok((0..ledger.closed()).map(|batch| BatchReport::plain(ledger, batch)).collect())
+        match self {
+            Self::Auto(p) => Ok(p.reports(ledger)),
+            Self::Random(_) | Self::Sobol(_) => Ok((0..ledger.closed()).map(|batch| BatchReport::plain(ledger, batch)).collect()),
+        }
     }
 
     fn survivors(&self) -> Option<Vec<usize>> {
-        None
+        match self {
+            Self::Auto(p) => p.survivors(),
+            Self::Random(_) | Self::Sobol(_) => None,
+        }
     }
 }

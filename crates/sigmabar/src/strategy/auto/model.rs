@@ -140,3 +140,107 @@ impl<'a> Shrinking<'a> {
         Ok(())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+
+    fn spread(count: usize, shift: f64) -> Points {
+        let at = |i: usize, golden: f64| (shift + i as f64 * golden).fract();
+        Points::new((0..count).flat_map(|i| [at(i, 0.618_033_988_7), at(i, 0.414_213_562_4)]).collect(), 2).unwrap()
+    }
+
+    fn data(count: usize) -> Data {
+        let points = spread(count, 0.1);
+        let raw: Vec<f64> = points.view().rows().map(|x| (5.0 * x[0]).sin() + x[1] * x[1]).collect();
+        let errors = (0..count).map(|i| (i % 3 == 0).then_some(0.02 * (1 + i) as f64)).collect();
+        Data { points, raw, errors }
+    }
+
+    /// Gaussian elimination on `A z = b`, nothing shared with the library.
+    fn solved(mut a: Vec<Vec<f64>>, mut b: Vec<f64>) -> Vec<f64> {
+        let n = b.len();
+        for p in 0..n {
+            for i in p + 1..n {
+                let factor = a[i][p] / a[p][p];
+                let pivot = a[p].clone();
+                a[i].iter_mut().zip(&pivot).skip(p).for_each(|(x, y)| *x -= factor * y);
+                b[i] -= factor * b[p];
+            }
+        }
+        for i in (0..n).rev() {
+            let known: f64 = (i + 1..n).map(|j| a[i][j] * b[j]).sum();
+            b[i] = (b[i] - known) / a[i][i];
+        }
+        b
+    }
+
+    /// Mean and variance at `x` by the printed formulas.
+    fn plain(kernel: &Kernel, points: &[Vec<f64>], noise: &[f64], values: &[f64], x: &[f64]) -> (f64, f64) {
+        let k = |a: &[f64], b: &[f64]| kernel.value(a, b);
+        let gram: Vec<Vec<f64>> = points
+            .iter()
+            .enumerate()
+            .map(|(i, a)| points.iter().enumerate().map(|(j, b)| k(a, b) + if i == j { noise[i] } else { 0.0 }).collect())
+            .collect();
+        let weights = solved(gram, points.iter().map(|p| k(p, x)).collect());
+        let mean = weights.iter().zip(values).map(|(w, y)| w * y).sum();
+        let explained: f64 = weights.iter().zip(points).map(|(w, p)| w * k(p, x)).sum();
+        (mean, k(x, x) - explained)
+    }
+
+    #[test]
+    fn posterior_and_shrinking_variances_are_the_printed_ones() {
+        let kernel = Kernel::matern(2.5, vec![0.4, 0.7], 1.3).unwrap();
+        let (data, ridge) = (data(17), 0.15);
+        let scale = Scale::standard(&data.raw);
+        let model = Model::new(kernel.clone(), ridge, scale, &data).unwrap();
+        let candidates = spread(25, 0.37);
+        let outlook = model.outlook(candidates.view()).unwrap();
+        let mut points: Vec<Vec<f64>> = data.points.view().rows().map(<[f64]>::to_vec).collect();
+        let slope = scale.slope(0.0);
+        let mut noise: Vec<f64> = data.errors.iter().map(|e| e.map_or(ridge, |e| e * slope).powi(2)).collect();
+        let values = data.values(&scale);
+        for (i, x) in candidates.view().rows().enumerate() {
+            let (mean, variance) = plain(&kernel, &points, &noise, &values, x);
+            assert!((outlook.mean[i] - mean).abs() < 1e-10 && (outlook.variance[i] - variance).abs() < 1e-10);
+        }
+        let mut shrinking = Shrinking::new(&model, candidates.view(), &outlook);
+        for pick in [3, 11, 3, 20] {
+            shrinking.pick(pick).unwrap();
+            points.push(candidates.row(pick).to_vec());
+            noise.push(ridge * ridge);
+            for (i, x) in candidates.view().rows().enumerate() {
+                let (_, variance) = plain(&kernel, &points, &noise, &vec![0.0; points.len()], x);
+                assert!((shrinking.variance[i] - variance).abs() < 1e-10, "pick {pick}, candidate {i}");
+            }
+        }
+    }
+
+    #[test]
+    fn covariance_and_norm_agree_with_plain_sums() {
+        let kernel = Kernel::matern(2.5, 0.5, 0.8).unwrap();
+        let data = data(12);
+        let scale = Scale::standard(&data.raw);
+        let model = Model::new(kernel.clone(), 0.2, scale, &data).unwrap();
+        let (noise, values) = (data.noise(&scale, 0.2), data.values(&scale));
+        let points: Vec<Vec<f64>> = data.points.view().rows().map(<[f64]>::to_vec).collect();
+        let n = points.len();
+        let k = |a: &[f64], b: &[f64]| kernel.value(a, b);
+        let gram = |with: bool| -> Vec<Vec<f64>> {
+            (0..n).map(|i| (0..n).map(|j| k(&points[i], &points[j]) + if with && i == j { noise[i] } else { 0.0 }).collect()).collect()
+        };
+        let alpha = solved(gram(true), values);
+        let square: f64 = gram(false).iter().zip(&alpha).map(|(row, a)| a * row.iter().zip(&alpha).map(|(g, b)| g * b).sum::<f64>()).sum();
+        assert!((model.norm(&data).unwrap() - square.sqrt()).abs() < 1e-10);
+
+        let candidates = spread(6, 0.77);
+        let outlook = model.outlook(candidates.view()).unwrap();
+        let covariance = outlook.covariance(&model, candidates.view(), &[4, 1]).unwrap();
+        let (a, b) = (candidates.row(4), candidates.row(1));
+        let weights = solved(gram(true), points.iter().map(|p| k(p, b)).collect());
+        let expected = k(a, b) - weights.iter().zip(&points).map(|(w, p)| w * k(p, a)).sum::<f64>();
+        assert!((covariance[(0, 1)] - expected).abs() < 1e-10 && (covariance[(1, 1)] - outlook.variance[1]).abs() < 1e-10);
+    }
+}

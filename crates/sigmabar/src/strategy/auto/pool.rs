@@ -1,10 +1,12 @@
 //! Candidates refreshed inside the survivors (algorithm notes 5.9).
 
-use super::model::{Model, Outlook};
+use super::model::{Data, Model, Outlook};
 use crate::domain::{Column, Domain, SpaceDomain};
 use crate::error::Result;
 use crate::kernel::Kernel;
 use crate::points::Points;
+use crate::strategy::ledger::Proposal;
+use crate::strategy::problem::Problem;
 use rand::seq::index;
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
@@ -30,6 +32,8 @@ pub(super) struct Pool {
     pub outlook: Outlook,
     /// The share of the first look's candidates that survived.
     pub share: f64,
+    /// All survivors of a list, before thinning.
+    pub survivors: Option<Vec<usize>>,
 }
 
 /// What decides who survives: $\mu+\beta\sigma\ge\max(\mu-\beta\sigma)$.
@@ -42,7 +46,20 @@ pub(super) struct Sieve<'a> {
     pub seed: u64,
 }
 
-impl Sieve<'_> {
+impl Pool {
+    pub fn proposal(&self, i: usize) -> Proposal {
+        match &self.indices {
+            Some(indices) => Proposal::candidate(indices[i], self.points.row(i)),
+            None => Proposal::anywhere(self.points.row(i).to_vec()),
+        }
+    }
+}
+
+impl<'a> Sieve<'a> {
+    pub fn new(problem: &'a Problem, model: &'a Model, data: &'a Data, seed: u64) -> Self {
+        Self { domain: problem.domain(), model, measured: &data.points, beta: 1.0, seed }
+    }
+
     pub fn pool(&self) -> Result<Pool> {
         match self.domain {
             Domain::List(list) => self.of_list(&list.points().to_points()),
@@ -55,10 +72,10 @@ impl Sieve<'_> {
         let (all, mut rng) = (points.len(), ChaCha8Rng::seed_from_u64(self.seed));
         let survivors = self.survivors(&outlook);
         let share = survivors.len() as f64 / all as f64;
-        let indices = thinned(survivors, &outlook, &mut rng);
+        let indices = thinned(survivors.clone(), &outlook, &mut rng);
         let points = points.view().select(&indices)?;
         let outlook = self.model.outlook(points.view())?;
-        Ok(Pool { points, indices: Some(indices), outlook, share })
+        Ok(Pool { points, indices: Some(indices), outlook, share, survivors: Some(survivors) })
     }
 
     fn survivors(&self, outlook: &Outlook) -> Vec<usize> {
@@ -89,7 +106,7 @@ impl Sieve<'_> {
             }
             outlook = self.model.outlook(points.view())?;
         }
-        Ok(Pool { points, indices: None, outlook, share })
+        Ok(Pool { points, indices: None, outlook, share, survivors: None })
     }
 
     /// Adds perturbed survivors and fresh points.

@@ -71,3 +71,34 @@ impl Scale {
         drawn / (self.spread * self.unit)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+
+    #[test]
+    fn scales_are_increasing_invertible_and_standard() {
+        let values: Vec<f64> = (0..50).map(|i| -(0.2 * f64::from(i)).exp()).collect();
+        for scale in [Scale::standard(&values), Scale::warped(&values).unwrap()] {
+            let seen: Vec<f64> = values.iter().map(|&v| scale.to_model(v)).collect();
+            assert!(seen.windows(2).all(|w| w[0] > w[1]));
+            let mean = seen.iter().sum::<f64>() / 50.0;
+            let square = seen.iter().map(|v| v * v).sum::<f64>() / 50.0;
+            assert!(mean.abs() < 1e-12 && (square - 1.0).abs() < 1e-12);
+            for &v in &values {
+                assert!((scale.to_problem(scale.to_model(v)) - v).abs() <= 1e-9 * v.abs());
+                let step = 1e-6 * v.abs();
+                let difference = (scale.to_model(v + step) - scale.to_model(v - step)) / (2.0 * step);
+                assert!((difference - scale.slope(v)).abs() <= 1e-5 * scale.slope(v));
+            }
+        }
+    }
+
+    #[test]
+    fn equal_values_have_a_plain_scale_and_no_warp() {
+        assert!(Scale::warped(&[2.0; 9]).is_none());
+        assert!(Scale::standard(&[2.0; 9]).to_model(2.0).abs() < 1e-12);
+        assert!((Scale::standard(&[2.0; 9]).slope(2.0) - 1.0).abs() < 1e-12);
+    }
+}
