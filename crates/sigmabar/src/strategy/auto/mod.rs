@@ -115,7 +115,7 @@ impl Auto {
         };
         let model = round.fit.model(&data)?;
         let seed = seed_of(problem, batch);
-        let pool = Sieve { beta: self.setting(problem, BETAS, batch), ..Sieve::new(problem, &model, &data, seed) }.pool()?;
+        let pool = Sieve { beta: self.setting(problem, BETAS, batch), count, ..Sieve::new(problem, &model, &data, seed) }.pool()?;
         let exploiting = (self.setting(problem, EXPLOITING, batch) * (count - 1) as f64).round() as usize;
         let covered = if exploiting > 0 { Draws::new(&model, &pool, seed)?.cover(exploiting) } else { Vec::new() };
         let again = if count > 1 && problem.noise().is_none() { Some(self.best_so_far(problem, ledger)?) } else { None };

@@ -1,7 +1,7 @@
 //! Candidates refreshed inside the survivors (algorithm notes 5.9).
 
 use super::model::{Data, Model, Outlook};
-use crate::domain::{Column, Domain, SpaceDomain};
+use crate::domain::{CandidateKind, Column, Domain, SpaceDomain};
 use crate::error::Result;
 use crate::kernel::Kernel;
 use crate::points::Points;
@@ -11,6 +11,7 @@ use rand::seq::index;
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use rand_distr::{Distribution, StandardNormal};
+use std::collections::HashSet;
 
 /// Candidates kept.
 const KEPT: usize = 4096;
@@ -19,6 +20,9 @@ const PERTURBED: usize = 4096;
 /// Fresh Sobol points a round.
 const FRESH: usize = 2048;
 const ROUNDS: usize = 3;
+/// On a finite domain, at least this many new points remain for each evaluation of the next batch, while $\beta$ stays below the second number.
+const CHOICE: usize = 6;
+const WIDEST: f64 = 6.0;
 /// Steps of a perturbation, in length-scales.
 const STEPS: [f64; 4] = [0.02, 0.05, 0.15, 0.4];
 /// The share of categorical columns that a perturbation draws anew.
@@ -43,6 +47,8 @@ pub(super) struct Sieve<'a> {
     /// Points that were measured already.
     pub measured: &'a Points,
     pub beta: f64,
+    /// Evaluations of the next batch.
+    pub count: usize,
     pub seed: u64,
 }
 
@@ -57,29 +63,48 @@ impl Pool {
 
 impl<'a> Sieve<'a> {
     pub fn new(problem: &'a Problem, model: &'a Model, data: &'a Data, seed: u64) -> Self {
-        Self { domain: problem.domain(), model, measured: &data.points, beta: 1.0, seed }
+        Self { domain: problem.domain(), model, measured: &data.points, beta: 1.0, count: 1, seed }
     }
 
     pub fn pool(&self) -> Result<Pool> {
-        match self.domain {
-            Domain::List(list) => self.of_list(&list.points().to_points()),
+        if let Domain::List(list) = self.domain {
+            return self.of_whole(&list.points().to_points(), true);
+        }
+        let candidates = self.domain.candidates(KEPT, self.seed)?;
+        match candidates.kind() {
+            CandidateKind::Whole => self.of_whole(&candidates.range(0, candidates.len())?, false),
             _ => self.refreshed(),
         }
     }
 
-    fn of_list(&self, points: &Points) -> Result<Pool> {
+    /// All points of a finite domain are looked at. Where the model is so sure of itself that too few points are left to measure, it is trusted
+    /// less: $\beta$ grows. Points measured already come second: repeating them is left to where nothing else remains.
+    fn of_whole(&self, points: &Points, numbered: bool) -> Result<Pool> {
         let outlook = self.model.outlook(points.view())?;
-        let (all, mut rng) = (points.len(), ChaCha8Rng::seed_from_u64(self.seed));
-        let survivors = self.survivors(&outlook);
-        let share = survivors.len() as f64 / all as f64;
-        let indices = thinned(survivors.clone(), &outlook, &mut rng);
-        let points = points.view().select(&indices)?;
-        let outlook = self.model.outlook(points.view())?;
-        Ok(Pool { points, indices: Some(indices), outlook, share, survivors: Some(survivors) })
+        let mut rng = ChaCha8Rng::seed_from_u64(self.seed);
+        let survivors = self.survivors(&outlook, self.beta);
+        let share = survivors.len() as f64 / points.len() as f64;
+        let bits = |row: &[f64]| row.iter().map(|v| v.to_bits()).collect::<Vec<u64>>();
+        let measured: HashSet<Vec<u64>> = self.measured.view().rows().map(bits).collect();
+        let is_new = |i: &usize| !measured.contains(&bits(points.row(*i)));
+        let enough = (CHOICE * self.count).min((0..points.len()).filter(is_new).count());
+        let (mut beta, mut kept) = (self.beta, survivors.clone());
+        while kept.iter().filter(|i| is_new(i)).count() < enough && beta < WIDEST {
+            beta *= 1.5;
+            kept = self.survivors(&outlook, beta);
+        }
+        if kept.iter().filter(|i| is_new(i)).count() >= self.count {
+            kept.retain(is_new);
+        }
+        let kept = thinned(kept, &outlook, &mut rng);
+        let chosen = points.view().select(&kept)?;
+        let outlook = self.model.outlook(chosen.view())?;
+        let (indices, survivors) = if numbered { (Some(kept), Some(survivors)) } else { (None, None) };
+        Ok(Pool { points: chosen, indices, outlook, share, survivors })
     }
 
-    fn survivors(&self, outlook: &Outlook) -> Vec<usize> {
-        let width = |i: usize| self.beta * outlook.variance[i].sqrt();
+    fn survivors(&self, outlook: &Outlook, beta: f64) -> Vec<usize> {
+        let width = |i: usize| beta * outlook.variance[i].sqrt();
         let bar = (0..outlook.mean.len()).map(|i| outlook.mean[i] - width(i)).fold(f64::NEG_INFINITY, f64::max);
         (0..outlook.mean.len()).filter(|&i| outlook.mean[i] + width(i) >= bar).collect()
     }
@@ -95,7 +120,7 @@ impl<'a> Sieve<'a> {
         let mut outlook = self.model.outlook(points.view())?;
         let mut share = 1.0;
         for round in 0..=ROUNDS {
-            let survivors = self.survivors(&outlook);
+            let survivors = self.survivors(&outlook, self.beta);
             if round == 0 {
                 share = survivors.len() as f64 / points.len() as f64;
             }
