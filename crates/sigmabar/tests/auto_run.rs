@@ -100,8 +100,7 @@ fn a_norm_bound_that_the_data_contradict_raises_the_alarm() {
 fn a_saved_run_has_the_same_future_and_the_order_of_tells_does_not_matter() {
     let mut one = auto(on_box(2, 30), 3);
     let mut other = one.clone();
-    loop {
-        let (Ask::Trials(trials), Ask::Trials(same)) = (one.ask(1000).unwrap(), other.ask(1000).unwrap()) else { break };
+    while let (Ask::Trials(trials), Ask::Trials(same)) = (one.ask(1000).unwrap(), other.ask(1000).unwrap()) {
         assert_eq!(trials, same);
         for trial in &trials {
             one.tell(trial.id, Outcome::Value(measured(trial, bump))).unwrap();
