@@ -5,9 +5,27 @@ use serde::{Deserialize, Serialize};
 
 /// A lower-triangular matrix `L` (`m × m`), usually the Cholesky factor of `A = LLᵀ`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(try_from = "RawLower")]
 pub struct Lower {
     /// Row-major, the upper triangle zero.
     pub(crate) matrix: Matrix,
+}
+
+/// What is read back from a file, before it is checked.
+#[derive(Deserialize)]
+struct RawLower {
+    matrix: Matrix,
+}
+
+impl TryFrom<RawLower> for Lower {
+    type Error = &'static str;
+    fn try_from(raw: RawLower) -> Result<Self, Self::Error> {
+        if raw.matrix.rows() == raw.matrix.cols() {
+            Ok(Self::from_matrix(raw.matrix))
+        } else {
+            Err("a triangular factor that is not square")
+        }
+    }
 }
 
 impl Lower {

@@ -4,10 +4,31 @@ use serde::{Deserialize, Serialize};
 
 /// A dense row-major matrix of `f64`. Throughout the project the *rows* of a block are points.
 #[derive(Clone, Debug, PartialEq, Default, Serialize, Deserialize)]
+#[serde(try_from = "RawMatrix")]
 pub struct Matrix {
     data: Vec<f64>,
     rows: usize,
     cols: usize,
+}
+
+/// What is read back from a file, before it is checked.
+#[derive(Deserialize)]
+struct RawMatrix {
+    data: Vec<f64>,
+    rows: usize,
+    cols: usize,
+}
+
+impl TryFrom<RawMatrix> for Matrix {
+    type Error = &'static str;
+    fn try_from(raw: RawMatrix) -> Result<Self, Self::Error> {
+        let RawMatrix { data, rows, cols } = raw;
+        if rows.checked_mul(cols) == Some(data.len()) {
+            Ok(Self { data, rows, cols })
+        } else {
+            Err("a matrix of other than rows × cols entries")
+        }
+    }
 }
 
 impl Matrix {

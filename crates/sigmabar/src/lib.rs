@@ -40,6 +40,7 @@ mod domain;
 mod error;
 mod evidence;
 mod expansion;
+mod experiment;
 mod features;
 mod gain;
 mod inducing;
@@ -63,6 +64,10 @@ pub use domain::{
 pub use error::{Error, ModelError, Result};
 pub use evidence::{Choice, EvidenceGradient, Learning, Learnt, fit_hyperparameters};
 pub use expansion::Expansion;
+pub use experiment::{
+    Benchmark, Classic, Evaluation, Experiment, Looks, Mean, Measure, SimulatedNoise, Summary, TestFunction, log_log_slope, mean_curve,
+    paired_difference, summaries, write_csv,
+};
 pub use features::{FeatureMap, Source, SourcedKernel};
 pub use gain::{Bracket, DataGain, GainBound, GainBoundKind, GainDomain, LowerGainKind, MaxGain};
 pub use inducing::{
@@ -78,8 +83,10 @@ pub use posterior::{ExactPosterior, Posterior, Variational, sample_gaussian};
 pub use residual::{ResidualNorm, ResidualNormKind};
 pub use sigmabar_linalg::{LinalgError, Matrix, Operation};
 pub use strategy::{
-    Ask, Assumed, Auto, BatchReport, Direction, Ledger, Outcome, Policy, Problem, Quantity, Random, Recommendation, Scale, Sobol, Strategy,
-    Trial, TrialState,
+    AdaBkb, Ask, Assumed, Auto, BatchReport, BatchRule, Bbkb, BbkbWidth, Bkb, BkbWidth, Bpe, BpeSchedule, BpeWidth, DecoupledThompson,
+    Direction, EkUcb, ExpectedImprovement, GpThreds, GpUcb, LargestVariance, Ledger, MetaIndex, MiniMeta, Outcome, Policy,
+    ProbabilityOfImprovement, Problem, Quantity, Random, Recommendation, Rips, Rules, SampleScale, Sbpe, Scale, Schedule, Sequential,
+    Sobol, Strategy, SupKernelUcb, SupWidth, ThompsonSampling, Trial, TrialState, UcbWidth,
 };
 pub use theory::{
     Bound, BoxCover, DesignedData, GainRate, InducingPlan, KernelClass, MeanNorm, MeasurementCount, MetricBox, Multiplier, RegretBatch,

@@ -1,5 +1,5 @@
 //! Miss rates over thousands of draws, against the function that attains the bound. Each test also shows that 0.8 of the width would fail.
-#![allow(clippy::unwrap_used)]
+#![allow(clippy::unwrap_used, clippy::cloned_ref_to_slice_refs, clippy::unnecessary_cast)]
 
 mod coverage_support;
 
@@ -149,14 +149,14 @@ fn at_a_point_for_every_law_of_the_noise() {
         let exact = worst_case(
             instance.covariance,
             &instance.x,
-            instance.information.weights(points(&[query.clone()]).view()).unwrap().row(0),
+            instance.information.weights(points(std::slice::from_ref(&query)).view()).unwrap().row(0),
             &query,
         );
         for law in LAWS {
             for delta in LEVELS {
                 let claim = Claim::new(delta).unwrap().norm_bound(norm).unwrap().noise(law.noise(0.05));
                 let widths = Widths::new(Arc::clone(&instance.information), &claim).unwrap();
-                let view = points(&[query.clone()]);
+                let view = points(std::slice::from_ref(&query));
                 let half = widths.half_widths(view.view()).unwrap()[0];
                 assert!(half.bias < 1.1 * norm * exact, "the instance must be sharp: {} against {}", half.bias, norm * exact);
                 let experiment = Experiment { instance: &instance, f: &f, queries: vec![query.clone()], law, scale: 0.05, together: false };
@@ -178,7 +178,7 @@ fn every_method_that_can_be_sharp_covers_and_can_fail() {
         for method in methods {
             let delta = 0.1;
             let claim = Claim::new(delta).unwrap().norm_bound(20.0).unwrap().noise(Noise::gaussian(0.02).unwrap()).method(method);
-            let view = points(&[query.clone()]);
+            let view = points(std::slice::from_ref(&query));
             let experiment =
                 Experiment { instance: &instance, f: &f, queries: vec![query.clone()], law: Law::Gaussian, scale: 0.02, together: false };
             let rates = experiment.miss_rate(|p| p.interval(view.view(), &claim).unwrap(), &[1.0, 0.8], DRAWS, 29);
@@ -209,6 +209,27 @@ fn over_a_list_and_uniformly_and_over_a_box() {
     }
 }
 
+/// One feature: every weight vector points the same way, so the event for all points is the event at one, and normal noise misses exactly as often as it may.
+#[test]
+fn noise_alone_misses_exactly_delta_at_a_point_over_a_list_and_everywhere() {
+    let instance = Instance::new(0, vec![vec![0.5]; 6], vec![vec![0.5]], 0.2, Collected::DeclaredFixed);
+    let queries = vec![vec![0.5], vec![0.6], vec![0.35]];
+    let view = points(&queries);
+    let f = Expansion::new(instance.kernel.clone(), points(&[vec![0.5]]), vec![1e-9]).unwrap();
+    let experiment = Experiment { instance: &instance, f: &f, queries, law: Law::Gaussian, scale: 0.5, together: true };
+    let draws = 20_000;
+    for delta in LEVELS {
+        for coverage in [Coverage::Point, Coverage::Points, Coverage::Uniform] {
+            let claim =
+                Claim::new(delta).unwrap().norm_bound(1e-9).unwrap().noise(Noise::gaussian(0.5).unwrap()).coverage(coverage.clone());
+            let widths = Widths::new(Arc::clone(&instance.information), &claim).unwrap();
+            let rates = experiment.miss_rate(|p| p.interval_with(&widths, view.view()).unwrap(), &[1.0, 0.8], draws, 47);
+            assert!((rates[0] - delta).abs() <= margin(delta, draws), "{coverage:?}: {} is not {delta}", rates[0]);
+            assert!(rates[1] > delta + margin(delta, draws), "{coverage:?}: {}", rates[1]);
+        }
+    }
+}
+
 /// Uniform coverage must survive a search over x after the data were seen; a pointwise claim does not.
 #[test]
 fn uniform_survives_a_search_that_defeats_pointwise_claims() {
@@ -235,11 +256,11 @@ fn own_levels_per_observation_are_sharp_where_they_are_loud() {
     let instance = sharp_instance();
     let query = vec![0.42];
     let levels: Vec<f64> = (0..instance.x.len()).map(|i| if i < 4 { 0.4 } else { 0.02 }).collect();
-    let weights: Matrix = instance.information.weights(points(&[query.clone()]).view()).unwrap();
+    let weights: Matrix = instance.information.weights(points(std::slice::from_ref(&query)).view()).unwrap();
     let expected = weights.row(0).iter().zip(&levels).map(|(v, r)| (v * r).powi(2)).sum::<f64>().sqrt() * (2.0 * 20.0_f64.ln()).sqrt();
     let claim = Claim::new(0.1).unwrap().norm_bound(1.0).unwrap().noise(Noise::per_observation(levels.clone()).unwrap());
     let widths = Widths::new(Arc::clone(&instance.information), &claim).unwrap();
-    let half = widths.half_widths(points(&[query.clone()]).view()).unwrap()[0];
+    let half = widths.half_widths(points(std::slice::from_ref(&query)).view()).unwrap()[0];
     assert!((half.noise / expected - 1.0).abs() < 1e-8, "{} {expected}", half.noise);
     let norm = 20.0;
     let f = adversary(&instance, &query, norm);
@@ -252,7 +273,7 @@ fn own_levels_per_observation_are_sharp_where_they_are_loud() {
     for _ in 0..DRAWS {
         let y: Vec<f64> = at_x.iter().zip(&levels).map(|(v, r)| v + r * random.normal()).collect();
         let posterior = Posterior::condition(Arc::clone(&instance.information), &y, Prior::ZERO).unwrap();
-        let found = posterior.interval_with(&widths, points(&[query.clone()]).view()).unwrap();
+        let found = posterior.interval_with(&widths, points(std::slice::from_ref(&query)).view()).unwrap();
         let half = 0.5 * (found.upper()[0] - found.lower()[0]);
         misses += f64::from(u8::from((truth - found.mean()[0]).abs() > half));
         narrow += f64::from(u8::from((truth - found.mean()[0]).abs() > 0.8 * half));

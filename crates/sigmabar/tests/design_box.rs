@@ -104,7 +104,9 @@ fn wrong_boxes_are_refused() {
     assert!(matches!(design.choose_in_boxes(high.view(), low.view(), search, 3), Err(Error::Parameter { .. })));
     assert!(matches!(design.choose_in_boxes(low.view(), high.view(), search, 0), Err(Error::Parameter { name: "count", .. })));
     assert!(matches!(design.choose_in_boxes(low.view(), high.view(), CellSearch::within(0.0), 3), Err(Error::Parameter { .. })));
-    assert!(matches!(design.choose_in_boxes(low.view(), one(&[1.0]).view(), search, 3), Err(Error::Length { .. })));
+    assert!(matches!(design.choose_in_boxes(low.view(), one(&[1.0]).view(), search, 3), Err(Error::Width { .. })));
+    let two = Points::new(vec![1.0; 4], 2).unwrap();
+    assert!(matches!(design.choose_in_boxes(low.view(), two.view(), search, 3), Err(Error::Length { .. })));
     let categories = MaxVariance::growing(Kernel::hamming(1.0, 1.0).unwrap(), 0.1, Growth::default()).unwrap();
     assert!(matches!(categories.choose_in_boxes(low.view(), high.view(), search, 3), Err(Error::Premise { .. })));
 }

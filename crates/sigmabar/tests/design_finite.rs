@@ -94,11 +94,11 @@ impl Instance {
             let p = psi(x);
             (0..m).for_each(|i| (0..m).for_each(|j| b[i][j] += p[i] * p[j] / (self.tau * self.tau)));
         };
-        let mut known = self.measured.len() + self.running.len();
+        let known = self.measured.len() + self.running.len();
         self.measured.iter().chain(&self.running).for_each(|x| add(&mut b, x));
         let features: Vec<Vec<f64>> = self.candidates.iter().map(|x| psi(x)).collect();
         let (mut picks, mut variances) = (Vec::new(), Vec::new());
-        for _ in 0..=count {
+        for known in known..=known + count {
             let factor = cholesky(&b);
             let variance: Vec<f64> = self
                 .candidates
@@ -114,7 +114,6 @@ impl Instance {
             variances.push(variance[best]);
             picks.push(best);
             add(&mut b, &self.candidates[best]);
-            known += 1;
         }
         picks.pop();
         (picks, variances)

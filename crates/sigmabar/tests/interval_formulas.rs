@@ -1,5 +1,5 @@
 //! Each width against its printed formula, in plain loops and higher precision.
-#![allow(clippy::unwrap_used)]
+#![allow(clippy::unwrap_used, clippy::cloned_ref_to_slice_refs, clippy::unnecessary_cast)]
 
 mod coverage_support;
 
@@ -76,7 +76,7 @@ fn direct_drop_in_and_paper_widths() {
     let oracles = oracles(&instance, &y);
     let lambda = true_lambda(&instance);
     let (delta, r) = (0.1, lambda / (TAU * TAU));
-    let z = (2.0 * (2.0 / delta as f64).ln()).sqrt();
+    let z = (2.0 * (2.0_f64 / delta).ln()).sqrt();
     let direct = intervals(&instance, &y, &claim(delta).method(Method::Direct));
     assert_ends(
         &direct,
@@ -96,7 +96,7 @@ fn direct_drop_in_and_paper_widths() {
     assert_ends(&paper, &oracles, |_, o| beta * o.variance.sqrt(), "paper");
     let (xi, h) = (0.2, 1.5);
     let light = claim(delta).noise(Noise::light_tailed(xi, h).unwrap()).method(Method::Paper);
-    let log = (2.0 / delta as f64).ln();
+    let log = (2.0_f64 / delta).ln();
     let beta = (2.0 + r.sqrt()) * C + (2.0 * f64::max(xi, 2.0 * log / (h * h)) * log).sqrt() / TAU;
     assert_ends(&intervals(&instance, &y, &light), &oracles, |_, o| beta * o.variance.sqrt(), "light-tailed paper");
 }
@@ -200,6 +200,34 @@ fn sides_lists_and_delta() {
     close(list.certificate().delta_each, 0.05, 1e-12, "delta of one side at one point");
 }
 
+/// A long list costs no more than every point there is: the smaller of √(2 ln(2q/δ)) and √(ρ+2√(ρt)+2t), known before any response.
+#[test]
+fn a_long_list_takes_the_event_for_every_point() {
+    let instance = instance();
+    let widths = Widths::new(Arc::clone(&instance.information), &claim(0.1).coverage(Coverage::Points).method(Method::Direct)).unwrap();
+    let t = 10.0_f64.ln();
+    let every = (5.0 + 2.0 * (5.0 * t).sqrt() + 2.0 * t).sqrt();
+    for queries in [1_usize, 10, 100, 10_000, 1_000_000] {
+        let union = (2.0 * (20.0 * queries as f64).ln()).sqrt();
+        close(widths.noise_factor(queries), union.min(every), 1e-10, "factor of a list");
+    }
+    let mut long = queries();
+    long.extend((0..20_000).map(|i| vec![f64::from(i) / 20_000.0, 0.5]));
+    let y = responses(instance.x.len());
+    let posterior = Posterior::condition(Arc::clone(&instance.information), &y, Prior::ZERO).unwrap();
+    let view = points(&long);
+    let found = posterior.interval_with(&widths, view.view()).unwrap();
+    close(found.certificate().delta_each, 0.1, 1e-12, "one event");
+    close(found.certificate().noise_factor, every, 1e-10, "its factor");
+    // A new response has noise that this event knows nothing of.
+    let prediction = posterior.prediction_interval(view.view(), widths.claim()).unwrap();
+    let union = (2.0 * (20.0 * long.len() as f64).ln()).sqrt();
+    close(prediction.certificate().noise_factor, union, 1e-10, "factor of a new response");
+    // The paper's method stays the paper's.
+    let paper = Widths::new(Arc::clone(&instance.information), &claim(0.1).coverage(Coverage::Points).method(Method::Paper)).unwrap();
+    close(paper.noise_factor(1_000_000), (2.0 * 2e7_f64.ln()).sqrt(), 1e-10, "the paper's union bound");
+}
+
 #[test]
 fn a_randomised_lambda_is_charged_to_delta() {
     let instance = instance();
@@ -288,7 +316,7 @@ fn continuous_claims() {
     let beta = (2.0 + r.sqrt()) * C + R / TAU * (2.0 * (2.0 * gamma / side).ln()).sqrt();
     assert_ends(&found, &oracles, |_, o| 2.0 / n + beta * (o.variance.sqrt() + 2.0 / n.sqrt()), "the paper's corollary");
     let outside = posterior.interval(points(&[vec![2.0, 0.5]]).view(), &claim(delta).coverage(Coverage::Continuous(region)));
-    assert!(matches!(outside, Err(sigmabar::Error::Parameter { .. })));
+    assert!(matches!(outside, Err(sigmabar::Error::Outside { .. })));
 }
 
 /// `√(C² + (Γ+√λC)²/s² − yᵀ(κ+s²I)⁻¹y)·σ_κ,s + C·s1`, the best of the grid, by elimination in double-double for each ridge.
@@ -379,6 +407,9 @@ fn prediction_intervals_add_the_new_noise() {
         close(found.response_upper()[q], o.mean + bias + z * (R * R * v * v + 0.49).sqrt(), 1e-7, "prediction");
         close(found.response_lower()[q], o.mean - bias - z * (R * R * v * v + 0.49).sqrt(), 1e-7, "prediction");
     }
+    assert_eq!(found.certificate().new_noise, Some(Noise::bounded(0.7).unwrap()));
+    let text = found.certificate().to_string();
+    assert!(text.contains("lower ≤ a new response ≤ upper") && text.contains("of a new response noise within ±0.7"), "{text}");
     // Another kind of noise: half of delta each.
     let other = posterior.prediction_interval(view.view(), &claim.clone().new_noise(Noise::light_tailed(0.1, 2.0).unwrap())).unwrap();
     let half = posterior.interval(view.view(), &claim.clone().with_delta(0.05).unwrap()).unwrap();

@@ -104,13 +104,15 @@ fn what_is_missing_or_impossible_is_refused() {
         assert!(Claim::new(0.1).unwrap().norm_bound(bad).is_err());
         assert!(Noise::gaussian(bad).is_err() && Noise::sub_gaussian(bad).is_err() && Noise::bounded(bad).is_err());
         assert!(Noise::light_tailed(bad, 1.0).is_err() && Noise::light_tailed(1.0, bad).is_err());
-        assert!(Noise::per_observation(vec![1.0, bad]).is_err());
+        assert!(matches!(Noise::per_observation(vec![1.0, bad]), Err(Error::Row { what: "noise levels", row: 1, .. })));
         // A variant written out by hand is checked too.
         assert!(matches!(refused(&claim().noise(Noise::Gaussian { std_dev: bad })), Error::Parameter { .. }));
     }
     assert!(matches!(refused(&claim().noise(Noise::per_observation(vec![1.0; 5]).unwrap())), Error::Length { expected: 12, found: 5, .. }));
     assert!(matches!(refused(&claim().method(Method::Paper).coverage(Coverage::Uniform)), Error::Premise { .. }));
-    assert!(matches!(Region::new(vec![0.0], vec![-1.0]), Err(Error::Parameter { .. })));
+    assert!(matches!(Region::new(vec![0.0, 0.0], vec![1.0, -1.0]), Err(Error::Column { column: 1, .. })));
+    let below = Region::new(vec![0.0], vec![0.5]).unwrap();
+    assert_eq!(refused(&claim().coverage(Coverage::Continuous(below))), Error::Outside { row: 1, column: 0, value: 0.75 });
     assert!(matches!(Region::new(vec![0.0], vec![f64::NAN]), Err(Error::NotFinite { .. })));
     let flat = Region::new(vec![0.0, 0.0], vec![1.0, 1.0]).unwrap();
     assert!(matches!(refused(&claim().coverage(Coverage::Continuous(flat))), Error::Width { what: "box", .. }));
@@ -120,6 +122,16 @@ fn what_is_missing_or_impossible_is_refused() {
     let other = posterior_with(0.31);
     let widths = Widths::new(Arc::clone(other.information()), &claim()).unwrap();
     assert!(matches!(posterior.interval_with(&widths, query().view()), Err(Error::Premise { .. })));
+    // A point that the features cannot see changes what is missed, though no entry of G.
+    let far = |x: f64| {
+        let features = FeatureMap::new(sigmabar::Kernel::squared_exponential(0.3, 1.0).unwrap(), points(&[vec![0.2]])).unwrap();
+        let o = Observations::new(points(&[vec![0.1], vec![x]]), &[1.0, 0.0], Collected::Designed, Prior::ZERO).unwrap();
+        Posterior::fit(Arc::new(features), 0.3, o).unwrap()
+    };
+    let elsewhere = Widths::new(Arc::clone(far(50.0).information()), &claim()).unwrap();
+    assert_eq!(far(50.0).information().gram(), far(90.0).information().gram());
+    assert!(far(50.0).interval_with(&elsewhere, query().view()).is_ok());
+    assert!(matches!(far(90.0).interval_with(&elsewhere, query().view()), Err(Error::Premise { .. })));
     let energy = Widths::new(Arc::clone(posterior.information()), &claim().method(Method::Energy));
     assert!(matches!(energy, Err(Error::Premise { .. })));
 }

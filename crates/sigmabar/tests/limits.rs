@@ -3,7 +3,9 @@
 mod oracle;
 
 use oracle::{Covariance, Draws, close};
-use sigmabar::{Collected, FeatureMap, Kernel, Observations, Points, Posterior, Prior};
+use sigmabar::{
+    Claim, Collected, ExactPosterior, FeatureMap, Kernel, Method, Noise, Observations, Points, Posterior, Prior, ResidualNormMethod,
+};
 use std::sync::Arc;
 
 fn points(rows: &[Vec<f64>]) -> Points {
@@ -75,13 +77,12 @@ fn direct_width_covers_the_worst_case_at_any_condition() {
         let y: Vec<f64> = (0..n).map(|_| draws.normal()).collect();
         let posterior = fit(&kernel, tau, &x, &y, &z);
         let information = posterior.information();
-        let features = information.features();
         if n as f64 / (tau * tau) > 1e8 {
             extreme += 1
         } else {
             moderate += 1
         }
-        let lambda = information.residual_trace() + n as f64 * features.residual_rounding(kernel.max_variance().unwrap());
+        let lambda = information.residual_norm(ResidualNormMethod::Trace).unwrap().value;
         let queries = draws.points(4, 1);
         let weights = information.weights(points(&queries).view()).unwrap();
         let parts = information.certified_parts(points(&queries).view()).unwrap();
@@ -129,5 +130,108 @@ fn results_do_not_depend_on_the_number_of_threads() {
     let reference = run(1);
     for threads in [2, 3, 8] {
         assert!(run(threads) == reference, "{threads} threads give another answer");
+    }
+}
+
+/// The exact posterior's certificate: without noise, the function that attains the bound stays inside, however badly `K + τ²I` is conditioned.
+#[test]
+fn the_exact_posterior_covers_what_attains_its_bound_at_any_condition() {
+    let (mut tested, mut hard) = (0, 0);
+    for seed in 0..150 {
+        let mut draws = Draws::new(1300 + seed);
+        let n = 1 + draws.below(30);
+        let (kernel, covariance): (Kernel, Covariance) = match seed % 3 {
+            0 => (Kernel::squared_exponential(0.3, 1.0).unwrap(), oracle::squared_exponential),
+            1 => (Kernel::matern(2.5, 0.4, 2.0).unwrap(), oracle::matern_five_halves),
+            _ => (Kernel::matern(0.5, 0.5, 1.0).unwrap(), oracle::matern_half),
+        };
+        let x = clustered(&mut draws, n, 1);
+        let query = draws.points(1, 1).remove(0);
+        let tau = 10_f64.powf(-6.0 + 8.0 * draws.uniform());
+        let weights = oracle::exact(covariance, tau, &x, &vec![0.0; n], &query).weights;
+        let norm = oracle::worst_case(covariance, &x, &weights, &query);
+        let f = |p: &[f64]| covariance(p, &query) - x.iter().zip(&weights).map(|(c, w)| w * covariance(p, c)).sum::<f64>();
+        let terms = 1.0 + weights.iter().map(|w| w.abs()).sum::<f64>();
+        // Values of f in doubles are off by a few units of their terms: declared as noise.
+        let blur = 64.0 * f64::EPSILON * terms;
+        let y: Vec<f64> = x.iter().map(|p| f(p)).collect();
+        let o = Observations::new(points(&x), &y, Collected::DeclaredFixed, Prior::ZERO).unwrap();
+        // Where the ridge is lost in rounding there is an error, never an interval.
+        let Ok(posterior) = ExactPosterior::new(kernel, tau, o) else { continue };
+        let claim = Claim::new(0.1).unwrap().norm_bound(norm.max(1e-12)).unwrap().noise(Noise::bounded(blur).unwrap());
+        for method in [Method::Direct, Method::DropIn, Method::Energy] {
+            let found = posterior.interval(points(std::slice::from_ref(&query)).view(), &claim.clone().method(method)).unwrap();
+            let truth = f(&query);
+            assert!(
+                found.lower()[0] - blur <= truth && truth <= found.upper()[0] + blur,
+                "seed {seed}, {method:?}: {truth:e} outside [{:e}, {:e}], tau {tau:e}",
+                found.lower()[0],
+                found.upper()[0]
+            );
+        }
+        tested += 1;
+        hard += usize::from(n as f64 / (tau * tau) > 1e8);
+    }
+    assert!(tested >= 120 && hard >= 20, "{tested} {hard}");
+}
+
+/// Rounding does not pile up over many updates, and the certified rounding bound does not grow without end either.
+#[test]
+fn a_thousand_updates_equal_a_refit() {
+    let mut draws = Draws::new(77);
+    let z: Vec<Vec<f64>> = (0..8).map(|i| vec![f64::from(i) / 7.0]).collect();
+    let (x, y) = (draws.points(1000, 1), (0..1000).map(|_| draws.normal()).collect::<Vec<_>>());
+    let features = Arc::new(FeatureMap::new(Kernel::matern(2.5, 0.4, 2.0).unwrap(), points(&z)).unwrap());
+    let part = |n: usize| Observations::new(points(&x[..n]), &y[..n], Collected::DeclaredFixed, Prior::ZERO).unwrap();
+    let mut updated = Posterior::fit(Arc::clone(&features), 1e-2, part(1)).unwrap();
+    for i in 1..1000 {
+        updated.update(&x[i], y[i]).unwrap();
+    }
+    let whole = Posterior::fit(features, 1e-2, part(1000)).unwrap();
+    let queries = points(&draws.points(20, 1));
+    let (a, b) = (updated.predict(queries.view()).unwrap(), whole.predict(queries.view()).unwrap());
+    for q in 0..20 {
+        close(a.0[q], b.0[q], 1e-9, "mean");
+        close(a.1[q] / b.1[q], 1.0, 1e-9, "standard deviation");
+    }
+    assert!(updated.information().rounding() < 10.0 * whole.information().rounding());
+}
+
+/// Nearly dependent inducing points and a small ridge: the short cuts through kernel values would lose what whitening gains, and are not taken.
+#[test]
+fn short_cuts_stay_as_accurate_as_a_fit_on_nearly_dependent_inducing_points() {
+    let mut draws = Draws::new(78);
+    let kernel = Kernel::squared_exponential(0.3, 1.0).unwrap();
+    let z: Vec<Vec<f64>> = (0..14).map(|i| vec![0.07 * f64::from(i)]).collect();
+    let x = draws.points(150, 1);
+    let y: Vec<f64> = x.iter().map(|p| (7.0 * p[0]).sin() + 1e-4 * draws.normal()).collect();
+    let o = || Observations::new(points(&x), &y, Collected::DeclaredFixed, Prior::ZERO).unwrap();
+    for tau in [1e-2, 1e-4, 1e-6] {
+        let features = Arc::new(FeatureMap::new(&kernel, points(&z)).unwrap());
+        assert!(features.condition() > 1e4, "{}", features.condition());
+        let fitted = Posterior::fit(Arc::clone(&features), tau, o()).unwrap();
+        let mut appended = Posterior::fit(Arc::new(FeatureMap::new(&kernel, points(&z[..1])).unwrap()), tau, o()).unwrap();
+        for p in &z[1..] {
+            appended.append_inducing(p).unwrap();
+        }
+        let conditioned = Posterior::condition(Arc::clone(fitted.information()), &y, Prior::ZERO).unwrap();
+        let queries = points(&draws.points(20, 1));
+        let reference = fitted.predict(queries.view()).unwrap();
+        for (posterior, what) in [(&appended, "appended"), (&conditioned, "conditioned")] {
+            assert_eq!(posterior.information().features().len(), features.len());
+            let (mean, std_dev) = posterior.predict(queries.view()).unwrap();
+            for q in 0..20 {
+                let blur = reference.1[q].max(1e-9);
+                assert!(
+                    (mean[q] - reference.0[q]).abs() <= 0.1 * blur,
+                    "{what}, tau {tau:e}: mean {:e} off, {blur:e}",
+                    mean[q] - reference.0[q]
+                );
+                // s₁² is a difference: two factors of one matrix may differ by its rounding bound.
+                let (found, expected) = (std_dev[q].powi(2), reference.1[q].powi(2));
+                let allowed = 1e-4 * expected + features.residual_rounding(1.0);
+                assert!((found - expected).abs() <= allowed, "{what}, tau {tau:e}: {found:e} {expected:e}");
+            }
+        }
     }
 }

@@ -27,7 +27,11 @@ fn problem(seed: u64) -> Problem {
         _ => (Kernel::matern(0.5, 0.5, 1.0).unwrap(), oracle::matern_half),
     };
     let d = 1 + draws.below(3);
-    let n = 1 + draws.below(40);
+    let n = match seed {
+        29 => 300,
+        seed if seed % 10 == 9 => 1 + draws.below(120),
+        _ => 1 + draws.below(40),
+    };
     let mut x = draws.points(n, d);
     for i in 0..n {
         if draws.uniform() < 0.3 {
@@ -47,7 +51,9 @@ fn problem(seed: u64) -> Problem {
     if z.is_empty() {
         z.push(x[0].clone());
     }
-    let tau = 10_f64.powf(-1.5 + 3.0 * draws.uniform());
+    // From the smallest ridge with n·kmax/τ² ≤ 1e8, where equalities are asked for, to 100; below it only inequalities hold (limits.rs).
+    let least = (n as f64 * kernel.max_variance().unwrap() / 1e8).sqrt().log10();
+    let tau = 10_f64.powf(least + (2.0 - least) * draws.uniform());
     let mut queries = draws.points(5, d);
     queries.push(x[0].clone());
     queries.push(z[0].clone());
@@ -129,7 +135,8 @@ fn inducing_points_at_the_data_give_the_exact_posterior() {
         let covariance = sparse.covariance(queries.view()).unwrap();
         let expected = exact.covariance(queries.view()).unwrap();
         // Where K_ZZ is nearly singular, dropping redundant inducing points costs digits but nothing else.
-        let tolerance = if sparse.information().features().condition().powi(2) <= 1e8 { 1e-8 } else { 1e-5 };
+        // Each dropped point leaves at most 1e-12·kmax in λ: with n·kmax/τ² = 1e8 that is a share of 1e-4 of the variance.
+        let tolerance = if sparse.information().features().condition().powi(2) <= 1e8 { 1e-8 } else { 1e-3 };
         well_conditioned += usize::from(tolerance == 1e-8);
         for (q, m) in exact.mean(queries.view()).unwrap().into_iter().enumerate() {
             close(mean[q], m, tolerance, "mean");

@@ -3,7 +3,7 @@
 use super::extension::extended;
 use super::residual_norm::ResidualNormMethod;
 use crate::error::{Error, Result};
-use crate::information::Information;
+use crate::information::{Information, VarianceParts};
 use crate::points::PointsRef;
 use sigmabar_linalg::{Matrix, add_transposed_product, dot, matvec, matvec_rows, norm_squared, product, product_transposed};
 
@@ -54,7 +54,7 @@ impl ResidualForm {
         }
         let trace: f64 = information.gram().diagonal().iter().sum();
         let summation = (2 * n + 2 * m) as f64 * f64::EPSILON * trace * size.sqrt();
-        Ok(Self { matrix, summation, rounding: information.residual_norm_rounding(), ridge: information.ridge() })
+        Ok(Self { matrix, summation, rounding: information.residual_norm_rounding()?, ridge: information.ridge() })
     }
 
     /// An upper bound on $V^\top DV$ from $e = B^{-1}\psi(x)$ and $\lVert V\rVert$.
@@ -90,12 +90,13 @@ impl Dictionary {
     pub(crate) fn new(information: &Information, pivots: usize) -> Result<Option<Self>> {
         let Some(more) = extended(information, pivots)? else { return Ok(None) };
         let (m, all) = (information.features().len(), more.features().len());
-        let cross = Matrix::from_fn(all - m, m, |i, j| more.gram()[(m + i, j)]);
+        let cross = cross_products(information, &more)?;
         let facts = *more.facts();
         let gram = more.gram().diagonal();
         let size = (gram[..m].iter().sum::<f64>() * gram[m..].iter().sum::<f64>()).sqrt();
         let rounding = (facts.summation_length + 2.0 * all as f64) * f64::EPSILON * size + facts.whitening_bound;
-        let lambda = more.residual_norm(ResidualNormMethod::Best)?.value;
+        // The old features keep their own rounding beside that of the larger map.
+        let lambda = more.residual_norm(ResidualNormMethod::Best)?.value + information.residual_norm_rounding()?;
         Ok(Some(Self { information: more, cross, rounding, lambda }))
     }
 
@@ -104,23 +105,40 @@ impl Dictionary {
         self.lambda.sqrt() / self.information.ridge()
     }
 
-    /// The bounds for a block of points whose $e = B^{-1}\psi$ are known; `fit` and `weights_norm` are the certified $s_2^2$ and $\lVert V\rVert$.
-    pub(crate) fn bounds(&self, block: PointsRef<'_>, solved: &[f64], fit: &[f64], weights_norm: &[f64]) -> Result<Vec<f64>> {
+    /// The bounds for a block of points whose $e = B^{-1}\psi$ are known; `parts` are the certified ones, `own_rounding` the old map's.
+    pub(crate) fn bounds(&self, block: PointsRef<'_>, solved: &[f64], parts: &[VarianceParts], own_rounding: &[f64]) -> Result<Vec<f64>> {
         let features = self.information.features();
         let (m, tau2) = (self.cross.cols(), self.information.ridge() * self.information.ridge());
         let psi = features.features(block)?;
         let residual = features.residual_of(block, psi.as_slice(), 0)?;
-        let diagonal = features.kernel().diagonal(block);
+        let rounding = features.residual_rounding_of(block, psi.as_slice())?;
+        let slack = 1.0 + 4.0 * (psi.cols() + 8) as f64 * f64::EPSILON;
         let mut out = Vec::with_capacity(block.len());
         let mut image = vec![0.0; self.cross.rows()];
         for (i, e) in solved.chunks_exact(m).enumerate() {
             matvec_rows(self.cross.as_slice(), e, &mut image);
             let gap: f64 = psi.row(i)[m..].iter().zip(&image).map(|(a, v)| (a - v / tau2).powi(2)).sum();
             let gap = gap.sqrt() + self.rounding * norm_squared(e).sqrt() / tau2;
-            let s1 = (residual[i] + features.residual_rounding(diagonal[i])).sqrt();
-            let outside = s1 + self.lambda.sqrt() * weights_norm[i];
-            out.push((fit[i] + gap * gap + outside * outside).sqrt());
+            let s1 = (residual[i] + rounding[i] + own_rounding[i]).sqrt();
+            let outside = s1 + self.lambda.sqrt() * (parts[i].noise.max(0.0) / tau2).sqrt();
+            // Each of the m' squares is off by a few units in the last place.
+            out.push((slack * (parts[i].fit + gap * gap + outside * outside)).sqrt());
         }
         Ok(out)
     }
+}
+
+/// `FᵀΨ` with counts: the new features against the *old* map's own values, because those are what the weights are made of; the larger map's differ from
+/// them in the last digits, which a small ridge would blow up.
+fn cross_products(information: &Information, more: &Information) -> Result<Matrix> {
+    let (m, all) = (information.features().len(), more.features().len());
+    let locations = information.locations();
+    let mut cross = Matrix::zeros(all - m, m);
+    more.features().for_each_block(locations.points(), |start, block, larger| {
+        let psi = information.features().features(block)?;
+        let rows = larger.chunks_exact(all).enumerate();
+        let phi: Vec<f64> = rows.flat_map(|(i, row)| row[m..].iter().map(move |v| v * locations.count(start + i))).collect();
+        Ok(add_transposed_product(&mut cross, 1.0, &phi, psi.as_slice())?)
+    })?;
+    Ok(cross)
 }

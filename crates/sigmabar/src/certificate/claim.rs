@@ -29,7 +29,7 @@ pub enum Coverage {
     /// For each query point by itself, fixed before the noise.
     #[default]
     Point,
-    /// For all points of the query list at once (union bound); the list is fixed before the noise.
+    /// For all points of the query list at once, by a union bound or, where that is narrower, by the event for every point; the list is fixed before the noise.
     Points,
     /// For every point there is, at once and without a grid (algorithm notes 8.6): queries may be searched for after the data were seen.
     Uniform,
@@ -82,7 +82,7 @@ pub struct Claim {
 }
 
 impl Claim {
-    /// A claim that may miss with probability `delta` in total, over everything that one request returns.
+    /// A claim that may miss with probability `delta` in total: both sides together, at each query by itself unless [`Claim::coverage`] asks for all at once.
     ///
     /// # Errors
     /// [`Error::Parameter`] unless `delta` is strictly between 0 and 1.

@@ -19,10 +19,13 @@ impl Information {
         let origin = PointsRef::new(from, from.len())?;
         let base = features.features(origin)?;
         let k_from = features.kernel().value(from, from);
+        let rounding_from = features.residual_rounding_of(origin, base.as_slice())?[0];
         let tau2 = self.ridge() * self.ridge();
+        let enlarge = self.parts_rounding();
         let mut out = Vec::with_capacity(to.len());
         self.stream(to, |start, block, psi| {
             let m = features.len();
+            let rounding = features.residual_rounding_of(block, psi)?;
             for row in psi.chunks_exact_mut(m) {
                 row.iter_mut().zip(base.as_slice()).for_each(|(a, b)| *a -= b);
             }
@@ -32,17 +35,16 @@ impl Information {
             for (i, e) in psi.chunks_exact(m).enumerate() {
                 let x = block.row(i);
                 let scale = k_from.max(features.kernel().value(x, x));
-                // Two residuals and their cross term: four times the bound of one.
-                let allowed = 4.0 * features.residual_rounding(scale);
+                // Two residuals and their cross term.
+                let residual = (rounding[i].sqrt() + rounding_from.sqrt()).powi(2);
+                let allowed = residual.max(4.0 * features.residual_rounding(scale));
                 let value = features.kernel().metric(x, from).powi(2) - seen[i];
                 if value < -allowed || value.is_nan() {
                     return Err(Error::NegativeVariance { query: start + i, value, allowed });
                 }
                 let noise = dot(&matvec(self.gram(), e), e).max(0.0) / tau2;
                 let plain = VarianceParts { projection: value.max(0.0), fit: norm_squared(e), noise };
-                let mut parts = self.enlarged(plain, scale);
-                parts.projection = plain.projection + allowed;
-                out.push(parts);
+                out.push(enlarge.enlarge(plain, scale, residual));
             }
             Ok(())
         })?;

@@ -47,6 +47,8 @@ struct Energy<'a> {
     gamma: f64,
     /// Bounds the error of $G$.
     gram_rounding: f64,
+    /// Bounds the error of $h$.
+    projected_rounding: f64,
 }
 
 impl<'a> Energy<'a> {
@@ -60,7 +62,8 @@ impl<'a> Energy<'a> {
         let (path, rotated) = posterior.ridge_path()?;
         let eigen = 8.0 * (4 * information.features().len() + 8) as f64 * f64::EPSILON;
         let gram_rounding = information.ridge().powi(2) * (information.rounding() + eigen * information.norm_bound());
-        Ok(Self { posterior, path, rotated, residual_norm, noise, gamma, gram_rounding })
+        let projected_rounding = posterior.projected_rounding();
+        Ok(Self { posterior, path, rotated, residual_norm, noise, gamma, gram_rounding, projected_rounding })
     }
 
     fn lambda_root(&self) -> f64 {
@@ -81,7 +84,9 @@ impl<'a> Energy<'a> {
         let shrunk = self.rotated.iter().zip(self.path.eigenvalues()).map(|(h, g)| h / (g + s * s));
         let norm_squared: f64 = shrunk.map(|v| v * v).sum();
         let length = information.facts().summation_length + 2.0 * information.features().len() as f64 + 8.0;
-        let rounding = (4.0 * length * f64::EPSILON * sum_squares + self.gram_rounding * norm_squared) / (s * s);
+        // hᵀ(G+s²)⁻¹h moves by ‖(G+s²)⁻¹h‖²·‖ΔG‖ and by 2‖(G+s²)⁻¹h‖·‖Δh‖.
+        let moved = norm_squared.sqrt() * (self.gram_rounding * norm_squared.sqrt() + 2.0 * self.projected_rounding);
+        let rounding = (4.0 * length * f64::EPSILON * sum_squares + moved) / (s * s);
         let quadratic = (self.path.quadratic(sum_squares, &self.rotated, s)? - rounding).max(0.0);
         Ok(Ridge { s, quadratic, norm: norm_squared.sqrt() })
     }
@@ -101,7 +106,14 @@ impl<'a> Energy<'a> {
     }
 
     /// Centre and half-width at query `q`, for the ridge whose band is narrowest there.
-    fn narrowest(&self, terms: &RidgeTerms, q: usize, k_xx: f64, ridges: &[(Ridge, f64)], norm_bound: f64) -> Result<(f64, f64)> {
+    fn narrowest(
+        &self,
+        terms: &RidgeTerms,
+        q: usize,
+        (k_xx, rounding): (f64, f64),
+        ridges: &[(Ridge, f64)],
+        norm_bound: f64,
+    ) -> Result<(f64, f64)> {
         let features = self.posterior.information().features();
         let unit = 8.0 * features.len() as f64 * f64::EPSILON * k_xx.sqrt();
         let mut best = (0.0, f64::INFINITY);
@@ -109,8 +121,9 @@ impl<'a> Energy<'a> {
             let parts = self.path.variance_parts(terms, q, ridge.s)?;
             let eta = self.gram_rounding / (ridge.s * ridge.s);
             let deviation = ((parts.fit + parts.noise) * (1.0 + eta)).sqrt() + unit;
-            let outside = (parts.projection + features.residual_rounding(k_xx)).sqrt();
-            let mean_rounding = (eta * parts.fit.sqrt() + unit) * ridge.norm;
+            let outside = (parts.projection + rounding).sqrt();
+            let sums = self.projected_rounding * parts.fit.sqrt() / (ridge.s * ridge.s);
+            let mean_rounding = (eta * parts.fit.sqrt() + unit) * ridge.norm + sums;
             let half = root * deviation + norm_bound * outside + mean_rounding;
             if half < best.1 {
                 best = (self.path.mean(terms, &self.rotated, q, ridge.s)?, half);
@@ -134,9 +147,11 @@ impl Posterior {
         let ridges: Vec<(Ridge, f64)> = ridges.into_iter().zip(radicands).map(|(ridge, r)| (ridge, r.max(0.0).sqrt())).collect();
         let terms = energy.path.terms(x)?;
         let diagonal = self.information().features().kernel().diagonal(x);
+        let features = self.information().features();
+        let rounding = features.residual_rounding_of(x, features.features(x)?.as_slice())?;
         let (mut centres, mut halves) = (Vec::with_capacity(x.len()), Vec::with_capacity(x.len()));
         for (q, &k_xx) in diagonal.iter().enumerate() {
-            let (centre, half) = energy.narrowest(&terms, q, k_xx, &ridges, norm_bound)?;
+            let (centre, half) = energy.narrowest(&terms, q, (k_xx, rounding[q]), &ridges, norm_bound)?;
             centres.push(centre);
             halves.push(half);
         }
@@ -191,6 +206,7 @@ impl Energy<'_> {
             cover: None,
             norm_bound,
             noise: self.noise.clone(),
+            new_noise: None,
             residual_norm: self.residual_norm,
             ridge: information.ridge(),
             observations: information.len(),

@@ -9,7 +9,7 @@ use crate::error::{Error, Result};
 use crate::points::PointsRef;
 use crate::posterior::ExactPosterior;
 use crate::residual::{ResidualNorm, ResidualNormKind};
-use sigmabar_linalg::norm_squared;
+use sigmabar_linalg::{Matrix, norm_squared};
 
 /// The claim worked out for the exact posterior.
 struct ExactClaim {
@@ -35,7 +35,7 @@ impl ExactPosterior {
         let halves: Vec<f64> = (0..x.len()).map(|q| self.half_width(&worked, variance[q], weights.row(q))).collect();
         let prior = self.observations().prior();
         let centres: Vec<f64> = self.mean(x)?.into_iter().map(|m| prior.to_model(m)).collect();
-        let rounding = self.mean_rounding(x)?;
+        let rounding = self.mean_rounding(x, &weights)?;
         let halves: Vec<f64> = halves.iter().zip(rounding).map(|(h, r)| h + r).collect();
         let ends = Ends::new(prior, claim.side_claimed(), &centres, &halves);
         Ok(Intervals::assemble(ends, vec![worked.method; x.len()], self.certificate_of(claim, &worked)))
@@ -75,13 +75,17 @@ impl ExactPosterior {
         let locations = self.observations().locations();
         let (level, tau2) = (claim.noise.level(), self.ridge() * self.ridge());
         let square: f64 = weights.iter().enumerate().map(|(i, v)| locations.count(i) * v * v).sum();
+        // Never below the direct width in exact arithmetic, and safe from the rounding of the weights.
+        let drop_in = (claim.norm_bound + level / self.ridge() * claim.factor) * variance.sqrt();
         match claim.method {
             Method::Energy => self.radicand(claim).max(0.0).sqrt() * variance.sqrt(),
             Method::Direct => {
-                let bias = (variance - tau2 * square).max(0.0).sqrt();
-                claim.norm_bound * bias + claim.factor * self.scaled(&claim.noise, weights, square)
+                let stretch = 1.0 + self.weights_rounding();
+                let bias = (variance - tau2 * square / (stretch * stretch)).max(0.0).sqrt();
+                let direct = claim.norm_bound * bias + claim.factor * stretch * self.scaled(&claim.noise, weights, square);
+                direct.min(drop_in)
             }
-            _ => (claim.norm_bound + level / self.ridge() * claim.factor) * variance.sqrt(),
+            _ => drop_in,
         }
     }
 
@@ -97,11 +101,15 @@ impl ExactPosterior {
         levels.iter().enumerate().map(|(row, r)| (r * weights[locations.distinct_of(row)]).powi(2)).sum::<f64>().sqrt()
     }
 
-    /// The rounding of the mean: `ε·u·cond(A)`-ish times its own terms, through the factor's condition.
-    fn mean_rounding(&self, x: PointsRef<'_>) -> Result<Vec<f64>> {
-        let unit = self.solve_rounding();
-        let norm = norm_squared(self.whitened()).sqrt();
-        Ok(self.kernel().kernel.diagonal(x).into_iter().map(|k| unit * k.sqrt() * norm).collect())
+    /// `(A+ΔA)α = ȳ` moves `k_uᵀα` by at most `‖A⁻¹k_u‖·‖ΔA‖·‖α‖`, and the product itself loses `‖k_u‖·‖α‖` units.
+    fn mean_rounding(&self, x: PointsRef<'_>, weights: &Matrix) -> Result<Vec<f64>> {
+        let locations = self.observations().locations();
+        let block = self.kernel().kernel.block(x, locations.points())?;
+        // ‖A‖ ≤ tr A = ‖L_A‖_F².
+        let size = norm_squared(self.lower().to_matrix().as_slice());
+        let scale = self.unit_rounding() * norm_squared(self.coefficients()).sqrt();
+        let solved = |q: usize| weights.row(q).iter().enumerate().map(|(i, v)| (locations.count(i) * v).powi(2)).sum::<f64>().sqrt();
+        Ok((0..x.len()).map(|q| scale * (size * solved(q) + norm_squared(block.row(q)).sqrt())).collect())
     }
 
     fn certificate_of(&self, claim: &Claim, worked: &ExactClaim) -> Certificate {
@@ -129,6 +137,7 @@ impl ExactPosterior {
             cover: None,
             norm_bound: worked.norm_bound,
             noise: worked.noise.clone(),
+            new_noise: None,
             residual_norm: ResidualNorm { value: 0.0, kind: ResidualNormKind::Dense },
             ridge: self.ridge(),
             observations: locations.len(),

@@ -112,8 +112,13 @@ impl Posterior {
 
     /// Means and half-widths in the model's scale, the latter with the slack that needs the mean.
     pub(crate) fn centred_widths(&self, widths: &Widths, x: PointsRef<'_>) -> Result<(Vec<f64>, Vec<HalfWidth>)> {
-        let same = Arc::ptr_eq(self.information(), &widths.information)
-            || (self.information().gram() == widths.information.gram() && self.information().ridge() == widths.information.ridge());
+        let (ours, theirs) = (self.information(), &widths.information);
+        // Equal Gram matrices are not enough: what the features miss at the locations is not in them.
+        let same = Arc::ptr_eq(ours, theirs)
+            || (ours.ridge() == theirs.ridge()
+                && ours.features().sourced_kernel() == theirs.features().sourced_kernel()
+                && ours.locations() == theirs.locations()
+                && ours.gram() == theirs.gram());
         if !same {
             return Err(Error::Premise {
                 what: "an interval from these widths",
@@ -166,6 +171,7 @@ impl Posterior {
             cover: widths.cover.map(|cover| (cover.radius, cover.log_count)),
             norm_bound: widths.norm_bound,
             noise: widths.noise.clone(),
+            new_noise: None,
             residual_norm: widths.residual_norm,
             ridge: self.information().ridge(),
             observations: self.information().len(),
@@ -175,7 +181,7 @@ impl Posterior {
 }
 
 /// How far the computed mean can be from $V^\top y$: $2\eta s_2\lVert\beta\rVert + 8m\varepsilon\sqrt{k(x,x)}\lVert\beta\rVert$ with
-/// $\eta$ = [`crate::Information::rounding`], and what the sums behind $h$ lose, $s_2\tau^{-2}\varepsilon\ell\sqrt{k_{\max}}\sum|s_i|$.
+/// $\eta$ = [`crate::Information::rounding`], and what the sums behind $h$ lose, $s_2\tau^{-2}$ times [`Posterior::projected_rounding`].
 struct MeanRounding {
     eta: f64,
     unit: f64,
@@ -186,14 +192,11 @@ struct MeanRounding {
 impl MeanRounding {
     fn new(posterior: &Posterior) -> Self {
         let information = posterior.information();
-        let largest = information.features().kernel().max_diagonal(information.locations().points());
-        let total: f64 = posterior.observations().sums().iter().map(|s| s.abs()).sum();
-        let length = information.facts().summation_length + information.features().len() as f64;
         Self {
             eta: information.rounding(),
             unit: 8.0 * information.features().len() as f64 * f64::EPSILON,
             norm: posterior.norm(),
-            sums: f64::EPSILON * length * largest.sqrt() * total / (information.ridge() * information.ridge()),
+            sums: posterior.projected_rounding() / (information.ridge() * information.ridge()),
         }
     }
 

@@ -35,14 +35,22 @@ pub enum Reason {
     PaperConstants,
     /// The data contradict the claimed norm bound or noise: whatever follows from them says nothing.
     Contradicted,
+    /// Points of a batch failed or did not arrive in time: the claim is valid if that does not depend on the noise.
+    LostPoints,
+    /// Points of a batch were lost, and losing them says something about their values.
+    InformativeLoss,
+    /// The claim is about the declared candidates, not about the whole domain they stand for.
+    DeclaredCandidates,
 }
 
 impl Reason {
     fn label(self) -> Label {
         match self {
             Self::KernelLearntBefore => Label::CertifiedForLearntKernel,
-            Self::KernelLearntHere | Self::PriorLearnt | Self::NormEstimated => Label::Calibrated,
+            Self::KernelLearntHere | Self::PriorLearnt | Self::NormEstimated | Self::InformativeLoss => Label::Calibrated,
             Self::AdaptivePoints | Self::PaperConstants | Self::Contradicted => Label::Heuristic,
+            // Premises to be told, which the claim rests on like on the others.
+            Self::LostPoints | Self::DeclaredCandidates => Label::Certified,
         }
     }
 }
@@ -94,6 +102,9 @@ impl fmt::Display for Reason {
             Self::AdaptivePoints => "points may depend on responses and this method needs them fixed",
             Self::PaperConstants => "the paper's constants do not bound this case",
             Self::Contradicted => "the data contradict the claimed norm bound or noise",
+            Self::LostPoints => "points were lost: valid if failing does not depend on the noise",
+            Self::InformativeLoss => "points were lost, and losing them says something about their values",
+            Self::DeclaredCandidates => "the claim is about the declared candidates, not the whole domain",
         })
     }
 }

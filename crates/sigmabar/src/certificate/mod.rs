@@ -29,3 +29,5 @@ pub use record::Certificate;
 pub use region::Region;
 pub use residual_norm::ResidualNormMethod;
 pub use widths::{HalfWidth, Widths};
+
+pub(crate) use widths::{direct_bias, level_form};

@@ -73,7 +73,7 @@ impl Noise {
     /// Sub-Gaussian levels, one per observation.
     ///
     /// # Errors
-    /// [`Error::Parameter`] for a level that is not finite and positive, [`Error::Empty`] without levels.
+    /// [`Error::Row`] naming the first level that is not finite and positive, [`Error::Empty`] without levels.
     pub fn per_observation(levels: Vec<f64>) -> Result<Self> {
         Self::PerObservation { levels }.validated(None)
     }
@@ -89,7 +89,9 @@ impl Noise {
                 if levels.is_empty() {
                     return Err(Error::Empty { what: "noise levels" });
                 }
-                levels.iter().try_for_each(|&level| positive("noise level of an observation", level).map(drop))?;
+                if let Some(row) = levels.iter().position(|level| !(level.is_finite() && *level > 0.0)) {
+                    return Err(Error::Row { what: "noise levels", row, value: levels[row], requirement: "finite and positive" });
+                }
                 if let Some(rows) = rows {
                     crate::error::same_length("noise levels", rows, levels.len())?;
                 }

@@ -73,11 +73,18 @@ impl Posterior {
     fn convolved(&self, x: PointsRef<'_>, claim: &Claim, new_noise: &Noise) -> Result<PredictionIntervals> {
         let widths = Widths::new(Arc::clone(self.information()), claim)?;
         let (centres, halves) = self.centred_widths(&widths, x)?;
-        let factor = widths.noise_factor(x.len());
+        // The event for every point at once knows nothing of new noise: here each point has its own.
+        let factor = widths.union_factor(x.len());
         let total = |h: &HalfWidth| h.bias + h.slack + factor * h.coefficient.hypot(new_noise.level());
         let totals: Vec<f64> = halves.iter().map(total).collect();
         let ends = Ends::new(self.observations().prior(), claim.side_claimed(), &centres, &totals);
-        Ok(PredictionIntervals::assemble(ends, self.certificate_of(&widths, x.len())))
+        let certificate = Certificate {
+            new_noise: Some(new_noise.clone()),
+            noise_factor: factor,
+            delta_each: (-widths.tail(x.len())).exp(),
+            ..self.certificate_of(&widths, x.len())
+        };
+        Ok(PredictionIntervals::assemble(ends, certificate))
     }
 
     fn split(&self, x: PointsRef<'_>, claim: &Claim, new_noise: &Noise) -> Result<PredictionIntervals> {
@@ -87,8 +94,7 @@ impl Posterior {
         let shared = if *claim.coverage_claimed() == Coverage::Points { x.len() as f64 } else { 1.0 };
         let tail = (2.0 * sides * shared / claim.delta()).ln();
         let reach = self.observations().prior().unit() * new_noise.level() * new_noise.tail_factor(tail);
-        let mut certificate = intervals.certificate().clone();
-        certificate.delta = claim.delta();
+        let certificate = Certificate { delta: claim.delta(), new_noise: Some(new_noise.clone()), ..intervals.certificate().clone() };
         let ends = Ends {
             mean: intervals.mean().to_vec(),
             lower: intervals.lower().iter().map(|v| v - reach).collect(),

@@ -43,6 +43,8 @@ pub struct Certificate {
     pub norm_bound: f64,
     /// The noise model.
     pub noise: Noise,
+    /// The noise of a new response where the interval is for one; `None` where it is for the function.
+    pub new_noise: Option<Noise>,
     /// The bound on $\lambda$ and how it was obtained.
     pub residual_norm: ResidualNorm,
     /// $\tau$.
@@ -98,10 +100,11 @@ pub(crate) fn resolve(method: Method, collected: Collected) -> Method {
 
 impl fmt::Display for Certificate {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let target = if self.new_noise.is_some() { "a new response" } else { "f" };
         let ends = match self.side {
-            Side::Both => "lower ≤ f ≤ upper",
-            Side::Lower => "lower ≤ f",
-            Side::Upper => "f ≤ upper",
+            Side::Both => format!("lower ≤ {target} ≤ upper"),
+            Side::Lower => format!("lower ≤ {target}"),
+            Side::Upper => format!("{target} ≤ upper"),
         };
         let extent = match &self.coverage {
             Coverage::Point => "at each query point by itself",
@@ -115,7 +118,11 @@ impl fmt::Display for Certificate {
             writeln!(f, "because {}", reasons.join("; "))?;
         }
         let assumptions: Vec<String> = self.assumptions.iter().map(ToString::to_string).collect();
-        writeln!(f, "assuming {}; {}", assumptions.join("; "), self.noise)?;
+        write!(f, "assuming {}; {}", assumptions.join("; "), self.noise)?;
+        match &self.new_noise {
+            Some(new) if *new != self.noise => writeln!(f, "; of a new response {new}")?,
+            _ => writeln!(f)?,
+        }
         write!(f, "by {}", self.method)?;
         if let Some(beta) = self.beta {
             write!(f, " with beta {beta:.4}")?;

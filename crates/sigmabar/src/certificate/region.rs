@@ -16,7 +16,7 @@ impl Region {
     /// The box between two corners.
     ///
     /// # Errors
-    /// [`Error::Length`] for corners of different width, [`Error::NoColumns`], [`Error::NotFinite`], [`Error::Parameter`] where a side is negative.
+    /// [`Error::Length`] for corners of different width, [`Error::NoColumns`], [`Error::NotFinite`], [`Error::Column`] where a side is negative.
     pub fn new(lower: Vec<f64>, upper: Vec<f64>) -> Result<Self> {
         same_length("upper corner", lower.len(), upper.len())?;
         if lower.is_empty() {
@@ -27,8 +27,8 @@ impl Region {
                 return Err(Error::NotFinite { what: "corners of the box", row, column, value: corner[column] });
             }
         }
-        if let Some(i) = (0..lower.len()).find(|&i| upper[i] < lower[i]) {
-            return Err(Error::Parameter { name: "side of the box", value: upper[i] - lower[i], requirement: "not negative" });
+        if let Some(column) = (0..lower.len()).find(|&i| upper[i] < lower[i]) {
+            return Err(Error::Column { column, value: upper[column] - lower[column], requirement: "a side that is not negative" });
         }
         Ok(Self { lower, upper })
     }
@@ -59,12 +59,12 @@ impl Region {
     /// Refuses points outside: nothing is claimed there.
     pub(crate) fn check_inside(&self, x: PointsRef<'_>) -> Result<()> {
         self.check_width(x.dim())?;
-        let outside =
-            |row: &[f64]| row.iter().zip(self.lower.iter().zip(&self.upper)).find(|(v, (a, b))| *v < a || *v > b).map(|(v, _)| *v);
-        match x.rows().find_map(outside) {
-            Some(value) => Err(Error::Parameter { name: "coordinate of a query", value, requirement: "inside the box the claim is about" }),
-            None => Ok(()),
+        for (row, point) in x.rows().enumerate() {
+            if let Some(column) = (0..point.len()).find(|&c| point[c] < self.lower[c] || point[c] > self.upper[c]) {
+                return Err(Error::Outside { row, column, value: point[column] });
+            }
         }
+        Ok(())
     }
 
     /// $\ln\Gamma(h)$: the logarithm of the number of cells of kernel-metric radius at most $h$ that cover the box, the smaller of two covers:

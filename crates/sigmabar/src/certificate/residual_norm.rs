@@ -27,7 +27,7 @@ pub enum ResidualNormMethod {
     /// The trace if that is at most $0.1\tau^2$, else the smaller of it and the dense eigenvalue (up to 1000 distinct points) or 64 pivots of look-ahead.
     #[default]
     Best,
-    /// $\operatorname{tr}(C^{1/2}DC^{1/2})$: no further pass over the data.
+    /// $\operatorname{tr}(C^{1/2}DC^{1/2})$: one pass over the data for its rounding.
     Trace,
     /// More pivots: $\lambda_{\max}(F^\top F)+\operatorname{tr}(D-FF^\top)$. One more fit with `pivots` features more.
     LookAhead {
@@ -51,7 +51,7 @@ impl Information {
     /// A bound on $\lambda = \lambda_{\max}(C^{1/2}DC^{1/2})$ that includes its rounding (algorithm notes 8.4). With $\rho_i$ the rounding bound of
     /// the residual at $x_i$, every kind adds $\sum_i c_i\rho_i$, which bounds the norm of the error of $C^{1/2}DC^{1/2}$.
     ///
-    /// Cost: trace O(nd), look-ahead one fit with more features, dense O(u²m + u³), randomised O(steps·n²d).
+    /// Cost: trace O(nm²) for its rounding, look-ahead one fit with more features, dense O(u²m + u³), randomised O(steps·n²d).
     ///
     /// # Errors
     /// [`Error::Premise`] for a dense matrix of more than 5000 distinct points; [`Error::Parameter`] where too few Lanczos steps are given for the
@@ -59,7 +59,7 @@ impl Information {
     pub fn residual_norm(&self, method: ResidualNormMethod) -> Result<ResidualNorm> {
         match method {
             ResidualNormMethod::Best => self.best_residual_norm(),
-            ResidualNormMethod::Trace => Ok(self.trace_norm()),
+            ResidualNormMethod::Trace => self.trace_norm(),
             ResidualNormMethod::LookAhead { pivots } => self.look_ahead_norm(pivots),
             ResidualNormMethod::Dense => self.dense_norm(),
             ResidualNormMethod::Randomised { steps, failure, seed } => self.randomised_norm(steps, failure, seed),
@@ -72,11 +72,11 @@ impl Information {
     /// A failed decomposition.
     pub fn residual_norm_lower(&self, steps: usize, seed: u64) -> Result<f64> {
         let value = largest_ritz_value(&ResidualOperator::new(self)?, steps, seed)?;
-        Ok((value - self.residual_norm_rounding()).max(0.0))
+        Ok((value - self.residual_norm_rounding()?).max(0.0))
     }
 
     fn best_residual_norm(&self) -> Result<ResidualNorm> {
-        let trace = self.trace_norm();
+        let trace = self.trace_norm()?;
         if trace.value <= NEGLIGIBLE_SHARE * self.ridge() * self.ridge() {
             return Ok(trace);
         }
@@ -89,23 +89,28 @@ impl Information {
     }
 
     /// `Σ c_i (s1²(x_i) + ρ_i)`, plus what the sums themselves lose.
-    pub(crate) fn trace_norm(&self) -> ResidualNorm {
+    pub(crate) fn trace_norm(&self) -> Result<ResidualNorm> {
         let facts = self.facts();
         let m = self.features().len() as f64;
         // Whitening after the product changes tr G by at most √m times the Frobenius bound.
         let summation = (facts.summation_length + m) * f64::EPSILON * self.prior_trace() + m.sqrt() * facts.whitening_bound;
-        ResidualNorm { value: self.residual_trace() + self.residual_norm_rounding() + summation, kind: ResidualNormKind::Trace }
+        Ok(ResidualNorm { value: self.residual_trace() + self.residual_norm_rounding()? + summation, kind: ResidualNormKind::Trace })
     }
 
-    /// `Σ c_i ρ_i`: entries of the error are at most `√(ρ_iρ_j)`, so its weighted spectral norm is at most this.
-    pub(crate) fn residual_norm_rounding(&self) -> f64 {
-        let locations = self.locations();
-        let diagonal = self.features().kernel().diagonal(locations.points());
-        diagonal.into_iter().enumerate().map(|(i, k_xx)| locations.count(i) * self.features().residual_rounding(k_xx)).sum()
+    /// `Σ c_i ρ_i`: entries of the error of `D` are at most `√(ρ_iρ_j)`, so its weighted spectral norm is at most this. Cost O(nm²).
+    pub(crate) fn residual_norm_rounding(&self) -> Result<f64> {
+        let (locations, features) = (self.locations(), self.features());
+        let mut sum = 0.0;
+        features.for_each_block(locations.points(), |start, block, psi| {
+            let bounds = features.residual_rounding_of(block, psi)?;
+            sum += bounds.iter().enumerate().map(|(i, rho)| locations.count(start + i) * rho).sum::<f64>();
+            Ok(())
+        })?;
+        Ok(sum)
     }
 
     fn look_ahead_norm(&self, pivots: usize) -> Result<ResidualNorm> {
-        let trace = self.trace_norm();
+        let trace = self.trace_norm()?;
         let kind = |pivots| ResidualNormKind::LookAhead { pivots };
         let Some(more) = extended(self, pivots)? else {
             return Ok(ResidualNorm { value: trace.value, kind: kind(0) });
@@ -116,7 +121,8 @@ impl Information {
         let facts = more.facts();
         let squares: f64 = block.diagonal().iter().sum();
         let rounding = (facts.summation_length + 8.0 * (4 * taken + 8) as f64) * f64::EPSILON * squares + facts.whitening_bound;
-        let value = largest(&block)? + rounding + more.trace_norm().value;
+        // F carries the rounding of the features it was whitened by, the rest that of the larger map.
+        let value = largest(&block)? + rounding + more.trace_norm()?.value + self.residual_norm_rounding()?;
         Ok(ResidualNorm { value: value.min(trace.value), kind: kind(taken) })
     }
 
@@ -131,7 +137,7 @@ impl Information {
         let matrix = self.weighted_residual_matrix()?;
         let size = sigmabar_linalg::norm_squared(matrix.as_slice()).sqrt();
         let eigen_rounding = 8.0 * (4 * u + 8) as f64 * f64::EPSILON * size;
-        let value = largest(&matrix)? + eigen_rounding + self.residual_norm_rounding();
+        let value = largest(&matrix)? + eigen_rounding + self.residual_norm_rounding()?;
         Ok(ResidualNorm { value, kind: ResidualNormKind::Dense })
     }
 
@@ -154,7 +160,7 @@ impl Information {
         probability("failure probability", failure)?;
         let shortfall = relative_shortfall(self.locations().distinct(), steps, failure)?;
         let value = largest_ritz_value(&ResidualOperator::new(self)?, steps, seed)?.max(0.0);
-        let value = (value + self.residual_norm_rounding()) / (1.0 - shortfall);
+        let value = (value + self.residual_norm_rounding()?) / (1.0 - shortfall);
         Ok(ResidualNorm { value, kind: ResidualNormKind::Randomised { failure } })
     }
 }

@@ -28,8 +28,7 @@ impl NoiseEvent {
     /// $H = \Gamma(\Gamma+\tau^2)^{-1}$. Cost O(m³).
     pub(crate) fn uniform(information: &Information, noise: &Noise, tail: f64) -> Result<Self> {
         let spectrum = Spectrum::new(information)?;
-        let rank = information.features().len().min(information.locations().distinct());
-        let range = noise.norm_factor(rank, tail);
+        let (rank, range) = (rank(information), range_factor(information, noise, tail));
         let shrunk = spectrum.norm_factor(noise, rank, tail);
         let range_wins = spectrum.square.sqrt() * range <= spectrum.trace.sqrt() * shrunk;
         Ok(if range_wins { Self::Range { factor: range } } else { Self::Shrunk { factor: shrunk } })
@@ -42,6 +41,16 @@ impl NoiseEvent {
             Self::Shrunk { .. } => level * (parts.fit + parts.noise).sqrt() / ridge,
         }
     }
+}
+
+/// The largest dimension the range of $\Psi$ can have.
+fn rank(information: &Information) -> usize {
+    information.features().len().min(information.locations().distinct())
+}
+
+/// The factor of [`NoiseEvent::Range`].
+pub(crate) fn range_factor(information: &Information, noise: &Noise, tail: f64) -> f64 {
+    noise.norm_factor(rank(information), tail)
 }
 
 /// $\operatorname{tr}H$, $\operatorname{tr}H^2$ and $\lVert H\rVert$ for $H = \Gamma(\Gamma+\tau^2)^{-1}$.

@@ -5,7 +5,7 @@ use super::claim::{Claim, Coverage, Method, Side};
 use super::continuous::Cover;
 use super::noise::Noise;
 use super::record::resolve;
-use super::uniform::NoiseEvent;
+use super::uniform::{NoiseEvent, range_factor};
 use crate::error::{Error, Result};
 use crate::information::{Information, VarianceParts};
 use crate::points::PointsRef;
@@ -14,7 +14,7 @@ use sigmabar_linalg::{GramAccumulator, Matrix, dot, matvec, matvec_rows, norm_sq
 use std::sync::Arc;
 
 /// The default method forms $V^\top DV$ up to this many distinct points.
-const FORM_BY_DEFAULT: usize = 20_000;
+const FORM_BY_DEFAULT: usize = 5000;
 /// ... and beyond this many only where $\lambda$ exceeds the share of $\tau^2$ below which the bound it sharpens is sharp already.
 const FORM_ALWAYS: usize = 1000;
 const FORM_ABOVE: f64 = 0.01;
@@ -34,6 +34,8 @@ pub struct Widths {
     pub(crate) considered: Vec<Method>,
     pub(crate) event: NoiseEvent,
     pub(crate) cover: Option<Cover>,
+    /// For a list: the factor of the one event that covers every point, which is smaller than the union bound's for long lists.
+    every_point: Option<f64>,
     delta_left: f64,
     level_form: Option<Matrix>,
     residual_form: Option<ResidualForm>,
@@ -73,7 +75,7 @@ pub(crate) struct Evaluated {
 impl Widths {
     /// Prepares a claim: bounds $\lambda$, decides which bounds compete, and precomputes their matrices.
     ///
-    /// Cost: that of the residual norm; with [`Method::Tight`] where $\lambda$ is not negligible also O(n²m) up to 20000 distinct points, and one fit with the certification dictionary's features more.
+    /// Cost: that of the residual norm; with [`Method::Tight`] where $\lambda$ is not negligible also O(n²m) up to 5000 distinct points, and one fit with the certification dictionary's features more.
     ///
     /// # Errors
     /// [`Error::Missing`] without norm bound or noise; [`Error::Premise`] for the energy band (it needs responses: [`crate::Posterior::interval`]), for a
@@ -102,6 +104,7 @@ impl Widths {
             considered: Vec::new(),
             event: NoiseEvent::PerPoint,
             cover: None,
+            every_point: None,
             level_form: level_form(&information, &noise)?,
             residual_form: None,
             dictionary: None,
@@ -137,6 +140,9 @@ impl Widths {
             region.check_width(self.information.locations().points().dim())?;
         }
         match self.claim.coverage_claimed() {
+            Coverage::Points if method != Method::Paper => {
+                self.every_point = Some(range_factor(&self.information, &self.noise, -self.delta_left.ln()));
+            }
             Coverage::Point | Coverage::Points => {}
             Coverage::Uniform => self.event = NoiseEvent::uniform(&self.information, &self.noise, -self.delta_left.ln())?,
             Coverage::Continuous(region) if method == Method::Paper => {
@@ -200,13 +206,19 @@ impl Widths {
         }
     }
 
-    /// The factor on the noise term when the claim is made at `queries` points.
+    /// The factor on the noise term when the claim is made at `queries` points: for a list the smaller of the union bound's and that of the one event
+    /// for every point, both known before any response.
     #[must_use]
     pub fn noise_factor(&self, queries: usize) -> f64 {
         match self.event {
-            NoiseEvent::PerPoint => self.noise.tail_factor(self.tail(queries)),
+            NoiseEvent::PerPoint => self.every_point.unwrap_or(f64::INFINITY).min(self.union_factor(queries)),
             NoiseEvent::Range { factor } | NoiseEvent::Shrunk { factor } => factor,
         }
+    }
+
+    /// The tail factor of one event per point and side.
+    pub(crate) fn union_factor(&self, queries: usize) -> f64 {
+        self.noise.tail_factor(self.tail(queries))
     }
 
     /// $\beta$ where the half-width is $\beta\bar\sigma$: $C(2+\sqrt r)+(R/\tau)z$ for the paper's, $C\sqrt{1+r}+(R/\tau)z$ for the drop-in form.
@@ -237,16 +249,18 @@ impl Widths {
         }
         let factor = self.noise_factor(x.len());
         let lipschitz = self.lipschitz_with(factor);
+        let enlarge = self.information.parts_rounding();
         let mut out = Evaluated { means: vec![0.0; x.len()], widths: Vec::with_capacity(x.len()), parts: Vec::with_capacity(x.len()) };
         self.information.stream(x, |start, block, psi| {
             if let Some(beta) = coefficients {
                 matvec_rows(psi, beta, &mut out.means[start..start + block.len()]);
             }
+            let rounding = self.information.features().residual_rounding_of(block, psi)?;
             let plain = self.information.parts_of(start, block, psi)?;
             let diagonal = self.information.features().kernel().diagonal(block);
-            let parts: Vec<VarianceParts> = plain.iter().zip(&diagonal).map(|(&p, &k)| self.information.enlarged(p, k)).collect();
+            let parts: Vec<VarianceParts> = (0..block.len()).map(|i| enlarge.enlarge(plain[i], diagonal[i], rounding[i])).collect();
             let scaled = self.scaled_weights(&plain, &parts, psi);
-            let dictionary = self.dictionary_bounds(block, psi, &parts)?;
+            let dictionary = self.dictionary.as_ref().map(|d| d.bounds(block, psi, &parts, &rounding)).transpose()?;
             for (i, part) in parts.iter().enumerate() {
                 let e = &psi[i * self.information.features().len()..][..self.information.features().len()];
                 let mut best = self.narrowest(part, e, scaled[i], dictionary.as_ref().map(|d| d[i]), factor);
@@ -257,13 +271,6 @@ impl Widths {
             Ok(())
         })?;
         Ok(out)
-    }
-
-    fn dictionary_bounds(&self, block: PointsRef<'_>, solved: &[f64], parts: &[VarianceParts]) -> Result<Option<Vec<f64>>> {
-        let Some(dictionary) = &self.dictionary else { return Ok(None) };
-        let fit: Vec<f64> = parts.iter().map(|p| p.fit).collect();
-        let norms: Vec<f64> = parts.iter().map(|p| self.weights_norm(p)).collect();
-        dictionary.bounds(block, solved, &fit, &norms).map(Some)
     }
 
     pub(crate) fn weights_norm(&self, parts: &VarianceParts) -> f64 {
@@ -320,7 +327,8 @@ impl Widths {
 
     /// What the certificate calls `delta_each`.
     pub(crate) fn delta_each(&self, queries: usize) -> f64 {
-        (-self.tail(queries)).exp()
+        let one_event = self.every_point.is_some_and(|factor| factor < self.union_factor(queries));
+        if one_event { self.delta_left } else { (-self.tail(queries)).exp() }
     }
 }
 
@@ -342,7 +350,7 @@ pub(crate) fn charged(delta: f64, residual_norm: ResidualNorm) -> Result<f64> {
 }
 
 /// `ΨᵀR²Ψ = Σ_i (Σ_{rows at i} R²) ψ_iψ_iᵀ` where each observation has its own level.
-fn level_form(information: &Information, noise: &Noise) -> Result<Option<Matrix>> {
+pub(crate) fn level_form(information: &Information, noise: &Noise) -> Result<Option<Matrix>> {
     let Noise::PerObservation { levels } = noise else { return Ok(None) };
     let squares: Vec<f64> = levels.iter().map(|r| r * r).collect();
     let weights = information.locations().sum_by_point("noise levels", &squares)?;

@@ -1,7 +1,7 @@
 //! Max-variance design on boxes.
 
 use super::cells::{CellQueue, CellSearch, Cells, Found, deviation};
-use super::design::{Design, Stage};
+use super::chosen::{Design, Stage};
 use super::max_variance::MaxVariance;
 use super::sweep::Sweep;
 use crate::error::{Error, Result, positive};
@@ -100,14 +100,10 @@ impl<'a> BoxRun<'a> {
         if self.exhausted || !growth.is_called_for(&self.features, self.sweep.residual(cell), self.sweep.value(cell)) {
             return Ok(false);
         }
-        // The centre itself is a candidate too: the cover alone may have nothing more to give.
-        let mut cover = cover.clone();
-        cover.push(self.cells.centre(cell))?;
-        let larger = growth.enlarge(&self.features, cover.view())?;
+        let larger = growth.enlarge(&self.features, cover.clone(), self.cells.centre(cell))?;
         let exhausted = larger.len() <= self.features.len();
-        let dim = cover.dim();
-        let chosen = if chosen.is_empty() { None } else { Some(PointsRef::new(chosen, dim)?) };
-        let started = Self::start(self.design, self.search, Some(cover), larger, self.cells.clone(), chosen)?;
+        let chosen = if chosen.is_empty() { None } else { Some(PointsRef::new(chosen, cover.dim())?) };
+        let started = Self::start(self.design, self.search, self.cover.clone(), larger, self.cells.clone(), chosen)?;
         *self = Self { exhausted, ..started };
         Ok(true)
     }

@@ -55,6 +55,9 @@ impl Cells {
         if low.is_empty() {
             return Err(Error::Empty { what: "boxes" });
         }
+        if high.dim() != low.dim() {
+            return Err(Error::Width { what: "upper corners", row: 0, expected: low.dim(), found: high.dim() });
+        }
         crate::error::same_length("upper corners", low.as_slice().len(), high.as_slice().len())?;
         let mut cells = Self { dim: low.dim(), centres: Vec::new(), half_widths: Vec::new(), radii: Vec::new() };
         for (a, b) in low.rows().zip(high.rows()) {

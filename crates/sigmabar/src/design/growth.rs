@@ -3,7 +3,7 @@
 use crate::error::{Error, Result, positive};
 use crate::features::{FeatureMap, SourcedKernel};
 use crate::inducing::PartialCholesky;
-use crate::points::{Collected, Locations, PointsRef};
+use crate::points::{Collected, Locations, Points, PointsRef};
 use sigmabar_linalg::{Matrix, product_transposed, symmetric_eigenvalues};
 use std::sync::Arc;
 
@@ -55,25 +55,41 @@ impl Growth {
         features.len() < self.max_size && residual > DOMINANCE * value && residual > 4.0 * features.residual_rounding(value)
     }
 
-    /// Greedy pivots until the rule holds for `count` measurements.
-    pub(super) fn start(&self, kernel: &SourcedKernel, ridge: f64, candidates: PointsRef<'_>, count: usize) -> Result<FeatureMap> {
-        let locations = Locations::new(candidates.to_points(), Collected::Designed);
+    /// Candidates to look for inducing points among: all, or as many at equal steps as have room for their factor in `memory` bytes.
+    pub(crate) fn sample(&self, candidates: PointsRef<'_>, memory: usize) -> Result<Points> {
+        let room = (memory / (size_of::<f64>() * self.max_size)).max(2 * self.max_size);
+        let step = candidates.len().div_ceil(room);
+        if step == 1 {
+            return Ok(candidates.to_points());
+        }
+        candidates.select(&(0..candidates.len()).step_by(step).collect::<Vec<_>>())
+    }
+
+    /// Greedy pivots until the rule holds for `count` measurements spread over the sample.
+    pub(crate) fn start(&self, kernel: &SourcedKernel, ridge: f64, sample: Points, count: usize) -> Result<FeatureMap> {
+        let locations = Locations::new(sample, Collected::Designed);
         let mut factor = PartialCholesky::new(&kernel.kernel, &locations)?;
-        let target = self.share * ridge * ridge * candidates.len() as f64 / count as f64;
+        let target = self.share * ridge * ridge * locations.distinct() as f64 / count as f64;
         loop {
             let before = factor.len();
-            let step = SMALLEST_STEP.max(before / 4).min(self.max_size.saturating_sub(before));
+            // The pivots of a step are the look-ahead by which those before are judged; once they suffice it is not kept.
+            let step = SMALLEST_STEP.max(before / 8).min(self.max_size.saturating_sub(before));
             let added = factor.add_greedy(step)?;
-            if added < step || factor.len() >= self.max_size || (before > 0 && explained_norm(&factor, before)? <= target) {
+            if before > 0 && added > 0 && explained_norm(&factor, before)? <= target {
+                factor.truncate(before);
+                break;
+            }
+            if added < step || factor.len() >= self.max_size {
                 break;
             }
         }
         FeatureMap::new(kernel.clone(), factor.pivots()?)
     }
 
-    /// A quarter more greedy pivots.
-    pub(super) fn enlarge(&self, features: &FeatureMap, candidates: PointsRef<'_>) -> Result<Arc<FeatureMap>> {
-        let locations = Locations::new(candidates.to_points(), Collected::Designed);
+    /// A quarter more greedy pivots from the sample and the point `wanted`, where they are missed.
+    pub(super) fn enlarge(&self, features: &FeatureMap, mut sample: Points, wanted: &[f64]) -> Result<Arc<FeatureMap>> {
+        sample.push(wanted)?;
+        let locations = Locations::new(sample, Collected::Designed);
         let mut factor = PartialCholesky::with_points(features.kernel(), &locations, features.inducing())?;
         let step = SMALLEST_STEP.max(features.len() / 4).min(self.max_size - features.len());
         factor.add_greedy(step)?;

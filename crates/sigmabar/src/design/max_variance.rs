@@ -1,6 +1,6 @@
 //! The choice of points: again and again where the variance is largest.
 
-use super::design::{Design, Stage};
+use super::chosen::{Design, Stage};
 use super::growth::Growth;
 use super::queue::Queue;
 use super::sweep::Sweep;
@@ -159,7 +159,7 @@ impl MaxVariance {
             Dictionary::Fixed(features) => Ok(Arc::clone(features)),
             Dictionary::Growing(kernel, growth) => {
                 let known = self.measured.as_ref().map_or(0, |l| l.len()) + self.running.as_ref().map_or(0, Points::len);
-                Ok(Arc::new(growth.start(kernel, self.ridge, points, known + count)?))
+                Ok(Arc::new(growth.start(kernel, self.ridge, growth.sample(points, self.memory)?, known + count)?))
             }
         }
     }
@@ -239,7 +239,8 @@ impl<'a> Run<'a> {
         }
         // The old features go before the new ones come: only one copy is ever held.
         self.sweep = Sweep::empty(Arc::clone(&self.features), self.design.ridge, None)?;
-        let larger = growth.enlarge(&self.features, self.points)?;
+        let sample = growth.sample(self.points, self.design.memory)?;
+        let larger = growth.enlarge(&self.features, sample, self.points.row(best))?;
         let exhausted = larger.len() <= self.features.len();
         let chosen = if picks.is_empty() { None } else { Some(self.points.select(picks)?) };
         let gram = self.design.gram(&larger, chosen.as_ref().map(Points::view))?;

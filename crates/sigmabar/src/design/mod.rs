@@ -3,7 +3,7 @@
 mod basis;
 mod box_run;
 mod cells;
-mod design;
+mod chosen;
 mod growth;
 mod max_variance;
 mod pairs;
@@ -13,7 +13,7 @@ mod store;
 mod sweep;
 
 pub use cells::CellSearch;
-pub use design::{Design, UniformError};
+pub use chosen::{Design, UniformError};
 pub use growth::Growth;
 pub use max_variance::MaxVariance;
 pub use paper::{PaperDesign, PaperMaxVariance};

@@ -19,15 +19,15 @@ enum Kind<'a> {
 }
 
 impl<'a> Store<'a> {
-    /// Keeps the features if they fit into `memory` bytes. The residual $s_1^2$ of each candidate comes with them.
-    pub fn new(features: &FeatureMap, points: PointsRef<'a>, memory: usize) -> Result<(Self, Vec<f64>)> {
+    /// Keeps the features if they fit into `memory` bytes; then the residual $s_1^2$ of each candidate comes with them.
+    pub fn new(features: &FeatureMap, points: PointsRef<'a>, memory: usize) -> Result<(Self, Option<Vec<f64>>)> {
         let mut store = Self::empty(features);
         if points.len().saturating_mul(store.width * size_of::<f64>()) > memory {
             store.kind = Kind::Computed(points);
-            return Ok((store, features.residual(points)?));
+            return Ok((store, None));
         }
         let residual = store.push(features, points)?;
-        Ok((store, residual))
+        Ok((store, Some(residual)))
     }
 
     /// No candidate yet; those that come are kept.

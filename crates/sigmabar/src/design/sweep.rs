@@ -47,6 +47,12 @@ impl<'a> Sweep<'a> {
         let (store, residual) = Store::new(&features, points, memory)?;
         let fresh = gram.is_none();
         let basis = Basis::new(features.len(), ridge, gram)?;
+        // Where features are not kept and something is measured, the pass for the values brings the residuals too.
+        let residual = match residual {
+            Some(residual) => residual,
+            None if fresh => features.residual(points)?,
+            None => vec![0.0; points.len()],
+        };
         let mut sweep = Self { features, store, basis, residual, values: Vec::new(), ages: Vec::new() };
         sweep.values = sweep.features.kernel().diagonal(points);
         // With nothing measured B = I, and the variance is the prior's.
@@ -140,10 +146,11 @@ impl<'a> Sweep<'a> {
     fn refresh_computed(&mut self) -> Result<()> {
         let Some(points) = self.store.computed() else { return Ok(()) };
         let lower = self.basis.lower()?;
-        let (features, residual, values, m) = (&self.features, &self.residual, &mut self.values, self.features.len());
+        let (features, residual, values, m) = (&self.features, &mut self.residual, &mut self.values, self.features.len());
         features.for_each_block(points, |start, block, psi| {
+            residual[start..start + block.len()].copy_from_slice(&features.residual_of(block, psi, start)?);
             lower.solve_rows(psi)?;
-            for (i, row) in psi.chunks_exact(m).enumerate().take(block.len()) {
+            for (i, row) in psi.chunks_exact(m).enumerate() {
                 values[start + i] = residual[start + i] + norm_squared(row);
             }
             Ok(())

@@ -1,7 +1,6 @@
 //! The evidence from below and from above, and how far the sparse posterior is from the exact one (algorithm notes 0.3).
 
 use crate::error::{Error, Result, positive};
-use crate::information::Information;
 use crate::posterior::{ExactPosterior, Posterior};
 use crate::residual::ResidualNorm;
 use sigmabar_linalg::{Lower, norm_squared};
@@ -29,7 +28,7 @@ impl Posterior {
     /// # Errors
     /// [`Error::Parameter`] for a bound that is negative or not finite; a failed factorisation.
     pub fn log_evidence_upper_bound(&self, lambda: Option<ResidualNorm>) -> Result<f64> {
-        let lambda = lambda.map_or_else(|| rounded_trace(self.information()), |bound| bound.value);
+        let lambda = lambda.map_or_else(|| self.information().certified_residual_trace(), |bound| bound.value);
         if !(lambda.is_finite() && lambda >= 0.0) {
             return Err(Error::Parameter { name: "residual norm", value: lambda, requirement: "finite and not negative" });
         }
@@ -82,11 +81,4 @@ impl Posterior {
         Lower::cholesky(&b)?.solve_rows(&mut whitened)?;
         Ok((self.observations().sum_squares() - norm_squared(&whitened) / t).max(0.0) / t)
     }
-}
-
-/// $\operatorname{tr}D$ and the rounding bound of each of its terms.
-fn rounded_trace(information: &Information) -> f64 {
-    let features = information.features();
-    let largest = features.kernel().max_diagonal(information.locations().points());
-    information.residual_trace() + information.len() as f64 * features.residual_rounding(largest)
 }

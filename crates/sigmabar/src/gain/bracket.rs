@@ -61,13 +61,4 @@ impl Information {
         let upper = gain + rounding + self.certified_residual_trace() / (2.0 * tau2);
         Bracket { lower: (gain - rounding).max(0.0), upper: upper.min(most) }
     }
-
-    /// $\operatorname{tr}D$ enlarged by its rounding bound: one per observation, and on the road that whitens after the product the change of $\operatorname{tr}G$ too.
-    fn certified_residual_trace(&self) -> f64 {
-        let largest = self.features().kernel().max_diagonal(self.locations().points());
-        let per_point = self.len() as f64 * self.features().residual_rounding(largest);
-        let facts = self.facts();
-        let whitening = self.features().len() as f64 * facts.whitening_bound;
-        self.residual_trace() + per_point + whitening + facts.summation_length * f64::EPSILON * self.prior_trace()
-    }
 }

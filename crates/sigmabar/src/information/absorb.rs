@@ -10,7 +10,7 @@ use sigmabar_linalg::{GramAccumulator, Lower, Matrix, TallQr, add_transposed_mat
 const ORTHOGONAL_ABOVE: f64 = 1e10;
 
 /// Whitening after the product may change $G$ by at most this share of $\tau^2$.
-const WHITEN_AFTER_SHARE: f64 = 1e-8;
+pub(super) const WHITEN_AFTER_SHARE: f64 = 1e-8;
 
 /// How $G$ was computed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -81,7 +81,7 @@ impl Pass<'_> {
         })?;
         let mut gram = gram.finish()?;
         gram.mirror_lower();
-        let lower = self.factor(&gram)?;
+        let lower = factor(&gram, self.ridge)?;
         Ok(self.absorbed(gram, lower, sums, Road::WhitenFirst, 0.0))
     }
 
@@ -128,7 +128,7 @@ impl Pass<'_> {
         }
         let explained: f64 = gram.diagonal().iter().sum();
         sums.residual_trace = (sums.prior_trace - explained).max(0.0);
-        let lower = self.factor(&gram)?;
+        let lower = factor(&gram, self.ridge)?;
         Ok(self.absorbed(gram, lower, sums, Road::WhitenAfter, bound))
     }
 
@@ -158,17 +158,6 @@ impl Pass<'_> {
             let root = count.sqrt();
             row.iter_mut().for_each(|v| *v *= root);
         }
-    }
-
-    /// `L_B` of `B = I + τ⁻²G`  (m × m).
-    fn factor(&self, gram: &Matrix) -> Result<Lower> {
-        let mut b = gram.clone();
-        let scale = 1.0 / (self.ridge * self.ridge);
-        b.as_mut_slice().iter_mut().for_each(|v| *v *= scale);
-        for i in 0..b.rows() {
-            b[(i, i)] += 1.0;
-        }
-        Ok(Lower::cholesky(&b)?)
     }
 
     fn summation_length(&self) -> f64 {
@@ -223,6 +212,17 @@ impl Sums {
     fn new(m: usize, with_responses: bool) -> Self {
         Self { prior_trace: 0.0, residual_trace: 0.0, projected: with_responses.then(|| vec![0.0; m]) }
     }
+}
+
+/// `L_B` of `B = I + τ⁻²G`  (m × m).
+pub(super) fn factor(gram: &Matrix, ridge: f64) -> Result<Lower> {
+    let mut b = gram.clone();
+    let scale = 1.0 / (ridge * ridge);
+    b.as_mut_slice().iter_mut().for_each(|v| *v *= scale);
+    for i in 0..b.rows() {
+        b[(i, i)] += 1.0;
+    }
+    Ok(Lower::cholesky(&b)?)
 }
 
 /// `L⁻¹ A L⁻ᵀ` for a symmetric `A`.

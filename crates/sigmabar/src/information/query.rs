@@ -25,7 +25,32 @@ impl VarianceParts {
     }
 }
 
+/// What rounding can add to the parts of any query, computed once for all of them.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct PartsRounding {
+    eta: f64,
+    unit: f64,
+}
+
+impl PartsRounding {
+    /// The parts enlarged by their rounding bounds; `residual` is that of the projection part.
+    pub(crate) fn enlarge(self, parts: VarianceParts, k_xx: f64, residual: f64) -> VarianceParts {
+        let stretch = (1.0 + self.eta).powi(2);
+        VarianceParts {
+            projection: parts.projection + residual,
+            fit: parts.fit * stretch,
+            // e is off by B⁻¹ΔB·e, so τ‖V‖ by at most ½η·s₂: squared, that has a cross term.
+            noise: parts.noise + self.eta * (parts.fit * parts.noise).sqrt() + (stretch - 1.0) * parts.fit + self.unit * k_xx,
+        }
+    }
+}
+
 impl Information {
+    /// The rounding of the parts: `(1+η)²` on `s2²`, and `16mε√‖B‖` per unit of prior variance on `τ²‖V‖²`. Cost O(m²).
+    pub(crate) fn parts_rounding(&self) -> PartsRounding {
+        PartsRounding { eta: self.rounding(), unit: 16.0 * self.features().len() as f64 * f64::EPSILON * self.norm_bound().sqrt() }
+    }
+
     /// $\bar\sigma^2(x) = s_1^2(x) + \lVert L_B^{-1}\psi(x)\rVert^2$ at each point; between 0 and $k(x,x)$. Cost O(q(md + m²)).
     ///
     /// # Errors
@@ -55,25 +80,23 @@ impl Information {
 
     /// As [`Information::variance_parts`], each part enlarged by a bound on its rounding error: what every certificate uses.
     ///
-    /// With $\eta$ = [`Information::rounding`]: $s_1^2$ grows by $16m\varepsilon\,\mathrm{cond}(L)k_{\max}$, $s_2$ by the factor $1+\eta$,
-    /// $\tau^2\lVert V\rVert^2$ by $16m\varepsilon\sqrt{\lVert B\rVert}\,k(x,x)$ plus what $s_2$ gained.
+    /// $s_1^2$ grows by $(m+4)\varepsilon(\sqrt{\operatorname{tr}K_{ZZ}}\lVert w\rVert+2\sqrt{k(x,x)})^2$ with the interpolation weights
+    /// $w=L^{-\top}\psi(x)$; with $\eta$ = [`Information::rounding`], $s_2$ by the factor $1+\eta$, and $\tau^2\lVert V\rVert^2$ by
+    /// $16m\varepsilon\sqrt{\lVert B\rVert}\,k(x,x) + \eta s_2\tau\lVert V\rVert$ plus what $s_2$ gained. Cost O(q(md + 2m²)).
     ///
     /// # Errors
     /// As [`Information::variance`].
     pub fn certified_parts(&self, x: PointsRef<'_>) -> Result<Vec<VarianceParts>> {
-        let parts = self.variance_parts(x)?;
-        let diagonal = self.features().kernel().diagonal(x);
-        Ok(parts.into_iter().zip(diagonal).map(|(p, k_xx)| self.enlarged(p, k_xx)).collect())
-    }
-
-    pub(crate) fn enlarged(&self, parts: VarianceParts, k_xx: f64) -> VarianceParts {
-        let stretch = (1.0 + self.rounding()).powi(2);
-        let unit = 16.0 * self.features().len() as f64 * f64::EPSILON * self.norm_bound().sqrt() * k_xx;
-        VarianceParts {
-            projection: parts.projection + self.features().residual_rounding(k_xx),
-            fit: parts.fit * stretch,
-            noise: parts.noise + (stretch - 1.0) * parts.fit + unit,
-        }
+        let rounding = self.parts_rounding();
+        let mut out = Vec::with_capacity(x.len());
+        self.stream(x, |start, block, psi| {
+            let residual = self.features().residual_rounding_of(block, psi)?;
+            let diagonal = self.features().kernel().diagonal(block);
+            let plain = self.parts_of(start, block, psi)?;
+            out.extend(plain.into_iter().zip(diagonal).zip(residual).map(|((parts, k_xx), r)| rounding.enlarge(parts, k_xx, r)));
+            Ok(())
+        })?;
+        Ok(out)
     }
 
     /// The posterior covariance $k(x,x') - \psi(x)^\top\psi(x') + \psi(x)^\top B^{-1}\psi(x')$; its diagonal is [`Information::variance`]. Cost O(q²(d+m) + qm²).

@@ -1,14 +1,18 @@
 //! Small changes without a new pass: one more observation, one more inducing point.
 
-use super::Information;
+use super::{Absorbed, Information, Road, WHITEN_AFTER_SHARE, absorb, factor};
 use crate::error::Result;
 use crate::features::BLOCK_ROWS;
 use crate::points::PointsRef;
-use sigmabar_linalg::{Lower, Matrix, add_transposed_matvec, dot, matvec_rows, norm_squared};
+use sigmabar_linalg::{Matrix, add_transposed_matvec, dot, matvec_rows, norm_squared};
 use std::sync::Arc;
 
+/// So many rank-one updates, then $B$ is factored anew: rounding does not pile up (algorithm notes 0.2).
+const UPDATES_BETWEEN_FACTORS: usize = 200;
+
 impl Information {
-    /// One more observation at `x`: $G \mathrel{+}= \psi\psi^\top$ and a rank-one update of $L_B$. Returns $\psi(x)$. Cost O(nd + md + m²).
+    /// One more observation at `x`: $G \mathrel{+}= \psi\psi^\top$ and a rank-one update of $L_B$, factored anew every 200 updates. Returns $\psi(x)$.
+    /// Cost O(nd + md + m²).
     ///
     /// # Errors
     /// A point of another width or with a value that is not finite.
@@ -24,14 +28,22 @@ impl Information {
             }
         }
         let scaled: Vec<f64> = psi.iter().map(|v| v / self.ridge).collect();
-        self.lower.update(&scaled);
+        self.updates += 1;
+        // A factor found orthogonally is sharper than one of G itself: there the updates, backward stable, are the better way.
+        if self.updates >= UPDATES_BETWEEN_FACTORS && self.facts.road != Road::Orthogonal {
+            self.lower = factor(&self.gram, self.ridge)?;
+            self.updates = 0;
+        } else {
+            self.lower.update(&scaled);
+        }
         self.residual_trace += residual;
         self.prior_trace += residual + norm_squared(&psi);
         self.facts.summation_length += 1.0;
         Ok(psi)
     }
 
-    /// One more inducing point: one row more in $L$, $G$ and $L_B$. Cost O(n m d) kernel work and O(m²).
+    /// One more inducing point: one row more in $L$, $G$ and $L_B$. Cost O(n m d) kernel work and O(m²); where a computed rounding bound says that this
+    /// short cut would change $G$ by more than $10^{-8}\tau^2$, one new pass of O(n m²).
     ///
     /// Returns $\sum_i s_i\phi(x_i)$ for the new feature $\phi$ and the given sums (one per distinct location), or `None` when the point is already in the span.
     ///
@@ -43,6 +55,11 @@ impl Information {
             return Ok(None);
         }
         let column = new_feature(self, &features_before, z, sums)?;
+        let bound = self.facts.whitening_bound + self.append_rounding(column.trace);
+        if bound > WHITEN_AFTER_SHARE * self.ridge * self.ridge {
+            return self.absorb_again(sums).map(Some);
+        }
+        self.facts.whitening_bound = bound;
         let m = features_before.len();
         let mut gram = Matrix::zeros(m + 1, m + 1);
         for i in 0..m {
@@ -60,21 +77,36 @@ impl Information {
             self.lower.append(&row, pivot.sqrt());
         } else {
             // The exact pivot is at least 1: rounding has eaten it, so factor anew.
-            let mut b = self.gram.clone();
-            b.as_mut_slice().iter_mut().for_each(|v| *v /= tau2);
-            (0..=m).for_each(|i| b[(i, i)] += 1.0);
-            self.lower = Lower::cholesky(&b)?;
+            self.lower = factor(&self.gram, self.ridge)?;
+            self.updates = 0;
         }
         self.residual_trace = (self.residual_trace - column.square).max(0.0);
         Ok(Some(column.projected))
     }
+
+    /// `γ‖L⁻¹‖_F²·tr(K_ZX K_XZ)` as in the fit that whitens after the product, with `‖L⁻¹‖_F² ≤ m‖L⁻¹‖₁²`.
+    fn append_rounding(&self, trace_of_product: f64) -> f64 {
+        let m = self.features.len() as f64;
+        let gamma = (self.facts.summation_length + 4.0 * m) * f64::EPSILON;
+        gamma * m * self.features.lower().inverse_norm_estimate().powi(2) * trace_of_product
+    }
+
+    /// A new pass with the features at hand; the last entry of `Σ s ψ`.
+    fn absorb_again(&mut self, sums: Option<&[f64]>) -> Result<f64> {
+        let Absorbed { gram, lower, prior_trace, residual_trace, projected, facts } =
+            absorb(&self.features, self.ridge, &self.locations, sums)?;
+        (self.gram, self.lower, self.facts, self.updates) = (gram, lower, facts, 0);
+        (self.prior_trace, self.residual_trace) = (prior_trace, residual_trace);
+        Ok(projected.and_then(|h| h.last().copied()).unwrap_or(0.0))
+    }
 }
 
-/// What the new feature adds: `Σ c φ ψ`, `Σ c φ²`, `Σ s φ`.
+/// What the new feature adds: `Σ c φ ψ`, `Σ c φ²`, `Σ s φ`; and `Σ c ‖k_Z‖²`, the new point included.
 struct NewFeature {
     cross: Vec<f64>,
     square: f64,
     projected: f64,
+    trace: f64,
 }
 
 /// `φ(x) = (k(z,x) − k_Z(x)·w)/pivot` with `w = L⁻ᵀψ(z)`: kernel values only, no solve per location.
@@ -85,7 +117,7 @@ fn new_feature(information: &Information, before: &crate::features::FeatureMap, 
     let pivot = lower.get(m, m);
     let mut w = psi.clone();
     before.lower().solve_transposed_rows(&mut w)?;
-    let mut out = NewFeature { cross: vec![0.0; m], square: 0.0, projected: 0.0 };
+    let mut out = NewFeature { cross: vec![0.0; m], square: 0.0, projected: 0.0, trace: 0.0 };
     let x = information.locations.points();
     let mut rows = vec![0.0; BLOCK_ROWS.min(x.len()) * m];
     for start in (0..x.len()).step_by(BLOCK_ROWS) {
@@ -94,8 +126,10 @@ fn new_feature(information: &Information, before: &crate::features::FeatureMap, 
         before.prepared().par_rows_into(block, rows);
         let mut phi = vec![0.0; block.len()];
         matvec_rows(rows, &w, &mut phi);
-        for (i, value) in phi.iter_mut().enumerate() {
-            *value = (before.kernel().value(block.row(i), z) - *value) / pivot;
+        for (i, (value, row)) in phi.iter_mut().zip(rows.chunks_exact(m)).enumerate() {
+            let own = before.kernel().value(block.row(i), z);
+            out.trace += information.locations.count(start + i) * (norm_squared(row) + own * own);
+            *value = (own - *value) / pivot;
         }
         if let Some(sums) = sums {
             out.projected += dot(&phi, &sums[start..start + block.len()]);

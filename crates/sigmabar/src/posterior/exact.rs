@@ -186,14 +186,19 @@ impl ExactPosterior {
         (dot(&self.coefficients, &averages) - self.ridge * self.ridge * noise).max(0.0).sqrt()
     }
 
-    /// $L_A^{-1}\bar y$.
-    pub(crate) fn whitened(&self) -> &[f64] {
-        &self.whitened
-    }
-
     /// A bound on the relative error of a solve with the factor.
     pub(crate) fn solve_rounding(&self) -> f64 {
-        16.0 * self.lower.len() as f64 * f64::EPSILON * self.condition
+        self.unit_rounding() * self.condition
+    }
+
+    /// A bound on the relative error of the weights: a solve with the factor and one with its transpose, $16u\varepsilon\,\mathrm{cond}(L_A)^2$.
+    pub(crate) fn weights_rounding(&self) -> f64 {
+        self.solve_rounding() * self.condition
+    }
+
+    /// $16u\varepsilon$.
+    pub(crate) fn unit_rounding(&self) -> f64 {
+        16.0 * self.lower.len() as f64 * f64::EPSILON
     }
 
     /// The variance enlarged by its rounding bound: what certificates use.
@@ -224,7 +229,7 @@ impl ExactPosterior {
     /// `k − ‖c‖²`, refused where it is more negative than rounding explains.
     fn checked(&self, query: usize, k_xx: f64, explained: f64) -> Result<f64> {
         let value = k_xx - explained;
-        let allowed = 16.0 * self.lower.len() as f64 * f64::EPSILON * self.condition * k_xx;
+        let allowed = self.solve_rounding() * k_xx;
         if value < -allowed || value.is_nan() {
             return Err(Error::NegativeVariance { query, value, allowed });
         }

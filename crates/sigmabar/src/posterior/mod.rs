@@ -9,10 +9,13 @@ pub use sample::sample_gaussian;
 
 use crate::error::Result;
 use crate::features::{BLOCK_ROWS, FeatureMap};
-use crate::information::{Information, RidgePath, VarianceParts, absorb};
+use crate::information::{Information, RidgePath, Road, VarianceParts, absorb};
 use crate::points::{Observations, PointsRef, Prior};
 use sigmabar_linalg::{Matrix, add_transposed_matvec, dot, matvec_rows, norm_squared, product_transposed};
 use std::sync::Arc;
+
+/// The largest share of the mean's norm that rounding of the short cut in [`Posterior::condition`] may reach.
+const PROJECTION_SHARE: f64 = 1e-3;
 
 /// The sparse (Nyström, optimal-variational) posterior: mean $\bar\mu(x) = \psi(x)^\top\beta$, $\beta = \tau^{-2}B^{-1}h$, $h = \sum_i s_i\psi(x_i)$.
 ///
@@ -26,6 +29,8 @@ pub struct Posterior {
     projected: Vec<f64>,
     /// $\beta$.
     coefficients: Vec<f64>,
+    /// How much rounding in the sums behind $h$ has grown: 1 for sums of features, $\mathrm{cond}(L)$ for whitened sums of kernel values.
+    projection_growth: f64,
     /// $w = L^{-\top}\beta$ where the mean may be computed from kernel values alone without losing digits.
     kernel_weights: Option<Vec<f64>>,
 }
@@ -47,11 +52,15 @@ impl Posterior {
     pub fn fit(features: Arc<FeatureMap>, ridge: f64, observations: Observations) -> Result<Self> {
         let mut absorbed = absorb(&features, ridge, observations.locations(), Some(observations.sums()))?;
         let projected = absorbed.projected.take().unwrap_or_default();
+        let growth = if absorbed.facts.road == Road::WhitenAfter { features.condition().max(1.0) } else { 1.0 };
         let information = Information::assemble(features, ridge, Arc::clone(observations.locations()), absorbed)?;
-        Self::assemble(Arc::new(information), observations, projected)
+        Self::assemble(Arc::new(information), observations, projected, growth)
     }
 
     /// Conditions known information on responses without redoing the location work: $h = L^{-1}\sum_i s_i k_Z(x_i)$. Cost O(nmd + m²).
+    ///
+    /// Where the bound on the rounding of that short cut would show in the mean (a nearly singular $K_{ZZ}$ with a tiny ridge), features are
+    /// summed instead, at O(n(md + m²)).
     ///
     /// # Errors
     /// [`crate::Error::Length`] when there is not one response per observation, [`crate::Error::NotFinite`] naming the row.
@@ -64,11 +73,35 @@ impl Posterior {
             add_transposed_matvec(rows, &observations.sums()[start..start + count], &mut projected);
         });
         features.lower().solve_rows(&mut projected)?;
-        Self::assemble(information, observations, projected)
+        let mut short = Self::assemble(information, observations, projected, features.condition().max(1.0))?;
+        short.make_projection_accurate()?;
+        Ok(short)
     }
 
-    pub(crate) fn assemble(information: Arc<Information>, observations: Observations, projected: Vec<f64>) -> Result<Self> {
-        let mut posterior = Self { information, observations, projected, coefficients: Vec::new(), kernel_weights: None };
+    /// Sums features instead of kernel values where rounding of the latter would show in the mean.
+    fn make_projection_accurate(&mut self) -> Result<()> {
+        let tau2 = self.information.ridge() * self.information.ridge();
+        if self.projection_growth > 1.0 && self.projected_rounding() / tau2 > PROJECTION_SHARE * self.norm() {
+            let (features, x) = (self.information.features(), self.information.locations().points());
+            let mut projected = vec![0.0; features.len()];
+            features.for_each_block(x, |start, block, psi| {
+                add_transposed_matvec(psi, &self.observations.sums()[start..start + block.len()], &mut projected);
+                Ok(())
+            })?;
+            (self.projected, self.projection_growth) = (projected, 1.0);
+            self.solve_mean()?;
+        }
+        Ok(())
+    }
+
+    pub(crate) fn assemble(
+        information: Arc<Information>,
+        observations: Observations,
+        projected: Vec<f64>,
+        projection_growth: f64,
+    ) -> Result<Self> {
+        let mut posterior =
+            Self { information, observations, projected, coefficients: Vec::new(), projection_growth, kernel_weights: None };
         posterior.solve_mean()?;
         Ok(posterior)
     }
@@ -106,6 +139,19 @@ impl Posterior {
     #[must_use]
     pub fn projected(&self) -> &[f64] {
         &self.projected
+    }
+
+    /// A bound on the rounding of $h$: $\varepsilon\,\ell\,g\sqrt{k_{\max}}\sum_i|s_i|$ with $\ell$ the length of the sums and $g$ their growth by whitening afterwards.
+    pub(crate) fn projected_rounding(&self) -> f64 {
+        let information = &self.information;
+        let largest = information.features().kernel().max_diagonal(information.locations().points());
+        let total: f64 = self.observations.sums().iter().map(|s| s.abs()).sum();
+        let length = information.facts().summation_length + information.features().len() as f64;
+        f64::EPSILON * length * self.projection_growth * largest.sqrt() * total
+    }
+
+    pub(crate) fn projection_growth(&self) -> f64 {
+        self.projection_growth
     }
 
     /// $\beta = \tau^{-2}B^{-1}h$, in the model's scale: the mean's coefficients on the features.
@@ -245,7 +291,9 @@ impl Posterior {
     pub fn append_inducing(&mut self, z: &[f64]) -> Result<bool> {
         let appended = Arc::make_mut(&mut self.information).append_inducing(z, Some(self.observations.sums()))?;
         self.projected.extend(appended);
+        self.projection_growth = self.projection_growth.max(self.information.features().condition());
         self.solve_mean()?;
+        self.make_projection_accurate()?;
         Ok(appended.is_some())
     }
 

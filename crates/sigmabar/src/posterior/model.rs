@@ -27,6 +27,7 @@ struct Stored {
     facts: FitFacts,
     observations: Observations,
     projected: Vec<f64>,
+    projection_growth: f64,
 }
 
 impl Posterior {
@@ -48,6 +49,7 @@ impl Posterior {
             facts: *information.facts(),
             observations: self.observations().clone(),
             projected: self.projected().to_vec(),
+            projection_growth: self.projection_growth(),
         };
         sealed::seal(MAGIC, VERSION, &postcard::to_stdvec(&stored).expect("plain numbers and lists always serialise"))
     }
@@ -73,7 +75,7 @@ impl Posterior {
         };
         let locations = Arc::clone(stored.observations.locations());
         let information = Information::assemble(Arc::new(features), stored.ridge, locations, absorbed)?;
-        Self::assemble(Arc::new(information), stored.observations, stored.projected)
+        Self::assemble(Arc::new(information), stored.observations, stored.projected, stored.projection_growth)
     }
 }
 
@@ -89,8 +91,55 @@ impl Stored {
             && self.projected.len() == m
             && self.observations.is_consistent()
             && self.observations.locations().points().dim() == self.given.dim()
-            && [self.prior_trace, self.residual_trace, self.facts.summation_length].iter().all(|v| v.is_finite())
+            && [self.prior_trace, self.residual_trace, self.facts.summation_length, self.facts.whitening_bound, self.projection_growth]
+                .iter()
+                .all(|v| v.is_finite() && *v >= 0.0)
             && self.projected.iter().chain(self.gram.as_slice()).all(|v| v.is_finite())
+            && [&self.lower, &self.lower_b].iter().all(|l| l.to_matrix().as_slice().iter().all(|v| v.is_finite()))
             && self.lower.diagonal().iter().chain(&self.lower_b.diagonal()).all(|v| v.is_finite() && *v > 0.0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Collected, Kernel, Prior};
+
+    fn stored() -> Stored {
+        let line = |v: &[f64]| Points::on_line(v.to_vec()).unwrap();
+        let features = FeatureMap::new(Kernel::squared_exponential(0.3, 1.0).unwrap(), line(&[0.1, 0.8])).unwrap();
+        let observations = Observations::new(line(&[0.0, 0.5, 0.5]), &[1.0, 2.0, 2.5], Collected::DeclaredFixed, Prior::ZERO).unwrap();
+        let bytes = Posterior::fit(Arc::new(features), 0.1, observations).unwrap().to_bytes();
+        postcard::from_bytes(sealed::open(MAGIC, VERSION, &bytes).unwrap()).unwrap()
+    }
+
+    /// A right checksum over wrong content: written by somebody else, or by a fault of ours.
+    #[test]
+    fn content_that_does_not_fit_together_is_refused() {
+        let read = |stored: &Stored| Posterior::from_bytes(&sealed::seal(MAGIC, VERSION, &postcard::to_stdvec(stored).unwrap()));
+        assert!(read(&stored()).is_ok());
+        let spoils: [fn(&mut Stored); 9] = [
+            |s| s.kept[1] = 7,
+            |s| s.gram = Matrix::zeros(3, 2),
+            |s| s.gram[(0, 1)] = f64::NAN,
+            |s| s.lower = Lower::from_matrix(Matrix::identity(3)),
+            |s| s.lower_b = Lower::from_matrix(Matrix::zeros(2, 2)),
+            |s| s.projected = vec![1.0],
+            |s| s.residual_trace = -1.0,
+            |s| s.facts.whitening_bound = f64::NAN,
+            |s| s.given = Points::new(vec![0.0; 4], 2).unwrap(),
+        ];
+        for (i, spoil) in spoils.iter().enumerate() {
+            let mut stored = stored();
+            spoil(&mut stored);
+            assert_eq!(read(&stored).err(), Some(ModelError::Content.into()), "spoil {i}");
+        }
+        let other = Posterior::from_bytes(&sealed::seal(MAGIC, VERSION, b"something else"));
+        assert_eq!(other.err(), Some(ModelError::Content.into()));
+        // A matrix whose size is not what it says never comes into being.
+        let raw = postcard::to_stdvec(&(vec![1.0_f64; 3], 2_usize, 2_usize)).unwrap();
+        assert!(postcard::from_bytes::<Matrix>(&raw).is_err());
+        let raw = postcard::to_stdvec(&(vec![1.0_f64; 2], 1_usize, 2_usize)).unwrap();
+        assert!(postcard::from_bytes::<Matrix>(&raw).is_ok() && postcard::from_bytes::<Lower>(&raw).is_err());
     }
 }

@@ -77,6 +77,10 @@ pub struct Ledger {
     starts: Vec<usize>,
     /// How many batches are closed; at most one is open.
     closed: usize,
+    /// The first trial that was not handed out: all before it were, or are missing.
+    next: usize,
+    /// Trials of the open batch without an answer, so that telling does not look at all of them each time.
+    unanswered: usize,
 }
 
 impl Ledger {
@@ -104,11 +108,11 @@ impl Ledger {
         self.closed
     }
 
-    /// The trials of a batch, as a range of ids.
+    /// The trials of a batch, as a range of ids; empty for a batch that was not opened.
     #[must_use]
     pub fn batch(&self, index: usize) -> std::ops::Range<usize> {
-        let end = self.starts.get(index + 1).copied().unwrap_or(self.trials.len());
-        self.starts[index]..end
+        let start = |i: usize| self.starts.get(i).copied().unwrap_or(self.trials.len());
+        start(index)..start(index.saturating_add(1))
     }
 
     /// Trials of a batch that were answered with a value while it was open: `(trial, value, standard error)` in the order of their ids, whatever the order of telling.
@@ -129,15 +133,16 @@ impl Ledger {
 
     /// Hands out at most `at_most` queued trials, in order.
     pub(crate) fn hand_out(&mut self, at_most: usize) -> Vec<Trial> {
-        let queued: Vec<usize> = (0..self.trials.len()).filter(|&i| self.states[i] == TrialState::Queued).take(at_most).collect();
-        queued.iter().for_each(|&i| self.states[i] = TrialState::Asked);
-        queued.into_iter().map(|i| self.trials[i].clone()).collect()
+        let end = self.next.saturating_add(at_most).min(self.trials.len());
+        let handed = self.next..end;
+        self.next = end;
+        self.states[handed.clone()].fill(TrialState::Asked);
+        self.trials[handed].to_vec()
     }
 
     /// Whether the open batch still waits for an answer.
     pub(crate) fn is_waiting(&self) -> bool {
-        self.closed < self.starts.len()
-            && self.states[self.batch(self.closed)].iter().any(|s| matches!(s, TrialState::Queued | TrialState::Asked))
+        self.unanswered > 0
     }
 
     /// Whether a batch is open, answered or not.
@@ -148,20 +153,35 @@ impl Ledger {
     pub(crate) fn open(&mut self, proposals: Vec<Proposal>) {
         let batch = self.starts.len();
         self.starts.push(self.trials.len());
+        self.unanswered = proposals.len();
         for Proposal { candidate, point } in proposals {
             self.trials.push(Trial { id: self.trials.len() as u64, batch, candidate, point });
             self.states.push(TrialState::Queued);
         }
     }
 
-    /// Closes the open batch: what has not been answered is missing.
-    pub(crate) fn close(&mut self) {
-        for i in self.batch(self.closed) {
-            if matches!(self.states[i], TrialState::Queued | TrialState::Asked) {
-                self.states[i] = TrialState::Missing;
+    /// Closes the open batch: what has not been answered is missing. Gives the states of the batch as they were, for [`Ledger::reopen`].
+    pub(crate) fn close(&mut self) -> Vec<TrialState> {
+        let states = &mut self.states[self.starts[self.closed]..];
+        let before = states.to_vec();
+        for state in states {
+            if matches!(state, TrialState::Queued | TrialState::Asked) {
+                *state = TrialState::Missing;
             }
         }
         self.closed += 1;
+        self.next = self.trials.len();
+        self.unanswered = 0;
+        before
+    }
+
+    /// Takes the last [`Ledger::close`] back.
+    pub(crate) fn reopen(&mut self, before: &[TrialState]) {
+        self.closed -= 1;
+        let start = self.starts[self.closed];
+        self.states[start..].copy_from_slice(before);
+        self.next = start + before.iter().filter(|s| **s != TrialState::Queued).count();
+        self.unanswered = before.iter().filter(|s| matches!(s, TrialState::Queued | TrialState::Asked)).count();
     }
 
     /// Writes an answer down.
@@ -174,7 +194,10 @@ impl Ledger {
         *state = match state {
             TrialState::Queued => return Err(Error::NotAsked { id }),
             TrialState::Told(_) | TrialState::Late(_) => return Err(Error::AlreadyTold { id }),
-            TrialState::Asked => TrialState::Told(outcome),
+            TrialState::Asked => {
+                self.unanswered -= 1;
+                TrialState::Told(outcome)
+            }
             TrialState::Missing => TrialState::Late(outcome),
         };
         Ok(())
@@ -194,6 +217,32 @@ impl Outcome {
         match values.iter().find(|v| !v.is_finite()) {
             Some(&value) => Err(Error::NotFinite { what: "told values", row: id as usize, column: 0, value }),
             None => Ok(()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn reopening_takes_closing_back() {
+        for (asked, told) in [(0, 0), (2, 0), (2, 2), (3, 1), (4, 4)] {
+            let mut ledger = Ledger::default();
+            for _ in 0..2 {
+                ledger.open((0..4).map(|i| Proposal { candidate: Some(i), point: vec![0.5] }).collect());
+                if ledger.batches() == 1 {
+                    ledger.hand_out(1);
+                    ledger.close();
+                }
+            }
+            let ids: Vec<u64> = ledger.hand_out(asked).iter().map(|trial| trial.id).collect();
+            ids.iter().take(told).for_each(|&id| ledger.tell(id, Outcome::Value(1.0)).unwrap());
+            let before = ledger.clone();
+            let states = ledger.close();
+            assert!(ledger != before && !ledger.is_open() && !ledger.is_waiting());
+            ledger.reopen(&states);
+            assert_eq!(ledger, before, "{asked} asked, {told} told");
         }
     }
 }

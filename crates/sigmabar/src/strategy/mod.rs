@@ -1,33 +1,60 @@
 //! Where to measure next: strategies with one ask/tell interface, deterministic from their seed.
 
+mod ada_bkb;
 mod auto;
+mod bbkb;
+mod bkb;
+mod bpe;
+mod cache;
+mod candidate_set;
+mod decoupled;
+mod ek_ucb;
+mod improvement;
+mod largest_variance;
 mod ledger;
+mod mini_meta;
+mod model;
+mod policy;
 mod problem;
 mod random;
 mod recommendation;
+mod resampling;
+mod rips;
 mod saved;
+mod sbpe;
+mod sequential;
+mod sup_kernel;
+mod thompson;
+mod threds;
+mod ucb;
+mod width;
 
+pub use ada_bkb::AdaBkb;
 pub use auto::{Assumed, Auto, Quantity, Scale};
+pub use bbkb::{BatchRule, Bbkb, BbkbWidth};
+pub use bkb::{Bkb, BkbWidth};
+pub use bpe::{Bpe, BpeSchedule, BpeWidth};
+pub use decoupled::DecoupledThompson;
+pub use ek_ucb::EkUcb;
+pub use improvement::{ExpectedImprovement, ProbabilityOfImprovement};
+pub use largest_variance::LargestVariance;
 pub use ledger::{Ask, Ledger, Outcome, Trial, TrialState};
+pub use mini_meta::{MetaIndex, MiniMeta};
+pub use policy::Policy;
 pub use problem::{Direction, Problem};
 pub use random::{Random, Sobol};
 pub use recommendation::{BatchReport, Recommendation};
+pub use rips::Rips;
+pub use sbpe::{Rules, Sbpe, Schedule};
+pub use sequential::Sequential;
+pub use sup_kernel::{SupKernelUcb, SupWidth};
+pub use thompson::{SampleScale, ThompsonSampling};
+pub use threds::GpThreds;
+pub use ucb::GpUcb;
+pub use width::UcbWidth;
 
-use crate::error::Result;
-use ledger::Proposal;
+use crate::error::{Error, Result};
 use serde::{Deserialize, Serialize};
-
-/// How the next points are chosen.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[non_exhaustive]
-pub enum Policy {
-    /// Without kernel, norm or noise: a few batches, everything refitted after each.
-    Auto(Auto),
-    /// Uniformly at random.
-    Random(Random),
-    /// Along a scrambled Sobol sequence.
-    Sobol(Sobol),
-}
 
 /// A run: a problem, a policy and the book of what was asked and told.
 ///
@@ -97,6 +124,18 @@ impl Strategy {
         Ok(if trials.is_empty() { Ask::Wait } else { Ask::Trials(trials) })
     }
 
+    /// The context of the next evaluation, for a contextual policy ([`EkUcb`]): every ask that plans needs a new one.
+    ///
+    /// # Errors
+    /// [`crate::Error::Premise`] for a policy without contexts, [`crate::Error::Length`] for another number of columns than the context has,
+    /// [`crate::Error::NotFinite`].
+    pub fn set_context(&mut self, context: &[f64]) -> Result<()> {
+        match &mut self.policy {
+            Policy::EkUcb(policy) => policy.set_context(&self.problem, context),
+            _ => Err(Error::Premise { what: "a context", reason: "the policy chooses without one; use a contextual policy" }),
+        }
+    }
+
     /// Writes the result of a trial down. When it was the last one missing, the batch is closed.
     ///
     /// # Errors
@@ -119,9 +158,18 @@ impl Strategy {
     }
 
     fn close(&mut self) -> Result<()> {
-        self.ledger.close();
-        self.finished = self.policy.learn(&self.problem, &self.ledger)?;
-        Ok(())
+        let before = self.ledger.close();
+        match self.policy.learn(&self.problem, &self.ledger) {
+            Ok(finished) => {
+                self.finished = finished;
+                Ok(())
+            }
+            // A batch that could not be digested stays open, so that the next ask or close tries again instead of leaving it out.
+            Err(error) => {
+                self.ledger.reopen(&before);
+                Err(error)
+            }
+        }
     }
 
     /// The best setting by what is known now, never the luckiest draw; `None` before anything was measured.
@@ -144,52 +192,5 @@ impl Strategy {
     #[must_use]
     pub fn survivors(&self) -> Option<Vec<usize>> {
         self.policy.survivors()
-    }
-}
-
-impl Policy {
-    fn check(&self, problem: &Problem) -> Result<()> {
-        match self {
-            Self::Auto(p) => p.check(problem),
-            Self::Random(_) | Self::Sobol(_) => problem.domain().candidates(1, problem.seed()).map(drop),
-        }
-    }
-
-    /// The next batch; empty when the run is over.
-    fn plan(&mut self, problem: &Problem, ledger: &Ledger) -> Result<Vec<Proposal>> {
-        match self {
-            Self::Auto(p) => p.plan(problem, ledger),
-            Self::Random(p) => p.plan(problem, ledger),
-            Self::Sobol(p) => p.plan(problem, ledger),
-        }
-    }
-
-    /// Digests the batch that was just closed; whether the run is over.
-    fn learn(&mut self, problem: &Problem, ledger: &Ledger) -> Result<bool> {
-        match self {
-            Self::Auto(p) => p.learn(problem, ledger),
-            Self::Random(_) | Self::Sobol(_) => Ok(ledger.trials().len() >= problem.budget()),
-        }
-    }
-
-    fn recommend(&self, problem: &Problem, ledger: &Ledger) -> Result<Option<Recommendation>> {
-        match self {
-            Self::Auto(p) => p.recommend(problem, ledger),
-            Self::Random(_) | Self::Sobol(_) => recommendation::by_posterior(problem, ledger),
-        }
-    }
-
-    fn reports(&self, _problem: &Problem, ledger: &Ledger) -> Result<Vec<BatchReport>> {
-        match self {
-            Self::Auto(p) => Ok(p.reports(ledger)),
-            Self::Random(_) | Self::Sobol(_) => Ok((0..ledger.closed()).map(|batch| BatchReport::plain(ledger, batch)).collect()),
-        }
-    }
-
-    fn survivors(&self) -> Option<Vec<usize>> {
-        match self {
-            Self::Auto(p) => p.survivors(),
-            Self::Random(_) | Self::Sobol(_) => None,
-        }
     }
 }

@@ -59,6 +59,17 @@ impl Problem {
         })
     }
 
+    /// Another number of evaluations: of a problem, never of a run that has begun.
+    ///
+    /// # Errors
+    /// [`Error::Parameter`] for a budget of 0.
+    pub fn with_budget(self, budget: usize) -> Result<Self> {
+        if budget == 0 {
+            return Err(Error::Parameter { name: "budget", value: 0.0, requirement: "at least 1 evaluation" });
+        }
+        Ok(Self { budget, ..self })
+    }
+
     /// The total miss probability of every claim of the run.
     ///
     /// # Errors

@@ -1,0 +1,155 @@
+//! The candidates a policy chooses among: a whole list, or a declared Sobol set of a box or space.
+
+use super::ledger::{Ledger, Outcome, Proposal, Trial, TrialState};
+use super::model::{CandidateModel, Dictionary};
+use super::problem::Problem;
+use crate::certificate::Noise;
+use crate::domain::Domain;
+use crate::error::{Error, Result};
+use crate::kernel::Kernel;
+use crate::points::Points;
+use rand::SeedableRng;
+use rand_chacha::ChaCha8Rng;
+use std::collections::HashMap;
+
+/// Candidates, and which of them a trial evaluated.
+#[derive(Clone, Debug)]
+pub(super) struct CandidateSet {
+    points: Points,
+    is_list: bool,
+    positions: HashMap<Vec<u64>, usize>,
+}
+
+/// One or more observations at a candidate.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Measurement {
+    pub candidate: usize,
+    /// Their average, in the model's scale.
+    pub value: f64,
+    /// How many observations of the usual noise they are worth.
+    pub weight: f64,
+}
+
+fn bits(point: &[f64]) -> Vec<u64> {
+    point.iter().map(|v| v.to_bits()).collect()
+}
+
+impl CandidateSet {
+    /// The whole list, or `count` candidates from the problem's seed.
+    pub fn new(problem: &Problem, count: usize) -> Result<Self> {
+        let candidates = problem.domain().candidates(count, problem.seed())?;
+        let points = candidates.range(0, candidates.len())?;
+        let positions = points.view().rows().enumerate().map(|(i, row)| (bits(row), i)).collect();
+        Ok(Self { points, is_list: matches!(problem.domain(), Domain::List(_)), positions })
+    }
+
+    pub fn points(&self) -> &Points {
+        &self.points
+    }
+
+    pub fn len(&self) -> usize {
+        self.points.len()
+    }
+
+    pub fn is_list(&self) -> bool {
+        self.is_list
+    }
+
+    pub fn proposal(&self, candidate: usize) -> Proposal {
+        let point = self.points.row(candidate);
+        if self.is_list { Proposal::candidate(candidate, point) } else { Proposal::anywhere(point.to_vec()) }
+    }
+
+    /// The posterior over these candidates with nothing measured.
+    pub fn model(&self, problem: &Problem, kind: Dictionary) -> Result<CandidateModel> {
+        CandidateModel::new(kernel(problem)?, ridge(problem)?, self.points.clone(), kind)
+    }
+
+    fn of_trial(&self, trial: &Trial) -> usize {
+        trial.candidate.unwrap_or_else(|| *self.positions.get(&bits(&trial.point)).expect("a policy proposes its own candidates only"))
+    }
+
+    /// What a closed batch measured, one entry for each evaluation in the order of the trials' ids.
+    pub fn evaluations(&self, problem: &Problem, ledger: &Ledger, batch: usize) -> Vec<Measurement> {
+        let one = |(trial, value, standard_error): (&Trial, f64, Option<f64>)| Measurement {
+            candidate: self.of_trial(trial),
+            value: problem.to_model(value),
+            weight: weight(problem, standard_error),
+        };
+        ledger.measured(batch).map(one).collect()
+    }
+
+    /// The same with repeats in a row joined into one, which is all that a posterior needs.
+    pub fn measurements(&self, problem: &Problem, ledger: &Ledger, batch: usize) -> Vec<Measurement> {
+        let mut joined: Vec<Measurement> = Vec::new();
+        for new in self.evaluations(problem, ledger, batch) {
+            match joined.last_mut() {
+                Some(last) if last.candidate == new.candidate => {
+                    let total = last.weight + new.weight;
+                    last.value = (last.weight * last.value + new.weight * new.value) / total;
+                    last.weight = total;
+                }
+                _ => joined.push(new),
+            }
+        }
+        joined
+    }
+
+    /// Candidates of a closed batch whose evaluation failed.
+    pub fn failures<'a>(&'a self, ledger: &'a Ledger, batch: usize) -> impl Iterator<Item = usize> + 'a {
+        let failed = |&i: &usize| ledger.states()[i] == TrialState::Told(Outcome::Failed);
+        ledger.batch(batch).filter(failed).map(|i| self.of_trial(&ledger.trials()[i]))
+    }
+}
+
+/// How many observations of the usual noise one is worth: $(R/\mathrm{se})^2$ for a mean told with its standard error.
+pub(super) fn weight(problem: &Problem, standard_error: Option<f64>) -> f64 {
+    let usual = problem.noise().map(Noise::level).or(problem.ridge());
+    match (usual, standard_error) {
+        (Some(usual), Some(standard_error)) => (usual * problem.prior().unit() / standard_error).powi(2),
+        _ => 1.0,
+    }
+}
+
+/// The kernel a policy works with.
+pub(super) fn kernel(problem: &Problem) -> Result<&Kernel> {
+    let missing = Error::Missing { what: "a kernel", purpose: "a policy with a posterior", remedy: "give one to the problem" };
+    problem.kernel().map(|sourced| &sourced.kernel).ok_or(missing)
+}
+
+/// The ridge a policy works with.
+pub(super) fn ridge(problem: &Problem) -> Result<f64> {
+    let remedy = "give the problem a noise level or a ridge";
+    problem.ridge().ok_or(Error::Missing { what: "a ridge", purpose: "a policy with a posterior", remedy })
+}
+
+/// The norm bound $C$.
+pub(super) fn norm_bound(problem: &Problem) -> Result<f64> {
+    let remedy = "give one to the problem, or choose a constant width";
+    problem.norm_bound().ok_or(Error::Missing { what: "a norm bound", purpose: "the width of the confidence band", remedy })
+}
+
+/// The noise level $R$.
+pub(super) fn noise_level(problem: &Problem) -> Result<f64> {
+    let remedy = "give the problem a noise model, or choose a constant width";
+    let missing = Error::Missing { what: "a noise model", purpose: "the width of the confidence band", remedy };
+    problem.noise().map(Noise::level).ok_or(missing)
+}
+
+/// The random numbers of one step of a run: a stream of its own, so that a restored run draws the same ones.
+pub(super) fn random_numbers(problem: &Problem, step: usize) -> ChaCha8Rng {
+    let mut rng = ChaCha8Rng::seed_from_u64(problem.seed());
+    rng.set_stream(step as u64 + 1);
+    rng
+}
+
+/// The allowed candidate with the largest score; the first of equals.
+pub(super) fn largest(scores: impl IntoIterator<Item = (usize, f64)>) -> Option<usize> {
+    let mut best: Option<(usize, f64)> = None;
+    for (candidate, score) in scores {
+        if best.is_none_or(|(_, top)| score > top) {
+            best = Some((candidate, score));
+        }
+    }
+    best.map(|(candidate, _)| candidate)
+}

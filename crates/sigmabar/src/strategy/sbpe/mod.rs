@@ -1,0 +1,317 @@
+//! Batched pure exploration with sparse models: S-BPE, certified and as in the paper (algorithm notes 5.2 and 5.3).
+
+mod candidates;
+mod cells;
+#[cfg(test)]
+mod cells_test;
+mod elimination;
+mod level;
+mod pairs;
+mod paper;
+mod paper_box;
+mod premises;
+mod quantile;
+mod schedule;
+mod state;
+
+pub use schedule::Schedule;
+
+use super::ledger::{Ledger, Proposal};
+use super::problem::Problem;
+use super::recommendation::{BatchReport, Recommendation};
+use crate::certificate::{Label, Reason};
+use crate::design::{Growth, MaxVariance};
+use crate::domain::{CellTree, Domain};
+use crate::error::{Error, Result, positive};
+use crate::points::Points;
+use candidates::SetOfCandidates;
+use cells::Cells;
+use elimination::Batch;
+use paper::Paper;
+use premises::Premises;
+use serde::{Deserialize, Serialize};
+use state::State;
+use std::sync::Arc;
+
+/// Inducing points at most, unless said.
+const MAX_INDUCING: usize = 600;
+/// Declared candidates of boxes and spaces, unless said.
+const CANDIDATES: usize = 1 << 14;
+/// Cells of a box at most, unless said.
+const CELLS: usize = 50_000;
+/// Boxes of up to this many columns are cut into cells.
+const CELL_DIM: usize = 3;
+
+/// Which rules a run of [`Sbpe`] follows.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub enum Rules {
+    /// One dictionary a batch, $\lambda$ certified after the design, direct widths, pairwise elimination with challengers, intersection with earlier batches.
+    #[default]
+    Certified,
+    /// The paper's, to the letter: inducing points drawn anew for every point, $\beta = 3C+(R/\tau)\sqrt{2\ln(4B|X|/\delta)}$, one batch at a time, nothing ruled
+    /// out after a last batch that was cut short. Meant for budgets up to some 2000.
+    Paper,
+}
+
+/// Batched pure exploration with sparse models (S-BPE; Vakili, Scarlett, Shiu and Bernacchia, ICML 2022; algorithm notes 5.3).
+///
+/// Each batch measures where the variance among the survivors is largest, without looking at a value, and then rules out every candidate that is certainly
+/// worse than another. With probability $1-\delta$ over the whole run the maximiser is never ruled out and the reported gap holds after every batch.
+///
+/// Needs a kernel, a norm bound and a noise model ([`Problem::with_kernel`], [`Problem::with_norm_bound`], [`Problem::with_noise`]). Boxes of up to three
+/// columns are cut into cells, and the claims speak of every point (algorithm notes 9.3–9.6); other boxes and spaces are replaced by a declared
+/// set of scrambled Sobol candidates, and the claims then speak of these.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Sbpe {
+    rules: Rules,
+    schedule: Schedule,
+    max_inducing: usize,
+    share: f64,
+    candidates: Option<usize>,
+    cells: usize,
+    simulated: bool,
+    width_factor: f64,
+    state: Option<State>,
+}
+
+impl Default for Sbpe {
+    fn default() -> Self {
+        Self::new(Rules::Certified)
+    }
+}
+
+impl Sbpe {
+    /// A run by these rules, with the paper's batch lengths.
+    #[must_use]
+    pub fn new(rules: Rules) -> Self {
+        Self {
+            rules,
+            schedule: Schedule::Recursion,
+            max_inducing: MAX_INDUCING,
+            share: Growth::default().share,
+            candidates: None,
+            cells: CELLS,
+            simulated: false,
+            width_factor: 1.0,
+            state: None,
+        }
+    }
+
+    /// Other batch lengths.
+    #[must_use]
+    pub fn with_schedule(self, schedule: Schedule) -> Self {
+        Self { schedule, ..self }
+    }
+
+    /// At most this many inducing points (600 unless said): fewer cost less and widen the intervals, which stay valid.
+    ///
+    /// # Errors
+    /// [`Error::Parameter`] for 0.
+    pub fn with_max_inducing(self, max_inducing: usize) -> Result<Self> {
+        Ok(Self { max_inducing: at_least_one("max_inducing", max_inducing)?, ..self })
+    }
+
+    /// That many declared candidates stand for a box or a space, also for a box of few columns (16384 unless said, in more than three).
+    ///
+    /// # Errors
+    /// [`Error::Parameter`] for 0.
+    pub fn with_candidates(self, candidates: usize) -> Result<Self> {
+        Ok(Self { candidates: Some(at_least_one("the number of candidates", candidates)?), ..self })
+    }
+
+    /// At most this many cells of a box are held (50000 unless said); coarser cells are still correct ones.
+    ///
+    /// # Errors
+    /// [`Error::Parameter`] for 0.
+    pub fn with_max_cells(self, cells: usize) -> Result<Self> {
+        Ok(Self { cells: at_least_one("the number of cells", cells)?, ..self })
+    }
+
+    /// $\theta$ in the rule for the number of inducing points, $\frac{N_i}{|X_i|}\hat\lambda\le\theta\tau^2$ (0.1 unless said).
+    ///
+    /// # Errors
+    /// [`Error::Parameter`] unless finite and positive.
+    pub fn with_share(self, share: f64) -> Result<Self> {
+        Ok(Self { share: positive("share", share)?, ..self })
+    }
+
+    /// For normal noise on a finite set of candidates: quantiles of the largest difference by simulation instead of a union bound. Somewhat narrower, and slower.
+    #[must_use]
+    pub fn with_simulated_quantiles(self) -> Self {
+        Self { simulated: true, ..self }
+    }
+
+    /// Multiplies every width. Only for showing that tests of the guarantee can fail.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn with_width_factor(self, width_factor: f64) -> Self {
+        Self { width_factor, ..self }
+    }
+
+    /// The rules.
+    #[must_use]
+    pub fn rules(&self) -> Rules {
+        self.rules
+    }
+
+    /// What is left of a box, once a batch was planned.
+    #[must_use]
+    pub fn surviving_cells(&self) -> Option<&CellTree> {
+        self.state.as_ref()?.cells.as_ref().map(|cells| &cells.tree)
+    }
+
+    pub(super) fn check(&self, problem: &Problem) -> Result<()> {
+        let premises = Premises::new(problem)?;
+        self.schedule.lengths(problem.budget())?;
+        self.fresh(problem, &premises).map(drop)
+    }
+
+    /// The box to be cut into cells, if that is how this run goes.
+    fn cells_of(&self, problem: &Problem, premises: &Premises<'_>) -> Result<Option<Cells>> {
+        let Domain::Box(domain) = problem.domain() else { return Ok(None) };
+        let kernel = &premises.kernel.kernel;
+        let halves: Vec<f64> = domain.low().iter().zip(domain.high()).map(|(a, b)| 0.5 * (b - a)).collect();
+        if self.candidates.is_some() || domain.dim() > CELL_DIM || kernel.metric_over_cell(&halves).is_none() {
+            return Ok(None);
+        }
+        match self.rules {
+            Rules::Certified => Cells::new(domain, kernel, self.cells).map(Some),
+            Rules::Paper => Cells::halved(domain, kernel, paper_box::HALVINGS).map(Some),
+        }
+    }
+
+    fn candidates(&self, problem: &Problem) -> Result<SetOfCandidates> {
+        SetOfCandidates::new(problem, self.candidates.unwrap_or(CANDIDATES))
+    }
+
+    fn fresh(&self, problem: &Problem, premises: &Premises<'_>) -> Result<State> {
+        let mut reasons = premises.reasons(problem);
+        if let Some(cells) = self.cells_of(problem, premises)? {
+            return Ok(State { cells: Some(cells), ..State::new(0, reasons) });
+        }
+        let candidates = self.candidates(problem)?;
+        reasons.extend((!candidates.is_whole()).then_some(Reason::DeclaredCandidates));
+        Ok(State::new(candidates.len(), reasons))
+    }
+
+    pub(super) fn plan(&mut self, problem: &Problem, ledger: &Ledger) -> Result<Vec<Proposal>> {
+        let lengths = self.schedule.lengths(problem.budget())?;
+        let Some(&count) = lengths.get(ledger.closed()) else { return Ok(Vec::new()) };
+        let premises = Premises::new(problem)?;
+        let mut state = match &self.state {
+            Some(state) => state.clone(),
+            None => self.fresh(problem, &premises)?,
+        };
+        let growth = Growth { share: self.share, max_size: self.max_inducing };
+        let paper = Paper::new(&premises, problem, ledger.closed(), lengths.len());
+        let proposals = match (&state.cells, self.rules) {
+            (Some(cells), Rules::Certified) => {
+                let (points, inducing) = cells.design(&premises, growth, count)?;
+                state.inducing = Some(inducing);
+                points.view().rows().map(|row| Proposal::anywhere(row.to_vec())).collect()
+            }
+            (Some(cells), Rules::Paper) => {
+                let centres = cells.centres()?;
+                let chosen = paper.design(centres.view(), count)?;
+                chosen.into_iter().map(|i| Proposal::anywhere(centres.row(i).to_vec())).collect()
+            }
+            (None, rules) => {
+                let survivors = self.candidates(problem)?.select(&state.survivors)?;
+                let chosen = match rules {
+                    Rules::Paper => paper.design(survivors.view(), count)?,
+                    Rules::Certified => design(&premises, growth, &survivors, count, &mut state)?,
+                };
+                chosen.into_iter().map(|i| Proposal::candidate(state.survivors[i], survivors.row(i))).collect()
+            }
+        };
+        self.state = Some(state);
+        Ok(proposals)
+    }
+
+    pub(super) fn learn(&mut self, problem: &Problem, ledger: &Ledger) -> Result<bool> {
+        let lengths = self.schedule.lengths(problem.budget())?;
+        let batch = ledger.closed() - 1;
+        let premises = Premises::new(problem)?;
+        let mut state = match &self.state {
+            Some(state) => state.clone(),
+            None => self.fresh(problem, &premises)?,
+        };
+        let inducing = state.inducing.as_ref().map(Points::len);
+        match self.rules {
+            Rules::Paper => {
+                let paper = Paper::new(&premises, problem, batch, lengths.len());
+                match state.cells.take() {
+                    Some(mut cells) => {
+                        paper.learn_box(&lengths, ledger, &mut cells, &mut state)?;
+                        state.cells = Some(cells);
+                    }
+                    None => paper.learn(&lengths, ledger, &self.candidates(problem)?, &mut state)?,
+                }
+            }
+            Rules::Certified => {
+                let batch = Batch { settings: self, problem, ledger, premises, index: batch, batches: lengths.len() as f64 };
+                self.digest(&batch, &mut state)?;
+            }
+        }
+        let gap = certified_gap(problem, &state);
+        let survivors = Some(state.cells.as_ref().map_or(state.survivors.len() as f64, |cells| cells.tree.surviving_share()));
+        state.reports.push(BatchReport { survivors, gap, inducing, ..BatchReport::plain(ledger, batch) });
+        self.state = Some(state);
+        let enough = gap.is_some_and(|gap| problem.wanted_gap().is_some_and(|wanted| gap <= wanted));
+        Ok(enough || ledger.closed() >= lengths.len())
+    }
+
+    fn digest(&self, batch: &Batch<'_>, state: &mut State) -> Result<()> {
+        let Some(evidence) = batch.evidence(state)? else { return Ok(()) };
+        match state.cells.take() {
+            Some(mut cells) => {
+                let learnt = cells.learn(batch, &evidence, state);
+                state.cells = Some(cells);
+                learnt
+            }
+            None => batch.learn(&self.candidates(batch.problem)?, &evidence, state),
+        }
+    }
+
+    pub(super) fn recommend(&self, problem: &Problem) -> Result<Option<Recommendation>> {
+        let Some(state) = &self.state else { return Ok(None) };
+        let Some(best) = &state.best else { return Ok(None) };
+        // f(x̂) ≥ f(x*) − gap ≥ max l − gap, and f(x̂) ≤ f(x*) ≤ max u.
+        let (a, b) = (problem.to_data(best.lower.max(state.floor - best.gap)), problem.to_data(state.ceiling));
+        Ok(Some(Recommendation {
+            point: best.point.clone(),
+            candidate: best.candidate,
+            lower: a.min(b),
+            upper: a.max(b),
+            gap: certified_gap(problem, state).unwrap_or(f64::INFINITY),
+            label: Label::from_reasons(&state.reasons),
+            reasons: state.reasons.clone(),
+        }))
+    }
+
+    pub(super) fn reports(&self) -> Vec<BatchReport> {
+        self.state.as_ref().map_or_else(Vec::new, |s| s.reports.clone())
+    }
+
+    pub(super) fn survivors(&self) -> Option<Vec<usize>> {
+        self.state.as_ref().filter(|s| s.cells.is_none()).map(|s| s.survivors.clone())
+    }
+}
+
+/// One dictionary for the batch by the rule of algorithm notes 5.3, then the points of largest variance under it.
+fn design(premises: &Premises<'_>, growth: Growth, survivors: &Points, count: usize, state: &mut State) -> Result<Vec<usize>> {
+    let features = Arc::new(growth.start(premises.kernel, premises.ridge, survivors.clone(), count)?);
+    let design = MaxVariance::new(Arc::clone(&features), premises.ridge)?.choose(survivors.view(), count)?;
+    state.inducing = Some(features.inducing().to_points());
+    Ok(design.indices().to_vec())
+}
+
+/// The gap in the data's scale; none where nothing is proved, or where the data contradict the premises.
+fn certified_gap(problem: &Problem, state: &State) -> Option<f64> {
+    state.best.as_ref().filter(|_| !state.is_contradicted()).map(|best| problem.prior().unit() * best.gap)
+}
+
+fn at_least_one(name: &'static str, value: usize) -> Result<usize> {
+    if value == 0 { Err(Error::Parameter { name, value: 0.0, requirement: "at least 1" }) } else { Ok(value) }
+}

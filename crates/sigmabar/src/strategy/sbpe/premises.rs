@@ -1,0 +1,84 @@
+//! What a certificate rests on, taken from the problem or found missing.
+
+use crate::certificate::{Noise, Reason};
+use crate::error::{Error, Result};
+use crate::features::{Source, SourcedKernel};
+use crate::strategy::ledger::Ledger;
+use crate::strategy::problem::Problem;
+
+const PURPOSE: &str = "certified elimination";
+
+/// Kernel, norm bound, noise and ridge: all of them declared.
+pub(super) struct Premises<'a> {
+    pub kernel: &'a SourcedKernel,
+    pub norm_bound: f64,
+    pub noise: &'a Noise,
+    pub ridge: f64,
+}
+
+impl<'a> Premises<'a> {
+    pub fn new(problem: &'a Problem) -> Result<Self> {
+        let missing = |what, remedy| Error::Missing { what, purpose: PURPOSE, remedy };
+        let kernel =
+            problem.kernel().ok_or(missing("a kernel", "give one with Problem::with_kernel, or use the auto mode, which learns it"))?;
+        let norm_bound = problem
+            .norm_bound()
+            .ok_or(missing("a norm bound", "declare one with Problem::with_norm_bound, or use the auto mode, which estimates it"))?;
+        let noise = problem
+            .noise()
+            .ok_or(missing("a noise model", "declare one with Problem::with_noise, or use the auto mode, which estimates it"))?;
+        let ridge = problem.ridge().ok_or(missing("a ridge", "give one with Problem::with_ridge"))?;
+        Ok(Self { kernel, norm_bound, noise, ridge })
+    }
+
+    /// The noise of a batch whose observations came with these standard errors (in the model's scale): levels per observation where there are any.
+    ///
+    /// A mean of replicates of light-tailed noise is at least as light-tailed as one of them, so its standard error is not needed.
+    pub fn noise_of(&self, errors: &[Option<f64>]) -> Result<Noise> {
+        if errors.iter().all(Option::is_none) || matches!(self.noise, Noise::LightTailed { .. }) {
+            return Ok(self.noise.clone());
+        }
+        Noise::per_observation(errors.iter().map(|e| e.unwrap_or(self.noise.level())).collect())
+    }
+
+    /// What keeps claims from being simply certified before any batch is looked at.
+    pub fn reasons(&self, problem: &Problem) -> Vec<Reason> {
+        let mut reasons = Vec::new();
+        match self.kernel.source {
+            Source::Declared => {}
+            Source::LearntBefore => reasons.push(Reason::KernelLearntBefore),
+            Source::LearntHere => reasons.push(Reason::KernelLearntHere),
+        }
+        reasons.extend(problem.prior().is_learnt().then_some(Reason::PriorLearnt));
+        reasons
+    }
+}
+
+/// What arrived of a batch, in the order of the ids and in the model's scale.
+pub(super) struct Arrived {
+    pub points: Vec<f64>,
+    pub values: Vec<f64>,
+    pub errors: Vec<Option<f64>>,
+}
+
+impl Arrived {
+    pub fn new(problem: &Problem, ledger: &Ledger, batch: usize) -> Self {
+        let mut arrived = Self { points: Vec::new(), values: Vec::new(), errors: Vec::new() };
+        for (trial, value, error) in ledger.measured(batch) {
+            arrived.points.extend_from_slice(&trial.point);
+            arrived.values.push(problem.to_model(value));
+            arrived.errors.push(error.map(|e| e / problem.prior().unit()));
+        }
+        arrived
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.values.is_empty()
+    }
+}
+
+/// Whether a batch lost points, as a reason: harmless if losing them had nothing to do with the noise, which is what it says.
+pub(super) fn loss(problem: &Problem, ledger: &Ledger, batch: usize) -> Option<Reason> {
+    let reason = if problem.informative_failures() { Reason::InformativeLoss } else { Reason::LostPoints };
+    (ledger.lost(batch) > 0).then_some(reason)
+}

@@ -1,0 +1,48 @@
+//! How the budget of a run is cut into batches.
+
+use crate::error::{Error, Result};
+use crate::theory::{batch_lengths, batch_lengths_for, even_batch_lengths};
+use serde::{Deserialize, Serialize};
+
+/// The lengths of the batches (algorithm notes 5.2). They are fixed before the first measurement, because their number enters every claim.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub enum Schedule {
+    /// $N_i = \lceil\sqrt{N\,N_{i-1}}\rceil$, the last one cut: the paper's.
+    #[default]
+    Recursion,
+    /// This many batches of growing length.
+    Growing(usize),
+    /// This many batches of equal length.
+    Even(usize),
+    /// These lengths, which sum to the budget.
+    Lengths(Vec<usize>),
+}
+
+impl Schedule {
+    /// The batch lengths for a budget. Cost O(B).
+    ///
+    /// # Errors
+    /// [`Error::Parameter`] for a budget of 0 or below the number of batches, and for lengths that are 0 or do not sum to the budget.
+    pub fn lengths(&self, budget: usize) -> Result<Vec<usize>> {
+        match self {
+            Self::Recursion => batch_lengths(budget),
+            Self::Growing(batches) => batch_lengths_for(budget, *batches, 0.0),
+            Self::Even(batches) => even_batch_lengths(budget, *batches),
+            Self::Lengths(lengths) => {
+                if lengths.contains(&0) {
+                    return Err(Error::Parameter { name: "batch length", value: 0.0, requirement: "at least 1" });
+                }
+                let total: usize = lengths.iter().sum();
+                if total != budget {
+                    return Err(Error::Parameter {
+                        name: "sum of the batch lengths",
+                        value: total as f64,
+                        requirement: "equal to the budget",
+                    });
+                }
+                Ok(lengths.clone())
+            }
+        }
+    }
+}

@@ -1,0 +1,88 @@
+//! What a run remembers between batches: who is left, the ends of their intervals, and the best claim so far.
+
+use super::cells::Cells;
+use crate::certificate::Reason;
+use crate::points::Points;
+use crate::strategy::recommendation::BatchReport;
+use serde::{Deserialize, Serialize};
+
+/// The memory of a run. Values are in the model's scale, where larger is better.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(super) struct State {
+    /// Candidates still possible, ascending.
+    pub survivors: Vec<usize>,
+    /// $u$ of each survivor: the smallest of all batches.
+    pub upper: Vec<f64>,
+    /// $l$ of each survivor: the largest of all batches.
+    pub lower: Vec<f64>,
+    /// The surviving cells, on a box; the lists above are empty then.
+    pub cells: Option<Cells>,
+    /// The inducing points of the batch that is out.
+    pub inducing: Option<Points>,
+    /// The setting with the smallest certified gap so far.
+    pub best: Option<Best>,
+    /// $\max_x l(x)$ over everything looked at so far: the maximum is at least this.
+    pub floor: f64,
+    /// $\max_x u(x)$ over the survivors: the maximum is at most this.
+    pub ceiling: f64,
+    /// Why claims are not simply certified.
+    pub reasons: Vec<Reason>,
+    /// One report per closed batch.
+    pub reports: Vec<BatchReport>,
+}
+
+/// A setting and how far from the maximum it can be.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(super) struct Best {
+    pub candidate: Option<usize>,
+    pub point: Vec<f64>,
+    pub gap: f64,
+    pub lower: f64,
+}
+
+impl State {
+    pub fn new(candidates: usize, reasons: Vec<Reason>) -> Self {
+        Self {
+            survivors: (0..candidates).collect(),
+            upper: vec![f64::INFINITY; candidates],
+            lower: vec![f64::NEG_INFINITY; candidates],
+            cells: None,
+            inducing: None,
+            best: None,
+            floor: f64::NEG_INFINITY,
+            ceiling: f64::INFINITY,
+            reasons,
+            reports: Vec::new(),
+        }
+    }
+
+    pub fn is_contradicted(&self) -> bool {
+        self.reasons.contains(&Reason::Contradicted)
+    }
+
+    pub fn add_reason(&mut self, reason: Option<Reason>) {
+        self.reasons.extend(reason.filter(|r| !self.reasons.contains(r)));
+    }
+
+    /// Intersects the intervals with those of another batch: all events are paid for already.
+    pub fn intersect(&mut self, upper: &[f64], lower: &[f64]) {
+        self.upper.iter_mut().zip(upper).for_each(|(u, v)| *u = u.min(*v));
+        self.lower.iter_mut().zip(lower).for_each(|(l, v)| *l = l.max(*v));
+        self.floor = self.lower.iter().copied().fold(self.floor, f64::max);
+    }
+
+    /// Keeps some of the survivors (by position).
+    pub fn keep(&mut self, positions: &[usize]) {
+        self.survivors = positions.iter().map(|&i| self.survivors[i]).collect();
+        self.upper = positions.iter().map(|&i| self.upper[i]).collect();
+        self.lower = positions.iter().map(|&i| self.lower[i]).collect();
+        self.ceiling = self.upper.iter().copied().fold(f64::NEG_INFINITY, f64::max).min(self.ceiling);
+    }
+
+    /// Takes a claim if its gap is smaller than that of the best so far; both hold on the same event.
+    pub fn offer(&mut self, candidate: Option<usize>, point: &[f64], gap: f64, lower: f64) {
+        if self.best.as_ref().is_none_or(|best| gap < best.gap) {
+            self.best = Some(Best { candidate, point: point.to_vec(), gap, lower });
+        }
+    }
+}
