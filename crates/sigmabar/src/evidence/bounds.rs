@@ -21,7 +21,7 @@ const PAIRS: usize = 1000;
 
 /// One variable of the search: bounds, start and log-normal prior, all on the logarithm.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Variable {
+pub(crate) struct Variable {
     pub bounds: (f64, f64),
     /// The start from the median distance.
     pub median: f64,
@@ -32,7 +32,7 @@ pub(super) struct Variable {
 
 /// The variables of a kernel's parameters, in their order, and of the ridge.
 #[derive(Clone, Debug)]
-pub(super) struct Space {
+pub(crate) struct Space {
     pub kernel: Vec<Variable>,
     pub ridge: Variable,
 }

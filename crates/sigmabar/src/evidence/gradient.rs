@@ -152,7 +152,7 @@ impl Adjoint {
 }
 
 /// `A⁻¹ = L⁻ᵀL⁻¹`, both triangles.
-pub(super) fn inverse(lower: &Lower) -> Result<Matrix> {
+pub(crate) fn inverse(lower: &Lower) -> Result<Matrix> {
     let mut rows = Matrix::identity(lower.len());
     lower.solve_rows(rows.as_mut_slice())?;
     lower.solve_transposed_rows(rows.as_mut_slice())?;
@@ -166,7 +166,7 @@ fn unwhiten(lower: &Lower, mut a: Matrix) -> Result<Matrix> {
 }
 
 /// Adds `Σ W_ij ∂k(x_i,z_j)/∂log θ`, in parallel over chunks of rows whose sums are joined in order.
-pub(super) fn add_gradient(prepared: &PreparedKernel, x: PointsRef<'_>, adjoint: &[f64], grad: &mut [f64]) {
+pub(crate) fn add_gradient(prepared: &PreparedKernel, x: PointsRef<'_>, adjoint: &[f64], grad: &mut [f64]) {
     let m = prepared.len();
     let parts: Vec<Vec<f64>> = adjoint
         .par_chunks(CHUNK * m)

@@ -9,6 +9,9 @@ mod learning;
 mod quasi_newton;
 mod search;
 
+pub(crate) use bounds::Space;
 pub use choice::Choice;
 pub use gradient::EvidenceGradient;
+pub(crate) use gradient::{add_gradient, inverse};
 pub use learning::{Learning, Learnt, fit_hyperparameters};
+pub(crate) use quasi_newton::{Effort, maximise};

@@ -6,7 +6,7 @@ use std::cell::RefCell;
 
 /// Where the ascent ended: the best point seen, whatever made it stop.
 #[derive(Clone, Debug)]
-pub(super) struct Ascent {
+pub(crate) struct Ascent {
     pub point: Vec<f64>,
     pub value: f64,
     /// How often value and gradient were computed.
@@ -15,7 +15,7 @@ pub(super) struct Ascent {
 
 /// When to stop.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Effort {
+pub(crate) struct Effort {
     /// Steps of the quasi-Newton method.
     pub steps: usize,
     /// Stop when a step gains less than this share of the value, or no bounded derivative is larger.
@@ -25,7 +25,7 @@ pub(super) struct Effort {
 /// Maximises `objective` (value and gradient) over a box by L-BFGS-B from `start`, moved into the box if need be.
 ///
 /// A point where the objective cannot be computed counts as very bad, so the line search turns back; only a start that cannot be computed is an error.
-pub(super) fn maximise(
+pub(crate) fn maximise(
     objective: impl Fn(&[f64]) -> Result<(f64, Vec<f64>)>,
     start: &[f64],
     bounds: &[(f64, f64)],

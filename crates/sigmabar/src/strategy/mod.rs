@@ -1,6 +1,7 @@
 //! Where to measure next: strategies with one ask/tell interface, deterministic from their seed.
 
 mod ada_bkb;
+mod auto;
 mod bbkb;
 mod bkb;
 mod bpe;
@@ -29,6 +30,7 @@ mod ucb;
 mod width;
 
 pub use ada_bkb::AdaBkb;
+pub use auto::{Assumed, Auto, Quantity, Scale};
 pub use bbkb::{BatchRule, Bbkb, BbkbWidth};
 pub use bkb::{Bkb, BkbWidth};
 pub use bpe::{Bpe, BpeSchedule, BpeWidth};

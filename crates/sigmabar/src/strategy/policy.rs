@@ -4,7 +4,7 @@ use super::ledger::{Ledger, Proposal};
 use super::problem::Problem;
 use super::recommendation::{self, BatchReport, Recommendation};
 use super::{
-    AdaBkb, Bbkb, Bkb, Bpe, DecoupledThompson, EkUcb, ExpectedImprovement, GpThreds, GpUcb, LargestVariance, MiniMeta,
+    AdaBkb, Auto, Bbkb, Bkb, Bpe, DecoupledThompson, EkUcb, ExpectedImprovement, GpThreds, GpUcb, LargestVariance, MiniMeta,
     ProbabilityOfImprovement, Random, Rips, Sbpe, Sobol, SupKernelUcb, ThompsonSampling,
 };
 use crate::error::Result;
@@ -16,6 +16,8 @@ use serde::{Deserialize, Serialize};
 pub enum Policy {
     /// Budgeted kernel bandit on cells of a box.
     AdaBkb(AdaBkb),
+    /// Without kernel, norm or noise: a few batches, everything refitted after each.
+    Auto(Auto),
     /// Batched budgeted kernel bandit.
     Bbkb(Bbkb),
     /// Budgeted kernel bandit.
@@ -58,6 +60,7 @@ impl Policy {
     pub fn name(&self) -> &'static str {
         match self {
             Self::AdaBkb(_) => "ada-bkb",
+            Self::Auto(_) => "auto",
             Self::Bbkb(_) => "bbkb",
             Self::Bkb(_) => "bkb",
             Self::Bpe(_) => "bpe",
@@ -81,6 +84,7 @@ impl Policy {
     pub(super) fn check(&self, problem: &Problem) -> Result<()> {
         match self {
             Self::AdaBkb(p) => p.check(problem),
+            Self::Auto(p) => p.check(problem),
             Self::Bbkb(p) => p.check(problem),
             Self::Bkb(p) => p.check(problem),
             Self::Bpe(p) => p.check(problem),
@@ -104,6 +108,7 @@ impl Policy {
     pub(super) fn plan(&mut self, problem: &Problem, ledger: &Ledger) -> Result<Vec<Proposal>> {
         match self {
             Self::AdaBkb(p) => p.plan(problem, ledger),
+            Self::Auto(p) => p.plan(problem, ledger),
             Self::Bbkb(p) => p.plan(problem, ledger),
             Self::Bkb(p) => p.plan(problem, ledger),
             Self::Bpe(p) => p.plan(problem, ledger),
@@ -128,6 +133,7 @@ impl Policy {
     pub(super) fn learn(&mut self, problem: &Problem, ledger: &Ledger) -> Result<bool> {
         match self {
             Self::AdaBkb(p) => p.learn(problem, ledger)?,
+            Self::Auto(p) => return p.learn(problem, ledger),
             Self::Bbkb(p) => p.learn(problem, ledger)?,
             Self::Bkb(p) => p.learn(problem, ledger)?,
             Self::Bpe(p) => return p.learn(problem, ledger),
@@ -141,6 +147,7 @@ impl Policy {
 
     pub(super) fn recommend(&self, problem: &Problem, ledger: &Ledger) -> Result<Option<Recommendation>> {
         match self {
+            Self::Auto(p) => p.recommend(problem, ledger),
             Self::Sbpe(p) => match p.recommend(problem)? {
                 // Nothing could be claimed, as when the data contradict the premises: the model's guess, with the reason.
                 None => Ok(recommendation::by_posterior(problem, ledger)?.map(|r| Recommendation { reasons: p.reasons(), ..r })),
@@ -152,6 +159,7 @@ impl Policy {
 
     pub(super) fn reports(&self, _problem: &Problem, ledger: &Ledger) -> Result<Vec<BatchReport>> {
         match self {
+            Self::Auto(p) => Ok(p.reports(ledger)),
             Self::Sbpe(p) => Ok(p.reports()),
             _ => Ok((0..ledger.closed()).map(|batch| BatchReport::plain(ledger, batch)).collect()),
         }
@@ -159,6 +167,7 @@ impl Policy {
 
     pub(super) fn survivors(&self) -> Option<Vec<usize>> {
         match self {
+            Self::Auto(p) => p.survivors(),
             Self::Bpe(p) => p.survivors(),
             Self::Rips(p) => p.survivors(),
             Self::Sbpe(p) => p.survivors(),

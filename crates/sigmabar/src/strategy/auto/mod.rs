@@ -1,0 +1,194 @@
+//! Optimisation for users who know neither kernel, norm nor noise: S-BPE's shape without its premises (algorithm notes 5.9).
+
+mod advice;
+mod assumed;
+mod fit;
+mod model;
+mod pick;
+mod pool;
+mod scale;
+mod structure;
+
+pub use assumed::{Assumed, Quantity};
+pub use scale::Scale;
+
+use super::ledger::{Ledger, Proposal};
+use super::problem::Problem;
+use super::random::Sobol;
+use super::recommendation::{self, BatchReport, Recommendation};
+use crate::error::{Error, Result};
+use crate::points::Points;
+use crate::theory::even_batch_lengths;
+use advice::Advice;
+use fit::{Fit, Fitting};
+use model::Data;
+use pick::Draws;
+use pool::{Pool, Sieve};
+use serde::{Deserialize, Serialize};
+
+/// Batches unless said otherwise.
+const BATCHES: usize = 5;
+/// Survivors satisfy $\mu+\beta\sigma\ge\max(\mu-\beta\sigma)$; $\beta$ for the second to the last of five batches, read off in between for other numbers.
+const BETAS: [f64; 4] = [1.5, 1.0, 0.7, 0.5];
+/// The share of a batch that looks for the best value; the rest goes where least is known.
+const EXPLOITING: [f64; 4] = [0.0, 0.25, 0.5, 1.0];
+
+/// Few equal batches, all data, everything that is not given refitted after each (algorithm notes 5.9).
+///
+/// The first batch is a scrambled Sobol sequence. After every batch the values are put on a common scale, kernel parameters and noise are
+/// fitted by maximum a posteriori, candidates are refreshed among the survivors $\{x:\mu+\beta\sigma\ge\max(\mu-\beta\sigma)\}$, and the next
+/// batch goes where the variance is largest, each pick shrinking it. A growing part of a batch, and all of the last one, looks for the best
+/// value instead: of functions drawn from the posterior it covers the maxima, so that every basin that may hold the maximum gets its share.
+/// One evaluation of every later batch repeats the best point so far, unless the noise is given: whether repeated values scatter as much as the
+/// model says tells noise from structure that the model is too smooth to see.
+///
+/// What the problem gives (kernel, noise, norm bound) is used as it is; what is estimated is listed in [`Auto::assumed`], and checked when
+/// the next batch has arrived. All claims are calibrated, none is certified.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Auto {
+    batches: usize,
+    rounds: Vec<Round>,
+}
+
+/// What a closed batch taught.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+struct Round {
+    /// The batch.
+    batch: usize,
+    fit: Fit,
+    assumed: Assumed,
+    /// The share of the domain that survived.
+    share: f64,
+    /// The gap, in the data's scale.
+    gap: f64,
+    /// The surviving candidates of a list.
+    survivors: Option<Vec<usize>>,
+}
+
+impl Default for Auto {
+    fn default() -> Self {
+        Self { batches: BATCHES, rounds: Vec::new() }
+    }
+}
+
+impl Auto {
+    /// This many batches of equal length; as many as there are evaluations where those are fewer.
+    ///
+    /// # Errors
+    /// [`Error::Parameter`] for no batch at all.
+    pub fn new(batches: usize) -> Result<Self> {
+        if batches == 0 {
+            return Err(Error::Parameter { name: "batches", value: 0.0, requirement: "at least 1" });
+        }
+        Ok(Self { batches, rounds: Vec::new() })
+    }
+
+    /// What the policy went by after each batch that brought values: what was given, and what was estimated with its safety factor.
+    pub fn assumed(&self) -> impl ExactSizeIterator<Item = &Assumed> {
+        self.rounds.iter().map(|round| &round.assumed)
+    }
+
+    pub(super) fn check(&self, problem: &Problem) -> Result<()> {
+        self.lengths(problem)?;
+        problem.domain().candidates(1, problem.seed()).map(drop)
+    }
+
+    fn lengths(&self, problem: &Problem) -> Result<Vec<usize>> {
+        even_batch_lengths(problem.budget(), self.batches.min(problem.budget()))
+    }
+
+    /// A row of settings for batches two to five, at batch `batch` of the run's own number of batches.
+    fn setting(&self, problem: &Problem, row: [f64; 4], batch: usize) -> f64 {
+        let last = self.batches.min(problem.budget()).max(2) - 1;
+        let steps = (row.len() - 1) as f64;
+        let position = if last == 1 { steps } else { steps * (batch.clamp(1, last) - 1) as f64 / (last - 1) as f64 };
+        let below = (position as usize).min(row.len() - 2);
+        row[below] + (position - below as f64) * (row[below + 1] - row[below])
+    }
+
+    pub(super) fn plan(&mut self, problem: &Problem, ledger: &Ledger) -> Result<Vec<Proposal>> {
+        let batch = ledger.batches();
+        let Some(&count) = self.lengths(problem)?.get(batch) else { return Ok(Vec::new()) };
+        let (Some(round), Some(data)) = (self.rounds.last(), Data::of(problem, ledger)?) else {
+            let all = Sobol::default().plan(problem, &Ledger::default())?;
+            return Ok(all.into_iter().skip(ledger.trials().len()).take(count).collect());
+        };
+        let model = round.fit.model(&data)?;
+        let seed = seed_of(problem, batch);
+        let pool = Sieve { beta: self.setting(problem, BETAS, batch), count, ..Sieve::new(problem, &model, &data, seed) }.pool()?;
+        let exploiting = (self.setting(problem, EXPLOITING, batch) * (count - 1) as f64).round() as usize;
+        let covered = if exploiting > 0 { Draws::new(&model, &pool, seed)?.cover(exploiting) } else { Vec::new() };
+        let again = if count > 1 && problem.noise().is_none() { Some(self.best_so_far(problem, ledger)?) } else { None };
+        let picks = pick::by_variance(&model, &pool, covered, count - again.iter().len())?;
+        Ok(again.into_iter().chain(picks.into_iter().map(|i| pool.proposal(i))).collect())
+    }
+
+    /// The recommended point once more: only repeated measurements tell noise from fine structure.
+    fn best_so_far(&self, problem: &Problem, ledger: &Ledger) -> Result<Proposal> {
+        let best = self.recommend(problem, ledger)?.ok_or(Error::Empty { what: "the list of measured points" })?;
+        Ok(Proposal { candidate: best.candidate, point: best.point })
+    }
+
+    /// Refits, checks what was assumed before, and looks at what survives.
+    pub(super) fn learn(&mut self, problem: &Problem, ledger: &Ledger) -> Result<bool> {
+        let spent = ledger.trials().len() >= problem.budget();
+        let Some(data) = Data::of(problem, ledger)? else { return Ok(spent) };
+        let batch = ledger.closed() - 1;
+        let seed = seed_of(problem, batch);
+        let last = self.rounds.last();
+        let fit = Fitting::new(problem, &data, seed)?.best_scale(&data, last.map(|round| &round.fit))?;
+        let model = fit.model(&data)?;
+        let mut assumed = Assumed::new(problem, &fit, &data, &model)?;
+        let delta = problem.delta() / self.batches as f64;
+        // What was given holds from the first batch on; estimates are checked by the data that came after them.
+        let before = last.map_or(&assumed, |round| &round.assumed);
+        assumed.contradicted = before.contradicted_by(&data, delta)?;
+        let beta = self.setting(problem, BETAS, batch + 1);
+        let pool = Sieve { beta, ..Sieve::new(problem, &model, &data, seed) }.pool()?;
+        let gap = Advice::new(problem, &data, &fit, &assumed)?.gap(&pool, seed)?;
+        let Pool { share, survivors, .. } = pool;
+        self.rounds.push(Round { batch, fit, assumed, share, gap, survivors });
+        Ok(spent || problem.wanted_gap().is_some_and(|wanted| gap <= wanted))
+    }
+
+    pub(super) fn recommend(&self, problem: &Problem, ledger: &Ledger) -> Result<Option<Recommendation>> {
+        let (Some(round), Some(data)) = (self.rounds.last(), Data::of(problem, ledger)?) else {
+            return recommendation::by_posterior(problem, ledger);
+        };
+        let advice = Advice::new(problem, &data, &round.fit, &round.assumed)?;
+        let candidate = (0..ledger.batches()).flat_map(|b| ledger.measured(b)).map(|(t, _, _)| t.candidate).nth(advice.best()).flatten();
+        Ok(Some(advice.recommendation(candidate, round.gap)))
+    }
+
+    pub(super) fn reports(&self, ledger: &Ledger) -> Vec<BatchReport> {
+        let mut reports: Vec<BatchReport> = (0..ledger.closed()).map(|batch| BatchReport::plain(ledger, batch)).collect();
+        for round in &self.rounds {
+            let report = &mut reports[round.batch];
+            report.survivors = Some(round.survivors.as_ref().map_or(round.share, |list| list.len() as f64));
+            report.gap = Some(round.gap);
+        }
+        reports
+    }
+
+    pub(super) fn survivors(&self) -> Option<Vec<usize>> {
+        self.rounds.last().and_then(|round| round.survivors.clone())
+    }
+}
+
+impl Data {
+    /// Everything measured in time; `None` if nothing was.
+    fn of(problem: &Problem, ledger: &Ledger) -> Result<Option<Self>> {
+        let (rows, raw) = recommendation::measurements(problem, ledger);
+        if rows.is_empty() {
+            return Ok(None);
+        }
+        let measured = (0..ledger.batches()).flat_map(|b| ledger.measured(b));
+        let errors = measured.map(|(_, _, error)| error.map(|e| e / problem.prior().unit())).collect();
+        Ok(Some(Self { points: Points::from_rows(&rows)?, raw, errors }))
+    }
+}
+
+/// Randomness of a batch that no other batch or seed has.
+fn seed_of(problem: &Problem, batch: usize) -> u64 {
+    problem.seed().wrapping_mul(0x9e37_79b9_7f4a_7c15).wrapping_add(batch as u64)
+}
