@@ -8,7 +8,7 @@ have nextest || cargo install --locked cargo-nextest
 have deny || cargo install --locked cargo-deny
 
 cargo fmt --all --check
-cargo deny --offline check licenses bans sources
+cargo deny check licenses bans sources
 cargo clippy --workspace --all-targets -- -D warnings
 RUSTDOCFLAGS="-D warnings --html-in-header katex.html" cargo doc --workspace --no-deps
 cargo test --workspace --doc
