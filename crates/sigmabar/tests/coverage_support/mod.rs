@@ -4,6 +4,8 @@
 #[path = "../oracle/mod.rs"]
 pub mod oracle;
 
+pub mod literal;
+
 use oracle::{Covariance, Draws};
 use sigmabar::{Collected, FeatureMap, Information, Kernel, Locations, Noise, Points};
 use std::sync::Arc;
