@@ -1,4 +1,5 @@
-//! Cumulative regret of uniform sampling, the paper's S-BPE and the certified one: `cargo run --release --example regret -- [seeds] [budget]`.
+//! Cumulative regret of uniform sampling, the paper's S-BPE and the certified one: `cargo run --release --example regret -- [seeds] [budget]`;
+//! and how the certified one's grows with the budget, beside the computed bound: `cargo run --release --example regret -- growth [seeds]`.
 //!
 //! Functions are random expansions with 30 centres and a norm of exactly C = 2; the noise is normal with R = 0.2, declared sub-Gaussian; the ridge is R, δ = 0.05.
 
@@ -7,7 +8,8 @@ use rand_chacha::ChaCha8Rng;
 use rand_distr::{Distribution, StandardNormal};
 use rayon::prelude::*;
 use sigmabar::{
-    Ask, Domain, Expansion, Kernel, ListDomain, Noise, Outcome, Points, Policy, Problem, Random, Result, Rules, Sbpe, Strategy,
+    Ask, DesignedData, Domain, Expansion, GainDomain, InducingPlan, Kernel, ListDomain, Multiplier, Noise, Outcome, Points, Policy,
+    Problem, Random, RegretBatch, RegretRequest, Result, Rules, Sbpe, Strategy, Theorems, batch_lengths,
 };
 
 const NORM: f64 = 2.0;
@@ -18,6 +20,8 @@ struct Setting {
     kernel: Kernel,
     dim: usize,
     candidates: usize,
+    /// The largest slope that theory allows on log-log axes, with a margin.
+    slope: f64,
 }
 
 /// What one run came to.
@@ -31,19 +35,70 @@ struct Run {
 
 fn main() -> Result<()> {
     let numbers: Vec<usize> = std::env::args().skip(1).filter_map(|a| a.parse().ok()).collect();
-    let (seeds, budget) = (numbers.first().copied().unwrap_or(20), numbers.get(1).copied().unwrap_or(1000));
+    let seeds = numbers.first().copied().unwrap_or(20);
     let settings = [
-        Setting { name: "SE l=.2, d=1, 400 points", kernel: Kernel::squared_exponential(0.2, 1.0)?, dim: 1, candidates: 400 },
-        Setting { name: "Matern-5/2 l=.3, d=2, 500 points", kernel: Kernel::matern(2.5, 0.3, 1.0)?, dim: 2, candidates: 500 },
-        Setting { name: "SE l=.3, d=2, 500 points", kernel: Kernel::squared_exponential(0.3, 1.0)?, dim: 2, candidates: 500 },
+        Setting { name: "SE l=.2, d=1, 400 points", kernel: Kernel::squared_exponential(0.2, 1.0)?, dim: 1, candidates: 400, slope: 0.6 },
+        Setting {
+            name: "Matern-5/2 l=.3, d=2, 500 points",
+            kernel: Kernel::matern(2.5, 0.3, 1.0)?,
+            dim: 2,
+            candidates: 500,
+            slope: 4.5 / 7.0 + 0.05,
+        },
+        Setting { name: "SE l=.3, d=2, 500 points", kernel: Kernel::squared_exponential(0.3, 1.0)?, dim: 2, candidates: 500, slope: 0.6 },
     ];
+    if std::env::args().any(|a| a == "growth") {
+        return settings.iter().try_for_each(|setting| growth(setting, seeds));
+    }
+    compare(&settings, seeds, numbers.get(1).copied().unwrap_or(1000))
+}
+
+/// R(N) of the certified S-BPE against N, with the corrected bound of the exact model (algorithm notes 6.5) and the slope over the last decade.
+fn growth(setting: &Setting, seeds: usize) -> Result<()> {
+    println!("{}: mean R(N) over {seeds} seeds", setting.name);
+    println!("{:>9} {:>10} {:>12} {:>9}", "N", "R(N)", "bound", "R/bound");
+    let mut curve = Vec::new();
+    for budget in [100, 316, 1000, 3162, 10_000, 31_623, 100_000] {
+        let runs: Vec<Run> = (0..seeds as u64)
+            .into_par_iter()
+            .map(|seed| run(setting, budget, seed, Policy::Sbpe(Box::default())))
+            .collect::<Result<_>>()?;
+        let regret = runs.iter().map(|r| r.regret).sum::<f64>() / seeds as f64;
+        let bound = bound(setting, budget)?;
+        println!("{budget:9} {regret:10.1} {bound:12.1} {:9.3}", regret / bound);
+        curve.push((budget, regret));
+    }
+    let (first, last) = (curve[curve.len() - 3], curve[curve.len() - 1]);
+    let slope = (last.1 / first.1).ln() / (last.0 as f64 / first.0 as f64).ln();
+    println!("slope over the last decade {slope:.3}   [at most {:.3}]\n", setting.slope);
+    Ok(())
+}
+
+/// The regret bound on one draw of the candidates, with the information gain of each batch bounded on them.
+fn bound(setting: &Setting, budget: usize) -> Result<f64> {
+    let premises =
+        sigmabar::Setting { norm_bound: NORM, noise_level: NOISE, ridge: NOISE, delta: 0.05, residual_ratio: 0.0, max_variance: 1.0 };
+    let gains = GainDomain::new(&setting.kernel, NOISE, candidates(setting, 0)?.view())?;
+    let gain = |n: usize| gains.max_gain(n).map(|gain| gain.upper().value);
+    let batch = |n: usize| {
+        let max_gain = gain(n)?;
+        let inducing = InducingPlan::Fixed { max_residual: 0.0, gain: max_gain };
+        Ok(RegretBatch { design: DesignedData { evaluations: n, max_gain, inducing }, cover: None })
+    };
+    let batches: Vec<RegretBatch> = batch_lengths(budget)?.into_iter().map(batch).collect::<Result<_>>()?;
+    let request = RegretRequest { budget, max_gain: gain(budget)?, multiplier: Multiplier::Direct, batches: &batches };
+    Ok(Theorems::new(premises)?.regret_finite(&request, setting.candidates)?.corrected)
+}
+
+/// The table of one budget.
+fn compare(settings: &[Setting], seeds: usize, budget: usize) -> Result<()> {
     println!("mean R(N) over {seeds} seeds, N = {budget}");
     println!(
         "{:34} {:>9} {:>9} {:>9} {:>7} {:>9} {:>5} {:>9}",
         "problem", "uniform", "paper", "certified", "ratio", "gap", "lost", "exceeded"
     );
     let mut logs = 0.0;
-    for setting in &settings {
+    for setting in settings {
         let mean = |policy: fn() -> Policy| -> Result<(Run, usize, usize)> {
             let runs: Vec<Run> =
                 (0..seeds as u64).into_par_iter().map(|seed| run(setting, budget, seed, policy())).collect::<Result<_>>()?;
@@ -68,8 +123,8 @@ fn main() -> Result<()> {
 
 fn run(setting: &Setting, budget: usize, seed: u64, policy: Policy) -> Result<Run> {
     let mut rng = ChaCha8Rng::seed_from_u64(1000 + seed);
-    let mut uniform = |count: usize| Points::new((0..count * setting.dim).map(|_| rng.random::<f64>()).collect(), setting.dim);
-    let (points, centres) = (uniform(setting.candidates)?, uniform(30)?);
+    let points = uniform(setting.candidates, setting.dim, &mut rng)?;
+    let centres = uniform(30, setting.dim, &mut rng)?;
     let function = Expansion::random(setting.kernel.clone(), centres, NORM, seed)?;
     let values = function.values(points.view())?;
     let best = values.iter().copied().fold(f64::NEG_INFINITY, f64::max);
@@ -92,4 +147,12 @@ fn run(setting: &Setting, budget: usize, seed: u64, policy: Policy) -> Result<Ru
     let advice = strategy.recommend()?.expect("something was measured");
     let simple = best - values[advice.candidate.expect("a list has candidates")];
     Ok(Run { regret, gap: advice.gap, lost, exceeded: simple > advice.gap })
+}
+
+fn candidates(setting: &Setting, seed: u64) -> Result<Points> {
+    uniform(setting.candidates, setting.dim, &mut ChaCha8Rng::seed_from_u64(1000 + seed))
+}
+
+fn uniform(count: usize, dim: usize, rng: &mut ChaCha8Rng) -> Result<Points> {
+    Points::new((0..count * dim).map(|_| rng.random::<f64>()).collect(), dim)
 }
