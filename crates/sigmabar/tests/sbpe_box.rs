@@ -6,7 +6,7 @@ use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
 use rayon::prelude::*;
 use sbpe_support::{DELTA, Drawn, sbpe, uniform};
-use sigmabar::{Ask, BoxDomain, Domain, Expansion, Kernel, Label, Outcome, Policy, Problem, Sbpe, Strategy};
+use sigmabar::{Ask, BoxDomain, Domain, Expansion, Kernel, Label, Outcome, Policy, Problem, Reason, Sbpe, Strategy};
 
 const LEVEL: f64 = 0.1;
 
@@ -66,7 +66,7 @@ fn answer(strategy: &mut Strategy, f: &Expansion, drawn: Drawn, rng: &mut ChaCha
 
 #[test]
 fn maximiser_of_a_box_is_kept_and_the_gap_holds() {
-    let runs: Vec<(bool, f64)> = (0..36_u64)
+    let runs: Vec<(bool, bool, f64)> = (0..150_u64)
         .into_par_iter()
         .map(|seed| {
             let dim = if seed % 18 == 17 { 3 } else { 1 + seed as usize % 2 };
@@ -75,25 +75,31 @@ fn maximiser_of_a_box_is_kept_and_the_gap_holds() {
             let star = maximiser(&f, dim);
             let mut rng = ChaCha8Rng::seed_from_u64(seed);
             let mut strategy = Strategy::new(problem(&f, dim, 60, drawn), sbpe(policy())).unwrap();
-            let mut bad = false;
+            let (mut bad, mut alarmed) = (false, false);
             let mut share = 1.0;
             while answer(&mut strategy, &f, drawn, &mut rng) {
                 let Policy::Sbpe(state) = strategy.policy() else { panic!("another policy") };
                 let cells = state.surviving_cells().unwrap();
                 let advice = strategy.recommend().unwrap().unwrap();
-                assert_eq!((advice.label, advice.reasons.len()), (Label::Certified, 0));
+                // The alarm may be false in a δ share of the runs; it then claims nothing.
+                match advice.label {
+                    Label::Certified => assert!(advice.reasons.is_empty()),
+                    _ => assert_eq!((advice.reasons.as_slice(), advice.gap), ([Reason::Contradicted].as_slice(), f64::INFINITY)),
+                }
+                alarmed |= advice.label != Label::Certified;
                 bad |= !cells.survives(&star) || f.value(&star) - f.value(&advice.point) > advice.gap + 1e-9;
-                bad |= advice.upper < f.value(&star) || advice.lower > f.value(&advice.point);
+                bad |= !alarmed && (advice.upper < f.value(&star) || advice.lower > f.value(&advice.point));
                 share = cells.surviving_share();
             }
             assert!(strategy.survivors().is_none());
-            (bad, share)
+            (bad, alarmed, share)
         })
         .collect();
     let bad = runs.iter().filter(|r| r.0).count() as f64 / runs.len() as f64;
-    let share = runs.iter().map(|r| r.1).sum::<f64>() / runs.len() as f64;
-    println!("bad {bad}, mean surviving share {share}");
-    assert!(bad <= DELTA);
+    let alarmed = runs.iter().filter(|r| r.1).count() as f64 / runs.len() as f64;
+    let share = runs.iter().map(|r| r.2).sum::<f64>() / runs.len() as f64;
+    println!("bad {bad}, false alarms {alarmed}, mean surviving share {share}");
+    assert!(bad <= DELTA && alarmed <= DELTA);
     assert!(share < 0.7, "mean surviving share {share}");
 }
 

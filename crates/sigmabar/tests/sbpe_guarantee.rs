@@ -76,7 +76,7 @@ fn plan() -> Sbpe {
 
 #[test]
 fn maximiser_kept_and_gap_holds_over_many_problems() {
-    let runs: Vec<Verdict> = (0..180_u64)
+    let runs: Vec<Verdict> = (0..510_u64)
         .into_par_iter()
         .flat_map(|i| {
             let dim = 1 + i as usize % 3;
@@ -88,7 +88,7 @@ fn maximiser_kept_and_gap_holds_over_many_problems() {
             Drawn::ALL.map(|drawn| attack(&known, known.problem(budget, drawn, i), policy.clone(), drawn, i)).to_vec()
         })
         .collect();
-    assert!(runs.len() >= 500);
+    assert!(runs.len() >= 1500);
     let eliminated = share(&runs, |v| v.survivors < 30);
     println!(
         "lost {}, gap exceeded {}, interval missed {}, some eliminated {eliminated}, mean gap {}",
