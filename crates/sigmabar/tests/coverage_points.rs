@@ -5,7 +5,10 @@ mod coverage_support;
 
 use coverage_support::oracle::{Draws, worst_case};
 use coverage_support::{Instance, LAWS, Law, points};
-use sigmabar::{Claim, Collected, Coverage, Expansion, Intervals, Matrix, Method, Noise, Posterior, Prior, Region, Side, Widths};
+use sigmabar::{
+    Claim, Collected, Coverage, ExactPosterior, Expansion, Intervals, Matrix, Method, Noise, Observations, Posterior, Prior, Region, Side,
+    Widths,
+};
 use std::sync::Arc;
 
 const DRAWS: usize = 2000;
@@ -263,5 +266,40 @@ fn a_new_response_lies_in_its_prediction_interval() {
             }
             assert_covers_and_can_fail(&[misses / DRAWS as f64, narrow / DRAWS as f64], delta, &format!("{law:?}"));
         }
+    }
+}
+
+/// The exact posterior's direct width is attained: for the adversary the one-sided miss rate is δ itself, under its own normal quantile.
+#[test]
+fn the_exact_posterior_misses_exactly_delta_against_its_adversary() {
+    let (scale, norm, tau, draws) = (0.3, 2.0, 0.4, 4000);
+    let (kernel, _) = coverage_support::kernel(1);
+    let mut random = Draws::new(81);
+    let x = random.points(9, 2);
+    let query = vec![vec![0.42, 0.61]];
+    let fitted = |y: &[f64]| {
+        let observations = Observations::new(points(&x), y, Collected::DeclaredFixed, Prior::ZERO).unwrap();
+        ExactPosterior::new(&kernel, tau, observations).unwrap()
+    };
+    let weights = fitted(&vec![0.0; x.len()]).weights(points(&query).view()).unwrap();
+    let centres: Vec<Vec<f64>> = query.iter().chain(&x).cloned().collect();
+    let coefficients = std::iter::once(1.0).chain(weights.row(0).iter().map(|v| -v)).collect();
+    let f = Expansion::new(kernel.clone(), points(&centres), coefficients).unwrap().with_norm(norm).unwrap();
+    let (truth, values) = (f.value(&query[0]), f.values(points(&x).view()).unwrap());
+    for delta in LEVELS {
+        let claim = Claim::new(delta).unwrap().norm_bound(norm).unwrap().noise(Noise::gaussian(scale).unwrap());
+        let claim = claim.side(Side::Upper).method(Method::Direct);
+        let (mut missed, mut narrow) = (0, 0);
+        for _ in 0..draws {
+            let y: Vec<f64> = values.iter().map(|v| v + scale * random.normal()).collect();
+            let found = fitted(&y).interval(points(&query).view(), &claim).unwrap();
+            let (mean, half) = (found.mean()[0], found.upper()[0] - found.mean()[0]);
+            missed += usize::from(truth > mean + half);
+            narrow += usize::from(truth > mean + 0.8 * half);
+        }
+        let margin = 4.5 * (delta * (1.0 - delta) / draws as f64).sqrt();
+        let rate = |count: usize| count as f64 / draws as f64;
+        assert!((rate(missed) - delta).abs() <= margin, "{} at {delta}", rate(missed));
+        assert!(rate(narrow) > delta + margin, "0.8 of the width still covers: {} at {delta}", rate(narrow));
     }
 }
