@@ -131,6 +131,24 @@ impl Ledger {
         self.states[self.batch(batch)].iter().filter(|s| lost(s)).count()
     }
 
+    /// Whether everything fits together, for points of `dim` columns: asked of what comes from a file.
+    pub(crate) fn is_consistent(&self, dim: usize) -> bool {
+        let (count, open) = (self.trials.len(), self.starts.len());
+        let ordered = self.starts.first().is_none_or(|&first| first == 0) && self.starts.windows(2).all(|w| w[0] < w[1]);
+        let named = |(i, trial): (usize, &Trial)| {
+            let fits = trial.point.len() == dim && trial.point.iter().all(|v| v.is_finite());
+            fits && trial.id == i as u64 && trial.batch < open && self.batch(trial.batch).contains(&i)
+        };
+        let waiting = |s: &TrialState| matches!(s, TrialState::Queued | TrialState::Asked);
+        self.states.len() == count
+            && ordered
+            && self.starts.iter().all(|&start| start < count)
+            && (self.closed == open || self.closed + 1 == open)
+            && self.next <= count
+            && self.trials.iter().enumerate().all(named)
+            && self.unanswered == self.states.iter().filter(|s| waiting(s)).count()
+    }
+
     /// Hands out at most `at_most` queued trials, in order.
     pub(crate) fn hand_out(&mut self, at_most: usize) -> Vec<Trial> {
         let end = self.next.saturating_add(at_most).min(self.trials.len());

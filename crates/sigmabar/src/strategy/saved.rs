@@ -20,6 +20,32 @@ impl Strategy {
     /// [`ModelError`] saying why it is refused.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self> {
         let payload = sealed::open(MAGIC, VERSION, bytes)?;
-        Ok(postcard::from_bytes(payload).map_err(|_| ModelError::Content)?)
+        let strategy: Self = postcard::from_bytes(payload).map_err(|_| ModelError::Content)?;
+        if strategy.ledger.is_consistent(strategy.problem.domain().dim()) { Ok(strategy) } else { Err(ModelError::Content.into()) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::{BoxDomain, Domain};
+    use crate::error::Error;
+    use crate::strategy::ledger::Proposal;
+    use crate::strategy::{Outcome, Policy, Problem, Random};
+
+    #[test]
+    fn a_book_that_does_not_fit_together_is_refused_although_its_checksum_is_right() {
+        let problem = Problem::new(Domain::Box(BoxDomain::unit(2).expect("valid")), 4).expect("valid");
+        let mut run = Strategy::new(problem, Policy::Random(Random::default())).expect("valid");
+        assert_eq!(Strategy::from_bytes(&run.to_bytes()).expect("a fresh run"), run);
+        run.ask(3).expect("asks");
+        run.tell(1, Outcome::Value(0.5)).expect("was asked");
+        assert_eq!(Strategy::from_bytes(&run.to_bytes()).expect("a sound run"), run);
+        for point in [vec![0.5], vec![0.5, f64::NAN]] {
+            let mut spoilt = run.clone();
+            spoilt.ledger.close();
+            spoilt.ledger.open(vec![Proposal { candidate: None, point }]);
+            assert_eq!(Strategy::from_bytes(&spoilt.to_bytes()), Err(Error::Model(ModelError::Content)));
+        }
     }
 }
