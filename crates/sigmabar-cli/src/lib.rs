@@ -1,0 +1,1 @@
+//! The `sigmabar` command as a library.

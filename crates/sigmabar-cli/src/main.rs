@@ -1,0 +1,2 @@
+//! The `sigmabar` command.
+fn main() {}
