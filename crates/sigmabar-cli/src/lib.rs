@@ -4,6 +4,7 @@
 
 #![cfg_attr(not(test), warn(clippy::unwrap_used))]
 
+mod advice;
 pub mod args;
 pub mod console;
 pub mod data;
@@ -11,7 +12,10 @@ pub mod failure;
 mod interrupt;
 mod kernels;
 pub mod model;
+mod place;
+pub mod plate;
 mod quantity;
+mod questions;
 mod threads;
 mod verbs;
 
