@@ -76,7 +76,9 @@ impl StudyPlace {
 
     /// Opens the study that is there.
     pub fn open(&self) -> Outcome<Study> {
-        if !self.file.exists() && let Some(spec) = &self.spec {
+        if !self.file.exists()
+            && let Some(spec) = &self.spec
+        {
             let remedy = format!("sigmabar run {0} or sigmabar ask {0} begins it", spec.display());
             return Err(Failure::usage(format!("the study of {} has not begun", spec.display()), remedy));
         }

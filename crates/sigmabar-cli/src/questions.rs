@@ -9,8 +9,8 @@ use std::io::BufRead;
 /// What a factor can be set to.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Levels {
-    /// Any number from low to high.
-    Range(f64, f64),
+    /// Any number from low to high, perhaps in steps.
+    Range(f64, f64, Option<f64>),
     /// These numbers.
     Numbers(Vec<f64>),
     /// These names.
@@ -48,7 +48,7 @@ pub(crate) fn ask(input: &mut dyn BufRead, console: &Console) -> Outcome<Answers
             console.say("a factor needs a name of its own");
             continue;
         }
-        let levels = asker.until(&format!("Levels of {name} (20..80, or 10, 20, 40, or dmso, thf):"), "", levels)?;
+        let levels = asker.until(&format!("Levels of {name} (20..80, or 20..80 step 5, or 10, 20, 40, or dmso, thf):"), "", levels)?;
         factors.push((name, levels));
     }
     let wells = asker.until("Wells of a plate (24, 96, 384; 0 without plates):", "96", |text| match text.parse::<usize>() {
@@ -76,7 +76,8 @@ impl Asker<'_> {
         let hint = if default.is_empty() { String::new() } else { format!(" [{default}]") };
         self.console.say(format_args!("{question}{hint}"));
         let mut text = String::new();
-        let read = self.input.read_line(&mut text).map_err(|error| Failure::usage(format!("cannot read the answer: {error}"), "try again"))?;
+        let read =
+            self.input.read_line(&mut text).map_err(|error| Failure::usage(format!("cannot read the answer: {error}"), "try again"))?;
         if read == 0 {
             return Err(Failure::usage("the answers ended before the questions", "nothing was written; start again"));
         }
@@ -98,11 +99,13 @@ impl Asker<'_> {
 
 fn levels(text: &str) -> Result<Levels, String> {
     const WRONG: &str = "give a range such as 20..80, or at least two levels such as 10, 20, 40";
-    if let Some((low, high)) = text.split_once("..") {
-        let number = |text: &str| text.trim().trim_matches('.').parse::<f64>().ok().filter(|v| v.is_finite());
-        return match (number(low), number(high)) {
-            (Some(low), Some(high)) if low < high => Ok(Levels::Range(low, high)),
-            _ => Err("a range goes from a smaller to a larger number, such as 20..80".to_owned()),
+    let number = |text: &str| text.trim().trim_matches('.').parse::<f64>().ok().filter(|v| v.is_finite());
+    if let Some((low, rest)) = text.split_once("..") {
+        let (high, step) = rest.split_once("step").map_or((rest, None), |(high, step)| (high, Some(number(step))));
+        return match (number(low), number(high), step) {
+            (Some(low), Some(high), None) if low < high => Ok(Levels::Range(low, high, None)),
+            (Some(low), Some(high), Some(Some(step))) if low < high && step > 0.0 => Ok(Levels::Range(low, high, Some(step))),
+            _ => Err("a range goes from a smaller to a larger number, such as 20..80 or 20..80 step 5".to_owned()),
         };
     }
     let names: Vec<String> = text.split(',').map(|name| name.trim().to_owned()).filter(|name| !name.is_empty()).collect();
@@ -125,11 +128,6 @@ fn quoted(text: &str) -> String {
     serde_json::Value::from(text).to_string()
 }
 
-/// A TOML number that is always a float.
-fn float(value: f64) -> String {
-    format!("{value:?}")
-}
-
 impl Answers {
     /// The study file.
     pub(crate) fn to_toml(&self, seed: u64) -> String {
@@ -147,9 +145,12 @@ impl Answers {
         for (name, levels) in &self.factors {
             line(format!("\n[parameters.{}]", quoted(name)));
             match levels {
-                Levels::Range(low, high) => line(format!("type = \"float\"\nlow = {}\nhigh = {}", float(*low), float(*high))),
+                Levels::Range(low, high, step) => {
+                    line(format!("type = \"float\"\nlow = {low}\nhigh = {high}"));
+                    step.iter().for_each(|step| line(format!("step = {step}")));
+                }
                 Levels::Numbers(numbers) => {
-                    let numbers: Vec<String> = numbers.iter().map(|number| float(*number)).collect();
+                    let numbers: Vec<String> = numbers.iter().map(ToString::to_string).collect();
                     line(format!("type = \"ordinal\"\nchoices = [{}]", numbers.join(", ")));
                 }
                 Levels::Names(names) => {
@@ -168,22 +169,30 @@ mod tests {
 
     #[test]
     fn levels_are_understood() {
-        assert_eq!(levels("20..80"), Ok(Levels::Range(20.0, 80.0)));
-        assert_eq!(levels("-1 .. 1.5"), Ok(Levels::Range(-1.0, 1.5)));
+        assert_eq!(levels("20..80"), Ok(Levels::Range(20.0, 80.0, None)));
+        assert_eq!(levels("20..80 step 5"), Ok(Levels::Range(20.0, 80.0, Some(5.0))));
+        assert_eq!(levels("-1 .. 1.5"), Ok(Levels::Range(-1.0, 1.5, None)));
         assert_eq!(levels("40, 10,20"), Ok(Levels::Numbers(vec![10.0, 20.0, 40.0])));
         assert_eq!(levels("dmso, thf"), Ok(Levels::Names(vec!["dmso".into(), "thf".into()])));
-        assert!(levels("80..20").is_err() && levels("a").is_err() && levels("a, a").is_err() && levels("").is_err());
+        assert!(
+            levels("80..20").is_err()
+                && levels("2..8 step x").is_err()
+                && levels("a").is_err()
+                && levels("a, a").is_err()
+                && levels("").is_err()
+        );
     }
 
     #[test]
     fn the_file_that_is_written_can_be_read() {
         let factors = vec![
-            ("temperature".to_owned(), Levels::Range(20.0, 80.0)),
+            ("temperature".to_owned(), Levels::Range(20.0, 80.0, Some(2.5))),
             ("a \"quoted\" name".to_owned(), Levels::Numbers(vec![1.0, 2.5])),
             ("solvent".to_owned(), Levels::Names(vec!["dmso".into(), "thf".into()])),
         ];
         for wells in [None, Some(24)] {
-            let answers = Answers { description: "yield".into(), minimize: true, factors: factors.clone(), wells, batches: 2, per_batch: 24 };
+            let answers =
+                Answers { description: "yield".into(), minimize: true, factors: factors.clone(), wells, batches: 2, per_batch: 24 };
             let spec = sigmabar_study::StudySpec::from_toml(&answers.to_toml(3), std::path::Path::new(".")).unwrap();
             assert_eq!((spec.space().parameters().len(), spec.problem().budget(), spec.problem().seed()), (3, 48, 3));
         }

@@ -100,7 +100,10 @@ fn work(directory: &Path, worker: usize, expected: &HashMap<u64, f64>, acknowled
     let name = format!("worker-{worker}");
     let deadline = Instant::now() + Duration::from_secs(240);
     while Instant::now() < deadline {
-        let ask = sigmabar(directory, &["ask", "study.db", "--worker", &name, "--format", "jsonl"]).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn();
+        let ask = sigmabar(directory, &["ask", "study.db", "--worker", &name, "--format", "jsonl"])
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn();
         let Some(output) = end_or_kill(ask.unwrap(), &mut dice, kills, 4) else { continue };
         let words = String::from_utf8_lossy(&output.stderr).into_owned();
         assert!(output.status.success(), "{words}");
@@ -113,7 +116,10 @@ fn work(directory: &Path, worker: usize, expected: &HashMap<u64, f64>, acknowled
         };
         let id = serde_json::from_slice::<Value>(line).unwrap()["trial"].as_u64().unwrap();
         let value = expected[&id];
-        let tell = sigmabar(directory, &["tell", &id.to_string(), &value.to_string(), "--study", "study.db"]).stdout(Stdio::null()).stderr(Stdio::piped()).spawn();
+        let tell = sigmabar(directory, &["tell", &id.to_string(), &value.to_string(), "--study", "study.db"])
+            .stdout(Stdio::null())
+            .stderr(Stdio::piped())
+            .spawn();
         let Some(output) = end_or_kill(tell.unwrap(), &mut dice, kills, 4) else { continue };
         if output.status.success() {
             acknowledged.lock().unwrap().insert(id, value);

@@ -78,7 +78,9 @@ mod tests {
 
     #[test]
     fn values_failures_and_missing_wells_are_told_apart() {
-        let reading = of("well,trial,x,result,std,note\nA1,3,0.5,1.25,0.1,\nA2,0,0.1,failed,,cell died\nA3,7,0.2,,,\nA4,8,1,FAIL: no light,,\n").unwrap();
+        let reading =
+            of("well,trial,x,result,std,note\nA1,3,0.5,1.25,0.1,\nA2,0,0.1,failed,,cell died\nA3,7,0.2,,,\nA4,8,1,FAIL: no light,,\n")
+                .unwrap();
         let value = TrialResult::Value { value: 1.25, standard_error: Some(0.1) };
         let failed = |reason: &str| TrialResult::Failed { reason: reason.into() };
         assert_eq!(reading.results, [(3, value, 2), (0, failed("cell died"), 3), (8, failed("no light"), 5)]);

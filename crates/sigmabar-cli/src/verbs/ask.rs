@@ -6,6 +6,7 @@ use crate::console::{Console, Sheet, write_csv};
 use crate::failure::{Ending, Failure};
 use crate::place::{StudyArgument, StudyPlace};
 use crate::plate::{self, Plate};
+use crate::quantity::counted;
 use serde_json::json;
 use sigmabar_study::{AskRequest, Asked, AskedTrial, Study};
 use std::fs::OpenOptions;
@@ -92,12 +93,13 @@ fn hand_out(arguments: &Arguments, place: &StudyPlace, study: &Study, trials: &[
         None => list(trials),
     };
     let batch = trials[0].batch + 1;
-    let until = jiff::Timestamp::from_millisecond(trials[0].leased_until).map_or_else(|_| String::new(), |at| format!(", yours until {at:.0}"));
+    let until =
+        jiff::Timestamp::from_millisecond(trials[0].leased_until).map_or_else(|_| String::new(), |at| format!(", yours until {at:.0}"));
     match &arguments.out {
         None => console.sheet(&sheet, if arguments.plate.is_some() { Format::Csv } else { Format::Table })?,
         Some(path) => write_new(path, &sheet)?,
     }
-    console.say(format_args!("{} settings of batch {batch}{until}", trials.len()));
+    console.say(format_args!("{} of batch {batch}{until}", counted(trials.len(), "setting")));
     match &arguments.out {
         Some(path) if arguments.plate.is_some() => {
             console.say("fill in the column result: a number, the word failed, or nothing where there is no result");

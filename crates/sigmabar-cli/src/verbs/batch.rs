@@ -5,6 +5,7 @@ use crate::args::Format;
 use crate::console::{Console, Sheet};
 use crate::failure::Ending;
 use crate::place::StudyArgument;
+use crate::quantity::counted;
 use serde_json::json;
 
 /// Options of both.
@@ -19,7 +20,7 @@ pub(crate) fn close(arguments: &Arguments, console: &Console) -> Outcome {
     let study = place.open()?;
     let open = crate::verbs::status::open(&study.status()?);
     study.close_batch()?;
-    console.say(format_args!("the batch is closed with {open} settings missing"));
+    console.say(format_args!("the batch is closed, {} missing", counted(open, "setting")));
     if open > 0 {
         console.warn("what follows is valid if missing does not depend on the noise; results that come later are kept but certify nothing");
     }
@@ -34,7 +35,7 @@ pub(crate) fn reap(arguments: &Arguments, console: &Console) -> Outcome {
     let mut sheet = Sheet::new(["trial"]);
     sheet.rows = reaped.iter().map(|id| vec![json!(id)]).collect();
     console.sheet(&sheet, Format::Csv)?;
-    console.say(format_args!("{} leases had run out: the next ask hands these settings out again", reaped.len()));
+    console.say(format_args!("{} had run out: the next ask hands these settings out again", counted(reaped.len(), "lease")));
     console.next(format_args!("sigmabar ask{}", place.typed()));
     Ok(Ending::Done)
 }

@@ -39,12 +39,38 @@ pub struct Arguments {
 }
 
 const PROBLEMS: [&str; 12] = [
-    "bpe", "gp-threds-branin", "gp-threds-rosenbrock", "se-2", "matern-2", "branin", "hartmann-3", "hartmann-6", "rosenbrock-4", "ackley-5", "levy-4",
+    "bpe",
+    "gp-threds-branin",
+    "gp-threds-rosenbrock",
+    "se-2",
+    "matern-2",
+    "branin",
+    "hartmann-3",
+    "hartmann-6",
+    "rosenbrock-4",
+    "ackley-5",
+    "levy-4",
     "styblinski-tang-3",
 ];
 const STRATEGIES: [&str; 18] = [
-    "s-bpe", "s-bpe-paper", "auto", "bpe", "gp-ucb", "ei", "pi", "gp-ts", "s-gp-ts", "bkb", "bbkb", "mini-meta", "ada-bkb", "gp-threds", "rips",
-    "supkernelucb", "max-variance", "random",
+    "s-bpe",
+    "s-bpe-paper",
+    "auto",
+    "bpe",
+    "gp-ucb",
+    "ei",
+    "pi",
+    "gp-ts",
+    "s-gp-ts",
+    "bkb",
+    "bbkb",
+    "mini-meta",
+    "ada-bkb",
+    "gp-threds",
+    "rips",
+    "supkernelucb",
+    "max-variance",
+    "random",
 ];
 
 pub(crate) fn run(arguments: &Arguments, global: &Global, console: &Console) -> Outcome {
@@ -86,7 +112,8 @@ fn all(arguments: &Arguments, first: u64, console: &Console) -> Outcome<Vec<Eval
         };
         for strategy in &arguments.strategies {
             let seeds = first..first + arguments.seeds;
-            let experiment = Experiment::new(strategy, make, |problem| policy(strategy, problem), seeds)?.with_looks(Looks::Growing(1.25))?;
+            let experiment =
+                Experiment::new(strategy, make, |problem| policy(strategy, problem), seeds)?.with_looks(Looks::Growing(1.25))?;
             match experiment.run(&clock) {
                 Ok(run) => rows.extend(run),
                 // A strategy that a problem is not for is said and left out; a self-check that fails ends everything.
@@ -102,8 +129,19 @@ fn all(arguments: &Arguments, first: u64, console: &Console) -> Outcome<Vec<Eval
 
 fn summary(rows: &[Evaluation]) -> Sheet {
     let mut sheet = Sheet::new([
-        "problem", "strategy", "runs", "evaluations", "batches", "simple_regret", "simple_regret_error", "cumulative_regret",
-        "cumulative_regret_error", "slope", "certified_gap", "exceeded_gaps", "seconds",
+        "problem",
+        "strategy",
+        "runs",
+        "evaluations",
+        "batches",
+        "simple_regret",
+        "simple_regret_error",
+        "cumulative_regret",
+        "cumulative_regret_error",
+        "slope",
+        "certified_gap",
+        "exceeded_gaps",
+        "seconds",
     ]);
     for s in summaries(rows) {
         let slope = log_log_slope(&mean_curve(rows, &s.problem, &s.strategy, Measure::CumulativeRegret));

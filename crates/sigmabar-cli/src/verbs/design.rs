@@ -65,9 +65,11 @@ struct Ground {
 }
 
 pub(crate) fn run(arguments: &Arguments, global: &Global, console: &Console) -> Outcome {
-    let ground = if crate::place::is_spec(&arguments.space) { Ground::of_study(arguments, global.seed)? } else { Ground::of_table(arguments)? };
+    let ground =
+        if crate::place::is_spec(&arguments.space) { Ground::of_study(arguments, global.seed)? } else { Ground::of_table(arguments)? };
     let spinner = console.progress("choosing", None);
-    let design = MaxVariance::growing(&ground.kernel, ground.ridge, Growth::at_most(1000))?.choose(ground.points.view(), arguments.count)?;
+    let design =
+        MaxVariance::growing(&ground.kernel, ground.ridge, Growth::at_most(1000))?.choose(ground.points.view(), arguments.count)?;
     spinner.finish_and_clear();
     let sheet = ground.sheet(&design);
     match &arguments.out {
@@ -149,7 +151,10 @@ impl Ground {
 
     fn say_guarantee(&self, design: &Design, console: &Console) -> Outcome<()> {
         let (count, all) = (design.indices().len(), self.points.len());
-        console.say(format_args!("after {count} measurements the standard deviation is at most {} at all {all} candidates", short(design.max_std())));
+        console.say(format_args!(
+            "after {count} measurements the standard deviation is at most {} at all {all} candidates",
+            short(design.max_std())
+        ));
         console.detail(format_args!("before any was chosen, {} could be promised", short(design.variance_bound().sqrt())));
         match (self.norm_bound, &self.noise) {
             (Some(bound), Some(noise)) => {
@@ -173,7 +178,8 @@ impl Ground {
 fn thirds(points: &Points) -> Vec<f64> {
     (0..points.dim())
         .map(|column| {
-            let (low, high) = points.view().rows().fold((f64::MAX, f64::MIN), |(low, high), row| (low.min(row[column]), high.max(row[column])));
+            let (low, high) =
+                points.view().rows().fold((f64::MAX, f64::MIN), |(low, high), row| (low.min(row[column]), high.max(row[column])));
             if high > low { (high - low) / 3.0 } else { 1.0 }
         })
         .collect()

@@ -27,7 +27,9 @@ pub struct Arguments {
 
 fn pair(text: &str) -> Result<(String, String), &'static str> {
     match text.split_once('=') {
-        Some((name, column)) if !name.trim().is_empty() && !column.trim().is_empty() => Ok((name.trim().to_owned(), column.trim().to_owned())),
+        Some((name, column)) if !name.trim().is_empty() && !column.trim().is_empty() => {
+            Ok((name.trim().to_owned(), column.trim().to_owned()))
+        }
         _ => Err("a mapping is NAME=COLUMN, such as result=yield"),
     }
 }
@@ -40,7 +42,10 @@ pub(crate) fn run(arguments: &Arguments, global: &Global, console: &Console) -> 
     for (row, line) in rows.iter().zip(&lines) {
         // Every row is checked here, so that the error names the line of the file.
         study.spec().space().point(&row.values).map_err(|error| {
-            Failure::usage(format!("{}, line {line}: {error}", arguments.file.display()), "correct the row or take it out; nothing was imported")
+            Failure::usage(
+                format!("{}, line {line}: {error}", arguments.file.display()),
+                "correct the row or take it out; nothing was imported",
+            )
         })?;
     }
     if empty > 0 {

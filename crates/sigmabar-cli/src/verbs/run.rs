@@ -65,8 +65,13 @@ fn say_start(study: &Study, begun: bool, console: &Console) -> Outcome<()> {
     if begun {
         console.say(format_args!("begun: {} ({assumed}, at most {} measurements)", study.file().display(), grouped(status.budget)));
     } else {
-        let told = status.counts.iter().filter(|(state, _)| state.name() == "done" || state.name() == "failed").map(|(_, n)| n).sum::<usize>();
-        console.say(format_args!("resumed: {} ({assumed}, {told} of at most {} results are there)", study.file().display(), grouped(status.budget)));
+        let told =
+            status.counts.iter().filter(|(state, _)| state.name() == "done" || state.name() == "failed").map(|(_, n)| n).sum::<usize>();
+        console.say(format_args!(
+            "resumed: {} ({assumed}, {told} of at most {} results are there)",
+            study.file().display(),
+            grouped(status.budget)
+        ));
     }
     Ok(())
 }
@@ -96,7 +101,9 @@ impl<'a> Screen<'a> {
 
     fn show(&mut self, event: RunEvent) {
         match event {
-            RunEvent::Recovered { ids } => self.say(format!("{} settings of a run that ended without their results are measured again", ids.len())),
+            RunEvent::Recovered { ids } => {
+                self.say(format!("{} settings of a run that ended without their results are measured again", ids.len()))
+            }
             RunEvent::Started { trial } => {
                 if self.planned.is_none_or(|planned| planned < trial.batch) {
                     self.show_closed();
@@ -105,7 +112,9 @@ impl<'a> Screen<'a> {
                     self.say(format!("batch {}: {} settings planned", trial.batch + 1, grouped(planned)));
                 }
             }
-            RunEvent::Retried { id, reason } => self.bar.suspend(|| self.console.detail(format_args!("trial {id} failed ({reason}) and is tried again"))),
+            RunEvent::Retried { id, reason } => {
+                self.bar.suspend(|| self.console.detail(format_args!("trial {id} failed ({reason}) and is tried again")))
+            }
             RunEvent::Told { id, result, .. } => {
                 self.bar.inc(1);
                 if let TrialResult::Failed { reason } = result {

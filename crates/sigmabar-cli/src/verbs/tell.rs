@@ -6,6 +6,7 @@ use crate::data::Reader;
 use crate::failure::{Ending, Failure};
 use crate::place::{StudyOption, StudyPlace};
 use crate::plate::{self, Reading};
+use crate::quantity::counted;
 use sigmabar_study::{Study, Told, TrialResult, TrialStatus};
 use std::collections::HashMap;
 use std::path::Path;
@@ -47,7 +48,12 @@ fn one(id: u64, arguments: &Arguments, place: &StudyPlace, console: &Console) ->
     let result = match arguments.value {
         Some(value) => TrialResult::Value { value, standard_error: arguments.std },
         None if arguments.failed => TrialResult::Failed { reason: arguments.reason.clone() },
-        None => return Err(Failure::usage("there is neither a value nor --failed", "sigmabar tell TRIAL VALUE, or sigmabar tell TRIAL --failed")),
+        None => {
+            return Err(Failure::usage(
+                "there is neither a value nor --failed",
+                "sigmabar tell TRIAL VALUE, or sigmabar tell TRIAL --failed",
+            ));
+        }
     };
     let study = place.open()?;
     match study.tell(id, result)? {
@@ -68,15 +74,15 @@ fn table(path: &Path, arguments: &Arguments, place: &StudyPlace, console: &Conso
     let (new, known) = fresh(&study, path, reading.results.clone())?;
     let told = study.tell_all(&new)?;
     let failed = new.iter().filter(|(_, result)| matches!(result, TrialResult::Failed { .. })).count();
-    console.say(format_args!("{} values and {failed} failures are written down", new.len() - failed));
+    console.say(format_args!("written down: {} and {}", counted(new.len() - failed, "value"), counted(failed, "failure")));
     if known > 0 {
-        console.say(format_args!("{known} results were there already"));
+        console.say(format_args!("there already: {}", counted(known, "result")));
     }
     let late = told.iter().filter(|told| **told == Told::Late).count();
     if late > 0 {
         console.warn(format_args!("{late} of them came after their batch was closed: they are kept and certify nothing"));
     }
-    say_missing(&reading, place, console);
+    say_missing(&study, &reading, place, console)?;
     next(&study, place, console)?;
     Ok(Ending::Done)
 }
@@ -107,20 +113,28 @@ fn fresh(study: &Study, path: &Path, results: Vec<(u64, TrialResult, u64)>) -> O
     Ok((new, known))
 }
 
-fn say_missing(reading: &Reading, place: &StudyPlace, console: &Console) {
-    if !reading.missing.is_empty() {
-        let ids: Vec<String> = reading.missing.iter().take(12).map(ToString::to_string).collect();
-        let more = if reading.missing.len() > 12 { ", …" } else { "" };
-        console.say(format_args!("{} wells have no result (trials {}{more}): they stay open", reading.missing.len(), ids.join(", ")));
-        console.say(format_args!("to go on without them: sigmabar close-batch{}", place.typed()));
+fn say_missing(study: &Study, reading: &Reading, place: &StudyPlace, console: &Console) -> Outcome<()> {
+    let is_open = |state| matches!(state, TrialStatus::Queued | TrialStatus::Leased | TrialStatus::Expired);
+    let trials = study.trials()?;
+    let open: Vec<String> = trials
+        .iter()
+        .filter(|trial| reading.missing.contains(&trial.id) && is_open(trial.state))
+        .map(|trial| trial.id.to_string())
+        .collect();
+    if !open.is_empty() {
+        let more = if open.len() > 12 { ", …" } else { "" };
+        let some = open[..open.len().min(12)].join(", ");
+        console.say(format_args!("{} without a result in the file (trials {some}{more}): still open", counted(open.len(), "well")));
+        console.say(format_args!("to go on without: sigmabar close-batch{}", place.typed()));
     }
+    Ok(())
 }
 
 fn next(study: &Study, place: &StudyPlace, console: &Console) -> Outcome<()> {
     let status = study.status()?;
     let open = crate::verbs::status::open(&status);
     if open > 0 {
-        console.say(format_args!("{open} settings of batch {} are still open", status.batches));
+        console.say(format_args!("{} of batch {} still open", counted(open, "setting"), status.batches));
         console.next(format_args!("sigmabar status{}", place.typed()));
     } else {
         console.next(format_args!("sigmabar ask{}   or   sigmabar recommend{}", place.typed(), place.typed()));
