@@ -1,1 +1,3 @@
 //! The `sigmabar` command as a library.
+
+pub mod plot;
