@@ -26,6 +26,12 @@ impl Picture {
         &self.name
     }
 
+    /// The same picture under another name.
+    #[must_use]
+    pub fn named(self, name: impl Into<String>) -> Self {
+        Self { name: name.into(), ..self }
+    }
+
     /// What it shows.
     #[must_use]
     pub fn title(&self) -> &str {
