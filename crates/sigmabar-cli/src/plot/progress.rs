@@ -41,14 +41,14 @@ impl Progress {
         entries.extend(stop_text.as_deref().map(|text| (Sample::Line(stop), text)));
         entries.push((Sample::Line(best), "best measured so far"));
         entries.push((Sample::Point(Marker::Disc, Fill::faint(Ink::Text, 0.35)), "measurements"));
-        entries.push((Sample::Line(Stroke::dotted(Ink::Muted, 1.0)), "end of a batch"));
+        entries.push((Sample::Line(Stroke::dotted(Ink::Muted, 1.0)), "end of a batch, with its number"));
         figure.legend(&entries);
         let areas = figure.grid(2, 2, 300.0);
         let last = self.values.len().max(self.batches.last().map_or(0, |batch| batch.evaluations));
         let evaluations = || Axis::new(Scale::Linear { low: 0.0, high: 1.04 * last.max(1) as f64 }, "evaluations");
         let gaps: Vec<(f64, f64)> = self.known_gaps().map(|(batch, gap)| (batch.evaluations as f64, gap)).collect();
         let scale = Scale::log_covering(gaps.iter().map(|g| g.1).chain(self.wanted_gap));
-        let left = Panel::new(&mut figure.scene, areas[0], "optimality gap", evaluations(), Axis::new(scale, format!("gap in {}", self.response)));
+        let left = Panel::new(&mut figure.scene, areas[0], "", evaluations(), Axis::new(scale, format!("gap in {}", self.response)));
         self.fences(&left, &mut figure.scene);
         if let Some(wanted) = self.wanted_gap {
             left.level(&mut figure.scene, wanted, stop);
@@ -63,7 +63,7 @@ impl Progress {
             figure.scene.text(at, "no finite gap is known yet", Style::new(Ink::Muted, 12.0, Anchor::Middle));
         }
         let y = Axis::new(Scale::covering(self.values.iter().copied()), self.response.as_str());
-        let right = Panel::new(&mut figure.scene, areas[1], "best so far", evaluations(), y);
+        let right = Panel::new(&mut figure.scene, areas[1], "", evaluations(), y);
         self.fences(&right, &mut figure.scene);
         for (i, value) in self.values.iter().enumerate() {
             right.mark(&mut figure.scene, (i as f64 + 1.0, *value), 2.2, Marker::Disc, Fill::faint(Ink::Text, 0.3), "");
@@ -90,7 +90,7 @@ impl Progress {
             let Some(share) = panel.x().share(at) else { continue };
             let x = inner.left + inner.width * share;
             if x - 14.0 > free_from {
-                scene.text((x, inner.top - 1.0), format!("{}", i + 1), Style::new(Ink::Muted, 10.0, Anchor::Middle));
+                scene.text((x - 3.0, inner.top + 9.0), format!("{}", i + 1), Style::new(Ink::Muted, 10.0, Anchor::End));
                 free_from = x;
             }
         }
@@ -154,7 +154,7 @@ pub struct Rival {
 /// The recommended setting beside the best measured one.
 #[must_use]
 pub fn rivals(rivals: &[Rival], response: &str) -> Picture {
-    let mut figure = Figure::new("recommended-or-luckiest", "Recommended, or only lucky? True-value intervals of the recommended and the best measured setting");
+    let mut figure = Figure::new("recommended-or-luckiest", "Recommended, or only lucky? What is known about the two settings");
     figure.legend(&[
         (Sample::Line(Stroke::solid(Ink::Series(0), 4.0)), "interval for the true value"),
         (Sample::Point(Marker::Diamond, Fill::opaque(Ink::Series(0))), "model's mean"),

@@ -94,6 +94,7 @@ fn draw(panel: &RegretPanel, strategies: &[&str], measure: &str, area: super::Ar
     }
     if let Some(slope) = panel.theory_slope {
         guide(&axes, &panel.curves, slope, scene);
+        remark(&axes, &format!("dashed: slope {}", super::significant(slope, 3)), scene);
     }
 }
 
@@ -107,10 +108,11 @@ fn guide(axes: &Panel, curves: &[RegretCurve], slope: f64, scene: &mut Scene) {
     let crossing = n * (limit / r).powf(1.0 / slope);
     let from = if crossing.is_finite() { first.max(crossing.min(n)) } else { *first };
     axes.line(scene, &[(from, r * (from / n).powf(slope)), (n, r)], theory());
-    if let Some((x, y)) = axes.place((from, r * (from / n).powf(slope))) {
-        let (dy, text) = (if slope >= 0.0 { -8.0 } else { 14.0 }, format!("slope {}", super::significant(slope, 3)));
-        scene.text((x + 8.0, y + dy), text, Style::new(Ink::Text, 11.0, Anchor::Start));
-    }
+}
+
+/// A word in the upper left corner, which rising curves leave free.
+fn remark(axes: &Panel, text: &str, scene: &mut Scene) {
+    scene.text((axes.inner().left + 8.0, axes.inner().top + 14.0), text, Style::new(Ink::Text, 11.5, Anchor::Start));
 }
 
 /// One budget of a growth table.
@@ -168,9 +170,8 @@ pub fn growth(rows: &[Growth]) -> Picture {
         guide(&axes, &[end], limit, &mut figure.scene);
         let slope = last_decade_slope(&regrets);
         if let Some(slope) = slope {
-            let inner = axes.inner();
-            let text = format!("measured slope {} (last decade)", super::significant(slope, 3));
-            figure.scene.text((inner.left + inner.width - 4.0, inner.top + inner.height - 8.0), text, Style::new(Ink::Series(0), 11.0, Anchor::End));
+            let [slope, limit] = [slope, limit].map(|slope| super::significant(slope, 3));
+            remark(&axes, &format!("slope {slope}, at most {limit}"), &mut figure.scene);
         }
         for g in &mine {
             let numbers = [Some(g.budget), Some(g.regret), Some(g.bound), Some(g.slope_limit), slope];

@@ -118,14 +118,15 @@ fn tick_label(value: f64, step: f64) -> String {
     }
     let decimals = (-step.log10().floor()).max(0.0) as usize;
     let text = format!("{value:.decimals$}");
-    minus(if text.trim_matches(['-', '0', '.']).is_empty() { "0".to_owned() } else { text })
+    let text = if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.') } else { &text };
+    minus(if text.trim_matches(['-', '0', '.']).is_empty() { "0".to_owned() } else { text.to_owned() })
 }
 
 fn log_ticks(low: f64, high: f64, at_most: usize) -> Vec<Tick> {
     let decades = (high / low).log10();
     let (first, last) = (low.log10().floor() as i32, high.log10().ceil() as i32);
     let factors: &[f64] = if decades < 1.2 {
-        &[1.0, 2.0, 3.0, 5.0, 7.0]
+        &[1.0, 1.5, 2.0, 3.0, 5.0, 7.0]
     } else if decades < 3.0 {
         &[1.0, 2.0, 5.0]
     } else {
@@ -143,7 +144,7 @@ fn log_ticks(low: f64, high: f64, at_most: usize) -> Vec<Tick> {
 
 fn power_label(value: f64) -> String {
     let power = value.log10().round();
-    if (1e-3..1e5).contains(&value) {
+    if (9.9e-4..1001.0).contains(&value) {
         return number(value);
     }
     let superscript = |c: char| match c {
