@@ -90,6 +90,8 @@ pub enum Verb {
     CloseBatch(verbs::batch::Arguments),
     /// Put settings back whose worker did not answer in time
     Reap(verbs::batch::Arguments),
+    /// Make one page with pictures of a study or a model
+    Report(verbs::report::Arguments),
     /// What the theorems say before anything is measured
     Theory(verbs::theory::Arguments),
     /// Compare strategies on test problems

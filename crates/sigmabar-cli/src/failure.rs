@@ -72,6 +72,9 @@ pub enum Failure {
     /// A study file, or a study, refused.
     #[error(transparent)]
     Study(#[from] sigmabar_study::Error),
+    /// The page could not be made.
+    #[error(transparent)]
+    Report(#[from] crate::report::Error),
     /// The number of threads could not be set.
     #[error("{name} is \"{value}\": it must be a whole number of threads, at least 1")]
     Threads {

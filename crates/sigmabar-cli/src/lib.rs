@@ -14,8 +14,10 @@ mod kernels;
 pub mod model;
 mod place;
 pub mod plate;
+pub mod plot;
 mod quantity;
 mod questions;
+pub mod report;
 mod threads;
 mod verbs;
 

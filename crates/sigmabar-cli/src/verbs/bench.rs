@@ -83,6 +83,9 @@ pub(crate) fn run(arguments: &Arguments, global: &Global, console: &Console) -> 
         console.say(format_args!("wrote {} rows to {}", rows.len(), path.display()));
     }
     console.sheet(&summary(&rows), Format::Table)?;
+    if let Some(path) = &arguments.report {
+        crate::verbs::report::write(&crate::report::bench(&rows, &slopes(&arguments.problems))?, path, console)?;
+    }
     if arguments.out.is_none() {
         console.next("sigmabar bench … -o rows.csv --report bench.html   (one row for every evaluation, and the pictures)");
     }
@@ -125,6 +128,17 @@ fn all(arguments: &Arguments, first: u64, console: &Console) -> Outcome<Vec<Eval
     }
     bar.finish_and_clear();
     Ok(rows)
+}
+
+/// The slope of cumulative regret that theory states: $(\nu+d)/(2\nu+d)$ for Matérn, a half and logarithms for squared exponential kernels.
+fn slopes(problems: &[String]) -> Vec<(String, f64)> {
+    let slope = |name: &str| match name {
+        "se-2" => Some(("known-norm", 0.5)),
+        "matern-2" => Some(("known-norm", 4.5 / 7.0)),
+        "bpe" => Some(("bpe", 0.5)),
+        _ => None,
+    };
+    problems.iter().filter_map(|name| slope(name)).map(|(name, slope)| (name.to_owned(), slope)).collect()
 }
 
 fn summary(rows: &[Evaluation]) -> Sheet {

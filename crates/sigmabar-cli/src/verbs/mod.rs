@@ -11,6 +11,7 @@ pub(crate) mod man;
 pub(crate) mod new;
 pub(crate) mod predict;
 pub(crate) mod recommend;
+pub(crate) mod report;
 pub(crate) mod run;
 pub(crate) mod schema;
 pub(crate) mod status;
@@ -39,6 +40,7 @@ pub(crate) fn run(verb: Verb, global: &Global, console: &Console) -> Outcome {
         Verb::Recommend(arguments) => recommend::run(&arguments, console),
         Verb::CloseBatch(arguments) => batch::close(&arguments, console),
         Verb::Reap(arguments) => batch::reap(&arguments, console),
+        Verb::Report(arguments) => report::run(&arguments, console),
         Verb::Schema(arguments) => schema::run(&arguments),
         Verb::Theory(arguments) => theory::run(&arguments, global, console),
         Verb::Bench(arguments) => bench::run(&arguments, global, console),

@@ -8,6 +8,7 @@ use crate::failure::{Ending, Failure};
 use crate::interrupt;
 use crate::place::{StudyArgument, StudyPlace};
 use crate::quantity::{grouped, short};
+use crate::verbs::report;
 use indicatif::ProgressBar;
 use sigmabar_study::{BatchRow, RunEnd, RunEvent, RunOptions, Status, Study, TrialResult};
 use std::path::PathBuf;
@@ -165,6 +166,9 @@ fn finish(arguments: &Arguments, place: &StudyPlace, study: &Study, end: RunEnd,
         } else {
             console.record(&advice::fields(advice), Format::Json)?;
         }
+    }
+    if advice.is_some() && !arguments.no_report {
+        report::write_study(study, &arguments.report, console)?;
     }
     match end {
         RunEnd::Finished => Ok(said_end(&status, arguments, place, console)),
