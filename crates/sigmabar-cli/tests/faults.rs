@@ -28,7 +28,7 @@ low = 0.0
 high = 1.0
 
 [objective]
-command = "sh value.sh {x} $SIGMABAR_SEED"
+command = "sh value.sh {x} {seed}"
 retries = 20
 "#;
 

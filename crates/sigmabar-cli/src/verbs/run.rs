@@ -181,11 +181,6 @@ fn finish(arguments: &Arguments, place: &StudyPlace, study: &Study, end: RunEnd,
             console.next(format_args!("sigmabar run{}   (goes on)", place.typed()));
             Ok(Ending::Done)
         }
-        RunEnd::Waiting => {
-            console.say("everything that is left is with workers elsewhere");
-            console.next(format_args!("sigmabar status{}", place.typed()));
-            Ok(Ending::Done)
-        }
     }
 }
 
