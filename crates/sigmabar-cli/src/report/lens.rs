@@ -83,7 +83,8 @@ impl<'a> Lens<'a> {
             let (a, b) = (self.to_data(a), self.to_data(b));
             (a.min(b), a.max(b))
         };
-        let around = |noise: f64| mean.iter().zip(&deviation).map(|(m, s)| (m, REACH * s.hypot(noise))).map(|(m, r)| ends(m - r, m + r)).collect();
+        let around =
+            |noise: f64| mean.iter().zip(&deviation).map(|(m, s)| (m, REACH * s.hypot(noise))).map(|(m, r)| ends(m - r, m + r)).collect();
         let means = mean.iter().map(|m| self.to_data(*m)).collect();
         if let Some(claim) = self.claim()? {
             let interval = model.interval(points, &claim)?;
@@ -97,14 +98,22 @@ impl<'a> Lens<'a> {
                 certificate: Some(interval.certificate().clone()),
             });
         }
-        Ok(View { mean: means, interval: around(0.0), prediction: around(self.noise), label: at_best.max(Label::Calibrated), certificate: None })
+        Ok(View {
+            mean: means,
+            interval: around(0.0),
+            prediction: around(self.noise),
+            label: at_best.max(Label::Calibrated),
+            certificate: None,
+        })
     }
 
     /// What was declared, if that is enough for a theorem about all data at once: not where values are warped or some count more than others.
     fn claim(&self) -> Result<Option<Claim>> {
         let problem = self.run.problem();
         let weighted = self.run.ledger().all_measured().any(|measured| measured.standard_error.is_some());
-        let (None, false, Some(bound), Some(noise)) = (self.scale, weighted, problem.norm_bound(), problem.noise()) else { return Ok(None) };
+        let (None, false, Some(bound), Some(noise)) = (self.scale, weighted, problem.norm_bound(), problem.noise()) else {
+            return Ok(None);
+        };
         Ok(Some(Claim::new(problem.delta())?.norm_bound(bound)?.noise(noise.clone())))
     }
 
@@ -138,7 +147,8 @@ impl<'a> Lens<'a> {
             foot[columns.clone()].copy_from_slice(&point[columns]);
             Some((kernel.value(&foot, &std::mem::take(&mut point)) / scale).clamp(0.0, 1.0))
         };
-        let data = trials.iter().filter_map(|row| Some((parameter::coordinate(parameter, &row.values[p]), row.value?, near(row)?))).collect();
+        let data =
+            trials.iter().filter_map(|row| Some((parameter::coordinate(parameter, &row.values[p]), row.value?, near(row)?))).collect();
         let (inducing, distinct) = (self.inducing(space, p)?, parameter::names(parameter).is_some());
         Ok(Slice {
             parameter: parameter.name.clone(),
@@ -158,8 +168,11 @@ impl<'a> Lens<'a> {
     /// Where inducing points are along a parameter.
     fn inducing(&self, space: &Space, p: usize) -> Result<Vec<f64>> {
         let points = self.posterior.posterior().information().features().inducing();
-        let mut places: Vec<f64> =
-            points.rows().map(|point| space.values(point)).filter_map(|values| Some(parameter::coordinate(&space.parameters()[p], values.get(p)?))).collect();
+        let mut places: Vec<f64> = points
+            .rows()
+            .map(|point| space.values(point))
+            .filter_map(|values| Some(parameter::coordinate(&space.parameters()[p], values.get(p)?)))
+            .collect();
         places.sort_by(f64::total_cmp);
         places.dedup();
         // More ticks than these are one bar.
@@ -179,7 +192,10 @@ fn line(space: &Space, advice: &Advice, p: usize) -> (Vec<f64>, Vec<Vec<f64>>) {
             match &parameter.kind {
                 ParameterKind::Column { low, high } => point[columns.start] = (value.as_number()? - low) / (high - low),
                 ParameterKind::Categorical { choices } => {
-                    choices.iter().zip(&mut point[columns]).for_each(|(choice, v)| *v = if choice.same(value) { FRAC_1_SQRT_2 } else { 0.0 });
+                    choices
+                        .iter()
+                        .zip(&mut point[columns])
+                        .for_each(|(choice, v)| *v = if choice.same(value) { FRAC_1_SQRT_2 } else { 0.0 });
                 }
                 _ => return None,
             }

@@ -91,7 +91,8 @@ impl Page {
 
     /// The answer, in a frame of its own: what to do, then what is known about it.
     pub(super) fn answer(&mut self, label: &str, headline: &str, facts: &[(String, String)], words: &[String]) {
-        let facts: String = facts.iter().map(|(name, value)| format!("<div><dt>{}</dt><dd>{}</dd></div>", escape(name), escape(value))).collect();
+        let facts: String =
+            facts.iter().map(|(name, value)| format!("<div><dt>{}</dt><dd>{}</dd></div>", escape(name), escape(value))).collect();
         let words: String = words.iter().map(|text| format!("<p>{}</p>", escape(text))).collect();
         let kind = label.split([' ', ',']).next().unwrap_or_default();
         let kind = if matches!(kind, "certified" | "calibrated" | "heuristic") { kind } else { "unknown" };
@@ -139,9 +140,14 @@ fn download(name: &str, table: &Table) -> String {
     let csv = table.csv();
     let name = escape(name);
     if csv.len() > MOST_BYTES {
-        return format!("<span class=\"note\">The numbers are too many for this page: write them beside it as {name}.csv with --csv.</span>");
+        return format!(
+            "<span class=\"note\">The numbers are too many for this page: write them beside it as {name}.csv with --csv.</span>"
+        );
     }
-    format!("<a class=\"download\" download=\"{name}.csv\" href=\"data:text/csv;charset=utf-8,{}\">numbers (CSV)</a>", percent_encoded(&csv))
+    format!(
+        "<a class=\"download\" download=\"{name}.csv\" href=\"data:text/csv;charset=utf-8,{}\">numbers (CSV)</a>",
+        percent_encoded(&csv)
+    )
 }
 
 /// Text for a data URL inside an attribute.

@@ -98,8 +98,12 @@ impl Content<'_> {
             words.push(format!("Note: {}.", reasons.join("; ")));
         }
         match self.status.wanted_gap {
-            Some(wanted) if self.status.is_gap_reached => words.push(format!("The wanted gap of {} is reached: there is no need to go on.", number(wanted))),
-            Some(wanted) if self.status.is_finished => words.push(format!("The budget is spent and the wanted gap of {} was not reached.", number(wanted))),
+            Some(wanted) if self.status.is_gap_reached => {
+                words.push(format!("The wanted gap of {} is reached: there is no need to go on.", number(wanted)))
+            }
+            Some(wanted) if self.status.is_finished => {
+                words.push(format!("The budget is spent and the wanted gap of {} was not reached.", number(wanted)))
+            }
             _ if self.status.is_finished => words.push("The study is finished.".to_owned()),
             _ => words.push("The study is not finished: these are the claims after its last closed batch.".to_owned()),
         }
@@ -231,12 +235,21 @@ impl Content<'_> {
         page.table("batches", table);
         page.heading("Trials");
         let parameters = self.study.spec().space().parameters().iter().map(|p| p.name.clone());
-        let columns = ["trial", "batch", "well"].into_iter().map(str::to_owned).chain(parameters).chain(["state", "value", "std. error", "reason"].map(str::to_owned));
+        let columns = ["trial", "batch", "well"]
+            .into_iter()
+            .map(str::to_owned)
+            .chain(parameters)
+            .chain(["state", "value", "std. error", "reason"].map(str::to_owned));
         let mut table = Table::new(columns);
         for row in &self.trials {
             let mut cells: Vec<Cell> = vec![row.id.to_string().into(), (row.batch + 1).into(), row.well.clone().unwrap_or_default().into()];
             cells.extend(row.values.iter().map(|value| value.as_number().map_or_else(|| Cell::Text(value_words(value)), Cell::Number)));
-            cells.extend([row.state.to_string().into(), row.value.into(), row.standard_error.into(), row.reason.clone().unwrap_or_default().into()]);
+            cells.extend([
+                row.state.to_string().into(),
+                row.value.into(),
+                row.standard_error.into(),
+                row.reason.clone().unwrap_or_default().into(),
+            ]);
             table.push(cells);
         }
         page.table("trials", table);
