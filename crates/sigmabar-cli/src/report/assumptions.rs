@@ -28,6 +28,7 @@ pub(super) fn source_words(source: Source) -> &'static str {
         Source::Declared => "were declared before the data",
         Source::LearntBefore => "were learnt from earlier measurements",
         Source::LearntHere => "were learnt from these measurements",
+        _ => "come from elsewhere",
     }
 }
 
