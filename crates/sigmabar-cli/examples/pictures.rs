@@ -1,11 +1,12 @@
 //! Every picture of the reports from a small real model and run, to be looked at: `cargo run -p sigmabar-cli --example pictures -- DIRECTORY`.
 
 use sigmabar::{
-    Ask, BoxDomain, Claim, Collected, Domain, FeatureMap, Kernel, Noise, Observations, Outcome, Points, Policy, Posterior, Prior, Problem, Strategy,
+    Ask, BoxDomain, Claim, Collected, Domain, FeatureMap, Kernel, Noise, Observations, Outcome, Points, Policy, Posterior, Prior, Problem,
+    Strategy,
 };
 use sigmabar_cli::plot::{
-    BatchEnd, Film, Frame, Growth, HeldOut, Measured, Medium, Picture, Plate, Progress, RegretCurve, RegretPanel, Relevance, Remaining, Rival, Scale,
-    Side, Slice, Slices, Well, calibration, growth, regret, relevance, residuals, rivals, well_place,
+    BatchEnd, Film, Frame, Growth, HeldOut, Measured, Medium, Picture, Plate, Progress, RegretCurve, RegretPanel, Relevance, Remaining,
+    Rival, Scale, Side, Slice, Slices, Well, calibration, growth, regret, relevance, residuals, rivals, well_place,
 };
 use std::error::Error;
 use std::path::Path;
@@ -91,7 +92,8 @@ fn model_pictures() -> Result<Vec<Picture>, Box<dyn Error>> {
         let (mean, std_dev) = fit(&kept)?.predict(Points::on_line(out.iter().map(|&i| x[i]).collect())?.view())?;
         held_out.extend((0..out.len()).map(|i| HeldOut { predicted: mean[i], std_dev: std_dev[i].hypot(NOISE), measured: y[out[i]] }));
     }
-    let lengths = [("temperature", 0.2), ("pH", 0.9), ("stirring speed", 4.0), ("a name that is much too long for the margin of a bar chart", 1.4)];
+    let lengths =
+        [("temperature", 0.2), ("pH", 0.9), ("stirring speed", 4.0), ("a name that is much too long for the margin of a bar chart", 1.4)];
     let lengths = lengths.map(|(name, lengthscale)| Relevance { parameter: name.to_owned(), lengthscale, range: 1.0 });
     let how = "each predicted by a model that saw nine tenths of the others";
     Ok(vec![
@@ -112,7 +114,9 @@ fn run_pictures() -> Result<Vec<Picture>, Box<dyn Error>> {
     let mut run = Strategy::new(problem, Policy::Sbpe(Box::default()))?;
     let mut values = Vec::new();
     let mut frames: Vec<Frame> = Vec::new();
-    let f = |x: &[f64]| (-8.0 * ((x[0] - 0.7).powi(2) + (x[1] - 0.3).powi(2))).exp() + 0.6 * (-12.0 * ((x[0] - 0.2).powi(2) + (x[1] - 0.8).powi(2))).exp();
+    let f = |x: &[f64]| {
+        (-8.0 * ((x[0] - 0.7).powi(2) + (x[1] - 0.3).powi(2))).exp() + 0.6 * (-12.0 * ((x[0] - 0.2).powi(2) + (x[1] - 0.8).powi(2))).exp()
+    };
     while let Ask::Trials(trials) = run.ask(usize::MAX)? {
         let mut measured = Vec::new();
         for trial in trials {
@@ -133,7 +137,8 @@ fn run_pictures() -> Result<Vec<Picture>, Box<dyn Error>> {
     let batches = run.batches()?.iter().map(|b| end(b.measured, b.gap)).collect();
     let side = |name: &str| Side { name: name.to_owned(), scale: Scale::Linear { low: 0.0, high: 1.0 } };
     let best = values.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-    let film = Film { sides: vec![side("temperature"), side("pH")], candidates: Vec::new(), frames, recommended: Some(advice.point.clone()) };
+    let film =
+        Film { sides: vec![side("temperature"), side("pH")], candidates: Vec::new(), frames, recommended: Some(advice.point.clone()) };
     let history = Progress {
         response: "yield".to_owned(),
         maximise: true,
@@ -184,7 +189,8 @@ fn strips() -> Picture {
 }
 
 fn dots() -> Picture {
-    let candidates: Vec<Vec<f64>> = (0..400).map(|i| (0..4).map(|k| (f64::from(i) * [0.618, 0.414, 0.732, 0.236][k]).rem_euclid(1.0)).collect()).collect();
+    let candidates: Vec<Vec<f64>> =
+        (0..400).map(|i| (0..4).map(|k| (f64::from(i) * [0.618, 0.414, 0.732, 0.236][k]).rem_euclid(1.0)).collect()).collect();
     let near = |i: &usize, r: f64| (candidates[*i][0] - 0.6).abs() < r && (candidates[*i][2] - 0.4).abs() < r;
     let frame = |r: f64| Frame {
         remaining: Remaining::Candidates((0..400).filter(|i| near(i, r)).collect()),
@@ -226,7 +232,13 @@ fn regret_pictures() -> Vec<Picture> {
     };
     let panel = |problem: &str| RegretPanel {
         problem: problem.to_owned(),
-        curves: vec![curve("s-bpe", 1.0, 0.6), curve("gp-ucb", 1.3, 0.65), curve("random", 1.0, 1.0), curve("sobol", 1.1, 0.98), curve("auto", 0.7, 0.5)],
+        curves: vec![
+            curve("s-bpe", 1.0, 0.6),
+            curve("gp-ucb", 1.3, 0.65),
+            curve("random", 1.0, 1.0),
+            curve("sobol", 1.1, 0.98),
+            curve("auto", 0.7, 0.5),
+        ],
         theory_slope: Some(0.643),
     };
     // Made-up numbers: the real ones come from `cargo run --release --example regret -- growth`.
@@ -238,6 +250,7 @@ fn regret_pictures() -> Vec<Picture> {
         slope_limit: 0.643,
     };
     let settings = ["SE l=.2, d=1, 400 points", "Matern-5/2 l=.3, d=2, 500 points", "SE l=.3, d=2, 500 points"];
-    let rows: Vec<Growth> = settings.iter().flat_map(|s| [100.0, 316.0, 1000.0, 3162.0, 10_000.0, 31_623.0, 100_000.0].map(|n| row(s, n))).collect();
+    let rows: Vec<Growth> =
+        settings.iter().flat_map(|s| [100.0, 316.0, 1000.0, 3162.0, 10_000.0, 31_623.0, 100_000.0].map(|n| row(s, n))).collect();
     vec![regret(&[panel("Branin"), panel("Hartmann-6")], "cumulative regret"), growth(&rows)]
 }

@@ -165,7 +165,11 @@ fn a_list_of_candidates_is_drawn_as_dots() {
     let study = study(&directory, toml);
     answer(&study, usize::MAX, |trial| {
         let bonus = if trial.values[2].1.same(&Value::Choice("ethanol".to_owned())) { 0.5 } else { 0.0 };
-        value(1.0 - ((number(trial, 0) - 50.0) / 40.0).powi(2) - ((number(trial, 1) - 12.0) / 20.0).powi(2) + bonus + 0.05 * noise(trial.seed))
+        value(
+            1.0 - ((number(trial, 0) - 50.0) / 40.0).powi(2) - ((number(trial, 1) - 12.0) / 20.0).powi(2)
+                + bonus
+                + 0.05 * noise(trial.seed),
+        )
     });
     let page = report::study(&study).unwrap();
     check(&page, "candidates");
@@ -231,7 +235,8 @@ fn a_comparison_reads_its_table_back_and_names_what_is_wrong_in_it() {
         inducing: None,
         survivors: None,
     };
-    let all: Vec<_> = ["s-bpe", "random"].iter().flat_map(|s| (0..5).flat_map(move |seed| (1..=200).map(move |n| row(s, seed, n)))).collect();
+    let all: Vec<_> =
+        ["s-bpe", "random"].iter().flat_map(|s| (0..5).flat_map(move |seed| (1..=200).map(move |n| row(s, seed, n)))).collect();
     let mut text = Vec::new();
     sigmabar::write_csv(&all, &mut text).unwrap();
     assert_eq!(report::read_evaluations(&text[..]).unwrap(), all);
@@ -248,7 +253,10 @@ fn a_comparison_reads_its_table_back_and_names_what_is_wrong_in_it() {
 
 #[test]
 fn growth_shows_the_slope_of_the_last_decade() {
-    let text: String = [100.0f64, 316.0, 1000.0, 3162.0, 10_000.0].iter().map(|n| format!("SE,{n},{},{},0.6\n", n.powf(0.5), 20.0 * n.powf(0.5))).collect();
+    let text: String = [100.0f64, 316.0, 1000.0, 3162.0, 10_000.0]
+        .iter()
+        .map(|n| format!("SE,{n},{},{},0.6\n", n.powf(0.5), 20.0 * n.powf(0.5)))
+        .collect();
     let rows = report::read_growth(format!("setting,budget,regret,bound,slope_limit\n{text}").as_bytes()).unwrap();
     let page = report::growth(&rows).unwrap();
     check(&page, "growth");
@@ -261,9 +269,9 @@ fn growth_shows_the_slope_of_the_last_decade() {
 /// such a word. Skipped, and said so, where there is no Chromium.
 #[test]
 fn a_browser_has_nothing_to_complain_about() {
-    let browser = ["chromium", "chromium-browser", "google-chrome"].into_iter().find(|name| {
-        std::process::Command::new(name).arg("--version").output().is_ok_and(|output| output.status.success())
-    });
+    let browser = ["chromium", "chromium-browser", "google-chrome"]
+        .into_iter()
+        .find(|name| std::process::Command::new(name).arg("--version").output().is_ok_and(|output| output.status.success()));
     let Some(browser) = browser else {
         println!("skipped: there is no Chromium here");
         return;
@@ -282,7 +290,8 @@ fn a_browser_has_nothing_to_complain_about() {
             .arg(format!("file://{}", path.display()))
             .output()
             .unwrap();
-        let console = String::from_utf8_lossy(&output.stderr).lines().filter(|line| line.contains("CONSOLE")).map(str::to_owned).collect::<Vec<_>>();
+        let console =
+            String::from_utf8_lossy(&output.stderr).lines().filter(|line| line.contains("CONSOLE")).map(str::to_owned).collect::<Vec<_>>();
         (String::from_utf8_lossy(&output.stdout).into_owned(), console)
     };
     let html = report::study(&study).unwrap().html();

@@ -72,7 +72,14 @@ pub fn calibration(held_out: &[HeldOut], how: &str) -> Picture {
     let points: Vec<(f64, f64)> = nominal.iter().copied().zip(percent(|c| c.observed)).collect();
     panel.line(&mut figure.scene, &points, observed);
     for point in &points {
-        panel.mark(&mut figure.scene, *point, 3.0, Marker::Disc, Fill::opaque(Ink::Series(0)), &format!("{} %: {} %", number(point.0), number(point.1)));
+        panel.mark(
+            &mut figure.scene,
+            *point,
+            3.0,
+            Marker::Disc,
+            Fill::opaque(Ink::Series(0)),
+            &format!("{} %: {} %", number(point.0), number(point.1)),
+        );
     }
     let mut table = Table::new(["nominal", "observed", "envelope_lower", "envelope_upper", "count"]);
     for row in &rows {
@@ -80,7 +87,7 @@ pub fn calibration(held_out: &[HeldOut], how: &str) -> Picture {
         table.push(numbers.into_iter().map(Into::into).chain([held_out.len().into()]).collect());
     }
     let caption = format!(
-        "Of {} measurements, {how}. On the dashed line an interval that says 90 % holds 90 % of the time; below it the model is too sure, above it too careful. \
+        "The model's normal prediction intervals, on {} measurements, {how}. On the dashed line an interval that says 90 % holds 90 % of the time; below it the model is too sure, above it too careful. \
          The band allows for chance.",
         held_out.len()
     );
@@ -104,7 +111,13 @@ pub fn residuals(held_out: &[HeldOut], response: &str, how: &str) -> Picture {
     let y_axis = || Axis::new(y.clone(), "residual / predicted std. dev.");
 
     let x = Scale::covering(held_out.iter().map(|h| h.predicted));
-    let left = Panel::new(&mut figure.scene, areas[0], "residual against prediction", Axis::new(x.clone(), format!("predicted {response}")), y_axis());
+    let left = Panel::new(
+        &mut figure.scene,
+        areas[0],
+        "residual against prediction",
+        Axis::new(x.clone(), format!("predicted {response}")),
+        y_axis(),
+    );
     if let Scale::Linear { low, high } = x {
         left.band(&mut figure.scene, &[low, high], &[-1.96; 2], &[1.96; 2], envelope);
     }
@@ -126,7 +139,10 @@ pub fn residuals(held_out: &[HeldOut], response: &str, how: &str) -> Picture {
         right.mark(&mut figure.scene, (q.normal, q.observed), 2.8, Marker::Disc, dot, "");
     }
     figure.finish(
-        format!("{} measurements, {how}. No pattern on the left and points along the dashed line on the right speak for the model.", held_out.len()),
+        format!(
+            "{} measurements, {how}. No pattern on the left and points along the dashed line on the right speak for the model.",
+            held_out.len()
+        ),
         residual_table(held_out),
     )
 }

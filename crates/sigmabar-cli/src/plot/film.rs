@@ -124,7 +124,11 @@ impl Film {
             }
         }
         let all = self.sides.len() * (self.sides.len() - 1) / 2;
-        if all > pairs.len() { format!(" Shown are the {} pairs of parameters that elimination narrowed most, of {all}.", pairs.len()) } else { String::new() }
+        if all > pairs.len() {
+            format!(" Shown are the {} pairs of parameters that elimination narrowed most, of {all}.", pairs.len())
+        } else {
+            String::new()
+        }
     }
 
     fn heading(&self, frame: usize) -> String {

@@ -20,8 +20,8 @@ mod slices;
 mod table;
 
 pub use calibration::{Coverage, HeldOut, calibration, coverage, residuals};
-pub use film::{Film, Frame, Remaining, Side};
 pub use figure::{Figure, Sample};
+pub use film::{Film, Frame, Remaining, Side};
 pub use ink::{Ink, Medium, OKABE_ITO, heat, on_heat};
 pub use panel::{Area, Axis, Panel, shortened};
 pub use picture::Picture;

@@ -47,13 +47,15 @@ impl Panel {
     /// Draws frame, grid, ticks and names into a part of the sheet.
     pub fn new(scene: &mut Scene, area: Area, title: &str, x: Axis, y: Axis) -> Self {
         // Names stand closer than numbers: each of them is needed.
-        let most = if matches!(y.scale, Scale::Names(_)) { (area.height / 13.0).max(2.0) } else { ((area.height - 60.0) / 34.0).clamp(2.0, 7.0) };
+        let most =
+            if matches!(y.scale, Scale::Names(_)) { (area.height / 13.0).max(2.0) } else { ((area.height - 60.0) / 34.0).clamp(2.0, 7.0) };
         let y_ticks = y.scale.ticks(most as usize);
         let widest = y_ticks.iter().map(|tick| text_width(&tick.label, SMALL)).fold(0.0, f64::max).min(0.4 * area.width);
         let left = widest + 10.0 + if y.label.is_empty() { 0.0 } else { 18.0 };
         let top = if title.is_empty() { 8.0 } else { 24.0 };
         let bottom = 20.0 + if x.label.is_empty() { 0.0 } else { 18.0 };
-        let inner = Area { left: area.left + left, top: area.top + top, width: area.width - left - 14.0, height: area.height - top - bottom };
+        let inner =
+            Area { left: area.left + left, top: area.top + top, width: area.width - left - 14.0, height: area.height - top - bottom };
         let panel = Self { inner, x: x.scale, y: y.scale };
         if !title.is_empty() {
             let title = shortened(title, 12.5, inner.width + left - 4.0);
@@ -89,7 +91,7 @@ impl Panel {
         let low = inner.top + inner.height;
         let mut free_from = f64::NEG_INFINITY;
         let names = matches!(self.x, Scale::Names(_));
-        for tick in self.x.ticks(((inner.width / 60.0) as usize).clamp(2, 8).max(if names { 12 } else { 0 })) {
+        for tick in self.x.ticks(((inner.width / 60.0) as usize).clamp(3, 8).max(if names { 12 } else { 0 })) {
             let Some(x) = self.place_x(tick.value) else { continue };
             let room = if names { (inner.width / self.names_count()).max(24.0) } else { f64::INFINITY };
             let text = shortened(&tick.label, SMALL, room);

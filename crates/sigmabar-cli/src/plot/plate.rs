@@ -105,7 +105,11 @@ impl Plate {
         let (rows, columns) = self.size;
         let pitch = (area.width - 34.0) / columns as f64;
         let (left, top) = (area.left + 26.0, area.top + 38.0);
-        scene.text((area.left + 4.0, area.top + 14.0), shortened(title, 12.5, area.width - 8.0), Style::new(Ink::Text, 12.5, Anchor::Start));
+        scene.text(
+            (area.left + 4.0, area.top + 14.0),
+            shortened(title, 12.5, area.width - 8.0),
+            Style::new(Ink::Text, 12.5, Anchor::Start),
+        );
         for column in 0..columns {
             let at = (left + (column as f64 + 0.5) * pitch, top - 5.0);
             scene.text(at, format!("{}", column + 1), Style::new(Ink::Muted, 10.0, Anchor::Middle));
@@ -136,7 +140,9 @@ impl Plate {
                 None if well.measured == Measured::Failed => {
                     scene.mark(at, 0.28 * pitch, Marker::Cross, Fill::opaque(Ink::Series(1)), format!("{name}: failed · {}", well.setting));
                 }
-                None => scene.mark(at, 0.4 * pitch, Marker::Ring, Fill::opaque(Ink::Muted), format!("{name}: no result · {}", well.setting)),
+                None => {
+                    scene.mark(at, 0.4 * pitch, Marker::Ring, Fill::opaque(Ink::Muted), format!("{name}: no result · {}", well.setting))
+                }
             }
         }
         colour_bar(scene, (left, top + rows as f64 * pitch + 6.0), columns as f64 * pitch, (low, high));

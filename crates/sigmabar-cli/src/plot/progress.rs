@@ -161,7 +161,8 @@ pub fn rivals(rivals: &[Rival], response: &str) -> Picture {
         (Sample::Point(Marker::Cross, Fill::opaque(Ink::Series(1))), "measured there"),
     ]);
     let area = figure.grid(1, 1, 60.0 + 64.0 * rivals.len() as f64)[0];
-    let numbers = rivals.iter().flat_map(|r| r.measured.iter().copied().chain(r.mean).chain(r.interval.into_iter().flat_map(|(a, b)| [a, b])));
+    let numbers =
+        rivals.iter().flat_map(|r| r.measured.iter().copied().chain(r.mean).chain(r.interval.into_iter().flat_map(|(a, b)| [a, b])));
     let names = rivals.iter().rev().map(|r| r.name.clone()).collect();
     let panel = Panel::new(&mut figure.scene, area, "", Axis::new(Scale::covering(numbers), response), Axis::new(Scale::Names(names), ""));
     for (i, rival) in rivals.iter().rev().enumerate() {

@@ -150,7 +150,11 @@ pub fn growth(rows: &[Growth]) -> Picture {
         (Sample::Line(theory()), "largest slope that theory allows"),
     ]);
     let mut settings: Vec<&str> = Vec::new();
-    rows.iter().for_each(|row| if !settings.contains(&row.setting.as_str()) { settings.push(&row.setting) });
+    rows.iter().for_each(|row| {
+        if !settings.contains(&row.setting.as_str()) {
+            settings.push(&row.setting)
+        }
+    });
     let mut table = Table::new(["setting", "budget", "regret", "bound", "slope_limit", "measured_slope_last_decade"]);
     for (setting, area) in settings.iter().zip(figure.grid(settings.len(), settings.len().min(3), 320.0)) {
         let mut mine: Vec<&Growth> = rows.iter().filter(|row| row.setting == *setting).collect();
@@ -166,7 +170,11 @@ pub fn growth(rows: &[Growth]) -> Picture {
             axes.mark(&mut figure.scene, *p, 3.0, super::Marker::Disc, Fill::opaque(Ink::Series(0)), &number(p.1));
         }
         let limit = mine.first().map_or(1.0, |g| g.slope_limit);
-        let end = RegretCurve { evaluations: regrets.iter().map(|p| p.0).collect(), mean: regrets.iter().map(|p| p.1).collect(), ..RegretCurve::default() };
+        let end = RegretCurve {
+            evaluations: regrets.iter().map(|p| p.0).collect(),
+            mean: regrets.iter().map(|p| p.1).collect(),
+            ..RegretCurve::default()
+        };
         guide(&axes, &[end], limit, &mut figure.scene);
         let slope = last_decade_slope(&regrets);
         if let Some(slope) = slope {
@@ -178,7 +186,8 @@ pub fn growth(rows: &[Growth]) -> Picture {
             table.push([(*setting).into()].into_iter().chain(numbers.into_iter().map(Into::into)).collect());
         }
     }
-    let caption = "The measured curve stays below the bound at every N, and over the last decade of N it is no steeper than the dashed line.";
+    let caption =
+        "The measured curve stays below the bound at every N, and over the last decade of N it is no steeper than the dashed line.";
     figure.finish(caption, table)
 }
 

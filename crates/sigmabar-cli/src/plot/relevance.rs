@@ -43,6 +43,8 @@ pub fn relevance(list: &[Relevance], source: &str) -> Picture {
     for r in &sorted {
         table.push(vec![r.parameter.as_str().into(), r.lengthscale.into(), r.range.into(), r.value().into()]);
     }
-    let caption = format!("A long bar: the result changes over a small part of the range, so the parameter must be set with care. A short bar: it hardly matters. Length-scales {source}.");
+    let caption = format!(
+        "A long bar: the result changes over a small part of the range, so the parameter must be set with care. A short bar: it hardly matters. Length-scales {source}."
+    );
     figure.finish(caption, table)
 }

@@ -157,7 +157,11 @@ fn power_label(value: f64) -> String {
     };
     let (exponent, factor) = (value.log10().floor() as i32, value / 10f64.powi(value.log10().floor() as i32));
     let raised = |p: i32| p.to_string().chars().map(superscript).collect::<String>();
-    if (value / 10f64.powf(power) - 1.0).abs() < 1e-6 { format!("10{}", raised(power as i32)) } else { format!("{factor:.0}·10{}", raised(exponent)) }
+    if (value / 10f64.powf(power) - 1.0).abs() < 1e-6 {
+        format!("10{}", raised(power as i32))
+    } else {
+        format!("{factor:.0}·10{}", raised(exponent))
+    }
 }
 
 /// A number for reading: four significant digits, no trailing zeros.

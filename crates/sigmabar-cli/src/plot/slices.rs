@@ -100,7 +100,8 @@ impl Slices {
         let mut table = Table::new(["parameter", "value", "mean", "mean_lower", "mean_upper", "prediction_lower", "prediction_upper"]);
         for slice in &self.slices {
             for (i, x) in slice.x.iter().enumerate() {
-                let value = slice.names.as_ref().and_then(|names| names.get(*x as usize)).map_or(Cell::Number(*x), |name| name.clone().into());
+                let value =
+                    slice.names.as_ref().and_then(|names| names.get(*x as usize)).map_or(Cell::Number(*x), |name| name.clone().into());
                 let mut row = vec![slice.parameter.clone().into(), value, slice.mean[i].into()];
                 row.extend([slice.mean_interval.0[i].into(), slice.mean_interval.1[i].into()]);
                 row.extend(slice.prediction_interval.iter().flat_map(|(lower, upper)| [lower[i].into(), upper[i].into()]));
@@ -125,7 +126,11 @@ impl Slice {
         if let Some(through) = self.through {
             panel.fence(scene, through, Stroke::dashed(Ink::Series(1), 1.5));
         }
-        if self.discrete || self.names.is_some() { self.draw_apart(panel, scene) } else { self.draw_bands(panel, scene) }
+        if self.discrete || self.names.is_some() {
+            self.draw_apart(panel, scene)
+        } else {
+            self.draw_bands(panel, scene)
+        }
         for &(x, y, near) in &self.data {
             panel.mark(scene, (x, y), 2.8, Marker::Disc, Fill::faint(Ink::Text, 0.08 + 0.85 * near), "");
         }

@@ -40,14 +40,20 @@ pub(super) fn declared(problem: &Problem) -> Vec<String> {
         None => list.push("Kernel: not given; learnt from the measurements where the strategy needs one.".to_owned()),
     }
     match problem.norm_bound() {
-        Some(bound) => list.push(format!("Norm bound: the norm of the function minus its prior mean is at most {} under that kernel.", number(bound))),
+        Some(bound) => {
+            list.push(format!("Norm bound: the norm of the function minus its prior mean is at most {} under that kernel.", number(bound)))
+        }
         None => list.push("Norm bound: not given.".to_owned()),
     }
     match problem.noise() {
         Some(noise) => list.push(format!("Noise: independent, mean zero; {noise}, in units of {}.", number(problem.prior().unit()))),
         None => list.push("Noise: not given; estimated where the strategy needs it.".to_owned()),
     }
-    list.push(format!("Prior mean {} and unit {}, declared before the data.", number(problem.prior().mean()), number(problem.prior().unit())));
+    list.push(format!(
+        "Prior mean {} and unit {}, declared before the data.",
+        number(problem.prior().mean()),
+        number(problem.prior().unit())
+    ));
     list.push(format!("All claims of the run together may be wrong with probability at most {} (delta).", number(problem.delta())));
     if problem.informative_failures() {
         list.push("Whether a measurement fails says something about its value (declared): lost points weaken the label.".to_owned());
@@ -74,7 +80,9 @@ fn lengths(kernel: &Kernel, column: usize) -> Vec<f64> {
         Kernel::Linear(k) => vec![k.lengthscale().get(column)],
         Kernel::Hamming(k) => vec![k.lengthscale().get(column)],
         Kernel::Sum(parts) | Kernel::Product(parts) => parts.iter().flat_map(|part| lengths(part, column)).collect(),
-        Kernel::Columns { columns, kernel } => columns.iter().position(|c| *c == column).map_or_else(Vec::new, |inner| lengths(kernel, inner)),
+        Kernel::Columns { columns, kernel } => {
+            columns.iter().position(|c| *c == column).map_or_else(Vec::new, |inner| lengths(kernel, inner))
+        }
         _ => Vec::new(),
     }
 }

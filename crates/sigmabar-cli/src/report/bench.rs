@@ -60,9 +60,21 @@ pub fn bench(rows: &[Evaluation], slopes: &[(String, f64)]) -> Result<Page> {
     let problems = distinct(rows, |row| &row.problem);
     let strategies = distinct(rows, |row| &row.strategy);
     let seeds = rows.iter().map(|row| row.seed).collect::<std::collections::BTreeSet<_>>().len();
-    page.paragraph(&format!("{} strategies on {} problems, {seeds} seeds. Regrets are of noise-free values; lower is better.", strategies.len(), problems.len()));
-    let best = |problem: &str| summary.iter().filter(|s| s.problem == problem).min_by(|a, b| a.simple_regret.mean.total_cmp(&b.simple_regret.mean));
-    page.list(&problems.iter().filter_map(|p| best(p)).map(|s| format!("{}: {} ends with the smallest simple regret, {}", s.problem, s.strategy, with_error(&s.simple_regret))).collect::<Vec<_>>());
+    page.paragraph(&format!(
+        "{} strategies on {} problems, {seeds} seeds. Regrets are of noise-free values; lower is better.",
+        strategies.len(),
+        problems.len()
+    ));
+    let best = |problem: &str| {
+        summary.iter().filter(|s| s.problem == problem).min_by(|a, b| a.simple_regret.mean.total_cmp(&b.simple_regret.mean))
+    };
+    page.list(
+        &problems
+            .iter()
+            .filter_map(|p| best(p))
+            .map(|s| format!("{}: {} ends with the smallest simple regret, {}", s.problem, s.strategy, with_error(&s.simple_regret)))
+            .collect::<Vec<_>>(),
+    );
     let slope = |problem: &str| slopes.iter().find(|(name, _)| name == problem).map(|(_, slope)| *slope);
     for (measure, value) in MEASURES {
         let panels: Vec<RegretPanel> = problems
@@ -103,8 +115,11 @@ pub fn growth(rows: &[Growth]) -> Result<Page> {
 }
 
 type Value = fn(&Evaluation) -> Option<f64>;
-const MEASURES: [(&str, Value); 3] =
-    [("simple regret", |row| row.simple_regret), ("cumulative regret", |row| Some(row.cumulative_regret)), ("certified gap", |row| row.certified_gap)];
+const MEASURES: [(&str, Value); 3] = [
+    ("simple regret", |row| row.simple_regret),
+    ("cumulative regret", |row| Some(row.cumulative_regret)),
+    ("certified gap", |row| row.certified_gap),
+];
 /// The most points of a curve: more are not seen on a logarithmic axis.
 const MOST_POINTS: f64 = 160.0;
 

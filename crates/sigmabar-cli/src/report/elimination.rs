@@ -8,7 +8,8 @@ use sigmabar_study::{Advice, BatchRow, Space, Survivors, TrialRow};
 pub(super) fn film(space: &Space, batches: &[BatchRow], trials: &[TrialRow], advice: Option<&Advice>) -> Option<Film> {
     let parameters = space.parameters();
     let place = |values: &[sigmabar_study::Value]| parameter::coordinates(parameters, values);
-    let measured = |batch: usize| trials.iter().filter(|row| row.batch == batch && row.value.is_some()).map(|row| place(&row.values)).collect();
+    let measured =
+        |batch: usize| trials.iter().filter(|row| row.batch == batch && row.value.is_some()).map(|row| place(&row.values)).collect();
     let mut candidates: Vec<Vec<f64>> = space.candidates().map_or_else(Vec::new, |table| table.rows.iter().map(|row| place(row)).collect());
     let mut frames = Vec::new();
     for batch in batches {

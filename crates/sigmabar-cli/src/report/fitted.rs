@@ -106,7 +106,8 @@ fn slices(model: &Fitted<'_>) -> Result<(Slices, String, String)> {
     let kernel = model.posterior.information().features().kernel();
     let whole = kernel.value(&middle, &middle);
     for (column, feature) in model.features.iter().enumerate() {
-        let ends = points.rows().map(|row| row[column]).fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), v| (low.min(v), high.max(v)));
+        let ends =
+            points.rows().map(|row| row[column]).fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), v| (low.min(v), high.max(v)));
         let x: Vec<f64> = match &feature.categories {
             Some(names) => (0..names.len()).map(|i| i as f64).collect(),
             None => (0..STEPS).map(|i| ends.0 + (ends.1 - ends.0) * i as f64 / (STEPS - 1) as f64).collect(),

@@ -3,7 +3,7 @@
 use super::error::Result;
 use super::parameter;
 use crate::plot::{Slice, Slices};
-use sigmabar::{Certificate, Claim, Label, Noise, Points, PointsRef, Policy, RunPosterior, Scale, Strategy};
+use sigmabar::{Certificate, Claim, Coverage, Label, Noise, Points, PointsRef, Policy, RunPosterior, Scale, Strategy};
 use sigmabar_study::{Advice, ParameterKind, Space, TrialRow, Value};
 use std::f64::consts::FRAC_1_SQRT_2;
 
@@ -83,10 +83,12 @@ impl<'a> Lens<'a> {
             let (a, b) = (self.to_data(a), self.to_data(b));
             (a.min(b), a.max(b))
         };
-        let around = |noise: f64| mean.iter().zip(&deviation).map(|(m, s)| (m, REACH * s.hypot(noise))).map(|(m, r)| ends(m - r, m + r)).collect();
+        let around =
+            |noise: f64| mean.iter().zip(&deviation).map(|(m, s)| (m, REACH * s.hypot(noise))).map(|(m, r)| ends(m - r, m + r)).collect();
         let means = mean.iter().map(|m| self.to_data(*m)).collect();
         if let Some(claim) = self.claim()? {
-            let interval = model.interval(points, &claim)?;
+            // One event for all points at once: the points shown were chosen by looking at the measurements.
+            let interval = model.interval(points, &claim.clone().coverage(Coverage::Uniform))?;
             let response = model.prediction_interval(points, &claim)?;
             let pairs = |low: &[f64], high: &[f64]| low.iter().zip(high).map(|(a, b)| ends(*a, *b)).collect();
             return Ok(View {
@@ -97,14 +99,22 @@ impl<'a> Lens<'a> {
                 certificate: Some(interval.certificate().clone()),
             });
         }
-        Ok(View { mean: means, interval: around(0.0), prediction: around(self.noise), label: at_best.max(Label::Calibrated), certificate: None })
+        Ok(View {
+            mean: means,
+            interval: around(0.0),
+            prediction: around(self.noise),
+            label: at_best.max(Label::Calibrated),
+            certificate: None,
+        })
     }
 
     /// What was declared, if that is enough for a theorem about all data at once: not where values are warped or some count more than others.
     fn claim(&self) -> Result<Option<Claim>> {
         let problem = self.run.problem();
         let weighted = self.run.ledger().all_measured().any(|measured| measured.standard_error.is_some());
-        let (None, false, Some(bound), Some(noise)) = (self.scale, weighted, problem.norm_bound(), problem.noise()) else { return Ok(None) };
+        let (None, false, Some(bound), Some(noise)) = (self.scale, weighted, problem.norm_bound(), problem.noise()) else {
+            return Ok(None);
+        };
         Ok(Some(Claim::new(problem.delta())?.norm_bound(bound)?.noise(noise.clone())))
     }
 
@@ -138,7 +148,8 @@ impl<'a> Lens<'a> {
             foot[columns.clone()].copy_from_slice(&point[columns]);
             Some((kernel.value(&foot, &std::mem::take(&mut point)) / scale).clamp(0.0, 1.0))
         };
-        let data = trials.iter().filter_map(|row| Some((parameter::coordinate(parameter, &row.values[p]), row.value?, near(row)?))).collect();
+        let data =
+            trials.iter().filter_map(|row| Some((parameter::coordinate(parameter, &row.values[p]), row.value?, near(row)?))).collect();
         let (inducing, distinct) = (self.inducing(space, p)?, parameter::names(parameter).is_some());
         Ok(Slice {
             parameter: parameter.name.clone(),
@@ -158,8 +169,11 @@ impl<'a> Lens<'a> {
     /// Where inducing points are along a parameter.
     fn inducing(&self, space: &Space, p: usize) -> Result<Vec<f64>> {
         let points = self.posterior.posterior().information().features().inducing();
-        let mut places: Vec<f64> =
-            points.rows().map(|point| space.values(point)).filter_map(|values| Some(parameter::coordinate(&space.parameters()[p], values.get(p)?))).collect();
+        let mut places: Vec<f64> = points
+            .rows()
+            .map(|point| space.values(point))
+            .filter_map(|values| Some(parameter::coordinate(&space.parameters()[p], values.get(p)?)))
+            .collect();
         places.sort_by(f64::total_cmp);
         places.dedup();
         // More ticks than these are one bar.
@@ -179,7 +193,10 @@ fn line(space: &Space, advice: &Advice, p: usize) -> (Vec<f64>, Vec<Vec<f64>>) {
             match &parameter.kind {
                 ParameterKind::Column { low, high } => point[columns.start] = (value.as_number()? - low) / (high - low),
                 ParameterKind::Categorical { choices } => {
-                    choices.iter().zip(&mut point[columns]).for_each(|(choice, v)| *v = if choice.same(value) { FRAC_1_SQRT_2 } else { 0.0 });
+                    choices
+                        .iter()
+                        .zip(&mut point[columns])
+                        .for_each(|(choice, v)| *v = if choice.same(value) { FRAC_1_SQRT_2 } else { 0.0 });
                 }
                 _ => return None,
             }

@@ -12,8 +12,8 @@ mod model;
 mod page;
 mod parameter;
 mod plates;
-mod style;
 mod study;
+mod style;
 
 pub use bench::{bench, growth, read_evaluations, read_growth};
 pub use error::{Error, Result};

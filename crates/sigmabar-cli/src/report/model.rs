@@ -22,13 +22,17 @@ pub fn model(model: &Model) -> Result<Page> {
         Ok(Answers { mean: answer.mean, function: answer.function, response: answer.response, label, words })
     };
     let noise = model.noise_level();
-    let held_out = about.held_out.iter().map(|row| HeldOut { predicted: row.mean, std_dev: row.std.hypot(noise), measured: row.response }).collect();
+    let held_out =
+        about.held_out.iter().map(|row| HeldOut { predicted: row.mean, std_dev: row.std.hypot(noise), measured: row.response }).collect();
     let mut facts = Vec::new();
     if let Some(scores) = &about.scores {
         let percent = |share: f64| format!("{} %", number(100.0 * share));
         facts.push(("typical error on unseen rows (RMSE)".to_owned(), number(scores.rmse)));
         facts.push(("error of always guessing the mean".to_owned(), number(scores.spread)));
-        facts.push((format!("{} prediction interval held", percent(scores.nominal)), format!("{} of {} unseen rows", percent(scores.coverage), scores.rows)));
+        facts.push((
+            format!("{} prediction interval held", percent(scores.nominal)),
+            format!("{} of {} unseen rows", percent(scores.coverage), scores.rows),
+        ));
         facts.push(("NLPD".to_owned(), number(scores.nlpd)));
     }
     let information = model.posterior.information();
@@ -37,7 +41,11 @@ pub fn model(model: &Model) -> Result<Page> {
     fitted(&Fitted {
         name: &about.data,
         target: &about.target,
-        features: about.features.iter().map(|column| Feature { name: column.name.clone(), categories: column.categories.clone() }).collect(),
+        features: about
+            .features
+            .iter()
+            .map(|column| Feature { name: column.name.clone(), categories: column.categories.clone() })
+            .collect(),
         posterior: &model.posterior,
         answer: &answer,
         held_out,

@@ -11,7 +11,9 @@ const MOST_LEVELS: usize = 24;
 /// The names of the values, where they stand side by side rather than on a line of numbers.
 pub(super) fn names(parameter: &Parameter) -> Option<Vec<String>> {
     match &parameter.kind {
-        ParameterKind::Categorical { choices: values } | ParameterKind::Ordinal { levels: values } => Some(values.iter().map(ToString::to_string).collect()),
+        ParameterKind::Categorical { choices: values } | ParameterKind::Ordinal { levels: values } => {
+            Some(values.iter().map(ToString::to_string).collect())
+        }
         _ => None,
     }
 }
@@ -64,7 +66,9 @@ pub(super) fn coordinates(parameters: &[Parameter], values: &[Value]) -> Vec<f64
 pub(super) fn levels(parameter: &Parameter) -> Vec<Value> {
     let share = |i: usize| i as f64 / (STEPS - 1) as f64;
     match &parameter.kind {
-        ParameterKind::Float { low, high, log: true } => (0..STEPS).map(|i| between(*low, *high, low * (high / low).powf(share(i)))).collect(),
+        ParameterKind::Float { low, high, log: true } => {
+            (0..STEPS).map(|i| between(*low, *high, low * (high / low).powf(share(i)))).collect()
+        }
         ParameterKind::Float { low, high, .. } | ParameterKind::Column { low, high } => {
             (0..STEPS).map(|i| between(*low, *high, low + share(i) * (high - low))).collect()
         }

@@ -13,7 +13,8 @@ pub(super) fn plates(space: &Space, trials: &[TrialRow], lens: Option<&Lens<'_>>
     let names: Vec<String> = space.parameters().iter().map(|p| p.name.clone()).collect();
     for row in trials {
         let Some((r, c)) = row.well.as_deref().and_then(well_place) else { continue };
-        let is_new = plates.last().is_none_or(|(batch, wells)| *batch != row.batch || wells.iter().any(|well| (well.row, well.column) == (r, c)));
+        let is_new =
+            plates.last().is_none_or(|(batch, wells)| *batch != row.batch || wells.iter().any(|well| (well.row, well.column) == (r, c)));
         if is_new {
             plates.push((row.batch, Vec::new()));
         }

@@ -10,7 +10,7 @@ use super::parameter::{setting_words, value_words};
 use super::plates::plates;
 use crate::plot::{self, BatchEnd, Cell, Progress, Rival, Table, number};
 use sigmabar::{Certificate, Direction, Label, Points, Strategy};
-use sigmabar_study::{Advice, BatchRow, Status, Study, TrialRow, TrialStatus};
+use sigmabar_study::{Advice, BatchRow, BestObserved, Status, Study, TrialRow, TrialStatus};
 
 /// Everything a study's page is made of.
 struct Content<'a> {
@@ -50,7 +50,7 @@ pub fn study(study: &Study) -> Result<Page> {
 }
 
 /// What is measured: the report has no better name for it.
-const RESPONSE: &str = "measured value";
+const RESPONSE: &str = "value";
 
 impl Content<'_> {
     fn maximises(&self) -> bool {
@@ -98,8 +98,12 @@ impl Content<'_> {
             words.push(format!("Note: {}.", reasons.join("; ")));
         }
         match self.status.wanted_gap {
-            Some(wanted) if self.status.is_gap_reached => words.push(format!("The wanted gap of {} is reached: there is no need to go on.", number(wanted))),
-            Some(wanted) if self.status.is_finished => words.push(format!("The budget is spent and the wanted gap of {} was not reached.", number(wanted))),
+            Some(wanted) if self.status.is_gap_reached => {
+                words.push(format!("The wanted gap of {} is reached: there is no need to go on.", number(wanted)))
+            }
+            Some(wanted) if self.status.is_finished => {
+                words.push(format!("The budget is spent and the wanted gap of {} was not reached.", number(wanted)))
+            }
             _ if self.status.is_finished => words.push("The study is finished.".to_owned()),
             _ => words.push("The study is not finished: these are the claims after its last closed batch.".to_owned()),
         }
@@ -182,7 +186,10 @@ impl Content<'_> {
             interval: Some((advice.lower, advice.upper)),
             label: advice.label.to_string(),
         }];
-        if let Some(best) = &advice.best_observed {
+        let is_same = |best: &BestObserved| best.values.iter().zip(&advice.values).all(|((_, a), (_, b))| a.same(b));
+        if advice.best_observed.as_ref().is_some_and(is_same) {
+            rivals[0].name = "recommended, and best measured".to_owned();
+        } else if let Some(best) = &advice.best_observed {
             let values: Vec<_> = best.values.iter().map(|(_, value)| value.clone()).collect();
             let view = space.point(&values).ok().map(|point| says(&point)).transpose()?.flatten();
             rivals.push(Rival {
@@ -231,12 +238,21 @@ impl Content<'_> {
         page.table("batches", table);
         page.heading("Trials");
         let parameters = self.study.spec().space().parameters().iter().map(|p| p.name.clone());
-        let columns = ["trial", "batch", "well"].into_iter().map(str::to_owned).chain(parameters).chain(["state", "value", "std. error", "reason"].map(str::to_owned));
+        let columns = ["trial", "batch", "well"]
+            .into_iter()
+            .map(str::to_owned)
+            .chain(parameters)
+            .chain(["state", "value", "std. error", "reason"].map(str::to_owned));
         let mut table = Table::new(columns);
         for row in &self.trials {
             let mut cells: Vec<Cell> = vec![row.id.to_string().into(), (row.batch + 1).into(), row.well.clone().unwrap_or_default().into()];
             cells.extend(row.values.iter().map(|value| value.as_number().map_or_else(|| Cell::Text(value_words(value)), Cell::Number)));
-            cells.extend([row.state.to_string().into(), row.value.into(), row.standard_error.into(), row.reason.clone().unwrap_or_default().into()]);
+            cells.extend([
+                row.state.to_string().into(),
+                row.value.into(),
+                row.standard_error.into(),
+                row.reason.clone().unwrap_or_default().into(),
+            ]);
             table.push(cells);
         }
         page.table("trials", table);
