@@ -66,10 +66,38 @@ pub enum Verb {
     Fit(verbs::fit::Arguments),
     /// Predict with intervals from a fitted model
     Predict(verbs::predict::Arguments),
+    /// Choose where to measure to know the function everywhere
+    Design(verbs::design::Arguments),
+    /// Begin a study from its file, from a few questions, or from a demo
+    New(verbs::new::Arguments),
+    /// Run a study to its end, or resume it
+    Run(verbs::run::Arguments),
+    /// Ask for settings to measure, as a list or as a plate
+    Ask(verbs::ask::Arguments),
+    /// Tell a result, or a filled-in plate
+    Tell(verbs::tell::Arguments),
+    /// Bring in results from before the study
+    Import(verbs::import::Arguments),
+    /// Write every trial as CSV
+    Export(verbs::trials::Export),
+    /// Show where a study stands
+    Status(verbs::status::Arguments),
+    /// Show every trial
+    Trials(verbs::trials::Arguments),
+    /// Show the best setting by what is known now, with its interval and gap
+    Recommend(verbs::recommend::Arguments),
+    /// Go on without the results that are missing
+    CloseBatch(verbs::batch::Arguments),
+    /// Put settings back whose worker did not answer in time
+    Reap(verbs::batch::Arguments),
+    /// Make one page with pictures of a study or a model
+    Report(verbs::report::Arguments),
     /// What the theorems say before anything is measured
     Theory(verbs::theory::Arguments),
     /// Compare strategies on test problems
     Bench(verbs::bench::Arguments),
+    /// Write the JSON Schema of study files to standard output
+    Schema(verbs::schema::Arguments),
     /// Write the completions of a shell to standard output
     Completions(verbs::completions::Arguments),
     /// Write the manual page to standard output

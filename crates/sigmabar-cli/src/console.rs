@@ -179,9 +179,14 @@ fn object(columns: &[String], row: &[Value]) -> Value {
 /// A sheet as CSV, every digit kept.
 pub(crate) fn write_csv(sheet: &Sheet, out: impl Write) -> io::Result<()> {
     let mut writer = csv::Writer::from_writer(out);
-    writer.write_record(&sheet.columns)?;
+    // The error of the stream itself: a closed pipe must be recognised as one.
+    let unwrapped = |error: csv::Error| match error.into_kind() {
+        csv::ErrorKind::Io(source) => source,
+        other => io::Error::other(format!("{other:?}")),
+    };
+    writer.write_record(&sheet.columns).map_err(unwrapped)?;
     for row in &sheet.rows {
-        writer.write_record(row.iter().map(plain))?;
+        writer.write_record(row.iter().map(plain)).map_err(unwrapped)?;
     }
     writer.flush()
 }

@@ -69,6 +69,12 @@ pub enum Failure {
     /// The mathematics refused.
     #[error(transparent)]
     Core(#[from] sigmabar::Error),
+    /// A study file, or a study, refused.
+    #[error(transparent)]
+    Study(#[from] sigmabar_study::Error),
+    /// The page could not be made.
+    #[error(transparent)]
+    Report(#[from] crate::report::Error),
     /// The number of threads could not be set.
     #[error("{name} is \"{value}\": it must be a whole number of threads, at least 1")]
     Threads {
@@ -95,7 +101,7 @@ impl Failure {
     pub fn code(&self) -> i32 {
         match self {
             Self::Usage { .. } | Self::Threads { .. } => 2,
-            Self::Core(error) if is_self_check(error) => 4,
+            Self::Core(error) | Self::Study(sigmabar_study::Error::Core(error)) if is_self_check(error) => 4,
             _ => 1,
         }
     }

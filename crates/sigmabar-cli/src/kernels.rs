@@ -97,7 +97,10 @@ pub(crate) fn described(kernel: &Kernel, names: &[&str]) -> String {
     let with = |family: &str, lengthscale: &Lengthscale, variance: f64| {
         let lengths = match lengthscale.values() {
             [one] => format!("length-scale {}", short(*one)),
-            many => format!("length-scales {}", names.iter().zip(many).map(|(n, l)| format!("{n} {}", short(*l))).collect::<Vec<_>>().join(", ")),
+            many => format!(
+                "length-scales {}",
+                names.iter().zip(many).map(|(n, l)| format!("{n} {}", short(*l))).collect::<Vec<_>>().join(", ")
+            ),
         };
         format!("{family}, variance {}, {lengths}", short(variance))
     };

@@ -4,6 +4,7 @@
 
 #![cfg_attr(not(test), warn(clippy::unwrap_used))]
 
+mod advice;
 pub mod args;
 pub mod console;
 pub mod data;
@@ -11,8 +12,11 @@ pub mod failure;
 mod interrupt;
 mod kernels;
 pub mod model;
+mod place;
+pub mod plate;
 pub mod plot;
 mod quantity;
+mod questions;
 pub mod report;
 mod threads;
 mod verbs;

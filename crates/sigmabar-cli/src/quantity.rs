@@ -52,6 +52,11 @@ pub(crate) fn grouped(number: usize) -> String {
     out
 }
 
+/// `1 row`, `2 rows`.
+pub(crate) fn counted(number: usize, noun: &str) -> String {
+    format!("{} {noun}{}", grouped(number), if number == 1 { "" } else { "s" })
+}
+
 /// A number with about five significant digits, as short as possible.
 pub(crate) fn short(value: f64) -> String {
     if value == 0.0 || !value.is_finite() {
@@ -83,6 +88,9 @@ mod tests {
     #[test]
     fn numbers_are_short() {
         assert_eq!(grouped(1_234_567), "1 234 567");
-        assert_eq!((short(0.123_456_78), short(1234.5678), short(-2.5), short(1e-9)), ("0.12346".into(), "1234.6".into(), "-2.5".into(), "1.0000e-9".into()));
+        assert_eq!(
+            (short(0.123_456_78), short(1234.5678), short(-2.5), short(1e-9)),
+            ("0.12346".into(), "1234.6".into(), "-2.5".into(), "1.0000e-9".into())
+        );
     }
 }

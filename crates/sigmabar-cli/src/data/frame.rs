@@ -147,7 +147,9 @@ impl Place<'_> {
             Cell::Text(text) => format!("\"{text}\""),
         };
         let remedy = match cell {
-            Cell::Text(_) => format!("put a number there, leave the column out (--ignore {column}), or declare it (--categorical {column})"),
+            Cell::Text(_) => {
+                format!("put a number there, leave the column out (--ignore {column}), or declare it (--categorical {column})")
+            }
             _ => format!("put a number there, take the row out, or leave the column out (--ignore {column})"),
         };
         Err(DataError::Cell {

@@ -1,8 +1,8 @@
 //! Parquet files with flat columns of numbers or text.
 
 use super::{Cell, DataError, Rows};
-use parquet::file::reader::SerializedFileReader;
 use parquet::file::reader::FileReader;
+use parquet::file::reader::SerializedFileReader;
 use parquet::record::reader::RowIter;
 use parquet::record::{Field, Row};
 use std::fs::File;

@@ -113,7 +113,11 @@ impl Model {
         let expected = length.iter().rev().fold(0, |value, byte| value << 8 | u64::from(*byte));
         if payload.len() as u64 != expected {
             let head = HEAD as u64;
-            return Err(ModelFileError::Length { path: path(), expected: expected.saturating_add(head), found: payload.len() as u64 + head });
+            return Err(ModelFileError::Length {
+                path: path(),
+                expected: expected.saturating_add(head),
+                found: payload.len() as u64 + head,
+            });
         }
         if blake3::hash(payload).as_bytes() != hash {
             return Err(ModelFileError::Damaged { path: path() });

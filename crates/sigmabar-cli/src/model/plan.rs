@@ -30,7 +30,8 @@ impl Plan {
     pub fn new(rows: usize, held_out: usize, columns: usize, learns: bool, wanted: Option<usize>, limit: Option<Bytes>) -> Option<Self> {
         let most = wanted.unwrap_or(INDUCING).min(rows);
         let least = most.min(10);
-        let at = |inducing| Self { rows, held_out, columns, learns, inducing, memory: needed(rows, held_out, columns, learns, inducing), limit };
+        let at =
+            |inducing| Self { rows, held_out, columns, learns, inducing, memory: needed(rows, held_out, columns, learns, inducing), limit };
         let fits = |inducing| limit.is_none_or(|limit| at(inducing).memory <= limit);
         let sizes = std::iter::successors(Some(most), |size| (*size > least).then_some((size * 9 / 10).max(least)));
         sizes.into_iter().find(|size| fits(*size)).map(at)

@@ -39,12 +39,38 @@ pub struct Arguments {
 }
 
 const PROBLEMS: [&str; 12] = [
-    "bpe", "gp-threds-branin", "gp-threds-rosenbrock", "se-2", "matern-2", "branin", "hartmann-3", "hartmann-6", "rosenbrock-4", "ackley-5", "levy-4",
+    "bpe",
+    "gp-threds-branin",
+    "gp-threds-rosenbrock",
+    "se-2",
+    "matern-2",
+    "branin",
+    "hartmann-3",
+    "hartmann-6",
+    "rosenbrock-4",
+    "ackley-5",
+    "levy-4",
     "styblinski-tang-3",
 ];
 const STRATEGIES: [&str; 18] = [
-    "s-bpe", "s-bpe-paper", "auto", "bpe", "gp-ucb", "ei", "pi", "gp-ts", "s-gp-ts", "bkb", "bbkb", "mini-meta", "ada-bkb", "gp-threds", "rips",
-    "supkernelucb", "max-variance", "random",
+    "s-bpe",
+    "s-bpe-paper",
+    "auto",
+    "bpe",
+    "gp-ucb",
+    "ei",
+    "pi",
+    "gp-ts",
+    "s-gp-ts",
+    "bkb",
+    "bbkb",
+    "mini-meta",
+    "ada-bkb",
+    "gp-threds",
+    "rips",
+    "supkernelucb",
+    "max-variance",
+    "random",
 ];
 
 pub(crate) fn run(arguments: &Arguments, global: &Global, console: &Console) -> Outcome {
@@ -57,6 +83,9 @@ pub(crate) fn run(arguments: &Arguments, global: &Global, console: &Console) -> 
         console.say(format_args!("wrote {} rows to {}", rows.len(), path.display()));
     }
     console.sheet(&summary(&rows), Format::Table)?;
+    if let Some(path) = &arguments.report {
+        crate::verbs::report::write(&crate::report::bench(&rows, &slopes(&arguments.problems))?, path, console)?;
+    }
     if arguments.out.is_none() {
         console.next("sigmabar bench … -o rows.csv --report bench.html   (one row for every evaluation, and the pictures)");
     }
@@ -86,7 +115,8 @@ fn all(arguments: &Arguments, first: u64, console: &Console) -> Outcome<Vec<Eval
         };
         for strategy in &arguments.strategies {
             let seeds = first..first + arguments.seeds;
-            let experiment = Experiment::new(strategy, make, |problem| policy(strategy, problem), seeds)?.with_looks(Looks::Growing(1.25))?;
+            let experiment =
+                Experiment::new(strategy, make, |problem| policy(strategy, problem), seeds)?.with_looks(Looks::Growing(1.25))?;
             match experiment.run(&clock) {
                 Ok(run) => rows.extend(run),
                 // A strategy that a problem is not for is said and left out; a self-check that fails ends everything.
@@ -100,10 +130,32 @@ fn all(arguments: &Arguments, first: u64, console: &Console) -> Outcome<Vec<Eval
     Ok(rows)
 }
 
+/// The slope of cumulative regret that theory states: $(\nu+d)/(2\nu+d)$ for Matérn, a half and logarithms for squared exponential kernels.
+fn slopes(problems: &[String]) -> Vec<(String, f64)> {
+    let slope = |name: &str| match name {
+        "se-2" => Some(("known-norm", 0.5)),
+        "matern-2" => Some(("known-norm", 4.5 / 7.0)),
+        "bpe" => Some(("bpe", 0.5)),
+        _ => None,
+    };
+    problems.iter().filter_map(|name| slope(name)).map(|(name, slope)| (name.to_owned(), slope)).collect()
+}
+
 fn summary(rows: &[Evaluation]) -> Sheet {
     let mut sheet = Sheet::new([
-        "problem", "strategy", "runs", "evaluations", "batches", "simple_regret", "simple_regret_error", "cumulative_regret",
-        "cumulative_regret_error", "slope", "certified_gap", "exceeded_gaps", "seconds",
+        "problem",
+        "strategy",
+        "runs",
+        "evaluations",
+        "batches",
+        "simple_regret",
+        "simple_regret_error",
+        "cumulative_regret",
+        "cumulative_regret_error",
+        "slope",
+        "certified_gap",
+        "exceeded_gaps",
+        "seconds",
     ]);
     for s in summaries(rows) {
         let slope = log_log_slope(&mean_curve(rows, &s.problem, &s.strategy, Measure::CumulativeRegret));

@@ -88,8 +88,9 @@ pub(crate) fn run(arguments: &Arguments, global: &Global, console: &Console) -> 
     }
     let declared = declared(arguments)?;
     let learns = declared.lengthscale.is_none() || declared.ridge.is_none();
-    let plan = Plan::new(rows.len(), held.len(), columns.len(), learns, arguments.inducing, arguments.memory)
-        .ok_or_else(|| Failure::usage("the rows do not fit in the memory stated", "raise --memory, or name fewer columns with --features"))?;
+    let plan = Plan::new(rows.len(), held.len(), columns.len(), learns, arguments.inducing, arguments.memory).ok_or_else(|| {
+        Failure::usage("the rows do not fit in the memory stated", "raise --memory, or name fewer columns with --features")
+    })?;
     console.say(plan);
     let mut model = fitted(arguments, rows, &declared, columns, &plan, seed, console)?;
     let scores = score(&mut model, &held, arguments.delta, console)?;
@@ -199,8 +200,7 @@ fn pilot_seconds(rows: &Rows, prior: Prior, learnt: &learn::Learnt, columns: usi
     let sample = rows.sample(rows.len() / 50, 0);
     let share = rows.len() as f64 / sample.len() as f64;
     let begun = Instant::now();
-    let parts =
-        learn::Learnt { kernel: learnt.kernel.clone(), ridge: learnt.ridge, inducing: learnt.inducing.clone(), posterior: None };
+    let parts = learn::Learnt { kernel: learnt.kernel.clone(), ridge: learnt.ridge, inducing: learnt.inducing.clone(), posterior: None };
     learn::fit(sample, prior, parts, columns)?;
     Ok(Some(share * begun.elapsed().as_secs_f64()))
 }

@@ -61,14 +61,12 @@ fn write(model: &Model, points: &Points, answer: &Answer, inputs: bool, console:
     if console.format(Format::Csv) != Format::Json {
         return console.sheet(&sheet, Format::Csv);
     }
-    let rows: Vec<Value> =
-        sheet.rows.into_iter().map(|row| Value::Object(sheet.columns.iter().cloned().zip(row).collect())).collect();
+    let rows: Vec<Value> = sheet.rows.into_iter().map(|row| Value::Object(sheet.columns.iter().cloned().zip(row).collect())).collect();
     let certificate = match &answer.basis {
         Basis::Claimed(pair) => json!({ "mean": pair.0.to_string(), "prediction": pair.1.to_string() }),
         Basis::Model(_) => json!(answer.words()),
     };
-    let document =
-        json!({ "target": model.about.target, "delta": answer.delta, "label": answer.label().to_string(), "certificate": certificate, "rows": rows });
+    let document = json!({ "target": model.about.target, "delta": answer.delta, "label": answer.label().to_string(), "certificate": certificate, "rows": rows });
     let mut out = std::io::BufWriter::new(std::io::stdout().lock());
     writeln!(out, "{document:#}")?;
     Ok(out.flush()?)

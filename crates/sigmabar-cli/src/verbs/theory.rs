@@ -67,8 +67,7 @@ pub(crate) fn run(arguments: &Arguments, global: &Global, console: &Console) -> 
 
 fn candidates(arguments: &Arguments, seed: u64) -> Outcome<Points> {
     if let Some(path) = &arguments.candidates {
-        let selection =
-            Selection { wanted: Wanted::AllBut(Vec::new()), categories: Categories::Collected(Vec::new()), memory: None };
+        let selection = Selection { wanted: Wanted::AllBut(Vec::new()), categories: Categories::Collected(Vec::new()), memory: None };
         let frame = Frame::read(Reader::open(path)?, &selection)?;
         return Ok(Points::new(frame.values, frame.columns.len())?);
     }
@@ -123,12 +122,19 @@ impl Bounds {
         let regret = self.theorems.regret_finite(&request, size)?;
         let lengths: Vec<String> = batches.iter().map(|batch| batch.design.evaluations.to_string()).collect();
         let mut sheet = Sheet::new(["quantity", "proved", "paper", "meaning"]);
-        let mut row = |quantity: String, proved: Value, paper: Value, meaning: &str| sheet.rows.push(vec![json!(quantity), proved, paper, json!(meaning)]);
+        let mut row = |quantity: String, proved: Value, paper: Value, meaning: &str| {
+            sheet.rows.push(vec![json!(quantity), proved, paper, json!(meaning)])
+        };
         row("candidates".into(), json!(size), Value::Null, "points the bounds speak of");
         row("effective dimension".into(), json!(self.data.effective_dimension), Value::Null, "of one measurement at each candidate");
         row(format!("gain of {n}, at least"), json!(gain.lower), Value::Null, "a design that has it exists");
         row(format!("gain of {n}, at most"), json!(gain.upper().value), Value::Null, "no design has more");
-        row(format!("standard deviation after {n}"), json!(variance.corrected.sqrt()), json!(variance.paper.sqrt()), "largest left by a max-variance design");
+        row(
+            format!("standard deviation after {n}"),
+            json!(variance.corrected.sqrt()),
+            json!(variance.paper.sqrt()),
+            "largest left by a max-variance design",
+        );
         row(format!("error after {n}"), json!(error.corrected), json!(error.paper), "everywhere, with probability 1 − delta");
         row(format!("regret of {n}"), json!(regret.corrected), json!(regret.paper), "sum over batched elimination");
         row("batches".into(), json!(batches.len()), Value::Null, &lengths.join(", "));
@@ -136,7 +142,12 @@ impl Bounds {
             let plan = InducingPlan::Fixed { max_residual: 0.0, gain: 0.0 };
             let enough = self.theorems.measurements_for(wanted, size, plan, 1 << 40, |n| Ok(self.gains.rank_tail(n)?.value))?;
             let count = enough.map_or(Value::Null, |enough| json!(enough.measurements));
-            row(format!("measurements for error {wanted}"), count, Value::Null, "enough by the bound; none where the bound never gets there");
+            row(
+                format!("measurements for error {wanted}"),
+                count,
+                Value::Null,
+                "enough by the bound; none where the bound never gets there",
+            );
         }
         Ok(sheet)
     }
