@@ -10,7 +10,7 @@ use super::parameter::{setting_words, value_words};
 use super::plates::plates;
 use crate::plot::{self, BatchEnd, Cell, Progress, Rival, Table, number};
 use sigmabar::{Certificate, Direction, Label, Points, Strategy};
-use sigmabar_study::{Advice, BatchRow, Status, Study, TrialRow, TrialStatus};
+use sigmabar_study::{Advice, BatchRow, BestObserved, Status, Study, TrialRow, TrialStatus};
 
 /// Everything a study's page is made of.
 struct Content<'a> {
@@ -50,7 +50,7 @@ pub fn study(study: &Study) -> Result<Page> {
 }
 
 /// What is measured: the report has no better name for it.
-const RESPONSE: &str = "measured value";
+const RESPONSE: &str = "value";
 
 impl Content<'_> {
     fn maximises(&self) -> bool {
@@ -186,7 +186,10 @@ impl Content<'_> {
             interval: Some((advice.lower, advice.upper)),
             label: advice.label.to_string(),
         }];
-        if let Some(best) = &advice.best_observed {
+        let is_same = |best: &BestObserved| best.values.iter().zip(&advice.values).all(|((_, a), (_, b))| a.same(b));
+        if advice.best_observed.as_ref().is_some_and(is_same) {
+            rivals[0].name = "recommended, and best measured".to_owned();
+        } else if let Some(best) = &advice.best_observed {
             let values: Vec<_> = best.values.iter().map(|(_, value)| value.clone()).collect();
             let view = space.point(&values).ok().map(|point| says(&point)).transpose()?.flatten();
             rivals.push(Rival {
