@@ -31,6 +31,8 @@ pub struct EkUcb {
     context: Option<Vec<f64>>,
     /// Trials whose states are in the dictionary, with their probabilities.
     dictionary: Vec<(usize, f64)>,
+    /// How many there were after each closed batch.
+    sizes: Vec<usize>,
     #[serde(skip)]
     run: Cache<KernelRun>,
 }
@@ -46,7 +48,16 @@ impl EkUcb {
     /// Over these actions.
     #[must_use]
     pub fn new(actions: Points) -> Self {
-        Self { actions, factor: 0.1, oversampling: 5.0, epsilon: 0.5, context: None, dictionary: Vec::new(), run: Cache::default() }
+        Self {
+            actions,
+            factor: 0.1,
+            oversampling: 5.0,
+            epsilon: 0.5,
+            context: None,
+            dictionary: Vec::new(),
+            sizes: Vec::new(),
+            run: Cache::default(),
+        }
     }
 
     /// The factor $\beta$ of $\sqrt v$.
@@ -65,6 +76,10 @@ impl EkUcb {
     #[must_use]
     pub fn dictionary_len(&self) -> usize {
         self.dictionary.len()
+    }
+
+    pub(super) fn inducing(&self, batch: usize) -> Option<usize> {
+        self.sizes.get(batch).copied()
     }
 
     pub(super) fn check(&self, problem: &Problem) -> Result<()> {
@@ -139,6 +154,7 @@ impl EkUcb {
                 self.dictionary.push((trial.id as usize, probability));
             }
         }
+        self.sizes.push(self.dictionary.len());
         Ok(())
     }
 

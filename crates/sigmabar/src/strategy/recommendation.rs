@@ -1,5 +1,6 @@
 //! What to do if the run ended now.
 
+use super::candidate_set::weight;
 use super::ledger::Ledger;
 use super::problem::Problem;
 use crate::certificate::{Label, Reason};
@@ -38,6 +39,8 @@ pub struct BatchReport {
     pub survivors: Option<f64>,
     /// The optimality gap afterwards, in the data's scale.
     pub gap: Option<f64>,
+    /// What the gap is worth, where there is one.
+    pub label: Option<Label>,
     /// Inducing points in use, where the policy has any.
     pub inducing: Option<usize>,
 }
@@ -45,13 +48,14 @@ pub struct BatchReport {
 impl BatchReport {
     /// What the book alone says.
     pub(crate) fn plain(ledger: &Ledger, batch: usize) -> Self {
-        Self { planned: ledger.batch(batch).len(), measured: ledger.measured(batch).count(), survivors: None, gap: None, inducing: None }
+        let (planned, measured) = (ledger.batch(batch).len(), ledger.measured(batch).count());
+        Self { planned, measured, survivors: None, gap: None, label: None, inducing: None }
     }
 }
 
-/// All measured trials in model coordinates: points and values where larger is better, in the order of their ids.
+/// Everything measured, before the run and in it, in model coordinates: points and values where larger is better.
 pub(crate) fn measurements(problem: &Problem, ledger: &Ledger) -> (Vec<Vec<f64>>, Vec<f64>) {
-    (0..ledger.batches()).flat_map(|b| ledger.measured(b)).map(|(trial, value, _)| (trial.point.clone(), problem.to_model(value))).unzip()
+    ledger.all_measured().map(|m| (m.point.to_vec(), problem.to_model(m.value))).unzip()
 }
 
 /// The measured point with the largest $\mu-\sigma/2$ under the exact posterior: shrinks lucky single draws. Without a kernel, the largest average.
@@ -65,7 +69,8 @@ pub(crate) fn by_posterior(problem: &Problem, ledger: &Ledger) -> Result<Option<
     let points = Points::from_rows(&rows)?;
     let (mean, deviation) = match (problem.kernel(), problem.ridge()) {
         (Some(kernel), Some(ridge)) => {
-            let observations = Observations::new(points.clone(), &values, Collected::Adaptive, Prior::ZERO)?;
+            let weights: Vec<f64> = ledger.all_measured().map(|m| weight(problem, m.standard_error)).collect();
+            let observations = Observations::weighted(points.clone(), &values, &weights, Collected::Adaptive)?;
             let posterior = ExactPosterior::new(kernel.clone(), ridge, observations)?;
             (posterior.mean(points.view())?, posterior.std_dev(points.view())?)
         }
@@ -73,12 +78,11 @@ pub(crate) fn by_posterior(problem: &Problem, ledger: &Ledger) -> Result<Option<
     };
     let score = |i: usize| mean[i] - 0.5 * deviation[i];
     let best = (0..rows.len()).max_by(|&a, &b| score(a).total_cmp(&score(b)).then(b.cmp(&a))).unwrap_or(0);
-    let trial = (0..ledger.batches()).flat_map(|b| ledger.measured(b)).map(|(t, _, _)| t).nth(best);
     let (low, high) = (mean[best] - 2.0 * deviation[best], mean[best] + 2.0 * deviation[best]);
     let (a, b) = (problem.to_data(low), problem.to_data(high));
     Ok(Some(Recommendation {
         point: rows[best].clone(),
-        candidate: trial.and_then(|t| t.candidate),
+        candidate: ledger.all_measured().nth(best).and_then(|m| m.candidate),
         lower: a.min(b),
         upper: a.max(b),
         gap: f64::INFINITY,

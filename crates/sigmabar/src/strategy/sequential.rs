@@ -82,9 +82,9 @@ impl ExactRun {
         let mut run = match cache.take() {
             Some(run) => run,
             None => {
-                let set = CandidateSet::new(problem, how.box_candidates)?;
-                let model = set.model(problem, Dictionary::Measured)?;
-                Self { barred: vec![false; set.len()], set, model, absorbed: 0 }
+                let set = CandidateSet::new(problem, ledger, how.box_candidates)?;
+                let model = set.model_before(problem, ledger, Dictionary::Measured)?;
+                Self { barred: set.barred_before(ledger), set, model, absorbed: 0 }
             }
         };
         for batch in run.absorbed..ledger.closed() {
