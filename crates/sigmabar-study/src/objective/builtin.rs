@@ -1,0 +1,73 @@
+//! Built-in test functions: for demonstrations, and for trying a study before the real thing.
+
+use crate::Value;
+use crate::space::{ParameterKind, Space};
+use crate::spec::{ObjectiveTable, SpecProblem};
+use sigmabar::{Classic, SimulatedNoise};
+
+/// The functions by name; those of any number of columns take the number of parameters.
+const NAMES: [&str; 7] = ["branin", "hartmann-3", "hartmann-6", "rosenbrock", "ackley", "levy", "styblinski-tang"];
+
+/// A test function with normal noise from the trial's seed.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Builtin {
+    function: Classic,
+    noise: f64,
+}
+
+impl Builtin {
+    /// The function, for parameters that are numbers within its box.
+    pub fn new(name: &str, table: &ObjectiveTable, space: &Space) -> Result<Self, (&'static str, SpecProblem)> {
+        let dim = space.parameters().len();
+        let function = match name {
+            "branin" => Classic::Branin,
+            "hartmann-3" => Classic::Hartmann3,
+            "hartmann-6" => Classic::Hartmann6,
+            "rosenbrock" => Classic::Rosenbrock { dim, half_width: 2.0, divisor: 1.0 },
+            "ackley" => Classic::Ackley { dim, half_width: 5.0, shift: 0.0 },
+            "levy" => Classic::Levy { dim },
+            "styblinski-tang" => Classic::StyblinskiTang { dim },
+            other => return Err(("builtin", SpecProblem::unknown("test function", other, &NAMES))),
+        };
+        let wrong = |found: String, requirement| ("builtin", SpecProblem::Requirement { found, requirement });
+        let domain = function.domain().map_err(|error| ("builtin", SpecProblem::Core(error)))?;
+        if domain.dim() != dim {
+            return Err(wrong(
+                format!("{dim} parameters"),
+                "as many parameters as the function has (branin 2, hartmann-3 3, hartmann-6 6)",
+            ));
+        }
+        for ((parameter, low), high) in space.parameters().iter().zip(domain.low()).zip(domain.high()) {
+            let (from, to) = match &parameter.kind {
+                ParameterKind::Float { low, high, .. } | ParameterKind::Column { low, high } => (*low, *high),
+                ParameterKind::Int { low, high, .. } => (*low as f64, *high as f64),
+                ParameterKind::Ordinal { levels } => {
+                    let number = |level: Option<&Value>| level.and_then(Value::as_number).unwrap_or(f64::NAN);
+                    (number(levels.first()), number(levels.last()))
+                }
+                ParameterKind::Categorical { .. } => (f64::NAN, f64::NAN),
+            };
+            if !(from >= *low && to <= *high) {
+                return Err(wrong(
+                    format!("the parameter \"{}\"", parameter.name),
+                    "numbers inside the box of the function (branin and hartmann 0 to 1, rosenbrock -2 to 2, ackley and styblinski-tang -5 to 5, levy -10 to 10)",
+                ));
+            }
+        }
+        let noise = table.noise.unwrap_or(0.0);
+        if !(noise.is_finite() && noise >= 0.0) {
+            return Err((
+                "noise",
+                SpecProblem::Requirement { found: noise.to_string(), requirement: "a standard deviation of at least 0" },
+            ));
+        }
+        Ok(Self { function, noise })
+    }
+
+    /// The value of a setting, with the noise that belongs to the trial's seed.
+    pub fn value(&self, values: &[(String, Value)], seed: u64) -> f64 {
+        let point: Vec<f64> = values.iter().filter_map(|(_, value)| value.as_number()).collect();
+        let noise = if self.noise > 0.0 { SimulatedNoise::Gaussian { std_dev: self.noise } } else { SimulatedNoise::None };
+        self.function.value(&point) + noise.draw(seed, 0)
+    }
+}

@@ -1,0 +1,84 @@
+//! Candidates from a table: a header names the columns, every row is a setting that may be measured.
+
+use crate::{Error, Result, Value};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use std::path::Path;
+
+/// A finite list of settings.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct CandidateTable {
+    /// Where they came from.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub source: Option<String>,
+    /// The names of the columns.
+    pub columns: Vec<String>,
+    /// One setting in each row.
+    pub rows: Vec<Vec<Value>>,
+    /// A label for each row.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub labels: Option<Vec<String>>,
+    /// What it costs to measure each row once.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub costs: Option<Vec<f64>>,
+}
+
+impl CandidateTable {
+    /// Reads a CSV file with a header. A column `label` holds names, a column `cost` what a measurement costs; all others are parameters.
+    ///
+    /// # Errors
+    /// [`Error::File`], or what [`CandidateTable::parse`] finds.
+    pub fn read(path: &Path) -> Result<Self> {
+        let bytes = std::fs::read(path).map_err(|source| Error::File { path: path.to_owned(), source })?;
+        let mut table = Self::parse(&bytes, path)?;
+        table.source = Some(path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned());
+        Ok(table)
+    }
+
+    /// The same from bytes; `path` is for the words of errors.
+    ///
+    /// # Errors
+    /// [`Error::Cell`] and [`Error::Table`] naming line and column.
+    pub fn parse(bytes: &[u8], path: &Path) -> Result<Self> {
+        let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
+        let mut reader = csv::ReaderBuilder::new().trim(csv::Trim::All).from_reader(bytes);
+        let refused = |source: csv::Error| Error::Table { path: path.to_owned(), source };
+        let header: Vec<String> = reader.headers().map_err(refused)?.iter().map(str::to_owned).collect();
+        let mut table = Self {
+            columns: header.iter().filter(|name| !matches!(name.as_str(), "label" | "cost")).cloned().collect(),
+            labels: header.iter().any(|name| name == "label").then(Vec::new),
+            costs: header.iter().any(|name| name == "cost").then(Vec::new),
+            ..Self::default()
+        };
+        for record in reader.records() {
+            let record = record.map_err(refused)?;
+            let line = record.position().map_or(0, csv::Position::line);
+            let cell = |column: &str, found: &str, requirement| Error::Cell {
+                path: path.to_owned(),
+                line,
+                column: column.to_owned(),
+                found: found.to_owned(),
+                requirement,
+            };
+            let mut row = Vec::with_capacity(table.columns.len());
+            for (name, text) in header.iter().zip(record.iter()) {
+                match (name.as_str(), &mut table.labels, &mut table.costs) {
+                    ("label", Some(labels), _) => labels.push(text.to_owned()),
+                    ("cost", _, Some(costs)) => match text.parse::<f64>() {
+                        Ok(cost) if cost.is_finite() && cost > 0.0 => costs.push(cost),
+                        _ => return Err(cell(name, text, "a positive number")),
+                    },
+                    _ if text.is_empty() => return Err(cell(name, text, "a value: every candidate needs one in every column")),
+                    _ => row.push(Value::from_text(text)),
+                }
+            }
+            table.rows.push(row);
+        }
+        if table.columns.is_empty() || table.rows.is_empty() {
+            let requirement = "a header that names the parameters, and a row for every candidate";
+            return Err(Error::Cell { path: path.to_owned(), line: 1, column: String::new(), found: String::new(), requirement });
+        }
+        Ok(table)
+    }
+}

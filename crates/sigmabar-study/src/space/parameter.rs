@@ -1,0 +1,106 @@
+//! One named parameter, and how its values become numbers.
+
+use crate::{Error, Result, Value};
+use serde::Serialize;
+use sigmabar::Column;
+
+/// One named parameter.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Parameter {
+    /// Its name.
+    pub name: String,
+    /// What values it takes.
+    pub kind: ParameterKind,
+}
+
+/// What values a parameter takes.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(tag = "type", rename_all = "lowercase")]
+pub enum ParameterKind {
+    /// Every number between two ends.
+    Float {
+        /// The smallest value.
+        low: f64,
+        /// The largest value.
+        high: f64,
+        /// Whether equal ratios, not equal differences, are equally far apart.
+        log: bool,
+    },
+    /// Integers from `low` to `high` in steps.
+    Int {
+        /// The smallest value.
+        low: i64,
+        /// No value is larger.
+        high: i64,
+        /// The distance of neighbours.
+        step: u64,
+    },
+    /// Numbers in increasing order, neighbours equally far apart.
+    Ordinal {
+        /// The levels.
+        levels: Vec<Value>,
+    },
+    /// One of several things without order.
+    Categorical {
+        /// The choices.
+        choices: Vec<Value>,
+    },
+    /// A column of numbers of a list of candidates.
+    Column {
+        /// The smallest value in the list.
+        low: f64,
+        /// The largest value in the list.
+        high: f64,
+    },
+}
+
+impl ParameterKind {
+    /// The column of the core's space; candidates' columns have none.
+    pub(crate) fn column(&self) -> Column {
+        match self {
+            Self::Float { low, high, log } => Column::Float { low: *low, high: *high, log: *log },
+            Self::Int { low, high, step } => Column::Integer { low: *low, high: *high, step: Some(*step) },
+            Self::Ordinal { levels } => Column::Ordinal { levels: levels.iter().filter_map(Value::as_number).collect() },
+            Self::Categorical { choices } => Column::Categorical { choices: choices.len() },
+            Self::Column { low, high } => Column::Float { low: *low, high: *high, log: false },
+        }
+    }
+
+    /// The value of a natural number of the column.
+    pub(crate) fn value(&self, natural: f64) -> Value {
+        match self {
+            Self::Float { .. } | Self::Column { .. } => Value::Float(natural),
+            Self::Int { .. } => Value::Int(natural as i64),
+            Self::Ordinal { levels } => {
+                levels.iter().find(|level| level.as_number() == Some(natural)).cloned().unwrap_or(Value::Float(natural))
+            }
+            Self::Categorical { choices } => {
+                let last = choices.len().saturating_sub(1);
+                choices.get((natural.max(0.0) as usize).min(last)).cloned().unwrap_or(Value::Float(natural))
+            }
+        }
+    }
+}
+
+impl Parameter {
+    /// The natural number of a value.
+    pub(crate) fn natural(&self, value: &Value) -> Result<f64> {
+        let refused = |requirement| Error::Setting { parameter: self.name.clone(), found: value.clone(), requirement };
+        match &self.kind {
+            ParameterKind::Categorical { choices } => {
+                let place = choices.iter().position(|choice| choice.same(value));
+                place.map(|index| index as f64).ok_or_else(|| refused("one of its choices"))
+            }
+            ParameterKind::Ordinal { levels } => {
+                let level = levels.iter().find(|level| level.same(value)).and_then(Value::as_number);
+                level.ok_or_else(|| refused("one of its levels"))
+            }
+            ParameterKind::Int { .. } => {
+                value.as_number().filter(|number| number.fract() == 0.0).ok_or_else(|| refused("an integer between its ends, on a step"))
+            }
+            ParameterKind::Float { .. } | ParameterKind::Column { .. } => {
+                value.as_number().filter(|number| number.is_finite()).ok_or_else(|| refused("a number"))
+            }
+        }
+    }
+}

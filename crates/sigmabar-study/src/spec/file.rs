@@ -1,0 +1,379 @@
+//! The study file as it is written: every key with its type, nothing checked yet.
+
+use super::union::{Auto, NumberOrAuto, OneOrMany, PlainOr};
+use crate::Value;
+use crate::space::CandidateTable;
+use schemars::{JsonSchema, Schema, SchemaGenerator};
+use serde::de::{Deserializer, MapAccess, Visitor};
+use serde::ser::{SerializeMap, Serializer};
+use serde::{Deserialize, Serialize};
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+use std::fmt;
+
+/// A study file: what is searched, what is assumed, how it is searched and how settings are evaluated.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(title = "sigmabar study file")]
+pub struct StudyFile {
+    /// What the study is about, for people.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub description: Option<String>,
+    /// Whether large or small values are wanted; "maximize" unless said.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub direction: Option<DirectionWord>,
+    /// How many evaluations may be made.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub budget: Option<usize>,
+    /// How many batches, or the length of each.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub batches: Option<OneOrMany<usize>>,
+    /// How many plates, one batch each; together with `plate`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub plates: Option<usize>,
+    /// Wells of a plate.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub plate: Option<usize>,
+    /// The total miss probability of everything that is claimed; 0.05 unless said.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub delta: Option<f64>,
+    /// The seed of everything random; 0 unless said.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub seed: Option<u64>,
+    /// Linear constraints such as "a + b + c == 1" or "x < y".
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub constraints: Vec<String>,
+    /// The ridge τ, always a standard deviation; the noise level unless said.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tau: Option<NumberOrAuto>,
+    /// A bound on the norm of the function minus its prior mean, in the prior's unit.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub norm_bound: Option<NumberOrAuto>,
+    /// The constant prior mean, declared before the data.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub prior_mean: Option<f64>,
+    /// The unit of the values, declared before the data.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unit: Option<f64>,
+    /// When to stop early: "gap < 0.01".
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stop_when: Option<String>,
+    /// Whether failing or being late says something about the value (a time-out, a duration).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub informative_failures: Option<bool>,
+    /// "certified", "paper" or "auto".
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub mode: Option<Mode>,
+    /// The file of candidates, beside the study file, or the candidates themselves.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub candidates: Option<PlainOr<String, CandidateTable>>,
+    /// The noise of an evaluation in the prior's unit: a sub-Gaussian level, a table, or "auto".
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub noise: Option<PlainOr<NumberOrAuto, NoiseTable>>,
+    /// The kernel: "auto" or a table.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub kernel: Option<PlainOr<Auto, KernelTable>>,
+    /// The strategy: its name, or a table with its options.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub strategy: Option<PlainOr<String, StrategyTable>>,
+    /// How settings are evaluated by `run`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub objective: Option<ObjectiveTable>,
+    /// The parameters, one table each.
+    #[serde(default, skip_serializing_if = "Parameters::is_empty")]
+    pub parameters: Parameters,
+}
+
+/// Whether large or small values are wanted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum DirectionWord {
+    /// Large values.
+    Maximize,
+    /// Small values.
+    Minimize,
+}
+
+/// By which rules the study goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Mode {
+    /// S-BPE, certified.
+    Certified,
+    /// S-BPE as in the paper.
+    Paper,
+    /// Everything that is not given is estimated.
+    Auto,
+}
+
+/// Named parameters in the order of the file.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Parameters(pub Vec<(String, ParameterTable)>);
+
+impl Parameters {
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+}
+
+/// What kind of values a parameter takes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum ParameterType {
+    /// Numbers from low to high.
+    Float,
+    /// Integers from low to high.
+    Int,
+    /// One of the choices, without order.
+    Categorical,
+    /// One of the numbers in `choices`, in increasing order.
+    Ordinal,
+}
+
+/// One parameter.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ParameterTable {
+    /// What kind of values it takes.
+    #[serde(rename = "type")]
+    pub kind: ParameterType,
+    /// The smallest value.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub low: Option<f64>,
+    /// The largest value.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub high: Option<f64>,
+    /// Whether equal ratios are equally far apart; for floats.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub log: Option<bool>,
+    /// The distance of neighbouring values.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub step: Option<f64>,
+    /// The choices of a categorical, the numbers of an ordinal parameter.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub choices: Option<Vec<Value>>,
+}
+
+/// A kernel with its parameters.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct KernelTable {
+    /// "squared-exponential", "matern", "rational-quadratic", "periodic" or "linear".
+    pub name: String,
+    /// In shares of a parameter's range: one for all, a list, or a table by parameter.
+    pub lengthscale: PlainOr<OneOrMany<f64>, BTreeMap<String, f64>>,
+    /// The variance in the prior's unit squared; 1 unless said.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub variance: Option<f64>,
+    /// The smoothness of a Matérn kernel; 2.5 unless said.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub nu: Option<f64>,
+    /// The exponent of a rational quadratic kernel; 1 unless said.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub alpha: Option<f64>,
+    /// The period of a periodic kernel, in shares of the range.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub period: Option<f64>,
+    /// The offset of a linear kernel; 1 unless said.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub offset: Option<f64>,
+    /// Length-scales are in the parameters' own units, not in shares of their ranges.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub natural: Option<bool>,
+}
+
+/// The noise of an evaluation: exactly one of these.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct NoiseTable {
+    /// Normal with this standard deviation.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub gaussian: Option<f64>,
+    /// Sub-Gaussian of this level.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sub_gaussian: Option<f64>,
+    /// Never larger than this.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub bounded: Option<f64>,
+    /// With light tails.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub light_tailed: Option<LightTails>,
+}
+
+/// Light tails: the moment generating function is bounded by that of variance ξ₀ up to h₀.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct LightTails {
+    /// ξ₀, a variance.
+    pub xi0: f64,
+    /// h₀, one over a scale.
+    pub h0: f64,
+}
+
+/// A strategy with its options; which ones it takes depends on its name.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct StrategyTable {
+    /// The name.
+    pub name: String,
+    /// s-bpe and bpe: "recursion", "growing" or "even" batch lengths.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub schedule: Option<ScheduleWord>,
+    /// s-bpe: at most this many inducing points. s-gp-ts: inducing points.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub inducing: Option<usize>,
+    /// How many candidates stand for a box or a space.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub candidates: Option<usize>,
+    /// s-bpe, ada-bkb: at most this many cells of a box.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cells: Option<usize>,
+    /// s-bpe: θ in the rule for the number of inducing points.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub share: Option<f64>,
+    /// s-bpe: simulated quantiles for normal noise.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub simulated_quantiles: Option<bool>,
+    /// Sequential strategies: evaluations planned at a time.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub batch_len: Option<usize>,
+    /// The width: a factor, or a rule by its name.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub width: Option<Width>,
+    /// bkb, ada-bkb with the paper's width: ε.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub epsilon: Option<f64>,
+    /// bkb, bbkb, ada-bkb: the factor of the inclusion probabilities.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub oversampling: Option<f64>,
+    /// ei, pi: an improvement counts from this much on.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub margin: Option<f64>,
+    /// s-gp-ts: random Fourier features.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub features: Option<usize>,
+    /// bbkb, mini-meta: how much a variance or deviation may be off.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub growth: Option<f64>,
+    /// bbkb: "global" or "local" end of a batch.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rule: Option<RuleWord>,
+    /// rips: sample sizes times this.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub effort: Option<f64>,
+    /// gp-threds: the interval in which the best value is believed to lie.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub interval: Option<[f64; 2]>,
+    /// bpe: use the data of all batches.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub keep_data: Option<bool>,
+}
+
+/// How batch lengths are chosen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum ScheduleWord {
+    /// The paper's.
+    Recursion,
+    /// Growing lengths.
+    Growing,
+    /// Equal lengths.
+    Even,
+}
+
+/// When a batch ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum RuleWord {
+    /// By the sum of all variances.
+    Global,
+    /// Besides by the candidate that suffers most.
+    Local,
+}
+
+/// A width: a factor, or a rule by its name.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(untagged, expecting = "expected a number or the name of a width")]
+pub enum Width {
+    /// The same factor always.
+    Factor(f64),
+    /// A rule.
+    Rule(String),
+}
+
+/// How a setting is evaluated: exactly one of command, process and builtin.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ObjectiveTable {
+    /// A command for the shell, once for each trial; `{name}` stands for a parameter, the last line of its output is the value.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub command: Option<String>,
+    /// A program that stays and speaks JSON lines: a shell command, or program and arguments.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub process: Option<OneOrMany<String>>,
+    /// A built-in test function by its name.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub builtin: Option<String>,
+    /// Standard deviation of the normal noise of a built-in function.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub noise: Option<f64>,
+    /// Seconds after which an evaluation is killed and counts as failed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub timeout: Option<f64>,
+    /// How often a failed evaluation is tried again; 0 unless said.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub retries: Option<u32>,
+    /// Seconds that a trial stays with its worker; the time-out and a minute, or an hour.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lease: Option<f64>,
+    /// Where commands run; beside the study file unless said.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub directory: Option<String>,
+}
+
+impl Serialize for Parameters {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(Some(self.0.len()))?;
+        for (name, table) in &self.0 {
+            map.serialize_entry(name, table)?;
+        }
+        map.end()
+    }
+}
+
+impl<'de> Deserialize<'de> for Parameters {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Tables;
+        impl<'de> Visitor<'de> for Tables {
+            type Value = Parameters;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a table for each parameter")
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Parameters, A::Error> {
+                let mut all: Vec<(String, ParameterTable)> = Vec::new();
+                while let Some((name, table)) = map.next_entry::<String, ParameterTable>()? {
+                    // JSON allows a key twice; the later one must not silently win.
+                    if all.iter().any(|(known, _)| *known == name) {
+                        return Err(serde::de::Error::custom(format_args!("parameter \"{name}\" is named twice")));
+                    }
+                    all.push((name, table));
+                }
+                Ok(Parameters(all))
+            }
+        }
+        deserializer.deserialize_map(Tables)
+    }
+}
+
+impl JsonSchema for Parameters {
+    fn schema_name() -> Cow<'static, str> {
+        "Parameters".into()
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        BTreeMap::<String, ParameterTable>::json_schema(generator)
+    }
+}

@@ -1,0 +1,243 @@
+//! The study file: read, checked, and turned into the core's problem and policy.
+
+mod assumptions;
+mod file;
+mod json;
+mod place;
+mod policy;
+mod schedule;
+mod searched;
+mod union;
+
+pub(crate) use file::ObjectiveTable;
+pub use place::{Place, SpecError, SpecProblem};
+pub(crate) use union::OneOrMany;
+
+use crate::space::Space;
+use crate::{Error, Result};
+use file::StudyFile;
+use schemars::{JsonSchema, Schema, SchemaGenerator};
+use serde::{Deserialize, Serialize};
+use sigmabar::{Policy, Problem, Strategy};
+use std::borrow::Cow;
+use std::path::Path;
+use toml::de::{DeTable, DeValue};
+
+/// A study file, parsed and checked.
+///
+/// ```
+/// use sigmabar_study::StudySpec;
+/// use std::path::Path;
+///
+/// let spec = StudySpec::from_toml("budget = 40\n[parameters.x]\ntype = \"float\"\nlow = 0\nhigh = 1\n", Path::new(".")).unwrap();
+/// assert_eq!((spec.policy().name(), spec.problem().budget()), ("auto", 40));
+///
+/// let error = StudySpec::from_toml("budget = 40\n[parameters.x]\ntype = \"float\"\nlow = 0\nhi = 1\n", Path::new(".")).unwrap_err();
+/// assert!(error.to_string().contains("line 5") && error.to_string().contains("did you mean \"high\""));
+/// ```
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(into = "StudyFile", try_from = "StudyFile")]
+pub struct StudySpec {
+    file: StudyFile,
+    space: Space,
+    problem: Problem,
+    policy: Policy,
+}
+
+/// What is wrong, and with which key.
+struct Fault {
+    path: Vec<String>,
+    problem: SpecProblem,
+}
+
+impl Fault {
+    fn new(path: &[&str], problem: SpecProblem) -> Self {
+        Self { path: path.iter().map(|&key| key.to_owned()).collect(), problem }
+    }
+
+    fn core(path: &[&str]) -> impl Fn(sigmabar::Error) -> Self + use<> {
+        let path: Vec<String> = path.iter().map(|&key| key.to_owned()).collect();
+        move |error| Self { path: path.clone(), problem: SpecProblem::Core(error) }
+    }
+}
+
+impl StudySpec {
+    /// Reads a study file, TOML or (by its extension) JSON; a file of candidates is looked for beside it.
+    ///
+    /// # Errors
+    /// [`Error::File`], or [`Error::Spec`] naming file, line and key.
+    pub fn read(path: &Path) -> Result<Self> {
+        let text = std::fs::read_to_string(path).map_err(|source| Error::File { path: path.to_owned(), source })?;
+        let directory = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        let is_json = path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("json"));
+        let spec = if is_json { Self::from_json(&text, directory) } else { Self::from_toml(&text, directory) };
+        spec.map_err(|error| match error {
+            Error::Spec(mut wrong) => {
+                wrong.file = Some(path.to_owned());
+                Error::Spec(wrong)
+            }
+            other => other,
+        })
+    }
+
+    /// The same from TOML text; `directory` is where a file of candidates is looked for.
+    ///
+    /// # Errors
+    /// [`Error::Spec`] naming line and key.
+    pub fn from_toml(text: &str, directory: &Path) -> Result<Self> {
+        let file: StudyFile = toml::from_str(text).map_err(|error| {
+            let place = error.span().map(|span| Place::at(text, span.start));
+            Box::new(SpecError { file: None, key: String::new(), place, problem: SpecProblem::of_message(error.message()) })
+        })?;
+        Self::build(file, directory).map_err(|fault| located(fault, text, toml_offset))
+    }
+
+    /// The same from JSON text.
+    ///
+    /// # Errors
+    /// [`Error::Spec`] naming line and key.
+    pub fn from_json(text: &str, directory: &Path) -> Result<Self> {
+        let file: StudyFile = serde_json::from_str(text).map_err(|error| {
+            let place = Place::at(text, json::offset_of_line(text, error.line(), error.column()));
+            let message = error.to_string();
+            let message = message.rsplit_once(" at line ").map_or(message.as_str(), |(words, _)| words);
+            Box::new(SpecError { file: None, key: String::new(), place: Some(place), problem: SpecProblem::of_message(message) })
+        })?;
+        Self::build(file, directory).map_err(|fault| located(fault, text, json::offset_of_path))
+    }
+
+    /// The study file as TOML, with candidates written out.
+    #[must_use]
+    pub fn to_toml(&self) -> String {
+        toml::to_string_pretty(&self.file).unwrap_or_default()
+    }
+
+    /// The JSON Schema of study files.
+    #[must_use]
+    pub fn json_schema() -> serde_json::Value {
+        schemars::schema_for!(StudyFile).to_value()
+    }
+
+    /// Parameters, and the domain that is searched.
+    #[must_use]
+    pub fn space(&self) -> &Space {
+        &self.space
+    }
+
+    /// The core's problem.
+    #[must_use]
+    pub fn problem(&self) -> &Problem {
+        &self.problem
+    }
+
+    /// The core's policy.
+    #[must_use]
+    pub fn policy(&self) -> &Policy {
+        &self.policy
+    }
+
+    /// What the study is about.
+    #[must_use]
+    pub fn description(&self) -> Option<&str> {
+        self.file.description.as_deref()
+    }
+
+    /// Wells of a plate, if the study is laid out on plates.
+    #[must_use]
+    pub fn plate(&self) -> Option<usize> {
+        self.file.plate
+    }
+
+    /// Whether `run` can evaluate trials.
+    #[must_use]
+    pub fn has_objective(&self) -> bool {
+        self.file.objective.is_some()
+    }
+
+    /// The same study evaluated by a command for each trial.
+    #[must_use]
+    pub fn with_command(mut self, command: impl Into<String>) -> Self {
+        let objective = self.file.objective.get_or_insert_default();
+        (objective.process, objective.builtin, objective.noise) = (None, None, None);
+        objective.command = Some(command.into());
+        self
+    }
+
+    /// The same study with another seed.
+    #[must_use]
+    pub fn with_seed(mut self, seed: u64) -> Self {
+        self.file.seed = Some(seed);
+        self.problem = self.problem.with_seed(seed);
+        self
+    }
+
+    pub(crate) fn objective(&self) -> Option<&ObjectiveTable> {
+        self.file.objective.as_ref()
+    }
+
+    fn build(mut file: StudyFile, directory: &Path) -> std::result::Result<Self, Fault> {
+        let space = searched::space(&mut file, directory)?;
+        let plan = schedule::Plan::of(&file)?;
+        let problem = assumptions::problem(&file, &space, plan.budget)?;
+        let policy = policy::policy(&file, &problem, &plan)?;
+        Strategy::new(problem.clone(), policy.clone()).map_err(Fault::core(&["strategy"]))?;
+        searched::check_objective(&file, &space)?;
+        if let Some(objective) = &mut file.objective {
+            let place = objective.directory.as_ref().map_or_else(|| directory.to_owned(), |inner| directory.join(inner));
+            // Kept absolute, because the study may be opened from elsewhere.
+            objective.directory = std::path::absolute(&place).ok().map(|path| path.to_string_lossy().into_owned());
+        }
+        Ok(Self { file, space, problem, policy })
+    }
+}
+
+impl From<StudySpec> for StudyFile {
+    fn from(spec: StudySpec) -> Self {
+        spec.file
+    }
+}
+
+impl TryFrom<StudyFile> for StudySpec {
+    type Error = Error;
+    fn try_from(file: StudyFile) -> Result<Self> {
+        Self::build(file, Path::new(".")).map_err(|fault| located(fault, "", |_, _| None))
+    }
+}
+
+impl JsonSchema for StudySpec {
+    fn schema_name() -> Cow<'static, str> {
+        "StudySpec".into()
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        StudyFile::json_schema(generator)
+    }
+}
+
+fn located(fault: Fault, text: &str, offset: impl Fn(&str, &[String]) -> Option<usize>) -> Error {
+    let place = (0..fault.path.len()).rev().find_map(|shorter| offset(text, &fault.path[..=shorter]));
+    let place = place.map(|byte| Place::at(text, byte));
+    Error::Spec(Box::new(SpecError { file: None, key: fault.path.join("."), place, problem: fault.problem }))
+}
+
+/// Where the value of a key stands in a TOML text.
+fn toml_offset(text: &str, path: &[String]) -> Option<usize> {
+    let table = DeTable::parse(text).ok()?;
+    let (first, rest) = path.split_first()?;
+    let (key, mut value) = table.get_ref().get_key_value(first.as_str())?;
+    let mut start = key.span().start;
+    for step in rest {
+        match value.get_ref() {
+            DeValue::Table(inner) => {
+                let (key, next) = inner.get_key_value(step.as_str())?;
+                (start, value) = (key.span().start, next);
+            }
+            DeValue::Array(items) => {
+                value = items.get(step.parse::<usize>().ok()?)?;
+                start = value.span().start;
+            }
+            _ => return None,
+        }
+    }
+    Some(start)
+}

@@ -1,0 +1,83 @@
+//! How many evaluations in which batches: from a budget, batch lengths or plates.
+
+use super::file::StudyFile;
+use super::{Fault, OneOrMany, SpecProblem};
+
+/// The budget, and what was said about batches.
+pub(super) struct Plan {
+    pub budget: usize,
+    pub batches: Option<Batches>,
+}
+
+/// What was said about batches.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum Batches {
+    /// Their number.
+    Count(usize),
+    /// Their lengths.
+    Lengths(Vec<usize>),
+}
+
+impl Batches {
+    /// The number of batches, if they are all of nearly one length.
+    pub fn equal_count(&self) -> Option<usize> {
+        match self {
+            Self::Count(count) => Some(*count),
+            Self::Lengths(lengths) => {
+                let longest = lengths.iter().max()?;
+                lengths.iter().all(|length| length.abs_diff(*longest) <= 1).then_some(lengths.len())
+            }
+        }
+    }
+}
+
+impl Plan {
+    pub fn of(file: &StudyFile) -> Result<Self, Fault> {
+        let batches = match (&file.batches, file.plates, file.plate) {
+            (Some(_), Some(_), _) => {
+                return Err(Fault::new(
+                    &["plates"],
+                    SpecProblem::Conflict { other: "batches", remedy: "every plate is one batch: keep one of the two" },
+                ));
+            }
+            (_, Some(_), None) => {
+                return Err(Fault::new(
+                    &["plates"],
+                    SpecProblem::Missing { what: "plate", remedy: "say how many wells a plate has: plate = 96" },
+                ));
+            }
+            (_, Some(plates), Some(wells)) => {
+                positive("plates", plates)?;
+                positive("plate", wells)?;
+                Some(Batches::Lengths(vec![wells; plates]))
+            }
+            (Some(OneOrMany::One(count)), None, _) => Some(Batches::Count(positive("batches", *count)?)),
+            (Some(OneOrMany::Many(lengths)), None, _) => {
+                lengths.iter().try_for_each(|&length| positive("batches", length).map(drop))?;
+                Some(Batches::Lengths(lengths.clone()))
+            }
+            (None, None, _) => None,
+        };
+        let total = match &batches {
+            Some(Batches::Lengths(lengths)) => lengths.iter().try_fold(0_usize, |sum, &length| sum.checked_add(length)),
+            _ => None,
+        };
+        let budget = match (file.budget, total) {
+            (Some(budget), Some(total)) if budget != total => {
+                let requirement = "the sum of the batch lengths (or no budget: it follows from them)";
+                return Err(Fault::new(&["budget"], SpecProblem::Requirement { found: budget.to_string(), requirement }));
+            }
+            (Some(budget), _) => positive("budget", budget)?,
+            (None, Some(total)) => total,
+            (None, None) => {
+                let remedy = "say how many evaluations may be made: budget = 100, or batches = [50, 50], or plates = 2 with plate = 96";
+                return Err(Fault::new(&["budget"], SpecProblem::Missing { what: "budget", remedy }));
+            }
+        };
+        Ok(Self { budget, batches })
+    }
+}
+
+fn positive(key: &str, value: usize) -> Result<usize, Fault> {
+    if value > 0 { Ok(value) } else { Err(Fault::new(&[key], SpecProblem::Requirement { found: "0".into(), requirement: "at least 1" })) }
+}

@@ -1,0 +1,100 @@
+//! Values that may be written in two ways, read so that errors inside them keep their line.
+
+use schemars::JsonSchema;
+use serde::de::value::{MapAccessDeserializer, SeqAccessDeserializer};
+use serde::de::{Deserializer, Error, IntoDeserializer, MapAccess, SeqAccess, Visitor};
+use serde::{Deserialize, Serialize};
+use std::fmt;
+use std::marker::PhantomData;
+
+/// A plain value, or a table that says more.
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+#[serde(untagged)]
+pub enum PlainOr<S, T> {
+    /// The plain value.
+    Plain(S),
+    /// The table.
+    Table(T),
+}
+
+impl<'de, S: Deserialize<'de>, T: Deserialize<'de>> Deserialize<'de> for PlainOr<S, T> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(PlainOrVisitor(PhantomData))
+    }
+}
+
+struct PlainOrVisitor<S, T>(PhantomData<(S, T)>);
+
+impl<'de, S: Deserialize<'de>, T: Deserialize<'de>> Visitor<'de> for PlainOrVisitor<S, T> {
+    type Value = PlainOr<S, T>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a plain value or a table")
+    }
+
+    fn visit_bool<E: Error>(self, value: bool) -> Result<Self::Value, E> {
+        S::deserialize(value.into_deserializer()).map(PlainOr::Plain)
+    }
+
+    fn visit_i64<E: Error>(self, value: i64) -> Result<Self::Value, E> {
+        S::deserialize(value.into_deserializer()).map(PlainOr::Plain)
+    }
+
+    fn visit_u64<E: Error>(self, value: u64) -> Result<Self::Value, E> {
+        S::deserialize(value.into_deserializer()).map(PlainOr::Plain)
+    }
+
+    fn visit_f64<E: Error>(self, value: f64) -> Result<Self::Value, E> {
+        S::deserialize(value.into_deserializer()).map(PlainOr::Plain)
+    }
+
+    fn visit_str<E: Error>(self, value: &str) -> Result<Self::Value, E> {
+        S::deserialize(value.into_deserializer()).map(PlainOr::Plain)
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, sequence: A) -> Result<Self::Value, A::Error> {
+        S::deserialize(SeqAccessDeserializer::new(sequence)).map(PlainOr::Plain)
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Self::Value, A::Error> {
+        T::deserialize(MapAccessDeserializer::new(map)).map(PlainOr::Table)
+    }
+}
+
+/// The word "auto".
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub enum Auto {
+    /// Not known: estimated, and said to be so.
+    #[serde(rename = "auto")]
+    Auto,
+}
+
+/// A number, or "auto".
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(untagged, expecting = "expected a number or \"auto\"")]
+pub enum NumberOrAuto {
+    /// The number.
+    Number(f64),
+    /// The word.
+    Auto(Auto),
+}
+
+impl NumberOrAuto {
+    /// The number, unless it is "auto".
+    pub fn number(self) -> Option<f64> {
+        match self {
+            Self::Number(value) => Some(value),
+            Self::Auto(_) => None,
+        }
+    }
+}
+
+/// One thing, or a list of them.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(untagged, expecting = "expected one value or a list of values of the same kind")]
+pub enum OneOrMany<T> {
+    /// One.
+    One(T),
+    /// Several.
+    Many(Vec<T>),
+}

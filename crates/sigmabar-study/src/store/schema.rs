@@ -1,0 +1,127 @@
+//! The tables of a study file, and how older ones become new.
+
+use crate::StoreError;
+use rusqlite::Connection;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+/// "SBAR": told to everybody who looks at the file's header.
+pub(super) const APPLICATION_ID: i32 = 0x5342_4152;
+
+/// One step for each format: step i turns format i into format i + 1.
+const STEPS: [&str; 1] = [CREATE];
+
+/// The format this version writes.
+pub(super) const FORMAT: i32 = STEPS.len() as i32;
+
+const CREATE: &str = "
+CREATE TABLE sb_studies (
+    study          INTEGER PRIMARY KEY,
+    name           TEXT NOT NULL UNIQUE,
+    spec           TEXT NOT NULL,
+    created_at     INTEGER NOT NULL,
+    plan           INTEGER NOT NULL DEFAULT 0,
+    finished       INTEGER NOT NULL DEFAULT 0,
+    planner        TEXT,
+    planning_until INTEGER NOT NULL DEFAULT 0
+) STRICT;
+CREATE TABLE sb_strategies (
+    study INTEGER PRIMARY KEY REFERENCES sb_studies,
+    bytes BLOB NOT NULL
+) STRICT;
+CREATE TABLE sb_batches (
+    study     INTEGER NOT NULL REFERENCES sb_studies,
+    batch     INTEGER NOT NULL,
+    opened_at INTEGER NOT NULL,
+    closed_at INTEGER,
+    survivors TEXT,
+    PRIMARY KEY (study, batch)
+) STRICT, WITHOUT ROWID;
+CREATE TABLE sb_trials (
+    study        INTEGER NOT NULL REFERENCES sb_studies,
+    id           INTEGER NOT NULL,
+    batch        INTEGER NOT NULL,
+    settings     TEXT NOT NULL,
+    seed         INTEGER NOT NULL,
+    state        TEXT NOT NULL CHECK (state IN ('queued', 'leased', 'done', 'failed', 'missing', 'late')),
+    worker       TEXT,
+    leased_until INTEGER,
+    attempts     INTEGER NOT NULL DEFAULT 0,
+    value        REAL,
+    std_error    REAL,
+    reason       TEXT,
+    planned_at   INTEGER NOT NULL,
+    asked_at     INTEGER,
+    told_at      INTEGER,
+    well         TEXT,
+    PRIMARY KEY (study, id)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX sb_open_trials ON sb_trials (study, state, id) WHERE state IN ('queued', 'leased');
+CREATE TABLE sb_imports (
+    study       INTEGER NOT NULL REFERENCES sb_studies,
+    number      INTEGER NOT NULL,
+    settings    TEXT NOT NULL,
+    value       REAL,
+    std_error   REAL,
+    reason      TEXT,
+    imported_at INTEGER NOT NULL,
+    PRIMARY KEY (study, number)
+) STRICT, WITHOUT ROWID;
+CREATE TABLE sb_events (
+    event  INTEGER PRIMARY KEY,
+    study  INTEGER NOT NULL REFERENCES sb_studies,
+    at     INTEGER NOT NULL,
+    kind   TEXT NOT NULL,
+    trial  INTEGER,
+    worker TEXT,
+    detail TEXT
+) STRICT;
+";
+
+/// Brings a database to the format of this version; a copy of an older one is written first.
+pub(super) fn migrate(connection: &mut Connection, file: &Path) -> Result<(), StoreError> {
+    let found = format(connection)?;
+    if found == FORMAT {
+        return Ok(());
+    }
+    if found > 0 {
+        back_up(connection, file, found)?;
+    }
+    let step = |connection: &mut Connection| -> rusqlite::Result<()> {
+        let transaction = connection.transaction_with_behavior(rusqlite::TransactionBehavior::Immediate)?;
+        // Another process may have done it meanwhile.
+        let found: i32 = transaction.query_row("PRAGMA user_version", [], |row| row.get(0))?;
+        for step in STEPS.iter().skip(usize::try_from(found).unwrap_or(0)) {
+            transaction.execute_batch(step)?;
+        }
+        transaction.execute_batch(&format!("PRAGMA application_id = {APPLICATION_ID}; PRAGMA user_version = {FORMAT};"))?;
+        transaction.commit()
+    };
+    step(connection).map_err(super::problem)
+}
+
+/// The format of a database, which must be ours and not newer than we know; 0 for an empty one.
+pub(super) fn format(connection: &Connection) -> Result<i32, StoreError> {
+    let number = |pragma: &str| connection.query_row(pragma, [], |row| row.get::<_, i32>(0)).map_err(super::problem);
+    let (application, version) = (number("PRAGMA application_id")?, number("PRAGMA user_version")?);
+    let tables = number("SELECT count(*) FROM sqlite_schema")?;
+    if application != APPLICATION_ID && (application != 0 || version != 0 || tables != 0) {
+        return Err(StoreError::Foreign { found: application });
+    }
+    if version > FORMAT {
+        return Err(StoreError::Newer { found: version, supported: FORMAT });
+    }
+    Ok(version)
+}
+
+fn back_up(connection: &Connection, file: &Path, found: i32) -> Result<PathBuf, StoreError> {
+    let mut name = file.as_os_str().to_owned();
+    name.push(format!(".format{found}.bak"));
+    let path = PathBuf::from(name);
+    let refused = |detail: String| StoreError::Backup { path: path.clone(), detail };
+    let mut copy = Connection::open(&path).map_err(|error| refused(error.to_string()))?;
+    let backup = rusqlite::backup::Backup::new(connection, &mut copy).map_err(|error| refused(error.to_string()))?;
+    backup.run_to_completion(256, Duration::ZERO, None).map_err(|error| refused(error.to_string()))?;
+    drop(backup);
+    Ok(path)
+}

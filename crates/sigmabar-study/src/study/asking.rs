@@ -1,0 +1,172 @@
+//! Asking: own pending trials first, then queued ones, then the next batch.
+
+use super::Study;
+use super::worker::WorkerName;
+use crate::store::{Failure, now};
+use crate::{AskRequest, Asked, AskedTrial, Result, Value};
+use rusqlite::{Row, Transaction, params};
+use std::time::Duration;
+
+impl Study {
+    /// Leases at most so many trials to a worker: those it has pending first, then queued ones. Plans the next batch when the last one is complete.
+    ///
+    /// # Errors
+    /// [`crate::Error::Store`], or what planning runs into: the study can be asked again.
+    pub fn ask(&self, request: &AskRequest) -> Result<Asked> {
+        loop {
+            let leased = self.lease(request)?;
+            if !leased.is_empty() || request.at_most == 0 {
+                return Ok(Asked::Trials(leased));
+            }
+            if self.is_waiting()? {
+                return Ok(Asked::Wait);
+            }
+            if self.advance()? {
+                return Ok(Asked::Finished);
+            }
+        }
+    }
+
+    fn lease(&self, request: &AskRequest) -> Result<Vec<AskedTrial>> {
+        let until = now().saturating_add(i64::try_from(request.lease.as_millis()).unwrap_or(i64::MAX));
+        let mut store = self.store();
+        let mut rows = store.write(|transaction| {
+            put_back(transaction, self.key)?;
+            let mut rows = pending(transaction, self.key, &request.worker, request.at_most)?;
+            rows.extend(queued(transaction, self.key, request.at_most.saturating_sub(rows.len()))?);
+            for row in &rows {
+                transaction
+                    .prepare_cached(
+                        "UPDATE sb_trials SET state = 'leased', worker = ?3, leased_until = ?4, asked_at = ?5, \
+                         attempts = attempts + (state = 'queued') WHERE study = ?1 AND id = ?2",
+                    )?
+                    .execute(params![self.key, row.id, request.worker, until, now()])?;
+            }
+            Ok(rows)
+        })?;
+        drop(store);
+        rows.sort_by_key(|row| row.id);
+        rows.into_iter().map(|row| self.asked(row, until)).collect()
+    }
+
+    fn asked(&self, row: LeasedRow, until: i64) -> Result<AskedTrial> {
+        let values: Vec<Value> =
+            serde_json::from_str(&row.settings).map_err(|_| self.inconsistent("the setting of a trial cannot be read"))?;
+        let names = self.spec.space().parameters().iter().map(|p| p.name.clone());
+        Ok(AskedTrial {
+            id: row.id.unsigned_abs(),
+            batch: usize::try_from(row.batch).unwrap_or_default(),
+            values: names.zip(values).collect(),
+            seed: row.seed.unsigned_abs(),
+            leased_until: until,
+        })
+    }
+
+    /// Whether trials of the open batch are with other workers.
+    fn is_waiting(&self) -> Result<bool> {
+        let open = "SELECT EXISTS (SELECT 1 FROM sb_trials WHERE study = ?1 AND state = 'leased')";
+        self.store().read(|c| c.prepare_cached(open)?.query_row([self.key], |row| row.get(0)))
+    }
+
+    /// Puts expired leases, and those of processes of this machine that have ended, back into the queue, and says which.
+    ///
+    /// # Errors
+    /// [`crate::Error::Store`].
+    pub fn reap(&self) -> Result<Vec<u64>> {
+        self.store().write(|transaction| {
+            let mut ids = put_back(transaction, self.key)?;
+            let leased: Vec<(i64, String)> = transaction
+                .prepare_cached("SELECT id, worker FROM sb_trials WHERE study = ?1 AND state = 'leased' AND worker IS NOT NULL")?
+                .query_map([self.key], |row| Ok((row.get(0)?, row.get(1)?)))?
+                .collect::<rusqlite::Result<_>>()?;
+            for (id, worker) in leased.into_iter().filter(|(_, worker)| WorkerName::has_ended(worker)) {
+                release(transaction, self.key, id, "worker ended")?;
+                ids.push((id, worker));
+            }
+            Ok(ids.into_iter().map(|(id, _)| id.unsigned_abs()).collect())
+        })
+    }
+
+    /// Puts a leased trial back into the queue, if it is still this worker's.
+    pub(crate) fn release(&self, id: u64, worker: &str) -> Result<()> {
+        self.store().write(|transaction| {
+            let owner = "SELECT EXISTS (SELECT 1 FROM sb_trials WHERE study = ?1 AND id = ?2 AND state = 'leased' AND worker = ?3)";
+            let is_own: bool = transaction.prepare_cached(owner)?.query_row(params![self.key, id as i64, worker], |row| row.get(0))?;
+            if is_own { release(transaction, self.key, id as i64, "given back") } else { Ok(()) }
+        })
+    }
+
+    /// Keeps a trial with its worker for longer; false if the worker does not have it any more.
+    ///
+    /// # Errors
+    /// [`crate::Error::Store`].
+    pub fn renew(&self, id: u64, worker: &str, lease: Duration) -> Result<bool> {
+        let until = now().saturating_add(i64::try_from(lease.as_millis()).unwrap_or(i64::MAX));
+        self.store().write(|transaction| {
+            let renew = "UPDATE sb_trials SET leased_until = ?4 WHERE study = ?1 AND id = ?2 AND state = 'leased' AND worker = ?3";
+            Ok(transaction.prepare_cached(renew)?.execute(params![self.key, id as i64, worker, until])? > 0)
+        })
+    }
+}
+
+struct LeasedRow {
+    id: i64,
+    batch: i64,
+    settings: String,
+    seed: i64,
+}
+
+fn leased_row(row: &Row<'_>) -> rusqlite::Result<LeasedRow> {
+    Ok(LeasedRow { id: row.get(0)?, batch: row.get(1)?, settings: row.get(2)?, seed: row.get(3)? })
+}
+
+/// Trials that the worker has already.
+fn pending(transaction: &Transaction<'_>, study: i64, worker: &str, at_most: usize) -> rusqlite::Result<Vec<LeasedRow>> {
+    let own = "SELECT id, batch, settings, seed FROM sb_trials WHERE study = ?1 AND state = 'leased' AND worker = ?2 ORDER BY id LIMIT ?3";
+    transaction.prepare_cached(own)?.query_map(params![study, worker, limit(at_most)], leased_row)?.collect()
+}
+
+fn queued(transaction: &Transaction<'_>, study: i64, at_most: usize) -> rusqlite::Result<Vec<LeasedRow>> {
+    let free = "SELECT id, batch, settings, seed FROM sb_trials WHERE study = ?1 AND state = 'queued' ORDER BY id LIMIT ?2";
+    transaction.prepare_cached(free)?.query_map(params![study, limit(at_most)], leased_row)?.collect()
+}
+
+fn limit(at_most: usize) -> i64 {
+    i64::try_from(at_most).unwrap_or(i64::MAX)
+}
+
+/// Expired leases go back to the queue.
+fn put_back(transaction: &Transaction<'_>, study: i64) -> rusqlite::Result<Vec<(i64, String)>> {
+    let expired: Vec<(i64, String)> = transaction
+        .prepare_cached(
+            "SELECT id, coalesce(worker, '') FROM sb_trials WHERE study = ?1 AND state = 'leased' AND leased_until <= ?2 ORDER BY id",
+        )?
+        .query_map(params![study, now()], |row| Ok((row.get(0)?, row.get(1)?)))?
+        .collect::<rusqlite::Result<_>>()?;
+    for (id, worker) in &expired {
+        transaction
+            .execute("UPDATE sb_trials SET state = 'queued', leased_until = NULL WHERE study = ?1 AND id = ?2", params![study, id])?;
+        note(transaction, study, "expired", Some(*id), Some(worker))?;
+    }
+    Ok(expired)
+}
+
+fn release(transaction: &Transaction<'_>, study: i64, id: i64, why: &str) -> Result<(), Failure> {
+    transaction.execute("UPDATE sb_trials SET state = 'queued', leased_until = NULL WHERE study = ?1 AND id = ?2", params![study, id])?;
+    note(transaction, study, why, Some(id), None)?;
+    Ok(())
+}
+
+/// Writes an event down.
+pub(super) fn note(
+    transaction: &Transaction<'_>,
+    study: i64,
+    kind: &str,
+    trial: Option<i64>,
+    worker: Option<&str>,
+) -> rusqlite::Result<()> {
+    transaction
+        .prepare_cached("INSERT INTO sb_events (study, at, kind, trial, worker) VALUES (?1, ?2, ?3, ?4, ?5)")?
+        .execute(params![study, now(), kind, trial, worker])
+        .map(drop)
+}

@@ -1,0 +1,133 @@
+//! One study in one file: create, open, ask, tell.
+
+mod asking;
+mod planning;
+mod telling;
+mod views;
+mod worker;
+
+pub use views::{Advice, BatchRow, BestObserved, Cell, Status, Survivors};
+pub(crate) use worker::WorkerName;
+
+use crate::store::{Store, now};
+use crate::{Error, Result, StoreError, StudySpec};
+use planning::Cached;
+use rusqlite::{OptionalExtension, params};
+use sigmabar::Strategy;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+/// One study in one SQLite file. Cheap to open; any number of processes and threads may have it open at once.
+///
+/// When nothing of the plan is left unanswered (or the batch is closed), whoever asks first plans: it tells the strategy the results of the batch in the
+/// order of their ids, asks it for the whole next batch, and writes trials and strategy in one transaction. Asking and telling otherwise touch rows
+/// only, so the run is a function of the seed and the values, whatever the order and the number of processes.
+#[derive(Debug)]
+pub struct Study {
+    store: Mutex<Store>,
+    file: PathBuf,
+    /// The study's key in the file.
+    key: i64,
+    name: String,
+    spec: Arc<StudySpec>,
+    /// The strategy after the plan of this number, kept so that planning need not read it again.
+    cached: Mutex<Option<Cached>>,
+}
+
+impl Study {
+    /// Writes a new study into a file, which is made if it does not exist.
+    ///
+    /// # Errors
+    /// [`Error::StudyExists`], or [`Error::Store`] saying what is wrong with the file.
+    pub fn create(file: &Path, name: &str, spec: &StudySpec) -> Result<Self> {
+        let strategy = Strategy::new(spec.problem().clone(), spec.policy().clone())?;
+        let text = serde_json::to_string(spec).map_err(|_| inconsistent(file, "the study file cannot be written as JSON"))?;
+        let mut store = Store::create(file)?;
+        let key = store.write(|transaction| {
+            let exists = transaction.query_row("SELECT 1 FROM sb_studies WHERE name = ?1", [name], |_| Ok(())).optional()?;
+            if exists.is_some() {
+                return Err(Error::StudyExists { file: file.to_owned(), name: name.to_owned() }.into());
+            }
+            transaction.execute("INSERT INTO sb_studies (name, spec, created_at) VALUES (?1, ?2, ?3)", params![name, text, now()])?;
+            let key = transaction.last_insert_rowid();
+            transaction.execute("INSERT INTO sb_strategies (study, bytes) VALUES (?1, ?2)", params![key, strategy.to_bytes()])?;
+            Ok(key)
+        })?;
+        let cached = Mutex::new(Some(Cached { plan: 0, strategy }));
+        Ok(Self { store: Mutex::new(store), file: file.to_owned(), key, name: name.to_owned(), spec: Arc::new(spec.clone()), cached })
+    }
+
+    /// Opens a study; without a name, the only one of the file.
+    ///
+    /// # Errors
+    /// [`Error::NoSuchStudy`], [`Error::WhichStudy`], or [`Error::Store`] saying what is wrong with the file.
+    pub fn open(file: &Path, name: Option<&str>) -> Result<Self> {
+        let store = Store::open(file)?;
+        let mut names = names(&store)?;
+        let name = match name {
+            Some(name) if names.iter().any(|known| known == name) => name.to_owned(),
+            Some(name) => return Err(Error::NoSuchStudy { file: file.to_owned(), name: name.to_owned(), names }),
+            None if names.len() == 1 => names.remove(0),
+            None => return Err(Error::WhichStudy { file: file.to_owned(), names }),
+        };
+        let (key, text): (i64, String) = store
+            .read(|c| c.query_row("SELECT study, spec FROM sb_studies WHERE name = ?1", [&name], |row| Ok((row.get(0)?, row.get(1)?))))?;
+        let spec = serde_json::from_str(&text).map_err(|_| inconsistent(file, "the study file in it cannot be read"))?;
+        Ok(Self { store: Mutex::new(store), file: file.to_owned(), key, name, spec: Arc::new(spec), cached: Mutex::new(None) })
+    }
+
+    /// The names of the studies of a file.
+    ///
+    /// # Errors
+    /// [`Error::Store`] saying what is wrong with the file.
+    pub fn names(file: &Path) -> Result<Vec<String>> {
+        names(&Store::open(file)?)
+    }
+
+    /// The study's name.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// What was declared.
+    #[must_use]
+    pub fn spec(&self) -> &StudySpec {
+        &self.spec
+    }
+
+    /// The file that keeps it.
+    #[must_use]
+    pub fn file(&self) -> &Path {
+        &self.file
+    }
+
+    /// The same study with a connection of its own.
+    pub(crate) fn reopen(&self) -> Result<Self> {
+        Ok(Self {
+            store: Mutex::new(Store::open(&self.file)?),
+            file: self.file.clone(),
+            key: self.key,
+            name: self.name.clone(),
+            spec: Arc::clone(&self.spec),
+            cached: Mutex::new(None),
+        })
+    }
+
+    fn store(&self) -> MutexGuard<'_, Store> {
+        // A panic elsewhere leaves no half-done transaction: SQLite rolled it back.
+        self.store.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn inconsistent(&self, what: &'static str) -> Error {
+        inconsistent(&self.file, what)
+    }
+}
+
+fn names(store: &Store) -> Result<Vec<String>> {
+    store.read(|c| c.prepare("SELECT name FROM sb_studies ORDER BY study")?.query_map([], |row| row.get(0))?.collect())
+}
+
+fn inconsistent(file: &Path, what: &'static str) -> Error {
+    Error::Store { file: file.to_owned(), problem: StoreError::Inconsistent { what } }
+}

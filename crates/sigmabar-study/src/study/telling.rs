@@ -1,0 +1,130 @@
+//! Telling: a result is written down once, and is safe when `tell` returns.
+
+use super::Study;
+use super::asking::note;
+use crate::store::{Failure, now};
+use crate::{Error, ImportedRow, Result, Told, TrialResult};
+use rusqlite::{OptionalExtension, Transaction, params};
+
+impl Study {
+    /// Writes the result of a trial down. When this returns, the result is on the disk.
+    ///
+    /// # Errors
+    /// [`Error::UnknownTrial`], [`Error::NotAsked`], [`Error::AlreadyTold`], [`Error::Result`], [`Error::Store`]: nothing is changed then.
+    pub fn tell(&self, id: u64, result: TrialResult) -> Result<Told> {
+        check(id, &result)?;
+        self.store().write(|transaction| self.write_result(transaction, id, &result))
+    }
+
+    /// Writes many results down in one transaction: all of them or, if one is refused, none.
+    ///
+    /// # Errors
+    /// As [`Study::tell`].
+    pub fn tell_all(&self, results: &[(u64, TrialResult)]) -> Result<Vec<Told>> {
+        results.iter().try_for_each(|(id, result)| check(*id, result))?;
+        self.store().write(|transaction| results.iter().map(|(id, result)| self.write_result(transaction, *id, result)).collect())
+    }
+
+    fn write_result(&self, transaction: &Transaction<'_>, id: u64, result: &TrialResult) -> Result<Told, Failure> {
+        let unknown = || Error::UnknownTrial { study: self.name.clone(), id };
+        let row = i64::try_from(id).map_err(|_| unknown())?;
+        let look = "SELECT state, attempts FROM sb_trials WHERE study = ?1 AND id = ?2";
+        let found: Option<(String, i64)> =
+            transaction.prepare_cached(look)?.query_row(params![self.key, row], |row| Ok((row.get(0)?, row.get(1)?))).optional()?;
+        let (state, attempts) = found.ok_or_else(unknown)?;
+        let (told, value, std_error, reason) = match result {
+            TrialResult::Value { value, standard_error } => ("done", Some(*value), *standard_error, None),
+            TrialResult::Failed { reason } => ("failed", None, None, Some(reason.as_str())),
+        };
+        let (state, answer) = match state.as_str() {
+            "leased" => (told, Told::Counted),
+            // Its lease ran out, and here it is after all.
+            "queued" if attempts > 0 => (told, Told::Counted),
+            "queued" => return Err(Error::NotAsked { study: self.name.clone(), id }.into()),
+            "missing" => ("late", Told::Late),
+            _ => return Err(Error::AlreadyTold { study: self.name.clone(), id }.into()),
+        };
+        transaction
+            .prepare_cached(
+                "UPDATE sb_trials SET state = ?3, value = ?4, std_error = ?5, reason = ?6, told_at = ?7, leased_until = NULL \
+                 WHERE study = ?1 AND id = ?2",
+            )?
+            .execute(params![self.key, row, state, value, std_error, reason, now()])?;
+        Ok(answer)
+    }
+
+    /// Closes the open batch with what has arrived: what is unanswered is missing, and a result that comes later is kept but not used.
+    ///
+    /// # Errors
+    /// [`Error::Store`], or what planning runs into.
+    pub fn close_batch(&self) -> Result<()> {
+        self.store().write(|transaction| {
+            let close = "UPDATE sb_trials SET state = 'missing', leased_until = NULL WHERE study = ?1 AND state IN ('queued', 'leased')";
+            if transaction.execute(close, [self.key])? > 0 {
+                note(transaction, self.key, "closed", None, None)?;
+            }
+            Ok(())
+        })?;
+        self.advance().map(drop)
+    }
+
+    /// Keeps results measured before the study; how many were written. Settings are checked, and all rows are written or none.
+    ///
+    /// # Errors
+    /// [`Error::ImportedRow`] naming the row, counted from 1; [`Error::Store`].
+    pub fn import(&self, rows: &[ImportedRow]) -> Result<usize> {
+        for (number, row) in rows.iter().enumerate() {
+            let wrong = |source: Error| Error::ImportedRow { row: number + 1, source: Box::new(source) };
+            self.spec.space().point(&row.values).map_err(wrong)?;
+            check(number as u64, &row.result).map_err(wrong)?;
+        }
+        self.store().write(|transaction| {
+            let first: i64 =
+                transaction
+                    .query_row("SELECT coalesce(max(number) + 1, 0) FROM sb_imports WHERE study = ?1", [self.key], |row| row.get(0))?;
+            for (number, row) in (first..).zip(rows) {
+                let settings = serde_json::to_string(&row.values).map_err(|_| self.inconsistent("a setting cannot be written"))?;
+                let (value, std_error, reason) = match &row.result {
+                    TrialResult::Value { value, standard_error } => (Some(*value), *standard_error, None),
+                    TrialResult::Failed { reason } => (None, None, Some(reason)),
+                };
+                transaction
+                    .prepare_cached(
+                        "INSERT INTO sb_imports (study, number, settings, value, std_error, reason, imported_at) \
+                         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
+                    )?
+                    .execute(params![self.key, number, settings, value, std_error, reason, now()])?;
+            }
+            note(transaction, self.key, "imported", None, None)?;
+            Ok(rows.len())
+        })
+    }
+
+    /// Writes down which wells trials were laid into.
+    ///
+    /// # Errors
+    /// [`Error::UnknownTrial`], [`Error::Store`].
+    pub fn set_wells(&self, wells: &[(u64, String)]) -> Result<()> {
+        self.store().write(|transaction| {
+            for (id, well) in wells {
+                let update = "UPDATE sb_trials SET well = ?3 WHERE study = ?1 AND id = ?2";
+                if transaction.prepare_cached(update)?.execute(params![self.key, i64::try_from(*id).unwrap_or(-1), well])? == 0 {
+                    return Err(Error::UnknownTrial { study: self.name.clone(), id: *id }.into());
+                }
+            }
+            Ok(())
+        })
+    }
+}
+
+fn check(id: u64, result: &TrialResult) -> Result<()> {
+    match *result {
+        TrialResult::Value { value, .. } if !value.is_finite() => {
+            Err(Error::Result { id, what: "value", found: value, requirement: "a finite number" })
+        }
+        TrialResult::Value { standard_error: Some(found), .. } if !(found.is_finite() && found > 0.0) => {
+            Err(Error::Result { id, what: "standard error", found, requirement: "finite and positive" })
+        }
+        _ => Ok(()),
+    }
+}

@@ -1,0 +1,297 @@
+//! Looking at a study: trials, batches, advice, status.
+
+use super::Study;
+use crate::space::Space;
+use crate::store::now;
+use crate::{ImportedRow, Result, TrialResult, TrialRow, TrialStatus, Value};
+use rusqlite::Row;
+use serde::{Deserialize, Serialize};
+use sigmabar::{BatchReport, Direction, Label, Policy, Reason, Strategy};
+use std::collections::BTreeMap;
+
+/// What to do if the study ended now.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Advice {
+    /// The recommended setting.
+    pub values: Vec<(String, Value)>,
+    /// Lower end of the interval for its true value.
+    pub lower: f64,
+    /// Upper end of the interval for its true value.
+    pub upper: f64,
+    /// How far from the best setting it can still be; infinite where nothing is known about the rest.
+    pub gap: f64,
+    /// What interval and gap are worth.
+    pub label: Label,
+    /// Why the label is not "certified", and what the claim is about.
+    pub reasons: Vec<Reason>,
+    /// The best single value seen, which may be a lucky draw.
+    pub best_observed: Option<BestObserved>,
+    /// The setting as the strategy sees it.
+    pub point: Vec<f64>,
+}
+
+/// The best value that was told.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct BestObserved {
+    /// The trial.
+    pub id: u64,
+    /// Its setting.
+    pub values: Vec<(String, Value)>,
+    /// Its value.
+    pub value: f64,
+}
+
+/// A closed batch.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct BatchRow {
+    /// The batch, from 0.
+    pub batch: usize,
+    /// What the strategy says about it.
+    pub report: BatchReport,
+    /// What is still possible after it, where the strategy rules settings out.
+    pub survivors: Option<Survivors>,
+    /// When it was planned, in milliseconds since 1970.
+    pub opened_at: i64,
+    /// When it was closed.
+    pub closed_at: Option<i64>,
+}
+
+/// What is still possible.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Survivors {
+    /// Rows of the list of candidates, from 0.
+    Candidates(Vec<usize>),
+    /// Cells of the box, in the parameters' own units.
+    Cells(Vec<Cell>),
+}
+
+/// A cell between two corners.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Cell {
+    /// The lower corner.
+    pub low: Vec<Value>,
+    /// The upper corner.
+    pub high: Vec<Value>,
+}
+
+impl Survivors {
+    /// What the strategy still holds possible.
+    pub(super) fn of(strategy: &Strategy, space: &Space) -> Option<Self> {
+        if let Some(candidates) = strategy.survivors() {
+            return Some(Self::Candidates(candidates));
+        }
+        let Policy::Sbpe(sbpe) = strategy.policy() else { return None };
+        let tree = sbpe.surviving_cells()?;
+        let cell = |leaf: usize| Cell { low: space.values(tree.low(leaf)), high: space.values(tree.high(leaf)) };
+        Some(Self::Cells(tree.leaves().map(cell).collect()))
+    }
+}
+
+/// Where a study stands.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Status {
+    /// The study's name.
+    pub name: String,
+    /// The strategy's name.
+    pub strategy: String,
+    /// How many trials are in which state.
+    pub counts: BTreeMap<TrialStatus, usize>,
+    /// How many evaluations may be made.
+    pub budget: usize,
+    /// How many were planned so far.
+    pub planned: usize,
+    /// Batches begun so far.
+    pub batches: usize,
+    /// Batches closed so far.
+    pub closed: usize,
+    /// Whether the study is over.
+    pub is_finished: bool,
+    /// The gap at which to stop.
+    pub wanted_gap: Option<f64>,
+    /// Whether it was reached by a claim of the strategy.
+    pub is_gap_reached: bool,
+    /// Results measured before the study.
+    pub imported: usize,
+}
+
+impl Status {
+    /// How many trials are in a state.
+    #[must_use]
+    pub fn count(&self, state: TrialStatus) -> usize {
+        self.counts.get(&state).copied().unwrap_or(0)
+    }
+}
+
+impl Study {
+    /// All trials in the order of their ids.
+    ///
+    /// # Errors
+    /// [`crate::Error::Store`].
+    pub fn trials(&self) -> Result<Vec<TrialRow>> {
+        let query = "SELECT id, batch, settings, state, worker, leased_until, attempts, value, std_error, reason, seed, planned_at, asked_at, \
+                     told_at, well FROM sb_trials WHERE study = ?1 ORDER BY id";
+        let rows: Vec<(TrialRow, String)> = self.store().read(|c| c.prepare(query)?.query_map([self.key], trial_row)?.collect())?;
+        rows.into_iter().map(|(row, settings)| Ok(TrialRow { values: self.read_values(&settings)?, ..row })).collect()
+    }
+
+    /// Results measured before the study, in the order of import.
+    ///
+    /// # Errors
+    /// [`crate::Error::Store`].
+    pub fn imported(&self) -> Result<Vec<ImportedRow>> {
+        let query = "SELECT settings, value, std_error, reason FROM sb_imports WHERE study = ?1 ORDER BY number";
+        let result = |row: &Row<'_>| -> rusqlite::Result<(String, TrialResult)> {
+            let (value, standard_error, reason): (Option<f64>, _, Option<String>) = (row.get(1)?, row.get(2)?, row.get(3)?);
+            Ok((
+                row.get(0)?,
+                match value {
+                    Some(value) => TrialResult::Value { value, standard_error },
+                    None => TrialResult::Failed { reason: reason.unwrap_or_default() },
+                },
+            ))
+        };
+        let rows: Vec<(String, TrialResult)> = self.store().read(|c| c.prepare(query)?.query_map([self.key], result)?.collect())?;
+        rows.into_iter().map(|(settings, result)| Ok(ImportedRow { values: self.read_values(&settings)?, result })).collect()
+    }
+
+    /// One row for each closed batch.
+    ///
+    /// # Errors
+    /// [`crate::Error::Store`], or what the strategy runs into.
+    pub fn batches(&self) -> Result<Vec<BatchRow>> {
+        let reports = self.strategy()?.batches()?;
+        let query = "SELECT batch, opened_at, closed_at, survivors FROM sb_batches WHERE study = ?1 ORDER BY batch";
+        let rows: Vec<(i64, i64, Option<i64>, Option<String>)> = self
+            .store()
+            .read(|c| c.prepare(query)?.query_map([self.key], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?)))?.collect())?;
+        let row = |(report, (batch, opened_at, closed_at, survivors)): (BatchReport, (i64, i64, Option<i64>, Option<String>))| BatchRow {
+            batch: usize::try_from(batch).unwrap_or_default(),
+            report,
+            survivors: survivors.and_then(|text| serde_json::from_str(&text).ok()),
+            opened_at,
+            closed_at,
+        };
+        Ok(reports.into_iter().zip(rows).map(row).collect())
+    }
+
+    /// The setting to use by what is known now, never the luckiest draw; `None` before anything was measured.
+    ///
+    /// # Errors
+    /// [`crate::Error::Store`], or what the strategy runs into.
+    pub fn recommend(&self) -> Result<Option<Advice>> {
+        let Some(best) = self.strategy()?.recommend()? else { return Ok(None) };
+        let names = || self.spec.space().parameters().iter().map(|p| p.name.clone());
+        let is_minimized = self.spec.problem().direction() == Direction::Minimize;
+        let sign = if is_minimized { -1.0 } else { 1.0 };
+        let told = self.trials()?.into_iter().filter_map(|row| Some((row.value?, row)));
+        let best_observed = told
+            .max_by(|(a, first), (b, second)| (sign * a).total_cmp(&(sign * b)).then(second.id.cmp(&first.id)))
+            .map(|(value, row)| BestObserved { id: row.id, values: names().zip(row.values).collect(), value });
+        Ok(Some(Advice {
+            values: names().zip(self.spec.space().setting(best.candidate, &best.point)).collect(),
+            lower: best.lower,
+            upper: best.upper,
+            gap: best.gap,
+            label: best.label,
+            reasons: best.reasons,
+            best_observed,
+            point: best.point,
+        }))
+    }
+
+    /// Where the study stands.
+    ///
+    /// # Errors
+    /// [`crate::Error::Store`], or what the strategy runs into.
+    pub fn status(&self) -> Result<Status> {
+        let mut counts = BTreeMap::new();
+        let trials = self.trials()?;
+        for row in &trials {
+            *counts.entry(row.state).or_insert(0) += 1;
+        }
+        let (is_finished, imported): (bool, i64) = self.store().read(|c| {
+            let query = "SELECT finished, (SELECT count(*) FROM sb_imports i WHERE i.study = s.study) FROM sb_studies s WHERE study = ?1";
+            c.query_row(query, [self.key], |row| Ok((row.get(0)?, row.get(1)?)))
+        })?;
+        let batches = trials.last().map_or(0, |row| row.batch + 1);
+        let is_open = trials.iter().any(|row| matches!(row.state, TrialStatus::Queued | TrialStatus::Leased | TrialStatus::Expired));
+        let wanted_gap = self.spec.problem().wanted_gap();
+        let is_gap_reached = match wanted_gap {
+            Some(wanted) => self.batches()?.last().and_then(|row| row.report.gap).is_some_and(|gap| gap <= wanted),
+            None => false,
+        };
+        Ok(Status {
+            name: self.name.clone(),
+            strategy: self.spec.policy().name().to_owned(),
+            counts,
+            budget: self.spec.problem().budget(),
+            planned: trials.len(),
+            batches,
+            closed: batches - usize::from(is_open && batches > 0),
+            is_finished,
+            wanted_gap,
+            is_gap_reached,
+            imported: usize::try_from(imported).unwrap_or_default(),
+        })
+    }
+
+    /// The run with everything told so far, for reports.
+    ///
+    /// # Errors
+    /// [`crate::Error::Store`], or what the strategy runs into.
+    pub fn strategy(&self) -> Result<Strategy> {
+        // What can be planned is planned once and kept, rather than digested anew by everybody who looks.
+        if !self.trials_are_open()? {
+            match self.advance() {
+                Err(crate::Error::Store { problem: crate::StoreError::ReadOnly, .. }) => {}
+                other => drop(other?),
+            }
+        }
+        let plan = self.plan_number()?;
+        let strategy = self.informed(plan)?;
+        self.keep(plan, strategy.clone());
+        Ok(strategy)
+    }
+
+    fn trials_are_open(&self) -> Result<bool> {
+        let query = "SELECT finished OR plan = 0 OR EXISTS (SELECT 1 FROM sb_trials t WHERE t.study = s.study AND t.state IN ('queued', 'leased')) \
+                     FROM sb_studies s WHERE study = ?1";
+        self.store().read(|c| c.query_row(query, [self.key], |row| row.get(0)))
+    }
+
+    fn read_values(&self, settings: &str) -> Result<Vec<Value>> {
+        serde_json::from_str(settings).map_err(|_| self.inconsistent("the setting of a trial cannot be read"))
+    }
+}
+
+fn trial_row(row: &Row<'_>) -> rusqlite::Result<(TrialRow, String)> {
+    let leased_until: Option<i64> = row.get(5)?;
+    let state = match row.get::<_, String>(3)?.as_str() {
+        "queued" => TrialStatus::Queued,
+        "leased" if leased_until.is_some_and(|until| until <= now()) => TrialStatus::Expired,
+        "leased" => TrialStatus::Leased,
+        "done" => TrialStatus::Done,
+        "failed" => TrialStatus::Failed,
+        "late" => TrialStatus::Late,
+        _ => TrialStatus::Missing,
+    };
+    let trial = TrialRow {
+        id: row.get::<_, i64>(0)?.unsigned_abs(),
+        batch: usize::try_from(row.get::<_, i64>(1)?).unwrap_or_default(),
+        values: Vec::new(),
+        state,
+        worker: row.get(4)?,
+        leased_until,
+        attempts: row.get(6)?,
+        value: row.get(7)?,
+        standard_error: row.get(8)?,
+        reason: row.get(9)?,
+        seed: row.get::<_, i64>(10)?.unsigned_abs(),
+        planned_at: row.get(11)?,
+        asked_at: row.get(12)?,
+        told_at: row.get(13)?,
+        well: row.get(14)?,
+    };
+    Ok((trial, row.get(2)?))
+}
