@@ -14,6 +14,7 @@ mod noise;
 mod policy;
 mod posterior;
 mod strategy;
+mod study;
 mod theory;
 mod work;
 
@@ -47,8 +48,11 @@ mod _core {
     #[pymodule_export]
     use super::strategy::PyStrategy;
     #[pymodule_export]
+    use super::study::{PyStudy, study_schema};
+    #[pymodule_export]
     use super::theory::{batch_sizes, data_gain, gain_bounds, regression_bound, regret_bound, samples_for_error, samples_for_std};
 
     #[pymodule_export]
+    #[expect(non_upper_case_globals, reason = "the name that Python gives it")]
     const __version__: &str = env!("CARGO_PKG_VERSION");
 }

@@ -1,26 +1,32 @@
 //! Runs: ask, tell, recommend.
 
-use crate::arrays::{from_indices, from_points};
+use crate::arrays::{Rows, from_indices, from_points};
 use crate::claim::label_name;
 use crate::domain::PyDomain;
 use crate::error::{raise, unknown};
 use crate::kernel::PyKernel;
 use crate::noise::PyNoise;
 use crate::policy::policy;
+use crate::posterior::collected;
 use crate::work;
-use numpy::{PyArray1, PyArray2};
+use numpy::{IntoPyArray, PyArray1, PyArray2};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
-use sigmabar::{Ask, BatchReport, Direction, Outcome, Points, Policy, Prior, Problem, Recommendation, Strategy, Trial, TrialState};
+use sigmabar::{
+    Ask, BatchReport, Cell, Direction, Outcome, Points, Prior, Problem, Recommendation, Strategy, Survivors, Trial, TrialState,
+};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+type Vector<'py> = Bound<'py, PyArray1<f64>>;
 type Grid<'py> = Bound<'py, PyArray2<f64>>;
 /// Ids, batch, candidates (−1 where there is none) and points in the user's values.
 type Asked<'py> = (Vec<u64>, usize, Bound<'py, PyArray1<i64>>, Grid<'py>);
 /// Point, candidate, lower, upper, gap, label and reasons.
 type Advice<'py> = (Grid<'py>, Option<usize>, f64, f64, f64, &'static str, Vec<String>);
-/// Planned, measured, survivors, gap and inducing points of a batch.
-type Report = (usize, usize, Option<f64>, Option<f64>, Option<usize>);
+/// Planned, measured, survivors, gap, its label and inducing points of a batch.
+type Report = (usize, usize, Option<f64>, Option<f64>, Option<&'static str>, Option<usize>);
+/// Numbers of candidates, corners of cells, or points.
+type Left<'py> = (Option<Bound<'py, PyArray1<i64>>>, Option<(Grid<'py>, Grid<'py>)>, Option<Grid<'py>>);
 /// Id, batch, candidate, state, value and standard error of a trial.
 type TrialParts = (u64, usize, Option<usize>, &'static str, Option<f64>, Option<f64>);
 
@@ -146,14 +152,7 @@ impl PyStrategy {
     fn tell(&self, py: Python<'_>, results: Vec<(u64, Option<f64>, Option<f64>)>) -> PyResult<()> {
         self.with(py, move |run| {
             for (id, value, error) in results {
-                run.tell(
-                    id,
-                    match (value, error) {
-                        (None, _) => Outcome::Failed,
-                        (Some(value), None) => Outcome::Value(value),
-                        (Some(mean), Some(standard_error)) => Outcome::Mean { mean, standard_error },
-                    },
-                )?;
+                run.tell(id, outcome(value, error))?;
             }
             Ok(())
         })
@@ -178,33 +177,53 @@ impl PyStrategy {
         Ok(Some((from_points(py, point.view())?, candidate, lower, upper, gap, label_name(label), reasons)))
     }
 
-    /// Candidates not ruled out, where the domain is a list.
-    fn surviving_indices<'py>(&self, py: Python<'py>) -> PyResult<Option<Bound<'py, PyArray1<i64>>>> {
-        Ok(self.with(py, |run| Ok(run.survivors()))?.map(|indices| from_indices(py, &indices)))
+    /// What is not ruled out: numbers of candidates, lower and upper corners of cells, or points that stand for the domain.
+    fn survivors<'py>(&self, py: Python<'py>) -> PyResult<Option<Left<'py>>> {
+        let survivors = self.with(py, |run| {
+            Ok(match run.survivors()? {
+                Some(Survivors::Cells(cells)) => {
+                    let corner = |of: fn(&Cell) -> &[f64]| Points::from_rows(&cells.iter().map(of).collect::<Vec<_>>());
+                    Some((None, Some((corner(|cell| &cell.low)?, corner(|cell| &cell.high)?)), None))
+                }
+                Some(Survivors::Candidates(indices)) => Some((Some(indices), None, None)),
+                Some(Survivors::Points(points)) => Some((None, None, Some(points))),
+                _ => None,
+            })
+        })?;
+        let Some((indices, corners, points)) = survivors else { return Ok(None) };
+        let corners = corners.map(|(low, high)| PyResult::Ok((from_points(py, low.view())?, from_points(py, high.view())?)));
+        let points = points.map(|points| from_points(py, points.view()));
+        Ok(Some((indices.map(|indices| from_indices(py, &indices)), corners.transpose()?, points.transpose()?)))
     }
 
-    /// Lower and upper corners of the cells not ruled out, where the domain is a box.
-    fn surviving_cells<'py>(&self, py: Python<'py>) -> PyResult<Option<(Grid<'py>, Grid<'py>)>> {
-        let corners = self.with(py, |run| {
-            let cells = match run.policy() {
-                Policy::Sbpe(policy) => policy.surviving_cells(),
-                Policy::AdaBkb(policy) => policy.cells(),
-                _ => None,
-            };
-            let Some(cells) = cells else { return Ok(None) };
-            let leaves: Vec<usize> = cells.leaves().collect();
-            let low: Vec<&[f64]> = leaves.iter().map(|&leaf| cells.low(leaf)).collect();
-            let high: Vec<&[f64]> = leaves.iter().map(|&leaf| cells.high(leaf)).collect();
-            Ok(Some((Points::from_rows(&low)?, Points::from_rows(&high)?)))
+    /// A result measured before the run, at a point in the user's values; `adaptive` if it may have been chosen by looking at responses.
+    fn attach(&self, py: Python<'_>, points: Rows, results: Vec<(Option<f64>, Option<f64>)>, how: &str) -> PyResult<()> {
+        let how = collected(how)?;
+        self.with(py, move |run| {
+            // All or none: the points are checked on a copy first.
+            let mut copy = run.clone();
+            for (point, &(value, error)) in points.view()?.rows().zip(&results) {
+                copy.attach(point, outcome(value, error), how)?;
+            }
+            *run = copy;
+            Ok(())
+        })
+    }
+
+    /// Mean and standard deviation of everything measured so far, at points in the user's values.
+    fn posterior<'py>(&self, py: Python<'py>, x: Rows) -> PyResult<Option<(Vector<'py>, Vector<'py>)>> {
+        let answer = self.with(py, move |run| match run.posterior()? {
+            Some(posterior) => Ok(Some((posterior.mean(x.view()?)?, posterior.std_dev(x.view()?)?))),
+            None => Ok(None),
         })?;
-        corners.map(|(low, high)| Ok((from_points(py, low.view())?, from_points(py, high.view())?))).transpose()
+        Ok(answer.map(|(mean, deviation)| (mean.into_pyarray(py), deviation.into_pyarray(py))))
     }
 
     fn batches(&self, py: Python<'_>) -> PyResult<Vec<Report>> {
         let reports = self.with(py, |run| run.batches())?;
         Ok(reports
             .into_iter()
-            .map(|BatchReport { planned, measured, survivors, gap, inducing, .. }| (planned, measured, survivors, gap, inducing))
+            .map(|r: BatchReport| (r.planned, r.measured, r.survivors, r.gap, r.label.map(label_name), r.inducing))
             .collect())
     }
 
@@ -240,6 +259,14 @@ impl PyStrategy {
 fn natural(run: &Strategy, trials: &[Trial]) -> sigmabar::Result<Points> {
     let rows: Vec<&[f64]> = trials.iter().map(|trial| trial.point.as_slice()).collect();
     run.problem().domain().decode(Points::from_rows(&rows)?.view())
+}
+
+fn outcome(value: Option<f64>, standard_error: Option<f64>) -> Outcome {
+    match (value, standard_error) {
+        (None, _) => Outcome::Failed,
+        (Some(value), None) => Outcome::Value(value),
+        (Some(mean), Some(standard_error)) => Outcome::Mean { mean, standard_error },
+    }
 }
 
 fn parts(trial: &Trial, state: TrialState) -> TrialParts {

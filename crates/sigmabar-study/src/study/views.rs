@@ -78,7 +78,7 @@ pub struct Cell {
 impl Survivors {
     /// What the strategy still holds possible.
     pub(super) fn of(strategy: &Strategy, space: &Space) -> Option<Self> {
-        if let Some(candidates) = strategy.survivors() {
+        if let Ok(Some(sigmabar::Survivors::Candidates(candidates))) = strategy.survivors() {
             return Some(Self::Candidates(candidates));
         }
         let Policy::Sbpe(sbpe) = strategy.policy() else { return None };
