@@ -22,7 +22,7 @@ class Kernel:
     >>> k([[0.0, 0.0]], [[0.3, 0.5]]).shape
     (1, 1)
     >>> k.columns([2, 0])([[1, 9, 2]], [[1, 7, 2]]).round(3)
-    array([[3.5]])
+    array([[4.]])
     """
 
     _core: _core.Kernel

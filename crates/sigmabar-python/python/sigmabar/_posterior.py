@@ -151,7 +151,7 @@ class SparsePosterior:
     >>> k = sb.SquaredExponential(0.3)
     >>> p = sb.SparsePosterior(k, 0.1, X, y, inducing=sb.select_inducing(k, X, 0.1))
     >>> mean, std = p.predict([[0.5, 0.5]])
-    >>> abs(mean[0] - np.sin(3) - 0.5) < 0.05
+    >>> bool(abs(mean[0] - np.sin(3) - 0.5) < 0.05)
     True
     >>> parts = p.variance_parts([[0.5, 0.5]])
     >>> bool(np.isclose(sum(parts), std**2)[0])
