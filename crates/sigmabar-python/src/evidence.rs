@@ -14,6 +14,7 @@ use sigmabar::{Choice, Learning, Learnt, Observations, fit_hyperparameters as le
 #[pyo3(from_item_all)]
 pub struct LearningOptions {
     tau: f64,
+    tau_limits: Option<(f64, f64)>,
     max_inducing: usize,
     choice: String,
     gap: f64,
@@ -31,6 +32,9 @@ impl LearningOptions {
     fn learning(self, templates: Vec<sigmabar::Kernel>) -> PyResult<Learning> {
         let mut learning = Learning::new(templates);
         learning.ridge = self.tau;
+        if let Some(limits) = self.tau_limits {
+            learning.ridge_limits = limits;
+        }
         learning.inducing = self.max_inducing;
         learning.choice = match self.choice.as_str() {
             "rpcholesky" => Choice::RandomlyPivoted,

@@ -39,6 +39,7 @@ def fit_hyperparameters(
     y: Any,
     *,
     tau: float = 0.1,
+    tau_limits: tuple[float, float] | None = None,
     max_inducing: int = 500,
     method: str = "rpcholesky",
     gap: float = 0.01,
@@ -57,7 +58,8 @@ def fit_hyperparameters(
     """Learns the kernel's parameters and ``tau`` by evidence: exactly on up to ``exact_points`` points, then by the ELBO on everything, with inducing points
     chosen by ``method`` and doubled until the evidence is known to ``gap`` per observation or there are ``max_inducing``.
 
-    Of several kernels the one with the most evidence wins. ``mean=None`` standardises the responses first.
+    Of several kernels the one with the most evidence wins. ``mean=None`` standardises the responses first. ``tau`` starts at what is given and stays within
+    ``tau_limits``, in multiples of the responses' standard deviation (0.001 to 3 unless said).
 
     >>> import numpy as np, sigmabar as sb
     >>> rng = np.random.default_rng(0)
@@ -70,6 +72,7 @@ def fit_hyperparameters(
     kernels = [kernel] if isinstance(kernel, Kernel) else list(kernel)
     options = {
         "tau": tau,
+        "tau_limits": tau_limits,
         "max_inducing": max_inducing,
         "choice": method,
         "gap": gap,
