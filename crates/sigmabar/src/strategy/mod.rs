@@ -24,6 +24,7 @@ mod run_posterior;
 mod saved;
 mod sbpe;
 mod sequential;
+mod stored_problem;
 mod sup_kernel;
 mod survivors;
 mod thompson;
