@@ -39,7 +39,7 @@ pub use bkb::{Bkb, BkbWidth};
 pub use bpe::{Bpe, BpeSchedule, BpeWidth};
 pub use decoupled::DecoupledThompson;
 pub use ek_ucb::EkUcb;
-pub use improvement::{ExpectedImprovement, ProbabilityOfImprovement};
+pub use improvement::{ExpectedImprovement, Incumbent, ProbabilityOfImprovement};
 pub use largest_variance::LargestVariance;
 pub use ledger::{Ask, Attached, Ledger, Measured, Outcome, Trial, TrialState};
 pub use mini_meta::{MetaIndex, MiniMeta};
