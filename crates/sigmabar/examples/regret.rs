@@ -143,7 +143,8 @@ fn run(setting: &Setting, budget: usize, seed: u64, policy: Policy) -> Result<Ru
             strategy.tell(trial.id, Outcome::Value(value + NOISE * noise))?;
         }
     }
-    let lost = strategy.survivors().is_some_and(|s| s.iter().all(|&i| values[i] < best));
+    let survivors = strategy.survivors()?;
+    let lost = survivors.as_ref().and_then(|s| s.candidates()).is_some_and(|s| s.iter().all(|&i| values[i] < best));
     let advice = strategy.recommend()?.expect("something was measured");
     let simple = best - values[advice.candidate.expect("a list has candidates")];
     Ok(Run { regret, gap: advice.gap, lost, exceeded: simple > advice.gap })

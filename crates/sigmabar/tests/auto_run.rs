@@ -137,7 +137,8 @@ fn lists_are_searched_by_index_and_their_survivors_named() {
     let best = strategy.recommend().unwrap().unwrap();
     assert_eq!(best.point, rows[best.candidate.unwrap()]);
     assert!(bump(&best.point) > 0.97 && best.upper > -1.0 && best.lower < -0.9);
-    let survivors = strategy.survivors().unwrap();
+    let survivors = strategy.survivors().unwrap().unwrap();
+    let survivors = survivors.candidates().unwrap();
     let top = (0..400).max_by(|&a, &b| bump(&rows[a]).total_cmp(&bump(&rows[b]))).unwrap();
     assert!(survivors.contains(&top) && survivors.len() < 200, "{} survive", survivors.len());
 }

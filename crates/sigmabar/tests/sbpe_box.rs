@@ -91,7 +91,10 @@ fn maximiser_of_a_box_is_kept_and_the_gap_holds() {
                 bad |= !alarmed && (advice.upper < f.value(&star) || advice.lower > f.value(&advice.point));
                 share = cells.surviving_share();
             }
-            assert!(strategy.survivors().is_none());
+            let left = strategy.survivors().unwrap().unwrap();
+            let volume = |c: &sigmabar::Cell| c.low.iter().zip(&c.high).map(|(a, b)| b - a).product::<f64>();
+            let volume: f64 = left.cells().unwrap().iter().map(volume).sum();
+            assert!((volume - share).abs() < 1e-12, "the cells are what survives: {volume} and {share}");
             (bad, alarmed, share)
         })
         .collect();

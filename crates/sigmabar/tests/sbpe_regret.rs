@@ -16,7 +16,7 @@ fn regret(known: &Known, rules: Rules, seed: u64) -> f64 {
         total += best - known.values[i];
         known.values[i] + Drawn::Gaussian.draw(known.level, &mut rng)
     });
-    assert!(strategy.survivors().unwrap().iter().any(|&i| known.values[i] == best), "the maximiser is kept");
+    assert!(strategy.survivors().unwrap().unwrap().candidates().unwrap().iter().any(|&i| known.values[i] == best), "the maximiser is kept");
     total
 }
 

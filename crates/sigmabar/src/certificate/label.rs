@@ -39,6 +39,8 @@ pub enum Reason {
     LostPoints,
     /// Points of a batch were lost, and losing them says something about their values.
     InformativeLoss,
+    /// Results from before the run count: the claim is valid if none of their points was chosen by looking at a response, as was declared.
+    AttachedResults,
     /// The claim is about the declared candidates, not about the whole domain they stand for.
     DeclaredCandidates,
 }
@@ -50,7 +52,7 @@ impl Reason {
             Self::KernelLearntHere | Self::PriorLearnt | Self::NormEstimated | Self::InformativeLoss => Label::Calibrated,
             Self::AdaptivePoints | Self::PaperConstants | Self::Contradicted => Label::Heuristic,
             // Premises to be told, which the claim rests on like on the others.
-            Self::LostPoints | Self::DeclaredCandidates => Label::Certified,
+            Self::LostPoints | Self::AttachedResults | Self::DeclaredCandidates => Label::Certified,
         }
     }
 }
@@ -104,6 +106,9 @@ impl fmt::Display for Reason {
             Self::Contradicted => "the data contradict the claimed norm bound or noise",
             Self::LostPoints => "points were lost: valid if failing does not depend on the noise",
             Self::InformativeLoss => "points were lost, and losing them says something about their values",
+            Self::AttachedResults => {
+                "results from before the run count: valid if their points were not chosen by looking at responses, as declared"
+            }
             Self::DeclaredCandidates => "the claim is about the declared candidates, not the whole domain",
         })
     }

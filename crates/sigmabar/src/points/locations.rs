@@ -1,7 +1,7 @@
 //! Where we looked: distinct points with repetition counts, and how they were chosen.
 
 use super::{Points, PointsRef};
-use crate::error::{Result, same_length};
+use crate::error::{Error, Result, same_length};
 use serde::{Deserialize, Serialize};
 
 /// How the measured points were chosen. The theorems of this crate speak of points that do not depend on the noise.
@@ -48,6 +48,17 @@ impl Locations {
             counts[g as usize] += 1.0;
         }
         Self { points: Points::from_valid(data, points.dim()), counts, group, collected }
+    }
+
+    /// The same with a weight for each row in the place of its count of 1.
+    pub(crate) fn weighted(points: Points, weights: &[f64], collected: Collected) -> Result<Self> {
+        same_length("weights", points.len(), weights.len())?;
+        if let Some(&value) = weights.iter().find(|w| !(w.is_finite() && **w > 0.0)) {
+            return Err(Error::Parameter { name: "weight", value, requirement: "finite and positive" });
+        }
+        let plain = Self::new(points, collected);
+        let counts = plain.sum_by_point("weights", weights)?;
+        Ok(Self { counts, ..plain })
     }
 
     /// The distinct points.

@@ -116,6 +116,18 @@ impl Observations {
         Ok(Self { locations, sums, sum_squares, prior })
     }
 
+    /// Responses in the model's scale that are worth $w_i$ ones of variance $\tau^2$ each: the weights stand in the place of the repetition counts, so that
+    /// means and variances are those of noise variances $\tau^2/w_i$. The evidence and what is said of "n" still count rows.
+    pub(crate) fn weighted(x: Points, y: &[f64], weights: &[f64], collected: Collected) -> Result<Self> {
+        same_length("responses", x.len(), y.len())?;
+        finite_responses(y)?;
+        let locations = Locations::weighted(x, weights, collected)?;
+        let weighed: Vec<f64> = y.iter().zip(weights).map(|(y, w)| w * y).collect();
+        let sums = locations.sum_by_point("responses", &weighed)?;
+        let sum_squares = y.iter().zip(&weighed).map(|(y, wy)| wy * y).sum();
+        Ok(Self { locations: Arc::new(locations), sums, sum_squares, prior: Prior::ZERO })
+    }
+
     /// Where the responses were measured.
     #[must_use]
     pub fn locations(&self) -> &Arc<Locations> {

@@ -5,8 +5,10 @@ use super::candidate_set::{Measurement, kernel, largest, norm_bound, random_numb
 use super::ledger::{Ledger, Outcome, Proposal, TrialState};
 use super::model::{CandidateModel, Dictionary};
 use super::problem::Problem;
+use super::survivors::Survivors;
 use crate::domain::{CellTree, Domain};
 use crate::error::{Error, Result, positive};
+use crate::points::Points;
 use rand::RngExt;
 use serde::{Deserialize, Serialize};
 
@@ -28,6 +30,8 @@ pub struct AdaBkb {
     pulled: Vec<usize>,
     dictionary: Vec<usize>,
     best_lower: f64,
+    /// How large the dictionary was after each closed batch.
+    sizes: Vec<usize>,
 }
 
 impl Default for AdaBkb {
@@ -41,6 +45,7 @@ impl Default for AdaBkb {
             pulled: Vec::new(),
             dictionary: Vec::new(),
             best_lower: f64::NEG_INFINITY,
+            sizes: Vec::new(),
         }
     }
 }
@@ -70,6 +75,14 @@ impl AdaBkb {
         self.tree.as_ref()
     }
 
+    pub(super) fn survivors(&self) -> Option<Survivors> {
+        self.tree.as_ref().map(|tree| Survivors::of_tree(tree, tree.leaves()))
+    }
+
+    pub(super) fn inducing(&self, batch: usize) -> Option<usize> {
+        self.sizes.get(batch).copied()
+    }
+
     pub(super) fn check(&self, problem: &Problem) -> Result<()> {
         ridge(problem)?;
         norm_bound(problem)?;
@@ -90,10 +103,17 @@ impl AdaBkb {
         CellTree::new(domain, sides, self.capacity)
     }
 
-    /// The posterior at the centres of all cells, with the first `trials` trials.
+    /// The posterior at the points of results from before the run and, after them, at the centres of all cells, with the first `batches` batches.
     fn model(&self, tree: &CellTree, problem: &Problem, ledger: &Ledger, batches: usize) -> Result<CandidateModel> {
-        let cells: Vec<usize> = (0..tree.len()).collect();
-        let mut model = CandidateModel::new(kernel(problem)?, ridge(problem)?, tree.centres(&cells)?, Dictionary::Chosen)?;
+        let centres = (0..tree.len()).flat_map(|cell| tree.centre(cell));
+        let before = ledger.attached().iter().flat_map(|a| a.point.iter().copied());
+        let points = Points::new(before.chain(centres).collect(), tree.dim())?;
+        let mut model = CandidateModel::new(kernel(problem)?, ridge(problem)?, points, Dictionary::Chosen)?;
+        for (candidate, attached) in ledger.attached().iter().enumerate() {
+            if let Some((value, standard_error)) = attached.outcome.value() {
+                model.count(candidate, problem.to_model(value), weight(problem, standard_error));
+            }
+        }
         for batch in 0..batches {
             for m in self.measurements(problem, ledger, batch) {
                 model.count(m.candidate, m.value, m.weight);
@@ -105,7 +125,7 @@ impl AdaBkb {
 
     fn measurements<'a>(&'a self, problem: &'a Problem, ledger: &'a Ledger, batch: usize) -> impl Iterator<Item = Measurement> + 'a {
         ledger.measured(batch).map(|(trial, value, standard_error)| Measurement {
-            candidate: self.pulled[trial.id as usize],
+            candidate: ledger.attached().len() + self.pulled[trial.id as usize],
             value: problem.to_model(value),
             weight: weight(problem, standard_error),
         })
@@ -134,17 +154,18 @@ impl AdaBkb {
         loop {
             let model = self.model(tree, problem, ledger, ledger.closed())?;
             let b = self.width.factor(problem, &model, ledger.trials().len() + 1)?;
-            let ucb = |cell: usize| model.mean()[cell] + b * model.variance(cell).sqrt();
+            let before = ledger.attached().len();
+            let ucb = |cell: usize| model.mean()[before + cell] + b * model.variance(before + cell).sqrt();
             let spread = |cell: usize| norm * tree.radius(cell, kernel).unwrap_or(f64::INFINITY);
             let index = |cell: usize| {
                 let by_parent = tree.parent(cell).map_or(f64::INFINITY, |parent| ucb(parent) + spread(parent));
                 ucb(cell).min(by_parent) + spread(cell)
             };
-            let lower = model.measured().iter().map(|&cell| model.mean()[cell] - b * model.variance(cell).sqrt());
+            let lower = model.measured().iter().map(|&a| model.mean()[a] - b * model.variance(a).sqrt());
             self.best_lower = lower.fold(self.best_lower, f64::max);
             let leaves: Vec<(usize, f64)> = tree.leaves().map(|cell| (cell, index(cell))).collect();
             let Some(top) = largest(leaves.iter().copied()) else { return Ok(0) };
-            let split = b * model.variance(top).sqrt() <= spread(top) && tree.level(top) < self.max_level;
+            let split = b * model.variance(before + top).sqrt() <= spread(top) && tree.level(top) < self.max_level;
             for (cell, value) in leaves {
                 if cell != top && value < self.best_lower {
                     tree.discard(cell);
@@ -186,6 +207,7 @@ impl AdaBkb {
         if !drawn.is_empty() {
             self.dictionary = drawn;
         }
+        self.sizes.push(self.dictionary.len());
         Ok(())
     }
 }

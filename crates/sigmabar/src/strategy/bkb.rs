@@ -64,6 +64,10 @@ impl Bkb {
         self.resampling.dictionary()
     }
 
+    pub(super) fn inducing(&self, batch: usize) -> Option<usize> {
+        self.resampling.size_after(batch)
+    }
+
     pub(super) fn check(&self, problem: &Problem) -> Result<()> {
         self.sequential.check(problem)?;
         self.oversampling.map_or(Ok(0.0), |q| positive("oversampling", q))?;
@@ -72,7 +76,7 @@ impl Bkb {
 
     pub(super) fn plan(&mut self, problem: &Problem, ledger: &Ledger) -> Result<Vec<Proposal>> {
         if ledger.batches() == 0 {
-            return self.resampling.initial_arms(problem, self.sequential);
+            return self.resampling.initial_arms(problem, ledger, self.sequential);
         }
         let (width, count) = (self.width, self.sequential.next_len(problem, ledger));
         let run = self.resampling.synced(self.sequential, problem, ledger, ledger.closed())?;

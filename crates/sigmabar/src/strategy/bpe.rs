@@ -6,6 +6,7 @@ use super::ledger::{Ledger, Proposal};
 use super::model::{CandidateModel, Dictionary};
 use super::problem::Problem;
 use super::sequential::Sequential;
+use super::survivors::Survivors;
 use crate::error::{Error, Result, positive};
 use crate::theory::{batch_lengths, batch_lengths_for, even_batch_lengths};
 use serde::{Deserialize, Serialize};
@@ -50,7 +51,6 @@ pub struct Bpe {
     sequential: Sequential,
     /// Candidates still possible; empty before the first batch.
     survivors: Vec<usize>,
-    on_list: bool,
     #[serde(skip)]
     set: Cache<CandidateSet>,
 }
@@ -91,8 +91,12 @@ impl Bpe {
     }
 
     /// Candidates still possible.
-    pub(super) fn survivors(&self) -> Option<Vec<usize>> {
-        (self.on_list && !self.survivors.is_empty()).then(|| self.survivors.clone())
+    pub(super) fn survivors(&self, problem: &Problem, ledger: &Ledger) -> Result<Option<Survivors>> {
+        if self.survivors.is_empty() {
+            return Ok(None);
+        }
+        let set = CandidateSet::new(problem, ledger, self.sequential.box_candidates())?;
+        Survivors::among(problem, set.points().view(), &self.survivors).map(Some)
     }
 
     fn lengths(&self, problem: &Problem) -> Result<Vec<usize>> {
@@ -103,16 +107,17 @@ impl Bpe {
         }
     }
 
-    fn set(&mut self, problem: &Problem) -> Result<CandidateSet> {
+    fn set(&mut self, problem: &Problem, ledger: &Ledger) -> Result<CandidateSet> {
         match self.set.take() {
             Some(set) => Ok(set),
-            None => CandidateSet::new(problem, self.sequential.box_candidates()),
+            None => CandidateSet::new(problem, ledger, self.sequential.box_candidates()),
         }
     }
 
     /// The posterior of the batches that count, up to and without batch `end`.
     fn model(&self, set: &CandidateSet, problem: &Problem, ledger: &Ledger, end: usize) -> Result<CandidateModel> {
-        let mut model = set.model(problem, Dictionary::Measured)?;
+        let kind = Dictionary::Measured;
+        let mut model = if self.keeps_data { set.model_before(problem, ledger, kind)? } else { set.model(problem, kind)? };
         let start = if self.keeps_data { 0 } else { end.saturating_sub(1) };
         for batch in start..end {
             for m in set.measurements(problem, ledger, batch) {
@@ -125,10 +130,9 @@ impl Bpe {
     pub(super) fn plan(&mut self, problem: &Problem, ledger: &Ledger) -> Result<Vec<Proposal>> {
         let lengths = self.lengths(problem)?;
         let Some(&count) = lengths.get(ledger.batches()) else { return Ok(Vec::new()) };
-        let set = self.set(problem)?;
+        let set = self.set(problem, ledger)?;
         if self.survivors.is_empty() {
             self.survivors = (0..set.len()).collect();
-            self.on_list = set.is_list();
         }
         let model =
             if self.keeps_data { self.model(&set, problem, ledger, ledger.closed())? } else { set.model(problem, Dictionary::Measured)? };
@@ -143,7 +147,7 @@ impl Bpe {
         if closed >= lengths.len() {
             return Ok(true);
         }
-        let set = self.set(problem)?;
+        let set = self.set(problem, ledger)?;
         let model = self.model(&set, problem, ledger, closed)?;
         let b = match self.width {
             BpeWidth::Theory => {

@@ -1,6 +1,6 @@
 //! The candidates a policy chooses among: a whole list, or a declared Sobol set of a box or space.
 
-use super::ledger::{Ledger, Outcome, Proposal, Trial, TrialState};
+use super::ledger::{Ledger, Measured, Outcome, Proposal, Trial, TrialState};
 use super::model::{CandidateModel, Dictionary};
 use super::problem::Problem;
 use crate::certificate::Noise;
@@ -12,7 +12,7 @@ use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
 use std::collections::HashMap;
 
-/// Candidates, and which of them a trial evaluated.
+/// Candidates, and which of them a trial evaluated. Points of results from before the run belong to them, last, where they are none of the others.
 #[derive(Clone, Debug)]
 pub(super) struct CandidateSet {
     points: Points,
@@ -35,11 +35,17 @@ fn bits(point: &[f64]) -> Vec<u64> {
 }
 
 impl CandidateSet {
-    /// The whole list, or `count` candidates from the problem's seed.
-    pub fn new(problem: &Problem, count: usize) -> Result<Self> {
+    /// The whole list, or `count` candidates from the problem's seed with the points of results from before the run.
+    pub fn new(problem: &Problem, ledger: &Ledger, count: usize) -> Result<Self> {
         let candidates = problem.domain().candidates(count, problem.seed())?;
-        let points = candidates.range(0, candidates.len())?;
-        let positions = points.view().rows().enumerate().map(|(i, row)| (bits(row), i)).collect();
+        let mut points = candidates.range(0, candidates.len())?;
+        let mut positions: HashMap<Vec<u64>, usize> = points.view().rows().enumerate().map(|(i, row)| (bits(row), i)).collect();
+        for attached in ledger.attached().iter().filter(|a| a.candidate.is_none()) {
+            if let std::collections::hash_map::Entry::Vacant(place) = positions.entry(bits(&attached.point)) {
+                place.insert(points.len());
+                points.push(&attached.point)?;
+            }
+        }
         Ok(Self { points, is_list: matches!(problem.domain(), Domain::List(_)), positions })
     }
 
@@ -49,10 +55,6 @@ impl CandidateSet {
 
     pub fn len(&self) -> usize {
         self.points.len()
-    }
-
-    pub fn is_list(&self) -> bool {
-        self.is_list
     }
 
     pub fn proposal(&self, candidate: usize) -> Proposal {
@@ -65,8 +67,40 @@ impl CandidateSet {
         CandidateModel::new(kernel(problem)?, ridge(problem)?, self.points.clone(), kind)
     }
 
+    fn position(&self, candidate: Option<usize>, point: &[f64]) -> usize {
+        candidate.unwrap_or_else(|| *self.positions.get(&bits(point)).expect("a policy proposes its own candidates only"))
+    }
+
     fn of_trial(&self, trial: &Trial) -> usize {
-        trial.candidate.unwrap_or_else(|| *self.positions.get(&bits(&trial.point)).expect("a policy proposes its own candidates only"))
+        self.position(trial.candidate, &trial.point)
+    }
+
+    /// What was measured before the run.
+    pub fn measured_before(&self, problem: &Problem, ledger: &Ledger) -> Vec<Measurement> {
+        let one = |m: Measured<'_>| Measurement {
+            candidate: self.position(m.candidate, m.point),
+            value: problem.to_model(m.value),
+            weight: weight(problem, m.standard_error),
+        };
+        ledger.measured_before().map(one).collect()
+    }
+
+    /// Whether each candidate failed before the run.
+    pub fn barred_before(&self, ledger: &Ledger) -> Vec<bool> {
+        let mut barred = vec![false; self.len()];
+        for failed in ledger.attached().iter().filter(|a| a.outcome == Outcome::Failed) {
+            barred[self.position(failed.candidate, &failed.point)] = true;
+        }
+        barred
+    }
+
+    /// The posterior over these candidates with what was measured before the run.
+    pub fn model_before(&self, problem: &Problem, ledger: &Ledger, kind: Dictionary) -> Result<CandidateModel> {
+        let mut model = self.model(problem, kind)?;
+        for m in self.measured_before(problem, ledger) {
+            model.observe(m.candidate, m.value, m.weight)?;
+        }
+        Ok(model)
     }
 
     /// What a closed batch measured, one entry for each evaluation in the order of the trials' ids.
@@ -104,7 +138,7 @@ impl CandidateSet {
 
 /// How many observations of the usual noise one is worth: $(R/\mathrm{se})^2$ for a mean told with its standard error.
 pub(super) fn weight(problem: &Problem, standard_error: Option<f64>) -> f64 {
-    let usual = problem.noise().map(Noise::level).or(problem.ridge());
+    let usual = problem.noise().map(Noise::std_dev_bound).or(problem.ridge());
     match (usual, standard_error) {
         (Some(usual), Some(standard_error)) => (usual * problem.prior().unit() / standard_error).powi(2),
         _ => 1.0,
@@ -129,11 +163,20 @@ pub(super) fn norm_bound(problem: &Problem) -> Result<f64> {
     problem.norm_bound().ok_or(Error::Missing { what: "a norm bound", purpose: "the width of the confidence band", remedy })
 }
 
-/// The noise level $R$.
+/// The noise level $R$ of sub-Gaussian noise. There is none for light tails: a band with any number in its place would be no theorem.
 pub(super) fn noise_level(problem: &Problem) -> Result<f64> {
-    let remedy = "give the problem a noise model, or choose a constant width";
-    let missing = Error::Missing { what: "a noise model", purpose: "the width of the confidence band", remedy };
-    problem.noise().map(Noise::level).ok_or(missing)
+    match problem.noise() {
+        None => Err(Error::Missing {
+            what: "a noise model",
+            purpose: "the width of the confidence band",
+            remedy: "give the problem a noise model, or choose a constant width",
+        }),
+        Some(Noise::LightTailed { .. }) => Err(Error::Premise {
+            what: "this width of the confidence band under light-tailed noise",
+            reason: "its theorem is for sub-Gaussian noise: choose a constant width, or s-bpe, whose certificate covers light tails",
+        }),
+        Some(noise) => Ok(noise.level()),
+    }
 }
 
 /// The random numbers of one step of a run: a stream of its own, so that a restored run draws the same ones.

@@ -32,13 +32,22 @@ pub struct DecoupledThompson {
     inducing: usize,
     scale: SampleScale,
     sequential: Sequential,
+    /// Inducing points in use, once they are chosen.
+    chosen: Option<usize>,
     #[serde(skip)]
     run: Cache<DecoupledRun>,
 }
 
 impl Default for DecoupledThompson {
     fn default() -> Self {
-        Self { features: 1024, inducing: 128, scale: SampleScale::default(), sequential: Sequential::default(), run: Cache::default() }
+        Self {
+            features: 1024,
+            inducing: 128,
+            scale: SampleScale::default(),
+            sequential: Sequential::default(),
+            chosen: None,
+            run: Cache::default(),
+        }
     }
 }
 
@@ -81,6 +90,10 @@ impl DecoupledThompson {
         Self { sequential, ..self }
     }
 
+    pub(super) fn inducing(&self) -> Option<usize> {
+        self.chosen
+    }
+
     pub(super) fn check(&self, problem: &Problem) -> Result<()> {
         self.sequential.check(problem)?;
         self.scale.check(problem)?;
@@ -91,7 +104,7 @@ impl DecoupledThompson {
         let count = self.sequential.next_len(problem, ledger);
         let mut run = match self.run.take() {
             Some(run) => run,
-            None => self.start(problem)?,
+            None => self.start(problem, ledger)?,
         };
         for batch in run.absorbed..ledger.closed() {
             for m in run.set.measurements(problem, ledger, batch) {
@@ -100,6 +113,7 @@ impl DecoupledThompson {
             bar(&mut run.barred, &run.set, ledger, batch);
         }
         run.absorbed = ledger.closed();
+        self.chosen = Some(run.model.dictionary().len());
         let run = self.run.put(run);
         let scale = self.scale.factor(problem, &run.model)?;
         let mut proposals = Vec::with_capacity(count);
@@ -110,8 +124,8 @@ impl DecoupledThompson {
         Ok(proposals)
     }
 
-    fn start(&self, problem: &Problem) -> Result<DecoupledRun> {
-        let set = CandidateSet::new(problem, self.sequential.box_candidates())?;
+    fn start(&self, problem: &Problem, ledger: &Ledger) -> Result<DecoupledRun> {
+        let set = CandidateSet::new(problem, ledger, self.sequential.box_candidates())?;
         let mut model = set.model(problem, Dictionary::Chosen)?;
         while model.dictionary().len() < self.inducing {
             let residual = model.residual();
@@ -120,10 +134,13 @@ impl DecoupledThompson {
                 break;
             }
         }
+        for m in set.measured_before(problem, ledger) {
+            model.observe(m.candidate, m.value, m.weight)?;
+        }
         let rows: Vec<Vec<f64>> = model.dictionary().iter().map(|&z| model.features_of(z)).collect();
         let inducing = Lower::from_matrix(Matrix::from_vec(rows.concat(), rows.len(), rows.len()));
         let fourier = fourier_features(problem, self.features, &set)?;
-        Ok(DecoupledRun { barred: vec![false; set.len()], set, model, absorbed: 0, fourier, inducing })
+        Ok(DecoupledRun { barred: set.barred_before(ledger), set, model, absorbed: 0, fourier, inducing })
     }
 }
 

@@ -1,6 +1,8 @@
 //! The book of a run: what was asked, what was told, which batch is open. It knows no mathematics.
 
+use crate::domain::Domain;
 use crate::error::{Error, Result};
+use crate::points::Collected;
 use serde::{Deserialize, Serialize};
 
 /// One evaluation to be made.
@@ -61,6 +63,32 @@ pub enum Ask {
     Finished,
 }
 
+/// A result that was measured before the run.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Attached {
+    /// The candidate it belongs to, on a finite list.
+    pub candidate: Option<usize>,
+    /// Where it was measured, in the coordinates of the domain's model.
+    pub point: Vec<f64>,
+    /// What came of it.
+    pub outcome: Outcome,
+    /// How the point was chosen: [`Collected::Adaptive`] results enter no certificate.
+    pub collected: Collected,
+}
+
+/// One value with where it was measured, from the run or from before it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Measured<'a> {
+    /// The candidate, on a finite list.
+    pub candidate: Option<usize>,
+    /// Where, in the coordinates of the domain's model.
+    pub point: &'a [f64],
+    /// The value, or the mean of replicates.
+    pub value: f64,
+    /// The standard error that came with it.
+    pub standard_error: Option<f64>,
+}
+
 /// A point put forward by a policy.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Proposal {
@@ -71,6 +99,8 @@ pub(crate) struct Proposal {
 /// All trials of a run and the batches they came in.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Ledger {
+    /// Results from before the run.
+    attached: Vec<Attached>,
     trials: Vec<Trial>,
     states: Vec<TrialState>,
     /// First trial of each batch.
@@ -96,6 +126,30 @@ impl Ledger {
         &self.states
     }
 
+    /// Results from before the run, in the order in which they were attached.
+    #[must_use]
+    pub fn attached(&self) -> &[Attached] {
+        &self.attached
+    }
+
+    /// Values from before the run, in the order in which they were attached.
+    pub fn measured_before(&self) -> impl Iterator<Item = Measured<'_>> + '_ {
+        self.attached.iter().filter_map(Attached::measured)
+    }
+
+    /// Those of them whose points were not chosen by looking at responses.
+    pub fn fixed_before(&self) -> impl Iterator<Item = Measured<'_>> + '_ {
+        let fixed = self.attached.iter().filter(|a| a.collected != Collected::Adaptive);
+        fixed.filter_map(Attached::measured)
+    }
+
+    /// Every value there is: those from before the run, then those of all batches, in the order of their ids, late ones left out.
+    pub fn all_measured(&self) -> impl Iterator<Item = Measured<'_>> + '_ {
+        let of_run = (0..self.batches()).flat_map(|batch| self.measured(batch));
+        let told = of_run.map(|(t, value, standard_error)| Measured { candidate: t.candidate, point: &t.point, value, standard_error });
+        self.measured_before().chain(told)
+    }
+
     /// Number of batches opened so far.
     #[must_use]
     pub fn batches(&self) -> usize {
@@ -118,8 +172,7 @@ impl Ledger {
     /// Trials of a batch that were answered with a value while it was open: `(trial, value, standard error)` in the order of their ids, whatever the order of telling.
     pub fn measured(&self, batch: usize) -> impl Iterator<Item = (&Trial, f64, Option<f64>)> + '_ {
         self.batch(batch).filter_map(|i| match self.states[i] {
-            TrialState::Told(Outcome::Value(value)) => Some((&self.trials[i], value, None)),
-            TrialState::Told(Outcome::Mean { mean, standard_error }) => Some((&self.trials[i], mean, Some(standard_error))),
+            TrialState::Told(outcome) => outcome.value().map(|(value, standard_error)| (&self.trials[i], value, standard_error)),
             _ => None,
         })
     }
@@ -131,16 +184,32 @@ impl Ledger {
         self.states[self.batch(batch)].iter().filter(|s| lost(s)).count()
     }
 
-    /// Whether everything fits together, for points of `dim` columns: asked of what comes from a file.
-    pub(crate) fn is_consistent(&self, dim: usize) -> bool {
+    /// Whether everything fits together, and together with the domain: asked of what comes from a file.
+    pub(crate) fn is_consistent(&self, domain: &Domain) -> bool {
+        let dim = domain.dim();
+        let placed = |candidate: Option<usize>, point: &[f64]| {
+            let fits = point.len() == dim && point.iter().all(|v| v.is_finite());
+            // Elsewhere a number is that of a generated candidate.
+            fits && match (domain, candidate) {
+                (Domain::List(list), Some(i)) => i < list.len() && list.points().row(i) == point,
+                (Domain::List(_), None) => false,
+                _ => true,
+            }
+        };
         let (count, open) = (self.trials.len(), self.starts.len());
         let ordered = self.starts.first().is_none_or(|&first| first == 0) && self.starts.windows(2).all(|w| w[0] < w[1]);
         let named = |(i, trial): (usize, &Trial)| {
-            let fits = trial.point.len() == dim && trial.point.iter().all(|v| v.is_finite());
-            fits && trial.id == i as u64 && trial.batch < open && self.batch(trial.batch).contains(&i)
+            placed(trial.candidate, &trial.point) && trial.id == i as u64 && trial.batch < open && self.batch(trial.batch).contains(&i)
         };
         let waiting = |s: &TrialState| matches!(s, TrialState::Queued | TrialState::Asked);
-        self.states.len() == count
+        let sound = |a: &Attached| placed(a.candidate, &a.point) && a.outcome.validate(0).is_ok();
+        let told = |s: &TrialState| match s {
+            TrialState::Told(outcome) | TrialState::Late(outcome) => outcome.validate(0).is_ok(),
+            _ => true,
+        };
+        self.attached.iter().all(sound)
+            && self.states.iter().all(told)
+            && self.states.len() == count
             && ordered
             && self.starts.iter().all(|&start| start < count)
             && (self.closed == open || self.closed + 1 == open)
@@ -166,6 +235,13 @@ impl Ledger {
     /// Whether a batch is open, answered or not.
     pub(crate) fn is_open(&self) -> bool {
         self.closed < self.starts.len()
+    }
+
+    /// Writes a result from before the run down.
+    pub(crate) fn attach(&mut self, attached: Attached) -> Result<()> {
+        attached.outcome.validate(self.attached.len() as u64)?;
+        self.attached.push(attached);
+        Ok(())
     }
 
     pub(crate) fn open(&mut self, proposals: Vec<Proposal>) {
@@ -222,7 +298,24 @@ impl Ledger {
     }
 }
 
+impl Attached {
+    fn measured(&self) -> Option<Measured<'_>> {
+        let (value, standard_error) = self.outcome.value()?;
+        Some(Measured { candidate: self.candidate, point: &self.point, value, standard_error })
+    }
+}
+
 impl Outcome {
+    /// The value, or the mean with its standard error; `None` for a failure.
+    #[must_use]
+    pub fn value(self) -> Option<(f64, Option<f64>)> {
+        match self {
+            Self::Value(value) => Some((value, None)),
+            Self::Mean { mean, standard_error } => Some((mean, Some(standard_error))),
+            Self::Failed => None,
+        }
+    }
+
     fn validate(self, id: u64) -> Result<()> {
         let values: &[f64] = match &self {
             Self::Value(value) => std::slice::from_ref(value),

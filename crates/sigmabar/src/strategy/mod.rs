@@ -20,10 +20,13 @@ mod random;
 mod recommendation;
 mod resampling;
 mod rips;
+mod run_posterior;
 mod saved;
 mod sbpe;
 mod sequential;
+mod stored_problem;
 mod sup_kernel;
+mod survivors;
 mod thompson;
 mod threds;
 mod ucb;
@@ -36,24 +39,28 @@ pub use bkb::{Bkb, BkbWidth};
 pub use bpe::{Bpe, BpeSchedule, BpeWidth};
 pub use decoupled::DecoupledThompson;
 pub use ek_ucb::EkUcb;
-pub use improvement::{ExpectedImprovement, ProbabilityOfImprovement};
+pub use improvement::{ExpectedImprovement, Incumbent, ProbabilityOfImprovement};
 pub use largest_variance::LargestVariance;
-pub use ledger::{Ask, Ledger, Outcome, Trial, TrialState};
+pub use ledger::{Ask, Attached, Ledger, Measured, Outcome, Trial, TrialState};
 pub use mini_meta::{MetaIndex, MiniMeta};
 pub use policy::Policy;
 pub use problem::{Direction, Problem};
 pub use random::{Random, Sobol};
 pub use recommendation::{BatchReport, Recommendation};
 pub use rips::Rips;
+pub use run_posterior::RunPosterior;
 pub use sbpe::{Rules, Sbpe, Schedule};
 pub use sequential::Sequential;
 pub use sup_kernel::{SupKernelUcb, SupWidth};
+pub use survivors::{Cell, Survivors};
 pub use thompson::{SampleScale, ThompsonSampling};
 pub use threds::GpThreds;
 pub use ucb::GpUcb;
 pub use width::UcbWidth;
 
+use crate::domain::Domain;
 use crate::error::{Error, Result};
+use crate::points::{Collected, PointsRef};
 use serde::{Deserialize, Serialize};
 
 /// A run: a problem, a policy and the book of what was asked and told.
@@ -136,6 +143,40 @@ impl Strategy {
         }
     }
 
+    /// Takes in a result measured before the run, at a natural point of the domain. It costs nothing of the budget and is saved with the run.
+    ///
+    /// | policy | what it does with it |
+    /// |---|---|
+    /// | `auto`, `gp-ucb`, `ei`, `pi`, `gp-ts`, `s-gp-ts`, `bkb`, `bbkb`, `mini-meta`, `ada-bkb`, `ek-ucb`, `bpe` keeping data | the model includes it |
+    /// | `max-variance` | its point counts as measured |
+    /// | certified `s-bpe` | part of the first batch, in its design and in its certificate ([`crate::Reason::AttachedResults`]); nothing if [`Collected::Adaptive`] |
+    /// | `s-bpe` by the paper, `bpe`, `gp-threds`, `rips`, `supkernelucb`, `random`, `sobol` | nothing: their rules speak of their own data only |
+    ///
+    /// Every recommendation that comes from a model's mean, and [`Strategy::posterior`], include it. A result whose point may have been chosen by looking at
+    /// responses enters no certificate.
+    ///
+    /// # Errors
+    /// [`Error::Outside`] for a point that is not in the domain, [`Error::NotFinite`], [`Error::Premise`] when the run has begun: the claims of a run are fixed
+    /// with its first batch. Nothing is changed then.
+    pub fn attach(&mut self, natural: &[f64], outcome: Outcome, collected: Collected) -> Result<()> {
+        if self.ledger.batches() > 0 {
+            return Err(Error::Premise {
+                what: "attaching a result",
+                reason: "the run has begun: attach what was measured before it first",
+            });
+        }
+        let domain = self.problem.domain();
+        let point = domain.encode(PointsRef::new(natural, domain.dim())?)?;
+        if !domain.contains(natural) {
+            return Err(Error::Premise { what: "attaching a result", reason: "its point violates a constraint of the domain" });
+        }
+        let candidate = match domain {
+            Domain::List(list) => list.position(natural),
+            _ => None,
+        };
+        self.ledger.attach(Attached { candidate, point: point.row(0).to_vec(), outcome, collected })
+    }
+
     /// Writes the result of a trial down. When it was the last one missing, the batch is closed.
     ///
     /// # Errors
@@ -188,9 +229,21 @@ impl Strategy {
         self.policy.reports(&self.problem, &self.ledger)
     }
 
-    /// Candidates still possible, on a finite domain and for a policy that rules candidates out.
-    #[must_use]
-    pub fn survivors(&self) -> Option<Vec<usize>> {
-        self.policy.survivors()
+    /// What is still possible, for a policy that rules settings out: numbers of a list's candidates, cells of a box, or those of the candidates that stand
+    /// for the domain. `None` before the policy has anything to say.
+    ///
+    /// # Errors
+    /// What making the candidates again, or fitting the model, runs into.
+    pub fn survivors(&self) -> Result<Option<Survivors>> {
+        self.policy.survivors(&self.problem, &self.ledger)
+    }
+
+    /// The posterior of everything measured, before the run and in it, late results left out: under the problem's kernel and ridge, or what `auto` went by after
+    /// its last batch. `None` where there is no kernel or nothing was measured.
+    ///
+    /// # Errors
+    /// What fitting the model runs into.
+    pub fn posterior(&self) -> Result<Option<RunPosterior<'_>>> {
+        RunPosterior::new(self)
     }
 }

@@ -3,6 +3,7 @@
 use super::ledger::{Ledger, Proposal};
 use super::problem::Problem;
 use super::recommendation::{self, BatchReport, Recommendation};
+use super::survivors::Survivors;
 use super::{
     AdaBkb, Auto, Bbkb, Bkb, Bpe, DecoupledThompson, EkUcb, ExpectedImprovement, GpThreds, GpUcb, LargestVariance, MiniMeta,
     ProbabilityOfImprovement, Random, Rips, Sbpe, Sobol, SupKernelUcb, ThompsonSampling,
@@ -161,17 +162,35 @@ impl Policy {
         match self {
             Self::Auto(p) => Ok(p.reports(ledger)),
             Self::Sbpe(p) => Ok(p.reports()),
-            _ => Ok((0..ledger.closed()).map(|batch| BatchReport::plain(ledger, batch)).collect()),
+            _ => {
+                let report = |batch| BatchReport { inducing: self.inducing(batch), ..BatchReport::plain(ledger, batch) };
+                Ok((0..ledger.closed()).map(report).collect())
+            }
         }
     }
 
-    pub(super) fn survivors(&self) -> Option<Vec<usize>> {
+    /// Inducing points that a sparse model had when a batch was closed.
+    fn inducing(&self, batch: usize) -> Option<usize> {
         match self {
-            Self::Auto(p) => p.survivors(),
-            Self::Bpe(p) => p.survivors(),
-            Self::Rips(p) => p.survivors(),
-            Self::Sbpe(p) => p.survivors(),
+            Self::AdaBkb(p) => p.inducing(batch),
+            Self::Bbkb(p) => p.inducing(batch),
+            Self::Bkb(p) => p.inducing(batch),
+            Self::DecoupledThompson(p) => p.inducing(),
+            Self::EkUcb(p) => p.inducing(batch),
+            Self::LargestVariance(p) => p.inducing(),
             _ => None,
+        }
+    }
+
+    pub(super) fn survivors(&self, problem: &Problem, ledger: &Ledger) -> Result<Option<Survivors>> {
+        match self {
+            Self::AdaBkb(p) => Ok(p.survivors()),
+            Self::Auto(p) => p.survivors(problem, ledger),
+            Self::Bpe(p) => p.survivors(problem, ledger),
+            Self::GpThreds(p) => Ok(p.survivors()),
+            Self::Rips(p) => p.survivors(problem, ledger),
+            Self::Sbpe(p) => p.survivors(problem),
+            _ => Ok(None),
         }
     }
 }

@@ -1,10 +1,11 @@
 //! What to do if the run ended now.
 
+use super::candidate_set::weight;
 use super::ledger::Ledger;
 use super::problem::Problem;
 use crate::certificate::{Label, Reason};
 use crate::error::Result;
-use crate::points::{Collected, Observations, Points, Prior};
+use crate::points::{Collected, Locations, Observations, Points, Prior};
 use crate::posterior::ExactPosterior;
 use serde::{Deserialize, Serialize};
 
@@ -38,6 +39,8 @@ pub struct BatchReport {
     pub survivors: Option<f64>,
     /// The optimality gap afterwards, in the data's scale.
     pub gap: Option<f64>,
+    /// What the gap is worth, where there is one.
+    pub label: Option<Label>,
     /// Inducing points in use, where the policy has any.
     pub inducing: Option<usize>,
 }
@@ -45,13 +48,14 @@ pub struct BatchReport {
 impl BatchReport {
     /// What the book alone says.
     pub(crate) fn plain(ledger: &Ledger, batch: usize) -> Self {
-        Self { planned: ledger.batch(batch).len(), measured: ledger.measured(batch).count(), survivors: None, gap: None, inducing: None }
+        let (planned, measured) = (ledger.batch(batch).len(), ledger.measured(batch).count());
+        Self { planned, measured, survivors: None, gap: None, label: None, inducing: None }
     }
 }
 
-/// All measured trials in model coordinates: points and values where larger is better, in the order of their ids.
+/// Everything measured, before the run and in it, in model coordinates: points and values where larger is better.
 pub(crate) fn measurements(problem: &Problem, ledger: &Ledger) -> (Vec<Vec<f64>>, Vec<f64>) {
-    (0..ledger.batches()).flat_map(|b| ledger.measured(b)).map(|(trial, value, _)| (trial.point.clone(), problem.to_model(value))).unzip()
+    ledger.all_measured().map(|m| (m.point.to_vec(), problem.to_model(m.value))).unzip()
 }
 
 /// The measured point with the largest $\mu-\sigma/2$ under the exact posterior: shrinks lucky single draws. Without a kernel, the largest average.
@@ -65,20 +69,23 @@ pub(crate) fn by_posterior(problem: &Problem, ledger: &Ledger) -> Result<Option<
     let points = Points::from_rows(&rows)?;
     let (mean, deviation) = match (problem.kernel(), problem.ridge()) {
         (Some(kernel), Some(ridge)) => {
-            let observations = Observations::new(points.clone(), &values, Collected::Adaptive, Prior::ZERO)?;
+            let weights: Vec<f64> = ledger.all_measured().map(|m| weight(problem, m.standard_error)).collect();
+            let observations = Observations::weighted(points.clone(), &values, &weights, Collected::Adaptive)?;
             let posterior = ExactPosterior::new(kernel.clone(), ridge, observations)?;
             (posterior.mean(points.view())?, posterior.std_dev(points.view())?)
         }
-        _ => averages(&points, &values)?,
+        _ => {
+            let errors: Vec<Option<f64>> = ledger.all_measured().map(|m| m.standard_error.map(|e| e / problem.prior().unit())).collect();
+            averages(&points, &values, &errors)?
+        }
     };
     let score = |i: usize| mean[i] - 0.5 * deviation[i];
     let best = (0..rows.len()).max_by(|&a, &b| score(a).total_cmp(&score(b)).then(b.cmp(&a))).unwrap_or(0);
-    let trial = (0..ledger.batches()).flat_map(|b| ledger.measured(b)).map(|(t, _, _)| t).nth(best);
     let (low, high) = (mean[best] - 2.0 * deviation[best], mean[best] + 2.0 * deviation[best]);
     let (a, b) = (problem.to_data(low), problem.to_data(high));
     Ok(Some(Recommendation {
         point: rows[best].clone(),
-        candidate: trial.and_then(|t| t.candidate),
+        candidate: ledger.all_measured().nth(best).and_then(|m| m.candidate),
         lower: a.min(b),
         upper: a.max(b),
         gap: f64::INFINITY,
@@ -87,17 +94,26 @@ pub(crate) fn by_posterior(problem: &Problem, ledger: &Ledger) -> Result<Option<
     }))
 }
 
-/// Average and its standard error per measured point, with the pooled scatter of replicates as noise; without replicates the scatter of all values.
-fn averages(points: &Points, values: &[f64]) -> Result<(Vec<f64>, Vec<f64>)> {
-    let observations = Observations::new(points.clone(), values, Collected::Adaptive, Prior::ZERO)?;
-    let locations = observations.locations();
-    let mean = |row: usize| {
+/// The average of each measured point, weighed by the noise of its values, and its standard error. Values without a standard error of their own have the
+/// pooled scatter of replicates as noise; without replicates the scatter of all values.
+fn averages(points: &Points, values: &[f64], errors: &[Option<f64>]) -> Result<(Vec<f64>, Vec<f64>)> {
+    let locations = Locations::new(points.clone(), Collected::Adaptive);
+    let single: Vec<f64> = errors.iter().map(|e| f64::from(u8::from(e.is_none()))).collect();
+    let summed = |terms: Vec<f64>| locations.sum_by_point("values", &terms);
+    let (counts, sums) = (summed(single.clone())?, summed(values.iter().zip(&single).map(|(v, s)| v * s).collect())?);
+    let residual = |row: usize| {
         let i = locations.distinct_of(row);
-        observations.sums()[i] / locations.count(i)
+        if single[row] > 0.0 { values[row] - sums[i] / counts[i] } else { 0.0 }
     };
-    let scatter: f64 = values.iter().enumerate().map(|(row, v)| (v - mean(row)).powi(2)).sum();
-    let freedom = locations.len() - locations.distinct();
-    let overall = Prior::learnt(values)?.unit();
-    let noise = if freedom > 0 { (scatter / freedom as f64).sqrt() } else { overall };
-    Ok((0..values.len()).map(|row| (mean(row), noise / locations.count(locations.distinct_of(row)).sqrt())).unzip())
+    let scatter: f64 = (0..values.len()).map(|row| residual(row).powi(2)).sum();
+    let freedom = counts.iter().map(|c| (c - 1.0).max(0.0)).sum::<f64>();
+    // Replicates that agree to the last bit would have weight without end.
+    let pooled = if freedom > 0.0 { (scatter / freedom).sqrt() } else { Prior::learnt(values)?.unit() }.max(f64::MIN_POSITIVE.sqrt());
+    let precision: Vec<f64> = errors.iter().map(|e| e.unwrap_or(pooled).powi(-2)).collect();
+    let (totals, weighed) = (summed(precision.clone())?, summed(values.iter().zip(&precision).map(|(v, p)| v * p).collect())?);
+    let at = |row: usize| {
+        let i = locations.distinct_of(row);
+        (weighed[i] / totals[i], totals[i].sqrt().recip())
+    };
+    Ok((0..values.len()).map(at).unzip())
 }

@@ -19,6 +19,8 @@ pub(super) struct Resampling {
     dictionary: Vec<usize>,
     /// Closed batches when it was drawn; later observations came one by one.
     drawn_after: usize,
+    /// How many there were after each closed batch.
+    sizes: Vec<usize>,
     #[serde(skip)]
     run: Cache<SparseRun>,
 }
@@ -34,8 +36,8 @@ pub(super) struct SparseRun {
 
 impl Resampling {
     /// Two different arms at random, to begin with.
-    pub fn initial_arms(&self, problem: &Problem, how: Sequential) -> Result<Vec<Proposal>> {
-        let set = CandidateSet::new(problem, how.box_candidates())?;
+    pub fn initial_arms(&self, problem: &Problem, ledger: &Ledger, how: Sequential) -> Result<Vec<Proposal>> {
+        let set = CandidateSet::new(problem, ledger, how.box_candidates())?;
         let count = INITIAL_ARMS.min(set.len()).min(problem.budget());
         let arms = rand::seq::index::sample(&mut random_numbers(problem, 0), set.len(), count);
         Ok(arms.into_iter().map(|a| set.proposal(a)).collect())
@@ -58,9 +60,12 @@ impl Resampling {
     }
 
     fn start(&self, how: Sequential, problem: &Problem, ledger: &Ledger) -> Result<SparseRun> {
-        let set = CandidateSet::new(problem, how.box_candidates())?;
-        let mut run =
-            SparseRun { barred: vec![false; set.len()], model: set.model(problem, Dictionary::Chosen)?, set, absorbed: self.drawn_after };
+        let set = CandidateSet::new(problem, ledger, how.box_candidates())?;
+        let model = set.model(problem, Dictionary::Chosen)?;
+        let mut run = SparseRun { barred: set.barred_before(ledger), model, set, absorbed: self.drawn_after };
+        for m in run.set.measured_before(problem, ledger) {
+            run.model.count(m.candidate, m.value, m.weight);
+        }
         for batch in 0..self.drawn_after {
             run.count(problem, ledger, batch);
         }
@@ -95,7 +100,9 @@ impl Resampling {
             drawn.extend(run.set.measurements(problem, ledger, batch).last().map(|m| m.candidate));
         }
         if drawn.is_empty() || drawn == self.dictionary {
-            return self.synced(how, problem, ledger, batch + 1).map(drop);
+            self.synced(how, problem, ledger, batch + 1)?;
+            self.sizes.push(self.dictionary.len());
+            return Ok(());
         }
         let mut run = self.run.take().expect("it was put back above");
         run.count(problem, ledger, batch);
@@ -103,8 +110,14 @@ impl Resampling {
         run.model.redraw(&drawn)?;
         self.dictionary = drawn;
         self.drawn_after = batch + 1;
+        self.sizes.push(self.dictionary.len());
         self.run.put(run);
         Ok(())
+    }
+
+    /// How many arms carried the features when a batch had been closed.
+    pub fn size_after(&self, batch: usize) -> Option<usize> {
+        self.sizes.get(batch).copied()
     }
 
     /// The arms that carry the features.

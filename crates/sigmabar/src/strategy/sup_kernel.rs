@@ -97,7 +97,7 @@ impl SupKernelUcb {
         let mut run = match self.run.take() {
             Some(run) => run,
             None => {
-                let set = CandidateSet::new(problem, self.sequential.box_candidates())?;
+                let set = CandidateSet::new(problem, ledger, self.sequential.box_candidates())?;
                 let levels = (problem.budget() as f64).log2().ceil().max(1.0) as usize;
                 let model = set.model(problem, Dictionary::Measured)?;
                 SupRun { barred: vec![false; set.len()], models: vec![model; levels], set, absorbed: 0 }

@@ -5,6 +5,7 @@ use super::candidate_set::{kernel, largest, noise_level, norm_bound, ridge, weig
 use super::ledger::{Ledger, Outcome, Proposal, TrialState};
 use super::model::{CandidateModel, Dictionary};
 use super::problem::Problem;
+use super::survivors::{Cell, Survivors};
 use super::width::log_time;
 use crate::domain::Domain;
 use crate::error::{Error, Result};
@@ -52,12 +53,6 @@ struct State {
     steps: usize,
 }
 
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-struct Cell {
-    low: Vec<f64>,
-    high: Vec<f64>,
-}
-
 /// The posterior on the grid of the cell being searched.
 #[derive(Clone, Debug)]
 struct Local {
@@ -97,6 +92,11 @@ impl GpThreds {
     #[must_use]
     pub fn with_grid(self, per_side: usize) -> Self {
         Self { per_side: Some(per_side), ..self }
+    }
+
+    /// The active cells: those of this epoch.
+    pub(super) fn survivors(&self) -> Option<Survivors> {
+        self.state.as_ref().map(|state| Survivors::Cells(state.active.clone()))
     }
 
     pub(super) fn check(&self, problem: &Problem) -> Result<()> {

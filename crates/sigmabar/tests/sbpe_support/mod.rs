@@ -119,7 +119,8 @@ pub fn attack(known: &Known, problem: Problem, policy: Sbpe, drawn: Drawn, seed:
             let value = known.values[trial.candidate.unwrap()] + drawn.draw(known.level, &mut rng);
             strategy.tell(trial.id, Outcome::Value(value)).unwrap();
         }
-        let survivors = strategy.survivors().unwrap();
+        let survivors = strategy.survivors().unwrap().unwrap();
+        let survivors = survivors.candidates().unwrap();
         verdict.survivors = survivors.len();
         verdict.lost |= survivors.iter().all(|&i| known.values[i] < best);
         let advice = strategy.recommend().unwrap().unwrap();

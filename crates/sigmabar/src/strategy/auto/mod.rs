@@ -8,6 +8,7 @@ mod pick;
 mod pool;
 mod scale;
 mod structure;
+mod survivors;
 
 pub use assumed::{Assumed, Quantity};
 pub use scale::Scale;
@@ -16,6 +17,7 @@ use super::ledger::{Ledger, Proposal};
 use super::problem::Problem;
 use super::random::Sobol;
 use super::recommendation::{self, BatchReport, Recommendation};
+use crate::certificate::Label;
 use crate::error::{Error, Result};
 use crate::points::Points;
 use crate::theory::even_batch_lengths;
@@ -109,12 +111,20 @@ impl Auto {
     pub(super) fn plan(&mut self, problem: &Problem, ledger: &Ledger) -> Result<Vec<Proposal>> {
         let batch = ledger.batches();
         let Some(&count) = self.lengths(problem)?.get(batch) else { return Ok(Vec::new()) };
-        let (Some(round), Some(data)) = (self.rounds.last(), Data::of(problem, ledger)?) else {
-            let all = Sobol::default().plan(problem, &Ledger::default())?;
-            return Ok(all.into_iter().skip(ledger.trials().len()).take(count).collect());
-        };
-        let model = round.fit.model(&data)?;
         let seed = seed_of(problem, batch);
+        let (data, fit) = match (self.rounds.last(), Data::of(problem, ledger)?) {
+            (Some(round), Some(data)) => (data, round.fit.clone()),
+            // Results from before the run stand for a first look, if there are enough of them to fit a kernel to.
+            (None, Some(data)) if data.raw.len() > problem.domain().dim() + 1 => {
+                let fit = Fitting::new(problem, &data, seed)?.best_scale(&data, None)?;
+                (data, fit)
+            }
+            _ => {
+                let all = Sobol::default().plan(problem, &Ledger::default())?;
+                return Ok(all.into_iter().skip(ledger.trials().len()).take(count).collect());
+            }
+        };
+        let model = fit.model(&data)?;
         let pool = Sieve { beta: self.setting(problem, BETAS, batch), count, ..Sieve::new(problem, &model, &data, seed) }.pool()?;
         let exploiting = (self.setting(problem, EXPLOITING, batch) * (count - 1) as f64).round() as usize;
         let covered = if exploiting > 0 { Draws::new(&model, &pool, seed)?.cover(exploiting) } else { Vec::new() };
@@ -156,7 +166,7 @@ impl Auto {
             return recommendation::by_posterior(problem, ledger);
         };
         let advice = Advice::new(problem, &data, &round.fit, &round.assumed)?;
-        let candidate = (0..ledger.batches()).flat_map(|b| ledger.measured(b)).map(|(t, _, _)| t.candidate).nth(advice.best()).flatten();
+        let candidate = ledger.all_measured().nth(advice.best()).and_then(|m| m.candidate);
         Ok(Some(advice.recommendation(candidate, round.gap)))
     }
 
@@ -166,12 +176,9 @@ impl Auto {
             let report = &mut reports[round.batch];
             report.survivors = Some(round.survivors.as_ref().map_or(round.share, |list| list.len() as f64));
             report.gap = Some(round.gap);
+            report.label = Some(Label::from_reasons(&round.assumed.reasons()).max(Label::Calibrated));
         }
         reports
-    }
-
-    pub(super) fn survivors(&self) -> Option<Vec<usize>> {
-        self.rounds.last().and_then(|round| round.survivors.clone())
     }
 }
 
@@ -182,8 +189,7 @@ impl Data {
         if rows.is_empty() {
             return Ok(None);
         }
-        let measured = (0..ledger.batches()).flat_map(|b| ledger.measured(b));
-        let errors = measured.map(|(_, _, error)| error.map(|e| e / problem.prior().unit())).collect();
+        let errors = ledger.all_measured().map(|m| m.standard_error.map(|e| e / problem.prior().unit())).collect();
         Ok(Some(Self { points: Points::from_rows(&rows)?, raw, errors }))
     }
 }

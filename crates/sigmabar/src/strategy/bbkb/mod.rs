@@ -40,7 +40,7 @@ pub enum BbkbWidth {
 /// the batch ends before variances could be off by more than the factor $\tilde C$.
 ///
 /// Starts with two arms at random. $\tilde C=2$ unless told otherwise (1.1 to 2 are sensible, 1 gives batches of one). An arm is looked at again only when its
-/// last known index, an upper bound, is the largest: O(m) for each choice the arm has missed.
+/// last known index, an upper bound, is the largest: O(m) for each choice the arm has missed. The sum in the width is over the run's own evaluations, not over results from before it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Bbkb {
     growth: f64,
@@ -103,6 +103,10 @@ impl Bbkb {
         self.resampling.dictionary()
     }
 
+    pub(super) fn inducing(&self, batch: usize) -> Option<usize> {
+        self.resampling.size_after(batch)
+    }
+
     pub(super) fn check(&self, problem: &Problem) -> Result<()> {
         self.sequential.check(problem)?;
         self.oversampling.map_or(Ok(0.0), |q| positive("oversampling", q))?;
@@ -127,7 +131,7 @@ impl Bbkb {
 
     pub(super) fn plan(&mut self, problem: &Problem, ledger: &Ledger) -> Result<Vec<Proposal>> {
         if ledger.batches() == 0 {
-            return self.resampling.initial_arms(problem, self.sequential);
+            return self.resampling.initial_arms(problem, ledger, self.sequential);
         }
         let left = problem.budget().saturating_sub(ledger.trials().len());
         let b = self.factor(problem, crate::strategy::candidate_set::ridge(problem)?)?;

@@ -8,6 +8,7 @@ use super::candidate_set::{CandidateSet, kernel, noise_level, norm_bound, random
 use super::ledger::{Ledger, Proposal};
 use super::problem::Problem;
 use super::sequential::Sequential;
+use super::survivors::Survivors;
 use crate::error::{Result, positive};
 use catoni::catoni_mean;
 use frank_wolfe::ExperimentalDesign;
@@ -27,7 +28,6 @@ pub struct Rips {
     effort: f64,
     sequential: Sequential,
     survivors: Vec<usize>,
-    on_list: bool,
     /// Whether the open batch has all the points its phase asks for.
     is_full: bool,
     #[serde(skip)]
@@ -36,14 +36,7 @@ pub struct Rips {
 
 impl Default for Rips {
     fn default() -> Self {
-        Self {
-            effort: 1.0,
-            sequential: Sequential::default(),
-            survivors: Vec::new(),
-            on_list: false,
-            is_full: false,
-            design: Cache::default(),
-        }
+        Self { effort: 1.0, sequential: Sequential::default(), survivors: Vec::new(), is_full: false, design: Cache::default() }
     }
 }
 
@@ -66,19 +59,22 @@ impl Rips {
         norm_bound(problem).and(noise_level(problem)).map(drop)
     }
 
-    pub(super) fn survivors(&self) -> Option<Vec<usize>> {
-        (self.on_list && !self.survivors.is_empty()).then(|| self.survivors.clone())
+    pub(super) fn survivors(&self, problem: &Problem, ledger: &Ledger) -> Result<Option<Survivors>> {
+        if self.survivors.is_empty() {
+            return Ok(None);
+        }
+        let set = CandidateSet::new(problem, ledger, self.sequential.box_candidates())?;
+        Survivors::among(problem, set.points().view(), &self.survivors).map(Some)
     }
 
     /// The candidates and the design on the survivors: the same whether it was kept or is made again.
-    fn design(&mut self, problem: &Problem) -> Result<(CandidateSet, ExperimentalDesign)> {
+    fn design(&mut self, problem: &Problem, ledger: &Ledger) -> Result<(CandidateSet, ExperimentalDesign)> {
         if let Some(design) = self.design.take() {
             return Ok(design);
         }
-        let set = CandidateSet::new(problem, self.sequential.box_candidates())?;
+        let set = CandidateSet::new(problem, ledger, self.sequential.box_candidates())?;
         if self.survivors.is_empty() {
             self.survivors = (0..set.len()).collect();
-            self.on_list = set.is_list();
         }
         let gamma = (noise_level(problem)? / norm_bound(problem)?).powi(2) / problem.budget() as f64;
         let design = ExperimentalDesign::new(kernel(problem)?, gamma, set.points().view().select(&self.survivors)?)?;
@@ -101,7 +97,7 @@ impl Rips {
             return Ok(Vec::new());
         }
         ridge(problem)?;
-        let (set, design) = self.design(problem)?;
+        let (set, design) = self.design(problem, ledger)?;
         let phase = ledger.batches() + 1;
         let epsilon = 0.5_f64.powi(phase as i32);
         let wanted =
@@ -118,7 +114,7 @@ impl Rips {
         if !self.is_full {
             return Ok(());
         }
-        let (set, design) = self.design(problem)?;
+        let (set, design) = self.design(problem, ledger)?;
         let phase = ledger.closed();
         let evaluations = set.evaluations(problem, ledger, phase - 1);
         if evaluations.is_empty() {

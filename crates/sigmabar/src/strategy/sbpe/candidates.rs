@@ -2,7 +2,7 @@
 
 use crate::domain::{CandidateKind, Domain};
 use crate::error::Result;
-use crate::points::Points;
+use crate::points::{Points, PointsRef};
 use crate::strategy::problem::Problem;
 
 /// All candidates, and whether they are the whole domain.
@@ -29,6 +29,10 @@ impl SetOfCandidates {
     /// Whether a claim about the candidates is one about the whole domain.
     pub fn is_whole(&self) -> bool {
         self.whole
+    }
+
+    pub fn points(&self) -> PointsRef<'_> {
+        self.points.view()
     }
 
     pub fn select(&self, indices: &[usize]) -> Result<Points> {

@@ -11,6 +11,7 @@ use crate::error::Result;
 use crate::kernel::{Kernel, Lengthscale};
 use crate::points::{Collected, Locations, Points, PointsRef};
 use serde::{Deserialize, Serialize};
+use std::sync::Arc;
 
 /// A cell is fine enough when what its size adds to a bound is at most this share of the bound's own half-width.
 const FINE: f64 = 0.25;
@@ -82,23 +83,22 @@ impl Cells {
     }
 
     /// Points of largest variance over the surviving cells, within a factor 1.1, and the inducing points behind them.
-    pub fn design(&self, premises: &Premises<'_>, growth: Growth, count: usize) -> Result<(Points, Points)> {
+    pub fn design(&self, premises: &Premises<'_>, growth: Growth, known: Option<Arc<Locations>>, count: usize) -> Result<(Points, Points)> {
         let whole = self.whole_cells();
         let corners = |corner: fn(&CellTree, usize) -> &[f64]| {
             Points::new(whole.iter().flat_map(|&cell| corner(&self.tree, cell)).copied().collect(), self.tree.dim())
         };
         let (low, high) = (corners(CellTree::low)?, corners(CellTree::high)?);
-        let design = MaxVariance::growing(premises.kernel.clone(), premises.ridge, growth)?.choose_in_boxes(
-            low.view(),
-            high.view(),
-            CellSearch::default(),
-            count,
-        )?;
+        let mut design = MaxVariance::growing(premises.kernel.clone(), premises.ridge, growth)?;
+        if let Some(known) = known {
+            design = design.after(known);
+        }
+        let design = design.choose_in_boxes(low.view(), high.view(), CellSearch::default(), count)?;
         Ok((design.points().to_points(), design.information().features().inducing().to_points()))
     }
 
     /// The largest cells of which everything survives: together the survivors, in far fewer boxes than leaves.
-    fn whole_cells(&self) -> Vec<usize> {
+    pub fn whole_cells(&self) -> Vec<usize> {
         let mut whole: Vec<bool> = (0..self.tree.len()).map(|cell| self.tree.is_surviving_leaf(cell)).collect();
         for cell in (0..self.tree.len()).rev() {
             // Halves come after their parent.

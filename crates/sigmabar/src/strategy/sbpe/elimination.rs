@@ -47,8 +47,9 @@ pub(super) struct Singles {
 impl Batch<'_> {
     /// The posterior of what arrived, with widths; `None` where nothing arrived or the data contradict the premises, of which the state is told.
     pub fn evidence(&self, state: &mut State) -> Result<Option<Evidence>> {
-        let arrived = Arrived::new(self.problem, self.ledger, self.index);
+        let arrived = Arrived::with_fixed_results(self.problem, self.ledger, self.index);
         state.add_reason(loss(self.problem, self.ledger, self.index));
+        state.add_reason(self.ledger.fixed_before().next().map(|_| Reason::AttachedResults));
         let Some(inducing) = state.inducing.take() else { return Ok(None) };
         if arrived.is_empty() || state.is_contradicted() {
             return Ok(None);

@@ -19,16 +19,17 @@ pub use schedule::Schedule;
 use super::ledger::{Ledger, Proposal};
 use super::problem::Problem;
 use super::recommendation::{BatchReport, Recommendation};
+use super::survivors::Survivors;
 use crate::certificate::{Label, Reason};
 use crate::design::{Growth, MaxVariance};
 use crate::domain::{CellTree, Domain};
 use crate::error::{Error, Result, positive};
-use crate::points::Points;
+use crate::points::{Locations, Points};
 use candidates::SetOfCandidates;
 use cells::Cells;
 use elimination::Batch;
 use paper::Paper;
-use premises::Premises;
+use premises::{Premises, fixed_locations};
 use serde::{Deserialize, Serialize};
 use state::State;
 use std::sync::Arc;
@@ -205,9 +206,10 @@ impl Sbpe {
         };
         let growth = Growth { share: self.share, max_size: self.max_inducing };
         let paper = Paper::new(&premises, problem, ledger.closed(), lengths.len());
+        let known = fixed_locations(ledger, problem.domain().dim())?;
         let proposals = match (&state.cells, self.rules) {
             (Some(cells), Rules::Certified) => {
-                let (points, inducing) = cells.design(&premises, growth, count)?;
+                let (points, inducing) = cells.design(&premises, growth, known, count)?;
                 state.inducing = Some(inducing);
                 points.view().rows().map(|row| Proposal::anywhere(row.to_vec())).collect()
             }
@@ -220,7 +222,7 @@ impl Sbpe {
                 let survivors = self.candidates(problem)?.select(&state.survivors)?;
                 let chosen = match rules {
                     Rules::Paper => paper.design(survivors.view(), count)?,
-                    Rules::Certified => design(&premises, growth, &survivors, count, &mut state)?,
+                    Rules::Certified => design(&premises, growth, &survivors, known, count, &mut state)?,
                 };
                 chosen.into_iter().map(|i| Proposal::candidate(state.survivors[i], survivors.row(i))).collect()
             }
@@ -256,7 +258,8 @@ impl Sbpe {
         }
         let gap = certified_gap(problem, &state);
         let survivors = Some(state.cells.as_ref().map_or(state.survivors.len() as f64, |cells| cells.tree.surviving_share()));
-        state.reports.push(BatchReport { survivors, gap, inducing, ..BatchReport::plain(ledger, batch) });
+        let label = gap.map(|_| Label::from_reasons(&state.reasons));
+        state.reports.push(BatchReport { survivors, gap, label, inducing, ..BatchReport::plain(ledger, batch) });
         self.state = Some(state);
         let enough = gap.is_some_and(|gap| problem.wanted_gap().is_some_and(|wanted| gap <= wanted));
         Ok(enough || ledger.closed() >= lengths.len())
@@ -299,15 +302,31 @@ impl Sbpe {
         self.state.as_ref().map_or_else(Vec::new, |s| s.reports.clone())
     }
 
-    pub(super) fn survivors(&self) -> Option<Vec<usize>> {
-        self.state.as_ref().filter(|s| s.cells.is_none()).map(|s| s.survivors.clone())
+    pub(super) fn survivors(&self, problem: &Problem) -> Result<Option<Survivors>> {
+        let Some(state) = &self.state else { return Ok(None) };
+        Ok(Some(match &state.cells {
+            Some(cells) => Survivors::of_tree(&cells.tree, cells.whole_cells()),
+            None => Survivors::among(problem, self.candidates(problem)?.points(), &state.survivors)?,
+        }))
     }
 }
 
 /// One dictionary for the batch by the rule of algorithm notes 5.3, then the points of largest variance under it.
-fn design(premises: &Premises<'_>, growth: Growth, survivors: &Points, count: usize, state: &mut State) -> Result<Vec<usize>> {
-    let features = Arc::new(growth.start(premises.kernel, premises.ridge, survivors.clone(), count)?);
-    let design = MaxVariance::new(Arc::clone(&features), premises.ridge)?.choose(survivors.view(), count)?;
+fn design(
+    premises: &Premises<'_>,
+    growth: Growth,
+    survivors: &Points,
+    known: Option<Arc<Locations>>,
+    count: usize,
+    state: &mut State,
+) -> Result<Vec<usize>> {
+    let total = count + known.as_ref().map_or(0, |known| known.len());
+    let features = Arc::new(growth.start(premises.kernel, premises.ridge, survivors.clone(), total)?);
+    let mut design = MaxVariance::new(Arc::clone(&features), premises.ridge)?.spreading();
+    if let Some(known) = known {
+        design = design.after(known);
+    }
+    let design = design.choose(survivors.view(), count)?;
     state.inducing = Some(features.inducing().to_points());
     Ok(design.indices().to_vec())
 }

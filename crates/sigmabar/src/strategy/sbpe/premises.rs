@@ -3,8 +3,10 @@
 use crate::certificate::{Noise, Reason};
 use crate::error::{Error, Result};
 use crate::features::{Source, SourcedKernel};
+use crate::points::{Collected, Locations, Points};
 use crate::strategy::ledger::Ledger;
 use crate::strategy::problem::Problem;
+use std::sync::Arc;
 
 const PURPOSE: &str = "certified elimination";
 
@@ -65,16 +67,41 @@ impl Arrived {
     pub fn new(problem: &Problem, ledger: &Ledger, batch: usize) -> Self {
         let mut arrived = Self { points: Vec::new(), values: Vec::new(), errors: Vec::new() };
         for (trial, value, error) in ledger.measured(batch) {
-            arrived.points.extend_from_slice(&trial.point);
-            arrived.values.push(problem.to_model(value));
-            arrived.errors.push(error.map(|e| e / problem.prior().unit()));
+            arrived.push(problem, &trial.point, value, error);
         }
         arrived
+    }
+
+    /// With the first batch come the results from before the run whose points were fixed: the batch is designed knowing where they lie and nothing else, so
+    /// that all its points together are as independent of the noise as the theorem wants them. A batch of which nothing arrived stays empty.
+    pub fn with_fixed_results(problem: &Problem, ledger: &Ledger, batch: usize) -> Self {
+        let mut arrived = Self::new(problem, ledger, batch);
+        if batch == 0 && !arrived.is_empty() {
+            for m in ledger.fixed_before() {
+                arrived.push(problem, m.point, m.value, m.standard_error);
+            }
+        }
+        arrived
+    }
+
+    fn push(&mut self, problem: &Problem, point: &[f64], value: f64, error: Option<f64>) {
+        self.points.extend_from_slice(point);
+        self.values.push(problem.to_model(value));
+        self.errors.push(error.map(|e| e / problem.prior().unit()));
     }
 
     pub fn is_empty(&self) -> bool {
         self.values.is_empty()
     }
+}
+
+/// Where the results from before the run lie that count with the first batch; `None` for later batches, and without any.
+pub(super) fn fixed_locations(ledger: &Ledger, dim: usize) -> Result<Option<Arc<Locations>>> {
+    let known: Vec<f64> = ledger.fixed_before().flat_map(|m| m.point).copied().collect();
+    if known.is_empty() || ledger.closed() > 0 {
+        return Ok(None);
+    }
+    Ok(Some(Arc::new(Locations::new(Points::new(known, dim)?, Collected::Designed))))
 }
 
 /// Whether a batch lost points, as a reason: harmless if losing them had nothing to do with the noise, which is what it says.
