@@ -72,7 +72,9 @@ impl ProcessObjective {
                     return Ok(Attempt::Stopped);
                 }
                 if deadline.is_some_and(|deadline| Instant::now() >= deadline) {
-                    self.restart(trial.id);
+                    if !self.restart(trial.id) {
+                        break Answer::Interrupted;
+                    }
                     let seconds = self.timeout.unwrap_or_default().as_secs_f64();
                     return Ok(Attempt::Failed { reason: format!("no answer within {seconds} seconds: the program was killed") });
                 }
@@ -136,14 +138,15 @@ impl ProcessObjective {
         Ok(Running { child, input, waiting })
     }
 
-    /// Ends the program because one trial takes too long; the others are sent to the next one.
-    fn restart(&self, slow: u64) {
+    /// Ends the program because one trial takes too long; the others are sent to the next one. False if it was ended already because of another trial.
+    fn restart(&self, slow: u64) -> bool {
         let mut running = lock(&self.running);
         let is_current = running.as_ref().is_some_and(|running| lock(&running.waiting).asked.get(&slow).is_some_and(Option::is_some));
         if let Some(mut old) = running.take_if(|_| is_current) {
             lock(&old.waiting).end("the program was killed", |_| Answer::Interrupted);
             kill(old.child.as_mut());
         }
+        is_current
     }
 }
 
