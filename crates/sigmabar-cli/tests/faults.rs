@@ -169,6 +169,8 @@ fn the_main_process_and_its_workers_are_killed() {
     let (mut kills, mut studies, mut dice) = (0, 0, Dice(99));
     while kills < KILLS / 2 {
         let directory = begin();
+        // What stands in the file after a kill was acknowledged: it must still stand there after the next.
+        let mut standing = HashMap::new();
         'study: loop {
             let mut main = sigmabar(directory.path(), &["run", "study.toml", "--parallel", "8", "--no-report", "--quiet"]).spawn().unwrap();
             loop {
@@ -181,13 +183,18 @@ fn the_main_process_and_its_workers_are_killed() {
                     main.kill().unwrap();
                     main.wait().unwrap();
                     kills += 1;
+                    if directory.path().join("study.db").exists() {
+                        let found = values(directory.path());
+                        assert!(standing.iter().all(|(id, value)| found.get(id) == Some(value)), "a result was lost");
+                        standing = found;
+                    }
                     break;
                 }
                 kills += kill_an_evaluation(main.id(), &mut dice);
             }
         }
         studies += 1;
-        check(directory.path(), &HashMap::new(), &recommended, &expected);
+        check(directory.path(), &standing, &recommended, &expected);
     }
     println!("{kills} kills in {studies} studies");
 }
