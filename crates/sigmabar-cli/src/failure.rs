@@ -41,6 +41,14 @@ pub enum Failure {
         /// What would be right.
         remedy: String,
     },
+    /// Something that cannot be done as things stand.
+    #[error("{what}: {remedy}")]
+    Refused {
+        /// What is wrong.
+        what: String,
+        /// What would be right.
+        remedy: String,
+    },
     /// A table that cannot be read.
     #[error(transparent)]
     Data(#[from] DataError),
@@ -89,6 +97,11 @@ impl Failure {
     /// A usage error.
     pub(crate) fn usage(what: impl Into<String>, remedy: impl Into<String>) -> Self {
         Self::Usage { what: what.into(), remedy: remedy.into() }
+    }
+
+    /// What cannot be done as things stand.
+    pub(crate) fn refused(what: impl Into<String>, remedy: impl Into<String>) -> Self {
+        Self::Refused { what: what.into(), remedy: remedy.into() }
     }
 
     /// For `map_err`: what was tried with which file.

@@ -80,7 +80,7 @@ impl StudyPlace {
             && let Some(spec) = &self.spec
         {
             let remedy = format!("sigmabar run {0} or sigmabar ask {0} begins it", spec.display());
-            return Err(Failure::usage(format!("the study of {} has not begun", spec.display()), remedy));
+            return Err(Failure::refused(format!("the study of {} has not begun", spec.display()), remedy));
         }
         Ok(Study::open(&self.file, self.name.as_deref())?)
     }
@@ -132,7 +132,7 @@ impl StudyPlace {
         if expected.to_toml() != begun.clone().with_seed(begun.problem().seed()).to_toml() {
             let what = format!("{} was changed after its study was begun in {}", path.display(), self.file.display());
             let remedy = "change it back to go on, begin a new study from it with --name NAME, or name the .db file to go on as begun";
-            return Err(Failure::usage(what, remedy));
+            return Err(Failure::refused(what, remedy));
         }
         Ok(())
     }

@@ -44,6 +44,11 @@ pub(crate) fn ask(input: &mut dyn BufRead, console: &Console) -> Outcome<Answers
         if name.is_empty() && !factors.is_empty() {
             break;
         }
+        // The same that study files ask of a name.
+        if name.contains(['{', '}', '[', ']', '(', ')', '"', '\'', '=', '<', '>']) || name.contains(char::is_control) {
+            console.say("a name has no brackets, quotes or equals signs");
+            continue;
+        }
         if name.is_empty() || factors.iter().any(|(known, _)| *known == name) {
             console.say("a factor needs a name of its own");
             continue;
@@ -187,12 +192,18 @@ mod tests {
     fn the_file_that_is_written_can_be_read() {
         let factors = vec![
             ("temperature".to_owned(), Levels::Range(20.0, 80.0, Some(2.5))),
-            ("a \"quoted\" name".to_owned(), Levels::Numbers(vec![1.0, 2.5])),
+            ("dose in ml".to_owned(), Levels::Numbers(vec![1.0, 2.5])),
             ("solvent".to_owned(), Levels::Names(vec!["dmso".into(), "thf".into()])),
         ];
         for wells in [None, Some(24)] {
-            let answers =
-                Answers { description: "yield".into(), minimize: true, factors: factors.clone(), wells, batches: 2, per_batch: 24 };
+            let answers = Answers {
+                description: "yield, \"dry\"".into(),
+                minimize: true,
+                factors: factors.clone(),
+                wells,
+                batches: 2,
+                per_batch: 24,
+            };
             let spec = sigmabar_study::StudySpec::from_toml(&answers.to_toml(3), std::path::Path::new(".")).unwrap();
             assert_eq!((spec.space().parameters().len(), spec.problem().budget(), spec.problem().seed()), (3, 48, 3));
         }

@@ -7,6 +7,7 @@ use crate::data::{Cell, DataError, Reader};
 use crate::failure::{Ending, Failure};
 use crate::place::StudyOption;
 use crate::plate::{RESULT, STANDARD_ERROR};
+use crate::quantity::counted;
 use sigmabar_study::{ImportedRow, Study, TrialResult, Value};
 use std::path::PathBuf;
 
@@ -42,22 +43,22 @@ pub(crate) fn run(arguments: &Arguments, global: &Global, console: &Console) -> 
     for (row, line) in rows.iter().zip(&lines) {
         // Every row is checked here, so that the error names the line of the file.
         study.spec().space().point(&row.values).map_err(|error| {
-            Failure::usage(
+            Failure::refused(
                 format!("{}, line {line}: {error}", arguments.file.display()),
                 "correct the row or take it out; nothing was imported",
             )
         })?;
     }
     if empty > 0 {
-        console.say(format_args!("{empty} rows have no result and are left out"));
+        console.say(format_args!("left out, without a result: {}", counted(empty, "row")));
     }
     if arguments.dry_run {
-        console.say(format_args!("{} rows fit the study; nothing was written (--dry-run)", rows.len()));
+        console.say(format_args!("{} can be imported; nothing was written (--dry-run)", counted(rows.len(), "row")));
         console.next(format_args!("the same without --dry-run"));
         return Ok(Ending::Done);
     }
     let imported = study.import(&rows)?;
-    console.say(format_args!("imported {imported} rows from {}", arguments.file.display()));
+    console.say(format_args!("imported {} from {}", counted(imported, "row"), arguments.file.display()));
     console.next(format_args!("sigmabar ask{}", place.typed()));
     Ok(Ending::Done)
 }

@@ -6,6 +6,7 @@ use crate::console::Console;
 use crate::failure::{Ending, Failure};
 use crate::place::is_spec;
 use crate::plate::Plate;
+use crate::quantity::counted;
 use crate::questions::{Answers, ask};
 use sigmabar_study::{Study, StudySpec};
 use std::fs::OpenOptions;
@@ -78,9 +79,9 @@ fn begin(arguments: &Arguments, global: &Global, console: &Console) -> Outcome {
 
 fn say_plan(spec: &StudySpec, console: &Console) {
     console.say(format_args!(
-        "{} parameters, {} measurements at most, strategy {}",
-        spec.space().parameters().len(),
-        spec.problem().budget(),
+        "{}, at most {}, strategy {}",
+        counted(spec.space().parameters().len(), "parameter"),
+        counted(spec.problem().budget(), "measurement"),
         spec.policy().name()
     ));
 }

@@ -7,7 +7,7 @@ use crate::console::Console;
 use crate::failure::{Ending, Failure};
 use crate::interrupt;
 use crate::place::{StudyArgument, StudyPlace};
-use crate::quantity::{grouped, short};
+use crate::quantity::{counted, grouped, short};
 use crate::verbs::report;
 use indicatif::ProgressBar;
 use sigmabar_study::{BatchRow, RunEnd, RunEvent, RunOptions, Status, Study, TrialResult};
@@ -62,7 +62,12 @@ fn say_start(study: &Study, begun: bool, console: &Console) -> Outcome<()> {
         console.say(words);
     }
     let status = study.status()?;
-    let assumed = format!("{} parameters, strategy {}, delta {}", spec.space().parameters().len(), status.strategy, spec.problem().delta());
+    let assumed = format!(
+        "{}, strategy {}, delta {}",
+        counted(spec.space().parameters().len(), "parameter"),
+        status.strategy,
+        spec.problem().delta()
+    );
     if begun {
         console.say(format_args!("begun: {} ({assumed}, at most {} measurements)", study.file().display(), grouped(status.budget)));
     } else {

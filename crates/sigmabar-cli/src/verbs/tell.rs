@@ -106,7 +106,7 @@ fn fresh(study: &Study, path: &Path, results: Vec<(u64, TrialResult, u64)>) -> O
             Some(earlier) if *earlier == result => known += 1,
             Some(_) => {
                 let what = format!("{}, line {line}: trial {id} already has another result", path.display());
-                return Err(Failure::usage(what, "a result is never replaced; nothing of this file was written down"));
+                return Err(Failure::refused(what, "a result is never replaced; nothing of this file was written down"));
             }
         }
     }
