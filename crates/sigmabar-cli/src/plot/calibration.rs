@@ -87,7 +87,7 @@ pub fn calibration(held_out: &[HeldOut], how: &str) -> Picture {
         table.push(numbers.into_iter().map(Into::into).chain([held_out.len().into()]).collect());
     }
     let caption = format!(
-        "Of {} measurements, {how}. On the dashed line an interval that says 90 % holds 90 % of the time; below it the model is too sure, above it too careful. \
+        "The model's normal prediction intervals, on {} measurements, {how}. On the dashed line an interval that says 90 % holds 90 % of the time; below it the model is too sure, above it too careful. \
          The band allows for chance.",
         held_out.len()
     );

@@ -91,7 +91,7 @@ impl Panel {
         let low = inner.top + inner.height;
         let mut free_from = f64::NEG_INFINITY;
         let names = matches!(self.x, Scale::Names(_));
-        for tick in self.x.ticks(((inner.width / 60.0) as usize).clamp(2, 8).max(if names { 12 } else { 0 })) {
+        for tick in self.x.ticks(((inner.width / 60.0) as usize).clamp(3, 8).max(if names { 12 } else { 0 })) {
             let Some(x) = self.place_x(tick.value) else { continue };
             let room = if names { (inner.width / self.names_count()).max(24.0) } else { f64::INFINITY };
             let text = shortened(&tick.label, SMALL, room);

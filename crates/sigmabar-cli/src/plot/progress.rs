@@ -28,6 +28,9 @@ pub struct Progress {
     pub batches: Vec<BatchEnd>,
 }
 
+/// More batches than these are not worth a fence each: a strategy that plans one evaluation at a time has no batches to speak of.
+const MOST_FENCES: usize = 20;
+
 impl Progress {
     /// The gap and the best so far against evaluations; fences are ends of batches.
     #[must_use]
@@ -41,7 +44,9 @@ impl Progress {
         entries.extend(stop_text.as_deref().map(|text| (Sample::Line(stop), text)));
         entries.push((Sample::Line(best), "best measured so far"));
         entries.push((Sample::Point(Marker::Disc, Fill::faint(Ink::Text, 0.35)), "measurements"));
-        entries.push((Sample::Line(Stroke::dotted(Ink::Muted, 1.0)), "end of a batch, with its number"));
+        if self.batches.len() <= MOST_FENCES {
+            entries.push((Sample::Line(Stroke::dotted(Ink::Muted, 1.0)), "end of a batch, with its number"));
+        }
         figure.legend(&entries);
         let areas = figure.grid(2, 2, 300.0);
         let last = self.values.len().max(self.batches.last().map_or(0, |batch| batch.evaluations));
@@ -84,10 +89,10 @@ impl Progress {
         let mut free_from = f64::NEG_INFINITY;
         for (i, batch) in self.batches.iter().enumerate() {
             let at = batch.evaluations as f64;
-            if self.batches.len() <= 60 {
+            if self.batches.len() <= MOST_FENCES {
                 panel.fence(scene, at, Stroke::dotted(Ink::Muted, 1.0));
             }
-            let Some(share) = panel.x().share(at) else { continue };
+            let Some(share) = panel.x().share(at).filter(|_| self.batches.len() <= MOST_FENCES) else { continue };
             let x = inner.left + inner.width * share;
             if x - 14.0 > free_from {
                 scene.text((x - 3.0, inner.top + 9.0), format!("{}", i + 1), Style::new(Ink::Muted, 10.0, Anchor::End));
@@ -154,7 +159,19 @@ pub struct Rival {
 /// The recommended setting beside the best measured one.
 #[must_use]
 pub fn rivals(rivals: &[Rival], response: &str) -> Picture {
-    let mut figure = Figure::new("recommended-or-luckiest", "Recommended, or only lucky? What is known about the two settings");
+    let (title, caption) = if rivals.len() > 1 {
+        (
+            "Recommended, or only lucky? What is known about the two settings",
+            "The best of many noisy measurements is usually lucky: its cross lies beyond what its true value can be expected to be. The recommendation is chosen by what is sure \
+             about it, not by one draw.",
+        )
+    } else {
+        (
+            "What is known about the recommended setting",
+            "The best single measurement was made at the recommended setting too, or there is none. The recommendation is chosen by what is sure about it, not by one draw.",
+        )
+    };
+    let mut figure = Figure::new("recommended-or-luckiest", title);
     figure.legend(&[
         (Sample::Line(Stroke::solid(Ink::Series(0), 4.0)), "interval for the true value"),
         (Sample::Point(Marker::Diamond, Fill::opaque(Ink::Series(0))), "model's mean"),
@@ -196,7 +213,5 @@ pub fn rivals(rivals: &[Rival], response: &str) -> Picture {
             measured.into(),
         ]);
     }
-    let caption = "The best of many noisy measurements is usually lucky: its cross lies beyond what its true value can be expected to be. The recommendation is chosen by what \
-                   is sure about it, not by one draw.";
     figure.finish(caption, table)
 }

@@ -139,29 +139,25 @@ fn log_ticks(low: f64, high: f64, at_most: usize) -> Vec<Tick> {
         return linear_ticks(low, high, at_most);
     }
     let every = all.len().div_ceil(at_most + 1).max(1);
-    all.into_iter().step_by(every).map(|value| Tick { value, label: power_label(value) }).collect()
+    // Powers where plain numbers would be long, and then for all large or small ones of the axis.
+    let powers = all.iter().any(|v| *v >= 9.9e4 || *v < 9.9e-4);
+    let label = |v: f64| if powers && !(9.9e-3..999.0).contains(&v) { power_label(v) } else { number(v) };
+    all.into_iter().step_by(every).map(|value| Tick { value, label: label(value) }).collect()
 }
 
+/// `10⁵`, `2·10⁵`.
 fn power_label(value: f64) -> String {
-    let power = value.log10().round();
-    if (9.9e-4..1001.0).contains(&value) {
-        return number(value);
-    }
     let superscript = |c: char| match c {
         '-' => '⁻',
-        '0' => '⁰',
         '1' => '¹',
         '2' => '²',
         '3' => '³',
-        d => char::from_u32('⁴' as u32 + (d as u32).saturating_sub('4' as u32)).unwrap_or(d),
+        digit => char::from_u32('⁰' as u32 + digit.to_digit(10).unwrap_or(0)).unwrap_or(digit),
     };
-    let (exponent, factor) = (value.log10().floor() as i32, value / 10f64.powi(value.log10().floor() as i32));
-    let raised = |p: i32| p.to_string().chars().map(superscript).collect::<String>();
-    if (value / 10f64.powf(power) - 1.0).abs() < 1e-6 {
-        format!("10{}", raised(power as i32))
-    } else {
-        format!("{factor:.0}·10{}", raised(exponent))
-    }
+    let exponent = (value.log10() + 1e-9).floor();
+    let raised: String = format!("{exponent}").chars().map(superscript).collect();
+    let factor = (value / 10f64.powf(exponent)).round();
+    if factor == 1.0 { format!("10{raised}") } else { format!("{factor}·10{raised}") }
 }
 
 /// A number for reading: four significant digits, no trailing zeros.

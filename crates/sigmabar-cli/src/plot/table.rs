@@ -7,6 +7,8 @@ pub enum Cell {
     Text(String),
     /// A number, written so that it reads back to the same bits.
     Number(f64),
+    /// A count.
+    Whole(u64),
     /// Not known.
     Empty,
 }
@@ -25,7 +27,7 @@ impl From<Option<f64>> for Cell {
 
 impl From<usize> for Cell {
     fn from(value: usize) -> Self {
-        Self::Text(value.to_string())
+        Self::Whole(value as u64)
     }
 }
 
@@ -89,6 +91,7 @@ impl Cell {
         match self {
             Self::Text(text) => quoted(text),
             Self::Number(value) => format!("{value:?}"),
+            Self::Whole(count) => count.to_string(),
             Self::Empty => String::new(),
         }
     }

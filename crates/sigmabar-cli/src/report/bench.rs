@@ -3,7 +3,7 @@
 use super::error::{Error, Result};
 use super::fields::Fields;
 use super::page::Page;
-use crate::plot::{self, Cell, Growth, RegretCurve, RegretPanel, Table, number};
+use crate::plot::{self, Cell, Growth, RegretCurve, RegretPanel, Table, number, significant};
 use sigmabar::{Evaluation, Mean, summaries};
 use std::collections::BTreeMap;
 use std::io::Read;
@@ -60,11 +60,8 @@ pub fn bench(rows: &[Evaluation], slopes: &[(String, f64)]) -> Result<Page> {
     let problems = distinct(rows, |row| &row.problem);
     let strategies = distinct(rows, |row| &row.strategy);
     let seeds = rows.iter().map(|row| row.seed).collect::<std::collections::BTreeSet<_>>().len();
-    page.paragraph(&format!(
-        "{} strategies on {} problems, {seeds} seeds. Regrets are of noise-free values; lower is better.",
-        strategies.len(),
-        problems.len()
-    ));
+    let counts = format!("Strategies: {}. Problems: {}. Seeds: {seeds}.", strategies.len(), problems.len());
+    page.paragraph(&format!("{counts} Regrets are of noise-free values; lower is better."));
     let best = |problem: &str| {
         summary.iter().filter(|s| s.problem == problem).min_by(|a, b| a.simple_regret.mean.total_cmp(&b.simple_regret.mean))
     };
@@ -170,7 +167,11 @@ fn distinct<'a>(rows: &'a [Evaluation], name: fn(&Evaluation) -> &String) -> Vec
 }
 
 fn with_error(mean: &Mean) -> String {
-    if mean.standard_error.is_nan() { number(mean.mean) } else { format!("{} ± {}", number(mean.mean), number(mean.standard_error)) }
+    if mean.standard_error.is_nan() {
+        number(mean.mean)
+    } else {
+        format!("{} ± {}", number(mean.mean), significant(mean.standard_error, 2))
+    }
 }
 
 fn summary_table(summary: &[sigmabar::Summary]) -> Table {

@@ -3,7 +3,7 @@
 use super::error::Result;
 use super::parameter;
 use crate::plot::{Slice, Slices};
-use sigmabar::{Certificate, Claim, Label, Noise, Points, PointsRef, Policy, RunPosterior, Scale, Strategy};
+use sigmabar::{Certificate, Claim, Coverage, Label, Noise, Points, PointsRef, Policy, RunPosterior, Scale, Strategy};
 use sigmabar_study::{Advice, ParameterKind, Space, TrialRow, Value};
 use std::f64::consts::FRAC_1_SQRT_2;
 
@@ -87,7 +87,8 @@ impl<'a> Lens<'a> {
             |noise: f64| mean.iter().zip(&deviation).map(|(m, s)| (m, REACH * s.hypot(noise))).map(|(m, r)| ends(m - r, m + r)).collect();
         let means = mean.iter().map(|m| self.to_data(*m)).collect();
         if let Some(claim) = self.claim()? {
-            let interval = model.interval(points, &claim)?;
+            // One event for all points at once: the points shown were chosen by looking at the measurements.
+            let interval = model.interval(points, &claim.clone().coverage(Coverage::Uniform))?;
             let response = model.prediction_interval(points, &claim)?;
             let pairs = |low: &[f64], high: &[f64]| low.iter().zip(high).map(|(a, b)| ends(*a, *b)).collect();
             return Ok(View {

@@ -111,9 +111,11 @@ impl Page {
         self.pictures.push(picture);
     }
 
+    /// A table. Columns without any entry are only in its file.
     pub(super) fn table(&mut self, name: &str, table: Table) {
-        let head: String = table.columns().iter().map(|column| format!("<th>{}</th>", escape(column))).collect();
-        let row = |row: &Vec<Cell>| format!("<tr>{}</tr>", row.iter().map(field).collect::<String>());
+        let used: Vec<usize> = (0..table.columns().len()).filter(|&c| table.rows().iter().any(|row| !is_blank(&row[c]))).collect();
+        let head: String = used.iter().map(|&c| heading(&table, c)).collect();
+        let row = |row: &Vec<Cell>| format!("<tr>{}</tr>", used.iter().map(|&c| field(&row[c])).collect::<String>());
         let rows: String = table.rows().iter().take(MOST_ROWS).map(row).collect();
         let more = table.rows().len().saturating_sub(MOST_ROWS);
         let note = if more > 0 { format!("{more} more rows are in the file. ") } else { String::new() };
@@ -127,10 +129,23 @@ impl Page {
     }
 }
 
+fn is_blank(cell: &Cell) -> bool {
+    matches!(cell, Cell::Empty) || matches!(cell, Cell::Text(text) if text.is_empty())
+}
+
+/// The name of a column, on the side where its entries are.
+fn heading(table: &Table, column: usize) -> String {
+    let is_number =
+        table.rows().iter().map(|row| &row[column]).find(|cell| !is_blank(cell)).is_some_and(|cell| !matches!(cell, Cell::Text(_)));
+    let class = if is_number { " class=\"number\"" } else { "" };
+    format!("<th{class}>{}</th>", escape(&table.columns()[column]))
+}
+
 fn field(cell: &Cell) -> String {
     match cell {
         Cell::Text(text) => format!("<td>{}</td>", escape(text)),
         Cell::Number(value) => format!("<td class=\"number\">{}</td>", number(*value)),
+        Cell::Whole(count) => format!("<td class=\"number\">{count}</td>"),
         Cell::Empty => "<td></td>".to_owned(),
     }
 }

@@ -10,7 +10,7 @@ use super::parameter::{setting_words, value_words};
 use super::plates::plates;
 use crate::plot::{self, BatchEnd, Cell, Progress, Rival, Table, number};
 use sigmabar::{Certificate, Direction, Label, Points, Strategy};
-use sigmabar_study::{Advice, BatchRow, Status, Study, TrialRow, TrialStatus};
+use sigmabar_study::{Advice, BatchRow, BestObserved, Status, Study, TrialRow, TrialStatus};
 
 /// Everything a study's page is made of.
 struct Content<'a> {
@@ -50,7 +50,7 @@ pub fn study(study: &Study) -> Result<Page> {
 }
 
 /// What is measured: the report has no better name for it.
-const RESPONSE: &str = "measured value";
+const RESPONSE: &str = "value";
 
 impl Content<'_> {
     fn maximises(&self) -> bool {
@@ -59,7 +59,8 @@ impl Content<'_> {
 
     fn answer(&self, page: &mut Page) {
         let measured = self.trials.iter().filter(|row| row.value.is_some()).count();
-        let evaluations = format!("{measured} of {} in {} batches", self.status.budget, self.status.batches);
+        let batches = self.status.batches;
+        let evaluations = format!("{measured} of {} in {batches} {}", self.status.budget, if batches == 1 { "batch" } else { "batches" });
         let Some(advice) = &self.advice else {
             page.answer("", "Nothing was measured yet: there is no recommendation.", &[("evaluations".to_owned(), evaluations)], &[]);
             return;
@@ -116,7 +117,12 @@ impl Content<'_> {
         let lens = Lens::new(self.run)?;
         let lens = lens.as_ref();
         page.heading("How it got there");
-        page.picture(self.progress().picture());
+        let progress = self.progress();
+        if progress.values.is_empty() {
+            page.paragraph("There is nothing to draw before the first measurement.");
+        } else {
+            page.picture(progress.picture());
+        }
         if let Some(film) = film(space, &self.batches, &self.trials, self.advice.as_ref()) {
             page.picture(film.picture());
         }
@@ -186,7 +192,10 @@ impl Content<'_> {
             interval: Some((advice.lower, advice.upper)),
             label: advice.label.to_string(),
         }];
-        if let Some(best) = &advice.best_observed {
+        let is_same = |best: &BestObserved| best.values.iter().zip(&advice.values).all(|((_, a), (_, b))| a.same(b));
+        if advice.best_observed.as_ref().is_some_and(is_same) {
+            rivals[0].name = "recommended, and best measured".to_owned();
+        } else if let Some(best) = &advice.best_observed {
             let values: Vec<_> = best.values.iter().map(|(_, value)| value.clone()).collect();
             let view = space.point(&values).ok().map(|point| says(&point)).transpose()?.flatten();
             rivals.push(Rival {
@@ -218,7 +227,15 @@ impl Content<'_> {
     }
 
     fn tables(&self, page: &mut Page) {
-        page.heading("Batches");
+        if !self.batches.is_empty() {
+            page.heading("Batches");
+            page.table("batches", self.batch_table());
+        }
+        page.heading("Trials");
+        page.table("trials", self.trial_table());
+    }
+
+    fn batch_table(&self) -> Table {
         let mut table = Table::new(["batch", "planned", "measured", "still possible", "gap", "worth", "inducing points"]);
         for batch in &self.batches {
             let report = &batch.report;
@@ -232,8 +249,10 @@ impl Content<'_> {
                 report.inducing.map_or(Cell::Empty, Into::into),
             ]);
         }
-        page.table("batches", table);
-        page.heading("Trials");
+        table
+    }
+
+    fn trial_table(&self) -> Table {
         let parameters = self.study.spec().space().parameters().iter().map(|p| p.name.clone());
         let columns = ["trial", "batch", "well"]
             .into_iter()
@@ -242,7 +261,7 @@ impl Content<'_> {
             .chain(["state", "value", "std. error", "reason"].map(str::to_owned));
         let mut table = Table::new(columns);
         for row in &self.trials {
-            let mut cells: Vec<Cell> = vec![row.id.to_string().into(), (row.batch + 1).into(), row.well.clone().unwrap_or_default().into()];
+            let mut cells: Vec<Cell> = vec![Cell::Whole(row.id), (row.batch + 1).into(), row.well.clone().unwrap_or_default().into()];
             cells.extend(row.values.iter().map(|value| value.as_number().map_or_else(|| Cell::Text(value_words(value)), Cell::Number)));
             cells.extend([
                 row.state.to_string().into(),
@@ -252,12 +271,18 @@ impl Content<'_> {
             ]);
             table.push(cells);
         }
-        page.table("trials", table);
+        table
+    }
+
+    /// A name for each column that the strategy sees: a list's words have one column each.
+    fn columns(&self) -> Vec<String> {
+        let space = self.study.spec().space();
+        space.parameters().iter().enumerate().flat_map(|(i, p)| space.columns_of(i).map(|_| p.name.clone())).collect()
     }
 
     fn grounds(&self, page: &mut Page, certificate: Option<&Certificate>) {
         page.heading("What it rests on");
-        let mut list = declared(self.study.spec().problem());
+        let mut list = declared(self.study.spec().problem(), &self.columns());
         list.push(format!("Strategy: {}.", self.status.strategy));
         let lost = self.status.count(TrialStatus::Failed) + self.status.count(TrialStatus::Missing);
         if lost > 0 {

@@ -16,6 +16,6 @@ figcaption,.note{color:var(--muted);font-size:.88rem;padding:4px 6px}a{color:var
 dl{display:flex;flex-wrap:wrap;gap:8px 30px;margin:0 0 .6em}dt{color:var(--muted);font-size:.82rem}dd{margin:0;font-size:1.1rem;font-variant-numeric:tabular-nums}\
 .table{overflow:auto;max-height:26rem;background:var(--paper);border:1px solid var(--grid);border-radius:8px}table{border-collapse:collapse;width:100%;font-size:.86rem}\
 th,td{padding:4px 10px;text-align:left;border-bottom:1px solid var(--grid);white-space:nowrap}th{position:sticky;top:0;background:var(--paper)}\
-td.number{text-align:right;font-variant-numeric:tabular-nums}\
+td.number,th.number{text-align:right;font-variant-numeric:tabular-nums}\
 pre{background:var(--paper);border:1px solid var(--grid);border-radius:8px;padding:12px;overflow:auto;font-size:.84rem;white-space:pre-wrap;overflow-wrap:anywhere}\
 @media print{body{background:#fff}.table{max-height:none}}";

@@ -64,6 +64,8 @@ pub enum Survivors {
     Candidates(Vec<usize>),
     /// Cells of the box, in the parameters' own units.
     Cells(Vec<Cell>),
+    /// Those of the settings that stand for the whole space.
+    Settings(Vec<Vec<Value>>),
 }
 
 /// A cell between two corners.
@@ -82,6 +84,10 @@ impl Survivors {
             sigmabar::Survivors::Candidates(candidates) => Some(Self::Candidates(candidates)),
             sigmabar::Survivors::Cells(cells) => {
                 Some(Self::Cells(cells.iter().map(|cell| Cell { low: space.values(&cell.low), high: space.values(&cell.high) }).collect()))
+            }
+            sigmabar::Survivors::Points(points) => {
+                let encoded = space.domain().encode(points.view()).ok()?;
+                Some(Self::Settings(encoded.view().rows().map(|point| space.values(point)).collect()))
             }
             _ => None,
         }
