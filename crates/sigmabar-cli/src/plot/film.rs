@@ -36,8 +36,10 @@ pub struct Frame {
 pub struct Film {
     /// The parameters.
     pub sides: Vec<Side>,
-    /// All candidates of a finite domain; none of a box.
+    /// All candidates of a finite domain, or those seen of a larger one; none of a box.
     pub candidates: Vec<Vec<f64>>,
+    /// Whether the candidates are the whole domain.
+    pub is_list: bool,
     /// One for each closed batch.
     pub frames: Vec<Frame>,
     /// The recommendation.
@@ -133,7 +135,8 @@ impl Film {
 
     fn heading(&self, frame: usize) -> String {
         let left = match (&self.frames[frame].remaining, self.frames[frame].share) {
-            (Remaining::Candidates(left), _) => format!("{} of {} left", left.len(), self.candidates.len()),
+            (Remaining::Candidates(left), _) if self.is_list => format!("{} of {} left", left.len(), self.candidates.len()),
+            (Remaining::Candidates(left), _) => format!("{} candidates left", left.len()),
             (_, Some(share)) => format!("{} % left", significant(100.0 * share, 2)),
             (Remaining::Cells(cells), None) => format!("{} cells left", cells.len()),
         };

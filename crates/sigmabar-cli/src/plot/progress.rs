@@ -159,7 +159,19 @@ pub struct Rival {
 /// The recommended setting beside the best measured one.
 #[must_use]
 pub fn rivals(rivals: &[Rival], response: &str) -> Picture {
-    let mut figure = Figure::new("recommended-or-luckiest", "Recommended, or only lucky? What is known about the two settings");
+    let (title, caption) = if rivals.len() > 1 {
+        (
+            "Recommended, or only lucky? What is known about the two settings",
+            "The best of many noisy measurements is usually lucky: its cross lies beyond what its true value can be expected to be. The recommendation is chosen by what is sure \
+             about it, not by one draw.",
+        )
+    } else {
+        (
+            "What is known about the recommended setting",
+            "The best single measurement was made at the recommended setting too, or there is none. The recommendation is chosen by what is sure about it, not by one draw.",
+        )
+    };
+    let mut figure = Figure::new("recommended-or-luckiest", title);
     figure.legend(&[
         (Sample::Line(Stroke::solid(Ink::Series(0), 4.0)), "interval for the true value"),
         (Sample::Point(Marker::Diamond, Fill::opaque(Ink::Series(0))), "model's mean"),
@@ -201,7 +213,5 @@ pub fn rivals(rivals: &[Rival], response: &str) -> Picture {
             measured.into(),
         ]);
     }
-    let caption = "The best of many noisy measurements is usually lucky: its cross lies beyond what its true value can be expected to be. The recommendation is chosen by what \
-                   is sure about it, not by one draw.";
     figure.finish(caption, table)
 }

@@ -59,7 +59,8 @@ impl Content<'_> {
 
     fn answer(&self, page: &mut Page) {
         let measured = self.trials.iter().filter(|row| row.value.is_some()).count();
-        let evaluations = format!("{measured} of {} in {} batches", self.status.budget, self.status.batches);
+        let batches = self.status.batches;
+        let evaluations = format!("{measured} of {} in {batches} {}", self.status.budget, if batches == 1 { "batch" } else { "batches" });
         let Some(advice) = &self.advice else {
             page.answer("", "Nothing was measured yet: there is no recommendation.", &[("evaluations".to_owned(), evaluations)], &[]);
             return;
@@ -116,7 +117,12 @@ impl Content<'_> {
         let lens = Lens::new(self.run)?;
         let lens = lens.as_ref();
         page.heading("How it got there");
-        page.picture(self.progress().picture());
+        let progress = self.progress();
+        if progress.values.is_empty() {
+            page.paragraph("There is nothing to draw before the first measurement.");
+        } else {
+            page.picture(progress.picture());
+        }
         if let Some(film) = film(space, &self.batches, &self.trials, self.advice.as_ref()) {
             page.picture(film.picture());
         }
@@ -221,7 +227,15 @@ impl Content<'_> {
     }
 
     fn tables(&self, page: &mut Page) {
-        page.heading("Batches");
+        if !self.batches.is_empty() {
+            page.heading("Batches");
+            page.table("batches", self.batch_table());
+        }
+        page.heading("Trials");
+        page.table("trials", self.trial_table());
+    }
+
+    fn batch_table(&self) -> Table {
         let mut table = Table::new(["batch", "planned", "measured", "still possible", "gap", "worth", "inducing points"]);
         for batch in &self.batches {
             let report = &batch.report;
@@ -235,8 +249,10 @@ impl Content<'_> {
                 report.inducing.map_or(Cell::Empty, Into::into),
             ]);
         }
-        page.table("batches", table);
-        page.heading("Trials");
+        table
+    }
+
+    fn trial_table(&self) -> Table {
         let parameters = self.study.spec().space().parameters().iter().map(|p| p.name.clone());
         let columns = ["trial", "batch", "well"]
             .into_iter()
@@ -245,7 +261,7 @@ impl Content<'_> {
             .chain(["state", "value", "std. error", "reason"].map(str::to_owned));
         let mut table = Table::new(columns);
         for row in &self.trials {
-            let mut cells: Vec<Cell> = vec![row.id.to_string().into(), (row.batch + 1).into(), row.well.clone().unwrap_or_default().into()];
+            let mut cells: Vec<Cell> = vec![Cell::Whole(row.id), (row.batch + 1).into(), row.well.clone().unwrap_or_default().into()];
             cells.extend(row.values.iter().map(|value| value.as_number().map_or_else(|| Cell::Text(value_words(value)), Cell::Number)));
             cells.extend([
                 row.state.to_string().into(),
@@ -255,12 +271,18 @@ impl Content<'_> {
             ]);
             table.push(cells);
         }
-        page.table("trials", table);
+        table
+    }
+
+    /// A name for each column that the strategy sees: a list's words have one column each.
+    fn columns(&self) -> Vec<String> {
+        let space = self.study.spec().space();
+        space.parameters().iter().enumerate().flat_map(|(i, p)| space.columns_of(i).map(|_| p.name.clone())).collect()
     }
 
     fn grounds(&self, page: &mut Page, certificate: Option<&Certificate>) {
         page.heading("What it rests on");
-        let mut list = declared(self.study.spec().problem());
+        let mut list = declared(self.study.spec().problem(), &self.columns());
         list.push(format!("Strategy: {}.", self.status.strategy));
         let lost = self.status.count(TrialStatus::Failed) + self.status.count(TrialStatus::Missing);
         if lost > 0 {
