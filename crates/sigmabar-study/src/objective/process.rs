@@ -105,7 +105,15 @@ impl ProcessObjective {
             *running = Some(self.start()?);
         }
         let Some(running) = running.as_mut() else { return Ok(()) };
-        lock(&running.waiting).asked.insert(trial.id, Some(sender));
+        {
+            let mut waiting = lock(&running.waiting);
+            if let Some(reason) = &waiting.ended {
+                // It ended between its start and this line: nobody else will say so.
+                let _ = sender.send(Answer::Broken(reason.clone()));
+                return Ok(());
+            }
+            waiting.asked.insert(trial.id, Some(sender));
+        }
         if let Some(input) = &mut running.input {
             // A pipe that broke means that the program ended: its reader tells everybody who waits.
             let _ = input.write_all(request(trial).as_bytes()).and_then(|()| input.flush());
@@ -181,20 +189,22 @@ fn listen(output: Option<impl Read>, errors: JoinHandle<Vec<String>>, waiting: &
         }
         let shown = || String::from_utf8_lossy(&line).trim().chars().take(200).collect::<String>();
         match parse_reply(&line) {
-            Ok(reply) => match lock(waiting).asked.get_mut(&reply.id) {
-                Some(sender) => {
-                    if let Some(sender) = sender.take() {
-                        let _ = sender.send(Answer::Result(reply.result));
+            Ok(reply) => {
+                // The lock is let go before anybody is told.
+                let asked = lock(waiting).asked.get_mut(&reply.id).map(Option::take);
+                match asked {
+                    // A second answer to the same request changes nothing.
+                    Some(None) => {}
+                    Some(Some(sender)) => drop(sender.send(Answer::Result(reply.result))),
+                    None => {
+                        let id = reply.id;
+                        return broken(format!(
+                            "line {number} of its output (\"{}\") answers trial {id}, which it was not asked for",
+                            shown()
+                        ));
                     }
                 }
-                None => {
-                    return broken(format!(
-                        "line {number} of its output (\"{}\") answers trial {}, which it was not asked for",
-                        shown(),
-                        reply.id
-                    ));
-                }
-            },
+            }
             Err(problem) => return broken(format!("line {number} of its output (\"{}\"): {problem}", shown())),
         }
     }
