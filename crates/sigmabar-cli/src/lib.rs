@@ -1,1 +1,54 @@
-//! The `sigmabar` command as a library.
+//! The `sigmabar` command as a library: `run` is the whole command, for the binary and for `python -m sigmabar`.
+//!
+//! What was typed ([`args`]) becomes a call of one verb, one file each; data go to stdout, words to stderr, through [`console`].
+
+#![cfg_attr(not(test), warn(clippy::unwrap_used))]
+
+mod advice;
+pub mod args;
+pub mod console;
+pub mod data;
+pub mod failure;
+mod interrupt;
+mod kernels;
+pub mod model;
+mod place;
+pub mod plate;
+pub mod plot;
+mod quantity;
+mod questions;
+pub mod report;
+mod threads;
+mod verbs;
+
+use clap::Parser;
+use console::Console;
+use failure::{Ending, Failure};
+use std::ffi::OsString;
+
+/// Runs the command with these arguments, the first of which is its own name, and gives the exit code: 0 done, 1 failed, 2 wrong usage, 3 budget spent
+/// without the wanted certificate, 4 a numeric self-check failed, 130 interrupted.
+pub fn run(arguments: impl IntoIterator<Item = OsString>) -> i32 {
+    let cli = match args::Cli::try_parse_from(arguments) {
+        Ok(cli) => cli,
+        Err(error) => {
+            // Help and version are answers, everything else is wrong usage; a closed pipe is nobody's fault.
+            let code = error.exit_code();
+            drop(error.print());
+            return code;
+        }
+    };
+    let console = Console::new(&cli.global);
+    let ended = threads::set(cli.global.threads).and_then(|()| verbs::run(cli.verb, &cli.global, &console));
+    match ended {
+        Ok(ending) => ending.code(),
+        Err(failure) if failure.is_closed_pipe() => Ending::Done.code(),
+        Err(failure) => {
+            console.complain(&failure);
+            failure.code()
+        }
+    }
+}
+
+/// What a verb gives back.
+pub(crate) type Outcome<T = Ending> = Result<T, Failure>;

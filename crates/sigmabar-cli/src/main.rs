@@ -1,2 +1,5 @@
 //! The `sigmabar` command.
-fn main() {}
+
+fn main() {
+    std::process::exit(sigmabar_cli::run(std::env::args_os()));
+}

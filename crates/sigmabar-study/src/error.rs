@@ -1,7 +1,7 @@
 //! One error type for the whole crate: errors are data, and say what, where, and what would be right.
 
 use crate::Value;
-use crate::spec::SpecError;
+use crate::spec::{SpecError, SpecProblem};
 use std::io;
 use std::path::PathBuf;
 use thiserror::Error;
@@ -162,13 +162,21 @@ pub enum Error {
         /// Why.
         source: io::Error,
     },
-    /// Every evaluation of the first batch failed: the objective is wrong, not the settings.
-    #[error("{count} evaluations failed in a row, the last one with: {reason}")]
+    /// The objective does not work at all: no trial was used up by it.
+    #[error("the objective \"{program}\" does not work: {reason}")]
     ObjectiveBroken {
-        /// How many.
-        count: usize,
-        /// The last reason.
+        /// The program.
+        program: String,
+        /// What it did.
         reason: String,
+    },
+    /// The objective of a study cannot be used.
+    #[error("objective.{key}: {problem}")]
+    Objective {
+        /// The key of the table.
+        key: &'static str,
+        /// What is wrong.
+        problem: SpecProblem,
     },
     /// The file that keeps the study.
     #[error("{}: {problem}", file.display())]

@@ -50,6 +50,7 @@ mod trial;
 mod value;
 
 pub use error::{Error, Result, StoreError};
+pub use objective::{Reply, ReplyProblem, parse_reply};
 pub use run::{RunEnd, RunEvent, RunOptions};
 pub use space::{CandidateTable, Expression, ExpressionError, ExpressionProblem, Parameter, ParameterKind, Space, parse_expression};
 pub use spec::{Place, SpecError, SpecProblem, StudySpec};

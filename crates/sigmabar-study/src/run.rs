@@ -1,14 +1,16 @@
 //! Running a study to its end: many evaluations at a time, each event told, stoppable at any moment.
 
-use crate::objective::Evaluator;
+use crate::objective::{Attempt, Evaluator, Watch};
 use crate::study::WorkerName;
 use crate::{AskRequest, Asked, AskedTrial, Error, Result, Study, Told, TrialResult};
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::mpsc::{Sender, channel};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// How often a worker without work looks for some.
 const GLANCE: Duration = Duration::from_millis(20);
+/// A trial stays with its worker for this long unless said otherwise; the worker renews its lease as long as it lives.
+const LEASE: Duration = Duration::from_secs(120);
 
 /// How to run.
 #[derive(Clone, Debug, PartialEq)]
@@ -68,8 +70,6 @@ pub enum RunEnd {
     Finished,
     /// It was stopped and can be resumed.
     Stopped,
-    /// Everything left is leased by workers elsewhere.
-    Waiting,
 }
 
 impl Study {
@@ -84,21 +84,18 @@ impl Study {
             observer(RunEvent::Recovered { ids: recovered });
         }
         let slots = (0..options.parallel.max(1)).map(|slot| Ok((slot, self.reopen()?))).collect::<Result<Vec<_>>>()?;
-        let halt = AtomicBool::new(false);
+        let objective = self.spec().objective();
+        let lease = options.lease.or_else(|| objective.and_then(|table| Duration::try_from_secs_f64(table.lease?).ok())).unwrap_or(LEASE);
+        let retries = objective.and_then(|table| table.retries).unwrap_or(0);
+        let (halt, begun) = (AtomicBool::new(false), AtomicUsize::new(0));
         std::thread::scope(|scope| {
             let (sender, events) = channel();
             let workers: Vec<_> = slots
                 .into_iter()
                 .map(|(slot, study)| {
-                    let worker = Worker {
-                        study,
-                        name: WorkerName::here(slot).to_string(),
-                        options,
-                        evaluator: &evaluator,
-                        events: sender.clone(),
-                        stop,
-                        halt: &halt,
-                    };
+                    let name = WorkerName::here(slot).to_string();
+                    let (events, evaluator, halt, begun) = (sender.clone(), &evaluator, &halt, &begun);
+                    let worker = Worker { study, name, options, lease, retries, evaluator, events, stop, halt, begun };
                     scope.spawn(move || worker.work())
                 })
                 .collect();
@@ -123,12 +120,16 @@ struct Worker<'a> {
     study: Study,
     name: String,
     options: &'a RunOptions,
+    lease: Duration,
+    retries: u32,
     evaluator: &'a Evaluator,
     events: Sender<RunEvent>,
     /// Set from outside.
     stop: &'a AtomicBool,
     /// Set when a worker ran into an error.
     halt: &'a AtomicBool,
+    /// Evaluations begun in this run.
+    begun: &'a AtomicUsize,
 }
 
 impl Worker<'_> {
@@ -141,9 +142,9 @@ impl Worker<'_> {
     }
 
     fn evaluate_all(&self) -> Result<RunEnd> {
-        let request = AskRequest::new(&self.name, 1).with_lease(self.options.lease.unwrap_or(Duration::from_secs(3600)));
+        let request = AskRequest::new(&self.name, 1).with_lease(self.lease);
         loop {
-            if self.stop.load(Ordering::Relaxed) || self.halt.load(Ordering::Relaxed) {
+            if self.is_stopped() {
                 return Ok(RunEnd::Stopped);
             }
             match self.study.ask(&request)? {
@@ -158,10 +159,27 @@ impl Worker<'_> {
         }
     }
 
+    fn is_stopped(&self) -> bool {
+        let is_spent = self.options.at_most.is_some_and(|most| self.begun.load(Ordering::Relaxed) >= most);
+        is_spent || self.is_interrupted()
+    }
+
+    fn is_interrupted(&self) -> bool {
+        self.stop.load(Ordering::Relaxed) || self.halt.load(Ordering::Relaxed)
+    }
+
     fn evaluate(&self, trial: AskedTrial) -> Result<()> {
         let (id, batch) = (trial.id, trial.batch);
+        self.begun.fetch_add(1, Ordering::Relaxed);
         self.say(RunEvent::Started { trial: trial.clone() });
-        let Some(result) = self.evaluator.evaluate(&trial, self.stop)? else { return self.study.release(id, &self.name) };
+        let result = match self.attempt(&trial) {
+            Ok(Some(result)) => result,
+            Ok(None) => return self.study.release(id, &self.name),
+            Err(error) => {
+                self.study.release(id, &self.name)?;
+                return Err(error);
+            }
+        };
         match self.study.tell(id, result.clone()) {
             Ok(told) => self.say(RunEvent::Told { id, batch, result, told }),
             // Our lease ran out and somebody else was faster: the result that was told first stands.
@@ -171,8 +189,43 @@ impl Worker<'_> {
         Ok(())
     }
 
+    /// The result, after as many attempts as are allowed; `None` if it was stopped.
+    fn attempt(&self, trial: &AskedTrial) -> Result<Option<TrialResult>> {
+        let mut left = self.retries;
+        loop {
+            let mut watch = Lease { worker: self, id: trial.id, renewed: Instant::now() };
+            match self.evaluator.evaluate(trial, &mut watch)? {
+                Attempt::Done(TrialResult::Value { value, .. }) if !value.is_finite() => {
+                    return Ok(Some(TrialResult::Failed { reason: format!("the value is {value}") }));
+                }
+                Attempt::Done(result) => return Ok(Some(result)),
+                Attempt::Stopped => return Ok(None),
+                Attempt::Failed { reason } if left == 0 => return Ok(Some(TrialResult::Failed { reason })),
+                Attempt::Failed { reason } => self.say(RunEvent::Retried { id: trial.id, reason }),
+            }
+            left -= 1;
+        }
+    }
+
     fn say(&self, event: RunEvent) {
         // Nobody listens any more only when the run is being given up.
         let _ = self.events.send(event);
+    }
+}
+
+/// Keeps the lease of a trial alive while it is evaluated.
+struct Lease<'a> {
+    worker: &'a Worker<'a>,
+    id: u64,
+    renewed: Instant,
+}
+
+impl Watch for Lease<'_> {
+    fn is_stopped(&mut self) -> Result<bool> {
+        if self.renewed.elapsed() > self.worker.lease / 3 {
+            self.worker.study.renew(self.id, &self.worker.name, self.worker.lease)?;
+            self.renewed = Instant::now();
+        }
+        Ok(self.worker.is_interrupted())
     }
 }

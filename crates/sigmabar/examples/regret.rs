@@ -1,5 +1,6 @@
 //! Cumulative regret of uniform sampling, the paper's S-BPE and the certified one: `cargo run --release --example regret -- [seeds] [budget]`;
-//! and how the certified one's grows with the budget, beside the computed bound: `cargo run --release --example regret -- growth [seeds]`.
+//! and how the certified one's grows with the budget, beside the computed bound: `cargo run --release --example regret -- growth [seeds] [table.csv]`.
+//! The picture of that table: `cargo run --release -p sigmabar-cli --example growth -- table.csv page.html`.
 //!
 //! Functions are random expansions with 30 centres and a norm of exactly C = 2; the noise is normal with R = 0.2, declared sub-Gaussian; the ridge is R, δ = 0.05.
 
@@ -48,16 +49,22 @@ fn main() -> Result<()> {
         Setting { name: "SE l=.3, d=2, 500 points", kernel: Kernel::squared_exponential(0.3, 1.0)?, dim: 2, candidates: 500, slope: 0.6 },
     ];
     if std::env::args().any(|a| a == "growth") {
-        return settings.iter().try_for_each(|setting| growth(setting, seeds));
+        let rows: Vec<String> = settings.iter().map(|setting| growth(setting, seeds)).collect::<Result<Vec<_>>>()?.concat();
+        if let Some(path) = std::env::args().find(|a| a.ends_with(".csv")) {
+            let table = format!("setting,budget,regret,bound,slope_limit\n{}", rows.concat());
+            std::fs::write(&path, table).unwrap_or_else(|error| panic!("{path} cannot be written: {error}"));
+        }
+        return Ok(());
     }
     compare(&settings, seeds, numbers.get(1).copied().unwrap_or(1000))
 }
 
-/// R(N) of the certified S-BPE against N, with the corrected bound of the exact model (algorithm notes 6.5) and the slope over the last decade.
-fn growth(setting: &Setting, seeds: usize) -> Result<()> {
+/// R(N) of the certified S-BPE against N, with the corrected bound of the exact model (algorithm notes 6.5) and the slope over the last decade. Gives the
+/// rows of a CSV table back.
+fn growth(setting: &Setting, seeds: usize) -> Result<Vec<String>> {
     println!("{}: mean R(N) over {seeds} seeds", setting.name);
     println!("{:>9} {:>10} {:>12} {:>9}", "N", "R(N)", "bound", "R/bound");
-    let mut curve = Vec::new();
+    let (mut curve, mut rows) = (Vec::new(), Vec::new());
     for budget in [100, 316, 1000, 3162, 10_000, 31_623, 100_000] {
         let runs: Vec<Run> = (0..seeds as u64)
             .into_par_iter()
@@ -66,12 +73,13 @@ fn growth(setting: &Setting, seeds: usize) -> Result<()> {
         let regret = runs.iter().map(|r| r.regret).sum::<f64>() / seeds as f64;
         let bound = bound(setting, budget)?;
         println!("{budget:9} {regret:10.1} {bound:12.1} {:9.3}", regret / bound);
+        rows.push(format!("\"{}\",{budget},{regret},{bound},{}\n", setting.name, setting.slope));
         curve.push((budget, regret));
     }
     let (first, last) = (curve[curve.len() - 3], curve[curve.len() - 1]);
     let slope = (last.1 / first.1).ln() / (last.0 as f64 / first.0 as f64).ln();
     println!("slope over the last decade {slope:.3}   [at most {:.3}]\n", setting.slope);
-    Ok(())
+    Ok(rows)
 }
 
 /// The regret bound on one draw of the candidates, with the information gain of each batch bounded on them.

@@ -3,15 +3,47 @@
 use crate::Value;
 use crate::space::{ParameterKind, Space};
 use crate::spec::{ObjectiveTable, SpecProblem};
-use sigmabar::{Classic, SimulatedNoise};
+use sigmabar::{BoxDomain, Classic, SimulatedNoise};
 
 /// The functions by name; those of any number of columns take the number of parameters.
-const NAMES: [&str; 7] = ["branin", "hartmann-3", "hartmann-6", "rosenbrock", "ackley", "levy", "styblinski-tang"];
+const NAMES: [&str; 8] = ["hills", "branin", "hartmann-3", "hartmann-6", "rosenbrock", "ackley", "levy", "styblinski-tang"];
+
+/// Two hills and a hollow on the unit square: east, north, height. Bumps of a squared exponential kernel with length-scale 0.3, so that the function's norm
+/// under that kernel is known, 1.56: a certified search of it can be checked.
+const HILLS: [[f64; 3]; 3] = [[0.7, 0.65, 1.2], [0.25, 0.3, 0.8], [0.8, 0.1, -0.7]];
+const HILLS_LENGTH: f64 = 0.3;
+
+/// What is evaluated.
+#[derive(Clone, Copy, Debug)]
+enum Function {
+    Classic(Classic),
+    Hills,
+}
+
+impl Function {
+    fn domain(self) -> sigmabar::Result<BoxDomain> {
+        match self {
+            Self::Classic(classic) => classic.domain(),
+            Self::Hills => BoxDomain::unit(2),
+        }
+    }
+
+    fn value(self, point: &[f64]) -> f64 {
+        let hill = |[east, north, height]: [f64; 3]| {
+            let square = (point[0] - east).powi(2) + (point[1] - north).powi(2);
+            height * (-square / (2.0 * HILLS_LENGTH * HILLS_LENGTH)).exp()
+        };
+        match self {
+            Self::Classic(classic) => classic.value(point),
+            Self::Hills => HILLS.into_iter().map(hill).sum(),
+        }
+    }
+}
 
 /// A test function with normal noise from the trial's seed.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Builtin {
-    function: Classic,
+    function: Function,
     noise: f64,
 }
 
@@ -20,13 +52,14 @@ impl Builtin {
     pub fn new(name: &str, table: &ObjectiveTable, space: &Space) -> Result<Self, (&'static str, SpecProblem)> {
         let dim = space.parameters().len();
         let function = match name {
-            "branin" => Classic::Branin,
-            "hartmann-3" => Classic::Hartmann3,
-            "hartmann-6" => Classic::Hartmann6,
-            "rosenbrock" => Classic::Rosenbrock { dim, half_width: 2.0, divisor: 1.0 },
-            "ackley" => Classic::Ackley { dim, half_width: 5.0, shift: 0.0 },
-            "levy" => Classic::Levy { dim },
-            "styblinski-tang" => Classic::StyblinskiTang { dim },
+            "hills" => Function::Hills,
+            "branin" => Function::Classic(Classic::Branin),
+            "hartmann-3" => Function::Classic(Classic::Hartmann3),
+            "hartmann-6" => Function::Classic(Classic::Hartmann6),
+            "rosenbrock" => Function::Classic(Classic::Rosenbrock { dim, half_width: 2.0, divisor: 1.0 }),
+            "ackley" => Function::Classic(Classic::Ackley { dim, half_width: 5.0, shift: 0.0 }),
+            "levy" => Function::Classic(Classic::Levy { dim }),
+            "styblinski-tang" => Function::Classic(Classic::StyblinskiTang { dim }),
             other => return Err(("builtin", SpecProblem::unknown("test function", other, &NAMES))),
         };
         let wrong = |found: String, requirement| ("builtin", SpecProblem::Requirement { found, requirement });
@@ -34,7 +67,7 @@ impl Builtin {
         if domain.dim() != dim {
             return Err(wrong(
                 format!("{dim} parameters"),
-                "as many parameters as the function has (branin 2, hartmann-3 3, hartmann-6 6)",
+                "as many parameters as the function has (hills and branin 2, hartmann-3 3, hartmann-6 6)",
             ));
         }
         for ((parameter, low), high) in space.parameters().iter().zip(domain.low()).zip(domain.high()) {
@@ -50,7 +83,7 @@ impl Builtin {
             if !(from >= *low && to <= *high) {
                 return Err(wrong(
                     format!("the parameter \"{}\"", parameter.name),
-                    "numbers inside the box of the function (branin and hartmann 0 to 1, rosenbrock -2 to 2, ackley and styblinski-tang -5 to 5, levy -10 to 10)",
+                    "numbers inside the box of the function (hills, branin and hartmann 0 to 1, rosenbrock -2 to 2, ackley and styblinski-tang -5 to 5, levy -10 to 10)",
                 ));
             }
         }

@@ -1,49 +1,117 @@
 //! How a setting is evaluated: a command for each trial, a process that stays, or a built-in test function.
 
 mod builtin;
+mod child;
+mod command;
+mod process;
+mod reply;
+mod template;
+
+pub use reply::{Reply, ReplyProblem, parse_reply};
 
 use crate::space::Space;
-use crate::spec::{ObjectiveTable, SpecProblem};
+use crate::spec::{ObjectiveTable, OneOrMany, SpecProblem};
 use crate::{AskedTrial, Error, Result, TrialResult};
 use builtin::Builtin;
-use std::sync::atomic::AtomicBool;
-
-/// Whether the objective can be used with these parameters; else the key that is wrong.
-pub(crate) fn check(table: &ObjectiveTable, space: &Space) -> Result<(), (&'static str, SpecProblem)> {
-    let kinds = [("command", table.command.is_some()), ("process", table.process.is_some()), ("builtin", table.builtin.is_some())];
-    if kinds.iter().filter(|(_, given)| *given).count() != 1 {
-        let key = kinds.iter().filter(|(_, given)| *given).nth(1).map_or("command", |(key, _)| key);
-        return Err((
-            key,
-            SpecProblem::Requirement { found: "several or none".into(), requirement: "exactly one of command, process and builtin" },
-        ));
-    }
-    if let Some(name) = &table.builtin {
-        Builtin::new(name, table, space)?;
-    }
-    Ok(())
-}
+use command::CommandObjective;
+use process::ProcessObjective;
+use std::time::Duration;
+use template::Template;
 
 /// What evaluates trials.
 pub(crate) enum Evaluator {
     Builtin(Builtin),
+    Command(CommandObjective),
+    Process(ProcessObjective),
+}
+
+/// What came of one attempt.
+pub(crate) enum Attempt {
+    /// A value.
+    Done(TrialResult),
+    /// No value this time.
+    Failed {
+        /// Why.
+        reason: String,
+    },
+    /// It was told to stop.
+    Stopped,
+}
+
+/// Looked at while an evaluation goes on.
+pub(crate) trait Watch {
+    /// Whether to give up. Called every few milliseconds, so that the lease can be renewed.
+    fn is_stopped(&mut self) -> Result<bool>;
+}
+
+/// What is wrong, and with which key of the table.
+type Wrong = (&'static str, SpecProblem);
+
+/// Whether the objective can be used with these parameters; else the key that is wrong.
+pub(crate) fn check(table: &ObjectiveTable, space: &Space) -> Result<(), Wrong> {
+    Evaluator::of_table(table, space).map(drop)
 }
 
 impl Evaluator {
-    /// The evaluator of a study file.
+    /// The evaluator of a study.
     pub fn new(study: &str, table: Option<&ObjectiveTable>, space: &Space) -> Result<Self> {
-        let none = || Error::NoObjective { study: study.to_owned() };
-        let table = table.ok_or_else(none)?;
-        let name = table.builtin.as_ref().ok_or_else(none)?;
-        Builtin::new(name, table, space).map(Self::Builtin).map_err(|_| none())
+        let table = table.ok_or_else(|| Error::NoObjective { study: study.to_owned() })?;
+        Self::of_table(table, space).map_err(|(key, problem)| Error::Objective { key, problem })
     }
 
-    /// Evaluates one trial; `None` if it was stopped.
-    pub fn evaluate(&self, trial: &AskedTrial, _stop: &AtomicBool) -> Result<Option<TrialResult>> {
-        match self {
-            Self::Builtin(builtin) => {
-                Ok(Some(TrialResult::Value { value: builtin.value(&trial.values, trial.seed), standard_error: None }))
+    fn of_table(table: &ObjectiveTable, space: &Space) -> Result<Self, Wrong> {
+        let timeout = seconds("timeout", table.timeout)?;
+        seconds("lease", table.lease)?;
+        let directory = table.directory.clone();
+        match (&table.command, &table.process, &table.builtin) {
+            (Some(command), None, None) => {
+                let names: Vec<&str> = space.parameters().iter().map(|p| p.name.as_str()).collect();
+                let template = Template::parse(command, &names).map_err(|problem| ("command", problem))?;
+                Ok(Self::Command(CommandObjective { template, directory, timeout }))
+            }
+            (None, Some(program), None) => {
+                let program = match program {
+                    OneOrMany::One(line) => vec![line.clone()],
+                    OneOrMany::Many(words) => words.clone(),
+                };
+                if program.first().is_none_or(|word| word.trim().is_empty()) {
+                    return Err((
+                        "process",
+                        SpecProblem::Requirement { found: "nothing".into(), requirement: "a program with its arguments" },
+                    ));
+                }
+                Ok(Self::Process(ProcessObjective::new(program, directory, timeout)))
+            }
+            (None, None, Some(name)) => Builtin::new(name, table, space).map(Self::Builtin),
+            (None, None, None) => {
+                Err(("command", SpecProblem::Missing { what: "an evaluation", remedy: "give exactly one of command, process and builtin" }))
+            }
+            (command, ..) => {
+                let key = if command.is_some() { "command" } else { "process" };
+                Err((key, SpecProblem::Requirement { found: "several".into(), requirement: "exactly one of command, process and builtin" }))
             }
         }
+    }
+
+    /// Evaluates one trial once.
+    pub fn evaluate(&self, trial: &AskedTrial, watch: &mut dyn Watch) -> Result<Attempt> {
+        match self {
+            Self::Builtin(builtin) => {
+                let value = builtin.value(&trial.values, trial.seed);
+                Ok(Attempt::Done(TrialResult::Value { value, standard_error: None }))
+            }
+            Self::Command(command) => command.evaluate(trial, watch),
+            Self::Process(process) => process.evaluate(trial, watch),
+        }
+    }
+}
+
+fn seconds(key: &'static str, value: Option<f64>) -> Result<Option<Duration>, Wrong> {
+    match value {
+        None => Ok(None),
+        Some(value) => match Duration::try_from_secs_f64(value) {
+            Ok(duration) if value > 0.0 => Ok(Some(duration)),
+            _ => Err((key, SpecProblem::Requirement { found: value.to_string(), requirement: "a positive number of seconds" })),
+        },
     }
 }

@@ -59,11 +59,6 @@ impl Store {
         Ok(Self { connection, file: file.to_owned() })
     }
 
-    /// The file.
-    pub fn file(&self) -> &Path {
-        &self.file
-    }
-
     /// For reading.
     pub fn read<T>(&self, work: impl FnOnce(&Connection) -> rusqlite::Result<T>) -> Result<T> {
         work(&self.connection).map_err(|error| self.refused(error))

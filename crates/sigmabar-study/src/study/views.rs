@@ -6,7 +6,7 @@ use crate::store::now;
 use crate::{ImportedRow, Result, TrialResult, TrialRow, TrialStatus, Value};
 use rusqlite::Row;
 use serde::{Deserialize, Serialize};
-use sigmabar::{BatchReport, Direction, Label, Policy, Reason, Strategy};
+use sigmabar::{BatchReport, Direction, Label, Reason, Strategy};
 use std::collections::BTreeMap;
 
 /// What to do if the study ended now.
@@ -78,13 +78,13 @@ pub struct Cell {
 impl Survivors {
     /// What the strategy still holds possible.
     pub(super) fn of(strategy: &Strategy, space: &Space) -> Option<Self> {
-        if let Ok(Some(sigmabar::Survivors::Candidates(candidates))) = strategy.survivors() {
-            return Some(Self::Candidates(candidates));
+        match strategy.survivors().ok()?? {
+            sigmabar::Survivors::Candidates(candidates) => Some(Self::Candidates(candidates)),
+            sigmabar::Survivors::Cells(cells) => {
+                Some(Self::Cells(cells.iter().map(|cell| Cell { low: space.values(&cell.low), high: space.values(&cell.high) }).collect()))
+            }
+            _ => None,
         }
-        let Policy::Sbpe(sbpe) = strategy.policy() else { return None };
-        let tree = sbpe.surviving_cells()?;
-        let cell = |leaf: usize| Cell { low: space.values(tree.low(leaf)), high: space.values(tree.high(leaf)) };
-        Some(Self::Cells(tree.leaves().map(cell).collect()))
     }
 }
 

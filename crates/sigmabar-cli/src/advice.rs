@@ -1,0 +1,62 @@
+//! The recommendation and the progress of a study in words and fields.
+
+use crate::console::Sheet;
+use crate::quantity::short;
+use serde_json::{Map, Value, json};
+use sigmabar_study::{Advice, Study, TrialRow};
+
+/// Fields of the recommendation, in the data's scale.
+pub(crate) fn fields(advice: &Advice) -> Vec<(&'static str, Value)> {
+    let reasons: Vec<String> = advice.reasons.iter().map(ToString::to_string).collect();
+    let best = advice.best_observed.as_ref();
+    vec![
+        ("setting", setting(&advice.values)),
+        ("lower", json!(advice.lower)),
+        ("upper", json!(advice.upper)),
+        // JSON knows no infinity: an unknown gap is null.
+        ("gap", json!(advice.gap)),
+        ("label", json!(advice.label.to_string())),
+        ("reasons", json!(reasons)),
+        ("best_observed", best.map_or(Value::Null, |best| json!({ "trial": best.id, "value": best.value }))),
+    ]
+}
+
+fn setting(values: &[(String, sigmabar_study::Value)]) -> Value {
+    Value::Object(values.iter().map(|(name, value)| (name.clone(), json!(value))).collect::<Map<String, Value>>())
+}
+
+/// The recommendation in sentences.
+pub(crate) fn words(advice: &Advice) -> String {
+    let shown = |value: &sigmabar_study::Value| value.as_number().filter(|v| v.fract() != 0.0).map_or_else(|| value.to_string(), short);
+    let setting = advice.values.iter().map(|(name, value)| format!("{name} = {}", shown(value))).collect::<Vec<_>>().join(", ");
+    let gap = if advice.gap.is_finite() {
+        format!("at most {} from the best there is", short(advice.gap))
+    } else {
+        "nothing is known about how far from the best it is".to_owned()
+    };
+    let reasons: Vec<String> = advice.reasons.iter().map(ToString::to_string).collect();
+    let why = if reasons.is_empty() { String::new() } else { format!(": {}", reasons.join("; ")) };
+    let (low, high) = (short(advice.lower), short(advice.upper));
+    format!("recommended: {setting}\n  its value: between {low} and {high}\n  gap: {gap}\n  {}{why}", advice.label)
+}
+
+/// One row for each trial.
+pub(crate) fn trial_sheet(study: &Study, trials: &[TrialRow]) -> Sheet {
+    let names = study.spec().space().parameters().iter().map(|parameter| parameter.name.clone());
+    let mut sheet = Sheet::new(["trial", "batch", "state"].into_iter().map(str::to_owned).chain(names));
+    sheet.columns.extend(["value", "std", "worker", "well", "reason", "told_at"].map(str::to_owned));
+    for trial in trials {
+        let mut row = vec![json!(trial.id), json!(trial.batch + 1), json!(trial.state.name())];
+        row.extend(trial.values.iter().map(|value| json!(value)));
+        row.extend([
+            json!(trial.value),
+            json!(trial.standard_error),
+            json!(trial.worker),
+            json!(trial.well),
+            json!(trial.reason),
+            json!(trial.told_at.and_then(|at| jiff::Timestamp::from_millisecond(at).ok()).map(|at| at.to_string())),
+        ]);
+        sheet.rows.push(row);
+    }
+    sheet
+}

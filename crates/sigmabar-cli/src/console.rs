@@ -1,0 +1,222 @@
+//! The two voices of the command: data on stdout in the format asked for, words on stderr.
+
+use crate::Outcome;
+use crate::args::{Format, Global};
+use crate::failure::Failure;
+use crate::quantity::short;
+use anstyle::{AnsiColor, Style};
+use comfy_table::{ContentArrangement, Table, presets};
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use serde_json::Value;
+use std::fmt::Display;
+use std::io::{self, IsTerminal, Write};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+const BAD: Style = AnsiColor::Red.on_default().bold();
+const HINT: Style = AnsiColor::Cyan.on_default();
+
+/// Rows under named columns, each cell a JSON value: numbers keep all their digits except in tables for people.
+#[derive(Clone, Debug, Default)]
+pub struct Sheet {
+    /// Names of the columns.
+    pub columns: Vec<String>,
+    /// One cell per column in each.
+    pub rows: Vec<Vec<Value>>,
+}
+
+impl Sheet {
+    /// An empty sheet.
+    pub fn new(columns: impl IntoIterator<Item = impl Into<String>>) -> Self {
+        Self { columns: columns.into_iter().map(Into::into).collect(), rows: Vec::new() }
+    }
+}
+
+/// Raises a flag when it goes, even by a panic: the thread that waits for it must not wait for ever.
+struct RaiseAtEnd<'a>(&'a AtomicBool);
+
+impl Drop for RaiseAtEnd<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+}
+
+/// Where the command writes, and how much it says.
+#[derive(Clone, Debug)]
+pub struct Console {
+    format: Option<Format>,
+    quiet: bool,
+    verbose: bool,
+}
+
+impl Console {
+    pub(crate) fn new(global: &Global) -> Self {
+        Self { format: global.format, quiet: global.quiet, verbose: global.verbose > 0 }
+    }
+
+    /// The format of data on stdout.
+    pub(crate) fn format(&self, default: Format) -> Format {
+        self.format.unwrap_or(default)
+    }
+
+    /// Words for people, on stderr.
+    pub(crate) fn say(&self, words: impl Display) {
+        if !self.quiet {
+            drop(writeln!(anstream::stderr(), "{words}"));
+        }
+    }
+
+    /// Words for those who want to know more (`-v`).
+    pub(crate) fn detail(&self, words: impl Display) {
+        if self.verbose {
+            self.say(words);
+        }
+    }
+
+    /// Something that should not be overlooked.
+    pub(crate) fn warn(&self, words: impl Display) {
+        self.say(format_args!("{BAD}note:{BAD:#} {words}"));
+    }
+
+    /// The next command to type.
+    pub(crate) fn next(&self, command: impl Display) {
+        self.say(format_args!("next: {HINT}{command}{HINT:#}"));
+    }
+
+    /// Why the command failed: said even when quiet.
+    pub(crate) fn complain(&self, failure: &Failure) {
+        drop(writeln!(anstream::stderr(), "{BAD}error:{BAD:#} {failure}"));
+    }
+
+    /// A bar that counts to `length`, or a spinner; nothing where stderr is not a terminal.
+    pub(crate) fn progress(&self, what: &str, length: Option<u64>) -> ProgressBar {
+        let bar = length.map_or_else(ProgressBar::new_spinner, ProgressBar::new);
+        if self.quiet || !io::stderr().is_terminal() {
+            bar.set_draw_target(ProgressDrawTarget::hidden());
+            return bar;
+        }
+        let template = match length {
+            Some(_) => "{msg} {wide_bar} {percent:>3} %, {eta} left",
+            None => "{spinner} {msg} {elapsed}",
+        };
+        if let Ok(style) = ProgressStyle::with_template(template) {
+            bar.set_style(style);
+        }
+        bar.set_message(what.to_owned());
+        bar.enable_steady_tick(Duration::from_millis(120));
+        bar
+    }
+
+    /// Does work that is expected to take so many seconds, with a bar that follows the clock; a spinner where nothing is known.
+    pub(crate) fn timed<T>(&self, what: &str, seconds: Option<f64>, work: impl FnOnce() -> T) -> T {
+        if let Some(seconds) = seconds {
+            self.say(format_args!("{what}: about {seconds:.0} s"));
+        }
+        let bar = self.progress(what, seconds.map(|seconds| (1000.0 * seconds) as u64 + 1));
+        let done = AtomicBool::new(false);
+        let begun = Instant::now();
+        let result = std::thread::scope(|scope| {
+            scope.spawn(|| {
+                while !done.load(Ordering::Relaxed) {
+                    bar.set_position(bar.length().unwrap_or(0).min(begun.elapsed().as_millis() as u64));
+                    std::thread::sleep(Duration::from_millis(50));
+                }
+            });
+            let _raised = RaiseAtEnd(&done);
+            work()
+        });
+        bar.finish_and_clear();
+        result
+    }
+
+    /// Writes a sheet to stdout.
+    pub(crate) fn sheet(&self, sheet: &Sheet, default: Format) -> Outcome<()> {
+        let mut out = io::BufWriter::new(anstream::stdout().lock());
+        match self.format(default) {
+            Format::Table => writeln!(out, "{}", drawn(sheet))?,
+            Format::Csv => write_csv(sheet, &mut out)?,
+            Format::Jsonl => {
+                for row in &sheet.rows {
+                    writeln!(out, "{}", object(&sheet.columns, row))?;
+                }
+            }
+            Format::Json => {
+                let rows: Vec<Value> = sheet.rows.iter().map(|row| object(&sheet.columns, row)).collect();
+                writeln!(out, "{:#}", Value::from(rows))?;
+            }
+        }
+        Ok(out.flush()?)
+    }
+
+    /// Writes one record to stdout: a line for each field in tables, one object or row elsewhere.
+    pub(crate) fn record(&self, fields: &[(&str, Value)], default: Format) -> Outcome<()> {
+        let names = || fields.iter().map(|(name, _)| *name);
+        let values: Vec<Value> = fields.iter().map(|(_, value)| value.clone()).collect();
+        match self.format(default) {
+            Format::Table => {
+                let width = names().map(|name| name.chars().count()).max().unwrap_or(0);
+                let mut out = anstream::stdout().lock();
+                for (name, value) in fields {
+                    writeln!(out, "{name:<width$}  {}", cell(value))?;
+                }
+                Ok(out.flush()?)
+            }
+            Format::Json => {
+                let mut out = anstream::stdout().lock();
+                let columns: Vec<String> = names().map(str::to_owned).collect();
+                writeln!(out, "{:#}", object(&columns, &values))?;
+                Ok(out.flush()?)
+            }
+            other => self.sheet(&Sheet { columns: names().map(str::to_owned).collect(), rows: vec![values] }, other),
+        }
+    }
+}
+
+fn object(columns: &[String], row: &[Value]) -> Value {
+    Value::Object(columns.iter().cloned().zip(row.iter().cloned()).collect())
+}
+
+/// A sheet as CSV, every digit kept.
+pub(crate) fn write_csv(sheet: &Sheet, out: impl Write) -> io::Result<()> {
+    let mut writer = csv::Writer::from_writer(out);
+    // The error of the stream itself: a closed pipe must be recognised as one.
+    let unwrapped = |error: csv::Error| match error.into_kind() {
+        csv::ErrorKind::Io(source) => source,
+        other => io::Error::other(format!("{other:?}")),
+    };
+    writer.write_record(&sheet.columns).map_err(unwrapped)?;
+    for row in &sheet.rows {
+        writer.write_record(row.iter().map(plain)).map_err(unwrapped)?;
+    }
+    writer.flush()
+}
+
+/// A cell without quotes or rounding.
+pub(crate) fn plain(value: &Value) -> String {
+    match value {
+        Value::Null => String::new(),
+        Value::String(text) => text.clone(),
+        other => other.to_string(),
+    }
+}
+
+/// A cell for people.
+fn cell(value: &Value) -> String {
+    match value {
+        Value::Null => "–".to_owned(),
+        Value::Number(number) if number.is_f64() => number.as_f64().map_or_else(String::new, short),
+        Value::Array(items) => items.iter().map(cell).collect::<Vec<_>>().join("; "),
+        Value::Object(fields) => fields.iter().map(|(name, value)| format!("{name} = {}", cell(value))).collect::<Vec<_>>().join(", "),
+        other => plain(other),
+    }
+}
+
+fn drawn(sheet: &Sheet) -> Table {
+    let mut table = Table::new();
+    table.load_style(presets::UTF8_FULL_CONDENSED).set_content_arrangement(ContentArrangement::Dynamic);
+    table.set_header(&sheet.columns);
+    for row in &sheet.rows {
+        table.add_row(row.iter().map(cell));
+    }
+    table
+}

@@ -1,0 +1,154 @@
+//! What can be wrong with a table, and where.
+
+use crate::quantity::Bytes;
+use std::io;
+use std::path::PathBuf;
+use thiserror::Error;
+
+/// A table that cannot be used: file, row, column, what was found and what would be right.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum DataError {
+    /// The file cannot be opened.
+    #[error("{}: cannot open: {source}", file.display())]
+    Open {
+        /// The file.
+        file: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
+    /// Reading stopped in the middle.
+    #[error("{}: cannot read on after {line_word} {line}: {source}", file.display())]
+    Read {
+        /// The file.
+        file: PathBuf,
+        /// The last good row.
+        line: u64,
+        /// "line" or "row".
+        line_word: &'static str,
+        /// Why.
+        source: io::Error,
+    },
+    /// Not a file of its kind.
+    #[error("{}: not a readable {kind} file: {reason}", file.display())]
+    Format {
+        /// The file.
+        file: PathBuf,
+        /// The kind expected.
+        kind: &'static str,
+        /// What its reader says.
+        reason: String,
+    },
+    /// No header, or one of numbers.
+    #[error("{}: the first line must name the columns, and it {found}", file.display())]
+    Header {
+        /// The file.
+        file: PathBuf,
+        /// What was found instead.
+        found: String,
+    },
+    /// Two columns of one name.
+    #[error("{}: columns {first} and {second} (counted from 1) are both called \"{name}\": names must differ", file.display())]
+    SameName {
+        /// The file.
+        file: PathBuf,
+        /// The name.
+        name: String,
+        /// The first column, from 1.
+        first: usize,
+        /// The second column, from 1.
+        second: usize,
+    },
+    /// A row of another width.
+    #[error("{}, line {line}: {found} cells where the header has {expected}", file.display())]
+    Width {
+        /// The file.
+        file: PathBuf,
+        /// The line.
+        line: u64,
+        /// Columns of the header.
+        expected: u64,
+        /// Cells found.
+        found: u64,
+    },
+    /// Bytes that are not text.
+    #[error("{}, line {line}, column {column}: not UTF-8 text; save the file as UTF-8", file.display())]
+    Encoding {
+        /// The file.
+        file: PathBuf,
+        /// The line.
+        line: u64,
+        /// The column, from 1.
+        column: usize,
+    },
+    /// A column that is not there.
+    #[error("{}: there is no column \"{name}\"{}; the columns are {}", file.display(), closest(name, columns), columns.join(", "))]
+    NoColumn {
+        /// The file.
+        file: PathBuf,
+        /// The name asked for.
+        name: String,
+        /// The names there are.
+        columns: Vec<String>,
+    },
+    /// A cell that is no finite number where one is needed.
+    #[error("{}, {line_word} {line}, column \"{column}\": {found} is not a finite number; {remedy}", file.display())]
+    Cell {
+        /// The file.
+        file: PathBuf,
+        /// The row.
+        line: u64,
+        /// "line" or "row".
+        line_word: &'static str,
+        /// The column's name.
+        column: String,
+        /// What was found.
+        found: String,
+        /// What would be right.
+        remedy: String,
+    },
+    /// A category that the model does not know.
+    #[error("{}, {line_word} {line}, column \"{column}\": \"{found}\" is none of the known categories: {}", file.display(), known.join(", "))]
+    Category {
+        /// The file.
+        file: PathBuf,
+        /// The row.
+        line: u64,
+        /// "line" or "row".
+        line_word: &'static str,
+        /// The column's name.
+        column: String,
+        /// What was found.
+        found: String,
+        /// What would be right.
+        known: Vec<String>,
+    },
+    /// No rows below the header.
+    #[error("{}: there are no rows", file.display())]
+    Empty {
+        /// The file.
+        file: PathBuf,
+    },
+    /// More rows than fit in the memory stated.
+    #[error("{}: the first {rows} rows already need {needed}, and {limit} were allowed: raise --memory or name fewer columns with --features", file.display())]
+    Memory {
+        /// The file.
+        file: PathBuf,
+        /// Rows read so far.
+        rows: usize,
+        /// What they need.
+        needed: Bytes,
+        /// What is allowed.
+        limit: Bytes,
+    },
+}
+
+/// `, did you mean "x"?` where one name is close.
+pub(crate) fn closest(name: &str, known: &[String]) -> String {
+    known
+        .iter()
+        .map(|candidate| (strsim::jaro_winkler(&name.to_lowercase(), &candidate.to_lowercase()), candidate))
+        .filter(|(likeness, _)| *likeness > 0.8)
+        .max_by(|a, b| a.0.total_cmp(&b.0))
+        .map_or_else(String::new, |(_, candidate)| format!(" (did you mean \"{candidate}\"?)"))
+}

@@ -1,0 +1,190 @@
+//! The columns that were asked for, as numbers, row after row.
+
+use super::{Cell, DataError, Reader};
+use crate::quantity::Bytes;
+use serde::{Deserialize, Serialize};
+use std::path::PathBuf;
+
+/// Which columns to take.
+#[derive(Clone, Debug)]
+pub enum Wanted {
+    /// These, in this order.
+    Named(Vec<String>),
+    /// All but these, in the order of the file.
+    AllBut(Vec<String>),
+}
+
+/// Columns of categories: found while reading, or known from before.
+#[derive(Clone, Debug)]
+pub enum Categories {
+    /// These columns hold categories, whose names are collected.
+    Collected(Vec<String>),
+    /// These columns hold these categories and no others.
+    Known(Vec<ColumnInfo>),
+}
+
+/// What to read.
+#[derive(Clone, Debug)]
+pub struct Selection {
+    /// The columns.
+    pub wanted: Wanted,
+    /// Which of them hold categories.
+    pub categories: Categories,
+    /// Bytes the numbers may take.
+    pub memory: Option<Bytes>,
+}
+
+/// A column's name and, if it holds categories, their names: a cell is then its position in the list.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ColumnInfo {
+    /// The name.
+    pub name: String,
+    /// The categories.
+    pub categories: Option<Vec<String>>,
+}
+
+/// Numbers, row after row.
+#[derive(Clone, Debug)]
+pub struct Frame {
+    /// Where they came from.
+    pub file: PathBuf,
+    /// The columns.
+    pub columns: Vec<ColumnInfo>,
+    /// All values, row after row.
+    pub values: Vec<f64>,
+}
+
+impl Frame {
+    /// Reads the columns that were asked for.
+    ///
+    /// # Errors
+    /// [`DataError`] naming the file, the row, the column and what was found.
+    pub fn read(mut reader: Reader, selection: &Selection) -> Result<Self, DataError> {
+        let positions = positions(&reader, &selection.wanted)?;
+        let mut columns: Vec<ColumnInfo> = positions.iter().map(|&position| described(&reader, position, &selection.categories)).collect();
+        if let Categories::Collected(names) = &selection.categories {
+            names.iter().try_for_each(|name| reader.column(name).map(drop))?;
+        }
+        let collects = matches!(selection.categories, Categories::Collected(_));
+        let mut values = Vec::new();
+        let mut cells = Vec::with_capacity(reader.names().len());
+        while let Some(line) = reader.next_row(&mut cells)? {
+            let place = Place { reader: &reader, line };
+            for (column, &position) in columns.iter_mut().zip(&positions) {
+                values.push(match &mut column.categories {
+                    None => place.number(&column.name, &cells[position])?,
+                    Some(known) => place.category(&column.name, known, collects, &cells[position])?,
+                });
+            }
+            check_memory(&reader, &values, columns.len(), selection.memory)?;
+        }
+        if values.is_empty() {
+            return Err(DataError::Empty { file: reader.file().to_owned() });
+        }
+        Ok(Self { file: reader.file().to_owned(), columns, values })
+    }
+
+    /// Number of rows.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.values.len() / self.columns.len()
+    }
+
+    /// Never true: a table without rows is refused.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.values.is_empty()
+    }
+
+    /// Row `i`.
+    #[must_use]
+    pub fn row(&self, i: usize) -> &[f64] {
+        &self.values[i * self.columns.len()..(i + 1) * self.columns.len()]
+    }
+}
+
+fn positions(reader: &Reader, wanted: &Wanted) -> Result<Vec<usize>, DataError> {
+    match wanted {
+        Wanted::Named(names) => names.iter().map(|name| reader.column(name)).collect(),
+        Wanted::AllBut(names) => {
+            let left_out = names.iter().map(|name| reader.column(name)).collect::<Result<Vec<_>, _>>()?;
+            Ok((0..reader.names().len()).filter(|position| !left_out.contains(position)).collect())
+        }
+    }
+}
+
+fn described(reader: &Reader, position: usize, categories: &Categories) -> ColumnInfo {
+    let name = &reader.names()[position];
+    let categories = match categories {
+        Categories::Collected(names) => names.contains(name).then(Vec::new),
+        Categories::Known(columns) => columns.iter().find(|column| column.name == *name).and_then(|column| column.categories.clone()),
+    };
+    ColumnInfo { name: name.clone(), categories }
+}
+
+fn check_memory(reader: &Reader, values: &[f64], columns: usize, limit: Option<Bytes>) -> Result<(), DataError> {
+    let needed = Bytes(8 * values.len() as u64);
+    match limit {
+        Some(limit) if needed > limit => {
+            Err(DataError::Memory { file: reader.file().to_owned(), rows: values.len() / columns.max(1), needed, limit })
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Where a cell stands.
+struct Place<'a> {
+    reader: &'a Reader,
+    line: u64,
+}
+
+impl Place<'_> {
+    fn number(&self, column: &str, cell: &Cell) -> Result<f64, DataError> {
+        let found = match cell {
+            Cell::Number(value) if value.is_finite() => return Ok(*value),
+            Cell::Number(value) => value.to_string(),
+            Cell::Missing => "an empty cell".to_owned(),
+            Cell::Text(text) => format!("\"{text}\""),
+        };
+        let remedy = match cell {
+            Cell::Text(_) => {
+                format!("put a number there, leave the column out (--ignore {column}), or declare it (--categorical {column})")
+            }
+            _ => format!("put a number there, take the row out, or leave the column out (--ignore {column})"),
+        };
+        Err(DataError::Cell {
+            file: self.reader.file().to_owned(),
+            line: self.line,
+            line_word: self.reader.line_word(),
+            column: column.to_owned(),
+            found,
+            remedy,
+        })
+    }
+
+    fn category(&self, column: &str, known: &mut Vec<String>, collects: bool, cell: &Cell) -> Result<f64, DataError> {
+        let text = match cell {
+            Cell::Text(text) => text.clone(),
+            Cell::Number(value) => value.to_string(),
+            Cell::Missing => return self.number(column, cell),
+        };
+        let position = match known.iter().position(|category| *category == text) {
+            Some(position) => position,
+            None if collects => {
+                known.push(text);
+                known.len() - 1
+            }
+            None => {
+                return Err(DataError::Category {
+                    file: self.reader.file().to_owned(),
+                    line: self.line,
+                    line_word: self.reader.line_word(),
+                    column: column.to_owned(),
+                    found: text,
+                    known: known.clone(),
+                });
+            }
+        };
+        Ok(position as f64)
+    }
+}

@@ -1,0 +1,133 @@
+//! How a command can end, and what its exit code says.
+
+use crate::data::DataError;
+use crate::model::ModelFileError;
+use std::io;
+use std::path::{Path, PathBuf};
+use thiserror::Error;
+
+/// An end without an error.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ending {
+    /// Everything asked for was done.
+    Done,
+    /// The budget is spent and the wanted gap was not reached.
+    Uncertified,
+    /// Ctrl-C: what was told is kept, and the same command goes on.
+    Interrupted,
+}
+
+impl Ending {
+    /// The exit code.
+    #[must_use]
+    pub fn code(self) -> i32 {
+        match self {
+            Self::Done => 0,
+            Self::Uncertified => 3,
+            Self::Interrupted => 130,
+        }
+    }
+}
+
+/// Why a command failed.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum Failure {
+    /// Options that do not fit together, or a missing one.
+    #[error("{what}: {remedy}")]
+    Usage {
+        /// What is wrong.
+        what: String,
+        /// What would be right.
+        remedy: String,
+    },
+    /// Something that cannot be done as things stand.
+    #[error("{what}: {remedy}")]
+    Refused {
+        /// What is wrong.
+        what: String,
+        /// What would be right.
+        remedy: String,
+    },
+    /// A table that cannot be read.
+    #[error(transparent)]
+    Data(#[from] DataError),
+    /// A model file that cannot be read.
+    #[error(transparent)]
+    Model(#[from] ModelFileError),
+    /// A file that cannot be opened, read or written.
+    #[error("{}: cannot {action}: {source}", path.display())]
+    File {
+        /// The file.
+        path: PathBuf,
+        /// What was tried.
+        action: &'static str,
+        /// Why it failed.
+        source: io::Error,
+    },
+    /// A file that is there already and would be lost.
+    #[error("{}: is there already; choose another name, or say --force to replace it", path.display())]
+    Exists {
+        /// The file.
+        path: PathBuf,
+    },
+    /// Standard output cannot be written.
+    #[error("standard output: {0}")]
+    Output(#[from] io::Error),
+    /// The mathematics refused.
+    #[error(transparent)]
+    Core(#[from] sigmabar::Error),
+    /// A study file, or a study, refused.
+    #[error(transparent)]
+    Study(#[from] sigmabar_study::Error),
+    /// The page could not be made.
+    #[error(transparent)]
+    Report(#[from] crate::report::Error),
+    /// The number of threads could not be set.
+    #[error("{name} is \"{value}\": it must be a whole number of threads, at least 1")]
+    Threads {
+        /// The option or environment variable.
+        name: &'static str,
+        /// The text found.
+        value: String,
+    },
+}
+
+impl Failure {
+    /// A usage error.
+    pub(crate) fn usage(what: impl Into<String>, remedy: impl Into<String>) -> Self {
+        Self::Usage { what: what.into(), remedy: remedy.into() }
+    }
+
+    /// What cannot be done as things stand.
+    pub(crate) fn refused(what: impl Into<String>, remedy: impl Into<String>) -> Self {
+        Self::Refused { what: what.into(), remedy: remedy.into() }
+    }
+
+    /// For `map_err`: what was tried with which file.
+    pub(crate) fn file(path: &Path, action: &'static str) -> impl FnOnce(io::Error) -> Self {
+        move |source| Self::File { path: path.to_owned(), action, source }
+    }
+
+    /// The exit code.
+    #[must_use]
+    pub fn code(&self) -> i32 {
+        match self {
+            Self::Usage { .. } | Self::Threads { .. } => 2,
+            Self::Core(error) | Self::Study(sigmabar_study::Error::Core(error)) if is_self_check(error) => 4,
+            _ => 1,
+        }
+    }
+
+    /// Whether the reader of our output went away, as `head` does: not worth a word.
+    #[must_use]
+    pub fn is_closed_pipe(&self) -> bool {
+        matches!(self, Self::Output(error) if error.kind() == io::ErrorKind::BrokenPipe)
+    }
+}
+
+/// Whether arithmetic contradicted itself, as opposed to an input that was refused.
+pub(crate) fn is_self_check(error: &sigmabar::Error) -> bool {
+    use sigmabar::{Error, LinalgError};
+    matches!(error, Error::NegativeVariance { .. } | Error::Linalg(LinalgError::SelfCheck { .. }))
+}

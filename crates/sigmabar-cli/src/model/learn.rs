@@ -1,0 +1,92 @@
+//! From rows to a posterior: the kernel declared or learnt on a sample, inducing points, one pass over everything.
+
+use super::plan::{EXACT_POINTS, LEARNING_ROWS, Plan};
+use super::training::Rows;
+use crate::data::ColumnInfo;
+use crate::kernels::Family;
+use sigmabar::{
+    Collected, FeatureMap, InducingRule, Kernel, Learning, Locations, Observations, Points, Posterior, Prior, Result, SourcedKernel, Stop,
+    fit_hyperparameters,
+};
+use std::sync::Arc;
+
+/// What was said about the function before any response was seen.
+#[derive(Clone, Debug)]
+pub(crate) struct Declared {
+    /// The family of the kernel; the best of some where none is named.
+    pub family: Option<Family>,
+    /// One length-scale, or one for each column.
+    pub lengthscale: Option<Vec<f64>>,
+    pub variance: f64,
+    /// The ridge.
+    pub ridge: Option<f64>,
+    /// Prior mean and unit; learnt where they are missing.
+    pub prior: Option<Prior>,
+}
+
+/// The kernel and all else that is needed before the pass over everything.
+pub(crate) struct Learnt {
+    pub kernel: SourcedKernel,
+    pub ridge: f64,
+    pub inducing: Points,
+    /// The posterior, where learning has seen every row.
+    pub posterior: Option<Posterior>,
+}
+
+/// How the points were chosen: nobody but the user can know, and the certificate repeats it.
+const COLLECTED: Collected = Collected::DeclaredFixed;
+
+/// Kernel, ridge and inducing points: as declared, or learnt on a sample of the rows.
+pub(crate) fn learn(rows: &Rows, prior: Prior, declared: &Declared, columns: &[ColumnInfo], plan: &Plan, seed: u64) -> Result<Learnt> {
+    let dim = columns.len();
+    if let (Some(lengths), Some(ridge)) = (&declared.lengthscale, declared.ridge) {
+        let kernel = declared.family.unwrap_or(Family::Matern(2.5)).kernel(lengths, declared.variance, columns)?;
+        let sample = rows.sample(plan.pool(), seed);
+        let locations = Locations::new(Points::new(sample.x, dim)?, COLLECTED);
+        let rule = InducingRule::Greedy(Stop::at_residual(0.1, plan.inducing));
+        let inducing = rule.select(&kernel, ridge, &locations, seed)?.into_points();
+        return Ok(Learnt { kernel: kernel.into(), ridge, inducing, posterior: None });
+    }
+    let sample = rows.sample(LEARNING_ROWS, seed);
+    let everything = sample.len() == rows.len();
+    let observations = Observations::new(Points::new(sample.x, dim)?, &sample.y, COLLECTED, prior)?;
+    let mut learning = Learning::new(templates(declared, &observations, columns)?);
+    learning.inducing = plan.inducing;
+    learning.exact_points = EXACT_POINTS;
+    learning.seed = seed;
+    if let Some(ridge) = declared.ridge {
+        learning.ridge = ridge;
+    }
+    let learnt = fit_hyperparameters(&observations, &learning)?;
+    Ok(Learnt {
+        kernel: learnt.kernel().clone(),
+        ridge: learnt.ridge(),
+        inducing: learnt.inducing().to_points(),
+        posterior: everything.then(|| learnt.into_posterior()),
+    })
+}
+
+/// Starts for learning: the spread of each column times the root of their number.
+fn templates(declared: &Declared, observations: &Observations, columns: &[ColumnInfo]) -> Result<Vec<Kernel>> {
+    let x = observations.locations().points();
+    let (n, root) = (x.len() as f64, (columns.len() as f64).sqrt());
+    let lengths: Vec<f64> = (0..columns.len())
+        .map(|c| {
+            let mean = x.rows().map(|row| row[c] / n).sum::<f64>();
+            let spread = (x.rows().map(|row| (row[c] - mean).powi(2) / n).sum::<f64>()).sqrt();
+            if columns[c].categories.is_none() && spread > 1e-12 * mean.abs() && spread > 0.0 { root * spread } else { 1.0 }
+        })
+        .collect();
+    let families = declared.family.map_or_else(|| Family::DEFAULTS.to_vec(), |family| vec![family]);
+    families.into_iter().map(|family| family.kernel(&lengths, 1.0, columns)).collect()
+}
+
+/// One pass over all rows.
+pub(crate) fn fit(rows: Rows, prior: Prior, learnt: Learnt, columns: usize) -> Result<Posterior> {
+    if let Some(posterior) = learnt.posterior {
+        return Ok(posterior);
+    }
+    let features = Arc::new(FeatureMap::new(learnt.kernel, learnt.inducing)?);
+    let observations = Observations::new(Points::new(rows.x, columns)?, &rows.y, COLLECTED, prior)?;
+    Posterior::fit(features, learnt.ridge, observations)
+}

@@ -1,0 +1,74 @@
+//! How a model does on rows it has not seen.
+
+use super::Model;
+use serde::{Deserialize, Serialize};
+use sigmabar::{PointsRef, Result};
+
+/// Rows kept for pictures.
+const KEPT: usize = 2000;
+
+/// One row the model had not seen.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct HeldOut {
+    /// The point.
+    pub x: Vec<f64>,
+    /// The response measured there.
+    pub response: f64,
+    /// The mean predicted.
+    pub mean: f64,
+    /// The standard deviation of the function there.
+    pub std: f64,
+}
+
+/// How a model does on rows it has not seen.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Scores {
+    /// Rows held out.
+    pub rows: usize,
+    /// Root of the mean squared error.
+    pub rmse: f64,
+    /// The standard deviation of the held-out responses: the error of predicting their mean.
+    pub spread: f64,
+    /// Mean negative log predictive density, for a normal response around the mean.
+    pub nlpd: f64,
+    /// The share of new responses that the prediction interval should contain.
+    pub nominal: f64,
+    /// The share it did contain.
+    pub coverage: f64,
+}
+
+impl Model {
+    /// Scores the model on held-out rows, and keeps some of them.
+    ///
+    /// # Errors
+    /// Those of [`Model::answer`].
+    pub fn score(&mut self, x: PointsRef<'_>, y: &[f64], delta: f64) -> Result<Scores> {
+        let answer = self.answer(x, delta)?;
+        let noise = self.noise_level();
+        let n = y.len() as f64;
+        let centre = y.iter().sum::<f64>() / n;
+        let (mut square, mut spread, mut nlpd, mut covered) = (0.0, 0.0, 0.0, 0.0);
+        for (i, response) in y.iter().enumerate() {
+            let variance = answer.std[i].powi(2) + noise * noise;
+            let error = (response - answer.mean[i]).powi(2);
+            square += error;
+            spread += (response - centre).powi(2);
+            nlpd += 0.5 * ((std::f64::consts::TAU * variance).ln() + error / variance);
+            let (low, high) = answer.response[i];
+            covered += f64::from(u8::from((low..=high).contains(response)));
+        }
+        let step = y.len().div_ceil(KEPT);
+        let row = |i: usize| HeldOut { x: x.row(i).to_vec(), response: y[i], mean: answer.mean[i], std: answer.std[i] };
+        self.about.held_out = (0..y.len()).step_by(step).map(row).collect();
+        let scores = Scores {
+            rows: y.len(),
+            rmse: (square / n).sqrt(),
+            spread: (spread / n).sqrt(),
+            nlpd: nlpd / n,
+            nominal: 1.0 - delta,
+            coverage: covered / n,
+        };
+        self.about.scores = Some(scores.clone());
+        Ok(scores)
+    }
+}

@@ -1,0 +1,16 @@
+//! Plates: wells by their names, trials laid into them in random order, filled-in plates read back.
+
+mod layout;
+mod reading;
+mod sheet;
+
+pub use layout::Plate;
+pub use reading::{Reading, read};
+pub(crate) use sheet::sheet;
+
+/// The column that people fill in.
+pub(crate) const RESULT: &str = "result";
+/// The column of standard errors.
+pub(crate) const STANDARD_ERROR: &str = "std";
+/// The column of reasons.
+pub(crate) const NOTE: &str = "note";

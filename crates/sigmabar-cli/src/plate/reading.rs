@@ -1,0 +1,102 @@
+//! A plate, or any table of results, as it comes back.
+
+use super::{NOTE, RESULT, STANDARD_ERROR};
+use crate::data::{Cell, DataError, Reader};
+use sigmabar_study::TrialResult;
+
+/// What a table of results says.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Reading {
+    /// Results by their trial, with the line they stand in.
+    pub results: Vec<(u64, TrialResult, u64)>,
+    /// Trials whose result is empty.
+    pub missing: Vec<u64>,
+}
+
+/// Reads trial, result and, if there are such columns, standard error and note. An empty result is a missing well, the word `failed` a failed one, whose
+/// note is the reason.
+///
+/// # Errors
+/// [`DataError`] naming the line and the column.
+pub fn read(mut reader: Reader, result: Option<&str>) -> Result<Reading, DataError> {
+    let trial = reader.column("trial").or_else(|error| reader.column("id").map_err(|_| error))?;
+    let result = reader.column(result.unwrap_or(RESULT))?;
+    let (error, note) = (reader.column(STANDARD_ERROR).ok(), reader.column(NOTE).ok());
+    let mut reading = Reading::default();
+    let mut cells = Vec::new();
+    while let Some(line) = reader.next_row(&mut cells)? {
+        let wrong = |column: usize, remedy: &str| DataError::Cell {
+            file: reader.file().to_owned(),
+            line,
+            line_word: reader.line_word(),
+            column: reader.names()[column].clone(),
+            found: match &cells[column] {
+                Cell::Text(text) => format!("\"{text}\""),
+                Cell::Number(number) => number.to_string(),
+                Cell::Missing => "an empty cell".to_owned(),
+            },
+            remedy: remedy.to_owned(),
+        };
+        let id = match cells[trial] {
+            Cell::Number(number) if number >= 0.0 && number.fract() == 0.0 && number < 1e15 => number as u64,
+            _ => return Err(wrong(trial, "the number of the trial, as ask gave it, belongs there")),
+        };
+        if reading.results.iter().map(|row| row.0).chain(reading.missing.iter().copied()).any(|earlier| earlier == id) {
+            return Err(wrong(trial, "no other line may have the same trial"));
+        }
+        let standard_error = match error.map(|column| (column, &cells[column])) {
+            None | Some((_, Cell::Missing)) => None,
+            Some((_, Cell::Number(number))) if number.is_finite() && *number > 0.0 => Some(*number),
+            Some((column, _)) => return Err(wrong(column, "a positive standard error belongs there, or nothing")),
+        };
+        match &cells[result] {
+            Cell::Missing => reading.missing.push(id),
+            Cell::Number(value) if value.is_finite() => {
+                reading.results.push((id, TrialResult::Value { value: *value, standard_error }, line));
+            }
+            Cell::Text(text) if text.to_lowercase().starts_with("fail") => {
+                let reason = match note.map(|column| &cells[column]) {
+                    Some(Cell::Text(words)) => words.clone(),
+                    _ => text.split_once(':').map_or_else(|| "failed".to_owned(), |(_, words)| words.trim().to_owned()),
+                };
+                reading.results.push((id, TrialResult::Failed { reason }, line));
+            }
+            _ => return Err(wrong(result, "put a number there, the word failed, or leave it empty if there is no result")),
+        }
+    }
+    Ok(reading)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::Cursor;
+
+    fn of(text: &str) -> Result<Reading, DataError> {
+        read(Reader::csv("plate.csv".into(), Box::new(Cursor::new(text.as_bytes().to_vec())))?, None)
+    }
+
+    #[test]
+    fn values_failures_and_missing_wells_are_told_apart() {
+        let reading =
+            of("well,trial,x,result,std,note\nA1,3,0.5,1.25,0.1,\nA2,0,0.1,failed,,cell died\nA3,7,0.2,,,\nA4,8,1,FAIL: no light,,\n")
+                .unwrap();
+        let value = TrialResult::Value { value: 1.25, standard_error: Some(0.1) };
+        let failed = |reason: &str| TrialResult::Failed { reason: reason.into() };
+        assert_eq!(reading.results, [(3, value, 2), (0, failed("cell died"), 3), (8, failed("no light"), 5)]);
+        assert_eq!(reading.missing, [7]);
+    }
+
+    #[test]
+    fn wrong_cells_are_named() {
+        let said = |text: &str| of(text).unwrap_err().to_string();
+        assert_eq!(
+            said("trial,result\n0,1\n1,high\n"),
+            "plate.csv, line 3, column \"result\": \"high\" is not a finite number; put a number there, the word failed, or leave it empty if there is no result"
+        );
+        assert!(said("trial,result\n0.5,1\n").contains("line 2, column \"trial\": 0.5"));
+        assert!(said("trial,result\n1,1\n1,2\n").contains("line 3, column \"trial\": 1"));
+        assert!(said("trial,reslt\n1,1\n").contains("did you mean \"reslt\"") || said("trial,reslt\n1,1\n").contains("reslt"));
+        assert!(said("trial,result,std\n1,1,-2\n").contains("column \"std\""));
+    }
+}

@@ -1,0 +1,36 @@
+//! Pictures: a small layer over SVG, and every picture of the reports as a function of plain numbers.
+//!
+//! Each picture is a [`Picture`]: drawing, title, how to read it, and its numbers as a table. Colours are told apart with every common kind of colour vision, and
+//! form or dashes say the same as colour does.
+
+mod calibration;
+mod figure;
+mod film;
+mod ink;
+mod panel;
+mod picture;
+mod plate;
+mod png;
+mod progress;
+mod regret;
+mod relevance;
+mod scale;
+mod scene;
+mod slices;
+mod table;
+
+pub use calibration::{Coverage, HeldOut, calibration, coverage, residuals};
+pub use figure::{Figure, Sample};
+pub use film::{Film, Frame, Remaining, Side};
+pub use ink::{Ink, Medium, OKABE_ITO, heat, on_heat};
+pub use panel::{Area, Axis, Panel, shortened};
+pub use picture::Picture;
+pub use plate::{Measured, Plate, Well, plate_size, well_name, well_place};
+pub use png::PngError;
+pub use progress::{BatchEnd, Progress, Rival, rivals};
+pub use regret::{Growth, RegretCurve, RegretPanel, growth, last_decade_slope, regret};
+pub use relevance::{Relevance, relevance};
+pub use scale::{Scale, Tick, number, significant};
+pub use scene::{Anchor, Fill, Marker, Scene, Stroke, Style, escape, text_width};
+pub use slices::{Slice, Slices};
+pub use table::{Cell, Table};

@@ -1,0 +1,181 @@
+//! Plate maps: numbers in their wells.
+
+use super::{Anchor, Area, Figure, Fill, Ink, Marker, Picture, Scene, Style, Table, heat, number, on_heat, shortened, significant};
+
+/// What came of a well.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Measured {
+    /// A value.
+    Value(f64),
+    /// It failed.
+    Failed,
+    /// Nothing yet.
+    Missing,
+}
+
+/// A used well.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Well {
+    /// The row, 0 for A.
+    pub row: usize,
+    /// The column, 0 for 1.
+    pub column: usize,
+    /// The setting in words.
+    pub setting: String,
+    /// What was measured.
+    pub measured: Measured,
+    /// What the model says now, where there is a model.
+    pub predicted: Option<f64>,
+    /// The model's standard deviation now.
+    pub std_dev: Option<f64>,
+}
+
+/// A plate.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Plate {
+    /// What it is called: "Plate 1".
+    pub title: String,
+    /// A name for files.
+    pub name: String,
+    /// Rows and columns: 8 × 12 for 96 wells.
+    pub size: (usize, usize),
+    /// What is measured, with its unit.
+    pub response: String,
+    /// The used wells.
+    pub wells: Vec<Well>,
+}
+
+/// Reads a well's name: `A1` is row 0, column 0; `AA1` follows `Z1`. `None` for anything else.
+#[must_use]
+pub fn well_place(name: &str) -> Option<(usize, usize)> {
+    let digits = name.find(|c: char| c.is_ascii_digit())?;
+    let (letters, number) = name.split_at(digits);
+    let is_well = (1..=2).contains(&letters.len()) && letters.bytes().all(|b| b.is_ascii_alphabetic()) && number.len() <= 3;
+    let column: usize = number.parse().ok().filter(|_| is_well)?;
+    let row = letters.bytes().fold(0, |row, b| row * 26 + usize::from(b.to_ascii_uppercase() - b'A') + 1);
+    Some((row.checked_sub(1)?, column.checked_sub(1)?))
+}
+
+/// The name of a well: `A1` for row 0, column 0.
+#[must_use]
+pub fn well_name(row: usize, column: usize) -> String {
+    format!("{}{}", row_name(row), column + 1)
+}
+
+fn row_name(row: usize) -> String {
+    let letter = |i: usize| char::from(b'A' + (i % 26) as u8);
+    if row < 26 { letter(row).to_string() } else { format!("{}{}", letter(row / 26 - 1), letter(row)) }
+}
+
+/// The smallest usual plate with room for these places.
+#[must_use]
+pub fn plate_size(places: impl Iterator<Item = (usize, usize)>) -> (usize, usize) {
+    let needed = places.fold((1, 1), |(rows, columns), (row, column)| (rows.max(row + 1), columns.max(column + 1)));
+    let usual = [(2, 3), (3, 4), (4, 6), (6, 8), (8, 12), (16, 24), (32, 48)];
+    usual.into_iter().find(|size| size.0 >= needed.0 && size.1 >= needed.1).unwrap_or(needed)
+}
+
+impl Plate {
+    /// Three maps: measured, predicted, uncertainty.
+    #[must_use]
+    pub fn picture(&self) -> Picture {
+        let mut figure = Figure::new(self.name.as_str(), format!("{}: measured, predicted and uncertain wells", self.title));
+        let maps: [(String, Box<dyn Fn(&Well) -> Option<f64>>); 3] = [
+            (format!("measured {}", self.response), Box::new(|w| if let Measured::Value(v) = w.measured { Some(v) } else { None })),
+            (format!("predicted {} (model's mean)", self.response), Box::new(|w| w.predicted)),
+            (format!("uncertainty of the mean (std. dev.) in {}", self.response), Box::new(|w| w.std_dev)),
+        ];
+        let shown: Vec<_> = maps.iter().filter(|(_, value)| self.wells.iter().any(|well| value(well).is_some())).collect();
+        let columns = if self.size.1 > 12 { 1 } else { 2 };
+        let width = if columns == 1 { 820.0 } else { 410.0 };
+        let height = 66.0 + (width - 40.0) / self.size.1 as f64 * self.size.0 as f64;
+        for ((title, value), area) in shown.iter().zip(figure.grid(shown.len(), columns, height)) {
+            self.map(&mut figure.scene, area, title, value);
+        }
+        let failed = self.wells.iter().filter(|well| well.measured == Measured::Failed).count();
+        let missing = self.wells.iter().filter(|well| well.measured == Measured::Missing).count();
+        let caption = format!(
+            "{} wells in use, {failed} failed (×), {missing} without a result (○). Bright is high. Wells that differ from their prediction by far more than the uncertainty deserve a look.",
+            self.wells.len()
+        );
+        figure.finish(caption, self.table())
+    }
+
+    fn map(&self, scene: &mut Scene, area: Area, title: &str, value: &dyn Fn(&Well) -> Option<f64>) {
+        let (rows, columns) = self.size;
+        let pitch = (area.width - 34.0) / columns as f64;
+        let (left, top) = (area.left + 26.0, area.top + 38.0);
+        scene.text(
+            (area.left + 4.0, area.top + 14.0),
+            shortened(title, 12.5, area.width - 8.0),
+            Style::new(Ink::Text, 12.5, Anchor::Start),
+        );
+        for column in 0..columns {
+            let at = (left + (column as f64 + 0.5) * pitch, top - 5.0);
+            scene.text(at, format!("{}", column + 1), Style::new(Ink::Muted, 10.0, Anchor::Middle));
+        }
+        for row in 0..rows {
+            let y = top + (row as f64 + 0.5) * pitch;
+            scene.text((left - 6.0, y + 4.0), row_name(row), Style::new(Ink::Muted, 10.0, Anchor::End));
+            for column in 0..columns {
+                scene.mark((left + (column as f64 + 0.5) * pitch, y), 0.44 * pitch, Marker::Disc, Fill::faint(Ink::Grid, 0.6), "");
+            }
+        }
+        let values: Vec<f64> = self.wells.iter().filter_map(value).filter(|v| v.is_finite()).collect();
+        let (low, high) = values.iter().fold((f64::INFINITY, f64::NEG_INFINITY), |(a, b), v| (a.min(*v), b.max(*v)));
+        for well in &self.wells {
+            let at = (left + (well.column as f64 + 0.5) * pitch, top + (well.row as f64 + 0.5) * pitch);
+            let name = well_name(well.row, well.column);
+            match value(well) {
+                Some(v) => {
+                    let share = if high > low { (v - low) / (high - low) } else { 0.5 };
+                    let tip = format!("{name}: {} · {}", number(v), well.setting);
+                    scene.mark(at, 0.46 * pitch, Marker::Disc, Fill::opaque(heat(share)), tip);
+                    if pitch > 28.0 {
+                        let text = significant(v, 2);
+                        let size = (0.9 * pitch / text.chars().count().max(3) as f64 / 0.62).min(10.5);
+                        scene.text((at.0, at.1 + 0.35 * size), text, Style::new(on_heat(share), size, Anchor::Middle));
+                    }
+                }
+                None if well.measured == Measured::Failed => {
+                    scene.mark(at, 0.28 * pitch, Marker::Cross, Fill::opaque(Ink::Series(1)), format!("{name}: failed · {}", well.setting));
+                }
+                None => {
+                    scene.mark(at, 0.4 * pitch, Marker::Ring, Fill::opaque(Ink::Muted), format!("{name}: no result · {}", well.setting))
+                }
+            }
+        }
+        colour_bar(scene, (left, top + rows as f64 * pitch + 6.0), columns as f64 * pitch, (low, high));
+    }
+
+    fn table(&self) -> Table {
+        let mut table = Table::new(["well", "setting", "measured", "predicted", "std_dev"]);
+        for well in &self.wells {
+            let measured = match well.measured {
+                Measured::Value(v) => v.into(),
+                Measured::Failed => "failed".into(),
+                Measured::Missing => super::Cell::Empty,
+            };
+            table.push(vec![
+                well_name(well.row, well.column).into(),
+                well.setting.as_str().into(),
+                measured,
+                well.predicted.into(),
+                well.std_dev.into(),
+            ]);
+        }
+        table
+    }
+}
+
+fn colour_bar(scene: &mut Scene, (left, top): (f64, f64), width: f64, (low, high): (f64, f64)) {
+    let (from, length) = (left + 0.2 * width, 0.6 * width);
+    let parts = 40;
+    for i in 0..parts {
+        let share = f64::from(i) / f64::from(parts - 1);
+        let step = length / f64::from(parts);
+        scene.rect((from + f64::from(i) * step, top), (step + 0.4, 9.0), Fill::opaque(heat(share)), "");
+    }
+    scene.text((from - 6.0, top + 9.0), significant(low, 3), Style::new(Ink::Muted, 10.5, Anchor::End));
+    scene.text((from + length + 6.0, top + 9.0), significant(high, 3), Style::new(Ink::Muted, 10.5, Anchor::Start));
+}

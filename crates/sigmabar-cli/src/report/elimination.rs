@@ -1,0 +1,29 @@
+//! The elimination film of a study.
+
+use super::parameter;
+use crate::plot::{Film, Frame, Remaining, Side};
+use sigmabar_study::{Advice, BatchRow, Space, Survivors, TrialRow};
+
+/// The film, if the strategy rules settings out.
+pub(super) fn film(space: &Space, batches: &[BatchRow], trials: &[TrialRow], advice: Option<&Advice>) -> Option<Film> {
+    let parameters = space.parameters();
+    let place = |values: &[sigmabar_study::Value]| parameter::coordinates(parameters, values);
+    let measured =
+        |batch: usize| trials.iter().filter(|row| row.batch == batch && row.value.is_some()).map(|row| place(&row.values)).collect();
+    let mut candidates: Vec<Vec<f64>> = space.candidates().map_or_else(Vec::new, |table| table.rows.iter().map(|row| place(row)).collect());
+    let mut frames = Vec::new();
+    for batch in batches {
+        let Some(survivors) = &batch.survivors else { continue };
+        let remaining = match survivors {
+            Survivors::Candidates(rows) => Remaining::Candidates(rows.iter().copied().filter(|row| *row < candidates.len()).collect()),
+            Survivors::Cells(cells) => Remaining::Cells(cells.iter().map(|cell| (place(&cell.low), place(&cell.high))).collect()),
+        };
+        frames.push(Frame { remaining, share: batch.report.survivors.filter(|share| *share <= 1.0), measured: measured(batch.batch) });
+    }
+    if frames.iter().all(|frame| matches!(frame.remaining, Remaining::Cells(_))) {
+        candidates.clear();
+    }
+    let sides = parameters.iter().map(|p| Side { name: p.name.clone(), scale: parameter::scale(p) }).collect();
+    let recommended = advice.map(|advice| place(&advice.values.iter().map(|(_, value)| value.clone()).collect::<Vec<_>>()));
+    (!frames.is_empty()).then_some(Film { sides, candidates, frames, recommended })
+}

@@ -1,0 +1,23 @@
+//! Reports: one page that says the answer first, shows the pictures behind it, and carries all numbers.
+
+mod assumptions;
+mod bench;
+mod elimination;
+mod error;
+mod fields;
+mod fitted;
+mod held_out;
+mod lens;
+mod model;
+mod page;
+mod parameter;
+mod plates;
+mod study;
+mod style;
+
+pub use bench::{bench, growth, read_evaluations, read_growth};
+pub use error::{Error, Result};
+pub use fitted::{Answers, Feature, Fitted, fitted};
+pub use model::model;
+pub use page::Page;
+pub use study::study;

@@ -1,0 +1,101 @@
+//! A study's parameter as an axis.
+
+use crate::plot::Scale;
+use sigmabar_study::{Parameter, ParameterKind, Value};
+
+/// How many values a slice through a continuous parameter has.
+const STEPS: usize = 121;
+/// A grid of whole numbers with more values is drawn like a continuous one.
+const MOST_LEVELS: usize = 24;
+
+/// The names of the values, where they stand side by side rather than on a line of numbers.
+pub(super) fn names(parameter: &Parameter) -> Option<Vec<String>> {
+    match &parameter.kind {
+        ParameterKind::Categorical { choices: values } | ParameterKind::Ordinal { levels: values } => {
+            Some(values.iter().map(ToString::to_string).collect())
+        }
+        _ => None,
+    }
+}
+
+/// Whether equal ratios are equally far apart.
+pub(super) fn is_log(parameter: &Parameter) -> bool {
+    matches!(parameter.kind, ParameterKind::Float { log: true, .. })
+}
+
+/// Whether there are so few values that each is shown by itself.
+pub(super) fn is_discrete(parameter: &Parameter) -> bool {
+    match &parameter.kind {
+        ParameterKind::Int { low, high, step } => whole_levels(*low, *high, *step) <= MOST_LEVELS,
+        ParameterKind::Float { .. } | ParameterKind::Column { .. } => false,
+        _ => true,
+    }
+}
+
+fn whole_levels(low: i64, high: i64, step: u64) -> usize {
+    usize::try_from(high.abs_diff(low) / step.max(1)).unwrap_or(usize::MAX).saturating_add(1)
+}
+
+/// The whole range.
+pub(super) fn scale(parameter: &Parameter) -> Scale {
+    match &parameter.kind {
+        ParameterKind::Float { low, high, log: true } => Scale::Log { low: *low, high: *high },
+        ParameterKind::Float { low, high, .. } => Scale::Linear { low: *low, high: *high },
+        ParameterKind::Int { low, high, .. } => Scale::covering([*low as f64, *high as f64]),
+        ParameterKind::Column { low, high } => Scale::covering([*low, *high]),
+        _ => Scale::Names(names(parameter).unwrap_or_default()),
+    }
+}
+
+/// Where a value is on the axis.
+pub(super) fn coordinate(parameter: &Parameter, value: &Value) -> f64 {
+    match &parameter.kind {
+        ParameterKind::Categorical { choices: values } | ParameterKind::Ordinal { levels: values } => {
+            values.iter().position(|known| known.same(value)).map_or(f64::NAN, |i| i as f64)
+        }
+        _ => value.as_number().unwrap_or(f64::NAN),
+    }
+}
+
+/// Where a setting is on all axes.
+pub(super) fn coordinates(parameters: &[Parameter], values: &[Value]) -> Vec<f64> {
+    parameters.iter().zip(values).map(|(parameter, value)| coordinate(parameter, value)).collect()
+}
+
+/// The values at which a slice asks the model, in rising order.
+pub(super) fn levels(parameter: &Parameter) -> Vec<Value> {
+    let share = |i: usize| i as f64 / (STEPS - 1) as f64;
+    match &parameter.kind {
+        ParameterKind::Float { low, high, log: true } => {
+            (0..STEPS).map(|i| between(*low, *high, low * (high / low).powf(share(i)))).collect()
+        }
+        ParameterKind::Float { low, high, .. } | ParameterKind::Column { low, high } => {
+            (0..STEPS).map(|i| between(*low, *high, low + share(i) * (high - low))).collect()
+        }
+        ParameterKind::Int { low, high, step } => {
+            let count = whole_levels(*low, *high, *step);
+            let every = count.div_ceil(STEPS).max(1);
+            let level = |i: usize| low.saturating_add(i64::try_from((i as u64).saturating_mul(*step)).unwrap_or(i64::MAX));
+            (0..count).step_by(every).map(|i| Value::Int(level(i))).collect()
+        }
+        ParameterKind::Categorical { choices: values } | ParameterKind::Ordinal { levels: values } => values.clone(),
+    }
+}
+
+/// Rounding must not take the last value out of its range.
+fn between(low: f64, high: f64, value: f64) -> Value {
+    Value::Float(value.clamp(low, high))
+}
+
+/// A setting in words.
+pub(super) fn setting_words(values: &[(String, Value)]) -> String {
+    values.iter().map(|(name, value)| format!("{name} = {}", value_words(value))).collect::<Vec<_>>().join(", ")
+}
+
+/// A value for reading.
+pub(super) fn value_words(value: &Value) -> String {
+    match value {
+        Value::Float(v) => crate::plot::number(*v),
+        other => other.to_string(),
+    }
+}

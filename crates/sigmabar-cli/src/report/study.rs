@@ -1,0 +1,295 @@
+//! The report of a study.
+
+use super::assumptions::{declared, relevances, source_words};
+use super::elimination::film;
+use super::error::Result;
+use super::held_out::held_out;
+use super::lens::Lens;
+use super::page::Page;
+use super::parameter::{setting_words, value_words};
+use super::plates::plates;
+use crate::plot::{self, BatchEnd, Cell, Progress, Rival, Table, number};
+use sigmabar::{Certificate, Direction, Label, Points, Strategy};
+use sigmabar_study::{Advice, BatchRow, BestObserved, Status, Study, TrialRow, TrialStatus};
+
+/// Everything a study's page is made of.
+struct Content<'a> {
+    study: &'a Study,
+    run: &'a Strategy,
+    trials: Vec<TrialRow>,
+    batches: Vec<BatchRow>,
+    status: Status,
+    advice: Option<Advice>,
+}
+
+/// The page of a study: the recommendation with its interval, gap and label first, then the pictures, the batches and trials, and what it all rests on.
+///
+/// # Errors
+/// What reading the study or asking its model runs into.
+pub fn study(study: &Study) -> Result<Page> {
+    let run = study.strategy()?;
+    let content = Content {
+        study,
+        run: &run,
+        trials: study.trials()?,
+        batches: study.batches()?,
+        status: study.status()?,
+        advice: study.recommend()?,
+    };
+    let mut page = Page::new(format!("{} · sigmabar", study.name()));
+    page.title(study.name());
+    if let Some(text) = study.spec().description() {
+        page.paragraph(text);
+    }
+    content.answer(&mut page);
+    let certificate = content.pictures(&mut page)?;
+    content.tables(&mut page);
+    content.grounds(&mut page, certificate.as_ref());
+    content.again(&mut page);
+    Ok(page)
+}
+
+/// What is measured: the report has no better name for it.
+const RESPONSE: &str = "value";
+
+impl Content<'_> {
+    fn maximises(&self) -> bool {
+        self.study.spec().problem().direction() == Direction::Maximize
+    }
+
+    fn answer(&self, page: &mut Page) {
+        let measured = self.trials.iter().filter(|row| row.value.is_some()).count();
+        let evaluations = format!("{measured} of {} in {} batches", self.status.budget, self.status.batches);
+        let Some(advice) = &self.advice else {
+            page.answer("", "Nothing was measured yet: there is no recommendation.", &[("evaluations".to_owned(), evaluations)], &[]);
+            return;
+        };
+        let gap = if advice.gap.is_finite() { format!("at most {}", number(advice.gap)) } else { "not known".to_owned() };
+        let mut facts = vec![
+            ("true value there".to_owned(), format!("{} to {}", number(advice.lower), number(advice.upper))),
+            ("any other setting is better by".to_owned(), gap),
+        ];
+        if let Some(best) = &advice.best_observed {
+            facts.push(("best single measurement".to_owned(), number(best.value)));
+        }
+        facts.push(("evaluations".to_owned(), evaluations));
+        page.answer(&advice.label.to_string(), &format!("Use {}", setting_words(&advice.values)), &facts, &self.words(advice));
+    }
+
+    fn words(&self, advice: &Advice) -> Vec<String> {
+        let sure = number(100.0 * (1.0 - self.study.spec().problem().delta()));
+        let best = if self.maximises() { "larger" } else { "smaller" };
+        let mut words = vec![match advice.label {
+            Label::Certified => format!(
+                "Certified: with probability at least {sure} %, the true value at this setting is in the interval and no other setting has a true value {best} by more than the \
+                 gap. This is a theorem under the assumptions listed below; if those are wrong, it is not."
+            ),
+            Label::CertifiedForLearntKernel => format!(
+                "Certified on one condition: with probability at least {sure} %, interval and gap hold if the norm bound holds under the kernel that was learnt from earlier \
+                 batches."
+            ),
+            Label::Calibrated => "Calibrated, not certified: interval and gap come from a model fitted to these same measurements. They are about right if the model is; no theorem \
+                                  stands behind them."
+                .to_owned(),
+            _ => "Heuristic, not certified: a rule of thumb. A premise that a theorem would need is known not to hold, or the strategy makes no claim.".to_owned(),
+        }];
+        if !advice.reasons.is_empty() {
+            let reasons: Vec<String> = advice.reasons.iter().map(ToString::to_string).collect();
+            words.push(format!("Note: {}.", reasons.join("; ")));
+        }
+        match self.status.wanted_gap {
+            Some(wanted) if self.status.is_gap_reached => {
+                words.push(format!("The wanted gap of {} is reached: there is no need to go on.", number(wanted)))
+            }
+            Some(wanted) if self.status.is_finished => {
+                words.push(format!("The budget is spent and the wanted gap of {} was not reached.", number(wanted)))
+            }
+            _ if self.status.is_finished => words.push("The study is finished.".to_owned()),
+            _ => words.push("The study is not finished: these are the claims after its last closed batch.".to_owned()),
+        }
+        words
+    }
+
+    /// All pictures; gives the certificate behind the slices back.
+    fn pictures(&self, page: &mut Page) -> Result<Option<Certificate>> {
+        let space = self.study.spec().space();
+        let lens = Lens::new(self.run)?;
+        let lens = lens.as_ref();
+        page.heading("How it got there");
+        page.picture(self.progress().picture());
+        if let Some(film) = film(space, &self.batches, &self.trials, self.advice.as_ref()) {
+            page.picture(film.picture());
+        }
+        if let Some(advice) = &self.advice {
+            page.picture(plot::rivals(&self.rivals(advice, lens)?, RESPONSE));
+        }
+        for plate in plates(space, &self.trials, lens, RESPONSE)? {
+            page.picture(plate.picture());
+        }
+        let Some(lens) = lens else { return Ok(None) };
+        page.heading("What the model says");
+        let mut certificate = None;
+        if let Some(advice) = &self.advice {
+            let (slices, behind) = lens.slices(space, advice, &self.trials, RESPONSE)?;
+            certificate = behind;
+            if slices.slices.is_empty() {
+                page.paragraph("The constraints fix every parameter once the others are chosen: there are no slices to show.");
+            } else {
+                page.picture(slices.picture());
+            }
+        }
+        let names: Vec<_> = space.parameters().iter().enumerate().map(|(i, p)| (p.name.clone(), space.columns_of(i))).collect();
+        let kernel = lens.posterior().kernel();
+        let relevant = relevances(&kernel.kernel, &names, |column| self.range(column));
+        if !relevant.is_empty() {
+            page.picture(plot::relevance(&relevant, source_words(kernel.source)));
+        }
+        let checks = held_out(lens)?;
+        if !checks.is_empty() {
+            let how = "each predicted by a model fitted to nine tenths of the measurements, itself not among them";
+            page.heading("Can the model be trusted?");
+            page.picture(plot::calibration(&checks, how));
+            page.picture(plot::residuals(&checks, RESPONSE, how));
+        }
+        Ok(certificate)
+    }
+
+    fn progress(&self) -> Progress {
+        let mut evaluations = 0;
+        let mut end = |batch: &BatchRow| {
+            evaluations += batch.report.measured;
+            BatchEnd { evaluations, gap: batch.report.gap }
+        };
+        let label = self.batches.iter().rev().find_map(|batch| batch.report.label);
+        Progress {
+            response: RESPONSE.to_owned(),
+            maximise: self.maximises(),
+            gap_label: label.map_or_else(|| "none is claimed".to_owned(), |label| label.to_string()),
+            wanted_gap: self.status.wanted_gap,
+            batches: self.batches.iter().map(&mut end).collect(),
+            values: self.trials.iter().filter_map(|row| row.value).collect(),
+        }
+    }
+
+    fn rivals(&self, advice: &Advice, lens: Option<&Lens<'_>>) -> Result<Vec<Rival>> {
+        let space = self.study.spec().space();
+        let at = |values: &[(String, sigmabar_study::Value)]| -> Vec<f64> {
+            let same = |row: &&TrialRow| row.values.iter().zip(values).all(|(a, (_, b))| a.same(b));
+            self.trials.iter().filter(same).filter_map(|row| row.value).collect()
+        };
+        let says = |point: &[f64]| lens.map(|lens| lens.view(Points::from_rows(&[point.to_vec()])?.view(), advice.label)).transpose();
+        let mut rivals = vec![Rival {
+            name: "recommended".to_owned(),
+            setting: setting_words(&advice.values),
+            measured: at(&advice.values),
+            mean: says(&advice.point)?.map(|view| view.mean[0]),
+            interval: Some((advice.lower, advice.upper)),
+            label: advice.label.to_string(),
+        }];
+        let is_same = |best: &BestObserved| best.values.iter().zip(&advice.values).all(|((_, a), (_, b))| a.same(b));
+        if advice.best_observed.as_ref().is_some_and(is_same) {
+            rivals[0].name = "recommended, and best measured".to_owned();
+        } else if let Some(best) = &advice.best_observed {
+            let values: Vec<_> = best.values.iter().map(|(_, value)| value.clone()).collect();
+            let view = space.point(&values).ok().map(|point| says(&point)).transpose()?.flatten();
+            rivals.push(Rival {
+                name: "best measured".to_owned(),
+                setting: setting_words(&best.values),
+                measured: at(&best.values),
+                mean: view.as_ref().map(|view| view.mean[0]),
+                interval: view.as_ref().map(|view| view.interval[0]),
+                label: view.map_or_else(|| "no interval is claimed".to_owned(), |view| view.label.to_string()),
+            });
+        }
+        Ok(rivals)
+    }
+
+    /// The range of a column as the kernel sees it.
+    fn range(&self, column: usize) -> f64 {
+        let ends = self.run.ledger().all_measured().map(|m| m.point[column]);
+        let (low, high) = ends.fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), v| (low.min(v), high.max(v)));
+        match self.study.spec().space().domain() {
+            sigmabar::Domain::Box(sides) => sides.high()[column] - sides.low()[column],
+            sigmabar::Domain::Space(space) if space.columns()[column].is_categorical() => 1.0,
+            sigmabar::Domain::List(list) => {
+                let all = list.points().rows().map(|row| row[column]);
+                let (low, high) = all.fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), v| (low.min(v), high.max(v)));
+                high - low
+            }
+            _ => high - low,
+        }
+    }
+
+    fn tables(&self, page: &mut Page) {
+        page.heading("Batches");
+        let mut table = Table::new(["batch", "planned", "measured", "still possible", "gap", "worth", "inducing points"]);
+        for batch in &self.batches {
+            let report = &batch.report;
+            table.push(vec![
+                (batch.batch + 1).into(),
+                report.planned.into(),
+                report.measured.into(),
+                report.survivors.into(),
+                report.gap.into(),
+                report.label.map_or(Cell::Empty, |label| label.to_string().into()),
+                report.inducing.map_or(Cell::Empty, Into::into),
+            ]);
+        }
+        page.table("batches", table);
+        page.heading("Trials");
+        let parameters = self.study.spec().space().parameters().iter().map(|p| p.name.clone());
+        let columns = ["trial", "batch", "well"]
+            .into_iter()
+            .map(str::to_owned)
+            .chain(parameters)
+            .chain(["state", "value", "std. error", "reason"].map(str::to_owned));
+        let mut table = Table::new(columns);
+        for row in &self.trials {
+            let mut cells: Vec<Cell> = vec![row.id.to_string().into(), (row.batch + 1).into(), row.well.clone().unwrap_or_default().into()];
+            cells.extend(row.values.iter().map(|value| value.as_number().map_or_else(|| Cell::Text(value_words(value)), Cell::Number)));
+            cells.extend([
+                row.state.to_string().into(),
+                row.value.into(),
+                row.standard_error.into(),
+                row.reason.clone().unwrap_or_default().into(),
+            ]);
+            table.push(cells);
+        }
+        page.table("trials", table);
+    }
+
+    fn grounds(&self, page: &mut Page, certificate: Option<&Certificate>) {
+        page.heading("What it rests on");
+        let mut list = declared(self.study.spec().problem());
+        list.push(format!("Strategy: {}.", self.status.strategy));
+        let lost = self.status.count(TrialStatus::Failed) + self.status.count(TrialStatus::Missing);
+        if lost > 0 {
+            list.push(format!("{lost} measurements failed or did not arrive: claims hold if that does not depend on the noise."));
+        }
+        let late = self.status.count(TrialStatus::Late);
+        if late > 0 {
+            list.push(format!("{late} results came after their batch was closed: they are shown and enter no claim."));
+        }
+        page.list(&list);
+        if let Some(certificate) = certificate {
+            page.paragraph("The band of the slices has a certificate of its own, about all measurements at once:");
+            page.verbatim(&certificate.to_string());
+        }
+    }
+
+    fn again(&self, page: &mut Page) {
+        page.heading("How to run it again, and how to cite it");
+        let file = self.study.file().file_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned());
+        page.verbatim(&format!(
+            "sigmabar status {file}\nsigmabar report {file} -o report.html\n# sigmabar {}, seed {}",
+            env!("CARGO_PKG_VERSION"),
+            self.study.spec().problem().seed()
+        ));
+        page.paragraph(
+            "The method: S. Vakili, J. Scarlett, D. Shiu and A. Bernacchia, Improved Convergence Rates for Sparse Approximation Methods in Kernel-Based Learning, ICML 2022, with the \
+             corrections of sigmabar's theory notes. The same study file, seed and values give the same run.",
+        );
+        page.paragraph("The study file:");
+        page.verbatim(&self.study.spec().to_toml());
+    }
+}

@@ -1,0 +1,186 @@
+//! `sigmabar design SPACE --count n`: where to measure to know the function everywhere.
+
+use crate::Outcome;
+use crate::args::{Format, Global};
+use crate::console::{Console, Sheet, write_csv};
+use crate::data::{Categories, Frame, Reader, Selection, Wanted};
+use crate::failure::{Ending, Failure};
+use crate::kernels::Family;
+use crate::quantity::short;
+use serde_json::{Value, json};
+use sigmabar::{Design, Growth, Kernel, MaxVariance, Noise, Points};
+use sigmabar_study::StudySpec;
+use std::fs::File;
+use std::path::PathBuf;
+
+/// Options.
+#[derive(Debug, clap::Args)]
+pub struct Arguments {
+    /// A study file (.toml, .json) or a table of candidates
+    space: PathBuf,
+    /// How many settings to choose
+    #[arg(long, short = 'n', value_name = "N")]
+    count: usize,
+    /// Kernel of a table of candidates, or instead of the study's: se, matern-NU or rq-ALPHA
+    #[arg(long)]
+    kernel: Option<Family>,
+    /// Its length-scale, or one for each column; a third of each column's range unless given
+    #[arg(long, value_name = "LENGTHS", value_delimiter = ',')]
+    lengthscale: Option<Vec<f64>>,
+    /// Its variance
+    #[arg(long)]
+    variance: Option<f64>,
+    /// Ridge; the study's, else a tenth of the root of the variance
+    #[arg(long)]
+    tau: Option<f64>,
+    /// Bound on the function's norm, for what the plan guarantees
+    #[arg(long, value_name = "C")]
+    norm_bound: Option<f64>,
+    /// Noise level, for what the plan guarantees
+    #[arg(long, value_parser = crate::kernels::noise)]
+    noise: Option<Noise>,
+    /// Miss probability of the guarantee
+    #[arg(long)]
+    delta: Option<f64>,
+    /// Candidates that stand for a continuous space
+    #[arg(long, value_name = "N", default_value_t = 10_000)]
+    candidates: usize,
+    /// Write CSV to this file instead of standard output
+    #[arg(long, short, value_name = "FILE")]
+    out: Option<PathBuf>,
+}
+
+/// Candidates with what is assumed about the function.
+struct Ground {
+    names: Vec<String>,
+    /// As the kernel sees them.
+    points: Points,
+    kernel: Kernel,
+    ridge: f64,
+    norm_bound: Option<f64>,
+    noise: Option<Noise>,
+    delta: f64,
+    spec: Option<StudySpec>,
+    is_whole: bool,
+}
+
+pub(crate) fn run(arguments: &Arguments, global: &Global, console: &Console) -> Outcome {
+    let ground =
+        if crate::place::is_spec(&arguments.space) { Ground::of_study(arguments, global.seed)? } else { Ground::of_table(arguments)? };
+    let spinner = console.progress("choosing", None);
+    let design =
+        MaxVariance::growing(&ground.kernel, ground.ridge, Growth::at_most(1000))?.choose(ground.points.view(), arguments.count)?;
+    spinner.finish_and_clear();
+    let sheet = ground.sheet(&design);
+    match &arguments.out {
+        None => console.sheet(&sheet, Format::Csv)?,
+        Some(path) => {
+            let file = File::create(path).map_err(Failure::file(path, "write"))?;
+            write_csv(&sheet, file).map_err(Failure::file(path, "write"))?;
+            console.say(format_args!("wrote {} settings to {}", sheet.rows.len(), path.display()));
+        }
+    }
+    ground.say_guarantee(&design, console)?;
+    console.next("measure them, add a column of results, then: sigmabar fit FILE --target COLUMN");
+    Ok(Ending::Done)
+}
+
+impl Ground {
+    fn of_study(arguments: &Arguments, seed: Option<u64>) -> Outcome<Self> {
+        let spec = StudySpec::read(&arguments.space)?;
+        let problem = spec.problem();
+        let domain = problem.domain();
+        let candidates = domain.candidates(arguments.candidates, seed.unwrap_or(problem.seed()))?;
+        let is_whole = domain.size().is_some_and(|size| size == candidates.len() as u128);
+        let points = candidates.range(0, candidates.len())?;
+        let declared = problem.kernel().map(|kernel| kernel.kernel.clone()).filter(|_| arguments.lengthscale.is_none());
+        let kernel = match declared {
+            Some(kernel) => kernel,
+            None => {
+                let lengths = arguments.lengthscale.clone().unwrap_or_else(|| thirds(&points));
+                domain.default_kernel(lengths, arguments.variance.unwrap_or(1.0))?
+            }
+        };
+        let names = spec.space().parameters().iter().map(|parameter| parameter.name.clone()).collect();
+        let ridge = arguments.tau.or(problem.ridge());
+        let norm_bound = arguments.norm_bound.or(problem.norm_bound());
+        let noise = arguments.noise.clone().or_else(|| problem.noise().cloned());
+        let delta = arguments.delta.unwrap_or(problem.delta());
+        Ok(Self::new(names, points, kernel, ridge, norm_bound, noise, delta, is_whole, Some(spec)))
+    }
+
+    fn of_table(arguments: &Arguments) -> Outcome<Self> {
+        let selection = Selection { wanted: Wanted::AllBut(Vec::new()), categories: Categories::Collected(Vec::new()), memory: None };
+        let frame = Frame::read(Reader::open(&arguments.space)?, &selection)?;
+        let points = Points::new(frame.values, frame.columns.len())?;
+        let lengths = arguments.lengthscale.clone().unwrap_or_else(|| thirds(&points));
+        let family = arguments.kernel.unwrap_or(Family::Matern(2.5));
+        let kernel = family.kernel(&lengths, arguments.variance.unwrap_or(1.0), &frame.columns)?;
+        let names = frame.columns.into_iter().map(|column| column.name).collect();
+        let (noise, delta) = (arguments.noise.clone(), arguments.delta.unwrap_or(0.05));
+        Ok(Self::new(names, points, kernel, arguments.tau, arguments.norm_bound, noise, delta, true, None))
+    }
+
+    #[allow(clippy::too_many_arguments)]
+    fn new(
+        names: Vec<String>,
+        points: Points,
+        kernel: Kernel,
+        ridge: Option<f64>,
+        norm_bound: Option<f64>,
+        noise: Option<Noise>,
+        delta: f64,
+        is_whole: bool,
+        spec: Option<StudySpec>,
+    ) -> Self {
+        let largest = kernel.max_diagonal(points.view()).sqrt();
+        let ridge = ridge.or_else(|| noise.as_ref().map(Noise::level)).unwrap_or(0.1 * largest);
+        Self { names, points, kernel, ridge, norm_bound, noise, delta, spec, is_whole }
+    }
+
+    fn sheet(&self, design: &Design) -> Sheet {
+        let mut sheet = Sheet::new(self.names.clone());
+        for point in design.points().rows() {
+            sheet.rows.push(match &self.spec {
+                Some(spec) => spec.space().values(point).iter().map(|value| json!(value)).collect(),
+                None => point.iter().map(|value| Value::from(*value)).collect(),
+            });
+        }
+        sheet
+    }
+
+    fn say_guarantee(&self, design: &Design, console: &Console) -> Outcome<()> {
+        let (count, all) = (design.indices().len(), self.points.len());
+        console.say(format_args!(
+            "after {count} measurements the standard deviation is at most {} at all {all} candidates",
+            short(design.max_std())
+        ));
+        console.detail(format_args!("before any was chosen, {} could be promised", short(design.variance_bound().sqrt())));
+        match (self.norm_bound, &self.noise) {
+            (Some(bound), Some(noise)) => {
+                let error = design.uniform_error(bound, noise.level(), self.delta)?;
+                console.say(format_args!(
+                    "certified: the error is at most {} at all candidates at once, with probability {} (norm at most {bound}, {noise})",
+                    short(error.after),
+                    1.0 - self.delta
+                ));
+            }
+            _ => console.say("with --norm-bound C and --noise R this becomes a bound on the error"),
+        }
+        if !self.is_whole {
+            console.say(format_args!("the candidates stand for a continuous space: the bounds are about these {all} points"));
+        }
+        Ok(())
+    }
+}
+
+/// A third of the range of each column, 1 where it does not vary.
+fn thirds(points: &Points) -> Vec<f64> {
+    (0..points.dim())
+        .map(|column| {
+            let (low, high) =
+                points.view().rows().fold((f64::MAX, f64::MIN), |(low, high), row| (low.min(row[column]), high.max(row[column])));
+            if high > low { (high - low) / 3.0 } else { 1.0 }
+        })
+        .collect()
+}

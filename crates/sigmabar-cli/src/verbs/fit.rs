@@ -1,0 +1,254 @@
+//! `sigmabar fit DATA --target y`: a model from a table.
+
+use crate::Outcome;
+use crate::args::{Format, Global};
+use crate::console::Console;
+use crate::data::{Categories, ColumnInfo, Frame, Reader, Selection, Wanted};
+use crate::failure::{Ending, Failure};
+use crate::kernels::{self, Family};
+use crate::model::learn::{self, Declared};
+use crate::model::plan::Plan;
+use crate::model::training::{Rows, split};
+use crate::model::{About, Model, Scores};
+use crate::quantity::{Bytes, grouped, short};
+use serde_json::{Value, json};
+use sigmabar::{Noise, Points, Prior};
+use std::path::PathBuf;
+use std::time::Instant;
+
+/// Options.
+#[derive(Debug, clap::Args)]
+pub struct Arguments {
+    /// CSV with a header (also .gz; - for standard input), Parquet or .npy (columns c0, c1, …)
+    data: PathBuf,
+    /// The column to predict
+    #[arg(long, value_name = "COLUMN")]
+    target: String,
+    /// The columns to predict it from; all others unless named
+    #[arg(long, value_name = "COLUMNS", value_delimiter = ',', conflicts_with = "ignore")]
+    features: Vec<String>,
+    /// Columns to leave out
+    #[arg(long, value_name = "COLUMNS", value_delimiter = ',')]
+    ignore: Vec<String>,
+    /// Columns that hold names of categories instead of numbers
+    #[arg(long, value_name = "COLUMNS", value_delimiter = ',')]
+    categorical: Vec<String>,
+    /// se, matern-NU or rq-ALPHA; the best of matern-1.5, matern-2.5 and se unless named
+    #[arg(long)]
+    kernel: Option<Family>,
+    /// Length-scale, or one for each column: with it the kernel is declared instead of learnt
+    #[arg(long, value_name = "LENGTHS", value_delimiter = ',')]
+    lengthscale: Option<Vec<f64>>,
+    /// Variance of the declared kernel
+    #[arg(long, default_value_t = 1.0, requires = "lengthscale")]
+    variance: f64,
+    /// Ridge: a standard deviation; the noise level unless given
+    #[arg(long)]
+    tau: Option<f64>,
+    /// At most this many inducing points
+    #[arg(long, value_name = "M")]
+    inducing: Option<usize>,
+    /// Memory to stay within, such as 4G
+    #[arg(long, value_name = "SIZE")]
+    memory: Option<Bytes>,
+    /// Share of the rows to hold out for scoring; 0 for none
+    #[arg(long, default_value_t = 0.1, value_name = "SHARE")]
+    holdout: f64,
+    /// Bound on the norm of the function minus its prior mean: declared before the data, it makes intervals theorems
+    #[arg(long, value_name = "C", requires = "noise")]
+    norm_bound: Option<f64>,
+    /// Noise of a measurement: a level (sub-Gaussian), gaussian:SD or bounded:A
+    #[arg(long, value_parser = kernels::noise)]
+    noise: Option<Noise>,
+    /// Prior mean, declared before the data (0 with --norm-bound, learnt otherwise)
+    #[arg(long, value_name = "MEAN", allow_negative_numbers = true)]
+    prior_mean: Option<f64>,
+    /// Unit in which norm bound, noise, tau and variance are given (1 with --norm-bound, learnt otherwise)
+    #[arg(long)]
+    unit: Option<f64>,
+    /// Miss probability of the intervals that are scored
+    #[arg(long, default_value_t = 0.05)]
+    delta: f64,
+    /// Where to save the model
+    #[arg(long, short, value_name = "FILE")]
+    out: Option<PathBuf>,
+    /// Replace the file
+    #[arg(long, requires = "out")]
+    force: bool,
+}
+
+pub(crate) fn run(arguments: &Arguments, global: &Global, console: &Console) -> Outcome {
+    let (seed, begun) = (global.seed.unwrap_or(0), Instant::now());
+    check(arguments)?;
+    let frame = read(arguments, console)?;
+    let columns = features_of(&frame)?;
+    let (rows, held) = split(frame, arguments.holdout, seed);
+    if rows.len() < 2 {
+        return Err(Failure::usage(format!("{} row is left to fit", rows.len()), "give more rows or a smaller --holdout"));
+    }
+    let declared = declared(arguments)?;
+    let learns = declared.lengthscale.is_none() || declared.ridge.is_none();
+    let plan = Plan::new(rows.len(), held.len(), columns.len(), learns, arguments.inducing, arguments.memory).ok_or_else(|| {
+        Failure::usage("the rows do not fit in the memory stated", "raise --memory, or name fewer columns with --features")
+    })?;
+    console.say(plan);
+    let mut model = fitted(arguments, rows, &declared, columns, &plan, seed, console)?;
+    let scores = score(&mut model, &held, arguments.delta, console)?;
+    console.detail(format_args!("took {:.1} s", begun.elapsed().as_secs_f64()));
+    report(&model, scores.as_ref(), arguments.delta, console)?;
+    save(&model, arguments, console)?;
+    Ok(Ending::Done)
+}
+
+fn check(arguments: &Arguments) -> Outcome<()> {
+    if !(0.0..1.0).contains(&arguments.holdout) {
+        return Err(Failure::usage(format!("--holdout is {}", arguments.holdout), "it must be at least 0 and below 1"));
+    }
+    if arguments.inducing == Some(0) {
+        return Err(Failure::usage("--inducing is 0", "it must be at least 1"));
+    }
+    if let Some(path) = arguments.out.as_ref().filter(|path| path.exists() && !arguments.force) {
+        return Err(Failure::Exists { path: path.clone() });
+    }
+    if arguments.lengthscale.is_some() && arguments.tau.is_none() && arguments.noise.is_none() {
+        return Err(Failure::usage("a declared kernel needs a ridge", "give --tau, or --noise"));
+    }
+    if arguments.norm_bound.is_some() && arguments.lengthscale.is_none() {
+        let remedy = "declare the kernel too: --lengthscale (and --kernel, --variance)";
+        return Err(Failure::usage("a norm bound speaks of one kernel, and this one would be learnt", remedy));
+    }
+    Ok(())
+}
+
+fn read(arguments: &Arguments, console: &Console) -> Outcome<Frame> {
+    let reader = Reader::open(&arguments.data)?;
+    reader.column(&arguments.target)?;
+    let target = arguments.target.clone();
+    let named: Vec<String> = if arguments.features.is_empty() {
+        arguments.ignore.iter().try_for_each(|name| reader.column(name).map(drop))?;
+        let kept = |name: &&String| **name != target && !arguments.ignore.contains(name);
+        reader.names().iter().filter(kept).cloned().collect()
+    } else {
+        arguments.features.iter().filter(|name| **name != target).cloned().collect()
+    };
+    let wanted = Wanted::Named(named.into_iter().chain([target]).collect());
+    let selection = Selection { wanted, categories: Categories::Collected(arguments.categorical.clone()), memory: arguments.memory };
+    let spinner = console.progress(&format!("reading {}", arguments.data.display()), None);
+    let frame = Frame::read(reader, &selection)?;
+    spinner.finish_and_clear();
+    console.say(format_args!("read {} rows of {} columns from {}", grouped(frame.len()), frame.columns.len(), frame.file.display()));
+    Ok(frame)
+}
+
+/// All columns but the target, which is read last.
+fn features_of(frame: &Frame) -> Outcome<Vec<ColumnInfo>> {
+    let (target, features) = frame.columns.split_last().ok_or_else(|| Failure::usage("there are no columns", "name some"))?;
+    if features.is_empty() {
+        return Err(Failure::usage(format!("there is no column to predict {} from", target.name), "name some with --features"));
+    }
+    if target.categories.is_some() {
+        return Err(Failure::usage(format!("the target {} is declared categorical", target.name), "predict a column of numbers"));
+    }
+    Ok(features.to_vec())
+}
+
+fn declared(arguments: &Arguments) -> Outcome<Declared> {
+    let said = arguments.prior_mean.is_some() || arguments.unit.is_some() || arguments.norm_bound.is_some();
+    let prior = said.then(|| Prior::declared(arguments.prior_mean.unwrap_or(0.0), arguments.unit.unwrap_or(1.0))).transpose()?;
+    let ridge = arguments.tau.or_else(|| arguments.noise.as_ref().map(Noise::level));
+    let (family, lengthscale, variance) = (arguments.kernel, arguments.lengthscale.clone(), arguments.variance);
+    Ok(Declared { family, lengthscale, variance, ridge, prior })
+}
+
+fn fitted(
+    arguments: &Arguments,
+    rows: Rows,
+    declared: &Declared,
+    columns: Vec<ColumnInfo>,
+    plan: &Plan,
+    seed: u64,
+    console: &Console,
+) -> Outcome<Model> {
+    let prior = declared.prior.map_or_else(|| Prior::learnt(&rows.y), Ok)?;
+    let spinner = console.progress(if plan.learns { "learning the kernel" } else { "choosing inducing points" }, None);
+    let begun = Instant::now();
+    let learnt = learn::learn(&rows, prior, declared, &columns, plan, seed)?;
+    spinner.finish_and_clear();
+    let names: Vec<&str> = columns.iter().map(|column| column.name.as_str()).collect();
+    let word = if plan.learns { "learnt" } else { "given" };
+    console.say(format_args!("kernel {word}: {}; noise {}", kernels::described(&learnt.kernel.kernel, &names), short(learnt.ridge)));
+    console.say(format_args!("{} inducing points after {:.1} s", learnt.inducing.len(), begun.elapsed().as_secs_f64()));
+    let pilot = pilot_seconds(&rows, prior, &learnt, columns.len())?;
+    let posterior = console.timed("fitting all rows", pilot, || learn::fit(rows, prior, learnt, columns.len()))?;
+    let about = About {
+        target: arguments.target.clone(),
+        features: columns,
+        norm_bound: arguments.norm_bound,
+        noise: arguments.noise.clone(),
+        scores: None,
+        held_out: Vec::new(),
+        data: arguments.data.display().to_string(),
+    };
+    Ok(Model { about, posterior })
+}
+
+/// How long the pass will take, from a fiftieth of it: for the clock on the screen.
+fn pilot_seconds(rows: &Rows, prior: Prior, learnt: &learn::Learnt, columns: usize) -> Outcome<Option<f64>> {
+    if learnt.posterior.is_some() || rows.len() < 200_000 {
+        return Ok(None);
+    }
+    let sample = rows.sample(rows.len() / 50, 0);
+    let share = rows.len() as f64 / sample.len() as f64;
+    let begun = Instant::now();
+    let parts = learn::Learnt { kernel: learnt.kernel.clone(), ridge: learnt.ridge, inducing: learnt.inducing.clone(), posterior: None };
+    learn::fit(sample, prior, parts, columns)?;
+    Ok(Some(share * begun.elapsed().as_secs_f64()))
+}
+
+fn score(model: &mut Model, held: &Rows, delta: f64, console: &Console) -> Outcome<Option<Scores>> {
+    if held.len() == 0 {
+        return Ok(None);
+    }
+    let x = Points::new(held.x.clone(), model.about.features.len())?;
+    let spinner = console.progress("scoring the rows held out", None);
+    let scores = model.score(x.view(), &held.y, delta)?;
+    spinner.finish_and_clear();
+    Ok(Some(scores))
+}
+
+fn report(model: &Model, scores: Option<&Scores>, delta: f64, console: &Console) -> Outcome<()> {
+    let information = model.posterior.information();
+    let answer = model.answer(information.features().inducing().range(0, 1), delta)?;
+    let mut fields: Vec<(&str, Value)> = vec![
+        ("target", json!(model.about.target)),
+        ("rows", json!(information.len())),
+        ("inducing", json!(information.features().len())),
+        ("noise", json!(model.noise_level())),
+    ];
+    if let Some(scores) = scores {
+        fields.extend([
+            ("held_out", json!(scores.rows)),
+            ("rmse", json!(scores.rmse)),
+            ("spread", json!(scores.spread)),
+            ("nlpd", json!(scores.nlpd)),
+            ("nominal", json!(scores.nominal)),
+            ("coverage", json!(scores.coverage)),
+        ]);
+    }
+    fields.push(("label", json!(answer.label().to_string())));
+    console.record(&fields, Format::Table)?;
+    console.say(answer.words());
+    Ok(())
+}
+
+fn save(model: &Model, arguments: &Arguments, console: &Console) -> Outcome<()> {
+    let Some(path) = &arguments.out else {
+        let typed = format!("sigmabar fit {} --target {}", arguments.data.display(), arguments.target);
+        console.next(format_args!("{typed} --out model.sbm   (and your other options) to keep the model"));
+        return Ok(());
+    };
+    let size = model.save(path)?;
+    console.say(format_args!("saved {} ({})", path.display(), Bytes(size)));
+    console.next(format_args!("sigmabar predict {} NEW.csv", path.display()));
+    Ok(())
+}

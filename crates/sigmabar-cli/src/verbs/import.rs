@@ -1,0 +1,143 @@
+//! `sigmabar import FILE`: results from before the study.
+
+use crate::Outcome;
+use crate::args::Global;
+use crate::console::Console;
+use crate::data::{Cell, DataError, Reader};
+use crate::failure::{Ending, Failure};
+use crate::place::StudyOption;
+use crate::plate::{RESULT, STANDARD_ERROR};
+use crate::quantity::counted;
+use sigmabar_study::{ImportedRow, Study, TrialResult, Value};
+use std::path::PathBuf;
+
+/// Options.
+#[derive(Debug, clap::Args)]
+pub struct Arguments {
+    /// A table with one column for each parameter and one for the result
+    file: PathBuf,
+    /// Names of the study and of the table that mean the same, such as result=yield,temperature=T
+    #[arg(long, value_name = "NAME=COLUMN", value_delimiter = ',', value_parser = pair)]
+    map: Vec<(String, String)>,
+    /// Check everything and write nothing
+    #[arg(long)]
+    dry_run: bool,
+    #[command(flatten)]
+    study: StudyOption,
+}
+
+fn pair(text: &str) -> Result<(String, String), &'static str> {
+    match text.split_once('=') {
+        Some((name, column)) if !name.trim().is_empty() && !column.trim().is_empty() => {
+            Ok((name.trim().to_owned(), column.trim().to_owned()))
+        }
+        _ => Err("a mapping is NAME=COLUMN, such as result=yield"),
+    }
+}
+
+pub(crate) fn run(arguments: &Arguments, global: &Global, console: &Console) -> Outcome {
+    let place = arguments.study.place()?;
+    let (study, _) = place.open_or_begin(global.seed)?;
+    let columns = Columns::new(&study, arguments)?;
+    let (rows, lines, empty) = columns.read(Reader::open(&arguments.file)?)?;
+    for (row, line) in rows.iter().zip(&lines) {
+        // Every row is checked here, so that the error names the line of the file.
+        study.spec().space().point(&row.values).map_err(|error| {
+            Failure::refused(
+                format!("{}, line {line}: {error}", arguments.file.display()),
+                "correct the row or take it out; nothing was imported",
+            )
+        })?;
+    }
+    if empty > 0 {
+        console.say(format_args!("left out, without a result: {}", counted(empty, "row")));
+    }
+    if arguments.dry_run {
+        console.say(format_args!("{} can be imported; nothing was written (--dry-run)", counted(rows.len(), "row")));
+        console.next(format_args!("the same without --dry-run"));
+        return Ok(Ending::Done);
+    }
+    let imported = study.import(&rows)?;
+    console.say(format_args!("imported {} from {}", counted(imported, "row"), arguments.file.display()));
+    console.next(format_args!("sigmabar ask{}", place.typed()));
+    Ok(Ending::Done)
+}
+
+/// Where parameters and results stand in the table.
+struct Columns {
+    parameters: Vec<String>,
+    result: String,
+    standard_error: Option<String>,
+}
+
+impl Columns {
+    fn new(study: &Study, arguments: &Arguments) -> Outcome<Self> {
+        let names: Vec<String> = study.spec().space().parameters().iter().map(|parameter| parameter.name.clone()).collect();
+        let is_result = |name: &str| [RESULT, "value", "y"].contains(&name) && !names.iter().any(|known| known == name);
+        for (name, _) in &arguments.map {
+            if !names.contains(name) && !is_result(name) && name != STANDARD_ERROR {
+                let what = format!("--map names \"{name}\"{}", crate::data::closest(name, &names));
+                return Err(Failure::usage(what, format!("the study has {}, besides {RESULT} and {STANDARD_ERROR}", names.join(", "))));
+            }
+        }
+        let mapped = |name: &str| arguments.map.iter().find(|(known, _)| known == name).map(|(_, column)| column.clone());
+        let result = arguments.map.iter().find(|(name, _)| is_result(name)).map_or_else(|| RESULT.to_owned(), |(_, column)| column.clone());
+        let parameters = names.iter().map(|name| mapped(name).unwrap_or_else(|| name.clone())).collect();
+        Ok(Self { parameters, result, standard_error: mapped(STANDARD_ERROR) })
+    }
+
+    /// The rows with a result, their lines, and how many have none.
+    fn read(&self, mut reader: Reader) -> Result<(Vec<ImportedRow>, Vec<u64>, usize), DataError> {
+        let parameters = self.parameters.iter().map(|name| reader.column(name)).collect::<Result<Vec<_>, _>>()?;
+        let result = reader.column(&self.result)?;
+        let error = match &self.standard_error {
+            Some(name) => Some(reader.column(name)?),
+            None => reader.column(STANDARD_ERROR).ok(),
+        };
+        let (mut rows, mut lines, mut empty, mut cells) = (Vec::new(), Vec::new(), 0, Vec::new());
+        while let Some(line) = reader.next_row(&mut cells)? {
+            let wrong = |column: usize, remedy: &str| DataError::Cell {
+                file: reader.file().to_owned(),
+                line,
+                line_word: reader.line_word(),
+                column: reader.names()[column].clone(),
+                found: shown(&cells[column]),
+                remedy: remedy.to_owned(),
+            };
+            let standard_error = match error.map(|column| (column, &cells[column])) {
+                None | Some((_, Cell::Missing)) => None,
+                Some((_, Cell::Number(number))) if number.is_finite() && *number > 0.0 => Some(*number),
+                Some((column, _)) => return Err(wrong(column, "a positive standard error belongs there, or nothing")),
+            };
+            let result = match &cells[result] {
+                Cell::Missing => {
+                    empty += 1;
+                    continue;
+                }
+                Cell::Number(value) if value.is_finite() => TrialResult::Value { value: *value, standard_error },
+                Cell::Text(text) if text.to_lowercase().starts_with("fail") => TrialResult::Failed { reason: text.clone() },
+                _ => return Err(wrong(result, "put a number there, the word failed, or leave it empty if there is no result")),
+            };
+            let mut values = Vec::with_capacity(parameters.len());
+            for &column in &parameters {
+                values.push(match &cells[column] {
+                    Cell::Number(number) if number.fract() == 0.0 && number.abs() < 9e15 => Value::Int(*number as i64),
+                    Cell::Number(number) if number.is_finite() => Value::Float(*number),
+                    Cell::Text(text) => Value::Choice(text.clone()),
+                    _ => return Err(wrong(column, "the setting that was measured belongs there")),
+                });
+            }
+            rows.push(ImportedRow { values, result });
+            lines.push(line);
+        }
+        Ok((rows, lines, empty))
+    }
+}
+
+fn shown(cell: &Cell) -> String {
+    match cell {
+        Cell::Text(text) => format!("\"{text}\""),
+        Cell::Number(number) => number.to_string(),
+        Cell::Missing => "an empty cell".to_owned(),
+    }
+}

@@ -1,0 +1,50 @@
+//! One file per verb.
+
+pub(crate) mod ask;
+pub(crate) mod batch;
+pub(crate) mod bench;
+pub(crate) mod completions;
+pub(crate) mod design;
+pub(crate) mod fit;
+pub(crate) mod import;
+pub(crate) mod man;
+pub(crate) mod new;
+pub(crate) mod predict;
+pub(crate) mod recommend;
+pub(crate) mod report;
+pub(crate) mod run;
+pub(crate) mod schema;
+pub(crate) mod status;
+pub(crate) mod tell;
+pub(crate) mod theory;
+pub(crate) mod trials;
+
+use crate::Outcome;
+use crate::args::{Global, Verb};
+use crate::console::Console;
+
+/// Does what was asked for.
+pub(crate) fn run(verb: Verb, global: &Global, console: &Console) -> Outcome {
+    match verb {
+        Verb::Fit(arguments) => fit::run(&arguments, global, console),
+        Verb::Predict(arguments) => predict::run(&arguments, console),
+        Verb::Design(arguments) => design::run(&arguments, global, console),
+        Verb::New(arguments) => new::run(&arguments, global, console),
+        Verb::Run(arguments) => run::run(&arguments, global, console),
+        Verb::Ask(arguments) => ask::run(&arguments, global, console),
+        Verb::Tell(arguments) => tell::run(&arguments, console),
+        Verb::Import(arguments) => import::run(&arguments, global, console),
+        Verb::Export(arguments) => trials::export(&arguments, console),
+        Verb::Status(arguments) => status::run(&arguments, console),
+        Verb::Trials(arguments) => trials::run(&arguments, console),
+        Verb::Recommend(arguments) => recommend::run(&arguments, console),
+        Verb::CloseBatch(arguments) => batch::close(&arguments, console),
+        Verb::Reap(arguments) => batch::reap(&arguments, console),
+        Verb::Report(arguments) => report::run(&arguments, console),
+        Verb::Schema(arguments) => schema::run(&arguments),
+        Verb::Theory(arguments) => theory::run(&arguments, global, console),
+        Verb::Bench(arguments) => bench::run(&arguments, global, console),
+        Verb::Completions(arguments) => completions::run(&arguments),
+        Verb::Man(arguments) => man::run(&arguments),
+    }
+}

@@ -1,0 +1,73 @@
+//! `sigmabar predict MODEL DATA`: mean, standard deviation and both intervals for each row.
+
+use crate::Outcome;
+use crate::args::Format;
+use crate::console::{Console, Sheet};
+use crate::data::{Categories, Frame, Reader, Selection, Wanted};
+use crate::failure::Ending;
+use crate::model::{Answer, Basis, Model};
+use serde_json::{Value, json};
+use sigmabar::Points;
+use std::io::Write;
+use std::path::PathBuf;
+
+/// Options.
+#[derive(Debug, clap::Args)]
+pub struct Arguments {
+    /// A model saved by sigmabar fit
+    model: PathBuf,
+    /// A table with the model's columns: CSV (also .gz; - for standard input), Parquet or .npy
+    data: PathBuf,
+    /// Miss probability of each interval
+    #[arg(long, default_value_t = 0.05)]
+    delta: f64,
+    /// Repeat the columns that were predicted from
+    #[arg(long)]
+    inputs: bool,
+}
+
+/// Names of the columns that are written.
+const COLUMNS: [&str; 6] = ["mean", "std", "mean_lower", "mean_upper", "prediction_lower", "prediction_upper"];
+
+pub(crate) fn run(arguments: &Arguments, console: &Console) -> Outcome {
+    let model = Model::load(&arguments.model)?;
+    let names = model.about.features.iter().map(|column| column.name.clone()).collect();
+    let categories = Categories::Known(model.about.features.clone());
+    let selection = Selection { wanted: Wanted::Named(names), categories, memory: None };
+    let frame = Frame::read(Reader::open(&arguments.data)?, &selection)?;
+    let points = Points::new(frame.values, model.about.features.len())?;
+    let answer = model.answer(points.view(), arguments.delta)?;
+    console.say(answer.words());
+    write(&model, &points, &answer, arguments.inputs, console)?;
+    console.next(format_args!("sigmabar report {} -o report.html", arguments.model.display()));
+    Ok(Ending::Done)
+}
+
+fn write(model: &Model, points: &Points, answer: &Answer, inputs: bool, console: &Console) -> Outcome<()> {
+    let mut sheet = Sheet::new(if inputs { model.about.features.iter().map(|c| c.name.as_str()).collect() } else { Vec::new() });
+    sheet.columns.extend(COLUMNS.map(str::to_owned));
+    for i in 0..points.len() {
+        let mut row: Vec<Value> = Vec::with_capacity(sheet.columns.len());
+        if inputs {
+            row.extend(points.row(i).iter().zip(&model.about.features).map(|(value, column)| match &column.categories {
+                Some(names) => json!(names.get(*value as usize)),
+                None => json!(value),
+            }));
+        }
+        let ((low, high), (new_low, new_high)) = (answer.function[i], answer.response[i]);
+        row.extend([answer.mean[i], answer.std[i], low, high, new_low, new_high].map(Value::from));
+        sheet.rows.push(row);
+    }
+    if console.format(Format::Csv) != Format::Json {
+        return console.sheet(&sheet, Format::Csv);
+    }
+    let rows: Vec<Value> = sheet.rows.into_iter().map(|row| Value::Object(sheet.columns.iter().cloned().zip(row).collect())).collect();
+    let certificate = match &answer.basis {
+        Basis::Claimed(pair) => json!({ "mean": pair.0.to_string(), "prediction": pair.1.to_string() }),
+        Basis::Model(_) => json!(answer.words()),
+    };
+    let document = json!({ "target": model.about.target, "delta": answer.delta, "label": answer.label().to_string(), "certificate": certificate, "rows": rows });
+    let mut out = std::io::BufWriter::new(std::io::stdout().lock());
+    writeln!(out, "{document:#}")?;
+    Ok(out.flush()?)
+}

@@ -1,0 +1,28 @@
+//! `sigmabar recommend`: what to do if the study ended now.
+
+use crate::Outcome;
+use crate::advice;
+use crate::args::Format;
+use crate::console::Console;
+use crate::failure::Ending;
+use crate::place::StudyArgument;
+
+/// Options.
+#[derive(Debug, clap::Args)]
+pub struct Arguments {
+    #[command(flatten)]
+    study: StudyArgument,
+}
+
+pub(crate) fn run(arguments: &Arguments, console: &Console) -> Outcome {
+    let place = arguments.study.place()?;
+    let study = place.open()?;
+    let Some(advice) = study.recommend()? else {
+        console.say("nothing was measured yet: there is nothing to recommend");
+        console.next(format_args!("sigmabar ask{}", place.typed()));
+        return Ok(Ending::Done);
+    };
+    console.record(&advice::fields(&advice), Format::Table)?;
+    console.next(format_args!("sigmabar report{} -o report.html", place.typed()));
+    Ok(Ending::Done)
+}

@@ -1,0 +1,65 @@
+//! `sigmabar report STUDY|MODEL`: one page with pictures.
+
+use crate::Outcome;
+use crate::console::Console;
+use crate::failure::{Ending, Failure};
+use crate::model::Model;
+use crate::place::StudyPlace;
+use crate::report::{self, Page};
+use sigmabar_study::Study;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// Options.
+#[derive(Debug, clap::Args)]
+pub struct Arguments {
+    /// A study (.toml, .db) or a model (.sbm); the only study in this directory unless given
+    #[arg(value_name = "STUDY|MODEL")]
+    what: Option<PathBuf>,
+    /// Which of several studies in one .db file
+    #[arg(long, value_name = "NAME")]
+    name: Option<String>,
+    /// The page to write
+    #[arg(long, short, value_name = "FILE", default_value = "report.html")]
+    out: PathBuf,
+    /// Write the pictures into this directory too, as PNG and SVG, with their numbers as CSV
+    #[arg(long, value_name = "DIRECTORY")]
+    png: Option<PathBuf>,
+}
+
+pub(crate) fn run(arguments: &Arguments, console: &Console) -> Outcome {
+    let is_study = |path: &PathBuf| crate::place::is_spec(path) || path.extension().is_some_and(|extension| extension == "db");
+    let page = match &arguments.what {
+        Some(path) if !is_study(path) => report::model(&Model::load(path)?)?,
+        other => report::study(&StudyPlace::find(other.as_deref(), arguments.name.clone())?.open()?)?,
+    };
+    write(&page, &arguments.out, console)?;
+    if let Some(directory) = &arguments.png {
+        write_pictures(&page, directory, console)?;
+    }
+    console.next(format_args!("open {}", arguments.out.display()));
+    Ok(Ending::Done)
+}
+
+/// The page of a study.
+pub(crate) fn write_study(study: &Study, path: &Path, console: &Console) -> Outcome<()> {
+    write(&report::study(study)?, path, console)
+}
+
+pub(crate) fn write(page: &Page, path: &Path, console: &Console) -> Outcome<()> {
+    fs::write(path, page.html()).map_err(Failure::file(path, "write"))?;
+    console.say(format_args!("wrote {}", path.display()));
+    Ok(())
+}
+
+fn write_pictures(page: &Page, directory: &Path, console: &Console) -> Outcome<()> {
+    fs::create_dir_all(directory).map_err(Failure::file(directory, "make"))?;
+    let texts = page.svgs().into_iter().chain(page.csvs()).map(|(name, text)| (name, text.into_bytes()));
+    let files: Vec<(String, Vec<u8>)> = page.pngs()?.into_iter().chain(texts).collect();
+    for (name, bytes) in &files {
+        let path = directory.join(name);
+        fs::write(&path, bytes).map_err(Failure::file(&path, "write"))?;
+    }
+    console.say(format_args!("wrote {} files into {}", files.len(), directory.display()));
+    Ok(())
+}

@@ -1,0 +1,206 @@
+//! `sigmabar run STUDY`: begins or resumes a study, shows each batch as it goes, and ends with the recommendation and a page of pictures.
+
+use crate::Outcome;
+use crate::advice;
+use crate::args::{Format, Global};
+use crate::console::Console;
+use crate::failure::{Ending, Failure};
+use crate::interrupt;
+use crate::place::{StudyArgument, StudyPlace};
+use crate::quantity::{counted, grouped, short};
+use crate::verbs::report;
+use indicatif::ProgressBar;
+use sigmabar_study::{BatchRow, RunEnd, RunEvent, RunOptions, Status, Study, TrialResult};
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// Options.
+#[derive(Debug, clap::Args)]
+pub struct Arguments {
+    #[command(flatten)]
+    study: StudyArgument,
+    /// Evaluations at a time
+    #[arg(long, short, value_name = "N", default_value_t = 1)]
+    parallel: usize,
+    /// Evaluate each setting by this command instead; {name} stands for a parameter, the last line printed is the value
+    #[arg(long)]
+    command: Option<String>,
+    /// Stop after so many evaluations; the same command goes on later
+    #[arg(long, value_name = "N")]
+    at_most: Option<usize>,
+    /// Seconds that a setting stays with its worker
+    #[arg(long, value_name = "SECONDS")]
+    lease: Option<f64>,
+    /// Where to write the page of pictures
+    #[arg(long, value_name = "FILE", default_value = "report.html")]
+    report: PathBuf,
+    /// Write no page
+    #[arg(long)]
+    no_report: bool,
+}
+
+pub(crate) fn run(arguments: &Arguments, global: &Global, console: &Console) -> Outcome {
+    if arguments.parallel == 0 {
+        return Err(Failure::usage("--parallel is 0", "it must be at least 1"));
+    }
+    let place = arguments.study.place()?;
+    let (study, begun) = place.open_or_begin_with(global.seed, arguments.command.as_deref())?;
+    say_start(&study, begun, console)?;
+    let stop = interrupt::listen();
+    let lease = arguments.lease.map(Duration::try_from_secs_f64).transpose();
+    let lease = lease.map_err(|_| Failure::usage("--lease is not a time", "it must be a positive number of seconds"))?;
+    let options = RunOptions { parallel: arguments.parallel, lease, at_most: arguments.at_most };
+    let mut screen = Screen::new(&study, console)?;
+    let end = study.run(&options, &mut |event| screen.show(event), stop)?;
+    screen.finish();
+    finish(arguments, &place, &study, end, console)
+}
+
+fn say_start(study: &Study, begun: bool, console: &Console) -> Outcome<()> {
+    let spec = study.spec();
+    if let Some(words) = spec.description() {
+        console.say(words);
+    }
+    let status = study.status()?;
+    let assumed = format!(
+        "{}, strategy {}, delta {}",
+        counted(spec.space().parameters().len(), "parameter"),
+        status.strategy,
+        spec.problem().delta()
+    );
+    if begun {
+        console.say(format_args!("begun: {} ({assumed}, at most {} measurements)", study.file().display(), grouped(status.budget)));
+    } else {
+        let told =
+            status.counts.iter().filter(|(state, _)| state.name() == "done" || state.name() == "failed").map(|(_, n)| n).sum::<usize>();
+        console.say(format_args!(
+            "resumed: {} ({assumed}, {told} of at most {} results are there)",
+            study.file().display(),
+            grouped(status.budget)
+        ));
+    }
+    Ok(())
+}
+
+/// What is shown while the study runs.
+struct Screen<'a> {
+    study: &'a Study,
+    console: &'a Console,
+    bar: ProgressBar,
+    /// Batches whose plan was shown.
+    planned: Option<usize>,
+    /// Batches whose end was shown.
+    closed: usize,
+    failed: usize,
+}
+
+impl<'a> Screen<'a> {
+    fn new(study: &'a Study, console: &'a Console) -> Outcome<Self> {
+        let bar = console.progress("measuring", Some(study.spec().problem().budget() as u64));
+        bar.set_position(study.status()?.counts.iter().filter(|(state, _)| state.name() == "done").map(|(_, n)| *n as u64).sum());
+        Ok(Self { study, console, bar, planned: None, closed: study.batches()?.len(), failed: 0 })
+    }
+
+    fn say(&self, words: String) {
+        self.bar.suspend(|| self.console.say(words));
+    }
+
+    fn show(&mut self, event: RunEvent) {
+        match event {
+            RunEvent::Recovered { ids } => {
+                self.say(format!("{} settings of a run that ended without their results are measured again", ids.len()))
+            }
+            RunEvent::Started { trial } => {
+                if self.planned.is_none_or(|planned| planned < trial.batch) {
+                    self.show_closed();
+                    self.planned = Some(trial.batch);
+                    let planned = self.study.trials().map_or(0, |trials| trials.iter().filter(|other| other.batch == trial.batch).count());
+                    self.say(format!("batch {}: {} settings planned", trial.batch + 1, grouped(planned)));
+                }
+            }
+            RunEvent::Retried { id, reason } => {
+                self.bar.suspend(|| self.console.detail(format_args!("trial {id} failed ({reason}) and is tried again")))
+            }
+            RunEvent::Told { id, result, .. } => {
+                self.bar.inc(1);
+                if let TrialResult::Failed { reason } = result {
+                    self.failed += 1;
+                    self.say(format!("trial {id} failed: {reason}"));
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// The batches that were closed since the last look. A reader that fails now is heard of at the end.
+    fn show_closed(&mut self) {
+        let Ok(batches) = self.study.batches() else { return };
+        for row in &batches[self.closed.min(batches.len())..] {
+            self.say(closed(row));
+        }
+        self.closed = self.closed.max(batches.len());
+    }
+
+    fn finish(&mut self) {
+        self.show_closed();
+        self.bar.finish_and_clear();
+    }
+}
+
+fn closed(row: &BatchRow) -> String {
+    let report = &row.report;
+    let mut words = format!("batch {}: {} of {} measured", row.batch + 1, grouped(report.measured), grouped(report.planned));
+    if let Some(survivors) = report.survivors {
+        words += &match &row.survivors {
+            Some(sigmabar_study::Survivors::Candidates(rows)) => format!(", {} candidates still possible", grouped(rows.len())),
+            _ => format!(", {} % of the space still possible", short(100.0 * survivors)),
+        };
+    }
+    if let Some(gap) = report.gap.filter(|gap| gap.is_finite()) {
+        words += &format!(", gap at most {}", short(gap));
+    }
+    words
+}
+
+fn finish(arguments: &Arguments, place: &StudyPlace, study: &Study, end: RunEnd, console: &Console) -> Outcome {
+    let advice = study.recommend()?;
+    let status = study.status()?;
+    if let Some(advice) = &advice {
+        if console.format(Format::Table) == Format::Table {
+            console.say(advice::words(advice));
+        } else {
+            console.record(&advice::fields(advice), Format::Json)?;
+        }
+    }
+    if advice.is_some() && !arguments.no_report {
+        report::write_study(study, &arguments.report, console)?;
+    }
+    match end {
+        RunEnd::Finished => Ok(said_end(&status, arguments, place, console)),
+        RunEnd::Stopped if interrupt::was_interrupted() => {
+            console.say("interrupted: everything told is kept");
+            console.next(format_args!("sigmabar run{}", place.typed()));
+            Ok(Ending::Interrupted)
+        }
+        RunEnd::Stopped => {
+            console.next(format_args!("sigmabar run{}   (goes on)", place.typed()));
+            Ok(Ending::Done)
+        }
+    }
+}
+
+fn said_end(status: &Status, arguments: &Arguments, place: &StudyPlace, console: &Console) -> Ending {
+    let ending = match status.wanted_gap {
+        Some(gap) if !status.is_gap_reached => {
+            console.warn(format_args!("the budget is spent and the wanted gap of {} is not reached", short(gap)));
+            Ending::Uncertified
+        }
+        _ => Ending::Done,
+    };
+    if arguments.no_report {
+        console.next(format_args!("sigmabar report{} -o report.html", place.typed()));
+    } else {
+        console.next(format_args!("open {}", arguments.report.display()));
+    }
+    ending
+}

@@ -1,0 +1,71 @@
+//! `sigmabar status`: where a study stands.
+
+use crate::Outcome;
+use crate::args::Format;
+use crate::console::{Console, Sheet};
+use crate::failure::Ending;
+use crate::place::StudyArgument;
+use serde_json::{Map, Value, json};
+use sigmabar_study::{BatchRow, Status, TrialStatus};
+
+/// Options.
+#[derive(Debug, clap::Args)]
+pub struct Arguments {
+    #[command(flatten)]
+    study: StudyArgument,
+    /// One row for each closed batch instead
+    #[arg(long)]
+    batches: bool,
+}
+
+/// Settings of the current batch without a result.
+pub(crate) fn open(status: &Status) -> usize {
+    [TrialStatus::Queued, TrialStatus::Leased, TrialStatus::Expired].map(|state| status.count(state)).iter().sum()
+}
+
+pub(crate) fn run(arguments: &Arguments, console: &Console) -> Outcome {
+    let place = arguments.study.place()?;
+    let study = place.open()?;
+    if arguments.batches {
+        console.sheet(&batch_sheet(&study.batches()?), Format::Table)?;
+        return Ok(Ending::Done);
+    }
+    let status = study.status()?;
+    let counts: Map<String, Value> = status.counts.iter().map(|(state, count)| (state.name().to_owned(), json!(count))).collect();
+    let fields = [
+        ("study", json!(status.name)),
+        ("strategy", json!(status.strategy)),
+        ("trials", Value::Object(counts)),
+        ("planned", json!(status.planned)),
+        ("budget", json!(status.budget)),
+        ("batches", json!(status.batches)),
+        ("closed", json!(status.closed)),
+        ("finished", json!(status.is_finished)),
+        ("wanted_gap", json!(status.wanted_gap)),
+        ("gap_reached", json!(status.is_gap_reached)),
+        ("imported", json!(status.imported)),
+    ];
+    console.record(&fields, Format::Table)?;
+    match (status.is_finished, open(&status)) {
+        (true, _) => console.next(format_args!("sigmabar recommend{}", place.typed())),
+        (false, _) if study.spec().has_objective() => console.next(format_args!("sigmabar run{}", place.typed())),
+        (false, _) => console.next(format_args!("sigmabar ask{}", place.typed())),
+    }
+    Ok(Ending::Done)
+}
+
+fn batch_sheet(batches: &[BatchRow]) -> Sheet {
+    let mut sheet = Sheet::new(["batch", "planned", "measured", "survivors", "gap", "inducing"]);
+    for row in batches {
+        let report = &row.report;
+        sheet.rows.push(vec![
+            json!(row.batch + 1),
+            json!(report.planned),
+            json!(report.measured),
+            json!(report.survivors),
+            json!(report.gap),
+            json!(report.inducing),
+        ]);
+    }
+    sheet
+}

@@ -1,0 +1,63 @@
+//! `sigmabar trials` and `sigmabar export`: every trial of a study.
+
+use crate::Outcome;
+use crate::advice::trial_sheet;
+use crate::args::Format;
+use crate::console::{Console, write_csv};
+use crate::failure::{Ending, Failure};
+use crate::place::StudyArgument;
+use std::fs::File;
+use std::path::PathBuf;
+
+/// Options of `trials`.
+#[derive(Debug, clap::Args)]
+pub struct Arguments {
+    #[command(flatten)]
+    study: StudyArgument,
+    /// Only trials in this state: queued, leased, expired, done, failed, missing or late
+    #[arg(long, value_name = "STATE")]
+    state: Option<String>,
+}
+
+/// Options of `export`.
+#[derive(Debug, clap::Args)]
+pub struct Export {
+    #[command(flatten)]
+    study: StudyArgument,
+    /// The file to write; standard output unless given
+    #[arg(long, short, value_name = "FILE")]
+    out: Option<PathBuf>,
+}
+
+const STATES: [&str; 7] = ["queued", "leased", "expired", "done", "failed", "missing", "late"];
+
+pub(crate) fn run(arguments: &Arguments, console: &Console) -> Outcome {
+    if let Some(state) = arguments.state.as_ref().filter(|state| !STATES.contains(&state.as_str())) {
+        return Err(Failure::usage(format!("there is no state \"{state}\""), format!("there are {}", STATES.join(", "))));
+    }
+    let place = arguments.study.place()?;
+    let study = place.open()?;
+    let mut trials = study.trials()?;
+    if let Some(state) = &arguments.state {
+        trials.retain(|trial| trial.state.name() == state);
+    }
+    console.sheet(&trial_sheet(&study, &trials), Format::Table)?;
+    console.next(format_args!("sigmabar recommend{}", place.typed()));
+    Ok(Ending::Done)
+}
+
+pub(crate) fn export(arguments: &Export, console: &Console) -> Outcome {
+    let place = arguments.study.place()?;
+    let study = place.open()?;
+    let sheet = trial_sheet(&study, &study.trials()?);
+    match &arguments.out {
+        None => console.sheet(&sheet, Format::Csv)?,
+        Some(path) => {
+            let file = File::create(path).map_err(Failure::file(path, "write"))?;
+            write_csv(&sheet, file).map_err(Failure::file(path, "write"))?;
+            console.say(format_args!("wrote {} trials to {}", sheet.rows.len(), path.display()));
+        }
+    }
+    console.next(format_args!("sigmabar report{} -o report.html", place.typed()));
+    Ok(Ending::Done)
+}

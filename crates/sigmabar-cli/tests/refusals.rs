@@ -1,0 +1,248 @@
+//! Everything that can be wrong with a file, a directory or a disk: a clear error, the right exit code, nothing lost.
+
+use assert_cmd::Command;
+use std::fs;
+use std::path::Path;
+
+const STUDY: &str = "budget = 8\nbatches = 2\n\n[parameters.x]\ntype = \"float\"\nlow = 0\nhigh = 1\n";
+
+fn sigmabar(directory: &Path, arguments: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_sigmabar"));
+    command.args(arguments).current_dir(directory).env("SIGMABAR_NUM_THREADS", "1").env("NO_COLOR", "1");
+    command
+}
+
+/// Runs a command that must fail with this code, and gives what it said.
+fn refused(directory: &Path, arguments: &[&str], code: i32) -> String {
+    let output = sigmabar(directory, arguments).output().unwrap();
+    let words = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!(output.status.code(), Some(code), "{arguments:?}: {words}");
+    assert!(!words.contains("panicked"), "{words}");
+    words
+}
+
+fn done(directory: &Path, arguments: &[&str]) -> String {
+    String::from_utf8(sigmabar(directory, arguments).assert().success().get_output().stdout.clone()).unwrap()
+}
+
+fn begun() -> tempfile::TempDir {
+    let directory = tempfile::tempdir().unwrap();
+    fs::write(directory.path().join("study.toml"), STUDY).unwrap();
+    done(directory.path(), &["ask", "study.toml", "-n", "2"]);
+    done(directory.path(), &["tell", "0", "1.5"]);
+    directory
+}
+
+fn fitted() -> tempfile::TempDir {
+    let directory = tempfile::tempdir().unwrap();
+    let rows: String = (0..40).map(|i| format!("{},{}\n", f64::from(i) / 40.0, (f64::from(i) / 6.0).sin())).collect();
+    fs::write(directory.path().join("data.csv"), format!("x,y\n{rows}")).unwrap();
+    let fit = ["fit", "data.csv", "--target", "y", "--lengthscale", "0.2", "--tau", "0.1", "--out", "model.sbm"];
+    done(directory.path(), &fit);
+    directory
+}
+
+#[test]
+fn model_files_that_are_not_ours_cut_damaged_or_newer() {
+    let directory = fitted();
+    let path = directory.path().join("model.sbm");
+    let whole = fs::read(&path).unwrap();
+    let said = |bytes: &[u8]| {
+        fs::write(&path, bytes).unwrap();
+        refused(directory.path(), &["predict", "model.sbm", "data.csv"], 1)
+    };
+    assert!(said(b"").contains("not a sigmabar model"));
+    assert!(said(b"PK\x03\x04 something else").contains("not a sigmabar model"));
+    assert!(said(&whole[..20]).contains("the file was cut"));
+    assert!(said(&whole[..whole.len() - 1]).contains("the file was cut"));
+    assert!(said(&[&whole[..], b"x"].concat()).contains("something was appended"));
+    for place in [60, whole.len() / 2, whole.len() - 1] {
+        let mut damaged = whole.clone();
+        damaged[place] ^= 1;
+        assert!(said(&damaged).contains("checksum does not match"), "byte {place}");
+    }
+    let mut newer = whole.clone();
+    newer[8] = 9;
+    assert!(said(&newer).contains("written in format 9"));
+    assert!(refused(directory.path(), &["predict", "none.sbm", "data.csv"], 1).contains("cannot read"));
+    fs::write(&path, &whole).unwrap();
+    assert_eq!(done(directory.path(), &["predict", "model.sbm", "data.csv"]).lines().count(), 41);
+}
+
+#[test]
+fn study_databases_that_are_not_ours_cut_or_damaged() {
+    let directory = begun();
+    let path = directory.path().join("study.db");
+    let whole = fs::read(&path).unwrap();
+    let said = |bytes: &[u8]| {
+        fs::write(&path, bytes).unwrap();
+        for left in ["study.db-wal", "study.db-shm"] {
+            drop(fs::remove_file(directory.path().join(left)));
+        }
+        refused(directory.path(), &["status", "study.db"], 1)
+    };
+    assert!(said(b"not a database at all, but long enough to look like one").contains("not an SQLite database"));
+    assert!(said(&whole[..whole.len() / 3]).contains("study.db"));
+    let mut newer = whole.clone();
+    // The user version of SQLite's header.
+    newer[60..64].copy_from_slice(&99_u32.to_be_bytes());
+    assert!(said(&newer).contains("newer"), "{}", said(&newer));
+    fs::write(&path, &whole).unwrap();
+    assert!(done(directory.path(), &["trials", "study.db", "--format", "csv"]).contains("0,1,done"));
+    assert!(refused(directory.path(), &["status", "other.db"], 1).contains("no such file"));
+}
+
+#[test]
+fn tables_name_the_place() {
+    let directory = fitted();
+    let said = |text: &str, target: &str| {
+        fs::write(directory.path().join("bad.csv"), text).unwrap();
+        refused(directory.path(), &["fit", "bad.csv", "--target", target], 1)
+    };
+    assert!(said("x,y\n1,2\n3\n", "y").contains("bad.csv, line 3: 1 cells where the header has 2"));
+    assert!(said("x,y\n1,2\n3,inf\n", "y").contains("line 3, column \"y\": inf"));
+    assert!(said("x,y\n1,2\n,4\n", "y").contains("line 3, column \"x\": an empty cell"));
+    assert!(said("x,y\n", "y").contains("there are no rows"));
+    assert!(said("", "y").contains("it is empty"));
+    assert!(said("x,x\n1,2\n", "x").contains("both called \"x\""));
+    fs::write(directory.path().join("bad.csv"), b"x,y\n1,\xff\n").unwrap();
+    assert!(refused(directory.path(), &["fit", "bad.csv", "--target", "y"], 1).contains("line 2, column 2: not UTF-8"));
+    fs::write(directory.path().join("bad.parquet"), b"PAR1 nothing").unwrap();
+    assert!(refused(directory.path(), &["fit", "bad.parquet", "--target", "y"], 1).contains("not a readable Parquet file"));
+    fs::write(directory.path().join("bad.npy"), b"\x93NUMPY\x01\x00").unwrap();
+    assert!(refused(directory.path(), &["fit", "bad.npy", "--target", "c0"], 1).contains("not a readable NumPy file"));
+    fs::write(directory.path().join("bad.csv.gz"), b"not gzip").unwrap();
+    assert!(refused(directory.path(), &["fit", "bad.csv.gz", "--target", "y"], 1).contains("bad.csv.gz"));
+    let small = ["fit", "data.csv", "--target", "y", "--memory", "100"];
+    assert!(refused(directory.path(), &small, 1).contains("raise --memory"));
+    let small = ["fit", "data.csv", "--target", "y", "--memory", "1M"];
+    assert!(refused(directory.path(), &small, 2).contains("raise --memory"));
+}
+
+#[test]
+fn numpy_and_compressed_tables_are_read() {
+    let directory = fitted();
+    let mut bytes = b"\x93NUMPY\x01\x00\x76\x00{'descr': '<f8', 'fortran_order': False, 'shape': (30, 2), }".to_vec();
+    bytes.resize(127, b' ');
+    bytes.push(b'\n');
+    (0..30).flat_map(|i| [f64::from(i) / 30.0, (f64::from(i) / 5.0).cos()]).for_each(|v| bytes.extend_from_slice(&v.to_le_bytes()));
+    fs::write(directory.path().join("a.npy"), &bytes).unwrap();
+    let scores = done(directory.path(), &["fit", "a.npy", "--target", "c1", "--lengthscale", "0.3", "--tau", "0.1", "--format", "json"]);
+    let scores: serde_json::Value = serde_json::from_str(&scores).unwrap();
+    assert_eq!((scores["rows"].as_u64().unwrap() + scores["held_out"].as_u64().unwrap_or(0), scores["target"].as_str()), (30, Some("c1")));
+    let mut gz = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+    std::io::copy(&mut fs::File::open(directory.path().join("data.csv")).unwrap(), &mut gz).unwrap();
+    fs::write(directory.path().join("data.csv.gz"), gz.finish().unwrap()).unwrap();
+    let plain = done(directory.path(), &["predict", "model.sbm", "data.csv"]);
+    assert_eq!(done(directory.path(), &["predict", "model.sbm", "data.csv.gz"]), plain);
+    let piped =
+        sigmabar(directory.path(), &["predict", "model.sbm", "-"]).pipe_stdin(directory.path().join("data.csv")).unwrap().output().unwrap();
+    assert_eq!(String::from_utf8(piped.stdout).unwrap(), plain);
+}
+
+#[test]
+fn an_objective_that_speaks_nonsense_is_a_failed_trial() {
+    let directory = tempfile::tempdir().unwrap();
+    let objective = "\n[objective]\nprocess = \"while read line; do echo not json; done\"\ntimeout = 2.0\n";
+    fs::write(directory.path().join("study.toml"), format!("{STUDY}{objective}")).unwrap();
+    let output = sigmabar(directory.path(), &["run", "study.toml", "--no-report"]).output().unwrap();
+    let words = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(words.contains("not a reply") && words.contains("\"value\""), "{words}");
+    assert!(!words.contains("panicked"), "{words}");
+    assert!(done(directory.path(), &["status", "study.toml", "--format", "json"]).contains("\"budget\": 8"));
+}
+
+#[test]
+fn a_closed_pipe_is_no_error() {
+    let directory = fitted();
+    let rows: String = (0..20_000).map(|i| format!("{},0\n", f64::from(i) / 20_000.0)).collect();
+    fs::write(directory.path().join("many.csv"), format!("x,y\n{rows}")).unwrap();
+    let script = format!("{} predict model.sbm many.csv 2> words | head -1", env!("CARGO_BIN_EXE_sigmabar"));
+    let output = std::process::Command::new("sh").args(["-c", &script]).current_dir(directory.path()).output().unwrap();
+    assert!(String::from_utf8_lossy(&output.stdout).starts_with("mean,std"));
+    assert!(!fs::read_to_string(directory.path().join("words")).unwrap().contains("error"));
+}
+
+#[test]
+#[cfg(unix)]
+fn the_first_interrupt_leaves_a_study_that_resumes() {
+    let directory = tempfile::tempdir().unwrap();
+    let objective = "\n[objective]\ncommand = \"sleep 0.1; echo {x}\"\n";
+    fs::write(directory.path().join("study.toml"), format!("{STUDY}{objective}")).unwrap();
+    let mut child = std::process::Command::new(env!("CARGO_BIN_EXE_sigmabar"));
+    let child = child.args(["run", "study.toml", "--quiet", "--no-report"]).current_dir(directory.path()).spawn().unwrap();
+    std::thread::sleep(std::time::Duration::from_millis(400));
+    assert!(std::process::Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap().success());
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(130));
+    done(directory.path(), &["run", "study.toml", "--no-report"]);
+    assert_eq!(done(directory.path(), &["trials", "study.db", "--state", "done", "--format", "csv"]).lines().count(), 9);
+}
+
+#[test]
+fn a_spent_budget_without_the_wanted_gap_exits_with_3() {
+    let directory = tempfile::tempdir().unwrap();
+    let text = "budget = 6\nstop_when = \"gap < 0.000001\"\nnorm_bound = 2.0\nnoise = 0.1\nkernel = { name = \"matern\", lengthscale = 0.3 }\n\n\
+                [parameters.x]\ntype = \"float\"\nlow = 0\nhigh = 1\n\n[objective]\ncommand = \"echo {x}\"\n";
+    fs::write(directory.path().join("study.toml"), text).unwrap();
+    assert!(refused(directory.path(), &["run", "study.toml", "--no-report"], 3).contains("is not reached"));
+}
+
+/// Root may write everywhere: then a directory that nobody can write to is one of /proc.
+#[test]
+#[cfg(unix)]
+fn directories_that_cannot_be_written() {
+    use std::os::unix::fs::PermissionsExt;
+    let directory = fitted();
+    fs::write(directory.path().join("study.toml"), STUDY).unwrap();
+    fs::set_permissions(directory.path(), fs::Permissions::from_mode(0o555)).unwrap();
+    let probe = fs::write(directory.path().join("probe"), "x");
+    if probe.is_ok() {
+        println!("skipped in part: this user may write to read-only directories");
+        drop(fs::remove_file(directory.path().join("probe")));
+        let out = ["fit", "data.csv", "--target", "y", "--lengthscale", "0.2", "--tau", "0.1", "--out", "/proc/model.sbm"];
+        assert!(refused(directory.path(), &out, 1).contains("/proc/model.sbm: cannot write"));
+    } else {
+        let out = ["fit", "data.csv", "--target", "y", "--lengthscale", "0.2", "--tau", "0.1", "--out", "other.sbm"];
+        assert!(refused(directory.path(), &out, 1).contains("other.sbm: cannot write"));
+        assert!(refused(directory.path(), &["ask", "study.toml"], 1).contains("study.db"));
+    }
+    fs::set_permissions(directory.path(), fs::Permissions::from_mode(0o755)).unwrap();
+}
+
+/// A disk of half a megabyte: needs the right to mount one.
+#[test]
+#[cfg(target_os = "linux")]
+fn a_full_disk_loses_nothing() {
+    let directory = fitted();
+    let disk = directory.path().join("disk");
+    fs::create_dir(&disk).unwrap();
+    let mounted = std::process::Command::new("mount").args(["-t", "tmpfs", "-o", "size=512k", "tmpfs"]).arg(&disk).status();
+    if !mounted.is_ok_and(|status| status.success()) {
+        println!("skipped: a small disk cannot be mounted by this user");
+        return;
+    }
+    let result = std::panic::catch_unwind(|| on_a_small_disk(directory.path(), &disk));
+    assert!(std::process::Command::new("umount").arg(&disk).status().unwrap().success());
+    result.unwrap();
+}
+
+fn on_a_small_disk(directory: &Path, disk: &Path) {
+    fs::write(disk.join("study.toml"), STUDY).unwrap();
+    done(disk, &["ask", "study.toml", "-n", "4"]);
+    done(disk, &["tell", "0", "1.5"]);
+    // Fill it up.
+    let mut filler = fs::File::create(disk.join("filler")).unwrap();
+    while std::io::Write::write_all(&mut filler, &[0; 1024]).is_ok() {}
+    drop(filler);
+    let words = refused(disk, &["tell", "1", "2.5"], 1);
+    assert!(words.contains("disk is full") || words.contains("study.db"), "{words}");
+    let out = disk.join("model.sbm");
+    let fit = ["fit", "data.csv", "--target", "y", "--lengthscale", "0.2", "--tau", "0.1", "--out", out.to_str().unwrap()];
+    assert!(refused(directory, &fit, 1).contains("model.sbm: cannot write"));
+    assert!(!out.exists() && fs::read_dir(disk).unwrap().all(|entry| !entry.unwrap().file_name().to_string_lossy().contains("part")));
+    fs::remove_file(disk.join("filler")).unwrap();
+    done(disk, &["tell", "1", "2.5"]);
+    let trials = done(disk, &["trials", "study.db", "--format", "csv"]);
+    assert!(trials.contains("1.5") && trials.contains("2.5"), "{trials}");
+}

@@ -1,0 +1,304 @@
+//! Reports of studies, models and comparisons: whole, escaped, self-contained, with numbers behind every picture.
+
+use resvg::usvg::roxmltree::{Document, ParsingOptions};
+use sigmabar_cli::plot::{Medium, escape};
+use sigmabar_cli::report::{self, Page};
+use sigmabar_study::{AskRequest, Asked, AskedTrial, Study, StudySpec, TrialResult, Value};
+use std::path::{Path, PathBuf};
+use tempfile::TempDir;
+
+/// Where pages and pictures stay after the test, to be looked at.
+fn kept(name: &str) -> PathBuf {
+    let directory = Path::new(env!("CARGO_TARGET_TMPDIR")).join("reports").join(name);
+    std::fs::create_dir_all(&directory).unwrap();
+    directory
+}
+
+/// Normal noise that depends on the trial's seed alone.
+fn noise(seed: u64) -> f64 {
+    let mut state = seed;
+    let mut uniform = || {
+        state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut z = (state ^ (state >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        ((z ^ (z >> 31)) >> 11) as f64 / (1u64 << 53) as f64 + 1e-17
+    };
+    (-2.0 * uniform().ln()).sqrt() * (std::f64::consts::TAU * uniform()).cos()
+}
+
+fn study(directory: &TempDir, toml: &str) -> Study {
+    let spec = StudySpec::from_toml(toml, directory.path()).unwrap_or_else(|error| panic!("{error}"));
+    Study::create(&directory.path().join("study.db"), "a <b>study</b>", &spec).unwrap()
+}
+
+/// Runs a study to its end, or for some batches.
+fn answer(study: &Study, batches: usize, mut evaluate: impl FnMut(&AskedTrial) -> TrialResult) {
+    while let Asked::Trials(trials) = study.ask(&AskRequest::new("test", 10_000)).unwrap() {
+        if trials[0].batch >= batches {
+            return;
+        }
+        let results: Vec<(u64, TrialResult)> = trials.iter().map(|trial| (trial.id, evaluate(trial))).collect();
+        study.tell_all(&results).unwrap();
+    }
+}
+
+fn value(value: f64) -> TrialResult {
+    TrialResult::Value { value, standard_error: None }
+}
+
+fn number(trial: &AskedTrial, parameter: usize) -> f64 {
+    trial.values[parameter].1.as_number().unwrap()
+}
+
+/// What must hold of every page; the page and its files are kept.
+fn check(page: &Page, name: &str) {
+    let (directory, html) = (kept(name), page.html());
+    std::fs::write(directory.join("report.html"), &html).unwrap();
+    let options = ParsingOptions { allow_dtd: true, ..ParsingOptions::default() };
+    let document = Document::parse_with_options(&html, options).unwrap_or_else(|error| panic!("{name}: not well-formed: {error}"));
+    for node in document.descendants().filter(|node| node.is_element()) {
+        let tag = node.tag_name().name();
+        assert!(!matches!(tag, "script" | "iframe" | "object" | "embed" | "img" | "image" | "use"), "{name}: <{tag}>");
+        for attribute in node.attributes() {
+            let (key, text) = (attribute.name(), attribute.value());
+            assert!(!key.starts_with("on") && key != "src", "{name}: {key} on <{tag}>");
+            assert!(!matches!(key, "href") || text.starts_with("data:"), "{name}: a link to {text}");
+            assert!(!text.contains("://") || key == "href", "{name}: an address in {key}: {text}");
+        }
+        if tag == "style" {
+            let css = node.text().unwrap_or_default();
+            assert!(!css.contains("url(") && !css.contains("@import"), "{name}: the style asks for something else");
+        }
+    }
+    let csvs = page.csvs();
+    assert!(page.pictures().len() <= csvs.len());
+    for (file, text) in &csvs {
+        let mut reader = csv::Reader::from_reader(text.as_bytes());
+        let columns = reader.headers().unwrap().len();
+        let rows = reader.records().inspect(|row| assert_eq!(row.as_ref().unwrap().len(), columns)).count();
+        assert!(columns > 1 && (rows > 0 || name == "empty"), "{name}/{file}: {columns} columns, {rows} rows");
+        std::fs::write(directory.join(file), text).unwrap();
+    }
+    for (file, bytes) in page.pngs().unwrap() {
+        assert!(bytes.starts_with(b"\x89PNG\r\n") && bytes.len() > 5000, "{name}/{file}");
+        std::fs::write(directory.join(file), bytes).unwrap();
+    }
+    for picture in page.pictures() {
+        Document::parse(&picture.svg(Medium::File)).unwrap();
+        assert!(csvs.iter().any(|(file, _)| *file == format!("{}.csv", picture.name())), "{name}: {} has no numbers", picture.name());
+        assert!(html.contains(&format!("download=\"{}.csv\"", picture.name())), "{name}: no link to the numbers of {}", picture.name());
+    }
+}
+
+fn names(page: &Page) -> Vec<&str> {
+    page.pictures().iter().map(sigmabar_cli::plot::Picture::name).collect()
+}
+
+const CERTIFIED: &str = r#"
+    description = "Two hills, <em>declared</em> & certified"
+    budget = 240
+    batches = 4
+    norm_bound = 2.0
+    noise = { gaussian = 0.05 }
+    stop_when = "gap < 0.2"
+    kernel = { name = "squared-exponential", lengthscale = 0.3 }
+    [parameters."<script>alert</script>"]
+    type = "float"
+    low = 20
+    high = 80
+    [parameters."a & b"]
+    type = "float"
+    low = 0.01
+    high = 10
+    log = true
+"#;
+
+fn hills(trial: &AskedTrial) -> TrialResult {
+    let (x, y) = ((number(trial, 0) - 20.0) / 60.0, (number(trial, 1) / 0.01).ln() / 1000f64.ln());
+    let hill = |h: f64, a: f64, b: f64| h * (-((x - a).powi(2) + (y - b).powi(2)) / 0.18).exp();
+    value(hill(1.0, 0.7, 0.3) + hill(0.7, 0.2, 0.8) + 0.05 * noise(trial.seed))
+}
+
+#[test]
+fn a_certified_study_says_so_and_shows_all_its_pictures() {
+    let directory = TempDir::new().unwrap();
+    let study = study(&directory, CERTIFIED);
+    answer(&study, usize::MAX, hills);
+    let page = report::study(&study).unwrap();
+    check(&page, "certified");
+    let expected = ["progress", "elimination", "recommended-or-luckiest", "slices", "relevance", "calibration", "residuals"];
+    assert_eq!(names(&page), expected);
+    let html = page.html();
+    let advice = study.recommend().unwrap().unwrap();
+    assert_eq!(advice.label, sigmabar::Label::Certified);
+    assert!(html.contains("<section class=\"answer certified\">"));
+    assert!(html.contains(&escape("<script>alert</script>")) && !html.contains("<script"));
+    assert!(html.contains("&lt;em&gt;declared&lt;/em&gt;") && html.contains("a &amp; b"));
+}
+
+#[test]
+fn a_label_that_is_not_certified_is_never_printed_as_if_it_were() {
+    let directory = TempDir::new().unwrap();
+    let toml = "budget = 40\ndirection = \"minimize\"\nstrategy = \"ei\"\nnoise = 0.1\nkernel = { name = \"matern\", lengthscale = 0.3 }\n\
+                [parameters.dose]\ntype = \"float\"\nlow = 0\nhigh = 5";
+    let study = study(&directory, toml);
+    answer(&study, usize::MAX, |trial| value((number(trial, 0) - 3.0).powi(2) + 0.1 * noise(trial.seed)));
+    let page = report::study(&study).unwrap();
+    check(&page, "heuristic");
+    let html = page.html();
+    assert!(html.contains("<section class=\"answer heuristic\">") && !html.contains("answer certified"));
+    assert!(!html.contains("Certified:"));
+    assert!(names(&page).contains(&"slices"));
+}
+
+#[test]
+fn a_list_of_candidates_is_drawn_as_dots() {
+    let directory = TempDir::new().unwrap();
+    let mut rows = String::from("temperature,time,solvent\n");
+    for i in 0..120 {
+        let solvent = ["water", "ethanol", "acetone"][i % 3];
+        rows += &format!("{},{},{solvent}\n", 20 + (i * 7) % 60, 1 + (i * 13) % 29);
+    }
+    std::fs::write(directory.path().join("list.csv"), rows).unwrap();
+    let toml = "candidates = \"list.csv\"\nbudget = 150\nbatches = 3\nnorm_bound = 3.0\nnoise = 0.05\n\
+                kernel = { name = \"matern\", lengthscale = 0.8 }";
+    let study = study(&directory, toml);
+    answer(&study, usize::MAX, |trial| {
+        let bonus = if trial.values[2].1.same(&Value::Choice("ethanol".to_owned())) { 0.5 } else { 0.0 };
+        value(
+            1.0 - ((number(trial, 0) - 50.0) / 40.0).powi(2) - ((number(trial, 1) - 12.0) / 20.0).powi(2)
+                + bonus
+                + 0.05 * noise(trial.seed),
+        )
+    });
+    let page = report::study(&study).unwrap();
+    check(&page, "candidates");
+    assert!(names(&page).contains(&"elimination") && names(&page).contains(&"slices"));
+}
+
+#[test]
+fn one_parameter_is_drawn_as_strips() {
+    let directory = TempDir::new().unwrap();
+    let toml = "budget = 120\nbatches = 3\nnorm_bound = 2.0\nnoise = { gaussian = 0.05 }\n\
+                kernel = { name = \"matern\", lengthscale = 0.3 }\n[parameters.dose]\ntype = \"float\"\nlow = 0\nhigh = 5";
+    let study = study(&directory, toml);
+    answer(&study, usize::MAX, |trial| value((-(number(trial, 0) - 3.0).powi(2)).exp() + 0.05 * noise(trial.seed)));
+    check(&report::study(&study).unwrap(), "strips");
+}
+
+#[test]
+fn plates_show_failed_and_missing_wells() {
+    let directory = TempDir::new().unwrap();
+    let toml = "plates = 2\nplate = 24\n[parameters.temperature]\ntype = \"int\"\nlow = 20\nhigh = 80\nstep = 5\n\
+                [parameters.\"acid / mol\"]\ntype = \"float\"\nlow = 0.01\nhigh = 1\nlog = true\n\
+                [parameters.solvent]\ntype = \"categorical\"\nchoices = [\"water\", \"ethanol\", \"acetone\"]";
+    let study = study(&directory, toml);
+    let mut wells = Vec::new();
+    answer(&study, 1, |trial| {
+        let (row, column) = (wells.len() / 6, wells.len() % 6);
+        wells.push((trial.id, sigmabar_cli::plot::well_name(row, column)));
+        if wells.len() == 5 {
+            return TrialResult::Failed { reason: "spilt <i>all</i> of it".to_owned() };
+        }
+        let solvent = if trial.values[2].1.same(&Value::Choice("ethanol".to_owned())) { 10.0 } else { 0.0 };
+        value(40.0 + solvent - ((number(trial, 0) - 50.0) / 8.0).powi(2) + 2.0 * noise(trial.seed))
+    });
+    study.set_wells(&wells).unwrap();
+    let page = report::study(&study).unwrap();
+    check(&page, "plates");
+    let plate = page.csvs().into_iter().find(|(name, _)| name == "plate-1.csv").unwrap().1;
+    assert_eq!(plate.lines().count(), 25);
+    assert!(plate.contains("A5") && plate.contains("failed"));
+    assert!(page.html().contains("spilt &lt;i&gt;all&lt;/i&gt; of it"));
+}
+
+#[test]
+fn a_study_without_measurements_has_a_page() {
+    let directory = TempDir::new().unwrap();
+    let page = report::study(&study(&directory, CERTIFIED)).unwrap();
+    check(&page, "empty");
+    assert!(page.html().contains("Nothing was measured yet"));
+}
+
+#[test]
+fn a_comparison_reads_its_table_back_and_names_what_is_wrong_in_it() {
+    let row = |strategy: &str, seed: u64, n: usize| sigmabar::Evaluation {
+        problem: "hill, \"steep\"".to_owned(),
+        strategy: strategy.to_owned(),
+        seed,
+        evaluation: n,
+        batch: 0,
+        simple_regret: (n % 10 == 0).then(|| (1.0 + seed as f64) / (n as f64).powf(if strategy == "random" { 0.5 } else { 1.0 })),
+        cumulative_regret: (n as f64).powf(if strategy == "random" { 0.9 } else { 0.6 }) * (1.0 + 0.1 * seed as f64),
+        certified_gap: None,
+        seconds: 0.1,
+        inducing: None,
+        survivors: None,
+    };
+    let all: Vec<_> =
+        ["s-bpe", "random"].iter().flat_map(|s| (0..5).flat_map(move |seed| (1..=200).map(move |n| row(s, seed, n)))).collect();
+    let mut text = Vec::new();
+    sigmabar::write_csv(&all, &mut text).unwrap();
+    assert_eq!(report::read_evaluations(&text[..]).unwrap(), all);
+    let page = report::bench(&all, &[("hill, \"steep\"".to_owned(), 0.6)]).unwrap();
+    check(&page, "bench");
+    assert_eq!(names(&page), ["simple-regret", "cumulative-regret"]);
+
+    let broken = String::from_utf8(text).unwrap().replacen(",1,0,,", ",1.5,0,,", 1);
+    let error = report::read_evaluations(broken.as_bytes()).unwrap_err().to_string();
+    assert!(error.contains("line 2") && error.contains("evaluation") && error.contains("1.5"), "{error}");
+    let error = report::read_growth("setting,budget\na,1\n".as_bytes()).unwrap_err().to_string();
+    assert!(error.contains("regret") && error.contains("setting, budget"), "{error}");
+}
+
+#[test]
+fn growth_shows_the_slope_of_the_last_decade() {
+    let text: String = [100.0f64, 316.0, 1000.0, 3162.0, 10_000.0]
+        .iter()
+        .map(|n| format!("SE,{n},{},{},0.6\n", n.powf(0.5), 20.0 * n.powf(0.5)))
+        .collect();
+    let rows = report::read_growth(format!("setting,budget,regret,bound,slope_limit\n{text}").as_bytes()).unwrap();
+    let page = report::growth(&rows).unwrap();
+    check(&page, "growth");
+    let slope: f64 = page.csvs()[0].1.lines().last().unwrap().rsplit(',').next().unwrap().parse().unwrap();
+    assert!((slope - 0.5).abs() < 1e-9, "{slope}");
+    assert!(report::growth(&[]).is_err());
+}
+
+/// Chromium opens every page without a word on its console. The pages forbid requests by themselves (Content-Security-Policy), so that a request would be
+/// such a word. Skipped, and said so, where there is no Chromium.
+#[test]
+fn a_browser_has_nothing_to_complain_about() {
+    let browser = ["chromium", "chromium-browser", "google-chrome"]
+        .into_iter()
+        .find(|name| std::process::Command::new(name).arg("--version").output().is_ok_and(|output| output.status.success()));
+    let Some(browser) = browser else {
+        println!("skipped: there is no Chromium here");
+        return;
+    };
+    let directory = TempDir::new().unwrap();
+    let study = study(&directory, CERTIFIED);
+    answer(&study, 2, hills);
+    let path = directory.path().join("report.html");
+    let open = |html: &str| {
+        std::fs::write(&path, html).unwrap();
+        let profile = TempDir::new().unwrap();
+        let output = std::process::Command::new(browser)
+            .args(["--headless", "--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking"])
+            .args(["--disable-component-update", "--disable-sync", "--enable-logging=stderr", "--dump-dom"])
+            .arg(format!("--user-data-dir={}", profile.path().display()))
+            .arg(format!("file://{}", path.display()))
+            .output()
+            .unwrap();
+        let console =
+            String::from_utf8_lossy(&output.stderr).lines().filter(|line| line.contains("CONSOLE")).map(str::to_owned).collect::<Vec<_>>();
+        (String::from_utf8_lossy(&output.stdout).into_owned(), console)
+    };
+    let html = report::study(&study).unwrap().html();
+    let (dom, console) = open(&html);
+    assert!(dom.contains("</svg>") && dom.contains("May I stop?"), "the page was not rendered");
+    assert_eq!(console, Vec::<String>::new());
+    // The check can fail: a page that asks for something is heard.
+    let (_, console) = open(&html.replace("</main>", "<img src=\"http://localhost:9/x.png\"/></main>"));
+    assert!(!console.is_empty(), "a forbidden request went unnoticed");
+}

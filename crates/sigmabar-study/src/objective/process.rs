@@ -1,0 +1,213 @@
+//! One long-lived program that speaks JSON lines: requests go in, answers come out in any order.
+
+use super::child::{kill, last_errors, read_line, start};
+use super::reply::{parse_reply, request};
+use super::{Attempt, Watch};
+use crate::{AskedTrial, Error, Result, TrialResult};
+use process_wrap::std::ChildWrapper;
+use std::collections::HashMap;
+use std::io::{BufReader, Read, Write};
+use std::process::{ChildStdin, Stdio};
+use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+/// How often somebody who waits for an answer looks around.
+const GLANCE: Duration = Duration::from_millis(20);
+/// How long the program may take to end when there is nothing more to do.
+const GRACE: Duration = Duration::from_secs(2);
+
+/// A program that stays.
+pub(crate) struct ProcessObjective {
+    pub program: Vec<String>,
+    pub directory: Option<String>,
+    pub timeout: Option<Duration>,
+    running: Mutex<Option<Running>>,
+    /// Whether any program ever gave a good answer: one that never did is wrong, and trying on would waste every trial.
+    is_proven: Mutex<bool>,
+}
+
+struct Running {
+    child: Box<dyn ChildWrapper>,
+    input: Option<ChildStdin>,
+    waiting: Arc<Mutex<Waiting>>,
+}
+
+/// Who waits for which answer.
+#[derive(Default)]
+struct Waiting {
+    asked: HashMap<u64, Option<Sender<Answer>>>,
+    /// Why the program cannot be used any more.
+    ended: Option<String>,
+}
+
+enum Answer {
+    Result(TrialResult),
+    /// The program ended or answered nonsense.
+    Broken(String),
+    /// The program was ended because of another trial.
+    Interrupted,
+}
+
+impl ProcessObjective {
+    /// A program with its arguments.
+    pub fn new(program: Vec<String>, directory: Option<String>, timeout: Option<Duration>) -> Self {
+        Self { program, directory, timeout, running: Mutex::new(None), is_proven: Mutex::new(false) }
+    }
+
+    /// Sends a trial and waits for its answer; the program is started if it does not run.
+    pub fn evaluate(&self, trial: &AskedTrial, watch: &mut dyn Watch) -> Result<Attempt> {
+        loop {
+            let (sender, answers) = channel();
+            self.send(trial, sender)?;
+            let deadline = self.timeout.map(|timeout| Instant::now() + timeout);
+            let answer = loop {
+                match answers.recv_timeout(GLANCE) {
+                    Ok(answer) => break answer,
+                    Err(RecvTimeoutError::Disconnected) => break Answer::Broken("the program ended without an answer".to_owned()),
+                    Err(RecvTimeoutError::Timeout) => {}
+                }
+                if watch.is_stopped()? {
+                    return Ok(Attempt::Stopped);
+                }
+                if deadline.is_some_and(|deadline| Instant::now() >= deadline) {
+                    self.restart(trial.id);
+                    let seconds = self.timeout.unwrap_or_default().as_secs_f64();
+                    return Ok(Attempt::Failed { reason: format!("no answer within {seconds} seconds: the program was killed") });
+                }
+            };
+            match answer {
+                Answer::Interrupted => {}
+                Answer::Result(TrialResult::Failed { reason }) => {
+                    *lock(&self.is_proven) = true;
+                    return Ok(Attempt::Failed { reason });
+                }
+                Answer::Result(result) => {
+                    *lock(&self.is_proven) = true;
+                    return Ok(Attempt::Done(result));
+                }
+                Answer::Broken(reason) if *lock(&self.is_proven) => return Ok(Attempt::Failed { reason }),
+                Answer::Broken(reason) => return Err(Error::ObjectiveBroken { program: self.program.join(" "), reason }),
+            }
+        }
+    }
+
+    fn send(&self, trial: &AskedTrial, sender: Sender<Answer>) -> Result<()> {
+        let mut running = lock(&self.running);
+        if running.as_ref().is_some_and(|running| lock(&running.waiting).ended.is_some()) {
+            // What ended is collected before the next one begins.
+            if let Some(mut old) = running.take() {
+                kill(old.child.as_mut());
+            }
+        }
+        if running.is_none() {
+            *running = Some(self.start()?);
+        }
+        let Some(running) = running.as_mut() else { return Ok(()) };
+        lock(&running.waiting).asked.insert(trial.id, Some(sender));
+        if let Some(input) = &mut running.input {
+            // A pipe that broke means that the program ended: its reader tells everybody who waits.
+            let _ = input.write_all(request(trial).as_bytes()).and_then(|()| input.flush());
+        }
+        Ok(())
+    }
+
+    fn start(&self) -> Result<Running> {
+        // One string is a shell command, several are a program and its arguments.
+        let (program, arguments): (&str, Vec<&str>) = match self.program.as_slice() {
+            [line] => ("sh", vec!["-c", line]),
+            [program, arguments @ ..] => (program, arguments.iter().map(String::as_str).collect()),
+            [] => ("sh", vec!["-c", "true"]),
+        };
+        let mut child = start(program, &arguments, self.directory.as_deref(), &[], Stdio::piped())?;
+        let (input, output, errors) = (child.stdin().take(), child.stdout().take(), last_errors(child.stderr().take()));
+        let waiting = Arc::new(Mutex::new(Waiting::default()));
+        let shared = Arc::clone(&waiting);
+        std::thread::spawn(move || listen(output, errors, &shared));
+        Ok(Running { child, input, waiting })
+    }
+
+    /// Ends the program because one trial takes too long; the others are sent to the next one.
+    fn restart(&self, slow: u64) {
+        let mut running = lock(&self.running);
+        let is_current = running.as_ref().is_some_and(|running| lock(&running.waiting).asked.get(&slow).is_some_and(Option::is_some));
+        if let Some(mut old) = running.take_if(|_| is_current) {
+            lock(&old.waiting).end("the program was killed", |_| Answer::Interrupted);
+            kill(old.child.as_mut());
+        }
+    }
+}
+
+impl Drop for ProcessObjective {
+    fn drop(&mut self) {
+        let Some(mut running) = lock(&self.running).take() else { return };
+        // The end of its input asks it to end.
+        drop(running.input.take());
+        let asked = Instant::now();
+        while asked.elapsed() < GRACE {
+            if !matches!(running.child.try_wait(), Ok(None)) {
+                return;
+            }
+            std::thread::sleep(GLANCE);
+        }
+        kill(running.child.as_mut());
+    }
+}
+
+impl Waiting {
+    /// Nothing more will come: everybody who waits is told.
+    fn end(&mut self, reason: &str, answer: impl Fn(&str) -> Answer) {
+        if self.ended.is_none() {
+            self.ended = Some(reason.to_owned());
+        }
+        for sender in self.asked.values_mut().filter_map(Option::take) {
+            // Who does not listen any more does not need it.
+            let _ = sender.send(answer(reason));
+        }
+    }
+}
+
+/// Hands answers to those who wait, until the program ends or says something that is no answer.
+fn listen(output: Option<impl Read>, errors: JoinHandle<Vec<String>>, waiting: &Mutex<Waiting>) {
+    let broken = |reason: String| lock(waiting).end(&reason, |reason| Answer::Broken(reason.to_owned()));
+    let Some(output) = output else { return broken("the program has no output".to_owned()) };
+    let mut reader = BufReader::new(output);
+    let mut number = 0_u64;
+    while let Some(line) = read_line(&mut reader) {
+        number += 1;
+        if line.trim_ascii().is_empty() {
+            continue;
+        }
+        let shown = || String::from_utf8_lossy(&line).trim().chars().take(200).collect::<String>();
+        match parse_reply(&line) {
+            Ok(reply) => match lock(waiting).asked.get_mut(&reply.id) {
+                Some(sender) => {
+                    if let Some(sender) = sender.take() {
+                        let _ = sender.send(Answer::Result(reply.result));
+                    }
+                }
+                None => {
+                    return broken(format!(
+                        "line {number} of its output (\"{}\") answers trial {}, which it was not asked for",
+                        shown(),
+                        reply.id
+                    ));
+                }
+            },
+            Err(problem) => return broken(format!("line {number} of its output (\"{}\"): {problem}", shown())),
+        }
+    }
+    // Its error output ends with it, unless something that it started still holds it.
+    let waited = Instant::now();
+    while !errors.is_finished() && waited.elapsed() < GRACE {
+        std::thread::sleep(GLANCE);
+    }
+    let said = if errors.is_finished() { errors.join().unwrap_or_default() } else { Vec::new() };
+    let said = if said.is_empty() { String::new() } else { format!(": {}", said.join(" / ")) };
+    broken(format!("the program ended without an answer{said}"));
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

@@ -1,0 +1,77 @@
+//! The lines that a long-lived objective and we exchange.
+
+use crate::{AskedTrial, TrialResult};
+use serde::Deserialize;
+use serde_json::{Map, json};
+use thiserror::Error;
+
+/// An answer of a long-lived objective.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Reply {
+    /// The trial.
+    pub id: u64,
+    /// Its result.
+    pub result: TrialResult,
+}
+
+/// Why a line is no answer.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[non_exhaustive]
+pub enum ReplyProblem {
+    /// Not JSON of the right form.
+    #[error(
+        "it is not a reply ({detail}): expected {{\"id\": 17, \"value\": 0.83}}, with \"std\" if known, or {{\"id\": 17, \"error\": \"why\"}}"
+    )]
+    Form {
+        /// What the parser says.
+        detail: String,
+    },
+    /// Neither value nor error, or both.
+    #[error("trial {id} has {found}: expected exactly one of \"value\" and \"error\"")]
+    Content {
+        /// The trial.
+        id: u64,
+        /// What was found.
+        found: &'static str,
+    },
+    /// A standard error that is none.
+    #[error("the \"std\" of trial {id} must be finite and positive")]
+    StandardError {
+        /// The trial.
+        id: u64,
+    },
+}
+
+#[derive(Deserialize)]
+struct Line {
+    id: u64,
+    value: Option<f64>,
+    std: Option<f64>,
+    error: Option<String>,
+}
+
+/// Reads one line of a long-lived objective. Keys that we do not know are left alone.
+///
+/// # Errors
+/// [`ReplyProblem`].
+pub fn parse_reply(line: &[u8]) -> Result<Reply, ReplyProblem> {
+    let line: Line = serde_json::from_slice(line).map_err(|error| ReplyProblem::Form { detail: error.to_string() })?;
+    let id = line.id;
+    let result = match (line.value, line.error) {
+        (Some(value), None) => TrialResult::Value { value, standard_error: line.std },
+        (None, Some(reason)) => TrialResult::Failed { reason },
+        (Some(_), Some(_)) => return Err(ReplyProblem::Content { id, found: "both" }),
+        (None, None) => return Err(ReplyProblem::Content { id, found: "neither" }),
+    };
+    match line.std {
+        Some(std) if !(std.is_finite() && std > 0.0) => Err(ReplyProblem::StandardError { id }),
+        _ => Ok(Reply { id, result }),
+    }
+}
+
+/// The line that asks for an evaluation.
+pub(super) fn request(trial: &AskedTrial) -> String {
+    let parameters: Map<String, serde_json::Value> = trial.values.iter().map(|(name, value)| (name.clone(), json!(value))).collect();
+    let line = json!({ "id": trial.id, "batch": trial.batch, "params": parameters, "seed": trial.seed });
+    format!("{line}\n")
+}
