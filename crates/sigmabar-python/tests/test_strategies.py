@@ -78,7 +78,7 @@ def test_boxes_leave_cells_and_the_maximiser_in_one() -> None:
 
 def test_spaces_of_all_kinds_of_columns() -> None:
     columns = [sb.Float(1e-3, 1.0, log=True), sb.Int(2, 20, step=3), sb.Ordinal([1.0, 2.0, 5.0]), sb.Categorical(3)]
-    s = sb.Strategy("s-bpe", domain=columns, budget=30, batches=3, direction="minimize")
+    s = sb.Strategy("s-bpe", domain=columns, budget=16, batches=2, direction="minimize")
     while (asked := s.ask()) is not None:
         p = asked.points
         assert np.isin(p[:, 1], np.arange(2, 21, 3)).all() and np.isin(p[:, 2], [1, 2, 5]).all() and np.isin(p[:, 3], [0, 1, 2]).all()

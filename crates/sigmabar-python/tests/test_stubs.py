@@ -5,6 +5,7 @@ import sys
 from pathlib import Path
 
 PACKAGE = Path(__file__).parents[1] / "python" / "sigmabar"
+CACHE = Path(__file__).parents[3] / "target" / "mypy"
 
 
 def run(*arguments: str) -> None:
@@ -16,5 +17,5 @@ def test_stubs_match_the_module() -> None:
     run("mypy.stubtest", "sigmabar._core", "--ignore-missing-stub")
 
 
-def test_the_package_is_typed(tmp_path: Path) -> None:
-    run("mypy", "--strict", "--ignore-missing-imports", "--cache-dir", str(tmp_path), str(PACKAGE))
+def test_the_package_is_typed() -> None:
+    run("mypy", "--strict", "--ignore-missing-imports", "--cache-dir", str(CACHE), str(PACKAGE))

@@ -136,7 +136,8 @@ def survivors(strategy: Strategy, *, candidates: Any = None, columns: tuple[int,
         _scatter(ax, points, columns, color=_SKY, label="still possible")
     advice = strategy.recommend()
     if advice is not None:
-        _scatter(ax, advice.point[None, :], columns, color=_ORANGE, marker="*", s=120, label="recommended", zorder=3)
+        best = rows(candidates)[[advice.index]] if candidates is not None and advice.index is not None else advice.point[None, :]
+        _scatter(ax, best, columns, color=_ORANGE, marker="*", s=120, label="recommended", zorder=3)
         ax.legend(fontsize="small")
     ax.set_title(f"still possible after {len(strategy.batches)} batches")
     return ax
