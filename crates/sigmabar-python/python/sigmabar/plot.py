@@ -131,7 +131,7 @@ def survivors(strategy: Strategy, *, candidates: Any = None, columns: tuple[int,
     else:
         points = left if left.ndim == 2 else rows(candidates)
         if left.ndim == 1:
-            _scatter(ax, points, columns, color=_GREY, alpha=0.2, label="ruled out")
+            _scatter(ax, points, columns, color=_GREY, alpha=0.5, label="ruled out")
             points = points[left]
         _scatter(ax, points, columns, color=_SKY, label="still possible")
     advice = strategy.recommend()
