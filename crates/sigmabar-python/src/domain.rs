@@ -20,7 +20,7 @@ type ConstraintParts = (Vec<(usize, f64)>, String, f64);
 #[pymethods]
 impl PyDomain {
     #[staticmethod]
-    fn list(candidates: Rows, labels: Option<Vec<String>>, costs: Option<Vec<f64>>) -> PyResult<Self> {
+    fn list_of(candidates: Rows, labels: Option<Vec<String>>, costs: Option<Vec<f64>>) -> PyResult<Self> {
         let mut list = ListDomain::new(candidates.to_points().map_err(raise)?).map_err(raise)?;
         if let Some(labels) = labels {
             list = list.with_labels(labels).map_err(raise)?;

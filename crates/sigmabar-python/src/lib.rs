@@ -3,6 +3,7 @@
 mod arrays;
 mod arrow;
 mod claim;
+mod command;
 mod design;
 mod domain;
 mod error;
@@ -27,6 +28,8 @@ mod _core {
     use super::arrow::arrow_rows;
     #[pymodule_export]
     use super::claim::PyClaim;
+    #[pymodule_export]
+    use super::command::run_command;
     #[pymodule_export]
     use super::design::{PyDesign, max_variance_design, max_variance_design_in_box};
     #[pymodule_export]

@@ -10,6 +10,7 @@ import sigmabar
 
 MODULES = [
     "sigmabar",
+    "sigmabar.__main__",
     "sigmabar._design",
     "sigmabar._domain",
     "sigmabar._evidence",

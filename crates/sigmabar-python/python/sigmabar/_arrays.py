@@ -15,7 +15,7 @@ Floats = NDArray[np.float64]
 
 def _numbers(values: Any, what: str) -> Floats:
     """Anything array-like as float64, without importing the library it comes from."""
-    if not isinstance(values, np.ndarray) and hasattr(values, "__arrow_c_stream__"):
+    if _is_table(values):
         array, names = _core.arrow_rows(values)
         return array if len(names) != 1 else array.reshape(-1)
     array = np.asarray(values)
@@ -25,6 +25,13 @@ def _numbers(values: Any, what: str) -> Floats:
         return np.ascontiguousarray(array, dtype=np.float64) if array.ndim else array.astype(np.float64)
     except (TypeError, ValueError) as error:
         raise Error(f"{what} must be numbers: {error}") from error
+
+
+def _is_table(values: Any) -> bool:
+    """Whether it hands its columns out through Arrow. Single columns are arrays like any other."""
+    if isinstance(values, np.ndarray) or not hasattr(values, "__arrow_c_stream__"):
+        return False
+    return hasattr(values, "columns") or hasattr(values, "column_names") or not hasattr(values, "__array__")
 
 
 def rows(values: Any, what: str = "points") -> Floats:

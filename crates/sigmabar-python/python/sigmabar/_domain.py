@@ -108,7 +108,9 @@ class Candidates(Domain):
     """
 
     def __init__(self, points: Any, labels: Sequence[str] | None = None, costs: Sequence[float] | None = None) -> None:
-        self._core = _core.Domain.list(rows(points, "candidates"), None if labels is None else list(labels), None if costs is None else floats(costs))
+        self._core = _core.Domain.list_of(
+            rows(points, "candidates"), None if labels is None else list(labels), None if costs is None else floats(costs)
+        )
 
 
 class Box(Domain):

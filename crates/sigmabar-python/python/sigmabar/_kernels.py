@@ -8,8 +8,8 @@ from typing import Any, Union
 
 import numpy as np
 
-from . import _core
 from ._arrays import Floats, floats, rows
+from ._core import Kernel as CoreKernel
 
 Scale = Union[float, Sequence[float]]
 
@@ -25,10 +25,10 @@ class Kernel:
     array([[4.]])
     """
 
-    _core: _core.Kernel
+    _core: CoreKernel
 
     @classmethod
-    def _wrap(cls, core: _core.Kernel) -> Kernel:
+    def _wrap(cls, core: CoreKernel) -> Kernel:
         kernel = object.__new__(_class_of(core))
         kernel._core = core
         return kernel
@@ -106,7 +106,7 @@ class Kernel:
         """A number times a kernel multiplies its variance."""
         if not isinstance(factor, (int, float, np.number)):
             return NotImplemented
-        return Kernel._wrap(_core.Kernel.from_json(json.dumps(_scaled(json.loads(self._core.to_json()), float(factor)))))
+        return Kernel._wrap(CoreKernel.from_json(json.dumps(_scaled(json.loads(self._core.to_json()), float(factor)))))
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Kernel) and self._core.to_json() == other._core.to_json()
@@ -216,20 +216,20 @@ class Hamming(Kernel):
 _CLASSES = {c.__name__: c for c in (SquaredExponential, Matern, RationalQuadratic, Periodic, Linear, Hamming)}
 
 
-def _made(kind: str, lengthscale: Scale, variance: float, shape: float = 0.0, period: Scale = 1.0) -> _core.Kernel:
-    return _core.Kernel.of(kind, floats(lengthscale), bool(np.ndim(lengthscale) == 0), float(variance), float(shape), floats(period))
+def _made(kind: str, lengthscale: Scale, variance: float, shape: float = 0.0, period: Scale = 1.0) -> CoreKernel:
+    return CoreKernel.of(kind, floats(lengthscale), bool(np.ndim(lengthscale) == 0), float(variance), float(shape), floats(period))
 
 
 def _restored(text: str) -> Kernel:
-    return Kernel._wrap(_core.Kernel.from_json(text))
+    return Kernel._wrap(CoreKernel.from_json(text))
 
 
-def _structure(core: _core.Kernel) -> dict[str, Any]:
+def _structure(core: CoreKernel) -> dict[str, Any]:
     structure: dict[str, Any] = json.loads(core.to_json())["kernel"]
     return structure
 
 
-def _class_of(core: _core.Kernel) -> type[Kernel]:
+def _class_of(core: CoreKernel) -> type[Kernel]:
     return _CLASSES.get(next(iter(_structure(core))), Kernel)
 
 

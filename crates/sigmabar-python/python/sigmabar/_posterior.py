@@ -226,7 +226,7 @@ class SparsePosterior:
         return VarianceParts(*self._core.variance_parts(rows(x)))
 
     def weights(self, x: Any) -> Floats:
-        """One row for each point, one column for each distinct observation: the mean is these weights times the (summed) responses."""
+        """One row for each point, one column for each observation: the mean is these weights times the responses (less their prior mean)."""
         return self._core.weights(rows(x))
 
     def sample(self, x: Any, size: int = 1, seed: int = 0) -> Floats:

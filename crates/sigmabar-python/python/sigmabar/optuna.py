@@ -15,6 +15,7 @@ from __future__ import annotations
 import json
 import math
 import threading
+import zlib
 from collections.abc import Sequence
 from typing import Any
 
@@ -59,9 +60,10 @@ class _Columns:
                 return None
             if not distribution._contains(internal):
                 return None
-            step = getattr(distribution, "step", None)
-            is_stepped = isinstance(distribution, FloatDistribution) and step is not None
-            point.append(float(round((internal - distribution.low) / step)) if is_stepped else float(internal))
+            if isinstance(distribution, FloatDistribution) and distribution.step is not None:
+                point.append(float(round((internal - distribution.low) / distribution.step)))
+            else:
+                point.append(float(internal))
         return point
 
     def params(self, point: Sequence[float]) -> dict[str, Any]:
@@ -274,7 +276,7 @@ class SBPESampler(_Sampler):
     ) -> None:
         super().__init__(seed, independent_sampler)
         self._budget = budget
-        self._assumed = {"kernel": kernel, "tau": tau, "norm_bound": norm_bound, "noise": noise, "delta": delta, "mode": mode}
+        self._assumed: dict[str, Any] = {"kernel": kernel, "tau": tau, "norm_bound": norm_bound, "noise": noise, "delta": delta, "mode": mode}
         self._batches = batches
         self._runs: dict[tuple[str, str], _Run] = {}
 
@@ -309,11 +311,11 @@ class SBPESampler(_Sampler):
         if known is not None:
             return known
         attributes = study._storage.get_study_system_attrs(study._study_id)
-        name = f"{_RUN}:{abs(hash_of(columns.key))}"
+        name = f"{_RUN}:{zlib.crc32(columns.key.encode())}"
         if name not in attributes:
             numbers, _, _ = columns.measured(trials)
             used = sum(_SLOT in t.system_attrs for t in trials)
-            record = {"token": f"{self._seed}-{len(trials)}-{threading.get_ident()}", "seed": self._seed, "attached": numbers, "used": used}
+            record: dict[str, Any] = {"token": f"{self._seed}-{len(trials)}-{threading.get_ident()}", "seed": self._seed, "attached": numbers, "used": used}
             study._storage.set_study_system_attr(study._study_id, name, record)
             attributes = study._storage.get_study_system_attrs(study._study_id)
         record = attributes[name]
@@ -326,7 +328,7 @@ class SBPESampler(_Sampler):
         if budget <= 0:
             return None
         batches = self._batches if isinstance(self._batches, int) or self._batches is None or budget == self._budget else len(self._batches)
-        options = {} if batches is None else {"batches": batches}
+        options: dict[str, Any] = {} if batches is None else {"batches": batches}
         strategy = Strategy(
             "s-bpe", domain=columns.domain, budget=budget, seed=record["seed"], direction=_direction(study), **self._assumed, **options
         )
@@ -428,10 +430,3 @@ def _value(distribution: BaseDistribution, number: float) -> Any:
     if distribution.step is not None:
         return min(distribution.low + round(number) * distribution.step, distribution.high)
     return min(max(number, distribution.low), distribution.high)
-
-
-def hash_of(text: str) -> int:
-    """The same in every process, unlike ``hash``."""
-    import zlib
-
-    return zlib.crc32(text.encode())
