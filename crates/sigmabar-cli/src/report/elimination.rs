@@ -19,7 +19,7 @@ pub(super) fn film(space: &Space, batches: &[BatchRow], trials: &[TrialRow], adv
         let Some(survivors) = &batch.survivors else { continue };
         let remaining = match survivors {
             Survivors::Candidates(rows) => Remaining::Candidates(rows.iter().copied().filter(|row| *row < candidates.len()).collect()),
-            Survivors::Settings(settings) => {
+            Survivors::Points(settings) => {
                 Remaining::Candidates(settings.iter().map(|values| seen.number(&mut candidates, place(values))).collect())
             }
             Survivors::Cells(cells) => Remaining::Cells(cells.iter().map(|cell| (place(&cell.low), place(&cell.high))).collect()),

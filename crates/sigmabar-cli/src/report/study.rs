@@ -6,10 +6,10 @@ use super::error::Result;
 use super::held_out::held_out;
 use super::lens::Lens;
 use super::page::Page;
-use super::parameter::{setting_words, value_words};
+use super::parameter::setting_words;
 use super::plates::plates;
 use super::tables::{batch_table, trial_table};
-use crate::plot::{self, BatchEnd, Cell, Progress, Rival, Table, number};
+use crate::plot::{self, BatchEnd, Progress, Rival, number};
 use sigmabar::{Certificate, Direction, Label, Points, Policy, Strategy};
 use sigmabar_study::{Advice, BatchRow, BestObserved, Status, Study, TrialRow, TrialStatus};
 

@@ -64,8 +64,8 @@ pub enum Survivors {
     Candidates(Vec<usize>),
     /// Cells of the box, in the parameters' own units.
     Cells(Vec<Cell>),
-    /// Those of the settings that stand for the whole space.
-    Settings(Vec<Vec<Value>>),
+    /// Settings among those that stand for the space: others may be possible too.
+    Points(Vec<Vec<Value>>),
 }
 
 /// A cell between two corners.
@@ -87,7 +87,7 @@ impl Survivors {
             }
             sigmabar::Survivors::Points(points) => {
                 let encoded = space.domain().encode(points.view()).ok()?;
-                Some(Self::Settings(encoded.view().rows().map(|point| space.values(point)).collect()))
+                Some(Self::Points(encoded.view().rows().map(|point| space.values(point)).collect()))
             }
             _ => None,
         }
