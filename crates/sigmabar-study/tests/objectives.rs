@@ -202,7 +202,7 @@ fn a_process_that_never_works_uses_up_no_trial() {
 
 #[test]
 fn a_process_that_hangs_on_one_trial_is_killed_and_the_others_are_asked_again() {
-    let stage = Stage::new("process = ['python3', 'server.py']\ntimeout = 1.0");
+    let stage = Stage::new("process = ['python3', 'server.py']\ntimeout = 3.0");
     stage.write(
         "server.py",
         "import json, sys, time\nfor line in sys.stdin:\n    request = json.loads(line)\n    \
@@ -211,7 +211,7 @@ fn a_process_that_hangs_on_one_trial_is_killed_and_the_others_are_asked_again() 
     assert_eq!(stage.run(3).0.unwrap(), RunEnd::Finished);
     for row in stage.rows() {
         if row.id == 4 {
-            assert!(row.reason.unwrap().contains("no answer within 1 seconds"));
+            assert!(row.reason.unwrap().contains("no answer within 3 seconds"));
         } else {
             assert_eq!((row.id, row.value), (row.id, Some(3.0)));
         }

@@ -37,9 +37,19 @@ struct Running {
 /// Who waits for which answer.
 #[derive(Default)]
 struct Waiting {
-    asked: HashMap<u64, Option<Sender<Answer>>>,
+    asked: HashMap<u64, Asked>,
+    /// Requests sent so far.
+    sent: usize,
     /// Why the program cannot be used any more.
     ended: Option<String>,
+}
+
+/// A request that was sent.
+struct Asked {
+    /// Requests sent before it.
+    turn: usize,
+    /// Who waits; nobody once it was answered.
+    sender: Option<Sender<Answer>>,
 }
 
 enum Answer {
@@ -72,7 +82,12 @@ impl ProcessObjective {
                     return Ok(Attempt::Stopped);
                 }
                 if deadline.is_some_and(|deadline| Instant::now() >= deadline) {
-                    self.restart(trial.id);
+                    // A program that works one trial after the other is held up by the oldest: its own deadline ends the wait of the others.
+                    match self.blame(trial.id) {
+                        Blame::Another => continue,
+                        Blame::Ended => break Answer::Interrupted,
+                        Blame::Killed => {}
+                    }
                     let seconds = self.timeout.unwrap_or_default().as_secs_f64();
                     return Ok(Attempt::Failed { reason: format!("no answer within {seconds} seconds: the program was killed") });
                 }
@@ -112,7 +127,9 @@ impl ProcessObjective {
                 let _ = sender.send(Answer::Broken(reason.clone()));
                 return Ok(());
             }
-            waiting.asked.insert(trial.id, Some(sender));
+            let turn = waiting.sent;
+            waiting.sent += 1;
+            waiting.asked.insert(trial.id, Asked { turn, sender: Some(sender) });
         }
         if let Some(input) = &mut running.input {
             // A pipe that broke means that the program ended: its reader tells everybody who waits.
@@ -136,15 +153,41 @@ impl ProcessObjective {
         Ok(Running { child, input, waiting })
     }
 
-    /// Ends the program because one trial takes too long; the others are sent to the next one.
-    fn restart(&self, slow: u64) {
+    /// Ends the program if this trial is what it hangs on; the others are sent to the next program.
+    fn blame(&self, slow: u64) -> Blame {
         let mut running = lock(&self.running);
-        let is_current = running.as_ref().is_some_and(|running| lock(&running.waiting).asked.get(&slow).is_some_and(Option::is_some));
-        if let Some(mut old) = running.take_if(|_| is_current) {
+        let blame = running.as_ref().map_or(Blame::Ended, |running| {
+            let waiting = lock(&running.waiting);
+            let oldest =
+                waiting.asked.iter().filter(|(_, asked)| asked.sender.is_some()).min_by_key(|(_, asked)| asked.turn).map(|(id, _)| *id);
+            match (waiting.asked.get(&slow), oldest) {
+                (Some(asked), Some(oldest)) if asked.sender.is_some() => {
+                    if oldest == slow {
+                        Blame::Killed
+                    } else {
+                        Blame::Another
+                    }
+                }
+                _ => Blame::Ended,
+            }
+        });
+        if let Some(mut old) = running.take_if(|_| blame == Blame::Killed) {
             lock(&old.waiting).end("the program was killed", |_| Answer::Interrupted);
             kill(old.child.as_mut());
         }
+        blame
     }
+}
+
+/// Whose fault it is that an answer does not come.
+#[derive(Clone, Copy, PartialEq)]
+enum Blame {
+    /// This trial's: the program was killed.
+    Killed,
+    /// That of a trial that was asked before.
+    Another,
+    /// Nobody's: the program has ended.
+    Ended,
 }
 
 impl Drop for ProcessObjective {
@@ -169,7 +212,7 @@ impl Waiting {
         if self.ended.is_none() {
             self.ended = Some(reason.to_owned());
         }
-        for sender in self.asked.values_mut().filter_map(Option::take) {
+        for sender in self.asked.values_mut().filter_map(|asked| asked.sender.take()) {
             // Who does not listen any more does not need it.
             let _ = sender.send(answer(reason));
         }
@@ -191,7 +234,7 @@ fn listen(output: Option<impl Read>, errors: JoinHandle<Vec<String>>, waiting: &
         match parse_reply(&line) {
             Ok(reply) => {
                 // The lock is let go before anybody is told.
-                let asked = lock(waiting).asked.get_mut(&reply.id).map(Option::take);
+                let asked = lock(waiting).asked.get_mut(&reply.id).map(|asked| asked.sender.take());
                 match asked {
                     // A second answer to the same request changes nothing.
                     Some(None) => {}
