@@ -255,6 +255,10 @@ impl Content<'_> {
         if lost > 0 {
             list.push(format!("{lost} measurements failed or did not arrive: claims hold if that does not depend on the noise."));
         }
+        let (imported, used) = (self.status.imported, self.status.imported_in_time);
+        if imported > 0 {
+            list.push(format!("{imported} results are from before the study; {used} of them came before its first batch and were given to the strategy."));
+        }
         let late = self.status.count(TrialStatus::Late);
         if late > 0 {
             list.push(format!("{late} results came after their batch was closed: they are shown and enter no claim."));
