@@ -141,6 +141,7 @@ fn run_pictures() -> Result<Vec<Picture>, Box<dyn Error>> {
         sides: vec![side("temperature"), side("pH")],
         candidates: Vec::new(),
         is_list: false,
+        label: "certified".to_owned(),
         frames,
         recommended: Some(advice.point.clone()),
     };
@@ -189,7 +190,9 @@ fn strips() -> Picture {
     };
     let frames = vec![frame(&[(0.1, 0.5), (0.7, 0.9)], 10), frame(&[(0.2, 0.4)], 20), frame(&[(0.27, 0.33)], 30)];
     let sides = vec![Side { name: "dose / mg".to_owned(), scale: Scale::Linear { low: 0.0, high: 1.0 } }];
-    let picture = Film { sides, candidates: Vec::new(), is_list: false, frames, recommended: Some(vec![0.3]) }.picture();
+    let picture =
+        Film { sides, candidates: Vec::new(), is_list: false, label: "certified".to_owned(), frames, recommended: Some(vec![0.3]) }
+            .picture();
     picture.named("elimination-strips")
 }
 
@@ -204,7 +207,14 @@ fn dots() -> Picture {
     };
     let frames = vec![frame(0.5), frame(0.3), frame(0.15), frame(0.08)];
     let sides = ["a", "b", "c", "d"].map(|name| Side { name: name.to_owned(), scale: Scale::Linear { low: 0.0, high: 1.0 } }).to_vec();
-    let film = Film { sides, candidates: candidates.clone(), is_list: true, frames, recommended: Some(candidates[5].clone()) };
+    let film = Film {
+        sides,
+        candidates: candidates.clone(),
+        is_list: true,
+        label: "certified".to_owned(),
+        frames,
+        recommended: Some(candidates[5].clone()),
+    };
     film.picture().named("elimination-candidates")
 }
 

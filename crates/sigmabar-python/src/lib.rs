@@ -1,1 +1,61 @@
-//! The Python module.
+//! The private module `sigmabar._core`: conversions and errors, no mathematics. The documented face is `python/sigmabar`.
+
+mod arrays;
+mod arrow;
+mod claim;
+mod command;
+mod design;
+mod domain;
+mod error;
+mod evidence;
+mod exact;
+mod inducing;
+mod kernel;
+mod noise;
+mod policy;
+mod posterior;
+mod strategy;
+mod study;
+mod theory;
+mod work;
+
+use pyo3::prelude::*;
+
+/// The private module.
+#[pymodule]
+mod _core {
+    #[pymodule_export]
+    use super::arrow::arrow_rows;
+    #[pymodule_export]
+    use super::claim::PyClaim;
+    #[pymodule_export]
+    use super::command::run_command;
+    #[pymodule_export]
+    use super::design::{PyDesign, max_variance_design, max_variance_design_in_box};
+    #[pymodule_export]
+    use super::domain::PyDomain;
+    #[pymodule_export]
+    use super::error::Error;
+    #[pymodule_export]
+    use super::evidence::fit_hyperparameters;
+    #[pymodule_export]
+    use super::exact::PyExactPosterior;
+    #[pymodule_export]
+    use super::inducing::select_inducing;
+    #[pymodule_export]
+    use super::kernel::PyKernel;
+    #[pymodule_export]
+    use super::noise::PyNoise;
+    #[pymodule_export]
+    use super::posterior::PyPosterior;
+    #[pymodule_export]
+    use super::strategy::PyStrategy;
+    #[pymodule_export]
+    use super::study::{PyStudy, study_schema};
+    #[pymodule_export]
+    use super::theory::{batch_sizes, data_gain, gain_bounds, regression_bound, regret_bound, samples_for_error, samples_for_std};
+
+    #[pymodule_export]
+    #[expect(non_upper_case_globals, reason = "the name that Python gives it")]
+    const __version__: &str = env!("CARGO_PKG_VERSION");
+}

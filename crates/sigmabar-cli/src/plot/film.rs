@@ -40,6 +40,8 @@ pub struct Film {
     pub candidates: Vec<Vec<f64>>,
     /// Whether the candidates are the whole domain.
     pub is_list: bool,
+    /// What ruling out is worth: "certified" or another label.
+    pub label: String,
     /// One for each closed batch.
     pub frames: Vec<Frame>,
     /// The recommendation.
@@ -69,7 +71,8 @@ impl Film {
             _ => self.projections(&mut figure),
         };
         let caption = format!(
-            "Blue settings may still be the best one; the others are ruled out at the run's confidence. Each batch measures only where the answer can still be.{caption}"
+            "Blue settings may still be the best one; the others are ruled out ({}). Each batch measures only where the answer can still be.{caption}",
+            self.label
         );
         figure.finish(caption, self.table())
     }
@@ -111,7 +114,8 @@ impl Film {
         let columns = self.frames.len().clamp(2, 4);
         let height = if columns == 2 { 300.0 } else { 230.0 };
         for &(a, b) in &pairs {
-            let areas = figure.grid(self.frames.len(), columns, height);
+            // A single batch keeps the width of half a page.
+            let areas = figure.grid(self.frames.len().max(columns), columns, height);
             for (i, (frame, area)) in self.frames.iter().zip(areas).enumerate() {
                 let y_label = if i % columns == 0 { self.sides[b].name.as_str() } else { "" };
                 let x = Axis::new(self.sides[a].scale.clone(), self.sides[a].name.as_str());

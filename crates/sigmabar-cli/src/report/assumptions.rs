@@ -1,7 +1,7 @@
 //! What a claim rests on, in words.
 
 use crate::plot::{Relevance, number};
-use sigmabar::{Kernel, Problem, Source, SourcedKernel};
+use sigmabar::{Assumed, Kernel, Problem, Quantity, Source, SourcedKernel};
 
 /// The kernel in a few words; `names` are those of its columns.
 pub(super) fn kernel_words(kernel: &Kernel, names: &[String]) -> String {
@@ -67,6 +67,29 @@ pub(super) fn declared(problem: &Problem, names: &[String]) -> Vec<String> {
         list.push("Whether a measurement fails says something about its value (declared): lost points weaken the label.".to_owned());
     }
     list
+}
+
+/// What the automatic strategy went by after its last batch, as sentences: given or estimated, and with which safety.
+pub(super) fn assumed(assumed: &Assumed, names: &[String]) -> Vec<String> {
+    let words = |quantity: Quantity| match quantity {
+        Quantity::Given(value) => format!("{}, as given", number(value)),
+        Quantity::Estimated { value, safety } => {
+            format!("{}, estimated from these measurements with a safety factor of {}", number(value), number(safety))
+        }
+        other => number(other.value()),
+    };
+    let agreed = if assumed.contradicted {
+        "The last batch contradicts what was assumed before it."
+    } else {
+        "The last batch agrees with what was assumed before it."
+    };
+    vec![
+        format!("Kernel: {}; its parameters {}.", kernel_words(&assumed.kernel.kernel, names), source_words(assumed.kernel.source)),
+        format!("Norm bound: {}.", words(assumed.norm_bound)),
+        format!("Noise level: {}.", words(assumed.noise)),
+        "These are on the model's scale: values centred and scaled by what was measured.".to_owned(),
+        agreed.to_owned(),
+    ]
 }
 
 /// How a kernel sees each column: the shortest of its length-scales there. Columns that no part sees by a length-scale are left out.

@@ -19,7 +19,7 @@ pub(super) fn film(space: &Space, batches: &[BatchRow], trials: &[TrialRow], adv
         let Some(survivors) = &batch.survivors else { continue };
         let remaining = match survivors {
             Survivors::Candidates(rows) => Remaining::Candidates(rows.iter().copied().filter(|row| *row < candidates.len()).collect()),
-            Survivors::Settings(settings) => {
+            Survivors::Points(settings) => {
                 Remaining::Candidates(settings.iter().map(|values| seen.number(&mut candidates, place(values))).collect())
             }
             Survivors::Cells(cells) => Remaining::Cells(cells.iter().map(|cell| (place(&cell.low), place(&cell.high))).collect()),
@@ -31,7 +31,8 @@ pub(super) fn film(space: &Space, batches: &[BatchRow], trials: &[TrialRow], adv
     }
     let sides = parameters.iter().map(|p| Side { name: p.name.clone(), scale: parameter::scale(p) }).collect();
     let recommended = advice.map(|advice| place(&advice.values.iter().map(|(_, value)| value.clone()).collect::<Vec<_>>()));
-    (!frames.is_empty()).then_some(Film { sides, candidates, is_list, frames, recommended })
+    let label = advice.map_or_else(String::new, |advice| advice.label.to_string());
+    (!frames.is_empty()).then_some(Film { sides, candidates, is_list, label, frames, recommended })
 }
 
 /// Settings that were met before, by the bits of their places.

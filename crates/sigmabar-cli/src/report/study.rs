@@ -1,6 +1,6 @@
 //! The report of a study.
 
-use super::assumptions::{declared, relevances, source_words};
+use super::assumptions::{assumed, declared, relevances, source_words};
 use super::elimination::film;
 use super::error::Result;
 use super::held_out::held_out;
@@ -8,8 +8,9 @@ use super::lens::Lens;
 use super::page::Page;
 use super::parameter::{setting_words, value_words};
 use super::plates::plates;
+use super::tables::{batch_table, trial_table};
 use crate::plot::{self, BatchEnd, Cell, Progress, Rival, Table, number};
-use sigmabar::{Certificate, Direction, Label, Points, Strategy};
+use sigmabar::{Certificate, Direction, Label, Points, Policy, Strategy};
 use sigmabar_study::{Advice, BatchRow, BestObserved, Status, Study, TrialRow, TrialStatus};
 
 /// Everything a study's page is made of.
@@ -229,49 +230,10 @@ impl Content<'_> {
     fn tables(&self, page: &mut Page) {
         if !self.batches.is_empty() {
             page.heading("Batches");
-            page.table("batches", self.batch_table());
+            page.table("batches", batch_table(&self.batches));
         }
         page.heading("Trials");
-        page.table("trials", self.trial_table());
-    }
-
-    fn batch_table(&self) -> Table {
-        let mut table = Table::new(["batch", "planned", "measured", "still possible", "gap", "worth", "inducing points"]);
-        for batch in &self.batches {
-            let report = &batch.report;
-            table.push(vec![
-                (batch.batch + 1).into(),
-                report.planned.into(),
-                report.measured.into(),
-                report.survivors.into(),
-                report.gap.into(),
-                report.label.map_or(Cell::Empty, |label| label.to_string().into()),
-                report.inducing.map_or(Cell::Empty, Into::into),
-            ]);
-        }
-        table
-    }
-
-    fn trial_table(&self) -> Table {
-        let parameters = self.study.spec().space().parameters().iter().map(|p| p.name.clone());
-        let columns = ["trial", "batch", "well"]
-            .into_iter()
-            .map(str::to_owned)
-            .chain(parameters)
-            .chain(["state", "value", "std. error", "reason"].map(str::to_owned));
-        let mut table = Table::new(columns);
-        for row in &self.trials {
-            let mut cells: Vec<Cell> = vec![Cell::Whole(row.id), (row.batch + 1).into(), row.well.clone().unwrap_or_default().into()];
-            cells.extend(row.values.iter().map(|value| value.as_number().map_or_else(|| Cell::Text(value_words(value)), Cell::Number)));
-            cells.extend([
-                row.state.to_string().into(),
-                row.value.into(),
-                row.standard_error.into(),
-                row.reason.clone().unwrap_or_default().into(),
-            ]);
-            table.push(cells);
-        }
-        table
+        page.table("trials", trial_table(self.study.spec().space().parameters(), &self.trials));
     }
 
     /// A name for each column that the strategy sees: a list's words have one column each.
@@ -282,7 +244,12 @@ impl Content<'_> {
 
     fn grounds(&self, page: &mut Page, certificate: Option<&Certificate>) {
         page.heading("What it rests on");
-        let mut list = declared(self.study.spec().problem(), &self.columns());
+        let mut list = match self.run.policy() {
+            Policy::Auto(auto) if auto.assumed().len() > 0 => {
+                auto.assumed().last().map_or_else(Vec::new, |last| assumed(last, &self.columns()))
+            }
+            _ => declared(self.study.spec().problem(), &self.columns()),
+        };
         list.push(format!("Strategy: {}.", self.status.strategy));
         let lost = self.status.count(TrialStatus::Failed) + self.status.count(TrialStatus::Missing);
         if lost > 0 {

@@ -17,6 +17,16 @@ const PATIENCE: Duration = Duration::from_secs(60);
 pub(crate) struct Store {
     connection: Connection,
     file: PathBuf,
+    durability: Durability,
+}
+
+/// What a finished transaction survives. All survive the end of the process.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Durability {
+    /// Also a power failure: the log is on the disk. Costs one wait for the disk.
+    Power,
+    /// A power failure may take it back, in whole: right for leases, whose workers the failure ends as well.
+    Process,
 }
 
 /// Milliseconds since 1970.
@@ -56,7 +66,7 @@ impl Store {
         }
         connection.execute_batch("PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON;").map_err(problem)?;
         schema::migrate(&mut connection, file)?;
-        Ok(Self { connection, file: file.to_owned() })
+        Ok(Self { connection, file: file.to_owned(), durability: Durability::Power })
     }
 
     /// For reading.
@@ -64,16 +74,26 @@ impl Store {
         work(&self.connection).map_err(|error| self.refused(error))
     }
 
-    /// One short transaction: all of it or nothing. The lock is taken at once, so that nothing read in it can be overtaken.
+    /// One short transaction that is on the disk when this returns: all of it or nothing. The lock is taken at once, so that nothing read in it can be
+    /// overtaken.
     pub fn write<T>(&mut self, work: impl FnOnce(&Transaction<'_>) -> Result<T, Failure>) -> Result<T> {
-        let file = self.file.clone();
-        let refused = move |failure: Failure| match failure {
-            Failure::Sqlite(error) => Error::Store { file, problem: problem(error) },
+        self.write_with(Durability::Power, work)
+    }
+
+    /// One short transaction: all of it or nothing.
+    pub fn write_with<T>(&mut self, durability: Durability, work: impl FnOnce(&Transaction<'_>) -> Result<T, Failure>) -> Result<T> {
+        let refused = |failure: Failure| match failure {
+            Failure::Sqlite(error) => Error::Store { file: self.file.clone(), problem: problem(error) },
             Failure::Refused(error) => *error,
         };
-        let transaction =
-            self.connection.transaction_with_behavior(TransactionBehavior::Immediate).map_err(|error| refused.clone()(error.into()))?;
-        let result = work(&transaction).map_err(refused.clone())?;
+        if self.durability != durability {
+            let level = if durability == Durability::Power { "PRAGMA synchronous = FULL" } else { "PRAGMA synchronous = NORMAL" };
+            self.connection.execute_batch(level).map_err(|error| refused(error.into()))?;
+            self.durability = durability;
+        }
+        let begun = self.connection.transaction_with_behavior(TransactionBehavior::Immediate);
+        let transaction = begun.map_err(|error| refused(error.into()))?;
+        let result = work(&transaction).map_err(&refused)?;
         transaction.commit().map_err(|error| refused(error.into()))?;
         Ok(result)
     }

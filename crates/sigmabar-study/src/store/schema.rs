@@ -64,6 +64,8 @@ CREATE TABLE sb_imports (
     value       REAL,
     std_error   REAL,
     reason      TEXT,
+    is_fixed    INTEGER NOT NULL,
+    in_time     INTEGER NOT NULL DEFAULT 0,
     imported_at INTEGER NOT NULL,
     PRIMARY KEY (study, number)
 ) STRICT, WITHOUT ROWID;

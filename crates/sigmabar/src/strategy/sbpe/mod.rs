@@ -322,7 +322,7 @@ fn design(
 ) -> Result<Vec<usize>> {
     let total = count + known.as_ref().map_or(0, |known| known.len());
     let features = Arc::new(growth.start(premises.kernel, premises.ridge, survivors.clone(), total)?);
-    let mut design = MaxVariance::new(Arc::clone(&features), premises.ridge)?;
+    let mut design = MaxVariance::new(Arc::clone(&features), premises.ridge)?.spreading();
     if let Some(known) = known {
         design = design.after(known);
     }

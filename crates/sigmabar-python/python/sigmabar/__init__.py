@@ -1,0 +1,115 @@
+"""Sparse kernel regression, design and optimisation whose intervals are theorems.
+
+Three stories, each a few lines:
+
+Regression: what is the function, with an interval that may be relied on?
+
+>>> import numpy as np, sigmabar as sb
+>>> rng = np.random.default_rng(0)
+>>> X = rng.random((500, 1))
+>>> y = np.sin(6 * X[:, 0]) + 0.1 * rng.standard_normal(500)
+>>> k = sb.SquaredExponential(lengthscale=0.2)
+>>> p = sb.SparsePosterior(k, 0.1, X, y, inducing=sb.select_inducing(k, X, tau=0.1))
+>>> iv = p.interval([[0.5]], norm_bound=3.0, noise=sb.Gaussian(0.1), delta=0.05)
+>>> bool(iv.lower[0] < np.sin(3) < iv.upper[0]), iv.certificate.label
+(True, 'certified')
+
+Design: where to measure, to know the function everywhere?
+
+>>> d = sb.max_variance_design(k, 0.1, np.linspace(0, 1, 1000), 30)
+>>> d.max_std < 0.1
+True
+
+Optimisation: what is the best setting, found in few parallel batches?
+
+>>> s = sb.Strategy("s-bpe", domain=np.linspace(0, 1, 300), kernel=k, tau=0.1, norm_bound=3.0, noise=sb.Gaussian(0.1), budget=200)
+>>> while (a := s.ask()) is not None:
+...     s.tell(a.ids, np.sin(6 * a.points[:, 0]) + 0.1 * rng.standard_normal(len(a)))
+>>> r = s.recommend()
+>>> r.label, bool(1.0 - np.sin(6 * r.point[0]) <= r.gap)
+('certified', True)
+
+``sigmabar.sklearn``, ``sigmabar.optuna`` and ``sigmabar.plot`` need the packages in their names (the last matplotlib) and are imported when asked for.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import Any
+
+from . import theory
+from ._core import Error, __version__
+from ._design import Design, max_variance_design
+from ._domain import Box, Candidates, Categorical, Constraint, Domain, Float, Int, Ordinal, Space
+from ._evidence import Learnt, fit_hyperparameters
+from ._inducing import Inducing, select_inducing
+from ._interval import Certificate, Interval
+from ._kernels import Hamming, Kernel, Linear, Matern, Periodic, RationalQuadratic, SquaredExponential
+from ._noise import Bounded, Gaussian, LightTailed, Noise, PerObservation, SubGaussian
+from ._posterior import Bracket, ExactPosterior, ResidualNorm, SparsePosterior, VarianceParts, Variational
+from ._strategy import Ask, Batch, Cells, Recommendation, Strategy, Trials
+from ._study import Advice, Study, Trial, study_schema
+
+__all__ = [
+    "Advice",
+    "Ask",
+    "Batch",
+    "Bounded",
+    "Box",
+    "Bracket",
+    "Candidates",
+    "Categorical",
+    "Cells",
+    "Certificate",
+    "Constraint",
+    "Design",
+    "Domain",
+    "Error",
+    "ExactPosterior",
+    "Float",
+    "Gaussian",
+    "Hamming",
+    "Inducing",
+    "Int",
+    "Interval",
+    "Kernel",
+    "Learnt",
+    "LightTailed",
+    "Linear",
+    "Matern",
+    "Noise",
+    "Ordinal",
+    "PerObservation",
+    "Periodic",
+    "RationalQuadratic",
+    "Recommendation",
+    "ResidualNorm",
+    "Space",
+    "SparsePosterior",
+    "SquaredExponential",
+    "Strategy",
+    "Study",
+    "SubGaussian",
+    "Trial",
+    "Trials",
+    "VarianceParts",
+    "Variational",
+    "__version__",
+    "fit_hyperparameters",
+    "max_variance_design",
+    "select_inducing",
+    "study_schema",
+    "theory",
+]
+
+_ON_DEMAND = ("optuna", "plot", "sklearn")
+
+
+def __getattr__(name: str) -> Any:
+    if name in _ON_DEMAND:
+        return importlib.import_module(f"{__name__}.{name}")
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_ON_DEMAND})

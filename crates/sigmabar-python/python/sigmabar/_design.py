@@ -1,0 +1,97 @@
+"""Where to measure, to learn the function everywhere."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from . import _core
+from ._arrays import Floats, rows
+from ._inducing import inducing_points
+from ._kernels import Kernel
+from ._noise import Noise
+
+
+class Design:
+    """Points to measure, and what measuring them guarantees before any response is seen."""
+
+    def __init__(self, core: _core.Design) -> None:
+        self._core = core
+
+    @property
+    def indices(self) -> NDArray[np.int64]:
+        """Which candidates, in the order chosen; repeats are replicates. For a box they number the distinct points."""
+        return self._core.indices()
+
+    @property
+    def points(self) -> Floats:
+        """The points, in the order chosen."""
+        return self._core.points()
+
+    @property
+    def inducing(self) -> Floats:
+        """The inducing points that the design was made with: fit with these."""
+        return self._core.inducing()
+
+    @property
+    def max_std(self) -> float:
+        """The largest standard deviation left over the domain."""
+        return self._core.max_std()
+
+    @property
+    def bound(self) -> float:
+        """The a-priori bound on it."""
+        return self._core.bound()
+
+    def uniform_error(self, norm_bound: float, noise: Noise | float, delta: float = 0.05) -> float:
+        """A bound on the error of the mean at all candidates at once, with probability at least ``1 - delta``."""
+        level = noise.level if isinstance(noise, Noise) else float(noise)
+        return min(self._core.uniform_error(norm_bound, level, delta))
+
+    def __len__(self) -> int:
+        return len(self.indices)
+
+    def __repr__(self) -> str:
+        return f"<Design of {len(self)} points, largest std left {self.max_std:.4g} (bound {self.bound:.4g})>"
+
+
+def max_variance_design(
+    kernel: Kernel,
+    tau: float,
+    candidates: Any,
+    count: int,
+    *,
+    inducing: Any = None,
+    max_inducing: int | None = None,
+    share: float | None = None,
+    measured: Any = None,
+    running: Any = None,
+    slack: float = 0.01,
+) -> Design:
+    """Chooses ``count`` points one after the other where the standard deviation is largest: exactly the brute-force choice, found lazily.
+
+    ``candidates`` is an array of points, or a box ``(low, high)``, where every choice is within ``1 + slack`` of the largest. ``inducing`` fixes the inducing
+    points; without it they grow as needed, up to ``max_inducing``, aiming at ``share`` of ``tau**2``. Points already ``measured`` and points still
+    ``running`` count as known.
+
+    >>> import numpy as np, sigmabar as sb
+    >>> grid = np.stack(np.meshgrid(np.linspace(0, 1, 30), np.linspace(0, 1, 30)), -1).reshape(-1, 2)
+    >>> d = sb.max_variance_design(sb.Matern(2.5, 0.4), 0.1, grid, 40)
+    >>> len(d), d.max_std <= d.bound, bool((grid[d.indices] == d.points).all())
+    (40, True, True)
+    >>> d.uniform_error(norm_bound=2.0, noise=sb.Gaussian(0.1)) < 2.0
+    True
+    """
+    options = {
+        "inducing": None if inducing is None else inducing_points(inducing),
+        "max_inducing": max_inducing,
+        "share": share,
+        "measured": None if measured is None else rows(measured, "measured points"),
+        "running": None if running is None else rows(running, "running points"),
+    }
+    if isinstance(candidates, tuple):
+        low, high = (rows(np.atleast_2d(np.asarray(corner, dtype=np.float64)), "corners") for corner in candidates)
+        return Design(_core.max_variance_design_in_box(kernel._core, tau, low, high, count, slack, options))
+    return Design(_core.max_variance_design(kernel._core, tau, rows(candidates, "candidates"), count, options))

@@ -1,0 +1,77 @@
+"""Inducing points."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from . import _core
+from ._arrays import Floats, rows
+from ._kernels import Kernel
+
+
+@dataclass(frozen=True)
+class Inducing:
+    """Inducing points as a rule chose them.
+
+    ``residual_norm`` bounds what they miss at the data, the largest eigenvalue of ``k - kappa`` there, and ``residual_norm_kind`` says how it was obtained;
+    both are ``None`` for rules that do not compute one on the way (see :meth:`SparsePosterior.residual_norm`).
+    """
+
+    points: Floats
+    indices: NDArray[np.int64] | None
+    residual_norm: float | None
+    residual_norm_kind: str | None
+
+    def __len__(self) -> int:
+        return len(self.points)
+
+
+def select_inducing(
+    kernel: Kernel,
+    X: Any,
+    tau: float,
+    *,
+    method: str = "greedy",
+    size: int | None = None,
+    theta: float | None = 0.1,
+    delta: float = 0.01,
+    oversampling: float = 5.0,
+    steps: int = 10_000,
+    subsample: int | None = None,
+    seed: int = 0,
+) -> Inducing:
+    """Chooses inducing points among the rows of ``X``, without looking at a response.
+
+    ``method`` is one of ``"uniform"``, ``"kmeans"``, ``"greedy"``, ``"rpcholesky"``, ``"rls"``, ``"recursive-rls"``, ``"recursive-rls-theory"``, ``"bless"``,
+    ``"density-rls"``, ``"posterior-variance"``, ``"kdpp"``, ``"kdpp-mcmc"``. ``"greedy"`` and ``"rpcholesky"`` stop when what is missed is certified to be at
+    most ``theta * tau**2``, or at ``size`` points, whichever comes first (``theta=None``: at ``size``); ``"recursive-rls-theory"`` takes ``delta``, ``"bless"``
+    and ``"posterior-variance"`` take ``oversampling``, ``"kdpp-mcmc"`` takes ``steps``, and the others need ``size``. ``subsample`` chooses among that many
+    rows of ``X`` and certifies on all of them.
+
+    >>> import numpy as np, sigmabar as sb
+    >>> X = np.linspace(0, 1, 500)
+    >>> ind = sb.select_inducing(sb.SquaredExponential(0.2), X, tau=0.1)
+    >>> len(ind) < 20, ind.residual_norm <= 0.1 * 0.1**2, np.array_equal(X[ind.indices, None], ind.points)
+    (True, True, True)
+    """
+    options = {
+        "method": method,
+        "size": size,
+        "theta": theta,
+        "delta": delta,
+        "oversampling": oversampling,
+        "steps": steps,
+        "subsample": subsample,
+    }
+    points, indices, norm = _core.select_inducing(kernel._core, rows(X), tau, options, seed)
+    value, kind = norm if norm is not None else (None, None)
+    return Inducing(points, indices, value, kind)
+
+
+def inducing_points(inducing: Any) -> Floats:
+    """The points of an array or of the result of :func:`select_inducing`."""
+    return inducing.points if isinstance(inducing, Inducing) else rows(inducing, "inducing points")

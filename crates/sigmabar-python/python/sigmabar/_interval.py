@@ -1,0 +1,80 @@
+"""Intervals and the certificate that every one of them carries."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field
+from typing import Any
+
+from . import _core
+from ._arrays import Floats, floats
+from ._noise import Noise
+
+
+@dataclass(frozen=True)
+class Certificate:
+    """What an interval rests on: which theorem, what was assumed, what was computed. ``print`` it.
+
+    ``label`` is ``"certified"`` where every premise was declared and nothing was learnt from the responses, ``"certified for the learnt kernel"`` where the
+    kernel was learnt on earlier ones, ``"calibrated"`` where something was learnt from the same ones, ``"heuristic"`` where no theorem covers the
+    combination; ``reasons`` says why. ``details`` holds every number.
+    """
+
+    label: str
+    reasons: list[str]
+    assumptions: list[str]
+    details: dict[str, Any] = field(repr=False)
+    text: str = field(repr=False)
+
+    def __str__(self) -> str:
+        return self.text
+
+    @property
+    def delta(self) -> float:
+        """The total probability of missing."""
+        return float(self.details["delta"])
+
+    @property
+    def beta(self) -> float | None:
+        """The factor on the standard deviation, where the width is one."""
+        beta: float | None = self.details["beta"]
+        return beta
+
+
+@dataclass(frozen=True)
+class Interval:
+    """Lower and upper ends, one for each query, and the certificate of all."""
+
+    lower: Floats
+    upper: Floats
+    certificate: Certificate
+
+    @property
+    def width(self) -> Floats:
+        """Upper end minus lower end."""
+        width: Floats = self.upper - self.lower
+        return width
+
+
+def interval_from(ends: Any) -> Interval:
+    """From what the private module returns."""
+    lower, upper, (details, text, label, reasons, assumptions) = ends
+    return Interval(lower, upper, Certificate(label, reasons, assumptions, json.loads(details), text))
+
+
+def claim_from(
+    norm_bound: float | None,
+    noise: Noise | None,
+    delta: float,
+    side: str,
+    method: str,
+    coverage: str,
+    domain: tuple[Any, Any] | None,
+    *,
+    norm_estimated: bool = False,
+    new_noise: Noise | None = None,
+) -> _core.Claim:
+    """A claim as the private module takes it."""
+    corners = None if domain is None else (floats(domain[0]), floats(domain[1]))
+    core = [None if n is None else n._core for n in (noise, new_noise)]
+    return _core.Claim(delta, norm_bound, norm_estimated, core[0], core[1], side, method, coverage, corners)

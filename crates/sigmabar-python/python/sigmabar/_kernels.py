@@ -1,0 +1,266 @@
+"""Kernels: what is assumed about the function."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import Any, Union
+
+import numpy as np
+
+from ._arrays import Floats, floats, rows
+from ._core import Kernel as CoreKernel
+
+Scale = Union[float, Sequence[float]]
+
+
+class Kernel:
+    """A positive semi-definite kernel. Kernels are added with ``+`` and multiplied with ``*``.
+
+    >>> import sigmabar as sb
+    >>> k = sb.Matern(nu=2.5, lengthscale=[0.3, 0.5]) + 0.5 * sb.Linear()
+    >>> k([[0.0, 0.0]], [[0.3, 0.5]]).shape
+    (1, 1)
+    >>> k.columns([2, 0])([[1, 9, 2]], [[1, 7, 2]]).round(3)
+    array([[4.]])
+    """
+
+    _core: CoreKernel
+
+    @classmethod
+    def _wrap(cls, core: CoreKernel) -> Kernel:
+        kernel = object.__new__(_class_of(core))
+        kernel._core = core
+        return kernel
+
+    def __call__(self, X: Any, Z: Any = None) -> Floats:
+        """The matrix of ``k(x, z)``, one row for each point of ``X``; without ``Z`` of ``X`` with itself."""
+        x = rows(X)
+        return self._core.block(x, x if Z is None else rows(Z))
+
+    def diag(self, X: Any) -> Floats:
+        """``k(x, x)`` at each point."""
+        return self._core.diagonal(rows(X))
+
+    def metric(self, X: Any, Z: Any = None) -> Floats:
+        """The kernel metric ``sqrt(k(x,x) + k(z,z) - 2 k(x,z))``: how far apart values of a function of norm 1 can be.
+
+        >>> import sigmabar as sb
+        >>> sb.SquaredExponential(1.0).metric([0.0], [0.0, 1.0]).round(4)
+        array([[0.    , 0.8871]])
+        """
+        x = rows(X)
+        return self._core.metric(x, x if Z is None else rows(Z))
+
+    def columns(self, columns: Sequence[int]) -> Kernel:
+        """The same kernel, seeing only these columns, counted from 0."""
+        return Kernel._wrap(self._core.columns(list(columns)))
+
+    def for_new_data(self) -> Kernel:
+        """This kernel for responses that come after those it was learnt on: intervals are then certified *if* the norm bound holds under it.
+
+        A kernel learnt by :func:`sigmabar.fit_hyperparameters` remembers that, and intervals from the same responses are called calibrated.
+        """
+        return Kernel._wrap(self._core.for_new_data())
+
+    @property
+    def source(self) -> str:
+        """``"declared"``, ``"learnt-before"`` or ``"learnt-here"``."""
+        return self._core.source()
+
+    @property
+    def parameters(self) -> dict[str, float]:
+        """Names and values of the parameters.
+
+        >>> import sigmabar as sb
+        >>> sb.SquaredExponential(0.3).parameters
+        {'lengthscale': 0.3, 'variance': 1.0}
+        """
+        return dict(self._core.parameters())
+
+    @property
+    def variance(self) -> float:
+        """The prior variance, of a kernel that is no sum or product."""
+        return float(self._field("variance"))
+
+    @property
+    def lengthscale(self) -> float | list[float]:
+        """The length-scale, or one for each column, of a kernel that is no sum or product."""
+        return _scale_of(self._field("lengthscale"))
+
+    def _field(self, name: str) -> Any:
+        for body in _structure(self._core).values():
+            if isinstance(body, dict) and name in body:
+                return body[name]
+        raise AttributeError(f"{type(self).__name__} has no {name} of its own: see .parameters")
+
+    def __add__(self, other: Kernel) -> Kernel:
+        return Kernel._wrap(self._core.add(other._core)) if isinstance(other, Kernel) else NotImplemented
+
+    def __mul__(self, other: Kernel | float) -> Kernel:
+        if isinstance(other, Kernel):
+            return Kernel._wrap(self._core.multiply(other._core))
+        return self.__rmul__(other)
+
+    def __rmul__(self, factor: float) -> Kernel:
+        """A number times a kernel multiplies its variance."""
+        if not isinstance(factor, (int, float, np.number)):
+            return NotImplemented
+        return Kernel._wrap(CoreKernel.from_json(json.dumps(_scaled(json.loads(self._core.to_json()), float(factor)))))
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Kernel) and self._core.to_json() == other._core.to_json()
+
+    def __hash__(self) -> int:
+        return hash(self._core.to_json())
+
+    def __repr__(self) -> str:
+        return _written(_structure(self._core))
+
+    def __reduce__(self) -> Any:
+        return (_restored, (self._core.to_json(),))
+
+
+class SquaredExponential(Kernel):
+    """``variance * exp(-rho**2 / 2)`` with ``rho**2 = sum(((x - z) / lengthscale)**2)``: very smooth functions.
+
+    >>> import sigmabar as sb
+    >>> sb.SquaredExponential(lengthscale=0.3)([0.0], [0.3]).round(4)
+    array([[0.6065]])
+    """
+
+    def __init__(self, lengthscale: Scale = 1.0, variance: float = 1.0) -> None:
+        self._core = _made("squared-exponential", lengthscale, variance)
+
+
+class Matern(Kernel):
+    """The Matérn kernel of smoothness ``nu``; 1.5 and 2.5 are usual.
+
+    >>> import sigmabar as sb
+    >>> sb.Matern(nu=0.5, lengthscale=2.0)([0.0], [2.0]).round(4)
+    array([[0.3679]])
+    """
+
+    def __init__(self, nu: float = 2.5, lengthscale: Scale = 1.0, variance: float = 1.0) -> None:
+        self._core = _made("matern", lengthscale, variance, nu)
+
+    @property
+    def nu(self) -> float:
+        """The smoothness."""
+        return float(self._field("nu"))
+
+
+class RationalQuadratic(Kernel):
+    """``variance * (1 + rho**2 / (2 * alpha))**(-alpha)``: many length-scales at once.
+
+    >>> import sigmabar as sb
+    >>> sb.RationalQuadratic(alpha=1.0)([0.0], [1.0]).round(4)
+    array([[0.6667]])
+    """
+
+    def __init__(self, alpha: float = 1.0, lengthscale: Scale = 1.0, variance: float = 1.0) -> None:
+        self._core = _made("rational-quadratic", lengthscale, variance, alpha)
+
+    @property
+    def alpha(self) -> float:
+        """The mixture of scales: large values are one scale."""
+        return float(self._field("alpha"))
+
+
+class Periodic(Kernel):
+    """Functions that repeat with a period.
+
+    >>> import sigmabar as sb
+    >>> sb.Periodic(period=2.0)([0.0], [2.0, 1.0]).round(4)
+    array([[1.    , 0.1353]])
+    """
+
+    def __init__(self, period: Scale = 1.0, lengthscale: Scale = 1.0, variance: float = 1.0) -> None:
+        self._core = _made("periodic", lengthscale, variance, 0.0, period)
+
+    @property
+    def period(self) -> float | list[float]:
+        """The period, or one for each column."""
+        return _scale_of(self._field("period"))
+
+
+class Linear(Kernel):
+    """Linear functions: ``variance * (offset + sum(x * z / lengthscale**2))``.
+
+    >>> import sigmabar as sb
+    >>> sb.Linear(offset=1.0)([2.0], [3.0])
+    array([[7.]])
+    """
+
+    def __init__(self, offset: float = 1.0, lengthscale: Scale = 1.0, variance: float = 1.0) -> None:
+        self._core = _made("linear", lengthscale, variance, offset)
+
+    @property
+    def offset(self) -> float:
+        """The variance of the constant, in units of ``variance``."""
+        return float(self._field("offset"))
+
+
+class Hamming(Kernel):
+    """For columns that hold categories: ``variance * exp(-sum((x != z) / lengthscale))``.
+
+    >>> import sigmabar as sb
+    >>> sb.Hamming()([[0, 1]], [[0, 1], [0, 2]]).round(4)
+    array([[1.    , 0.3679]])
+    """
+
+    def __init__(self, lengthscale: Scale = 1.0, variance: float = 1.0) -> None:
+        self._core = _made("hamming", lengthscale, variance)
+
+
+_CLASSES = {c.__name__: c for c in (SquaredExponential, Matern, RationalQuadratic, Periodic, Linear, Hamming)}
+
+
+def _made(kind: str, lengthscale: Scale, variance: float, shape: float = 0.0, period: Scale = 1.0) -> CoreKernel:
+    return CoreKernel.of(kind, floats(lengthscale), bool(np.ndim(lengthscale) == 0), float(variance), float(shape), floats(period))
+
+
+def _restored(text: str) -> Kernel:
+    return Kernel._wrap(CoreKernel.from_json(text))
+
+
+def _structure(core: CoreKernel) -> dict[str, Any]:
+    structure: dict[str, Any] = json.loads(core.to_json())["kernel"]
+    return structure
+
+
+def _class_of(core: CoreKernel) -> type[Kernel]:
+    return _CLASSES.get(next(iter(_structure(core))), Kernel)
+
+
+def _scale_of(value: dict[str, Any]) -> float | list[float]:
+    scale: float | list[float] = next(iter(value.values()))
+    return scale
+
+
+def _scaled(stored: dict[str, Any], factor: float) -> dict[str, Any]:
+    """The stored kernel with every summand's variance multiplied once."""
+
+    def scale(node: dict[str, Any]) -> dict[str, Any]:
+        (kind, body), = node.items()
+        if kind == "Sum":
+            return {kind: [scale(part) for part in body]}
+        if kind == "Product":
+            return {kind: [scale(body[0]), *body[1:]]}
+        if kind == "Columns":
+            return {kind: {**body, "kernel": scale(body["kernel"])}}
+        return {kind: {**body, "variance": factor * body["variance"]}}
+
+    return {**stored, "kernel": scale(stored["kernel"])}
+
+
+def _written(node: dict[str, Any]) -> str:
+    (kind, body), = node.items()
+    if kind in ("Sum", "Product"):
+        parts = [_written(part) for part in body]
+        return " + ".join(parts) if kind == "Sum" else " * ".join(f"({p})" if " + " in p else p for p in parts)
+    if kind == "Columns":
+        inner = _written(body["kernel"])
+        return f"({inner}).columns({body['columns']})" if " " in inner.split("(")[0] else f"{inner}.columns({body['columns']})"
+    values = {name: _scale_of(v) if isinstance(v, dict) else v for name, v in body.items()}
+    return f"{kind}({', '.join(f'{name}={value!r}' for name, value in values.items())})"

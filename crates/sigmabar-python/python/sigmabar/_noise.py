@@ -1,0 +1,106 @@
+"""Noise models: what is assumed about one measurement."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from . import _core
+from ._arrays import floats
+
+
+class Noise:
+    """What is assumed about the noise. Use one of the classes below it.
+
+    >>> import sigmabar as sb
+    >>> print(sb.Gaussian(0.1))
+    noise normal with standard deviation 0.1
+    """
+
+    _core: _core.Noise
+    _arguments: tuple[Any, ...]
+
+    @property
+    def level(self) -> float:
+        """The sub-Gaussian level that it implies."""
+        return self._core.level()
+
+    def __str__(self) -> str:
+        return str(self._core)
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({', '.join(repr(a) for a in self._arguments)})"
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Noise) and self._core == other._core
+
+    def __hash__(self) -> int:
+        return hash(repr(self))
+
+    def __reduce__(self) -> Any:
+        return (type(self), self._arguments)
+
+
+class SubGaussian(Noise):
+    """Tails no heavier than those of a normal law with standard deviation ``level``.
+
+    >>> import sigmabar as sb
+    >>> sb.SubGaussian(0.2).level
+    0.2
+    """
+
+    def __init__(self, level: float) -> None:
+        self._arguments = (float(level),)
+        self._core = _core.Noise.of("sub-gaussian", [float(level)])
+
+
+class Gaussian(Noise):
+    """Normal with this standard deviation: narrower intervals than :class:`SubGaussian` of the same level.
+
+    >>> import sigmabar as sb
+    >>> sb.Gaussian(0.2)
+    Gaussian(0.2)
+    """
+
+    def __init__(self, sd: float) -> None:
+        self._arguments = (float(sd),)
+        self._core = _core.Noise.of("gaussian", [float(sd)])
+
+
+class LightTailed(Noise):
+    """Moments bounded near 0 only: ``E exp(h e) <= exp(h**2 xi0 / 2)`` for ``|h| <= h0``, as for exponential tails.
+
+    >>> import sigmabar as sb
+    >>> sb.LightTailed(xi0=0.08, h0=3.0)
+    LightTailed(0.08, 3.0)
+    """
+
+    def __init__(self, xi0: float, h0: float) -> None:
+        self._arguments = (float(xi0), float(h0))
+        self._core = _core.Noise.of("light-tailed", [float(xi0), float(h0)])
+
+
+class Bounded(Noise):
+    """Never more than ``a`` away from the true value, and right on average.
+
+    >>> import sigmabar as sb
+    >>> sb.Bounded(0.5).level
+    0.5
+    """
+
+    def __init__(self, a: float) -> None:
+        self._arguments = (float(a),)
+        self._core = _core.Noise.of("bounded", [float(a)])
+
+
+class PerObservation(Noise):
+    """A sub-Gaussian level for each observation, in the order of the data.
+
+    >>> import sigmabar as sb
+    >>> sb.PerObservation([0.1, 0.3]).level
+    0.3
+    """
+
+    def __init__(self, levels: Sequence[float]) -> None:
+        self._arguments = (floats(levels),)
+        self._core = _core.Noise.of("per-observation", floats(levels))

@@ -1,0 +1,376 @@
+"""Posteriors: what is known about the function after measuring."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from . import _core
+from ._arrays import Floats, rows, vector
+from ._inducing import inducing_points
+from ._interval import Interval, claim_from, interval_from
+from ._kernels import Kernel
+from ._noise import Noise
+
+
+class VarianceParts(NamedTuple):
+    """The three parts of the variance; their sum is ``std**2``."""
+
+    projection: Floats
+    """What the inducing points cannot see."""
+    fit: Floats
+    """What too few measurements leave open, were they exact."""
+    noise: Floats
+    """What the noise of the measurements leaves open."""
+
+
+class Bracket(NamedTuple):
+    """A number of the exact model, known from both sides by the sparse one."""
+
+    lower: float
+    upper: float
+
+
+class ResidualNorm(NamedTuple):
+    """A bound on what the inducing points miss at the data, and how it was obtained."""
+
+    value: float
+    kind: str
+
+
+@dataclass(frozen=True)
+class Variational:
+    """The optimal variational law of the values at the inducing points."""
+
+    mean: Floats
+    covariance: Floats
+
+
+class ExactPosterior:
+    """The Gaussian-process posterior itself, at n³ cost: for some thousand points, and to compare with.
+
+    ``tau`` is the ridge: the standard deviation of the noise that the model assumes. ``collected`` says how the points came about: ``"fixed"`` (the user
+    declares that none was chosen by looking at a response), ``"designed"`` (chosen by this library without responses) or ``"adaptive"``. ``mean`` and
+    ``unit`` are declared before the data; ``mean=None`` learns them, and intervals are then calibrated.
+
+    >>> import numpy as np, sigmabar as sb
+    >>> x = np.linspace(0, 1, 20)
+    >>> p = sb.ExactPosterior(sb.SquaredExponential(0.2), 0.1, x, np.sin(6 * x))
+    >>> p.predict([0.5])[0].round(2)
+    array([0.14])
+    """
+
+    def __init__(
+        self,
+        kernel: Kernel,
+        tau: float,
+        X: Any,
+        y: Any,
+        *,
+        collected: str = "fixed",
+        mean: float | None = 0.0,
+        unit: float = 1.0,
+    ) -> None:
+        self.kernel = kernel
+        self.tau = float(tau)
+        self._core = _core.ExactPosterior.fit(kernel._core, tau, rows(X), vector(y), collected, mean, unit)
+
+    def mean(self, x: Any) -> Floats:
+        """The mean at each point."""
+        return self._core.mean(rows(x))
+
+    def std(self, x: Any) -> Floats:
+        """The standard deviation at each point."""
+        return self._core.std(rows(x))
+
+    def predict(self, x: Any) -> tuple[Floats, Floats]:
+        """Mean and standard deviation."""
+        queries = rows(x)
+        return self._core.mean(queries), self._core.std(queries)
+
+    def covariance(self, x: Any) -> Floats:
+        """The covariance of the values at the points."""
+        return self._core.covariance(rows(x))
+
+    def weights(self, x: Any) -> Floats:
+        """One row for each point: the mean is these weights times the responses."""
+        return self._core.weights(rows(x))
+
+    def sample(self, x: Any, size: int = 1, seed: int = 0) -> Floats:
+        """``size`` draws of the function at the points, one per row."""
+        return self._core.sample(rows(x), size, seed)
+
+    def interval(
+        self,
+        x: Any,
+        norm_bound: float,
+        noise: Noise,
+        delta: float = 0.05,
+        *,
+        side: str = "both",
+        method: str = "tight",
+        coverage: str = "point",
+        domain: tuple[Any, Any] | None = None,
+        norm_estimated: bool = False,
+    ) -> Interval:
+        """As :meth:`SparsePosterior.interval`, with nothing missed."""
+        claim = claim_from(norm_bound, noise, delta, side, method, coverage, domain, norm_estimated=norm_estimated)
+        return interval_from(self._core.interval(rows(x), claim))
+
+    @property
+    def log_evidence(self) -> float:
+        """The logarithm of the responses' density under the model."""
+        return self._core.log_evidence()
+
+    @property
+    def information_gain(self) -> float:
+        """``log det(I + K / tau**2) / 2``."""
+        return self._core.information_gain()
+
+    @property
+    def effective_dimension(self) -> float:
+        """``tr K (K + tau**2 I)^-1``."""
+        return self._core.effective_dimension()
+
+    @property
+    def norm(self) -> float:
+        """The norm of the mean, in the model's scale."""
+        return self._core.norm()
+
+
+class SparsePosterior:
+    """The sparse posterior: Nyström ridge regression and the sparse Gaussian process with its best variational law are one predictor, and this is it.
+
+    ``inducing`` is an array or the result of :func:`select_inducing`; the other arguments are those of :class:`ExactPosterior`. Cost n m² for m inducing
+    points.
+
+    >>> import numpy as np, sigmabar as sb
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.random((2000, 2))
+    >>> y = np.sin(6 * X[:, 0]) + X[:, 1] + 0.1 * rng.standard_normal(2000)
+    >>> k = sb.SquaredExponential(0.3)
+    >>> p = sb.SparsePosterior(k, 0.1, X, y, inducing=sb.select_inducing(k, X, 0.1))
+    >>> mean, std = p.predict([[0.5, 0.5]])
+    >>> bool(abs(mean[0] - np.sin(3) - 0.5) < 0.05)
+    True
+    >>> parts = p.variance_parts([[0.5, 0.5]])
+    >>> bool(np.isclose(sum(parts), std**2)[0])
+    True
+    """
+
+    def __init__(
+        self,
+        kernel: Kernel,
+        tau: float,
+        X: Any,
+        y: Any,
+        *,
+        inducing: Any,
+        collected: str = "fixed",
+        mean: float | None = 0.0,
+        unit: float = 1.0,
+    ) -> None:
+        points = inducing_points(inducing)
+        self._core = _core.Posterior.fit(kernel._core, tau, rows(X), vector(y), points, collected, mean, unit)
+
+    @classmethod
+    def _wrap(cls, core: _core.Posterior) -> SparsePosterior:
+        posterior = cls.__new__(cls)
+        posterior._core = core
+        return posterior
+
+    @property
+    def kernel(self) -> Kernel:
+        """The kernel."""
+        return Kernel._wrap(self._core.kernel())
+
+    @property
+    def tau(self) -> float:
+        """The ridge."""
+        return self._core.tau()
+
+    @property
+    def inducing(self) -> Floats:
+        """The inducing points in use: those given, without those that others already explain."""
+        return self._core.inducing()
+
+    @property
+    def prior(self) -> tuple[float, float, bool]:
+        """Prior mean, unit, and whether they were learnt."""
+        return self._core.prior()
+
+    def __len__(self) -> int:
+        return self._core.observations()
+
+    def __repr__(self) -> str:
+        return f"<SparsePosterior of {len(self)} observations with {len(self.inducing)} inducing points, {self.kernel!r}, tau={self.tau:g}>"
+
+    def mean(self, x: Any) -> Floats:
+        """The mean at each point: by far the cheapest question."""
+        return self._core.mean(rows(x))
+
+    def std(self, x: Any) -> Floats:
+        """The standard deviation at each point."""
+        return self._core.std(rows(x))
+
+    def predict(self, x: Any) -> tuple[Floats, Floats]:
+        """Mean and standard deviation."""
+        return self._core.predict(rows(x))
+
+    def covariance(self, x: Any) -> Floats:
+        """The covariance of the values at the points."""
+        return self._core.covariance(rows(x))
+
+    def variance_parts(self, x: Any) -> VarianceParts:
+        """Where the variance comes from."""
+        return VarianceParts(*self._core.variance_parts(rows(x)))
+
+    def weights(self, x: Any) -> Floats:
+        """One row for each point, one column for each observation: the mean is these weights times the responses (less their prior mean)."""
+        return self._core.weights(rows(x))
+
+    def sample(self, x: Any, size: int = 1, seed: int = 0) -> Floats:
+        """``size`` draws of the function at the points, one per row."""
+        return self._core.sample(rows(x), size, seed)
+
+    def update(self, x: Any, y: Any) -> None:
+        """Takes in more observations, m² each; all or, on an error, none.
+
+        >>> import sigmabar as sb
+        >>> p = sb.SparsePosterior(sb.Matern(lengthscale=0.5), 0.1, [0.0], [1.0], inducing=[0.0, 1.0])
+        >>> p.update([1.0, 1.0], [2.0, 2.2])
+        >>> len(p)
+        3
+        """
+        self._core.update(rows(x), vector(y if hasattr(y, "__len__") else [y]))
+
+    @property
+    def variational(self) -> Variational:
+        """Mean and covariance of the values at the inducing points."""
+        return Variational(*self._core.variational())
+
+    def residual_norm(
+        self, kind: str = "best", *, pivots: int = 64, steps: int = 30, failure: float = 1e-3, seed: int = 0
+    ) -> ResidualNorm:
+        """A certified bound on what the inducing points miss at the data: ``kind`` is ``"trace"``, ``"lookahead"`` (with ``pivots``), ``"dense"``,
+        ``"randomised"`` (with ``steps``, ``failure`` and ``seed``) or ``"best"``, which chooses.
+
+        >>> import numpy as np, sigmabar as sb
+        >>> x = np.linspace(0, 1, 100)
+        >>> p = sb.SparsePosterior(sb.Matern(2.5, 0.3), 0.1, x, np.cos(x), inducing=x[::20])
+        >>> p.residual_norm("dense").value <= p.residual_norm("trace").value
+        True
+        """
+        return ResidualNorm(*self._core.residual_norm(kind, pivots, steps, failure, seed))
+
+    @property
+    def effective_dimension(self) -> Bracket:
+        """The effective dimension of the exact model, from both sides."""
+        return Bracket(*self._core.effective_dimension())
+
+    @property
+    def information_gain(self) -> Bracket:
+        """The information gain of the exact model, from both sides."""
+        return Bracket(*self._core.information_gain())
+
+    @property
+    def elbo(self) -> float:
+        """The evidence lower bound."""
+        return self._core.elbo()
+
+    def elbo_gradient(self) -> tuple[float, Floats, float, float]:
+        """The ELBO with its derivatives by the logarithms of the kernel's parameters (in the order of :attr:`Kernel.parameters`) and of ``tau``, and by the
+        prior mean."""
+        return self._core.elbo_gradient()
+
+    @property
+    def log_evidence(self) -> Bracket:
+        """The log evidence of the exact model: the ELBO below, a certified bound above."""
+        return Bracket(self._core.elbo(), self._core.log_evidence_upper_bound())
+
+    @property
+    def norm(self) -> float:
+        """The norm of the mean, in the model's scale."""
+        return self._core.norm()
+
+    def interval(
+        self,
+        x: Any,
+        norm_bound: float,
+        noise: Noise,
+        delta: float = 0.05,
+        *,
+        side: str = "both",
+        method: str = "tight",
+        coverage: str = "point",
+        domain: tuple[Any, Any] | None = None,
+        norm_estimated: bool = False,
+    ) -> Interval:
+        """``lower <= f(x) <= upper`` with probability at least ``1 - delta`` in total, if the norm of ``f`` (less the prior mean) is at most ``norm_bound`` and
+        the noise is as said.
+
+        ``side`` is ``"both"``, ``"lower"`` or ``"upper"``; ``method`` ``"tight"`` (the narrowest that is valid), ``"paper"``, ``"drop-in"`` or ``"energy"``;
+        ``coverage`` ``"point"`` (each query by itself), ``"points"`` (all queries at once), ``"uniform"`` (every point there is) or ``"continuous"`` (every
+        point of ``domain=(low, high)``). A norm bound that was ``norm_estimated`` makes the interval calibrated.
+
+        >>> import numpy as np, sigmabar as sb
+        >>> x = np.linspace(0, 1, 50)
+        >>> p = sb.SparsePosterior(sb.SquaredExponential(0.2), 0.1, x, np.sin(6 * x), inducing=x[::5])
+        >>> iv = p.interval([0.25], norm_bound=3.0, noise=sb.Gaussian(0.1))
+        >>> bool(iv.lower[0] <= np.sin(1.5) <= iv.upper[0]), iv.certificate.label
+        (True, 'certified')
+        >>> print(str(iv.certificate).splitlines()[0])
+        certified: lower ≤ f ≤ upper at each query point by itself, missing with probability at most 0.05
+        """
+        claim = claim_from(norm_bound, noise, delta, side, method, coverage, domain, norm_estimated=norm_estimated)
+        return interval_from(self._core.interval(rows(x), claim))
+
+    def prediction_interval(
+        self,
+        x: Any,
+        norm_bound: float,
+        noise: Noise,
+        delta: float = 0.05,
+        *,
+        new_noise: Noise | None = None,
+        side: str = "both",
+        method: str = "tight",
+        coverage: str = "point",
+        domain: tuple[Any, Any] | None = None,
+        norm_estimated: bool = False,
+    ) -> Interval:
+        """The same for a *new noisy response* at each point instead of the function; ``new_noise`` where it differs from the data's.
+
+        >>> import numpy as np, sigmabar as sb
+        >>> x = np.linspace(0, 1, 50)
+        >>> p = sb.SparsePosterior(sb.SquaredExponential(0.2), 0.1, x, np.sin(6 * x), inducing=x[::5])
+        >>> about_f, about_y = (m([0.5], 3.0, sb.Gaussian(0.1)) for m in (p.interval, p.prediction_interval))
+        >>> bool(about_y.width[0] > about_f.width[0])
+        True
+        """
+        claim = claim_from(
+            norm_bound, noise, delta, side, method, coverage, domain, norm_estimated=norm_estimated, new_noise=new_noise
+        )
+        return interval_from(self._core.prediction_interval(rows(x), claim))
+
+    def least_norm(self, noise: Noise, delta: float = 0.05) -> float:
+        """The smallest norm bound that the data do not contradict: a claim with less is refuted by them."""
+        return self._core.norm_check(claim_from(None, noise, delta, "both", "tight", "point", None))[0]
+
+    def save(self) -> bytes:
+        """The model in sigmabar's own format, which the command reads too."""
+        return self._core.to_bytes()
+
+    @classmethod
+    def load(cls, data: bytes) -> SparsePosterior:
+        """A saved model.
+
+        >>> import sigmabar as sb
+        >>> p = sb.SparsePosterior(sb.Matern(lengthscale=0.5), 0.1, [0.0, 0.5], [1.0, 2.0], inducing=[0.0, 1.0])
+        >>> bool(sb.SparsePosterior.load(p.save()).mean([0.2]) == p.mean([0.2]))
+        True
+        """
+        return cls._wrap(_core.Posterior.from_bytes(data))
+
+    def __reduce__(self) -> Any:
+        return (SparsePosterior.load, (self.save(),))

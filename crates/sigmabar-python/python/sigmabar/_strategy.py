@@ -1,0 +1,269 @@
+"""Where to measure next, to find the best setting."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from . import _core
+from ._arrays import Floats, rows
+from ._core import Error
+from ._domain import domain_from
+from ._kernels import Kernel
+from ._noise import Noise
+
+
+@dataclass(frozen=True)
+class Ask:
+    """Points to evaluate; ``waiting`` (and no ids) while everything of the batch is handed out."""
+
+    ids: list[int]
+    points: Floats
+    indices: NDArray[np.int64]
+    batch: int
+
+    @property
+    def waiting(self) -> bool:
+        """Whether results are awaited before there is anything more to hand out."""
+        return not self.ids
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+
+@dataclass(frozen=True)
+class Recommendation:
+    """The setting to use, and what is known about it.
+
+    ``lower <= f(point) <= upper``, and no setting is better by more than ``gap``, in the sense of ``label``.
+    """
+
+    point: Floats
+    index: int | None
+    lower: float
+    upper: float
+    gap: float
+    label: str
+    reasons: list[str]
+
+
+class Batch(NamedTuple):
+    """A closed batch in numbers."""
+
+    planned: int
+    measured: int
+    survivors: float | None
+    gap: float | None
+    label: str | None
+    inducing: int | None
+
+
+@dataclass(frozen=True)
+class Cells:
+    """Parts of a box between lower and upper corners."""
+
+    low: Floats
+    high: Floats
+
+    def __len__(self) -> int:
+        return len(self.low)
+
+    @property
+    def volume(self) -> float:
+        """The volume of all together."""
+        return float(np.prod(self.high - self.low, axis=1).sum())
+
+
+@dataclass(frozen=True)
+class Trials:
+    """The book of a run, one entry for each trial; ``nan`` where there is no number."""
+
+    ids: list[int]
+    batches: list[int]
+    points: Floats
+    states: list[str]
+    values: Floats
+    standard_errors: Floats
+
+
+class Strategy:
+    """A run: a strategy on a domain, asked for points and told values.
+
+    ``name`` is one of ``"s-bpe"``, ``"bpe"``, ``"gp-ucb"``, ``"ei"``, ``"pi"``, ``"gp-ts"``, ``"s-gp-ts"``, ``"bkb"``, ``"bbkb"``, ``"mini-meta"``,
+    ``"ada-bkb"``, ``"gp-threds"``, ``"rips"``, ``"supkernelucb"``, ``"ek-ucb"``, ``"max-variance"``, ``"random"``, ``"sobol"``. ``domain`` is an array of
+    candidates, a box ``(low, high)``, a list of columns (:class:`Float`, :class:`Int`, :class:`Ordinal`, :class:`Categorical`) or a :class:`Space`.
+
+    S-BPE has three modes: ``"certified"`` needs kernel, norm bound and noise and proves what it says, ``"paper"`` follows the paper to the letter, and
+    ``"auto"`` needs nothing and is calibrated; without a kernel it is the default. ``batches`` is their number or their lengths; further options are named
+    by the strategy they belong to when they are wrong.
+
+    The run is a function of the seed and the values, whatever the order of telling.
+
+    >>> import numpy as np, sigmabar as sb
+    >>> x = np.linspace(0, 1, 200)
+    >>> f = lambda x: np.sin(5 * x) * (1 - x)
+    >>> rng = np.random.default_rng(0)
+    >>> s = sb.Strategy("s-bpe", domain=x, kernel=sb.SquaredExponential(0.2), tau=0.1, norm_bound=2.0, noise=sb.Gaussian(0.05), budget=400)
+    >>> while (a := s.ask()) is not None:
+    ...     s.tell(a.ids, f(a.points[:, 0]) + 0.05 * rng.standard_normal(len(a)))
+    >>> r = s.recommend()
+    >>> r.label, bool(f(x).max() - f(r.point[0]) <= r.gap), bool(np.argmax(f(x)) in s.survivors)
+    ('certified', True, True)
+    >>> [b.planned for b in s.batches] == sb.theory.batch_sizes(400)
+    True
+    """
+
+    def __init__(
+        self,
+        name: str,
+        *,
+        domain: Any,
+        budget: int,
+        kernel: Kernel | None = None,
+        tau: float | None = None,
+        norm_bound: float | None = None,
+        noise: Noise | None = None,
+        delta: float = 0.05,
+        seed: int = 0,
+        mode: str | None = None,
+        direction: str = "maximize",
+        mean: float = 0.0,
+        unit: float = 1.0,
+        stop_at_gap: float | None = None,
+        informative_failures: bool = False,
+        **options: Any,
+    ) -> None:
+        if mode is None:
+            mode = "auto" if name == "s-bpe" and kernel is None else "certified"
+        problem = {
+            "kernel": None if kernel is None else kernel._core,
+            "tau": tau,
+            "norm_bound": norm_bound,
+            "noise": None if noise is None else noise._core,
+            "budget": budget,
+            "delta": delta,
+            "seed": seed,
+            "direction": direction,
+            "mean": mean,
+            "unit": unit,
+            "stop_at_gap": stop_at_gap,
+            "informative_failures": informative_failures,
+        }
+        if options.get("actions") is not None:
+            options["actions"] = rows(options["actions"], "actions")
+        self._core = _core.Strategy(name, mode, domain_from(domain)._core, problem, options)
+
+    @classmethod
+    def _wrap(cls, core: _core.Strategy) -> Strategy:
+        strategy = cls.__new__(cls)
+        strategy._core = core
+        return strategy
+
+    @property
+    def name(self) -> str:
+        """The name of the strategy; ``"auto"`` for S-BPE without assumptions."""
+        return self._core.facts()[0]
+
+    @property
+    def budget(self) -> int:
+        """How many evaluations the run may make."""
+        return self._core.facts()[1]
+
+    def ask(self, at_most: int | None = None) -> Ask | None:
+        """At most ``at_most`` points to evaluate now (by default all of the batch), or ``None`` when the run is over."""
+        asked = self._core.ask(at_most)
+        if asked is None:
+            return None
+        ids, batch, candidates, points = asked
+        return Ask(ids, points, candidates, batch)
+
+    def tell(self, ids: int | Sequence[int], values: Any, standard_errors: Any = None) -> None:
+        """The results of these trials, in any order. ``None`` is a failure; with ``standard_errors`` a value is the mean of replicates."""
+        single = isinstance(ids, (int, np.integer))
+        numbers: list[int] = [ids] if single else list(ids)  # type: ignore[list-item, arg-type]
+        told = [values] if single or values is None else list(values)
+        errors = [None] * len(numbers) if standard_errors is None else ([standard_errors] if single else list(standard_errors))
+        if not len(numbers) == len(told) == len(errors):
+            raise Error(f"there are {len(numbers)} ids, {len(told)} values and {len(errors)} standard errors: give one of each for every trial")
+        self._core.tell([(int(i), _number(v), _number(e)) for i, v, e in zip(numbers, told, errors)])
+
+    def close_batch(self) -> None:
+        """Closes the batch with what has arrived; results that come later are kept but certify nothing."""
+        self._core.close_batch()
+
+    def attach(self, points: Any, values: Any, standard_errors: Any = None, *, collected: str = "fixed") -> None:
+        """Results measured before the run, which cost nothing of the budget. Only before the first :meth:`ask`."""
+        where, told = rows(points), list(values)
+        errors = [None] * len(told) if standard_errors is None else list(standard_errors)
+        if not len(where) == len(told) == len(errors):
+            raise Error(f"there are {len(where)} points, {len(told)} values and {len(errors)} standard errors: give one of each")
+        self._core.attach(where, [(_number(v), _number(e)) for v, e in zip(told, errors)], collected)
+
+    def set_context(self, context: Any) -> None:
+        """The context of the next evaluation, for ``"ek-ucb"``."""
+        self._core.set_context([float(v) for v in np.ravel(context)])
+
+    def recommend(self) -> Recommendation | None:
+        """The best setting by what is known now, never the luckiest draw; ``None`` before anything was measured."""
+        advice = self._core.recommend()
+        if advice is None:
+            return None
+        point, index, lower, upper, gap, label, reasons = advice
+        return Recommendation(point[0], index, lower, upper, gap, label, reasons)
+
+    @property
+    def survivors(self) -> NDArray[np.int64] | Cells | Floats | None:
+        """What is not ruled out: indices of a list's candidates, :class:`Cells` of a box, or points that stand for the domain; ``None`` where the strategy
+        rules nothing out or has not begun."""
+        left = self._core.survivors()
+        if left is None:
+            return None
+        indices, corners, points = left
+        if indices is not None:
+            return indices
+        return Cells(*corners) if corners is not None else points
+
+    @property
+    def batches(self) -> list[Batch]:
+        """One entry for each closed batch."""
+        return [Batch(*report) for report in self._core.batches()]
+
+    @property
+    def trials(self) -> Trials:
+        """Everything asked so far and what came of it."""
+        parts, points = self._core.trials()
+        column = [list(c) for c in zip(*parts)] if parts else [[] for _ in range(6)]
+        values, errors = (np.array([np.nan if v is None else v for v in c], dtype=np.float64) for c in column[4:])
+        return Trials(column[0], column[1], np.zeros((0, 0)) if points is None else points, column[3], values, errors)
+
+    def predict(self, x: Any) -> tuple[Floats, Floats] | None:
+        """Mean and standard deviation of everything measured so far: a picture of what is known, not a certificate. ``None`` without a model."""
+        return self._core.posterior(rows(x))
+
+    def save(self) -> bytes:
+        """The run, to go on with the same future.
+
+        >>> import sigmabar as sb
+        >>> s = sb.Strategy("sobol", domain=([0.0], [1.0]), budget=10)
+        >>> first = s.ask(3)
+        >>> again = sb.Strategy.load(s.save())
+        >>> bool((again.ask(2).points == s.ask(2).points).all())
+        True
+        """
+        return self._core.save()
+
+    @classmethod
+    def load(cls, data: bytes) -> Strategy:
+        """A saved run."""
+        return cls._wrap(_core.Strategy.load(data))
+
+    def __reduce__(self) -> Any:
+        return (Strategy.load, (self.save(),))
+
+
+def _number(value: Any) -> float | None:
+    return None if value is None else float(value)

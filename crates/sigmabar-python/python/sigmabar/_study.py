@@ -1,0 +1,311 @@
+"""Studies: the same files as the ``sigmabar`` command's, from Python."""
+
+from __future__ import annotations
+
+import json
+import os
+import socket
+import threading
+from collections.abc import Callable, Iterable, Mapping
+from concurrent.futures import FIRST_COMPLETED, Executor, Future, ThreadPoolExecutor, wait
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from . import _core
+from ._core import Error
+from ._strategy import Strategy
+
+Setting = dict[str, Any]
+
+_GLANCE = 0.05
+
+
+@dataclass(frozen=True)
+class Trial:
+    """One evaluation to be made: ``params`` by their names, and a ``seed`` for whatever is random in it."""
+
+    id: int
+    batch: int
+    params: Setting
+    seed: int
+    leased_until: int
+
+
+@dataclass(frozen=True)
+class Advice:
+    """The recommended setting and what is known about it, as :class:`Recommendation`; ``best_observed`` may be a lucky draw."""
+
+    params: Setting
+    lower: float
+    upper: float
+    gap: float
+    label: str
+    reasons: list[str]
+    best_observed: dict[str, Any] | None
+
+
+class Study:
+    """One study of an SQLite file that many processes may use at once. Use :meth:`create` or :meth:`open`.
+
+    >>> import os, tempfile, sigmabar as sb
+    >>> file = os.path.join(tempfile.mkdtemp(), "study.db")
+    >>> spec = {"budget": 24, "batches": 3, "parameters": {"x": {"type": "float", "low": 0, "high": 1}}}
+    >>> study = sb.Study.create(file, "demo", spec)
+    >>> study.run(lambda x: -(x - 0.3) ** 2)
+    'finished'
+    >>> advice = study.recommend()
+    >>> abs(advice.params["x"] - 0.3) < 0.1, advice.label
+    (True, 'calibrated')
+    >>> len(study.trials()), sb.Study.open(file).status()["is_finished"]
+    (24, True)
+    """
+
+    def __init__(self, core: _core.Study) -> None:
+        self._core = core
+
+    @classmethod
+    def create(cls, file: str | os.PathLike[str], name: str, spec: Mapping[str, Any] | str | os.PathLike[str]) -> Study:
+        """A new study. ``spec`` is a study file: the path of a ``.toml`` or ``.json`` file, its text in TOML, or the same as a dictionary."""
+        text, form, directory = _spec_text(spec)
+        return cls(_core.Study.create(Path(file), name, text, form, directory))
+
+    @classmethod
+    def open(cls, file: str | os.PathLike[str], name: str | None = None) -> Study:
+        """A study of the file; without a name the only one."""
+        return cls(_core.Study.open(Path(file), name))
+
+    @staticmethod
+    def names(file: str | os.PathLike[str]) -> list[str]:
+        """The studies of a file."""
+        return _core.Study.names(Path(file))
+
+    @property
+    def name(self) -> str:
+        """The study's name."""
+        return self._core.name()
+
+    @property
+    def file(self) -> Path:
+        """The file it is in."""
+        return Path(self._core.file())
+
+    @property
+    def parameters(self) -> list[str]:
+        """The names of the parameters."""
+        return self._core.parameters()
+
+    @property
+    def spec(self) -> str:
+        """The study file, as TOML."""
+        return self._core.toml()
+
+    def ask(self, at_most: int = 1, *, worker: str | None = None, lease: float = 3600.0) -> list[Trial] | None:
+        """At most so many trials, leased for so many seconds; none while all are leased by others, ``None`` when the study is over.
+
+        Asking again with the same ``worker`` gives the same pending trials first; without a name, every process and thread is its own.
+        """
+        asked = self._core.ask(worker or _own_name(), at_most, lease)
+        return None if asked is None else [Trial(**json.loads(trial)) for trial in asked]
+
+    def tell(
+        self, id: int, value: float | None = None, *, standard_error: float | None = None, error: str | None = None
+    ) -> bool:
+        """The result of a trial: a value, or an ``error`` that says why there is none. ``False`` if its batch was closed before: it is kept, but not used."""
+        if (value is None) == (error is None):
+            raise Error(f"trial {id}: tell a value, or the error that it failed with")
+        return self._core.tell([(id, (value, standard_error, error))])[0]
+
+    def tell_all(self, results: Iterable[tuple[int, float | None]]) -> list[bool]:
+        """Several results in one transaction, all or none; ``None`` is a failure."""
+        return self._core.tell([(int(i), (v, None, None if v is not None else "no value")) for i, v in results])
+
+    def close_batch(self) -> None:
+        """Closes the batch with what has arrived."""
+        self._core.close_batch()
+
+    def reap(self) -> list[int]:
+        """Puts trials whose lease ran out back into the queue."""
+        return self._core.reap()
+
+    def import_results(self, rows: Iterable[tuple[Mapping[str, Any], float]]) -> int:
+        """Results measured before the study, as pairs of setting and value."""
+        names = self.parameters
+        packed = []
+        for number, (setting, value) in enumerate(rows):
+            missing = [name for name in names if name not in setting]
+            if missing or len(setting) != len(names):
+                unknown = sorted(set(setting) - set(names))
+                raise Error(f"row {number}: missing {missing}, unknown {unknown}; the parameters are {names}")
+            packed.append((json.dumps([_plain(setting[name]) for name in names]), (float(value), None, None)))
+        return self._core.import_rows(packed)
+
+    def trials(self) -> list[dict[str, Any]]:
+        """All trials as they stand in the file."""
+        names, rows = self.parameters, json.loads(self._core.trials())
+        return [{**row, "params": dict(zip(names, row.pop("values")))} for row in rows]
+
+    def batches(self) -> list[dict[str, Any]]:
+        """The batches, with what was still possible after each."""
+        batches: list[dict[str, Any]] = json.loads(self._core.batches())
+        return batches
+
+    def status(self) -> dict[str, Any]:
+        """Where the study stands."""
+        status: dict[str, Any] = json.loads(self._core.status())
+        return status
+
+    def recommend(self) -> Advice | None:
+        """The best setting by what is known now; ``None`` before anything was measured."""
+        advice = self._core.recommend()
+        if advice is None:
+            return None
+        text, (lower, upper, gap), label, reasons = advice
+        stored = json.loads(text)
+        return Advice(stored["values"], lower, upper, gap, label, reasons, stored.get("best_observed"))
+
+    @property
+    def strategy(self) -> Strategy:
+        """The run with everything told so far, to look at."""
+        return Strategy._wrap(self._core.strategy())
+
+    def run(
+        self,
+        f: Callable[..., float],
+        *,
+        executor: Executor | None = None,
+        parallel: int | None = None,
+        at_most: int | None = None,
+        lease: float = 3600.0,
+        pass_trial: bool = False,
+    ) -> str:
+        """Evaluates ``f(**params)`` (with ``pass_trial``, ``f(trial)``) until the study is over, on any ``concurrent.futures`` executor.
+
+        ``parallel`` many at a time: by default as many as the executor has workers, and one without an executor. An exception in ``f`` is a failed trial and
+        does not end the run; Ctrl-C does, and the study can be run again. ``at_most`` evaluations are made in this call. Returns ``"finished"``,
+        ``"stopped"`` or, when everything left is leased elsewhere, ``"waiting"``.
+
+        >>> import os, tempfile, sigmabar as sb
+        >>> from concurrent.futures import ThreadPoolExecutor
+        >>> spec = {"budget": 16, "batches": 2, "parameters": {"x": {"type": "int", "low": 0, "high": 9}}}
+        >>> study = sb.Study.create(os.path.join(tempfile.mkdtemp(), "s.db"), "parallel", spec)
+        >>> with ThreadPoolExecutor(4) as pool:
+        ...     study.run(lambda x: float(x), executor=pool)
+        'finished'
+        """
+        own = ThreadPoolExecutor(parallel or 1) if executor is None else None
+        pool = executor or own
+        assert pool is not None
+        width = parallel or getattr(pool, "_max_workers", None) or os.cpu_count() or 1
+        runner = _Runner(self, f, pool, width, lease, pass_trial)
+        try:
+            return runner.run(at_most)
+        finally:
+            if own is not None:
+                own.shutdown(wait=False, cancel_futures=True)
+
+    def report(self, output: str | os.PathLike[str] = "report.html") -> Path:
+        """Writes the report of the ``sigmabar`` command: one self-contained page with pictures."""
+        from .__main__ import run as command
+
+        code = command(["report", str(self.file), "--name", self.name, "-o", os.fspath(output), "--quiet"])
+        if code != 0:
+            raise Error(f"the report was not written: the command ended with {code}")
+        return Path(output)
+
+    def __repr__(self) -> str:
+        return f"<Study {self.name!r} in {str(self.file)!r}>"
+
+
+class _Runner:
+    """Keeps an executor busy with trials of a study."""
+
+    def __init__(
+        self, study: Study, f: Callable[..., float], pool: Executor, width: int, lease: float, pass_trial: bool
+    ) -> None:
+        self.study, self.f, self.pool, self.width, self.lease, self.pass_trial = study, f, pool, width, lease, pass_trial
+        self.running: dict[Future[float], Trial] = {}
+        # One name for each slot: asking again under it gives what an interrupted run left behind.
+        self.free = [f"{_own_name()}-{slot}" for slot in range(width)]
+        self.names: dict[int, str] = {}
+
+    def run(self, at_most: int | None) -> str:
+        started, over = 0, False
+        while True:
+            waiting = False
+            while self.free and not over and (at_most is None or started < at_most):
+                asked = self.study.ask(1, worker=self.free[-1], lease=self.lease)
+                if asked is None:
+                    over = True
+                elif not asked:
+                    waiting = True
+                    break
+                else:
+                    self._start(asked[0])
+                    started += 1
+            if not self.running:
+                if over:
+                    return "finished"
+                return "waiting" if waiting else "stopped"
+            self._collect()
+
+    def _start(self, trial: Trial) -> None:
+        self.names[trial.id] = self.free.pop()
+        future = self.pool.submit(self.f, trial) if self.pass_trial else self.pool.submit(self.f, **trial.params)
+        self.running[future] = trial
+
+    def _collect(self) -> None:
+        # With a time-out, so that Ctrl-C is seen at once.
+        done, _ = wait(self.running, timeout=_GLANCE, return_when=FIRST_COMPLETED)
+        for future in done:
+            trial = self.running.pop(future)
+            self.free.append(self.names.pop(trial.id))
+            failure = future.exception()
+            if failure is None:
+                self._tell(trial, future.result())
+            else:
+                self.study.tell(trial.id, error=f"{type(failure).__name__}: {failure}")
+
+    def _tell(self, trial: Trial, result: Any) -> None:
+        try:
+            value = float(result)
+        except (TypeError, ValueError):
+            self.study.tell(trial.id, error=f"the objective returned {result!r}, which is no number")
+            return
+        if value != value or value in (float("inf"), float("-inf")):
+            self.study.tell(trial.id, error=f"the objective returned {value}")
+        else:
+            self.study.tell(trial.id, value)
+
+
+def _own_name() -> str:
+    return f"python-{socket.gethostname()}-{os.getpid()}-{threading.get_ident()}"
+
+
+def _plain(value: Any) -> Any:
+    """NumPy scalars as the numbers they are."""
+    return value.item() if hasattr(value, "item") else value
+
+
+def _spec_text(spec: Mapping[str, Any] | str | os.PathLike[str]) -> tuple[str, str, Path]:
+    if isinstance(spec, Mapping):
+        return json.dumps(spec, default=_plain), "json", Path.cwd()
+    if isinstance(spec, str) and "\n" in spec:
+        return spec, "toml", Path.cwd()
+    path = Path(spec)
+    try:
+        text = path.read_text(encoding="utf-8")
+    except OSError as error:
+        raise Error(f"{path}: {error.strerror}") from error
+    return text, "json" if path.suffix == ".json" else "toml", path.resolve().parent
+
+
+def study_schema() -> dict[str, Any]:
+    """The JSON Schema of study files.
+
+    >>> import sigmabar as sb
+    >>> "parameters" in sb.study_schema()["properties"]
+    True
+    """
+    schema: dict[str, Any] = json.loads(_core.study_schema())
+    return schema

@@ -1,0 +1,432 @@
+"""Samplers for Optuna.
+
+>>> import optuna, sigmabar.optuna
+>>> optuna.logging.set_verbosity(optuna.logging.WARNING)
+>>> study = optuna.create_study(sampler=sigmabar.optuna.SBPESampler(budget=40, batches=4, seed=1))
+>>> study.optimize(lambda trial: (trial.suggest_float("x", -5, 5) - 2) ** 2, n_trials=40)
+>>> study.best_value < 0.01
+True
+>>> study.sampler.recommend(study).label
+'calibrated'
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import threading
+import zlib
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import optuna
+from optuna.distributions import BaseDistribution, CategoricalDistribution, FloatDistribution, IntDistribution, distribution_to_json
+from optuna.samplers import BaseSampler, RandomSampler
+from optuna.search_space import IntersectionSearchSpace
+from optuna.study import Study
+from optuna.trial import FrozenTrial, TrialState
+
+from ._domain import Categorical, Column, Float, Int, Space
+from ._evidence import fit_hyperparameters
+from ._kernels import Kernel
+from ._noise import Noise
+from ._strategy import Recommendation, Strategy
+
+__all__ = ["EISampler", "GPUCBSampler", "SBPESampler"]
+
+_RUN = "sigmabar:run"
+_SLOT = "sigmabar:slot"
+SearchSpace = dict[str, BaseDistribution]
+
+
+class _Columns:
+    """A search space of Optuna as columns, and parameters as points."""
+
+    def __init__(self, space: SearchSpace) -> None:
+        self.space = dict(space)
+        self.domain = Space([_column(d) for d in space.values()])
+        self.key = json.dumps({name: distribution_to_json(d) for name, d in space.items()})
+
+    def point(self, trial: FrozenTrial) -> list[float] | None:
+        """Where a trial is in this space; ``None`` if it is not in it."""
+        point = []
+        for name, distribution in self.space.items():
+            if name not in trial.params:
+                return None
+            try:
+                internal = distribution.to_internal_repr(trial.params[name])
+            except ValueError:
+                return None
+            if not distribution._contains(internal):
+                return None
+            if isinstance(distribution, FloatDistribution) and distribution.step is not None:
+                point.append(float(round((internal - distribution.low) / distribution.step)))
+            else:
+                point.append(float(internal))
+        return point
+
+    def params(self, point: Sequence[float]) -> dict[str, Any]:
+        """The parameters at a point."""
+        return {name: _value(d, float(v)) for (name, d), v in zip(self.space.items(), point)}
+
+    def measured(self, trials: Sequence[FrozenTrial]) -> tuple[list[int], list[list[float]], list[float]]:
+        """Numbers, points and values of the complete trials that are in the space."""
+        numbers, points, values = [], [], []
+        for trial in trials:
+            point = self.point(trial) if trial.state == TrialState.COMPLETE else None
+            if point is not None and trial.value is not None and math.isfinite(trial.value):
+                numbers.append(trial.number)
+                points.append(point)
+                values.append(float(trial.value))
+        return numbers, points, values
+
+
+class _Sampler(BaseSampler):
+    """What the samplers share: one objective, a space learnt from the trials, independent sampling of what is not in it."""
+
+    def __init__(self, seed: int | None, independent_sampler: BaseSampler | None) -> None:
+        self._seed = int(np.random.default_rng(seed).integers(2**31))
+        self._independent = independent_sampler or RandomSampler(seed=seed)
+        self._search_space = IntersectionSearchSpace()
+        self._lock = threading.RLock()
+
+    def reseed_rng(self) -> None:
+        """Only the independent sampler is reseeded: parallel workers share one plan."""
+        self._independent.reseed_rng()
+
+    def infer_relative_search_space(self, study: Study, trial: FrozenTrial) -> SearchSpace:
+        """The parameters that all complete trials have in common."""
+        _one_objective(study)
+        with self._lock:
+            space = self._search_space.calculate(study)
+        return {name: d for name, d in space.items() if not d.single()}
+
+    def sample_independent(self, study: Study, trial: FrozenTrial, param_name: str, param_distribution: BaseDistribution) -> Any:
+        """A parameter outside the learnt space."""
+        _one_objective(study)
+        return self._independent.sample_independent(study, trial, param_name, param_distribution)
+
+    def before_trial(self, study: Study, trial: FrozenTrial) -> None:
+        self._independent.before_trial(study, trial)
+
+    def after_trial(self, study: Study, trial: FrozenTrial, state: TrialState, values: Sequence[float] | None) -> None:
+        self._independent.after_trial(study, trial, state, values)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {key: value for key, value in self.__dict__.items() if key != "_lock"}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        self._lock = threading.RLock()
+
+
+class _ModelSampler(_Sampler):
+    """One point at a time by an index of a Gaussian process; running trials count as answered at their mean."""
+
+    _name: str
+    _options: dict[str, Any]
+
+    def __init__(
+        self,
+        *,
+        seed: int | None,
+        n_startup_trials: int,
+        kernel: Kernel | None,
+        tau: float | None,
+        candidates: int,
+        independent_sampler: BaseSampler | None,
+    ) -> None:
+        super().__init__(seed, independent_sampler)
+        self._n_startup_trials, self._kernel, self._tau, self._candidates = n_startup_trials, kernel, tau, candidates
+
+    def sample_relative(self, study: Study, trial: FrozenTrial, search_space: SearchSpace) -> dict[str, Any]:
+        """The point with the largest index among the candidates."""
+        _one_objective(study)
+        if not search_space:
+            return {}
+        trials = study._get_trials(deepcopy=False, use_cache=True)
+        columns = _Columns(search_space)
+        _, points, values = columns.measured(trials)
+        seed = (self._seed + 7919 * trial.number) % 2**31
+        if len(points) < self._n_startup_trials:
+            return _random(columns, seed)
+        pending = [columns.point(t) for t in trials if t.state == TrialState.RUNNING and t.number != trial.number]
+        model = (self._kernel, self._tau)
+        options = {**self._options, "candidates": self._candidates}
+        return _best(self._name, options, columns, points, values, [p for p in pending if p is not None], study, seed, model)
+
+
+class EISampler(_ModelSampler):
+    """Expected improvement under a Gaussian process, its kernel learnt anew for every trial unless one is given.
+
+    >>> import optuna, sigmabar.optuna
+    >>> optuna.logging.set_verbosity(optuna.logging.WARNING)
+    >>> study = optuna.create_study(direction="maximize", sampler=sigmabar.optuna.EISampler(seed=0))
+    >>> study.optimize(lambda trial: -abs(trial.suggest_int("n", 1, 100) - 37), n_trials=25)
+    >>> study.best_value > -5
+    True
+    """
+
+    _name = "ei"
+
+    def __init__(
+        self,
+        *,
+        seed: int | None = None,
+        n_startup_trials: int = 10,
+        kernel: Kernel | None = None,
+        tau: float | None = None,
+        candidates: int = 2048,
+        independent_sampler: BaseSampler | None = None,
+    ) -> None:
+        super().__init__(
+            seed=seed,
+            n_startup_trials=n_startup_trials,
+            kernel=kernel,
+            tau=tau,
+            candidates=candidates,
+            independent_sampler=independent_sampler,
+        )
+        self._options = {}
+
+
+class GPUCBSampler(_ModelSampler):
+    """Optimism: the largest mean plus ``width`` standard deviations (for minimisation the smallest mean minus as many)."""
+
+    _name = "gp-ucb"
+
+    def __init__(
+        self,
+        *,
+        width: float = 2.0,
+        seed: int | None = None,
+        n_startup_trials: int = 10,
+        kernel: Kernel | None = None,
+        tau: float | None = None,
+        candidates: int = 2048,
+        independent_sampler: BaseSampler | None = None,
+    ) -> None:
+        super().__init__(
+            seed=seed,
+            n_startup_trials=n_startup_trials,
+            kernel=kernel,
+            tau=tau,
+            candidates=candidates,
+            independent_sampler=independent_sampler,
+        )
+        self._options = {"width": float(width)}
+
+
+class _Run:
+    """The plan of one search space, as one process sees it; the storage holds what all need to see the same."""
+
+    def __init__(self, columns: _Columns, strategy: Strategy | None, token: str) -> None:
+        self.columns, self.strategy, self.token = columns, strategy, token
+        self.points: dict[int, list[float]] = {}
+        self.told: set[int] = set()
+
+    def catch_up(self, trials: Sequence[FrozenTrial]) -> tuple[list[int], bool]:
+        """Tells what is new and plans what can be planned. Returns the slots that nobody has, and whether the plan is used up."""
+        if self.strategy is None:
+            return [], True
+        taken: dict[int, list[FrozenTrial]] = {}
+        for trial in trials:
+            mark = trial.system_attrs.get(_SLOT)
+            if mark is not None and mark[0] == self.token:
+                taken.setdefault(int(mark[1]), []).append(trial)
+        while True:
+            asked = self.strategy.ask()
+            if asked is None:
+                return [], True
+            self.points.update(zip(asked.ids, asked.points.tolist()))
+            new = [slot for slot in self.points if slot not in self.told and _answer(taken.get(slot, [])) is not None]
+            if not new:
+                break
+            answers = [_answer(taken[slot]) for slot in new]
+            self.strategy.tell(new, [None if a is None or math.isnan(a) else a for a in answers])
+            self.told.update(new)
+        return [slot for slot in self.points if slot not in taken], False
+
+
+class SBPESampler(_Sampler):
+    """Batched pure exploration: few batches, each to be evaluated by any number of parallel workers.
+
+    Without a kernel everything is learnt ("auto": calibrated); with ``kernel``, ``tau``, ``norm_bound`` and ``noise``, given for parameters scaled to the unit
+    cube (categories as their numbers, see :meth:`sigmabar.Space.encode`), what :meth:`recommend` says is certified. The search space is learnt from the first trials, whose
+    results are used; if it changes, a new plan is made. ``budget`` counts planned trials.
+
+    A trial asked for while its batch is all handed out but not all told, and one beyond the budget, is chosen by expected improvement.
+    Workers in several processes share one plan through the storage if they are given the same seed or the first of them has begun.
+    """
+
+    def __init__(
+        self,
+        *,
+        budget: int = 100,
+        batches: int | Sequence[int] | None = None,
+        seed: int | None = None,
+        kernel: Kernel | None = None,
+        tau: float | None = None,
+        norm_bound: float | None = None,
+        noise: Noise | None = None,
+        delta: float = 0.05,
+        mode: str | None = None,
+        independent_sampler: BaseSampler | None = None,
+    ) -> None:
+        super().__init__(seed, independent_sampler)
+        self._budget = budget
+        self._assumed: dict[str, Any] = {"kernel": kernel, "tau": tau, "norm_bound": norm_bound, "noise": noise, "delta": delta, "mode": mode}
+        self._batches = batches
+        self._runs: dict[tuple[str, str], _Run] = {}
+
+    def sample_relative(self, study: Study, trial: FrozenTrial, search_space: SearchSpace) -> dict[str, Any]:
+        """A point of the current batch."""
+        _one_objective(study)
+        if not search_space:
+            return {}
+        with self._lock:
+            trials = study._get_trials(deepcopy=False, use_cache=False)
+            run = self._run(study, _Columns(search_space), trials)
+            free, _ = run.catch_up(trials)
+            if not free:
+                return self._extra(study, trial, run.columns, trials)
+            # Trials that other processes are choosing for at this moment take the slots before or after.
+            choosing = [t.number for t in trials if t.state == TrialState.RUNNING and not t.params and _SLOT not in t.system_attrs]
+            slot = free[sorted({*choosing, trial.number}).index(trial.number) % len(free)]
+            study._storage.set_trial_system_attr(trial._trial_id, _SLOT, [run.token, slot])
+            return run.columns.params(run.points[slot])
+
+    def recommend(self, study: Study) -> Recommendation | None:
+        """What the plan of the study's present search space recommends, with its interval, gap and label; the point is in the order of the space's names."""
+        space = self.infer_relative_search_space(study, study.trials[-1])
+        with self._lock:
+            trials = study._get_trials(deepcopy=False, use_cache=False)
+            run = self._run(study, _Columns(space), trials)
+            run.catch_up(trials)
+            return None if run.strategy is None else run.strategy.recommend()
+
+    def _run(self, study: Study, columns: _Columns, trials: Sequence[FrozenTrial]) -> _Run:
+        known = self._runs.get((study.study_name, columns.key))
+        if known is not None:
+            return known
+        attributes = study._storage.get_study_system_attrs(study._study_id)
+        name = f"{_RUN}:{zlib.crc32(columns.key.encode())}"
+        if name not in attributes:
+            numbers, _, _ = columns.measured(trials)
+            used = sum(_SLOT in t.system_attrs for t in trials)
+            record: dict[str, Any] = {"token": f"{self._seed}-{len(trials)}-{threading.get_ident()}", "seed": self._seed, "attached": numbers, "used": used}
+            study._storage.set_study_system_attr(study._study_id, name, record)
+            attributes = study._storage.get_study_system_attrs(study._study_id)
+        record = attributes[name]
+        run = _Run(columns, self._begin(study, columns, trials, record), record["token"])
+        self._runs[study.study_name, columns.key] = run
+        return run
+
+    def _begin(self, study: Study, columns: _Columns, trials: Sequence[FrozenTrial], record: dict[str, Any]) -> Strategy | None:
+        budget = self._budget - int(record["used"])
+        if budget <= 0:
+            return None
+        batches = self._batches if isinstance(self._batches, int) or self._batches is None or budget == self._budget else len(self._batches)
+        options: dict[str, Any] = {} if batches is None else {"batches": batches}
+        strategy = Strategy(
+            "s-bpe", domain=columns.domain, budget=budget, seed=record["seed"], direction=_direction(study), **self._assumed, **options
+        )
+        chosen = set(record["attached"])
+        _, points, values = columns.measured([t for t in trials if t.number in chosen])
+        if points:
+            strategy.attach(points, values)
+        return strategy
+
+    def _extra(self, study: Study, trial: FrozenTrial, columns: _Columns, trials: Sequence[FrozenTrial]) -> dict[str, Any]:
+        _, points, values = columns.measured(trials)
+        seed = (self._seed + 7919 * trial.number) % 2**31
+        if len(points) < 5:
+            return _random(columns, seed)
+        pending = [columns.point(t) for t in trials if t.state == TrialState.RUNNING and t.number != trial.number]
+        model = (self._assumed["kernel"], self._assumed["tau"])
+        return _best("ei", {}, columns, points, values, [p for p in pending if p is not None], study, seed, model)
+
+
+def _best(
+    name: str,
+    options: dict[str, Any],
+    columns: _Columns,
+    points: list[list[float]],
+    values: list[float],
+    pending: list[list[float]],
+    study: Study,
+    seed: int,
+    model: tuple[Kernel | None, float | None],
+) -> dict[str, Any]:
+    """The next point of a sequential strategy after what was measured, running trials counted as answered at their mean."""
+    kernel, tau = model
+    mean, unit = 0.0, 1.0
+    if kernel is None or tau is None:
+        template = kernel or Kernel._wrap(columns.domain._core.default_kernel(0.3, 1.0))
+        learnt = fit_hyperparameters(template, columns.domain.encode(points), values, mean=None, starts=2, seed=seed)
+        kernel, tau, (mean, unit, _) = learnt.kernel, learnt.tau, learnt.posterior.prior
+
+    def fresh() -> Strategy:
+        run = Strategy(
+            name, domain=columns.domain, budget=1, kernel=kernel, tau=tau, mean=mean, unit=unit, seed=seed, direction=_direction(study), **options
+        )
+        run.attach(points, values, collected="adaptive")
+        return run
+
+    run = fresh()
+    if pending and (guess := run.predict(pending)) is not None:
+        run.attach(pending, guess[0], collected="adaptive")
+    asked = run.ask(1)
+    assert asked is not None and len(asked) == 1
+    return columns.params(asked.points[0])
+
+
+def _random(columns: _Columns, seed: int) -> dict[str, Any]:
+    asked = Strategy("random", domain=columns.domain, budget=1, seed=seed).ask(1)
+    assert asked is not None and len(asked) == 1
+    return columns.params(asked.points[0])
+
+
+def _answer(trials: Sequence[FrozenTrial]) -> float | None:
+    """The value of the first trial of a slot that has one, ``nan`` if all failed, ``None`` while one may still answer."""
+    if not trials:
+        return None
+    for trial in trials:
+        if trial.state == TrialState.COMPLETE and trial.value is not None and math.isfinite(trial.value):
+            return float(trial.value)
+    return math.nan if all(trial.state.is_finished() for trial in trials) else None
+
+
+def _one_objective(study: Study) -> None:
+    if len(study.directions) != 1:
+        raise ValueError("this sampler optimises one objective: use another sampler for several, or combine them into one")
+
+
+def _direction(study: Study) -> str:
+    return "maximize" if study.direction == optuna.study.StudyDirection.MAXIMIZE else "minimize"
+
+
+def _column(distribution: BaseDistribution) -> Column:
+    if isinstance(distribution, CategoricalDistribution):
+        return Categorical(len(distribution.choices))
+    if isinstance(distribution, IntDistribution):
+        if distribution.log:
+            return Float(distribution.low, distribution.high, log=True)
+        return Int(distribution.low, distribution.high, distribution.step)
+    if isinstance(distribution, FloatDistribution):
+        if distribution.step is not None:
+            return Int(0, round((distribution.high - distribution.low) / distribution.step))
+        return Float(distribution.low, distribution.high, log=distribution.log)
+    raise ValueError(f"parameters of type {type(distribution).__name__} are not known to this sampler")
+
+
+def _value(distribution: BaseDistribution, number: float) -> Any:
+    if isinstance(distribution, CategoricalDistribution):
+        return distribution.choices[int(round(number))]
+    if isinstance(distribution, IntDistribution):
+        return min(max(int(round(number)), distribution.low), distribution.high)
+    assert isinstance(distribution, FloatDistribution)
+    if distribution.step is not None:
+        return min(distribution.low + round(number) * distribution.step, distribution.high)
+    return min(max(number, distribution.low), distribution.high)

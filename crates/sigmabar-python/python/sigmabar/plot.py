@@ -1,0 +1,177 @@
+"""Pictures through matplotlib, in colours that everybody can tell apart. Each function draws on ``ax`` (a new one by default) and returns it.
+
+>>> import matplotlib
+>>> matplotlib.use("Agg")
+>>> import numpy as np, sigmabar as sb
+>>> x = np.linspace(0, 1, 50)
+>>> p = sb.SparsePosterior(sb.SquaredExponential(0.2), 0.1, x, np.sin(6 * x), inducing=x[::5])
+>>> ax = sb.plot.posterior(p, data=(x, np.sin(6 * x)), norm_bound=3.0, noise=sb.Gaussian(0.1))
+>>> ax.get_legend_handles_labels()[1]
+['measured', 'prediction interval (certified)', 'interval for f (certified)', 'mean', 'inducing points']
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import matplotlib.pyplot as plt
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.patches import Rectangle
+
+from ._arrays import rows, vector
+from ._noise import Noise
+from ._posterior import ExactPosterior, SparsePosterior
+from ._strategy import Cells, Strategy
+
+__all__ = ["calibration", "gap", "posterior", "survivors"]
+
+_BLUE, _SKY, _ORANGE, _GREEN, _GREY = "#0072B2", "#56B4E9", "#D55E00", "#009E73", "#999999"
+
+
+def posterior(
+    model: SparsePosterior | ExactPosterior,
+    *,
+    data: tuple[Any, Any] | None = None,
+    norm_bound: float | None = None,
+    noise: Noise | None = None,
+    delta: float = 0.05,
+    column: int = 0,
+    at: Any = None,
+    points: int = 300,
+    ax: Axes | None = None,
+) -> Axes:
+    """The mean along one ``column`` (the others fixed to ``at``, by default the middle of the data) with its bands and the inducing points.
+
+    With ``norm_bound`` and ``noise`` the bands are the intervals of the model, for the function and for a new response; without them one and two standard
+    deviations.
+    """
+    ax = _axes(ax)
+    inducing = model.inducing if isinstance(model, SparsePosterior) else None
+    known = rows(data[0]) if data is not None else inducing
+    if known is None:
+        raise ValueError("data=(X, y) is needed to know where to draw an exact posterior")
+    low, high = known.min(axis=0), known.max(axis=0)
+    queries = np.tile((low + high) / 2 if at is None else np.asarray(at, dtype=float), (points, 1))
+    line = queries[:, column] = np.linspace(low[column], high[column], points)
+    mean, std = model.predict(queries)
+    if data is not None:
+        ax.scatter(known[:, column], vector(data[1]), s=8, color=_GREY, alpha=0.6, label="measured", zorder=1)
+    if norm_bound is not None and noise is not None:
+        if isinstance(model, SparsePosterior):
+            wide = model.prediction_interval(queries, norm_bound, noise, delta)
+            ax.fill_between(line, wide.lower, wide.upper, color=_SKY, alpha=0.25, lw=0, label=f"prediction interval ({wide.certificate.label})")
+        narrow = model.interval(queries, norm_bound, noise, delta)
+        ax.fill_between(line, narrow.lower, narrow.upper, color=_BLUE, alpha=0.3, lw=0, label=f"interval for f ({narrow.certificate.label})")
+    else:
+        ax.fill_between(line, mean - 2 * std, mean + 2 * std, color=_SKY, alpha=0.25, lw=0, label="two standard deviations")
+        ax.fill_between(line, mean - std, mean + std, color=_BLUE, alpha=0.3, lw=0, label="one standard deviation")
+    ax.plot(line, mean, color=_BLUE, label="mean")
+    if inducing is not None:
+        base = ax.get_ylim()[0]
+        ax.plot(inducing[:, column], np.full(len(inducing), base), "|", color=_ORANGE, ms=10, label="inducing points", clip_on=False)
+    ax.set_xlabel(f"column {column}")
+    ax.legend(fontsize="small")
+    return ax
+
+
+def calibration(model: SparsePosterior, X: Any, y: Any, *, ax: Axes | None = None) -> Axes:
+    """The share of new responses inside the model's normal prediction bands against the nominal share, with the 95 % envelope of chance.
+
+    >>> import matplotlib
+    >>> matplotlib.use("Agg")
+    >>> import numpy as np, sigmabar as sb
+    >>> rng = np.random.default_rng(0)
+    >>> x = rng.random(200)
+    >>> y = np.sin(6 * x) + 0.1 * rng.standard_normal(200)
+    >>> p = sb.SparsePosterior(sb.SquaredExponential(0.2), 0.1, x[:100], y[:100], inducing=np.linspace(0, 1, 10))
+    >>> sb.plot.calibration(p, x[100:], y[100:]).get_ylabel()
+    'observed'
+    """
+    from statistics import NormalDist
+
+    ax = _axes(ax)
+    mean, std = model.predict(X)
+    unit = model.prior[1]
+    score = np.abs(vector(y) - mean) / np.hypot(std, model.tau * unit)
+    nominal = np.linspace(0.01, 0.99, 99)
+    quantiles = np.array([NormalDist().inv_cdf(0.5 + share / 2) for share in nominal])
+    observed = (score[:, None] <= quantiles).mean(axis=0)
+    spread = 1.96 * np.sqrt(nominal * (1 - nominal) / len(score))
+    ax.fill_between(nominal, nominal - spread, nominal + spread, color=_GREY, alpha=0.3, lw=0, label="chance")
+    ax.plot(nominal, nominal, color=_GREY, lw=1)
+    ax.plot(nominal, observed, color=_BLUE, label="this model")
+    ax.set(xlabel="nominal", ylabel="observed", xlim=(0, 1), ylim=(0, 1), aspect="equal")
+    ax.legend(fontsize="small")
+    return ax
+
+
+def survivors(strategy: Strategy, *, candidates: Any = None, columns: tuple[int, int] = (0, 1), ax: Axes | None = None) -> Axes:
+    """What a run has not ruled out, in one or two columns, with its recommendation. A list needs its ``candidates``.
+
+    >>> import matplotlib
+    >>> matplotlib.use("Agg")
+    >>> import sigmabar as sb
+    >>> s = sb.Strategy("s-bpe", domain=([0, 0], [1, 1]), kernel=sb.Matern(2.5, 0.5), tau=0.1, norm_bound=1.0, noise=sb.Gaussian(0.05), budget=60)
+    >>> a = s.ask()
+    >>> s.tell(a.ids, a.points.sum(axis=1) / 4)
+    >>> sb.plot.survivors(s).get_title().startswith("still possible")
+    True
+    """
+    ax = _axes(ax)
+    left = strategy.survivors
+    if left is None:
+        raise ValueError(f"strategy {strategy.name!r} has ruled nothing out yet, or never does")
+    if isinstance(left, Cells):
+        i, j = columns if left.low.shape[1] > 1 else (0, None)
+        for low, high in zip(left.low, left.high):
+            bottom, height = (0.0, 1.0) if j is None else (low[j], high[j] - low[j])
+            ax.add_patch(Rectangle((low[i], bottom), high[i] - low[i], height, color=_SKY, alpha=0.5, lw=0))
+        ax.autoscale()
+    else:
+        points = left if left.ndim == 2 else rows(candidates)
+        if left.ndim == 1:
+            _scatter(ax, points, columns, color=_GREY, alpha=0.5, label="ruled out")
+            points = points[left]
+        _scatter(ax, points, columns, color=_SKY, label="still possible")
+    advice = strategy.recommend()
+    if advice is not None:
+        best = rows(candidates)[[advice.index]] if candidates is not None and advice.index is not None else advice.point[None, :]
+        _scatter(ax, best, columns, color=_ORANGE, marker="*", s=120, label="recommended", zorder=3)
+        ax.legend(fontsize="small")
+    ax.set_title(f"still possible after {len(strategy.batches)} batches")
+    return ax
+
+
+def gap(strategy: Strategy, *, ax: Axes | None = None) -> Axes:
+    """How far from the best the recommendation could still be, after each batch, with the best value told so far.
+
+    >>> import matplotlib
+    >>> matplotlib.use("Agg")
+    >>> import numpy as np, sigmabar as sb
+    >>> s = sb.Strategy("s-bpe", domain=np.linspace(0, 1, 50), kernel=sb.Matern(2.5, 0.5), tau=0.1, norm_bound=1.0, noise=sb.Gaussian(0.05), budget=60)
+    >>> while (a := s.ask()) is not None:
+    ...     s.tell(a.ids, a.points[:, 0] / 2)
+    >>> sb.plot.gap(s).get_yscale()
+    'log'
+    """
+    ax = _axes(ax)
+    reports = strategy.batches
+    evaluations = np.cumsum([b.measured for b in reports])
+    known = [(n, b.gap, b.label) for n, b in zip(evaluations, reports) if b.gap is not None and np.isfinite(b.gap)]
+    if known:
+        label = f"gap ({known[-1][2]})" if known[-1][2] else "gap"
+        ax.step([n for n, _, _ in known], [g for _, g, _ in known], "o-", where="post", color=_BLUE, label=label)
+        ax.legend(fontsize="small")
+    ax.set(xlabel="evaluations", ylabel="gap to the best", yscale="log")
+    return ax
+
+
+def _axes(ax: Axes | None) -> Axes:
+    return ax if ax is not None else plt.subplots(figsize=(6, 4), layout="constrained")[1]
+
+
+def _scatter(ax: Axes, points: Any, columns: tuple[int, int], **style: Any) -> None:
+    first = points[:, columns[0]]
+    second = points[:, columns[1]] if points.shape[1] > 1 else np.zeros(len(points))
+    ax.scatter(first, second, **{"s": 10, **style})

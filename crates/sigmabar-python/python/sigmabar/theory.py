@@ -1,0 +1,190 @@
+"""The theorems as numbers: what can be promised before measuring, and how much to measure for a promise.
+
+Every bound comes as corrected (proved) and as the paper prints it (for comparison).
+
+>>> import numpy as np, sigmabar as sb
+>>> grid = np.linspace(0, 1, 200)
+>>> k = sb.SquaredExponential(0.2)
+>>> gain = sb.theory.gain_bounds(k, 0.1, grid, 500)
+>>> gain.lower <= gain.upper
+True
+>>> bound = sb.theory.regression_bound(evaluations=500, max_gain=gain.upper, domain_size=200, norm_bound=2.0, noise=sb.Gaussian(0.1), tau=0.1)
+>>> 0 < bound.corrected < bound.paper
+True
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from . import _core
+from ._arrays import rows
+from ._kernels import Kernel
+from ._noise import Noise
+
+__all__ = [
+    "Bound",
+    "GainBounds",
+    "SampleCount",
+    "batch_sizes",
+    "effective_dimension",
+    "gain_bounds",
+    "information_gain",
+    "regression_bound",
+    "regret_bound",
+    "samples_for",
+]
+
+
+class GainBounds(NamedTuple):
+    """The largest information gain that so many measurements can have: a lower bound, the best upper bound, and all upper bounds by their kinds."""
+
+    lower: float
+    upper: float
+    kinds: dict[str, float]
+
+
+class Bound(NamedTuple):
+    """A bound as proved, as the paper prints it, and where it stands."""
+
+    corrected: float
+    paper: float
+    statement: str
+
+
+class SampleCount(NamedTuple):
+    """So many measurements are enough, and the bound at that number."""
+
+    measurements: int
+    bound: float
+
+
+def gain_bounds(kernel: Kernel, tau: float, candidates: Any, evaluations: int) -> GainBounds:
+    """Bounds on the largest information gain of ``evaluations`` measurements among the candidates."""
+    lower, kinds = _core.gain_bounds(kernel._core, tau, rows(candidates), evaluations)
+    return GainBounds(lower, min(value for _, value in kinds), dict(kinds))
+
+
+def effective_dimension(kernel: Kernel, tau: float, X: Any) -> float:
+    """``tr K (K + tau**2 I)^-1`` of points, exactly.
+
+    >>> import sigmabar as sb
+    >>> round(sb.theory.effective_dimension(sb.SquaredExponential(0.1), 1.0, [0.0, 10.0]), 9)
+    1.0
+    """
+    return _core.data_gain(kernel._core, tau, rows(X))[0]
+
+
+def information_gain(kernel: Kernel, tau: float, X: Any) -> float:
+    """``log det(I + K / tau**2) / 2`` of points, exactly.
+
+    >>> import sigmabar as sb
+    >>> round(sb.theory.information_gain(sb.SquaredExponential(0.1), 1.0, [0.0, 10.0]), 6)
+    0.693147
+    """
+    return _core.data_gain(kernel._core, tau, rows(X))[1]
+
+
+def regression_bound(
+    *,
+    evaluations: int,
+    max_gain: float,
+    domain_size: int,
+    norm_bound: float,
+    noise: Noise | float,
+    tau: float,
+    delta: float = 0.05,
+    residual_ratio: float = 0.0,
+    max_variance: float = 1.0,
+) -> Bound:
+    """The largest error of the mean over a finite domain after a max-variance design, with probability ``1 - delta``.
+
+    ``residual_ratio`` bounds ``lambda / tau**2``: 0 for the exact model, 1 for the paper's sampling of inducing points.
+    """
+    setting = _setting(norm_bound, noise, tau, delta, residual_ratio, max_variance)
+    return Bound(*_core.regression_bound(setting, evaluations, max_gain, domain_size))
+
+
+def regret_bound(
+    *,
+    budget: int,
+    max_gain: float,
+    domain_size: int,
+    norm_bound: float,
+    noise: Noise | float,
+    tau: float,
+    delta: float = 0.05,
+    residual_ratio: float = 0.0,
+    max_variance: float = 1.0,
+    batches: Sequence[int] | None = None,
+) -> Bound:
+    """The cumulative regret of S-BPE on a finite domain, with probability ``1 - delta``.
+
+    >>> import sigmabar as sb
+    >>> bound = sb.theory.regret_bound(budget=1000, max_gain=20.0, domain_size=400, norm_bound=2.0, noise=0.2, tau=0.2)
+    >>> bound.corrected <= 2 * 2.0 * 1000
+    True
+    """
+    setting = _setting(norm_bound, noise, tau, delta, residual_ratio, max_variance)
+    lengths = batch_sizes(budget) if batches is None else list(batches)
+    return Bound(*_core.regret_bound(setting, budget, max_gain, lengths, domain_size))
+
+
+def samples_for(
+    kernel: Kernel,
+    tau: float,
+    candidates: Any,
+    *,
+    std: float | None = None,
+    error: float | None = None,
+    norm_bound: float | None = None,
+    noise: Noise | float | None = None,
+    delta: float = 0.05,
+    limit: int = 10_000_000,
+) -> SampleCount | None:
+    """How many measurements of a max-variance design are enough for every standard deviation to be at most ``std``, or, with a norm bound and the noise, for
+    every error to be at most ``error`` with probability ``1 - delta``; ``None`` where ``limit`` is not enough.
+
+    >>> import numpy as np, sigmabar as sb
+    >>> grid = np.linspace(0, 1, 100)
+    >>> few, many = (sb.theory.samples_for(sb.SquaredExponential(0.2), 0.1, grid, std=s).measurements for s in (0.1, 0.02))
+    >>> few < many
+    True
+    """
+    if (std is None) == (error is None):
+        raise _core.Error("say what is wanted: std, or error with norm_bound and noise")
+    points = rows(candidates)
+    if std is not None:
+        found = _core.samples_for_std(kernel._core, tau, points, std, limit)
+    elif norm_bound is None or noise is None:
+        raise _core.Error("how many measurements an error takes depends on norm_bound and noise: give both")
+    else:
+        setting = _setting(norm_bound, noise, tau, delta, 0.0, float(kernel.diag(points).max()))
+        found = _core.samples_for_error(setting, kernel._core, points, float(error or 0.0), limit)
+    return None if found is None else SampleCount(*found)
+
+
+def batch_sizes(budget: int, batches: int | None = None, *, even: bool = False, gain_exponent: float = 0.0) -> list[int]:
+    """The lengths of S-BPE's batches: by the paper's recursion, for a number of batches, or equal ones.
+
+    >>> import sigmabar as sb
+    >>> sb.theory.batch_sizes(1000)
+    [32, 179, 424, 365]
+    >>> sb.theory.batch_sizes(200, 5, even=True)
+    [40, 40, 40, 40, 40]
+    """
+    return _core.batch_sizes(budget, batches, even, gain_exponent)
+
+
+def _setting(
+    norm_bound: float, noise: Noise | float, tau: float, delta: float, residual_ratio: float, max_variance: float
+) -> dict[str, float]:
+    return {
+        "norm_bound": norm_bound,
+        "noise_level": noise.level if isinstance(noise, Noise) else float(noise),
+        "tau": tau,
+        "delta": delta,
+        "residual_ratio": residual_ratio,
+        "max_variance": max_variance,
+    }

@@ -1,0 +1,111 @@
+//! Max-variance design.
+
+use crate::arrays::{Rows, from_indices, from_points};
+use crate::error::raise;
+use crate::kernel::PyKernel;
+use crate::work;
+use numpy::{PyArray1, PyArray2};
+use pyo3::prelude::*;
+use sigmabar::{CellSearch, Collected, Design, FeatureMap, Growth, Locations, MaxVariance};
+use std::sync::Arc;
+
+/// A design, with what it guarantees.
+#[pyclass(frozen, name = "Design", module = "sigmabar._core")]
+pub struct PyDesign {
+    inner: Design,
+}
+
+#[pymethods]
+impl PyDesign {
+    fn indices<'py>(&self, py: Python<'py>) -> Bound<'py, PyArray1<i64>> {
+        from_indices(py, self.inner.indices())
+    }
+
+    fn points<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray2<f64>>> {
+        from_points(py, self.inner.points())
+    }
+
+    fn inducing<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray2<f64>>> {
+        from_points(py, self.inner.information().features().inducing())
+    }
+
+    fn max_std(&self) -> f64 {
+        self.inner.max_std()
+    }
+
+    fn bound(&self) -> f64 {
+        self.inner.variance_bound().sqrt()
+    }
+
+    /// The uniform error that the design guarantees: as known before it, and after.
+    fn uniform_error(&self, norm_bound: f64, noise_level: f64, delta: f64) -> PyResult<(f64, f64)> {
+        let error = self.inner.uniform_error(norm_bound, noise_level, delta).map_err(raise)?;
+        Ok((error.before, error.after))
+    }
+}
+
+/// What a design may be told.
+#[derive(FromPyObject)]
+#[pyo3(from_item_all)]
+pub struct DesignOptions {
+    inducing: Option<Rows>,
+    max_inducing: Option<usize>,
+    share: Option<f64>,
+    measured: Option<Rows>,
+    running: Option<Rows>,
+}
+
+impl DesignOptions {
+    fn method(self, kernel: sigmabar::SourcedKernel, tau: f64) -> sigmabar::Result<MaxVariance> {
+        let method = match self.inducing {
+            Some(points) => MaxVariance::new(Arc::new(FeatureMap::new(kernel, points.to_points()?)?), tau)?,
+            None => {
+                let usual = Growth::default();
+                let growth = Growth::at_most(self.max_inducing.unwrap_or(usual.max_size));
+                MaxVariance::growing(kernel, tau, growth.with_share(self.share.unwrap_or(usual.share)))?
+            }
+        };
+        let method = match self.measured {
+            Some(points) => method.after(Arc::new(Locations::new(points.to_points()?, Collected::DeclaredFixed))),
+            None => method,
+        };
+        Ok(match self.running {
+            Some(points) => method.with_running(points.to_points()?),
+            None => method,
+        })
+    }
+}
+
+/// Chooses `count` of the candidates.
+#[pyfunction]
+pub fn max_variance_design(
+    py: Python<'_>,
+    kernel: &PyKernel,
+    tau: f64,
+    candidates: Rows,
+    count: usize,
+    options: DesignOptions,
+) -> PyResult<PyDesign> {
+    let kernel = kernel.inner.clone();
+    let inner = work::run(py, move || options.method(kernel, tau)?.choose(candidates.view()?, count))?;
+    Ok(PyDesign { inner })
+}
+
+/// Chooses `count` points of a box, each within `1 + slack` of the largest standard deviation.
+#[pyfunction]
+#[expect(clippy::too_many_arguments, reason = "called from the Python face only")]
+pub fn max_variance_design_in_box(
+    py: Python<'_>,
+    kernel: &PyKernel,
+    tau: f64,
+    low: Rows,
+    high: Rows,
+    count: usize,
+    slack: f64,
+    options: DesignOptions,
+) -> PyResult<PyDesign> {
+    let kernel = kernel.inner.clone();
+    let search = CellSearch::within(slack);
+    let inner = work::run(py, move || options.method(kernel, tau)?.choose_in_boxes(low.view()?, high.view()?, search, count))?;
+    Ok(PyDesign { inner })
+}

@@ -1,0 +1,24 @@
+//! Every error of the library becomes `sigmabar.Error`, a `ValueError` with the library's own words.
+
+use pyo3::create_exception;
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use std::fmt::Display;
+
+create_exception!(sigmabar, Error, PyValueError, "What sigmabar refuses, in the same words as the command line.");
+
+/// The Python error for an error of the library.
+pub fn raise(error: impl Display) -> PyErr {
+    Error::new_err(error.to_string())
+}
+
+/// A name that is none of the choices, with the nearest one.
+pub fn unknown(what: &str, found: &str, choices: &[&str]) -> PyErr {
+    let nearest = choices.iter().max_by(|a, b| likeness(found, a).total_cmp(&likeness(found, b))).filter(|c| likeness(found, c) > 0.7);
+    let hint = nearest.map(|c| format!(" (did you mean \"{c}\"?)")).unwrap_or_default();
+    raise(format!("{what} \"{found}\" is not known{hint}: choose one of {}", choices.join(", ")))
+}
+
+fn likeness(a: &str, b: &str) -> f64 {
+    strsim::jaro_winkler(a, b)
+}

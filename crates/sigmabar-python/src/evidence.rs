@@ -1,0 +1,78 @@
+//! Learning kernel and ridge.
+
+use crate::arrays::{Rows, vector};
+use crate::error::unknown;
+use crate::kernel::PyKernel;
+use crate::posterior::{PyPosterior, collected, prior};
+use crate::work;
+use numpy::PyArray1;
+use pyo3::prelude::*;
+use sigmabar::{Choice, Learning, Learnt, Observations, fit_hyperparameters as learn};
+
+/// How hard to try.
+#[derive(FromPyObject)]
+#[pyo3(from_item_all)]
+pub struct LearningOptions {
+    tau: f64,
+    tau_limits: Option<(f64, f64)>,
+    max_inducing: usize,
+    choice: String,
+    gap: f64,
+    starts: usize,
+    seed: u64,
+    regularised: bool,
+    learn_mean: bool,
+    exact_points: usize,
+    exact_steps: usize,
+    rounds: usize,
+    steps: usize,
+}
+
+impl LearningOptions {
+    fn learning(self, templates: Vec<sigmabar::Kernel>) -> PyResult<Learning> {
+        let mut learning = Learning::new(templates);
+        learning.ridge = self.tau;
+        if let Some(limits) = self.tau_limits {
+            learning.ridge_limits = limits;
+        }
+        learning.inducing = self.max_inducing;
+        learning.choice = match self.choice.as_str() {
+            "rpcholesky" => Choice::RandomlyPivoted,
+            "greedy" => Choice::Greedy,
+            "kmeans" => Choice::KMeans,
+            "uniform" => Choice::Uniform,
+            other => return Err(unknown("method", other, &["rpcholesky", "greedy", "kmeans", "uniform"])),
+        };
+        learning.gap = self.gap;
+        learning.starts = self.starts;
+        learning.seed = self.seed;
+        learning.regularised = self.regularised;
+        learning.mean = self.learn_mean;
+        learning.exact_points = self.exact_points;
+        learning.exact_steps = self.exact_steps;
+        learning.rounds = self.rounds;
+        learning.steps = self.steps;
+        Ok(learning)
+    }
+}
+
+/// The posterior with what was learnt, ELBO, upper bound on the evidence, and which template won.
+#[pyfunction]
+#[expect(clippy::too_many_arguments, reason = "called from the Python face only")]
+pub fn fit_hyperparameters(
+    py: Python<'_>,
+    kernels: Vec<PyRef<'_, PyKernel>>,
+    x: Rows,
+    y: &Bound<'_, PyArray1<f64>>,
+    how: &str,
+    mean: Option<f64>,
+    unit: f64,
+    options: LearningOptions,
+) -> PyResult<(PyPosterior, f64, f64, usize)> {
+    let templates = kernels.iter().map(|k| k.inner.kernel.clone()).collect();
+    let (learning, y, how) = (options.learning(templates)?, vector(y)?, collected(how)?);
+    let prior = prior(mean, unit, &y)?;
+    let learnt: Learnt = work::run(py, move || learn(&Observations::new(x.to_points()?, &y, how, prior)?, &learning))?;
+    let (elbo, upper, template) = (learnt.elbo, learnt.upper_bound, learnt.template);
+    Ok((learnt.into_posterior().into(), elbo, upper, template))
+}

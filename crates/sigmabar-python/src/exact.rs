@@ -1,0 +1,91 @@
+//! The exact posterior, for few points and as the oracle.
+
+use crate::arrays::{Rows, from_matrix, vector};
+use crate::claim::{Ends, PyClaim, ends};
+use crate::kernel::PyKernel;
+use crate::posterior::{collected, prior};
+use crate::work;
+use numpy::{IntoPyArray, PyArray1, PyArray2};
+use pyo3::prelude::*;
+use sigmabar::{DataGain, ExactPosterior, Observations};
+use std::sync::Arc;
+
+/// The Gaussian-process posterior.
+#[pyclass(frozen, name = "ExactPosterior", module = "sigmabar._core")]
+pub struct PyExactPosterior {
+    inner: Arc<ExactPosterior>,
+}
+
+impl PyExactPosterior {
+    fn with<T: Send + 'static>(
+        &self,
+        py: Python<'_>,
+        work: impl FnOnce(&ExactPosterior) -> sigmabar::Result<T> + Send + 'static,
+    ) -> PyResult<T> {
+        let posterior = Arc::clone(&self.inner);
+        work::run(py, move || work(&posterior))
+    }
+}
+
+#[pymethods]
+impl PyExactPosterior {
+    #[staticmethod]
+    #[expect(clippy::too_many_arguments, reason = "called from the Python face only")]
+    fn fit(
+        py: Python<'_>,
+        kernel: &PyKernel,
+        tau: f64,
+        x: Rows,
+        y: &Bound<'_, PyArray1<f64>>,
+        how: &str,
+        mean: Option<f64>,
+        unit: f64,
+    ) -> PyResult<Self> {
+        let (kernel, y, how) = (kernel.inner.clone(), vector(y)?, collected(how)?);
+        let prior = prior(mean, unit, &y)?;
+        let inner = work::run(py, move || ExactPosterior::new(kernel, tau, Observations::new(x.to_points()?, &y, how, prior)?))?;
+        Ok(Self { inner: Arc::new(inner) })
+    }
+
+    fn mean<'py>(&self, py: Python<'py>, x: Rows) -> PyResult<Bound<'py, PyArray1<f64>>> {
+        Ok(self.with(py, move |p| p.mean(x.view()?))?.into_pyarray(py))
+    }
+
+    fn std<'py>(&self, py: Python<'py>, x: Rows) -> PyResult<Bound<'py, PyArray1<f64>>> {
+        Ok(self.with(py, move |p| p.std_dev(x.view()?))?.into_pyarray(py))
+    }
+
+    fn covariance<'py>(&self, py: Python<'py>, x: Rows) -> PyResult<Bound<'py, PyArray2<f64>>> {
+        from_matrix(py, self.with(py, move |p| p.covariance(x.view()?))?)
+    }
+
+    fn weights<'py>(&self, py: Python<'py>, x: Rows) -> PyResult<Bound<'py, PyArray2<f64>>> {
+        from_matrix(py, self.with(py, move |p| p.weights(x.view()?))?)
+    }
+
+    fn sample<'py>(&self, py: Python<'py>, x: Rows, size: usize, seed: u64) -> PyResult<Bound<'py, PyArray2<f64>>> {
+        from_matrix(py, self.with(py, move |p| p.sample(x.view()?, size, seed))?)
+    }
+
+    fn interval<'py>(&self, py: Python<'py>, x: Rows, claim: &PyClaim) -> PyResult<Ends<'py>> {
+        let claim = claim.inner.clone();
+        ends(py, &self.with(py, move |p| p.interval(x.view()?, &claim))?)
+    }
+
+    fn log_evidence(&self) -> f64 {
+        self.inner.log_evidence()
+    }
+
+    fn information_gain(&self) -> f64 {
+        self.inner.gain()
+    }
+
+    fn effective_dimension(&self, py: Python<'_>) -> PyResult<f64> {
+        self.with(py, |p| Ok(DataGain::new(&p.kernel().kernel, p.ridge(), p.observations().locations())?.effective_dimension))
+    }
+
+    /// The norm of the mean, in the model's scale.
+    fn norm(&self) -> f64 {
+        self.inner.norm()
+    }
+}

@@ -1,0 +1,128 @@
+//! Kernels.
+
+use crate::arrays::{Rows, from_matrix};
+use crate::error::{raise, unknown};
+use crate::work;
+use numpy::{IntoPyArray, PyArray1, PyArray2};
+use pyo3::prelude::*;
+use sigmabar::{Kernel, Lengthscale, Matrix, Source, SourcedKernel};
+
+/// A kernel and where its parameters come from.
+#[pyclass(frozen, name = "Kernel", module = "sigmabar._core")]
+pub struct PyKernel {
+    pub inner: SourcedKernel,
+}
+
+impl From<SourcedKernel> for PyKernel {
+    fn from(inner: SourcedKernel) -> Self {
+        Self { inner }
+    }
+}
+
+/// One number for all columns, or one for each.
+fn lengthscale(values: Vec<f64>, shared: bool) -> Lengthscale {
+    match values.first() {
+        Some(&value) if shared => Lengthscale::Shared(value),
+        _ => Lengthscale::PerColumn(values),
+    }
+}
+
+#[pymethods]
+impl PyKernel {
+    /// A kernel by its kind; `shape` is nu, alpha or the offset, `period` only of a periodic one. A list of length-scales is one for each column unless `shared`.
+    #[staticmethod]
+    fn of(kind: &str, lengthscales: Vec<f64>, shared: bool, variance: f64, shape: f64, period: Vec<f64>) -> PyResult<Self> {
+        let scale = lengthscale(lengthscales, shared);
+        let kernel = match kind {
+            "squared-exponential" => Kernel::squared_exponential(scale, variance),
+            "matern" => Kernel::matern(shape, scale, variance),
+            "rational-quadratic" => Kernel::rational_quadratic(shape, scale, variance),
+            "periodic" => {
+                let single = period.len() == 1;
+                Kernel::periodic(lengthscale(period, single), scale, variance)
+            }
+            "linear" => Kernel::linear(shape, scale, variance),
+            "hamming" => Kernel::hamming(scale, variance),
+            other => {
+                let known = ["squared-exponential", "matern", "rational-quadratic", "periodic", "linear", "hamming"];
+                return Err(unknown("kernel", other, &known));
+            }
+        };
+        Ok(SourcedKernel::from(kernel.map_err(raise)?).into())
+    }
+
+    /// The same kernel on some columns.
+    fn columns(&self, columns: Vec<usize>) -> PyResult<Self> {
+        let kernel = self.inner.kernel.clone().columns(columns).map_err(raise)?;
+        Ok(SourcedKernel { kernel, source: self.inner.source }.into())
+    }
+
+    /// The same kernel for responses that come after those it was learnt on.
+    fn for_new_data(&self) -> Self {
+        let source = if self.inner.source == Source::Declared { Source::Declared } else { Source::LearntBefore };
+        SourcedKernel { kernel: self.inner.kernel.clone(), source }.into()
+    }
+
+    fn add(&self, other: &Self) -> Self {
+        let kernel = self.inner.kernel.clone() + other.inner.kernel.clone();
+        SourcedKernel { kernel, source: self.weaker(other) }.into()
+    }
+
+    fn multiply(&self, other: &Self) -> Self {
+        let kernel = self.inner.kernel.clone() * other.inner.kernel.clone();
+        SourcedKernel { kernel, source: self.weaker(other) }.into()
+    }
+
+    fn block<'py>(&self, py: Python<'py>, x: Rows, z: Rows) -> PyResult<Bound<'py, PyArray2<f64>>> {
+        let kernel = self.inner.kernel.clone();
+        let block: Matrix = work::run(py, move || kernel.block(x.view()?, z.view()?))?;
+        from_matrix(py, block)
+    }
+
+    fn diagonal<'py>(&self, py: Python<'py>, x: Rows) -> PyResult<Bound<'py, PyArray1<f64>>> {
+        let view = x.view().map_err(raise)?;
+        self.inner.kernel.check_dim(view.dim()).map_err(raise)?;
+        Ok(self.inner.kernel.diagonal(view).into_pyarray(py))
+    }
+
+    fn metric<'py>(&self, py: Python<'py>, x: Rows, z: Rows) -> PyResult<Bound<'py, PyArray2<f64>>> {
+        let kernel = self.inner.kernel.clone();
+        let block: Matrix = work::run(py, move || kernel.metric_block(x.view()?, z.view()?))?;
+        from_matrix(py, block)
+    }
+
+    /// Names and values of the parameters, in the library's order.
+    fn parameters(&self) -> Vec<(String, f64)> {
+        self.inner.kernel.parameters().into_iter().map(|p| (p.name, p.value)).collect()
+    }
+
+    /// "declared", "learnt-before" or "learnt-here".
+    fn source(&self) -> &'static str {
+        match self.inner.source {
+            Source::Declared => "declared",
+            Source::LearntBefore => "learnt-before",
+            _ => "learnt-here",
+        }
+    }
+
+    fn to_json(&self) -> PyResult<String> {
+        serde_json::to_string(&self.inner).map_err(raise)
+    }
+
+    #[staticmethod]
+    fn from_json(text: &str) -> PyResult<Self> {
+        serde_json::from_str::<SourcedKernel>(text).map(Self::from).map_err(raise)
+    }
+}
+
+impl PyKernel {
+    /// Something learnt makes the whole learnt.
+    fn weaker(&self, other: &Self) -> Source {
+        match (self.inner.source, other.inner.source) {
+            (Source::Declared, b) => b,
+            (a, Source::Declared) => a,
+            (Source::LearntBefore, b) => b,
+            (a, _) => a,
+        }
+    }
+}

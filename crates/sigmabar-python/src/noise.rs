@@ -1,0 +1,39 @@
+//! Noise models.
+
+use crate::error::{raise, unknown};
+use pyo3::prelude::*;
+use sigmabar::Noise;
+
+/// What is assumed about the noise.
+#[pyclass(frozen, eq, name = "Noise", module = "sigmabar._core")]
+#[derive(PartialEq)]
+pub struct PyNoise {
+    pub inner: Noise,
+}
+
+#[pymethods]
+impl PyNoise {
+    /// A noise model by its kind and its one or two numbers; for "per-observation" one level for each observation.
+    #[staticmethod]
+    fn of(kind: &str, values: Vec<f64>) -> PyResult<Self> {
+        let known = ["sub-gaussian", "gaussian", "light-tailed", "bounded", "per-observation"];
+        let inner = match (kind, values.as_slice()) {
+            ("sub-gaussian", &[level]) => Noise::sub_gaussian(level),
+            ("gaussian", &[std_dev]) => Noise::gaussian(std_dev),
+            ("light-tailed", &[xi0, h0]) => Noise::light_tailed(xi0, h0),
+            ("bounded", &[half_width]) => Noise::bounded(half_width),
+            ("per-observation", _) => Noise::per_observation(values),
+            (other, _) => return Err(unknown("noise", other, &known)),
+        };
+        inner.map(|inner| Self { inner }).map_err(raise)
+    }
+
+    /// The sub-Gaussian level.
+    fn level(&self) -> f64 {
+        self.inner.level()
+    }
+
+    fn __str__(&self) -> String {
+        self.inner.to_string()
+    }
+}

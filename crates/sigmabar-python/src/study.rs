@@ -1,0 +1,185 @@
+//! Studies: the same files as the command's.
+
+use crate::claim::label_name;
+use crate::error::raise;
+use crate::strategy::PyStrategy;
+use crate::work;
+use pyo3::prelude::*;
+use serde_json::{Map, Value as Json};
+use sigmabar_study::{AskRequest, Asked, AskedTrial, ImportedRow, Study, StudySpec, Told, TrialResult, Value};
+use std::fmt::Display;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+/// One study of a file.
+#[pyclass(frozen, name = "Study", module = "sigmabar._core")]
+pub struct PyStudy {
+    inner: Arc<Mutex<Study>>,
+}
+
+/// A value, its standard error, or why there is none.
+type ResultParts = (Option<f64>, Option<f64>, Option<String>);
+
+impl From<Study> for PyStudy {
+    fn from(study: Study) -> Self {
+        Self { inner: Arc::new(Mutex::new(study)) }
+    }
+}
+
+impl PyStudy {
+    fn with<T, E>(&self, py: Python<'_>, work: impl FnOnce(&Study) -> Result<T, E> + Send + 'static) -> PyResult<T>
+    where
+        T: Send + 'static,
+        E: Display + Send + 'static,
+    {
+        let inner = Arc::clone(&self.inner);
+        work::run(py, move || work(&inner.lock().unwrap_or_else(PoisonError::into_inner)))
+    }
+}
+
+/// A study file as text; `format` is "toml" or "json", and files named in it lie relative to `directory`.
+fn parse(text: &str, format: &str, directory: &Path) -> sigmabar_study::Result<StudySpec> {
+    if format == "json" { StudySpec::from_json(text, directory) } else { StudySpec::from_toml(text, directory) }
+}
+
+#[pymethods]
+impl PyStudy {
+    #[staticmethod]
+    fn create(py: Python<'_>, file: PathBuf, name: String, text: String, format: String, directory: PathBuf) -> PyResult<Self> {
+        work::run(py, move || Study::create(&file, &name, &parse(&text, &format, &directory)?)).map(Self::from)
+    }
+
+    #[staticmethod]
+    fn open(py: Python<'_>, file: PathBuf, name: Option<String>) -> PyResult<Self> {
+        work::run(py, move || Study::open(&file, name.as_deref())).map(Self::from)
+    }
+
+    #[staticmethod]
+    fn names(file: PathBuf) -> PyResult<Vec<String>> {
+        Study::names(&file).map_err(raise)
+    }
+
+    fn name(&self, py: Python<'_>) -> PyResult<String> {
+        self.with(py, |study| Ok::<_, sigmabar_study::Error>(study.name().to_owned()))
+    }
+
+    fn file(&self, py: Python<'_>) -> PyResult<PathBuf> {
+        self.with(py, |study| Ok::<_, sigmabar_study::Error>(study.file().to_owned()))
+    }
+
+    /// The study file.
+    fn toml(&self, py: Python<'_>) -> PyResult<String> {
+        self.with(py, |study| Ok::<_, sigmabar_study::Error>(study.spec().to_toml()))
+    }
+
+    /// Trials as JSON objects, an empty list while all are leased, `None` at the end.
+    fn ask(&self, py: Python<'_>, worker: String, at_most: usize, lease: f64) -> PyResult<Option<Vec<String>>> {
+        let lease = Duration::try_from_secs_f64(lease).map_err(raise)?;
+        let asked = self.with(py, move |study| study.ask(&AskRequest::new(worker, at_most).with_lease(lease)))?;
+        Ok(match asked {
+            Asked::Trials(trials) => Some(trials.into_iter().map(trial_json).collect()),
+            Asked::Wait => Some(Vec::new()),
+            Asked::Finished => None,
+        })
+    }
+
+    /// For each result whether it counted, or came after its batch was closed.
+    fn tell(&self, py: Python<'_>, results: Vec<(u64, ResultParts)>) -> PyResult<Vec<bool>> {
+        let results: Vec<(u64, TrialResult)> = results.into_iter().map(|(id, parts)| (id, result(parts))).collect();
+        let told = self.with(py, move |study| study.tell_all(&results))?;
+        Ok(told.into_iter().map(|told| told == Told::Counted).collect())
+    }
+
+    fn close_batch(&self, py: Python<'_>) -> PyResult<()> {
+        self.with(py, Study::close_batch)
+    }
+
+    fn reap(&self, py: Python<'_>) -> PyResult<Vec<u64>> {
+        self.with(py, Study::reap)
+    }
+
+    /// Old results: settings as JSON lists in the order of the parameters.
+    fn import_rows(&self, py: Python<'_>, rows: Vec<(String, ResultParts)>) -> PyResult<usize> {
+        let rows = rows.into_iter().map(imported).collect::<PyResult<Vec<_>>>()?;
+        self.with(py, move |study| study.import(&rows))
+    }
+
+    /// Names of the parameters.
+    fn parameters(&self, py: Python<'_>) -> PyResult<Vec<String>> {
+        self.with(py, |study| {
+            let parameters = study.spec().space().parameters();
+            Ok::<_, sigmabar_study::Error>(parameters.iter().map(|parameter| parameter.name.clone()).collect())
+        })
+    }
+
+    fn trials(&self, py: Python<'_>) -> PyResult<String> {
+        let rows = self.with(py, Study::trials)?;
+        serde_json::to_string(&rows).map_err(raise)
+    }
+
+    fn batches(&self, py: Python<'_>) -> PyResult<String> {
+        let rows = self.with(py, Study::batches)?;
+        serde_json::to_string(&rows).map_err(raise)
+    }
+
+    fn status(&self, py: Python<'_>) -> PyResult<String> {
+        let status = self.with(py, Study::status)?;
+        serde_json::to_string(&status).map_err(raise)
+    }
+
+    /// The advice as JSON, with its gap, label and reasons apart: JSON has no infinity.
+    fn recommend(&self, py: Python<'_>) -> PyResult<Option<(String, (f64, f64, f64), &'static str, Vec<String>)>> {
+        let Some(advice) = self.with(py, Study::recommend)? else { return Ok(None) };
+        let mut values = Map::new();
+        values.insert("values".into(), setting_json(&advice.values));
+        if let Some(best) = &advice.best_observed {
+            let best = [("id", Json::from(best.id)), ("values", setting_json(&best.values)), ("value", Json::from(best.value))];
+            values.insert("best_observed".into(), best.into_iter().map(|(key, value)| (key.to_owned(), value)).collect());
+        }
+        let reasons = advice.reasons.iter().map(ToString::to_string).collect();
+        let text = Json::from(values).to_string();
+        Ok(Some((text, (advice.lower, advice.upper, advice.gap), label_name(advice.label), reasons)))
+    }
+
+    /// The run with everything told so far.
+    fn strategy(&self, py: Python<'_>) -> PyResult<PyStrategy> {
+        self.with(py, Study::strategy).map(PyStrategy::from)
+    }
+}
+
+/// The JSON Schema of study files.
+#[pyfunction]
+pub fn study_schema() -> String {
+    StudySpec::json_schema().to_string()
+}
+
+fn result((value, standard_error, reason): ResultParts) -> TrialResult {
+    match value {
+        Some(value) => TrialResult::Value { value, standard_error },
+        None => TrialResult::Failed { reason: reason.unwrap_or_default() },
+    }
+}
+
+fn imported((values, parts): (String, ResultParts)) -> PyResult<ImportedRow> {
+    Ok(ImportedRow { values: serde_json::from_str(&values).map_err(raise)?, result: result(parts) })
+}
+
+fn setting_json(values: &[(String, Value)]) -> Json {
+    let value = |value: &Value| match value {
+        Value::Int(value) => Json::from(*value),
+        Value::Float(value) => Json::from(*value),
+        Value::Choice(value) => Json::from(value.as_str()),
+    };
+    values.iter().map(|(name, of)| (name.clone(), value(of))).collect::<Map<String, Json>>().into()
+}
+
+fn trial_json(trial: AskedTrial) -> String {
+    let mut object = Map::new();
+    object.insert("id".into(), trial.id.into());
+    object.insert("batch".into(), trial.batch.into());
+    object.insert("params".into(), setting_json(&trial.values));
+    object.insert("seed".into(), trial.seed.into());
+    object.insert("leased_until".into(), trial.leased_until.into());
+    Json::from(object).to_string()
+}

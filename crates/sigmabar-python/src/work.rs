@@ -1,0 +1,37 @@
+//! Long work: off the interpreter's lock, and interruptible.
+
+use crate::error::raise;
+use pyo3::prelude::*;
+use std::fmt::Display;
+use std::sync::mpsc::{RecvTimeoutError, sync_channel};
+use std::thread;
+use std::time::Duration;
+
+/// How often the interpreter is asked whether somebody pressed Ctrl-C.
+const PATIENCE: Duration = Duration::from_millis(50);
+
+/// Does the work on a thread of its own while other Python threads run. On Ctrl-C the call ends at once; the thread finishes what it was computing and its
+/// result is dropped, so that no state is left half changed.
+pub fn run<T, E>(py: Python<'_>, work: impl FnOnce() -> Result<T, E> + Send + 'static) -> PyResult<T>
+where
+    T: Send + 'static,
+    E: Display + Send + 'static,
+{
+    let (done, mut answer) = sync_channel(1);
+    let spawned = thread::Builder::new().name("sigmabar".into()).spawn(move || {
+        // Nobody listens any more after an interrupt.
+        let _ = done.send(work());
+    });
+    spawned.map_err(raise)?;
+    loop {
+        let (received, channel) = py.detach(move || (answer.recv_timeout(PATIENCE), answer));
+        answer = channel;
+        match received {
+            Ok(result) => return result.map_err(raise),
+            Err(RecvTimeoutError::Timeout) => py.check_signals()?,
+            Err(RecvTimeoutError::Disconnected) => {
+                return Err(raise("sigmabar stopped on an inner fault, printed above: please report it with the call that caused it"));
+            }
+        }
+    }
+}

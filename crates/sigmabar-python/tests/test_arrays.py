@@ -1,0 +1,131 @@
+"""What may be handed in: every order, type and table; and what is refused, in clear words."""
+
+from __future__ import annotations
+
+import threading
+import time
+
+import numpy as np
+import pytest
+
+import sigmabar as sb
+
+K = sb.SquaredExponential(0.5)
+X = np.random.default_rng(0).random((40, 2))
+Y = X.sum(axis=1)
+EXPECTED = sb.ExactPosterior(K, 0.1, X, Y).mean(X)
+
+
+def means(points: object, values: object = Y) -> np.ndarray:
+    return sb.ExactPosterior(K, 0.1, points, values).mean(points)
+
+
+@pytest.mark.parametrize(
+    "points",
+    [
+        np.asfortranarray(X),
+        X.tolist(),
+        np.repeat(X, 2, axis=1)[:, ::2],
+        X.astype(object),
+        np.ma.masked_array(X),
+    ],
+    ids=["fortran", "lists", "strided", "objects", "masked array without masks"],
+)
+def test_any_layout_gives_the_same(points: object) -> None:
+    np.testing.assert_array_equal(means(points), EXPECTED)
+
+
+def test_small_types_are_converted() -> None:
+    np.testing.assert_allclose(means(X.astype(np.float32)), EXPECTED, rtol=1e-5)
+    assert means([[0, 1], [1, 0]], [1, 2]).shape == (2,)
+
+
+def test_read_only_arrays_are_read() -> None:
+    frozen = X.copy()
+    frozen.setflags(write=False)
+    np.testing.assert_array_equal(means(frozen), EXPECTED)
+
+
+def test_tables_are_taken_as_they_are() -> None:
+    pandas, polars, pyarrow = (pytest.importorskip(name) for name in ("pandas", "polars", "pyarrow"))
+    columns = {"a": X[:, 0], "b": X[:, 1]}
+    for table in (pandas.DataFrame(columns), polars.DataFrame(columns), pyarrow.table(columns)):
+        np.testing.assert_array_equal(means(table), EXPECTED)
+    for values in (pandas.Series(Y), polars.Series(Y), polars.DataFrame({"y": Y}), pyarrow.chunked_array([Y[:10], Y[10:]])):
+        np.testing.assert_array_equal(means(X, values), EXPECTED)
+    mixed = polars.DataFrame({"a": [1, 2], "b": [0.5, 1.5]})
+    np.testing.assert_array_equal(K(mixed), K([[1, 0.5], [2, 1.5]]))
+
+
+def test_a_bad_cell_of_a_table_is_named() -> None:
+    polars = pytest.importorskip("polars")
+    with pytest.raises(sb.Error, match='row 1, column "b": the value is missing'):
+        K(polars.DataFrame({"a": [1.0, 2.0], "b": [0.5, None]}))
+    with pytest.raises(sb.Error, match='column "c" holds .* not numbers'):
+        K(polars.DataFrame({"a": [1.0], "c": ["x"]}))
+
+
+@pytest.mark.parametrize(
+    ("call", "words"),
+    [
+        (lambda: sb.SquaredExponential(-1.0), "length"),
+        (lambda: K([[0.0, np.nan]]), "row 0.*column 1"),
+        (lambda: K([["a", "b"]]), "must be numbers"),
+        (lambda: K([[1j]]), "complex"),
+        (lambda: K(np.zeros((2, 2, 2))), "two dimensions"),
+        (lambda: K(np.zeros((0, 2))), "empty"),
+        (lambda: sb.SquaredExponential([0.1, 0.2])([[1.0]]), ""),
+        (lambda: sb.ExactPosterior(K, 0.1, X, Y[:-1]), "40"),
+        (lambda: sb.ExactPosterior(K, 0.0, X, Y), "ridge"),
+        (lambda: sb.SparsePosterior(K, 0.1, X, Y, inducing=X[:5], collected="maybe"), 'collected "maybe"'),
+        (lambda: sb.select_inducing(K, X, 0.1, method="gredy"), "did you mean \"greedy\""),
+        (lambda: sb.select_inducing(K, X, 0.1, method="kmeans"), "needs a size"),
+        (lambda: sb.SubGaussian(-1), ""),
+        (lambda: sb.Strategy("s-bbe", domain=X, budget=5), "did you mean \"s-bpe\""),
+        (lambda: sb.Strategy("s-bpe", domain=X, budget=0), "budget"),
+        (lambda: sb.Strategy("ei", domain=X, budget=5, kernel=K, tau=0.1, batch_sise=3), "did you mean \"batch_size\""),
+        (lambda: sb.Strategy("s-bpe", domain=X, budget=9, kernel=K, tau=0.1), "norm"),
+        (lambda: sb.Strategy("random", domain=([1.0], [0.0]), budget=5), ""),
+        (lambda: sb.Strategy.load(b"nonsense"), ""),
+        (lambda: sb.SparsePosterior.load(b"nonsense"), ""),
+        (lambda: sb.theory.samples_for(K, 0.1, X), "say what is wanted"),
+    ],
+)
+def test_wrong_use_is_refused_in_clear_words(call, words: str) -> None:  # type: ignore[no-untyped-def]
+    with pytest.raises(sb.Error, match=words) as refused:
+        call()
+    assert isinstance(refused.value, ValueError)
+    assert "PanicException" not in repr(refused.value)
+
+
+def test_other_threads_run_while_it_works() -> None:
+    ticks = 0
+    done = threading.Event()
+
+    def count() -> None:
+        nonlocal ticks
+        while not done.is_set():
+            ticks += 1
+            time.sleep(0.001)
+
+    counter = threading.Thread(target=count)
+    counter.start()
+    points = np.random.default_rng(0).random((30_000, 4))
+    before = ticks
+    sb.select_inducing(K, points, 0.1, method="rpcholesky", size=300, theta=None)
+    during = ticks - before
+    done.set()
+    counter.join()
+    assert during >= 5
+
+
+def test_ctrl_c_ends_a_long_call_at_once() -> None:
+    import _thread
+
+    points = np.random.default_rng(0).random((60_000, 6))
+    threading.Timer(0.2, _thread.interrupt_main).start()
+    started = time.monotonic()
+    with pytest.raises(KeyboardInterrupt):
+        sb.select_inducing(sb.SquaredExponential(0.2), points, 0.1, method="rpcholesky", size=3000, theta=None)
+    assert time.monotonic() - started < 3.0
+    assert means(X).shape == (40,), "the library goes on working"

@@ -1,0 +1,125 @@
+"""The samplers under Optuna's own suites, in parallel, and for what they find."""
+
+from __future__ import annotations
+
+import math
+import pickle
+from collections.abc import Callable
+from concurrent.futures import ProcessPoolExecutor
+from multiprocessing import get_context
+from pathlib import Path
+
+import optuna
+import pytest
+from optuna.samplers import BaseSampler
+from optuna.testing.pytest_samplers import BasicSamplerTestCase, RelativeSamplerTestCase, SingleOnlySamplerTestCase
+from optuna.trial import Trial
+
+import sigmabar as sb
+from sigmabar.optuna import EISampler, GPUCBSampler, SBPESampler
+
+optuna.logging.set_verbosity(optuna.logging.ERROR)
+
+
+class TestSBPESampler(BasicSamplerTestCase, RelativeSamplerTestCase, SingleOnlySamplerTestCase):
+    @pytest.fixture
+    def sampler(self) -> Callable[[], BaseSampler]:
+        return lambda: SBPESampler(budget=20, batches=4, seed=0)
+
+
+class TestEISampler(BasicSamplerTestCase, RelativeSamplerTestCase, SingleOnlySamplerTestCase):
+    @pytest.fixture
+    def sampler(self) -> Callable[[], BaseSampler]:
+        return lambda: EISampler(seed=0, n_startup_trials=2, candidates=128)
+
+
+class TestGPUCBSampler(BasicSamplerTestCase, RelativeSamplerTestCase, SingleOnlySamplerTestCase):
+    @pytest.fixture
+    def sampler(self) -> Callable[[], BaseSampler]:
+        return lambda: GPUCBSampler(seed=0, n_startup_trials=2, candidates=128)
+
+
+def bowl(trial: Trial) -> float:
+    x = trial.suggest_float("x", -5, 5)
+    n = trial.suggest_int("n", 1, 64, log=True)
+    kind = trial.suggest_categorical("kind", ["flat", "deep"])
+    return (x - 1) ** 2 / 10 + abs(math.log2(n) - 3) / 3 + (0 if kind == "deep" else 1)
+
+
+@pytest.mark.parametrize("sampler", [SBPESampler(budget=60, batches=4, seed=3), EISampler(seed=3), GPUCBSampler(seed=3)])
+def test_it_finds_the_bottom_of_a_mixed_bowl(sampler: BaseSampler) -> None:
+    study = optuna.create_study(sampler=sampler)
+    study.optimize(bowl, n_trials=60)
+    assert study.best_params["kind"] == "deep"
+    assert study.best_value < 0.15
+
+
+def test_the_same_seed_gives_the_same_run() -> None:
+    def run() -> list[float]:
+        study = optuna.create_study(sampler=SBPESampler(budget=30, batches=3, seed=7))
+        study.optimize(bowl, n_trials=30)
+        return [t.value for t in study.trials]
+
+    assert run() == run()
+
+
+def test_eight_threads_share_one_plan() -> None:
+    study = optuna.create_study(sampler=SBPESampler(budget=48, batches=3, seed=1))
+    study.optimize(bowl, n_trials=64, n_jobs=8)
+    slots = [t.system_attrs["sigmabar:slot"][1] for t in study.trials if "sigmabar:slot" in t.system_attrs]
+    assert len(study.trials) == 64
+    assert len(set(slots)) == len(slots), "no point of the plan was handed out twice"
+    assert len(slots) >= 24
+    assert study.best_value < 0.3
+
+
+def work(storage: str) -> int:
+    optuna.logging.set_verbosity(optuna.logging.ERROR)
+    study = optuna.load_study(
+        study_name="many", storage=optuna.storages.JournalStorage(optuna.storages.journal.JournalFileBackend(storage)), sampler=SBPESampler(budget=48, batches=3, seed=5)
+    )
+    study.optimize(bowl, n_trials=6)
+    return 6
+
+
+def test_eight_processes_share_one_plan(tmp_path: Path) -> None:
+    file = str(tmp_path / "journal")
+    storage = optuna.storages.JournalStorage(optuna.storages.journal.JournalFileBackend(file))
+    study = optuna.create_study(study_name="many", storage=storage, sampler=SBPESampler(budget=48, batches=3, seed=5))
+    study.optimize(bowl, n_trials=2)
+    with ProcessPoolExecutor(8, mp_context=get_context("spawn")) as pool:
+        assert sum(pool.map(work, [file] * 8)) == 48
+    study = optuna.load_study(study_name="many", storage=storage)
+    assert len(study.trials) == 50
+    tokens = {t.system_attrs["sigmabar:slot"][0] for t in study.trials if "sigmabar:slot" in t.system_attrs}
+    assert len(tokens) == 1, "all processes follow one plan"
+
+
+def test_failures_are_told_and_the_run_goes_on() -> None:
+    study = optuna.create_study(sampler=SBPESampler(budget=24, batches=3, seed=2))
+
+    def sometimes(trial: Trial) -> float:
+        if trial.number % 5 == 4:
+            raise RuntimeError("broken")
+        return bowl(trial)
+
+    study.optimize(sometimes, n_trials=30, catch=(RuntimeError,))
+    assert sum(t.state == optuna.trial.TrialState.FAIL for t in study.trials) == 6
+    assert study.best_value < 1.0
+
+
+def test_with_everything_given_the_answer_is_certified() -> None:
+    sampler = SBPESampler(budget=60, seed=0, kernel=sb.SquaredExponential(0.3), tau=0.1, norm_bound=3.0, noise=sb.Gaussian(0.05))
+    study = optuna.create_study(direction="maximize", sampler=sampler)
+    study.optimize(lambda t: math.sin(6 * t.suggest_float("x", 0, 1)), n_trials=61)
+    advice = sampler.recommend(study)
+    assert advice is not None
+    assert advice.label == "certified"
+    assert 1.0 - math.sin(6 * advice.point[0]) <= advice.gap
+
+
+def test_a_sampler_can_be_pickled() -> None:
+    sampler = pickle.loads(pickle.dumps(SBPESampler(budget=10, seed=1)))
+    study = optuna.create_study(sampler=sampler)
+    study.optimize(bowl, n_trials=5)
+    assert len(study.trials) == 5

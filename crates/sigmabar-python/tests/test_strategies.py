@@ -1,0 +1,147 @@
+"""Every strategy by its name, and the rules of asking and telling."""
+
+from __future__ import annotations
+
+import pickle
+
+import numpy as np
+import pytest
+
+import sigmabar as sb
+
+GRID = np.linspace(0, 1, 60)
+KNOWN = {"kernel": sb.SquaredExponential(0.2), "tau": 0.1, "norm_bound": 2.0, "noise": sb.Gaussian(0.05)}
+SPECIAL = {
+    "gp-threds": {"domain": ([0.0], [1.0]), "interval": (0.0, 1.5)},
+    "ada-bkb": {"domain": ([0.0], [1.0])},
+    "ek-ucb": {"domain": ([0.0, 0.0], [1.0, 1.0]), "actions": GRID[:, None]},
+}
+NAMES = [
+    "s-bpe bpe gp-ucb ei pi gp-ts s-gp-ts bkb bbkb mini-meta".split(),
+    "ada-bkb gp-threds rips supkernelucb ek-ucb max-variance random sobol".split(),
+]
+
+
+def f(points: np.ndarray) -> np.ndarray:
+    return np.sin(5 * points[:, -1]) * (1 - points[:, -1])
+
+
+def run(strategy: sb.Strategy, seed: int = 0, contexts: bool = False) -> sb.Strategy:
+    rng = np.random.default_rng(seed)
+    while True:
+        if contexts:
+            strategy.set_context(rng.random(1))
+        asked = strategy.ask()
+        if asked is None:
+            return strategy
+        order = rng.permutation(len(asked))
+        values = f(asked.points) + 0.05 * rng.standard_normal(len(asked))
+        strategy.tell([asked.ids[i] for i in order], values[order])
+
+
+@pytest.mark.parametrize("name", sum(NAMES, []))
+def test_every_strategy_runs_to_its_end(name: str) -> None:
+    options = {"domain": GRID, **KNOWN, **SPECIAL.get(name, {})}
+    s = run(sb.Strategy(name, budget=40, seed=1, **options), contexts=name == "ek-ucb")
+    assert s.name == name
+    assert len(s.trials.ids) <= 40
+    assert s.ask() is None if name != "ek-ucb" else True
+    advice = s.recommend()
+    assert advice is not None
+    assert advice.lower <= advice.upper
+    assert advice.label in ("certified", "calibrated", "heuristic")
+    if name not in ("max-variance", "random", "sobol", "s-bpe"):
+        assert f(advice.point[None, :])[0] > 0.3, "far better than the average of 0.1"
+
+
+@pytest.mark.parametrize("mode", ["certified", "paper", "auto"])
+def test_the_modes_of_s_bpe(mode: str) -> None:
+    given = {} if mode == "auto" else KNOWN
+    s = run(sb.Strategy("s-bpe", domain=GRID, budget=30 if mode == "auto" else 100, mode=mode, **given))
+    advice = s.recommend()
+    assert advice is not None
+    assert advice.label == {"certified": "certified", "paper": advice.label, "auto": "calibrated"}[mode]
+    if mode != "auto":
+        assert [b.planned for b in s.batches] == [10, 32, 57, 1]
+    assert f(GRID[:, None]).max() - f(advice.point[None, :])[0] < 0.1
+
+
+def test_boxes_leave_cells_and_the_maximiser_in_one() -> None:
+    s = run(sb.Strategy("s-bpe", domain=([0.0], [1.0]), budget=150, **KNOWN))
+    cells = s.survivors
+    assert isinstance(cells, sb.Cells)
+    best = GRID[np.argmax(f(GRID[:, None]))]
+    assert any(low <= best <= high for low, high in zip(cells.low[:, 0], cells.high[:, 0]))
+    assert cells.volume < 0.9
+    assert len(s.ask() or []) == 0
+
+
+def test_spaces_of_all_kinds_of_columns() -> None:
+    columns = [sb.Float(1e-3, 1.0, log=True), sb.Int(2, 20, step=3), sb.Ordinal([1.0, 2.0, 5.0]), sb.Categorical(3)]
+    s = sb.Strategy("s-bpe", domain=columns, budget=16, batches=2, direction="minimize")
+    while (asked := s.ask()) is not None:
+        p = asked.points
+        assert np.isin(p[:, 1], np.arange(2, 21, 3)).all() and np.isin(p[:, 2], [1, 2, 5]).all() and np.isin(p[:, 3], [0, 1, 2]).all()
+        s.tell(asked.ids, np.log10(p[:, 0]) ** 2 + p[:, 1] / 20 + p[:, 3])
+    advice = s.recommend()
+    assert advice is not None and advice.point[3] == 0
+
+
+def test_same_seed_same_run_in_any_order_of_telling() -> None:
+    def points(seed: int) -> np.ndarray:
+        s = sb.Strategy("s-bpe", domain=GRID, budget=80, seed=5, **KNOWN)
+        rng = np.random.default_rng(seed)
+        while (asked := s.ask()) is not None:
+            order = rng.permutation(len(asked))
+            s.tell([asked.ids[i] for i in order], f(asked.points)[order])
+        return s.trials.points
+
+    np.testing.assert_array_equal(points(0), points(1))
+
+
+def test_a_saved_run_has_the_same_future() -> None:
+    s = sb.Strategy("ei", domain=GRID, budget=20, **KNOWN)
+    for _ in range(6):
+        asked = s.ask()
+        assert asked is not None
+        s.tell(asked.ids, f(asked.points))
+    for copy in (sb.Strategy.load(s.save()), pickle.loads(pickle.dumps(s))):
+        other, here = copy.ask(), sb.Strategy.load(s.save()).ask()
+        assert other is not None and here is not None
+        np.testing.assert_array_equal(other.points, here.points)
+
+
+def test_waiting_failing_and_closing() -> None:
+    s = sb.Strategy("s-bpe", domain=GRID, budget=40, batches=[20, 20], **KNOWN)
+    first, rest = s.ask(5), s.ask()
+    assert first is not None and rest is not None and len(first) == 5 and len(rest) == 15
+    waiting = s.ask()
+    assert waiting is not None and waiting.waiting
+    s.tell(first.ids, [None] * 5)
+    s.tell(rest.ids[:-1], f(rest.points[:-1]))
+    s.close_batch()
+    assert s.batches[0].planned == 20 and s.batches[0].measured == 14
+    s.tell(rest.ids[-1], 0.5)
+    assert s.trials.states.count("late") == 1
+    with pytest.raises(sb.Error):
+        s.tell(rest.ids[0], 0.1)
+    with pytest.raises(sb.Error):
+        s.tell(999, 0.1)
+    second = s.ask()
+    assert second is not None
+    with pytest.raises(sb.Error, match="ids"):
+        s.tell(second.ids, [1.0])
+    with pytest.raises(sb.Error):
+        s.tell(second.ids[0], float("nan"))
+
+
+def test_results_from_before_the_run_are_used() -> None:
+    s = sb.Strategy("ei", domain=GRID, budget=5, **KNOWN)
+    s.attach(GRID[::10], f(GRID[::10, None]), collected="fixed")
+    assert s.recommend() is not None
+    mean, std = s.predict(GRID) or (None, None)
+    assert mean is not None and std is not None
+    np.testing.assert_allclose(mean, f(GRID[:, None]), atol=0.2)
+    s.ask()
+    with pytest.raises(sb.Error, match="begun"):
+        s.attach([0.5], [1.0])

@@ -1,0 +1,109 @@
+"""Studies from Python: the same files as the command's."""
+
+from __future__ import annotations
+
+from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
+from multiprocessing import get_context
+from pathlib import Path
+
+import pytest
+
+import sigmabar as sb
+
+SPEC = {
+    "budget": 24,
+    "batches": 3,
+    "parameters": {"x": {"type": "float", "low": -1, "high": 1}, "kind": {"type": "categorical", "choices": ["a", "b"]}},
+}
+
+
+def bowl(x: float, kind: str) -> float:
+    return -((x - 0.2) ** 2) - (0.5 if kind == "b" else 0.0)
+
+
+def make(tmp_path: Path, name: str = "bowl", **changes: object) -> sb.Study:
+    return sb.Study.create(tmp_path / "s.db", name, {**SPEC, **changes})
+
+
+def test_it_runs_on_threads_and_on_processes_alike(tmp_path: Path) -> None:
+    values = []
+    for number, pool in enumerate([None, ThreadPoolExecutor(8), ProcessPoolExecutor(2, mp_context=get_context("spawn"))]):
+        study = make(tmp_path, f"bowl{number}")
+        assert study.run(bowl, executor=pool) == "finished"
+        values.append([t["value"] for t in study.trials()])
+        if pool is not None:
+            pool.shutdown()
+    assert values[0] == values[1] == values[2], "a run is a function of seed and values"
+    advice = study.recommend()
+    assert advice is not None and advice.params["kind"] == "a" and abs(advice.params["x"] - 0.2) < 0.2
+    assert sb.Study.names(tmp_path / "s.db") == ["bowl0", "bowl1", "bowl2"]
+
+
+def test_ask_and_tell_with_leases(tmp_path: Path) -> None:
+    study = make(tmp_path)
+    mine, again = study.ask(2, worker="me"), study.ask(2, worker="me")
+    assert mine is not None and [t.id for t in mine] == [t.id for t in again or []]
+    yours = study.ask(2, worker="you")
+    assert yours is not None and not {t.id for t in mine} & {t.id for t in yours}
+    assert study.tell(mine[0].id, bowl(**mine[0].params))
+    assert study.tell(mine[1].id, error="the machine stopped")
+    with pytest.raises(sb.Error):
+        study.tell(mine[0].id, 1.0)
+    with pytest.raises(sb.Error, match="value, or the error"):
+        study.tell(yours[0].id)
+    states = [t["state"] for t in study.trials()]
+    assert states.count("done") == 1 and states.count("failed") == 1
+
+
+def test_failures_of_the_objective_are_written_down(tmp_path: Path) -> None:
+    def sometimes(x: float, kind: str) -> float:
+        if x > 0.8:
+            raise RuntimeError("too hot")
+        return float("nan") if x < -0.9 else bowl(x, kind)
+
+    study = make(tmp_path)
+    assert study.run(sometimes, parallel=4) == "finished"
+    failed = [t for t in study.trials() if t["state"] == "failed"]
+    assert failed and all("too hot" in t["reason"] or "nan" in t["reason"] for t in failed)
+
+
+def test_a_stopped_run_goes_on(tmp_path: Path) -> None:
+    study = make(tmp_path)
+    assert study.run(bowl, at_most=5) == "stopped"
+    again = sb.Study.open(tmp_path / "s.db", "bowl")
+    assert again.run(bowl) == "finished"
+    whole = make(tmp_path, "whole")
+    whole.run(bowl)
+    assert [t["value"] for t in again.trials()] == [t["value"] for t in whole.trials()]
+
+
+def test_old_results_come_in(tmp_path: Path) -> None:
+    study = make(tmp_path)
+    assert study.import_results([({"x": 0.1, "kind": "a"}, 0.5), ({"kind": "b", "x": 0.3}, 0.1)]) == 2
+    with pytest.raises(sb.Error, match=r"row 0: missing \['kind'\]"):
+        study.import_results([({"x": 0.1}, 0.5)])
+    assert study.status()["imported"] == 2
+
+
+def test_errors_of_study_files_point_at_the_place(tmp_path: Path) -> None:
+    with pytest.raises(sb.Error, match="budgett"):
+        make(tmp_path, budgett=3)
+    (tmp_path / "bad.toml").write_text("budget = 3\n[parameters.x]\ntype = 'flaot'\nlow = 0\nhigh = 1\n")
+    with pytest.raises(sb.Error, match="3"):
+        sb.Study.create(tmp_path / "s.db", "bad", tmp_path / "bad.toml")
+    with pytest.raises(sb.Error, match="nowhere.toml"):
+        sb.Study.create(tmp_path / "s.db", "bad", tmp_path / "nowhere.toml")
+    with pytest.raises(sb.Error):
+        sb.Study.open(tmp_path / "no.db")
+    make(tmp_path)
+    with pytest.raises(sb.Error, match="bowl"):
+        make(tmp_path)
+
+
+def test_the_strategy_of_a_study_can_be_looked_at(tmp_path: Path) -> None:
+    study = make(tmp_path)
+    study.run(bowl)
+    assert len(study.strategy.batches) == 3
+    assert len(study.batches()) == 3
+    assert study.status()["is_finished"]
+    assert "[parameters.x]" in study.spec
