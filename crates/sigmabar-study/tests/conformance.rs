@@ -234,5 +234,30 @@ fn imported_results_are_checked_and_kept() {
     assert!(matches!(study.import(&[row(5, f64::INFINITY)]), Err(Error::ImportedRow { row: 1, .. })));
     let reopened = place.open(None).unwrap();
     assert_eq!(reopened.imported().unwrap(), [row(3, 0.5), row(4, 0.25)]);
-    assert_eq!(reopened.status().unwrap().imported, 2);
+    assert_eq!((reopened.status().unwrap().imported, reopened.status().unwrap().imported_in_time), (2, 2));
+    // What comes after the first plan is kept, and the strategy goes on without it.
+    ask(&study, "w", 1);
+    study.import(&[row(7, 0.75)]).unwrap();
+    assert_eq!((reopened.status().unwrap().imported, reopened.status().unwrap().imported_in_time), (3, 2));
+    assert_eq!(reopened.strategy().unwrap().ledger().attached().len(), 2);
+}
+
+#[test]
+fn results_from_before_the_study_reach_a_strategy_that_can_use_them() {
+    let advice = |fixed: bool, import: bool| {
+        let place = Place::new();
+        let study = place.create("a", &certified()).unwrap();
+        let rows: Vec<ImportedRow> =
+            (0..20).map(|x| ImportedRow { values: vec![Value::Int(2 * x)], result: value((x as f64 / 5.0).sin()) }).collect();
+        if import {
+            study.import_as(&rows, if fixed { sigmabar::Collected::DeclaredFixed } else { sigmabar::Collected::Adaptive }).unwrap();
+        }
+        work(&study, 48, |_| {});
+        (study.recommend().unwrap().unwrap(), study.trials().unwrap())
+    };
+    let (plain, adaptive, fixed) = (advice(false, false), advice(false, true), advice(true, true));
+    assert!(fixed.0.reasons.contains(&sigmabar::Reason::AttachedResults), "{:?}", fixed.0.reasons);
+    assert!(!adaptive.0.reasons.contains(&sigmabar::Reason::AttachedResults));
+    assert_eq!(essence(&adaptive.1), essence(&plain.1), "points that may depend on responses change nothing in a certified run");
+    assert_ne!(essence(&fixed.1), essence(&plain.1));
 }

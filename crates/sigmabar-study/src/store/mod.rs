@@ -1,11 +1,10 @@
 //! The SQLite file: how it is opened, locked and kept whole.
 
+mod opening;
 mod schema;
 
 use crate::{Error, Result, StoreError};
 use rusqlite::{Connection, ErrorCode, OpenFlags, Transaction, TransactionBehavior};
-use std::fs::File;
-use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -49,12 +48,27 @@ impl Store {
     }
 
     fn prepare(file: &Path, flags: OpenFlags) -> Result<Self> {
-        Self::connect(file, flags).map_err(|problem| Error::Store { file: file.to_owned(), problem })
+        let opened = Self::connect(file, flags).or_else(|problem| match opening::explain(file, problem) {
+            // What cannot be written can still be looked at.
+            StoreError::ReadOnly if opening::is_complete(file) => Self::look(file),
+            problem => Err(problem),
+        });
+        opened.map_err(|problem| Error::Store { file: file.to_owned(), problem })
+    }
+
+    /// Opens a file that nobody can write, for reading.
+    fn look(file: &Path) -> Result<Self, StoreError> {
+        let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_URI | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+        let connection = Connection::open_with_flags(opening::fixed_uri(file), flags).map_err(problem)?;
+        if schema::format(&connection)? != schema::FORMAT {
+            return Err(StoreError::ReadOnly);
+        }
+        Ok(Self { connection, file: file.to_owned(), durability: Durability::Power })
     }
 
     fn connect(file: &Path, flags: OpenFlags) -> Result<Self, StoreError> {
-        let is_whole = check_header(file)?;
-        refuse_network(file)?;
+        let is_whole = opening::check_header(file)?;
+        opening::refuse_network(file)?;
         let mut connection = Connection::open_with_flags(file, flags | OpenFlags::SQLITE_OPEN_NO_MUTEX).map_err(problem)?;
         connection.busy_handler(Some(wait_a_little)).map_err(problem)?;
         let found = schema::format(&connection)?;
@@ -137,28 +151,6 @@ fn journal_mode(connection: &Connection) -> Result<String, StoreError> {
     connection.query_row("PRAGMA journal_mode", [], |row| row.get(0)).map_err(problem)
 }
 
-/// Looks at the first bytes; whether the file has all the pages its header announces.
-fn check_header(file: &Path) -> Result<bool, StoreError> {
-    let Ok(mut open) = File::open(file) else { return Ok(true) };
-    let mut header = [0_u8; 100];
-    let mut length = 0;
-    while let Ok(count @ 1..) = open.read(&mut header[length..]) {
-        length += count;
-    }
-    if length == 0 {
-        return Ok(true);
-    }
-    if length < header.len() || &header[..16] != b"SQLite format 3\0" {
-        return Err(StoreError::NotADatabase);
-    }
-    let page = match u16::from_be_bytes([header[16], header[17]]) {
-        1 => 65536,
-        size => u64::from(size),
-    };
-    let pages = u64::from(u32::from_be_bytes([header[28], header[29], header[30], header[31]]));
-    Ok(open.metadata().map_or(true, |metadata| metadata.len() >= page * pages))
-}
-
 fn check_pages(connection: &Connection) -> Result<(), StoreError> {
     let said: String = connection.query_row("PRAGMA quick_check(1)", [], |row| row.get(0)).map_err(problem)?;
     if said == "ok" { Ok(()) } else { Err(StoreError::Damaged { detail: said }) }
@@ -177,32 +169,4 @@ fn problem(error: rusqlite::Error) -> StoreError {
         ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked => StoreError::Busy { seconds: PATIENCE.as_secs() },
         _ => StoreError::Sqlite(error),
     }
-}
-
-/// SQLite's write-ahead log needs memory shared between processes, which network file systems do not give.
-#[cfg(target_os = "linux")]
-fn refuse_network(file: &Path) -> Result<(), StoreError> {
-    let directory = file.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    let Ok(directory) = directory.canonicalize() else { return Ok(()) };
-    // Each line: number, parent, device, root, mount point, options, …, "-", type, source, options.
-    let Ok(mounts) = std::fs::read_to_string("/proc/self/mountinfo") else { return Ok(()) };
-    let mut nearest = (0, "");
-    for line in mounts.lines() {
-        let Some((left, right)) = line.split_once(" - ") else { continue };
-        let (Some(point), Some(kind)) = (left.split(' ').nth(4), right.split(' ').next()) else { continue };
-        let point = point.replace("\\040", " ");
-        if directory.starts_with(&point) && point.len() >= nearest.0 {
-            nearest = (point.len(), kind);
-        }
-    }
-    let networks = ["nfs", "nfs4", "cifs", "smb3", "afs", "ceph", "lustre", "glusterfs", "fuse.sshfs", "beegfs", "gpfs"];
-    match networks.into_iter().find(|kind| *kind == nearest.1) {
-        Some(kind) => Err(StoreError::NetworkFileSystem { kind }),
-        None => Ok(()),
-    }
-}
-
-#[cfg(not(target_os = "linux"))]
-fn refuse_network(_file: &Path) -> Result<(), StoreError> {
-    Ok(())
 }
