@@ -96,6 +96,15 @@ fn an_expired_lease_goes_back_to_the_queue_and_a_late_result_is_welcome() {
     assert_eq!(study.tell(first[0].id, value(1.0)).unwrap(), Told::Counted);
     assert!(matches!(study.tell(second[0].id, value(2.0)), Err(Error::AlreadyTold { id: 0, .. })));
     assert_eq!(study.trials().unwrap()[0].value, Some(1.0));
+    let events = study.events().unwrap();
+    assert_eq!(events.iter().map(|event| event.kind.as_str()).collect::<Vec<_>>(), ["planned", "expired"]);
+    assert_eq!((events[1].trial, events[1].worker.as_deref()), (Some(0), Some("slow")));
+}
+
+#[test]
+fn a_study_may_be_shared_by_threads() {
+    fn shared<T: Send + Sync>() {}
+    shared::<Study>();
 }
 
 #[test]

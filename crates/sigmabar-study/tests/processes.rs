@@ -2,7 +2,7 @@
 
 mod support;
 
-use sigmabar_study::{AskRequest, Asked, RunOptions, Study, TrialStatus};
+use sigmabar_study::{AskRequest, Asked, RunEvent, RunOptions, Study, TrialResult, TrialStatus};
 use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
@@ -27,11 +27,10 @@ fn child() {
     say(String::new());
     match role.as_str() {
         "run" => {
-            let mut observer = |event| match event {
-                sigmabar_study::RunEvent::Told { id, result: sigmabar_study::TrialResult::Value { value, .. }, .. } => {
-                    say(format!("told {id} {value}"))
+            let mut observer = |event| {
+                if let RunEvent::Told { id, result: TrialResult::Value { value, .. }, .. } = event {
+                    say(format!("told {id} {value}"));
                 }
-                _ => {}
             };
             study.run(&RunOptions { parallel: 2, ..RunOptions::default() }, &mut observer, &AtomicBool::new(false)).unwrap();
         }

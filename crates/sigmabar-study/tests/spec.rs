@@ -154,7 +154,7 @@ fn every_strategy_can_be_named() {
 
 #[test]
 fn mistakes_are_named_with_line_and_remedy() {
-    let cases: [(&str, &[&str]); 26] = [
+    let cases: [(&str, &[&str]); 28] = [
         (
             "budjet = 3\n[parameters.x]\ntype=\"float\"\nlow=0\nhigh=1",
             &["line 1, column 1", "unknown key \"budjet\"", "did you mean \"budget\"", "1 | budjet = 3"],
@@ -195,6 +195,11 @@ fn mistakes_are_named_with_line_and_remedy() {
             &["line 2", "objective.command", "unknown parameter \"y\""],
         ),
         ("budget = 3\nmode = \"certified\"\n[parameters.x]\ntype=\"float\"\nlow=0\nhigh=1", &["kernel"]),
+        (
+            "budget = 3\nstop_when = \"gap < 1\"\nstrategy = \"random\"\n[parameters.x]\ntype=\"float\"\nlow=0\nhigh=1",
+            &["line 2", "only auto and s-bpe"],
+        ),
+        ("budget = 3\nbatches = 2\nstrategy = \"sobol\"\n[parameters.x]\ntype=\"float\"\nlow=0\nhigh=1", &["line 2", "a rule of its own"]),
         ("budget = 3\ncandidates = \"nowhere.csv\"\n", &["line 2", "nowhere.csv", "No such file"]),
     ];
     for (text, words) in cases {
@@ -243,6 +248,8 @@ fn candidates_come_from_a_table() {
         ("", vec!["a header"]),
         ("x\n", vec!["a header"]),
         ("x\n1\n1.0\n", vec!["rows 0 and 1"]),
+        ("x,y\n1,2\n3,4\n5,6..5\n", vec!["line 4", "\"y\"", "\"6..5\"", "a number"]),
+        ("x\n1\nNaN\n3\n", vec!["line 3", "\"NaN\""]),
     ] {
         std::fs::write(&file, text).unwrap();
         let said = StudySpec::from_toml("budget = 3\ncandidates = \"list.csv\"\n", directory.path()).unwrap_err().to_string();

@@ -87,6 +87,17 @@ fn survivors_of_a_space_are_natural_points() {
 }
 
 #[test]
+fn auto_names_all_survivors_of_a_small_space_measured_or_not() {
+    let domain = Domain::Space(SpaceDomain::new(vec![Column::integer(0, 9), Column::integer(0, 9)], vec![]).unwrap());
+    let mut run = Strategy::new(Problem::new(domain, 40).unwrap(), Policy::Auto(Auto::default())).unwrap();
+    answer_all(&mut run, bump);
+    let Some(Survivors::Points(points)) = run.survivors().unwrap() else { panic!("points") };
+    let best = run.recommend().unwrap().unwrap().point;
+    let best = run.problem().domain().decode(Points::new(best, 2).unwrap().view()).unwrap();
+    assert!(points.len() < 60 && points.view().rows().any(|p| p == best.row(0)), "{} of 100 points", points.len());
+}
+
+#[test]
 fn a_bandit_chooses_by_the_posterior_of_what_was_attached() {
     for seed in 0..5 {
         let known = known(seed);

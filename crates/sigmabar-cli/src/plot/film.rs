@@ -240,7 +240,12 @@ impl Film {
 }
 
 fn crosses(frame: &Frame, at: impl Fn(&[f64]) -> (f64, f64), panel: &Panel, scene: &mut Scene) {
-    for point in frame.measured.iter().step_by(frame.measured.len().div_ceil(MOST_DOTS).max(1)) {
-        panel.mark(scene, at(point), 2.6, Marker::Cross, MEASURED, "");
+    // A point measured again and again is one cross, and many crosses are small and faint: what is left must be seen through them.
+    let mut places: Vec<(f64, f64)> = frame.measured.iter().map(|point| at(point)).collect();
+    places.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.total_cmp(&b.1)));
+    places.dedup();
+    let (radius, opacity) = if places.len() > 60 { (1.8, 0.6) } else { (2.6, 0.9) };
+    for place in places.iter().step_by(places.len().div_ceil(MOST_DOTS).max(1)) {
+        panel.mark(scene, *place, radius, Marker::Cross, Fill { opacity, ..MEASURED }, "");
     }
 }

@@ -155,7 +155,7 @@ impl Slice {
         let count = sorted.len() as f64;
         let strength = |(i, (x, y, near)): (usize, (f64, f64, f64))| {
             let rank = if near > 0.999 { 1.0 } else { (1.0 - i as f64 / count).powi(3) };
-            (x, y, 0.1 + 0.8 * rank)
+            (x, y, (0.1 + 0.8 * rank) * if count > 100.0 { 0.6 } else { 1.0 })
         };
         sorted.into_iter().enumerate().map(strength).collect()
     }

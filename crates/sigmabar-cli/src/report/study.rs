@@ -6,10 +6,10 @@ use super::error::Result;
 use super::held_out::held_out;
 use super::lens::Lens;
 use super::page::Page;
-use super::parameter::{setting_words, value_words};
+use super::parameter::setting_words;
 use super::plates::plates;
 use super::tables::{batch_table, trial_table};
-use crate::plot::{self, BatchEnd, Cell, Progress, Rival, Table, number};
+use crate::plot::{self, BatchEnd, Progress, Rival, number};
 use sigmabar::{Certificate, Direction, Label, Points, Policy, Strategy};
 use sigmabar_study::{Advice, BatchRow, BestObserved, Status, Study, TrialRow, TrialStatus};
 
@@ -254,6 +254,10 @@ impl Content<'_> {
         let lost = self.status.count(TrialStatus::Failed) + self.status.count(TrialStatus::Missing);
         if lost > 0 {
             list.push(format!("{lost} measurements failed or did not arrive: claims hold if that does not depend on the noise."));
+        }
+        let (imported, used) = (self.status.imported, self.status.imported_in_time);
+        if imported > 0 {
+            list.push(format!("{imported} results are from before the study; {used} of them came before its first batch and were given to the strategy."));
         }
         let late = self.status.count(TrialStatus::Late);
         if late > 0 {

@@ -67,14 +67,10 @@ impl Store {
     }
 
     fn connect(file: &Path, flags: OpenFlags) -> Result<Self, StoreError> {
-        let is_whole = opening::check_header(file)?;
         opening::refuse_network(file)?;
         let mut connection = Connection::open_with_flags(file, flags | OpenFlags::SQLITE_OPEN_NO_MUTEX).map_err(problem)?;
         connection.busy_handler(Some(wait_a_little)).map_err(problem)?;
         let found = schema::format(&connection)?;
-        if !is_whole {
-            check_pages(&connection)?;
-        }
         if found == 0 || journal_mode(&connection)? != "wal" {
             connection.query_row("PRAGMA journal_mode = WAL", [], |_| Ok(())).map_err(problem)?;
         }
@@ -138,22 +134,17 @@ impl From<Error> for Failure {
     }
 }
 
-/// Short sleeps of uneven length: SQLite's own grow to a tenth of a second and let the lock lie idle among many processes.
+/// Sleeps of uneven length that grow to eight milliseconds; SQLite's own grow to a tenth of a second and let the lock lie idle among many processes.
 fn wait_a_little(tries: i32) -> bool {
-    let spread = u64::from(std::process::id()).wrapping_mul(0x9e37_79b9).wrapping_add(tries.unsigned_abs().into()) % 7;
-    let pause = Duration::from_micros(200 + 150 * spread);
-    std::thread::sleep(pause);
-    // The sleeps average two thirds of a millisecond.
-    u128::from(tries.unsigned_abs()) * 650 < PATIENCE.as_micros()
+    let tries = u64::from(tries.unsigned_abs());
+    let spread = u64::from(std::process::id()).wrapping_mul(0x9e37_79b9).wrapping_add(tries) % 5;
+    std::thread::sleep(Duration::from_micros(500 * (1 + tries.min(11)) + 500 * spread));
+    // The sleeps average seven milliseconds once they have grown.
+    u128::from(tries) * 7 < PATIENCE.as_millis()
 }
 
 fn journal_mode(connection: &Connection) -> Result<String, StoreError> {
     connection.query_row("PRAGMA journal_mode", [], |row| row.get(0)).map_err(problem)
-}
-
-fn check_pages(connection: &Connection) -> Result<(), StoreError> {
-    let said: String = connection.query_row("PRAGMA quick_check(1)", [], |row| row.get(0)).map_err(problem)?;
-    if said == "ok" { Ok(()) } else { Err(StoreError::Damaged { detail: said }) }
 }
 
 /// What SQLite's words mean here.

@@ -1,31 +1,11 @@
-//! Before SQLite opens a file: is it one of ours, is it whole, does it lie where locks work, may it be written?
+//! Around SQLite's opening of a file: does it lie where locks work, and may it be written?
+//!
+//! The file itself is never opened here: closing a second handle of it would undo the locks that SQLite holds for this process.
 
 use crate::StoreError;
-use std::fs::{File, OpenOptions};
-use std::io::{ErrorKind, Read};
+use std::fs::OpenOptions;
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
-
-/// Looks at the first bytes; whether the file has all the pages its header announces.
-pub(super) fn check_header(file: &Path) -> Result<bool, StoreError> {
-    let Ok(mut open) = File::open(file) else { return Ok(true) };
-    let mut header = [0_u8; 100];
-    let mut length = 0;
-    while let Ok(count @ 1..) = open.read(&mut header[length..]) {
-        length += count;
-    }
-    if length == 0 {
-        return Ok(true);
-    }
-    if length < header.len() || &header[..16] != b"SQLite format 3\0" {
-        return Err(StoreError::NotADatabase);
-    }
-    let page = match u16::from_be_bytes([header[16], header[17]]) {
-        1 => 65536,
-        size => u64::from(size),
-    };
-    let pages = u64::from(u32::from_be_bytes([header[28], header[29], header[30], header[31]]));
-    Ok(open.metadata().map_or(true, |metadata| metadata.len() >= page * pages))
-}
 
 /// Why a file cannot be opened, in other words than SQLite's where the system knows better.
 pub(super) fn explain(file: &Path, problem: StoreError) -> StoreError {
@@ -42,11 +22,11 @@ pub(super) fn explain(file: &Path, problem: StoreError) -> StoreError {
     let refusal = match OpenOptions::new().write(true).create_new(true).open(&probe) {
         Ok(_) => {
             let _ = std::fs::remove_file(&probe);
-            OpenOptions::new().append(true).open(file).err()
+            return problem;
         }
-        Err(error) => Some(error),
+        Err(error) => error,
     };
-    if refusal.is_some_and(|error| is_refused(error.kind())) { StoreError::ReadOnly } else { problem }
+    if is_refused(refusal.kind()) { StoreError::ReadOnly } else { problem }
 }
 
 /// Whether everything is in the file itself, and nothing in a log beside it.

@@ -3,7 +3,7 @@
 use super::Study;
 use crate::space::Space;
 use crate::store::now;
-use crate::{ImportedRow, Result, TrialResult, TrialRow, TrialStatus, Value};
+use crate::{EventRow, ImportedRow, Result, TrialResult, TrialRow, TrialStatus, Value};
 use rusqlite::Row;
 use serde::{Deserialize, Serialize};
 use sigmabar::{BatchReport, Direction, Label, Reason, Strategy};
@@ -159,6 +159,19 @@ impl Study {
         };
         let rows: Vec<(String, TrialResult)> = self.store().read(|c| c.prepare(query)?.query_map([self.key], result)?.collect())?;
         rows.into_iter().map(|(settings, result)| Ok(ImportedRow { values: self.read_values(&settings)?, result })).collect()
+    }
+
+    /// What happened besides asking and telling, in order.
+    ///
+    /// # Errors
+    /// [`crate::Error::Store`].
+    pub fn events(&self) -> Result<Vec<EventRow>> {
+        let query = "SELECT at, kind, trial, worker FROM sb_events WHERE study = ?1 ORDER BY event";
+        let event = |row: &Row<'_>| {
+            let trial: Option<i64> = row.get(2)?;
+            Ok(EventRow { at: row.get(0)?, kind: row.get(1)?, trial: trial.map(i64::unsigned_abs), worker: row.get(3)? })
+        };
+        self.store().read(|c| c.prepare(query)?.query_map([self.key], event)?.collect())
     }
 
     /// One row for each closed batch.

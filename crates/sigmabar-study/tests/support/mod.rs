@@ -61,7 +61,17 @@ pub fn work(study: &Study, portion: usize, order: impl Fn(&mut Vec<AskedTrial>))
     }
 }
 
-/// What makes two runs the same: settings, seeds and values in order.
-pub fn essence(rows: &[TrialRow]) -> Vec<(u64, usize, Vec<Value>, u64, Option<f64>)> {
-    rows.iter().map(|row| (row.id, row.batch, row.values.clone(), row.seed, row.value)).collect()
+/// What makes two runs the same.
+#[derive(Debug, PartialEq)]
+pub struct Essence {
+    id: u64,
+    batch: usize,
+    values: Vec<Value>,
+    seed: u64,
+    value: Option<f64>,
+}
+
+/// Settings, seeds and values in order.
+pub fn essence(rows: &[TrialRow]) -> Vec<Essence> {
+    rows.iter().map(|row| Essence { id: row.id, batch: row.batch, values: row.values.clone(), seed: row.seed, value: row.value }).collect()
 }
