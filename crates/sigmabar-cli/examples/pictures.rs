@@ -137,8 +137,14 @@ fn run_pictures() -> Result<Vec<Picture>, Box<dyn Error>> {
     let batches = run.batches()?.iter().map(|b| end(b.measured, b.gap)).collect();
     let side = |name: &str| Side { name: name.to_owned(), scale: Scale::Linear { low: 0.0, high: 1.0 } };
     let best = values.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-    let film =
-        Film { sides: vec![side("temperature"), side("pH")], candidates: Vec::new(), frames, recommended: Some(advice.point.clone()) };
+    let film = Film {
+        sides: vec![side("temperature"), side("pH")],
+        candidates: Vec::new(),
+        is_list: false,
+        label: "certified".to_owned(),
+        frames,
+        recommended: Some(advice.point.clone()),
+    };
     let history = Progress {
         response: "yield".to_owned(),
         maximise: true,
@@ -184,7 +190,9 @@ fn strips() -> Picture {
     };
     let frames = vec![frame(&[(0.1, 0.5), (0.7, 0.9)], 10), frame(&[(0.2, 0.4)], 20), frame(&[(0.27, 0.33)], 30)];
     let sides = vec![Side { name: "dose / mg".to_owned(), scale: Scale::Linear { low: 0.0, high: 1.0 } }];
-    let picture = Film { sides, candidates: Vec::new(), frames, recommended: Some(vec![0.3]) }.picture();
+    let picture =
+        Film { sides, candidates: Vec::new(), is_list: false, label: "certified".to_owned(), frames, recommended: Some(vec![0.3]) }
+            .picture();
     picture.named("elimination-strips")
 }
 
@@ -199,7 +207,14 @@ fn dots() -> Picture {
     };
     let frames = vec![frame(0.5), frame(0.3), frame(0.15), frame(0.08)];
     let sides = ["a", "b", "c", "d"].map(|name| Side { name: name.to_owned(), scale: Scale::Linear { low: 0.0, high: 1.0 } }).to_vec();
-    let film = Film { sides, candidates: candidates.clone(), frames, recommended: Some(candidates[5].clone()) };
+    let film = Film {
+        sides,
+        candidates: candidates.clone(),
+        is_list: true,
+        label: "certified".to_owned(),
+        frames,
+        recommended: Some(candidates[5].clone()),
+    };
     film.picture().named("elimination-candidates")
 }
 

@@ -50,8 +50,8 @@ pub enum Failure {
         remedy: String,
     },
     /// A table that cannot be read.
-    #[error(transparent)]
-    Data(#[from] DataError),
+    #[error("{0}")]
+    Data(Box<DataError>),
     /// A model file that cannot be read.
     #[error(transparent)]
     Model(#[from] ModelFileError),
@@ -93,6 +93,12 @@ pub enum Failure {
     },
 }
 
+impl From<DataError> for Failure {
+    fn from(error: DataError) -> Self {
+        Self::Data(Box::new(error))
+    }
+}
+
 impl Failure {
     /// A usage error.
     pub(crate) fn usage(what: impl Into<String>, remedy: impl Into<String>) -> Self {
@@ -114,8 +120,19 @@ impl Failure {
     pub fn code(&self) -> i32 {
         match self {
             Self::Usage { .. } | Self::Threads { .. } => 2,
-            Self::Core(error) | Self::Study(sigmabar_study::Error::Core(error)) if is_self_check(error) => 4,
+            _ if self.core().is_some_and(is_self_check) => 4,
             _ => 1,
+        }
+    }
+
+    /// The error of the mathematics behind it.
+    fn core(&self) -> Option<&sigmabar::Error> {
+        use crate::report;
+        match self {
+            Self::Core(error)
+            | Self::Study(sigmabar_study::Error::Core(error))
+            | Self::Report(report::Error::Model(error) | report::Error::Study(sigmabar_study::Error::Core(error))) => Some(error),
+            _ => None,
         }
     }
 
@@ -130,4 +147,22 @@ impl Failure {
 pub(crate) fn is_self_check(error: &sigmabar::Error) -> bool {
     use sigmabar::{Error, LinalgError};
     matches!(error, Error::NegativeVariance { .. } | Error::Linalg(LinalgError::SelfCheck { .. }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use sigmabar::{LinalgError, Operation};
+
+    #[test]
+    fn exit_codes_tell_the_kinds_apart() {
+        let wrong = || sigmabar::Error::Linalg(LinalgError::SelfCheck { operation: Operation::Gram, discrepancy: 1.0, allowed: 1e-9 });
+        assert_eq!(Failure::from(wrong()).code(), 4);
+        assert_eq!(Failure::from(sigmabar_study::Error::from(wrong())).code(), 4);
+        assert_eq!(Failure::from(crate::report::Error::from(wrong())).code(), 4);
+        assert_eq!(Failure::from(sigmabar::Error::Empty { what: "points" }).code(), 1);
+        assert_eq!(Failure::usage("x", "y").code(), 2);
+        assert_eq!([Ending::Done, Ending::Uncertified, Ending::Interrupted].map(Ending::code), [0, 3, 130]);
+        assert!(Failure::Output(io::ErrorKind::BrokenPipe.into()).is_closed_pipe());
+    }
 }

@@ -76,8 +76,9 @@ impl StudyPlace {
 
     /// Opens the study that is there.
     pub fn open(&self) -> Outcome<Study> {
-        if !self.file.exists()
-            && let Some(spec) = &self.spec
+        // A file without a study is one whose first command was killed at its very beginning.
+        if let Some(spec) = &self.spec
+            && (!self.file.exists() || Study::names(&self.file)?.is_empty())
         {
             let remedy = format!("sigmabar run {0} or sigmabar ask {0} begins it", spec.display());
             return Err(Failure::refused(format!("the study of {} has not begun", spec.display()), remedy));

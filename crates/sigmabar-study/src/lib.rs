@@ -55,5 +55,5 @@ pub use run::{RunEnd, RunEvent, RunOptions};
 pub use space::{CandidateTable, Expression, ExpressionError, ExpressionProblem, Parameter, ParameterKind, Space, parse_expression};
 pub use spec::{Place, SpecError, SpecProblem, StudySpec};
 pub use study::{Advice, BatchRow, BestObserved, Cell, Status, Study, Survivors};
-pub use trial::{AskRequest, Asked, AskedTrial, ImportedRow, Told, TrialResult, TrialRow, TrialStatus};
+pub use trial::{AskRequest, Asked, AskedTrial, EventRow, ImportedRow, Told, TrialResult, TrialRow, TrialStatus};
 pub use value::Value;

@@ -170,3 +170,16 @@ pub struct ImportedRow {
     /// What came of it.
     pub result: TrialResult,
 }
+
+/// Something that happened to a study besides asking and telling.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct EventRow {
+    /// When, in milliseconds since 1970.
+    pub at: i64,
+    /// What: planned, finished, closed, expired, given back, worker ended, imported.
+    pub kind: String,
+    /// The trial it happened to.
+    pub trial: Option<u64>,
+    /// The worker who had it.
+    pub worker: Option<String>,
+}

@@ -84,9 +84,9 @@ pub use residual::{ResidualNorm, ResidualNormKind};
 pub use sigmabar_linalg::{LinalgError, Matrix, Operation};
 pub use strategy::{
     AdaBkb, Ask, Assumed, Attached, Auto, BatchReport, BatchRule, Bbkb, BbkbWidth, Bkb, BkbWidth, Bpe, BpeSchedule, BpeWidth, Cell,
-    DecoupledThompson, Direction, EkUcb, ExpectedImprovement, GpThreds, GpUcb, LargestVariance, Ledger, Measured, MetaIndex, MiniMeta,
-    Outcome, Policy, ProbabilityOfImprovement, Problem, Quantity, Random, Recommendation, Rips, Rules, RunPosterior, SampleScale, Sbpe,
-    Scale, Schedule, Sequential, Sobol, Strategy, SupKernelUcb, SupWidth, Survivors, ThompsonSampling, Trial, TrialState, UcbWidth,
+    DecoupledThompson, Direction, EkUcb, ExpectedImprovement, GpThreds, GpUcb, Incumbent, LargestVariance, Ledger, Measured, MetaIndex,
+    MiniMeta, Outcome, Policy, ProbabilityOfImprovement, Problem, Quantity, Random, Recommendation, Rips, Rules, RunPosterior, SampleScale,
+    Sbpe, Scale, Schedule, Sequential, Sobol, Strategy, SupKernelUcb, SupWidth, Survivors, ThompsonSampling, Trial, TrialState, UcbWidth,
 };
 pub use theory::{
     Bound, BoxCover, DesignedData, GainRate, InducingPlan, KernelClass, MeanNorm, MeasurementCount, MetricBox, Multiplier, RegretBatch,

@@ -5,10 +5,10 @@
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use sigmabar::{
-    AdaBkb, Ask, BatchRule, Bbkb, Bkb, BoxDomain, Bpe, BpeSchedule, BpeWidth, Column, Constraint, DecoupledThompson, Direction, Domain,
-    EkUcb, Error, ExpectedImprovement, GpThreds, GpUcb, Kernel, LargestVariance, ListDomain, MetaIndex, MiniMeta, Noise, Outcome, Points,
-    Policy, ProbabilityOfImprovement, Problem, Random, Rips, Rules, SampleScale, Sbpe, Schedule, Sequential, SimulatedNoise, Sobol,
-    SpaceDomain, Strategy, SupKernelUcb, ThompsonSampling, Trial, TrialState, UcbWidth,
+    AdaBkb, Ask, BatchRule, Bbkb, Bkb, BkbWidth, BoxDomain, Bpe, BpeSchedule, BpeWidth, Column, Constraint, DecoupledThompson, Direction,
+    Domain, EkUcb, Error, ExpectedImprovement, GpThreds, GpUcb, Incumbent, Kernel, LargestVariance, ListDomain, MetaIndex, MiniMeta, Noise,
+    Outcome, Points, Policy, ProbabilityOfImprovement, Problem, Random, Rips, Rules, SampleScale, Sbpe, Schedule, Sequential,
+    SimulatedNoise, Sobol, SpaceDomain, Strategy, SupKernelUcb, SupWidth, ThompsonSampling, Trial, TrialState, UcbWidth,
 };
 
 /// All policies, small enough for budgets of two dozen.
@@ -18,11 +18,12 @@ fn policies(direction: Direction) -> Vec<(&'static str, Policy)> {
     let (low, high) = if direction == Direction::Maximize { (-1.0, 2.0) } else { (-2.0, 1.0) };
     let one = Sequential::default().with_box_candidates(64);
     let four = one.with_batch_len(4);
-    let actions = Points::on_line((0..6).map(|i| f64::from(i) / 5.0).collect()).unwrap();
+    let actions = Points::on_line(list_values()).unwrap();
     vec![
         ("ada-bkb", Policy::AdaBkb(AdaBkb::default())),
         ("bbkb", Policy::Bbkb(Bbkb::default().with_sequential(one))),
         ("bbkb, local rule", Policy::Bbkb(Bbkb::new(BatchRule::Local, 1.5).unwrap().with_sequential(one))),
+        ("bkb, paper, batches", Policy::Bkb(Bkb::new(BkbWidth::Paper { epsilon: 0.5 }).with_sequential(four))),
         ("bkb", Policy::Bkb(Bkb::default().with_sequential(one))),
         ("bpe", Policy::Bpe(Bpe::default().with_sequential(one))),
         ("bpe, three batches", Policy::Bpe(Bpe::new(BpeSchedule::Even(3), BpeWidth::Constant(2.0)).keeping_data().with_sequential(one))),
@@ -39,12 +40,15 @@ fn policies(direction: Direction) -> Vec<(&'static str, Policy)> {
         ("pi", Policy::ProbabilityOfImprovement(ProbabilityOfImprovement::default().with_sequential(one))),
         ("random", Policy::Random(Random::default())),
         ("rips", Policy::Rips(Rips::default().with_sequential(one))),
+        ("rips, short phases", Policy::Rips(Rips::default().with_effort(0.001).with_sequential(one))),
         ("s-bpe", Policy::Sbpe(Box::new(Sbpe::default().with_candidates(64).unwrap()))),
         ("s-bpe, three batches", Policy::Sbpe(Box::new(Sbpe::default().with_schedule(Schedule::Even(3)).with_candidates(64).unwrap()))),
         ("s-bpe, paper", Policy::Sbpe(Box::new(Sbpe::new(Rules::Paper).with_candidates(64).unwrap()))),
         ("s-gp-ts", Policy::DecoupledThompson(DecoupledThompson::default().with_sequential(four))),
         ("sobol", Policy::Sobol(Sobol::default())),
         ("supkernelucb", Policy::SupKernelUcb(SupKernelUcb::default().with_sequential(one))),
+        ("supkernelucb, constant", Policy::SupKernelUcb(SupKernelUcb::new(SupWidth::Constant(0.5)).with_sequential(one))),
+        ("pi, last step", Policy::ProbabilityOfImprovement(ProbabilityOfImprovement::default().with_incumbent(Incumbent::LastStep).with_sequential(one))),
     ]
 }
 
@@ -104,11 +108,17 @@ fn result(trial: &Trial) -> f64 {
     0.8 - bowl + SimulatedNoise::Gaussian { std_dev: 0.1 }.draw(3, trial.id)
 }
 
-/// Asks; a contextual policy gets a context that depends on the number of trials alone.
+/// The values of a column of [`list`], to the bit.
+fn list_values() -> Vec<f64> {
+    let Domain::List(list) = list() else { unreachable!() };
+    (0..6).map(|i| list.points().row(i)[1]).collect()
+}
+
+/// Asks; a contextual policy gets a context that depends on the number of trials alone, and with which some action is open on every domain.
 fn ask(strategy: &mut Strategy, at_most: usize) -> sigmabar::Result<Ask> {
     if is_contextual(strategy) {
-        let step = strategy.ledger().trials().len() % 6;
-        strategy.set_context(&[step as f64 / 5.0])?;
+        let step = strategy.ledger().trials().len() % 5;
+        strategy.set_context(&[list_values()[step]])?;
     }
     strategy.ask(at_most)
 }
@@ -167,11 +177,9 @@ fn ask_gives_at_most_what_is_asked_for_then_waits_then_finishes() {
             for trial in &open {
                 assert_eq!((trial.id, trial.batch), (asked, batches - 1), "{name} numbers trials and batches from 0");
                 let natural = strategy.problem().domain().decode(Points::new(trial.point.clone(), 2).unwrap().view()).unwrap();
-                // Contexts and actions are the caller's: whether they fit together is not the policy's choice.
-                let inside = is_contextual(&strategy) || strategy.problem().domain().contains(natural.row(0));
-                assert!(inside, "{name} asks at {:?}, outside", trial.point);
-                if let (Domain::List(list), Some(i), false) = (strategy.problem().domain(), trial.candidate, is_contextual(&strategy)) {
-                    assert_eq!(list.points().row(i), trial.point, "{name}");
+                assert!(strategy.problem().domain().contains(natural.row(0)), "{name} asks at {:?}, outside", trial.point);
+                if let Domain::List(list) = strategy.problem().domain() {
+                    assert_eq!(list.points().row(trial.candidate.unwrap()), trial.point, "{name}");
                 }
                 asked += 1;
             }
@@ -442,6 +450,49 @@ fn minimising_is_maximising_the_negative() {
         let (a, b) = (maximise.recommend().unwrap().unwrap(), minimise.recommend().unwrap().unwrap());
         assert_eq!((a.point, a.candidate, a.lower, a.upper, a.gap), (b.point, b.candidate, -b.upper, -b.lower, b.gap), "{name}");
     }
+}
+
+fn refused(problem: Problem, policy: Policy) -> Error {
+    Strategy::new(problem, policy).expect_err("it must be refused")
+}
+
+#[test]
+fn settings_that_make_no_sense_are_refused() {
+    let bare = || Problem::new(list(), 10).unwrap();
+    for (name, policy) in policies(Direction::Maximize).into_iter().filter(|(name, _)| !["random", "sobol"].contains(name)) {
+        let error = refused(bare(), policy);
+        assert!(matches!(error, Error::Missing { what: "a kernel" | "a ridge", .. } | Error::Premise { .. }), "{name}: {error:?}");
+    }
+    let calm = || bare().with_kernel(Kernel::squared_exponential(0.3, 1.0).unwrap()).unwrap().with_ridge(0.1).unwrap();
+    for policy in [Policy::GpUcb(GpUcb::default()), Policy::Bpe(Bpe::default()), Policy::Bkb(Bkb::default()), Policy::Bbkb(Bbkb::default())]
+    {
+        assert!(matches!(refused(calm(), policy), Error::Missing { what: "a norm bound" | "a noise model", .. }));
+    }
+    assert!(Strategy::new(calm(), Policy::ExpectedImprovement(ExpectedImprovement::default())).is_ok());
+    let full = || problem(list());
+    let zero = Sequential::default().with_batch_len(0);
+    assert!(matches!(
+        refused(full(), Policy::GpUcb(GpUcb::default().with_sequential(zero))),
+        Error::Parameter { name: "batch length", .. }
+    ));
+    assert!(matches!(refused(full(), Policy::GpUcb(GpUcb::new(UcbWidth::Constant(f64::NAN)))), Error::Parameter { .. }));
+    assert!(matches!(refused(full(), Policy::GpUcb(GpUcb::new(UcbWidth::SrinivasBox { a: 1.0, b: 1.0 }))), Error::Premise { .. }));
+    assert!(matches!(
+        refused(full(), Policy::ExpectedImprovement(ExpectedImprovement::default().with_margin(-1.0))),
+        Error::Parameter { .. }
+    ));
+    assert!(matches!(refused(full(), Policy::Bpe(Bpe::default().keeping_data())), Error::Premise { .. }));
+    assert!(matches!(refused(full(), Policy::Bkb(Bkb::new(BkbWidth::Paper { epsilon: 1.0 }))), Error::Parameter { name: "epsilon", .. }));
+    assert!(matches!(refused(full(), Policy::AdaBkb(AdaBkb::default())), Error::Premise { what: "Ada-BKB", .. }));
+    assert!(matches!(refused(full(), Policy::GpThreds(GpThreds::new(0.0, 1.0).unwrap())), Error::Premise { what: "GP-ThreDS", .. }));
+    assert!(matches!(refused(full(), Policy::EkUcb(EkUcb::new(Points::new(vec![0.0, 1.0], 2).unwrap()))), Error::Premise { .. }));
+    let straight = bare().with_kernel(Kernel::linear(0.0, 1.0, 1.0).unwrap()).unwrap().with_ridge(0.1).unwrap();
+    assert!(matches!(refused(straight, Policy::DecoupledThompson(DecoupledThompson::default())), Error::Premise { .. }));
+    assert!(Bbkb::new(BatchRule::Global, 0.5).is_err() && MiniMeta::new(MetaIndex::default(), f64::NAN).is_err());
+    assert!(GpThreds::new(1.0, 1.0).is_err() && DecoupledThompson::new(0, 5).is_err());
+
+    let mut strategy = Strategy::new(full(), Policy::GpUcb(GpUcb::default())).unwrap();
+    assert!(matches!(strategy.set_context(&[1.0]), Err(Error::Premise { .. })));
 }
 
 #[test]

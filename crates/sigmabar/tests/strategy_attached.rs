@@ -87,6 +87,17 @@ fn survivors_of_a_space_are_natural_points() {
 }
 
 #[test]
+fn auto_names_all_survivors_of_a_small_space_measured_or_not() {
+    let domain = Domain::Space(SpaceDomain::new(vec![Column::integer(0, 9), Column::integer(0, 9)], vec![]).unwrap());
+    let mut run = Strategy::new(Problem::new(domain, 40).unwrap(), Policy::Auto(Auto::default())).unwrap();
+    answer_all(&mut run, bump);
+    let Some(Survivors::Points(points)) = run.survivors().unwrap() else { panic!("points") };
+    let best = run.recommend().unwrap().unwrap().point;
+    let best = run.problem().domain().decode(Points::new(best, 2).unwrap().view()).unwrap();
+    assert!(points.len() < 60 && points.view().rows().any(|p| p == best.row(0)), "{} of 100 points", points.len());
+}
+
+#[test]
 fn a_bandit_chooses_by_the_posterior_of_what_was_attached() {
     for seed in 0..5 {
         let known = known(seed);
@@ -253,4 +264,43 @@ fn what_cannot_be_attached_is_refused() {
     assert_eq!(run, before);
     run.ask(1).unwrap();
     assert!(matches!(run.attach(&[0.5, 0.5], one, Collected::Adaptive), Err(Error::Premise { .. })), "the run has begun");
+}
+
+#[test]
+fn without_a_kernel_told_standard_errors_weigh() {
+    let mut run = Strategy::new(on_box(1, 5).with_seed(1), Policy::Random(sigmabar::Random::default())).unwrap();
+    assert!(run.recommend().unwrap().is_none());
+    let domain = Domain::Box(BoxDomain::unit(1).unwrap());
+    run = Strategy::new(Problem::new(domain, 5).unwrap(), Policy::Random(sigmabar::Random::default())).unwrap();
+    let mean = |mean: f64, standard_error: f64| Outcome::Mean { mean, standard_error };
+    // 0.2: a precise 1.0 and a vague 5.0; 0.7: a precise 1.1.
+    for (x, outcome) in [(0.2, mean(1.0, 0.01)), (0.2, mean(5.0, 1.0)), (0.7, mean(1.1, 0.01))] {
+        run.attach(&[x], outcome, Collected::Adaptive).unwrap();
+    }
+    let advice = run.recommend().unwrap().unwrap();
+    assert_eq!(advice.point, [0.7], "the vague 5.0 hardly counts");
+    assert!((advice.lower - 1.08).abs() < 1e-9 && (advice.upper - 1.12).abs() < 1e-9);
+}
+
+#[test]
+fn light_tailed_noise_has_a_ridge_of_its_own_and_no_borrowed_width() {
+    let noise = || Noise::light_tailed(0.04, 3.0).unwrap();
+    let kernel = Kernel::squared_exponential(0.4, 1.0).unwrap();
+    let problem = || {
+        let problem = Problem::new(Domain::Box(BoxDomain::unit(1).unwrap()), 12).unwrap().with_kernel(&kernel).unwrap();
+        problem.with_norm_bound(2.0).unwrap().with_noise(noise()).unwrap()
+    };
+    assert!((problem().ridge().unwrap() - 0.2).abs() < 1e-15, "√ξ₀ bounds the standard deviation");
+    assert!(matches!(Strategy::new(problem(), Policy::GpUcb(GpUcb::new(UcbWidth::LogDet))), Err(Error::Premise { .. })));
+    assert!(Strategy::new(problem(), Policy::GpUcb(GpUcb::new(UcbWidth::Constant(2.0)))).is_ok());
+    let mut run = Strategy::new(problem(), sbpe(Sbpe::default())).unwrap();
+    answer_all(&mut run, bump);
+    assert_eq!(run.recommend().unwrap().unwrap().label, Label::Certified);
+    let gap = |noise: Noise| {
+        let problem = problem().with_ridge(0.2).unwrap().with_noise(noise).unwrap();
+        let mut run = Strategy::new(problem, sbpe(Sbpe::new(sigmabar::Rules::Paper).with_candidates(64).unwrap())).unwrap();
+        answer_all(&mut run, bump);
+        run.batches().unwrap().last().unwrap().gap.unwrap()
+    };
+    assert!(gap(noise()) > gap(Noise::sub_gaussian(0.2).unwrap()), "light tails are heavier than sub-Gaussian ones of the same variance");
 }

@@ -5,8 +5,8 @@
 mod strategy_plain;
 
 use sigmabar::{
-    Ask, BoxDomain, Bpe, BpeSchedule, BpeWidth, Domain, ExpectedImprovement, GpThreds, GpUcb, Kernel, ListDomain, Noise, Outcome, Points,
-    Policy, Problem, Strategy, UcbWidth,
+    Ask, Bkb, BoxDomain, Bpe, BpeSchedule, BpeWidth, Domain, ExpectedImprovement, GpThreds, GpUcb, Incumbent, Kernel, ListDomain, Noise,
+    Outcome, Points, Policy, ProbabilityOfImprovement, Problem, Strategy, UcbWidth,
 };
 use strategy_plain::noise;
 
@@ -63,14 +63,25 @@ fn mean_regret(seeds: u64, run: impl Fn(u64) -> Vec<f64>) -> (f64, f64) {
 #[test]
 fn branin_on_a_grid() {
     let ucb = mean_regret(4, |seed| regret(setting(grid(60, 0.0, 1.0), 1000, seed), Policy::GpUcb(GpUcb::new(UcbWidth::LogTime)), seed));
-    let ei = mean_regret(4, |seed| {
-        regret(setting(grid(60, 0.0, 1.0), 1000, seed), Policy::ExpectedImprovement(ExpectedImprovement::default()), seed)
-    });
-    println!("gp-ucb {ucb:.3?} (published 20.1 ± 3.0, .093); ei {ei:.3?} (41.2 ± 2.6, .239)");
+    println!("gp-ucb {ucb:.3?} (published 20.1 ± 3.0, .093)");
     assert!((ucb.0 - 20.1).abs() < 2.0 * 3.0);
-    // The published grid starts at 20² and grows; ours is 60² from the start, which helps expected improvement.
-    assert!(ucb.0 < ei.0 && ei.0 < 41.2 + 2.6);
-    assert!((ei.1 - 0.239).abs() < 0.08);
+}
+
+/// The published runs improve on the largest mean over the whole grid as it was one step before; that, and not the largest mean at measured points, is
+/// what keeps probability of improvement from staying on one hill.
+#[test]
+fn branin_by_improvement() {
+    let run = |policy: &dyn Fn() -> Policy| mean_regret(4, |seed| regret(setting(grid(60, 0.0, 1.0), 1000, seed), policy(), seed));
+    let last = Incumbent::LastStep;
+    let ei = run(&|| Policy::ExpectedImprovement(ExpectedImprovement::default().with_incumbent(last)));
+    let pi = run(&|| Policy::ProbabilityOfImprovement(ProbabilityOfImprovement::default().with_incumbent(last)));
+    let measured = run(&|| Policy::ExpectedImprovement(ExpectedImprovement::default()));
+    println!("ei {ei:.3?} (published 41.2 ± 2.6, .239); pi {pi:.3?} (35.2 ± 3.4, .099); ei over measured points {measured:.3?}");
+    // The stored result of expected improvement is not what the released program gives: its rule written out plainly, grid growing from 21² to 80², gave 32.7
+    // (30 to 38 over four runs) with the published average at 100. That is the figure to meet.
+    assert!((ei.0 - 32.7).abs() < 6.0 && (ei.1 - 0.239).abs() < 0.03);
+    assert!((pi.0 - 35.2).abs() < 2.0 * 3.4 && (pi.1 - 0.099).abs() < 0.08);
+    assert!(measured.0 < 41.2 + 2.6);
 }
 
 #[test]
@@ -79,6 +90,46 @@ fn branin_by_thresholds() {
     let threds = mean_regret(8, |seed| regret(setting(domain(), 2000, seed), Policy::GpThreds(GpThreds::new(0.5, 1.2).unwrap()), seed));
     println!("gp-threds {threds:.3?} (published 89.8 ± 11.3, .319)");
     assert!((threds.0 - 89.8).abs() < 11.3 && (threds.1 - 0.319).abs() < 0.08);
+}
+
+/// The script that comes with BKB: 1000 normal arms in three dimensions, linear kernel, 2000 evaluations, noise variance a hundredth of the range, q = 1.
+/// No figure of it is published. Its steps written out plainly gave 0.138 of uniform choice's regret on average over twelve draws of arms (0.03 to 0.32) with at
+/// most 6 to 15 arms in the dictionary: with q = 1 the dictionary is now and then too small to span the arms, and whatever it misses is then explored again.
+#[test]
+fn bkb_in_the_setting_of_its_script() {
+    let (mut one, mut ten, mut sizes) = (0.0, 0.0, Vec::new());
+    for seed in 0..12_u64 {
+        let mut rng = strategy_plain::stream(900 + seed, 0);
+        let rows: Vec<Vec<f64>> = (0..1000).map(|_| strategy_plain::normals(&mut rng, 3)).collect();
+        let direction = strategy_plain::normals(&mut rng, 3);
+        let values: Vec<f64> = rows.iter().map(|x| x.iter().zip(&direction).map(|(a, b)| a * b).sum()).collect();
+        let (low, high) = values.iter().fold((f64::MAX, f64::MIN), |(l, h), &v| (l.min(v), h.max(v)));
+        let level = (0.01 * (high - low)).sqrt();
+        let chance = 2000.0 * (high - values.iter().sum::<f64>() / 1000.0);
+        let run = |policy: Bkb| {
+            let domain = Domain::List(ListDomain::new(Points::from_rows(&rows).unwrap()).unwrap());
+            let problem = Problem::new(domain, 2000).unwrap().with_seed(seed).with_delta(0.5).unwrap();
+            let problem = problem.with_kernel(Kernel::linear(0.0, 1.0, 1.0).unwrap()).unwrap().with_norm_bound(1.0).unwrap();
+            let mut strategy = Strategy::new(problem.with_noise(Noise::gaussian(level).unwrap()).unwrap(), Policy::Bkb(policy)).unwrap();
+            while let Ask::Trials(trials) = strategy.ask(usize::MAX).unwrap() {
+                for trial in trials {
+                    let value = values[trial.candidate.unwrap()] + level * noise(seed, trial.id);
+                    strategy.tell(trial.id, Outcome::Value(value)).unwrap();
+                }
+            }
+            let regret: f64 = strategy.ledger().trials().iter().map(|t| high - values[t.candidate.unwrap()]).sum();
+            (regret / chance, strategy.batches().unwrap().iter().filter_map(|b| b.inducing).max().unwrap())
+        };
+        let (plain, oversampled) = (run(Bkb::default()), run(Bkb::default().with_oversampling(10.0)));
+        println!("draw {seed}: {:.3} of chance with {} arms; q = 10: {:.3} with {}", plain.0, plain.1, oversampled.0, oversampled.1);
+        (one, ten) = (one + plain.0 / 12.0, ten + oversampled.0 / 12.0);
+        sizes.push(plain.1);
+    }
+    println!("on average {one:.3} with q = 1, {ten:.3} with q = 10");
+    // The standard error of the difference of two averages over twelve draws is 0.03.
+    assert!((one - 0.138).abs() < 0.1, "{one}");
+    assert!(sizes.iter().all(|&m| m <= 25), "{sizes:?}");
+    assert!(ten < 0.5 * one, "{ten} against {one}");
 }
 
 /// A function drawn as in the published BPE runs: the interpolant of 25 values of the prior on a 5 × 5 grid of [−5,5]².

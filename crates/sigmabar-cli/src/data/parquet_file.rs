@@ -63,3 +63,42 @@ fn cell(field: &Field) -> Cell {
         other => Cell::Text(other.to_string()),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use parquet::data_type::{ByteArray, ByteArrayType, DoubleType, Int64Type};
+    use parquet::file::writer::SerializedFileWriter;
+    use parquet::schema::parser::parse_message_type;
+    use std::sync::Arc;
+
+    #[test]
+    fn columns_of_every_kind_are_read() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("t.parquet");
+        let schema = "message t { required double x; optional int64 n; required binary s (UTF8); }";
+        let schema = Arc::new(parse_message_type(schema).unwrap());
+        let mut writer = SerializedFileWriter::new(File::create(&path).unwrap(), schema, Arc::default()).unwrap();
+        let mut group = writer.next_row_group().unwrap();
+        let mut column = group.next_column().unwrap().unwrap();
+        column.typed::<DoubleType>().write_batch(&[1.5, f64::NAN], None, None).unwrap();
+        column.close().unwrap();
+        let mut column = group.next_column().unwrap().unwrap();
+        column.typed::<Int64Type>().write_batch(&[7], Some(&[1, 0]), None).unwrap();
+        column.close().unwrap();
+        let mut column = group.next_column().unwrap().unwrap();
+        column.typed::<ByteArrayType>().write_batch(&[ByteArray::from("a"), ByteArray::from("b")], None, None).unwrap();
+        column.close().unwrap();
+        group.close().unwrap();
+        writer.close().unwrap();
+
+        let (names, mut rows) = open(&path, File::open(&path).unwrap()).unwrap();
+        assert_eq!(names, ["x", "n", "s"]);
+        let mut cells = Vec::new();
+        assert_eq!(rows.next_row(&mut cells).unwrap(), Some(1));
+        assert_eq!(cells, [Cell::Number(1.5), Cell::Number(7.0), Cell::Text("a".into())]);
+        assert_eq!(rows.next_row(&mut cells).unwrap(), Some(2));
+        assert!(matches!(&cells[..], [Cell::Number(x), Cell::Missing, Cell::Text(s)] if x.is_nan() && s == "b"));
+        assert_eq!(rows.next_row(&mut cells).unwrap(), None);
+    }
+}

@@ -3,6 +3,7 @@
 use super::{NOTE, RESULT, STANDARD_ERROR};
 use crate::data::{Cell, DataError, Reader};
 use sigmabar_study::TrialResult;
+use std::collections::HashSet;
 
 /// What a table of results says.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -22,7 +23,7 @@ pub fn read(mut reader: Reader, result: Option<&str>) -> Result<Reading, DataErr
     let trial = reader.column("trial").or_else(|error| reader.column("id").map_err(|_| error))?;
     let result = reader.column(result.unwrap_or(RESULT))?;
     let (error, note) = (reader.column(STANDARD_ERROR).ok(), reader.column(NOTE).ok());
-    let mut reading = Reading::default();
+    let (mut reading, mut seen) = (Reading::default(), HashSet::new());
     let mut cells = Vec::new();
     while let Some(line) = reader.next_row(&mut cells)? {
         let wrong = |column: usize, remedy: &str| DataError::Cell {
@@ -41,7 +42,7 @@ pub fn read(mut reader: Reader, result: Option<&str>) -> Result<Reading, DataErr
             Cell::Number(number) if number >= 0.0 && number.fract() == 0.0 && number < 1e15 => number as u64,
             _ => return Err(wrong(trial, "the number of the trial, as ask gave it, belongs there")),
         };
-        if reading.results.iter().map(|row| row.0).chain(reading.missing.iter().copied()).any(|earlier| earlier == id) {
+        if !seen.insert(id) {
             return Err(wrong(trial, "no other line may have the same trial"));
         }
         let standard_error = match error.map(|column| (column, &cells[column])) {

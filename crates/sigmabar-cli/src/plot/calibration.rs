@@ -94,6 +94,9 @@ pub fn calibration(held_out: &[HeldOut], how: &str) -> Picture {
     figure.finish(caption, table)
 }
 
+/// The most residuals drawn; the file of numbers has all.
+const MOST_DOTS: usize = 1500;
+
 /// Residuals against the prediction, and their quantiles against the normal ones. `response` is what is measured, with its unit.
 #[must_use]
 pub fn residuals(held_out: &[HeldOut], response: &str, how: &str) -> Picture {
@@ -122,7 +125,7 @@ pub fn residuals(held_out: &[HeldOut], response: &str, how: &str) -> Picture {
         left.band(&mut figure.scene, &[low, high], &[-1.96; 2], &[1.96; 2], envelope);
     }
     left.level(&mut figure.scene, 0.0, line);
-    for (h, z) in held_out.iter().zip(&standardised) {
+    for (h, z) in held_out.iter().zip(&standardised).step_by(held_out.len().div_ceil(MOST_DOTS).max(1)) {
         left.mark(&mut figure.scene, (h.predicted, *z), 2.8, Marker::Disc, dot, "");
     }
 

@@ -36,8 +36,12 @@ pub struct Frame {
 pub struct Film {
     /// The parameters.
     pub sides: Vec<Side>,
-    /// All candidates of a finite domain; none of a box.
+    /// All candidates of a finite domain, or those seen of a larger one; none of a box.
     pub candidates: Vec<Vec<f64>>,
+    /// Whether the candidates are the whole domain.
+    pub is_list: bool,
+    /// What ruling out is worth: "certified" or another label.
+    pub label: String,
     /// One for each closed batch.
     pub frames: Vec<Frame>,
     /// The recommendation.
@@ -67,7 +71,8 @@ impl Film {
             _ => self.projections(&mut figure),
         };
         let caption = format!(
-            "Blue settings may still be the best one; the others are ruled out at the run's confidence. Each batch measures only where the answer can still be.{caption}"
+            "Blue settings may still be the best one; the others are ruled out ({}). Each batch measures only where the answer can still be.{caption}",
+            self.label
         );
         figure.finish(caption, self.table())
     }
@@ -109,7 +114,8 @@ impl Film {
         let columns = self.frames.len().clamp(2, 4);
         let height = if columns == 2 { 300.0 } else { 230.0 };
         for &(a, b) in &pairs {
-            let areas = figure.grid(self.frames.len(), columns, height);
+            // A single batch keeps the width of half a page.
+            let areas = figure.grid(self.frames.len().max(columns), columns, height);
             for (i, (frame, area)) in self.frames.iter().zip(areas).enumerate() {
                 let y_label = if i % columns == 0 { self.sides[b].name.as_str() } else { "" };
                 let x = Axis::new(self.sides[a].scale.clone(), self.sides[a].name.as_str());
@@ -133,7 +139,8 @@ impl Film {
 
     fn heading(&self, frame: usize) -> String {
         let left = match (&self.frames[frame].remaining, self.frames[frame].share) {
-            (Remaining::Candidates(left), _) => format!("{} of {} left", left.len(), self.candidates.len()),
+            (Remaining::Candidates(left), _) if self.is_list => format!("{} of {} left", left.len(), self.candidates.len()),
+            (Remaining::Candidates(left), _) => format!("{} candidates left", left.len()),
             (_, Some(share)) => format!("{} % left", significant(100.0 * share, 2)),
             (Remaining::Cells(cells), None) => format!("{} cells left", cells.len()),
         };
@@ -233,7 +240,12 @@ impl Film {
 }
 
 fn crosses(frame: &Frame, at: impl Fn(&[f64]) -> (f64, f64), panel: &Panel, scene: &mut Scene) {
-    for point in frame.measured.iter().step_by(frame.measured.len().div_ceil(MOST_DOTS).max(1)) {
-        panel.mark(scene, at(point), 2.6, Marker::Cross, MEASURED, "");
+    // A point measured again and again is one cross, and many crosses are small and faint: what is left must be seen through them.
+    let mut places: Vec<(f64, f64)> = frame.measured.iter().map(|point| at(point)).collect();
+    places.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.total_cmp(&b.1)));
+    places.dedup();
+    let (radius, opacity) = if places.len() > 60 { (1.8, 0.6) } else { (2.6, 0.9) };
+    for place in places.iter().step_by(places.len().div_ceil(MOST_DOTS).max(1)) {
+        panel.mark(scene, *place, radius, Marker::Cross, Fill { opacity, ..MEASURED }, "");
     }
 }

@@ -17,6 +17,7 @@ mod relevance;
 mod scale;
 mod scene;
 mod slices;
+mod svg;
 mod table;
 
 pub use calibration::{Coverage, HeldOut, calibration, coverage, residuals};
@@ -31,6 +32,7 @@ pub use progress::{BatchEnd, Progress, Rival, rivals};
 pub use regret::{Growth, RegretCurve, RegretPanel, growth, last_decade_slope, regret};
 pub use relevance::{Relevance, relevance};
 pub use scale::{Scale, Tick, number, significant};
-pub use scene::{Anchor, Fill, Marker, Scene, Stroke, Style, escape, text_width};
+pub use scene::{Anchor, Fill, Marker, Scene, Stroke, Style, text_width};
 pub use slices::{Slice, Slices};
+pub use svg::escape;
 pub use table::{Cell, Table};

@@ -85,11 +85,13 @@ impl Plate {
             (format!("predicted {} (model's mean)", self.response), Box::new(|w| w.predicted)),
             (format!("uncertainty of the mean (std. dev.) in {}", self.response), Box::new(|w| w.std_dev)),
         ];
-        let shown: Vec<_> = maps.iter().filter(|(_, value)| self.wells.iter().any(|well| value(well).is_some())).collect();
+        // The first map shows the layout even before anything is measured.
+        let is_shown = |i: usize| i == 0 || self.wells.iter().any(|well| maps[i].1(well).is_some());
+        let shown: Vec<_> = (0..maps.len()).filter(|&i| is_shown(i)).map(|i| &maps[i]).collect();
         let columns = if self.size.1 > 12 { 1 } else { 2 };
         let width = if columns == 1 { 820.0 } else { 410.0 };
         let height = 66.0 + (width - 40.0) / self.size.1 as f64 * self.size.0 as f64;
-        for ((title, value), area) in shown.iter().zip(figure.grid(shown.len(), columns, height)) {
+        for ((title, value), area) in shown.iter().zip(figure.grid(shown.len().max(columns), columns, height)) {
             self.map(&mut figure.scene, area, title, value);
         }
         let failed = self.wells.iter().filter(|well| well.measured == Measured::Failed).count();
@@ -144,6 +146,9 @@ impl Plate {
                     scene.mark(at, 0.4 * pitch, Marker::Ring, Fill::opaque(Ink::Muted), format!("{name}: no result · {}", well.setting))
                 }
             }
+        }
+        if values.is_empty() {
+            return;
         }
         colour_bar(scene, (left, top + rows as f64 * pitch + 6.0), columns as f64 * pitch, (low, high));
     }

@@ -30,6 +30,8 @@ pub struct Progress {
 
 /// More batches than these are not worth a fence each: a strategy that plans one evaluation at a time has no batches to speak of.
 const MOST_FENCES: usize = 20;
+/// The most measurements drawn; the file of numbers has all.
+const MOST_DOTS: usize = 1500;
 
 impl Progress {
     /// The gap and the best so far against evaluations; fences are ends of batches.
@@ -70,7 +72,7 @@ impl Progress {
         let y = Axis::new(Scale::covering(self.values.iter().copied()), self.response.as_str());
         let right = Panel::new(&mut figure.scene, areas[1], "", evaluations(), y);
         self.fences(&right, &mut figure.scene);
-        for (i, value) in self.values.iter().enumerate() {
+        for (i, value) in self.values.iter().enumerate().step_by(self.values.len().div_ceil(MOST_DOTS).max(1)) {
             right.mark(&mut figure.scene, (i as f64 + 1.0, *value), 2.2, Marker::Disc, Fill::faint(Ink::Text, 0.3), "");
         }
         right.line(&mut figure.scene, &self.best_so_far(), best);
@@ -159,7 +161,19 @@ pub struct Rival {
 /// The recommended setting beside the best measured one.
 #[must_use]
 pub fn rivals(rivals: &[Rival], response: &str) -> Picture {
-    let mut figure = Figure::new("recommended-or-luckiest", "Recommended, or only lucky? What is known about the two settings");
+    let (title, caption) = if rivals.len() > 1 {
+        (
+            "Recommended, or only lucky? What is known about the two settings",
+            "The best of many noisy measurements is usually lucky: its cross lies beyond what its true value can be expected to be. The recommendation is chosen by what is sure \
+             about it, not by one draw.",
+        )
+    } else {
+        (
+            "What is known about the recommended setting",
+            "The best single measurement was made at the recommended setting too, or there is none. The recommendation is chosen by what is sure about it, not by one draw.",
+        )
+    };
+    let mut figure = Figure::new("recommended-or-luckiest", title);
     figure.legend(&[
         (Sample::Line(Stroke::solid(Ink::Series(0), 4.0)), "interval for the true value"),
         (Sample::Point(Marker::Diamond, Fill::opaque(Ink::Series(0))), "model's mean"),
@@ -179,7 +193,8 @@ pub fn rivals(rivals: &[Rival], response: &str) -> Picture {
             panel.mark(&mut figure.scene, (mean, y), 6.0, Marker::Diamond, Fill::opaque(Ink::Series(0)), &number(mean));
         }
         for value in &rival.measured {
-            panel.mark(&mut figure.scene, (*value, y), 5.0, Marker::Cross, Fill::opaque(Ink::Series(1)), &number(*value));
+            // Below the interval, so that many of them do not hide it.
+            panel.mark(&mut figure.scene, (*value, y - 0.2), 4.0, Marker::Cross, Fill::opaque(Ink::Series(1)), &number(*value));
         }
         if let Some((_, at)) = panel.place((0.0, y)) {
             let text = format!("{} · {}", rival.setting, rival.label);
@@ -201,7 +216,5 @@ pub fn rivals(rivals: &[Rival], response: &str) -> Picture {
             measured.into(),
         ]);
     }
-    let caption = "The best of many noisy measurements is usually lucky: its cross lies beyond what its true value can be expected to be. The recommendation is chosen by what \
-                   is sure about it, not by one draw.";
     figure.finish(caption, table)
 }

@@ -91,6 +91,11 @@ fn draw(panel: &RegretPanel, strategies: &[&str], measure: &str, area: super::Ar
         axes.band(scene, &curve.evaluations, &lower, &upper, Fill::faint(Ink::Series(i), 0.15));
         let points: Vec<(f64, f64)> = curve.evaluations.iter().copied().zip(curve.mean.iter().copied()).filter(|p| p.1 > 0.0).collect();
         axes.line(scene, &points, stroke(i));
+        if points.len() <= 12 {
+            points
+                .iter()
+                .for_each(|point| axes.mark(scene, *point, 3.0, super::Marker::Disc, Fill::opaque(Ink::Series(i)), &number(point.1)));
+        }
     }
     if let Some(slope) = panel.theory_slope {
         guide(&axes, &panel.curves, slope, scene);

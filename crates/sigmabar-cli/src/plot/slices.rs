@@ -47,6 +47,9 @@ pub struct Slices {
 const MEAN: Fill = Fill { ink: Ink::Series(0), opacity: 0.35 };
 const PREDICTION: Fill = Fill { ink: Ink::Series(4), opacity: 0.25 };
 
+/// The most measurements of a panel: more hide the bands.
+const MOST_DOTS: usize = 250;
+
 impl Slices {
     /// One panel for each parameter.
     #[must_use]
@@ -62,8 +65,8 @@ impl Slices {
             slice.draw(&panel, &mut figure.scene);
         }
         let caption = format!(
-            "One parameter moves, the others stay at {}. The narrow band is for the true mean ({}); the wide one for a new noisy measurement ({}). Measurements fade with \
-             their distance from the slice; ticks at the foot are inducing points.",
+            "One parameter moves, the others stay at {}. The narrow band is for the true mean ({}); the wide one for a new noisy measurement ({}). The measurements nearest to the slice are shown and \
+             fade with their distance from it; ticks at the foot are inducing points.",
             self.through, self.mean_label, self.prediction_label
         );
         figure.finish(caption, self.table())
@@ -131,8 +134,10 @@ impl Slice {
         } else {
             self.draw_bands(panel, scene)
         }
-        for &(x, y, near) in &self.data {
-            panel.mark(scene, (x, y), 2.8, Marker::Disc, Fill::faint(Ink::Text, 0.08 + 0.85 * near), "");
+        for (i, (x, y, strength)) in self.nearest().into_iter().enumerate() {
+            // Beside the interval of a name, not upon it.
+            let aside = if self.names.is_some() { -0.1 - 0.05 * (i % 5) as f64 } else { 0.0 };
+            panel.mark(scene, (x + aside, y), 2.6, Marker::Disc, Fill::faint(Ink::Text, strength), "");
         }
         let foot = panel.inner().top + panel.inner().height - 5.0;
         for x in &self.inducing {
@@ -140,6 +145,19 @@ impl Slice {
                 scene.mark((x, foot), 5.0, Marker::Tick, Fill::opaque(Ink::Series(2)), "");
             }
         }
+    }
+
+    /// The measurements nearest to the slice, the farther the fainter: by rank, because what "far" is depends on the model.
+    fn nearest(&self) -> Vec<(f64, f64, f64)> {
+        let mut sorted = self.data.clone();
+        sorted.sort_by(|a, b| b.2.total_cmp(&a.2));
+        sorted.truncate(MOST_DOTS);
+        let count = sorted.len() as f64;
+        let strength = |(i, (x, y, near)): (usize, (f64, f64, f64))| {
+            let rank = if near > 0.999 { 1.0 } else { (1.0 - i as f64 / count).powi(3) };
+            (x, y, (0.1 + 0.8 * rank) * if count > 100.0 { 0.6 } else { 1.0 })
+        };
+        sorted.into_iter().enumerate().map(strength).collect()
     }
 
     fn draw_bands(&self, panel: &Panel, scene: &mut Scene) {

@@ -1,25 +1,33 @@
 //! What a claim rests on, in words.
 
 use crate::plot::{Relevance, number};
-use sigmabar::{Kernel, Problem, Source, SourcedKernel};
+use sigmabar::{Assumed, Kernel, Problem, Quantity, Source, SourcedKernel};
 
-/// The kernel in a few words.
-pub(super) fn kernel_words(kernel: &Kernel) -> String {
-    let family = |kernel: &Kernel| match kernel {
+/// The kernel in a few words; `names` are those of its columns.
+pub(super) fn kernel_words(kernel: &Kernel, names: &[String]) -> String {
+    let part = |kernel: &Kernel| kernel_words(kernel, names);
+    let family = match kernel {
+        Kernel::Sum(parts) => return parts.iter().map(part).collect::<Vec<_>>().join(" + "),
+        Kernel::Product(parts) => return parts.iter().map(part).collect::<Vec<_>>().join(" × "),
+        Kernel::Columns { columns, kernel } => {
+            let seen: Vec<String> = columns.iter().map(|&c| names.get(c).cloned().unwrap_or_else(|| format!("column {}", c + 1))).collect();
+            let mut named = seen.clone();
+            named.dedup();
+            return format!("{} of {}", kernel_words(kernel, &seen), named.join(", "));
+        }
         Kernel::SquaredExponential(_) => "squared exponential".to_owned(),
         Kernel::Matern(matern) => format!("Matérn with ν = {}", number(matern.nu())),
         Kernel::RationalQuadratic(_) => "rational quadratic".to_owned(),
         Kernel::Periodic(_) => "periodic".to_owned(),
         Kernel::Linear(_) => "linear".to_owned(),
-        Kernel::Hamming(_) => "Hamming (categories)".to_owned(),
-        Kernel::Sum(parts) => parts.iter().map(kernel_words).collect::<Vec<_>>().join(" + "),
-        Kernel::Product(parts) => parts.iter().map(kernel_words).collect::<Vec<_>>().join(" × "),
-        Kernel::Columns { columns, kernel } => format!("{} on columns {columns:?}", kernel_words(kernel)),
+        Kernel::Hamming(_) => "Hamming".to_owned(),
         _ => "of another kind".to_owned(),
     };
-    let nested = matches!(kernel, Kernel::Sum(_) | Kernel::Product(_) | Kernel::Columns { .. });
-    let parameters: Vec<String> = kernel.parameters().iter().map(|p| format!("{} {}", p.name, number(p.value))).collect();
-    if nested { format!("({})", family(kernel)) } else { format!("{}, {}", family(kernel), parameters.join(", ")) }
+    let is_length = |p: &&sigmabar::Parameter| p.name.starts_with("lengthscale");
+    let parameters = kernel.parameters();
+    let lengths: Vec<String> = parameters.iter().filter(is_length).map(|p| number(p.value)).collect();
+    let others: Vec<String> = parameters.iter().filter(|p| !is_length(p)).map(|p| format!("{} {}", p.name, number(p.value))).collect();
+    format!("{family} (length-scale {}; {})", lengths.join(", "), others.join(", "))
 }
 
 /// Where a kernel came from, as the end of "length-scales …".
@@ -33,10 +41,10 @@ pub(super) fn source_words(source: Source) -> &'static str {
 }
 
 /// What was declared, as sentences.
-pub(super) fn declared(problem: &Problem) -> Vec<String> {
+pub(super) fn declared(problem: &Problem, names: &[String]) -> Vec<String> {
     let mut list = Vec::new();
     match problem.kernel() {
-        Some(SourcedKernel { kernel, .. }) => list.push(format!("Kernel: {}.", kernel_words(kernel))),
+        Some(SourcedKernel { kernel, .. }) => list.push(format!("Kernel: {}.", kernel_words(kernel, names))),
         None => list.push("Kernel: not given; learnt from the measurements where the strategy needs one.".to_owned()),
     }
     match problem.norm_bound() {
@@ -59,6 +67,29 @@ pub(super) fn declared(problem: &Problem) -> Vec<String> {
         list.push("Whether a measurement fails says something about its value (declared): lost points weaken the label.".to_owned());
     }
     list
+}
+
+/// What the automatic strategy went by after its last batch, as sentences: given or estimated, and with which safety.
+pub(super) fn assumed(assumed: &Assumed, names: &[String]) -> Vec<String> {
+    let words = |quantity: Quantity| match quantity {
+        Quantity::Given(value) => format!("{}, as given", number(value)),
+        Quantity::Estimated { value, safety } => {
+            format!("{}, estimated from these measurements with a safety factor of {}", number(value), number(safety))
+        }
+        other => number(other.value()),
+    };
+    let agreed = if assumed.contradicted {
+        "The last batch contradicts what was assumed before it."
+    } else {
+        "The last batch agrees with what was assumed before it."
+    };
+    vec![
+        format!("Kernel: {}; its parameters {}.", kernel_words(&assumed.kernel.kernel, names), source_words(assumed.kernel.source)),
+        format!("Norm bound: {}.", words(assumed.norm_bound)),
+        format!("Noise level: {}.", words(assumed.noise)),
+        "These are on the model's scale: values centred and scaled by what was measured.".to_owned(),
+        agreed.to_owned(),
+    ]
 }
 
 /// How a kernel sees each column: the shortest of its length-scales there. Columns that no part sees by a length-scale are left out.

@@ -167,7 +167,11 @@ fn distinct<'a>(rows: &'a [Evaluation], name: fn(&Evaluation) -> &String) -> Vec
 }
 
 fn with_error(mean: &Mean) -> String {
-    if mean.standard_error.is_nan() { number(mean.mean) } else { format!("{} ± {}", number(mean.mean), significant(mean.standard_error, 2)) }
+    if mean.standard_error.is_nan() {
+        number(mean.mean)
+    } else {
+        format!("{} ± {}", number(mean.mean), significant(mean.standard_error, 2))
+    }
 }
 
 fn summary_table(summary: &[sigmabar::Summary]) -> Table {

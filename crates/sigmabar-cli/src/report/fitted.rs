@@ -85,10 +85,11 @@ pub fn fitted(model: &Fitted<'_>) -> Result<Page> {
         page.picture(plot::calibration(&model.held_out, how));
         page.picture(plot::residuals(&model.held_out, model.target, how));
     }
+    let columns: Vec<String> = model.features.iter().map(|feature| feature.name.clone()).collect();
     page.heading("What it rests on");
     page.verbatim(&words);
     page.list(&[
-        format!("Kernel: {}; its parameters {}.", kernel_words(&kernel.kernel), source_words(kernel.source)),
+        format!("Kernel: {}; its parameters {}.", kernel_words(&kernel.kernel, &columns), source_words(kernel.source)),
         format!("{} measurements, {} inducing points.", information.locations().len(), information.features().len()),
         format!("sigmabar {}.", env!("CARGO_PKG_VERSION")),
     ]);

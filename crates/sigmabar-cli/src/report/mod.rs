@@ -14,6 +14,7 @@ mod parameter;
 mod plates;
 mod study;
 mod style;
+mod tables;
 
 pub use bench::{bench, growth, read_evaluations, read_growth};
 pub use error::{Error, Result};

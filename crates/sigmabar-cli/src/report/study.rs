@@ -1,15 +1,16 @@
 //! The report of a study.
 
-use super::assumptions::{declared, relevances, source_words};
+use super::assumptions::{assumed, declared, relevances, source_words};
 use super::elimination::film;
 use super::error::Result;
 use super::held_out::held_out;
 use super::lens::Lens;
 use super::page::Page;
-use super::parameter::{setting_words, value_words};
+use super::parameter::setting_words;
 use super::plates::plates;
-use crate::plot::{self, BatchEnd, Cell, Progress, Rival, Table, number};
-use sigmabar::{Certificate, Direction, Label, Points, Strategy};
+use super::tables::{batch_table, trial_table};
+use crate::plot::{self, BatchEnd, Progress, Rival, number};
+use sigmabar::{Certificate, Direction, Label, Points, Policy, Strategy};
 use sigmabar_study::{Advice, BatchRow, BestObserved, Status, Study, TrialRow, TrialStatus};
 
 /// Everything a study's page is made of.
@@ -59,7 +60,8 @@ impl Content<'_> {
 
     fn answer(&self, page: &mut Page) {
         let measured = self.trials.iter().filter(|row| row.value.is_some()).count();
-        let evaluations = format!("{measured} of {} in {} batches", self.status.budget, self.status.batches);
+        let batches = self.status.batches;
+        let evaluations = format!("{measured} of {} in {batches} {}", self.status.budget, if batches == 1 { "batch" } else { "batches" });
         let Some(advice) = &self.advice else {
             page.answer("", "Nothing was measured yet: there is no recommendation.", &[("evaluations".to_owned(), evaluations)], &[]);
             return;
@@ -116,7 +118,12 @@ impl Content<'_> {
         let lens = Lens::new(self.run)?;
         let lens = lens.as_ref();
         page.heading("How it got there");
-        page.picture(self.progress().picture());
+        let progress = self.progress();
+        if progress.values.is_empty() {
+            page.paragraph("There is nothing to draw before the first measurement.");
+        } else {
+            page.picture(progress.picture());
+        }
         if let Some(film) = film(space, &self.batches, &self.trials, self.advice.as_ref()) {
             page.picture(film.picture());
         }
@@ -221,50 +228,36 @@ impl Content<'_> {
     }
 
     fn tables(&self, page: &mut Page) {
-        page.heading("Batches");
-        let mut table = Table::new(["batch", "planned", "measured", "still possible", "gap", "worth", "inducing points"]);
-        for batch in &self.batches {
-            let report = &batch.report;
-            table.push(vec![
-                (batch.batch + 1).into(),
-                report.planned.into(),
-                report.measured.into(),
-                report.survivors.into(),
-                report.gap.into(),
-                report.label.map_or(Cell::Empty, |label| label.to_string().into()),
-                report.inducing.map_or(Cell::Empty, Into::into),
-            ]);
+        if !self.batches.is_empty() {
+            page.heading("Batches");
+            page.table("batches", batch_table(&self.batches));
         }
-        page.table("batches", table);
         page.heading("Trials");
-        let parameters = self.study.spec().space().parameters().iter().map(|p| p.name.clone());
-        let columns = ["trial", "batch", "well"]
-            .into_iter()
-            .map(str::to_owned)
-            .chain(parameters)
-            .chain(["state", "value", "std. error", "reason"].map(str::to_owned));
-        let mut table = Table::new(columns);
-        for row in &self.trials {
-            let mut cells: Vec<Cell> = vec![row.id.to_string().into(), (row.batch + 1).into(), row.well.clone().unwrap_or_default().into()];
-            cells.extend(row.values.iter().map(|value| value.as_number().map_or_else(|| Cell::Text(value_words(value)), Cell::Number)));
-            cells.extend([
-                row.state.to_string().into(),
-                row.value.into(),
-                row.standard_error.into(),
-                row.reason.clone().unwrap_or_default().into(),
-            ]);
-            table.push(cells);
-        }
-        page.table("trials", table);
+        page.table("trials", trial_table(self.study.spec().space().parameters(), &self.trials));
+    }
+
+    /// A name for each column that the strategy sees: a list's words have one column each.
+    fn columns(&self) -> Vec<String> {
+        let space = self.study.spec().space();
+        space.parameters().iter().enumerate().flat_map(|(i, p)| space.columns_of(i).map(|_| p.name.clone())).collect()
     }
 
     fn grounds(&self, page: &mut Page, certificate: Option<&Certificate>) {
         page.heading("What it rests on");
-        let mut list = declared(self.study.spec().problem());
+        let mut list = match self.run.policy() {
+            Policy::Auto(auto) if auto.assumed().len() > 0 => {
+                auto.assumed().last().map_or_else(Vec::new, |last| assumed(last, &self.columns()))
+            }
+            _ => declared(self.study.spec().problem(), &self.columns()),
+        };
         list.push(format!("Strategy: {}.", self.status.strategy));
         let lost = self.status.count(TrialStatus::Failed) + self.status.count(TrialStatus::Missing);
         if lost > 0 {
             list.push(format!("{lost} measurements failed or did not arrive: claims hold if that does not depend on the noise."));
+        }
+        let (imported, used) = (self.status.imported, self.status.imported_in_time);
+        if imported > 0 {
+            list.push(format!("{imported} results are from before the study; {used} of them came before its first batch and were given to the strategy."));
         }
         let late = self.status.count(TrialStatus::Late);
         if late > 0 {

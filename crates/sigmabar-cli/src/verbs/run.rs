@@ -110,13 +110,11 @@ impl<'a> Screen<'a> {
             RunEvent::Recovered { ids } => {
                 self.say(format!("{} settings of a run that ended without their results are measured again", ids.len()))
             }
-            RunEvent::Started { trial } => {
-                if self.planned.is_none_or(|planned| planned < trial.batch) {
-                    self.show_closed();
-                    self.planned = Some(trial.batch);
-                    let planned = self.study.trials().map_or(0, |trials| trials.iter().filter(|other| other.batch == trial.batch).count());
-                    self.say(format!("batch {}: {} settings planned", trial.batch + 1, grouped(planned)));
-                }
+            RunEvent::Started { trial } if self.planned.is_none_or(|planned| planned < trial.batch) => {
+                self.show_closed();
+                self.planned = Some(trial.batch);
+                let planned = self.study.trials().map_or(0, |trials| trials.iter().filter(|other| other.batch == trial.batch).count());
+                self.say(format!("batch {}: {} planned", trial.batch + 1, counted(planned, "setting")));
             }
             RunEvent::Retried { id, reason } => {
                 self.bar.suspend(|| self.console.detail(format_args!("trial {id} failed ({reason}) and is tried again")))

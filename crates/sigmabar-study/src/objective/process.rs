@@ -37,9 +37,19 @@ struct Running {
 /// Who waits for which answer.
 #[derive(Default)]
 struct Waiting {
-    asked: HashMap<u64, Option<Sender<Answer>>>,
+    asked: HashMap<u64, Asked>,
+    /// Requests sent so far.
+    sent: usize,
     /// Why the program cannot be used any more.
     ended: Option<String>,
+}
+
+/// A request that was sent.
+struct Asked {
+    /// Requests sent before it.
+    turn: usize,
+    /// Who waits; nobody once it was answered.
+    sender: Option<Sender<Answer>>,
 }
 
 enum Answer {
@@ -72,7 +82,12 @@ impl ProcessObjective {
                     return Ok(Attempt::Stopped);
                 }
                 if deadline.is_some_and(|deadline| Instant::now() >= deadline) {
-                    self.restart(trial.id);
+                    // A program that works one trial after the other is held up by the oldest: its own deadline ends the wait of the others.
+                    match self.blame(trial.id) {
+                        Blame::Another => continue,
+                        Blame::Ended => break Answer::Interrupted,
+                        Blame::Killed => {}
+                    }
                     let seconds = self.timeout.unwrap_or_default().as_secs_f64();
                     return Ok(Attempt::Failed { reason: format!("no answer within {seconds} seconds: the program was killed") });
                 }
@@ -105,7 +120,17 @@ impl ProcessObjective {
             *running = Some(self.start()?);
         }
         let Some(running) = running.as_mut() else { return Ok(()) };
-        lock(&running.waiting).asked.insert(trial.id, Some(sender));
+        {
+            let mut waiting = lock(&running.waiting);
+            if let Some(reason) = &waiting.ended {
+                // It ended between its start and this line: nobody else will say so.
+                let _ = sender.send(Answer::Broken(reason.clone()));
+                return Ok(());
+            }
+            let turn = waiting.sent;
+            waiting.sent += 1;
+            waiting.asked.insert(trial.id, Asked { turn, sender: Some(sender) });
+        }
         if let Some(input) = &mut running.input {
             // A pipe that broke means that the program ended: its reader tells everybody who waits.
             let _ = input.write_all(request(trial).as_bytes()).and_then(|()| input.flush());
@@ -128,15 +153,41 @@ impl ProcessObjective {
         Ok(Running { child, input, waiting })
     }
 
-    /// Ends the program because one trial takes too long; the others are sent to the next one.
-    fn restart(&self, slow: u64) {
+    /// Ends the program if this trial is what it hangs on; the others are sent to the next program.
+    fn blame(&self, slow: u64) -> Blame {
         let mut running = lock(&self.running);
-        let is_current = running.as_ref().is_some_and(|running| lock(&running.waiting).asked.get(&slow).is_some_and(Option::is_some));
-        if let Some(mut old) = running.take_if(|_| is_current) {
+        let blame = running.as_ref().map_or(Blame::Ended, |running| {
+            let waiting = lock(&running.waiting);
+            let oldest =
+                waiting.asked.iter().filter(|(_, asked)| asked.sender.is_some()).min_by_key(|(_, asked)| asked.turn).map(|(id, _)| *id);
+            match (waiting.asked.get(&slow), oldest) {
+                (Some(asked), Some(oldest)) if asked.sender.is_some() => {
+                    if oldest == slow {
+                        Blame::Killed
+                    } else {
+                        Blame::Another
+                    }
+                }
+                _ => Blame::Ended,
+            }
+        });
+        if let Some(mut old) = running.take_if(|_| blame == Blame::Killed) {
             lock(&old.waiting).end("the program was killed", |_| Answer::Interrupted);
             kill(old.child.as_mut());
         }
+        blame
     }
+}
+
+/// Whose fault it is that an answer does not come.
+#[derive(Clone, Copy, PartialEq)]
+enum Blame {
+    /// This trial's: the program was killed.
+    Killed,
+    /// That of a trial that was asked before.
+    Another,
+    /// Nobody's: the program has ended.
+    Ended,
 }
 
 impl Drop for ProcessObjective {
@@ -161,7 +212,7 @@ impl Waiting {
         if self.ended.is_none() {
             self.ended = Some(reason.to_owned());
         }
-        for sender in self.asked.values_mut().filter_map(Option::take) {
+        for sender in self.asked.values_mut().filter_map(|asked| asked.sender.take()) {
             // Who does not listen any more does not need it.
             let _ = sender.send(answer(reason));
         }
@@ -181,20 +232,22 @@ fn listen(output: Option<impl Read>, errors: JoinHandle<Vec<String>>, waiting: &
         }
         let shown = || String::from_utf8_lossy(&line).trim().chars().take(200).collect::<String>();
         match parse_reply(&line) {
-            Ok(reply) => match lock(waiting).asked.get_mut(&reply.id) {
-                Some(sender) => {
-                    if let Some(sender) = sender.take() {
-                        let _ = sender.send(Answer::Result(reply.result));
+            Ok(reply) => {
+                // The lock is let go before anybody is told.
+                let asked = lock(waiting).asked.get_mut(&reply.id).map(|asked| asked.sender.take());
+                match asked {
+                    // A second answer to the same request changes nothing.
+                    Some(None) => {}
+                    Some(Some(sender)) => drop(sender.send(Answer::Result(reply.result))),
+                    None => {
+                        let id = reply.id;
+                        return broken(format!(
+                            "line {number} of its output (\"{}\") answers trial {id}, which it was not asked for",
+                            shown()
+                        ));
                     }
                 }
-                None => {
-                    return broken(format!(
-                        "line {number} of its output (\"{}\") answers trial {}, which it was not asked for",
-                        shown(),
-                        reply.id
-                    ));
-                }
-            },
+            }
             Err(problem) => return broken(format!("line {number} of its output (\"{}\"): {problem}", shown())),
         }
     }

@@ -51,6 +51,7 @@ impl CandidateTable {
             costs: header.iter().any(|name| name == "cost").then(Vec::new),
             ..Self::default()
         };
+        let mut lines = Vec::new();
         for record in reader.records() {
             let record = record.map_err(refused)?;
             let line = record.position().map_or(0, csv::Position::line);
@@ -74,11 +75,30 @@ impl CandidateTable {
                 }
             }
             table.rows.push(row);
+            lines.push(line);
         }
         if table.columns.is_empty() || table.rows.is_empty() {
             let requirement = "a header that names the parameters, and a row for every candidate";
             return Err(Error::Cell { path: path.to_owned(), line: 1, column: String::new(), found: String::new(), requirement });
         }
-        Ok(table)
+        match table.odd_cell() {
+            Some((row, column)) => Err(Error::Cell {
+                path: path.to_owned(),
+                line: lines[row],
+                column: table.columns[column].clone(),
+                found: table.rows[row][column].to_string(),
+                requirement: "a number like those of most other rows of this column",
+            }),
+            None => Ok(table),
+        }
+    }
+
+    /// A word in a column that is mostly numbers: a slip of the pen, which must not turn the column into choices.
+    fn odd_cell(&self) -> Option<(usize, usize)> {
+        (0..self.columns.len()).find_map(|column| {
+            let is_word = |row: &Vec<Value>| row[column].as_number().is_none();
+            let words = self.rows.iter().filter(|row| is_word(row)).count();
+            if words > 0 && 2 * words < self.rows.len() { self.rows.iter().position(is_word).map(|row| (row, column)) } else { None }
+        })
     }
 }

@@ -118,6 +118,27 @@ impl Space {
         }
     }
 
+    /// The setting at natural coordinates of the strategy's domain, such as its survivors have.
+    #[must_use]
+    pub fn from_natural(&self, natural: &[f64]) -> Vec<Value> {
+        match self.domain {
+            Domain::Space(_) => self.parameters.iter().zip(natural).map(|(p, &v)| p.kind.value(v)).collect(),
+            _ => self.values(natural),
+        }
+    }
+
+    /// The natural coordinates of a setting in the strategy's domain, such as [`sigmabar::Strategy::posterior`] takes.
+    ///
+    /// # Errors
+    /// As [`Space::point`].
+    pub fn natural(&self, values: &[Value]) -> Result<Vec<f64>> {
+        let point = self.point(values)?;
+        match self.domain {
+            Domain::Space(_) => self.parameters.iter().zip(values).map(|(p, v)| p.natural(v)).collect(),
+            _ => Ok(point),
+        }
+    }
+
     /// The setting of a planned trial, by its candidate where it has one.
     pub(crate) fn setting(&self, candidate: Option<usize>, point: &[f64]) -> Vec<Value> {
         match (&self.shape, candidate) {

@@ -56,6 +56,7 @@ pub(super) fn policy(file: &StudyFile, problem: &Problem, plan: &Plan) -> Result
         return Err(Fault::new(&["mode"], SpecProblem::Conflict { other: "strategy", remedy }));
     }
     check_options(&table)?;
+    check_use(file, &table.name)?;
     Maker { table: &table, plan, rules: if file.mode == Some(Mode::Paper) { Rules::Paper } else { Rules::Certified } }.make()
 }
 
@@ -68,6 +69,20 @@ fn check_options(table: &StrategyTable) -> Result<(), Fault> {
     let written = serde_json::to_value(table).unwrap_or_default();
     let stranger = written.as_object().and_then(|map| map.keys().find(|key| *key != "name" && !options.contains(&key.as_str())).cloned());
     stranger.map_or(Ok(()), |key| Err(Fault::new(&["strategy", &key], SpecProblem::unknown("option of this strategy", &key, options))))
+}
+
+/// What is said must have an effect: keys that the strategy would pass over are refused.
+fn check_use(file: &StudyFile, name: &str) -> Result<(), Fault> {
+    if file.stop_when.is_some() && !matches!(name, "auto" | "s-bpe") {
+        let remedy = "only auto and s-bpe say how far from the best setting one can still be";
+        return Err(Fault::new(&["stop_when"], SpecProblem::Conflict { other: "this strategy", remedy }));
+    }
+    let has_own_batches = matches!(name, "random" | "sobol" | "bbkb" | "mini-meta" | "rips" | "supkernelucb" | "ada-bkb" | "gp-threds");
+    if file.batches.is_some() && has_own_batches {
+        let remedy = "it cuts its batches by a rule of its own: leave them out";
+        return Err(Fault::new(&["batches"], SpecProblem::Conflict { other: "this strategy", remedy }));
+    }
+    Ok(())
 }
 
 struct Maker<'a> {
@@ -189,7 +204,6 @@ impl Maker<'_> {
 
     fn sequential(&self) -> Result<Sequential, Fault> {
         let mut how = Sequential::default();
-        // Policies whose batches follow a rule of their own take no length; they ignore this one, so it is refused by `check_options`.
         let from_batches =
             self.plan.batches.as_ref().map(|batches| self.equal(batches)).transpose()?.map(|count| self.plan.budget.div_ceil(count));
         if let Some(length) = self.table.batch_len.or(from_batches) {

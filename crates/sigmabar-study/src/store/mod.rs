@@ -1,11 +1,10 @@
 //! The SQLite file: how it is opened, locked and kept whole.
 
+mod opening;
 mod schema;
 
 use crate::{Error, Result, StoreError};
 use rusqlite::{Connection, ErrorCode, OpenFlags, Transaction, TransactionBehavior};
-use std::fs::File;
-use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -17,6 +16,16 @@ const PATIENCE: Duration = Duration::from_secs(60);
 pub(crate) struct Store {
     connection: Connection,
     file: PathBuf,
+    durability: Durability,
+}
+
+/// What a finished transaction survives. All survive the end of the process.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Durability {
+    /// Also a power failure: the log is on the disk. Costs one wait for the disk.
+    Power,
+    /// A power failure may take it back, in whole: right for leases, whose workers the failure ends as well.
+    Process,
 }
 
 /// Milliseconds since 1970.
@@ -39,24 +48,35 @@ impl Store {
     }
 
     fn prepare(file: &Path, flags: OpenFlags) -> Result<Self> {
-        Self::connect(file, flags).map_err(|problem| Error::Store { file: file.to_owned(), problem })
+        let opened = Self::connect(file, flags).or_else(|problem| match opening::explain(file, problem) {
+            // What cannot be written can still be looked at.
+            StoreError::ReadOnly if opening::is_complete(file) => Self::look(file),
+            problem => Err(problem),
+        });
+        opened.map_err(|problem| Error::Store { file: file.to_owned(), problem })
+    }
+
+    /// Opens a file that nobody can write, for reading.
+    fn look(file: &Path) -> Result<Self, StoreError> {
+        let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_URI | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+        let connection = Connection::open_with_flags(opening::fixed_uri(file), flags).map_err(problem)?;
+        if schema::format(&connection)? != schema::FORMAT {
+            return Err(StoreError::ReadOnly);
+        }
+        Ok(Self { connection, file: file.to_owned(), durability: Durability::Power })
     }
 
     fn connect(file: &Path, flags: OpenFlags) -> Result<Self, StoreError> {
-        let is_whole = check_header(file)?;
-        refuse_network(file)?;
+        opening::refuse_network(file)?;
         let mut connection = Connection::open_with_flags(file, flags | OpenFlags::SQLITE_OPEN_NO_MUTEX).map_err(problem)?;
         connection.busy_handler(Some(wait_a_little)).map_err(problem)?;
         let found = schema::format(&connection)?;
-        if !is_whole {
-            check_pages(&connection)?;
-        }
         if found == 0 || journal_mode(&connection)? != "wal" {
             connection.query_row("PRAGMA journal_mode = WAL", [], |_| Ok(())).map_err(problem)?;
         }
         connection.execute_batch("PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON;").map_err(problem)?;
         schema::migrate(&mut connection, file)?;
-        Ok(Self { connection, file: file.to_owned() })
+        Ok(Self { connection, file: file.to_owned(), durability: Durability::Power })
     }
 
     /// For reading.
@@ -64,16 +84,26 @@ impl Store {
         work(&self.connection).map_err(|error| self.refused(error))
     }
 
-    /// One short transaction: all of it or nothing. The lock is taken at once, so that nothing read in it can be overtaken.
+    /// One short transaction that is on the disk when this returns: all of it or nothing. The lock is taken at once, so that nothing read in it can be
+    /// overtaken.
     pub fn write<T>(&mut self, work: impl FnOnce(&Transaction<'_>) -> Result<T, Failure>) -> Result<T> {
-        let file = self.file.clone();
-        let refused = move |failure: Failure| match failure {
-            Failure::Sqlite(error) => Error::Store { file, problem: problem(error) },
+        self.write_with(Durability::Power, work)
+    }
+
+    /// One short transaction: all of it or nothing.
+    pub fn write_with<T>(&mut self, durability: Durability, work: impl FnOnce(&Transaction<'_>) -> Result<T, Failure>) -> Result<T> {
+        let refused = |failure: Failure| match failure {
+            Failure::Sqlite(error) => Error::Store { file: self.file.clone(), problem: problem(error) },
             Failure::Refused(error) => *error,
         };
-        let transaction =
-            self.connection.transaction_with_behavior(TransactionBehavior::Immediate).map_err(|error| refused.clone()(error.into()))?;
-        let result = work(&transaction).map_err(refused.clone())?;
+        if self.durability != durability {
+            let level = if durability == Durability::Power { "PRAGMA synchronous = FULL" } else { "PRAGMA synchronous = NORMAL" };
+            self.connection.execute_batch(level).map_err(|error| refused(error.into()))?;
+            self.durability = durability;
+        }
+        let begun = self.connection.transaction_with_behavior(TransactionBehavior::Immediate);
+        let transaction = begun.map_err(|error| refused(error.into()))?;
+        let result = work(&transaction).map_err(&refused)?;
         transaction.commit().map_err(|error| refused(error.into()))?;
         Ok(result)
     }
@@ -104,44 +134,17 @@ impl From<Error> for Failure {
     }
 }
 
-/// Short sleeps of uneven length: SQLite's own grow to a tenth of a second and let the lock lie idle among many processes.
+/// Sleeps of uneven length that grow to eight milliseconds; SQLite's own grow to a tenth of a second and let the lock lie idle among many processes.
 fn wait_a_little(tries: i32) -> bool {
-    let spread = u64::from(std::process::id()).wrapping_mul(0x9e37_79b9).wrapping_add(tries.unsigned_abs().into()) % 7;
-    let pause = Duration::from_micros(200 + 150 * spread);
-    std::thread::sleep(pause);
-    // The sleeps average two thirds of a millisecond.
-    u128::from(tries.unsigned_abs()) * 650 < PATIENCE.as_micros()
+    let tries = u64::from(tries.unsigned_abs());
+    let spread = u64::from(std::process::id()).wrapping_mul(0x9e37_79b9).wrapping_add(tries) % 5;
+    std::thread::sleep(Duration::from_micros(500 * (1 + tries.min(11)) + 500 * spread));
+    // The sleeps average seven milliseconds once they have grown.
+    u128::from(tries) * 7 < PATIENCE.as_millis()
 }
 
 fn journal_mode(connection: &Connection) -> Result<String, StoreError> {
     connection.query_row("PRAGMA journal_mode", [], |row| row.get(0)).map_err(problem)
-}
-
-/// Looks at the first bytes; whether the file has all the pages its header announces.
-fn check_header(file: &Path) -> Result<bool, StoreError> {
-    let Ok(mut open) = File::open(file) else { return Ok(true) };
-    let mut header = [0_u8; 100];
-    let mut length = 0;
-    while let Ok(count @ 1..) = open.read(&mut header[length..]) {
-        length += count;
-    }
-    if length == 0 {
-        return Ok(true);
-    }
-    if length < header.len() || &header[..16] != b"SQLite format 3\0" {
-        return Err(StoreError::NotADatabase);
-    }
-    let page = match u16::from_be_bytes([header[16], header[17]]) {
-        1 => 65536,
-        size => u64::from(size),
-    };
-    let pages = u64::from(u32::from_be_bytes([header[28], header[29], header[30], header[31]]));
-    Ok(open.metadata().map_or(true, |metadata| metadata.len() >= page * pages))
-}
-
-fn check_pages(connection: &Connection) -> Result<(), StoreError> {
-    let said: String = connection.query_row("PRAGMA quick_check(1)", [], |row| row.get(0)).map_err(problem)?;
-    if said == "ok" { Ok(()) } else { Err(StoreError::Damaged { detail: said }) }
 }
 
 /// What SQLite's words mean here.
@@ -157,32 +160,4 @@ fn problem(error: rusqlite::Error) -> StoreError {
         ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked => StoreError::Busy { seconds: PATIENCE.as_secs() },
         _ => StoreError::Sqlite(error),
     }
-}
-
-/// SQLite's write-ahead log needs memory shared between processes, which network file systems do not give.
-#[cfg(target_os = "linux")]
-fn refuse_network(file: &Path) -> Result<(), StoreError> {
-    let directory = file.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    let Ok(directory) = directory.canonicalize() else { return Ok(()) };
-    // Each line: number, parent, device, root, mount point, options, …, "-", type, source, options.
-    let Ok(mounts) = std::fs::read_to_string("/proc/self/mountinfo") else { return Ok(()) };
-    let mut nearest = (0, "");
-    for line in mounts.lines() {
-        let Some((left, right)) = line.split_once(" - ") else { continue };
-        let (Some(point), Some(kind)) = (left.split(' ').nth(4), right.split(' ').next()) else { continue };
-        let point = point.replace("\\040", " ");
-        if directory.starts_with(&point) && point.len() >= nearest.0 {
-            nearest = (point.len(), kind);
-        }
-    }
-    let networks = ["nfs", "nfs4", "cifs", "smb3", "afs", "ceph", "lustre", "glusterfs", "fuse.sshfs", "beegfs", "gpfs"];
-    match networks.into_iter().find(|kind| *kind == nearest.1) {
-        Some(kind) => Err(StoreError::NetworkFileSystem { kind }),
-        None => Ok(()),
-    }
-}
-
-#[cfg(not(target_os = "linux"))]
-fn refuse_network(_file: &Path) -> Result<(), StoreError> {
-    Ok(())
 }

@@ -64,6 +64,8 @@ CREATE TABLE sb_imports (
     value       REAL,
     std_error   REAL,
     reason      TEXT,
+    is_fixed    INTEGER NOT NULL,
+    in_time     INTEGER NOT NULL DEFAULT 0,
     imported_at INTEGER NOT NULL,
     PRIMARY KEY (study, number)
 ) STRICT, WITHOUT ROWID;
@@ -124,4 +126,25 @@ fn back_up(connection: &Connection, file: &Path, found: i32) -> Result<PathBuf, 
     backup.run_to_completion(256, Duration::ZERO, None).map_err(|error| refused(error.to_string()))?;
     drop(backup);
     Ok(path)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_older_file_is_copied_before_it_is_changed() {
+        let directory = tempfile::tempdir().unwrap();
+        let file = directory.path().join("study.db");
+        let mut connection = Connection::open(&file).unwrap();
+        migrate(&mut connection, &file).unwrap();
+        assert_eq!(format(&connection).unwrap(), FORMAT);
+        connection.execute("INSERT INTO sb_studies (name, spec, created_at) VALUES ('a', '{}', 0)", []).unwrap();
+        let copy = back_up(&connection, &file, FORMAT).unwrap();
+        connection.execute("DELETE FROM sb_studies", []).unwrap();
+        let kept: i64 = Connection::open(&copy).unwrap().query_row("SELECT count(*) FROM sb_studies", [], |row| row.get(0)).unwrap();
+        assert_eq!((kept, copy.file_name().unwrap().to_str().unwrap()), (1, "study.db.format1.bak"));
+        let nowhere = directory.path().join("nowhere").join("study.db");
+        assert!(matches!(back_up(&connection, &nowhere, 0), Err(StoreError::Backup { .. })));
+    }
 }

@@ -2,7 +2,7 @@
 
 use super::Study;
 use super::worker::WorkerName;
-use crate::store::{Failure, now};
+use crate::store::{Durability, Failure, now};
 use crate::{AskRequest, Asked, AskedTrial, Result, Value};
 use rusqlite::{Row, Transaction, params};
 use std::time::Duration;
@@ -30,7 +30,7 @@ impl Study {
     fn lease(&self, request: &AskRequest) -> Result<Vec<AskedTrial>> {
         let until = now().saturating_add(i64::try_from(request.lease.as_millis()).unwrap_or(i64::MAX));
         let mut store = self.store();
-        let mut rows = store.write(|transaction| {
+        let mut rows = store.write_with(Durability::Process, |transaction| {
             put_back(transaction, self.key)?;
             let mut rows = pending(transaction, self.key, &request.worker, request.at_most)?;
             rows.extend(queued(transaction, self.key, request.at_most.saturating_sub(rows.len()))?);
@@ -102,7 +102,7 @@ impl Study {
     /// [`crate::Error::Store`].
     pub fn renew(&self, id: u64, worker: &str, lease: Duration) -> Result<bool> {
         let until = now().saturating_add(i64::try_from(lease.as_millis()).unwrap_or(i64::MAX));
-        self.store().write(|transaction| {
+        self.store().write_with(Durability::Process, |transaction| {
             let renew = "UPDATE sb_trials SET leased_until = ?4 WHERE study = ?1 AND id = ?2 AND state = 'leased' AND worker = ?3";
             Ok(transaction.prepare_cached(renew)?.execute(params![self.key, id as i64, worker, until])? > 0)
         })

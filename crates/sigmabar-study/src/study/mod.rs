@@ -53,8 +53,14 @@ impl Study {
             transaction.execute("INSERT INTO sb_strategies (study, bytes) VALUES (?1, ?2)", params![key, strategy.to_bytes()])?;
             Ok(key)
         })?;
-        let cached = Mutex::new(Some(Cached { plan: 0, strategy }));
-        Ok(Self { store: Mutex::new(store), file: file.to_owned(), key, name: name.to_owned(), spec: Arc::new(spec.clone()), cached })
+        Ok(Self {
+            store: Mutex::new(store),
+            file: file.to_owned(),
+            key,
+            name: name.to_owned(),
+            spec: Arc::new(spec.clone()),
+            cached: Mutex::new(None),
+        })
     }
 
     /// Opens a study; without a name, the only one of the file.

@@ -6,8 +6,8 @@ use super::views::Survivors;
 use super::worker::WorkerName;
 use crate::store::{Failure, now};
 use crate::{Error, Result, StoreError};
-use rusqlite::{Transaction, params};
-use sigmabar::{Ask, Outcome, Strategy, Trial, TrialState};
+use rusqlite::{Row, Transaction, params};
+use sigmabar::{Ask, Collected, Outcome, Strategy, Trial, TrialState};
 use std::sync::PoisonError;
 use std::time::Duration;
 
@@ -102,7 +102,7 @@ impl Study {
             Ask::Finished => Vec::new(),
             _ => return Err(self.inconsistent("the strategy waits for trials that the file does not have")),
         };
-        let survivors = (closed > 0).then(|| Survivors::of(&strategy, self.spec.space())).flatten();
+        let survivors = if closed > 0 { Survivors::of(&strategy, self.spec.space())? } else { None };
         Ok(Planned { strategy, trials, survivors })
     }
 
@@ -113,6 +113,9 @@ impl Study {
             Some(kept) => kept.strategy,
             None => self.stored_strategy()?,
         };
+        if plan == 0 {
+            self.attach(&mut strategy)?;
+        }
         // Asked before the answers are read: what is not open now has all its answers in the file.
         let is_open = self.position()?.is_open;
         let unreadable = |error| Error::Store { file: self.file.clone(), problem: StoreError::Strategy(error) };
@@ -133,6 +136,20 @@ impl Study {
         Ok(strategy)
     }
 
+    /// Gives a fresh strategy what was measured before the study.
+    fn attach(&self, strategy: &mut Strategy) -> Result<()> {
+        let query = "SELECT settings, value, std_error, is_fixed FROM sb_imports WHERE study = ?1 ORDER BY number";
+        let rows: Vec<(String, Outcome, bool)> = self.store().read(|c| {
+            let row = |row: &Row<'_>| Ok((row.get(0)?, outcome(row.get(1)?, row.get(2)?), row.get(3)?));
+            c.prepare(query)?.query_map([self.key], row)?.collect()
+        })?;
+        for (settings, outcome, is_fixed) in rows {
+            let natural = self.spec.space().natural(&self.read_values(&settings)?)?;
+            strategy.attach(&natural, outcome, if is_fixed { Collected::DeclaredFixed } else { Collected::Adaptive })?;
+        }
+        Ok(())
+    }
+
     fn stored_strategy(&self) -> Result<Strategy> {
         let bytes: Vec<u8> =
             self.store().read(|c| c.query_row("SELECT bytes FROM sb_strategies WHERE study = ?1", [self.key], |row| row.get(0)))?;
@@ -143,11 +160,6 @@ impl Study {
     fn answers(&self, first_batch: usize) -> Result<Vec<(u64, Outcome, bool)>> {
         let query = "SELECT id, value, std_error, state = 'late' FROM sb_trials \
                      WHERE study = ?1 AND (state = 'late' OR (batch >= ?2 AND state IN ('done', 'failed'))) ORDER BY id";
-        let outcome = |value: Option<f64>, error: Option<f64>| match (value, error) {
-            (Some(mean), Some(standard_error)) => Outcome::Mean { mean, standard_error },
-            (Some(value), None) => Outcome::Value(value),
-            (None, _) => Outcome::Failed,
-        };
         self.store().read(|c| {
             c.prepare_cached(query)?
                 .query_map(params![self.key, first_batch as i64], |row| {
@@ -169,6 +181,10 @@ impl Study {
                 return Ok(false);
             }
             transaction.execute("UPDATE sb_strategies SET bytes = ?2 WHERE study = ?1", params![self.key, bytes])?;
+            if plan == 0 {
+                let attached = planned.strategy.ledger().attached().len() as i64;
+                transaction.execute("UPDATE sb_imports SET in_time = 1 WHERE study = ?1 AND number < ?2", params![self.key, attached])?;
+            }
             if closed > 0 {
                 let close = "UPDATE sb_batches SET closed_at = ?3, survivors = ?4 WHERE study = ?1 AND batch = ?2";
                 transaction.execute(close, params![self.key, closed as i64 - 1, now(), survivors])?;
@@ -185,6 +201,10 @@ impl Study {
 
     /// Keeps a strategy for the next who needs it.
     pub(super) fn keep(&self, plan: i64, strategy: Strategy) {
+        // Before the first plan results may still be attached, each once.
+        if plan == 0 {
+            return;
+        }
         *self.cached.lock().unwrap_or_else(PoisonError::into_inner) = Some(Cached { plan, strategy });
     }
 
@@ -210,6 +230,14 @@ impl Study {
     /// The number of the plan.
     pub(super) fn plan_number(&self) -> Result<i64> {
         Ok(self.position()?.plan)
+    }
+}
+
+fn outcome(value: Option<f64>, error: Option<f64>) -> Outcome {
+    match (value, error) {
+        (Some(mean), Some(standard_error)) => Outcome::Mean { mean, standard_error },
+        (Some(value), None) => Outcome::Value(value),
+        (None, _) => Outcome::Failed,
     }
 }
 

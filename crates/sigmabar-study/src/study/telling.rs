@@ -5,6 +5,7 @@ use super::asking::note;
 use crate::store::{Failure, now};
 use crate::{Error, ImportedRow, Result, Told, TrialResult};
 use rusqlite::{OptionalExtension, Transaction, params};
+use sigmabar::Collected;
 
 impl Study {
     /// Writes the result of a trial down. When this returns, the result is on the disk.
@@ -70,9 +71,21 @@ impl Study {
 
     /// Keeps results measured before the study; how many were written. Settings are checked, and all rows are written or none.
     ///
+    /// What is imported before the first ask is given to the strategy ([`sigmabar::Strategy::attach`]), as results whose points may have been chosen by looking at
+    /// responses: they help the model where the strategy has one, and enter no certificate. Later ones are kept and shown.
+    ///
     /// # Errors
     /// [`Error::ImportedRow`] naming the row, counted from 1; [`Error::Store`].
     pub fn import(&self, rows: &[ImportedRow]) -> Result<usize> {
+        self.import_as(rows, Collected::Adaptive)
+    }
+
+    /// The same for results that were collected in this way: with [`Collected::DeclaredFixed`] the user declares that no point was chosen by looking at a
+    /// response, and certified S-BPE counts them into its first batch.
+    ///
+    /// # Errors
+    /// As [`Study::import`].
+    pub fn import_as(&self, rows: &[ImportedRow], collected: Collected) -> Result<usize> {
         for (number, row) in rows.iter().enumerate() {
             let wrong = |source: Error| Error::ImportedRow { row: number + 1, source: Box::new(source) };
             self.spec.space().point(&row.values).map_err(wrong)?;
@@ -90,10 +103,10 @@ impl Study {
                 };
                 transaction
                     .prepare_cached(
-                        "INSERT INTO sb_imports (study, number, settings, value, std_error, reason, imported_at) \
-                         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
+                        "INSERT INTO sb_imports (study, number, settings, value, std_error, reason, is_fixed, imported_at) \
+                         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
                     )?
-                    .execute(params![self.key, number, settings, value, std_error, reason, now()])?;
+                    .execute(params![self.key, number, settings, value, std_error, reason, collected == Collected::DeclaredFixed, now()])?;
             }
             note(transaction, self.key, "imported", None, None)?;
             Ok(rows.len())

@@ -3,7 +3,7 @@
 use super::Study;
 use crate::space::Space;
 use crate::store::now;
-use crate::{ImportedRow, Result, TrialResult, TrialRow, TrialStatus, Value};
+use crate::{EventRow, ImportedRow, Result, TrialResult, TrialRow, TrialStatus, Value};
 use rusqlite::Row;
 use serde::{Deserialize, Serialize};
 use sigmabar::{BatchReport, Direction, Label, Reason, Strategy};
@@ -64,6 +64,8 @@ pub enum Survivors {
     Candidates(Vec<usize>),
     /// Cells of the box, in the parameters' own units.
     Cells(Vec<Cell>),
+    /// Settings among those that stand for the space: others may be possible too.
+    Points(Vec<Vec<Value>>),
 }
 
 /// A cell between two corners.
@@ -77,14 +79,16 @@ pub struct Cell {
 
 impl Survivors {
     /// What the strategy still holds possible.
-    pub(super) fn of(strategy: &Strategy, space: &Space) -> Option<Self> {
-        match strategy.survivors().ok()?? {
-            sigmabar::Survivors::Candidates(candidates) => Some(Self::Candidates(candidates)),
-            sigmabar::Survivors::Cells(cells) => {
-                Some(Self::Cells(cells.iter().map(|cell| Cell { low: space.values(&cell.low), high: space.values(&cell.high) }).collect()))
+    pub(super) fn of(strategy: &Strategy, space: &Space) -> Result<Option<Self>> {
+        let values = |natural: &[f64]| space.from_natural(natural);
+        Ok(match strategy.survivors()? {
+            Some(sigmabar::Survivors::Candidates(rows)) => Some(Self::Candidates(rows)),
+            Some(sigmabar::Survivors::Cells(cells)) => {
+                Some(Self::Cells(cells.iter().map(|cell| Cell { low: values(&cell.low), high: values(&cell.high) }).collect()))
             }
+            Some(sigmabar::Survivors::Points(points)) => Some(Self::Points(points.view().rows().map(values).collect())),
             _ => None,
-        }
+        })
     }
 }
 
@@ -113,6 +117,8 @@ pub struct Status {
     pub is_gap_reached: bool,
     /// Results measured before the study.
     pub imported: usize,
+    /// How many of them the strategy was given; those that came after the first batch was planned are kept and shown only.
+    pub imported_in_time: usize,
 }
 
 impl Status {
@@ -153,6 +159,19 @@ impl Study {
         };
         let rows: Vec<(String, TrialResult)> = self.store().read(|c| c.prepare(query)?.query_map([self.key], result)?.collect())?;
         rows.into_iter().map(|(settings, result)| Ok(ImportedRow { values: self.read_values(&settings)?, result })).collect()
+    }
+
+    /// What happened besides asking and telling, in order.
+    ///
+    /// # Errors
+    /// [`crate::Error::Store`].
+    pub fn events(&self) -> Result<Vec<EventRow>> {
+        let query = "SELECT at, kind, trial, worker FROM sb_events WHERE study = ?1 ORDER BY event";
+        let event = |row: &Row<'_>| {
+            let trial: Option<i64> = row.get(2)?;
+            Ok(EventRow { at: row.get(0)?, kind: row.get(1)?, trial: trial.map(i64::unsigned_abs), worker: row.get(3)? })
+        };
+        self.store().read(|c| c.prepare(query)?.query_map([self.key], event)?.collect())
     }
 
     /// One row for each closed batch.
@@ -210,9 +229,10 @@ impl Study {
         for row in &trials {
             *counts.entry(row.state).or_insert(0) += 1;
         }
-        let (is_finished, imported): (bool, i64) = self.store().read(|c| {
-            let query = "SELECT finished, (SELECT count(*) FROM sb_imports i WHERE i.study = s.study) FROM sb_studies s WHERE study = ?1";
-            c.query_row(query, [self.key], |row| Ok((row.get(0)?, row.get(1)?)))
+        let (is_finished, imported, imported_in_time): (bool, i64, i64) = self.store().read(|c| {
+            let query = "SELECT finished, (SELECT count(*) FROM sb_imports i WHERE i.study = s.study), \
+                         (SELECT count(*) FROM sb_imports i WHERE i.study = s.study AND (i.in_time OR s.plan = 0)) FROM sb_studies s WHERE study = ?1";
+            c.query_row(query, [self.key], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))
         })?;
         let batches = trials.last().map_or(0, |row| row.batch + 1);
         let is_open = trials.iter().any(|row| matches!(row.state, TrialStatus::Queued | TrialStatus::Leased | TrialStatus::Expired));
@@ -233,6 +253,7 @@ impl Study {
             wanted_gap,
             is_gap_reached,
             imported: usize::try_from(imported).unwrap_or_default(),
+            imported_in_time: usize::try_from(imported_in_time).unwrap_or_default(),
         })
     }
 
@@ -260,7 +281,7 @@ impl Study {
         self.store().read(|c| c.query_row(query, [self.key], |row| row.get(0)))
     }
 
-    fn read_values(&self, settings: &str) -> Result<Vec<Value>> {
+    pub(super) fn read_values(&self, settings: &str) -> Result<Vec<Value>> {
         serde_json::from_str(settings).map_err(|_| self.inconsistent("the setting of a trial cannot be read"))
     }
 }

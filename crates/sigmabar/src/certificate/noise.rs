@@ -112,6 +112,16 @@ impl Noise {
         }
     }
 
+    /// A bound on the standard deviation of the noise: the level where there is one, $\sqrt{\xi_0}$ for light tails (the second-order terms of
+    /// $\mathbb E e^{h\varepsilon}\le e^{h^2\xi_0/2}$ at $h\to0$ say $\mathbb E\varepsilon^2\le\xi_0$).
+    #[must_use]
+    pub fn std_dev_bound(&self) -> f64 {
+        match self {
+            Self::LightTailed { xi0, .. } => xi0.sqrt(),
+            _ => self.level(),
+        }
+    }
+
     /// The factor $z$ with $P(V^\top E > z\cdot\text{level}\cdot\lVert V\rVert) \le \delta$ for every fixed $V$ (algorithm notes 7.6), for
     /// `tail` $=\ln(1/\delta)$: $\sqrt{2\ln(1/\delta)}$; the normal quantile $\Phi^{-1}(1-\delta)$ (never below 0);
     /// $\sqrt{2\max\{\xi_0, 2\ln(1/\delta)/h_0^2\}\ln(1/\delta)}$. Cost O(1).

@@ -1,5 +1,6 @@
 //! A box, and how many cells of a given kernel-metric radius cover it.
 
+use crate::domain::BoxDomain;
 use crate::error::{Error, Result, same_length};
 use crate::kernel::{Kernel, Lengthscale};
 use crate::points::PointsRef;
@@ -10,6 +11,12 @@ use serde::{Deserialize, Serialize};
 pub struct Region {
     lower: Vec<f64>,
     upper: Vec<f64>,
+}
+
+impl From<&BoxDomain> for Region {
+    fn from(domain: &BoxDomain) -> Self {
+        Self { lower: domain.low().to_vec(), upper: domain.high().to_vec() }
+    }
 }
 
 impl Region {

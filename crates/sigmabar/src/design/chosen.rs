@@ -23,7 +23,7 @@ pub struct Design {
 pub(super) struct Stage {
     /// Number of picks.
     pub picks: usize,
-    /// $\max_j s_1^2(x_j)$, with its rounding bound.
+    /// $\max_j s_1^2(x_j)$, or $\max_xs_1^2(x)$ where some pick was not by $\bar\sigma$, with its rounding bound.
     pub max_residual: f64,
     /// $I_\kappa$ gained by them.
     pub gain: f64,
@@ -54,7 +54,8 @@ impl Design {
         self.points.view()
     }
 
-    /// $\bar\sigma^2_{j-1}(x_j)$: the variance at each point just before it was chosen. It falls from pick to pick as long as the inducing points stay.
+    /// $\bar\sigma^2_{j-1}(x_j)$: the variance at each point just before it was chosen. It falls from pick to pick as long as the inducing points stay and
+    /// candidates are ranked by it.
     #[must_use]
     pub fn variances(&self) -> &[f64] {
         &self.variances
@@ -74,7 +75,7 @@ impl Design {
 
     /// The a-priori bound on $\max_x\bar\sigma_n^2(x)$ (algorithm notes 0.5): $(1+\eta)^2\bigl(\max_js_1^2(x_j) + \tau^2(e^{2I_\kappa/n}-1)\bigr)$ over
     /// the $n$ picks since the inducing points last changed, $I_\kappa$ what they added to the gain, $\eta=0$ on finite domains. The proof needs
-    /// $s_1^2$ only where was measured.
+    /// $s_1^2$ only where was measured, unless candidates came to be ranked by what measuring can lower: then the maximum is over all of them.
     #[must_use]
     pub fn variance_bound(&self) -> f64 {
         let Stage { picks, max_residual, gain, slack } = self.stage;

@@ -52,7 +52,7 @@ impl Growth {
 
     /// Whether to add inducing points before measuring where the variance is `value` and the projection error `residual`.
     pub(super) fn is_called_for(&self, features: &FeatureMap, residual: f64, value: f64) -> bool {
-        features.len() < self.max_size && residual > DOMINANCE * value && residual > 4.0 * features.residual_rounding(value)
+        features.len() < self.max_size && is_dominated(features, residual, value)
     }
 
     /// Candidates to look for inducing points among: all, or as many at equal steps as have room for their factor in `memory` bytes.
@@ -95,6 +95,11 @@ impl Growth {
         factor.add_greedy(step)?;
         Ok(Arc::new(FeatureMap::new(features.sourced_kernel().clone(), factor.pivots()?)?))
     }
+}
+
+/// Whether what the inducing points miss at a candidate, `residual`, is so much of its variance `value` that measuring there would change too little.
+pub(super) fn is_dominated(features: &FeatureMap, residual: f64, value: f64) -> bool {
+    residual > DOMINANCE * value && residual > 4.0 * features.residual_rounding(value)
 }
 
 /// $\hat\lambda = \lambda_{\max}(F_p^\top F_p) \le \lambda_{\max}(D)$ for the dictionary without the pivots from `first` on. Greedy pivots follow the

@@ -1,7 +1,7 @@
 //! The choice of points: again and again where the variance is largest.
 
 use super::chosen::{Design, Stage};
-use super::growth::Growth;
+use super::growth::{Growth, is_dominated};
 use super::queue::Queue;
 use super::sweep::Sweep;
 use crate::error::{Error, Result, positive};
@@ -24,6 +24,10 @@ enum Dictionary {
 
 /// Max-variance design (algorithm notes 0.2, 0.5 and 9.5; the paper's Section 4.1 with inducing points that stay): each point is the candidate
 /// with the largest $\bar\sigma$, given those before it. No response is seen, so that the points cannot depend on the noise.
+///
+/// Where the inducing points cannot be more (given ones if asked for by [`MaxVariance::spreading`], growing ones at their limit) and what they miss dominates
+/// the largest variance, measuring there changes next to nothing and the same candidate would be chosen for ever. From then on candidates of a list are ranked by
+/// the part of the variance that measuring can lower.
 #[derive(Clone, Debug)]
 pub struct MaxVariance {
     dictionary: Dictionary,
@@ -31,6 +35,7 @@ pub struct MaxVariance {
     measured: Option<Arc<Locations>>,
     running: Option<Points>,
     memory: usize,
+    spreading: bool,
 }
 
 impl MaxVariance {
@@ -53,7 +58,13 @@ impl MaxVariance {
     }
 
     fn with(dictionary: Dictionary, ridge: f64) -> Result<Self> {
-        Ok(Self { dictionary, ridge: positive("ridge", ridge)?, measured: None, running: None, memory: MEMORY })
+        Ok(Self { dictionary, ridge: positive("ridge", ridge)?, measured: None, running: None, memory: MEMORY, spreading: false })
+    }
+
+    /// With given inducing points: ranks by what measuring can lower once what they miss dominates the largest variance. Growing ones do so at their limit.
+    #[must_use]
+    pub fn spreading(self) -> Self {
+        Self { spreading: true, ..self }
     }
 
     /// Counts what was measured already.
@@ -96,15 +107,14 @@ impl MaxVariance {
         let mut variances = Vec::with_capacity(count);
         while picks.len() < count {
             let best = run.largest()?;
-            if run.grown(best, &picks)? {
+            if run.grown(best, &picks)? || run.turned(best) {
                 continue;
             }
             picks.push(best);
             variances.push(run.sweep.value(best).max(0.0));
             run.pick(best)?;
         }
-        let last = run.largest()?;
-        let max_std = run.sweep.value(last).max(0.0).sqrt();
+        let max_std = run.max_variance()?.max(0.0).sqrt();
         let (stage, features) = run.finish();
         let first = first_rows(&distinct, candidates.len());
         let points = distinct.points().select(&picks)?;
@@ -205,6 +215,8 @@ struct Run<'a> {
     queue: Queue,
     stage_picks: usize,
     max_residual: f64,
+    /// Whether candidates are ranked by what measuring can lower.
+    reducible: bool,
     /// No candidate could add to the dictionary when it was last tried.
     exhausted: bool,
 }
@@ -220,7 +232,7 @@ impl<'a> Run<'a> {
     fn start(design: &'a MaxVariance, points: PointsRef<'a>, features: Arc<FeatureMap>, gram: Option<Matrix>) -> Result<Self> {
         let sweep = Sweep::new(Arc::clone(&features), design.ridge, gram, points, design.memory)?;
         let queue = Queue::new(&sweep);
-        Ok(Self { design, points, features, sweep, queue, stage_picks: 0, max_residual: 0.0, exhausted: false })
+        Ok(Self { design, points, features, sweep, queue, stage_picks: 0, max_residual: 0.0, reducible: false, exhausted: false })
     }
 
     fn largest(&mut self) -> Result<usize> {
@@ -246,6 +258,37 @@ impl<'a> Run<'a> {
         let gram = self.design.gram(&larger, chosen.as_ref().map(Points::view))?;
         *self = Self { exhausted, ..Self::start(self.design, self.points, larger, gram)? };
         Ok(true)
+    }
+
+    /// Turns to ranking by $\sigma_\kappa^2=\psi^\top B^{-1}\psi$ if that is called for; whether it did.
+    ///
+    /// The bound of algorithm notes 0.5 stays true with $S=\max_xs_1^2(x)$ over all candidates in the place of $\max_js_1^2(x_j)$. For a pick $j$ by $\bar\sigma$,
+    /// $\max_x\bar\sigma_n^2\le\bar\sigma_{j-1}^2(x_j)=s_1^2(x_j)+\sigma_{\kappa,j-1}^2(x_j)$; for one by $\sigma_\kappa$,
+    /// $\max_x\bar\sigma_n^2\le S+\max_x\sigma_{\kappa,j-1}^2=S+\sigma_{\kappa,j-1}^2(x_j)$. So $\max_x\bar\sigma_n^2\le S+\min_j\sigma_{\kappa,j-1}^2(x_j)$ over
+    /// the picks of both kinds, and $I_\kappa\ge\frac n2\log(1+\min_j\sigma_{\kappa,j-1}^2(x_j)/\tau^2)$ as before.
+    fn turned(&mut self, best: usize) -> bool {
+        let (design, sweep) = (self.design, &self.sweep);
+        let stuck = match design.growth() {
+            Some(growth) => self.exhausted || self.features.len() >= growth.max_size,
+            None => design.spreading,
+        };
+        if self.reducible || !stuck || !is_dominated(&self.features, sweep.residual(best), sweep.value(best)) {
+            return false;
+        }
+        self.reducible = true;
+        self.max_residual = self.sweep.max_residual();
+        self.sweep.rank_by_reducible();
+        self.queue = Queue::new(&self.sweep);
+        true
+    }
+
+    /// $\max_x\bar\sigma^2(x)$ now.
+    fn max_variance(&mut self) -> Result<f64> {
+        if self.reducible {
+            return self.sweep.max_value();
+        }
+        let last = self.largest()?;
+        Ok(self.sweep.value(last))
     }
 
     fn pick(&mut self, candidate: usize) -> Result<()> {

@@ -51,7 +51,7 @@ pub(super) struct Queue {
 
 impl Queue {
     pub fn new(sweep: &Sweep<'_>) -> Self {
-        let entries: Vec<Entry> = (0..sweep.len()).map(|i| Entry { key: sweep.upper(i), candidate: i as u32 }).collect();
+        let entries: Vec<Entry> = (0..sweep.len()).map(|i| Entry { key: sweep.upper_rank(i), candidate: i as u32 }).collect();
         Self { heap: entries.into() }
     }
 
@@ -74,7 +74,7 @@ impl Queue {
                 self.heap.pop();
             }
             sweep.refresh(&mut stale)?;
-            self.heap.extend(stale.iter().map(|&i| Entry { key: sweep.value(i), candidate: i as u32 }));
+            self.heap.extend(stale.iter().map(|&i| Entry { key: sweep.rank(i), candidate: i as u32 }));
             block = (2 * block).min(LARGEST_BLOCK);
         }
     }

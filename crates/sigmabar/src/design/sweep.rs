@@ -39,6 +39,8 @@ pub(super) struct Sweep<'a> {
     residual: Vec<f64>,
     values: Vec<f64>,
     ages: Vec<Age>,
+    /// Candidates are ranked by what measuring can lower, $\psi^\top B^{-1}\psi$, instead of all of $\bar\sigma^2$.
+    reducible: bool,
 }
 
 impl<'a> Sweep<'a> {
@@ -53,7 +55,7 @@ impl<'a> Sweep<'a> {
             None if fresh => features.residual(points)?,
             None => vec![0.0; points.len()],
         };
-        let mut sweep = Self { features, store, basis, residual, values: Vec::new(), ages: Vec::new() };
+        let mut sweep = Self { features, store, basis, residual, values: Vec::new(), ages: Vec::new(), reducible: false };
         sweep.values = sweep.features.kernel().diagonal(points);
         // With nothing measured B = I, and the variance is the prior's.
         let age = if fresh { Age { epoch: 0, applied: 0 } } else { NEVER };
@@ -68,7 +70,7 @@ impl<'a> Sweep<'a> {
     pub fn empty(features: Arc<FeatureMap>, ridge: f64, gram: Option<Matrix>) -> Result<Self> {
         let basis = Basis::new(features.len(), ridge, gram)?;
         let store = Store::empty(&features);
-        Ok(Self { features, store, basis, residual: Vec::new(), values: Vec::new(), ages: Vec::new() })
+        Ok(Self { features, store, basis, residual: Vec::new(), values: Vec::new(), ages: Vec::new(), reducible: false })
     }
 
     /// Adds candidates; the number of the first.
@@ -112,6 +114,37 @@ impl<'a> Sweep<'a> {
     pub fn upper(&self, candidate: usize) -> f64 {
         let value = self.values[candidate];
         if self.ages[candidate].epoch == self.basis.epoch() { value } else { value * (1.0 + self.basis.rounding()) }
+    }
+
+    /// Ranks by the reducible part from now on: both parts fall from pick to pick, so that stale ranks stay upper bounds.
+    pub fn rank_by_reducible(&mut self) {
+        self.reducible = true;
+    }
+
+    /// What a fresh candidate is ranked by.
+    pub fn rank(&self, candidate: usize) -> f64 {
+        self.values[candidate] - self.irreducible(candidate)
+    }
+
+    /// An upper bound of the rank of now.
+    pub fn upper_rank(&self, candidate: usize) -> f64 {
+        self.upper(candidate) - self.irreducible(candidate)
+    }
+
+    fn irreducible(&self, candidate: usize) -> f64 {
+        if self.reducible { self.residual[candidate] } else { 0.0 }
+    }
+
+    /// $\max_xs_1^2(x)$ over the candidates.
+    pub fn max_residual(&self) -> f64 {
+        self.residual.iter().copied().fold(0.0, f64::max)
+    }
+
+    /// $\max_x\bar\sigma^2(x)$ over all candidates, brought up to date.
+    pub fn max_value(&mut self) -> Result<f64> {
+        let mut everyone: Vec<usize> = (0..self.len()).collect();
+        self.refresh(&mut everyone)?;
+        Ok(self.values.iter().copied().fold(0.0, f64::max))
     }
 
     fn now(&self) -> Age {

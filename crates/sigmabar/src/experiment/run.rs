@@ -26,10 +26,14 @@ type BenchmarkOf<'a> = Box<dyn Fn(u64) -> Result<Benchmark> + Send + Sync + 'a>;
 /// The policy for what a run is told.
 type PolicyFor<'a> = Box<dyn Fn(&Problem) -> Result<Policy> + Send + Sync + 'a>;
 
+/// The context of an evaluation, from the seed and its number.
+type ContextOf<'a> = Box<dyn Fn(u64, usize) -> Vec<f64> + Send + Sync + 'a>;
+
 /// One strategy on one benchmark with many seeds.
 ///
 /// A run is a function of its seed alone, its seconds apart: the seed chooses the instance of the benchmark, everything random in the strategy, and
-/// with the number of the trial its noise. Contextual policies, whose every ask needs a context, cannot be run here: the runner has none to give.
+/// with the number of the trial its noise. A contextual policy is given contexts by [`Experiment::with_contexts`]; its regret is against the best action that
+/// the context leaves open.
 ///
 /// ```
 /// use sigmabar::{Benchmark, Classic, Experiment, Policy, Random, SimulatedNoise, TestFunction, summaries, write_csv};
@@ -50,6 +54,7 @@ pub struct Experiment<'a> {
     seeds: Vec<u64>,
     looks: Looks,
     workers: usize,
+    contexts: Option<ContextOf<'a>>,
 }
 
 impl<'a> Experiment<'a> {
@@ -68,7 +73,7 @@ impl<'a> Experiment<'a> {
             return Err(Error::Empty { what: "the list of seeds" });
         }
         let (benchmark, policy) = (Box::new(benchmark), Box::new(policy));
-        Ok(Self { strategy: strategy.into(), benchmark, policy, seeds, looks: Looks::EveryBatch, workers: usize::MAX })
+        Ok(Self { strategy: strategy.into(), benchmark, policy, seeds, looks: Looks::EveryBatch, workers: usize::MAX, contexts: None })
     }
 
     /// When recommendations are asked for.
@@ -95,6 +100,13 @@ impl<'a> Experiment<'a> {
         Ok(Self { workers, ..self })
     }
 
+    /// The context of every evaluation, from the seed and the number of the evaluation from 0: for contextual policies. Recommendations, which are for no
+    /// context, are not asked for then.
+    #[must_use]
+    pub fn with_contexts(self, contexts: impl Fn(u64, usize) -> Vec<f64> + Send + Sync + 'a) -> Self {
+        Self { contexts: Some(Box::new(contexts)), looks: Looks::Last, ..self }
+    }
+
     /// Runs all seeds, in parallel, and gives their rows in the order of the seeds. `clock` tells the seconds since any moment; runs share the machine, so
     /// that their seconds are comparable only if one runs at a time.
     ///
@@ -112,8 +124,8 @@ impl<'a> Experiment<'a> {
         let policy = (self.policy)(&problem)?;
         let strategy = Strategy::new(problem, policy)?;
         let name = self.strategy.clone();
-        let mut run = Run { name, benchmark, strategy, seed, seconds: 0.0, rows: Vec::new(), looked_at: 0 };
-        while let Some(trials) = run.ask(self.workers, clock)? {
+        let mut run = Run { name, benchmark, strategy, seed, seconds: 0.0, rows: Vec::new(), looked_at: 0, best: None };
+        while let Some(trials) = run.ask(self.workers, self.contexts.as_deref(), clock)? {
             for trial in trials {
                 if run.evaluate(&trial, clock)? {
                     run.look(self.looks)?;
@@ -134,10 +146,22 @@ struct Run {
     rows: Vec<Evaluation>,
     /// Evaluations at the last look.
     looked_at: usize,
+    /// The best value that the context of the evaluation leaves open.
+    best: Option<f64>,
 }
 
 impl Run {
-    fn ask(&mut self, workers: usize, clock: &(dyn Fn() -> f64 + Sync)) -> Result<Option<Vec<Trial>>> {
+    fn ask(
+        &mut self,
+        workers: usize,
+        contexts: Option<&(dyn Fn(u64, usize) -> Vec<f64> + Send + Sync)>,
+        clock: &(dyn Fn() -> f64 + Sync),
+    ) -> Result<Option<Vec<Trial>>> {
+        if let Some(contexts) = contexts {
+            let context = contexts(self.seed, self.rows.len());
+            self.strategy.set_context(&context)?;
+            self.best = self.best_open(&context)?;
+        }
         let start = clock();
         let ask = self.strategy.ask(workers)?;
         self.seconds += clock() - start;
@@ -148,11 +172,19 @@ impl Run {
         }
     }
 
+    /// The best noise-free value among the actions that a context leaves open.
+    fn best_open(&self, context: &[f64]) -> Result<Option<f64>> {
+        let Policy::EkUcb(policy) = self.strategy.policy() else { return Ok(None) };
+        let function = self.benchmark.function();
+        let values = policy.states(self.strategy.problem(), context)?.into_iter().map(|s| function.at(s.candidate, &s.point));
+        Ok(values.min_by(|&a, &b| function.regret(a).total_cmp(&function.regret(b))))
+    }
+
     /// Evaluates a trial; whether that closed a batch.
     fn evaluate(&mut self, trial: &Trial, clock: &(dyn Fn() -> f64 + Sync)) -> Result<bool> {
         let function = self.benchmark.function();
         let value = function.of_trial(trial);
-        let regret = function.regret(value);
+        let regret = function.regret(value) - self.best.map_or(0.0, |best| function.regret(best));
         let closed = self.strategy.ledger().closed();
         let start = clock();
         self.strategy.tell(trial.id, Outcome::Value(value + self.benchmark.noise().draw(self.seed, trial.id)))?;
@@ -195,7 +227,7 @@ impl Run {
 
     /// The last look, and what the strategy says about its batches.
     fn finish(mut self) -> Result<Vec<Evaluation>> {
-        if self.looked_at < self.rows.len() {
+        if self.looked_at < self.rows.len() && self.best.is_none() {
             self.recommend()?;
         }
         for (batch, report) in self.strategy.batches()?.into_iter().enumerate() {

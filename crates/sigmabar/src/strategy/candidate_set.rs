@@ -138,7 +138,7 @@ impl CandidateSet {
 
 /// How many observations of the usual noise one is worth: $(R/\mathrm{se})^2$ for a mean told with its standard error.
 pub(super) fn weight(problem: &Problem, standard_error: Option<f64>) -> f64 {
-    let usual = problem.noise().map(Noise::level).or(problem.ridge());
+    let usual = problem.noise().map(Noise::std_dev_bound).or(problem.ridge());
     match (usual, standard_error) {
         (Some(usual), Some(standard_error)) => (usual * problem.prior().unit() / standard_error).powi(2),
         _ => 1.0,
@@ -163,11 +163,20 @@ pub(super) fn norm_bound(problem: &Problem) -> Result<f64> {
     problem.norm_bound().ok_or(Error::Missing { what: "a norm bound", purpose: "the width of the confidence band", remedy })
 }
 
-/// The noise level $R$.
+/// The noise level $R$ of sub-Gaussian noise. There is none for light tails: a band with any number in its place would be no theorem.
 pub(super) fn noise_level(problem: &Problem) -> Result<f64> {
-    let remedy = "give the problem a noise model, or choose a constant width";
-    let missing = Error::Missing { what: "a noise model", purpose: "the width of the confidence band", remedy };
-    problem.noise().map(Noise::level).ok_or(missing)
+    match problem.noise() {
+        None => Err(Error::Missing {
+            what: "a noise model",
+            purpose: "the width of the confidence band",
+            remedy: "give the problem a noise model, or choose a constant width",
+        }),
+        Some(Noise::LightTailed { .. }) => Err(Error::Premise {
+            what: "this width of the confidence band under light-tailed noise",
+            reason: "its theorem is for sub-Gaussian noise: choose a constant width, or s-bpe, whose certificate covers light tails",
+        }),
+        Some(noise) => Ok(noise.level()),
+    }
 }
 
 /// The random numbers of one step of a run: a stream of its own, so that a restored run draws the same ones.

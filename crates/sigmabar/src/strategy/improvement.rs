@@ -9,22 +9,37 @@ use crate::error::{Error, Result};
 use serde::{Deserialize, Serialize};
 use statrs::distribution::{Continuous, ContinuousCDF, Normal};
 
-/// `ei`: the candidate with the largest $(\mu-\mu^+-\xi)\Phi(z) + \sigma\varphi(z)$, $z = (\mu-\mu^+-\xi)/\sigma$ (Mockus et al. 1978), where the incumbent
-/// $\mu^+$ is the largest posterior mean over the candidates measured so far, never the luckiest draw. $\xi = 0$ unless told otherwise.
+/// What has to be improved upon: $\mu^+$.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub enum Incumbent {
+    /// The largest posterior mean over the candidates measured so far: never the luckiest draw.
+    #[default]
+    Measured,
+    /// The largest posterior mean over all candidates as it was before the last batch of answers, and at least the prior mean: the rule of the published runs of
+    /// algorithm notes 10.3. An answer that disappoints leaves the threshold above every mean, and the search goes where the deviation is large; that keeps
+    /// probability of improvement from staying on one hill.
+    LastStep,
+}
+
+/// `ei`: the candidate with the largest $(\mu-\mu^+-\xi)\Phi(z) + \sigma\varphi(z)$, $z = (\mu-\mu^+-\xi)/\sigma$ (Mockus et al. 1978), with the [`Incumbent`]
+/// $\mu^+$. $\xi = 0$ unless told otherwise.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct ExpectedImprovement {
     margin: f64,
+    incumbent: Incumbent,
     sequential: Sequential,
     #[serde(skip)]
     run: Cache<ExactRun>,
 }
 
 /// `pi`: the candidate with the largest $\Phi(z)$, $z = (\mu-\mu^+-\xi)/\sigma$ (Kushner 1964), with the incumbent of [`ExpectedImprovement`].
-/// $\xi = 0$ unless told otherwise; without a margin it is nearly greedy and can stay on a lower hill for long (on Branin in the setting of algorithm notes 10.3
-/// it did, with sixteen times the cumulative regret of GP-UCB): a margin makes it look further.
+/// $\xi = 0$ unless told otherwise; without a margin and with the default incumbent it is nearly greedy and can stay on a lower hill for long (on Branin in the
+/// setting of algorithm notes 10.3 it did, with sixteen times the cumulative regret of GP-UCB): a margin, or [`Incumbent::LastStep`], makes it look further.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct ProbabilityOfImprovement {
     margin: f64,
+    incumbent: Incumbent,
     sequential: Sequential,
     #[serde(skip)]
     run: Cache<ExactRun>,
@@ -37,6 +52,12 @@ impl ExpectedImprovement {
         Self { margin, ..self }
     }
 
+    /// What has to be improved upon.
+    #[must_use]
+    pub fn with_incumbent(self, incumbent: Incumbent) -> Self {
+        Self { incumbent, ..self }
+    }
+
     /// Asked in this way.
     #[must_use]
     pub fn with_sequential(self, sequential: Sequential) -> Self {
@@ -50,9 +71,10 @@ impl ExpectedImprovement {
 
     pub(super) fn plan(&mut self, problem: &Problem, ledger: &Ledger) -> Result<Vec<Proposal>> {
         let count = self.sequential.next_len(problem, ledger);
-        let margin = self.margin;
+        let (margin, incumbent) = (self.margin, self.incumbent);
         let run = ExactRun::synced(&mut self.run, self.sequential, problem, ledger)?;
-        run.plan(count, 1, |model, variances, _| Ok(expected_improvement(model, variances, margin)))
+        let threshold = incumbent.of(run) + margin;
+        run.plan(count, 1, |model, variances, _| Ok(expected_improvement(model, variances, threshold)))
     }
 }
 
@@ -63,6 +85,12 @@ impl ProbabilityOfImprovement {
         Self { margin, ..self }
     }
 
+    /// What has to be improved upon.
+    #[must_use]
+    pub fn with_incumbent(self, incumbent: Incumbent) -> Self {
+        Self { incumbent, ..self }
+    }
+
     /// Asked in this way.
     #[must_use]
     pub fn with_sequential(self, sequential: Sequential) -> Self {
@@ -76,10 +104,10 @@ impl ProbabilityOfImprovement {
 
     pub(super) fn plan(&mut self, problem: &Problem, ledger: &Ledger) -> Result<Vec<Proposal>> {
         let count = self.sequential.next_len(problem, ledger);
-        let margin = self.margin;
+        let (margin, incumbent) = (self.margin, self.incumbent);
         let run = ExactRun::synced(&mut self.run, self.sequential, problem, ledger)?;
+        let threshold = incumbent.of(run) + margin;
         run.plan(count, 1, |model, variances, _| {
-            let threshold = incumbent(model) + margin;
             // Φ is increasing: comparing z instead keeps far tails apart that Φ would round to 0 or 1.
             let z = |(mean, variance): (&f64, &f64)| (mean - threshold) / variance.sqrt().max(f64::MIN_POSITIVE);
             Ok(model.mean().iter().zip(variances).map(z).collect())
@@ -95,14 +123,18 @@ fn check_margin(margin: f64) -> Result<()> {
     }
 }
 
-/// $\mu^+$: the largest posterior mean over the measured candidates; the prior mean before there is one.
-pub(super) fn incumbent(model: &CandidateModel) -> f64 {
-    model.measured().iter().map(|&a| model.mean()[a]).reduce(f64::max).unwrap_or(0.0)
+impl Incumbent {
+    /// $\mu^+$; the prior mean before there is a measured candidate.
+    pub(super) fn of(self, run: &ExactRun) -> f64 {
+        match self {
+            Self::Measured => run.model.measured().iter().map(|&a| run.model.mean()[a]).reduce(f64::max).unwrap_or(0.0),
+            Self::LastStep => run.best_before,
+        }
+    }
 }
 
-/// Expected improvement of every candidate over the incumbent plus a margin.
-pub(super) fn expected_improvement(model: &CandidateModel, variances: &[f64], margin: f64) -> Vec<f64> {
-    let threshold = incumbent(model) + margin;
+/// Expected improvement of every candidate over a threshold.
+pub(super) fn expected_improvement(model: &CandidateModel, variances: &[f64], threshold: f64) -> Vec<f64> {
     let normal = Normal::standard();
     let improvement = |(mean, variance): (&f64, &f64)| {
         let (gain, deviation) = (mean - threshold, variance.sqrt());

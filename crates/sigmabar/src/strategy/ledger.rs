@@ -1,5 +1,6 @@
 //! The book of a run: what was asked, what was told, which batch is open. It knows no mathematics.
 
+use crate::domain::Domain;
 use crate::error::{Error, Result};
 use crate::points::Collected;
 use serde::{Deserialize, Serialize};
@@ -183,17 +184,31 @@ impl Ledger {
         self.states[self.batch(batch)].iter().filter(|s| lost(s)).count()
     }
 
-    /// Whether everything fits together, for points of `dim` columns: asked of what comes from a file.
-    pub(crate) fn is_consistent(&self, dim: usize) -> bool {
+    /// Whether everything fits together, and together with the domain: asked of what comes from a file.
+    pub(crate) fn is_consistent(&self, domain: &Domain) -> bool {
+        let dim = domain.dim();
+        let placed = |candidate: Option<usize>, point: &[f64]| {
+            let fits = point.len() == dim && point.iter().all(|v| v.is_finite());
+            // Elsewhere a number is that of a generated candidate.
+            fits && match (domain, candidate) {
+                (Domain::List(list), Some(i)) => i < list.len() && list.points().row(i) == point,
+                (Domain::List(_), None) => false,
+                _ => true,
+            }
+        };
         let (count, open) = (self.trials.len(), self.starts.len());
         let ordered = self.starts.first().is_none_or(|&first| first == 0) && self.starts.windows(2).all(|w| w[0] < w[1]);
         let named = |(i, trial): (usize, &Trial)| {
-            let fits = trial.point.len() == dim && trial.point.iter().all(|v| v.is_finite());
-            fits && trial.id == i as u64 && trial.batch < open && self.batch(trial.batch).contains(&i)
+            placed(trial.candidate, &trial.point) && trial.id == i as u64 && trial.batch < open && self.batch(trial.batch).contains(&i)
         };
         let waiting = |s: &TrialState| matches!(s, TrialState::Queued | TrialState::Asked);
-        let sound = |a: &Attached| a.point.len() == dim && a.point.iter().all(|v| v.is_finite()) && a.outcome.validate(0).is_ok();
+        let sound = |a: &Attached| placed(a.candidate, &a.point) && a.outcome.validate(0).is_ok();
+        let told = |s: &TrialState| match s {
+            TrialState::Told(outcome) | TrialState::Late(outcome) => outcome.validate(0).is_ok(),
+            _ => true,
+        };
         self.attached.iter().all(sound)
+            && self.states.iter().all(told)
             && self.states.len() == count
             && ordered
             && self.starts.iter().all(|&start| start < count)

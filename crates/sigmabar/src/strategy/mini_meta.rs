@@ -1,7 +1,7 @@
 //! mini-META: few distinct candidates, each repeated as often as it does no harm (Calandriello et al. 2022; algorithm notes 3.3).
 
 use super::cache::Cache;
-use super::improvement::expected_improvement;
+use super::improvement::{Incumbent, expected_improvement};
 use super::ledger::{Ledger, Proposal};
 use super::problem::Problem;
 use super::sequential::{ExactRun, Sequential, best_allowed};
@@ -79,7 +79,7 @@ impl MiniMeta {
                 let b = self.growth * width.factor(problem, &run.model, ledger.trials().len() + 1)?;
                 run.model.mean().iter().zip(&variances).map(|(mean, variance)| mean + b * variance.sqrt()).collect()
             }
-            MetaIndex::ExpectedImprovement => expected_improvement(&run.model, &variances, 0.0),
+            MetaIndex::ExpectedImprovement => expected_improvement(&run.model, &variances, Incumbent::Measured.of(run)),
         };
         let Some(choice) = best_allowed(&scores, &run.barred) else { return Ok(Vec::new()) };
         let v = variances[choice] / run.model.ridge().powi(2);

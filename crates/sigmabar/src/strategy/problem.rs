@@ -1,5 +1,6 @@
 //! What is to be optimised, and what is assumed about it.
 
+use super::stored_problem::StoredProblem;
 use crate::certificate::Noise;
 use crate::domain::Domain;
 use crate::error::{Error, Result, positive, probability};
@@ -19,6 +20,7 @@ pub enum Direction {
 
 /// The problem of a run. What is not given (kernel, norm bound, noise) is either not needed by the policy, estimated and said to be so, or asked for in an error.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(try_from = "StoredProblem")]
 pub struct Problem {
     domain: Domain,
     budget: usize,
@@ -198,10 +200,11 @@ impl Problem {
         self.noise.as_ref()
     }
 
-    /// The ridge: as given, else the noise level (algorithm notes 5.3: the best of five for regret).
+    /// The ridge: as given, else the noise level, for light tails the bound $\sqrt{\xi_0}$ on the standard deviation (algorithm notes 5.3: the level is the best
+    /// of five for regret).
     #[must_use]
     pub fn ridge(&self) -> Option<f64> {
-        self.ridge.or_else(|| self.noise.as_ref().map(Noise::level))
+        self.ridge.or_else(|| self.noise.as_ref().map(Noise::std_dev_bound))
     }
 
     /// The prior mean and unit.

@@ -5,7 +5,7 @@ use super::ledger::Ledger;
 use super::problem::Problem;
 use crate::certificate::{Label, Reason};
 use crate::error::Result;
-use crate::points::{Collected, Observations, Points, Prior};
+use crate::points::{Collected, Locations, Observations, Points, Prior};
 use crate::posterior::ExactPosterior;
 use serde::{Deserialize, Serialize};
 
@@ -74,7 +74,10 @@ pub(crate) fn by_posterior(problem: &Problem, ledger: &Ledger) -> Result<Option<
             let posterior = ExactPosterior::new(kernel.clone(), ridge, observations)?;
             (posterior.mean(points.view())?, posterior.std_dev(points.view())?)
         }
-        _ => averages(&points, &values)?,
+        _ => {
+            let errors: Vec<Option<f64>> = ledger.all_measured().map(|m| m.standard_error.map(|e| e / problem.prior().unit())).collect();
+            averages(&points, &values, &errors)?
+        }
     };
     let score = |i: usize| mean[i] - 0.5 * deviation[i];
     let best = (0..rows.len()).max_by(|&a, &b| score(a).total_cmp(&score(b)).then(b.cmp(&a))).unwrap_or(0);
@@ -91,17 +94,26 @@ pub(crate) fn by_posterior(problem: &Problem, ledger: &Ledger) -> Result<Option<
     }))
 }
 
-/// Average and its standard error per measured point, with the pooled scatter of replicates as noise; without replicates the scatter of all values.
-fn averages(points: &Points, values: &[f64]) -> Result<(Vec<f64>, Vec<f64>)> {
-    let observations = Observations::new(points.clone(), values, Collected::Adaptive, Prior::ZERO)?;
-    let locations = observations.locations();
-    let mean = |row: usize| {
+/// The average of each measured point, weighed by the noise of its values, and its standard error. Values without a standard error of their own have the
+/// pooled scatter of replicates as noise; without replicates the scatter of all values.
+fn averages(points: &Points, values: &[f64], errors: &[Option<f64>]) -> Result<(Vec<f64>, Vec<f64>)> {
+    let locations = Locations::new(points.clone(), Collected::Adaptive);
+    let single: Vec<f64> = errors.iter().map(|e| f64::from(u8::from(e.is_none()))).collect();
+    let summed = |terms: Vec<f64>| locations.sum_by_point("values", &terms);
+    let (counts, sums) = (summed(single.clone())?, summed(values.iter().zip(&single).map(|(v, s)| v * s).collect())?);
+    let residual = |row: usize| {
         let i = locations.distinct_of(row);
-        observations.sums()[i] / locations.count(i)
+        if single[row] > 0.0 { values[row] - sums[i] / counts[i] } else { 0.0 }
     };
-    let scatter: f64 = values.iter().enumerate().map(|(row, v)| (v - mean(row)).powi(2)).sum();
-    let freedom = locations.len() - locations.distinct();
-    let overall = Prior::learnt(values)?.unit();
-    let noise = if freedom > 0 { (scatter / freedom as f64).sqrt() } else { overall };
-    Ok((0..values.len()).map(|row| (mean(row), noise / locations.count(locations.distinct_of(row)).sqrt())).unzip())
+    let scatter: f64 = (0..values.len()).map(|row| residual(row).powi(2)).sum();
+    let freedom = counts.iter().map(|c| (c - 1.0).max(0.0)).sum::<f64>();
+    // Replicates that agree to the last bit would have weight without end.
+    let pooled = if freedom > 0.0 { (scatter / freedom).sqrt() } else { Prior::learnt(values)?.unit() }.max(f64::MIN_POSITIVE.sqrt());
+    let precision: Vec<f64> = errors.iter().map(|e| e.unwrap_or(pooled).powi(-2)).collect();
+    let (totals, weighed) = (summed(precision.clone())?, summed(values.iter().zip(&precision).map(|(v, p)| v * p).collect())?);
+    let at = |row: usize| {
+        let i = locations.distinct_of(row);
+        (weighed[i] / totals[i], totals[i].sqrt().recip())
+    };
+    Ok((0..values.len()).map(at).unzip())
 }

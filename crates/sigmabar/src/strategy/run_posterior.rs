@@ -44,8 +44,7 @@ impl<'a> Basis<'a> {
             return Some(Self { kernel: &assumed.kernel, ridge: assumed.ridge, scale: Some(assumed.scale), noise: assumed.ridge });
         }
         let (kernel, ridge) = (run.problem.kernel()?, run.problem.ridge()?);
-        let declared = run.problem.noise().filter(|noise| !matches!(noise, Noise::LightTailed { .. }));
-        Some(Self { kernel, ridge, scale: None, noise: declared.map_or(ridge, Noise::level) })
+        Some(Self { kernel, ridge, scale: None, noise: run.problem.noise().map_or(ridge, Noise::std_dev_bound) })
     }
 }
 

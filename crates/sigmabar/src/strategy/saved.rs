@@ -21,7 +21,9 @@ impl Strategy {
     pub fn from_bytes(bytes: &[u8]) -> Result<Self> {
         let payload = sealed::open(MAGIC, VERSION, bytes)?;
         let strategy: Self = postcard::from_bytes(payload).map_err(|_| ModelError::Content)?;
-        if strategy.ledger.is_consistent(strategy.problem.domain().dim()) { Ok(strategy) } else { Err(ModelError::Content.into()) }
+        // A problem that a run could not have been started with, or a book that it could not have written, is as wrong as a broken checksum.
+        let sound = strategy.policy.check(&strategy.problem).is_ok() && strategy.ledger.is_consistent(strategy.problem.domain());
+        if sound { Ok(strategy) } else { Err(ModelError::Content.into()) }
     }
 }
 

@@ -73,6 +73,8 @@ pub(super) struct ExactRun {
     pub set: CandidateSet,
     pub model: CandidateModel,
     pub barred: Vec<bool>,
+    /// The largest mean over all candidates before the last batch was absorbed, and at least the prior mean.
+    pub best_before: f64,
     absorbed: usize,
 }
 
@@ -84,10 +86,11 @@ impl ExactRun {
             None => {
                 let set = CandidateSet::new(problem, ledger, how.box_candidates)?;
                 let model = set.model_before(problem, ledger, Dictionary::Measured)?;
-                Self { barred: set.barred_before(ledger), set, model, absorbed: 0 }
+                Self { barred: set.barred_before(ledger), set, model, best_before: 0.0, absorbed: 0 }
             }
         };
         for batch in run.absorbed..ledger.closed() {
+            run.best_before = run.model.mean().iter().copied().fold(0.0, f64::max);
             for m in run.set.measurements(problem, ledger, batch) {
                 run.model.observe(m.candidate, m.value, m.weight)?;
             }

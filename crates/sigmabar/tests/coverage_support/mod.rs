@@ -5,6 +5,10 @@
 pub mod oracle;
 
 pub mod literal;
+#[path = "../jacobi/mod.rs"]
+mod rotations;
+
+pub use rotations::eigenvalues as jacobi;
 
 use oracle::{Covariance, Draws};
 use sigmabar::{Collected, FeatureMap, Information, Kernel, Locations, Noise, Points};
@@ -67,44 +71,6 @@ impl Instance {
     pub fn used(&self) -> Vec<Vec<f64>> {
         self.information.features().inducing().rows().map(<[f64]>::to_vec).collect()
     }
-}
-
-/// The eigenvalues of a symmetric matrix by cyclic Jacobi rotations, ascending.
-pub fn jacobi(matrix: &[Vec<f64>]) -> Vec<f64> {
-    let n = matrix.len();
-    let mut a = matrix.to_vec();
-    for _ in 0..60 {
-        let off: f64 = (0..n).flat_map(|i| (0..i).map(move |j| (i, j))).map(|(i, j)| a[i][j] * a[i][j]).sum();
-        let all: f64 = a.iter().flatten().map(|v| v * v).sum();
-        if off <= 1e-32 * all {
-            break;
-        }
-        for p in 0..n {
-            for q in p + 1..n {
-                if a[p][q] == 0.0 {
-                    continue;
-                }
-                let theta = (a[q][q] - a[p][p]) / (2.0 * a[p][q]);
-                let t = theta.signum() / (theta.abs() + (theta * theta + 1.0).sqrt());
-                let t = if theta == 0.0 { 1.0 } else { t };
-                let c = 1.0 / (t * t + 1.0).sqrt();
-                let s = t * c;
-                for k in 0..n {
-                    let (kp, kq) = (a[k][p], a[k][q]);
-                    a[k][p] = c * kp - s * kq;
-                    a[k][q] = s * kp + c * kq;
-                }
-                for k in 0..n {
-                    let (pk, qk) = (a[p][k], a[q][k]);
-                    a[p][k] = c * pk - s * qk;
-                    a[q][k] = s * pk + c * qk;
-                }
-            }
-        }
-    }
-    let mut values: Vec<f64> = (0..n).map(|i| a[i][i]).collect();
-    values.sort_by(f64::total_cmp);
-    values
 }
 
 /// `D = K_XX − K_XZ K_ZZ⁻¹ K_ZX` over all rows, repetitions included, in double-double; `z` free of repetitions.

@@ -1,5 +1,10 @@
 //! Plain loops over the printed formulas, sharing no code with the crate.
-#![allow(dead_code, clippy::unwrap_used)]
+#![allow(dead_code, unused_imports, clippy::unwrap_used)]
+
+#[path = "../jacobi/mod.rs"]
+mod rotations;
+
+pub use rotations::eigenvalues;
 
 pub type Dense = Vec<Vec<f64>>;
 
@@ -58,43 +63,6 @@ pub fn determinant(a: &Dense) -> f64 {
         }
     }
     d
-}
-
-/// All eigenvalues by Jacobi rotations, ascending.
-pub fn eigenvalues(a: &Dense) -> Vec<f64> {
-    let n = a.len();
-    let mut m = a.clone();
-    for _ in 0..60 {
-        let off: f64 = (0..n).flat_map(|i| (0..i).map(move |j| (i, j))).map(|(i, j)| m[i][j] * m[i][j]).sum();
-        if off < 1e-300 {
-            break;
-        }
-        for p in 0..n {
-            for q in p + 1..n {
-                if m[p][q].abs() < 1e-300 {
-                    continue;
-                }
-                let theta = (m[q][q] - m[p][p]) / (2.0 * m[p][q]);
-                let t = theta.signum() / (theta.abs() + (theta * theta + 1.0).sqrt());
-                let t = if theta == 0.0 { 1.0 } else { t };
-                let c = 1.0 / (t * t + 1.0).sqrt();
-                let s = t * c;
-                for k in 0..n {
-                    let (a, b) = (m[k][p], m[k][q]);
-                    m[k][p] = c * a - s * b;
-                    m[k][q] = s * a + c * b;
-                }
-                for k in 0..n {
-                    let (a, b) = (m[p][k], m[q][k]);
-                    m[p][k] = c * a - s * b;
-                    m[q][k] = s * a + c * b;
-                }
-            }
-        }
-    }
-    let mut values: Vec<f64> = (0..n).map(|i| m[i][i]).collect();
-    values.sort_by(f64::total_cmp);
-    values
 }
 
 /// K − K_{XS} K_SS⁻¹ K_SX for a subset S of the rows, by elimination of one pivot after the other.

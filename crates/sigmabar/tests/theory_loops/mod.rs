@@ -1,8 +1,12 @@
 //! Plain loops over the printed formulas: kernels, elimination, eigenvalues. No code is shared with the crate.
 #![allow(dead_code)]
 
+#[path = "../jacobi/mod.rs"]
+mod rotations;
+
 use rand::RngExt;
 use rand_chacha::ChaCha8Rng;
+pub use rotations::eigenvalues;
 use sigmabar::{Collected, FeatureMap, Information, Kernel, Locations, Points};
 use std::sync::Arc;
 
@@ -144,40 +148,6 @@ pub fn pivoted(a: &Table, tolerance: f64) -> (Vec<usize>, Table) {
     let m = chosen.len();
     let lower = (0..m).map(|i| (0..m).map(|j| if j <= i { columns[j][chosen[i]] } else { 0.0 }).collect()).collect();
     (chosen, lower)
-}
-
-/// Eigenvalues of a symmetric matrix by Jacobi rotations.
-pub fn eigenvalues(a: &Table) -> Vec<f64> {
-    let (n, mut a) = (a.len(), a.clone());
-    for _ in 0..60 {
-        let off: f64 = (0..n).map(|i| (0..i).map(|j| a[i][j] * a[i][j]).sum::<f64>()).sum();
-        let on: f64 = (0..n).map(|i| a[i][i] * a[i][i]).sum();
-        if off <= 1e-28 * on {
-            break;
-        }
-        for p in 0..n {
-            for q in p + 1..n {
-                if a[p][q] == 0.0 {
-                    continue;
-                }
-                let theta = (a[q][q] - a[p][p]) / (2.0 * a[p][q]);
-                let t = if theta == 0.0 { 1.0 } else { theta.signum() / (theta.abs() + (theta * theta + 1.0).sqrt()) };
-                let c = 1.0 / (t * t + 1.0).sqrt();
-                let s = t * c;
-                for k in 0..n {
-                    let (x, y) = (a[k][p], a[k][q]);
-                    a[k][p] = c * x - s * y;
-                    a[k][q] = s * x + c * y;
-                }
-                for k in 0..n {
-                    let (x, y) = (a[p][k], a[q][k]);
-                    a[p][k] = c * x - s * y;
-                    a[q][k] = s * x + c * y;
-                }
-            }
-        }
-    }
-    (0..n).map(|i| a[i][i]).collect()
 }
 
 pub fn largest_eigenvalue(a: &Table) -> f64 {

@@ -165,7 +165,11 @@ impl Sbpe {
     pub(super) fn check(&self, problem: &Problem) -> Result<()> {
         let premises = Premises::new(problem)?;
         self.schedule.lengths(problem.budget())?;
-        self.fresh(problem, &premises).map(drop)
+        if self.cells_of(problem, &premises)?.is_none() {
+            // Whether there are candidates is known without making them: a run is checked whenever it is restored.
+            problem.domain().candidates(self.declared_candidates(), problem.seed())?;
+        }
+        Ok(())
     }
 
     /// The box to be cut into cells, if that is how this run goes.
@@ -183,7 +187,11 @@ impl Sbpe {
     }
 
     fn candidates(&self, problem: &Problem) -> Result<SetOfCandidates> {
-        SetOfCandidates::new(problem, self.candidates.unwrap_or(CANDIDATES))
+        SetOfCandidates::new(problem, self.declared_candidates())
+    }
+
+    fn declared_candidates(&self) -> usize {
+        self.candidates.unwrap_or(CANDIDATES)
     }
 
     fn fresh(&self, problem: &Problem, premises: &Premises<'_>) -> Result<State> {
@@ -322,7 +330,7 @@ fn design(
 ) -> Result<Vec<usize>> {
     let total = count + known.as_ref().map_or(0, |known| known.len());
     let features = Arc::new(growth.start(premises.kernel, premises.ridge, survivors.clone(), total)?);
-    let mut design = MaxVariance::new(Arc::clone(&features), premises.ridge)?;
+    let mut design = MaxVariance::new(Arc::clone(&features), premises.ridge)?.spreading();
     if let Some(known) = known {
         design = design.after(known);
     }

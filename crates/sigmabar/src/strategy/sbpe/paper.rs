@@ -3,6 +3,7 @@
 use super::candidates::SetOfCandidates;
 use super::premises::{Arrived, Premises, loss};
 use super::state::State;
+use crate::certificate::Noise;
 use crate::error::Result;
 use crate::features::FeatureMap;
 use crate::inducing::InducingRule;
@@ -92,11 +93,11 @@ impl<'a> Paper<'a> {
             return Ok(());
         }
         let survivors = candidates.select(&state.survivors)?;
-        let level = self.premises.noise_of(&arrived.errors)?.level();
+        let noise = self.premises.noise_of(&arrived.errors)?;
         let fit = self.fit(arrived, survivors.view())?;
         // β = 3C + (R/τ)√(2 ln(4B|X|/δ)): the a-priori λ = τ².
         let tail = (4.0 * self.batches * candidates.len() as f64 / self.problem.delta()).ln();
-        let beta = 3.0 * self.premises.norm_bound + level / self.premises.ridge * (2.0 * tail).sqrt();
+        let beta = 3.0 * self.premises.norm_bound + self.noise_width(&noise, tail);
         state.upper = fit.means.iter().zip(&fit.deviations).map(|(m, s)| m + beta * s).collect();
         state.lower = fit.means.iter().zip(&fit.deviations).map(|(m, s)| m - beta * s).collect();
         let floor = state.lower.iter().copied().fold(f64::NEG_INFINITY, f64::max);
@@ -110,6 +111,13 @@ impl<'a> Paper<'a> {
         }
         state.offer(Some(candidate), survivors.row(best), (ceiling - floor).max(0.0), lower);
         Ok(())
+    }
+
+    /// $(R/\tau)\sqrt{2\ln(1/\delta)}$, whose own form for light tails is $\frac1\tau\sqrt{2\max\{\xi_0,2\ln(1/\delta)/h_0^2\}\ln(1/\delta)}$. `tail` is
+    /// $\ln(1/\delta)$.
+    pub fn noise_width(&self, noise: &Noise, tail: f64) -> f64 {
+        let factor = if matches!(noise, Noise::LightTailed { .. }) { noise.tail_factor(tail) } else { (2.0 * tail).sqrt() };
+        noise.level() / self.premises.ridge * factor
     }
 
     /// Whether the recursion would have made this last batch longer.

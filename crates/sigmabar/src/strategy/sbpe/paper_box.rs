@@ -23,12 +23,12 @@ impl Paper<'_> {
         }
         let leaves: Vec<usize> = cells.tree.leaves().collect();
         let centres = cells.tree.centres(&leaves)?;
-        let level = self.premises.noise_of(&arrived.errors)?.level();
+        let noise = self.premises.noise_of(&arrived.errors)?;
         let reach = 1.0 / arrived.values.len() as f64;
         let Fit { means, deviations, norm } = self.fit(arrived, centres.view())?;
         let (c, kernel) = (self.premises.norm_bound, &self.premises.kernel.kernel);
         let tail = (4.0 * self.batches / self.problem.delta()).ln() + self.log_cover(cells, reach)?;
-        let beta = 3.0 * c + level / self.premises.ridge * (2.0 * tail).sqrt();
+        let beta = 3.0 * c + self.noise_width(&noise, tail);
         let slack = beta * reach + (c + norm) * reach;
         let radius = |cell: usize| cells.tree.radius(cell, kernel).unwrap_or(f64::INFINITY);
         let upper: Vec<f64> =

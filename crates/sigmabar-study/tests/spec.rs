@@ -1,0 +1,336 @@
+//! Study files: what they may say, and what they are told when they say something else.
+
+use proptest::prelude::*;
+use sigmabar::{Direction, Domain, Noise, Relation};
+use sigmabar_study::{CandidateTable, Error, ParameterKind, StudySpec, Value, parse_expression, parse_reply};
+use std::path::Path;
+
+const FLOATS: &str =
+    "[parameters.x]\ntype = \"float\"\nlow = 0\nhigh = 1\n[parameters.y]\ntype = \"float\"\nlow = 10\nhigh = 1000\nlog = true\n";
+
+fn read(text: &str) -> Result<StudySpec, Error> {
+    StudySpec::from_toml(text, Path::new("."))
+}
+
+fn refused(text: &str) -> String {
+    match read(text) {
+        Ok(_) => panic!("accepted:\n{text}"),
+        Err(error) => error.to_string(),
+    }
+}
+
+#[test]
+fn everything_that_may_be_said() {
+    let text = r#"
+        description = "all of it"
+        direction = "minimize"
+        plates = 2
+        plate = 24
+        delta = 0.1
+        seed = 7
+        constraints = ["a + b + c == 1", "a <= 0.9", "2*a - b < 1.5"]
+        tau = 0.5
+        norm_bound = "auto"
+        noise = { light_tailed = { xi0 = 0.1, h0 = 2 } }
+        prior_mean = 3
+        unit = 2.5
+        stop_when = "gap < 0.01"
+        informative_failures = true
+        strategy = "auto"
+        [kernel]
+        name = "matern"
+        nu = 1.5
+        variance = 2
+        lengthscale = { a = 0.1, b = 0.2, c = 0.3, steps = 0.4, grid = 0.5, solvent = 0.6 }
+        [objective]
+        command = "./mix.sh {a} {b} {c} {solvent} {id}"
+        timeout = 60
+        retries = 2
+        lease = 300
+        [parameters.a]
+        type = "float"
+        low = 0
+        high = 1
+        [parameters.b]
+        type = "float"
+        low = 0
+        high = 1
+        [parameters.c]
+        type = "float"
+        low = 0
+        high = 1
+        [parameters.steps]
+        type = "int"
+        low = 2
+        high = 20
+        step = 2
+        [parameters.grid]
+        type = "float"
+        low = 0.1
+        high = 0.5
+        step = 0.1
+        [parameters.solvent]
+        type = "categorical"
+        choices = ["water", "ethanol"]
+    "#;
+    let spec = read(text).unwrap_or_else(|error| panic!("{error}"));
+    let problem = spec.problem();
+    assert_eq!((problem.budget(), problem.delta(), problem.seed(), problem.direction()), (48, 0.1, 7, Direction::Minimize));
+    assert_eq!(
+        (problem.wanted_gap(), problem.ridge(), problem.norm_bound(), problem.informative_failures()),
+        (Some(0.01), Some(0.5), None, true)
+    );
+    assert_eq!((problem.prior().mean(), problem.prior().unit()), (3.0, 2.5));
+    assert!(matches!(problem.noise(), Some(Noise::LightTailed { .. })));
+    let names: Vec<&str> = spec.space().parameters().iter().map(|p| p.name.as_str()).collect();
+    assert_eq!(names, ["a", "b", "c", "steps", "grid", "solvent"], "in the order of the file");
+    let ParameterKind::Ordinal { levels } = &spec.space().parameters()[4].kind else { panic!() };
+    assert_eq!(levels, &[0.1, 0.2, 0.3, 0.4, 0.5].map(Value::Float));
+    // The same study through JSON, through TOML, and through serde.
+    let json = serde_json::to_string(&spec).unwrap();
+    assert_eq!(StudySpec::from_json(&json, Path::new(".")).unwrap(), spec);
+    assert_eq!(read(&spec.to_toml()).unwrap(), spec);
+    assert_eq!(serde_json::from_str::<StudySpec>(&json).unwrap(), spec);
+    // Settings go to points and back.
+    let setting =
+        vec![Value::Float(0.2), Value::Float(0.3), Value::Float(0.5), Value::Int(6), Value::Float(0.3), Value::Choice("ethanol".into())];
+    let point = spec.space().point(&setting).unwrap();
+    let back = spec.space().values(&point);
+    assert_eq!(back[3..], setting[3..]);
+    assert!(back.iter().zip(&setting).take(3).all(|(a, b)| (a.as_number().unwrap() - b.as_number().unwrap()).abs() < 1e-12));
+    let mut broken = setting.clone();
+    broken[0] = Value::Float(0.9);
+    assert!(matches!(spec.space().point(&broken), Err(Error::Unconstrained { .. })));
+    broken[5] = Value::Choice("acid".into());
+    assert!(matches!(spec.space().point(&broken), Err(Error::Setting { parameter, .. }) if parameter == "solvent"));
+}
+
+#[test]
+fn what_is_known_decides_the_strategy() {
+    let known = "noise = 0.1\nnorm_bound = 2\nkernel = { name = \"matern\", lengthscale = 0.3 }\n";
+    for (extra, strategy) in [
+        ("", "auto"),
+        ("noise = 0.1\n", "auto"),
+        (known, "s-bpe"),
+        (&format!("{known}mode = \"auto\"\n"), "auto"),
+        (&format!("{known}mode = \"paper\"\n"), "s-bpe"),
+        (&format!("{known}strategy = \"gp-ucb\"\n"), "gp-ucb"),
+        (&format!("{known}strategy = {{ name = \"bbkb\", growth = 1.5, rule = \"local\" }}\n"), "bbkb"),
+    ] {
+        let spec = read(&format!("budget = 20\n{extra}{FLOATS}")).unwrap_or_else(|error| panic!("{error}"));
+        assert_eq!(spec.policy().name(), strategy);
+        assert!(matches!(spec.space().domain(), Domain::Box(_)), "continuous parameters are a box, which can be cut into cells");
+    }
+}
+
+#[test]
+fn every_strategy_can_be_named() {
+    let known = "budget = 20\nnoise = 0.1\nnorm_bound = 2\nkernel = { name = \"matern\", lengthscale = 0.3 }\n";
+    for name in [
+        "auto",
+        "s-bpe",
+        "bpe",
+        "gp-ucb",
+        "ei",
+        "pi",
+        "gp-ts",
+        "s-gp-ts",
+        "bkb",
+        "bbkb",
+        "ada-bkb",
+        "mini-meta",
+        "rips",
+        "supkernelucb",
+        "max-variance",
+        "random",
+        "sobol",
+    ] {
+        let spec = read(&format!("{known}strategy = \"{name}\"\n{FLOATS}")).unwrap_or_else(|error| panic!("{error}"));
+        assert_eq!(spec.policy().name(), name);
+    }
+    let threds = read(&format!("{known}strategy = {{ name = \"gp-threds\", interval = [0, 2] }}\n{FLOATS}")).unwrap();
+    assert_eq!(threds.policy().name(), "gp-threds");
+}
+
+#[test]
+fn mistakes_are_named_with_line_and_remedy() {
+    let cases: [(&str, &[&str]); 28] = [
+        (
+            "budjet = 3\n[parameters.x]\ntype=\"float\"\nlow=0\nhigh=1",
+            &["line 1, column 1", "unknown key \"budjet\"", "did you mean \"budget\"", "1 | budjet = 3"],
+        ),
+        ("budget = 3\n[parameters.x]\ntype=\"float\"\nlow=0\nhihg=1", &["line 5", "did you mean \"high\""]),
+        ("budget = \"many\"\n", &["line 1, column 10", "invalid type"]),
+        ("budget = 3\n[parameters.x]\ntype=\"flaot\"\n", &["line 3", "did you mean \"float\""]),
+        ("budget = 3 4\n", &["line 1"]),
+        ("budget = 3\n", &["parameters is missing"]),
+        ("[parameters.x]\ntype=\"float\"\nlow=0\nhigh=1", &["budget is missing", "plates = 2"]),
+        ("budget = 0\n[parameters.x]\ntype=\"float\"\nlow=0\nhigh=1", &["line 1", "at least 1"]),
+        ("budget = 3\n[parameters.x]\ntype=\"float\"\nlow=0", &["line 2", "parameters.x", "high is missing"]),
+        ("budget = 3\n[parameters.x]\ntype=\"float\"\nlow=2\nhigh=1", &["parameters.x", "goes from 2 to 1"]),
+        ("budget = 3\n[parameters.x]\ntype=\"float\"\nlow=0\nhigh=1\nlog=true", &["parameters.x", "above 0"]),
+        ("budget = 3\n[parameters.x]\ntype=\"int\"\nlow=0.5\nhigh=4", &["line 4", "parameters.x.low", "a whole number"]),
+        ("budget = 3\n[parameters.x]\ntype=\"int\"\nlow=1\nhigh=4\nlog=true", &["line 6", "choices = [1, 2, 4, 8]"]),
+        ("budget = 3\n[parameters.x]\ntype=\"ordinal\"\nchoices=[\"low\", \"high\"]", &["line 4", "categorical"]),
+        ("budget = 3\n[parameters.x]\ntype=\"categorical\"\nchoices=[\"a\", \"a\"]", &["a twice"]),
+        (
+            "budget = 3\nconstraints = [\"x + z < 1\"]\n[parameters.x]\ntype=\"float\"\nlow=0\nhigh=1",
+            &["line 2", "constraints.0", "unknown parameter \"z\""],
+        ),
+        ("budget = 3\nconstraints = [\"x * x < 1\"]\n[parameters.x]\ntype=\"float\"\nlow=0\nhigh=1", &["linear", "column 3"]),
+        ("budget = 3\nconstraints = [\"x > 2\"]\n[parameters.x]\ntype=\"float\"\nlow=0\nhigh=1", &["line 2", "no point satisfies"]),
+        ("budget = 3\nstrategy = \"gp-uct\"\n[parameters.x]\ntype=\"float\"\nlow=0\nhigh=1", &["line 2", "did you mean \"gp-ucb\""]),
+        (
+            "budget = 3\nstrategy = { name = \"random\", margin = 1 }\n[parameters.x]\ntype=\"float\"\nlow=0\nhigh=1",
+            &["line 2", "strategy.margin"],
+        ),
+        (
+            "budget = 3\nkernel = { name = \"matern\", lenghtscale = 1 }\n[parameters.x]\ntype=\"float\"\nlow=0\nhigh=1",
+            &["line 2", "did you mean \"lengthscale\""],
+        ),
+        ("budget = 3\nnoise = { gaussian = 1, bounded = 1 }\n[parameters.x]\ntype=\"float\"\nlow=0\nhigh=1", &["line 2", "exactly one of"]),
+        ("budget = 3\nstop_when = \"regret < 1\"\n[parameters.x]\ntype=\"float\"\nlow=0\nhigh=1", &["line 2", "gap < 0.01"]),
+        (
+            "budget = 3\nobjective = { command = \"./a {y}\" }\n[parameters.x]\ntype=\"float\"\nlow=0\nhigh=1",
+            &["line 2", "objective.command", "unknown parameter \"y\""],
+        ),
+        ("budget = 3\nmode = \"certified\"\n[parameters.x]\ntype=\"float\"\nlow=0\nhigh=1", &["kernel"]),
+        (
+            "budget = 3\nstop_when = \"gap < 1\"\nstrategy = \"random\"\n[parameters.x]\ntype=\"float\"\nlow=0\nhigh=1",
+            &["line 2", "only auto and s-bpe"],
+        ),
+        ("budget = 3\nbatches = 2\nstrategy = \"sobol\"\n[parameters.x]\ntype=\"float\"\nlow=0\nhigh=1", &["line 2", "a rule of its own"]),
+        ("budget = 3\ncandidates = \"nowhere.csv\"\n", &["line 2", "nowhere.csv", "No such file"]),
+    ];
+    for (text, words) in cases {
+        let said = refused(text);
+        for word in words {
+            assert!(said.contains(word), "{text}\n--- does not say {word:?}:\n{said}");
+        }
+    }
+}
+
+#[test]
+fn json_mistakes_are_named_with_line_too() {
+    let said = |text: &str| StudySpec::from_json(text, Path::new(".")).unwrap_err().to_string();
+    let unknown = said("{\n \"budget\": 3,\n \"parametres\": {}\n}");
+    assert!(unknown.contains("line 3") && unknown.contains("did you mean \"parameters\""), "{unknown}");
+    let interval = said(
+        "{\"budget\": 3,\n \"parameters\": {\"a,b\": {\"type\": \"float\", \"low\": 0, \"high\": 1},\n  \"x\": {\"type\": \"int\", \"low\": 0.5, \"high\": 1}}}",
+    );
+    assert!(interval.contains("line 3") && interval.contains("parameters.x.low"), "{interval}");
+    let twice = said(
+        "{\"budget\": 3, \"parameters\": {\"x\": {\"type\": \"int\", \"low\": 0, \"high\": 1}, \"x\": {\"type\": \"int\", \"low\": 0, \"high\": 2}}}",
+    );
+    assert!(twice.contains("named twice"), "{twice}");
+}
+
+#[test]
+fn candidates_come_from_a_table() {
+    let directory = tempfile::tempdir().unwrap();
+    let file = directory.path().join("list.csv");
+    std::fs::write(&file, "label,temp,solvent,cost\none,20,water,1\ntwo,40,ethanol,2.5\nthree,80,water,1\n").unwrap();
+    let spec = StudySpec::from_toml("budget = 3\nbatches = 1\ncandidates = \"list.csv\"\n", directory.path()).unwrap();
+    let Domain::List(list) = spec.space().domain() else { panic!() };
+    assert_eq!((list.len(), list.labels().unwrap()[1].as_str(), list.costs().unwrap()[1]), (3, "two", 2.5));
+    let setting = [Value::Int(40), Value::Choice("ethanol".into())];
+    let point = spec.space().point(&setting).unwrap();
+    assert_eq!(spec.space().values(&point), setting);
+    assert_eq!(point[0], 1.0 / 3.0);
+    assert!(matches!(spec.space().point(&[Value::Int(20), Value::Choice("ethanol".into())]), Err(Error::NotACandidate { .. })));
+    // The study keeps the list: the file may go.
+    std::fs::remove_file(&file).unwrap();
+    assert_eq!(read(&spec.to_toml()).unwrap().space(), spec.space());
+    for (text, words) in [
+        ("x,cost\n1,free\n", vec!["line 2", "\"cost\"", "\"free\""]),
+        ("x,y\n1,2\n3\n", vec!["line: 3"]),
+        ("x,y\n1,\n", vec!["line 2", "\"y\""]),
+        ("", vec!["a header"]),
+        ("x\n", vec!["a header"]),
+        ("x\n1\n1.0\n", vec!["rows 0 and 1"]),
+        ("x,y\n1,2\n3,4\n5,6..5\n", vec!["line 4", "\"y\"", "\"6..5\"", "a number"]),
+        ("x\n1\nNaN\n3\n", vec!["line 3", "\"NaN\""]),
+    ] {
+        std::fs::write(&file, text).unwrap();
+        let said = StudySpec::from_toml("budget = 3\ncandidates = \"list.csv\"\n", directory.path()).unwrap_err().to_string();
+        assert!(words.iter().all(|word| said.contains(word)), "{said}");
+    }
+}
+
+#[test]
+fn the_schema_names_every_key() {
+    let schema = StudySpec::json_schema();
+    let keys = schema["properties"].as_object().unwrap();
+    for key in ["parameters", "budget", "batches", "kernel", "noise", "objective", "strategy", "stop_when", "constraints", "candidates"] {
+        assert!(keys.contains_key(key), "{key}");
+    }
+    assert_eq!(schema["additionalProperties"], false);
+}
+
+#[test]
+fn expressions_mean_what_they_say() {
+    let read = |text: &str| parse_expression(text).unwrap();
+    let sum = read("a + b + c == 1");
+    assert_eq!((sum.terms.len(), sum.relation, sum.bound), (3, Relation::Equal, 1.0));
+    let greater = read("x >= 2*(y - 1)/4 + x/2");
+    assert_eq!((greater.terms, greater.relation, greater.bound), (vec![("x".into(), -0.5), ("y".into(), 0.5)], Relation::AtMost, 0.5));
+    assert_eq!(read("`odd name` < 1e-3").terms, [("odd name".to_owned(), 1.0)]);
+    for (text, column) in [
+        ("", 1),
+        ("x", 2),
+        ("x <", 4),
+        ("x < y z", 7),
+        ("(x < 1", 4),
+        ("x*y < 1", 2),
+        ("1 < 2", 1),
+        ("x/0 < 1", 2),
+        ("x < 1e999", 5),
+        ("x < y < z", 7),
+    ] {
+        let error = parse_expression(text).unwrap_err();
+        assert_eq!(error.column, column, "{error}");
+    }
+    assert!(parse_expression(&format!("{}x < 1", "(".repeat(5000))).is_err());
+}
+
+proptest! {
+    #[test]
+    fn parsers_never_panic(text in ".{0,200}", bytes in proptest::collection::vec(any::<u8>(), 0..200)) {
+        let _ = parse_expression(&text);
+        let _ = read(&text);
+        let _ = StudySpec::from_json(&text, Path::new("."));
+        let _ = parse_reply(&bytes);
+        let _ = CandidateTable::parse(&bytes, Path::new("table.csv"));
+    }
+
+    #[test]
+    fn study_files_made_of_likely_pieces_never_panic(pieces in proptest::collection::vec(prop_oneof![
+        Just("budget = 5\n"), Just("batches = [2, 3]\n"), Just("plates = 1\n"), Just("plate = 4\n"), Just("tau = -1\n"), Just("noise = 0.1\n"), Just("norm_bound = 2\n"),
+        Just("kernel = { name = \"linear\", lengthscale = [0.1] }\n"), Just("constraints = [\"x < y\", \"x + y == 1\"]\n"), Just("strategy = \"rips\"\n"),
+        Just("[parameters.x]\n"), Just("[parameters.y]\n"), Just("type = \"float\"\n"), Just("type = \"int\"\n"), Just("type = \"ordinal\"\n"), Just("low = 0\n"),
+        Just("high = 1\n"), Just("low = 1e300\n"), Just("high = nan\n"), Just("step = 1e-300\n"), Just("choices = [1, 2]\n"), Just("log = true\n"),
+    ], 0..14)) {
+        let text: String = pieces.concat();
+        if let Err(error) = read(&text) {
+            prop_assert!(!error.to_string().is_empty());
+        }
+    }
+
+    #[test]
+    fn a_printed_expression_reads_back(a in -9.0..9.0_f64, b in -9.0..9.0_f64, bound in -9.0..9.0_f64) {
+        let expression = parse_expression(&format!("{a}*x + {b}*`the y` <= {bound}")).unwrap();
+        prop_assert_eq!(expression.relation, Relation::AtMost);
+        prop_assert_eq!(expression.bound, bound);
+        let expected: Vec<(String, f64)> = [("the y", b), ("x", a)].into_iter().filter(|(_, c)| *c != 0.0).map(|(n, c)| (n.to_owned(), c)).collect();
+        prop_assert_eq!(expression.terms, expected);
+    }
+
+    #[test]
+    fn settings_go_to_points_and_back(u in 0.0..=1.0_f64, v in 0.0..=1.0_f64) {
+        let spec = read(&format!("budget = 5\n{FLOATS}")).unwrap();
+        let values = spec.space().values(&[u, v]);
+        prop_assert!((10.0..=1000.0).contains(&values[1].as_number().unwrap()));
+        let back = spec.space().point(&values).unwrap();
+        prop_assert!((back[0] - u).abs() < 1e-12 && (back[1] - v).abs() < 1e-12);
+    }
+}
