@@ -63,7 +63,7 @@ def gradient(sizes: task.Sizes) -> None:
         sgpr.zero_grad()
         loss = -likelihood(sgpr(*sgpr.train_inputs), sgpr.train_targets)
         loss.backward()
-        return float(loss)
+        return float(loss.detach())
 
     step()
     seconds, loss = task.timed(step, 3)

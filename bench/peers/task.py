@@ -108,8 +108,9 @@ def loop(peer: str, batches: str, run: Callable[[Objective, int, Sizes], np.ndar
     """An optimisation loop: ``run`` evaluates and returns what it recommends (``None``: the best value seen)."""
 
     def task(sizes: Sizes) -> None:
-        for problem in PROBLEMS:
-            for seed in range(sizes.seeds):
+        # All problems with one seed first, so that what does not finish in time has something of each.
+        for seed in range(sizes.seeds):
+            for problem in PROBLEMS:
                 objective = Objective(problem, seed)
                 start = time.perf_counter()
                 chosen = run(objective, seed, sizes)

@@ -40,9 +40,8 @@ fn append(batch: &RecordBatch, first_row: usize, data: &mut Vec<f64>) -> PyResul
         if let Some(row) = (0..column.len()).find(|&i| column.is_null(i)) {
             return Err(raise(format!("row {}, column \"{name}\": the value is missing; drop the row or fill it in", first_row + row)));
         }
-        let values = numbers(column.as_ref()).ok_or_else(|| {
-            raise(format!("column \"{name}\" holds {} and not numbers; encode it or leave it out", column.data_type()))
-        })?;
+        let values = numbers(column.as_ref())
+            .ok_or_else(|| raise(format!("column \"{name}\" holds {} and not numbers; encode it or leave it out", column.data_type())))?;
         for (i, value) in values.into_iter().enumerate() {
             data[start + i * width + j] = value;
         }

@@ -92,8 +92,7 @@ pub fn regret_bound(
     lengths: Vec<usize>,
     domain_size: usize,
 ) -> PyResult<(f64, f64, String)> {
-    let batches: Vec<RegretBatch> =
-        lengths.iter().map(|&n| RegretBatch { design: setting.design(n, max_gain), cover: None }).collect();
+    let batches: Vec<RegretBatch> = lengths.iter().map(|&n| RegretBatch { design: setting.design(n, max_gain), cover: None }).collect();
     let request = RegretRequest { budget, max_gain, multiplier: Multiplier::Direct, batches: &batches };
     setting.theorems()?.regret_finite(&request, domain_size).map(both).map_err(raise)
 }

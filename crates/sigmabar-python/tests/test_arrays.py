@@ -74,24 +74,24 @@ def test_a_bad_cell_of_a_table_is_named() -> None:
         (lambda: K([[1j]]), "complex"),
         (lambda: K(np.zeros((2, 2, 2))), "two dimensions"),
         (lambda: K(np.zeros((0, 2))), "empty"),
-        (lambda: sb.SquaredExponential([0.1, 0.2])([[1.0]]), ""),
+        (lambda: sb.SquaredExponential([0.1, 0.2])([[1.0]]), None),
         (lambda: sb.ExactPosterior(K, 0.1, X, Y[:-1]), "40"),
         (lambda: sb.ExactPosterior(K, 0.0, X, Y), "ridge"),
         (lambda: sb.SparsePosterior(K, 0.1, X, Y, inducing=X[:5], collected="maybe"), 'collected "maybe"'),
         (lambda: sb.select_inducing(K, X, 0.1, method="gredy"), "did you mean \"greedy\""),
         (lambda: sb.select_inducing(K, X, 0.1, method="kmeans"), "needs a size"),
-        (lambda: sb.SubGaussian(-1), ""),
+        (lambda: sb.SubGaussian(-1), None),
         (lambda: sb.Strategy("s-bbe", domain=X, budget=5), "did you mean \"s-bpe\""),
         (lambda: sb.Strategy("s-bpe", domain=X, budget=0), "budget"),
         (lambda: sb.Strategy("ei", domain=X, budget=5, kernel=K, tau=0.1, batch_sise=3), "did you mean \"batch_size\""),
         (lambda: sb.Strategy("s-bpe", domain=X, budget=9, kernel=K, tau=0.1), "norm"),
-        (lambda: sb.Strategy("random", domain=([1.0], [0.0]), budget=5), ""),
-        (lambda: sb.Strategy.load(b"nonsense"), ""),
-        (lambda: sb.SparsePosterior.load(b"nonsense"), ""),
+        (lambda: sb.Strategy("random", domain=([1.0], [0.0]), budget=5), None),
+        (lambda: sb.Strategy.load(b"nonsense"), None),
+        (lambda: sb.SparsePosterior.load(b"nonsense"), None),
         (lambda: sb.theory.samples_for(K, 0.1, X), "say what is wanted"),
     ],
 )
-def test_wrong_use_is_refused_in_clear_words(call, words: str) -> None:  # type: ignore[no-untyped-def]
+def test_wrong_use_is_refused_in_clear_words(call, words: str | None) -> None:  # type: ignore[no-untyped-def]
     with pytest.raises(sb.Error, match=words) as refused:
         call()
     assert isinstance(refused.value, ValueError)
