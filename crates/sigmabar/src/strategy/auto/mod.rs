@@ -30,13 +30,15 @@ use serde::{Deserialize, Serialize};
 const BATCHES: usize = 5;
 /// Survivors satisfy $\mu+\beta\sigma\ge\max(\mu-\beta\sigma)$; $\beta$ for the second to the last of five batches, read off in between for other numbers.
 const BETAS: [f64; 4] = [1.5, 1.0, 0.7, 0.5];
+/// The share of a batch that looks for the best value; the rest goes where least is known.
+const EXPLOITING: [f64; 4] = [0.0, 0.25, 0.5, 1.0];
 
 /// Few equal batches, all data, everything that is not given refitted after each (algorithm notes 5.9).
 ///
 /// The first batch is a scrambled Sobol sequence. After every batch the values are put on a common scale, kernel parameters and noise are
 /// fitted by maximum a posteriori, candidates are refreshed among the survivors $\{x:\mu+\beta\sigma\ge\max(\mu-\beta\sigma)\}$, and the next
-/// batch is chosen: half of it, and all of the last one, covers the maxima of functions drawn from the posterior, so that every basin that may hold
-/// the maximum gets its share; the rest goes where the variance is largest, each pick shrinking it.
+/// batch goes where the variance is largest, each pick shrinking it. A growing part of a batch, and all of the last one, looks for the best
+/// value instead: of functions drawn from the posterior it covers the maxima, so that every basin that may hold the maximum gets its share.
 /// One evaluation of every later batch repeats the best point so far, unless the noise is given: whether repeated values scatter as much as the
 /// model says tells noise from structure that the model is too smooth to see.
 ///
@@ -95,13 +97,13 @@ impl Auto {
         even_batch_lengths(problem.budget(), self.batches.min(problem.budget()))
     }
 
-    /// $\beta$ at batch `batch` of the run's own number of batches.
-    fn beta(&self, problem: &Problem, batch: usize) -> f64 {
+    /// A row of settings for batches two to five, at batch `batch` of the run's own number of batches.
+    fn setting(&self, problem: &Problem, row: [f64; 4], batch: usize) -> f64 {
         let last = self.batches.min(problem.budget()).max(2) - 1;
-        let steps = (BETAS.len() - 1) as f64;
+        let steps = (row.len() - 1) as f64;
         let position = if last == 1 { steps } else { steps * (batch.clamp(1, last) - 1) as f64 / (last - 1) as f64 };
-        let below = (position as usize).min(BETAS.len() - 2);
-        BETAS[below] + (position - below as f64) * (BETAS[below + 1] - BETAS[below])
+        let below = (position as usize).min(row.len() - 2);
+        row[below] + (position - below as f64) * (row[below + 1] - row[below])
     }
 
     pub(super) fn plan(&mut self, problem: &Problem, ledger: &Ledger) -> Result<Vec<Proposal>> {
@@ -113,12 +115,11 @@ impl Auto {
         };
         let model = round.fit.model(&data)?;
         let seed = seed_of(problem, batch);
-        let pool = Sieve { beta: self.beta(problem, batch), count, ..Sieve::new(problem, &model, &data, seed) }.pool()?;
+        let pool = Sieve { beta: self.setting(problem, BETAS, batch), count, ..Sieve::new(problem, &model, &data, seed) }.pool()?;
+        let exploiting = (self.setting(problem, EXPLOITING, batch) * (count - 1) as f64).round() as usize;
+        let covered = if exploiting > 0 { Draws::new(&model, &pool, seed)?.cover(exploiting) } else { Vec::new() };
         let again = if count > 1 && problem.noise().is_none() { Some(self.best_so_far(problem, ledger)?) } else { None };
-        let rest = count - again.iter().len();
-        let is_last = ledger.trials().len() + count >= problem.budget();
-        let covered = Draws::new(&model, &pool, seed)?.cover(if is_last { rest } else { rest.div_ceil(2) });
-        let picks = pick::by_variance(&model, &pool, covered, rest)?;
+        let picks = pick::by_variance(&model, &pool, covered, count - again.iter().len())?;
         Ok(again.into_iter().chain(picks.into_iter().map(|i| pool.proposal(i))).collect())
     }
 
@@ -142,7 +143,7 @@ impl Auto {
         // What was given holds from the first batch on; estimates are checked by the data that came after them.
         let before = last.map_or(&assumed, |round| &round.assumed);
         assumed.contradicted = before.contradicted_by(&data, delta)?;
-        let beta = self.beta(problem, batch + 1);
+        let beta = self.setting(problem, BETAS, batch + 1);
         let pool = Sieve { beta, ..Sieve::new(problem, &model, &data, seed) }.pool()?;
         let gap = Advice::new(problem, &data, &fit, &assumed)?.gap(&pool, seed)?;
         let Pool { share, survivors, .. } = pool;
