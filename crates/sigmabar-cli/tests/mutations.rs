@@ -115,14 +115,14 @@ fn expressions() {
 fn tables_and_plates() {
     let plate = "well,trial,x,result,std,note\nA1,3,0.5,1.25,0.1,\nA2,0,0.1,failed,,\"cell, dead\"\nA3,7,0.2,,,\n";
     attack("table", &texts(&[plate, "trial;result\n1;2.5\n2;3\n", "\u{feff}trial\tresult\r\n1\t2\r\n"]), |bytes| {
-        let open = || Reader::csv("t.csv".into(), Box::new(Cursor::new(bytes.to_vec())));
-        if let Ok(reader) = open() {
+        let open = || Reader::csv("t.csv".into(), Box::new(Cursor::new(bytes.to_vec()))).ok();
+        if let Some(reader) = open() {
             let selection = Selection { wanted: Wanted::AllBut(Vec::new()), categories: Categories::Collected(Vec::new()), memory: None };
             if let Ok(frame) = Frame::read(reader, &selection) {
                 assert!(frame.values.len() == frame.len() * frame.columns.len() && frame.values.iter().all(|value| value.is_finite()));
             }
         }
-        open().is_ok_and(|reader| sigmabar_cli::plate::read(reader, None).is_ok())
+        open().is_some_and(|reader| sigmabar_cli::plate::read(reader, None).is_ok())
     });
 }
 
@@ -159,7 +159,7 @@ fn model_files() {
     ];
     assert_cmd::Command::new(env!("CARGO_BIN_EXE_sigmabar")).args(fit).assert().success();
     let whole = std::fs::read(&model).unwrap();
-    attack("model file", &[whole.clone()], |bytes| Model::from_bytes(bytes, &model).is_ok());
+    attack("model file", std::slice::from_ref(&whole), |bytes| Model::from_bytes(bytes, &model).is_ok());
     // Spoilt inside, with a checksum that is right again: the content itself has to be looked at.
     let head = whole.len() - 52.min(whole.len());
     let payload = whole[whole.len() - head..].to_vec();
