@@ -102,11 +102,11 @@ impl Ground {
             }
         };
         let names = spec.space().parameters().iter().map(|parameter| parameter.name.clone()).collect();
-        let ridge = arguments.tau.or(problem.ridge());
         let norm_bound = arguments.norm_bound.or(problem.norm_bound());
         let noise = arguments.noise.clone().or_else(|| problem.noise().cloned());
         let delta = arguments.delta.unwrap_or(problem.delta());
-        Ok(Self::new(names, points, kernel, ridge, norm_bound, noise, delta, is_whole, Some(spec)))
+        let ridge = arguments.tau.or(problem.ridge()).unwrap_or_else(|| usual_ridge(noise.as_ref(), &kernel, &points));
+        Ok(Self { names, points, kernel, ridge, norm_bound, noise, delta, is_whole, spec: Some(spec) })
     }
 
     fn of_table(arguments: &Arguments) -> Outcome<Self> {
@@ -118,24 +118,8 @@ impl Ground {
         let kernel = family.kernel(&lengths, arguments.variance.unwrap_or(1.0), &frame.columns)?;
         let names = frame.columns.into_iter().map(|column| column.name).collect();
         let (noise, delta) = (arguments.noise.clone(), arguments.delta.unwrap_or(0.05));
-        Ok(Self::new(names, points, kernel, arguments.tau, arguments.norm_bound, noise, delta, true, None))
-    }
-
-    #[allow(clippy::too_many_arguments)]
-    fn new(
-        names: Vec<String>,
-        points: Points,
-        kernel: Kernel,
-        ridge: Option<f64>,
-        norm_bound: Option<f64>,
-        noise: Option<Noise>,
-        delta: f64,
-        is_whole: bool,
-        spec: Option<StudySpec>,
-    ) -> Self {
-        let largest = kernel.max_diagonal(points.view()).sqrt();
-        let ridge = ridge.or_else(|| noise.as_ref().map(Noise::level)).unwrap_or(0.1 * largest);
-        Self { names, points, kernel, ridge, norm_bound, noise, delta, spec, is_whole }
+        let ridge = arguments.tau.unwrap_or_else(|| usual_ridge(noise.as_ref(), &kernel, &points));
+        Ok(Self { names, points, kernel, ridge, norm_bound: arguments.norm_bound, noise, delta, is_whole: true, spec: None })
     }
 
     fn sheet(&self, design: &Design) -> Sheet {
@@ -174,6 +158,11 @@ impl Ground {
         }
         Ok(())
     }
+}
+
+/// The noise level, else a tenth of the largest deviation of the prior.
+fn usual_ridge(noise: Option<&Noise>, kernel: &Kernel, points: &Points) -> f64 {
+    noise.map_or_else(|| 0.1 * kernel.max_diagonal(points.view()).sqrt(), Noise::level)
 }
 
 /// A third of the range of each column, 1 where it does not vary.
