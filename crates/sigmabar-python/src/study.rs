@@ -20,6 +20,8 @@ pub struct PyStudy {
 
 /// A value, its standard error, or why there is none.
 type ResultParts = (Option<f64>, Option<f64>, Option<String>);
+/// Settings as JSON; lower, upper and gap; label and reasons.
+type AdviceParts = (String, (f64, f64, f64), &'static str, Vec<String>);
 
 impl From<Study> for PyStudy {
     fn from(study: Study) -> Self {
@@ -129,7 +131,7 @@ impl PyStudy {
     }
 
     /// The advice as JSON, with its gap, label and reasons apart: JSON has no infinity.
-    fn recommend(&self, py: Python<'_>) -> PyResult<Option<(String, (f64, f64, f64), &'static str, Vec<String>)>> {
+    fn recommend(&self, py: Python<'_>) -> PyResult<Option<AdviceParts>> {
         let Some(advice) = self.with(py, Study::recommend)? else { return Ok(None) };
         let mut values = Map::new();
         values.insert("values".into(), setting_json(&advice.values));
