@@ -228,7 +228,7 @@ fn a_comparison_reads_its_table_back_and_names_what_is_wrong_in_it() {
         seed,
         evaluation: n,
         batch: 0,
-        simple_regret: (n % 10 == 0).then(|| (1.0 + seed as f64) / (n as f64).powf(if strategy == "random" { 0.5 } else { 1.0 })),
+        simple_regret: n.is_multiple_of(10).then(|| (1.0 + seed as f64) / (n as f64).powf(if strategy == "random" { 0.5 } else { 1.0 })),
         cumulative_regret: (n as f64).powf(if strategy == "random" { 0.9 } else { 0.6 }) * (1.0 + 0.1 * seed as f64),
         certified_gap: None,
         seconds: 0.1,

@@ -12,6 +12,9 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+/// Settings as JSON; lower end, upper end and gap; label; reasons.
+type Recommended = (String, (f64, f64, f64), &'static str, Vec<String>);
+
 /// One study of a file.
 #[pyclass(frozen, name = "Study", module = "sigmabar._core")]
 pub struct PyStudy {
@@ -20,8 +23,6 @@ pub struct PyStudy {
 
 /// A value, its standard error, or why there is none.
 type ResultParts = (Option<f64>, Option<f64>, Option<String>);
-/// Settings as JSON; lower, upper and gap; label and reasons.
-type AdviceParts = (String, (f64, f64, f64), &'static str, Vec<String>);
 
 impl From<Study> for PyStudy {
     fn from(study: Study) -> Self {
@@ -131,7 +132,7 @@ impl PyStudy {
     }
 
     /// The advice as JSON, with its gap, label and reasons apart: JSON has no infinity.
-    fn recommend(&self, py: Python<'_>) -> PyResult<Option<AdviceParts>> {
+    fn recommend(&self, py: Python<'_>) -> PyResult<Option<Recommended>> {
         let Some(advice) = self.with(py, Study::recommend)? else { return Ok(None) };
         let mut values = Map::new();
         values.insert("values".into(), setting_json(&advice.values));

@@ -55,6 +55,27 @@ fn names_are_unique_and_found_again() {
 }
 
 #[test]
+fn many_may_create_studies_in_one_new_file_at_once() {
+    for _ in 0..5 {
+        let place = Place::new();
+        let names: Vec<String> = (0..16).map(|i| format!("study {i}")).collect();
+        std::thread::scope(|scope| {
+            let place = &place;
+            let all: Vec<_> = names
+                .iter()
+                .map(|name| scope.spawn(move || place.create(name, &plain(2)).map(|study| ask(&study, "w", 1).len())))
+                .collect();
+            for one in all {
+                assert_eq!(one.join().unwrap().unwrap_or_else(|error| panic!("{error}")), 1);
+            }
+        });
+        let mut found = Study::names(&place.file()).unwrap();
+        found.sort_by_key(|name| name[6..].parse::<usize>().unwrap());
+        assert_eq!(found, names);
+    }
+}
+
+#[test]
 fn studies_of_one_file_do_not_see_each_other() {
     let place = Place::new();
     let (a, b) = (place.create("a", &plain(2)).unwrap(), place.create("b", &plain(2)).unwrap());

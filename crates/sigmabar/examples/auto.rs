@@ -45,6 +45,7 @@ fn functions() -> Vec<TestFunction> {
         function("levy4", 4, (-10.0, 10.0), 0.0, levy),
         function("styblinski3", 3, (-5.0, 5.0), 2.349_959_7, styblinski_tang),
         function("michalewicz5", 5, (0.0, PI), 4.687_658, michalewicz),
+        function("camel2", 2, (-1.5, 1.5), 1.031_628_45, six_hump_camel),
         function("griewank3", 3, (-5.0, 5.0), 0.0, griewank),
     ]
 }
@@ -117,6 +118,11 @@ fn michalewicz(x: &[f64]) -> f64 {
 fn griewank(x: &[f64]) -> f64 {
     let product: f64 = x.iter().enumerate().map(|(i, v)| (v / ((i + 1) as f64).sqrt()).cos()).product();
     product - 1.0 - x.iter().map(|v| v * v).sum::<f64>() / 4000.0
+}
+
+fn six_hump_camel(x: &[f64]) -> f64 {
+    let (u, v) = (x[0] * x[0], x[1] * x[1]);
+    -(4.0 - 2.1 * u + u * u / 3.0) * u - x[0] * x[1] + 4.0 * (1.0 - v) * v
 }
 
 /// A table as a problem: a domain, and the value of every setting.

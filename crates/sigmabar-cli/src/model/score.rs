@@ -1,6 +1,6 @@
 //! How a model does on rows it has not seen.
 
-use super::Model;
+use super::{Answer, Model};
 use serde::{Deserialize, Serialize};
 use sigmabar::{PointsRef, Result};
 
@@ -38,11 +38,11 @@ pub struct Scores {
 }
 
 impl Model {
-    /// Scores the model on held-out rows, and keeps some of them.
+    /// Scores the model on held-out rows, and keeps some of them. What it answered comes with the scores.
     ///
     /// # Errors
     /// Those of [`Model::answer`].
-    pub fn score(&mut self, x: PointsRef<'_>, y: &[f64], delta: f64) -> Result<Scores> {
+    pub fn score(&mut self, x: PointsRef<'_>, y: &[f64], delta: f64) -> Result<(Scores, Answer)> {
         let answer = self.answer(x, delta)?;
         let noise = self.noise_level();
         let n = y.len() as f64;
@@ -69,6 +69,6 @@ impl Model {
             coverage: covered / n,
         };
         self.about.scores = Some(scores.clone());
-        Ok(scores)
+        Ok((scores, answer))
     }
 }

@@ -75,15 +75,18 @@ pub fn plate_size(places: impl Iterator<Item = (usize, usize)>) -> (usize, usize
     usual.into_iter().find(|size| size.0 >= needed.0 && size.1 >= needed.1).unwrap_or(needed)
 }
 
+/// What a map shows of a well.
+type Reading = fn(&Well) -> Option<f64>;
+
 impl Plate {
     /// Three maps: measured, predicted, uncertainty.
     #[must_use]
     pub fn picture(&self) -> Picture {
         let mut figure = Figure::new(self.name.as_str(), format!("{}: measured, predicted and uncertain wells", self.title));
-        let maps: [(String, Box<dyn Fn(&Well) -> Option<f64>>); 3] = [
-            (format!("measured {}", self.response), Box::new(|w| if let Measured::Value(v) = w.measured { Some(v) } else { None })),
-            (format!("predicted {} (model's mean)", self.response), Box::new(|w| w.predicted)),
-            (format!("uncertainty of the mean (std. dev.) in {}", self.response), Box::new(|w| w.std_dev)),
+        let maps: [(String, Reading); 3] = [
+            (format!("measured {}", self.response), |w| if let Measured::Value(v) = w.measured { Some(v) } else { None }),
+            (format!("predicted {} (model's mean)", self.response), |w| w.predicted),
+            (format!("uncertainty of the mean (std. dev.) in {}", self.response), |w| w.std_dev),
         ];
         // The first map shows the layout even before anything is measured.
         let is_shown = |i: usize| i == 0 || self.wells.iter().any(|well| maps[i].1(well).is_some());
@@ -92,7 +95,7 @@ impl Plate {
         let width = if columns == 1 { 820.0 } else { 410.0 };
         let height = 66.0 + (width - 40.0) / self.size.1 as f64 * self.size.0 as f64;
         for ((title, value), area) in shown.iter().zip(figure.grid(shown.len().max(columns), columns, height)) {
-            self.map(&mut figure.scene, area, title, value);
+            self.map(&mut figure.scene, area, title, *value);
         }
         let failed = self.wells.iter().filter(|well| well.measured == Measured::Failed).count();
         let missing = self.wells.iter().filter(|well| well.measured == Measured::Missing).count();
@@ -103,7 +106,7 @@ impl Plate {
         figure.finish(caption, self.table())
     }
 
-    fn map(&self, scene: &mut Scene, area: Area, title: &str, value: &dyn Fn(&Well) -> Option<f64>) {
+    fn map(&self, scene: &mut Scene, area: Area, title: &str, value: Reading) {
         let (rows, columns) = self.size;
         let pitch = (area.width - 34.0) / columns as f64;
         let (left, top) = (area.left + 26.0, area.top + 38.0);

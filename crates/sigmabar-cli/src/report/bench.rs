@@ -156,7 +156,7 @@ fn quantile(sorted: &[f64], share: f64) -> f64 {
     below + place.fract() * (above - below)
 }
 
-fn distinct<'a>(rows: &'a [Evaluation], name: fn(&Evaluation) -> &String) -> Vec<&'a str> {
+fn distinct(rows: &[Evaluation], name: fn(&Evaluation) -> &String) -> Vec<&str> {
     let mut seen: Vec<&str> = Vec::new();
     for row in rows {
         if !seen.contains(&name(row).as_str()) {

@@ -25,6 +25,8 @@ pub(super) struct View {
     pub prediction: Vec<(f64, f64)>,
     /// What the interval is worth.
     pub label: Label,
+    /// What the interval for a new measurement is worth.
+    pub prediction_label: Label,
     /// What it rests on, where a theorem is behind it.
     pub certificate: Option<Certificate>,
 }
@@ -96,16 +98,13 @@ impl<'a> Lens<'a> {
                 interval: pairs(interval.lower(), interval.upper()),
                 prediction: pairs(response.response_lower(), response.response_upper()),
                 label: interval.certificate().label,
+                prediction_label: response.certificate().label,
                 certificate: Some(interval.certificate().clone()),
             });
         }
-        Ok(View {
-            mean: means,
-            interval: around(0.0),
-            prediction: around(self.noise),
-            label: at_best.max(Label::Calibrated),
-            certificate: None,
-        })
+        // The run's own claim may be a theorem; these bands are not, and must not borrow its name.
+        let label = if at_best >= Label::Calibrated { at_best } else { Label::Heuristic };
+        Ok(View { mean: means, interval: around(0.0), prediction: around(self.noise), label, prediction_label: label, certificate: None })
     }
 
     /// What was declared, if that is enough for a theorem about all data at once: not where values are warped or some count more than others.
@@ -129,7 +128,7 @@ impl<'a> Lens<'a> {
             }
             let view = self.view(Points::from_rows(&points)?.view(), advice.label)?;
             slices.mean_label = view.label.to_string();
-            slices.prediction_label = view.label.to_string();
+            slices.prediction_label = view.prediction_label.to_string();
             slices.slices.push(self.slice(space, advice, trials, p, x, &view)?);
             certificate = view.certificate;
         }

@@ -155,7 +155,7 @@ fn download(name: &str, table: &Table) -> String {
     let csv = table.csv();
     let name = escape(name);
     if csv.len() > MOST_BYTES {
-        return format!("<span class=\"note\">The numbers are too many for this page: write them into a directory with --png.</span>");
+        return "<span class=\"note\">The numbers are too many for this page: write them into a directory with --png.</span>".to_owned();
     }
     format!(
         "<a class=\"download\" download=\"{name}.csv\" href=\"data:text/csv;charset=utf-8,{}\">numbers (CSV)</a>",

@@ -257,7 +257,9 @@ impl Content<'_> {
         }
         let (imported, used) = (self.status.imported, self.status.imported_in_time);
         if imported > 0 {
-            list.push(format!("{imported} results are from before the study; {used} of them came before its first batch and were given to the strategy."));
+            list.push(format!(
+                "{imported} results are from before the study; {used} of them came before its first batch and were given to the strategy."
+            ));
         }
         let late = self.status.count(TrialStatus::Late);
         if late > 0 {

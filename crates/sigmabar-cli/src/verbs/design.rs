@@ -5,7 +5,7 @@ use crate::args::{Format, Global};
 use crate::console::{Console, Sheet, write_csv};
 use crate::data::{Categories, Frame, Reader, Selection, Wanted};
 use crate::failure::{Ending, Failure};
-use crate::kernels::Family;
+use crate::kernels::{Family, described};
 use crate::quantity::short;
 use serde_json::{Value, json};
 use sigmabar::{Design, Growth, Kernel, MaxVariance, Noise, Points};
@@ -151,6 +151,8 @@ impl Ground {
 
     fn say_guarantee(&self, design: &Design, console: &Console) -> Outcome<()> {
         let (count, all) = (design.indices().len(), self.points.len());
+        let names: Vec<&str> = self.names.iter().map(String::as_str).collect();
+        console.say(format_args!("kernel: {}; ridge {}", described(&self.kernel, &names), short(self.ridge)));
         console.say(format_args!(
             "after {count} measurements the standard deviation is at most {} at all {all} candidates",
             short(design.max_std())

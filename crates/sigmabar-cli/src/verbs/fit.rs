@@ -9,7 +9,7 @@ use crate::kernels::{self, Family};
 use crate::model::learn::{self, Declared};
 use crate::model::plan::Plan;
 use crate::model::training::{Rows, split};
-use crate::model::{About, Model, Scores};
+use crate::model::{About, Answer, Model, Scores};
 use crate::quantity::{Bytes, grouped, short};
 use serde_json::{Value, json};
 use sigmabar::{Noise, Points, Prior};
@@ -93,9 +93,9 @@ pub(crate) fn run(arguments: &Arguments, global: &Global, console: &Console) -> 
     })?;
     console.say(plan);
     let mut model = fitted(arguments, rows, &declared, columns, &plan, seed, console)?;
-    let scores = score(&mut model, &held, arguments.delta, console)?;
+    let scored = score(&mut model, &held, arguments.delta, console)?;
     console.detail(format_args!("took {:.1} s", begun.elapsed().as_secs_f64()));
-    report(&model, scores.as_ref(), arguments.delta, console)?;
+    report(&model, scored, arguments.delta, console)?;
     save(&model, arguments, console)?;
     Ok(Ending::Done)
 }
@@ -205,27 +205,30 @@ fn pilot_seconds(rows: &Rows, prior: Prior, learnt: &learn::Learnt, columns: usi
     Ok(Some(share * begun.elapsed().as_secs_f64()))
 }
 
-fn score(model: &mut Model, held: &Rows, delta: f64, console: &Console) -> Outcome<Option<Scores>> {
+fn score(model: &mut Model, held: &Rows, delta: f64, console: &Console) -> Outcome<Option<(Scores, Answer)>> {
     if held.len() == 0 {
         return Ok(None);
     }
     let x = Points::new(held.x.clone(), model.about.features.len())?;
     let spinner = console.progress("scoring the rows held out", None);
-    let scores = model.score(x.view(), &held.y, delta)?;
+    let scored = model.score(x.view(), &held.y, delta)?;
     spinner.finish_and_clear();
-    Ok(Some(scores))
+    Ok(Some(scored))
 }
 
-fn report(model: &Model, scores: Option<&Scores>, delta: f64, console: &Console) -> Outcome<()> {
+fn report(model: &Model, scored: Option<(Scores, Answer)>, delta: f64, console: &Console) -> Outcome<()> {
     let information = model.posterior.information();
-    let answer = model.answer(information.features().inducing().range(0, 1), delta)?;
+    let (scores, answer) = match scored {
+        Some((scores, answer)) => (Some(scores), answer),
+        None => (None, model.answer(information.features().inducing().range(0, 1), delta)?),
+    };
     let mut fields: Vec<(&str, Value)> = vec![
         ("target", json!(model.about.target)),
         ("rows", json!(information.len())),
         ("inducing", json!(information.features().len())),
         ("noise", json!(model.noise_level())),
     ];
-    if let Some(scores) = scores {
+    if let Some(scores) = &scores {
         fields.extend([
             ("held_out", json!(scores.rows)),
             ("rmse", json!(scores.rmse)),

@@ -39,7 +39,8 @@ pub(crate) fn run(arguments: &Arguments, global: &Global, console: &Console) -> 
         return Err(Failure::usage(format!("{} is not called .toml or .json", file.display()), "study files are, such as study.toml"));
     }
     if arguments.demo {
-        write_new(file, DEMO)?;
+        let seed = global.seed.map_or_else(String::new, |seed| format!("seed = {seed}\n"));
+        write_new(file, &(seed + DEMO))?;
         console.say(format_args!("wrote {}", file.display()));
         console.next(format_args!("sigmabar run {}", file.display()));
         return Ok(Ending::Done);

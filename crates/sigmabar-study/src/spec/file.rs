@@ -1,15 +1,12 @@
 //! The study file as it is written: every key with its type, nothing checked yet.
 
+use super::parameters::Parameters;
+use super::strategy::StrategyTable;
 use super::union::{Auto, NumberOrAuto, OneOrMany, PlainOr};
-use crate::Value;
 use crate::space::CandidateTable;
-use schemars::{JsonSchema, Schema, SchemaGenerator};
-use serde::de::{Deserializer, MapAccess, Visitor};
-use serde::ser::{SerializeMap, Serializer};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use std::borrow::Cow;
 use std::collections::BTreeMap;
-use std::fmt;
 
 /// A study file: what is searched, what is assumed, how it is searched and how settings are evaluated.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -106,55 +103,6 @@ pub enum Mode {
     Auto,
 }
 
-/// Named parameters in the order of the file.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct Parameters(pub Vec<(String, ParameterTable)>);
-
-impl Parameters {
-    /// Whether there are none.
-    pub fn is_empty(&self) -> bool {
-        self.0.is_empty()
-    }
-}
-
-/// What kind of values a parameter takes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "lowercase")]
-pub enum ParameterType {
-    /// Numbers from low to high.
-    Float,
-    /// Integers from low to high.
-    Int,
-    /// One of the choices, without order.
-    Categorical,
-    /// One of the numbers in `choices`, in increasing order.
-    Ordinal,
-}
-
-/// One parameter.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct ParameterTable {
-    /// What kind of values it takes.
-    #[serde(rename = "type")]
-    pub kind: ParameterType,
-    /// The smallest value.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub low: Option<f64>,
-    /// The largest value.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub high: Option<f64>,
-    /// Whether equal ratios are equally far apart; for floats.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub log: Option<bool>,
-    /// The distance of neighbouring values.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub step: Option<f64>,
-    /// The choices of a categorical, the numbers of an ordinal parameter.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub choices: Option<Vec<Value>>,
-}
-
 /// A kernel with its parameters.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -211,97 +159,6 @@ pub struct LightTails {
     pub h0: f64,
 }
 
-/// A strategy with its options; which ones it takes depends on its name.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct StrategyTable {
-    /// The name.
-    pub name: String,
-    /// s-bpe and bpe: "recursion", "growing" or "even" batch lengths.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub schedule: Option<ScheduleWord>,
-    /// s-bpe: at most this many inducing points. s-gp-ts: inducing points.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub inducing: Option<usize>,
-    /// How many candidates stand for a box or a space.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub candidates: Option<usize>,
-    /// s-bpe, ada-bkb: at most this many cells of a box.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub cells: Option<usize>,
-    /// s-bpe: θ in the rule for the number of inducing points.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub share: Option<f64>,
-    /// s-bpe: simulated quantiles for normal noise.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub simulated_quantiles: Option<bool>,
-    /// Sequential strategies: evaluations planned at a time.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub batch_len: Option<usize>,
-    /// The width: a factor, or a rule by its name.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub width: Option<Width>,
-    /// bkb, ada-bkb with the paper's width: ε.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub epsilon: Option<f64>,
-    /// bkb, bbkb, ada-bkb: the factor of the inclusion probabilities.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub oversampling: Option<f64>,
-    /// ei, pi: an improvement counts from this much on.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub margin: Option<f64>,
-    /// s-gp-ts: random Fourier features.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub features: Option<usize>,
-    /// bbkb, mini-meta: how much a variance or deviation may be off.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub growth: Option<f64>,
-    /// bbkb: "global" or "local" end of a batch.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub rule: Option<RuleWord>,
-    /// rips: sample sizes times this.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub effort: Option<f64>,
-    /// gp-threds: the interval in which the best value is believed to lie.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub interval: Option<[f64; 2]>,
-    /// bpe: use the data of all batches.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub keep_data: Option<bool>,
-}
-
-/// How batch lengths are chosen.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "lowercase")]
-pub enum ScheduleWord {
-    /// The paper's.
-    Recursion,
-    /// Growing lengths.
-    Growing,
-    /// Equal lengths.
-    Even,
-}
-
-/// When a batch ends.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "lowercase")]
-pub enum RuleWord {
-    /// By the sum of all variances.
-    Global,
-    /// Besides by the candidate that suffers most.
-    Local,
-}
-
-/// A width: a factor, or a rule by its name.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(untagged, expecting = "expected a number or the name of a width")]
-pub enum Width {
-    /// The same factor always.
-    Factor(f64),
-    /// A rule.
-    Rule(String),
-}
-
 /// How a setting is evaluated: exactly one of command, process and builtin.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -330,50 +187,4 @@ pub struct ObjectiveTable {
     /// Where commands run; beside the study file unless said.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub directory: Option<String>,
-}
-
-impl Serialize for Parameters {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut map = serializer.serialize_map(Some(self.0.len()))?;
-        for (name, table) in &self.0 {
-            map.serialize_entry(name, table)?;
-        }
-        map.end()
-    }
-}
-
-impl<'de> Deserialize<'de> for Parameters {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Tables;
-        impl<'de> Visitor<'de> for Tables {
-            type Value = Parameters;
-
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("a table for each parameter")
-            }
-
-            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Parameters, A::Error> {
-                let mut all: Vec<(String, ParameterTable)> = Vec::new();
-                while let Some((name, table)) = map.next_entry::<String, ParameterTable>()? {
-                    // JSON allows a key twice; the later one must not silently win.
-                    if all.iter().any(|(known, _)| *known == name) {
-                        return Err(serde::de::Error::custom(format_args!("parameter \"{name}\" is named twice")));
-                    }
-                    all.push((name, table));
-                }
-                Ok(Parameters(all))
-            }
-        }
-        deserializer.deserialize_map(Tables)
-    }
-}
-
-impl JsonSchema for Parameters {
-    fn schema_name() -> Cow<'static, str> {
-        "Parameters".into()
-    }
-
-    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
-        BTreeMap::<String, ParameterTable>::json_schema(generator)
-    }
 }

@@ -3,10 +3,12 @@
 mod assumptions;
 mod file;
 mod json;
+mod parameters;
 mod place;
 mod policy;
 mod schedule;
 mod searched;
+mod strategy;
 mod union;
 
 pub(crate) use file::ObjectiveTable;

@@ -1,7 +1,8 @@
 //! The strategy: by its name, its mode or what is known, with its options.
 
-use super::file::{Mode, RuleWord, ScheduleWord, StrategyTable, StudyFile, Width};
+use super::file::{Mode, StudyFile};
 use super::schedule::{Batches, Plan};
+use super::strategy::{RuleWord, ScheduleWord, StrategyTable, Width};
 use super::union::PlainOr;
 use super::{Fault, SpecProblem};
 use sigmabar::{

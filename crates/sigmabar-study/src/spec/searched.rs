@@ -1,6 +1,7 @@
 //! From the tables of a study file to the space that is searched.
 
-use super::file::{ParameterTable, ParameterType, StudyFile};
+use super::file::StudyFile;
+use super::parameters::{ParameterTable, ParameterType};
 use super::union::PlainOr;
 use super::{Fault, SpecProblem};
 use crate::Value;

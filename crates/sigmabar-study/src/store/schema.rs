@@ -104,9 +104,12 @@ pub(super) fn migrate(connection: &mut Connection, file: &Path) -> Result<(), St
 
 /// The format of a database, which must be ours and not newer than we know; 0 for an empty one.
 pub(super) fn format(connection: &Connection) -> Result<i32, StoreError> {
-    let number = |pragma: &str| connection.query_row(pragma, [], |row| row.get::<_, i32>(0)).map_err(super::problem);
-    let (application, version) = (number("PRAGMA application_id")?, number("PRAGMA user_version")?);
+    // One look at all three: another process may be making the file at this moment.
+    let snapshot = connection.unchecked_transaction().map_err(super::problem)?;
+    let number = |query: &str| snapshot.query_row(query, [], |row| row.get::<_, i32>(0)).map_err(super::problem);
     let tables = number("SELECT count(*) FROM sqlite_schema")?;
+    let (application, version) = (number("PRAGMA application_id")?, number("PRAGMA user_version")?);
+    snapshot.commit().map_err(super::problem)?;
     if application != APPLICATION_ID && (application != 0 || version != 0 || tables != 0) {
         return Err(StoreError::Foreign { found: application });
     }

@@ -2,11 +2,12 @@
 
 mod asking;
 mod planning;
+mod shown;
 mod telling;
 mod views;
 mod worker;
 
-pub use views::{Advice, BatchRow, BestObserved, Cell, Status, Survivors};
+pub use shown::{Advice, BatchRow, BestObserved, Cell, Status, Survivors};
 pub(crate) use worker::WorkerName;
 
 use crate::store::{Store, now};

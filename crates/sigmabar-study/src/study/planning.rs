@@ -2,7 +2,7 @@
 
 use super::Study;
 use super::asking::note;
-use super::views::Survivors;
+use super::shown::Survivors;
 use super::worker::WorkerName;
 use crate::store::{Failure, now};
 use crate::{Error, Result, StoreError};

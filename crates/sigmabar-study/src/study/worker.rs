@@ -2,6 +2,9 @@
 
 use std::path::Path;
 
+/// How Linux calls the numbering of processes that is nobody's container.
+const FIRST_SPACE: &str = "pid:[4026531836]";
+
 /// A worker of this machine: host, process and slot.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct WorkerName {
@@ -36,9 +39,14 @@ impl std::fmt::Display for WorkerName {
     }
 }
 
+/// The machine, and the container where process numbers are its own: elsewhere they would name other processes.
 fn host() -> String {
     let name = std::fs::read_to_string("/proc/sys/kernel/hostname").or_else(|_| std::fs::read_to_string("/etc/hostname"));
-    name.map_or_else(|_| "local".to_owned(), |name| name.trim().to_owned())
+    let name = name.map_or_else(|_| "local".to_owned(), |name| name.trim().to_owned());
+    match std::fs::read_link("/proc/self/ns/pid").ok().and_then(|link| link.to_str().map(str::to_owned)) {
+        Some(space) if space != FIRST_SPACE => format!("{name}/{}", space.trim_start_matches("pid:[").trim_end_matches(']')),
+        _ => name,
+    }
 }
 
 /// The start time of a process, the 22nd field of its status line; the second may hold blanks, but ends with the last bracket. A process that is dead and

@@ -67,18 +67,21 @@ impl Fitting {
         Ok(Self { template, kernel_given, ridge: problem.ridge(), scale_given, seed, space })
     }
 
-    /// The best fit on the scale that explains the values best: as given, else standardised, else with the lower tail drawn in.
+    /// The best fit on the scale that explains the values best: as given, else standardised, else with a tail drawn in.
     pub fn best_scale(&self, data: &Data, last: Option<&Fit>) -> Result<Fit> {
         if self.scale_given {
             return self.best(data, Scale::IDENTITY, last);
         }
-        let plain = self.best(data, Scale::standard(&data.raw), last.filter(|fit| !fit.scale.is_warped()))?;
-        // A noise level that is given holds on the scale where it was given.
-        let Some(scale) = Scale::warped(&data.raw).filter(|_| self.ridge.is_none()) else { return Ok(plain) };
-        match self.best(data, scale, last.filter(|fit| fit.scale.is_warped())) {
-            Ok(warped) if warped.value > plain.value => Ok(warped),
-            _ => Ok(plain),
+        let mut best = self.best(data, Scale::standard(&data.raw), like(last, &Scale::standard(&data.raw)))?;
+        // A noise level that is given holds in the problem's unit, also where the model leaves much unexplained.
+        let lower = Scale::lower(&data.raw).filter(|_| self.ridge.is_none());
+        for scale in lower.into_iter().chain(Scale::upper(&data.raw, &data.raw[..data.spread])) {
+            match self.best(data, scale, like(last, &scale)) {
+                Ok(fit) if fit.value > best.value => best = fit,
+                _ => {}
+            }
         }
+        Ok(best)
     }
 
     /// The best fit on one scale.
@@ -104,7 +107,7 @@ impl Fitting {
     }
 
     fn given_ridge(&self, scale: &Scale) -> Option<f64> {
-        self.ridge.map(|ridge| ridge * scale.slope(0.0))
+        self.ridge.map(|ridge| ridge * scale.slope_at_knee())
     }
 
     /// Bounds of $\theta$; what is given may not move.
@@ -157,11 +160,16 @@ impl Fitting {
         let mut slope = vec![0.0; self.space.kernel.len()];
         add_gradient(&kernel.prepare(x)?, x, adjoint.as_slice(), &mut slope);
         let common = (0..n).filter(|&i| data.errors[i].is_none());
-        slope.push(common.map(|i| 2.0 * ridge * ridge * adjoint[(i, i)]).sum());
+        slope.push(common.map(|i| 2.0 * noise[i] * adjoint[(i, i)]).sum());
         let (prior, prior_slope) = self.space.log_prior(theta);
         slope.iter_mut().zip(prior_slope).for_each(|(s, p)| *s = (*s + p) / n as f64);
         Ok(((evidence + prior) / n as f64, slope))
     }
+}
+
+/// The last fit, if it was on a scale of the same kind.
+fn like<'a>(last: Option<&'a Fit>, scale: &Scale) -> Option<&'a Fit> {
+    last.filter(|fit| fit.scale.is_like(scale))
 }
 
 #[cfg(test)]
@@ -179,14 +187,15 @@ mod tests {
         let at = |i: usize, golden: f64| (0.3 + i as f64 * golden).fract();
         let points = Points::new((0..24).flat_map(|i| [at(i, 0.618_033_988_7), 8.0 * at(i, 0.414_213_562_4) - 3.0]).collect(), 2).unwrap();
         let raw = points.view().rows().map(|x| (4.0 * x[0]).cos() - 0.1 * x[1] * x[1]).collect();
-        Data { points, raw, errors: (0..24).map(|i| (i == 5).then_some(0.3)).collect() }
+        Data { points, raw, errors: (0..24).map(|i| (i == 5).then_some(0.3)).collect(), spread: 24 }
     }
 
     #[test]
     fn slopes_of_the_objective_are_its_differences() {
         let (problem, data) = (problem(), data());
         let fitting = Fitting::new(&problem, &data, 1).unwrap();
-        for scale in [Scale::standard(&data.raw), Scale::warped(&data.raw).unwrap()] {
+        let upper = Scale::upper(&data.raw, &data.raw).unwrap();
+        for scale in [Scale::standard(&data.raw), Scale::lower(&data.raw).unwrap(), upper] {
             let theta = vec![-0.7, 0.9, 0.2, -1.6];
             let (_, slope) = fitting.objective(&data, &scale, &theta).unwrap();
             for p in 0..theta.len() {
@@ -211,6 +220,6 @@ mod tests {
         assert!((fit.ridge - 0.11).abs() < 1e-15);
         let given = problem().with_noise(noise).unwrap();
         let fit = Fitting::new(&given, &data(), 1).unwrap().best_scale(&data(), None).unwrap();
-        assert!(!fit.scale.is_warped() && (fit.ridge - 0.11 * fit.scale.slope(0.0)).abs() < 1e-15);
+        assert!((fit.ridge - 0.11 * fit.scale.slope_at_knee()).abs() < 1e-15);
     }
 }

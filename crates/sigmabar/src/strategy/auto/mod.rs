@@ -190,7 +190,13 @@ impl Data {
             return Ok(None);
         }
         let errors = ledger.all_measured().map(|m| m.standard_error.map(|e| e / problem.prior().unit())).collect();
-        Ok(Some(Self { points: Points::from_rows(&rows)?, raw, errors }))
+        // Results from before the run, or else the first batch that brought values, a Sobol sequence: both come first, and this run did not gather them around the best.
+        let first = || (0..ledger.batches()).map(|b| ledger.measured(b).count()).find(|&n| n > 0).unwrap_or(0);
+        let spread = match ledger.measured_before().count() {
+            0 => first(),
+            before => before,
+        };
+        Ok(Some(Self { points: Points::from_rows(&rows)?, raw, errors, spread }))
     }
 }
 

@@ -15,12 +15,15 @@ pub(super) struct Data {
     pub raw: Vec<f64>,
     /// Standard errors of the values that came as means, in the problem's unit.
     pub errors: Vec<Option<f64>>,
+    /// How many of the values, the first ones, were measured at points spread over the domain.
+    pub spread: usize,
 }
 
 impl Data {
-    /// The noise variance of each observation: its own, else the square of the common ridge. Both on the scale of the model.
+    /// The noise variance of each observation: its own, else by the common ridge, which is the noise at the scale's knee. All on the scale of the model.
     pub fn noise(&self, scale: &Scale, ridge: f64) -> Vec<f64> {
-        let own = |(error, &value): (&Option<f64>, &f64)| error.map_or(ridge, |e| e * scale.slope(value)).powi(2);
+        let own =
+            |(error, &value): (&Option<f64>, &f64)| error.map_or(ridge * scale.noise_share(value), |e| e * scale.slope(value)).powi(2);
         self.errors.iter().zip(&self.raw).map(own).collect()
     }
 
@@ -78,6 +81,11 @@ impl Model {
         Ok(Outlook { mean, variance, rows })
     }
 
+    /// The noise variance of a measurement to come where the posterior mean is this.
+    fn noise(&self, mean: f64) -> f64 {
+        (self.ridge * self.scale.noise_share(self.scale.to_problem(mean))).powi(2)
+    }
+
     /// The norm of the posterior mean: $\lVert\mu\rVert^2=\alpha^\top K\alpha=y^\top\alpha-\alpha^\top N\alpha$.
     pub fn norm(&self, data: &Data) -> Result<f64> {
         let mut alpha = self.whitened.clone();
@@ -129,7 +137,7 @@ impl<'a> Shrinking<'a> {
             let weight = column[point];
             covariance.iter_mut().zip(column).for_each(|(c, v)| *c -= weight * v);
         }
-        let total = self.variance[point] + self.model.ridge.powi(2);
+        let total = self.variance[point] + self.model.noise(self.outlook.mean[point]);
         if total <= 0.0 {
             return Err(Error::Premise { what: "a further pick", reason: "without noise, nothing is left to learn there" });
         }
@@ -155,7 +163,7 @@ mod tests {
         let points = spread(count, 0.1);
         let raw: Vec<f64> = points.view().rows().map(|x| (5.0 * x[0]).sin() + x[1] * x[1]).collect();
         let errors = (0..count).map(|i| (i % 3 == 0).then_some(0.02 * (1 + i) as f64)).collect();
-        Data { points, raw, errors }
+        Data { points, raw, errors, spread: count }
     }
 
     /// Gaussian elimination on `A z = b`, nothing shared with the library.

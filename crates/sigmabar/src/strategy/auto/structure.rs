@@ -2,6 +2,7 @@
 
 use super::fit::Fit;
 use super::model::{Data, Outlook};
+use super::scale::Scale;
 use crate::error::Result;
 use crate::points::{Collected, Observations, Prior};
 use statrs::distribution::{ChiSquared, ContinuousCDF};
@@ -12,9 +13,9 @@ const UNLIKELY: f64 = 0.05;
 /// How the variance that the model leaves unexplained splits.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Structure {
-    /// Variance of single values around the truth.
+    /// Variance of single values around the truth, at the knee of the scale.
     pub noise: f64,
-    /// Variance of the truth around the model.
+    /// Variance of the truth around the model, likewise.
     pub structure: f64,
 }
 
@@ -28,7 +29,7 @@ impl Structure {
         if freedom == 0 {
             return Ok(all_noise);
         }
-        let scatter = observations.scatter().max(0.0);
+        let scatter = scatter(data, &observations, &fit.scale);
         let surprise = ChiSquared::new(freedom as f64).map_or(1.0, |chi| chi.cdf(scatter / total));
         if surprise >= UNLIKELY {
             return Ok(all_noise);
@@ -54,6 +55,17 @@ impl Structure {
     }
 }
 
+/// Squared distances of the values from the means of their repeats, in units of the noise at each mean relative to that at the scale's knee.
+fn scatter(data: &Data, observations: &Observations, scale: &Scale) -> f64 {
+    let locations = observations.locations();
+    let square = |(row, value): (usize, &f64)| {
+        let point = locations.distinct_of(row);
+        let average = observations.sums()[point] / locations.count(point);
+        ((scale.to_model(*value) - average) / scale.noise_share(scale.to_problem(average))).powi(2)
+    };
+    data.raw.iter().enumerate().map(square).sum()
+}
+
 fn observations(data: &Data, fit: &Fit) -> Result<Observations> {
     Observations::new(data.points.clone(), &data.values(&fit.scale), Collected::Adaptive, Prior::ZERO)
 }
@@ -61,14 +73,14 @@ fn observations(data: &Data, fit: &Fit) -> Result<Observations> {
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used)]
-    use super::super::scale::Scale;
     use super::*;
     use crate::kernel::Kernel;
     use crate::points::Points;
 
     fn parts(values: &[f64]) -> (Data, Fit) {
         let x = (0..values.len()).map(|i| (i / 2) as f64).collect();
-        let data = Data { points: Points::on_line(x).unwrap(), raw: values.to_vec(), errors: vec![None; values.len()] };
+        let data =
+            Data { points: Points::on_line(x).unwrap(), raw: values.to_vec(), errors: vec![None; values.len()], spread: values.len() };
         let fit = Fit { kernel: Kernel::matern(2.5, 1.0, 1.0).unwrap(), ridge: 0.5, scale: Scale::IDENTITY, value: 0.0 };
         (data, fit)
     }
