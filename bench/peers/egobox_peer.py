@@ -14,7 +14,7 @@ def run(objective: task.Objective, seed: int, sizes: task.Sizes) -> None:
 
     size = sizes.evaluations // sizes.batches
     box = [[0.0, 1.0]] * objective.dim
-    gpx = egx.Egor(box, n_doe=size, q_points=size, seed=seed)
+    gpx = egx.Egor(box, n_doe=size, qei_config=egx.QEiConfig(batch=size), seed=seed)
     gpx.minimize(negative, max_iters=sizes.batches - 1)
 
 

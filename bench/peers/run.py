@@ -105,7 +105,7 @@ def main() -> None:
     parser.add_argument("--quick", action="store_true")
     parser.add_argument("--only", help="only peers whose name contains this")
     parser.add_argument("--threads", type=int, default=len(os.sched_getaffinity(0)))
-    parser.add_argument("--patience", type=float, default=120.0, help="seconds for one script and task")
+    parser.add_argument("--patience", type=float, default=200.0, help="seconds for one script and task")
     parser.add_argument("--out", type=Path, default=Path("peers.csv"))
     arguments = parser.parse_args()
     if arguments.install:

@@ -34,11 +34,16 @@ type TrialParts = (u64, usize, Option<usize>, &'static str, Option<f64>, Option<
 #[pyclass(frozen, name = "Strategy", module = "sigmabar._core")]
 pub struct PyStrategy {
     inner: Arc<Mutex<Strategy>>,
+    /// What an ask found and nobody received, because Ctrl-C came first: the next ask gets it.
+    undelivered: Arc<Mutex<Option<Found>>>,
 }
+
+/// Trials with their points in the user's values; none while everything is handed out.
+type Found = Option<(Vec<Trial>, Option<Points>)>;
 
 impl From<Strategy> for PyStrategy {
     fn from(strategy: Strategy) -> Self {
-        Self { inner: Arc::new(Mutex::new(strategy)) }
+        Self { inner: Arc::new(Mutex::new(strategy)), undelivered: Arc::default() }
     }
 }
 
@@ -124,20 +129,16 @@ impl PyStrategy {
 
     /// Trials, an empty list while everything is handed out, or `None` at the end.
     fn ask<'py>(&self, py: Python<'py>, at_most: Option<usize>) -> PyResult<Option<Asked<'py>>> {
-        let (trials, points) = match self.with(py, move |run| {
-            let ask = run.ask(at_most.unwrap_or(usize::MAX))?;
-            Ok(match ask {
-                Ask::Trials(trials) => {
-                    let points = natural(run, &trials)?;
-                    Some((trials, Some(points)))
-                }
-                Ask::Finished => None,
-                _ => Some((Vec::new(), None)),
-            })
-        })? {
-            None => return Ok(None),
-            Some(answer) => answer,
-        };
+        let undelivered = Arc::clone(&self.undelivered);
+        self.with(py, move |run| {
+            let mut kept = undelivered.lock().unwrap_or_else(PoisonError::into_inner);
+            if kept.is_none() {
+                *kept = Some(found(run, at_most.unwrap_or(usize::MAX))?);
+            }
+            Ok(())
+        })?;
+        let kept = self.undelivered.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let Some(Some((trials, points))) = kept else { return Ok(None) };
         let columns = Self::lock(&self.inner).problem().domain().dim();
         let points = match points {
             Some(points) => from_points(py, points.view())?,
@@ -253,6 +254,17 @@ impl PyStrategy {
     fn load(py: Python<'_>, bytes: Vec<u8>) -> PyResult<Self> {
         work::run(py, move || Strategy::from_bytes(&bytes)).map(Self::from)
     }
+}
+
+fn found(run: &mut Strategy, at_most: usize) -> sigmabar::Result<Found> {
+    Ok(match run.ask(at_most)? {
+        Ask::Trials(trials) => {
+            let points = natural(run, &trials)?;
+            Some((trials, Some(points)))
+        }
+        Ask::Finished => None,
+        _ => Some((Vec::new(), None)),
+    })
 }
 
 /// The user's values of trials.

@@ -10,8 +10,8 @@ use std::time::Duration;
 /// How often the interpreter is asked whether somebody pressed Ctrl-C.
 const PATIENCE: Duration = Duration::from_millis(50);
 
-/// Does the work on a thread of its own while other Python threads run. On Ctrl-C the call ends at once; the thread finishes what it was computing and its
-/// result is dropped, so that no state is left half changed.
+/// Does the work on a thread of its own while other Python threads run. On Ctrl-C the call ends at once; the thread finishes what it began, so that no state is
+/// left half changed, and its result goes nowhere unless the work itself keeps it.
 pub fn run<T, E>(py: Python<'_>, work: impl FnOnce() -> Result<T, E> + Send + 'static) -> PyResult<T>
 where
     T: Send + 'static,

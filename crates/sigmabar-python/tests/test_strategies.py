@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import _thread
 import pickle
+import threading
 
 import numpy as np
 import pytest
@@ -133,6 +135,19 @@ def test_waiting_failing_and_closing() -> None:
         s.tell(second.ids, [1.0])
     with pytest.raises(sb.Error):
         s.tell(second.ids[0], float("nan"))
+
+
+def test_what_an_interrupted_ask_planned_is_handed_out_by_the_next() -> None:
+    grid = np.random.default_rng(0).random((10_000, 4))
+    known = {**KNOWN, "kernel": sb.Matern(2.5, 0.3)}
+    s, undisturbed = (sb.Strategy("s-bpe", domain=grid, budget=40_000, seed=1, **known) for _ in range(2))
+    threading.Timer(0.02, _thread.interrupt_main).start()
+    with pytest.raises(KeyboardInterrupt):
+        s.ask()
+    here, there = s.ask(), undisturbed.ask()
+    assert here is not None and there is not None
+    assert here.ids == there.ids and len(here.ids) == 200
+    np.testing.assert_array_equal(here.points, there.points)
 
 
 def test_results_from_before_the_run_are_used() -> None:
