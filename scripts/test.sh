@@ -13,3 +13,4 @@ cargo clippy --workspace --all-targets -- -D warnings
 RUSTDOCFLAGS="-D warnings --html-in-header katex.html" cargo doc --workspace --no-deps
 cargo test --workspace --doc
 cargo nextest run --workspace
+bash scripts/test-python.sh
