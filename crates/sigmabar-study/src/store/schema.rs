@@ -56,7 +56,7 @@ CREATE TABLE sb_trials (
     well         TEXT,
     PRIMARY KEY (study, id)
 ) STRICT, WITHOUT ROWID;
-CREATE INDEX sb_open_trials ON sb_trials (study, state, id) WHERE state IN ('queued', 'leased');
+CREATE INDEX sb_trials_by_state ON sb_trials (study, state, id);
 CREATE TABLE sb_imports (
     study       INTEGER NOT NULL REFERENCES sb_studies,
     number      INTEGER NOT NULL,
