@@ -46,6 +46,9 @@ impl<'py> FromPyObject<'_, 'py> for Rows {
         if !array.is_c_contiguous() {
             return Err(raise("points must be a C-ordered array"));
         }
+        if !array.data().is_aligned() {
+            return Err(raise("points must be an aligned array"));
+        }
         let dim = array.shape()[1];
         Ok(Self { _owner: array.to_owned().unbind(), data: array.data(), len: array.len(), dim })
     }

@@ -65,9 +65,52 @@ def test_a_bad_cell_of_a_table_is_named() -> None:
         K(polars.DataFrame({"a": [1.0], "c": ["x"]}))
 
 
+def test_the_index_of_a_table_is_not_data() -> None:
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame({"a": X[:, 0], "b": X[:, 1], "y": Y})
+    some = frame[frame["a"] > 0.5]
+    assert not isinstance(some.index, pandas.RangeIndex)
+    np.testing.assert_array_equal(means(some[["a", "b"]], some["y"]), means(X[X[:, 0] > 0.5], Y[X[:, 0] > 0.5]))
+    np.testing.assert_array_equal(means(frame[["a", "b"]], frame[["y"]]), EXPECTED)
+    with pytest.raises(sb.Error, match='row 1, column "b": the value is missing'):
+        K(pandas.DataFrame({"a": [1, 2], "b": [1, None]}, dtype="Int64"))
+    with pytest.raises(sb.Error, match='column "c" must be numbers'):
+        K(pandas.DataFrame({"a": [1.0], "c": ["1.5"]}))
+    with pytest.raises(sb.Error, match='column "t" must be numbers, not dates'):
+        K(pandas.DataFrame({"t": pandas.to_datetime(["2020-01-01"])}))
+
+
+def test_a_table_that_cannot_speak_arrow_here_is_read_as_an_array() -> None:
+    class Table:
+        columns = ("a", "b")
+
+        def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+            raise ImportError("another library is needed")
+
+        def __array__(self, dtype: object = None, copy: object = None) -> np.ndarray:
+            return X
+
+    np.testing.assert_array_equal(means(Table()), EXPECTED)
+
+
+def test_memory_that_is_not_aligned_is_copied_first() -> None:
+    shifted = np.frombuffer(b"\0" + X.tobytes(), dtype=np.uint8)[1:].view(np.float64).reshape(X.shape)
+    assert not shifted.flags.aligned
+    np.testing.assert_array_equal(means(shifted), EXPECTED)
+    record = np.zeros(40, dtype=[("tag", "i1"), ("x", "f8", 2)])
+    record["x"] = X
+    np.testing.assert_array_equal(means(record["x"]), EXPECTED)
+
+
 @pytest.mark.parametrize(
     ("call", "words"),
     [
+        (lambda: K(np.ma.masked_array([[1.0, 2.0]], [[False, True]])), r"\[0, 1\] is masked"),
+        (lambda: K(np.array(["2020-01-01"], dtype="datetime64[D]")), "not dates"),
+        (lambda: K(np.array([["1.5"]])), "not text"),
+        (lambda: K(np.array([["1.5"]], dtype=object)), "not '1.5'"),
+        (lambda: K([[1.0, 2.0], [3.0]]), "every row with as many"),
+        (lambda: sb.SquaredExponential("a"), "lengthscale must be numbers"),
         (lambda: sb.SquaredExponential(-1.0), "length"),
         (lambda: K([[0.0, np.nan]]), "row 0.*column 1"),
         (lambda: K([["a", "b"]]), "must be numbers"),

@@ -12,19 +12,58 @@ from ._core import Error
 
 Floats = NDArray[np.float64]
 
+_NO_NUMBERS = {"c": "real numbers, not complex ones", "m": "numbers, not durations", "M": "numbers, not dates", "S": "numbers, not bytes", "U": "numbers, not text"}
+_NO_NUMBER_TYPES = (str, bytes, np.datetime64, np.timedelta64)
+
 
 def _numbers(values: Any, what: str) -> Floats:
     """Anything array-like as float64, without importing the library it comes from."""
+    if hasattr(values, "index") and hasattr(values, "isna"):
+        return _labelled(values, what)
     if _is_table(values):
-        array, names = _core.arrow_rows(values)
-        return array if len(names) != 1 else array.reshape(-1)
-    array = np.asarray(values)
-    if array.dtype.kind == "c":
-        raise Error(f"{what} must be real numbers, not complex ones")
+        try:
+            array, names = _core.arrow_rows(values)
+        except ImportError:
+            # The table's library needs another one to speak Arrow, which is not there.
+            if not hasattr(values, "__array__"):
+                raise
+        else:
+            return array if len(names) != 1 else array.reshape(-1)
+    return _plain(values, what)
+
+
+def _plain(values: Any, what: str) -> Floats:
+    """An array, or nested sequences of numbers."""
+    if isinstance(values, np.ma.MaskedArray) and np.ma.is_masked(values):
+        place = ", ".join(str(i) for i in np.argwhere(np.ma.getmaskarray(values))[0])
+        raise Error(f"{what}: the value at [{place}] is masked; drop its row or fill it in")
     try:
-        return np.ascontiguousarray(array, dtype=np.float64) if array.ndim else array.astype(np.float64)
+        array = np.asarray(values)
+    except ValueError as error:
+        raise Error(f"{what} must be numbers, every row with as many as the others: {error}") from error
+    if array.dtype.kind in _NO_NUMBERS:
+        raise Error(f"{what} must be {_NO_NUMBERS[array.dtype.kind]}")
+    if array.dtype.kind == "O":
+        wrong = next((v for v in array.flat if isinstance(v, _NO_NUMBER_TYPES)), None)
+        if wrong is not None:
+            raise Error(f"{what} must be numbers, not {wrong!r}")
+    try:
+        return np.require(array, np.float64, ["C", "A"])
     except (TypeError, ValueError) as error:
         raise Error(f"{what} must be numbers: {error}") from error
+
+
+def _labelled(values: Any, what: str) -> Floats:
+    """A table or column with an index, as of pandas, column by column. The index is not data: through Arrow it would come as one more column."""
+    missing = np.argwhere(np.asarray(values.isna()))
+    if len(missing):
+        row, *column = (int(i) for i in missing[0])
+        of = f', column "{values.columns[column[0]]}"' if column else ""
+        raise Error(f"{what}, row {row}{of}: the value is missing; drop the row or fill it in")
+    if not hasattr(values, "columns"):
+        return _plain(values, what)
+    columns = [_plain(values.iloc[:, j], f'{what}: column "{name}"') for j, name in enumerate(values.columns)]
+    return np.ascontiguousarray(np.column_stack(columns)) if columns else np.zeros((len(values), 0))
 
 
 def _is_table(values: Any) -> bool:
@@ -54,6 +93,6 @@ def vector(values: Any, what: str = "responses") -> Floats:
     return array
 
 
-def floats(values: Any) -> list[float]:
+def floats(values: Any, what: str) -> list[float]:
     """A number, or a sequence of them, as a list."""
-    return [float(v) for v in np.atleast_1d(np.asarray(values, dtype=np.float64)).ravel()]
+    return [float(v) for v in _numbers(values, what).ravel()]

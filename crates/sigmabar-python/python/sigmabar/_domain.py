@@ -42,7 +42,7 @@ class Ordinal:
     levels: Sequence[float]
 
     def _parts(self) -> tuple[Any, ...]:
-        return ("ordinal", 0.0, 0.0, False, None, floats(self.levels), 0)
+        return ("ordinal", 0.0, 0.0, False, None, floats(self.levels, "levels"), 0)
 
 
 @dataclass(frozen=True)
@@ -109,7 +109,7 @@ class Candidates(Domain):
 
     def __init__(self, points: Any, labels: Sequence[str] | None = None, costs: Sequence[float] | None = None) -> None:
         self._core = _core.Domain.list_of(
-            rows(points, "candidates"), None if labels is None else list(labels), None if costs is None else floats(costs)
+            rows(points, "candidates"), None if labels is None else list(labels), None if costs is None else floats(costs, "costs")
         )
 
 
@@ -122,7 +122,7 @@ class Box(Domain):
     """
 
     def __init__(self, low: Any, high: Any) -> None:
-        self._core = _core.Domain.box_of(floats(low), floats(high))
+        self._core = _core.Domain.box_of(floats(low, "low"), floats(high, "high"))
 
 
 class Space(Domain):

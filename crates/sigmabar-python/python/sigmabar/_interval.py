@@ -75,6 +75,6 @@ def claim_from(
     new_noise: Noise | None = None,
 ) -> _core.Claim:
     """A claim as the private module takes it."""
-    corners = None if domain is None else (floats(domain[0]), floats(domain[1]))
+    corners = None if domain is None else (floats(domain[0], "domain: low"), floats(domain[1], "domain: high"))
     core = [None if n is None else n._core for n in (noise, new_noise)]
     return _core.Claim(delta, norm_bound, norm_estimated, core[0], core[1], side, method, coverage, corners)

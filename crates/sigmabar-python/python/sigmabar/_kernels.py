@@ -217,7 +217,7 @@ _CLASSES = {c.__name__: c for c in (SquaredExponential, Matern, RationalQuadrati
 
 
 def _made(kind: str, lengthscale: Scale, variance: float, shape: float = 0.0, period: Scale = 1.0) -> CoreKernel:
-    return CoreKernel.of(kind, floats(lengthscale), bool(np.ndim(lengthscale) == 0), float(variance), float(shape), floats(period))
+    return CoreKernel.of(kind, floats(lengthscale, "lengthscale"), bool(np.ndim(lengthscale) == 0), float(variance), float(shape), floats(period, "period"))
 
 
 def _restored(text: str) -> Kernel:

@@ -102,5 +102,6 @@ class PerObservation(Noise):
     """
 
     def __init__(self, levels: Sequence[float]) -> None:
-        self._arguments = (floats(levels),)
-        self._core = _core.Noise.of("per-observation", floats(levels))
+        numbers = floats(levels, "levels")
+        self._arguments = (numbers,)
+        self._core = _core.Noise.of("per-observation", numbers)
