@@ -42,6 +42,17 @@ pub struct RuleOptions {
 
 impl RuleOptions {
     fn rule(&self, rows: usize) -> PyResult<InducingRule> {
+        let (has_size, has_subsample) = match self.method.as_str() {
+            "recursive-rls-theory" | "bless" | "posterior-variance" => (false, false),
+            "greedy" | "rpcholesky" => (true, true),
+            _ => (true, false),
+        };
+        if self.size.is_some() && !has_size {
+            return Err(raise(format!("method \"{}\" finds the number of inducing points itself: leave size out", self.method)));
+        }
+        if self.subsample.is_some() && !has_subsample {
+            return Err(raise(format!("method \"{}\" takes no subsample: only greedy and rpcholesky do", self.method)));
+        }
         let sized = || self.size.ok_or_else(|| raise(format!("method \"{}\" needs a size: the number of inducing points", self.method)));
         Ok(match self.method.as_str() {
             "uniform" => InducingRule::Uniform { size: sized()? },

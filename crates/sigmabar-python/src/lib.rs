@@ -9,6 +9,7 @@ mod domain;
 mod error;
 mod evidence;
 mod exact;
+mod handed;
 mod inducing;
 mod kernel;
 mod noise;

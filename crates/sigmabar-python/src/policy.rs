@@ -32,6 +32,8 @@ const NAMES: [&str; 18] = [
     "sobol",
 ];
 
+const UNCOUNTED: &str = "even_batches=True needs the number of batches: give it as batches";
+
 /// Batch lengths: a number of batches, or the lengths themselves.
 #[derive(FromPyObject)]
 enum Batches {
@@ -101,6 +103,7 @@ pub fn policy(name: &str, mode: &str, options: &Bound<'_, PyDict>) -> PyResult<P
         "gp-threds" => threds(&mut options)?,
         "ek-ucb" => ek_ucb(&mut options)?,
         "ada-bkb" => ada_bkb(&mut options)?,
+        "bbkb" => bbkb(&mut options)?,
         "random" => Policy::Random(Random::default()),
         "sobol" => Policy::Sobol(Sobol::default()),
         _ => sequential(name, &mut options)?,
@@ -121,6 +124,7 @@ fn sbpe(rules: Rules, options: &mut Options<'_>) -> PyResult<Policy> {
     let mut sbpe = Sbpe::new(rules);
     let even = options.take::<bool>("even_batches")?.unwrap_or(false);
     sbpe = match options.take::<Batches>("batches")? {
+        None | Some(Batches::Lengths(_)) if even => return Err(raise(UNCOUNTED)),
         None => sbpe,
         Some(Batches::Count(count)) if even => sbpe.with_schedule(Schedule::Even(count)),
         Some(Batches::Count(count)) => sbpe.with_schedule(Schedule::Growing(count)),
@@ -147,6 +151,7 @@ fn sbpe(rules: Rules, options: &mut Options<'_>) -> PyResult<Policy> {
 fn bpe(options: &mut Options<'_>) -> PyResult<Policy> {
     let even = options.take::<bool>("even_batches")?.unwrap_or(false);
     let schedule = match options.take::<usize>("batches")? {
+        None if even => return Err(raise(UNCOUNTED)),
         None => BpeSchedule::Recursion,
         Some(count) if even => BpeSchedule::Even(count),
         Some(count) => BpeSchedule::Growing(count),
@@ -241,7 +246,6 @@ fn sequential(name: &str, options: &mut Options<'_>) -> PyResult<Policy> {
                 None => policy,
             })
         }
-        "bbkb" => bbkb(options)?,
         "mini-meta" => {
             let policy = match options.take("growth")? {
                 Some(growth) => MiniMeta::new(MetaIndex::default(), growth).map_err(raise)?,

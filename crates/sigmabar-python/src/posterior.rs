@@ -10,7 +10,7 @@ use numpy::{IntoPyArray, PyArray1, PyArray2};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 use sigmabar::{Bracket, Collected, FeatureMap, Observations, Posterior, Prior, VarianceParts};
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
 type Vector<'py> = Bound<'py, PyArray1<f64>>;
 type Grid<'py> = Bound<'py, PyArray2<f64>>;
@@ -38,18 +38,20 @@ pub fn prior(mean: Option<f64>, unit: f64, y: &[f64]) -> PyResult<Prior> {
 #[pyclass(frozen, name = "Posterior", module = "sigmabar._core")]
 pub struct PyPosterior {
     /// Replaced as a whole by an update, so that work under way keeps the model it began with.
-    inner: RwLock<Arc<Posterior>>,
+    inner: Arc<RwLock<Arc<Posterior>>>,
+    /// Held from reading the model to replacing it: updates come one after the other, and none is lost.
+    updating: Arc<Mutex<()>>,
 }
 
 impl From<Posterior> for PyPosterior {
     fn from(posterior: Posterior) -> Self {
-        Self { inner: RwLock::new(Arc::new(posterior)) }
+        Self { inner: Arc::new(RwLock::new(Arc::new(posterior))), updating: Arc::default() }
     }
 }
 
 impl PyPosterior {
     fn get(&self) -> Arc<Posterior> {
-        Arc::clone(&self.inner.read().unwrap_or_else(PoisonError::into_inner))
+        current(&self.inner)
     }
 
     /// Works on the model as it is now.
@@ -61,6 +63,23 @@ impl PyPosterior {
         let posterior = self.get();
         work::run(py, move || work(&posterior))
     }
+}
+
+/// The model as it is now; the lock is held no longer than that takes.
+fn current(inner: &RwLock<Arc<Posterior>>) -> Arc<Posterior> {
+    Arc::clone(&inner.read().unwrap_or_else(PoisonError::into_inner))
+}
+
+fn replace(inner: &RwLock<Arc<Posterior>>, by: Arc<Posterior>) {
+    *inner.write().unwrap_or_else(PoisonError::into_inner) = by;
+}
+
+fn updated(posterior: &Posterior, x: &Rows, values: &[f64]) -> sigmabar::Result<Posterior> {
+    let mut updated = posterior.clone();
+    for (point, &value) in x.view()?.rows().zip(values) {
+        updated.update(point, value)?;
+    }
+    Ok(updated)
 }
 
 #[pymethods]
@@ -121,21 +140,21 @@ impl PyPosterior {
         from_matrix(py, self.with(py, move |p| p.sample(x.view()?, size, seed))?)
     }
 
-    /// More observations, one after the other; all or none.
+    /// More observations, one after the other; all or, on an error or an interrupt, none.
     fn update(&self, py: Python<'_>, x: Rows, y: &Bound<'_, PyArray1<f64>>) -> PyResult<()> {
         let values = vector(y)?;
         if values.len() != x.count() {
             return Err(raise(format!("there are {} points and {} responses: give one response for each point", x.count(), values.len())));
         }
-        let updated = self.with(py, move |p| {
-            let mut updated = p.clone();
-            for (point, value) in x.view()?.rows().zip(values) {
-                updated.update(point, value)?;
+        let (inner, updating) = (Arc::clone(&self.inner), Arc::clone(&self.updating));
+        work::answering(py, move |answer| {
+            let _one_at_a_time = updating.lock().unwrap_or_else(PoisonError::into_inner);
+            let before = current(&inner);
+            let done = updated(&before, &x, &values).map(|updated| replace(&inner, Arc::new(updated)));
+            if answer.send(done).is_err() {
+                replace(&inner, before);
             }
-            Ok(updated)
-        })?;
-        *self.inner.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(updated);
-        Ok(())
+        })
     }
 
     /// Mean and covariance at the inducing points.

@@ -4,6 +4,7 @@ use crate::arrays::{Rows, from_indices, from_points};
 use crate::claim::label_name;
 use crate::domain::PyDomain;
 use crate::error::{raise, unknown};
+use crate::handed::{Handed, natural};
 use crate::kernel::PyKernel;
 use crate::noise::PyNoise;
 use crate::policy::policy;
@@ -12,9 +13,8 @@ use crate::work;
 use numpy::{IntoPyArray, PyArray1, PyArray2};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
-use sigmabar::{
-    Ask, BatchReport, Cell, Direction, Outcome, Points, Prior, Problem, Recommendation, Strategy, Survivors, Trial, TrialState,
-};
+use sigmabar::{BatchReport, Cell, Direction, Outcome, Points, Prior, Problem, Recommendation, Strategy, Survivors, Trial, TrialState};
+use std::sync::mpsc::SendError;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 type Vector<'py> = Bound<'py, PyArray1<f64>>;
@@ -33,17 +33,35 @@ type TrialParts = (u64, usize, Option<usize>, &'static str, Option<f64>, Option<
 /// A run.
 #[pyclass(frozen, name = "Strategy", module = "sigmabar._core")]
 pub struct PyStrategy {
-    inner: Arc<Mutex<Strategy>>,
-    /// What an ask found and nobody received, because Ctrl-C came first: the next ask gets it.
-    undelivered: Arc<Mutex<Option<Found>>>,
+    /// Only locked on working threads: whoever waits for it holds no lock of the interpreter.
+    inner: Arc<Mutex<Handed>>,
+    facts: Facts,
 }
 
-/// Trials with their points in the user's values; none while everything is handed out.
-type Found = Option<(Vec<Trial>, Option<Points>)>;
+/// What never changes in a run, and so needs no waiting for.
+struct Facts {
+    name: &'static str,
+    budget: usize,
+    is_maximised: bool,
+    columns: usize,
+}
+
+impl From<Handed> for PyStrategy {
+    fn from(run: Handed) -> Self {
+        let (policy, problem) = (run.strategy.policy(), run.strategy.problem());
+        let facts = Facts {
+            name: policy.name(),
+            budget: problem.budget(),
+            is_maximised: problem.direction() == Direction::Maximize,
+            columns: problem.domain().dim(),
+        };
+        Self { inner: Arc::new(Mutex::new(run)), facts }
+    }
+}
 
 impl From<Strategy> for PyStrategy {
     fn from(strategy: Strategy) -> Self {
-        Self { inner: Arc::new(Mutex::new(strategy)), undelivered: Arc::default() }
+        Handed::from(strategy).into()
     }
 }
 
@@ -97,7 +115,7 @@ impl ProblemOptions<'_> {
 }
 
 impl PyStrategy {
-    fn lock(inner: &Mutex<Strategy>) -> MutexGuard<'_, Strategy> {
+    fn lock(inner: &Mutex<Handed>) -> MutexGuard<'_, Handed> {
         inner.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -108,7 +126,7 @@ impl PyStrategy {
         work: impl FnOnce(&mut Strategy) -> sigmabar::Result<T> + Send + 'static,
     ) -> PyResult<T> {
         let inner = Arc::clone(&self.inner);
-        work::run(py, move || work(&mut Self::lock(&inner)))
+        work::run(py, move || work(&mut Self::lock(&inner).strategy))
     }
 }
 
@@ -129,34 +147,30 @@ impl PyStrategy {
 
     /// Trials, an empty list while everything is handed out, or `None` at the end.
     fn ask<'py>(&self, py: Python<'py>, at_most: Option<usize>) -> PyResult<Option<Asked<'py>>> {
-        let undelivered = Arc::clone(&self.undelivered);
-        self.with(py, move |run| {
-            let mut kept = undelivered.lock().unwrap_or_else(PoisonError::into_inner);
-            if kept.is_none() {
-                *kept = Some(found(run, at_most.unwrap_or(usize::MAX))?);
+        let inner = Arc::clone(&self.inner);
+        let found = work::answering(py, move |answer| {
+            // Locked until the answer is with the caller: nobody sees trials as handed out that may yet come back.
+            let mut run = Self::lock(&inner);
+            let found = run.ask(at_most.unwrap_or(usize::MAX));
+            if let Err(SendError(Ok(Some((trials, _))))) = answer.send(found) {
+                run.keep(&trials);
             }
-            Ok(())
         })?;
-        let kept = self.undelivered.lock().unwrap_or_else(PoisonError::into_inner).take();
-        let Some(Some((trials, points))) = kept else { return Ok(None) };
-        let columns = Self::lock(&self.inner).problem().domain().dim();
+        let Some((trials, points)) = found else { return Ok(None) };
         let points = match points {
             Some(points) => from_points(py, points.view())?,
-            None => PyArray2::zeros(py, [0, columns], false),
+            None => PyArray2::zeros(py, [0, self.facts.columns], false),
         };
         let candidates: Vec<i64> = trials.iter().map(|t| t.candidate.map_or(-1, |c| c as i64)).collect();
         let batch = trials.first().map_or(0, |t| t.batch);
         Ok(Some((trials.iter().map(|t| t.id).collect(), batch, PyArray1::from_vec(py, candidates), points)))
     }
 
-    /// Results: a value, a value with its standard error, or `None` for a failure.
+    /// Results: a value, a value with its standard error, or `None` for a failure. All or none.
     fn tell(&self, py: Python<'_>, results: Vec<(u64, Option<f64>, Option<f64>)>) -> PyResult<()> {
-        self.with(py, move |run| {
-            for (id, value, error) in results {
-                run.tell(id, outcome(value, error))?;
-            }
-            Ok(())
-        })
+        let results = results.into_iter().map(|(id, value, error)| (id, outcome(value, error))).collect();
+        let inner = Arc::clone(&self.inner);
+        work::run(py, move || Self::lock(&inner).tell(results))
     }
 
     fn close_batch(&self, py: Python<'_>) -> PyResult<()> {
@@ -241,36 +255,19 @@ impl PyStrategy {
 
     /// Name, budget, whether large values are wanted.
     fn facts(&self) -> (&'static str, usize, bool) {
-        let run = Self::lock(&self.inner);
-        (run.policy().name(), run.problem().budget(), run.problem().direction() == Direction::Maximize)
+        (self.facts.name, self.facts.budget, self.facts.is_maximised)
     }
 
     fn save<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
-        let bytes = self.with(py, |run| Ok(run.to_bytes()))?;
+        let inner = Arc::clone(&self.inner);
+        let bytes = work::run(py, move || Ok::<_, sigmabar::Error>(Self::lock(&inner).to_bytes()))?;
         Ok(PyBytes::new(py, &bytes))
     }
 
     #[staticmethod]
     fn load(py: Python<'_>, bytes: Vec<u8>) -> PyResult<Self> {
-        work::run(py, move || Strategy::from_bytes(&bytes)).map(Self::from)
+        work::run(py, move || Handed::from_bytes(&bytes)).map(Self::from)
     }
-}
-
-fn found(run: &mut Strategy, at_most: usize) -> sigmabar::Result<Found> {
-    Ok(match run.ask(at_most)? {
-        Ask::Trials(trials) => {
-            let points = natural(run, &trials)?;
-            Some((trials, Some(points)))
-        }
-        Ask::Finished => None,
-        _ => Some((Vec::new(), None)),
-    })
-}
-
-/// The user's values of trials.
-fn natural(run: &Strategy, trials: &[Trial]) -> sigmabar::Result<Points> {
-    let rows: Vec<&[f64]> = trials.iter().map(|trial| trial.point.as_slice()).collect();
-    run.problem().domain().decode(Points::from_rows(&rows)?.view())
 }
 
 fn outcome(value: Option<f64>, standard_error: Option<f64>) -> Outcome {

@@ -18,7 +18,17 @@ type Recommended = (String, (f64, f64, f64), &'static str, Vec<String>);
 /// One study of a file.
 #[pyclass(frozen, name = "Study", module = "sigmabar._core")]
 pub struct PyStudy {
+    /// Only locked on working threads: whoever waits for it holds no lock of the interpreter.
     inner: Arc<Mutex<Study>>,
+    facts: Facts,
+}
+
+/// What never changes in a study, and so needs no waiting for.
+struct Facts {
+    name: String,
+    file: PathBuf,
+    toml: String,
+    parameters: Vec<String>,
 }
 
 /// A value, its standard error, or why there is none.
@@ -26,7 +36,13 @@ type ResultParts = (Option<f64>, Option<f64>, Option<String>);
 
 impl From<Study> for PyStudy {
     fn from(study: Study) -> Self {
-        Self { inner: Arc::new(Mutex::new(study)) }
+        let facts = Facts {
+            name: study.name().to_owned(),
+            file: study.file().to_owned(),
+            toml: study.spec().to_toml(),
+            parameters: study.spec().space().parameters().iter().map(|parameter| parameter.name.clone()).collect(),
+        };
+        Self { inner: Arc::new(Mutex::new(study)), facts }
     }
 }
 
@@ -63,17 +79,17 @@ impl PyStudy {
         Study::names(&file).map_err(raise)
     }
 
-    fn name(&self, py: Python<'_>) -> PyResult<String> {
-        self.with(py, |study| Ok::<_, sigmabar_study::Error>(study.name().to_owned()))
+    fn name(&self) -> &str {
+        &self.facts.name
     }
 
-    fn file(&self, py: Python<'_>) -> PyResult<PathBuf> {
-        self.with(py, |study| Ok::<_, sigmabar_study::Error>(study.file().to_owned()))
+    fn file(&self) -> &Path {
+        &self.facts.file
     }
 
     /// The study file.
-    fn toml(&self, py: Python<'_>) -> PyResult<String> {
-        self.with(py, |study| Ok::<_, sigmabar_study::Error>(study.spec().to_toml()))
+    fn toml(&self) -> &str {
+        &self.facts.toml
     }
 
     /// Trials as JSON objects, an empty list while all are leased, `None` at the end.
@@ -98,6 +114,15 @@ impl PyStudy {
         self.with(py, Study::close_batch)
     }
 
+    /// Ends the worker's lease of a trial and puts it back into the queue; false if the worker does not have it any more.
+    fn give_back(&self, py: Python<'_>, id: u64, worker: String) -> PyResult<bool> {
+        self.with(py, move |study| {
+            let had = study.renew(id, &worker, Duration::ZERO)?;
+            study.reap()?;
+            Ok::<_, sigmabar_study::Error>(had)
+        })
+    }
+
     fn reap(&self, py: Python<'_>) -> PyResult<Vec<u64>> {
         self.with(py, Study::reap)
     }
@@ -109,11 +134,8 @@ impl PyStudy {
     }
 
     /// Names of the parameters.
-    fn parameters(&self, py: Python<'_>) -> PyResult<Vec<String>> {
-        self.with(py, |study| {
-            let parameters = study.spec().space().parameters();
-            Ok::<_, sigmabar_study::Error>(parameters.iter().map(|parameter| parameter.name.clone()).collect())
-        })
+    fn parameters(&self) -> Vec<String> {
+        self.facts.parameters.clone()
     }
 
     fn trials(&self, py: Python<'_>) -> PyResult<String> {

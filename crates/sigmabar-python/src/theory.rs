@@ -138,6 +138,12 @@ pub fn samples_for_std(
 /// Batch lengths by the recursion, or for a number of batches.
 #[pyfunction]
 pub fn batch_sizes(budget: usize, batches: Option<usize>, even: bool, gain_exponent: f64) -> PyResult<Vec<usize>> {
+    if even && batches.is_none() {
+        return Err(raise("even=True needs the number of batches: give it as batches"));
+    }
+    if gain_exponent != 0.0 && (even || batches.is_none()) {
+        return Err(raise("gain_exponent shapes the lengths of a given number of batches that are not even: leave it out otherwise"));
+    }
     match batches {
         None => batch_lengths(budget),
         Some(count) if even => even_batch_lengths(budget, count),

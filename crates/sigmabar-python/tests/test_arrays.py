@@ -132,6 +132,13 @@ def test_memory_that_is_not_aligned_is_copied_first() -> None:
         (lambda: sb.Strategy.load(b"nonsense"), None),
         (lambda: sb.SparsePosterior.load(b"nonsense"), None),
         (lambda: sb.theory.samples_for(K, 0.1, X), "say what is wanted"),
+        (lambda: sb.select_inducing(K, X, 0.1, method="bless", size=5), "leave size out"),
+        (lambda: sb.select_inducing(K, X, 0.1, method="kmeans", size=5, subsample=9), "takes no subsample"),
+        (lambda: sb.theory.batch_sizes(100, even=True), "even=True needs the number"),
+        (lambda: sb.theory.batch_sizes(100, gain_exponent=0.5), "gain_exponent"),
+        (lambda: sb.Strategy("bbkb", domain=X, budget=5, kernel=K, tau=0.1, batch_size=3), "batch_size"),
+        (lambda: sb.Strategy("bbkb", domain=X, budget=5, kernel=K, tau=0.1, candidates=30), "candidates"),
+        (lambda: sb.Strategy("s-bpe", domain=X, budget=5, kernel=K, mode="certified", even_batches=True), "even_batches"),
     ],
 )
 def test_wrong_use_is_refused_in_clear_words(call, words: str | None) -> None:  # type: ignore[no-untyped-def]
@@ -160,6 +167,21 @@ def test_other_threads_run_while_it_works() -> None:
     done.set()
     counter.join()
     assert during >= 5
+
+
+def test_updates_from_many_threads_all_count() -> None:
+    p = sb.SparsePosterior(K, 0.1, X, Y, inducing=X[:20])
+
+    def work() -> None:
+        for _ in range(25):
+            p.update(X[:2], Y[:2])
+
+    threads = [threading.Thread(target=work) for _ in range(6)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(p) == 40 + 6 * 25 * 2
 
 
 def test_ctrl_c_ends_a_long_call_at_once() -> None:

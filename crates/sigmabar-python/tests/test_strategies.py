@@ -5,6 +5,7 @@ from __future__ import annotations
 import _thread
 import pickle
 import threading
+import time
 
 import numpy as np
 import pytest
@@ -148,6 +149,67 @@ def test_what_an_interrupted_ask_planned_is_handed_out_by_the_next() -> None:
     assert here is not None and there is not None
     assert here.ids == there.ids and len(here.ids) == 200
     np.testing.assert_array_equal(here.points, there.points)
+
+
+def test_a_saved_run_keeps_what_an_interrupted_ask_planned() -> None:
+    grid = np.random.default_rng(0).random((10_000, 4))
+    s = sb.Strategy("s-bpe", domain=grid, budget=40_000, seed=1, **{**KNOWN, "kernel": sb.Matern(2.5, 0.3)})
+    threading.Timer(0.02, _thread.interrupt_main).start()
+    with pytest.raises(KeyboardInterrupt):
+        s.ask(50)
+    again = sb.Strategy.load(s.save())
+    handed = [again.ask(30), again.ask(30), again.ask()]
+    assert sum((a.ids for a in handed if a is not None), []) == list(range(200))
+
+
+def test_asking_from_many_threads_loses_nothing_and_hands_nothing_out_twice() -> None:
+    s = sb.Strategy("sobol", domain=([0.0], [1.0]), budget=400)
+    seen: list[int] = []
+
+    def work() -> None:
+        while (asked := s.ask(1)) is not None:
+            if asked.waiting:
+                time.sleep(0.001)
+            else:
+                seen.extend(asked.ids)
+                s.tell(asked.ids, asked.points[:, 0])
+
+    threads = [threading.Thread(target=work) for _ in range(6)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert sorted(seen) == list(range(400))
+
+
+def test_properties_do_not_wait_for_work() -> None:
+    grid = np.random.default_rng(0).random((20_000, 4))
+    s = sb.Strategy("s-bpe", domain=grid, budget=160_000, seed=1, **{**KNOWN, "kernel": sb.Matern(2.5, 0.2)})
+    asking = threading.Thread(target=s.ask)
+    asking.start()
+    time.sleep(0.02)
+    started = time.monotonic()
+    assert (s.name, s.budget) == ("s-bpe", 160_000)
+    took = time.monotonic() - started
+    assert asking.is_alive(), "the work must outlast the question for this to say anything"
+    asking.join()
+    assert took < 0.05
+
+
+def test_telling_is_all_or_none() -> None:
+    s = sb.Strategy("s-bpe", domain=GRID, budget=40, batches=[20, 20], **KNOWN)
+    asked = s.ask()
+    assert asked is not None
+    for ids, values in (
+        ([*asked.ids[:3], 999], [0.1] * 4),
+        (asked.ids[:3], [0.1, 0.2, float("nan")]),
+        ([asked.ids[0], asked.ids[0]], [0.1, 0.2]),
+    ):
+        with pytest.raises(sb.Error):
+            s.tell(ids, values)
+        assert s.trials.states.count("asked") == 20
+    s.tell(asked.ids, f(asked.points))
+    assert len(s.batches) == 1
 
 
 def test_results_from_before_the_run_are_used() -> None:

@@ -8,10 +8,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from . import _core
-from ._arrays import Floats, rows
+from ._arrays import Floats, floats, rows
+from ._checks import count as whole
+from ._checks import count_or_none, number, number_or_none
 from ._inducing import inducing_points
-from ._kernels import Kernel
-from ._noise import Noise
+from ._kernels import Kernel, kernel_core
+from ._noise import Noise, noise_level
 
 
 class Design:
@@ -47,8 +49,7 @@ class Design:
 
     def uniform_error(self, norm_bound: float, noise: Noise | float, delta: float = 0.05) -> float:
         """A bound on the error of the mean at all candidates at once, with probability at least ``1 - delta``."""
-        level = noise.level if isinstance(noise, Noise) else float(noise)
-        return min(self._core.uniform_error(norm_bound, level, delta))
+        return min(self._core.uniform_error(number(norm_bound, "norm_bound"), noise_level(noise), number(delta, "delta")))
 
     def __len__(self) -> int:
         return len(self.indices)
@@ -86,12 +87,15 @@ def max_variance_design(
     """
     options = {
         "inducing": None if inducing is None else inducing_points(inducing),
-        "max_inducing": max_inducing,
-        "share": share,
+        "max_inducing": count_or_none(max_inducing, "max_inducing"),
+        "share": number_or_none(share, "share"),
         "measured": None if measured is None else rows(measured, "measured points"),
         "running": None if running is None else rows(running, "running points"),
     }
+    core, tau, count = kernel_core(kernel), number(tau, "tau"), whole(count, "count")
     if isinstance(candidates, tuple):
-        low, high = (rows(np.atleast_2d(np.asarray(corner, dtype=np.float64)), "corners") for corner in candidates)
-        return Design(_core.max_variance_design_in_box(kernel._core, tau, low, high, count, slack, options))
-    return Design(_core.max_variance_design(kernel._core, tau, rows(candidates, "candidates"), count, options))
+        if len(candidates) != 2:
+            raise _core.Error(f"a box is a tuple of two corners, (low, high), not of {len(candidates)}; candidates are an array")
+        low, high = (np.array([floats(corner, "corners")]) for corner in candidates)
+        return Design(_core.max_variance_design_in_box(core, tau, low, high, count, number(slack, "slack"), options))
+    return Design(_core.max_variance_design(core, tau, rows(candidates, "candidates"), count, options))

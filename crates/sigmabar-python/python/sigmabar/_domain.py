@@ -8,6 +8,8 @@ from typing import Any
 
 from . import _core
 from ._arrays import Floats, floats, rows
+from ._checks import count as whole
+from ._checks import number, seed_of
 from ._core import Error
 
 
@@ -20,7 +22,7 @@ class Float:
     log: bool = False
 
     def _parts(self) -> tuple[Any, ...]:
-        return ("float", float(self.low), float(self.high), self.log, None, [], 0)
+        return ("float", number(self.low, "low"), number(self.high, "high"), bool(self.log), None, [], 0)
 
 
 @dataclass(frozen=True)
@@ -32,7 +34,7 @@ class Int:
     step: int = 1
 
     def _parts(self) -> tuple[Any, ...]:
-        return ("int", float(self.low), float(self.high), False, int(self.step), [], 0)
+        return ("int", number(self.low, "low"), number(self.high, "high"), False, whole(self.step, "step"), [], 0)
 
 
 @dataclass(frozen=True)
@@ -52,7 +54,7 @@ class Categorical:
     choices: int
 
     def _parts(self) -> tuple[Any, ...]:
-        return ("categorical", 0.0, 0.0, False, None, [], int(self.choices))
+        return ("categorical", 0.0, 0.0, False, None, [], whole(self.choices, "choices"))
 
 
 @dataclass(frozen=True)
@@ -70,7 +72,7 @@ class Constraint:
     bound: float = 0.0
 
     def _parts(self) -> tuple[Any, ...]:
-        return ([(int(c), float(v)) for c, v in self.terms.items()], self.relation, float(self.bound))
+        return ([(whole(c, "terms"), number(v, "terms")) for c, v in self.terms.items()], self.relation, number(self.bound, "bound"))
 
 
 Column = Float | Int | Ordinal | Categorical
@@ -96,7 +98,7 @@ class Domain:
 
     def candidates(self, count: int, seed: int = 0) -> Floats:
         """A declared set of about ``count`` candidates: all points if there are no more, otherwise a scrambled Sobol set."""
-        return self._core.candidates(count, seed)
+        return self._core.candidates(whole(count, "count"), seed_of(seed))
 
 
 class Candidates(Domain):

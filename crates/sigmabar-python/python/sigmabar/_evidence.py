@@ -8,7 +8,8 @@ from typing import Any
 
 from . import _core
 from ._arrays import rows, vector
-from ._kernels import Kernel
+from ._checks import count, number, number_or_none, seed_of
+from ._kernels import Kernel, kernel_core
 from ._posterior import SparsePosterior
 
 
@@ -69,24 +70,24 @@ def fit_hyperparameters(
     >>> 0.08 < learnt.tau < 0.12, learnt.elbo <= learnt.evidence_upper_bound
     (True, True)
     """
-    kernels = [kernel] if isinstance(kernel, Kernel) else list(kernel)
+    kernels = list(kernel) if isinstance(kernel, Sequence) else [kernel]
     options = {
-        "tau": tau,
+        "tau": number(tau, "tau"),
         "tau_limits": tau_limits,
-        "max_inducing": max_inducing,
+        "max_inducing": count(max_inducing, "max_inducing"),
         "choice": method,
-        "gap": gap,
-        "starts": starts,
-        "seed": seed,
+        "gap": number(gap, "gap"),
+        "starts": count(starts, "starts"),
+        "seed": seed_of(seed),
         "regularised": regularised,
         "learn_mean": learn_mean,
-        "exact_points": exact_points,
-        "exact_steps": exact_steps,
-        "rounds": rounds,
-        "steps": steps,
+        "exact_points": count(exact_points, "exact_points"),
+        "exact_steps": count(exact_steps, "exact_steps"),
+        "rounds": count(rounds, "rounds"),
+        "steps": count(steps, "steps"),
     }
     core, elbo, upper, template = _core.fit_hyperparameters(
-        [k._core for k in kernels], rows(X), vector(y), collected, mean, unit, options
+        [kernel_core(k) for k in kernels], rows(X), vector(y), collected, number_or_none(mean, "mean"), number(unit, "unit"), options
     )
     posterior = SparsePosterior._wrap(core)
     return Learnt(posterior.kernel, posterior.tau, elbo, upper, posterior, template)

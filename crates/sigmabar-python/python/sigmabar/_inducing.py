@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 
 from . import _core
 from ._arrays import Floats, rows
-from ._kernels import Kernel
+from ._checks import count, count_or_none, number, number_or_none, seed_of
+from ._kernels import Kernel, kernel_core
 
 
 @dataclass(frozen=True)
@@ -60,14 +61,14 @@ def select_inducing(
     """
     options = {
         "method": method,
-        "size": size,
-        "theta": theta,
-        "delta": delta,
-        "oversampling": oversampling,
-        "steps": steps,
-        "subsample": subsample,
+        "size": count_or_none(size, "size"),
+        "theta": number_or_none(theta, "theta"),
+        "delta": number(delta, "delta"),
+        "oversampling": number(oversampling, "oversampling"),
+        "steps": count(steps, "steps"),
+        "subsample": count_or_none(subsample, "subsample"),
     }
-    points, indices, norm = _core.select_inducing(kernel._core, rows(X), tau, options, seed)
+    points, indices, norm = _core.select_inducing(kernel_core(kernel), rows(X), number(tau, "tau"), options, seed_of(seed))
     value, kind = norm if norm is not None else (None, None)
     return Inducing(points, indices, value, kind)
 

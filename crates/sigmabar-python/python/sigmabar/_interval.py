@@ -8,7 +8,8 @@ from typing import Any
 
 from . import _core
 from ._arrays import Floats, floats
-from ._noise import Noise
+from ._checks import number, number_or_none
+from ._noise import Noise, noise_core
 
 
 @dataclass(frozen=True)
@@ -76,5 +77,14 @@ def claim_from(
 ) -> _core.Claim:
     """A claim as the private module takes it."""
     corners = None if domain is None else (floats(domain[0], "domain: low"), floats(domain[1], "domain: high"))
-    core = [None if n is None else n._core for n in (noise, new_noise)]
-    return _core.Claim(delta, norm_bound, norm_estimated, core[0], core[1], side, method, coverage, corners)
+    return _core.Claim(
+        number(delta, "delta"),
+        number_or_none(norm_bound, "norm_bound"),
+        norm_estimated,
+        noise_core(noise),
+        noise_core(new_noise, "new_noise"),
+        side,
+        method,
+        coverage,
+        corners,
+    )

@@ -9,6 +9,8 @@ from typing import Any, Union
 import numpy as np
 
 from ._arrays import Floats, floats, rows
+from ._checks import count, number
+from ._core import Error
 from ._core import Kernel as CoreKernel
 
 Scale = Union[float, Sequence[float]]
@@ -54,7 +56,7 @@ class Kernel:
 
     def columns(self, columns: Sequence[int]) -> Kernel:
         """The same kernel, seeing only these columns, counted from 0."""
-        return Kernel._wrap(self._core.columns(list(columns)))
+        return Kernel._wrap(self._core.columns([count(c, "columns") for c in columns]))
 
     def for_new_data(self) -> Kernel:
         """This kernel for responses that come after those it was learnt on: intervals are then certified *if* the norm bound holds under it.
@@ -142,7 +144,7 @@ class Matern(Kernel):
     """
 
     def __init__(self, nu: float = 2.5, lengthscale: Scale = 1.0, variance: float = 1.0) -> None:
-        self._core = _made("matern", lengthscale, variance, nu)
+        self._core = _made("matern", lengthscale, variance, number(nu, "nu"))
 
     @property
     def nu(self) -> float:
@@ -159,7 +161,7 @@ class RationalQuadratic(Kernel):
     """
 
     def __init__(self, alpha: float = 1.0, lengthscale: Scale = 1.0, variance: float = 1.0) -> None:
-        self._core = _made("rational-quadratic", lengthscale, variance, alpha)
+        self._core = _made("rational-quadratic", lengthscale, variance, number(alpha, "alpha"))
 
     @property
     def alpha(self) -> float:
@@ -193,7 +195,7 @@ class Linear(Kernel):
     """
 
     def __init__(self, offset: float = 1.0, lengthscale: Scale = 1.0, variance: float = 1.0) -> None:
-        self._core = _made("linear", lengthscale, variance, offset)
+        self._core = _made("linear", lengthscale, variance, number(offset, "offset"))
 
     @property
     def offset(self) -> float:
@@ -216,8 +218,15 @@ class Hamming(Kernel):
 _CLASSES = {c.__name__: c for c in (SquaredExponential, Matern, RationalQuadratic, Periodic, Linear, Hamming)}
 
 
+def kernel_core(kernel: Any) -> CoreKernel:
+    """A kernel as the private module takes it."""
+    if not isinstance(kernel, Kernel):
+        raise Error(f"kernel must be a kernel of sigmabar, such as Matern(2.5, 0.3), not {kernel!r}")
+    return kernel._core
+
+
 def _made(kind: str, lengthscale: Scale, variance: float, shape: float = 0.0, period: Scale = 1.0) -> CoreKernel:
-    return CoreKernel.of(kind, floats(lengthscale, "lengthscale"), bool(np.ndim(lengthscale) == 0), float(variance), float(shape), floats(period, "period"))
+    return CoreKernel.of(kind, floats(lengthscale, "lengthscale"), bool(np.ndim(lengthscale) == 0), number(variance, "variance"), shape, floats(period, "period"))
 
 
 def _restored(text: str) -> Kernel:

@@ -7,6 +7,8 @@ from typing import Any
 
 from . import _core
 from ._arrays import floats
+from ._checks import number
+from ._core import Error
 
 
 class Noise:
@@ -50,8 +52,8 @@ class SubGaussian(Noise):
     """
 
     def __init__(self, level: float) -> None:
-        self._arguments = (float(level),)
-        self._core = _core.Noise.of("sub-gaussian", [float(level)])
+        self._arguments = (number(level, "level"),)
+        self._core = _core.Noise.of("sub-gaussian", list(self._arguments))
 
 
 class Gaussian(Noise):
@@ -63,8 +65,8 @@ class Gaussian(Noise):
     """
 
     def __init__(self, sd: float) -> None:
-        self._arguments = (float(sd),)
-        self._core = _core.Noise.of("gaussian", [float(sd)])
+        self._arguments = (number(sd, "sd"),)
+        self._core = _core.Noise.of("gaussian", list(self._arguments))
 
 
 class LightTailed(Noise):
@@ -76,8 +78,8 @@ class LightTailed(Noise):
     """
 
     def __init__(self, xi0: float, h0: float) -> None:
-        self._arguments = (float(xi0), float(h0))
-        self._core = _core.Noise.of("light-tailed", [float(xi0), float(h0)])
+        self._arguments = (number(xi0, "xi0"), number(h0, "h0"))
+        self._core = _core.Noise.of("light-tailed", list(self._arguments))
 
 
 class Bounded(Noise):
@@ -89,8 +91,8 @@ class Bounded(Noise):
     """
 
     def __init__(self, a: float) -> None:
-        self._arguments = (float(a),)
-        self._core = _core.Noise.of("bounded", [float(a)])
+        self._arguments = (number(a, "a"),)
+        self._core = _core.Noise.of("bounded", list(self._arguments))
 
 
 class PerObservation(Noise):
@@ -105,3 +107,17 @@ class PerObservation(Noise):
         numbers = floats(levels, "levels")
         self._arguments = (numbers,)
         self._core = _core.Noise.of("per-observation", numbers)
+
+
+def noise_core(noise: Any, what: str = "noise") -> _core.Noise | None:
+    """A noise model as the private module takes it."""
+    if noise is None:
+        return None
+    if not isinstance(noise, Noise):
+        raise Error(f"{what} must say what is assumed, such as Gaussian(0.1) or SubGaussian(0.1), not {noise!r}")
+    return noise._core
+
+
+def noise_level(noise: Any) -> float:
+    """The sub-Gaussian level of a noise model, or a level given as a number."""
+    return noise.level if isinstance(noise, Noise) else number(noise, "noise")

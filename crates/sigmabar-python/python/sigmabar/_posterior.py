@@ -9,7 +9,8 @@ from . import _core
 from ._arrays import Floats, rows, vector
 from ._inducing import inducing_points
 from ._interval import Interval, claim_from, interval_from
-from ._kernels import Kernel
+from ._checks import count, number, number_or_none, seed_of
+from ._kernels import Kernel, kernel_core
 from ._noise import Noise
 
 
@@ -72,8 +73,14 @@ class ExactPosterior:
         unit: float = 1.0,
     ) -> None:
         self.kernel = kernel
-        self.tau = float(tau)
-        self._core = _core.ExactPosterior.fit(kernel._core, tau, rows(X), vector(y), collected, mean, unit)
+        self.tau = number(tau, "tau")
+        # Copies, which no later change of the arrays reaches: the model is written down as what it was made of.
+        points, values = rows(X).copy(), vector(y).copy()
+        self._made_of = (points, values, collected, number_or_none(mean, "mean"), number(unit, "unit"))
+        self._core = _core.ExactPosterior.fit(kernel_core(kernel), self.tau, *self._made_of)
+
+    def __reduce__(self) -> Any:
+        return (_fitted_again, (self.kernel, self.tau, *self._made_of))
 
     def mean(self, x: Any) -> Floats:
         """The mean at each point."""
@@ -98,7 +105,7 @@ class ExactPosterior:
 
     def sample(self, x: Any, size: int = 1, seed: int = 0) -> Floats:
         """``size`` draws of the function at the points, one per row."""
-        return self._core.sample(rows(x), size, seed)
+        return self._core.sample(rows(x), count(size, "size"), seed_of(seed))
 
     def interval(
         self,
@@ -138,6 +145,12 @@ class ExactPosterior:
         return self._core.norm()
 
 
+def _fitted_again(
+    kernel: Kernel, tau: float, X: Floats, y: Floats, collected: str, mean: float | None, unit: float
+) -> ExactPosterior:
+    return ExactPosterior(kernel, tau, X, y, collected=collected, mean=mean, unit=unit)
+
+
 class SparsePosterior:
     """The sparse posterior: Nyström ridge regression and the sparse Gaussian process with its best variational law are one predictor, and this is it.
 
@@ -171,7 +184,16 @@ class SparsePosterior:
         unit: float = 1.0,
     ) -> None:
         points = inducing_points(inducing)
-        self._core = _core.Posterior.fit(kernel._core, tau, rows(X), vector(y), points, collected, mean, unit)
+        self._core = _core.Posterior.fit(
+            kernel_core(kernel),
+            number(tau, "tau"),
+            rows(X),
+            vector(y),
+            points,
+            collected,
+            number_or_none(mean, "mean"),
+            number(unit, "unit"),
+        )
 
     @classmethod
     def _wrap(cls, core: _core.Posterior) -> SparsePosterior:
@@ -231,7 +253,7 @@ class SparsePosterior:
 
     def sample(self, x: Any, size: int = 1, seed: int = 0) -> Floats:
         """``size`` draws of the function at the points, one per row."""
-        return self._core.sample(rows(x), size, seed)
+        return self._core.sample(rows(x), count(size, "size"), seed_of(seed))
 
     def update(self, x: Any, y: Any) -> None:
         """Takes in more observations, m² each; all or, on an error, none.
@@ -261,7 +283,7 @@ class SparsePosterior:
         >>> p.residual_norm("dense").value <= p.residual_norm("trace").value
         True
         """
-        return ResidualNorm(*self._core.residual_norm(kind, pivots, steps, failure, seed))
+        return ResidualNorm(*self._core.residual_norm(kind, count(pivots, "pivots"), count(steps, "steps"), number(failure, "failure"), seed_of(seed)))
 
     @property
     def effective_dimension(self) -> Bracket:

@@ -10,11 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from . import _core
-from ._arrays import Floats, rows
+from ._arrays import Floats, floats, rows
+from ._checks import count, count_or_none, number, number_or_none, seed_of
 from ._core import Error
 from ._domain import domain_from
-from ._kernels import Kernel
-from ._noise import Noise
+from ._kernels import Kernel, kernel_core
+from ._noise import Noise, noise_core
 
 
 @dataclass(frozen=True)
@@ -140,17 +141,17 @@ class Strategy:
         if mode is None:
             mode = "auto" if name == "s-bpe" and kernel is None else "certified"
         problem = {
-            "kernel": None if kernel is None else kernel._core,
-            "tau": tau,
-            "norm_bound": norm_bound,
-            "noise": None if noise is None else noise._core,
-            "budget": budget,
-            "delta": delta,
-            "seed": seed,
+            "kernel": None if kernel is None else kernel_core(kernel),
+            "tau": number_or_none(tau, "tau"),
+            "norm_bound": number_or_none(norm_bound, "norm_bound"),
+            "noise": noise_core(noise),
+            "budget": count(budget, "budget"),
+            "delta": number(delta, "delta"),
+            "seed": seed_of(seed),
             "direction": direction,
-            "mean": mean,
-            "unit": unit,
-            "stop_at_gap": stop_at_gap,
+            "mean": number(mean, "mean"),
+            "unit": number(unit, "unit"),
+            "stop_at_gap": number_or_none(stop_at_gap, "stop_at_gap"),
             "informative_failures": informative_failures,
         }
         if options.get("actions") is not None:
@@ -175,21 +176,21 @@ class Strategy:
 
     def ask(self, at_most: int | None = None) -> Ask | None:
         """At most ``at_most`` points to evaluate now (by default all of the batch), or ``None`` when the run is over."""
-        asked = self._core.ask(at_most)
+        asked = self._core.ask(count_or_none(at_most, "at_most"))
         if asked is None:
             return None
         ids, batch, candidates, points = asked
         return Ask(ids, points, candidates, batch)
 
     def tell(self, ids: int | Sequence[int], values: Any, standard_errors: Any = None) -> None:
-        """The results of these trials, in any order. ``None`` is a failure; with ``standard_errors`` a value is the mean of replicates."""
+        """The results of these trials, in any order; all or, on an error, none. ``None`` is a failure; with ``standard_errors`` a value is the mean of replicates."""
         single = isinstance(ids, (int, np.integer))
         numbers: list[int] = [ids] if single else list(ids)  # type: ignore[list-item, arg-type]
         told = [values] if single or values is None else list(values)
         errors = [None] * len(numbers) if standard_errors is None else ([standard_errors] if single else list(standard_errors))
         if not len(numbers) == len(told) == len(errors):
             raise Error(f"there are {len(numbers)} ids, {len(told)} values and {len(errors)} standard errors: give one of each for every trial")
-        self._core.tell([(int(i), _number(v), _number(e)) for i, v, e in zip(numbers, told, errors)])
+        self._core.tell([(count(i, "ids"), number_or_none(v, "values"), number_or_none(e, "standard_errors")) for i, v, e in zip(numbers, told, errors)])
 
     def close_batch(self) -> None:
         """Closes the batch with what has arrived; results that come later are kept but certify nothing."""
@@ -201,11 +202,11 @@ class Strategy:
         errors = [None] * len(told) if standard_errors is None else list(standard_errors)
         if not len(where) == len(told) == len(errors):
             raise Error(f"there are {len(where)} points, {len(told)} values and {len(errors)} standard errors: give one of each")
-        self._core.attach(where, [(_number(v), _number(e)) for v, e in zip(told, errors)], collected)
+        self._core.attach(where, [(number_or_none(v, "values"), number_or_none(e, "standard_errors")) for v, e in zip(told, errors)], collected)
 
     def set_context(self, context: Any) -> None:
         """The context of the next evaluation, for ``"ek-ucb"``."""
-        self._core.set_context([float(v) for v in np.ravel(context)])
+        self._core.set_context(floats(context, "context"))
 
     def recommend(self) -> Recommendation | None:
         """The best setting by what is known now, never the luckiest draw; ``None`` before anything was measured."""
@@ -263,7 +264,3 @@ class Strategy:
 
     def __reduce__(self) -> Any:
         return (Strategy.load, (self.save(),))
-
-
-def _number(value: Any) -> float | None:
-    return None if value is None else float(value)

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from . import _core
+from ._checks import count, number, number_or_none
 from ._core import Error
 from ._strategy import Strategy
 
@@ -105,7 +106,7 @@ class Study:
 
         Asking again with the same ``worker`` gives the same pending trials first; without a name, every process and thread is its own.
         """
-        asked = self._core.ask(worker or _own_name(), at_most, lease)
+        asked = self._core.ask(worker or _own_name(), count(at_most, "at_most"), number(lease, "lease"))
         return None if asked is None else [Trial(**json.loads(trial)) for trial in asked]
 
     def tell(
@@ -114,11 +115,11 @@ class Study:
         """The result of a trial: a value, or an ``error`` that says why there is none. ``False`` if its batch was closed before: it is kept, but not used."""
         if (value is None) == (error is None):
             raise Error(f"trial {id}: tell a value, or the error that it failed with")
-        return self._core.tell([(id, (value, standard_error, error))])[0]
+        return self._core.tell([(count(id, "id"), (number_or_none(value, "value"), number_or_none(standard_error, "standard_error"), error))])[0]
 
     def tell_all(self, results: Iterable[tuple[int, float | None]]) -> list[bool]:
         """Several results in one transaction, all or none; ``None`` is a failure."""
-        return self._core.tell([(int(i), (v, None, None if v is not None else "no value")) for i, v in results])
+        return self._core.tell([(count(i, "id"), (number_or_none(v, "value"), None, None if v is not None else "no value")) for i, v in results])
 
     def close_batch(self) -> None:
         """Closes the batch with what has arrived."""

@@ -20,8 +20,9 @@ from typing import Any, NamedTuple
 
 from . import _core
 from ._arrays import rows
-from ._kernels import Kernel
-from ._noise import Noise
+from ._checks import count, count_or_none, number
+from ._kernels import Kernel, kernel_core
+from ._noise import Noise, noise_level
 
 __all__ = [
     "Bound",
@@ -62,7 +63,7 @@ class SampleCount(NamedTuple):
 
 def gain_bounds(kernel: Kernel, tau: float, candidates: Any, evaluations: int) -> GainBounds:
     """Bounds on the largest information gain of ``evaluations`` measurements among the candidates."""
-    lower, kinds = _core.gain_bounds(kernel._core, tau, rows(candidates), evaluations)
+    lower, kinds = _core.gain_bounds(kernel_core(kernel), number(tau, "tau"), rows(candidates), count(evaluations, "evaluations"))
     return GainBounds(lower, min(value for _, value in kinds), dict(kinds))
 
 
@@ -73,7 +74,7 @@ def effective_dimension(kernel: Kernel, tau: float, X: Any) -> float:
     >>> round(sb.theory.effective_dimension(sb.SquaredExponential(0.1), 1.0, [0.0, 10.0]), 9)
     1.0
     """
-    return _core.data_gain(kernel._core, tau, rows(X))[0]
+    return _core.data_gain(kernel_core(kernel), number(tau, "tau"), rows(X))[0]
 
 
 def information_gain(kernel: Kernel, tau: float, X: Any) -> float:
@@ -83,7 +84,7 @@ def information_gain(kernel: Kernel, tau: float, X: Any) -> float:
     >>> round(sb.theory.information_gain(sb.SquaredExponential(0.1), 1.0, [0.0, 10.0]), 6)
     0.693147
     """
-    return _core.data_gain(kernel._core, tau, rows(X))[1]
+    return _core.data_gain(kernel_core(kernel), number(tau, "tau"), rows(X))[1]
 
 
 def regression_bound(
@@ -103,7 +104,7 @@ def regression_bound(
     ``residual_ratio`` bounds ``lambda / tau**2``: 0 for the exact model, 1 for the paper's sampling of inducing points.
     """
     setting = _setting(norm_bound, noise, tau, delta, residual_ratio, max_variance)
-    return Bound(*_core.regression_bound(setting, evaluations, max_gain, domain_size))
+    return Bound(*_core.regression_bound(setting, count(evaluations, "evaluations"), number(max_gain, "max_gain"), count(domain_size, "domain_size")))
 
 
 def regret_bound(
@@ -127,8 +128,8 @@ def regret_bound(
     True
     """
     setting = _setting(norm_bound, noise, tau, delta, residual_ratio, max_variance)
-    lengths = batch_sizes(budget) if batches is None else list(batches)
-    return Bound(*_core.regret_bound(setting, budget, max_gain, lengths, domain_size))
+    lengths = batch_sizes(budget) if batches is None else [count(b, "batches") for b in batches]
+    return Bound(*_core.regret_bound(setting, count(budget, "budget"), number(max_gain, "max_gain"), lengths, count(domain_size, "domain_size")))
 
 
 def samples_for(
@@ -156,12 +157,12 @@ def samples_for(
         raise _core.Error("say what is wanted: std, or error with norm_bound and noise")
     points = rows(candidates)
     if std is not None:
-        found = _core.samples_for_std(kernel._core, tau, points, std, limit)
+        found = _core.samples_for_std(kernel_core(kernel), number(tau, "tau"), points, number(std, "std"), count(limit, "limit"))
     elif norm_bound is None or noise is None:
         raise _core.Error("how many measurements an error takes depends on norm_bound and noise: give both")
     else:
         setting = _setting(norm_bound, noise, tau, delta, 0.0, float(kernel.diag(points).max()))
-        found = _core.samples_for_error(setting, kernel._core, points, float(error or 0.0), limit)
+        found = _core.samples_for_error(setting, kernel_core(kernel), points, number(error, "error"), count(limit, "limit"))
     return None if found is None else SampleCount(*found)
 
 
@@ -174,17 +175,17 @@ def batch_sizes(budget: int, batches: int | None = None, *, even: bool = False, 
     >>> sb.theory.batch_sizes(200, 5, even=True)
     [40, 40, 40, 40, 40]
     """
-    return _core.batch_sizes(budget, batches, even, gain_exponent)
+    return _core.batch_sizes(count(budget, "budget"), count_or_none(batches, "batches"), even, number(gain_exponent, "gain_exponent"))
 
 
 def _setting(
     norm_bound: float, noise: Noise | float, tau: float, delta: float, residual_ratio: float, max_variance: float
 ) -> dict[str, float]:
     return {
-        "norm_bound": norm_bound,
-        "noise_level": noise.level if isinstance(noise, Noise) else float(noise),
-        "tau": tau,
-        "delta": delta,
-        "residual_ratio": residual_ratio,
-        "max_variance": max_variance,
+        "norm_bound": number(norm_bound, "norm_bound"),
+        "noise_level": noise_level(noise),
+        "tau": number(tau, "tau"),
+        "delta": number(delta, "delta"),
+        "residual_ratio": number(residual_ratio, "residual_ratio"),
+        "max_variance": number(max_variance, "max_variance"),
     }

@@ -1,0 +1,49 @@
+"""Single numbers as users hand them in: refused by the name of the parameter."""
+
+from __future__ import annotations
+
+import operator
+from typing import Any
+
+from ._core import Error
+
+_LARGEST_SEED = 2**64 - 1
+
+
+def number(value: Any, what: str) -> float:
+    """A real number."""
+    try:
+        if isinstance(value, (str, bytes)):
+            raise TypeError
+        return float(value)
+    except (TypeError, ValueError):
+        raise Error(f"{what} must be a number, not {value!r}") from None
+
+
+def number_or_none(value: Any, what: str) -> float | None:
+    """A real number, or none."""
+    return None if value is None else number(value, what)
+
+
+def count(value: Any, what: str, least: int = 0) -> int:
+    """A whole number of things."""
+    try:
+        whole = operator.index(value)
+    except TypeError:
+        raise Error(f"{what} must be a whole number, not {value!r}") from None
+    if whole < least:
+        raise Error(f"{what} must be at least {least}, not {whole}")
+    return whole
+
+
+def count_or_none(value: Any, what: str, least: int = 0) -> int | None:
+    """A whole number of things, or none."""
+    return None if value is None else count(value, what, least)
+
+
+def seed_of(value: Any) -> int:
+    """The start of everything random."""
+    whole = count(value, "seed")
+    if whole > _LARGEST_SEED:
+        raise Error(f"seed must be at most 2**64 - 1, not {whole}")
+    return whole
