@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import pickle
 from collections.abc import Callable
+from copy import deepcopy
 from concurrent.futures import ProcessPoolExecutor
 from multiprocessing import get_context
 from pathlib import Path
@@ -116,6 +117,67 @@ def test_with_everything_given_the_answer_is_certified() -> None:
     assert advice is not None
     assert advice.label == "certified"
     assert 1.0 - math.sin(6 * advice.point[0]) <= advice.gap
+
+
+def test_only_its_own_random_trials_count_as_chosen_without_looking(monkeypatch: pytest.MonkeyPatch) -> None:
+    ways: list[tuple[int, str]] = []
+    attach = sb.Strategy.attach
+
+    def spy(self: sb.Strategy, points: list[object], values: object, *, collected: str = "fixed") -> None:
+        ways.append((len(points), collected))
+        attach(self, points, values, collected=collected)
+
+    known = {"kernel": sb.SquaredExponential(0.3), "tau": 0.1, "norm_bound": 3.0, "noise": sb.Gaussian(0.05)}
+    study = optuna.create_study(direction="maximize", sampler=optuna.samplers.TPESampler(seed=0))
+    study.optimize(lambda t: math.sin(6 * t.suggest_float("x", 0, 1)), n_trials=20)
+    monkeypatch.setattr(sb.Strategy, "attach", spy)
+    study.sampler = SBPESampler(budget=60, seed=0, **known)
+    study.optimize(lambda t: math.sin(6 * t.suggest_float("x", 0, 1)), n_trials=2)
+    assert ways == [(20, "adaptive")]
+    ways.clear()
+    study = optuna.create_study(direction="maximize", sampler=SBPESampler(budget=60, seed=0, **known))
+    study.optimize(lambda t: math.sin(6 * t.suggest_float("x", 0, 1)), n_trials=3)
+    assert ways == [(1, "fixed")]
+    ways.clear()
+    study = optuna.create_study(direction="maximize", sampler=SBPESampler(budget=60, seed=0, **known))
+    study.enqueue_trial({"x": 0.26})
+    study.optimize(lambda t: math.sin(6 * t.suggest_float("x", 0, 1)), n_trials=3)
+    assert ways == [(1, "adaptive")]
+
+
+def test_a_used_sampler_can_be_copied_and_goes_on_with_the_plan() -> None:
+    sampler = SBPESampler(budget=24, batches=3, seed=2)
+    study = optuna.create_study(sampler=sampler)
+    study.optimize(bowl, n_trials=10)
+    for copy in (pickle.loads(pickle.dumps(sampler)), deepcopy(sampler)):
+        study.sampler = copy
+        study.optimize(bowl, n_trials=4)
+    slots = [tuple(t.system_attrs["sigmabar:slot"]) for t in study.trials if "sigmabar:slot" in t.system_attrs]
+    assert len(slots) == len(set(slots)) == 17 and len({token for token, _ in slots}) == 1
+
+
+@pytest.mark.parametrize(
+    ("wrong", "words"),
+    [
+        ({"budget": 0}, "budget must be at least 1"),
+        ({"budget": "many"}, "budget must be a whole number"),
+        ({"batches": [3, 0]}, "batches"),
+        ({"kernel": "matern"}, "kernel must be a kernel"),
+        ({"kernel": sb.Matern()}, "give tau, norm_bound, noise too"),
+        ({"mode": "certified"}, "give kernel, tau, norm_bound, noise too"),
+        ({"mode": "sure"}, "mode"),
+        ({"delta": 2}, "delta"),
+        ({"tau": -1.0}, "tau must be positive"),
+    ],
+)
+def test_wrong_arguments_are_refused_at_once(wrong: dict[str, object], words: str) -> None:
+    with pytest.raises(sb.Error, match=words):
+        SBPESampler(**wrong)  # type: ignore[arg-type]
+
+
+def test_nothing_is_recommended_for_an_empty_study() -> None:
+    sampler = SBPESampler(budget=10, seed=1)
+    assert sampler.recommend(optuna.create_study(sampler=sampler)) is None
 
 
 def test_a_sampler_can_be_pickled() -> None:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
+import os
+from concurrent.futures import BrokenExecutor, CancelledError, Future, ProcessPoolExecutor, ThreadPoolExecutor
 from multiprocessing import get_context
 from pathlib import Path
 
@@ -65,6 +66,45 @@ def test_failures_of_the_objective_are_written_down(tmp_path: Path) -> None:
     assert study.run(sometimes, parallel=4) == "finished"
     failed = [t for t in study.trials() if t["state"] == "failed"]
     assert failed and all("too hot" in t["reason"] or "nan" in t["reason"] for t in failed)
+
+
+def dies(x: float, kind: str) -> float:
+    os._exit(1)
+
+
+def leaves(x: float, kind: str) -> float:
+    raise SystemExit(3)
+
+
+class Cancelling(ThreadPoolExecutor):
+    def submit(self, *args: object, **kwargs: object) -> Future:  # type: ignore[override, type-arg]
+        future: Future[float] = Future()
+        future.cancel()
+        return future
+
+
+class Closed(ThreadPoolExecutor):
+    def submit(self, *args: object, **kwargs: object) -> Future:  # type: ignore[override, type-arg]
+        raise BrokenExecutor("closed")
+
+
+@pytest.mark.parametrize(
+    ("f", "pool", "raised"),
+    [
+        (dies, lambda: ProcessPoolExecutor(1, mp_context=get_context("spawn")), BrokenExecutor),
+        (leaves, lambda: ThreadPoolExecutor(1), SystemExit),
+        (bowl, lambda: Cancelling(1), CancelledError),
+        (bowl, lambda: Closed(1), BrokenExecutor),
+        (lambda x, kind: 1.0, lambda: ProcessPoolExecutor(1), sb.Error),
+    ],
+    ids=["dead process", "exit", "cancelled", "refused", "not sendable"],
+)
+def test_what_is_no_result_is_raised_and_the_trial_given_back(tmp_path: Path, f, pool, raised) -> None:  # type: ignore[no-untyped-def]
+    study = make(tmp_path)
+    with pool() as executor, pytest.raises(raised):
+        study.run(f, executor=executor)
+    assert not {t["state"] for t in study.trials()} - {"queued"}, "no trial is failed or leased"
+    assert study.run(bowl) == "finished"
 
 
 def test_a_stopped_run_goes_on(tmp_path: Path) -> None:

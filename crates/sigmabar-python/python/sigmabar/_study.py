@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import json
 import os
+import pickle
 import socket
 import threading
 from collections.abc import Callable, Iterable, Mapping
-from concurrent.futures import FIRST_COMPLETED, Executor, Future, ThreadPoolExecutor, wait
+from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, CancelledError, Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor, wait
 from dataclasses import dataclass
 from pathlib import Path
+from pickle import PicklingError
 from typing import Any
 
 from . import _core
-from ._checks import count, number, number_or_none
+from ._checks import count, count_or_none, number, number_or_none
 from ._core import Error
 from ._strategy import Strategy
 
@@ -183,7 +185,8 @@ class Study:
         """Evaluates ``f(**params)`` (with ``pass_trial``, ``f(trial)``) until the study is over, on any ``concurrent.futures`` executor.
 
         ``parallel`` many at a time: by default as many as the executor has workers, and one without an executor. An exception in ``f`` is a failed trial and
-        does not end the run; Ctrl-C does, and the study can be run again. ``at_most`` evaluations are made in this call. Returns ``"finished"``,
+        does not end the run; Ctrl-C, ``SystemExit`` and a broken or
+        cancelling executor do, with the trials given back, and the study can be run again. ``at_most`` evaluations are made in this call. Returns ``"finished"``,
         ``"stopped"`` or, when everything left is leased elsewhere, ``"waiting"``.
 
         >>> import os, tempfile, sigmabar as sb
@@ -194,13 +197,17 @@ class Study:
         ...     study.run(lambda x: float(x), executor=pool)
         'finished'
         """
+        most = count_or_none(at_most, "at_most")
+        parallel = count_or_none(parallel, "parallel", least=1)
+        if executor is not None:
+            _check_sendable(f, executor)
         own = ThreadPoolExecutor(parallel or 1) if executor is None else None
         pool = executor or own
         assert pool is not None
         width = parallel or getattr(pool, "_max_workers", None) or os.cpu_count() or 1
         runner = _Runner(self, f, pool, width, lease, pass_trial)
         try:
-            return runner.run(at_most)
+            return runner.run(most)
         finally:
             if own is not None:
                 own.shutdown(wait=False, cancel_futures=True)
@@ -231,6 +238,13 @@ class _Runner:
         self.names: dict[int, str] = {}
 
     def run(self, at_most: int | None) -> str:
+        try:
+            return self._run(at_most)
+        except BaseException:
+            self._abandon()
+            raise
+
+    def _run(self, at_most: int | None) -> str:
         started, over = 0, False
         while True:
             waiting = False
@@ -251,21 +265,42 @@ class _Runner:
             self._collect()
 
     def _start(self, trial: Trial) -> None:
-        self.names[trial.id] = self.free.pop()
-        future = self.pool.submit(self.f, trial) if self.pass_trial else self.pool.submit(self.f, **trial.params)
+        name = self.free.pop()
+        try:
+            future = self.pool.submit(self.f, trial) if self.pass_trial else self.pool.submit(self.f, **trial.params)
+        except BaseException:
+            self.study._core.give_back(trial.id, name)
+            raise
+        self.names[trial.id] = name
         self.running[future] = trial
 
     def _collect(self) -> None:
         # With a time-out, so that Ctrl-C is seen at once.
-        done, _ = wait(self.running, timeout=_GLANCE, return_when=FIRST_COMPLETED)
-        for future in done:
+        wait(self.running, timeout=_GLANCE, return_when=FIRST_COMPLETED)
+        # Asked of each: a cancelled one that no worker has looked at counts as done, but is not waited for.
+        for future in [future for future in self.running if future.done()]:
+            if not _has_answered(future):
+                future.result()
             trial = self.running.pop(future)
             self.free.append(self.names.pop(trial.id))
-            failure = future.exception()
-            if failure is None:
-                self._tell(trial, future.result())
+            self._settle(trial, future)
+
+    def _abandon(self) -> None:
+        """Writes down what is there and gives back what will not be evaluated; what still runs keeps its lease."""
+        for future, trial in self.running.items():
+            if not future.cancel() and not future.done():
+                continue
+            if _has_answered(future):
+                self._settle(trial, future)
             else:
-                self.study.tell(trial.id, error=f"{type(failure).__name__}: {failure}")
+                self.study._core.give_back(trial.id, self.names[trial.id])
+
+    def _settle(self, trial: Trial, future: Future[float]) -> None:
+        failure = future.exception()
+        if failure is None:
+            self._tell(trial, future.result())
+        else:
+            self.study.tell(trial.id, error=f"{type(failure).__name__}: {failure}")
 
     def _tell(self, trial: Trial, result: Any) -> None:
         try:
@@ -277,6 +312,23 @@ class _Runner:
             self.study.tell(trial.id, error=f"the objective returned {value}")
         else:
             self.study.tell(trial.id, value)
+
+
+def _has_answered(future: Future[float]) -> bool:
+    """Whether the objective itself returned or failed, and not what was to run it."""
+    if future.cancelled():
+        return False
+    failure = future.exception()
+    return failure is None or (isinstance(failure, Exception) and not isinstance(failure, (BrokenExecutor, PicklingError, CancelledError)))
+
+
+def _check_sendable(f: Callable[..., float], pool: Executor) -> None:
+    """Functions go to other processes by their names: one without is refused before anything is leased."""
+    if isinstance(pool, ProcessPoolExecutor):
+        try:
+            pickle.dumps(f)
+        except Exception as error:
+            raise Error(f"the objective cannot be sent to another process: define it at the top of a module ({error})") from error
 
 
 def _own_name() -> str:

@@ -17,6 +17,7 @@ import math
 import threading
 import zlib
 from collections.abc import Sequence
+from itertools import filterfalse
 from typing import Any
 
 import numpy as np
@@ -27,16 +28,19 @@ from optuna.search_space import IntersectionSearchSpace
 from optuna.study import Study
 from optuna.trial import FrozenTrial, TrialState
 
+from ._checks import count, count_or_none, number
+from ._core import Error
 from ._domain import Categorical, Column, Float, Int, Space
 from ._evidence import fit_hyperparameters
-from ._kernels import Kernel
-from ._noise import Noise
+from ._kernels import Kernel, kernel_core
+from ._noise import Noise, noise_core
 from ._strategy import Recommendation, Strategy
 
 __all__ = ["EISampler", "GPUCBSampler", "SBPESampler"]
 
 _RUN = "sigmabar:run"
 _SLOT = "sigmabar:slot"
+_START = "sigmabar:start"
 SearchSpace = dict[str, BaseDistribution]
 
 
@@ -114,7 +118,7 @@ class _Sampler(BaseSampler):
         self._independent.after_trial(study, trial, state, values)
 
     def __getstate__(self) -> dict[str, Any]:
-        return {key: value for key, value in self.__dict__.items() if key != "_lock"}
+        return {key: value for key, value in self.__dict__.items() if key not in ("_lock", "_runs")}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
@@ -138,7 +142,11 @@ class _ModelSampler(_Sampler):
         independent_sampler: BaseSampler | None,
     ) -> None:
         super().__init__(seed, independent_sampler)
-        self._n_startup_trials, self._kernel, self._tau, self._candidates = n_startup_trials, kernel, tau, candidates
+        _check_assumed(kernel=None, tau=tau, norm_bound=None, noise=None, delta=0.05, mode="auto")
+        if kernel is not None:
+            kernel_core(kernel)
+        self._n_startup_trials, self._candidates = count(n_startup_trials, "n_startup_trials", least=1), count(candidates, "candidates", least=1)
+        self._kernel, self._tau = kernel, tau
 
     def sample_relative(self, study: Study, trial: FrozenTrial, search_space: SearchSpace) -> dict[str, Any]:
         """The point with the largest index among the candidates."""
@@ -192,7 +200,15 @@ class EISampler(_ModelSampler):
 
 
 class GPUCBSampler(_ModelSampler):
-    """Optimism: the largest mean plus ``width`` standard deviations (for minimisation the smallest mean minus as many)."""
+    """Optimism: the largest mean plus ``width`` standard deviations (for minimisation the smallest mean minus as many).
+
+    >>> import optuna, sigmabar.optuna
+    >>> optuna.logging.set_verbosity(optuna.logging.WARNING)
+    >>> study = optuna.create_study(sampler=sigmabar.optuna.GPUCBSampler(seed=0))
+    >>> study.optimize(lambda trial: (trial.suggest_float("x", -1, 1) - 0.5) ** 2, n_trials=25)
+    >>> study.best_value < 0.01
+    True
+    """
 
     _name = "gp-ucb"
 
@@ -215,7 +231,7 @@ class GPUCBSampler(_ModelSampler):
             candidates=candidates,
             independent_sampler=independent_sampler,
         )
-        self._options = {"width": float(width)}
+        self._options = {"width": number(width, "width")}
 
 
 class _Run:
@@ -256,8 +272,23 @@ class SBPESampler(_Sampler):
     cube (categories as their numbers, see :meth:`sigmabar.Space.encode`), what :meth:`recommend` says is certified. The search space is learnt from the first trials, whose
     results are used; if it changes, a new plan is made. ``budget`` counts planned trials.
 
+    Only this sampler's own random first trials count as chosen without looking at values; those of other samplers and enqueued ones count as chosen adaptively,
+    and no certificate rests on them.
+
     A trial asked for while its batch is all handed out but not all told, and one beyond the budget, is chosen by expected improvement.
     Workers in several processes share one plan through the storage if they are given the same seed or the first of them has begun.
+
+    >>> import math, optuna, sigmabar as sb, sigmabar.optuna
+    >>> optuna.logging.set_verbosity(optuna.logging.WARNING)
+    >>> known = {"kernel": sb.SquaredExponential(0.3), "tau": 0.1, "norm_bound": 3.0, "noise": sb.Gaussian(0.05)}
+    >>> sampler = sigmabar.optuna.SBPESampler(budget=60, seed=0, **known)
+    >>> study = optuna.create_study(direction="maximize", sampler=sampler)
+    >>> sampler.recommend(study) is None
+    True
+    >>> study.optimize(lambda trial: math.sin(6 * trial.suggest_float("x", 0, 1)), n_trials=61)
+    >>> advice = sampler.recommend(study)
+    >>> advice.label, bool(1.0 - math.sin(6 * advice.point[0]) <= advice.gap)
+    ('certified', True)
     """
 
     def __init__(
@@ -275,15 +306,26 @@ class SBPESampler(_Sampler):
         independent_sampler: BaseSampler | None = None,
     ) -> None:
         super().__init__(seed, independent_sampler)
-        self._budget = budget
+        self._budget = count(budget, "budget", least=1)
         self._assumed: dict[str, Any] = {"kernel": kernel, "tau": tau, "norm_bound": norm_bound, "noise": noise, "delta": delta, "mode": mode}
-        self._batches = batches
+        _check_assumed(**self._assumed)
+        if isinstance(batches, Sequence):
+            self._batches: int | list[int] | None = [count(b, "batches", least=1) for b in batches]
+        else:
+            self._batches = count_or_none(batches, "batches", least=1)
+        # The plans as this process sees them: what all need is in the storage, so that a copy of the sampler makes them anew.
         self._runs: dict[tuple[str, str], _Run] = {}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        super().__setstate__(state)
+        self._runs = {}
 
     def sample_relative(self, study: Study, trial: FrozenTrial, search_space: SearchSpace) -> dict[str, Any]:
         """A point of the current batch."""
         _one_objective(study)
         if not search_space:
+            if type(self._independent) is RandomSampler:
+                study._storage.set_trial_system_attr(trial._trial_id, _START, True)
             return {}
         with self._lock:
             trials = study._get_trials(deepcopy=False, use_cache=False)
@@ -299,9 +341,11 @@ class SBPESampler(_Sampler):
 
     def recommend(self, study: Study) -> Recommendation | None:
         """What the plan of the study's present search space recommends, with its interval, gap and label; the point is in the order of the space's names."""
-        space = self.infer_relative_search_space(study, study.trials[-1])
+        trials = study._get_trials(deepcopy=False, use_cache=False)
+        space = self.infer_relative_search_space(study, trials[-1]) if trials else {}
+        if not space:
+            return None
         with self._lock:
-            trials = study._get_trials(deepcopy=False, use_cache=False)
             run = self._run(study, _Columns(space), trials)
             run.catch_up(trials)
             return None if run.strategy is None else run.strategy.recommend()
@@ -333,9 +377,11 @@ class SBPESampler(_Sampler):
             "s-bpe", domain=columns.domain, budget=budget, seed=record["seed"], direction=_direction(study), **self._assumed, **options
         )
         chosen = set(record["attached"])
-        _, points, values = columns.measured([t for t in trials if t.number in chosen])
-        if points:
-            strategy.attach(points, values)
+        attached = [t for t in trials if t.number in chosen]
+        for collected, some in (("fixed", filter(_is_own_start, attached)), ("adaptive", filterfalse(_is_own_start, attached))):
+            _, points, values = columns.measured(list(some))
+            if points:
+                strategy.attach(points, values, collected=collected)
         return strategy
 
     def _extra(self, study: Study, trial: FrozenTrial, columns: _Columns, trials: Sequence[FrozenTrial]) -> dict[str, Any]:
@@ -396,6 +442,31 @@ def _answer(trials: Sequence[FrozenTrial]) -> float | None:
         if trial.state == TrialState.COMPLETE and trial.value is not None and math.isfinite(trial.value):
             return float(trial.value)
     return math.nan if all(trial.state.is_finished() for trial in trials) else None
+
+
+def _is_own_start(trial: FrozenTrial) -> bool:
+    """Whether a trial was drawn by this sampler without looking at any value. Nothing is known of other trials, and enqueued ones are somebody's choice."""
+    return trial.system_attrs.get(_START) is True and "fixed_params" not in trial.system_attrs
+
+
+def _check_assumed(
+    *, kernel: Any, tau: Any, norm_bound: Any, noise: Any, delta: Any, mode: str | None
+) -> None:
+    """What can be checked before the search space is known."""
+    if kernel is not None:
+        kernel_core(kernel)
+    noise_core(noise)
+    for name, value in (("tau", tau), ("norm_bound", norm_bound)):
+        if value is not None and not 0 < number(value, name) < math.inf:
+            raise Error(f"{name} must be positive and finite, not {value!r}")
+    if not 0 < number(delta, "delta") < 1:
+        raise Error(f"delta must be between 0 and 1, not {delta!r}")
+    if mode not in (None, "auto", "certified", "paper"):
+        raise Error(f'mode "{mode}" is not known: choose one of certified, paper, auto')
+    given = {"kernel": kernel, "tau": tau, "norm_bound": norm_bound, "noise": noise}
+    missing = [name for name, value in given.items() if value is None]
+    if missing and (mode in ("certified", "paper") or (mode is None and kernel is not None)):
+        raise Error(f"with a kernel, or mode \"{mode or 'certified'}\", give {', '.join(missing)} too; without any of them mode \"auto\" learns what it needs")
 
 
 def _one_objective(study: Study) -> None:
