@@ -148,6 +148,11 @@ impl Console {
         Ok(out.flush()?)
     }
 
+    /// The answer that there is none, for those who read JSON.
+    pub(crate) fn nothing(&self) -> Outcome<()> {
+        Ok(writeln!(anstream::stdout().lock(), "null")?)
+    }
+
     /// Writes one record to stdout: a line for each field in tables, one object or row elsewhere.
     pub(crate) fn record(&self, fields: &[(&str, Value)], default: Format) -> Outcome<()> {
         let names = || fields.iter().map(|(name, _)| *name);
