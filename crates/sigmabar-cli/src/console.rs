@@ -148,9 +148,9 @@ impl Console {
         Ok(out.flush()?)
     }
 
-    /// The answer that there is none, for those who read JSON.
-    pub(crate) fn nothing(&self) -> Outcome<()> {
-        Ok(writeln!(anstream::stdout().lock(), "null")?)
+    /// An answer in words, on stdout: what was asked for is data.
+    pub(crate) fn answer(&self, words: impl Display) -> Outcome<()> {
+        Ok(writeln!(anstream::stdout().lock(), "{words}")?)
     }
 
     /// Writes one record to stdout: a line for each field in tables, one object or row elsewhere.

@@ -4,6 +4,7 @@ use crate::Outcome;
 use crate::args::{Format, Global};
 use crate::console::{Console, Sheet, write_csv};
 use crate::failure::{Ending, Failure};
+use crate::output;
 use crate::place::{StudyArgument, StudyPlace};
 use crate::plate::{self, Plate};
 use crate::quantity::{counted, positive};
@@ -54,7 +55,7 @@ fn lease(text: &str) -> Result<Duration, String> {
 
 pub(crate) fn run(arguments: &Arguments, global: &Global, console: &Console) -> Outcome {
     let place = arguments.study.place()?;
-    let out = arguments.out.as_deref().map(NewFile::create).transpose()?;
+    let out = arguments.out.as_deref().map(|path| NewFile::create(path, &place.files())).transpose()?;
     let (study, begun) = place.open_or_begin(global.seed)?;
     if begun {
         console.say(format_args!("begun: {}", study.file().display()));
@@ -144,7 +145,8 @@ struct NewFile<'a> {
 }
 
 impl<'a> NewFile<'a> {
-    fn create(path: &'a Path) -> Outcome<Self> {
+    fn create(path: &'a Path, inputs: &[&Path]) -> Outcome<Self> {
+        output::check(path, inputs)?;
         let file = OpenOptions::new().write(true).create_new(true).open(path).map_err(|source| match source.kind() {
             std::io::ErrorKind::AlreadyExists => Failure::usage(
                 format!("{} is there already", path.display()),

@@ -13,7 +13,6 @@ use crate::verbs::report;
 use indicatif::ProgressBar;
 use sigmabar::Label;
 use sigmabar_study::{BatchRow, RunEnd, RunEvent, RunOptions, Status, Study, TrialResult};
-use std::io::IsTerminal;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -168,13 +167,10 @@ fn finish(arguments: &Arguments, place: &StudyPlace, study: &Study, end: RunEnd,
     let advice = study.recommend()?;
     let status = study.status()?;
     if let Some(advice) = &advice {
-        let is_table = console.format(Format::Table) == Format::Table;
-        if is_table {
-            console.say(advice::words(advice));
-        }
-        // Whoever looks at a terminal has just read it.
-        if !(is_table && std::io::stdout().is_terminal()) {
-            console.record(&advice::fields(advice), Format::Table)?;
+        if console.format(Format::Table) == Format::Table {
+            console.answer(advice::words(advice))?;
+        } else {
+            console.record(&advice::fields(advice), Format::Json)?;
         }
     }
     if advice.is_some() && !arguments.no_report {

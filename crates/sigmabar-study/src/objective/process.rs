@@ -1,7 +1,7 @@
 //! One long-lived program that speaks JSON lines: requests go in, answers come out in any order.
 
 use super::child::{LastLines, kill, read_line, start};
-use super::reply::{parse_reply, request, trial_of};
+use super::reply::{ReplyProblem, parse_reply, request, trial_of};
 use super::{Attempt, Watch};
 use crate::{AskedTrial, Error, Result, TrialResult};
 use process_wrap::std::ChildWrapper;
@@ -53,9 +53,7 @@ struct Asked {
 
 enum Answer {
     Result(TrialResult),
-    /// The answer to this trial cannot be read.
-    Spoilt(String),
-    /// The program ended or answered nonsense.
+    /// The program ended, or answered nonsense.
     Broken(String),
     /// The program was ended because of another trial.
     Interrupted,
@@ -103,7 +101,6 @@ impl ProcessObjective {
                     *lock(&self.is_proven) = true;
                     return Ok(Attempt::Done(result));
                 }
-                Answer::Spoilt(reason) => return Ok(Attempt::Failed { reason }),
                 Answer::Broken(reason) if *lock(&self.is_proven) => return Ok(Attempt::Failed { reason }),
                 Answer::Broken(reason) => return Err(Error::ObjectiveBroken { program: self.program.join(" "), reason }),
             }
@@ -272,7 +269,11 @@ fn listen(output: Option<impl Read>, errors: LastLines, waiting: &Mutex<Waiting>
                 let asked = trial_of(&line).and_then(|id| lock(waiting).taken(id));
                 match asked {
                     Some(None) => {}
-                    Some(Some(sender)) => drop(sender.send(Answer::Spoilt(reason))),
+                    // NaN is an answer; anything else shows a program that does not speak our language, unless it did before.
+                    Some(Some(sender)) if matches!(problem, ReplyProblem::NotFinite { .. }) => {
+                        drop(sender.send(Answer::Result(TrialResult::Failed { reason })));
+                    }
+                    Some(Some(sender)) => drop(sender.send(Answer::Broken(reason))),
                     None => return broken(reason),
                 }
             }
