@@ -154,3 +154,17 @@ fn problems_of_one_family_are_told_apart() {
     let (table, _) = ends(directory.path(), &bench, 0);
     assert!(table.contains("\nse-2,random,1") && table.contains("\nmatern-2,random,1"), "{table}");
 }
+
+#[test]
+fn a_gap_that_only_the_model_reaches_is_not_passed_off_as_certified() {
+    let open = "stop_when = \"gap < 100\"\n".to_owned() + STUDY + "\n[objective]\ncommand = \"test {id} = 0 && exit 1; echo {x}\"\n";
+    let declared = "strategy = \"s-bpe\"\ninformative_failures = true\nnorm_bound = 2.0\nnoise = 0.1\n\
+                    kernel = { name = \"matern\", lengthscale = 0.3 }\n";
+    let directory = with(&open);
+    let (answer, words) = ends(directory.path(), &["run", "study.toml", "--no-report"], 0);
+    assert!(answer.contains("by the model") && !answer.contains("from the best there is"), "{answer}");
+    assert!(words.contains("by the model: what was learnt"), "{words}");
+    let directory = with(&(declared.to_owned() + &open));
+    let (answer, words) = ends(directory.path(), &["run", "study.toml", "--no-report"], 3);
+    assert!(answer.contains("by the model") && words.contains("is not certified"), "{answer}{words}");
+}

@@ -158,7 +158,10 @@ fn closed(row: &BatchRow) -> String {
         };
     }
     if let Some(gap) = report.gap.filter(|gap| gap.is_finite()) {
-        words += &format!(", gap at most {}", short(gap));
+        words += &match report.label {
+            Some(Label::Certified) => format!(", gap at most {}", short(gap)),
+            _ => format!(", gap {} by the model", short(gap)),
+        };
     }
     words
 }
@@ -206,12 +209,13 @@ fn ending(study: &Study, status: &Status, console: &Console) -> Outcome {
         return Ok(Ending::Uncertified);
     }
     let problem = study.spec().problem();
-    let is_open = problem.kernel().is_none() || problem.norm_bound().is_none() || problem.noise().is_none();
+    let is_undeclared = problem.kernel().is_none() || problem.norm_bound().is_none() || problem.noise().is_none();
+    let is_open = is_undeclared || study.spec().policy().name() == "auto";
     match study.batches()?.last().and_then(|row| row.report.label) {
         Some(Label::Certified) => Ok(Ending::Done),
         _ if is_open => {
             console.warn(format_args!(
-                "the gap of {gap} is reached by the model: without kernel, norm_bound and noise declared it is no theorem"
+                "the gap of {gap} is reached by the model: what was learnt from the responses (auto) makes it no theorem"
             ));
             Ok(Ending::Done)
         }
