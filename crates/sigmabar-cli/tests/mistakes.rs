@@ -168,3 +168,14 @@ fn a_gap_that_only_the_model_reaches_is_not_passed_off_as_certified() {
     let (answer, words) = ends(directory.path(), &["run", "study.toml", "--no-report"], 3);
     assert!(answer.contains("by the model") && words.contains("is not certified"), "{answer}{words}");
 }
+
+#[test]
+fn of_two_studies_in_one_file_the_one_of_the_study_file_is_meant() {
+    let directory = with(STUDY);
+    let path = directory.path();
+    ends(path, &["new", "study.toml", "--name", "other"], 0);
+    ends(path, &["new", "study.toml"], 0);
+    let status = |arguments: &[&str]| ends(path, &[&["status", "study.db", "--format", "json"], arguments].concat(), 0).0;
+    assert!(status(&[]).contains("\"study\": \"study\""), "{}", status(&[]));
+    assert!(status(&["--name", "other"]).contains("\"study\": \"other\""));
+}
