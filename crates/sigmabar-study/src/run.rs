@@ -1,21 +1,18 @@
 //! Running a study to its end: many evaluations at a time, each event told, stoppable at any moment.
 
+use crate::luck::Luck;
 use crate::objective::{Attempt, Evaluator, Watch};
 use crate::study::WorkerName;
 use crate::{AskRequest, Asked, AskedTrial, Error, Result, Study, Told, TrialResult};
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::mpsc::{Sender, channel};
-use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 /// How often a worker without work looks for some.
 const GLANCE: Duration = Duration::from_millis(20);
 /// A trial stays with its worker for this long unless said otherwise; the worker renews its lease as long as it lives.
 const LEASE: Duration = Duration::from_secs(120);
-
-/// So many failures without a single success are enough.
-const FAILURES: usize = 5;
 
 /// How to run.
 #[derive(Clone, Debug, PartialEq)]
@@ -94,7 +91,7 @@ impl Study {
         let lease = options.lease.or_else(|| objective.and_then(|table| Duration::try_from_secs_f64(table.lease?).ok())).unwrap_or(LEASE);
         let retries = objective.and_then(|table| table.retries).unwrap_or(0);
         let (halt, begun) = (AtomicBool::new(false), AtomicUsize::new(0));
-        let luck = Luck::of(self, options)?;
+        let luck = Luck::of(self, options.parallel)?;
         std::thread::scope(|scope| {
             let (sender, events) = channel();
             let workers: Vec<_> = slots
@@ -120,48 +117,6 @@ impl Study {
             luck.judge(self.name(), stop.load(Ordering::Relaxed))?;
             Ok(end)
         })
-    }
-}
-
-/// Whether anything was ever measured: an objective that only fails is wrong, and trying on would waste every trial.
-struct Luck {
-    is_proven: AtomicBool,
-    failures: AtomicUsize,
-    /// Failures without any success after which the run ends.
-    most: usize,
-    /// Why the last evaluation failed.
-    last: Mutex<String>,
-}
-
-impl Luck {
-    fn of(study: &Study, options: &RunOptions) -> Result<Self> {
-        let is_proven = study.trials()?.iter().any(|trial| trial.value.is_some());
-        let most = options.parallel.max(FAILURES);
-        Ok(Self { is_proven: is_proven.into(), failures: AtomicUsize::new(0), most, last: Mutex::default() })
-    }
-
-    /// Counts a result; whether to go on.
-    fn goes_on(&self, result: &TrialResult) -> bool {
-        match result {
-            TrialResult::Value { .. } => {
-                self.is_proven.store(true, Ordering::Relaxed);
-                true
-            }
-            TrialResult::Failed { reason } => {
-                self.last.lock().unwrap_or_else(PoisonError::into_inner).clone_from(reason);
-                let failures = self.failures.fetch_add(1, Ordering::Relaxed) + 1;
-                failures < self.most || self.is_proven.load(Ordering::Relaxed)
-            }
-        }
-    }
-
-    fn judge(&self, study: &str, is_interrupted: bool) -> Result<()> {
-        let failures = self.failures.load(Ordering::Relaxed);
-        if failures == 0 || is_interrupted || self.is_proven.load(Ordering::Relaxed) {
-            return Ok(());
-        }
-        let reason = self.last.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        Err(Error::NothingMeasured { study: study.to_owned(), failures, reason })
     }
 }
 
