@@ -3,7 +3,7 @@
 use super::Study;
 use super::worker::WorkerName;
 use crate::store::{Durability, Failure, now};
-use crate::{AskRequest, Asked, AskedTrial, Result, Value};
+use crate::{AskRequest, Asked, AskedTrial, Result};
 use rusqlite::{Row, Transaction, params};
 use std::time::Duration;
 
@@ -50,8 +50,7 @@ impl Study {
     }
 
     fn asked(&self, row: LeasedRow, until: i64) -> Result<AskedTrial> {
-        let values: Vec<Value> =
-            serde_json::from_str(&row.settings).map_err(|_| self.inconsistent("the setting of a trial cannot be read"))?;
+        let values = self.read_values(&row.settings)?;
         let names = self.spec.space().parameters().iter().map(|p| p.name.clone());
         Ok(AskedTrial {
             id: row.id.unsigned_abs(),
@@ -88,7 +87,10 @@ impl Study {
     }
 
     /// Puts a leased trial back into the queue, if it is still this worker's.
-    pub(crate) fn release(&self, id: u64, worker: &str) -> Result<()> {
+    ///
+    /// # Errors
+    /// [`crate::Error::Store`].
+    pub fn release(&self, id: u64, worker: &str) -> Result<()> {
         self.store().write(|transaction| {
             let owner = "SELECT EXISTS (SELECT 1 FROM sb_trials WHERE study = ?1 AND id = ?2 AND state = 'leased' AND worker = ?3)";
             let is_own: bool = transaction.prepare_cached(owner)?.query_row(params![self.key, id as i64, worker], |row| row.get(0))?;
