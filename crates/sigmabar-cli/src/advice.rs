@@ -3,7 +3,8 @@
 use crate::console::Sheet;
 use crate::quantity::short;
 use serde_json::{Map, Value, json};
-use sigmabar_study::{Advice, Study, TrialRow};
+use sigmabar::Label;
+use sigmabar_study::{Advice, ImportedRow, Study, TrialResult, TrialRow};
 
 /// Fields of the recommendation, in the data's scale.
 pub(crate) fn fields(advice: &Advice) -> Vec<(&'static str, Value)> {
@@ -29,8 +30,10 @@ fn setting(values: &[(String, sigmabar_study::Value)]) -> Value {
 pub(crate) fn words(advice: &Advice) -> String {
     let shown = |value: &sigmabar_study::Value| value.as_number().filter(|v| v.fract() != 0.0).map_or_else(|| value.to_string(), short);
     let setting = advice.values.iter().map(|(name, value)| format!("{name} = {}", shown(value))).collect::<Vec<_>>().join(", ");
-    let gap = if advice.gap.is_finite() {
+    let gap = if advice.gap.is_finite() && advice.label == Label::Certified {
         format!("at most {} from the best there is", short(advice.gap))
+    } else if advice.gap.is_finite() {
+        format!("{} by the model, which is no theorem here", short(advice.gap))
     } else {
         "nothing is known about how far from the best it is".to_owned()
     };
@@ -59,4 +62,18 @@ pub(crate) fn trial_sheet(study: &Study, trials: &[TrialRow]) -> Sheet {
         sheet.rows.push(row);
     }
     sheet
+}
+
+/// One row for each result from before the study.
+pub(crate) fn add_imported(sheet: &mut Sheet, rows: &[ImportedRow]) {
+    for imported in rows {
+        let mut row = vec![Value::Null, Value::Null, json!("imported")];
+        row.extend(imported.values.iter().map(|value| json!(value)));
+        let (value, standard_error, reason) = match &imported.result {
+            TrialResult::Value { value, standard_error } => (json!(value), json!(standard_error), Value::Null),
+            TrialResult::Failed { reason } => (Value::Null, Value::Null, json!(reason)),
+        };
+        row.extend([value, standard_error, Value::Null, Value::Null, reason, Value::Null]);
+        sheet.rows.push(row);
+    }
 }

@@ -87,7 +87,7 @@ pub enum Verb {
     /// Show the best setting by what is known now, with its interval and gap
     Recommend(verbs::recommend::Arguments),
     /// Go on without the results that are missing
-    CloseBatch(verbs::batch::Arguments),
+    CloseBatch(verbs::batch::Close),
     /// Put settings back whose worker did not answer in time
     Reap(verbs::batch::Arguments),
     /// Make one page with pictures of a study or a model

@@ -148,6 +148,11 @@ impl Console {
         Ok(out.flush()?)
     }
 
+    /// An answer in words, on stdout: what was asked for is data.
+    pub(crate) fn answer(&self, words: impl Display) -> Outcome<()> {
+        Ok(writeln!(anstream::stdout().lock(), "{words}")?)
+    }
+
     /// Writes one record to stdout: a line for each field in tables, one object or row elsewhere.
     pub(crate) fn record(&self, fields: &[(&str, Value)], default: Format) -> Outcome<()> {
         let names = || fields.iter().map(|(name, _)| *name);

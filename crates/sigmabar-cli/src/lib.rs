@@ -12,12 +12,14 @@ pub mod failure;
 mod interrupt;
 mod kernels;
 pub mod model;
+mod output;
 mod place;
 pub mod plate;
 pub mod plot;
 mod quantity;
 mod questions;
 pub mod report;
+mod setting;
 mod threads;
 mod verbs;
 

@@ -83,7 +83,14 @@ impl StudyPlace {
             let remedy = format!("sigmabar run {0} or sigmabar ask {0} begins it", spec.display());
             return Err(Failure::refused(format!("the study of {} has not begun", spec.display()), remedy));
         }
-        Ok(Study::open(&self.file, self.name.as_deref())?)
+        let names = if self.file.exists() { Study::names(&self.file)? } else { Vec::new() };
+        if self.file.exists() && names.is_empty() {
+            let what = format!("{} has no study in it", self.file.display());
+            return Err(Failure::refused(what, "begin one from its study file, or name another database"));
+        }
+        // The study of the study file itself, where there are others beside it.
+        let usual = Some(stem(&self.file)).filter(|stem| names.len() > 1 && names.contains(stem));
+        Ok(Study::open(&self.file, self.name.as_ref().or(usual.as_ref()).map(String::as_str))?)
     }
 
     /// Opens the study, or begins it from its study file; whether it was begun.
@@ -112,9 +119,19 @@ impl StudyPlace {
         Ok((study, false))
     }
 
+    /// What the study declares, begun or not; nothing is written.
+    pub fn declared(&self) -> Outcome<StudySpec> {
+        let names = if self.file.exists() { Study::names(&self.file)? } else { Vec::new() };
+        let is_there = self.name.as_ref().map_or(!names.is_empty(), |name| names.contains(name));
+        match &self.spec {
+            Some(path) if !is_there => Ok(StudySpec::read(path)?),
+            _ => Ok(self.open()?.spec().clone()),
+        }
+    }
+
     /// A study that was begun keeps its objective.
     fn check_command(&self, study: &Study, command: Option<&str>) -> Outcome<()> {
-        let changed = command.is_some_and(|command| study.spec().clone().with_command(command).to_toml() != study.spec().to_toml());
+        let changed = command.is_some_and(|command| !study.spec().clone().with_command(command).declares_the_same(study.spec()));
         if changed {
             let what = format!("the study in {} was begun with another objective", self.file.display());
             return Err(Failure::usage(what, "leave --command out to go on as begun, or begin a new study"));
@@ -130,12 +147,17 @@ impl StudyPlace {
             return Err(Failure::usage(what, "leave --seed out to go on, or begin a new study with --name"));
         }
         let expected = spec.clone().with_seed(begun.problem().seed());
-        if expected.to_toml() != begun.clone().with_seed(begun.problem().seed()).to_toml() {
+        if !expected.declares_the_same(&begun.clone().with_seed(begun.problem().seed())) {
             let what = format!("{} was changed after its study was begun in {}", path.display(), self.file.display());
             let remedy = "change it back to go on, begin a new study from it with --name NAME, or name the .db file to go on as begun";
             return Err(Failure::refused(what, remedy));
         }
         Ok(())
+    }
+
+    /// The files that no output may replace.
+    pub fn files(&self) -> Vec<&Path> {
+        self.spec.iter().chain([&self.file]).map(PathBuf::as_path).collect()
     }
 
     /// What to type after a verb to mean this study: nothing where nothing was typed.

@@ -3,6 +3,11 @@
 use std::fmt;
 use std::str::FromStr;
 
+/// A count of at least 1.
+pub(crate) fn positive(text: &str) -> Result<usize, &'static str> {
+    text.parse().ok().filter(|&count| count > 0).ok_or("it must be a whole number of at least 1")
+}
+
 /// A number of bytes, typed as `4G`, `500M` or `1000000`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd)]
 pub struct Bytes(pub u64);

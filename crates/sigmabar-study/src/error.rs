@@ -170,6 +170,18 @@ pub enum Error {
         /// What it did.
         reason: String,
     },
+    /// Every evaluation failed.
+    #[error(
+        "nothing was measured: all {failures} evaluations of study \"{study}\" failed, the last one because: {reason}; mend the objective and go on"
+    )]
+    NothingMeasured {
+        /// The study.
+        study: String,
+        /// How many failed in this run.
+        failures: usize,
+        /// Why the last one did.
+        reason: String,
+    },
     /// The objective of a study cannot be used.
     #[error("objective.{key}: {problem}")]
     Objective {

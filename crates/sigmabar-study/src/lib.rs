@@ -40,6 +40,7 @@
 #![cfg_attr(not(test), warn(clippy::unwrap_used))]
 
 mod error;
+mod luck;
 mod objective;
 mod run;
 mod space;

@@ -1,8 +1,10 @@
 //! Running a study to its end: many evaluations at a time, each event told, stoppable at any moment.
 
+use crate::luck::Luck;
 use crate::objective::{Attempt, Evaluator, Watch};
 use crate::study::WorkerName;
 use crate::{AskRequest, Asked, AskedTrial, Error, Result, Study, Told, TrialResult};
+use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::mpsc::{Sender, channel};
 use std::time::{Duration, Instant};
@@ -76,9 +78,10 @@ impl Study {
     /// Evaluates trials until the study is over or `stop` is set. Events go to the observer in the order in which they happen.
     ///
     /// # Errors
-    /// [`Error::NoObjective`], [`Error::Spawn`], [`Error::Store`], or what planning runs into: the study can be run again.
+    /// [`Error::NoObjective`], [`Error::NothingMeasured`], [`Error::Spawn`], [`Error::Store`], or what planning runs into: the study can be run again.
     pub fn run(&self, options: &RunOptions, observer: &mut dyn FnMut(RunEvent), stop: &AtomicBool) -> Result<RunEnd> {
-        let evaluator = Evaluator::new(self.name(), self.spec().objective(), self.spec().space())?;
+        let beside = self.file().parent().unwrap_or(Path::new(""));
+        let evaluator = Evaluator::new(self.name(), beside, self.spec().objective(), self.spec().space())?;
         let recovered = self.reap()?;
         if !recovered.is_empty() {
             observer(RunEvent::Recovered { ids: recovered });
@@ -88,14 +91,15 @@ impl Study {
         let lease = options.lease.or_else(|| objective.and_then(|table| Duration::try_from_secs_f64(table.lease?).ok())).unwrap_or(LEASE);
         let retries = objective.and_then(|table| table.retries).unwrap_or(0);
         let (halt, begun) = (AtomicBool::new(false), AtomicUsize::new(0));
+        let luck = Luck::of(self, options.parallel)?;
         std::thread::scope(|scope| {
             let (sender, events) = channel();
             let workers: Vec<_> = slots
                 .into_iter()
                 .map(|(slot, study)| {
                     let name = WorkerName::here(slot).to_string();
-                    let (events, evaluator, halt, begun) = (sender.clone(), &evaluator, &halt, &begun);
-                    let worker = Worker { study, name, options, lease, retries, evaluator, events, stop, halt, begun };
+                    let (events, evaluator, halt, begun, luck) = (sender.clone(), &evaluator, &halt, &begun, &luck);
+                    let worker = Worker { study, name, options, lease, retries, evaluator, events, stop, halt, begun, luck };
                     scope.spawn(move || worker.work())
                 })
                 .collect();
@@ -110,6 +114,7 @@ impl Study {
                     Err(panic) => std::panic::resume_unwind(panic),
                 }
             }
+            luck.judge(self.name(), stop.load(Ordering::Relaxed))?;
             Ok(end)
         })
     }
@@ -128,8 +133,9 @@ struct Worker<'a> {
     stop: &'a AtomicBool,
     /// Set when a worker ran into an error.
     halt: &'a AtomicBool,
-    /// Evaluations begun in this run.
+    /// Evaluations begun in this run, and those that a worker without work has its hand on.
     begun: &'a AtomicUsize,
+    luck: &'a Luck,
 }
 
 impl Worker<'_> {
@@ -143,8 +149,10 @@ impl Worker<'_> {
 
     fn evaluate_all(&self) -> Result<RunEnd> {
         let request = AskRequest::new(&self.name, 1).with_lease(self.lease);
+        let mut is_reserved = false;
         loop {
-            if self.is_stopped() {
+            is_reserved = is_reserved || self.reserve();
+            if !is_reserved || self.is_interrupted() {
                 return Ok(RunEnd::Stopped);
             }
             match self.study.ask(&request)? {
@@ -154,14 +162,16 @@ impl Worker<'_> {
                     for trial in trials {
                         self.evaluate(trial)?;
                     }
+                    is_reserved = false;
                 }
             }
         }
     }
 
-    fn is_stopped(&self) -> bool {
-        let is_spent = self.options.at_most.is_some_and(|most| self.begun.load(Ordering::Relaxed) >= most);
-        is_spent || self.is_interrupted()
+    /// Takes one of the evaluations that this run may make; false if there is none left.
+    fn reserve(&self) -> bool {
+        let most = self.options.at_most.unwrap_or(usize::MAX);
+        self.begun.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |begun| (begun < most).then_some(begun + 1)).is_ok()
     }
 
     fn is_interrupted(&self) -> bool {
@@ -170,7 +180,6 @@ impl Worker<'_> {
 
     fn evaluate(&self, trial: AskedTrial) -> Result<()> {
         let (id, batch) = (trial.id, trial.batch);
-        self.begun.fetch_add(1, Ordering::Relaxed);
         self.say(RunEvent::Started { trial: trial.clone() });
         let result = match self.attempt(&trial) {
             Ok(Some(result)) => result,
@@ -181,7 +190,12 @@ impl Worker<'_> {
             }
         };
         match self.study.tell(id, result.clone()) {
-            Ok(told) => self.say(RunEvent::Told { id, batch, result, told }),
+            Ok(told) => {
+                if !self.luck.goes_on(&result) {
+                    self.halt.store(true, Ordering::Relaxed);
+                }
+                self.say(RunEvent::Told { id, batch, result, told });
+            }
             // Our lease ran out and somebody else was faster: the result that was told first stands.
             Err(Error::AlreadyTold { .. }) => {}
             Err(error) => return Err(error),

@@ -86,6 +86,15 @@ fn a_saved_strategy_that_was_tampered_with_is_refused() {
     assert!(matches!(error, Error::Store { problem: StoreError::Strategy(_), .. }), "{error}");
 }
 
+#[test]
+fn a_setting_of_the_wrong_length_is_refused() {
+    let directory = tempfile::tempdir().unwrap();
+    let file = finished(directory.path());
+    rusqlite::Connection::open(&file).unwrap().execute("UPDATE sb_trials SET settings = '[]' WHERE id = 1", []).unwrap();
+    let error = Study::open(&file, None).unwrap().trials().unwrap_err();
+    assert!(matches!(error, Error::Store { problem: StoreError::Inconsistent { .. }, .. }), "{error}");
+}
+
 /// A small file system of its own; `None`, with the reason, where that is not allowed.
 struct Mounted(PathBuf);
 

@@ -88,7 +88,7 @@ retries = 1"#,
 fn a_command_that_hangs_is_killed_with_everything_it_started() {
     let stage = Stage::new("command = 'sleep 60 & echo $! > pid-{id}; wait; echo 1'\ntimeout = 0.3");
     let begin = Instant::now();
-    assert_eq!(stage.run(12).0.unwrap(), RunEnd::Finished);
+    assert!(matches!(stage.run(12).0, Err(Error::NothingMeasured { failures: 12, .. })));
     assert!(begin.elapsed() < Duration::from_secs(20));
     for row in stage.rows() {
         assert!(row.reason.unwrap().contains("killed after 0.3 seconds"));
@@ -216,4 +216,46 @@ fn a_process_that_hangs_on_one_trial_is_killed_and_the_others_are_asked_again() 
             assert_eq!((row.id, row.value), (row.id, Some(3.0)));
         }
     }
+}
+
+#[test]
+fn a_spoilt_line_fails_its_own_trial_and_no_other() {
+    let stage = Stage::new("process = ['python3', 'server.py']");
+    // Four requests are in flight; NaN for trial 5, a cut line for 6, and for 9 a line that names nobody.
+    stage.write(
+        "server.py",
+        "import json, os, sys\nheld, second = [], os.path.exists('seen')\nopen('seen', 'w').close()\nfor line in sys.stdin:\n    \
+         held.append(json.loads(line)['id'])\n    if len(held) < 4 and not second: continue\n    \
+         for id in sorted(held):\n        spoilt = {5: '{\"id\": 5, \"value\": NaN}', 6: '{\"id\": 6, \"value\": 1.', 9: 'Traceback'} if not second else {}\n        \
+         print(spoilt.get(id, json.dumps({'id': id, 'value': 2.0})), flush=True)\n    held = []\n",
+    );
+    let begin = Instant::now();
+    let (end, _) = stage.run(4);
+    assert_eq!(end.unwrap(), RunEnd::Finished);
+    assert!(begin.elapsed() < Duration::from_secs(30));
+    let failed: Vec<(u64, String)> = stage.rows().into_iter().filter_map(|row| Some((row.id, row.reason?))).collect();
+    let ids: Vec<u64> = failed.iter().map(|(id, _)| *id).collect();
+    assert!(ids[..2] == [5, 6] && ids.len() == 3 && ids[2] >= 9, "{failed:?}");
+    assert!(failed[0].1.contains("not a finite number") && failed[1].1.contains("it is not a reply"), "{failed:?}");
+}
+
+#[test]
+#[cfg(unix)]
+fn what_left_the_group_does_not_hold_the_study() {
+    let stage = Stage::new("command = 'setsid sleep 40 & echo 2'");
+    let begin = Instant::now();
+    assert_eq!(stage.run(12).0.unwrap(), RunEnd::Finished);
+    assert!(begin.elapsed() < Duration::from_secs(20) && stage.rows().iter().all(|row| row.value == Some(2.0)));
+}
+
+#[test]
+fn a_run_makes_no_more_evaluations_than_it_may_and_gives_up_where_nothing_works() {
+    let stage = Stage::new("command = 'echo 1'");
+    let options = RunOptions { parallel: 8, at_most: Some(3), ..RunOptions::default() };
+    assert_eq!(stage.study.run(&options, &mut |_| {}, &AtomicBool::new(false)).unwrap(), RunEnd::Stopped);
+    assert_eq!(stage.rows().iter().filter(|row| row.value.is_some()).count(), 3);
+    let broken = Stage::new("command = 'exit 2'");
+    let error = broken.run(1).0.unwrap_err();
+    assert!(matches!(&error, Error::NothingMeasured { failures: 5, .. }) && error.to_string().contains("exit code 2"), "{error}");
+    assert_eq!(broken.rows().iter().filter(|row| row.state == TrialStatus::Failed).count(), 5);
 }

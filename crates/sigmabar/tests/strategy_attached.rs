@@ -283,6 +283,19 @@ fn without_a_kernel_told_standard_errors_weigh() {
 }
 
 #[test]
+fn without_a_kernel_replicates_that_agree_exactly_do_not_run_over() {
+    let domain = Domain::Box(BoxDomain::unit(1).unwrap());
+    let mut run = Strategy::new(Problem::new(domain, 5).unwrap(), Policy::Random(sigmabar::Random::default())).unwrap();
+    // A poor point seen many times, and the best one once: a table without noise.
+    for (x, value) in [(0.2, 0.3), (0.2, 0.3), (0.2, 0.3), (0.2, 0.3), (0.2, 0.3), (0.5, 0.9), (0.7, 0.6)] {
+        run.attach(&[x], Outcome::Value(value), Collected::Adaptive).unwrap();
+    }
+    let advice = run.recommend().unwrap().unwrap();
+    assert_eq!(advice.point, [0.5]);
+    assert!(advice.lower <= 0.9 && advice.upper >= 0.9 && advice.upper - advice.lower < 1e-12);
+}
+
+#[test]
 fn light_tailed_noise_has_a_ridge_of_its_own_and_no_borrowed_width() {
     let noise = || Noise::light_tailed(0.04, 3.0).unwrap();
     let kernel = Kernel::squared_exponential(0.4, 1.0).unwrap();

@@ -80,6 +80,11 @@ pub fn sealed(payload: &[u8]) -> Vec<u8> {
     bytes
 }
 
+/// Whether these are the first bytes of a model file.
+pub(crate) fn is_model(bytes: &[u8]) -> bool {
+    bytes.starts_with(&MARK)
+}
+
 impl Model {
     /// The bytes of the model file.
     ///

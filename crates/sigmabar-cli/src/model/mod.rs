@@ -7,6 +7,7 @@ pub(crate) mod plan;
 mod score;
 pub(crate) mod training;
 
+pub(crate) use file::is_model;
 pub use file::{ModelFileError, sealed};
 pub use intervals::{Answer, Basis};
 pub use score::{HeldOut, Scores};

@@ -1,11 +1,14 @@
 //! Plates: wells by their names, trials laid into them in random order, filled-in plates read back.
 
 mod layout;
+mod matching;
 mod reading;
 mod sheet;
 
 pub use layout::Plate;
+pub(crate) use matching::check;
 pub use reading::{Reading, read};
+pub(crate) use reading::{is_blank, remedy};
 pub(crate) use sheet::sheet;
 
 /// The column that people fill in.

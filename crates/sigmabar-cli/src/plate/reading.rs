@@ -12,6 +12,27 @@ pub struct Reading {
     pub results: Vec<(u64, TrialResult, u64)>,
     /// Trials whose result is empty.
     pub missing: Vec<u64>,
+    /// Names of the columns.
+    pub columns: Vec<String>,
+    /// Every row: its trial, its line, its cells.
+    pub rows: Vec<(u64, u64, Vec<Cell>)>,
+}
+
+/// What people write where there is no result.
+pub(crate) fn is_blank(cell: &Cell) -> bool {
+    match cell {
+        Cell::Missing => true,
+        Cell::Text(text) => ["n/a", "na", "-", "–"].contains(&text.to_lowercase().as_str()),
+        Cell::Number(_) => false,
+    }
+}
+
+/// What belongs into a cell of results.
+pub(crate) fn remedy(cell: &Cell) -> &'static str {
+    match cell {
+        Cell::Text(text) if text.replacen(',', ".", 1).parse::<f64>().is_ok() => "write the number with a point, such as 1.5",
+        _ => "put a number there, the word failed, or leave it empty if there is no result",
+    }
 }
 
 /// Reads trial, result and, if there are such columns, standard error and note. An empty result is a missing well, the word `failed` a failed one, whose
@@ -21,9 +42,12 @@ pub struct Reading {
 /// [`DataError`] naming the line and the column.
 pub fn read(mut reader: Reader, result: Option<&str>) -> Result<Reading, DataError> {
     let trial = reader.column("trial").or_else(|error| reader.column("id").map_err(|_| error))?;
-    let result = reader.column(result.unwrap_or(RESULT))?;
+    let result = match result {
+        Some(name) => reader.column(name)?,
+        None => reader.column(RESULT).or_else(|error| reader.names().iter().position(|n| n.eq_ignore_ascii_case(RESULT)).ok_or(error))?,
+    };
     let (error, note) = (reader.column(STANDARD_ERROR).ok(), reader.column(NOTE).ok());
-    let (mut reading, mut seen) = (Reading::default(), HashSet::new());
+    let (mut reading, mut seen) = (Reading { columns: reader.names().to_vec(), ..Reading::default() }, HashSet::new());
     let mut cells = Vec::new();
     while let Some(line) = reader.next_row(&mut cells)? {
         let wrong = |column: usize, remedy: &str| DataError::Cell {
@@ -46,12 +70,13 @@ pub fn read(mut reader: Reader, result: Option<&str>) -> Result<Reading, DataErr
             return Err(wrong(trial, "no other line may have the same trial"));
         }
         let standard_error = match error.map(|column| (column, &cells[column])) {
-            None | Some((_, Cell::Missing)) => None,
+            None => None,
+            Some((_, cell)) if is_blank(cell) => None,
             Some((_, Cell::Number(number))) if number.is_finite() && *number > 0.0 => Some(*number),
             Some((column, _)) => return Err(wrong(column, "a positive standard error belongs there, or nothing")),
         };
         match &cells[result] {
-            Cell::Missing => reading.missing.push(id),
+            cell if is_blank(cell) => reading.missing.push(id),
             Cell::Number(value) if value.is_finite() => {
                 reading.results.push((id, TrialResult::Value { value: *value, standard_error }, line));
             }
@@ -62,8 +87,9 @@ pub fn read(mut reader: Reader, result: Option<&str>) -> Result<Reading, DataErr
                 };
                 reading.results.push((id, TrialResult::Failed { reason }, line));
             }
-            _ => return Err(wrong(result, "put a number there, the word failed, or leave it empty if there is no result")),
+            cell => return Err(wrong(result, remedy(cell))),
         }
+        reading.rows.push((id, line, cells.clone()));
     }
     Ok(reading)
 }
@@ -86,6 +112,8 @@ mod tests {
         let failed = |reason: &str| TrialResult::Failed { reason: reason.into() };
         assert_eq!(reading.results, [(3, value, 2), (0, failed("cell died"), 3), (8, failed("no light"), 5)]);
         assert_eq!(reading.missing, [7]);
+        let other = of("trial,Result\n3,n/a\n4,-\n5,2\n").unwrap();
+        assert_eq!((other.missing, other.results.len()), (vec![3, 4], 1));
     }
 
     #[test]
@@ -95,6 +123,7 @@ mod tests {
             said("trial,result\n0,1\n1,high\n"),
             "plate.csv, line 3, column \"result\": \"high\" is not a finite number; put a number there, the word failed, or leave it empty if there is no result"
         );
+        assert!(said("trial;result\n0;1,5\n").contains("with a point"));
         assert!(said("trial,result\n0.5,1\n").contains("line 2, column \"trial\": 0.5"));
         assert!(said("trial,result\n1,1\n1,2\n").contains("line 3, column \"trial\": 1"));
         assert!(said("trial,reslt\n1,1\n").contains("did you mean \"reslt\"") || said("trial,reslt\n1,1\n").contains("reslt"));

@@ -4,12 +4,13 @@ use crate::Outcome;
 use crate::args::{Format, Global};
 use crate::console::{Console, Sheet, write_csv};
 use crate::failure::{Ending, Failure};
+use crate::output;
 use crate::place::{StudyArgument, StudyPlace};
 use crate::plate::{self, Plate};
-use crate::quantity::counted;
+use crate::quantity::{counted, positive};
 use serde_json::json;
 use sigmabar_study::{AskRequest, Asked, AskedTrial, Study};
-use std::fs::OpenOptions;
+use std::fs::{File, OpenOptions};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -22,7 +23,7 @@ pub struct Arguments {
     #[command(flatten)]
     study: StudyArgument,
     /// At most this many settings
-    #[arg(long, short = 'n', value_name = "N", default_value_t = 1, conflicts_with = "plate")]
+    #[arg(long, short = 'n', value_name = "N", default_value_t = 1, value_parser = positive, conflicts_with = "plate")]
     count: usize,
     /// Who asks: asking again with the same name gives the same pending settings
     #[arg(long, value_name = "NAME")]
@@ -54,6 +55,7 @@ fn lease(text: &str) -> Result<Duration, String> {
 
 pub(crate) fn run(arguments: &Arguments, global: &Global, console: &Console) -> Outcome {
     let place = arguments.study.place()?;
+    let out = arguments.out.as_deref().map(|path| NewFile::create(path, &place.files())).transpose()?;
     let (study, begun) = place.open_or_begin(global.seed)?;
     if begun {
         console.say(format_args!("begun: {}", study.file().display()));
@@ -64,7 +66,13 @@ pub(crate) fn run(arguments: &Arguments, global: &Global, console: &Console) -> 
     };
     let request = AskRequest::new(worker(arguments), at_most).with_lease(arguments.lease.unwrap_or(time));
     match study.ask(&request)? {
-        Asked::Trials(trials) => hand_out(arguments, &place, &study, &trials, console)?,
+        Asked::Trials(trials) => {
+            if let Err(failure) = hand_out(arguments, out, &place, &study, &trials, console) {
+                // Nobody saw these settings: they are given back.
+                trials.iter().try_for_each(|trial| study.release(trial.id, &request.worker))?;
+                return Err(failure);
+            }
+        }
         Asked::Wait => {
             console.say("everything of this batch is handed out: tell results, or go on without the rest");
             console.next(format_args!("sigmabar tell TRIAL VALUE{}   or   sigmabar close-batch{}", place.typed_option(), place.typed()));
@@ -83,7 +91,14 @@ fn worker(arguments: &Arguments) -> String {
     arguments.worker.clone().or_else(plate).unwrap_or_else(|| "by-hand".to_owned())
 }
 
-fn hand_out(arguments: &Arguments, place: &StudyPlace, study: &Study, trials: &[AskedTrial], console: &Console) -> Outcome<()> {
+fn hand_out(
+    arguments: &Arguments,
+    out: Option<NewFile<'_>>,
+    place: &StudyPlace,
+    study: &Study,
+    trials: &[AskedTrial],
+    console: &Console,
+) -> Outcome<()> {
     let sheet = match arguments.plate {
         Some(plate) => {
             let (sheet, wells) = plate::sheet(plate, trials, study.spec().problem().seed() ^ trials[0].id);
@@ -95,9 +110,9 @@ fn hand_out(arguments: &Arguments, place: &StudyPlace, study: &Study, trials: &[
     let batch = trials[0].batch + 1;
     let until =
         jiff::Timestamp::from_millisecond(trials[0].leased_until).map_or_else(|_| String::new(), |at| format!(", yours until {at:.0}"));
-    match &arguments.out {
+    match out {
         None => console.sheet(&sheet, if arguments.plate.is_some() { Format::Csv } else { Format::Table })?,
-        Some(path) => write_new(path, &sheet)?,
+        Some(file) => file.write(&sheet)?,
     }
     console.say(format_args!("{} of batch {batch}{until}", counted(trials.len(), "setting")));
     match &arguments.out {
@@ -123,15 +138,39 @@ fn list(trials: &[AskedTrial]) -> Sheet {
     sheet
 }
 
-/// Never over a plate that somebody may have filled in.
-fn write_new(path: &Path, sheet: &Sheet) -> Outcome<()> {
-    let file = OpenOptions::new().write(true).create_new(true).open(path).map_err(|source| match source.kind() {
-        std::io::ErrorKind::AlreadyExists => {
-            Failure::usage(format!("{} is there already", path.display()), "results may stand in it: choose another name, or move it away")
+/// A file that is made before anything is leased, and goes again if nothing comes of it. Never over a plate that somebody may have filled in.
+struct NewFile<'a> {
+    path: &'a Path,
+    file: Option<File>,
+}
+
+impl<'a> NewFile<'a> {
+    fn create(path: &'a Path, inputs: &[&Path]) -> Outcome<Self> {
+        output::check(path, inputs)?;
+        let file = OpenOptions::new().write(true).create_new(true).open(path).map_err(|source| match source.kind() {
+            std::io::ErrorKind::AlreadyExists => Failure::usage(
+                format!("{} is there already", path.display()),
+                "results may stand in it: choose another name, or move it away",
+            ),
+            _ => Failure::File { path: path.to_owned(), action: "write", source },
+        })?;
+        Ok(Self { path, file: Some(file) })
+    }
+
+    fn write(mut self, sheet: &Sheet) -> Outcome<()> {
+        let Some(file) = &self.file else { return Ok(()) };
+        write_csv(sheet, file).and_then(|()| file.sync_all()).map_err(Failure::file(self.path, "write"))?;
+        self.file = None;
+        Ok(())
+    }
+}
+
+impl Drop for NewFile<'_> {
+    fn drop(&mut self) {
+        if self.file.take().is_some() {
+            drop(std::fs::remove_file(self.path));
         }
-        _ => Failure::File { path: path.to_owned(), action: "write", source },
-    })?;
-    write_csv(sheet, file).map_err(Failure::file(path, "write"))
+    }
 }
 
 #[cfg(test)]

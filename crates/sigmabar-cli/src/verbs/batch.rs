@@ -3,22 +3,36 @@
 use crate::Outcome;
 use crate::args::Format;
 use crate::console::{Console, Sheet};
-use crate::failure::Ending;
-use crate::place::StudyArgument;
+use crate::failure::{Ending, Failure};
+use crate::place::{StudyArgument, StudyPlace};
 use crate::quantity::counted;
 use serde_json::json;
+use sigmabar_study::Study;
 
-/// Options of both.
+/// Options of `close-batch`.
+#[derive(Debug, clap::Args)]
+pub struct Close {
+    #[command(flatten)]
+    study: StudyArgument,
+    /// Close it even if nobody was given anything of it
+    #[arg(long)]
+    force: bool,
+}
+
+/// Options of `reap`.
 #[derive(Debug, clap::Args)]
 pub struct Arguments {
     #[command(flatten)]
     study: StudyArgument,
 }
 
-pub(crate) fn close(arguments: &Arguments, console: &Console) -> Outcome {
+pub(crate) fn close(arguments: &Close, console: &Console) -> Outcome {
     let place = arguments.study.place()?;
     let study = place.open()?;
     let open = crate::verbs::status::open(&study.status()?);
+    if !arguments.force {
+        check_handed_out(&study, &place)?;
+    }
     study.close_batch()?;
     console.say(format_args!("the batch is closed, {} missing", counted(open, "setting")));
     if open > 0 {
@@ -26,6 +40,17 @@ pub(crate) fn close(arguments: &Arguments, console: &Console) -> Outcome {
     }
     console.next(format_args!("sigmabar ask{}   or   sigmabar recommend{}", place.typed(), place.typed()));
     Ok(Ending::Done)
+}
+
+/// A batch that nobody has seen is not closed by a command typed once too often.
+fn check_handed_out(study: &Study, place: &StudyPlace) -> Outcome<()> {
+    let trials = study.trials()?;
+    let last = trials.last().map_or(0, |trial| trial.batch);
+    if trials.iter().any(|trial| trial.batch == last && trial.attempts > 0) {
+        return Ok(());
+    }
+    let remedy = format!("sigmabar ask{} hands it out, --force closes it all the same", place.typed());
+    Err(Failure::refused(format!("nothing of batch {} was handed out yet", last + 1), remedy))
 }
 
 pub(crate) fn reap(arguments: &Arguments, console: &Console) -> Outcome {

@@ -4,14 +4,13 @@ use crate::Outcome;
 use crate::args::{Format, Global};
 use crate::console::{Console, Sheet};
 use crate::failure::{Ending, Failure};
+use crate::output;
 use serde_json::{Value, json};
 use sigmabar::{
     AdaBkb, Auto, Bbkb, Benchmark, Bkb, Bpe, Classic, DecoupledThompson, Domain, Evaluation, ExpectedImprovement, Experiment, GpThreds,
     GpUcb, Kernel, LargestVariance, Looks, Mean, Measure, MiniMeta, Policy, ProbabilityOfImprovement, Problem, Random, Rips, Rules, Sbpe,
     SimulatedNoise, Sobol, SupKernelUcb, TestFunction, ThompsonSampling, log_log_slope, mean_curve, summaries,
 };
-use std::fs::File;
-use std::io::BufWriter;
 use std::path::PathBuf;
 use std::time::Instant;
 
@@ -78,13 +77,12 @@ pub(crate) fn run(arguments: &Arguments, global: &Global, console: &Console) -> 
     check("strategy", &arguments.strategies, &[&STRATEGIES[..], &["sobol"]].concat())?;
     let rows = all(arguments, global.seed.unwrap_or(0), console)?;
     if let Some(path) = &arguments.out {
-        let file = File::create(path).map_err(Failure::file(path, "write"))?;
-        sigmabar::write_csv(&rows, BufWriter::new(file)).map_err(Failure::file(path, "write"))?;
+        output::write(path, &[], |out| sigmabar::write_csv(&rows, out))?;
         console.say(format_args!("wrote {} rows to {}", rows.len(), path.display()));
     }
     console.sheet(&summary(&rows), Format::Table)?;
     if let Some(path) = &arguments.report {
-        crate::verbs::report::write(&crate::report::bench(&rows, &slopes(&arguments.problems))?, path, console)?;
+        crate::verbs::report::write(&crate::report::bench(&rows, &slopes(&arguments.problems))?, path, &[], console)?;
     }
     if arguments.out.is_none() {
         console.next("sigmabar bench … -o rows.csv --report bench.html   (one row for every evaluation, and the pictures)");
@@ -118,7 +116,8 @@ fn all(arguments: &Arguments, first: u64, console: &Console) -> Outcome<Vec<Eval
             let experiment =
                 Experiment::new(strategy, make, |problem| policy(strategy, problem), seeds)?.with_looks(Looks::Growing(1.25))?;
             match experiment.run(&clock) {
-                Ok(run) => rows.extend(run),
+                // Two problems of one family are told apart by what was typed.
+                Ok(run) => rows.extend(run.into_iter().map(|row| Evaluation { problem: problem.clone(), ..row })),
                 // A strategy that a problem is not for is said and left out; a self-check that fails ends everything.
                 Err(error) if crate::failure::is_self_check(&error) => return Err(error.into()),
                 Err(error) => console.warn(format_args!("{strategy} on {problem}: {error}")),
@@ -133,12 +132,11 @@ fn all(arguments: &Arguments, first: u64, console: &Console) -> Outcome<Vec<Eval
 /// The slope of cumulative regret that theory states: $(\nu+d)/(2\nu+d)$ for Matérn, a half and logarithms for squared exponential kernels.
 fn slopes(problems: &[String]) -> Vec<(String, f64)> {
     let slope = |name: &str| match name {
-        "se-2" => Some(("known-norm", 0.5)),
-        "matern-2" => Some(("known-norm", 4.5 / 7.0)),
-        "bpe" => Some(("bpe", 0.5)),
+        "se-2" | "bpe" => Some(0.5),
+        "matern-2" => Some(4.5 / 7.0),
         _ => None,
     };
-    problems.iter().filter_map(|name| slope(name)).map(|(name, slope)| (name.to_owned(), slope)).collect()
+    problems.iter().filter_map(|name| Some((name.clone(), slope(name)?))).collect()
 }
 
 fn summary(rows: &[Evaluation]) -> Sheet {

@@ -4,13 +4,13 @@ use crate::Outcome;
 use crate::args::{Format, Global};
 use crate::console::{Console, Sheet, write_csv};
 use crate::data::{Categories, Frame, Reader, Selection, Wanted};
-use crate::failure::{Ending, Failure};
+use crate::failure::Ending;
 use crate::kernels::{Family, described};
-use crate::quantity::short;
+use crate::output;
+use crate::quantity::{positive, short};
 use serde_json::{Value, json};
 use sigmabar::{Design, Growth, Kernel, MaxVariance, Noise, Points};
 use sigmabar_study::StudySpec;
-use std::fs::File;
 use std::path::PathBuf;
 
 /// Options.
@@ -19,7 +19,7 @@ pub struct Arguments {
     /// A study file (.toml, .json) or a table of candidates
     space: PathBuf,
     /// How many settings to choose
-    #[arg(long, short = 'n', value_name = "N")]
+    #[arg(long, short = 'n', value_name = "N", value_parser = positive)]
     count: usize,
     /// Kernel of a table of candidates, or instead of the study's: se, matern-NU or rq-ALPHA
     #[arg(long)]
@@ -75,8 +75,7 @@ pub(crate) fn run(arguments: &Arguments, global: &Global, console: &Console) -> 
     match &arguments.out {
         None => console.sheet(&sheet, Format::Csv)?,
         Some(path) => {
-            let file = File::create(path).map_err(Failure::file(path, "write"))?;
-            write_csv(&sheet, file).map_err(Failure::file(path, "write"))?;
+            output::write(path, &[&arguments.space], |out| write_csv(&sheet, out))?;
             console.say(format_args!("wrote {} settings to {}", sheet.rows.len(), path.display()));
         }
     }

@@ -6,9 +6,10 @@ use crate::console::Console;
 use crate::data::{Cell, DataError, Reader};
 use crate::failure::{Ending, Failure};
 use crate::place::StudyOption;
-use crate::plate::{RESULT, STANDARD_ERROR};
+use crate::plate::{RESULT, STANDARD_ERROR, is_blank, remedy};
 use crate::quantity::counted;
-use sigmabar_study::{ImportedRow, Study, TrialResult, Value};
+use crate::setting;
+use sigmabar_study::{ImportedRow, Parameter, Space, TrialResult};
 use std::path::PathBuf;
 
 /// Options.
@@ -37,12 +38,13 @@ fn pair(text: &str) -> Result<(String, String), &'static str> {
 
 pub(crate) fn run(arguments: &Arguments, global: &Global, console: &Console) -> Outcome {
     let place = arguments.study.place()?;
-    let (study, _) = place.open_or_begin(global.seed)?;
-    let columns = Columns::new(&study, arguments)?;
+    // Everything is checked before a study is begun.
+    let spec = place.declared()?;
+    let columns = Columns::new(spec.space(), arguments)?;
     let (rows, lines, empty) = columns.read(Reader::open(&arguments.file)?)?;
     for (row, line) in rows.iter().zip(&lines) {
         // Every row is checked here, so that the error names the line of the file.
-        study.spec().space().point(&row.values).map_err(|error| {
+        spec.space().point(&row.values).map_err(|error| {
             Failure::refused(
                 format!("{}, line {line}: {error}", arguments.file.display()),
                 "correct the row or take it out; nothing was imported",
@@ -57,22 +59,29 @@ pub(crate) fn run(arguments: &Arguments, global: &Global, console: &Console) -> 
         console.next(format_args!("the same without --dry-run"));
         return Ok(Ending::Done);
     }
+    let (study, _) = place.open_or_begin(global.seed)?;
     let imported = study.import(&rows)?;
     console.say(format_args!("imported {} from {}", counted(imported, "row"), arguments.file.display()));
+    let status = study.status()?;
+    if status.imported_in_time < status.imported {
+        let late = counted(status.imported - status.imported_in_time, "row");
+        console.warn(format_args!("{late} came after the first batch was planned: kept and shown, but the strategy does not see them"));
+    }
     console.next(format_args!("sigmabar ask{}", place.typed()));
     Ok(Ending::Done)
 }
 
 /// Where parameters and results stand in the table.
-struct Columns {
-    parameters: Vec<String>,
+struct Columns<'a> {
+    /// Each with the name of its column.
+    parameters: Vec<(&'a Parameter, String)>,
     result: String,
     standard_error: Option<String>,
 }
 
-impl Columns {
-    fn new(study: &Study, arguments: &Arguments) -> Outcome<Self> {
-        let names: Vec<String> = study.spec().space().parameters().iter().map(|parameter| parameter.name.clone()).collect();
+impl<'a> Columns<'a> {
+    fn new(space: &'a Space, arguments: &Arguments) -> Outcome<Self> {
+        let names: Vec<String> = space.parameters().iter().map(|parameter| parameter.name.clone()).collect();
         let is_result = |name: &str| [RESULT, "value", "y"].contains(&name) && !names.iter().any(|known| known == name);
         for (name, _) in &arguments.map {
             if !names.contains(name) && !is_result(name) && name != STANDARD_ERROR {
@@ -82,13 +91,15 @@ impl Columns {
         }
         let mapped = |name: &str| arguments.map.iter().find(|(known, _)| known == name).map(|(_, column)| column.clone());
         let result = arguments.map.iter().find(|(name, _)| is_result(name)).map_or_else(|| RESULT.to_owned(), |(_, column)| column.clone());
-        let parameters = names.iter().map(|name| mapped(name).unwrap_or_else(|| name.clone())).collect();
+        let column = |parameter: &Parameter| mapped(&parameter.name).unwrap_or_else(|| parameter.name.clone());
+        let parameters = space.parameters().iter().map(|parameter| (parameter, column(parameter))).collect();
         Ok(Self { parameters, result, standard_error: mapped(STANDARD_ERROR) })
     }
 
     /// The rows with a result, their lines, and how many have none.
     fn read(&self, mut reader: Reader) -> Result<(Vec<ImportedRow>, Vec<u64>, usize), DataError> {
-        let parameters = self.parameters.iter().map(|name| reader.column(name)).collect::<Result<Vec<_>, _>>()?;
+        let place = |(parameter, name): &(&'a Parameter, String)| Ok((*parameter, reader.column(name)?));
+        let parameters = self.parameters.iter().map(place).collect::<Result<Vec<_>, DataError>>()?;
         let result = reader.column(&self.result)?;
         let error = match &self.standard_error {
             Some(name) => Some(reader.column(name)?),
@@ -105,27 +116,24 @@ impl Columns {
                 remedy: remedy.to_owned(),
             };
             let standard_error = match error.map(|column| (column, &cells[column])) {
-                None | Some((_, Cell::Missing)) => None,
+                None => None,
+                Some((_, cell)) if is_blank(cell) => None,
                 Some((_, Cell::Number(number))) if number.is_finite() && *number > 0.0 => Some(*number),
                 Some((column, _)) => return Err(wrong(column, "a positive standard error belongs there, or nothing")),
             };
             let result = match &cells[result] {
-                Cell::Missing => {
+                cell if is_blank(cell) => {
                     empty += 1;
                     continue;
                 }
                 Cell::Number(value) if value.is_finite() => TrialResult::Value { value: *value, standard_error },
                 Cell::Text(text) if text.to_lowercase().starts_with("fail") => TrialResult::Failed { reason: text.clone() },
-                _ => return Err(wrong(result, "put a number there, the word failed, or leave it empty if there is no result")),
+                cell => return Err(wrong(result, remedy(cell))),
             };
             let mut values = Vec::with_capacity(parameters.len());
-            for &column in &parameters {
-                values.push(match &cells[column] {
-                    Cell::Number(number) if number.fract() == 0.0 && number.abs() < 9e15 => Value::Int(*number as i64),
-                    Cell::Number(number) if number.is_finite() => Value::Float(*number),
-                    Cell::Text(text) => Value::Choice(text.clone()),
-                    _ => return Err(wrong(column, "the setting that was measured belongs there")),
-                });
+            for &(parameter, column) in &parameters {
+                let value = setting::value(&cells[column], parameter);
+                values.push(value.ok_or_else(|| wrong(column, "the setting that was measured belongs there"))?);
             }
             rows.push(ImportedRow { values, result });
             lines.push(line);

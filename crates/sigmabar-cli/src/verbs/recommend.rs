@@ -18,6 +18,9 @@ pub(crate) fn run(arguments: &Arguments, console: &Console) -> Outcome {
     let place = arguments.study.place()?;
     let study = place.open()?;
     let Some(advice) = study.recommend()? else {
+        if matches!(console.format(Format::Table), Format::Json | Format::Jsonl) {
+            console.answer("null")?;
+        }
         console.say("nothing was measured yet: there is nothing to recommend");
         console.next(format_args!("sigmabar ask{}", place.typed()));
         return Ok(Ending::Done);

@@ -4,6 +4,7 @@ use crate::Outcome;
 use crate::console::Console;
 use crate::failure::{Ending, Failure};
 use crate::model::Model;
+use crate::output;
 use crate::place::StudyPlace;
 use crate::report::{self, Page};
 use sigmabar_study::Study;
@@ -29,25 +30,33 @@ pub struct Arguments {
 
 pub(crate) fn run(arguments: &Arguments, console: &Console) -> Outcome {
     let is_study = |path: &PathBuf| crate::place::is_spec(path) || path.extension().is_some_and(|extension| extension == "db");
-    let page = match &arguments.what {
-        Some(path) if !is_study(path) => report::model(&Model::load(path)?)?,
-        other => report::study(&StudyPlace::find(other.as_deref(), arguments.name.clone())?.open()?)?,
-    };
-    write(&page, &arguments.out, console)?;
-    if let Some(directory) = &arguments.png {
-        write_pictures(&page, directory, console)?;
+    match &arguments.what {
+        Some(path) if !is_study(path) => write_all(&report::model(&Model::load(path)?)?, &[path], arguments, console)?,
+        other => {
+            let place = StudyPlace::find(other.as_deref(), arguments.name.clone())?;
+            write_all(&report::study(&place.open()?)?, &place.files(), arguments, console)?;
+        }
     }
     console.next(format_args!("open {}", arguments.out.display()));
     Ok(Ending::Done)
 }
 
-/// The page of a study.
-pub(crate) fn write_study(study: &Study, path: &Path, console: &Console) -> Outcome<()> {
-    write(&report::study(study)?, path, console)
+fn write_all(page: &Page, inputs: &[&Path], arguments: &Arguments, console: &Console) -> Outcome<()> {
+    write(page, &arguments.out, inputs, console)?;
+    if let Some(directory) = &arguments.png {
+        write_pictures(page, directory, console)?;
+    }
+    Ok(())
 }
 
-pub(crate) fn write(page: &Page, path: &Path, console: &Console) -> Outcome<()> {
-    fs::write(path, page.html()).map_err(Failure::file(path, "write"))?;
+/// The page of a study.
+pub(crate) fn write_study(study: &Study, place: &StudyPlace, path: &Path, console: &Console) -> Outcome<()> {
+    write(&report::study(study)?, path, &place.files(), console)
+}
+
+/// A page, over none of the files that it was made from.
+pub(crate) fn write(page: &Page, path: &Path, inputs: &[&Path], console: &Console) -> Outcome<()> {
+    output::write(path, inputs, |out| out.write_all(page.html().as_bytes()))?;
     console.say(format_args!("wrote {}", path.display()));
     Ok(())
 }
@@ -58,7 +67,7 @@ fn write_pictures(page: &Page, directory: &Path, console: &Console) -> Outcome<(
     let files: Vec<(String, Vec<u8>)> = page.pngs()?.into_iter().chain(texts).collect();
     for (name, bytes) in &files {
         let path = directory.join(name);
-        fs::write(&path, bytes).map_err(Failure::file(&path, "write"))?;
+        output::write(&path, &[], |out| out.write_all(bytes))?;
     }
     console.say(format_args!("wrote {} files into {}", files.len(), directory.display()));
     Ok(())

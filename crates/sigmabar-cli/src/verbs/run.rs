@@ -6,10 +6,12 @@ use crate::args::{Format, Global};
 use crate::console::Console;
 use crate::failure::{Ending, Failure};
 use crate::interrupt;
+use crate::output;
 use crate::place::{StudyArgument, StudyPlace};
-use crate::quantity::{counted, grouped, short};
+use crate::quantity::{counted, grouped, positive, short};
 use crate::verbs::report;
 use indicatif::ProgressBar;
+use sigmabar::Label;
 use sigmabar_study::{BatchRow, RunEnd, RunEvent, RunOptions, Status, Study, TrialResult};
 use std::path::PathBuf;
 use std::time::Duration;
@@ -20,13 +22,13 @@ pub struct Arguments {
     #[command(flatten)]
     study: StudyArgument,
     /// Evaluations at a time
-    #[arg(long, short, value_name = "N", default_value_t = 1)]
+    #[arg(long, short, value_name = "N", default_value_t = 1, value_parser = positive)]
     parallel: usize,
     /// Evaluate each setting by this command instead; {name} stands for a parameter, the last line printed is the value
     #[arg(long)]
     command: Option<String>,
     /// Stop after so many evaluations; the same command goes on later
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = positive)]
     at_most: Option<usize>,
     /// Seconds that a setting stays with its worker
     #[arg(long, value_name = "SECONDS")]
@@ -40,10 +42,11 @@ pub struct Arguments {
 }
 
 pub(crate) fn run(arguments: &Arguments, global: &Global, console: &Console) -> Outcome {
-    if arguments.parallel == 0 {
-        return Err(Failure::usage("--parallel is 0", "it must be at least 1"));
-    }
     let place = arguments.study.place()?;
+    if !arguments.no_report {
+        // Before the work, not after it.
+        output::check(&arguments.report, &place.files())?;
+    }
     let (study, begun) = place.open_or_begin_with(global.seed, arguments.command.as_deref())?;
     say_start(&study, begun, console)?;
     let stop = interrupt::listen();
@@ -155,7 +158,10 @@ fn closed(row: &BatchRow) -> String {
         };
     }
     if let Some(gap) = report.gap.filter(|gap| gap.is_finite()) {
-        words += &format!(", gap at most {}", short(gap));
+        words += &match report.label {
+            Some(Label::Certified) => format!(", gap at most {}", short(gap)),
+            _ => format!(", gap {} by the model", short(gap)),
+        };
     }
     words
 }
@@ -165,16 +171,24 @@ fn finish(arguments: &Arguments, place: &StudyPlace, study: &Study, end: RunEnd,
     let status = study.status()?;
     if let Some(advice) = &advice {
         if console.format(Format::Table) == Format::Table {
-            console.say(advice::words(advice));
+            console.answer(advice::words(advice))?;
         } else {
             console.record(&advice::fields(advice), Format::Json)?;
         }
     }
     if advice.is_some() && !arguments.no_report {
-        report::write_study(study, &arguments.report, console)?;
+        report::write_study(study, place, &arguments.report, console)?;
     }
     match end {
-        RunEnd::Finished => Ok(said_end(&status, arguments, place, console)),
+        RunEnd::Finished => {
+            let ending = ending(study, &status, console)?;
+            if arguments.no_report {
+                console.next(format_args!("sigmabar report{} -o report.html", place.typed()));
+            } else {
+                console.next(format_args!("open {}", arguments.report.display()));
+            }
+            Ok(ending)
+        }
         RunEnd::Stopped if interrupt::was_interrupted() => {
             console.say("interrupted: everything told is kept");
             console.next(format_args!("sigmabar run{}", place.typed()));
@@ -187,18 +201,28 @@ fn finish(arguments: &Arguments, place: &StudyPlace, study: &Study, end: RunEnd,
     }
 }
 
-fn said_end(status: &Status, arguments: &Arguments, place: &StudyPlace, console: &Console) -> Ending {
-    let ending = match status.wanted_gap {
-        Some(gap) if !status.is_gap_reached => {
-            console.warn(format_args!("the budget is spent and the wanted gap of {} is not reached", short(gap)));
-            Ending::Uncertified
-        }
-        _ => Ending::Done,
-    };
-    if arguments.no_report {
-        console.next(format_args!("sigmabar report{} -o report.html", place.typed()));
-    } else {
-        console.next(format_args!("open {}", arguments.report.display()));
+/// Whether the wanted gap was reached by a theorem. A study that left assumptions open never promised one: there the model's word is enough.
+fn ending(study: &Study, status: &Status, console: &Console) -> Outcome {
+    let Some(gap) = status.wanted_gap.map(short) else { return Ok(Ending::Done) };
+    if !status.is_gap_reached {
+        console.warn(format_args!("the budget is spent and the wanted gap of {gap} is not reached"));
+        return Ok(Ending::Uncertified);
     }
-    ending
+    let problem = study.spec().problem();
+    let is_undeclared = problem.kernel().is_none() || problem.norm_bound().is_none() || problem.noise().is_none();
+    let is_open = is_undeclared || study.spec().policy().name() == "auto";
+    match study.batches()?.last().and_then(|row| row.report.label) {
+        Some(Label::Certified) => Ok(Ending::Done),
+        _ if is_open => {
+            console.warn(format_args!(
+                "the gap of {gap} is reached by the model: what was learnt from the responses (auto) makes it no theorem"
+            ));
+            Ok(Ending::Done)
+        }
+        label => {
+            let label = label.map_or_else(|| "unlabelled".to_owned(), |label| label.to_string());
+            console.warn(format_args!("the gap of {gap} is reached by the model only ({label}), and is not certified"));
+            Ok(Ending::Uncertified)
+        }
+    }
 }

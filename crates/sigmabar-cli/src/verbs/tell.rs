@@ -71,6 +71,7 @@ fn table(path: &Path, arguments: &Arguments, place: &StudyPlace, console: &Conso
     }
     let reading = plate::read(Reader::open(path)?, arguments.column.as_deref())?;
     let study = place.open()?;
+    plate::check(&study, path, &reading)?;
     let (new, known) = fresh(&study, path, reading.results.clone())?;
     let told = study.tell_all(&new)?;
     let failed = new.iter().filter(|(_, result)| matches!(result, TrialResult::Failed { .. })).count();

@@ -1,12 +1,12 @@
 //! `sigmabar trials` and `sigmabar export`: every trial of a study.
 
 use crate::Outcome;
-use crate::advice::trial_sheet;
+use crate::advice::{add_imported, trial_sheet};
 use crate::args::Format;
 use crate::console::{Console, write_csv};
 use crate::failure::{Ending, Failure};
+use crate::output;
 use crate::place::StudyArgument;
-use std::fs::File;
 use std::path::PathBuf;
 
 /// Options of `trials`.
@@ -49,13 +49,13 @@ pub(crate) fn run(arguments: &Arguments, console: &Console) -> Outcome {
 pub(crate) fn export(arguments: &Export, console: &Console) -> Outcome {
     let place = arguments.study.place()?;
     let study = place.open()?;
-    let sheet = trial_sheet(&study, &study.trials()?);
+    let mut sheet = trial_sheet(&study, &study.trials()?);
+    add_imported(&mut sheet, &study.imported()?);
     match &arguments.out {
         None => console.sheet(&sheet, Format::Csv)?,
         Some(path) => {
-            let file = File::create(path).map_err(Failure::file(path, "write"))?;
-            write_csv(&sheet, file).map_err(Failure::file(path, "write"))?;
-            console.say(format_args!("wrote {} trials to {}", sheet.rows.len(), path.display()));
+            output::write(path, &place.files(), |out| write_csv(&sheet, out))?;
+            console.say(format_args!("wrote {} rows to {}", sheet.rows.len(), path.display()));
         }
     }
     console.next(format_args!("sigmabar report{} -o report.html", place.typed()));

@@ -5,6 +5,7 @@ use process_wrap::std::{ChildWrapper, CommandWrap};
 use std::collections::VecDeque;
 use std::io::{BufRead, BufReader, Read};
 use std::process::Stdio;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 
 /// Of a line longer than this only the end is kept.
@@ -39,28 +40,48 @@ pub(super) fn kill(child: &mut dyn ChildWrapper) {
     let _ = child.wait();
 }
 
-/// Reads an output to its end in a thread, keeping the last lines that are not blank.
-pub(super) fn last_lines(output: Option<impl Read + Send + 'static>, count: usize) -> JoinHandle<Vec<String>> {
-    std::thread::spawn(move || {
-        let mut kept = VecDeque::new();
-        let Some(output) = output else { return Vec::new() };
-        let mut reader = BufReader::new(output);
-        while let Some(line) = read_line(&mut reader) {
-            let line = String::from_utf8_lossy(&line).trim().to_owned();
-            if !line.is_empty() {
-                kept.push_back(line);
-                if kept.len() > count {
-                    kept.pop_front();
-                }
-            }
-        }
-        kept.into()
-    })
+/// The last lines of an output that are not blank, while it is still being read: a program in the background may hold it open for ever.
+pub(super) struct LastLines {
+    kept: Arc<Mutex<VecDeque<String>>>,
+    reader: JoinHandle<()>,
 }
 
-/// The error output's last lines.
-pub(super) fn last_errors(output: Option<impl Read + Send + 'static>) -> JoinHandle<Vec<String>> {
-    last_lines(output, KEPT_LINES)
+impl LastLines {
+    /// Reads an output to its end in a thread.
+    pub fn of(output: Option<impl Read + Send + 'static>, count: usize) -> Self {
+        let kept = Arc::new(Mutex::new(VecDeque::new()));
+        let shared = Arc::clone(&kept);
+        let reader = std::thread::spawn(move || {
+            let Some(output) = output else { return };
+            let mut reader = BufReader::new(output);
+            while let Some(line) = read_line(&mut reader) {
+                let line = String::from_utf8_lossy(&line).trim().to_owned();
+                if !line.is_empty() {
+                    let mut kept = shared.lock().unwrap_or_else(PoisonError::into_inner);
+                    kept.push_back(line);
+                    if kept.len() > count {
+                        kept.pop_front();
+                    }
+                }
+            }
+        });
+        Self { kept, reader }
+    }
+
+    /// The error output's last lines.
+    pub fn of_errors(output: Option<impl Read + Send + 'static>) -> Self {
+        Self::of(output, KEPT_LINES)
+    }
+
+    /// Whether the output has ended.
+    pub fn is_finished(&self) -> bool {
+        self.reader.is_finished()
+    }
+
+    /// What was read so far.
+    pub fn lines(&self) -> Vec<String> {
+        self.kept.lock().unwrap_or_else(PoisonError::into_inner).iter().cloned().collect()
+    }
 }
 
 /// The next line without its end, cut to a bounded length; `None` at the end.

@@ -1,11 +1,10 @@
 //! One command for each trial; the last line of its output is the value.
 
-use super::child::{kill, last_errors, last_lines, start};
+use super::child::{LastLines, kill, start};
 use super::template::Template;
 use super::{Attempt, Watch};
 use crate::{AskedTrial, Error, Result, TrialResult};
 use std::process::{ExitStatus, Stdio};
-use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 /// How often a running command is looked at.
@@ -26,8 +25,8 @@ impl CommandObjective {
     pub fn evaluate(&self, trial: &AskedTrial, watch: &mut dyn Watch) -> Result<Attempt> {
         let command = self.template.fill(&trial.values, [trial.id, trial.batch as u64, trial.seed]);
         let mut child = start("sh", &["-c", &command], self.directory.as_deref(), &environment(trial), Stdio::null())?;
-        let output = last_lines(child.stdout().take(), 1);
-        let errors = last_errors(child.stderr().take());
+        let output = LastLines::of(child.stdout().take(), 1);
+        let errors = LastLines::of_errors(child.stderr().take());
         let deadline = self.timeout.map(|timeout| Instant::now() + timeout);
         let status = loop {
             let ended = child.try_wait().map_err(|source| Error::Spawn { program: command.clone(), source })?;
@@ -45,7 +44,7 @@ impl CommandObjective {
             }
             std::thread::sleep(GLANCE);
         };
-        // What the command left running holds its outputs open: it ends with the command.
+        // What the command left running holds its outputs open: it ends with the command, or is not waited for if it has left the group.
         let waited = Instant::now();
         while !(output.is_finished() && errors.is_finished()) {
             if waited.elapsed() > GRACE {
@@ -54,12 +53,8 @@ impl CommandObjective {
             }
             std::thread::sleep(GLANCE);
         }
-        judge(status, &lines(output), &lines(errors), &command)
+        judge(status, &output.lines(), &errors.lines(), &command)
     }
-}
-
-fn lines(reader: JoinHandle<Vec<String>>) -> Vec<String> {
-    reader.join().unwrap_or_default()
 }
 
 fn judge(status: ExitStatus, output: &[String], errors: &[String], command: &str) -> Result<Attempt> {

@@ -15,6 +15,7 @@ use crate::{AskedTrial, Error, Result, TrialResult};
 use builtin::Builtin;
 use command::CommandObjective;
 use process::ProcessObjective;
+use std::path::Path;
 use std::time::Duration;
 use template::Template;
 
@@ -54,9 +55,12 @@ pub(crate) fn check(table: &ObjectiveTable, space: &Space) -> Result<(), Wrong> 
 
 impl Evaluator {
     /// The evaluator of a study.
-    pub fn new(study: &str, table: Option<&ObjectiveTable>, space: &Space) -> Result<Self> {
+    pub fn new(study: &str, beside: &Path, table: Option<&ObjectiveTable>, space: &Space) -> Result<Self> {
         let table = table.ok_or_else(|| Error::NoObjective { study: study.to_owned() })?;
-        Self::of_table(table, space).map_err(|(key, problem)| Error::Objective { key, problem })
+        // The study may have been moved: what is beside it now counts.
+        let place = beside.join(table.directory.as_deref().unwrap_or_default());
+        let directory = (!place.as_os_str().is_empty()).then(|| place.to_string_lossy().into_owned());
+        Self::of_table(&ObjectiveTable { directory, ..table.clone() }, space).map_err(|(key, problem)| Error::Objective { key, problem })
     }
 
     fn of_table(table: &ObjectiveTable, space: &Space) -> Result<Self, Wrong> {

@@ -1,7 +1,7 @@
 //! One long-lived program that speaks JSON lines: requests go in, answers come out in any order.
 
-use super::child::{kill, last_errors, read_line, start};
-use super::reply::{parse_reply, request};
+use super::child::{LastLines, kill, read_line, start};
+use super::reply::{ReplyProblem, parse_reply, request, trial_of};
 use super::{Attempt, Watch};
 use crate::{AskedTrial, Error, Result, TrialResult};
 use process_wrap::std::ChildWrapper;
@@ -10,7 +10,6 @@ use std::io::{BufReader, Read, Write};
 use std::process::{ChildStdin, Stdio};
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 /// How often somebody who waits for an answer looks around.
@@ -54,7 +53,7 @@ struct Asked {
 
 enum Answer {
     Result(TrialResult),
-    /// The program ended or answered nonsense.
+    /// The program ended, or answered nonsense.
     Broken(String),
     /// The program was ended because of another trial.
     Interrupted,
@@ -146,7 +145,7 @@ impl ProcessObjective {
             [] => ("sh", vec!["-c", "true"]),
         };
         let mut child = start(program, &arguments, self.directory.as_deref(), &[], Stdio::piped())?;
-        let (input, output, errors) = (child.stdin().take(), child.stdout().take(), last_errors(child.stderr().take()));
+        let (input, output, errors) = (child.stdin().take(), child.stdout().take(), LastLines::of_errors(child.stderr().take()));
         let waiting = Arc::new(Mutex::new(Waiting::default()));
         let shared = Arc::clone(&waiting);
         std::thread::spawn(move || listen(output, errors, &shared));
@@ -158,9 +157,7 @@ impl ProcessObjective {
         let mut running = lock(&self.running);
         let blame = running.as_ref().map_or(Blame::Ended, |running| {
             let waiting = lock(&running.waiting);
-            let oldest =
-                waiting.asked.iter().filter(|(_, asked)| asked.sender.is_some()).min_by_key(|(_, asked)| asked.turn).map(|(id, _)| *id);
-            match (waiting.asked.get(&slow), oldest) {
+            match (waiting.asked.get(&slow), waiting.oldest()) {
                 (Some(asked), Some(oldest)) if asked.sender.is_some() => {
                     if oldest == slow {
                         Blame::Killed
@@ -172,7 +169,7 @@ impl ProcessObjective {
             }
         });
         if let Some(mut old) = running.take_if(|_| blame == Blame::Killed) {
-            lock(&old.waiting).end("the program was killed", |_| Answer::Interrupted);
+            lock(&old.waiting).end("the program was killed", None);
             kill(old.child.as_mut());
         }
         blame
@@ -207,21 +204,39 @@ impl Drop for ProcessObjective {
 }
 
 impl Waiting {
-    /// Nothing more will come: everybody who waits is told.
-    fn end(&mut self, reason: &str, answer: impl Fn(&str) -> Answer) {
+    /// The trial that has waited longest.
+    fn oldest(&self) -> Option<u64> {
+        self.asked.iter().filter(|(_, asked)| asked.sender.is_some()).min_by_key(|(_, asked)| asked.turn).map(|(id, _)| *id)
+    }
+
+    /// Nothing more will come: the trial that is blamed has failed, the others are sent to the next program.
+    fn end(&mut self, reason: &str, blamed: Option<u64>) {
         if self.ended.is_none() {
             self.ended = Some(reason.to_owned());
         }
-        for sender in self.asked.values_mut().filter_map(|asked| asked.sender.take()) {
+        for (id, asked) in &mut self.asked {
+            let Some(sender) = asked.sender.take() else { continue };
+            let answer = if blamed == Some(*id) { Answer::Broken(reason.to_owned()) } else { Answer::Interrupted };
             // Who does not listen any more does not need it.
-            let _ = sender.send(answer(reason));
+            let _ = sender.send(answer);
         }
+    }
+
+    /// The program went wrong, and nobody knows over which trial: the one that has waited longest is blamed, so that each time one trial is settled.
+    fn break_off(&mut self, reason: &str) {
+        let oldest = self.oldest();
+        self.end(reason, oldest);
+    }
+
+    /// Who waits for this answer: nobody if it was given already; `None` if it was not asked for.
+    fn taken(&mut self, id: u64) -> Option<Option<Sender<Answer>>> {
+        self.asked.get_mut(&id).map(|asked| asked.sender.take())
     }
 }
 
 /// Hands answers to those who wait, until the program ends or says something that is no answer.
-fn listen(output: Option<impl Read>, errors: JoinHandle<Vec<String>>, waiting: &Mutex<Waiting>) {
-    let broken = |reason: String| lock(waiting).end(&reason, |reason| Answer::Broken(reason.to_owned()));
+fn listen(output: Option<impl Read>, errors: LastLines, waiting: &Mutex<Waiting>) {
+    let broken = |reason: String| lock(waiting).break_off(&reason);
     let Some(output) = output else { return broken("the program has no output".to_owned()) };
     let mut reader = BufReader::new(output);
     let mut number = 0_u64;
@@ -234,7 +249,7 @@ fn listen(output: Option<impl Read>, errors: JoinHandle<Vec<String>>, waiting: &
         match parse_reply(&line) {
             Ok(reply) => {
                 // The lock is let go before anybody is told.
-                let asked = lock(waiting).asked.get_mut(&reply.id).map(|asked| asked.sender.take());
+                let asked = lock(waiting).taken(reply.id);
                 match asked {
                     // A second answer to the same request changes nothing.
                     Some(None) => {}
@@ -248,7 +263,20 @@ fn listen(output: Option<impl Read>, errors: JoinHandle<Vec<String>>, waiting: &
                     }
                 }
             }
-            Err(problem) => return broken(format!("line {number} of its output (\"{}\"): {problem}", shown())),
+            Err(problem) => {
+                let reason = format!("line {number} of its output (\"{}\"): {problem}", shown());
+                // Whose answer it was meant to be fails alone.
+                let asked = trial_of(&line).and_then(|id| lock(waiting).taken(id));
+                match asked {
+                    Some(None) => {}
+                    // NaN is an answer; anything else shows a program that does not speak our language, unless it did before.
+                    Some(Some(sender)) if matches!(problem, ReplyProblem::NotFinite { .. }) => {
+                        drop(sender.send(Answer::Result(TrialResult::Failed { reason })));
+                    }
+                    Some(Some(sender)) => drop(sender.send(Answer::Broken(reason))),
+                    None => return broken(reason),
+                }
+            }
         }
     }
     // Its error output ends with it, unless something that it started still holds it.
@@ -256,7 +284,7 @@ fn listen(output: Option<impl Read>, errors: JoinHandle<Vec<String>>, waiting: &
     while !errors.is_finished() && waited.elapsed() < GRACE {
         std::thread::sleep(GLANCE);
     }
-    let said = if errors.is_finished() { errors.join().unwrap_or_default() } else { Vec::new() };
+    let said = errors.lines();
     let said = if said.is_empty() { String::new() } else { format!(": {}", said.join(" / ")) };
     broken(format!("the program ended without an answer{said}"));
 }

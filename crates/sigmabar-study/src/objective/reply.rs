@@ -26,6 +26,12 @@ pub enum ReplyProblem {
         /// What the parser says.
         detail: String,
     },
+    /// A value that is no number, as Python writes it.
+    #[error("the value of trial {id} is not a finite number: report it as {{\"id\": {id}, \"error\": \"why\"}}")]
+    NotFinite {
+        /// The trial.
+        id: u64,
+    },
     /// Neither value nor error, or both.
     #[error("trial {id} has {found}: expected exactly one of \"value\" and \"error\"")]
     Content {
@@ -55,7 +61,7 @@ struct Line {
 /// # Errors
 /// [`ReplyProblem`].
 pub fn parse_reply(line: &[u8]) -> Result<Reply, ReplyProblem> {
-    let line: Line = serde_json::from_slice(line).map_err(|error| ReplyProblem::Form { detail: error.to_string() })?;
+    let line: Line = serde_json::from_slice(line).map_err(|error| malformed(line, &error))?;
     let id = line.id;
     let result = match (line.value, line.error) {
         (Some(value), None) => TrialResult::Value { value, standard_error: line.std },
@@ -67,6 +73,25 @@ pub fn parse_reply(line: &[u8]) -> Result<Reply, ReplyProblem> {
         Some(std) if !(std.is_finite() && std > 0.0) => Err(ReplyProblem::StandardError { id }),
         _ => Ok(Reply { id, result }),
     }
+}
+
+/// NaN and Infinity are not JSON, but many programs write them.
+fn malformed(line: &[u8], error: &serde_json::Error) -> ReplyProblem {
+    let text = String::from_utf8_lossy(line);
+    let without = text.replace("-Infinity", "null").replace("Infinity", "null").replace("NaN", "null");
+    match serde_json::from_str::<Line>(&without) {
+        Ok(Line { id, value: None, error: None, .. }) if without != text => ReplyProblem::NotFinite { id },
+        _ => ReplyProblem::Form { detail: error.to_string() },
+    }
+}
+
+/// The trial that a spoilt line is about, if that can be read: `"id": 17`.
+pub(super) fn trial_of(line: &[u8]) -> Option<u64> {
+    let text = String::from_utf8_lossy(line);
+    let rest = text.split_once("\"id\"")?.1.trim_start().strip_prefix(':')?.trim_start();
+    let end = rest.find(|c: char| !c.is_ascii_digit())?;
+    // A number that goes on otherwise, or to the end of the line, may have been cut.
+    if rest[end..].trim_start().starts_with([',', '}']) { rest[..end].parse().ok() } else { None }
 }
 
 /// The line that asks for an evaluation.

@@ -184,7 +184,7 @@ pub struct ObjectiveTable {
     /// Seconds that a trial stays with its worker; the time-out and a minute, or an hour.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lease: Option<f64>,
-    /// Where commands run; beside the study file unless said.
+    /// Where commands run, seen from the directory of the study's database; that directory unless said.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub directory: Option<String>,
 }

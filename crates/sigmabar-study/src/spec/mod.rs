@@ -165,6 +165,19 @@ impl StudySpec {
         self
     }
 
+    /// Whether both declare the same study. Where its commands run is left out: a study may be moved.
+    #[must_use]
+    pub fn declares_the_same(&self, other: &Self) -> bool {
+        let placeless = |spec: &Self| {
+            let mut file = spec.file.clone();
+            if let Some(objective) = &mut file.objective {
+                objective.directory = None;
+            }
+            toml::to_string(&file).unwrap_or_default()
+        };
+        placeless(self) == placeless(other)
+    }
+
     /// The same study with another seed.
     #[must_use]
     pub fn with_seed(mut self, seed: u64) -> Self {
@@ -184,11 +197,6 @@ impl StudySpec {
         let policy = policy::policy(&file, &problem, &plan)?;
         Strategy::new(problem.clone(), policy.clone()).map_err(Fault::core(&["strategy"]))?;
         searched::check_objective(&file, &space)?;
-        if let Some(objective) = &mut file.objective {
-            let place = objective.directory.as_ref().map_or_else(|| directory.to_owned(), |inner| directory.join(inner));
-            // Kept absolute, because the study may be opened from elsewhere.
-            objective.directory = std::path::absolute(&place).ok().map(|path| path.to_string_lossy().into_owned());
-        }
         Ok(Self { file, space, problem, policy })
     }
 }

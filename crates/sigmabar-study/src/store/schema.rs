@@ -56,6 +56,7 @@ CREATE TABLE sb_trials (
     well         TEXT,
     PRIMARY KEY (study, id)
 ) STRICT, WITHOUT ROWID;
+-- The planner believes the primary key to be narrow enough and would walk over all finished trials: queries by state name this index.
 CREATE INDEX sb_trials_by_state ON sb_trials (study, state, id);
 CREATE TABLE sb_imports (
     study       INTEGER NOT NULL REFERENCES sb_studies,

@@ -3,7 +3,7 @@
 use super::Study;
 use super::worker::WorkerName;
 use crate::store::{Durability, Failure, now};
-use crate::{AskRequest, Asked, AskedTrial, Result, Value};
+use crate::{AskRequest, Asked, AskedTrial, Result};
 use rusqlite::{Row, Transaction, params};
 use std::time::Duration;
 
@@ -50,8 +50,7 @@ impl Study {
     }
 
     fn asked(&self, row: LeasedRow, until: i64) -> Result<AskedTrial> {
-        let values: Vec<Value> =
-            serde_json::from_str(&row.settings).map_err(|_| self.inconsistent("the setting of a trial cannot be read"))?;
+        let values = self.read_values(&row.settings)?;
         let names = self.spec.space().parameters().iter().map(|p| p.name.clone());
         Ok(AskedTrial {
             id: row.id.unsigned_abs(),
@@ -64,7 +63,7 @@ impl Study {
 
     /// Whether trials of the open batch are with other workers.
     fn is_waiting(&self) -> Result<bool> {
-        let open = "SELECT EXISTS (SELECT 1 FROM sb_trials WHERE study = ?1 AND state = 'leased')";
+        let open = "SELECT EXISTS (SELECT 1 FROM sb_trials INDEXED BY sb_trials_by_state WHERE study = ?1 AND state = 'leased')";
         self.store().read(|c| c.prepare_cached(open)?.query_row([self.key], |row| row.get(0)))
     }
 
@@ -76,7 +75,7 @@ impl Study {
         self.store().write(|transaction| {
             let mut ids = put_back(transaction, self.key)?;
             let leased: Vec<(i64, String)> = transaction
-                .prepare_cached("SELECT id, worker FROM sb_trials WHERE study = ?1 AND state = 'leased' AND worker IS NOT NULL")?
+                .prepare_cached("SELECT id, worker FROM sb_trials INDEXED BY sb_trials_by_state WHERE study = ?1 AND state = 'leased' AND worker IS NOT NULL")?
                 .query_map([self.key], |row| Ok((row.get(0)?, row.get(1)?)))?
                 .collect::<rusqlite::Result<_>>()?;
             for (id, worker) in leased.into_iter().filter(|(_, worker)| WorkerName::has_ended(worker)) {
@@ -88,7 +87,10 @@ impl Study {
     }
 
     /// Puts a leased trial back into the queue, if it is still this worker's.
-    pub(crate) fn release(&self, id: u64, worker: &str) -> Result<()> {
+    ///
+    /// # Errors
+    /// [`crate::Error::Store`].
+    pub fn release(&self, id: u64, worker: &str) -> Result<()> {
         self.store().write(|transaction| {
             let owner = "SELECT EXISTS (SELECT 1 FROM sb_trials WHERE study = ?1 AND id = ?2 AND state = 'leased' AND worker = ?3)";
             let is_own: bool = transaction.prepare_cached(owner)?.query_row(params![self.key, id as i64, worker], |row| row.get(0))?;
@@ -122,12 +124,12 @@ fn leased_row(row: &Row<'_>) -> rusqlite::Result<LeasedRow> {
 
 /// Trials that the worker has already.
 fn pending(transaction: &Transaction<'_>, study: i64, worker: &str, at_most: usize) -> rusqlite::Result<Vec<LeasedRow>> {
-    let own = "SELECT id, batch, settings, seed FROM sb_trials WHERE study = ?1 AND state = 'leased' AND worker = ?2 ORDER BY id LIMIT ?3";
+    let own = "SELECT id, batch, settings, seed FROM sb_trials INDEXED BY sb_trials_by_state WHERE study = ?1 AND state = 'leased' AND worker = ?2 ORDER BY id LIMIT ?3";
     transaction.prepare_cached(own)?.query_map(params![study, worker, limit(at_most)], leased_row)?.collect()
 }
 
 fn queued(transaction: &Transaction<'_>, study: i64, at_most: usize) -> rusqlite::Result<Vec<LeasedRow>> {
-    let free = "SELECT id, batch, settings, seed FROM sb_trials WHERE study = ?1 AND state = 'queued' ORDER BY id LIMIT ?2";
+    let free = "SELECT id, batch, settings, seed FROM sb_trials INDEXED BY sb_trials_by_state WHERE study = ?1 AND state = 'queued' ORDER BY id LIMIT ?2";
     transaction.prepare_cached(free)?.query_map(params![study, limit(at_most)], leased_row)?.collect()
 }
 
@@ -139,7 +141,7 @@ fn limit(at_most: usize) -> i64 {
 fn put_back(transaction: &Transaction<'_>, study: i64) -> rusqlite::Result<Vec<(i64, String)>> {
     let expired: Vec<(i64, String)> = transaction
         .prepare_cached(
-            "SELECT id, coalesce(worker, '') FROM sb_trials WHERE study = ?1 AND state = 'leased' AND leased_until <= ?2 ORDER BY id",
+            "SELECT id, coalesce(worker, '') FROM sb_trials INDEXED BY sb_trials_by_state WHERE study = ?1 AND state = 'leased' AND leased_until <= ?2 ORDER BY id",
         )?
         .query_map(params![study, now()], |row| Ok((row.get(0)?, row.get(1)?)))?
         .collect::<rusqlite::Result<_>>()?;

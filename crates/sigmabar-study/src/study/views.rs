@@ -161,7 +161,11 @@ impl Study {
     }
 
     pub(super) fn read_values(&self, settings: &str) -> Result<Vec<Value>> {
-        serde_json::from_str(settings).map_err(|_| self.inconsistent("the setting of a trial cannot be read"))
+        let values: Vec<Value> = serde_json::from_str(settings).map_err(|_| self.inconsistent("the setting of a trial cannot be read"))?;
+        if values.len() != self.spec.space().parameters().len() {
+            return Err(self.inconsistent("the setting of a trial has another number of values than there are parameters"));
+        }
+        Ok(values)
     }
 }
 

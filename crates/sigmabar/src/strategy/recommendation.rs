@@ -107,9 +107,10 @@ fn averages(points: &Points, values: &[f64], errors: &[Option<f64>]) -> Result<(
     };
     let scatter: f64 = (0..values.len()).map(|row| residual(row).powi(2)).sum();
     let freedom = counts.iter().map(|c| (c - 1.0).max(0.0)).sum::<f64>();
-    // Replicates that agree to the last bit would have weight without end.
-    let pooled = if freedom > 0.0 { (scatter / freedom).sqrt() } else { Prior::learnt(values)?.unit() }.max(f64::MIN_POSITIVE.sqrt());
-    let precision: Vec<f64> = errors.iter().map(|e| e.unwrap_or(pooled).powi(-2)).collect();
+    // Replicates that agree to the last bit have no scatter: they are as good as a number is, and their weights must not run over.
+    let rounding = values.iter().fold(1e-100, |most: f64, v| most.max(v.abs() * f64::EPSILON));
+    let pooled = if freedom > 0.0 { (scatter / freedom).sqrt() } else { Prior::learnt(values)?.unit() }.max(rounding);
+    let precision: Vec<f64> = errors.iter().map(|e| e.unwrap_or(pooled).max(rounding).powi(-2)).collect();
     let (totals, weighed) = (summed(precision.clone())?, summed(values.iter().zip(&precision).map(|(v, p)| v * p).collect())?);
     let at = |row: usize| {
         let i = locations.distinct_of(row);

@@ -1,0 +1,87 @@
+//! Files that a command writes: whole or not at all, and never over a study or a model.
+
+use crate::Outcome;
+use crate::failure::Failure;
+use crate::model::is_model;
+use std::ffi::OsString;
+use std::fs::{self, File};
+use std::io::{self, BufWriter, Read, Write};
+use std::path::{Path, PathBuf};
+
+/// The first bytes of every SQLite file.
+const SQLITE: &[u8] = b"SQLite format 3\0";
+/// What SQLite keeps beside a database.
+const COMPANIONS: [&str; 3] = ["-wal", "-shm", "-journal"];
+
+/// Refuses a target that is a database, a model, or one of the files that the command reads.
+pub(crate) fn check(path: &Path, inputs: &[&Path]) -> Outcome<()> {
+    let is_input = inputs.iter().any(|input| is_same(path, input));
+    let what = if is_input {
+        "is what this command reads"
+    } else if is_database(path) {
+        "is a database"
+    } else if first_bytes(path).is_some_and(|bytes| is_model(&bytes)) {
+        "is a model"
+    } else {
+        return Ok(());
+    };
+    Err(Failure::usage(format!("{} {what} and would be lost", path.display()), "choose another name for what is written"))
+}
+
+/// Writes a file beside its final name first, so that a full disk or a crash leaves what was there before.
+pub(crate) fn write(path: &Path, inputs: &[&Path], fill: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Outcome<()> {
+    check(path, inputs)?;
+    // A link is followed; pipes and devices are written as they are.
+    let target = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+    let before = fs::metadata(&target).ok();
+    let written = match &before {
+        Some(found) if found.is_dir() => Err(io::ErrorKind::IsADirectory.into()),
+        Some(found) if !found.is_file() => File::options().write(true).open(&target).and_then(|file| filled(file, fill).map(drop)),
+        Some(found) if found.permissions().readonly() => Err(io::ErrorKind::PermissionDenied.into()),
+        _ => replace(&target, before.map(|found| found.permissions()), fill),
+    };
+    written.map_err(Failure::file(path, "write"))
+}
+
+fn replace(target: &Path, permissions: Option<fs::Permissions>, fill: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> io::Result<()> {
+    let part = beside(target, &format!(".{}.part", std::process::id()));
+    let written = File::create(&part)
+        .and_then(|file| filled(file, fill))
+        .and_then(|file| permissions.map_or(Ok(()), |permissions| file.set_permissions(permissions)).and_then(|()| file.sync_all()))
+        .and_then(|()| fs::rename(&part, target));
+    if written.is_err() {
+        drop(fs::remove_file(&part));
+    }
+    written
+}
+
+fn filled(file: File, fill: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> io::Result<File> {
+    let mut out = BufWriter::new(file);
+    fill(&mut out)?;
+    out.into_inner().map_err(io::IntoInnerError::into_error)
+}
+
+fn is_same(a: &Path, b: &Path) -> bool {
+    a == b || matches!((fs::canonicalize(a), fs::canonicalize(b)), (Ok(a), Ok(b)) if a == b)
+}
+
+fn is_database(path: &Path) -> bool {
+    let has_mark = |path: &Path| first_bytes(path).is_some_and(|bytes| bytes.starts_with(SQLITE));
+    let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    let owner = COMPANIONS.iter().find_map(|suffix| name.strip_suffix(suffix));
+    has_mark(path) || owner.is_some_and(|owner| has_mark(&path.with_file_name(owner)))
+}
+
+/// The beginning of a file, where it is one: a pipe is not read from.
+fn first_bytes(path: &Path) -> Option<Vec<u8>> {
+    let mut bytes = Vec::new();
+    let is_file = fs::metadata(path).is_ok_and(|found| found.is_file());
+    is_file.then(|| File::open(path).ok()?.take(SQLITE.len() as u64).read_to_end(&mut bytes).ok())??;
+    Some(bytes)
+}
+
+fn beside(path: &Path, suffix: &str) -> PathBuf {
+    let mut name = OsString::from(path.file_name().unwrap_or_default());
+    name.push(suffix);
+    path.with_file_name(name)
+}

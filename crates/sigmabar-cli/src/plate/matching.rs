@@ -1,0 +1,66 @@
+//! Whether a table of results is about the settings that were asked for: a sheet that was sorted by one column tells every result to the wrong trial.
+
+use super::Reading;
+use crate::Outcome;
+use crate::data::Cell;
+use crate::failure::Failure;
+use crate::setting::agrees;
+use sigmabar_study::{Study, TrialRow};
+use std::collections::HashMap;
+use std::path::Path;
+
+const WELL: &str = "well";
+
+/// Refuses a table whose settings or wells are not those of its trials.
+pub(crate) fn check(study: &Study, path: &Path, reading: &Reading) -> Outcome<()> {
+    let column = |name: &str| reading.columns.iter().position(|found| found == name);
+    let well = column(WELL);
+    let mut parameters = Vec::new();
+    for (i, parameter) in study.spec().space().parameters().iter().enumerate() {
+        match column(&parameter.name) {
+            Some(place) => parameters.push((place, i)),
+            None if well.is_some() => {
+                let what = format!("{}: the column \"{}\" of the plate is gone", path.display(), parameter.name);
+                return Err(Failure::refused(what, "it shows that results stand beside their settings; put it back"));
+            }
+            None => {}
+        }
+    }
+    let trials: HashMap<u64, TrialRow> = study.trials()?.into_iter().map(|trial| (trial.id, trial)).collect();
+    for (id, line, cells) in &reading.rows {
+        let Some(trial) = trials.get(id) else { continue };
+        let is_blank = |cell: &Cell| reading.missing.contains(id) && *cell == Cell::Missing;
+        let differs = |place: usize, asked: &dyn std::fmt::Display| {
+            let (file, name) = (path.display(), &reading.columns[place]);
+            let what = format!("{file}, line {line}, column \"{name}\": {} stands there, and trial {id} has {asked}", shown(&cells[place]));
+            Failure::refused(what, "put every result beside its own setting; nothing of this file was written down")
+        };
+        for &(place, parameter) in &parameters {
+            let asked = &trial.values[parameter];
+            if !agrees(&cells[place], asked) && !is_blank(&cells[place]) {
+                return Err(differs(place, asked));
+            }
+        }
+        if let (Some(place), Some(laid)) = (well, &trial.well)
+            && !is_blank(&cells[place])
+            && plain(&shown(&cells[place])) != plain(laid)
+        {
+            return Err(differs(place, laid));
+        }
+    }
+    Ok(())
+}
+
+/// A well without the zeros that some machines put before its number: A01 is A1.
+fn plain(well: &str) -> String {
+    let (row, number) = well.split_at(well.find(|c: char| c.is_ascii_digit()).unwrap_or(well.len()));
+    format!("{}{}", row.trim().to_uppercase(), number.trim_start_matches('0'))
+}
+
+fn shown(cell: &Cell) -> String {
+    match cell {
+        Cell::Text(text) => text.clone(),
+        Cell::Number(number) => number.to_string(),
+        Cell::Missing => "nothing".to_owned(),
+    }
+}

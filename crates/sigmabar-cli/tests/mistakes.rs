@@ -1,0 +1,181 @@
+//! Commands typed once too often or with the wrong file: nothing is lost, and what is wrong is named.
+
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Output};
+
+const STUDY: &str = "budget = 8\nbatches = 2\n\n[parameters.x]\ntype = \"float\"\nlow = 0\nhigh = 1\n";
+
+fn sigmabar(directory: &Path, arguments: &[&str]) -> Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_sigmabar"));
+    command.args(arguments).current_dir(directory).env("SIGMABAR_NUM_THREADS", "1").env("NO_COLOR", "1").output().unwrap()
+}
+
+/// Runs a command that must end with this code, and gives what it wrote and said.
+fn ends(directory: &Path, arguments: &[&str], code: i32) -> (String, String) {
+    let output = sigmabar(directory, arguments);
+    let words = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!(output.status.code(), Some(code), "{arguments:?}: {words}");
+    assert!(!words.contains("panicked"), "{words}");
+    (String::from_utf8_lossy(&output.stdout).into_owned(), words)
+}
+
+fn with(study: &str) -> tempfile::TempDir {
+    let directory = tempfile::tempdir().unwrap();
+    fs::write(directory.path().join("study.toml"), study).unwrap();
+    directory
+}
+
+#[test]
+fn outputs_never_replace_a_study_or_a_model() {
+    let directory = with(STUDY);
+    let path = directory.path();
+    ends(path, &["ask", "study.toml", "-n", "2"], 0);
+    ends(path, &["tell", "0", "1.5"], 0);
+    fs::write(path.join("model.sbm"), b"sbmodl\r\nand more").unwrap();
+    let before = fs::read(path.join("study.db")).unwrap();
+    for target in ["study.db", "./study.toml", "model.sbm", "study.db-wal"] {
+        assert!(ends(path, &["export", "study.toml", "-o", target], 2).1.contains("would be lost"), "{target}");
+        assert!(ends(path, &["report", "study.toml", "-o", target], 2).1.contains("would be lost"), "{target}");
+        assert!(ends(path, &["run", "study.toml", "--report", target], 2).1.contains("would be lost"), "{target}");
+        ends(path, &["ask", "study.toml", "-o", target], 2);
+    }
+    assert!(ends(path, &["design", "study.toml", "-n", "3", "-o", "study.toml"], 2).1.contains("would be lost"));
+    assert_eq!(fs::read(path.join("study.db")).unwrap(), before);
+    assert_eq!(fs::read_to_string(path.join("study.toml")).unwrap(), STUDY);
+    fs::write(path.join("rows.csv"), "older").unwrap();
+    ends(path, &["export", "study.toml", "-o", "rows.csv"], 0);
+    assert!(fs::read_to_string(path.join("rows.csv")).unwrap().contains("0,1,done"));
+    assert!(fs::read_dir(path).unwrap().all(|entry| !entry.unwrap().file_name().to_string_lossy().ends_with(".part")));
+}
+
+#[test]
+fn a_plate_that_was_sorted_is_refused_as_a_whole() {
+    let directory = with(STUDY);
+    let path = directory.path();
+    ends(path, &["ask", "study.toml", "--plate", "6", "-o", "plate.csv"], 0);
+    let sheet = fs::read_to_string(path.join("plate.csv")).unwrap();
+    let rows: Vec<Vec<&str>> = sheet.lines().map(|line| line.split(',').collect()).collect();
+    let tell = |rows: &[Vec<String>], code: i32| {
+        let text: String = rows.iter().map(|row| row.join(",") + "\n").collect();
+        fs::write(path.join("filled.csv"), text).unwrap();
+        ends(path, &["tell", "filled.csv", "--study", "study.toml"], code).1
+    };
+    let mut filled: Vec<Vec<String>> = rows.iter().map(|row| row.iter().map(|&cell| cell.to_owned()).collect()).collect();
+    filled[1..].iter_mut().for_each(|row| row[3] = "1.0".into());
+    let mut swapped = filled.clone();
+    (swapped[1][2], swapped[2][2]) = (filled[2][2].clone(), filled[1][2].clone());
+    assert!(tell(&swapped, 1).contains("filled.csv, line 2, column \"x\""));
+    let mut moved = filled.clone();
+    (moved[1][0], moved[2][0]) = (filled[2][0].clone(), filled[1][0].clone());
+    assert!(tell(&moved, 1).contains("line 2, column \"well\""));
+    let without: Vec<Vec<String>> = filled.iter().map(|row| [&row[..2], &row[3..]].concat()).collect();
+    assert!(tell(&without, 1).contains("the column \"x\" of the plate is gone"));
+    assert_eq!(ends(path, &["trials", "study.toml", "--state", "done", "--format", "csv"], 0).0.lines().count(), 1);
+    for row in &mut filled[1..] {
+        let rounded: f64 = row[2].parse().unwrap();
+        (row[0], row[2]) = (row[0].to_lowercase(), format!("{rounded:.8}"));
+    }
+    assert!(tell(&filled, 0).contains("written down: 4 values"));
+}
+
+#[test]
+fn a_batch_that_nobody_saw_is_not_closed() {
+    let directory = with(STUDY);
+    let path = directory.path();
+    ends(path, &["new", "study.toml"], 0);
+    assert!(ends(path, &["close-batch", "study.toml"], 1).1.contains("nothing of batch 1 was handed out yet"));
+    ends(path, &["ask", "study.toml", "-n", "2"], 0);
+    ends(path, &["tell", "0", "1"], 0);
+    ends(path, &["close-batch", "study.toml"], 0);
+    assert!(ends(path, &["close-batch", "study.toml"], 1).1.contains("nothing of batch 2 was handed out yet"));
+    ends(path, &["close-batch", "study.toml", "--force"], 0);
+}
+
+#[test]
+fn an_ask_without_a_file_to_write_leases_nothing() {
+    let directory = with(STUDY);
+    let path = directory.path();
+    for count in ["ask study.toml -n 0", "run study.toml --parallel 0", "run study.toml --at-most 0", "design study.toml --count 0"] {
+        assert!(ends(path, &count.split(' ').collect::<Vec<_>>(), 2).1.contains("at least 1"), "{count}");
+    }
+    ends(path, &["ask", "study.toml"], 0);
+    assert!(ends(path, &["ask", "study.toml", "-n", "3", "-o", "none/plate.csv"], 1).1.contains("none/plate.csv: cannot write"));
+    fs::write(path.join("there.csv"), "x").unwrap();
+    ends(path, &["ask", "study.toml", "-n", "3", "-o", "there.csv"], 2);
+    assert_eq!(ends(path, &["trials", "study.toml", "--state", "leased", "--format", "csv"], 0).0.lines().count(), 2);
+    assert_eq!(ends(path, &["recommend", "study.toml", "--format", "json"], 0).0, "null\n");
+}
+
+#[test]
+fn a_study_may_be_moved() {
+    let directory = with(&format!("{STUDY}\n[objective]\ncommand = \"cat offset && echo {{x}}\"\n"));
+    let path = directory.path();
+    fs::write(path.join("offset"), "1\n").unwrap();
+    ends(path, &["run", "study.toml", "--at-most", "1", "--parallel", "4", "--no-report"], 0);
+    assert_eq!(ends(path, &["trials", "study.toml", "--state", "done", "--format", "csv"], 0).0.lines().count(), 2);
+    let moved = path.join("moved");
+    fs::create_dir(&moved).unwrap();
+    for name in ["study.toml", "study.db", "offset"] {
+        fs::rename(path.join(name), moved.join(name)).unwrap();
+    }
+    let (answer, _) = ends(path, &["run", "moved/../moved/study.toml", "--no-report"], 0);
+    assert!(answer.starts_with("recommended: x = "), "{answer}");
+    assert_eq!(ends(&moved, &["trials", "--state", "done", "--format", "csv"], 0).0.lines().count(), 9);
+}
+
+#[test]
+fn a_run_that_measured_nothing_has_failed() {
+    let directory = with(&format!("{STUDY}\n[objective]\ncommand = \"echo broken >&2; exit 3\"\n"));
+    let words = ends(directory.path(), &["run", "study.toml"], 1).1;
+    assert!(words.contains("nothing was measured: all 5 evaluations") && words.contains("broken"), "{words}");
+}
+
+#[test]
+fn imports_are_checked_before_a_study_is_begun() {
+    let directory = with("budget = 4\n[parameters.n]\ntype = \"categorical\"\nchoices = [\"10\", \"20\"]\n");
+    let path = directory.path();
+    fs::write(path.join("old.csv"), "n,result\n10,1.5\n20,n/a\n20,2.5\n").unwrap();
+    fs::write(path.join("bad.csv"), "n,result\n30,1.5\n").unwrap();
+    assert!(ends(path, &["import", "old.csv", "--study", "study.toml", "--dry-run"], 0).1.contains("2 rows can be imported"));
+    assert!(ends(path, &["import", "bad.csv", "--study", "study.toml"], 1).1.contains("bad.csv, line 2"));
+    assert!(!path.join("study.db").exists());
+    ends(path, &["import", "old.csv", "--study", "study.toml"], 0);
+    let (export, _) = ends(path, &["export", "study.toml"], 0);
+    assert!(export.contains(",,imported,10,1.5") && export.contains(",,imported,20,2.5"), "{export}");
+    ends(path, &["ask", "study.toml"], 0);
+    assert!(ends(path, &["import", "old.csv", "--study", "study.toml"], 0).1.contains("the strategy does not see them"));
+}
+
+#[test]
+fn problems_of_one_family_are_told_apart() {
+    let directory = tempfile::tempdir().unwrap();
+    let bench = ["bench", "--problems", "se-2,matern-2", "--strategies", "random", "--seeds", "1", "--budget", "6", "--format", "csv"];
+    let (table, _) = ends(directory.path(), &bench, 0);
+    assert!(table.contains("\nse-2,random,1") && table.contains("\nmatern-2,random,1"), "{table}");
+}
+
+#[test]
+fn a_gap_that_only_the_model_reaches_is_not_passed_off_as_certified() {
+    let open = "stop_when = \"gap < 100\"\n".to_owned() + STUDY + "\n[objective]\ncommand = \"test {id} = 0 && exit 1; echo {x}\"\n";
+    let declared = "strategy = \"s-bpe\"\ninformative_failures = true\nnorm_bound = 2.0\nnoise = 0.1\n\
+                    kernel = { name = \"matern\", lengthscale = 0.3 }\n";
+    let directory = with(&open);
+    let (answer, words) = ends(directory.path(), &["run", "study.toml", "--no-report"], 0);
+    assert!(answer.contains("by the model") && !answer.contains("from the best there is"), "{answer}");
+    assert!(words.contains("by the model: what was learnt"), "{words}");
+    let directory = with(&(declared.to_owned() + &open));
+    let (answer, words) = ends(directory.path(), &["run", "study.toml", "--no-report"], 3);
+    assert!(answer.contains("by the model") && words.contains("is not certified"), "{answer}{words}");
+}
+
+#[test]
+fn of_two_studies_in_one_file_the_one_of_the_study_file_is_meant() {
+    let directory = with(STUDY);
+    let path = directory.path();
+    ends(path, &["new", "study.toml", "--name", "other"], 0);
+    ends(path, &["new", "study.toml"], 0);
+    let status = |arguments: &[&str]| ends(path, &[&["status", "study.db", "--format", "json"], arguments].concat(), 0).0;
+    assert!(status(&[]).contains("\"study\": \"study\""), "{}", status(&[]));
+    assert!(status(&["--name", "other"]).contains("\"study\": \"other\""));
+}
