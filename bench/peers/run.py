@@ -70,7 +70,8 @@ def averaged(rows: list[dict[str, object]]) -> list[dict[str, object]]:
         else:
             table.append(row)
     for (peer, problem), runs in loops.items():
-        means = {key: statistics.fmean(float(r[key]) for r in runs) for key in ("seconds", "regret", "evaluations", "batches")}
+        figures = [key for key in runs[0] if key not in ("task", "peer", "problem", "seed")]
+        means = {key: statistics.fmean(float(r[key]) for r in runs) for key in figures}
         table.append({"task": f"loop {problem}", "peer": peer, "seeds": len(runs), **means})
     return table
 

@@ -86,6 +86,7 @@ class Objective:
         self.rng = np.random.default_rng(1000 + seed)
         self.points: list[np.ndarray] = []
         self.values: list[float] = []
+        self.recommended: list[tuple[int, np.ndarray]] = []
         self.inside = 0.0
 
     def __call__(self, x: np.ndarray) -> float:
@@ -100,12 +101,20 @@ class Objective:
     def regret(self, x: np.ndarray) -> float:
         return self.best - self.function(np.asarray(x, dtype=float))
 
-    def best_observed(self) -> np.ndarray:
-        return self.points[int(np.argmax(self.values))]
+    def recommend(self, choose: Callable[[], np.ndarray]) -> None:
+        """Notes what a peer that models the noise would recommend now, with the clock stopped."""
+        start = time.perf_counter()
+        self.recommended.append((len(self.points), np.array(choose(), dtype=float)))
+        self.inside += time.perf_counter() - start
+
+    def choice_after(self, evaluations: int) -> np.ndarray:
+        """What was recommended after so many evaluations, or the latest before; without one the point of the best value seen."""
+        known = [point for count, point in self.recommended if count <= evaluations]
+        return known[-1] if known else self.points[int(np.argmax(self.values[:evaluations]))]
 
 
-def loop(peer: str, batches: str, run: Callable[[Objective, int, Sizes], np.ndarray | None]) -> Callable[[Sizes], None]:
-    """An optimisation loop: ``run`` evaluates and returns what it recommends (``None``: the best value seen)."""
+def loop(peer: str, batches: str, run: Callable[[Objective, int, Sizes], None]) -> Callable[[Sizes], None]:
+    """An optimisation loop: ``run`` evaluates, and notes what it recommends if that is not the best value seen."""
 
     def task(sizes: Sizes) -> None:
         # All problems with one seed first, so that what does not finish in time has something of each.
@@ -113,11 +122,14 @@ def loop(peer: str, batches: str, run: Callable[[Objective, int, Sizes], np.ndar
             for problem in PROBLEMS:
                 objective = Objective(problem, seed)
                 start = time.perf_counter()
-                chosen = run(objective, seed, sizes)
+                run(objective, seed, sizes)
                 seconds = time.perf_counter() - start - objective.inside
-                point = objective.best_observed() if chosen is None else chosen
-                rounds = sizes.batches if batches == "batches" else len(objective.points)
-                report("loop", peer, problem=problem, seed=seed, seconds=seconds, regret=objective.regret(point), evaluations=len(objective.points), batches=rounds)
+                done = len(objective.points)
+                rounds = sizes.batches if batches == "batches" else done
+                fifths = [sizes.evaluations * k // 5 for k in range(1, 6)]
+                curve = {f"regret_at_{n}": objective.regret(objective.choice_after(n)) for n in fifths}
+                final = objective.regret(objective.choice_after(done))
+                report("loop", peer, problem=problem, seed=seed, seconds=seconds, regret=final, evaluations=done, batches=rounds, **curve)
 
     return task
 

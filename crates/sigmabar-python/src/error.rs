@@ -5,7 +5,20 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use std::fmt::Display;
 
-create_exception!(sigmabar, Error, PyValueError, "What sigmabar refuses, in the same words as the command line.");
+create_exception!(
+    sigmabar,
+    Error,
+    PyValueError,
+    "What sigmabar refuses, in the same words as the command line.
+
+>>> import sigmabar as sb
+>>> try:
+...     sb.Matern(2.5, lengthscale=-1.0)
+... except ValueError as error:
+...     print(type(error).__name__, 'lengthscale' in str(error))
+Error True
+"
+);
 
 /// The Python error for an error of the library.
 pub fn raise(error: impl Display) -> PyErr {

@@ -1,7 +1,7 @@
 //! The exact posterior, for few points and as the oracle.
 
 use crate::arrays::{Rows, from_matrix, vector};
-use crate::claim::{Ends, PyClaim, ends};
+use crate::claim::{Ends, PyClaim, ends, response_ends};
 use crate::kernel::PyKernel;
 use crate::posterior::{collected, prior};
 use crate::work;
@@ -70,6 +70,11 @@ impl PyExactPosterior {
     fn interval<'py>(&self, py: Python<'py>, x: Rows, claim: &PyClaim) -> PyResult<Ends<'py>> {
         let claim = claim.inner.clone();
         ends(py, &self.with(py, move |p| p.interval(x.view()?, &claim))?)
+    }
+
+    fn prediction_interval<'py>(&self, py: Python<'py>, x: Rows, claim: &PyClaim) -> PyResult<Ends<'py>> {
+        let claim = claim.inner.clone();
+        response_ends(py, &self.with(py, move |p| p.prediction_interval(x.view()?, &claim))?)
     }
 
     fn log_evidence(&self) -> f64 {

@@ -2,6 +2,7 @@
 
 use crate::claim::label_name;
 use crate::error::raise;
+use crate::posterior::collected;
 use crate::strategy::PyStrategy;
 use crate::work;
 use pyo3::prelude::*;
@@ -128,9 +129,10 @@ impl PyStudy {
     }
 
     /// Old results: settings as JSON lists in the order of the parameters.
-    fn import_rows(&self, py: Python<'_>, rows: Vec<(String, ResultParts)>) -> PyResult<usize> {
+    fn import_rows(&self, py: Python<'_>, rows: Vec<(String, ResultParts)>, how: &str) -> PyResult<usize> {
         let rows = rows.into_iter().map(imported).collect::<PyResult<Vec<_>>>()?;
-        self.with(py, move |study| study.import(&rows))
+        let how = collected(how)?;
+        self.with(py, move |study| study.import_as(&rows, how))
     }
 
     /// Names of the parameters.

@@ -93,6 +93,33 @@ def test_a_table_that_cannot_speak_arrow_here_is_read_as_an_array() -> None:
     np.testing.assert_array_equal(means(Table()), EXPECTED)
 
 
+class OnlyInterchange:
+    """A table that hands its columns out through the interchange protocol and in no other way."""
+
+    def __init__(self, table: object) -> None:
+        self.table = table
+
+    def __dataframe__(self, nan_as_null: bool = False, allow_copy: bool = True) -> object:
+        return self.table.__dataframe__(allow_copy=allow_copy)  # type: ignore[attr-defined]
+
+
+def test_tables_of_the_interchange_protocol_are_taken() -> None:
+    pandas, polars, pyarrow = (pytest.importorskip(name) for name in ("pandas", "polars", "pyarrow"))
+    columns = {"a": X[:, 0], "b": X[:, 1]}
+    chunked = pyarrow.concat_tables([pyarrow.table({k: v[:13] for k, v in columns.items()}), pyarrow.table({k: v[13:] for k, v in columns.items()})])
+    for table in (pandas.DataFrame(columns), polars.DataFrame(columns), pyarrow.table(columns), chunked, chunked.slice(0, 40)):
+        np.testing.assert_array_equal(means(OnlyInterchange(table)), EXPECTED)
+    mixed = {"a": [1, 2, 3], "b": [True, False, True], "c": np.array([0.5, 1.5, 2.5], dtype=np.float32)}
+    for table in (pandas.DataFrame(mixed), polars.DataFrame(mixed), pyarrow.table(mixed).slice(1)):
+        expected = [[1, 1, 0.5], [2, 0, 1.5], [3, 1, 2.5]][-len(table) :]
+        np.testing.assert_array_equal(K(OnlyInterchange(table)), K(expected))
+    for table in (polars.DataFrame({"a": [1, 2], "b": [1, None]}), pyarrow.table({"a": [1, 2], "b": [1, None]})):
+        with pytest.raises(sb.Error, match='row 1, column "b": the value is missing'):
+            K(OnlyInterchange(table))
+    with pytest.raises(sb.Error, match='column "c" must be numbers'):
+        K(OnlyInterchange(pandas.DataFrame({"c": ["x"]})))
+
+
 def test_memory_that_is_not_aligned_is_copied_first() -> None:
     shifted = np.frombuffer(b"\0" + X.tobytes(), dtype=np.uint8)[1:].view(np.float64).reshape(X.shape)
     assert not shifted.flags.aligned

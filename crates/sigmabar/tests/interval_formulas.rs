@@ -123,6 +123,39 @@ fn the_exact_posterior_has_both_forms() {
 }
 
 #[test]
+fn the_exact_posterior_predicts_new_responses() {
+    let instance = instance();
+    let y = responses(instance.x.len());
+    let observations = Observations::new(points(&instance.x), &y, Collected::DeclaredFixed, Prior::declared(0.3, 2.0).unwrap()).unwrap();
+    let posterior = ExactPosterior::new(&instance.kernel, TAU, observations).unwrap();
+    let (view, z) = (points(&queries()), (2.0 * 20.0_f64.ln()).sqrt());
+    let claim = claim(0.1).new_noise(Noise::bounded(0.7).unwrap());
+    let direct = posterior.prediction_interval(view.view(), &claim).unwrap();
+    let drop_in = posterior.prediction_interval(view.view(), &claim.clone().method(Method::DropIn)).unwrap();
+    let scaled: Vec<f64> = y.iter().map(|v| (v - 0.3) / 2.0).collect();
+    for (q, query) in queries().iter().enumerate() {
+        let o = exact(instance.covariance, TAU, &instance.x, &scaled, query);
+        let worst = worst_case(instance.covariance, &instance.x, &o.weights, query);
+        let half = C * worst + z * (R * norm(&o.weights)).hypot(0.7);
+        close(direct.response_upper()[q], 0.3 + 2.0 * (o.mean + half), 1e-7, "direct");
+        close(direct.response_lower()[q], 0.3 + 2.0 * (o.mean - half), 1e-7, "direct");
+        let half = C * o.variance.sqrt() + z * (R / TAU * o.variance.sqrt()).hypot(0.7);
+        close(drop_in.response_upper()[q], 0.3 + 2.0 * (o.mean + half), 1e-7, "drop-in");
+    }
+    assert_eq!(direct.certificate().new_noise, Some(Noise::bounded(0.7).unwrap()));
+    // Another kind of noise, and the energy band: half of delta each.
+    let half = posterior.interval(view.view(), &claim.clone().with_delta(0.05).unwrap()).unwrap();
+    let other = posterior.prediction_interval(view.view(), &claim.clone().new_noise(Noise::light_tailed(0.1, 2.0).unwrap())).unwrap();
+    let log = 40.0_f64.ln();
+    close(other.response_upper()[0], half.upper()[0] + 2.0 * (2.0 * f64::max(0.1, 2.0 * log / 4.0) * log).sqrt(), 1e-10, "split");
+    let band = claim.clone().method(Method::Energy);
+    let half = posterior.interval(view.view(), &band.clone().with_delta(0.05).unwrap()).unwrap();
+    let energy = posterior.prediction_interval(view.view(), &band).unwrap();
+    close(energy.response_upper()[0], half.upper()[0] + 2.0 * 0.7 * (2.0 * log).sqrt(), 1e-10, "energy");
+    assert!(posterior.prediction_interval(view.view(), &claim.coverage(Coverage::Uniform)).is_err());
+}
+
+#[test]
 fn prediction_intervals_add_the_new_noise() {
     let instance = instance();
     let y = responses(instance.x.len());

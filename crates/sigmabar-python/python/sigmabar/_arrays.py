@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from . import _core
 from ._core import Error
+from ._interchange import interchanged_rows
 
 Floats = NDArray[np.float64]
 
@@ -25,10 +26,12 @@ def _numbers(values: Any, what: str) -> Floats:
             array, names = _core.arrow_rows(values)
         except ImportError:
             # The table's library needs another one to speak Arrow, which is not there.
-            if not hasattr(values, "__array__"):
+            if not hasattr(values, "__array__") and not hasattr(values, "__dataframe__"):
                 raise
         else:
             return array if len(names) != 1 else array.reshape(-1)
+    if hasattr(values, "__dataframe__") and not hasattr(values, "__array__"):
+        return interchanged_rows(values, what)
     return _plain(values, what)
 
 

@@ -17,7 +17,15 @@ from ._noise import Noise, noise_level
 
 
 class Design:
-    """Points to measure, and what measuring them guarantees before any response is seen."""
+    """Points to measure, and what measuring them guarantees before any response is seen.
+
+    >>> import numpy as np, sigmabar as sb
+    >>> d = sb.max_variance_design(sb.SquaredExponential(0.3), 0.1, np.linspace(0, 1, 200), 20)
+    >>> y = np.sin(6 * d.points[:, 0])
+    >>> p = sb.SparsePosterior(sb.SquaredExponential(0.3), 0.1, d.points, y, inducing=d.inducing, collected="designed")
+    >>> bool(p.std(np.linspace(0, 1, 200)).max() <= d.max_std * (1 + 1e-9))
+    True
+    """
 
     def __init__(self, core: _core.Design) -> None:
         self._core = core

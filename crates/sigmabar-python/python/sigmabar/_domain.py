@@ -15,7 +15,12 @@ from ._core import Error
 
 @dataclass(frozen=True)
 class Float:
-    """A column of numbers from ``low`` to ``high``; ``log`` makes equal ratios equally far apart."""
+    """A column of numbers from ``low`` to ``high``; ``log`` makes equal ratios equally far apart.
+
+    >>> import sigmabar as sb
+    >>> sb.Space([sb.Float(1, 100, log=True)]).encode([[1], [10], [100]]).ravel().tolist()
+    [0.0, 0.5, 1.0]
+    """
 
     low: float
     high: float
@@ -27,7 +32,12 @@ class Float:
 
 @dataclass(frozen=True)
 class Int:
-    """A column of integers from ``low`` to ``high`` in steps of ``step``."""
+    """A column of integers from ``low`` to ``high`` in steps of ``step``.
+
+    >>> import sigmabar as sb
+    >>> sorted(sb.Space([sb.Int(2, 10, step=4)]).candidates(10).ravel().tolist())
+    [2.0, 6.0, 10.0]
+    """
 
     low: int
     high: int
@@ -39,7 +49,12 @@ class Int:
 
 @dataclass(frozen=True)
 class Ordinal:
-    """A column of numbers in increasing order, neighbours equally far apart."""
+    """A column of numbers in increasing order, neighbours equally far apart.
+
+    >>> import sigmabar as sb
+    >>> sb.Space([sb.Ordinal([1, 10, 500])]).encode([[10]]).tolist()
+    [[0.5]]
+    """
 
     levels: Sequence[float]
 
@@ -49,7 +64,12 @@ class Ordinal:
 
 @dataclass(frozen=True)
 class Categorical:
-    """A column of ``choices`` things without order, as 0, 1, …"""
+    """A column of ``choices`` things without order, as 0, 1, …
+
+    >>> import sigmabar as sb
+    >>> sorted(sb.Space([sb.Categorical(3)]).candidates(10).ravel().tolist())
+    [0.0, 1.0, 2.0]
+    """
 
     choices: int
 
@@ -79,7 +99,13 @@ Column = Float | Int | Ordinal | Categorical
 
 
 class Domain:
-    """Where one may measure: made from candidates, from a box or from columns."""
+    """Where one may measure: made from candidates, from a box or from columns.
+
+    >>> import sigmabar as sb
+    >>> kinds = [sb.Candidates([[0.0], [1.0]]), sb.Box([0.0], [1.0]), sb.Space([sb.Float(0, 1)])]
+    >>> all(isinstance(d, sb.Domain) and d.candidates(8).shape[1] == 1 for d in kinds)
+    True
+    """
 
     _core: _core.Domain
 

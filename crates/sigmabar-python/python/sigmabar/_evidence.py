@@ -18,7 +18,17 @@ class Learnt:
     """What was learnt.
 
     ``evidence_upper_bound - elbo`` bounds how far the sparse posterior is from the exact one. The kernel remembers that it was learnt: intervals on the same
-    responses are calibrated, not certified.
+    responses are calibrated, not certified. ``tau`` and the kernel's variance are in units of the posterior's ``unit``.
+
+    >>> import numpy as np, sigmabar as sb
+    >>> rng = np.random.default_rng(1)
+    >>> X = rng.random((200, 1))
+    >>> y = np.sin(8 * X[:, 0]) + 0.1 * rng.standard_normal(200)
+    >>> learnt = sb.fit_hyperparameters([sb.Matern(2.5), sb.Linear()], X, y, starts=1)
+    >>> learnt.template, learnt.kernel.source
+    (0, 'learnt-here')
+    >>> learnt.posterior.interval([[0.5]], 3.0, sb.Gaussian(learnt.tau)).certificate.label
+    'calibrated'
     """
 
     kernel: Kernel

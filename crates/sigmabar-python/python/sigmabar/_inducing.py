@@ -20,6 +20,11 @@ class Inducing:
 
     ``residual_norm`` bounds what they miss at the data, the largest eigenvalue of ``k - kappa`` there, and ``residual_norm_kind`` says how it was obtained;
     both are ``None`` for rules that do not compute one on the way (see :meth:`SparsePosterior.residual_norm`).
+
+    >>> import numpy as np, sigmabar as sb
+    >>> ind = sb.select_inducing(sb.Matern(2.5, 0.5), np.linspace(0, 1, 100), 0.1, method="uniform", size=7)
+    >>> len(ind), ind.points.shape, ind.residual_norm is None
+    (7, (7, 1), True)
     """
 
     points: Floats

@@ -19,6 +19,15 @@ class Certificate:
     ``label`` is ``"certified"`` where every premise was declared and nothing was learnt from the responses, ``"certified for the learnt kernel"`` where the
     kernel was learnt on earlier ones, ``"calibrated"`` where something was learnt from the same ones, ``"heuristic"`` where no theorem covers the
     combination; ``reasons`` says why. ``details`` holds every number.
+
+    >>> import numpy as np, sigmabar as sb
+    >>> x = np.linspace(0, 1, 50)
+    >>> p = sb.ExactPosterior(sb.SquaredExponential(0.2), 0.1, x, np.sin(6 * x), collected="adaptive")
+    >>> c = p.interval([0.25], norm_bound=3.0, noise=sb.Gaussian(0.1)).certificate
+    >>> c.label, c.delta, c.details["observations"]
+    ('certified', 0.05, 50)
+    >>> print(c.assumptions[-1])
+    the norm of f is at most 3
     """
 
     label: str
@@ -44,7 +53,15 @@ class Certificate:
 
 @dataclass(frozen=True)
 class Interval:
-    """Lower and upper ends, one for each query, and the certificate of all."""
+    """Lower and upper ends, one for each query, and the certificate of all.
+
+    >>> import numpy as np, sigmabar as sb
+    >>> x = np.linspace(0, 1, 50)
+    >>> p = sb.ExactPosterior(sb.SquaredExponential(0.2), 0.1, x, np.sin(6 * x))
+    >>> iv = p.interval([0.2, 0.8], norm_bound=3.0, noise=sb.Gaussian(0.1), coverage="points")
+    >>> iv.lower.shape, bool((iv.lower <= np.sin([1.2, 4.8])).all()), bool((iv.width > 0).all())
+    ((2,), True, True)
+    """
 
     lower: Floats
     upper: Floats

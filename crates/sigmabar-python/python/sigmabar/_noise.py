@@ -12,7 +12,7 @@ from ._core import Error
 
 
 class Noise:
-    """What is assumed about the noise. Use one of the classes below it.
+    """What is assumed about the noise. Use one of the classes below it. Its numbers are in units of the posterior's or strategy's ``unit``.
 
     >>> import sigmabar as sb
     >>> print(sb.Gaussian(0.1))

@@ -15,7 +15,14 @@ from ._noise import Noise
 
 
 class VarianceParts(NamedTuple):
-    """The three parts of the variance; their sum is ``std**2``."""
+    """The three parts of the variance; their sum is ``std**2``.
+
+    >>> import sigmabar as sb
+    >>> p = sb.SparsePosterior(sb.Matern(2.5, 0.3), 0.1, [0.0, 0.4, 1.0], [1.0, 2.0, 0.0], inducing=[0.0, 1.0])
+    >>> parts = p.variance_parts([0.5])
+    >>> max(parts._fields, key=lambda name: getattr(parts, name)[0])
+    'projection'
+    """
 
     projection: Floats
     """What the inducing points cannot see."""
@@ -26,14 +33,28 @@ class VarianceParts(NamedTuple):
 
 
 class Bracket(NamedTuple):
-    """A number of the exact model, known from both sides by the sparse one."""
+    """A number of the exact model, known from both sides by the sparse one.
+
+    >>> import numpy as np, sigmabar as sb
+    >>> x = np.linspace(0, 1, 100)
+    >>> known = sb.SparsePosterior(sb.Matern(2.5, 0.3), 0.1, x, np.cos(x), inducing=x[::10]).information_gain
+    >>> known.lower <= sb.ExactPosterior(sb.Matern(2.5, 0.3), 0.1, x, np.cos(x)).information_gain <= known.upper
+    True
+    """
 
     lower: float
     upper: float
 
 
 class ResidualNorm(NamedTuple):
-    """A bound on what the inducing points miss at the data, and how it was obtained."""
+    """A bound on what the inducing points miss at the data, and how it was obtained.
+
+    >>> import numpy as np, sigmabar as sb
+    >>> x = np.linspace(0, 1, 100)
+    >>> p = sb.SparsePosterior(sb.Matern(2.5, 0.3), 0.1, x, np.cos(x), inducing=x[::10])
+    >>> p.residual_norm("trace").kind
+    'trace'
+    """
 
     value: float
     kind: str
@@ -41,7 +62,15 @@ class ResidualNorm(NamedTuple):
 
 @dataclass(frozen=True)
 class Variational:
-    """The optimal variational law of the values at the inducing points."""
+    """The optimal variational law of the values at the inducing points.
+
+    >>> import numpy as np, sigmabar as sb
+    >>> x = np.linspace(0, 1, 100)
+    >>> p = sb.SparsePosterior(sb.Matern(2.5, 0.3), 0.1, x, np.cos(x), inducing=[0.0, 0.5, 1.0])
+    >>> law = p.variational
+    >>> law.covariance.shape, bool(np.allclose(law.mean, p.mean([0.0, 0.5, 1.0])))
+    ((3, 3), True)
+    """
 
     mean: Floats
     covariance: Floats
@@ -52,13 +81,21 @@ class ExactPosterior:
 
     ``tau`` is the ridge: the standard deviation of the noise that the model assumes. ``collected`` says how the points came about: ``"fixed"`` (the user
     declares that none was chosen by looking at a response), ``"designed"`` (chosen by this library without responses) or ``"adaptive"``. ``mean`` and
-    ``unit`` are declared before the data; ``mean=None`` learns them, and intervals are then calibrated.
+    ``unit`` are declared before the data; ``mean=None`` learns them, and intervals are then calibrated. The model is of ``(y - mean) / unit``: the kernel's
+    variance, ``tau``, norm bounds and noise are all in units of ``unit``, while means, standard deviations and intervals come in the units of ``y``.
 
     >>> import numpy as np, sigmabar as sb
     >>> x = np.linspace(0, 1, 20)
     >>> p = sb.ExactPosterior(sb.SquaredExponential(0.2), 0.1, x, np.sin(6 * x))
     >>> p.predict([0.5])[0].round(2)
     array([0.14])
+
+    In grams instead of kilograms, with nothing else changed:
+
+    >>> g = sb.ExactPosterior(sb.SquaredExponential(0.2), 0.1, x, 1000 * np.sin(6 * x), unit=1000.0)
+    >>> claim = {"norm_bound": 3.0, "noise": sb.Gaussian(0.1)}
+    >>> bool(np.allclose(g.interval([0.5], **claim).upper, 1000 * p.interval([0.5], **claim).upper))
+    True
     """
 
     def __init__(
@@ -123,6 +160,26 @@ class ExactPosterior:
         """As :meth:`SparsePosterior.interval`, with nothing missed."""
         claim = claim_from(norm_bound, noise, delta, side, method, coverage, domain, norm_estimated=norm_estimated)
         return interval_from(self._core.interval(rows(x), claim))
+
+    def prediction_interval(
+        self,
+        x: Any,
+        norm_bound: float,
+        noise: Noise,
+        delta: float = 0.05,
+        *,
+        new_noise: Noise | None = None,
+        side: str = "both",
+        method: str = "tight",
+        coverage: str = "point",
+        domain: tuple[Any, Any] | None = None,
+        norm_estimated: bool = False,
+    ) -> Interval:
+        """As :meth:`SparsePosterior.prediction_interval`, with nothing missed."""
+        claim = claim_from(
+            norm_bound, noise, delta, side, method, coverage, domain, norm_estimated=norm_estimated, new_noise=new_noise
+        )
+        return interval_from(self._core.prediction_interval(rows(x), claim))
 
     @property
     def log_evidence(self) -> float:
@@ -218,7 +275,7 @@ class SparsePosterior:
 
     @property
     def prior(self) -> tuple[float, float, bool]:
-        """Prior mean, unit, and whether they were learnt."""
+        """Prior mean, unit, and whether they were learnt. Kernel variance, ``tau``, norm bounds and noise are in units of the unit."""
         return self._core.prior()
 
     def __len__(self) -> int:
@@ -329,7 +386,7 @@ class SparsePosterior:
         norm_estimated: bool = False,
     ) -> Interval:
         """``lower <= f(x) <= upper`` with probability at least ``1 - delta`` in total, if the norm of ``f`` (less the prior mean) is at most ``norm_bound`` and
-        the noise is as said.
+        the noise is as said, both in units of ``unit`` (1 unless the posterior was made with another).
 
         ``side`` is ``"both"``, ``"lower"`` or ``"upper"``; ``method`` ``"tight"`` (the narrowest that is valid), ``"paper"``, ``"drop-in"`` or ``"energy"``;
         ``coverage`` ``"point"`` (each query by itself), ``"points"`` (all queries at once), ``"uniform"`` (every point there is) or ``"continuous"`` (every
@@ -361,7 +418,7 @@ class SparsePosterior:
         domain: tuple[Any, Any] | None = None,
         norm_estimated: bool = False,
     ) -> Interval:
-        """The same for a *new noisy response* at each point instead of the function; ``new_noise`` where it differs from the data's.
+        """The same for a *new noisy response* at each point instead of the function; ``new_noise`` (in units of ``unit`` too) where it differs from the data's.
 
         >>> import numpy as np, sigmabar as sb
         >>> x = np.linspace(0, 1, 50)
@@ -376,7 +433,7 @@ class SparsePosterior:
         return interval_from(self._core.prediction_interval(rows(x), claim))
 
     def least_norm(self, noise: Noise, delta: float = 0.05) -> float:
-        """The smallest norm bound that the data do not contradict: a claim with less is refuted by them."""
+        """The smallest norm bound that the data do not contradict, in units of ``unit`` as the noise is: a claim with less is refuted by them."""
         return self._core.norm_check(claim_from(None, noise, delta, "both", "tight", "point", None))[0]
 
     def save(self) -> bytes:

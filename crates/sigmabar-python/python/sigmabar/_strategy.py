@@ -20,7 +20,16 @@ from ._noise import Noise, noise_core
 
 @dataclass(frozen=True)
 class Ask:
-    """Points to evaluate; ``waiting`` (and no ids) while everything of the batch is handed out."""
+    """Points to evaluate; ``waiting`` (and no ids) while everything of the batch is handed out.
+
+    >>> import sigmabar as sb
+    >>> s = sb.Strategy("s-bpe", domain=([0.0], [1.0]), budget=8, batches=[3, 5])
+    >>> a = s.ask()
+    >>> a.ids, a.batch, a.points.shape, a.waiting
+    ([0, 1, 2], 0, (3, 1), False)
+    >>> s.ask().waiting
+    True
+    """
 
     ids: list[int]
     points: Floats
@@ -41,6 +50,14 @@ class Recommendation:
     """The setting to use, and what is known about it.
 
     ``lower <= f(point) <= upper``, and no setting is better by more than ``gap``, in the sense of ``label``.
+
+    >>> import sigmabar as sb
+    >>> s = sb.Strategy("random", domain=[0.0, 0.5, 1.0], budget=9)
+    >>> while (a := s.ask()) is not None:
+    ...     s.tell(a.ids, 1 - (a.points[:, 0] - 0.5) ** 2)
+    >>> r = s.recommend()
+    >>> r.point.tolist(), r.index, r.label
+    ([0.5], 1, 'heuristic')
     """
 
     point: Floats
@@ -53,7 +70,15 @@ class Recommendation:
 
 
 class Batch(NamedTuple):
-    """A closed batch in numbers."""
+    """A closed batch in numbers.
+
+    >>> import sigmabar as sb
+    >>> s = sb.Strategy("s-bpe", domain=([0.0], [1.0]), budget=8, batches=[3, 5])
+    >>> a = s.ask()
+    >>> s.tell(a.ids, [0.1, 0.4, None])
+    >>> s.batches[0].planned, s.batches[0].measured
+    (3, 2)
+    """
 
     planned: int
     measured: int
@@ -65,7 +90,15 @@ class Batch(NamedTuple):
 
 @dataclass(frozen=True)
 class Cells:
-    """Parts of a box between lower and upper corners."""
+    """Parts of a box between lower and upper corners.
+
+    >>> import sigmabar as sb
+    >>> s = sb.Strategy("s-bpe", domain=([0.0], [2.0]), kernel=sb.Matern(2.5, 0.5), tau=0.1, norm_bound=1.0, noise=sb.Gaussian(0.05), budget=60)
+    >>> a = s.ask()
+    >>> s.tell(a.ids, a.points[:, 0] / 4)
+    >>> 0.0 < s.survivors.volume < 2.0
+    True
+    """
 
     low: Floats
     high: Floats
@@ -81,7 +114,15 @@ class Cells:
 
 @dataclass(frozen=True)
 class Trials:
-    """The book of a run, one entry for each trial; ``nan`` where there is no number."""
+    """The book of a run, one entry for each trial; ``nan`` where there is no number.
+
+    >>> import sigmabar as sb
+    >>> s = sb.Strategy("sobol", domain=([0.0], [1.0]), budget=10)
+    >>> a = s.ask(3)
+    >>> s.tell(a.ids[:2], [0.5, None])
+    >>> s.trials.states, s.trials.values.tolist()
+    (['done', 'failed', 'open'], [0.5, nan, nan])
+    """
 
     ids: list[int]
     batches: list[int]
@@ -100,7 +141,8 @@ class Strategy:
 
     S-BPE has three modes: ``"certified"`` needs kernel, norm bound and noise and proves what it says, ``"paper"`` follows the paper to the letter, and
     ``"auto"`` needs nothing and is calibrated; without a kernel it is the default. ``batches`` is their number or their lengths; further options are named
-    by the strategy they belong to when they are wrong.
+    by the strategy they belong to when they are wrong. Kernel variance, ``tau``, ``norm_bound`` and ``noise`` are in units of ``unit``; values, the ends of
+    intervals, ``gap`` and ``stop_at_gap`` are in those of the values.
 
     The run is a function of the seed and the values, whatever the order of telling.
 

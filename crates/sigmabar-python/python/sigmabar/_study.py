@@ -26,7 +26,17 @@ _GLANCE = 0.05
 
 @dataclass(frozen=True)
 class Trial:
-    """One evaluation to be made: ``params`` by their names, and a ``seed`` for whatever is random in it."""
+    """One evaluation to be made: ``params`` by their names, and a ``seed`` for whatever is random in it.
+
+    >>> import os, tempfile, sigmabar as sb
+    >>> spec = {"budget": 8, "parameters": {"n": {"type": "int", "low": 1, "high": 4}}}
+    >>> study = sb.Study.create(os.path.join(tempfile.mkdtemp(), "s.db"), "trials", spec)
+    >>> (trial,) = study.ask()
+    >>> trial.batch, 1 <= trial.params["n"] <= 4
+    (0, True)
+    >>> study.tell(trial.id, 0.5)
+    True
+    """
 
     id: int
     batch: int
@@ -37,7 +47,17 @@ class Trial:
 
 @dataclass(frozen=True)
 class Advice:
-    """The recommended setting and what is known about it, as :class:`Recommendation`; ``best_observed`` may be a lucky draw."""
+    """The recommended setting and what is known about it, as :class:`Recommendation`; ``best_observed`` may be a lucky draw.
+
+    >>> import os, tempfile, sigmabar as sb
+    >>> spec = {"budget": 12, "batches": 2, "parameters": {"n": {"type": "int", "low": 1, "high": 4}}}
+    >>> study = sb.Study.create(os.path.join(tempfile.mkdtemp(), "s.db"), "advice", spec)
+    >>> study.run(lambda n: -((n - 3) ** 2))
+    'finished'
+    >>> advice = study.recommend()
+    >>> advice.params, advice.lower <= advice.upper, advice.best_observed["value"]
+    ({'n': 3}, True, 0.0)
+    """
 
     params: Setting
     lower: float
@@ -123,25 +143,49 @@ class Study:
         """Several results in one transaction, all or none; ``None`` is a failure."""
         return self._core.tell([(count(i, "id"), (number_or_none(v, "value"), None, None if v is not None else "no value")) for i, v in results])
 
-    def close_batch(self) -> None:
-        """Closes the batch with what has arrived."""
+    def close_batch(self, *, force: bool = False) -> None:
+        """Closes the batch with what has arrived; what is still leased counts as missing, and a result that comes later is kept but not used.
+
+        What follows is valid if missing does not depend on the noise. A batch of which nothing was handed out yet is only closed with ``force``.
+
+        >>> import os, tempfile, sigmabar as sb
+        >>> spec = {"budget": 8, "batches": [4, 4], "parameters": {"x": {"type": "float", "low": 0, "high": 1}}}
+        >>> study = sb.Study.create(os.path.join(tempfile.mkdtemp(), "s.db"), "closed", spec)
+        >>> mine = study.ask(3, worker="me")
+        >>> study.tell_all([(mine[0].id, 0.5), (mine[1].id, 0.7)])
+        [True, True]
+        >>> study.close_batch()
+        >>> study.tell(mine[2].id, 0.6)
+        False
+        """
+        if not force:
+            trials = self.trials()
+            last = max((trial["batch"] for trial in trials), default=0)
+            if not any(trial["batch"] == last and trial["attempts"] > 0 for trial in trials):
+                raise Error(f"nothing of batch {last + 1} was handed out yet: ask hands it out, force=True closes it all the same")
         self._core.close_batch()
 
     def reap(self) -> list[int]:
         """Puts trials whose lease ran out back into the queue."""
         return self._core.reap()
 
-    def import_results(self, rows: Iterable[tuple[Mapping[str, Any], float]]) -> int:
-        """Results measured before the study, as pairs of setting and value."""
+    def import_results(self, rows: Iterable[tuple[Mapping[str, Any], float]], *, collected: str = "adaptive") -> int:
+        """Results measured before the study, as pairs of setting and value; all are written or none, and how many is returned.
+
+        With ``collected="fixed"`` you declare that no setting was chosen by looking at a value, and certified S-BPE counts those that come before the first
+        ask into its first batch; ``"adaptive"`` ones only help models, and enter no certificate.
+        """
+        if collected not in ("fixed", "adaptive"):
+            raise Error(f'collected "{collected}" is not known here: choose one of fixed, adaptive')
         names = self.parameters
         packed = []
-        for number, (setting, value) in enumerate(rows):
+        for row, (setting, value) in enumerate(rows):
             missing = [name for name in names if name not in setting]
             if missing or len(setting) != len(names):
                 unknown = sorted(set(setting) - set(names))
-                raise Error(f"row {number}: missing {missing}, unknown {unknown}; the parameters are {names}")
-            packed.append((json.dumps([_plain(setting[name]) for name in names]), (float(value), None, None)))
-        return self._core.import_rows(packed)
+                raise Error(f"row {row}: missing {missing}, unknown {unknown}; the parameters are {names}")
+            packed.append((json.dumps([_plain(setting[name]) for name in names]), (number(value, f"row {row}: the value"), None, None)))
+        return self._core.import_rows(packed, collected)
 
     def trials(self) -> list[dict[str, Any]]:
         """All trials as they stand in the file."""
@@ -185,9 +229,9 @@ class Study:
         """Evaluates ``f(**params)`` (with ``pass_trial``, ``f(trial)``) until the study is over, on any ``concurrent.futures`` executor.
 
         ``parallel`` many at a time: by default as many as the executor has workers, and one without an executor. An exception in ``f`` is a failed trial and
-        does not end the run; Ctrl-C, ``SystemExit`` and a broken or
-        cancelling executor do, with the trials given back, and the study can be run again. ``at_most`` evaluations are made in this call. Returns ``"finished"``,
-        ``"stopped"`` or, when everything left is leased elsewhere, ``"waiting"``.
+        does not end the run; Ctrl-C, ``SystemExit`` and a broken or cancelling executor do: trials that will not be evaluated are given back, and the study
+        can be run again. ``at_most`` evaluations are made in this call. Returns ``"finished"``, ``"stopped"`` or, when everything left is leased elsewhere,
+        ``"waiting"``.
 
         >>> import os, tempfile, sigmabar as sb
         >>> from concurrent.futures import ThreadPoolExecutor

@@ -43,8 +43,17 @@ def posterior(
 ) -> Axes:
     """The mean along one ``column`` (the others fixed to ``at``, by default the middle of the data) with its bands and the inducing points.
 
-    With ``norm_bound`` and ``noise`` the bands are the intervals of the model, for the function and for a new response; without them one and two standard
-    deviations.
+    With ``norm_bound`` and ``noise`` (in units of the model's ``unit``) the bands are the intervals of the model, for the function and for a new response;
+    without them one and two standard deviations.
+
+    >>> import matplotlib
+    >>> matplotlib.use("Agg")
+    >>> import numpy as np, sigmabar as sb
+    >>> x = np.linspace(0, 1, 30)
+    >>> p = sb.ExactPosterior(sb.SquaredExponential(0.2), 0.1, x, np.sin(6 * x))
+    >>> ax = sb.plot.posterior(p, data=(x, np.sin(6 * x)))
+    >>> ax.get_legend_handles_labels()[1]
+    ['measured', 'two standard deviations', 'one standard deviation', 'mean']
     """
     ax = _axes(ax)
     inducing = model.inducing if isinstance(model, SparsePosterior) else None
@@ -58,9 +67,8 @@ def posterior(
     if data is not None:
         ax.scatter(known[:, column], vector(data[1]), s=8, color=_GREY, alpha=0.6, label="measured", zorder=1)
     if norm_bound is not None and noise is not None:
-        if isinstance(model, SparsePosterior):
-            wide = model.prediction_interval(queries, norm_bound, noise, delta)
-            ax.fill_between(line, wide.lower, wide.upper, color=_SKY, alpha=0.25, lw=0, label=f"prediction interval ({wide.certificate.label})")
+        wide = model.prediction_interval(queries, norm_bound, noise, delta)
+        ax.fill_between(line, wide.lower, wide.upper, color=_SKY, alpha=0.25, lw=0, label=f"prediction interval ({wide.certificate.label})")
         narrow = model.interval(queries, norm_bound, noise, delta)
         ax.fill_between(line, narrow.lower, narrow.upper, color=_BLUE, alpha=0.3, lw=0, label=f"interval for f ({narrow.certificate.label})")
     else:

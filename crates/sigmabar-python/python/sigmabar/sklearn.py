@@ -60,6 +60,20 @@ class SparseKernelRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc
     posterior_ : sigmabar.SparsePosterior
         The model: everything it can say is there.
     kernel_, noise_ : the kernel, for scaled responses, and the noise, in the units of the responses.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sigmabar.sklearn import SparseKernelRegressor
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.random((200, 1))
+    >>> y = 5 + np.sin(6 * X[:, 0]) + 0.1 * rng.standard_normal(200)
+    >>> model = SparseKernelRegressor(random_state=0).fit(X, y)
+    >>> mean, lower, upper = model.predict([[0.5]], return_interval=True)
+    >>> bool(lower[0] < 5 + np.sin(3) < upper[0]), 0.08 < model.noise_ < 0.12
+    (True, True)
+    >>> model.interval([[0.5]]).certificate.label
+    'calibrated'
     """
 
     def __init__(

@@ -30,15 +30,25 @@ impl ExactPosterior {
     /// sparse posterior; points of another width.
     pub fn interval(&self, x: PointsRef<'_>, claim: &Claim) -> Result<Intervals> {
         let worked = self.worked(claim, x.len())?;
+        let ends = self.ends(x, claim.side_claimed(), &worked, 0.0)?;
+        Ok(Intervals::assemble(ends, vec![worked.method; x.len()], self.certificate_of(claim, &worked)))
+    }
+
+    /// Ends that also hold one more noise term of this level, independent of the observations', and what they rest on.
+    pub(super) fn ends_with_noise(&self, x: PointsRef<'_>, claim: &Claim, level: f64) -> Result<(Ends, Certificate)> {
+        let worked = self.worked(claim, x.len())?;
+        Ok((self.ends(x, claim.side_claimed(), &worked, level)?, self.certificate_of(claim, &worked)))
+    }
+
+    fn ends(&self, x: PointsRef<'_>, side: Side, worked: &ExactClaim, new_level: f64) -> Result<Ends> {
         let variance = self.certified_variance(x)?;
         let weights = self.weights_by_point(x)?;
-        let halves: Vec<f64> = (0..x.len()).map(|q| self.half_width(&worked, variance[q], weights.row(q))).collect();
+        let rounding = self.mean_rounding(x, &weights)?;
+        let half = |q: usize| self.half_width(worked, variance[q], weights.row(q), new_level) + rounding[q];
+        let halves: Vec<f64> = (0..x.len()).map(half).collect();
         let prior = self.observations().prior();
         let centres: Vec<f64> = self.mean(x)?.into_iter().map(|m| prior.to_model(m)).collect();
-        let rounding = self.mean_rounding(x, &weights)?;
-        let halves: Vec<f64> = halves.iter().zip(rounding).map(|(h, r)| h + r).collect();
-        let ends = Ends::new(prior, claim.side_claimed(), &centres, &halves);
-        Ok(Intervals::assemble(ends, vec![worked.method; x.len()], self.certificate_of(claim, &worked)))
+        Ok(Ends::new(prior, side, &centres, &halves))
     }
 
     fn worked(&self, claim: &Claim, queries: usize) -> Result<ExactClaim> {
@@ -71,18 +81,19 @@ impl ExactPosterior {
         Ok(ExactClaim { method, norm_bound, noise, factor, tail })
     }
 
-    fn half_width(&self, claim: &ExactClaim, variance: f64, weights: &[f64]) -> f64 {
+    /// Bias plus the factor times the noise's scale, to which new noise is added in squares.
+    fn half_width(&self, claim: &ExactClaim, variance: f64, weights: &[f64], new_level: f64) -> f64 {
         let locations = self.observations().locations();
         let (level, tau2) = (claim.noise.level(), self.ridge() * self.ridge());
         let square: f64 = weights.iter().enumerate().map(|(i, v)| locations.count(i) * v * v).sum();
         // Never below the direct width in exact arithmetic, and safe from the rounding of the weights.
-        let drop_in = (claim.norm_bound + level / self.ridge() * claim.factor) * variance.sqrt();
+        let drop_in = claim.norm_bound * variance.sqrt() + claim.factor * (level / self.ridge() * variance.sqrt()).hypot(new_level);
         match claim.method {
             Method::Energy => self.radicand(claim).max(0.0).sqrt() * variance.sqrt(),
             Method::Direct => {
                 let stretch = 1.0 + self.weights_rounding();
                 let bias = (variance - tau2 * square / (stretch * stretch)).max(0.0).sqrt();
-                let direct = claim.norm_bound * bias + claim.factor * stretch * self.scaled(&claim.noise, weights, square);
+                let direct = claim.norm_bound * bias + claim.factor * (stretch * self.scaled(&claim.noise, weights, square)).hypot(new_level);
                 direct.min(drop_in)
             }
             _ => drop_in,

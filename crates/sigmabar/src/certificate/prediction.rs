@@ -1,13 +1,13 @@
 //! Intervals for a new noisy observation: a different thing from an interval for the function, with a different name.
 
 use super::claim::{Claim, Coverage, Method, Side};
-use super::intervals::Ends;
+use super::intervals::{Ends, Intervals};
 use super::noise::Noise;
 use super::record::{Certificate, resolve};
 use super::widths::{HalfWidth, Widths};
 use crate::error::{Error, Result};
-use crate::points::PointsRef;
-use crate::posterior::Posterior;
+use crate::points::{Observations, PointsRef, Prior};
+use crate::posterior::{ExactPosterior, Posterior};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
@@ -56,18 +56,11 @@ impl Posterior {
     /// As [`Posterior::interval`]; [`Error::Premise`] for uniform and continuous claims, which would be about infinitely many new responses;
     /// [`Error::Missing`] where each observation has its own noise level and none is declared for a new one.
     pub fn prediction_interval(&self, x: PointsRef<'_>, claim: &Claim) -> Result<PredictionIntervals> {
-        if !matches!(claim.coverage_claimed(), Coverage::Point | Coverage::Points) {
-            return Err(Error::Premise {
-                what: "a prediction interval for every point at once",
-                reason: "it would speak of infinitely many new responses: ask for coverage at a point or a list",
-            });
-        }
-        let new_noise = claim.required_new_noise()?;
-        let energy = resolve(claim.method_claimed(), self.observations().locations().collected()) == Method::Energy;
-        if !energy && is_same_kind(&claim.required_noise(None)?, &new_noise) {
+        let new_noise = new_noise_of(claim)?;
+        if is_convolved(claim, self.observations(), &new_noise)? {
             return self.convolved(x, claim, &new_noise);
         }
-        self.split(x, claim, &new_noise)
+        split(claim, &new_noise, self.observations().prior(), x.len(), |half| self.interval(x, half))
     }
 
     fn convolved(&self, x: PointsRef<'_>, claim: &Claim, new_noise: &Noise) -> Result<PredictionIntervals> {
@@ -86,28 +79,68 @@ impl Posterior {
         };
         Ok(PredictionIntervals::assemble(ends, certificate))
     }
+}
 
-    fn split(&self, x: PointsRef<'_>, claim: &Claim, new_noise: &Noise) -> Result<PredictionIntervals> {
-        let half = claim.clone().with_delta(0.5 * claim.delta())?;
-        let intervals = self.interval(x, &half)?;
-        let sides = if claim.side_claimed() == Side::Both { 2.0 } else { 1.0 };
-        let shared = if *claim.coverage_claimed() == Coverage::Points { x.len() as f64 } else { 1.0 };
-        let tail = (2.0 * sides * shared / claim.delta()).ln();
-        let reach = self.observations().prior().unit() * new_noise.level() * new_noise.tail_factor(tail);
-        let certificate = Certificate { delta: claim.delta(), new_noise: Some(new_noise.clone()), ..intervals.certificate().clone() };
-        let ends = Ends {
-            mean: intervals.mean().to_vec(),
-            lower: intervals.lower().iter().map(|v| v - reach).collect(),
-            upper: intervals.upper().iter().map(|v| v + reach).collect(),
-        };
-        Ok(PredictionIntervals::assemble(ends, certificate))
+impl ExactPosterior {
+    /// Intervals that contain a *new* response at each point with probability at least $1-\delta$: as [`Posterior::prediction_interval`], with nothing missed.
+    /// Cost as [`ExactPosterior::interval`].
+    ///
+    /// # Errors
+    /// As [`ExactPosterior::interval`]; [`Error::Premise`] for uniform and continuous claims; [`Error::Missing`] where each observation has its own noise
+    /// level and none is declared for a new one.
+    pub fn prediction_interval(&self, x: PointsRef<'_>, claim: &Claim) -> Result<PredictionIntervals> {
+        let new_noise = new_noise_of(claim)?;
+        if is_convolved(claim, self.observations(), &new_noise)? {
+            let (ends, certificate) = self.ends_with_noise(x, claim, new_noise.level())?;
+            return Ok(PredictionIntervals::assemble(ends, Certificate { new_noise: Some(new_noise), ..certificate }));
+        }
+        split(claim, &new_noise, self.observations().prior(), x.len(), |half| self.interval(x, half))
     }
+}
+
+/// Half of δ for the function, half for the new noise.
+fn split(
+    claim: &Claim,
+    new_noise: &Noise,
+    prior: Prior,
+    queries: usize,
+    interval: impl FnOnce(&Claim) -> Result<Intervals>,
+) -> Result<PredictionIntervals> {
+    let intervals = interval(&claim.clone().with_delta(0.5 * claim.delta())?)?;
+    let sides = if claim.side_claimed() == Side::Both { 2.0 } else { 1.0 };
+    let shared = if *claim.coverage_claimed() == Coverage::Points { queries as f64 } else { 1.0 };
+    let tail = (2.0 * sides * shared / claim.delta()).ln();
+    let reach = prior.unit() * new_noise.level() * new_noise.tail_factor(tail);
+    let certificate = Certificate { delta: claim.delta(), new_noise: Some(new_noise.clone()), ..intervals.certificate().clone() };
+    let ends = Ends {
+        mean: intervals.mean().to_vec(),
+        lower: intervals.lower().iter().map(|v| v - reach).collect(),
+        upper: intervals.upper().iter().map(|v| v + reach).collect(),
+    };
+    Ok(PredictionIntervals::assemble(ends, certificate))
 }
 
 impl PredictionIntervals {
     fn assemble(ends: Ends, certificate: Certificate) -> Self {
         Self { prediction: ends.mean, response_lower: ends.lower, response_upper: ends.upper, certificate }
     }
+}
+
+/// The noise of a new response, for a claim about finitely many.
+fn new_noise_of(claim: &Claim) -> Result<Noise> {
+    if !matches!(claim.coverage_claimed(), Coverage::Point | Coverage::Points) {
+        return Err(Error::Premise {
+            what: "a prediction interval for every point at once",
+            reason: "it would speak of infinitely many new responses: ask for coverage at a point or a list",
+        });
+    }
+    claim.required_new_noise()
+}
+
+/// Whether old and new noise are one linear functional with one tail.
+fn is_convolved(claim: &Claim, observations: &Observations, new_noise: &Noise) -> Result<bool> {
+    let energy = resolve(claim.method_claimed(), observations.locations().collected()) == Method::Energy;
+    Ok(!energy && is_same_kind(&claim.required_noise(None)?, new_noise))
 }
 
 /// Whether one tail factor serves both: sub-Gaussian kinds mix, normal with normal, light tails only with their own parameters.
