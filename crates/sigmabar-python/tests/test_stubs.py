@@ -14,7 +14,7 @@ def run(*arguments: str) -> None:
 
 
 def test_stubs_match_the_module() -> None:
-    run("mypy.stubtest", "sigmabar._core", "--ignore-missing-stub")
+    run("mypy.stubtest", "sigmabar._core")
 
 
 def test_the_package_is_typed() -> None:

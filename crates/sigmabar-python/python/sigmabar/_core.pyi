@@ -8,7 +8,33 @@ from typing import Any, Final, final
 import numpy as np
 from numpy.typing import NDArray
 
-__all__: list[str]
+__all__ = [
+    "Claim",
+    "Design",
+    "Domain",
+    "Error",
+    "ExactPosterior",
+    "Kernel",
+    "Noise",
+    "Posterior",
+    "Strategy",
+    "Study",
+    "__version__",
+    "arrow_rows",
+    "batch_sizes",
+    "data_gain",
+    "fit_hyperparameters",
+    "gain_bounds",
+    "max_variance_design",
+    "max_variance_design_in_box",
+    "regression_bound",
+    "regret_bound",
+    "run_command",
+    "samples_for_error",
+    "samples_for_std",
+    "select_inducing",
+    "study_schema",
+]
 __version__: Final[str]
 
 _Floats = NDArray[np.float64]

@@ -35,10 +35,11 @@ def _column(column: Any, what: str, name: str, first: int) -> NDArray[Any]:
     if column.dtype[0] not in _NUMBERS:
         raise Error(f'{what}: column "{name}" must be numbers; encode it or leave it out')
     buffers = column.get_buffers()
-    values = _read(*buffers["data"], column, what, name)
+    where = f'{what}: column "{name}"'
+    values = _read(buffers["data"], column, where)
     mark, null = column.describe_null
     if mark in (_BIT_MASK, _BYTE_MASK) and buffers["validity"] is not None:
-        missing = _read(*buffers["validity"], column, what, name) == null
+        missing = _read(buffers["validity"], column, where) == null
     else:
         missing = values == null if mark == _SENTINEL else np.zeros(len(values), dtype=bool)
     if missing.any():
@@ -46,11 +47,11 @@ def _column(column: Any, what: str, name: str, first: int) -> NDArray[Any]:
     return values
 
 
-def _read(buffer: Any, dtype: tuple[int, int, str, str], column: Any, what: str, name: str) -> NDArray[Any]:
-    """A copy of the column's part of a buffer."""
+def _read(part: tuple[Any, tuple[int, int, str, str]], column: Any, where: str) -> NDArray[Any]:
+    """A copy of the column's share of a buffer."""
+    buffer, (kind, bits, _, order) = part
     if buffer.__dlpack_device__()[0] != _CPU:
-        raise Error(f'{what}: column "{name}" lies on another device: bring it to this one first')
-    kind, bits, _, order = dtype
+        raise Error(f"{where} lies in the memory of another device: bring it into this one's first")
     start, size = column.offset, column.size()
     memory = np.frombuffer((ctypes.c_ubyte * buffer.bufsize).from_address(buffer.ptr), dtype=np.uint8) if buffer.bufsize else np.empty(0, np.uint8)
     if bits == 1:

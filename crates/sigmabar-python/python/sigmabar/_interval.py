@@ -27,7 +27,7 @@ class Certificate:
     >>> c.label, c.delta, c.details["observations"]
     ('certified', 0.05, 50)
     >>> print(c.assumptions[-1])
-    the norm of f is at most 3
+    points may have been chosen by looking at earlier responses
     """
 
     label: str

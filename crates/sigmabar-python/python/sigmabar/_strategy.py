@@ -23,7 +23,8 @@ class Ask:
     """Points to evaluate; ``waiting`` (and no ids) while everything of the batch is handed out.
 
     >>> import sigmabar as sb
-    >>> s = sb.Strategy("s-bpe", domain=([0.0], [1.0]), budget=8, batches=[3, 5])
+    >>> k, noise = sb.Matern(2.5, 0.5), sb.Gaussian(0.1)
+    >>> s = sb.Strategy("s-bpe", domain=([0.0], [1.0]), kernel=k, tau=0.1, norm_bound=1.0, noise=noise, budget=8, batches=[3, 5])
     >>> a = s.ask()
     >>> a.ids, a.batch, a.points.shape, a.waiting
     ([0, 1, 2], 0, (3, 1), False)
@@ -73,7 +74,8 @@ class Batch(NamedTuple):
     """A closed batch in numbers.
 
     >>> import sigmabar as sb
-    >>> s = sb.Strategy("s-bpe", domain=([0.0], [1.0]), budget=8, batches=[3, 5])
+    >>> k, noise = sb.Matern(2.5, 0.5), sb.Gaussian(0.1)
+    >>> s = sb.Strategy("s-bpe", domain=([0.0], [1.0]), kernel=k, tau=0.1, norm_bound=1.0, noise=noise, budget=8, batches=[3, 5])
     >>> a = s.ask()
     >>> s.tell(a.ids, [0.1, 0.4, None])
     >>> s.batches[0].planned, s.batches[0].measured
@@ -117,11 +119,11 @@ class Trials:
     """The book of a run, one entry for each trial; ``nan`` where there is no number.
 
     >>> import sigmabar as sb
-    >>> s = sb.Strategy("sobol", domain=([0.0], [1.0]), budget=10)
-    >>> a = s.ask(3)
+    >>> s = sb.Strategy("sobol", domain=([0.0], [1.0]), budget=3)
+    >>> a = s.ask()
     >>> s.tell(a.ids[:2], [0.5, None])
     >>> s.trials.states, s.trials.values.tolist()
-    (['done', 'failed', 'open'], [0.5, nan, nan])
+    (['told', 'failed', 'asked'], [0.5, nan, nan])
     """
 
     ids: list[int]
