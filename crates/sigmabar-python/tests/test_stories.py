@@ -36,10 +36,11 @@ def test_the_notebooks_run(notebook: Path, tmp_path: Path, monkeypatch: pytest.M
     matplotlib.use("Agg")
     monkeypatch.chdir(tmp_path)
     names: dict[str, object] = {}
-    cells = [cell.source for cell in nbformat.read(notebook, as_version=4).cells if cell.cell_type == "code"]
-    assert cells
+    cells = [cell for cell in nbformat.read(notebook, as_version=4).cells if cell.cell_type == "code"]
+    stored = [output for cell in cells for output in cell.outputs if "image/png" in output.get("data", {})]
+    assert len(stored) >= 3, "it is kept with its pictures"
     for cell in cells:
-        exec(compile(cell, notebook.name, "exec"), names)
+        exec(compile(cell.source, notebook.name, "exec"), names)
     figures = matplotlib.pyplot.get_fignums()
     assert len(figures) >= 3
     matplotlib.pyplot.close("all")

@@ -93,7 +93,8 @@ impl ExactPosterior {
             Method::Direct => {
                 let stretch = 1.0 + self.weights_rounding();
                 let bias = (variance - tau2 * square / (stretch * stretch)).max(0.0).sqrt();
-                let direct = claim.norm_bound * bias + claim.factor * (stretch * self.scaled(&claim.noise, weights, square)).hypot(new_level);
+                let direct =
+                    claim.norm_bound * bias + claim.factor * (stretch * self.scaled(&claim.noise, weights, square)).hypot(new_level);
                 direct.min(drop_in)
             }
             _ => drop_in,
