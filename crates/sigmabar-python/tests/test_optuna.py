@@ -161,7 +161,8 @@ def test_a_used_sampler_can_be_copied_and_goes_on_with_the_plan() -> None:
     [
         ({"budget": 0}, "budget must be at least 1"),
         ({"budget": "many"}, "budget must be a whole number"),
-        ({"batches": [3, 0]}, "batches"),
+        ({"batches": [3, 0]}, "batches must be at least 1"),
+        ({"batches": [3, 9]}, "give their number"),
         ({"kernel": "matern"}, "kernel must be a kernel"),
         ({"kernel": sb.Matern()}, "give tau, norm_bound, noise too"),
         ({"mode": "certified"}, "give kernel, tau, norm_bound, noise too"),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pickle
+
 import numpy as np
 import pytest
 
@@ -196,3 +198,30 @@ def test_intervals_cover_adversarial_functions_of_known_norm() -> None:
         missed += not (interval.lower <= truth <= interval.upper)[0]
         assert interval.certificate.label == "certified"
     assert missed <= 200 * delta
+
+
+def test_exact_posteriors_predict_new_responses_as_sparse_ones_with_every_point() -> None:
+    rng = np.random.default_rng(3)
+    X = rng.random((40, 2))
+    y = 5 + 3 * np.sin(4 * X[:, 0])
+    kernel, queries = sb.Matern(2.5, 0.5), rng.random((7, 2))
+    exact = sb.ExactPosterior(kernel, 0.2, X, y, mean=5.0, unit=3.0)
+    sparse = sb.SparsePosterior(kernel, 0.2, X, y, inducing=X, mean=5.0, unit=3.0)
+    for noise, new in ((sb.Gaussian(0.2), None), (sb.SubGaussian(0.2), sb.Bounded(0.5)), (sb.Gaussian(0.2), sb.LightTailed(0.1, 2.0))):
+        ours, theirs = (p.prediction_interval(queries, 2.0, noise, new_noise=new, method="drop-in") for p in (exact, sparse))
+        np.testing.assert_allclose(ours.lower, theirs.lower, rtol=1e-5)
+        np.testing.assert_allclose(ours.upper, theirs.upper, rtol=1e-5)
+        assert ours.certificate.label == theirs.certificate.label == "certified"
+        assert (ours.width > exact.interval(queries, 2.0, noise, method="drop-in").width).all()
+
+
+def test_a_pickled_exact_posterior_is_the_same() -> None:
+    X = np.random.default_rng(4).random((20, 2))
+    y = X.sum(axis=1)
+    exact = sb.ExactPosterior(sb.SquaredExponential(0.5), 0.1, X, y, collected="adaptive", mean=None)
+    again = pickle.loads(pickle.dumps(exact))
+    np.testing.assert_array_equal(again.mean(X), exact.mean(X))
+    claims = [p.interval(X, 1.0, sb.Gaussian(0.1)).certificate for p in (again, exact)]
+    assert claims[0] == claims[1] and len(again) == 20
+    X[:] = 0.0
+    np.testing.assert_array_equal(exact.std(again._made_of[0]), again.std(again._made_of[0]))

@@ -123,6 +123,24 @@ def test_old_results_come_in(tmp_path: Path) -> None:
     with pytest.raises(sb.Error, match=r"row 0: missing \['kind'\]"):
         study.import_results([({"x": 0.1}, 0.5)])
     assert study.status()["imported"] == 2
+    assert study.import_results([({"x": 0.2, "kind": "a"}, 0.4)], collected="fixed") == 1
+    with pytest.raises(sb.Error, match="row 0: the value must be a number"):
+        study.import_results([({"x": 0.1, "kind": "a"}, "good")])
+    with pytest.raises(sb.Error, match='collected "designed"'):
+        study.import_results([], collected="designed")
+
+
+def test_closing_a_batch_that_nobody_has_seen_takes_force(tmp_path: Path) -> None:
+    study = make(tmp_path)
+    mine = study.ask(3, worker="me")
+    assert mine is not None
+    study.tell(mine[0].id, 0.5)
+    study.close_batch()
+    assert study.tell(mine[1].id, 0.5) is False, "leased when the batch was closed: late"
+    with pytest.raises(sb.Error, match="nothing of batch 2 was handed out yet"):
+        study.close_batch()
+    study.close_batch(force=True)
+    assert study.run(bowl) == "finished"
 
 
 def test_errors_of_study_files_point_at_the_place(tmp_path: Path) -> None:

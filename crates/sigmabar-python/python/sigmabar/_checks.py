@@ -5,6 +5,8 @@ from __future__ import annotations
 import operator
 from typing import Any
 
+import numpy as np
+
 from ._core import Error
 
 _LARGEST_SEED = 2**64 - 1
@@ -39,6 +41,36 @@ def count(value: Any, what: str, least: int = 0) -> int:
 def count_or_none(value: Any, what: str, least: int = 0) -> int | None:
     """A whole number of things, or none."""
     return None if value is None else count(value, what, least)
+
+
+def text(value: Any, what: str) -> str:
+    """A name or a choice."""
+    if not isinstance(value, str):
+        raise Error(f"{what} must be text, not {value!r}")
+    return value
+
+
+def flag(value: Any, what: str) -> bool:
+    """Yes or no."""
+    if isinstance(value, (bool, np.bool_)):
+        return bool(value)
+    raise Error(f"{what} must be True or False, not {value!r}")
+
+
+def saved(value: Any, what: str) -> bytes:
+    """What ``save`` returned."""
+    if not isinstance(value, (bytes, bytearray, memoryview)):
+        raise Error(f"{what} must be the bytes that save returned, not {type(value).__name__}")
+    return bytes(value)
+
+
+def pair(value: Any, what: str) -> tuple[Any, Any]:
+    """Two things, a lower and an upper one."""
+    try:
+        low, high = value
+    except (TypeError, ValueError):
+        raise Error(f"{what} must be a pair (low, high), not {value!r}") from None
+    return low, high
 
 
 def seed_of(value: Any) -> int:

@@ -9,7 +9,7 @@ from typing import Any
 from . import _core
 from ._arrays import Floats, floats, rows
 from ._checks import count as whole
-from ._checks import number, seed_of
+from ._checks import number, seed_of, text
 from ._core import Error
 
 
@@ -92,7 +92,7 @@ class Constraint:
     bound: float = 0.0
 
     def _parts(self) -> tuple[Any, ...]:
-        return ([(whole(c, "terms"), number(v, "terms")) for c, v in self.terms.items()], self.relation, number(self.bound, "bound"))
+        return ([(whole(c, "terms"), number(v, "terms")) for c, v in self.terms.items()], text(self.relation, "relation"), number(self.bound, "bound"))
 
 
 Column = Float | Int | Ordinal | Categorical
@@ -137,7 +137,7 @@ class Candidates(Domain):
 
     def __init__(self, points: Any, labels: Sequence[str] | None = None, costs: Sequence[float] | None = None) -> None:
         self._core = _core.Domain.list_of(
-            rows(points, "candidates"), None if labels is None else list(labels), None if costs is None else floats(costs, "costs")
+            rows(points, "candidates"), None if labels is None else [text(label, "labels") for label in labels], None if costs is None else floats(costs, "costs")
         )
 
 
@@ -163,6 +163,12 @@ class Space(Domain):
     """
 
     def __init__(self, columns: Sequence[Column], constraints: Sequence[Constraint] = ()) -> None:
+        for j, column in enumerate(columns):
+            if not isinstance(column, (Float, Int, Ordinal, Categorical)):
+                raise Error(f"column {j} must be a Float, Int, Ordinal or Categorical, not {column!r}")
+        for j, constraint in enumerate(constraints):
+            if not isinstance(constraint, Constraint):
+                raise Error(f"constraint {j} must be a Constraint, not {constraint!r}")
         self._core = _core.Domain.space([c._parts() for c in columns], [c._parts() for c in constraints])
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from . import _core
 from ._arrays import rows, vector
-from ._checks import count, number, number_or_none, seed_of
+from ._checks import count, flag, number, number_or_none, pair, seed_of, text
 from ._kernels import Kernel, kernel_core
 from ._posterior import SparsePosterior
 
@@ -83,21 +83,21 @@ def fit_hyperparameters(
     kernels = list(kernel) if isinstance(kernel, Sequence) else [kernel]
     options = {
         "tau": number(tau, "tau"),
-        "tau_limits": tau_limits,
+        "tau_limits": None if tau_limits is None else tuple(number(limit, "tau_limits") for limit in pair(tau_limits, "tau_limits")),
         "max_inducing": count(max_inducing, "max_inducing"),
-        "choice": method,
+        "choice": text(method, "method"),
         "gap": number(gap, "gap"),
         "starts": count(starts, "starts"),
         "seed": seed_of(seed),
-        "regularised": regularised,
-        "learn_mean": learn_mean,
+        "regularised": flag(regularised, "regularised"),
+        "learn_mean": flag(learn_mean, "learn_mean"),
         "exact_points": count(exact_points, "exact_points"),
         "exact_steps": count(exact_steps, "exact_steps"),
         "rounds": count(rounds, "rounds"),
         "steps": count(steps, "steps"),
     }
     core, elbo, upper, template = _core.fit_hyperparameters(
-        [kernel_core(k) for k in kernels], rows(X), vector(y), collected, number_or_none(mean, "mean"), number(unit, "unit"), options
+        [kernel_core(k) for k in kernels], rows(X), vector(y), text(collected, "collected"), number_or_none(mean, "mean"), number(unit, "unit"), options
     )
     posterior = SparsePosterior._wrap(core)
     return Learnt(posterior.kernel, posterior.tau, elbo, upper, posterior, template)

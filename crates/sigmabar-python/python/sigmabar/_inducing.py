@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from . import _core
 from ._arrays import Floats, rows
-from ._checks import count, count_or_none, number, number_or_none, seed_of
+from ._checks import count, count_or_none, number, number_or_none, seed_of, text
 from ._kernels import Kernel, kernel_core
 
 
@@ -65,7 +65,7 @@ def select_inducing(
     (True, True, True)
     """
     options = {
-        "method": method,
+        "method": text(method, "method"),
         "size": count_or_none(size, "size"),
         "theta": number_or_none(theta, "theta"),
         "delta": number(delta, "delta"),

@@ -8,7 +8,7 @@ from typing import Any
 
 from . import _core
 from ._arrays import Floats, floats
-from ._checks import number, number_or_none
+from ._checks import flag, number, number_or_none, pair, text
 from ._noise import Noise, noise_core
 
 
@@ -93,15 +93,18 @@ def claim_from(
     new_noise: Noise | None = None,
 ) -> _core.Claim:
     """A claim as the private module takes it."""
-    corners = None if domain is None else (floats(domain[0], "domain: low"), floats(domain[1], "domain: high"))
+    corners = None
+    if domain is not None:
+        low, high = pair(domain, "domain")
+        corners = (floats(low, "domain: low"), floats(high, "domain: high"))
     return _core.Claim(
         number(delta, "delta"),
         number_or_none(norm_bound, "norm_bound"),
-        norm_estimated,
+        flag(norm_estimated, "norm_estimated"),
         noise_core(noise),
         noise_core(new_noise, "new_noise"),
-        side,
-        method,
-        coverage,
+        text(side, "side"),
+        text(method, "method"),
+        text(coverage, "coverage"),
         corners,
     )

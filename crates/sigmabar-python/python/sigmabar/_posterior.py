@@ -9,7 +9,7 @@ from . import _core
 from ._arrays import Floats, rows, vector
 from ._inducing import inducing_points
 from ._interval import Interval, claim_from, interval_from
-from ._checks import count, number, number_or_none, seed_of
+from ._checks import count, number, number_or_none, saved, seed_of, text
 from ._kernels import Kernel, kernel_core
 from ._noise import Noise
 
@@ -113,11 +113,17 @@ class ExactPosterior:
         self.tau = number(tau, "tau")
         # Copies, which no later change of the arrays reaches: the model is written down as what it was made of.
         points, values = rows(X).copy(), vector(y).copy()
-        self._made_of = (points, values, collected, number_or_none(mean, "mean"), number(unit, "unit"))
+        self._made_of = (points, values, text(collected, "collected"), number_or_none(mean, "mean"), number(unit, "unit"))
         self._core = _core.ExactPosterior.fit(kernel_core(kernel), self.tau, *self._made_of)
 
     def __reduce__(self) -> Any:
         return (_fitted_again, (self.kernel, self.tau, *self._made_of))
+
+    def __len__(self) -> int:
+        return len(self._made_of[1])
+
+    def __repr__(self) -> str:
+        return f"<ExactPosterior of {len(self)} observations, {self.kernel!r}, tau={self.tau:g}>"
 
     def mean(self, x: Any) -> Floats:
         """The mean at each point."""
@@ -247,7 +253,7 @@ class SparsePosterior:
             rows(X),
             vector(y),
             points,
-            collected,
+            text(collected, "collected"),
             number_or_none(mean, "mean"),
             number(unit, "unit"),
         )
@@ -340,7 +346,7 @@ class SparsePosterior:
         >>> p.residual_norm("dense").value <= p.residual_norm("trace").value
         True
         """
-        return ResidualNorm(*self._core.residual_norm(kind, count(pivots, "pivots"), count(steps, "steps"), number(failure, "failure"), seed_of(seed)))
+        return ResidualNorm(*self._core.residual_norm(text(kind, "kind"), count(pivots, "pivots"), count(steps, "steps"), number(failure, "failure"), seed_of(seed)))
 
     @property
     def effective_dimension(self) -> Bracket:
@@ -449,7 +455,7 @@ class SparsePosterior:
         >>> bool(sb.SparsePosterior.load(p.save()).mean([0.2]) == p.mean([0.2]))
         True
         """
-        return cls._wrap(_core.Posterior.from_bytes(data))
+        return cls._wrap(_core.Posterior.from_bytes(saved(data, "data")))
 
     def __reduce__(self) -> Any:
         return (SparsePosterior.load, (self.save(),))

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from . import _core
 from ._arrays import Floats, floats, rows
-from ._checks import count, count_or_none, number, number_or_none, seed_of
+from ._checks import count, count_or_none, flag, number, number_or_none, saved, seed_of, text
 from ._core import Error
 from ._domain import domain_from
 from ._kernels import Kernel, kernel_core
@@ -182,6 +182,7 @@ class Strategy:
         informative_failures: bool = False,
         **options: Any,
     ) -> None:
+        name = text(name, "name")
         if mode is None:
             mode = "auto" if name == "s-bpe" and kernel is None else "certified"
         problem = {
@@ -192,21 +193,26 @@ class Strategy:
             "budget": count(budget, "budget"),
             "delta": number(delta, "delta"),
             "seed": seed_of(seed),
-            "direction": direction,
+            "direction": text(direction, "direction"),
             "mean": number(mean, "mean"),
             "unit": number(unit, "unit"),
             "stop_at_gap": number_or_none(stop_at_gap, "stop_at_gap"),
-            "informative_failures": informative_failures,
+            "informative_failures": flag(informative_failures, "informative_failures"),
         }
+        if options.get("batches") is not None:
+            options["batches"] = batches_of(options["batches"])
         if options.get("actions") is not None:
             options["actions"] = rows(options["actions"], "actions")
-        self._core = _core.Strategy(name, mode, domain_from(domain)._core, problem, options)
+        self._core = _core.Strategy(name, text(mode, "mode"), domain_from(domain)._core, problem, options)
 
     @classmethod
     def _wrap(cls, core: _core.Strategy) -> Strategy:
         strategy = cls.__new__(cls)
         strategy._core = core
         return strategy
+
+    def __repr__(self) -> str:
+        return f"<Strategy {self.name!r}, budget {self.budget}>"
 
     @property
     def name(self) -> str:
@@ -246,7 +252,7 @@ class Strategy:
         errors = [None] * len(told) if standard_errors is None else list(standard_errors)
         if not len(where) == len(told) == len(errors):
             raise Error(f"there are {len(where)} points, {len(told)} values and {len(errors)} standard errors: give one of each")
-        self._core.attach(where, [(number_or_none(v, "values"), number_or_none(e, "standard_errors")) for v, e in zip(told, errors)], collected)
+        self._core.attach(where, [(number_or_none(v, "values"), number_or_none(e, "standard_errors")) for v, e in zip(told, errors)], text(collected, "collected"))
 
     def set_context(self, context: Any) -> None:
         """The context of the next evaluation, for ``"ek-ucb"``."""
@@ -304,7 +310,14 @@ class Strategy:
     @classmethod
     def load(cls, data: bytes) -> Strategy:
         """A saved run."""
-        return cls._wrap(_core.Strategy.load(data))
+        return cls._wrap(_core.Strategy.load(saved(data, "data")))
 
     def __reduce__(self) -> Any:
         return (Strategy.load, (self.save(),))
+
+
+def batches_of(batches: Any) -> int | list[int]:
+    """The number of batches, or their lengths."""
+    if np.ndim(batches) == 1:
+        return [count(length, "batches", least=1) for length in batches]
+    return count(batches, "batches", least=1)

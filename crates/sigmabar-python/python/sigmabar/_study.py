@@ -85,6 +85,8 @@ class Study:
     """
 
     def __init__(self, core: _core.Study) -> None:
+        if not isinstance(core, _core.Study):
+            raise Error("a study is made by Study.create(file, name, spec) or found by Study.open(file)")
         self._core = core
 
     @classmethod

@@ -28,13 +28,13 @@ from optuna.search_space import IntersectionSearchSpace
 from optuna.study import Study
 from optuna.trial import FrozenTrial, TrialState
 
-from ._checks import count, count_or_none, number
+from ._checks import count, number
 from ._core import Error
 from ._domain import Categorical, Column, Float, Int, Space
 from ._evidence import fit_hyperparameters
 from ._kernels import Kernel, kernel_core
 from ._noise import Noise, noise_core
-from ._strategy import Recommendation, Strategy
+from ._strategy import Recommendation, Strategy, batches_of
 
 __all__ = ["EISampler", "GPUCBSampler", "SBPESampler"]
 
@@ -309,10 +309,9 @@ class SBPESampler(_Sampler):
         self._budget = count(budget, "budget", least=1)
         self._assumed: dict[str, Any] = {"kernel": kernel, "tau": tau, "norm_bound": norm_bound, "noise": noise, "delta": delta, "mode": mode}
         _check_assumed(**self._assumed)
-        if isinstance(batches, Sequence):
-            self._batches: int | list[int] | None = [count(b, "batches", least=1) for b in batches]
-        else:
-            self._batches = count_or_none(batches, "batches", least=1)
+        self._batches: int | list[int] | None = None if batches is None else batches_of(batches)
+        if isinstance(self._batches, list) and (mode == "auto" or (mode is None and kernel is None)):
+            raise Error("without a kernel batches are equal: give their number, not their lengths")
         # The plans as this process sees them: what all need is in the storage, so that a copy of the sampler makes them anew.
         self._runs: dict[tuple[str, str], _Run] = {}
 
