@@ -83,6 +83,23 @@ def test_covariance_and_samples_agree_with_std() -> None:
     np.testing.assert_allclose(draws.std(axis=1), std, rtol=0.1)
 
 
+@pytest.mark.parametrize(
+    ("wrong", "words"),
+    [
+        ({"n_inducing": 0}, "n_inducing.* must be at least 1"),
+        ({"n_inducing": "many"}, "n_inducing.* must be a whole number, not 'many'"),
+        ({"noise": -1.0}, "noise must be positive and finite, not -1"),
+        ({"noise": "loud"}, "noise.* must be a number, not 'loud'"),
+        ({"confidence": 2.0}, "confidence must be between 0 and 1"),
+        ({"kernel": "rbf"}, "kernel must be a kernel of sigmabar.*not 'rbf'"),
+    ],
+)
+def test_wrong_parameters_are_named(wrong: dict[str, object], words: str) -> None:
+    X = np.random.default_rng(0).random((30, 1))
+    with pytest.raises(sb.Error, match=words):
+        SparseKernelRegressor(**wrong).fit(X, X[:, 0]).interval(X)
+
+
 def test_a_pickled_model_predicts_the_same() -> None:
     X, y = data()
     model = SparseKernelRegressor(random_state=0).fit(X, y)

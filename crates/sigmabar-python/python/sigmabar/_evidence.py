@@ -80,7 +80,8 @@ def fit_hyperparameters(
     >>> 0.08 < learnt.tau < 0.12, learnt.elbo <= learnt.evidence_upper_bound
     (True, True)
     """
-    kernels = list(kernel) if isinstance(kernel, Sequence) else [kernel]
+    is_several = isinstance(kernel, Sequence) and not isinstance(kernel, str)
+    kernels: list[Any] = list(kernel) if is_several else [kernel]  # type: ignore[arg-type]
     options = {
         "tau": number(tau, "tau"),
         "tau_limits": None if tau_limits is None else tuple(number(limit, "tau_limits") for limit in pair(tau_limits, "tau_limits")),

@@ -20,6 +20,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ._arrays import Floats
+from ._checks import count, number
 from ._core import Error
 from ._evidence import fit_hyperparameters
 from ._inducing import select_inducing
@@ -151,6 +152,8 @@ class SparseKernelRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc
         check_is_fitted(self)
         X = validate_data(self, X, dtype=np.float64, order="C", reset=False)
         posterior = self.posterior_
+        if not 0 < number(self.confidence, "confidence") < 1:
+            raise Error(f"confidence must be between 0 and 1, not {self.confidence!r}")
         bound = self.norm_bound if self.norm_bound is not None else max(_NORM_SAFETY * posterior.norm, 1e-12)
         ask = {"function": posterior.interval, "response": posterior.prediction_interval}.get(of)
         if ask is None:
@@ -168,17 +171,18 @@ class SparseKernelRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc
 
     def _tau(self, y: Floats) -> float | None:
         """The given noise in units of the responses' standard deviation."""
-        if self.noise == "auto":
+        if isinstance(self.noise, str) and self.noise == "auto":
             return None
+        noise = number(self.noise, 'noise, where it is not "auto",')
+        if not 0 < noise < np.inf:
+            raise Error(f"noise must be positive and finite, not {noise:g}")
         deviation = float(np.std(y))
-        return float(self.noise) / (deviation if deviation > 0 else 1.0)
+        return noise / (deviation if deviation > 0 else 1.0)
 
     def _most_inducing(self) -> int:
-        if self.n_inducing == "auto":
+        if isinstance(self.n_inducing, str) and self.n_inducing == "auto":
             return _MOST_INDUCING
-        if isinstance(self.n_inducing, str):
-            raise Error(f'n_inducing="{self.n_inducing}" is not known: give a number, or "auto"')
-        return int(self.n_inducing)
+        return count(self.n_inducing, 'n_inducing, where it is not "auto",', least=1)
 
     def _describe(self) -> None:
         self.kernel_ = self.posterior_.kernel
