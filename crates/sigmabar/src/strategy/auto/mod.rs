@@ -37,7 +37,7 @@ const BETAS: [f64; 4] = [1.5, 1.0, 0.7, 0.5];
 /// The share of a batch that looks for the best value; the rest goes where least is known.
 const SEARCHING: [f64; 4] = [0.0, 0.5, 0.5, 1.0];
 /// A second hill is searched by itself if it is at most this much lower than the highest, in standard deviations of the values.
-const DEPTHS: [f64; 4] = [2.0, 1.5, 1.0, 0.5];
+const DEPTHS: [f64; 4] = [2.0, 1.0, 0.5, 0.2];
 /// The share of the search that the highest hill gets where there are two.
 const HIGHEST: [f64; 4] = [0.5, 0.5, 0.5, 0.75];
 
