@@ -3,6 +3,7 @@
 mod advice;
 mod assumed;
 mod fit;
+mod hills;
 mod model;
 mod pick;
 mod pool;
@@ -23,6 +24,7 @@ use crate::points::Points;
 use crate::theory::even_batch_lengths;
 use advice::Advice;
 use fit::{Fit, Fitting};
+use hills::Hill;
 use model::Data;
 use pick::Draws;
 use pool::{Pool, Sieve};
@@ -33,14 +35,19 @@ const BATCHES: usize = 5;
 /// Survivors satisfy $\mu+\beta\sigma\ge\max(\mu-\beta\sigma)$; $\beta$ for the second to the last of five batches, read off in between for other numbers.
 const BETAS: [f64; 4] = [1.5, 1.0, 0.7, 0.5];
 /// The share of a batch that looks for the best value; the rest goes where least is known.
-const EXPLOITING: [f64; 4] = [0.0, 0.25, 0.5, 1.0];
+const SEARCHING: [f64; 4] = [0.0, 0.5, 0.5, 1.0];
+/// A second hill is searched by itself if it is at most this much lower than the highest, in standard deviations of the values.
+const DEPTHS: [f64; 4] = [2.0, 1.0, 0.5, 0.2];
+/// The share of the search that the highest hill gets where there are two.
+const HIGHEST: [f64; 4] = [0.5, 0.5, 0.5, 0.75];
 
 /// Few equal batches, all data, everything that is not given refitted after each (algorithm notes 5.9).
 ///
 /// The first batch is a scrambled Sobol sequence. After every batch the values are put on a common scale, kernel parameters and noise are
 /// fitted by maximum a posteriori, candidates are refreshed among the survivors $\{x:\mu+\beta\sigma\ge\max(\mu-\beta\sigma)\}$, and the next
 /// batch goes where the variance is largest, each pick shrinking it. A growing part of a batch, and all of the last one, looks for the best
-/// value instead: of functions drawn from the posterior it covers the maxima, so that every basin that may hold the maximum gets its share.
+/// value instead: of functions drawn from the posterior it covers the maxima, so that every basin that may hold the maximum gets its share. Once most
+/// was measured on one hill, the model is too sure about the others: where the mean has a second hill that is nearly as high, it is searched by itself.
 /// One evaluation of every later batch repeats the best point so far, unless the noise is given: whether repeated values scatter as much as the
 /// model says tells noise from structure that the model is too smooth to see.
 ///
@@ -125,12 +132,33 @@ impl Auto {
             }
         };
         let model = fit.model(&data)?;
-        let pool = Sieve { beta: self.setting(problem, BETAS, batch), count, ..Sieve::new(problem, &model, &data, seed) }.pool()?;
-        let exploiting = (self.setting(problem, EXPLOITING, batch) * (count - 1) as f64).round() as usize;
-        let covered = if exploiting > 0 { Draws::new(&model, &pool, seed)?.cover(exploiting) } else { Vec::new() };
+        let sieve = Sieve { beta: self.setting(problem, BETAS, batch), count, ..Sieve::new(problem, &model, &data, seed) };
+        let mut pool = sieve.pool()?;
+        let searching = (self.setting(problem, SEARCHING, batch) * (count - 1) as f64).round() as usize;
+        let searched = if searching > 0 { self.search(problem, &data, &sieve, &mut pool, batch, searching)? } else { Vec::new() };
         let again = if count > 1 && problem.noise().is_none() { Some(self.best_so_far(problem, ledger)?) } else { None };
-        let picks = pick::by_variance(&model, &pool, covered, count - again.iter().len())?;
+        let picks = pick::by_variance(&model, &pool, searched, count - again.iter().len())?;
         Ok(again.into_iter().chain(picks.into_iter().map(|i| pool.proposal(i))).collect())
+    }
+
+    /// Points of the pool, or added to it, that look for the best value.
+    fn search(&self, problem: &Problem, data: &Data, sieve: &Sieve<'_>, pool: &mut Pool, batch: usize, count: usize) -> Result<Vec<usize>> {
+        let model = sieve.model;
+        let depth = self.setting(problem, DEPTHS, batch);
+        let rivals = if sieve.whole()?.is_some() { None } else { hills::rivals(model, data, depth)? };
+        let Some(tops) = rivals else { return Ok(Draws::new(model, pool, sieve.seed)?.cover(count)) };
+        let highest = (self.setting(problem, HIGHEST, batch) * count as f64).round() as usize;
+        let old = pool.points.len();
+        let [top, other] = tops.map(|i| data.points.row(i));
+        for (top, other, count) in [(top, other, highest), (other, top, count - highest)] {
+            let hill = Some(Hill { kernel: &model.kernel, top, other });
+            let local = Sieve { hill, ..*sieve }.pool()?;
+            for i in Draws::new(model, &local, sieve.seed)?.cover(count) {
+                pool.points.push(local.points.row(i))?;
+            }
+        }
+        pool.outlook = model.outlook(pool.points.view())?;
+        Ok((old..pool.points.len()).collect())
     }
 
     /// The recommended point once more: only repeated measurements tell noise from fine structure.

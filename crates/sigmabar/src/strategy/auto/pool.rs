@@ -1,5 +1,6 @@
 //! Candidates refreshed inside the survivors (algorithm notes 5.9).
 
+use super::hills::Hill;
 use super::model::{Data, Model, Outlook};
 use crate::domain::{CandidateKind, Column, Domain, SpaceDomain};
 use crate::error::Result;
@@ -41,6 +42,7 @@ pub(super) struct Pool {
 }
 
 /// What decides who survives: $\mu+\beta\sigma\ge\max(\mu-\beta\sigma)$.
+#[derive(Clone, Copy)]
 pub(super) struct Sieve<'a> {
     pub domain: &'a Domain,
     pub model: &'a Model,
@@ -49,6 +51,8 @@ pub(super) struct Sieve<'a> {
     pub beta: f64,
     /// Evaluations of the next batch.
     pub count: usize,
+    /// The only hill whose points count; a finite domain is never divided.
+    pub hill: Option<Hill<'a>>,
     pub seed: u64,
 }
 
@@ -63,18 +67,23 @@ impl Pool {
 
 impl<'a> Sieve<'a> {
     pub fn new(problem: &'a Problem, model: &'a Model, data: &'a Data, seed: u64) -> Self {
-        Self { domain: problem.domain(), model, measured: &data.points, beta: 1.0, count: 1, seed }
+        Self { domain: problem.domain(), model, measured: &data.points, beta: 1.0, count: 1, hill: None, seed }
     }
 
     pub fn pool(&self) -> Result<Pool> {
+        match self.whole()? {
+            Some(points) => self.of_whole(&points, matches!(self.domain, Domain::List(_))),
+            None => self.refreshed(),
+        }
+    }
+
+    /// All points of a domain that is small enough to look at whole.
+    pub fn whole(&self) -> Result<Option<Points>> {
         if let Domain::List(list) = self.domain {
-            return self.of_whole(&list.points().to_points(), true);
+            return Ok(Some(list.points().to_points()));
         }
         let candidates = self.domain.candidates(KEPT, self.seed)?;
-        match candidates.kind() {
-            CandidateKind::Whole => self.of_whole(&candidates.range(0, candidates.len())?, false),
-            _ => self.refreshed(),
-        }
+        if candidates.kind() == CandidateKind::Whole { candidates.range(0, candidates.len()).map(Some) } else { Ok(None) }
     }
 
     /// All points of a finite domain are looked at. Where the model is so sure of itself that too few points are left to measure, it is trusted
@@ -117,6 +126,7 @@ impl<'a> Sieve<'a> {
         for row in self.measured.view().rows() {
             points.push(row)?;
         }
+        self.confine(&mut points)?;
         let mut outlook = self.model.outlook(points.view())?;
         let mut share = 1.0;
         for round in 0..=ROUNDS {
@@ -128,10 +138,20 @@ impl<'a> Sieve<'a> {
             points = points.view().select(&kept)?;
             if round < ROUNDS {
                 self.extend(&mut points, &steps, &mut rng)?;
+                self.confine(&mut points)?;
             }
             outlook = self.model.outlook(points.view())?;
         }
         Ok(Pool { points, indices: None, outlook, share, survivors: None })
+    }
+
+    /// Leaves only the points of the hill. Never empty: its top was measured.
+    fn confine(&self, points: &mut Points) -> Result<()> {
+        if let Some(hill) = self.hill {
+            let inside: Vec<usize> = (0..points.len()).filter(|&i| hill.contains(points.row(i))).collect();
+            *points = points.view().select(&inside)?;
+        }
+        Ok(())
     }
 
     /// Adds perturbed survivors and fresh points.
