@@ -13,6 +13,7 @@ mod union;
 
 pub(crate) use file::ObjectiveTable;
 pub use place::{Place, SpecError, SpecProblem};
+pub use policy::{policy_named, strategy_names};
 pub(crate) use union::OneOrMany;
 
 use crate::space::Space;
