@@ -10,6 +10,7 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use serde_json::Value;
 use std::fmt::Display;
 use std::io::{self, IsTerminal, Write};
+use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
@@ -76,6 +77,13 @@ impl Console {
     /// Something that should not be overlooked.
     pub(crate) fn warn(&self, words: impl Display) {
         self.say(format_args!("{BAD}note:{BAD:#} {words}"));
+    }
+
+    /// That a table's numbers have decimal commas: 1,234 might have been meant as a thousand.
+    pub(crate) fn say_decimal_commas(&self, file: &Path, has_them: bool) {
+        if has_them {
+            self.say(format_args!("{}: commas are read as decimal points (1,234 is 1.234)", file.display()));
+        }
     }
 
     /// The next command to type.

@@ -55,6 +55,6 @@ pub use objective::{Reply, ReplyProblem, parse_reply};
 pub use run::{RunEnd, RunEvent, RunOptions};
 pub use space::{CandidateTable, Expression, ExpressionError, ExpressionProblem, Parameter, ParameterKind, Space, parse_expression};
 pub use spec::{Place, SpecError, SpecProblem, StudySpec, policy_named, strategy_names};
-pub use study::{Advice, BatchRow, BestObserved, Cell, Status, Study, Survivors};
+pub use study::{Advice, BatchRow, BestObserved, Cell, Nearest, Status, Study, Survivors};
 pub use trial::{AskRequest, Asked, AskedTrial, EventRow, ImportedRow, Told, TrialResult, TrialRow, TrialStatus};
 pub use value::Value;

@@ -12,7 +12,7 @@ use crate::quantity::{counted, grouped, positive, short};
 use crate::verbs::report;
 use indicatif::ProgressBar;
 use sigmabar::Label;
-use sigmabar_study::{BatchRow, RunEnd, RunEvent, RunOptions, Status, Study, TrialResult};
+use sigmabar_study::{BatchRow, RunEnd, RunEvent, RunOptions, Status, Study, TrialResult, TrialStatus};
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -74,15 +74,15 @@ fn say_start(study: &Study, begun: bool, console: &Console) -> Outcome<()> {
     if begun {
         console.say(format_args!("begun: {} ({assumed}, at most {} measurements)", study.file().display(), grouped(status.budget)));
     } else {
-        let told =
-            status.counts.iter().filter(|(state, _)| state.name() == "done" || state.name() == "failed").map(|(_, n)| n).sum::<usize>();
-        console.say(format_args!(
-            "resumed: {} ({assumed}, {told} of at most {} results are there)",
-            study.file().display(),
-            grouped(status.budget)
-        ));
+        let (told, budget) = (told(&status), grouped(status.budget));
+        console.say(format_args!("resumed: {} ({assumed}, {told} of at most {budget} results are there)", study.file().display()));
     }
     Ok(())
+}
+
+/// How many results are there, failures among them.
+fn told(status: &Status) -> usize {
+    status.count(TrialStatus::Done) + status.count(TrialStatus::Failed)
 }
 
 /// What is shown while the study runs.
@@ -100,7 +100,7 @@ struct Screen<'a> {
 impl<'a> Screen<'a> {
     fn new(study: &'a Study, console: &'a Console) -> Outcome<Self> {
         let bar = console.progress("measuring", Some(study.spec().problem().budget() as u64));
-        bar.set_position(study.status()?.counts.iter().filter(|(state, _)| state.name() == "done").map(|(_, n)| *n as u64).sum());
+        bar.set_position(told(&study.status()?) as u64);
         Ok(Self { study, console, bar, planned: None, closed: study.batches()?.len(), failed: 0 })
     }
 
@@ -174,6 +174,9 @@ fn finish(arguments: &Arguments, place: &StudyPlace, study: &Study, end: RunEnd,
             console.answer(advice::words(advice))?;
         } else {
             console.record(&advice::fields(advice), Format::Json)?;
+        }
+        if let Some(words) = advice::warning(advice) {
+            console.warn(words);
         }
     }
     if advice.is_some() && !arguments.no_report {
