@@ -19,7 +19,7 @@ pub(crate) fn fields(advice: &Advice) -> Vec<(&'static str, Value)> {
         ("label", json!(advice.label.to_string())),
         ("reasons", json!(reasons)),
         ("best_observed", best.map_or(Value::Null, |best| json!({ "trial": best.id, "value": best.value }))),
-        ("nearest", json!(advice.nearest)),
+        ("near_trials", json!(advice.nearest)),
     ]
 }
 

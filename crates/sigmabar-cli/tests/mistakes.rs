@@ -249,7 +249,7 @@ fn a_recommendation_among_failures_is_given_with_a_warning() {
     let (advice, said) = ends(path, &["recommend", "--format", "json"], 0);
     assert!(said.contains(warning), "{said}");
     let advice: serde_json::Value = serde_json::from_str(&advice).unwrap();
-    assert_eq!(advice["nearest"], serde_json::json!({ "failed": 4, "of": 5 }));
+    assert_eq!(advice["near_trials"], serde_json::json!({ "failed": 4, "of": 5 }));
     ends(path, &["report", "-o", "report.html"], 0);
     let page = fs::read_to_string(path.join("report.html")).unwrap();
     assert!(page.contains(warning) && page.contains("the only one"));

@@ -142,7 +142,7 @@ fn every_strategy_can_be_named() {
 
 #[test]
 fn mistakes_are_named_with_line_and_remedy() {
-    let cases: [(&str, &[&str]); 29] = [
+    let cases: [(&str, &[&str]); 35] = [
         (
             "budjet = 3\n[parameters.x]\ntype=\"float\"\nlow=0\nhigh=1",
             &["line 1, column 1", "unknown key \"budjet\"", "did you mean \"budget\"", "1 | budjet = 3"],
@@ -189,6 +189,15 @@ fn mistakes_are_named_with_line_and_remedy() {
             &["line 2", "only auto and s-bpe"],
         ),
         ("budget = 3\nbatches = 2\nstrategy = \"sobol\"\n[parameters.x]\ntype=\"float\"\nlow=0\nhigh=1", &["line 2", "a rule of its own"]),
+        (
+            "[parameters.x]\ntype=\"float\"\nlow=0\nhigh=1\nbudget = 3\n",
+            &["line 5", "\"budget\" belongs to the study itself", "above the first [table]"],
+        ),
+        ("budget = 3\n[parameters.x]\nlow=0\nhigh=1", &["line 2", "type is missing", "\"ordinal\""]),
+        ("budget = \"3\"\n[parameters.x]\ntype=\"float\"\nlow=0\nhigh=1", &["line 1", "expected a whole number"]),
+        ("budget = 3\n[parameters.x]\ntype=\"float\"\nlow=0,5\nhigh=1", &["line 4, column 6", "with a point"]),
+        ("budget = 3\n[parameters.x]\ntype=“float”\nlow=0\nhigh=1", &["line 3", "the quotes must be straight"]),
+        ("budget = 3\n[parameters.x]\ntype=\"categorical\"\nchoices=[true, false]", &["line 4", "a word in quotes"]),
         ("budget = 3\ncandidates = \"nowhere.csv\"\n", &["line 2", "nowhere.csv", "No such file"]),
     ];
     for (text, words) in cases {

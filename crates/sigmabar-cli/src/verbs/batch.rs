@@ -42,7 +42,7 @@ pub(crate) fn close(arguments: &Close, console: &Console) -> Outcome {
     if open > 0 {
         console.warn("what follows is valid if missing does not depend on the noise; results that come later are kept but certify nothing");
     }
-    console.next(format_args!("sigmabar ask{}   or   sigmabar recommend{}", place.typed(), place.typed()));
+    console.next(place.going_on(&study, &study.status()?));
     Ok(Ending::Done)
 }
 

@@ -49,7 +49,7 @@ pub(crate) fn run(arguments: &Arguments, global: &Global, console: &Console) -> 
     }
     let (study, begun) = place.open_or_begin_with(global.seed, arguments.command.as_deref())?;
     say_start(&study, begun, console)?;
-    let stop = interrupt::listen();
+    let stop = interrupt::listen(console);
     let lease = arguments.lease.map(Duration::try_from_secs_f64).transpose();
     let lease = lease.map_err(|_| Failure::usage("--lease is not a time", "it must be a positive number of seconds"))?;
     let options = RunOptions { parallel: arguments.parallel, lease, at_most: arguments.at_most };
@@ -101,6 +101,8 @@ impl<'a> Screen<'a> {
     fn new(study: &'a Study, console: &'a Console) -> Outcome<Self> {
         let bar = console.progress("measuring", Some(study.spec().problem().budget() as u64));
         bar.set_position(told(&study.status()?) as u64);
+        // What was there before says nothing about how fast it goes now.
+        bar.reset_eta();
         Ok(Self { study, console, bar, planned: None, closed: study.batches()?.len(), failed: 0 })
     }
 

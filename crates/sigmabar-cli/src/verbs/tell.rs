@@ -165,7 +165,7 @@ fn next(study: &Study, place: &StudyPlace, console: &Console) -> Outcome<()> {
         console.say(format_args!("{} of batch {} still open", counted(open, "setting"), status.batches));
         console.next(format_args!("sigmabar status{}", place.typed()));
     } else {
-        console.next(format_args!("sigmabar ask{}   or   sigmabar recommend{}", place.typed(), place.typed()));
+        console.next(place.going_on(study, &status));
     }
     Ok(())
 }
