@@ -284,3 +284,14 @@ fn spreadsheets_of_every_kind_are_read_or_refused_with_their_place() {
     assert!(fit(b"\xff\xfex\x00,\x00y\x00", 1).contains("UTF-16"));
     assert!(fit(b"x,y (\xb0C)\n1,2\n", 1).contains("UTF-8"));
 }
+
+#[test]
+fn what_is_left_of_a_mixed_space_is_counted_and_never_a_share_above_one() {
+    let directory = with(
+        "budget = 12\nbatches = 2\nnorm_bound = 3\nnoise = 0.1\nkernel = { name = \"matern\", lengthscale = 0.3 }\n\n\
+         [parameters.x]\ntype = \"float\"\nlow = 0\nhigh = 1\n\n[parameters.s]\ntype = \"categorical\"\nchoices = [\"a\", \"b\"]\n\n\
+         [objective]\ncommand = \"echo {x}\"\n",
+    );
+    let said = ends(directory.path(), &["run", "study.toml", "--no-report"], 0).1;
+    assert!(said.contains("settings still possible") && !said.contains("% of the space"), "{said}");
+}

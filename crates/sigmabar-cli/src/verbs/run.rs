@@ -156,6 +156,10 @@ fn closed(row: &BatchRow) -> String {
     if let Some(survivors) = report.survivors {
         words += &match &row.survivors {
             Some(sigmabar_study::Survivors::Candidates(rows)) => format!(", {} candidates still possible", grouped(rows.len())),
+            // A mixed space is searched through settings that stand for it: S-BPE counts them, auto tells their share.
+            Some(sigmabar_study::Survivors::Points(points)) if survivors == points.len() as f64 => {
+                format!(", {} settings still possible", grouped(points.len()))
+            }
             _ => format!(", {} % of the space still possible", short(100.0 * survivors)),
         };
     }
