@@ -295,3 +295,22 @@ fn what_is_left_of_a_mixed_space_is_counted_and_never_a_share_above_one() {
     let said = ends(directory.path(), &["run", "study.toml", "--no-report"], 0).1;
     assert!(said.contains("settings still possible") && !said.contains("% of the space"), "{said}");
 }
+
+#[test]
+fn imported_results_are_in_the_report_under_their_own_mark() {
+    let directory = with(
+        "budget = 8\nbatches = 2\nnorm_bound = 3\nnoise = 0.1\nkernel = { name = \"matern\", lengthscale = 0.3 }\n\n\
+         [parameters.x]\ntype = \"float\"\nlow = 0\nhigh = 1\n\n[objective]\ncommand = \"echo {x}\"\n",
+    );
+    let path = directory.path();
+    ends(path, &["run", "study.toml", "--report", "without.html"], 0);
+    let legend = "imported: measured before the study";
+    assert!(!fs::read_to_string(path.join("without.html")).unwrap().contains(legend));
+    fs::remove_file(path.join("study.db")).unwrap();
+    fs::write(path.join("old.csv"), "x,result\n0.125,0.2\n0.5,failed\n").unwrap();
+    ends(path, &["import", "old.csv", "--study", "study.toml"], 0);
+    ends(path, &["run", "study.toml", "--report", "with.html"], 0);
+    let page = fs::read_to_string(path.join("with.html")).unwrap();
+    assert!(page.contains(legend) && page.contains("plans and claims without results from before the study"));
+    assert!(page.contains("2 results are from before the study; 2 of them came before its first batch"));
+}
