@@ -4,7 +4,7 @@ use crate::console::Sheet;
 use crate::quantity::short;
 use serde_json::{Map, Value, json};
 use sigmabar::Label;
-use sigmabar_study::{Advice, ImportedRow, Study, TrialResult, TrialRow};
+use sigmabar_study::{Advice, ImportedRow, Nearest, Study, TrialResult, TrialRow};
 
 /// Fields of the recommendation, in the data's scale.
 pub(crate) fn fields(advice: &Advice) -> Vec<(&'static str, Value)> {
@@ -19,6 +19,7 @@ pub(crate) fn fields(advice: &Advice) -> Vec<(&'static str, Value)> {
         ("label", json!(advice.label.to_string())),
         ("reasons", json!(reasons)),
         ("best_observed", best.map_or(Value::Null, |best| json!({ "trial": best.id, "value": best.value }))),
+        ("near_trials", json!(advice.nearest)),
     ]
 }
 
@@ -43,11 +44,19 @@ pub(crate) fn words(advice: &Advice) -> String {
     format!("recommended: {setting}\n  its value: between {low} and {high}\n  gap: {gap}\n  {}{why}", advice.label)
 }
 
+/// What to beware of: a model knows nothing of failures.
+pub(crate) fn warning(advice: &Advice) -> Option<String> {
+    let Nearest { failed, of } = advice.nearest;
+    let which = if failed == of { format!("all {of}") } else { format!("{failed} of the {of}") };
+    let words = format!("{which} evaluations nearest to the recommended setting failed: make sure that it can be run before relying on it");
+    advice.nearest.is_risky().then_some(words)
+}
+
 /// One row for each trial.
 pub(crate) fn trial_sheet(study: &Study, trials: &[TrialRow]) -> Sheet {
     let names = study.spec().space().parameters().iter().map(|parameter| parameter.name.clone());
     let mut sheet = Sheet::new(["trial", "batch", "state"].into_iter().map(str::to_owned).chain(names));
-    sheet.columns.extend(["value", "std", "worker", "well", "reason", "told_at"].map(str::to_owned));
+    sheet.columns.extend(["value", "std", "worker", "well", "reason", "note", "told_at"].map(str::to_owned));
     for trial in trials {
         let mut row = vec![json!(trial.id), json!(trial.batch + 1), json!(trial.state.name())];
         row.extend(trial.values.iter().map(|value| json!(value)));
@@ -57,6 +66,7 @@ pub(crate) fn trial_sheet(study: &Study, trials: &[TrialRow]) -> Sheet {
             json!(trial.worker),
             json!(trial.well),
             json!(trial.reason),
+            json!(trial.note),
             json!(trial.told_at.and_then(|at| jiff::Timestamp::from_millisecond(at).ok()).map(|at| at.to_string())),
         ]);
         sheet.rows.push(row);
@@ -73,7 +83,7 @@ pub(crate) fn add_imported(sheet: &mut Sheet, rows: &[ImportedRow]) {
             TrialResult::Value { value, standard_error } => (json!(value), json!(standard_error), Value::Null),
             TrialResult::Failed { reason } => (Value::Null, Value::Null, json!(reason)),
         };
-        row.extend([value, standard_error, Value::Null, Value::Null, reason, Value::Null]);
+        row.extend([value, standard_error, Value::Null, Value::Null, reason, Value::Null, Value::Null]);
         sheet.rows.push(row);
     }
 }

@@ -6,10 +6,11 @@ use crate::failure::Failure;
 use crate::quantity::short;
 use anstyle::{AnsiColor, Style};
 use comfy_table::{ContentArrangement, Table, presets};
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use indicatif::{HumanDuration, ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
 use serde_json::Value;
-use std::fmt::Display;
+use std::fmt::{self, Display};
 use std::io::{self, IsTerminal, Write};
+use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
@@ -78,6 +79,13 @@ impl Console {
         self.say(format_args!("{BAD}note:{BAD:#} {words}"));
     }
 
+    /// That a table's numbers have decimal commas: 1,234 might have been meant as a thousand.
+    pub(crate) fn say_decimal_commas(&self, file: &Path, has_them: bool) {
+        if has_them {
+            self.say(format_args!("{}: commas are read as decimal points (1,234 is 1.234)", file.display()));
+        }
+    }
+
     /// The next command to type.
     pub(crate) fn next(&self, command: impl Display) {
         self.say(format_args!("next: {HINT}{command}{HINT:#}"));
@@ -96,11 +104,11 @@ impl Console {
             return bar;
         }
         let template = match length {
-            Some(_) => "{msg} {wide_bar} {percent:>3} %, {eta} left",
+            Some(_) => "{msg} {wide_bar} {percent:>3} %{left}",
             None => "{spinner} {msg} {elapsed}",
         };
         if let Ok(style) = ProgressStyle::with_template(template) {
-            bar.set_style(style);
+            bar.set_style(style.with_key("left", left));
         }
         bar.set_message(what.to_owned());
         bar.enable_steady_tick(Duration::from_millis(120));
@@ -174,6 +182,14 @@ impl Console {
             }
             other => self.sheet(&Sheet { columns: names().map(str::to_owned).collect(), rows: vec![values] }, other),
         }
+    }
+}
+
+/// How long it will take, once there is something to judge by.
+fn left(state: &ProgressState, out: &mut dyn fmt::Write) {
+    let eta = state.eta();
+    if !eta.is_zero() {
+        let _ = write!(out, ", {:#} left", HumanDuration(eta));
     }
 }
 

@@ -28,6 +28,15 @@ pub(crate) fn check(path: &Path, inputs: &[&Path]) -> Outcome<()> {
     Err(Failure::usage(format!("{} {what} and would be lost", path.display()), "choose another name for what is written"))
 }
 
+/// Refuses a target of a model that is there and is something else: what a model replaces is an older model, even by force.
+pub(crate) fn check_model(path: &Path) -> Outcome<()> {
+    if first_bytes(path).is_some_and(|bytes| bytes.is_empty() || is_model(&bytes)) {
+        return Ok(());
+    }
+    let what = format!("{} is there and is no sigmabar model: it would be lost", path.display());
+    Err(Failure::usage(what, "choose another name for the model, such as model.sbm"))
+}
+
 /// Writes a file beside its final name first, so that a full disk or a crash leaves what was there before.
 pub(crate) fn write(path: &Path, inputs: &[&Path], fill: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Outcome<()> {
     check(path, inputs)?;

@@ -2,7 +2,7 @@
 
 use crate::Outcome;
 use crate::failure::Failure;
-use sigmabar_study::{Study, StudySpec};
+use sigmabar_study::{Status, Study, StudySpec};
 use std::ffi::OsStr;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -164,6 +164,16 @@ impl StudyPlace {
     pub fn typed(&self) -> String {
         let name = self.name.as_ref().map_or_else(String::new, |name| format!(" --name {name}"));
         self.typed.as_ref().map_or_else(String::new, |path| format!(" {}", path.display())) + &name
+    }
+
+    /// The commands that go on when nothing is open: the next plate where the study is laid out on plates, and no more asking where it is over.
+    pub fn going_on(&self, study: &Study, status: &Status) -> String {
+        let typed = self.typed();
+        if status.is_finished {
+            return format!("sigmabar recommend{typed}   or   sigmabar report{typed}");
+        }
+        let plate = study.spec().plate().map(|wells| format!(" --plate {wells} -o plate{}.csv", status.closed + 1));
+        format!("sigmabar ask{typed}{}   or   sigmabar recommend{typed}", plate.unwrap_or_default())
     }
 
     /// The same as an option.

@@ -179,3 +179,138 @@ fn of_two_studies_in_one_file_the_one_of_the_study_file_is_meant() {
     assert!(status(&[]).contains("\"study\": \"study\""), "{}", status(&[]));
     assert!(status(&["--name", "other"]).contains("\"study\": \"other\""));
 }
+
+#[test]
+fn a_model_replaces_models_alone() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path();
+    let rows: String = (0..20).map(|i| format!("{i},{}\n", f64::from(i).sin())).collect();
+    fs::write(path.join("data.csv"), format!("x,y\n{rows}")).unwrap();
+    let fit = |out: &str, force: bool, code: i32| {
+        let mut arguments = vec!["fit", "data.csv", "--target", "y", "--lengthscale", "2", "--tau", "0.1", "--out", out];
+        arguments.extend(force.then_some("--force"));
+        ends(path, &arguments, code).1
+    };
+    fs::write(path.join("thesis.txt"), "ten years of work").unwrap();
+    for force in [false, true] {
+        assert!(fit("thesis.txt", force, 2).contains("thesis.txt is there and is no sigmabar model"));
+        assert!(fit("data.csv", force, 2).contains("no sigmabar model"));
+        assert!(fit(".", force, 2).contains("no sigmabar model"));
+    }
+    assert_eq!(fs::read_to_string(path.join("thesis.txt")).unwrap(), "ten years of work");
+    fs::write(path.join("empty"), "").unwrap();
+    fit("empty", true, 0);
+    fit("model.sbm", false, 0);
+    assert!(fit("model.sbm", false, 1).contains("--force"));
+    fit("model.sbm", true, 0);
+}
+
+#[test]
+fn remarks_come_back_and_columns_that_are_not_kept_are_named() {
+    let directory = with(STUDY);
+    let path = directory.path();
+    ends(path, &["ask", "study.toml", "--plate", "6", "-o", "plate.csv"], 0);
+    let sheet = fs::read_to_string(path.join("plate.csv")).unwrap();
+    let filled: String = sheet
+        .lines()
+        .enumerate()
+        .map(|(i, line)| match i {
+            0 => format!("{line},Comments,operator\n"),
+            1 => format!("{},1.5,,cloudy,\"warm, too\",Ann\n", line.trim_end_matches(",,,")),
+            2 => format!("{},failed,,spilt,,Bob\n", line.trim_end_matches(",,,")),
+            _ => format!("{},,,not done,,\n", line.trim_end_matches(",,,")),
+        })
+        .collect();
+    fs::write(path.join("plate.csv"), filled).unwrap();
+    let said = ends(path, &["tell", "plate.csv"], 0).1;
+    assert!(said.contains("the column operator of the file: not kept") && said.contains("kept: "), "{said}");
+    let rows = ends(path, &["export", "study.toml"], 0).0;
+    assert!(rows.lines().any(|row| row.contains(",1.5,") && row.contains("cloudy; warm, too")), "{rows}");
+    assert!(rows.lines().any(|row| row.contains("failed") && row.contains("spilt")), "{rows}");
+    assert!(rows.contains("not done"), "{rows}");
+    // Told again, nothing changes.
+    ends(path, &["tell", "plate.csv"], 0);
+    assert_eq!(ends(path, &["export", "study.toml"], 0).0, rows);
+    let one = ends(path, &["trials", "study.toml", "--format", "jsonl"], 0).0;
+    assert!(one.contains("\"note\":\"cloudy; warm, too\""), "{one}");
+}
+
+#[test]
+fn a_recommendation_among_failures_is_given_with_a_warning() {
+    let directory = with("budget = 6\nstrategy = \"random\"\n\n[parameters.x]\ntype = \"float\"\nlow = 0\nhigh = 1\n");
+    let path = directory.path();
+    ends(path, &["ask", "study.toml", "-n", "6"], 0);
+    ends(path, &["tell", "0", "1.5", "--note", "the only one"], 0);
+    assert!(!ends(path, &["recommend"], 0).1.contains("nearest"));
+    for trial in ["1", "2", "3", "4", "5"] {
+        ends(path, &["tell", trial, "--failed", "--reason", "no light"], 0);
+    }
+    let warning = "4 of the 5 evaluations nearest to the recommended setting failed";
+    let (advice, said) = ends(path, &["recommend", "--format", "json"], 0);
+    assert!(said.contains(warning), "{said}");
+    let advice: serde_json::Value = serde_json::from_str(&advice).unwrap();
+    assert_eq!(advice["near_trials"], serde_json::json!({ "failed": 4, "of": 5 }));
+    ends(path, &["report", "-o", "report.html"], 0);
+    let page = fs::read_to_string(path.join("report.html")).unwrap();
+    assert!(page.contains(warning) && page.contains("the only one"));
+}
+
+/// Tables as spreadsheets save them all over the world: read, or refused with the place and what to do.
+#[test]
+fn spreadsheets_of_every_kind_are_read_or_refused_with_their_place() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path();
+    let fit = |bytes: &[u8], code: i32| {
+        fs::write(path.join("t.csv"), bytes).unwrap();
+        ends(path, &["fit", "t.csv", "--target", "y", "--lengthscale", "1", "--tau", "0.1", "--holdout", "0"], code).1
+    };
+    let good = "\u{feff}x (°C);y;;\r\n1,5;2,25;;\r\n2,5;3;;\r\n3,5;\"4,5\";;\r\n;;;\r\n";
+    let said = fit(good.as_bytes(), 0);
+    assert!(said.contains("read 3 rows of 2 columns") && said.contains("commas are read as decimal points"), "{said}");
+    for (text, words) in [
+        ("x,y\n1,\"1,234.5\"\n2,3\n", "line 2, column \"y\": \"1,234.5\" is not a finite number; write every number with a point"),
+        ("x;y\n1,5;2\n2;1.234\n", "line 3, column \"y\": \"1.234\" is not a finite number; write every number with a point"),
+        ("x,y\n2026-11-01,1\n2026-11-02,2\n", "line 2, column \"x\": \"2026-11-01\" is not a finite number"),
+        ("x,y\n1,#DIV/0!\n", "line 2, column \"y\": \"#DIV/0!\""),
+        ("x,x,y\n1,2,3\n", "columns 1 and 2 (counted from 1) are both called \"x\""),
+        ("x,y\n1,2\n,\n3,4\n", "line 3: an empty row between others"),
+        ("x,y,\n1,2,3\n", "column 3 (counted from 1): \"3\" stands below no name"),
+        ("1,2\n3,4\n", "the first line must name the columns"),
+    ] {
+        let said = fit(text.as_bytes(), 1);
+        assert!(said.contains(words), "{text:?}: {said}");
+    }
+    assert!(fit(b"PK\x03\x04\x14\x00", 1).contains("save the sheet as CSV"));
+    assert!(fit(b"\xff\xfex\x00,\x00y\x00", 1).contains("UTF-16"));
+    assert!(fit(b"x,y (\xb0C)\n1,2\n", 1).contains("UTF-8"));
+}
+
+#[test]
+fn what_is_left_of_a_mixed_space_is_counted_and_never_a_share_above_one() {
+    let directory = with(
+        "budget = 12\nbatches = 2\nnorm_bound = 3\nnoise = 0.1\nkernel = { name = \"matern\", lengthscale = 0.3 }\n\n\
+         [parameters.x]\ntype = \"float\"\nlow = 0\nhigh = 1\n\n[parameters.s]\ntype = \"categorical\"\nchoices = [\"a\", \"b\"]\n\n\
+         [objective]\ncommand = \"echo {x}\"\n",
+    );
+    let said = ends(directory.path(), &["run", "study.toml", "--no-report"], 0).1;
+    assert!(said.contains("settings still possible") && !said.contains("% of the space"), "{said}");
+}
+
+#[test]
+fn imported_results_are_in_the_report_under_their_own_mark() {
+    let directory = with(
+        "budget = 8\nbatches = 2\nnorm_bound = 3\nnoise = 0.1\nkernel = { name = \"matern\", lengthscale = 0.3 }\n\n\
+         [parameters.x]\ntype = \"float\"\nlow = 0\nhigh = 1\n\n[objective]\ncommand = \"echo {x}\"\n",
+    );
+    let path = directory.path();
+    ends(path, &["run", "study.toml", "--report", "without.html"], 0);
+    let legend = "imported: measured before the study";
+    assert!(!fs::read_to_string(path.join("without.html")).unwrap().contains(legend));
+    fs::remove_file(path.join("study.db")).unwrap();
+    fs::write(path.join("old.csv"), "x,result\n0.125,0.2\n0.5,failed\n").unwrap();
+    ends(path, &["import", "old.csv", "--study", "study.toml"], 0);
+    ends(path, &["run", "study.toml", "--report", "with.html"], 0);
+    let page = fs::read_to_string(path.join("with.html")).unwrap();
+    assert!(page.contains(legend) && page.contains("plans and claims without results from before the study"));
+    assert!(page.contains("2 results are from before the study; 2 of them came before its first batch"));
+}

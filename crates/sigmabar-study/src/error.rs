@@ -126,6 +126,14 @@ pub enum Error {
         /// The id.
         id: u64,
     },
+    /// A batch that nobody has seen is not closed by a command given once too often.
+    #[error("nothing of batch {} of study \"{study}\" was handed out yet: ask hands it out; it can be closed all the same, by force", batch + 1)]
+    NotHandedOut {
+        /// The study.
+        study: String,
+        /// The batch, from 0.
+        batch: usize,
+    },
     /// A second result.
     #[error("trial {id} of study \"{study}\" already has a result, and a result is never replaced")]
     AlreadyTold {

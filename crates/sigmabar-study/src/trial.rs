@@ -160,6 +160,8 @@ pub struct TrialRow {
     pub told_at: Option<i64>,
     /// The plate and well it was laid into.
     pub well: Option<String>,
+    /// What people remarked about it.
+    pub note: Option<String>,
 }
 
 /// A result measured before the study.

@@ -6,7 +6,7 @@ use std::fmt;
 
 /// One value of one parameter: a JSON number or string.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(untagged)]
+#[serde(untagged, expecting = "expected a number, or a word in quotes")]
 pub enum Value {
     /// An integer.
     Int(i64),

@@ -2,7 +2,7 @@
 
 mod support;
 
-use sigmabar_study::{AskRequest, Asked, Error, ImportedRow, Study, StudySpec, Told, TrialResult, TrialStatus, Value};
+use sigmabar_study::{AskRequest, Asked, Error, ImportedRow, Nearest, Study, StudySpec, Told, TrialResult, TrialStatus, Value};
 use std::time::Duration;
 use support::{ask, certified, essence, plain, truth, work};
 
@@ -169,6 +169,11 @@ fn what_is_told_is_there_for_everybody_at_once() {
     assert_eq!((rows[2].state, rows[2].reason.as_deref()), (TrialStatus::Failed, Some("no power")));
     assert!(rows[1].told_at.is_some() && rows[0].told_at.is_none());
     assert!(matches!(study.set_wells(&[(9, "A2".into())]), Err(Error::UnknownTrial { id: 9, .. })));
+    assert!(matches!(study.set_notes(&[(0, "dropped".into()), (9, "late".into())]), Err(Error::UnknownTrial { id: 9, .. })));
+    assert!(study.trials().unwrap().iter().all(|row| row.note.is_none()), "all notes or none");
+    study.set_notes(&[(0, "dropped".into()), (1, "cloudy".into())]).unwrap();
+    let notes: Vec<_> = place.open(None).unwrap().trials().unwrap().into_iter().map(|row| row.note).collect();
+    assert_eq!(notes, [Some("dropped".into()), Some("cloudy".into()), None]);
 }
 
 #[test]
@@ -181,6 +186,8 @@ fn a_closed_batch_goes_on_without_what_is_missing_and_keeps_what_comes_late() {
     }
     assert_eq!(study.ask(&AskRequest::new("other", 1)).unwrap(), Asked::Wait);
     study.close_batch().unwrap();
+    // Closed once too often: nobody has seen the next batch.
+    assert!(matches!(study.close_batch(), Err(Error::NotHandedOut { batch: 1, .. })));
     assert_eq!(study.trials().unwrap()[0].state, TrialStatus::Missing);
     assert_eq!(study.tell(0, truth(&trials[0])).unwrap(), Told::Late);
     assert!(matches!(study.tell(0, truth(&trials[0])), Err(Error::AlreadyTold { .. })));
@@ -190,6 +197,39 @@ fn a_closed_batch_goes_on_without_what_is_missing_and_keeps_what_comes_late() {
     work(&study, 5, |_| {});
     let advice = place.open(None).unwrap().recommend().unwrap().unwrap();
     assert!(advice.reasons.contains(&sigmabar::Reason::LostPoints), "{:?}", advice.reasons);
+}
+
+#[test]
+fn a_batch_that_nobody_has_seen_is_closed_by_force_alone() {
+    let place = Place::new();
+    let study = place.create("a", &certified()).unwrap();
+    assert!(matches!(study.close_batch(), Err(Error::NotHandedOut { batch: 0, .. })));
+    ask(&study, "w", 1);
+    study.close_batch().unwrap();
+    assert!(study.close_batch().unwrap_err().to_string().contains("nothing of batch 2 of study \"a\" was handed out yet"));
+    assert!(study.trials().unwrap().iter().filter(|row| row.batch == 1).all(|row| row.state == TrialStatus::Queued));
+    study.close_batch_unseen().unwrap();
+    assert!(study.trials().unwrap().iter().filter(|row| row.batch == 1).all(|row| row.state == TrialStatus::Missing));
+}
+
+#[test]
+fn advice_tells_how_the_nearest_evaluations_ended() {
+    let place = Place::new();
+    let study = place.create("a", &plain(8)).unwrap();
+    let old = |x: f64, result| ImportedRow { values: vec![Value::Float(x)], result };
+    study.import(&[old(-1.0, TrialResult::Failed { reason: "old".into() })]).unwrap();
+    let mut trials = ask(&study, "w", usize::MAX);
+    trials.sort_by(|a, b| a.values[0].1.as_number().unwrap().total_cmp(&b.values[0].1.as_number().unwrap()));
+    study.tell(trials[0].id, value(1.0)).unwrap();
+    let nearest = |failed, of| Nearest { failed, of };
+    assert_eq!(study.recommend().unwrap().unwrap().nearest, nearest(1, 2));
+    assert!(!nearest(1, 2).is_risky());
+    for trial in &trials[1..] {
+        study.tell(trial.id, TrialResult::Failed { reason: "no light".into() }).unwrap();
+    }
+    let advice = study.recommend().unwrap().unwrap();
+    assert_eq!(advice.nearest, nearest(4, 5));
+    assert!(advice.nearest.is_risky());
 }
 
 #[test]

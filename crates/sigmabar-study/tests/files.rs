@@ -52,7 +52,7 @@ fn a_newer_format_is_refused_with_its_number() {
     let file = directory.path().join("study.db");
     Study::create(&file, "a", &plain(3)).unwrap();
     rusqlite::Connection::open(&file).unwrap().execute_batch("PRAGMA user_version = 99;").unwrap();
-    assert!(matches!(problem(&file), StoreError::Newer { found: 99, supported: 1 }));
+    assert!(matches!(problem(&file), StoreError::Newer { found: 99, supported: 2 }));
 }
 
 #[test]

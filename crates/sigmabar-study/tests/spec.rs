@@ -1,8 +1,8 @@
 //! Study files: what they may say, and what they are told when they say something else.
 
 use proptest::prelude::*;
-use sigmabar::{Direction, Domain, Noise, Relation};
-use sigmabar_study::{CandidateTable, Error, ParameterKind, StudySpec, Value, parse_expression, parse_reply};
+use sigmabar::{Bbkb, DecoupledThompson, Direction, Domain, GpUcb, Noise, Policy, Relation};
+use sigmabar_study::{CandidateTable, Error, ParameterKind, StudySpec, Value, parse_expression, parse_reply, policy_named, strategy_names};
 use std::path::Path;
 
 const FLOATS: &str =
@@ -126,35 +126,23 @@ fn what_is_known_decides_the_strategy() {
 #[test]
 fn every_strategy_can_be_named() {
     let known = "budget = 20\nnoise = 0.1\nnorm_bound = 2\nkernel = { name = \"matern\", lengthscale = 0.3 }\n";
-    for name in [
-        "auto",
-        "s-bpe",
-        "bpe",
-        "gp-ucb",
-        "ei",
-        "pi",
-        "gp-ts",
-        "s-gp-ts",
-        "bkb",
-        "bbkb",
-        "ada-bkb",
-        "mini-meta",
-        "rips",
-        "supkernelucb",
-        "max-variance",
-        "random",
-        "sobol",
-    ] {
+    for name in strategy_names().filter(|name| *name != "gp-threds") {
         let spec = read(&format!("{known}strategy = \"{name}\"\n{FLOATS}")).unwrap_or_else(|error| panic!("{error}"));
         assert_eq!(spec.policy().name(), name);
+        assert_eq!(policy_named(name).as_ref().map(Policy::name), Some(name));
     }
+    // Without options a strategy is what the core takes it to be.
+    assert_eq!(policy_named("gp-ucb"), Some(Policy::GpUcb(GpUcb::default())));
+    assert_eq!(policy_named("bbkb"), Some(Policy::Bbkb(Bbkb::default())));
+    assert_eq!(policy_named("s-gp-ts"), Some(Policy::DecoupledThompson(DecoupledThompson::default())));
+    assert_eq!((policy_named("gp-threds"), policy_named("no-such")), (None, None));
     let threds = read(&format!("{known}strategy = {{ name = \"gp-threds\", interval = [0, 2] }}\n{FLOATS}")).unwrap();
     assert_eq!(threds.policy().name(), "gp-threds");
 }
 
 #[test]
 fn mistakes_are_named_with_line_and_remedy() {
-    let cases: [(&str, &[&str]); 28] = [
+    let cases: [(&str, &[&str]); 35] = [
         (
             "budjet = 3\n[parameters.x]\ntype=\"float\"\nlow=0\nhigh=1",
             &["line 1, column 1", "unknown key \"budjet\"", "did you mean \"budget\"", "1 | budjet = 3"],
@@ -180,6 +168,7 @@ fn mistakes_are_named_with_line_and_remedy() {
         ("budget = 3\nconstraints = [\"x * x < 1\"]\n[parameters.x]\ntype=\"float\"\nlow=0\nhigh=1", &["linear", "column 3"]),
         ("budget = 3\nconstraints = [\"x > 2\"]\n[parameters.x]\ntype=\"float\"\nlow=0\nhigh=1", &["line 2", "no point satisfies"]),
         ("budget = 3\nstrategy = \"gp-uct\"\n[parameters.x]\ntype=\"float\"\nlow=0\nhigh=1", &["line 2", "did you mean \"gp-ucb\""]),
+        ("budget = 3\nstrategy = \"ek-ucb\"\n[parameters.x]\ntype=\"float\"\nlow=0\nhigh=1", &["line 2", "no context", "gp-ucb or bkb"]),
         (
             "budget = 3\nstrategy = { name = \"random\", margin = 1 }\n[parameters.x]\ntype=\"float\"\nlow=0\nhigh=1",
             &["line 2", "strategy.margin"],
@@ -200,6 +189,15 @@ fn mistakes_are_named_with_line_and_remedy() {
             &["line 2", "only auto and s-bpe"],
         ),
         ("budget = 3\nbatches = 2\nstrategy = \"sobol\"\n[parameters.x]\ntype=\"float\"\nlow=0\nhigh=1", &["line 2", "a rule of its own"]),
+        (
+            "[parameters.x]\ntype=\"float\"\nlow=0\nhigh=1\nbudget = 3\n",
+            &["line 5", "\"budget\" belongs to the study itself", "above the first [table]"],
+        ),
+        ("budget = 3\n[parameters.x]\nlow=0\nhigh=1", &["line 2", "type is missing", "\"ordinal\""]),
+        ("budget = \"3\"\n[parameters.x]\ntype=\"float\"\nlow=0\nhigh=1", &["line 1", "expected a whole number"]),
+        ("budget = 3\n[parameters.x]\ntype=\"float\"\nlow=0,5\nhigh=1", &["line 4, column 6", "with a point"]),
+        ("budget = 3\n[parameters.x]\ntype=“float”\nlow=0\nhigh=1", &["line 3", "the quotes must be straight"]),
+        ("budget = 3\n[parameters.x]\ntype=\"categorical\"\nchoices=[true, false]", &["line 4", "a word in quotes"]),
         ("budget = 3\ncandidates = \"nowhere.csv\"\n", &["line 2", "nowhere.csv", "No such file"]),
     ];
     for (text, words) in cases {

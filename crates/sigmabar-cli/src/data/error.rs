@@ -59,6 +59,26 @@ pub enum DataError {
         /// The second column, from 1.
         second: usize,
     },
+    /// A cell in a column without a name.
+    #[error("{}, line {line}, column {column} (counted from 1): \"{found}\" stands below no name; name the column in the first line", file.display())]
+    Nameless {
+        /// The file.
+        file: PathBuf,
+        /// The line.
+        line: u64,
+        /// The column, from 1.
+        column: usize,
+        /// What was found.
+        found: String,
+    },
+    /// A row without anything, followed by others.
+    #[error("{}, line {line}: an empty row between others; fill it in or take it out", file.display())]
+    EmptyRow {
+        /// The file.
+        file: PathBuf,
+        /// The line.
+        line: u64,
+    },
     /// A row of another width.
     #[error("{}, line {line}: {found} cells where the header has {expected}", file.display())]
     Width {
@@ -72,7 +92,7 @@ pub enum DataError {
         found: u64,
     },
     /// Bytes that are not text.
-    #[error("{}, line {line}, column {column}: not UTF-8 text; save the file as UTF-8", file.display())]
+    #[error("{}, line {line}, column {column}: not UTF-8 text; save the file as UTF-8 (in Excel: CSV UTF-8)", file.display())]
     Encoding {
         /// The file.
         file: PathBuf,

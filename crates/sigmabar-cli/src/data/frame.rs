@@ -52,6 +52,8 @@ pub struct Frame {
     pub columns: Vec<ColumnInfo>,
     /// All values, row after row.
     pub values: Vec<f64>,
+    /// Whether commas were read as decimal points.
+    pub has_decimal_commas: bool,
 }
 
 impl Frame {
@@ -81,7 +83,7 @@ impl Frame {
         if values.is_empty() {
             return Err(DataError::Empty { file: reader.file().to_owned() });
         }
-        Ok(Self { file: reader.file().to_owned(), columns, values })
+        Ok(Self { file: reader.file().to_owned(), columns, values, has_decimal_commas: reader.has_decimal_commas() })
     }
 
     /// Number of rows.
@@ -132,6 +134,15 @@ fn check_memory(reader: &Reader, values: &[f64], columns: usize, limit: Option<B
     }
 }
 
+/// What to do about a number that is written in a way that could mean two.
+pub(crate) const NUMERAL: &str = "write every number with a point, such as 1234.5, and without thousands separators";
+
+/// Whether a text would be a number but for its marks.
+pub(crate) fn is_numeral(text: &str) -> bool {
+    let bare: String = text.chars().filter(|c| !matches!(c, ',' | '.' | '\'' | ' ' | '\u{a0}' | '\u{202f}')).collect();
+    bare.starts_with(|c: char| c.is_ascii_digit() || matches!(c, '-' | '+')) && bare.parse::<f64>().is_ok_and(f64::is_finite)
+}
+
 /// Where a cell stands.
 struct Place<'a> {
     reader: &'a Reader,
@@ -147,6 +158,7 @@ impl Place<'_> {
             Cell::Text(text) => format!("\"{text}\""),
         };
         let remedy = match cell {
+            Cell::Text(text) if is_numeral(text) => NUMERAL.to_owned(),
             Cell::Text(_) => {
                 format!("put a number there, leave the column out (--ignore {column}), or declare it (--categorical {column})")
             }

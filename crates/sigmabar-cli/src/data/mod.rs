@@ -9,7 +9,9 @@ mod parquet_file;
 pub use error::DataError;
 pub(crate) use error::closest;
 pub use frame::{Categories, ColumnInfo, Frame, Selection, Wanted};
+pub(crate) use frame::{NUMERAL, is_numeral};
 
+use std::fmt;
 use std::fs::File;
 use std::io::{BufReader, Read};
 use std::path::{Path, PathBuf};
@@ -25,9 +27,24 @@ pub enum Cell {
     Missing,
 }
 
+impl fmt::Display for Cell {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Number(number) => number.fmt(f),
+            Self::Text(text) => f.write_str(text),
+            Self::Missing => Ok(()),
+        }
+    }
+}
+
 /// Rows one after the other. The number given back is the row as its reader would count it: the line of a CSV file, the row from 1 elsewhere.
 trait Rows {
     fn next_row(&mut self, cells: &mut Vec<Cell>) -> Result<Option<u64>, DataError>;
+
+    /// Whether commas were read as decimal points.
+    fn has_decimal_commas(&self) -> bool {
+        false
+    }
 }
 
 /// A table that is being read.
@@ -91,6 +108,12 @@ impl Reader {
     /// [`DataError`] naming the row.
     pub fn next_row(&mut self, cells: &mut Vec<Cell>) -> Result<Option<u64>, DataError> {
         self.rows.next_row(cells)
+    }
+
+    /// Whether commas were read as decimal points so far.
+    #[must_use]
+    pub fn has_decimal_commas(&self) -> bool {
+        self.rows.has_decimal_commas()
     }
 
     /// The position of a column.

@@ -15,5 +15,7 @@ pub(crate) use sheet::sheet;
 pub(crate) const RESULT: &str = "result";
 /// The column of standard errors.
 pub(crate) const STANDARD_ERROR: &str = "std";
-/// The column of reasons.
+/// The column of remarks.
 pub(crate) const NOTE: &str = "note";
+/// Columns that people call so hold remarks too, in any case of letters.
+pub(crate) const NOTES: [&str; 6] = [NOTE, "notes", "remark", "remarks", "comment", "comments"];

@@ -1,7 +1,7 @@
 //! A plate, or any table of results, as it comes back.
 
-use super::{NOTE, RESULT, STANDARD_ERROR};
-use crate::data::{Cell, DataError, Reader};
+use super::{NOTES, RESULT, STANDARD_ERROR};
+use crate::data::{Cell, DataError, NUMERAL, Reader, is_numeral};
 use sigmabar_study::TrialResult;
 use std::collections::HashSet;
 
@@ -12,10 +12,14 @@ pub struct Reading {
     pub results: Vec<(u64, TrialResult, u64)>,
     /// Trials whose result is empty.
     pub missing: Vec<u64>,
+    /// What was remarked about trials.
+    pub notes: Vec<(u64, String)>,
     /// Names of the columns.
     pub columns: Vec<String>,
     /// Every row: its trial, its line, its cells.
     pub rows: Vec<(u64, u64, Vec<Cell>)>,
+    /// Whether commas were read as decimal points.
+    pub has_decimal_commas: bool,
 }
 
 /// What people write where there is no result.
@@ -30,13 +34,13 @@ pub(crate) fn is_blank(cell: &Cell) -> bool {
 /// What belongs into a cell of results.
 pub(crate) fn remedy(cell: &Cell) -> &'static str {
     match cell {
-        Cell::Text(text) if text.replacen(',', ".", 1).parse::<f64>().is_ok() => "write the number with a point, such as 1.5",
+        Cell::Text(text) if is_numeral(text) => NUMERAL,
         _ => "put a number there, the word failed, or leave it empty if there is no result",
     }
 }
 
-/// Reads trial, result and, if there are such columns, standard error and note. An empty result is a missing well, the word `failed` a failed one, whose
-/// note is the reason.
+/// Reads trial, result and, if there are such columns, standard error and notes. An empty result is a missing well, the word `failed` a failed one, whose
+/// note is the reason unless one stands behind the word.
 ///
 /// # Errors
 /// [`DataError`] naming the line and the column.
@@ -46,7 +50,9 @@ pub fn read(mut reader: Reader, result: Option<&str>) -> Result<Reading, DataErr
         Some(name) => reader.column(name)?,
         None => reader.column(RESULT).or_else(|error| reader.names().iter().position(|n| n.eq_ignore_ascii_case(RESULT)).ok_or(error))?,
     };
-    let (error, note) = (reader.column(STANDARD_ERROR).ok(), reader.column(NOTE).ok());
+    let error = reader.column(STANDARD_ERROR).ok();
+    let is_note = |name: &String| NOTES.contains(&name.to_lowercase().as_str());
+    let notes: Vec<usize> = (0..reader.names().len()).filter(|i| is_note(&reader.names()[*i])).collect();
     let (mut reading, mut seen) = (Reading { columns: reader.names().to_vec(), ..Reading::default() }, HashSet::new());
     let mut cells = Vec::new();
     while let Some(line) = reader.next_row(&mut cells)? {
@@ -75,22 +81,24 @@ pub fn read(mut reader: Reader, result: Option<&str>) -> Result<Reading, DataErr
             Some((_, Cell::Number(number))) if number.is_finite() && *number > 0.0 => Some(*number),
             Some((column, _)) => return Err(wrong(column, "a positive standard error belongs there, or nothing")),
         };
+        let said: Vec<String> = notes.iter().filter(|i| cells[**i] != Cell::Missing).map(|i| cells[*i].to_string()).collect();
+        let mut note = Some(said.join("; ")).filter(|words| !words.is_empty());
         match &cells[result] {
             cell if is_blank(cell) => reading.missing.push(id),
             Cell::Number(value) if value.is_finite() => {
                 reading.results.push((id, TrialResult::Value { value: *value, standard_error }, line));
             }
             Cell::Text(text) if text.to_lowercase().starts_with("fail") => {
-                let reason = match note.map(|column| &cells[column]) {
-                    Some(Cell::Text(words)) => words.clone(),
-                    _ => text.split_once(':').map_or_else(|| "failed".to_owned(), |(_, words)| words.trim().to_owned()),
-                };
+                let stated = text.split_once(':').map(|(_, words)| words.trim().to_owned()).filter(|words| !words.is_empty());
+                let reason = stated.or_else(|| note.take()).unwrap_or_else(|| "failed".to_owned());
                 reading.results.push((id, TrialResult::Failed { reason }, line));
             }
             cell => return Err(wrong(result, remedy(cell))),
         }
+        reading.notes.extend(note.map(|words| (id, words)));
         reading.rows.push((id, line, cells.clone()));
     }
+    reading.has_decimal_commas = reader.has_decimal_commas();
     Ok(reading)
 }
 
@@ -105,13 +113,15 @@ mod tests {
 
     #[test]
     fn values_failures_and_missing_wells_are_told_apart() {
-        let reading =
-            of("well,trial,x,result,std,note\nA1,3,0.5,1.25,0.1,\nA2,0,0.1,failed,,cell died\nA3,7,0.2,,,\nA4,8,1,FAIL: no light,,\n")
-                .unwrap();
+        let reading = of(
+            "well,trial,x,result,std,note,Remarks\nA1,3,0.5,1.25,0.1,,\nA2,0,0.1,failed,,cell died,\nA3,7,0.2,,,dropped,\nA4,8,1,FAIL: no light,,odd,7\n",
+        )
+        .unwrap();
         let value = TrialResult::Value { value: 1.25, standard_error: Some(0.1) };
         let failed = |reason: &str| TrialResult::Failed { reason: reason.into() };
         assert_eq!(reading.results, [(3, value, 2), (0, failed("cell died"), 3), (8, failed("no light"), 5)]);
         assert_eq!(reading.missing, [7]);
+        assert_eq!(reading.notes, [(7, "dropped".to_owned()), (8, "odd; 7".to_owned())]);
         let other = of("trial,Result\n3,n/a\n4,-\n5,2\n").unwrap();
         assert_eq!((other.missing, other.results.len()), (vec![3, 4], 1));
     }
@@ -123,7 +133,7 @@ mod tests {
             said("trial,result\n0,1\n1,high\n"),
             "plate.csv, line 3, column \"result\": \"high\" is not a finite number; put a number there, the word failed, or leave it empty if there is no result"
         );
-        assert!(said("trial;result\n0;1,5\n").contains("with a point"));
+        assert!(said("trial,result\n0,\"1,5\"\n").contains("with a point"));
         assert!(said("trial,result\n0.5,1\n").contains("line 2, column \"trial\": 0.5"));
         assert!(said("trial,result\n1,1\n1,2\n").contains("line 3, column \"trial\": 1"));
         assert!(said("trial,reslt\n1,1\n").contains("did you mean \"reslt\"") || said("trial,reslt\n1,1\n").contains("reslt"));

@@ -23,6 +23,8 @@ pub struct Slice {
     pub prediction_interval: Option<(Vec<f64>, Vec<f64>)>,
     /// Measurements: where, what, and how near to the slice they lie (1 on it, 0 far).
     pub data: Vec<(f64, f64, f64)>,
+    /// The same for measurements from before the study.
+    pub imported: Vec<(f64, f64, f64)>,
     /// Inducing points.
     pub inducing: Vec<f64>,
     /// The value through which the slices of the other parameters go.
@@ -82,6 +84,9 @@ impl Slices {
         if has(|slice| !slice.data.is_empty()) {
             entries.push((Sample::Point(Marker::Disc, Fill::opaque(Ink::Text)), "measurements"));
         }
+        if has(|slice| !slice.imported.is_empty()) {
+            entries.push((Sample::Point(Marker::Ring, Fill::opaque(Ink::Series(3))), "imported: measured before the study"));
+        }
         if has(|slice| !slice.inducing.is_empty()) {
             entries.push((Sample::Point(Marker::Tick, Fill::opaque(Ink::Series(2))), "inducing points"));
         }
@@ -96,7 +101,7 @@ impl Slices {
             let (lower, upper) = slice.prediction_interval.as_ref().unwrap_or(&slice.mean_interval);
             [lower, upper, &slice.mean_interval.0, &slice.mean_interval.1].into_iter().flatten().copied()
         });
-        Scale::covering(bands.chain(self.slices.iter().flat_map(|slice| slice.data.iter().map(|(_, y, _)| *y))))
+        Scale::covering(bands.chain(self.slices.iter().flat_map(|slice| slice.dots().map(|(_, y, _)| *y))))
     }
 
     fn table(&self) -> Table {
@@ -117,7 +122,7 @@ impl Slices {
 
 impl Slice {
     fn scale(&self) -> Scale {
-        let all = || self.x.iter().copied().chain(self.data.iter().map(|(x, _, _)| *x)).chain(self.through);
+        let all = || self.x.iter().copied().chain(self.dots().map(|(x, _, _)| *x)).chain(self.through);
         match &self.names {
             Some(names) => Scale::Names(names.clone()),
             None if self.log => Scale::log_covering(all()),
@@ -134,10 +139,12 @@ impl Slice {
         } else {
             self.draw_bands(panel, scene)
         }
-        for (i, (x, y, strength)) in self.nearest().into_iter().enumerate() {
-            // Beside the interval of a name, not upon it.
-            let aside = if self.names.is_some() { -0.1 - 0.05 * (i % 5) as f64 } else { 0.0 };
-            panel.mark(scene, (x + aside, y), 2.6, Marker::Disc, Fill::faint(Ink::Text, strength), "");
+        for (data, marker, ink) in [(&self.imported, Marker::Ring, Ink::Series(3)), (&self.data, Marker::Disc, Ink::Text)] {
+            for (i, (x, y, strength)) in nearest(data).into_iter().enumerate() {
+                // Beside the interval of a name, not upon it.
+                let aside = if self.names.is_some() { -0.1 - 0.05 * (i % 5) as f64 } else { 0.0 };
+                panel.mark(scene, (x + aside, y), 2.6, marker, Fill::faint(ink, strength), "");
+            }
         }
         let foot = panel.inner().top + panel.inner().height - 5.0;
         for x in &self.inducing {
@@ -147,17 +154,9 @@ impl Slice {
         }
     }
 
-    /// The measurements nearest to the slice, the farther the fainter: by rank, because what "far" is depends on the model.
-    fn nearest(&self) -> Vec<(f64, f64, f64)> {
-        let mut sorted = self.data.clone();
-        sorted.sort_by(|a, b| b.2.total_cmp(&a.2));
-        sorted.truncate(MOST_DOTS);
-        let count = sorted.len() as f64;
-        let strength = |(i, (x, y, near)): (usize, (f64, f64, f64))| {
-            let rank = if near > 0.999 { 1.0 } else { (1.0 - i as f64 / count).powi(3) };
-            (x, y, (0.1 + 0.8 * rank) * if count > 100.0 { 0.6 } else { 1.0 })
-        };
-        sorted.into_iter().enumerate().map(strength).collect()
+    /// Everything measured.
+    fn dots(&self) -> impl Iterator<Item = &(f64, f64, f64)> {
+        self.data.iter().chain(&self.imported)
     }
 
     fn draw_bands(&self, panel: &Panel, scene: &mut Scene) {
@@ -178,4 +177,17 @@ impl Slice {
             panel.mark(scene, (*x, self.mean[i]), 4.0, Marker::Diamond, Fill::opaque(Ink::Series(0)), "");
         }
     }
+}
+
+/// The measurements nearest to the slice, the farther the fainter: by rank, because what "far" is depends on the model.
+fn nearest(data: &[(f64, f64, f64)]) -> Vec<(f64, f64, f64)> {
+    let mut sorted = data.to_vec();
+    sorted.sort_by(|a, b| b.2.total_cmp(&a.2));
+    sorted.truncate(MOST_DOTS);
+    let count = sorted.len() as f64;
+    let strength = |(i, (x, y, near)): (usize, (f64, f64, f64))| {
+        let rank = if near > 0.999 { 1.0 } else { (1.0 - i as f64 / count).powi(3) };
+        (x, y, (0.1 + 0.8 * rank) * if count > 100.0 { 0.6 } else { 1.0 })
+    };
+    sorted.into_iter().enumerate().map(strength).collect()
 }

@@ -4,7 +4,7 @@ use super::error::Result;
 use super::parameter;
 use crate::plot::{Slice, Slices};
 use sigmabar::{Certificate, Claim, Coverage, Label, Noise, Points, PointsRef, Policy, RunPosterior, Scale, Strategy};
-use sigmabar_study::{Advice, ParameterKind, Space, TrialRow, Value};
+use sigmabar_study::{Advice, ParameterKind, Space, Value};
 use std::f64::consts::FRAC_1_SQRT_2;
 
 /// Both sides of a normal interval that misses once in twenty times.
@@ -16,6 +16,12 @@ pub(super) struct Lens<'a> {
     posterior: RunPosterior<'a>,
     scale: Option<Scale>,
     noise: f64,
+}
+
+/// What was measured where: by the study, and before it.
+pub(super) struct Dots<'a> {
+    pub own: Vec<(&'a [Value], f64)>,
+    pub imported: Vec<(&'a [Value], f64)>,
 }
 
 /// What the model says at points.
@@ -118,7 +124,7 @@ impl<'a> Lens<'a> {
     }
 
     /// Slices through the recommendation, and what their interval rests on. A parameter whose other values the constraints forbid there has none.
-    pub fn slices(&self, space: &Space, advice: &Advice, trials: &[TrialRow], response: &str) -> Result<(Slices, Option<Certificate>)> {
+    pub fn slices(&self, space: &Space, advice: &Advice, dots: &Dots<'_>, response: &str) -> Result<(Slices, Option<Certificate>)> {
         let mut slices = Slices { through: "the recommendation".to_owned(), response: response.to_owned(), ..Slices::default() };
         let mut certificate = None;
         for p in 0..space.parameters().len() {
@@ -129,26 +135,27 @@ impl<'a> Lens<'a> {
             let view = self.view(Points::from_rows(&points)?.view(), advice.label)?;
             slices.mean_label = view.label.to_string();
             slices.prediction_label = view.prediction_label.to_string();
-            slices.slices.push(self.slice(space, advice, trials, p, x, &view)?);
+            slices.slices.push(self.slice(space, advice, dots, p, x, &view)?);
             certificate = view.certificate;
         }
         Ok((slices, certificate))
     }
 
-    fn slice(&self, space: &Space, advice: &Advice, trials: &[TrialRow], p: usize, x: Vec<f64>, view: &View) -> Result<Slice> {
+    fn slice(&self, space: &Space, advice: &Advice, dots: &Dots<'_>, p: usize, x: Vec<f64>, view: &View) -> Result<Slice> {
         let parameter = &space.parameters()[p];
         let kernel = &self.posterior.kernel().kernel;
         let scale = kernel.value(&advice.point, &advice.point);
         // How near a measurement is to the slice: the correlation with its foot on it.
-        let near = |row: &TrialRow| {
-            let mut point = space.point(&row.values).ok()?;
+        let near = |values: &[Value]| {
+            let point = space.point(values).ok()?;
             let mut foot = advice.point.clone();
             let columns = space.columns_of(p);
             foot[columns.clone()].copy_from_slice(&point[columns]);
-            Some((kernel.value(&foot, &std::mem::take(&mut point)) / scale).clamp(0.0, 1.0))
+            Some((kernel.value(&foot, &point) / scale).clamp(0.0, 1.0))
         };
-        let data =
-            trials.iter().filter_map(|row| Some((parameter::coordinate(parameter, &row.values[p]), row.value?, near(row)?))).collect();
+        let placed = |dots: &[(&[Value], f64)]| {
+            dots.iter().filter_map(|(values, y)| Some((parameter::coordinate(parameter, &values[p]), *y, near(values)?))).collect()
+        };
         let (inducing, distinct) = (self.inducing(space, p)?, parameter::names(parameter).is_some());
         Ok(Slice {
             parameter: parameter.name.clone(),
@@ -159,7 +166,8 @@ impl<'a> Lens<'a> {
             mean: view.mean.clone(),
             mean_interval: view.interval.iter().copied().unzip(),
             prediction_interval: Some(view.prediction.iter().copied().unzip()),
-            data,
+            data: placed(&dots.own),
+            imported: placed(&dots.imported),
             inducing: if distinct { Vec::new() } else { inducing },
             through: advice.values.get(p).map(|(_, value)| parameter::coordinate(parameter, value)),
         })

@@ -4,20 +4,21 @@ use super::assumptions::{assumed, declared, relevances, source_words};
 use super::elimination::film;
 use super::error::Result;
 use super::held_out::held_out;
-use super::lens::Lens;
+use super::lens::{Dots, Lens};
 use super::page::Page;
 use super::parameter::setting_words;
 use super::plates::plates;
 use super::tables::{batch_table, trial_table};
 use crate::plot::{self, BatchEnd, Progress, Rival, number};
 use sigmabar::{Certificate, Direction, Label, Points, Policy, Strategy};
-use sigmabar_study::{Advice, BatchRow, BestObserved, Status, Study, TrialRow, TrialStatus};
+use sigmabar_study::{Advice, BatchRow, BestObserved, ImportedRow, Status, Study, TrialResult, TrialRow, TrialStatus};
 
 /// Everything a study's page is made of.
 struct Content<'a> {
     study: &'a Study,
     run: &'a Strategy,
     trials: Vec<TrialRow>,
+    imported: Vec<ImportedRow>,
     batches: Vec<BatchRow>,
     status: Status,
     advice: Option<Advice>,
@@ -33,6 +34,7 @@ pub fn study(study: &Study) -> Result<Page> {
         study,
         run: &run,
         trials: study.trials()?,
+        imported: study.imported()?,
         batches: study.batches()?,
         status: study.status()?,
         advice: study.recommend()?,
@@ -99,6 +101,7 @@ impl Content<'_> {
             let reasons: Vec<String> = advice.reasons.iter().map(ToString::to_string).collect();
             words.push(format!("Note: {}.", reasons.join("; ")));
         }
+        words.extend(crate::advice::warning(advice).map(|warning| format!("Beware: {warning}.")));
         match self.status.wanted_gap {
             Some(wanted) if self.status.is_gap_reached => {
                 words.push(format!("The wanted gap of {} is reached: there is no need to go on.", number(wanted)))
@@ -137,7 +140,7 @@ impl Content<'_> {
         page.heading("What the model says");
         let mut certificate = None;
         if let Some(advice) = &self.advice {
-            let (slices, behind) = lens.slices(space, advice, &self.trials, RESPONSE)?;
+            let (slices, behind) = lens.slices(space, advice, &self.dots(), RESPONSE)?;
             certificate = behind;
             if slices.slices.is_empty() {
                 page.paragraph("The constraints fix every parameter once the others are chosen: there are no slices to show.");
@@ -159,6 +162,17 @@ impl Content<'_> {
             page.picture(plot::residuals(&checks, RESPONSE, how));
         }
         Ok(certificate)
+    }
+
+    fn dots(&self) -> Dots<'_> {
+        let earlier = |row: &'_ ImportedRow| match row.result {
+            TrialResult::Value { value, .. } => Some(value),
+            TrialResult::Failed { .. } => None,
+        };
+        Dots {
+            own: self.trials.iter().filter_map(|row| Some((row.values.as_slice(), row.value?))).collect(),
+            imported: self.imported.iter().filter_map(|row| Some((row.values.as_slice(), earlier(row)?))).collect(),
+        }
     }
 
     fn progress(&self) -> Progress {
@@ -233,7 +247,7 @@ impl Content<'_> {
             page.table("batches", batch_table(&self.batches));
         }
         page.heading("Trials");
-        page.table("trials", trial_table(self.study.spec().space().parameters(), &self.trials));
+        page.table("trials", trial_table(self.study.spec().space().parameters(), &self.trials, &self.imported));
     }
 
     /// A name for each column that the strategy sees: a list's words have one column each.
@@ -260,6 +274,11 @@ impl Content<'_> {
             list.push(format!(
                 "{imported} results are from before the study; {used} of them came before its first batch and were given to the strategy."
             ));
+            // These speak of their own data only; what is drawn is a model of everything that was given.
+            if matches!(self.status.strategy.as_str(), "s-bpe" | "gp-threds" | "rips" | "supkernelucb" | "random" | "sobol") {
+                let claims = "plans and claims without results from before the study; the model in the pictures includes those given to it";
+                list.push(format!("The strategy {} {claims}.", self.status.strategy));
+            }
         }
         let late = self.status.count(TrialStatus::Late);
         if late > 0 {

@@ -4,10 +4,10 @@ use crate::Outcome;
 use crate::args::Format;
 use crate::console::{Console, Sheet};
 use crate::failure::{Ending, Failure};
-use crate::place::{StudyArgument, StudyPlace};
+use crate::place::StudyArgument;
 use crate::quantity::counted;
 use serde_json::json;
-use sigmabar_study::Study;
+use sigmabar_study::Error;
 
 /// Options of `close-batch`.
 #[derive(Debug, clap::Args)]
@@ -30,27 +30,20 @@ pub(crate) fn close(arguments: &Close, console: &Console) -> Outcome {
     let place = arguments.study.place()?;
     let study = place.open()?;
     let open = crate::verbs::status::open(&study.status()?);
-    if !arguments.force {
-        check_handed_out(&study, &place)?;
-    }
-    study.close_batch()?;
+    let closed = if arguments.force { study.close_batch_unseen() } else { study.close_batch() };
+    closed.map_err(|error| match error {
+        Error::NotHandedOut { batch, .. } => {
+            let remedy = format!("sigmabar ask{} hands it out, --force closes it all the same", place.typed());
+            Failure::refused(format!("nothing of batch {} was handed out yet", batch + 1), remedy)
+        }
+        other => other.into(),
+    })?;
     console.say(format_args!("the batch is closed, {} missing", counted(open, "setting")));
     if open > 0 {
         console.warn("what follows is valid if missing does not depend on the noise; results that come later are kept but certify nothing");
     }
-    console.next(format_args!("sigmabar ask{}   or   sigmabar recommend{}", place.typed(), place.typed()));
+    console.next(place.going_on(&study, &study.status()?));
     Ok(Ending::Done)
-}
-
-/// A batch that nobody has seen is not closed by a command typed once too often.
-fn check_handed_out(study: &Study, place: &StudyPlace) -> Outcome<()> {
-    let trials = study.trials()?;
-    let last = trials.last().map_or(0, |trial| trial.batch);
-    if trials.iter().any(|trial| trial.batch == last && trial.attempts > 0) {
-        return Ok(());
-    }
-    let remedy = format!("sigmabar ask{} hands it out, --force closes it all the same", place.typed());
-    Err(Failure::refused(format!("nothing of batch {} was handed out yet", last + 1), remedy))
 }
 
 pub(crate) fn reap(arguments: &Arguments, console: &Console) -> Outcome {

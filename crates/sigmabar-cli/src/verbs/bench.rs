@@ -7,10 +7,10 @@ use crate::failure::{Ending, Failure};
 use crate::output;
 use serde_json::{Value, json};
 use sigmabar::{
-    AdaBkb, Auto, Bbkb, Benchmark, Bkb, Bpe, Classic, DecoupledThompson, Domain, Evaluation, ExpectedImprovement, Experiment, GpThreds,
-    GpUcb, Kernel, LargestVariance, Looks, Mean, Measure, MiniMeta, Policy, ProbabilityOfImprovement, Problem, Random, Rips, Rules, Sbpe,
-    SimulatedNoise, Sobol, SupKernelUcb, TestFunction, ThompsonSampling, log_log_slope, mean_curve, summaries,
+    Benchmark, Classic, Domain, Evaluation, Experiment, GpThreds, Kernel, Looks, Mean, Measure, Policy, Problem, Rules, Sbpe,
+    SimulatedNoise, TestFunction, log_log_slope, mean_curve, summaries,
 };
+use sigmabar_study::{policy_named, strategy_names};
 use std::path::PathBuf;
 use std::time::Instant;
 
@@ -51,30 +51,12 @@ const PROBLEMS: [&str; 12] = [
     "levy-4",
     "styblinski-tang-3",
 ];
-const STRATEGIES: [&str; 18] = [
-    "s-bpe",
-    "s-bpe-paper",
-    "auto",
-    "bpe",
-    "gp-ucb",
-    "ei",
-    "pi",
-    "gp-ts",
-    "s-gp-ts",
-    "bkb",
-    "bbkb",
-    "mini-meta",
-    "ada-bkb",
-    "gp-threds",
-    "rips",
-    "supkernelucb",
-    "max-variance",
-    "random",
-];
+/// S-BPE exactly as published: a mode of its own in study files, a strategy of its own here.
+const AS_PUBLISHED: &str = "s-bpe-paper";
 
 pub(crate) fn run(arguments: &Arguments, global: &Global, console: &Console) -> Outcome {
     check("problem", &arguments.problems, &PROBLEMS)?;
-    check("strategy", &arguments.strategies, &[&STRATEGIES[..], &["sobol"]].concat())?;
+    check("strategy", &arguments.strategies, &strategy_names().chain([AS_PUBLISHED]).collect::<Vec<_>>())?;
     let rows = all(arguments, global.seed.unwrap_or(0), console)?;
     if let Some(path) = &arguments.out {
         output::write(path, &[], |out| sigmabar::write_csv(&rows, out))?;
@@ -208,27 +190,26 @@ fn classic(classic: Classic, noise: SimulatedNoise) -> sigmabar::Result<Benchmar
 }
 
 fn policy(name: &str, problem: &Problem) -> sigmabar::Result<Policy> {
-    // GP-ThreDS wants an interval that the best value is believed to be in.
+    if name == AS_PUBLISHED {
+        return Ok(Policy::Sbpe(Box::new(Sbpe::new(Rules::Paper))));
+    }
+    // GP-ThreDS alone has no defaults: it wants an interval that the best value is believed to be in.
     let bound = problem.norm_bound().unwrap_or(2.0).max(1.0);
-    Ok(match name {
-        "ada-bkb" => Policy::AdaBkb(AdaBkb::default()),
-        "auto" => Policy::Auto(Auto::default()),
-        "bbkb" => Policy::Bbkb(Bbkb::default()),
-        "bkb" => Policy::Bkb(Bkb::default()),
-        "bpe" => Policy::Bpe(Bpe::default()),
-        "ei" => Policy::ExpectedImprovement(ExpectedImprovement::default()),
-        "gp-threds" => Policy::GpThreds(GpThreds::new(0.0, bound)?),
-        "gp-ts" => Policy::ThompsonSampling(ThompsonSampling::default()),
-        "gp-ucb" => Policy::GpUcb(GpUcb::default()),
-        "max-variance" => Policy::LargestVariance(LargestVariance::default()),
-        "mini-meta" => Policy::MiniMeta(MiniMeta::default()),
-        "pi" => Policy::ProbabilityOfImprovement(ProbabilityOfImprovement::default()),
-        "rips" => Policy::Rips(Rips::default()),
-        "s-bpe" => Policy::Sbpe(Box::default()),
-        "s-bpe-paper" => Policy::Sbpe(Box::new(Sbpe::new(Rules::Paper))),
-        "s-gp-ts" => Policy::DecoupledThompson(DecoupledThompson::default()),
-        "sobol" => Policy::Sobol(Sobol::default()),
-        "supkernelucb" => Policy::SupKernelUcb(SupKernelUcb::default()),
-        _ => Policy::Random(Random::default()),
-    })
+    policy_named(name).map_or_else(|| GpThreds::new(0.0, bound).map(Policy::GpThreds), Ok)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_strategy_is_the_one_it_is_called() {
+        let benchmark = benchmark("se-2", 0).unwrap();
+        let problem = benchmark.problem();
+        for name in strategy_names() {
+            assert_eq!(policy(name, problem).unwrap().name(), name);
+        }
+        let Policy::Sbpe(paper) = policy(AS_PUBLISHED, problem).unwrap() else { panic!("another strategy") };
+        assert_eq!(*paper, Sbpe::new(Rules::Paper));
+    }
 }

@@ -65,8 +65,11 @@ struct Ground {
 }
 
 pub(crate) fn run(arguments: &Arguments, global: &Global, console: &Console) -> Outcome {
-    let ground =
-        if crate::place::is_spec(&arguments.space) { Ground::of_study(arguments, global.seed)? } else { Ground::of_table(arguments)? };
+    let ground = if crate::place::is_spec(&arguments.space) {
+        Ground::of_study(arguments, global.seed)?
+    } else {
+        Ground::of_table(arguments, console)?
+    };
     let spinner = console.progress("choosing", None);
     let design =
         MaxVariance::growing(&ground.kernel, ground.ridge, Growth::at_most(1000))?.choose(ground.points.view(), arguments.count)?;
@@ -108,9 +111,10 @@ impl Ground {
         Ok(Self { names, points, kernel, ridge, norm_bound, noise, delta, is_whole, spec: Some(spec) })
     }
 
-    fn of_table(arguments: &Arguments) -> Outcome<Self> {
+    fn of_table(arguments: &Arguments, console: &Console) -> Outcome<Self> {
         let selection = Selection { wanted: Wanted::AllBut(Vec::new()), categories: Categories::Collected(Vec::new()), memory: None };
         let frame = Frame::read(Reader::open(&arguments.space)?, &selection)?;
+        console.say_decimal_commas(&frame.file, frame.has_decimal_commas);
         let points = Points::new(frame.values, frame.columns.len())?;
         let lengths = arguments.lengthscale.clone().unwrap_or_else(|| thirds(&points));
         let family = arguments.kernel.unwrap_or(Family::Matern(2.5));

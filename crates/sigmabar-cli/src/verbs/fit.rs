@@ -10,6 +10,7 @@ use crate::model::learn::{self, Declared};
 use crate::model::plan::Plan;
 use crate::model::training::{Rows, split};
 use crate::model::{About, Answer, Model, Scores};
+use crate::output;
 use crate::quantity::{Bytes, grouped, short};
 use serde_json::{Value, json};
 use sigmabar::{Noise, Points, Prior};
@@ -107,8 +108,11 @@ fn check(arguments: &Arguments) -> Outcome<()> {
     if arguments.inducing == Some(0) {
         return Err(Failure::usage("--inducing is 0", "it must be at least 1"));
     }
-    if let Some(path) = arguments.out.as_ref().filter(|path| path.exists() && !arguments.force) {
-        return Err(Failure::Exists { path: path.clone() });
+    if let Some(path) = arguments.out.as_ref().filter(|path| path.exists()) {
+        output::check_model(path)?;
+        if !arguments.force {
+            return Err(Failure::Exists { path: path.clone() });
+        }
     }
     if arguments.lengthscale.is_some() && arguments.tau.is_none() && arguments.noise.is_none() {
         return Err(Failure::usage("a declared kernel needs a ridge", "give --tau, or --noise"));
@@ -136,6 +140,7 @@ fn read(arguments: &Arguments, console: &Console) -> Outcome<Frame> {
     let spinner = console.progress(&format!("reading {}", arguments.data.display()), None);
     let frame = Frame::read(reader, &selection)?;
     spinner.finish_and_clear();
+    console.say_decimal_commas(&frame.file, frame.has_decimal_commas);
     console.say(format_args!("read {} rows of {} columns from {}", grouped(frame.len()), frame.columns.len(), frame.file.display()));
     Ok(frame)
 }

@@ -41,7 +41,9 @@ pub(crate) fn run(arguments: &Arguments, global: &Global, console: &Console) -> 
     // Everything is checked before a study is begun.
     let spec = place.declared()?;
     let columns = Columns::new(spec.space(), arguments)?;
-    let (rows, lines, empty) = columns.read(Reader::open(&arguments.file)?)?;
+    let mut reader = Reader::open(&arguments.file)?;
+    let (rows, lines, empty) = columns.read(&mut reader)?;
+    console.say_decimal_commas(&arguments.file, reader.has_decimal_commas());
     for (row, line) in rows.iter().zip(&lines) {
         // Every row is checked here, so that the error names the line of the file.
         spec.space().point(&row.values).map_err(|error| {
@@ -97,7 +99,7 @@ impl<'a> Columns<'a> {
     }
 
     /// The rows with a result, their lines, and how many have none.
-    fn read(&self, mut reader: Reader) -> Result<(Vec<ImportedRow>, Vec<u64>, usize), DataError> {
+    fn read(&self, reader: &mut Reader) -> Result<(Vec<ImportedRow>, Vec<u64>, usize), DataError> {
         let place = |(parameter, name): &(&'a Parameter, String)| Ok((*parameter, reader.column(name)?));
         let parameters = self.parameters.iter().map(place).collect::<Result<Vec<_>, DataError>>()?;
         let result = reader.column(&self.result)?;

@@ -35,6 +35,7 @@ pub(crate) fn run(arguments: &Arguments, console: &Console) -> Outcome {
     let categories = Categories::Known(model.about.features.clone());
     let selection = Selection { wanted: Wanted::Named(names), categories, memory: None };
     let frame = Frame::read(Reader::open(&arguments.data)?, &selection)?;
+    console.say_decimal_commas(&frame.file, frame.has_decimal_commas);
     let points = Points::new(frame.values, model.about.features.len())?;
     let answer = model.answer(points.view(), arguments.delta)?;
     console.say(answer.words());

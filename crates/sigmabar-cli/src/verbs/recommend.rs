@@ -26,6 +26,9 @@ pub(crate) fn run(arguments: &Arguments, console: &Console) -> Outcome {
         return Ok(Ending::Done);
     };
     console.record(&advice::fields(&advice), Format::Table)?;
+    if let Some(words) = advice::warning(&advice) {
+        console.warn(words);
+    }
     console.next(format_args!("sigmabar report{} -o report.html", place.typed()));
     Ok(Ending::Done)
 }

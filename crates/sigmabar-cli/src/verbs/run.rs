@@ -12,7 +12,7 @@ use crate::quantity::{counted, grouped, positive, short};
 use crate::verbs::report;
 use indicatif::ProgressBar;
 use sigmabar::Label;
-use sigmabar_study::{BatchRow, RunEnd, RunEvent, RunOptions, Status, Study, TrialResult};
+use sigmabar_study::{BatchRow, RunEnd, RunEvent, RunOptions, Status, Study, TrialResult, TrialStatus};
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -49,7 +49,7 @@ pub(crate) fn run(arguments: &Arguments, global: &Global, console: &Console) -> 
     }
     let (study, begun) = place.open_or_begin_with(global.seed, arguments.command.as_deref())?;
     say_start(&study, begun, console)?;
-    let stop = interrupt::listen();
+    let stop = interrupt::listen(console);
     let lease = arguments.lease.map(Duration::try_from_secs_f64).transpose();
     let lease = lease.map_err(|_| Failure::usage("--lease is not a time", "it must be a positive number of seconds"))?;
     let options = RunOptions { parallel: arguments.parallel, lease, at_most: arguments.at_most };
@@ -74,15 +74,15 @@ fn say_start(study: &Study, begun: bool, console: &Console) -> Outcome<()> {
     if begun {
         console.say(format_args!("begun: {} ({assumed}, at most {} measurements)", study.file().display(), grouped(status.budget)));
     } else {
-        let told =
-            status.counts.iter().filter(|(state, _)| state.name() == "done" || state.name() == "failed").map(|(_, n)| n).sum::<usize>();
-        console.say(format_args!(
-            "resumed: {} ({assumed}, {told} of at most {} results are there)",
-            study.file().display(),
-            grouped(status.budget)
-        ));
+        let (told, budget) = (told(&status), grouped(status.budget));
+        console.say(format_args!("resumed: {} ({assumed}, {told} of at most {budget} results are there)", study.file().display()));
     }
     Ok(())
+}
+
+/// How many results are there, failures among them.
+fn told(status: &Status) -> usize {
+    status.count(TrialStatus::Done) + status.count(TrialStatus::Failed)
 }
 
 /// What is shown while the study runs.
@@ -100,7 +100,9 @@ struct Screen<'a> {
 impl<'a> Screen<'a> {
     fn new(study: &'a Study, console: &'a Console) -> Outcome<Self> {
         let bar = console.progress("measuring", Some(study.spec().problem().budget() as u64));
-        bar.set_position(study.status()?.counts.iter().filter(|(state, _)| state.name() == "done").map(|(_, n)| *n as u64).sum());
+        bar.set_position(told(&study.status()?) as u64);
+        // What was there before says nothing about how fast it goes now.
+        bar.reset_eta();
         Ok(Self { study, console, bar, planned: None, closed: study.batches()?.len(), failed: 0 })
     }
 
@@ -154,6 +156,10 @@ fn closed(row: &BatchRow) -> String {
     if let Some(survivors) = report.survivors {
         words += &match &row.survivors {
             Some(sigmabar_study::Survivors::Candidates(rows)) => format!(", {} candidates still possible", grouped(rows.len())),
+            // A mixed space is searched through settings that stand for it: S-BPE counts them, auto tells their share.
+            Some(sigmabar_study::Survivors::Points(points)) if survivors == points.len() as f64 => {
+                format!(", {} settings still possible", grouped(points.len()))
+            }
             _ => format!(", {} % of the space still possible", short(100.0 * survivors)),
         };
     }
@@ -174,6 +180,9 @@ fn finish(arguments: &Arguments, place: &StudyPlace, study: &Study, end: RunEnd,
             console.answer(advice::words(advice))?;
         } else {
             console.record(&advice::fields(advice), Format::Json)?;
+        }
+        if let Some(words) = advice::warning(advice) {
+            console.warn(words);
         }
     }
     if advice.is_some() && !arguments.no_report {

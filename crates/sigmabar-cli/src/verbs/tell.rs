@@ -29,6 +29,9 @@ pub struct Arguments {
     /// Why there is none
     #[arg(long, requires = "failed", default_value = "failed")]
     reason: String,
+    /// A remark to keep with the trial
+    #[arg(long, value_name = "TEXT")]
+    note: Option<String>,
     /// The column of results in a table
     #[arg(long, value_name = "COLUMN")]
     column: Option<String>,
@@ -56,7 +59,11 @@ fn one(id: u64, arguments: &Arguments, place: &StudyPlace, console: &Console) ->
         }
     };
     let study = place.open()?;
-    match study.tell(id, result)? {
+    let told = study.tell(id, result)?;
+    if let Some(note) = &arguments.note {
+        study.set_notes(&[(id, note.clone())])?;
+    }
+    match told {
         Told::Counted => console.say(format_args!("trial {id} is written down")),
         Told::Late => console.warn(format_args!("trial {id} is written down, but its batch was closed before: it certifies nothing")),
     }
@@ -65,17 +72,24 @@ fn one(id: u64, arguments: &Arguments, place: &StudyPlace, console: &Console) ->
 }
 
 fn table(path: &Path, arguments: &Arguments, place: &StudyPlace, console: &Console) -> Outcome {
-    if arguments.value.is_some() || arguments.failed {
+    if arguments.value.is_some() || arguments.failed || arguments.note.is_some() {
         let what = format!("{} is not the number of a trial", path.display());
         return Err(Failure::usage(what, "sigmabar tell TRIAL VALUE, or sigmabar tell FILE"));
     }
     let reading = plate::read(Reader::open(path)?, arguments.column.as_deref())?;
+    console.say_decimal_commas(path, reading.has_decimal_commas);
     let study = place.open()?;
     plate::check(&study, path, &reading)?;
     let (new, known) = fresh(&study, path, reading.results.clone())?;
     let told = study.tell_all(&new)?;
+    // Told once more, the same file writes the same notes: what a crash leaves out here is not lost.
+    study.set_notes(&reading.notes)?;
     let failed = new.iter().filter(|(_, result)| matches!(result, TrialResult::Failed { .. })).count();
     console.say(format_args!("written down: {} and {}", counted(new.len() - failed, "value"), counted(failed, "failure")));
+    if !reading.notes.is_empty() {
+        console.say(format_args!("kept: {}", counted(reading.notes.len(), "note")));
+    }
+    say_unused(&study, &reading, arguments, console);
     if known > 0 {
         console.say(format_args!("there already: {}", counted(known, "result")));
     }
@@ -114,6 +128,19 @@ fn fresh(study: &Study, path: &Path, results: Vec<(u64, TrialResult, u64)>) -> O
     Ok((new, known))
 }
 
+/// Columns that are neither asked for nor kept are named, so that nobody believes them to be in the study.
+fn say_unused(study: &Study, reading: &Reading, arguments: &Arguments, console: &Console) {
+    let known = ["well", "trial", "id", "batch", "state", "worker", "reason", "told_at", plate::RESULT, plate::STANDARD_ERROR];
+    let is_parameter = |name: &str| study.spec().space().parameters().iter().any(|parameter| parameter.name == name);
+    let is_known = |name: &str| known.iter().chain(&plate::NOTES).any(|known| known.eq_ignore_ascii_case(name));
+    let is_unused = |name: &&String| !is_known(name) && !is_parameter(name) && arguments.column.as_ref() != Some(name);
+    let unused: Vec<&str> = reading.columns.iter().filter(is_unused).map(String::as_str).collect();
+    if !unused.is_empty() {
+        let columns = if unused.len() == 1 { "the column" } else { "the columns" };
+        console.warn(format_args!("{columns} {} of the file: not kept in the study; a column named note is", unused.join(", ")));
+    }
+}
+
 fn say_missing(study: &Study, reading: &Reading, place: &StudyPlace, console: &Console) -> Outcome<()> {
     let is_open = |state| matches!(state, TrialStatus::Queued | TrialStatus::Leased | TrialStatus::Expired);
     let trials = study.trials()?;
@@ -138,7 +165,7 @@ fn next(study: &Study, place: &StudyPlace, console: &Console) -> Outcome<()> {
         console.say(format_args!("{} of batch {} still open", counted(open, "setting"), status.batches));
         console.next(format_args!("sigmabar status{}", place.typed()));
     } else {
-        console.next(format_args!("sigmabar ask{}   or   sigmabar recommend{}", place.typed(), place.typed()));
+        console.next(place.going_on(study, &status));
     }
     Ok(())
 }

@@ -55,7 +55,7 @@ pub struct Arguments {
 }
 
 pub(crate) fn run(arguments: &Arguments, global: &Global, console: &Console) -> Outcome {
-    let points = candidates(arguments, global.seed.unwrap_or(0))?;
+    let points = candidates(arguments, global.seed.unwrap_or(0), console)?;
     let columns = vec![ColumnInfo { name: String::new(), categories: None }; points.dim()];
     let kernel = arguments.kernel.kernel(&arguments.lengthscale, arguments.variance, &columns)?;
     let table = Bounds::new(arguments, &kernel, points)?.sheet(arguments)?;
@@ -65,10 +65,11 @@ pub(crate) fn run(arguments: &Arguments, global: &Global, console: &Console) -> 
     Ok(Ending::Done)
 }
 
-fn candidates(arguments: &Arguments, seed: u64) -> Outcome<Points> {
+fn candidates(arguments: &Arguments, seed: u64, console: &Console) -> Outcome<Points> {
     if let Some(path) = &arguments.candidates {
         let selection = Selection { wanted: Wanted::AllBut(Vec::new()), categories: Categories::Collected(Vec::new()), memory: None };
         let frame = Frame::read(Reader::open(path)?, &selection)?;
+        console.say_decimal_commas(&frame.file, frame.has_decimal_commas);
         return Ok(Points::new(frame.values, frame.columns.len())?);
     }
     let candidates = Domain::Box(BoxDomain::unit(arguments.dim)?).candidates(arguments.points, seed)?;

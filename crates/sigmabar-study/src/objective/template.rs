@@ -43,7 +43,13 @@ impl Template {
                 };
                 let name = &from[1..end];
                 if !names.contains(&name) && !EXTRA.contains(&name) {
-                    return Err(SpecProblem::unknown("parameter", name, names));
+                    // What is no name at all is a piece of the command, such as an awk program.
+                    let requirement = "the name of a parameter in brackets (write {{ and }} for brackets of the command's own)";
+                    return Err(if name.contains(|c: char| c.is_whitespace() || "{(;$\"'".contains(c)) {
+                        SpecProblem::Requirement { found: format!("\"{}\"", &from[..=end]), requirement }
+                    } else {
+                        SpecProblem::unknown("parameter", name, names)
+                    });
                 }
                 parts.push(Part::Text(std::mem::take(&mut plain)));
                 parts.push(Part::Place(name.to_owned()));
@@ -96,5 +102,8 @@ mod tests {
         assert_eq!(fill("awk '{{print $1}}' ${HOME} }"), "awk '{print $1}' ${HOME} }");
         assert!(Template::parse("./x {b}", &["a"]).is_err());
         assert!(Template::parse("./x {a", &["a"]).is_err());
+        let said = |text: &str| Template::parse(text, &["a"]).unwrap_err().to_string();
+        assert!(said("awk '{ print $1 }' {a}").contains("\"{ print $1 }\"") && said("awk '{ print $1 }' {a}").contains("write {{ and }}"));
+        assert!(said("./x {b}").contains("there are a"));
     }
 }

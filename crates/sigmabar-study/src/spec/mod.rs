@@ -13,6 +13,7 @@ mod union;
 
 pub(crate) use file::ObjectiveTable;
 pub use place::{Place, SpecError, SpecProblem};
+pub use policy::{policy_named, strategy_names};
 pub(crate) use union::OneOrMany;
 
 use crate::space::Space;
@@ -22,6 +23,7 @@ use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::{Deserialize, Serialize};
 use sigmabar::{Policy, Problem, Strategy};
 use std::borrow::Cow;
+use std::io;
 use std::path::Path;
 use toml::de::{DeTable, DeValue};
 
@@ -69,7 +71,7 @@ impl StudySpec {
     /// # Errors
     /// [`Error::File`], or [`Error::Spec`] naming file, line and key.
     pub fn read(path: &Path) -> Result<Self> {
-        let text = std::fs::read_to_string(path).map_err(|source| Error::File { path: path.to_owned(), source })?;
+        let text = std::fs::read(path).and_then(text_of).map_err(|source| Error::File { path: path.to_owned(), source })?;
         let directory = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
         let is_json = path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("json"));
         let spec = if is_json { Self::from_json(&text, directory) } else { Self::from_toml(&text, directory) };
@@ -89,7 +91,8 @@ impl StudySpec {
     pub fn from_toml(text: &str, directory: &Path) -> Result<Self> {
         let file: StudyFile = toml::from_str(text).map_err(|error| {
             let place = error.span().map(|span| Place::at(text, span.start));
-            Box::new(SpecError { file: None, key: String::new(), place, problem: SpecProblem::of_message(error.message()) })
+            let problem = SpecProblem::of_message(error.message(), place.as_ref());
+            Box::new(SpecError { file: None, key: String::new(), place, problem })
         })?;
         Self::build(file, directory).map_err(|fault| located(fault, text, toml_offset))
     }
@@ -103,7 +106,8 @@ impl StudySpec {
             let place = Place::at(text, json::offset_of_line(text, error.line(), error.column()));
             let message = error.to_string();
             let message = message.rsplit_once(" at line ").map_or(message.as_str(), |(words, _)| words);
-            Box::new(SpecError { file: None, key: String::new(), place: Some(place), problem: SpecProblem::of_message(message) })
+            let problem = SpecProblem::of_message(message, Some(&place));
+            Box::new(SpecError { file: None, key: String::new(), place: Some(place), problem })
         })?;
         Self::build(file, directory).map_err(|fault| located(fault, text, json::offset_of_path))
     }
@@ -222,6 +226,15 @@ impl JsonSchema for StudySpec {
     fn json_schema(generator: &mut SchemaGenerator) -> Schema {
         StudyFile::json_schema(generator)
     }
+}
+
+/// Text as editors should save it.
+fn text_of(bytes: Vec<u8>) -> io::Result<String> {
+    String::from_utf8(bytes).map_err(|error| {
+        let valid = &error.as_bytes()[..error.utf8_error().valid_up_to()];
+        let line = valid.iter().filter(|byte| **byte == b'\n').count() + 1;
+        io::Error::new(io::ErrorKind::InvalidData, format!("line {line} is not UTF-8 text: save the file as UTF-8"))
+    })
 }
 
 fn located(fault: Fault, text: &str, offset: impl Fn(&str, &[String]) -> Option<usize>) -> Error {

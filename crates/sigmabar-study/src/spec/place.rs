@@ -1,5 +1,6 @@
 //! What is wrong with a study file, and where.
 
+use super::StudySpec;
 use crate::space::ExpressionError;
 use std::fmt;
 use std::path::PathBuf;
@@ -64,6 +65,12 @@ pub enum SpecProblem {
         /// The likely one.
         meant: Option<String>,
     },
+    /// A key of the study that stands in one of its tables.
+    #[error("\"{found}\" belongs to the study itself: put it at the top of the file, above the first [table]")]
+    Misplaced {
+        /// The key.
+        found: String,
+    },
     /// A value that cannot be.
     #[error("found {found}, where {requirement} is needed")]
     Requirement {
@@ -109,14 +116,42 @@ impl SpecProblem {
         Self::Unknown { what, found: found.to_owned(), known, meant }
     }
 
-    /// What serde says, with unknown keys and names told apart.
-    pub(crate) fn of_message(message: &str) -> Self {
+    /// What serde says at a place, with the usual mistakes told apart.
+    pub(crate) fn of_message(message: &str, place: Option<&Place>) -> Self {
         let quoted: Vec<&str> = message.split('`').skip(1).step_by(2).collect();
         match quoted.split_first() {
+            Some((found, _)) if message.starts_with("unknown field") && is_of_the_study(found) => {
+                Self::Misplaced { found: (*found).to_owned() }
+            }
             Some((found, known)) if message.starts_with("unknown field") => Self::unknown("key", found, known),
             Some((found, known)) if message.starts_with("unknown variant") => Self::unknown("name", found, known),
-            _ => Self::Syntax { message: message.trim().to_owned() },
+            Some((&"type", _)) if message.starts_with("missing field") => {
+                let remedy = "say what the parameter is: type = \"float\", \"int\", \"categorical\" or \"ordinal\"";
+                Self::Missing { what: "type", remedy }
+            }
+            _ => Self::Syntax { message: plainly(message, place) },
         }
+    }
+}
+
+/// Whether this is a key at the top of a study file.
+fn is_of_the_study(key: &str) -> bool {
+    StudySpec::json_schema()["properties"].get(key).is_some()
+}
+
+/// A parser's message in words that need no parser to be understood.
+fn plainly(message: &str, place: Option<&Place>) -> String {
+    let mut words = message.trim().to_owned();
+    for (theirs, ours) in
+        [("expected usize", "expected a whole number"), ("expected u64", "expected a whole number"), ("expected f64", "expected a number")]
+    {
+        words = words.replace(theirs, ours);
+    }
+    let found = place.and_then(|place| place.excerpt.chars().nth(place.column - 1));
+    match found {
+        Some(',') if words.contains("expected newline") => words + "; decimals are written with a point, such as 0.5",
+        Some('“' | '”' | '„' | '‘' | '’') => words + "; the quotes must be straight: \"",
+        _ => words,
     }
 }
 

@@ -33,6 +33,19 @@ const STRATEGIES: [(&str, &[&str]); 18] = [
     ("sobol", &[]),
 ];
 
+/// The names of all strategies that a study file may choose.
+pub fn strategy_names() -> impl Iterator<Item = &'static str> {
+    STRATEGIES.iter().map(|(name, _)| *name)
+}
+
+/// The strategy of this name as it is without options; `None` if there is no such one, or if it cannot do without (`gp-threds`).
+#[must_use]
+pub fn policy_named(name: &str) -> Option<Policy> {
+    let table = StrategyTable { name: name.to_owned(), ..StrategyTable::default() };
+    check_options(&table).ok()?;
+    Maker { table: &table, plan: &Plan { budget: 1, batches: None }, rules: Rules::Certified }.make().ok()
+}
+
 /// The core's policy.
 pub(super) fn policy(file: &StudyFile, problem: &Problem, plan: &Plan) -> Result<Policy, Fault> {
     let is_known = problem.kernel().is_some() && problem.norm_bound().is_some() && problem.noise().is_some();
@@ -62,8 +75,12 @@ pub(super) fn policy(file: &StudyFile, problem: &Problem, plan: &Plan) -> Result
 }
 
 fn check_options(table: &StrategyTable) -> Result<(), Fault> {
-    let names: Vec<&str> = STRATEGIES.iter().map(|(name, _)| *name).collect();
+    if table.name == "ek-ucb" {
+        let remedy = "it answers one context after the other, and the trials of a study have no context: take gp-ucb or bkb here, or ek-ucb in Python or Rust";
+        return Err(Fault::new(&["strategy"], SpecProblem::Conflict { other: "a study", remedy }));
+    }
     let Some((_, options)) = STRATEGIES.iter().find(|(name, _)| *name == table.name) else {
+        let names: Vec<&str> = strategy_names().collect();
         return Err(Fault::new(&["strategy", "name"], SpecProblem::unknown("strategy", &table.name, &names)));
     };
     // What is written in the table is what is serialised: options left out are skipped.

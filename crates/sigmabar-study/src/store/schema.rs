@@ -9,7 +9,7 @@ use std::time::Duration;
 pub(super) const APPLICATION_ID: i32 = 0x5342_4152;
 
 /// One step for each format: step i turns format i into format i + 1.
-const STEPS: [&str; 1] = [CREATE];
+const STEPS: [&str; 2] = [CREATE, NOTES];
 
 /// The format this version writes.
 pub(super) const FORMAT: i32 = STEPS.len() as i32;
@@ -81,6 +81,9 @@ CREATE TABLE sb_events (
 ) STRICT;
 ";
 
+/// What people remark about a trial.
+const NOTES: &str = "ALTER TABLE sb_trials ADD COLUMN note TEXT;";
+
 /// Brings a database to the format of this version; a copy of an older one is written first.
 pub(super) fn migrate(connection: &mut Connection, file: &Path) -> Result<(), StoreError> {
     let found = format(connection)?;
@@ -141,13 +144,19 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let file = directory.path().join("study.db");
         let mut connection = Connection::open(&file).unwrap();
+        connection.execute_batch(&format!("{CREATE} PRAGMA application_id = {APPLICATION_ID}; PRAGMA user_version = 1;")).unwrap();
+        connection.execute("INSERT INTO sb_studies (name, spec, created_at) VALUES ('a', '{}', 0)", []).unwrap();
+        let trial =
+            "INSERT INTO sb_trials (study, id, batch, settings, seed, state, value, planned_at) VALUES (1, 0, 0, '[]', 0, 'done', 2.5, 0)";
+        connection.execute(trial, []).unwrap();
         migrate(&mut connection, &file).unwrap();
         assert_eq!(format(&connection).unwrap(), FORMAT);
-        connection.execute("INSERT INTO sb_studies (name, spec, created_at) VALUES ('a', '{}', 0)", []).unwrap();
-        let copy = back_up(&connection, &file, FORMAT).unwrap();
-        connection.execute("DELETE FROM sb_studies", []).unwrap();
-        let kept: i64 = Connection::open(&copy).unwrap().query_row("SELECT count(*) FROM sb_studies", [], |row| row.get(0)).unwrap();
-        assert_eq!((kept, copy.file_name().unwrap().to_str().unwrap()), (1, "study.db.format1.bak"));
+        let look = "SELECT value, note FROM sb_trials";
+        let kept: (f64, Option<String>) = connection.query_row(look, [], |row| Ok((row.get(0)?, row.get(1)?))).unwrap();
+        assert_eq!(kept, (2.5, None));
+        let copy = Connection::open(directory.path().join("study.db.format1.bak")).unwrap();
+        assert_eq!(format(&copy).unwrap(), 1);
+        assert_eq!(copy.query_row("SELECT count(*) FROM sb_trials", [], |row| row.get::<_, i64>(0)).unwrap(), 1);
         let nowhere = directory.path().join("nowhere").join("study.db");
         assert!(matches!(back_up(&connection, &nowhere, 0), Err(StoreError::Backup { .. })));
     }

@@ -1,12 +1,14 @@
 //! One study in one file: create, open, ask, tell.
 
 mod asking;
+mod nearest;
 mod planning;
 mod shown;
 mod telling;
 mod views;
 mod worker;
 
+pub use nearest::Nearest;
 pub use shown::{Advice, BatchRow, BestObserved, Cell, Status, Survivors};
 pub(crate) use worker::WorkerName;
 

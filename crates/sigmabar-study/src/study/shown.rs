@@ -1,5 +1,6 @@
 //! What a study shows of itself.
 
+use super::nearest::Nearest;
 use crate::space::Space;
 use crate::{Result, TrialStatus, Value};
 use serde::{Deserialize, Serialize};
@@ -25,6 +26,8 @@ pub struct Advice {
     pub best_observed: Option<BestObserved>,
     /// The setting as the strategy sees it.
     pub point: Vec<f64>,
+    /// How the evaluations nearest to it ended.
+    pub nearest: Nearest,
 }
 
 /// The best value that was told.

@@ -57,9 +57,28 @@ impl Study {
     /// Closes the open batch with what has arrived: what is unanswered is missing, and a result that comes later is kept but not used.
     ///
     /// # Errors
-    /// [`Error::Store`], or what planning runs into.
+    /// [`Error::NotHandedOut`] where nobody has seen anything of the batch, as when it is closed once too often; [`Error::Store`], or what planning runs into.
     pub fn close_batch(&self) -> Result<()> {
+        self.close(false)
+    }
+
+    /// The same, even if nothing of the batch was handed out.
+    ///
+    /// # Errors
+    /// [`Error::Store`], or what planning runs into.
+    pub fn close_batch_unseen(&self) -> Result<()> {
+        self.close(true)
+    }
+
+    fn close(&self, even_unseen: bool) -> Result<()> {
         self.store().write(|transaction| {
+            let look = "SELECT batch, max(attempts) FROM sb_trials WHERE study = ?1 GROUP BY batch ORDER BY batch DESC LIMIT 1";
+            let last: Option<(i64, i64)> = transaction.query_row(look, [self.key], |row| Ok((row.get(0)?, row.get(1)?))).optional()?;
+            let (batch, attempts) = last.unwrap_or_default();
+            if attempts == 0 && !even_unseen {
+                let batch = usize::try_from(batch).unwrap_or_default();
+                return Err(Error::NotHandedOut { study: self.name.clone(), batch }.into());
+            }
             let close = "UPDATE sb_trials SET state = 'missing', leased_until = NULL WHERE study = ?1 AND state IN ('queued', 'leased')";
             if transaction.execute(close, [self.key])? > 0 {
                 note(transaction, self.key, "closed", None, None)?;
@@ -119,14 +138,28 @@ impl Study {
     /// [`Error::UnknownTrial`], [`Error::Store`].
     pub fn set_wells(&self, wells: &[(u64, String)]) -> Result<()> {
         self.store().write(|transaction| {
-            for (id, well) in wells {
-                let update = "UPDATE sb_trials SET well = ?3 WHERE study = ?1 AND id = ?2";
-                if transaction.prepare_cached(update)?.execute(params![self.key, i64::try_from(*id).unwrap_or(-1), well])? == 0 {
-                    return Err(Error::UnknownTrial { study: self.name.clone(), id: *id }.into());
-                }
-            }
-            Ok(())
+            let update = "UPDATE sb_trials SET well = ?3 WHERE study = ?1 AND id = ?2";
+            wells.iter().try_for_each(|(id, well)| self.write_word(transaction, update, *id, well))
         })
+    }
+
+    /// Writes down what people remarked about trials: all of it or nothing. A new note takes the place of an old one; results are untouched.
+    ///
+    /// # Errors
+    /// [`Error::UnknownTrial`], [`Error::Store`].
+    pub fn set_notes(&self, notes: &[(u64, String)]) -> Result<()> {
+        self.store().write(|transaction| {
+            let update = "UPDATE sb_trials SET note = ?3 WHERE study = ?1 AND id = ?2";
+            notes.iter().try_for_each(|(id, note)| self.write_word(transaction, update, *id, note))
+        })
+    }
+
+    fn write_word(&self, transaction: &Transaction<'_>, update: &str, id: u64, word: &str) -> Result<(), Failure> {
+        let row = i64::try_from(id).unwrap_or(-1);
+        if transaction.prepare_cached(update)?.execute(params![self.key, row, word])? == 0 {
+            return Err(Error::UnknownTrial { study: self.name.clone(), id }.into());
+        }
+        Ok(())
     }
 }
 

@@ -1,6 +1,7 @@
 //! Looking at a study: trials, batches, advice, status.
 
 use super::Study;
+use super::nearest::Nearest;
 use super::shown::{Advice, BatchRow, BestObserved, Status};
 use crate::store::now;
 use crate::{EventRow, ImportedRow, Result, TrialResult, TrialRow, TrialStatus, Value};
@@ -15,7 +16,7 @@ impl Study {
     /// [`crate::Error::Store`].
     pub fn trials(&self) -> Result<Vec<TrialRow>> {
         let query = "SELECT id, batch, settings, state, worker, leased_until, attempts, value, std_error, reason, seed, planned_at, asked_at, \
-                     told_at, well FROM sb_trials WHERE study = ?1 ORDER BY id";
+                     told_at, well, note FROM sb_trials WHERE study = ?1 ORDER BY id";
         let rows: Vec<(TrialRow, String)> = self.store().read(|c| c.prepare(query)?.query_map([self.key], trial_row)?.collect())?;
         rows.into_iter().map(|(row, settings)| Ok(TrialRow { values: self.read_values(&settings)?, ..row })).collect()
     }
@@ -82,7 +83,9 @@ impl Study {
         let names = || self.spec.space().parameters().iter().map(|p| p.name.clone());
         let is_minimized = self.spec.problem().direction() == Direction::Minimize;
         let sign = if is_minimized { -1.0 } else { 1.0 };
-        let told = self.trials()?.into_iter().filter_map(|row| Some((row.value?, row)));
+        let trials = self.trials()?;
+        let nearest = Nearest::to(&best.point, self.spec.space(), &trials, &self.imported()?);
+        let told = trials.into_iter().filter_map(|row| Some((row.value?, row)));
         let best_observed = told
             .max_by(|(a, first), (b, second)| (sign * a).total_cmp(&(sign * b)).then(second.id.cmp(&first.id)))
             .map(|(value, row)| BestObserved { id: row.id, values: names().zip(row.values).collect(), value });
@@ -95,6 +98,7 @@ impl Study {
             reasons: best.reasons,
             best_observed,
             point: best.point,
+            nearest,
         }))
     }
 
@@ -196,6 +200,7 @@ fn trial_row(row: &Row<'_>) -> rusqlite::Result<(TrialRow, String)> {
         asked_at: row.get(12)?,
         told_at: row.get(13)?,
         well: row.get(14)?,
+        note: row.get(15)?,
     };
     Ok((trial, row.get(2)?))
 }
