@@ -111,8 +111,8 @@ impl PyStudy {
         Ok(told.into_iter().map(|told| told == Told::Counted).collect())
     }
 
-    fn close_batch(&self, py: Python<'_>) -> PyResult<()> {
-        self.with(py, Study::close_batch)
+    fn close_batch(&self, py: Python<'_>, even_unseen: bool) -> PyResult<()> {
+        self.with(py, if even_unseen { Study::close_batch_unseen } else { Study::close_batch })
     }
 
     /// Ends the worker's lease of a trial and puts it back into the queue; false if the worker does not have it any more.

@@ -160,12 +160,7 @@ class Study:
         >>> study.tell(mine[2].id, 0.6)
         False
         """
-        if not force:
-            trials = self.trials()
-            last = max((trial["batch"] for trial in trials), default=0)
-            if not any(trial["batch"] == last and trial["attempts"] > 0 for trial in trials):
-                raise Error(f"nothing of batch {last + 1} was handed out yet: ask hands it out, force=True closes it all the same")
-        self._core.close_batch()
+        self._core.close_batch(force)
 
     def reap(self) -> list[int]:
         """Puts trials whose lease ran out back into the queue."""
