@@ -210,6 +210,26 @@ fn a_wanted_gap_stops_early() {
 }
 
 #[test]
+fn a_second_hill_that_is_nearly_as_high_gets_a_share_of_every_search() {
+    let value: Plain = |x| {
+        let hill = |centre: f64| (-x.iter().map(|v| ((v - centre) / 0.15).powi(2)).sum::<f64>()).exp();
+        hill(0.25) + 0.96 * hill(0.75)
+    };
+    let mut strategy = auto(on_box(2, 100), 5);
+    let mut last = Vec::new();
+    while let Ask::Trials(trials) = strategy.ask(1000).unwrap() {
+        last = trials.iter().map(|trial| trial.point.clone()).collect::<Vec<_>>();
+        for trial in trials {
+            // Scatter that no smooth model explains.
+            let scatter = 0.05 * (1e4 * trial.point[0] + 3e4 * trial.point[1]).sin();
+            strategy.tell(trial.id, Outcome::Value(value(&trial.point) + scatter)).unwrap();
+        }
+    }
+    let lower = last.iter().filter(|x| x.iter().sum::<f64>() > 1.0).count();
+    assert!(last.len() == 20 && (4..=6).contains(&lower), "{lower} of the last search are on the lower hill");
+}
+
+#[test]
 fn regret_is_far_below_that_of_sobol_points() {
     // Two bumps, the higher one narrow: what a search that is too greedy misses.
     let value: Plain = |x| {

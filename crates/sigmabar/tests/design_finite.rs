@@ -258,13 +258,60 @@ fn growing_dictionary_keeps_measurements_useful() {
         let variance = design.information().variance(candidates.view()).unwrap();
         let best = (1..variance.len()).fold(0, |best, i| if variance[i] > variance[best] { i } else { best });
         let residual = features.residual(candidates.view().range(best, best + 1)).unwrap()[0];
-        assert!(residual <= 0.75 * variance[best], "{residual} of {}", variance[best]);
+        // With as many inducing points as measurements the model is exact, and each new point joins them.
+        assert!(features.len() == count || residual <= 0.75 * variance[best], "{residual} of {}", variance[best]);
         assert!(variance[best] <= design.variance_bound() * (1.0 + 1e-9));
         assert!(features.len() < 700);
         // The same choice as with those inducing points given, when they never changed on the way.
         let fixed = MaxVariance::new(Arc::clone(features), 0.1).unwrap().choose(candidates.view(), count).unwrap();
         assert!(fixed.max_std() <= 1.5 * design.max_std() && design.max_std() <= 1.5 * fixed.max_std());
     }
+}
+
+/// Where a dictionary would need as many inducing points as there are measurements, the exact model is looked at: largest variances by plain loops.
+#[test]
+fn a_short_design_is_that_of_the_exact_model() {
+    let mut draws = Draws::new(23);
+    for _ in 0..60 {
+        let instance =
+            Instance { covariance: oracle::matern_half, kernel: Kernel::matern(0.5, 0.5, 1.0).unwrap(), ..Instance::random(&mut draws) };
+        let known: Vec<Vec<f64>> = instance.measured.iter().chain(&instance.running).cloned().collect();
+        let candidates = apart(&instance.candidates);
+        if candidates.len() < known.len() + 2 {
+            continue;
+        }
+        let count = candidates.len() - known.len() - 1;
+        let greedy = Growth::default().with_share(1e-12);
+        let mut design = MaxVariance::growing(instance.kernel.clone(), instance.tau, greedy).unwrap();
+        if !instance.measured.is_empty() {
+            design = design.after(Arc::new(Locations::new(points(&instance.measured), Collected::DeclaredFixed)));
+        }
+        if !instance.running.is_empty() {
+            design = design.with_running(points(&instance.running));
+        }
+        let design = design.choose(points(&candidates).view(), count).unwrap();
+        let mut measured = known.clone();
+        for (j, chosen) in design.points().rows().enumerate() {
+            let variance = |x: &[f64]| exact_variance(&instance, &measured, x);
+            let largest = candidates.iter().map(|x| variance(x)).fold(0.0, f64::max);
+            assert_close(variance(chosen), largest, 1e-9, "the largest variance");
+            assert_close(design.variances()[j], largest, 1e-9, "its report");
+            measured.push(chosen.to_vec());
+        }
+        let left = candidates.iter().map(|x| exact_variance(&instance, &measured, x)).fold(0.0, f64::max);
+        assert_close(design.max_std().powi(2), left, 1e-8, "what is left");
+        check_promises(&design, &points(&candidates));
+        assert!(design.information().features().len() <= known.len() + count);
+    }
+}
+
+fn exact_variance(instance: &Instance, measured: &[Vec<f64>], x: &[f64]) -> f64 {
+    let k = |a: &[f64], b: &[f64]| instance.kernel.value(a, b);
+    let noise = |i: usize, j: usize| if i == j { instance.tau.powi(2) } else { 0.0 };
+    let row = |(i, a): (usize, &Vec<f64>)| measured.iter().enumerate().map(|(j, b)| k(a, b) + noise(i, j)).collect();
+    let gram: Vec<Vec<f64>> = measured.iter().enumerate().map(row).collect();
+    let against: Vec<f64> = measured.iter().map(|a| k(a, x)).collect();
+    k(x, x) - solve_lower(&cholesky(&gram), &against).iter().map(|v| v * v).sum::<f64>()
 }
 
 #[test]

@@ -64,7 +64,7 @@ impl<'a> BoxRun<'a> {
     fn new(design: &'a MaxVariance, low: PointsRef<'_>, high: PointsRef<'_>, search: CellSearch, count: usize) -> Result<Self> {
         let cells = Cells::new(design.kernel(), low, high)?;
         let cover = if design.growth().is_some() { Some(cells.cover(design.kernel(), COVER)?) } else { None };
-        let features = design.features(cover.as_ref().map_or(low, Points::view), count)?;
+        let features = design.features(cover.as_ref().map_or(low, Points::view), count, usize::MAX)?;
         let limit = design.memory() / (size_of::<f64>() * features.len()).max(1);
         let search = CellSearch { max_cells: search.max_cells.min(limit).max(cells.len()), ..search };
         Self::start(design, search, cover, features, cells, None)

@@ -1,6 +1,7 @@
 //! The choice of points: again and again where the variance is largest.
 
 use super::chosen::{Design, Stage};
+use super::exact::ExactSweep;
 use super::growth::{Growth, is_dominated};
 use super::queue::Queue;
 use super::sweep::Sweep;
@@ -102,7 +103,17 @@ impl MaxVariance {
     pub fn choose(&self, candidates: PointsRef<'_>, count: usize) -> Result<Design> {
         self.check(candidates, count)?;
         let distinct = Locations::new(candidates.to_points(), Collected::Designed);
-        let mut run = Run::new(self, &distinct, count)?;
+        let features = match self.exact_size(distinct.distinct(), count) {
+            Some(size) => {
+                let features = self.features(distinct.points(), count, size)?;
+                if features.len() >= size {
+                    return self.choose_exactly(&distinct, candidates.len(), count);
+                }
+                features
+            }
+            None => self.features(distinct.points(), count, usize::MAX)?,
+        };
+        let mut run = Run::new(self, &distinct, features)?;
         let mut picks = Vec::with_capacity(count);
         let mut variances = Vec::with_capacity(count);
         while picks.len() < count {
@@ -121,6 +132,54 @@ impl MaxVariance {
         let information = self.information(features, Some(points.view()))?.expect("a design has at least one point");
         let indices = picks.into_iter().map(|i| first[i]).collect();
         Ok(Design { indices, points, variances, max_std, domain_size: distinct.distinct(), stage, information })
+    }
+
+    /// All measurements there will be, if as many inducing points are allowed and the exact model of `candidates` points fits into memory.
+    fn exact_size(&self, candidates: usize, count: usize) -> Option<usize> {
+        let size = self.known() + count;
+        let bytes = (candidates + self.known()).saturating_mul(size * size_of::<f64>());
+        self.growth().filter(|growth| size <= growth.max_size && bytes <= self.memory).map(|_| size)
+    }
+
+    fn known(&self) -> usize {
+        self.measured.as_ref().map_or(0, |l| l.len()) + self.running.as_ref().map_or(0, Points::len)
+    }
+
+    /// With the measured points themselves as inducing points the sparse model is the exact one; where a dictionary would need as many, this is the shorter way.
+    fn choose_exactly(&self, distinct: &Locations, rows: usize, count: usize) -> Result<Design> {
+        let candidates = distinct.distinct();
+        let dim = distinct.points().dim();
+        let points = Points::new([distinct.points().as_slice(), &self.known_rows()].concat(), dim)?;
+        let mut sweep = ExactSweep::new(self.kernel(), self.ridge, points.view());
+        (candidates..points.len()).try_for_each(|known| sweep.pick(known))?;
+        let before = sweep.gain();
+        let (mut picks, mut variances) = (Vec::with_capacity(count), Vec::with_capacity(count));
+        while picks.len() < count {
+            let (best, variance) = sweep.largest(candidates);
+            picks.push(best);
+            variances.push(variance);
+            sweep.pick(best)?;
+        }
+        let max_std = sweep.largest(candidates).1.sqrt();
+        let measured: Vec<usize> = (candidates..points.len()).chain(picks.iter().copied()).collect();
+        let inducing = Locations::new(points.view().select(&measured)?, Collected::Designed).points().to_points();
+        let features = Arc::new(FeatureMap::new(self.sourced_kernel(), inducing)?);
+        let chosen = points.view().select(&picks)?;
+        // Points that depend on the others are left out of the dictionary: what it then misses at them counts.
+        let missed = features.residual(chosen.view())?.into_iter().fold(0.0, f64::max);
+        let rounding = features.residual_rounding(self.kernel().max_diagonal(distinct.points()));
+        let stage = Stage { picks: count, max_residual: missed + rounding, gain: sweep.gain() - before, slack: 0.0 };
+        let information = self.information(features, Some(chosen.view()))?.expect("a design has at least one point");
+        let first = first_rows(distinct, rows);
+        let indices = picks.into_iter().map(|i| first[i]).collect();
+        Ok(Design { indices, points: chosen, variances, max_std, domain_size: candidates, stage, information })
+    }
+
+    fn sourced_kernel(&self) -> SourcedKernel {
+        match &self.dictionary {
+            Dictionary::Fixed(features) => features.sourced_kernel().clone(),
+            Dictionary::Growing(kernel, _) => kernel.clone(),
+        }
     }
 
     pub(super) fn kernel(&self) -> &Kernel {
@@ -163,26 +222,31 @@ impl MaxVariance {
         self.running.as_ref().map_or(Ok(()), |p| fits("running points", p.dim()))
     }
 
-    /// The features to start with, for `count` measurements on these points.
-    pub(super) fn features(&self, points: PointsRef<'_>, count: usize) -> Result<Arc<FeatureMap>> {
+    /// The features to start with, for `count` measurements on these points, at most so many.
+    pub(super) fn features(&self, points: PointsRef<'_>, count: usize, at_most: usize) -> Result<Arc<FeatureMap>> {
         match &self.dictionary {
             Dictionary::Fixed(features) => Ok(Arc::clone(features)),
             Dictionary::Growing(kernel, growth) => {
-                let known = self.measured.as_ref().map_or(0, |l| l.len()) + self.running.as_ref().map_or(0, Points::len);
-                Ok(Arc::new(growth.start(kernel, self.ridge, growth.sample(points, self.memory)?, known + count)?))
+                let start = Growth { max_size: growth.max_size.min(at_most), ..*growth };
+                Ok(Arc::new(start.start(kernel, self.ridge, growth.sample(points, self.memory)?, self.known() + count)?))
             }
         }
     }
 
-    /// The information of everything measured, running and chosen; `None` where there is nothing.
-    pub(super) fn information(&self, features: Arc<FeatureMap>, chosen: Option<PointsRef<'_>>) -> Result<Option<Information>> {
+    /// What is measured or running, row by row; possibly nothing.
+    fn known_rows(&self) -> Vec<f64> {
         let mut data = Vec::new();
-        let mut collected = Collected::Designed;
         if let Some(measured) = &self.measured {
             (0..measured.len()).for_each(|row| data.extend_from_slice(measured.points().row(measured.distinct_of(row))));
-            collected = measured.collected();
         }
         data.extend_from_slice(self.running.as_ref().map_or(&[], Points::as_slice));
+        data
+    }
+
+    /// The information of everything measured, running and chosen; `None` where there is nothing.
+    pub(super) fn information(&self, features: Arc<FeatureMap>, chosen: Option<PointsRef<'_>>) -> Result<Option<Information>> {
+        let collected = self.measured.as_ref().map_or(Collected::Designed, |measured| measured.collected());
+        let mut data = self.known_rows();
         data.extend_from_slice(chosen.map_or(&[], PointsRef::as_slice));
         if data.is_empty() {
             return Ok(None);
@@ -222,11 +286,9 @@ struct Run<'a> {
 }
 
 impl<'a> Run<'a> {
-    fn new(design: &'a MaxVariance, distinct: &'a Locations, count: usize) -> Result<Self> {
-        let points = distinct.points();
-        let features = design.features(points, count)?;
+    fn new(design: &'a MaxVariance, distinct: &'a Locations, features: Arc<FeatureMap>) -> Result<Self> {
         let gram = design.gram(&features, None)?;
-        Self::start(design, points, features, gram)
+        Self::start(design, distinct.points(), features, gram)
     }
 
     fn start(design: &'a MaxVariance, points: PointsRef<'a>, features: Arc<FeatureMap>, gram: Option<Matrix>) -> Result<Self> {

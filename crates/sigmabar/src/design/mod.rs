@@ -4,6 +4,7 @@ mod basis;
 mod box_run;
 mod cells;
 mod chosen;
+mod exact;
 mod growth;
 mod max_variance;
 mod pairs;
@@ -14,6 +15,7 @@ mod sweep;
 
 pub use cells::CellSearch;
 pub use chosen::{Design, UniformError};
+pub(crate) use exact::ExactSweep;
 pub use growth::Growth;
 pub use max_variance::MaxVariance;
 pub use paper::{PaperDesign, PaperMaxVariance};

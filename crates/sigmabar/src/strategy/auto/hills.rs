@@ -11,18 +11,25 @@ const STOPS: usize = 15;
 const DIP: f64 = 0.05;
 
 /// The best measured point, and the best one that lies on another hill: on the straight way between them the mean falls below both.
-/// `None` if no other hill comes within `depth` of the best. Cost O(n³) at most.
+/// `None` if no other hill comes within `depth` of the best, in standard deviations of the values. Cost O(n³) at most.
 pub(super) fn rivals(model: &Model, data: &Data, depth: f64) -> Result<Option<[usize; 2]>> {
     let mean = model.outlook(data.points.view())?.mean;
+    let spread = deviation(&data.values(&model.scale));
     let mut order: Vec<usize> = (0..mean.len()).collect();
     order.sort_by(|&a, &b| mean[b].total_cmp(&mean[a]).then(a.cmp(&b)));
     let best = order[0];
-    for &other in order[1..].iter().take_while(|&&i| mean[i] >= mean[best] - depth) {
-        if lowest_between(model, data.points.row(best), data.points.row(other))? < mean[other] - model.ridge.max(DIP) {
+    for &other in order[1..].iter().take_while(|&&i| mean[i] >= mean[best] - depth * spread) {
+        if lowest_between(model, data.points.row(best), data.points.row(other))? < mean[other] - model.ridge.max(DIP * spread) {
             return Ok(Some([best, other]));
         }
     }
     Ok(None)
+}
+
+fn deviation(values: &[f64]) -> f64 {
+    let n = values.len() as f64;
+    let mean = values.iter().sum::<f64>() / n;
+    (values.iter().map(|v| (v - mean).powi(2)).sum::<f64>() / n).sqrt()
 }
 
 fn lowest_between(model: &Model, from: &[f64], to: &[f64]) -> Result<f64> {
@@ -54,11 +61,12 @@ mod tests {
     use super::super::scale::Scale;
     use super::*;
 
-    fn fitted(f: impl Fn(f64) -> f64) -> (Model, Data) {
+    /// On a scale where values are `unit` times as large.
+    fn fitted(unit: f64, f: impl Fn(f64) -> f64) -> (Model, Data) {
         let x: Vec<f64> = (0..=20).map(|i| f64::from(i) / 20.0).collect();
-        let raw: Vec<f64> = x.iter().map(|&v| f(v)).collect();
+        let raw: Vec<f64> = x.iter().map(|&v| unit * f(v)).collect();
         let data = Data { points: Points::on_line(x).unwrap(), errors: vec![None; 21], spread: 21, raw };
-        (Model::new(Kernel::matern(2.5, 0.2, 1.0).unwrap(), 0.01, Scale::IDENTITY, &data).unwrap(), data)
+        (Model::new(Kernel::matern(2.5, 0.2, unit * unit).unwrap(), 0.01 * unit, Scale::IDENTITY, &data).unwrap(), data)
     }
 
     fn bump(x: f64, centre: f64) -> f64 {
@@ -67,15 +75,17 @@ mod tests {
 
     #[test]
     fn two_hills_are_rivals_until_one_is_too_low() {
-        let (model, data) = fitted(|x| bump(x, 0.2) + 0.8 * bump(x, 0.8));
-        assert_eq!(rivals(&model, &data, 0.5).unwrap(), Some([4, 16]));
-        assert_eq!(rivals(&model, &data, 0.1).unwrap(), None);
+        for unit in [0.01, 1.0, 300.0] {
+            let (model, data) = fitted(unit, |x| bump(x, 0.2) + 0.8 * bump(x, 0.8));
+            assert_eq!(rivals(&model, &data, 1.5).unwrap(), Some([4, 16]));
+            assert_eq!(rivals(&model, &data, 0.3).unwrap(), None);
+        }
     }
 
     #[test]
     fn one_hill_has_no_rival() {
-        let (model, data) = fitted(|x| bump(x, 0.4));
-        assert_eq!(rivals(&model, &data, 0.9).unwrap(), None);
+        let (model, data) = fitted(1.0, |x| bump(x, 0.4));
+        assert_eq!(rivals(&model, &data, 2.0).unwrap(), None);
     }
 
     #[test]

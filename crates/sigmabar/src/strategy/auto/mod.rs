@@ -45,7 +45,7 @@ const HIGHEST: [f64; 4] = [0.5, 0.5, 0.5, 0.75];
 ///
 /// The first batch is a scrambled Sobol sequence. After every batch the values are put on a common scale, kernel parameters and noise are
 /// fitted by maximum a posteriori, candidates are refreshed among the survivors $\{x:\mu+\beta\sigma\ge\max(\mu-\beta\sigma)\}$, and the next
-/// batch goes where the variance is largest, each pick shrinking it. A growing part of a batch, and all of the last one, looks for the best
+/// batch goes where the variance is largest, each pick shrinking it. From the third batch on half of each, and all of the last one, looks for the best
 /// value instead: of functions drawn from the posterior it covers the maxima, so that every basin that may hold the maximum gets its share. Once most
 /// was measured on one hill, the model is too sure about the others: where the mean has a second hill that is nearly as high, it is searched by itself.
 /// One evaluation of every later batch repeats the best point so far, unless the noise is given: whether repeated values scatter as much as the
@@ -145,12 +145,12 @@ impl Auto {
     fn search(&self, problem: &Problem, data: &Data, sieve: &Sieve<'_>, pool: &mut Pool, batch: usize, count: usize) -> Result<Vec<usize>> {
         let model = sieve.model;
         let depth = self.setting(problem, DEPTHS, batch);
-        let rivals = if sieve.whole()?.is_some() { None } else { hills::rivals(model, data, depth)? };
+        let rivals = if sieve.is_divisible()? { hills::rivals(model, data, depth)? } else { None };
         let Some(tops) = rivals else { return Ok(Draws::new(model, pool, sieve.seed)?.cover(count)) };
         let highest = (self.setting(problem, HIGHEST, batch) * count as f64).round() as usize;
         let old = pool.points.len();
         let [top, other] = tops.map(|i| data.points.row(i));
-        for (top, other, count) in [(top, other, highest), (other, top, count - highest)] {
+        for (top, other, count) in [(top, other, highest), (other, top, count - highest)].into_iter().filter(|split| split.2 > 0) {
             let hill = Some(Hill { kernel: &model.kernel, top, other });
             let local = Sieve { hill, ..*sieve }.pool()?;
             for i in Draws::new(model, &local, sieve.seed)?.cover(count) {

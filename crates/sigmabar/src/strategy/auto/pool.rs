@@ -51,7 +51,7 @@ pub(super) struct Sieve<'a> {
     pub beta: f64,
     /// Evaluations of the next batch.
     pub count: usize,
-    /// The only hill whose points count; a finite domain is never divided.
+    /// The only hill whose points count, where the domain [can be divided](Sieve::is_divisible).
     pub hill: Option<Hill<'a>>,
     pub seed: u64,
 }
@@ -77,8 +77,15 @@ impl<'a> Sieve<'a> {
         }
     }
 
+    /// Whether the domain has hills: it is not looked at whole, and there are points between any two. Between two categories there is nothing.
+    pub fn is_divisible(&self) -> Result<bool> {
+        let has_categories =
+            matches!(self.domain, Domain::Space(space) if space.columns().iter().any(|c| matches!(c, Column::Categorical { .. })));
+        Ok(!has_categories && self.whole()?.is_none())
+    }
+
     /// All points of a domain that is small enough to look at whole.
-    pub fn whole(&self) -> Result<Option<Points>> {
+    fn whole(&self) -> Result<Option<Points>> {
         if let Domain::List(list) = self.domain {
             return Ok(Some(list.points().to_points()));
         }

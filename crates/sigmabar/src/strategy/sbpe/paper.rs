@@ -4,6 +4,7 @@ use super::candidates::SetOfCandidates;
 use super::premises::{Arrived, Premises, loss};
 use super::state::State;
 use crate::certificate::Noise;
+use crate::design::ExactSweep;
 use crate::error::Result;
 use crate::features::FeatureMap;
 use crate::inducing::InducingRule;
@@ -13,7 +14,6 @@ use crate::posterior::{ExactPosterior, Posterior};
 use crate::strategy::ledger::Ledger;
 use crate::strategy::problem::Problem;
 use crate::theory::batch_lengths;
-use sigmabar_linalg::add_transposed_matvec;
 use std::f64::consts::PI;
 use std::sync::Arc;
 
@@ -57,11 +57,14 @@ impl<'a> Paper<'a> {
     /// Cost O(An²) in all while every point is kept, O(n(m² + A(md + m²))) for each point beyond.
     pub fn design(&self, survivors: PointsRef<'_>, count: usize) -> Result<Vec<usize>> {
         let mut chosen = Vec::with_capacity(count);
-        let mut exact = ExactSweep::new(self.premises, survivors);
+        let mut exact = ExactSweep::new(&self.premises.kernel.kernel, self.premises.ridge, survivors);
         while chosen.len() < count {
             let j = chosen.len();
-            let next =
-                if j == 0 || self.keeps_all(j) { largest(&exact.variance) } else { largest(&self.sparse_variance(survivors, &chosen)?) };
+            let next = if j == 0 || self.keeps_all(j) {
+                exact.largest(survivors.len()).0
+            } else {
+                largest(&self.sparse_variance(survivors, &chosen)?)
+            };
             chosen.push(next);
             if self.keeps_all(j + 1) {
                 exact.pick(next)?;
@@ -139,35 +142,6 @@ impl<'a> Paper<'a> {
         let posterior = Posterior::fit(features, self.premises.ridge, observations)?;
         let (means, deviations) = posterior.predict(survivors)?;
         Ok(Fit { means, deviations, norm: posterior.norm() })
-    }
-}
-
-/// The exact posterior variance of all survivors while points are added: rows of the factor of $K+\tau^2I$ against the survivors.
-struct ExactSweep<'a> {
-    survivors: PointsRef<'a>,
-    premises: &'a Premises<'a>,
-    variance: Vec<f64>,
-    /// One row of length A per pick.
-    rows: Vec<f64>,
-}
-
-impl<'a> ExactSweep<'a> {
-    fn new(premises: &'a Premises<'a>, survivors: PointsRef<'a>) -> Self {
-        Self { variance: premises.kernel.kernel.diagonal(survivors), survivors, premises, rows: Vec::new() }
-    }
-
-    /// $g = k(\cdot,x) - F^\top F_x$, $\sigma^2 \mathrel{-}= g^2/(\tau^2+\sigma^2(x))$. Cost O(An).
-    fn pick(&mut self, at: usize) -> Result<()> {
-        let count = self.survivors.len();
-        let point = PointsRef::new(self.survivors.row(at), self.survivors.dim())?;
-        let mut column = self.premises.kernel.kernel.block(self.survivors, point)?.into_vec();
-        let here: Vec<f64> = self.rows.chunks_exact(count).map(|row| -row[at]).collect();
-        add_transposed_matvec(&self.rows, &here, &mut column);
-        let root = (self.premises.ridge.powi(2) + self.variance[at].max(0.0)).sqrt();
-        column.iter_mut().for_each(|v| *v /= root);
-        self.variance.iter_mut().zip(&column).for_each(|(v, g)| *v = (*v - g * g).max(0.0));
-        self.rows.extend_from_slice(&column);
-        Ok(())
     }
 }
 
