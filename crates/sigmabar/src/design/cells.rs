@@ -1,6 +1,7 @@
 //! Boxes that are cut where the largest variance may hide.
 
 use super::queue::Entry;
+use super::queue::Stale;
 use super::sweep::Sweep;
 use crate::error::{Error, Result};
 use crate::kernel::Kernel;

@@ -1,43 +1,55 @@
 //! The exact posterior variance of many points while measurements are added: for fewer measurements than a dictionary would have inducing points.
 
+use super::queue::Stale;
 use crate::error::Result;
 use crate::kernel::Kernel;
 use crate::points::PointsRef;
 use rayon::prelude::*;
-use sigmabar_linalg::add_transposed_matvec;
+use sigmabar_linalg::dot;
 
-/// Points of one task: its rows stay in the cache for a while, and the same sums are formed whatever the number of threads.
-const CHUNK: usize = 1024;
+/// Below this many multiplications points are brought up to date on one thread.
+const PARALLEL_WORK: usize = 1 << 16;
 
-/// $\sigma^2(x)=k(x,x)-\sum_jg_j(x)^2$ with the rows $g_j$ of the factor of $K+\tau^2I$ against all points (algorithm notes 0.1, one rank-one step after the other).
+/// $\sigma^2(x)=k(x,x)-\sum_jg_j(x)^2$ with the rows $g_j$ of the factor of $K+\tau^2I$ against all points: one entry of a point's column after the other, and
+/// only when it is looked at. Late entries are the same sums, so that lateness changes no bit.
 pub(crate) struct ExactSweep<'a> {
     kernel: &'a Kernel,
     ridge: f64,
     points: PointsRef<'a>,
-    chunks: Vec<Chunk>,
+    /// The most measurements there may be.
+    most: usize,
+    /// `most` entries of the factor for each point, as far as they are computed.
+    entries: Vec<f64>,
+    computed: Vec<usize>,
+    variance: Vec<f64>,
+    measured: Vec<Measured>,
     gain: f64,
 }
 
-struct Chunk {
-    first: usize,
-    variance: Vec<f64>,
-    /// One row of the chunk's length per measurement.
-    rows: Vec<f64>,
+struct Measured {
+    at: usize,
+    /// $\sqrt{\tau^2+\sigma^2(x)}$ just before.
+    root: f64,
 }
 
 impl<'a> ExactSweep<'a> {
-    pub fn new(kernel: &'a Kernel, ridge: f64, points: PointsRef<'a>) -> Self {
-        let chunk = |first: usize| {
-            let variance = kernel.diagonal(points.range(first, (first + CHUNK).min(points.len())));
-            Chunk { first, variance, rows: Vec::new() }
-        };
-        Self { kernel, ridge, points, chunks: (0..points.len()).step_by(CHUNK).map(chunk).collect(), gain: 0.0 }
+    pub fn new(kernel: &'a Kernel, ridge: f64, points: PointsRef<'a>, most: usize) -> Self {
+        Self {
+            entries: vec![0.0; points.len() * most],
+            computed: vec![0; points.len()],
+            variance: kernel.diagonal(points),
+            measured: Vec::with_capacity(most),
+            gain: 0.0,
+            kernel,
+            ridge,
+            points,
+            most,
+        }
     }
 
-    /// The position and variance of the largest among the first `count` points; of equals the first.
-    pub fn largest(&self, count: usize) -> (usize, f64) {
-        let all = self.chunks.iter().flat_map(|chunk| &chunk.variance).take(count).copied().enumerate();
-        all.reduce(|best, next| if next.1 > best.1 { next } else { best }).unwrap_or((0, 0.0))
+    /// The variance of a point that is fresh.
+    pub fn variance(&self, point: usize) -> f64 {
+        self.variance[point]
     }
 
     /// Information gained so far, $\frac12\sum_j\log(1+\sigma_{j-1}^2(x_j)/\tau^2)$.
@@ -45,26 +57,60 @@ impl<'a> ExactSweep<'a> {
         self.gain
     }
 
-    /// Measures once at a point: $g = (k(\cdot,x) - F^\top F_x)/\sqrt{\tau^2+\sigma^2(x)}$, $\sigma^2 \mathrel{-}= g^2$. Cost O(An).
+    /// Measures once at a point. Cost O(n²) at most.
     pub fn pick(&mut self, at: usize) -> Result<()> {
-        let own = &self.chunks[at / CHUNK];
-        let variance = own.variance[at % CHUNK];
-        let here: Vec<f64> = own.rows.chunks_exact(own.variance.len()).map(|row| -row[at % CHUNK]).collect();
-        let tau2 = self.ridge.powi(2);
+        self.refresh(&mut [at])?;
+        let (variance, tau2) = (self.variance[at], self.ridge.powi(2));
         self.gain += 0.5 * (variance / tau2).ln_1p();
-        let root = (tau2 + variance).sqrt();
-        let column = self.kernel.prepare(self.points.range(at, at + 1))?;
-        let points = self.points;
-        self.chunks.par_iter_mut().for_each(|chunk| {
-            let mut row = vec![0.0; chunk.variance.len()];
-            column.rows_into(points.range(chunk.first, chunk.first + row.len()), &mut row);
-            add_transposed_matvec(&chunk.rows, &here, &mut row);
-            for (g, v) in row.iter_mut().zip(&mut chunk.variance) {
-                *g /= root;
-                *v = (*v - *g * *g).max(0.0);
-            }
-            chunk.rows.extend_from_slice(&row);
-        });
+        self.measured.push(Measured { at, root: (tau2 + variance).sqrt() });
+        Ok(())
+    }
+
+    fn column(&self, point: usize) -> &[f64] {
+        &self.entries[point * self.most..point * self.most + self.computed[point]]
+    }
+
+    /// The point's column of the factor and its variance as of now: $g_j(x) = (k(x,x_j) - \sum_{l<j}g_l(x)g_l(x_j))/\sqrt{\tau^2+\sigma^2(x_j)}$.
+    fn completed(&self, point: usize) -> (Vec<f64>, f64) {
+        let mut column = self.column(point).to_vec();
+        let mut variance = self.variance[point];
+        for (j, Measured { at, root }) in self.measured.iter().enumerate().skip(column.len()) {
+            let covariance = self.kernel.value(self.points.row(point), self.points.row(*at)) - dot(&column, &self.column(*at)[..j]);
+            let entry = covariance / root;
+            variance = (variance - entry * entry).max(0.0);
+            column.push(entry);
+        }
+        (column, variance)
+    }
+}
+
+impl Stale for ExactSweep<'_> {
+    fn is_fresh(&self, point: usize) -> bool {
+        self.computed[point] == self.measured.len()
+    }
+
+    fn rank(&self, point: usize) -> f64 {
+        self.variance[point]
+    }
+
+    fn upper_rank(&self, point: usize) -> f64 {
+        self.variance[point]
+    }
+
+    fn refresh(&mut self, points: &mut [usize]) -> Result<()> {
+        let now = self.measured.len();
+        let work: usize = points.iter().map(|&p| (now - self.computed[p]) * now).sum();
+        let this = &*self;
+        let completed: Vec<(Vec<f64>, f64)> = if work < PARALLEL_WORK {
+            points.iter().map(|&p| this.completed(p)).collect()
+        } else {
+            points.par_iter().map(|&p| this.completed(p)).collect()
+        };
+        for (&point, (column, variance)) in points.iter().zip(completed) {
+            self.entries[point * self.most..][..now].copy_from_slice(&column);
+            self.computed[point] = now;
+            self.variance[point] = variance;
+        }
         Ok(())
     }
 }

@@ -105,8 +105,9 @@ impl MaxVariance {
         let distinct = Locations::new(candidates.to_points(), Collected::Designed);
         let features = match self.exact_size(distinct.distinct(), count) {
             Some(size) => {
-                let features = self.features(distinct.points(), count, size)?;
-                if features.len() >= size {
+                let quarter = size.div_ceil(4);
+                let features = self.features(distinct.points(), count, quarter)?;
+                if features.len() >= quarter {
                     return self.choose_exactly(&distinct, candidates.len(), count);
                 }
                 features
@@ -145,22 +146,24 @@ impl MaxVariance {
         self.measured.as_ref().map_or(0, |l| l.len()) + self.running.as_ref().map_or(0, Points::len)
     }
 
-    /// With the measured points themselves as inducing points the sparse model is the exact one; where a dictionary would need as many, this is the shorter way.
+    /// With the measured points themselves as inducing points the sparse model is the exact one; where a dictionary would need a quarter as many, this is the shorter way.
     fn choose_exactly(&self, distinct: &Locations, rows: usize, count: usize) -> Result<Design> {
         let candidates = distinct.distinct();
         let dim = distinct.points().dim();
         let points = Points::new([distinct.points().as_slice(), &self.known_rows()].concat(), dim)?;
-        let mut sweep = ExactSweep::new(self.kernel(), self.ridge, points.view());
+        let mut sweep = ExactSweep::new(self.kernel(), self.ridge, points.view(), self.known() + count);
         (candidates..points.len()).try_for_each(|known| sweep.pick(known))?;
         let before = sweep.gain();
+        let mut queue = Queue::new(&sweep, candidates);
         let (mut picks, mut variances) = (Vec::with_capacity(count), Vec::with_capacity(count));
         while picks.len() < count {
-            let (best, variance) = sweep.largest(candidates);
+            let best = queue.largest(&mut sweep)?;
             picks.push(best);
-            variances.push(variance);
+            variances.push(sweep.variance(best));
             sweep.pick(best)?;
         }
-        let max_std = sweep.largest(candidates).1.sqrt();
+        let last = queue.largest(&mut sweep)?;
+        let max_std = sweep.variance(last).sqrt();
         let measured: Vec<usize> = (candidates..points.len()).chain(picks.iter().copied()).collect();
         let inducing = Locations::new(points.view().select(&measured)?, Collected::Designed).points().to_points();
         let features = Arc::new(FeatureMap::new(self.sourced_kernel(), inducing)?);
@@ -293,14 +296,14 @@ impl<'a> Run<'a> {
 
     fn start(design: &'a MaxVariance, points: PointsRef<'a>, features: Arc<FeatureMap>, gram: Option<Matrix>) -> Result<Self> {
         let sweep = Sweep::new(Arc::clone(&features), design.ridge, gram, points, design.memory)?;
-        let queue = Queue::new(&sweep);
+        let queue = Queue::new(&sweep, sweep.len());
         Ok(Self { design, points, features, sweep, queue, stage_picks: 0, max_residual: 0.0, reducible: false, exhausted: false })
     }
 
     fn largest(&mut self) -> Result<usize> {
         if self.sweep.is_due() {
             self.sweep.synchronise()?;
-            self.queue = Queue::new(&self.sweep);
+            self.queue = Queue::new(&self.sweep, self.sweep.len());
         }
         self.queue.largest(&mut self.sweep)
     }
@@ -340,7 +343,7 @@ impl<'a> Run<'a> {
         self.reducible = true;
         self.max_residual = self.sweep.max_residual();
         self.sweep.rank_by_reducible();
-        self.queue = Queue::new(&self.sweep);
+        self.queue = Queue::new(&self.sweep, self.sweep.len());
         true
     }
 

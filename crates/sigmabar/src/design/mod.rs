@@ -19,3 +19,4 @@ pub(crate) use exact::ExactSweep;
 pub use growth::Growth;
 pub use max_variance::MaxVariance;
 pub use paper::{PaperDesign, PaperMaxVariance};
+pub(crate) use queue::Queue;

@@ -1,6 +1,5 @@
 //! The largest variance without looking at every candidate.
 
-use super::sweep::Sweep;
 use crate::error::Result;
 use std::cmp::{Ordering, Reverse};
 use std::collections::BinaryHeap;
@@ -43,20 +42,33 @@ impl PartialEq for Entry {
 
 impl Eq for Entry {}
 
+/// Candidates whose values only fall, and are computed when looked at.
+pub(crate) trait Stale {
+    /// Whether the value is that of now.
+    fn is_fresh(&self, candidate: usize) -> bool;
+    /// What a fresh candidate is ranked by.
+    fn rank(&self, candidate: usize) -> f64;
+    /// An upper bound of the rank of now.
+    fn upper_rank(&self, candidate: usize) -> f64;
+    /// Brings these candidates up to date; it may put them in another order.
+    fn refresh(&mut self, candidates: &mut [usize]) -> Result<()>;
+}
+
 /// A max-heap of stale values: since $\bar\sigma$ only falls, a value once computed stays an upper bound, and the top is the maximum as soon
 /// as it is fresh (algorithm notes 0.5).
-pub(super) struct Queue {
+pub(crate) struct Queue {
     heap: BinaryHeap<Entry>,
 }
 
 impl Queue {
-    pub fn new(sweep: &Sweep<'_>) -> Self {
-        let entries: Vec<Entry> = (0..sweep.len()).map(|i| Entry { key: sweep.upper_rank(i), candidate: i as u32 }).collect();
+    /// Of the first `count` candidates.
+    pub fn new(sweep: &impl Stale, count: usize) -> Self {
+        let entries: Vec<Entry> = (0..count).map(|i| Entry { key: sweep.upper_rank(i), candidate: i as u32 }).collect();
         Self { heap: entries.into() }
     }
 
     /// The candidate with the largest variance, fresh; among equals the lowest number.
-    pub fn largest(&mut self, sweep: &mut Sweep<'_>) -> Result<usize> {
+    pub fn largest(&mut self, sweep: &mut impl Stale) -> Result<usize> {
         let mut block = SMALLEST_BLOCK;
         let mut stale = Vec::with_capacity(LARGEST_BLOCK);
         loop {
@@ -82,6 +94,7 @@ impl Queue {
 
 #[cfg(test)]
 mod tests {
+    use super::super::sweep::Sweep;
     use super::*;
     use crate::features::FeatureMap;
     use crate::kernel::Kernel;
@@ -93,12 +106,12 @@ mod tests {
     /// Picks and the bits of their variances; with `all` every candidate is brought up to date at every step.
     fn choose(points: &Points, features: &Arc<FeatureMap>, ridge: f64, count: usize, memory: usize, all: bool) -> Vec<(usize, u64)> {
         let mut sweep = Sweep::new(Arc::clone(features), ridge, None, points.view(), memory).expect("fits");
-        let mut queue = Queue::new(&sweep);
+        let mut queue = Queue::new(&sweep, sweep.len());
         let mut picks = Vec::new();
         for _ in 0..count {
             if sweep.is_due() {
                 sweep.synchronise().expect("factors");
-                queue = Queue::new(&sweep);
+                queue = Queue::new(&sweep, sweep.len());
             }
             let best = if all {
                 let mut everyone: Vec<usize> = (0..sweep.len()).collect();

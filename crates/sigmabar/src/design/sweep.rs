@@ -2,6 +2,7 @@
 
 use super::basis::Basis;
 use super::pairs::{Vectors, for_each_pair};
+use super::queue::Stale;
 use super::store::Store;
 use crate::error::Result;
 use crate::features::FeatureMap;
@@ -105,11 +106,6 @@ impl<'a> Sweep<'a> {
         self.values[candidate]
     }
 
-    /// Whether the value is that of now.
-    pub fn is_fresh(&self, candidate: usize) -> bool {
-        self.ages[candidate] == self.now()
-    }
-
     /// An upper bound of the value of now: $\bar\sigma$ never grows, and rounding between two factorisations is allowed for.
     pub fn upper(&self, candidate: usize) -> f64 {
         let value = self.values[candidate];
@@ -119,16 +115,6 @@ impl<'a> Sweep<'a> {
     /// Ranks by the reducible part from now on: both parts fall from pick to pick, so that stale ranks stay upper bounds.
     pub fn rank_by_reducible(&mut self) {
         self.reducible = true;
-    }
-
-    /// What a fresh candidate is ranked by.
-    pub fn rank(&self, candidate: usize) -> f64 {
-        self.values[candidate] - self.irreducible(candidate)
-    }
-
-    /// An upper bound of the rank of now.
-    pub fn upper_rank(&self, candidate: usize) -> f64 {
-        self.upper(candidate) - self.irreducible(candidate)
     }
 
     fn irreducible(&self, candidate: usize) -> f64 {
@@ -193,27 +179,6 @@ impl<'a> Sweep<'a> {
         Ok(())
     }
 
-    /// Brings these candidates up to date. Cost 2m for each pick missed, m² for each candidate that missed a synchronisation.
-    pub fn refresh(&mut self, candidates: &mut [usize]) -> Result<()> {
-        let now = self.now();
-        // Equally late candidates side by side share the passes over the log.
-        candidates.sort_unstable_by_key(|&i| (self.ages[i].epoch == now.epoch, self.ages[i].applied, i));
-        let pending = self.basis.pending() - candidates.first().map_or(0, |&i| self.pending_from(i));
-        let work = candidates.len() * (pending + self.features.len() / 2) * self.store.width();
-        let this = &*self;
-        let task = |ids: &[usize]| this.refreshed(ids);
-        let fresh: Result<Vec<Vec<f64>>> = if work < PARALLEL_WORK {
-            candidates.chunks(TASK).map(task).collect()
-        } else {
-            candidates.par_chunks(TASK).map(task).collect()
-        };
-        for (&i, value) in candidates.iter().zip(fresh?.into_iter().flatten()) {
-            self.values[i] = value;
-            self.ages[i] = now;
-        }
-        Ok(())
-    }
-
     fn pending_from(&self, candidate: usize) -> usize {
         let age = self.ages[candidate];
         if age.epoch == self.basis.epoch() { age.applied as usize } else { 0 }
@@ -240,5 +205,40 @@ impl<'a> Sweep<'a> {
             });
         })?;
         Ok(values)
+    }
+}
+
+impl Stale for Sweep<'_> {
+    fn is_fresh(&self, candidate: usize) -> bool {
+        self.ages[candidate] == self.now()
+    }
+
+    fn rank(&self, candidate: usize) -> f64 {
+        self.values[candidate] - self.irreducible(candidate)
+    }
+
+    fn upper_rank(&self, candidate: usize) -> f64 {
+        self.upper(candidate) - self.irreducible(candidate)
+    }
+
+    /// Brings these candidates up to date. Cost 2m for each pick missed, m² for each candidate that missed a synchronisation.
+    fn refresh(&mut self, candidates: &mut [usize]) -> Result<()> {
+        let now = self.now();
+        // Equally late candidates side by side share the passes over the log.
+        candidates.sort_unstable_by_key(|&i| (self.ages[i].epoch == now.epoch, self.ages[i].applied, i));
+        let pending = self.basis.pending() - candidates.first().map_or(0, |&i| self.pending_from(i));
+        let work = candidates.len() * (pending + self.features.len() / 2) * self.store.width();
+        let this = &*self;
+        let task = |ids: &[usize]| this.refreshed(ids);
+        let fresh: Result<Vec<Vec<f64>>> = if work < PARALLEL_WORK {
+            candidates.chunks(TASK).map(task).collect()
+        } else {
+            candidates.par_chunks(TASK).map(task).collect()
+        };
+        for (&i, value) in candidates.iter().zip(fresh?.into_iter().flatten()) {
+            self.values[i] = value;
+            self.ages[i] = now;
+        }
+        Ok(())
     }
 }

@@ -4,7 +4,7 @@ use super::candidates::SetOfCandidates;
 use super::premises::{Arrived, Premises, loss};
 use super::state::State;
 use crate::certificate::Noise;
-use crate::design::ExactSweep;
+use crate::design::{ExactSweep, Queue};
 use crate::error::Result;
 use crate::features::FeatureMap;
 use crate::inducing::InducingRule;
@@ -57,14 +57,12 @@ impl<'a> Paper<'a> {
     /// Cost O(An²) in all while every point is kept, O(n(m² + A(md + m²))) for each point beyond.
     pub fn design(&self, survivors: PointsRef<'_>, count: usize) -> Result<Vec<usize>> {
         let mut chosen = Vec::with_capacity(count);
-        let mut exact = ExactSweep::new(&self.premises.kernel.kernel, self.premises.ridge, survivors);
+        let mut exact = ExactSweep::new(&self.premises.kernel.kernel, self.premises.ridge, survivors, count);
+        let mut queue = Queue::new(&exact, survivors.len());
         while chosen.len() < count {
             let j = chosen.len();
-            let next = if j == 0 || self.keeps_all(j) {
-                exact.largest(survivors.len()).0
-            } else {
-                largest(&self.sparse_variance(survivors, &chosen)?)
-            };
+            let next =
+                if j == 0 || self.keeps_all(j) { queue.largest(&mut exact)? } else { largest(&self.sparse_variance(survivors, &chosen)?) };
             chosen.push(next);
             if self.keeps_all(j + 1) {
                 exact.pick(next)?;
