@@ -274,7 +274,7 @@ impl Content<'_> {
             list.push(format!(
                 "{imported} results are from before the study; {used} of them came before its first batch and were given to the strategy."
             ));
-            list.extend(use_of_imports(&self.run));
+            list.extend(use_of_imports(self.run));
         }
         let late = self.status.count(TrialStatus::Late);
         if late > 0 {

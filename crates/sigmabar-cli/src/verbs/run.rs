@@ -233,3 +233,20 @@ fn ending(study: &Study, status: &Status, console: &Console) -> Outcome {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use sigmabar::{Auto, BatchReport, Rules, Sbpe};
+
+    #[test]
+    fn one_setting_left_is_not_the_whole_space() {
+        let report = BatchReport { planned: 4, measured: 4, survivors: Some(1.0), gap: None, label: None, inducing: None };
+        let row = |survivors| BatchRow { batch: 0, report: report.clone(), survivors: Some(survivors), opened_at: 0, closed_at: None };
+        let sbpe = Policy::Sbpe(Box::new(Sbpe::new(Rules::Certified)));
+        let points = row(Survivors::Points(vec![vec![sigmabar_study::Value::Int(3)]]));
+        assert!(closed(&points, &sbpe).ends_with(", 1 setting still possible"));
+        assert!(closed(&points, &Policy::Auto(Auto::default())).ends_with(", 100 % of the space still possible"));
+        assert!(closed(&row(Survivors::Candidates(vec![7])), &sbpe).ends_with(", 1 candidate still possible"));
+    }
+}
