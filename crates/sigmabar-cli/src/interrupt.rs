@@ -10,12 +10,13 @@ pub(crate) fn listen(console: &Console) -> &'static AtomicBool {
     let console = console.clone();
     // A process that has its own handler, as Python may, keeps it: then its rules hold.
     drop(ctrlc::set_handler(move || {
-        // A terminal has written ^C behind the bar: what is said begins on a line of its own.
+        // Nothing is said any more: whoever reads what we say may have stopped reading, and a full pipe would hold us.
         if STOP.swap(true, Ordering::SeqCst) {
-            console.say("\nended at once: what was told is kept");
             std::process::exit(130);
         }
-        console.say("\nstopping at the next safe moment; Ctrl-C again ends at once");
+        let console = console.clone();
+        // For the same reason these words must not keep the second Ctrl-C waiting. A terminal has written ^C behind the bar: they begin on a line of their own.
+        std::thread::spawn(move || console.say("\nstopping at the next safe moment; Ctrl-C again ends at once, and what was told is kept"));
     }));
     &STOP
 }

@@ -1,6 +1,6 @@
 //! Cells of a table as values of a study's parameters.
 
-use crate::data::Cell;
+use crate::data::{Cell, Reader};
 use sigmabar_study::{Parameter, ParameterKind, Value};
 
 /// Spreadsheets round: numbers that differ by less than this share are the same.
@@ -21,25 +21,41 @@ pub(crate) fn value(cell: &Cell, parameter: &Parameter) -> Option<Value> {
     }
 }
 
+/// Columns of choices are read as text: a choice may be called 64,32 or 007.
+pub(crate) fn keep_choices(reader: &mut Reader, parameter: &Parameter, column: usize) {
+    if matches!(parameter.kind, ParameterKind::Categorical { .. }) {
+        reader.keep_text(column);
+    }
+}
+
 /// Whether a cell says what was asked for.
-pub(crate) fn agrees(cell: &Cell, asked: &Value) -> bool {
-    match (cell, asked) {
-        (Cell::Text(text), Value::Choice(word)) => text == word.trim(),
-        // A word such as "10" or "inf" is read as a number.
-        (Cell::Number(number), Value::Choice(word)) => word.trim().parse::<f64>().is_ok_and(|known| is_same(known, *number)),
-        (Cell::Number(number), asked) => {
+pub(crate) fn agrees(cell: &Cell, parameter: &Parameter, asked: &Value) -> bool {
+    match (cell, &parameter.kind) {
+        (_, ParameterKind::Categorical { choices }) => chosen(cell, choices).is_some_and(|choice| choice.same(asked)),
+        (Cell::Number(number), _) => {
             asked.as_number().is_some_and(|known| (known - number).abs() <= ROUNDING * known.abs().max(number.abs()))
         }
         _ => false,
     }
 }
 
-/// The choice that a cell means, if it can mean only one.
+/// The choice that a cell means: the one that is written there, else the only one that is the same number, which programs write in several ways.
 fn chosen<'a>(cell: &Cell, choices: &'a [Value]) -> Option<&'a Value> {
-    let mut found = choices.iter().filter(|choice| match (cell, choice.as_number()) {
-        (Cell::Number(number), Some(known)) => is_same(known, *number),
-        _ => agrees(cell, choice),
-    });
+    let is_written = |choice: &&Value| matches!((cell, choice), (Cell::Text(text), Value::Choice(word)) if text == word.trim());
+    if let Some(choice) = choices.iter().find(is_written) {
+        return Some(choice);
+    }
+    let number = match cell {
+        Cell::Number(number) => Some(*number),
+        // A comma can be a decimal one only: no choice is written so.
+        Cell::Text(text) => text.replacen(',', ".", 1).parse().ok(),
+        Cell::Missing => None,
+    }?;
+    let known = |choice: &Value| match choice {
+        Value::Choice(word) => word.trim().parse().ok(),
+        number => number.as_number(),
+    };
+    let mut found = choices.iter().filter(|choice| known(choice).is_some_and(|known| is_same(known, number)));
     found.next().filter(|_| found.next().is_none())
 }
 
@@ -58,18 +74,27 @@ mod tests {
         let cells = [Cell::Number(10.0), Cell::Number(2.0), Cell::Number(f64::INFINITY), Cell::Text("a".into())];
         for (cell, word) in cells.iter().zip(&words) {
             assert_eq!(value(cell, &parameter).as_ref(), Some(word));
-            assert!(agrees(cell, word));
+            assert!(agrees(cell, &parameter, word));
         }
         assert_eq!(value(&Cell::Number(3.0), &parameter), Some(Value::Int(3)));
         let twice = ["1", "1.0"].map(|word| Value::Choice(word.to_owned())).to_vec();
         let twice = Parameter { name: "p".into(), kind: ParameterKind::Categorical { choices: twice } };
         assert_eq!(value(&Cell::Number(1.0), &twice), Some(Value::Int(1)), "which of the two is not guessed");
+        let text = |text: &str| Cell::Text(text.to_owned());
+        assert_eq!(value(&text("1.0"), &twice), Some(Value::Choice("1.0".into())), "what is written is meant");
+        let numbers = vec![Value::Float(1.5), Value::Choice("64,32".into()), Value::Float(64.32)];
+        let mixed = Parameter { name: "p".into(), kind: ParameterKind::Categorical { choices: numbers.clone() } };
+        for (written, meant) in [("1,5", 0), ("1.50", 0), ("64,32", 1), ("64.32", 2)] {
+            assert_eq!(value(&text(written), &mixed).as_ref(), Some(&numbers[meant]), "{written}");
+        }
     }
 
     #[test]
     fn numbers_agree_up_to_the_rounding_of_spreadsheets() {
-        assert!(agrees(&Cell::Number(0.333_333_4), &Value::Float(1.0 / 3.0)));
-        assert!(!agrees(&Cell::Number(0.334), &Value::Float(1.0 / 3.0)));
-        assert!(agrees(&Cell::Number(0.0), &Value::Int(0)) && !agrees(&Cell::Missing, &Value::Int(0)));
+        let parameter = Parameter { name: "p".into(), kind: ParameterKind::Float { low: 0.0, high: 1.0, log: false } };
+        let agrees = |cell: Cell, asked: Value| agrees(&cell, &parameter, &asked);
+        assert!(agrees(Cell::Number(0.333_333_4), Value::Float(1.0 / 3.0)));
+        assert!(!agrees(Cell::Number(0.334), Value::Float(1.0 / 3.0)));
+        assert!(agrees(Cell::Number(0.0), Value::Int(0)) && !agrees(Cell::Missing, Value::Int(0)));
     }
 }

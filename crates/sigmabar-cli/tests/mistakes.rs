@@ -84,12 +84,16 @@ fn a_batch_that_nobody_saw_is_not_closed() {
     let directory = with(STUDY);
     let path = directory.path();
     ends(path, &["new", "study.toml"], 0);
-    assert!(ends(path, &["close-batch", "study.toml"], 1).1.contains("nothing of batch 1 was handed out yet"));
+    for force in [&[][..], &["--force"]] {
+        assert!(ends(path, &[&["close-batch", "study.toml"], force].concat(), 1).1.contains("nothing was planned yet"));
+    }
+    assert!(ends(path, &["trials", "study.toml", "--format", "csv"], 0).0.lines().count() == 1, "nothing was planned by it");
     ends(path, &["ask", "study.toml", "-n", "2"], 0);
     ends(path, &["tell", "0", "1"], 0);
     ends(path, &["close-batch", "study.toml"], 0);
     assert!(ends(path, &["close-batch", "study.toml"], 1).1.contains("nothing of batch 2 was handed out yet"));
     ends(path, &["close-batch", "study.toml", "--force"], 0);
+    assert!(ends(path, &["close-batch", "study.toml", "--force"], 0).1.contains("the study is finished, and nothing was changed"));
 }
 
 #[test]
@@ -236,6 +240,56 @@ fn remarks_come_back_and_columns_that_are_not_kept_are_named() {
 }
 
 #[test]
+fn a_failure_may_be_remarked_upon_later_and_remarks_stay_as_written() {
+    let directory = with(STUDY);
+    let path = directory.path();
+    ends(path, &["ask", "study.toml"], 0);
+    let tell = |rows: &str| {
+        fs::write(path.join("results.csv"), format!("trial;Result;Std;Note\n{rows}")).unwrap();
+        ends(path, &["tell", "results.csv", "--study", "study.toml"], 0).1
+    };
+    tell("0;failed;;\n");
+    assert!(tell("0;failed;;00412\n").contains("there already: 1 result"));
+    ends(path, &["ask", "study.toml", "-n", "3"], 0);
+    let said = tell("0;failed;;1e5\n1;2.5;0.25;12,5\n2;failed;;cell died\n");
+    assert!(said.contains("there already: 1 result") && !said.contains("decimal points"), "{said}");
+    ends(path, &["tell", "3", "1.5", "--note", "007", "--study", "study.toml"], 0);
+    let trials = ends(path, &["trials", "study.toml", "--format", "json"], 0).0;
+    let trials: serde_json::Value = serde_json::from_str(&trials).unwrap();
+    let notes: Vec<&str> = trials.as_array().unwrap().iter().filter_map(|row| row["note"].as_str()).collect();
+    assert_eq!(notes, ["1e5", "12,5", "cell died", "007"]);
+    assert_eq!((trials[1]["std"].as_f64(), trials[2]["reason"].as_str()), (Some(0.25), Some("cell died")));
+}
+
+#[test]
+fn choices_that_look_like_numbers_come_back_from_spreadsheets() {
+    let directory = with(
+        "budget = 6\nstrategy = \"sobol\"\n\n[parameters.layers]\ntype = \"categorical\"\nchoices = [\"64,32\", \"007\", \"16\"]\n\n\
+         [parameters.x]\ntype = \"float\"\nlow = 0\nhigh = 1\n",
+    );
+    let path = directory.path();
+    let asked = ends(path, &["ask", "study.toml", "-n", "6", "--format", "json"], 0).0;
+    let asked: serde_json::Value = serde_json::from_str(&asked).unwrap();
+    let rows: String = asked
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|row| format!("{};{};{};1.5\n", row["trial"], row["layers"].as_str().unwrap(), row["x"]))
+        .collect();
+    assert!(rows.contains("64,32"), "{rows}");
+    fs::write(path.join("results.csv"), format!("trial;layers;x;result\n{rows}")).unwrap();
+    assert!(ends(path, &["tell", "results.csv", "--study", "study.toml"], 0).1.contains("written down: 6 values"));
+    fs::write(path.join("old.csv"), "layers;x;result\n64,32;0.5;1.5\n16.0;0.25;2\n").unwrap();
+    assert!(ends(path, &["import", "old.csv", "--study", "study.toml"], 0).1.contains("imported 2 rows"));
+    fs::write(path.join("old.csv"), "layers;x;result\n64,33;0.5;1.5\n").unwrap();
+    assert!(ends(path, &["import", "old.csv", "--study", "study.toml"], 1).1.contains("64,33"));
+    // Thousands or decimals: not guessed.
+    fs::write(path.join("old.csv"), "layers;x;result\n007;0;1,500\n007;1;2,000\n").unwrap();
+    let said = ends(path, &["import", "old.csv", "--study", "study.toml"], 1).1;
+    assert!(said.contains("old.csv, line 2, column \"result\": \"1,500\" may mean 1500 or 1.500"), "{said}");
+}
+
+#[test]
 fn a_recommendation_among_failures_is_given_with_a_warning() {
     let directory = with("budget = 6\nstrategy = \"random\"\n\n[parameters.x]\ntype = \"float\"\nlow = 0\nhigh = 1\n");
     let path = directory.path();
@@ -313,4 +367,36 @@ fn imported_results_are_in_the_report_under_their_own_mark() {
     let page = fs::read_to_string(path.join("with.html")).unwrap();
     assert!(page.contains(legend) && page.contains("plans and claims without results from before the study"));
     assert!(page.contains("2 results are from before the study; 2 of them came before its first batch"));
+}
+
+#[test]
+fn the_report_says_what_the_strategy_does_with_imported_results() {
+    let said = |strategy: &str| {
+        let directory = with(&format!(
+            "budget = 8\nstrategy = \"{strategy}\"\nnorm_bound = 3\nnoise = 0.1\nkernel = {{ name = \"matern\", lengthscale = 0.3 }}\n\n\
+             [parameters.x]\ntype = \"float\"\nlow = 0\nhigh = 1\n\n[objective]\ncommand = \"echo {{x}}\"\n"
+        ));
+        let path = directory.path();
+        fs::write(path.join("old.csv"), "x,result\n0.125,0.2\n").unwrap();
+        ends(path, &["import", "old.csv", "--study", "study.toml"], 0);
+        ends(path, &["run", "study.toml"], 0);
+        fs::read_to_string(path.join("report.html")).unwrap()
+    };
+    let random = said("random");
+    assert!(random.contains("plans without results from before the study; what is recommended") && !random.contains("plans and claims"));
+    assert!(!said("gp-ucb").contains("without results from before"));
+    // Results that were declared fixed count in certified S-BPE.
+    let directory = with(STUDY);
+    let file = directory.path().join("fixed.db");
+    let text = "budget = 8\nbatches = 2\nnorm_bound = 3\nnoise = 0.1\nkernel = { name = \"matern\", lengthscale = 0.3 }\n\
+                [parameters.x]\ntype = \"float\"\nlow = 0\nhigh = 1\n[objective]\ncommand = \"echo {x}\"\n";
+    let study = sigmabar_study::Study::create(&file, "a", &sigmabar_study::StudySpec::from_toml(text, directory.path()).unwrap()).unwrap();
+    let result = sigmabar_study::TrialResult::Value { value: 0.2, standard_error: None };
+    let row = sigmabar_study::ImportedRow { values: vec![sigmabar_study::Value::Float(0.125)], result };
+    study.import_as(&[row], sigmabar::Collected::DeclaredFixed).unwrap();
+    drop(study);
+    ends(directory.path(), &["run", "fixed.db", "--report", "fixed.html"], 0);
+    let page = fs::read_to_string(directory.path().join("fixed.html")).unwrap();
+    assert!(page.contains("counts results from before the study into its first batch"), "{page}");
+    assert!(!page.contains("claims without results from before the study"));
 }

@@ -179,6 +179,36 @@ fn the_first_interrupt_leaves_a_study_that_resumes() {
     assert_eq!(done(directory.path(), &["trials", "study.db", "--state", "done", "--format", "csv"]).lines().count(), 9);
 }
 
+/// Whoever started the command reads no more of what it says: its pipe is full, and the second interrupt ends it all the same.
+#[test]
+#[cfg(unix)]
+fn the_second_interrupt_ends_a_command_that_nobody_listens_to() {
+    use std::io::{BufRead, BufReader, Write};
+    use std::time::{Duration, Instant};
+    let directory = tempfile::tempdir().unwrap();
+    let objective = "\n[objective]\ncommand = \"sleep 30; echo {x}\"\n";
+    fs::write(directory.path().join("study.toml"), format!("{STUDY}{objective}")).unwrap();
+    let (reader, mut writer) = std::io::pipe().unwrap();
+    let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_sigmabar"));
+    command.args(["run", "study.toml", "--no-report"]).current_dir(directory.path()).env("SIGMABAR_NUM_THREADS", "1");
+    let mut child = command.stderr(writer.try_clone().unwrap()).spawn().unwrap();
+    let mut lines = BufReader::new(reader).lines();
+    assert!(lines.any(|line| line.unwrap().contains("planned")));
+    // Fills the pipe, whatever its size; the thread ends when the reader goes.
+    let filler = std::thread::spawn(move || while writer.write_all(&[b'.'; 1024]).is_ok() {});
+    std::thread::sleep(Duration::from_millis(300));
+    let begun = Instant::now();
+    while child.try_wait().unwrap().is_none() && begun.elapsed() < Duration::from_secs(20) {
+        assert!(std::process::Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap().success());
+        std::thread::sleep(Duration::from_millis(300));
+    }
+    drop(child.kill());
+    let status = child.wait().unwrap();
+    drop(lines);
+    filler.join().unwrap();
+    assert_eq!(status.code(), Some(130));
+}
+
 #[test]
 fn a_spent_budget_without_the_wanted_gap_exits_with_3() {
     let directory = tempfile::tempdir().unwrap();

@@ -256,6 +256,14 @@ pub enum StoreError {
     /// The file or its directory cannot be written.
     #[error("the file or its directory is read-only")]
     ReadOnly,
+    /// A file of an older format that cannot be brought up where it lies.
+    #[error("it has format {found}, which must be brought up to {needed} before it is read: copy it to where it can be written")]
+    OlderReadOnly {
+        /// The format found.
+        found: i32,
+        /// The format of this version.
+        needed: i32,
+    },
     /// The file cannot be opened.
     #[error("the file cannot be opened: {detail}")]
     CannotOpen {

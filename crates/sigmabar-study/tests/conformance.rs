@@ -177,6 +177,20 @@ fn what_is_told_is_there_for_everybody_at_once() {
 }
 
 #[test]
+fn results_and_notes_are_written_together_or_not_at_all() {
+    let place = Place::new();
+    let study = place.create("a", &plain(3)).unwrap();
+    let trials = ask(&study, "w", 3);
+    let results = [(0, truth(&trials[0]))];
+    let refused = study.tell_with_notes(&results, &[(0, "warm".into()), (9, "no such trial".into())]);
+    assert!(matches!(refused, Err(Error::UnknownTrial { id: 9, .. })));
+    assert!(study.trials().unwrap().iter().all(|row| row.note.is_none() && row.value.is_none()));
+    assert_eq!(study.tell_with_notes(&results, &[(0, "warm".into()), (1, "still running".into())]).unwrap(), [Told::Counted]);
+    let rows = place.open(None).unwrap().trials().unwrap();
+    assert!(rows[0].value.is_some() && rows[0].note.as_deref() == Some("warm") && rows[1].note.as_deref() == Some("still running"));
+}
+
+#[test]
 fn a_closed_batch_goes_on_without_what_is_missing_and_keeps_what_comes_late() {
     let place = Place::new();
     let study = place.create("a", &certified()).unwrap();

@@ -168,6 +168,24 @@ fn a_read_only_disk_can_be_looked_at_and_says_so_when_written() {
 }
 
 #[test]
+fn an_older_file_on_a_read_only_disk_says_what_to_do() {
+    let directory = tempfile::tempdir().unwrap();
+    let Some(disk) = Mounted::new(&directory.path().join("fixed"), "size=8m") else { return };
+    let file = finished(&disk.0);
+    let connection = rusqlite::Connection::open(&file).unwrap();
+    connection.execute_batch("ALTER TABLE sb_trials DROP COLUMN note; PRAGMA user_version = 1;").unwrap();
+    connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(())).unwrap();
+    drop(connection);
+    assert!(Command::new("mount").args(["-o", "remount,ro"]).arg(&disk.0).status().unwrap().success());
+    let refused = problem(&file);
+    assert!(matches!(refused, StoreError::OlderReadOnly { found: 1, needed: 2 }), "{refused}");
+    assert!(refused.to_string().contains("format 1") && refused.to_string().contains("copy it to where it can be written"));
+    let copy = directory.path().join("copy.db");
+    std::fs::copy(&file, &copy).unwrap();
+    assert_eq!(Study::open(&copy, None).unwrap().trials().unwrap().len(), 48);
+}
+
+#[test]
 fn a_missing_directory_is_named() {
     let directory = tempfile::tempdir().unwrap();
     let refused = Study::create(&directory.path().join("nowhere").join("study.db"), "a", &plain(3)).unwrap_err().to_string();

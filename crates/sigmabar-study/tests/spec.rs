@@ -332,3 +332,11 @@ proptest! {
         prop_assert!((back[0] - u).abs() < 1e-12 && (back[1] - v).abs() < 1e-12);
     }
 }
+
+#[test]
+fn a_misplaced_key_of_a_json_file_is_explained_in_its_own_terms() {
+    let text = r#"{ "parameters": { "x": { "type": "float", "low": 0, "high": 1, "budget": 3 } } }"#;
+    let refused = StudySpec::from_json(text, Path::new(".")).unwrap_err().to_string();
+    assert!(refused.contains("\"budget\" belongs to the study itself: put it into the outermost braces"), "{refused}");
+    assert!(!refused.contains("[table]"), "{refused}");
+}

@@ -17,19 +17,44 @@ struct Delimited {
     reader: csv::Reader<BufReader<Box<dyn Read>>>,
     record: csv::StringRecord,
     line: u64,
-    /// Which columns have a name; spreadsheets like to add empty ones.
-    is_named: Vec<bool>,
+    columns: Vec<Column>,
     decimals: Decimals,
+}
+
+#[derive(Clone, Copy, PartialEq)]
+enum Column {
+    /// Without a name; spreadsheets like to add such.
+    Nameless,
+    /// Numbers where they can be read as such.
+    Plain,
+    /// Kept as it is written.
+    Text,
 }
 
 /// How the table's numbers are written: all of them with a point or, where commas do not separate cells, all of them with a comma. A table that has both is not
 /// guessed at: 1.234 is a thousand in the one and little more than one in the other.
+#[derive(Default)]
 struct Decimals {
     may_be_commas: bool,
     mark: Option<char>,
+    /// The first number whose comma may stand for a decimal point or before thousands: its line, its column, what is written.
+    doubtful: Option<(u64, usize, String)>,
+    /// Whether some comma can be a decimal one only; then all are.
+    has_plain_commas: bool,
 }
 
 impl Decimals {
+    /// The number of a cell, which may show how others are to be read.
+    fn number_at(&mut self, text: &str, line: u64, column: usize) -> Option<f64> {
+        let number = self.number(text)?;
+        if text.contains(',') && !is_like_thousands(text) {
+            self.has_plain_commas = true;
+        } else if text.contains(',') && self.doubtful.is_none() {
+            self.doubtful = Some((line, column, text.to_owned()));
+        }
+        Some(number)
+    }
+
     fn number(&mut self, text: &str) -> Option<f64> {
         if text.contains('.') {
             let number = text.parse().ok()?;
@@ -41,6 +66,13 @@ impl Decimals {
         }
         text.parse().ok()
     }
+}
+
+/// One to three digits, a comma and three more, as in 1,234. Thousands never begin with a zero: 0,234 is plain.
+fn is_like_thousands(text: &str) -> bool {
+    let Some((whole, rest)) = text.trim_start_matches(['-', '+']).split_once(',') else { return false };
+    let is_digits = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
+    (1..=3).contains(&whole.len()) && rest.len() == 3 && is_digits(whole) && is_digits(rest) && !whole.starts_with('0')
 }
 
 /// The header's names and the rows below.
@@ -57,32 +89,39 @@ pub(super) fn open(file: &Path, input: Box<dyn Read>) -> Result<(Vec<String>, Bo
     let delimiter = separator(start);
     let mut reader = csv::ReaderBuilder::new().delimiter(delimiter).trim(csv::Trim::All).from_reader(input);
     let header = reader.headers().map_err(|error| wrong(file, 1, error))?.clone();
-    let is_named: Vec<bool> = header.iter().map(|name| !name.is_empty()).collect();
-    check_names(file, &header.iter().collect::<Vec<_>>())?;
+    let columns = header.iter().map(|name| if name.is_empty() { Column::Nameless } else { Column::Plain }).collect();
+    let may_be_commas = delimiter != b',';
+    check_names(file, &header.iter().collect::<Vec<_>>(), may_be_commas)?;
     let names = header.iter().filter(|name| !name.is_empty()).map(str::to_owned).collect();
-    let decimals = Decimals { may_be_commas: delimiter != b',', mark: None };
-    Ok((names, Box::new(Delimited { file: file.to_owned(), reader, record: csv::StringRecord::new(), line: 1, is_named, decimals })))
+    let decimals = Decimals { may_be_commas, ..Decimals::default() };
+    Ok((names, Box::new(Delimited { file: file.to_owned(), reader, record: csv::StringRecord::new(), line: 1, columns, decimals })))
 }
 
-/// The character that occurs most in the first line, outside of quotes; commas where none does.
+/// The character that occurs most in the first line, outside of quotes and of numbers such as 1,5; commas where none does.
 fn separator(start: &[u8]) -> u8 {
     let (mut quoted, mut counts) = (false, [(b',', 0), (b';', 0), (b'\t', 0)]);
-    for &byte in start.iter().take_while(|&&byte| byte != b'\n') {
+    let is_digit = |place: Option<usize>| place.and_then(|place| start.get(place)).is_some_and(u8::is_ascii_digit);
+    for (i, &byte) in start.iter().enumerate().take_while(|(_, byte)| **byte != b'\n') {
         quoted ^= byte == b'"';
-        if !quoted && let Some((_, count)) = counts.iter_mut().find(|(separator, _)| *separator == byte) {
+        let is_in_number = byte == b',' && is_digit(i.checked_sub(1)) && is_digit(i.checked_add(1));
+        if !quoted
+            && !is_in_number
+            && let Some((_, count)) = counts.iter_mut().find(|(separator, _)| *separator == byte)
+        {
             *count += 1;
         }
     }
     counts.into_iter().rev().max_by_key(|(_, count)| *count).filter(|(_, count)| *count > 0).map_or(b',', |(separator, _)| separator)
 }
 
-fn check_names(file: &Path, names: &[&str]) -> Result<(), DataError> {
+fn check_names(file: &Path, names: &[&str], may_be_commas: bool) -> Result<(), DataError> {
     let header = |found: &str| DataError::Header { file: file.to_owned(), found: found.to_owned() };
     if names.iter().all(|name| name.is_empty()) {
         return Err(header("is empty"));
     }
-    if names.iter().all(|name| name.is_empty() || name.parse::<f64>().is_ok()) {
-        return Err(header(&format!("is numbers: {}", names.join(", "))));
+    let mut decimals = Decimals { may_be_commas, ..Decimals::default() };
+    if names.iter().all(|name| name.is_empty() || decimals.number(name).is_some()) {
+        return Err(header(&format!("is numbers: {}", names.join(if may_be_commas { "; " } else { ", " }))));
     }
     for (second, name) in names.iter().enumerate().filter(|(_, name)| !name.is_empty()) {
         if let Some(first) = names[..second].iter().position(|earlier| earlier == name) {
@@ -106,25 +145,37 @@ fn wrong(file: &Path, line: u64, error: csv::Error) -> DataError {
 impl Rows for Delimited {
     fn next_row(&mut self, cells: &mut Vec<Cell>) -> Result<Option<u64>, DataError> {
         if !self.read()? {
-            return Ok(None);
+            return self.check_commas().map(|()| None);
         }
         if self.is_empty() {
-            return self.skip_to_the_end().map(|()| None);
+            self.skip_to_the_end()?;
+            return self.check_commas().map(|()| None);
         }
         cells.clear();
-        for (column, text) in self.record.iter().enumerate() {
-            if !self.is_named[column] && !text.is_empty() {
-                return Err(DataError::Nameless { file: self.file.clone(), line: self.line, column: column + 1, found: text.to_owned() });
-            }
-            if self.is_named[column] {
-                cells.push(match self.decimals.number(text) {
-                    Some(number) => Cell::Number(number),
-                    None if text.is_empty() => Cell::Missing,
-                    None => Cell::Text(text.to_owned()),
-                });
+        for (column, (text, kind)) in self.record.iter().zip(&self.columns).enumerate() {
+            let number = if *kind == Column::Plain { self.decimals.number_at(text, self.line, column) } else { None };
+            match number {
+                _ if *kind == Column::Nameless && text.is_empty() => {}
+                _ if *kind == Column::Nameless => {
+                    return Err(DataError::Nameless {
+                        file: self.file.clone(),
+                        line: self.line,
+                        column: column + 1,
+                        found: text.to_owned(),
+                    });
+                }
+                Some(number) => cells.push(Cell::Number(number)),
+                None if text.is_empty() => cells.push(Cell::Missing),
+                None => cells.push(Cell::Text(text.to_owned())),
             }
         }
         Ok(Some(self.line))
+    }
+
+    fn keep_text(&mut self, column: usize) {
+        if let Some(kind) = self.columns.iter_mut().filter(|kind| **kind != Column::Nameless).nth(column) {
+            *kind = Column::Text;
+        }
     }
 
     fn has_decimal_commas(&self) -> bool {
@@ -139,6 +190,17 @@ impl Delimited {
             self.line = self.record.position().map_or(self.line + 1, csv::Position::line);
         }
         Ok(more)
+    }
+
+    /// A table all of whose commas may stand before thousands means two things, a thousand times apart.
+    fn check_commas(&mut self) -> Result<(), DataError> {
+        match self.decimals.doubtful.take() {
+            Some((line, column, found)) if !self.decimals.has_plain_commas => {
+                let name = self.reader.headers().map_err(|error| wrong(&self.file, 1, error))?[column].to_owned();
+                Err(DataError::Ambiguous { file: self.file.clone(), line, column: name, found })
+            }
+            _ => Ok(()),
+        }
     }
 
     fn is_empty(&self) -> bool {
@@ -193,10 +255,38 @@ mod tests {
     }
 
     #[test]
+    fn commas_that_may_stand_before_thousands_are_not_guessed_at() {
+        assert_eq!(
+            read("a;b\n7;2\n1,234;2\n12,000;3\n").unwrap_err().to_string(),
+            "t.csv, line 3, column \"a\": \"1,234\" may mean 1234 or 1.234, and no other number of the table tells which: write them in one of these ways"
+        );
+        assert!(read("a\tb\n1\t-999,999\n").unwrap_err().to_string().contains("may mean -999999 or -999.999"));
+        // One number that can be read in one way only tells how all are written.
+        for text in ["a;b\n1,234;2,5\n", "a;b\n0,234;1,234\n", "a;b\n1,234;1,2345\n", "a;b\n1,234e3;1,234\n"] {
+            assert!(read(text).is_ok(), "{text}");
+        }
+    }
+
+    #[test]
+    fn columns_of_text_are_kept_as_they_are_written() {
+        let input = "lot;;x;why\n00412;;1.5;1,5\n1e5;;2.5;\n";
+        let (_, mut rows) = open(Path::new("t.csv"), Box::new(std::io::Cursor::new(input.as_bytes().to_vec()))).unwrap();
+        rows.keep_text(0);
+        rows.keep_text(2);
+        let (mut cells, text) = (Vec::new(), |text: &str| Cell::Text(text.to_owned()));
+        rows.next_row(&mut cells).unwrap();
+        assert_eq!(cells, [text("00412"), Cell::Number(1.5), text("1,5")]);
+        rows.next_row(&mut cells).unwrap();
+        assert_eq!(cells, [text("1e5"), Cell::Number(2.5), Cell::Missing]);
+        assert!(!rows.has_decimal_commas());
+    }
+
+    #[test]
     fn wrong_tables_are_refused_with_their_place() {
         let said = |text: &str| read(text).unwrap_err().to_string();
         assert_eq!(said(""), "t.csv: the first line must name the columns, and it is empty");
         assert_eq!(said("1,2\n3,4\n"), "t.csv: the first line must name the columns, and it is numbers: 1, 2");
+        assert_eq!(said("1,5;2,5\n3,5;4,5\n"), "t.csv: the first line must name the columns, and it is numbers: 1,5; 2,5");
         assert_eq!(said("a,a\n"), "t.csv: columns 1 and 2 (counted from 1) are both called \"a\": names must differ");
         assert_eq!(said("a,b\n1,2\n3\n"), "t.csv, line 3: 1 cells where the header has 2");
         assert_eq!(

@@ -127,6 +127,21 @@ pub enum DataError {
         /// What would be right.
         remedy: String,
     },
+    /// A comma that may be a decimal one or stand before thousands.
+    #[error(
+        "{}, line {line}, column \"{column}\": \"{found}\" may mean {} or {}, and no other number of the table tells which: write them in one of these ways",
+        file.display(), found.replace(',', ""), found.replace(',', ".")
+    )]
+    Ambiguous {
+        /// The file.
+        file: PathBuf,
+        /// The line.
+        line: u64,
+        /// The column's name.
+        column: String,
+        /// What was found.
+        found: String,
+    },
     /// A category that the model does not know.
     #[error("{}, {line_word} {line}, column \"{column}\": \"{found}\" is none of the known categories: {}", file.display(), known.join(", "))]
     Category {

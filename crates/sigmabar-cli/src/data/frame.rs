@@ -67,6 +67,8 @@ impl Frame {
         if let Categories::Collected(names) = &selection.categories {
             names.iter().try_for_each(|name| reader.column(name).map(drop))?;
         }
+        let of_categories = columns.iter().zip(&positions).filter(|(column, _)| column.categories.is_some());
+        of_categories.for_each(|(_, &position)| reader.keep_text(position));
         let collects = matches!(selection.categories, Categories::Collected(_));
         let mut values = Vec::new();
         let mut cells = Vec::with_capacity(reader.names().len());
@@ -180,7 +182,10 @@ impl Place<'_> {
             Cell::Number(value) => value.to_string(),
             Cell::Missing => return self.number(column, cell),
         };
-        let position = match known.iter().position(|category| *category == text) {
+        let same = known.iter().position(|category| *category == text);
+        // A number may be written otherwise than where the categories were learnt, as files with types do.
+        let same = same.or_else(|| if collects { None } else { only(known, |category| is_same_number(category, &text)) });
+        let position = match same {
             Some(position) => position,
             None if collects => {
                 known.push(text);
@@ -198,5 +203,38 @@ impl Place<'_> {
             }
         };
         Ok(position as f64)
+    }
+}
+
+/// The place of the only one that is meant.
+fn only(known: &[String], is_meant: impl Fn(&str) -> bool) -> Option<usize> {
+    let mut found = (0..known.len()).filter(|&i| is_meant(&known[i]));
+    found.next().filter(|_| found.next().is_none())
+}
+
+fn is_same_number(a: &str, b: &str) -> bool {
+    matches!((a.parse::<f64>(), b.parse::<f64>()), (Ok(a), Ok(b)) if a == b)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(text: &str, categories: Categories) -> Result<Frame, DataError> {
+        let reader = Reader::csv("t.csv".into(), Box::new(std::io::Cursor::new(text.as_bytes().to_vec())))?;
+        Frame::read(reader, &Selection { wanted: Wanted::AllBut(Vec::new()), categories, memory: None })
+    }
+
+    #[test]
+    fn categories_are_what_is_written() {
+        let frame = read("layers;x\n64,32;0.5\n007;1\n7;2\n64,32;3\n", Categories::Collected(vec!["layers".into()])).unwrap();
+        assert_eq!(frame.columns[0].categories.as_deref().unwrap(), ["64,32", "007", "7"]);
+        assert_eq!((0..4).map(|i| frame.row(i)[0]).collect::<Vec<_>>(), [0.0, 1.0, 2.0, 0.0]);
+        let known = |names: &[&str]| {
+            let categories = Some(names.iter().map(|name| (*name).to_owned()).collect());
+            Categories::Known(vec![ColumnInfo { name: "layers".into(), categories }])
+        };
+        assert_eq!(read("layers\n7.0\n", known(&["a", "7"])).unwrap().values, [1.0]);
+        assert!(matches!(read("layers\n7.0\n", known(&["07", "7"])), Err(DataError::Category { .. })), "which of the two is not guessed");
     }
 }

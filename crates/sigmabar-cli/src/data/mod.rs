@@ -45,6 +45,9 @@ trait Rows {
     fn has_decimal_commas(&self) -> bool {
         false
     }
+
+    /// Gives the cells of a column as they are written, numbers too; where files have types, those say what is text.
+    fn keep_text(&mut self, _column: usize) {}
 }
 
 /// A table that is being read.
@@ -114,6 +117,20 @@ impl Reader {
     #[must_use]
     pub fn has_decimal_commas(&self) -> bool {
         self.rows.has_decimal_commas()
+    }
+
+    /// From now on a column's cells are given as they are written, so that `00412` stays what it is; nothing in it says how numbers are written elsewhere.
+    pub fn keep_text(&mut self, column: usize) {
+        self.rows.keep_text(column);
+    }
+
+    /// The position of a column whose name people write in any case of letters, none of those in use for something else; one written exactly so comes first.
+    ///
+    /// # Errors
+    /// [`DataError::NoColumn`] with the closest name.
+    pub fn column_in_any_case(&self, name: &str, in_use: &[usize]) -> Result<usize, DataError> {
+        let is_meant = |place: &usize| !in_use.contains(place) && self.names[*place].eq_ignore_ascii_case(name);
+        self.column(name).or_else(|error| (0..self.names.len()).find(is_meant).ok_or(error))
     }
 
     /// The position of a column.

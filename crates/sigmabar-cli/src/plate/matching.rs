@@ -14,11 +14,11 @@ const WELL: &str = "well";
 /// Refuses a table whose settings or wells are not those of its trials.
 pub(crate) fn check(study: &Study, path: &Path, reading: &Reading) -> Outcome<()> {
     let column = |name: &str| reading.columns.iter().position(|found| found == name);
-    let well = column(WELL);
+    let well = reading.columns.iter().position(|found| found.eq_ignore_ascii_case(WELL));
     let mut parameters = Vec::new();
     for (i, parameter) in study.spec().space().parameters().iter().enumerate() {
         match column(&parameter.name) {
-            Some(place) => parameters.push((place, i)),
+            Some(place) => parameters.push((place, i, parameter)),
             None if well.is_some() => {
                 let what = format!("{}: the column \"{}\" of the plate is gone", path.display(), parameter.name);
                 return Err(Failure::refused(what, "it shows that results stand beside their settings; put it back"));
@@ -35,9 +35,9 @@ pub(crate) fn check(study: &Study, path: &Path, reading: &Reading) -> Outcome<()
             let what = format!("{file}, line {line}, column \"{name}\": {} stands there, and trial {id} has {asked}", shown(&cells[place]));
             Failure::refused(what, "put every result beside its own setting; nothing of this file was written down")
         };
-        for &(place, parameter) in &parameters {
-            let asked = &trial.values[parameter];
-            if !agrees(&cells[place], asked) && !is_blank(&cells[place]) {
+        for &(place, i, parameter) in &parameters {
+            let asked = &trial.values[i];
+            if !agrees(&cells[place], parameter, asked) && !is_blank(&cells[place]) {
                 return Err(differs(place, asked));
             }
         }

@@ -2,7 +2,8 @@
 
 use super::{NOTES, RESULT, STANDARD_ERROR};
 use crate::data::{Cell, DataError, NUMERAL, Reader, is_numeral};
-use sigmabar_study::TrialResult;
+use crate::setting;
+use sigmabar_study::{Parameter, TrialResult};
 use std::collections::HashSet;
 
 /// What a table of results says.
@@ -39,20 +40,29 @@ pub(crate) fn remedy(cell: &Cell) -> &'static str {
     }
 }
 
-/// Reads trial, result and, if there are such columns, standard error and notes. An empty result is a missing well, the word `failed` a failed one, whose
-/// note is the reason unless one stands behind the word.
+/// Reads trial, result and, if there are such columns besides those of the parameters, standard error and notes. An empty result is a missing well, the word `failed` a failed one, whose
+/// note is the reason too unless one stands behind the word.
 ///
 /// # Errors
 /// [`DataError`] naming the line and the column.
-pub fn read(mut reader: Reader, result: Option<&str>) -> Result<Reading, DataError> {
-    let trial = reader.column("trial").or_else(|error| reader.column("id").map_err(|_| error))?;
+pub fn read(mut reader: Reader, result: Option<&str>, parameters: &[Parameter]) -> Result<Reading, DataError> {
+    let mut in_use = Vec::new();
+    for parameter in parameters {
+        if let Ok(column) = reader.column(&parameter.name) {
+            setting::keep_choices(&mut reader, parameter, column);
+            in_use.push(column);
+        }
+    }
+    let column = |name: &str| reader.column_in_any_case(name, &in_use);
+    let trial = column("trial").or_else(|error| column("id").map_err(|_| error))?;
     let result = match result {
         Some(name) => reader.column(name)?,
-        None => reader.column(RESULT).or_else(|error| reader.names().iter().position(|n| n.eq_ignore_ascii_case(RESULT)).ok_or(error))?,
+        None => column(RESULT)?,
     };
-    let error = reader.column(STANDARD_ERROR).ok();
+    let error = column(STANDARD_ERROR).ok();
     let is_note = |name: &String| NOTES.contains(&name.to_lowercase().as_str());
-    let notes: Vec<usize> = (0..reader.names().len()).filter(|i| is_note(&reader.names()[*i])).collect();
+    let notes: Vec<usize> = (0..reader.names().len()).filter(|i| is_note(&reader.names()[*i]) && !in_use.contains(i)).collect();
+    notes.iter().for_each(|column| reader.keep_text(*column));
     let (mut reading, mut seen) = (Reading { columns: reader.names().to_vec(), ..Reading::default() }, HashSet::new());
     let mut cells = Vec::new();
     while let Some(line) = reader.next_row(&mut cells)? {
@@ -82,7 +92,7 @@ pub fn read(mut reader: Reader, result: Option<&str>) -> Result<Reading, DataErr
             Some((column, _)) => return Err(wrong(column, "a positive standard error belongs there, or nothing")),
         };
         let said: Vec<String> = notes.iter().filter(|i| cells[**i] != Cell::Missing).map(|i| cells[*i].to_string()).collect();
-        let mut note = Some(said.join("; ")).filter(|words| !words.is_empty());
+        let note = Some(said.join("; ")).filter(|words| !words.is_empty());
         match &cells[result] {
             cell if is_blank(cell) => reading.missing.push(id),
             Cell::Number(value) if value.is_finite() => {
@@ -90,7 +100,7 @@ pub fn read(mut reader: Reader, result: Option<&str>) -> Result<Reading, DataErr
             }
             Cell::Text(text) if text.to_lowercase().starts_with("fail") => {
                 let stated = text.split_once(':').map(|(_, words)| words.trim().to_owned()).filter(|words| !words.is_empty());
-                let reason = stated.or_else(|| note.take()).unwrap_or_else(|| "failed".to_owned());
+                let reason = stated.or_else(|| note.clone()).unwrap_or_else(|| "failed".to_owned());
                 reading.results.push((id, TrialResult::Failed { reason }, line));
             }
             cell => return Err(wrong(result, remedy(cell))),
@@ -108,7 +118,7 @@ mod tests {
     use std::io::Cursor;
 
     fn of(text: &str) -> Result<Reading, DataError> {
-        read(Reader::csv("plate.csv".into(), Box::new(Cursor::new(text.as_bytes().to_vec())))?, None)
+        read(Reader::csv("plate.csv".into(), Box::new(Cursor::new(text.as_bytes().to_vec())))?, None, &[])
     }
 
     #[test]
@@ -121,9 +131,22 @@ mod tests {
         let failed = |reason: &str| TrialResult::Failed { reason: reason.into() };
         assert_eq!(reading.results, [(3, value, 2), (0, failed("cell died"), 3), (8, failed("no light"), 5)]);
         assert_eq!(reading.missing, [7]);
-        assert_eq!(reading.notes, [(7, "dropped".to_owned()), (8, "odd; 7".to_owned())]);
+        assert_eq!(reading.notes, [(0, "cell died".to_owned()), (7, "dropped".to_owned()), (8, "odd; 7".to_owned())]);
         let other = of("trial,Result\n3,n/a\n4,-\n5,2\n").unwrap();
         assert_eq!((other.missing, other.results.len()), (vec![3, 4], 1));
+    }
+
+    #[test]
+    fn notes_are_kept_as_they_are_written() {
+        let reading = of("trial;result;note\n0;1.5;00412\n1;2;1e5\n2;3;3.0\n3;4;12,5\n").unwrap();
+        let notes: Vec<&str> = reading.notes.iter().map(|(_, note)| note.as_str()).collect();
+        assert_eq!((notes, reading.has_decimal_commas), (vec!["00412", "1e5", "3.0", "12,5"], false));
+    }
+
+    #[test]
+    fn names_are_read_in_any_case() {
+        let reading = of("Trial,RESULT,Std\n3,1.25,0.1\n").unwrap();
+        assert_eq!(reading.results, [(3, TrialResult::Value { value: 1.25, standard_error: Some(0.1) }, 2)]);
     }
 
     #[test]

@@ -10,7 +10,7 @@ use super::parameter::setting_words;
 use super::plates::plates;
 use super::tables::{batch_table, trial_table};
 use crate::plot::{self, BatchEnd, Progress, Rival, number};
-use sigmabar::{Certificate, Direction, Label, Points, Policy, Strategy};
+use sigmabar::{Certificate, Direction, Label, Points, Policy, Rules, Strategy};
 use sigmabar_study::{Advice, BatchRow, BestObserved, ImportedRow, Status, Study, TrialResult, TrialRow, TrialStatus};
 
 /// Everything a study's page is made of.
@@ -274,11 +274,7 @@ impl Content<'_> {
             list.push(format!(
                 "{imported} results are from before the study; {used} of them came before its first batch and were given to the strategy."
             ));
-            // These speak of their own data only; what is drawn is a model of everything that was given.
-            if matches!(self.status.strategy.as_str(), "s-bpe" | "gp-threds" | "rips" | "supkernelucb" | "random" | "sobol") {
-                let claims = "plans and claims without results from before the study; the model in the pictures includes those given to it";
-                list.push(format!("The strategy {} {claims}.", self.status.strategy));
-            }
+            list.extend(use_of_imports(self.run));
         }
         let late = self.status.count(TrialStatus::Late);
         if late > 0 {
@@ -306,4 +302,20 @@ impl Content<'_> {
         page.paragraph("The study file:");
         page.verbatim(&self.study.spec().to_toml());
     }
+}
+
+/// What a strategy that speaks of its own data only does with results from before the study; `None` for those whose model includes them.
+fn use_of_imports(run: &Strategy) -> Option<String> {
+    let words = match run.policy() {
+        Policy::Sbpe(sbpe) if sbpe.rules() == Rules::Certified && run.ledger().fixed_before().next().is_some() => {
+            "counts results from before the study into its first batch where they were declared not to be chosen by looking at responses, and plans and \
+             claims without the others; the model in the pictures includes all that were given to it"
+        }
+        Policy::Sbpe(_) => "plans and claims without results from before the study; the model in the pictures includes those given to it",
+        Policy::GpThreds(_) | Policy::Rips(_) | Policy::SupKernelUcb(_) | Policy::Random(_) | Policy::Sobol(_) => {
+            "plans without results from before the study; what is recommended, and the model in the pictures, include those given to it"
+        }
+        _ => return None,
+    };
+    Some(format!("The strategy {} {words}.", run.policy().name()))
 }

@@ -29,7 +29,17 @@ pub struct Arguments {
 pub(crate) fn close(arguments: &Close, console: &Console) -> Outcome {
     let place = arguments.study.place()?;
     let study = place.open()?;
-    let open = crate::verbs::status::open(&study.status()?);
+    let status = study.status()?;
+    if status.planned == 0 {
+        let remedy = format!("sigmabar ask{} plans the first batch and hands it out", place.typed());
+        return Err(Failure::refused("there is no batch to close: nothing was planned yet", remedy));
+    }
+    if status.is_finished {
+        console.say("there is no batch to close: the study is finished, and nothing was changed");
+        console.next(place.going_on(&study, &status));
+        return Ok(Ending::Done);
+    }
+    let open = crate::verbs::status::open(&status);
     let closed = if arguments.force { study.close_batch_unseen() } else { study.close_batch() };
     closed.map_err(|error| match error {
         Error::NotHandedOut { batch, .. } => {

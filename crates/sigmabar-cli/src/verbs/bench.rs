@@ -190,12 +190,15 @@ fn classic(classic: Classic, noise: SimulatedNoise) -> sigmabar::Result<Benchmar
 }
 
 fn policy(name: &str, problem: &Problem) -> sigmabar::Result<Policy> {
-    if name == AS_PUBLISHED {
-        return Ok(Policy::Sbpe(Box::new(Sbpe::new(Rules::Paper))));
+    match name {
+        AS_PUBLISHED => Ok(Policy::Sbpe(Box::new(Sbpe::new(Rules::Paper)))),
+        // It has no defaults: it wants an interval that the best value is believed to be in.
+        "gp-threds" => GpThreds::new(0.0, problem.norm_bound().unwrap_or(2.0).max(1.0)).map(Policy::GpThreds),
+        _ => policy_named(name).ok_or(sigmabar::Error::Premise {
+            what: "this comparison",
+            reason: "there is no strategy of this name that can do without options; choose another",
+        }),
     }
-    // GP-ThreDS alone has no defaults: it wants an interval that the best value is believed to be in.
-    let bound = problem.norm_bound().unwrap_or(2.0).max(1.0);
-    policy_named(name).map_or_else(|| GpThreds::new(0.0, bound).map(Policy::GpThreds), Ok)
 }
 
 #[cfg(test)]
@@ -209,6 +212,7 @@ mod tests {
         for name in strategy_names() {
             assert_eq!(policy(name, problem).unwrap().name(), name);
         }
+        assert!(matches!(policy("gp-thred", problem), Err(sigmabar::Error::Premise { .. })));
         let Policy::Sbpe(paper) = policy(AS_PUBLISHED, problem).unwrap() else { panic!("another strategy") };
         assert_eq!(*paper, Sbpe::new(Rules::Paper));
     }

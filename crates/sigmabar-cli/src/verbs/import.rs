@@ -103,10 +103,12 @@ impl<'a> Columns<'a> {
         let place = |(parameter, name): &(&'a Parameter, String)| Ok((*parameter, reader.column(name)?));
         let parameters = self.parameters.iter().map(place).collect::<Result<Vec<_>, DataError>>()?;
         let result = reader.column(&self.result)?;
+        let in_use: Vec<usize> = parameters.iter().map(|(_, column)| *column).collect();
         let error = match &self.standard_error {
             Some(name) => Some(reader.column(name)?),
-            None => reader.column(STANDARD_ERROR).ok(),
+            None => reader.column_in_any_case(STANDARD_ERROR, &in_use).ok(),
         };
+        parameters.iter().for_each(|&(parameter, column)| setting::keep_choices(reader, parameter, column));
         let (mut rows, mut lines, mut empty, mut cells) = (Vec::new(), Vec::new(), 0, Vec::new());
         while let Some(line) = reader.next_row(&mut cells)? {
             let wrong = |column: usize, remedy: &str| DataError::Cell {

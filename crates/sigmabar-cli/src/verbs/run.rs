@@ -11,8 +11,8 @@ use crate::place::{StudyArgument, StudyPlace};
 use crate::quantity::{counted, grouped, positive, short};
 use crate::verbs::report;
 use indicatif::ProgressBar;
-use sigmabar::Label;
-use sigmabar_study::{BatchRow, RunEnd, RunEvent, RunOptions, Status, Study, TrialResult, TrialStatus};
+use sigmabar::{Label, Policy};
+use sigmabar_study::{BatchRow, RunEnd, RunEvent, RunOptions, Status, Study, Survivors, TrialResult, TrialStatus};
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -139,7 +139,7 @@ impl<'a> Screen<'a> {
     fn show_closed(&mut self) {
         let Ok(batches) = self.study.batches() else { return };
         for row in &batches[self.closed.min(batches.len())..] {
-            self.say(closed(row));
+            self.say(closed(row, self.study.spec().policy()));
         }
         self.closed = self.closed.max(batches.len());
     }
@@ -150,16 +150,14 @@ impl<'a> Screen<'a> {
     }
 }
 
-fn closed(row: &BatchRow) -> String {
+fn closed(row: &BatchRow, policy: &Policy) -> String {
     let report = &row.report;
     let mut words = format!("batch {}: {} of {} measured", row.batch + 1, grouped(report.measured), grouped(report.planned));
     if let Some(survivors) = report.survivors {
-        words += &match &row.survivors {
-            Some(sigmabar_study::Survivors::Candidates(rows)) => format!(", {} candidates still possible", grouped(rows.len())),
+        words += &match (&row.survivors, policy) {
+            (Some(Survivors::Candidates(rows)), _) => format!(", {} still possible", counted(rows.len(), "candidate")),
             // A mixed space is searched through settings that stand for it: S-BPE counts them, auto tells their share.
-            Some(sigmabar_study::Survivors::Points(points)) if survivors == points.len() as f64 => {
-                format!(", {} settings still possible", grouped(points.len()))
-            }
+            (Some(Survivors::Points(points)), Policy::Sbpe(_)) => format!(", {} still possible", counted(points.len(), "setting")),
             _ => format!(", {} % of the space still possible", short(100.0 * survivors)),
         };
     }
@@ -233,5 +231,22 @@ fn ending(study: &Study, status: &Status, console: &Console) -> Outcome {
             console.warn(format_args!("the gap of {gap} is reached by the model only ({label}), and is not certified"));
             Ok(Ending::Uncertified)
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use sigmabar::{Auto, BatchReport, Rules, Sbpe};
+
+    #[test]
+    fn one_setting_left_is_not_the_whole_space() {
+        let report = BatchReport { planned: 4, measured: 4, survivors: Some(1.0), gap: None, label: None, inducing: None };
+        let row = |survivors| BatchRow { batch: 0, report: report.clone(), survivors: Some(survivors), opened_at: 0, closed_at: None };
+        let sbpe = Policy::Sbpe(Box::new(Sbpe::new(Rules::Certified)));
+        let points = row(Survivors::Points(vec![vec![sigmabar_study::Value::Int(3)]]));
+        assert!(closed(&points, &sbpe).ends_with(", 1 setting still possible"));
+        assert!(closed(&points, &Policy::Auto(Auto::default())).ends_with(", 100 % of the space still possible"));
+        assert!(closed(&row(Survivors::Candidates(vec![7])), &sbpe).ends_with(", 1 candidate still possible"));
     }
 }

@@ -59,13 +59,11 @@ fn one(id: u64, arguments: &Arguments, place: &StudyPlace, console: &Console) ->
         }
     };
     let study = place.open()?;
-    let told = study.tell(id, result)?;
-    if let Some(note) = &arguments.note {
-        study.set_notes(&[(id, note.clone())])?;
-    }
-    match told {
-        Told::Counted => console.say(format_args!("trial {id} is written down")),
-        Told::Late => console.warn(format_args!("trial {id} is written down, but its batch was closed before: it certifies nothing")),
+    let notes: Vec<(u64, String)> = arguments.note.iter().map(|note| (id, note.clone())).collect();
+    if study.tell_with_notes(&[(id, result)], &notes)?.contains(&Told::Late) {
+        console.warn(format_args!("trial {id} is written down, but its batch was closed before: it certifies nothing"));
+    } else {
+        console.say(format_args!("trial {id} is written down"));
     }
     next(&study, place, console)?;
     Ok(Ending::Done)
@@ -76,14 +74,13 @@ fn table(path: &Path, arguments: &Arguments, place: &StudyPlace, console: &Conso
         let what = format!("{} is not the number of a trial", path.display());
         return Err(Failure::usage(what, "sigmabar tell TRIAL VALUE, or sigmabar tell FILE"));
     }
-    let reading = plate::read(Reader::open(path)?, arguments.column.as_deref())?;
-    console.say_decimal_commas(path, reading.has_decimal_commas);
+    let reader = Reader::open(path)?;
     let study = place.open()?;
+    let reading = plate::read(reader, arguments.column.as_deref(), study.spec().space().parameters())?;
+    console.say_decimal_commas(path, reading.has_decimal_commas);
     plate::check(&study, path, &reading)?;
     let (new, known) = fresh(&study, path, reading.results.clone())?;
-    let told = study.tell_all(&new)?;
-    // Told once more, the same file writes the same notes: what a crash leaves out here is not lost.
-    study.set_notes(&reading.notes)?;
+    let told = study.tell_with_notes(&new, &reading.notes)?;
     let failed = new.iter().filter(|(_, result)| matches!(result, TrialResult::Failed { .. })).count();
     console.say(format_args!("written down: {} and {}", counted(new.len() - failed, "value"), counted(failed, "failure")));
     if !reading.notes.is_empty() {
@@ -118,7 +115,7 @@ fn fresh(study: &Study, path: &Path, results: Vec<(u64, TrialResult, u64)>) -> O
     for (id, result, line) in results {
         match told.get(&id) {
             None => new.push((id, result)),
-            Some(earlier) if *earlier == result => known += 1,
+            Some(earlier) if is_same(earlier, &result) => known += 1,
             Some(_) => {
                 let what = format!("{}, line {line}: trial {id} already has another result", path.display());
                 return Err(Failure::refused(what, "a result is never replaced; nothing of this file was written down"));
@@ -126,6 +123,11 @@ fn fresh(study: &Study, path: &Path, results: Vec<(u64, TrialResult, u64)>) -> O
         }
     }
     Ok((new, known))
+}
+
+/// A failure is a failure, whatever was remarked about it later.
+fn is_same(earlier: &TrialResult, result: &TrialResult) -> bool {
+    matches!((earlier, result), (TrialResult::Failed { .. }, TrialResult::Failed { .. })) || earlier == result
 }
 
 /// Columns that are neither asked for nor kept are named, so that nobody believes them to be in the study.

@@ -45,6 +45,10 @@ impl CandidateTable {
         let mut reader = csv::ReaderBuilder::new().trim(csv::Trim::All).from_reader(bytes);
         let refused = |source: csv::Error| Error::Table { path: path.to_owned(), source };
         let header: Vec<String> = reader.headers().map_err(refused)?.iter().map(str::to_owned).collect();
+        if let Some(name) = header.iter().find(|name| name.contains([';', '\t'])) {
+            let requirement = "a header with commas between its names (here, semicolons and tabs separate nothing, and decimals are written with a point)";
+            return Err(Error::Cell { path: path.to_owned(), line: 1, column: name.clone(), found: name.clone(), requirement });
+        }
         let mut table = Self {
             columns: header.iter().filter(|name| !matches!(name.as_str(), "label" | "cost")).cloned().collect(),
             labels: header.iter().any(|name| name == "label").then(Vec::new),
@@ -100,5 +104,19 @@ impl CandidateTable {
             let words = self.rows.iter().filter(|row| is_word(row)).count();
             if words > 0 && 2 * words < self.rows.len() { self.rows.iter().position(is_word).map(|row| (row, column)) } else { None }
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn other_separators_than_commas_are_refused() {
+        for text in ["x;y\n1,5;2\n2,5;3\n", "x\ty\n1\t2\n"] {
+            let refused = CandidateTable::parse(text.as_bytes(), Path::new("c.csv")).unwrap_err().to_string();
+            assert!(refused.starts_with("c.csv, line 1, column \"x") && refused.contains("commas between its names"), "{refused}");
+        }
+        assert_eq!(CandidateTable::parse(b"x,y\n1,2\n", Path::new("c.csv")).unwrap().columns, ["x", "y"]);
     }
 }

@@ -91,7 +91,8 @@ impl StudySpec {
     pub fn from_toml(text: &str, directory: &Path) -> Result<Self> {
         let file: StudyFile = toml::from_str(text).map_err(|error| {
             let place = error.span().map(|span| Place::at(text, span.start));
-            let problem = SpecProblem::of_message(error.message(), place.as_ref());
+            let problem =
+                SpecProblem::of_message(error.message(), place.as_ref(), "put it at the top of the file, above the first [table]");
             Box::new(SpecError { file: None, key: String::new(), place, problem })
         })?;
         Self::build(file, directory).map_err(|fault| located(fault, text, toml_offset))
@@ -106,7 +107,7 @@ impl StudySpec {
             let place = Place::at(text, json::offset_of_line(text, error.line(), error.column()));
             let message = error.to_string();
             let message = message.rsplit_once(" at line ").map_or(message.as_str(), |(words, _)| words);
-            let problem = SpecProblem::of_message(message, Some(&place));
+            let problem = SpecProblem::of_message(message, Some(&place), "put it into the outermost braces of the file");
             Box::new(SpecError { file: None, key: String::new(), place: Some(place), problem })
         })?;
         Self::build(file, directory).map_err(|fault| located(fault, text, json::offset_of_path))

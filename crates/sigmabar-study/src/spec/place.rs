@@ -66,10 +66,12 @@ pub enum SpecProblem {
         meant: Option<String>,
     },
     /// A key of the study that stands in one of its tables.
-    #[error("\"{found}\" belongs to the study itself: put it at the top of the file, above the first [table]")]
+    #[error("\"{found}\" belongs to the study itself: {remedy}")]
     Misplaced {
         /// The key.
         found: String,
+        /// Where to put it.
+        remedy: &'static str,
     },
     /// A value that cannot be.
     #[error("found {found}, where {requirement} is needed")]
@@ -116,12 +118,12 @@ impl SpecProblem {
         Self::Unknown { what, found: found.to_owned(), known, meant }
     }
 
-    /// What serde says at a place, with the usual mistakes told apart.
-    pub(crate) fn of_message(message: &str, place: Option<&Place>) -> Self {
+    /// What serde says at a place, with the usual mistakes told apart; `top` is how a key gets to the study itself in this language.
+    pub(crate) fn of_message(message: &str, place: Option<&Place>, top: &'static str) -> Self {
         let quoted: Vec<&str> = message.split('`').skip(1).step_by(2).collect();
         match quoted.split_first() {
             Some((found, _)) if message.starts_with("unknown field") && is_of_the_study(found) => {
-                Self::Misplaced { found: (*found).to_owned() }
+                Self::Misplaced { found: (*found).to_owned(), remedy: top }
             }
             Some((found, known)) if message.starts_with("unknown field") => Self::unknown("key", found, known),
             Some((found, known)) if message.starts_with("unknown variant") => Self::unknown("name", found, known),

@@ -60,8 +60,10 @@ impl Store {
     fn look(file: &Path) -> Result<Self, StoreError> {
         let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_URI | OpenFlags::SQLITE_OPEN_NO_MUTEX;
         let connection = Connection::open_with_flags(opening::fixed_uri(file), flags).map_err(problem)?;
-        if schema::format(&connection)? != schema::FORMAT {
-            return Err(StoreError::ReadOnly);
+        match schema::format(&connection)? {
+            schema::FORMAT => {}
+            0 => return Err(StoreError::ReadOnly),
+            found => return Err(StoreError::OlderReadOnly { found, needed: schema::FORMAT }),
         }
         Ok(Self { connection, file: file.to_owned(), durability: Durability::Power })
     }

@@ -1,7 +1,7 @@
 //! The tables of a study file, and how older ones become new.
 
 use crate::StoreError;
-use rusqlite::Connection;
+use rusqlite::{Connection, OpenFlags, Transaction};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -86,24 +86,29 @@ const NOTES: &str = "ALTER TABLE sb_trials ADD COLUMN note TEXT;";
 
 /// Brings a database to the format of this version; a copy of an older one is written first.
 pub(super) fn migrate(connection: &mut Connection, file: &Path) -> Result<(), StoreError> {
-    let found = format(connection)?;
-    if found == FORMAT {
+    if format(connection)? == FORMAT {
         return Ok(());
     }
-    if found > 0 {
-        back_up(connection, file, found)?;
+    // While this is held nobody changes the file: what is copied is what is brought up.
+    let held = connection.transaction_with_behavior(rusqlite::TransactionBehavior::Immediate).map_err(super::problem)?;
+    // Another process may have done it meanwhile.
+    let found = version(&held).map_err(super::problem)?;
+    if (1..FORMAT).contains(&found) {
+        back_up(file, found)?;
     }
-    let step = |connection: &mut Connection| -> rusqlite::Result<()> {
-        let transaction = connection.transaction_with_behavior(rusqlite::TransactionBehavior::Immediate)?;
-        // Another process may have done it meanwhile.
-        let found: i32 = transaction.query_row("PRAGMA user_version", [], |row| row.get(0))?;
-        for step in STEPS.iter().skip(usize::try_from(found).unwrap_or(0)) {
-            transaction.execute_batch(step)?;
-        }
-        transaction.execute_batch(&format!("PRAGMA application_id = {APPLICATION_ID}; PRAGMA user_version = {FORMAT};"))?;
-        transaction.commit()
-    };
-    step(connection).map_err(super::problem)
+    step_up(held, found).map_err(super::problem)
+}
+
+fn step_up(held: Transaction<'_>, found: i32) -> rusqlite::Result<()> {
+    for step in STEPS.iter().skip(usize::try_from(found).unwrap_or(0)) {
+        held.execute_batch(step)?;
+    }
+    held.execute_batch(&format!("PRAGMA application_id = {APPLICATION_ID}; PRAGMA user_version = {FORMAT};"))?;
+    held.commit()
+}
+
+fn version(connection: &Connection) -> rusqlite::Result<i32> {
+    connection.query_row("PRAGMA user_version", [], |row| row.get(0))
 }
 
 /// The format of a database, which must be ours and not newer than we know; 0 for an empty one.
@@ -123,32 +128,55 @@ pub(super) fn format(connection: &Connection) -> Result<i32, StoreError> {
     Ok(version)
 }
 
-fn back_up(connection: &Connection, file: &Path, found: i32) -> Result<PathBuf, StoreError> {
-    let mut name = file.as_os_str().to_owned();
-    name.push(format!(".format{found}.bak"));
-    let path = PathBuf::from(name);
+/// Copies a file of an older format, which is held by the caller, to a name of its own: no earlier copy is replaced, and a half one never has the name.
+fn back_up(file: &Path, found: i32) -> Result<(), StoreError> {
+    let beside = |ending: String| {
+        let mut name = file.as_os_str().to_owned();
+        name.push(ending);
+        PathBuf::from(name)
+    };
+    let numbered = (2..).map(|number| beside(format!(".format{found}.{number}.bak")));
+    let free = std::iter::once(beside(format!(".format{found}.bak"))).chain(numbered).find(|path| !path.exists());
+    let path = free.unwrap_or_else(|| beside(format!(".format{found}.bak")));
+    let part = beside(format!(".format{found}.part"));
     let refused = |detail: String| StoreError::Backup { path: path.clone(), detail };
-    let mut copy = Connection::open(&path).map_err(|error| refused(error.to_string()))?;
-    let backup = rusqlite::backup::Backup::new(connection, &mut copy).map_err(|error| refused(error.to_string()))?;
-    backup.run_to_completion(256, Duration::ZERO, None).map_err(|error| refused(error.to_string()))?;
-    drop(backup);
-    Ok(path)
+    let copied = copy(file, &part).map_err(|error| refused(error.to_string()))?;
+    if copied != found {
+        return Err(refused(format!("the copy has format {copied} instead of {found}")));
+    }
+    std::fs::rename(&part, &path).map_err(|error| refused(error.to_string()))
+}
+
+/// Copies a database through a connection of its own, as the one that holds it may not be read from; the format of the copy.
+fn copy(file: &Path, to: &Path) -> rusqlite::Result<i32> {
+    let from = Connection::open_with_flags(file, OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX)?;
+    let mut copy = Connection::open(to)?;
+    rusqlite::backup::Backup::new(&from, &mut copy)?.run_to_completion(256, Duration::ZERO, None)?;
+    version(&copy)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    #[test]
-    fn an_older_file_is_copied_before_it_is_changed() {
-        let directory = tempfile::tempdir().unwrap();
-        let file = directory.path().join("study.db");
-        let mut connection = Connection::open(&file).unwrap();
+    /// A file of format 1 with one trial.
+    fn old(file: &Path) -> Connection {
+        let connection = Connection::open(file).unwrap();
+        connection.busy_timeout(Duration::from_secs(10)).unwrap();
+        connection.query_row("PRAGMA journal_mode = WAL", [], |_| Ok(())).unwrap();
         connection.execute_batch(&format!("{CREATE} PRAGMA application_id = {APPLICATION_ID}; PRAGMA user_version = 1;")).unwrap();
         connection.execute("INSERT INTO sb_studies (name, spec, created_at) VALUES ('a', '{}', 0)", []).unwrap();
         let trial =
             "INSERT INTO sb_trials (study, id, batch, settings, seed, state, value, planned_at) VALUES (1, 0, 0, '[]', 0, 'done', 2.5, 0)";
         connection.execute(trial, []).unwrap();
+        connection
+    }
+
+    #[test]
+    fn an_older_file_is_copied_before_it_is_changed() {
+        let directory = tempfile::tempdir().unwrap();
+        let file = directory.path().join("study.db");
+        let mut connection = old(&file);
         migrate(&mut connection, &file).unwrap();
         assert_eq!(format(&connection).unwrap(), FORMAT);
         let look = "SELECT value, note FROM sb_trials";
@@ -158,6 +186,30 @@ mod tests {
         assert_eq!(format(&copy).unwrap(), 1);
         assert_eq!(copy.query_row("SELECT count(*) FROM sb_trials", [], |row| row.get::<_, i64>(0)).unwrap(), 1);
         let nowhere = directory.path().join("nowhere").join("study.db");
-        assert!(matches!(back_up(&connection, &nowhere, 0), Err(StoreError::Backup { .. })));
+        assert!(matches!(back_up(&nowhere, 1), Err(StoreError::Backup { .. })));
+        assert!(matches!(back_up(&file, 1), Err(StoreError::Backup { .. })), "the file is no longer of format 1");
+    }
+
+    #[test]
+    fn of_many_who_bring_a_file_up_one_copies_it_and_no_copy_is_replaced() {
+        let directory = tempfile::tempdir().unwrap();
+        let file = directory.path().join("study.db");
+        std::fs::write(directory.path().join("study.db.format1.bak"), "an earlier copy").unwrap();
+        drop(old(&file));
+        std::thread::scope(|scope| {
+            for _ in 0..8 {
+                scope.spawn(|| {
+                    let mut connection = Connection::open(&file).unwrap();
+                    connection.busy_timeout(Duration::from_secs(10)).unwrap();
+                    migrate(&mut connection, &file).unwrap();
+                });
+            }
+        });
+        let mut names: Vec<_> = directory.path().read_dir().unwrap().map(|entry| entry.unwrap().file_name()).collect();
+        names.sort();
+        assert_eq!(names, ["study.db", "study.db.format1.2.bak", "study.db.format1.bak"]);
+        assert_eq!(std::fs::read_to_string(directory.path().join("study.db.format1.bak")).unwrap(), "an earlier copy");
+        let copy = Connection::open(directory.path().join("study.db.format1.2.bak")).unwrap();
+        assert_eq!((format(&copy).unwrap(), format(&Connection::open(&file).unwrap()).unwrap()), (1, FORMAT));
     }
 }

@@ -22,8 +22,21 @@ impl Study {
     /// # Errors
     /// As [`Study::tell`].
     pub fn tell_all(&self, results: &[(u64, TrialResult)]) -> Result<Vec<Told>> {
+        self.tell_with_notes(results, &[])
+    }
+
+    /// Writes results and what people remarked about trials, these or others, down in one transaction: all of it or, if anything is refused, nothing. A new
+    /// note takes the place of an old one.
+    ///
+    /// # Errors
+    /// As [`Study::tell`].
+    pub fn tell_with_notes(&self, results: &[(u64, TrialResult)], notes: &[(u64, String)]) -> Result<Vec<Told>> {
         results.iter().try_for_each(|(id, result)| check(*id, result))?;
-        self.store().write(|transaction| results.iter().map(|(id, result)| self.write_result(transaction, *id, result)).collect())
+        self.store().write(|transaction| {
+            let told = results.iter().map(|(id, result)| self.write_result(transaction, *id, result)).collect::<Result<_, Failure>>()?;
+            self.write_notes(transaction, notes)?;
+            Ok(told)
+        })
     }
 
     fn write_result(&self, transaction: &Transaction<'_>, id: u64, result: &TrialResult) -> Result<Told, Failure> {
@@ -148,10 +161,12 @@ impl Study {
     /// # Errors
     /// [`Error::UnknownTrial`], [`Error::Store`].
     pub fn set_notes(&self, notes: &[(u64, String)]) -> Result<()> {
-        self.store().write(|transaction| {
-            let update = "UPDATE sb_trials SET note = ?3 WHERE study = ?1 AND id = ?2";
-            notes.iter().try_for_each(|(id, note)| self.write_word(transaction, update, *id, note))
-        })
+        self.store().write(|transaction| self.write_notes(transaction, notes))
+    }
+
+    fn write_notes(&self, transaction: &Transaction<'_>, notes: &[(u64, String)]) -> Result<(), Failure> {
+        let update = "UPDATE sb_trials SET note = ?3 WHERE study = ?1 AND id = ?2";
+        notes.iter().try_for_each(|(id, note)| self.write_word(transaction, update, *id, note))
     }
 
     fn write_word(&self, transaction: &Transaction<'_>, update: &str, id: u64, word: &str) -> Result<(), Failure> {
