@@ -49,7 +49,8 @@ impl MaxVariance {
     }
 
     /// With inducing points chosen among the candidates, for the number of measurements at first, and more of them whenever what they miss
-    /// dominates the largest variance.
+    /// dominates the largest variance. Where a list calls for a quarter as many as there will be measurements, the measured points themselves are the inducing
+    /// points, and the design is that of the exact model.
     ///
     /// # Errors
     /// [`Error::Parameter`] for a ridge or growth out of range.
@@ -95,7 +96,7 @@ impl MaxVariance {
     /// Chooses `count` of the candidates, repetitions allowed. Exactly the choice of looking at every candidate every time.
     ///
     /// Cost O(A(md + m²)) for the features, O(m² + mE) for each pick with E ≤ 512, O(m) for each pick a looked-at candidate has missed;
-    /// memory $8Am$ bytes (see [`MaxVariance::with_memory`]) whatever the count.
+    /// memory $8Am$ bytes (see [`MaxVariance::with_memory`]) whatever the count. With the exact model at most O(An²) in all and $8An$ bytes.
     ///
     /// # Errors
     /// [`Error::Parameter`] for a count of 0, [`Error::Empty`] without candidates, [`Error::Width`] where candidates, measured and running
