@@ -115,13 +115,23 @@ impl PyStudy {
         self.with(py, if even_unseen { Study::close_batch_unseen } else { Study::close_batch })
     }
 
-    /// Ends the worker's lease of a trial and puts it back into the queue; false if the worker does not have it any more.
-    fn give_back(&self, py: Python<'_>, id: u64, worker: String) -> PyResult<bool> {
-        self.with(py, move |study| {
-            let had = study.renew(id, &worker, Duration::ZERO)?;
-            study.reap()?;
-            Ok::<_, sigmabar_study::Error>(had)
+    /// A result that may come after that of another worker: the one that was told first stands.
+    fn settle(&self, py: Python<'_>, id: u64, parts: ResultParts) -> PyResult<()> {
+        self.with(py, move |study| match study.tell(id, result(parts)) {
+            Ok(_) | Err(sigmabar_study::Error::AlreadyTold { .. }) => Ok(()),
+            Err(error) => Err(error),
         })
+    }
+
+    /// Keeps a trial with its worker for so many seconds more; false if the worker does not have it any more.
+    fn renew(&self, py: Python<'_>, id: u64, worker: String, lease: f64) -> PyResult<bool> {
+        let lease = Duration::try_from_secs_f64(lease).map_err(raise)?;
+        self.with(py, move |study| study.renew(id, &worker, lease))
+    }
+
+    /// Puts a trial back into the queue, if it is still this worker's.
+    fn give_back(&self, py: Python<'_>, id: u64, worker: String) -> PyResult<()> {
+        self.with(py, move |study| study.release(id, &worker))
     }
 
     fn reap(&self, py: Python<'_>) -> PyResult<Vec<u64>> {

@@ -145,6 +145,122 @@ def test_only_its_own_random_trials_count_as_chosen_without_looking(monkeypatch:
     assert ways == [(1, "adaptive")]
 
 
+KNOWN = {"kernel": sb.SquaredExponential(0.3), "tau": 0.1, "norm_bound": 3.0, "noise": sb.Gaussian(0.05)}
+
+
+def wave(trial: Trial) -> float:
+    return math.sin(6 * trial.suggest_float("x", 0, 1))
+
+
+def certified(**options: object) -> optuna.Study:
+    return optuna.create_study(direction="maximize", sampler=SBPESampler(budget=40, seed=0, **KNOWN), **options)  # type: ignore[arg-type]
+
+
+def label(study: optuna.Study) -> str:
+    advice = study.sampler.recommend(study)  # type: ignore[attr-defined]
+    assert advice is not None
+    return str(advice.label)
+
+
+@pytest.mark.parametrize("pruner", [optuna.pruners.ThresholdPruner(lower=-0.5), optuna.pruners.NopPruner()])
+def test_nothing_is_certified_after_pruning(pruner: optuna.pruners.BasePruner) -> None:
+    study = certified(pruner=pruner)
+
+    def f(trial: Trial) -> float:
+        value = wave(trial)
+        trial.report(value, 0)
+        # An objective may prune by itself, whatever the study's pruner says.
+        if trial.number > 0 and (trial.should_prune() or value < -0.5):
+            raise optuna.TrialPruned
+        return value
+
+    study.optimize(f, n_trials=41)
+    pruned = [t for t in study.trials if t.state == optuna.trial.TrialState.PRUNED]
+    slots = [tuple(t.system_attrs["sigmabar:slot"]) for t in study.trials[1:]]
+    assert pruned and len(set(slots)) == len(slots) == 40, "the plan went on"
+    assert label(study) == "calibrated"
+    study.sampler = SBPESampler(budget=40, seed=0, **KNOWN)
+    assert label(study) == "calibrated", "nor by somebody who comes later"
+
+
+def test_failures_that_are_not_pruned_leave_the_certificate() -> None:
+    study = certified()
+
+    def f(trial: Trial) -> float:
+        value = wave(trial)
+        if trial.number == 7:
+            raise RuntimeError("power cut")
+        return value
+
+    study.optimize(f, n_trials=41, catch=(RuntimeError,))
+    assert label(study) == "certified"
+
+
+def test_starts_that_pruning_has_left_were_chosen_by_their_values() -> None:
+    study = certified()
+
+    def f(trial: Trial) -> float:
+        value = wave(trial)
+        if trial.number < 2:
+            raise optuna.TrialPruned
+        return value
+
+    study.optimize(f, n_trials=4)
+    (record,) = [r for name, r in study._storage.get_study_system_attrs(study._study_id).items() if name.startswith("sigmabar:run")]
+    assert (record["fixed"], record["adaptive"]) == ([], [2])
+
+
+def test_marks_of_copied_trials_mean_nothing_here() -> None:
+    first, second = certified(), certified()
+    first.optimize(wave, n_trials=11)
+    second.add_trials(first.trials)
+    second.optimize(wave, n_trials=3)
+    (record,) = [r for name, r in second._storage.get_study_system_attrs(second._study_id).items() if name.startswith("sigmabar:run")]
+    assert (record["fixed"], record["adaptive"], record["used"]) == ([], list(range(11)), 0)
+    assert sum(t.system_attrs["sigmabar:slot"][0] == record["token"] for t in second.trials if "sigmabar:slot" in t.system_attrs) == 3
+
+
+def test_a_trial_that_is_evaluated_elsewhere_answers_no_slot() -> None:
+    study = certified()
+    study.optimize(wave, n_trials=3)
+    study.enqueue_trial({"x": 0.26})
+    study.add_trial(optuna.trial.create_trial(state=optuna.trial.TrialState.WAITING, params={"x": 0.27}, distributions=study.trials[0].distributions))
+
+    def looks(trial: Trial) -> float:
+        # Some versions of Optuna ask the sampler at once, others only when a parameter is not known yet.
+        assert trial.relative_params
+        return wave(trial)
+
+    study.optimize(looks, n_trials=2)
+    assert all("sigmabar:slot" not in t.system_attrs for t in study.trials[3:]), "somebody else chose where"
+
+
+def test_constants_do_not_keep_a_trial_from_its_slot() -> None:
+    study = certified()
+
+    def f(trial: Trial) -> float:
+        return trial.suggest_int("constant", 1, 1) * wave(trial)
+
+    study.optimize(f, n_trials=4)
+    assert ["sigmabar:start" in t.system_attrs for t in study.trials] == [True, False, False, False]
+    assert ["sigmabar:slot" in t.system_attrs for t in study.trials] == [False, True, True, True]
+
+
+def test_a_point_that_the_objective_moved_is_lost() -> None:
+    study = certified()
+    study.optimize(wave, n_trials=1)
+
+    def shrunk(trial: Trial) -> float:
+        # What was chosen above this range is replaced by a random draw from it.
+        high = trial.relative_params["x"] / 2
+        return math.sin(6 * trial.suggest_float("x", 0, high))
+
+    study.optimize(shrunk, n_trials=1)
+    (run,) = study.sampler._runs.values()  # type: ignore[attr-defined]
+    run.catch_up(study.trials)
+    assert run.strategy.trials.states[study.trials[-1].system_attrs["sigmabar:slot"][1]] == "failed"
+
+
 def test_a_used_sampler_can_be_copied_and_goes_on_with_the_plan() -> None:
     sampler = SBPESampler(budget=24, batches=3, seed=2)
     study = optuna.create_study(sampler=sampler)

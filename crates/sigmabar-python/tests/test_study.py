@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import threading
+import time
 from concurrent.futures import BrokenExecutor, CancelledError, Future, ProcessPoolExecutor, ThreadPoolExecutor
 from multiprocessing import get_context
 from pathlib import Path
@@ -107,6 +109,87 @@ def test_what_is_no_result_is_raised_and_the_trial_given_back(tmp_path: Path, f,
     assert study.run(bowl) == "finished"
 
 
+class Unfit:
+    """What an objective might return by mistake: it cannot be made a number, in a way nobody thought of."""
+
+    def __init__(self, which: int) -> None:
+        self.which = which
+
+    def __float__(self) -> float:
+        raise RuntimeError(f"unfit {self.which}")
+
+
+class AtOnce(ThreadPoolExecutor):
+    def submit(self, f, *args: object, **kwargs: object) -> Future:  # type: ignore[override, type-arg, no-untyped-def]
+        future: Future[float] = Future()
+        future.set_result(f(*args, **kwargs))
+        return future
+
+
+def test_one_result_that_cannot_be_written_costs_no_other(tmp_path: Path) -> None:
+    study = make(tmp_path)
+    calls = iter(range(4))
+
+    def f(x: float, kind: str) -> object:
+        call = next(calls)
+        return Unfit(call) if call < 2 else bowl(x, kind)
+
+    with AtOnce(1) as pool, pytest.raises(RuntimeError, match="unfit 0") as raised:
+        study.run(f, executor=pool, parallel=4)  # type: ignore[arg-type]
+    assert [t["state"] for t in study.trials()][:4] == ["queued", "queued", "done", "done"]
+    if hasattr(raised.value, "__notes__"):
+        assert any("unfit 1" in note for note in raised.value.__notes__), "what went wrong afterwards is noted, not raised"
+    assert study.run(bowl) == "finished"
+
+
+def test_an_evaluation_that_outlasts_its_lease_keeps_it(tmp_path: Path) -> None:
+    study = make(tmp_path)
+    calls: list[int] = []
+
+    def f(trial: sb.Trial) -> float:
+        calls.append(trial.id)
+        if len(calls) == 1:
+            time.sleep(4.0)
+        return bowl(**trial.params)
+
+    assert study.run(f, parallel=2, lease=1.5, pass_trial=True) == "finished"
+    assert sorted(calls) == list(range(24)), "nobody else was given the long one"
+
+
+def test_a_trial_that_somebody_else_has_told_does_not_end_the_run(tmp_path: Path) -> None:
+    study = make(tmp_path)
+    elsewhere = sb.Study.open(tmp_path / "s.db")
+
+    def f(trial: sb.Trial) -> float:
+        if trial.id == 3:
+            elsewhere.tell(3, 0.125)
+        return bowl(**trial.params)
+
+    assert study.run(f, pass_trial=True) == "finished"
+    assert [t["value"] for t in study.trials() if t["id"] == 3] == [0.125], "what was told first stands"
+
+
+def test_one_run_may_have_a_trial_twice(tmp_path: Path) -> None:
+    study = make(tmp_path)
+    elsewhere = sb.Study.open(tmp_path / "s.db")
+    lock, again, calls = threading.Lock(), threading.Event(), []
+
+    def f(trial: sb.Trial) -> float:
+        with lock:
+            calls.append(trial.id)
+            is_first, is_second = calls.count(0) == 1 and trial.id == 0, calls.count(0) == 2 and trial.id == 0
+        if is_first:
+            (worker,) = [t["worker"] for t in elsewhere.trials() if t["id"] == 0]
+            elsewhere._core.give_back(0, worker)
+            assert again.wait(60)
+        if is_second:
+            again.set()
+        return bowl(**trial.params)
+
+    assert study.run(f, parallel=2, pass_trial=True) == "finished"
+    assert calls.count(0) == 2 and {t["state"] for t in study.trials()} == {"done"}
+
+
 def test_a_stopped_run_goes_on(tmp_path: Path) -> None:
     study = make(tmp_path)
     assert study.run(bowl, at_most=5) == "stopped"
@@ -120,11 +203,11 @@ def test_a_stopped_run_goes_on(tmp_path: Path) -> None:
 def test_old_results_come_in(tmp_path: Path) -> None:
     study = make(tmp_path)
     assert study.import_results([({"x": 0.1, "kind": "a"}, 0.5), ({"kind": "b", "x": 0.3}, 0.1)]) == 2
-    with pytest.raises(sb.Error, match=r"row 0: missing \['kind'\]"):
+    with pytest.raises(sb.Error, match=r"row 1 of the import \(counted from 1\): missing \['kind'\]"):
         study.import_results([({"x": 0.1}, 0.5)])
     assert study.status()["imported"] == 2
     assert study.import_results([({"x": 0.2, "kind": "a"}, 0.4)], collected="fixed") == 1
-    with pytest.raises(sb.Error, match="row 0: the value must be a number"):
+    with pytest.raises(sb.Error, match=r"row 1 of the import \(counted from 1\): the value must be a number"):
         study.import_results([({"x": 0.1, "kind": "a"}, "good")])
     with pytest.raises(sb.Error, match='collected "designed"'):
         study.import_results([], collected="designed")
@@ -156,6 +239,25 @@ def test_errors_of_study_files_point_at_the_place(tmp_path: Path) -> None:
     make(tmp_path)
     with pytest.raises(sb.Error, match="bowl"):
         make(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "words"),
+    [
+        ({"file": 3}, "file must be a path, not 3"),
+        ({"file": b"s.db"}, "file must be a path"),
+        ({"name": 5}, "name must be text, not 5"),
+        ({"spec": 7}, "spec must be a dictionary, the text of a study file or its path, not 7"),
+        ({"spec": None}, "spec must be"),
+        ({"spec": {"budget": object()}}, "spec must be of texts"),
+    ],
+)
+def test_arguments_of_the_wrong_kind_are_refused_by_name(tmp_path: Path, wrong: dict[str, object], words: str) -> None:
+    with pytest.raises(sb.Error, match=words):
+        sb.Study.create(**{"file": tmp_path / "s.db", "name": "wrong", "spec": SPEC, **wrong})  # type: ignore[arg-type]
+    for call in (sb.Study.open, sb.Study.names):
+        with pytest.raises(sb.Error, match="file must be a path"):
+            call(3)  # type: ignore[operator]
 
 
 def test_the_strategy_of_a_study_can_be_looked_at(tmp_path: Path) -> None:

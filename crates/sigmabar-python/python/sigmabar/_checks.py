@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import operator
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -48,6 +49,14 @@ def text(value: Any, what: str) -> str:
     if not isinstance(value, str):
         raise Error(f"{what} must be text, not {value!r}")
     return value
+
+
+def path(value: Any, what: str) -> Path:
+    """The place of a file."""
+    try:
+        return Path(value)
+    except TypeError:
+        raise Error(f"{what} must be a path, not {value!r}") from None
 
 
 def flag(value: Any, what: str) -> bool:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import pickle
 import socket
 import threading
+import time
 from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, CancelledError, Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor, wait
 from dataclasses import dataclass
@@ -15,7 +17,7 @@ from pickle import PicklingError
 from typing import Any
 
 from . import _core
-from ._checks import count, count_or_none, number, number_or_none
+from ._checks import count, count_or_none, number, number_or_none, path, text
 from ._core import Error
 from ._strategy import Strategy
 
@@ -92,18 +94,18 @@ class Study:
     @classmethod
     def create(cls, file: str | os.PathLike[str], name: str, spec: Mapping[str, Any] | str | os.PathLike[str]) -> Study:
         """A new study. ``spec`` is a study file: the path of a ``.toml`` or ``.json`` file, its text in TOML, or the same as a dictionary."""
-        text, form, directory = _spec_text(spec)
-        return cls(_core.Study.create(Path(file), name, text, form, directory))
+        spec_text, form, directory = _spec_text(spec)
+        return cls(_core.Study.create(path(file, "file"), text(name, "name"), spec_text, form, directory))
 
     @classmethod
     def open(cls, file: str | os.PathLike[str], name: str | None = None) -> Study:
         """A study of the file; without a name the only one."""
-        return cls(_core.Study.open(Path(file), name))
+        return cls(_core.Study.open(path(file, "file"), None if name is None else text(name, "name")))
 
     @staticmethod
     def names(file: str | os.PathLike[str]) -> list[str]:
         """The studies of a file."""
-        return _core.Study.names(Path(file))
+        return _core.Study.names(path(file, "file"))
 
     @property
     def name(self) -> str:
@@ -176,12 +178,13 @@ class Study:
             raise Error(f'collected "{collected}" is not known here: choose one of fixed, adaptive')
         names = self.parameters
         packed = []
-        for row, (setting, value) in enumerate(rows):
+        for place, (setting, value) in enumerate(rows, start=1):
+            row = f"row {place} of the import (counted from 1)"
             missing = [name for name in names if name not in setting]
             if missing or len(setting) != len(names):
                 unknown = sorted(set(setting) - set(names))
-                raise Error(f"row {row}: missing {missing}, unknown {unknown}; the parameters are {names}")
-            packed.append((json.dumps([_plain(setting[name]) for name in names]), (number(value, f"row {row}: the value"), None, None)))
+                raise Error(f"{row}: missing {missing}, unknown {unknown}; the parameters are {names}")
+            packed.append((json.dumps([_plain(setting[name]) for name in names]), (number(value, f"{row}: the value"), None, None)))
         return self._core.import_rows(packed, collected)
 
     def trials(self) -> list[dict[str, Any]]:
@@ -204,8 +207,8 @@ class Study:
         advice = self._core.recommend()
         if advice is None:
             return None
-        text, (lower, upper, gap), label, reasons = advice
-        stored = json.loads(text)
+        settings, (lower, upper, gap), label, reasons = advice
+        stored = json.loads(settings)
         return Advice(stored["values"], lower, upper, gap, label, reasons, stored.get("best_observed"))
 
     @property
@@ -227,7 +230,7 @@ class Study:
 
         ``parallel`` many at a time: by default as many as the executor has workers, and one without an executor. An exception in ``f`` is a failed trial and
         does not end the run; Ctrl-C, ``SystemExit`` and a broken or cancelling executor do: trials that will not be evaluated are given back, and the study
-        can be run again. ``at_most`` evaluations are made in this call. Returns ``"finished"``, ``"stopped"`` or, when everything left is leased elsewhere,
+        can be run again. ``at_most`` evaluations are made in this call, and leases are renewed while they run. Returns ``"finished"``, ``"stopped"`` or, when everything left is leased elsewhere,
         ``"waiting"``.
 
         >>> import os, tempfile, sigmabar as sb
@@ -246,7 +249,7 @@ class Study:
         pool = executor or own
         assert pool is not None
         width = parallel or getattr(pool, "_max_workers", None) or os.cpu_count() or 1
-        runner = _Runner(self, f, pool, width, lease, pass_trial)
+        runner = _Runner(self, f, pool, width, number(lease, "lease"), pass_trial)
         try:
             return runner.run(most)
         finally:
@@ -266,6 +269,15 @@ class Study:
         return f"<Study {self.name!r} in {str(self.file)!r}>"
 
 
+@dataclass
+class _Leased:
+    """A trial that is being evaluated, the name it is leased under, and when the lease was last renewed."""
+
+    trial: Trial
+    worker: str
+    renewed: float
+
+
 class _Runner:
     """Keeps an executor busy with trials of a study."""
 
@@ -273,16 +285,15 @@ class _Runner:
         self, study: Study, f: Callable[..., float], pool: Executor, width: int, lease: float, pass_trial: bool
     ) -> None:
         self.study, self.f, self.pool, self.width, self.lease, self.pass_trial = study, f, pool, width, lease, pass_trial
-        self.running: dict[Future[float], Trial] = {}
+        self.running: dict[Future[float], _Leased] = {}
         # One name for each slot: asking again under it gives what an interrupted run left behind.
         self.free = [f"{_own_name()}-{slot}" for slot in range(width)]
-        self.names: dict[int, str] = {}
 
     def run(self, at_most: int | None) -> str:
         try:
             return self._run(at_most)
-        except BaseException:
-            self._abandon()
+        except BaseException as error:
+            self._abandon(error)
             raise
 
     def _run(self, at_most: int | None) -> str:
@@ -309,11 +320,10 @@ class _Runner:
         name = self.free.pop()
         try:
             future = self.pool.submit(self.f, trial) if self.pass_trial else self.pool.submit(self.f, **trial.params)
-        except BaseException:
-            self.study._core.give_back(trial.id, name)
+        except BaseException as error:
+            self._give_back(trial, name, error)
             raise
-        self.names[trial.id] = name
-        self.running[future] = trial
+        self.running[future] = _Leased(trial, name, time.monotonic())
 
     def _collect(self) -> None:
         # With a time-out, so that Ctrl-C is seen at once.
@@ -322,37 +332,57 @@ class _Runner:
         for future in [future for future in self.running if future.done()]:
             if not _has_answered(future):
                 future.result()
-            trial = self.running.pop(future)
-            self.free.append(self.names.pop(trial.id))
-            self._settle(trial, future)
+            # Still among the running if it cannot be written down: then it is given back.
+            self._settle(self.running[future].trial, future)
+            self.free.append(self.running.pop(future).worker)
+        self._renew()
 
-    def _abandon(self) -> None:
-        """Writes down what is there and gives back what will not be evaluated; what still runs keeps its lease."""
-        for future, trial in self.running.items():
+    def _renew(self) -> None:
+        """Keeps the leases of what runs for longer than they last."""
+        now = time.monotonic()
+        for leased in self.running.values():
+            if now - leased.renewed > self.lease / 3:
+                self.study._core.renew(leased.trial.id, leased.worker, self.lease)
+                leased.renewed = now
+
+    def _abandon(self, cause: BaseException) -> None:
+        """Writes down what is there and gives back what has no result; what still runs keeps its lease. What goes wrong here is noted on the cause."""
+        for future, leased in self.running.items():
             if not future.cancel() and not future.done():
                 continue
-            if _has_answered(future):
-                self._settle(trial, future)
-            else:
-                self.study._core.give_back(trial.id, self.names[trial.id])
+            try:
+                if _has_answered(future):
+                    self._settle(leased.trial, future)
+                    continue
+            except Exception as error:
+                _note(cause, f"trial {leased.trial.id} has a result that was not written down: {error!r}")
+            self._give_back(leased.trial, leased.worker, cause)
+
+    def _give_back(self, trial: Trial, worker: str, cause: BaseException) -> None:
+        try:
+            self.study._core.give_back(trial.id, worker)
+        except Exception as error:
+            _note(cause, f"trial {trial.id} was not given back: {error!r}")
 
     def _settle(self, trial: Trial, future: Future[float]) -> None:
         failure = future.exception()
-        if failure is None:
-            self._tell(trial, future.result())
-        else:
-            self.study.tell(trial.id, error=f"{type(failure).__name__}: {failure}")
+        value, reason = _value(future.result()) if failure is None else (None, f"{type(failure).__name__}: {failure}")
+        self.study._core.settle(trial.id, (value, None, reason))
 
-    def _tell(self, trial: Trial, result: Any) -> None:
-        try:
-            value = float(result)
-        except (TypeError, ValueError):
-            self.study.tell(trial.id, error=f"the objective returned {result!r}, which is no number")
-            return
-        if value != value or value in (float("inf"), float("-inf")):
-            self.study.tell(trial.id, error=f"the objective returned {value}")
-        else:
-            self.study.tell(trial.id, value)
+
+def _value(result: Any) -> tuple[float | None, str | None]:
+    """What an objective returned as a number, or why it is none."""
+    try:
+        value = float(result)
+    except (TypeError, ValueError, OverflowError):
+        return None, f"the objective returned {result!r}, which is no number"
+    return (value, None) if math.isfinite(value) else (None, f"the objective returned {value}")
+
+
+def _note(error: BaseException, text: str) -> None:
+    # Before Python 3.11 errors have no notes.
+    if hasattr(error, "add_note"):
+        error.add_note(text)
 
 
 def _has_answered(future: Future[float]) -> bool:
@@ -383,15 +413,20 @@ def _plain(value: Any) -> Any:
 
 def _spec_text(spec: Mapping[str, Any] | str | os.PathLike[str]) -> tuple[str, str, Path]:
     if isinstance(spec, Mapping):
-        return json.dumps(spec, default=_plain), "json", Path.cwd()
+        try:
+            return json.dumps(spec, default=_plain), "json", Path.cwd()
+        except (TypeError, ValueError) as error:
+            raise Error(f"spec must be of texts, numbers, lists and dictionaries: {error}") from None
     if isinstance(spec, str) and "\n" in spec:
         return spec, "toml", Path.cwd()
-    path = Path(spec)
+    if not isinstance(spec, (str, os.PathLike)):
+        raise Error(f"spec must be a dictionary, the text of a study file or its path, not {spec!r}")
+    file = path(spec, "spec")
     try:
-        text = path.read_text(encoding="utf-8")
+        read = file.read_text(encoding="utf-8")
     except OSError as error:
-        raise Error(f"{path}: {error.strerror}") from error
-    return text, "json" if path.suffix == ".json" else "toml", path.resolve().parent
+        raise Error(f"{file}: {error.strerror}") from error
+    return read, "json" if file.suffix == ".json" else "toml", file.resolve().parent
 
 
 def study_schema() -> dict[str, Any]:

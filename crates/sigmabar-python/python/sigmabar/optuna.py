@@ -15,9 +15,9 @@ from __future__ import annotations
 import json
 import math
 import threading
+import uuid
 import zlib
 from collections.abc import Sequence
-from itertools import filterfalse
 from typing import Any
 
 import numpy as np
@@ -52,14 +52,14 @@ class _Columns:
         self.domain = Space([_column(d) for d in space.values()])
         self.key = json.dumps({name: distribution_to_json(d) for name, d in space.items()})
 
-    def point(self, trial: FrozenTrial) -> list[float] | None:
-        """Where a trial is in this space; ``None`` if it is not in it."""
+    def point(self, params: dict[str, Any]) -> list[float] | None:
+        """Where parameters are in this space; ``None`` if they are not in it."""
         point = []
         for name, distribution in self.space.items():
-            if name not in trial.params:
+            if name not in params:
                 return None
             try:
-                internal = distribution.to_internal_repr(trial.params[name])
+                internal = distribution.to_internal_repr(params[name])
             except ValueError:
                 return None
             if not distribution._contains(internal):
@@ -78,7 +78,7 @@ class _Columns:
         """Numbers, points and values of the complete trials that are in the space."""
         numbers, points, values = [], [], []
         for trial in trials:
-            point = self.point(trial) if trial.state == TrialState.COMPLETE else None
+            point = self.point(trial.params) if trial.state == TrialState.COMPLETE else None
             if point is not None and trial.value is not None and math.isfinite(trial.value):
                 numbers.append(trial.number)
                 points.append(point)
@@ -159,7 +159,7 @@ class _ModelSampler(_Sampler):
         seed = (self._seed + 7919 * trial.number) % 2**31
         if len(points) < self._n_startup_trials:
             return _random(columns, seed)
-        pending = [columns.point(t) for t in trials if t.state == TrialState.RUNNING and t.number != trial.number]
+        pending = [columns.point(t.params) for t in trials if t.state == TrialState.RUNNING and t.number != trial.number]
         model = (self._kernel, self._tau)
         options = {**self._options, "candidates": self._candidates}
         return _best(self._name, options, columns, points, values, [p for p in pending if p is not None], study, seed, model)
@@ -237,8 +237,8 @@ class GPUCBSampler(_ModelSampler):
 class _Run:
     """The plan of one search space, as one process sees it; the storage holds what all need to see the same."""
 
-    def __init__(self, columns: _Columns, strategy: Strategy | None, token: str) -> None:
-        self.columns, self.strategy, self.token = columns, strategy, token
+    def __init__(self, columns: _Columns, strategy: Strategy | None, token: str, is_pruned: bool) -> None:
+        self.columns, self.strategy, self.token, self.is_pruned = columns, strategy, token, is_pruned
         self.points: dict[int, list[float]] = {}
         self.told: set[int] = set()
 
@@ -256,13 +256,27 @@ class _Run:
             if asked is None:
                 return [], True
             self.points.update(zip(asked.ids, asked.points.tolist()))
-            new = [slot for slot in self.points if slot not in self.told and _answer(taken.get(slot, [])) is not None]
+            answers = {slot: self._answer(slot, taken[slot]) for slot in self.points if slot in taken and slot not in self.told}
+            new = {slot: answer for slot, answer in answers.items() if answer is not None}
             if not new:
                 break
-            answers = [_answer(taken[slot]) for slot in new]
-            self.strategy.tell(new, [None if a is None or math.isnan(a) else a for a in answers])
+            self.strategy.tell(list(new), [None if math.isnan(answer) else answer for answer in new.values()])
             self.told.update(new)
         return [slot for slot in self.points if slot not in taken], False
+
+    def _answer(self, slot: int, trials: Sequence[FrozenTrial]) -> float | None:
+        """The value of the first trial of a slot that has one, ``nan`` if all failed or one was pruned, ``None`` while one may still answer."""
+        if any(trial.state == TrialState.PRUNED for trial in trials):
+            return math.nan
+        for trial in trials:
+            if trial.state == TrialState.COMPLETE and trial.value is not None and math.isfinite(trial.value) and self._is_at(slot, trial):
+                return float(trial.value)
+        return math.nan if all(trial.state.is_finished() for trial in trials) else None
+
+    def _is_at(self, slot: int, trial: FrozenTrial) -> bool:
+        """Whether a trial was evaluated at the slot's point: an objective may have asked for other ranges than those it was chosen in."""
+        here, there = self.columns.point(trial.params), self.columns.point(self.columns.params(self.points[slot]))
+        return here is not None and there is not None and bool(np.allclose(here, there, rtol=1e-9, atol=0.0))
 
 
 class SBPESampler(_Sampler):
@@ -273,7 +287,7 @@ class SBPESampler(_Sampler):
     results are used; if it changes, a new plan is made. ``budget`` counts planned trials.
 
     Only this sampler's own random first trials count as chosen without looking at values; those of other samplers and enqueued ones count as chosen adaptively,
-    and no certificate rests on them.
+    and no certificate rests on them. A pruned trial is lost because of its value: what rests on a batch with one is calibrated at most.
 
     A trial asked for while its batch is all handed out but not all told, and one beyond the budget, is chosen by expected improvement.
     Workers in several processes share one plan through the storage if they are given the same seed or the first of them has begun.
@@ -323,14 +337,14 @@ class SBPESampler(_Sampler):
         """A point of the current batch."""
         _one_objective(study)
         if not search_space:
-            if type(self._independent) is RandomSampler:
-                study._storage.set_trial_system_attr(trial._trial_id, _START, True)
+            if type(self._independent) is RandomSampler and not _is_preset(trial):
+                study._storage.set_trial_system_attr(trial._trial_id, _START, [study.study_name, trial.number])
             return {}
         with self._lock:
             trials = study._get_trials(deepcopy=False, use_cache=False)
             run = self._run(study, _Columns(search_space), trials)
             free, _ = run.catch_up(trials)
-            if not free:
+            if not free or _is_preset(trial):
                 return self._extra(study, trial, run.columns, trials)
             # Trials that other processes are choosing for at this moment take the slots before or after.
             choosing = [t.number for t in trials if t.state == TrialState.RUNNING and not t.params and _SLOT not in t.system_attrs]
@@ -350,35 +364,54 @@ class SBPESampler(_Sampler):
             return None if run.strategy is None else run.strategy.recommend()
 
     def _run(self, study: Study, columns: _Columns, trials: Sequence[FrozenTrial]) -> _Run:
-        known = self._runs.get((study.study_name, columns.key))
-        if known is not None:
-            return known
         attributes = study._storage.get_study_system_attrs(study._study_id)
         name = f"{_RUN}:{zlib.crc32(columns.key.encode())}"
         if name not in attributes:
-            numbers, _, _ = columns.measured(trials)
-            used = sum(_SLOT in t.system_attrs for t in trials)
-            record: dict[str, Any] = {"token": f"{self._seed}-{len(trials)}-{threading.get_ident()}", "seed": self._seed, "attached": numbers, "used": used}
-            study._storage.set_study_system_attr(study._study_id, name, record)
+            study._storage.set_study_system_attr(study._study_id, name, self._record(study, columns, trials, attributes))
             attributes = study._storage.get_study_system_attrs(study._study_id)
         record = attributes[name]
-        run = _Run(columns, self._begin(study, columns, trials, record), record["token"])
-        self._runs[study.study_name, columns.key] = run
-        return run
+        is_pruned = any(t.state == TrialState.PRUNED and _token(t) == record["token"] for t in trials)
+        known = self._runs.get((study.study_name, columns.key))
+        # With the first pruned trial the same plan is made anew as one whose losses say something about values.
+        if known is None or known.is_pruned != is_pruned:
+            known = _Run(columns, self._begin(study, columns, trials, record, is_pruned), record["token"], is_pruned)
+            self._runs[study.study_name, columns.key] = known
+        return known
 
-    def _begin(self, study: Study, columns: _Columns, trials: Sequence[FrozenTrial], record: dict[str, Any]) -> Strategy | None:
+    def _record(self, study: Study, columns: _Columns, trials: Sequence[FrozenTrial], attributes: dict[str, Any]) -> dict[str, Any]:
+        """What all processes need to know to make the same plan."""
+        tokens = {record["token"] for name, record in attributes.items() if name.startswith(_RUN)}
+        attached, _, _ = columns.measured(trials)
+        starts = [t for t in trials if _is_own_start(study, t)]
+        # What pruning has left of them was chosen by looking at values.
+        fixed = set() if any(t.state == TrialState.PRUNED for t in starts) else {t.number for t in starts}
+        return {
+            "token": uuid.uuid4().hex,
+            "seed": self._seed,
+            "fixed": [number for number in attached if number in fixed],
+            "adaptive": [number for number in attached if number not in fixed],
+            "used": sum(_token(t) in tokens for t in trials),
+        }
+
+    def _begin(self, study: Study, columns: _Columns, trials: Sequence[FrozenTrial], record: dict[str, Any], is_pruned: bool) -> Strategy | None:
         budget = self._budget - int(record["used"])
         if budget <= 0:
             return None
         batches = self._batches if isinstance(self._batches, int) or self._batches is None or budget == self._budget else len(self._batches)
         options: dict[str, Any] = {} if batches is None else {"batches": batches}
         strategy = Strategy(
-            "s-bpe", domain=columns.domain, budget=budget, seed=record["seed"], direction=_direction(study), **self._assumed, **options
+            "s-bpe",
+            domain=columns.domain,
+            budget=budget,
+            seed=record["seed"],
+            direction=_direction(study),
+            informative_failures=is_pruned,
+            **self._assumed,
+            **options,
         )
-        chosen = set(record["attached"])
-        attached = [t for t in trials if t.number in chosen]
-        for collected, some in (("fixed", filter(_is_own_start, attached)), ("adaptive", filterfalse(_is_own_start, attached))):
-            _, points, values = columns.measured(list(some))
+        for collected in ("fixed", "adaptive"):
+            chosen = set(record[collected])
+            _, points, values = columns.measured([t for t in trials if t.number in chosen])
             if points:
                 strategy.attach(points, values, collected=collected)
         return strategy
@@ -388,7 +421,7 @@ class SBPESampler(_Sampler):
         seed = (self._seed + 7919 * trial.number) % 2**31
         if len(points) < 5:
             return _random(columns, seed)
-        pending = [columns.point(t) for t in trials if t.state == TrialState.RUNNING and t.number != trial.number]
+        pending = [columns.point(t.params) for t in trials if t.state == TrialState.RUNNING and t.number != trial.number]
         model = (self._assumed["kernel"], self._assumed["tau"])
         return _best("ei", {}, columns, points, values, [p for p in pending if p is not None], study, seed, model)
 
@@ -433,19 +466,20 @@ def _random(columns: _Columns, seed: int) -> dict[str, Any]:
     return columns.params(asked.points[0])
 
 
-def _answer(trials: Sequence[FrozenTrial]) -> float | None:
-    """The value of the first trial of a slot that has one, ``nan`` if all failed, ``None`` while one may still answer."""
-    if not trials:
-        return None
-    for trial in trials:
-        if trial.state == TrialState.COMPLETE and trial.value is not None and math.isfinite(trial.value):
-            return float(trial.value)
-    return math.nan if all(trial.state.is_finished() for trial in trials) else None
+def _token(trial: FrozenTrial) -> str | None:
+    """The plan that a trial has a slot of."""
+    mark = trial.system_attrs.get(_SLOT)
+    return None if mark is None else mark[0]
 
 
-def _is_own_start(trial: FrozenTrial) -> bool:
-    """Whether a trial was drawn by this sampler without looking at any value. Nothing is known of other trials, and enqueued ones are somebody's choice."""
-    return trial.system_attrs.get(_START) is True and "fixed_params" not in trial.system_attrs
+def _is_preset(trial: FrozenTrial) -> bool:
+    """Whether somebody chose where a trial is evaluated before the sampler was asked: it was enqueued, or is tried again."""
+    return "fixed_params" in trial.system_attrs or any(not distribution.single() for distribution in trial.distributions.values())
+
+
+def _is_own_start(study: Study, trial: FrozenTrial) -> bool:
+    """Whether a trial was drawn for this study by this sampler without looking at any value. Nothing is known of other trials, copied ones among them."""
+    return bool(trial.system_attrs.get(_START) == [study.study_name, trial.number])
 
 
 def _check_assumed(
