@@ -183,6 +183,12 @@ def test_nothing_is_certified_after_pruning(pruner: optuna.pruners.BasePruner) -
     assert label(study) == "calibrated", "nor by somebody who comes later"
 
 
+def test_integers_on_a_log_scale_are_not_certified() -> None:
+    study = certified()
+    study.optimize(lambda trial: math.log(trial.suggest_int("n", 1, 1000, log=True)) / 7, n_trials=41)
+    assert label(study) == "calibrated"
+
+
 def test_failures_that_are_not_pruned_leave_the_certificate() -> None:
     study = certified()
 

@@ -50,6 +50,8 @@ class _Columns:
     def __init__(self, space: SearchSpace) -> None:
         self.space = dict(space)
         self.domain = Space([_column(d) for d in space.values()])
+        # Measured beside where it was planned: integers on a log scale.
+        self.are_rounded = any(isinstance(d, IntDistribution) and d.log for d in space.values())
         self.key = json.dumps({name: distribution_to_json(d) for name, d in space.items()})
 
     def point(self, params: dict[str, Any]) -> list[float] | None:
@@ -288,6 +290,7 @@ class SBPESampler(_Sampler):
 
     Only this sampler's own random first trials count as chosen without looking at values; those of other samplers and enqueued ones count as chosen adaptively,
     and no certificate rests on them. A pruned trial is lost because of its value: what rests on a batch with one is calibrated at most.
+    Integers on a log scale are planned as real numbers and measured at the nearest integer: with one of them in the space, nothing is certified.
 
     A trial asked for while its batch is all handed out but not all told, and one beyond the budget, is chosen by expected improvement.
     Workers in several processes share one plan through the storage if they are given the same seed or the first of them has begun.
@@ -399,6 +402,7 @@ class SBPESampler(_Sampler):
             return None
         batches = self._batches if isinstance(self._batches, int) or self._batches is None or budget == self._budget else len(self._batches)
         options: dict[str, Any] = {} if batches is None else {"batches": batches}
+        assumed = {**self._assumed, "mode": "auto"} if columns.are_rounded else self._assumed
         strategy = Strategy(
             "s-bpe",
             domain=columns.domain,
@@ -406,7 +410,7 @@ class SBPESampler(_Sampler):
             seed=record["seed"],
             direction=_direction(study),
             informative_failures=is_pruned,
-            **self._assumed,
+            **assumed,
             **options,
         )
         for collected in ("fixed", "adaptive"):
