@@ -10,6 +10,7 @@ use super::parameter::setting_words;
 use super::plates::plates;
 use super::tables::{batch_table, trial_table};
 use crate::plot::{self, BatchEnd, Progress, Rival, number};
+use crate::quantity::counted;
 use sigmabar::{Certificate, Direction, Label, Points, Policy, Rules, Strategy};
 use sigmabar_study::{Advice, BatchRow, BestObserved, ImportedRow, Status, Study, TrialResult, TrialRow, TrialStatus};
 
@@ -267,7 +268,8 @@ impl Content<'_> {
         list.push(format!("Strategy: {}.", self.status.strategy));
         let lost = self.status.count(TrialStatus::Failed) + self.status.count(TrialStatus::Missing);
         if lost > 0 {
-            list.push(format!("{lost} measurements failed or did not arrive: claims hold if that does not depend on the noise."));
+            let lost = counted(lost, "measurement");
+            list.push(format!("{lost} failed or did not arrive: claims hold if that does not depend on the noise."));
         }
         let (imported, used) = (self.status.imported, self.status.imported_in_time);
         if imported > 0 {
