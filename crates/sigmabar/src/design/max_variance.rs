@@ -129,10 +129,22 @@ impl MaxVariance {
         }
         let max_std = run.max_variance()?.max(0.0).sqrt();
         let (stage, features) = run.finish();
-        let first = first_rows(&distinct, candidates.len());
-        let points = distinct.points().select(&picks)?;
+        self.finished(&distinct, candidates.len(), &picks, features, (variances, max_std, stage))
+    }
+
+    /// The design of these picks among the distinct points of `rows` candidates, with what was found on the way.
+    fn finished(
+        &self,
+        distinct: &Locations,
+        rows: usize,
+        picks: &[usize],
+        features: Arc<FeatureMap>,
+        (variances, max_std, stage): (Vec<f64>, f64, Stage),
+    ) -> Result<Design> {
+        let first = first_rows(distinct, rows);
+        let indices = picks.iter().map(|&i| first[i]).collect();
+        let points = distinct.points().select(picks)?;
         let information = self.information(features, Some(points.view()))?.expect("a design has at least one point");
-        let indices = picks.into_iter().map(|i| first[i]).collect();
         Ok(Design { indices, points, variances, max_std, domain_size: distinct.distinct(), stage, information })
     }
 
@@ -173,10 +185,7 @@ impl MaxVariance {
         let missed = features.residual(chosen.view())?.into_iter().fold(0.0, f64::max);
         let rounding = features.residual_rounding(self.kernel().max_diagonal(distinct.points()));
         let stage = Stage { picks: count, max_residual: missed + rounding, gain: sweep.gain() - before, slack: 0.0 };
-        let information = self.information(features, Some(chosen.view()))?.expect("a design has at least one point");
-        let first = first_rows(distinct, rows);
-        let indices = picks.into_iter().map(|i| first[i]).collect();
-        Ok(Design { indices, points: chosen, variances, max_std, domain_size: candidates, stage, information })
+        self.finished(distinct, rows, &picks, features, (variances, max_std, stage))
     }
 
     fn sourced_kernel(&self) -> SourcedKernel {
