@@ -1,62 +1,25 @@
 //! Where to measure next: strategies with one ask/tell interface, deterministic from their seed.
 
-mod ada_bkb;
 mod auto;
-mod bbkb;
-mod bkb;
-mod bpe;
-mod cache;
-mod candidate_set;
-mod decoupled;
-mod ek_ucb;
-mod improvement;
-mod largest_variance;
-mod ledger;
-mod mini_meta;
-mod model;
+mod baselines;
 mod policy;
-mod problem;
-mod random;
-mod recommendation;
-mod resampling;
-mod rips;
+mod run;
 mod run_posterior;
 mod saved;
 mod sbpe;
-mod sequential;
-mod stored_problem;
-mod sup_kernel;
-mod survivors;
-mod thompson;
-mod threds;
-mod ucb;
-mod width;
 
-pub use ada_bkb::AdaBkb;
 pub use auto::{Assumed, Auto, Quantity, Scale};
-pub use bbkb::{BatchRule, Bbkb, BbkbWidth};
-pub use bkb::{Bkb, BkbWidth};
-pub use bpe::{Bpe, BpeSchedule, BpeWidth};
-pub use decoupled::DecoupledThompson;
-pub use ek_ucb::EkUcb;
-pub use improvement::{ExpectedImprovement, Incumbent, ProbabilityOfImprovement};
-pub use largest_variance::LargestVariance;
-pub use ledger::{Ask, Attached, Ledger, Measured, Outcome, Trial, TrialState};
-pub use mini_meta::{MetaIndex, MiniMeta};
+pub use baselines::{
+    AdaBkb, BatchRule, Bbkb, BbkbWidth, Bkb, BkbWidth, Bpe, BpeSchedule, BpeWidth, DecoupledThompson, EkUcb, ExpectedImprovement, GpThreds,
+    GpUcb, Incumbent, LargestVariance, MetaIndex, MiniMeta, ProbabilityOfImprovement, Random, Rips, SampleScale, Sequential, Sobol,
+    SupKernelUcb, SupWidth, ThompsonSampling, UcbWidth,
+};
 pub use policy::Policy;
-pub use problem::{Direction, Problem};
-pub use random::{Random, Sobol};
-pub use recommendation::{BatchReport, Recommendation};
-pub use rips::Rips;
+pub use run::{
+    Ask, Attached, BatchReport, Cell, Direction, Ledger, Measured, Outcome, Problem, Recommendation, Survivors, Trial, TrialState,
+};
 pub use run_posterior::RunPosterior;
 pub use sbpe::{Rules, Sbpe, Schedule};
-pub use sequential::Sequential;
-pub use sup_kernel::{SupKernelUcb, SupWidth};
-pub use survivors::{Cell, Survivors};
-pub use thompson::{SampleScale, ThompsonSampling};
-pub use threds::GpThreds;
-pub use ucb::GpUcb;
-pub use width::UcbWidth;
 
 use crate::domain::Domain;
 use crate::error::{Error, Result};

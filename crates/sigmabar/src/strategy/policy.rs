@@ -1,9 +1,9 @@
 //! The closed set of policies, and what each does at the joints of a run.
 
-use super::ledger::{Ledger, Proposal};
-use super::problem::Problem;
-use super::recommendation::{self, BatchReport, Recommendation};
-use super::survivors::Survivors;
+use super::run::ledger::{Ledger, Proposal};
+use super::run::problem::Problem;
+use super::run::recommendation::{self, BatchReport, Recommendation};
+use super::run::survivors::Survivors;
 use super::{
     AdaBkb, Auto, Bbkb, Bkb, Bpe, DecoupledThompson, EkUcb, ExpectedImprovement, GpThreds, GpUcb, LargestVariance, MiniMeta,
     ProbabilityOfImprovement, Random, Rips, Sbpe, Sobol, SupKernelUcb, ThompsonSampling,

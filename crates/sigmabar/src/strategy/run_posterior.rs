@@ -1,8 +1,8 @@
 //! Everything a run has measured as one posterior, for reports and pictures.
 
-use super::candidate_set::weight;
 use super::policy::Policy;
-use super::problem::Problem;
+use super::run::problem::Problem;
+use super::run::recommendation::weight;
 use super::{Scale, Strategy};
 use crate::certificate::Noise;
 use crate::error::Result;

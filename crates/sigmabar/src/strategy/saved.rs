@@ -32,7 +32,7 @@ mod tests {
     use super::*;
     use crate::domain::{BoxDomain, Domain};
     use crate::error::Error;
-    use crate::strategy::ledger::Proposal;
+    use crate::strategy::run::ledger::Proposal;
     use crate::strategy::{Outcome, Policy, Problem, Random};
 
     #[test]

@@ -9,8 +9,8 @@ use super::scale::Scale;
 use super::structure::Structure;
 use crate::certificate::Label;
 use crate::error::Result;
-use crate::strategy::problem::Problem;
-use crate::strategy::recommendation::Recommendation;
+use crate::strategy::run::problem::Problem;
+use crate::strategy::run::recommendation::Recommendation;
 use statrs::distribution::{ContinuousCDF, Normal};
 
 /// The measured points under the model, and the best of them.

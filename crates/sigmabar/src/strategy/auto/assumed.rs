@@ -8,7 +8,7 @@ use crate::error::Result;
 use crate::features::{FeatureMap, Source, SourcedKernel};
 use crate::points::{Collected, Observations, Prior};
 use crate::posterior::Posterior;
-use crate::strategy::problem::Problem;
+use crate::strategy::run::problem::Problem;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 

@@ -6,7 +6,7 @@ use crate::error::{Error, Result};
 use crate::evidence::{Effort, Space, add_gradient, inverse, maximise};
 use crate::kernel::Kernel;
 use crate::points::{Collected, Observations, Prior};
-use crate::strategy::problem::Problem;
+use crate::strategy::run::problem::Problem;
 use serde::{Deserialize, Serialize};
 use sigmabar_linalg::{Lower, Matrix, dot};
 

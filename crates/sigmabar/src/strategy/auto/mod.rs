@@ -14,13 +14,13 @@ mod survivors;
 pub use assumed::{Assumed, Quantity};
 pub use scale::Scale;
 
-use super::ledger::{Ledger, Proposal};
-use super::problem::Problem;
-use super::random::Sobol;
-use super::recommendation::{self, BatchReport, Recommendation};
 use crate::certificate::Label;
 use crate::error::{Error, Result};
 use crate::points::Points;
+use crate::strategy::baselines::Sobol;
+use crate::strategy::run::ledger::{Ledger, Proposal};
+use crate::strategy::run::problem::Problem;
+use crate::strategy::run::recommendation::{self, BatchReport, Recommendation};
 use crate::theory::even_batch_lengths;
 use advice::Advice;
 use fit::{Fit, Fitting};

@@ -6,9 +6,9 @@ use super::{Auto, BETAS, seed_of};
 use crate::domain::CandidateKind;
 use crate::error::Result;
 use crate::points::Points;
-use crate::strategy::ledger::Ledger;
-use crate::strategy::problem::Problem;
-use crate::strategy::survivors::Survivors;
+use crate::strategy::run::ledger::Ledger;
+use crate::strategy::run::problem::Problem;
+use crate::strategy::run::survivors::Survivors;
 
 /// A discrete space of at most this many points is looked at whole.
 const WHOLE: usize = 4096;

@@ -3,7 +3,7 @@
 use crate::domain::{CandidateKind, Domain};
 use crate::error::Result;
 use crate::points::{Points, PointsRef};
-use crate::strategy::problem::Problem;
+use crate::strategy::run::problem::Problem;
 
 /// All candidates, and whether they are the whole domain.
 pub(super) struct SetOfCandidates {

@@ -10,8 +10,8 @@ use crate::domain::{BoxDomain, Domain};
 use crate::expansion::Expansion;
 use crate::kernel::Kernel;
 use crate::points::Points;
-use crate::strategy::ledger::{Ledger, Outcome};
-use crate::strategy::problem::Problem;
+use crate::strategy::run::ledger::{Ledger, Outcome};
+use crate::strategy::run::problem::Problem;
 
 fn problem(kernel: &Kernel) -> Problem {
     Problem::new(Domain::Box(BoxDomain::unit(2).expect("valid")), 60)

@@ -11,8 +11,8 @@ use crate::error::Result;
 use crate::features::FeatureMap;
 use crate::points::{Collected, Observations, Points, PointsRef, Prior};
 use crate::posterior::Posterior;
-use crate::strategy::ledger::Ledger;
-use crate::strategy::problem::Problem;
+use crate::strategy::run::ledger::Ledger;
+use crate::strategy::run::problem::Problem;
 use std::sync::Arc;
 
 /// Challengers of each kind: the best by the lower bound before the batch, and the first of its design.

@@ -16,15 +16,15 @@ mod state;
 
 pub use schedule::Schedule;
 
-use super::ledger::{Ledger, Proposal};
-use super::problem::Problem;
-use super::recommendation::{BatchReport, Recommendation};
-use super::survivors::Survivors;
 use crate::certificate::{Label, Reason};
 use crate::design::{Growth, MaxVariance};
 use crate::domain::{CellTree, Domain};
 use crate::error::{Error, Result, positive};
 use crate::points::{Locations, Points};
+use crate::strategy::run::ledger::{Ledger, Proposal};
+use crate::strategy::run::problem::Problem;
+use crate::strategy::run::recommendation::{BatchReport, Recommendation};
+use crate::strategy::run::survivors::Survivors;
 use candidates::SetOfCandidates;
 use cells::Cells;
 use elimination::Batch;

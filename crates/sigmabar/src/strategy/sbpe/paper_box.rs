@@ -6,7 +6,7 @@ use super::premises::{Arrived, loss};
 use super::state::State;
 use crate::certificate::Region;
 use crate::error::{Error, Result};
-use crate::strategy::ledger::Ledger;
+use crate::strategy::run::ledger::Ledger;
 
 /// The box is halved into $2^{13}$ equal cells, among whose centres the largest variance is sought.
 pub(super) const HALVINGS: u32 = 13;

@@ -4,8 +4,8 @@ use crate::certificate::{Noise, Reason};
 use crate::error::{Error, Result};
 use crate::features::{Source, SourcedKernel};
 use crate::points::{Collected, Locations, Points};
-use crate::strategy::ledger::Ledger;
-use crate::strategy::problem::Problem;
+use crate::strategy::run::ledger::Ledger;
+use crate::strategy::run::problem::Problem;
 use std::sync::Arc;
 
 const PURPOSE: &str = "certified elimination";

@@ -3,7 +3,7 @@
 use super::cells::Cells;
 use crate::certificate::Reason;
 use crate::points::Points;
-use crate::strategy::recommendation::BatchReport;
+use crate::strategy::run::recommendation::BatchReport;
 use serde::{Deserialize, Serialize};
 
 /// The memory of a run. Values are in the model's scale, where larger is better.

@@ -1,0 +1,41 @@
+//! The methods S-BPE is compared with, and the candidate models they share.
+
+mod ada_bkb;
+mod bbkb;
+mod bkb;
+mod bpe;
+mod cache;
+mod candidate_set;
+mod decoupled;
+mod ek_ucb;
+mod improvement;
+mod largest_variance;
+mod mini_meta;
+mod model;
+mod random;
+mod resampling;
+mod rips;
+mod sequential;
+mod sup_kernel;
+mod thompson;
+mod threds;
+mod ucb;
+mod width;
+
+pub use ada_bkb::AdaBkb;
+pub use bbkb::{BatchRule, Bbkb, BbkbWidth};
+pub use bkb::{Bkb, BkbWidth};
+pub use bpe::{Bpe, BpeSchedule, BpeWidth};
+pub use decoupled::DecoupledThompson;
+pub use ek_ucb::EkUcb;
+pub use improvement::{ExpectedImprovement, Incumbent, ProbabilityOfImprovement};
+pub use largest_variance::LargestVariance;
+pub use mini_meta::{MetaIndex, MiniMeta};
+pub use random::{Random, Sobol};
+pub use rips::Rips;
+pub use sequential::Sequential;
+pub use sup_kernel::{SupKernelUcb, SupWidth};
+pub use thompson::{SampleScale, ThompsonSampling};
+pub use threds::GpThreds;
+pub use ucb::GpUcb;
+pub use width::UcbWidth;

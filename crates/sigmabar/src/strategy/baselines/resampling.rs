@@ -1,0 +1,136 @@
+//! The dictionary of the budgeted kernel bandits: pulled arms kept at random, more likely where the posterior variance is large.
+
+use super::cache::Cache;
+use super::candidate_set::{CandidateSet, random_numbers};
+use super::model::{CandidateModel, Dictionary};
+use super::sequential::{Sequential, bar};
+use crate::error::Result;
+use crate::strategy::run::ledger::{Ledger, Proposal};
+use crate::strategy::run::problem::Problem;
+use rand::RngExt;
+use serde::{Deserialize, Serialize};
+
+/// Arms pulled before there is a posterior.
+const INITIAL_ARMS: usize = 2;
+
+/// Which arms carry the features, and since when: enough to make the same posterior again.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Resampling {
+    dictionary: Vec<usize>,
+    /// Closed batches when it was drawn; later observations came one by one.
+    drawn_after: usize,
+    /// How many there were after each closed batch.
+    sizes: Vec<usize>,
+    #[serde(skip)]
+    run: Cache<SparseRun>,
+}
+
+/// The sparse posterior of a run, as far as its batches are closed.
+#[derive(Clone, Debug)]
+pub(crate) struct SparseRun {
+    pub set: CandidateSet,
+    pub model: CandidateModel,
+    pub barred: Vec<bool>,
+    absorbed: usize,
+}
+
+impl Resampling {
+    /// Two different arms at random, to begin with.
+    pub fn initial_arms(&self, problem: &Problem, ledger: &Ledger, how: Sequential) -> Result<Vec<Proposal>> {
+        let set = CandidateSet::new(problem, ledger, how.box_candidates())?;
+        let count = INITIAL_ARMS.min(set.len()).min(problem.budget());
+        let arms = rand::seq::index::sample(&mut random_numbers(problem, 0), set.len(), count);
+        Ok(arms.into_iter().map(|a| set.proposal(a)).collect())
+    }
+
+    /// The posterior over the closed batches before `end`: what was counted when the dictionary was drawn, then one by one.
+    pub fn synced(&mut self, how: Sequential, problem: &Problem, ledger: &Ledger, end: usize) -> Result<&mut SparseRun> {
+        let mut run = match self.run.take() {
+            Some(run) => run,
+            None => self.start(how, problem, ledger)?,
+        };
+        for batch in run.absorbed..end {
+            for m in run.set.measurements(problem, ledger, batch) {
+                run.model.observe(m.candidate, m.value, m.weight)?;
+            }
+            bar(&mut run.barred, &run.set, ledger, batch);
+        }
+        run.absorbed = run.absorbed.max(end);
+        Ok(self.run.put(run))
+    }
+
+    fn start(&self, how: Sequential, problem: &Problem, ledger: &Ledger) -> Result<SparseRun> {
+        let set = CandidateSet::new(problem, ledger, how.box_candidates())?;
+        let model = set.model(problem, Dictionary::Chosen)?;
+        let mut run = SparseRun { barred: set.barred_before(ledger), model, set, absorbed: self.drawn_after };
+        for m in run.set.measured_before(problem, ledger) {
+            run.model.count(m.candidate, m.value, m.weight);
+        }
+        for batch in 0..self.drawn_after {
+            run.count(problem, ledger, batch);
+        }
+        run.model.redraw(&self.dictionary)?;
+        Ok(run)
+    }
+
+    /// Takes in the batch just closed: every pulled arm $a$ stays with probability $\min(1, q\,c_av_a)$, $c$ with the batch and $v = \bar\sigma^2/\tau^2$ from
+    /// before it (algorithm notes 3.1). If nothing is left, the arm measured last stays. Where the dictionary does not change, a rank-one update does.
+    pub fn learn(&mut self, how: Sequential, problem: &Problem, ledger: &Ledger, oversampling: f64) -> Result<()> {
+        let batch = ledger.closed() - 1;
+        let run = self.synced(how, problem, ledger, batch)?;
+        let before = run.model.variances();
+        let noise = run.model.ridge().powi(2);
+        let mut counts: Vec<(usize, f64)> = run.model.measured().iter().map(|&a| (a, run.model.weight(a))).collect();
+        for m in run.set.measurements(problem, ledger, batch) {
+            match counts.iter_mut().find(|(a, _)| *a == m.candidate) {
+                Some((_, count)) => *count += m.weight,
+                None => counts.push((m.candidate, m.weight)),
+            }
+        }
+        counts.sort_unstable_by_key(|&(a, _)| a);
+        let mut rng = random_numbers(problem, ledger.closed());
+        // One number for each pulled arm, in the order of the arms.
+        let mut drawn: Vec<usize> = Vec::new();
+        for &(a, count) in &counts {
+            if rng.random::<f64>() < oversampling * count * before[a] / noise {
+                drawn.push(a);
+            }
+        }
+        if drawn.is_empty() {
+            drawn.extend(run.set.measurements(problem, ledger, batch).last().map(|m| m.candidate));
+        }
+        if drawn.is_empty() || drawn == self.dictionary {
+            self.synced(how, problem, ledger, batch + 1)?;
+            self.sizes.push(self.dictionary.len());
+            return Ok(());
+        }
+        let mut run = self.run.take().expect("it was put back above");
+        run.count(problem, ledger, batch);
+        run.absorbed = batch + 1;
+        run.model.redraw(&drawn)?;
+        self.dictionary = drawn;
+        self.drawn_after = batch + 1;
+        self.sizes.push(self.dictionary.len());
+        self.run.put(run);
+        Ok(())
+    }
+
+    /// How many arms carried the features when a batch had been closed.
+    pub fn size_after(&self, batch: usize) -> Option<usize> {
+        self.sizes.get(batch).copied()
+    }
+
+    /// The arms that carry the features.
+    pub fn dictionary(&self) -> &[usize] {
+        &self.dictionary
+    }
+}
+
+impl SparseRun {
+    fn count(&mut self, problem: &Problem, ledger: &Ledger, batch: usize) {
+        for m in self.set.measurements(problem, ledger, batch) {
+            self.model.count(m.candidate, m.value, m.weight);
+        }
+        bar(&mut self.barred, &self.set, ledger, batch);
+    }
+}

@@ -1,0 +1,133 @@
+//! What policies that look at every value before the next choice have in common.
+
+use super::cache::Cache;
+use super::candidate_set::{self, CandidateSet, largest};
+use super::model::{CandidateModel, Dictionary, Pending};
+use crate::error::{Error, Result};
+use crate::strategy::run::ledger::{Ledger, Proposal};
+use crate::strategy::run::problem::Problem;
+use serde::{Deserialize, Serialize};
+
+/// How a sequential policy is asked: how many evaluations it plans at a time, and among how many candidates it chooses where the domain is no list.
+///
+/// In a batch of several, choices after the first treat the earlier ones as answered at their posterior mean: means stay, variances shrink. On boxes
+/// and spaces the candidates are a scrambled Sobol set of the declared size, from the problem's seed. A candidate whose evaluation failed is not
+/// proposed again as long as there are others.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Sequential {
+    batch_len: usize,
+    box_candidates: usize,
+}
+
+impl Default for Sequential {
+    /// One evaluation at a time; 2048 candidates on boxes.
+    fn default() -> Self {
+        Self { batch_len: 1, box_candidates: 2048 }
+    }
+}
+
+impl Sequential {
+    /// Plans this many evaluations at a time.
+    #[must_use]
+    pub fn with_batch_len(self, batch_len: usize) -> Self {
+        Self { batch_len, ..self }
+    }
+
+    /// The size of the Sobol candidate set on boxes and spaces.
+    #[must_use]
+    pub fn with_box_candidates(self, box_candidates: usize) -> Self {
+        Self { box_candidates, ..self }
+    }
+
+    /// Evaluations planned at a time.
+    #[must_use]
+    pub fn batch_len(&self) -> usize {
+        self.batch_len
+    }
+
+    /// The size of the candidate set on boxes and spaces.
+    #[must_use]
+    pub fn box_candidates(&self) -> usize {
+        self.box_candidates
+    }
+
+    /// What every policy with a posterior needs.
+    pub(crate) fn check(&self, problem: &Problem) -> Result<()> {
+        if self.batch_len == 0 {
+            return Err(Error::Parameter { name: "batch length", value: 0.0, requirement: "at least 1 evaluation" });
+        }
+        candidate_set::kernel(problem)?;
+        candidate_set::ridge(problem)?;
+        problem.domain().candidates(self.box_candidates, problem.seed()).map(drop)
+    }
+
+    /// Evaluations of the next batch: the batch length, or what the budget leaves.
+    pub(crate) fn next_len(&self, problem: &Problem, ledger: &Ledger) -> usize {
+        self.batch_len.min(problem.budget().saturating_sub(ledger.trials().len()))
+    }
+}
+
+/// The exact posterior of a run, as far as its batches are closed.
+#[derive(Clone, Debug)]
+pub(crate) struct ExactRun {
+    pub set: CandidateSet,
+    pub model: CandidateModel,
+    pub barred: Vec<bool>,
+    /// The largest mean over all candidates before the last batch was absorbed, and at least the prior mean.
+    pub best_before: f64,
+    absorbed: usize,
+}
+
+impl ExactRun {
+    /// Brings the cached posterior up to the ledger: the same numbers whether it was kept or is made again. Cost O(Am) for each new observation.
+    pub fn synced<'a>(cache: &'a mut Cache<Self>, how: Sequential, problem: &Problem, ledger: &Ledger) -> Result<&'a mut Self> {
+        let mut run = match cache.take() {
+            Some(run) => run,
+            None => {
+                let set = CandidateSet::new(problem, ledger, how.box_candidates)?;
+                let model = set.model_before(problem, ledger, Dictionary::Measured)?;
+                Self { barred: set.barred_before(ledger), set, model, best_before: 0.0, absorbed: 0 }
+            }
+        };
+        for batch in run.absorbed..ledger.closed() {
+            run.best_before = run.model.mean().iter().copied().fold(0.0, f64::max);
+            for m in run.set.measurements(problem, ledger, batch) {
+                run.model.observe(m.candidate, m.value, m.weight)?;
+            }
+            bar(&mut run.barred, &run.set, ledger, batch);
+        }
+        run.absorbed = ledger.closed();
+        Ok(cache.put(run))
+    }
+
+    /// The next batch by an index over all candidates, computed from the variances as they will be and the number of the evaluation, from 1.
+    pub fn plan(
+        &self,
+        count: usize,
+        first_step: usize,
+        index: impl Fn(&CandidateModel, &[f64], usize) -> Result<Vec<f64>>,
+    ) -> Result<Vec<Proposal>> {
+        let mut pending = Pending::new(&self.model);
+        let mut proposals = Vec::with_capacity(count);
+        for step in first_step..first_step + count {
+            let scores = index(&self.model, pending.variances(), step)?;
+            let Some(choice) = best_allowed(&scores, &self.barred) else { break };
+            proposals.push(self.set.proposal(choice));
+            if proposals.len() < count {
+                pending.add(&self.model, choice)?;
+            }
+        }
+        Ok(proposals)
+    }
+}
+
+/// Bars the candidates of a batch that failed.
+pub(crate) fn bar(barred: &mut [bool], set: &CandidateSet, ledger: &Ledger, batch: usize) {
+    set.failures(ledger, batch).for_each(|candidate| barred[candidate] = true);
+}
+
+/// The largest score among the candidates that have not failed, among all if all have.
+pub(crate) fn best_allowed(scores: &[f64], barred: &[bool]) -> Option<usize> {
+    let allowed = scores.iter().copied().enumerate().filter(|&(candidate, _)| !barred[candidate]);
+    largest(allowed).or_else(|| largest(scores.iter().copied().enumerate()))
+}

@@ -1,0 +1,12 @@
+//! What every policy works with: the problem, the book of what was asked and told, and what may be said at the end.
+
+pub(crate) mod ledger;
+pub(crate) mod problem;
+pub(crate) mod recommendation;
+mod stored_problem;
+pub(crate) mod survivors;
+
+pub use ledger::{Ask, Attached, Ledger, Measured, Outcome, Trial, TrialState};
+pub use problem::{Direction, Problem};
+pub use recommendation::{BatchReport, Recommendation};
+pub use survivors::{Cell, Survivors};
