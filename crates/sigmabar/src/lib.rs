@@ -49,7 +49,7 @@ mod kernel;
 mod points;
 mod posterior;
 mod residual;
-mod sealed;
+pub mod sealed;
 mod strategy;
 mod theory;
 
@@ -61,7 +61,7 @@ pub use design::{CellSearch, Design, Growth, MaxVariance, PaperDesign, PaperMaxV
 pub use domain::{
     BoxDomain, CandidateKind, Candidates, CellTree, Column, Constraint, Domain, ListDomain, Relation, SobolSequence, SpaceDomain,
 };
-pub use error::{Error, ModelError, Result};
+pub use error::{Error, Result, SavedError};
 pub use evidence::{Choice, EvidenceGradient, Learning, Learnt, fit_hyperparameters};
 pub use expansion::Expansion;
 pub use experiment::{
