@@ -55,8 +55,8 @@ mod strategy;
 mod theory;
 
 pub use certificate::{
-    About, Bounds, Certificate, Claim, Claimed, Contradiction, Coverage, HalfWidth, Intervals, Label, Method, Noise, NormCheck,
-    PredictionIntervals, Premise, Premises, Region, ResidualNormMethod, Side, Spent, Theorem, Widths,
+    About, Answer, Answers, Bounds, Certificate, Claim, Claimed, Contradiction, Coverage, HalfWidth, Intervals, Label, Method, Noise,
+    NormCheck, PredictionIntervals, Premise, Premises, Region, ResidualNormMethod, Side, Spent, Theorem, Widths,
 };
 pub use design::{CellSearch, Design, Growth, MaxVariance, PaperDesign, PaperMaxVariance, UniformError};
 pub use domain::{
