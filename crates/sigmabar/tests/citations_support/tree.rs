@@ -23,27 +23,27 @@ pub fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().expect("the repository exists")
 }
 
-/// Every source, document and setting, without what is built or hidden; the tests of citations themselves are left out: they hold made-up ones.
+/// Every source, document and setting, without what is built or hidden. The tests of citations are left out: they hold made-up ones.
 pub fn files() -> Vec<File> {
-    let mut found = Vec::new();
-    collect(&root(), &mut found);
+    let (root, mut found) = (root(), Vec::new());
+    collect(&root, &root, &mut found);
     assert!(found.len() > 300, "the walk found only {} files", found.len());
     found
 }
 
-fn collect(directory: &Path, found: &mut Vec<File>) {
+fn collect(root: &Path, directory: &Path, found: &mut Vec<File>) {
     for entry in directory.read_dir().expect("the repository can be read").flatten() {
         let (path, name) = (entry.path(), entry.file_name().to_string_lossy().into_owned());
         if path.is_dir() {
             let is_ours = !name.starts_with('.') || matches!(name.as_str(), ".github" | ".cargo" | ".ci");
             if is_ours && !matches!(name.as_str(), "target" | "node_modules" | "__pycache__" | "citations_support") {
-                collect(&path, found);
+                collect(root, &path, found);
             }
-        } else if ["rs", "py", "pyi", "md", "toml", "sh"].iter().any(|known| path.extension().is_some_and(|e| e == *known))
-            && name != "citations.rs"
+        } else if name != "citations.rs"
+            && path.extension().is_some_and(|e| ["rs", "py", "pyi", "md", "toml"].iter().any(|known| e == *known))
         {
             let text = std::fs::read_to_string(&path).expect("sources are UTF-8");
-            found.push(File { path: path.strip_prefix(root()).expect("inside the root").to_owned(), text });
+            found.push(File { path: path.strip_prefix(root).expect("inside the root").to_owned(), text });
         }
     }
 }
