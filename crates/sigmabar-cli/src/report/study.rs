@@ -295,7 +295,7 @@ impl Content<'_> {
         ));
         page.paragraph(
             "The method: S. Vakili, J. Scarlett, D. Shiu and A. Bernacchia, Improved Convergence Rates for Sparse Approximation Methods in Kernel-Based Learning, ICML 2022, with the \
-             corrections of sigmabar's theory notes. The same study file, seed and values give the same run.",
+             corrections E1–E16 of sigmabar's algorithm notes. The same study file, seed and values give the same run.",
         );
         page.paragraph("The study file:");
         page.verbatim(&self.study.spec().to_toml());
