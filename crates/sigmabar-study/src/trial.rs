@@ -97,7 +97,7 @@ impl TrialResult {
     /// What the strategy is told: it has no use for reasons.
     pub(crate) fn outcome(&self) -> Outcome {
         match *self {
-            Self::Value { value: mean, standard_error: Some(standard_error) } => Outcome::Mean { mean, standard_error },
+            Self::Value { value: mean, standard_error: Some(standard_error) } => Outcome::Mean { mean, standard_error, replicates: None },
             Self::Value { value, standard_error: None } => Outcome::Value(value),
             Self::Failed { .. } => Outcome::Failed,
         }

@@ -7,7 +7,7 @@ pub(crate) mod plan;
 mod score;
 pub(crate) mod training;
 
-pub use intervals::{Answer, Basis};
+pub use intervals::words;
 pub use score::{HeldOut, Scores};
 
 use crate::data::ColumnInfo;

@@ -32,15 +32,18 @@ pub(crate) struct CollectedWord(pub Collected);
 
 impl CollectedWord {
     fn named(word: &str) -> Option<Self> {
-        [Collected::DeclaredFixed, Collected::Designed, Collected::Adaptive].map(Self).into_iter().find(|known| known.name() == word)
+        [Collected::DeclaredFixed, Collected::Designed, Collected::Adaptive, Collected::Undeclared]
+            .map(Self)
+            .into_iter()
+            .find(|known| known.name() == word)
     }
 
     fn name(self) -> &'static str {
         match self.0 {
             Collected::DeclaredFixed => "fixed",
             Collected::Designed => "designed",
-            // What is not declared may have been chosen by looking.
-            _ => "adaptive",
+            Collected::Adaptive => "adaptive",
+            _ => "undeclared",
         }
     }
 }

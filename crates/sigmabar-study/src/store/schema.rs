@@ -85,11 +85,14 @@ CREATE TABLE sb_events (
 const NOTES: &str = "ALTER TABLE sb_trials ADD COLUMN note TEXT;";
 
 /// The rows are the truth: what is in `sb_strategies` is made from them and may be deleted at any time. Results say under which key they were told, imports how
-/// they were collected, and a study may be paused.
+/// they were collected, both of how many replicates they are the mean; a study may be paused, and may go on although the data contradict its premises.
 const ROWS: &str = "
 DELETE FROM sb_strategies;
 ALTER TABLE sb_trials ADD COLUMN told_key TEXT;
+ALTER TABLE sb_trials ADD COLUMN replicates INTEGER;
+ALTER TABLE sb_imports ADD COLUMN replicates INTEGER;
 ALTER TABLE sb_studies ADD COLUMN paused INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE sb_studies ADD COLUMN despite_contradiction INTEGER NOT NULL DEFAULT 0;
 ALTER TABLE sb_imports ADD COLUMN collected TEXT NOT NULL DEFAULT 'adaptive';
 UPDATE sb_imports SET collected = 'fixed' WHERE is_fixed;
 ALTER TABLE sb_imports DROP COLUMN is_fixed;

@@ -5,7 +5,7 @@ use super::asking::note;
 use super::shown::Survivors;
 use super::worker::WorkerName;
 use crate::store::{Failure, now};
-use crate::{EventKind, Result, TrialStatus};
+use crate::{Error, EventKind, Result, TrialStatus};
 use rusqlite::{Connection, Transaction, params};
 use sigmabar::{Ask, Strategy, Trial};
 use std::sync::PoisonError;
@@ -97,6 +97,7 @@ impl Study {
         let trials = match strategy.ask(usize::MAX)? {
             Ask::Trials(trials) => trials,
             Ask::Finished => Vec::new(),
+            Ask::Contradicted(contradiction) => return Err(Error::Contradicted(contradiction)),
             _ => return Err(self.inconsistent("the strategy waits for trials that the file does not have")),
         };
         let survivors = if closed > 0 { Survivors::of(&strategy, self.spec.space())? } else { None };

@@ -13,6 +13,8 @@ const WRITER: &str = concat!("sigmabar-study ", env!("CARGO_PKG_VERSION"));
 pub(super) struct Record {
     /// The number of the plan.
     pub plan: i64,
+    /// Whether somebody said to go on although the data contradict the premises.
+    despite_contradiction: bool,
     /// Results from before the study that the strategy is given.
     given: Vec<(String, Outcome, CollectedWord)>,
     /// Trials in the order of their ids: all of them, or what may be news to a strategy.
@@ -53,16 +55,20 @@ impl Study {
     pub(super) fn informed(&self) -> Result<(Strategy, i64)> {
         let known = self.at_hand();
         let record = self.store().read(|c| {
-            let plan = plan_number(c, self.key)?;
+            let mut record = Record::new(c, self.key)?;
             match &known {
-                Some((at, strategy)) if *at == plan => Record::since(c, self.key, plan, strategy),
-                _ => Record::whole(c, self.key, plan),
+                Some((at, strategy)) if *at == record.plan => record.read_news(c, self.key, strategy)?,
+                _ => record.read_all(c, self.key)?,
             }
+            Ok(record)
         })?;
         let mut strategy = match known {
             Some((at, strategy)) if at == record.plan => strategy,
             _ => self.restored(&record)?,
         };
+        if record.despite_contradiction {
+            strategy.go_on_despite_contradiction();
+        }
         self.catch_up(&mut strategy, &record)?;
         Ok((strategy, record.plan))
     }
@@ -145,27 +151,32 @@ impl Study {
 }
 
 impl Record {
+    fn new(c: &Connection, study: i64) -> rusqlite::Result<Self> {
+        let (given, trials, kept) = (Vec::new(), Vec::new(), None);
+        c.prepare_cached("SELECT plan, despite_contradiction FROM sb_studies WHERE study = ?1")?
+            .query_row([study], |row| Ok(Self { plan: row.get(0)?, despite_contradiction: row.get(1)?, given, trials, kept }))
+    }
+
     /// Everything that a strategy is made of.
-    fn whole(c: &Connection, study: i64, plan: i64) -> rusqlite::Result<Self> {
+    fn read_all(&mut self, c: &Connection, study: i64) -> rusqlite::Result<()> {
         let query =
             "SELECT settings, value, std_error, reason, collected FROM sb_imports WHERE study = ?1 AND (in_time OR ?2) ORDER BY number";
         let result = |row: &rusqlite::Row<'_>| {
             Ok((row.get(0)?, TrialResult::of_columns(row.get(1)?, row.get(2)?, row.get(3)?).outcome(), row.get(4)?))
         };
-        let given = c.prepare_cached(query)?.query_map(params![study, plan == 0], result)?.collect::<rusqlite::Result<_>>()?;
-        let kept = c.prepare_cached("SELECT bytes FROM sb_strategies WHERE study = ?1")?.query_row([study], |row| row.get(0)).optional()?;
-        Ok(Self { plan, given, trials: trials(c, study, 0)?, kept })
+        self.given = c.prepare_cached(query)?.query_map(params![study, self.plan == 0], result)?.collect::<rusqlite::Result<_>>()?;
+        let kept = "SELECT bytes FROM sb_strategies WHERE study = ?1";
+        self.kept = c.prepare_cached(kept)?.query_row([study], |row| row.get(0)).optional()?;
+        self.trials = trials(c, study, 0)?;
+        Ok(())
     }
 
     /// What may be news to a strategy.
-    fn since(c: &Connection, study: i64, plan: i64, strategy: &Strategy) -> rusqlite::Result<Self> {
+    fn read_news(&mut self, c: &Connection, study: i64, strategy: &Strategy) -> rusqlite::Result<()> {
         let ledger = strategy.ledger();
-        Ok(Self { plan, given: Vec::new(), trials: trials(c, study, ledger.batch(ledger.closed()).start)?, kept: None })
+        self.trials = trials(c, study, ledger.batch(ledger.closed()).start)?;
+        Ok(())
     }
-}
-
-fn plan_number(c: &Connection, study: i64) -> rusqlite::Result<i64> {
-    c.prepare_cached("SELECT plan FROM sb_studies WHERE study = ?1")?.query_row([study], |row| row.get(0))
 }
 
 /// The trials from an id on, and late results of earlier ones.

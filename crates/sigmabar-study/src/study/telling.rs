@@ -111,6 +111,17 @@ impl Study {
         self.advance().map(drop)
     }
 
+    /// Lets the study go on although the data contradict its premises: what is measured then serves the model, and nothing is certified.
+    ///
+    /// # Errors
+    /// [`Error::Store`].
+    pub fn go_on_despite_contradiction(&self) -> Result<()> {
+        self.store().write(|transaction| {
+            transaction.execute("UPDATE sb_studies SET despite_contradiction = 1 WHERE study = ?1", [self.key])?;
+            Ok(())
+        })
+    }
+
     /// Keeps results measured before the study; how many were written. Settings are checked, and all rows are written or none.
     ///
     /// What is imported before the first ask is given to the strategy ([`sigmabar::Strategy::attach`]), as results whose points may have been chosen by looking at

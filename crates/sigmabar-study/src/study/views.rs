@@ -102,8 +102,8 @@ impl Study {
             lower: best.lower,
             upper: best.upper,
             gap: best.gap,
-            label: best.label,
-            reasons: best.reasons,
+            candidate_gap: best.candidate_gap,
+            certificate: best.certificate,
             best_observed,
             point: best.point,
             nearest,
@@ -145,6 +145,7 @@ impl Study {
             is_finished: is_finished || (!is_open && planned >= self.spec.problem().budget()),
             wanted_gap,
             is_gap_reached,
+            contradiction: self.strategy()?.contradiction(),
             imported,
             imported_in_time,
         })

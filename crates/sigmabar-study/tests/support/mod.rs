@@ -7,7 +7,10 @@ use std::path::Path;
 /// Takes a file back to format 2, with bytes in it that this version does not read.
 pub const TO_FORMAT_2: &str = "
     ALTER TABLE sb_trials DROP COLUMN told_key;
+    ALTER TABLE sb_trials DROP COLUMN replicates;
+    ALTER TABLE sb_imports DROP COLUMN replicates;
     ALTER TABLE sb_studies DROP COLUMN paused;
+    ALTER TABLE sb_studies DROP COLUMN despite_contradiction;
     ALTER TABLE sb_imports ADD COLUMN is_fixed INTEGER NOT NULL DEFAULT 0;
     UPDATE sb_imports SET is_fixed = collected = 'fixed';
     ALTER TABLE sb_imports DROP COLUMN collected;
