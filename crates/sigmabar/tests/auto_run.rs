@@ -179,7 +179,7 @@ fn failures_and_lost_batches_do_not_stop_a_run() {
     assert!(strategy.recommend().unwrap().is_none());
     let Ask::Trials(second) = strategy.ask(1000).unwrap() else { panic!("nothing asked") };
     assert!(second.iter().all(|t| first.iter().all(|f| f.point != t.point)), "a lost batch is not repeated");
-    strategy.tell(second[0].id, Outcome::Mean { mean: 0.4, standard_error: 0.05 }).unwrap();
+    strategy.tell(second[0].id, Outcome::Mean { mean: 0.4, standard_error: 0.05, replicates: None }).unwrap();
     strategy.close_batch().unwrap();
     let last = finish(&mut strategy, bump);
     assert_eq!(last.len(), 8);

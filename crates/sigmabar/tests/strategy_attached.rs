@@ -209,7 +209,7 @@ fn a_mean_with_its_standard_error_is_worth_its_replicates() {
         (mean, sd, (advice.candidate, advice.lower, advice.upper))
     };
     let replicates = run_with(|v| vec![Outcome::Value(v + 0.1), Outcome::Value(v - 0.1), Outcome::Value(v), Outcome::Value(v)]);
-    let means = run_with(|v| vec![Outcome::Mean { mean: v, standard_error: 0.1 }]);
+    let means = run_with(|v| vec![Outcome::Mean { mean: v, standard_error: 0.1, replicates: None }]);
     let singles = run_with(|v| vec![Outcome::Value(v)]);
     let close = |a: &[f64], b: &[f64]| a.iter().zip(b).all(|(x, y)| (x - y).abs() < 1e-8);
     assert!(close(&replicates.0, &means.0) && close(&replicates.1, &means.1), "four replicates of level 0.2 have standard error 0.1");
@@ -273,7 +273,7 @@ fn without_a_kernel_told_standard_errors_weigh() {
     assert!(run.recommend().unwrap().is_none());
     let domain = Domain::Box(BoxDomain::unit(1).unwrap());
     run = Strategy::new(Problem::new(domain, 5).unwrap(), Policy::Random(sigmabar::Random::default())).unwrap();
-    let mean = |mean: f64, standard_error: f64| Outcome::Mean { mean, standard_error };
+    let mean = |mean: f64, standard_error: f64| Outcome::Mean { mean, standard_error, replicates: None };
     // 0.2: a precise 1.0 and a vague 5.0; 0.7: a precise 1.1.
     for (x, outcome) in [(0.2, mean(1.0, 0.01)), (0.2, mean(5.0, 1.0)), (0.7, mean(1.1, 0.01))] {
         run.attach(&[x], outcome, Collected::Adaptive).unwrap();
