@@ -69,12 +69,12 @@ fn live(file: &Path, spec: &StudySpec, mut between: impl FnMut(Study) -> Study) 
             match (batch, i) {
                 // The first batch is closed without its last trial, whose result comes when the next is out.
                 (0, i) if i == last && i > 0 => late.push(trial),
-                (_, i) if i % 4 == 3 => drop(study.tell(trial.id, TrialResult::Failed { reason: "no light".into() }).unwrap()),
+                (_, i) if i % 4 == 3 => study.tell(trial.id, TrialResult::Failed { reason: "no light".into() }).map(drop).unwrap(),
                 (_, i) if i % 4 == 1 => {
                     let TrialResult::Value { value, .. } = truth(&trial) else { panic!() };
-                    drop(study.tell(trial.id, TrialResult::Value { value, standard_error: Some(0.125) }).unwrap());
+                    study.tell(trial.id, TrialResult::Value { value, standard_error: Some(0.125) }).map(drop).unwrap();
                 }
-                _ => drop(study.tell(trial.id, truth(&trial)).unwrap()),
+                _ => study.tell(trial.id, truth(&trial)).map(drop).unwrap(),
             }
             study = between(study);
             if i % 5 == 0 {
