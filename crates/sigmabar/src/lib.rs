@@ -46,6 +46,7 @@ mod gain;
 mod inducing;
 mod information;
 mod kernel;
+mod noise;
 mod points;
 mod posterior;
 mod residual;
@@ -54,7 +55,7 @@ mod strategy;
 mod theory;
 
 pub use certificate::{
-    Assumption, Certificate, Claim, Coverage, HalfWidth, Intervals, Label, Method, Noise, NormCheck, PredictionIntervals, Reason, Region,
+    Assumption, Certificate, Claim, Coverage, HalfWidth, Intervals, Label, Method, NormCheck, PredictionIntervals, Reason,
     ResidualNormMethod, Side, Widths,
 };
 pub use design::{CellSearch, Design, Growth, MaxVariance, PaperDesign, PaperMaxVariance, UniformError};
@@ -78,6 +79,7 @@ pub use information::{FitFacts, Information, RidgePath, RidgeTerms, Road, Varian
 pub use kernel::{
     Hamming, Kernel, Lengthscale, Linear, Matern, Parameter, Periodic, PreparedKernel, RationalQuadratic, SquaredExponential,
 };
+pub use noise::Noise;
 pub use points::{Collected, Locations, Observations, Points, PointsRef, Prior};
 pub use posterior::{ExactPosterior, Posterior, Variational, sample_gaussian};
 pub use residual::{ResidualNorm, ResidualNormKind};
@@ -89,7 +91,7 @@ pub use strategy::{
     Sbpe, Scale, Schedule, Sequential, Sobol, Strategy, SupKernelUcb, SupWidth, Survivors, ThompsonSampling, Trial, TrialState, UcbWidth,
 };
 pub use theory::{
-    Bound, BoxCover, DesignedData, GainRate, InducingPlan, KernelClass, MeanNorm, MeasurementCount, MetricBox, Multiplier, RegretBatch,
-    RegretRequest, Setting, Statement, Theorems, batch_lengths, batch_lengths_for, even_batch_lengths, measurements_for_variance,
-    ratio_bound, variance_sum_bound,
+    Bound, Cover, DesignedData, GainRate, InducingPlan, KernelClass, MeanNorm, MeasurementCount, Multiplier, RegretBatch, RegretRequest,
+    Setting, Statement, Theorems, batch_lengths, batch_lengths_for, even_batch_lengths, measurements_for_variance, ratio_bound,
+    variance_sum_bound,
 };

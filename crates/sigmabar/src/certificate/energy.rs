@@ -3,11 +3,11 @@
 use super::claim::{Claim, Coverage, Method};
 use super::intervals::{Ends, Intervals};
 use super::label::{Label, Reason};
-use super::noise::Noise;
 use super::record::Certificate;
 use super::widths::charged;
 use crate::error::Result;
 use crate::information::{RidgePath, RidgeTerms};
+use crate::noise::Noise;
 use crate::points::PointsRef;
 use crate::posterior::Posterior;
 use crate::residual::{ResidualNorm, ResidualNormKind};

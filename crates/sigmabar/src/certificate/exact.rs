@@ -3,9 +3,9 @@
 use super::claim::{Claim, Coverage, Method, Side};
 use super::intervals::{Ends, Intervals};
 use super::label::{Label, Reason};
-use super::noise::Noise;
 use super::record::{Certificate, Origins, resolve};
 use crate::error::{Error, Result};
+use crate::noise::Noise;
 use crate::points::PointsRef;
 use crate::posterior::ExactPosterior;
 use crate::residual::{ResidualNorm, ResidualNormKind};

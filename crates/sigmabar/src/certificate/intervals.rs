@@ -148,7 +148,7 @@ impl Posterior {
         let origins = self.origins();
         let method = widths.claim.method_claimed();
         let mut reasons = origins.reasons(&widths.claim, method);
-        if widths.cover.is_some_and(|cover| !cover.sound) {
+        if !widths.paper_is_sound {
             reasons.push(Reason::PaperConstants);
         }
         let residual_failure = match widths.residual_norm.kind {
@@ -168,7 +168,7 @@ impl Posterior {
             delta_each: widths.delta_each(queries),
             side: widths.claim.side_claimed(),
             coverage: widths.claim.coverage_claimed().clone(),
-            cover: widths.cover.map(|cover| (cover.radius, cover.log_count)),
+            cover: widths.cover.map(|cover| (cover.radius, cover.log_cells)),
             norm_bound: widths.norm_bound,
             noise: widths.noise.clone(),
             new_noise: None,

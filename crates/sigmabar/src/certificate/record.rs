@@ -2,8 +2,8 @@
 
 use super::claim::{Claim, Coverage, Method, Side};
 use super::label::{Assumption, Label, Reason};
-use super::noise::Noise;
 use crate::features::Source;
+use crate::noise::Noise;
 use crate::points::{Collected, Prior};
 use crate::residual::{ResidualNorm, ResidualNormKind};
 use serde::{Deserialize, Serialize};

@@ -3,9 +3,10 @@
 use super::fit::Fit;
 use super::model::{Data, Model};
 use super::scale::Scale;
-use crate::certificate::{Claim, Noise, Reason};
+use crate::certificate::{Claim, Reason};
 use crate::error::Result;
 use crate::features::{FeatureMap, Source, SourcedKernel};
+use crate::noise::Noise;
 use crate::points::{Collected, Observations, Prior};
 use crate::posterior::Posterior;
 use crate::strategy::run::problem::Problem;

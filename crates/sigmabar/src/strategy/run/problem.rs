@@ -1,10 +1,10 @@
 //! What is to be optimised, and what is assumed about it.
 
 use super::stored_problem::StoredProblem;
-use crate::certificate::Noise;
 use crate::domain::Domain;
 use crate::error::{Error, Result, positive, probability};
 use crate::features::SourcedKernel;
+use crate::noise::Noise;
 use crate::points::Prior;
 use serde::{Deserialize, Serialize};
 
@@ -204,7 +204,7 @@ impl Problem {
     /// of five for regret).
     #[must_use]
     pub fn ridge(&self) -> Option<f64> {
-        self.ridge.or_else(|| self.noise.as_ref().map(Noise::std_dev_bound))
+        self.ridge.or_else(|| self.noise.as_ref().map(Noise::std_dev_bound).filter(|level| *level > 0.0))
     }
 
     /// The prior mean and unit.

@@ -2,9 +2,9 @@
 
 use super::ledger::Ledger;
 use super::problem::Problem;
-use crate::certificate::Noise;
 use crate::certificate::{Label, Reason};
 use crate::error::Result;
+use crate::noise::Noise;
 use crate::points::{Collected, Locations, Observations, Points, Prior};
 use crate::posterior::ExactPosterior;
 use serde::{Deserialize, Serialize};

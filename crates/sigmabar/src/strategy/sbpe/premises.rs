@@ -1,8 +1,9 @@
 //! What a certificate rests on, taken from the problem or found missing.
 
-use crate::certificate::{Noise, Reason};
+use crate::certificate::Reason;
 use crate::error::{Error, Result};
 use crate::features::{Source, SourcedKernel};
+use crate::noise::Noise;
 use crate::points::{Collected, Locations, Points};
 use crate::strategy::run::ledger::Ledger;
 use crate::strategy::run::problem::Problem;

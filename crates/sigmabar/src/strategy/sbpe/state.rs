@@ -3,6 +3,7 @@
 use super::cells::Cells;
 use crate::certificate::Reason;
 use crate::points::Points;
+use crate::residual::ResidualNorm;
 use crate::strategy::run::recommendation::BatchReport;
 use serde::{Deserialize, Serialize};
 
@@ -19,6 +20,8 @@ pub(super) struct State {
     pub cells: Option<Cells>,
     /// The inducing points of the batch that is out.
     pub inducing: Option<Points>,
+    /// $\lambda$ behind the claims of the last batch, certified after its inducing points were known.
+    pub residual_norm: Option<ResidualNorm>,
     /// The setting with the smallest certified gap so far.
     pub best: Option<Best>,
     /// $\max_x l(x)$ over everything looked at so far: the maximum is at least this.
@@ -48,6 +51,7 @@ impl State {
             lower: vec![f64::NEG_INFINITY; candidates],
             cells: None,
             inducing: None,
+            residual_norm: None,
             best: None,
             floor: f64::NEG_INFINITY,
             ceiling: f64::INFINITY,
