@@ -47,6 +47,7 @@ mod inducing;
 mod information;
 mod kernel;
 mod noise;
+mod origin;
 mod points;
 mod posterior;
 mod residual;
@@ -55,8 +56,8 @@ mod strategy;
 mod theory;
 
 pub use certificate::{
-    Assumption, Certificate, Claim, Coverage, HalfWidth, Intervals, Label, Method, NormCheck, PredictionIntervals, Reason,
-    ResidualNormMethod, Side, Widths,
+    About, Bounds, Certificate, Claim, Claimed, Contradiction, Coverage, HalfWidth, Intervals, Label, Method, NormCheck,
+    PredictionIntervals, Premise, Premises, ResidualNormMethod, Side, Spent, Theorem, Widths,
 };
 pub use design::{CellSearch, Design, Growth, MaxVariance, PaperDesign, PaperMaxVariance, UniformError};
 pub use domain::{
@@ -69,7 +70,7 @@ pub use experiment::{
     Benchmark, Classic, Evaluation, Experiment, Looks, Mean, Measure, SimulatedNoise, Summary, TestFunction, log_log_slope, mean_curve,
     paired_difference, summaries, write_csv,
 };
-pub use features::{FeatureMap, Source, SourcedKernel};
+pub use features::FeatureMap;
 pub use gain::{Bracket, DataGain, GainBound, GainBoundKind, GainDomain, LowerGainKind, MaxGain};
 pub use inducing::{
     Inducing, InducingRule, PartialCholesky, Stop, density_leverage_scores, exact_leverage_scores, posterior_variance_probabilities,
@@ -80,15 +81,17 @@ pub use kernel::{
     Hamming, Kernel, Lengthscale, Linear, Matern, Parameter, Periodic, PreparedKernel, RationalQuadratic, SquaredExponential,
 };
 pub use noise::Noise;
+pub use origin::{Origin, Sourced};
 pub use points::{Collected, Locations, Observations, Points, PointsRef, Prior};
 pub use posterior::{ExactPosterior, Posterior, Variational, sample_gaussian};
 pub use residual::{ResidualNorm, ResidualNormKind};
 pub use sigmabar_linalg::{LinalgError, Matrix, Operation};
 pub use strategy::{
     AdaBkb, Ask, Assumed, Attached, Auto, BatchReport, BatchRule, Bbkb, BbkbWidth, Bkb, BkbWidth, Bpe, BpeSchedule, BpeWidth, Cell,
-    DecoupledThompson, Direction, EkUcb, ExpectedImprovement, GpThreds, GpUcb, Incumbent, LargestVariance, Ledger, Measured, MetaIndex,
-    MiniMeta, Outcome, Policy, ProbabilityOfImprovement, Problem, Quantity, Random, Recommendation, Rips, Rules, RunPosterior, SampleScale,
-    Sbpe, Scale, Schedule, Sequential, Sobol, Strategy, SupKernelUcb, SupWidth, Survivors, ThompsonSampling, Trial, TrialState, UcbWidth,
+    DecoupledThompson, Direction, EkUcb, ExpectedImprovement, Failures, GpThreds, GpUcb, Incumbent, LargestVariance, Ledger, Measured,
+    MetaIndex, MiniMeta, Outcome, Policy, ProbabilityOfImprovement, Problem, Quantity, Random, Recommendation, Rips, Rules, RunPosterior,
+    SampleScale, Sbpe, Scale, Schedule, Sequential, Sobol, Strategy, SupKernelUcb, SupWidth, Survivors, ThompsonSampling, Trial,
+    TrialState, UcbWidth,
 };
 pub use theory::{
     Bound, Cover, DesignedData, GainRate, InducingPlan, KernelClass, MeanNorm, MeasurementCount, Multiplier, RegretBatch, RegretRequest,

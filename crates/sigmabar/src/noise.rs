@@ -6,6 +6,7 @@ use statrs::distribution::{ChiSquared, ContinuousCDF, Normal};
 
 /// The noise of the observations: independent, mean zero, and one of these. Levels are in the model's scale, where the prior's unit is 1.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum Noise {
     /// $\mathbb E e^{h\varepsilon} \le e^{h^2R^2/2}$ for every $h$.

@@ -76,7 +76,7 @@ fn estimates_are_listed_with_their_safety_and_what_is_given_is_used() {
     finish(&mut strategy, bump);
     let Policy::Auto(policy) = strategy.policy() else { panic!("another policy") };
     for assumed in policy.assumed() {
-        assert_eq!((&assumed.kernel.kernel, assumed.ridge), (&kernel, 0.02));
+        assert_eq!((&assumed.kernel.value, assumed.ridge), (&kernel, 0.02));
         assert_eq!((assumed.noise, assumed.norm_bound), (Quantity::Given(0.02), Quantity::Given(6.0)));
         assert!(!assumed.contradicted);
     }

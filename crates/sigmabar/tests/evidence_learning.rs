@@ -44,11 +44,11 @@ fn the_parameters_that_made_the_data_are_found_again() {
     let mut learning = Learning::new(vec![Kernel::matern(2.5, [1.0, 1.0], 1.0).unwrap()]);
     learning.regularised = false;
     let learnt = fit_hyperparameters(&observations, &learning).unwrap();
-    let found = learnt.kernel().kernel.parameters();
+    let found = learnt.kernel().value.parameters();
     assert!((found[0].value / 0.3).ln().abs() < 0.35, "{found:?}");
     assert!((found[1].value / 0.9).ln().abs() < 0.5, "{found:?}");
     assert!((learnt.ridge() / 0.1).ln().abs() < 0.15, "ridge {}", learnt.ridge());
-    assert_eq!(learnt.kernel().source, Source::LearntHere);
+    assert_eq!(learnt.kernel().origin, Origin::LearntHere);
     // No worse than the truth itself, by its own measure.
     let best = ExactPosterior::new(&truth, 0.1, observations.clone()).unwrap().log_evidence();
     assert!(learnt.upper_bound >= best && learnt.elbo >= best - 0.02 * 400.0, "ELBO {} against {best}", learnt.elbo);
@@ -204,7 +204,7 @@ fn length_scales_stay_within_reach_of_the_data() {
     let mut learning = Learning::new(vec![Kernel::squared_exponential(1e-3, 1.0).unwrap()]);
     learning.regularised = false;
     let learnt = fit_hyperparameters(&observe(x, &y), &learning).unwrap();
-    let length = learnt.kernel().kernel.parameters()[0].value;
+    let length = learnt.kernel().value.parameters()[0].value;
     assert!((1e3..1e9).contains(&length), "{length}");
 }
 

@@ -7,7 +7,7 @@ use rand_chacha::ChaCha8Rng;
 use sbpe_support::{Drawn, Known, finish, sbpe, uniform};
 use sigmabar::{
     Ask, BoxDomain, Direction, Domain, Error, Kernel, Label, Noise, Outcome, Policy, Prior, Problem, Reason, Rules, Sbpe, Schedule, Source,
-    SourcedKernel, Strategy, TrialState,
+    Sourced<Kernel>, Strategy, TrialState,
 };
 
 fn known() -> Known {
@@ -178,7 +178,7 @@ fn minimising_in_another_unit_is_maximising_mirrored() {
 #[test]
 fn a_kernel_learnt_before_has_its_own_label() {
     let known = known();
-    let kernel = SourcedKernel { kernel: known.kernel.clone(), source: Source::LearntBefore };
+    let kernel = Sourced::new(known.kernel.clone(), Origin::LearntElsewhere);
     let problem = known.problem(60, Drawn::Gaussian, 1).with_kernel(kernel).unwrap();
     let mut strategy = Strategy::new(problem, sbpe(Sbpe::default())).unwrap();
     finish(&mut strategy, |i| known.values[i]);

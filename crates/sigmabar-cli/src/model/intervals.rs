@@ -64,8 +64,8 @@ impl Model {
         let response = around(&|s| s.hypot(noise));
         let mut reasons = Vec::new();
         match self.posterior.information().features().source() {
-            Source::LearntHere => reasons.push(Reason::KernelLearntHere),
-            Source::LearntBefore => reasons.push(Reason::KernelLearntBefore),
+            Origin::LearntHere => reasons.push(Reason::KernelLearntHere),
+            Origin::LearntElsewhere => reasons.push(Reason::KernelLearntBefore),
             _ => {}
         }
         reasons.extend(self.posterior.observations().prior().is_learnt().then_some(Reason::PriorLearnt));

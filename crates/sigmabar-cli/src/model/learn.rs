@@ -5,7 +5,7 @@ use super::training::Rows;
 use crate::data::ColumnInfo;
 use crate::kernels::Family;
 use sigmabar::{
-    Collected, FeatureMap, InducingRule, Kernel, Learning, Locations, Observations, Points, Posterior, Prior, Result, SourcedKernel, Stop,
+    Collected, FeatureMap, InducingRule, Kernel, Learning, Locations, Observations, Points, Posterior, Prior, Result, Sourced<Kernel>, Stop,
     fit_hyperparameters,
 };
 use std::sync::Arc;
@@ -26,7 +26,7 @@ pub(crate) struct Declared {
 
 /// The kernel and all else that is needed before the pass over everything.
 pub(crate) struct Learnt {
-    pub kernel: SourcedKernel,
+    pub kernel: Sourced<Kernel>,
     pub ridge: f64,
     pub inducing: Points,
     /// The posterior, where learning has seen every row.

@@ -1,7 +1,7 @@
 //! What a claim rests on, in words.
 
 use crate::plot::{Relevance, number};
-use sigmabar::{Assumed, Kernel, Problem, Quantity, Source, SourcedKernel};
+use sigmabar::{Assumed, Kernel, Problem, Quantity, Source, Sourced<Kernel>};
 
 /// The kernel in a few words; `names` are those of its columns.
 pub(super) fn kernel_words(kernel: &Kernel, names: &[String]) -> String {
@@ -33,9 +33,9 @@ pub(super) fn kernel_words(kernel: &Kernel, names: &[String]) -> String {
 /// Where a kernel came from, as the end of "length-scales …".
 pub(super) fn source_words(source: Source) -> &'static str {
     match source {
-        Source::Declared => "were declared before the data",
-        Source::LearntBefore => "were learnt from earlier measurements",
-        Source::LearntHere => "were learnt from these measurements",
+        Origin::Declared => "were declared before the data",
+        Origin::LearntElsewhere => "were learnt from earlier measurements",
+        Origin::LearntHere => "were learnt from these measurements",
         _ => "come from elsewhere",
     }
 }
@@ -44,7 +44,7 @@ pub(super) fn source_words(source: Source) -> &'static str {
 pub(super) fn declared(problem: &Problem, names: &[String]) -> Vec<String> {
     let mut list = Vec::new();
     match problem.kernel() {
-        Some(SourcedKernel { kernel, .. }) => list.push(format!("Kernel: {}.", kernel_words(kernel, names))),
+        Some(Sourced<Kernel> { kernel, .. }) => list.push(format!("Kernel: {}.", kernel_words(kernel, names))),
         None => list.push("Kernel: not given; learnt from the measurements where the strategy needs one.".to_owned()),
     }
     match problem.norm_bound() {
@@ -84,7 +84,7 @@ pub(super) fn assumed(assumed: &Assumed, names: &[String]) -> Vec<String> {
         "The last batch agrees with what was assumed before it."
     };
     vec![
-        format!("Kernel: {}; its parameters {}.", kernel_words(&assumed.kernel.kernel, names), source_words(assumed.kernel.source)),
+        format!("Kernel: {}; its parameters {}.", kernel_words(&assumed.kernel.value, names), source_words(assumed.kernel.origin)),
         format!("Norm bound: {}.", words(assumed.norm_bound)),
         format!("Noise level: {}.", words(assumed.noise)),
         "These are on the model's scale: values centred and scaled by what was measured.".to_owned(),

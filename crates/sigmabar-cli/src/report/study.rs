@@ -153,7 +153,7 @@ impl Content<'_> {
         let kernel = lens.posterior().kernel();
         let relevant = relevances(&kernel.kernel, &names, |column| self.range(column));
         if !relevant.is_empty() {
-            page.picture(plot::relevance(&relevant, source_words(kernel.source)));
+            page.picture(plot::relevance(&relevant, source_words(kernel.origin)));
         }
         let checks = held_out(lens)?;
         if !checks.is_empty() {

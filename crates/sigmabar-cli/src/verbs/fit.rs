@@ -181,7 +181,7 @@ fn fitted(
     spinner.finish_and_clear();
     let names: Vec<&str> = columns.iter().map(|column| column.name.as_str()).collect();
     let word = if plan.learns { "learnt" } else { "given" };
-    console.say(format_args!("kernel {word}: {}; noise {}", kernels::described(&learnt.kernel.kernel, &names), short(learnt.ridge)));
+    console.say(format_args!("kernel {word}: {}; noise {}", kernels::described(&learnt.kernel.value, &names), short(learnt.ridge)));
     console.say(format_args!("{} inducing points after {:.1} s", learnt.inducing.len(), begun.elapsed().as_secs_f64()));
     let pilot = pilot_seconds(&rows, prior, &learnt, columns.len())?;
     let posterior = console.timed("fitting all rows", pilot, || learn::fit(rows, prior, learnt, columns.len()))?;

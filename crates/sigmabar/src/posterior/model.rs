@@ -2,8 +2,10 @@
 
 use super::Posterior;
 use crate::error::{ModelError, Result};
-use crate::features::{FeatureMap, SourcedKernel};
+use crate::features::FeatureMap;
 use crate::information::{Absorbed, FitFacts, Information};
+use crate::kernel::Kernel;
+use crate::origin::Sourced;
 use crate::points::{Observations, Points};
 use crate::sealed;
 use serde::{Deserialize, Serialize};
@@ -15,11 +17,11 @@ const VERSION: u32 = 1;
 
 #[derive(Serialize, Deserialize)]
 struct Stored {
-    kernel: SourcedKernel,
+    kernel: Sourced<Kernel>,
     given: Points,
     kept: Vec<usize>,
     lower: Lower,
-    ridge: f64,
+    ridge: Sourced<f64>,
     gram: Matrix,
     lower_b: Lower,
     prior_trace: f64,
@@ -41,7 +43,7 @@ impl Posterior {
             given: features.given().to_points(),
             kept: features.kept().to_vec(),
             lower: features.lower().clone(),
-            ridge: information.ridge(),
+            ridge: Sourced::new(information.ridge(), information.ridge_origin()),
             gram: information.gram().clone(),
             lower_b: information.lower().clone(),
             prior_trace: information.prior_trace(),
@@ -82,8 +84,8 @@ impl Posterior {
 impl Stored {
     fn is_consistent(&self) -> bool {
         let m = self.kept.len();
-        self.kernel.kernel.validate().is_ok()
-            && self.kernel.kernel.check_dim(self.given.dim()).is_ok()
+        self.kernel.value.validate().is_ok()
+            && self.kernel.value.check_dim(self.given.dim()).is_ok()
             && self.kept.iter().all(|&i| i < self.given.len())
             && self.lower.len() == m
             && self.lower_b.len() == m

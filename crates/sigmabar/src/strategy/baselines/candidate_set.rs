@@ -78,12 +78,11 @@ impl CandidateSet {
 
     /// What was measured before the run.
     pub fn measured_before(&self, problem: &Problem, ledger: &Ledger) -> Vec<Measurement> {
-        let one = |m: Measured<'_>| Measurement {
-            candidate: self.position(m.candidate, m.point),
-            value: problem.to_model(m.value),
-            weight: weight(problem, m.standard_error),
-        };
-        ledger.measured_before().map(one).collect()
+        ledger.measured_before().map(|m| self.measurement(problem, &m)).collect()
+    }
+
+    fn measurement(&self, problem: &Problem, m: &Measured<'_>) -> Measurement {
+        Measurement { candidate: self.position(m.candidate, m.point), value: problem.to_model(m.value), weight: weight(problem, m) }
     }
 
     /// Whether each candidate failed before the run.
@@ -106,12 +105,7 @@ impl CandidateSet {
 
     /// What a closed batch measured, one entry for each evaluation in the order of the trials' ids.
     pub fn evaluations(&self, problem: &Problem, ledger: &Ledger, batch: usize) -> Vec<Measurement> {
-        let one = |(trial, value, standard_error): (&Trial, f64, Option<f64>)| Measurement {
-            candidate: self.of_trial(trial),
-            value: problem.to_model(value),
-            weight: weight(problem, standard_error),
-        };
-        ledger.measured(batch).map(one).collect()
+        ledger.measured(batch).map(|m| self.measurement(problem, &m)).collect()
     }
 
     /// The same with repeats in a row joined into one, which is all that a posterior needs.
@@ -140,7 +134,7 @@ impl CandidateSet {
 /// The kernel a policy works with.
 pub(crate) fn kernel(problem: &Problem) -> Result<&Kernel> {
     let missing = Error::Missing { what: "a kernel", purpose: "a policy with a posterior", remedy: "give one to the problem" };
-    problem.kernel().map(|sourced| &sourced.kernel).ok_or(missing)
+    problem.kernel().map(|sourced| &sourced.value).ok_or(missing)
 }
 
 /// The ridge a policy works with.

@@ -4,7 +4,7 @@
 //! so that what is claimed rests on no recalled constant and on no event of the draw.
 
 use super::candidates::SetOfCandidates;
-use super::premises::{Arrived, Premises, loss};
+use super::premises::{Arrived, Premises};
 use super::state::State;
 use crate::certificate::ResidualNormMethod;
 use crate::design::{ExactSweep, Queue};
@@ -56,7 +56,7 @@ impl<'a> Paper<'a> {
     }
 
     /// Whether the sampler would keep all of `j` points, so that the sparse model is the exact one.
-    fn keeps_all(&self, j: usize) -> bool {
+    pub fn keeps_all(&self, j: usize) -> bool {
         j as f64 <= KEEP_ALL * (1.0 / self.sampling_delta(j)).ln()
     }
 
@@ -65,7 +65,7 @@ impl<'a> Paper<'a> {
     /// Cost O(An²) in all while every point is kept, O(n(m² + A(md + m²))) for each point beyond.
     pub fn design(&self, survivors: PointsRef<'_>, count: usize) -> Result<Vec<usize>> {
         let mut chosen = Vec::with_capacity(count);
-        let mut exact = ExactSweep::new(&self.premises.kernel.kernel, self.premises.ridge, survivors, count);
+        let mut exact = ExactSweep::new(&self.premises.kernel.value, self.premises.ridge, survivors, count);
         let mut queue = Queue::new(&exact, survivors.len());
         while chosen.len() < count {
             let j = chosen.len();
@@ -93,22 +93,22 @@ impl<'a> Paper<'a> {
         let j = locations.len();
         let rule = InducingRule::RecursiveLeverageTheory { delta: self.sampling_delta(j) };
         let seed = self.problem.seed().wrapping_add(((self.batch as u64) << 32) + j as u64);
-        let inducing = rule.select(&self.premises.kernel.kernel, self.premises.ridge, locations, seed)?;
+        let inducing = rule.select(&self.premises.kernel.value, self.premises.ridge, locations, seed)?;
         Ok(Arc::new(FeatureMap::new(self.premises.kernel.clone(), inducing.into_points())?))
     }
 
     /// $u, l = \bar\mu\pm\beta\bar\sigma$ from this batch alone; survivors with $u \ge \max l$ stay, unless this was a last batch cut short.
     pub fn learn(&self, lengths: &[usize], ledger: &Ledger, candidates: &SetOfCandidates, state: &mut State) -> Result<()> {
         let arrived = Arrived::new(self.problem, ledger, self.batch);
-        state.add_reason(loss(self.problem, ledger, self.batch));
+        arrived.count(ledger, self.batch, &mut state.facts);
         if arrived.is_empty() {
             return Ok(());
         }
         let survivors = candidates.select(&state.survivors)?;
-        let noise = self.premises.noise_of(&arrived.errors)?;
+        let noise = self.premises.noise_of(&arrived)?;
         let fit = self.fit(arrived, survivors.view())?;
         let beta = self.beta(&fit, &noise, (4.0 * self.batches * candidates.len() as f64 / self.problem.delta()).ln());
-        state.residual_norm = Some(fit.residual_norm);
+        state.facts.record(fit.residual_norm);
         state.upper = fit.means.iter().zip(&fit.deviations).map(|(m, s)| m + beta * s).collect();
         state.lower = fit.means.iter().zip(&fit.deviations).map(|(m, s)| m - beta * s).collect();
         let floor = state.lower.iter().copied().fold(f64::NEG_INFINITY, f64::max);

@@ -2,7 +2,7 @@
 
 use super::cells::Cells;
 use super::paper::{Fit, Paper};
-use super::premises::{Arrived, loss};
+use super::premises::Arrived;
 use super::state::State;
 use crate::domain::BoxDomain;
 use crate::error::Result;
@@ -19,20 +19,20 @@ impl Paper<'_> {
     /// $\bar\sigma$ and $\bar\mu$ change by at most $\varrho$ and $\lVert\hat\beta\rVert\varrho$ over a cell (correction E12).
     pub fn learn_box(&self, lengths: &[usize], ledger: &Ledger, cells: &mut Cells, state: &mut State) -> Result<()> {
         let arrived = Arrived::new(self.problem, ledger, self.batch);
-        state.add_reason(loss(self.problem, ledger, self.batch));
+        arrived.count(ledger, self.batch, &mut state.facts);
         if arrived.is_empty() {
             return Ok(());
         }
         let leaves: Vec<usize> = cells.tree.leaves().collect();
         let centres = cells.tree.centres(&leaves)?;
-        let noise = self.premises.noise_of(&arrived.errors)?;
+        let noise = self.premises.noise_of(&arrived)?;
         let reach = 1.0 / arrived.values.len() as f64;
         let fit = self.fit(arrived, centres.view())?;
-        let (c, kernel) = (self.premises.norm_bound, &self.premises.kernel.kernel);
+        let (c, kernel) = (self.premises.norm_bound, &self.premises.kernel.value);
         let tail = (4.0 * self.batches / self.problem.delta()).ln() + self.log_cover(cells, reach)?;
         let beta = self.beta(&fit, &noise, tail);
         let Fit { means, deviations, norm, residual_norm } = fit;
-        state.residual_norm = Some(residual_norm);
+        state.facts.record(residual_norm);
         let slack = beta * reach + (c + norm) * reach;
         let radius = |cell: usize| cells.tree.radius(cell, kernel).unwrap_or(f64::INFINITY);
         let upper: Vec<f64> =
@@ -53,6 +53,6 @@ impl Paper<'_> {
 
     fn log_cover(&self, cells: &Cells, reach: f64) -> Result<f64> {
         let domain = BoxDomain::with_flat_sides(cells.tree.low(0).to_vec(), cells.tree.high(0).to_vec())?;
-        Ok(Cover::new(&domain, &self.premises.kernel.kernel, reach)?.log_cells)
+        Ok(Cover::new(&domain, &self.premises.kernel.value, reach)?.log_cells)
     }
 }
