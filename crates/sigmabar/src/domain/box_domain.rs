@@ -101,6 +101,25 @@ impl BoxDomain {
         if fraction >= 1.0 { high } else { (low + fraction * (high - low)).clamp(low, high) }
     }
 
+    /// How far the box reaches from a point in each column.
+    pub(super) fn reach(&self, point: &[f64]) -> Vec<f64> {
+        (0..self.dim()).map(|i| (point[i] - self.low[i]).abs().max((self.high[i] - point[i]).abs())).collect()
+    }
+
+    /// Whether a point has the value of every column that holds a single one.
+    pub(super) fn shares_flat_sides(&self, point: &[f64]) -> bool {
+        (0..self.dim()).all(|i| self.low[i] < self.high[i] || point[i] == self.low[i])
+    }
+
+    /// The two halves across one side; `None` where floating point knows no number between its ends.
+    pub(super) fn halved(&self, column: usize) -> Option<[Self; 2]> {
+        let (low, high) = (self.low[column], self.high[column]);
+        let cut = low + 0.5 * (high - low);
+        let mut halves = [self.clone(), self.clone()];
+        (halves[0].high[column], halves[1].low[column]) = (cut, cut);
+        (low < cut && cut < high).then_some(halves)
+    }
+
     /// Refuses a box of another width than the points.
     pub(crate) fn check_width(&self, dim: usize) -> Result<()> {
         if dim == self.dim() { Ok(()) } else { Err(Error::Width { what: "box", row: 0, expected: dim, found: self.dim() }) }
