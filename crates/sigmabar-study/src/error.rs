@@ -21,6 +21,9 @@ pub enum Error {
         /// Why.
         source: io::Error,
     },
+    /// The data contradict the premises of the study: nothing more is measured under them unless somebody says so.
+    #[error("{0}")]
+    Contradicted(sigmabar::Contradiction),
     /// A study file that says something wrong.
     #[error(transparent)]
     Spec(#[from] Box<SpecError>),

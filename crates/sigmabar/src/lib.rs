@@ -56,7 +56,7 @@ mod strategy;
 mod theory;
 
 pub use certificate::{
-    About, Bounds, Certificate, Claim, Claimed, Contradiction, Coverage, HalfWidth, Intervals, Label, Method, NormCheck,
+    About, Answer, Answers, Bounds, Certificate, Claim, Claimed, Contradiction, Coverage, HalfWidth, Intervals, Label, Method, NormCheck,
     PredictionIntervals, Premise, Premises, ResidualNormMethod, Side, Spent, Theorem, Widths,
 };
 pub use design::{CellSearch, Design, Growth, MaxVariance, PaperDesign, PaperMaxVariance, UniformError};

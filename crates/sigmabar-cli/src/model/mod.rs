@@ -9,7 +9,7 @@ pub(crate) mod training;
 
 pub(crate) use file::is_model;
 pub use file::{ModelFileError, sealed};
-pub use intervals::{Answer, Basis};
+pub use intervals::words;
 pub use score::{HeldOut, Scores};
 
 use crate::data::ColumnInfo;

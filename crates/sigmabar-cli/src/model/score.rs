@@ -1,8 +1,8 @@
 //! How a model does on rows it has not seen.
 
-use super::{Answer, Model};
+use super::Model;
 use serde::{Deserialize, Serialize};
-use sigmabar::{PointsRef, Result};
+use sigmabar::{Answer, PointsRef, Result};
 
 /// Rows kept for pictures.
 const KEPT: usize = 2000;
@@ -41,15 +41,15 @@ impl Model {
     /// Scores the model on held-out rows, and keeps some of them. What it answered comes with the scores.
     ///
     /// # Errors
-    /// Those of [`Model::answer`].
+    /// Those of [`Model::answers`].
     pub fn score(&mut self, x: PointsRef<'_>, y: &[f64], delta: f64) -> Result<(Scores, Answer)> {
-        let answer = self.answer(x, delta)?;
+        let answer = self.answers(delta)?.at(x)?;
         let noise = self.noise_level();
         let n = y.len() as f64;
         let centre = y.iter().sum::<f64>() / n;
         let (mut square, mut spread, mut nlpd, mut covered) = (0.0, 0.0, 0.0, 0.0);
         for (i, response) in y.iter().enumerate() {
-            let variance = answer.std[i].powi(2) + noise * noise;
+            let variance = answer.std_dev[i].powi(2) + noise * noise;
             let error = (response - answer.mean[i]).powi(2);
             square += error;
             spread += (response - centre).powi(2);
@@ -58,7 +58,7 @@ impl Model {
             covered += f64::from(u8::from((low..=high).contains(response)));
         }
         let step = y.len().div_ceil(KEPT);
-        let row = |i: usize| HeldOut { x: x.row(i).to_vec(), response: y[i], mean: answer.mean[i], std: answer.std[i] };
+        let row = |i: usize| HeldOut { x: x.row(i).to_vec(), response: y[i], mean: answer.mean[i], std: answer.std_dev[i] };
         self.about.held_out = (0..y.len()).step_by(step).map(row).collect();
         let scores = Scores {
             rows: y.len(),

@@ -1,7 +1,7 @@
 //! What a claim rests on, in words.
 
 use crate::plot::{Relevance, number};
-use sigmabar::{Assumed, Kernel, Problem, Quantity, Source, Sourced<Kernel>};
+use sigmabar::{Assumed, Failures, Kernel, Origin, Problem, Quantity, Sourced};
 
 /// The kernel in a few words; `names` are those of its columns.
 pub(super) fn kernel_words(kernel: &Kernel, names: &[String]) -> String {
@@ -31,8 +31,8 @@ pub(super) fn kernel_words(kernel: &Kernel, names: &[String]) -> String {
 }
 
 /// Where a kernel came from, as the end of "length-scales …".
-pub(super) fn source_words(source: Source) -> &'static str {
-    match source {
+pub(super) fn source_words(origin: Origin) -> &'static str {
+    match origin {
         Origin::Declared => "were declared before the data",
         Origin::LearntElsewhere => "were learnt from earlier measurements",
         Origin::LearntHere => "were learnt from these measurements",
@@ -44,7 +44,7 @@ pub(super) fn source_words(source: Source) -> &'static str {
 pub(super) fn declared(problem: &Problem, names: &[String]) -> Vec<String> {
     let mut list = Vec::new();
     match problem.kernel() {
-        Some(Sourced<Kernel> { kernel, .. }) => list.push(format!("Kernel: {}.", kernel_words(kernel, names))),
+        Some(Sourced { value: kernel, .. }) => list.push(format!("Kernel: {}.", kernel_words(kernel, names))),
         None => list.push("Kernel: not given; learnt from the measurements where the strategy needs one.".to_owned()),
     }
     match problem.norm_bound() {
@@ -63,9 +63,13 @@ pub(super) fn declared(problem: &Problem, names: &[String]) -> Vec<String> {
         number(problem.prior().unit())
     ));
     list.push(format!("All claims of the run together may be wrong with probability at most {} (delta).", number(problem.delta())));
-    if problem.informative_failures() {
-        list.push("Whether a measurement fails says something about its value (declared): lost points weaken the label.".to_owned());
-    }
+    list.push(match problem.failures() {
+        Failures::Unrelated => "A lost measurement says nothing about its value (declared).".to_owned(),
+        Failures::Informative => {
+            "A lost measurement says something about its value (declared): after one, claims are estimates.".to_owned()
+        }
+        _ => "What a lost measurement says about its value was not declared: after one, claims are estimates.".to_owned(),
+    });
     list
 }
 
@@ -78,7 +82,7 @@ pub(super) fn assumed(assumed: &Assumed, names: &[String]) -> Vec<String> {
         }
         other => number(other.value()),
     };
-    let agreed = if assumed.contradicted {
+    let agreed = if assumed.least_norm.is_some() {
         "The last batch contradicts what was assumed before it."
     } else {
         "The last batch agrees with what was assumed before it."

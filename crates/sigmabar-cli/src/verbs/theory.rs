@@ -57,7 +57,7 @@ pub struct Arguments {
 pub(crate) fn run(arguments: &Arguments, global: &Global, console: &Console) -> Outcome {
     let points = candidates(arguments, global.seed.unwrap_or(0), console)?;
     let columns = vec![ColumnInfo { name: String::new(), categories: None }; points.dim()];
-    let kernel = arguments.kernel.value(&arguments.lengthscale, arguments.variance, &columns)?;
+    let kernel = arguments.kernel.kernel(&arguments.lengthscale, arguments.variance, &columns)?;
     let table = Bounds::new(arguments, &kernel, points)?.sheet(arguments)?;
     console.sheet(&table, Format::Table)?;
     console.say("\"proved\" is the corrected bound, \"paper\" the expression as the paper prints it; both for the candidates at once");

@@ -100,6 +100,7 @@ impl Study {
         let trials = match strategy.ask(usize::MAX)? {
             Ask::Trials(trials) => trials,
             Ask::Finished => Vec::new(),
+            Ask::Contradicted(contradiction) => return Err(Error::Contradicted(contradiction)),
             _ => return Err(self.inconsistent("the strategy waits for trials that the file does not have")),
         };
         let survivors = if closed > 0 { Survivors::of(&strategy, self.spec.space())? } else { None };
@@ -235,7 +236,7 @@ impl Study {
 
 fn outcome(value: Option<f64>, error: Option<f64>) -> Outcome {
     match (value, error) {
-        (Some(mean), Some(standard_error)) => Outcome::Mean { mean, standard_error },
+        (Some(mean), Some(standard_error)) => Outcome::Mean { mean, standard_error, replicates: None },
         (Some(value), None) => Outcome::Value(value),
         (None, _) => Outcome::Failed,
     }

@@ -94,8 +94,8 @@ impl Study {
             lower: best.lower,
             upper: best.upper,
             gap: best.gap,
-            label: best.label,
-            reasons: best.reasons,
+            candidate_gap: best.candidate_gap,
+            certificate: best.certificate,
             best_observed,
             point: best.point,
             nearest,
@@ -135,6 +135,7 @@ impl Study {
             is_finished,
             wanted_gap,
             is_gap_reached,
+            contradiction: self.strategy()?.contradiction(),
             imported: usize::try_from(imported).unwrap_or_default(),
             imported_in_time: usize::try_from(imported_in_time).unwrap_or_default(),
         })

@@ -1,5 +1,6 @@
 //! What we may claim: certified bounds on what the features miss, half-widths before the responses, intervals with their certificate after.
 
+mod answer;
 mod bias;
 mod claim;
 mod continuous;
@@ -18,6 +19,7 @@ mod residual_norm;
 mod uniform;
 mod widths;
 
+pub use answer::{Answer, Answers};
 pub use claim::{Claim, Coverage, Method, Side};
 pub use energy::NormCheck;
 pub use intervals::Intervals;

@@ -58,20 +58,28 @@ impl Posterior {
     pub fn prediction_interval(&self, x: PointsRef<'_>, claim: &Claim) -> Result<PredictionIntervals> {
         let new_noise = new_noise_of(claim)?;
         if is_convolved(claim, self.observations(), &new_noise)? {
-            return self.convolved(x, claim, &new_noise);
+            return self.prediction_with(&Widths::new(Arc::clone(self.information()), claim)?, x);
         }
         split(claim, &new_noise, self.observations().prior(), x.len(), |half| self.interval(x, half))
     }
 
-    fn convolved(&self, x: PointsRef<'_>, claim: &Claim, new_noise: &Noise) -> Result<PredictionIntervals> {
-        let widths = Widths::new(Arc::clone(self.information()), claim)?;
-        let (centres, halves) = self.centred_widths(&widths, x)?;
+    /// The same from widths that were prepared before. Cost O(q(md + m²)), more where old and new noise are not of one kind.
+    ///
+    /// # Errors
+    /// As [`Posterior::prediction_interval`] and [`Posterior::interval_with`].
+    pub fn prediction_with(&self, widths: &Widths, x: PointsRef<'_>) -> Result<PredictionIntervals> {
+        let claim = &widths.claim;
+        let new_noise = &new_noise_of(claim)?;
+        if !is_convolved(claim, self.observations(), new_noise)? {
+            return self.prediction_interval(x, claim);
+        }
+        let (centres, halves) = self.centred_widths(widths, x)?;
         // The event for every point at once knows nothing of new noise: here each point has its own.
         let factor = widths.union_factor(x.len());
         let total = |h: &HalfWidth| h.bias + h.slack + factor * h.coefficient.hypot(new_noise.level());
         let totals: Vec<f64> = halves.iter().map(total).collect();
         let ends = Ends::new(self.observations().prior(), claim.side_claimed(), &centres, &totals);
-        let mut certificate = self.certificate_of(&widths, x.len());
+        let mut certificate = self.certificate_of(widths, x.len());
         certificate.bounds.noise_factor = Some(factor);
         Ok(PredictionIntervals::assemble(ends, certificate, claim, new_noise))
     }

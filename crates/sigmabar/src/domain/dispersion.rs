@@ -22,7 +22,7 @@ const MOST_COMBINATIONS: usize = 1 << 12;
 
 impl Candidates {
     /// A proved upper bound on $\sup_x\min_cd_k(x,c)$ over all points $x$ of the domain and candidates $c$: 0 where the candidates are the whole domain. Every
-    /// function of norm $C$ is somewhere at most $C$ times this higher than at the best candidate (algorithm notes 12, P3).
+    /// function of norm $C$ is somewhere at most $C$ times this higher than at the best candidate (algorithm notes 9.9).
     ///
     /// Cells that together hold the domain are cut where the bound is largest. In a cell the bound is the smallest $\sup_xd_k(x,c)$ over candidates nearby
     /// ([`Kernel::metric_over_cell`] around $c$ with the reach to the farther end of each side), which is valid whatever was left out. Discrete columns

@@ -140,7 +140,7 @@ impl<'a> Search<'a> {
     fn posterior(&self, theta: &[f64], inducing: Points) -> Result<Posterior> {
         let (kernel, ridge) = self.kernel_and_ridge(theta)?;
         let features = FeatureMap::new(Sourced::new(kernel, Origin::LearntHere), inducing)?;
-        Posterior::fit(Arc::new(features), ridge, self.recentred(self.observations, theta))
+        Posterior::fit(Arc::new(features), Sourced::new(ridge, Origin::LearntHere), self.recentred(self.observations, theta))
     }
 
     fn kernel_and_ridge(&self, theta: &[f64]) -> Result<(Kernel, f64)> {
