@@ -51,7 +51,7 @@ mod origin;
 mod points;
 mod posterior;
 mod residual;
-mod sealed;
+pub mod sealed;
 mod strategy;
 mod theory;
 
@@ -63,7 +63,7 @@ pub use design::{CellSearch, Design, Growth, MaxVariance, PaperDesign, PaperMaxV
 pub use domain::{
     BoxDomain, CandidateKind, Candidates, CellTree, Column, Constraint, Domain, ListDomain, Relation, SobolSequence, SpaceDomain,
 };
-pub use error::{Error, ModelError, Result};
+pub use error::{Error, Result, SavedError};
 pub use evidence::{Choice, EvidenceGradient, Learning, Learnt, fit_hyperparameters};
 pub use expansion::Expansion;
 pub use experiment::{

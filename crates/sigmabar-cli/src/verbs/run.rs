@@ -12,7 +12,7 @@ use crate::quantity::{counted, grouped, positive, short};
 use crate::verbs::report;
 use indicatif::ProgressBar;
 use sigmabar::{Certificate, Label, Policy};
-use sigmabar_study::{BatchRow, RunEnd, RunEvent, RunOptions, Status, Study, Survivors, TrialResult, TrialStatus};
+use sigmabar_study::{BatchRow, Page, RunEnd, RunEvent, RunOptions, Status, Study, Survivors, TrialResult, TrialStatus};
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -118,7 +118,7 @@ impl<'a> Screen<'a> {
             RunEvent::Started { trial } if self.planned.is_none_or(|planned| planned < trial.batch) => {
                 self.show_closed();
                 self.planned = Some(trial.batch);
-                let planned = self.study.trials().map_or(0, |trials| trials.iter().filter(|other| other.batch == trial.batch).count());
+                let planned = self.study.trials_of(&Page { batch: Some(trial.batch), ..Page::default() }).map_or(0, |trials| trials.len());
                 self.say(format!("batch {}: {} planned", trial.batch + 1, counted(planned, "setting")));
             }
             RunEvent::Retried { id, reason } => {
