@@ -4,7 +4,7 @@ use crate::error::{raise, unknown};
 use crate::noise::PyNoise;
 use numpy::{IntoPyArray, PyArray1};
 use pyo3::prelude::*;
-use sigmabar::{Certificate, Claim, Coverage, Intervals, Label, Method, PredictionIntervals, Region, ResidualNormMethod, Side};
+use sigmabar::{BoxDomain, Certificate, Claim, Coverage, Intervals, Label, Method, PredictionIntervals, ResidualNormMethod, Side};
 
 /// Lower ends, upper ends, and the certificate as JSON and in words.
 pub type Ends<'py> = (Bound<'py, PyArray1<f64>>, Bound<'py, PyArray1<f64>>, CertificateParts);
@@ -69,7 +69,7 @@ fn method_of(name: &str) -> PyResult<Method> {
 
 fn coverage_of(name: &str, domain: Option<(Vec<f64>, Vec<f64>)>) -> PyResult<Coverage> {
     match (name, domain) {
-        ("continuous", Some((low, high))) => Region::new(low, high).map(Coverage::Continuous).map_err(raise),
+        ("continuous", Some((low, high))) => BoxDomain::with_flat_sides(low, high).map(Coverage::Continuous).map_err(raise),
         ("continuous", None) => Err(raise("coverage \"continuous\" needs a domain: domain=(low, high)")),
         (_, Some(_)) => Err(raise("a domain is only used with coverage=\"continuous\": leave it out, or say so")),
         ("point", None) => Ok(Coverage::Point),

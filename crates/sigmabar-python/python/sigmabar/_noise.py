@@ -24,7 +24,7 @@ class Noise:
 
     @property
     def level(self) -> float:
-        """The sub-Gaussian level that it implies."""
+        """The sub-Gaussian level that it implies; 1 for light tails, which have none and whose scale is in their quantiles."""
         return self._core.level()
 
     def __str__(self) -> str:
@@ -118,6 +118,6 @@ def noise_core(noise: Any, what: str = "noise") -> _core.Noise | None:
     return noise._core
 
 
-def noise_level(noise: Any) -> float:
-    """The sub-Gaussian level of a noise model, or a level given as a number."""
-    return noise.level if isinstance(noise, Noise) else number(noise, "noise")
+def noise_or_level(noise: Any) -> _core.Noise:
+    """A noise model, or a sub-Gaussian level given as a number, as the private module takes it."""
+    return noise._core if isinstance(noise, Noise) else SubGaussian(number(noise, "noise"))._core

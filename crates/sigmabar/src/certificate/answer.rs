@@ -2,13 +2,13 @@
 
 use super::claim::{Claim, Coverage, Side};
 use super::intervals::Intervals;
-use super::noise::Noise;
 use super::prediction::PredictionIntervals;
 use super::premises::Premises;
 use super::record::{About, Bounds, Certificate, Claimed, Contradiction, Spent, Theorem, resolve};
 use super::widths::Widths;
 use super::{Label, Method};
 use crate::error::Result;
+use crate::noise::Noise;
 use crate::origin::Origin;
 use crate::points::PointsRef;
 use crate::posterior::Posterior;
