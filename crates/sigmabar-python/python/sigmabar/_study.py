@@ -138,7 +138,10 @@ class Study:
     def tell(
         self, id: int, value: float | None = None, *, standard_error: float | None = None, error: str | None = None
     ) -> bool:
-        """The result of a trial: a value, or an ``error`` that says why there is none. ``False`` if its batch was closed before: it is kept, but not used."""
+        """The result of a trial: a value, or an ``error`` that says why there is none. ``False`` if its batch was closed before: it is kept, but not used.
+
+        Told again with the same value it is as it was; another value is refused.
+        """
         if (value is None) == (error is None):
             raise Error(f"trial {id}: tell a value, or the error that it failed with")
         return self._core.tell([(count(id, "id"), (number_or_none(value, "value"), number_or_none(standard_error, "standard_error"), error))])[0]
