@@ -4,8 +4,8 @@ use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use rand_distr::{Distribution, StandardNormal};
 use sigmabar::{
-    Choice, Collected, Error, ExactPosterior, InducingRule, Kernel, Learning, Observations, Points, Prior, ResidualNorm, ResidualNormKind,
-    Source, fit_hyperparameters, sample_gaussian,
+    Choice, Collected, Error, ExactPosterior, InducingRule, Kernel, Learning, Observations, Origin, Points, Prior, ResidualNorm,
+    ResidualNormKind, fit_hyperparameters, sample_gaussian,
 };
 
 fn uniform(rng: &mut ChaCha8Rng, rows: usize, dim: usize) -> Points {
@@ -67,7 +67,7 @@ fn an_exact_stage_on_everything_ends_where_the_slope_is_zero() {
     let learnt = fit_hyperparameters(&observations, &learning).unwrap();
     let exact = ExactPosterior::new(learnt.kernel().clone(), learnt.ridge(), observations).unwrap();
     let gradient = exact.log_evidence_gradient().unwrap();
-    let kernel = &learnt.kernel().kernel;
+    let kernel = &learnt.kernel().value;
     // Column 1 does not matter: its length may end on its bound, where the slope need not vanish.
     let at_bound = kernel.parameters()[1].value > 100.0;
     for (p, g) in gradient.kernel.iter().enumerate().filter(|(p, _)| !(at_bound && *p == 1)) {
@@ -134,7 +134,7 @@ fn a_mean_is_learnt_when_asked() {
     let with = fit_hyperparameters(&observations, &learning).unwrap();
     assert!(with.elbo > without.elbo + 1.0);
     let prior = with.posterior().observations().prior();
-    assert!((prior.mean() - 7.0).abs() < 0.2 && prior.is_learnt(), "{prior:?}");
+    assert!((prior.mean() - 7.0).abs() < 0.2 && prior.origin() == Origin::LearntHere, "{prior:?}");
 }
 
 #[test]

@@ -129,7 +129,7 @@ fn effective_dimension_and_gain_of_data() {
         let dimension: f64 = values.iter().map(|v| v.max(0.0) / (v.max(0.0) + tau2)).sum();
         let gain: f64 = values.iter().map(|v| 0.5 * (v.max(0.0) / tau2).ln_1p()).sum();
         let locations = Locations::new(points(&problem.x), Collected::Designed);
-        let data = DataGain::new(&problem.kernel.value(), problem.tau, &locations).unwrap();
+        let data = DataGain::new(&problem.kernel.kernel(), problem.tau, &locations).unwrap();
         let slack = 1e-8 * (1.0 + problem.kernel.variance / tau2 * 1e-4);
         assert!((data.effective_dimension - dimension).abs() <= slack * (1.0 + dimension), "{} {dimension}", data.effective_dimension);
         assert!((data.gain - gain).abs() <= slack * (1.0 + gain), "{} {gain}", data.gain);

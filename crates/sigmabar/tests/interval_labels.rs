@@ -6,12 +6,12 @@ mod coverage_support;
 use coverage_support::oracle::{Draws, close};
 use coverage_support::{kernel, points};
 use sigmabar::{
-    Assumption, Claim, Collected, Coverage, Error, FeatureMap, Label, Method, Noise, Observations, Posterior, Prior, Reason, Region,
-    ResidualNormKind, Source, Sourced<Kernel>, Widths,
+    Certificate, Claim, Collected, Coverage, Error, FeatureMap, Label, Method, Noise, Observations, Origin, Posterior, Prior, Region,
+    ResidualNormKind, Sourced, Theorem, Widths,
 };
 use std::sync::Arc;
 
-fn posterior(source: Source, collected: Collected, prior: Prior, y: &[f64]) -> Posterior {
+fn posterior(source: Origin, collected: Collected, prior: Prior, y: &[f64]) -> Posterior {
     let (kernel, _) = kernel(1);
     let features = FeatureMap::new(Sourced::new(kernel, source), points(&[vec![0.2], vec![0.6], vec![0.9]])).unwrap();
     let x: Vec<Vec<f64>> = (0..y.len()).map(|i| vec![i as f64 / y.len() as f64]).collect();
@@ -36,24 +36,27 @@ fn labels_follow_from_where_things_came_from() {
     let y = responses();
     let label = |source, collected, prior, claim: &Claim| {
         let found = posterior(source, collected, prior, &y).interval(query().view(), claim).unwrap();
-        (found.certificate().label, found.certificate().reasons.clone(), found.certificate().method)
+        let weak = found.certificate().premises.list().into_iter().filter(|p| !p.origin.is_firm()).map(|p| p.name).collect::<Vec<_>>();
+        (found.certificate().label(), weak, found.certificate().theorem)
     };
-    use Collected::{Adaptive, DeclaredFixed, Designed};
-    assert_eq!(label(Origin::Declared, Designed, Prior::ZERO, &claim()), (Label::Certified, vec![], Method::Tight));
+    use Collected::{Adaptive, DeclaredFixed, Designed, Undeclared};
+    assert_eq!(label(Origin::Declared, Designed, Prior::ZERO, &claim()), (Label::Certified, vec![], Theorem::Width(Method::Tight)));
     assert_eq!(label(Origin::Declared, DeclaredFixed, Prior::ZERO, &claim()).0, Label::Certified);
     let before = label(Origin::LearntElsewhere, Designed, Prior::ZERO, &claim());
-    assert_eq!((before.0, before.1), (Label::CertifiedForLearntKernel, vec![Reason::KernelLearntBefore]));
+    assert_eq!((before.0, before.1), (Label::Certified, vec![]));
     let here = label(Origin::LearntHere, Designed, Prior::ZERO, &claim());
-    assert_eq!((here.0, here.1), (Label::Calibrated, vec![Reason::KernelLearntHere]));
+    assert_eq!((here.0, here.1), (Label::Estimated, vec!["kernel"]));
     let prior = label(Origin::Declared, Designed, Prior::learnt(&y).unwrap(), &claim());
-    assert_eq!((prior.0, prior.1), (Label::Calibrated, vec![Reason::PriorLearnt]));
-    let estimated = label(Origin::Declared, Designed, Prior::ZERO, &claim().estimated_norm_bound(2.0).unwrap());
-    assert_eq!((estimated.0, estimated.1), (Label::Calibrated, vec![Reason::NormEstimated]));
+    assert_eq!((prior.0, prior.1), (Label::Estimated, vec!["prior"]));
+    let estimated = label(Origin::Declared, Designed, Prior::ZERO, &claim().norm_bound(Sourced::new(2.0, Origin::Estimated)).unwrap());
+    assert_eq!((estimated.0, estimated.1), (Label::Estimated, vec!["norm_bound"]));
     // Adaptive points: the default turns to the energy band; another method is labelled for what it is.
     let wide = claim().norm_bound(30.0).unwrap();
-    assert_eq!(label(Origin::Declared, Adaptive, Prior::ZERO, &wide), (Label::Certified, vec![], Method::Energy));
+    for collected in [Adaptive, Undeclared] {
+        assert_eq!(label(Origin::Declared, collected, Prior::ZERO, &wide), (Label::Certified, vec![], Theorem::Energy));
+    }
     let direct = label(Origin::Declared, Adaptive, Prior::ZERO, &wide.method(Method::Direct));
-    assert_eq!((direct.0, direct.1), (Label::Heuristic, vec![Reason::AdaptivePoints]));
+    assert_eq!((direct.0, direct.1), (Label::Estimated, vec!["points", "observations"]));
 }
 
 #[test]
@@ -61,17 +64,28 @@ fn the_certificate_says_what_was_assumed_in_plain_words() {
     let found =
         posterior(Origin::Declared, Collected::DeclaredFixed, Prior::ZERO, &responses()).interval(query().view(), &claim()).unwrap();
     let certificate = found.certificate();
-    assert!(certificate.assumptions.contains(&Assumption::PointsDeclaredFixed));
-    assert!(certificate.assumptions.contains(&Assumption::NormBound { bound: 2.0 }));
-    assert_eq!((certificate.observations, certificate.features, certificate.delta), (12, 3, 0.05));
-    assert_eq!(certificate.residual_norm.kind, ResidualNormKind::Dense);
+    let premises = &certificate.premises;
+    assert_eq!(premises.points, Sourced::new(Collected::DeclaredFixed, Origin::Declared));
+    assert_eq!(premises.norm_bound, Sourced::new(Some(2.0), Origin::Declared));
+    assert_eq!((premises.observations.value, premises.inducing.value, certificate.delta), (12, 3, 0.05));
+    assert_eq!(certificate.bounds.residual_norm.unwrap().kind, ResidualNormKind::Dense);
     let text = certificate.to_string();
-    for word in
-        ["certified: lower ≤ f ≤ upper", "at most 0.05", "the user declared", "standard deviation 0.2", "dense eigenvalue", "n = 12, m = 3"]
-    {
+    for word in [
+        "certified: lower ≤ f ≤ upper",
+        "at most 0.05",
+        "looking at a response (declared)",
+        "standard deviation 0.2",
+        "dense eigenvalue",
+        "12 observations",
+        "3 inducing",
+    ] {
         assert!(text.contains(word), "{word:?} is not in {text:?}");
     }
-    assert!(text.lines().count() <= 4);
+    let read: Certificate = serde_json::from_str(&serde_json::to_string(certificate).unwrap()).unwrap();
+    assert_eq!(&read, certificate);
+    // A label that the premises do not carry is found out.
+    let forged = serde_json::to_string(certificate).unwrap().replace("\"origin\":\"declared\"", "\"origin\":\"learnt_here\"");
+    assert!(serde_json::from_str::<Certificate>(&forged).is_err());
 }
 
 #[test]
@@ -156,9 +170,9 @@ fn the_papers_corollary_is_not_called_certified_where_its_units_fail() {
         let claim = claim().norm_bound(norm).unwrap().method(Method::Paper).coverage(Coverage::Continuous(region));
         posterior.interval(query().view(), &claim).unwrap().certificate().clone()
     };
-    assert_eq!(label(1.0, 2.0).label, Label::Certified);
+    assert_eq!(label(1.0, 2.0).label(), Label::Certified);
     let small = label(0.1, 2.0);
-    assert_eq!((small.label, small.reasons), (Label::Heuristic, vec![Reason::PaperConstants]));
+    assert_eq!((small.label(), small.premises.constants), (Label::Estimated, Origin::Unmet));
 }
 
 #[test]

@@ -40,7 +40,7 @@ fn responses_are_validated() {
     assert!(matches!(Prior::declared(0.0, 0.0), Err(Error::Parameter { name: "unit", .. })));
     assert!(matches!(Prior::learnt(&[]), Err(Error::Empty { .. })));
     let constant = Prior::learnt(&[3.0, 3.0]).unwrap();
-    assert_eq!((constant.mean(), constant.unit(), constant.is_learnt()), (3.0, 1.0, true));
+    assert_eq!((constant.mean(), constant.unit(), constant.origin()), (3.0, 1.0, sigmabar::Origin::LearntHere));
 }
 
 #[test]

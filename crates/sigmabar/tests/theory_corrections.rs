@@ -97,11 +97,11 @@ fn e11_norm_of_the_mean() {
         let problem = random_problem(&mut rng, 30);
         let (tau, c) = (problem.tau, power(&mut rng, -1.0, 1.0));
         let centres = random_points(&mut rng, 6, problem.x[0].len(), 0.0, 1.0);
-        let f = Expansion::random(problem.kernel.value(), points(&centres), c, seed).unwrap();
+        let f = Expansion::random(problem.kernel.kernel(), points(&centres), c, seed).unwrap();
         let level = power(&mut rng, -2.0, 0.5);
         let noise: Vec<f64> = problem.x.iter().map(|_| level * normal(&mut rng)).collect();
         let y: Vec<f64> = problem.x.iter().zip(&noise).map(|(x, e)| f.value(x) + e).collect();
-        let features = Arc::new(sigmabar::FeatureMap::new(problem.kernel.value(), points(&problem.z)).unwrap());
+        let features = Arc::new(sigmabar::FeatureMap::new(problem.kernel.kernel(), points(&problem.z)).unwrap());
         let observations = Observations::new(points(&problem.x), &y, Collected::DeclaredFixed, Prior::declared(0.0, 1.0).unwrap()).unwrap();
         let posterior = Posterior::fit(features, tau, observations).unwrap();
         let lambda = largest_eigenvalue(&problem.residual()) + 1e-11;

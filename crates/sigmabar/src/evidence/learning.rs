@@ -118,7 +118,7 @@ pub struct Learnt {
 }
 
 impl Learnt {
-    /// The kernel, marked as learnt on these responses: intervals are calibrated, not certified.
+    /// The kernel, marked as learnt on these responses: intervals are estimates.
     #[must_use]
     pub fn kernel(&self) -> &Sourced<Kernel> {
         self.posterior.information().features().sourced_kernel()

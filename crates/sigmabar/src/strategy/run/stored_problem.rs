@@ -70,7 +70,7 @@ mod tests {
         let domain = Domain::Box(BoxDomain::unit(2).expect("valid"));
         let problem = Problem::new(domain, 7).and_then(|p| p.with_kernel(Kernel::squared_exponential(vec![0.2, 0.3], 1.0)?));
         let problem = problem.and_then(|p| p.with_ridge(0.1)?.with_norm_bound(2.0)?.with_wanted_gap(0.5)?.with_delta(0.125));
-        problem.and_then(|p| p.with_noise(Noise::light_tailed(0.25, 3.0)?)).expect("valid").with_informative_failures()
+        problem.and_then(|p| p.with_noise(Noise::light_tailed(0.25, 3.0)?)).expect("valid").with_failures(Failures::Informative)
     }
 
     #[test]
