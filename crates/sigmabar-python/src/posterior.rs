@@ -131,7 +131,7 @@ impl PyPosterior {
         mean: Option<Number>,
         unit: Number,
     ) -> PyResult<Self> {
-        let (y, how, learnt_on) = (vector(y)?, collected(how)?, kernel.seen.clone());
+        let (y, how, learnt_on) = (vector(y)?, collected(how)?, kernel.seen.with(&tau.seen).with(&unit.seen));
         let rows = Seen::of(x.view().map_err(raise)?, &y);
         let prior = prior(mean, &unit, &y, &rows)?;
         let (kernel, tau) = (kernel.on(&rows), tau.on(&rows));
@@ -279,9 +279,10 @@ impl PyPosterior {
         (prior.mean(), prior.unit(), origin_name(prior.origin()))
     }
 
-    /// Hashes of the rows that it was made of.
-    fn rows(&self) -> Vec<u64> {
-        self.get().rows.hashes().to_vec()
+    /// Hashes of the rows that its premises were learnt on, `here` if its own are among them.
+    fn seen(&self, here: bool) -> Vec<u64> {
+        let model = self.get();
+        if here { model.learnt_on.with(&model.rows).hashes().to_vec() } else { model.learnt_on.hashes().to_vec() }
     }
 
     /// Number of observations.

@@ -9,6 +9,7 @@ from . import _core
 from ._arrays import floats
 from ._checks import number
 from ._core import Error
+from ._learnt import LearntNumber, source_of
 
 
 class Noise:
@@ -52,8 +53,8 @@ class SubGaussian(Noise):
     """
 
     def __init__(self, level: float) -> None:
-        self._arguments = (number(level, "level"),)
-        self._core = _core.Noise.of("sub-gaussian", list(self._arguments))
+        self._arguments = (_kept(level, "level"),)
+        self._core = _made("sub-gaussian", self._arguments)
 
 
 class Gaussian(Noise):
@@ -65,8 +66,8 @@ class Gaussian(Noise):
     """
 
     def __init__(self, sd: float) -> None:
-        self._arguments = (number(sd, "sd"),)
-        self._core = _core.Noise.of("gaussian", list(self._arguments))
+        self._arguments = (_kept(sd, "sd"),)
+        self._core = _made("gaussian", self._arguments)
 
 
 class LightTailed(Noise):
@@ -78,8 +79,8 @@ class LightTailed(Noise):
     """
 
     def __init__(self, xi0: float, h0: float) -> None:
-        self._arguments = (number(xi0, "xi0"), number(h0, "h0"))
-        self._core = _core.Noise.of("light-tailed", list(self._arguments))
+        self._arguments = (_kept(xi0, "xi0"), _kept(h0, "h0"))
+        self._core = _made("light-tailed", self._arguments)
 
 
 class Bounded(Noise):
@@ -91,8 +92,8 @@ class Bounded(Noise):
     """
 
     def __init__(self, a: float) -> None:
-        self._arguments = (number(a, "a"),)
-        self._core = _core.Noise.of("bounded", list(self._arguments))
+        self._arguments = (_kept(a, "a"),)
+        self._core = _made("bounded", self._arguments)
 
 
 class PerObservation(Noise):
@@ -104,9 +105,19 @@ class PerObservation(Noise):
     """
 
     def __init__(self, levels: Sequence[float]) -> None:
-        numbers = floats(levels, "levels")
+        # A list keeps the marks of its numbers, which an array has lost.
+        numbers = [_kept(v, "levels") for v in levels] if isinstance(levels, (list, tuple)) else floats(levels, "levels")
         self._arguments = (numbers,)
-        self._core = _core.Noise.of("per-observation", numbers)
+        self._core = _made("per-observation", numbers)
+
+
+def _kept(value: Any, what: str) -> float:
+    """A number, with its mark if it was learnt."""
+    return value if isinstance(value, LearntNumber) else number(value, what)
+
+
+def _made(kind: str, numbers: Sequence[float]) -> _core.Noise:
+    return _core.Noise.of(kind, [float(v) for v in numbers], *source_of(numbers))
 
 
 def noise_core(noise: Any, what: str = "noise") -> _core.Noise | None:
