@@ -295,14 +295,17 @@ impl PyPosterior {
         self.get().posterior.information().features().inducing().dim()
     }
 
-    fn to_bytes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
-        let bytes = self.with(py, |p| Ok(p.to_bytes()))?;
+    /// The model as bytes, with what is remarked about it.
+    fn to_bytes<'py>(&self, py: Python<'py>, remark: String) -> PyResult<Bound<'py, PyBytes>> {
+        let bytes = self.with(py, move |p| Ok(p.to_bytes_with(&remark)))?;
         Ok(PyBytes::new(py, &bytes))
     }
 
+    /// A model with what was remarked about it.
     #[staticmethod]
-    fn from_bytes(py: Python<'_>, bytes: Vec<u8>) -> PyResult<Self> {
-        let posterior = work::run(py, move || Posterior::from_bytes(&bytes))?;
-        Ok(Self::new(posterior, Seen::default(), Seen::default()))
+    fn from_bytes(py: Python<'_>, bytes: Vec<u8>) -> PyResult<(Self, String)> {
+        let read = move || Posterior::from_bytes_with(&bytes).map(|(posterior, remark)| (posterior, remark.to_owned()));
+        let (posterior, remark) = work::run(py, read)?;
+        Ok((Self::new(posterior, Seen::default(), Seen::default()), remark))
     }
 }

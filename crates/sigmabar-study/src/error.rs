@@ -137,7 +137,7 @@ pub enum Error {
         /// The batch, from 0.
         batch: usize,
     },
-    /// A second result.
+    /// A second result that is not the first.
     #[error("trial {id} of study \"{study}\" already has a result, and a result is never replaced")]
     AlreadyTold {
         /// The study.
@@ -250,9 +250,6 @@ pub enum StoreError {
         /// What does not fit.
         what: &'static str,
     },
-    /// The saved strategy cannot be read.
-    #[error("the saved strategy cannot be read: {0}")]
-    Strategy(sigmabar::Error),
     /// The disk is full.
     #[error("the disk is full: nothing of this step was written, everything acknowledged before is safe")]
     Full,

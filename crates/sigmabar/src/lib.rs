@@ -50,7 +50,7 @@ mod origin;
 mod points;
 mod posterior;
 mod residual;
-mod sealed;
+pub mod sealed;
 mod strategy;
 mod theory;
 
@@ -62,7 +62,7 @@ pub use design::{CellSearch, Design, Growth, MaxVariance, PaperDesign, PaperMaxV
 pub use domain::{
     BoxDomain, CandidateKind, Candidates, CellTree, Column, Constraint, Domain, ListDomain, Relation, SobolSequence, SpaceDomain,
 };
-pub use error::{Error, ModelError, Result};
+pub use error::{Error, Result, SavedError};
 pub use evidence::{Choice, EvidenceGradient, Learning, Learnt, fit_hyperparameters};
 pub use expansion::Expansion;
 pub use experiment::{

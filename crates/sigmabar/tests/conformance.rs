@@ -378,8 +378,8 @@ fn damaged_runs_are_refused() {
         for at in (0..bytes.len()).step_by(bytes.len() / 37 + 1) {
             let mut damaged = bytes.clone();
             damaged[at] ^= 0x10;
-            assert!(matches!(Strategy::from_bytes(&damaged), Err(Error::Model(_))), "{name}, byte {at}");
-            assert!(matches!(Strategy::from_bytes(&bytes[..at]), Err(Error::Model(_))), "{name}, cut at {at}");
+            assert!(matches!(Strategy::from_bytes(&damaged), Err(Error::Saved(_))), "{name}, byte {at}");
+            assert!(matches!(Strategy::from_bytes(&bytes[..at]), Err(Error::Saved(_))), "{name}, cut at {at}");
         }
     }
 }

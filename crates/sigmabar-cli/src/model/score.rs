@@ -1,7 +1,7 @@
 //! How a model does on rows it has not seen.
 
 use super::Model;
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
 use sigmabar::{Answer, PointsRef, Result};
 
 /// Rows kept for pictures.
@@ -13,10 +13,13 @@ pub struct HeldOut {
     /// The point.
     pub x: Vec<f64>,
     /// The response measured there.
+    #[serde(deserialize_with = "number_or_nan")]
     pub response: f64,
     /// The mean predicted.
+    #[serde(deserialize_with = "number_or_nan")]
     pub mean: f64,
     /// The standard deviation of the function there.
+    #[serde(deserialize_with = "number_or_nan")]
     pub std: f64,
 }
 
@@ -26,15 +29,24 @@ pub struct Scores {
     /// Rows held out.
     pub rows: usize,
     /// Root of the mean squared error.
+    #[serde(deserialize_with = "number_or_nan")]
     pub rmse: f64,
     /// The standard deviation of the held-out responses: the error of predicting their mean.
+    #[serde(deserialize_with = "number_or_nan")]
     pub spread: f64,
     /// Mean negative log predictive density, for a normal response around the mean.
+    #[serde(deserialize_with = "number_or_nan")]
     pub nlpd: f64,
     /// The share of new responses that the prediction interval should contain.
     pub nominal: f64,
     /// The share it did contain.
+    #[serde(deserialize_with = "number_or_nan")]
     pub coverage: f64,
+}
+
+/// JSON has no other word than null for what is not a finite number.
+fn number_or_nan<'de, D: Deserializer<'de>>(deserializer: D) -> std::result::Result<f64, D::Error> {
+    Ok(Option::deserialize(deserializer)?.unwrap_or(f64::NAN))
 }
 
 impl Model {

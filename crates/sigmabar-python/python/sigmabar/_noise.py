@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from . import _core
@@ -27,6 +27,11 @@ class Noise:
     def level(self) -> float:
         """The sub-Gaussian level that it implies."""
         return self._core.level()
+
+    @property
+    def source(self) -> str:
+        """Where its numbers came from: ``"declared"``, unless one of them was learnt."""
+        return source_of(_flat(self._arguments))[0]
 
     def __str__(self) -> str:
         return str(self._core)
@@ -114,6 +119,10 @@ class PerObservation(Noise):
 def _kept(value: Any, what: str) -> float:
     """A number, with its mark if it was learnt."""
     return value if isinstance(value, LearntNumber) else number(value, what)
+
+
+def _flat(arguments: Iterable[Any]) -> list[Any]:
+    return [v for argument in arguments for v in (argument if isinstance(argument, list) else [argument])]
 
 
 def _made(kind: str, numbers: Sequence[float]) -> _core.Noise:

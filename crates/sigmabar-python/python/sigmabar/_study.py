@@ -171,6 +171,10 @@ class Study:
         """
         self._core.close_batch(force)
 
+    def go_on_despite_contradiction(self) -> None:
+        """Lets a study go on whose premises the data have refuted: measurements then serve the model, and nothing is certified."""
+        self._core.go_on_despite_contradiction()
+
     def reap(self) -> list[int]:
         """Puts trials whose lease ran out back into the queue."""
         return self._core.reap()

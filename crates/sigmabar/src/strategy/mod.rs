@@ -3,6 +3,7 @@
 mod auto;
 mod baselines;
 mod policy;
+mod recall;
 mod run;
 mod run_posterior;
 mod saved;
@@ -22,9 +23,9 @@ pub use run_posterior::RunPosterior;
 pub use sbpe::{Rules, Sbpe, Schedule};
 
 use crate::certificate::Contradiction;
-use crate::domain::Domain;
 use crate::error::{Error, Result};
-use crate::points::{Collected, PointsRef};
+use crate::points::Collected;
+use run::ledger::Proposal;
 use serde::{Deserialize, Serialize};
 
 /// A run: a problem, a policy and the book of what was asked and told.
@@ -133,16 +134,11 @@ impl Strategy {
                 reason: "the run has begun: attach what was measured before it first",
             });
         }
-        let domain = self.problem.domain();
-        let point = domain.encode(PointsRef::new(natural, domain.dim())?)?;
-        if !domain.contains(natural) {
+        let Proposal { candidate, point } = self.placed(natural)?;
+        if !self.problem.domain().contains(natural) {
             return Err(Error::Premise { what: "attaching a result", reason: "its point violates a constraint of the domain" });
         }
-        let candidate = match domain {
-            Domain::List(list) => list.position(natural),
-            _ => None,
-        };
-        self.ledger.attach(Attached { candidate, point: point.row(0).to_vec(), outcome, collected })
+        self.ledger.attach(Attached { candidate, point, outcome, collected })
     }
 
     /// Writes the result of a trial down. When it was the last one missing, the batch is closed.

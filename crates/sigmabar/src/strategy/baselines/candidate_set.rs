@@ -68,8 +68,12 @@ impl CandidateSet {
         CandidateModel::new(kernel(problem)?, ridge(problem)?, self.points.clone(), kind)
     }
 
+    /// The candidate of a point. One that another version of this library had chosen need not be a candidate today: it counts for the nearest.
     fn position(&self, candidate: Option<usize>, point: &[f64]) -> usize {
-        candidate.unwrap_or_else(|| *self.positions.get(&bits(point)).expect("a policy proposes its own candidates only"))
+        let distance = |row: &[f64]| row.iter().zip(point).map(|(a, b)| (a - b).powi(2)).sum::<f64>();
+        let rows = || self.points.view().rows().enumerate();
+        let nearest = || rows().min_by(|(_, a), (_, b)| distance(a).total_cmp(&distance(b))).map_or(0, |(i, _)| i);
+        candidate.or_else(|| self.positions.get(&bits(point)).copied()).unwrap_or_else(nearest)
     }
 
     fn of_trial(&self, trial: &Trial) -> usize {

@@ -133,6 +133,10 @@ impl Batch<'_> {
             }
         }
         best.extend(first);
+        if best.is_empty() {
+            // A batch that another version planned may hold none of today's candidates.
+            best.extend(0..state.survivors.len().min(CHALLENGERS));
+        }
         best.sort_unstable();
         best.dedup();
         best
