@@ -6,8 +6,8 @@ mod coverage_support;
 use coverage_support::oracle::Draws;
 use coverage_support::points;
 use sigmabar::{
-    Ask, BoxDomain, Claim, Collected, Domain, Expansion, FeatureMap, Kernel, Label, ListDomain, Method, Noise, Observations, Origin, Outcome,
-    Points, Policy, Posterior, Prior, Problem, Recommendation, Sbpe, Sourced, Strategy, Theorem,
+    Ask, BoxDomain, Claim, Collected, Domain, Expansion, FeatureMap, Kernel, Label, ListDomain, Method, Noise, Observations, Origin,
+    Outcome, Points, Policy, Posterior, Prior, Problem, Recommendation, Sbpe, Sourced, Strategy, Theorem,
 };
 use std::sync::Arc;
 

@@ -79,7 +79,7 @@ pub struct Arguments {
     /// Bound on the norm of the function minus its prior mean: declared before the data, it makes intervals theorems
     #[arg(long, value_name = "C", requires = "noise")]
     norm_bound: Option<f64>,
-    /// Noise of a measurement: a level (sub-Gaussian), gaussian:SD or bounded:A
+    /// Noise of a measurement: a level (sub-Gaussian), gaussian:SD, bounded:A or light-tailed:XI0:H0
     #[arg(long, value_parser = kernels::noise)]
     noise: Option<Noise>,
     /// Prior mean, declared before the data (0 with --norm-bound, learnt otherwise)
@@ -184,7 +184,7 @@ fn features_of(frame: &Frame) -> Outcome<Vec<ColumnInfo>> {
 fn declared(arguments: &Arguments) -> Outcome<Declared> {
     let said = arguments.prior_mean.is_some() || arguments.unit.is_some() || arguments.norm_bound.is_some();
     let prior = said.then(|| Prior::declared(arguments.prior_mean.unwrap_or(0.0), arguments.unit.unwrap_or(1.0))).transpose()?;
-    let ridge = arguments.tau.or_else(|| arguments.noise.as_ref().map(Noise::level));
+    let ridge = arguments.tau.or_else(|| arguments.noise.as_ref().map(Noise::std_dev_bound).filter(|level| *level > 0.0));
     let (family, lengthscale, variance) = (arguments.kernel, arguments.lengthscale.clone(), arguments.variance);
     Ok(Declared { family, lengthscale, variance, ridge, prior, collected: arguments.collected.into() })
 }

@@ -1,10 +1,11 @@
 //! What is to be optimised, and what is assumed about it.
 
 use super::stored_problem::StoredProblem;
-use crate::certificate::{Noise, Premises};
+use crate::certificate::Premises;
 use crate::domain::Domain;
 use crate::error::{Error, Result, positive, probability};
 use crate::kernel::Kernel;
+use crate::noise::Noise;
 use crate::origin::{Origin, Sourced};
 use crate::points::Prior;
 use serde::{Deserialize, Serialize};
@@ -251,7 +252,8 @@ impl Problem {
     fn sourced_ridge(&self) -> Sourced<Option<f64>> {
         match (&self.ridge, &self.noise) {
             (Some(ridge), _) => Sourced::new(Some(ridge.value), ridge.origin),
-            (None, Some(noise)) => Sourced::new(Some(noise.value.std_dev_bound()), noise.origin),
+            // Without noise there is no natural ridge.
+            (None, Some(noise)) => Sourced::new(Some(noise.value.std_dev_bound()).filter(|level| *level > 0.0), noise.origin),
             (None, None) => Sourced::new(None, Origin::Unmet),
         }
     }
