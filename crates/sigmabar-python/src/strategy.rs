@@ -136,12 +136,11 @@ impl PyStrategy {
     fn new(
         py: Python<'_>,
         name: &str,
-        mode: &str,
         domain: &PyDomain,
         problem: ProblemOptions<'_>,
         options: &Bound<'_, PyDict>,
     ) -> PyResult<Self> {
-        let (problem, policy) = (problem.problem(domain)?, policy(name, mode, options)?);
+        let (policy, problem) = (policy(name, problem.budget, options)?, problem.problem(domain)?);
         work::run(py, move || Strategy::new(problem, policy)).map(Self::from)
     }
 

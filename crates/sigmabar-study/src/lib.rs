@@ -54,7 +54,7 @@ pub use error::{Error, Result, StoreError};
 pub use objective::{Reply, ReplyProblem, parse_reply};
 pub use run::{RunEnd, RunEvent, RunOptions};
 pub use space::{CandidateTable, Expression, ExpressionError, ExpressionProblem, Parameter, ParameterKind, Space, parse_expression};
-pub use spec::{Place, SpecError, SpecProblem, StudySpec, policy_named, strategy_names};
+pub use spec::{Place, SpecError, SpecProblem, StudySpec};
 pub use study::{Advice, BatchRow, BestObserved, Cell, Nearest, Status, Study, Survivors};
 pub use trial::{AskRequest, Asked, AskedTrial, EventRow, ImportedRow, Told, TrialResult, TrialRow, TrialStatus};
 pub use value::Value;

@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 use sigmabar::{Bbkb, DecoupledThompson, Direction, Domain, GpUcb, Noise, Policy, Relation};
-use sigmabar_study::{CandidateTable, Error, ParameterKind, StudySpec, Value, parse_expression, parse_reply, policy_named, strategy_names};
+use sigmabar_study::{CandidateTable, Error, ParameterKind, StudySpec, Value, parse_expression, parse_reply};
 use std::path::Path;
 
 const FLOATS: &str =
@@ -126,16 +126,10 @@ fn what_is_known_decides_the_strategy() {
 #[test]
 fn every_strategy_can_be_named() {
     let known = "budget = 20\nnoise = 0.1\nnorm_bound = 2\nkernel = { name = \"matern\", lengthscale = 0.3 }\n";
-    for name in strategy_names().filter(|name| *name != "gp-threds") {
+    for name in STRATEGIES.iter().filter(|entry| !entry.is_contextual && entry.name != "gp-threds").map(|entry| entry.name) {
         let spec = read(&format!("{known}strategy = \"{name}\"\n{FLOATS}")).unwrap_or_else(|error| panic!("{error}"));
         assert_eq!(spec.policy().name(), name);
-        assert_eq!(policy_named(name).as_ref().map(Policy::name), Some(name));
     }
-    // Without options a strategy is what the core takes it to be.
-    assert_eq!(policy_named("gp-ucb"), Some(Policy::GpUcb(GpUcb::default())));
-    assert_eq!(policy_named("bbkb"), Some(Policy::Bbkb(Bbkb::default())));
-    assert_eq!(policy_named("s-gp-ts"), Some(Policy::DecoupledThompson(DecoupledThompson::default())));
-    assert_eq!((policy_named("gp-threds"), policy_named("no-such")), (None, None));
     let threds = read(&format!("{known}strategy = {{ name = \"gp-threds\", interval = [0, 2] }}\n{FLOATS}")).unwrap();
     assert_eq!(threds.policy().name(), "gp-threds");
 }

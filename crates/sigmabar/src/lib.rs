@@ -82,6 +82,7 @@ pub use points::{Collected, Locations, Observations, Points, PointsRef, Prior};
 pub use posterior::{ExactPosterior, Posterior, Variational, sample_gaussian};
 pub use residual::{ResidualNorm, ResidualNormKind};
 pub use sigmabar_linalg::{LinalgError, Matrix, Operation};
+pub use strategy::catalogue;
 pub use strategy::{
     AdaBkb, Ask, Assumed, Attached, Auto, BatchReport, BatchRule, Bbkb, BbkbWidth, Bkb, BkbWidth, Bpe, BpeSchedule, BpeWidth, Cell,
     DecoupledThompson, Direction, EkUcb, ExpectedImprovement, GpThreds, GpUcb, Incumbent, LargestVariance, Ledger, Measured, MetaIndex,

@@ -6,11 +6,11 @@ use crate::console::{Console, Sheet};
 use crate::failure::{Ending, Failure};
 use crate::output;
 use serde_json::{Value, json};
+use sigmabar::catalogue::{PolicyError, PolicyProblem, PolicySpec};
 use sigmabar::{
-    Benchmark, Classic, Domain, Evaluation, Experiment, GpThreds, Kernel, Looks, Mean, Measure, Policy, Problem, Rules, Sbpe,
-    SimulatedNoise, TestFunction, log_log_slope, mean_curve, summaries,
+    Benchmark, Classic, Domain, Evaluation, Experiment, Kernel, Looks, Mean, Measure, Policy, Problem, SimulatedNoise, TestFunction,
+    log_log_slope, mean_curve, summaries,
 };
-use sigmabar_study::{policy_named, strategy_names};
 use std::path::PathBuf;
 use std::time::Instant;
 
@@ -20,7 +20,7 @@ pub struct Arguments {
     /// Problems
     #[arg(long, value_delimiter = ',', default_value = "branin,se-2")]
     problems: Vec<String>,
-    /// Strategies
+    /// Strategies, with options as in `s-bpe:rules=paper` or `ei:margin=0.1:batch_len=8`
     #[arg(long, value_delimiter = ',', default_value = "s-bpe,gp-ucb,random")]
     strategies: Vec<String>,
     /// Runs of each
@@ -51,12 +51,15 @@ const PROBLEMS: [&str; 12] = [
     "levy-4",
     "styblinski-tang-3",
 ];
-/// S-BPE exactly as published: a mode of its own in study files, a strategy of its own here.
-const AS_PUBLISHED: &str = "s-bpe-paper";
-
 pub(crate) fn run(arguments: &Arguments, global: &Global, console: &Console) -> Outcome {
-    check("problem", &arguments.problems, &PROBLEMS)?;
-    check("strategy", &arguments.strategies, &strategy_names().chain([AS_PUBLISHED]).collect::<Vec<_>>())?;
+    if let Some(name) = arguments.problems.iter().find(|name| !PROBLEMS.contains(&name.as_str())) {
+        let what = format!("there is no problem \"{name}\"{}", crate::data::closest(name, PROBLEMS));
+        return Err(Failure::usage(what, format!("there are {}", PROBLEMS.join(", "))));
+    }
+    for strategy in &arguments.strategies {
+        let read = strategy.parse::<PolicySpec>();
+        read.map_err(|error| Failure::usage(error.to_string(), "docs/strategies.md lists every strategy with its options"))?;
+    }
     let rows = all(arguments, global.seed.unwrap_or(0), console)?;
     if let Some(path) = &arguments.out {
         output::write(path, &[], |out| sigmabar::write_csv(&rows, out))?;
@@ -72,17 +75,6 @@ pub(crate) fn run(arguments: &Arguments, global: &Global, console: &Console) -> 
     Ok(Ending::Done)
 }
 
-fn check(what: &str, names: &[String], known: &[&str]) -> Outcome<()> {
-    match names.iter().find(|name| !known.contains(&name.as_str())) {
-        Some(name) => {
-            let known: Vec<String> = known.iter().map(|name| (*name).to_owned()).collect();
-            let close = crate::data::closest(name, &known);
-            Err(Failure::usage(format!("there is no {what} \"{name}\"{close}"), format!("there are {}", known.join(", "))))
-        }
-        None => Ok(()),
-    }
-}
-
 fn all(arguments: &Arguments, first: u64, console: &Console) -> Outcome<Vec<Evaluation>> {
     let begun = Instant::now();
     let clock = || begun.elapsed().as_secs_f64();
@@ -94,9 +86,13 @@ fn all(arguments: &Arguments, first: u64, console: &Console) -> Outcome<Vec<Eval
             arguments.budget.map_or(Ok(benchmark.clone()), |budget| benchmark.with_budget(budget))
         };
         for strategy in &arguments.strategies {
+            if let Err(error) = policy(strategy, make(first)?.problem()) {
+                console.warn(format_args!("{problem}: {error}"));
+                continue;
+            }
             let seeds = first..first + arguments.seeds;
-            let experiment =
-                Experiment::new(strategy, make, |problem| policy(strategy, problem), seeds)?.with_looks(Looks::Growing(1.25))?;
+            let experiment = Experiment::new(strategy, make, |problem| policy(strategy, problem).map_err(refused), seeds)?
+                .with_looks(Looks::Growing(1.25))?;
             match experiment.run(&clock) {
                 // Two problems of one family are told apart by what was typed.
                 Ok(run) => rows.extend(run.into_iter().map(|row| Evaluation { problem: problem.clone(), ..row })),
@@ -189,31 +185,38 @@ fn classic(classic: Classic, noise: SimulatedNoise) -> sigmabar::Result<Benchmar
     Benchmark::new(function, noise, 200)?.assuming_kernel(kernel)?.assuming(|problem| problem.with_norm_bound(5.0))
 }
 
-fn policy(name: &str, problem: &Problem) -> sigmabar::Result<Policy> {
-    match name {
-        AS_PUBLISHED => Ok(Policy::Sbpe(Box::new(Sbpe::new(Rules::Paper)))),
-        // It has no defaults: it wants an interval that the best value is believed to be in.
-        "gp-threds" => GpThreds::new(0.0, problem.norm_bound().unwrap_or(2.0).max(1.0)).map(Policy::GpThreds),
-        _ => policy_named(name).ok_or(sigmabar::Error::Premise {
-            what: "this comparison",
-            reason: "there is no strategy of this name that can do without options; choose another",
-        }),
+fn policy(text: &str, problem: &Problem) -> Result<Policy, PolicyError> {
+    let mut spec: PolicySpec = text.parse()?;
+    if spec.name() == "gp-threds" && spec.get("interval").is_none() {
+        // It wants an interval that the best value is believed to be in.
+        spec = spec.with("interval", vec![0.0, problem.norm_bound().unwrap_or(2.0).max(1.0)]);
+    }
+    spec.policy(problem.budget())
+}
+
+/// What is wrong with a strategy on one seed's problem only; options are checked before.
+fn refused(error: PolicyError) -> sigmabar::Error {
+    match error.problem {
+        PolicyProblem::Core(error) => error,
+        _ => sigmabar::Error::Premise { what: "this comparison", reason: "the options of the strategy do not fit the problem" },
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use sigmabar::catalogue::STRATEGIES;
+    use sigmabar::{Rules, Sbpe};
 
     #[test]
     fn every_strategy_is_the_one_it_is_called() {
         let benchmark = benchmark("se-2", 0).unwrap();
         let problem = benchmark.problem();
-        for name in strategy_names() {
-            assert_eq!(policy(name, problem).unwrap().name(), name);
+        for entry in STRATEGIES.iter().filter(|entry| !entry.is_contextual) {
+            assert_eq!(policy(entry.name, problem).unwrap().name(), entry.name);
         }
-        assert!(matches!(policy("gp-thred", problem), Err(sigmabar::Error::Premise { .. })));
-        let Policy::Sbpe(paper) = policy(AS_PUBLISHED, problem).unwrap() else { panic!("another strategy") };
+        assert!(policy("gp-thred", problem).unwrap_err().to_string().contains("did you mean \"gp-threds\""));
+        let Policy::Sbpe(paper) = policy("s-bpe:rules=paper", problem).unwrap() else { panic!("another strategy") };
         assert_eq!(*paper, Sbpe::new(Rules::Paper));
     }
 }

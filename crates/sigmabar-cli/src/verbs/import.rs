@@ -87,7 +87,7 @@ impl<'a> Columns<'a> {
         let is_result = |name: &str| [RESULT, "value", "y"].contains(&name) && !names.iter().any(|known| known == name);
         for (name, _) in &arguments.map {
             if !names.contains(name) && !is_result(name) && name != STANDARD_ERROR {
-                let what = format!("--map names \"{name}\"{}", crate::data::closest(name, &names));
+                let what = format!("--map names \"{name}\"{}", crate::data::closest(name, names.iter().map(String::as_str)));
                 return Err(Failure::usage(what, format!("the study has {}, besides {RESULT} and {STANDARD_ERROR}", names.join(", "))));
             }
         }

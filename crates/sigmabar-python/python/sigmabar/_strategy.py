@@ -4,18 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from . import _core
+from . import _catalogue, _core
 from ._arrays import Floats, floats, rows
 from ._checks import count, count_or_none, flag, number, number_or_none, saved, seed_of, text
 from ._core import Error
 from ._domain import domain_from
 from ._kernels import Kernel, kernel_core
 from ._noise import Noise, noise_core
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+    from ._catalogue import StrategyName, StrategyOptions
 
 
 @dataclass(frozen=True)
@@ -137,14 +142,10 @@ class Trials:
 class Strategy:
     """A run: a strategy on a domain, asked for points and told values.
 
-    ``name`` is one of ``"s-bpe"``, ``"bpe"``, ``"gp-ucb"``, ``"ei"``, ``"pi"``, ``"gp-ts"``, ``"s-gp-ts"``, ``"bkb"``, ``"bbkb"``, ``"mini-meta"``,
-    ``"ada-bkb"``, ``"gp-threds"``, ``"rips"``, ``"supkernelucb"``, ``"ek-ucb"``, ``"max-variance"``, ``"random"``, ``"sobol"``. ``domain`` is an array of
-    candidates, a box ``(low, high)``, a list of columns (:class:`Float`, :class:`Int`, :class:`Ordinal`, :class:`Categorical`) or a :class:`Space`.
-
-    S-BPE has three modes: ``"certified"`` needs kernel, norm bound and noise and proves what it says, ``"paper"`` follows the paper to the letter, and
-    ``"auto"`` needs nothing and is calibrated; without a kernel it is the default. ``batches`` is their number or their lengths; further options are named
-    by the strategy they belong to when they are wrong. Kernel variance, ``tau``, ``norm_bound`` and ``noise`` are in units of ``unit``; values, the ends of
-    intervals, ``gap`` and ``stop_at_gap`` are in those of the values.
+    ``domain`` is an array of candidates, a box ``(low, high)``, a list of columns (:class:`Float`, :class:`Int`, :class:`Ordinal`, :class:`Categorical`)
+    or a :class:`Space`. ``"s-bpe"`` needs kernel, norm bound and noise and proves what it says; ``"auto"`` needs nothing and proves nothing. Kernel
+    variance, ``tau``, ``norm_bound`` and ``noise`` are in units of ``unit``; values, the ends of intervals, ``gap`` and ``stop_at_gap`` are in those of the
+    values. The strategies and their options are listed below.
 
     The run is a function of the seed and the values, whatever the order of telling.
 
@@ -164,7 +165,7 @@ class Strategy:
 
     def __init__(
         self,
-        name: str,
+        name: StrategyName,
         *,
         domain: Any,
         budget: int,
@@ -174,17 +175,13 @@ class Strategy:
         noise: Noise | None = None,
         delta: float = 0.05,
         seed: int = 0,
-        mode: str | None = None,
         direction: str = "maximize",
         mean: float = 0.0,
         unit: float = 1.0,
         stop_at_gap: float | None = None,
         informative_failures: bool = False,
-        **options: Any,
+        **options: Unpack[StrategyOptions],
     ) -> None:
-        name = text(name, "name")
-        if mode is None:
-            mode = "auto" if name == "s-bpe" and kernel is None else "certified"
         problem = {
             "kernel": None if kernel is None else kernel_core(kernel),
             "tau": number_or_none(tau, "tau"),
@@ -199,11 +196,12 @@ class Strategy:
             "stop_at_gap": number_or_none(stop_at_gap, "stop_at_gap"),
             "informative_failures": flag(informative_failures, "informative_failures"),
         }
-        if options.get("batches") is not None:
-            options["batches"] = batches_of(options["batches"])
-        if options.get("actions") is not None:
-            options["actions"] = rows(options["actions"], "actions")
-        self._core = _core.Strategy(name, text(mode, "mode"), domain_from(domain)._core, problem, options)
+        given: dict[str, Any] = dict(options)
+        if given.get("batches") is not None:
+            given["batches"] = batches_of(given["batches"])
+        if given.get("actions") is not None:
+            given["actions"] = rows(given["actions"], "actions")
+        self._core = _core.Strategy(text(name, "name"), domain_from(domain)._core, problem, given)
 
     @classmethod
     def _wrap(cls, core: _core.Strategy) -> Strategy:
@@ -216,7 +214,7 @@ class Strategy:
 
     @property
     def name(self) -> str:
-        """The name of the strategy; ``"auto"`` for S-BPE without assumptions."""
+        """The name of the strategy."""
         return self._core.facts()[0]
 
     @property
@@ -314,6 +312,9 @@ class Strategy:
 
     def __reduce__(self) -> Any:
         return (Strategy.load, (self.save(),))
+
+
+Strategy.__doc__ = f"{Strategy.__doc__}\n{_catalogue.HELP}"
 
 
 def batches_of(batches: Any) -> int | list[int]:

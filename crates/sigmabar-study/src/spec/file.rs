@@ -1,11 +1,12 @@
 //! The study file as it is written: every key with its type, nothing checked yet.
 
 use super::parameters::Parameters;
-use super::strategy::StrategyTable;
+use super::strategy::StrategySchema;
 use super::union::{Auto, NumberOrAuto, OneOrMany, PlainOr};
 use crate::space::CandidateTable;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use sigmabar::catalogue::PolicySpec;
 use std::collections::BTreeMap;
 
 /// A study file: what is searched, what is assumed, how it is searched and how settings are evaluated.
@@ -58,8 +59,9 @@ pub struct StudyFile {
     /// Whether failing or being late says something about the value (a time-out, a duration).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub informative_failures: Option<bool>,
-    /// "certified", "paper" or "auto".
+    /// Of earlier versions: "certified" and "paper" are `strategy = { name = "s-bpe", rules = … }` today, "auto" is `strategy = "auto"`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("deprecated" = true))]
     pub mode: Option<Mode>,
     /// The file of candidates, beside the study file, or the candidates themselves.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -72,7 +74,8 @@ pub struct StudyFile {
     pub kernel: Option<PlainOr<Auto, KernelTable>>,
     /// The strategy: its name, or a table with its options.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub strategy: Option<PlainOr<String, StrategyTable>>,
+    #[schemars(with = "Option<StrategySchema>")]
+    pub strategy: Option<PolicySpec>,
     /// How settings are evaluated by `run`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub objective: Option<ObjectiveTable>,
@@ -91,7 +94,7 @@ pub enum DirectionWord {
     Minimize,
 }
 
-/// By which rules the study goes.
+/// By which rules a study of an earlier version goes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Mode {

@@ -13,7 +13,6 @@ mod union;
 
 pub(crate) use file::ObjectiveTable;
 pub use place::{Place, SpecError, SpecProblem};
-pub use policy::{policy_named, strategy_names};
 pub(crate) use union::OneOrMany;
 
 use crate::space::Space;
@@ -196,6 +195,7 @@ impl StudySpec {
     }
 
     fn build(mut file: StudyFile, directory: &Path) -> std::result::Result<Self, Fault> {
+        policy::adopt_mode(&mut file)?;
         let space = searched::space(&mut file, directory)?;
         let plan = schedule::Plan::of(&file)?;
         let problem = assumptions::problem(&file, &space, plan.budget)?;

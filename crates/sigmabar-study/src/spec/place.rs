@@ -2,6 +2,7 @@
 
 use super::StudySpec;
 use crate::space::ExpressionError;
+use sigmabar::catalogue::{PolicyError, nearest};
 use std::fmt;
 use std::path::PathBuf;
 use thiserror::Error;
@@ -103,6 +104,9 @@ pub enum SpecProblem {
     /// The table of candidates cannot be read.
     #[error(transparent)]
     Candidates(Box<crate::Error>),
+    /// The strategy or one of its options.
+    #[error(transparent)]
+    Strategy(PolicyError),
     /// The core refuses.
     #[error(transparent)]
     Core(sigmabar::Error),
@@ -112,9 +116,7 @@ impl SpecProblem {
     /// An unknown word, with the likely one among those known.
     pub(crate) fn unknown<S: AsRef<str>>(what: &'static str, found: &str, known: &[S]) -> Self {
         let known: Vec<String> = known.iter().map(|word| word.as_ref().to_owned()).collect();
-        let likeness = |word: &&String| strsim::jaro_winkler(&found.to_lowercase(), &word.to_lowercase());
-        let best = known.iter().max_by(|a, b| likeness(a).total_cmp(&likeness(b)));
-        let meant = best.filter(|word| likeness(word) > 0.75).cloned();
+        let meant = nearest(found, known.iter().map(String::as_str)).map(str::to_owned);
         Self::Unknown { what, found: found.to_owned(), known, meant }
     }
 

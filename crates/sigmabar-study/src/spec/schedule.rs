@@ -18,19 +18,6 @@ pub(super) enum Batches {
     Lengths(Vec<usize>),
 }
 
-impl Batches {
-    /// The number of batches, if they are all of nearly one length.
-    pub fn equal_count(&self) -> Option<usize> {
-        match self {
-            Self::Count(count) => Some(*count),
-            Self::Lengths(lengths) => {
-                let longest = lengths.iter().max()?;
-                lengths.iter().all(|length| length.abs_diff(*longest) <= 1).then_some(lengths.len())
-            }
-        }
-    }
-}
-
 impl Plan {
     pub fn of(file: &StudyFile) -> Result<Self, Fault> {
         let batches = match (&file.batches, file.plates, file.plate) {

@@ -2,6 +2,7 @@
 
 mod auto;
 mod baselines;
+pub mod catalogue;
 mod policy;
 mod run;
 mod run_posterior;
