@@ -40,7 +40,6 @@ mod domain;
 mod error;
 mod evidence;
 mod expansion;
-mod experiment;
 mod features;
 mod gain;
 mod inducing;
@@ -50,6 +49,7 @@ mod points;
 mod posterior;
 mod residual;
 mod sealed;
+mod simulated;
 mod strategy;
 mod theory;
 
@@ -64,10 +64,6 @@ pub use domain::{
 pub use error::{Error, ModelError, Result};
 pub use evidence::{Choice, EvidenceGradient, Learning, Learnt, fit_hyperparameters};
 pub use expansion::Expansion;
-pub use experiment::{
-    Benchmark, Classic, Evaluation, Experiment, Looks, Mean, Measure, SimulatedNoise, Summary, TestFunction, log_log_slope, mean_curve,
-    paired_difference, summaries, write_csv,
-};
 pub use features::{FeatureMap, Source, SourcedKernel};
 pub use gain::{Bracket, DataGain, GainBound, GainBoundKind, GainDomain, LowerGainKind, MaxGain};
 pub use inducing::{
@@ -82,6 +78,7 @@ pub use points::{Collected, Locations, Observations, Points, PointsRef, Prior};
 pub use posterior::{ExactPosterior, Posterior, Variational, sample_gaussian};
 pub use residual::{ResidualNorm, ResidualNormKind};
 pub use sigmabar_linalg::{LinalgError, Matrix, Operation};
+pub use simulated::{Classic, SimulatedNoise};
 pub use strategy::catalogue;
 pub use strategy::{
     AdaBkb, Ask, Assumed, Attached, Auto, BatchReport, BatchRule, Bbkb, BbkbWidth, Bkb, BkbWidth, Bpe, BpeSchedule, BpeWidth, Cell,

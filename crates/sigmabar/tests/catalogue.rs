@@ -4,8 +4,8 @@
 
 use sigmabar::catalogue::{OptionKind, OptionValue, PolicyProblem, PolicySpec, STRATEGIES, StrategyEntry, StrategyOption};
 use sigmabar::{
-    AdaBkb, Auto, Bbkb, Bkb, Bpe, DecoupledThompson, EkUcb, ExpectedImprovement, GpThreds, GpUcb, LargestVariance, MiniMeta, Points, Policy,
-    ProbabilityOfImprovement, Random, Rips, Rules, Sbpe, Schedule, Sobol, SupKernelUcb, ThompsonSampling,
+    AdaBkb, Auto, Bbkb, Bkb, Bpe, DecoupledThompson, EkUcb, ExpectedImprovement, GpThreds, GpUcb, LargestVariance, MiniMeta, Points,
+    Policy, ProbabilityOfImprovement, Random, Rips, Rules, Sbpe, Schedule, Sobol, SupKernelUcb, ThompsonSampling,
 };
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -132,7 +132,9 @@ fn names_of_earlier_versions_are_read_in_files_and_refused_with_the_new_name_els
     assert_eq!(serde_json::to_string(&PolicySpec::new("ei")).unwrap(), "\"ei\"");
     assert!(read(r#"{"name": "s-bpe", "inducing": 50, "max_inducing": 50}"#).unwrap_err().to_string().contains("twice"));
     assert!(read(r#"{"inducing": 50}"#).unwrap_err().to_string().contains("name"));
-    for (strategy, former, present) in [("ei", "batch_size", "batch_len"), ("s-bpe", "inducing", "max_inducing"), ("s-bpe", "mode", "rules")] {
+    for (strategy, former, present) in
+        [("ei", "batch_size", "batch_len"), ("s-bpe", "inducing", "max_inducing"), ("s-bpe", "mode", "rules")]
+    {
         let error = PolicySpec::new(strategy).with(former, 3).policy(BUDGET).unwrap_err();
         assert!(matches!(error.problem, PolicyProblem::Renamed { now, .. } if now == present), "{error}");
     }

@@ -4,7 +4,7 @@ use super::error::{Error, Result};
 use super::fields::Fields;
 use super::page::Page;
 use crate::plot::{self, Cell, Growth, RegretCurve, RegretPanel, Table, number, significant};
-use sigmabar::{Evaluation, Mean, summaries};
+use sigmabar_experiment::{Evaluation, Mean, summaries};
 use std::collections::BTreeMap;
 use std::io::Read;
 

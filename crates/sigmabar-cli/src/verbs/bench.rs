@@ -6,10 +6,10 @@ use crate::console::{Console, Sheet};
 use crate::failure::{Ending, Failure};
 use crate::output;
 use serde_json::{Value, json};
-use sigmabar::catalogue::{PolicyError, PolicyProblem, PolicySpec};
-use sigmabar::{
-    Benchmark, Classic, Domain, Evaluation, Experiment, Kernel, Looks, Mean, Measure, Policy, Problem, SimulatedNoise, TestFunction,
-    log_log_slope, mean_curve, summaries,
+use sigmabar::catalogue::PolicySpec;
+use sigmabar_experiment::{
+    Evaluation, Experiment, Mean, Measure, PROBLEMS, RecommendAt, log_log_slope, mean_curve, policy_for, problem_named, stated_slope, summaries,
+    write_csv,
 };
 use std::path::PathBuf;
 use std::time::Instant;
@@ -37,20 +37,6 @@ pub struct Arguments {
     report: Option<PathBuf>,
 }
 
-const PROBLEMS: [&str; 12] = [
-    "bpe",
-    "gp-threds-branin",
-    "gp-threds-rosenbrock",
-    "se-2",
-    "matern-2",
-    "branin",
-    "hartmann-3",
-    "hartmann-6",
-    "rosenbrock-4",
-    "ackley-5",
-    "levy-4",
-    "styblinski-tang-3",
-];
 pub(crate) fn run(arguments: &Arguments, global: &Global, console: &Console) -> Outcome {
     if let Some(name) = arguments.problems.iter().find(|name| !PROBLEMS.contains(&name.as_str())) {
         let what = format!("there is no problem \"{name}\"{}", crate::data::closest(name, PROBLEMS));
@@ -62,12 +48,13 @@ pub(crate) fn run(arguments: &Arguments, global: &Global, console: &Console) -> 
     }
     let rows = all(arguments, global.seed.unwrap_or(0), console)?;
     if let Some(path) = &arguments.out {
-        output::write(path, &[], |out| sigmabar::write_csv(&rows, out))?;
+        output::write(path, &[], |out| write_csv(&rows, out))?;
         console.say(format_args!("wrote {} rows to {}", rows.len(), path.display()));
     }
     console.sheet(&summary(&rows), Format::Table)?;
     if let Some(path) = &arguments.report {
-        crate::verbs::report::write(&crate::report::bench(&rows, &slopes(&arguments.problems))?, path, &[], console)?;
+        let slopes: Vec<_> = arguments.problems.iter().filter_map(|name| Some((name.clone(), stated_slope(name)?))).collect();
+        crate::verbs::report::write(&crate::report::bench(&rows, &slopes)?, path, &[], console)?;
     }
     if arguments.out.is_none() {
         console.next("sigmabar bench … -o rows.csv --report bench.html   (one row for every evaluation, and the pictures)");
@@ -82,17 +69,14 @@ fn all(arguments: &Arguments, first: u64, console: &Console) -> Outcome<Vec<Eval
     let mut rows = Vec::new();
     for problem in &arguments.problems {
         let make = |seed| {
-            let benchmark = benchmark(problem, seed)?;
+            let unknown = sigmabar::Error::Premise { what: "this problem", reason: "there is none of this name" };
+            let benchmark = problem_named(problem, seed)?.ok_or(unknown)?;
             arguments.budget.map_or(Ok(benchmark.clone()), |budget| benchmark.with_budget(budget))
         };
         for strategy in &arguments.strategies {
-            if let Err(error) = policy(strategy, make(first)?.problem()) {
-                console.warn(format_args!("{problem}: {error}"));
-                continue;
-            }
             let seeds = first..first + arguments.seeds;
-            let experiment = Experiment::new(strategy, make, |problem| policy(strategy, problem).map_err(refused), seeds)?
-                .with_looks(Looks::Growing(1.25))?;
+            let experiment = Experiment::new(strategy, make, |problem| policy_for(strategy, problem), seeds)?
+                .recommending(RecommendAt::Growing(1.25))?;
             match experiment.run(&clock) {
                 // Two problems of one family are told apart by what was typed.
                 Ok(run) => rows.extend(run.into_iter().map(|row| Evaluation { problem: problem.clone(), ..row })),
@@ -105,16 +89,6 @@ fn all(arguments: &Arguments, first: u64, console: &Console) -> Outcome<Vec<Eval
     }
     bar.finish_and_clear();
     Ok(rows)
-}
-
-/// The slope of cumulative regret that theory states: $(\nu+d)/(2\nu+d)$ for Matérn, a half and logarithms for squared exponential kernels.
-fn slopes(problems: &[String]) -> Vec<(String, f64)> {
-    let slope = |name: &str| match name {
-        "se-2" | "bpe" => Some(0.5),
-        "matern-2" => Some(4.5 / 7.0),
-        _ => None,
-    };
-    problems.iter().filter_map(|name| Some((name.clone(), slope(name)?))).collect()
 }
 
 fn summary(rows: &[Evaluation]) -> Sheet {
@@ -153,70 +127,4 @@ fn summary(rows: &[Evaluation]) -> Sheet {
         ]);
     }
     sheet
-}
-
-fn benchmark(name: &str, seed: u64) -> sigmabar::Result<Benchmark> {
-    let noise = SimulatedNoise::Gaussian { std_dev: 0.05 };
-    let random = |kernel| Benchmark::known_norm(kernel, 2, 2.0, noise, 1000, seed);
-    match name {
-        "bpe" => Benchmark::bpe(seed),
-        "gp-threds-branin" => Benchmark::gp_threds_branin(),
-        "gp-threds-rosenbrock" => Benchmark::gp_threds_rosenbrock(),
-        "se-2" => random(Kernel::squared_exponential(0.2, 1.0)?),
-        "matern-2" => random(Kernel::matern(2.5, 0.2, 1.0)?),
-        "hartmann-3" => classic(Classic::Hartmann3, noise),
-        "hartmann-6" => classic(Classic::Hartmann6, noise),
-        "rosenbrock-4" => classic(Classic::Rosenbrock { dim: 4, half_width: 2.0, divisor: 1000.0 }, noise),
-        "ackley-5" => classic(Classic::Ackley { dim: 5, half_width: 5.0, shift: 0.7 }, noise),
-        "levy-4" => classic(Classic::Levy { dim: 4 }, noise),
-        "styblinski-tang-3" => classic(Classic::StyblinskiTang { dim: 3 }, noise),
-        _ => classic(Classic::Branin, noise),
-    }
-}
-
-/// A classic function with a guess for strategies that cannot do without a kernel: a fifth of the widest side, norm bound 5.
-fn classic(classic: Classic, noise: SimulatedNoise) -> sigmabar::Result<Benchmark> {
-    let function = TestFunction::classic(classic)?;
-    let width = match function.domain() {
-        Domain::Box(sides) => sides.low().iter().zip(sides.high()).map(|(low, high)| high - low).fold(0.0, f64::max),
-        _ => 1.0,
-    };
-    let kernel = Kernel::matern(2.5, 0.2 * width, 1.0)?;
-    Benchmark::new(function, noise, 200)?.assuming_kernel(kernel)?.assuming(|problem| problem.with_norm_bound(5.0))
-}
-
-fn policy(text: &str, problem: &Problem) -> Result<Policy, PolicyError> {
-    let mut spec: PolicySpec = text.parse()?;
-    if spec.name() == "gp-threds" && spec.get("interval").is_none() {
-        // It wants an interval that the best value is believed to be in.
-        spec = spec.with("interval", vec![0.0, problem.norm_bound().unwrap_or(2.0).max(1.0)]);
-    }
-    spec.policy(problem.budget())
-}
-
-/// What is wrong with a strategy on one seed's problem only; options are checked before.
-fn refused(error: PolicyError) -> sigmabar::Error {
-    match error.problem {
-        PolicyProblem::Core(error) => error,
-        _ => sigmabar::Error::Premise { what: "this comparison", reason: "the options of the strategy do not fit the problem" },
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use sigmabar::catalogue::STRATEGIES;
-    use sigmabar::{Rules, Sbpe};
-
-    #[test]
-    fn every_strategy_is_the_one_it_is_called() {
-        let benchmark = benchmark("se-2", 0).unwrap();
-        let problem = benchmark.problem();
-        for entry in STRATEGIES.iter().filter(|entry| !entry.is_contextual) {
-            assert_eq!(policy(entry.name, problem).unwrap().name(), entry.name);
-        }
-        assert!(policy("gp-thred", problem).unwrap_err().to_string().contains("did you mean \"gp-threds\""));
-        let Policy::Sbpe(paper) = policy("s-bpe:rules=paper", problem).unwrap() else { panic!("another strategy") };
-        assert_eq!(*paper, Sbpe::new(Rules::Paper));
-    }
 }

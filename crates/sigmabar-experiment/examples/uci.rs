@@ -1,7 +1,7 @@
 //! Regression benchmarks with learnt kernels: RMSE and NLPD on the standardised target, 95 % coverage and seconds for each published fold.
 //!
 //! ```text
-//! cargo run --release -p sigmabar --example uci -- kin40k --folds 1 --inducing 1000
+//! cargo run --release -p sigmabar-experiment --example uci -- kin40k --folds 1 --inducing 1000
 //! ```
 //!
 //! Without names, every data set found is run. The data lie beside the project, in `shared/data/regression`: `NAME.csv.gz` with the target in the last

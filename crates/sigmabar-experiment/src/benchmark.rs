@@ -1,17 +1,11 @@
 //! A function with its noise and what a run is told about it, among them the published settings.
 
-use super::classic::Classic;
-use super::function::TestFunction;
-use super::noise::SimulatedNoise;
-use crate::domain::{BoxDomain, Domain, ListDomain};
-use crate::error::{Error, Result, positive};
-use crate::expansion::Expansion;
-use crate::kernel::Kernel;
-use crate::points::Points;
-use crate::posterior::sample_gaussian;
-use crate::strategy::Problem;
+use crate::function::TestFunction;
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
+use sigmabar::{
+    BoxDomain, Classic, Domain, Error, Expansion, Kernel, ListDomain, Points, Problem, Result, SimulatedNoise, sample_gaussian,
+};
 use sigmabar_linalg::Lower;
 
 /// One simulated problem: the truth, the noise, and the problem as a strategy sees it.
@@ -28,8 +22,9 @@ impl Benchmark {
     /// # Errors
     /// [`Error::Parameter`] for a budget of 0 or a noise without a positive level.
     pub fn new(function: TestFunction, noise: SimulatedNoise, budget: usize) -> Result<Self> {
-        if noise != SimulatedNoise::None {
-            positive("noise level", noise.std_dev())?;
+        let level = noise.std_dev();
+        if noise != SimulatedNoise::None && !(level.is_finite() && level > 0.0) {
+            return Err(Error::Parameter { name: "noise level", value: level, requirement: "finite and positive" });
         }
         let problem = Problem::new(function.domain().clone(), budget)?.with_direction(function.direction());
         Ok(Self { function, noise, problem })

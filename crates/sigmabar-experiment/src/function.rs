@@ -1,13 +1,8 @@
 //! A function whose best value is known, on the domain where it is to be found.
 
-use super::classic::Classic;
-use super::search;
-use crate::domain::{BoxDomain, Domain, ListDomain};
-use crate::error::{Error, Result, same_length};
-use crate::expansion::Expansion;
-use crate::points::{Points, PointsRef};
-use crate::strategy::{Direction, Trial};
+use crate::search;
 use serde::{Deserialize, Serialize};
+use sigmabar::{BoxDomain, Classic, Direction, Domain, Error, Expansion, ListDomain, Points, PointsRef, Result, Trial};
 
 /// What computes the values.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -171,12 +166,12 @@ impl TestFunction {
     }
 
     /// The value of a trial.
-    pub(super) fn of_trial(&self, trial: &Trial) -> f64 {
+    pub(crate) fn of_trial(&self, trial: &Trial) -> f64 {
         self.at(trial.candidate, &trial.point)
     }
 
     /// The value at a point of the domain, or of a candidate.
-    pub(super) fn at(&self, candidate: Option<usize>, point: &[f64]) -> f64 {
+    pub(crate) fn at(&self, candidate: Option<usize>, point: &[f64]) -> f64 {
         match (&self.domain, candidate) {
             (Domain::List(list), None) => list.position(point).map_or_else(|| self.formula(point), |i| self.listed[i]),
             (Domain::List(_), Some(i)) => self.listed[i],
@@ -201,4 +196,8 @@ impl TestFunction {
             Direction::Minimize => value - self.best,
         }
     }
+}
+
+fn same_length(what: &'static str, expected: usize, found: usize) -> Result<()> {
+    if expected == found { Ok(()) } else { Err(Error::Length { what, expected, found }) }
 }

@@ -1,21 +1,19 @@
 //! Many seeds of one strategy on one benchmark, in parallel.
 
-use super::benchmark::Benchmark;
-use super::evaluation::Evaluation;
-use crate::certificate::Label;
-use crate::error::{Error, Result};
-use crate::strategy::{Ask, Outcome, Policy, Problem, Strategy, Trial};
+use crate::benchmark::Benchmark;
+use crate::evaluation::Evaluation;
 use rayon::prelude::*;
+use sigmabar::{Ask, Error, Label, Outcome, Policy, Problem, Result, Strategy, Trial};
 
 /// At which ends of batches a recommendation is asked for. One may cost as much as a fit to all data: a strategy with batches of one would pay that
 /// at every evaluation.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 #[non_exhaustive]
-pub enum Looks {
+pub enum RecommendAt {
     /// At all.
     #[default]
     EveryBatch,
-    /// When there are this many times as many evaluations as at the last look, and at the end.
+    /// When there are this many times as many evaluations as at the last one, and at the end.
     Growing(f64),
     /// At the end alone.
     Last,
@@ -36,7 +34,8 @@ type ContextOf<'a> = Box<dyn Fn(u64, usize) -> Vec<f64> + Send + Sync + 'a>;
 /// the context leaves open.
 ///
 /// ```
-/// use sigmabar::{Benchmark, Classic, Experiment, Policy, Random, SimulatedNoise, TestFunction, summaries, write_csv};
+/// use sigmabar::{Classic, Policy, Random, SimulatedNoise};
+/// use sigmabar_experiment::{Benchmark, Experiment, TestFunction, summaries, write_csv};
 ///
 /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
 /// let branin = |_| Benchmark::new(TestFunction::classic(Classic::Branin)?, SimulatedNoise::Gaussian { std_dev: 0.1 }, 30);
@@ -52,7 +51,7 @@ pub struct Experiment<'a> {
     benchmark: BenchmarkOf<'a>,
     policy: PolicyFor<'a>,
     seeds: Vec<u64>,
-    looks: Looks,
+    recommended: RecommendAt,
     workers: usize,
     contexts: Option<ContextOf<'a>>,
 }
@@ -73,20 +72,28 @@ impl<'a> Experiment<'a> {
             return Err(Error::Empty { what: "the list of seeds" });
         }
         let (benchmark, policy) = (Box::new(benchmark), Box::new(policy));
-        Ok(Self { strategy: strategy.into(), benchmark, policy, seeds, looks: Looks::EveryBatch, workers: usize::MAX, contexts: None })
+        Ok(Self {
+            strategy: strategy.into(),
+            benchmark,
+            policy,
+            seeds,
+            recommended: RecommendAt::EveryBatch,
+            workers: usize::MAX,
+            contexts: None,
+        })
     }
 
     /// When recommendations are asked for.
     ///
     /// # Errors
     /// [`Error::Parameter`] for a growth that is not finite or below 1.
-    pub fn with_looks(self, looks: Looks) -> Result<Self> {
-        if let Looks::Growing(value) = looks
+    pub fn recommending(self, at: RecommendAt) -> Result<Self> {
+        if let RecommendAt::Growing(value) = at
             && !(value.is_finite() && value >= 1.0)
         {
-            return Err(Error::Parameter { name: "growth between looks", value, requirement: "finite and at least 1" });
+            return Err(Error::Parameter { name: "growth between recommendations", value, requirement: "finite and at least 1" });
         }
-        Ok(Self { looks, ..self })
+        Ok(Self { recommended: at, ..self })
     }
 
     /// How many trials are handed out at once; all of a batch without this.
@@ -104,7 +111,7 @@ impl<'a> Experiment<'a> {
     /// context, are not asked for then.
     #[must_use]
     pub fn with_contexts(self, contexts: impl Fn(u64, usize) -> Vec<f64> + Send + Sync + 'a) -> Self {
-        Self { contexts: Some(Box::new(contexts)), looks: Looks::Last, ..self }
+        Self { contexts: Some(Box::new(contexts)), recommended: RecommendAt::Last, ..self }
     }
 
     /// Runs all seeds, in parallel, and gives their rows in the order of the seeds. `clock` tells the seconds since any moment; runs share the machine, so
@@ -124,11 +131,11 @@ impl<'a> Experiment<'a> {
         let policy = (self.policy)(&problem)?;
         let strategy = Strategy::new(problem, policy)?;
         let name = self.strategy.clone();
-        let mut run = Run { name, benchmark, strategy, seed, seconds: 0.0, rows: Vec::new(), looked_at: 0, best: None };
+        let mut run = Run { name, benchmark, strategy, seed, seconds: 0.0, rows: Vec::new(), recommended_at: 0, best: None };
         while let Some(trials) = run.ask(self.workers, self.contexts.as_deref(), clock)? {
             for trial in trials {
                 if run.evaluate(&trial, clock)? {
-                    run.look(self.looks)?;
+                    run.recommend(self.recommended)?;
                 }
             }
         }
@@ -144,8 +151,8 @@ struct Run {
     seed: u64,
     seconds: f64,
     rows: Vec<Evaluation>,
-    /// Evaluations at the last look.
-    looked_at: usize,
+    /// Evaluations at the last recommendation.
+    recommended_at: usize,
     /// The best value that the context of the evaluation leaves open.
     best: Option<f64>,
 }
@@ -205,11 +212,11 @@ impl Run {
         Ok(self.strategy.ledger().closed() > closed)
     }
 
-    fn look(&mut self, looks: Looks) -> Result<()> {
-        let due = match looks {
-            Looks::EveryBatch => true,
-            Looks::Growing(factor) => self.rows.len() as f64 >= factor * self.looked_at as f64,
-            Looks::Last => false,
+    fn recommend(&mut self, at: RecommendAt) -> Result<()> {
+        let due = match at {
+            RecommendAt::EveryBatch => true,
+            RecommendAt::Growing(factor) => self.rows.len() as f64 >= factor * self.recommended_at as f64,
+            RecommendAt::Last => false,
         };
         if due { self.recommend() } else { Ok(()) }
     }
@@ -221,13 +228,13 @@ impl Run {
         row.simple_regret = Some(function.regret(function.at(recommendation.candidate, &recommendation.point)));
         let certified = matches!(recommendation.label, Label::Certified | Label::CertifiedForLearntKernel);
         row.certified_gap = (certified && recommendation.gap.is_finite()).then_some(recommendation.gap);
-        self.looked_at = self.rows.len();
+        self.recommended_at = self.rows.len();
         Ok(())
     }
 
-    /// The last look, and what the strategy says about its batches.
+    /// The last recommendation, and what the strategy says about its batches.
     fn finish(mut self) -> Result<Vec<Evaluation>> {
-        if self.looked_at < self.rows.len() && self.best.is_none() {
+        if self.recommended_at < self.rows.len() && self.best.is_none() {
             self.recommend()?;
         }
         for (batch, report) in self.strategy.batches()?.into_iter().enumerate() {

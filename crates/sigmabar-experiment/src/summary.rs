@@ -1,6 +1,6 @@
 //! Rows in a few numbers: means with their errors, paired differences, rates.
 
-use super::evaluation::Evaluation;
+use crate::evaluation::Evaluation;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 

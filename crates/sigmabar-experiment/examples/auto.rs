@@ -1,8 +1,8 @@
 //! How good the automatic policy is: simple regret on test functions with noise, and on measured tables beside Sobol and random points.
 //!
 //! ```text
-//! cargo run --release -p sigmabar --example auto -- --seeds 20 --evaluations 200
-//! cargo run --release -p sigmabar --example auto -- --seeds 20 hartmann6 levy4
+//! cargo run --release -p sigmabar-experiment --example auto -- --seeds 20 --evaluations 200
+//! cargo run --release -p sigmabar-experiment --example auto -- --seeds 20 hartmann6 levy4
 //! ```
 //!
 //! Names choose problems; without any, all are run. Tables are looked for in `shared/data/lab` beside the project, or where `--data` says.

@@ -1,5 +1,5 @@
-//! Cumulative regret of uniform sampling, the paper's S-BPE and the certified one: `cargo run --release --example regret -- [seeds] [budget]`;
-//! and how the certified one's grows with the budget, beside the computed bound: `cargo run --release --example regret -- growth [seeds] [table.csv]`.
+//! Cumulative regret of uniform sampling, the paper's S-BPE and the certified one: `cargo run --release -p sigmabar-experiment --example regret -- [seeds] [budget]`;
+//! and how the certified one's grows with the budget, beside the computed bound: `cargo run --release -p sigmabar-experiment --example regret -- growth [seeds] [table.csv]`.
 //! The picture of that table: `cargo run --release -p sigmabar-cli --example growth -- table.csv page.html`.
 //!
 //! Functions are random expansions with 30 centres and a norm of exactly C = 2; the noise is normal with R = 0.2, declared sub-Gaussian; the ridge is R, δ = 0.05.

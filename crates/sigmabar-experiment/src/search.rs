@@ -1,7 +1,6 @@
 //! The largest value of a smooth function on a box, by many starts and a compass.
 
-use crate::domain::{BoxDomain, Domain};
-use crate::error::Result;
+use sigmabar::{BoxDomain, Domain, Result};
 
 /// Sobol points at which the search begins.
 const STARTS: usize = 4096;
@@ -13,7 +12,7 @@ const SMALLEST_STEP: f64 = 1e-9;
 /// The best place found and its value, from Sobol points and the given starts: a lower bound of the largest value.
 ///
 /// Cost O(4096) evaluations and a few hundred d for each start followed.
-pub(super) fn largest(domain: &BoxDomain, starts: &[Vec<f64>], value: impl Fn(&[f64]) -> f64) -> Result<(Vec<f64>, f64)> {
+pub(crate) fn largest(domain: &BoxDomain, starts: &[Vec<f64>], value: impl Fn(&[f64]) -> f64) -> Result<(Vec<f64>, f64)> {
     let sobol = Domain::Box(domain.clone()).candidates(STARTS, 0)?;
     let sobol = sobol.range(0, sobol.len())?;
     let inside = starts.iter().filter(|x| domain.contains(x)).cloned();

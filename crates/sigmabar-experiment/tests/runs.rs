@@ -1,8 +1,9 @@
 //! Runs against a plain loop, tidy rows read back, summaries against plain formulas.
 
-use sigmabar::{
-    Ask, Benchmark, Classic, Direction, Error, Evaluation, Experiment, GpUcb, Kernel, Looks, Mean, Measure, Outcome, Points, Policy,
-    Random, SimulatedNoise, Sobol, Strategy, TestFunction, log_log_slope, mean_curve, paired_difference, summaries, write_csv,
+use sigmabar::{Ask, Classic, Direction, Error, GpUcb, Kernel, Outcome, Points, Policy, Random, SimulatedNoise, Sobol, Strategy};
+use sigmabar_experiment::{
+    Benchmark, Evaluation, Experiment, Mean, Measure, RecommendAt, TestFunction, log_log_slope, mean_curve, paired_difference, summaries,
+    write_csv,
 };
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -106,13 +107,13 @@ fn threads_workers_and_company_do_not_matter() {
 fn looks_are_where_they_were_asked_for() {
     let looks = |looks| {
         let experiment = Experiment::new("gp-ucb", hills, |_| Ok(Policy::GpUcb(GpUcb::default())), [1]).unwrap();
-        let rows = experiment.with_looks(looks).unwrap().run(&|| 0.0).unwrap();
+        let rows = experiment.recommending(looks).unwrap().run(&|| 0.0).unwrap();
         rows.iter().filter(|row| row.simple_regret.is_some()).map(|row| row.evaluation).collect::<Vec<usize>>()
     };
-    assert_eq!(looks(Looks::EveryBatch), (1..=40).collect::<Vec<usize>>());
-    assert_eq!(looks(Looks::Last), [40]);
-    assert_eq!(looks(Looks::Growing(2.0)), [1, 2, 4, 8, 16, 32, 40]);
-    let refused = Experiment::new("random", branin, |_| Ok(random()), [1]).unwrap().with_looks(Looks::Growing(0.5));
+    assert_eq!(looks(RecommendAt::EveryBatch), (1..=40).collect::<Vec<usize>>());
+    assert_eq!(looks(RecommendAt::Last), [40]);
+    assert_eq!(looks(RecommendAt::Growing(2.0)), [1, 2, 4, 8, 16, 32, 40]);
+    let refused = Experiment::new("random", branin, |_| Ok(random()), [1]).unwrap().recommending(RecommendAt::Growing(0.5));
     assert!(matches!(refused.err(), Some(Error::Parameter { .. })));
 }
 

@@ -2,9 +2,8 @@
 
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
-use sigmabar::{
-    Benchmark, BoxDomain, Classic, Direction, Domain, Error, Expansion, Kernel, ListDomain, Noise, Points, SimulatedNoise, TestFunction,
-};
+use sigmabar::{BoxDomain, Classic, Direction, Domain, Error, Expansion, Kernel, ListDomain, Noise, Points, SimulatedNoise};
+use sigmabar_experiment::{Benchmark, TestFunction};
 
 const ALL: [Classic; 12] = [
     Classic::Branin,
