@@ -3,7 +3,7 @@
 use crate::benchmark::Benchmark;
 use crate::evaluation::Evaluation;
 use rayon::prelude::*;
-use sigmabar::{Ask, Error, Label, Outcome, Policy, Problem, Result, Strategy, Trial};
+use sigmabar::{Ask, Error, Label, Outcome, Policy, Problem, Result, StillPossible, Strategy, Trial};
 
 /// At which ends of batches a recommendation is asked for. One may cost as much as a fit to all data: a strategy with batches of one would pay that
 /// at every evaluation.
@@ -135,7 +135,7 @@ impl<'a> Experiment<'a> {
         while let Some(trials) = run.ask(self.workers, self.contexts.as_deref(), clock)? {
             for trial in trials {
                 if run.evaluate(&trial, clock)? {
-                    run.recommend(self.recommended)?;
+                    run.recommend_if_due(self.recommended)?;
                 }
             }
         }
@@ -175,7 +175,7 @@ impl Run {
         match ask {
             Ask::Trials(trials) => Ok(Some(trials)),
             Ask::Finished => Ok(None),
-            Ask::Wait => unreachable!("everything handed out was told at once"),
+            _ => unreachable!("everything handed out was told at once"),
         }
     }
 
@@ -183,7 +183,8 @@ impl Run {
     fn best_open(&self, context: &[f64]) -> Result<Option<f64>> {
         let Policy::EkUcb(policy) = self.strategy.policy() else { return Ok(None) };
         let function = self.benchmark.function();
-        let values = policy.states(self.strategy.problem(), context)?.into_iter().map(|s| function.at(s.candidate, &s.point));
+        let values =
+            policy.open_states(self.strategy.problem(), context)?.into_iter().map(|(candidate, point)| function.at(candidate, &point));
         Ok(values.min_by(|&a, &b| function.regret(a).total_cmp(&function.regret(b))))
     }
 
@@ -212,7 +213,7 @@ impl Run {
         Ok(self.strategy.ledger().closed() > closed)
     }
 
-    fn recommend(&mut self, at: RecommendAt) -> Result<()> {
+    fn recommend_if_due(&mut self, at: RecommendAt) -> Result<()> {
         let due = match at {
             RecommendAt::EveryBatch => true,
             RecommendAt::Growing(factor) => self.rows.len() as f64 >= factor * self.recommended_at as f64,
@@ -240,7 +241,7 @@ impl Run {
         for (batch, report) in self.strategy.batches()?.into_iter().enumerate() {
             let last = self.strategy.ledger().batch(batch).end;
             if let Some(row) = last.checked_sub(1).and_then(|i| self.rows.get_mut(i)) {
-                (row.inducing, row.survivors) = (report.inducing, report.survivors);
+                (row.inducing, row.survivors) = (report.inducing, report.survivors.map(StillPossible::number));
             }
         }
         Ok(self.rows)

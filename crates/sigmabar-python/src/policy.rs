@@ -38,7 +38,9 @@ pub fn policy(name: &str, budget: usize, options: &Bound<'_, PyDict>) -> PyResul
         if !value.is_none() {
             let option: String = option.extract()?;
             let value = value.extract::<Value>().map_err(|_| {
-                raise(format!("option {option} of strategy \"{name}\": a number, a word, True or False, or an array is needed, not {value}"))
+                raise(format!(
+                    "option {option} of strategy \"{name}\": a number, a word, True or False, or an array is needed, not {value}"
+                ))
             })?;
             spec = spec.with(option, value.to_option().map_err(raise)?);
         }

@@ -13,7 +13,9 @@ use crate::work;
 use numpy::{IntoPyArray, PyArray1, PyArray2};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
-use sigmabar::{BatchReport, Cell, Direction, Outcome, Points, Prior, Problem, Recommendation, Strategy, Survivors, Trial, TrialState};
+use sigmabar::{
+    BatchReport, Cell, Direction, Outcome, Points, Prior, Problem, Recommendation, StillPossible, Strategy, Survivors, Trial, TrialState,
+};
 use std::sync::mpsc::SendError;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -24,9 +26,25 @@ type Asked<'py> = (Vec<u64>, usize, Bound<'py, PyArray1<i64>>, Grid<'py>);
 /// Point, candidate, lower, upper, gap, label and reasons.
 type Advice<'py> = (Grid<'py>, Option<usize>, f64, f64, f64, &'static str, Vec<String>);
 /// Planned, measured, survivors, gap, its label and inducing points of a batch.
-type Report = (usize, usize, Option<f64>, Option<f64>, Option<&'static str>, Option<usize>);
+type Report = (usize, usize, Option<Left>, Option<f64>, Option<&'static str>, Option<usize>);
+/// So many candidates, or this share of the domain.
+#[derive(IntoPyObject)]
+enum Left {
+    Candidates(usize),
+    Share(f64),
+}
+
+impl From<StillPossible> for Left {
+    fn from(left: StillPossible) -> Self {
+        match left {
+            StillPossible::Candidates(count) => Self::Candidates(count),
+            other => Self::Share(other.number()),
+        }
+    }
+}
+
 /// Numbers of candidates, corners of cells, or points.
-type Left<'py> = (Option<Bound<'py, PyArray1<i64>>>, Option<(Grid<'py>, Grid<'py>)>, Option<Grid<'py>>);
+type Possible<'py> = (Option<Bound<'py, PyArray1<i64>>>, Option<(Grid<'py>, Grid<'py>)>, Option<Grid<'py>>);
 /// Id, batch, candidate, state, value and standard error of a trial.
 type TrialParts = (u64, usize, Option<usize>, &'static str, Option<f64>, Option<f64>);
 
@@ -133,13 +151,7 @@ impl PyStrategy {
 #[pymethods]
 impl PyStrategy {
     #[new]
-    fn new(
-        py: Python<'_>,
-        name: &str,
-        domain: &PyDomain,
-        problem: ProblemOptions<'_>,
-        options: &Bound<'_, PyDict>,
-    ) -> PyResult<Self> {
+    fn new(py: Python<'_>, name: &str, domain: &PyDomain, problem: ProblemOptions<'_>, options: &Bound<'_, PyDict>) -> PyResult<Self> {
         let (policy, problem) = (policy(name, problem.budget, options)?, problem.problem(domain)?);
         work::run(py, move || Strategy::new(problem, policy)).map(Self::from)
     }
@@ -192,7 +204,7 @@ impl PyStrategy {
     }
 
     /// What is not ruled out: numbers of candidates, lower and upper corners of cells, or points that stand for the domain.
-    fn survivors<'py>(&self, py: Python<'py>) -> PyResult<Option<Left<'py>>> {
+    fn survivors<'py>(&self, py: Python<'py>) -> PyResult<Option<Possible<'py>>> {
         let survivors = self.with(py, |run| {
             Ok(match run.survivors()? {
                 Some(Survivors::Cells(cells)) => {
@@ -237,7 +249,7 @@ impl PyStrategy {
         let reports = self.with(py, |run| run.batches())?;
         Ok(reports
             .into_iter()
-            .map(|r: BatchReport| (r.planned, r.measured, r.survivors, r.gap, r.label.map(label_name), r.inducing))
+            .map(|r: BatchReport| (r.planned, r.measured, r.survivors.map(Left::from), r.gap, r.label.map(label_name), r.inducing))
             .collect())
     }
 

@@ -1,7 +1,8 @@
 //! Study files: what they may say, and what they are told when they say something else.
 
 use proptest::prelude::*;
-use sigmabar::{Bbkb, DecoupledThompson, Direction, Domain, GpUcb, Noise, Policy, Relation};
+use sigmabar::catalogue::STRATEGIES;
+use sigmabar::{Direction, Domain, Noise, Relation};
 use sigmabar_study::{CandidateTable, Error, ParameterKind, StudySpec, Value, parse_expression, parse_reply};
 use std::path::Path;
 

@@ -57,12 +57,12 @@ pub use certificate::{
     Assumption, Certificate, Claim, Coverage, HalfWidth, Intervals, Label, Method, Noise, NormCheck, PredictionIntervals, Reason, Region,
     ResidualNormMethod, Side, Widths,
 };
-pub use design::{CellSearch, Design, Growth, MaxVariance, PaperDesign, PaperMaxVariance, UniformError};
+pub use design::{CellSearch, Design, DictionarySize, MaxVariance, PaperDesign, PaperMaxVariance, UniformError};
 pub use domain::{
     BoxDomain, CandidateKind, Candidates, CellTree, Column, Constraint, Domain, ListDomain, Relation, SobolSequence, SpaceDomain,
 };
 pub use error::{Error, ModelError, Result};
-pub use evidence::{Choice, EvidenceGradient, Learning, Learnt, fit_hyperparameters};
+pub use evidence::{EvidenceGradient, InducingMethod, Learning, Learnt, fit_hyperparameters};
 pub use expansion::Expansion;
 pub use features::{FeatureMap, Source, SourcedKernel};
 pub use gain::{Bracket, DataGain, GainBound, GainBoundKind, GainDomain, LowerGainKind, MaxGain};
@@ -70,7 +70,7 @@ pub use inducing::{
     Inducing, InducingRule, PartialCholesky, Stop, density_leverage_scores, exact_leverage_scores, posterior_variance_probabilities,
     recursive_leverage_scores,
 };
-pub use information::{FitFacts, Information, RidgePath, RidgeTerms, Road, VarianceParts};
+pub use information::{FitFacts, GramMethod, Information, RidgePath, RidgeTerms, VarianceParts};
 pub use kernel::{
     Hamming, Kernel, Lengthscale, Linear, Matern, Parameter, Periodic, PreparedKernel, RationalQuadratic, SquaredExponential,
 };
@@ -84,7 +84,8 @@ pub use strategy::{
     AdaBkb, Ask, Assumed, Attached, Auto, BatchReport, BatchRule, Bbkb, BbkbWidth, Bkb, BkbWidth, Bpe, BpeSchedule, BpeWidth, Cell,
     DecoupledThompson, Direction, EkUcb, ExpectedImprovement, GpThreds, GpUcb, Incumbent, LargestVariance, Ledger, Measured, MetaIndex,
     MiniMeta, Outcome, Policy, ProbabilityOfImprovement, Problem, Quantity, Random, Recommendation, Rips, Rules, RunPosterior, SampleScale,
-    Sbpe, Scale, Schedule, Sequential, Sobol, Strategy, SupKernelUcb, SupWidth, Survivors, ThompsonSampling, Trial, TrialState, UcbWidth,
+    Sbpe, Scale, Schedule, Sequential, Sobol, StillPossible, Strategy, SupKernelUcb, SupWidth, Survivors, ThompsonSampling, Trial,
+    TrialState, UcbWidth,
 };
 pub use theory::{
     Bound, BoxCover, DesignedData, GainRate, InducingPlan, KernelClass, MeanNorm, MeasurementCount, MetricBox, Multiplier, RegretBatch,

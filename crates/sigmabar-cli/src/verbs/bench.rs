@@ -2,14 +2,15 @@
 
 use crate::Outcome;
 use crate::args::{Format, Global};
-use crate::console::{Console, Sheet};
+use crate::console::Console;
 use crate::failure::{Ending, Failure};
 use crate::output;
+use crate::sheet::Sheet;
 use serde_json::{Value, json};
 use sigmabar::catalogue::PolicySpec;
 use sigmabar_experiment::{
-    Evaluation, Experiment, Mean, Measure, PROBLEMS, RecommendAt, log_log_slope, mean_curve, policy_for, problem_named, stated_slope, summaries,
-    write_csv,
+    Evaluation, Experiment, Mean, Measure, PROBLEMS, RecommendAt, log_log_slope, mean_curve, policy_for, problem_named, stated_slope,
+    summaries, write_csv,
 };
 use std::path::PathBuf;
 use std::time::Instant;

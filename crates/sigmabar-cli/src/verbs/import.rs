@@ -5,10 +5,10 @@ use crate::args::Global;
 use crate::console::Console;
 use crate::data::{Cell, DataError, Reader};
 use crate::failure::{Ending, Failure};
-use crate::place::StudyOption;
 use crate::plate::{RESULT, STANDARD_ERROR, is_blank, remedy};
 use crate::quantity::counted;
 use crate::setting;
+use crate::which_study::StudyOption;
 use sigmabar_study::{ImportedRow, Parameter, Space, TrialResult};
 use std::path::PathBuf;
 

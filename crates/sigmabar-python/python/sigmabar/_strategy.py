@@ -76,7 +76,7 @@ class Recommendation:
 
 
 class Batch(NamedTuple):
-    """A closed batch in numbers.
+    """A closed batch in numbers; ``survivors`` is how many candidates are still possible, or, as a float, which share of the domain.
 
     >>> import sigmabar as sb
     >>> k, noise = sb.Matern(2.5, 0.5), sb.Gaussian(0.1)
@@ -89,7 +89,7 @@ class Batch(NamedTuple):
 
     planned: int
     measured: int
-    survivors: float | None
+    survivors: int | float | None
     gap: float | None
     label: str | None
     inducing: int | None

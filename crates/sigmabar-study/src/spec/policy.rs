@@ -1,8 +1,9 @@
 //! The strategy: by its name or by what is known, with its options from the core's catalogue.
 
+use super::Fault;
 use super::file::{Mode, StudyFile};
 use super::schedule::{Batches, Plan};
-use super::{Fault, SpecProblem};
+use crate::error::SpecProblem;
 use sigmabar::catalogue::{PolicyError, PolicySpec, StrategyEntry};
 use sigmabar::{Policy, Problem};
 

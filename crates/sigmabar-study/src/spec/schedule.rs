@@ -1,7 +1,9 @@
 //! How many evaluations in which batches: from a budget, batch lengths or plates.
 
+use super::Fault;
 use super::file::StudyFile;
-use super::{Fault, OneOrMany, SpecProblem};
+use crate::error::SpecProblem;
+use crate::union::OneOrMany;
 
 /// The budget, and what was said about batches.
 pub(super) struct Plan {

@@ -17,7 +17,8 @@ pub use baselines::{
 };
 pub use policy::Policy;
 pub use run::{
-    Ask, Attached, BatchReport, Cell, Direction, Ledger, Measured, Outcome, Problem, Recommendation, Survivors, Trial, TrialState,
+    Ask, Attached, BatchReport, Cell, Direction, Ledger, Measured, Outcome, Problem, Recommendation, StillPossible, Survivors, Trial,
+    TrialState,
 };
 pub use run_posterior::RunPosterior;
 pub use sbpe::{Rules, Sbpe, Schedule};

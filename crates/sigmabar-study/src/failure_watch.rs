@@ -8,7 +8,7 @@ use std::sync::{Mutex, PoisonError};
 const FAILURES: usize = 5;
 
 /// Whether anything was ever measured: an objective that only fails is wrong, and trying on would waste every trial.
-pub(crate) struct Luck {
+pub(crate) struct FailureWatch {
     is_proven: AtomicBool,
     failures: AtomicUsize,
     /// Failures without any success after which the run ends.
@@ -17,7 +17,7 @@ pub(crate) struct Luck {
     last: Mutex<String>,
 }
 
-impl Luck {
+impl FailureWatch {
     /// For a run of so many evaluations at a time.
     pub fn of(study: &Study, parallel: usize) -> Result<Self> {
         let is_proven = study.trials()?.iter().any(|trial| trial.value.is_some());

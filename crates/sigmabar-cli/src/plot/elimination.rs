@@ -1,4 +1,4 @@
-//! The elimination film: what is still possible after each batch.
+//! The elimination: what is still possible after each batch.
 
 use super::{Axis, Cell, Figure, Fill, Ink, Marker, Panel, Picture, Sample, Scale, Scene, Table, significant};
 
@@ -14,7 +14,7 @@ pub struct Side {
 /// What is still possible.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Remaining {
-    /// These of the film's candidates.
+    /// These of the elimination's candidates.
     Candidates(Vec<usize>),
     /// Boxes: lower and upper corners.
     Cells(Vec<(Vec<f64>, Vec<f64>)>),
@@ -33,7 +33,7 @@ pub struct Frame {
 
 /// All batches of a run.
 #[derive(Clone, Debug, Default)]
-pub struct Film {
+pub struct Elimination {
     /// The parameters.
     pub sides: Vec<Side>,
     /// All candidates of a finite domain, or those seen of a larger one; none of a box.
@@ -57,7 +57,7 @@ const LEFT: Fill = Fill { ink: Ink::Series(0), opacity: 0.55 };
 const GONE: Fill = Fill { ink: Ink::Muted, opacity: 0.25 };
 const MEASURED: Fill = Fill { ink: Ink::Text, opacity: 0.9 };
 
-impl Film {
+impl Elimination {
     /// One panel for each batch and pair of parameters, strips for a single parameter.
     #[must_use]
     pub fn picture(&self) -> Picture {

@@ -6,7 +6,7 @@ use crate::information::Information;
 use sigmabar_linalg::{Matrix, dot, product, product_transposed};
 
 /// $H = \Psi^\top R^2\Psi$ with what the challengers need of it.
-pub(super) struct LevelForm {
+pub(super) struct NoiseForm {
     form: Matrix,
     /// $He$ of the challengers.
     image: Matrix,
@@ -19,14 +19,14 @@ pub(super) struct LevelForm {
 }
 
 /// The forms of a block of survivors.
-pub(super) struct LevelBlock<'a> {
-    whole: &'a LevelForm,
+pub(super) struct NoiseBlock<'a> {
+    whole: &'a NoiseForm,
     own: Vec<f64>,
     cross: Matrix,
     sizes: Vec<f64>,
 }
 
-impl LevelForm {
+impl NoiseForm {
     /// `None` where all observations have the same level. `solved` is $e$ of the challengers.
     pub fn new(information: &Information, noise: &Noise, solved: &Matrix) -> Result<Option<Self>> {
         let Some(form) = level_form(information, noise)? else { return Ok(None) };
@@ -43,9 +43,9 @@ impl LevelForm {
         }))
     }
 
-    pub fn block(&self, solved: &Matrix) -> Result<LevelBlock<'_>> {
+    pub fn block(&self, solved: &Matrix) -> Result<NoiseBlock<'_>> {
         let image = product(solved, &self.form)?;
-        Ok(LevelBlock {
+        Ok(NoiseBlock {
             whole: self,
             own: forms(solved, &image),
             cross: product_transposed(solved, &self.image)?,
@@ -54,7 +54,7 @@ impl LevelForm {
     }
 }
 
-impl LevelBlock<'_> {
+impl NoiseBlock<'_> {
     /// An upper bound on $\sqrt{\sum R_i^2\,\Delta V_i^2}$ for survivor `i` of the block and challenger `j`.
     pub fn difference(&self, i: usize, j: usize) -> f64 {
         let value = self.own[i] + self.whole.own[j] - 2.0 * self.cross[(i, j)];

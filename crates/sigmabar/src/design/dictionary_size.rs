@@ -16,20 +16,20 @@ const DOMINANCE: f64 = 0.5;
 /// How many inducing points a growing dictionary takes (algorithm notes 5.3).
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
-pub struct Growth {
+pub struct DictionarySize {
     /// $\theta$ in $\frac nA\hat\lambda(D) \le \theta\tau^2$ with $n$ measurements on $A$ candidates: a target, not a claim. 0.1 by default.
     pub share: f64,
     /// At most this many. 2000 by default.
     pub max_size: usize,
 }
 
-impl Default for Growth {
+impl Default for DictionarySize {
     fn default() -> Self {
         Self { share: 0.1, max_size: 2000 }
     }
 }
 
-impl Growth {
+impl DictionarySize {
     /// At most `max_size` inducing points.
     #[must_use]
     pub fn at_most(max_size: usize) -> Self {

@@ -1,7 +1,11 @@
 //! One error type for the whole crate: errors are data, and say what, where, and what would be right.
 
-use crate::Value;
-use crate::spec::{SpecError, SpecProblem};
+mod spec;
+
+pub(crate) use spec::Top;
+pub use spec::{SpecError, SpecProblem, TextPosition};
+
+use crate::value::Value;
 use std::io;
 use std::path::PathBuf;
 use thiserror::Error;

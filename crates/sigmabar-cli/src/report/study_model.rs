@@ -11,7 +11,7 @@ use std::f64::consts::FRAC_1_SQRT_2;
 const REACH: f64 = 1.96;
 
 /// The run's posterior, asked in the strategy's coordinates.
-pub(super) struct Lens<'a> {
+pub(super) struct StudyModel<'a> {
     run: &'a Strategy,
     posterior: RunPosterior<'a>,
     scale: Option<Scale>,
@@ -37,7 +37,7 @@ pub(super) struct View {
     pub certificate: Option<Certificate>,
 }
 
-impl<'a> Lens<'a> {
+impl<'a> StudyModel<'a> {
     /// `None` where there is no kernel or nothing was measured.
     pub fn new(run: &'a Strategy) -> Result<Option<Self>> {
         let Some(posterior) = run.posterior()? else { return Ok(None) };

@@ -12,14 +12,14 @@ const UNLIKELY: f64 = 0.05;
 
 /// How the variance that the model leaves unexplained splits.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Structure {
+pub(super) struct Unexplained {
     /// Variance of single values around the truth, at the knee of the scale.
     pub noise: f64,
     /// Variance of the truth around the model, likewise.
     pub structure: f64,
 }
 
-impl Structure {
+impl Unexplained {
     /// With $k$ degrees of freedom and pure error $s^2$, all of $\tau^2$ is noise unless $P(\chi^2_k\le ks^2/\tau^2)<0.05$; then $\tau^2-s^2$ is structure.
     pub fn of(data: &Data, fit: &Fit) -> Result<Self> {
         let total = fit.ridge.powi(2);
@@ -88,13 +88,13 @@ mod tests {
     #[test]
     fn repeats_that_scatter_as_expected_are_noise() {
         let (data, fit) = parts(&[0.0, 0.7, 1.0, 0.4, 2.0, 2.9, 1.0, 0.5]);
-        assert_eq!(Structure::of(&data, &fit).unwrap(), Structure { noise: 0.25, structure: 0.0 });
+        assert_eq!(Unexplained::of(&data, &fit).unwrap(), Unexplained { noise: 0.25, structure: 0.0 });
     }
 
     #[test]
     fn repeats_that_agree_are_structure_and_settle_the_means() {
         let (data, fit) = parts(&[0.0, 0.02, 1.0, 1.0, 2.0, 2.0, 1.0, 1.0]);
-        let found = Structure::of(&data, &fit).unwrap();
+        let found = Unexplained::of(&data, &fit).unwrap();
         // Pure error: 2·0.01² over 4 degrees of freedom.
         assert!((found.noise - 5e-5).abs() < 1e-12 && (found.structure + found.noise - 0.25).abs() < 1e-12);
         let mut outlook = fit.model(&data).unwrap().outlook(data.points.view()).unwrap();

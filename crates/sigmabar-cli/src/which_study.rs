@@ -31,21 +31,21 @@ pub struct StudyOption {
 
 impl StudyArgument {
     /// Where the study is.
-    pub(crate) fn place(&self) -> Outcome<StudyPlace> {
-        StudyPlace::find(self.study.as_deref(), self.name.clone())
+    pub(crate) fn place(&self) -> Outcome<WhichStudy> {
+        WhichStudy::find(self.study.as_deref(), self.name.clone())
     }
 }
 
 impl StudyOption {
     /// Where the study is.
-    pub(crate) fn place(&self) -> Outcome<StudyPlace> {
-        StudyPlace::find(self.study.as_deref(), self.name.clone())
+    pub(crate) fn place(&self) -> Outcome<WhichStudy> {
+        WhichStudy::find(self.study.as_deref(), self.name.clone())
     }
 }
 
 /// Where a study is kept.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct StudyPlace {
+pub(crate) struct WhichStudy {
     /// The study file, where it is known.
     pub spec: Option<PathBuf>,
     /// The database.
@@ -55,7 +55,7 @@ pub(crate) struct StudyPlace {
     typed: Option<PathBuf>,
 }
 
-impl StudyPlace {
+impl WhichStudy {
     pub fn find(argument: Option<&Path>, name: Option<String>) -> Outcome<Self> {
         let chosen = match argument {
             Some(path) => path.to_owned(),

@@ -1,15 +1,15 @@
 //! What is wrong with a study file, and where.
 
-use super::StudySpec;
-use crate::space::ExpressionError;
+use super::Error;
+use crate::expression::ExpressionError;
 use sigmabar::catalogue::{PolicyError, nearest};
 use std::fmt;
 use std::path::PathBuf;
-use thiserror::Error;
+use thiserror::Error as ThisError;
 
-/// A place in a text.
+/// Where something stands in a text.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Place {
+pub struct TextPosition {
     /// The line, from 1.
     pub line: usize,
     /// The character in the line, from 1.
@@ -18,8 +18,8 @@ pub struct Place {
     pub excerpt: String,
 }
 
-impl Place {
-    /// The place of a byte.
+impl TextPosition {
+    /// Where a byte stands.
     pub(crate) fn at(text: &str, byte: usize) -> Self {
         let mut byte = byte.min(text.len());
         while !text.is_char_boundary(byte) {
@@ -38,14 +38,20 @@ pub struct SpecError {
     pub file: Option<PathBuf>,
     /// The key, as `parameters.x.low`; empty where the text itself cannot be read.
     pub key: String,
-    /// The place, where it is known.
-    pub place: Option<Place>,
+    /// Where it stands, if that is known.
+    pub place: Option<TextPosition>,
     /// What is wrong.
     pub problem: SpecProblem,
 }
 
+/// The top of a study file: its keys, and how one gets there in this language.
+pub(crate) struct Top {
+    pub is_key: fn(&str) -> bool,
+    pub remedy: &'static str,
+}
+
 /// What is wrong with a study file.
-#[derive(Debug, Error)]
+#[derive(Debug, ThisError)]
 #[non_exhaustive]
 pub enum SpecProblem {
     /// The text cannot be read, or a value has the wrong type.
@@ -103,7 +109,7 @@ pub enum SpecProblem {
     Expression(ExpressionError),
     /// The table of candidates cannot be read.
     #[error(transparent)]
-    Candidates(Box<crate::Error>),
+    Candidates(Box<Error>),
     /// The strategy or one of its options.
     #[error(transparent)]
     Strategy(PolicyError),
@@ -120,12 +126,12 @@ impl SpecProblem {
         Self::Unknown { what, found: found.to_owned(), known, meant }
     }
 
-    /// What serde says at a place, with the usual mistakes told apart; `top` is how a key gets to the study itself in this language.
-    pub(crate) fn of_message(message: &str, place: Option<&Place>, top: &'static str) -> Self {
+    /// What serde says at a place, with the usual mistakes told apart.
+    pub(crate) fn of_message(message: &str, place: Option<&TextPosition>, top: &Top) -> Self {
         let quoted: Vec<&str> = message.split('`').skip(1).step_by(2).collect();
         match quoted.split_first() {
-            Some((found, _)) if message.starts_with("unknown field") && is_of_the_study(found) => {
-                Self::Misplaced { found: (*found).to_owned(), remedy: top }
+            Some((found, _)) if message.starts_with("unknown field") && (top.is_key)(found) => {
+                Self::Misplaced { found: (*found).to_owned(), remedy: top.remedy }
             }
             Some((found, known)) if message.starts_with("unknown field") => Self::unknown("key", found, known),
             Some((found, known)) if message.starts_with("unknown variant") => Self::unknown("name", found, known),
@@ -138,13 +144,8 @@ impl SpecProblem {
     }
 }
 
-/// Whether this is a key at the top of a study file.
-fn is_of_the_study(key: &str) -> bool {
-    StudySpec::json_schema()["properties"].get(key).is_some()
-}
-
 /// A parser's message in words that need no parser to be understood.
-fn plainly(message: &str, place: Option<&Place>) -> String {
+fn plainly(message: &str, place: Option<&TextPosition>) -> String {
     let mut words = message.trim().to_owned();
     for (theirs, ours) in
         [("expected usize", "expected a whole number"), ("expected u64", "expected a whole number"), ("expected f64", "expected a number")]

@@ -15,7 +15,7 @@ const SMALLEST_POOL: usize = 10_000;
 /// How inducing points are chosen while the kernel, the ridge and their number move.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
-pub enum Choice {
+pub enum InducingMethod {
     /// [`InducingRule::RandomlyPivoted`]: locations in proportion to the variance that the earlier ones leave. The default.
     RandomlyPivoted,
     /// [`InducingRule::Greedy`]: the location of largest remaining variance.
@@ -28,7 +28,7 @@ pub enum Choice {
     Rule(InducingRule),
 }
 
-impl Choice {
+impl InducingMethod {
     /// At most `size` points for this kernel and ridge. The same seed gives the same points.
     pub(super) fn points(&self, kernel: &Kernel, ridge: f64, locations: &Locations, size: usize, seed: u64) -> Result<Points> {
         let stop = Stop::at_size(size).with_subsample((POOL * size).max(SMALLEST_POOL));
