@@ -102,35 +102,52 @@ fn uses(source: &Path, rooms: &[String]) -> BTreeSet<(String, String, String)> {
     found
 }
 
+/// Uses of a room that does not come before: the room, the room used, and the file.
+fn backward(source: &Path, rooms: &[String]) -> Vec<(String, String, String)> {
+    let position = |room: &str| rooms.iter().position(|known| known == room);
+    uses(source, rooms).into_iter().filter(|(room, used, _)| position(room) <= position(used)).collect()
+}
+
+fn source_of(name: &str) -> PathBuf {
+    root().join("crates").join(name).join("src")
+}
+
 #[test]
 fn rooms_use_only_rooms_before_them() {
-    let crates = declared();
-    let known: BTreeSet<&str> = crates.iter().map(|(name, _)| name.as_str()).collect();
-    for entry in fs::read_dir(root().join("crates")).unwrap() {
-        let name = entry.unwrap().file_name().to_string_lossy().into_owned();
-        assert!(known.contains(name.as_str()), "CONTRIBUTING.md declares no order for {name}");
-    }
     let mut wrong = Vec::new();
     let mut idle: BTreeSet<_> = EXEMPT.into_iter().collect();
-    for (name, rooms) in &crates {
-        let source = root().join("crates").join(name).join("src");
-        let position = |room: &str| rooms.iter().position(|known| known == room);
-        for module in names_after(&code(&source.join("lib.rs")), "mod ") {
-            if position(&module).is_none() {
-                wrong.push(format!("{name}: CONTRIBUTING.md does not name the room {module}"));
-            }
-        }
-        for (room, used, file) in uses(&source, rooms) {
-            if position(&room) <= position(&used) {
-                match EXEMPT.iter().find(|exempt| **exempt == (name.as_str(), room.as_str(), used.as_str())) {
-                    Some(exempt) => drop(idle.remove(exempt)),
-                    None => wrong.push(format!("{name}: {room} uses {used}, which comes after it ({file})")),
-                }
+    for (name, rooms) in &declared() {
+        for (room, used, file) in backward(&source_of(name), rooms) {
+            match EXEMPT.iter().find(|exempt| **exempt == (name.as_str(), room.as_str(), used.as_str())) {
+                Some(exempt) => drop(idle.remove(exempt)),
+                None => wrong.push(format!("{name}: {room} uses {used}, which comes after it ({file})")),
             }
         }
     }
     wrong.extend(idle.iter().map(|(name, room, used)| format!("{name}: {room} no longer uses {used}: strike the exemption")));
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn every_room_of_every_crate_is_declared() {
+    let crates = declared();
+    for entry in fs::read_dir(root().join("crates")).unwrap() {
+        let name = entry.unwrap().file_name().to_string_lossy().into_owned();
+        let rooms = crates.iter().find(|(known, _)| *known == name).map(|(_, rooms)| rooms);
+        let rooms = rooms.unwrap_or_else(|| panic!("CONTRIBUTING.md declares no order for {name}"));
+        let lib = code(&source_of(&name).join("lib.rs"));
+        let module = |line: &str| Some(line.trim().strip_suffix(';')?.split_once("mod ")?.1.to_owned());
+        let found: BTreeSet<String> = lib.lines().filter_map(module).collect();
+        assert_eq!(found, rooms.iter().cloned().collect(), "the rooms of {name}");
+    }
+}
+
+#[test]
+fn an_order_turned_round_is_refused() {
+    for (name, rooms) in declared() {
+        let turned: Vec<String> = rooms.into_iter().rev().collect();
+        assert!(!backward(&source_of(&name), &turned).is_empty(), "{name}");
+    }
 }
 
 #[test]

@@ -174,7 +174,7 @@ fn with_error(mean: &Mean) -> String {
     }
 }
 
-fn summary_table(summary: &[sigmabar::Summary]) -> Table {
+fn summary_table(summary: &[sigmabar_experiment::Summary]) -> Table {
     let mut table = Table::new([
         "problem",
         "strategy",
