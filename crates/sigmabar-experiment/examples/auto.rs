@@ -5,7 +5,7 @@
 //! cargo run --release -p sigmabar-experiment --example auto -- --seeds 20 hartmann6 levy4
 //! ```
 //!
-//! Names choose problems; without any, all are run. Tables are looked for in `shared/data/lab` beside the project, or where `--data` says.
+//! Names choose problems; without any, all are run. Tables are looked for in `data/lab`, or where `--data` says.
 //! Functions carry normal noise of standard deviation 0.05; tables are looked up as they are, their regret is in shares of the table's range.
 
 use rand::SeedableRng;
@@ -234,7 +234,7 @@ struct Arguments {
 }
 
 fn arguments() -> Answer<Arguments> {
-    let data = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data/lab");
+    let data = PathBuf::from("data/lab");
     let mut found = Arguments { seeds: 20, first: 0, evaluations: 200, batches: 5, data, names: Vec::new() };
     let mut words = std::env::args().skip(1);
     while let Some(word) = words.next() {

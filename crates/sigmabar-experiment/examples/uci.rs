@@ -4,7 +4,7 @@
 //! cargo run --release -p sigmabar-experiment --example uci -- kin40k --folds 1 --inducing 1000
 //! ```
 //!
-//! Without names, every data set found is run. The data lie beside the project, in `shared/data/regression`: `NAME.csv.gz` with the target in the last
+//! Without names, every data set found is run. The data lie in `data/regression`, or where `--data` says: `NAME.csv.gz` with the target in the last
 //! column, and `NAME.test_mask.csv.gz` with one column for each fold, 1 marking its test rows.
 
 use flate2::read::GzDecoder;
@@ -20,11 +20,12 @@ struct Arguments {
     names: Vec<String>,
     folds: usize,
     inducing: usize,
+    data: PathBuf,
 }
 
 fn main() -> Outcome<()> {
     let arguments = arguments()?;
-    let directory = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data/regression");
+    let directory = arguments.data.clone();
     if !directory.is_dir() {
         println!("skipped: no data in {}", directory.display());
         return Ok(());
@@ -49,13 +50,16 @@ fn main() -> Outcome<()> {
 }
 
 fn arguments() -> Outcome<Arguments> {
-    let mut arguments = Arguments { names: Vec::new(), folds: 10, inducing: 1000 };
+    let mut arguments = Arguments { names: Vec::new(), folds: 10, inducing: 1000, data: "data/regression".into() };
     let mut words = std::env::args().skip(1);
     while let Some(word) = words.next() {
         match word.as_str() {
             "--folds" => arguments.folds = words.next().ok_or("--folds needs a number")?.parse()?,
             "--inducing" => arguments.inducing = words.next().ok_or("--inducing needs a number")?.parse()?,
-            option if option.starts_with('-') => return Err(format!("unknown option {option}: there are --folds and --inducing").into()),
+            "--data" => arguments.data = words.next().ok_or("--data needs a directory")?.into(),
+            option if option.starts_with('-') => {
+                return Err(format!("unknown option {option}: there are --folds, --inducing and --data").into());
+            }
             name => arguments.names.push(name.to_owned()),
         }
     }

@@ -1,8 +1,8 @@
 //! Contextual optimism on every kind of domain, and with results from before the run.
 
 use sigmabar::{
-    Ask, BoxDomain, Collected, Column, Constraint, Domain, EkUcb, Error, Kernel, ListDomain, Noise, Outcome, Points, Policy, Problem,
-    SpaceDomain, Strategy,
+    Ask, Collected, Column, Constraint, Domain, EkUcb, Error, Kernel, ListDomain, Noise, Outcome, Points, Policy, Problem, SpaceDomain,
+    Strategy,
 };
 
 fn actions() -> Points {

@@ -28,6 +28,7 @@ from optuna.search_space import IntersectionSearchSpace
 from optuna.study import Study
 from optuna.trial import FrozenTrial, TrialState
 
+from ._catalogue import StrategyName
 from ._checks import count, number
 from ._core import Error
 from ._domain import Categorical, Column, Float, Int, Space
@@ -130,7 +131,7 @@ class _Sampler(BaseSampler):
 class _ModelSampler(_Sampler):
     """One point at a time by an index of a Gaussian process; running trials count as answered at their mean."""
 
-    _name: str
+    _name: StrategyName
     _options: dict[str, Any]
 
     def __init__(
@@ -178,7 +179,7 @@ class EISampler(_ModelSampler):
     True
     """
 
-    _name = "ei"
+    _name: StrategyName = "ei"
 
     def __init__(
         self,
@@ -212,7 +213,7 @@ class GPUCBSampler(_ModelSampler):
     True
     """
 
-    _name = "gp-ucb"
+    _name: StrategyName = "gp-ucb"
 
     def __init__(
         self,
@@ -432,7 +433,7 @@ class SBPESampler(_Sampler):
 
 
 def _best(
-    name: str,
+    name: StrategyName,
     options: dict[str, Any],
     columns: _Columns,
     points: list[list[float]],
