@@ -12,6 +12,7 @@ pub mod failure;
 mod interrupt;
 mod kernels;
 pub mod model;
+mod model_file;
 mod output;
 pub mod plate;
 pub mod plot;

@@ -41,8 +41,8 @@
 
 mod error;
 mod expression;
-mod failure_watch;
 mod objective;
+mod patience;
 mod run;
 mod space;
 mod spec;
@@ -59,5 +59,5 @@ pub use run::{RunEnd, RunEvent, RunOptions};
 pub use space::{CandidateTable, Parameter, ParameterKind, Space};
 pub use spec::StudySpec;
 pub use study::{Advice, BatchRow, BestObserved, Cell, Nearest, Status, Study, Survivors};
-pub use trial::{AskRequest, Asked, AskedTrial, EventRow, ImportedRow, Told, TrialResult, TrialRow, TrialStatus};
+pub use trial::{AskRequest, Asked, AskedTrial, EventKind, EventRow, ImportedRow, Page, Told, TrialResult, TrialRow, TrialStatus};
 pub use value::Value;

@@ -78,8 +78,8 @@ fn everything_that_may_be_said() {
     let problem = spec.problem();
     assert_eq!((problem.budget(), problem.delta(), problem.seed(), problem.direction()), (48, 0.1, 7, Direction::Minimize));
     assert_eq!(
-        (problem.wanted_gap(), problem.ridge(), problem.norm_bound(), problem.informative_failures()),
-        (Some(0.01), Some(0.5), None, true)
+        (problem.wanted_gap(), problem.ridge(), problem.norm_bound(), problem.failures()),
+        (Some(0.01), Some(0.5), None, sigmabar::Failures::Informative)
     );
     assert_eq!((problem.prior().mean(), problem.prior().unit()), (3.0, 2.5));
     assert!(matches!(problem.noise(), Some(Noise::LightTailed { .. })));
@@ -300,7 +300,7 @@ fn the_schema_names_every_key() {
     for entry in STRATEGIES.iter().filter(|entry| !entry.is_contextual) {
         assert!(text.contains(&format!("{{\"const\":\"{}\"", entry.name)), "{}", entry.name);
         for option in entry.options.iter().filter(|option| option.name != "batches") {
-            assert!(text.contains(&format!("\"{}\":", option.name)) && text.contains(option.about), "{}", option.name);
+            assert!(text.contains(&format!("\"{}\":", option.name)) && text.contains(&option.about.replace('"', "\\\"")), "{}", option.name);
         }
     }
 }
