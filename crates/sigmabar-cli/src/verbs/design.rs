@@ -2,14 +2,15 @@
 
 use crate::Outcome;
 use crate::args::{Format, Global};
-use crate::console::{Console, Sheet, write_csv};
+use crate::console::{Console, write_csv};
 use crate::data::{Categories, Frame, Reader, Selection, Wanted};
 use crate::failure::Ending;
 use crate::kernels::{Family, described};
 use crate::output;
 use crate::quantity::{positive, short};
+use crate::sheet::Sheet;
 use serde_json::{Value, json};
-use sigmabar::{Design, Growth, Kernel, MaxVariance, Noise, Points};
+use sigmabar::{Design, DictionarySize, Kernel, MaxVariance, Noise, Points};
 use sigmabar_study::StudySpec;
 use std::path::PathBuf;
 
@@ -65,14 +66,14 @@ struct Ground {
 }
 
 pub(crate) fn run(arguments: &Arguments, global: &Global, console: &Console) -> Outcome {
-    let ground = if crate::place::is_spec(&arguments.space) {
+    let ground = if crate::which_study::is_spec(&arguments.space) {
         Ground::of_study(arguments, global.seed)?
     } else {
         Ground::of_table(arguments, console)?
     };
     let spinner = console.progress("choosing", None);
     let design =
-        MaxVariance::growing(&ground.kernel, ground.ridge, Growth::at_most(1000))?.choose(ground.points.view(), arguments.count)?;
+        MaxVariance::growing(&ground.kernel, ground.ridge, DictionarySize::at_most(1000))?.choose(ground.points.view(), arguments.count)?;
     spinner.finish_and_clear();
     let sheet = ground.sheet(&design);
     match &arguments.out {

@@ -1,7 +1,7 @@
 //! Max-variance design on boxes.
 
 use super::cells::{CellQueue, CellSearch, Cells, Found, deviation};
-use super::chosen::{Design, Stage};
+use super::guarantee::{Design, Stage};
 use super::max_variance::MaxVariance;
 use super::sweep::Sweep;
 use crate::error::{Error, Result, positive};

@@ -1,8 +1,8 @@
 //! The choice of points: again and again where the variance is largest.
 
-use super::chosen::{Design, Stage};
+use super::dictionary_size::{DictionarySize, is_dominated};
 use super::exact::ExactSweep;
-use super::growth::{Growth, is_dominated};
+use super::guarantee::{Design, Stage};
 use super::queue::Queue;
 use super::sweep::Sweep;
 use crate::error::{Error, Result, positive};
@@ -21,7 +21,7 @@ const MEMORY: usize = 768 << 20;
 #[derive(Clone, Debug)]
 enum Dictionary {
     Fixed(Arc<FeatureMap>),
-    Growing(Sourced<Kernel>, Growth),
+    Growing(Sourced<Kernel>, DictionarySize),
 }
 
 /// Max-variance design (algorithm notes 0.2, 0.5 and 9.5; the paper's Section 4.1 with inducing points that stay): each point is the candidate
@@ -55,7 +55,7 @@ impl MaxVariance {
     ///
     /// # Errors
     /// [`Error::Parameter`] for a ridge or growth out of range.
-    pub fn growing(kernel: impl Into<Sourced<Kernel>>, ridge: f64, growth: Growth) -> Result<Self> {
+    pub fn growing(kernel: impl Into<Sourced<Kernel>>, ridge: f64, growth: DictionarySize) -> Result<Self> {
         growth.validate()?;
         Self::with(Dictionary::Growing(kernel.into(), growth), ridge)
     }
@@ -203,7 +203,7 @@ impl MaxVariance {
         }
     }
 
-    pub(super) fn growth(&self) -> Option<&Growth> {
+    pub(super) fn growth(&self) -> Option<&DictionarySize> {
         match &self.dictionary {
             Dictionary::Fixed(_) => None,
             Dictionary::Growing(_, growth) => Some(growth),
@@ -241,7 +241,7 @@ impl MaxVariance {
         match &self.dictionary {
             Dictionary::Fixed(features) => Ok(Arc::clone(features)),
             Dictionary::Growing(kernel, growth) => {
-                let start = Growth { max_size: growth.max_size.min(at_most), ..*growth };
+                let start = DictionarySize { max_size: growth.max_size.min(at_most), ..*growth };
                 Ok(Arc::new(start.start(kernel, self.ridge, growth.sample(points, self.memory)?, self.known() + count)?))
             }
         }

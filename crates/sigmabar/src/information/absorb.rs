@@ -15,7 +15,7 @@ pub(super) const WHITEN_AFTER_SHARE: f64 = 1e-8;
 /// How $G$ was computed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
-pub enum Road {
+pub enum GramMethod {
     /// Features first, then their Gram matrix: a triangular solve and a product over all rows.
     WhitenFirst,
     /// One product of kernel values, whitened afterwards: taken only where a computed rounding bound shows that $G$ changes by less than $10^{-8}\tau^2$.
@@ -27,9 +27,9 @@ pub enum Road {
 /// What is worth knowing about how the fit was computed.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct FitFacts {
-    /// The road taken.
-    pub road: Road,
-    /// For [`Road::WhitenAfter`]: the bound on the change of $G$; otherwise 0.
+    /// The method taken.
+    pub method: GramMethod,
+    /// For [`GramMethod::WhitenAfter`]: the bound on the change of $G$; otherwise 0.
     pub whitening_bound: f64,
     /// The longest chain of additions behind an entry of $G$: rounding in $G$ is at most this many units in the last place.
     pub summation_length: f64,
@@ -82,7 +82,7 @@ impl Pass<'_> {
         let mut gram = gram.finish()?;
         gram.mirror_lower();
         let lower = factor(&gram, self.ridge)?;
-        Ok(self.absorbed(gram, lower, sums, Road::WhitenFirst, 0.0))
+        Ok(self.absorbed(gram, lower, sums, GramMethod::WhitenFirst, 0.0))
     }
 
     fn orthogonal(&self) -> Result<Absorbed> {
@@ -97,7 +97,7 @@ impl Pass<'_> {
         stacked.add_rows(&scaled)?;
         let lower = Lower::from_matrix(with_positive_diagonal(stacked.gram_factor()).transposed());
         let gram = sigmabar_linalg::transposed_product(&root, &root)?;
-        Ok(self.absorbed(gram, lower, sums, Road::Orthogonal, 0.0))
+        Ok(self.absorbed(gram, lower, sums, GramMethod::Orthogonal, 0.0))
     }
 
     fn whiten_after(&self) -> Result<Absorbed> {
@@ -129,7 +129,7 @@ impl Pass<'_> {
         let explained: f64 = gram.diagonal().iter().sum();
         sums.residual_trace = (sums.prior_trace - explained).max(0.0);
         let lower = factor(&gram, self.ridge)?;
-        Ok(self.absorbed(gram, lower, sums, Road::WhitenAfter, bound))
+        Ok(self.absorbed(gram, lower, sums, GramMethod::WhitenAfter, bound))
     }
 
     /// Streams the weighted features into `take`, gathering the sums on the way.
@@ -176,7 +176,7 @@ impl Pass<'_> {
         gamma * norm_squared(&inverse) * trace_of_product
     }
 
-    /// The same bound with the product's trace extrapolated from the first block: decides whether the road is worth trying.
+    /// The same bound with the product's trace extrapolated from the first block: decides whether the method is worth trying.
     fn expected_whitening_bound(&self) -> f64 {
         let x = self.locations.points();
         let sample = x.range(0, x.len().min(256));
@@ -195,9 +195,9 @@ impl Pass<'_> {
         self.whitening_bound(per_row * self.locations.len() as f64)
     }
 
-    fn absorbed(&self, gram: Matrix, lower: Lower, sums: Sums, road: Road, whitening_bound: f64) -> Absorbed {
+    fn absorbed(&self, gram: Matrix, lower: Lower, sums: Sums, method: GramMethod, whitening_bound: f64) -> Absorbed {
         let Sums { prior_trace, residual_trace, projected } = sums;
-        let facts = FitFacts { road, whitening_bound, summation_length: self.summation_length() };
+        let facts = FitFacts { method, whitening_bound, summation_length: self.summation_length() };
         Absorbed { gram, lower, prior_trace, residual_trace, projected, facts }
     }
 }

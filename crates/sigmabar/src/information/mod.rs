@@ -5,7 +5,7 @@ mod path;
 mod query;
 mod update;
 
-pub use absorb::{FitFacts, Road};
+pub use absorb::{FitFacts, GramMethod};
 pub use path::{RidgePath, RidgeTerms};
 pub use query::VarianceParts;
 
@@ -134,7 +134,7 @@ impl Information {
         self.residual_trace
     }
 
-    /// $\operatorname{tr}D$ enlarged by a bound on its rounding that costs no pass: one residual's bound per observation, what the sums lose, and on the road that
+    /// $\operatorname{tr}D$ enlarged by a bound on its rounding that costs no pass: one residual's bound per observation, what the sums lose, and on the method that
     /// whitens after the product the change of $\operatorname{tr}G$, at most $\sqrt m$ times the Frobenius bound.
     pub(crate) fn certified_residual_trace(&self) -> f64 {
         let m = self.features.len() as f64;

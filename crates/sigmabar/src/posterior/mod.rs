@@ -9,7 +9,7 @@ pub use sample::sample_gaussian;
 
 use crate::error::Result;
 use crate::features::{BLOCK_ROWS, FeatureMap};
-use crate::information::{Information, RidgePath, Road, VarianceParts, absorb};
+use crate::information::{GramMethod, Information, RidgePath, VarianceParts, absorb};
 use crate::origin::Sourced;
 use crate::points::{Collected, Observations, PointsRef, Prior};
 use sigmabar_linalg::{Matrix, add_transposed_matvec, dot, matvec_rows, norm_squared, product_transposed};
@@ -54,7 +54,7 @@ impl Posterior {
         let ridge = ridge.into();
         let mut absorbed = absorb(&features, ridge.value, observations.locations(), Some(observations.sums()))?;
         let projected = absorbed.projected.take().unwrap_or_default();
-        let growth = if absorbed.facts.road == Road::WhitenAfter { features.condition().max(1.0) } else { 1.0 };
+        let growth = if absorbed.facts.method == GramMethod::WhitenAfter { features.condition().max(1.0) } else { 1.0 };
         let information = Information::assemble(features, ridge, Arc::clone(observations.locations()), absorbed)?;
         Self::assemble(Arc::new(information), observations, projected, growth)
     }

@@ -1,6 +1,6 @@
 //! Upper bounds on the differences $f(x)-f(x')$ for all survivors $x$ and a list of challengers $x'$, in bulk.
 
-use super::level::LevelForm;
+use super::noise_form::NoiseForm;
 use super::quantile::Simulation;
 use crate::error::{Error, Result};
 use crate::information::{Information, VarianceParts};
@@ -22,7 +22,7 @@ pub(super) struct Challengers<'a> {
     diagonal: Vec<f64>,
     /// Roots of the rounding bounds of $s_1^2$.
     residual_rounding: Vec<f64>,
-    levels: Option<LevelForm>,
+    levels: Option<NoiseForm>,
     premises: Width,
     rounding: Rounding,
 }
@@ -82,7 +82,7 @@ impl<'a> Challengers<'a> {
         Ok(Self {
             sizes: (0..points.len()).map(|j| norm_squared(features.row(j))).collect(),
             diagonal: information.features().kernel().diagonal(points.view()),
-            levels: LevelForm::new(information, noise, &solved)?,
+            levels: NoiseForm::new(information, noise, &solved)?,
             information,
             points,
             features,
