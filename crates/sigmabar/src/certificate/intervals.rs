@@ -5,7 +5,7 @@ use super::label::{Label, Reason};
 use super::record::{Certificate, Origins, resolve};
 use super::widths::{HalfWidth, Widths};
 use crate::error::{Error, Result};
-use crate::information::VarianceParts;
+use crate::information::{PartsRounding, VarianceParts};
 use crate::points::{PointsRef, Prior};
 use crate::posterior::Posterior;
 use crate::residual::ResidualNormKind;
@@ -180,12 +180,14 @@ impl Posterior {
     }
 }
 
-/// How far the computed mean can be from $V^\top y$: $2\eta s_2\lVert\beta\rVert + 8m\varepsilon\sqrt{k(x,x)}\lVert\beta\rVert$ with
-/// $\eta$ = [`crate::Information::rounding`], and what the sums behind $h$ lose, $s_2\tau^{-2}$ times [`Posterior::projected_rounding`].
+/// How far the computed mean can be from $V^\top y$: [`PartsRounding::mean`], the last inner product, $8m\varepsilon\sqrt{k(x,x)}\lVert\beta\rVert$, and what the sums
+/// behind $h$ lose, $s_2\tau^{-2}$ times [`Posterior::projected_rounding`].
 struct MeanRounding {
-    eta: f64,
+    parts: PartsRounding,
     unit: f64,
     norm: f64,
+    /// $\lVert y\rVert/\tau$.
+    responses: f64,
     sums: f64,
 }
 
@@ -193,15 +195,15 @@ impl MeanRounding {
     fn new(posterior: &Posterior) -> Self {
         let information = posterior.information();
         Self {
-            eta: information.rounding(),
+            parts: information.parts_rounding(),
             unit: 8.0 * information.features().len() as f64 * f64::EPSILON,
             norm: posterior.norm(),
+            responses: posterior.observations().sum_squares().sqrt() / information.ridge(),
             sums: posterior.projected_rounding() / (information.ridge() * information.ridge()),
         }
     }
 
     fn at(&self, parts: &VarianceParts, k_xx: f64) -> f64 {
-        let s2 = parts.fit.sqrt();
-        2.0 * self.eta * s2 * self.norm + self.unit * k_xx.sqrt() * self.norm + self.sums * s2
+        self.parts.mean(parts, self.norm, self.responses) + self.unit * k_xx.sqrt() * self.norm + self.sums * parts.fit.sqrt()
     }
 }

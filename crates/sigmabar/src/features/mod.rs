@@ -2,8 +2,10 @@
 
 mod rounding;
 
+pub(crate) use rounding::ResidualRounding;
+
 use crate::error::{Error, Result};
-use crate::kernel::{Kernel, PreparedKernel};
+use crate::kernel::{Digits, Kernel, PreparedKernel};
 use crate::points::{Points, PointsRef};
 use serde::{Deserialize, Serialize};
 use sigmabar_linalg::{Lower, Matrix, PivotedCholesky, norm_squared};
@@ -60,6 +62,7 @@ pub struct FeatureMap {
     inducing: Points,
     lower: Lower,
     prepared: PreparedKernel,
+    digits: Digits,
     condition: f64,
     largest_diagonal: f64,
 }
@@ -68,7 +71,8 @@ impl FeatureMap {
     /// Factors $K_{ZZ}$. Cost O(m²d + m³).
     ///
     /// # Errors
-    /// A kernel that does not fit the points' width; [`Error::Parameter`] when every inducing point has zero variance.
+    /// A kernel that does not fit the points' width; [`Error::Parameter`] when every inducing point has zero variance; [`Error::Digits`] for a column whose points
+    /// are too far from 0 to be told apart.
     pub fn new(kernel: impl Into<SourcedKernel>, inducing: Points) -> Result<Self> {
         let kernel = kernel.into();
         let gram = kernel.kernel.gram(inducing.view())?;
@@ -89,11 +93,12 @@ impl FeatureMap {
     }
 
     pub(crate) fn assemble(kernel: SourcedKernel, given: Points, kept: Vec<usize>, lower: Lower) -> Result<Self> {
+        let digits = Digits::new(&kernel.kernel, given.view())?;
         let inducing = given.view().select(&kept)?;
         let prepared = kernel.kernel.prepare(inducing.view())?;
         let condition = lower.condition_estimate();
         let largest_diagonal = kernel.kernel.max_diagonal(inducing.view());
-        Ok(Self { kernel, given, kept, inducing, lower, prepared, condition, largest_diagonal })
+        Ok(Self { kernel, given, kept, inducing, lower, prepared, digits, condition, largest_diagonal })
     }
 
     /// The kernel.
@@ -229,12 +234,12 @@ impl FeatureMap {
         Ok(true)
     }
 
+    /// Points of the right width, whose differences to the inducing points carry digits.
     pub(crate) fn check_width(&self, x: PointsRef<'_>) -> Result<()> {
-        if x.dim() == self.given.dim() {
-            Ok(())
-        } else {
-            Err(Error::Width { what: "points", row: 0, expected: self.given.dim(), found: x.dim() })
+        if x.dim() != self.given.dim() {
+            return Err(Error::Width { what: "points", row: 0, expected: self.given.dim(), found: x.dim() });
         }
+        self.digits.check(x)
     }
 
     /// Features of a block of points, row-major into `rows`.

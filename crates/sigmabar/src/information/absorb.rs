@@ -44,6 +44,8 @@ pub(crate) struct Absorbed {
     /// $h = \sum_i s_i\psi(x_i)$, if sums were given.
     pub projected: Option<Vec<f64>>,
     pub facts: FitFacts,
+    /// Rank-one updates of the factor since it was made.
+    pub updates: usize,
 }
 
 /// Streams over the locations, accumulating $G = \sum c_i\psi_i\psi_i^\top$, $\operatorname{tr} D$ and, with `sums`, $h = \sum s_i\psi_i$.
@@ -198,7 +200,7 @@ impl Pass<'_> {
     fn absorbed(&self, gram: Matrix, lower: Lower, sums: Sums, road: Road, whitening_bound: f64) -> Absorbed {
         let Sums { prior_trace, residual_trace, projected } = sums;
         let facts = FitFacts { road, whitening_bound, summation_length: self.summation_length() };
-        Absorbed { gram, lower, prior_trace, residual_trace, projected, facts }
+        Absorbed { gram, lower, prior_trace, residual_trace, projected, facts, updates: 0 }
     }
 }
 

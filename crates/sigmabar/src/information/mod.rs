@@ -3,6 +3,7 @@
 mod absorb;
 mod path;
 mod query;
+mod rounding;
 mod update;
 
 pub use absorb::{FitFacts, Road};
@@ -10,6 +11,8 @@ pub use path::{RidgePath, RidgeTerms};
 pub use query::VarianceParts;
 
 pub(crate) use absorb::{Absorbed, absorb};
+pub(crate) use rounding::{PartsRounding, Sizes};
+pub(crate) use update::UPDATES_BETWEEN_FACTORS;
 use absorb::{WHITEN_AFTER_SHARE, factor};
 
 use crate::error::{Result, positive};
@@ -51,8 +54,8 @@ impl Information {
 
     pub(crate) fn assemble(features: Arc<FeatureMap>, ridge: f64, locations: Arc<Locations>, absorbed: Absorbed) -> Result<Self> {
         positive("ridge", ridge)?;
-        let Absorbed { gram, lower, prior_trace, residual_trace, facts, .. } = absorbed;
-        Ok(Self { features, locations, ridge, gram, lower, prior_trace, residual_trace, facts, updates: 0 })
+        let Absorbed { gram, lower, prior_trace, residual_trace, facts, updates, .. } = absorbed;
+        Ok(Self { features, locations, ridge, gram, lower, prior_trace, residual_trace, facts, updates })
     }
 
     /// The features.
@@ -119,6 +122,11 @@ impl Information {
         self.residual_trace + per_point + sums
     }
 
+    /// Rank-one updates of $L_B$ since it was factored.
+    pub(crate) fn updates(&self) -> usize {
+        self.updates
+    }
+
     /// How the fit was computed.
     #[must_use]
     pub fn facts(&self) -> &FitFacts {
@@ -137,14 +145,5 @@ impl Information {
         let m = self.gram.rows();
         let largest = (0..m).map(|i| self.gram.row(i).iter().map(|v| v.abs()).sum::<f64>()).fold(0.0, f64::max);
         1.0 + largest / (self.ridge * self.ridge)
-    }
-
-    /// A bound on the relative perturbation $\lVert \Delta B\rVert$ that rounding in $G$ (whitening after the product included), its factor and the updates of that
-    /// factor amount to.
-    #[must_use]
-    pub fn rounding(&self) -> f64 {
-        let m = self.features.len() as f64;
-        let whitening = self.facts.whitening_bound / (self.ridge * self.ridge);
-        (m * (1 + self.updates) as f64 + self.facts.summation_length) * f64::EPSILON * self.norm_bound() + whitening
     }
 }

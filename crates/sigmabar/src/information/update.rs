@@ -8,7 +8,7 @@ use sigmabar_linalg::{Matrix, add_transposed_matvec, dot, matvec_rows, norm_squa
 use std::sync::Arc;
 
 /// So many rank-one updates, then $B$ is factored anew: rounding does not pile up (algorithm notes 0.2).
-const UPDATES_BETWEEN_FACTORS: usize = 200;
+pub(crate) const UPDATES_BETWEEN_FACTORS: usize = 200;
 
 impl Information {
     /// One more observation at `x`: $G \mathrel{+}= \psi\psi^\top$ and a rank-one update of $L_B$, factored anew every 200 updates. Returns $\psi(x)$.
@@ -93,9 +93,9 @@ impl Information {
 
     /// A new pass with the features at hand; the last entry of `Σ s ψ`.
     fn absorb_again(&mut self, sums: Option<&[f64]>) -> Result<f64> {
-        let Absorbed { gram, lower, prior_trace, residual_trace, projected, facts } =
+        let Absorbed { gram, lower, prior_trace, residual_trace, projected, facts, updates } =
             absorb(&self.features, self.ridge, &self.locations, sums)?;
-        (self.gram, self.lower, self.facts, self.updates) = (gram, lower, facts, 0);
+        (self.gram, self.lower, self.facts, self.updates) = (gram, lower, facts, updates);
         (self.prior_trace, self.residual_trace) = (prior_trace, residual_trace);
         Ok(projected.and_then(|h| h.last().copied()).unwrap_or(0.0))
     }

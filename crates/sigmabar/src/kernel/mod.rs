@@ -14,6 +14,7 @@
 mod bessel;
 mod compose;
 mod coordinates;
+mod digits;
 mod evaluate;
 mod exp;
 mod gradient;
@@ -32,6 +33,7 @@ mod spectral;
 mod squared_exponential;
 mod tile;
 
+pub(crate) use digits::Digits;
 pub use hamming::Hamming;
 pub use lengthscale::Lengthscale;
 pub use linear::Linear;

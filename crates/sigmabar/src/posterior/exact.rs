@@ -2,6 +2,7 @@
 
 use crate::error::{Error, Result, positive};
 use crate::features::SourcedKernel;
+use crate::kernel::Digits;
 use crate::points::{Observations, PointsRef};
 use sigmabar_linalg::{Lower, Matrix, dot, matvec_rows, norm_squared, product_transposed};
 
@@ -10,6 +11,7 @@ use sigmabar_linalg::{Lower, Matrix, dot, matvec_rows, norm_squared, product_tra
 #[derive(Clone, Debug)]
 pub struct ExactPosterior {
     kernel: SourcedKernel,
+    digits: Digits,
     ridge: f64,
     observations: Observations,
     /// Factor of $A$.
@@ -31,6 +33,7 @@ impl ExactPosterior {
         let kernel = kernel.into();
         let tau2 = positive("ridge", ridge)?.powi(2);
         let locations = observations.locations();
+        let digits = Digits::new(&kernel.kernel, locations.points())?;
         let mut a = kernel.kernel.gram(locations.points())?;
         for i in 0..a.rows() {
             a[(i, i)] += tau2 / locations.count(i);
@@ -41,7 +44,7 @@ impl ExactPosterior {
         let mut coefficients = whitened.clone();
         lower.solve_transposed_rows(&mut coefficients)?;
         let condition = lower.condition_estimate().max(1.0);
-        Ok(Self { kernel, ridge, observations, lower, coefficients, whitened, condition })
+        Ok(Self { kernel, digits, ridge, observations, lower, coefficients, whitened, condition })
     }
 
     /// The kernel and where it came from.
@@ -223,6 +226,7 @@ impl ExactPosterior {
         if x.dim() != points.dim() {
             return Err(Error::Width { what: "points", row: 0, expected: points.dim(), found: x.dim() });
         }
+        self.digits.check(x)?;
         self.kernel.kernel.block(x, points)
     }
 

@@ -3,7 +3,7 @@
 use super::Posterior;
 use crate::error::{ModelError, Result};
 use crate::features::{FeatureMap, SourcedKernel};
-use crate::information::{Absorbed, FitFacts, Information};
+use crate::information::{Absorbed, FitFacts, Information, UPDATES_BETWEEN_FACTORS};
 use crate::points::{Observations, Points};
 use crate::sealed;
 use serde::{Deserialize, Serialize};
@@ -11,7 +11,7 @@ use sigmabar_linalg::{Lower, Matrix};
 use std::sync::Arc;
 
 const MAGIC: [u8; 8] = *b"SIGMABAR";
-const VERSION: u32 = 1;
+const VERSION: u32 = 2;
 
 #[derive(Serialize, Deserialize)]
 struct Stored {
@@ -28,6 +28,8 @@ struct Stored {
     observations: Observations,
     projected: Vec<f64>,
     projection_growth: f64,
+    /// Rank-one updates since the factor was made: rounding bounds count them.
+    updates: usize,
 }
 
 impl Posterior {
@@ -47,6 +49,7 @@ impl Posterior {
             prior_trace: information.prior_trace(),
             residual_trace: information.residual_trace(),
             facts: *information.facts(),
+            updates: information.updates(),
             observations: self.observations().clone(),
             projected: self.projected().to_vec(),
             projection_growth: self.projection_growth(),
@@ -60,7 +63,10 @@ impl Posterior {
     /// [`ModelError`] saying why: foreign, newer, cut short, damaged, or not a model.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self> {
         let payload = sealed::open(MAGIC, VERSION, bytes)?;
-        let stored: Stored = postcard::from_bytes(payload).map_err(|_| ModelError::Content)?;
+        // Version 1 did not say how many updates there were: as many as there can be between two factorisations.
+        let dated = || [payload, &postcard::to_stdvec(&UPDATES_BETWEEN_FACTORS).unwrap_or_default()].concat();
+        let stored: Result<Stored, _> = postcard::from_bytes(payload).or_else(|_| postcard::from_bytes(&dated()));
+        let stored = stored.map_err(|_| ModelError::Content)?;
         if !stored.is_consistent() {
             return Err(ModelError::Content.into());
         }
@@ -72,6 +78,7 @@ impl Posterior {
             residual_trace: stored.residual_trace,
             projected: None,
             facts: stored.facts,
+            updates: stored.updates,
         };
         let locations = Arc::clone(stored.observations.locations());
         let information = Information::assemble(Arc::new(features), stored.ridge, locations, absorbed)?;
