@@ -82,7 +82,7 @@ pub(crate) struct Dictionary {
     cross: Matrix,
     /// Bounds the rounding of $F^\top\Psi e$ relative to $\lVert e\rVert$, and the new features' share of what the weights of the certificate are beside $\Psi e/\tau^2$.
     rounding: f64,
-    /// $\sqrt{u}$ of the larger map, and $\sqrt{\operatorname{tr}K}$.
+    /// What the larger map loses inside its span, per $\sqrt{k(x,x)}$, and $\sqrt{\operatorname{tr}K}$.
     inside: (f64, f64),
     lambda: f64,
 }
@@ -98,7 +98,7 @@ impl Dictionary {
         let size = (gram[..m].iter().sum::<f64>() * gram[m..].iter().sum::<f64>()).sqrt();
         let drift = information.parts_rounding().drift(1.0) * information.ridge() * gram[m..].iter().sum::<f64>().sqrt();
         let rounding = (facts.summation_length + 2.0 * all as f64) * f64::EPSILON * size + facts.whitening_bound + drift;
-        let inside = (more.features().unit_rounding().sqrt(), more.prior_trace().sqrt());
+        let inside = (more.features().inside_rounding(), more.prior_trace().sqrt());
         // The old features keep their own rounding beside that of the larger map.
         let lambda = more.residual_norm(ResidualNormMethod::Best)?.value + information.residual_rounding()?.norm;
         Ok(Some(Self { information: more, cross, rounding, inside, lambda }))

@@ -180,7 +180,7 @@ impl Posterior {
     }
 }
 
-/// How far the computed mean can be from $V^\top y$: [`PartsRounding::mean`], the last inner product, $8m\varepsilon\sqrt{k(x,x)}\lVert\beta\rVert$, and what the sums
+/// How far the computed mean can be from $V^\top y$: [`PartsRounding::mean`], the last inner product, $8m\varepsilon\sqrt{k(x,x)}\lVert\beta\rVert$, and what sums
 /// behind $h$ lose, $s_2\tau^{-2}$ times [`Posterior::projected_rounding`].
 struct MeanRounding {
     parts: PartsRounding,
@@ -188,6 +188,7 @@ struct MeanRounding {
     norm: f64,
     /// $\lVert y\rVert/\tau$.
     responses: f64,
+    factored: bool,
     sums: f64,
 }
 
@@ -199,11 +200,15 @@ impl MeanRounding {
             unit: 8.0 * information.features().len() as f64 * f64::EPSILON,
             norm: posterior.norm(),
             responses: posterior.observations().sum_squares().sqrt() / information.ridge(),
-            sums: posterior.projected_rounding() / (information.ridge() * information.ridge()),
+            factored: posterior.factored().is_some(),
+            sums: match posterior.factored() {
+                Some(_) => 0.0,
+                None => posterior.projected_rounding() / (information.ridge() * information.ridge()),
+            },
         }
     }
 
     fn at(&self, parts: &VarianceParts, k_xx: f64) -> f64 {
-        self.parts.mean(parts, self.norm, self.responses) + self.unit * k_xx.sqrt() * self.norm + self.sums * parts.fit.sqrt()
+        self.parts.mean(parts, self.norm, self.responses, self.factored) + self.unit * k_xx.sqrt() * self.norm + self.sums * parts.fit.sqrt()
     }
 }

@@ -1,10 +1,14 @@
 //! What is assumed about the noise, and how far a linear functional of it can stray.
 
-use crate::error::{Error, Result, positive};
+use crate::error::{Error, Result, not_negative, positive};
 use serde::{Deserialize, Serialize};
 use statrs::distribution::{ChiSquared, ContinuousCDF, Normal};
 
-/// The noise of the observations: independent, mean zero, and one of these. Levels are in the model's scale, where the prior's unit is 1.
+/// $2^{-21}$: the smallest ridge in units of $\sqrt{nk_{\max}}$.
+const SMALLEST_RIDGE: f64 = 1.0 / 2_097_152.0;
+
+/// The noise of the observations: independent, mean zero, and one of these. Levels are in the model's scale, where the prior's unit is 1; level 0 declares
+/// exact measurements.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub enum Noise {
@@ -41,7 +45,7 @@ impl Noise {
     /// Sub-Gaussian noise of level $R$.
     ///
     /// # Errors
-    /// [`Error::Parameter`] unless the level is finite and positive.
+    /// [`Error::Parameter`] unless the level is finite and not negative.
     pub fn sub_gaussian(level: f64) -> Result<Self> {
         Self::SubGaussian { level }.validated(None)
     }
@@ -49,7 +53,7 @@ impl Noise {
     /// Normal noise.
     ///
     /// # Errors
-    /// [`Error::Parameter`] unless the standard deviation is finite and positive.
+    /// [`Error::Parameter`] unless the standard deviation is finite and not negative.
     pub fn gaussian(std_dev: f64) -> Result<Self> {
         Self::Gaussian { std_dev }.validated(None)
     }
@@ -65,7 +69,7 @@ impl Noise {
     /// Noise within $[-a, a]$.
     ///
     /// # Errors
-    /// [`Error::Parameter`] unless the half-width is finite and positive.
+    /// [`Error::Parameter`] unless the half-width is finite and not negative.
     pub fn bounded(half_width: f64) -> Result<Self> {
         Self::Bounded { half_width }.validated(None)
     }
@@ -73,7 +77,7 @@ impl Noise {
     /// Sub-Gaussian levels, one per observation.
     ///
     /// # Errors
-    /// [`Error::Row`] naming the first level that is not finite and positive, [`Error::Empty`] without levels.
+    /// [`Error::Row`] naming the first level that is not finite and not negative, [`Error::Empty`] without levels.
     pub fn per_observation(levels: Vec<f64>) -> Result<Self> {
         Self::PerObservation { levels }.validated(None)
     }
@@ -81,16 +85,16 @@ impl Noise {
     /// Checks the levels; `rows` is how many observations there are, where that is known.
     pub(crate) fn validated(self, rows: Option<usize>) -> Result<Self> {
         match &self {
-            Self::SubGaussian { level } => positive("noise level", *level).map(drop)?,
-            Self::Gaussian { std_dev } => positive("noise standard deviation", *std_dev).map(drop)?,
+            Self::SubGaussian { level } => not_negative("noise level", *level).map(drop)?,
+            Self::Gaussian { std_dev } => not_negative("noise standard deviation", *std_dev).map(drop)?,
             Self::LightTailed { xi0, h0 } => positive("noise xi0", *xi0).and(positive("noise h0", *h0)).map(drop)?,
-            Self::Bounded { half_width } => positive("noise half-width", *half_width).map(drop)?,
+            Self::Bounded { half_width } => not_negative("noise half-width", *half_width).map(drop)?,
             Self::PerObservation { levels } => {
                 if levels.is_empty() {
                     return Err(Error::Empty { what: "noise levels" });
                 }
-                if let Some(row) = levels.iter().position(|level| !(level.is_finite() && *level > 0.0)) {
-                    return Err(Error::Row { what: "noise levels", row, value: levels[row], requirement: "finite and positive" });
+                if let Some(row) = levels.iter().position(|level| !(level.is_finite() && *level >= 0.0)) {
+                    return Err(Error::Row { what: "noise levels", row, value: levels[row], requirement: "finite and not negative" });
                 }
                 if let Some(rows) = rows {
                     crate::error::same_length("noise levels", rows, levels.len())?;
@@ -120,6 +124,16 @@ impl Noise {
             Self::LightTailed { xi0, .. } => xi0.sqrt(),
             _ => self.level(),
         }
+    }
+
+    /// The ridge that serves this noise: a bound on its standard deviation (algorithm notes 5.3: the best of five for regret), but never below the smallest that
+    /// doubles bear, $\tau=2^{-21}\sqrt{nk_{\max}}$.
+    ///
+    /// There $\lVert B\rVert\le1+nk_{\max}/\tau^2\approx2^{42}$, so that rounding of the weights is a small share of them, and $\tau^2$ is about what rounding leaves
+    /// of $\lambda$: a smaller ridge would only enlarge the weights by which that is multiplied. Claims stay true for every ridge; their noise term has the true level.
+    #[must_use]
+    pub fn usual_ridge(&self, largest_variance: f64, observations: usize) -> f64 {
+        self.std_dev_bound().max(SMALLEST_RIDGE * (largest_variance * observations as f64).sqrt())
     }
 
     /// The factor $z$ with $P(V^\top E > z\cdot\text{level}\cdot\lVert V\rVert) \le \delta$ for every fixed $V$ (algorithm notes 7.6), for

@@ -9,6 +9,7 @@ use crate::kernel::{Digits, Kernel, PreparedKernel};
 use crate::points::{Points, PointsRef};
 use serde::{Deserialize, Serialize};
 use sigmabar_linalg::{Lower, Matrix, PivotedCholesky, norm_squared};
+use std::sync::OnceLock;
 
 /// Inducing points whose residual variance, relative to the largest, falls below this are dropped: they are numerically a combination of the others.
 const RANK_TOLERANCE: f64 = 1e-12;
@@ -63,6 +64,8 @@ pub struct FeatureMap {
     lower: Lower,
     prepared: PreparedKernel,
     digits: Digits,
+    /// $\lVert L^{-1}\rVert_F$, once a certificate has asked for it.
+    inverse_norm: OnceLock<f64>,
     condition: f64,
     largest_diagonal: f64,
 }
@@ -98,7 +101,7 @@ impl FeatureMap {
         let prepared = kernel.kernel.prepare(inducing.view())?;
         let condition = lower.condition_estimate();
         let largest_diagonal = kernel.kernel.max_diagonal(inducing.view());
-        Ok(Self { kernel, given, kept, inducing, lower, prepared, digits, condition, largest_diagonal })
+        Ok(Self { kernel, given, kept, inducing, lower, prepared, digits, inverse_norm: OnceLock::new(), condition, largest_diagonal })
     }
 
     /// The kernel.
@@ -221,6 +224,7 @@ impl FeatureMap {
         let psi = self.features(point)?;
         let k_zz = self.kernel().value(z, z);
         let pivot = k_zz - norm_squared(psi.as_slice());
+        self.digits.add(point)?;
         self.given.push(z)?;
         if pivot <= RANK_TOLERANCE * self.largest_diagonal.max(k_zz) {
             return Ok(false);
@@ -229,6 +233,7 @@ impl FeatureMap {
         self.kept.push(self.given.len() - 1);
         self.inducing.push(z)?;
         self.prepared = self.kernel().prepare(self.inducing.view())?;
+        self.inverse_norm = OnceLock::new();
         self.condition = self.lower.condition_estimate();
         self.largest_diagonal = self.largest_diagonal.max(k_zz);
         Ok(true)

@@ -8,7 +8,8 @@
 //! Let $M=(\hat L\hat L^\top+\mu I)^{-1}$ and $\varphi = M^{1/2}k_Z$. Because $\hat L\hat L^\top+\mu I\succeq K_{ZZ}$, both $\kappa_s=\varphi^\top\varphi$ and
 //! $k-\kappa_s$ are positive semi-definite, which is all a certificate needs. And $\varphi = O\psi-M^{1/2}r$ with $O=M^{1/2}\hat L$, a contraction:
 //!
-//! - inside the span, $\lVert\sum v\varphi\rVert \le \lVert\sum v\psi\rVert + \lVert M^{1/2}\sum vr\rVert$, and $\lVert M^{1/2}r\rVert\le\lVert r\rVert/\sqrt\mu\le\sqrt{u\,k(x,x)}$;
+//! - inside the span, $\lVert\sum v\varphi\rVert \le \lVert\sum v\psi\rVert + \lVert M^{1/2}\sum vr\rVert$, and $\lVert M^{1/2}r\rVert\le\min(\mu^{-1/2},\lVert\hat L^{-1}\rVert)\lVert r\rVert$,
+//!   at most $\sqrt{k(x,x)}$ times $\min(\sqrt u,u\sqrt{\operatorname{tr}K_{ZZ}}\lVert\hat L^{-1}\rVert_F)$;
 //! - outside, $k-\lVert\varphi\rVert^2 \le k-\lVert\psi\rVert^2+\mu\lVert w\rVert^2+2\lVert w\rVert\lVert r\rVert$ with the interpolation weights $w=\hat L^{-\top}\psi$, because
 //!   $I-O^\top O=\mu(\hat L^\top\hat L+\mu I)^{-1}\preceq\mu\hat L^{-1}\hat L^{-\top}$: at most $\rho=u(\sqrt{\operatorname{tr}K_{ZZ}}\lVert w\rVert+2\sqrt{k(x,x)})^2$,
 //!   the subtraction included;
@@ -20,7 +21,7 @@
 use super::FeatureMap;
 use crate::error::Result;
 use crate::points::{Locations, PointsRef};
-use sigmabar_linalg::{GramAccumulator, norm_squared, product};
+use sigmabar_linalg::{GramAccumulator, Matrix, norm_squared, product};
 
 /// What rounding adds to $C^{1/2}DC^{1/2}$.
 #[derive(Clone, Copy, Debug)]
@@ -35,6 +36,16 @@ impl FeatureMap {
     /// $u=(m+q)\varepsilon$: relative to $\sqrt{k(x,x)k(z,z)}$, what one entry of a factorisation loses.
     pub(crate) fn unit_rounding(&self) -> f64 {
         (self.len() as f64 + self.kernel().rounding_units(self.given.dim())) * f64::EPSILON
+    }
+
+    /// What the features lose inside their span, per $\sqrt{k(x,x)}$. Cost O(m³) once, then O(m).
+    pub(crate) fn inside_rounding(&self) -> f64 {
+        let inverse_norm = self.inverse_norm.get_or_init(|| {
+            let mut inverse = Matrix::identity(self.len()).into_vec();
+            self.lower().solve_rows(&mut inverse).map_or(f64::INFINITY, |()| norm_squared(&inverse).sqrt())
+        });
+        let unit = self.unit_rounding();
+        unit.sqrt().min(unit * self.inducing_trace().sqrt() * inverse_norm)
     }
 
     /// For points with these features: $\rho=u\,(\sqrt{\operatorname{tr}K_{ZZ}}\,\lVert w\rVert+2\sqrt{k(x,x)})^2$, $w=L^{-\top}\psi(x)$. Cost O(qm²).

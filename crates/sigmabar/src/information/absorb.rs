@@ -43,6 +43,8 @@ pub(crate) struct Absorbed {
     pub residual_trace: f64,
     /// $h = \sum_i s_i\psi(x_i)$, if sums were given.
     pub projected: Option<Vec<f64>>,
+    /// $h$ as the orthogonal factorisation behind `lower` sees it, if there was one.
+    pub factored: Option<Vec<f64>>,
     pub facts: FitFacts,
     /// Rank-one updates of the factor since it was made.
     pub updates: usize,
@@ -87,11 +89,26 @@ impl Pass<'_> {
         Ok(self.absorbed(gram, lower, sums, Road::WhitenFirst, 0.0))
     }
 
+    /// The responses are one more column: what they are multiplied with has then the very rounding that the factor has, and not another one beside it.
     fn orthogonal(&self) -> Result<Absorbed> {
-        let m = self.features.len();
-        let mut qr = TallQr::new(m);
-        let sums = self.stream_features(|rows| Ok(qr.add_rows(rows)?))?;
-        let root = qr.gram_factor();
+        let (m, wide) = (self.features.len(), self.features.len() + usize::from(self.sums.is_some()));
+        let mut qr = TallQr::new(wide);
+        let mut done = 0;
+        let sums = self.stream_features(|rows| {
+            let count = rows.len() / m;
+            match self.sums {
+                Some(s) => {
+                    let response = |i: usize| s[done + i] / self.locations.count(done + i).sqrt();
+                    let with_response = |(i, row): (usize, &[f64])| row.iter().copied().chain([response(i)]).collect::<Vec<f64>>();
+                    qr.add_rows(&rows.chunks_exact(m).enumerate().flat_map(with_response).collect::<Vec<f64>>())?;
+                }
+                None => qr.add_rows(rows)?,
+            }
+            done += count;
+            Ok(())
+        })?;
+        let all = qr.gram_factor();
+        let root = Matrix::from_fn(m, m, |i, j| all[(i, j)]);
         // B = I + RᵀR/τ² is the Gram matrix of [I; R/τ], so its factor comes from those rows without squaring them.
         let mut stacked = TallQr::new(m);
         stacked.add_rows(Matrix::identity(m).as_slice())?;
@@ -99,7 +116,12 @@ impl Pass<'_> {
         stacked.add_rows(&scaled)?;
         let lower = Lower::from_matrix(with_positive_diagonal(stacked.gram_factor()).transposed());
         let gram = sigmabar_linalg::transposed_product(&root, &root)?;
-        Ok(self.absorbed(gram, lower, sums, Road::Orthogonal, 0.0))
+        let factored = self.sums.map(|_| {
+            let mut h = vec![0.0; m];
+            add_transposed_matvec(root.as_slice(), &(0..m).map(|i| all[(i, m)]).collect::<Vec<f64>>(), &mut h);
+            h
+        });
+        Ok(Absorbed { factored, ..self.absorbed(gram, lower, sums, Road::Orthogonal, 0.0) })
     }
 
     fn whiten_after(&self) -> Result<Absorbed> {
@@ -200,7 +222,7 @@ impl Pass<'_> {
     fn absorbed(&self, gram: Matrix, lower: Lower, sums: Sums, road: Road, whitening_bound: f64) -> Absorbed {
         let Sums { prior_trace, residual_trace, projected } = sums;
         let facts = FitFacts { road, whitening_bound, summation_length: self.summation_length() };
-        Absorbed { gram, lower, prior_trace, residual_trace, projected, facts, updates: 0 }
+        Absorbed { gram, lower, prior_trace, residual_trace, projected, factored: None, facts, updates: 0 }
     }
 }
 

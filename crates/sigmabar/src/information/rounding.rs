@@ -12,7 +12,7 @@
 //!   $$\psi-\Psi^\top V=(I+\Delta I)^\top(I+\Delta I)\tilde e+\Delta\Psi^\top V+\Delta\hat c,\qquad\tau^2\lVert V\rVert^2=\lVert\hat c\rVert^2-\lVert(I+\Delta I)\tilde e\rVert^2,$$
 //!   and $\lVert\Delta\Psi^\top V\rVert\le\omega\tau\lVert V\rVert\le\omega\lVert\hat c\rVert$: only the root of $\lVert B\rVert$ appears, and everything is relative to $\lVert\hat c\rVert$ or $\lVert\hat e\rVert$.
 //!
-//! The features' own error adds $\sqrt u(\sqrt{k(x,x)}+\sqrt{\operatorname{tr}K}\lVert V\rVert)$ inside the span (`features/rounding.rs`).
+//! The features' own error adds at most $\sqrt u(\sqrt{k(x,x)}+\sqrt{\operatorname{tr}K}\lVert V\rVert)$ inside the span (`features/rounding.rs`).
 
 use super::{Information, Road, VarianceParts};
 
@@ -30,9 +30,11 @@ pub(crate) struct PartsRounding {
     solve: f64,
     /// $\omega$ on the orthogonal road, else 0.
     factor: f64,
+    /// $\gamma$ on the orthogonal road, else 0.
+    column: f64,
     /// $m\varepsilon$: the sums of squares.
     sums: f64,
-    /// $\sqrt u$.
+    /// What the features lose inside their span, per $\sqrt{k(x,x)}$.
     features: f64,
     /// $\sqrt{\operatorname{tr}K}/\tau$.
     prior: f64,
@@ -79,11 +81,14 @@ impl PartsRounding {
         2.0 * (self.solve + self.factor) * fit
     }
 
-    /// A bound on $|\psi^\top\hat\beta-V^\top y|$ but for the sums behind $h$, for parts that [`PartsRounding::enlarge`] gave:
-    /// $\psi^\top\hat\beta$ and $\tilde e^\top h/\tau^2$ differ by $2\nu\lVert\hat c\rVert\lVert\hat\beta\rVert$ and by $\nu\lVert\tilde e\rVert$ times the half-way vector $\lVert\hat L^{-1}h/\tau^2\rVert\le\lVert y\rVert/\tau$; on the
-    /// orthogonal road $\Delta\Psi\tilde e$ meets $y$ as well.
-    pub(crate) fn mean(&self, parts: &VarianceParts, coefficients: f64, responses: f64) -> f64 {
-        2.0 * self.solve * parts.total().sqrt() * coefficients + self.drift(parts.fit.sqrt()) * responses
+    /// A bound on $|\psi^\top\hat\beta-V^\top y|$ but for the sums behind $h$, for parts that [`PartsRounding::enlarge`] gave, with $\lVert\beta\rVert$ and $\lVert y\rVert/\tau$:
+    /// $\psi^\top\hat\beta$ and $\tilde e^\top h/\tau^2$ differ by $2\nu\lVert\hat c\rVert\lVert\hat\beta\rVert$ and by $\nu\lVert\tilde e\rVert$ times the half-way vector
+    /// $\lVert\hat L^{-1}h/\tau^2\rVert\le\lVert y\rVert/\tau$. On the orthogonal road $\Delta\Psi\tilde e$ meets $y$; where $y$ went through the same reflections (`factored`)
+    /// only $V$ meets $\lVert\Delta y\rVert\le\gamma\lVert y\rVert$.
+    pub(crate) fn mean(&self, parts: &VarianceParts, coefficients: f64, responses: f64, factored: bool) -> f64 {
+        let (fit, whitened) = (parts.fit.sqrt(), parts.total().sqrt());
+        let factor = if factored { 2.0 * self.column * whitened + 2.0 * self.solve * fit } else { self.factor * fit };
+        2.0 * self.solve * whitened * coefficients + (2.0 * self.solve * fit + factor) * responses
     }
 }
 
@@ -93,10 +98,15 @@ impl Information {
         self.gram.rows() as f64 + self.gram.diagonal().iter().sum::<f64>() / (self.ridge * self.ridge)
     }
 
-    /// $\omega=\gamma\sqrt{\operatorname{tr}B}$: $m$ reflections of $n$ rows, and of the $2m$ stacked ones, lose $3\varepsilon m(n+2m)$ of each column; an update loses $2m\varepsilon$ more.
+    /// $\gamma$: $m$ reflections of $n$ rows, and of the $2m$ stacked ones, lose $3\varepsilon m(n+2m)$ of each column; an update loses $2m\varepsilon$ more.
+    fn column_rounding(&self) -> f64 {
+        let (m, n) = (self.features.len() as f64 + 1.0, self.locations.distinct() as f64);
+        (3.0 * (n + 2.0 * m) + 2.0 * self.updates as f64) * m * f64::EPSILON
+    }
+
+    /// $\omega=\gamma\sqrt{\operatorname{tr}B}$.
     fn factor_rounding(&self) -> f64 {
-        let (m, n) = (self.features.len() as f64, self.locations.distinct() as f64);
-        (3.0 * (n + 2.0 * m) + 2.0 * self.updates as f64) * m * f64::EPSILON * self.trace_bound().sqrt()
+        self.column_rounding() * self.trace_bound().sqrt()
     }
 
     /// A bound on $\lVert\hat G-G\rVert/\tau^2$ for the stored $\hat G$, whitening after the product included.
@@ -126,13 +136,17 @@ impl Information {
     pub(crate) fn parts_rounding(&self) -> PartsRounding {
         let sums = self.features.len() as f64 * f64::EPSILON;
         let known = |share: f64| if share < SHARE_LIMIT { share } else { HOPELESS };
-        let factor = if self.facts.road == Road::Orthogonal { self.factor_rounding() } else { 0.0 };
+        let (column, factor) = match self.facts.road {
+            Road::Orthogonal => (self.column_rounding(), self.factor_rounding()),
+            _ => (0.0, 0.0),
+        };
         PartsRounding {
             stretch: self.rounding(),
             solve: known(sums * self.trace_bound().sqrt()),
             factor: known(factor),
+            column: known(column),
             sums,
-            features: self.features.unit_rounding().sqrt(),
+            features: self.features.inside_rounding(),
             prior: self.prior_trace.sqrt() / self.ridge,
         }
     }

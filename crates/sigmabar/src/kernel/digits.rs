@@ -76,7 +76,8 @@ impl Digits {
         self.clone().add(x)
     }
 
-    fn add(&mut self, x: PointsRef<'_>) -> Result<()> {
+    /// Takes these points in.
+    pub(crate) fn add(&mut self, x: PointsRef<'_>) -> Result<()> {
         let binade = |value: f64| value.to_bits() >> 52;
         let limits: Vec<f64> = self.lengths.iter().map(|length| length / (STEPS * f64::EPSILON)).collect();
         for point in x.rows() {

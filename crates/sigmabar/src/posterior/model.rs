@@ -30,6 +30,7 @@ struct Stored {
     projection_growth: f64,
     /// Rank-one updates since the factor was made: rounding bounds count them.
     updates: usize,
+    factored: Option<Vec<f64>>,
 }
 
 impl Posterior {
@@ -49,10 +50,11 @@ impl Posterior {
             prior_trace: information.prior_trace(),
             residual_trace: information.residual_trace(),
             facts: *information.facts(),
-            updates: information.updates(),
             observations: self.observations().clone(),
             projected: self.projected().to_vec(),
             projection_growth: self.projection_growth(),
+            updates: information.updates(),
+            factored: self.factored().cloned(),
         };
         sealed::seal(MAGIC, VERSION, &postcard::to_stdvec(&stored).expect("plain numbers and lists always serialise"))
     }
@@ -64,7 +66,7 @@ impl Posterior {
     pub fn from_bytes(bytes: &[u8]) -> Result<Self> {
         let payload = sealed::open(MAGIC, VERSION, bytes)?;
         // Version 1 did not say how many updates there were: as many as there can be between two factorisations.
-        let dated = || [payload, &postcard::to_stdvec(&UPDATES_BETWEEN_FACTORS).unwrap_or_default()].concat();
+        let dated = || [payload, &postcard::to_stdvec(&(UPDATES_BETWEEN_FACTORS, None::<()>)).unwrap_or_default()].concat();
         let stored: Result<Stored, _> = postcard::from_bytes(payload).or_else(|_| postcard::from_bytes(&dated()));
         let stored = stored.map_err(|_| ModelError::Content)?;
         if !stored.is_consistent() {
@@ -77,12 +79,13 @@ impl Posterior {
             prior_trace: stored.prior_trace,
             residual_trace: stored.residual_trace,
             projected: None,
+            factored: None,
             facts: stored.facts,
             updates: stored.updates,
         };
         let locations = Arc::clone(stored.observations.locations());
         let information = Information::assemble(Arc::new(features), stored.ridge, locations, absorbed)?;
-        Self::assemble(Arc::new(information), stored.observations, stored.projected, stored.projection_growth)
+        Self::assemble(Arc::new(information), stored.observations, (stored.projected, stored.factored), stored.projection_growth)
     }
 }
 
@@ -96,6 +99,7 @@ impl Stored {
             && self.lower_b.len() == m
             && (self.gram.rows(), self.gram.cols(), self.gram.as_slice().len()) == (m, m, m * m)
             && self.projected.len() == m
+            && self.factored.as_ref().is_none_or(|h| h.len() == m && h.iter().all(|v| v.is_finite()))
             && self.observations.is_consistent()
             && self.observations.locations().points().dim() == self.given.dim()
             && [self.prior_trace, self.residual_trace, self.facts.summation_length, self.facts.whitening_bound, self.projection_growth]

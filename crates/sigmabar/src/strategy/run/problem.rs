@@ -102,7 +102,7 @@ impl Problem {
         Ok(Self { kernel: Some(kernel), ..self })
     }
 
-    /// The ridge $\tau$; without it the noise level is taken.
+    /// The ridge $\tau$; without it [`Noise::usual_ridge`] is taken.
     ///
     /// # Errors
     /// [`Error::Parameter`] unless finite and positive.
@@ -200,11 +200,11 @@ impl Problem {
         self.noise.as_ref()
     }
 
-    /// The ridge: as given, else the noise level, for light tails the bound $\sqrt{\xi_0}$ on the standard deviation (algorithm notes 5.3: the level is the best
-    /// of five for regret).
+    /// The ridge: as given, else [`Noise::usual_ridge`] for the whole budget.
     #[must_use]
     pub fn ridge(&self) -> Option<f64> {
-        self.ridge.or_else(|| self.noise.as_ref().map(Noise::std_dev_bound))
+        let largest = self.kernel.as_ref().and_then(|kernel| kernel.kernel.max_variance()).unwrap_or(1.0);
+        self.ridge.or_else(|| self.noise.as_ref().map(|noise| noise.usual_ridge(largest, self.budget)))
     }
 
     /// The prior mean and unit.
