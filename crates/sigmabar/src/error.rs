@@ -277,7 +277,11 @@ pub(crate) fn positive(name: &'static str, value: f64) -> Result<f64> {
 
 /// Checks that a parameter is finite and not negative.
 pub(crate) fn not_negative(name: &'static str, value: f64) -> Result<f64> {
-    if value.is_finite() && value >= 0.0 { Ok(value) } else { Err(Error::Parameter { name, value, requirement: "finite and not negative" }) }
+    if value.is_finite() && value >= 0.0 {
+        Ok(value)
+    } else {
+        Err(Error::Parameter { name, value, requirement: "finite and not negative" })
+    }
 }
 
 /// Checks that a probability lies strictly between 0 and 1.

@@ -209,6 +209,8 @@ impl MeanRounding {
     }
 
     fn at(&self, parts: &VarianceParts, k_xx: f64) -> f64 {
-        self.parts.mean(parts, self.norm, self.responses, self.factored) + self.unit * k_xx.sqrt() * self.norm + self.sums * parts.fit.sqrt()
+        self.parts.mean(parts, self.norm, self.responses, self.factored)
+            + self.unit * k_xx.sqrt() * self.norm
+            + self.sums * parts.fit.sqrt()
     }
 }

@@ -11,9 +11,9 @@ pub use path::{RidgePath, RidgeTerms};
 pub use query::VarianceParts;
 
 pub(crate) use absorb::{Absorbed, absorb};
+use absorb::{WHITEN_AFTER_SHARE, factor};
 pub(crate) use rounding::{PartsRounding, Sizes};
 pub(crate) use update::UPDATES_BETWEEN_FACTORS;
-use absorb::{WHITEN_AFTER_SHARE, factor};
 
 use crate::error::{Result, positive};
 use crate::features::FeatureMap;

@@ -158,7 +158,15 @@ impl<P: Profile> WithSimd for Gradient<'_, P> {
 
 /// Adds the derivatives for one point and one tile.
 #[inline(always)]
-fn add_tile<S: Simd, P: Profile>(simd: S, profile: P, factors: &[f64], point: &[f64], tile: &[f64], weights: &[f64], partial: &mut [S::f64s]) {
+fn add_tile<S: Simd, P: Profile>(
+    simd: S,
+    profile: P,
+    factors: &[f64],
+    point: &[f64],
+    tile: &[f64],
+    weights: &[f64],
+    partial: &mut [S::f64s],
+) {
     let Some((total, partial)) = partial.split_last_mut() else { return };
     for part in 0..TILE / (WIDTH * S::F64_LANES) {
         let (value, mut slope) = profile.value_and_slope(simd, distances::<S, 1>(simd, factors, point, tile, part)[0]);
