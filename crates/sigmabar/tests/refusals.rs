@@ -131,7 +131,7 @@ fn saved_models_come_back_bitwise_and_damage_is_refused() {
     assert!(matches!(refused(&bytes[..bytes.len() - 1]), ModelError::Truncated { .. }));
     let mut newer = bytes.clone();
     newer[8] = 9;
-    assert_eq!(refused(&newer), ModelError::Version { found: 9, supported: 1 });
+    assert_eq!(refused(&newer), ModelError::Version { found: 9, supported: 2 });
     for at in (20..bytes.len()).step_by(3) {
         let mut damaged = bytes.clone();
         damaged[at] ^= 0x10;

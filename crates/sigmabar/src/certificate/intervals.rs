@@ -188,7 +188,7 @@ struct MeanRounding {
     norm: f64,
     /// $\lVert y\rVert/\tau$.
     responses: f64,
-    factored: bool,
+    orthogonal: bool,
     sums: f64,
 }
 
@@ -200,8 +200,8 @@ impl MeanRounding {
             unit: 8.0 * information.features().len() as f64 * f64::EPSILON,
             norm: posterior.norm(),
             responses: posterior.observations().sum_squares().sqrt() / information.ridge(),
-            factored: posterior.factored().is_some(),
-            sums: match posterior.factored() {
+            orthogonal: posterior.whitened().is_some(),
+            sums: match posterior.whitened() {
                 Some(_) => 0.0,
                 None => posterior.projected_rounding() / (information.ridge() * information.ridge()),
             },
@@ -209,7 +209,7 @@ impl MeanRounding {
     }
 
     fn at(&self, parts: &VarianceParts, k_xx: f64) -> f64 {
-        self.parts.mean(parts, self.norm, self.responses, self.factored)
+        self.parts.mean(parts, self.norm, self.responses, self.orthogonal)
             + self.unit * k_xx.sqrt() * self.norm
             + self.sums * parts.fit.sqrt()
     }

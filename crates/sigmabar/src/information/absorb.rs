@@ -43,8 +43,8 @@ pub(crate) struct Absorbed {
     pub residual_trace: f64,
     /// $h = \sum_i s_i\psi(x_i)$, if sums were given.
     pub projected: Option<Vec<f64>>,
-    /// $h$ as the orthogonal factorisation behind `lower` sees it, if there was one.
-    pub factored: Option<Vec<f64>>,
+    /// $L_B^{-1}h/\tau^2$ from the orthogonal factorisation behind `lower`, if there was one.
+    pub whitened: Option<Vec<f64>>,
     pub facts: FitFacts,
     /// Rank-one updates of the factor since it was made.
     pub updates: usize,
@@ -89,39 +89,30 @@ impl Pass<'_> {
         Ok(self.absorbed(gram, lower, sums, Road::WhitenFirst, 0.0))
     }
 
-    /// The responses are one more column: what they are multiplied with has then the very rounding that the factor has, and not another one beside it.
+    /// $B$ is the Gram matrix of the rows $[I; \Psi/\tau]$, so its factor comes from reflecting these without squaring them. The responses are one more column:
+    /// what becomes of them has then the very rounding that the factor has, and not another one beside it.
     fn orthogonal(&self) -> Result<Absorbed> {
         let (m, wide) = (self.features.len(), self.features.len() + usize::from(self.sums.is_some()));
         let mut qr = TallQr::new(wide);
+        qr.add_rows(Matrix::from_fn(m, wide, |i, j| f64::from(u8::from(i == j))).as_slice())?;
         let mut done = 0;
         let sums = self.stream_features(|rows| {
-            let count = rows.len() / m;
-            match self.sums {
-                Some(s) => {
-                    let response = |i: usize| s[done + i] / self.locations.count(done + i).sqrt();
-                    let with_response = |(i, row): (usize, &[f64])| row.iter().copied().chain([response(i)]).collect::<Vec<f64>>();
-                    qr.add_rows(&rows.chunks_exact(m).enumerate().flat_map(with_response).collect::<Vec<f64>>())?;
-                }
-                None => qr.add_rows(rows)?,
+            let mut scaled = Vec::with_capacity(rows.len() / m * wide);
+            for row in rows.chunks_exact(m) {
+                scaled.extend(row.iter().map(|v| v / self.ridge));
+                scaled.extend(self.sums.map(|s| s[done] / (self.ridge * self.locations.count(done).sqrt())));
+                done += 1;
             }
-            done += count;
-            Ok(())
+            Ok(qr.add_rows(&scaled)?)
         })?;
         let all = qr.gram_factor();
         let root = Matrix::from_fn(m, m, |i, j| all[(i, j)]);
-        // B = I + RᵀR/τ² is the Gram matrix of [I; R/τ], so its factor comes from those rows without squaring them.
-        let mut stacked = TallQr::new(m);
-        stacked.add_rows(Matrix::identity(m).as_slice())?;
-        let scaled: Vec<f64> = root.as_slice().iter().map(|v| v / self.ridge).collect();
-        stacked.add_rows(&scaled)?;
-        let lower = Lower::from_matrix(with_positive_diagonal(stacked.gram_factor()).transposed());
-        let gram = sigmabar_linalg::transposed_product(&root, &root)?;
-        let factored = self.sums.map(|_| {
-            let mut h = vec![0.0; m];
-            add_transposed_matvec(root.as_slice(), &(0..m).map(|i| all[(i, m)]).collect::<Vec<f64>>(), &mut h);
-            h
-        });
-        Ok(Absorbed { factored, ..self.absorbed(gram, lower, sums, Road::Orthogonal, 0.0) })
+        let mut gram = sigmabar_linalg::transposed_product(&root, &root)?;
+        (0..m).for_each(|i| gram[(i, i)] = (gram[(i, i)] - 1.0).max(0.0));
+        gram.as_mut_slice().iter_mut().for_each(|v| *v *= self.ridge * self.ridge);
+        let whitened = self.sums.map(|_| (0..m).map(|i| all[(i, m)]).collect());
+        let absorbed = self.absorbed(gram, Lower::from_matrix(root.transposed()), sums, Road::Orthogonal, 0.0);
+        Ok(Absorbed { whitened, ..absorbed })
     }
 
     fn whiten_after(&self) -> Result<Absorbed> {
@@ -222,7 +213,7 @@ impl Pass<'_> {
     fn absorbed(&self, gram: Matrix, lower: Lower, sums: Sums, road: Road, whitening_bound: f64) -> Absorbed {
         let Sums { prior_trace, residual_trace, projected } = sums;
         let facts = FitFacts { road, whitening_bound, summation_length: self.summation_length() };
-        Absorbed { gram, lower, prior_trace, residual_trace, projected, factored: None, facts, updates: 0 }
+        Absorbed { gram, lower, prior_trace, residual_trace, projected, whitened: None, facts, updates: 0 }
     }
 }
 
@@ -263,14 +254,4 @@ fn whiten_both_sides(lower: &Lower, a: Matrix) -> Result<Matrix> {
         }
     }
     Ok(both)
-}
-
-/// Flips the signs of rows so that the diagonal is positive: the triangular factor is then a Cholesky factor.
-fn with_positive_diagonal(mut upper: Matrix) -> Matrix {
-    for i in 0..upper.rows() {
-        if upper[(i, i)] < 0.0 {
-            upper.row_mut(i).iter_mut().for_each(|v| *v = -*v);
-        }
-    }
-    upper
 }

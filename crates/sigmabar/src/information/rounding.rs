@@ -81,14 +81,15 @@ impl PartsRounding {
         2.0 * (self.solve + self.factor) * fit
     }
 
-    /// A bound on $|\psi^\top\hat\beta-V^\top y|$ but for the sums behind $h$, for parts that [`PartsRounding::enlarge`] gave, with $\lVert\beta\rVert$ and $\lVert y\rVert/\tau$:
-    /// $\psi^\top\hat\beta$ and $\tilde e^\top h/\tau^2$ differ by $2\nu\lVert\hat c\rVert\lVert\hat\beta\rVert$ and by $\nu\lVert\tilde e\rVert$ times the half-way vector
-    /// $\lVert\hat L^{-1}h/\tau^2\rVert\le\lVert y\rVert/\tau$. On the orthogonal road $\Delta\Psi\tilde e$ meets $y$; where $y$ went through the same reflections (`factored`)
-    /// only $V$ meets $\lVert\Delta y\rVert\le\gamma\lVert y\rVert$.
-    pub(crate) fn mean(&self, parts: &VarianceParts, coefficients: f64, responses: f64, factored: bool) -> f64 {
+    /// A bound on $|\psi^\top\hat\beta-V^\top y|$ but for the sums behind $h$, for parts that [`PartsRounding::enlarge`] gave, with $\lVert\beta\rVert$ and $\lVert y\rVert/\tau$.
+    ///
+    /// By two solves from $h$, $\psi^\top\hat\beta$ and $\tilde e^\top h/\tau^2$ differ by $2\nu\lVert\hat c\rVert\lVert\hat\beta\rVert$ and by $\nu\lVert\tilde e\rVert$ times the half-way vector
+    /// $\lVert\hat L^{-1}h/\tau^2\rVert\le\lVert y\rVert/\tau$; on the orthogonal road $\Delta\Psi\tilde e$ meets $y$ besides. Where $y$ went through the reflections itself (`orthogonal`) the half-way vector is
+    /// theirs, and only $\Delta y$, at most $\gamma\lVert y\rVert$, meets $V$ and $\tilde e/\tau$.
+    pub(crate) fn mean(&self, parts: &VarianceParts, coefficients: f64, responses: f64, orthogonal: bool) -> f64 {
         let (fit, whitened) = (parts.fit.sqrt(), parts.total().sqrt());
-        let factor = if factored { 2.0 * self.column * whitened + 2.0 * self.solve * fit } else { self.factor * fit };
-        2.0 * self.solve * whitened * coefficients + (2.0 * self.solve * fit + factor) * responses
+        let data = if orthogonal { 4.0 * self.column * whitened } else { self.drift(fit) };
+        2.0 * self.solve * whitened * coefficients + data * responses
     }
 }
 
@@ -98,10 +99,10 @@ impl Information {
         self.gram.rows() as f64 + self.gram.diagonal().iter().sum::<f64>() / (self.ridge * self.ridge)
     }
 
-    /// $\gamma$: $m$ reflections of $n$ rows, and of the $2m$ stacked ones, lose $3\varepsilon m(n+2m)$ of each column; an update loses $2m\varepsilon$ more.
+    /// $\gamma$: the reflections, one for each column, of $n+m$ rows lose $3\varepsilon(m+1)(n+m)$ of each column; an update loses $2m\varepsilon$ more.
     fn column_rounding(&self) -> f64 {
         let (m, n) = (self.features.len() as f64 + 1.0, self.locations.distinct() as f64);
-        (3.0 * (n + 2.0 * m) + 2.0 * self.updates as f64) * m * f64::EPSILON
+        (3.0 * (n + m) + 2.0 * self.updates as f64) * m * f64::EPSILON
     }
 
     /// $\omega=\gamma\sqrt{\operatorname{tr}B}$.

@@ -27,8 +27,8 @@ pub struct Posterior {
     observations: Observations,
     /// $h$.
     projected: Vec<f64>,
-    /// $h$ as the orthogonal factorisation behind $L_B$ sees it, where there was one and nothing was added since: the mean's.
-    factored: Option<Vec<f64>>,
+    /// $L_B^{-1}h/\tau^2$ from the orthogonal factorisation behind $L_B$, where there was one and nothing was added since: $\beta$ is one solve away from it.
+    whitened: Option<Vec<f64>>,
     /// $\beta$.
     coefficients: Vec<f64>,
     /// How much rounding in the sums behind $h$ has grown: 1 for sums of features, $\mathrm{cond}(L)$ for whitened sums of kernel values.
@@ -54,10 +54,10 @@ impl Posterior {
     pub fn fit(features: Arc<FeatureMap>, ridge: f64, observations: Observations) -> Result<Self> {
         let mut absorbed = absorb(&features, ridge, observations.locations(), Some(observations.sums()))?;
         let projected = absorbed.projected.take().unwrap_or_default();
-        let factored = absorbed.factored.take();
+        let whitened = absorbed.whitened.take();
         let growth = if absorbed.facts.road == Road::WhitenAfter { features.condition().max(1.0) } else { 1.0 };
         let information = Information::assemble(features, ridge, Arc::clone(observations.locations()), absorbed)?;
-        Self::assemble(Arc::new(information), observations, (projected, factored), growth)
+        Self::assemble(Arc::new(information), observations, (projected, whitened), growth)
     }
 
     /// Conditions known information on responses without redoing the location work: $h = L^{-1}\sum_i s_i k_Z(x_i)$. Cost O(nmd + m²).
@@ -100,11 +100,11 @@ impl Posterior {
     pub(crate) fn assemble(
         information: Arc<Information>,
         observations: Observations,
-        (projected, factored): (Vec<f64>, Option<Vec<f64>>),
+        (projected, whitened): (Vec<f64>, Option<Vec<f64>>),
         projection_growth: f64,
     ) -> Result<Self> {
         let mut posterior =
-            Self { information, observations, projected, factored, coefficients: Vec::new(), projection_growth, kernel_weights: None };
+            Self { information, observations, projected, whitened, coefficients: Vec::new(), projection_growth, kernel_weights: None };
         posterior.solve_mean()?;
         Ok(posterior)
     }
@@ -113,8 +113,14 @@ impl Posterior {
     fn solve_mean(&mut self) -> Result<()> {
         let information = &self.information;
         let tau2 = information.ridge() * information.ridge();
-        let mut beta: Vec<f64> = self.factored.as_ref().unwrap_or(&self.projected).iter().map(|v| v / tau2).collect();
-        information.lower().solve_rows(&mut beta)?;
+        let mut beta = match &self.whitened {
+            Some(whitened) => whitened.clone(),
+            None => {
+                let mut whitened: Vec<f64> = self.projected.iter().map(|v| v / tau2).collect();
+                information.lower().solve_rows(&mut whitened)?;
+                whitened
+            }
+        };
         information.lower().solve_transposed_rows(&mut beta)?;
         let mut w = beta.clone();
         information.features().lower().solve_transposed_rows(&mut w)?;
@@ -153,9 +159,9 @@ impl Posterior {
         f64::EPSILON * length * self.projection_growth * largest.sqrt() * total
     }
 
-    /// $h$ as the orthogonal factorisation sees it: what the mean is made of, if there is one.
-    pub(crate) fn factored(&self) -> Option<&Vec<f64>> {
-        self.factored.as_ref()
+    /// $L_B^{-1}h/\tau^2$ from the orthogonal factorisation, if the mean is made of it.
+    pub(crate) fn whitened(&self) -> Option<&Vec<f64>> {
+        self.whitened.as_ref()
     }
 
     pub(crate) fn projection_growth(&self) -> f64 {
@@ -289,7 +295,7 @@ impl Posterior {
         next.observations.push(x, y)?;
         let response = next.observations.prior().to_model(y);
         next.projected.iter_mut().zip(&psi).for_each(|(h, p)| *h += response * p);
-        next.factored = None;
+        next.whitened = None;
         next.solve_mean()?;
         *self = next;
         Ok(())
@@ -303,7 +309,7 @@ impl Posterior {
         let mut next = self.clone();
         let appended = Arc::make_mut(&mut next.information).append_inducing(z, Some(next.observations.sums()))?;
         next.projected.extend(appended);
-        next.factored = None;
+        next.whitened = None;
         next.projection_growth = next.projection_growth.max(next.information.features().condition());
         next.solve_mean()?;
         next.make_projection_accurate()?;

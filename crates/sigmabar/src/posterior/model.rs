@@ -30,7 +30,7 @@ struct Stored {
     projection_growth: f64,
     /// Rank-one updates since the factor was made: rounding bounds count them.
     updates: usize,
-    factored: Option<Vec<f64>>,
+    whitened: Option<Vec<f64>>,
 }
 
 impl Posterior {
@@ -54,7 +54,7 @@ impl Posterior {
             projected: self.projected().to_vec(),
             projection_growth: self.projection_growth(),
             updates: information.updates(),
-            factored: self.factored().cloned(),
+            whitened: self.whitened().cloned(),
         };
         sealed::seal(MAGIC, VERSION, &postcard::to_stdvec(&stored).expect("plain numbers and lists always serialise"))
     }
@@ -79,13 +79,13 @@ impl Posterior {
             prior_trace: stored.prior_trace,
             residual_trace: stored.residual_trace,
             projected: None,
-            factored: None,
+            whitened: None,
             facts: stored.facts,
             updates: stored.updates,
         };
         let locations = Arc::clone(stored.observations.locations());
         let information = Information::assemble(Arc::new(features), stored.ridge, locations, absorbed)?;
-        Self::assemble(Arc::new(information), stored.observations, (stored.projected, stored.factored), stored.projection_growth)
+        Self::assemble(Arc::new(information), stored.observations, (stored.projected, stored.whitened), stored.projection_growth)
     }
 }
 
@@ -99,7 +99,7 @@ impl Stored {
             && self.lower_b.len() == m
             && (self.gram.rows(), self.gram.cols(), self.gram.as_slice().len()) == (m, m, m * m)
             && self.projected.len() == m
-            && self.factored.as_ref().is_none_or(|h| h.len() == m && h.iter().all(|v| v.is_finite()))
+            && self.whitened.as_ref().is_none_or(|h| h.len() == m && h.iter().all(|v| v.is_finite()))
             && self.observations.is_consistent()
             && self.observations.locations().points().dim() == self.given.dim()
             && [self.prior_trace, self.residual_trace, self.facts.summation_length, self.facts.whitening_bound, self.projection_growth]
