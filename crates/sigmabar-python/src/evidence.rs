@@ -69,7 +69,7 @@ pub fn fit_hyperparameters(
     unit: f64,
     options: LearningOptions,
 ) -> PyResult<(PyPosterior, f64, f64, usize)> {
-    let templates = kernels.iter().map(|k| k.inner.kernel.clone()).collect();
+    let templates = kernels.iter().map(|k| k.inner.value.clone()).collect();
     let (learning, y, how) = (options.learning(templates)?, vector(y)?, collected(how)?);
     let prior = prior(mean, unit, &y)?;
     let learnt: Learnt = work::run(py, move || learn(&Observations::new(x.to_points()?, &y, how, prior)?, &learning))?;

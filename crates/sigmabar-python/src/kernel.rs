@@ -5,16 +5,16 @@ use crate::error::{raise, unknown};
 use crate::work;
 use numpy::{IntoPyArray, PyArray1, PyArray2};
 use pyo3::prelude::*;
-use sigmabar::{Kernel, Lengthscale, Matrix, Source, SourcedKernel};
+use sigmabar::{Kernel, Lengthscale, Matrix, Source, Sourced<Kernel>};
 
 /// A kernel and where its parameters come from.
 #[pyclass(frozen, name = "Kernel", module = "sigmabar._core")]
 pub struct PyKernel {
-    pub inner: SourcedKernel,
+    pub inner: Sourced<Kernel>,
 }
 
-impl From<SourcedKernel> for PyKernel {
-    fn from(inner: SourcedKernel) -> Self {
+impl From<Sourced<Kernel>> for PyKernel {
+    fn from(inner: Sourced<Kernel>) -> Self {
         Self { inner }
     }
 }
@@ -48,59 +48,59 @@ impl PyKernel {
                 return Err(unknown("kernel", other, &known));
             }
         };
-        Ok(SourcedKernel::from(kernel.map_err(raise)?).into())
+        Ok(Sourced<Kernel>::from(kernel.map_err(raise)?).into())
     }
 
     /// The same kernel on some columns.
     fn columns(&self, columns: Vec<usize>) -> PyResult<Self> {
-        let kernel = self.inner.kernel.clone().columns(columns).map_err(raise)?;
-        Ok(SourcedKernel { kernel, source: self.inner.source }.into())
+        let kernel = self.inner.value.clone().columns(columns).map_err(raise)?;
+        Ok(Sourced::new(kernel, self.inner.origin).into())
     }
 
     /// The same kernel for responses that come after those it was learnt on.
     fn for_new_data(&self) -> Self {
-        let source = if self.inner.source == Source::Declared { Source::Declared } else { Source::LearntBefore };
-        SourcedKernel { kernel: self.inner.kernel.clone(), source }.into()
+        let source = if self.inner.origin == Origin::Declared { Origin::Declared } else { Origin::LearntElsewhere };
+        Sourced::new(self.inner.value.clone(), source).into()
     }
 
     fn add(&self, other: &Self) -> Self {
-        let kernel = self.inner.kernel.clone() + other.inner.kernel.clone();
-        SourcedKernel { kernel, source: self.weaker(other) }.into()
+        let kernel = self.inner.value.clone() + other.inner.value.clone();
+        Sourced::new(kernel, self.weaker(other)).into()
     }
 
     fn multiply(&self, other: &Self) -> Self {
-        let kernel = self.inner.kernel.clone() * other.inner.kernel.clone();
-        SourcedKernel { kernel, source: self.weaker(other) }.into()
+        let kernel = self.inner.value.clone() * other.inner.value.clone();
+        Sourced::new(kernel, self.weaker(other)).into()
     }
 
     fn block<'py>(&self, py: Python<'py>, x: Rows, z: Rows) -> PyResult<Bound<'py, PyArray2<f64>>> {
-        let kernel = self.inner.kernel.clone();
+        let kernel = self.inner.value.clone();
         let block: Matrix = work::run(py, move || kernel.block(x.view()?, z.view()?))?;
         from_matrix(py, block)
     }
 
     fn diagonal<'py>(&self, py: Python<'py>, x: Rows) -> PyResult<Bound<'py, PyArray1<f64>>> {
         let view = x.view().map_err(raise)?;
-        self.inner.kernel.check_dim(view.dim()).map_err(raise)?;
-        Ok(self.inner.kernel.diagonal(view).into_pyarray(py))
+        self.inner.value.check_dim(view.dim()).map_err(raise)?;
+        Ok(self.inner.value.diagonal(view).into_pyarray(py))
     }
 
     fn metric<'py>(&self, py: Python<'py>, x: Rows, z: Rows) -> PyResult<Bound<'py, PyArray2<f64>>> {
-        let kernel = self.inner.kernel.clone();
+        let kernel = self.inner.value.clone();
         let block: Matrix = work::run(py, move || kernel.metric_block(x.view()?, z.view()?))?;
         from_matrix(py, block)
     }
 
     /// Names and values of the parameters, in the library's order.
     fn parameters(&self) -> Vec<(String, f64)> {
-        self.inner.kernel.parameters().into_iter().map(|p| (p.name, p.value)).collect()
+        self.inner.value.parameters().into_iter().map(|p| (p.name, p.value)).collect()
     }
 
     /// "declared", "learnt-before" or "learnt-here".
     fn source(&self) -> &'static str {
-        match self.inner.source {
-            Source::Declared => "declared",
-            Source::LearntBefore => "learnt-before",
+        match self.inner.origin {
+            Origin::Declared => "declared",
+            Origin::LearntElsewhere => "learnt-before",
             _ => "learnt-here",
         }
     }
@@ -111,17 +111,17 @@ impl PyKernel {
 
     #[staticmethod]
     fn from_json(text: &str) -> PyResult<Self> {
-        serde_json::from_str::<SourcedKernel>(text).map(Self::from).map_err(raise)
+        serde_json::from_str::<Sourced<Kernel>>(text).map(Self::from).map_err(raise)
     }
 }
 
 impl PyKernel {
     /// Something learnt makes the whole learnt.
     fn weaker(&self, other: &Self) -> Source {
-        match (self.inner.source, other.inner.source) {
-            (Source::Declared, b) => b,
-            (a, Source::Declared) => a,
-            (Source::LearntBefore, b) => b,
+        match (self.inner.origin, other.inner.origin) {
+            (Origin::Declared, b) => b,
+            (a, Origin::Declared) => a,
+            (Origin::LearntElsewhere, b) => b,
             (a, _) => a,
         }
     }

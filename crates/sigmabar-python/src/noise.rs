@@ -33,6 +33,11 @@ impl PyNoise {
         self.inner.level()
     }
 
+    /// As it stands in model files.
+    fn to_json(&self) -> PyResult<String> {
+        serde_json::to_string(&self.inner).map_err(raise)
+    }
+
     fn __str__(&self) -> String {
         self.inner.to_string()
     }

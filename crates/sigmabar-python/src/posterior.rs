@@ -251,13 +251,16 @@ impl PyPosterior {
         self.get().information().features().inducing().dim()
     }
 
-    fn to_bytes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
-        let bytes = self.with(py, |p| Ok(p.to_bytes()))?;
+    /// The model as bytes, with what is remarked about it.
+    fn to_bytes<'py>(&self, py: Python<'py>, remark: String) -> PyResult<Bound<'py, PyBytes>> {
+        let bytes = self.with(py, move |p| Ok(p.to_bytes_with(&remark)))?;
         Ok(PyBytes::new(py, &bytes))
     }
 
+    /// A model with what was remarked about it.
     #[staticmethod]
-    fn from_bytes(py: Python<'_>, bytes: Vec<u8>) -> PyResult<Self> {
-        work::run(py, move || Posterior::from_bytes(&bytes)).map(Self::from)
+    fn from_bytes(py: Python<'_>, bytes: Vec<u8>) -> PyResult<(Self, String)> {
+        let read = move || Posterior::from_bytes_with(&bytes).map(|(posterior, remark)| (posterior, remark.to_owned()));
+        work::run(py, read).map(|(posterior, remark)| (posterior.into(), remark))
     }
 }

@@ -7,7 +7,7 @@ use crate::strategy::PyStrategy;
 use crate::work;
 use pyo3::prelude::*;
 use serde_json::{Map, Value as Json};
-use sigmabar_study::{AskRequest, Asked, AskedTrial, ImportedRow, Study, StudySpec, Told, TrialResult, Value};
+use sigmabar_study::{AskRequest, Asked, AskedTrial, ImportedRow, Study, StudySpec, TrialResult, Value};
 use std::fmt::Display;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -108,7 +108,7 @@ impl PyStudy {
     fn tell(&self, py: Python<'_>, results: Vec<(u64, ResultParts)>) -> PyResult<Vec<bool>> {
         let results: Vec<(u64, TrialResult)> = results.into_iter().map(|(id, parts)| (id, result(parts))).collect();
         let told = self.with(py, move |study| study.tell_all(&results))?;
-        Ok(told.into_iter().map(|told| told == Told::Counted).collect())
+        Ok(told.into_iter().map(|told| !told.is_late()).collect())
     }
 
     fn close_batch(&self, py: Python<'_>, even_unseen: bool) -> PyResult<()> {

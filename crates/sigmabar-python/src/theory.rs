@@ -58,7 +58,7 @@ pub fn gain_bounds(
     candidates: Rows,
     evaluations: usize,
 ) -> PyResult<(f64, Vec<(&'static str, f64)>)> {
-    let kernel = kernel.inner.kernel.clone();
+    let kernel = kernel.inner.value.clone();
     let gain = work::run(py, move || GainDomain::new(&kernel, tau, candidates.view()?)?.max_gain(evaluations))?;
     let kind = |kind| match kind {
         GainBoundKind::Greedy => "greedy",
@@ -71,7 +71,7 @@ pub fn gain_bounds(
 /// Effective dimension and information gain of measured points under the exact kernel.
 #[pyfunction]
 pub fn data_gain(py: Python<'_>, kernel: &PyKernel, tau: f64, x: Rows) -> PyResult<(f64, f64)> {
-    let kernel = kernel.inner.kernel.clone();
+    let kernel = kernel.inner.value.clone();
     let gain = work::run(py, move || DataGain::new(&kernel, tau, &Locations::new(x.to_points()?, Collected::DeclaredFixed)))?;
     Ok((gain.effective_dimension, gain.gain))
 }
@@ -108,7 +108,7 @@ pub fn samples_for_error(
     limit: usize,
 ) -> PyResult<Option<(usize, f64)>> {
     let (theorems, plan, tau) = (setting.theorems()?, setting.plan(0.0), setting.tau);
-    let kernel = kernel.inner.kernel.clone();
+    let kernel = kernel.inner.value.clone();
     work::run(py, move || {
         let points = candidates.view()?;
         let domain = GainDomain::new(&kernel, tau, points)?;
@@ -127,7 +127,7 @@ pub fn samples_for_std(
     std: f64,
     limit: usize,
 ) -> PyResult<Option<(usize, f64)>> {
-    let kernel = kernel.inner.kernel.clone();
+    let kernel = kernel.inner.value.clone();
     work::run(py, move || {
         let domain = GainDomain::new(&kernel, tau, candidates.view()?)?;
         measurements_for_variance(std, tau, limit, |n| Ok(domain.rank_tail(n)?.value))

@@ -7,17 +7,16 @@ pub(crate) mod plan;
 mod score;
 pub(crate) mod training;
 
-pub(crate) use file::is_model;
-pub use file::{ModelFileError, sealed};
-pub use intervals::{Answer, Basis};
+pub use intervals::words;
 pub use score::{HeldOut, Scores};
 
 use crate::data::ColumnInfo;
 use serde::{Deserialize, Serialize};
 use sigmabar::{Noise, Posterior};
 
-/// What the model is about.
+/// What the model is about, as far as anybody said: JSON in the model file, which Python reads and writes too.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct About {
     /// The column that is predicted.
     pub target: String,
@@ -33,6 +32,13 @@ pub struct About {
     pub held_out: Vec<HeldOut>,
     /// The file it was fitted to.
     pub data: String,
+}
+
+impl Default for About {
+    fn default() -> Self {
+        let (features, held_out, data) = (Vec::new(), Vec::new(), "a saved model".to_owned());
+        Self { target: "y".to_owned(), features, norm_bound: None, noise: None, scores: None, held_out, data }
+    }
 }
 
 /// A fitted model.

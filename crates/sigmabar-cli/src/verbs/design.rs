@@ -95,7 +95,7 @@ impl Ground {
         let candidates = domain.candidates(arguments.candidates, seed.unwrap_or(problem.seed()))?;
         let is_whole = domain.size().is_some_and(|size| size == candidates.len() as u128);
         let points = candidates.range(0, candidates.len())?;
-        let declared = problem.kernel().map(|kernel| kernel.kernel.clone()).filter(|_| arguments.lengthscale.is_none());
+        let declared = problem.kernel().map(|kernel| kernel.value.clone()).filter(|_| arguments.lengthscale.is_none());
         let kernel = match declared {
             Some(kernel) => kernel,
             None => {

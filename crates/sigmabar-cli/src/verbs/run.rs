@@ -11,8 +11,8 @@ use crate::place::{StudyArgument, StudyPlace};
 use crate::quantity::{counted, grouped, positive, short};
 use crate::verbs::report;
 use indicatif::ProgressBar;
-use sigmabar::{Label, Policy};
-use sigmabar_study::{BatchRow, RunEnd, RunEvent, RunOptions, Status, Study, Survivors, TrialResult, TrialStatus};
+use sigmabar::{Certificate, Label, Policy};
+use sigmabar_study::{BatchRow, Page, RunEnd, RunEvent, RunOptions, Status, Study, Survivors, TrialResult, TrialStatus};
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -118,7 +118,7 @@ impl<'a> Screen<'a> {
             RunEvent::Started { trial } if self.planned.is_none_or(|planned| planned < trial.batch) => {
                 self.show_closed();
                 self.planned = Some(trial.batch);
-                let planned = self.study.trials().map_or(0, |trials| trials.iter().filter(|other| other.batch == trial.batch).count());
+                let planned = self.study.trials_of(&Page { batch: Some(trial.batch), ..Page::default() }).map_or(0, |trials| trials.len());
                 self.say(format!("batch {}: {} planned", trial.batch + 1, counted(planned, "setting")));
             }
             RunEvent::Retried { id, reason } => {
@@ -162,7 +162,7 @@ fn closed(row: &BatchRow, policy: &Policy) -> String {
         };
     }
     if let Some(gap) = report.gap.filter(|gap| gap.is_finite()) {
-        words += &match report.label {
+        words += &match report.certificate.as_ref().map(Certificate::label) {
             Some(Label::Certified) => format!(", gap at most {}", short(gap)),
             _ => format!(", gap {} by the model", short(gap)),
         };
@@ -218,7 +218,7 @@ fn ending(study: &Study, status: &Status, console: &Console) -> Outcome {
     let problem = study.spec().problem();
     let is_undeclared = problem.kernel().is_none() || problem.norm_bound().is_none() || problem.noise().is_none();
     let is_open = is_undeclared || study.spec().policy().name() == "auto";
-    match study.batches()?.last().and_then(|row| row.report.label) {
+    match study.batches()?.last().and_then(|row| row.report.certificate.as_ref().map(Certificate::label)) {
         Some(Label::Certified) => Ok(Ending::Done),
         _ if is_open => {
             console.warn(format_args!(
@@ -241,7 +241,15 @@ mod tests {
 
     #[test]
     fn one_setting_left_is_not_the_whole_space() {
-        let report = BatchReport { planned: 4, measured: 4, survivors: Some(1.0), gap: None, label: None, inducing: None };
+        let report = BatchReport {
+            planned: 4,
+            measured: 4,
+            survivors: Some(1.0),
+            gap: None,
+            candidate_gap: None,
+            certificate: None,
+            inducing: None,
+        };
         let row = |survivors| BatchRow { batch: 0, report: report.clone(), survivors: Some(survivors), opened_at: 0, closed_at: None };
         let sbpe = Policy::Sbpe(Box::new(Sbpe::new(Rules::Certified)));
         let points = row(Survivors::Points(vec![vec![sigmabar_study::Value::Int(3)]]));

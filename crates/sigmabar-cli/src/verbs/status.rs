@@ -20,7 +20,7 @@ pub struct Arguments {
 
 /// Settings of the current batch without a result.
 pub(crate) fn open(status: &Status) -> usize {
-    [TrialStatus::Queued, TrialStatus::Leased, TrialStatus::Expired].map(|state| status.count(state)).iter().sum()
+    TrialStatus::ALL.into_iter().filter(|state| state.is_open()).map(|state| status.count(state)).sum()
 }
 
 pub(crate) fn run(arguments: &Arguments, console: &Console) -> Outcome {

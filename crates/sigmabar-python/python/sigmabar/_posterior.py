@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -10,6 +12,7 @@ from ._arrays import Floats, rows, vector
 from ._inducing import inducing_points
 from ._interval import Interval, claim_from, interval_from
 from ._checks import count, number, number_or_none, saved, seed_of, text
+from ._core import Error
 from ._kernels import Kernel, kernel_core
 from ._noise import Noise
 
@@ -234,6 +237,8 @@ class SparsePosterior:
     True
     """
 
+    _facts: Mapping[str, Any] = {}
+
     def __init__(
         self,
         kernel: Kernel,
@@ -328,6 +333,8 @@ class SparsePosterior:
         3
         """
         self._core.update(rows(x), vector(y if hasattr(y, "__len__") else [y]))
+        # How the model did before says nothing about this one.
+        self._facts = {key: fact for key, fact in self._facts.items() if key not in ("scores", "held_out")}
 
     @property
     def variational(self) -> Variational:
@@ -442,9 +449,43 @@ class SparsePosterior:
         """The smallest norm bound that the data do not contradict, in units of ``unit`` as the noise is: a claim with less is refuted by them."""
         return self._core.norm_check(claim_from(None, noise, delta, "both", "tight", "point", None))[0]
 
-    def save(self) -> bytes:
-        """The model in sigmabar's own format, which the command reads too."""
-        return self._core.to_bytes()
+    @property
+    def facts(self) -> dict[str, Any]:
+        """What was written beside the model when it was saved: its columns and target, and for one of ``sigmabar fit`` how it did on unseen rows."""
+        return dict(self._facts)
+
+    def save(
+        self,
+        *,
+        columns: Sequence[str] | None = None,
+        target: str | None = None,
+        norm_bound: float | None = None,
+        noise: Noise | None = None,
+    ) -> bytes:
+        """The model as bytes: written to a file, ``sigmabar predict`` reads it, as :meth:`load` reads what ``sigmabar fit`` wrote.
+
+        The command finds the columns of a table by name: ``c0``, ``c1``, … unless ``columns`` names them. With ``norm_bound`` and ``noise``, declared as for
+        :meth:`interval`, its intervals are theorems.
+
+        >>> import sigmabar as sb
+        >>> p = sb.SparsePosterior(sb.Matern(lengthscale=0.5), 0.1, [0.0, 0.5], [1.0, 2.0], inducing=[0.0, 1.0])
+        >>> again = sb.SparsePosterior.load(p.save(columns=["angle"], target="drag"))
+        >>> again.facts["target"], bool(again.mean([0.2]) == p.mean([0.2]))
+        ('drag', True)
+        """
+        facts = dict(self._facts)
+        if columns is not None:
+            names = [text(name, "columns") for name in columns]
+            if len(names) != self._core.columns():
+                raise Error(f"{len(names)} columns are named, and the model has {self._core.columns()}")
+            facts["features"] = [{"name": name, "categories": None} for name in names]
+        if target is not None:
+            facts["target"] = text(target, "target")
+        if norm_bound is not None:
+            facts["norm_bound"] = number(norm_bound, "norm_bound")
+        if noise is not None:
+            facts["noise"] = json.loads(noise._core.to_json())
+        return self._core.to_bytes(json.dumps(facts) if facts else "")
 
     @classmethod
     def load(cls, data: bytes) -> SparsePosterior:
@@ -455,7 +496,10 @@ class SparsePosterior:
         >>> bool(sb.SparsePosterior.load(p.save()).mean([0.2]) == p.mean([0.2]))
         True
         """
-        return cls._wrap(_core.Posterior.from_bytes(saved(data, "data")))
+        core, remark = _core.Posterior.from_bytes(saved(data, "data"))
+        posterior = cls._wrap(core)
+        posterior._facts = json.loads(remark) if remark else {}
+        return posterior
 
     def __reduce__(self) -> Any:
         return (SparsePosterior.load, (self.save(),))

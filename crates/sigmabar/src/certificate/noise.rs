@@ -10,6 +10,7 @@ const SMALLEST_RIDGE: f64 = 1.0 / 2_097_152.0;
 /// The noise of the observations: independent, mean zero, and one of these. Levels are in the model's scale, where the prior's unit is 1; level 0 declares
 /// exact measurements.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum Noise {
     /// $\mathbb E e^{h\varepsilon} \le e^{h^2R^2/2}$ for every $h$.

@@ -1,9 +1,11 @@
 //! The paper's own design: inducing points drawn anew before every choice.
 
 use crate::error::{Error, Result, positive, probability};
-use crate::features::{FeatureMap, SourcedKernel};
+use crate::features::FeatureMap;
 use crate::inducing::InducingRule;
 use crate::information::Information;
+use crate::kernel::Kernel;
+use crate::origin::Sourced;
 use crate::points::{Collected, Locations, Points, PointsRef};
 use crate::theory::{DesignedData, InducingPlan};
 use std::f64::consts::PI;
@@ -15,7 +17,7 @@ use std::sync::Arc;
 /// Every step fits anew: for fidelity, on up to some 2000 points. [`crate::MaxVariance`] is the one to use.
 #[derive(Clone, Debug)]
 pub struct PaperMaxVariance {
-    kernel: SourcedKernel,
+    kernel: Sourced<Kernel>,
     ridge: f64,
     delta: f64,
 }
@@ -36,7 +38,7 @@ impl PaperMaxVariance {
     ///
     /// # Errors
     /// [`Error::Parameter`] for a ridge that is not positive or a $\delta$ for which $\delta_1 = 3\delta/\pi^2$ is not below 1/32.
-    pub fn new(kernel: impl Into<SourcedKernel>, ridge: f64, delta: f64) -> Result<Self> {
+    pub fn new(kernel: impl Into<Sourced<Kernel>>, ridge: f64, delta: f64) -> Result<Self> {
         probability("delta", delta)?;
         if step_delta(delta, 1) >= 1.0 / 32.0 {
             return Err(Error::Parameter { name: "delta", value: delta, requirement: "below π²/96, for recursive leverage scores" });
@@ -55,11 +57,11 @@ impl PaperMaxVariance {
         if candidates.is_empty() {
             return Err(Error::Empty { what: "candidates" });
         }
-        self.kernel.kernel.check_dim(candidates.dim())?;
+        self.kernel.value.check_dim(candidates.dim())?;
         // Equal candidates are one, so that rounding cannot choose among them.
         let distinct = Locations::new(candidates.to_points(), Collected::Designed);
         let (mut picks, mut variances, mut inducing_sizes) = (Vec::new(), Vec::new(), Vec::new());
-        let mut variance = self.kernel.kernel.diagonal(distinct.points());
+        let mut variance = self.kernel.value.diagonal(distinct.points());
         loop {
             let best = largest(&variance);
             picks.push(best);
@@ -82,7 +84,7 @@ impl PaperMaxVariance {
         let step = picks.len();
         let locations = Locations::new(candidates.points().select(picks)?, Collected::Designed);
         let rule = InducingRule::RecursiveLeverageTheory { delta: step_delta(self.delta, step) };
-        let inducing = rule.select(&self.kernel.kernel, self.ridge, &locations, seed.wrapping_add(step as u64))?;
+        let inducing = rule.select(&self.kernel.value, self.ridge, &locations, seed.wrapping_add(step as u64))?;
         let features = FeatureMap::new(self.kernel.clone(), inducing.into_points())?;
         Information::new(Arc::new(features), self.ridge, Arc::new(locations))
     }

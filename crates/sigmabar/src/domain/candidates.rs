@@ -4,7 +4,7 @@ use super::grid::Grid;
 use super::search;
 use super::sobol::SobolSequence;
 use super::{BoxDomain, SpaceDomain};
-use crate::error::{Error, ModelError, Result};
+use crate::error::{Error, Result, SavedError};
 use crate::points::Points;
 use rand::SeedableRng;
 use rand::seq::index;
@@ -34,7 +34,7 @@ impl TryFrom<StoredCandidates> for Candidates {
     type Error = Error;
     fn try_from(stored: StoredCandidates) -> Result<Self> {
         let candidates = Self { source: stored.source };
-        if candidates.is_consistent() { Ok(candidates) } else { Err(ModelError::Content.into()) }
+        if candidates.is_consistent() { Ok(candidates) } else { Err(SavedError::Content { what: "a set of candidates" }.into()) }
     }
 }
 

@@ -8,7 +8,7 @@ use sigmabar_linalg::{Matrix, add_transposed_matvec, dot, matvec_rows, norm_squa
 use std::sync::Arc;
 
 /// So many rank-one updates, then $B$ is factored anew: rounding does not pile up (algorithm notes 0.2).
-pub(crate) const UPDATES_BETWEEN_FACTORS: usize = 200;
+const UPDATES_BETWEEN_FACTORS: usize = 200;
 
 impl Information {
     /// One more observation at `x`: $G \mathrel{+}= \psi\psi^\top$ and a rank-one update of $L_B$, factored anew every 200 updates. Returns $\psi(x)$.

@@ -32,6 +32,7 @@ mod rational_quadratic;
 mod spectral;
 mod squared_exponential;
 mod tile;
+mod words;
 
 pub(crate) use digits::Digits;
 pub use hamming::Hamming;

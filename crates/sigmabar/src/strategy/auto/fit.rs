@@ -53,7 +53,7 @@ impl Fitting {
     pub fn new(problem: &Problem, data: &Data, seed: u64) -> Result<Self> {
         let domain = problem.domain();
         let (template, kernel_given) = match problem.kernel() {
-            Some(kernel) => (kernel.kernel.clone(), true),
+            Some(kernel) => (kernel.value.clone(), true),
             None => (domain.default_kernel(vec![1.0; domain.dim()], 1.0)?, false),
         };
         let candidates = domain.candidates(SPREAD_POINTS, problem.seed())?;

@@ -111,8 +111,8 @@ impl AdaBkb {
         let points = Points::new(before.chain(centres).collect(), tree.dim())?;
         let mut model = CandidateModel::new(kernel(problem)?, ridge(problem)?, points, Dictionary::Chosen)?;
         for (candidate, attached) in ledger.attached().iter().enumerate() {
-            if let Some((value, standard_error)) = attached.outcome.value() {
-                model.count(candidate, problem.to_model(value), weight(problem, standard_error));
+            if let Some(m) = attached.measured() {
+                model.count(candidate, problem.to_model(m.value), weight(problem, &m));
             }
         }
         for batch in 0..batches {
@@ -125,10 +125,9 @@ impl AdaBkb {
     }
 
     fn measurements<'a>(&'a self, problem: &'a Problem, ledger: &'a Ledger, batch: usize) -> impl Iterator<Item = Measurement> + 'a {
-        ledger.measured(batch).map(|(trial, value, standard_error)| Measurement {
-            candidate: ledger.attached().len() + self.pulled[trial.id as usize],
-            value: problem.to_model(value),
-            weight: weight(problem, standard_error),
+        ledger.measured(batch).filter_map(|m| {
+            let candidate = ledger.attached().len() + self.pulled[m.id? as usize];
+            Some(Measurement { candidate, value: problem.to_model(m.value), weight: weight(problem, &m) })
         })
     }
 

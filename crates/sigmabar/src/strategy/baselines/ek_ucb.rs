@@ -172,8 +172,8 @@ impl EkUcb {
             }
         };
         for batch in run.absorbed..ledger.closed() {
-            for (trial, value, _) in ledger.measured(batch) {
-                run.absorb(problem, &trial.point, problem.to_model(value), joins(before + trial.id as usize))?;
+            for m in ledger.measured(batch) {
+                run.absorb(problem, m.point, problem.to_model(m.value), joins(before + m.id.unwrap_or_default() as usize))?;
             }
         }
         run.absorbed = ledger.closed();
@@ -197,9 +197,9 @@ impl EkUcb {
     /// Offers the state just played to the dictionary.
     pub(crate) fn learn(&mut self, problem: &Problem, ledger: &Ledger) -> Result<()> {
         let batch = ledger.closed() - 1;
-        if let Some((trial, _, _)) = ledger.measured(batch).next() {
+        if let Some(m) = ledger.measured(batch).next() {
             let mut dictionary = self.dictionary.clone();
-            self.offer(problem, ledger, &mut dictionary, (ledger.attached().len() + trial.id as usize, &trial.point), batch)?;
+            self.offer(problem, ledger, &mut dictionary, (ledger.attached().len() + m.id.unwrap_or_default() as usize, m.point), batch)?;
             self.dictionary = dictionary;
         }
         self.sizes.push(self.dictionary.len());

@@ -7,7 +7,7 @@ use super::width::log_time;
 use crate::domain::Domain;
 use crate::error::{Error, Result};
 use crate::points::Points;
-use crate::strategy::run::ledger::{Ledger, Outcome, Proposal, TrialState};
+use crate::strategy::run::ledger::{Ledger, Proposal, TrialState};
 use crate::strategy::run::problem::Problem;
 use crate::strategy::run::recommendation::weight;
 use crate::strategy::run::survivors::{Cell, Survivors};
@@ -210,14 +210,12 @@ impl GpThreds {
         };
         while local.absorbed < ledger.trials().len() {
             let trial = &ledger.trials()[local.absorbed];
-            let (grid, distance) = local.model.nearest(&trial.point);
-            debug_assert_eq!(distance, 0.0, "a local search proposes points of its own grid");
+            let (grid, _) = local.model.nearest(&trial.point);
             match ledger.states()[local.absorbed] {
-                TrialState::Told(Outcome::Value(value)) => local.model.observe(grid, problem.to_model(value), weight(problem, None))?,
-                TrialState::Told(Outcome::Mean { mean, standard_error }) => {
-                    local.model.observe(grid, problem.to_model(mean), weight(problem, Some(standard_error)))?;
-                }
-                TrialState::Told(Outcome::Failed) => local.barred[grid] = true,
+                TrialState::Told(outcome) => match outcome.measured(trial.candidate, &trial.point) {
+                    Some(m) => local.model.observe(grid, problem.to_model(m.value), weight(problem, &m))?,
+                    None => local.barred[grid] = true,
+                },
                 _ => {}
             }
             local.absorbed += 1;

@@ -4,7 +4,6 @@ use super::elimination::{Batch, CHALLENGERS, Evidence};
 use super::pairs::{Centre, Challengers};
 use super::premises::Premises;
 use super::state::State;
-use crate::certificate::Reason;
 use crate::design::{CellSearch, Growth, MaxVariance};
 use crate::domain::{BoxDomain, CellTree};
 use crate::error::Result;
@@ -124,7 +123,7 @@ impl Cells {
         let gaps = tree.refine(&mut judge)?;
         if tree.tree.leaves().next().is_none() {
             // No function within the premises does this.
-            state.add_reason(Some(Reason::Contradicted));
+            state.contradict(None, batch.premises.norm_bound);
             return Ok(());
         }
         *self = tree;
@@ -173,7 +172,7 @@ impl Cells {
 
     /// Upper bounds over cells from $u$ at their centres; those below the floor are discarded, the others come back with mean, radius and half-width.
     fn bound(&mut self, judge: &Judge<'_>, cells: &[usize]) -> Result<Vec<Looked>> {
-        let kernel = &judge.batch.premises.kernel.kernel;
+        let kernel = &judge.batch.premises.kernel.value;
         let centres = self.tree.centres(cells)?;
         let (means, halves) = judge.evidence.posterior.centred_widths(&judge.evidence.widths, centres.view())?;
         let mut possible = Vec::with_capacity(cells.len());

@@ -1,7 +1,7 @@
 //! The paper's S-BPE to the letter (algorithm notes 5.3, "fidelity mode"), its corrections E8 and E14 applied.
 
 use super::candidates::SetOfCandidates;
-use super::premises::{Arrived, Premises, loss};
+use super::premises::{Arrived, Premises};
 use super::state::State;
 use crate::certificate::Noise;
 use crate::design::{ExactSweep, Queue};
@@ -48,7 +48,7 @@ impl<'a> Paper<'a> {
     }
 
     /// Whether the sampler would keep all of `j` points, so that the sparse model is the exact one.
-    fn keeps_all(&self, j: usize) -> bool {
+    pub fn keeps_all(&self, j: usize) -> bool {
         j as f64 <= KEEP_ALL * (1.0 / self.sampling_delta(j)).ln()
     }
 
@@ -57,7 +57,7 @@ impl<'a> Paper<'a> {
     /// Cost O(An²) in all while every point is kept, O(n(m² + A(md + m²))) for each point beyond.
     pub fn design(&self, survivors: PointsRef<'_>, count: usize) -> Result<Vec<usize>> {
         let mut chosen = Vec::with_capacity(count);
-        let mut exact = ExactSweep::new(&self.premises.kernel.kernel, self.premises.ridge, survivors, count);
+        let mut exact = ExactSweep::new(&self.premises.kernel.value, self.premises.ridge, survivors, count);
         let mut queue = Queue::new(&exact, survivors.len());
         while chosen.len() < count {
             let j = chosen.len();
@@ -82,19 +82,21 @@ impl<'a> Paper<'a> {
         let j = locations.len();
         let rule = InducingRule::RecursiveLeverageTheory { delta: self.sampling_delta(j) };
         let seed = self.problem.seed().wrapping_add(((self.batch as u64) << 32) + j as u64);
-        let inducing = rule.select(&self.premises.kernel.kernel, self.premises.ridge, locations, seed)?;
+        let inducing = rule.select(&self.premises.kernel.value, self.premises.ridge, locations, seed)?;
         Ok(Arc::new(FeatureMap::new(self.premises.kernel.clone(), inducing.into_points())?))
     }
 
     /// $u, l = \bar\mu\pm\beta\bar\sigma$ from this batch alone; survivors with $u \ge \max l$ stay, unless this was a last batch cut short.
     pub fn learn(&self, lengths: &[usize], ledger: &Ledger, candidates: &SetOfCandidates, state: &mut State) -> Result<()> {
         let arrived = Arrived::new(self.problem, ledger, self.batch);
-        state.add_reason(loss(self.problem, ledger, self.batch));
+        arrived.count(ledger, self.batch, &mut state.facts);
+        // The sampling theorem bounds λ with some probability only, and nobody looked.
+        state.facts.unchecked |= !self.keeps_all(arrived.values.len());
         if arrived.is_empty() {
             return Ok(());
         }
         let survivors = candidates.select(&state.survivors)?;
-        let noise = self.premises.noise_of(&arrived.errors)?;
+        let noise = self.premises.noise_of(&arrived)?;
         let fit = self.fit(arrived, survivors.view())?;
         // β = 3C + (R/τ)√(2 ln(4B|X|/δ)): the a-priori λ = τ².
         let tail = (4.0 * self.batches * candidates.len() as f64 / self.problem.delta()).ln();

@@ -2,7 +2,7 @@
 
 use super::cells::Cells;
 use super::paper::{Fit, Paper};
-use super::premises::{Arrived, loss};
+use super::premises::Arrived;
 use super::state::State;
 use crate::certificate::Region;
 use crate::error::{Error, Result};
@@ -17,16 +17,18 @@ impl Paper<'_> {
     /// $\bar\sigma$ and $\bar\mu$ change by at most $\varrho$ and $\lVert\hat\beta\rVert\varrho$ over a cell (correction E12).
     pub fn learn_box(&self, lengths: &[usize], ledger: &Ledger, cells: &mut Cells, state: &mut State) -> Result<()> {
         let arrived = Arrived::new(self.problem, ledger, self.batch);
-        state.add_reason(loss(self.problem, ledger, self.batch));
+        arrived.count(ledger, self.batch, &mut state.facts);
+        // The sampling theorem bounds λ with some probability only, and nobody looked.
+        state.facts.unchecked |= !self.keeps_all(arrived.values.len());
         if arrived.is_empty() {
             return Ok(());
         }
         let leaves: Vec<usize> = cells.tree.leaves().collect();
         let centres = cells.tree.centres(&leaves)?;
-        let noise = self.premises.noise_of(&arrived.errors)?;
+        let noise = self.premises.noise_of(&arrived)?;
         let reach = 1.0 / arrived.values.len() as f64;
         let Fit { means, deviations, norm } = self.fit(arrived, centres.view())?;
-        let (c, kernel) = (self.premises.norm_bound, &self.premises.kernel.kernel);
+        let (c, kernel) = (self.premises.norm_bound, &self.premises.kernel.value);
         let tail = (4.0 * self.batches / self.problem.delta()).ln() + self.log_cover(cells, reach)?;
         let beta = 3.0 * c + self.noise_width(&noise, tail);
         let slack = beta * reach + (c + norm) * reach;
@@ -49,7 +51,7 @@ impl Paper<'_> {
 
     fn log_cover(&self, cells: &Cells, reach: f64) -> Result<f64> {
         let region = Region::new(cells.tree.low(0).to_vec(), cells.tree.high(0).to_vec())?;
-        region.log_cover(&self.premises.kernel.kernel, reach).ok_or(Error::Premise {
+        region.log_cover(&self.premises.kernel.value, reach).ok_or(Error::Premise {
             what: "the paper's rules on a box",
             reason: "no cover of the box in this kernel's metric is known: give a list of candidates",
         })
