@@ -3,6 +3,7 @@
 use crate::arrays::Rows;
 use crate::error::raise;
 use crate::kernel::PyKernel;
+use crate::noise::PyNoise;
 use crate::work;
 use pyo3::prelude::*;
 use sigmabar::{
@@ -15,7 +16,7 @@ use sigmabar::{
 #[pyo3(from_item_all)]
 pub struct SettingParts {
     norm_bound: f64,
-    noise_level: f64,
+    noise: Py<PyNoise>,
     tau: f64,
     delta: f64,
     residual_ratio: f64,
@@ -26,7 +27,7 @@ impl SettingParts {
     fn theorems(&self) -> PyResult<Theorems> {
         Theorems::new(Setting {
             norm_bound: self.norm_bound,
-            noise_level: self.noise_level,
+            noise: self.noise.get().inner.clone(),
             ridge: self.tau,
             delta: self.delta,
             residual_ratio: self.residual_ratio,

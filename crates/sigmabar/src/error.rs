@@ -287,7 +287,7 @@ pub(crate) fn positive(name: &'static str, value: f64) -> Result<f64> {
     if value.is_finite() && value > 0.0 { Ok(value) } else { Err(Error::Parameter { name, value, requirement: "finite and positive" }) }
 }
 
-/// Checks that a parameter is finite and not negative.
+/// Checks that a parameter is finite and at least 0.
 pub(crate) fn not_negative(name: &'static str, value: f64) -> Result<f64> {
     if value.is_finite() && value >= 0.0 {
         Ok(value)

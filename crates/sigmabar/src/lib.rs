@@ -46,6 +46,7 @@ mod gain;
 mod inducing;
 mod information;
 mod kernel;
+mod noise;
 mod origin;
 mod points;
 mod posterior;
@@ -55,8 +56,8 @@ mod strategy;
 mod theory;
 
 pub use certificate::{
-    About, Answer, Answers, Bounds, Certificate, Claim, Claimed, Contradiction, Coverage, HalfWidth, Intervals, Label, Method, Noise,
-    NormCheck, PredictionIntervals, Premise, Premises, Region, ResidualNormMethod, Side, Spent, Theorem, Widths,
+    About, Answer, Answers, Bounds, Certificate, Claim, Claimed, Contradiction, Coverage, HalfWidth, Intervals, Label, Method, NormCheck,
+    PredictionIntervals, Premise, Premises, ResidualNormMethod, Side, Spent, Theorem, Widths,
 };
 pub use design::{CellSearch, Design, Growth, MaxVariance, PaperDesign, PaperMaxVariance, UniformError};
 pub use domain::{
@@ -79,6 +80,7 @@ pub use information::{FitFacts, Information, RidgePath, RidgeTerms, Road, Varian
 pub use kernel::{
     Hamming, Kernel, Lengthscale, Linear, Matern, Parameter, Periodic, PreparedKernel, RationalQuadratic, SquaredExponential,
 };
+pub use noise::Noise;
 pub use origin::{Origin, Sourced};
 pub use points::{Collected, Locations, Observations, Points, PointsRef, Prior};
 pub use posterior::{ExactPosterior, Posterior, Variational, sample_gaussian};
@@ -92,7 +94,7 @@ pub use strategy::{
     TrialState, UcbWidth,
 };
 pub use theory::{
-    Bound, BoxCover, DesignedData, GainRate, InducingPlan, KernelClass, MeanNorm, MeasurementCount, MetricBox, Multiplier, RegretBatch,
-    RegretRequest, Setting, Statement, Theorems, batch_lengths, batch_lengths_for, even_batch_lengths, measurements_for_variance,
-    ratio_bound, variance_sum_bound,
+    Bound, Cover, DesignedData, GainRate, InducingPlan, KernelClass, MeanNorm, MeasurementCount, Multiplier, RegretBatch, RegretRequest,
+    Setting, Statement, Theorems, batch_lengths, batch_lengths_for, even_batch_lengths, measurements_for_variance, ratio_bound,
+    variance_sum_bound,
 };

@@ -6,7 +6,7 @@ mod coverage_support;
 use coverage_support::literal::{C, R, TAU, assert_ends, claim, instance, intervals, norm, oracles, queries, responses, true_lambda};
 use coverage_support::oracle::{Sparse, close, sparse};
 use coverage_support::{jacobi, points, residual_matrix};
-use sigmabar::{Coverage, Method, Noise, Posterior, Prior, Region, ResidualNormMethod, Side, Widths};
+use sigmabar::{BoxDomain, Coverage, Method, Noise, Posterior, Prior, ResidualNormMethod, Side, Widths};
 use std::sync::Arc;
 
 #[test]
@@ -122,7 +122,7 @@ fn continuous_claims() {
     let oracles = oracles(&instance, &y);
     let lambda = true_lambda(&instance);
     let r = lambda / (TAU * TAU);
-    let region = Region::new(vec![0.0, 0.0], vec![1.5, 1.0]).unwrap();
+    let region = BoxDomain::with_flat_sides(vec![0.0, 0.0], vec![1.5, 1.0]).unwrap();
     let posterior = Posterior::condition(Arc::clone(&instance.information), &y, Prior::ZERO).unwrap();
     let delta = 0.1_f64;
     for method in [Method::Direct, Method::DropIn] {

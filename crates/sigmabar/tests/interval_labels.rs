@@ -6,7 +6,7 @@ mod coverage_support;
 use coverage_support::oracle::{Draws, close};
 use coverage_support::{kernel, points};
 use sigmabar::{
-    Certificate, Claim, Collected, Coverage, Error, FeatureMap, Label, Method, Noise, Observations, Origin, Posterior, Prior, Region,
+    BoxDomain, Certificate, Claim, Collected, Coverage, Error, FeatureMap, Label, Method, Noise, Observations, Origin, Posterior, Prior,
     ResidualNormKind, Sourced, Theorem, Widths,
 };
 use std::sync::Arc;
@@ -128,11 +128,11 @@ fn what_is_missing_or_impossible_is_refused() {
     }
     assert!(matches!(refused(&claim().noise(Noise::per_observation(vec![1.0; 5]).unwrap())), Error::Length { expected: 12, found: 5, .. }));
     assert!(matches!(refused(&claim().method(Method::Paper).coverage(Coverage::Uniform)), Error::Premise { .. }));
-    assert!(matches!(Region::new(vec![0.0, 0.0], vec![1.0, -1.0]), Err(Error::Column { column: 1, .. })));
-    let below = Region::new(vec![0.0], vec![0.5]).unwrap();
+    assert!(matches!(BoxDomain::with_flat_sides(vec![0.0, 0.0], vec![1.0, -1.0]), Err(Error::Interval { column: 1, .. })));
+    let below = BoxDomain::with_flat_sides(vec![0.0], vec![0.5]).unwrap();
     assert_eq!(refused(&claim().coverage(Coverage::Continuous(below))), Error::Outside { row: 1, column: 0, value: 0.75 });
-    assert!(matches!(Region::new(vec![0.0], vec![f64::NAN]), Err(Error::NotFinite { .. })));
-    let flat = Region::new(vec![0.0, 0.0], vec![1.0, 1.0]).unwrap();
+    assert!(matches!(BoxDomain::with_flat_sides(vec![0.0], vec![f64::NAN]), Err(Error::Interval { .. })));
+    let flat = BoxDomain::with_flat_sides(vec![0.0, 0.0], vec![1.0, 1.0]).unwrap();
     assert!(matches!(refused(&claim().coverage(Coverage::Continuous(flat))), Error::Width { what: "box", .. }));
     let width = posterior.interval(points(&[vec![0.1, 0.2]]).view(), &claim());
     assert!(matches!(width, Err(Error::Width { .. })));
@@ -170,7 +170,7 @@ fn the_papers_corollary_is_not_called_certified_where_its_units_fail() {
         let x: Vec<Vec<f64>> = (0..12).map(|i| vec![f64::from(i) / 12.0]).collect();
         let observations = Observations::new(points(&x), &responses(), Collected::Designed, Prior::ZERO).unwrap();
         let posterior = Posterior::fit(Arc::new(features), 0.3, observations).unwrap();
-        let region = Region::new(vec![0.0], vec![1.0]).unwrap();
+        let region = BoxDomain::with_flat_sides(vec![0.0], vec![1.0]).unwrap();
         let claim = claim().norm_bound(norm).unwrap().method(Method::Paper).coverage(Coverage::Continuous(region));
         posterior.interval(query().view(), &claim).unwrap().certificate().clone()
     };

@@ -54,7 +54,7 @@ impl Model {
     /// The standard deviation of a new response around the function, in the data's scale: as declared, else as the ridge.
     #[must_use]
     pub fn noise_level(&self) -> f64 {
-        let level = self.about.noise.as_ref().map_or(self.posterior.information().ridge(), Noise::level);
+        let level = self.about.noise.as_ref().map_or(self.posterior.information().ridge(), Noise::std_dev_bound);
         level * self.posterior.observations().prior().unit()
     }
 }

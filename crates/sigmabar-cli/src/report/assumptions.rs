@@ -108,9 +108,6 @@ pub(super) fn relevances(kernel: &Kernel, names: &[(String, std::ops::Range<usiz
 
 fn lengths(kernel: &Kernel, column: usize) -> Vec<f64> {
     match kernel {
-        Kernel::SquaredExponential(k) => vec![k.lengthscale().get(column)],
-        Kernel::Matern(k) => vec![k.lengthscale().get(column)],
-        Kernel::RationalQuadratic(k) => vec![k.lengthscale().get(column)],
         Kernel::Periodic(k) => vec![k.lengthscale().get(column)],
         Kernel::Linear(k) => vec![k.lengthscale().get(column)],
         Kernel::Hamming(k) => vec![k.lengthscale().get(column)],
@@ -118,6 +115,6 @@ fn lengths(kernel: &Kernel, column: usize) -> Vec<f64> {
         Kernel::Columns { columns, kernel } => {
             columns.iter().position(|c| *c == column).map_or_else(Vec::new, |inner| lengths(kernel, inner))
         }
-        _ => Vec::new(),
+        other => other.lengthscale().map(|length| length.get(column)).into_iter().collect(),
     }
 }

@@ -43,8 +43,7 @@ impl<'a> Lens<'a> {
         let Some(posterior) = run.posterior()? else { return Ok(None) };
         let assumed = if let Policy::Auto(auto) = run.policy() { auto.assumed().last() } else { None };
         let ridge = posterior.posterior().information().ridge();
-        let declared = run.problem().noise().filter(|noise| !matches!(noise, Noise::LightTailed { .. }));
-        let noise = assumed.map_or_else(|| declared.map_or(ridge, Noise::level), |assumed| assumed.ridge);
+        let noise = assumed.map_or_else(|| run.problem().noise().map_or(ridge, Noise::std_dev_bound), |assumed| assumed.ridge);
         Ok(Some(Self { run, posterior, scale: assumed.map(|assumed| assumed.scale), noise }))
     }
 

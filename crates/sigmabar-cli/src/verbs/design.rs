@@ -36,7 +36,7 @@ pub struct Arguments {
     /// Bound on the function's norm, for what the plan guarantees
     #[arg(long, value_name = "C")]
     norm_bound: Option<f64>,
-    /// Noise level, for what the plan guarantees
+    /// Noise of a measurement, for what the plan guarantees: a level (sub-Gaussian), gaussian:SD, bounded:A or light-tailed:XI0:H0
     #[arg(long, value_parser = crate::kernels::noise)]
     noise: Option<Noise>,
     /// Miss probability of the guarantee
@@ -147,7 +147,7 @@ impl Ground {
         console.detail(format_args!("before any was chosen, {} could be promised", short(design.variance_bound().sqrt())));
         match (self.norm_bound, &self.noise) {
             (Some(bound), Some(noise)) => {
-                let error = design.uniform_error(bound, noise.level(), self.delta)?;
+                let error = design.uniform_error(bound, noise, self.delta)?;
                 console.say(format_args!(
                     "certified: the error is at most {} at all candidates at once, with probability {} (norm at most {bound}, {noise})",
                     short(error.after),

@@ -79,7 +79,7 @@ pub struct Arguments {
     /// Bound on the norm of the function minus its prior mean: declared before the data, it makes intervals theorems
     #[arg(long, value_name = "C", requires = "noise")]
     norm_bound: Option<f64>,
-    /// Noise of a measurement: a level (sub-Gaussian), gaussian:SD or bounded:A
+    /// Noise of a measurement: a level (sub-Gaussian), gaussian:SD, bounded:A or light-tailed:XI0:H0
     #[arg(long, value_parser = kernels::noise)]
     noise: Option<Noise>,
     /// Prior mean, declared before the data (0 with --norm-bound, learnt otherwise)

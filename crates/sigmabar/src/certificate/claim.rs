@@ -1,9 +1,9 @@
 //! What is being claimed: norm bound, noise, miss probability, sides, coverage, and by which theorem.
 
-use super::Noise;
-use super::region::Region;
 use super::residual_norm::ResidualNormMethod;
+use crate::domain::BoxDomain;
 use crate::error::{Error, Result, positive, probability};
+use crate::noise::Noise;
 use crate::origin::{Origin, Sourced};
 use serde::{Deserialize, Serialize};
 
@@ -37,7 +37,7 @@ pub enum Coverage {
     Uniform,
     /// For every point of a box at once, through a cover fixed before the noise (the paper's continuous-domain corollary, corrected in
     /// algorithm notes 6.5).
-    Continuous(Region),
+    Continuous(BoxDomain),
 }
 
 /// Which theorem bounds the width.
@@ -253,6 +253,6 @@ impl Claim {
     pub fn recommended_ridge(&self) -> Result<f64> {
         let (c, noise) = (self.required_norm_bound()?, self.required_noise(None)?);
         let side = if self.side == Side::Both { 0.5 * self.delta } else { self.delta };
-        positive("recommended ridge", noise.level() * noise.tail_factor(-side.ln()) / c)
+        positive("recommended ridge", noise.deviation(-side.ln()) / c)
     }
 }

@@ -3,10 +3,10 @@
 use super::claim::{Claim, Coverage, Method, Side};
 use super::energy;
 use super::intervals::{Ends, Intervals};
-use super::noise::Noise;
 use super::premises::Premises;
 use super::record::{About, Bounds, Certificate, Claimed, Contradiction, Spent, Theorem, resolve};
 use crate::error::{Error, Result};
+use crate::noise::Noise;
 use crate::origin::{Origin, Sourced};
 use crate::points::PointsRef;
 use crate::posterior::ExactPosterior;

@@ -176,7 +176,7 @@ impl Posterior {
     pub(crate) fn certificate_of(&self, widths: &Widths, queries: usize) -> Certificate {
         let (claim, delta) = (&widths.claim, widths.claim.delta());
         let mut premises = self.premises(claim, false);
-        if widths.cover.is_some_and(|cover| !cover.sound) {
+        if !widths.paper_is_sound {
             premises.constants = Origin::Unmet;
         }
         let failure = widths.residual_norm.failure();
@@ -195,7 +195,7 @@ impl Posterior {
                 noise_factor: Some(widths.noise_factor(queries)),
                 beta: widths.beta(queries),
                 cover_radius: widths.cover.map(|cover| cover.radius),
-                log_cells: widths.cover.map(|cover| cover.log_count),
+                log_cells: widths.cover.map(|cover| cover.log_cells),
                 rounding: Some(self.information().rounding()),
             },
             contradiction: None,

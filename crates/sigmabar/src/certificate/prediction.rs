@@ -2,10 +2,10 @@
 
 use super::claim::{Claim, Coverage, Method, Side};
 use super::intervals::{Ends, Intervals};
-use super::noise::Noise;
 use super::record::{Certificate, Claimed, Spent, resolve};
 use super::widths::{HalfWidth, Widths};
 use crate::error::{Error, Result};
+use crate::noise::Noise;
 use crate::points::{Observations, PointsRef, Prior};
 use crate::posterior::{ExactPosterior, Posterior};
 use serde::{Deserialize, Serialize};

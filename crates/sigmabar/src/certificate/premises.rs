@@ -1,8 +1,8 @@
 //! The premises of every theorem here, complete (algorithm notes 12): each with its value and where it came from.
 
 use super::claim::{Claim, Coverage};
-use super::noise::Noise;
 use crate::kernel::Kernel;
+use crate::noise::Noise;
 use crate::origin::{Origin, Sourced};
 use crate::points::{Collected, Observations, Prior};
 use serde::{Deserialize, Serialize};

@@ -2,10 +2,10 @@
 
 use super::claim::{Claim, Coverage, Method, Side};
 use super::label::Label;
-use super::noise::Noise;
 use super::premises::Premises;
 use crate::domain::Domain;
 use crate::error::Error;
+use crate::noise::Noise;
 use crate::points::Collected;
 use crate::residual::{ResidualNorm, ResidualNormKind};
 use serde::{Deserialize, Serialize};
@@ -207,7 +207,7 @@ impl About {
             Coverage::Point => Self::Point,
             Coverage::Points => Self::List { points: queries },
             Coverage::Uniform => Self::Everywhere,
-            Coverage::Continuous(region) => Self::Box { low: region.lower().to_vec(), high: region.upper().to_vec() },
+            Coverage::Continuous(domain) => Self::Box { low: domain.low().to_vec(), high: domain.high().to_vec() },
         }
     }
 }

@@ -179,6 +179,33 @@ impl Candidates {
         }
     }
 
+    /// At most `most` of them: all, or the first of a sequence, or evenly spaced ones.
+    pub(super) fn some(&self, most: usize) -> Points {
+        let step = if matches!(self.kind(), CandidateKind::Sobol { .. }) { 1 } else { self.len().div_ceil(most) };
+        let (dim, mut rows) = (self.dim(), vec![0.0; self.dim() * self.len().div_ceil(step).min(most)]);
+        let (mut unit, mut natural) = (vec![0.0; dim], vec![0.0; dim]);
+        for (number, row) in rows.chunks_exact_mut(dim).enumerate() {
+            self.row_into(number * step, row, &mut unit, &mut natural);
+        }
+        Points::from_valid(rows, dim)
+    }
+
+    /// The space they belong to.
+    pub(super) fn space(&self) -> Option<&SpaceDomain> {
+        match &self.source {
+            Source::SpaceGrid(space, ..) | Source::SpaceSobol(space, ..) => Some(space),
+            _ => None,
+        }
+    }
+
+    /// The box they belong to.
+    pub(super) fn box_domain(&self) -> Option<&BoxDomain> {
+        match &self.source {
+            Source::BoxGrid(domain, _) | Source::BoxSobol(domain, ..) => Some(domain),
+            _ => None,
+        }
+    }
+
     /// Candidates `start..end` as the kernel sees them. Parallel. Cost O(d) each, memory that of the answer.
     ///
     /// # Errors

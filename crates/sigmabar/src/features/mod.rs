@@ -8,11 +8,8 @@ use crate::error::{Error, Result};
 use crate::kernel::{Digits, Kernel, PreparedKernel};
 use crate::origin::{Origin, Sourced};
 use crate::points::{Points, PointsRef};
-use sigmabar_linalg::{Lower, Matrix, PivotedCholesky, norm_squared};
+use sigmabar_linalg::{Lower, Matrix, PivotedCholesky, RANK_TOLERANCE, norm_squared};
 use std::sync::OnceLock;
-
-/// Inducing points whose residual variance, relative to the largest, falls below this are dropped: they are numerically a combination of the others.
-const RANK_TOLERANCE: f64 = 1e-12;
 
 /// Rows handled at a time wherever features are streamed: a block of 1000 features stays in the second-level cache's reach.
 pub(crate) const BLOCK_ROWS: usize = 1024;

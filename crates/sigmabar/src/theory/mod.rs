@@ -11,10 +11,11 @@ mod ratio;
 mod regression;
 mod regret;
 mod setting;
+mod slope;
 mod variance;
 
 pub use batches::{batch_lengths, batch_lengths_for, even_batch_lengths};
-pub use cover::{BoxCover, MetricBox};
+pub use cover::Cover;
 pub use measurements::{MeasurementCount, measurements_for_variance};
 pub use rates::{GainRate, KernelClass};
 pub use ratio::ratio_bound;
@@ -22,3 +23,5 @@ pub use regression::MeanNorm;
 pub use regret::{RegretBatch, RegretRequest};
 pub use setting::{Bound, Multiplier, Setting, Statement, Theorems};
 pub use variance::{DesignedData, InducingPlan, variance_sum_bound};
+
+pub(crate) use slope::half_width_slope;

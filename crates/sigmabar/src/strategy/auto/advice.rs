@@ -11,6 +11,7 @@ use crate::certificate::Certificate;
 use crate::error::Result;
 use crate::strategy::run::problem::Problem;
 use crate::strategy::run::recommendation::{Recommendation, model_certificate};
+use sigmabar_linalg::argmax;
 use statrs::distribution::{ContinuousCDF, Normal};
 
 /// The measured points under the model, and the best of them.
@@ -34,7 +35,7 @@ impl<'a> Advice<'a> {
             Structure::of(data, fit)?.settle(data, fit, &mut outlook)?;
         }
         let score = |i: usize| outlook.mean[i] - 0.5 * outlook.variance[i].sqrt();
-        let best = (0..outlook.mean.len()).max_by(|&a, &b| score(a).total_cmp(&score(b)).then(b.cmp(&a))).unwrap_or(0);
+        let best = argmax((0..outlook.mean.len()).map(|i| (i, score(i)))).unwrap_or(0);
         Ok(Self { problem, data, scale: &fit.scale, assumed, model, outlook, best })
     }
 

@@ -3,10 +3,11 @@
 use super::fit::Fit;
 use super::model::{Data, Model};
 use super::scale::Scale;
-use crate::certificate::{Claim, Contradiction, Noise, Premises};
+use crate::certificate::{Claim, Contradiction, Premises};
 use crate::error::Result;
 use crate::features::FeatureMap;
 use crate::kernel::Kernel;
+use crate::noise::Noise;
 use crate::origin::{Origin, Sourced};
 use crate::points::{Collected, Observations, Prior};
 use crate::posterior::Posterior;

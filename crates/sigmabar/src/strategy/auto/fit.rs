@@ -213,7 +213,7 @@ mod tests {
     #[test]
     fn what_is_given_stays() {
         let kernel = Kernel::matern(1.5, 0.3, 2.0).unwrap();
-        let noise = crate::certificate::Noise::gaussian(0.11).unwrap();
+        let noise = crate::noise::Noise::gaussian(0.11).unwrap();
         let given = problem().with_kernel(kernel.clone()).unwrap().with_noise(noise.clone()).unwrap();
         let fit = Fitting::new(&given, &data(), 1).unwrap().best_scale(&data(), None).unwrap();
         assert_eq!((fit.kernel, fit.scale), (kernel, Scale::IDENTITY));

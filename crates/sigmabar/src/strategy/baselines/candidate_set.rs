@@ -1,10 +1,10 @@
 //! The candidates a policy chooses among: a whole list, or a declared Sobol set of a box or space.
 
 use super::model::{CandidateModel, Dictionary};
-use crate::certificate::Noise;
 use crate::domain::Domain;
 use crate::error::{Error, Result};
 use crate::kernel::Kernel;
+use crate::noise::Noise;
 use crate::points::Points;
 use crate::strategy::run::ledger::{Ledger, Measured, Outcome, Proposal, Trial, TrialState};
 use crate::strategy::run::problem::Problem;
@@ -174,15 +174,4 @@ pub(crate) fn random_numbers(problem: &Problem, step: usize) -> ChaCha8Rng {
     let mut rng = ChaCha8Rng::seed_from_u64(problem.seed());
     rng.set_stream(step as u64 + 1);
     rng
-}
-
-/// The allowed candidate with the largest score; the first of equals.
-pub(crate) fn largest(scores: impl IntoIterator<Item = (usize, f64)>) -> Option<usize> {
-    let mut best: Option<(usize, f64)> = None;
-    for (candidate, score) in scores {
-        if best.is_none_or(|(_, top)| score > top) {
-            best = Some((candidate, score));
-        }
-    }
-    best.map(|(candidate, _)| candidate)
 }

@@ -1,10 +1,11 @@
 //! What is to be optimised, and what is assumed about it.
 
 use super::stored_problem::StoredProblem;
-use crate::certificate::{Noise, Premises};
+use crate::certificate::Premises;
 use crate::domain::Domain;
 use crate::error::{Error, Result, positive, probability};
 use crate::kernel::Kernel;
+use crate::noise::Noise;
 use crate::origin::{Origin, Sourced};
 use crate::points::Prior;
 use serde::{Deserialize, Serialize};

@@ -2,8 +2,9 @@
 
 use super::ledger::{Ledger, Measured};
 use super::problem::Problem;
-use crate::certificate::{About, Bounds, Certificate, Claimed, Label, Noise, Premises, Theorem};
+use crate::certificate::{About, Bounds, Certificate, Claimed, Label, Premises, Theorem};
 use crate::error::Result;
+use crate::noise::Noise;
 use crate::points::{Collected, Locations, Observations, Points, Prior};
 use crate::posterior::ExactPosterior;
 use serde::{Deserialize, Serialize};

@@ -1,10 +1,10 @@
 //! A problem as it is read from a file: only what the constructors accept becomes one.
 
 use super::problem::{Direction, Failures, Problem};
-use crate::certificate::Noise;
 use crate::domain::Domain;
 use crate::error::{Error, Result};
 use crate::kernel::Kernel;
+use crate::noise::Noise;
 use crate::origin::Sourced;
 use crate::points::Prior;
 use serde::Deserialize;

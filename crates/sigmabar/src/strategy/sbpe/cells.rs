@@ -9,6 +9,7 @@ use crate::domain::{BoxDomain, CellTree};
 use crate::error::Result;
 use crate::kernel::{Kernel, Lengthscale};
 use crate::points::{Collected, Locations, Points, PointsRef};
+use crate::theory::half_width_slope;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
@@ -53,13 +54,9 @@ struct Judge<'a> {
 
 impl Cells {
     pub fn new(domain: &BoxDomain, kernel: &Kernel, capacity: usize) -> Result<Self> {
-        let lengthscale = match kernel {
-            Kernel::SquaredExponential(k) => k.lengthscale().clone(),
-            Kernel::Matern(k) => k.lengthscale().clone(),
-            Kernel::RationalQuadratic(k) => k.lengthscale().clone(),
-            // Without a length-scale of its own, sides are measured by the box's.
-            _ => Lengthscale::PerColumn(domain.low().iter().zip(domain.high()).map(|(a, b)| b - a).collect()),
-        };
+        // Without a length-scale of its own, sides are measured by the box's; one without length is never cut.
+        let sides = || domain.sides().into_iter().map(|side| if side > 0.0 { side } else { 1.0 }).collect();
+        let lengthscale = kernel.lengthscale().cloned().unwrap_or_else(|| Lengthscale::PerColumn(sides()));
         Ok(Self { tree: CellTree::new(domain, lengthscale, capacity)?, upper: vec![f64::INFINITY], anchors: Vec::new() })
     }
 
@@ -248,11 +245,10 @@ impl<'a> Judge<'a> {
         let own = batch.singles(evidence, &points)?.centres;
         let (above, tail) = (batch.above(&evidence.noise), batch.pair_tail(&evidence.noise, points.len()));
         let width = batch.width(evidence);
-        // C(a+√(a²+4))/2 + Rz/(2τ) with a = √λ/(2τ), and ‖β‖ for the mean (algorithm notes 8.7).
-        let ridge = batch.premises.ridge;
-        let a = 0.5 * width.lambda_root / ridge;
+        // The half-width's slope, and ‖β‖ for the mean (algorithm notes 8.7).
+        let (ridge, ratio) = (batch.premises.ridge, (width.lambda_root / batch.premises.ridge).powi(2));
         let slope = |z: f64| {
-            let half_width = width.norm_bound * 0.5 * (a + (a * a + 4.0).sqrt()) + 0.5 * width.level * z / ridge;
+            let half_width = half_width_slope(width.norm_bound, ratio, width.level * z / ridge);
             (evidence.posterior.norm() + half_width) * (1.0 + 1e-9)
         };
         let challengers = Challengers::new(&evidence.posterior, points, &evidence.noise, width)?;

@@ -6,13 +6,15 @@ use super::pairs::{Centre, Challengers, Width};
 use super::premises::{Arrived, Premises};
 use super::quantile::Simulation;
 use super::state::State;
-use crate::certificate::{Claim, Method, Noise, Widths};
+use crate::certificate::{Claim, Method, Widths};
 use crate::error::Result;
 use crate::features::FeatureMap;
+use crate::noise::Noise;
 use crate::points::{Collected, Observations, Points, PointsRef, Prior};
 use crate::posterior::Posterior;
 use crate::strategy::run::ledger::Ledger;
 use crate::strategy::run::problem::Problem;
+use sigmabar_linalg::argmax;
 use std::sync::Arc;
 
 /// Challengers of each kind: the best by the lower bound before the batch, and the first of its design.
@@ -61,8 +63,7 @@ impl Batch<'_> {
         }
         let widths = Widths::new(Arc::clone(posterior.information()), &self.claim(&noise)?)?;
         state.facts.inducing = posterior.information().features().len();
-        let largest = state.facts.residual_norm.filter(|earlier| earlier.value >= widths.residual_norm().value);
-        state.facts.residual_norm = largest.or(Some(widths.residual_norm()));
+        state.facts.record(widths.residual_norm());
         Ok(Some(Evidence { posterior, noise, widths }))
     }
 
@@ -215,8 +216,7 @@ impl Batch<'_> {
             let i = positions[j];
             state.offer(Some(candidates[i]), points.row(i), gaps[j].max(0.0), lower[i]);
         }
-        let highest = (0..lower.len()).max_by(|&a, &b| lower[a].total_cmp(&lower[b]).then(b.cmp(&a)));
-        if let Some(i) = highest {
+        if let Some(i) = argmax(lower.iter().copied().enumerate()) {
             state.offer(Some(candidates[i]), points.row(i), (state.ceiling - lower[i]).max(0.0), lower[i]);
         }
     }

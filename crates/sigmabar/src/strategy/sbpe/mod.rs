@@ -176,7 +176,7 @@ impl Sbpe {
     fn cells_of(&self, problem: &Problem, premises: &Premises<'_>) -> Result<Option<Cells>> {
         let Domain::Box(domain) = problem.domain() else { return Ok(None) };
         let kernel = &premises.kernel.value;
-        let halves: Vec<f64> = domain.low().iter().zip(domain.high()).map(|(a, b)| 0.5 * (b - a)).collect();
+        let halves: Vec<f64> = domain.sides().iter().map(|side| 0.5 * side).collect();
         if self.candidates.is_some() || domain.dim() > CELL_DIM || kernel.metric_over_cell(&halves).is_none() {
             return Ok(None);
         }
@@ -199,7 +199,12 @@ impl Sbpe {
             return Ok(State { cells: Some(cells), ..State::new(0, Some(0.0)) });
         }
         let candidates = self.candidates(problem)?;
-        let between = if candidates.is_whole() { Some(0.0) } else { None };
+        let between = if candidates.is_whole() {
+            Some(0.0)
+        } else {
+            let declared = problem.domain().candidates(self.declared_candidates(), problem.seed())?;
+            declared.cover_radius(&premises.kernel.value).map(|radius| premises.norm_bound * radius)
+        };
         Ok(State::new(candidates.len(), between))
     }
 

@@ -1,9 +1,10 @@
 //! What a certificate rests on, taken from the problem or found missing.
 
 use super::state::Facts;
-use crate::certificate::{Bounds, Certificate, Noise, Premises as Assumed, Spent, Theorem};
+use crate::certificate::{Bounds, Certificate, Premises as Assumed, Spent, Theorem};
 use crate::error::{Error, Result};
 use crate::kernel::Kernel;
+use crate::noise::Noise;
 use crate::origin::{Origin, Sourced};
 use crate::points::{Collected, Locations, Points};
 use crate::strategy::run::ledger::{Ledger, Measured};
@@ -115,7 +116,7 @@ impl Facts {
             losses: Sourced::new(self.lost, problem.failures().origin(self.lost)),
             inducing: Sourced::new(self.inducing, Origin::Guaranteed),
             queries: Origin::Guaranteed,
-            constants: if self.unchecked { Origin::Unmet } else { Origin::Guaranteed },
+            constants: Origin::Guaranteed,
             ..problem.premises(self.observations)
         };
         let bounds = Bounds { residual_norm: self.residual_norm, ..Bounds::default() };

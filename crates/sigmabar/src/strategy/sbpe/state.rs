@@ -45,14 +45,20 @@ pub(super) struct Facts {
     pub lost: usize,
     /// Inducing points of the last batch.
     pub inducing: usize,
-    /// The largest bound on $\lambda$ of all batches.
+    /// The largest bound on $\lambda$ of all batches, each certified after its inducing points were known.
     pub residual_norm: Option<ResidualNorm>,
-    /// Whether some batch used a $\lambda$ that was not checked, or constants that do not bound its case.
-    pub unchecked: bool,
     /// How much higher than at the nearest candidate the function can be anywhere; 0 where the domain itself is searched, none where that is not known.
     pub between: Option<f64>,
     /// That the data contradict the premises.
     pub contradiction: Option<Contradiction>,
+}
+
+impl Facts {
+    /// Remembers a certified $\lambda$ if it is the largest so far.
+    pub fn record(&mut self, residual_norm: ResidualNorm) {
+        let largest = self.residual_norm.filter(|earlier| earlier.value >= residual_norm.value);
+        self.residual_norm = largest.or(Some(residual_norm));
+    }
 }
 
 /// A setting and how far from the maximum it can be.

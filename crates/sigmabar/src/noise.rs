@@ -78,7 +78,7 @@ impl Noise {
     /// Sub-Gaussian levels, one per observation.
     ///
     /// # Errors
-    /// [`Error::Row`] naming the first level that is not finite and not negative, [`Error::Empty`] without levels.
+    /// [`Error::Row`] naming the first level that is negative or not finite, [`Error::Empty`] without levels.
     pub fn per_observation(levels: Vec<f64>) -> Result<Self> {
         Self::PerObservation { levels }.validated(None)
     }
@@ -149,6 +149,21 @@ impl Noise {
         }
     }
 
+    /// How far $V^\top E$ strays per unit of $\lVert V\rVert$: $P(V^\top E > \text{deviation}\cdot\lVert V\rVert) \le e^{-\text{tail}}$ for every fixed $V$. The level
+    /// times its tail factor, never one of them alone: for light tails all of the scale is in the factor (algorithm notes 7.6). Cost O(1).
+    #[must_use]
+    pub fn deviation(&self, tail: f64) -> f64 {
+        self.level() * self.tail_factor(tail.max(0.0))
+    }
+
+    /// The same as the paper has it: sub-Gaussian at best, so that normal noise loses its own quantile.
+    pub(crate) fn paper_deviation(&self, tail: f64) -> f64 {
+        match self {
+            Self::Gaussian { std_dev } => Self::SubGaussian { level: *std_dev }.deviation(tail),
+            other => other.deviation(tail),
+        }
+    }
+
     /// A bound on $\lVert PE\rVert/\text{level}$ for a fixed projector of this rank, with probability $1-e^{-\text{tail}}$ (algorithm notes 8.6):
     /// $\sqrt{\rho+2\sqrt{\rho t}+2t}$; for Gaussian noise the root of the $\chi^2_\rho$ quantile; for light tails a union over $\rho$
     /// orthogonal directions.
@@ -169,7 +184,8 @@ impl Noise {
     #[must_use]
     pub fn energy(&self, n: usize, tail: f64) -> f64 {
         match self {
-            Self::PerObservation { levels } => {
+            // Levels of other observations than these say only how large one can be.
+            Self::PerObservation { levels } if levels.len() == n => {
                 let (square, fourth) = levels.iter().fold((0.0, 0.0), |(s, f), r| (s + r * r, f + r.powi(4)));
                 let largest = self.level();
                 (square + 2.0 * (tail * fourth).sqrt() + 2.0 * tail * largest * largest).sqrt()
