@@ -64,7 +64,7 @@ impl<'a> Energy<'a> {
         let gamma = noise.energy(information.len(), tail);
         let (path, rotated) = posterior.ridge_path()?;
         let eigen = 8.0 * (4 * information.features().len() + 8) as f64 * f64::EPSILON;
-        let gram_rounding = information.ridge().powi(2) * (information.rounding() + eigen * information.norm_bound());
+        let gram_rounding = information.ridge().powi(2) * (information.gram_rounding() + eigen * information.norm_bound());
         let projected_rounding = posterior.projected_rounding();
         Ok(Self { posterior, path, rotated, residual_norm, gamma, gram_rounding, projected_rounding })
     }

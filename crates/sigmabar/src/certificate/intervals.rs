@@ -5,7 +5,7 @@ use super::premises::Premises;
 use super::record::{About, Bounds, Certificate, Claimed, Contradiction, Spent, Theorem, resolve};
 use super::widths::{HalfWidth, Widths};
 use crate::error::{Error, Result};
-use crate::information::VarianceParts;
+use crate::information::{PartsRounding, VarianceParts};
 use crate::origin::{Origin, Sourced};
 use crate::points::{PointsRef, Prior};
 use crate::posterior::Posterior;
@@ -203,12 +203,15 @@ impl Posterior {
     }
 }
 
-/// How far the computed mean can be from $V^\top y$: $2\eta s_2\lVert\beta\rVert + 8m\varepsilon\sqrt{k(x,x)}\lVert\beta\rVert$ with
-/// $\eta$ = [`crate::Information::rounding`], and what the sums behind $h$ lose, $s_2\tau^{-2}$ times [`Posterior::projected_rounding`].
+/// How far the computed mean can be from $V^\top y$: [`PartsRounding::mean`], the last inner product, $8m\varepsilon\sqrt{k(x,x)}\lVert\beta\rVert$, and what sums
+/// behind $h$ lose, $s_2\tau^{-2}$ times [`Posterior::projected_rounding`].
 struct MeanRounding {
-    eta: f64,
+    parts: PartsRounding,
     unit: f64,
     norm: f64,
+    /// $\lVert y\rVert/\tau$.
+    responses: f64,
+    orthogonal: bool,
     sums: f64,
 }
 
@@ -216,15 +219,21 @@ impl MeanRounding {
     fn new(posterior: &Posterior) -> Self {
         let information = posterior.information();
         Self {
-            eta: information.rounding(),
+            parts: information.parts_rounding(),
             unit: 8.0 * information.features().len() as f64 * f64::EPSILON,
             norm: posterior.norm(),
-            sums: posterior.projected_rounding() / (information.ridge() * information.ridge()),
+            responses: posterior.observations().sum_squares().sqrt() / information.ridge(),
+            orthogonal: posterior.whitened().is_some(),
+            sums: match posterior.whitened() {
+                Some(_) => 0.0,
+                None => posterior.projected_rounding() / (information.ridge() * information.ridge()),
+            },
         }
     }
 
     fn at(&self, parts: &VarianceParts, k_xx: f64) -> f64 {
-        let s2 = parts.fit.sqrt();
-        2.0 * self.eta * s2 * self.norm + self.unit * k_xx.sqrt() * self.norm + self.sums * s2
+        self.parts.mean(parts, self.norm, self.responses, self.orthogonal)
+            + self.unit * k_xx.sqrt() * self.norm
+            + self.sums * parts.fit.sqrt()
     }
 }

@@ -177,7 +177,7 @@ impl MaxVariance {
             sweep.pick(best)?;
         }
         let last = queue.largest(&mut sweep)?;
-        let max_std = sweep.variance(last).sqrt();
+        let exact_std = sweep.variance(last).sqrt();
         let measured: Vec<usize> = (candidates..points.len()).chain(picks.iter().copied()).collect();
         let inducing = Locations::new(points.view().select(&measured)?, Collected::Designed).points().to_points();
         let features = Arc::new(FeatureMap::new(self.sourced_kernel(), inducing)?);
@@ -186,7 +186,13 @@ impl MaxVariance {
         let missed = features.residual(chosen.view())?.into_iter().fold(0.0, f64::max);
         let rounding = features.residual_rounding(self.kernel().max_diagonal(distinct.points()));
         let stage = Stage { picks: count, max_residual: missed + rounding, gain: sweep.gain() - before, slack: 0.0 };
-        self.finished(distinct, rows, &picks, features, (variances, max_std, stage))
+        let dropped = features.len() < features.given().len();
+        let mut design = self.finished(distinct, rows, &picks, features, (variances, exact_std, stage))?;
+        if dropped {
+            let variances = design.information.variance(distinct.points())?;
+            design.max_std = variances.into_iter().fold(exact_std * exact_std, f64::max).sqrt();
+        }
+        Ok(design)
     }
 
     fn sourced_kernel(&self) -> Sourced<Kernel> {

@@ -93,9 +93,9 @@ impl Information {
 
     /// A new pass with the features at hand; the last entry of `Σ s ψ`.
     fn absorb_again(&mut self, sums: Option<&[f64]>) -> Result<f64> {
-        let Absorbed { gram, lower, prior_trace, residual_trace, projected, facts } =
+        let Absorbed { gram, lower, prior_trace, residual_trace, projected, facts, updates, .. } =
             absorb(&self.features, self.ridge, &self.locations, sums)?;
-        (self.gram, self.lower, self.facts, self.updates) = (gram, lower, facts, 0);
+        (self.gram, self.lower, self.facts, self.updates) = (gram, lower, facts, updates);
         (self.prior_trace, self.residual_trace) = (prior_trace, residual_trace);
         Ok(projected.and_then(|h| h.last().copied()).unwrap_or(0.0))
     }

@@ -14,8 +14,10 @@ pub(super) struct NoiseForm {
     own: Vec<f64>,
     /// One over $\tau^4$.
     scale: f64,
-    /// Relative rounding of the quadratic forms: $\varepsilon(\ell+8m)\operatorname{tr}H$, times $\lVert e\rVert\lVert e'\rVert$.
+    /// Rounding of the quadratic forms: $\varepsilon(\ell+8m)\operatorname{tr}H$, times $\lVert e\rVert\lVert e'\rVert$.
     rounding: f64,
+    /// How far the weights of the certificate are from $\Psi e/\tau^2$, per $\lVert e\rVert$ and scaled by the largest level.
+    drift: f64,
     sizes: Vec<f64>,
 }
 
@@ -33,11 +35,12 @@ impl NoiseForm {
         let Some(form) = level_form(information, noise)? else { return Ok(None) };
         let image = product(solved, &form)?;
         let m = information.features().len() as f64;
-        let relative = (information.facts().summation_length + 8.0 * m) * f64::EPSILON + 2.0 * information.rounding();
+        let relative = (information.facts().summation_length + 8.0 * m) * f64::EPSILON;
         Ok(Some(Self {
             own: forms(solved, &image),
             sizes: forms(solved, solved),
             rounding: relative * form.diagonal().iter().sum::<f64>(),
+            drift: noise.level() * information.parts_rounding().drift(1.0) / information.ridge(),
             scale: information.ridge().powi(-4),
             form,
             image,
@@ -60,7 +63,8 @@ impl NoiseBlock<'_> {
     pub fn difference(&self, i: usize, j: usize) -> f64 {
         let value = self.own[i] + self.whole.own[j] - 2.0 * self.cross[(i, j)];
         let rounding = 4.0 * self.whole.rounding * (self.sizes[i] + self.whole.sizes[j]);
-        ((value.max(0.0) + rounding) * self.whole.scale).sqrt()
+        let drift = self.whole.drift * (self.sizes[i].sqrt() + self.whole.sizes[j].sqrt());
+        ((value.max(0.0) + rounding) * self.whole.scale).sqrt() + drift
     }
 }
 
