@@ -167,10 +167,9 @@ impl Posterior {
             centres.push(centre);
             halves.push(half);
         }
-        let mut ends = Ends::new(self.observations().prior(), claim.side_claimed(), &centres, &halves);
-        let impossible = !ends.clip(self.observations().prior(), norm_bound, &diagonal);
+        let ends = Ends::new(self.observations().prior(), claim.side_claimed(), &centres, &halves);
         let least_norm = if contradicted { Some(energy.least_norm_around(norm_bound)?) } else { None };
-        let contradiction = (contradicted || impossible).then_some(Contradiction { least_norm, norm_bound });
+        let contradiction = contradicted.then_some(Contradiction { least_norm, norm_bound });
         let certificate = energy.certificate(claim, x.len(), contradiction);
         Ok(Intervals::assemble(ends, vec![Method::Energy; x.len()], certificate))
     }

@@ -2,7 +2,7 @@
 
 use super::claim::{Claim, Method, Side};
 use super::premises::Premises;
-use super::record::{About, Bounds, Certificate, Claimed, Contradiction, Spent, Theorem, resolve};
+use super::record::{About, Bounds, Certificate, Claimed, Spent, Theorem, resolve};
 use super::widths::{HalfWidth, Widths};
 use crate::error::{Error, Result};
 use crate::information::{PartsRounding, VarianceParts};
@@ -79,28 +79,6 @@ impl Ends {
         let (lower, upper) = ((0..mean.len()).map(below).collect(), (0..mean.len()).map(above).collect());
         Self { mean, lower, upper }
     }
-
-    /// No end says less than $|f-\text{mean}|\le C\sqrt{k(x,x)}$ does (correction E6). Whether that leaves something of every interval: if not, no function
-    /// within the premises is where the data say, and the ends are left as they are.
-    pub(crate) fn clip(&mut self, prior: Prior, norm_bound: f64, diagonal: &[f64]) -> bool {
-        let mut possible = true;
-        for (i, k_xx) in diagonal.iter().enumerate() {
-            let reach = prior.unit() * norm_bound * k_xx.max(0.0).sqrt();
-            let reach = reach + 4.0 * f64::EPSILON * (prior.mean().abs() + reach);
-            let (low, high) = (prior.mean() - reach, prior.mean() + reach);
-            if self.lower[i] > high || self.upper[i] < low {
-                possible = false;
-                continue;
-            }
-            if self.lower[i].is_finite() {
-                self.lower[i] = self.lower[i].max(low);
-            }
-            if self.upper[i].is_finite() {
-                self.upper[i] = self.upper[i].min(high);
-            }
-        }
-        possible
-    }
 }
 
 impl Posterior {
@@ -127,12 +105,9 @@ impl Posterior {
     pub fn interval_with(&self, widths: &Widths, x: PointsRef<'_>) -> Result<Intervals> {
         let (centres, halves) = self.centred_widths(widths, x)?;
         let totals: Vec<f64> = halves.iter().map(HalfWidth::total).collect();
-        let mut ends = Ends::new(self.observations().prior(), widths.claim.side_claimed(), &centres, &totals);
-        let diagonal = self.information().features().kernel().diagonal(x);
-        let possible = ends.clip(self.observations().prior(), widths.norm_bound, &diagonal);
-        let contradiction = (!possible).then_some(Contradiction { least_norm: None, norm_bound: widths.norm_bound });
+        let ends = Ends::new(self.observations().prior(), widths.claim.side_claimed(), &centres, &totals);
         let methods = halves.iter().map(|h| h.method).collect();
-        Ok(Intervals::assemble(ends, methods, Certificate { contradiction, ..self.certificate_of(widths, x.len()) }))
+        Ok(Intervals::assemble(ends, methods, self.certificate_of(widths, x.len())))
     }
 
     /// Means and half-widths in the model's scale, the latter with the slack that needs the mean.

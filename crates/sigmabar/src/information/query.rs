@@ -1,6 +1,6 @@
 //! Questions about single points: variance, its three parts, covariance, weights.
 
-use super::{Information, GramMethod, Sizes};
+use super::{GramMethod, Information, Sizes};
 use crate::error::Result;
 use crate::points::PointsRef;
 use serde::{Deserialize, Serialize};

@@ -14,7 +14,7 @@
 //!
 //! The features' own error adds at most $\sqrt u(\sqrt{k(x,x)}+\sqrt{\operatorname{tr}K}\lVert V\rVert)$ inside the span (`features/rounding.rs`).
 
-use super::{Information, GramMethod, VarianceParts};
+use super::{GramMethod, Information, VarianceParts};
 
 /// Beyond this share a perturbation proves nothing any more.
 const SHARE_LIMIT: f64 = 0.25;

@@ -295,8 +295,11 @@ impl Sbpe {
         let Some(state) = &self.state else { return Ok(None) };
         let Some(best) = &state.best else { return Ok(None) };
         // f(x̂) ≥ f(x*) − gap ≥ max l − gap, and f(x̂) ≤ f(x*) ≤ max u.
-        let lower = best.lower.max(state.floor - best.gap);
-        let (a, b) = (problem.to_data(lower), problem.to_data(state.ceiling.max(lower)));
+        // Neither end says less than |f| ≤ C√k does.
+        let reach =
+            problem.kernel().zip(problem.norm_bound()).map_or(f64::INFINITY, |(k, c)| c * k.value.value(&best.point, &best.point).sqrt());
+        let lower = best.lower.max(state.floor - best.gap).max(-reach);
+        let (a, b) = (problem.to_data(lower), problem.to_data(state.ceiling.min(reach).max(lower)));
         let (gap, candidate_gap) = gaps(problem, state);
         Ok(Some(Recommendation {
             point: best.point.clone(),
