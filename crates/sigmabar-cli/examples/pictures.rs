@@ -82,8 +82,8 @@ fn model_pictures() -> Result<Vec<Picture>, Box<dyn Error>> {
     let slices = Slices {
         through: "the recommendation".to_owned(),
         response: "yield / %".to_owned(),
-        mean_label: interval.certificate().label.to_string(),
-        prediction_label: prediction.certificate().label.to_string(),
+        mean_label: interval.certificate().label().to_string(),
+        prediction_label: prediction.certificate().label().to_string(),
         slices: vec![slice.clone(), choices],
     };
     let mut held_out = Vec::new();
@@ -148,7 +148,7 @@ fn run_pictures() -> Result<Vec<Picture>, Box<dyn Error>> {
     let history = Progress {
         response: "yield".to_owned(),
         maximise: true,
-        gap_label: advice.label.to_string(),
+        gap_label: advice.label().to_string(),
         wanted_gap: Some(0.3),
         values,
         batches,
@@ -160,7 +160,7 @@ fn run_pictures() -> Result<Vec<Picture>, Box<dyn Error>> {
             measured: vec![],
             mean: Some(0.5 * (advice.lower + advice.upper)),
             interval: Some((advice.lower, advice.upper)),
-            label: advice.label.to_string(),
+            label: advice.label().to_string(),
         },
         Rival {
             name: "best measured".to_owned(),

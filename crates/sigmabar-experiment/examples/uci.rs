@@ -21,7 +21,6 @@ struct Arguments {
     names: Vec<String>,
     folds: usize,
     inducing: usize,
-    data: PathBuf,
 }
 
 fn main() -> Outcome<()> {

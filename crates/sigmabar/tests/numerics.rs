@@ -4,7 +4,7 @@ mod oracle;
 
 use oracle::{Covariance, Draws};
 use sigmabar::{
-    Claim, Collected, Error, FeatureMap, Growth, Kernel, MaxVariance, Method, Noise, Observations, Points, Posterior, Prior, Widths,
+    Claim, Collected, Error, FeatureMap, DictionarySize, Kernel, MaxVariance, Method, Noise, Observations, Points, Posterior, Prior, Widths,
 };
 use std::sync::Arc;
 
@@ -210,7 +210,7 @@ fn a_saved_model_remembers_its_updates() {
 fn the_largest_deviation_of_a_design_counts_what_was_dropped() {
     let kernel = Kernel::squared_exponential(1.0, 1.0).unwrap();
     let candidates = line(&grid(0.0, 1.0, 80));
-    let design = MaxVariance::growing(kernel, 1e-8, Growth::default()).unwrap().choose(candidates.view(), 24).unwrap();
+    let design = MaxVariance::growing(kernel, 1e-8, DictionarySize::default()).unwrap().choose(candidates.view(), 24).unwrap();
     let features = design.information().features();
     assert!(features.len() < features.given().len(), "nothing was dropped: the test shows nothing");
     let largest = design.information().variance(candidates.view()).unwrap().into_iter().fold(0.0, f64::max).sqrt();
