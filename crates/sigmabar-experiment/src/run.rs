@@ -3,7 +3,7 @@
 use crate::benchmark::Benchmark;
 use crate::evaluation::Evaluation;
 use rayon::prelude::*;
-use sigmabar::{Ask, Error, Label, Outcome, Policy, Problem, Result, StillPossible, Strategy, Trial};
+use sigmabar::{Ask, Error, Outcome, Policy, Problem, Result, StillPossible, Strategy, Trial};
 
 /// At which ends of batches a recommendation is asked for. One may cost as much as a fit to all data: a strategy with batches of one would pay that
 /// at every evaluation.
