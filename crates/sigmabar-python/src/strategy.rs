@@ -15,7 +15,8 @@ use numpy::{IntoPyArray, PyArray1, PyArray2};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 use sigmabar::{
-    BatchReport, Cell, Collected, Direction, Outcome, Points, Prior, Problem, Recommendation, StillPossible, Strategy, Survivors, Trial,
+    BatchReport, Cell, Collected, Direction, Outcome, Points, PointsRef, Prior, Problem, Recommendation, StillPossible, Strategy,
+    Survivors, Trial,
     TrialState,
 };
 use std::sync::mpsc::SendError;
@@ -275,8 +276,9 @@ impl PyStrategy {
         let (how, seen) = (collected(how)?, self.facts.seen.clone());
         self.with(py, move |run| {
             let values: Vec<f64> = results.iter().map(|(value, ..)| value.unwrap_or(f64::NAN)).collect();
-            let encoded = run.problem().domain().encode(points.view()?)?;
-            let is_seen = [points.view()?, encoded.view()].into_iter().any(|x| seen.meets(&Seen::of(x, &values)));
+            let meets = |x: PointsRef<'_>| seen.meets(&Seen::of(x, &values));
+            let encoded = run.problem().domain().encode(points.view()?);
+            let is_seen = meets(points.view()?) || encoded.is_ok_and(|x| meets(x.view()));
             let how = if is_seen { Collected::Undeclared } else { how };
             // All or none: the points are checked on a copy first.
             let mut copy = run.clone();
