@@ -3,6 +3,7 @@
 use crate::error::{Error, Result, not_negative, positive};
 use serde::{Deserialize, Serialize};
 use statrs::distribution::{ChiSquared, ContinuousCDF, Normal};
+use std::fmt;
 
 /// The noise of the observations: independent, mean zero, and one of these. Levels are in the model's scale, where the prior's unit is 1.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -178,6 +179,18 @@ impl Noise {
             }
             Self::Bounded { half_width } => half_width * self.norm_factor(n, tail).min((n as f64).sqrt()),
             _ => self.level() * self.norm_factor(n, tail),
+        }
+    }
+}
+
+impl fmt::Display for Noise {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::SubGaussian { level } => write!(f, "noise sub-Gaussian with level {level}"),
+            Self::Gaussian { std_dev } => write!(f, "noise normal with standard deviation {std_dev}"),
+            Self::LightTailed { xi0, h0 } => write!(f, "noise light-tailed with xi0 {xi0}, h0 {h0}"),
+            Self::Bounded { half_width } => write!(f, "noise within ±{half_width}"),
+            Self::PerObservation { .. } => write!(f, "noise sub-Gaussian with a level for each observation, at most {}", self.level()),
         }
     }
 }

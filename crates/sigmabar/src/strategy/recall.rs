@@ -50,7 +50,7 @@ impl Strategy {
 
 #[cfg(test)]
 mod tests {
-    use crate::certificate::Noise;
+    use crate::noise::Noise;
     use crate::domain::{BoxDomain, Domain};
     use crate::error::Error;
     use crate::kernel::Kernel;
