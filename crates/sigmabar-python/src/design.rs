@@ -57,7 +57,7 @@ pub struct DesignOptions {
 }
 
 impl DesignOptions {
-    fn method(self, kernel: sigmabar::Sourced<Kernel>, tau: f64) -> sigmabar::Result<MaxVariance> {
+    fn method(self, kernel: sigmabar::Sourced<sigmabar::Kernel>, tau: f64) -> sigmabar::Result<MaxVariance> {
         let method = match self.inducing {
             Some(points) => MaxVariance::new(Arc::new(FeatureMap::new(kernel, points.to_points()?)?), tau)?,
             None => {

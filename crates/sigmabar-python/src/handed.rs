@@ -1,9 +1,18 @@
 //! A run, with the trials that an interrupted call had planned and nobody received.
 
-use sigmabar::{Ask, Outcome, Points, Strategy, Trial, TrialState};
+use sigmabar::{Ask, Contradiction, Outcome, Points, Strategy, Trial, TrialState};
 
-/// Trials with their points in the user's values: empty while everything is handed out, none at the end.
-pub type Found = Option<(Vec<Trial>, Option<Points>)>;
+/// What an ask finds.
+pub enum Found {
+    /// Trials with their points in the user's values.
+    Trials(Vec<Trial>, Points),
+    /// Everything is handed out.
+    Wait,
+    /// The run is over.
+    Over,
+    /// The data contradict the premises.
+    Contradicted(Contradiction),
+}
 
 /// What the library knows as asked, less what was never handed over.
 pub struct Handed {
@@ -28,15 +37,16 @@ impl Handed {
             let trials: Vec<Trial> = ledger.trials().iter().filter(|trial| kept.contains(&trial.id)).cloned().collect();
             let points = natural(&self.strategy, &trials)?;
             self.kept.drain(..trials.len());
-            return Ok(Some((trials, Some(points))));
+            return Ok(Found::Trials(trials, points));
         }
         Ok(match self.strategy.ask(at_most)? {
             Ask::Trials(trials) => {
                 let points = natural(&self.strategy, &trials)?;
-                Some((trials, Some(points)))
+                Found::Trials(trials, points)
             }
-            Ask::Finished => None,
-            _ => Some((Vec::new(), None)),
+            Ask::Contradicted(contradiction) => Found::Contradicted(contradiction),
+            Ask::Finished => Found::Over,
+            _ => Found::Wait,
         })
     }
 

@@ -281,3 +281,28 @@ fn a_file_of_format_2_is_brought_up_and_goes_on_from_its_rows() {
         assert_eq!(copy.query_row("PRAGMA user_version", [], |row| row.get::<_, i32>(0)).unwrap(), 2);
     }
 }
+
+#[test]
+fn that_a_study_goes_on_despite_a_contradiction_is_a_row_too() {
+    let directory = tempfile::tempdir().unwrap();
+    let file = directory.path().join("study.db");
+    let study = Study::create(&file, "a", &certified()).unwrap();
+    for trial in ask(&study, "w", usize::MAX) {
+        let value = if trial.id % 2 == 0 { 500.0 } else { -500.0 };
+        study.tell(trial.id, TrialResult::Value { value, standard_error: None }).unwrap();
+    }
+    for throw in [4, 0] {
+        forget(&file, throw);
+        let study = Study::open(&file, None).unwrap();
+        assert!(study.status().unwrap().contradiction.is_some());
+        assert!(matches!(study.ask(&AskRequest::new("w", 1)), Err(sigmabar_study::Error::Contradicted(_))));
+    }
+    study.go_on_despite_contradiction().unwrap();
+    let first = ask(&study, "worker", 1)[0].id;
+    for throw in [4, 0, 1] {
+        forget(&file, throw);
+        assert_eq!(ask(&Study::open(&file, None).unwrap(), "worker", 1)[0].id, first);
+    }
+    work(&study, usize::MAX, |_| {});
+    assert_eq!(study.recommend().unwrap().unwrap().label(), sigmabar::Label::Estimated);
+}

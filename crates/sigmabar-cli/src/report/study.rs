@@ -84,7 +84,8 @@ impl Content<'_> {
     fn words(&self, advice: &Advice) -> Vec<String> {
         let sure = number(100.0 * (1.0 - self.study.spec().problem().delta()));
         let best = if self.maximises() { "larger" } else { "smaller" };
-        let mut words = vec![match advice.label() {
+        let mut words: Vec<String> = advice.certificate.contradiction.iter().map(|c| format!("Stop: {c}.")).collect();
+        words.push(match advice.label() {
             Label::Certified => format!(
                 "Certified: with probability at least {sure} %, the true value at this setting is in the interval and no other setting has a true value {best} by more than the \
                  gap. This is a theorem under the assumptions listed below; if those are wrong, it is not."
@@ -93,7 +94,7 @@ impl Content<'_> {
                 "Estimated: interval and gap are the model's own word. They are about right if the model is; no theorem stands behind them."
                     .to_owned()
             }
-        }];
+        });
         let weak = advice.certificate.weak_premises();
         if !weak.is_empty() {
             words.push(format!("Why it is not certified: {}.", weak.join("; ")));

@@ -33,6 +33,9 @@ pub struct Arguments {
     /// Seconds that a setting stays with its worker
     #[arg(long, value_name = "SECONDS")]
     lease: Option<f64>,
+    /// Go on although the data contradict the premises: nothing is certified any more
+    #[arg(long)]
+    despite_contradiction: bool,
     /// Where to write the page of pictures
     #[arg(long, value_name = "FILE", default_value = "report.html")]
     report: PathBuf,
@@ -54,9 +57,15 @@ pub(crate) fn run(arguments: &Arguments, global: &Global, console: &Console) -> 
     let lease = lease.map_err(|_| Failure::usage("--lease is not a time", "it must be a positive number of seconds"))?;
     let options = RunOptions { parallel: arguments.parallel, lease, at_most: arguments.at_most };
     let mut screen = Screen::new(&study, console)?;
-    let end = study.run(&options, &mut |event| screen.show(event), stop)?;
+    if arguments.despite_contradiction {
+        study.go_on_despite_contradiction()?;
+    }
+    let end = study.run(&options, &mut |event| screen.show(event), stop);
     screen.finish();
-    finish(arguments, &place, &study, end, console)
+    if let Err(sigmabar_study::Error::Contradicted(contradiction)) = &end {
+        return Ok(place.contradicted(contradiction, "run", console));
+    }
+    finish(arguments, &place, &study, end?, console)
 }
 
 fn say_start(study: &Study, begun: bool, console: &Console) -> Outcome<()> {

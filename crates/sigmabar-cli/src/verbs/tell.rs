@@ -139,6 +139,10 @@ fn say_missing(study: &Study, reading: &Reading, place: &StudyPlace, console: &C
 
 fn next(study: &Study, place: &StudyPlace, console: &Console) -> Outcome<()> {
     let status = study.status()?;
+    if let Some(contradiction) = &status.contradiction {
+        place.contradicted(contradiction, "ask", console);
+        return Ok(());
+    }
     let open = crate::verbs::status::open(&status);
     if open > 0 {
         console.say(format_args!("{} of batch {} still open", counted(open, "setting"), status.batches));

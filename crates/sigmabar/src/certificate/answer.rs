@@ -12,6 +12,7 @@ use crate::noise::Noise;
 use crate::origin::Origin;
 use crate::points::PointsRef;
 use crate::posterior::Posterior;
+use std::borrow::Cow;
 use std::sync::Arc;
 
 /// The share of $\delta$ that the check of the premises may spend (algorithm notes 12, P10).
@@ -46,7 +47,7 @@ impl Answer {
 /// Everything about the answers to one claim that does not depend on the points asked for: widths, and whether the data contradict the premises.
 #[derive(Clone, Debug)]
 pub struct Answers<'a> {
-    posterior: &'a Posterior,
+    posterior: Cow<'a, Posterior>,
     claim: Claim,
     /// What the intervals may spend.
     left: Claim,
@@ -61,7 +62,8 @@ impl Posterior {
     /// # Errors
     /// As [`Widths::new`].
     pub fn answers(&self, claim: &Claim) -> Result<Answers<'_>> {
-        let mut answers = Answers { posterior: self, claim: claim.clone(), left: claim.clone(), widths: None, contradiction: None };
+        let mut answers =
+            Answers { posterior: Cow::Borrowed(self), claim: claim.clone(), left: claim.clone(), widths: None, contradiction: None };
         if !answers.is_claim() {
             return Ok(answers);
         }
@@ -98,37 +100,64 @@ impl Answers<'_> {
         if !self.is_claim() {
             return self.of_model(mean, std_dev);
         }
-        let function = match &self.widths {
+        let (function, certificate) = self.function(x)?;
+        // Of new responses there is one at each point, however many points the function is bounded at.
+        let listed = matches!(self.left.coverage_claimed(), Coverage::Point | Coverage::Points);
+        let (response, response_certificate) = if listed {
+            self.response(x)?
+        } else {
+            self.whole_response(&self.posterior.prediction_interval(x, &self.left.clone().coverage(Coverage::Point))?)
+        };
+        Ok(Answer { mean, std_dev, function, response, certificate, response_certificate })
+    }
+
+    /// The intervals for the function alone, with what they rest on. Cost O(q(md + m²)).
+    ///
+    /// # Errors
+    /// As [`Answers::at`].
+    pub fn function(&self, x: PointsRef<'_>) -> Result<(Vec<(f64, f64)>, Certificate)> {
+        if !self.is_claim() {
+            return self.at(x).map(|answer| (answer.function, answer.certificate));
+        }
+        let intervals: Intervals = match &self.widths {
             Some(widths) => self.posterior.interval_with(widths, x)?,
             None => self.posterior.interval(x, &self.left)?,
         };
-        // Of new responses there is one at each point, however many points the function is bounded at.
-        let listed = matches!(self.left.coverage_claimed(), Coverage::Point | Coverage::Points);
-        let response = match &self.widths {
-            Some(widths) if listed => self.posterior.prediction_with(widths, x)?,
-            _ if listed => self.posterior.prediction_interval(x, &self.left)?,
-            _ => self.posterior.prediction_interval(x, &self.left.clone().coverage(Coverage::Point))?,
-        };
-        Ok(self.assemble(mean, std_dev, &function, &response))
+        Ok((pairs(intervals.lower(), intervals.upper()), self.whole(intervals.certificate())))
     }
 
-    fn assemble(&self, mean: Vec<f64>, std_dev: Vec<f64>, function: &Intervals, response: &PredictionIntervals) -> Answer {
-        let pairs = |low: &[f64], high: &[f64]| low.iter().copied().zip(high.iter().copied()).collect();
-        let whole = |certificate: &Certificate| {
-            let mut certificate = certificate.clone();
-            certificate.delta = self.claim.delta();
-            certificate.spent.push(Spent::new("the check of the premises", ALARM_SHARE * self.claim.delta(), None));
-            certificate.contradiction = self.contradiction.or(certificate.contradiction);
-            certificate
-        };
-        Answer {
-            mean,
-            std_dev,
-            function: pairs(function.lower(), function.upper()),
-            response: pairs(response.response_lower(), response.response_upper()),
-            certificate: whole(function.certificate()),
-            response_certificate: whole(response.certificate()),
+    /// The intervals for new responses alone, with what they rest on. Cost O(q(md + m²)).
+    ///
+    /// # Errors
+    /// As [`Answers::at`]; coverage of more than points, as there is one new response at each.
+    pub fn response(&self, x: PointsRef<'_>) -> Result<(Vec<(f64, f64)>, Certificate)> {
+        if !self.is_claim() {
+            return self.at(x).map(|answer| (answer.response, answer.response_certificate));
         }
+        Ok(self.whole_response(&match &self.widths {
+            Some(widths) => self.posterior.prediction_with(widths, x)?,
+            None => self.posterior.prediction_interval(x, &self.left)?,
+        }))
+    }
+
+    /// The same with a copy of the posterior, to be kept.
+    #[must_use]
+    pub fn into_owned(self) -> Answers<'static> {
+        let Self { posterior, claim, left, widths, contradiction } = self;
+        Answers { posterior: Cow::Owned(posterior.into_owned()), claim, left, widths, contradiction }
+    }
+
+    fn whole_response(&self, response: &PredictionIntervals) -> (Vec<(f64, f64)>, Certificate) {
+        (pairs(response.response_lower(), response.response_upper()), self.whole(response.certificate()))
+    }
+
+    /// What intervals rest on that were made with what the check of the premises has left.
+    fn whole(&self, certificate: &Certificate) -> Certificate {
+        let mut certificate = certificate.clone();
+        certificate.delta = self.claim.delta();
+        certificate.spent.push(Spent::new("the check of the premises", ALARM_SHARE * self.claim.delta(), None));
+        certificate.contradiction = self.contradiction.or(certificate.contradiction);
+        certificate
     }
 
     /// $\mu\pm z\sigma$ and $\mu\pm z\sqrt{\sigma^2+\tau^2}$: the model's own word.
@@ -162,4 +191,8 @@ impl Answers<'_> {
             contradiction: None,
         }
     }
+}
+
+fn pairs(low: &[f64], high: &[f64]) -> Vec<(f64, f64)> {
+    low.iter().copied().zip(high.iter().copied()).collect()
 }

@@ -46,6 +46,12 @@ impl Prior {
         Ok(Self { mean, unit: if deviation > 0.0 { deviation } else { 1.0 }, origin: Origin::LearntHere })
     }
 
+    /// The same mean and unit from elsewhere.
+    #[must_use]
+    pub fn with_origin(self, origin: Origin) -> Self {
+        Self { origin, ..self }
+    }
+
     /// The constant prior mean.
     #[must_use]
     pub fn mean(&self) -> f64 {

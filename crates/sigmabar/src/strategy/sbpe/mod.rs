@@ -199,7 +199,12 @@ impl Sbpe {
             return Ok(State { cells: Some(cells), ..State::new(0, Some(0.0)) });
         }
         let candidates = self.candidates(problem)?;
-        let between = if candidates.is_whole() { Some(0.0) } else { None };
+        let between = if candidates.is_whole() {
+            Some(0.0)
+        } else {
+            let declared = problem.domain().candidates(self.declared_candidates(), problem.seed())?;
+            declared.cover_radius(&premises.kernel.value).map(|radius| premises.norm_bound * radius)
+        };
         Ok(State::new(candidates.len(), between))
     }
 
