@@ -5,7 +5,11 @@ use serde::{Deserialize, Serialize};
 use statrs::distribution::{ChiSquared, ContinuousCDF, Normal};
 use std::fmt;
 
-/// The noise of the observations: independent, mean zero, and one of these. Levels are in the model's scale, where the prior's unit is 1.
+/// $2^{-21}$: the smallest ridge in units of $\sqrt{nk_{\max}}$.
+const SMALLEST_RIDGE: f64 = 1.0 / 2_097_152.0;
+
+/// The noise of the observations: independent, mean zero, and one of these. Levels are in the model's scale, where the prior's unit is 1; level 0 declares
+/// exact measurements.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
@@ -122,6 +126,16 @@ impl Noise {
             Self::LightTailed { xi0, .. } => xi0.sqrt(),
             _ => self.level(),
         }
+    }
+
+    /// The ridge that serves this noise: a bound on its standard deviation (algorithm notes 5.3: the best of five for regret), but never below the smallest that
+    /// doubles bear, $\tau=2^{-21}\sqrt{nk_{\max}}$.
+    ///
+    /// There $\lVert B\rVert\le1+nk_{\max}/\tau^2\approx2^{42}$, so that rounding of the weights is a small share of them, and $\tau^2$ is about what rounding leaves
+    /// of $\lambda$: a smaller ridge would only enlarge the weights by which that is multiplied. Claims stay true for every ridge; their noise term has the true level.
+    #[must_use]
+    pub fn usual_ridge(&self, largest_variance: f64, observations: usize) -> f64 {
+        self.std_dev_bound().max(SMALLEST_RIDGE * (largest_variance * observations as f64).sqrt())
     }
 
     /// The factor $z$ with $P(V^\top E > z\cdot\text{level}\cdot\lVert V\rVert) \le \delta$ for every fixed $V$ (algorithm notes 7.6), for

@@ -2,10 +2,11 @@
 
 use crate::Outcome;
 use crate::args::Format;
-use crate::console::{Console, Sheet};
+use crate::console::Console;
 use crate::data::{Categories, Frame, Reader, Selection, Wanted};
 use crate::failure::Ending;
 use crate::model::{self, Model};
+use crate::sheet::Sheet;
 use serde_json::{Value, json};
 use sigmabar::{Answer, Points};
 use std::io::Write;
