@@ -3,6 +3,7 @@
 use crate::error::{Error, Result, not_negative, positive};
 use serde::{Deserialize, Serialize};
 use statrs::distribution::{ChiSquared, ContinuousCDF, Normal};
+use std::fmt;
 
 /// $2^{-21}$: the smallest ridge in units of $\sqrt{nk_{\max}}$.
 const SMALLEST_RIDGE: f64 = 1.0 / 2_097_152.0;
@@ -192,6 +193,18 @@ impl Noise {
             }
             Self::Bounded { half_width } => half_width * self.norm_factor(n, tail).min((n as f64).sqrt()),
             _ => self.level() * self.norm_factor(n, tail),
+        }
+    }
+}
+
+impl fmt::Display for Noise {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::SubGaussian { level } => write!(f, "noise sub-Gaussian with level {level}"),
+            Self::Gaussian { std_dev } => write!(f, "noise normal with standard deviation {std_dev}"),
+            Self::LightTailed { xi0, h0 } => write!(f, "noise light-tailed with xi0 {xi0}, h0 {h0}"),
+            Self::Bounded { half_width } => write!(f, "noise within ±{half_width}"),
+            Self::PerObservation { .. } => write!(f, "noise sub-Gaussian with a level for each observation, at most {}", self.level()),
         }
     }
 }
