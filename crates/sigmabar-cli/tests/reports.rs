@@ -144,9 +144,9 @@ fn a_label_that_is_not_certified_is_never_printed_as_if_it_were() {
     let study = study(&directory, toml);
     answer(&study, usize::MAX, |trial| value((number(trial, 0) - 3.0).powi(2) + 0.1 * noise(trial.seed)));
     let page = report::study(&study).unwrap();
-    check(&page, "heuristic");
+    check(&page, "estimated");
     let html = page.html();
-    assert!(html.contains("<section class=\"answer heuristic\">") && !html.contains("answer certified"));
+    assert!(html.contains("<section class=\"answer estimated\">") && !html.contains("answer certified"));
     assert!(!html.contains("Certified:"));
     assert!(names(&page).contains(&"slices"));
 }

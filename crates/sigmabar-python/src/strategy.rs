@@ -16,8 +16,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 use sigmabar::{
     BatchReport, Cell, Collected, Direction, Outcome, Points, PointsRef, Prior, Problem, Recommendation, StillPossible, Strategy,
-    Survivors, Trial,
-    TrialState,
+    Survivors, Trial, TrialState,
 };
 use std::sync::mpsc::SendError;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};

@@ -300,7 +300,11 @@ fn the_schema_names_every_key() {
     for entry in STRATEGIES.iter().filter(|entry| !entry.is_contextual) {
         assert!(text.contains(&format!("{{\"const\":\"{}\"", entry.name)), "{}", entry.name);
         for option in entry.options.iter().filter(|option| option.name != "batches") {
-            assert!(text.contains(&format!("\"{}\":", option.name)) && text.contains(&option.about.replace('"', "\\\"")), "{}", option.name);
+            assert!(
+                text.contains(&format!("\"{}\":", option.name)) && text.contains(&option.about.replace('"', "\\\"")),
+                "{}",
+                option.name
+            );
         }
     }
 }

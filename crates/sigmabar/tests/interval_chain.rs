@@ -5,7 +5,7 @@ mod coverage_support;
 
 use coverage_support::oracle::{Draws, worst_case};
 use coverage_support::{Instance, points};
-use sigmabar::{Claim, Collected, Expansion, HalfWidth, Method, Noise, Posterior, Prior, ResidualNormMethod, Widths};
+use sigmabar::{Claim, Collected, Expansion, GramMethod, HalfWidth, Method, Noise, Posterior, Prior, ResidualNormMethod, Widths};
 use std::sync::Arc;
 
 const METHODS: [Method; 6] = [Method::Tight, Method::Dictionary, Method::WMatrix, Method::Direct, Method::DropIn, Method::Paper];
@@ -27,11 +27,14 @@ fn check(instance: &Instance, queries: &[Vec<f64>], what: &str) -> usize {
     let halves = half_widths(instance, queries, level);
     let weights = instance.information.weights(points(queries).view()).unwrap();
     let slightly = 1.0 + 1e-12;
+    // On the orthogonal road the certificate speaks of the weights of the computed factor; those formed here from two solves drift from them, and the interval
+    // allows for that in the rounding of its mean, which needs responses.
+    let drift = if instance.information.facts().method == GramMethod::Orthogonal { 1.0 + 1e-6 } else { 1.0 };
     for (q, query) in queries.iter().enumerate() {
         let exact = worst_case(instance.covariance, &instance.x, weights.row(q), query);
         let [tight, dictionary, form, direct, drop_in, paper] = [0, 1, 2, 3, 4, 5].map(|i| halves[i][q]);
         for (bound, name) in [(tight, "tight"), (dictionary, "dictionary"), (form, "form"), (direct, "direct")] {
-            assert!(exact <= bound.bias, "{what}: exact {exact:e} above {name} {:e}, tau {:e}", bound.bias, instance.tau);
+            assert!(exact <= bound.bias * drift, "{what}: exact {exact:e} above {name} {:e}, tau {:e}", bound.bias, instance.tau);
         }
         assert!(form.bias <= direct.bias * slightly, "{what}: b_W {:e} above b {:e}", form.bias, direct.bias);
         assert!(tight.bias <= form.bias * slightly, "{what}");

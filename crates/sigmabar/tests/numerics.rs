@@ -4,7 +4,7 @@ mod oracle;
 
 use oracle::{Covariance, Draws};
 use sigmabar::{
-    Claim, Collected, Error, FeatureMap, DictionarySize, Kernel, MaxVariance, Method, Noise, Observations, Points, Posterior, Prior, Widths,
+    Claim, Collected, DictionarySize, Error, FeatureMap, Kernel, MaxVariance, Method, Noise, Observations, Points, Posterior, Prior, Widths,
 };
 use std::sync::Arc;
 

@@ -25,7 +25,11 @@ pub(crate) fn run(arguments: &Arguments, console: &Console) -> Outcome {
         console.next(format_args!("sigmabar ask{}", place.typed()));
         return Ok(Ending::Done);
     };
-    console.record(&advice::fields(&advice), Format::Table)?;
+    let mut fields = advice::fields(&advice);
+    if !matches!(console.format(Format::Table), Format::Json | Format::Jsonl) {
+        fields.retain(|(name, _)| *name != "certificate");
+    }
+    console.record(&fields, Format::Table)?;
     if let Some(words) = advice::warning(&advice) {
         console.warn(words);
     }

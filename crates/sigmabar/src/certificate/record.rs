@@ -6,6 +6,7 @@ use super::premises::Premises;
 use crate::domain::Domain;
 use crate::error::Error;
 use crate::noise::Noise;
+use crate::origin::Origin;
 use crate::points::Collected;
 use crate::residual::{ResidualNorm, ResidualNormKind};
 use serde::{Deserialize, Serialize};
@@ -155,8 +156,10 @@ impl Certificate {
         if self.theorem == Theorem::Model {
             weak.push("the model's own word: no theorem stands behind it".to_owned());
         }
-        let not_firm = self.premises.list().into_iter().filter(|p| !p.origin.is_firm());
-        weak.extend(not_firm.map(|p| format!("{} ({})", p.statement, p.origin)));
+        for origin in [Origin::LearntHere, Origin::Estimated, Origin::Unmet] {
+            let names: Vec<&str> = self.premises.list().iter().filter(|p| p.origin == origin).map(|p| p.name).collect();
+            weak.extend((!names.is_empty()).then(|| format!("{origin}: {}", names.join(", ").replace('_', " "))));
+        }
         weak
     }
 }
@@ -249,12 +252,14 @@ impl fmt::Display for Certificate {
         if let Some(contradiction) = &self.contradiction {
             writeln!(f, "{contradiction}")?;
         }
-        writeln!(f, "by {}", self.theorem)?;
-        for premise in self.premises.list() {
-            writeln!(f, "  {}: {} ({})", premise.name, premise.statement, premise.origin)?;
+        let premises = self.premises.list();
+        for origin in [Origin::Declared, Origin::LearntElsewhere, Origin::LearntHere, Origin::Estimated, Origin::Unmet] {
+            let said: Vec<&str> = premises.iter().filter(|p| p.origin == origin).map(|p| p.statement.as_str()).collect();
+            if !said.is_empty() {
+                writeln!(f, "{origin}: {}", said.join("; "))?;
+            }
         }
-        let spent: Vec<String> = self.spent.iter().map(|s| format!("{} on {}", s.delta, s.on)).collect();
-        write!(f, "delta: {}", spent.join(", "))?;
+        write!(f, "by {}; n = {}, m = {}", self.theorem, self.premises.observations.value, self.premises.inducing.value)?;
         if let Some(residual) = self.bounds.residual_norm {
             let kind = match residual.kind {
                 ResidualNormKind::Trace => "by its trace".to_owned(),
