@@ -20,7 +20,7 @@ mod quantity;
 mod questions;
 pub mod report;
 mod setting;
-mod threads;
+pub mod threads;
 mod verbs;
 
 use clap::Parser;

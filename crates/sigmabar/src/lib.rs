@@ -81,7 +81,7 @@ pub use kernel::{
 pub use points::{Collected, Locations, Observations, Points, PointsRef, Prior};
 pub use posterior::{ExactPosterior, Posterior, Variational, sample_gaussian};
 pub use residual::{ResidualNorm, ResidualNormKind};
-pub use sigmabar_linalg::{LinalgError, Matrix, Operation};
+pub use sigmabar_linalg::{Interrupt, Interrupted, LinalgError, Matrix, Operation, chosen_threads, set_threads, threads};
 pub use strategy::{
     AdaBkb, Ask, Assumed, Attached, Auto, BatchReport, BatchRule, Bbkb, BbkbWidth, Bkb, BkbWidth, Bpe, BpeSchedule, BpeWidth, Cell,
     DecoupledThompson, Direction, EkUcb, ExpectedImprovement, GpThreds, GpUcb, Incumbent, LargestVariance, Ledger, Measured, MetaIndex,

@@ -54,8 +54,14 @@ pub(crate) fn run(arguments: &Arguments, global: &Global, console: &Console) -> 
     let lease = lease.map_err(|_| Failure::usage("--lease is not a time", "it must be a positive number of seconds"))?;
     let options = RunOptions { parallel: arguments.parallel, lease, at_most: arguments.at_most };
     let mut screen = Screen::new(&study, console)?;
-    let end = study.run(&options, &mut |event| screen.show(event), stop)?;
+    let end = study.run(&options, &mut |event| screen.show(event), &stop)?;
     screen.finish();
+    if end == RunEnd::Stopped && stop.is_triggered() {
+        // Neither advice nor page: both may take long, and somebody wants to go.
+        console.say("interrupted: everything told is kept");
+        console.next(format_args!("sigmabar run{}", place.typed()));
+        return Ok(Ending::Interrupted);
+    }
     finish(arguments, &place, &study, end, console)
 }
 
@@ -195,11 +201,6 @@ fn finish(arguments: &Arguments, place: &StudyPlace, study: &Study, end: RunEnd,
                 console.next(format_args!("open {}", arguments.report.display()));
             }
             Ok(ending)
-        }
-        RunEnd::Stopped if interrupt::was_interrupted() => {
-            console.say("interrupted: everything told is kept");
-            console.next(format_args!("sigmabar run{}", place.typed()));
-            Ok(Ending::Interrupted)
         }
         RunEnd::Stopped => {
             console.next(format_args!("sigmabar run{}   (goes on)", place.typed()));

@@ -27,12 +27,14 @@ __all__ = [
     "gain_bounds",
     "max_variance_design",
     "max_variance_design_in_box",
+    "num_threads",
     "regression_bound",
     "regret_bound",
     "run_command",
     "samples_for_error",
     "samples_for_std",
     "select_inducing",
+    "set_num_threads",
     "study_schema",
 ]
 __version__: Final[str]
@@ -232,4 +234,6 @@ def samples_for_error(
 def samples_for_std(kernel: Kernel, tau: float, candidates: _Floats, std: float, limit: int) -> tuple[int, float] | None: ...
 def batch_sizes(budget: int, batches: int | None, even: bool, gain_exponent: float) -> list[int]: ...
 def study_schema() -> str: ...
+def num_threads() -> int: ...
+def set_num_threads(threads: int | None) -> None: ...
 def run_command(arguments: list[str]) -> int: ...

@@ -5,7 +5,7 @@ use crate::error::{Error, Result};
 use crate::kernel::Kernel;
 use crate::points::{Locations, Points, PointsRef};
 use rayon::prelude::*;
-use sigmabar_linalg::{Lower, Matrix, dot, norm_squared, product_transposed};
+use sigmabar_linalg::{Lower, Matrix, dot, norm_squared, parallel, product_transposed};
 
 /// A point whose residual variance is at most this fraction of the largest variance is explained.
 pub(crate) const RANK_TOLERANCE: f64 = 1e-12;
@@ -170,7 +170,8 @@ impl<'a> PartialCholesky<'a> {
             return;
         }
         let kept: std::collections::HashSet<usize> = self.indices[..rank].iter().flatten().copied().collect();
-        self.chunks.par_iter_mut().enumerate().for_each(|(c, chunk)| chunk.truncate(rank, |i| kept.contains(&(c * CHUNK + i))));
+        let cut = |(c, chunk): (usize, &mut Chunk)| chunk.truncate(rank, |i| kept.contains(&(c * CHUNK + i)));
+        parallel(|_| self.chunks.par_iter_mut().enumerate().for_each(cut));
         self.pivots.truncate(rank * self.points.dim());
         self.indices.truncate(rank);
         self.lower.truncate(rank);
@@ -269,7 +270,7 @@ impl<'a> PartialCholesky<'a> {
 
     fn update(&mut self, block: &Block<'_>) -> Result<()> {
         // Per-chunk sums are added in the order of the chunks: the same for any number of threads.
-        let parts = self.chunks.par_iter_mut().with_max_len(1).map(|chunk| chunk.absorb(block)).collect::<Result<Vec<_>>>()?;
+        let parts = parallel(|_| self.chunks.par_iter_mut().with_max_len(1).map(|chunk| chunk.absorb(block)).collect::<Result<Vec<_>>>())?;
         let mut explained = vec![0.0; block.points.len()];
         for part in parts {
             explained.iter_mut().zip(part).for_each(|(sum, value)| *sum += value);
