@@ -11,6 +11,7 @@ pub mod data;
 pub mod failure;
 mod interrupt;
 mod kernels;
+mod memory;
 pub mod model;
 mod output;
 mod place;

@@ -102,7 +102,7 @@ def test_a_study_on_a_pool_of_processes(tmp_path: Path, method: str) -> None:
 
 
 def test_a_study_that_a_child_inherits(tmp_path: Path) -> None:
-    spec = {"budget": 6, "parameters": {"x": {"type": "int", "low": 0, "high": 9}}}
+    spec = {"budget": 6, "strategy": "sobol", "parameters": {"x": {"type": "int", "low": 0, "high": 9}}}
     study = sb.Study.create(tmp_path / "s.db", "inherited", spec)
     study.ask(1, worker="parent")
     child = in_child(lambda: len(study.ask(2, worker="child") or []) == 2)
