@@ -24,5 +24,10 @@ def set_num_threads(threads: int | None) -> None:
 
 
 def get_num_threads() -> int:
-    """How many threads work for this process."""
+    """How many threads work for this process.
+
+    >>> import sigmabar as sb
+    >>> sb.get_num_threads() >= 1
+    True
+    """
     return _core.num_threads()

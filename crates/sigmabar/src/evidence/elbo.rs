@@ -1,7 +1,6 @@
 //! The evidence from below and from above, and how far the sparse posterior is from the exact one (algorithm notes 0.3).
 
 use crate::error::{Error, Result, positive};
-use crate::gain::Bracket;
 use crate::posterior::{ExactPosterior, Posterior};
 use crate::residual::ResidualNorm;
 use sigmabar_linalg::{Lower, norm_squared};
@@ -34,36 +33,6 @@ impl Posterior {
             return Err(Error::Parameter { name: "residual norm", value: lambda, requirement: "finite and not negative" });
         }
         Ok(self.log_normaliser() - 0.5 * self.quadratic_at(self.information().ridge().powi(2) + lambda)?)
-    }
-
-    /// The exact log evidence from both sides: the ELBO below, [`Posterior::log_evidence_upper_bound`] above, each moved outwards by what rounding can have
-    /// done to it (algorithm notes 0.3). Cost O(m³).
-    ///
-    /// # Errors
-    /// As [`Posterior::log_evidence_upper_bound`].
-    pub fn log_evidence_bracket(&self) -> Result<Bracket> {
-        let information = self.information();
-        let (tau2, trace) = (information.ridge().powi(2), information.certified_residual_trace());
-        let lower = self.log_normaliser() - 0.5 * (self.quadratic() + trace / tau2);
-        let rounding = self.evidence_rounding(tau2);
-        Ok(Bracket { lower: lower - rounding, upper: self.log_evidence_upper_bound(None)? + rounding })
-    }
-
-    /// What rounding can do to either bound: to `½log|B|`, to `n log 2πu²τ²`, and to `(Σy² − hᵀ(tI+G)⁻¹h)/t` for any `t ≥ τ²`, where
-    /// `|ΔB| ≤ η` changes the second term by at most `η/(1−η)` of itself, which is at most `Σy²`, and sums of `n` terms by `nε` of theirs.
-    fn evidence_rounding(&self, tau2: f64) -> f64 {
-        let information = self.information();
-        let (n, m, eta) = (information.len() as f64, information.features().len() as f64, information.rounding());
-        if eta >= 0.5 {
-            return f64::INFINITY;
-        }
-        let gamma = (n + 8.0 * m + 32.0) * f64::EPSILON;
-        let squares = self.observations().sum_squares();
-        // h is a sum of n products, each at most |y|·√k: what is lost of it meets ‖B^{-1/2}h‖/τ ≤ √Σy².
-        let projected = 2.0 * gamma * squares * (information.prior_trace() / tau2).sqrt();
-        let quadratic = (squares * (gamma + eta / (1.0 - eta)) + projected) / tau2;
-        let normaliser = 2.0 * gamma * self.log_normaliser().abs().max(n);
-        0.5 * (m * eta / (1.0 - eta) + quadratic) + normaliser
     }
 
     /// The divergence $\mathrm{KL}(q\,\|\,p)$ of this posterior from the exact one: log evidence − ELBO. Cost O(m), the exact posterior given.
