@@ -1,7 +1,9 @@
 //! Which study is meant: a study file, a database, or the only one in this directory.
 
 use crate::Outcome;
-use crate::failure::Failure;
+use crate::console::Console;
+use crate::failure::{Ending, Failure};
+use sigmabar::Contradiction;
 use sigmabar_study::{Status, Study, StudySpec};
 use std::ffi::OsStr;
 use std::fs;
@@ -163,6 +165,14 @@ impl StudyPlace {
     /// What to type after a verb to mean this study: nothing where nothing was typed.
     pub fn typed(&self) -> String {
         self.typed.as_ref().map_or_else(String::new, |path| format!(" {}", quoted(path))) + &self.typed_name()
+    }
+
+    /// Says that the data contradict the premises, and what can be done.
+    pub fn contradicted(&self, contradiction: &Contradiction, verb: &str, console: &Console) -> Ending {
+        console.warn(contradiction);
+        console.say("nothing more is measured under premises that the data refute; mend prior_mean, unit, norm_bound or noise in a new study, and import this one's results");
+        console.next(format_args!("sigmabar {verb}{} --despite-contradiction   (goes on without a promise)", self.typed()));
+        Ending::Uncertified
     }
 
     /// The commands that go on when nothing is open: the next plate where the study is laid out on plates, and no more asking where it is over.

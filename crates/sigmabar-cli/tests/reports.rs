@@ -130,7 +130,7 @@ fn a_certified_study_says_so_and_shows_all_its_pictures() {
     assert_eq!(names(&page), expected);
     let html = page.html();
     let advice = study.recommend().unwrap().unwrap();
-    assert_eq!(advice.label, sigmabar::Label::Certified);
+    assert_eq!(advice.label(), sigmabar::Label::Certified);
     assert!(html.contains("<section class=\"answer certified\">"));
     assert!(html.contains(&escape("<script>alert</script>")) && !html.contains("<script"));
     assert!(html.contains("&lt;em&gt;declared&lt;/em&gt;") && html.contains("a &amp; b"));

@@ -3,6 +3,7 @@
 use pyo3::create_exception;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
+use sigmabar::Contradiction;
 use std::fmt::Display;
 
 create_exception!(
@@ -19,6 +20,23 @@ create_exception!(
 Error True
 "
 );
+
+create_exception!(
+    sigmabar,
+    Contradicted,
+    Error,
+    "The data contradict what was declared, and nothing more is measured under it unless you say so.
+
+>>> import sigmabar as sb
+>>> issubclass(sb.Contradicted, sb.Error)
+True
+"
+);
+
+/// The error that ends a run whose data contradict its premises, with what to do about it.
+pub fn contradicted(contradiction: &Contradiction, go_on: &str) -> PyErr {
+    Contradicted::new_err(format!("{contradiction}; mend the premises and begin anew, or go on without a certificate: {go_on}"))
+}
 
 /// The Python error for an error of the library.
 pub fn raise(error: impl Display) -> PyErr {

@@ -1,9 +1,11 @@
 //! Learning kernel and ridge.
 
 use crate::arrays::{Rows, vector};
-use crate::error::unknown;
+use crate::error::{raise, unknown};
 use crate::kernel::PyKernel;
-use crate::posterior::{PyPosterior, collected, prior};
+use crate::origin::{Number, collected};
+use crate::posterior::{PyPosterior, prior};
+use crate::seen::Seen;
 use crate::work;
 use numpy::PyArray1;
 use pyo3::prelude::*;
@@ -64,15 +66,16 @@ pub fn fit_hyperparameters(
     kernels: Vec<PyRef<'_, PyKernel>>,
     x: Rows,
     y: &Bound<'_, PyArray1<f64>>,
-    how: &str,
-    mean: Option<f64>,
-    unit: f64,
+    how: Option<&str>,
+    mean: Option<Number>,
+    unit: Number,
     options: LearningOptions,
 ) -> PyResult<(PyPosterior, f64, f64, usize)> {
-    let templates = kernels.iter().map(|k| k.inner.kernel.clone()).collect();
+    let templates = kernels.iter().map(|k| k.inner.value.clone()).collect();
     let (learning, y, how) = (options.learning(templates)?, vector(y)?, collected(how)?);
-    let prior = prior(mean, unit, &y)?;
+    let rows = Seen::of(x.view().map_err(raise)?, &y);
+    let prior = prior(mean, &unit, &y, &rows)?;
     let learnt: Learnt = work::run(py, move || learn(&Observations::new(x.to_points()?, &y, how, prior)?, &learning))?;
     let (elbo, upper, template) = (learnt.elbo, learnt.upper_bound, learnt.template);
-    Ok((learnt.into_posterior().into(), elbo, upper, template))
+    Ok((PyPosterior::new(learnt.into_posterior(), rows.clone(), rows), elbo, upper, template))
 }

@@ -171,7 +171,7 @@ def test_memory_that_is_not_aligned_is_copied_first() -> None:
         (lambda: sb.Strategy("s-bpe", domain=X, budget=5, informative_failures="x"), "informative_failures must be True or False"),
         (lambda: sb.Strategy(3, domain=X, budget=5), "name must be text, not 3"),
         (lambda: sb.Strategy.load("x"), "bytes that save returned, not str"),
-        (lambda: sb.ExactPosterior(K, 0.1, X, Y, collected=None), "collected must be text, not None"),
+        (lambda: sb.ExactPosterior(K, 0.1, X, Y, collected=5), "collected must be text, not 5"),
         (lambda: sb.ExactPosterior(K, 0.1, X, Y).interval(X, 1.0, sb.Gaussian(1), coverage="continuous", domain=5), r"domain must be a pair \(low, high\)"),
         (lambda: sb.fit_hyperparameters(K, X, Y, tau_limits=3), "tau_limits must be a pair"),
         (lambda: sb.Space([3]), "column 0 must be a Float"),

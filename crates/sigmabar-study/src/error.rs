@@ -21,6 +21,9 @@ pub enum Error {
         /// Why.
         source: io::Error,
     },
+    /// The data contradict the premises of the study: nothing more is measured under them unless somebody says so.
+    #[error("{0}")]
+    Contradicted(sigmabar::Contradiction),
     /// A study file that says something wrong.
     #[error(transparent)]
     Spec(#[from] Box<SpecError>),
@@ -134,7 +137,7 @@ pub enum Error {
         /// The batch, from 0.
         batch: usize,
     },
-    /// A second result.
+    /// A second result that is not the first.
     #[error("trial {id} of study \"{study}\" already has a result, and a result is never replaced")]
     AlreadyTold {
         /// The study.
@@ -247,9 +250,6 @@ pub enum StoreError {
         /// What does not fit.
         what: &'static str,
     },
-    /// The saved strategy cannot be read.
-    #[error("the saved strategy cannot be read: {0}")]
-    Strategy(sigmabar::Error),
     /// The disk is full.
     #[error("the disk is full: nothing of this step was written, everything acknowledged before is safe")]
     Full,

@@ -40,8 +40,8 @@
 #![cfg_attr(not(test), warn(clippy::unwrap_used))]
 
 mod error;
-mod luck;
 mod objective;
+mod patience;
 mod run;
 mod space;
 mod spec;
@@ -56,5 +56,5 @@ pub use run::{RunEnd, RunEvent, RunOptions};
 pub use space::{CandidateTable, Expression, ExpressionError, ExpressionProblem, Parameter, ParameterKind, Space, parse_expression};
 pub use spec::{Place, SpecError, SpecProblem, StudySpec, policy_named, strategy_names};
 pub use study::{Advice, BatchRow, BestObserved, Cell, Nearest, Status, Study, Survivors};
-pub use trial::{AskRequest, Asked, AskedTrial, EventRow, ImportedRow, Told, TrialResult, TrialRow, TrialStatus};
+pub use trial::{AskRequest, Asked, AskedTrial, EventKind, EventRow, ImportedRow, Page, Told, TrialResult, TrialRow, TrialStatus};
 pub use value::Value;

@@ -77,8 +77,8 @@ fn everything_that_may_be_said() {
     let problem = spec.problem();
     assert_eq!((problem.budget(), problem.delta(), problem.seed(), problem.direction()), (48, 0.1, 7, Direction::Minimize));
     assert_eq!(
-        (problem.wanted_gap(), problem.ridge(), problem.norm_bound(), problem.informative_failures()),
-        (Some(0.01), Some(0.5), None, true)
+        (problem.wanted_gap(), problem.ridge(), problem.norm_bound(), problem.failures()),
+        (Some(0.01), Some(0.5), None, sigmabar::Failures::Informative)
     );
     assert_eq!((problem.prior().mean(), problem.prior().unit()), (3.0, 2.5));
     assert!(matches!(problem.noise(), Some(Noise::LightTailed { .. })));

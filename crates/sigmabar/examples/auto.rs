@@ -5,7 +5,7 @@
 //! cargo run --release -p sigmabar --example auto -- --seeds 20 hartmann6 levy4
 //! ```
 //!
-//! Names choose problems; without any, all are run. Tables are looked for in `shared/data/lab` beside the project, or where `--data` says.
+//! Names choose problems; without any, all are run. `--data DIRECTORY` says where the measured tables are; without it there are only the functions.
 //! Functions carry normal noise of standard deviation 0.05; tables are looked up as they are, their regret is in shares of the table's range.
 
 use rand::SeedableRng;
@@ -229,13 +229,12 @@ struct Arguments {
     first: u64,
     evaluations: usize,
     batches: usize,
-    data: PathBuf,
+    data: Option<PathBuf>,
     names: Vec<String>,
 }
 
 fn arguments() -> Answer<Arguments> {
-    let data = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data/lab");
-    let mut found = Arguments { seeds: 20, first: 0, evaluations: 200, batches: 5, data, names: Vec::new() };
+    let mut found = Arguments { seeds: 20, first: 0, evaluations: 200, batches: 5, data: None, names: Vec::new() };
     let mut words = std::env::args().skip(1);
     while let Some(word) = words.next() {
         let mut value = || words.next().ok_or_else(|| format!("{word} needs a value"));
@@ -244,7 +243,7 @@ fn arguments() -> Answer<Arguments> {
             "--first" => found.first = value()?.parse()?,
             "--evaluations" => found.evaluations = value()?.parse()?,
             "--batches" => found.batches = value()?.parse()?,
-            "--data" => found.data = value()?.into(),
+            "--data" => found.data = Some(value()?.into()),
             _ => found.names.push(word),
         }
     }
@@ -258,12 +257,12 @@ fn main() -> Answer<()> {
     for function in functions().iter().filter(|f| wanted(f.name)) {
         measure_function(function, &arguments)?;
     }
-    if !arguments.data.is_dir() {
-        println!("tables skipped: no {}", arguments.data.display());
+    let Some(directory) = &arguments.data else {
+        println!("tables left out: say with --data DIRECTORY where they are");
         return Ok(());
-    }
+    };
     for name in ["hplc", "photo_pce10", "oer_plate_3496", "direct_arylation"].into_iter().filter(|n| wanted(n)) {
-        let table = if name == "direct_arylation" { reactions(&arguments.data)? } else { plain_table(&arguments.data, name)? };
+        let table = if name == "direct_arylation" { reactions(directory)? } else { plain_table(directory, name)? };
         measure_table(&table, &arguments)?;
     }
     Ok(())

@@ -84,8 +84,14 @@ fn growth(setting: &Setting, seeds: usize) -> Result<Vec<String>> {
 
 /// The regret bound on one draw of the candidates, with the information gain of each batch bounded on them.
 fn bound(setting: &Setting, budget: usize) -> Result<f64> {
-    let premises =
-        sigmabar::Setting { norm_bound: NORM, noise_level: NOISE, ridge: NOISE, delta: 0.05, residual_ratio: 0.0, max_variance: 1.0 };
+    let premises = sigmabar::Setting {
+        norm_bound: NORM,
+        noise: Noise::sub_gaussian(NOISE)?,
+        ridge: NOISE,
+        delta: 0.05,
+        residual_ratio: 0.0,
+        max_variance: 1.0,
+    };
     let gains = GainDomain::new(&setting.kernel, NOISE, candidates(setting, 0)?.view())?;
     let gain = |n: usize| gains.max_gain(n).map(|gain| gain.upper().value);
     let batch = |n: usize| {

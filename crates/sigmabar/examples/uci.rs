@@ -1,11 +1,11 @@
 //! Regression benchmarks with learnt kernels: RMSE and NLPD on the standardised target, 95 % coverage and seconds for each published fold.
 //!
 //! ```text
-//! cargo run --release -p sigmabar --example uci -- kin40k --folds 1 --inducing 1000
+//! cargo run --release -p sigmabar --example uci -- --data DIRECTORY kin40k --folds 1 --inducing 1000
 //! ```
 //!
-//! Without names, every data set found is run. The data lie beside the project, in `shared/data/regression`: `NAME.csv.gz` with the target in the last
-//! column, and `NAME.test_mask.csv.gz` with one column for each fold, 1 marking its test rows.
+//! Without names, every data set of the directory is run: `NAME.csv.gz` with the target in the last column, and `NAME.test_mask.csv.gz` with one column
+//! for each fold, 1 marking its test rows.
 
 use flate2::read::GzDecoder;
 use sigmabar::{Collected, Kernel, Learning, Observations, Points, Posterior, Prior, fit_hyperparameters};
@@ -17,6 +17,7 @@ use std::time::Instant;
 type Outcome<T> = Result<T, Box<dyn Error>>;
 
 struct Arguments {
+    data: PathBuf,
     names: Vec<String>,
     folds: usize,
     inducing: usize,
@@ -24,12 +25,8 @@ struct Arguments {
 
 fn main() -> Outcome<()> {
     let arguments = arguments()?;
-    let directory = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/data/regression");
-    if !directory.is_dir() {
-        println!("skipped: no data in {}", directory.display());
-        return Ok(());
-    }
-    let names = if arguments.names.is_empty() { all_names(&directory)? } else { arguments.names.clone() };
+    let directory = &arguments.data;
+    let names = if arguments.names.is_empty() { all_names(directory)? } else { arguments.names.clone() };
     for name in names {
         let table = read(&directory.join(format!("{name}.csv.gz")))?;
         let masks = read(&directory.join(format!("{name}.test_mask.csv.gz")))?;
@@ -49,15 +46,21 @@ fn main() -> Outcome<()> {
 }
 
 fn arguments() -> Outcome<Arguments> {
-    let mut arguments = Arguments { names: Vec::new(), folds: 10, inducing: 1000 };
+    let mut arguments = Arguments { data: PathBuf::new(), names: Vec::new(), folds: 10, inducing: 1000 };
     let mut words = std::env::args().skip(1);
     while let Some(word) = words.next() {
         match word.as_str() {
+            "--data" => arguments.data = words.next().ok_or("--data needs a directory")?.into(),
             "--folds" => arguments.folds = words.next().ok_or("--folds needs a number")?.parse()?,
             "--inducing" => arguments.inducing = words.next().ok_or("--inducing needs a number")?.parse()?,
-            option if option.starts_with('-') => return Err(format!("unknown option {option}: there are --folds and --inducing").into()),
+            option if option.starts_with('-') => {
+                return Err(format!("unknown option {option}: there are --data, --folds and --inducing").into());
+            }
             name => arguments.names.push(name.to_owned()),
         }
+    }
+    if !arguments.data.is_dir() {
+        return Err("say with --data DIRECTORY where the data sets are".into());
     }
     Ok(arguments)
 }

@@ -202,7 +202,7 @@ fn the_settings_of_gp_threds_and_automatic_mode_are_as_published() {
     for (benchmark, best) in [(Benchmark::gp_threds_branin().unwrap(), 1.0474), (Benchmark::gp_threds_rosenbrock().unwrap(), 10.0)] {
         assert!((benchmark.function().best() - best).abs() < 5e-5);
         assert_eq!((benchmark.problem().budget(), benchmark.problem().ridge()), (1000, Some(0.1)));
-        assert_eq!(benchmark.problem().kernel().unwrap().kernel, Kernel::squared_exponential(0.2, 1.0).unwrap());
+        assert_eq!(benchmark.problem().kernel().unwrap().value, Kernel::squared_exponential(0.2, 1.0).unwrap());
     }
     let automatic = Benchmark::automatic().unwrap();
     let names: Vec<&str> = automatic.iter().map(|b| b.function().name()).collect();

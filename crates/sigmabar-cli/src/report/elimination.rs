@@ -31,7 +31,7 @@ pub(super) fn film(space: &Space, batches: &[BatchRow], trials: &[TrialRow], adv
     }
     let sides = parameters.iter().map(|p| Side { name: p.name.clone(), scale: parameter::scale(p) }).collect();
     let recommended = advice.map(|advice| place(&advice.values.iter().map(|(_, value)| value.clone()).collect::<Vec<_>>()));
-    let label = advice.map_or_else(String::new, |advice| advice.label.to_string());
+    let label = advice.map_or_else(String::new, |advice| advice.label().to_string());
     (!frames.is_empty()).then_some(Film { sides, candidates, is_list, label, frames, recommended })
 }
 

@@ -43,8 +43,7 @@ impl<'a> Lens<'a> {
         let Some(posterior) = run.posterior()? else { return Ok(None) };
         let assumed = if let Policy::Auto(auto) = run.policy() { auto.assumed().last() } else { None };
         let ridge = posterior.posterior().information().ridge();
-        let declared = run.problem().noise().filter(|noise| !matches!(noise, Noise::LightTailed { .. }));
-        let noise = assumed.map_or_else(|| declared.map_or(ridge, Noise::level), |assumed| assumed.ridge);
+        let noise = assumed.map_or_else(|| run.problem().noise().map_or(ridge, Noise::std_dev_bound), |assumed| assumed.ridge);
         Ok(Some(Self { run, posterior, scale: assumed.map(|assumed| assumed.scale), noise }))
     }
 
@@ -83,8 +82,8 @@ impl<'a> Lens<'a> {
         Ok(mean.iter().zip(&deviation).map(|(m, s)| (self.to_data(*m), self.spread(*m, *s))).collect())
     }
 
-    /// Intervals at points: by a theorem where norm bound and noise were declared, else the model's own, which are worth no more than `at_best`.
-    pub fn view(&self, points: PointsRef<'_>, at_best: Label) -> Result<View> {
+    /// Intervals at points: by a theorem where norm bound and noise were declared, else the model's own.
+    pub fn view(&self, points: PointsRef<'_>) -> Result<View> {
         let model = self.posterior.posterior();
         let (mean, deviation) = model.predict(points)?;
         let ends = |a: f64, b: f64| {
@@ -103,13 +102,13 @@ impl<'a> Lens<'a> {
                 mean: means,
                 interval: pairs(interval.lower(), interval.upper()),
                 prediction: pairs(response.response_lower(), response.response_upper()),
-                label: interval.certificate().label,
-                prediction_label: response.certificate().label,
+                label: interval.certificate().label(),
+                prediction_label: response.certificate().label(),
                 certificate: Some(interval.certificate().clone()),
             });
         }
         // The run's own claim may be a theorem; these bands are not, and must not borrow its name.
-        let label = if at_best >= Label::Calibrated { at_best } else { Label::Heuristic };
+        let label = Label::Estimated;
         Ok(View { mean: means, interval: around(0.0), prediction: around(self.noise), label, prediction_label: label, certificate: None })
     }
 
@@ -132,7 +131,7 @@ impl<'a> Lens<'a> {
             if x.len() < 2 {
                 continue;
             }
-            let view = self.view(Points::from_rows(&points)?.view(), advice.label)?;
+            let view = self.view(Points::from_rows(&points)?.view())?;
             slices.mean_label = view.label.to_string();
             slices.prediction_label = view.prediction_label.to_string();
             slices.slices.push(self.slice(space, advice, dots, p, x, &view)?);
@@ -143,7 +142,7 @@ impl<'a> Lens<'a> {
 
     fn slice(&self, space: &Space, advice: &Advice, dots: &Dots<'_>, p: usize, x: Vec<f64>, view: &View) -> Result<Slice> {
         let parameter = &space.parameters()[p];
-        let kernel = &self.posterior.kernel().kernel;
+        let kernel = &self.posterior.kernel().value;
         let scale = kernel.value(&advice.point, &advice.point);
         // How near a measurement is to the slice: the correlation with its foot on it.
         let near = |values: &[Value]| {

@@ -78,29 +78,26 @@ impl Content<'_> {
             facts.push(("best single measurement".to_owned(), number(best.value)));
         }
         facts.push(("evaluations".to_owned(), evaluations));
-        page.answer(&advice.label.to_string(), &format!("Use {}", setting_words(&advice.values)), &facts, &self.words(advice));
+        page.answer(&advice.label().to_string(), &format!("Use {}", setting_words(&advice.values)), &facts, &self.words(advice));
     }
 
     fn words(&self, advice: &Advice) -> Vec<String> {
         let sure = number(100.0 * (1.0 - self.study.spec().problem().delta()));
         let best = if self.maximises() { "larger" } else { "smaller" };
-        let mut words = vec![match advice.label {
+        let mut words: Vec<String> = advice.certificate.contradiction.iter().map(|c| format!("Stop: {c}.")).collect();
+        words.push(match advice.label() {
             Label::Certified => format!(
                 "Certified: with probability at least {sure} %, the true value at this setting is in the interval and no other setting has a true value {best} by more than the \
                  gap. This is a theorem under the assumptions listed below; if those are wrong, it is not."
             ),
-            Label::CertifiedForLearntKernel => format!(
-                "Certified on one condition: with probability at least {sure} %, interval and gap hold if the norm bound holds under the kernel that was learnt from earlier \
-                 batches."
-            ),
-            Label::Calibrated => "Calibrated, not certified: interval and gap come from a model fitted to these same measurements. They are about right if the model is; no theorem \
-                                  stands behind them."
-                .to_owned(),
-            _ => "Heuristic, not certified: a rule of thumb. A premise that a theorem would need is known not to hold, or the strategy makes no claim.".to_owned(),
-        }];
-        if !advice.reasons.is_empty() {
-            let reasons: Vec<String> = advice.reasons.iter().map(ToString::to_string).collect();
-            words.push(format!("Note: {}.", reasons.join("; ")));
+            _ => {
+                "Estimated: interval and gap are the model's own word. They are about right if the model is; no theorem stands behind them."
+                    .to_owned()
+            }
+        });
+        let weak = advice.certificate.weak_premises();
+        if !weak.is_empty() {
+            words.push(format!("Why it is not certified: {}.", weak.join("; ")));
         }
         words.extend(crate::advice::warning(advice).map(|warning| format!("Beware: {warning}.")));
         match self.status.wanted_gap {
@@ -151,9 +148,9 @@ impl Content<'_> {
         }
         let names: Vec<_> = space.parameters().iter().enumerate().map(|(i, p)| (p.name.clone(), space.columns_of(i))).collect();
         let kernel = lens.posterior().kernel();
-        let relevant = relevances(&kernel.kernel, &names, |column| self.range(column));
+        let relevant = relevances(&kernel.value, &names, |column| self.range(column));
         if !relevant.is_empty() {
-            page.picture(plot::relevance(&relevant, source_words(kernel.source)));
+            page.picture(plot::relevance(&relevant, source_words(kernel.origin)));
         }
         let checks = held_out(lens)?;
         if !checks.is_empty() {
@@ -182,7 +179,7 @@ impl Content<'_> {
             evaluations += batch.report.measured;
             BatchEnd { evaluations, gap: batch.report.gap }
         };
-        let label = self.batches.iter().rev().find_map(|batch| batch.report.label);
+        let label = self.batches.iter().rev().find_map(|batch| batch.report.certificate.as_ref().map(Certificate::label));
         Progress {
             response: RESPONSE.to_owned(),
             maximise: self.maximises(),
@@ -199,14 +196,14 @@ impl Content<'_> {
             let same = |row: &&TrialRow| row.values.iter().zip(values).all(|(a, (_, b))| a.same(b));
             self.trials.iter().filter(same).filter_map(|row| row.value).collect()
         };
-        let says = |point: &[f64]| lens.map(|lens| lens.view(Points::from_rows(&[point.to_vec()])?.view(), advice.label)).transpose();
+        let says = |point: &[f64]| lens.map(|lens| lens.view(Points::from_rows(&[point.to_vec()])?.view())).transpose();
         let mut rivals = vec![Rival {
             name: "recommended".to_owned(),
             setting: setting_words(&advice.values),
             measured: at(&advice.values),
             mean: says(&advice.point)?.map(|view| view.mean[0]),
             interval: Some((advice.lower, advice.upper)),
-            label: advice.label.to_string(),
+            label: advice.label().to_string(),
         }];
         let is_same = |best: &BestObserved| best.values.iter().zip(&advice.values).all(|((_, a), (_, b))| a.same(b));
         if advice.best_observed.as_ref().is_some_and(is_same) {
@@ -293,13 +290,13 @@ impl Content<'_> {
         page.heading("How to run it again, and how to cite it");
         let file = self.study.file().file_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned());
         page.verbatim(&format!(
-            "sigmabar status {file}\nsigmabar report {file} -o report.html\n# sigmabar {}, seed {}",
+            "sigmabar status {file}\nsigmabar report {file}\n# sigmabar {}, seed {}",
             env!("CARGO_PKG_VERSION"),
             self.study.spec().problem().seed()
         ));
         page.paragraph(
             "The method: S. Vakili, J. Scarlett, D. Shiu and A. Bernacchia, Improved Convergence Rates for Sparse Approximation Methods in Kernel-Based Learning, ICML 2022, with the \
-             corrections of sigmabar's theory notes. The same study file, seed and values give the same run.",
+             corrections E1–E16 of sigmabar's algorithm notes. The same study file, seed and values give the same run.",
         );
         page.paragraph("The study file:");
         page.verbatim(&self.study.spec().to_toml());

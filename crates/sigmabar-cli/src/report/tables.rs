@@ -15,7 +15,7 @@ pub(super) fn batch_table(batches: &[BatchRow]) -> Table {
             report.measured.into(),
             report.survivors.into(),
             report.gap.into(),
-            report.label.map_or(Cell::Empty, |label| label.to_string().into()),
+            report.certificate.as_ref().map_or(Cell::Empty, |c| c.label().to_string().into()),
             report.inducing.map_or(Cell::Empty, Into::into),
         ]);
     }

@@ -34,6 +34,9 @@ pub struct Arguments {
     /// Lay the settings into the wells of a plate: 24, 96, 384, …
     #[arg(long, value_name = "WELLS")]
     plate: Option<Plate>,
+    /// Go on although the data contradict the premises: nothing is certified any more
+    #[arg(long)]
+    despite_contradiction: bool,
     /// Write CSV to this file instead of standard output
     #[arg(long, short, value_name = "FILE")]
     out: Option<PathBuf>,
@@ -51,7 +54,14 @@ pub(crate) fn run(arguments: &Arguments, global: &Global, console: &Console) -> 
         None => (arguments.count, Duration::from_secs(3600)),
     };
     let request = AskRequest::new(worker(arguments), at_most).with_lease(arguments.lease.unwrap_or(time));
-    match study.ask(&request)? {
+    if arguments.despite_contradiction {
+        study.go_on_despite_contradiction()?;
+    }
+    let asked = match study.ask(&request) {
+        Err(sigmabar_study::Error::Contradicted(contradiction)) => return Ok(place.contradicted(&contradiction, "ask", console)),
+        asked => asked?,
+    };
+    match asked {
         Asked::Trials(trials) => {
             if let Err(failure) = hand_out(arguments, out, &place, &study, &trials, console) {
                 // Nobody saw these settings: they are given back.

@@ -37,7 +37,7 @@ pub struct Arguments {
     /// Bound on the function's norm, for what the plan guarantees
     #[arg(long, value_name = "C")]
     norm_bound: Option<f64>,
-    /// Noise level, for what the plan guarantees
+    /// Noise of a measurement, for what the plan guarantees: a level (sub-Gaussian), gaussian:SD, bounded:A or light-tailed:XI0:H0
     #[arg(long, value_parser = crate::kernels::noise)]
     noise: Option<Noise>,
     /// Miss probability of the guarantee
@@ -96,7 +96,7 @@ impl Ground {
         let candidates = domain.candidates(arguments.candidates, seed.unwrap_or(problem.seed()))?;
         let is_whole = domain.size().is_some_and(|size| size == candidates.len() as u128);
         let points = candidates.range(0, candidates.len())?;
-        let declared = problem.kernel().map(|kernel| kernel.kernel.clone()).filter(|_| arguments.lengthscale.is_none());
+        let declared = problem.kernel().map(|kernel| kernel.value.clone()).filter(|_| arguments.lengthscale.is_none());
         let kernel = match declared {
             Some(kernel) => kernel,
             None => {
@@ -153,7 +153,7 @@ impl Ground {
         console.detail(format_args!("before any was chosen, {} could be promised", short(design.variance_bound().sqrt())));
         match (self.norm_bound, &self.noise) {
             (Some(bound), Some(noise)) => {
-                let error = design.uniform_error(bound, noise.level(), self.delta)?;
+                let error = design.uniform_error(bound, noise, self.delta)?;
                 console.say(format_args!(
                     "certified: the error is at most {} at all candidates at once, with probability {} (norm at most {bound}, {noise})",
                     short(error.after),
@@ -169,9 +169,10 @@ impl Ground {
     }
 }
 
-/// The noise level, else a tenth of the largest deviation of the prior.
+/// The noise's standard deviation, else a tenth of the largest deviation of the prior.
 fn usual_ridge(noise: Option<&Noise>, kernel: &Kernel, points: &Points) -> f64 {
-    noise.map_or_else(|| 0.1 * kernel.max_diagonal(points.view()).sqrt(), Noise::level)
+    let level = noise.map(Noise::std_dev_bound).filter(|level| *level > 0.0);
+    level.unwrap_or_else(|| 0.1 * kernel.max_diagonal(points.view()).sqrt())
 }
 
 /// A third of the range of each column, 1 where it does not vary.

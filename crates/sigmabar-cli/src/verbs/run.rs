@@ -11,8 +11,8 @@ use crate::place::{StudyArgument, StudyPlace, quoted};
 use crate::quantity::{counted, duration, grouped, positive, short};
 use crate::verbs::report;
 use indicatif::ProgressBar;
-use sigmabar::{Label, Policy};
-use sigmabar_study::{BatchRow, RunEnd, RunEvent, RunOptions, Status, Study, Survivors, TrialResult, TrialStatus};
+use sigmabar::{Certificate, Label, Policy};
+use sigmabar_study::{BatchRow, Page, RunEnd, RunEvent, RunOptions, Status, Study, Survivors, TrialResult, TrialStatus};
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -33,6 +33,9 @@ pub struct Arguments {
     /// How long a setting stays with its worker, such as 90s or 2h
     #[arg(long, value_name = "TIME", value_parser = duration)]
     lease: Option<Duration>,
+    /// Go on although the data contradict the premises: nothing is certified any more
+    #[arg(long)]
+    despite_contradiction: bool,
     /// Where to write the page of pictures; STUDY-report.html unless named
     #[arg(long, value_name = "FILE")]
     report: Option<PathBuf>,
@@ -52,8 +55,15 @@ pub(crate) fn run(arguments: &Arguments, global: &Global, console: &Console) -> 
     let stop = interrupt::listen(console);
     let options = RunOptions { parallel: arguments.parallel, lease: arguments.lease, at_most: arguments.at_most };
     let mut screen = Screen::new(&study, console)?;
-    let end = study.run(&options, &mut |event| screen.show(event), &stop)?;
+    if arguments.despite_contradiction {
+        study.go_on_despite_contradiction()?;
+    }
+    let end = study.run(&options, &mut |event| screen.show(event), &stop);
     screen.finish();
+    if let Err(sigmabar_study::Error::Contradicted(contradiction)) = &end {
+        return Ok(place.contradicted(contradiction, "run", console));
+    }
+    let end = end?;
     if end == RunEnd::Stopped && stop.is_triggered() {
         // Neither advice nor page: both may take long, and somebody wants to go.
         console.say("interrupted: everything told is kept");
@@ -126,7 +136,7 @@ impl<'a> Screen<'a> {
             RunEvent::Started { trial } if self.planned.is_none_or(|planned| planned < trial.batch) => {
                 self.show_closed();
                 self.planned = Some(trial.batch);
-                let planned = self.study.trials().map_or(0, |trials| trials.iter().filter(|other| other.batch == trial.batch).count());
+                let planned = self.study.trials_of(&Page { batch: Some(trial.batch), ..Page::default() }).map_or(0, |trials| trials.len());
                 self.say(format!("batch {}: {} planned", trial.batch + 1, counted(planned, "setting")));
             }
             RunEvent::Retried { id, reason } => {
@@ -170,7 +180,7 @@ fn closed(row: &BatchRow, policy: &Policy) -> String {
         };
     }
     if let Some(gap) = report.gap.filter(|gap| gap.is_finite()) {
-        words += &match report.label {
+        words += &match report.certificate.as_ref().map(Certificate::label) {
             Some(Label::Certified) => format!(", gap at most {}", short(gap)),
             _ => format!(", gap {} by the model", short(gap)),
         };
@@ -221,7 +231,7 @@ fn ending(study: &Study, status: &Status, console: &Console) -> Outcome {
     let problem = study.spec().problem();
     let is_undeclared = problem.kernel().is_none() || problem.norm_bound().is_none() || problem.noise().is_none();
     let is_open = is_undeclared || study.spec().policy().name() == "auto";
-    match study.batches()?.last().and_then(|row| row.report.label) {
+    match study.batches()?.last().and_then(|row| row.report.certificate.as_ref().map(Certificate::label)) {
         Some(Label::Certified) => Ok(Ending::Done),
         _ if is_open => {
             console.warn(format_args!(
@@ -244,7 +254,15 @@ mod tests {
 
     #[test]
     fn one_setting_left_is_not_the_whole_space() {
-        let report = BatchReport { planned: 4, measured: 4, survivors: Some(1.0), gap: None, label: None, inducing: None };
+        let report = BatchReport {
+            planned: 4,
+            measured: 4,
+            survivors: Some(1.0),
+            gap: None,
+            candidate_gap: None,
+            certificate: None,
+            inducing: None,
+        };
         let row = |survivors| BatchRow { batch: 0, report: report.clone(), survivors: Some(survivors), opened_at: 0, closed_at: None };
         let sbpe = Policy::Sbpe(Box::new(Sbpe::new(Rules::Certified)));
         let points = row(Survivors::Points(vec![vec![sigmabar_study::Value::Int(3)]]));

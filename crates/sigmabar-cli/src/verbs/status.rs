@@ -20,7 +20,7 @@ pub struct Arguments {
 
 /// Settings of the current batch without a result.
 pub(crate) fn open(status: &Status) -> usize {
-    [TrialStatus::Queued, TrialStatus::Leased, TrialStatus::Expired].map(|state| status.count(state)).iter().sum()
+    TrialStatus::ALL.into_iter().filter(|state| state.is_open()).map(|state| status.count(state)).sum()
 }
 
 pub(crate) fn run(arguments: &Arguments, console: &Console) -> Outcome {
@@ -45,7 +45,17 @@ pub(crate) fn run(arguments: &Arguments, console: &Console) -> Outcome {
         ("gap_reached", json!(status.is_gap_reached)),
         ("imported", json!(status.imported)),
     ];
+    let mut fields = fields.to_vec();
+    if let Some(advice) = study.recommend()? {
+        fields.extend([("gap", json!(advice.gap)), ("label", json!(advice.label()))]);
+        if console.format(Format::Table) == Format::Json {
+            fields.push(("certificate", json!(advice.certificate)));
+        }
+    }
     console.record(&fields, Format::Table)?;
+    if let Some(contradiction) = &status.contradiction {
+        return Ok(place.contradicted(contradiction, "ask", console));
+    }
     match (status.is_finished, open(&status)) {
         (true, _) => console.next(format_args!("sigmabar recommend{}", place.typed())),
         (false, _) if study.spec().has_objective() => console.next(format_args!("sigmabar run{}", place.typed())),

@@ -6,6 +6,7 @@ use super::union::{Auto, NumberOrAuto, OneOrMany, PlainOr};
 use crate::space::CandidateTable;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use sigmabar::Failures;
 use std::collections::BTreeMap;
 
 /// A study file: what is searched, what is assumed, how it is searched and how settings are evaluated.
@@ -52,10 +53,15 @@ pub struct StudyFile {
     /// The unit of the values, declared before the data.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unit: Option<f64>,
-    /// When to stop early: "gap < 0.01".
+    /// When to stop early: "gap < 0.01", or "candidate_gap < 0.01" for the gap among the candidates that stand for the space.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stop_when: Option<String>,
-    /// Whether failing or being late says something about the value (a time-out, a duration).
+    /// What failing or being late says about the value: "unrelated" (a dropped plate), or "informative" (a time-out, a duration). Without it claims are
+    /// estimates once a measurement is lost.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<String>")]
+    pub failures: Option<Failures>,
+    /// The older spelling of `failures = "informative"`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub informative_failures: Option<bool>,
     /// "certified", "paper" or "auto".

@@ -77,7 +77,7 @@ fn product(file: &StudyFile) -> Result<Space, Fault> {
         let requirement = |found, requirement| SpecProblem::Requirement { found, requirement };
         let problem = match &error {
             sigmabar::Error::Interval { low, high, .. } => {
-                requirement(format!("{low} to {high}"), "a smaller number first, then a larger one, both finite")
+                requirement(format!("a range that goes from {low} to {high}"), "low below high, both finite")
             }
             sigmabar::Error::Column { value, requirement: wanted, .. } => requirement(value.to_string(), *wanted),
             sigmabar::Error::Constraint { column, requirement: wanted, .. } if *column < names.len() => {

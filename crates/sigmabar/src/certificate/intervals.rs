@@ -1,14 +1,14 @@
 //! Intervals for the function: they cannot exist without their certificate.
 
 use super::claim::{Claim, Method, Side};
-use super::label::{Label, Reason};
-use super::record::{Certificate, Origins, resolve};
+use super::premises::Premises;
+use super::record::{About, Bounds, Certificate, Claimed, Contradiction, Spent, Theorem, resolve};
 use super::widths::{HalfWidth, Widths};
 use crate::error::{Error, Result};
 use crate::information::VarianceParts;
+use crate::origin::{Origin, Sourced};
 use crate::points::{PointsRef, Prior};
 use crate::posterior::Posterior;
-use crate::residual::ResidualNormKind;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
@@ -79,13 +79,35 @@ impl Ends {
         let (lower, upper) = ((0..mean.len()).map(below).collect(), (0..mean.len()).map(above).collect());
         Self { mean, lower, upper }
     }
+
+    /// No end says less than $|f-\text{mean}|\le C\sqrt{k(x,x)}$ does (correction E6). Whether that leaves something of every interval: if not, no function
+    /// within the premises is where the data say, and the ends are left as they are.
+    pub(crate) fn clip(&mut self, prior: Prior, norm_bound: f64, diagonal: &[f64]) -> bool {
+        let mut possible = true;
+        for (i, k_xx) in diagonal.iter().enumerate() {
+            let reach = prior.unit() * norm_bound * k_xx.max(0.0).sqrt();
+            let reach = reach + 4.0 * f64::EPSILON * (prior.mean().abs() + reach);
+            let (low, high) = (prior.mean() - reach, prior.mean() + reach);
+            if self.lower[i] > high || self.upper[i] < low {
+                possible = false;
+                continue;
+            }
+            if self.lower[i].is_finite() {
+                self.lower[i] = self.lower[i].max(low);
+            }
+            if self.upper[i].is_finite() {
+                self.upper[i] = self.upper[i].min(high);
+            }
+        }
+        possible
+    }
 }
 
 impl Posterior {
     /// Intervals for $f(x)$ at each point: $P(\text{lower}\le f\le\text{upper}) \ge 1-\delta$ under the certificate's assumptions.
     ///
-    /// On points that may have been chosen by looking at responses ([`crate::Collected::Adaptive`]), [`Method::Tight`] takes the energy band, which stays
-    /// certified; another method asked for by name is computed and labelled heuristic.
+    /// On points that nobody vouches for ([`crate::Collected::Adaptive`], [`crate::Collected::Undeclared`]), [`Method::Tight`] takes the energy band, which stays
+    /// certified; another method asked for by name is computed and labelled an estimate.
     ///
     /// Cost: that of [`Widths::new`] plus O(q(md + m²)). For many calls prepare [`Widths`] once and use [`Posterior::interval_with`].
     ///
@@ -105,9 +127,12 @@ impl Posterior {
     pub fn interval_with(&self, widths: &Widths, x: PointsRef<'_>) -> Result<Intervals> {
         let (centres, halves) = self.centred_widths(widths, x)?;
         let totals: Vec<f64> = halves.iter().map(HalfWidth::total).collect();
-        let ends = Ends::new(self.observations().prior(), widths.claim.side_claimed(), &centres, &totals);
+        let mut ends = Ends::new(self.observations().prior(), widths.claim.side_claimed(), &centres, &totals);
+        let diagonal = self.information().features().kernel().diagonal(x);
+        let possible = ends.clip(self.observations().prior(), widths.norm_bound, &diagonal);
+        let contradiction = (!possible).then_some(Contradiction { least_norm: None, norm_bound: widths.norm_bound });
         let methods = halves.iter().map(|h| h.method).collect();
-        Ok(Intervals::assemble(ends, methods, self.certificate_of(widths, x.len())))
+        Ok(Intervals::assemble(ends, methods, Certificate { contradiction, ..self.certificate_of(widths, x.len()) }))
     }
 
     /// Means and half-widths in the model's scale, the latter with the slack that needs the mean.
@@ -136,46 +161,44 @@ impl Posterior {
         Ok((evaluated.means, evaluated.widths))
     }
 
-    pub(crate) fn origins(&self) -> Origins {
-        Origins {
-            source: self.information().features().source(),
-            collected: self.observations().locations().collected(),
-            prior: self.observations().prior(),
+    /// What a claim about this posterior rests on, for a theorem that is safe whatever chose the points, or not.
+    pub(crate) fn premises(&self, claim: &Claim, adaptive_safe: bool) -> Premises {
+        let information = self.information();
+        let features = information.features();
+        let kernel = features.sourced_kernel();
+        Premises {
+            inducing: Sourced::new(features.len(), Origin::Guaranteed),
+            ridge: Sourced::new(Some(information.ridge()), information.ridge_origin()),
+            ..Premises::of(claim, kernel, self.observations(), adaptive_safe)
         }
     }
 
     pub(crate) fn certificate_of(&self, widths: &Widths, queries: usize) -> Certificate {
-        let origins = self.origins();
-        let method = widths.claim.method_claimed();
-        let mut reasons = origins.reasons(&widths.claim, method);
-        if widths.cover.is_some_and(|cover| !cover.sound) {
-            reasons.push(Reason::PaperConstants);
+        let (claim, delta) = (&widths.claim, widths.claim.delta());
+        let mut premises = self.premises(claim, false);
+        if !widths.paper_is_sound {
+            premises.constants = Origin::Unmet;
         }
-        let residual_failure = match widths.residual_norm.kind {
-            ResidualNormKind::Randomised { failure } => failure,
-            _ => 0.0,
-        };
+        let failure = widths.residual_norm.failure();
+        let events = (delta - failure) / widths.delta_each(queries);
+        let mut spent = vec![Spent::new("the noise", delta - failure, Some(events.round()))];
+        spent.extend((failure > 0.0).then(|| Spent::new("the random bound on lambda", failure, None)));
         Certificate {
-            label: Label::from_reasons(&reasons),
-            reasons,
-            assumptions: origins.assumptions(widths.norm_bound),
-            method,
-            considered: widths.considered.clone(),
-            beta: widths.beta(queries),
-            noise_factor: widths.noise_factor(queries),
-            delta: widths.claim.delta(),
-            residual_failure,
-            delta_each: widths.delta_each(queries),
-            side: widths.claim.side_claimed(),
-            coverage: widths.claim.coverage_claimed().clone(),
-            cover: widths.cover.map(|cover| (cover.radius, cover.log_count)),
-            norm_bound: widths.norm_bound,
-            noise: widths.noise.clone(),
-            new_noise: None,
-            residual_norm: widths.residual_norm,
-            ridge: self.information().ridge(),
-            observations: self.information().len(),
-            features: self.information().features().len(),
+            claim: Claimed::Function { side: claim.side_claimed() },
+            about: About::of(claim, queries),
+            delta,
+            spent,
+            theorem: Theorem::Width(claim.method_claimed()),
+            premises,
+            bounds: Bounds {
+                residual_norm: Some(widths.residual_norm),
+                noise_factor: Some(widths.noise_factor(queries)),
+                beta: widths.beta(queries),
+                cover_radius: widths.cover.map(|cover| cover.radius),
+                log_cells: widths.cover.map(|cover| cover.log_cells),
+                rounding: Some(self.information().rounding()),
+            },
+            contradiction: None,
         }
     }
 }

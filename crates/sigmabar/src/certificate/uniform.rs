@@ -1,8 +1,8 @@
 //! The noise term: at a point, or for every point at once without a grid (algorithm notes 8.6).
 
-use super::noise::Noise;
 use crate::error::Result;
 use crate::information::{Information, VarianceParts};
+use crate::noise::Noise;
 
 /// Which event controls the noise term $|V(x)^\top E|$.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -2,14 +2,15 @@
 
 use super::bias::{Dictionary, ResidualForm};
 use super::claim::{Claim, Coverage, Method, Side};
-use super::continuous::Cover;
-use super::noise::Noise;
+use super::continuous::PaperCover;
 use super::record::resolve;
 use super::uniform::{NoiseEvent, range_factor};
 use crate::error::{Error, Result};
 use crate::information::{Information, VarianceParts};
+use crate::noise::Noise;
 use crate::points::PointsRef;
 use crate::residual::{ResidualNorm, ResidualNormKind};
+use crate::theory::{Cover, Multiplier};
 use sigmabar_linalg::{GramAccumulator, Matrix, dot, matvec, matvec_rows, norm_squared};
 use std::sync::Arc;
 
@@ -34,6 +35,8 @@ pub struct Widths {
     pub(crate) considered: Vec<Method>,
     pub(crate) event: NoiseEvent,
     pub(crate) cover: Option<Cover>,
+    /// Whether the paper's own constants bound what they should here.
+    pub(crate) paper_is_sound: bool,
     /// For a list: the factor of the one event that covers every point, which is smaller than the union bound's for long lists.
     every_point: Option<f64>,
     delta_left: f64,
@@ -104,6 +107,7 @@ impl Widths {
             considered: Vec::new(),
             event: NoiseEvent::PerPoint,
             cover: None,
+            paper_is_sound: true,
             every_point: None,
             level_form: level_form(&information, &noise)?,
             residual_form: None,
@@ -136,8 +140,8 @@ impl Widths {
     }
 
     fn prepare_coverage(&mut self, method: Method) -> Result<()> {
-        if let Coverage::Continuous(region) = self.claim.coverage_claimed() {
-            region.check_width(self.information.locations().points().dim())?;
+        if let Coverage::Continuous(domain) = self.claim.coverage_claimed() {
+            domain.check_width(self.information.locations().points().dim())?;
         }
         match self.claim.coverage_claimed() {
             Coverage::Points if method != Method::Paper => {
@@ -145,13 +149,11 @@ impl Widths {
             }
             Coverage::Point | Coverage::Points => {}
             Coverage::Uniform => self.event = NoiseEvent::uniform(&self.information, &self.noise, -self.delta_left.ln())?,
-            Coverage::Continuous(region) if method == Method::Paper => {
-                self.cover = Some(Cover::paper(&self.information, region, &self.noise, self.norm_bound, self.side_tail())?);
+            Coverage::Continuous(domain) if method == Method::Paper => {
+                let PaperCover { cover, is_sound } = self.paper_cover(domain)?;
+                (self.cover, self.paper_is_sound) = (Some(cover), is_sound);
             }
-            Coverage::Continuous(region) => {
-                let lip = |factor| self.lipschitz_with(factor);
-                self.cover = Some(Cover::best(&self.information, region, &self.noise, self.norm_bound, self.side_tail(), lip)?);
-            }
+            Coverage::Continuous(domain) => self.cover = Some(self.best_cover(domain)?),
         }
         Ok(())
     }
@@ -198,7 +200,7 @@ impl Widths {
             Coverage::Points => self.side_tail() + (queries as f64).ln(),
             Coverage::Uniform => -self.delta_left.ln(),
             Coverage::Continuous(_) => {
-                let cells = self.cover.map_or(0.0, |c| c.log_count);
+                let cells = self.cover.map_or(0.0, |c| c.log_cells);
                 // The paper spends half of each side's δ on the norm of the mean.
                 let half = if self.considered == [Method::Paper] { 2.0_f64.ln() } else { 0.0 };
                 self.side_tail() + cells + half
@@ -224,12 +226,12 @@ impl Widths {
     /// $\beta$ where the half-width is $\beta\bar\sigma$: $C(2+\sqrt r)+(R/\tau)z$ for the paper's, $C\sqrt{1+r}+(R/\tau)z$ for the drop-in form.
     #[must_use]
     pub fn beta(&self, queries: usize) -> Option<f64> {
-        let bias = match self.considered.as_slice() {
-            [Method::Paper] => 2.0 + self.ratio().sqrt(),
-            [Method::DropIn] => (1.0 + self.ratio()).sqrt(),
+        let multiplier = match self.considered.as_slice() {
+            [Method::Paper] => Multiplier::Paper,
+            [Method::DropIn] => Multiplier::Direct,
             _ => return None,
         };
-        Some(self.norm_bound * bias + self.noise.level() / self.information.ridge() * self.noise_factor(queries))
+        Some(self.norm_bound * multiplier.bias(self.ratio()) + self.noise.level() / self.information.ridge() * self.noise_factor(queries))
     }
 
     /// Half-widths at each point, in the model's scale. For [`Coverage::Points`] the list is the one over which the claim holds at once; for
@@ -244,8 +246,8 @@ impl Widths {
     }
 
     pub(crate) fn evaluate(&self, x: PointsRef<'_>, coefficients: Option<&[f64]>) -> Result<Evaluated> {
-        if let Coverage::Continuous(region) = self.claim.coverage_claimed() {
-            region.check_inside(x)?;
+        if let Coverage::Continuous(domain) = self.claim.coverage_claimed() {
+            domain.check_inside(x)?;
         }
         let factor = self.noise_factor(x.len());
         let lipschitz = self.lipschitz_with(factor);
@@ -264,7 +266,7 @@ impl Widths {
             for (i, part) in parts.iter().enumerate() {
                 let e = &psi[i * self.information.features().len()..][..self.information.features().len()];
                 let mut best = self.narrowest(part, e, scaled[i], dictionary.as_ref().map(|d| d[i]), factor);
-                best.slack = self.cover.map_or(0.0, |cover| cover.slack(best.method, lipschitz, self.norm_bound, self.information.len()));
+                best.slack = self.cover_slack(best.method, lipschitz);
                 out.widths.push(best);
             }
             out.parts.extend(parts);
@@ -305,8 +307,8 @@ impl Widths {
             .iter()
             .map(|&method| {
                 let bias = match method {
-                    Method::Paper => (2.0 + self.ratio().sqrt()) * deviation,
-                    Method::DropIn => (1.0 + self.ratio()).sqrt() * deviation,
+                    Method::Paper => Multiplier::Paper.bias(self.ratio()) * deviation,
+                    Method::DropIn => Multiplier::Direct.bias(self.ratio()) * deviation,
                     Method::WMatrix => {
                         let form = self.residual_form.as_ref().map_or(f64::INFINITY, |w| w.value(e, norm).sqrt());
                         direct_bias(s1, form.min(lambda.sqrt() * norm), parts.fit)

@@ -3,6 +3,7 @@
 use crate::certificate::ResidualNormMethod;
 use crate::error::{Error, Result};
 use crate::information::Information;
+use crate::noise::Noise;
 use crate::points::{Collected, Points, PointsRef};
 use crate::theory::{Multiplier, Setting, Theorems};
 
@@ -31,7 +32,8 @@ pub(super) struct Stage {
     pub slack: f64,
 }
 
-/// A bound on $\lVert f-\bar\mu\rVert_\infty$ over the candidates.
+/// A bound on how far $f$ can be from the centre of its interval, at all candidates at once: from $\bar\mu$, or from the middle of what $|f|\le C\sqrt{k(x,x)}$ leaves of
+/// $\bar\mu\pm$ width (correction E6). Never above $C\sqrt{k_{\max}}$, which is known without measuring.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct UniformError {
     /// From [`Design::variance_bound`], the a-priori bound.
@@ -75,12 +77,13 @@ impl Design {
 
     /// The a-priori bound on $\max_x\bar\sigma_n^2(x)$ (algorithm notes 0.5): $(1+\eta)^2\bigl(\max_js_1^2(x_j) + \tau^2(e^{2I_\kappa/n}-1)\bigr)$ over
     /// the $n$ picks since the inducing points last changed, $I_\kappa$ what they added to the gain, $\eta=0$ on finite domains. The proof needs
-    /// $s_1^2$ only where was measured, unless candidates came to be ranked by what measuring can lower: then the maximum is over all of them.
+    /// $s_1^2$ only where was measured, unless candidates came to be ranked by what measuring can lower: then the maximum is over all of them. Never above $k_{\max}$.
     #[must_use]
     pub fn variance_bound(&self) -> f64 {
         let Stage { picks, max_residual, gain, slack } = self.stage;
         let tau2 = self.information.ridge().powi(2);
-        (1.0 + slack).powi(2) * (max_residual + tau2 * (2.0 * gain / picks as f64).exp_m1())
+        let bound = (1.0 + slack).powi(2) * (max_residual + tau2 * (2.0 * gain / picks as f64).exp_m1());
+        bound.min(self.information.features().kernel().max_variance().unwrap_or(f64::INFINITY))
     }
 
     /// $\eta$: every point had at least $1/(1+\eta)$ of the largest standard deviation when it was chosen. 0 on finite domains.
@@ -89,13 +92,13 @@ impl Design {
         self.stage.slack
     }
 
-    /// With probability at least $1-\delta$, $|f-\bar\mu| \le \beta\max\bar\sigma$ at all candidates at once, with $\beta = C\sqrt{1+\lambda/\tau^2} +
-    /// \frac R\tau\sqrt{2\log(2A/\delta)}$ and a certified $\lambda$ (algorithm notes 8.3). Cost that of [`Information::residual_norm`].
+    /// With probability at least $1-\delta$, $|f-\bar\mu| \le \beta\max\bar\sigma$ at all candidates at once, with $\beta = C\sqrt{1+\lambda/\tau^2} + \frac1\tau\,$
+    /// [`Noise::deviation`]$(\log(2A/\delta))$ and a certified $\lambda$ (algorithm notes 8.3). Cost that of [`Information::residual_norm`].
     ///
     /// # Errors
     /// [`Error::Parameter`] for a norm bound or probability out of range; [`Error::Premise`] when points measured before were chosen by
     /// looking at responses, or on a box, where the bound needs a cover ([`Theorems::regression_continuous`]).
-    pub fn uniform_error(&self, norm_bound: f64, noise_level: f64, delta: f64) -> Result<UniformError> {
+    pub fn uniform_error(&self, norm_bound: f64, noise: &Noise, delta: f64) -> Result<UniformError> {
         if self.information.locations().collected() == Collected::Adaptive {
             return Err(Error::Premise {
                 what: "a uniform error bound",
@@ -110,10 +113,13 @@ impl Design {
         }
         let ridge = self.information.ridge();
         let lambda = self.information.residual_norm(ResidualNormMethod::default())?.value;
-        let max_variance = self.information.features().kernel().max_diagonal(self.points());
+        let kernel = self.information.features().kernel();
+        // Where the prior's variance has no bound over the domain, neither has the trivial interval.
+        let max_variance = kernel.max_variance().unwrap_or(f64::MAX);
         let residual_ratio = lambda / (ridge * ridge);
-        let theorems = Theorems::new(Setting { norm_bound, noise_level, ridge, delta, residual_ratio, max_variance })?;
+        let theorems = Theorems::new(Setting { norm_bound, noise: noise.clone(), ridge, delta, residual_ratio, max_variance })?;
         let beta = theorems.multiplier(Multiplier::Direct, (2.0 * self.domain_size as f64 / delta).ln());
-        Ok(UniformError { before: beta * self.variance_bound().sqrt(), after: beta * self.max_std })
+        let within = |std_dev: f64| theorems.within_value_bound(beta * std_dev);
+        Ok(UniformError { before: within(self.variance_bound().sqrt()), after: within(self.max_std) })
     }
 }

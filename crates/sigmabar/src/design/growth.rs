@@ -1,8 +1,10 @@
 //! Inducing points for a design: greedy pivots among the candidates, as many as the number of measurements calls for.
 
 use crate::error::{Error, Result, positive};
-use crate::features::{FeatureMap, SourcedKernel};
+use crate::features::FeatureMap;
 use crate::inducing::PartialCholesky;
+use crate::kernel::Kernel;
+use crate::origin::Sourced;
 use crate::points::{Collected, Locations, Points, PointsRef};
 use sigmabar_linalg::{Matrix, product_transposed, symmetric_eigenvalues};
 use std::sync::Arc;
@@ -66,9 +68,9 @@ impl Growth {
     }
 
     /// Greedy pivots until the rule holds for `count` measurements spread over the sample.
-    pub(crate) fn start(&self, kernel: &SourcedKernel, ridge: f64, sample: Points, count: usize) -> Result<FeatureMap> {
+    pub(crate) fn start(&self, kernel: &Sourced<Kernel>, ridge: f64, sample: Points, count: usize) -> Result<FeatureMap> {
         let locations = Locations::new(sample, Collected::Designed);
-        let mut factor = PartialCholesky::new(&kernel.kernel, &locations)?;
+        let mut factor = PartialCholesky::new(&kernel.value, &locations)?;
         let target = self.share * ridge * ridge * locations.distinct() as f64 / count as f64;
         loop {
             let before = factor.len();

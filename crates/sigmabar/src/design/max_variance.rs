@@ -6,9 +6,10 @@ use super::growth::{Growth, is_dominated};
 use super::queue::Queue;
 use super::sweep::Sweep;
 use crate::error::{Error, Result, positive};
-use crate::features::{FeatureMap, SourcedKernel};
+use crate::features::FeatureMap;
 use crate::information::Information;
 use crate::kernel::Kernel;
+use crate::origin::Sourced;
 use crate::points::{Collected, Locations, Points, PointsRef};
 use sigmabar_linalg::Matrix;
 use std::sync::Arc;
@@ -20,7 +21,7 @@ const MEMORY: usize = 768 << 20;
 #[derive(Clone, Debug)]
 enum Dictionary {
     Fixed(Arc<FeatureMap>),
-    Growing(SourcedKernel, Growth),
+    Growing(Sourced<Kernel>, Growth),
 }
 
 /// Max-variance design (algorithm notes 0.2, 0.5 and 9.5; the paper's Section 4.1 with inducing points that stay): each point is the candidate
@@ -54,7 +55,7 @@ impl MaxVariance {
     ///
     /// # Errors
     /// [`Error::Parameter`] for a ridge or growth out of range.
-    pub fn growing(kernel: impl Into<SourcedKernel>, ridge: f64, growth: Growth) -> Result<Self> {
+    pub fn growing(kernel: impl Into<Sourced<Kernel>>, ridge: f64, growth: Growth) -> Result<Self> {
         growth.validate()?;
         Self::with(Dictionary::Growing(kernel.into(), growth), ridge)
     }
@@ -188,7 +189,7 @@ impl MaxVariance {
         self.finished(distinct, rows, &picks, features, (variances, max_std, stage))
     }
 
-    fn sourced_kernel(&self) -> SourcedKernel {
+    fn sourced_kernel(&self) -> Sourced<Kernel> {
         match &self.dictionary {
             Dictionary::Fixed(features) => features.sourced_kernel().clone(),
             Dictionary::Growing(kernel, _) => kernel.clone(),
@@ -198,7 +199,7 @@ impl MaxVariance {
     pub(super) fn kernel(&self) -> &Kernel {
         match &self.dictionary {
             Dictionary::Fixed(features) => features.kernel(),
-            Dictionary::Growing(kernel, _) => &kernel.kernel,
+            Dictionary::Growing(kernel, _) => &kernel.value,
         }
     }
 
@@ -229,7 +230,7 @@ impl MaxVariance {
         };
         match &self.dictionary {
             Dictionary::Fixed(features) => fits("inducing points", features.inducing().dim())?,
-            Dictionary::Growing(kernel, _) => kernel.kernel.check_dim(dim)?,
+            Dictionary::Growing(kernel, _) => kernel.value.check_dim(dim)?,
         }
         self.measured.as_ref().map_or(Ok(()), |l| fits("measured points", l.points().dim()))?;
         self.running.as_ref().map_or(Ok(()), |p| fits("running points", p.dim()))

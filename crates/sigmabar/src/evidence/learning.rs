@@ -3,8 +3,8 @@
 use super::choice::{Choice, sample};
 use super::search::{Found, Search};
 use crate::error::{Error, Result, positive};
-use crate::features::SourcedKernel;
 use crate::kernel::Kernel;
+use crate::origin::Sourced;
 use crate::points::{Observations, PointsRef, Prior};
 use crate::posterior::Posterior;
 
@@ -118,9 +118,9 @@ pub struct Learnt {
 }
 
 impl Learnt {
-    /// The kernel, marked as learnt on these responses: intervals are calibrated, not certified.
+    /// The kernel, marked as learnt on these responses: intervals are estimates.
     #[must_use]
-    pub fn kernel(&self) -> &SourcedKernel {
+    pub fn kernel(&self) -> &Sourced<Kernel> {
         self.posterior.information().features().sourced_kernel()
     }
 

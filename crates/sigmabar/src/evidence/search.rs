@@ -4,8 +4,9 @@ use super::bounds::Space;
 use super::quasi_newton::{Ascent, Effort, maximise};
 use super::{EvidenceGradient, Learning, Learnt};
 use crate::error::{Error, Result};
-use crate::features::{FeatureMap, Source, SourcedKernel};
+use crate::features::FeatureMap;
 use crate::kernel::Kernel;
+use crate::origin::{Origin, Sourced};
 use crate::points::{Observations, Points};
 use crate::posterior::{ExactPosterior, Posterior};
 use crate::residual::{ResidualNorm, ResidualNormKind};
@@ -138,8 +139,8 @@ impl<'a> Search<'a> {
 
     fn posterior(&self, theta: &[f64], inducing: Points) -> Result<Posterior> {
         let (kernel, ridge) = self.kernel_and_ridge(theta)?;
-        let features = FeatureMap::new(SourcedKernel { kernel, source: Source::LearntHere }, inducing)?;
-        Posterior::fit(Arc::new(features), ridge, self.recentred(self.observations, theta))
+        let features = FeatureMap::new(Sourced::new(kernel, Origin::LearntHere), inducing)?;
+        Posterior::fit(Arc::new(features), Sourced::new(ridge, Origin::LearntHere), self.recentred(self.observations, theta))
     }
 
     fn kernel_and_ridge(&self, theta: &[f64]) -> Result<(Kernel, f64)> {

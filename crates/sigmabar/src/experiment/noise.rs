@@ -1,7 +1,7 @@
 //! Noise that depends on the seed and the number of the trial alone.
 
-use crate::certificate::Noise;
 use crate::error::{Result, positive};
+use crate::noise::Noise;
 use rand::{Rng, RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use rand_distr::{Distribution, StandardNormal};

@@ -2,7 +2,6 @@
 
 use super::benchmark::Benchmark;
 use super::evaluation::Evaluation;
-use crate::certificate::Label;
 use crate::error::{Error, Result};
 use crate::strategy::{Ask, Outcome, Policy, Problem, Strategy, Trial};
 use rayon::prelude::*;
@@ -169,6 +168,11 @@ impl Run {
         match ask {
             Ask::Trials(trials) => Ok(Some(trials)),
             Ask::Finished => Ok(None),
+            // An experiment measures regret to its end, whatever its premises are worth.
+            Ask::Contradicted(_) => {
+                self.strategy.go_on_despite_contradiction();
+                self.ask(workers, contexts, clock)
+            }
             Ask::Wait => unreachable!("everything handed out was told at once"),
         }
     }
@@ -220,7 +224,7 @@ impl Run {
         let (Some(recommendation), Some(row)) = (self.strategy.recommend()?, self.rows.last_mut()) else { return Ok(()) };
         let function = self.benchmark.function();
         row.simple_regret = Some(function.regret(function.at(recommendation.candidate, &recommendation.point)));
-        let certified = matches!(recommendation.label, Label::Certified | Label::CertifiedForLearntKernel);
+        let certified = recommendation.label().is_certified();
         row.certified_gap = (certified && recommendation.gap.is_finite()).then_some(recommendation.gap);
         self.looked_at = self.rows.len();
         Ok(())

@@ -4,48 +4,12 @@ mod rounding;
 
 use crate::error::{Error, Result};
 use crate::kernel::{Kernel, PreparedKernel};
+use crate::origin::{Origin, Sourced};
 use crate::points::{Points, PointsRef};
-use serde::{Deserialize, Serialize};
-use sigmabar_linalg::{Lower, Matrix, PivotedCholesky, norm_squared};
-
-/// Inducing points whose residual variance, relative to the largest, falls below this are dropped: they are numerically a combination of the others.
-const RANK_TOLERANCE: f64 = 1e-12;
+use sigmabar_linalg::{Lower, Matrix, PivotedCholesky, RANK_TOLERANCE, norm_squared};
 
 /// Rows handled at a time wherever features are streamed: a block of 1000 features stays in the second-level cache's reach.
 pub(crate) const BLOCK_ROWS: usize = 1024;
-
-/// Where an assumption came from. It decides whether an interval may be called certified.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[non_exhaustive]
-pub enum Source {
-    /// Fixed before any of the responses was seen.
-    Declared,
-    /// Learnt on earlier responses that are not among those being certified: the noise premise holds, the norm premise is conditional.
-    LearntBefore,
-    /// Learnt on the same responses: intervals are calibrated, never certified.
-    LearntHere,
-}
-
-/// A kernel together with where it came from.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct SourcedKernel {
-    /// The kernel.
-    pub kernel: Kernel,
-    /// Where it came from.
-    pub source: Source,
-}
-
-impl From<Kernel> for SourcedKernel {
-    fn from(kernel: Kernel) -> Self {
-        Self { kernel, source: Source::Declared }
-    }
-}
-
-impl From<&Kernel> for SourcedKernel {
-    fn from(kernel: &Kernel) -> Self {
-        kernel.clone().into()
-    }
-}
 
 /// The whitened Nyström features $\psi(x) = L^{-1} k_Z(x)$ with $K_{ZZ} = LL^\top$ (algorithm notes 0.2).
 ///
@@ -54,7 +18,7 @@ impl From<&Kernel> for SourcedKernel {
 /// a combination of the others are left out instead, so repeated and nearly singular inducing points are harmless.
 #[derive(Clone, Debug)]
 pub struct FeatureMap {
-    kernel: SourcedKernel,
+    kernel: Sourced<Kernel>,
     given: Points,
     kept: Vec<usize>,
     inducing: Points,
@@ -69,10 +33,10 @@ impl FeatureMap {
     ///
     /// # Errors
     /// A kernel that does not fit the points' width; [`Error::Parameter`] when every inducing point has zero variance.
-    pub fn new(kernel: impl Into<SourcedKernel>, inducing: Points) -> Result<Self> {
+    pub fn new(kernel: impl Into<Sourced<Kernel>>, inducing: Points) -> Result<Self> {
         let kernel = kernel.into();
-        let gram = kernel.kernel.gram(inducing.view())?;
-        let largest = kernel.kernel.max_diagonal(inducing.view());
+        let gram = kernel.value.gram(inducing.view())?;
+        let largest = kernel.value.max_diagonal(inducing.view());
         if !(largest.is_finite() && largest > 0.0) {
             return Err(Error::Parameter { name: "variance at the inducing points", value: largest, requirement: "finite and positive" });
         }
@@ -88,29 +52,29 @@ impl FeatureMap {
         Self::assemble(kernel, inducing, kept, lower)
     }
 
-    pub(crate) fn assemble(kernel: SourcedKernel, given: Points, kept: Vec<usize>, lower: Lower) -> Result<Self> {
+    pub(crate) fn assemble(kernel: Sourced<Kernel>, given: Points, kept: Vec<usize>, lower: Lower) -> Result<Self> {
         let inducing = given.view().select(&kept)?;
-        let prepared = kernel.kernel.prepare(inducing.view())?;
+        let prepared = kernel.value.prepare(inducing.view())?;
         let condition = lower.condition_estimate();
-        let largest_diagonal = kernel.kernel.max_diagonal(inducing.view());
+        let largest_diagonal = kernel.value.max_diagonal(inducing.view());
         Ok(Self { kernel, given, kept, inducing, lower, prepared, condition, largest_diagonal })
     }
 
     /// The kernel.
     #[must_use]
     pub fn kernel(&self) -> &Kernel {
-        &self.kernel.kernel
+        &self.kernel.value
     }
 
     /// Where the kernel came from.
     #[must_use]
-    pub fn source(&self) -> Source {
-        self.kernel.source
+    pub fn origin(&self) -> Origin {
+        self.kernel.origin
     }
 
     /// The kernel with its source.
     #[must_use]
-    pub fn sourced_kernel(&self) -> &SourcedKernel {
+    pub fn sourced_kernel(&self) -> &Sourced<Kernel> {
         &self.kernel
     }
 

@@ -14,7 +14,8 @@ use absorb::{WHITEN_AFTER_SHARE, factor};
 
 use crate::error::{Result, positive};
 use crate::features::FeatureMap;
-use crate::points::Locations;
+use crate::origin::{Origin, Sourced};
+use crate::points::{Collected, Locations};
 use sigmabar_linalg::{Lower, Matrix};
 use std::sync::Arc;
 
@@ -26,6 +27,7 @@ pub struct Information {
     features: Arc<FeatureMap>,
     locations: Arc<Locations>,
     ridge: f64,
+    ridge_origin: Origin,
     /// $G$, both triangles.
     gram: Matrix,
     /// $L_B$ with $B = L_B L_B^\top$.
@@ -44,15 +46,27 @@ impl Information {
     ///
     /// # Errors
     /// [`crate::Error::Parameter`] for a ridge that is not positive, [`crate::Error::Width`] for locations of another width, a failed self-check.
-    pub fn new(features: Arc<FeatureMap>, ridge: f64, locations: Arc<Locations>) -> Result<Self> {
-        let absorbed = absorb(&features, ridge, &locations, None)?;
+    pub fn new(features: Arc<FeatureMap>, ridge: impl Into<Sourced<f64>>, locations: Arc<Locations>) -> Result<Self> {
+        let ridge = ridge.into();
+        let absorbed = absorb(&features, ridge.value, &locations, None)?;
         Self::assemble(features, ridge, locations, absorbed)
     }
 
-    pub(crate) fn assemble(features: Arc<FeatureMap>, ridge: f64, locations: Arc<Locations>, absorbed: Absorbed) -> Result<Self> {
-        positive("ridge", ridge)?;
+    pub(crate) fn assemble(features: Arc<FeatureMap>, ridge: Sourced<f64>, locations: Arc<Locations>, absorbed: Absorbed) -> Result<Self> {
+        positive("ridge", ridge.value)?;
         let Absorbed { gram, lower, prior_trace, residual_trace, facts, .. } = absorbed;
-        Ok(Self { features, locations, ridge, gram, lower, prior_trace, residual_trace, facts, updates: 0 })
+        Ok(Self {
+            features,
+            locations,
+            ridge: ridge.value,
+            ridge_origin: ridge.origin,
+            gram,
+            lower,
+            prior_trace,
+            residual_trace,
+            facts,
+            updates: 0,
+        })
     }
 
     /// The features.
@@ -71,6 +85,17 @@ impl Information {
     #[must_use]
     pub fn ridge(&self) -> f64 {
         self.ridge
+    }
+
+    /// Where the ridge came from.
+    #[must_use]
+    pub fn ridge_origin(&self) -> Origin {
+        self.ridge_origin
+    }
+
+    /// What is now said about how the points were chosen.
+    pub(crate) fn declare(&mut self, collected: Collected) {
+        Arc::make_mut(&mut self.locations).declare(collected);
     }
 
     /// $G = \sum_i c_i\,\psi(x_i)\psi(x_i)^\top$.

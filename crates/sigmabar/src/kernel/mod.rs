@@ -31,6 +31,7 @@ mod rational_quadratic;
 mod spectral;
 mod squared_exponential;
 mod tile;
+mod words;
 
 pub use hamming::Hamming;
 pub use lengthscale::Lengthscale;

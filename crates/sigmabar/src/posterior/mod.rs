@@ -10,7 +10,8 @@ pub use sample::sample_gaussian;
 use crate::error::Result;
 use crate::features::{BLOCK_ROWS, FeatureMap};
 use crate::information::{Information, RidgePath, Road, VarianceParts, absorb};
-use crate::points::{Observations, PointsRef, Prior};
+use crate::origin::Sourced;
+use crate::points::{Collected, Observations, PointsRef, Prior};
 use sigmabar_linalg::{Matrix, add_transposed_matvec, dot, matvec_rows, norm_squared, product_transposed};
 use std::sync::Arc;
 
@@ -49,8 +50,9 @@ impl Posterior {
     ///
     /// # Errors
     /// [`crate::Error::Parameter`] for a ridge that is not positive, [`crate::Error::Width`] for points of another width than the inducing points, a failed self-check.
-    pub fn fit(features: Arc<FeatureMap>, ridge: f64, observations: Observations) -> Result<Self> {
-        let mut absorbed = absorb(&features, ridge, observations.locations(), Some(observations.sums()))?;
+    pub fn fit(features: Arc<FeatureMap>, ridge: impl Into<Sourced<f64>>, observations: Observations) -> Result<Self> {
+        let ridge = ridge.into();
+        let mut absorbed = absorb(&features, ridge.value, observations.locations(), Some(observations.sums()))?;
         let projected = absorbed.projected.take().unwrap_or_default();
         let growth = if absorbed.facts.road == Road::WhitenAfter { features.condition().max(1.0) } else { 1.0 };
         let information = Information::assemble(features, ridge, Arc::clone(observations.locations()), absorbed)?;
@@ -276,9 +278,21 @@ impl Posterior {
     /// # Errors
     /// A point of another width, or a value that is not finite. Nothing is changed then.
     pub fn update(&mut self, x: &[f64], y: f64) -> Result<()> {
+        self.update_declared(x, y, Collected::Undeclared)
+    }
+
+    /// As [`Posterior::update`], declaring how the point, and with it the number of observations, was chosen. The weakest declaration of all rows counts.
+    ///
+    /// # Errors
+    /// As [`Posterior::update`].
+    pub fn update_declared(&mut self, x: &[f64], y: f64, collected: Collected) -> Result<()> {
         let mut next = self.clone();
-        let psi = Arc::make_mut(&mut next.information).update(x)?;
+        let collected = next.observations.locations().collected().weaker(collected);
+        let information = Arc::make_mut(&mut next.information);
+        let psi = information.update(x)?;
         next.observations.push(x, y)?;
+        information.declare(collected);
+        next.observations.declare(collected);
         let response = next.observations.prior().to_model(y);
         next.projected.iter_mut().zip(&psi).for_each(|(h, p)| *h += response * p);
         next.solve_mean()?;

@@ -4,12 +4,12 @@ use super::elimination::{Batch, CHALLENGERS, Evidence};
 use super::pairs::{Centre, Challengers};
 use super::premises::Premises;
 use super::state::State;
-use crate::certificate::Reason;
 use crate::design::{CellSearch, Growth, MaxVariance};
 use crate::domain::{BoxDomain, CellTree};
 use crate::error::Result;
 use crate::kernel::{Kernel, Lengthscale};
 use crate::points::{Collected, Locations, Points, PointsRef};
+use crate::theory::half_width_slope;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
@@ -54,13 +54,9 @@ struct Judge<'a> {
 
 impl Cells {
     pub fn new(domain: &BoxDomain, kernel: &Kernel, capacity: usize) -> Result<Self> {
-        let lengthscale = match kernel {
-            Kernel::SquaredExponential(k) => k.lengthscale().clone(),
-            Kernel::Matern(k) => k.lengthscale().clone(),
-            Kernel::RationalQuadratic(k) => k.lengthscale().clone(),
-            // Without a length-scale of its own, sides are measured by the box's.
-            _ => Lengthscale::PerColumn(domain.low().iter().zip(domain.high()).map(|(a, b)| b - a).collect()),
-        };
+        // Without a length-scale of its own, sides are measured by the box's; one without length is never cut.
+        let sides = || domain.sides().into_iter().map(|side| if side > 0.0 { side } else { 1.0 }).collect();
+        let lengthscale = kernel.lengthscale().cloned().unwrap_or_else(|| Lengthscale::PerColumn(sides()));
         Ok(Self { tree: CellTree::new(domain, lengthscale, capacity)?, upper: vec![f64::INFINITY], anchors: Vec::new() })
     }
 
@@ -124,7 +120,7 @@ impl Cells {
         let gaps = tree.refine(&mut judge)?;
         if tree.tree.leaves().next().is_none() {
             // No function within the premises does this.
-            state.add_reason(Some(Reason::Contradicted));
+            state.contradict(None, batch.premises.norm_bound);
             return Ok(());
         }
         *self = tree;
@@ -173,7 +169,7 @@ impl Cells {
 
     /// Upper bounds over cells from $u$ at their centres; those below the floor are discarded, the others come back with mean, radius and half-width.
     fn bound(&mut self, judge: &Judge<'_>, cells: &[usize]) -> Result<Vec<Looked>> {
-        let kernel = &judge.batch.premises.kernel.kernel;
+        let kernel = &judge.batch.premises.kernel.value;
         let centres = self.tree.centres(cells)?;
         let (means, halves) = judge.evidence.posterior.centred_widths(&judge.evidence.widths, centres.view())?;
         let mut possible = Vec::with_capacity(cells.len());
@@ -249,11 +245,10 @@ impl<'a> Judge<'a> {
         let own = batch.singles(evidence, &points)?.centres;
         let (above, tail) = (batch.above(&evidence.noise), batch.pair_tail(&evidence.noise, points.len()));
         let width = batch.width(evidence);
-        // C(a+√(a²+4))/2 + Rz/(2τ) with a = √λ/(2τ), and ‖β‖ for the mean (algorithm notes 8.7).
-        let ridge = batch.premises.ridge;
-        let a = 0.5 * width.lambda_root / ridge;
+        // The half-width's slope, and ‖β‖ for the mean (algorithm notes 8.7).
+        let (ridge, ratio) = (batch.premises.ridge, (width.lambda_root / batch.premises.ridge).powi(2));
         let slope = |z: f64| {
-            let half_width = width.norm_bound * 0.5 * (a + (a * a + 4.0).sqrt()) + 0.5 * width.level * z / ridge;
+            let half_width = half_width_slope(width.norm_bound, ratio, width.level * z / ridge);
             (evidence.posterior.norm() + half_width) * (1.0 + 1e-9)
         };
         let challengers = Challengers::new(&evidence.posterior, points, &evidence.noise, width)?;

@@ -3,16 +3,18 @@
 use super::Sbpe;
 use super::candidates::SetOfCandidates;
 use super::pairs::{Centre, Challengers, Width};
-use super::premises::{Arrived, Premises, loss};
+use super::premises::{Arrived, Premises};
 use super::quantile::Simulation;
 use super::state::State;
-use crate::certificate::{Claim, Method, Noise, Reason, Widths};
+use crate::certificate::{Claim, Method, Widths};
 use crate::error::Result;
 use crate::features::FeatureMap;
+use crate::noise::Noise;
 use crate::points::{Collected, Observations, Points, PointsRef, Prior};
 use crate::posterior::Posterior;
 use crate::strategy::run::ledger::Ledger;
 use crate::strategy::run::problem::Problem;
+use sigmabar_linalg::argmax;
 use std::sync::Arc;
 
 /// Challengers of each kind: the best by the lower bound before the batch, and the first of its design.
@@ -48,19 +50,20 @@ impl Batch<'_> {
     /// The posterior of what arrived, with widths; `None` where nothing arrived or the data contradict the premises, of which the state is told.
     pub fn evidence(&self, state: &mut State) -> Result<Option<Evidence>> {
         let arrived = Arrived::with_fixed_results(self.problem, self.ledger, self.index);
-        state.add_reason(loss(self.problem, self.ledger, self.index));
-        state.add_reason(self.ledger.fixed_before().next().map(|_| Reason::AttachedResults));
+        arrived.count(self.ledger, self.index, &mut state.facts);
         let Some(inducing) = state.inducing.take() else { return Ok(None) };
-        if arrived.is_empty() || state.is_contradicted() {
+        if arrived.is_empty() || state.facts.contradiction.is_some() {
             return Ok(None);
         }
-        let noise = self.premises.noise_of(&arrived.errors)?;
+        let noise = self.premises.noise_of(&arrived)?;
         let posterior = self.posterior(inducing, arrived)?;
-        if self.is_contradicted(&posterior, &noise)? {
-            state.add_reason(Some(Reason::Contradicted));
+        if let Some(least_norm) = self.contradiction(&posterior, &noise)? {
+            state.contradict(Some(least_norm), self.premises.norm_bound);
             return Ok(None);
         }
         let widths = Widths::new(Arc::clone(posterior.information()), &self.claim(&noise)?)?;
+        state.facts.inducing = posterior.information().features().len();
+        state.facts.record(widths.residual_norm());
         Ok(Some(Evidence { posterior, noise, widths }))
     }
 
@@ -96,10 +99,11 @@ impl Batch<'_> {
         Ok(Claim::new(self.problem.delta())?.norm_bound(self.premises.norm_bound)?.noise(noise.clone()).method(Method::Direct))
     }
 
-    /// The alarm (algorithm notes 7.3): $\delta/B$ after each batch.
-    fn is_contradicted(&self, posterior: &Posterior, noise: &Noise) -> Result<bool> {
-        let claim = self.claim(noise)?.with_delta(self.problem.delta() / self.batches)?;
-        Ok(posterior.norm_check(&claim)?.contradicted == Some(true))
+    /// The alarm (algorithm notes 7.3): $\delta/(20B)$ after each batch, out of $\delta$. The least norm that fits the data, where the declared one does not.
+    fn contradiction(&self, posterior: &Posterior, noise: &Noise) -> Result<Option<f64>> {
+        let claim = self.claim(noise)?.with_delta(self.problem.delta() / (20.0 * self.batches))?;
+        let check = posterior.norm_check(&claim)?;
+        Ok((check.contradicted == Some(true)).then_some(check.least_norm))
     }
 
     /// $z_u$: $\delta/(4B)$ for one point, $x^*$.
@@ -130,6 +134,10 @@ impl Batch<'_> {
             }
         }
         best.extend(first);
+        if best.is_empty() {
+            // A batch that another version planned may hold none of today's candidates.
+            best.extend(0..state.survivors.len().min(CHALLENGERS));
+        }
         best.sort_unstable();
         best.dedup();
         best
@@ -163,7 +171,7 @@ impl Batch<'_> {
         let possible: Vec<usize> = (0..survivors.len()).filter(|&i| state.upper[i] >= state.floor).collect();
         if possible.is_empty() {
             // No function within the premises does this.
-            state.add_reason(Some(Reason::Contradicted));
+            state.contradict(None, self.premises.norm_bound);
             return Ok(());
         }
         let left = survivors.view().select(&possible)?;
@@ -198,7 +206,7 @@ impl Batch<'_> {
     /// The recommendation is the challenger with the smallest pairwise gap, or the largest lower bound where $\max u-\max l$ is smaller still.
     fn conclude(&self, state: &mut State, kept: &[usize], points: PointsRef<'_>, positions: &[usize], gaps: &[f64]) {
         if kept.is_empty() {
-            state.add_reason(Some(Reason::Contradicted));
+            state.contradict(None, self.premises.norm_bound);
             return;
         }
         let (candidates, lower) = (state.survivors.clone(), state.lower.clone());
@@ -208,8 +216,7 @@ impl Batch<'_> {
             let i = positions[j];
             state.offer(Some(candidates[i]), points.row(i), gaps[j].max(0.0), lower[i]);
         }
-        let highest = (0..lower.len()).max_by(|&a, &b| lower[a].total_cmp(&lower[b]).then(b.cmp(&a)));
-        if let Some(i) = highest {
+        if let Some(i) = argmax(lower.iter().copied().enumerate()) {
             state.offer(Some(candidates[i]), points.row(i), (state.ceiling - lower[i]).max(0.0), lower[i]);
         }
     }

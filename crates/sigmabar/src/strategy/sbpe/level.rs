@@ -1,8 +1,9 @@
 //! Noise levels per observation inside differences: $\sqrt{\sum_iR_i^2\,\Delta V_i^2}$ through a second matrix (algorithm notes 7.6).
 
-use crate::certificate::{Noise, level_form};
+use crate::certificate::level_form;
 use crate::error::Result;
 use crate::information::Information;
+use crate::noise::Noise;
 use sigmabar_linalg::{Matrix, dot, product, product_transposed};
 
 /// $H = \Psi^\top R^2\Psi$ with what the challengers need of it.

@@ -2,9 +2,9 @@
 
 use super::level::LevelForm;
 use super::quantile::Simulation;
-use crate::certificate::Noise;
 use crate::error::{Error, Result};
 use crate::information::{Information, VarianceParts};
+use crate::noise::Noise;
 use crate::points::{Points, PointsRef};
 use crate::posterior::Posterior;
 use sigmabar_linalg::{Matrix, norm_squared, product_transposed};

@@ -1,11 +1,12 @@
 //! What is assumed about the noise, and how far a linear functional of it can stray.
 
-use crate::error::{Error, Result, positive};
+use crate::error::{Error, Result, not_negative, positive};
 use serde::{Deserialize, Serialize};
 use statrs::distribution::{ChiSquared, ContinuousCDF, Normal};
 
 /// The noise of the observations: independent, mean zero, and one of these. Levels are in the model's scale, where the prior's unit is 1.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum Noise {
     /// $\mathbb E e^{h\varepsilon} \le e^{h^2R^2/2}$ for every $h$.
@@ -41,7 +42,7 @@ impl Noise {
     /// Sub-Gaussian noise of level $R$.
     ///
     /// # Errors
-    /// [`Error::Parameter`] unless the level is finite and positive.
+    /// [`Error::Parameter`] unless the level is finite and not negative.
     pub fn sub_gaussian(level: f64) -> Result<Self> {
         Self::SubGaussian { level }.validated(None)
     }
@@ -49,7 +50,7 @@ impl Noise {
     /// Normal noise.
     ///
     /// # Errors
-    /// [`Error::Parameter`] unless the standard deviation is finite and positive.
+    /// [`Error::Parameter`] unless the standard deviation is finite and not negative.
     pub fn gaussian(std_dev: f64) -> Result<Self> {
         Self::Gaussian { std_dev }.validated(None)
     }
@@ -65,7 +66,7 @@ impl Noise {
     /// Noise within $[-a, a]$.
     ///
     /// # Errors
-    /// [`Error::Parameter`] unless the half-width is finite and positive.
+    /// [`Error::Parameter`] unless the half-width is finite and not negative.
     pub fn bounded(half_width: f64) -> Result<Self> {
         Self::Bounded { half_width }.validated(None)
     }
@@ -73,7 +74,7 @@ impl Noise {
     /// Sub-Gaussian levels, one per observation.
     ///
     /// # Errors
-    /// [`Error::Row`] naming the first level that is not finite and positive, [`Error::Empty`] without levels.
+    /// [`Error::Row`] naming the first level that is negative or not finite, [`Error::Empty`] without levels.
     pub fn per_observation(levels: Vec<f64>) -> Result<Self> {
         Self::PerObservation { levels }.validated(None)
     }
@@ -81,16 +82,16 @@ impl Noise {
     /// Checks the levels; `rows` is how many observations there are, where that is known.
     pub(crate) fn validated(self, rows: Option<usize>) -> Result<Self> {
         match &self {
-            Self::SubGaussian { level } => positive("noise level", *level).map(drop)?,
-            Self::Gaussian { std_dev } => positive("noise standard deviation", *std_dev).map(drop)?,
+            Self::SubGaussian { level } => not_negative("noise level", *level).map(drop)?,
+            Self::Gaussian { std_dev } => not_negative("noise standard deviation", *std_dev).map(drop)?,
             Self::LightTailed { xi0, h0 } => positive("noise xi0", *xi0).and(positive("noise h0", *h0)).map(drop)?,
-            Self::Bounded { half_width } => positive("noise half-width", *half_width).map(drop)?,
+            Self::Bounded { half_width } => not_negative("noise half-width", *half_width).map(drop)?,
             Self::PerObservation { levels } => {
                 if levels.is_empty() {
                     return Err(Error::Empty { what: "noise levels" });
                 }
-                if let Some(row) = levels.iter().position(|level| !(level.is_finite() && *level > 0.0)) {
-                    return Err(Error::Row { what: "noise levels", row, value: levels[row], requirement: "finite and positive" });
+                if let Some(row) = levels.iter().position(|level| !(level.is_finite() && *level >= 0.0)) {
+                    return Err(Error::Row { what: "noise levels", row, value: levels[row], requirement: "finite and not negative" });
                 }
                 if let Some(rows) = rows {
                     crate::error::same_length("noise levels", rows, levels.len())?;
@@ -134,6 +135,21 @@ impl Noise {
         }
     }
 
+    /// How far $V^\top E$ strays per unit of $\lVert V\rVert$: $P(V^\top E > \text{deviation}\cdot\lVert V\rVert) \le e^{-\text{tail}}$ for every fixed $V$. The level
+    /// times its tail factor, never one of them alone: for light tails all of the scale is in the factor (algorithm notes 7.6). Cost O(1).
+    #[must_use]
+    pub fn deviation(&self, tail: f64) -> f64 {
+        self.level() * self.tail_factor(tail.max(0.0))
+    }
+
+    /// The same as the paper has it: sub-Gaussian at best, so that normal noise loses its own quantile.
+    pub(crate) fn paper_deviation(&self, tail: f64) -> f64 {
+        match self {
+            Self::Gaussian { std_dev } => Self::SubGaussian { level: *std_dev }.deviation(tail),
+            other => other.deviation(tail),
+        }
+    }
+
     /// A bound on $\lVert PE\rVert/\text{level}$ for a fixed projector of this rank, with probability $1-e^{-\text{tail}}$ (algorithm notes 8.6):
     /// $\sqrt{\rho+2\sqrt{\rho t}+2t}$; for Gaussian noise the root of the $\chi^2_\rho$ quantile; for light tails a union over $\rho$
     /// orthogonal directions.
@@ -154,7 +170,8 @@ impl Noise {
     #[must_use]
     pub fn energy(&self, n: usize, tail: f64) -> f64 {
         match self {
-            Self::PerObservation { levels } => {
+            // Levels of other observations than these say only how large one can be.
+            Self::PerObservation { levels } if levels.len() == n => {
                 let (square, fourth) = levels.iter().fold((0.0, 0.0), |(s, f), r| (s + r * r, f + r.powi(4)));
                 let largest = self.level();
                 (square + 2.0 * (tail * fourth).sqrt() + 2.0 * tail * largest * largest).sqrt()

@@ -1,6 +1,6 @@
-//! When to give an objective up.
+//! How long to go on with an objective that only fails.
 
-use crate::{Error, Result, Study, TrialResult};
+use crate::{Error, Page, Result, Study, TrialResult, TrialStatus};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 
@@ -8,7 +8,7 @@ use std::sync::{Mutex, PoisonError};
 const FAILURES: usize = 5;
 
 /// Whether anything was ever measured: an objective that only fails is wrong, and trying on would waste every trial.
-pub(crate) struct Luck {
+pub(crate) struct Patience {
     is_proven: AtomicBool,
     failures: AtomicUsize,
     /// Failures without any success after which the run ends.
@@ -17,10 +17,11 @@ pub(crate) struct Luck {
     last: Mutex<String>,
 }
 
-impl Luck {
+impl Patience {
     /// For a run of so many evaluations at a time.
     pub fn of(study: &Study, parallel: usize) -> Result<Self> {
-        let is_proven = study.trials()?.iter().any(|trial| trial.value.is_some());
+        let measured = Page { state: Some(TrialStatus::Done), at_most: Some(1), ..Page::default() };
+        let is_proven = !study.trials_of(&measured)?.is_empty();
         let most = parallel.max(FAILURES);
         Ok(Self { is_proven: is_proven.into(), failures: AtomicUsize::new(0), most, last: Mutex::default() })
     }
