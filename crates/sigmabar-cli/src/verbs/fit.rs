@@ -297,8 +297,11 @@ fn report(model: &Model, scored: Option<(Scores, Answer)>, delta: f64, console: 
         ("rows", json!(information.len())),
         ("inducing", json!(information.features().len())),
         ("noise", json!(model.noise_level())),
-        ("kernel", kernels::fields(information.features().kernel(), &names)),
     ];
+    // People were told in words.
+    if console.format(Format::Table) != Format::Table {
+        fields.push(("kernel", kernels::fields(information.features().kernel(), &names)));
+    }
     if let Some(scores) = &scores {
         fields.extend([
             ("held_out", json!(scores.rows)),
