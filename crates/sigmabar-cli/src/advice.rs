@@ -1,7 +1,7 @@
 //! The recommendation and the progress of a study in words and fields.
 
-use crate::console::Sheet;
 use crate::quantity::short;
+use crate::sheet::Sheet;
 use serde_json::{Map, Value, json};
 use sigmabar::Label;
 use sigmabar_study::{Advice, ImportedRow, Nearest, Study, TrialResult, TrialRow};

@@ -5,6 +5,9 @@ use std::io;
 use std::path::{Path, PathBuf};
 use thiserror::Error;
 
+/// What a verb gives back.
+pub(crate) type Outcome<T = Ending> = Result<T, Failure>;
+
 /// An end without an error.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ending {

@@ -7,7 +7,7 @@ use crate::noise::PyNoise;
 use crate::work;
 use numpy::{PyArray1, PyArray2};
 use pyo3::prelude::*;
-use sigmabar::{CellSearch, Collected, Design, FeatureMap, Growth, Locations, MaxVariance};
+use sigmabar::{CellSearch, Collected, Design, DictionarySize, FeatureMap, Locations, MaxVariance};
 use std::sync::Arc;
 
 /// A design, with what it guarantees.
@@ -61,8 +61,8 @@ impl DesignOptions {
         let method = match self.inducing {
             Some(points) => MaxVariance::new(Arc::new(FeatureMap::new(kernel, points.to_points()?)?), tau)?,
             None => {
-                let usual = Growth::default();
-                let growth = Growth::at_most(self.max_inducing.unwrap_or(usual.max_size));
+                let usual = DictionarySize::default();
+                let growth = DictionarySize::at_most(self.max_inducing.unwrap_or(usual.max_size));
                 MaxVariance::growing(kernel, tau, growth.with_share(self.share.unwrap_or(usual.share)))?
             }
         };

@@ -4,6 +4,7 @@ use pyo3::create_exception;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use sigmabar::Contradiction;
+use sigmabar::catalogue::nearest;
 use std::fmt::Display;
 
 create_exception!(
@@ -45,11 +46,7 @@ pub fn raise(error: impl Display) -> PyErr {
 
 /// A name that is none of the choices, with the nearest one.
 pub fn unknown(what: &str, found: &str, choices: &[&str]) -> PyErr {
-    let nearest = choices.iter().max_by(|a, b| likeness(found, a).total_cmp(&likeness(found, b))).filter(|c| likeness(found, c) > 0.7);
+    let nearest = nearest(found, choices.iter().copied());
     let hint = nearest.map(|c| format!(" (did you mean \"{c}\"?)")).unwrap_or_default();
     raise(format!("{what} \"{found}\" is not known{hint}: choose one of {}", choices.join(", ")))
-}
-
-fn likeness(a: &str, b: &str) -> f64 {
-    strsim::jaro_winkler(a, b)
 }

@@ -9,7 +9,7 @@ use crate::seen::Seen;
 use crate::work;
 use numpy::PyArray1;
 use pyo3::prelude::*;
-use sigmabar::{Choice, Learning, Learnt, Observations, fit_hyperparameters as learn};
+use sigmabar::{InducingMethod, Learning, Learnt, Observations, fit_hyperparameters as learn};
 
 /// How hard to try.
 #[derive(FromPyObject)]
@@ -18,7 +18,7 @@ pub struct LearningOptions {
     tau: f64,
     tau_limits: Option<(f64, f64)>,
     max_inducing: usize,
-    choice: String,
+    method: String,
     gap: f64,
     starts: usize,
     seed: u64,
@@ -38,11 +38,11 @@ impl LearningOptions {
             learning.ridge_limits = limits;
         }
         learning.inducing = self.max_inducing;
-        learning.choice = match self.choice.as_str() {
-            "rpcholesky" => Choice::RandomlyPivoted,
-            "greedy" => Choice::Greedy,
-            "kmeans" => Choice::KMeans,
-            "uniform" => Choice::Uniform,
+        learning.method = match self.method.as_str() {
+            "rpcholesky" => InducingMethod::RandomlyPivoted,
+            "greedy" => InducingMethod::Greedy,
+            "kmeans" => InducingMethod::KMeans,
+            "uniform" => InducingMethod::Uniform,
             other => return Err(unknown("method", other, &["rpcholesky", "greedy", "kmeans", "uniform"])),
         };
         learning.gap = self.gap;

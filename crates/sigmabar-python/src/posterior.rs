@@ -280,10 +280,10 @@ impl PyPosterior {
         (prior.mean(), prior.unit(), origin_name(prior.origin()))
     }
 
-    /// Hashes of the rows that its premises were learnt on, `here` if its own are among them.
-    fn seen(&self, here: bool) -> Vec<u64> {
+    /// Hashes of the rows that it was made of, and of those that its premises were learnt on.
+    fn seen(&self) -> (Vec<u64>, Vec<u64>) {
         let model = self.get();
-        if here { model.learnt_on.with(&model.rows).hashes().to_vec() } else { model.learnt_on.hashes().to_vec() }
+        (model.rows.hashes().to_vec(), model.learnt_on.hashes().to_vec())
     }
 
     /// Number of observations.
@@ -302,11 +302,11 @@ impl PyPosterior {
         Ok(PyBytes::new(py, &bytes))
     }
 
-    /// A model with what was remarked about it.
+    /// A model with what was remarked about it; `seen` is what [`PyPosterior::seen`] said of it, where that is known.
     #[staticmethod]
-    fn from_bytes(py: Python<'_>, bytes: Vec<u8>) -> PyResult<(Self, String)> {
+    fn from_bytes(py: Python<'_>, bytes: Vec<u8>, seen: (Vec<u64>, Vec<u64>)) -> PyResult<(Self, String)> {
         let read = move || Posterior::from_bytes_with(&bytes).map(|(posterior, remark)| (posterior, remark.to_owned()));
         let (posterior, remark) = work::run(py, read)?;
-        Ok((Self::new(posterior, Seen::default(), Seen::default()), remark))
+        Ok((Self::new(posterior, seen.0.into(), seen.1.into()), remark))
     }
 }

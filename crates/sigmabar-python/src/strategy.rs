@@ -15,7 +15,8 @@ use numpy::{IntoPyArray, PyArray1, PyArray2};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 use sigmabar::{
-    BatchReport, Cell, Collected, Direction, Outcome, Points, Prior, Problem, Recommendation, Strategy, Survivors, Trial, TrialState,
+    BatchReport, Cell, Collected, Direction, Outcome, Points, PointsRef, Prior, Problem, Recommendation, StillPossible, Strategy,
+    Survivors, Trial, TrialState,
 };
 use std::sync::mpsc::SendError;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -27,11 +28,27 @@ type Asked<'py> = (Vec<u64>, usize, Bound<'py, PyArray1<i64>>, Grid<'py>);
 /// Point, candidate, lower, upper, gap, gap among candidates, and the certificate as JSON.
 type Advice<'py> = (Grid<'py>, Option<usize>, f64, f64, f64, Option<f64>, String);
 /// Planned, measured, survivors, gap, gap among candidates, certificate as JSON and inducing points of a batch.
-type Report = (usize, usize, Option<f64>, Option<f64>, Option<f64>, Option<String>, Option<usize>);
+type Report = (usize, usize, Option<Left>, Option<f64>, Option<f64>, Option<String>, Option<usize>);
 /// A value, its standard error, and how many replicates it is the mean of.
 type ResultParts = (Option<f64>, Option<f64>, Option<u32>);
+/// So many candidates, or this share of the domain.
+#[derive(IntoPyObject)]
+enum Left {
+    Candidates(usize),
+    Share(f64),
+}
+
+impl From<StillPossible> for Left {
+    fn from(left: StillPossible) -> Self {
+        match left {
+            StillPossible::Candidates(count) => Self::Candidates(count),
+            other => Self::Share(other.number()),
+        }
+    }
+}
+
 /// Numbers of candidates, corners of cells, or points.
-type Left<'py> = (Option<Bound<'py, PyArray1<i64>>>, Option<(Grid<'py>, Grid<'py>)>, Option<Grid<'py>>);
+type Possible<'py> = (Option<Bound<'py, PyArray1<i64>>>, Option<(Grid<'py>, Grid<'py>)>, Option<Grid<'py>>);
 /// Id, batch, candidate, state, value and standard error of a trial.
 type TrialParts = (u64, usize, Option<usize>, &'static str, Option<f64>, Option<f64>);
 
@@ -159,15 +176,8 @@ impl PyStrategy {
 #[pymethods]
 impl PyStrategy {
     #[new]
-    fn new(
-        py: Python<'_>,
-        name: &str,
-        mode: &str,
-        domain: &PyDomain,
-        problem: ProblemOptions<'_>,
-        options: &Bound<'_, PyDict>,
-    ) -> PyResult<Self> {
-        let (problem, policy, seen) = (problem.problem(domain)?, policy(name, mode, options)?, problem.seen());
+    fn new(py: Python<'_>, name: &str, domain: &PyDomain, problem: ProblemOptions<'_>, options: &Bound<'_, PyDict>) -> PyResult<Self> {
+        let (policy, seen, problem) = (policy(name, problem.budget, options)?, problem.seen(), problem.problem(domain)?);
         let mut run = Self::from(work::run(py, move || Strategy::new(problem, policy))?);
         run.facts.seen = seen;
         Ok(run)
@@ -241,7 +251,7 @@ impl PyStrategy {
     }
 
     /// What is not ruled out: numbers of candidates, lower and upper corners of cells, or points that stand for the domain.
-    fn survivors<'py>(&self, py: Python<'py>) -> PyResult<Option<Left<'py>>> {
+    fn survivors<'py>(&self, py: Python<'py>) -> PyResult<Option<Possible<'py>>> {
         let survivors = self.with(py, |run| {
             Ok(match run.survivors()? {
                 Some(Survivors::Cells(cells)) => {
@@ -265,8 +275,9 @@ impl PyStrategy {
         let (how, seen) = (collected(how)?, self.facts.seen.clone());
         self.with(py, move |run| {
             let values: Vec<f64> = results.iter().map(|(value, ..)| value.unwrap_or(f64::NAN)).collect();
-            let encoded = run.problem().domain().encode(points.view()?)?;
-            let is_seen = [points.view()?, encoded.view()].into_iter().any(|x| seen.meets(&Seen::of(x, &values)));
+            let meets = |x: PointsRef<'_>| seen.meets(&Seen::of(x, &values));
+            let encoded = run.problem().domain().encode(points.view()?);
+            let is_seen = meets(points.view()?) || encoded.is_ok_and(|x| meets(x.view()));
             let how = if is_seen { Collected::Undeclared } else { how };
             // All or none: the points are checked on a copy first.
             let mut copy = run.clone();
@@ -291,7 +302,7 @@ impl PyStrategy {
         let reports = self.with(py, |run| run.batches())?;
         let parts = |r: BatchReport| {
             let certificate = r.certificate.as_ref().map(certificate_json).transpose()?;
-            Ok((r.planned, r.measured, r.survivors, r.gap, r.candidate_gap, certificate, r.inducing))
+            Ok((r.planned, r.measured, r.survivors.map(Left::from), r.gap, r.candidate_gap, certificate, r.inducing))
         };
         reports.into_iter().map(parts).collect()
     }

@@ -106,6 +106,9 @@ def test_what_was_learnt_on_other_rows_is_noticed_on_the_same() -> None:
     # Scaling, adding and pickling do not make it forget.
     for kernel in (2 * new.kernel, new.kernel + sb.Linear(), pickle.loads(pickle.dumps(new.kernel))):
         assert certificate(model(kernel)).premises["kernel"].origin == "learnt_here"
+    copied = pickle.loads(pickle.dumps(model(x=X[:40], y=Y[:40], tau=learnt.tau)))
+    assert certificate(copied, noise=sb.Gaussian(new.tau)).label == "estimated"
+    assert certificate(model(tau=copied.tau.for_new_data())).premises["ridge"].origin == "learnt_here"
     assert certificate(model(new.kernel, 0.1, X[:40], Y[:40] + 1e-9)).label == "certified", "other responses at the same places are other data"
 
 

@@ -132,6 +132,21 @@ pub enum Error {
         /// What would be right.
         requirement: &'static str,
     },
+    /// A column so far from 0, in units of the length-scale, that its points cannot be told apart.
+    #[error(
+        "column {column} (counted from 0) holds {value:e}, where neighbouring numbers are {spacing:e} apart, against a length-scale of {length:e}: differences carry \
+         no digits. Subtract a reference value while the column is still exact (as integers or dates), or use a longer length-scale"
+    )]
+    Digits {
+        /// Column, from 0.
+        column: usize,
+        /// The value found.
+        value: f64,
+        /// How far apart doubles are there.
+        spacing: f64,
+        /// The length over which the kernel changes.
+        length: f64,
+    },
     /// A value in a list out of its range.
     #[error("{what} hold {value} in row {row} (counted from 0): it must be {requirement}")]
     Row {

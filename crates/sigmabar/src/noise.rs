@@ -3,8 +3,13 @@
 use crate::error::{Error, Result, not_negative, positive};
 use serde::{Deserialize, Serialize};
 use statrs::distribution::{ChiSquared, ContinuousCDF, Normal};
+use std::fmt;
 
-/// The noise of the observations: independent, mean zero, and one of these. Levels are in the model's scale, where the prior's unit is 1.
+/// $2^{-21}$: the smallest ridge in units of $\sqrt{nk_{\max}}$.
+const SMALLEST_RIDGE: f64 = 1.0 / 2_097_152.0;
+
+/// The noise of the observations: independent, mean zero, and one of these. Levels are in the model's scale, where the prior's unit is 1; level 0 declares
+/// exact measurements.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
@@ -123,6 +128,16 @@ impl Noise {
         }
     }
 
+    /// The ridge that serves this noise: a bound on its standard deviation (algorithm notes 5.3: the best of five for regret), but never below the smallest that
+    /// doubles bear, $\tau=2^{-21}\sqrt{nk_{\max}}$.
+    ///
+    /// There $\lVert B\rVert\le1+nk_{\max}/\tau^2\approx2^{42}$, so that rounding of the weights is a small share of them, and $\tau^2$ is about what rounding leaves
+    /// of $\lambda$: a smaller ridge would only enlarge the weights by which that is multiplied. Claims stay true for every ridge; their noise term has the true level.
+    #[must_use]
+    pub fn usual_ridge(&self, largest_variance: f64, observations: usize) -> f64 {
+        self.std_dev_bound().max(SMALLEST_RIDGE * (largest_variance * observations as f64).sqrt())
+    }
+
     /// The factor $z$ with $P(V^\top E > z\cdot\text{level}\cdot\lVert V\rVert) \le \delta$ for every fixed $V$ (algorithm notes 7.6), for
     /// `tail` $=\ln(1/\delta)$: $\sqrt{2\ln(1/\delta)}$; the normal quantile $\Phi^{-1}(1-\delta)$ (never below 0);
     /// $\sqrt{2\max\{\xi_0, 2\ln(1/\delta)/h_0^2\}\ln(1/\delta)}$. Cost O(1).
@@ -178,6 +193,18 @@ impl Noise {
             }
             Self::Bounded { half_width } => half_width * self.norm_factor(n, tail).min((n as f64).sqrt()),
             _ => self.level() * self.norm_factor(n, tail),
+        }
+    }
+}
+
+impl fmt::Display for Noise {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::SubGaussian { level } => write!(f, "noise sub-Gaussian with level {level}"),
+            Self::Gaussian { std_dev } => write!(f, "noise normal with standard deviation {std_dev}"),
+            Self::LightTailed { xi0, h0 } => write!(f, "noise light-tailed with xi0 {xi0}, h0 {h0}"),
+            Self::Bounded { half_width } => write!(f, "noise within ±{half_width}"),
+            Self::PerObservation { .. } => write!(f, "noise sub-Gaussian with a level for each observation, at most {}", self.level()),
         }
     }
 }

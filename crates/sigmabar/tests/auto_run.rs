@@ -2,7 +2,7 @@
 
 use sigmabar::{
     Ask, Auto, BoxDomain, Column, Constraint, Direction, Domain, Error, Kernel, Label, ListDomain, Noise, Origin, Outcome, Points, Policy,
-    Problem, Quantity, SpaceDomain, Strategy, Trial,
+    Problem, Quantity, SpaceDomain, StillPossible, Strategy, Trial,
 };
 
 type Plain = fn(&[f64]) -> f64;
@@ -50,7 +50,11 @@ fn budget_is_spent_in_equal_batches_and_the_bump_is_found() {
     assert_eq!((premises.kernel.origin, premises.norm_bound.origin), (Origin::LearntHere, Origin::Estimated));
     let reports = strategy.batches().unwrap();
     assert_eq!(reports.len(), 4);
-    assert!(reports.iter().all(|r| r.gap.unwrap() >= 0.0 && (0.0..=1.0).contains(&r.survivors.unwrap())));
+    assert!(
+        reports
+            .iter()
+            .all(|r| r.gap.unwrap() >= 0.0 && matches!(r.survivors, Some(StillPossible::Share(share)) if (0.0..=1.0).contains(&share)))
+    );
     assert!(reports[3].gap.unwrap() < reports[0].gap.unwrap());
     assert!(best.gap >= 1.0 - bump(&best.point), "the gap {} is below the regret", best.gap);
 }

@@ -4,7 +4,7 @@ use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use rand_distr::{Distribution, StandardNormal};
 use sigmabar::{
-    Choice, Collected, Error, ExactPosterior, InducingRule, Kernel, Learning, Observations, Origin, Points, Prior, ResidualNorm,
+    Collected, Error, ExactPosterior, InducingMethod, InducingRule, Kernel, Learning, Observations, Origin, Points, Prior, ResidualNorm,
     ResidualNormKind, fit_hyperparameters, sample_gaussian,
 };
 
@@ -94,9 +94,9 @@ fn rounds_on_everything_improve_on_the_subsample_and_stay_inside_the_sandwich() 
     let x = uniform(&mut rng, 1500, 3);
     let y = smooth(&x, 0.2);
     let observations = observe(x, &y);
-    for choice in [Choice::RandomlyPivoted, Choice::Greedy, Choice::KMeans, Choice::Uniform] {
+    for method in [InducingMethod::RandomlyPivoted, InducingMethod::Greedy, InducingMethod::KMeans, InducingMethod::Uniform] {
         let mut learning = Learning::new(vec![Kernel::matern(1.5, [1.0, 1.0, 1.0], 1.0).unwrap()]);
-        (learning.exact_points, learning.inducing, learning.choice) = (150, 60, choice);
+        (learning.exact_points, learning.inducing, learning.method) = (150, 60, method);
         let learnt = fit_hyperparameters(&observations, &learning).unwrap();
         learning.steps = 0;
         let before = fit_hyperparameters(&observations, &learning).unwrap();
@@ -225,6 +225,6 @@ fn bad_settings_are_named() {
     assert!(matches!(refused(|l| l.templates = vec![Kernel::squared_exponential([1.0, 1.0], 1.0).unwrap()]), Error::Length { .. }));
     let wide = Points::new(vec![0.0; 4], 2).unwrap();
     let mut learning = good.clone();
-    learning.choice = Choice::Rule(InducingRule::Given(wide));
+    learning.method = InducingMethod::Rule(InducingRule::Given(wide));
     assert!(matches!(fit_hyperparameters(&observations, &learning).unwrap_err(), Error::Width { .. }));
 }

@@ -1,13 +1,8 @@
-//! The model file: the posterior in the one envelope of everything saved, with what the model is about as its remark.
+//! The bytes of a model file: the posterior in the one envelope of everything saved, with what the model is about as its remark.
 
 use super::{About, Model};
-use crate::Outcome;
 use crate::data::ColumnInfo;
-use crate::failure::Failure;
-use crate::output;
 use sigmabar::{Posterior, SavedError};
-use std::fs;
-use std::path::Path;
 
 impl Model {
     /// The bytes of the model file.
@@ -35,18 +30,5 @@ impl Model {
             return Err(torn("another number of column names than its points have columns").into());
         }
         Ok(Self { about, posterior })
-    }
-
-    /// Writes the model; its size.
-    pub(crate) fn save(&self, path: &Path) -> Outcome<u64> {
-        let bytes = self.to_bytes();
-        output::replace(path, |out| out.write_all(&bytes))?;
-        Ok(bytes.len() as u64)
-    }
-
-    /// Reads a model file.
-    pub(crate) fn load(path: &Path) -> Outcome<Self> {
-        let bytes = fs::read(path).map_err(Failure::file(path, "read"))?;
-        Self::from_bytes(&bytes).map_err(|problem| Failure::Model { path: path.to_owned(), problem })
     }
 }

@@ -1,13 +1,13 @@
 //! The report of a study.
 
 use super::assumptions::{assumed, declared, relevances, source_words};
-use super::elimination::film;
+use super::elimination::elimination;
 use super::error::Result;
 use super::held_out::held_out;
-use super::lens::{Dots, Lens};
 use super::page::Page;
 use super::parameter::setting_words;
 use super::plates::plates;
+use super::study_model::{Dots, StudyModel};
 use super::tables::{batch_table, trial_table};
 use crate::plot::{self, BatchEnd, Progress, Rival, number};
 use crate::quantity::counted;
@@ -116,8 +116,8 @@ impl Content<'_> {
     /// All pictures; gives the certificate behind the slices back.
     fn pictures(&self, page: &mut Page) -> Result<Option<Certificate>> {
         let space = self.study.spec().space();
-        let lens = Lens::new(self.run)?;
-        let lens = lens.as_ref();
+        let model = StudyModel::new(self.run)?;
+        let model = model.as_ref();
         page.heading("How it got there");
         let progress = self.progress();
         if progress.values.is_empty() {
@@ -125,20 +125,20 @@ impl Content<'_> {
         } else {
             page.picture(progress.picture());
         }
-        if let Some(film) = film(space, &self.batches, &self.trials, self.advice.as_ref()) {
-            page.picture(film.picture());
+        if let Some(elimination) = elimination(space, &self.batches, &self.trials, self.advice.as_ref()) {
+            page.picture(elimination.picture());
         }
         if let Some(advice) = &self.advice {
-            page.picture(plot::rivals(&self.rivals(advice, lens)?, RESPONSE));
+            page.picture(plot::rivals(&self.rivals(advice, model)?, RESPONSE));
         }
-        for plate in plates(space, &self.trials, lens, RESPONSE)? {
+        for plate in plates(space, &self.trials, model, RESPONSE)? {
             page.picture(plate.picture());
         }
-        let Some(lens) = lens else { return Ok(None) };
+        let Some(model) = model else { return Ok(None) };
         page.heading("What the model says");
         let mut certificate = None;
         if let Some(advice) = &self.advice {
-            let (slices, behind) = lens.slices(space, advice, &self.dots(), RESPONSE)?;
+            let (slices, behind) = model.slices(space, advice, &self.dots(), RESPONSE)?;
             certificate = behind;
             if slices.slices.is_empty() {
                 page.paragraph("The constraints fix every parameter once the others are chosen: there are no slices to show.");
@@ -147,12 +147,12 @@ impl Content<'_> {
             }
         }
         let names: Vec<_> = space.parameters().iter().enumerate().map(|(i, p)| (p.name.clone(), space.columns_of(i))).collect();
-        let kernel = lens.posterior().kernel();
+        let kernel = model.posterior().kernel();
         let relevant = relevances(&kernel.value, &names, |column| self.range(column));
         if !relevant.is_empty() {
             page.picture(plot::relevance(&relevant, source_words(kernel.origin)));
         }
-        let checks = held_out(lens)?;
+        let checks = held_out(model)?;
         if !checks.is_empty() {
             let how = "each predicted by a model fitted to nine tenths of the measurements, itself not among them";
             page.heading("Can the model be trusted?");
@@ -190,13 +190,13 @@ impl Content<'_> {
         }
     }
 
-    fn rivals(&self, advice: &Advice, lens: Option<&Lens<'_>>) -> Result<Vec<Rival>> {
+    fn rivals(&self, advice: &Advice, model: Option<&StudyModel<'_>>) -> Result<Vec<Rival>> {
         let space = self.study.spec().space();
         let at = |values: &[(String, sigmabar_study::Value)]| -> Vec<f64> {
             let same = |row: &&TrialRow| row.values.iter().zip(values).all(|(a, (_, b))| a.same(b));
             self.trials.iter().filter(same).filter_map(|row| row.value).collect()
         };
-        let says = |point: &[f64]| lens.map(|lens| lens.view(Points::from_rows(&[point.to_vec()])?.view())).transpose();
+        let says = |point: &[f64]| model.map(|model| model.view(Points::from_rows(&[point.to_vec()])?.view())).transpose();
         let mut rivals = vec![Rival {
             name: "recommended".to_owned(),
             setting: setting_words(&advice.values),

@@ -2,12 +2,13 @@
 
 use crate::Outcome;
 use crate::args::{Format, Global};
-use crate::console::{Console, Sheet, write_csv};
+use crate::console::{Console, write_csv};
 use crate::failure::{Ending, Failure};
 use crate::output;
-use crate::place::{StudyArgument, StudyPlace, quoted};
 use crate::plate::{self, Plate};
 use crate::quantity::{counted, duration, positive};
+use crate::sheet::Sheet;
+use crate::which_study::{StudyArgument, WhichStudy, quoted};
 use serde_json::json;
 use sigmabar_study::{AskRequest, Asked, AskedTrial, Study};
 use std::fs::{File, OpenOptions};
@@ -85,14 +86,14 @@ pub(crate) fn run(arguments: &Arguments, global: &Global, console: &Console) -> 
 
 /// A plate is its own worker: asking for it again gives it again.
 fn worker(arguments: &Arguments) -> String {
-    let plate = || arguments.out.as_deref().filter(|_| arguments.plate.is_some()).map(crate::place::stem);
+    let plate = || arguments.out.as_deref().filter(|_| arguments.plate.is_some()).map(crate::which_study::stem);
     arguments.worker.clone().or_else(plate).unwrap_or_else(|| "by-hand".to_owned())
 }
 
 fn hand_out(
     arguments: &Arguments,
     out: Option<NewFile<'_>>,
-    place: &StudyPlace,
+    place: &WhichStudy,
     study: &Study,
     trials: &[AskedTrial],
     console: &Console,

@@ -2,15 +2,16 @@
 
 use crate::Outcome;
 use crate::args::{Format, Global};
-use crate::console::{Console, Sheet, write_csv};
+use crate::console::{Console, write_csv};
 use crate::data::{Categories, Frame, Reader, Selection, Wanted};
 use crate::failure::Ending;
 use crate::kernels::{Family, described};
 use crate::memory;
 use crate::output;
 use crate::quantity::{positive, short};
+use crate::sheet::Sheet;
 use serde_json::{Value, json};
-use sigmabar::{Design, Growth, Kernel, MaxVariance, Noise, Points};
+use sigmabar::{Design, DictionarySize, Kernel, MaxVariance, Noise, Points};
 use sigmabar_study::StudySpec;
 use std::path::PathBuf;
 
@@ -66,14 +67,14 @@ struct Ground {
 }
 
 pub(crate) fn run(arguments: &Arguments, global: &Global, console: &Console) -> Outcome {
-    let ground = if crate::place::is_spec(&arguments.space) {
+    let ground = if crate::which_study::is_spec(&arguments.space) {
         Ground::of_study(arguments, global.seed)?
     } else {
         Ground::of_table(arguments, console)?
     };
     let spinner = console.progress("choosing", None);
     let design =
-        MaxVariance::growing(&ground.kernel, ground.ridge, Growth::at_most(1000))?.choose(ground.points.view(), arguments.count)?;
+        MaxVariance::growing(&ground.kernel, ground.ridge, DictionarySize::at_most(1000))?.choose(ground.points.view(), arguments.count)?;
     spinner.finish_and_clear();
     let sheet = ground.sheet(&design);
     match &arguments.out {
@@ -108,7 +109,7 @@ impl Ground {
         let norm_bound = arguments.norm_bound.or(problem.norm_bound());
         let noise = arguments.noise.clone().or_else(|| problem.noise().cloned());
         let delta = arguments.delta.unwrap_or(problem.delta());
-        let ridge = arguments.tau.or(problem.ridge()).unwrap_or_else(|| usual_ridge(noise.as_ref(), &kernel, &points));
+        let ridge = arguments.tau.or(problem.ridge()).unwrap_or_else(|| usual_ridge(noise.as_ref(), &kernel, &points, arguments.count));
         Ok(Self { names, points, kernel, ridge, norm_bound, noise, delta, is_whole, spec: Some(spec) })
     }
 
@@ -127,7 +128,7 @@ impl Ground {
         let kernel = family.kernel(&lengths, arguments.variance.unwrap_or(1.0), &frame.columns)?;
         let names = frame.columns.into_iter().map(|column| column.name).collect();
         let (noise, delta) = (arguments.noise.clone(), arguments.delta.unwrap_or(0.05));
-        let ridge = arguments.tau.unwrap_or_else(|| usual_ridge(noise.as_ref(), &kernel, &points));
+        let ridge = arguments.tau.unwrap_or_else(|| usual_ridge(noise.as_ref(), &kernel, &points, arguments.count));
         Ok(Self { names, points, kernel, ridge, norm_bound: arguments.norm_bound, noise, delta, is_whole: true, spec: None })
     }
 
@@ -169,10 +170,10 @@ impl Ground {
     }
 }
 
-/// The noise's standard deviation, else a tenth of the largest deviation of the prior.
-fn usual_ridge(noise: Option<&Noise>, kernel: &Kernel, points: &Points) -> f64 {
-    let level = noise.map(Noise::std_dev_bound).filter(|level| *level > 0.0);
-    level.unwrap_or_else(|| 0.1 * kernel.max_diagonal(points.view()).sqrt())
+/// The ridge that serves the noise, else a tenth of the largest deviation of the prior.
+fn usual_ridge(noise: Option<&Noise>, kernel: &Kernel, points: &Points, count: usize) -> f64 {
+    let largest = kernel.max_diagonal(points.view());
+    noise.map_or_else(|| 0.1 * largest.sqrt(), |noise| noise.usual_ridge(largest, count))
 }
 
 /// A third of the range of each column, 1 where it does not vary.

@@ -12,8 +12,8 @@ use crate::model::plan::Plan;
 use crate::model::training::{Rows, split};
 use crate::model::{self, About, Model, Scores};
 use crate::output;
-use crate::place::{quoted, stem};
 use crate::quantity::{Bytes, grouped, short};
+use crate::which_study::{quoted, stem};
 use serde_json::{Value, json};
 use sigmabar::{Answer, Collected, Noise, Points, Prior};
 use std::path::{Path, PathBuf};
@@ -117,7 +117,7 @@ pub(crate) fn run(arguments: &Arguments, global: &Global, console: &Console) -> 
     if rows.len() < 2 {
         return Err(Failure::usage(format!("{} row is left to fit", rows.len()), "give more rows or a smaller --holdout"));
     }
-    let declared = declared(arguments)?;
+    let declared = declared(arguments, rows.len())?;
     let learns = declared.lengthscale.is_none() || declared.ridge.is_none();
     let plan = planned(arguments, &rows, held.len(), columns.len(), learns)?;
     console.say(plan);
@@ -221,10 +221,10 @@ fn features_of(frame: &Frame) -> Outcome<Vec<ColumnInfo>> {
     Ok(features.to_vec())
 }
 
-fn declared(arguments: &Arguments) -> Outcome<Declared> {
+fn declared(arguments: &Arguments, rows: usize) -> Outcome<Declared> {
     let said = arguments.prior_mean.is_some() || arguments.unit.is_some() || arguments.norm_bound.is_some();
     let prior = said.then(|| Prior::declared(arguments.prior_mean.unwrap_or(0.0), arguments.unit.unwrap_or(1.0))).transpose()?;
-    let ridge = arguments.tau.or_else(|| arguments.noise.as_ref().map(Noise::std_dev_bound).filter(|level| *level > 0.0));
+    let ridge = arguments.tau.or_else(|| arguments.noise.as_ref().map(|noise| noise.usual_ridge(arguments.variance, rows)));
     let (family, lengthscale, variance) = (arguments.kernel, arguments.lengthscale.clone(), arguments.variance);
     Ok(Declared { family, lengthscale, variance, ridge, prior, collected: arguments.collected.into() })
 }

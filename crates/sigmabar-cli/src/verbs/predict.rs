@@ -2,12 +2,13 @@
 
 use crate::Outcome;
 use crate::args::Format;
-use crate::console::{Console, Sheet};
+use crate::console::Console;
 use crate::data::{Categories, Frame, Reader, Selection, Wanted};
 use crate::failure::Ending;
 use crate::memory;
 use crate::model::{self, Model};
-use crate::place::quoted;
+use crate::sheet::Sheet;
+use crate::which_study::quoted;
 use serde_json::{Value, json};
 use sigmabar::{Answer, Points};
 use std::io::Write;

@@ -5,8 +5,8 @@ use crate::console::Console;
 use crate::failure::{Ending, Failure};
 use crate::model::Model;
 use crate::output;
-use crate::place::{StudyPlace, quoted, stem};
 use crate::report::{self, Page};
+use crate::which_study::{WhichStudy, quoted, stem};
 use sigmabar_study::Study;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -29,14 +29,14 @@ pub struct Arguments {
 }
 
 pub(crate) fn run(arguments: &Arguments, console: &Console) -> Outcome {
-    let is_study = |path: &PathBuf| crate::place::is_spec(path) || path.extension().is_some_and(|extension| extension == "db");
+    let is_study = |path: &PathBuf| crate::which_study::is_spec(path) || path.extension().is_some_and(|extension| extension == "db");
     match &arguments.what {
         Some(path) if !is_study(path) => {
             let usual = PathBuf::from(format!("{}-model.html", stem(path)));
             write_all(&report::model(&Model::load(path)?)?, &[path], arguments, usual, console)
         }
         other => {
-            let place = StudyPlace::find(other.as_deref(), arguments.name.clone())?;
+            let place = WhichStudy::find(other.as_deref(), arguments.name.clone())?;
             write_all(&report::study(&place.open()?)?, &place.files(), arguments, place.report(), console)
         }
     }
@@ -53,7 +53,7 @@ fn write_all(page: &Page, inputs: &[&Path], arguments: &Arguments, usual: PathBu
 }
 
 /// The page of a study.
-pub(crate) fn write_study(study: &Study, place: &StudyPlace, path: &Path, console: &Console) -> Outcome<()> {
+pub(crate) fn write_study(study: &Study, place: &WhichStudy, path: &Path, console: &Console) -> Outcome<()> {
     write(&report::study(study)?, path, &place.files(), console)
 }
 

@@ -7,11 +7,11 @@ use crate::console::Console;
 use crate::failure::Ending;
 use crate::interrupt;
 use crate::output;
-use crate::place::{StudyArgument, StudyPlace, quoted};
 use crate::quantity::{counted, duration, grouped, positive, short};
 use crate::verbs::report;
+use crate::which_study::{StudyArgument, WhichStudy, quoted};
 use indicatif::ProgressBar;
-use sigmabar::{Certificate, Label, Policy};
+use sigmabar::{Certificate, Label, StillPossible};
 use sigmabar_study::{BatchRow, Page, RunEnd, RunEvent, RunOptions, Status, Study, Survivors, TrialResult, TrialStatus};
 use std::path::PathBuf;
 use std::time::Duration;
@@ -73,7 +73,7 @@ pub(crate) fn run(arguments: &Arguments, global: &Global, console: &Console) -> 
     finish(arguments, &place, &study, end, console)
 }
 
-fn report_of(arguments: &Arguments, place: &StudyPlace) -> PathBuf {
+fn report_of(arguments: &Arguments, place: &WhichStudy) -> PathBuf {
     arguments.report.clone().unwrap_or_else(|| place.report())
 }
 
@@ -157,7 +157,7 @@ impl<'a> Screen<'a> {
     fn show_closed(&mut self) {
         let Ok(batches) = self.study.batches() else { return };
         for row in &batches[self.closed.min(batches.len())..] {
-            self.say(closed(row, self.study.spec().policy()));
+            self.say(closed(row));
         }
         self.closed = self.closed.max(batches.len());
     }
@@ -168,17 +168,16 @@ impl<'a> Screen<'a> {
     }
 }
 
-fn closed(row: &BatchRow, policy: &Policy) -> String {
+fn closed(row: &BatchRow) -> String {
     let report = &row.report;
     let mut words = format!("batch {}: {} of {} measured", row.batch + 1, grouped(report.measured), grouped(report.planned));
-    if let Some(survivors) = report.survivors {
-        words += &match (&row.survivors, policy) {
-            (Some(Survivors::Candidates(rows)), _) => format!(", {} still possible", counted(rows.len(), "candidate")),
-            // A mixed space is searched through settings that stand for it: S-BPE counts them, auto tells their share.
-            (Some(Survivors::Points(points)), Policy::Sbpe(_)) => format!(", {} still possible", counted(points.len(), "setting")),
-            _ => format!(", {} % of the space still possible", short(100.0 * survivors)),
-        };
-    }
+    words += &match (report.survivors, &row.survivors) {
+        // A mixed space is searched through settings that stand for it.
+        (Some(StillPossible::Candidates(count)), Some(Survivors::Points(_))) => format!(", {} still possible", counted(count, "setting")),
+        (Some(StillPossible::Candidates(count)), _) => format!(", {} still possible", counted(count, "candidate")),
+        (Some(StillPossible::Share(share)), _) => format!(", {} % of the space still possible", short(100.0 * share)),
+        _ => String::new(),
+    };
     if let Some(gap) = report.gap.filter(|gap| gap.is_finite()) {
         words += &match report.certificate.as_ref().map(Certificate::label) {
             Some(Label::Certified) => format!(", gap at most {}", short(gap)),
@@ -188,7 +187,7 @@ fn closed(row: &BatchRow, policy: &Policy) -> String {
     words
 }
 
-fn finish(arguments: &Arguments, place: &StudyPlace, study: &Study, end: RunEnd, console: &Console) -> Outcome {
+fn finish(arguments: &Arguments, place: &WhichStudy, study: &Study, end: RunEnd, console: &Console) -> Outcome {
     let advice = study.recommend()?;
     let status = study.status()?;
     if let Some(advice) = &advice {
@@ -250,24 +249,23 @@ fn ending(study: &Study, status: &Status, console: &Console) -> Outcome {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use sigmabar::{Auto, BatchReport, Rules, Sbpe};
+    use sigmabar::BatchReport;
 
     #[test]
     fn one_setting_left_is_not_the_whole_space() {
-        let report = BatchReport {
+        let report = |left| BatchReport {
             planned: 4,
             measured: 4,
-            survivors: Some(1.0),
+            survivors: Some(left),
             gap: None,
             candidate_gap: None,
             certificate: None,
             inducing: None,
         };
-        let row = |survivors| BatchRow { batch: 0, report: report.clone(), survivors: Some(survivors), opened_at: 0, closed_at: None };
-        let sbpe = Policy::Sbpe(Box::new(Sbpe::new(Rules::Certified)));
-        let points = row(Survivors::Points(vec![vec![sigmabar_study::Value::Int(3)]]));
-        assert!(closed(&points, &sbpe).ends_with(", 1 setting still possible"));
-        assert!(closed(&points, &Policy::Auto(Auto::default())).ends_with(", 100 % of the space still possible"));
-        assert!(closed(&row(Survivors::Candidates(vec![7])), &sbpe).ends_with(", 1 candidate still possible"));
+        let row = |left, survivors| BatchRow { batch: 0, report: report(left), survivors: Some(survivors), opened_at: 0, closed_at: None };
+        let points = || Survivors::Points(vec![vec![sigmabar_study::Value::Int(3)]]);
+        assert!(closed(&row(StillPossible::Candidates(1), points())).ends_with(", 1 setting still possible"));
+        assert!(closed(&row(StillPossible::Share(1.0), points())).ends_with(", 100 % of the space still possible"));
+        assert!(closed(&row(StillPossible::Candidates(1), Survivors::Candidates(vec![7]))).ends_with(", 1 candidate still possible"));
     }
 }

@@ -2,10 +2,12 @@
 
 use crate::Outcome;
 use crate::args::Format;
-use crate::console::{Console, Sheet};
+use crate::console::Console;
 use crate::failure::Ending;
-use crate::place::StudyArgument;
+use crate::sheet::Sheet;
+use crate::which_study::StudyArgument;
 use serde_json::{Map, Value, json};
+use sigmabar::StillPossible;
 use sigmabar_study::{BatchRow, Status, TrialStatus};
 
 /// Options.
@@ -72,7 +74,7 @@ fn batch_sheet(batches: &[BatchRow]) -> Sheet {
             json!(row.batch + 1),
             json!(report.planned),
             json!(report.measured),
-            json!(report.survivors),
+            json!(report.survivors.map(StillPossible::number)),
             json!(report.gap),
             json!(report.inducing),
         ]);

@@ -4,9 +4,9 @@ use crate::Outcome;
 use crate::console::Console;
 use crate::data::Reader;
 use crate::failure::{Ending, Failure};
-use crate::place::{StudyOption, StudyPlace};
 use crate::plate::{self, Reading};
 use crate::quantity::counted;
+use crate::which_study::{StudyOption, WhichStudy};
 use sigmabar_study::{Error, Study, Told, TrialResult};
 use std::path::Path;
 
@@ -46,7 +46,7 @@ pub(crate) fn run(arguments: &Arguments, console: &Console) -> Outcome {
     }
 }
 
-fn one(id: u64, arguments: &Arguments, place: &StudyPlace, console: &Console) -> Outcome {
+fn one(id: u64, arguments: &Arguments, place: &WhichStudy, console: &Console) -> Outcome {
     let result = match arguments.value {
         Some(value) => TrialResult::Value { value, standard_error: arguments.std },
         None if arguments.failed => TrialResult::Failed { reason: arguments.reason.clone() },
@@ -68,7 +68,7 @@ fn one(id: u64, arguments: &Arguments, place: &StudyPlace, console: &Console) ->
     Ok(Ending::Done)
 }
 
-fn table(path: &Path, arguments: &Arguments, place: &StudyPlace, console: &Console) -> Outcome {
+fn table(path: &Path, arguments: &Arguments, place: &WhichStudy, console: &Console) -> Outcome {
     if arguments.value.is_some() || arguments.failed || arguments.note.is_some() {
         let what = format!("{} is not the number of a trial", path.display());
         return Err(Failure::usage(what, "sigmabar tell TRIAL VALUE, or sigmabar tell FILE"));
@@ -121,7 +121,7 @@ fn say_unused(study: &Study, reading: &Reading, arguments: &Arguments, console: 
     }
 }
 
-fn say_missing(study: &Study, reading: &Reading, place: &StudyPlace, console: &Console) -> Outcome<()> {
+fn say_missing(study: &Study, reading: &Reading, place: &WhichStudy, console: &Console) -> Outcome<()> {
     let trials = study.trials()?;
     let open: Vec<String> = trials
         .iter()
@@ -137,7 +137,7 @@ fn say_missing(study: &Study, reading: &Reading, place: &StudyPlace, console: &C
     Ok(())
 }
 
-fn next(study: &Study, place: &StudyPlace, console: &Console) -> Outcome<()> {
+fn next(study: &Study, place: &WhichStudy, console: &Console) -> Outcome<()> {
     let status = study.status()?;
     if let Some(contradiction) = &status.contradiction {
         place.contradicted(contradiction, "ask", console);

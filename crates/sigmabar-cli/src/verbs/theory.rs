@@ -2,11 +2,12 @@
 
 use crate::Outcome;
 use crate::args::{Format, Global};
-use crate::console::{Console, Sheet};
+use crate::console::Console;
 use crate::data::{Categories, ColumnInfo, Frame, Reader, Selection, Wanted};
 use crate::failure::Ending;
 use crate::kernels::Family;
 use crate::memory;
+use crate::sheet::Sheet;
 use serde_json::{Value, json};
 use sigmabar::{
     BoxDomain, Collected, DataGain, DesignedData, Domain, GainDomain, InducingPlan, Kernel, Locations, Multiplier, Noise, Points,

@@ -6,7 +6,7 @@ use crate::args::Format;
 use crate::console::{Console, write_csv};
 use crate::failure::{Ending, Failure};
 use crate::output;
-use crate::place::StudyArgument;
+use crate::which_study::StudyArgument;
 use sigmabar_study::{Page, TrialStatus};
 use std::path::PathBuf;
 

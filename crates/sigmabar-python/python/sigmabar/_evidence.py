@@ -92,7 +92,7 @@ def fit_hyperparameters(
         "tau": number(tau, "tau"),
         "tau_limits": None if tau_limits is None else tuple(number(limit, "tau_limits") for limit in pair(tau_limits, "tau_limits")),
         "max_inducing": count(max_inducing, "max_inducing"),
-        "choice": text(method, "method"),
+        "method": text(method, "method"),
         "gap": number(gap, "gap"),
         "starts": count(starts, "starts"),
         "seed": seed_of(seed),

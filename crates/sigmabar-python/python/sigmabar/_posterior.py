@@ -288,7 +288,7 @@ class SparsePosterior:
     def tau(self) -> float:
         """The ridge; a :class:`LearntNumber` if it was learnt."""
         value, source = self._core.tau()
-        return marked(value, source, self._core.seen(source == "learnt-here"))
+        return marked(value, source, self._learnt_on(source))
 
     @property
     def inducing(self) -> Floats:
@@ -299,8 +299,13 @@ class SparsePosterior:
     def prior(self) -> tuple[float, float, bool]:
         """Prior mean, unit, and whether they were learnt. Kernel variance, ``tau``, norm bounds and noise are in units of the unit."""
         mean, unit, source = self._core.prior()
-        seen = self._core.seen(source == "learnt-here")
+        seen = self._learnt_on(source)
         return marked(mean, source, seen), marked(unit, source, seen), source != "declared"
+
+    def _learnt_on(self, source: str) -> list[int]:
+        """The rows that something of this source was learnt on."""
+        rows, learnt_on = self._core.seen()
+        return [*rows, *learnt_on] if source == "learnt-here" else learnt_on
 
     def __len__(self) -> int:
         return self._core.observations()
@@ -519,13 +524,17 @@ class SparsePosterior:
         >>> bool(sb.SparsePosterior.load(p.save()).mean([0.2]) == p.mean([0.2]))
         True
         """
-        core, remark = _core.Posterior.from_bytes(saved(data, "data"))
+        return cls._restored(saved(data, "data"), ([], []))
+
+    @classmethod
+    def _restored(cls, data: bytes, seen: tuple[list[int], list[int]]) -> SparsePosterior:
+        core, remark = _core.Posterior.from_bytes(data, seen)
         posterior = cls._wrap(core)
         posterior._facts = json.loads(remark) if remark else {}
         return posterior
 
     def __reduce__(self) -> Any:
-        return (SparsePosterior.load, (self.save(),))
+        return (SparsePosterior._restored, (self.save(), self._core.seen()))
 
 
 def _check_claim(norm_bound: float | None, noise: Noise | None, coverage: str) -> None:

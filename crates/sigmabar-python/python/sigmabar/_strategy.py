@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from . import _core
+from . import _catalogue, _core
 from ._arrays import Floats, floats, rows
 from ._certificate import Certificate, warn_of, warned
 from ._checks import count, count_or_none, flag, number, number_or_none, saved, seed_of, text, text_or_none
@@ -18,6 +18,11 @@ from ._domain import domain_from
 from ._kernels import Kernel, kernel_core
 from ._learnt import sourced, sourced_or_none
 from ._noise import Noise, noise_core
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+    from ._catalogue import StrategyName, StrategyOptions
 
 
 @dataclass(frozen=True)
@@ -79,7 +84,7 @@ class Recommendation:
 
 
 class Batch(NamedTuple):
-    """A closed batch in numbers.
+    """A closed batch in numbers; ``survivors`` is how many candidates are still possible, or, as a float, which share of the domain.
 
     >>> import sigmabar as sb
     >>> k, noise = sb.Matern(2.5, 0.5), sb.Gaussian(0.1)
@@ -92,7 +97,7 @@ class Batch(NamedTuple):
 
     planned: int
     measured: int
-    survivors: float | None
+    survivors: int | float | None
     gap: float | None
     candidate_gap: float | None
     certificate: Certificate | None
@@ -151,14 +156,10 @@ class Trials:
 class Strategy:
     """A run: a strategy on a domain, asked for points and told values.
 
-    ``name`` is one of ``"s-bpe"``, ``"bpe"``, ``"gp-ucb"``, ``"ei"``, ``"pi"``, ``"gp-ts"``, ``"s-gp-ts"``, ``"bkb"``, ``"bbkb"``, ``"mini-meta"``,
-    ``"ada-bkb"``, ``"gp-threds"``, ``"rips"``, ``"supkernelucb"``, ``"ek-ucb"``, ``"max-variance"``, ``"random"``, ``"sobol"``. ``domain`` is an array of
-    candidates, a box ``(low, high)``, a list of columns (:class:`Float`, :class:`Int`, :class:`Ordinal`, :class:`Categorical`) or a :class:`Space`.
-
-    S-BPE has three modes: ``"certified"`` needs kernel, norm bound and noise and proves what it says, ``"paper"`` follows the paper to the letter, and
-    ``"auto"`` needs nothing and estimates; without a kernel it is the default. ``batches`` is their number or their lengths; further options are named
-    by the strategy they belong to when they are wrong. Kernel variance, ``tau``, ``norm_bound`` and ``noise`` are in units of ``unit``; values, the ends of
-    intervals, ``gap`` and ``stop_at_gap`` are in those of the values.
+    ``domain`` is an array of candidates, a box ``(low, high)``, a list of columns (:class:`Float`, :class:`Int`, :class:`Ordinal`, :class:`Categorical`)
+    or a :class:`Space`. ``"s-bpe"`` needs kernel, norm bound and noise and proves what it says; ``"auto"`` needs nothing and proves nothing. Kernel
+    variance, ``tau``, ``norm_bound`` and ``noise`` are in units of ``unit``; values, the ends of intervals, ``gap`` and ``stop_at_gap`` are in those of the
+    values. The strategies and their options are listed below.
 
     ``failures`` says what a lost evaluation tells about its value: ``"unrelated"`` (nothing, and claims stand) or ``"informative"``; where nobody said, claims
     after a loss are estimates. If the data contradict what was declared, telling warns (:class:`ContradictionWarning`) and asking raises
@@ -182,7 +183,7 @@ class Strategy:
 
     def __init__(
         self,
-        name: str,
+        name: StrategyName,
         *,
         domain: Any,
         budget: int,
@@ -192,7 +193,6 @@ class Strategy:
         noise: Noise | None = None,
         delta: float = 0.05,
         seed: int = 0,
-        mode: str | None = None,
         direction: str = "maximize",
         mean: float = 0.0,
         unit: float = 1.0,
@@ -200,11 +200,8 @@ class Strategy:
         stop_at_candidate_gap: float | None = None,
         failures: str | None = None,
         informative_failures: bool | None = None,
-        **options: Any,
+        **options: Unpack[StrategyOptions],
     ) -> None:
-        name = text(name, "name")
-        if mode is None:
-            mode = "auto" if name == "s-bpe" and kernel is None else "certified"
         problem = {
             "kernel": None if kernel is None else kernel_core(kernel),
             "tau": sourced_or_none(tau, "tau"),
@@ -220,11 +217,12 @@ class Strategy:
             "stop_at_candidate_gap": number_or_none(stop_at_candidate_gap, "stop_at_candidate_gap"),
             "failures": failures_of(failures, informative_failures),
         }
-        if options.get("batches") is not None:
-            options["batches"] = batches_of(options["batches"])
-        if options.get("actions") is not None:
-            options["actions"] = rows(options["actions"], "actions")
-        self._core = _core.Strategy(name, text(mode, "mode"), domain_from(domain)._core, problem, options)
+        given: dict[str, Any] = dict(options)
+        if given.get("batches") is not None:
+            given["batches"] = batches_of(given["batches"])
+        if given.get("actions") is not None:
+            given["actions"] = rows(given["actions"], "actions")
+        self._core = _core.Strategy(text(name, "name"), domain_from(domain)._core, problem, given)
 
     @classmethod
     def _wrap(cls, core: _core.Strategy) -> Strategy:
@@ -237,7 +235,7 @@ class Strategy:
 
     @property
     def name(self) -> str:
-        """The name of the strategy; ``"auto"`` for S-BPE without assumptions."""
+        """The name of the strategy."""
         return self._core.facts()[0]
 
     @property
@@ -352,6 +350,9 @@ class Strategy:
 
     def __reduce__(self) -> Any:
         return (Strategy.load, (self.save(),))
+
+
+Strategy.__doc__ = f"{Strategy.__doc__}\n{_catalogue.HELP}"
 
 
 def _results(

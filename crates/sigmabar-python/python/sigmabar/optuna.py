@@ -28,6 +28,7 @@ from optuna.search_space import IntersectionSearchSpace
 from optuna.study import Study
 from optuna.trial import FrozenTrial, TrialState
 
+from ._catalogue import StrategyName
 from ._checks import count, flag, number
 from ._core import Contradicted, Error
 from ._domain import Categorical, Column, Float, Int, Space
@@ -131,7 +132,7 @@ class _Sampler(BaseSampler):
 class _ModelSampler(_Sampler):
     """One point at a time by an index of a Gaussian process; running trials count as answered at their mean."""
 
-    _name: str
+    _name: StrategyName
     _options: dict[str, Any]
 
     def __init__(
@@ -145,7 +146,7 @@ class _ModelSampler(_Sampler):
         independent_sampler: BaseSampler | None,
     ) -> None:
         super().__init__(seed, independent_sampler)
-        _check_assumed(kernel=None, tau=tau, norm_bound=None, noise=None, delta=0.05, mode="auto")
+        _check_assumed(kernel=None, tau=tau, norm_bound=None, noise=None, delta=0.05, rules=None)
         if kernel is not None:
             kernel_core(kernel)
         self._n_startup_trials, self._candidates = count(n_startup_trials, "n_startup_trials", least=1), count(candidates, "candidates", least=1)
@@ -179,7 +180,7 @@ class EISampler(_ModelSampler):
     True
     """
 
-    _name = "ei"
+    _name: StrategyName = "ei"
 
     def __init__(
         self,
@@ -213,7 +214,7 @@ class GPUCBSampler(_ModelSampler):
     True
     """
 
-    _name = "gp-ucb"
+    _name: StrategyName = "gp-ucb"
 
     def __init__(
         self,
@@ -329,7 +330,7 @@ class SBPESampler(_Sampler):
         norm_bound: float | None = None,
         noise: Noise | None = None,
         delta: float = 0.05,
-        mode: str | None = None,
+        rules: str | None = None,
         failures: str | None = None,
         go_on_despite_contradiction: bool = False,
         independent_sampler: BaseSampler | None = None,
@@ -337,10 +338,10 @@ class SBPESampler(_Sampler):
         super().__init__(seed, independent_sampler)
         self._failures, self._goes_on = failures_of(failures, None), flag(go_on_despite_contradiction, "go_on_despite_contradiction")
         self._budget = count(budget, "budget", least=1)
-        self._assumed: dict[str, Any] = {"kernel": kernel, "tau": tau, "norm_bound": norm_bound, "noise": noise, "delta": delta, "mode": mode}
+        self._assumed: dict[str, Any] = {"kernel": kernel, "tau": tau, "norm_bound": norm_bound, "noise": noise, "delta": delta, "rules": rules}
         _check_assumed(**self._assumed)
         self._batches: int | list[int] | None = None if batches is None else batches_of(batches)
-        if isinstance(self._batches, list) and (mode == "auto" or (mode is None and kernel is None)):
+        if isinstance(self._batches, list) and kernel is None:
             raise Error("without a kernel batches are equal: give their number, not their lengths")
         # The plans as this process sees them: what all need is in the storage, so that a copy of the sampler makes them anew.
         self._runs: dict[tuple[str, str], _Run] = {}
@@ -422,9 +423,10 @@ class SBPESampler(_Sampler):
             return None
         batches = self._batches if isinstance(self._batches, int) or self._batches is None or budget == self._budget else len(self._batches)
         options: dict[str, Any] = {} if batches is None else {"batches": batches}
-        assumed = {**self._assumed, "mode": "auto"} if columns.are_rounded else self._assumed
+        is_known = self._assumed["kernel"] is not None and not columns.are_rounded
+        assumed = self._assumed if is_known else {**self._assumed, "rules": None}
         strategy = Strategy(
-            "s-bpe",
+            "s-bpe" if is_known else "auto",
             domain=columns.domain,
             budget=budget,
             seed=record["seed"],
@@ -461,7 +463,7 @@ def _recommended(study: Study, run: _Run) -> Recommendation | None:
 
 
 def _best(
-    name: str,
+    name: StrategyName,
     options: dict[str, Any],
     columns: _Columns,
     points: list[list[float]],
@@ -517,7 +519,7 @@ def _is_own_start(study: Study, trial: FrozenTrial) -> bool:
 
 
 def _check_assumed(
-    *, kernel: Any, tau: Any, norm_bound: Any, noise: Any, delta: Any, mode: str | None
+    *, kernel: Any, tau: Any, norm_bound: Any, noise: Any, delta: Any, rules: str | None
 ) -> None:
     """What can be checked before the search space is known."""
     if kernel is not None:
@@ -528,12 +530,12 @@ def _check_assumed(
             raise Error(f"{name} must be positive and finite, not {value!r}")
     if not 0 < number(delta, "delta") < 1:
         raise Error(f"delta must be between 0 and 1, not {delta!r}")
-    if mode not in (None, "auto", "certified", "paper"):
-        raise Error(f'mode "{mode}" is not known: choose one of certified, paper, auto')
+    if rules not in (None, "certified", "paper"):
+        raise Error(f'rules "{rules}" are not known: choose one of certified, paper')
     given = {"kernel": kernel, "tau": tau, "norm_bound": norm_bound, "noise": noise}
     missing = [name for name, value in given.items() if value is None]
-    if missing and (mode in ("certified", "paper") or (mode is None and kernel is not None)):
-        raise Error(f"with a kernel, or mode \"{mode or 'certified'}\", give {', '.join(missing)} too; without any of them mode \"auto\" learns what it needs")
+    if missing and (rules is not None or kernel is not None):
+        raise Error(f"with a kernel, or rules, give {', '.join(missing)} too; without any of them everything is learnt")
 
 
 def _one_objective(study: Study) -> None:

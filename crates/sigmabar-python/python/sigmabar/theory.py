@@ -134,6 +134,9 @@ def regression_bound(
     >>> few, many = (sb.theory.regression_bound(evaluations=n, **known) for n in (100, 10_000))
     >>> many.corrected < few.corrected < few.paper
     True
+    >>> tails = sb.theory.regression_bound(evaluations=10_000, **{**known, "noise": sb.LightTailed(xi0=0.01, h0=1.0)})
+    >>> many.corrected < tails.corrected <= 2.0  # never above what is known without measuring
+    True
     """
     setting = _setting(norm_bound, noise, tau, delta, residual_ratio, max_variance)
     return Bound(*_core.regression_bound(setting, count(evaluations, "evaluations"), number(max_gain, "max_gain"), count(domain_size, "domain_size")))

@@ -1,9 +1,10 @@
 //! What is assumed: kernel, ridge, norm bound, noise, prior, and when to stop.
 
+use super::Fault;
 use super::file::{DirectionWord, KernelTable, NoiseTable, StudyFile};
-use super::union::{NumberOrAuto, PlainOr};
-use super::{Fault, OneOrMany, SpecProblem};
+use crate::error::SpecProblem;
 use crate::space::{ParameterKind, Space};
+use crate::union::{NumberOrAuto, OneOrMany, PlainOr};
 use sigmabar::{Direction, Failures, Kernel, Lengthscale, Noise, Prior, Problem};
 use std::collections::BTreeMap;
 

@@ -123,7 +123,32 @@ impl Answers<'_> {
             Some(widths) => self.posterior.interval_with(widths, x)?,
             None => self.posterior.interval(x, &self.left)?,
         };
-        Ok((pairs(intervals.lower(), intervals.upper()), self.whole(intervals.certificate())))
+        let (mut ends, mut certificate) = (pairs(intervals.lower(), intervals.upper()), self.whole(intervals.certificate()));
+        if !self.clip(x, &mut ends)? {
+            let norm_bound = self.claim.required_norm_bound()?;
+            certificate.contradiction.get_or_insert(Contradiction { least_norm: None, norm_bound });
+        }
+        Ok((ends, certificate))
+    }
+
+    /// No end says less than $|f-\text{mean}|\le C\sqrt{k(x,x)}$ does (correction E6). Whether that leaves something of every interval: if not, no function
+    /// within the premises is where the data say, and the ends stay as they are.
+    fn clip(&self, x: PointsRef<'_>, ends: &mut [(f64, f64)]) -> Result<bool> {
+        let (bound, prior) = (self.claim.required_norm_bound()?, self.posterior.observations().prior());
+        let mut possible = true;
+        for ((lower, upper), k_xx) in ends.iter_mut().zip(self.posterior.information().features().kernel().diagonal(x)) {
+            let reach = prior.unit() * bound * k_xx.max(0.0).sqrt();
+            let reach = reach + 4.0 * f64::EPSILON * (prior.mean().abs() + reach);
+            let (low, high) = (prior.mean() - reach, prior.mean() + reach);
+            if *lower > high || *upper < low {
+                possible = false;
+            } else {
+                // An end that is not claimed stays open.
+                *lower = if lower.is_finite() { lower.max(low) } else { *lower };
+                *upper = if upper.is_finite() { upper.min(high) } else { *upper };
+            }
+        }
+        Ok(possible)
     }
 
     /// The intervals for new responses alone, with what they rest on. Cost O(q(md + m²)).

@@ -64,7 +64,7 @@ impl<'a> Energy<'a> {
         let gamma = noise.energy(information.len(), tail);
         let (path, rotated) = posterior.ridge_path()?;
         let eigen = 8.0 * (4 * information.features().len() + 8) as f64 * f64::EPSILON;
-        let gram_rounding = information.ridge().powi(2) * (information.rounding() + eigen * information.norm_bound());
+        let gram_rounding = information.ridge().powi(2) * (information.gram_rounding() + eigen * information.norm_bound());
         let projected_rounding = posterior.projected_rounding();
         Ok(Self { posterior, path, rotated, residual_norm, gamma, gram_rounding, projected_rounding })
     }
@@ -167,10 +167,9 @@ impl Posterior {
             centres.push(centre);
             halves.push(half);
         }
-        let mut ends = Ends::new(self.observations().prior(), claim.side_claimed(), &centres, &halves);
-        let impossible = !ends.clip(self.observations().prior(), norm_bound, &diagonal);
+        let ends = Ends::new(self.observations().prior(), claim.side_claimed(), &centres, &halves);
         let least_norm = if contradicted { Some(energy.least_norm_around(norm_bound)?) } else { None };
-        let contradiction = (contradicted || impossible).then_some(Contradiction { least_norm, norm_bound });
+        let contradiction = contradicted.then_some(Contradiction { least_norm, norm_bound });
         let certificate = energy.certificate(claim, x.len(), contradiction);
         Ok(Intervals::assemble(ends, vec![Method::Energy; x.len()], certificate))
     }

@@ -32,12 +32,8 @@ impl ExactPosterior {
     /// sparse posterior; points of another width.
     pub fn interval(&self, x: PointsRef<'_>, claim: &Claim) -> Result<Intervals> {
         let worked = self.worked(claim, x.len())?;
-        let mut ends = self.ends(x, claim.side_claimed(), &worked, 0.0)?;
-        let mut certificate = self.certificate_of(claim, &worked, x.len());
-        if !ends.clip(self.observations().prior(), worked.norm_bound, &self.kernel().value.diagonal(x)) {
-            certificate.contradiction.get_or_insert(Contradiction { least_norm: None, norm_bound: worked.norm_bound });
-        }
-        Ok(Intervals::assemble(ends, vec![worked.method; x.len()], certificate))
+        let ends = self.ends(x, claim.side_claimed(), &worked, 0.0)?;
+        Ok(Intervals::assemble(ends, vec![worked.method; x.len()], self.certificate_of(claim, &worked, x.len())))
     }
 
     /// Ends that also hold one more noise term of this level, independent of the observations', and what they rest on.

@@ -2,10 +2,10 @@
 
 use super::claim::{Claim, Method, Side};
 use super::premises::Premises;
-use super::record::{About, Bounds, Certificate, Claimed, Contradiction, Spent, Theorem, resolve};
+use super::record::{About, Bounds, Certificate, Claimed, Spent, Theorem, resolve};
 use super::widths::{HalfWidth, Widths};
 use crate::error::{Error, Result};
-use crate::information::VarianceParts;
+use crate::information::{PartsRounding, VarianceParts};
 use crate::origin::{Origin, Sourced};
 use crate::points::{PointsRef, Prior};
 use crate::posterior::Posterior;
@@ -79,28 +79,6 @@ impl Ends {
         let (lower, upper) = ((0..mean.len()).map(below).collect(), (0..mean.len()).map(above).collect());
         Self { mean, lower, upper }
     }
-
-    /// No end says less than $|f-\text{mean}|\le C\sqrt{k(x,x)}$ does (correction E6). Whether that leaves something of every interval: if not, no function
-    /// within the premises is where the data say, and the ends are left as they are.
-    pub(crate) fn clip(&mut self, prior: Prior, norm_bound: f64, diagonal: &[f64]) -> bool {
-        let mut possible = true;
-        for (i, k_xx) in diagonal.iter().enumerate() {
-            let reach = prior.unit() * norm_bound * k_xx.max(0.0).sqrt();
-            let reach = reach + 4.0 * f64::EPSILON * (prior.mean().abs() + reach);
-            let (low, high) = (prior.mean() - reach, prior.mean() + reach);
-            if self.lower[i] > high || self.upper[i] < low {
-                possible = false;
-                continue;
-            }
-            if self.lower[i].is_finite() {
-                self.lower[i] = self.lower[i].max(low);
-            }
-            if self.upper[i].is_finite() {
-                self.upper[i] = self.upper[i].min(high);
-            }
-        }
-        possible
-    }
 }
 
 impl Posterior {
@@ -127,12 +105,9 @@ impl Posterior {
     pub fn interval_with(&self, widths: &Widths, x: PointsRef<'_>) -> Result<Intervals> {
         let (centres, halves) = self.centred_widths(widths, x)?;
         let totals: Vec<f64> = halves.iter().map(HalfWidth::total).collect();
-        let mut ends = Ends::new(self.observations().prior(), widths.claim.side_claimed(), &centres, &totals);
-        let diagonal = self.information().features().kernel().diagonal(x);
-        let possible = ends.clip(self.observations().prior(), widths.norm_bound, &diagonal);
-        let contradiction = (!possible).then_some(Contradiction { least_norm: None, norm_bound: widths.norm_bound });
+        let ends = Ends::new(self.observations().prior(), widths.claim.side_claimed(), &centres, &totals);
         let methods = halves.iter().map(|h| h.method).collect();
-        Ok(Intervals::assemble(ends, methods, Certificate { contradiction, ..self.certificate_of(widths, x.len()) }))
+        Ok(Intervals::assemble(ends, methods, self.certificate_of(widths, x.len())))
     }
 
     /// Means and half-widths in the model's scale, the latter with the slack that needs the mean.
@@ -203,12 +178,15 @@ impl Posterior {
     }
 }
 
-/// How far the computed mean can be from $V^\top y$: $2\eta s_2\lVert\beta\rVert + 8m\varepsilon\sqrt{k(x,x)}\lVert\beta\rVert$ with
-/// $\eta$ = [`crate::Information::rounding`], and what the sums behind $h$ lose, $s_2\tau^{-2}$ times [`Posterior::projected_rounding`].
+/// How far the computed mean can be from $V^\top y$: [`PartsRounding::mean`], the last inner product, $8m\varepsilon\sqrt{k(x,x)}\lVert\beta\rVert$, and what sums
+/// behind $h$ lose, $s_2\tau^{-2}$ times [`Posterior::projected_rounding`].
 struct MeanRounding {
-    eta: f64,
+    parts: PartsRounding,
     unit: f64,
     norm: f64,
+    /// $\lVert y\rVert/\tau$.
+    responses: f64,
+    orthogonal: bool,
     sums: f64,
 }
 
@@ -216,15 +194,21 @@ impl MeanRounding {
     fn new(posterior: &Posterior) -> Self {
         let information = posterior.information();
         Self {
-            eta: information.rounding(),
+            parts: information.parts_rounding(),
             unit: 8.0 * information.features().len() as f64 * f64::EPSILON,
             norm: posterior.norm(),
-            sums: posterior.projected_rounding() / (information.ridge() * information.ridge()),
+            responses: posterior.observations().sum_squares().sqrt() / information.ridge(),
+            orthogonal: posterior.whitened().is_some(),
+            sums: match posterior.whitened() {
+                Some(_) => 0.0,
+                None => posterior.projected_rounding() / (information.ridge() * information.ridge()),
+            },
         }
     }
 
     fn at(&self, parts: &VarianceParts, k_xx: f64) -> f64 {
-        let s2 = parts.fit.sqrt();
-        2.0 * self.eta * s2 * self.norm + self.unit * k_xx.sqrt() * self.norm + self.sums * s2
+        self.parts.mean(parts, self.norm, self.responses, self.orthogonal)
+            + self.unit * k_xx.sqrt() * self.norm
+            + self.sums * parts.fit.sqrt()
     }
 }

@@ -322,15 +322,3 @@ impl fmt::Display for Method {
         })
     }
 }
-
-impl fmt::Display for Noise {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::SubGaussian { level } => write!(f, "noise sub-Gaussian with level {level}"),
-            Self::Gaussian { std_dev } => write!(f, "noise normal with standard deviation {std_dev}"),
-            Self::LightTailed { xi0, h0 } => write!(f, "noise light-tailed with xi0 {xi0}, h0 {h0}"),
-            Self::Bounded { half_width } => write!(f, "noise within ±{half_width}"),
-            Self::PerObservation { .. } => write!(f, "noise sub-Gaussian with a level for each observation, at most {}", self.level()),
-        }
-    }
-}

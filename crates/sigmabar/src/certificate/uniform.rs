@@ -66,7 +66,7 @@ impl Spectrum {
         let path = information.ridge_path()?;
         let shrink = |gamma: f64| gamma / (gamma + tau2);
         // Rounding moves an eigenvalue of B by η at most, and h ≤ 1 by no more than that.
-        let eta = information.rounding().min(1.0);
+        let eta = information.gram_rounding().min(1.0);
         let values = path.eigenvalues().iter().map(|&g| (shrink(g) + eta).min(1.0));
         let (mut trace, mut square, mut largest) = (0.0, 0.0, 0.0_f64);
         for h in values {

@@ -6,7 +6,7 @@ use super::continuous::PaperCover;
 use super::record::resolve;
 use super::uniform::{NoiseEvent, range_factor};
 use crate::error::{Error, Result};
-use crate::information::{Information, VarianceParts};
+use crate::information::{Information, PartsRounding, Sizes, VarianceParts};
 use crate::noise::Noise;
 use crate::points::PointsRef;
 use crate::residual::{ResidualNorm, ResidualNormKind};
@@ -251,21 +251,23 @@ impl Widths {
         }
         let factor = self.noise_factor(x.len());
         let lipschitz = self.lipschitz_with(factor);
-        let enlarge = self.information.parts_rounding();
+        let rounding = self.information.parts_rounding();
         let mut out = Evaluated { means: vec![0.0; x.len()], widths: Vec::with_capacity(x.len()), parts: Vec::with_capacity(x.len()) };
         self.information.stream(x, |start, block, psi| {
             if let Some(beta) = coefficients {
                 matvec_rows(psi, beta, &mut out.means[start..start + block.len()]);
             }
-            let rounding = self.information.features().residual_rounding_of(block, psi)?;
+            let residual = self.information.features().residual_rounding_of(block, psi)?;
             let plain = self.information.parts_of(start, block, psi)?;
             let diagonal = self.information.features().kernel().diagonal(block);
-            let parts: Vec<VarianceParts> = (0..block.len()).map(|i| enlarge.enlarge(plain[i], diagonal[i], rounding[i])).collect();
-            let scaled = self.scaled_weights(&plain, &parts, psi);
-            let dictionary = self.dictionary.as_ref().map(|d| d.bounds(block, psi, &parts, &rounding)).transpose()?;
+            let enlarge = |i: usize| rounding.enlarge(plain[i], Sizes::of(&plain[i], diagonal[i].sqrt()), residual[i]);
+            let parts: Vec<VarianceParts> = (0..block.len()).map(enlarge).collect();
+            let scaled = self.scaled_weights(&rounding, &parts, psi);
+            let dictionary = self.dictionary.as_ref().map(|d| d.bounds(block, psi, &parts, &residual)).transpose()?;
             for (i, part) in parts.iter().enumerate() {
                 let e = &psi[i * self.information.features().len()..][..self.information.features().len()];
-                let mut best = self.narrowest(part, e, scaled[i], dictionary.as_ref().map(|d| d[i]), factor);
+                let drift = rounding.drift(part.fit.sqrt()) / self.information.ridge();
+                let mut best = self.narrowest(part, (e, drift), scaled[i], dictionary.as_ref().map(|d| d[i]), factor);
                 best.slack = self.cover_slack(best.method, lipschitz);
                 out.widths.push(best);
             }
@@ -279,26 +281,26 @@ impl Widths {
         parts.noise.max(0.0).sqrt() / self.information.ridge()
     }
 
-    /// `√(Σ R_i²V_i²)`: the level times `‖V‖`, or through the second m × m matrix `eᵀ(ΨᵀR²Ψ)e/τ⁴` enlarged like `‖V‖²`.
-    fn scaled_weights(&self, plain: &[VarianceParts], enlarged: &[VarianceParts], solved: &[f64]) -> Vec<f64> {
+    /// `√(Σ R_i²V_i²)`: the level times `‖V‖`, or through the second m × m matrix `eᵀ(ΨᵀR²Ψ)e/τ⁴` and how far `V` is from `Ψe/τ²`.
+    fn scaled_weights(&self, rounding: &PartsRounding, parts: &[VarianceParts], solved: &[f64]) -> Vec<f64> {
         let (level, tau) = (self.noise.level(), self.information.ridge());
-        let Some(form) = &self.level_form else { return enlarged.iter().map(|p| level * self.weights_norm(p)).collect() };
+        let Some(form) = &self.level_form else { return parts.iter().map(|p| level * self.weights_norm(p)).collect() };
         let m = self.information.features().len();
         let facts = self.information.facts();
         let summation = (facts.summation_length + m as f64) * f64::EPSILON * form.diagonal().iter().sum::<f64>();
         solved
             .chunks_exact(m)
-            .zip(plain.iter().zip(enlarged))
-            .map(|(e, (before, after))| {
+            .zip(parts)
+            .map(|(e, part)| {
                 let computed = (dot(&matvec(form, e), e).max(0.0) + summation * norm_squared(e)) / tau.powi(4);
-                let rounding = level * level * (after.noise - before.noise).max(0.0) / (tau * tau);
-                (computed + rounding).sqrt().min(level * self.weights_norm(after))
+                let drift = rounding.drift(part.fit.sqrt()) / tau;
+                (computed.sqrt() + level * drift).min(level * self.weights_norm(part))
             })
             .collect()
     }
 
-    /// The narrowest of the bounds in play at one point; all bound the same deterministic quantity and share one noise event.
-    fn narrowest(&self, parts: &VarianceParts, e: &[f64], scaled: f64, dictionary: Option<f64>, factor: f64) -> HalfWidth {
+    /// The narrowest of the bounds in play at one point; all bound the same deterministic quantity and share one noise event. `drift` bounds `‖V − Ψe/τ²‖`.
+    fn narrowest(&self, parts: &VarianceParts, (e, drift): (&[f64], f64), scaled: f64, dictionary: Option<f64>, factor: f64) -> HalfWidth {
         let (tau, level, lambda) = (self.information.ridge(), self.noise.level(), self.residual_norm.value);
         let (s1, norm, deviation) = (parts.projection.sqrt(), self.weights_norm(parts), parts.total().sqrt());
         let direct = direct_bias(s1, lambda.sqrt() * norm, parts.fit);
@@ -310,7 +312,7 @@ impl Widths {
                     Method::Paper => Multiplier::Paper.bias(self.ratio()) * deviation,
                     Method::DropIn => Multiplier::Direct.bias(self.ratio()) * deviation,
                     Method::WMatrix => {
-                        let form = self.residual_form.as_ref().map_or(f64::INFINITY, |w| w.value(e, norm).sqrt());
+                        let form = self.residual_form.as_ref().map_or(f64::INFINITY, |w| w.value(e, norm).sqrt() + lambda.sqrt() * drift);
                         direct_bias(s1, form.min(lambda.sqrt() * norm), parts.fit)
                     }
                     Method::Dictionary => dictionary.unwrap_or(direct),

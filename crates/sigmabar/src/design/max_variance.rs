@@ -1,8 +1,8 @@
 //! The choice of points: again and again where the variance is largest.
 
-use super::chosen::{Design, Stage};
+use super::dictionary_size::{DictionarySize, is_dominated};
 use super::exact::ExactSweep;
-use super::growth::{Growth, is_dominated};
+use super::guarantee::{Design, Stage};
 use super::queue::Queue;
 use super::sweep::Sweep;
 use crate::error::{Error, Result, positive};
@@ -21,7 +21,7 @@ const MEMORY: usize = 768 << 20;
 #[derive(Clone, Debug)]
 enum Dictionary {
     Fixed(Arc<FeatureMap>),
-    Growing(Sourced<Kernel>, Growth),
+    Growing(Sourced<Kernel>, DictionarySize),
 }
 
 /// Max-variance design (algorithm notes 0.2, 0.5 and 9.5; the paper's Section 4.1 with inducing points that stay): each point is the candidate
@@ -55,7 +55,7 @@ impl MaxVariance {
     ///
     /// # Errors
     /// [`Error::Parameter`] for a ridge or growth out of range.
-    pub fn growing(kernel: impl Into<Sourced<Kernel>>, ridge: f64, growth: Growth) -> Result<Self> {
+    pub fn growing(kernel: impl Into<Sourced<Kernel>>, ridge: f64, growth: DictionarySize) -> Result<Self> {
         growth.validate()?;
         Self::with(Dictionary::Growing(kernel.into(), growth), ridge)
     }
@@ -177,7 +177,7 @@ impl MaxVariance {
             sweep.pick(best)?;
         }
         let last = queue.largest(&mut sweep)?;
-        let max_std = sweep.variance(last).sqrt();
+        let exact_std = sweep.variance(last).sqrt();
         let measured: Vec<usize> = (candidates..points.len()).chain(picks.iter().copied()).collect();
         let inducing = Locations::new(points.view().select(&measured)?, Collected::Designed).points().to_points();
         let features = Arc::new(FeatureMap::new(self.sourced_kernel(), inducing)?);
@@ -186,7 +186,13 @@ impl MaxVariance {
         let missed = features.residual(chosen.view())?.into_iter().fold(0.0, f64::max);
         let rounding = features.residual_rounding(self.kernel().max_diagonal(distinct.points()));
         let stage = Stage { picks: count, max_residual: missed + rounding, gain: sweep.gain() - before, slack: 0.0 };
-        self.finished(distinct, rows, &picks, features, (variances, max_std, stage))
+        let dropped = features.len() < features.given().len();
+        let mut design = self.finished(distinct, rows, &picks, features, (variances, exact_std, stage))?;
+        if dropped {
+            let variances = design.information.variance(distinct.points())?;
+            design.max_std = variances.into_iter().fold(exact_std * exact_std, f64::max).sqrt();
+        }
+        Ok(design)
     }
 
     fn sourced_kernel(&self) -> Sourced<Kernel> {
@@ -203,7 +209,7 @@ impl MaxVariance {
         }
     }
 
-    pub(super) fn growth(&self) -> Option<&Growth> {
+    pub(super) fn growth(&self) -> Option<&DictionarySize> {
         match &self.dictionary {
             Dictionary::Fixed(_) => None,
             Dictionary::Growing(_, growth) => Some(growth),
@@ -241,7 +247,7 @@ impl MaxVariance {
         match &self.dictionary {
             Dictionary::Fixed(features) => Ok(Arc::clone(features)),
             Dictionary::Growing(kernel, growth) => {
-                let start = Growth { max_size: growth.max_size.min(at_most), ..*growth };
+                let start = DictionarySize { max_size: growth.max_size.min(at_most), ..*growth };
                 Ok(Arc::new(start.start(kernel, self.ridge, growth.sample(points, self.memory)?, self.known() + count)?))
             }
         }

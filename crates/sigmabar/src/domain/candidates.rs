@@ -81,6 +81,10 @@ impl Candidates {
 
     pub(super) fn of_box(domain: &BoxDomain, count: usize, seed: u64) -> Result<Self> {
         check_count(count)?;
+        if domain.sides().iter().all(|side| *side == 0.0) {
+            // One point, once.
+            return Self::grid_of_box(domain, 1);
+        }
         Ok(Self { source: Source::BoxSobol(domain.clone(), SobolSequence::new(domain.dim(), seed)?, count) })
     }
 

@@ -39,9 +39,9 @@ impl Grid {
         levels.try_into()
     }
 
-    /// `per_side` equally spaced levels in each column, ends included.
+    /// `per_side` equally spaced levels in each column, ends included; one where the column holds a single value.
     pub(super) fn of_box(domain: &BoxDomain, per_side: u64) -> Result<Self> {
-        vec![per_side; domain.dim()].try_into()
+        domain.sides().into_iter().map(|side| if side > 0.0 { per_side } else { per_side.min(1) }).collect::<Vec<_>>().try_into()
     }
 
     /// Number of points.

@@ -1,6 +1,6 @@
 //! Learning kernel and ridge from the responses: cheap exact stages on a subsample, then the ELBO on everything.
 
-use super::choice::{Choice, sample};
+use super::inducing_method::{InducingMethod, sample};
 use super::search::{Found, Search};
 use crate::error::{Error, Result, positive};
 use crate::kernel::Kernel;
@@ -28,7 +28,7 @@ pub struct Learning {
     /// At most this many inducing points. Default 500.
     pub inducing: usize,
     /// How inducing points are chosen. Default randomly pivoted.
-    pub choice: Choice,
+    pub method: InducingMethod,
     /// Inducing points are added while the evidence's upper bound − ELBO exceeds this much per observation. Default 0.01.
     pub gap: f64,
     /// Starts for each template. Default 4.
@@ -60,7 +60,7 @@ impl Learning {
             ridge: 0.1,
             ridge_limits: (1e-3, 3.0),
             inducing: 500,
-            choice: Choice::RandomlyPivoted,
+            method: InducingMethod::RandomlyPivoted,
             gap: 0.01,
             starts: 4,
             seed: 0,

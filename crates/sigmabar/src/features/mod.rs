@@ -2,11 +2,14 @@
 
 mod rounding;
 
+pub(crate) use rounding::ResidualRounding;
+
 use crate::error::{Error, Result};
-use crate::kernel::{Kernel, PreparedKernel};
+use crate::kernel::{Digits, Kernel, PreparedKernel};
 use crate::origin::{Origin, Sourced};
 use crate::points::{Points, PointsRef};
 use sigmabar_linalg::{Lower, Matrix, PivotedCholesky, RANK_TOLERANCE, norm_squared};
+use std::sync::OnceLock;
 
 /// Rows handled at a time wherever features are streamed: a block of 1000 features stays in the second-level cache's reach.
 pub(crate) const BLOCK_ROWS: usize = 1024;
@@ -24,6 +27,9 @@ pub struct FeatureMap {
     inducing: Points,
     lower: Lower,
     prepared: PreparedKernel,
+    digits: Digits,
+    /// $\lVert L^{-1}\rVert_F$, once a certificate has asked for it.
+    inverse_norm: OnceLock<f64>,
     condition: f64,
     largest_diagonal: f64,
 }
@@ -32,7 +38,8 @@ impl FeatureMap {
     /// Factors $K_{ZZ}$. Cost O(m²d + m³).
     ///
     /// # Errors
-    /// A kernel that does not fit the points' width; [`Error::Parameter`] when every inducing point has zero variance.
+    /// A kernel that does not fit the points' width; [`Error::Parameter`] when every inducing point has zero variance; [`Error::Digits`] for a column whose points
+    /// are too far from 0 to be told apart.
     pub fn new(kernel: impl Into<Sourced<Kernel>>, inducing: Points) -> Result<Self> {
         let kernel = kernel.into();
         let gram = kernel.value.gram(inducing.view())?;
@@ -53,11 +60,12 @@ impl FeatureMap {
     }
 
     pub(crate) fn assemble(kernel: Sourced<Kernel>, given: Points, kept: Vec<usize>, lower: Lower) -> Result<Self> {
+        let digits = Digits::new(&kernel.value, given.view())?;
         let inducing = given.view().select(&kept)?;
         let prepared = kernel.value.prepare(inducing.view())?;
         let condition = lower.condition_estimate();
         let largest_diagonal = kernel.value.max_diagonal(inducing.view());
-        Ok(Self { kernel, given, kept, inducing, lower, prepared, condition, largest_diagonal })
+        Ok(Self { kernel, given, kept, inducing, lower, prepared, digits, inverse_norm: OnceLock::new(), condition, largest_diagonal })
     }
 
     /// The kernel.
@@ -180,6 +188,7 @@ impl FeatureMap {
         let psi = self.features(point)?;
         let k_zz = self.kernel().value(z, z);
         let pivot = k_zz - norm_squared(psi.as_slice());
+        self.digits.add(point)?;
         self.given.push(z)?;
         if pivot <= RANK_TOLERANCE * self.largest_diagonal.max(k_zz) {
             return Ok(false);
@@ -188,17 +197,18 @@ impl FeatureMap {
         self.kept.push(self.given.len() - 1);
         self.inducing.push(z)?;
         self.prepared = self.kernel().prepare(self.inducing.view())?;
+        self.inverse_norm = OnceLock::new();
         self.condition = self.lower.condition_estimate();
         self.largest_diagonal = self.largest_diagonal.max(k_zz);
         Ok(true)
     }
 
+    /// Points of the right width, whose differences to the inducing points carry digits.
     pub(crate) fn check_width(&self, x: PointsRef<'_>) -> Result<()> {
-        if x.dim() == self.given.dim() {
-            Ok(())
-        } else {
-            Err(Error::Width { what: "points", row: 0, expected: self.given.dim(), found: x.dim() })
+        if x.dim() != self.given.dim() {
+            return Err(Error::Width { what: "points", row: 0, expected: self.given.dim(), found: x.dim() });
         }
+        self.digits.check(x)
     }
 
     /// Features of a block of points, row-major into `rows`.

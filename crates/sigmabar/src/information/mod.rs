@@ -3,14 +3,16 @@
 mod absorb;
 mod path;
 mod query;
+mod rounding;
 mod update;
 
-pub use absorb::{FitFacts, Road};
+pub use absorb::{FitFacts, GramMethod};
 pub use path::{RidgePath, RidgeTerms};
 pub use query::VarianceParts;
 
 pub(crate) use absorb::{Absorbed, absorb};
 use absorb::{WHITEN_AFTER_SHARE, factor};
+pub(crate) use rounding::{PartsRounding, Sizes};
 
 use crate::error::{Result, positive};
 use crate::features::FeatureMap;
@@ -54,7 +56,7 @@ impl Information {
 
     pub(crate) fn assemble(features: Arc<FeatureMap>, ridge: Sourced<f64>, locations: Arc<Locations>, absorbed: Absorbed) -> Result<Self> {
         positive("ridge", ridge.value)?;
-        let Absorbed { gram, lower, prior_trace, residual_trace, facts, .. } = absorbed;
+        let Absorbed { gram, lower, prior_trace, residual_trace, facts, updates, .. } = absorbed;
         Ok(Self {
             features,
             locations,
@@ -65,7 +67,7 @@ impl Information {
             prior_trace,
             residual_trace,
             facts,
-            updates: 0,
+            updates,
         })
     }
 
@@ -134,7 +136,7 @@ impl Information {
         self.residual_trace
     }
 
-    /// $\operatorname{tr}D$ enlarged by a bound on its rounding that costs no pass: one residual's bound per observation, what the sums lose, and on the road that
+    /// $\operatorname{tr}D$ enlarged by a bound on its rounding that costs no pass: one residual's bound per observation, what the sums lose, and on the method that
     /// whitens after the product the change of $\operatorname{tr}G$, at most $\sqrt m$ times the Frobenius bound.
     pub(crate) fn certified_residual_trace(&self) -> f64 {
         let m = self.features.len() as f64;
@@ -142,6 +144,11 @@ impl Information {
         let per_point = self.len() as f64 * self.features.residual_rounding(largest);
         let sums = (self.facts.summation_length + m) * f64::EPSILON * self.prior_trace + m.sqrt() * self.facts.whitening_bound;
         self.residual_trace + per_point + sums
+    }
+
+    /// Rank-one updates of $L_B$ since it was factored.
+    pub(crate) fn updates(&self) -> usize {
+        self.updates
     }
 
     /// How the fit was computed.
@@ -162,14 +169,5 @@ impl Information {
         let m = self.gram.rows();
         let largest = (0..m).map(|i| self.gram.row(i).iter().map(|v| v.abs()).sum::<f64>()).fold(0.0, f64::max);
         1.0 + largest / (self.ridge * self.ridge)
-    }
-
-    /// A bound on the relative perturbation $\lVert \Delta B\rVert$ that rounding in $G$ (whitening after the product included), its factor and the updates of that
-    /// factor amount to.
-    #[must_use]
-    pub fn rounding(&self) -> f64 {
-        let m = self.features.len() as f64;
-        let whitening = self.facts.whitening_bound / (self.ridge * self.ridge);
-        (m * (1 + self.updates) as f64 + self.facts.summation_length) * f64::EPSILON * self.norm_bound() + whitening
     }
 }

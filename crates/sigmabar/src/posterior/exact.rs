@@ -1,7 +1,7 @@
 //! The exact Gaussian-process posterior: the oracle of the sparse one, and the better choice for a few hundred distinct points.
 
 use crate::error::{Error, Result, positive};
-use crate::kernel::Kernel;
+use crate::kernel::{Digits, Kernel};
 use crate::origin::{Origin, Sourced};
 use crate::points::{Observations, PointsRef};
 use sigmabar_linalg::{Lower, Matrix, dot, matvec_rows, norm_squared, product_transposed};
@@ -11,6 +11,7 @@ use sigmabar_linalg::{Lower, Matrix, dot, matvec_rows, norm_squared, product_tra
 #[derive(Clone, Debug)]
 pub struct ExactPosterior {
     kernel: Sourced<Kernel>,
+    digits: Digits,
     ridge: Sourced<f64>,
     observations: Observations,
     /// Factor of $A$.
@@ -32,6 +33,7 @@ impl ExactPosterior {
         let (kernel, ridge) = (kernel.into(), ridge.into());
         let tau2 = positive("ridge", ridge.value)?.powi(2);
         let locations = observations.locations();
+        let digits = Digits::new(&kernel.value, locations.points())?;
         let mut a = kernel.value.gram(locations.points())?;
         for i in 0..a.rows() {
             a[(i, i)] += tau2 / locations.count(i);
@@ -42,7 +44,7 @@ impl ExactPosterior {
         let mut coefficients = whitened.clone();
         lower.solve_transposed_rows(&mut coefficients)?;
         let condition = lower.condition_estimate().max(1.0);
-        Ok(Self { kernel, ridge, observations, lower, coefficients, whitened, condition })
+        Ok(Self { kernel, digits, ridge, observations, lower, coefficients, whitened, condition })
     }
 
     /// The kernel and where it came from.
@@ -230,6 +232,7 @@ impl ExactPosterior {
         if x.dim() != points.dim() {
             return Err(Error::Width { what: "points", row: 0, expected: points.dim(), found: x.dim() });
         }
+        self.digits.check(x)?;
         self.kernel.value.block(x, points)
     }
 

@@ -30,6 +30,10 @@ struct Stored {
     observations: Observations,
     projected: Vec<f64>,
     projection_growth: f64,
+    /// $L_B^{-1}h/\tau^2$, where reflections left it.
+    whitened: Option<Vec<f64>>,
+    /// Rank-one updates since the factor was made: rounding bounds count them.
+    updates: usize,
 }
 
 impl Posterior {
@@ -58,6 +62,8 @@ impl Posterior {
             observations: self.observations().clone(),
             projected: self.projected().to_vec(),
             projection_growth: self.projection_growth(),
+            whitened: self.whitened().cloned(),
+            updates: information.updates(),
         };
         sealed::seal(Kind::Model, remark, &postcard::to_stdvec(&stored).expect("plain numbers and lists always serialise"))
     }
@@ -90,11 +96,13 @@ impl Stored {
             prior_trace: self.prior_trace,
             residual_trace: self.residual_trace,
             projected: None,
+            whitened: None,
             facts: self.facts,
+            updates: self.updates,
         };
         let locations = Arc::clone(self.observations.locations());
         let information = Information::assemble(Arc::new(features), self.ridge, locations, absorbed)?;
-        Posterior::assemble(Arc::new(information), self.observations, self.projected, self.projection_growth)
+        Posterior::assemble(Arc::new(information), self.observations, (self.projected, self.whitened), self.projection_growth)
     }
 
     fn is_consistent(&self) -> bool {
@@ -106,6 +114,7 @@ impl Stored {
             && self.lower_b.len() == m
             && (self.gram.rows(), self.gram.cols(), self.gram.as_slice().len()) == (m, m, m * m)
             && self.projected.len() == m
+            && self.whitened.as_ref().is_none_or(|d| d.len() == m && d.iter().all(|v| v.is_finite()))
             && self.observations.is_consistent()
             && self.observations.locations().points().dim() == self.given.dim()
             && [self.prior_trace, self.residual_trace, self.facts.summation_length, self.facts.whitening_bound, self.projection_growth]

@@ -2,6 +2,7 @@
 
 mod auto;
 mod baselines;
+pub mod catalogue;
 mod policy;
 mod recall;
 mod run;
@@ -17,7 +18,8 @@ pub use baselines::{
 };
 pub use policy::Policy;
 pub use run::{
-    Ask, Attached, BatchReport, Cell, Direction, Failures, Ledger, Measured, Outcome, Problem, Recommendation, Survivors, Trial, TrialState,
+    Ask, Attached, BatchReport, Cell, Direction, Failures, Ledger, Measured, Outcome, Problem, Recommendation, StillPossible, Survivors,
+    Trial, TrialState,
 };
 pub use run_posterior::RunPosterior;
 pub use sbpe::{Rules, Sbpe, Schedule};

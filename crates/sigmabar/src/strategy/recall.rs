@@ -50,10 +50,10 @@ impl Strategy {
 
 #[cfg(test)]
 mod tests {
-    use crate::certificate::Noise;
     use crate::domain::{BoxDomain, Domain};
     use crate::error::Error;
     use crate::kernel::Kernel;
+    use crate::noise::Noise;
     use crate::strategy::{Ask, Auto, GpThreds, GpUcb, Outcome, Policy, Problem, Sbpe, Sequential, Strategy, Trial};
 
     fn runs() -> Vec<Strategy> {

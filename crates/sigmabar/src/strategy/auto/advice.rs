@@ -6,7 +6,7 @@ use super::model::{Data, Model, Outlook};
 use super::pick;
 use super::pool::Pool;
 use super::scale::Scale;
-use super::structure::Structure;
+use super::unexplained::Unexplained;
 use crate::certificate::Certificate;
 use crate::error::Result;
 use crate::strategy::run::problem::Problem;
@@ -27,12 +27,12 @@ pub(super) struct Advice<'a> {
 
 impl<'a> Advice<'a> {
     /// The best is the measured point with the largest $\hat f-\sigma/2$: never the luckiest draw. $\hat f$ is the posterior mean, moved towards what
-    /// was measured as far as [`Structure`] says.
+    /// was measured as far as [`Unexplained`] says.
     pub fn new(problem: &'a Problem, data: &'a Data, fit: &'a Fit, assumed: &'a Assumed) -> Result<Self> {
         let model = fit.model(data)?;
         let mut outlook = model.outlook(data.points.view())?;
         if problem.noise().is_none() {
-            Structure::of(data, fit)?.settle(data, fit, &mut outlook)?;
+            Unexplained::of(data, fit)?.settle(data, fit, &mut outlook)?;
         }
         let score = |i: usize| outlook.mean[i] - 0.5 * outlook.variance[i].sqrt();
         let best = argmax((0..outlook.mean.len()).map(|i| (i, score(i)))).unwrap_or(0);

@@ -8,8 +8,8 @@ mod model;
 mod pick;
 mod pool;
 mod scale;
-mod structure;
 mod survivors;
+mod unexplained;
 
 pub use assumed::{Assumed, Quantity};
 pub use scale::Scale;
@@ -20,7 +20,7 @@ use crate::points::Points;
 use crate::strategy::baselines::Sobol;
 use crate::strategy::run::ledger::{Ledger, Proposal};
 use crate::strategy::run::problem::Problem;
-use crate::strategy::run::recommendation::{self, BatchReport, Recommendation};
+use crate::strategy::run::recommendation::{self, BatchReport, Recommendation, StillPossible};
 use crate::theory::even_batch_lengths;
 use advice::Advice;
 use fit::{Fit, Fitting};
@@ -207,7 +207,8 @@ impl Auto {
         let mut reports: Vec<BatchReport> = (0..ledger.closed()).map(|batch| BatchReport::plain(ledger, batch)).collect();
         for round in &self.rounds {
             let report = &mut reports[round.batch];
-            report.survivors = Some(round.survivors.as_ref().map_or(round.share, |list| list.len() as f64));
+            report.survivors =
+                Some(round.survivors.as_ref().map_or(StillPossible::Share(round.share), |list| StillPossible::Candidates(list.len())));
             report.gap = Some(round.gap);
             let premises = round.assumed.premises(problem, ledger.all_measured().count());
             report.certificate =

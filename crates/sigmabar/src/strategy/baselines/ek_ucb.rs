@@ -112,7 +112,14 @@ impl EkUcb {
     }
 
     /// The states that a context leaves open: encoded points, with their numbers on a list.
-    pub(crate) fn states(&self, problem: &Problem, context: &[f64]) -> Result<Vec<Proposal>> {
+    ///
+    /// # Errors
+    /// [`Error::Premise`] where it leaves none open.
+    pub fn open_states(&self, problem: &Problem, context: &[f64]) -> Result<Vec<(Option<usize>, Vec<f64>)>> {
+        Ok(self.states(problem, context)?.into_iter().map(|state| (state.candidate, state.point)).collect())
+    }
+
+    fn states(&self, problem: &Problem, context: &[f64]) -> Result<Vec<Proposal>> {
         let domain = problem.domain();
         let mut open = Vec::with_capacity(self.actions.len());
         for action in self.actions.view().rows() {

@@ -131,7 +131,7 @@ impl Problem {
         Ok(Self { kernel: Some(kernel), ..self })
     }
 
-    /// The ridge $\tau$; without it the noise level is taken.
+    /// The ridge $\tau$; without it [`Noise::usual_ridge`] is taken.
     ///
     /// # Errors
     /// [`Error::Parameter`] unless finite and positive.
@@ -242,8 +242,7 @@ impl Problem {
         self.noise.as_ref().map(|noise| &noise.value)
     }
 
-    /// The ridge: as given, else the noise level, for light tails the bound $\sqrt{\xi_0}$ on the standard deviation (algorithm notes 5.3: the level is the best
-    /// of five for regret).
+    /// The ridge: as given, else [`Noise::usual_ridge`] for the whole budget.
     #[must_use]
     pub fn ridge(&self) -> Option<f64> {
         self.sourced_ridge().value
@@ -252,8 +251,10 @@ impl Problem {
     fn sourced_ridge(&self) -> Sourced<Option<f64>> {
         match (&self.ridge, &self.noise) {
             (Some(ridge), _) => Sourced::new(Some(ridge.value), ridge.origin),
-            // Without noise there is no natural ridge.
-            (None, Some(noise)) => Sourced::new(Some(noise.value.std_dev_bound()).filter(|level| *level > 0.0), noise.origin),
+            (None, Some(noise)) => {
+                let largest = self.kernel.as_ref().and_then(|kernel| kernel.value.max_variance()).unwrap_or(1.0);
+                Sourced::new(Some(noise.value.usual_ridge(largest, self.budget)), noise.origin)
+            }
             (None, None) => Sourced::new(None, Origin::Unmet),
         }
     }

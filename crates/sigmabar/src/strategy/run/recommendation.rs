@@ -36,6 +36,27 @@ impl Recommendation {
     }
 }
 
+/// How much is still possible.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub enum StillPossible {
+    /// So many of the candidates.
+    Candidates(usize),
+    /// This share of the domain.
+    Share(f64),
+}
+
+impl StillPossible {
+    /// The count or the share, for tables whose readers know which.
+    #[must_use]
+    pub fn number(self) -> f64 {
+        match self {
+            Self::Candidates(count) => count as f64,
+            Self::Share(share) => share,
+        }
+    }
+}
+
 /// A closed batch in numbers.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct BatchReport {
@@ -44,7 +65,7 @@ pub struct BatchReport {
     /// Evaluations that arrived in time with a value.
     pub measured: usize,
     /// Candidates or share of the domain still possible afterwards, where the policy rules settings out.
-    pub survivors: Option<f64>,
+    pub survivors: Option<StillPossible>,
     /// The optimality gap afterwards, in the data's scale.
     pub gap: Option<f64>,
     /// The gap among the generated candidates, where these stand for the domain.

@@ -4,7 +4,7 @@ use super::elimination::{Batch, CHALLENGERS, Evidence};
 use super::pairs::{Centre, Challengers};
 use super::premises::Premises;
 use super::state::State;
-use crate::design::{CellSearch, Growth, MaxVariance};
+use crate::design::{CellSearch, DictionarySize, MaxVariance};
 use crate::domain::{BoxDomain, CellTree};
 use crate::error::Result;
 use crate::kernel::{Kernel, Lengthscale};
@@ -79,7 +79,13 @@ impl Cells {
     }
 
     /// Points of largest variance over the surviving cells, within a factor 1.1, and the inducing points behind them.
-    pub fn design(&self, premises: &Premises<'_>, growth: Growth, known: Option<Arc<Locations>>, count: usize) -> Result<(Points, Points)> {
+    pub fn design(
+        &self,
+        premises: &Premises<'_>,
+        growth: DictionarySize,
+        known: Option<Arc<Locations>>,
+        count: usize,
+    ) -> Result<(Points, Points)> {
         let whole = self.whole_cells();
         let corners = |corner: fn(&CellTree, usize) -> &[f64]| {
             Points::new(whole.iter().flat_map(|&cell| corner(&self.tree, cell)).copied().collect(), self.tree.dim())

@@ -5,7 +5,7 @@ mod cells;
 #[cfg(test)]
 mod cells_test;
 mod elimination;
-mod level;
+mod noise_form;
 mod pairs;
 mod paper;
 mod paper_box;
@@ -17,13 +17,13 @@ mod state;
 pub use schedule::Schedule;
 
 use crate::certificate::{Certificate, Contradiction, Spent, Theorem};
-use crate::design::{Growth, MaxVariance};
+use crate::design::{DictionarySize, MaxVariance};
 use crate::domain::{CellTree, Domain};
 use crate::error::{Error, Result, positive};
 use crate::points::{Locations, Points};
 use crate::strategy::run::ledger::{Ledger, Proposal};
 use crate::strategy::run::problem::Problem;
-use crate::strategy::run::recommendation::{BatchReport, Recommendation};
+use crate::strategy::run::recommendation::{BatchReport, Recommendation, StillPossible};
 use crate::strategy::run::survivors::Survivors;
 use candidates::SetOfCandidates;
 use cells::Cells;
@@ -90,7 +90,7 @@ impl Sbpe {
             rules,
             schedule: Schedule::Recursion,
             max_inducing: MAX_INDUCING,
-            share: Growth::default().share,
+            share: DictionarySize::default().share,
             candidates: None,
             cells: CELLS,
             simulated: false,
@@ -216,7 +216,7 @@ impl Sbpe {
             Some(state) => state.clone(),
             None => self.fresh(problem, &premises)?,
         };
-        let growth = Growth { share: self.share, max_size: self.max_inducing };
+        let growth = DictionarySize { share: self.share, max_size: self.max_inducing };
         let paper = Paper::new(&premises, problem, ledger.closed(), lengths.len());
         let known = fixed_locations(ledger, problem.domain().dim())?;
         let proposals = match (&state.cells, self.rules) {
@@ -269,7 +269,8 @@ impl Sbpe {
             }
         }
         let (gap, candidate_gap) = gaps(problem, &state);
-        let survivors = Some(state.cells.as_ref().map_or(state.survivors.len() as f64, |cells| cells.tree.surviving_share()));
+        let whole = || StillPossible::Candidates(state.survivors.len());
+        let survivors = Some(state.cells.as_ref().map_or_else(whole, |cells| StillPossible::Share(cells.tree.surviving_share())));
         let certificate = gap.map(|_| self.certificate(problem, &state));
         state.reports.push(BatchReport { survivors, gap, candidate_gap, certificate, inducing, ..BatchReport::plain(ledger, batch) });
         self.state = Some(state);
@@ -294,8 +295,11 @@ impl Sbpe {
         let Some(state) = &self.state else { return Ok(None) };
         let Some(best) = &state.best else { return Ok(None) };
         // f(x̂) ≥ f(x*) − gap ≥ max l − gap, and f(x̂) ≤ f(x*) ≤ max u.
-        let lower = best.lower.max(state.floor - best.gap);
-        let (a, b) = (problem.to_data(lower), problem.to_data(state.ceiling.max(lower)));
+        // Neither end says less than |f| ≤ C√k does.
+        let reach =
+            problem.kernel().zip(problem.norm_bound()).map_or(f64::INFINITY, |(k, c)| c * k.value.value(&best.point, &best.point).sqrt());
+        let lower = best.lower.max(state.floor - best.gap).max(-reach);
+        let (a, b) = (problem.to_data(lower), problem.to_data(state.ceiling.min(reach).max(lower)));
         let (gap, candidate_gap) = gaps(problem, state);
         Ok(Some(Recommendation {
             point: best.point.clone(),
@@ -348,7 +352,7 @@ impl Sbpe {
 /// One dictionary for the batch by the rule of algorithm notes 5.3, then the points of largest variance under it.
 fn design(
     premises: &Premises<'_>,
-    growth: Growth,
+    growth: DictionarySize,
     survivors: &Points,
     known: Option<Arc<Locations>>,
     count: usize,
