@@ -9,7 +9,7 @@ pub struct Global {
     /// How data are written to standard output
     #[arg(long, global = true, value_enum)]
     pub format: Option<Format>,
-    /// Threads to work with (else SIGMABAR_NUM_THREADS, RAYON_NUM_THREADS, all cores)
+    /// Threads to work with (else SIGMABAR_NUM_THREADS, RAYON_NUM_THREADS, OMP_NUM_THREADS, all cores)
     #[arg(long, global = true, value_name = "N")]
     pub threads: Option<usize>,
     /// Seed of everything random

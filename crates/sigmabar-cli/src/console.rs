@@ -141,6 +141,11 @@ impl Console {
         Ok(out.flush()?)
     }
 
+    /// An empty list, for programs that read one.
+    pub(crate) fn nothing(&self) -> Outcome<()> {
+        if self.format(Format::Table) == Format::Json { self.answer("[]") } else { Ok(()) }
+    }
+
     /// An answer in words, on stdout: what was asked for is data.
     pub(crate) fn answer(&self, words: impl Display) -> Outcome<()> {
         Ok(writeln!(anstream::stdout().lock(), "{words}")?)

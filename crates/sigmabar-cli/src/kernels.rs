@@ -2,6 +2,7 @@
 
 use crate::data::ColumnInfo;
 use crate::quantity::short;
+use serde_json::{Map, Value, json};
 use sigmabar::{Kernel, Lengthscale, Noise};
 use std::fmt;
 use std::str::FromStr;
@@ -27,9 +28,9 @@ impl FromStr for Family {
             "se" | "rbf" | "squared-exponential" => Ok(Self::SquaredExponential),
             "matern" => Ok(Self::Matern(2.5)),
             "rq" | "rational-quadratic" => Ok(Self::RationalQuadratic(1.0)),
-            other => match other.split_once('-') {
+            other => match other.rsplit_once('-') {
                 Some(("matern", nu)) => Ok(Self::Matern(number(nu)?)),
-                Some(("rq", alpha)) => Ok(Self::RationalQuadratic(number(alpha)?)),
+                Some(("rq" | "rational-quadratic", alpha)) => Ok(Self::RationalQuadratic(number(alpha)?)),
                 _ => Err(WRONG),
             },
         }
@@ -91,6 +92,35 @@ pub(crate) fn noise(text: &str) -> Result<Noise, String> {
         _ => return Err(WRONG.to_owned()),
     };
     noise.map_err(|error| error.to_string())
+}
+
+/// The kernel for programs, spelt as in study files: its name, its numbers, and the length-scale of each column.
+pub(crate) fn fields(kernel: &Kernel, names: &[&str]) -> Value {
+    let with = |name: &str, lengthscale: &Lengthscale, variance: f64, own: Option<(&str, Value)>| {
+        let values = lengthscale.values();
+        let length = |i: usize| values[if values.len() == 1 { 0 } else { i }];
+        let lengths: Map<String, Value> = names.iter().enumerate().map(|(i, name)| ((*name).to_owned(), json!(length(i)))).collect();
+        let mut fields = json!({ "name": name, "variance": variance, "lengthscale": lengths });
+        if let Some((key, value)) = own {
+            fields[key] = value;
+        }
+        fields
+    };
+    let all = |parts: &[Kernel]| parts.iter().map(|part| fields(part, names)).collect::<Vec<_>>();
+    match kernel {
+        Kernel::SquaredExponential(k) => with("squared-exponential", k.lengthscale(), k.variance(), None),
+        Kernel::Matern(k) => with("matern", k.lengthscale(), k.variance(), Some(("nu", json!(k.nu())))),
+        Kernel::RationalQuadratic(k) => with("rational-quadratic", k.lengthscale(), k.variance(), Some(("alpha", json!(k.alpha())))),
+        Kernel::Hamming(k) => with("hamming", k.lengthscale(), k.variance(), None),
+        Kernel::Periodic(k) => with("periodic", k.lengthscale(), k.variance(), Some(("period", json!(k.period().values())))),
+        Kernel::Linear(k) => with("linear", k.lengthscale(), k.variance(), Some(("offset", json!(k.offset())))),
+        Kernel::Sum(parts) => json!({ "sum": all(parts) }),
+        Kernel::Product(parts) => json!({ "product": all(parts) }),
+        Kernel::Columns { kernel, columns } => {
+            fields(kernel, &columns.iter().map(|&c| names.get(c).copied().unwrap_or("?")).collect::<Vec<_>>())
+        }
+        other => json!(format!("{other:?}")),
+    }
 }
 
 /// The kernel in words: its family, its variance and the length-scale of each column.

@@ -11,6 +11,7 @@ pub mod data;
 pub mod failure;
 mod interrupt;
 mod kernels;
+mod memory;
 pub mod model;
 mod model_file;
 mod output;
@@ -21,7 +22,7 @@ mod questions;
 pub mod report;
 mod setting;
 pub mod sheet;
-mod threads;
+pub mod threads;
 mod verbs;
 mod which_study;
 

@@ -37,6 +37,22 @@ pub(crate) fn check_model(path: &Path) -> Outcome<()> {
     Err(Failure::usage(what, "choose another name for the model, such as model.sbm"))
 }
 
+/// Refuses, before the work, a target that could not be written after it.
+pub(crate) fn check_writable(path: &Path, inputs: &[&Path]) -> Outcome<()> {
+    check(path, inputs)?;
+    let target = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+    let tried = match fs::metadata(&target) {
+        Ok(found) if found.is_dir() => Err(io::ErrorKind::IsADirectory.into()),
+        Ok(found) if found.permissions().readonly() => Err(io::ErrorKind::PermissionDenied.into()),
+        Ok(found) if !found.is_file() => Ok(()),
+        _ => {
+            let part = beside(&target, &format!(".{}.part", std::process::id()));
+            File::create(&part).and_then(|_| fs::remove_file(&part))
+        }
+    };
+    tried.map_err(Failure::file(path, "write"))
+}
+
 /// Writes a file beside its final name first, so that a full disk or a crash leaves what was there before.
 pub(crate) fn write(path: &Path, inputs: &[&Path], fill: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Outcome<()> {
     check(path, inputs)?;

@@ -2,10 +2,27 @@
 
 use std::fmt;
 use std::str::FromStr;
+use std::time::Duration;
 
 /// A count of at least 1.
 pub(crate) fn positive(text: &str) -> Result<usize, &'static str> {
     text.parse().ok().filter(|&count| count > 0).ok_or("it must be a whole number of at least 1")
+}
+
+/// A time, typed as `90`, `90s`, `1.5h` or `3d`: a number without a unit is seconds, as in study files.
+pub(crate) fn duration(text: &str) -> Result<Duration, &'static str> {
+    const WRONG: &str = "a time is a number of seconds, or a number with s, m, h or d behind it, such as 90m";
+    let text = text.trim();
+    let number = text.trim_end_matches(|c: char| c.is_ascii_alphabetic());
+    let seconds = match text[number.len()..].trim() {
+        "" | "s" => 1.0,
+        "m" | "min" => 60.0,
+        "h" => 3600.0,
+        "d" => 86400.0,
+        _ => return Err(WRONG),
+    };
+    let time = number.trim().parse::<f64>().map_err(|_| WRONG)? * seconds;
+    if time > 0.0 { Duration::try_from_secs_f64(time).map_err(|_| WRONG) } else { Err(WRONG) }
 }
 
 /// A number of bytes, typed as `4G`, `500M` or `1000000`.
@@ -88,6 +105,12 @@ mod tests {
         assert!("".parse::<Bytes>().is_err() && "G".parse::<Bytes>().is_err() && "-1M".parse::<Bytes>().is_err());
         assert_eq!(Bytes(4 << 30).to_string(), "4.0 GB");
         assert_eq!(Bytes(900).to_string(), "900 B");
+    }
+
+    #[test]
+    fn times_are_read() {
+        assert_eq!(["90m", "1.5h", "1.5 h", "5400", "5400s"].map(duration), [Ok(Duration::from_secs(5400)); 5]);
+        assert!(["", "-1h", "xh", "0", "5 parsecs"].iter().all(|text| duration(text).is_err()));
     }
 
     #[test]

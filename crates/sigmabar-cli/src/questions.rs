@@ -17,12 +17,19 @@ pub(crate) enum Levels {
     Names(Vec<String>),
 }
 
+/// The levels of a factor, and the unit they were given in.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Factor {
+    pub levels: Levels,
+    pub unit: Option<String>,
+}
+
 /// The answers.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Answers {
     pub description: String,
     pub minimize: bool,
-    pub factors: Vec<(String, Levels)>,
+    pub factors: Vec<(String, Factor)>,
     pub wells: Option<usize>,
     pub batches: usize,
     pub per_batch: usize,
@@ -38,7 +45,7 @@ pub(crate) fn ask(input: &mut dyn BufRead, console: &Console) -> Outcome<Answers
         _ => Err("answer large or small".to_owned()),
     })?;
     console.say("Name the factors you can set, one at a time; an empty line ends the list.");
-    let mut factors: Vec<(String, Levels)> = Vec::new();
+    let mut factors: Vec<(String, Factor)> = Vec::new();
     loop {
         let name = asker.line(&format!("Factor {}:", factors.len() + 1), "")?;
         if name.is_empty() && !factors.is_empty() {
@@ -53,7 +60,7 @@ pub(crate) fn ask(input: &mut dyn BufRead, console: &Console) -> Outcome<Answers
             console.say("a factor needs a name of its own");
             continue;
         }
-        let levels = asker.until(&format!("Levels of {name} (20..80, or 20..80 step 5, or 10, 20, 40, or dmso, thf):"), "", levels)?;
+        let levels = asker.until(&format!("Levels of {name} (20..80, or 20..80 step 5, or 1, 2, 4, 8 h, or dmso, thf):"), "", levels)?;
         factors.push((name, levels));
     }
     let wells = asker.until("Wells of a plate (24, 96, 384; 0 without plates):", "96", |text| match text.parse::<usize>() {
@@ -102,30 +109,63 @@ impl Asker<'_> {
     }
 }
 
-fn levels(text: &str) -> Result<Levels, String> {
-    const WRONG: &str = "give a range such as 20..80, or at least two levels such as 10, 20, 40";
-    let number = |text: &str| text.trim().trim_matches('.').parse::<f64>().ok().filter(|v| v.is_finite());
-    if let Some((low, rest)) = text.split_once("..") {
-        let (high, step) = rest.split_once("step").map_or((rest, None), |(high, step)| (high, Some(number(step))));
-        return match (number(low), number(high), step) {
-            (Some(low), Some(high), None) if low < high => Ok(Levels::Range(low, high, None)),
-            (Some(low), Some(high), Some(Some(step))) if low < high && step > 0.0 => Ok(Levels::Range(low, high, Some(step))),
-            _ => Err("a range goes from a smaller to a larger number, such as 20..80 or 20..80 step 5".to_owned()),
+fn levels(text: &str) -> Result<Factor, String> {
+    const WRONG: &str = "give a range such as 20..80 or 20 to 80, or at least two levels such as 10, 20, 40";
+    const RANGE: &str = "a range goes from a smaller to a larger number, such as 20..80 or 20..80 step 5";
+    if let Some((low, rest)) = ends(text) {
+        let (high, step) = rest.split_once("step").map_or((rest, None), |(high, step)| (high, Some(step)));
+        let parts: Vec<&str> = [low, high].into_iter().chain(step).collect();
+        let (numbers, unit) = measured(&parts).ok_or(RANGE)?;
+        return match numbers[..] {
+            [low, high] if low < high => Ok(Factor { levels: Levels::Range(low, high, None), unit }),
+            [low, high, step] if low < high && step > 0.0 => Ok(Factor { levels: Levels::Range(low, high, Some(step)), unit }),
+            _ => Err(RANGE.to_owned()),
         };
     }
-    let names: Vec<String> = text.split(',').map(|name| name.trim().to_owned()).filter(|name| !name.is_empty()).collect();
+    let names: Vec<&str> = text.split(',').map(str::trim).filter(|name| !name.is_empty()).collect();
     let differ = (0..names.len()).all(|i| !names[..i].contains(&names[i]));
     if names.len() < 2 || !differ {
         return Err(WRONG.to_owned());
     }
-    let numbers: Option<Vec<f64>> = names.iter().map(|name| name.parse::<f64>().ok().filter(|v| v.is_finite())).collect();
-    Ok(match numbers {
-        Some(mut numbers) => {
+    Ok(match measured(&names) {
+        Some((mut numbers, unit)) => {
             numbers.sort_by(f64::total_cmp);
-            Levels::Numbers(numbers)
+            Factor { levels: Levels::Numbers(numbers), unit }
         }
-        None => Levels::Names(names),
+        None => Factor { levels: Levels::Names(names.into_iter().map(str::to_owned).collect()), unit: None },
     })
+}
+
+/// The two ends of a range, as people write it: `20..80`, `20 to 80`, `20-80`.
+fn ends(text: &str) -> Option<(&str, &str)> {
+    let dashes =
+        text.char_indices().skip(1).filter(|(_, c)| matches!(c, '-' | '–' | '—')).map(|(at, c)| (&text[..at], &text[at + c.len_utf8()..]));
+    let high = |rest: &str| rest.split("step").next().is_some_and(|high| measured(&[high]).is_some());
+    text.split_once("..")
+        .map(|(low, rest)| (low, rest.trim_start_matches('.')))
+        .or_else(|| text.split_once(" to ").filter(|(low, rest)| measured(&[low]).is_some() && high(rest)))
+        .or_else(|| dashes.into_iter().find(|(low, rest)| measured(&[low]).is_some() && high(rest)))
+}
+
+/// Numbers, with the unit that follows the last of them or several: one unit at most.
+fn measured(texts: &[&str]) -> Option<(Vec<f64>, Option<String>)> {
+    let mut unit: Option<&str> = None;
+    let mut numbers = Vec::with_capacity(texts.len());
+    for text in texts.iter().map(|text| text.trim()) {
+        let place =
+            (0..=text.len()).rev().filter(|&end| text.is_char_boundary(end)).find(|&end| text[..end].trim_end().parse::<f64>().is_ok())?;
+        let (number, rest) = (text[..place].trim_end().parse::<f64>().ok().filter(|v| v.is_finite())?, text[place..].trim());
+        // 3-ethyl is no length of three ethyls, 2b no two of b.
+        let is_unit = rest.is_empty()
+            || (!rest.contains(|c: char| c.is_ascii_digit() || matches!(c, '-' | ','))
+                && (text[place..].starts_with(' ') || rest.starts_with(['%', '°', 'µ'])));
+        if !is_unit || unit.is_some_and(|known| !rest.is_empty() && known != rest) {
+            return None;
+        }
+        unit = unit.or(Some(rest).filter(|rest| !rest.is_empty()));
+        numbers.push(number);
+    }
+    Some((numbers, unit.map(str::to_owned)))
 }
 
 /// A TOML string: JSON's escapes are TOML's.
@@ -147,9 +187,10 @@ impl Answers {
         line(format!("seed = {seed}"));
         line("# What you know for certain makes the answer certified; without it, it is \"estimated\".".to_owned());
         line("# norm_bound = 2.0\n# noise = { gaussian = 0.1 }\n# kernel = { name = \"matern\", lengthscale = 0.3 }".to_owned());
-        for (name, levels) in &self.factors {
-            line(format!("\n[parameters.{}]", quoted(name)));
-            match levels {
+        for (name, factor) in &self.factors {
+            let unit = factor.unit.as_ref().map_or_else(String::new, |unit| format!("   # in {unit}"));
+            line(format!("\n[parameters.{}]{unit}", quoted(name)));
+            match &factor.levels {
                 Levels::Range(low, high, step) => {
                     line(format!("type = \"float\"\nlow = {low}\nhigh = {high}"));
                     step.iter().for_each(|step| line(format!("step = {step}")));
@@ -174,27 +215,29 @@ mod tests {
 
     #[test]
     fn levels_are_understood() {
-        assert_eq!(levels("20..80"), Ok(Levels::Range(20.0, 80.0, None)));
-        assert_eq!(levels("20..80 step 5"), Ok(Levels::Range(20.0, 80.0, Some(5.0))));
-        assert_eq!(levels("-1 .. 1.5"), Ok(Levels::Range(-1.0, 1.5, None)));
-        assert_eq!(levels("40, 10,20"), Ok(Levels::Numbers(vec![10.0, 20.0, 40.0])));
-        assert_eq!(levels("dmso, thf"), Ok(Levels::Names(vec!["dmso".into(), "thf".into()])));
-        assert!(
-            levels("80..20").is_err()
-                && levels("2..8 step x").is_err()
-                && levels("a").is_err()
-                && levels("a, a").is_err()
-                && levels("").is_err()
-        );
+        let read = |text: &str| levels(text).map(|factor| (factor.levels, factor.unit.unwrap_or_default()));
+        let range = |low, high, step| Levels::Range(low, high, step);
+        for text in ["20..80", "20-80", "20 - 80", "20 – 80", "20 to 80"] {
+            assert_eq!(read(text), Ok((range(20.0, 80.0, None), String::new())), "{text}");
+        }
+        assert_eq!(read("20-80 °C step 5"), Ok((range(20.0, 80.0, Some(5.0)), "°C".into())));
+        assert_eq!(read("20..80 step 5"), Ok((range(20.0, 80.0, Some(5.0)), String::new())));
+        assert_eq!(read("-1 .. 1.5"), Ok((range(-1.0, 1.5, None), String::new())));
+        assert_eq!(read("-5--1"), Ok((range(-5.0, -1.0, None), String::new())));
+        assert_eq!(read("1e-3-1e-1"), Ok((range(1e-3, 1e-1, None), String::new())));
+        assert_eq!(read("40, 10,20"), Ok((Levels::Numbers(vec![10.0, 20.0, 40.0]), String::new())));
+        assert_eq!(read("1, 2, 4, 8 h"), Ok((Levels::Numbers(vec![1.0, 2.0, 4.0, 8.0]), "h".into())));
+        assert_eq!(read("5%, 10%"), Ok((Levels::Numbers(vec![5.0, 10.0]), "%".into())));
+        for names in [["dmso", "thf"], ["2-propanol", "3-pentanol"], ["1 h", "2 d"], ["5-HT", "dmso"]] {
+            assert_eq!(read(&names.join(", ")), Ok((Levels::Names(names.map(str::to_owned).to_vec()), String::new())));
+        }
+        assert!(["80..20", "80-20", "2..8 step x", "a", "a, a", ""].iter().all(|text| levels(text).is_err()));
     }
 
     #[test]
     fn the_file_that_is_written_can_be_read() {
-        let factors = vec![
-            ("temperature".to_owned(), Levels::Range(20.0, 80.0, Some(2.5))),
-            ("dose in ml".to_owned(), Levels::Numbers(vec![1.0, 2.5])),
-            ("solvent".to_owned(), Levels::Names(vec!["dmso".into(), "thf".into()])),
-        ];
+        let answers = [("temperature", "20..80 step 2.5"), ("dose", "1, 2.5 ml"), ("solvent", "dmso, thf")];
+        let factors = answers.map(|(name, text)| (name.to_owned(), levels(text).unwrap())).to_vec();
         for wells in [None, Some(24)] {
             let answers = Answers {
                 description: "yield, \"dry\"".into(),

@@ -1,27 +1,66 @@
-//! How many threads work: `--threads`, then `SIGMABAR_NUM_THREADS`, then what rayon finds (`RAYON_NUM_THREADS`, the cores this process may use).
+//! How many threads work, in the command and in the Python package alike: what was said (`--threads`, `sb.set_num_threads`), then `SIGMABAR_NUM_THREADS`,
+//! `RAYON_NUM_THREADS`, `OMP_NUM_THREADS`, then the cores that this process may use.
 
 use crate::failure::Failure;
+use std::ffi::OsStr;
+use std::num::NonZeroUsize;
 
-const VARIABLE: &str = "SIGMABAR_NUM_THREADS";
+const OURS: &str = "SIGMABAR_NUM_THREADS";
+/// Read by rayon itself.
+const RAYON: &str = "RAYON_NUM_THREADS";
+/// What joblib and many batch systems set, so that processes side by side do not each take every core.
+const OPEN_MP: &str = "OMP_NUM_THREADS";
 
 /// Sets the number of threads for the rest of the process.
 pub(crate) fn set(option: Option<usize>) -> Result<(), Failure> {
-    let wanted = match option {
-        Some(0) => return Err(Failure::Threads { name: "--threads", value: "0".to_owned() }),
-        Some(threads) => Some(threads),
-        None => from_environment()?,
-    };
-    if let Some(threads) = wanted {
-        // A process that has its pool already, as Python may, keeps it.
-        drop(rayon::ThreadPoolBuilder::new().num_threads(threads).build_global());
+    match option {
+        Some(threads) => {
+            let wanted = NonZeroUsize::new(threads).ok_or_else(|| Failure::Threads { name: "--threads", value: "0".to_owned() })?;
+            sigmabar::set_threads(Some(wanted));
+            Ok(())
+        }
+        None => set_from_environment(),
+    }
+}
+
+/// What the environment asks for, unless somebody chose already.
+///
+/// # Errors
+/// [`Failure::Threads`] if `SIGMABAR_NUM_THREADS` is no number of threads.
+pub fn set_from_environment() -> Result<(), Failure> {
+    if sigmabar::chosen_threads().is_none() {
+        let [ours, rayon, open_mp] = [OURS, RAYON, OPEN_MP].map(std::env::var_os);
+        sigmabar::set_threads(asked_for(ours.as_deref(), rayon.is_some(), open_mp.as_deref())?);
     }
     Ok(())
 }
 
-fn from_environment() -> Result<Option<usize>, Failure> {
-    let Some(text) = std::env::var_os(VARIABLE) else { return Ok(None) };
-    match text.to_str().and_then(|text| text.parse::<usize>().ok()) {
-        Some(threads) if threads > 0 => Ok(Some(threads)),
-        _ => Err(Failure::Threads { name: VARIABLE, value: text.to_string_lossy().into_owned() }),
+fn asked_for(ours: Option<&OsStr>, is_left_to_rayon: bool, open_mp: Option<&OsStr>) -> Result<Option<NonZeroUsize>, Failure> {
+    if let Some(text) = ours {
+        let wanted = text.to_str().and_then(|text| text.trim().parse().ok());
+        return wanted.map(Some).ok_or_else(|| Failure::Threads { name: OURS, value: text.to_string_lossy().into_owned() });
+    }
+    // A list there has the number for the outermost level first. Others read this variable too: what we cannot read is theirs to complain about.
+    let first = open_mp.filter(|_| !is_left_to_rayon).and_then(|text| text.to_str()?.split(',').next()?.trim().parse().ok());
+    Ok(first)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn our_variable_comes_first_then_that_of_rayon_then_that_of_openmp() {
+        let asked = |ours: Option<&'static str>, rayon, open_mp: Option<&'static str>| {
+            asked_for(ours.map(OsStr::new), rayon, open_mp.map(OsStr::new)).map(|wanted| wanted.map(NonZeroUsize::get))
+        };
+        assert_eq!(asked(Some("3"), true, Some("2")).unwrap(), Some(3));
+        assert_eq!(asked(None, true, Some("2")).unwrap(), None);
+        assert_eq!(asked(None, false, Some("4,2")).unwrap(), Some(4));
+        assert_eq!(asked(None, false, Some("many")).unwrap(), None);
+        assert_eq!(
+            asked(Some("0"), false, None).unwrap_err().to_string(),
+            "SIGMABAR_NUM_THREADS is \"0\": it must be a whole number of threads, at least 1"
+        );
     }
 }

@@ -82,7 +82,7 @@ impl WhichStudy {
         if let Some(spec) = &self.spec
             && (!self.file.exists() || Study::names(&self.file)?.is_empty())
         {
-            let remedy = format!("sigmabar run {0} or sigmabar ask {0} begins it", spec.display());
+            let remedy = format!("sigmabar run {0} or sigmabar ask {0} begins it", quoted(spec));
             return Err(Failure::refused(format!("the study of {} has not begun", spec.display()), remedy));
         }
         let names = if self.file.exists() { Study::names(&self.file)? } else { Vec::new() };
@@ -164,8 +164,7 @@ impl WhichStudy {
 
     /// What to type after a verb to mean this study: nothing where nothing was typed.
     pub fn typed(&self) -> String {
-        let name = self.name.as_ref().map_or_else(String::new, |name| format!(" --name {name}"));
-        self.typed.as_ref().map_or_else(String::new, |path| format!(" {}", path.display())) + &name
+        self.typed.as_ref().map_or_else(String::new, |path| format!(" {}", quoted(path))) + &self.typed_name()
     }
 
     /// Says that the data contradict the premises, and what can be done.
@@ -188,13 +187,29 @@ impl WhichStudy {
 
     /// The same as an option.
     pub fn typed_option(&self) -> String {
-        let name = self.name.as_ref().map_or_else(String::new, |name| format!(" --name {name}"));
-        self.typed.as_ref().map_or_else(String::new, |path| format!(" --study {}", path.display())) + &name
+        self.typed.as_ref().map_or_else(String::new, |path| format!(" --study {}", quoted(path))) + &self.typed_name()
+    }
+
+    fn typed_name(&self) -> String {
+        self.name.as_ref().map_or_else(String::new, |name| format!(" --name {}", quoted(Path::new(name))))
+    }
+
+    /// The page of this study, in the directory where the command was typed: no two studies of a directory have the same.
+    pub fn report(&self) -> PathBuf {
+        let name = self.name.clone().unwrap_or_else(|| stem(&self.file));
+        PathBuf::from(format!("{}-report.html", name.replace(['/', '\\'], "_")))
     }
 }
 
 pub(crate) fn is_spec(path: &Path) -> bool {
     path.extension().is_some_and(|extension| extension == "toml" || extension == "json")
+}
+
+/// A path as it can be typed: in quotes where the shell would take it for something else.
+pub(crate) fn quoted(path: &Path) -> String {
+    let text = path.display().to_string();
+    let is_plain = |c: char| c.is_alphanumeric() || "_-./+,:=@%".contains(c);
+    if !text.is_empty() && text.chars().all(is_plain) { text } else { format!("'{}'", text.replace('\'', r"'\''")) }
 }
 
 pub(crate) fn stem(path: &Path) -> String {

@@ -380,7 +380,7 @@ fn the_report_says_what_the_strategy_does_with_imported_results() {
         fs::write(path.join("old.csv"), "x,result\n0.125,0.2\n").unwrap();
         ends(path, &["import", "old.csv", "--study", "study.toml"], 0);
         ends(path, &["run", "study.toml"], 0);
-        fs::read_to_string(path.join("report.html")).unwrap()
+        fs::read_to_string(path.join("study-report.html")).unwrap()
     };
     let random = said("random");
     assert!(random.contains("plans without results from before the study; what is recommended") && !random.contains("plans and claims"));

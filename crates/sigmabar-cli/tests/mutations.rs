@@ -118,7 +118,12 @@ fn tables_and_plates() {
     attack("table", &texts(&[plate, "trial;result\n1;2.5\n2;3\n", "\u{feff}trial\tresult\r\n1\t2\r\n"]), |bytes| {
         let open = || Reader::csv("t.csv".into(), Box::new(Cursor::new(bytes.to_vec()))).ok();
         if let Some(reader) = open() {
-            let selection = Selection { wanted: Wanted::AllBut(Vec::new()), categories: Categories::Collected(Vec::new()), memory: None };
+            let selection = Selection {
+                wanted: Wanted::AllBut(Vec::new()),
+                categories: Categories::Collected(Vec::new()),
+                memory: None,
+                has_options: false,
+            };
             if let Ok(frame) = Frame::read(reader, &selection) {
                 assert!(frame.values.len() == frame.len() * frame.columns.len() && frame.values.iter().all(|value| value.is_finite()));
             }

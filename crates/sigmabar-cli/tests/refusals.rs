@@ -276,3 +276,97 @@ fn on_a_small_disk(directory: &Path, disk: &Path) {
     let trials = done(disk, &["trials", "study.db", "--format", "csv"]);
     assert!(trials.contains("1.5") && trials.contains("2.5"), "{trials}");
 }
+
+#[test]
+fn what_cannot_fit_into_memory_is_refused_before_it_begins() {
+    let directory = tempfile::tempdir().unwrap();
+    for arguments in [&["theory", "--points", "1000000"][..], &["bench", "--budget", "1000000000", "--problems", "branin"]] {
+        let words = refused(directory.path(), arguments, 1);
+        assert!(words.contains("would take") && words.contains("at most") && words.contains("fit"), "{words}");
+    }
+    if cfg!(target_os = "linux") {
+        let words = refused(directory.path(), &["fit", "/dev/zero", "--target", "y"], 1);
+        assert!(words.contains("zero bytes"), "{words}");
+        let endless = format!("yes x | tr -d '\\n' | {} fit - --target y", env!("CARGO_BIN_EXE_sigmabar"));
+        let output = std::process::Command::new("sh").args(["-c", &endless]).output().unwrap();
+        assert!(String::from_utf8_lossy(&output.stderr).contains("more than 64 MB") && output.status.code() == Some(1));
+    }
+}
+
+#[test]
+fn where_a_model_goes_is_found_out_before_the_work_and_it_always_goes_somewhere() {
+    let directory = fitted();
+    let fit = |more: &[&str], data: &str| -> Vec<String> {
+        let usual = ["fit", data, "--target", "y", "--lengthscale", "0.2", "--tau", "0.1"];
+        usual.iter().chain(more).map(|&word| word.to_owned()).collect()
+    };
+    let words = |arguments: Vec<String>, code| refused(directory.path(), &arguments.iter().map(String::as_str).collect::<Vec<_>>(), code);
+    // The data are not there either: what is said first was looked at first.
+    assert!(words(fit(&["--out", "nowhere/m.sbm"], "missing.csv"), 1).contains("nowhere"));
+    fs::create_dir(directory.path().join("folder")).unwrap();
+    assert!(words(fit(&["--out", "folder"], "missing.csv"), 2).contains("folder"));
+    for _ in 0..2 {
+        done(directory.path(), &fit(&[], "data.csv").iter().map(String::as_str).collect::<Vec<_>>());
+    }
+    done(directory.path(), &["predict", "data-2.sbm", "data.csv"]);
+    done(directory.path(), &fit(&["--no-save"], "data.csv").iter().map(String::as_str).collect::<Vec<_>>());
+    assert!(directory.path().join("data.sbm").exists() && !directory.path().join("data-3.sbm").exists());
+}
+
+#[test]
+fn studies_side_by_side_have_pages_of_their_own_and_paths_that_can_be_typed() {
+    let directory = tempfile::tempdir().unwrap();
+    let text = format!("{STUDY}\n[objective]\ncommand = \"echo {{x}}\"\n");
+    for name in ["first.toml", "second try.toml"] {
+        fs::write(directory.path().join(name), &text).unwrap();
+    }
+    done(directory.path(), &["run", "first.toml"]);
+    assert!(directory.path().join("first-report.html").exists());
+    let output = sigmabar(directory.path(), &["run", "second try.toml"]).output().unwrap();
+    let words = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(words.contains("open 'second try-report.html'"), "{words}");
+    assert!(directory.path().join("second try-report.html").exists());
+}
+
+#[test]
+fn programs_read_lists_numbers_and_kernels() {
+    let directory = begun();
+    done(directory.path(), &["ask", "study.toml", "-n", "9", "--worker", "other"]);
+    assert_eq!(done(directory.path(), &["ask", "study.toml", "--worker", "third", "--format", "json"]).trim(), "[]");
+    let lengths = done(directory.path(), &["theory", "--points", "20", "--budget", "100", "--format", "json"]);
+    let rows: Vec<serde_json::Value> = serde_json::from_str(&lengths).unwrap();
+    let row = rows.iter().find(|row| row["quantity"] == "batch lengths").unwrap();
+    assert_eq!(row["proved"].as_array().unwrap().iter().map(|n| n.as_u64().unwrap()).sum::<u64>(), 100);
+    let directory = fitted();
+    let fit =
+        ["fit", "data.csv", "--target", "y", "--kernel", "rbf", "--lengthscale", "0.2", "--tau", "0.1", "--format", "json", "--no-save"];
+    let model: serde_json::Value = serde_json::from_str(&done(directory.path(), &fit)).unwrap();
+    assert_eq!((&model["kernel"]["name"], &model["kernel"]["lengthscale"]["x"]), (&"squared-exponential".into(), &0.2.into()));
+}
+
+#[test]
+#[cfg(unix)]
+fn an_interrupt_calls_planning_off() {
+    use std::time::{Duration, Instant};
+    let directory = tempfile::tempdir().unwrap();
+    let mut text =
+        "budget = 40000\nstrategy = \"s-bpe\"\nnorm_bound = 2.0\nnoise = 0.1\nkernel = { name = \"matern\", lengthscale = 0.05 }\n"
+            .to_owned();
+    text += "\n[objective]\ncommand = \"echo 1\"\n";
+    for name in ["a", "b", "c", "d", "e"] {
+        text += &format!("\n[parameters.{name}]\ntype = \"float\"\nlow = 0\nhigh = 1\n");
+    }
+    fs::write(directory.path().join("study.toml"), text).unwrap();
+    let mut child = std::process::Command::new(env!("CARGO_BIN_EXE_sigmabar"));
+    let mut child = child.args(["run", "study.toml", "--quiet", "--no-report"]).current_dir(directory.path()).spawn().unwrap();
+    while !directory.path().join("study.db").exists() {
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    std::thread::sleep(Duration::from_millis(1000));
+    assert!(child.try_wait().unwrap().is_none(), "it is still planning");
+    let begun = Instant::now();
+    assert!(std::process::Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap().success());
+    assert_eq!(child.wait().unwrap().code(), Some(130));
+    assert!(begun.elapsed() < Duration::from_secs(3), "{:?}", begun.elapsed());
+    assert!(done(directory.path(), &["status", "study.toml", "--format", "json"]).contains("\"budget\": 40000"));
+}

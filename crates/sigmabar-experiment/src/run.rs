@@ -4,6 +4,7 @@ use crate::benchmark::Benchmark;
 use crate::evaluation::Evaluation;
 use rayon::prelude::*;
 use sigmabar::{Ask, Error, Outcome, Policy, Problem, Result, StillPossible, Strategy, Trial};
+use sigmabar_linalg::parallel;
 
 /// At which ends of batches a recommendation is asked for. One may cost as much as a fit to all data: a strategy with batches of one would pay that
 /// at every evaluation.
@@ -120,7 +121,7 @@ impl<'a> Experiment<'a> {
     /// # Errors
     /// The error of the first seed, in their order, that ran into one.
     pub fn run(&self, clock: &(dyn Fn() -> f64 + Sync)) -> Result<Vec<Evaluation>> {
-        let runs: Vec<Result<Vec<Evaluation>>> = self.seeds.par_iter().map(|&seed| self.run_seed(seed, clock)).collect();
+        let runs: Vec<Result<Vec<Evaluation>>> = parallel(|_| self.seeds.par_iter().map(|&seed| self.run_seed(seed, clock)).collect());
         let runs: Vec<Vec<Evaluation>> = runs.into_iter().collect::<Result<_>>()?;
         Ok(runs.into_iter().flatten().collect())
     }

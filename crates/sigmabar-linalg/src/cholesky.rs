@@ -1,9 +1,11 @@
 //! Cholesky factorisation, right-looking and blocked.
 
 use crate::check::{self, SMALLEST};
+use crate::interrupt;
 use crate::tile::{PARALLEL_WORK, symmetric_gemm, symmetric_tiles, view_mut};
 use crate::triangular::solve_chunk;
 use crate::vector::{lower_matvec, lower_transposed_matvec, symmetric_matvec};
+use crate::workers::parallel;
 use crate::{LinalgError, Lower, Matrix, Operation};
 use faer::MatMut;
 use rayon::prelude::*;
@@ -56,6 +58,7 @@ fn factor(a: MatMut<'_, f64>) -> Result<(), LinalgError> {
     let m = a.nrows();
     let mut rest = a;
     for k in (0..m).step_by(PANEL) {
+        interrupt::check();
         let nb = PANEL.min(m - k);
         let (mut head, _, mut panel, mut trailing) = rest.split_at_mut(nb, nb);
         factor_block(head.as_mut(), k)?;
@@ -73,7 +76,7 @@ fn factor(a: MatMut<'_, f64>) -> Result<(), LinalgError> {
                     strips.push(strip);
                     left = next;
                 }
-                strips.into_par_iter().with_max_len(1).for_each(|strip| solve_chunk(l, strip.transpose_mut()));
+                parallel(|_| strips.into_par_iter().with_max_len(1).for_each(|strip| solve_chunk(l, strip.transpose_mut())));
             }
             // trailing −= P Pᵀ
             symmetric_tiles(trailing.as_mut(), -1.0, panel.as_ref(), UPDATE_TILE);

@@ -1,6 +1,7 @@
 //! Eigenvalues and eigenvectors of symmetric matrices.
 
 use crate::check::{self, SMALLEST};
+use crate::interrupt;
 use crate::vector::{add_transposed_matvec, matvec, norm_squared, symmetric_matvec};
 use crate::{LinalgError, Matrix, Operation};
 use faer::diag::DiagMut;
@@ -60,6 +61,7 @@ pub fn symmetric_eigenvalues(a: &Matrix) -> Result<Vec<f64>, LinalgError> {
 }
 
 fn decompose(a: &Matrix, vectors: Option<&mut Mat<f64>>) -> Result<Vec<f64>, LinalgError> {
+    interrupt::check();
     let m = a.rows();
     assert_eq!(m, a.cols(), "a symmetric matrix is square");
     let square = frobenius_squared(a);

@@ -1,8 +1,10 @@
 //! Gram matrices `Σ rowᵀ row`, the heaviest product of a fit.
 
 use crate::check::{self, SMALLEST};
+use crate::interrupt;
 use crate::tile::{TILE, symmetric_tiles, view, view_mut};
 use crate::vector::{PARALLEL_ENTRIES, add_scaled, add_transposed_matvec, matvec_rows, symmetric_matvec};
+use crate::workers::parallel;
 use crate::{LinalgError, Matrix, Operation};
 use rayon::prelude::*;
 
@@ -104,6 +106,7 @@ fn count_rows(g: &Matrix, rows: &[f64]) -> usize {
 }
 
 fn gram_tiles(g: &mut Matrix, rows: &[f64], b: usize) {
+    interrupt::check();
     let m = g.cols();
     symmetric_tiles(view_mut(g.as_mut_slice(), m, m), 1.0, view(rows, b, m).transpose(), TILE);
 }
@@ -121,7 +124,7 @@ pub(crate) fn probe_rows(rows: &[f64], v: &[f64], out: &mut [f64]) {
     let parts: Vec<Vec<f64>> = if rows.len() < PARALLEL_ENTRIES {
         rows.chunks(PROBE_ROWS * m).map(part).collect()
     } else {
-        rows.par_chunks(PROBE_ROWS * m).map(part).collect()
+        parallel(|_| rows.par_chunks(PROBE_ROWS * m).map(part).collect())
     };
     for p in &parts {
         add_scaled(out, 1.0, p);

@@ -1,6 +1,7 @@
 //! Cholesky factorisation with complete pivoting, stopped when the rest is small.
 
 use crate::check::{self, SMALLEST};
+use crate::interrupt;
 use crate::tile::{TILE, symmetric_tiles, view, view_mut};
 use crate::vector::matvec_rows;
 use crate::{LinalgError, Lower, Matrix};
@@ -48,6 +49,7 @@ impl PivotedCholesky {
         let mut panel = vec![0.0; n * PANEL];
         let mut column = vec![0.0; n];
         while let Some(p) = largest(&diagonal, &free)? {
+            interrupt::check();
             if pivots.len() == limit || diagonal[p] <= tolerance.max(0.0) {
                 break;
             }

@@ -2,8 +2,10 @@
 
 use crate::check::{self, SMALLEST};
 use crate::gram::probe_rows;
+use crate::interrupt;
 use crate::tile::{PARALLEL_WORK, gemm, view, view_mut};
 use crate::vector::{add_column_squares, add_scaled, add_transposed_matvec, dot, matvec, norm_squared};
+use crate::workers::parallel;
 use crate::{LinalgError, Matrix, Operation};
 use faer::{Accum, MatMut, MatRef};
 use rayon::prelude::*;
@@ -87,6 +89,7 @@ fn reflect(r: &mut Matrix, block: &mut [f64]) {
     let mut w = vec![0.0; PANEL * b];
     let mut t = vec![0.0; PANEL * PANEL];
     for k in (0..m).step_by(PANEL) {
+        interrupt::check();
         let nb = PANEL.min(m - k);
         for i in 0..b {
             for j in 0..nb {
@@ -113,7 +116,7 @@ fn reflect(r: &mut Matrix, block: &mut [f64]) {
         if right * nb * b < PARALLEL_WORK {
             strips.into_iter().for_each(|(a, c)| apply(a, c, w, t));
         } else {
-            strips.into_par_iter().with_max_len(1).for_each(|(a, c)| apply(a, c, w, t));
+            parallel(|_| strips.into_par_iter().with_max_len(1).for_each(|(a, c)| apply(a, c, w, t)));
         }
     }
 }

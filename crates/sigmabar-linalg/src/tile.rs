@@ -1,5 +1,7 @@
 //! How work is cut: tiles of a size that never depends on the number of threads, each done by one sequential call.
 
+use crate::interrupt;
+use crate::workers::parallel;
 use faer::linalg::matmul::{matmul, triangular};
 use faer::{Accum, MatMut, MatRef, Par};
 use rayon::prelude::*;
@@ -45,6 +47,7 @@ fn even(n: usize, target: usize) -> usize {
 
 /// `dst ← [dst +] alpha·A·B`, tiled.
 pub(crate) fn product_tiles(dst: MatMut<'_, f64>, accum: Accum, alpha: f64, a: MatRef<'_, f64>, b: MatRef<'_, f64>) {
+    interrupt::check();
     let (rows, cols) = (dst.nrows(), dst.ncols());
     if rows * cols * a.ncols() < PARALLEL_WORK {
         gemm(dst, accum, alpha, a, b);
@@ -62,9 +65,12 @@ pub(crate) fn product_tiles(dst: MatMut<'_, f64>, accum: Accum, alpha: f64, a: M
             tiles.push((i, j, tile));
         }
     }
-    tiles.into_par_iter().with_max_len(1).for_each(|(i, j, tile)| {
-        let (r, c) = (tile.nrows(), tile.ncols());
-        gemm_slabs(tile, accum, alpha, a.subrows(i, r), b.subcols(j, c), SLAB);
+    parallel(|watch| {
+        tiles.into_par_iter().with_max_len(1).for_each(|(i, j, tile)| {
+            watch.check();
+            let (r, c) = (tile.nrows(), tile.ncols());
+            gemm_slabs(tile, accum, alpha, a.subrows(i, r), b.subcols(j, c), SLAB);
+        });
     });
 }
 
@@ -91,16 +97,19 @@ pub(crate) fn symmetric_tiles(dst: MatMut<'_, f64>, alpha: f64, p: MatRef<'_, f6
     }
     // the longest first: full tiles before triangular ones
     tiles.sort_by_key(|(i, j, _)| i == j);
-    tiles.into_par_iter().with_max_len(1).for_each(|(i, j, one)| {
-        let (r, c) = (one.nrows(), one.ncols());
-        if i == j {
-            let (mut one, p) = (one, p.subrows(i, r));
-            for k in (0..p.ncols()).step_by(slab) {
-                symmetric_gemm(one.as_mut(), alpha, p.subcols(k, slab.min(p.ncols() - k)));
+    parallel(|watch| {
+        tiles.into_par_iter().with_max_len(1).for_each(|(i, j, one)| {
+            watch.check();
+            let (r, c) = (one.nrows(), one.ncols());
+            if i == j {
+                let (mut one, p) = (one, p.subrows(i, r));
+                for k in (0..p.ncols()).step_by(slab) {
+                    symmetric_gemm(one.as_mut(), alpha, p.subcols(k, slab.min(p.ncols() - k)));
+                }
+            } else {
+                gemm_slabs(one, Accum::Add, alpha, p.subrows(i, r), p.subrows(j, c).transpose(), slab);
             }
-        } else {
-            gemm_slabs(one, Accum::Add, alpha, p.subrows(i, r), p.subrows(j, c).transpose(), slab);
-        }
+        });
     });
 }
 

@@ -1,10 +1,12 @@
 //! Solves and products with a triangular factor, for blocks of rows.
 
 use crate::check::{self, SMALLEST};
+use crate::interrupt;
 use crate::tile::{PARALLEL_WORK, gemm, view, view_mut};
 use crate::vector::{
     ROW_CHUNK, add_column_squares, add_scaled, add_transposed_matvec, dot, lower_matvec, lower_transposed_matvec, norm_squared,
 };
+use crate::workers::parallel;
 use crate::{LinalgError, Lower, Operation};
 use faer::linalg::triangular_solve::{solve_lower_triangular_in_place, solve_upper_triangular_in_place};
 use faer::{Accum, MatMut, MatRef, Par};
@@ -72,6 +74,7 @@ impl Lower {
     }
 
     fn solve(&self, rows: &mut [f64], form: Form) -> Result<(), LinalgError> {
+        interrupt::check();
         let (m, b) = (self.len(), self.count_rows(rows));
         if b <= FEW {
             if m > 0 {
@@ -104,7 +107,7 @@ impl Lower {
         let parts: Vec<(Vec<f64>, Vec<f64>, f64)> = if b * m * m < PARALLEL_WORK {
             rows.chunks_mut(ROW_CHUNK * m).enumerate().map(chunk).collect()
         } else {
-            rows.par_chunks_mut(ROW_CHUNK * m).enumerate().map(chunk).collect()
+            parallel(|watch| rows.par_chunks_mut(ROW_CHUNK * m).enumerate().inspect(|_| watch.check()).map(chunk).collect())
         };
         if !checked {
             return Ok(());
@@ -159,6 +162,7 @@ impl Lower {
     }
 
     fn multiply(&self, rows: &mut [f64], form: Form) {
+        interrupt::check();
         let (m, b) = (self.len(), self.count_rows(rows));
         if b == 0 {
             return;
@@ -187,7 +191,7 @@ impl Lower {
         if b * m * m < PARALLEL_WORK {
             rows.chunks_mut(ROW_CHUNK * m).for_each(chunk);
         } else {
-            rows.par_chunks_mut(ROW_CHUNK * m).for_each(chunk);
+            parallel(|watch| rows.par_chunks_mut(ROW_CHUNK * m).inspect(|_| watch.check()).for_each(chunk));
         }
     }
 }

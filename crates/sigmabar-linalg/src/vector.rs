@@ -3,6 +3,7 @@
 //! Every sum is taken in an order fixed by the sizes alone, so results do not depend on the number of threads.
 
 use crate::Matrix;
+use crate::workers::parallel;
 use pulp::{Arch, Simd, WithSimd};
 use rayon::prelude::*;
 
@@ -60,7 +61,7 @@ pub fn matvec_rows(rows: &[f64], x: &[f64], out: &mut [f64]) {
     if rows.len() < PARALLEL_ENTRIES {
         one(rows, out);
     } else {
-        rows.par_chunks(ROW_CHUNK * m).zip(out.par_chunks_mut(ROW_CHUNK)).for_each(|(r, o)| one(r, o));
+        parallel(|_| rows.par_chunks(ROW_CHUNK * m).zip(out.par_chunks_mut(ROW_CHUNK)).for_each(|(r, o)| one(r, o)));
     }
 }
 
@@ -78,15 +79,12 @@ pub fn add_transposed_matvec(rows: &[f64], w: &[f64], out: &mut [f64]) {
         Arch::new().dispatch(RowSum { rows, stride: m, w, out });
         return;
     }
-    let partial: Vec<Vec<f64>> = rows
-        .par_chunks(ROW_CHUNK * m)
-        .zip(w.par_chunks(ROW_CHUNK))
-        .map(|(rows, w)| {
-            let mut sum = vec![0.0; m];
-            Arch::new().dispatch(RowSum { rows, stride: m, w, out: &mut sum });
-            sum
-        })
-        .collect();
+    let part = |(rows, w): (&[f64], &[f64])| {
+        let mut sum = vec![0.0; m];
+        Arch::new().dispatch(RowSum { rows, stride: m, w, out: &mut sum });
+        sum
+    };
+    let partial: Vec<Vec<f64>> = parallel(|_| rows.par_chunks(ROW_CHUNK * m).zip(w.par_chunks(ROW_CHUNK)).map(part).collect());
     for p in &partial {
         add_scaled(out, 1.0, p);
     }
@@ -135,7 +133,7 @@ pub(crate) fn symmetric_matvec(a: &Matrix, x: &[f64]) -> (Vec<f64>, Vec<f64>) {
     let parts: Vec<Vec<f64>> = if m * m < 2 * PARALLEL_ENTRIES {
         squares.chunks_mut(ROW_CHUNK).enumerate().map(|(c, s)| part(c * ROW_CHUNK, s)).collect()
     } else {
-        squares.par_chunks_mut(ROW_CHUNK).enumerate().map(|(c, s)| part(c * ROW_CHUNK, s)).collect()
+        parallel(|_| squares.par_chunks_mut(ROW_CHUNK).enumerate().map(|(c, s)| part(c * ROW_CHUNK, s)).collect())
     };
     for p in &parts {
         add_scaled(&mut y[..p.len()], 1.0, p);
@@ -150,7 +148,11 @@ pub(crate) fn lower_matvec(l: &Matrix, x: &[f64]) -> (Vec<f64>, Vec<f64>) {
         (dot(row, &x[..=i]), norm_squared(row))
     };
     let m = l.rows();
-    if m * m < 2 * PARALLEL_ENTRIES { (0..m).map(row).unzip() } else { (0..m).into_par_iter().with_min_len(ROW_CHUNK / 2).map(row).unzip() }
+    if m * m < 2 * PARALLEL_ENTRIES {
+        (0..m).map(row).unzip()
+    } else {
+        parallel(|_| (0..m).into_par_iter().with_min_len(ROW_CHUNK / 2).map(row).unzip())
+    }
 }
 
 /// `Lᵀ x`, in one pass over the lower triangle (the upper one must be zero).
@@ -169,7 +171,7 @@ pub(crate) fn lower_transposed_matvec(l: &Matrix, x: &[f64]) -> Vec<f64> {
     let parts: Vec<Vec<f64>> = if m * m < 2 * PARALLEL_ENTRIES {
         x.chunks(ROW_CHUNK).enumerate().map(part).collect()
     } else {
-        x.par_chunks(ROW_CHUNK).enumerate().map(part).collect()
+        parallel(|_| x.par_chunks(ROW_CHUNK).enumerate().map(part).collect())
     };
     let mut y = vec![0.0; m];
     for p in &parts {

@@ -77,6 +77,7 @@ impl PyDomain {
 fn column((kind, low, high, log, step, levels, choices): ColumnParts) -> PyResult<Column> {
     Ok(match kind.as_str() {
         "float" => Column::Float { low, high, log },
+        "int" if log => Column::log_integer(low as i64, high as i64),
         "int" => Column::Integer { low: low as i64, high: high as i64, step },
         "ordinal" => Column::Ordinal { levels },
         "categorical" => Column::Categorical { choices },

@@ -1,6 +1,6 @@
 //! A run, with the trials that an interrupted call had planned and nobody received.
 
-use sigmabar::{Ask, Contradiction, Outcome, Points, Strategy, Trial, TrialState};
+use sigmabar::{Ask, Contradiction, Error, Outcome, Points, Strategy, Trial, TrialState};
 
 /// What an ask finds.
 pub enum Found {
@@ -56,10 +56,13 @@ impl Handed {
         self.kept.sort_unstable();
     }
 
-    /// Several results, all or none.
+    /// Several results, all or none. An interrupt comes after the last is told, while the batch is digested: then the next ask does that.
     pub fn tell(&mut self, results: Vec<(u64, Outcome)>) -> sigmabar::Result<()> {
         let before = (results.len() > 1).then(|| self.strategy.clone());
-        let told = results.into_iter().try_for_each(|(id, outcome)| self.strategy.tell(id, outcome));
+        let told = results.into_iter().try_for_each(|(id, outcome)| match self.strategy.tell(id, outcome) {
+            Err(Error::Interrupted(_)) => Ok(()),
+            told => told,
+        });
         if let (Err(_), Some(before)) = (&told, before) {
             self.strategy = before;
         }

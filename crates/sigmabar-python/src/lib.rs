@@ -21,6 +21,7 @@ mod seen;
 mod strategy;
 mod study;
 mod theory;
+mod threads;
 mod work;
 
 use pyo3::prelude::*;
@@ -28,6 +29,8 @@ use pyo3::prelude::*;
 /// The private module.
 #[pymodule]
 mod _core {
+    use pyo3::prelude::*;
+
     #[pymodule_export]
     use super::arrow::arrow_rows;
     #[pymodule_export]
@@ -62,6 +65,13 @@ mod _core {
     use super::theory::{batch_sizes, data_gain, gain_bounds, regression_bound, regret_bound, samples_for_error, samples_for_std};
 
     #[pymodule_export]
+    use super::threads::{num_threads, set_num_threads};
+    #[pymodule_export]
     #[expect(non_upper_case_globals, reason = "the name that Python gives it")]
     const __version__: &str = env!("CARGO_PKG_VERSION");
+
+    #[pymodule_init]
+    fn init(_module: &Bound<'_, PyModule>) -> PyResult<()> {
+        sigmabar_cli::threads::set_from_environment().map_err(super::error::raise)
+    }
 }

@@ -248,8 +248,9 @@ impl PyPosterior {
         Ok((gradient.value, gradient.kernel.into_pyarray(py), gradient.ridge, gradient.mean))
     }
 
-    fn log_evidence_upper_bound(&self, py: Python<'_>) -> PyResult<f64> {
-        self.with(py, |p| p.log_evidence_upper_bound(None))
+    fn log_evidence(&self, py: Python<'_>) -> PyResult<(f64, f64)> {
+        let Bracket { lower, upper } = self.with(py, Posterior::log_evidence_bracket)?;
+        Ok((lower, upper))
     }
 
     /// The norm of the mean, in the model's scale.

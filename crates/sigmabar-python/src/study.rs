@@ -20,8 +20,27 @@ type Recommended = (String, (f64, f64, f64, Option<f64>), String);
 #[pyclass(frozen, name = "Study", module = "sigmabar._core")]
 pub struct PyStudy {
     /// Only locked on working threads: whoever waits for it holds no lock of the interpreter.
-    inner: Arc<Mutex<Study>>,
+    inner: Arc<Mutex<Opened>>,
     facts: Facts,
+}
+
+/// A study and the process that opened it.
+struct Opened {
+    study: Study,
+    process: u32,
+}
+
+impl Opened {
+    /// The study, opened anew in a process that was forked from the one that opened it: a connection to SQLite must not be shared, nor even closed, by both.
+    fn here(&mut self) -> sigmabar_study::Result<&Study> {
+        let process = std::process::id();
+        if self.process != process {
+            let fresh = Study::open(self.study.file(), Some(self.study.name()))?;
+            std::mem::forget(std::mem::replace(&mut self.study, fresh));
+            self.process = process;
+        }
+        Ok(&self.study)
+    }
 }
 
 /// What never changes in a study, and so needs no waiting for.
@@ -43,7 +62,7 @@ impl From<Study> for PyStudy {
             toml: study.spec().to_toml(),
             parameters: study.spec().space().parameters().iter().map(|parameter| parameter.name.clone()).collect(),
         };
-        Self { inner: Arc::new(Mutex::new(study)), facts }
+        Self { inner: Arc::new(Mutex::new(Opened { study, process: std::process::id() })), facts }
     }
 }
 
@@ -54,7 +73,10 @@ impl PyStudy {
         E: Display + Send + 'static,
     {
         let inner = Arc::clone(&self.inner);
-        work::run(py, move || work(&inner.lock().unwrap_or_else(PoisonError::into_inner)))
+        work::run(py, move || {
+            let mut opened = inner.lock().unwrap_or_else(PoisonError::into_inner);
+            opened.here().map_err(|error| error.to_string()).and_then(|study| work(study).map_err(|error| error.to_string()))
+        })
     }
 }
 

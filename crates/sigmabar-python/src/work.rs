@@ -2,16 +2,18 @@
 
 use crate::error::raise;
 use pyo3::prelude::*;
+use sigmabar::Interrupt;
 use std::fmt::Display;
 use std::sync::mpsc::{RecvTimeoutError, SyncSender, sync_channel};
-use std::thread;
-use std::time::Duration;
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
 
 /// How often the interpreter is asked whether somebody pressed Ctrl-C.
 const PATIENCE: Duration = Duration::from_millis(50);
+/// How long interrupted work is waited for: it looks up between two blocks. What takes longer ends later, and its result goes nowhere.
+const GRACE: Duration = Duration::from_millis(400);
 
-/// Does the work on a thread of its own while other Python threads run. On Ctrl-C the call ends at once; the thread finishes what it began, so that no state is
-/// left half changed, and its result goes nowhere.
+/// Does the work on a thread of its own while other Python threads run. On Ctrl-C it is called off.
 pub fn run<T, E>(py: Python<'_>, work: impl FnOnce() -> Result<T, E> + Send + 'static) -> PyResult<T>
 where
     T: Send + 'static,
@@ -31,17 +33,36 @@ where
 {
     // Without a buffer: a result is either taken or given back, never left lying in between.
     let (done, mut answer) = sync_channel(0);
-    let spawned = thread::Builder::new().name("sigmabar".into()).spawn(move || work(done));
-    spawned.map_err(raise)?;
+    let interrupt = Interrupt::default();
+    let watched = interrupt.clone();
+    let spawned = thread::Builder::new().name("sigmabar".into()).spawn(move || {
+        // Interrupted: the caller knows, and was not waiting for an answer any more.
+        let _ = watched.watch(|| work(done));
+    });
+    let worker = spawned.map_err(raise)?;
     loop {
         let (received, channel) = py.detach(move || (answer.recv_timeout(PATIENCE), answer));
         answer = channel;
         match received {
             Ok(result) => return result.map_err(raise),
-            Err(RecvTimeoutError::Timeout) => py.check_signals()?,
+            Err(RecvTimeoutError::Timeout) => {
+                if let Err(signal) = py.check_signals() {
+                    interrupt.trigger();
+                    drop(answer);
+                    py.detach(|| wait_for(&worker));
+                    return Err(signal);
+                }
+            }
             Err(RecvTimeoutError::Disconnected) => {
                 return Err(raise("sigmabar stopped on an inner fault, printed above: please report it with the call that caused it"));
             }
         }
+    }
+}
+
+fn wait_for(worker: &JoinHandle<()>) {
+    let begun = Instant::now();
+    while !worker.is_finished() && begun.elapsed() < GRACE {
+        thread::sleep(Duration::from_millis(2));
     }
 }

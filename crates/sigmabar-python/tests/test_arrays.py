@@ -234,3 +234,21 @@ def test_ctrl_c_ends_a_long_call_at_once() -> None:
         sb.select_inducing(sb.SquaredExponential(0.2), points, 0.1, method="rpcholesky", size=3000, theta=None)
     assert time.monotonic() - started < 3.0
     assert means(X).shape == (40,), "the library goes on working"
+
+
+def test_sparse_matrices_and_huge_integers_are_refused_in_words() -> None:
+    sparse = pytest.importorskip("scipy.sparse")
+    with pytest.raises(sb.Error, match="toarray"):
+        sb.SquaredExponential(0.2)(sparse.csr_matrix(np.eye(3)), np.eye(3))
+    with pytest.raises(sb.Error, match="fit a float"):
+        sb.SquaredExponential(0.2)([[10**400]], [[1.0]])
+    with pytest.raises(sb.Error, match="fits a float"):
+        sb.SparsePosterior(sb.SquaredExponential(0.2), 10**400, X, Y, inducing=X[:5])
+
+
+def test_the_log_evidence_lies_in_its_bracket() -> None:
+    for tau in (1.0, 0.1, 1e-2):
+        kernel = sb.Matern(nu=2.5, lengthscale=0.5)
+        bracket = sb.SparsePosterior(kernel, tau, X, Y, inducing=X).log_evidence
+        exact = sb.ExactPosterior(kernel, tau, X, Y).log_evidence
+        assert bracket.lower <= exact <= bracket.upper

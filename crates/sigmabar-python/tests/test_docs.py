@@ -23,6 +23,7 @@ MODULES = [
     "sigmabar._posterior",
     "sigmabar._strategy",
     "sigmabar._study",
+    "sigmabar._threads",
     "sigmabar.optuna",
     "sigmabar.plot",
     "sigmabar.sklearn",

@@ -4,6 +4,7 @@ use crate::objective::{Attempt, Evaluator, Watch};
 use crate::patience::Patience;
 use crate::study::WorkerName;
 use crate::{AskRequest, Asked, AskedTrial, Error, Result, Study, Told, TrialResult};
+use sigmabar::Interrupt;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::mpsc::{Sender, channel};
@@ -75,11 +76,11 @@ pub enum RunEnd {
 }
 
 impl Study {
-    /// Evaluates trials until the study is over or `stop` is set. Events go to the observer in the order in which they happen.
+    /// Evaluates trials until the study is over or `stop` is triggered, which calls off planning too. Events go to the observer in the order in which they happen.
     ///
     /// # Errors
     /// [`Error::NoObjective`], [`Error::NothingMeasured`], [`Error::Spawn`], [`Error::Store`], or what planning runs into: the study can be run again.
-    pub fn run(&self, options: &RunOptions, observer: &mut dyn FnMut(RunEvent), stop: &AtomicBool) -> Result<RunEnd> {
+    pub fn run(&self, options: &RunOptions, observer: &mut dyn FnMut(RunEvent), stop: &Interrupt) -> Result<RunEnd> {
         let beside = self.file().parent().unwrap_or(Path::new(""));
         let evaluator = Evaluator::new(self.name(), beside, self.spec().objective(), self.spec().space())?;
         let recovered = self.reap()?;
@@ -114,7 +115,7 @@ impl Study {
                     Err(panic) => std::panic::resume_unwind(panic),
                 }
             }
-            patience.judge(self.name(), stop.load(Ordering::Relaxed))?;
+            patience.judge(self.name(), stop.is_triggered())?;
             Ok(end)
         })
     }
@@ -130,7 +131,7 @@ struct Worker<'a> {
     evaluator: &'a Evaluator,
     events: Sender<RunEvent>,
     /// Set from outside.
-    stop: &'a AtomicBool,
+    stop: &'a Interrupt,
     /// Set when a worker ran into an error.
     halt: &'a AtomicBool,
     /// Evaluations begun in this run, and those that a worker without work has its hand on.
@@ -155,7 +156,11 @@ impl Worker<'_> {
             if !is_reserved || self.is_interrupted() {
                 return Ok(RunEnd::Stopped);
             }
-            match self.study.ask(&request)? {
+            let asked = match self.stop.watch(|| self.study.ask(&request)) {
+                Err(_) | Ok(Err(Error::Core(sigmabar::Error::Interrupted(_)))) => return Ok(RunEnd::Stopped),
+                Ok(asked) => asked?,
+            };
+            match asked {
                 Asked::Finished => return Ok(RunEnd::Finished),
                 Asked::Wait => std::thread::sleep(GLANCE),
                 Asked::Trials(trials) => {
@@ -175,7 +180,7 @@ impl Worker<'_> {
     }
 
     fn is_interrupted(&self) -> bool {
-        self.stop.load(Ordering::Relaxed) || self.halt.load(Ordering::Relaxed)
+        self.stop.is_triggered() || self.halt.load(Ordering::Relaxed)
     }
 
     fn evaluate(&self, trial: AskedTrial) -> Result<()> {

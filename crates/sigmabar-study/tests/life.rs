@@ -4,7 +4,6 @@ mod support;
 
 use sigmabar::Label;
 use sigmabar_study::{RunEnd, RunEvent, RunOptions, Study, Survivors, TrialStatus, Value};
-use std::sync::atomic::AtomicBool;
 use support::spec;
 
 /// The built-in hills, written down once more.
@@ -38,7 +37,7 @@ fn a_certified_run_of_a_function_of_known_norm() {
     let study = Study::create(&directory.path().join("hills.db"), "hills", &spec).unwrap();
     let mut told = 0;
     let mut observer = |event| told += usize::from(matches!(event, RunEvent::Told { .. }));
-    let end = study.run(&RunOptions { parallel: 2, ..RunOptions::default() }, &mut observer, &AtomicBool::new(false)).unwrap();
+    let end = study.run(&RunOptions { parallel: 2, ..RunOptions::default() }, &mut observer, &sigmabar::Interrupt::default()).unwrap();
     assert_eq!((end, told), (RunEnd::Finished, 150));
 
     let advice = study.recommend().unwrap().unwrap();

@@ -4,7 +4,7 @@ mod support;
 
 use sigmabar_study::{Error, RunEnd, RunEvent, RunOptions, Study, StudySpec, TrialRow, TrialStatus};
 use std::path::Path;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 /// A study of 12 random points of two parameters with this objective, in a fresh directory.
@@ -31,8 +31,11 @@ impl Stage {
 
     fn run(&self, parallel: usize) -> (sigmabar_study::Result<RunEnd>, Vec<RunEvent>) {
         let mut events = Vec::new();
-        let end =
-            self.study.run(&RunOptions { parallel, ..RunOptions::default() }, &mut |event| events.push(event), &AtomicBool::new(false));
+        let end = self.study.run(
+            &RunOptions { parallel, ..RunOptions::default() },
+            &mut |event| events.push(event),
+            &sigmabar::Interrupt::default(),
+        );
         (end, events)
     }
 
@@ -116,11 +119,11 @@ fn a_command_that_does_not_exist_uses_up_no_trial() {
 #[test]
 fn a_stopped_run_gives_its_trials_back_and_goes_on_later() {
     let stage = Stage::new("command = 'test -e go || sleep 60; echo 1'");
-    let (stop, started) = (AtomicBool::new(false), AtomicUsize::new(0));
+    let (stop, started) = (sigmabar::Interrupt::default(), AtomicUsize::new(0));
     let begin = Instant::now();
     let mut observer = |event| {
         if matches!(event, RunEvent::Started { .. }) && started.fetch_add(1, Ordering::Relaxed) == 3 {
-            stop.store(true, Ordering::Relaxed);
+            stop.trigger();
         }
     };
     assert_eq!(stage.study.run(&RunOptions { parallel: 4, ..RunOptions::default() }, &mut observer, &stop).unwrap(), RunEnd::Stopped);
@@ -252,7 +255,7 @@ fn what_left_the_group_does_not_hold_the_study() {
 fn a_run_makes_no_more_evaluations_than_it_may_and_gives_up_where_nothing_works() {
     let stage = Stage::new("command = 'echo 1'");
     let options = RunOptions { parallel: 8, at_most: Some(3), ..RunOptions::default() };
-    assert_eq!(stage.study.run(&options, &mut |_| {}, &AtomicBool::new(false)).unwrap(), RunEnd::Stopped);
+    assert_eq!(stage.study.run(&options, &mut |_| {}, &sigmabar::Interrupt::default()).unwrap(), RunEnd::Stopped);
     assert_eq!(stage.rows().iter().filter(|row| row.value.is_some()).count(), 3);
     let broken = Stage::new("command = 'exit 2'");
     let error = broken.run(1).0.unwrap_err();

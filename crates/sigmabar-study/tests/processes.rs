@@ -6,7 +6,6 @@ use sigmabar_study::{AskRequest, Asked, RunEvent, RunOptions, Study, TrialResult
 use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
-use std::sync::atomic::AtomicBool;
 use std::sync::mpsc::{Receiver, channel};
 use std::time::{Duration, Instant};
 use support::{certified, essence, plain, spec, truth, work};
@@ -32,7 +31,7 @@ fn child() {
                     say(format!("told {id} {value}"));
                 }
             };
-            study.run(&RunOptions { parallel: 2, ..RunOptions::default() }, &mut observer, &AtomicBool::new(false)).unwrap();
+            study.run(&RunOptions { parallel: 2, ..RunOptions::default() }, &mut observer, &sigmabar::Interrupt::default()).unwrap();
         }
         worker => loop {
             match study.ask(&AskRequest::new(worker, 2)).unwrap() {
@@ -153,7 +152,7 @@ fn killed_processes_lose_nothing_that_was_acknowledged() {
     }
     assert!(counts.iter().all(|&count| count <= 1), "no result is acknowledged twice");
     let alone = Study::create(&directory.path().join("alone.db"), "a", &spec).unwrap();
-    alone.run(&RunOptions::default(), &mut |_| {}, &AtomicBool::new(false)).unwrap();
+    alone.run(&RunOptions::default(), &mut |_| {}, &sigmabar::Interrupt::default()).unwrap();
     assert_eq!(essence(&rows), essence(&alone.trials().unwrap()), "{kills} kills");
     assert_eq!(study.recommend().unwrap(), alone.recommend().unwrap());
     println!("{kills} kills");

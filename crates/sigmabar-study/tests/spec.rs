@@ -384,3 +384,38 @@ fn a_misplaced_key_of_a_json_file_is_explained_in_its_own_terms() {
     assert!(refused.contains("\"budget\" belongs to the study itself: put it into the outermost braces"), "{refused}");
     assert!(!refused.contains("[table]"), "{refused}");
 }
+
+#[test]
+fn a_parameter_that_plates_and_exports_could_not_tell_from_their_own_columns_is_refused() {
+    for name in ["value", "batch", "result", "trial", "std", "note", "well", "Well", "id", "state", "seed"] {
+        let said = refused(&format!("budget = 8\n\n[parameters.{name}]\ntype = \"float\"\nlow = 0\nhigh = 1\n"));
+        assert!(said.contains(name) && said.contains("another name"), "{said}");
+    }
+    assert!(read("budget = 8\n\n[parameters.values]\ntype = \"float\"\nlow = 0\nhigh = 1\n").is_ok());
+}
+
+#[test]
+fn kernels_are_spelt_as_on_the_command_line() {
+    let kernel = |name: &str| {
+        let text =
+            format!("budget = 8\nkernel = {{ name = {name}, lengthscale = 0.3 }}\n\n[parameters.x]\ntype = \"float\"\nlow = 0\nhigh = 1\n");
+        read(&text).map(|spec| spec.problem().kernel().unwrap().value.clone())
+    };
+    let same = |names: &[&str]| names.iter().map(|name| kernel(name).unwrap()).collect::<Vec<_>>();
+    assert!(same(&["\"se\"", "\"rbf\"", "\"squared-exponential\""]).windows(2).all(|pair| pair[0] == pair[1]));
+    assert!(same(&["\"matern-1.5\"", "\"matern\", nu = 1.5", "\"matern-1.5\", nu = 1.5"]).windows(2).all(|pair| pair[0] == pair[1]));
+    assert!(same(&["\"rq-2\"", "\"rational-quadratic\", alpha = 2.0"]).windows(2).all(|pair| pair[0] == pair[1]));
+    assert!(kernel("\"matern-1.5\", nu = 2.5").unwrap_err().to_string().contains("the number once"));
+    assert!(kernel("\"se-2\"").is_err() && kernel("\"matrn\"").is_err());
+}
+
+#[test]
+fn integers_may_have_a_logarithmic_scale() {
+    let text = |more: &str| format!("budget = 8\n\n[parameters.n]\ntype = \"int\"\nlow = 1\nhigh = 1024\n{more}");
+    let spec = read(&text("log = true\n")).unwrap();
+    let point = spec.problem().domain().encode(sigmabar::PointsRef::new(&[32.0], 1).unwrap()).unwrap();
+    assert_eq!((point.row(0), spec.space().values(&[0.5])), (&[0.5][..], vec![Value::Int(32)]));
+    assert!(refused(&text("log = true\nstep = 2\n")).contains("either log or step"));
+    let ends = refused("budget = 8\n\n[parameters.n]\ntype = \"int\"\nlow = 9\nhigh = 1\n");
+    assert!(ends.contains("9 to 1") && !ends.contains("counted from 0"), "{ends}");
+}

@@ -10,7 +10,7 @@ type Part = (&'static str, fn());
 fn main() {
     let wanted: Vec<String> = std::env::args().skip(1).filter(|a| !a.starts_with('-')).collect();
     let parts: [Part; 4] = [("batch", batch), ("sweep", against_plain_sweep), ("long", long_designs), ("million", million)];
-    println!("threads {}", rayon::current_num_threads());
+    println!("threads {}", sigmabar::threads());
     for (name, part) in parts {
         if wanted.is_empty() || wanted.iter().any(|w| w == name) {
             part();

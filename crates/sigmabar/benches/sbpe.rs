@@ -10,7 +10,7 @@ use std::time::Instant;
 fn main() {
     let given: Vec<usize> = std::env::args().skip(1).filter_map(|a| a.parse().ok()).collect();
     let budgets = if given.is_empty() { vec![10_000, 100_000] } else { given };
-    println!("threads {}", rayon::current_num_threads());
+    println!("threads {}", sigmabar::threads());
     let times: Vec<f64> = budgets.iter().map(|&budget| run(budget)).collect();
     if let (Some(first), Some(last)) = (times.first(), times.last()) {
         println!("time ratio {:.1}   [at most 14 for ten times the budget]", last / first);

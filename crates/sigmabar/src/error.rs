@@ -1,6 +1,6 @@
 //! One error type for the whole crate: errors are data, and say what, where, and what would be right.
 
-use sigmabar_linalg::LinalgError;
+use sigmabar_linalg::{Interrupted, LinalgError};
 use thiserror::Error;
 
 /// The result of anything that can be refused.
@@ -234,6 +234,9 @@ pub enum Error {
     /// Saved bytes that cannot be read.
     #[error(transparent)]
     Saved(#[from] SavedError),
+    /// The work was called off ([`crate::Interrupt`]); what it worked on is as it was before.
+    #[error(transparent)]
+    Interrupted(#[from] Interrupted),
     /// Linear algebra failed or contradicted itself.
     #[error(transparent)]
     Linalg(#[from] LinalgError),

@@ -81,7 +81,7 @@ pub use origin::{Origin, Sourced};
 pub use points::{Collected, Locations, Observations, Points, PointsRef, Prior};
 pub use posterior::{ExactPosterior, Posterior, Variational, sample_gaussian};
 pub use residual::{ResidualNorm, ResidualNormKind};
-pub use sigmabar_linalg::{LinalgError, Matrix, Operation};
+pub use sigmabar_linalg::{Interrupt, Interrupted, LinalgError, Matrix, Operation, chosen_threads, set_threads, threads};
 pub use simulated::{Classic, SimulatedNoise};
 pub use strategy::catalogue;
 pub use strategy::{

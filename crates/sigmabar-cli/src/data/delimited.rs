@@ -75,9 +75,33 @@ fn is_like_thousands(text: &str) -> bool {
     (1..=3).contains(&whole.len()) && rest.len() == 3 && is_digits(whole) && is_digits(rest) && !whole.starts_with('0')
 }
 
+/// Nobody writes longer lines: what does is no table, and would fill the memory before its first row is there.
+const LONGEST_LINE: usize = 64 << 20;
+
+/// Input whose lines end.
+struct Lines {
+    input: Box<dyn Read>,
+    /// Of the line that is being read.
+    length: usize,
+}
+
+impl Read for Lines {
+    fn read(&mut self, bytes: &mut [u8]) -> std::io::Result<usize> {
+        let count = self.input.read(bytes)?;
+        self.length = match bytes[..count].iter().rposition(|byte| matches!(byte, b'\n' | b'\r')) {
+            Some(end) => count - end - 1,
+            None => self.length + count,
+        };
+        if self.length > LONGEST_LINE {
+            return Err(std::io::Error::other("a line of more than 64 MB: this is no table"));
+        }
+        Ok(count)
+    }
+}
+
 /// The header's names and the rows below.
 pub(super) fn open(file: &Path, input: Box<dyn Read>) -> Result<(Vec<String>, Box<dyn Rows>), DataError> {
-    let mut input = BufReader::with_capacity(1 << 16, input);
+    let mut input = BufReader::with_capacity(1 << 16, Box::new(Lines { input, length: 0 }) as Box<dyn Read>);
     let failed = |source| DataError::Read { file: file.to_owned(), line: 0, line_word: "line", source };
     if input.fill_buf().map_err(failed)?.starts_with(BYTE_ORDER_MARK) {
         input.consume(BYTE_ORDER_MARK.len());
@@ -85,6 +109,10 @@ pub(super) fn open(file: &Path, input: Box<dyn Read>) -> Result<(Vec<String>, Bo
     let start = input.fill_buf().map_err(failed)?;
     if let Some((_, reason)) = STRANGERS.iter().find(|(mark, _)| start.starts_with(mark)) {
         return Err(DataError::Format { file: file.to_owned(), kind: "CSV", reason: (*reason).to_owned() });
+    }
+    if start.contains(&0) {
+        let reason = "it has zero bytes, which text has not".to_owned();
+        return Err(DataError::Format { file: file.to_owned(), kind: "CSV", reason });
     }
     let delimiter = separator(start);
     let mut reader = csv::ReaderBuilder::new().delimiter(delimiter).trim(csv::Trim::All).from_reader(input);

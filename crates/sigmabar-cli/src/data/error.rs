@@ -113,7 +113,7 @@ pub enum DataError {
         columns: Vec<String>,
     },
     /// A cell that is no finite number where one is needed.
-    #[error("{}, {line_word} {line}, column \"{column}\": {found} is not a finite number; {remedy}", file.display())]
+    #[error("{}, {line_word} {line}, column \"{column}\": {found} {}; {remedy}", file.display(), unfit(found))]
     Cell {
         /// The file.
         file: PathBuf,
@@ -165,8 +165,8 @@ pub enum DataError {
         /// The file.
         file: PathBuf,
     },
-    /// More rows than fit in the memory stated.
-    #[error("{}: the first {rows} rows already need {needed}, and {limit} were allowed: raise --memory or name fewer columns with --features", file.display())]
+    /// More rows than fit in the memory stated, or left.
+    #[error("{}: the first {rows} rows already need {needed}, and there are {limit}: raise --memory if the machine has more, or take fewer rows or columns", file.display())]
     Memory {
         /// The file.
         file: PathBuf,
@@ -177,6 +177,11 @@ pub enum DataError {
         /// What is allowed.
         limit: Bytes,
     },
+}
+
+/// What is wrong with a cell: a number can be the wrong one, too.
+fn unfit(found: &str) -> &'static str {
+    if found.parse::<f64>().is_ok_and(f64::is_finite) { "does not belong there" } else { "is not a finite number" }
 }
 
 /// ` (did you mean "x"?)` where one name is close.

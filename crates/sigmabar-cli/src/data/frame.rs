@@ -32,6 +32,8 @@ pub struct Selection {
     pub categories: Categories,
     /// Bytes the numbers may take.
     pub memory: Option<Bytes>,
+    /// Whether the command has `--ignore` and `--categorical`, for its advice.
+    pub has_options: bool,
 }
 
 /// A column's name and, if it holds categories, their names: a cell is then its position in the list.
@@ -73,7 +75,7 @@ impl Frame {
         let mut values = Vec::new();
         let mut cells = Vec::with_capacity(reader.names().len());
         while let Some(line) = reader.next_row(&mut cells)? {
-            let place = Place { reader: &reader, line };
+            let place = Place { reader: &reader, line, has_options: selection.has_options };
             for (column, &position) in columns.iter_mut().zip(&positions) {
                 values.push(match &mut column.categories {
                     None => place.number(&column.name, &cells[position])?,
@@ -149,6 +151,7 @@ pub(crate) fn is_numeral(text: &str) -> bool {
 struct Place<'a> {
     reader: &'a Reader,
     line: u64,
+    has_options: bool,
 }
 
 impl Place<'_> {
@@ -161,10 +164,11 @@ impl Place<'_> {
         };
         let remedy = match cell {
             Cell::Text(text) if is_numeral(text) => NUMERAL.to_owned(),
-            Cell::Text(_) => {
+            Cell::Text(_) if self.has_options => {
                 format!("put a number there, leave the column out (--ignore {column}), or declare it (--categorical {column})")
             }
-            _ => format!("put a number there, take the row out, or leave the column out (--ignore {column})"),
+            _ if self.has_options => format!("put a number there, take the row out, or leave the column out (--ignore {column})"),
+            _ => "put a number there, or take the row out".to_owned(),
         };
         Err(DataError::Cell {
             file: self.reader.file().to_owned(),
@@ -222,7 +226,7 @@ mod tests {
 
     fn read(text: &str, categories: Categories) -> Result<Frame, DataError> {
         let reader = Reader::csv("t.csv".into(), Box::new(std::io::Cursor::new(text.as_bytes().to_vec())))?;
-        Frame::read(reader, &Selection { wanted: Wanted::AllBut(Vec::new()), categories, memory: None })
+        Frame::read(reader, &Selection { wanted: Wanted::AllBut(Vec::new()), categories, memory: None, has_options: true })
     }
 
     #[test]

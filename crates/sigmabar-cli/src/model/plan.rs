@@ -37,6 +37,11 @@ impl Plan {
         sizes.into_iter().find(|size| fits(*size)).map(at)
     }
 
+    /// What the rows need with as few inducing points as make sense.
+    pub fn least(rows: usize, held_out: usize, columns: usize, learns: bool) -> Bytes {
+        needed(rows, held_out, columns, learns, rows.min(10))
+    }
+
     /// Rows that inducing points are chosen from.
     pub fn pool(&self) -> usize {
         pool(self.rows, self.inducing)

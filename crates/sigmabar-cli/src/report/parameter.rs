@@ -20,13 +20,13 @@ pub(super) fn names(parameter: &Parameter) -> Option<Vec<String>> {
 
 /// Whether equal ratios are equally far apart.
 pub(super) fn is_log(parameter: &Parameter) -> bool {
-    matches!(parameter.kind, ParameterKind::Float { log: true, .. })
+    matches!(parameter.kind, ParameterKind::Float { log: true, .. } | ParameterKind::Int { log: true, .. })
 }
 
 /// Whether there are so few values that each is shown by itself.
 pub(super) fn is_discrete(parameter: &Parameter) -> bool {
     match &parameter.kind {
-        ParameterKind::Int { low, high, step } => whole_levels(*low, *high, *step) <= MOST_LEVELS,
+        ParameterKind::Int { low, high, step, .. } => whole_levels(*low, *high, *step) <= MOST_LEVELS,
         ParameterKind::Float { .. } | ParameterKind::Column { .. } => false,
         _ => true,
     }
@@ -41,6 +41,7 @@ pub(super) fn scale(parameter: &Parameter) -> Scale {
     match &parameter.kind {
         ParameterKind::Float { low, high, log: true } => Scale::Log { low: *low, high: *high },
         ParameterKind::Float { low, high, .. } => Scale::Linear { low: *low, high: *high },
+        ParameterKind::Int { low, high, log: true, .. } => Scale::Log { low: *low as f64, high: *high as f64 },
         ParameterKind::Int { low, high, .. } => Scale::covering([*low as f64, *high as f64]),
         ParameterKind::Column { low, high } => Scale::covering([*low, *high]),
         _ => Scale::Names(names(parameter).unwrap_or_default()),
@@ -72,7 +73,13 @@ pub(super) fn levels(parameter: &Parameter) -> Vec<Value> {
         ParameterKind::Float { low, high, .. } | ParameterKind::Column { low, high } => {
             (0..STEPS).map(|i| between(*low, *high, low + share(i) * (high - low))).collect()
         }
-        ParameterKind::Int { low, high, step } => {
+        ParameterKind::Int { low, high, log: true, .. } => {
+            let (from, to) = (*low as f64, *high as f64);
+            let mut levels: Vec<i64> = (0..STEPS).map(|i| (from * (to / from).powf(share(i))).round() as i64).collect();
+            levels.dedup();
+            levels.into_iter().map(Value::Int).collect()
+        }
+        ParameterKind::Int { low, high, step, .. } => {
             let count = whole_levels(*low, *high, *step);
             let every = count.div_ceil(STEPS).max(1);
             let level = |i: usize| low.saturating_add(i64::try_from((i as u64).saturating_mul(*step)).unwrap_or(i64::MAX));

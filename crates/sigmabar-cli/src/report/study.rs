@@ -290,7 +290,7 @@ impl Content<'_> {
         page.heading("How to run it again, and how to cite it");
         let file = self.study.file().file_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned());
         page.verbatim(&format!(
-            "sigmabar status {file}\nsigmabar report {file} -o report.html\n# sigmabar {}, seed {}",
+            "sigmabar status {file}\nsigmabar report {file}\n# sigmabar {}, seed {}",
             env!("CARGO_PKG_VERSION"),
             self.study.spec().problem().seed()
         ));

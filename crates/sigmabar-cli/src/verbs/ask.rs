@@ -6,9 +6,9 @@ use crate::console::{Console, write_csv};
 use crate::failure::{Ending, Failure};
 use crate::output;
 use crate::plate::{self, Plate};
-use crate::quantity::{counted, positive};
+use crate::quantity::{counted, duration, positive};
 use crate::sheet::Sheet;
-use crate::which_study::{StudyArgument, WhichStudy};
+use crate::which_study::{StudyArgument, WhichStudy, quoted};
 use serde_json::json;
 use sigmabar_study::{AskRequest, Asked, AskedTrial, Study};
 use std::fs::{File, OpenOptions};
@@ -30,7 +30,7 @@ pub struct Arguments {
     #[arg(long, value_name = "NAME")]
     worker: Option<String>,
     /// How long the settings are the worker's own, such as 90m, 8h or 3d
-    #[arg(long, value_name = "TIME", value_parser = lease)]
+    #[arg(long, value_name = "TIME", value_parser = duration)]
     lease: Option<Duration>,
     /// Lay the settings into the wells of a plate: 24, 96, 384, …
     #[arg(long, value_name = "WELLS")]
@@ -41,20 +41,6 @@ pub struct Arguments {
     /// Write CSV to this file instead of standard output
     #[arg(long, short, value_name = "FILE")]
     out: Option<PathBuf>,
-}
-
-fn lease(text: &str) -> Result<Duration, String> {
-    const WRONG: &str = "a time is a number with s, m, h or d behind it, such as 90m";
-    let (number, unit) = text.split_at(text.len().saturating_sub(1));
-    let seconds = match unit {
-        "s" => 1.0,
-        "m" => 60.0,
-        "h" => 3600.0,
-        "d" => 86400.0,
-        _ => return Err(WRONG.to_owned()),
-    };
-    let time = number.trim().parse::<f64>().map_err(|_| WRONG.to_owned())? * seconds;
-    if time > 0.0 { Duration::try_from_secs_f64(time).map_err(|_| WRONG.to_owned()) } else { Err(WRONG.to_owned()) }
 }
 
 pub(crate) fn run(arguments: &Arguments, global: &Global, console: &Console) -> Outcome {
@@ -85,10 +71,12 @@ pub(crate) fn run(arguments: &Arguments, global: &Global, console: &Console) -> 
             }
         }
         Asked::Wait => {
+            console.nothing()?;
             console.say("everything of this batch is handed out: tell results, or go on without the rest");
             console.next(format_args!("sigmabar tell TRIAL VALUE{}   or   sigmabar close-batch{}", place.typed_option(), place.typed()));
         }
         Asked::Finished => {
+            console.nothing()?;
             console.say("the study is over: its budget is spent or the wanted gap is reached");
             console.next(format_args!("sigmabar recommend{}", place.typed()));
         }
@@ -129,7 +117,7 @@ fn hand_out(
     match &arguments.out {
         Some(path) if arguments.plate.is_some() => {
             console.say("fill in the column result: a number, the word failed, or nothing where there is no result");
-            console.next(format_args!("sigmabar tell {}{}", path.display(), place.typed_option()));
+            console.next(format_args!("sigmabar tell {}{}", quoted(path), place.typed_option()));
         }
         _ => console.next(format_args!("sigmabar tell {} VALUE{}", trials[0].id, place.typed_option())),
     }
@@ -181,18 +169,5 @@ impl Drop for NewFile<'_> {
         if self.file.take().is_some() {
             drop(std::fs::remove_file(self.path));
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::lease;
-    use std::time::Duration;
-
-    #[test]
-    fn leases_are_read() {
-        assert_eq!(lease("90m"), Ok(Duration::from_secs(5400)));
-        assert_eq!(lease("1.5h"), Ok(Duration::from_secs(5400)));
-        assert!(lease("").is_err() && lease("5").is_err() && lease("-1h").is_err() && lease("xh").is_err());
     }
 }

@@ -4,6 +4,7 @@ use crate::Outcome;
 use crate::args::{Format, Global};
 use crate::console::Console;
 use crate::failure::{Ending, Failure};
+use crate::memory;
 use crate::output;
 use crate::sheet::Sheet;
 use serde_json::{Value, json};
@@ -47,6 +48,12 @@ pub(crate) fn run(arguments: &Arguments, global: &Global, console: &Console) -> 
         let read = strategy.parse::<PolicySpec>();
         read.map_err(|error| Failure::usage(error.to_string(), "docs/strategies.md lists every strategy with its options"))?;
     }
+    if let Some(budget) = arguments.budget {
+        memory::check("--budget", budget, |budget| needed(arguments, budget))?;
+    }
+    for path in arguments.out.iter().chain(&arguments.report) {
+        output::check_writable(path, &[])?;
+    }
     let rows = all(arguments, global.seed.unwrap_or(0), console)?;
     if let Some(path) = &arguments.out {
         output::write(path, &[], |out| write_csv(&rows, out))?;
@@ -61,6 +68,15 @@ pub(crate) fn run(arguments: &Arguments, global: &Global, console: &Console) -> 
         console.next("sigmabar bench … -o rows.csv --report bench.html   (one row for every evaluation, and the pictures)");
     }
     Ok(Ending::Done)
+}
+
+/// Bytes at the peak: a row for every evaluation of every run, and the books of the runs that are going on.
+fn needed(arguments: &Arguments, budget: usize) -> u128 {
+    const NAMES: usize = 64;
+    const TRIAL: usize = 512;
+    let runs = arguments.problems.len() as u128 * arguments.strategies.len() as u128 * u128::from(arguments.seeds);
+    let going_on = u128::from(arguments.seeds).min(sigmabar::threads() as u128);
+    budget as u128 * (runs * (size_of::<Evaluation>() + NAMES) as u128 + going_on * TRIAL as u128)
 }
 
 fn all(arguments: &Arguments, first: u64, console: &Console) -> Outcome<Vec<Evaluation>> {

@@ -6,6 +6,7 @@ use crate::console::{Console, write_csv};
 use crate::data::{Categories, Frame, Reader, Selection, Wanted};
 use crate::failure::Ending;
 use crate::kernels::{Family, described};
+use crate::memory;
 use crate::output;
 use crate::quantity::{positive, short};
 use crate::sheet::Sheet;
@@ -113,7 +114,12 @@ impl Ground {
     }
 
     fn of_table(arguments: &Arguments, console: &Console) -> Outcome<Self> {
-        let selection = Selection { wanted: Wanted::AllBut(Vec::new()), categories: Categories::Collected(Vec::new()), memory: None };
+        let selection = Selection {
+            wanted: Wanted::AllBut(Vec::new()),
+            categories: Categories::Collected(Vec::new()),
+            memory: memory::available(),
+            has_options: false,
+        };
         let frame = Frame::read(Reader::open(&arguments.space)?, &selection)?;
         console.say_decimal_commas(&frame.file, frame.has_decimal_commas);
         let points = Points::new(frame.values, frame.columns.len())?;

@@ -6,15 +6,17 @@ use crate::console::Console;
 use crate::data::{Categories, ColumnInfo, Frame, Reader, Selection, Wanted};
 use crate::failure::{Ending, Failure};
 use crate::kernels::{self, Family};
+use crate::memory;
 use crate::model::learn::{self, Declared};
 use crate::model::plan::Plan;
 use crate::model::training::{Rows, split};
 use crate::model::{self, About, Model, Scores};
 use crate::output;
 use crate::quantity::{Bytes, grouped, short};
+use crate::which_study::{quoted, stem};
 use serde_json::{Value, json};
 use sigmabar::{Answer, Collected, Noise, Points, Prior};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 /// How the points of a table were chosen.
@@ -55,7 +57,7 @@ pub struct Arguments {
     /// Columns that hold names of categories instead of numbers
     #[arg(long, value_name = "COLUMNS", value_delimiter = ',')]
     categorical: Vec<String>,
-    /// se, matern-NU or rq-ALPHA; the best of matern-1.5, matern-2.5 and se unless named
+    /// se (or rbf, squared-exponential), matern-NU or rq-ALPHA; the best of matern-1.5, matern-2.5 and se unless named
     #[arg(long)]
     kernel: Option<Family>,
     /// Length-scale, or one for each column: with it the kernel is declared instead of learnt
@@ -94,17 +96,21 @@ pub struct Arguments {
     /// Miss probability of the intervals that are scored
     #[arg(long, default_value_t = 0.05)]
     delta: f64,
-    /// Where to save the model
+    /// Where to save the model; DATA.sbm unless named, or DATA-2.sbm where that is there
     #[arg(long, short, value_name = "FILE")]
     out: Option<PathBuf>,
     /// Replace the file
     #[arg(long, requires = "out")]
     force: bool,
+    /// Save no model
+    #[arg(long, conflicts_with = "out")]
+    no_save: bool,
 }
 
 pub(crate) fn run(arguments: &Arguments, global: &Global, console: &Console) -> Outcome {
     let (seed, begun) = (global.seed.unwrap_or(0), Instant::now());
     check(arguments)?;
+    let target = (!arguments.no_save).then(|| target(arguments)).transpose()?;
     let frame = read(arguments, console)?;
     let columns = features_of(&frame)?;
     let (rows, held) = split(frame, arguments.holdout, seed);
@@ -113,15 +119,13 @@ pub(crate) fn run(arguments: &Arguments, global: &Global, console: &Console) -> 
     }
     let declared = declared(arguments, rows.len())?;
     let learns = declared.lengthscale.is_none() || declared.ridge.is_none();
-    let plan = Plan::new(rows.len(), held.len(), columns.len(), learns, arguments.inducing, arguments.memory).ok_or_else(|| {
-        Failure::usage("the rows do not fit in the memory stated", "raise --memory, or name fewer columns with --features")
-    })?;
+    let plan = planned(arguments, &rows, held.len(), columns.len(), learns)?;
     console.say(plan);
     let mut model = fitted(arguments, rows, &declared, columns, &plan, seed, console)?;
     let scored = score(&mut model, &held, arguments.delta, console)?;
     console.detail(format_args!("took {:.1} s", begun.elapsed().as_secs_f64()));
     report(&model, scored, arguments.delta, console)?;
-    save(&model, arguments, console)?;
+    save(&model, target.as_deref(), console)?;
     Ok(Ending::Done)
 }
 
@@ -132,12 +136,6 @@ fn check(arguments: &Arguments) -> Outcome<()> {
     if arguments.inducing == Some(0) {
         return Err(Failure::usage("--inducing is 0", "it must be at least 1"));
     }
-    if let Some(path) = arguments.out.as_ref().filter(|path| path.exists()) {
-        output::check_model(path)?;
-        if !arguments.force {
-            return Err(Failure::Exists { path: path.clone() });
-        }
-    }
     if arguments.lengthscale.is_some() && arguments.tau.is_none() && arguments.noise.is_none() {
         return Err(Failure::usage("a declared kernel needs a ridge", "give --tau, or --noise"));
     }
@@ -146,6 +144,43 @@ fn check(arguments: &Arguments) -> Outcome<()> {
         return Err(Failure::usage("a norm bound speaks of one kernel, and this one would be learnt", remedy));
     }
     Ok(())
+}
+
+/// Where the model goes, found out before the work: a name that was given, else the first free one after that of the data.
+fn target(arguments: &Arguments) -> Outcome<PathBuf> {
+    let inputs = [arguments.data.as_path()];
+    let Some(path) = &arguments.out else {
+        let stem = if arguments.data.as_os_str() == "-" { "model".to_owned() } else { stem(&arguments.data) };
+        let stem = stem.strip_suffix(".csv").unwrap_or(&stem);
+        let names = (1..).map(|n| PathBuf::from(if n == 1 { format!("{stem}.sbm") } else { format!("{stem}-{n}.sbm") }));
+        let free = names.into_iter().find(|path| !path.exists()).unwrap_or_default();
+        output::check_writable(&free, &inputs)?;
+        return Ok(free);
+    };
+    if path.exists() {
+        output::check_model(path)?;
+        if !arguments.force {
+            return Err(Failure::Exists { path: path.clone() });
+        }
+        return Ok(path.clone());
+    }
+    output::check_writable(path, &inputs)?;
+    Ok(path.clone())
+}
+
+/// What will be taken, within the memory stated, else within what is left.
+fn planned(arguments: &Arguments, rows: &Rows, held_out: usize, columns: usize, learns: bool) -> Outcome<Plan> {
+    let within = |limit| Plan::new(rows.len(), held_out, columns, learns, arguments.inducing, limit);
+    let left = memory::available().filter(|_| arguments.memory.is_none());
+    let roomy = within(arguments.memory).filter(|plan| left.is_none_or(|left| plan.memory <= left));
+    roomy.or_else(|| within(left.or(arguments.memory))).ok_or_else(|| {
+        let least = Plan::least(rows.len(), held_out, columns, learns);
+        let there = arguments.memory.or(left).map_or_else(String::new, |there| format!(", and there are {there}"));
+        Failure::usage(
+            format!("{} rows need at least {least}{there}", grouped(rows.len())),
+            "raise --memory, or name fewer columns with --features",
+        )
+    })
 }
 
 fn read(arguments: &Arguments, console: &Console) -> Outcome<Frame> {
@@ -160,7 +195,12 @@ fn read(arguments: &Arguments, console: &Console) -> Outcome<Frame> {
         arguments.features.iter().filter(|name| **name != target).cloned().collect()
     };
     let wanted = Wanted::Named(named.into_iter().chain([target]).collect());
-    let selection = Selection { wanted, categories: Categories::Collected(arguments.categorical.clone()), memory: arguments.memory };
+    let selection = Selection {
+        wanted,
+        categories: Categories::Collected(arguments.categorical.clone()),
+        memory: arguments.memory.or_else(memory::available),
+        has_options: true,
+    };
     let spinner = console.progress(&format!("reading {}", arguments.data.display()), None);
     let frame = Frame::read(reader, &selection)?;
     spinner.finish_and_clear();
@@ -247,6 +287,7 @@ fn score(model: &mut Model, held: &Rows, delta: f64, console: &Console) -> Outco
 
 fn report(model: &Model, scored: Option<(Scores, Answer)>, delta: f64, console: &Console) -> Outcome<()> {
     let information = model.posterior.information();
+    let names: Vec<&str> = model.about.features.iter().map(|column| column.name.as_str()).collect();
     let (scores, answer) = match scored {
         Some((scores, answer)) => (Some(scores), answer),
         None => (None, model.answers(delta)?.at(information.features().inducing().range(0, 1))?),
@@ -257,6 +298,10 @@ fn report(model: &Model, scored: Option<(Scores, Answer)>, delta: f64, console: 
         ("inducing", json!(information.features().len())),
         ("noise", json!(model.noise_level())),
     ];
+    // People were told in words.
+    if console.format(Format::Table) != Format::Table {
+        fields.push(("kernel", kernels::fields(information.features().kernel(), &names)));
+    }
     if let Some(scores) = &scores {
         fields.extend([
             ("held_out", json!(scores.rows)),
@@ -279,14 +324,10 @@ fn report(model: &Model, scored: Option<(Scores, Answer)>, delta: f64, console: 
     Ok(())
 }
 
-fn save(model: &Model, arguments: &Arguments, console: &Console) -> Outcome<()> {
-    let Some(path) = &arguments.out else {
-        let typed = format!("sigmabar fit {} --target {}", arguments.data.display(), arguments.target);
-        console.next(format_args!("{typed} --out model.sbm   (and your other options) to keep the model"));
-        return Ok(());
-    };
+fn save(model: &Model, target: Option<&Path>, console: &Console) -> Outcome<()> {
+    let Some(path) = target else { return Ok(()) };
     let size = model.save(path)?;
     console.say(format_args!("saved {} ({})", path.display(), Bytes(size)));
-    console.next(format_args!("sigmabar predict {} NEW.csv", path.display()));
+    console.next(format_args!("sigmabar predict {} NEW.csv", quoted(path)));
     Ok(())
 }

@@ -7,7 +7,7 @@ use crate::failure::{Ending, Failure};
 use crate::plate::Plate;
 use crate::quantity::counted;
 use crate::questions::{Answers, ask};
-use crate::which_study::is_spec;
+use crate::which_study::{is_spec, quoted};
 use sigmabar_study::{Study, StudySpec};
 use std::fs::OpenOptions;
 use std::io::{IsTerminal, Write};
@@ -42,7 +42,7 @@ pub(crate) fn run(arguments: &Arguments, global: &Global, console: &Console) -> 
         let seed = global.seed.map_or_else(String::new, |seed| format!("seed = {seed}\n"));
         write_new(file, &(seed + DEMO))?;
         console.say(format_args!("wrote {}", file.display()));
-        console.next(format_args!("sigmabar run {}", file.display()));
+        console.next(format_args!("sigmabar run {}", quoted(file)));
         return Ok(Ending::Done);
     }
     if file.exists() {
@@ -74,7 +74,7 @@ fn begin(arguments: &Arguments, global: &Global, console: &Console) -> Outcome {
     let verb = if spec.has_objective() { "run" } else { "ask" };
     let plate = spec.plate().map_or_else(String::new, |wells| format!(" --plate {wells} -o plate1.csv"));
     let name = arguments.name.as_ref().map_or_else(String::new, |name| format!(" --name {name}"));
-    console.next(format_args!("sigmabar {verb} {}{name}{}", file.display(), if verb == "ask" { plate } else { String::new() }));
+    console.next(format_args!("sigmabar {verb} {}{name}{}", quoted(file), if verb == "ask" { plate } else { String::new() }));
     Ok(Ending::Done)
 }
 
@@ -89,8 +89,8 @@ fn say_plan(spec: &StudySpec, console: &Console) {
 
 fn say_next(file: &Path, answers: &Answers, console: &Console) {
     match answers.wells.and_then(Plate::with_wells) {
-        Some(plate) => console.next(format_args!("sigmabar ask {} --plate {plate} -o plate1.csv", file.display())),
-        None => console.next(format_args!("sigmabar ask {}", file.display())),
+        Some(plate) => console.next(format_args!("sigmabar ask {} --plate {plate} -o plate1.csv", quoted(file))),
+        None => console.next(format_args!("sigmabar ask {}", quoted(file))),
     }
 }
 

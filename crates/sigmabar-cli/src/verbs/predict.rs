@@ -5,8 +5,10 @@ use crate::args::Format;
 use crate::console::Console;
 use crate::data::{Categories, Frame, Reader, Selection, Wanted};
 use crate::failure::Ending;
+use crate::memory;
 use crate::model::{self, Model};
 use crate::sheet::Sheet;
+use crate::which_study::quoted;
 use serde_json::{Value, json};
 use sigmabar::{Answer, Points};
 use std::io::Write;
@@ -34,14 +36,14 @@ pub(crate) fn run(arguments: &Arguments, console: &Console) -> Outcome {
     let model = Model::load(&arguments.model)?;
     let names = model.about.features.iter().map(|column| column.name.clone()).collect();
     let categories = Categories::Known(model.about.features.clone());
-    let selection = Selection { wanted: Wanted::Named(names), categories, memory: None };
+    let selection = Selection { wanted: Wanted::Named(names), categories, memory: memory::available(), has_options: false };
     let frame = Frame::read(Reader::open(&arguments.data)?, &selection)?;
     console.say_decimal_commas(&frame.file, frame.has_decimal_commas);
     let points = Points::new(frame.values, model.about.features.len())?;
     let answer = model.answers(arguments.delta)?.at(points.view())?;
     console.say(model::words(&answer));
     write(&model, &points, &answer, arguments.inputs, console)?;
-    console.next(format_args!("sigmabar report {} -o report.html", arguments.model.display()));
+    console.next(format_args!("sigmabar report {}", quoted(&arguments.model)));
     Ok(Ending::Done)
 }
 

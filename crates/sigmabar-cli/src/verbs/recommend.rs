@@ -33,6 +33,6 @@ pub(crate) fn run(arguments: &Arguments, console: &Console) -> Outcome {
     if let Some(words) = advice::warning(&advice) {
         console.warn(words);
     }
-    console.next(format_args!("sigmabar report{} -o report.html", place.typed()));
+    console.next(format_args!("sigmabar report{}", place.typed()));
     Ok(Ending::Done)
 }

@@ -6,7 +6,7 @@ use crate::failure::{Ending, Failure};
 use crate::model::Model;
 use crate::output;
 use crate::report::{self, Page};
-use crate::which_study::WhichStudy;
+use crate::which_study::{WhichStudy, quoted, stem};
 use sigmabar_study::Study;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -20,9 +20,9 @@ pub struct Arguments {
     /// Which of several studies in one .db file
     #[arg(long, value_name = "NAME")]
     name: Option<String>,
-    /// The page to write
-    #[arg(long, short, value_name = "FILE", default_value = "report.html")]
-    out: PathBuf,
+    /// The page to write; STUDY-report.html or MODEL-model.html unless named
+    #[arg(long, short, value_name = "FILE")]
+    out: Option<PathBuf>,
     /// Write the pictures into this directory too, as PNG and SVG, with their numbers as CSV
     #[arg(long, value_name = "DIRECTORY")]
     png: Option<PathBuf>,
@@ -31,22 +31,25 @@ pub struct Arguments {
 pub(crate) fn run(arguments: &Arguments, console: &Console) -> Outcome {
     let is_study = |path: &PathBuf| crate::which_study::is_spec(path) || path.extension().is_some_and(|extension| extension == "db");
     match &arguments.what {
-        Some(path) if !is_study(path) => write_all(&report::model(&Model::load(path)?)?, &[path], arguments, console)?,
+        Some(path) if !is_study(path) => {
+            let usual = PathBuf::from(format!("{}-model.html", stem(path)));
+            write_all(&report::model(&Model::load(path)?)?, &[path], arguments, usual, console)
+        }
         other => {
             let place = WhichStudy::find(other.as_deref(), arguments.name.clone())?;
-            write_all(&report::study(&place.open()?)?, &place.files(), arguments, console)?;
+            write_all(&report::study(&place.open()?)?, &place.files(), arguments, place.report(), console)
         }
     }
-    console.next(format_args!("open {}", arguments.out.display()));
-    Ok(Ending::Done)
 }
 
-fn write_all(page: &Page, inputs: &[&Path], arguments: &Arguments, console: &Console) -> Outcome<()> {
-    write(page, &arguments.out, inputs, console)?;
+fn write_all(page: &Page, inputs: &[&Path], arguments: &Arguments, usual: PathBuf, console: &Console) -> Outcome {
+    let path = arguments.out.as_ref().unwrap_or(&usual);
+    write(page, path, inputs, console)?;
     if let Some(directory) = &arguments.png {
         write_pictures(page, directory, console)?;
     }
-    Ok(())
+    console.next(format_args!("open {}", quoted(path)));
+    Ok(Ending::Done)
 }
 
 /// The page of a study.

@@ -4,12 +4,12 @@ use crate::Outcome;
 use crate::advice;
 use crate::args::{Format, Global};
 use crate::console::Console;
-use crate::failure::{Ending, Failure};
+use crate::failure::Ending;
 use crate::interrupt;
 use crate::output;
-use crate::quantity::{counted, grouped, positive, short};
+use crate::quantity::{counted, duration, grouped, positive, short};
 use crate::verbs::report;
-use crate::which_study::{StudyArgument, WhichStudy};
+use crate::which_study::{StudyArgument, WhichStudy, quoted};
 use indicatif::ProgressBar;
 use sigmabar::{Certificate, Label, StillPossible};
 use sigmabar_study::{BatchRow, Page, RunEnd, RunEvent, RunOptions, Status, Study, Survivors, TrialResult, TrialStatus};
@@ -30,15 +30,15 @@ pub struct Arguments {
     /// Stop after so many evaluations; the same command goes on later
     #[arg(long, value_name = "N", value_parser = positive)]
     at_most: Option<usize>,
-    /// Seconds that a setting stays with its worker
-    #[arg(long, value_name = "SECONDS")]
-    lease: Option<f64>,
+    /// How long a setting stays with its worker, such as 90s or 2h
+    #[arg(long, value_name = "TIME", value_parser = duration)]
+    lease: Option<Duration>,
     /// Go on although the data contradict the premises: nothing is certified any more
     #[arg(long)]
     despite_contradiction: bool,
-    /// Where to write the page of pictures
-    #[arg(long, value_name = "FILE", default_value = "report.html")]
-    report: PathBuf,
+    /// Where to write the page of pictures; STUDY-report.html unless named
+    #[arg(long, value_name = "FILE")]
+    report: Option<PathBuf>,
     /// Write no page
     #[arg(long)]
     no_report: bool,
@@ -48,24 +48,33 @@ pub(crate) fn run(arguments: &Arguments, global: &Global, console: &Console) -> 
     let place = arguments.study.place()?;
     if !arguments.no_report {
         // Before the work, not after it.
-        output::check(&arguments.report, &place.files())?;
+        output::check_writable(&report_of(arguments, &place), &place.files())?;
     }
     let (study, begun) = place.open_or_begin_with(global.seed, arguments.command.as_deref())?;
     say_start(&study, begun, console)?;
     let stop = interrupt::listen(console);
-    let lease = arguments.lease.map(Duration::try_from_secs_f64).transpose();
-    let lease = lease.map_err(|_| Failure::usage("--lease is not a time", "it must be a positive number of seconds"))?;
-    let options = RunOptions { parallel: arguments.parallel, lease, at_most: arguments.at_most };
+    let options = RunOptions { parallel: arguments.parallel, lease: arguments.lease, at_most: arguments.at_most };
     let mut screen = Screen::new(&study, console)?;
     if arguments.despite_contradiction {
         study.go_on_despite_contradiction()?;
     }
-    let end = study.run(&options, &mut |event| screen.show(event), stop);
+    let end = study.run(&options, &mut |event| screen.show(event), &stop);
     screen.finish();
     if let Err(sigmabar_study::Error::Contradicted(contradiction)) = &end {
         return Ok(place.contradicted(contradiction, "run", console));
     }
-    finish(arguments, &place, &study, end?, console)
+    let end = end?;
+    if end == RunEnd::Stopped && stop.is_triggered() {
+        // Neither advice nor page: both may take long, and somebody wants to go.
+        console.say("interrupted: everything told is kept");
+        console.next(format_args!("sigmabar run{}", place.typed()));
+        return Ok(Ending::Interrupted);
+    }
+    finish(arguments, &place, &study, end, console)
+}
+
+fn report_of(arguments: &Arguments, place: &WhichStudy) -> PathBuf {
+    arguments.report.clone().unwrap_or_else(|| place.report())
 }
 
 fn say_start(study: &Study, begun: bool, console: &Console) -> Outcome<()> {
@@ -192,22 +201,17 @@ fn finish(arguments: &Arguments, place: &WhichStudy, study: &Study, end: RunEnd,
         }
     }
     if advice.is_some() && !arguments.no_report {
-        report::write_study(study, place, &arguments.report, console)?;
+        report::write_study(study, place, &report_of(arguments, place), console)?;
     }
     match end {
         RunEnd::Finished => {
             let ending = ending(study, &status, console)?;
             if arguments.no_report {
-                console.next(format_args!("sigmabar report{} -o report.html", place.typed()));
+                console.next(format_args!("sigmabar report{}", place.typed()));
             } else {
-                console.next(format_args!("open {}", arguments.report.display()));
+                console.next(format_args!("open {}", quoted(&report_of(arguments, place))));
             }
             Ok(ending)
-        }
-        RunEnd::Stopped if interrupt::was_interrupted() => {
-            console.say("interrupted: everything told is kept");
-            console.next(format_args!("sigmabar run{}", place.typed()));
-            Ok(Ending::Interrupted)
         }
         RunEnd::Stopped => {
             console.next(format_args!("sigmabar run{}   (goes on)", place.typed()));

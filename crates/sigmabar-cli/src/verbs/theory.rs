@@ -6,6 +6,7 @@ use crate::console::Console;
 use crate::data::{Categories, ColumnInfo, Frame, Reader, Selection, Wanted};
 use crate::failure::Ending;
 use crate::kernels::Family;
+use crate::memory;
 use crate::sheet::Sheet;
 use serde_json::{Value, json};
 use sigmabar::{
@@ -17,7 +18,7 @@ use std::path::PathBuf;
 /// Options.
 #[derive(Debug, clap::Args)]
 pub struct Arguments {
-    /// se, matern-NU or rq-ALPHA
+    /// se (or rbf, squared-exponential), matern-NU or rq-ALPHA
     #[arg(long, default_value = "matern-2.5")]
     kernel: Family,
     /// Length-scale, or one for each column
@@ -57,6 +58,7 @@ pub struct Arguments {
 
 pub(crate) fn run(arguments: &Arguments, global: &Global, console: &Console) -> Outcome {
     let points = candidates(arguments, global.seed.unwrap_or(0), console)?;
+    memory::check("a number of candidates of", points.len(), needed)?;
     let columns = vec![ColumnInfo { name: String::new(), categories: None }; points.dim()];
     let kernel = arguments.kernel.kernel(&arguments.lengthscale, arguments.variance, &columns)?;
     let table = Bounds::new(arguments, &kernel, points)?.sheet(arguments)?;
@@ -66,13 +68,24 @@ pub(crate) fn run(arguments: &Arguments, global: &Global, console: &Console) -> 
     Ok(Ending::Done)
 }
 
+/// Bytes at the peak: the kernel matrix of the candidates, its factors and what they are made of.
+fn needed(points: usize) -> u128 {
+    7 * 8 * (points as u128).pow(2)
+}
+
 fn candidates(arguments: &Arguments, seed: u64, console: &Console) -> Outcome<Points> {
     if let Some(path) = &arguments.candidates {
-        let selection = Selection { wanted: Wanted::AllBut(Vec::new()), categories: Categories::Collected(Vec::new()), memory: None };
+        let selection = Selection {
+            wanted: Wanted::AllBut(Vec::new()),
+            categories: Categories::Collected(Vec::new()),
+            memory: memory::available(),
+            has_options: false,
+        };
         let frame = Frame::read(Reader::open(path)?, &selection)?;
         console.say_decimal_commas(&frame.file, frame.has_decimal_commas);
         return Ok(Points::new(frame.values, frame.columns.len())?);
     }
+    memory::check("--points", arguments.points, needed)?;
     let candidates = Domain::Box(BoxDomain::unit(arguments.dim)?).candidates(arguments.points, seed)?;
     Ok(candidates.range(0, candidates.len())?)
 }
@@ -122,7 +135,7 @@ impl Bounds {
             .collect::<sigmabar::Result<_>>()?;
         let request = RegretRequest { budget: n, max_gain: gain.upper().value, multiplier: Multiplier::Direct, batches: &batches };
         let regret = self.theorems.regret_finite(&request, size)?;
-        let lengths: Vec<String> = batches.iter().map(|batch| batch.design.evaluations.to_string()).collect();
+        let lengths: Vec<usize> = batches.iter().map(|batch| batch.design.evaluations).collect();
         let mut sheet = Sheet::new(["quantity", "proved", "paper", "meaning"]);
         let mut row = |quantity: String, proved: Value, paper: Value, meaning: &str| {
             sheet.rows.push(vec![json!(quantity), proved, paper, json!(meaning)])
@@ -139,7 +152,8 @@ impl Bounds {
         );
         row(format!("error after {n}"), json!(error.corrected), json!(error.paper), "everywhere, with probability 1 − delta");
         row(format!("regret of {n}"), json!(regret.corrected), json!(regret.paper), "sum over batched elimination");
-        row("batches".into(), json!(batches.len()), Value::Null, &lengths.join(", "));
+        row("batches".into(), json!(batches.len()), Value::Null, "of batched elimination");
+        row("batch lengths".into(), json!(lengths), Value::Null, "measurements in each");
         if let Some(wanted) = arguments.error {
             let plan = InducingPlan::Fixed { max_residual: 0.0, gain: 0.0 };
             let enough = self.theorems.measurements_for(wanted, size, plan, 1 << 40, |n| Ok(self.gains.rank_tail(n)?.value))?;

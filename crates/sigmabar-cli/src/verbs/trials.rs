@@ -56,6 +56,6 @@ pub(crate) fn export(arguments: &Export, console: &Console) -> Outcome {
             console.say(format_args!("wrote {} rows to {}", sheet.rows.len(), path.display()));
         }
     }
-    console.next(format_args!("sigmabar report{} -o report.html", place.typed()));
+    console.next(format_args!("sigmabar report{}", place.typed()));
     Ok(Ending::Done)
 }

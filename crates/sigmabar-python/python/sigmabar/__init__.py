@@ -51,6 +51,7 @@ from ._noise import Bounded, Gaussian, LightTailed, Noise, PerObservation, SubGa
 from ._posterior import Bracket, ExactPosterior, ResidualNorm, SparsePosterior, VarianceParts, Variational
 from ._strategy import Ask, Batch, Cells, Recommendation, Strategy, Trials
 from ._study import Advice, Study, Trial, study_schema
+from ._threads import get_num_threads, set_num_threads
 
 __all__ = [
     "Advice",
@@ -102,8 +103,10 @@ __all__ = [
     "Variational",
     "__version__",
     "fit_hyperparameters",
+    "get_num_threads",
     "max_variance_design",
     "select_inducing",
+    "set_num_threads",
     "study_schema",
     "theory",
 ]

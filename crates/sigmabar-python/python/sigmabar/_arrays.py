@@ -19,6 +19,8 @@ _NO_NUMBER_TYPES = (str, bytes, np.datetime64, np.timedelta64)
 
 def _numbers(values: Any, what: str) -> Floats:
     """Anything array-like as float64, without importing the library it comes from."""
+    if hasattr(values, "toarray") and hasattr(values, "nnz"):
+        raise Error(f"{what} must be dense, not a sparse matrix: a kernel needs every coordinate; convert it with .toarray()")
     if hasattr(values, "index") and hasattr(values, "isna"):
         return _labelled(values, what)
     if _is_table(values):
@@ -52,6 +54,8 @@ def _plain(values: Any, what: str) -> Floats:
             raise Error(f"{what} must be numbers, not {wrong!r}")
     try:
         return np.require(array, np.float64, ["C", "A"])
+    except OverflowError:
+        raise Error(f"{what} must be numbers that fit a float, at most about 1.8e308: one of them is larger; take its logarithm or another unit") from None
     except (TypeError, ValueError) as error:
         raise Error(f"{what} must be numbers: {error}") from error
 

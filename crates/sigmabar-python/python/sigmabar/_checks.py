@@ -19,6 +19,8 @@ def number(value: Any, what: str) -> float:
         if isinstance(value, (str, bytes)):
             raise TypeError
         return float(value)
+    except OverflowError:
+        raise Error(f"{what} must be a number that fits a float, at most about 1.8e308, not one of {value.bit_length()} bits") from None
     except (TypeError, ValueError):
         raise Error(f"{what} must be a number, not {value!r}") from None
 

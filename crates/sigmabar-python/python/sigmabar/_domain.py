@@ -32,19 +32,24 @@ class Float:
 
 @dataclass(frozen=True)
 class Int:
-    """A column of integers from ``low`` to ``high`` in steps of ``step``.
+    """A column of integers from ``low`` to ``high`` in steps of ``step``; with ``log`` all of them, equal ratios equally far apart.
 
     >>> import sigmabar as sb
     >>> sorted(sb.Space([sb.Int(2, 10, step=4)]).candidates(10).ravel().tolist())
     [2.0, 6.0, 10.0]
+    >>> sb.Space([sb.Int(1, 1024, log=True)]).encode([[32]]).tolist()
+    [[0.5]]
     """
 
     low: int
     high: int
     step: int = 1
+    log: bool = False
 
     def _parts(self) -> tuple[Any, ...]:
-        return ("int", number(self.low, "low"), number(self.high, "high"), False, whole(self.step, "step"), [], 0)
+        if self.log and self.step != 1:
+            raise Error(f"a column of integers has a step ({self.step}) or a logarithmic scale, not both")
+        return ("int", number(self.low, "low"), number(self.high, "high"), bool(self.log), whole(self.step, "step"), [], 0)
 
 
 @dataclass(frozen=True)

@@ -395,8 +395,8 @@ class SparsePosterior:
 
     @property
     def log_evidence(self) -> Bracket:
-        """The log evidence of the exact model: the ELBO below, a certified bound above."""
-        return Bracket(self._core.elbo(), self._core.log_evidence_upper_bound())
+        """The log evidence of the exact model: the ELBO below, a certified bound above, both rounded outwards."""
+        return Bracket(*self._core.log_evidence())
 
     @property
     def norm(self) -> float:

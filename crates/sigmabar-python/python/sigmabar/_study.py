@@ -270,9 +270,11 @@ class Study:
             if own is not None:
                 own.shutdown(wait=False, cancel_futures=True)
 
-    def report(self, output: str | os.PathLike[str] = "report.html") -> Path:
-        """Writes the report of the ``sigmabar`` command: one self-contained page with pictures."""
+    def report(self, output: str | os.PathLike[str] | None = None) -> Path:
+        """Writes the report of the ``sigmabar`` command, one self-contained page with pictures; ``NAME-report.html`` unless named."""
         from .__main__ import run as command
+
+        output = output or self.name.translate(str.maketrans("/\\", "__")) + "-report.html"
 
         code = command(["report", str(self.file), "--name", self.name, "-o", os.fspath(output), "--quiet"])
         if code != 0:

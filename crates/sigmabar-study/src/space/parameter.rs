@@ -34,6 +34,8 @@ pub enum ParameterKind {
         high: i64,
         /// The distance of neighbours.
         step: u64,
+        /// Whether equal ratios, not equal differences, are equally far apart.
+        log: bool,
     },
     /// Numbers in increasing order, neighbours equally far apart.
     Ordinal {
@@ -59,7 +61,8 @@ impl ParameterKind {
     pub(crate) fn column(&self) -> Column {
         match self {
             Self::Float { low, high, log } => Column::Float { low: *low, high: *high, log: *log },
-            Self::Int { low, high, step } => Column::Integer { low: *low, high: *high, step: Some(*step) },
+            Self::Int { low, high, log: true, .. } => Column::log_integer(*low, *high),
+            Self::Int { low, high, step, .. } => Column::Integer { low: *low, high: *high, step: Some(*step) },
             Self::Ordinal { levels } => Column::Ordinal { levels: levels.iter().filter_map(Value::as_number).collect() },
             Self::Categorical { choices } => Column::Categorical { choices: choices.len() },
             Self::Column { low, high } => Column::Float { low: *low, high: *high, log: false },

@@ -83,6 +83,7 @@ fn noise(given: &PlainOr<NumberOrAuto, NoiseTable>) -> Result<Option<Noise>, Fau
 /// The kernel on the strategy's columns: as named on numbers, Hamming on choices.
 fn kernel(table: &KernelTable, space: &Space) -> Result<Kernel, Fault> {
     let core = Fault::core(&["kernel"]);
+    let table = &spelt_out(table)?;
     let lengths = lengthscales(table, space)?;
     let is_list = space.candidates().is_some();
     let is_choice = |i: usize| !is_list && matches!(space.parameters()[i].kind, ParameterKind::Categorical { .. });
@@ -116,6 +117,32 @@ fn kernel(table: &KernelTable, space: &Space) -> Result<Kernel, Fault> {
     let (kinds, kind_scales) = columns(&choices);
     let hamming = Kernel::hamming(kind_scales, 1.0).and_then(|kernel| kernel.columns(kinds)).map_err(&core)?;
     Ok(smooth.columns(places).map_err(core)? * hamming)
+}
+
+/// The table with the kernel's full name: `se`, `rbf`, `rq`, `matern-1.5` and `rq-2` are spelt as on the command line.
+fn spelt_out(table: &KernelTable) -> Result<KernelTable, Fault> {
+    let mut table = table.clone();
+    let (name, shape) = match table.name.rsplit_once('-').and_then(|(name, shape)| Some((name.to_owned(), shape.parse::<f64>().ok()?))) {
+        Some((name, shape)) => (name, Some(shape)),
+        None => (table.name.clone(), None),
+    };
+    let (full, own) = match name.as_str() {
+        "se" | "rbf" if shape.is_none() => ("squared-exponential", None),
+        "matern" => ("matern", Some(&mut table.nu)),
+        "rq" | "rational-quadratic" => ("rational-quadratic", Some(&mut table.alpha)),
+        _ => return Ok(table),
+    };
+    if let (Some(shape), Some(own)) = (shape, own)
+        && own.replace(shape).is_some_and(|said| said != shape)
+    {
+        let found = format!("\"{}\" beside another number", table.name);
+        return Err(Fault::new(
+            &["kernel", "name"],
+            SpecProblem::Requirement { found, requirement: "the number once, in the name or by its key" },
+        ));
+    }
+    full.clone_into(&mut table.name);
+    Ok(table)
 }
 
 /// Options that belong to another kernel are mistakes, not decoration.
@@ -156,11 +183,11 @@ fn lengthscales(table: &KernelTable, space: &Space) -> Result<Vec<f64>, Fault> {
     }
     let share = |(parameter, length): (&crate::Parameter, f64)| match parameter.kind {
         ParameterKind::Float { low, high, log: false } | ParameterKind::Column { low, high } if high > low => Ok(length / (high - low)),
-        ParameterKind::Int { low, high, step } if high > low => {
+        ParameterKind::Int { low, high, step, log: false } if high > low => {
             let top = (high.abs_diff(low) / step.max(1) * step) as f64;
             Ok(length / top.max(1.0))
         }
-        ParameterKind::Categorical { .. } | ParameterKind::Column { .. } | ParameterKind::Int { .. } => Ok(length),
+        ParameterKind::Categorical { .. } | ParameterKind::Column { .. } | ParameterKind::Int { log: false, .. } => Ok(length),
         _ => Err(Fault::new(
             &["kernel", "natural"],
             SpecProblem::Requirement {

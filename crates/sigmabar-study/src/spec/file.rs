@@ -117,7 +117,7 @@ pub enum Mode {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct KernelTable {
-    /// "squared-exponential", "matern", "rational-quadratic", "periodic" or "linear".
+    /// "squared-exponential" (or "se", "rbf"), "matern" (or with its nu, "matern-1.5"), "rational-quadratic" (or "rq", "rq-2"), "periodic" or "linear".
     pub name: String,
     /// In shares of a parameter's range: one for all, a list, or a table by parameter.
     pub lengthscale: PlainOr<OneOrMany<f64>, BTreeMap<String, f64>>,

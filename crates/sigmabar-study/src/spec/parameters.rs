@@ -47,7 +47,7 @@ pub struct ParameterTable {
     /// The largest value.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub high: Option<f64>,
-    /// Whether equal ratios are equally far apart; for floats.
+    /// Whether equal ratios are equally far apart; for floats and integers.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub log: Option<bool>,
     /// The distance of neighbouring values.

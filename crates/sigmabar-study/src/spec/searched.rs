@@ -12,6 +12,12 @@ use crate::union::PlainOr;
 use sigmabar::{Constraint, Relation};
 use std::path::Path;
 
+/// Columns that plates, lists of trials and exports have besides the parameters: a parameter of the same name could not be told from them when results come back.
+const RESERVED: [&str; 13] =
+    ["well", "trial", "id", "batch", "state", "value", "result", "std", "worker", "reason", "note", "told_at", "seed"];
+const RESERVED_WORDS: &str = "another name: plates and exports have columns well, trial, id, batch, state, value, result, std, worker, reason, note, told_at \
+                              and seed of their own";
+
 /// A float with steps has at most this many levels.
 const MAX_LEVELS: f64 = 1e6;
 
@@ -70,6 +76,17 @@ fn product(file: &StudyFile) -> Result<Space, Fault> {
     }
     let constraints = file.constraints.iter().enumerate().map(|(i, text)| constraint(i, text, &names)).collect::<Result<Vec<_>, _>>()?;
     Space::product(parameters, constraints).map_err(|error| {
+        let requirement = |found, requirement| SpecProblem::Requirement { found, requirement };
+        let problem = match &error {
+            sigmabar::Error::Interval { low, high, .. } => {
+                requirement(format!("a range that goes from {low} to {high}"), "low below high, both finite")
+            }
+            sigmabar::Error::Column { value, requirement: wanted, .. } => requirement(value.to_string(), *wanted),
+            sigmabar::Error::Constraint { column, requirement: wanted, .. } if *column < names.len() => {
+                requirement(format!("\"{}\"", names[*column]), *wanted)
+            }
+            _ => SpecProblem::Core(error.clone()),
+        };
         let path = match &error {
             sigmabar::Error::Column { column, .. } | sigmabar::Error::Interval { column, .. } => {
                 vec!["parameters".into(), names[*column].clone()]
@@ -80,7 +97,7 @@ fn product(file: &StudyFile) -> Result<Space, Fault> {
             sigmabar::Error::SharedColumn { second, .. } => vec!["constraints".into(), second.to_string()],
             _ => vec!["constraints".into()],
         };
-        Fault { path, problem: SpecProblem::Core(error) }
+        Fault { path, problem }
     })
 }
 
@@ -89,6 +106,8 @@ fn check_name(name: &str, earlier: &[String], path: &[&str]) -> Result<(), Fault
     let is_plain = !name.is_empty() && !name.contains(|c: char| c.is_control() || matches!(c, '{' | '}' | '=' | '`' | '"'));
     let requirement = if !is_plain {
         "a name without brackets, quotes, \"=\" and control characters"
+    } else if RESERVED.iter().any(|taken| name.trim().eq_ignore_ascii_case(taken)) {
+        RESERVED_WORDS
     } else if earlier.iter().any(|other| other == name) {
         "a name of its own for every parameter"
     } else {
@@ -113,7 +132,7 @@ fn kind(name: &str, table: &ParameterTable) -> Result<ParameterKind, Fault> {
     not_here("high", !ranged && table.high.is_some(), "choices (low and high are for float and int parameters)")?;
     not_here("step", !ranged && table.step.is_some(), "choices (steps are for float and int parameters)")?;
     let is_log = table.log == Some(true);
-    not_here("log", is_log && table.kind != ParameterType::Float, "a float parameter (or an ordinal one with choices = [1, 2, 4, 8])")?;
+    not_here("log", is_log && !ranged, "a float or int parameter")?;
     not_here("log", is_log && table.step.is_some(), "either log or step (or an ordinal parameter with choices = [1, 2, 4, 8])")?;
     match table.kind {
         ParameterType::Float => {
@@ -142,7 +161,8 @@ fn kind(name: &str, table: &ParameterTable) -> Result<ParameterKind, Fault> {
             let step = whole("step", table.step.unwrap_or(1.0))?;
             let step = u64::try_from(step)
                 .map_err(|_| at("step", SpecProblem::Requirement { found: step.to_string(), requirement: "at least 1" }))?;
-            Ok(ParameterKind::Int { low: whole("low", end("low", table.low)?)?, high: whole("high", end("high", table.high)?)?, step })
+            let (low, high) = (whole("low", end("low", table.low)?)?, whole("high", end("high", table.high)?)?);
+            Ok(ParameterKind::Int { low, high, step, log: is_log })
         }
         ParameterType::Ordinal | ParameterType::Categorical => listed(name, table),
     }

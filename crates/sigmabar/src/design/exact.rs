@@ -5,7 +5,7 @@ use crate::error::Result;
 use crate::kernel::Kernel;
 use crate::points::PointsRef;
 use rayon::prelude::*;
-use sigmabar_linalg::dot;
+use sigmabar_linalg::{check_interrupt, dot, parallel};
 
 /// Below this many multiplications points are brought up to date on one thread.
 const PARALLEL_WORK: usize = 1 << 16;
@@ -98,13 +98,14 @@ impl Stale for ExactSweep<'_> {
     }
 
     fn refresh(&mut self, points: &mut [usize]) -> Result<()> {
+        check_interrupt();
         let now = self.measured.len();
         let work: usize = points.iter().map(|&p| (now - self.computed[p]) * now).sum();
         let this = &*self;
         let completed: Vec<(Vec<f64>, f64)> = if work < PARALLEL_WORK {
             points.iter().map(|&p| this.completed(p)).collect()
         } else {
-            points.par_iter().map(|&p| this.completed(p)).collect()
+            parallel(|_| points.par_iter().map(|&p| this.completed(p)).collect())
         };
         for (&point, (column, variance)) in points.iter().zip(completed) {
             self.entries[point * self.most..][..now].copy_from_slice(&column);

@@ -8,7 +8,7 @@ use crate::error::Result;
 use crate::features::FeatureMap;
 use crate::points::PointsRef;
 use rayon::prelude::*;
-use sigmabar_linalg::{Matrix, norm_squared};
+use sigmabar_linalg::{Matrix, check_interrupt, norm_squared, parallel};
 use std::sync::Arc;
 
 /// Candidates refreshed by one task. Fixed, and large enough that a pass over the log serves many.
@@ -223,6 +223,7 @@ impl Stale for Sweep<'_> {
 
     /// Brings these candidates up to date. Cost 2m for each pick missed, m² for each candidate that missed a synchronisation.
     fn refresh(&mut self, candidates: &mut [usize]) -> Result<()> {
+        check_interrupt();
         let now = self.now();
         // Equally late candidates side by side share the passes over the log.
         candidates.sort_unstable_by_key(|&i| (self.ages[i].epoch == now.epoch, self.ages[i].applied, i));
@@ -233,7 +234,7 @@ impl Stale for Sweep<'_> {
         let fresh: Result<Vec<Vec<f64>>> = if work < PARALLEL_WORK {
             candidates.chunks(TASK).map(task).collect()
         } else {
-            candidates.par_chunks(TASK).map(task).collect()
+            parallel(|_| candidates.par_chunks(TASK).map(task).collect())
         };
         for (&i, value) in candidates.iter().zip(fresh?.into_iter().flatten()) {
             self.values[i] = value;

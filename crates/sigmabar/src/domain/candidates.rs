@@ -9,7 +9,9 @@ use crate::points::Points;
 use rand::SeedableRng;
 use rand::seq::index;
 use rand_chacha::ChaCha8Rng;
+use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
+use sigmabar_linalg::parallel;
 use std::sync::Arc;
 
 /// How many values one task of a parallel fill writes.
@@ -228,7 +230,6 @@ impl Candidates {
     /// # Errors
     /// [`Error::Width`] unless whole rows fit; [`Error::Range`] if there are not that many candidates.
     pub fn rows_into(&self, start: usize, rows: &mut [f64]) -> Result<()> {
-        use rayon::prelude::*;
         let dim = self.dim();
         if !rows.len().is_multiple_of(dim) {
             return Err(Error::Width { what: "the storage", row: rows.len() / dim, expected: dim, found: rows.len() % dim });
@@ -238,12 +239,13 @@ impl Candidates {
             return Err(Error::Range { what: "the candidates", start, end, len: self.len() });
         }
         let task_rows = (TASK_VALUES / dim).max(1);
-        rows.par_chunks_mut(task_rows * dim).enumerate().for_each(|(task, part)| {
+        let place = |(task, part): (usize, &mut [f64])| {
             let (mut unit, mut natural) = (vec![0.0; dim], vec![0.0; dim]);
             for (offset, row) in part.chunks_exact_mut(dim).enumerate() {
                 self.row_into(start + task * task_rows + offset, row, &mut unit, &mut natural);
             }
-        });
+        };
+        parallel(|_| rows.par_chunks_mut(task_rows * dim).enumerate().for_each(place));
         Ok(())
     }
 

@@ -9,7 +9,7 @@ const LARGEST_INTEGER: i64 = 1 << 50;
 /// One column of a product space.
 ///
 /// The user's values are *natural*; the kernel sees *encoded* ones: numeric columns spread from 0 to 1 (a logarithmic one by its logarithm,
-/// an integer one by its value, an ordinal one by its rank), a categorical one as the index of its choice, for the Hamming kernel.
+/// an integer one by its value or its logarithm, an ordinal one by its rank), a categorical one as the index of its choice, for the Hamming kernel.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub enum Column {
@@ -41,6 +41,13 @@ pub enum Column {
         /// How many choices there are.
         choices: usize,
     },
+    /// All integers from `low` to `high`, where equal ratios are equally far apart. Needs `low` > 0.
+    LogInteger {
+        /// The smallest value.
+        low: i64,
+        /// The largest value.
+        high: i64,
+    },
 }
 
 impl Column {
@@ -62,6 +69,12 @@ impl Column {
         Self::Integer { low, high, step: None }
     }
 
+    /// All integers from `low` > 0 to `high`, on a logarithmic scale.
+    #[must_use]
+    pub fn log_integer(low: i64, high: i64) -> Self {
+        Self::LogInteger { low, high }
+    }
+
     /// These levels, in increasing order.
     #[must_use]
     pub fn ordinal(levels: impl Into<Vec<f64>>) -> Self {
@@ -80,6 +93,7 @@ impl Column {
         match self {
             Self::Float { .. } => None,
             Self::Integer { low, high, step } => Some(high.abs_diff(*low) / step.unwrap_or(1) + 1),
+            Self::LogInteger { low, high } => Some(high.abs_diff(*low) + 1),
             Self::Ordinal { levels } => Some(levels.len() as u64),
             Self::Categorical { choices } => Some(*choices as u64),
         }
@@ -103,6 +117,7 @@ impl Column {
                 let ranks = self.levels().map_or(0, |levels| levels - 1);
                 (*low as f64, *low as f64 + (ranks * step.unwrap_or(1)) as f64)
             }
+            Self::LogInteger { low, high } => (*low as f64, *high as f64),
             Self::Ordinal { levels } => (levels[0], levels[levels.len() - 1]),
             Self::Categorical { choices } => (0.0, (choices - 1) as f64),
         }
@@ -115,7 +130,11 @@ impl Column {
                 check_interval(column, *low, *high)?;
                 if *log && *low <= 0.0 { refused(*low, "above 0 where the scale is logarithmic") } else { Ok(()) }
             }
-            Self::Integer { low, high, .. } if low > high => Err(Error::Interval { column, low: *low as f64, high: *high as f64 }),
+            Self::Integer { low, high, .. } | Self::LogInteger { low, high } if low > high => {
+                Err(Error::Interval { column, low: *low as f64, high: *high as f64 })
+            }
+            Self::LogInteger { low, .. } if *low <= 0 => refused(*low as f64, "above 0 where the scale is logarithmic"),
+            Self::LogInteger { low, high } => Self::integer(*low, *high).validate(column),
             Self::Integer { low, high, step } => {
                 if let Some(large) = [low, high].into_iter().find(|value| value.unsigned_abs() > LARGEST_INTEGER as u64) {
                     return refused(*large as f64, "at most 2^50 in absolute value");
@@ -144,7 +163,7 @@ impl Column {
             Self::Float { low, high, .. } if !(*low..=*high).contains(&value) => None,
             Self::Float { high, .. } if value == *high => Some(1.0),
             Self::Float { low, high, log: false } => Some((value - low) / (high - low)),
-            Self::Float { low, high, log: true } => Some(((value.ln() - low.ln()) / (high.ln() - low.ln())).clamp(0.0, 1.0)),
+            Self::Float { low, high, log: true } => Some(log_share(*low, *high, value)),
             _ => self.rank_of(value).map(|rank| self.encoded_rank(rank)),
         }
     }
@@ -160,9 +179,10 @@ impl Column {
         }
     }
 
-    /// Where a number of (0, 1) falls, encoded: equal shares for every level.
+    /// Where a number of (0, 1) falls, encoded: equal shares for every level, and for every ratio where the scale is logarithmic.
     pub(super) fn spread(&self, unit: f64) -> f64 {
         match self.levels() {
+            Some(_) if matches!(self, Self::LogInteger { .. }) => self.encoded_rank(self.nearest_rank(unit)),
             None => unit,
             Some(levels) => self.encoded_rank(((unit * levels as f64) as u64).min(levels - 1)),
         }
@@ -172,7 +192,10 @@ impl Column {
     pub(super) fn encoded_rank(&self, rank: u64) -> f64 {
         match self.levels() {
             _ if self.is_categorical() => rank as f64,
-            Some(levels) if levels > 1 => rank as f64 / (levels - 1) as f64,
+            Some(levels) if levels > 1 => match self {
+                Self::LogInteger { low, high } => log_share(*low as f64, *high as f64, *low as f64 + rank as f64),
+                _ => rank as f64 / (levels - 1) as f64,
+            },
             _ => 0.0,
         }
     }
@@ -190,7 +213,13 @@ impl Column {
 
     fn nearest_rank(&self, encoded: f64) -> u64 {
         let last = self.levels().map_or(0, |levels| levels - 1);
-        let rank = if self.is_categorical() { encoded } else { encoded * last as f64 };
+        let rank = if let Self::LogInteger { low, high } = self {
+            nearest_on_log(*low as f64, *high as f64, encoded)
+        } else if self.is_categorical() {
+            encoded
+        } else {
+            encoded * last as f64
+        };
         // The cast takes what is below 0, and a NaN, to 0.
         (rank.round() as u64).min(last)
     }
@@ -198,6 +227,7 @@ impl Column {
     fn value_of(&self, rank: u64) -> f64 {
         match self {
             Self::Integer { low, step, .. } => *low as f64 + (rank * step.unwrap_or(1)) as f64,
+            Self::LogInteger { low, .. } => *low as f64 + rank as f64,
             Self::Ordinal { levels } => levels[rank as usize],
             _ => rank as f64,
         }
@@ -206,6 +236,7 @@ impl Column {
     fn rank_of(&self, value: f64) -> Option<u64> {
         let rank = match self {
             Self::Integer { low, step, .. } => ((value - *low as f64) / step.unwrap_or(1) as f64).round() as u64,
+            Self::LogInteger { low, .. } => (value - *low as f64).round() as u64,
             Self::Ordinal { levels } => levels.partition_point(|&level| level < value) as u64,
             _ => value as u64,
         };
@@ -214,7 +245,41 @@ impl Column {
     }
 }
 
+/// Where a value lies between two others by its logarithm.
+fn log_share(low: f64, high: f64, value: f64) -> f64 {
+    ((value.ln() - low.ln()) / (high.ln() - low.ln())).clamp(0.0, 1.0)
+}
+
+/// How far above `low` the whole number is whose logarithm lies nearest to the share.
+fn nearest_on_log(low: f64, high: f64, share: f64) -> f64 {
+    let below = (low.ln() + share.clamp(0.0, 1.0) * (high.ln() - low.ln())).exp().floor().clamp(low, high);
+    let above = (below + 1.0).min(high);
+    let is_nearer = log_share(low, high, above) - share < share - log_share(low, high, below);
+    if is_nearer { above - low } else { below - low }
+}
+
 /// Checks `low < high`, both finite, with a finite difference.
 pub(super) fn check_interval(column: usize, low: f64, high: f64) -> Result<()> {
     if low < high && (high - low).is_finite() { Ok(()) } else { Err(Error::Interval { column, low, high }) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn integers_on_a_logarithmic_scale_are_there_and_back_and_evenly_spread_by_ratio() {
+        let column = Column::log_integer(1, 1024);
+        for value in 1..=1024 {
+            let encoded = column.encode(f64::from(value)).unwrap();
+            assert_eq!(encoded, f64::from(value).log2() / 10.0, "{value}");
+            assert_eq!((column.decode(encoded), column.encode(f64::from(value) + 0.5)), (f64::from(value), None));
+        }
+        let below_32 = (0..1000).filter(|i| column.decode(column.spread((f64::from(*i) + 0.5) / 1000.0)) < 32.0).count();
+        assert!((490..510).contains(&below_32), "{below_32} of 1000 below the middle of the scale");
+        assert_eq!((column.decode(0.0), column.decode(1.0), column.levels()), (1.0, 1024.0, Some(1024)));
+        assert!(Column::log_integer(0, 9).validate(2).is_err() && Column::log_integer(9, 3).validate(2).is_err());
+        let one = Column::log_integer(7, 7);
+        assert_eq!((one.encode(7.0), one.decode(0.3), one.spread(0.4)), (Some(0.0), 7.0, 0.0));
+    }
 }

@@ -5,6 +5,7 @@ use super::grid::Grid;
 use super::sobol::SobolSequence;
 use crate::error::{Error, Result};
 use rayon::prelude::*;
+use sigmabar_linalg::parallel;
 use std::collections::HashSet;
 
 /// Discrete spaces up to this size are searched exhaustively when they have constraints; elsewhere at least this many points are tried.
@@ -89,8 +90,8 @@ fn feasible_range(space: &SpaceDomain, sequence: &SobolSequence, range: std::ops
 /// Tasks in parallel, their answers in order.
 fn in_tasks<T: Send>(start: u64, end: u64, task: impl Fn(std::ops::Range<u64>) -> Vec<T> + Sync) -> Vec<T> {
     let tasks = (end - start).div_ceil(TASK);
-    let parts: Vec<Vec<T>> =
-        (0..tasks).into_par_iter().map(|number| task(start + number * TASK..(start + (number + 1) * TASK).min(end))).collect();
+    let one = |number: u64| task(start + number * TASK..(start + (number + 1) * TASK).min(end));
+    let parts: Vec<Vec<T>> = parallel(|watch| (0..tasks).into_par_iter().inspect(|_| watch.check()).map(one).collect());
     parts.into_iter().flatten().collect()
 }
 

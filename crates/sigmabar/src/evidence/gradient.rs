@@ -6,7 +6,7 @@ use crate::kernel::{Kernel, PreparedKernel};
 use crate::points::{Locations, PointsRef};
 use crate::posterior::Posterior;
 use rayon::prelude::*;
-use sigmabar_linalg::{Lower, Matrix, add_product_rows, dot, matvec_rows, norm_squared};
+use sigmabar_linalg::{Lower, Matrix, add_product_rows, dot, matvec_rows, norm_squared, parallel};
 
 /// Rows whose derivatives one task sums: fixed, so that the sums are the same for every number of threads.
 const CHUNK: usize = 64;
@@ -168,29 +168,24 @@ fn unwhiten(lower: &Lower, mut a: Matrix) -> Result<Matrix> {
 /// Adds `Σ W_ij ∂k(x_i,z_j)/∂log θ`, in parallel over chunks of rows whose sums are joined in order.
 pub(crate) fn add_gradient(prepared: &PreparedKernel, x: PointsRef<'_>, adjoint: &[f64], grad: &mut [f64]) {
     let m = prepared.len();
-    let parts: Vec<Vec<f64>> = adjoint
-        .par_chunks(CHUNK * m)
-        .enumerate()
-        .map(|(chunk, weights)| {
-            let start = chunk * CHUNK;
-            let mut part = vec![0.0; prepared.parameter_count()];
-            prepared.gradient_rows(x.range(start, start + weights.len() / m), weights, &mut part);
-            part
-        })
-        .collect();
+    let part = |(chunk, weights): (usize, &[f64])| {
+        let start = chunk * CHUNK;
+        let mut part = vec![0.0; prepared.parameter_count()];
+        prepared.gradient_rows(x.range(start, start + weights.len() / m), weights, &mut part);
+        part
+    };
+    let parts: Vec<Vec<f64>> = parallel(|watch| adjoint.par_chunks(CHUNK * m).enumerate().inspect(|_| watch.check()).map(part).collect());
     join(&parts, grad);
 }
 
 fn add_diagonal_gradient(kernel: &Kernel, x: PointsRef<'_>, adjoint: &[f64], grad: &mut [f64]) {
-    let parts: Vec<Vec<f64>> = adjoint
-        .par_chunks(CHUNK)
-        .enumerate()
-        .map(|(chunk, weights)| {
-            let mut part = vec![0.0; grad.len()];
-            kernel.gradient_diagonal(x.range(chunk * CHUNK, chunk * CHUNK + weights.len()), weights, &mut part);
-            part
-        })
-        .collect();
+    let count = grad.len();
+    let part = |(chunk, weights): (usize, &[f64])| {
+        let mut part = vec![0.0; count];
+        kernel.gradient_diagonal(x.range(chunk * CHUNK, chunk * CHUNK + weights.len()), weights, &mut part);
+        part
+    };
+    let parts: Vec<Vec<f64>> = parallel(|_| adjoint.par_chunks(CHUNK).enumerate().map(part).collect());
     join(&parts, grad);
 }
 

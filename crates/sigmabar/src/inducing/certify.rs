@@ -7,7 +7,7 @@ use crate::kernel::Kernel;
 use crate::points::{Points, PointsRef};
 use crate::residual::{ResidualNorm, ResidualNormKind};
 use rayon::prelude::*;
-use sigmabar_linalg::{Lower, Matrix, norm_squared, symmetric_eigenvalues};
+use sigmabar_linalg::{Lower, Matrix, norm_squared, parallel, symmetric_eigenvalues};
 
 /// Rows streamed at a time.
 const STREAM_ROWS: usize = 1024;
@@ -83,7 +83,7 @@ impl PartialCholesky<'_> {
 
     /// $\sum_i c_i f(i)f(i)^\top$ over the pivots from `first` on, chunks added in order.
     fn tail_gram(&self, first: usize) -> Result<Matrix> {
-        let parts = self.chunks.par_iter().map(|chunk| chunk.tail_gram(first)).collect::<Result<Vec<_>>>()?;
+        let parts = parallel(|_| self.chunks.par_iter().map(|chunk| chunk.tail_gram(first)).collect::<Result<Vec<_>>>())?;
         let p = self.len() - first;
         let mut sum = Matrix::zeros(p, p);
         for part in parts {

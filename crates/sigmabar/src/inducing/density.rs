@@ -9,6 +9,7 @@ use crate::points::Locations;
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
 use rayon::prelude::*;
+use sigmabar_linalg::parallel;
 use statrs::function::gamma::ln_gamma;
 use std::f64::consts::PI;
 
@@ -80,21 +81,16 @@ fn masses(locations: &Locations, rng: &mut ChaCha8Rng) -> Vec<f64> {
     let widths = bandwidths(locations, &sample);
     let norm: f64 = widths.iter().map(|h| (2.0 * PI).sqrt() * h).product();
     let factor = locations.len() as f64 / sampled / norm;
-    (0..n)
-        .into_par_iter()
-        .map(|i| {
-            let x = points.row(i);
-            let sum: f64 = sample
-                .iter()
-                .map(|&j| {
-                    let z = points.row(j);
-                    let squared: f64 = (0..dim).map(|a| ((x[a] - z[a]) / widths[a]).powi(2)).sum();
-                    locations.count(j) * (-0.5 * squared).exp()
-                })
-                .sum();
-            factor * sum
-        })
-        .collect()
+    let one = |i| {
+        let x = points.row(i);
+        let term = |&j: &usize| {
+            let z = points.row(j);
+            let squared: f64 = (0..dim).map(|a| ((x[a] - z[a]) / widths[a]).powi(2)).sum();
+            locations.count(j) * (-0.5 * squared).exp()
+        };
+        factor * sample.iter().map(term).sum::<f64>()
+    };
+    parallel(|watch| (0..n).into_par_iter().inspect(|_| watch.check()).map(one).collect())
 }
 
 /// Silverman's rule per column, with the smaller of standard deviation and quartile range: $0.9\,\min(s, \mathrm{IQR}/1.34)\,n^{-1/(d+4)}$.

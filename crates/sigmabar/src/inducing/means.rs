@@ -6,6 +6,7 @@ use crate::error::Result;
 use crate::points::{Collected, Locations, Points};
 use rand_chacha::ChaCha8Rng;
 use rayon::prelude::*;
+use sigmabar_linalg::parallel;
 
 /// Locations that take part.
 const SAMPLE: usize = 20_000;
@@ -76,10 +77,11 @@ impl Cloud {
             let weights: Vec<f64> = nearest.iter().zip(&self.weights).map(|(d, w)| d * w).collect();
             let Some(&i) = sampling::with_replacement(&weights, 1, rng).first() else { break };
             let new = self.row(i).to_vec();
-            nearest.par_iter_mut().with_min_len(1024).enumerate().for_each(|(j, d)| {
+            let look = |(j, d): (usize, &mut f64)| {
                 let here = squared_distance(self.row(j), &new);
                 *d = if k == 0 { here } else { d.min(here) };
-            });
+            };
+            parallel(|_| nearest.par_iter_mut().with_min_len(1024).enumerate().for_each(look));
             centroids.extend(new);
         }
         centroids
@@ -97,7 +99,7 @@ impl Cloud {
             }
             best.1
         };
-        (0..self.len()).into_par_iter().with_min_len(64).map(one).collect()
+        parallel(|watch| (0..self.len()).into_par_iter().with_min_len(64).inspect(|_| watch.check()).map(one).collect())
     }
 
     /// The weighted mean of each cluster; an empty one is moved to a random point.

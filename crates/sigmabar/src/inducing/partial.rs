@@ -5,7 +5,7 @@ use crate::error::{Error, Result};
 use crate::kernel::Kernel;
 use crate::points::{Locations, Points, PointsRef};
 use rayon::prelude::*;
-use sigmabar_linalg::{Lower, Matrix, RANK_TOLERANCE, dot, norm_squared, product_transposed};
+use sigmabar_linalg::{Lower, Matrix, RANK_TOLERANCE, dot, norm_squared, parallel, product_transposed};
 
 /// Points absorbed at once when a list is given.
 const LIST_BLOCK: usize = 128;
@@ -167,7 +167,8 @@ impl<'a> PartialCholesky<'a> {
             return;
         }
         let kept: std::collections::HashSet<usize> = self.indices[..rank].iter().flatten().copied().collect();
-        self.chunks.par_iter_mut().enumerate().for_each(|(c, chunk)| chunk.truncate(rank, |i| kept.contains(&(c * CHUNK + i))));
+        let cut = |(c, chunk): (usize, &mut Chunk)| chunk.truncate(rank, |i| kept.contains(&(c * CHUNK + i)));
+        parallel(|_| self.chunks.par_iter_mut().enumerate().for_each(cut));
         self.pivots.truncate(rank * self.points.dim());
         self.indices.truncate(rank);
         self.lower.truncate(rank);
@@ -266,7 +267,7 @@ impl<'a> PartialCholesky<'a> {
 
     fn update(&mut self, block: &Block<'_>) -> Result<()> {
         // Per-chunk sums are added in the order of the chunks: the same for any number of threads.
-        let parts = self.chunks.par_iter_mut().with_max_len(1).map(|chunk| chunk.absorb(block)).collect::<Result<Vec<_>>>()?;
+        let parts = parallel(|_| self.chunks.par_iter_mut().with_max_len(1).map(|chunk| chunk.absorb(block)).collect::<Result<Vec<_>>>())?;
         let mut explained = vec![0.0; block.points.len()];
         for part in parts {
             explained.iter_mut().zip(part).for_each(|(sum, value)| *sum += value);

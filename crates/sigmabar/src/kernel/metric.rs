@@ -4,7 +4,7 @@ use super::{Kernel, compose::gathered};
 use crate::error::{Result, same_length};
 use crate::points::PointsRef;
 use rayon::prelude::*;
-use sigmabar_linalg::Matrix;
+use sigmabar_linalg::{Matrix, parallel};
 
 /// What sums and products need to know of a pair of points.
 struct Pair {
@@ -103,11 +103,12 @@ impl Kernel {
         same_length("the columns of the second points", x.dim(), z.dim())?;
         let mut out = Matrix::zeros(x.len(), z.len());
         if !z.is_empty() {
-            out.as_mut_slice().par_chunks_mut(z.len()).enumerate().for_each(|(i, row)| {
+            let row = |(i, row): (usize, &mut [f64])| {
                 for (entry, point) in row.iter_mut().zip(z.rows()) {
                     *entry = self.metric(x.row(i), point);
                 }
-            });
+            };
+            parallel(|watch| out.as_mut_slice().par_chunks_mut(z.len()).enumerate().inspect(|_| watch.check()).for_each(row));
         }
         Ok(out)
     }

@@ -7,6 +7,7 @@ use super::{Hamming, Kernel, Linear, Periodic};
 use crate::error::Result;
 use crate::points::PointsRef;
 use rayon::prelude::*;
+use sigmabar_linalg::parallel;
 
 /// Rows that one task computes: fixed, so that the work is cut the same way for every number of threads.
 const CHUNK: usize = 64;
@@ -92,9 +93,12 @@ impl PreparedKernel {
         if out.is_empty() {
             return;
         }
-        out.par_chunks_mut(CHUNK * self.len).enumerate().for_each(|(chunk, rows)| {
-            let start = chunk * CHUNK;
-            self.node.rows_into(x.range(start, start + rows.len() / self.len), self.len, rows);
+        parallel(|watch| {
+            out.par_chunks_mut(CHUNK * self.len).enumerate().for_each(|(chunk, rows)| {
+                watch.check();
+                let start = chunk * CHUNK;
+                self.node.rows_into(x.range(start, start + rows.len() / self.len), self.len, rows);
+            });
         });
     }
 

@@ -29,6 +29,7 @@ use crate::error::{Error, Result};
 use crate::points::Collected;
 use run::ledger::Proposal;
 use serde::{Deserialize, Serialize};
+use sigmabar_linalg::{Interrupt, caught};
 
 /// A run: a problem, a policy and the book of what was asked and told.
 ///
@@ -92,7 +93,7 @@ impl Strategy {
         if let Some(contradiction) = self.contradiction().filter(|_| !self.despite_contradiction) {
             return Ok(Ask::Contradicted(contradiction));
         }
-        let proposals = self.policy.plan(&self.problem, &self.ledger)?;
+        let proposals = self.with_policy(Policy::plan)?;
         if proposals.is_empty() {
             self.finished = true;
             return Ok(Ask::Finished);
@@ -166,7 +167,7 @@ impl Strategy {
 
     fn close(&mut self) -> Result<()> {
         let before = self.ledger.close();
-        match self.policy.learn(&self.problem, &self.ledger) {
+        match self.with_policy(Policy::learn) {
             Ok(finished) => {
                 self.finished = finished;
                 Ok(())
@@ -179,12 +180,23 @@ impl Strategy {
         }
     }
 
+    /// Lets the policy work. When it is interrupted it is put back as it was: a run is asked again after an interrupt as if there had been none.
+    fn with_policy<T>(&mut self, work: impl FnOnce(&mut Policy, &Problem, &Ledger) -> Result<T>) -> Result<T> {
+        let before = Interrupt::current().map(|_| self.policy.clone());
+        caught(|| work(&mut self.policy, &self.problem, &self.ledger)).unwrap_or_else(|interrupted| {
+            if let Some(before) = before {
+                self.policy = before;
+            }
+            Err(interrupted.into())
+        })
+    }
+
     /// The best setting by what is known now, never the luckiest draw; `None` before anything was measured.
     ///
     /// # Errors
     /// What fitting the model runs into.
     pub fn recommend(&self) -> Result<Option<Recommendation>> {
-        self.policy.recommend(&self.problem, &self.ledger)
+        caught(|| self.policy.recommend(&self.problem, &self.ledger))?
     }
 
     /// That the data contradict the premises, if they do: nothing is claimed any more, and asking stops.
@@ -203,7 +215,7 @@ impl Strategy {
     /// # Errors
     /// What fitting the model runs into.
     pub fn batches(&self) -> Result<Vec<BatchReport>> {
-        self.policy.reports(&self.problem, &self.ledger)
+        caught(|| self.policy.reports(&self.problem, &self.ledger))?
     }
 
     /// What is still possible, for a policy that rules settings out: numbers of a list's candidates, cells of a box, or those of the candidates that stand
@@ -212,7 +224,7 @@ impl Strategy {
     /// # Errors
     /// What making the candidates again, or fitting the model, runs into.
     pub fn survivors(&self) -> Result<Option<Survivors>> {
-        self.policy.survivors(&self.problem, &self.ledger)
+        caught(|| self.policy.survivors(&self.problem, &self.ledger))?
     }
 
     /// The posterior of everything measured, before the run and in it, late results left out: under the problem's kernel and ridge, or what `auto` went by after
@@ -221,6 +233,6 @@ impl Strategy {
     /// # Errors
     /// What fitting the model runs into.
     pub fn posterior(&self) -> Result<Option<RunPosterior<'_>>> {
-        RunPosterior::new(self)
+        caught(|| RunPosterior::new(self))?
     }
 }
