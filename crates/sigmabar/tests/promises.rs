@@ -62,7 +62,7 @@ fn a_told_standard_error_is_an_estimate() {
 fn the_gap_speaks_of_the_box_that_was_declared() {
     let kernel = Kernel::squared_exponential(0.12, 1.0).unwrap();
     let spike = vec![0.503, 0.497, 0.501, 0.499];
-    let f = Expansion::new(kernel.clone(), points(&[spike.clone()]), vec![1.5]).unwrap();
+    let f = Expansion::new(kernel.clone(), points(std::slice::from_ref(&spike)), vec![1.5]).unwrap();
     let domain = Domain::Box(BoxDomain::unit(4).unwrap());
     let problem = Problem::new(domain, 60).unwrap().with_kernel(kernel).unwrap().with_norm_bound(1.5).unwrap();
     let problem = problem.with_noise(Noise::gaussian(0.01).unwrap()).unwrap();

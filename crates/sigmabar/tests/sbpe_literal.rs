@@ -45,7 +45,7 @@ fn pairwise_elimination_and_gap_equal_the_printed_formula() {
             let noise = v.iter().map(|v| v * v).sum::<f64>().sqrt();
             (known.norm * norm_squared(&known.kernel, &terms).max(0.0).sqrt(), known.level * noise)
         };
-        let z = |events: f64| (2.0 * (events / DELTA).ln()).sqrt();
+        let z = |events: f64| (2.0 * (events / (0.95 * DELTA)).ln()).sqrt();
         let (pair, above, below) = (z(2.0 * 12.0), z(4.0), z(4.0 * 12.0));
         let (mut upper, mut lower) = (Vec::new(), Vec::new());
         for i in 0..12 {

@@ -112,7 +112,7 @@ pub enum SpecProblem {
     Candidates(Box<Error>),
     /// The strategy or one of its options.
     #[error(transparent)]
-    Strategy(PolicyError),
+    Strategy(Box<PolicyError>),
     /// The core refuses.
     #[error(transparent)]
     Core(sigmabar::Error),

@@ -60,5 +60,5 @@ fn fault(error: PolicyError) -> Fault {
         Some("batches") => vec!["batches".to_owned()],
         option => vec!["strategy".to_owned(), option.unwrap_or("name").to_owned()],
     };
-    Fault { path, problem: SpecProblem::Strategy(error) }
+    Fault { path, problem: SpecProblem::Strategy(Box::new(error)) }
 }

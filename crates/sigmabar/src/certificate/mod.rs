@@ -19,6 +19,7 @@ mod residual_norm;
 mod uniform;
 mod widths;
 
+pub(crate) use answer::ALARM_SHARE;
 pub use answer::{Answer, Answers};
 pub use claim::{Claim, Coverage, Method, Side};
 pub use energy::NormCheck;

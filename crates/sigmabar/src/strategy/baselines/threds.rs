@@ -212,12 +212,11 @@ impl GpThreds {
         while local.absorbed < ledger.trials().len() {
             let trial = &ledger.trials()[local.absorbed];
             let (grid, _) = local.model.nearest(&trial.point);
-            match ledger.states()[local.absorbed] {
-                TrialState::Told(outcome) => match outcome.measured(trial.candidate, &trial.point) {
+            if let TrialState::Told(outcome) = ledger.states()[local.absorbed] {
+                match outcome.measured(trial.candidate, &trial.point) {
                     Some(m) => local.model.observe(grid, problem.to_model(m.value), weight(problem, &m))?,
                     None => local.barred[grid] = true,
-                },
-                _ => {}
+                }
             }
             local.absorbed += 1;
         }

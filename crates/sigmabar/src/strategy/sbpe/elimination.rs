@@ -6,7 +6,7 @@ use super::pairs::{Centre, Challengers, Width};
 use super::premises::{Arrived, Premises};
 use super::quantile::Simulation;
 use super::state::State;
-use crate::certificate::{Claim, Method, Widths};
+use crate::certificate::{ALARM_SHARE, Claim, Method, Widths};
 use crate::error::Result;
 use crate::features::FeatureMap;
 use crate::noise::Noise;
@@ -101,19 +101,24 @@ impl Batch<'_> {
 
     /// The alarm (algorithm notes 7.3): $\delta/(20B)$ after each batch, out of $\delta$. The least norm that fits the data, where the declared one does not.
     fn contradiction(&self, posterior: &Posterior, noise: &Noise) -> Result<Option<f64>> {
-        let claim = self.claim(noise)?.with_delta(self.problem.delta() / (20.0 * self.batches))?;
+        let claim = self.claim(noise)?.with_delta(ALARM_SHARE * self.problem.delta() / self.batches)?;
         let check = posterior.norm_check(&claim)?;
         Ok((check.contradicted == Some(true)).then_some(check.least_norm))
     }
 
+    /// What the alarm leaves of δ: the δ of the shares below.
+    fn delta(&self) -> f64 {
+        (1.0 - ALARM_SHARE) * self.problem.delta()
+    }
+
     /// $z_u$: $\delta/(4B)$ for one point, $x^*$.
     pub fn above(&self, noise: &Noise) -> f64 {
-        noise.tail_factor((4.0 * self.batches / self.problem.delta()).ln())
+        noise.tail_factor((4.0 * self.batches / self.delta()).ln())
     }
 
     /// $z$ for pairs: $\delta/(2BM)$ each.
     pub fn pair_tail(&self, noise: &Noise, challengers: usize) -> f64 {
-        noise.tail_factor((2.0 * self.batches * challengers as f64 / self.problem.delta()).ln())
+        noise.tail_factor((2.0 * self.batches * challengers as f64 / self.delta()).ln())
     }
 
     /// Positions among the survivors, fixed before the noise of this batch: the best by the lower bound of earlier batches, and the first distinct points of
@@ -146,7 +151,7 @@ impl Batch<'_> {
     /// $u = \bar\mu + C\,b + R\lVert V\rVert z_u$ with $\delta/4$ for one point, $x^*$; $l = \bar\mu - C\,b - R\lVert V\rVert z_l$ with $\delta/4$ over the list.
     pub fn singles(&self, evidence: &Evidence, list: &Points) -> Result<Singles> {
         let above = self.above(&evidence.noise);
-        let below = evidence.noise.tail_factor((4.0 * self.batches * list.len() as f64 / self.problem.delta()).ln());
+        let below = evidence.noise.tail_factor((4.0 * self.batches * list.len() as f64 / self.delta()).ln());
         let (means, halves) = evidence.posterior.centred_widths(&evidence.widths, list.view())?;
         let factor = self.settings.width_factor;
         let mut singles = Singles { centres: Vec::new(), upper: Vec::new(), lower: Vec::new() };
@@ -177,7 +182,7 @@ impl Batch<'_> {
         let left = survivors.view().select(&possible)?;
         let centres: Vec<Centre> = possible.iter().map(|&i| singles.centres[i]).collect();
         let own: Vec<Centre> = positions.iter().map(|&j| singles.centres[j]).collect();
-        let half = self.problem.delta() / (2.0 * self.batches);
+        let half = self.delta() / (2.0 * self.batches);
         let tail = self.pair_tail(noise, challengers.len());
         let simulation = self.simulation(challengers, noise, half)?;
         let mut kept = Vec::with_capacity(possible.len());

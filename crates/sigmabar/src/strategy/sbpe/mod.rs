@@ -16,7 +16,7 @@ mod state;
 
 pub use schedule::Schedule;
 
-use crate::certificate::{Certificate, Contradiction, Spent, Theorem};
+use crate::certificate::{ALARM_SHARE, Certificate, Contradiction, Spent, Theorem};
 use crate::design::{DictionarySize, MaxVariance};
 use crate::domain::{CellTree, Domain};
 use crate::error::{Error, Result, positive};
@@ -325,7 +325,13 @@ impl Sbpe {
         let share = |on, part: f64| Spent::new(on, part * problem.delta(), None);
         match self.rules {
             Rules::Certified => {
-                vec![share("pairs with the best setting", 0.5), share("its upper bounds", 0.25), share("lower bounds", 0.25)]
+                let left = 1.0 - ALARM_SHARE;
+                vec![
+                    share("pairs with the best setting", 0.5 * left),
+                    share("its upper bounds", 0.25 * left),
+                    share("lower bounds", 0.25 * left),
+                    share("the check of the premises", ALARM_SHARE),
+                ]
             }
             Rules::Paper => vec![share("all candidates, both sides", 0.5), share("sampling of inducing points", 0.5)],
         }
