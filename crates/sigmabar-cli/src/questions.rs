@@ -158,7 +158,7 @@ fn measured(texts: &[&str]) -> Option<(Vec<f64>, Option<String>)> {
         // 3-ethyl is no length of three ethyls, 2b no two of b.
         let is_unit = rest.is_empty()
             || (!rest.contains(|c: char| c.is_ascii_digit() || matches!(c, '-' | ','))
-                && (text[place..].starts_with(' ') || rest.starts_with(['%', '°', 'µ'])));
+                && (text[..place].ends_with(' ') || text[place..].starts_with(' ') || rest.starts_with(['%', '°', 'µ'])));
         if !is_unit || unit.is_some_and(|known| !rest.is_empty() && known != rest) {
             return None;
         }

@@ -174,7 +174,6 @@ fn mistakes_are_named_with_line_and_remedy() {
         ("budget = 3\n[parameters.x]\ntype=\"float\"\nlow=2\nhigh=1", &["parameters.x", "goes from 2 to 1"]),
         ("budget = 3\n[parameters.x]\ntype=\"float\"\nlow=0\nhigh=1\nlog=true", &["parameters.x", "above 0"]),
         ("budget = 3\n[parameters.x]\ntype=\"int\"\nlow=0.5\nhigh=4", &["line 4", "parameters.x.low", "a whole number"]),
-        ("budget = 3\n[parameters.x]\ntype=\"int\"\nlow=1\nhigh=4\nlog=true", &["line 6", "choices = [1, 2, 4, 8]"]),
         ("budget = 3\n[parameters.x]\ntype=\"ordinal\"\nchoices=[\"low\", \"high\"]", &["line 4", "categorical"]),
         ("budget = 3\n[parameters.x]\ntype=\"categorical\"\nchoices=[\"a\", \"a\"]", &["a twice"]),
         (
