@@ -31,7 +31,7 @@
 //!     }
 //! }
 //! let advice = study.recommend()?.expect("something was measured");
-//! println!("{:?}, between {} and {} ({})", advice.values, advice.lower, advice.upper, advice.label);
+//! println!("{:?}, between {} and {} ({})", advice.values, advice.lower, advice.upper, advice.label());
 //! # std::fs::remove_dir_all(&directory)?;
 //! # Ok(())
 //! # }

@@ -21,8 +21,8 @@ impl MaxVariance {
     /// Memory $8m$ bytes for each cell, never more cells than [`MaxVariance::with_memory`] allows.
     ///
     /// # Errors
-    /// As [`MaxVariance::choose`]; [`Error::Length`] or [`Error::Parameter`] for corners that do not fit or are out of order, or a slack that is not positive;
-    /// [`Error::Premise`] for a kernel without a metric bound over cells.
+    /// As [`MaxVariance::choose`]; [`crate::Error::Length`] or [`crate::Error::Parameter`] for corners that do not fit or are out of order, or a slack that is not positive;
+    /// [`crate::Error::Premise`] for a kernel without a metric bound over cells.
     pub fn choose_in_boxes(&self, low: PointsRef<'_>, high: PointsRef<'_>, search: CellSearch, count: usize) -> Result<Design> {
         self.check(low, count)?;
         positive("slack", search.slack)?;
