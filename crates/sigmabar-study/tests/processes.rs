@@ -100,7 +100,7 @@ fn twenty_processes_get_every_trial_once_and_come_to_the_same_end() {
 fn killed_processes_lose_nothing_that_was_acknowledged() {
     let spec = spec(
         r#"
-        budget = 300
+        budget = 600
         strategy = { name = "gp-ucb", batch_len = 10, width = 2.0, candidates = 200 }
         noise = 0.1
         kernel = { name = "matern", lengthscale = 0.3 }
@@ -123,7 +123,7 @@ fn killed_processes_lose_nothing_that_was_acknowledged() {
     let (mut kills, begin) = (0_usize, Instant::now());
     while !Study::open(&file, None).unwrap().status().unwrap().is_finished {
         assert!(begin.elapsed() < Duration::from_secs(120), "the study does not end");
-        std::thread::sleep(Duration::from_millis(20 + (kills as u64 * 37) % 60));
+        std::thread::sleep(Duration::from_millis(10 + (kills as u64 * 37) % 40));
         let victim = kills % running.len();
         support::forget(&file, kills as u64);
         let mut old = std::mem::replace(&mut running[victim], start(&file, "run"));
