@@ -4,6 +4,7 @@ mod bias;
 mod claim;
 mod continuous;
 mod difference;
+mod ellipsoid;
 mod energy;
 mod exact;
 mod extension;

@@ -3,6 +3,7 @@
 use super::bias::{Dictionary, ResidualForm};
 use super::claim::{Claim, Coverage, Method, Side};
 use super::continuous::Cover;
+use super::ellipsoid::{self, Directions};
 use super::noise::Noise;
 use super::record::resolve;
 use super::uniform::{NoiseEvent, range_factor};
@@ -34,6 +35,8 @@ pub struct Widths {
     pub(crate) considered: Vec<Method>,
     pub(crate) event: NoiseEvent,
     pub(crate) cover: Option<Cover>,
+    /// For the default method of a uniform claim: the event on which the responses cut the band out (algorithm notes 14.1).
+    pub(crate) directions: Option<Directions>,
     /// For a list: the factor of the one event that covers every point, which is smaller than the union bound's for long lists.
     every_point: Option<f64>,
     delta_left: f64,
@@ -104,6 +107,7 @@ impl Widths {
             considered: Vec::new(),
             event: NoiseEvent::PerPoint,
             cover: None,
+            directions: None,
             every_point: None,
             level_form: level_form(&information, &noise)?,
             residual_form: None,
@@ -138,6 +142,13 @@ impl Widths {
     fn prepare_coverage(&mut self, method: Method) -> Result<()> {
         if let Coverage::Continuous(region) = self.claim.coverage_claimed() {
             region.check_width(self.information.locations().points().dim())?;
+        }
+        if method == Method::Ellipsoid || (method == Method::Tight && *self.claim.coverage_claimed() == Coverage::Uniform) {
+            let (norm_bound, lambda) = (self.norm_bound, self.residual_norm.value);
+            let (noise, form, tail) = (&self.noise, self.residual_form.as_ref(), -self.delta_left.ln());
+            let premises = ellipsoid::Premises { norm_bound, noise, lambda, form, tail };
+            // At the measured points the mean square of ψ along a direction is γ/n.
+            self.directions = Some(Directions::new(&self.information, &premises, |gamma| gamma)?);
         }
         match self.claim.coverage_claimed() {
             Coverage::Points if method != Method::Paper => {
