@@ -29,6 +29,8 @@ pub(crate) struct Directions {
     values: Vec<f64>,
     /// $\rho$.
     rank: usize,
+    /// The mean squares, along the directions, of the functionals asked about.
+    profile: Vec<f64>,
     norm_bound: f64,
     /// $\Gamma_\rho$.
     radius: f64,
@@ -64,6 +66,7 @@ impl Directions {
         let rounding = path.rounding();
         let (mut values, vectors) = path.into_parts();
         let m = values.len();
+        let profile: Vec<f64> = values.iter().map(|&g| profile(g)).collect();
         let possible = values.iter().filter(|&&g| g > ABOVE_ROUNDING * rounding).count();
         let (mut rank, mut lambda) = (0, premises.lambda);
         // How many are kept depends on λ, and the other way round.
@@ -82,7 +85,7 @@ impl Directions {
         let moved = rounding / smallest.sqrt() * premises.norm_bound;
         let misfit = Misfit { noise: stretch * radius + moved, root: stretch * lambda.sqrt() };
         let unit = 16.0 * (4 * m + 8) as f64 * f64::EPSILON;
-        Ok(Self { vectors, values, rank, norm_bound: premises.norm_bound, radius, misfit, unit })
+        Ok(Self { vectors, values, rank, profile, norm_bound: premises.norm_bound, radius, misfit, unit })
     }
 
     /// $\Gamma_\rho$: the bound on the noise in the kept directions.
@@ -105,8 +108,10 @@ impl Directions {
         let misfit = Misfit { noise: self.misfit.noise + lost / smallest.sqrt(), ..self.misfit };
         // Without a ridge only the norm bound speaks: never wider than C‖r‖.
         let ridges = grid(misfit.noise / self.norm_bound).chain([f64::INFINITY]);
-        let slices = ridges.map(|e| self.slice(&rotated, misfit, e * e)).collect();
-        Ok(Ellipsoid { norm_bound: self.norm_bound, unit: self.unit, slices })
+        let slices: Vec<Slice> = ridges.map(|e| self.slice(&rotated, misfit, e * e)).collect();
+        let size = |s: &Slice| s.square.max(0.0) * s.shrink.iter().zip(&self.profile).map(|(d, p)| d * p).sum::<f64>();
+        let best = (0..slices.len()).min_by(|&a, &b| size(&slices[a]).total_cmp(&size(&slices[b]))).unwrap_or(0);
+        Ok(Ellipsoid { norm_bound: self.norm_bound, unit: self.unit, slices, best })
     }
 
     /// The slice of the ridge with $s^2-\lambda$ = `excess`.
@@ -136,9 +141,8 @@ fn grid(middle: f64) -> impl Iterator<Item = f64> {
 }
 
 /// The number of directions, and by the way the ridge, with the smallest mean square of the half-width $\sqrt{C^2+\Gamma_\rho^2/(s^2-\lambda)}\,\sigma_s$.
-fn best_rank(values: &[f64], possible: usize, premises: &Premises<'_>, profile: impl Fn(f64) -> f64) -> usize {
+fn best_rank(values: &[f64], possible: usize, premises: &Premises<'_>, profile: &[f64]) -> usize {
     let m = values.len();
-    let weights: Vec<f64> = values.iter().map(|&g| profile(g)).collect();
     let (level, c2) = (premises.noise.std_dev_bound(), premises.norm_bound.powi(2));
     let radius_squared = |rank: usize| {
         let (rho, t) = (rank as f64, premises.tail);
@@ -147,10 +151,10 @@ fn best_rank(values: &[f64], possible: usize, premises: &Premises<'_>, profile: 
     let mut best = (f64::INFINITY, 0);
     for excess in grid((radius_squared(1) / c2).sqrt()).map(|e| e * e) {
         let s2 = excess + premises.lambda;
-        let mut spread: f64 = weights.iter().sum();
+        let mut spread: f64 = profile.iter().sum();
         for rank in 1..=possible {
             let j = m - rank;
-            spread -= weights[j] * values[j] / (s2 + values[j]);
+            spread -= profile[j] * values[j] / (s2 + values[j]);
             let size = (c2 + radius_squared(rank) / excess) * spread.max(0.0);
             if size < best.0 {
                 best = (size, rank);
@@ -166,6 +170,8 @@ pub(crate) struct Ellipsoid {
     norm_bound: f64,
     unit: f64,
     slices: Vec<Slice>,
+    /// The slice with the smallest mean square.
+    best: usize,
 }
 
 /// One ridge $s$.
@@ -191,17 +197,11 @@ impl Ellipsoid {
         self.slices.iter().any(|s| s.square < 0.0)
     }
 
-    /// The slices.
-    pub fn slices(&self) -> &[Slice] {
-        &self.slices
-    }
-
-    /// Keeps `count` slices around the one that is best for functionals of mean square `profile` along the directions.
-    pub fn around_best(&self, count: usize, profile: &[f64]) -> Vec<usize> {
-        let size = |s: &Slice| s.square.max(0.0) * s.shrink.iter().zip(profile).map(|(d, p)| d * p).sum::<f64>();
-        let best = (0..self.slices.len()).min_by(|&a, &b| size(&self.slices[a]).total_cmp(&size(&self.slices[b]))).unwrap_or(0);
-        let first = best.saturating_sub(count / 2).min(self.slices.len().saturating_sub(count));
-        (first..self.slices.len().min(first + count)).collect()
+    /// At most `count` slices around the one that is best for the functionals whose profile chose the directions; the responses may choose.
+    pub fn best(&self, count: usize) -> &[Slice] {
+        let finite = self.slices.len() - 1;
+        let first = self.best.saturating_sub(count / 2).min(finite.saturating_sub(count));
+        &self.slices[first..finite.min(first + count)]
     }
 
     /// Bounds on $\langle f, r\rangle$ for a functional with coordinates $U^\top r_\kappa$ and a rest of norm `outside` at most. Cost O(m) for each ridge.

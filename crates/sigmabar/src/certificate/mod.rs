@@ -31,4 +31,5 @@ pub use region::Region;
 pub use residual_norm::ResidualNormMethod;
 pub use widths::{HalfWidth, Widths};
 
+pub(crate) use ellipsoid::{Directions, Ellipsoid, Premises as EllipsoidPremises};
 pub(crate) use widths::{direct_bias, level_form};

@@ -5,7 +5,7 @@ use crate::error::{ModelError, Result};
 use crate::sealed;
 
 const MAGIC: [u8; 8] = *b"SIGMARUN";
-const VERSION: u32 = 2;
+const VERSION: u32 = 3;
 
 impl Strategy {
     /// The whole run as bytes, with the same kind of header and checksum as a saved model.

@@ -4,6 +4,7 @@ mod candidates;
 mod cells;
 #[cfg(test)]
 mod cells_test;
+mod confined;
 mod elimination;
 mod level;
 mod pairs;
@@ -12,6 +13,7 @@ mod paper_box;
 mod premises;
 mod quantile;
 mod schedule;
+mod shares;
 mod state;
 
 pub use schedule::Schedule;
@@ -31,6 +33,7 @@ use elimination::Batch;
 use paper::Paper;
 use premises::{Premises, fixed_locations};
 use serde::{Deserialize, Serialize};
+use shares::Budget;
 use state::State;
 use std::sync::Arc;
 
@@ -72,7 +75,6 @@ pub struct Sbpe {
     candidates: Option<usize>,
     cells: usize,
     simulated: bool,
-    width_factor: f64,
     state: Option<State>,
 }
 
@@ -94,7 +96,6 @@ impl Sbpe {
             candidates: None,
             cells: CELLS,
             simulated: false,
-            width_factor: 1.0,
             state: None,
         }
     }
@@ -141,13 +142,6 @@ impl Sbpe {
     #[must_use]
     pub fn with_simulated_quantiles(self) -> Self {
         Self { simulated: true, ..self }
-    }
-
-    /// Multiplies every width. Only for showing that tests of the guarantee can fail.
-    #[doc(hidden)]
-    #[must_use]
-    pub fn with_width_factor(self, width_factor: f64) -> Self {
-        Self { width_factor, ..self }
     }
 
     /// The rules.
@@ -260,7 +254,8 @@ impl Sbpe {
                 }
             }
             Rules::Certified => {
-                let batch = Batch { settings: self, problem, ledger, premises, index: batch, batches: lengths.len() as f64 };
+                let budget = Budget { delta: problem.delta(), batches: lengths.len() as f64 };
+                let batch = Batch { settings: self, problem, ledger, premises, index: batch, budget };
                 self.digest(&batch, &mut state)?;
             }
         }
