@@ -254,7 +254,7 @@ impl Sbpe {
                 }
             }
             Rules::Certified => {
-                let budget = Budget { delta: problem.delta(), batches: lengths.len() as f64 };
+                let budget = Budget::of_batch(problem.delta(), batch, lengths.len());
                 let batch = Batch { settings: self, problem, ledger, premises, index: batch, budget };
                 self.digest(&batch, &mut state)?;
             }

@@ -1,6 +1,6 @@
 //! How a run spends its $\delta$: every event that a claim rests on has its share, and the shares sum to one.
 
-/// Shares of $\delta$, each divided equally among the batches (algorithm notes 14.2 and 14.5).
+/// Shares of what a batch may spend (algorithm notes 14.2 and 14.5).
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Shares {
     /// The alarm: refuting true premises counts as a miss.
@@ -18,17 +18,23 @@ pub(super) struct Shares {
 /// What elimination and the gap rest on takes nearly everything; the interval rule beside it has a remainder.
 pub(super) const SHARES: Shares = Shares { alarm: 0.05, ellipsoid: 0.125, pairs: 0.785, above: 0.02, below: 0.02 };
 
-/// $\delta$ and $B$ of a run.
+/// What the events of one batch may spend.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Budget {
-    pub delta: f64,
-    pub batches: f64,
+    delta: f64,
 }
 
 impl Budget {
-    /// What each of `events` equal events with a share of a batch's $\delta$ may spend.
+    /// Of batch `index` out of `batches`: half as much as the batch before it, because what it decides holds for fewer measurements. All batches together spend
+    /// `delta`.
+    pub fn of_batch(delta: f64, index: usize, batches: usize) -> Self {
+        let halves = |count: usize| 0.5_f64.powi(i32::try_from(count).unwrap_or(i32::MAX));
+        Self { delta: delta * halves(index + 1) / (1.0 - halves(batches)) }
+    }
+
+    /// What each of `events` equal events with a share of the batch's $\delta$ may spend.
     pub fn each(self, share: f64, events: usize) -> f64 {
-        share * self.delta / (self.batches * events as f64)
+        share * self.delta / events as f64
     }
 
     /// $\ln(1/\cdot)$ of [`Budget::each`].
@@ -45,9 +51,12 @@ mod tests {
     fn every_event_of_a_run_together_spends_delta_and_no_more() {
         let Shares { alarm, ellipsoid, pairs, above, below } = SHARES;
         assert!((alarm + ellipsoid + pairs + above + below - 1.0).abs() < 1e-15);
-        let budget = Budget { delta: 0.05, batches: 7.0 };
-        let batch = |share: f64, events: usize| (0..events).map(|_| budget.each(share, events)).sum::<f64>();
-        let one = batch(alarm, 1) + batch(ellipsoid, 1) + batch(pairs, 64) + batch(above, 1) + batch(below, 500);
-        assert!((7.0 * one - 0.05).abs() < 1e-15, "{one}");
+        let batch = |index: usize| {
+            let budget = Budget::of_batch(0.05, index, 7);
+            let spent = |share: f64, events: usize| (0..events).map(|_| budget.each(share, events)).sum::<f64>();
+            spent(alarm, 1) + spent(ellipsoid, 1) + spent(pairs, 64) + spent(above, 1) + spent(below, 500)
+        };
+        let run: f64 = (0..7).map(batch).sum();
+        assert!((run - 0.05).abs() < 1e-15, "{run}");
     }
 }
