@@ -110,7 +110,13 @@ impl Posterior {
         let totals: Vec<f64> = halves.iter().map(HalfWidth::total).collect();
         let ends = Ends::new(self.observations().prior(), widths.claim.side_claimed(), &centres, &totals);
         let methods = halves.iter().map(|h| h.method).collect();
-        Ok(Intervals::assemble(ends, methods, self.certificate_of(widths, x.len())))
+        let mut certificate = self.certificate_of(widths, x.len());
+        if widths.is_simulated(x.len())
+            && let Some(half) = halves.iter().find(|h| h.coefficient > 0.0)
+        {
+            certificate.noise_factor = half.noise / half.coefficient;
+        }
+        Ok(Intervals::assemble(ends, methods, certificate))
     }
 
     /// Means and half-widths in the model's scale, the latter with the slack that needs the mean.

@@ -17,6 +17,7 @@ mod prediction;
 mod record;
 mod region;
 mod residual_norm;
+mod simulated;
 mod uniform;
 mod widths;
 
@@ -32,4 +33,5 @@ pub use residual_norm::ResidualNormMethod;
 pub use widths::{HalfWidth, Widths};
 
 pub(crate) use ellipsoid::{Directions, Ellipsoid, Premises as EllipsoidPremises};
+pub(crate) use simulated::NormalDraws;
 pub(crate) use widths::{direct_bias, level_form};

@@ -109,8 +109,11 @@ impl Posterior {
             let rounding = features.residual_rounding_of(block, psi)?;
             let residual = features.residual_of(block, psi, start)?;
             let rotated = product(&Matrix::from_vec(psi.to_vec(), block.len(), m), directions.vectors())?;
+            let diagonal = features.kernel().diagonal(block);
             for i in 0..block.len() {
+                let edge = widths.norm_bound * diagonal[i].sqrt();
                 let (lower, upper) = ellipsoid.bounds(rotated.row(i), (residual[i] + rounding[i]).sqrt());
+                let (lower, upper) = (lower.max(-edge), upper.min(edge));
                 centres.push(0.5 * (lower + upper));
                 halves.push((0.5 * (upper - lower)).max(0.0) + 4.0 * f64::EPSILON * (lower.abs() + upper.abs()));
             }

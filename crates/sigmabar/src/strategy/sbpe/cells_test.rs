@@ -50,7 +50,7 @@ fn cells_bound_a_dense_grid_and_discard_only_what_points_would() {
             ledger: &ledger,
             premises,
             index: 0,
-            budget: Budget { delta: problem.delta(), batches: 2.0 },
+            budget: Budget::of_batch(problem.delta(), 0, 2),
         };
         let evidence = batch.evidence(&mut state).expect("fits").expect("arrived");
         let mut cells: Cells = state.cells.take().expect("a box");
