@@ -21,7 +21,7 @@ X = rng.random((2000, 2))
 y = kernel(X, centres) @ coefficients + NOISE * rng.standard_normal(2000)
 
 inducing = sb.select_inducing(kernel, X, tau=NOISE)
-posterior = sb.SparsePosterior(kernel, NOISE, X, y, inducing=inducing)
+posterior = sb.SparsePosterior(kernel, NOISE, X, y, inducing=inducing, collected="fixed")
 queries = rng.random((1000, 2))
 truth = kernel(queries, centres) @ coefficients
 

@@ -34,7 +34,7 @@ def design(sizes: task.Sizes) -> None:
 
 def run(objective: task.Objective, seed: int, sizes: task.Sizes) -> None:
     box = (np.zeros(objective.dim), np.ones(objective.dim))
-    strategy = sb.Strategy("s-bpe", mode="auto", domain=box, budget=sizes.evaluations, batches=sizes.batches, seed=seed)
+    strategy = sb.Strategy("auto", domain=box, budget=sizes.evaluations, batches=sizes.batches, seed=seed)
     while (asked := strategy.ask()) is not None:
         strategy.tell(asked.ids, [objective(x) for x in asked.points])
         objective.recommend(lambda: strategy.recommend().point)

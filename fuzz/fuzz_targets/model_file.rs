@@ -2,11 +2,10 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
+use sigmabar::sealed::{Kind, seal};
 use sigmabar_cli::model::Model;
-use std::path::Path;
 
 fuzz_target!(|bytes: &[u8]| {
-    let path = Path::new("fuzz.sbm");
-    drop(Model::from_bytes(bytes, path));
-    drop(Model::from_bytes(&sigmabar_cli::model::sealed(bytes), path));
+    drop(Model::from_bytes(bytes));
+    drop(Model::from_bytes(&seal(Kind::Model, "", bytes)));
 });

@@ -2,11 +2,11 @@
 
 use sigmabar::{
     Ask, BoxDomain, Claim, Collected, Domain, FeatureMap, Kernel, Noise, Observations, Outcome, Points, Policy, Posterior, Prior, Problem,
-    Strategy,
+    StillPossible, Strategy,
 };
 use sigmabar_cli::plot::{
-    BatchEnd, Film, Frame, Growth, HeldOut, Measured, Medium, Picture, Plate, Progress, RegretCurve, RegretPanel, Relevance, Remaining,
-    Rival, Scale, Side, Slice, Slices, Well, calibration, growth, regret, relevance, residuals, rivals, well_place,
+    BatchEnd, Elimination, Frame, HeldOut, Measured, Medium, Picture, Plate, Progress, RegretCurve, RegretGrowth, RegretPanel, Relevance,
+    Remaining, Rival, Scale, Side, Slice, Slices, Well, calibration, growth, regret, relevance, residuals, rivals, well_place,
 };
 use std::error::Error;
 use std::path::Path;
@@ -82,8 +82,8 @@ fn model_pictures() -> Result<Vec<Picture>, Box<dyn Error>> {
     let slices = Slices {
         through: "the recommendation".to_owned(),
         response: "yield / %".to_owned(),
-        mean_label: interval.certificate().label.to_string(),
-        prediction_label: prediction.certificate().label.to_string(),
+        mean_label: interval.certificate().label().to_string(),
+        prediction_label: prediction.certificate().label().to_string(),
         slices: vec![slice.clone(), choices],
     };
     let mut held_out = Vec::new();
@@ -125,7 +125,7 @@ fn run_pictures() -> Result<Vec<Picture>, Box<dyn Error>> {
             measured.push(trial.point.clone());
             run.tell(trial.id, Outcome::Value(value))?;
         }
-        let share = run.batches()?.last().and_then(|batch| batch.survivors);
+        let share = run.batches()?.last().and_then(|batch| batch.survivors).map(StillPossible::number).filter(|share| *share < 1.0);
         frames.push(Frame { remaining: survivors(&run)?, share, measured });
     }
     let advice = run.recommend()?.ok_or("nothing was measured")?;
@@ -137,7 +137,7 @@ fn run_pictures() -> Result<Vec<Picture>, Box<dyn Error>> {
     let batches = run.batches()?.iter().map(|b| end(b.measured, b.gap)).collect();
     let side = |name: &str| Side { name: name.to_owned(), scale: Scale::Linear { low: 0.0, high: 1.0 } };
     let best = values.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-    let film = Film {
+    let elimination = Elimination {
         sides: vec![side("temperature"), side("pH")],
         candidates: Vec::new(),
         is_list: false,
@@ -148,7 +148,7 @@ fn run_pictures() -> Result<Vec<Picture>, Box<dyn Error>> {
     let history = Progress {
         response: "yield".to_owned(),
         maximise: true,
-        gap_label: advice.label.to_string(),
+        gap_label: advice.label().to_string(),
         wanted_gap: Some(0.3),
         values,
         batches,
@@ -160,7 +160,7 @@ fn run_pictures() -> Result<Vec<Picture>, Box<dyn Error>> {
             measured: vec![],
             mean: Some(0.5 * (advice.lower + advice.upper)),
             interval: Some((advice.lower, advice.upper)),
-            label: advice.label.to_string(),
+            label: advice.label().to_string(),
         },
         Rival {
             name: "best measured".to_owned(),
@@ -171,7 +171,7 @@ fn run_pictures() -> Result<Vec<Picture>, Box<dyn Error>> {
             label: "heuristic, not certified".to_owned(),
         },
     ];
-    Ok(vec![film.picture(), strips(), dots(), history.picture(), rivals(&pair, "yield")])
+    Ok(vec![elimination.picture(), strips(), dots(), history.picture(), rivals(&pair, "yield")])
 }
 
 fn survivors(run: &Strategy) -> Result<Remaining, Box<dyn Error>> {
@@ -191,7 +191,7 @@ fn strips() -> Picture {
     let frames = vec![frame(&[(0.1, 0.5), (0.7, 0.9)], 10), frame(&[(0.2, 0.4)], 20), frame(&[(0.27, 0.33)], 30)];
     let sides = vec![Side { name: "dose / mg".to_owned(), scale: Scale::Linear { low: 0.0, high: 1.0 } }];
     let picture =
-        Film { sides, candidates: Vec::new(), is_list: false, label: "certified".to_owned(), frames, recommended: Some(vec![0.3]) }
+        Elimination { sides, candidates: Vec::new(), is_list: false, label: "certified".to_owned(), frames, recommended: Some(vec![0.3]) }
             .picture();
     picture.named("elimination-strips")
 }
@@ -207,7 +207,7 @@ fn dots() -> Picture {
     };
     let frames = vec![frame(0.5), frame(0.3), frame(0.15), frame(0.08)];
     let sides = ["a", "b", "c", "d"].map(|name| Side { name: name.to_owned(), scale: Scale::Linear { low: 0.0, high: 1.0 } }).to_vec();
-    let film = Film {
+    let elimination = Elimination {
         sides,
         candidates: candidates.clone(),
         is_list: true,
@@ -215,7 +215,7 @@ fn dots() -> Picture {
         frames,
         recommended: Some(candidates[5].clone()),
     };
-    film.picture().named("elimination-candidates")
+    elimination.picture().named("elimination-candidates")
 }
 
 fn plate() -> Picture {
@@ -257,7 +257,7 @@ fn regret_pictures() -> Vec<Picture> {
         theory_slope: Some(0.643),
     };
     // Made-up numbers: the real ones come from `cargo run --release --example regret -- growth`.
-    let row = |setting: &str, budget: f64| Growth {
+    let row = |setting: &str, budget: f64| RegretGrowth {
         setting: setting.to_owned(),
         budget,
         regret: 8.0 * budget.powf(0.45),
@@ -265,7 +265,7 @@ fn regret_pictures() -> Vec<Picture> {
         slope_limit: 0.643,
     };
     let settings = ["SE l=.2, d=1, 400 points", "Matern-5/2 l=.3, d=2, 500 points", "SE l=.3, d=2, 500 points"];
-    let rows: Vec<Growth> =
+    let rows: Vec<RegretGrowth> =
         settings.iter().flat_map(|s| [100.0, 316.0, 1000.0, 3162.0, 10_000.0, 31_623.0, 100_000.0].map(|n| row(s, n))).collect();
     vec![regret(&[panel("Branin"), panel("Hartmann-6")], "cumulative regret"), growth(&rows)]
 }

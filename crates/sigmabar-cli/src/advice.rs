@@ -1,14 +1,13 @@
 //! The recommendation and the progress of a study in words and fields.
 
-use crate::console::Sheet;
 use crate::quantity::short;
+use crate::sheet::Sheet;
 use serde_json::{Map, Value, json};
 use sigmabar::Label;
 use sigmabar_study::{Advice, ImportedRow, Nearest, Study, TrialResult, TrialRow};
 
 /// Fields of the recommendation, in the data's scale.
 pub(crate) fn fields(advice: &Advice) -> Vec<(&'static str, Value)> {
-    let reasons: Vec<String> = advice.reasons.iter().map(ToString::to_string).collect();
     let best = advice.best_observed.as_ref();
     vec![
         ("setting", setting(&advice.values)),
@@ -16,8 +15,10 @@ pub(crate) fn fields(advice: &Advice) -> Vec<(&'static str, Value)> {
         ("upper", json!(advice.upper)),
         // JSON knows no infinity: an unknown gap is null.
         ("gap", json!(advice.gap)),
-        ("label", json!(advice.label.to_string())),
-        ("reasons", json!(reasons)),
+        ("candidate_gap", json!(advice.candidate_gap)),
+        ("label", json!(advice.label())),
+        ("reasons", json!(advice.certificate.weak_premises())),
+        ("certificate", json!(advice.certificate)),
         ("best_observed", best.map_or(Value::Null, |best| json!({ "trial": best.id, "value": best.value }))),
         ("near_trials", json!(advice.nearest)),
     ]
@@ -31,17 +32,17 @@ fn setting(values: &[(String, sigmabar_study::Value)]) -> Value {
 pub(crate) fn words(advice: &Advice) -> String {
     let shown = |value: &sigmabar_study::Value| value.as_number().filter(|v| v.fract() != 0.0).map_or_else(|| value.to_string(), short);
     let setting = advice.values.iter().map(|(name, value)| format!("{name} = {}", shown(value))).collect::<Vec<_>>().join(", ");
-    let gap = if advice.gap.is_finite() && advice.label == Label::Certified {
+    let gap = if advice.gap.is_finite() && advice.label() == Label::Certified {
         format!("at most {} from the best there is", short(advice.gap))
     } else if advice.gap.is_finite() {
         format!("{} by the model, which is no theorem here", short(advice.gap))
     } else {
         "nothing is known about how far from the best it is".to_owned()
     };
-    let reasons: Vec<String> = advice.reasons.iter().map(ToString::to_string).collect();
+    let reasons = advice.certificate.weak_premises();
     let why = if reasons.is_empty() { String::new() } else { format!(": {}", reasons.join("; ")) };
     let (low, high) = (short(advice.lower), short(advice.upper));
-    format!("recommended: {setting}\n  its value: between {low} and {high}\n  gap: {gap}\n  {}{why}", advice.label)
+    format!("recommended: {setting}\n  its value: between {low} and {high}\n  gap: {gap}\n  {}{why}", advice.label())
 }
 
 /// What to beware of: a model knows nothing of failures.

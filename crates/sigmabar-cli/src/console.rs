@@ -4,6 +4,7 @@ use crate::Outcome;
 use crate::args::{Format, Global};
 use crate::failure::Failure;
 use crate::quantity::short;
+use crate::sheet::Sheet;
 use anstyle::{AnsiColor, Style};
 use comfy_table::{ContentArrangement, Table, presets};
 use indicatif::{HumanDuration, ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
@@ -16,22 +17,6 @@ use std::time::{Duration, Instant};
 
 const BAD: Style = AnsiColor::Red.on_default().bold();
 const HINT: Style = AnsiColor::Cyan.on_default();
-
-/// Rows under named columns, each cell a JSON value: numbers keep all their digits except in tables for people.
-#[derive(Clone, Debug, Default)]
-pub struct Sheet {
-    /// Names of the columns.
-    pub columns: Vec<String>,
-    /// One cell per column in each.
-    pub rows: Vec<Vec<Value>>,
-}
-
-impl Sheet {
-    /// An empty sheet.
-    pub fn new(columns: impl IntoIterator<Item = impl Into<String>>) -> Self {
-        Self { columns: columns.into_iter().map(Into::into).collect(), rows: Vec::new() }
-    }
-}
 
 /// Raises a flag when it goes, even by a panic: the thread that waits for it must not wait for ever.
 struct RaiseAtEnd<'a>(&'a AtomicBool);

@@ -1,10 +1,12 @@
 //! How a command can end, and what its exit code says.
 
 use crate::data::DataError;
-use crate::model::ModelFileError;
 use std::io;
 use std::path::{Path, PathBuf};
 use thiserror::Error;
+
+/// What a verb gives back.
+pub(crate) type Outcome<T = Ending> = Result<T, Failure>;
 
 /// An end without an error.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -53,8 +55,13 @@ pub enum Failure {
     #[error("{0}")]
     Data(Box<DataError>),
     /// A model file that cannot be read.
-    #[error(transparent)]
-    Model(#[from] ModelFileError),
+    #[error("{}: {problem}", path.display())]
+    Model {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        problem: sigmabar::Error,
+    },
     /// A file that cannot be opened, read or written.
     #[error("{}: cannot {action}: {source}", path.display())]
     File {
@@ -130,6 +137,7 @@ impl Failure {
         use crate::report;
         match self {
             Self::Core(error)
+            | Self::Model { problem: error, .. }
             | Self::Study(sigmabar_study::Error::Core(error))
             | Self::Report(report::Error::Model(error) | report::Error::Study(sigmabar_study::Error::Core(error))) => Some(error),
             _ => None,

@@ -78,15 +78,16 @@ impl Family {
     }
 }
 
-/// Noise as it is typed: a level, which makes it sub-Gaussian, or `gaussian:0.1`, `bounded:0.5`.
+/// Noise as it is typed: a level, which makes it sub-Gaussian, or `gaussian:0.1`, `bounded:0.5`, `light-tailed:0.08:3`.
 pub(crate) fn noise(text: &str) -> Result<Noise, String> {
-    const WRONG: &str = "noise is a level such as 0.1 (sub-Gaussian), gaussian:0.1 or bounded:0.5";
-    let (kind, level) = text.split_once(':').unwrap_or(("sub-gaussian", text));
-    let level: f64 = level.parse().map_err(|_| WRONG.to_owned())?;
-    let noise = match kind {
-        "sub-gaussian" => Noise::sub_gaussian(level),
-        "gaussian" | "normal" => Noise::gaussian(level),
-        "bounded" => Noise::bounded(level),
+    const WRONG: &str = "noise is a level such as 0.1 (sub-Gaussian), gaussian:0.1, bounded:0.5 or light-tailed:0.08:3 (xi0 and h0)";
+    let (kind, numbers) = text.split_once(':').unwrap_or(("sub-gaussian", text));
+    let numbers: Vec<f64> = numbers.split(':').map(|number| number.parse().map_err(|_| WRONG.to_owned())).collect::<Result<_, _>>()?;
+    let noise = match (kind, numbers.as_slice()) {
+        ("sub-gaussian", &[level]) => Noise::sub_gaussian(level),
+        ("gaussian" | "normal", &[std_dev]) => Noise::gaussian(std_dev),
+        ("bounded", &[half_width]) => Noise::bounded(half_width),
+        ("light-tailed", &[xi0, h0]) => Noise::light_tailed(xi0, h0),
         _ => return Err(WRONG.to_owned()),
     };
     noise.map_err(|error| error.to_string())

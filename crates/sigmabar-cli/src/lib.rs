@@ -12,26 +12,29 @@ pub mod failure;
 mod interrupt;
 mod kernels;
 pub mod model;
+mod model_file;
 mod output;
-mod place;
 pub mod plate;
 pub mod plot;
 mod quantity;
 mod questions;
 pub mod report;
 mod setting;
+pub mod sheet;
 mod threads;
 mod verbs;
+mod which_study;
 
 use clap::Parser;
 use console::Console;
-use failure::{Ending, Failure};
+use failure::Ending;
+pub(crate) use failure::Outcome;
 use std::ffi::OsString;
 
 /// Runs the command with these arguments, the first of which is its own name, and gives the exit code: 0 done, 1 failed, 2 wrong usage, 3 budget spent
 /// without the wanted certificate, 4 a numeric self-check failed, 130 interrupted.
 pub fn run(arguments: impl IntoIterator<Item = OsString>) -> i32 {
-    let cli = match args::Cli::try_parse_from(arguments) {
+    let cli = match verbs::Cli::try_parse_from(arguments) {
         Ok(cli) => cli,
         Err(error) => {
             // Help and version are answers, everything else is wrong usage; a closed pipe is nobody's fault.
@@ -51,6 +54,3 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> i32 {
         }
     }
 }
-
-/// What a verb gives back.
-pub(crate) type Outcome<T = Ending> = Result<T, Failure>;

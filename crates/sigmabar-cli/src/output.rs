@@ -2,7 +2,7 @@
 
 use crate::Outcome;
 use crate::failure::Failure;
-use crate::model::is_model;
+use sigmabar::sealed::is_sealed;
 use std::ffi::OsString;
 use std::fs::{self, File};
 use std::io::{self, BufWriter, Read, Write};
@@ -20,7 +20,7 @@ pub(crate) fn check(path: &Path, inputs: &[&Path]) -> Outcome<()> {
         "is what this command reads"
     } else if is_database(path) {
         "is a database"
-    } else if first_bytes(path).is_some_and(|bytes| is_model(&bytes)) {
+    } else if first_bytes(path).is_some_and(|bytes| is_sealed(&bytes)) {
         "is a model"
     } else {
         return Ok(());
@@ -30,7 +30,7 @@ pub(crate) fn check(path: &Path, inputs: &[&Path]) -> Outcome<()> {
 
 /// Refuses a target of a model that is there and is something else: what a model replaces is an older model, even by force.
 pub(crate) fn check_model(path: &Path) -> Outcome<()> {
-    if first_bytes(path).is_some_and(|bytes| bytes.is_empty() || is_model(&bytes)) {
+    if first_bytes(path).is_some_and(|bytes| bytes.is_empty() || is_sealed(&bytes)) {
         return Ok(());
     }
     let what = format!("{} is there and is no sigmabar model: it would be lost", path.display());
@@ -40,6 +40,11 @@ pub(crate) fn check_model(path: &Path) -> Outcome<()> {
 /// Writes a file beside its final name first, so that a full disk or a crash leaves what was there before.
 pub(crate) fn write(path: &Path, inputs: &[&Path], fill: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Outcome<()> {
     check(path, inputs)?;
+    replace(path, fill)
+}
+
+/// The same whatever is there.
+pub(crate) fn replace(path: &Path, fill: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Outcome<()> {
     // A link is followed; pipes and devices are written as they are.
     let target = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
     let before = fs::metadata(&target).ok();
@@ -47,12 +52,16 @@ pub(crate) fn write(path: &Path, inputs: &[&Path], fill: impl FnOnce(&mut dyn Wr
         Some(found) if found.is_dir() => Err(io::ErrorKind::IsADirectory.into()),
         Some(found) if !found.is_file() => File::options().write(true).open(&target).and_then(|file| filled(file, fill).map(drop)),
         Some(found) if found.permissions().readonly() => Err(io::ErrorKind::PermissionDenied.into()),
-        _ => replace(&target, before.map(|found| found.permissions()), fill),
+        _ => write_beside(&target, before.map(|found| found.permissions()), fill),
     };
     written.map_err(Failure::file(path, "write"))
 }
 
-fn replace(target: &Path, permissions: Option<fs::Permissions>, fill: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> io::Result<()> {
+fn write_beside(
+    target: &Path,
+    permissions: Option<fs::Permissions>,
+    fill: impl FnOnce(&mut dyn Write) -> io::Result<()>,
+) -> io::Result<()> {
     let part = beside(target, &format!(".{}.part", std::process::id()));
     let written = File::create(&part)
         .and_then(|file| filled(file, fill))

@@ -145,7 +145,7 @@ impl Answers {
             None => line(format!("budget = {}\nbatches = {}", self.batches * self.per_batch, self.batches)),
         }
         line(format!("seed = {seed}"));
-        line("# What you know for certain makes the answer certified; without it, it is \"calibrated\".".to_owned());
+        line("# What you know for certain makes the answer certified; without it, it is \"estimated\".".to_owned());
         line("# norm_bound = 2.0\n# noise = { gaussian = 0.1 }\n# kernel = { name = \"matern\", lengthscale = 0.3 }".to_owned());
         for (name, levels) in &self.factors {
             line(format!("\n[parameters.{}]", quoted(name)));

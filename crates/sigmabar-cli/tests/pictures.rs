@@ -2,8 +2,8 @@
 
 use resvg::usvg::roxmltree::Document;
 use sigmabar_cli::plot::{
-    Axis, BatchEnd, Cell, Figure, Film, Frame, HeldOut, Measured, Medium, Panel, Picture, Plate, Progress, Remaining, Scale, Side, Slice,
-    Slices, Table, Well, coverage, escape, last_decade_slope, number, plate_size, well_name, well_place,
+    Axis, BatchEnd, Cell, Elimination, Figure, Frame, HeldOut, Measured, Medium, Panel, Picture, Plate, Progress, Remaining, Scale, Side,
+    Slice, Slices, Table, Well, coverage, escape, last_decade_slope, number, plate_size, well_name, well_place,
 };
 
 /// All coordinates of marks, rectangles and polygons of a picture lie on its sheet.
@@ -149,20 +149,20 @@ fn films_of_cells_and_candidates_stay_on_the_sheet_and_tell_all_survivors() {
         let sides: Vec<Side> = (0..dim).map(|i| Side { name: format!("x{i}"), scale: Scale::Linear { low: 0.0, high: 1.0 } }).collect();
         let cells: Vec<(Vec<f64>, Vec<f64>)> = (0..8).map(|i| (vec![f64::from(i) / 8.0; dim], vec![f64::from(i + 1) / 8.0; dim])).collect();
         let frame = |remaining| Frame { remaining, share: Some(0.5), measured: vec![vec![0.3; dim]] };
-        let film = Film {
+        let elimination = Elimination {
             sides: sides.clone(),
             frames: vec![frame(Remaining::Cells(cells.clone())); 3],
             recommended: Some(vec![0.5; dim]),
-            ..Film::default()
+            ..Elimination::default()
         };
-        is_on_its_sheet(&film.picture());
-        assert_eq!(film.picture().table().rows().len(), 24);
+        is_on_its_sheet(&elimination.picture());
+        assert_eq!(elimination.picture().table().rows().len(), 24);
         let candidates: Vec<Vec<f64>> = cells.iter().map(|cell| cell.0.clone()).collect();
         let frames = vec![frame(Remaining::Candidates(vec![0, 3])), frame(Remaining::Candidates(vec![3]))];
-        let film = Film { sides, candidates, is_list: true, frames, ..Film::default() };
-        is_on_its_sheet(&film.picture());
-        assert_eq!(film.picture().table().rows().len(), 3);
-        assert!(film.picture().svg(Medium::File).contains("batch 2: 1 of 8 left"));
+        let elimination = Elimination { sides, candidates, is_list: true, frames, ..Elimination::default() };
+        is_on_its_sheet(&elimination.picture());
+        assert_eq!(elimination.picture().table().rows().len(), 3);
+        assert!(elimination.picture().svg(Medium::File).contains("batch 2: 1 of 8 left"));
     }
 }
 

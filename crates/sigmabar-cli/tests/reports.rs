@@ -130,7 +130,7 @@ fn a_certified_study_says_so_and_shows_all_its_pictures() {
     assert_eq!(names(&page), expected);
     let html = page.html();
     let advice = study.recommend().unwrap().unwrap();
-    assert_eq!(advice.label, sigmabar::Label::Certified);
+    assert_eq!(advice.label(), sigmabar::Label::Certified);
     assert!(html.contains("<section class=\"answer certified\">"));
     assert!(html.contains(&escape("<script>alert</script>")) && !html.contains("<script"));
     assert!(html.contains("&lt;em&gt;declared&lt;/em&gt;") && html.contains("a &amp; b"));
@@ -222,7 +222,7 @@ fn a_study_without_measurements_has_a_page() {
 
 #[test]
 fn a_comparison_reads_its_table_back_and_names_what_is_wrong_in_it() {
-    let row = |strategy: &str, seed: u64, n: usize| sigmabar::Evaluation {
+    let row = |strategy: &str, seed: u64, n: usize| sigmabar_experiment::Evaluation {
         problem: "hill, \"steep\"".to_owned(),
         strategy: strategy.to_owned(),
         seed,
@@ -238,7 +238,7 @@ fn a_comparison_reads_its_table_back_and_names_what_is_wrong_in_it() {
     let all: Vec<_> =
         ["s-bpe", "random"].iter().flat_map(|s| (0..5).flat_map(move |seed| (1..=200).map(move |n| row(s, seed, n)))).collect();
     let mut text = Vec::new();
-    sigmabar::write_csv(&all, &mut text).unwrap();
+    sigmabar_experiment::write_csv(&all, &mut text).unwrap();
     assert_eq!(report::read_evaluations(&text[..]).unwrap(), all);
     let page = report::bench(&all, &[("hill, \"steep\"".to_owned(), 0.6)]).unwrap();
     check(&page, "bench");

@@ -5,6 +5,9 @@ use crate::tile::{TILE, symmetric_tiles, view, view_mut};
 use crate::vector::matvec_rows;
 use crate::{LinalgError, Lower, Matrix};
 
+/// What is left of a point's variance, relative to the largest variance, when it is numerically a combination of the others: nothing below this is a pivot.
+pub const RANK_TOLERANCE: f64 = 1e-12;
+
 /// Pivots between two updates of the remaining matrix.
 const PANEL: usize = 64;
 

@@ -11,6 +11,12 @@ pub(crate) const ROW_CHUNK: usize = 128;
 /// Below this many entries a pass over memory is not worth a second thread.
 pub(crate) const PARALLEL_ENTRIES: usize = 1 << 17;
 
+/// The number with the largest score; the first of equals, `None` of none. A NaN is never the largest unless it comes first.
+pub fn argmax(scores: impl IntoIterator<Item = (usize, f64)>) -> Option<usize> {
+    let best = scores.into_iter().reduce(|best, next| if next.1 > best.1 { next } else { best });
+    best.map(|(number, _)| number)
+}
+
 /// The inner product `Σ aᵢ bᵢ`. Cost `2n`; error at most about `(n/16 + 5)·ε·Σ|aᵢbᵢ|`.
 ///
 /// # Panics

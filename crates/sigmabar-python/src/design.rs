@@ -3,10 +3,11 @@
 use crate::arrays::{Rows, from_indices, from_points};
 use crate::error::raise;
 use crate::kernel::PyKernel;
+use crate::noise::PyNoise;
 use crate::work;
 use numpy::{PyArray1, PyArray2};
 use pyo3::prelude::*;
-use sigmabar::{CellSearch, Collected, Design, FeatureMap, Growth, Locations, MaxVariance};
+use sigmabar::{CellSearch, Collected, Design, DictionarySize, FeatureMap, Locations, MaxVariance};
 use std::sync::Arc;
 
 /// A design, with what it guarantees.
@@ -38,8 +39,8 @@ impl PyDesign {
     }
 
     /// The uniform error that the design guarantees: as known before it, and after.
-    fn uniform_error(&self, norm_bound: f64, noise_level: f64, delta: f64) -> PyResult<(f64, f64)> {
-        let error = self.inner.uniform_error(norm_bound, noise_level, delta).map_err(raise)?;
+    fn uniform_error(&self, norm_bound: f64, noise: &PyNoise, delta: f64) -> PyResult<(f64, f64)> {
+        let error = self.inner.uniform_error(norm_bound, &noise.inner, delta).map_err(raise)?;
         Ok((error.before, error.after))
     }
 }
@@ -56,12 +57,12 @@ pub struct DesignOptions {
 }
 
 impl DesignOptions {
-    fn method(self, kernel: sigmabar::SourcedKernel, tau: f64) -> sigmabar::Result<MaxVariance> {
+    fn method(self, kernel: sigmabar::Sourced<sigmabar::Kernel>, tau: f64) -> sigmabar::Result<MaxVariance> {
         let method = match self.inducing {
             Some(points) => MaxVariance::new(Arc::new(FeatureMap::new(kernel, points.to_points()?)?), tau)?,
             None => {
-                let usual = Growth::default();
-                let growth = Growth::at_most(self.max_inducing.unwrap_or(usual.max_size));
+                let usual = DictionarySize::default();
+                let growth = DictionarySize::at_most(self.max_inducing.unwrap_or(usual.max_size));
                 MaxVariance::growing(kernel, tau, growth.with_share(self.share.unwrap_or(usual.share)))?
             }
         };

@@ -70,7 +70,7 @@ impl PyDomain {
 
     /// A kernel that suits the columns: Matérn 5/2 on numbers, Hamming on categories.
     fn default_kernel(&self, lengthscale: f64, variance: f64) -> PyResult<crate::kernel::PyKernel> {
-        Ok(sigmabar::SourcedKernel::from(self.inner.default_kernel(lengthscale, variance).map_err(raise)?).into())
+        Ok(sigmabar::Sourced::<sigmabar::Kernel>::from(self.inner.default_kernel(lengthscale, variance).map_err(raise)?).into())
     }
 }
 

@@ -1,13 +1,15 @@
 //! Learning kernel and ridge.
 
 use crate::arrays::{Rows, vector};
-use crate::error::unknown;
+use crate::error::{raise, unknown};
 use crate::kernel::PyKernel;
-use crate::posterior::{PyPosterior, collected, prior};
+use crate::origin::{Number, collected};
+use crate::posterior::{PyPosterior, prior};
+use crate::seen::Seen;
 use crate::work;
 use numpy::PyArray1;
 use pyo3::prelude::*;
-use sigmabar::{Choice, Learning, Learnt, Observations, fit_hyperparameters as learn};
+use sigmabar::{InducingMethod, Learning, Learnt, Observations, fit_hyperparameters as learn};
 
 /// How hard to try.
 #[derive(FromPyObject)]
@@ -16,7 +18,7 @@ pub struct LearningOptions {
     tau: f64,
     tau_limits: Option<(f64, f64)>,
     max_inducing: usize,
-    choice: String,
+    method: String,
     gap: f64,
     starts: usize,
     seed: u64,
@@ -36,11 +38,11 @@ impl LearningOptions {
             learning.ridge_limits = limits;
         }
         learning.inducing = self.max_inducing;
-        learning.choice = match self.choice.as_str() {
-            "rpcholesky" => Choice::RandomlyPivoted,
-            "greedy" => Choice::Greedy,
-            "kmeans" => Choice::KMeans,
-            "uniform" => Choice::Uniform,
+        learning.method = match self.method.as_str() {
+            "rpcholesky" => InducingMethod::RandomlyPivoted,
+            "greedy" => InducingMethod::Greedy,
+            "kmeans" => InducingMethod::KMeans,
+            "uniform" => InducingMethod::Uniform,
             other => return Err(unknown("method", other, &["rpcholesky", "greedy", "kmeans", "uniform"])),
         };
         learning.gap = self.gap;
@@ -64,15 +66,16 @@ pub fn fit_hyperparameters(
     kernels: Vec<PyRef<'_, PyKernel>>,
     x: Rows,
     y: &Bound<'_, PyArray1<f64>>,
-    how: &str,
-    mean: Option<f64>,
-    unit: f64,
+    how: Option<&str>,
+    mean: Option<Number>,
+    unit: Number,
     options: LearningOptions,
 ) -> PyResult<(PyPosterior, f64, f64, usize)> {
-    let templates = kernels.iter().map(|k| k.inner.kernel.clone()).collect();
+    let templates = kernels.iter().map(|k| k.inner.value.clone()).collect();
     let (learning, y, how) = (options.learning(templates)?, vector(y)?, collected(how)?);
-    let prior = prior(mean, unit, &y)?;
+    let rows = Seen::of(x.view().map_err(raise)?, &y);
+    let prior = prior(mean, &unit, &y, &rows)?;
     let learnt: Learnt = work::run(py, move || learn(&Observations::new(x.to_points()?, &y, how, prior)?, &learning))?;
     let (elbo, upper, template) = (learnt.elbo, learnt.upper_bound, learnt.template);
-    Ok((learnt.into_posterior().into(), elbo, upper, template))
+    Ok((PyPosterior::new(learnt.into_posterior(), rows.clone(), rows), elbo, upper, template))
 }

@@ -1,9 +1,12 @@
 //! The exact posterior, for few points and as the oracle.
 
 use crate::arrays::{Rows, from_matrix, vector};
-use crate::claim::{Ends, PyClaim, ends, response_ends};
+use crate::claim::{Ends, PyClaim, ends};
+use crate::error::raise;
 use crate::kernel::PyKernel;
-use crate::posterior::{collected, prior};
+use crate::origin::{Number, collected};
+use crate::posterior::prior;
+use crate::seen::Seen;
 use crate::work;
 use numpy::{IntoPyArray, PyArray1, PyArray2};
 use pyo3::prelude::*;
@@ -14,6 +17,8 @@ use std::sync::Arc;
 #[pyclass(frozen, name = "ExactPosterior", module = "sigmabar._core")]
 pub struct PyExactPosterior {
     inner: Arc<ExactPosterior>,
+    /// The rows it was made of.
+    rows: Seen,
 }
 
 impl PyExactPosterior {
@@ -34,17 +39,19 @@ impl PyExactPosterior {
     fn fit(
         py: Python<'_>,
         kernel: &PyKernel,
-        tau: f64,
+        tau: Number,
         x: Rows,
         y: &Bound<'_, PyArray1<f64>>,
-        how: &str,
-        mean: Option<f64>,
-        unit: f64,
+        how: Option<&str>,
+        mean: Option<Number>,
+        unit: Number,
     ) -> PyResult<Self> {
-        let (kernel, y, how) = (kernel.inner.clone(), vector(y)?, collected(how)?);
-        let prior = prior(mean, unit, &y)?;
+        let (y, how) = (vector(y)?, collected(how)?);
+        let rows = Seen::of(x.view().map_err(raise)?, &y);
+        let prior = prior(mean, &unit, &y, &rows)?;
+        let (kernel, tau) = (kernel.on(&rows), tau.on(&rows));
         let inner = work::run(py, move || ExactPosterior::new(kernel, tau, Observations::new(x.to_points()?, &y, how, prior)?))?;
-        Ok(Self { inner: Arc::new(inner) })
+        Ok(Self { inner: Arc::new(inner), rows })
     }
 
     fn mean<'py>(&self, py: Python<'py>, x: Rows) -> PyResult<Bound<'py, PyArray1<f64>>> {
@@ -68,13 +75,15 @@ impl PyExactPosterior {
     }
 
     fn interval<'py>(&self, py: Python<'py>, x: Rows, claim: &PyClaim) -> PyResult<Ends<'py>> {
-        let claim = claim.inner.clone();
-        ends(py, &self.with(py, move |p| p.interval(x.view()?, &claim))?)
+        let claim = claim.about(&self.rows).map_err(raise)?;
+        let intervals = self.with(py, move |p| p.interval(x.view()?, &claim))?;
+        ends(py, intervals.lower().to_vec(), intervals.upper().to_vec(), intervals.certificate())
     }
 
     fn prediction_interval<'py>(&self, py: Python<'py>, x: Rows, claim: &PyClaim) -> PyResult<Ends<'py>> {
-        let claim = claim.inner.clone();
-        response_ends(py, &self.with(py, move |p| p.prediction_interval(x.view()?, &claim))?)
+        let claim = claim.about(&self.rows).map_err(raise)?;
+        let intervals = self.with(py, move |p| p.prediction_interval(x.view()?, &claim))?;
+        ends(py, intervals.response_lower().to_vec(), intervals.response_upper().to_vec(), intervals.certificate())
     }
 
     fn log_evidence(&self) -> f64 {
@@ -86,7 +95,7 @@ impl PyExactPosterior {
     }
 
     fn effective_dimension(&self, py: Python<'_>) -> PyResult<f64> {
-        self.with(py, |p| Ok(DataGain::new(&p.kernel().kernel, p.ridge(), p.observations().locations())?.effective_dimension))
+        self.with(py, |p| Ok(DataGain::new(&p.kernel().value, p.ridge(), p.observations().locations())?.effective_dimension))
     }
 
     /// The norm of the mean, in the model's scale.

@@ -1,13 +1,18 @@
 //! A run, with the trials that an interrupted call had planned and nobody received.
 
-use sigmabar::{Ask, Outcome, Points, Strategy, Trial, TrialState};
+use sigmabar::{Ask, Contradiction, Outcome, Points, Strategy, Trial, TrialState};
 
-/// Marks saved runs that end with a list of trials nobody received.
-const MARK: &[u8; 8] = b"sb-kept1";
-const WORD: usize = size_of::<u64>();
-
-/// Trials with their points in the user's values: empty while everything is handed out, none at the end.
-pub type Found = Option<(Vec<Trial>, Option<Points>)>;
+/// What an ask finds.
+pub enum Found {
+    /// Trials with their points in the user's values.
+    Trials(Vec<Trial>, Points),
+    /// Everything is handed out.
+    Wait,
+    /// The run is over.
+    Over,
+    /// The data contradict the premises.
+    Contradicted(Contradiction),
+}
 
 /// What the library knows as asked, less what was never handed over.
 pub struct Handed {
@@ -32,15 +37,16 @@ impl Handed {
             let trials: Vec<Trial> = ledger.trials().iter().filter(|trial| kept.contains(&trial.id)).cloned().collect();
             let points = natural(&self.strategy, &trials)?;
             self.kept.drain(..trials.len());
-            return Ok(Some((trials, Some(points))));
+            return Ok(Found::Trials(trials, points));
         }
         Ok(match self.strategy.ask(at_most)? {
             Ask::Trials(trials) => {
                 let points = natural(&self.strategy, &trials)?;
-                Some((trials, Some(points)))
+                Found::Trials(trials, points)
             }
-            Ask::Finished => None,
-            _ => Some((Vec::new(), None)),
+            Ask::Contradicted(contradiction) => Found::Contradicted(contradiction),
+            Ask::Finished => Found::Over,
+            _ => Found::Wait,
         })
     }
 
@@ -60,30 +66,18 @@ impl Handed {
         told
     }
 
-    /// The run, followed by the trials that nobody received if there are any.
+    /// The run; its remark names the trials that nobody received.
     pub fn to_bytes(&self) -> Vec<u8> {
-        let mut bytes = self.strategy.to_bytes();
-        if !self.kept.is_empty() {
-            let words = self.kept.iter().copied().chain([self.kept.len() as u64]);
-            bytes.extend(words.flat_map(u64::to_le_bytes));
-            bytes.extend(MARK);
-        }
-        bytes
+        let words: Vec<String> = self.kept.iter().map(u64::to_string).collect();
+        self.strategy.to_bytes_with(&words.join(" "))
     }
 
     /// What [`Handed::to_bytes`] wrote.
     pub fn from_bytes(bytes: &[u8]) -> sigmabar::Result<Self> {
-        let (run, kept) = split(bytes).unwrap_or((bytes, Vec::new()));
-        Ok(Self { strategy: Strategy::from_bytes(run)?, kept })
+        let (strategy, kept) = Strategy::from_bytes_with(bytes)?;
+        // What another writer remarked is none of ours.
+        Ok(Self { strategy, kept: kept.split(' ').filter_map(|word| word.parse().ok()).collect() })
     }
-}
-
-fn split(bytes: &[u8]) -> Option<(&[u8], Vec<u64>)> {
-    let (words, count) = bytes.strip_suffix(MARK)?.split_last_chunk::<WORD>()?;
-    let length = usize::try_from(u64::from_le_bytes(*count)).ok()?.checked_mul(WORD)?;
-    let (run, words) = words.split_at_checked(words.len().checked_sub(length)?)?;
-    let (ids, _) = words.as_chunks::<WORD>();
-    Some((run, ids.iter().map(|id| u64::from_le_bytes(*id)).collect()))
 }
 
 /// The user's values of trials.

@@ -106,7 +106,7 @@ pub fn select_inducing<'py>(
     seed: u64,
 ) -> PyResult<Chosen<'py>> {
     let rule = options.rule(x.count())?;
-    let kernel = kernel.inner.kernel.clone();
+    let kernel = kernel.inner.value.clone();
     let (chosen, rows) = work::run(py, move || -> sigmabar::Result<_> {
         let locations = Locations::new(x.to_points()?, Collected::DeclaredFixed);
         let chosen = rule.select(&kernel, tau, &locations, seed)?;

@@ -2,20 +2,24 @@
 
 use crate::arrays::{Rows, from_matrix};
 use crate::error::{raise, unknown};
+use crate::origin::origin_name;
+use crate::seen::Seen;
 use crate::work;
 use numpy::{IntoPyArray, PyArray1, PyArray2};
 use pyo3::prelude::*;
-use sigmabar::{Kernel, Lengthscale, Matrix, Source, SourcedKernel};
+use sigmabar::{Kernel, Lengthscale, Matrix, Origin, Sourced};
 
 /// A kernel and where its parameters come from.
 #[pyclass(frozen, name = "Kernel", module = "sigmabar._core")]
 pub struct PyKernel {
-    pub inner: SourcedKernel,
+    pub inner: Sourced<Kernel>,
+    /// The rows it was learnt on.
+    pub seen: Seen,
 }
 
-impl From<SourcedKernel> for PyKernel {
-    fn from(inner: SourcedKernel) -> Self {
-        Self { inner }
+impl From<Sourced<Kernel>> for PyKernel {
+    fn from(inner: Sourced<Kernel>) -> Self {
+        Self { inner, seen: Seen::default() }
     }
 }
 
@@ -48,81 +52,80 @@ impl PyKernel {
                 return Err(unknown("kernel", other, &known));
             }
         };
-        Ok(SourcedKernel::from(kernel.map_err(raise)?).into())
+        Ok(Sourced::<Kernel>::from(kernel.map_err(raise)?).into())
     }
 
     /// The same kernel on some columns.
     fn columns(&self, columns: Vec<usize>) -> PyResult<Self> {
-        let kernel = self.inner.kernel.clone().columns(columns).map_err(raise)?;
-        Ok(SourcedKernel { kernel, source: self.inner.source }.into())
+        let kernel = self.inner.value.clone().columns(columns).map_err(raise)?;
+        Ok(Self { inner: Sourced::new(kernel, self.inner.origin), seen: self.seen.clone() })
     }
 
     /// The same kernel for responses that come after those it was learnt on.
     fn for_new_data(&self) -> Self {
-        let source = if self.inner.source == Source::Declared { Source::Declared } else { Source::LearntBefore };
-        SourcedKernel { kernel: self.inner.kernel.clone(), source }.into()
+        let origin = self.inner.origin.min(Origin::LearntElsewhere);
+        Self { inner: Sourced::new(self.inner.value.clone(), origin), seen: self.seen.clone() }
     }
 
     fn add(&self, other: &Self) -> Self {
-        let kernel = self.inner.kernel.clone() + other.inner.kernel.clone();
-        SourcedKernel { kernel, source: self.weaker(other) }.into()
+        let kernel = self.inner.value.clone() + other.inner.value.clone();
+        self.with(kernel, other)
     }
 
     fn multiply(&self, other: &Self) -> Self {
-        let kernel = self.inner.kernel.clone() * other.inner.kernel.clone();
-        SourcedKernel { kernel, source: self.weaker(other) }.into()
+        let kernel = self.inner.value.clone() * other.inner.value.clone();
+        self.with(kernel, other)
     }
 
     fn block<'py>(&self, py: Python<'py>, x: Rows, z: Rows) -> PyResult<Bound<'py, PyArray2<f64>>> {
-        let kernel = self.inner.kernel.clone();
+        let kernel = self.inner.value.clone();
         let block: Matrix = work::run(py, move || kernel.block(x.view()?, z.view()?))?;
         from_matrix(py, block)
     }
 
     fn diagonal<'py>(&self, py: Python<'py>, x: Rows) -> PyResult<Bound<'py, PyArray1<f64>>> {
         let view = x.view().map_err(raise)?;
-        self.inner.kernel.check_dim(view.dim()).map_err(raise)?;
-        Ok(self.inner.kernel.diagonal(view).into_pyarray(py))
+        self.inner.value.check_dim(view.dim()).map_err(raise)?;
+        Ok(self.inner.value.diagonal(view).into_pyarray(py))
     }
 
     fn metric<'py>(&self, py: Python<'py>, x: Rows, z: Rows) -> PyResult<Bound<'py, PyArray2<f64>>> {
-        let kernel = self.inner.kernel.clone();
+        let kernel = self.inner.value.clone();
         let block: Matrix = work::run(py, move || kernel.metric_block(x.view()?, z.view()?))?;
         from_matrix(py, block)
     }
 
     /// Names and values of the parameters, in the library's order.
     fn parameters(&self) -> Vec<(String, f64)> {
-        self.inner.kernel.parameters().into_iter().map(|p| (p.name, p.value)).collect()
+        self.inner.value.parameters().into_iter().map(|p| (p.name, p.value)).collect()
     }
 
-    /// "declared", "learnt-before" or "learnt-here".
+    /// Where the parameters come from, in one word.
     fn source(&self) -> &'static str {
-        match self.inner.source {
-            Source::Declared => "declared",
-            Source::LearntBefore => "learnt-before",
-            _ => "learnt-here",
-        }
+        origin_name(self.inner.origin)
     }
 
+    /// The kernel with where it came from, and the rows it was learnt on.
     fn to_json(&self) -> PyResult<String> {
-        serde_json::to_string(&self.inner).map_err(raise)
+        serde_json::to_string(&(&self.inner, self.seen.hashes())).map_err(raise)
     }
 
     #[staticmethod]
     fn from_json(text: &str) -> PyResult<Self> {
-        serde_json::from_str::<SourcedKernel>(text).map(Self::from).map_err(raise)
+        let (inner, seen): (Sourced<Kernel>, Vec<u64>) = serde_json::from_str(text).map_err(raise)?;
+        Ok(Self { inner, seen: seen.into() })
     }
 }
 
 impl PyKernel {
     /// Something learnt makes the whole learnt.
-    fn weaker(&self, other: &Self) -> Source {
-        match (self.inner.source, other.inner.source) {
-            (Source::Declared, b) => b,
-            (a, Source::Declared) => a,
-            (Source::LearntBefore, b) => b,
-            (a, _) => a,
-        }
+    fn with(&self, kernel: Kernel, other: &Self) -> Self {
+        let origin = self.inner.origin.max(other.inner.origin);
+        Self { inner: Sourced::new(kernel, origin), seen: self.seen.with(&other.seen) }
+    }
+
+    /// The kernel for a claim about these rows.
+    pub fn on(&self, rows: &Seen) -> Sourced<Kernel> {
+        Sourced::new(self.inner.value.clone(), self.seen.origin_on(self.inner.origin, rows))
     }
 }

@@ -2,6 +2,7 @@
 
 mod arrays;
 mod arrow;
+mod certificate;
 mod claim;
 mod command;
 mod design;
@@ -13,8 +14,10 @@ mod handed;
 mod inducing;
 mod kernel;
 mod noise;
+mod origin;
 mod policy;
 mod posterior;
+mod seen;
 mod strategy;
 mod study;
 mod theory;
@@ -28,6 +31,8 @@ mod _core {
     #[pymodule_export]
     use super::arrow::arrow_rows;
     #[pymodule_export]
+    use super::certificate::describe_certificate;
+    #[pymodule_export]
     use super::claim::PyClaim;
     #[pymodule_export]
     use super::command::run_command;
@@ -36,7 +41,7 @@ mod _core {
     #[pymodule_export]
     use super::domain::PyDomain;
     #[pymodule_export]
-    use super::error::Error;
+    use super::error::{Contradicted, Error};
     #[pymodule_export]
     use super::evidence::fit_hyperparameters;
     #[pymodule_export]

@@ -1,21 +1,35 @@
 //! Noise models.
 
 use crate::error::{raise, unknown};
+use crate::origin::origin_of;
+use crate::seen::Seen;
 use pyo3::prelude::*;
-use sigmabar::Noise;
+use sigmabar::{Noise, Origin, Sourced};
 
 /// What is assumed about the noise.
 #[pyclass(frozen, eq, name = "Noise", module = "sigmabar._core")]
-#[derive(PartialEq)]
+#[derive(Clone, PartialEq)]
 pub struct PyNoise {
     pub inner: Noise,
+    origin: Origin,
+    /// The rows that its numbers were learnt on.
+    pub seen: Seen,
+}
+
+impl PyNoise {
+    /// The noise for a claim about these rows.
+    pub fn on(&self, rows: &Seen) -> Sourced<Noise> {
+        Sourced::new(self.inner.clone(), self.seen.origin_on(self.origin, rows))
+    }
 }
 
 #[pymethods]
 impl PyNoise {
-    /// A noise model by its kind and its one or two numbers; for "per-observation" one level for each observation.
+    /// A noise model by its kind and its one or two numbers; for "per-observation" one level for each observation. `source` and `seen` say where the
+    /// numbers came from.
     #[staticmethod]
-    fn of(kind: &str, values: Vec<f64>) -> PyResult<Self> {
+    fn of(kind: &str, values: Vec<f64>, source: &str, seen: Vec<u64>) -> PyResult<Self> {
+        let origin = origin_of(source)?;
         let known = ["sub-gaussian", "gaussian", "light-tailed", "bounded", "per-observation"];
         let inner = match (kind, values.as_slice()) {
             ("sub-gaussian", &[level]) => Noise::sub_gaussian(level),
@@ -25,12 +39,17 @@ impl PyNoise {
             ("per-observation", _) => Noise::per_observation(values),
             (other, _) => return Err(unknown("noise", other, &known)),
         };
-        inner.map(|inner| Self { inner }).map_err(raise)
+        inner.map(|inner| Self { inner, origin, seen: seen.into() }).map_err(raise)
     }
 
     /// The sub-Gaussian level.
     fn level(&self) -> f64 {
         self.inner.level()
+    }
+
+    /// As it stands in model files.
+    fn to_json(&self) -> PyResult<String> {
+        serde_json::to_string(&self.inner).map_err(raise)
     }
 
     fn __str__(&self) -> String {

@@ -1,56 +1,84 @@
 //! The sparse posterior.
 
 use crate::arrays::{Rows, from_matrix, from_points, vector};
-use crate::claim::{Ends, PyClaim, ends, residual_method, response_ends};
-use crate::error::{raise, unknown};
+use crate::claim::{Ends, PyClaim, ends, residual_method};
+use crate::error::raise;
 use crate::inducing::kind_name;
 use crate::kernel::PyKernel;
+use crate::origin::{Number, collected, origin_name};
+use crate::seen::Seen;
 use crate::work;
 use numpy::{IntoPyArray, PyArray1, PyArray2};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
-use sigmabar::{Bracket, Collected, FeatureMap, Observations, Posterior, Prior, VarianceParts};
+use sigmabar::{Answers, Bracket, Certificate, Claim, Collected, FeatureMap, Observations, Posterior, Prior, VarianceParts};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
 type Vector<'py> = Bound<'py, PyArray1<f64>>;
 type Grid<'py> = Bound<'py, PyArray2<f64>>;
 
-/// How the points came about.
-pub fn collected(name: &str) -> PyResult<Collected> {
-    match name {
-        "fixed" => Ok(Collected::DeclaredFixed),
-        "designed" => Ok(Collected::Designed),
-        "adaptive" => Ok(Collected::Adaptive),
-        other => Err(unknown("collected", other, &["fixed", "designed", "adaptive"])),
-    }
-}
-
 /// The prior: declared, or learnt from the responses where no mean is given.
-pub fn prior(mean: Option<f64>, unit: f64, y: &[f64]) -> PyResult<Prior> {
-    match mean {
-        Some(mean) => Prior::declared(mean, unit),
-        None => Prior::learnt(y),
-    }
-    .map_err(raise)
+pub fn prior(mean: Option<Number>, unit: &Number, y: &[f64], rows: &Seen) -> PyResult<Prior> {
+    let Some(mean) = mean else { return Prior::learnt(y).map_err(raise) };
+    let (mean, unit) = (mean.on(rows), unit.on(rows));
+    Ok(Prior::declared(mean.value, unit.value).map_err(raise)?.with_origin(mean.origin.max(unit.origin)))
 }
 
 /// Mean, standard deviation and everything else that the sparse model knows.
 #[pyclass(frozen, name = "Posterior", module = "sigmabar._core")]
 pub struct PyPosterior {
     /// Replaced as a whole by an update, so that work under way keeps the model it began with.
-    inner: Arc<RwLock<Arc<Posterior>>>,
+    inner: Arc<RwLock<Arc<Model>>>,
     /// Held from reading the model to replacing it: updates come one after the other, and none is lost.
     updating: Arc<Mutex<()>>,
 }
 
-impl From<Posterior> for PyPosterior {
-    fn from(posterior: Posterior) -> Self {
-        Self { inner: Arc::new(RwLock::new(Arc::new(posterior))), updating: Arc::default() }
+/// The model with the rows it was made of, those its kernel was learnt on, and the claim that was asked for last.
+struct Model {
+    posterior: Posterior,
+    rows: Seen,
+    learnt_on: Seen,
+    prepared: Mutex<Option<Arc<Prepared>>>,
+}
+
+/// A claim with everything about its answers that does not depend on the points asked for.
+type Prepared = (Claim, Answers<'static>);
+/// Lower and upper ends with what they rest on.
+type Found = (Vec<(f64, f64)>, Certificate);
+
+impl Model {
+    fn new(posterior: Posterior, rows: Seen, learnt_on: Seen) -> Self {
+        Self { posterior, rows, learnt_on, prepared: Mutex::default() }
+    }
+
+    /// Answers to a claim, prepared once for as long as the same is asked.
+    fn answers(&self, claim: Claim) -> sigmabar::Result<Arc<Prepared>> {
+        let mut last = self.prepared.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(prepared) = last.as_ref().filter(|prepared| prepared.0 == claim) {
+            return Ok(Arc::clone(prepared));
+        }
+        let answers = self.posterior.answers(&claim)?.into_owned();
+        let prepared = Arc::new((claim, answers));
+        *last = Some(Arc::clone(&prepared));
+        Ok(prepared)
+    }
+
+    fn updated(&self, x: &Rows, values: &[f64], how: Collected) -> sigmabar::Result<Self> {
+        let mut posterior = self.posterior.clone();
+        for (point, &value) in x.view()?.rows().zip(values) {
+            posterior.update_declared(point, value, how)?;
+        }
+        Ok(Self::new(posterior, self.rows.with(&Seen::of(x.view()?, values)), self.learnt_on.clone()))
     }
 }
 
 impl PyPosterior {
-    fn get(&self) -> Arc<Posterior> {
+    /// A model made of some rows with a kernel that was learnt on the same or others.
+    pub fn new(posterior: Posterior, rows: Seen, learnt_on: Seen) -> Self {
+        Self { inner: Arc::new(RwLock::new(Arc::new(Model::new(posterior, rows, learnt_on)))), updating: Arc::default() }
+    }
+
+    fn get(&self) -> Arc<Model> {
         current(&self.inner)
     }
 
@@ -60,26 +88,32 @@ impl PyPosterior {
         py: Python<'_>,
         work: impl FnOnce(&Posterior) -> sigmabar::Result<T> + Send + 'static,
     ) -> PyResult<T> {
-        let posterior = self.get();
-        work::run(py, move || work(&posterior))
+        let model = self.get();
+        work::run(py, move || work(&model.posterior))
+    }
+
+    /// Answers a claim.
+    fn answer<'py>(
+        &self,
+        py: Python<'py>,
+        claim: &PyClaim,
+        ask: impl FnOnce(&Answers<'static>) -> sigmabar::Result<Found> + Send + 'static,
+    ) -> PyResult<Ends<'py>> {
+        let model = self.get();
+        let claim = claim.about(&model.rows).map_err(raise)?;
+        let (found, certificate) = work::run(py, move || ask(&model.answers(claim)?.1))?;
+        let (lower, upper) = found.into_iter().unzip();
+        ends(py, lower, upper, &certificate)
     }
 }
 
 /// The model as it is now; the lock is held no longer than that takes.
-fn current(inner: &RwLock<Arc<Posterior>>) -> Arc<Posterior> {
+fn current(inner: &RwLock<Arc<Model>>) -> Arc<Model> {
     Arc::clone(&inner.read().unwrap_or_else(PoisonError::into_inner))
 }
 
-fn replace(inner: &RwLock<Arc<Posterior>>, by: Arc<Posterior>) {
+fn replace(inner: &RwLock<Arc<Model>>, by: Arc<Model>) {
     *inner.write().unwrap_or_else(PoisonError::into_inner) = by;
-}
-
-fn updated(posterior: &Posterior, x: &Rows, values: &[f64]) -> sigmabar::Result<Posterior> {
-    let mut updated = posterior.clone();
-    for (point, &value) in x.view()?.rows().zip(values) {
-        updated.update(point, value)?;
-    }
-    Ok(updated)
 }
 
 #[pymethods]
@@ -89,21 +123,23 @@ impl PyPosterior {
     fn fit(
         py: Python<'_>,
         kernel: &PyKernel,
-        tau: f64,
+        tau: Number,
         x: Rows,
         y: &Bound<'_, PyArray1<f64>>,
         inducing: Rows,
-        how: &str,
-        mean: Option<f64>,
-        unit: f64,
+        how: Option<&str>,
+        mean: Option<Number>,
+        unit: Number,
     ) -> PyResult<Self> {
-        let (kernel, y, how) = (kernel.inner.clone(), vector(y)?, collected(how)?);
-        let prior = prior(mean, unit, &y)?;
+        let (y, how, learnt_on) = (vector(y)?, collected(how)?, kernel.seen.with(&tau.seen).with(&unit.seen));
+        let rows = Seen::of(x.view().map_err(raise)?, &y);
+        let prior = prior(mean, &unit, &y, &rows)?;
+        let (kernel, tau) = (kernel.on(&rows), tau.on(&rows));
         let fitted = work::run(py, move || {
             let observations = Observations::new(x.to_points()?, &y, how, prior)?;
             Posterior::fit(Arc::new(FeatureMap::new(kernel, inducing.to_points()?)?), tau, observations)
         })?;
-        Ok(fitted.into())
+        Ok(Self::new(fitted, rows, learnt_on))
     }
 
     fn mean<'py>(&self, py: Python<'py>, x: Rows) -> PyResult<Vector<'py>> {
@@ -141,8 +177,8 @@ impl PyPosterior {
     }
 
     /// More observations, one after the other; all or, on an error or an interrupt, none.
-    fn update(&self, py: Python<'_>, x: Rows, y: &Bound<'_, PyArray1<f64>>) -> PyResult<()> {
-        let values = vector(y)?;
+    fn update(&self, py: Python<'_>, x: Rows, y: &Bound<'_, PyArray1<f64>>, how: Option<&str>) -> PyResult<()> {
+        let (values, how) = (vector(y)?, collected(how)?);
         if values.len() != x.count() {
             return Err(raise(format!("there are {} points and {} responses: give one response for each point", x.count(), values.len())));
         }
@@ -150,7 +186,7 @@ impl PyPosterior {
         work::answering(py, move |answer| {
             let _one_at_a_time = updating.lock().unwrap_or_else(PoisonError::into_inner);
             let before = current(&inner);
-            let done = updated(&before, &x, &values).map(|updated| replace(&inner, Arc::new(updated)));
+            let done = before.updated(&x, &values, how).map(|updated| replace(&inner, Arc::new(updated)));
             if answer.send(done).is_err() {
                 replace(&inner, before);
             }
@@ -164,18 +200,16 @@ impl PyPosterior {
     }
 
     fn interval<'py>(&self, py: Python<'py>, x: Rows, claim: &PyClaim) -> PyResult<Ends<'py>> {
-        let claim = claim.inner.clone();
-        ends(py, &self.with(py, move |p| p.interval(x.view()?, &claim))?)
+        self.answer(py, claim, move |answers| answers.function(x.view()?))
     }
 
     fn prediction_interval<'py>(&self, py: Python<'py>, x: Rows, claim: &PyClaim) -> PyResult<Ends<'py>> {
-        let claim = claim.inner.clone();
-        response_ends(py, &self.with(py, move |p| p.prediction_interval(x.view()?, &claim))?)
+        self.answer(py, claim, move |answers| answers.response(x.view()?))
     }
 
     /// The least norm that the data allow, and whether they contradict the claim.
     fn norm_check(&self, py: Python<'_>, claim: &PyClaim) -> PyResult<(f64, Option<bool>)> {
-        let claim = claim.inner.clone();
+        let claim = claim.about(&self.get().rows).map_err(raise)?;
         let check = self.with(py, move |p| p.norm_check(&claim))?;
         Ok((check.least_norm, check.contradicted))
     }
@@ -200,12 +234,12 @@ impl PyPosterior {
     }
 
     fn information_gain(&self) -> (f64, f64) {
-        let Bracket { lower, upper } = self.get().information().gain_bracket();
+        let Bracket { lower, upper } = self.get().posterior.information().gain_bracket();
         (lower, upper)
     }
 
     fn elbo(&self) -> f64 {
-        self.get().elbo()
+        self.get().posterior.elbo()
     }
 
     /// ELBO with its gradient: value, by the logarithms of the kernel's parameters, of the ridge, and by the mean.
@@ -220,44 +254,58 @@ impl PyPosterior {
 
     /// The norm of the mean, in the model's scale.
     fn norm(&self) -> f64 {
-        self.get().norm()
+        self.get().posterior.norm()
     }
 
     fn inducing<'py>(&self, py: Python<'py>) -> PyResult<Grid<'py>> {
-        from_points(py, self.get().information().features().inducing())
+        from_points(py, self.get().posterior.information().features().inducing())
     }
 
     fn kernel(&self) -> PyKernel {
-        self.get().information().features().sourced_kernel().clone().into()
+        let model = self.get();
+        PyKernel { inner: model.posterior.information().features().sourced_kernel().clone(), seen: model.learnt_on.clone() }
     }
 
-    fn tau(&self) -> f64 {
-        self.get().information().ridge()
+    /// The ridge, and where it came from.
+    fn tau(&self) -> (f64, &'static str) {
+        let model = self.get();
+        let information = model.posterior.information();
+        (information.ridge(), origin_name(information.ridge_origin()))
     }
 
-    /// Mean and unit of the prior, and whether they were learnt.
-    fn prior(&self) -> (f64, f64, bool) {
-        let prior = self.get().observations().prior();
-        (prior.mean(), prior.unit(), prior.is_learnt())
+    /// Mean and unit of the prior, and where they came from.
+    fn prior(&self) -> (f64, f64, &'static str) {
+        let prior = self.get().posterior.observations().prior();
+        (prior.mean(), prior.unit(), origin_name(prior.origin()))
+    }
+
+    /// Hashes of the rows that its premises were learnt on, `here` if its own are among them.
+    fn seen(&self, here: bool) -> Vec<u64> {
+        let model = self.get();
+        if here { model.learnt_on.with(&model.rows).hashes().to_vec() } else { model.learnt_on.hashes().to_vec() }
     }
 
     /// Number of observations.
     fn observations(&self) -> usize {
-        self.get().observations().len()
+        self.get().posterior.observations().len()
     }
 
     /// Number of columns.
     fn columns(&self) -> usize {
-        self.get().information().features().inducing().dim()
+        self.get().posterior.information().features().inducing().dim()
     }
 
-    fn to_bytes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
-        let bytes = self.with(py, |p| Ok(p.to_bytes()))?;
+    /// The model as bytes, with what is remarked about it.
+    fn to_bytes<'py>(&self, py: Python<'py>, remark: String) -> PyResult<Bound<'py, PyBytes>> {
+        let bytes = self.with(py, move |p| Ok(p.to_bytes_with(&remark)))?;
         Ok(PyBytes::new(py, &bytes))
     }
 
+    /// A model with what was remarked about it.
     #[staticmethod]
-    fn from_bytes(py: Python<'_>, bytes: Vec<u8>) -> PyResult<Self> {
-        work::run(py, move || Posterior::from_bytes(&bytes)).map(Self::from)
+    fn from_bytes(py: Python<'_>, bytes: Vec<u8>) -> PyResult<(Self, String)> {
+        let read = move || Posterior::from_bytes_with(&bytes).map(|(posterior, remark)| (posterior, remark.to_owned()));
+        let (posterior, remark) = work::run(py, read)?;
+        Ok((Self::new(posterior, Seen::default(), Seen::default()), remark))
     }
 }

@@ -1,19 +1,23 @@
 //! Runs: ask, tell, recommend.
 
 use crate::arrays::{Rows, from_indices, from_points};
-use crate::claim::label_name;
+use crate::certificate::certificate_json;
 use crate::domain::PyDomain;
-use crate::error::{raise, unknown};
-use crate::handed::{Handed, natural};
+use crate::error::{contradicted, raise, unknown};
+use crate::handed::{Found, Handed, natural};
 use crate::kernel::PyKernel;
 use crate::noise::PyNoise;
+use crate::origin::{Number, collected, failures};
 use crate::policy::policy;
-use crate::posterior::collected;
+use crate::seen::Seen;
 use crate::work;
 use numpy::{IntoPyArray, PyArray1, PyArray2};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
-use sigmabar::{BatchReport, Cell, Direction, Outcome, Points, Prior, Problem, Recommendation, Strategy, Survivors, Trial, TrialState};
+use sigmabar::{
+    BatchReport, Cell, Collected, Direction, Outcome, Points, Prior, Problem, Recommendation, StillPossible, Strategy, Survivors, Trial,
+    TrialState,
+};
 use std::sync::mpsc::SendError;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -21,12 +25,30 @@ type Vector<'py> = Bound<'py, PyArray1<f64>>;
 type Grid<'py> = Bound<'py, PyArray2<f64>>;
 /// Ids, batch, candidates (−1 where there is none) and points in the user's values.
 type Asked<'py> = (Vec<u64>, usize, Bound<'py, PyArray1<i64>>, Grid<'py>);
-/// Point, candidate, lower, upper, gap, label and reasons.
-type Advice<'py> = (Grid<'py>, Option<usize>, f64, f64, f64, &'static str, Vec<String>);
-/// Planned, measured, survivors, gap, its label and inducing points of a batch.
-type Report = (usize, usize, Option<f64>, Option<f64>, Option<&'static str>, Option<usize>);
+/// Point, candidate, lower, upper, gap, gap among candidates, and the certificate as JSON.
+type Advice<'py> = (Grid<'py>, Option<usize>, f64, f64, f64, Option<f64>, String);
+/// Planned, measured, survivors, gap, gap among candidates, certificate as JSON and inducing points of a batch.
+type Report = (usize, usize, Option<Left>, Option<f64>, Option<f64>, Option<String>, Option<usize>);
+/// A value, its standard error, and how many replicates it is the mean of.
+type ResultParts = (Option<f64>, Option<f64>, Option<u32>);
+/// So many candidates, or this share of the domain.
+#[derive(IntoPyObject)]
+enum Left {
+    Candidates(usize),
+    Share(f64),
+}
+
+impl From<StillPossible> for Left {
+    fn from(left: StillPossible) -> Self {
+        match left {
+            StillPossible::Candidates(count) => Self::Candidates(count),
+            other => Self::Share(other.number()),
+        }
+    }
+}
+
 /// Numbers of candidates, corners of cells, or points.
-type Left<'py> = (Option<Bound<'py, PyArray1<i64>>>, Option<(Grid<'py>, Grid<'py>)>, Option<Grid<'py>>);
+type Possible<'py> = (Option<Bound<'py, PyArray1<i64>>>, Option<(Grid<'py>, Grid<'py>)>, Option<Grid<'py>>);
 /// Id, batch, candidate, state, value and standard error of a trial.
 type TrialParts = (u64, usize, Option<usize>, &'static str, Option<f64>, Option<f64>);
 
@@ -44,6 +66,8 @@ struct Facts {
     budget: usize,
     is_maximised: bool,
     columns: usize,
+    /// The rows that the premises were learnt on.
+    seen: Seen,
 }
 
 impl From<Handed> for PyStrategy {
@@ -54,6 +78,7 @@ impl From<Handed> for PyStrategy {
             budget: problem.budget(),
             is_maximised: problem.direction() == Direction::Maximize,
             columns: problem.domain().dim(),
+            seen: Seen::default(),
         };
         Self { inner: Arc::new(Mutex::new(run)), facts }
     }
@@ -70,17 +95,18 @@ impl From<Strategy> for PyStrategy {
 #[pyo3(from_item_all)]
 pub struct ProblemOptions<'py> {
     kernel: Option<PyRef<'py, PyKernel>>,
-    tau: Option<f64>,
-    norm_bound: Option<f64>,
+    tau: Option<Number>,
+    norm_bound: Option<Number>,
     noise: Option<PyRef<'py, PyNoise>>,
     budget: usize,
     delta: f64,
     seed: u64,
     direction: String,
-    mean: f64,
-    unit: f64,
+    mean: Number,
+    unit: Number,
     stop_at_gap: Option<f64>,
-    informative_failures: bool,
+    stop_at_candidate_gap: Option<f64>,
+    failures: Option<String>,
 }
 
 impl ProblemOptions<'_> {
@@ -90,27 +116,44 @@ impl ProblemOptions<'_> {
             "minimize" => Direction::Minimize,
             other => return Err(unknown("direction", other, &["maximize", "minimize"])),
         };
-        self.assumptions(Problem::new(domain.inner.clone(), self.budget).map_err(raise)?.with_direction(direction)).map_err(raise)
+        let problem = Problem::new(domain.inner.clone(), self.budget).map_err(raise)?.with_direction(direction);
+        self.assumptions(problem.with_failures(failures(self.failures.as_deref())?)).map_err(raise)
     }
 
     fn assumptions(&self, problem: Problem) -> sigmabar::Result<Problem> {
-        let mut problem = problem.with_delta(self.delta)?.with_seed(self.seed).with_prior(Prior::declared(self.mean, self.unit)?);
+        let mut problem = problem.with_delta(self.delta)?.with_seed(self.seed).with_prior(self.prior()?);
         if let Some(kernel) = &self.kernel {
             problem = problem.with_kernel(kernel.inner.clone())?;
         }
-        if let Some(tau) = self.tau {
-            problem = problem.with_ridge(tau)?;
+        if let Some(tau) = &self.tau {
+            problem = problem.with_ridge(tau.value)?;
         }
-        if let Some(bound) = self.norm_bound {
-            problem = problem.with_norm_bound(bound)?;
+        if let Some(bound) = &self.norm_bound {
+            problem = problem.with_norm_bound(bound.value)?;
         }
         if let Some(noise) = &self.noise {
-            problem = problem.with_noise(noise.inner.clone())?;
+            problem = problem.with_noise(noise.on(&Seen::default()))?;
         }
         if let Some(gap) = self.stop_at_gap {
             problem = problem.with_wanted_gap(gap)?;
         }
-        Ok(if self.informative_failures { problem.with_informative_failures() } else { problem })
+        Ok(match self.stop_at_candidate_gap {
+            Some(gap) => problem.with_wanted_candidate_gap(gap)?,
+            None => problem,
+        })
+    }
+
+    fn prior(&self) -> sigmabar::Result<Prior> {
+        let (mean, unit) = (self.mean.value, self.unit.value);
+        Ok(Prior::declared(mean.value, unit.value)?.with_origin(mean.origin.max(unit.origin)))
+    }
+
+    /// The rows that any of it was learnt on.
+    fn seen(&self) -> Seen {
+        let numbers = [self.tau.as_ref(), self.norm_bound.as_ref(), Some(&self.mean), Some(&self.unit)];
+        let learnt = numbers.into_iter().flatten().map(|number| &number.seen);
+        let learnt = learnt.chain(self.kernel.as_ref().map(|k| &k.seen)).chain(self.noise.as_ref().map(|n| &n.seen));
+        learnt.fold(Seen::default(), |all, seen| all.with(seen))
     }
 }
 
@@ -133,16 +176,11 @@ impl PyStrategy {
 #[pymethods]
 impl PyStrategy {
     #[new]
-    fn new(
-        py: Python<'_>,
-        name: &str,
-        mode: &str,
-        domain: &PyDomain,
-        problem: ProblemOptions<'_>,
-        options: &Bound<'_, PyDict>,
-    ) -> PyResult<Self> {
-        let (problem, policy) = (problem.problem(domain)?, policy(name, mode, options)?);
-        work::run(py, move || Strategy::new(problem, policy)).map(Self::from)
+    fn new(py: Python<'_>, name: &str, domain: &PyDomain, problem: ProblemOptions<'_>, options: &Bound<'_, PyDict>) -> PyResult<Self> {
+        let (policy, seen, problem) = (policy(name, problem.budget, options)?, problem.seen(), problem.problem(domain)?);
+        let mut run = Self::from(work::run(py, move || Strategy::new(problem, policy))?);
+        run.facts.seen = seen;
+        Ok(run)
     }
 
     /// Trials, an empty list while everything is handed out, or `None` at the end.
@@ -152,25 +190,44 @@ impl PyStrategy {
             // Locked until the answer is with the caller: nobody sees trials as handed out that may yet come back.
             let mut run = Self::lock(&inner);
             let found = run.ask(at_most.unwrap_or(usize::MAX));
-            if let Err(SendError(Ok(Some((trials, _))))) = answer.send(found) {
+            if let Err(SendError(Ok(Found::Trials(trials, _)))) = answer.send(found) {
                 run.keep(&trials);
             }
         })?;
-        let Some((trials, points)) = found else { return Ok(None) };
-        let points = match points {
-            Some(points) => from_points(py, points.view())?,
-            None => PyArray2::zeros(py, [0, self.facts.columns], false),
+        let (trials, points) = match found {
+            Found::Trials(trials, points) => (trials, from_points(py, points.view())?),
+            Found::Wait => (Vec::new(), PyArray2::zeros(py, [0, self.facts.columns], false)),
+            Found::Over => return Ok(None),
+            Found::Contradicted(contradiction) => return Err(contradicted(&contradiction, "strategy.go_on_despite_contradiction()")),
         };
         let candidates: Vec<i64> = trials.iter().map(|t| t.candidate.map_or(-1, |c| c as i64)).collect();
         let batch = trials.first().map_or(0, |t| t.batch);
         Ok(Some((trials.iter().map(|t| t.id).collect(), batch, PyArray1::from_vec(py, candidates), points)))
     }
 
-    /// Results: a value, a value with its standard error, or `None` for a failure. All or none.
-    fn tell(&self, py: Python<'_>, results: Vec<(u64, Option<f64>, Option<f64>)>) -> PyResult<()> {
-        let results = results.into_iter().map(|(id, value, error)| (id, outcome(value, error))).collect();
+    /// Results: a value, a value with its standard error and number of replicates, or `None` for a failure. All or none. Returns how the data contradict the
+    /// premises, if they do.
+    fn tell(&self, py: Python<'_>, results: Vec<(u64, ResultParts)>) -> PyResult<Option<String>> {
+        let results = results.into_iter().map(|(id, parts)| (id, outcome(parts))).collect();
         let inner = Arc::clone(&self.inner);
-        work::run(py, move || Self::lock(&inner).tell(results))
+        work::run(py, move || {
+            let mut run = Self::lock(&inner);
+            run.tell(results)?;
+            Ok::<_, sigmabar::Error>(run.strategy.contradiction().map(|c| c.to_string()))
+        })
+    }
+
+    /// How the data contradict the premises, if they do.
+    fn contradiction(&self, py: Python<'_>) -> PyResult<Option<String>> {
+        self.with(py, |run| Ok(run.contradiction().map(|c| c.to_string())))
+    }
+
+    /// Lets the run go on although its premises are refuted.
+    fn go_on_despite_contradiction(&self, py: Python<'_>) -> PyResult<()> {
+        self.with(py, |run| {
+            run.go_on_despite_contradiction();
+            Ok(())
+        })
     }
 
     fn close_batch(&self, py: Python<'_>) -> PyResult<()> {
@@ -187,13 +244,14 @@ impl PyStrategy {
             let encoded = Points::from_rows(&[&advice.point])?;
             Ok(Some((run.problem().domain().decode(encoded.view())?, advice)))
         })?;
-        let Some((point, Recommendation { candidate, lower, upper, gap, label, reasons, .. })) = advice else { return Ok(None) };
-        let reasons = reasons.iter().map(ToString::to_string).collect();
-        Ok(Some((from_points(py, point.view())?, candidate, lower, upper, gap, label_name(label), reasons)))
+        let Some((point, Recommendation { candidate, lower, upper, gap, candidate_gap, certificate, .. })) = advice else {
+            return Ok(None);
+        };
+        Ok(Some((from_points(py, point.view())?, candidate, lower, upper, gap, candidate_gap, certificate_json(&certificate)?)))
     }
 
     /// What is not ruled out: numbers of candidates, lower and upper corners of cells, or points that stand for the domain.
-    fn survivors<'py>(&self, py: Python<'py>) -> PyResult<Option<Left<'py>>> {
+    fn survivors<'py>(&self, py: Python<'py>) -> PyResult<Option<Possible<'py>>> {
         let survivors = self.with(py, |run| {
             Ok(match run.survivors()? {
                 Some(Survivors::Cells(cells)) => {
@@ -211,14 +269,19 @@ impl PyStrategy {
         Ok(Some((indices.map(|indices| from_indices(py, &indices)), corners.transpose()?, points.transpose()?)))
     }
 
-    /// A result measured before the run, at a point in the user's values; `adaptive` if it may have been chosen by looking at responses.
-    fn attach(&self, py: Python<'_>, points: Rows, results: Vec<(Option<f64>, Option<f64>)>, how: &str) -> PyResult<()> {
-        let how = collected(how)?;
+    /// Results measured before the run, at points in the user's values. Those that premises were learnt on cannot also be what a certificate is about: nobody
+    /// vouches for them.
+    fn attach(&self, py: Python<'_>, points: Rows, results: Vec<ResultParts>, how: Option<&str>) -> PyResult<()> {
+        let (how, seen) = (collected(how)?, self.facts.seen.clone());
         self.with(py, move |run| {
+            let values: Vec<f64> = results.iter().map(|(value, ..)| value.unwrap_or(f64::NAN)).collect();
+            let encoded = run.problem().domain().encode(points.view()?)?;
+            let is_seen = [points.view()?, encoded.view()].into_iter().any(|x| seen.meets(&Seen::of(x, &values)));
+            let how = if is_seen { Collected::Undeclared } else { how };
             // All or none: the points are checked on a copy first.
             let mut copy = run.clone();
-            for (point, &(value, error)) in points.view()?.rows().zip(&results) {
-                copy.attach(point, outcome(value, error), how)?;
+            for (point, &parts) in points.view()?.rows().zip(&results) {
+                copy.attach(point, outcome(parts), how)?;
             }
             *run = copy;
             Ok(())
@@ -236,10 +299,11 @@ impl PyStrategy {
 
     fn batches(&self, py: Python<'_>) -> PyResult<Vec<Report>> {
         let reports = self.with(py, |run| run.batches())?;
-        Ok(reports
-            .into_iter()
-            .map(|r: BatchReport| (r.planned, r.measured, r.survivors, r.gap, r.label.map(label_name), r.inducing))
-            .collect())
+        let parts = |r: BatchReport| {
+            let certificate = r.certificate.as_ref().map(certificate_json).transpose()?;
+            Ok((r.planned, r.measured, r.survivors.map(Left::from), r.gap, r.candidate_gap, certificate, r.inducing))
+        };
+        reports.into_iter().map(parts).collect()
     }
 
     /// All trials with their states.
@@ -270,11 +334,11 @@ impl PyStrategy {
     }
 }
 
-fn outcome(value: Option<f64>, standard_error: Option<f64>) -> Outcome {
+fn outcome((value, standard_error, replicates): ResultParts) -> Outcome {
     match (value, standard_error) {
         (None, _) => Outcome::Failed,
         (Some(value), None) => Outcome::Value(value),
-        (Some(mean), Some(standard_error)) => Outcome::Mean { mean, standard_error },
+        (Some(mean), Some(standard_error)) => Outcome::Mean { mean, standard_error, replicates },
     }
 }
 
@@ -288,7 +352,7 @@ fn parts(trial: &Trial, state: TrialState) -> TrialParts {
     };
     let (name, value, error) = match outcome {
         Some(Outcome::Value(value)) => (name, Some(value), None),
-        Some(Outcome::Mean { mean, standard_error }) => (name, Some(mean), Some(standard_error)),
+        Some(Outcome::Mean { mean, standard_error, .. }) => (name, Some(mean), Some(standard_error)),
         Some(_) => ("failed", None, None),
         None => (name, None, None),
     };

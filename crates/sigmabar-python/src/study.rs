@@ -1,20 +1,20 @@
 //! Studies: the same files as the command's.
 
-use crate::claim::label_name;
-use crate::error::raise;
-use crate::posterior::collected;
+use crate::certificate::certificate_json;
+use crate::error::{contradicted, raise};
+use crate::origin::collected;
 use crate::strategy::PyStrategy;
 use crate::work;
 use pyo3::prelude::*;
 use serde_json::{Map, Value as Json};
-use sigmabar_study::{AskRequest, Asked, AskedTrial, ImportedRow, Study, StudySpec, Told, TrialResult, Value};
+use sigmabar_study::{AskRequest, Asked, AskedTrial, ImportedRow, Study, StudySpec, TrialResult, Value};
 use std::fmt::Display;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-/// Settings as JSON; lower end, upper end and gap; label; reasons.
-type Recommended = (String, (f64, f64, f64), &'static str, Vec<String>);
+/// Settings as JSON; lower end, upper end, gap and gap among candidates; the certificate as JSON.
+type Recommended = (String, (f64, f64, f64, Option<f64>), String);
 
 /// One study of a file.
 #[pyclass(frozen, name = "Study", module = "sigmabar._core")]
@@ -96,8 +96,11 @@ impl PyStudy {
     /// Trials as JSON objects, an empty list while all are leased, `None` at the end.
     fn ask(&self, py: Python<'_>, worker: String, at_most: usize, lease: f64) -> PyResult<Option<Vec<String>>> {
         let lease = Duration::try_from_secs_f64(lease).map_err(raise)?;
-        let asked = self.with(py, move |study| study.ask(&AskRequest::new(worker, at_most).with_lease(lease)))?;
-        Ok(match asked {
+        let asked = self.with(py, move |study| match study.ask(&AskRequest::new(worker, at_most).with_lease(lease)) {
+            Err(sigmabar_study::Error::Contradicted(contradiction)) => Ok(Err(contradiction)),
+            other => other.map(Ok),
+        })?;
+        Ok(match asked.map_err(|contradiction| contradicted(&contradiction, "study.go_on_despite_contradiction()"))? {
             Asked::Trials(trials) => Some(trials.into_iter().map(trial_json).collect()),
             Asked::Wait => Some(Vec::new()),
             Asked::Finished => None,
@@ -108,7 +111,12 @@ impl PyStudy {
     fn tell(&self, py: Python<'_>, results: Vec<(u64, ResultParts)>) -> PyResult<Vec<bool>> {
         let results: Vec<(u64, TrialResult)> = results.into_iter().map(|(id, parts)| (id, result(parts))).collect();
         let told = self.with(py, move |study| study.tell_all(&results))?;
-        Ok(told.into_iter().map(|told| told == Told::Counted).collect())
+        Ok(told.into_iter().map(|told| !told.is_late()).collect())
+    }
+
+    /// Lets the study go on although its premises are refuted.
+    fn go_on_despite_contradiction(&self, py: Python<'_>) -> PyResult<()> {
+        self.with(py, Study::go_on_despite_contradiction)
     }
 
     fn close_batch(&self, py: Python<'_>, even_unseen: bool) -> PyResult<()> {
@@ -139,7 +147,7 @@ impl PyStudy {
     }
 
     /// Old results: settings as JSON lists in the order of the parameters.
-    fn import_rows(&self, py: Python<'_>, rows: Vec<(String, ResultParts)>, how: &str) -> PyResult<usize> {
+    fn import_rows(&self, py: Python<'_>, rows: Vec<(String, ResultParts)>, how: Option<&str>) -> PyResult<usize> {
         let rows = rows.into_iter().map(imported).collect::<PyResult<Vec<_>>>()?;
         let how = collected(how)?;
         self.with(py, move |study| study.import_as(&rows, how))
@@ -165,7 +173,7 @@ impl PyStudy {
         serde_json::to_string(&status).map_err(raise)
     }
 
-    /// The advice as JSON, with its gap, label and reasons apart: JSON has no infinity.
+    /// The advice as JSON, with its gap and certificate apart: JSON has no infinity.
     fn recommend(&self, py: Python<'_>) -> PyResult<Option<Recommended>> {
         let Some(advice) = self.with(py, Study::recommend)? else { return Ok(None) };
         let mut values = Map::new();
@@ -174,9 +182,8 @@ impl PyStudy {
             let best = [("id", Json::from(best.id)), ("values", setting_json(&best.values)), ("value", Json::from(best.value))];
             values.insert("best_observed".into(), best.into_iter().map(|(key, value)| (key.to_owned(), value)).collect());
         }
-        let reasons = advice.reasons.iter().map(ToString::to_string).collect();
-        let text = Json::from(values).to_string();
-        Ok(Some((text, (advice.lower, advice.upper, advice.gap), label_name(advice.label), reasons)))
+        let numbers = (advice.lower, advice.upper, advice.gap, advice.candidate_gap);
+        Ok(Some((Json::from(values).to_string(), numbers, certificate_json(&advice.certificate)?)))
     }
 
     /// The run with everything told so far.

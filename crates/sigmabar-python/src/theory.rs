@@ -3,6 +3,7 @@
 use crate::arrays::Rows;
 use crate::error::raise;
 use crate::kernel::PyKernel;
+use crate::noise::PyNoise;
 use crate::work;
 use pyo3::prelude::*;
 use sigmabar::{
@@ -15,7 +16,7 @@ use sigmabar::{
 #[pyo3(from_item_all)]
 pub struct SettingParts {
     norm_bound: f64,
-    noise_level: f64,
+    noise: Py<PyNoise>,
     tau: f64,
     delta: f64,
     residual_ratio: f64,
@@ -26,7 +27,7 @@ impl SettingParts {
     fn theorems(&self) -> PyResult<Theorems> {
         Theorems::new(Setting {
             norm_bound: self.norm_bound,
-            noise_level: self.noise_level,
+            noise: self.noise.get().inner.clone(),
             ridge: self.tau,
             delta: self.delta,
             residual_ratio: self.residual_ratio,
@@ -58,7 +59,7 @@ pub fn gain_bounds(
     candidates: Rows,
     evaluations: usize,
 ) -> PyResult<(f64, Vec<(&'static str, f64)>)> {
-    let kernel = kernel.inner.kernel.clone();
+    let kernel = kernel.inner.value.clone();
     let gain = work::run(py, move || GainDomain::new(&kernel, tau, candidates.view()?)?.max_gain(evaluations))?;
     let kind = |kind| match kind {
         GainBoundKind::Greedy => "greedy",
@@ -71,7 +72,7 @@ pub fn gain_bounds(
 /// Effective dimension and information gain of measured points under the exact kernel.
 #[pyfunction]
 pub fn data_gain(py: Python<'_>, kernel: &PyKernel, tau: f64, x: Rows) -> PyResult<(f64, f64)> {
-    let kernel = kernel.inner.kernel.clone();
+    let kernel = kernel.inner.value.clone();
     let gain = work::run(py, move || DataGain::new(&kernel, tau, &Locations::new(x.to_points()?, Collected::DeclaredFixed)))?;
     Ok((gain.effective_dimension, gain.gain))
 }
@@ -108,7 +109,7 @@ pub fn samples_for_error(
     limit: usize,
 ) -> PyResult<Option<(usize, f64)>> {
     let (theorems, plan, tau) = (setting.theorems()?, setting.plan(0.0), setting.tau);
-    let kernel = kernel.inner.kernel.clone();
+    let kernel = kernel.inner.value.clone();
     work::run(py, move || {
         let points = candidates.view()?;
         let domain = GainDomain::new(&kernel, tau, points)?;
@@ -127,7 +128,7 @@ pub fn samples_for_std(
     std: f64,
     limit: usize,
 ) -> PyResult<Option<(usize, f64)>> {
-    let kernel = kernel.inner.kernel.clone();
+    let kernel = kernel.inner.value.clone();
     work::run(py, move || {
         let domain = GainDomain::new(&kernel, tau, candidates.view()?)?;
         measurements_for_variance(std, tau, limit, |n| Ok(domain.rank_tail(n)?.value))

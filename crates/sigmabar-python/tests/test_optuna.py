@@ -120,10 +120,10 @@ def test_with_everything_given_the_answer_is_certified() -> None:
 
 
 def test_only_its_own_random_trials_count_as_chosen_without_looking(monkeypatch: pytest.MonkeyPatch) -> None:
-    ways: list[tuple[int, str]] = []
+    ways: list[tuple[int, str | None]] = []
     attach = sb.Strategy.attach
 
-    def spy(self: sb.Strategy, points: list[object], values: object, *, collected: str = "fixed") -> None:
+    def spy(self: sb.Strategy, points: list[object], values: object, *, collected: str | None = None) -> None:
         ways.append((len(points), collected))
         attach(self, points, values, collected=collected)
 
@@ -152,8 +152,9 @@ def wave(trial: Trial) -> float:
     return math.sin(6 * trial.suggest_float("x", 0, 1))
 
 
-def certified(**options: object) -> optuna.Study:
-    return optuna.create_study(direction="maximize", sampler=SBPESampler(budget=40, seed=0, **KNOWN), **options)  # type: ignore[arg-type]
+def certified(failures: str | None = None, **options: object) -> optuna.Study:
+    sampler = SBPESampler(budget=40, seed=0, failures=failures, **KNOWN)  # type: ignore[arg-type]
+    return optuna.create_study(direction="maximize", sampler=sampler, **options)  # type: ignore[arg-type]
 
 
 def label(study: optuna.Study) -> str:
@@ -178,19 +179,20 @@ def test_nothing_is_certified_after_pruning(pruner: optuna.pruners.BasePruner) -
     pruned = [t for t in study.trials if t.state == optuna.trial.TrialState.PRUNED]
     slots = [tuple(t.system_attrs["sigmabar:slot"]) for t in study.trials[1:]]
     assert pruned and len(set(slots)) == len(slots) == 40, "the plan went on"
-    assert label(study) == "calibrated"
+    assert label(study) == "estimated"
     study.sampler = SBPESampler(budget=40, seed=0, **KNOWN)
-    assert label(study) == "calibrated", "nor by somebody who comes later"
+    assert label(study) == "estimated", "nor by somebody who comes later"
 
 
 def test_integers_on_a_log_scale_are_not_certified() -> None:
     study = certified()
     study.optimize(lambda trial: math.log(trial.suggest_int("n", 1, 1000, log=True)) / 7, n_trials=41)
-    assert label(study) == "calibrated"
+    assert label(study) == "estimated"
 
 
-def test_failures_that_are_not_pruned_leave_the_certificate() -> None:
-    study = certified()
+@pytest.mark.parametrize(("failures", "word"), [("unrelated", "certified"), (None, "estimated"), ("informative", "estimated")])
+def test_failures_leave_the_certificate_if_they_are_declared_unrelated(failures: str | None, word: str) -> None:
+    study = certified(failures)
 
     def f(trial: Trial) -> float:
         value = wave(trial)
@@ -199,7 +201,7 @@ def test_failures_that_are_not_pruned_leave_the_certificate() -> None:
         return value
 
     study.optimize(f, n_trials=41, catch=(RuntimeError,))
-    assert label(study) == "certified"
+    assert label(study) == word
 
 
 def test_starts_that_pruning_has_left_were_chosen_by_their_values() -> None:
@@ -287,8 +289,8 @@ def test_a_used_sampler_can_be_copied_and_goes_on_with_the_plan() -> None:
         ({"batches": [3, 9]}, "give their number"),
         ({"kernel": "matern"}, "kernel must be a kernel"),
         ({"kernel": sb.Matern()}, "give tau, norm_bound, noise too"),
-        ({"mode": "certified"}, "give kernel, tau, norm_bound, noise too"),
-        ({"mode": "sure"}, "mode"),
+        ({"rules": "certified"}, "give kernel, tau, norm_bound, noise too"),
+        ({"rules": "sure"}, "rules"),
         ({"delta": 2}, "delta"),
         ({"tau": -1.0}, "tau must be positive"),
     ],

@@ -59,14 +59,14 @@ def test_partial_fit_is_a_fit_on_everything_with_the_same_model() -> None:
     np.testing.assert_allclose(first.predict(queries), at_once.mean(queries), rtol=1e-8)
 
 
-def test_intervals_cover_and_say_that_they_are_calibrated() -> None:
+def test_intervals_cover_and_say_that_they_are_estimates() -> None:
     X, y = data(400)
     model = SparseKernelRegressor(random_state=0).fit(X, y)
     queries = np.random.default_rng(2).random((500, 2))
     truth = 3 + np.sin(6 * queries[:, 0]) + queries[:, 1]
     mean, lower, upper = model.predict(queries, return_interval=True)
     assert np.mean((lower <= truth) & (truth <= upper)) >= 0.95
-    assert model.interval(queries).certificate.label == "calibrated"
+    assert model.interval(queries).label == model.certificate_.label == "estimated"
     new = truth + 0.1 * np.random.default_rng(3).standard_normal(500)
     response = model.interval(queries, of="response")
     assert np.mean((response.lower <= new) & (new <= response.upper)) >= 0.93

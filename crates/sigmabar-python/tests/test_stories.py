@@ -19,7 +19,7 @@ def test_the_readme_runs_as_written(capsys: pytest.CaptureFixture[str]) -> None:
         exec(compile(block, "README.md", "exec"), names)
     printed = capsys.readouterr().out
     assert "certified: lower ≤ f ≤ upper" in printed
-    assert "label='calibrated'" in printed
+    assert "label='estimated'" in printed
 
 
 @pytest.mark.parametrize("script", sorted(EXAMPLES.glob("*.py")), ids=lambda path: path.name)

@@ -6,10 +6,12 @@ import _thread
 import pickle
 import threading
 import time
+from typing import get_args
 
 import numpy as np
 import pytest
 
+import sigmabar._catalogue
 import sigmabar as sb
 
 GRID = np.linspace(0, 1, 60)
@@ -19,10 +21,7 @@ SPECIAL = {
     "ada-bkb": {"domain": ([0.0], [1.0])},
     "ek-ucb": {"domain": ([0.0, 0.0], [1.0, 1.0]), "actions": GRID[:, None]},
 }
-NAMES = [
-    "s-bpe bpe gp-ucb ei pi gp-ts s-gp-ts bkb bbkb mini-meta".split(),
-    "ada-bkb gp-threds rips supkernelucb ek-ucb max-variance random sobol".split(),
-]
+NAMES = sorted(set(get_args(sigmabar._catalogue.StrategyName)) - {"auto"})
 
 
 def f(points: np.ndarray) -> np.ndarray:
@@ -42,7 +41,7 @@ def run(strategy: sb.Strategy, seed: int = 0, contexts: bool = False) -> sb.Stra
         strategy.tell([asked.ids[i] for i in order], values[order])
 
 
-@pytest.mark.parametrize("name", sum(NAMES, []))
+@pytest.mark.parametrize("name", NAMES)
 def test_every_strategy_runs_to_its_end(name: str) -> None:
     options = {"domain": GRID, **KNOWN, **SPECIAL.get(name, {})}
     s = run(sb.Strategy(name, budget=40, seed=1, **options), contexts=name == "ek-ucb")
@@ -52,21 +51,31 @@ def test_every_strategy_runs_to_its_end(name: str) -> None:
     advice = s.recommend()
     assert advice is not None
     assert advice.lower <= advice.upper
-    assert advice.label in ("certified", "calibrated", "heuristic")
+    assert advice.label in ("certified", "estimated")
     if name not in ("max-variance", "random", "sobol", "s-bpe"):
         assert f(advice.point[None, :])[0] > 0.3, "far better than the average of 0.1"
 
 
-@pytest.mark.parametrize("mode", ["certified", "paper", "auto"])
-def test_the_modes_of_s_bpe(mode: str) -> None:
-    given = {} if mode == "auto" else KNOWN
-    s = run(sb.Strategy("s-bpe", domain=GRID, budget=30 if mode == "auto" else 100, mode=mode, **given))
+@pytest.mark.parametrize("rules", ["certified", "paper", None])
+def test_s_bpe_by_its_rules_and_auto_without_any(rules: str | None) -> None:
+    if rules is None:
+        s = run(sb.Strategy("auto", domain=GRID, budget=30))
+    else:
+        s = run(sb.Strategy("s-bpe", domain=GRID, budget=100, rules=rules, **KNOWN))
     advice = s.recommend()
     assert advice is not None
-    assert advice.label == {"certified": "certified", "paper": advice.label, "auto": "calibrated"}[mode]
-    if mode != "auto":
+    assert advice.label == {"certified": "certified", "paper": advice.label, None: "estimated"}[rules]
+    if rules is not None:
         assert [b.planned for b in s.batches] == [10, 32, 57, 1]
     assert f(GRID[:, None]).max() - f(advice.point[None, :])[0] < 0.1
+
+
+def test_help_lists_every_strategy_with_its_options() -> None:
+    words = sb.Strategy.__doc__ or ""
+    for name in NAMES:
+        assert f'``"{name}"``' in words
+    for option in sigmabar._catalogue.StrategyOptions.__annotations__:
+        assert f"``{option}``" in words
 
 
 def test_boxes_leave_cells_and_the_maximiser_in_one() -> None:
@@ -81,7 +90,7 @@ def test_boxes_leave_cells_and_the_maximiser_in_one() -> None:
 
 def test_spaces_of_all_kinds_of_columns() -> None:
     columns = [sb.Float(1e-3, 1.0, log=True), sb.Int(2, 20, step=3), sb.Ordinal([1.0, 2.0, 5.0]), sb.Categorical(3)]
-    s = sb.Strategy("s-bpe", domain=columns, budget=16, batches=2, direction="minimize")
+    s = sb.Strategy("auto", domain=columns, budget=16, batches=2, direction="minimize")
     while (asked := s.ask()) is not None:
         p = asked.points
         assert np.isin(p[:, 1], np.arange(2, 21, 3)).all() and np.isin(p[:, 2], [1, 2, 5]).all() and np.isin(p[:, 3], [0, 1, 2]).all()

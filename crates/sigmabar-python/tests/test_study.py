@@ -50,7 +50,9 @@ def test_ask_and_tell_with_leases(tmp_path: Path) -> None:
     assert yours is not None and not {t.id for t in mine} & {t.id for t in yours}
     assert study.tell(mine[0].id, bowl(**mine[0].params))
     assert study.tell(mine[1].id, error="the machine stopped")
-    with pytest.raises(sb.Error):
+    assert study.tell(mine[0].id, bowl(**mine[0].params)), "the same again is a success"
+    assert study.tell(mine[1].id, error="it had stopped")
+    with pytest.raises(sb.Error, match="already has a result"):
         study.tell(mine[0].id, 1.0)
     with pytest.raises(sb.Error, match="value, or the error"):
         study.tell(yours[0].id)

@@ -40,21 +40,24 @@
 #![cfg_attr(not(test), warn(clippy::unwrap_used))]
 
 mod error;
-mod luck;
+mod expression;
 mod objective;
+mod patience;
 mod run;
 mod space;
 mod spec;
 mod store;
 mod study;
 mod trial;
+mod union;
 mod value;
 
-pub use error::{Error, Result, StoreError};
+pub use error::{Error, Result, SpecError, SpecProblem, StoreError, TextPosition};
+pub use expression::{Expression, ExpressionError, ExpressionProblem, parse_expression};
 pub use objective::{Reply, ReplyProblem, parse_reply};
 pub use run::{RunEnd, RunEvent, RunOptions};
-pub use space::{CandidateTable, Expression, ExpressionError, ExpressionProblem, Parameter, ParameterKind, Space, parse_expression};
-pub use spec::{Place, SpecError, SpecProblem, StudySpec, policy_named, strategy_names};
+pub use space::{CandidateTable, Parameter, ParameterKind, Space};
+pub use spec::StudySpec;
 pub use study::{Advice, BatchRow, BestObserved, Cell, Nearest, Status, Study, Survivors};
-pub use trial::{AskRequest, Asked, AskedTrial, EventRow, ImportedRow, Told, TrialResult, TrialRow, TrialStatus};
+pub use trial::{AskRequest, Asked, AskedTrial, EventKind, EventRow, ImportedRow, Page, Told, TrialResult, TrialRow, TrialStatus};
 pub use value::Value;

@@ -1,7 +1,7 @@
 //! Running a study to its end: many evaluations at a time, each event told, stoppable at any moment.
 
-use crate::luck::Luck;
 use crate::objective::{Attempt, Evaluator, Watch};
+use crate::patience::Patience;
 use crate::study::WorkerName;
 use crate::{AskRequest, Asked, AskedTrial, Error, Result, Study, Told, TrialResult};
 use std::path::Path;
@@ -91,15 +91,15 @@ impl Study {
         let lease = options.lease.or_else(|| objective.and_then(|table| Duration::try_from_secs_f64(table.lease?).ok())).unwrap_or(LEASE);
         let retries = objective.and_then(|table| table.retries).unwrap_or(0);
         let (halt, begun) = (AtomicBool::new(false), AtomicUsize::new(0));
-        let luck = Luck::of(self, options.parallel)?;
+        let patience = Patience::of(self, options.parallel)?;
         std::thread::scope(|scope| {
             let (sender, events) = channel();
             let workers: Vec<_> = slots
                 .into_iter()
                 .map(|(slot, study)| {
                     let name = WorkerName::here(slot).to_string();
-                    let (events, evaluator, halt, begun, luck) = (sender.clone(), &evaluator, &halt, &begun, &luck);
-                    let worker = Worker { study, name, options, lease, retries, evaluator, events, stop, halt, begun, luck };
+                    let (events, evaluator, halt, begun, patience) = (sender.clone(), &evaluator, &halt, &begun, &patience);
+                    let worker = Worker { study, name, options, lease, retries, evaluator, events, stop, halt, begun, patience };
                     scope.spawn(move || worker.work())
                 })
                 .collect();
@@ -114,7 +114,7 @@ impl Study {
                     Err(panic) => std::panic::resume_unwind(panic),
                 }
             }
-            luck.judge(self.name(), stop.load(Ordering::Relaxed))?;
+            patience.judge(self.name(), stop.load(Ordering::Relaxed))?;
             Ok(end)
         })
     }
@@ -135,7 +135,7 @@ struct Worker<'a> {
     halt: &'a AtomicBool,
     /// Evaluations begun in this run, and those that a worker without work has its hand on.
     begun: &'a AtomicUsize,
-    luck: &'a Luck,
+    patience: &'a Patience,
 }
 
 impl Worker<'_> {
@@ -190,14 +190,14 @@ impl Worker<'_> {
             }
         };
         match self.study.tell(id, result.clone()) {
+            // Our lease ran out and somebody else was faster: the result that was told first stands.
+            Ok(Told::Again { .. }) | Err(Error::AlreadyTold { .. }) => {}
             Ok(told) => {
-                if !self.luck.goes_on(&result) {
+                if !self.patience.goes_on(&result) {
                     self.halt.store(true, Ordering::Relaxed);
                 }
                 self.say(RunEvent::Told { id, batch, result, told });
             }
-            // Our lease ran out and somebody else was faster: the result that was told first stands.
-            Err(Error::AlreadyTold { .. }) => {}
             Err(error) => return Err(error),
         }
         Ok(())

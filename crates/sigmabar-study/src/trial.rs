@@ -2,6 +2,7 @@
 
 use crate::Value;
 use serde::{Deserialize, Serialize};
+use sigmabar::Outcome;
 use std::fmt;
 use std::time::Duration;
 
@@ -76,6 +77,33 @@ pub enum TrialResult {
     },
 }
 
+impl TrialResult {
+    /// From the three columns of a row: there is a value, or a reason why there is none.
+    pub(crate) fn of_columns(value: Option<f64>, standard_error: Option<f64>, reason: Option<String>) -> Self {
+        match value {
+            Some(value) => Self::Value { value, standard_error },
+            None => Self::Failed { reason: reason.unwrap_or_default() },
+        }
+    }
+
+    /// The three columns of a row.
+    pub(crate) fn columns(&self) -> (Option<f64>, Option<f64>, Option<&str>) {
+        match self {
+            Self::Value { value, standard_error } => (Some(*value), *standard_error, None),
+            Self::Failed { reason } => (None, None, Some(reason)),
+        }
+    }
+
+    /// What the strategy is told: it has no use for reasons.
+    pub(crate) fn outcome(&self) -> Outcome {
+        match *self {
+            Self::Value { value: mean, standard_error: Some(standard_error) } => Outcome::Mean { mean, standard_error, replicates: None },
+            Self::Value { value, standard_error: None } => Outcome::Value(value),
+            Self::Failed { .. } => Outcome::Failed,
+        }
+    }
+}
+
 /// What became of a told result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub enum Told {
@@ -83,6 +111,25 @@ pub enum Told {
     Counted,
     /// Its batch was closed before: it is kept and shown, but the strategy had to do without.
     Late,
+    /// It stood there already, with the same value: nothing was changed.
+    Again {
+        /// Whether it had come after its batch was closed.
+        is_late: bool,
+    },
+}
+
+impl Told {
+    /// Whether the strategy had to do without it.
+    #[must_use]
+    pub fn is_late(self) -> bool {
+        matches!(self, Self::Late | Self::Again { is_late: true })
+    }
+
+    /// Whether it stood there already.
+    #[must_use]
+    pub fn is_again(self) -> bool {
+        matches!(self, Self::Again { .. })
+    }
 }
 
 /// Where a trial stands.
@@ -106,6 +153,21 @@ pub enum TrialStatus {
 }
 
 impl TrialStatus {
+    /// All of them.
+    pub const ALL: [Self; 7] = [Self::Queued, Self::Leased, Self::Expired, Self::Done, Self::Failed, Self::Missing, Self::Late];
+
+    /// The one of this name.
+    #[must_use]
+    pub fn named(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|status| status.name() == name)
+    }
+
+    /// Whether an answer is still expected.
+    #[must_use]
+    pub fn is_open(self) -> bool {
+        matches!(self, Self::Queued | Self::Leased | Self::Expired)
+    }
+
     /// The word in tables.
     #[must_use]
     pub fn name(self) -> &'static str {
@@ -173,13 +235,96 @@ pub struct ImportedRow {
     pub result: TrialResult,
 }
 
-/// Something that happened to a study besides asking and telling.
+/// Which trials to look at.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Page {
+    /// Only those with larger ids than this.
+    pub after: Option<u64>,
+    /// At most so many.
+    pub at_most: Option<usize>,
+    /// Only those that stand so.
+    pub state: Option<TrialStatus>,
+    /// Only those of this batch.
+    pub batch: Option<usize>,
+}
+
+/// What can happen to a study.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+#[non_exhaustive]
+pub enum EventKind {
+    /// A batch was planned.
+    Planned,
+    /// There is nothing more to plan.
+    Finished,
+    /// A batch was closed with what had arrived.
+    Closed,
+    /// A trial was handed out.
+    Asked,
+    /// Its result was told.
+    Told,
+    /// Its lease ran out.
+    Expired,
+    /// Its worker gave it back.
+    GivenBack,
+    /// Its worker's process has ended.
+    WorkerEnded,
+    /// Results from before the study came in.
+    Imported,
+    /// Nothing is handed out from here on.
+    Paused,
+    /// Trials are handed out again.
+    Resumed,
+}
+
+impl EventKind {
+    const ALL: [Self; 11] = [
+        Self::Planned,
+        Self::Finished,
+        Self::Closed,
+        Self::Asked,
+        Self::Told,
+        Self::Expired,
+        Self::GivenBack,
+        Self::WorkerEnded,
+        Self::Imported,
+        Self::Paused,
+        Self::Resumed,
+    ];
+
+    /// The one of this name.
+    pub(crate) fn named(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|kind| kind.name() == name)
+    }
+
+    /// The word in the file.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Planned => "planned",
+            Self::Finished => "finished",
+            Self::Closed => "closed",
+            Self::Asked => "asked",
+            Self::Told => "told",
+            Self::Expired => "expired",
+            Self::GivenBack => "given back",
+            Self::WorkerEnded => "worker ended",
+            Self::Imported => "imported",
+            Self::Paused => "paused",
+            Self::Resumed => "resumed",
+        }
+    }
+}
+
+/// Something that happened to a study.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct EventRow {
+    /// Its number in the file: later ones are larger.
+    pub number: u64,
     /// When, in milliseconds since 1970.
     pub at: i64,
-    /// What: planned, finished, closed, expired, given back, worker ended, imported.
-    pub kind: String,
+    /// What.
+    pub kind: EventKind,
     /// The trial it happened to.
     pub trial: Option<u64>,
     /// The worker who had it.

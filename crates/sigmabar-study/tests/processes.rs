@@ -126,6 +126,7 @@ fn killed_processes_lose_nothing_that_was_acknowledged() {
         assert!(begin.elapsed() < Duration::from_secs(120), "the study does not end");
         std::thread::sleep(Duration::from_millis(20 + (kills as u64 * 37) % 60));
         let victim = kills % running.len();
+        support::forget(&file, kills as u64);
         let mut old = std::mem::replace(&mut running[victim], start(&file, "run"));
         old.child.kill().unwrap();
         old.child.wait().unwrap();

@@ -1,8 +1,9 @@
 //! Study files: what they may say, and what they are told when they say something else.
 
 use proptest::prelude::*;
-use sigmabar::{Bbkb, DecoupledThompson, Direction, Domain, GpUcb, Noise, Policy, Relation};
-use sigmabar_study::{CandidateTable, Error, ParameterKind, StudySpec, Value, parse_expression, parse_reply, policy_named, strategy_names};
+use sigmabar::catalogue::STRATEGIES;
+use sigmabar::{Direction, Domain, Noise, Relation};
+use sigmabar_study::{CandidateTable, Error, ParameterKind, StudySpec, Value, parse_expression, parse_reply};
 use std::path::Path;
 
 const FLOATS: &str =
@@ -77,8 +78,8 @@ fn everything_that_may_be_said() {
     let problem = spec.problem();
     assert_eq!((problem.budget(), problem.delta(), problem.seed(), problem.direction()), (48, 0.1, 7, Direction::Minimize));
     assert_eq!(
-        (problem.wanted_gap(), problem.ridge(), problem.norm_bound(), problem.informative_failures()),
-        (Some(0.01), Some(0.5), None, true)
+        (problem.wanted_gap(), problem.ridge(), problem.norm_bound(), problem.failures()),
+        (Some(0.01), Some(0.5), None, sigmabar::Failures::Informative)
     );
     assert_eq!((problem.prior().mean(), problem.prior().unit()), (3.0, 2.5));
     assert!(matches!(problem.noise(), Some(Noise::LightTailed { .. })));
@@ -126,23 +127,38 @@ fn what_is_known_decides_the_strategy() {
 #[test]
 fn every_strategy_can_be_named() {
     let known = "budget = 20\nnoise = 0.1\nnorm_bound = 2\nkernel = { name = \"matern\", lengthscale = 0.3 }\n";
-    for name in strategy_names().filter(|name| *name != "gp-threds") {
+    for name in STRATEGIES.iter().filter(|entry| !entry.is_contextual && entry.name != "gp-threds").map(|entry| entry.name) {
         let spec = read(&format!("{known}strategy = \"{name}\"\n{FLOATS}")).unwrap_or_else(|error| panic!("{error}"));
         assert_eq!(spec.policy().name(), name);
-        assert_eq!(policy_named(name).as_ref().map(Policy::name), Some(name));
     }
-    // Without options a strategy is what the core takes it to be.
-    assert_eq!(policy_named("gp-ucb"), Some(Policy::GpUcb(GpUcb::default())));
-    assert_eq!(policy_named("bbkb"), Some(Policy::Bbkb(Bbkb::default())));
-    assert_eq!(policy_named("s-gp-ts"), Some(Policy::DecoupledThompson(DecoupledThompson::default())));
-    assert_eq!((policy_named("gp-threds"), policy_named("no-such")), (None, None));
     let threds = read(&format!("{known}strategy = {{ name = \"gp-threds\", interval = [0, 2] }}\n{FLOATS}")).unwrap();
     assert_eq!(threds.policy().name(), "gp-threds");
 }
 
 #[test]
+fn files_of_earlier_versions_are_read() {
+    let known = "budget = 20\nnoise = 0.1\nnorm_bound = 2\nkernel = { name = \"matern\", lengthscale = 0.3 }\n";
+    for (former, present) in [
+        ("mode = \"paper\"", "strategy = { name = \"s-bpe\", rules = \"paper\" }"),
+        ("mode = \"certified\"", "strategy = \"s-bpe\""),
+        ("mode = \"auto\"", "strategy = \"auto\""),
+        (
+            "mode = \"paper\"\nstrategy = { name = \"s-bpe\", inducing = 50, cells = 99 }",
+            "strategy = { name = \"s-bpe\", max_inducing = 50, max_cells = 99, rules = \"paper\" }",
+        ),
+        ("strategy = { name = \"s-gp-ts\", inducing = 50 }", "strategy = { name = \"s-gp-ts\", max_inducing = 50 }"),
+    ] {
+        let read = |line: &str| read(&format!("{known}{line}\n{FLOATS}")).unwrap_or_else(|error| panic!("{error}"));
+        let (former, present) = (read(former), read(present));
+        assert_eq!(former.policy(), present.policy());
+        assert!(former.declares_the_same(&present), "{}", former.to_toml());
+        assert!(!former.to_toml().contains("mode"));
+    }
+}
+
+#[test]
 fn mistakes_are_named_with_line_and_remedy() {
-    let cases: [(&str, &[&str]); 35] = [
+    let cases: [(&str, &[&str]); 39] = [
         (
             "budjet = 3\n[parameters.x]\ntype=\"float\"\nlow=0\nhigh=1",
             &["line 1, column 1", "unknown key \"budjet\"", "did you mean \"budget\"", "1 | budjet = 3"],
@@ -172,6 +188,22 @@ fn mistakes_are_named_with_line_and_remedy() {
         (
             "budget = 3\nstrategy = { name = \"random\", margin = 1 }\n[parameters.x]\ntype=\"float\"\nlow=0\nhigh=1",
             &["line 2", "strategy.margin"],
+        ),
+        (
+            "budget = 3\nstrategy = { name = \"ei\", batch_lne = 1 }\n[parameters.x]\ntype=\"float\"\nlow=0\nhigh=1",
+            &["line 2", "strategy.batch_lne", "option batch_lne of strategy \"ei\"", "did you mean \"batch_len\""],
+        ),
+        (
+            "budget = 3\nstrategy = { name = \"ei\", margin = \"much\" }\n[parameters.x]\ntype=\"float\"\nlow=0\nhigh=1",
+            &["line 2", "strategy.margin", "found \"much\", where a number of at least 0 is needed"],
+        ),
+        (
+            "budget = 3\nmode = \"paper\"\nstrategy = \"ei\"\n[parameters.x]\ntype=\"float\"\nlow=0\nhigh=1",
+            &["line 2", "mode", "leave mode out"],
+        ),
+        (
+            "budget = 3\nstrategy = { name = \"auto\", batches = 2 }\n[parameters.x]\ntype=\"float\"\nlow=0\nhigh=1",
+            &["line 2", "\"batches\" belongs to the study itself"],
         ),
         (
             "budget = 3\nkernel = { name = \"matern\", lenghtscale = 1 }\n[parameters.x]\ntype=\"float\"\nlow=0\nhigh=1",
@@ -263,6 +295,18 @@ fn the_schema_names_every_key() {
         assert!(keys.contains_key(key), "{key}");
     }
     assert_eq!(schema["additionalProperties"], false);
+    // Every strategy that a study can use, with its options.
+    let text = schema.to_string();
+    for entry in STRATEGIES.iter().filter(|entry| !entry.is_contextual) {
+        assert!(text.contains(&format!("{{\"const\":\"{}\"", entry.name)), "{}", entry.name);
+        for option in entry.options.iter().filter(|option| option.name != "batches") {
+            assert!(
+                text.contains(&format!("\"{}\":", option.name)) && text.contains(&option.about.replace('"', "\\\"")),
+                "{}",
+                option.name
+            );
+        }
+    }
 }
 
 #[test]

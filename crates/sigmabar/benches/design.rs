@@ -1,6 +1,6 @@
 //! Max-variance design as ratios in one run. `cargo bench --bench design`, or with the names of the parts wanted: `sweep batch million long`.
 
-use sigmabar::{Collected, Design, FeatureMap, Growth, InducingRule, Information, Kernel, Locations, MaxVariance, Points, Stop};
+use sigmabar::{Collected, Design, DictionarySize, FeatureMap, InducingRule, Information, Kernel, Locations, MaxVariance, Points, Stop};
 use std::hint::black_box;
 use std::sync::Arc;
 use std::time::Instant;
@@ -73,7 +73,7 @@ fn plain_sweep(features: &FeatureMap, candidates: &Points, ridge: f64, count: us
 fn batch() {
     let candidates = uniform(100_000, 6, 2);
     let kernel = Kernel::matern(2.5, 3.0, 1.0).expect("valid");
-    let design = MaxVariance::growing(kernel, 0.3, Growth::at_most(600)).expect("valid");
+    let design = MaxVariance::growing(kernel, 0.3, DictionarySize::at_most(600)).expect("valid");
     let start = Instant::now();
     let chosen = design.choose(candidates.view(), 10_000).expect("chooses");
     let seconds = start.elapsed().as_secs_f64();
@@ -85,7 +85,7 @@ fn batch() {
 fn long_designs() {
     let candidates = uniform(2500, 2, 3);
     let kernel = Kernel::matern(2.5, 0.3, 1.0).expect("valid");
-    let design = MaxVariance::growing(kernel, 0.2, Growth::at_most(600)).expect("valid");
+    let design = MaxVariance::growing(kernel, 0.2, DictionarySize::at_most(600)).expect("valid");
     let mut seconds = Vec::new();
     for count in [10_000, 100_000] {
         let start = Instant::now();

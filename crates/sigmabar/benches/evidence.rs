@@ -32,9 +32,9 @@ fn main() {
         };
         let fit_time = best(|| drop(fit()));
         let both_time = best(|| drop(fit().elbo_gradient().expect("differentiable")));
-        let road = fit().information().facts().road;
+        let method = fit().information().facts().method;
         println!(
-            "{name}: fit {fit_time:.3} s ({road:?}), ELBO and gradient {both_time:.3} s, ratio {:.2} (at most 4)",
+            "{name}: fit {fit_time:.3} s ({method:?}), ELBO and gradient {both_time:.3} s, ratio {:.2} (at most 4)",
             both_time / fit_time
         );
     }

@@ -35,9 +35,9 @@ fn main() {
     });
     let posterior = posterior.expect("fitted above");
     println!(
-        "fit: {fit:.3} s = {:.2} × (solve + Gram)   [limit 1.3]   road {:?}",
+        "fit: {fit:.3} s = {:.2} × (solve + Gram)   [limit 1.3]   method {:?}",
         fit / (solve + gram),
-        posterior.information().facts().road
+        posterior.information().facts().method
     );
 
     println!("memory beyond the data while fitting: {:.0} MB   [limit 150]", peak_memory() - before);

@@ -40,7 +40,7 @@ fn run(budget: usize) -> f64 {
     let seconds = start.elapsed().as_secs_f64();
     let reports = strategy.batches().expect("closed");
     let inducing = reports.iter().filter_map(|r| r.inducing).max().unwrap_or(0);
-    let left: Vec<f64> = reports.iter().filter_map(|r| r.survivors).collect();
+    let left: Vec<f64> = reports.iter().filter_map(|r| r.survivors.map(sigmabar::StillPossible::number)).collect();
     println!(
         "N = {budget}: {seconds:.2} s, at most {inducing} inducing points   [at most 600], survivors {left:?}, memory {} MB",
         peak_memory()

@@ -132,6 +132,21 @@ pub enum Error {
         /// What would be right.
         requirement: &'static str,
     },
+    /// A column so far from 0, in units of the length-scale, that its points cannot be told apart.
+    #[error(
+        "column {column} (counted from 0) holds {value:e}, where neighbouring numbers are {spacing:e} apart, against a length-scale of {length:e}: differences carry \
+         no digits. Subtract a reference value while the column is still exact (as integers or dates), or use a longer length-scale"
+    )]
+    Digits {
+        /// Column, from 0.
+        column: usize,
+        /// The value found.
+        value: f64,
+        /// How far apart doubles are there.
+        spacing: f64,
+        /// The length over which the kernel changes.
+        length: f64,
+    },
     /// A value in a list out of its range.
     #[error("{what} hold {value} in row {row} (counted from 0): it must be {requirement}")]
     Row {
@@ -216,48 +231,69 @@ pub enum Error {
         /// Points tried.
         tried: u64,
     },
-    /// A saved model that cannot be read.
-    #[error("not a readable model: {0}")]
-    Model(#[from] ModelError),
+    /// Saved bytes that cannot be read.
+    #[error(transparent)]
+    Saved(#[from] SavedError),
     /// Linear algebra failed or contradicted itself.
     #[error(transparent)]
     Linalg(#[from] LinalgError),
 }
 
-/// Why a saved model was refused.
+/// Why saved bytes were refused: the same for models and runs, files and databases, Rust, Python and the command.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
-pub enum ModelError {
+pub enum SavedError {
     /// Not written by this program.
-    #[error("the first bytes are not those of a sigmabar model")]
+    #[error("not a sigmabar model or run: the first bytes are others")]
     Foreign,
+    /// Written by an earlier version.
+    #[error("written in an earlier format, which this version does not read: fit the model, or begin the run, again")]
+    Earlier,
     /// Written by a newer version.
-    #[error("format version {found} is newer than {supported}, the newest this version reads")]
-    Version {
+    #[error("written in format {found}, and this version reads up to {supported}: use a newer sigmabar")]
+    Newer {
         /// Version found.
         found: u32,
         /// Newest version known.
         supported: u32,
     },
     /// Shorter or longer than its header says.
-    #[error("{found} bytes where the header announces {expected}: the file is cut or has something appended")]
-    Truncated {
+    #[error("{found} bytes where the header announces {expected}: the file was cut or something was appended; copy it again")]
+    Length {
         /// Bytes announced.
         expected: u64,
         /// Bytes found.
         found: u64,
     },
     /// The checksum does not match.
-    #[error("the checksum does not match: the file is damaged")]
+    #[error("the checksum does not match: the file is damaged; copy it again, or make it again")]
     Checksum,
-    /// The checksum matches but the content is not a model.
-    #[error("the content is not a valid model")]
-    Content,
+    /// Something else was saved.
+    #[error("this is not a saved {wanted}, but something else that sigmabar saved")]
+    Kind {
+        /// What was wanted.
+        wanted: &'static str,
+    },
+    /// The checksum matches, but what was written does not fit together.
+    #[error("the content does not fit together: {what}")]
+    Content {
+        /// What does not.
+        what: &'static str,
+    },
 }
 
 /// Checks that a parameter is finite and positive.
 pub(crate) fn positive(name: &'static str, value: f64) -> Result<f64> {
     if value.is_finite() && value > 0.0 { Ok(value) } else { Err(Error::Parameter { name, value, requirement: "finite and positive" }) }
+}
+
+/// Checks that a parameter is finite and at least 0.
+pub(crate) fn not_negative(name: &'static str, value: f64) -> Result<f64> {
+    if value.is_finite() && value >= 0.0 {
+        Ok(value)
+    } else {
+        Err(Error::Parameter { name, value, requirement: "finite and not negative" })
+    }
 }
 
 /// Checks that a probability lies strictly between 0 and 1.

@@ -40,56 +40,59 @@ mod domain;
 mod error;
 mod evidence;
 mod expansion;
-mod experiment;
 mod features;
 mod gain;
 mod inducing;
 mod information;
 mod kernel;
+mod noise;
+mod origin;
 mod points;
 mod posterior;
 mod residual;
-mod sealed;
+pub mod sealed;
+mod simulated;
 mod strategy;
 mod theory;
 
 pub use certificate::{
-    Assumption, Certificate, Claim, Coverage, HalfWidth, Intervals, Label, Method, Noise, NormCheck, PredictionIntervals, Reason, Region,
-    ResidualNormMethod, Side, Widths,
+    About, Answer, Answers, Bounds, Certificate, Claim, Claimed, Contradiction, Coverage, HalfWidth, Intervals, Label, Method, NormCheck,
+    PredictionIntervals, Premise, Premises, ResidualNormMethod, Side, Spent, Theorem, Widths,
 };
-pub use design::{CellSearch, Design, Growth, MaxVariance, PaperDesign, PaperMaxVariance, UniformError};
+pub use design::{CellSearch, Design, DictionarySize, MaxVariance, PaperDesign, PaperMaxVariance, UniformError};
 pub use domain::{
     BoxDomain, CandidateKind, Candidates, CellTree, Column, Constraint, Domain, ListDomain, Relation, SobolSequence, SpaceDomain,
 };
-pub use error::{Error, ModelError, Result};
-pub use evidence::{Choice, EvidenceGradient, Learning, Learnt, fit_hyperparameters};
+pub use error::{Error, Result, SavedError};
+pub use evidence::{EvidenceGradient, InducingMethod, Learning, Learnt, fit_hyperparameters};
 pub use expansion::Expansion;
-pub use experiment::{
-    Benchmark, Classic, Evaluation, Experiment, Looks, Mean, Measure, SimulatedNoise, Summary, TestFunction, log_log_slope, mean_curve,
-    paired_difference, summaries, write_csv,
-};
-pub use features::{FeatureMap, Source, SourcedKernel};
+pub use features::FeatureMap;
 pub use gain::{Bracket, DataGain, GainBound, GainBoundKind, GainDomain, LowerGainKind, MaxGain};
 pub use inducing::{
     Inducing, InducingRule, PartialCholesky, Stop, density_leverage_scores, exact_leverage_scores, posterior_variance_probabilities,
     recursive_leverage_scores,
 };
-pub use information::{FitFacts, Information, RidgePath, RidgeTerms, Road, VarianceParts};
+pub use information::{FitFacts, GramMethod, Information, RidgePath, RidgeTerms, VarianceParts};
 pub use kernel::{
     Hamming, Kernel, Lengthscale, Linear, Matern, Parameter, Periodic, PreparedKernel, RationalQuadratic, SquaredExponential,
 };
+pub use noise::Noise;
+pub use origin::{Origin, Sourced};
 pub use points::{Collected, Locations, Observations, Points, PointsRef, Prior};
 pub use posterior::{ExactPosterior, Posterior, Variational, sample_gaussian};
 pub use residual::{ResidualNorm, ResidualNormKind};
 pub use sigmabar_linalg::{LinalgError, Matrix, Operation};
+pub use simulated::{Classic, SimulatedNoise};
+pub use strategy::catalogue;
 pub use strategy::{
     AdaBkb, Ask, Assumed, Attached, Auto, BatchReport, BatchRule, Bbkb, BbkbWidth, Bkb, BkbWidth, Bpe, BpeSchedule, BpeWidth, Cell,
-    DecoupledThompson, Direction, EkUcb, ExpectedImprovement, GpThreds, GpUcb, Incumbent, LargestVariance, Ledger, Measured, MetaIndex,
-    MiniMeta, Outcome, Policy, ProbabilityOfImprovement, Problem, Quantity, Random, Recommendation, Rips, Rules, RunPosterior, SampleScale,
-    Sbpe, Scale, Schedule, Sequential, Sobol, Strategy, SupKernelUcb, SupWidth, Survivors, ThompsonSampling, Trial, TrialState, UcbWidth,
+    DecoupledThompson, Direction, EkUcb, ExpectedImprovement, Failures, GpThreds, GpUcb, Incumbent, LargestVariance, Ledger, Measured,
+    MetaIndex, MiniMeta, Outcome, Policy, ProbabilityOfImprovement, Problem, Quantity, Random, Recommendation, Rips, Rules, RunPosterior,
+    SampleScale, Sbpe, Scale, Schedule, Sequential, Sobol, StillPossible, Strategy, SupKernelUcb, SupWidth, Survivors, ThompsonSampling,
+    Trial, TrialState, UcbWidth,
 };
 pub use theory::{
-    Bound, BoxCover, DesignedData, GainRate, InducingPlan, KernelClass, MeanNorm, MeasurementCount, MetricBox, Multiplier, RegretBatch,
-    RegretRequest, Setting, Statement, Theorems, batch_lengths, batch_lengths_for, even_batch_lengths, measurements_for_variance,
-    ratio_bound, variance_sum_bound,
+    Bound, Cover, DesignedData, GainRate, InducingPlan, KernelClass, MeanNorm, MeasurementCount, Multiplier, RegretBatch, RegretRequest,
+    Setting, Statement, Theorems, batch_lengths, batch_lengths_for, even_batch_lengths, measurements_for_variance, ratio_bound,
+    variance_sum_bound,
 };

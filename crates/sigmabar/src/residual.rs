@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 
 /// How a bound on $\lambda = \lambda_{\max}(C^{1/2}DC^{1/2})$, $D = K_{XX}-\kappa_{XX}$, was obtained (algorithm notes 8.4).
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum ResidualNormKind {
     /// $\lambda \le \operatorname{tr} D$.
@@ -29,4 +30,14 @@ pub struct ResidualNorm {
     pub value: f64,
     /// How it was obtained.
     pub kind: ResidualNormKind,
+}
+
+impl ResidualNorm {
+    /// The probability that the bound is too small: 0 unless it is randomised.
+    pub(crate) fn failure(&self) -> f64 {
+        match self.kind {
+            ResidualNormKind::Randomised { failure } => failure,
+            _ => 0.0,
+        }
+    }
 }

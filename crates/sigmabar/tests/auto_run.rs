@@ -1,8 +1,8 @@
 //! The automatic policy as a run: where it proposes, what it says, and that its future is a function of seed and values.
 
 use sigmabar::{
-    Ask, Auto, BoxDomain, Column, Constraint, Direction, Domain, Error, Kernel, Label, ListDomain, Noise, Outcome, Points, Policy, Problem,
-    Quantity, Reason, SpaceDomain, Strategy, Trial,
+    Ask, Auto, BoxDomain, Column, Constraint, Direction, Domain, Error, Kernel, Label, ListDomain, Noise, Origin, Outcome, Points, Policy,
+    Problem, Quantity, SpaceDomain, StillPossible, Strategy, Trial,
 };
 
 type Plain = fn(&[f64]) -> f64;
@@ -45,11 +45,16 @@ fn budget_is_spent_in_equal_batches_and_the_bump_is_found() {
     let best = strategy.recommend().unwrap().unwrap();
     assert!(bump(&best.point) > 0.98, "{best:?}");
     assert!(best.lower < 1.0 && best.upper > 0.95 && best.lower < best.upper);
-    assert_eq!(best.label, Label::Calibrated);
-    assert!(best.reasons.contains(&Reason::KernelLearntHere) && best.reasons.contains(&Reason::NormEstimated));
+    assert_eq!(best.label(), Label::Estimated);
+    let premises = &best.certificate.premises;
+    assert_eq!((premises.kernel.origin, premises.norm_bound.origin), (Origin::LearntHere, Origin::Estimated));
     let reports = strategy.batches().unwrap();
     assert_eq!(reports.len(), 4);
-    assert!(reports.iter().all(|r| r.gap.unwrap() >= 0.0 && (0.0..=1.0).contains(&r.survivors.unwrap())));
+    assert!(
+        reports
+            .iter()
+            .all(|r| r.gap.unwrap() >= 0.0 && matches!(r.survivors, Some(StillPossible::Share(share)) if (0.0..=1.0).contains(&share)))
+    );
     assert!(reports[3].gap.unwrap() < reports[0].gap.unwrap());
     assert!(best.gap >= 1.0 - bump(&best.point), "the gap {} is below the regret", best.gap);
 }
@@ -76,12 +81,12 @@ fn estimates_are_listed_with_their_safety_and_what_is_given_is_used() {
     finish(&mut strategy, bump);
     let Policy::Auto(policy) = strategy.policy() else { panic!("another policy") };
     for assumed in policy.assumed() {
-        assert_eq!((&assumed.kernel.kernel, assumed.ridge), (&kernel, 0.02));
+        assert_eq!((&assumed.kernel.value, assumed.ridge), (&kernel, 0.02));
         assert_eq!((assumed.noise, assumed.norm_bound), (Quantity::Given(0.02), Quantity::Given(6.0)));
-        assert!(!assumed.contradicted);
+        assert!(assumed.least_norm.is_none());
     }
     let best = strategy.recommend().unwrap().unwrap();
-    assert_eq!((best.label, best.reasons.as_slice()), (Label::Calibrated, [].as_slice()));
+    assert_eq!((best.label(), best.certificate.contradiction), (Label::Estimated, None));
 }
 
 #[test]
@@ -92,8 +97,8 @@ fn a_norm_bound_that_the_data_contradict_raises_the_alarm() {
     let mut strategy = auto(given, 3);
     finish(&mut strategy, bump);
     let best = strategy.recommend().unwrap().unwrap();
-    assert!(best.reasons.contains(&Reason::Contradicted));
-    assert_eq!(best.label, Label::Heuristic);
+    assert!(best.certificate.contradiction.unwrap().least_norm.unwrap() > 0.2);
+    assert_eq!(best.label(), Label::Estimated);
 }
 
 #[test]
@@ -178,7 +183,7 @@ fn failures_and_lost_batches_do_not_stop_a_run() {
     assert!(strategy.recommend().unwrap().is_none());
     let Ask::Trials(second) = strategy.ask(1000).unwrap() else { panic!("nothing asked") };
     assert!(second.iter().all(|t| first.iter().all(|f| f.point != t.point)), "a lost batch is not repeated");
-    strategy.tell(second[0].id, Outcome::Mean { mean: 0.4, standard_error: 0.05 }).unwrap();
+    strategy.tell(second[0].id, Outcome::Mean { mean: 0.4, standard_error: 0.05, replicates: None }).unwrap();
     strategy.close_batch().unwrap();
     let last = finish(&mut strategy, bump);
     assert_eq!(last.len(), 8);

@@ -225,11 +225,11 @@ fn wrong_results_are_refused_and_change_nothing() {
         for value in [f64::NAN, f64::INFINITY, f64::NEG_INFINITY] {
             let refused = strategy.tell(first.id, Outcome::Value(value));
             assert!(matches!(refused, Err(Error::NotFinite { row: 0, .. })), "{name}: {refused:?}");
-            assert!(strategy.tell(first.id, Outcome::Mean { mean: value, standard_error: 0.1 }).is_err(), "{name}");
-            assert!(strategy.tell(first.id, Outcome::Mean { mean: 0.1, standard_error: value }).is_err(), "{name}");
+            assert!(strategy.tell(first.id, Outcome::Mean { mean: value, standard_error: 0.1, replicates: None }).is_err(), "{name}");
+            assert!(strategy.tell(first.id, Outcome::Mean { mean: 0.1, standard_error: value, replicates: None }).is_err(), "{name}");
         }
         for standard_error in [0.0, -0.1] {
-            let refused = strategy.tell(first.id, Outcome::Mean { mean: 0.0, standard_error });
+            let refused = strategy.tell(first.id, Outcome::Mean { mean: 0.0, standard_error, replicates: None });
             assert!(matches!(refused, Err(Error::Parameter { name: "standard error", .. })), "{name}: {refused:?}");
         }
         assert!(strategy.to_bytes() == before, "{name}: a refused result changes nothing");
@@ -254,7 +254,7 @@ fn failures_count_as_spent_and_are_never_recommended() {
         let ledger = strategy.ledger();
         assert!(ledger.trials().len() <= BUDGET, "{name} stays within its budget");
         assert_eq!((0..ledger.closed()).map(|b| ledger.lost(b)).sum::<usize>(), failed.len(), "{name}");
-        assert!((0..ledger.closed()).flat_map(|b| ledger.measured(b)).all(|(t, _, _)| !failed.contains(&t.id)), "{name}");
+        assert!((0..ledger.closed()).flat_map(|b| ledger.measured(b)).all(|m| !failed.contains(&m.id.unwrap())), "{name}");
         assert!(strategy.recommend().unwrap().is_some(), "{name}");
     }
 }
@@ -276,11 +276,11 @@ fn means_with_standard_errors_are_taken() {
     for (name, mut strategy) in strategies() {
         finish_with(&mut strategy, 5, |s, trial| {
             let standard_error = 0.02 + 0.01 * (trial.id % 4) as f64;
-            s.tell(trial.id, Outcome::Mean { mean: result(&trial), standard_error }).unwrap();
+            s.tell(trial.id, Outcome::Mean { mean: result(&trial), standard_error, replicates: None }).unwrap();
         });
         assert_eq!(strategy.ledger().trials().len(), BUDGET, "{name}");
         let errors: Vec<f64> =
-            (0..strategy.ledger().closed()).flat_map(|b| strategy.ledger().measured(b)).map(|(_, _, e)| e.unwrap()).collect();
+            (0..strategy.ledger().closed()).flat_map(|b| strategy.ledger().measured(b)).map(|m| m.standard_error.unwrap()).collect();
         assert_eq!(errors.len(), BUDGET, "{name}");
         let r = strategy.recommend().unwrap().unwrap();
         assert!(r.lower.is_finite() && r.lower <= r.upper, "{name}: {r:?}");
@@ -378,8 +378,8 @@ fn damaged_runs_are_refused() {
         for at in (0..bytes.len()).step_by(bytes.len() / 37 + 1) {
             let mut damaged = bytes.clone();
             damaged[at] ^= 0x10;
-            assert!(matches!(Strategy::from_bytes(&damaged), Err(Error::Model(_))), "{name}, byte {at}");
-            assert!(matches!(Strategy::from_bytes(&bytes[..at]), Err(Error::Model(_))), "{name}, cut at {at}");
+            assert!(matches!(Strategy::from_bytes(&damaged), Err(Error::Saved(_))), "{name}, byte {at}");
+            assert!(matches!(Strategy::from_bytes(&bytes[..at]), Err(Error::Saved(_))), "{name}, cut at {at}");
         }
     }
 }

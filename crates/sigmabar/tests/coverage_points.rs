@@ -6,8 +6,8 @@ mod coverage_support;
 use coverage_support::oracle::{Draws, worst_case};
 use coverage_support::{Instance, LAWS, Law, points};
 use sigmabar::{
-    Claim, Collected, Coverage, ExactPosterior, Expansion, Intervals, Matrix, Method, Noise, Observations, Posterior, Prior, Region, Side,
-    Widths,
+    BoxDomain, Claim, Collected, Coverage, ExactPosterior, Expansion, Intervals, Matrix, Method, Noise, Observations, Posterior, Prior,
+    Side, Widths,
 };
 use std::sync::Arc;
 
@@ -157,7 +157,7 @@ fn over_a_list_and_uniformly_and_over_a_box() {
     queries.extend((0..60).map(|i| vec![f64::from(i) / 60.0]));
     let norm = 60.0;
     let f = adversary(&instance, &queries[0], norm);
-    let whole = Region::new(vec![0.0], vec![1.0]).unwrap();
+    let whole = BoxDomain::with_flat_sides(vec![0.0], vec![1.0]).unwrap();
     let view = points(&queries);
     for law in LAWS {
         for delta in LEVELS {

@@ -3,7 +3,9 @@
 mod oracle;
 
 use oracle::Draws;
-use sigmabar::{CellSearch, Collected, Design, Error, FeatureMap, Growth, Information, Kernel, Locations, MaxVariance, Points};
+use sigmabar::{
+    CellSearch, Collected, Design, DictionarySize, Error, FeatureMap, Information, Kernel, Locations, MaxVariance, Noise, Points,
+};
 use std::sync::Arc;
 
 fn grid(low: &[f64], high: &[f64], per_side: usize) -> Points {
@@ -69,7 +71,7 @@ fn a_union_of_boxes_and_a_growing_dictionary() {
     let low = Points::new(vec![0.0, 0.0, 0.6, 0.5], 2).unwrap();
     let high = Points::new(vec![0.3, 0.4, 1.0, 1.0], 2).unwrap();
     let kernel = Kernel::matern(2.5, 0.4, 1.0).unwrap();
-    let design = MaxVariance::growing(kernel, 0.1, Growth::default()).unwrap();
+    let design = MaxVariance::growing(kernel, 0.1, DictionarySize::default()).unwrap();
     let chosen = design.choose_in_boxes(low.view(), high.view(), CellSearch::default(), 60).unwrap();
     for x in chosen.points().rows() {
         let inside = (0..2).any(|b| (0..2).all(|c| low.row(b)[c] <= x[c] && x[c] <= high.row(b)[c]));
@@ -81,7 +83,7 @@ fn a_union_of_boxes_and_a_growing_dictionary() {
         assert!(after <= chosen.max_std() * (1.0 + 1e-9));
     }
     assert!(chosen.max_std().powi(2) <= (1.1_f64).powi(2) * chosen.variance_bound());
-    assert!(matches!(chosen.uniform_error(1.0, 0.1, 0.1), Err(Error::Premise { .. })));
+    assert!(matches!(chosen.uniform_error(1.0, &Noise::sub_gaussian(0.1).unwrap(), 0.1), Err(Error::Premise { .. })));
 }
 
 #[test]
@@ -98,7 +100,7 @@ fn too_few_cells_are_reported_as_slack() {
 #[test]
 fn wrong_boxes_are_refused() {
     let kernel = Kernel::matern(2.5, 0.3, 1.0).unwrap();
-    let design = MaxVariance::growing(kernel, 0.1, Growth::default()).unwrap();
+    let design = MaxVariance::growing(kernel, 0.1, DictionarySize::default()).unwrap();
     let (low, high) = (one(&[0.0, 0.0]), one(&[1.0, 1.0]));
     let search = CellSearch::default();
     assert!(matches!(design.choose_in_boxes(high.view(), low.view(), search, 3), Err(Error::Parameter { .. })));
@@ -107,6 +109,6 @@ fn wrong_boxes_are_refused() {
     assert!(matches!(design.choose_in_boxes(low.view(), one(&[1.0]).view(), search, 3), Err(Error::Width { .. })));
     let two = Points::new(vec![1.0; 4], 2).unwrap();
     assert!(matches!(design.choose_in_boxes(low.view(), two.view(), search, 3), Err(Error::Length { .. })));
-    let categories = MaxVariance::growing(Kernel::hamming(1.0, 1.0).unwrap(), 0.1, Growth::default()).unwrap();
+    let categories = MaxVariance::growing(Kernel::hamming(1.0, 1.0).unwrap(), 0.1, DictionarySize::default()).unwrap();
     assert!(matches!(categories.choose_in_boxes(low.view(), high.view(), search, 3), Err(Error::Premise { .. })));
 }

@@ -2,7 +2,7 @@
 
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
-use sigmabar::{Design, FeatureMap, Growth, Kernel, MaxVariance, Points};
+use sigmabar::{Design, DictionarySize, FeatureMap, Kernel, MaxVariance, Points};
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -33,7 +33,7 @@ fn capped_dictionaries_do_not_measure_one_point_for_ever() {
         let features = Arc::new(FeatureMap::new(kernel.clone(), inducing).unwrap());
         let plain = MaxVariance::new(Arc::clone(&features), 0.1).unwrap().choose(candidates.view(), 300).unwrap();
         let given = MaxVariance::new(features, 0.1).unwrap().spreading().choose(candidates.view(), 300).unwrap();
-        let growing = MaxVariance::growing(kernel, 0.1, Growth::at_most(40)).unwrap().choose(candidates.view(), 300).unwrap();
+        let growing = MaxVariance::growing(kernel, 0.1, DictionarySize::at_most(40)).unwrap().choose(candidates.view(), 300).unwrap();
         assert!(
             most_repeated(&plain) > 100,
             "ranked by all of the variance it stays where nothing can be learnt: {}",

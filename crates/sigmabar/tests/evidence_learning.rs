@@ -4,8 +4,8 @@ use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use rand_distr::{Distribution, StandardNormal};
 use sigmabar::{
-    Choice, Collected, Error, ExactPosterior, InducingRule, Kernel, Learning, Observations, Points, Prior, ResidualNorm, ResidualNormKind,
-    Source, fit_hyperparameters, sample_gaussian,
+    Collected, Error, ExactPosterior, InducingMethod, InducingRule, Kernel, Learning, Observations, Origin, Points, Prior, ResidualNorm,
+    ResidualNormKind, fit_hyperparameters, sample_gaussian,
 };
 
 fn uniform(rng: &mut ChaCha8Rng, rows: usize, dim: usize) -> Points {
@@ -44,11 +44,11 @@ fn the_parameters_that_made_the_data_are_found_again() {
     let mut learning = Learning::new(vec![Kernel::matern(2.5, [1.0, 1.0], 1.0).unwrap()]);
     learning.regularised = false;
     let learnt = fit_hyperparameters(&observations, &learning).unwrap();
-    let found = learnt.kernel().kernel.parameters();
+    let found = learnt.kernel().value.parameters();
     assert!((found[0].value / 0.3).ln().abs() < 0.35, "{found:?}");
     assert!((found[1].value / 0.9).ln().abs() < 0.5, "{found:?}");
     assert!((learnt.ridge() / 0.1).ln().abs() < 0.15, "ridge {}", learnt.ridge());
-    assert_eq!(learnt.kernel().source, Source::LearntHere);
+    assert_eq!(learnt.kernel().origin, Origin::LearntHere);
     // No worse than the truth itself, by its own measure.
     let best = ExactPosterior::new(&truth, 0.1, observations.clone()).unwrap().log_evidence();
     assert!(learnt.upper_bound >= best && learnt.elbo >= best - 0.02 * 400.0, "ELBO {} against {best}", learnt.elbo);
@@ -67,7 +67,7 @@ fn an_exact_stage_on_everything_ends_where_the_slope_is_zero() {
     let learnt = fit_hyperparameters(&observations, &learning).unwrap();
     let exact = ExactPosterior::new(learnt.kernel().clone(), learnt.ridge(), observations).unwrap();
     let gradient = exact.log_evidence_gradient().unwrap();
-    let kernel = &learnt.kernel().kernel;
+    let kernel = &learnt.kernel().value;
     // Column 1 does not matter: its length may end on its bound, where the slope need not vanish.
     let at_bound = kernel.parameters()[1].value > 100.0;
     for (p, g) in gradient.kernel.iter().enumerate().filter(|(p, _)| !(at_bound && *p == 1)) {
@@ -94,9 +94,9 @@ fn rounds_on_everything_improve_on_the_subsample_and_stay_inside_the_sandwich() 
     let x = uniform(&mut rng, 1500, 3);
     let y = smooth(&x, 0.2);
     let observations = observe(x, &y);
-    for choice in [Choice::RandomlyPivoted, Choice::Greedy, Choice::KMeans, Choice::Uniform] {
+    for method in [InducingMethod::RandomlyPivoted, InducingMethod::Greedy, InducingMethod::KMeans, InducingMethod::Uniform] {
         let mut learning = Learning::new(vec![Kernel::matern(1.5, [1.0, 1.0, 1.0], 1.0).unwrap()]);
-        (learning.exact_points, learning.inducing, learning.choice) = (150, 60, choice);
+        (learning.exact_points, learning.inducing, learning.method) = (150, 60, method);
         let learnt = fit_hyperparameters(&observations, &learning).unwrap();
         learning.steps = 0;
         let before = fit_hyperparameters(&observations, &learning).unwrap();
@@ -134,7 +134,7 @@ fn a_mean_is_learnt_when_asked() {
     let with = fit_hyperparameters(&observations, &learning).unwrap();
     assert!(with.elbo > without.elbo + 1.0);
     let prior = with.posterior().observations().prior();
-    assert!((prior.mean() - 7.0).abs() < 0.2 && prior.is_learnt(), "{prior:?}");
+    assert!((prior.mean() - 7.0).abs() < 0.2 && prior.origin() == Origin::LearntHere, "{prior:?}");
 }
 
 #[test]
@@ -204,7 +204,7 @@ fn length_scales_stay_within_reach_of_the_data() {
     let mut learning = Learning::new(vec![Kernel::squared_exponential(1e-3, 1.0).unwrap()]);
     learning.regularised = false;
     let learnt = fit_hyperparameters(&observe(x, &y), &learning).unwrap();
-    let length = learnt.kernel().kernel.parameters()[0].value;
+    let length = learnt.kernel().value.parameters()[0].value;
     assert!((1e3..1e9).contains(&length), "{length}");
 }
 
@@ -225,6 +225,6 @@ fn bad_settings_are_named() {
     assert!(matches!(refused(|l| l.templates = vec![Kernel::squared_exponential([1.0, 1.0], 1.0).unwrap()]), Error::Length { .. }));
     let wide = Points::new(vec![0.0; 4], 2).unwrap();
     let mut learning = good.clone();
-    learning.choice = Choice::Rule(InducingRule::Given(wide));
+    learning.method = InducingMethod::Rule(InducingRule::Given(wide));
     assert!(matches!(fit_hyperparameters(&observations, &learning).unwrap_err(), Error::Width { .. }));
 }

@@ -6,7 +6,7 @@ mod coverage_support;
 use coverage_support::literal::{C, R, TAU, assert_ends, claim, instance, intervals, norm, oracles, queries, responses, true_lambda};
 use coverage_support::oracle::{Sparse, close, sparse};
 use coverage_support::{jacobi, points, residual_matrix};
-use sigmabar::{Coverage, Method, Noise, Posterior, Prior, Region, ResidualNormMethod, Side, Widths};
+use sigmabar::{BoxDomain, Coverage, Method, Noise, Posterior, Prior, ResidualNormMethod, Side, Widths};
 use std::sync::Arc;
 
 #[test]
@@ -47,7 +47,7 @@ fn sides_lists_and_delta() {
     for q in 0..3 {
         close(list.upper()[q], point.upper()[q], 1e-12, "three points share delta");
     }
-    close(list.certificate().delta_each, 0.05, 1e-12, "delta of one side at one point");
+    close(list.certificate().spent[0].delta / list.certificate().spent[0].events.unwrap(), 0.05, 1e-12, "delta of one side at one point");
 }
 
 /// A long list costs no more than every point there is: the smaller of √(2 ln(2q/δ)) and √(ρ+2√(ρt)+2t), known before any response.
@@ -67,12 +67,12 @@ fn a_long_list_takes_the_event_for_every_point() {
     let posterior = Posterior::condition(Arc::clone(&instance.information), &y, Prior::ZERO).unwrap();
     let view = points(&long);
     let found = posterior.interval_with(&widths, view.view()).unwrap();
-    close(found.certificate().delta_each, 0.1, 1e-12, "one event");
-    close(found.certificate().noise_factor, every, 1e-10, "its factor");
+    assert_eq!((found.certificate().spent[0].delta, found.certificate().spent[0].events), (0.1, Some(1.0)), "one event");
+    close(found.certificate().bounds.noise_factor.unwrap(), every, 1e-10, "its factor");
     // A new response has noise that this event knows nothing of.
     let prediction = posterior.prediction_interval(view.view(), widths.claim()).unwrap();
     let union = (2.0 * (20.0 * long.len() as f64).ln()).sqrt();
-    close(prediction.certificate().noise_factor, union, 1e-10, "factor of a new response");
+    close(prediction.certificate().bounds.noise_factor.unwrap(), union, 1e-10, "factor of a new response");
     // The paper's method stays the paper's.
     let paper = Widths::new(Arc::clone(&instance.information), &claim(0.1).coverage(Coverage::Points).method(Method::Paper)).unwrap();
     close(paper.noise_factor(1_000_000), (2.0 * 2e7_f64.ln()).sqrt(), 1e-10, "the paper's union bound");
@@ -84,8 +84,8 @@ fn a_randomised_lambda_is_charged_to_delta() {
     let y = responses(instance.x.len());
     let method = ResidualNormMethod::Randomised { steps: 18, failure: 0.04, seed: 1 };
     let found = intervals(&instance, &y, &claim(0.1).method(Method::Direct).residual_norm(method));
-    assert_eq!(found.certificate().residual_failure, 0.04);
-    close(found.certificate().noise_factor, (2.0 * (2.0 / 0.06_f64).ln()).sqrt(), 1e-10, "what is left of delta");
+    assert_eq!(found.certificate().spent[1].delta, 0.04);
+    close(found.certificate().bounds.noise_factor.unwrap(), (2.0 * (2.0 / 0.06_f64).ln()).sqrt(), 1e-10, "what is left of delta");
     let posterior = Posterior::condition(Arc::clone(&instance.information), &y, Prior::ZERO).unwrap();
     let none = posterior.interval(points(&queries()).view(), &claim(0.04).residual_norm(method));
     assert!(matches!(none, Err(sigmabar::Error::Premise { .. })));
@@ -122,13 +122,13 @@ fn continuous_claims() {
     let oracles = oracles(&instance, &y);
     let lambda = true_lambda(&instance);
     let r = lambda / (TAU * TAU);
-    let region = Region::new(vec![0.0, 0.0], vec![1.5, 1.0]).unwrap();
+    let region = BoxDomain::with_flat_sides(vec![0.0, 0.0], vec![1.5, 1.0]).unwrap();
     let posterior = Posterior::condition(Arc::clone(&instance.information), &y, Prior::ZERO).unwrap();
     let delta = 0.1_f64;
     for method in [Method::Direct, Method::DropIn] {
         let claim = claim(delta).coverage(Coverage::Continuous(region.clone())).method(method);
         let found = posterior.interval(points(&queries()).view(), &claim).unwrap();
-        let (h, log_count) = found.certificate().cover.unwrap();
+        let (h, log_count) = (found.certificate().bounds.cover_radius.unwrap(), found.certificate().bounds.log_cells.unwrap());
         let factor = (2.0 * ((2.0 / delta).ln() + log_count)).sqrt();
         // Matérn-5/2, length-scale 0.4, variance 2: L₀ = √(5/3).
         let printed: f64 =

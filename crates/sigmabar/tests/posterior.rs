@@ -4,7 +4,7 @@ mod oracle;
 
 use oracle::{Covariance, Draws, close};
 use sigmabar::{
-    Collected, ExactPosterior, Expansion, FeatureMap, Information, Kernel, Locations, Observations, Points, Posterior, Prior, Road,
+    Collected, ExactPosterior, Expansion, FeatureMap, GramMethod, Information, Kernel, Locations, Observations, Points, Posterior, Prior,
 };
 use std::sync::Arc;
 
@@ -358,9 +358,9 @@ fn the_three_roads_agree() {
         let o = Observations::new(points(&x), &y, Collected::DeclaredFixed, Prior::ZERO).unwrap();
         Posterior::fit(Arc::new(FeatureMap::new(kernel.clone(), points(&z)).unwrap()), tau, o).unwrap()
     };
-    for (tau, road) in [(1e3, Road::WhitenAfter), (1e-2, Road::WhitenFirst), (1e-5, Road::Orthogonal)] {
+    for (tau, method) in [(1e3, GramMethod::WhitenAfter), (1e-2, GramMethod::WhitenFirst), (1e-5, GramMethod::Orthogonal)] {
         let posterior = at(tau);
-        assert_eq!(posterior.information().facts().road, road);
+        assert_eq!(posterior.information().facts().method, method);
         let (mean, std_dev) = posterior.predict(queries.view()).unwrap();
         for q in 0..20 {
             let covariance: Covariance = |a, b| (-0.5 * a.iter().zip(b).map(|(u, v)| (u - v).powi(2)).sum::<f64>() / (0.08 * 0.08)).exp();

@@ -1,8 +1,8 @@
 //! Bad input: each refused with an error that names what is wrong, or answered rightly where it is legitimate.
 
 use sigmabar::{
-    Collected, Error, ExactPosterior, Expansion, FeatureMap, Information, Kernel, Locations, ModelError, Observations, Points, PointsRef,
-    Posterior, Prior,
+    Collected, Error, ExactPosterior, Expansion, FeatureMap, Information, Kernel, Locations, Observations, Points, PointsRef, Posterior,
+    Prior, SavedError,
 };
 use std::sync::Arc;
 
@@ -40,7 +40,7 @@ fn responses_are_validated() {
     assert!(matches!(Prior::declared(0.0, 0.0), Err(Error::Parameter { name: "unit", .. })));
     assert!(matches!(Prior::learnt(&[]), Err(Error::Empty { .. })));
     let constant = Prior::learnt(&[3.0, 3.0]).unwrap();
-    assert_eq!((constant.mean(), constant.unit(), constant.is_learnt()), (3.0, 1.0, true));
+    assert_eq!((constant.mean(), constant.unit(), constant.origin()), (3.0, 1.0, sigmabar::Origin::LearntHere));
 }
 
 #[test]
@@ -122,19 +122,19 @@ fn saved_models_come_back_bitwise_and_damage_is_refused() {
     assert_eq!(back.predict(queries.view()).unwrap(), p.predict(queries.view()).unwrap());
     assert_eq!(back.to_bytes(), bytes);
     let refused = |bytes: &[u8]| match Posterior::from_bytes(bytes) {
-        Err(Error::Model(reason)) => reason,
+        Err(Error::Saved(reason)) => reason,
         other => panic!("expected a refusal, got {:?}", other.map(|_| ())),
     };
-    assert_eq!(refused(b""), ModelError::Foreign);
-    assert_eq!(refused(b"PAR1 is another format"), ModelError::Foreign);
-    assert!(matches!(refused(&bytes[..30]), ModelError::Truncated { .. }));
-    assert!(matches!(refused(&bytes[..bytes.len() - 1]), ModelError::Truncated { .. }));
+    assert_eq!(refused(b""), SavedError::Foreign);
+    assert_eq!(refused(b"PAR1 is another format"), SavedError::Foreign);
+    assert!(matches!(refused(&bytes[..30]), SavedError::Length { .. }));
+    assert!(matches!(refused(&bytes[..bytes.len() - 1]), SavedError::Length { .. }));
     let mut newer = bytes.clone();
     newer[8] = 9;
-    assert_eq!(refused(&newer), ModelError::Version { found: 9, supported: 1 });
-    for at in (20..bytes.len()).step_by(3) {
+    assert_eq!(refused(&newer), SavedError::Newer { found: 9, supported: 3 });
+    for at in (32..bytes.len()).step_by(3) {
         let mut damaged = bytes.clone();
         damaged[at] ^= 0x10;
-        assert_eq!(refused(&damaged), ModelError::Checksum, "byte {at}");
+        assert_eq!(refused(&damaged), SavedError::Checksum, "byte {at}");
     }
 }

@@ -6,8 +6,8 @@ use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use sbpe_support::{Drawn, Known, finish, sbpe, uniform};
 use sigmabar::{
-    Ask, BoxDomain, Direction, Domain, Error, Kernel, Label, Noise, Outcome, Policy, Prior, Problem, Reason, Rules, Sbpe, Schedule, Source,
-    SourcedKernel, Strategy, TrialState,
+    Ask, BoxDomain, Direction, Domain, Error, Failures, Kernel, Label, Noise, Origin, Outcome, Policy, Prior, Problem, Rules, Sbpe,
+    Schedule, Sourced, Strategy, TrialState,
 };
 
 fn known() -> Known {
@@ -94,11 +94,8 @@ fn order_of_telling_and_number_of_threads_change_nothing() {
 #[test]
 fn missing_points_are_noted_and_late_ones_certify_nothing() {
     let known = known();
-    let close = |informative: bool, late: bool| {
-        let mut problem = known.problem(100, Drawn::Gaussian, 1);
-        if informative {
-            problem = problem.with_informative_failures();
-        }
+    let close = |failures: Failures, late: bool| {
+        let problem = known.problem(100, Drawn::Gaussian, 1).with_failures(failures);
         let mut strategy = Strategy::new(problem, sbpe(Sbpe::default())).unwrap();
         let Ask::Trials(trials) = strategy.ask(usize::MAX).unwrap() else { panic!("trials") };
         for t in &trials[..7] {
@@ -115,10 +112,14 @@ fn missing_points_are_noted_and_late_ones_certify_nothing() {
         finish(&mut strategy, |i| known.values[i]);
         strategy
     };
-    let (plain, informative, late) = (close(false, false), close(true, false), close(false, true));
+    let (plain, late) = (close(Failures::Unrelated, false), close(Failures::Unrelated, true));
     let label = |s: &Strategy| s.recommend().unwrap().unwrap();
-    assert_eq!((label(&plain).label, label(&plain).reasons), (Label::Certified, vec![Reason::LostPoints]));
-    assert_eq!((label(&informative).label, label(&informative).reasons), (Label::Calibrated, vec![Reason::InformativeLoss]));
+    assert_eq!((label(&plain).label(), label(&plain).certificate.premises.losses), (Label::Certified, Sourced::new(3, Origin::Declared)));
+    // Nobody vouches for the loss, or somebody says that it tells something.
+    for failures in [Failures::Undeclared, Failures::Informative] {
+        let certificate = label(&close(failures, false)).certificate;
+        assert_eq!((certificate.label(), certificate.premises.losses.origin), (Label::Estimated, Origin::Unmet));
+    }
     assert_eq!(label(&plain), label(&late));
     assert_eq!(plain.batches().unwrap()[0].measured, 7);
 }
@@ -157,7 +158,7 @@ fn data_that_contradict_the_norm_are_not_certified() {
     finish(&mut strategy, |i| 40.0 * known.values[i]);
     assert_eq!(strategy.survivors().unwrap().unwrap().len(), 40);
     let guess = strategy.recommend().unwrap().unwrap();
-    assert!(guess.label == Label::Heuristic && guess.gap == f64::INFINITY && guess.reasons.contains(&Reason::Contradicted));
+    assert!(guess.label() == Label::Estimated && guess.gap == f64::INFINITY && guess.certificate.contradiction.is_some());
     assert!(strategy.batches().unwrap().iter().all(|b| b.gap.is_none()));
 }
 
@@ -176,17 +177,17 @@ fn minimising_in_another_unit_is_maximising_mirrored() {
 }
 
 #[test]
-fn a_kernel_learnt_before_has_its_own_label() {
+fn a_kernel_fixed_on_other_data_is_certified_and_said_to_be_that() {
     let known = known();
-    let kernel = SourcedKernel { kernel: known.kernel.clone(), source: Source::LearntBefore };
+    let kernel = Sourced::new(known.kernel.clone(), Origin::LearntElsewhere);
     let problem = known.problem(60, Drawn::Gaussian, 1).with_kernel(kernel).unwrap();
     let mut strategy = Strategy::new(problem, sbpe(Sbpe::default())).unwrap();
     finish(&mut strategy, |i| known.values[i]);
-    assert_eq!(strategy.recommend().unwrap().unwrap().label, Label::CertifiedForLearntKernel);
+    assert_eq!(strategy.recommend().unwrap().unwrap().label(), Label::Certified);
 }
 
 #[test]
-fn means_with_small_standard_errors_narrow_the_gap() {
+fn replicates_narrow_the_gap_and_standard_errors_do_not() {
     let known = known();
     let run = |outcome: fn(f64) -> Outcome| {
         let problem = known.problem(60, Drawn::Rademacher, 1);
@@ -200,8 +201,8 @@ fn means_with_small_standard_errors_narrow_the_gap() {
     };
     let (single, same, precise) = (
         run(Outcome::Value),
-        run(|mean| Outcome::Mean { mean, standard_error: 0.2 }),
-        run(|mean| Outcome::Mean { mean, standard_error: 0.02 }),
+        run(|mean| Outcome::Mean { mean, standard_error: 0.02, replicates: None }),
+        run(|mean| Outcome::Mean { mean, standard_error: 0.02, replicates: Some(100) }),
     );
     assert!((single - same).abs() < 1e-6 * single, "{single} {same}");
     assert!(precise < 0.9 * single, "{precise} {single}");
@@ -221,7 +222,8 @@ fn boxes_in_many_dimensions_are_declared_candidates() {
     let mut strategy = Strategy::new(problem, sbpe(Sbpe::default().with_candidates(300).unwrap())).unwrap();
     finish(&mut strategy, |_| 0.0);
     let advice = strategy.recommend().unwrap().unwrap();
-    assert_eq!((advice.label, advice.reasons), (Label::Certified, vec![Reason::DeclaredCandidates]));
+    assert_eq!(advice.label(), Label::Certified);
+    assert!(advice.candidate_gap.unwrap() < advice.gap, "{:?}", (advice.candidate_gap, advice.gap));
     assert!(strategy.survivors().unwrap().unwrap().len() <= 300);
 }
 

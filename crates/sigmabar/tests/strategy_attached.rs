@@ -8,8 +8,8 @@ use rayon::prelude::*;
 use sbpe_support::{Drawn, Known, finish, sbpe, uniform};
 use sigmabar::{
     AdaBkb, Ask, Auto, BkbWidth, BoxDomain, Bpe, BpeSchedule, BpeWidth, Collected, Column, Domain, Error, ExactPosterior, GpThreds, GpUcb,
-    Kernel, Label, LargestVariance, Noise, Observations, Outcome, Points, Policy, Prior, Problem, Reason, Sbpe, Schedule, SpaceDomain,
-    Strategy, Survivors, UcbWidth,
+    Kernel, Label, LargestVariance, Noise, Observations, Outcome, Points, Policy, Prior, Problem, Recommendation, Sbpe, Schedule,
+    SpaceDomain, Strategy, Survivors, UcbWidth,
 };
 
 fn known(seed: u64) -> Known {
@@ -169,9 +169,10 @@ fn only_fixed_results_enter_a_certificate() {
     };
     let (plain, adaptive, fixed) = (run_with(None), run_with(Some(Collected::Adaptive)), run_with(Some(Collected::DeclaredFixed)));
     assert_eq!(plain, adaptive, "adaptive results change nothing");
-    assert!(plain.0.reasons.is_empty() && fixed.0.reasons == [Reason::AttachedResults] && fixed.0.label == Label::Certified);
+    let said = |r: &Recommendation| r.certificate.premises.points.value;
+    assert_eq!((said(&plain.0), said(&fixed.0), fixed.0.label()), (Collected::Designed, Collected::DeclaredFixed, Label::Certified));
     assert!(fixed.2[0].gap < plain.2[0].gap, "{:?} and {:?}", fixed.2[0].gap, plain.2[0].gap);
-    assert!(fixed.2.iter().all(|b| b.label == Some(Label::Certified)));
+    assert!(fixed.2.iter().all(|b| b.certificate.as_ref().unwrap().label() == Label::Certified));
 }
 
 #[test]
@@ -208,7 +209,7 @@ fn a_mean_with_its_standard_error_is_worth_its_replicates() {
         (mean, sd, (advice.candidate, advice.lower, advice.upper))
     };
     let replicates = run_with(|v| vec![Outcome::Value(v + 0.1), Outcome::Value(v - 0.1), Outcome::Value(v), Outcome::Value(v)]);
-    let means = run_with(|v| vec![Outcome::Mean { mean: v, standard_error: 0.1 }]);
+    let means = run_with(|v| vec![Outcome::Mean { mean: v, standard_error: 0.1, replicates: None }]);
     let singles = run_with(|v| vec![Outcome::Value(v)]);
     let close = |a: &[f64], b: &[f64]| a.iter().zip(b).all(|(x, y)| (x - y).abs() < 1e-8);
     assert!(close(&replicates.0, &means.0) && close(&replicates.1, &means.1), "four replicates of level 0.2 have standard error 0.1");
@@ -233,7 +234,7 @@ fn auto_shows_its_posterior_in_the_datas_scale() {
         assert!(wide[i].0 <= band[i].0 && band[i].0 <= mean[i] && mean[i] <= band[i].1 && band[i].1 <= wide[i].1);
     }
     let reports = run.batches().unwrap();
-    assert!(reports.iter().all(|b| b.gap.is_some() && b.label >= Some(Label::Calibrated)));
+    assert!(reports.iter().all(|b| b.gap.is_some() && b.certificate.as_ref().unwrap().label() == Label::Estimated));
 }
 
 #[test]
@@ -272,7 +273,7 @@ fn without_a_kernel_told_standard_errors_weigh() {
     assert!(run.recommend().unwrap().is_none());
     let domain = Domain::Box(BoxDomain::unit(1).unwrap());
     run = Strategy::new(Problem::new(domain, 5).unwrap(), Policy::Random(sigmabar::Random::default())).unwrap();
-    let mean = |mean: f64, standard_error: f64| Outcome::Mean { mean, standard_error };
+    let mean = |mean: f64, standard_error: f64| Outcome::Mean { mean, standard_error, replicates: None };
     // 0.2: a precise 1.0 and a vague 5.0; 0.7: a precise 1.1.
     for (x, outcome) in [(0.2, mean(1.0, 0.01)), (0.2, mean(5.0, 1.0)), (0.7, mean(1.1, 0.01))] {
         run.attach(&[x], outcome, Collected::Adaptive).unwrap();
@@ -308,7 +309,7 @@ fn light_tailed_noise_has_a_ridge_of_its_own_and_no_borrowed_width() {
     assert!(Strategy::new(problem(), Policy::GpUcb(GpUcb::new(UcbWidth::Constant(2.0)))).is_ok());
     let mut run = Strategy::new(problem(), sbpe(Sbpe::default())).unwrap();
     answer_all(&mut run, bump);
-    assert_eq!(run.recommend().unwrap().unwrap().label, Label::Certified);
+    assert_eq!(run.recommend().unwrap().unwrap().label(), Label::Certified);
     let gap = |noise: Noise| {
         let problem = problem().with_ridge(0.2).unwrap().with_noise(noise).unwrap();
         let mut run = Strategy::new(problem, sbpe(Sbpe::new(sigmabar::Rules::Paper).with_candidates(64).unwrap())).unwrap();

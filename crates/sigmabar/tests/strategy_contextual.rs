@@ -1,8 +1,8 @@
-//! Contextual optimism on every kind of domain, in the experiment runner, and with results from before the run.
+//! Contextual optimism on every kind of domain, and with results from before the run.
 
 use sigmabar::{
-    Ask, Benchmark, BoxDomain, Collected, Column, Constraint, Domain, EkUcb, Error, Expansion, Experiment, Kernel, ListDomain, Noise,
-    Outcome, Points, Policy, Problem, SimulatedNoise, SpaceDomain, Strategy, TestFunction,
+    Ask, Collected, Column, Constraint, Domain, EkUcb, Error, Kernel, ListDomain, Noise, Outcome, Points, Policy, Problem, SpaceDomain,
+    Strategy,
 };
 
 fn actions() -> Points {
@@ -62,33 +62,4 @@ fn on_a_list_the_candidate_is_the_state_s_own() {
     let Policy::EkUcb(policy) = run.policy() else { panic!("another policy") };
     assert!((3..=18).contains(&policy.dictionary_len()), "states from before the run are offered too: {}", policy.dictionary_len());
     assert!(run.batches().unwrap().windows(2).all(|w| w[0].inducing <= w[1].inducing));
-}
-
-#[test]
-fn the_runner_gives_contexts_and_counts_regret_against_the_best_open_action() {
-    let kernel = Kernel::squared_exponential(0.4, 1.0).unwrap();
-    let centres = Points::from_rows(&[vec![0.2, 0.9], vec![0.8, 0.1], vec![0.5, 0.5]]).unwrap();
-    let expansion = Expansion::new(kernel.clone(), centres, vec![1.0, 1.0, -0.5]).unwrap();
-    let benchmark = |_| {
-        let function = TestFunction::expansion("contextual", expansion.clone(), BoxDomain::unit(2)?)?;
-        Benchmark::new(function, SimulatedNoise::Gaussian { std_dev: 0.05 }, 60)?.assuming_kernel(kernel.clone())
-    };
-    let policy = |_: &Problem| Ok(Policy::EkUcb(EkUcb::new(actions())));
-    let experiment = Experiment::new("ek-ucb", benchmark, policy, 0..6).unwrap();
-    let rows = experiment.with_contexts(|_, step| vec![context(step)]).run(&|| 0.0).unwrap();
-    assert_eq!(rows.len(), 6 * 60);
-    let mut late = 0.0;
-    for seed in 0..6_u64 {
-        let regret: Vec<f64> = rows.iter().filter(|r| r.seed == seed).map(|r| r.cumulative_regret).collect();
-        assert!(regret.windows(2).all(|w| w[1] >= w[0] - 1e-12), "the best open action is never beaten");
-        late += (regret[59] - regret[39]) / (6.0 * 20.0);
-    }
-    let value = |c: f64, a: f64| expansion.value(&[c, a]);
-    let average = |c: f64| {
-        let values: Vec<f64> = (0..6).map(|i| value(c, f64::from(i) / 5.0)).collect();
-        values.iter().copied().fold(f64::MIN, f64::max) - values.iter().sum::<f64>() / 6.0
-    };
-    let random = (0..10).map(|s| average(context(s))).sum::<f64>() / 10.0;
-    assert!(late < 0.25 * random, "{late} against {random} at random");
-    assert!(rows.iter().all(|r| r.simple_regret.is_none()));
 }

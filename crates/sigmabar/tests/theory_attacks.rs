@@ -7,14 +7,14 @@ use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use rand_distr::{Distribution, StandardNormal};
 use sigmabar::{
-    DesignedData, Expansion, GainDomain, InducingPlan, Information, Kernel, MeanNorm, MetricBox, Multiplier, Points, Posterior, Prior,
-    RegretBatch, RegretRequest, Setting, Theorems, batch_lengths, measurements_for_variance,
+    BoxDomain, Cover, DesignedData, Expansion, GainDomain, InducingPlan, Information, Kernel, MeanNorm, Multiplier, Noise, Points,
+    Posterior, Prior, RegretBatch, RegretRequest, Setting, Theorems, batch_lengths, measurements_for_variance,
 };
 use std::sync::Arc;
 use theory_loops::{Plain, Shape, Table, information, largest_eigenvalue, points, power, random_kernel, random_points};
 
 fn setting() -> Setting {
-    Setting { norm_bound: 2.0, noise_level: 0.3, ridge: 0.2, delta: 0.05, residual_ratio: 1.0, max_variance: 1.5 }
+    Setting { norm_bound: 2.0, noise: Noise::sub_gaussian(0.3).unwrap(), ridge: 0.2, delta: 0.05, residual_ratio: 1.0, max_variance: 1.5 }
 }
 
 /// A real max-variance design with fixed inducing points; returns the chosen points and the largest variance after each.
@@ -112,7 +112,7 @@ fn regression_bounds_hold() {
     let (k, kappa) = (kernel.table(&chosen, &chosen), kernel.nystrom(&z, &chosen, &chosen));
     let residual: Table = k.iter().zip(&kappa).map(|(a, b)| a.iter().zip(b).map(|(u, v)| u - v).collect()).collect();
     let residual_ratio = largest_eigenvalue(&residual) / (tau * tau);
-    let s = Setting { norm_bound: c, noise_level: level, ridge: tau, delta, residual_ratio, max_variance: 1.0 };
+    let s = Setting { norm_bound: c, noise: Noise::sub_gaussian(level).unwrap(), ridge: tau, delta, residual_ratio, max_variance: 1.0 };
     let theorems = Theorems::new(s).unwrap();
     let max_gain = GainDomain::new(&kernel.kernel(), tau, points(&domain).view()).unwrap().max_gain(40).unwrap().upper().value;
     let max_residual = state.features().residual(points(&dense).view()).unwrap().into_iter().fold(0.0, f64::max);
@@ -121,8 +121,9 @@ fn regression_bounds_hold() {
     assert!(finite.corrected < finite.paper && finite.corrected < 2.0 * c, "{finite:?}");
     // On the box the design must be one of the box: add what the grid of 60 can miss, d_k(x, nearest candidate).
     let gap = kernel.kernel().metric(&[0.0], &[0.5 / 59.0]);
-    let boxed = MetricBox::for_kernel(&kernel.kernel(), vec![1.0]).unwrap();
-    let cover = boxed.cover(0.01).unwrap();
+    let (line, smooth) = (BoxDomain::unit(1).unwrap(), kernel.kernel());
+    let boxed = (&line, &smooth);
+    let cover = Cover::new(&line, &smooth, 0.01).unwrap();
 
     let state = Arc::new(state);
     let (view, dense_view) = (points(&domain), points(&dense));
@@ -149,8 +150,8 @@ fn regression_bounds_hold() {
         misses += usize::from(error > finite.corrected);
         closest = closest.max(error / finite.corrected);
         let error = worst(&dense, &posterior.mean(dense_view.view()).unwrap());
-        let bound = theorems.regression_continuous(&data, &boxed, &cover, MeanNorm::Computed(posterior.norm())).unwrap().corrected;
-        let before = theorems.regression_continuous(&data, &boxed, &cover, MeanNorm::Before).unwrap().corrected;
+        let bound = theorems.regression_continuous(&data, boxed, &cover, MeanNorm::Computed(posterior.norm())).unwrap().corrected;
+        let before = theorems.regression_continuous(&data, boxed, &cover, MeanNorm::Before).unwrap().corrected;
         let beta = theorems.multiplier(Multiplier::Direct, (2.0 / delta).ln() + cover.log_cells);
         misses_box += usize::from(error > bound + beta * gap || error > before + beta * gap);
     }
@@ -166,7 +167,8 @@ fn regret_bound_holds() {
     let (c, level, tau, delta, budget) = (1.0, 0.03, 0.03, 0.1, 1000);
     let domain: Table = (0..25).map(|i| vec![f64::from(i) / 24.0]).collect();
     let lengths = batch_lengths(budget).unwrap();
-    let s = Setting { norm_bound: c, noise_level: level, ridge: tau, delta, residual_ratio: 1e-6, max_variance: 1.0 };
+    let s =
+        Setting { norm_bound: c, noise: Noise::sub_gaussian(level).unwrap(), ridge: tau, delta, residual_ratio: 1e-6, max_variance: 1.0 };
     let theorems = Theorems::new(s).unwrap();
     let gains = GainDomain::new(&kernel.kernel(), tau, points(&domain).view()).unwrap();
     let gamma = |n: usize| gains.max_gain(n).unwrap().upper().value;

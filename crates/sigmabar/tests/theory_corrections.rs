@@ -7,14 +7,14 @@ use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use rand_distr::{Distribution, StandardNormal};
 use sigmabar::{
-    Collected, DesignedData, Expansion, GainDomain, InducingPlan, Kernel, Observations, Points, Posterior, Prior, Setting, Theorems,
+    Collected, DesignedData, Expansion, GainDomain, InducingPlan, Kernel, Noise, Observations, Points, Posterior, Prior, Setting, Theorems,
     batch_lengths, variance_sum_bound,
 };
 use std::sync::Arc;
 use theory_loops::{Plain, Shape, Table, largest_eigenvalue, points, power, random_kernel, random_points, random_problem, rho};
 
 fn setting(max_variance: f64) -> Setting {
-    Setting { norm_bound: 1.0, noise_level: 0.1, ridge: 0.1, delta: 0.05, residual_ratio: 1.0, max_variance }
+    Setting { norm_bound: 1.0, noise: Noise::sub_gaussian(0.1).unwrap(), ridge: 0.1, delta: 0.05, residual_ratio: 1.0, max_variance }
 }
 
 fn normal(rng: &mut ChaCha8Rng) -> f64 {
@@ -111,7 +111,7 @@ fn e11_norm_of_the_mean() {
         // The a-priori form with t so large that the noise event cannot fail here.
         let s = Setting {
             norm_bound: c,
-            noise_level: level,
+            noise: Noise::sub_gaussian(level).unwrap(),
             ridge: tau,
             delta: 0.05,
             residual_ratio: lambda / (tau * tau),

@@ -1,6 +1,7 @@
 //! What can be wrong with a table, and where.
 
 use crate::quantity::Bytes;
+use sigmabar::catalogue::nearest;
 use std::io;
 use std::path::PathBuf;
 use thiserror::Error;
@@ -102,7 +103,7 @@ pub enum DataError {
         column: usize,
     },
     /// A column that is not there.
-    #[error("{}: there is no column \"{name}\"{}; the columns are {}", file.display(), closest(name, columns), columns.join(", "))]
+    #[error("{}: there is no column \"{name}\"{}; the columns are {}", file.display(), closest(name, columns.iter().map(String::as_str)), columns.join(", "))]
     NoColumn {
         /// The file.
         file: PathBuf,
@@ -178,12 +179,7 @@ pub enum DataError {
     },
 }
 
-/// `, did you mean "x"?` where one name is close.
-pub(crate) fn closest(name: &str, known: &[String]) -> String {
-    known
-        .iter()
-        .map(|candidate| (strsim::jaro_winkler(&name.to_lowercase(), &candidate.to_lowercase()), candidate))
-        .filter(|(likeness, _)| *likeness > 0.8)
-        .max_by(|a, b| a.0.total_cmp(&b.0))
-        .map_or_else(String::new, |(_, candidate)| format!(" (did you mean \"{candidate}\"?)"))
+/// ` (did you mean "x"?)` where one name is close.
+pub(crate) fn closest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> String {
+    nearest(name, known).map_or_else(String::new, |word| format!(" (did you mean \"{word}\"?)"))
 }

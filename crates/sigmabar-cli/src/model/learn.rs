@@ -5,8 +5,8 @@ use super::training::Rows;
 use crate::data::ColumnInfo;
 use crate::kernels::Family;
 use sigmabar::{
-    Collected, FeatureMap, InducingRule, Kernel, Learning, Locations, Observations, Points, Posterior, Prior, Result, SourcedKernel, Stop,
-    fit_hyperparameters,
+    Collected, FeatureMap, InducingRule, Kernel, Learning, Locations, Observations, Origin, Points, Posterior, Prior, Result, Sourced,
+    Stop, fit_hyperparameters,
 };
 use std::sync::Arc;
 
@@ -22,19 +22,18 @@ pub(crate) struct Declared {
     pub ridge: Option<f64>,
     /// Prior mean and unit; learnt where they are missing.
     pub prior: Option<Prior>,
+    /// How the points were chosen: nobody but the user can know, and the certificate repeats it.
+    pub collected: Collected,
 }
 
 /// The kernel and all else that is needed before the pass over everything.
 pub(crate) struct Learnt {
-    pub kernel: SourcedKernel,
-    pub ridge: f64,
+    pub kernel: Sourced<Kernel>,
+    pub ridge: Sourced<f64>,
     pub inducing: Points,
     /// The posterior, where learning has seen every row.
     pub posterior: Option<Posterior>,
 }
-
-/// How the points were chosen: nobody but the user can know, and the certificate repeats it.
-const COLLECTED: Collected = Collected::DeclaredFixed;
 
 /// Kernel, ridge and inducing points: as declared, or learnt on a sample of the rows.
 pub(crate) fn learn(rows: &Rows, prior: Prior, declared: &Declared, columns: &[ColumnInfo], plan: &Plan, seed: u64) -> Result<Learnt> {
@@ -42,14 +41,14 @@ pub(crate) fn learn(rows: &Rows, prior: Prior, declared: &Declared, columns: &[C
     if let (Some(lengths), Some(ridge)) = (&declared.lengthscale, declared.ridge) {
         let kernel = declared.family.unwrap_or(Family::Matern(2.5)).kernel(lengths, declared.variance, columns)?;
         let sample = rows.sample(plan.pool(), seed);
-        let locations = Locations::new(Points::new(sample.x, dim)?, COLLECTED);
+        let locations = Locations::new(Points::new(sample.x, dim)?, declared.collected);
         let rule = InducingRule::Greedy(Stop::at_residual(0.1, plan.inducing));
         let inducing = rule.select(&kernel, ridge, &locations, seed)?.into_points();
-        return Ok(Learnt { kernel: kernel.into(), ridge, inducing, posterior: None });
+        return Ok(Learnt { kernel: kernel.into(), ridge: ridge.into(), inducing, posterior: None });
     }
     let sample = rows.sample(LEARNING_ROWS, seed);
     let everything = sample.len() == rows.len();
-    let observations = Observations::new(Points::new(sample.x, dim)?, &sample.y, COLLECTED, prior)?;
+    let observations = Observations::new(Points::new(sample.x, dim)?, &sample.y, declared.collected, prior)?;
     let mut learning = Learning::new(templates(declared, &observations, columns)?);
     learning.inducing = plan.inducing;
     learning.exact_points = EXACT_POINTS;
@@ -60,7 +59,7 @@ pub(crate) fn learn(rows: &Rows, prior: Prior, declared: &Declared, columns: &[C
     let learnt = fit_hyperparameters(&observations, &learning)?;
     Ok(Learnt {
         kernel: learnt.kernel().clone(),
-        ridge: learnt.ridge(),
+        ridge: Sourced::new(learnt.ridge(), Origin::LearntHere),
         inducing: learnt.inducing().to_points(),
         posterior: everything.then(|| learnt.into_posterior()),
     })
@@ -82,11 +81,11 @@ fn templates(declared: &Declared, observations: &Observations, columns: &[Column
 }
 
 /// One pass over all rows.
-pub(crate) fn fit(rows: Rows, prior: Prior, learnt: Learnt, columns: usize) -> Result<Posterior> {
+pub(crate) fn fit(rows: Rows, prior: Prior, learnt: Learnt, columns: usize, collected: Collected) -> Result<Posterior> {
     if let Some(posterior) = learnt.posterior {
         return Ok(posterior);
     }
     let features = Arc::new(FeatureMap::new(learnt.kernel, learnt.inducing)?);
-    let observations = Observations::new(Points::new(rows.x, columns)?, &rows.y, COLLECTED, prior)?;
+    let observations = Observations::new(Points::new(rows.x, columns)?, &rows.y, collected, prior)?;
     Posterior::fit(features, learnt.ridge, observations)
 }

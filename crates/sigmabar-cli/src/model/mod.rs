@@ -7,17 +7,16 @@ pub(crate) mod plan;
 mod score;
 pub(crate) mod training;
 
-pub(crate) use file::is_model;
-pub use file::{ModelFileError, sealed};
-pub use intervals::{Answer, Basis};
+pub use intervals::words;
 pub use score::{HeldOut, Scores};
 
 use crate::data::ColumnInfo;
 use serde::{Deserialize, Serialize};
 use sigmabar::{Noise, Posterior};
 
-/// What the model is about.
+/// What the model is about, as far as anybody said: JSON in the model file, which Python reads and writes too.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct About {
     /// The column that is predicted.
     pub target: String,
@@ -35,6 +34,13 @@ pub struct About {
     pub data: String,
 }
 
+impl Default for About {
+    fn default() -> Self {
+        let (features, held_out, data) = (Vec::new(), Vec::new(), "a saved model".to_owned());
+        Self { target: "y".to_owned(), features, norm_bound: None, noise: None, scores: None, held_out, data }
+    }
+}
+
 /// A fitted model.
 #[derive(Clone, Debug)]
 pub struct Model {
@@ -48,7 +54,7 @@ impl Model {
     /// The standard deviation of a new response around the function, in the data's scale: as declared, else as the ridge.
     #[must_use]
     pub fn noise_level(&self) -> f64 {
-        let level = self.about.noise.as_ref().map_or(self.posterior.information().ridge(), Noise::level);
+        let level = self.about.noise.as_ref().map_or(self.posterior.information().ridge(), Noise::std_dev_bound);
         level * self.posterior.observations().prior().unit()
     }
 }

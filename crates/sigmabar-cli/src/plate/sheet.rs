@@ -1,7 +1,7 @@
 //! A plate to be filled in.
 
 use super::{NOTE, Plate, RESULT, STANDARD_ERROR};
-use crate::console::Sheet;
+use crate::sheet::Sheet;
 use serde_json::{Value, json};
 use sigmabar_study::AskedTrial;
 

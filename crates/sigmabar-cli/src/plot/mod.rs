@@ -4,8 +4,8 @@
 //! form or dashes say the same as colour does.
 
 mod calibration;
+mod elimination;
 mod figure;
-mod film;
 mod ink;
 mod panel;
 mod picture;
@@ -21,15 +21,15 @@ mod svg;
 mod table;
 
 pub use calibration::{Coverage, HeldOut, calibration, coverage, residuals};
+pub use elimination::{Elimination, Frame, Remaining, Side};
 pub use figure::{Figure, Sample};
-pub use film::{Film, Frame, Remaining, Side};
 pub use ink::{Ink, Medium, OKABE_ITO, heat, on_heat};
 pub use panel::{Area, Axis, Panel, shortened};
 pub use picture::Picture;
 pub use plate::{Measured, Plate, Well, plate_size, well_name, well_place};
 pub use png::PngError;
 pub use progress::{BatchEnd, Progress, Rival, rivals};
-pub use regret::{Growth, RegretCurve, RegretPanel, growth, last_decade_slope, regret};
+pub use regret::{RegretCurve, RegretGrowth, RegretPanel, growth, last_decade_slope, regret};
 pub use relevance::{Relevance, relevance};
 pub use scale::{Scale, Tick, number, significant};
 pub use scene::{Anchor, Fill, Marker, Scene, Stroke, Style, text_width};

@@ -122,7 +122,7 @@ fn remark(axes: &Panel, text: &str, scene: &mut Scene) {
 
 /// One budget of a growth table.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Growth {
+pub struct RegretGrowth {
     /// The setting.
     pub setting: String,
     /// $N$.
@@ -146,7 +146,7 @@ pub fn last_decade_slope(points: &[(f64, f64)]) -> Option<f64> {
 
 /// Measured regret against the budget, the computed bound and the slope that theory allows: a panel for each setting.
 #[must_use]
-pub fn growth(rows: &[Growth]) -> Picture {
+pub fn growth(rows: &[RegretGrowth]) -> Picture {
     let mut figure = Figure::new("regret-growth", "Cumulative regret against the budget N, and its computed bound");
     let (measured, bound) = (stroke(0), stroke(1));
     figure.legend(&[
@@ -162,9 +162,9 @@ pub fn growth(rows: &[Growth]) -> Picture {
     });
     let mut table = Table::new(["setting", "budget", "regret", "bound", "slope_limit", "measured_slope_last_decade"]);
     for (setting, area) in settings.iter().zip(figure.grid(settings.len(), settings.len().min(3), 320.0)) {
-        let mut mine: Vec<&Growth> = rows.iter().filter(|row| row.setting == *setting).collect();
+        let mut mine: Vec<&RegretGrowth> = rows.iter().filter(|row| row.setting == *setting).collect();
         mine.sort_by(|a, b| a.budget.total_cmp(&b.budget));
-        let curve = |f: fn(&Growth) -> f64| mine.iter().map(|g| (g.budget, f(g))).collect::<Vec<_>>();
+        let curve = |f: fn(&RegretGrowth) -> f64| mine.iter().map(|g| (g.budget, f(g))).collect::<Vec<_>>();
         let (regrets, bounds) = (curve(|g| g.regret), curve(|g| g.bound));
         let x = Axis::new(Scale::log_covering(mine.iter().map(|g| g.budget)), "budget N");
         let y = Axis::new(Scale::log_covering(regrets.iter().chain(&bounds).map(|p| p.1)), "R(N)");

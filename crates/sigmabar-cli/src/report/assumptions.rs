@@ -1,7 +1,7 @@
 //! What a claim rests on, in words.
 
 use crate::plot::{Relevance, number};
-use sigmabar::{Assumed, Kernel, Problem, Quantity, Source, SourcedKernel};
+use sigmabar::{Assumed, Failures, Kernel, Origin, Problem, Quantity, Sourced};
 
 /// The kernel in a few words; `names` are those of its columns.
 pub(super) fn kernel_words(kernel: &Kernel, names: &[String]) -> String {
@@ -31,11 +31,11 @@ pub(super) fn kernel_words(kernel: &Kernel, names: &[String]) -> String {
 }
 
 /// Where a kernel came from, as the end of "length-scales …".
-pub(super) fn source_words(source: Source) -> &'static str {
-    match source {
-        Source::Declared => "were declared before the data",
-        Source::LearntBefore => "were learnt from earlier measurements",
-        Source::LearntHere => "were learnt from these measurements",
+pub(super) fn source_words(origin: Origin) -> &'static str {
+    match origin {
+        Origin::Declared => "were declared before the data",
+        Origin::LearntElsewhere => "were learnt from earlier measurements",
+        Origin::LearntHere => "were learnt from these measurements",
         _ => "come from elsewhere",
     }
 }
@@ -44,7 +44,7 @@ pub(super) fn source_words(source: Source) -> &'static str {
 pub(super) fn declared(problem: &Problem, names: &[String]) -> Vec<String> {
     let mut list = Vec::new();
     match problem.kernel() {
-        Some(SourcedKernel { kernel, .. }) => list.push(format!("Kernel: {}.", kernel_words(kernel, names))),
+        Some(Sourced { value: kernel, .. }) => list.push(format!("Kernel: {}.", kernel_words(kernel, names))),
         None => list.push("Kernel: not given; learnt from the measurements where the strategy needs one.".to_owned()),
     }
     match problem.norm_bound() {
@@ -63,9 +63,13 @@ pub(super) fn declared(problem: &Problem, names: &[String]) -> Vec<String> {
         number(problem.prior().unit())
     ));
     list.push(format!("All claims of the run together may be wrong with probability at most {} (delta).", number(problem.delta())));
-    if problem.informative_failures() {
-        list.push("Whether a measurement fails says something about its value (declared): lost points weaken the label.".to_owned());
-    }
+    list.push(match problem.failures() {
+        Failures::Unrelated => "A lost measurement says nothing about its value (declared).".to_owned(),
+        Failures::Informative => {
+            "A lost measurement says something about its value (declared): after one, claims are estimates.".to_owned()
+        }
+        _ => "What a lost measurement says about its value was not declared: after one, claims are estimates.".to_owned(),
+    });
     list
 }
 
@@ -78,13 +82,13 @@ pub(super) fn assumed(assumed: &Assumed, names: &[String]) -> Vec<String> {
         }
         other => number(other.value()),
     };
-    let agreed = if assumed.contradicted {
+    let agreed = if assumed.least_norm.is_some() {
         "The last batch contradicts what was assumed before it."
     } else {
         "The last batch agrees with what was assumed before it."
     };
     vec![
-        format!("Kernel: {}; its parameters {}.", kernel_words(&assumed.kernel.kernel, names), source_words(assumed.kernel.source)),
+        format!("Kernel: {}; its parameters {}.", kernel_words(&assumed.kernel.value, names), source_words(assumed.kernel.origin)),
         format!("Norm bound: {}.", words(assumed.norm_bound)),
         format!("Noise level: {}.", words(assumed.noise)),
         "These are on the model's scale: values centred and scaled by what was measured.".to_owned(),
@@ -104,9 +108,6 @@ pub(super) fn relevances(kernel: &Kernel, names: &[(String, std::ops::Range<usiz
 
 fn lengths(kernel: &Kernel, column: usize) -> Vec<f64> {
     match kernel {
-        Kernel::SquaredExponential(k) => vec![k.lengthscale().get(column)],
-        Kernel::Matern(k) => vec![k.lengthscale().get(column)],
-        Kernel::RationalQuadratic(k) => vec![k.lengthscale().get(column)],
         Kernel::Periodic(k) => vec![k.lengthscale().get(column)],
         Kernel::Linear(k) => vec![k.lengthscale().get(column)],
         Kernel::Hamming(k) => vec![k.lengthscale().get(column)],
@@ -114,6 +115,6 @@ fn lengths(kernel: &Kernel, column: usize) -> Vec<f64> {
         Kernel::Columns { columns, kernel } => {
             columns.iter().position(|c| *c == column).map_or_else(Vec::new, |inner| lengths(kernel, inner))
         }
-        _ => Vec::new(),
+        other => other.lengthscale().map(|length| length.get(column)).into_iter().collect(),
     }
 }

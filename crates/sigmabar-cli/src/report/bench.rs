@@ -3,8 +3,8 @@
 use super::error::{Error, Result};
 use super::fields::Fields;
 use super::page::Page;
-use crate::plot::{self, Cell, Growth, RegretCurve, RegretPanel, Table, number, significant};
-use sigmabar::{Evaluation, Mean, summaries};
+use crate::plot::{self, Cell, RegretCurve, RegretGrowth, RegretPanel, Table, number, significant};
+use sigmabar_experiment::{Evaluation, Mean, summaries};
 use std::collections::BTreeMap;
 use std::io::Read;
 
@@ -34,9 +34,9 @@ pub fn read_evaluations(input: impl Read) -> Result<Vec<Evaluation>> {
 ///
 /// # Errors
 /// [`Error::Column`], [`Error::Field`] naming line and column, [`Error::Csv`].
-pub fn read_growth(input: impl Read) -> Result<Vec<Growth>> {
+pub fn read_growth(input: impl Read) -> Result<Vec<RegretGrowth>> {
     Fields::read(input, |row| {
-        Ok(Growth {
+        Ok(RegretGrowth {
             setting: row.text("setting")?.to_owned(),
             budget: row.parse("budget", "a number")?,
             regret: row.parse("regret", "a number")?,
@@ -98,7 +98,7 @@ pub fn bench(rows: &[Evaluation], slopes: &[(String, f64)]) -> Result<Page> {
 ///
 /// # Errors
 /// [`Error::Empty`] without rows.
-pub fn growth(rows: &[Growth]) -> Result<Page> {
+pub fn growth(rows: &[RegretGrowth]) -> Result<Page> {
     if rows.is_empty() {
         return Err(Error::Empty { what: "the table of budgets" });
     }
@@ -174,7 +174,7 @@ fn with_error(mean: &Mean) -> String {
     }
 }
 
-fn summary_table(summary: &[sigmabar::Summary]) -> Table {
+fn summary_table(summary: &[sigmabar_experiment::Summary]) -> Table {
     let mut table = Table::new([
         "problem",
         "strategy",

@@ -1,12 +1,13 @@
-//! The elimination film of a study.
+//! The elimination of a study.
 
 use super::parameter;
-use crate::plot::{Film, Frame, Remaining, Side};
+use crate::plot::{Elimination, Frame, Remaining, Side};
+use sigmabar::StillPossible;
 use sigmabar_study::{Advice, BatchRow, Space, Survivors, TrialRow};
 use std::collections::HashMap;
 
-/// The film, if the strategy rules settings out.
-pub(super) fn film(space: &Space, batches: &[BatchRow], trials: &[TrialRow], advice: Option<&Advice>) -> Option<Film> {
+/// The elimination, if the strategy rules settings out.
+pub(super) fn elimination(space: &Space, batches: &[BatchRow], trials: &[TrialRow], advice: Option<&Advice>) -> Option<Elimination> {
     let parameters = space.parameters();
     let place = |values: &[sigmabar_study::Value]| parameter::coordinates(parameters, values);
     let measured =
@@ -24,15 +25,19 @@ pub(super) fn film(space: &Space, batches: &[BatchRow], trials: &[TrialRow], adv
             }
             Survivors::Cells(cells) => Remaining::Cells(cells.iter().map(|cell| (place(&cell.low), place(&cell.high))).collect()),
         };
-        frames.push(Frame { remaining, share: batch.report.survivors.filter(|share| *share <= 1.0), measured: measured(batch.batch) });
+        let share = match batch.report.survivors {
+            Some(StillPossible::Share(share)) => Some(share),
+            _ => None,
+        };
+        frames.push(Frame { remaining, share, measured: measured(batch.batch) });
     }
     if frames.iter().all(|frame| matches!(frame.remaining, Remaining::Cells(_))) {
         candidates.clear();
     }
     let sides = parameters.iter().map(|p| Side { name: p.name.clone(), scale: parameter::scale(p) }).collect();
     let recommended = advice.map(|advice| place(&advice.values.iter().map(|(_, value)| value.clone()).collect::<Vec<_>>()));
-    let label = advice.map_or_else(String::new, |advice| advice.label.to_string());
-    (!frames.is_empty()).then_some(Film { sides, candidates, is_list, label, frames, recommended })
+    let label = advice.map_or_else(String::new, |advice| advice.label().to_string());
+    (!frames.is_empty()).then_some(Elimination { sides, candidates, is_list, label, frames, recommended })
 }
 
 /// Settings that were met before, by the bits of their places.

@@ -73,9 +73,9 @@ pub fn fitted(model: &Fitted<'_>) -> Result<Page> {
         let (low, high) = ends.fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), v| (low.min(v), high.max(v)));
         high - low
     };
-    let relevant = relevances(&kernel.kernel, &names, range);
+    let relevant = relevances(&kernel.value, &names, range);
     if !relevant.is_empty() {
-        page.picture(plot::relevance(&relevant, source_words(kernel.source)));
+        page.picture(plot::relevance(&relevant, source_words(kernel.origin)));
     }
     page.heading("Can the model be trusted?");
     if model.held_out.is_empty() {
@@ -89,7 +89,7 @@ pub fn fitted(model: &Fitted<'_>) -> Result<Page> {
     page.heading("What it rests on");
     page.verbatim(&words);
     page.list(&[
-        format!("Kernel: {}; its parameters {}.", kernel_words(&kernel.kernel, &columns), source_words(kernel.source)),
+        format!("Kernel: {}; its parameters {}.", kernel_words(&kernel.value, &columns), source_words(kernel.origin)),
         format!("{} measurements, {} inducing points.", information.locations().len(), information.features().len()),
         format!("sigmabar {}.", env!("CARGO_PKG_VERSION")),
     ]);

@@ -1,7 +1,7 @@
 //! Checking a run's model on measurements it did not see.
 
 use super::error::Result;
-use super::lens::Lens;
+use super::study_model::StudyModel;
 use crate::plot::HeldOut;
 use sigmabar::{Collected, Observations, Points, Posterior, Prior};
 use std::sync::Arc;
@@ -13,13 +13,13 @@ const MOST_WORK: f64 = 2e10;
 
 /// Every tenth measurement predicted by a model that was fitted to the rest, ten times over (fewer where that takes long), under the run's kernel. Means of
 /// replicates count as one measurement each, with their own standard error as noise.
-pub(super) fn held_out(lens: &Lens<'_>) -> Result<Vec<HeldOut>> {
+pub(super) fn held_out(model: &StudyModel<'_>) -> Result<Vec<HeldOut>> {
     let measured: Vec<(&[f64], f64, Option<f64>)> =
-        lens.run().ledger().all_measured().map(|measured| (measured.point, measured.value, measured.standard_error)).collect();
+        model.run().ledger().all_measured().map(|measured| (measured.point, measured.value, measured.standard_error)).collect();
     if measured.len() < FEWEST {
         return Ok(Vec::new());
     }
-    let information = lens.posterior().posterior().information();
+    let information = model.posterior().posterior().information();
     let features = Arc::clone(information.features());
     let work = measured.len() as f64 * (features.len() as f64).powi(2);
     let folds = ((MOST_WORK / work) as usize).clamp(1, 10);
@@ -27,14 +27,14 @@ pub(super) fn held_out(lens: &Lens<'_>) -> Result<Vec<HeldOut>> {
     for fold in 0..folds {
         let (out, kept): (Vec<usize>, Vec<usize>) = (0..measured.len()).partition(|i| i % 10 == fold);
         let points = |rows: &[usize]| Points::from_rows(&rows.iter().map(|&i| measured[i].0.to_vec()).collect::<Vec<_>>());
-        let values: Vec<f64> = kept.iter().map(|&i| lens.to_model(measured[i].1)).collect();
+        let values: Vec<f64> = kept.iter().map(|&i| model.to_model(measured[i].1)).collect();
         let observations = Observations::new(points(&kept)?, &values, Collected::Adaptive, Prior::ZERO)?;
         let (mean, deviation) = Posterior::fit(Arc::clone(&features), information.ridge(), observations)?.predict(points(&out)?.view())?;
         for (j, &i) in out.iter().enumerate() {
             let (_, value, error) = measured[i];
-            let function = lens.spread(mean[j], deviation[j]);
-            let noise = error.unwrap_or_else(|| lens.spread(mean[j], lens.noise()));
-            checks.push(HeldOut { predicted: lens.to_data(mean[j]), std_dev: function.hypot(noise), measured: value });
+            let function = model.spread(mean[j], deviation[j]);
+            let noise = error.unwrap_or_else(|| model.spread(mean[j], model.noise()));
+            checks.push(HeldOut { predicted: model.to_data(mean[j]), std_dev: function.hypot(noise), measured: value });
         }
     }
     checks.retain(|check| check.std_dev > 0.0 && check.std_dev.is_finite());

@@ -7,12 +7,12 @@ mod error;
 mod fields;
 mod fitted;
 mod held_out;
-mod lens;
 mod model;
 mod page;
 mod parameter;
 mod plates;
 mod study;
+mod study_model;
 mod style;
 mod tables;
 

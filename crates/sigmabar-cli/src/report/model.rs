@@ -16,9 +16,10 @@ const DELTA: f64 = 0.05;
 /// What asking the model runs into.
 pub fn model(model: &Model) -> Result<Page> {
     let about = &model.about;
+    let answers = model.answers(DELTA)?;
     let answer = |x: PointsRef<'_>| {
-        let answer = model.answer(x, DELTA)?;
-        let (label, words) = (answer.label().to_string(), answer.words());
+        let answer = answers.at(x)?;
+        let (label, words) = (answer.label().to_string(), crate::model::words(&answer));
         Ok(Answers { mean: answer.mean, function: answer.function, response: answer.response, label, words })
     };
     let noise = model.noise_level();

@@ -94,8 +94,7 @@ impl Page {
         let facts: String =
             facts.iter().map(|(name, value)| format!("<div><dt>{}</dt><dd>{}</dd></div>", escape(name), escape(value))).collect();
         let words: String = words.iter().map(|text| format!("<p>{}</p>", escape(text))).collect();
-        let kind = label.split([' ', ',']).next().unwrap_or_default();
-        let kind = if matches!(kind, "certified" | "calibrated" | "heuristic") { kind } else { "unknown" };
+        let kind = if label.is_empty() { "unknown" } else { label };
         let _ = write!(
             self.body,
             "<section class=\"answer {kind}\"><span class=\"label\">{}</span><p class=\"headline\">{}</p><dl>{facts}</dl>{words}</section>",

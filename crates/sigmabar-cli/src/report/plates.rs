@@ -1,14 +1,14 @@
 //! Plate maps of a study whose trials were laid into wells.
 
 use super::error::Result;
-use super::lens::Lens;
 use super::parameter::setting_words;
+use super::study_model::StudyModel;
 use crate::plot::{Measured, Plate, Well, plate_size, well_place};
 use sigmabar::Points;
 use sigmabar_study::{Space, TrialRow, TrialStatus};
 
 /// One plate for each layout: a batch begins a new one, and so does a well that is in use already.
-pub(super) fn plates(space: &Space, trials: &[TrialRow], lens: Option<&Lens<'_>>, response: &str) -> Result<Vec<Plate>> {
+pub(super) fn plates(space: &Space, trials: &[TrialRow], model: Option<&StudyModel<'_>>, response: &str) -> Result<Vec<Plate>> {
     let mut plates: Vec<(usize, Vec<Well>)> = Vec::new();
     let names: Vec<String> = space.parameters().iter().map(|p| p.name.clone()).collect();
     for row in trials {
@@ -18,8 +18,8 @@ pub(super) fn plates(space: &Space, trials: &[TrialRow], lens: Option<&Lens<'_>>
         if is_new {
             plates.push((row.batch, Vec::new()));
         }
-        let says = match lens.zip(space.point(&row.values).ok()) {
-            Some((lens, point)) => lens.predict(Points::from_rows(&[point])?.view())?.first().copied(),
+        let says = match model.zip(space.point(&row.values).ok()) {
+            Some((model, point)) => model.predict(Points::from_rows(&[point])?.view())?.first().copied(),
             None => None,
         };
         let well = Well {

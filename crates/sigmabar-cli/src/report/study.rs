@@ -1,13 +1,13 @@
 //! The report of a study.
 
 use super::assumptions::{assumed, declared, relevances, source_words};
-use super::elimination::film;
+use super::elimination::elimination;
 use super::error::Result;
 use super::held_out::held_out;
-use super::lens::{Dots, Lens};
 use super::page::Page;
 use super::parameter::setting_words;
 use super::plates::plates;
+use super::study_model::{Dots, StudyModel};
 use super::tables::{batch_table, trial_table};
 use crate::plot::{self, BatchEnd, Progress, Rival, number};
 use crate::quantity::counted;
@@ -78,29 +78,26 @@ impl Content<'_> {
             facts.push(("best single measurement".to_owned(), number(best.value)));
         }
         facts.push(("evaluations".to_owned(), evaluations));
-        page.answer(&advice.label.to_string(), &format!("Use {}", setting_words(&advice.values)), &facts, &self.words(advice));
+        page.answer(&advice.label().to_string(), &format!("Use {}", setting_words(&advice.values)), &facts, &self.words(advice));
     }
 
     fn words(&self, advice: &Advice) -> Vec<String> {
         let sure = number(100.0 * (1.0 - self.study.spec().problem().delta()));
         let best = if self.maximises() { "larger" } else { "smaller" };
-        let mut words = vec![match advice.label {
+        let mut words: Vec<String> = advice.certificate.contradiction.iter().map(|c| format!("Stop: {c}.")).collect();
+        words.push(match advice.label() {
             Label::Certified => format!(
                 "Certified: with probability at least {sure} %, the true value at this setting is in the interval and no other setting has a true value {best} by more than the \
                  gap. This is a theorem under the assumptions listed below; if those are wrong, it is not."
             ),
-            Label::CertifiedForLearntKernel => format!(
-                "Certified on one condition: with probability at least {sure} %, interval and gap hold if the norm bound holds under the kernel that was learnt from earlier \
-                 batches."
-            ),
-            Label::Calibrated => "Calibrated, not certified: interval and gap come from a model fitted to these same measurements. They are about right if the model is; no theorem \
-                                  stands behind them."
-                .to_owned(),
-            _ => "Heuristic, not certified: a rule of thumb. A premise that a theorem would need is known not to hold, or the strategy makes no claim.".to_owned(),
-        }];
-        if !advice.reasons.is_empty() {
-            let reasons: Vec<String> = advice.reasons.iter().map(ToString::to_string).collect();
-            words.push(format!("Note: {}.", reasons.join("; ")));
+            _ => {
+                "Estimated: interval and gap are the model's own word. They are about right if the model is; no theorem stands behind them."
+                    .to_owned()
+            }
+        });
+        let weak = advice.certificate.weak_premises();
+        if !weak.is_empty() {
+            words.push(format!("Why it is not certified: {}.", weak.join("; ")));
         }
         words.extend(crate::advice::warning(advice).map(|warning| format!("Beware: {warning}.")));
         match self.status.wanted_gap {
@@ -119,8 +116,8 @@ impl Content<'_> {
     /// All pictures; gives the certificate behind the slices back.
     fn pictures(&self, page: &mut Page) -> Result<Option<Certificate>> {
         let space = self.study.spec().space();
-        let lens = Lens::new(self.run)?;
-        let lens = lens.as_ref();
+        let model = StudyModel::new(self.run)?;
+        let model = model.as_ref();
         page.heading("How it got there");
         let progress = self.progress();
         if progress.values.is_empty() {
@@ -128,20 +125,20 @@ impl Content<'_> {
         } else {
             page.picture(progress.picture());
         }
-        if let Some(film) = film(space, &self.batches, &self.trials, self.advice.as_ref()) {
-            page.picture(film.picture());
+        if let Some(elimination) = elimination(space, &self.batches, &self.trials, self.advice.as_ref()) {
+            page.picture(elimination.picture());
         }
         if let Some(advice) = &self.advice {
-            page.picture(plot::rivals(&self.rivals(advice, lens)?, RESPONSE));
+            page.picture(plot::rivals(&self.rivals(advice, model)?, RESPONSE));
         }
-        for plate in plates(space, &self.trials, lens, RESPONSE)? {
+        for plate in plates(space, &self.trials, model, RESPONSE)? {
             page.picture(plate.picture());
         }
-        let Some(lens) = lens else { return Ok(None) };
+        let Some(model) = model else { return Ok(None) };
         page.heading("What the model says");
         let mut certificate = None;
         if let Some(advice) = &self.advice {
-            let (slices, behind) = lens.slices(space, advice, &self.dots(), RESPONSE)?;
+            let (slices, behind) = model.slices(space, advice, &self.dots(), RESPONSE)?;
             certificate = behind;
             if slices.slices.is_empty() {
                 page.paragraph("The constraints fix every parameter once the others are chosen: there are no slices to show.");
@@ -150,12 +147,12 @@ impl Content<'_> {
             }
         }
         let names: Vec<_> = space.parameters().iter().enumerate().map(|(i, p)| (p.name.clone(), space.columns_of(i))).collect();
-        let kernel = lens.posterior().kernel();
-        let relevant = relevances(&kernel.kernel, &names, |column| self.range(column));
+        let kernel = model.posterior().kernel();
+        let relevant = relevances(&kernel.value, &names, |column| self.range(column));
         if !relevant.is_empty() {
-            page.picture(plot::relevance(&relevant, source_words(kernel.source)));
+            page.picture(plot::relevance(&relevant, source_words(kernel.origin)));
         }
-        let checks = held_out(lens)?;
+        let checks = held_out(model)?;
         if !checks.is_empty() {
             let how = "each predicted by a model fitted to nine tenths of the measurements, itself not among them";
             page.heading("Can the model be trusted?");
@@ -182,7 +179,7 @@ impl Content<'_> {
             evaluations += batch.report.measured;
             BatchEnd { evaluations, gap: batch.report.gap }
         };
-        let label = self.batches.iter().rev().find_map(|batch| batch.report.label);
+        let label = self.batches.iter().rev().find_map(|batch| batch.report.certificate.as_ref().map(Certificate::label));
         Progress {
             response: RESPONSE.to_owned(),
             maximise: self.maximises(),
@@ -193,20 +190,20 @@ impl Content<'_> {
         }
     }
 
-    fn rivals(&self, advice: &Advice, lens: Option<&Lens<'_>>) -> Result<Vec<Rival>> {
+    fn rivals(&self, advice: &Advice, model: Option<&StudyModel<'_>>) -> Result<Vec<Rival>> {
         let space = self.study.spec().space();
         let at = |values: &[(String, sigmabar_study::Value)]| -> Vec<f64> {
             let same = |row: &&TrialRow| row.values.iter().zip(values).all(|(a, (_, b))| a.same(b));
             self.trials.iter().filter(same).filter_map(|row| row.value).collect()
         };
-        let says = |point: &[f64]| lens.map(|lens| lens.view(Points::from_rows(&[point.to_vec()])?.view(), advice.label)).transpose();
+        let says = |point: &[f64]| model.map(|model| model.view(Points::from_rows(&[point.to_vec()])?.view())).transpose();
         let mut rivals = vec![Rival {
             name: "recommended".to_owned(),
             setting: setting_words(&advice.values),
             measured: at(&advice.values),
             mean: says(&advice.point)?.map(|view| view.mean[0]),
             interval: Some((advice.lower, advice.upper)),
-            label: advice.label.to_string(),
+            label: advice.label().to_string(),
         }];
         let is_same = |best: &BestObserved| best.values.iter().zip(&advice.values).all(|((_, a), (_, b))| a.same(b));
         if advice.best_observed.as_ref().is_some_and(is_same) {
@@ -299,7 +296,7 @@ impl Content<'_> {
         ));
         page.paragraph(
             "The method: S. Vakili, J. Scarlett, D. Shiu and A. Bernacchia, Improved Convergence Rates for Sparse Approximation Methods in Kernel-Based Learning, ICML 2022, with the \
-             corrections of sigmabar's theory notes. The same study file, seed and values give the same run.",
+             corrections E1–E16 of sigmabar's algorithm notes. The same study file, seed and values give the same run.",
         );
         page.paragraph("The study file:");
         page.verbatim(&self.study.spec().to_toml());

@@ -11,7 +11,7 @@ main{max-width:930px;margin:0 auto;padding:24px 18px 64px}h1{font-size:1.7rem;li
 figure{margin:1.2em 0;padding:10px;background:var(--paper);border:1px solid var(--grid);border-radius:8px}figure svg{display:block;width:100%;height:auto}\
 figcaption,.note{color:var(--muted);font-size:.88rem;padding:4px 6px}a{color:var(--series-0)}.download{white-space:nowrap}\
 .answer{background:var(--paper);border:1px solid var(--grid);border-left:8px solid var(--series-6);border-radius:8px;padding:14px 20px}\
-.answer.certified{border-left-color:var(--series-2)}.answer.calibrated{border-left-color:var(--series-4)}.answer.heuristic{border-left-color:var(--series-1)}\
+.answer.certified{border-left-color:var(--series-2)}.answer.conformal{border-left-color:var(--series-4)}.answer.estimated{border-left-color:var(--series-1)}\
 .answer .label{font-size:.85rem;font-weight:600;letter-spacing:.02em}.headline{font-size:1.35rem;line-height:1.35;margin:.25em 0 .6em;overflow-wrap:anywhere}\
 dl{display:flex;flex-wrap:wrap;gap:8px 30px;margin:0 0 .6em}dt{color:var(--muted);font-size:.82rem}dd{margin:0;font-size:1.1rem;font-variant-numeric:tabular-nums}\
 .table{overflow:auto;max-height:26rem;background:var(--paper);border:1px solid var(--grid);border-radius:8px}table{border-collapse:collapse;width:100%;font-size:.86rem}\

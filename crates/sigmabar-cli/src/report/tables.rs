@@ -2,6 +2,7 @@
 
 use super::parameter::value_words;
 use crate::plot::{Cell, Table};
+use sigmabar::StillPossible;
 use sigmabar_study::{BatchRow, ImportedRow, Parameter, TrialResult, TrialRow, Value};
 
 /// One row for each closed batch.
@@ -13,9 +14,9 @@ pub(super) fn batch_table(batches: &[BatchRow]) -> Table {
             (batch.batch + 1).into(),
             report.planned.into(),
             report.measured.into(),
-            report.survivors.into(),
+            report.survivors.map(StillPossible::number).into(),
             report.gap.into(),
-            report.label.map_or(Cell::Empty, |label| label.to_string().into()),
+            report.certificate.as_ref().map_or(Cell::Empty, |c| c.label().to_string().into()),
             report.inducing.map_or(Cell::Empty, Into::into),
         ]);
     }

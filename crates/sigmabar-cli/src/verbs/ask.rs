@@ -2,12 +2,13 @@
 
 use crate::Outcome;
 use crate::args::{Format, Global};
-use crate::console::{Console, Sheet, write_csv};
+use crate::console::{Console, write_csv};
 use crate::failure::{Ending, Failure};
 use crate::output;
-use crate::place::{StudyArgument, StudyPlace};
 use crate::plate::{self, Plate};
 use crate::quantity::{counted, positive};
+use crate::sheet::Sheet;
+use crate::which_study::{StudyArgument, WhichStudy};
 use serde_json::json;
 use sigmabar_study::{AskRequest, Asked, AskedTrial, Study};
 use std::fs::{File, OpenOptions};
@@ -34,6 +35,9 @@ pub struct Arguments {
     /// Lay the settings into the wells of a plate: 24, 96, 384, …
     #[arg(long, value_name = "WELLS")]
     plate: Option<Plate>,
+    /// Go on although the data contradict the premises: nothing is certified any more
+    #[arg(long)]
+    despite_contradiction: bool,
     /// Write CSV to this file instead of standard output
     #[arg(long, short, value_name = "FILE")]
     out: Option<PathBuf>,
@@ -65,7 +69,14 @@ pub(crate) fn run(arguments: &Arguments, global: &Global, console: &Console) -> 
         None => (arguments.count, Duration::from_secs(3600)),
     };
     let request = AskRequest::new(worker(arguments), at_most).with_lease(arguments.lease.unwrap_or(time));
-    match study.ask(&request)? {
+    if arguments.despite_contradiction {
+        study.go_on_despite_contradiction()?;
+    }
+    let asked = match study.ask(&request) {
+        Err(sigmabar_study::Error::Contradicted(contradiction)) => return Ok(place.contradicted(&contradiction, "ask", console)),
+        asked => asked?,
+    };
+    match asked {
         Asked::Trials(trials) => {
             if let Err(failure) = hand_out(arguments, out, &place, &study, &trials, console) {
                 // Nobody saw these settings: they are given back.
@@ -87,14 +98,14 @@ pub(crate) fn run(arguments: &Arguments, global: &Global, console: &Console) -> 
 
 /// A plate is its own worker: asking for it again gives it again.
 fn worker(arguments: &Arguments) -> String {
-    let plate = || arguments.out.as_deref().filter(|_| arguments.plate.is_some()).map(crate::place::stem);
+    let plate = || arguments.out.as_deref().filter(|_| arguments.plate.is_some()).map(crate::which_study::stem);
     arguments.worker.clone().or_else(plate).unwrap_or_else(|| "by-hand".to_owned())
 }
 
 fn hand_out(
     arguments: &Arguments,
     out: Option<NewFile<'_>>,
-    place: &StudyPlace,
+    place: &WhichStudy,
     study: &Study,
     trials: &[AskedTrial],
     console: &Console,

@@ -2,10 +2,11 @@
 
 use crate::Outcome;
 use crate::args::Format;
-use crate::console::{Console, Sheet};
+use crate::console::Console;
 use crate::failure::{Ending, Failure};
-use crate::place::StudyArgument;
 use crate::quantity::counted;
+use crate::sheet::Sheet;
+use crate::which_study::StudyArgument;
 use serde_json::json;
 use sigmabar_study::Error;
 

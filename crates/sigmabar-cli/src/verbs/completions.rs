@@ -1,7 +1,7 @@
 //! `sigmabar completions SHELL`.
 
+use super::Cli;
 use crate::Outcome;
-use crate::args::Cli;
 use crate::failure::Ending;
 use clap::CommandFactory;
 use clap_complete::Shell;

@@ -2,14 +2,15 @@
 
 use crate::Outcome;
 use crate::args::{Format, Global};
-use crate::console::{Console, Sheet, write_csv};
+use crate::console::{Console, write_csv};
 use crate::data::{Categories, Frame, Reader, Selection, Wanted};
 use crate::failure::Ending;
 use crate::kernels::{Family, described};
 use crate::output;
 use crate::quantity::{positive, short};
+use crate::sheet::Sheet;
 use serde_json::{Value, json};
-use sigmabar::{Design, Growth, Kernel, MaxVariance, Noise, Points};
+use sigmabar::{Design, DictionarySize, Kernel, MaxVariance, Noise, Points};
 use sigmabar_study::StudySpec;
 use std::path::PathBuf;
 
@@ -36,7 +37,7 @@ pub struct Arguments {
     /// Bound on the function's norm, for what the plan guarantees
     #[arg(long, value_name = "C")]
     norm_bound: Option<f64>,
-    /// Noise level, for what the plan guarantees
+    /// Noise of a measurement, for what the plan guarantees: a level (sub-Gaussian), gaussian:SD, bounded:A or light-tailed:XI0:H0
     #[arg(long, value_parser = crate::kernels::noise)]
     noise: Option<Noise>,
     /// Miss probability of the guarantee
@@ -65,14 +66,14 @@ struct Ground {
 }
 
 pub(crate) fn run(arguments: &Arguments, global: &Global, console: &Console) -> Outcome {
-    let ground = if crate::place::is_spec(&arguments.space) {
+    let ground = if crate::which_study::is_spec(&arguments.space) {
         Ground::of_study(arguments, global.seed)?
     } else {
         Ground::of_table(arguments, console)?
     };
     let spinner = console.progress("choosing", None);
     let design =
-        MaxVariance::growing(&ground.kernel, ground.ridge, Growth::at_most(1000))?.choose(ground.points.view(), arguments.count)?;
+        MaxVariance::growing(&ground.kernel, ground.ridge, DictionarySize::at_most(1000))?.choose(ground.points.view(), arguments.count)?;
     spinner.finish_and_clear();
     let sheet = ground.sheet(&design);
     match &arguments.out {
@@ -95,7 +96,7 @@ impl Ground {
         let candidates = domain.candidates(arguments.candidates, seed.unwrap_or(problem.seed()))?;
         let is_whole = domain.size().is_some_and(|size| size == candidates.len() as u128);
         let points = candidates.range(0, candidates.len())?;
-        let declared = problem.kernel().map(|kernel| kernel.kernel.clone()).filter(|_| arguments.lengthscale.is_none());
+        let declared = problem.kernel().map(|kernel| kernel.value.clone()).filter(|_| arguments.lengthscale.is_none());
         let kernel = match declared {
             Some(kernel) => kernel,
             None => {
@@ -107,7 +108,7 @@ impl Ground {
         let norm_bound = arguments.norm_bound.or(problem.norm_bound());
         let noise = arguments.noise.clone().or_else(|| problem.noise().cloned());
         let delta = arguments.delta.unwrap_or(problem.delta());
-        let ridge = arguments.tau.or(problem.ridge()).unwrap_or_else(|| usual_ridge(noise.as_ref(), &kernel, &points));
+        let ridge = arguments.tau.or(problem.ridge()).unwrap_or_else(|| usual_ridge(noise.as_ref(), &kernel, &points, arguments.count));
         Ok(Self { names, points, kernel, ridge, norm_bound, noise, delta, is_whole, spec: Some(spec) })
     }
 
@@ -121,7 +122,7 @@ impl Ground {
         let kernel = family.kernel(&lengths, arguments.variance.unwrap_or(1.0), &frame.columns)?;
         let names = frame.columns.into_iter().map(|column| column.name).collect();
         let (noise, delta) = (arguments.noise.clone(), arguments.delta.unwrap_or(0.05));
-        let ridge = arguments.tau.unwrap_or_else(|| usual_ridge(noise.as_ref(), &kernel, &points));
+        let ridge = arguments.tau.unwrap_or_else(|| usual_ridge(noise.as_ref(), &kernel, &points, arguments.count));
         Ok(Self { names, points, kernel, ridge, norm_bound: arguments.norm_bound, noise, delta, is_whole: true, spec: None })
     }
 
@@ -147,7 +148,7 @@ impl Ground {
         console.detail(format_args!("before any was chosen, {} could be promised", short(design.variance_bound().sqrt())));
         match (self.norm_bound, &self.noise) {
             (Some(bound), Some(noise)) => {
-                let error = design.uniform_error(bound, noise.level(), self.delta)?;
+                let error = design.uniform_error(bound, noise, self.delta)?;
                 console.say(format_args!(
                     "certified: the error is at most {} at all candidates at once, with probability {} (norm at most {bound}, {noise})",
                     short(error.after),
@@ -163,9 +164,10 @@ impl Ground {
     }
 }
 
-/// The noise level, else a tenth of the largest deviation of the prior.
-fn usual_ridge(noise: Option<&Noise>, kernel: &Kernel, points: &Points) -> f64 {
-    noise.map_or_else(|| 0.1 * kernel.max_diagonal(points.view()).sqrt(), Noise::level)
+/// The ridge that serves the noise, else a tenth of the largest deviation of the prior.
+fn usual_ridge(noise: Option<&Noise>, kernel: &Kernel, points: &Points, count: usize) -> f64 {
+    let largest = kernel.max_diagonal(points.view());
+    noise.map_or_else(|| 0.1 * largest.sqrt(), |noise| noise.usual_ridge(largest, count))
 }
 
 /// A third of the range of each column, 1 where it does not vary.

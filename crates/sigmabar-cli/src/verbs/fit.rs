@@ -9,13 +9,34 @@ use crate::kernels::{self, Family};
 use crate::model::learn::{self, Declared};
 use crate::model::plan::Plan;
 use crate::model::training::{Rows, split};
-use crate::model::{About, Answer, Model, Scores};
+use crate::model::{self, About, Model, Scores};
 use crate::output;
 use crate::quantity::{Bytes, grouped, short};
 use serde_json::{Value, json};
-use sigmabar::{Noise, Points, Prior};
+use sigmabar::{Answer, Collected, Noise, Points, Prior};
 use std::path::PathBuf;
 use std::time::Instant;
+
+/// How the points of a table were chosen.
+#[derive(Clone, Copy, Debug, clap::ValueEnum)]
+enum CollectedWord {
+    /// None was chosen by looking at a response
+    Fixed,
+    /// Some may have been chosen by looking at responses
+    Adaptive,
+    /// Nobody knows
+    Undeclared,
+}
+
+impl From<CollectedWord> for Collected {
+    fn from(word: CollectedWord) -> Self {
+        match word {
+            CollectedWord::Fixed => Self::DeclaredFixed,
+            CollectedWord::Adaptive => Self::Adaptive,
+            CollectedWord::Undeclared => Self::Undeclared,
+        }
+    }
+}
 
 /// Options.
 #[derive(Debug, clap::Args)]
@@ -58,7 +79,7 @@ pub struct Arguments {
     /// Bound on the norm of the function minus its prior mean: declared before the data, it makes intervals theorems
     #[arg(long, value_name = "C", requires = "noise")]
     norm_bound: Option<f64>,
-    /// Noise of a measurement: a level (sub-Gaussian), gaussian:SD or bounded:A
+    /// Noise of a measurement: a level (sub-Gaussian), gaussian:SD, bounded:A or light-tailed:XI0:H0
     #[arg(long, value_parser = kernels::noise)]
     noise: Option<Noise>,
     /// Prior mean, declared before the data (0 with --norm-bound, learnt otherwise)
@@ -67,6 +88,9 @@ pub struct Arguments {
     /// Unit in which norm bound, noise, tau and variance are given (1 with --norm-bound, learnt otherwise)
     #[arg(long)]
     unit: Option<f64>,
+    /// How the points were chosen: "fixed" declares that none was chosen by looking at a response; without it intervals are the wider ones that hold anyway
+    #[arg(long, value_enum, default_value_t = CollectedWord::Undeclared)]
+    collected: CollectedWord,
     /// Miss probability of the intervals that are scored
     #[arg(long, default_value_t = 0.05)]
     delta: f64,
@@ -87,7 +111,7 @@ pub(crate) fn run(arguments: &Arguments, global: &Global, console: &Console) -> 
     if rows.len() < 2 {
         return Err(Failure::usage(format!("{} row is left to fit", rows.len()), "give more rows or a smaller --holdout"));
     }
-    let declared = declared(arguments)?;
+    let declared = declared(arguments, rows.len())?;
     let learns = declared.lengthscale.is_none() || declared.ridge.is_none();
     let plan = Plan::new(rows.len(), held.len(), columns.len(), learns, arguments.inducing, arguments.memory).ok_or_else(|| {
         Failure::usage("the rows do not fit in the memory stated", "raise --memory, or name fewer columns with --features")
@@ -157,12 +181,12 @@ fn features_of(frame: &Frame) -> Outcome<Vec<ColumnInfo>> {
     Ok(features.to_vec())
 }
 
-fn declared(arguments: &Arguments) -> Outcome<Declared> {
+fn declared(arguments: &Arguments, rows: usize) -> Outcome<Declared> {
     let said = arguments.prior_mean.is_some() || arguments.unit.is_some() || arguments.norm_bound.is_some();
     let prior = said.then(|| Prior::declared(arguments.prior_mean.unwrap_or(0.0), arguments.unit.unwrap_or(1.0))).transpose()?;
-    let ridge = arguments.tau.or_else(|| arguments.noise.as_ref().map(Noise::level));
+    let ridge = arguments.tau.or_else(|| arguments.noise.as_ref().map(|noise| noise.usual_ridge(arguments.variance, rows)));
     let (family, lengthscale, variance) = (arguments.kernel, arguments.lengthscale.clone(), arguments.variance);
-    Ok(Declared { family, lengthscale, variance, ridge, prior })
+    Ok(Declared { family, lengthscale, variance, ridge, prior, collected: arguments.collected.into() })
 }
 
 fn fitted(
@@ -181,10 +205,10 @@ fn fitted(
     spinner.finish_and_clear();
     let names: Vec<&str> = columns.iter().map(|column| column.name.as_str()).collect();
     let word = if plan.learns { "learnt" } else { "given" };
-    console.say(format_args!("kernel {word}: {}; noise {}", kernels::described(&learnt.kernel.kernel, &names), short(learnt.ridge)));
+    console.say(format_args!("kernel {word}: {}; noise {}", kernels::described(&learnt.kernel.value, &names), short(learnt.ridge.value)));
     console.say(format_args!("{} inducing points after {:.1} s", learnt.inducing.len(), begun.elapsed().as_secs_f64()));
     let pilot = pilot_seconds(&rows, prior, &learnt, columns.len())?;
-    let posterior = console.timed("fitting all rows", pilot, || learn::fit(rows, prior, learnt, columns.len()))?;
+    let posterior = console.timed("fitting all rows", pilot, || learn::fit(rows, prior, learnt, columns.len(), declared.collected))?;
     let about = About {
         target: arguments.target.clone(),
         features: columns,
@@ -206,7 +230,7 @@ fn pilot_seconds(rows: &Rows, prior: Prior, learnt: &learn::Learnt, columns: usi
     let share = rows.len() as f64 / sample.len() as f64;
     let begun = Instant::now();
     let parts = learn::Learnt { kernel: learnt.kernel.clone(), ridge: learnt.ridge, inducing: learnt.inducing.clone(), posterior: None };
-    learn::fit(sample, prior, parts, columns)?;
+    learn::fit(sample, prior, parts, columns, Collected::Undeclared)?;
     Ok(Some(share * begun.elapsed().as_secs_f64()))
 }
 
@@ -225,7 +249,7 @@ fn report(model: &Model, scored: Option<(Scores, Answer)>, delta: f64, console: 
     let information = model.posterior.information();
     let (scores, answer) = match scored {
         Some((scores, answer)) => (Some(scores), answer),
-        None => (None, model.answer(information.features().inducing().range(0, 1), delta)?),
+        None => (None, model.answers(delta)?.at(information.features().inducing().range(0, 1))?),
     };
     let mut fields: Vec<(&str, Value)> = vec![
         ("target", json!(model.about.target)),
@@ -243,9 +267,15 @@ fn report(model: &Model, scored: Option<(Scores, Answer)>, delta: f64, console: 
             ("coverage", json!(scores.coverage)),
         ]);
     }
-    fields.push(("label", json!(answer.label().to_string())));
+    fields.push(("label", json!(answer.label())));
+    if console.format(Format::Table) == Format::Json {
+        fields.push(("certificate", json!(answer.certificate)));
+    }
     console.record(&fields, Format::Table)?;
-    console.say(answer.words());
+    console.say(model::words(&answer));
+    if let Some(contradiction) = answer.certificate.contradiction {
+        console.warn(contradiction);
+    }
     Ok(())
 }
 

@@ -5,10 +5,10 @@ use crate::args::Global;
 use crate::console::Console;
 use crate::data::{Cell, DataError, Reader};
 use crate::failure::{Ending, Failure};
-use crate::place::StudyOption;
 use crate::plate::{RESULT, STANDARD_ERROR, is_blank, remedy};
 use crate::quantity::counted;
 use crate::setting;
+use crate::which_study::StudyOption;
 use sigmabar_study::{ImportedRow, Parameter, Space, TrialResult};
 use std::path::PathBuf;
 
@@ -87,7 +87,7 @@ impl<'a> Columns<'a> {
         let is_result = |name: &str| [RESULT, "value", "y"].contains(&name) && !names.iter().any(|known| known == name);
         for (name, _) in &arguments.map {
             if !names.contains(name) && !is_result(name) && name != STANDARD_ERROR {
-                let what = format!("--map names \"{name}\"{}", crate::data::closest(name, &names));
+                let what = format!("--map names \"{name}\"{}", crate::data::closest(name, names.iter().map(String::as_str)));
                 return Err(Failure::usage(what, format!("the study has {}, besides {RESULT} and {STANDARD_ERROR}", names.join(", "))));
             }
         }

@@ -1,7 +1,7 @@
 //! `sigmabar man [VERB]`.
 
+use super::Cli;
 use crate::Outcome;
-use crate::args::Cli;
 use crate::failure::{Ending, Failure};
 use clap::CommandFactory;
 use std::io::Write;

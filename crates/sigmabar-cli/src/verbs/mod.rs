@@ -3,6 +3,7 @@
 pub(crate) mod ask;
 pub(crate) mod batch;
 pub(crate) mod bench;
+mod command;
 pub(crate) mod completions;
 pub(crate) mod design;
 pub(crate) mod fit;
@@ -19,8 +20,10 @@ pub(crate) mod tell;
 pub(crate) mod theory;
 pub(crate) mod trials;
 
+pub(crate) use command::{Cli, Verb};
+
 use crate::Outcome;
-use crate::args::{Global, Verb};
+use crate::args::Global;
 use crate::console::Console;
 
 /// Does what was asked for.

@@ -2,12 +2,13 @@
 
 use crate::Outcome;
 use crate::args::Format;
-use crate::console::{Console, Sheet};
+use crate::console::Console;
 use crate::data::{Categories, Frame, Reader, Selection, Wanted};
 use crate::failure::Ending;
-use crate::model::{Answer, Basis, Model};
+use crate::model::{self, Model};
+use crate::sheet::Sheet;
 use serde_json::{Value, json};
-use sigmabar::Points;
+use sigmabar::{Answer, Points};
 use std::io::Write;
 use std::path::PathBuf;
 
@@ -37,8 +38,8 @@ pub(crate) fn run(arguments: &Arguments, console: &Console) -> Outcome {
     let frame = Frame::read(Reader::open(&arguments.data)?, &selection)?;
     console.say_decimal_commas(&frame.file, frame.has_decimal_commas);
     let points = Points::new(frame.values, model.about.features.len())?;
-    let answer = model.answer(points.view(), arguments.delta)?;
-    console.say(answer.words());
+    let answer = model.answers(arguments.delta)?.at(points.view())?;
+    console.say(model::words(&answer));
     write(&model, &points, &answer, arguments.inputs, console)?;
     console.next(format_args!("sigmabar report {} -o report.html", arguments.model.display()));
     Ok(Ending::Done)
@@ -56,18 +57,15 @@ fn write(model: &Model, points: &Points, answer: &Answer, inputs: bool, console:
             }));
         }
         let ((low, high), (new_low, new_high)) = (answer.function[i], answer.response[i]);
-        row.extend([answer.mean[i], answer.std[i], low, high, new_low, new_high].map(Value::from));
+        row.extend([answer.mean[i], answer.std_dev[i], low, high, new_low, new_high].map(Value::from));
         sheet.rows.push(row);
     }
     if console.format(Format::Csv) != Format::Json {
         return console.sheet(&sheet, Format::Csv);
     }
     let rows: Vec<Value> = sheet.rows.into_iter().map(|row| Value::Object(sheet.columns.iter().cloned().zip(row).collect())).collect();
-    let certificate = match &answer.basis {
-        Basis::Claimed(pair) => json!({ "mean": pair.0.to_string(), "prediction": pair.1.to_string() }),
-        Basis::Model(_) => json!(answer.words()),
-    };
-    let document = json!({ "target": model.about.target, "delta": answer.delta, "label": answer.label().to_string(), "certificate": certificate, "rows": rows });
+    let certificate = json!({ "function": answer.certificate, "response": answer.response_certificate });
+    let document = json!({ "target": model.about.target, "delta": answer.certificate.delta, "label": answer.label(), "certificate": certificate, "rows": rows });
     let mut out = std::io::BufWriter::new(std::io::stdout().lock());
     writeln!(out, "{document:#}")?;
     Ok(out.flush()?)

@@ -5,7 +5,7 @@ use crate::advice;
 use crate::args::Format;
 use crate::console::Console;
 use crate::failure::Ending;
-use crate::place::StudyArgument;
+use crate::which_study::StudyArgument;
 
 /// Options.
 #[derive(Debug, clap::Args)]

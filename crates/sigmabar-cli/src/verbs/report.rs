@@ -5,8 +5,8 @@ use crate::console::Console;
 use crate::failure::{Ending, Failure};
 use crate::model::Model;
 use crate::output;
-use crate::place::StudyPlace;
 use crate::report::{self, Page};
+use crate::which_study::WhichStudy;
 use sigmabar_study::Study;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -29,11 +29,11 @@ pub struct Arguments {
 }
 
 pub(crate) fn run(arguments: &Arguments, console: &Console) -> Outcome {
-    let is_study = |path: &PathBuf| crate::place::is_spec(path) || path.extension().is_some_and(|extension| extension == "db");
+    let is_study = |path: &PathBuf| crate::which_study::is_spec(path) || path.extension().is_some_and(|extension| extension == "db");
     match &arguments.what {
         Some(path) if !is_study(path) => write_all(&report::model(&Model::load(path)?)?, &[path], arguments, console)?,
         other => {
-            let place = StudyPlace::find(other.as_deref(), arguments.name.clone())?;
+            let place = WhichStudy::find(other.as_deref(), arguments.name.clone())?;
             write_all(&report::study(&place.open()?)?, &place.files(), arguments, console)?;
         }
     }
@@ -50,7 +50,7 @@ fn write_all(page: &Page, inputs: &[&Path], arguments: &Arguments, console: &Con
 }
 
 /// The page of a study.
-pub(crate) fn write_study(study: &Study, place: &StudyPlace, path: &Path, console: &Console) -> Outcome<()> {
+pub(crate) fn write_study(study: &Study, place: &WhichStudy, path: &Path, console: &Console) -> Outcome<()> {
     write(&report::study(study)?, path, &place.files(), console)
 }
 

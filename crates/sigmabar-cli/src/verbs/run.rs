@@ -7,12 +7,12 @@ use crate::console::Console;
 use crate::failure::{Ending, Failure};
 use crate::interrupt;
 use crate::output;
-use crate::place::{StudyArgument, StudyPlace};
 use crate::quantity::{counted, grouped, positive, short};
 use crate::verbs::report;
+use crate::which_study::{StudyArgument, WhichStudy};
 use indicatif::ProgressBar;
-use sigmabar::{Label, Policy};
-use sigmabar_study::{BatchRow, RunEnd, RunEvent, RunOptions, Status, Study, Survivors, TrialResult, TrialStatus};
+use sigmabar::{Certificate, Label, StillPossible};
+use sigmabar_study::{BatchRow, Page, RunEnd, RunEvent, RunOptions, Status, Study, Survivors, TrialResult, TrialStatus};
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -33,6 +33,9 @@ pub struct Arguments {
     /// Seconds that a setting stays with its worker
     #[arg(long, value_name = "SECONDS")]
     lease: Option<f64>,
+    /// Go on although the data contradict the premises: nothing is certified any more
+    #[arg(long)]
+    despite_contradiction: bool,
     /// Where to write the page of pictures
     #[arg(long, value_name = "FILE", default_value = "report.html")]
     report: PathBuf,
@@ -54,9 +57,15 @@ pub(crate) fn run(arguments: &Arguments, global: &Global, console: &Console) -> 
     let lease = lease.map_err(|_| Failure::usage("--lease is not a time", "it must be a positive number of seconds"))?;
     let options = RunOptions { parallel: arguments.parallel, lease, at_most: arguments.at_most };
     let mut screen = Screen::new(&study, console)?;
-    let end = study.run(&options, &mut |event| screen.show(event), stop)?;
+    if arguments.despite_contradiction {
+        study.go_on_despite_contradiction()?;
+    }
+    let end = study.run(&options, &mut |event| screen.show(event), stop);
     screen.finish();
-    finish(arguments, &place, &study, end, console)
+    if let Err(sigmabar_study::Error::Contradicted(contradiction)) = &end {
+        return Ok(place.contradicted(contradiction, "run", console));
+    }
+    finish(arguments, &place, &study, end?, console)
 }
 
 fn say_start(study: &Study, begun: bool, console: &Console) -> Outcome<()> {
@@ -118,7 +127,7 @@ impl<'a> Screen<'a> {
             RunEvent::Started { trial } if self.planned.is_none_or(|planned| planned < trial.batch) => {
                 self.show_closed();
                 self.planned = Some(trial.batch);
-                let planned = self.study.trials().map_or(0, |trials| trials.iter().filter(|other| other.batch == trial.batch).count());
+                let planned = self.study.trials_of(&Page { batch: Some(trial.batch), ..Page::default() }).map_or(0, |trials| trials.len());
                 self.say(format!("batch {}: {} planned", trial.batch + 1, counted(planned, "setting")));
             }
             RunEvent::Retried { id, reason } => {
@@ -139,7 +148,7 @@ impl<'a> Screen<'a> {
     fn show_closed(&mut self) {
         let Ok(batches) = self.study.batches() else { return };
         for row in &batches[self.closed.min(batches.len())..] {
-            self.say(closed(row, self.study.spec().policy()));
+            self.say(closed(row));
         }
         self.closed = self.closed.max(batches.len());
     }
@@ -150,19 +159,18 @@ impl<'a> Screen<'a> {
     }
 }
 
-fn closed(row: &BatchRow, policy: &Policy) -> String {
+fn closed(row: &BatchRow) -> String {
     let report = &row.report;
     let mut words = format!("batch {}: {} of {} measured", row.batch + 1, grouped(report.measured), grouped(report.planned));
-    if let Some(survivors) = report.survivors {
-        words += &match (&row.survivors, policy) {
-            (Some(Survivors::Candidates(rows)), _) => format!(", {} still possible", counted(rows.len(), "candidate")),
-            // A mixed space is searched through settings that stand for it: S-BPE counts them, auto tells their share.
-            (Some(Survivors::Points(points)), Policy::Sbpe(_)) => format!(", {} still possible", counted(points.len(), "setting")),
-            _ => format!(", {} % of the space still possible", short(100.0 * survivors)),
-        };
-    }
+    words += &match (report.survivors, &row.survivors) {
+        // A mixed space is searched through settings that stand for it.
+        (Some(StillPossible::Candidates(count)), Some(Survivors::Points(_))) => format!(", {} still possible", counted(count, "setting")),
+        (Some(StillPossible::Candidates(count)), _) => format!(", {} still possible", counted(count, "candidate")),
+        (Some(StillPossible::Share(share)), _) => format!(", {} % of the space still possible", short(100.0 * share)),
+        _ => String::new(),
+    };
     if let Some(gap) = report.gap.filter(|gap| gap.is_finite()) {
-        words += &match report.label {
+        words += &match report.certificate.as_ref().map(Certificate::label) {
             Some(Label::Certified) => format!(", gap at most {}", short(gap)),
             _ => format!(", gap {} by the model", short(gap)),
         };
@@ -170,7 +178,7 @@ fn closed(row: &BatchRow, policy: &Policy) -> String {
     words
 }
 
-fn finish(arguments: &Arguments, place: &StudyPlace, study: &Study, end: RunEnd, console: &Console) -> Outcome {
+fn finish(arguments: &Arguments, place: &WhichStudy, study: &Study, end: RunEnd, console: &Console) -> Outcome {
     let advice = study.recommend()?;
     let status = study.status()?;
     if let Some(advice) = &advice {
@@ -218,7 +226,7 @@ fn ending(study: &Study, status: &Status, console: &Console) -> Outcome {
     let problem = study.spec().problem();
     let is_undeclared = problem.kernel().is_none() || problem.norm_bound().is_none() || problem.noise().is_none();
     let is_open = is_undeclared || study.spec().policy().name() == "auto";
-    match study.batches()?.last().and_then(|row| row.report.label) {
+    match study.batches()?.last().and_then(|row| row.report.certificate.as_ref().map(Certificate::label)) {
         Some(Label::Certified) => Ok(Ending::Done),
         _ if is_open => {
             console.warn(format_args!(
@@ -237,16 +245,23 @@ fn ending(study: &Study, status: &Status, console: &Console) -> Outcome {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use sigmabar::{Auto, BatchReport, Rules, Sbpe};
+    use sigmabar::BatchReport;
 
     #[test]
     fn one_setting_left_is_not_the_whole_space() {
-        let report = BatchReport { planned: 4, measured: 4, survivors: Some(1.0), gap: None, label: None, inducing: None };
-        let row = |survivors| BatchRow { batch: 0, report: report.clone(), survivors: Some(survivors), opened_at: 0, closed_at: None };
-        let sbpe = Policy::Sbpe(Box::new(Sbpe::new(Rules::Certified)));
-        let points = row(Survivors::Points(vec![vec![sigmabar_study::Value::Int(3)]]));
-        assert!(closed(&points, &sbpe).ends_with(", 1 setting still possible"));
-        assert!(closed(&points, &Policy::Auto(Auto::default())).ends_with(", 100 % of the space still possible"));
-        assert!(closed(&row(Survivors::Candidates(vec![7])), &sbpe).ends_with(", 1 candidate still possible"));
+        let report = |left| BatchReport {
+            planned: 4,
+            measured: 4,
+            survivors: Some(left),
+            gap: None,
+            candidate_gap: None,
+            certificate: None,
+            inducing: None,
+        };
+        let row = |left, survivors| BatchRow { batch: 0, report: report(left), survivors: Some(survivors), opened_at: 0, closed_at: None };
+        let points = || Survivors::Points(vec![vec![sigmabar_study::Value::Int(3)]]);
+        assert!(closed(&row(StillPossible::Candidates(1), points())).ends_with(", 1 setting still possible"));
+        assert!(closed(&row(StillPossible::Share(1.0), points())).ends_with(", 100 % of the space still possible"));
+        assert!(closed(&row(StillPossible::Candidates(1), Survivors::Candidates(vec![7]))).ends_with(", 1 candidate still possible"));
     }
 }

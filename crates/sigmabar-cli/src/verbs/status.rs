@@ -2,10 +2,12 @@
 
 use crate::Outcome;
 use crate::args::Format;
-use crate::console::{Console, Sheet};
+use crate::console::Console;
 use crate::failure::Ending;
-use crate::place::StudyArgument;
+use crate::sheet::Sheet;
+use crate::which_study::StudyArgument;
 use serde_json::{Map, Value, json};
+use sigmabar::StillPossible;
 use sigmabar_study::{BatchRow, Status, TrialStatus};
 
 /// Options.
@@ -20,7 +22,7 @@ pub struct Arguments {
 
 /// Settings of the current batch without a result.
 pub(crate) fn open(status: &Status) -> usize {
-    [TrialStatus::Queued, TrialStatus::Leased, TrialStatus::Expired].map(|state| status.count(state)).iter().sum()
+    TrialStatus::ALL.into_iter().filter(|state| state.is_open()).map(|state| status.count(state)).sum()
 }
 
 pub(crate) fn run(arguments: &Arguments, console: &Console) -> Outcome {
@@ -45,7 +47,17 @@ pub(crate) fn run(arguments: &Arguments, console: &Console) -> Outcome {
         ("gap_reached", json!(status.is_gap_reached)),
         ("imported", json!(status.imported)),
     ];
+    let mut fields = fields.to_vec();
+    if let Some(advice) = study.recommend()? {
+        fields.extend([("gap", json!(advice.gap)), ("label", json!(advice.label()))]);
+        if console.format(Format::Table) == Format::Json {
+            fields.push(("certificate", json!(advice.certificate)));
+        }
+    }
     console.record(&fields, Format::Table)?;
+    if let Some(contradiction) = &status.contradiction {
+        return Ok(place.contradicted(contradiction, "ask", console));
+    }
     match (status.is_finished, open(&status)) {
         (true, _) => console.next(format_args!("sigmabar recommend{}", place.typed())),
         (false, _) if study.spec().has_objective() => console.next(format_args!("sigmabar run{}", place.typed())),
@@ -62,7 +74,7 @@ fn batch_sheet(batches: &[BatchRow]) -> Sheet {
             json!(row.batch + 1),
             json!(report.planned),
             json!(report.measured),
-            json!(report.survivors),
+            json!(report.survivors.map(StillPossible::number)),
             json!(report.gap),
             json!(report.inducing),
         ]);

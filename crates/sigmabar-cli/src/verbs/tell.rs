@@ -4,11 +4,10 @@ use crate::Outcome;
 use crate::console::Console;
 use crate::data::Reader;
 use crate::failure::{Ending, Failure};
-use crate::place::{StudyOption, StudyPlace};
 use crate::plate::{self, Reading};
 use crate::quantity::counted;
-use sigmabar_study::{Study, Told, TrialResult, TrialStatus};
-use std::collections::HashMap;
+use crate::which_study::{StudyOption, WhichStudy};
+use sigmabar_study::{Error, Study, Told, TrialResult};
 use std::path::Path;
 
 /// Options.
@@ -47,7 +46,7 @@ pub(crate) fn run(arguments: &Arguments, console: &Console) -> Outcome {
     }
 }
 
-fn one(id: u64, arguments: &Arguments, place: &StudyPlace, console: &Console) -> Outcome {
+fn one(id: u64, arguments: &Arguments, place: &WhichStudy, console: &Console) -> Outcome {
     let result = match arguments.value {
         Some(value) => TrialResult::Value { value, standard_error: arguments.std },
         None if arguments.failed => TrialResult::Failed { reason: arguments.reason.clone() },
@@ -60,16 +59,16 @@ fn one(id: u64, arguments: &Arguments, place: &StudyPlace, console: &Console) ->
     };
     let study = place.open()?;
     let notes: Vec<(u64, String)> = arguments.note.iter().map(|note| (id, note.clone())).collect();
-    if study.tell_with_notes(&[(id, result)], &notes)?.contains(&Told::Late) {
-        console.warn(format_args!("trial {id} is written down, but its batch was closed before: it certifies nothing"));
-    } else {
-        console.say(format_args!("trial {id} is written down"));
+    match study.tell_with_notes(&[(id, result)], &notes)?[..] {
+        [Told::Again { .. }] => console.say(format_args!("trial {id} has this result already")),
+        [Told::Late] => console.warn(format_args!("trial {id} is written down, but its batch was closed before: it certifies nothing")),
+        _ => console.say(format_args!("trial {id} is written down")),
     }
     next(&study, place, console)?;
     Ok(Ending::Done)
 }
 
-fn table(path: &Path, arguments: &Arguments, place: &StudyPlace, console: &Console) -> Outcome {
+fn table(path: &Path, arguments: &Arguments, place: &WhichStudy, console: &Console) -> Outcome {
     if arguments.value.is_some() || arguments.failed || arguments.note.is_some() {
         let what = format!("{} is not the number of a trial", path.display());
         return Err(Failure::usage(what, "sigmabar tell TRIAL VALUE, or sigmabar tell FILE"));
@@ -79,18 +78,20 @@ fn table(path: &Path, arguments: &Arguments, place: &StudyPlace, console: &Conso
     let reading = plate::read(reader, arguments.column.as_deref(), study.spec().space().parameters())?;
     console.say_decimal_commas(path, reading.has_decimal_commas);
     plate::check(&study, path, &reading)?;
-    let (new, known) = fresh(&study, path, reading.results.clone())?;
-    let told = study.tell_with_notes(&new, &reading.notes)?;
-    let failed = new.iter().filter(|(_, result)| matches!(result, TrialResult::Failed { .. })).count();
-    console.say(format_args!("written down: {} and {}", counted(new.len() - failed, "value"), counted(failed, "failure")));
+    let results: Vec<(u64, TrialResult)> = reading.results.iter().map(|(id, result, _)| (*id, result.clone())).collect();
+    let told = study.tell_with_notes(&results, &reading.notes).map_err(|error| at_line(error, path, &reading))?;
+    let new = || results.iter().zip(&told).filter(|(_, told)| !told.is_again());
+    let failed = new().filter(|((_, result), _)| matches!(result, TrialResult::Failed { .. })).count();
+    console.say(format_args!("written down: {} and {}", counted(new().count() - failed, "value"), counted(failed, "failure")));
     if !reading.notes.is_empty() {
         console.say(format_args!("kept: {}", counted(reading.notes.len(), "note")));
     }
     say_unused(&study, &reading, arguments, console);
+    let known = told.len() - new().count();
     if known > 0 {
         console.say(format_args!("there already: {}", counted(known, "result")));
     }
-    let late = told.iter().filter(|told| **told == Told::Late).count();
+    let late = new().filter(|(_, told)| told.is_late()).count();
     if late > 0 {
         console.warn(format_args!("{late} of them came after their batch was closed: they are kept and certify nothing"));
     }
@@ -99,35 +100,12 @@ fn table(path: &Path, arguments: &Arguments, place: &StudyPlace, console: &Conso
     Ok(Ending::Done)
 }
 
-/// The results that are new; one that stands there already with the same value is left out, with another value it is refused.
-fn fresh(study: &Study, path: &Path, results: Vec<(u64, TrialResult, u64)>) -> Outcome<(Vec<(u64, TrialResult)>, usize)> {
-    let trials = study.trials()?;
-    let told: HashMap<u64, TrialResult> = trials
-        .into_iter()
-        .filter(|trial| matches!(trial.state, TrialStatus::Done | TrialStatus::Failed | TrialStatus::Late))
-        .map(|trial| {
-            let failed = || TrialResult::Failed { reason: trial.reason.clone().unwrap_or_default() };
-            let value = |value| TrialResult::Value { value, standard_error: trial.standard_error };
-            (trial.id, trial.value.map_or_else(failed, value))
-        })
-        .collect();
-    let (mut new, mut known) = (Vec::new(), 0);
-    for (id, result, line) in results {
-        match told.get(&id) {
-            None => new.push((id, result)),
-            Some(earlier) if is_same(earlier, &result) => known += 1,
-            Some(_) => {
-                let what = format!("{}, line {line}: trial {id} already has another result", path.display());
-                return Err(Failure::refused(what, "a result is never replaced; nothing of this file was written down"));
-            }
-        }
-    }
-    Ok((new, known))
-}
-
-/// A failure is a failure, whatever was remarked about it later.
-fn is_same(earlier: &TrialResult, result: &TrialResult) -> bool {
-    matches!((earlier, result), (TrialResult::Failed { .. }, TrialResult::Failed { .. })) || earlier == result
+/// A result that is not the one that stands there already, with the line it is in.
+fn at_line(error: Error, path: &Path, reading: &Reading) -> Failure {
+    let Error::AlreadyTold { id, .. } = error else { return error.into() };
+    let line = reading.results.iter().find(|(told, ..)| *told == id).map_or(0, |(.., line)| *line);
+    let what = format!("{}, line {line}: trial {id} already has another result", path.display());
+    Failure::refused(what, "a result is never replaced; nothing of this file was written down")
 }
 
 /// Columns that are neither asked for nor kept are named, so that nobody believes them to be in the study.
@@ -143,12 +121,11 @@ fn say_unused(study: &Study, reading: &Reading, arguments: &Arguments, console: 
     }
 }
 
-fn say_missing(study: &Study, reading: &Reading, place: &StudyPlace, console: &Console) -> Outcome<()> {
-    let is_open = |state| matches!(state, TrialStatus::Queued | TrialStatus::Leased | TrialStatus::Expired);
+fn say_missing(study: &Study, reading: &Reading, place: &WhichStudy, console: &Console) -> Outcome<()> {
     let trials = study.trials()?;
     let open: Vec<String> = trials
         .iter()
-        .filter(|trial| reading.missing.contains(&trial.id) && is_open(trial.state))
+        .filter(|trial| reading.missing.contains(&trial.id) && trial.state.is_open())
         .map(|trial| trial.id.to_string())
         .collect();
     if !open.is_empty() {
@@ -160,8 +137,12 @@ fn say_missing(study: &Study, reading: &Reading, place: &StudyPlace, console: &C
     Ok(())
 }
 
-fn next(study: &Study, place: &StudyPlace, console: &Console) -> Outcome<()> {
+fn next(study: &Study, place: &WhichStudy, console: &Console) -> Outcome<()> {
     let status = study.status()?;
+    if let Some(contradiction) = &status.contradiction {
+        place.contradicted(contradiction, "ask", console);
+        return Ok(());
+    }
     let open = crate::verbs::status::open(&status);
     if open > 0 {
         console.say(format_args!("{} of batch {} still open", counted(open, "setting"), status.batches));

@@ -2,14 +2,15 @@
 
 use crate::Outcome;
 use crate::args::{Format, Global};
-use crate::console::{Console, Sheet};
+use crate::console::Console;
 use crate::data::{Categories, ColumnInfo, Frame, Reader, Selection, Wanted};
 use crate::failure::Ending;
 use crate::kernels::Family;
+use crate::sheet::Sheet;
 use serde_json::{Value, json};
 use sigmabar::{
-    BoxDomain, Collected, DataGain, DesignedData, Domain, GainDomain, InducingPlan, Kernel, Locations, Multiplier, Points, RegretBatch,
-    RegretRequest, Setting, Theorems, batch_lengths,
+    BoxDomain, Collected, DataGain, DesignedData, Domain, GainDomain, InducingPlan, Kernel, Locations, Multiplier, Noise, Points,
+    RegretBatch, RegretRequest, Setting, Theorems, batch_lengths,
 };
 use std::path::PathBuf;
 
@@ -25,10 +26,10 @@ pub struct Arguments {
     /// Variance of the kernel
     #[arg(long, default_value_t = 1.0)]
     variance: f64,
-    /// Noise level R
-    #[arg(long, default_value_t = 0.1)]
-    noise: f64,
-    /// Ridge; the noise level unless given
+    /// Noise of a measurement: a level (sub-Gaussian), gaussian:SD, bounded:A or light-tailed:XI0:H0
+    #[arg(long, default_value = "0.1", value_parser = crate::kernels::noise)]
+    noise: Noise,
+    /// Ridge; the noise's standard deviation unless given
     #[arg(long)]
     tau: Option<f64>,
     /// Bound C on the norm of the function
@@ -86,12 +87,12 @@ struct Bounds {
 
 impl Bounds {
     fn new(arguments: &Arguments, kernel: &Kernel, points: Points) -> Outcome<Self> {
-        let ridge = arguments.tau.unwrap_or(arguments.noise);
+        let ridge = arguments.tau.unwrap_or(arguments.noise.std_dev_bound());
         let gains = GainDomain::new(kernel, ridge, points.view())?;
         let data = DataGain::new(kernel, ridge, &Locations::new(points.clone(), Collected::Designed))?;
         let theorems = Theorems::new(Setting {
             norm_bound: arguments.norm_bound,
-            noise_level: arguments.noise,
+            noise: arguments.noise.clone(),
             ridge,
             delta: arguments.delta,
             residual_ratio: 0.0,

@@ -6,7 +6,8 @@ use crate::args::Format;
 use crate::console::{Console, write_csv};
 use crate::failure::{Ending, Failure};
 use crate::output;
-use crate::place::StudyArgument;
+use crate::which_study::StudyArgument;
+use sigmabar_study::{Page, TrialStatus};
 use std::path::PathBuf;
 
 /// Options of `trials`.
@@ -29,18 +30,15 @@ pub struct Export {
     out: Option<PathBuf>,
 }
 
-const STATES: [&str; 7] = ["queued", "leased", "expired", "done", "failed", "missing", "late"];
-
 pub(crate) fn run(arguments: &Arguments, console: &Console) -> Outcome {
-    if let Some(state) = arguments.state.as_ref().filter(|state| !STATES.contains(&state.as_str())) {
-        return Err(Failure::usage(format!("there is no state \"{state}\""), format!("there are {}", STATES.join(", "))));
-    }
+    let named = |word: &String| {
+        let known = TrialStatus::ALL.map(TrialStatus::name).join(", ");
+        TrialStatus::named(word).ok_or_else(|| Failure::usage(format!("there is no state \"{word}\""), format!("there are {known}")))
+    };
+    let state = arguments.state.as_ref().map(named).transpose()?;
     let place = arguments.study.place()?;
     let study = place.open()?;
-    let mut trials = study.trials()?;
-    if let Some(state) = &arguments.state {
-        trials.retain(|trial| trial.state.name() == state);
-    }
+    let trials = study.trials_of(&Page { state, ..Page::default() })?;
     console.sheet(&trial_sheet(&study, &trials), Format::Table)?;
     console.next(format_args!("sigmabar recommend{}", place.typed()));
     Ok(Ending::Done)

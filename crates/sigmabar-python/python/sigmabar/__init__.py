@@ -9,7 +9,7 @@ Regression: what is the function, with an interval that may be relied on?
 >>> X = rng.random((500, 1))
 >>> y = np.sin(6 * X[:, 0]) + 0.1 * rng.standard_normal(500)
 >>> k = sb.SquaredExponential(lengthscale=0.2)
->>> p = sb.SparsePosterior(k, 0.1, X, y, inducing=sb.select_inducing(k, X, tau=0.1))
+>>> p = sb.SparsePosterior(k, 0.1, X, y, inducing=sb.select_inducing(k, X, tau=0.1), collected="fixed")
 >>> iv = p.interval([[0.5]], norm_bound=3.0, noise=sb.Gaussian(0.1), delta=0.05)
 >>> bool(iv.lower[0] < np.sin(3) < iv.upper[0]), iv.certificate.label
 (True, 'certified')
@@ -38,13 +38,15 @@ import importlib
 from typing import Any
 
 from . import theory
-from ._core import Error, __version__
+from ._certificate import Certificate, ContradictionWarning, Premise
+from ._core import Contradicted, Error, __version__
 from ._design import Design, max_variance_design
 from ._domain import Box, Candidates, Categorical, Constraint, Domain, Float, Int, Ordinal, Space
 from ._evidence import Learnt, fit_hyperparameters
 from ._inducing import Inducing, select_inducing
-from ._interval import Certificate, Interval
+from ._interval import Interval
 from ._kernels import Hamming, Kernel, Linear, Matern, Periodic, RationalQuadratic, SquaredExponential
+from ._learnt import LearntNumber
 from ._noise import Bounded, Gaussian, LightTailed, Noise, PerObservation, SubGaussian
 from ._posterior import Bracket, ExactPosterior, ResidualNorm, SparsePosterior, VarianceParts, Variational
 from ._strategy import Ask, Batch, Cells, Recommendation, Strategy, Trials
@@ -62,6 +64,8 @@ __all__ = [
     "Cells",
     "Certificate",
     "Constraint",
+    "Contradicted",
+    "ContradictionWarning",
     "Design",
     "Domain",
     "Error",
@@ -74,6 +78,7 @@ __all__ = [
     "Interval",
     "Kernel",
     "Learnt",
+    "LearntNumber",
     "LightTailed",
     "Linear",
     "Matern",
@@ -81,6 +86,7 @@ __all__ = [
     "Ordinal",
     "PerObservation",
     "Periodic",
+    "Premise",
     "RationalQuadratic",
     "Recommendation",
     "ResidualNorm",

@@ -51,6 +51,11 @@ def text(value: Any, what: str) -> str:
     return value
 
 
+def text_or_none(value: Any, what: str) -> str | None:
+    """A name or a choice, or none."""
+    return None if value is None else text(value, what)
+
+
 def path(value: Any, what: str) -> Path:
     """The place of a file."""
     try:

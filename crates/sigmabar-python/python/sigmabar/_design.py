@@ -13,7 +13,7 @@ from ._checks import count as whole
 from ._checks import count_or_none, number, number_or_none
 from ._inducing import inducing_points
 from ._kernels import Kernel, kernel_core
-from ._noise import Noise, noise_level
+from ._noise import Noise, noise_or_level
 
 
 class Design:
@@ -56,8 +56,11 @@ class Design:
         return self._core.bound()
 
     def uniform_error(self, norm_bound: float, noise: Noise | float, delta: float = 0.05) -> float:
-        """A bound on the error of the mean at all candidates at once, with probability at least ``1 - delta``."""
-        return min(self._core.uniform_error(number(norm_bound, "norm_bound"), noise_level(noise), number(delta, "delta")))
+        """A bound on how far the function is from the middle of its interval at all candidates at once, with probability at least ``1 - delta``.
+
+        Never above ``norm_bound`` times the prior's largest standard deviation, which is known without measuring.
+        """
+        return min(self._core.uniform_error(number(norm_bound, "norm_bound"), noise_or_level(noise), number(delta, "delta")))
 
     def __len__(self) -> int:
         return len(self.indices)

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from . import _core
 from ._arrays import rows, vector
-from ._checks import count, flag, number, number_or_none, pair, seed_of, text
+from ._checks import count, flag, number, pair, seed_of, text, text_or_none
 from ._kernels import Kernel, kernel_core
+from ._learnt import LearntNumber, sourced, sourced_or_none
 from ._posterior import SparsePosterior
 
 
@@ -18,7 +19,7 @@ class Learnt:
     """What was learnt.
 
     ``evidence_upper_bound - elbo`` bounds how far the sparse posterior is from the exact one. The kernel remembers that it was learnt: intervals on the same
-    responses are calibrated, not certified. ``tau`` and the kernel's variance are in units of the posterior's ``unit``.
+    responses are estimates. ``tau`` and the kernel's variance are in units of the posterior's ``unit``.
 
     >>> import numpy as np, sigmabar as sb
     >>> rng = np.random.default_rng(1)
@@ -28,7 +29,7 @@ class Learnt:
     >>> learnt.template, learnt.kernel.source
     (0, 'learnt-here')
     >>> learnt.posterior.interval([[0.5]], 3.0, sb.Gaussian(learnt.tau)).certificate.label
-    'calibrated'
+    'estimated'
     """
 
     kernel: Kernel
@@ -37,6 +38,11 @@ class Learnt:
     evidence_upper_bound: float
     posterior: SparsePosterior
     template: int
+
+    def for_new_data(self) -> Learnt:
+        """Kernel and ``tau`` for other responses than those they were learnt on: see :meth:`Kernel.for_new_data`."""
+        tau = self.tau.for_new_data() if isinstance(self.tau, LearntNumber) else self.tau
+        return replace(self, kernel=self.kernel.for_new_data(), tau=tau)
 
     @property
     def mean(self) -> float:
@@ -59,7 +65,7 @@ def fit_hyperparameters(
     learn_mean: bool = False,
     mean: float | None = 0.0,
     unit: float = 1.0,
-    collected: str = "fixed",
+    collected: str | None = None,
     exact_points: int = 1500,
     exact_steps: int = 40,
     rounds: int = 3,
@@ -86,7 +92,7 @@ def fit_hyperparameters(
         "tau": number(tau, "tau"),
         "tau_limits": None if tau_limits is None else tuple(number(limit, "tau_limits") for limit in pair(tau_limits, "tau_limits")),
         "max_inducing": count(max_inducing, "max_inducing"),
-        "choice": text(method, "method"),
+        "method": text(method, "method"),
         "gap": number(gap, "gap"),
         "starts": count(starts, "starts"),
         "seed": seed_of(seed),
@@ -98,7 +104,7 @@ def fit_hyperparameters(
         "steps": count(steps, "steps"),
     }
     core, elbo, upper, template = _core.fit_hyperparameters(
-        [kernel_core(k) for k in kernels], rows(X), vector(y), text(collected, "collected"), number_or_none(mean, "mean"), number(unit, "unit"), options
+        [kernel_core(k) for k in kernels], rows(X), vector(y), text_or_none(collected, "collected"), sourced_or_none(mean, "mean"), sourced(unit, "unit"), options
     )
     posterior = SparsePosterior._wrap(core)
     return Learnt(posterior.kernel, posterior.tau, elbo, upper, posterior, template)

@@ -2,53 +2,15 @@
 
 from __future__ import annotations
 
-import json
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 from . import _core
 from ._arrays import Floats, floats
-from ._checks import flag, number, number_or_none, pair, text
+from ._certificate import Certificate, warned
+from ._checks import flag, number, pair, text
+from ._learnt import sourced_or_none
 from ._noise import Noise, noise_core
-
-
-@dataclass(frozen=True)
-class Certificate:
-    """What an interval rests on: which theorem, what was assumed, what was computed. ``print`` it.
-
-    ``label`` is ``"certified"`` where every premise was declared and nothing was learnt from the responses, ``"certified for the learnt kernel"`` where the
-    kernel was learnt on earlier ones, ``"calibrated"`` where something was learnt from the same ones, ``"heuristic"`` where no theorem covers the
-    combination; ``reasons`` says why. ``details`` holds every number.
-
-    >>> import numpy as np, sigmabar as sb
-    >>> x = np.linspace(0, 1, 50)
-    >>> p = sb.ExactPosterior(sb.SquaredExponential(0.2), 0.1, x, np.sin(6 * x), collected="adaptive")
-    >>> c = p.interval([0.25], norm_bound=3.0, noise=sb.Gaussian(0.1)).certificate
-    >>> c.label, c.delta, c.details["observations"]
-    ('certified', 0.05, 50)
-    >>> print(c.assumptions[-1])
-    points may have been chosen by looking at earlier responses
-    """
-
-    label: str
-    reasons: list[str]
-    assumptions: list[str]
-    details: dict[str, Any] = field(repr=False)
-    text: str = field(repr=False)
-
-    def __str__(self) -> str:
-        return self.text
-
-    @property
-    def delta(self) -> float:
-        """The total probability of missing."""
-        return float(self.details["delta"])
-
-    @property
-    def beta(self) -> float | None:
-        """The factor on the standard deviation, where the width is one."""
-        beta: float | None = self.details["beta"]
-        return beta
 
 
 @dataclass(frozen=True)
@@ -68,6 +30,11 @@ class Interval:
     certificate: Certificate
 
     @property
+    def label(self) -> str:
+        """What the intervals may be called."""
+        return self.certificate.label
+
+    @property
     def width(self) -> Floats:
         """Upper end minus lower end."""
         width: Floats = self.upper - self.lower
@@ -76,8 +43,8 @@ class Interval:
 
 def interval_from(ends: Any) -> Interval:
     """From what the private module returns."""
-    lower, upper, (details, text, label, reasons, assumptions) = ends
-    return Interval(lower, upper, Certificate(label, reasons, assumptions, json.loads(details), text))
+    lower, upper, certificate = ends
+    return Interval(lower, upper, warned(Certificate(certificate)))
 
 
 def claim_from(
@@ -97,10 +64,12 @@ def claim_from(
     if domain is not None:
         low, high = pair(domain, "domain")
         corners = (floats(low, "domain: low"), floats(high, "domain: high"))
+    bound = sourced_or_none(norm_bound, "norm_bound")
+    if bound is not None and flag(norm_estimated, "norm_estimated"):
+        bound = (bound[0], "estimated", [])
     return _core.Claim(
         number(delta, "delta"),
-        number_or_none(norm_bound, "norm_bound"),
-        flag(norm_estimated, "norm_estimated"),
+        bound,
         noise_core(noise),
         noise_core(new_noise, "new_noise"),
         text(side, "side"),

@@ -59,9 +59,10 @@ class Kernel:
         return Kernel._wrap(self._core.columns([count(c, "columns") for c in columns]))
 
     def for_new_data(self) -> Kernel:
-        """This kernel for responses that come after those it was learnt on: intervals are then certified *if* the norm bound holds under it.
+        """This kernel for other responses than those it was learnt on: intervals are then certified *if* the norm bound holds under it.
 
-        A kernel learnt by :func:`sigmabar.fit_hyperparameters` remembers that, and intervals from the same responses are called calibrated.
+        A kernel learnt by :func:`sigmabar.fit_hyperparameters` remembers that, and intervals from the same responses are estimates. It remembers up to 256 of
+        the rows too: a posterior on any of them is noticed, and the kernel counts as learnt there again.
         """
         return Kernel._wrap(self._core.for_new_data())
 
@@ -234,7 +235,7 @@ def _restored(text: str) -> Kernel:
 
 
 def _structure(core: CoreKernel) -> dict[str, Any]:
-    structure: dict[str, Any] = json.loads(core.to_json())["kernel"]
+    structure: dict[str, Any] = json.loads(core.to_json())[0]["value"]
     return structure
 
 
@@ -247,7 +248,7 @@ def _scale_of(value: dict[str, Any]) -> float | list[float]:
     return scale
 
 
-def _scaled(stored: dict[str, Any], factor: float) -> dict[str, Any]:
+def _scaled(stored: list[Any], factor: float) -> list[Any]:
     """The stored kernel with every summand's variance multiplied once."""
 
     def scale(node: dict[str, Any]) -> dict[str, Any]:
@@ -260,7 +261,8 @@ def _scaled(stored: dict[str, Any], factor: float) -> dict[str, Any]:
             return {kind: {**body, "kernel": scale(body["kernel"])}}
         return {kind: {**body, "variance": factor * body["variance"]}}
 
-    return {**stored, "kernel": scale(stored["kernel"])}
+    kernel, *rest = stored
+    return [{**kernel, "value": scale(kernel["value"])}, *rest]
 
 
 def _written(node: dict[str, Any]) -> str:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from . import _core
 from ._arrays import floats
 from ._checks import number
 from ._core import Error
+from ._learnt import LearntNumber, source_of
 
 
 class Noise:
@@ -24,8 +25,13 @@ class Noise:
 
     @property
     def level(self) -> float:
-        """The sub-Gaussian level that it implies."""
+        """The sub-Gaussian level that it implies; 1 for light tails, which have none and whose scale is in their quantiles."""
         return self._core.level()
+
+    @property
+    def source(self) -> str:
+        """Where its numbers came from: ``"declared"``, unless one of them was learnt."""
+        return source_of(_flat(self._arguments))[0]
 
     def __str__(self) -> str:
         return str(self._core)
@@ -52,8 +58,8 @@ class SubGaussian(Noise):
     """
 
     def __init__(self, level: float) -> None:
-        self._arguments = (number(level, "level"),)
-        self._core = _core.Noise.of("sub-gaussian", list(self._arguments))
+        self._arguments = (_kept(level, "level"),)
+        self._core = _made("sub-gaussian", self._arguments)
 
 
 class Gaussian(Noise):
@@ -65,8 +71,8 @@ class Gaussian(Noise):
     """
 
     def __init__(self, sd: float) -> None:
-        self._arguments = (number(sd, "sd"),)
-        self._core = _core.Noise.of("gaussian", list(self._arguments))
+        self._arguments = (_kept(sd, "sd"),)
+        self._core = _made("gaussian", self._arguments)
 
 
 class LightTailed(Noise):
@@ -78,8 +84,8 @@ class LightTailed(Noise):
     """
 
     def __init__(self, xi0: float, h0: float) -> None:
-        self._arguments = (number(xi0, "xi0"), number(h0, "h0"))
-        self._core = _core.Noise.of("light-tailed", list(self._arguments))
+        self._arguments = (_kept(xi0, "xi0"), _kept(h0, "h0"))
+        self._core = _made("light-tailed", self._arguments)
 
 
 class Bounded(Noise):
@@ -91,8 +97,8 @@ class Bounded(Noise):
     """
 
     def __init__(self, a: float) -> None:
-        self._arguments = (number(a, "a"),)
-        self._core = _core.Noise.of("bounded", list(self._arguments))
+        self._arguments = (_kept(a, "a"),)
+        self._core = _made("bounded", self._arguments)
 
 
 class PerObservation(Noise):
@@ -104,9 +110,23 @@ class PerObservation(Noise):
     """
 
     def __init__(self, levels: Sequence[float]) -> None:
-        numbers = floats(levels, "levels")
+        # A list keeps the marks of its numbers, which an array has lost.
+        numbers = [_kept(v, "levels") for v in levels] if isinstance(levels, (list, tuple)) else floats(levels, "levels")
         self._arguments = (numbers,)
-        self._core = _core.Noise.of("per-observation", numbers)
+        self._core = _made("per-observation", numbers)
+
+
+def _kept(value: Any, what: str) -> float:
+    """A number, with its mark if it was learnt."""
+    return value if isinstance(value, LearntNumber) else number(value, what)
+
+
+def _flat(arguments: Iterable[Any]) -> list[Any]:
+    return [v for argument in arguments for v in (argument if isinstance(argument, list) else [argument])]
+
+
+def _made(kind: str, numbers: Sequence[float]) -> _core.Noise:
+    return _core.Noise.of(kind, [float(v) for v in numbers], *source_of(numbers))
 
 
 def noise_core(noise: Any, what: str = "noise") -> _core.Noise | None:
@@ -118,6 +138,6 @@ def noise_core(noise: Any, what: str = "noise") -> _core.Noise | None:
     return noise._core
 
 
-def noise_level(noise: Any) -> float:
-    """The sub-Gaussian level of a noise model, or a level given as a number."""
-    return noise.level if isinstance(noise, Noise) else number(noise, "noise")
+def noise_or_level(noise: Any) -> _core.Noise:
+    """A noise model, or a sub-Gaussian level given as a number, as the private module takes it."""
+    return noise._core if isinstance(noise, Noise) else SubGaussian(number(noise, "noise"))._core

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -9,8 +11,10 @@ from . import _core
 from ._arrays import Floats, rows, vector
 from ._inducing import inducing_points
 from ._interval import Interval, claim_from, interval_from
-from ._checks import count, number, number_or_none, saved, seed_of, text
+from ._checks import count, number, saved, seed_of, text, text_or_none
+from ._core import Error
 from ._kernels import Kernel, kernel_core
+from ._learnt import LearntNumber, marked, sourced, sourced_or_none
 from ._noise import Noise
 
 
@@ -80,8 +84,9 @@ class ExactPosterior:
     """The Gaussian-process posterior itself, at n³ cost: for some thousand points, and to compare with.
 
     ``tau`` is the ridge: the standard deviation of the noise that the model assumes. ``collected`` says how the points came about: ``"fixed"`` (the user
-    declares that none was chosen by looking at a response), ``"designed"`` (chosen by this library without responses) or ``"adaptive"``. ``mean`` and
-    ``unit`` are declared before the data; ``mean=None`` learns them, and intervals are then calibrated. The model is of ``(y - mean) / unit``: the kernel's
+    declares that none was chosen by looking at a response), ``"designed"`` (chosen by this library without responses) or ``"adaptive"``. Where nobody said,
+    intervals are those that hold however the points were chosen, which are wider. ``mean`` and ``unit`` are declared before the data; ``mean=None`` learns
+    them, and intervals are then estimates. The model is of ``(y - mean) / unit``: the kernel's
     variance, ``tau``, norm bounds and noise are all in units of ``unit``, while means, standard deviations and intervals come in the units of ``y``.
 
     >>> import numpy as np, sigmabar as sb
@@ -105,16 +110,24 @@ class ExactPosterior:
         X: Any,
         y: Any,
         *,
-        collected: str = "fixed",
+        collected: str | None = None,
         mean: float | None = 0.0,
         unit: float = 1.0,
     ) -> None:
         self.kernel = kernel
-        self.tau = number(tau, "tau")
+        self.tau = tau
         # Copies, which no later change of the arrays reaches: the model is written down as what it was made of.
         points, values = rows(X).copy(), vector(y).copy()
-        self._made_of = (points, values, text(collected, "collected"), number_or_none(mean, "mean"), number(unit, "unit"))
-        self._core = _core.ExactPosterior.fit(kernel_core(kernel), self.tau, *self._made_of)
+        self._made_of = (points, values, text_or_none(collected, "collected"), mean, unit)
+        self._core = _core.ExactPosterior.fit(
+            kernel_core(kernel),
+            sourced(tau, "tau"),
+            points,
+            values,
+            text_or_none(collected, "collected"),
+            sourced_or_none(mean, "mean"),
+            sourced(unit, "unit"),
+        )
 
     def __reduce__(self) -> Any:
         return (_fitted_again, (self.kernel, self.tau, *self._made_of))
@@ -209,7 +222,7 @@ class ExactPosterior:
 
 
 def _fitted_again(
-    kernel: Kernel, tau: float, X: Floats, y: Floats, collected: str, mean: float | None, unit: float
+    kernel: Kernel, tau: float, X: Floats, y: Floats, collected: str | None, mean: float | None, unit: float
 ) -> ExactPosterior:
     return ExactPosterior(kernel, tau, X, y, collected=collected, mean=mean, unit=unit)
 
@@ -234,6 +247,8 @@ class SparsePosterior:
     True
     """
 
+    _facts: Mapping[str, Any] = {}
+
     def __init__(
         self,
         kernel: Kernel,
@@ -242,20 +257,20 @@ class SparsePosterior:
         y: Any,
         *,
         inducing: Any,
-        collected: str = "fixed",
+        collected: str | None = None,
         mean: float | None = 0.0,
         unit: float = 1.0,
     ) -> None:
         points = inducing_points(inducing)
         self._core = _core.Posterior.fit(
             kernel_core(kernel),
-            number(tau, "tau"),
+            sourced(tau, "tau"),
             rows(X),
             vector(y),
             points,
-            text(collected, "collected"),
-            number_or_none(mean, "mean"),
-            number(unit, "unit"),
+            text_or_none(collected, "collected"),
+            sourced_or_none(mean, "mean"),
+            sourced(unit, "unit"),
         )
 
     @classmethod
@@ -271,8 +286,9 @@ class SparsePosterior:
 
     @property
     def tau(self) -> float:
-        """The ridge."""
-        return self._core.tau()
+        """The ridge; a :class:`LearntNumber` if it was learnt."""
+        value, source = self._core.tau()
+        return marked(value, source, self._core.seen(source == "learnt-here"))
 
     @property
     def inducing(self) -> Floats:
@@ -282,7 +298,9 @@ class SparsePosterior:
     @property
     def prior(self) -> tuple[float, float, bool]:
         """Prior mean, unit, and whether they were learnt. Kernel variance, ``tau``, norm bounds and noise are in units of the unit."""
-        return self._core.prior()
+        mean, unit, source = self._core.prior()
+        seen = self._core.seen(source == "learnt-here")
+        return marked(mean, source, seen), marked(unit, source, seen), source != "declared"
 
     def __len__(self) -> int:
         return self._core.observations()
@@ -318,8 +336,8 @@ class SparsePosterior:
         """``size`` draws of the function at the points, one per row."""
         return self._core.sample(rows(x), count(size, "size"), seed_of(seed))
 
-    def update(self, x: Any, y: Any) -> None:
-        """Takes in more observations, m² each; all or, on an error, none.
+    def update(self, x: Any, y: Any, *, collected: str | None = None) -> None:
+        """Takes in more observations, m² each; all or, on an error, none. Unless ``collected`` declares it again, nobody vouches for the points from here on.
 
         >>> import sigmabar as sb
         >>> p = sb.SparsePosterior(sb.Matern(lengthscale=0.5), 0.1, [0.0], [1.0], inducing=[0.0, 1.0])
@@ -327,7 +345,9 @@ class SparsePosterior:
         >>> len(p)
         3
         """
-        self._core.update(rows(x), vector(y if hasattr(y, "__len__") else [y]))
+        self._core.update(rows(x), vector(y if hasattr(y, "__len__") else [y]), text_or_none(collected, "collected"))
+        # How the model did before says nothing about this one.
+        self._facts = {key: fact for key, fact in self._facts.items() if key not in ("scores", "held_out")}
 
     @property
     def variational(self) -> Variational:
@@ -381,8 +401,8 @@ class SparsePosterior:
     def interval(
         self,
         x: Any,
-        norm_bound: float,
-        noise: Noise,
+        norm_bound: float | None = None,
+        noise: Noise | None = None,
         delta: float = 0.05,
         *,
         side: str = "both",
@@ -396,25 +416,32 @@ class SparsePosterior:
 
         ``side`` is ``"both"``, ``"lower"`` or ``"upper"``; ``method`` ``"tight"`` (the narrowest that is valid), ``"paper"``, ``"drop-in"`` or ``"energy"``;
         ``coverage`` ``"point"`` (each query by itself), ``"points"`` (all queries at once), ``"uniform"`` (every point there is) or ``"continuous"`` (every
-        point of ``domain=(low, high)``). A norm bound that was ``norm_estimated`` makes the interval calibrated.
+        point of ``domain=(low, high)``). A norm bound that was ``norm_estimated`` makes the interval an estimate.
+
+        A twentieth of ``delta`` pays for a check of the premises against the data: a contradiction is a :class:`ContradictionWarning`, and nothing is certified
+        then. Without ``norm_bound`` and ``noise`` the interval is the model's own normal one, an estimate. What a claim needs is prepared once for as long as
+        the same is asked.
 
         >>> import numpy as np, sigmabar as sb
         >>> x = np.linspace(0, 1, 50)
-        >>> p = sb.SparsePosterior(sb.SquaredExponential(0.2), 0.1, x, np.sin(6 * x), inducing=x[::5])
+        >>> p = sb.SparsePosterior(sb.SquaredExponential(0.2), 0.1, x, np.sin(6 * x), inducing=x[::5], collected="fixed")
         >>> iv = p.interval([0.25], norm_bound=3.0, noise=sb.Gaussian(0.1))
         >>> bool(iv.lower[0] <= np.sin(1.5) <= iv.upper[0]), iv.certificate.label
         (True, 'certified')
         >>> print(str(iv.certificate).splitlines()[0])
-        certified: lower ≤ f ≤ upper at each query point by itself, missing with probability at most 0.05
+        certified: lower ≤ f ≤ upper at each point asked for by itself, wrong with probability at most 0.05
+        >>> p.interval([0.25]).label
+        'estimated'
         """
+        _check_claim(norm_bound, noise, coverage)
         claim = claim_from(norm_bound, noise, delta, side, method, coverage, domain, norm_estimated=norm_estimated)
         return interval_from(self._core.interval(rows(x), claim))
 
     def prediction_interval(
         self,
         x: Any,
-        norm_bound: float,
-        noise: Noise,
+        norm_bound: float | None = None,
+        noise: Noise | None = None,
         delta: float = 0.05,
         *,
         new_noise: Noise | None = None,
@@ -433,6 +460,7 @@ class SparsePosterior:
         >>> bool(about_y.width[0] > about_f.width[0])
         True
         """
+        _check_claim(norm_bound, noise, coverage)
         claim = claim_from(
             norm_bound, noise, delta, side, method, coverage, domain, norm_estimated=norm_estimated, new_noise=new_noise
         )
@@ -442,9 +470,45 @@ class SparsePosterior:
         """The smallest norm bound that the data do not contradict, in units of ``unit`` as the noise is: a claim with less is refuted by them."""
         return self._core.norm_check(claim_from(None, noise, delta, "both", "tight", "point", None))[0]
 
-    def save(self) -> bytes:
-        """The model in sigmabar's own format, which the command reads too."""
-        return self._core.to_bytes()
+    @property
+    def facts(self) -> dict[str, Any]:
+        """What was written beside the model when it was saved: its columns and target, and for one of ``sigmabar fit`` how it did on unseen rows."""
+        return dict(self._facts)
+
+    def save(
+        self,
+        *,
+        columns: Sequence[str] | None = None,
+        target: str | None = None,
+        norm_bound: float | None = None,
+        noise: Noise | None = None,
+    ) -> bytes:
+        """The model as bytes: written to a file, ``sigmabar predict`` reads it, as :meth:`load` reads what ``sigmabar fit`` wrote.
+
+        The command finds the columns of a table by name: ``c0``, ``c1``, … unless ``columns`` names them. With ``norm_bound`` and ``noise``, declared as for
+        :meth:`interval`, its intervals are theorems.
+
+        >>> import sigmabar as sb
+        >>> p = sb.SparsePosterior(sb.Matern(lengthscale=0.5), 0.1, [0.0, 0.5], [1.0, 2.0], inducing=[0.0, 1.0])
+        >>> again = sb.SparsePosterior.load(p.save(columns=["angle"], target="drag"))
+        >>> again.facts["target"], bool(again.mean([0.2]) == p.mean([0.2]))
+        ('drag', True)
+        """
+        facts = dict(self._facts)
+        if columns is not None:
+            names = [text(name, "columns") for name in columns]
+            if len(names) != self._core.columns():
+                raise Error(f"{len(names)} columns are named, and the model has {self._core.columns()}")
+            facts["features"] = [{"name": name, "categories": None} for name in names]
+        if target is not None:
+            facts["target"] = text(target, "target")
+        if noise is not None and noise.source != "declared" or isinstance(norm_bound, LearntNumber):
+            raise Error("a model file holds what is declared, and this norm bound or noise was learnt: leave it out, or declare a plain number")
+        if norm_bound is not None:
+            facts["norm_bound"] = number(norm_bound, "norm_bound")
+        if noise is not None:
+            facts["noise"] = json.loads(noise._core.to_json())
+        return self._core.to_bytes(json.dumps(facts) if facts else "")
 
     @classmethod
     def load(cls, data: bytes) -> SparsePosterior:
@@ -455,7 +519,18 @@ class SparsePosterior:
         >>> bool(sb.SparsePosterior.load(p.save()).mean([0.2]) == p.mean([0.2]))
         True
         """
-        return cls._wrap(_core.Posterior.from_bytes(saved(data, "data")))
+        core, remark = _core.Posterior.from_bytes(saved(data, "data"))
+        posterior = cls._wrap(core)
+        posterior._facts = json.loads(remark) if remark else {}
+        return posterior
 
     def __reduce__(self) -> Any:
         return (SparsePosterior.load, (self.save(),))
+
+
+def _check_claim(norm_bound: float | None, noise: Noise | None, coverage: str) -> None:
+    """A theorem needs both premises; without any there is only the model's word at each point."""
+    if (norm_bound is None) != (noise is None):
+        raise Error("give norm_bound and noise together for a theorem, or neither for the model's own interval")
+    if norm_bound is None and coverage != "point":
+        raise Error(f'coverage="{coverage}" needs norm_bound and noise: without them there is only the model\'s word, point by point')

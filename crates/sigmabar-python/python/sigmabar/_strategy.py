@@ -4,18 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from . import _core
+from . import _catalogue, _core
 from ._arrays import Floats, floats, rows
-from ._checks import count, count_or_none, flag, number, number_or_none, saved, seed_of, text
+from ._certificate import Certificate, warn_of, warned
+from ._checks import count, count_or_none, flag, number, number_or_none, saved, seed_of, text, text_or_none
 from ._core import Error
 from ._domain import domain_from
 from ._kernels import Kernel, kernel_core
+from ._learnt import sourced, sourced_or_none
 from ._noise import Noise, noise_core
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+    from ._catalogue import StrategyName, StrategyOptions
 
 
 @dataclass(frozen=True)
@@ -50,7 +57,8 @@ class Ask:
 class Recommendation:
     """The setting to use, and what is known about it.
 
-    ``lower <= f(point) <= upper``, and no setting is better by more than ``gap``, in the sense of ``label``.
+    ``lower <= f(point) <= upper``, and no setting of the domain is better by more than ``gap``, in the sense of ``label``; ``certificate`` says what that rests
+    on. Where generated candidates stand for the domain, ``candidate_gap`` speaks of these alone.
 
     >>> import sigmabar as sb
     >>> s = sb.Strategy("random", domain=[0.0, 0.5, 1.0], budget=9)
@@ -58,7 +66,7 @@ class Recommendation:
     ...     s.tell(a.ids, 1 - (a.points[:, 0] - 0.5) ** 2)
     >>> r = s.recommend()
     >>> r.point.tolist(), r.index, r.label
-    ([0.5], 1, 'heuristic')
+    ([0.5], 1, 'estimated')
     """
 
     point: Floats
@@ -66,12 +74,17 @@ class Recommendation:
     lower: float
     upper: float
     gap: float
-    label: str
-    reasons: list[str]
+    candidate_gap: float | None
+    certificate: Certificate
+
+    @property
+    def label(self) -> str:
+        """What interval and gap may be called."""
+        return self.certificate.label
 
 
 class Batch(NamedTuple):
-    """A closed batch in numbers.
+    """A closed batch in numbers; ``survivors`` is how many candidates are still possible, or, as a float, which share of the domain.
 
     >>> import sigmabar as sb
     >>> k, noise = sb.Matern(2.5, 0.5), sb.Gaussian(0.1)
@@ -84,10 +97,16 @@ class Batch(NamedTuple):
 
     planned: int
     measured: int
-    survivors: float | None
+    survivors: int | float | None
     gap: float | None
-    label: str | None
+    candidate_gap: float | None
+    certificate: Certificate | None
     inducing: int | None
+
+    @property
+    def label(self) -> str | None:
+        """What the gap may be called, where there is one."""
+        return None if self.certificate is None else self.certificate.label
 
 
 @dataclass(frozen=True)
@@ -137,14 +156,14 @@ class Trials:
 class Strategy:
     """A run: a strategy on a domain, asked for points and told values.
 
-    ``name`` is one of ``"s-bpe"``, ``"bpe"``, ``"gp-ucb"``, ``"ei"``, ``"pi"``, ``"gp-ts"``, ``"s-gp-ts"``, ``"bkb"``, ``"bbkb"``, ``"mini-meta"``,
-    ``"ada-bkb"``, ``"gp-threds"``, ``"rips"``, ``"supkernelucb"``, ``"ek-ucb"``, ``"max-variance"``, ``"random"``, ``"sobol"``. ``domain`` is an array of
-    candidates, a box ``(low, high)``, a list of columns (:class:`Float`, :class:`Int`, :class:`Ordinal`, :class:`Categorical`) or a :class:`Space`.
+    ``domain`` is an array of candidates, a box ``(low, high)``, a list of columns (:class:`Float`, :class:`Int`, :class:`Ordinal`, :class:`Categorical`)
+    or a :class:`Space`. ``"s-bpe"`` needs kernel, norm bound and noise and proves what it says; ``"auto"`` needs nothing and proves nothing. Kernel
+    variance, ``tau``, ``norm_bound`` and ``noise`` are in units of ``unit``; values, the ends of intervals, ``gap`` and ``stop_at_gap`` are in those of the
+    values. The strategies and their options are listed below.
 
-    S-BPE has three modes: ``"certified"`` needs kernel, norm bound and noise and proves what it says, ``"paper"`` follows the paper to the letter, and
-    ``"auto"`` needs nothing and is calibrated; without a kernel it is the default. ``batches`` is their number or their lengths; further options are named
-    by the strategy they belong to when they are wrong. Kernel variance, ``tau``, ``norm_bound`` and ``noise`` are in units of ``unit``; values, the ends of
-    intervals, ``gap`` and ``stop_at_gap`` are in those of the values.
+    ``failures`` says what a lost evaluation tells about its value: ``"unrelated"`` (nothing, and claims stand) or ``"informative"``; where nobody said, claims
+    after a loss are estimates. If the data contradict what was declared, telling warns (:class:`ContradictionWarning`) and asking raises
+    :class:`Contradicted`.
 
     The run is a function of the seed and the values, whatever the order of telling.
 
@@ -164,7 +183,7 @@ class Strategy:
 
     def __init__(
         self,
-        name: str,
+        name: StrategyName,
         *,
         domain: Any,
         budget: int,
@@ -174,36 +193,36 @@ class Strategy:
         noise: Noise | None = None,
         delta: float = 0.05,
         seed: int = 0,
-        mode: str | None = None,
         direction: str = "maximize",
         mean: float = 0.0,
         unit: float = 1.0,
         stop_at_gap: float | None = None,
-        informative_failures: bool = False,
-        **options: Any,
+        stop_at_candidate_gap: float | None = None,
+        failures: str | None = None,
+        informative_failures: bool | None = None,
+        **options: Unpack[StrategyOptions],
     ) -> None:
-        name = text(name, "name")
-        if mode is None:
-            mode = "auto" if name == "s-bpe" and kernel is None else "certified"
         problem = {
             "kernel": None if kernel is None else kernel_core(kernel),
-            "tau": number_or_none(tau, "tau"),
-            "norm_bound": number_or_none(norm_bound, "norm_bound"),
+            "tau": sourced_or_none(tau, "tau"),
+            "norm_bound": sourced_or_none(norm_bound, "norm_bound"),
             "noise": noise_core(noise),
             "budget": count(budget, "budget"),
             "delta": number(delta, "delta"),
             "seed": seed_of(seed),
             "direction": text(direction, "direction"),
-            "mean": number(mean, "mean"),
-            "unit": number(unit, "unit"),
+            "mean": sourced(mean, "mean"),
+            "unit": sourced(unit, "unit"),
             "stop_at_gap": number_or_none(stop_at_gap, "stop_at_gap"),
-            "informative_failures": flag(informative_failures, "informative_failures"),
+            "stop_at_candidate_gap": number_or_none(stop_at_candidate_gap, "stop_at_candidate_gap"),
+            "failures": failures_of(failures, informative_failures),
         }
-        if options.get("batches") is not None:
-            options["batches"] = batches_of(options["batches"])
-        if options.get("actions") is not None:
-            options["actions"] = rows(options["actions"], "actions")
-        self._core = _core.Strategy(name, text(mode, "mode"), domain_from(domain)._core, problem, options)
+        given: dict[str, Any] = dict(options)
+        if given.get("batches") is not None:
+            given["batches"] = batches_of(given["batches"])
+        if given.get("actions") is not None:
+            given["actions"] = rows(given["actions"], "actions")
+        self._core = _core.Strategy(text(name, "name"), domain_from(domain)._core, problem, given)
 
     @classmethod
     def _wrap(cls, core: _core.Strategy) -> Strategy:
@@ -216,7 +235,7 @@ class Strategy:
 
     @property
     def name(self) -> str:
-        """The name of the strategy; ``"auto"`` for S-BPE without assumptions."""
+        """The name of the strategy."""
         return self._core.facts()[0]
 
     @property
@@ -232,27 +251,43 @@ class Strategy:
         ids, batch, candidates, points = asked
         return Ask(ids, points, candidates, batch)
 
-    def tell(self, ids: int | Sequence[int], values: Any, standard_errors: Any = None) -> None:
-        """The results of these trials, in any order; all or, on an error, none. ``None`` is a failure; with ``standard_errors`` a value is the mean of replicates."""
+    def tell(self, ids: int | Sequence[int], values: Any, standard_errors: Any = None, *, replicates: Any = None) -> None:
+        """The results of these trials, in any order; all or, on an error, none. ``None`` is a failure; with ``standard_errors`` a value is the mean of replicates.
+
+        A standard error is itself an estimate: what makes a mean count for more than one measurement is the number of ``replicates`` that you declare (one
+        number for all, or one each). A contradiction between the data and what was declared is a :class:`ContradictionWarning`.
+        """
         single = isinstance(ids, (int, np.integer))
         numbers: list[int] = [ids] if single else list(ids)  # type: ignore[list-item, arg-type]
         told = [values] if single or values is None else list(values)
-        errors = [None] * len(numbers) if standard_errors is None else ([standard_errors] if single else list(standard_errors))
-        if not len(numbers) == len(told) == len(errors):
-            raise Error(f"there are {len(numbers)} ids, {len(told)} values and {len(errors)} standard errors: give one of each for every trial")
-        self._core.tell([(count(i, "ids"), number_or_none(v, "values"), number_or_none(e, "standard_errors")) for i, v, e in zip(numbers, told, errors)])
+        errors = [standard_errors] if single and standard_errors is not None else standard_errors
+        results = _results(numbers, "ids", told, errors, replicates)
+        warn_of(self._core.tell([(count(i, "ids"), result) for i, result in zip(numbers, results)]))
 
     def close_batch(self) -> None:
         """Closes the batch with what has arrived; results that come later are kept but certify nothing."""
         self._core.close_batch()
+        warn_of(self._core.contradiction())
 
-    def attach(self, points: Any, values: Any, standard_errors: Any = None, *, collected: str = "fixed") -> None:
-        """Results measured before the run, which cost nothing of the budget. Only before the first :meth:`ask`."""
-        where, told = rows(points), list(values)
-        errors = [None] * len(told) if standard_errors is None else list(standard_errors)
-        if not len(where) == len(told) == len(errors):
-            raise Error(f"there are {len(where)} points, {len(told)} values and {len(errors)} standard errors: give one of each")
-        self._core.attach(where, [(number_or_none(v, "values"), number_or_none(e, "standard_errors")) for v, e in zip(told, errors)], text(collected, "collected"))
+    def attach(
+        self, points: Any, values: Any, standard_errors: Any = None, *, replicates: Any = None, collected: str | None = None
+    ) -> None:
+        """Results measured before the run, which cost nothing of the budget. Only before the first :meth:`ask`.
+
+        Only with ``collected="fixed"``, by which you declare that no point was chosen by looking at a response, do they enter certificates; and never rows that
+        the kernel or another premise was learnt on.
+        """
+        where = rows(points)
+        self._core.attach(where, _results(where, "points", list(values), standard_errors, replicates), text_or_none(collected, "collected"))
+
+    @property
+    def contradiction(self) -> str | None:
+        """How the data contradict what was declared, and what would be consistent, if they do."""
+        return self._core.contradiction()
+
+    def go_on_despite_contradiction(self) -> None:
+        """Lets a run go on whose premises the data have refuted: measurements then serve the model, and nothing is certified."""
+        self._core.go_on_despite_contradiction()
 
     def set_context(self, context: Any) -> None:
         """The context of the next evaluation, for ``"ek-ucb"``."""
@@ -263,8 +298,8 @@ class Strategy:
         advice = self._core.recommend()
         if advice is None:
             return None
-        point, index, lower, upper, gap, label, reasons = advice
-        return Recommendation(point[0], index, lower, upper, gap, label, reasons)
+        point, index, lower, upper, gap, candidate_gap, certificate = advice
+        return Recommendation(point[0], index, lower, upper, gap, candidate_gap, warned(Certificate(certificate), 3))
 
     @property
     def survivors(self) -> NDArray[np.int64] | Cells | Floats | None:
@@ -281,7 +316,8 @@ class Strategy:
     @property
     def batches(self) -> list[Batch]:
         """One entry for each closed batch."""
-        return [Batch(*report) for report in self._core.batches()]
+        reports = self._core.batches()
+        return [Batch(*r[:5], None if r[5] is None else Certificate(r[5]), r[6]) for r in reports]
 
     @property
     def trials(self) -> Trials:
@@ -314,6 +350,37 @@ class Strategy:
 
     def __reduce__(self) -> Any:
         return (Strategy.load, (self.save(),))
+
+
+Strategy.__doc__ = f"{Strategy.__doc__}\n{_catalogue.HELP}"
+
+
+def _results(
+    of: Any, name: str, values: list[Any], standard_errors: Any, replicates: Any
+) -> list[tuple[float | None, float | None, int | None]]:
+    """One value, standard error and number of replicates for each trial or point."""
+    errors = [None] * len(values) if standard_errors is None else list(standard_errors)
+    repeats = [replicates] * len(values) if replicates is None or np.ndim(replicates) == 0 else list(replicates)
+    if not len(of) == len(values) == len(errors) == len(repeats):
+        raise Error(
+            f"there are {len(of)} {name}, {len(values)} values, {len(errors)} standard errors and {len(repeats)} replicates: give one of each"
+        )
+    results = [
+        (number_or_none(v, "values"), number_or_none(e, "standard_errors"), count_or_none(r, "replicates", least=1))
+        for v, e, r in zip(values, errors, repeats)
+    ]
+    if any(v is not None and e is None and r not in (None, 1) for v, e, r in results):
+        raise Error("a mean of replicates comes with its standard error: give standard_errors too")
+    return results
+
+
+def failures_of(failures: str | None, informative: bool | None) -> str | None:
+    """What a lost evaluation tells about its value; the older spelling says yes or no."""
+    if informative is None:
+        return text_or_none(failures, "failures")
+    if failures is not None:
+        raise Error("informative_failures is the older spelling of failures: give failures alone")
+    return "informative" if flag(informative, "informative_failures") else "unrelated"
 
 
 def batches_of(batches: Any) -> int | list[int]:

@@ -17,7 +17,8 @@ from pickle import PicklingError
 from typing import Any
 
 from . import _core
-from ._checks import count, count_or_none, number, number_or_none, path, text
+from ._certificate import Certificate, warned
+from ._checks import count, count_or_none, number, number_or_none, path, text, text_or_none
 from ._core import Error
 from ._strategy import Strategy
 
@@ -65,9 +66,14 @@ class Advice:
     lower: float
     upper: float
     gap: float
-    label: str
-    reasons: list[str]
+    candidate_gap: float | None
+    certificate: Certificate
     best_observed: dict[str, Any] | None
+
+    @property
+    def label(self) -> str:
+        """What interval and gap may be called."""
+        return self.certificate.label
 
 
 class Study:
@@ -81,7 +87,7 @@ class Study:
     'finished'
     >>> advice = study.recommend()
     >>> abs(advice.params["x"] - 0.3) < 0.1, advice.label
-    (True, 'calibrated')
+    (True, 'estimated')
     >>> len(study.trials()), sb.Study.open(file).status()["is_finished"]
     (24, True)
     """
@@ -131,6 +137,7 @@ class Study:
         """At most so many trials, leased for so many seconds; none while all are leased by others, ``None`` when the study is over.
 
         Asking again with the same ``worker`` gives the same pending trials first; without a name, every process and thread is its own.
+        Raises :class:`Contradicted` where the data contradict what the study file declares.
         """
         asked = self._core.ask(worker or _own_name(), count(at_most, "at_most"), number(lease, "lease"))
         return None if asked is None else [Trial(**json.loads(trial)) for trial in asked]
@@ -138,7 +145,10 @@ class Study:
     def tell(
         self, id: int, value: float | None = None, *, standard_error: float | None = None, error: str | None = None
     ) -> bool:
-        """The result of a trial: a value, or an ``error`` that says why there is none. ``False`` if its batch was closed before: it is kept, but not used."""
+        """The result of a trial: a value, or an ``error`` that says why there is none. ``False`` if its batch was closed before: it is kept, but not used.
+
+        Told again with the same value it is as it was; another value is refused.
+        """
         if (value is None) == (error is None):
             raise Error(f"trial {id}: tell a value, or the error that it failed with")
         return self._core.tell([(count(id, "id"), (number_or_none(value, "value"), number_or_none(standard_error, "standard_error"), error))])[0]
@@ -164,18 +174,22 @@ class Study:
         """
         self._core.close_batch(force)
 
+    def go_on_despite_contradiction(self) -> None:
+        """Lets a study go on whose premises the data have refuted: measurements then serve the model, and nothing is certified."""
+        self._core.go_on_despite_contradiction()
+
     def reap(self) -> list[int]:
         """Puts trials whose lease ran out back into the queue."""
         return self._core.reap()
 
-    def import_results(self, rows: Iterable[tuple[Mapping[str, Any], float]], *, collected: str = "adaptive") -> int:
+    def import_results(self, rows: Iterable[tuple[Mapping[str, Any], float]], *, collected: str | None = None) -> int:
         """Results measured before the study, as pairs of setting and value; all are written or none, and how many is returned.
 
         With ``collected="fixed"`` you declare that no setting was chosen by looking at a value, and certified S-BPE counts those that come before the first
-        ask into its first batch; ``"adaptive"`` ones only help models, and enter no certificate.
+        ask into its first batch; ``"adaptive"`` ones, and those of which nobody said, only help models, and enter no certificate.
         """
-        if collected not in ("fixed", "adaptive"):
-            raise Error(f'collected "{collected}" is not known here: choose one of fixed, adaptive')
+        if collected == "designed":
+            raise Error('collected "designed" is not known here: choose one of fixed, adaptive, undeclared')
         names = self.parameters
         packed = []
         for place, (setting, value) in enumerate(rows, start=1):
@@ -185,7 +199,7 @@ class Study:
                 unknown = sorted(set(setting) - set(names))
                 raise Error(f"{row}: missing {missing}, unknown {unknown}; the parameters are {names}")
             packed.append((json.dumps([_plain(setting[name]) for name in names]), (number(value, f"{row}: the value"), None, None)))
-        return self._core.import_rows(packed, collected)
+        return self._core.import_rows(packed, text_or_none(collected, "collected"))
 
     def trials(self) -> list[dict[str, Any]]:
         """All trials as they stand in the file."""
@@ -207,9 +221,9 @@ class Study:
         advice = self._core.recommend()
         if advice is None:
             return None
-        settings, (lower, upper, gap), label, reasons = advice
+        settings, (lower, upper, gap, candidate_gap), certificate = advice
         stored = json.loads(settings)
-        return Advice(stored["values"], lower, upper, gap, label, reasons, stored.get("best_observed"))
+        return Advice(stored["values"], lower, upper, gap, candidate_gap, warned(Certificate(certificate), 3), stored.get("best_observed"))
 
     @property
     def strategy(self) -> Strategy:

@@ -7,7 +7,7 @@
 >>> study.best_value < 0.01
 True
 >>> study.sampler.recommend(study).label
-'calibrated'
+'estimated'
 """
 
 from __future__ import annotations
@@ -28,19 +28,21 @@ from optuna.search_space import IntersectionSearchSpace
 from optuna.study import Study
 from optuna.trial import FrozenTrial, TrialState
 
-from ._checks import count, number
-from ._core import Error
+from ._catalogue import StrategyName
+from ._checks import count, flag, number
+from ._core import Contradicted, Error
 from ._domain import Categorical, Column, Float, Int, Space
 from ._evidence import fit_hyperparameters
 from ._kernels import Kernel, kernel_core
 from ._noise import Noise, noise_core
-from ._strategy import Recommendation, Strategy, batches_of
+from ._strategy import Recommendation, Strategy, batches_of, failures_of
 
 __all__ = ["EISampler", "GPUCBSampler", "SBPESampler"]
 
 _RUN = "sigmabar:run"
 _SLOT = "sigmabar:slot"
 _START = "sigmabar:start"
+_CERTIFICATE = "sigmabar:certificate"
 SearchSpace = dict[str, BaseDistribution]
 
 
@@ -130,7 +132,7 @@ class _Sampler(BaseSampler):
 class _ModelSampler(_Sampler):
     """One point at a time by an index of a Gaussian process; running trials count as answered at their mean."""
 
-    _name: str
+    _name: StrategyName
     _options: dict[str, Any]
 
     def __init__(
@@ -144,7 +146,7 @@ class _ModelSampler(_Sampler):
         independent_sampler: BaseSampler | None,
     ) -> None:
         super().__init__(seed, independent_sampler)
-        _check_assumed(kernel=None, tau=tau, norm_bound=None, noise=None, delta=0.05, mode="auto")
+        _check_assumed(kernel=None, tau=tau, norm_bound=None, noise=None, delta=0.05, rules=None)
         if kernel is not None:
             kernel_core(kernel)
         self._n_startup_trials, self._candidates = count(n_startup_trials, "n_startup_trials", least=1), count(candidates, "candidates", least=1)
@@ -178,7 +180,7 @@ class EISampler(_ModelSampler):
     True
     """
 
-    _name = "ei"
+    _name: StrategyName = "ei"
 
     def __init__(
         self,
@@ -212,7 +214,7 @@ class GPUCBSampler(_ModelSampler):
     True
     """
 
-    _name = "gp-ucb"
+    _name: StrategyName = "gp-ucb"
 
     def __init__(
         self,
@@ -243,6 +245,7 @@ class _Run:
         self.columns, self.strategy, self.token, self.is_pruned = columns, strategy, token, is_pruned
         self.points: dict[int, list[float]] = {}
         self.told: set[int] = set()
+        self.batch = 0
 
     def catch_up(self, trials: Sequence[FrozenTrial]) -> tuple[list[int], bool]:
         """Tells what is new and plans what can be planned. Returns the slots that nobody has, and whether the plan is used up."""
@@ -258,6 +261,7 @@ class _Run:
             if asked is None:
                 return [], True
             self.points.update(zip(asked.ids, asked.points.tolist()))
+            self.batch = max(self.batch, asked.batch)
             answers = {slot: self._answer(slot, taken[slot]) for slot in self.points if slot in taken and slot not in self.told}
             new = {slot: answer for slot, answer in answers.items() if answer is not None}
             if not new:
@@ -284,13 +288,18 @@ class _Run:
 class SBPESampler(_Sampler):
     """Batched pure exploration: few batches, each to be evaluated by any number of parallel workers.
 
-    Without a kernel everything is learnt ("auto": calibrated); with ``kernel``, ``tau``, ``norm_bound`` and ``noise``, given for parameters scaled to the unit
+    Without a kernel everything is learnt ("auto": estimated); with ``kernel``, ``tau``, ``norm_bound`` and ``noise``, given for parameters scaled to the unit
     cube (categories as their numbers, see :meth:`sigmabar.Space.encode`), what :meth:`recommend` says is certified. The search space is learnt from the first trials, whose
     results are used; if it changes, a new plan is made. ``budget`` counts planned trials.
 
     Only this sampler's own random first trials count as chosen without looking at values; those of other samplers and enqueued ones count as chosen adaptively,
-    and no certificate rests on them. A pruned trial is lost because of its value: what rests on a batch with one is calibrated at most.
+    and no certificate rests on them. A pruned trial is lost because of its value: what rests on a batch with one is an estimate. That other
+    failed trials have nothing to do with their values is for you to declare: ``failures="unrelated"``.
     Integers on a log scale are planned as real numbers and measured at the nearest integer: with one of them in the space, nothing is certified.
+
+    The study's user attribute ``"sigmabar:certificate"`` holds the certificate of what was recommended last, as JSON; it is written at the end of each batch and by
+    :meth:`recommend`. Where the data contradict what was declared, the next trial raises :class:`sigmabar.Contradicted` unless the sampler was told to
+    ``go_on_despite_contradiction``.
 
     A trial asked for while its batch is all handed out but not all told, and one beyond the budget, is chosen by expected improvement.
     Workers in several processes share one plan through the storage if they are given the same seed or the first of them has begun.
@@ -306,6 +315,8 @@ class SBPESampler(_Sampler):
     >>> advice = sampler.recommend(study)
     >>> advice.label, bool(1.0 - math.sin(6 * advice.point[0]) <= advice.gap)
     ('certified', True)
+    >>> study.user_attrs["sigmabar:certificate"] == advice.certificate.to_json()
+    True
     """
 
     def __init__(
@@ -319,15 +330,18 @@ class SBPESampler(_Sampler):
         norm_bound: float | None = None,
         noise: Noise | None = None,
         delta: float = 0.05,
-        mode: str | None = None,
+        rules: str | None = None,
+        failures: str | None = None,
+        go_on_despite_contradiction: bool = False,
         independent_sampler: BaseSampler | None = None,
     ) -> None:
         super().__init__(seed, independent_sampler)
+        self._failures, self._goes_on = failures_of(failures, None), flag(go_on_despite_contradiction, "go_on_despite_contradiction")
         self._budget = count(budget, "budget", least=1)
-        self._assumed: dict[str, Any] = {"kernel": kernel, "tau": tau, "norm_bound": norm_bound, "noise": noise, "delta": delta, "mode": mode}
+        self._assumed: dict[str, Any] = {"kernel": kernel, "tau": tau, "norm_bound": norm_bound, "noise": noise, "delta": delta, "rules": rules}
         _check_assumed(**self._assumed)
         self._batches: int | list[int] | None = None if batches is None else batches_of(batches)
-        if isinstance(self._batches, list) and (mode == "auto" or (mode is None and kernel is None)):
+        if isinstance(self._batches, list) and kernel is None:
             raise Error("without a kernel batches are equal: give their number, not their lengths")
         # The plans as this process sees them: what all need is in the storage, so that a copy of the sampler makes them anew.
         self._runs: dict[tuple[str, str], _Run] = {}
@@ -346,7 +360,10 @@ class SBPESampler(_Sampler):
         with self._lock:
             trials = study._get_trials(deepcopy=False, use_cache=False)
             run = self._run(study, _Columns(search_space), trials)
+            before = run.batch
             free, _ = run.catch_up(trials)
+            if run.batch != before:
+                _recommended(study, run)
             if not free or _is_preset(trial):
                 return self._extra(study, trial, run.columns, trials)
             # Trials that other processes are choosing for at this moment take the slots before or after.
@@ -363,8 +380,12 @@ class SBPESampler(_Sampler):
             return None
         with self._lock:
             run = self._run(study, _Columns(space), trials)
-            run.catch_up(trials)
-            return None if run.strategy is None else run.strategy.recommend()
+            try:
+                run.catch_up(trials)
+            except Contradicted:
+                # What is recommended says so.
+                pass
+            return _recommended(study, run)
 
     def _run(self, study: Study, columns: _Columns, trials: Sequence[FrozenTrial]) -> _Run:
         attributes = study._storage.get_study_system_attrs(study._study_id)
@@ -402,14 +423,15 @@ class SBPESampler(_Sampler):
             return None
         batches = self._batches if isinstance(self._batches, int) or self._batches is None or budget == self._budget else len(self._batches)
         options: dict[str, Any] = {} if batches is None else {"batches": batches}
-        assumed = {**self._assumed, "mode": "auto"} if columns.are_rounded else self._assumed
+        is_known = self._assumed["kernel"] is not None and not columns.are_rounded
+        assumed = self._assumed if is_known else {**self._assumed, "rules": None}
         strategy = Strategy(
-            "s-bpe",
+            "s-bpe" if is_known else "auto",
             domain=columns.domain,
             budget=budget,
             seed=record["seed"],
             direction=_direction(study),
-            informative_failures=is_pruned,
+            failures="informative" if is_pruned else self._failures,
             **assumed,
             **options,
         )
@@ -418,6 +440,8 @@ class SBPESampler(_Sampler):
             _, points, values = columns.measured([t for t in trials if t.number in chosen])
             if points:
                 strategy.attach(points, values, collected=collected)
+        if self._goes_on:
+            strategy.go_on_despite_contradiction()
         return strategy
 
     def _extra(self, study: Study, trial: FrozenTrial, columns: _Columns, trials: Sequence[FrozenTrial]) -> dict[str, Any]:
@@ -430,8 +454,16 @@ class SBPESampler(_Sampler):
         return _best("ei", {}, columns, points, values, [p for p in pending if p is not None], study, seed, model)
 
 
+def _recommended(study: Study, run: _Run) -> Recommendation | None:
+    """What the run recommends; its certificate is the study's."""
+    advice = None if run.strategy is None else run.strategy.recommend()
+    if advice is not None and study.user_attrs.get(_CERTIFICATE) != advice.certificate.to_json():
+        study.set_user_attr(_CERTIFICATE, advice.certificate.to_json())
+    return advice
+
+
 def _best(
-    name: str,
+    name: StrategyName,
     options: dict[str, Any],
     columns: _Columns,
     points: list[list[float]],
@@ -487,7 +519,7 @@ def _is_own_start(study: Study, trial: FrozenTrial) -> bool:
 
 
 def _check_assumed(
-    *, kernel: Any, tau: Any, norm_bound: Any, noise: Any, delta: Any, mode: str | None
+    *, kernel: Any, tau: Any, norm_bound: Any, noise: Any, delta: Any, rules: str | None
 ) -> None:
     """What can be checked before the search space is known."""
     if kernel is not None:
@@ -498,12 +530,12 @@ def _check_assumed(
             raise Error(f"{name} must be positive and finite, not {value!r}")
     if not 0 < number(delta, "delta") < 1:
         raise Error(f"delta must be between 0 and 1, not {delta!r}")
-    if mode not in (None, "auto", "certified", "paper"):
-        raise Error(f'mode "{mode}" is not known: choose one of certified, paper, auto')
+    if rules not in (None, "certified", "paper"):
+        raise Error(f'rules "{rules}" are not known: choose one of certified, paper')
     given = {"kernel": kernel, "tau": tau, "norm_bound": norm_bound, "noise": noise}
     missing = [name for name, value in given.items() if value is None]
-    if missing and (mode in ("certified", "paper") or (mode is None and kernel is not None)):
-        raise Error(f"with a kernel, or mode \"{mode or 'certified'}\", give {', '.join(missing)} too; without any of them mode \"auto\" learns what it needs")
+    if missing and (rules is not None or kernel is not None):
+        raise Error(f"with a kernel, or rules, give {', '.join(missing)} too; without any of them everything is learnt")
 
 
 def _one_objective(study: Study) -> None:

@@ -50,9 +50,12 @@ class SparseKernelRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc
     learn : bool, default True
         Whether the kernel's parameters are learnt by evidence. With ``False`` the kernel is used as it is, and the noise must be given.
     norm_bound : float, default None
-        A bound on the norm of the scaled function, for intervals; ``None`` estimates one (twice the norm of the mean).
+        A bound on the norm of the scaled function, for intervals. With ``None`` an interval at a point is the model's own normal one, and one for many points
+        at once takes an estimated bound (twice the norm of the mean).
     confidence : float, default 0.95
         The probability that an interval holds.
+    collected : {"fixed", "adaptive"} or None, default None
+        With "fixed" you declare that no row was chosen by looking at a response; with ``None`` nobody said, and intervals hold however rows were chosen.
     random_state : int, RandomState or None
         Seed of everything random.
 
@@ -61,6 +64,8 @@ class SparseKernelRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc
     posterior_ : sigmabar.SparsePosterior
         The model: everything it can say is there.
     kernel_, noise_ : the kernel, for scaled responses, and the noise, in the units of the responses.
+    certificate_ : sigmabar.Certificate
+        What the last intervals rest on.
 
     Examples
     --------
@@ -74,7 +79,7 @@ class SparseKernelRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc
     >>> bool(lower[0] < 5 + np.sin(3) < upper[0]), 0.08 < model.noise_ < 0.12
     (True, True)
     >>> model.interval([[0.5]]).certificate.label
-    'calibrated'
+    'estimated'
     """
 
     def __init__(
@@ -86,6 +91,7 @@ class SparseKernelRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc
         learn: bool = True,
         norm_bound: float | None = None,
         confidence: float = 0.95,
+        collected: str | None = None,
         random_state: Any = None,
     ) -> None:
         self.kernel = kernel
@@ -94,6 +100,7 @@ class SparseKernelRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc
         self.learn = learn
         self.norm_bound = norm_bound
         self.confidence = confidence
+        self.collected = collected
         self.random_state = random_state
 
     def fit(self, X: Any, y: Any) -> SparseKernelRegressor:
@@ -105,7 +112,15 @@ class SparseKernelRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc
         if self.learn:
             limits = None if tau is None else (tau, tau)
             learnt = fit_hyperparameters(
-                kernel, X, y, mean=None, tau=tau or 0.1, tau_limits=limits, max_inducing=self._most_inducing(), seed=seed
+                kernel,
+                X,
+                y,
+                mean=None,
+                tau=tau or 0.1,
+                tau_limits=limits,
+                max_inducing=self._most_inducing(),
+                collected=self.collected,
+                seed=seed,
             )
             self.posterior_ = learnt.posterior
         else:
@@ -113,16 +128,17 @@ class SparseKernelRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc
                 raise Error("noise must be given where nothing is learnt: set noise=…, or learn=True")
             theta = 0.1 if self.n_inducing == "auto" else None
             points = select_inducing(kernel, X, tau, method="rpcholesky", size=self._most_inducing(), theta=theta, seed=seed)
-            self.posterior_ = SparsePosterior(kernel, tau, X, y, inducing=points, mean=None)
+            self.posterior_ = SparsePosterior(kernel, tau, X, y, inducing=points, mean=None, collected=self.collected)
         self._describe()
         return self
 
-    def partial_fit(self, X: Any, y: Any) -> SparseKernelRegressor:
-        """Takes in more rows; kernel, noise and inducing points stay those of the first fit."""
+    def partial_fit(self, X: Any, y: Any, *, collected: str | None = None) -> SparseKernelRegressor:
+        """Takes in more rows; kernel, noise and inducing points stay those of the first fit. Unless ``collected`` declares it again, nobody vouches for how rows
+        were chosen from here on."""
         if not hasattr(self, "posterior_"):
             return self.fit(X, y)
         X, y = validate_data(self, X, y, dtype=np.float64, order="C", y_numeric=True, reset=False)
-        self.posterior_.update(X, y)
+        self.posterior_.update(X, y, collected=collected)
         return self
 
     def predict(
@@ -147,20 +163,22 @@ class SparseKernelRegressor(RegressorMixin, BaseEstimator):  # type: ignore[misc
     def interval(self, X: Any, *, of: str = "function", coverage: str = "point") -> Interval:
         """Intervals that hold with probability ``confidence``, for the ``"function"`` or for a new ``"response"``, with their certificate.
 
-        They are calibrated, not certified: the scale, and unless ``learn=False`` the kernel, were learnt from the same responses.
+        They are estimates: the scale, and unless ``learn=False`` the kernel, were learnt from the same responses.
         """
         check_is_fitted(self)
         X = validate_data(self, X, dtype=np.float64, order="C", reset=False)
         posterior = self.posterior_
         if not 0 < number(self.confidence, "confidence") < 1:
             raise Error(f"confidence must be between 0 and 1, not {self.confidence!r}")
-        bound = self.norm_bound if self.norm_bound is not None else max(_NORM_SAFETY * posterior.norm, 1e-12)
         ask = {"function": posterior.interval, "response": posterior.prediction_interval}.get(of)
         if ask is None:
             raise Error(f'of="{of}" is not known: choose "function" or "response"')
-        return ask(
-            X, bound, Gaussian(posterior.tau), 1.0 - self.confidence, coverage=coverage, norm_estimated=self.norm_bound is None
-        )
+        is_estimated = self.norm_bound is None
+        bound = max(_NORM_SAFETY * posterior.norm, 1e-12) if is_estimated and coverage != "point" else self.norm_bound
+        noise = None if bound is None else Gaussian(posterior.tau)
+        interval = ask(X, bound, noise, 1.0 - self.confidence, coverage=coverage, norm_estimated=is_estimated)
+        self.certificate_ = interval.certificate
+        return interval
 
     def sample_y(self, X: Any, n_samples: int = 1, random_state: Any = 0) -> Floats:
         """Draws of the function at the rows of ``X``, one column for each draw."""

@@ -22,7 +22,7 @@ from . import _core
 from ._arrays import rows
 from ._checks import count, count_or_none, number
 from ._kernels import Kernel, kernel_core
-from ._noise import Noise, noise_level
+from ._noise import Noise, noise_or_level
 
 __all__ = [
     "Bound",
@@ -125,7 +125,7 @@ def regression_bound(
     residual_ratio: float = 0.0,
     max_variance: float = 1.0,
 ) -> Bound:
-    """The largest error of the mean over a finite domain after a max-variance design, with probability ``1 - delta``.
+    """The largest error over a finite domain after a max-variance design, with probability ``1 - delta``: how far the function is from the middle of its interval.
 
     ``residual_ratio`` bounds ``lambda / tau**2``: 0 for the exact model, 1 for the paper's sampling of inducing points.
 
@@ -212,10 +212,10 @@ def batch_sizes(budget: int, batches: int | None = None, *, even: bool = False, 
 
 def _setting(
     norm_bound: float, noise: Noise | float, tau: float, delta: float, residual_ratio: float, max_variance: float
-) -> dict[str, float]:
+) -> dict[str, Any]:
     return {
         "norm_bound": number(norm_bound, "norm_bound"),
-        "noise_level": noise_level(noise),
+        "noise": noise_or_level(noise),
         "tau": number(tau, "tau"),
         "delta": number(delta, "delta"),
         "residual_ratio": number(residual_ratio, "residual_ratio"),

@@ -1,8 +1,9 @@
 //! Built-in test functions: for demonstrations, and for trying a study before the real thing.
 
+use super::ObjectiveTable;
 use crate::Value;
+use crate::error::SpecProblem;
 use crate::space::{ParameterKind, Space};
-use crate::spec::{ObjectiveTable, SpecProblem};
 use sigmabar::{BoxDomain, Classic, SimulatedNoise};
 
 /// The functions by name; those of any number of columns take the number of parameters.

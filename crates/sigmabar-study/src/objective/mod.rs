@@ -5,13 +5,16 @@ mod child;
 mod command;
 mod process;
 mod reply;
+mod table;
 mod template;
 
 pub use reply::{Reply, ReplyProblem, parse_reply};
+pub(crate) use table::ObjectiveTable;
 
+use crate::error::{Error, Result, SpecProblem};
 use crate::space::Space;
-use crate::spec::{ObjectiveTable, OneOrMany, SpecProblem};
-use crate::{AskedTrial, Error, Result, TrialResult};
+use crate::trial::{AskedTrial, TrialResult};
+use crate::union::OneOrMany;
 use builtin::Builtin;
 use command::CommandObjective;
 use process::ProcessObjective;

@@ -1,7 +1,7 @@
 //! Command templates: `./bench.sh {threads} {cache}`.
 
 use crate::Value;
-use crate::spec::SpecProblem;
+use crate::error::SpecProblem;
 
 /// What a trial brings besides its parameters.
 const EXTRA: [&str; 3] = ["id", "batch", "seed"];
@@ -15,7 +15,7 @@ pub(crate) struct Template {
 #[derive(Clone, Debug, PartialEq)]
 enum Part {
     Text(String),
-    Place(String),
+    Value(String),
 }
 
 impl Template {
@@ -52,7 +52,7 @@ impl Template {
                     });
                 }
                 parts.push(Part::Text(std::mem::take(&mut plain)));
-                parts.push(Part::Place(name.to_owned()));
+                parts.push(Part::Value(name.to_owned()));
                 rest = &from[end + 1..];
             }
         }
@@ -67,7 +67,7 @@ impl Template {
         for part in &self.parts {
             match part {
                 Part::Text(text) => filled.push_str(text),
-                Part::Place(name) => match values.iter().find(|(known, _)| known == name) {
+                Part::Value(name) => match values.iter().find(|(known, _)| known == name) {
                     Some((_, value)) => filled.push_str(&quoted(&value.to_string())),
                     None => {
                         let place = EXTRA.iter().position(|known| known == name);

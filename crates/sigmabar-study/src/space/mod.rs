@@ -1,11 +1,9 @@
 //! Named parameters on one side, points of the core's domain on the other.
 
 mod candidates;
-mod expression;
 mod parameter;
 
 pub use candidates::CandidateTable;
-pub use expression::{Expression, ExpressionError, ExpressionProblem, parse_expression};
 pub use parameter::{Parameter, ParameterKind};
 
 use crate::{Error, Result, Value};

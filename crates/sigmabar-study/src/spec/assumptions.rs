@@ -1,10 +1,11 @@
 //! What is assumed: kernel, ridge, norm bound, noise, prior, and when to stop.
 
+use super::Fault;
 use super::file::{DirectionWord, KernelTable, NoiseTable, StudyFile};
-use super::union::{NumberOrAuto, PlainOr};
-use super::{Fault, OneOrMany, SpecProblem};
+use crate::error::SpecProblem;
 use crate::space::{ParameterKind, Space};
-use sigmabar::{Direction, Kernel, Lengthscale, Noise, Prior, Problem};
+use crate::union::{NumberOrAuto, OneOrMany, PlainOr};
+use sigmabar::{Direction, Failures, Kernel, Lengthscale, Noise, Prior, Problem};
 use std::collections::BTreeMap;
 
 const KERNELS: [&str; 5] = ["squared-exponential", "matern", "rational-quadratic", "periodic", "linear"];
@@ -36,20 +37,22 @@ pub(super) fn problem(file: &StudyFile, space: &Space, budget: usize) -> Result<
         problem = problem.with_prior(prior);
     }
     if let Some(text) = &file.stop_when {
-        problem = problem.with_wanted_gap(wanted_gap(text)?).map_err(Fault::core(&["stop_when"]))?;
+        let (which, wanted) = stop_when(text)?;
+        problem = if which == "gap" { problem.with_wanted_gap(wanted) } else { problem.with_wanted_candidate_gap(wanted) }
+            .map_err(Fault::core(&["stop_when"]))?;
     }
-    Ok(if file.informative_failures == Some(true) { problem.with_informative_failures() } else { problem })
+    // The older key says no more than that failures are informative, or nothing.
+    let informative = file.informative_failures.map(|yes| if yes { Failures::Informative } else { Failures::Unrelated });
+    Ok(problem.with_failures(file.failures.or(informative).unwrap_or_default()))
 }
 
-/// Reads "gap < 0.01".
-fn wanted_gap(text: &str) -> Result<f64, Fault> {
-    let number =
-        text.trim().strip_prefix("gap").map(str::trim_start).and_then(|rest| rest.strip_prefix("<=").or_else(|| rest.strip_prefix('<')));
-    number.and_then(|number| number.trim().parse::<f64>().ok()).ok_or_else(|| {
-        Fault::new(
-            &["stop_when"],
-            SpecProblem::Requirement { found: format!("\"{text}\""), requirement: "the words \"gap < 0.01\" with a number of yours" },
-        )
+/// Reads "gap < 0.01" or "candidate_gap < 0.01".
+fn stop_when(text: &str) -> Result<(&str, f64), Fault> {
+    let (which, number) = text.split_once('<').unwrap_or((text, ""));
+    let number = number.strip_prefix('=').unwrap_or(number).trim().parse::<f64>().ok();
+    number.filter(|_| matches!(which.trim(), "gap" | "candidate_gap")).map(|number| (which.trim(), number)).ok_or_else(|| {
+        let requirement = "the words \"gap < 0.01\" or \"candidate_gap < 0.01\" with a number of yours";
+        Fault::new(&["stop_when"], SpecProblem::Requirement { found: format!("\"{text}\""), requirement })
     })
 }
 

@@ -1,11 +1,14 @@
 //! The study file as it is written: every key with its type, nothing checked yet.
 
 use super::parameters::Parameters;
-use super::strategy::StrategyTable;
-use super::union::{Auto, NumberOrAuto, OneOrMany, PlainOr};
+use super::strategy::StrategySchema;
+use crate::objective::ObjectiveTable;
 use crate::space::CandidateTable;
+use crate::union::{Auto, NumberOrAuto, OneOrMany, PlainOr};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use sigmabar::Failures;
+use sigmabar::catalogue::PolicySpec;
 use std::collections::BTreeMap;
 
 /// A study file: what is searched, what is assumed, how it is searched and how settings are evaluated.
@@ -52,14 +55,20 @@ pub struct StudyFile {
     /// The unit of the values, declared before the data.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unit: Option<f64>,
-    /// When to stop early: "gap < 0.01".
+    /// When to stop early: "gap < 0.01", or "candidate_gap < 0.01" for the gap among the candidates that stand for the space.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stop_when: Option<String>,
-    /// Whether failing or being late says something about the value (a time-out, a duration).
+    /// What failing or being late says about the value: "unrelated" (a dropped plate), or "informative" (a time-out, a duration). Without it claims are
+    /// estimates once a measurement is lost.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<String>")]
+    pub failures: Option<Failures>,
+    /// The older spelling of `failures = "informative"`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub informative_failures: Option<bool>,
-    /// "certified", "paper" or "auto".
+    /// Of earlier versions: "certified" and "paper" are `strategy = { name = "s-bpe", rules = … }` today, "auto" is `strategy = "auto"`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("deprecated" = true))]
     pub mode: Option<Mode>,
     /// The file of candidates, beside the study file, or the candidates themselves.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -72,7 +81,8 @@ pub struct StudyFile {
     pub kernel: Option<PlainOr<Auto, KernelTable>>,
     /// The strategy: its name, or a table with its options.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub strategy: Option<PlainOr<String, StrategyTable>>,
+    #[schemars(with = "Option<StrategySchema>")]
+    pub strategy: Option<PolicySpec>,
     /// How settings are evaluated by `run`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub objective: Option<ObjectiveTable>,
@@ -91,7 +101,7 @@ pub enum DirectionWord {
     Minimize,
 }
 
-/// By which rules the study goes.
+/// By which rules a study of an earlier version goes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Mode {
@@ -157,34 +167,4 @@ pub struct LightTails {
     pub xi0: f64,
     /// h₀, one over a scale.
     pub h0: f64,
-}
-
-/// How a setting is evaluated: exactly one of command, process and builtin.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct ObjectiveTable {
-    /// A command for the shell, once for each trial; `{name}` stands for a parameter, the last line of its output is the value.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub command: Option<String>,
-    /// A program that stays and speaks JSON lines: a shell command, or program and arguments.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub process: Option<OneOrMany<String>>,
-    /// A built-in test function by its name.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub builtin: Option<String>,
-    /// Standard deviation of the normal noise of a built-in function.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub noise: Option<f64>,
-    /// Seconds after which an evaluation is killed and counts as failed.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub timeout: Option<f64>,
-    /// How often a failed evaluation is tried again; 0 unless said.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub retries: Option<u32>,
-    /// Seconds that a trial stays with its worker; the time-out and a minute, or an hour.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub lease: Option<f64>,
-    /// Where commands run, seen from the directory of the study's database; that directory unless said.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub directory: Option<String>,
 }

@@ -4,20 +4,14 @@ mod assumptions;
 mod file;
 mod json;
 mod parameters;
-mod place;
 mod policy;
 mod schedule;
 mod searched;
 mod strategy;
-mod union;
 
-pub(crate) use file::ObjectiveTable;
-pub use place::{Place, SpecError, SpecProblem};
-pub use policy::{policy_named, strategy_names};
-pub(crate) use union::OneOrMany;
-
+use crate::error::{Error, Result, SpecError, SpecProblem, TextPosition, Top};
+use crate::objective::ObjectiveTable;
 use crate::space::Space;
-use crate::{Error, Result};
 use file::StudyFile;
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::{Deserialize, Serialize};
@@ -90,9 +84,9 @@ impl StudySpec {
     /// [`Error::Spec`] naming line and key.
     pub fn from_toml(text: &str, directory: &Path) -> Result<Self> {
         let file: StudyFile = toml::from_str(text).map_err(|error| {
-            let place = error.span().map(|span| Place::at(text, span.start));
+            let place = error.span().map(|span| TextPosition::at(text, span.start));
             let problem =
-                SpecProblem::of_message(error.message(), place.as_ref(), "put it at the top of the file, above the first [table]");
+                SpecProblem::of_message(error.message(), place.as_ref(), &top("put it at the top of the file, above the first [table]"));
             Box::new(SpecError { file: None, key: String::new(), place, problem })
         })?;
         Self::build(file, directory).map_err(|fault| located(fault, text, toml_offset))
@@ -104,10 +98,10 @@ impl StudySpec {
     /// [`Error::Spec`] naming line and key.
     pub fn from_json(text: &str, directory: &Path) -> Result<Self> {
         let file: StudyFile = serde_json::from_str(text).map_err(|error| {
-            let place = Place::at(text, json::offset_of_line(text, error.line(), error.column()));
+            let place = TextPosition::at(text, json::offset_of_line(text, error.line(), error.column()));
             let message = error.to_string();
             let message = message.rsplit_once(" at line ").map_or(message.as_str(), |(words, _)| words);
-            let problem = SpecProblem::of_message(message, Some(&place), "put it into the outermost braces of the file");
+            let problem = SpecProblem::of_message(message, Some(&place), &top("put it into the outermost braces of the file"));
             Box::new(SpecError { file: None, key: String::new(), place: Some(place), problem })
         })?;
         Self::build(file, directory).map_err(|fault| located(fault, text, json::offset_of_path))
@@ -196,6 +190,7 @@ impl StudySpec {
     }
 
     fn build(mut file: StudyFile, directory: &Path) -> std::result::Result<Self, Fault> {
+        policy::adopt_mode(&mut file)?;
         let space = searched::space(&mut file, directory)?;
         let plan = schedule::Plan::of(&file)?;
         let problem = assumptions::problem(&file, &space, plan.budget)?;
@@ -229,6 +224,10 @@ impl JsonSchema for StudySpec {
     }
 }
 
+fn top(remedy: &'static str) -> Top {
+    Top { is_key: |key| StudySpec::json_schema()["properties"].get(key).is_some(), remedy }
+}
+
 /// Text as editors should save it.
 fn text_of(bytes: Vec<u8>) -> io::Result<String> {
     String::from_utf8(bytes).map_err(|error| {
@@ -240,7 +239,7 @@ fn text_of(bytes: Vec<u8>) -> io::Result<String> {
 
 fn located(fault: Fault, text: &str, offset: impl Fn(&str, &[String]) -> Option<usize>) -> Error {
     let place = (0..fault.path.len()).rev().find_map(|shorter| offset(text, &fault.path[..=shorter]));
-    let place = place.map(|byte| Place::at(text, byte));
+    let place = place.map(|byte| TextPosition::at(text, byte));
     Error::Spec(Box::new(SpecError { file: None, key: fault.path.join("."), place, problem: fault.problem }))
 }
 

@@ -1,7 +1,9 @@
 //! How many evaluations in which batches: from a budget, batch lengths or plates.
 
+use super::Fault;
 use super::file::StudyFile;
-use super::{Fault, OneOrMany, SpecProblem};
+use crate::error::SpecProblem;
+use crate::union::OneOrMany;
 
 /// The budget, and what was said about batches.
 pub(super) struct Plan {
@@ -16,19 +18,6 @@ pub(super) enum Batches {
     Count(usize),
     /// Their lengths.
     Lengths(Vec<usize>),
-}
-
-impl Batches {
-    /// The number of batches, if they are all of nearly one length.
-    pub fn equal_count(&self) -> Option<usize> {
-        match self {
-            Self::Count(count) => Some(*count),
-            Self::Lengths(lengths) => {
-                let longest = lengths.iter().max()?;
-                lengths.iter().all(|length| length.abs_diff(*longest) <= 1).then_some(lengths.len())
-            }
-        }
-    }
 }
 
 impl Plan {

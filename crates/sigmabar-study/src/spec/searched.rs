@@ -1,12 +1,14 @@
 //! From the tables of a study file to the space that is searched.
 
+use super::Fault;
 use super::file::StudyFile;
 use super::parameters::{ParameterTable, ParameterType};
-use super::union::PlainOr;
-use super::{Fault, SpecProblem};
 use crate::Value;
+use crate::error::SpecProblem;
+use crate::expression::parse_expression;
 use crate::objective;
-use crate::space::{CandidateTable, Parameter, ParameterKind, Space, parse_expression};
+use crate::space::{CandidateTable, Parameter, ParameterKind, Space};
+use crate::union::PlainOr;
 use sigmabar::{Constraint, Relation};
 use std::path::Path;
 

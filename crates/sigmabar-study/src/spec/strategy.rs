@@ -1,95 +1,55 @@
-//! The table of a strategy: its name and its options.
+//! What may be written under `strategy`, for the schema of study files.
 
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde_json::{Map, Value, json};
+use sigmabar::catalogue::{OptionKind, Range, STRATEGIES, StrategyEntry};
+use std::borrow::Cow;
 
-/// A strategy with its options; which ones it takes depends on its name.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct StrategyTable {
-    /// The name.
-    pub name: String,
-    /// s-bpe and bpe: "recursion", "growing" or "even" batch lengths.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub schedule: Option<ScheduleWord>,
-    /// s-bpe: at most this many inducing points. s-gp-ts: inducing points.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub inducing: Option<usize>,
-    /// How many candidates stand for a box or a space.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub candidates: Option<usize>,
-    /// s-bpe, ada-bkb: at most this many cells of a box.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub cells: Option<usize>,
-    /// s-bpe: θ in the rule for the number of inducing points.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub share: Option<f64>,
-    /// s-bpe: simulated quantiles for normal noise.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub simulated_quantiles: Option<bool>,
-    /// Sequential strategies: evaluations planned at a time.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub batch_len: Option<usize>,
-    /// The width: a factor, or a rule by its name.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub width: Option<Width>,
-    /// bkb, ada-bkb with the paper's width: ε.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub epsilon: Option<f64>,
-    /// bkb, bbkb, ada-bkb: the factor of the inclusion probabilities.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub oversampling: Option<f64>,
-    /// ei, pi: an improvement counts from this much on.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub margin: Option<f64>,
-    /// s-gp-ts: random Fourier features.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub features: Option<usize>,
-    /// bbkb, mini-meta: how much a variance or deviation may be off.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub growth: Option<f64>,
-    /// bbkb: "global" or "local" end of a batch.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub rule: Option<RuleWord>,
-    /// rips: sample sizes times this.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub effort: Option<f64>,
-    /// gp-threds: the interval in which the best value is believed to lie.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub interval: Option<[f64; 2]>,
-    /// bpe: use the data of all batches.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub keep_data: Option<bool>,
+/// Stands for the core's `PolicySpec`, with the strategies that a study can use.
+pub(super) struct StrategySchema;
+
+impl JsonSchema for StrategySchema {
+    fn schema_name() -> Cow<'static, str> {
+        "Strategy".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        let strategies = || STRATEGIES.iter().filter(|entry| !entry.is_contextual);
+        let names = strategies().map(|entry| json!({ "const": entry.name, "description": entry.about }));
+        json_schema!({ "anyOf": names.chain(strategies().map(table)).collect::<Vec<_>>() })
+    }
 }
 
-/// How batch lengths are chosen.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "lowercase")]
-pub enum ScheduleWord {
-    /// The paper's.
-    Recursion,
-    /// Growing lengths.
-    Growing,
-    /// Equal lengths.
-    Even,
+/// The table of one strategy; batches are said at the top of the file.
+fn table(entry: &StrategyEntry) -> Value {
+    let mut properties = Map::from_iter([("name".to_owned(), json!({ "const": entry.name }))]);
+    for option in entry.options.iter().filter(|option| option.kind != OptionKind::Batches) {
+        let mut schema = kind(option.kind);
+        schema["description"] = format!("{} Default: {}.", option.about, option.default).into();
+        properties.insert(option.name.to_owned(), schema);
+    }
+    json!({ "type": "object", "description": entry.about, "properties": properties, "required": ["name"], "additionalProperties": false })
 }
 
-/// When a batch ends.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "lowercase")]
-pub enum RuleWord {
-    /// By the sum of all variances.
-    Global,
-    /// Besides by the candidate that suffers most.
-    Local,
+fn kind(kind: OptionKind) -> Value {
+    match kind {
+        OptionKind::Count => json!({ "type": "integer", "minimum": 1 }),
+        OptionKind::Number(range) => number(range),
+        OptionKind::Flag => json!({ "type": "boolean" }),
+        OptionKind::Word(words) => json!({ "enum": words }),
+        OptionKind::NumberOrWord(range, words) => json!({ "anyOf": [number(range), { "enum": words }] }),
+        OptionKind::Interval => json!({ "type": "array", "items": { "type": "number" }, "minItems": 2, "maxItems": 2 }),
+        OptionKind::Pair(range) => json!({ "type": "array", "items": number(range), "minItems": 2, "maxItems": 2 }),
+        _ => json!({}),
+    }
 }
 
-/// A width: a factor, or a rule by its name.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(untagged, expecting = "expected a number or the name of a width")]
-pub enum Width {
-    /// The same factor always.
-    Factor(f64),
-    /// A rule.
-    Rule(String),
+fn number(range: Range) -> Value {
+    match range {
+        Range::Positive => json!({ "type": "number", "exclusiveMinimum": 0 }),
+        Range::NotNegative => json!({ "type": "number", "minimum": 0 }),
+        Range::AtLeastOne => json!({ "type": "number", "minimum": 1 }),
+        Range::Fraction => json!({ "type": "number", "exclusiveMinimum": 0, "exclusiveMaximum": 1 }),
+        _ => json!({ "type": "number" }),
+    }
 }

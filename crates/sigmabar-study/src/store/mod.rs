@@ -1,7 +1,10 @@
 //! The SQLite file: how it is opened, locked and kept whole.
 
+mod columns;
 mod opening;
 mod schema;
+
+pub(crate) use columns::CollectedWord;
 
 use crate::{Error, Result, StoreError};
 use rusqlite::{Connection, ErrorCode, OpenFlags, Transaction, TransactionBehavior};
@@ -81,9 +84,11 @@ impl Store {
         Ok(Self { connection, file: file.to_owned(), durability: Durability::Power })
     }
 
-    /// For reading.
+    /// For reading: everything that the work looks at is of one moment, and SQLite itself refuses to write.
     pub fn read<T>(&self, work: impl FnOnce(&Connection) -> rusqlite::Result<T>) -> Result<T> {
-        work(&self.connection).map_err(|error| self.refused(error))
+        let glance = Glance(&self.connection);
+        let looked = glance.0.execute_batch("PRAGMA query_only = ON; BEGIN").and_then(|()| work(glance.0));
+        looked.map_err(|error| self.refused(error))
     }
 
     /// One short transaction that is on the disk when this returns: all of it or nothing. The lock is taken at once, so that nothing read in it can be
@@ -112,6 +117,17 @@ impl Store {
 
     fn refused(&self, error: rusqlite::Error) -> Error {
         Error::Store { file: self.file.clone(), problem: problem(error) }
+    }
+}
+
+/// A connection that is being read from; it may be written again when this is dropped, whatever happened.
+struct Glance<'a>(&'a Connection);
+
+impl Drop for Glance<'_> {
+    fn drop(&mut self) {
+        // There is nothing to commit, and an end that fails was reached already.
+        let _ = self.0.execute_batch("ROLLBACK");
+        let _ = self.0.execute_batch("PRAGMA query_only = OFF");
     }
 }
 

@@ -9,7 +9,7 @@ use std::time::Duration;
 pub(super) const APPLICATION_ID: i32 = 0x5342_4152;
 
 /// One step for each format: step i turns format i into format i + 1.
-const STEPS: [&str; 2] = [CREATE, NOTES];
+const STEPS: [&str; 3] = [CREATE, NOTES, ROWS];
 
 /// The format this version writes.
 pub(super) const FORMAT: i32 = STEPS.len() as i32;
@@ -83,6 +83,20 @@ CREATE TABLE sb_events (
 
 /// What people remark about a trial.
 const NOTES: &str = "ALTER TABLE sb_trials ADD COLUMN note TEXT;";
+
+/// The rows are the truth: what is in `sb_strategies` is made from them and may be deleted at any time. Results say under which key they were told, imports how
+/// they were collected, both of how many replicates they are the mean; a study may be paused, and may go on although the data contradict its premises.
+const ROWS: &str = "
+DELETE FROM sb_strategies;
+ALTER TABLE sb_trials ADD COLUMN told_key TEXT;
+ALTER TABLE sb_trials ADD COLUMN replicates INTEGER;
+ALTER TABLE sb_imports ADD COLUMN replicates INTEGER;
+ALTER TABLE sb_studies ADD COLUMN paused INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE sb_studies ADD COLUMN despite_contradiction INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE sb_imports ADD COLUMN collected TEXT NOT NULL DEFAULT 'adaptive';
+UPDATE sb_imports SET collected = 'fixed' WHERE is_fixed;
+ALTER TABLE sb_imports DROP COLUMN is_fixed;
+";
 
 /// Brings a database to the format of this version; a copy of an older one is written first.
 pub(super) fn migrate(connection: &mut Connection, file: &Path) -> Result<(), StoreError> {

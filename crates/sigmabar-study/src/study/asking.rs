@@ -3,8 +3,8 @@
 use super::Study;
 use super::worker::WorkerName;
 use crate::store::{Durability, Failure, now};
-use crate::{AskRequest, Asked, AskedTrial, Result};
-use rusqlite::{Row, Transaction, params};
+use crate::{AskRequest, Asked, AskedTrial, EventKind, Result, TrialStatus};
+use rusqlite::{Connection, Row, Transaction, params};
 use std::time::Duration;
 
 impl Study {
@@ -33,14 +33,18 @@ impl Study {
         let mut rows = store.write_with(Durability::Process, |transaction| {
             put_back(transaction, self.key)?;
             let mut rows = pending(transaction, self.key, &request.worker, request.at_most)?;
-            rows.extend(queued(transaction, self.key, request.at_most.saturating_sub(rows.len()))?);
+            let own = rows.len();
+            if !is_paused(transaction, self.key)? {
+                rows.extend(queued(transaction, self.key, request.at_most.saturating_sub(own))?);
+            }
+            let lease = "UPDATE sb_trials SET state = ?6, worker = ?3, leased_until = ?4, asked_at = ?5, \
+                         attempts = attempts + (state = 'queued') WHERE study = ?1 AND id = ?2";
+            let mut lease = transaction.prepare_cached(lease)?;
             for row in &rows {
-                transaction
-                    .prepare_cached(
-                        "UPDATE sb_trials SET state = 'leased', worker = ?3, leased_until = ?4, asked_at = ?5, \
-                         attempts = attempts + (state = 'queued') WHERE study = ?1 AND id = ?2",
-                    )?
-                    .execute(params![self.key, row.id, request.worker, until, now()])?;
+                lease.execute(params![self.key, row.id, request.worker, until, now(), TrialStatus::Leased])?;
+            }
+            for row in &rows[own..] {
+                note(transaction, self.key, EventKind::Asked, Some(row.id), Some(&request.worker))?;
             }
             Ok(rows)
         })?;
@@ -61,10 +65,34 @@ impl Study {
         })
     }
 
-    /// Whether trials of the open batch are with other workers.
+    /// Whether trials of the open batch are with other workers, or nothing is to be handed out.
     fn is_waiting(&self) -> Result<bool> {
-        let open = "SELECT EXISTS (SELECT 1 FROM sb_trials INDEXED BY sb_trials_by_state WHERE study = ?1 AND state = 'leased')";
+        let open = "SELECT (paused AND NOT finished) \
+                    OR EXISTS (SELECT 1 FROM sb_trials INDEXED BY sb_trials_by_state WHERE study = ?1 AND state = 'leased') \
+                    FROM sb_studies WHERE study = ?1";
         self.store().read(|c| c.prepare_cached(open)?.query_row([self.key], |row| row.get(0)))
+    }
+
+    /// Hands nothing out from here on, or begins to again: whoever asks waits meanwhile, and results are welcome as ever.
+    ///
+    /// # Errors
+    /// [`crate::Error::Store`].
+    pub fn set_paused(&self, is_paused: bool) -> Result<()> {
+        self.store().write(|transaction| {
+            let pause = "UPDATE sb_studies SET paused = ?2 WHERE study = ?1 AND paused <> ?2";
+            if transaction.execute(pause, params![self.key, is_paused])? > 0 {
+                note(transaction, self.key, if is_paused { EventKind::Paused } else { EventKind::Resumed }, None, None)?;
+            }
+            Ok(())
+        })
+    }
+
+    /// Whether nothing is handed out.
+    ///
+    /// # Errors
+    /// [`crate::Error::Store`].
+    pub fn is_paused(&self) -> Result<bool> {
+        self.store().read(|c| is_paused(c, self.key))
     }
 
     /// Puts expired leases, and those of processes of this machine that have ended, back into the queue, and says which.
@@ -79,7 +107,7 @@ impl Study {
                 .query_map([self.key], |row| Ok((row.get(0)?, row.get(1)?)))?
                 .collect::<rusqlite::Result<_>>()?;
             for (id, worker) in leased.into_iter().filter(|(_, worker)| WorkerName::has_ended(worker)) {
-                release(transaction, self.key, id, "worker ended")?;
+                release(transaction, self.key, id, EventKind::WorkerEnded)?;
                 ids.push((id, worker));
             }
             Ok(ids.into_iter().map(|(id, _)| id.unsigned_abs()).collect())
@@ -94,7 +122,7 @@ impl Study {
         self.store().write(|transaction| {
             let owner = "SELECT EXISTS (SELECT 1 FROM sb_trials WHERE study = ?1 AND id = ?2 AND state = 'leased' AND worker = ?3)";
             let is_own: bool = transaction.prepare_cached(owner)?.query_row(params![self.key, id as i64, worker], |row| row.get(0))?;
-            if is_own { release(transaction, self.key, id as i64, "given back") } else { Ok(()) }
+            if is_own { release(transaction, self.key, id as i64, EventKind::GivenBack) } else { Ok(()) }
         })
     }
 
@@ -133,6 +161,10 @@ fn queued(transaction: &Transaction<'_>, study: i64, at_most: usize) -> rusqlite
     transaction.prepare_cached(free)?.query_map(params![study, limit(at_most)], leased_row)?.collect()
 }
 
+fn is_paused(c: &Connection, study: i64) -> rusqlite::Result<bool> {
+    c.prepare_cached("SELECT paused FROM sb_studies WHERE study = ?1")?.query_row([study], |row| row.get(0))
+}
+
 fn limit(at_most: usize) -> i64 {
     i64::try_from(at_most).unwrap_or(i64::MAX)
 }
@@ -148,12 +180,12 @@ fn put_back(transaction: &Transaction<'_>, study: i64) -> rusqlite::Result<Vec<(
     for (id, worker) in &expired {
         transaction
             .execute("UPDATE sb_trials SET state = 'queued', leased_until = NULL WHERE study = ?1 AND id = ?2", params![study, id])?;
-        note(transaction, study, "expired", Some(*id), Some(worker))?;
+        note(transaction, study, EventKind::Expired, Some(*id), Some(worker))?;
     }
     Ok(expired)
 }
 
-fn release(transaction: &Transaction<'_>, study: i64, id: i64, why: &str) -> Result<(), Failure> {
+fn release(transaction: &Transaction<'_>, study: i64, id: i64, why: EventKind) -> Result<(), Failure> {
     transaction.execute("UPDATE sb_trials SET state = 'queued', leased_until = NULL WHERE study = ?1 AND id = ?2", params![study, id])?;
     note(transaction, study, why, Some(id), None)?;
     Ok(())
@@ -163,7 +195,7 @@ fn release(transaction: &Transaction<'_>, study: i64, id: i64, why: &str) -> Res
 pub(super) fn note(
     transaction: &Transaction<'_>,
     study: i64,
-    kind: &str,
+    kind: EventKind,
     trial: Option<i64>,
     worker: Option<&str>,
 ) -> rusqlite::Result<()> {

@@ -3,6 +3,7 @@
 mod asking;
 mod nearest;
 mod planning;
+mod record;
 mod shown;
 mod telling;
 mod views;
@@ -14,7 +15,6 @@ pub(crate) use worker::WorkerName;
 
 use crate::store::{Store, now};
 use crate::{Error, Result, StoreError, StudySpec};
-use planning::Cached;
 use rusqlite::{OptionalExtension, params};
 use sigmabar::Strategy;
 use std::path::{Path, PathBuf};
@@ -22,9 +22,10 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// One study in one SQLite file. Cheap to open; any number of processes and threads may have it open at once.
 ///
-/// When nothing of the plan is left unanswered (or the batch is closed), whoever asks first plans: it tells the strategy the results of the batch in the
-/// order of their ids, asks it for the whole next batch, and writes trials and strategy in one transaction. Asking and telling otherwise touch rows
-/// only, so the run is a function of the seed and the values, whatever the order and the number of processes.
+/// The rows of the file are the truth: what was declared, planned, told and closed. When nothing of the plan is left unanswered (or the batch is closed),
+/// whoever asks first plans: it makes the strategy from the rows, asks it for the whole next batch, and writes the trials in one transaction. Asking and
+/// telling otherwise touch rows only, so the run is a function of the seed and the values, whatever the order and the number of processes. Looking at a
+/// study neither plans nor writes. The strategy's bytes are kept beside the rows to spare making it again; they may be deleted at any time.
 #[derive(Debug)]
 pub struct Study {
     store: Mutex<Store>,
@@ -33,8 +34,8 @@ pub struct Study {
     key: i64,
     name: String,
     spec: Arc<StudySpec>,
-    /// The strategy after the plan of this number, kept so that planning need not read it again.
-    cached: Mutex<Option<Cached>>,
+    /// The strategy after the plan of a number, kept so that it need not be made again.
+    cached: Mutex<Option<(i64, Strategy)>>,
 }
 
 impl Study {
@@ -43,7 +44,7 @@ impl Study {
     /// # Errors
     /// [`Error::StudyExists`], or [`Error::Store`] saying what is wrong with the file.
     pub fn create(file: &Path, name: &str, spec: &StudySpec) -> Result<Self> {
-        let strategy = Strategy::new(spec.problem().clone(), spec.policy().clone())?;
+        Strategy::new(spec.problem().clone(), spec.policy().clone())?;
         let text = serde_json::to_string(spec).map_err(|_| inconsistent(file, "the study file cannot be written as JSON"))?;
         let mut store = Store::create(file)?;
         let key = store.write(|transaction| {
@@ -52,9 +53,7 @@ impl Study {
                 return Err(Error::StudyExists { file: file.to_owned(), name: name.to_owned() }.into());
             }
             transaction.execute("INSERT INTO sb_studies (name, spec, created_at) VALUES (?1, ?2, ?3)", params![name, text, now()])?;
-            let key = transaction.last_insert_rowid();
-            transaction.execute("INSERT INTO sb_strategies (study, bytes) VALUES (?1, ?2)", params![key, strategy.to_bytes()])?;
-            Ok(key)
+            Ok(transaction.last_insert_rowid())
         })?;
         Ok(Self {
             store: Mutex::new(store),

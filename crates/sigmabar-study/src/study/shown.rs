@@ -4,7 +4,7 @@ use super::nearest::Nearest;
 use crate::space::Space;
 use crate::{Result, TrialStatus, Value};
 use serde::{Deserialize, Serialize};
-use sigmabar::{BatchReport, Label, Reason, Strategy};
+use sigmabar::{BatchReport, Certificate, Contradiction, Label, Strategy};
 use std::collections::BTreeMap;
 
 /// What to do if the study ended now.
@@ -18,16 +18,24 @@ pub struct Advice {
     pub upper: f64,
     /// How far from the best setting it can still be; infinite where nothing is known about the rest.
     pub gap: f64,
-    /// What interval and gap are worth.
-    pub label: Label,
-    /// Why the label is not "certified", and what the claim is about.
-    pub reasons: Vec<Reason>,
+    /// How far it can be from the best of the candidates that stand for the space; none where the space itself is searched.
+    pub candidate_gap: Option<f64>,
+    /// What interval and gap rest on, and with it what they may be called.
+    pub certificate: Certificate,
     /// The best single value seen, which may be a lucky draw.
     pub best_observed: Option<BestObserved>,
     /// The setting as the strategy sees it.
     pub point: Vec<f64>,
     /// How the evaluations nearest to it ended.
     pub nearest: Nearest,
+}
+
+impl Advice {
+    /// What interval and gap may be called.
+    #[must_use]
+    pub fn label(&self) -> Label {
+        self.certificate.label()
+    }
 }
 
 /// The best value that was told.
@@ -115,6 +123,8 @@ pub struct Status {
     pub wanted_gap: Option<f64>,
     /// Whether it was reached by a claim of the strategy.
     pub is_gap_reached: bool,
+    /// That the data contradict the premises, if they do: nothing more is handed out under them.
+    pub contradiction: Option<Contradiction>,
     /// Results measured before the study.
     pub imported: usize,
     /// How many of them the strategy was given; those that came after the first batch was planned are kept and shown only.

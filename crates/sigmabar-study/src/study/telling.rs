@@ -2,13 +2,13 @@
 
 use super::Study;
 use super::asking::note;
-use crate::store::{Failure, now};
-use crate::{Error, ImportedRow, Result, Told, TrialResult};
+use crate::store::{CollectedWord, Failure, now};
+use crate::{Error, EventKind, ImportedRow, Result, Told, TrialResult, TrialStatus};
 use rusqlite::{OptionalExtension, Transaction, params};
 use sigmabar::Collected;
 
 impl Study {
-    /// Writes the result of a trial down. When this returns, the result is on the disk.
+    /// Writes the result of a trial down. When this returns, the result is on the disk. Told again with the same value, or as failed again, it is as it was.
     ///
     /// # Errors
     /// [`Error::UnknownTrial`], [`Error::NotAsked`], [`Error::AlreadyTold`], [`Error::Result`], [`Error::Store`]: nothing is changed then.
@@ -42,21 +42,30 @@ impl Study {
     fn write_result(&self, transaction: &Transaction<'_>, id: u64, result: &TrialResult) -> Result<Told, Failure> {
         let unknown = || Error::UnknownTrial { study: self.name.clone(), id };
         let row = i64::try_from(id).map_err(|_| unknown())?;
-        let look = "SELECT state, attempts FROM sb_trials WHERE study = ?1 AND id = ?2";
-        let found: Option<(String, i64)> =
-            transaction.prepare_cached(look)?.query_row(params![self.key, row], |row| Ok((row.get(0)?, row.get(1)?))).optional()?;
-        let (state, attempts) = found.ok_or_else(unknown)?;
-        let (told, value, std_error, reason) = match result {
-            TrialResult::Value { value, standard_error } => ("done", Some(*value), *standard_error, None),
-            TrialResult::Failed { reason } => ("failed", None, None, Some(reason.as_str())),
-        };
-        let (state, answer) = match state.as_str() {
-            "leased" => (told, Told::Counted),
-            // Its lease ran out, and here it is after all.
-            "queued" if attempts > 0 => (told, Told::Counted),
-            "queued" => return Err(Error::NotAsked { study: self.name.clone(), id }.into()),
-            "missing" => ("late", Told::Late),
+        let look = "SELECT state, attempts > 0, value, std_error, worker FROM sb_trials WHERE study = ?1 AND id = ?2";
+        let found: Option<(TrialStatus, bool, TrialResult, Option<String>)> = transaction
+            .prepare_cached(look)?
+            .query_row(params![self.key, row], |row| {
+                Ok((row.get(0)?, row.get(1)?, TrialResult::of_columns(row.get(2)?, row.get(3)?, None), row.get(4)?))
+            })
+            .optional()?;
+        let (state, was_asked, earlier, worker) = found.ok_or_else(unknown)?;
+        let answer = match state {
+            // Its lease may have run out, and here it is after all.
+            TrialStatus::Queued | TrialStatus::Leased | TrialStatus::Expired if was_asked => Told::Counted,
+            TrialStatus::Queued | TrialStatus::Leased | TrialStatus::Expired => {
+                return Err(Error::NotAsked { study: self.name.clone(), id }.into());
+            }
+            TrialStatus::Missing => Told::Late,
+            // A failure is a failure, whatever was remarked about it later.
+            told if earlier.outcome() == result.outcome() => return Ok(Told::Again { is_late: told == TrialStatus::Late }),
             _ => return Err(Error::AlreadyTold { study: self.name.clone(), id }.into()),
+        };
+        let (value, std_error, reason) = result.columns();
+        let state = match (answer, value) {
+            (Told::Late, _) => TrialStatus::Late,
+            (_, Some(_)) => TrialStatus::Done,
+            (_, None) => TrialStatus::Failed,
         };
         transaction
             .prepare_cached(
@@ -64,6 +73,7 @@ impl Study {
                  WHERE study = ?1 AND id = ?2",
             )?
             .execute(params![self.key, row, state, value, std_error, reason, now()])?;
+        note(transaction, self.key, EventKind::Told, Some(row), worker.as_deref())?;
         Ok(answer)
     }
 
@@ -92,13 +102,24 @@ impl Study {
                 let batch = usize::try_from(batch).unwrap_or_default();
                 return Err(Error::NotHandedOut { study: self.name.clone(), batch }.into());
             }
-            let close = "UPDATE sb_trials SET state = 'missing', leased_until = NULL WHERE study = ?1 AND state IN ('queued', 'leased')";
-            if transaction.execute(close, [self.key])? > 0 {
-                note(transaction, self.key, "closed", None, None)?;
+            let close = "UPDATE sb_trials SET state = ?2, leased_until = NULL WHERE study = ?1 AND state IN ('queued', 'leased')";
+            if transaction.execute(close, params![self.key, TrialStatus::Missing])? > 0 {
+                note(transaction, self.key, EventKind::Closed, None, None)?;
             }
             Ok(())
         })?;
         self.advance().map(drop)
+    }
+
+    /// Lets the study go on although the data contradict its premises: what is measured then serves the model, and nothing is certified.
+    ///
+    /// # Errors
+    /// [`Error::Store`].
+    pub fn go_on_despite_contradiction(&self) -> Result<()> {
+        self.store().write(|transaction| {
+            transaction.execute("UPDATE sb_studies SET despite_contradiction = 1 WHERE study = ?1", [self.key])?;
+            Ok(())
+        })
     }
 
     /// Keeps results measured before the study; how many were written. Settings are checked, and all rows are written or none.
@@ -129,18 +150,15 @@ impl Study {
                     .query_row("SELECT coalesce(max(number) + 1, 0) FROM sb_imports WHERE study = ?1", [self.key], |row| row.get(0))?;
             for (number, row) in (first..).zip(rows) {
                 let settings = serde_json::to_string(&row.values).map_err(|_| self.inconsistent("a setting cannot be written"))?;
-                let (value, std_error, reason) = match &row.result {
-                    TrialResult::Value { value, standard_error } => (Some(*value), *standard_error, None),
-                    TrialResult::Failed { reason } => (None, None, Some(reason)),
-                };
+                let (value, std_error, reason) = row.result.columns();
                 transaction
                     .prepare_cached(
-                        "INSERT INTO sb_imports (study, number, settings, value, std_error, reason, is_fixed, imported_at) \
+                        "INSERT INTO sb_imports (study, number, settings, value, std_error, reason, collected, imported_at) \
                          VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
                     )?
-                    .execute(params![self.key, number, settings, value, std_error, reason, collected == Collected::DeclaredFixed, now()])?;
+                    .execute(params![self.key, number, settings, value, std_error, reason, CollectedWord(collected), now()])?;
             }
-            note(transaction, self.key, "imported", None, None)?;
+            note(transaction, self.key, EventKind::Imported, None, None)?;
             Ok(rows.len())
         })
     }

@@ -1,11 +1,11 @@
-//! Looking at a study: trials, batches, advice, status.
+//! Looking at a study: trials, batches, advice, status. Nothing here plans or writes.
 
 use super::Study;
 use super::nearest::Nearest;
-use super::shown::{Advice, BatchRow, BestObserved, Status};
+use super::shown::{Advice, BatchRow, BestObserved, Status, Survivors};
 use crate::store::now;
-use crate::{EventRow, ImportedRow, Result, TrialResult, TrialRow, TrialStatus, Value};
-use rusqlite::Row;
+use crate::{EventRow, ImportedRow, Page, Result, TrialResult, TrialRow, TrialStatus, Value};
+use rusqlite::{Row, params};
 use sigmabar::{BatchReport, Direction, Strategy};
 use std::collections::BTreeMap;
 
@@ -15,9 +15,23 @@ impl Study {
     /// # Errors
     /// [`crate::Error::Store`].
     pub fn trials(&self) -> Result<Vec<TrialRow>> {
-        let query = "SELECT id, batch, settings, state, worker, leased_until, attempts, value, std_error, reason, seed, planned_at, asked_at, \
-                     told_at, well, note FROM sb_trials WHERE study = ?1 ORDER BY id";
-        let rows: Vec<(TrialRow, String)> = self.store().read(|c| c.prepare(query)?.query_map([self.key], trial_row)?.collect())?;
+        self.trials_of(&Page::default())
+    }
+
+    /// Some trials, in the order of their ids: what is looked at costs, not what there is.
+    ///
+    /// # Errors
+    /// [`crate::Error::Store`].
+    pub fn trials_of(&self, page: &Page) -> Result<Vec<TrialRow>> {
+        let query = format!(
+            "SELECT id, batch, settings, {STANDING}, worker, leased_until, attempts, value, std_error, reason, seed, planned_at, asked_at, \
+             told_at, well, note FROM sb_trials WHERE study = ?1 AND id > ?3 AND (?4 IS NULL OR {STANDING} = ?4) AND (?5 IS NULL OR batch = ?5) \
+             ORDER BY id LIMIT ?6"
+        );
+        let limit = |number: Option<usize>| number.map(|number| i64::try_from(number).unwrap_or(i64::MAX));
+        let after = page.after.map_or(-1, |id| i64::try_from(id).unwrap_or(i64::MAX));
+        let wanted = params![self.key, now(), after, page.state, limit(page.batch), limit(page.at_most).unwrap_or(-1)];
+        let rows: Vec<(TrialRow, String)> = self.store().read(|c| c.prepare_cached(&query)?.query_map(wanted, trial_row)?.collect())?;
         rows.into_iter().map(|(row, settings)| Ok(TrialRow { values: self.read_values(&settings)?, ..row })).collect()
     }
 
@@ -27,51 +41,45 @@ impl Study {
     /// [`crate::Error::Store`].
     pub fn imported(&self) -> Result<Vec<ImportedRow>> {
         let query = "SELECT settings, value, std_error, reason FROM sb_imports WHERE study = ?1 ORDER BY number";
-        let result = |row: &Row<'_>| -> rusqlite::Result<(String, TrialResult)> {
-            let (value, standard_error, reason): (Option<f64>, _, Option<String>) = (row.get(1)?, row.get(2)?, row.get(3)?);
-            Ok((
-                row.get(0)?,
-                match value {
-                    Some(value) => TrialResult::Value { value, standard_error },
-                    None => TrialResult::Failed { reason: reason.unwrap_or_default() },
-                },
-            ))
-        };
+        let result = |row: &Row<'_>| Ok((row.get(0)?, TrialResult::of_columns(row.get(1)?, row.get(2)?, row.get(3)?)));
         let rows: Vec<(String, TrialResult)> = self.store().read(|c| c.prepare(query)?.query_map([self.key], result)?.collect())?;
         rows.into_iter().map(|(settings, result)| Ok(ImportedRow { values: self.read_values(&settings)?, result })).collect()
     }
 
-    /// What happened besides asking and telling, in order.
+    /// What happened after the event of a number (0 for all), in order.
     ///
     /// # Errors
     /// [`crate::Error::Store`].
-    pub fn events(&self) -> Result<Vec<EventRow>> {
-        let query = "SELECT at, kind, trial, worker FROM sb_events WHERE study = ?1 ORDER BY event";
+    pub fn events_after(&self, number: u64) -> Result<Vec<EventRow>> {
+        let query = "SELECT event, at, kind, trial, worker FROM sb_events WHERE event > ?2 AND study = ?1 ORDER BY event";
         let event = |row: &Row<'_>| {
-            let trial: Option<i64> = row.get(2)?;
-            Ok(EventRow { at: row.get(0)?, kind: row.get(1)?, trial: trial.map(i64::unsigned_abs), worker: row.get(3)? })
+            let (number, trial): (i64, Option<i64>) = (row.get(0)?, row.get(3)?);
+            let trial = trial.map(i64::unsigned_abs);
+            Ok(EventRow { number: number.unsigned_abs(), at: row.get(1)?, kind: row.get(2)?, trial, worker: row.get(4)? })
         };
-        self.store().read(|c| c.prepare(query)?.query_map([self.key], event)?.collect())
+        let after = i64::try_from(number).unwrap_or(i64::MAX);
+        self.store().read(|c| c.prepare_cached(query)?.query_map(params![self.key, after], event)?.collect())
     }
 
-    /// One row for each closed batch.
+    /// One row for each batch that is answered or closed.
     ///
     /// # Errors
     /// [`crate::Error::Store`], or what the strategy runs into.
     pub fn batches(&self) -> Result<Vec<BatchRow>> {
-        let reports = self.strategy()?.batches()?;
+        let strategy = self.strategy()?;
         let query = "SELECT batch, opened_at, closed_at, survivors FROM sb_batches WHERE study = ?1 ORDER BY batch";
         let rows: Vec<(i64, i64, Option<i64>, Option<String>)> = self
             .store()
             .read(|c| c.prepare(query)?.query_map([self.key], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?)))?.collect())?;
-        let row = |(report, (batch, opened_at, closed_at, survivors)): (BatchReport, (i64, i64, Option<i64>, Option<String>))| BatchRow {
-            batch: usize::try_from(batch).unwrap_or_default(),
-            report,
-            survivors: survivors.and_then(|text| serde_json::from_str(&text).ok()),
-            opened_at,
-            closed_at,
+        let row = |(report, (batch, opened_at, closed_at, survivors)): (BatchReport, (i64, i64, Option<i64>, Option<String>))| {
+            let survivors = match closed_at {
+                // Answered, and nobody has asked since: what is left is not written down yet.
+                None => Survivors::of(&strategy, self.spec.space())?,
+                Some(_) => survivors.and_then(|text| serde_json::from_str(&text).ok()),
+            };
+            Ok(BatchRow { batch: usize::try_from(batch).unwrap_or_default(), report, survivors, opened_at, closed_at })
         };
-        Ok(reports.into_iter().zip(rows).map(row).collect())
+        strategy.batches()?.into_iter().zip(rows).map(row).collect()
     }
 
     /// The setting to use by what is known now, never the luckiest draw; `None` before anything was measured.
@@ -94,8 +102,8 @@ impl Study {
             lower: best.lower,
             upper: best.upper,
             gap: best.gap,
-            label: best.label,
-            reasons: best.reasons,
+            candidate_gap: best.candidate_gap,
+            certificate: best.certificate,
             best_observed,
             point: best.point,
             nearest,
@@ -107,18 +115,19 @@ impl Study {
     /// # Errors
     /// [`crate::Error::Store`], or what the strategy runs into.
     pub fn status(&self) -> Result<Status> {
-        let mut counts = BTreeMap::new();
-        let trials = self.trials()?;
-        for row in &trials {
-            *counts.entry(row.state).or_insert(0) += 1;
-        }
-        let (is_finished, imported, imported_in_time): (bool, i64, i64) = self.store().read(|c| {
-            let query = "SELECT finished, (SELECT count(*) FROM sb_imports i WHERE i.study = s.study), \
-                         (SELECT count(*) FROM sb_imports i WHERE i.study = s.study AND (i.in_time OR s.plan = 0)) FROM sb_studies s WHERE study = ?1";
-            c.query_row(query, [self.key], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))
+        let by_state = format!("SELECT {STANDING}, count(*), max(batch) + 1 FROM sb_trials WHERE study = ?1 GROUP BY 1");
+        let by_study = "SELECT finished, (SELECT count(*) FROM sb_imports i WHERE i.study = s.study), \
+                        (SELECT count(*) FROM sb_imports i WHERE i.study = s.study AND (i.in_time OR s.plan = 0)) FROM sb_studies s WHERE study = ?1";
+        let count = |number: i64| usize::try_from(number).unwrap_or_default();
+        let (states, (is_finished, imported, imported_in_time)) = self.store().read(|c| {
+            let state = |row: &Row<'_>| Ok((row.get(0)?, count(row.get(1)?), count(row.get(2)?)));
+            let states = c.prepare_cached(&by_state)?.query_map(params![self.key, now()], state)?.collect::<rusqlite::Result<Vec<_>>>()?;
+            let study = |row: &Row<'_>| Ok((row.get(0)?, count(row.get(1)?), count(row.get(2)?)));
+            Ok((states, c.prepare_cached(by_study)?.query_row([self.key], study)?))
         })?;
-        let batches = trials.last().map_or(0, |row| row.batch + 1);
-        let is_open = trials.iter().any(|row| matches!(row.state, TrialStatus::Queued | TrialStatus::Leased | TrialStatus::Expired));
+        let batches = states.iter().map(|(.., batches)| *batches).max().unwrap_or(0);
+        let counts: BTreeMap<TrialStatus, usize> = states.into_iter().map(|(state, count, _)| (state, count)).collect();
+        let (planned, is_open) = (counts.values().sum(), counts.keys().any(|state| state.is_open()));
         let wanted_gap = self.spec.problem().wanted_gap();
         let is_gap_reached = match wanted_gap {
             Some(wanted) => self.batches()?.last().and_then(|row| row.report.gap).is_some_and(|gap| gap <= wanted),
@@ -129,14 +138,16 @@ impl Study {
             strategy: self.spec.policy().name().to_owned(),
             counts,
             budget: self.spec.problem().budget(),
-            planned: trials.len(),
+            planned,
             batches,
             closed: batches - usize::from(is_open && batches > 0),
-            is_finished,
+            // Whether or not somebody has asked since the last answer.
+            is_finished: is_finished || (!is_open && planned >= self.spec.problem().budget()),
             wanted_gap,
             is_gap_reached,
-            imported: usize::try_from(imported).unwrap_or_default(),
-            imported_in_time: usize::try_from(imported_in_time).unwrap_or_default(),
+            contradiction: self.strategy()?.contradiction(),
+            imported,
+            imported_in_time,
         })
     }
 
@@ -145,23 +156,9 @@ impl Study {
     /// # Errors
     /// [`crate::Error::Store`], or what the strategy runs into.
     pub fn strategy(&self) -> Result<Strategy> {
-        // What can be planned is planned once and kept, rather than digested anew by everybody who looks.
-        if !self.trials_are_open()? {
-            match self.advance() {
-                Err(crate::Error::Store { problem: crate::StoreError::ReadOnly, .. }) => {}
-                other => drop(other?),
-            }
-        }
-        let plan = self.plan_number()?;
-        let strategy = self.informed(plan)?;
+        let (strategy, plan) = self.informed()?;
         self.keep(plan, strategy.clone());
         Ok(strategy)
-    }
-
-    fn trials_are_open(&self) -> Result<bool> {
-        let query = "SELECT finished OR plan = 0 OR EXISTS (SELECT 1 FROM sb_trials t WHERE t.study = s.study AND t.state IN ('queued', 'leased')) \
-                     FROM sb_studies s WHERE study = ?1";
-        self.store().read(|c| c.query_row(query, [self.key], |row| row.get(0)))
     }
 
     pub(super) fn read_values(&self, settings: &str) -> Result<Vec<Value>> {
@@ -173,24 +170,17 @@ impl Study {
     }
 }
 
+/// Where a trial stands at the time of the second parameter: a lease that has run out is still written as one.
+const STANDING: &str = "CASE WHEN state = 'leased' AND leased_until <= ?2 THEN 'expired' ELSE state END";
+
 fn trial_row(row: &Row<'_>) -> rusqlite::Result<(TrialRow, String)> {
-    let leased_until: Option<i64> = row.get(5)?;
-    let state = match row.get::<_, String>(3)?.as_str() {
-        "queued" => TrialStatus::Queued,
-        "leased" if leased_until.is_some_and(|until| until <= now()) => TrialStatus::Expired,
-        "leased" => TrialStatus::Leased,
-        "done" => TrialStatus::Done,
-        "failed" => TrialStatus::Failed,
-        "late" => TrialStatus::Late,
-        _ => TrialStatus::Missing,
-    };
     let trial = TrialRow {
         id: row.get::<_, i64>(0)?.unsigned_abs(),
         batch: usize::try_from(row.get::<_, i64>(1)?).unwrap_or_default(),
         values: Vec::new(),
-        state,
+        state: row.get(3)?,
         worker: row.get(4)?,
-        leased_until,
+        leased_until: row.get(5)?,
         attempts: row.get(6)?,
         value: row.get(7)?,
         standard_error: row.get(8)?,

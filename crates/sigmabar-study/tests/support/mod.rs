@@ -4,6 +4,20 @@
 use sigmabar_study::{AskRequest, Asked, AskedTrial, Study, StudySpec, TrialResult, TrialRow, Value};
 use std::path::Path;
 
+/// Takes a file back to format 2, with bytes in it that this version does not read.
+pub const TO_FORMAT_2: &str = "
+    ALTER TABLE sb_trials DROP COLUMN told_key;
+    ALTER TABLE sb_trials DROP COLUMN replicates;
+    ALTER TABLE sb_imports DROP COLUMN replicates;
+    ALTER TABLE sb_studies DROP COLUMN paused;
+    ALTER TABLE sb_studies DROP COLUMN despite_contradiction;
+    ALTER TABLE sb_imports ADD COLUMN is_fixed INTEGER NOT NULL DEFAULT 0;
+    UPDATE sb_imports SET is_fixed = collected = 'fixed';
+    ALTER TABLE sb_imports DROP COLUMN collected;
+    INSERT OR REPLACE INTO sb_strategies (study, bytes) SELECT study, CAST('SIGMARUN and more' AS BLOB) FROM sb_studies;
+    PRAGMA user_version = 2;
+";
+
 /// A study file.
 pub fn spec(text: &str) -> StudySpec {
     StudySpec::from_toml(text, Path::new(".")).unwrap_or_else(|error| panic!("{error}"))
@@ -74,4 +88,19 @@ pub struct Essence {
 /// Settings, seeds and values in order.
 pub fn essence(rows: &[TrialRow]) -> Vec<Essence> {
     rows.iter().map(|row| Essence { id: row.id, batch: row.batch, values: row.values.clone(), seed: row.seed, value: row.value }).collect()
+}
+
+/// Deletes or spoils the strategies that a file keeps beside its rows, or leaves them, by the throw of a die.
+pub fn forget(file: &Path, throw: u64) {
+    let connection = rusqlite::Connection::open(file).unwrap();
+    connection.busy_timeout(std::time::Duration::from_secs(60)).unwrap();
+    let other_version = sigmabar::sealed::seal(sigmabar::sealed::Kind::Strategy, "sigmabar-study 0.0.0", b"?");
+    let done = match throw % 5 {
+        0 => connection.execute("DELETE FROM sb_strategies", []),
+        1 => connection.execute("UPDATE sb_strategies SET bytes = zeroblob(200)", []),
+        2 => connection.execute("UPDATE sb_strategies SET bytes = ?1", [other_version]),
+        3 => connection.execute("UPDATE sb_strategies SET bytes = substr(bytes, 1, length(bytes) - 1)", []),
+        _ => Ok(0),
+    };
+    done.unwrap();
 }

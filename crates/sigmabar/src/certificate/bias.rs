@@ -21,7 +21,7 @@ pub(crate) struct ResidualForm {
     matrix: Matrix,
     /// Bounds the error of $W$ from its own summation.
     summation: f64,
-    /// $\sum c_i\rho_i$: bounds the error of $D$.
+    /// Bounds the error of $D$.
     rounding: f64,
     ridge: f64,
 }
@@ -56,7 +56,7 @@ impl ResidualForm {
         }
         let trace: f64 = information.gram().diagonal().iter().sum();
         let summation = (2 * n + 2 * m) as f64 * f64::EPSILON * trace * size.sqrt();
-        Ok(Self { matrix, summation, rounding: information.residual_norm_rounding()?, ridge: information.ridge() })
+        Ok(Self { matrix, summation, rounding: information.residual_rounding()?.norm, ridge: information.ridge() })
     }
 
     /// An upper bound on the largest $V^\top DV$ over unit combinations of the weights $\Psi v$ whose $v$ are the rows of `kept`, made so that the $\Psi v$
@@ -95,8 +95,10 @@ pub(crate) struct Dictionary {
     information: Information,
     /// $F^\top\Psi$: the new features against the old, with counts (p × m).
     cross: Matrix,
-    /// Bounds the rounding of $F^\top\Psi e$ relative to $\lVert e\rVert$.
+    /// Bounds the rounding of $F^\top\Psi e$ relative to $\lVert e\rVert$, and the new features' share of what the weights of the certificate are beside $\Psi e/\tau^2$.
     rounding: f64,
+    /// What the larger map loses inside its span, per $\sqrt{k(x,x)}$, and $\sqrt{\operatorname{tr}K}$.
+    inside: (f64, f64),
     lambda: f64,
 }
 
@@ -109,10 +111,12 @@ impl Dictionary {
         let facts = *more.facts();
         let gram = more.gram().diagonal();
         let size = (gram[..m].iter().sum::<f64>() * gram[m..].iter().sum::<f64>()).sqrt();
-        let rounding = (facts.summation_length + 2.0 * all as f64) * f64::EPSILON * size + facts.whitening_bound;
+        let drift = information.parts_rounding().drift(1.0) * information.ridge() * gram[m..].iter().sum::<f64>().sqrt();
+        let rounding = (facts.summation_length + 2.0 * all as f64) * f64::EPSILON * size + facts.whitening_bound + drift;
+        let inside = (more.features().inside_rounding(), more.prior_trace().sqrt());
         // The old features keep their own rounding beside that of the larger map.
-        let lambda = more.residual_norm(ResidualNormMethod::Best)?.value + information.residual_norm_rounding()?;
-        Ok(Some(Self { information: more, cross, rounding, lambda }))
+        let lambda = more.residual_norm(ResidualNormMethod::Best)?.value + information.residual_rounding()?.norm;
+        Ok(Some(Self { information: more, cross, rounding, inside, lambda }))
     }
 
     /// $\sqrt{\lambda'}/\tau$, for the Lipschitz constant.
@@ -127,6 +131,7 @@ impl Dictionary {
         let psi = features.features(block)?;
         let residual = features.residual_of(block, psi.as_slice(), 0)?;
         let rounding = features.residual_rounding_of(block, psi.as_slice())?;
+        let diagonal = features.kernel().diagonal(block);
         let slack = 1.0 + 4.0 * (psi.cols() + 8) as f64 * f64::EPSILON;
         let mut out = Vec::with_capacity(block.len());
         let mut image = vec![0.0; self.cross.rows()];
@@ -135,9 +140,11 @@ impl Dictionary {
             let gap: f64 = psi.row(i)[m..].iter().zip(&image).map(|(a, v)| (a - v / tau2).powi(2)).sum();
             let gap = gap.sqrt() + self.rounding * norm_squared(e).sqrt() / tau2;
             let s1 = (residual[i] + rounding[i] + own_rounding[i]).sqrt();
-            let outside = s1 + self.lambda.sqrt() * (parts[i].noise.max(0.0) / tau2).sqrt();
+            let norm = (parts[i].noise.max(0.0) / tau2).sqrt();
+            let outside = s1 + self.lambda.sqrt() * norm;
+            let inside = (parts[i].fit + gap * gap).sqrt() + self.inside.0 * (diagonal[i].sqrt() + self.inside.1 * norm);
             // Each of the m' squares is off by a few units in the last place.
-            out.push((slack * (parts[i].fit + gap * gap + outside * outside)).sqrt());
+            out.push((slack * (inside * inside + outside * outside)).sqrt());
         }
         Ok(out)
     }

@@ -1,9 +1,10 @@
 //! What is being claimed: norm bound, noise, miss probability, sides, coverage, and by which theorem.
 
-use super::Noise;
-use super::region::Region;
 use super::residual_norm::ResidualNormMethod;
+use crate::domain::BoxDomain;
 use crate::error::{Error, Result, positive, probability};
+use crate::noise::Noise;
+use crate::origin::{Origin, Sourced};
 use serde::{Deserialize, Serialize};
 
 /// Pivots of the certification dictionary.
@@ -11,6 +12,7 @@ const DICTIONARY_PIVOTS: usize = 64;
 
 /// Which ends of the interval are claimed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum Side {
     /// Both ends; each spends half of $\delta$.
@@ -35,11 +37,12 @@ pub enum Coverage {
     Uniform,
     /// For every point of a box at once, through a cover fixed before the noise (the paper's continuous-domain corollary, corrected in
     /// algorithm notes 6.5).
-    Continuous(Region),
+    Continuous(BoxDomain),
 }
 
 /// Which theorem bounds the width.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum Method {
     /// The narrowest that is valid for the case, chosen without looking at a response; [`Method::Energy`] for adaptively chosen points.
@@ -72,9 +75,8 @@ pub enum Method {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Claim {
     delta: f64,
-    norm_bound: Option<f64>,
-    norm_estimated: bool,
-    noise: Option<Noise>,
+    norm_bound: Option<Sourced<f64>>,
+    noise: Option<Sourced<Noise>>,
     new_noise: Option<Noise>,
     side: Side,
     coverage: Coverage,
@@ -92,7 +94,6 @@ impl Claim {
         Ok(Self {
             delta: probability("delta", delta)?,
             norm_bound: None,
-            norm_estimated: false,
             noise: None,
             new_noise: None,
             side: Side::Both,
@@ -103,30 +104,21 @@ impl Claim {
         })
     }
 
-    /// Declares $\lVert f - \text{mean}\rVert_k \le C$, in the model's scale.
+    /// $\lVert f - \text{mean}\rVert_k \le C$, in the model's scale: declared, unless the value says that it came from elsewhere.
     ///
     /// # Errors
     /// [`Error::Parameter`] unless the bound is finite and positive.
-    pub fn norm_bound(mut self, bound: f64) -> Result<Self> {
-        self.norm_bound = Some(positive("norm bound", bound)?);
-        self.norm_estimated = false;
+    pub fn norm_bound(mut self, bound: impl Into<Sourced<f64>>) -> Result<Self> {
+        let bound = bound.into();
+        positive("norm bound", bound.value)?;
+        self.norm_bound = Some(bound);
         Ok(self)
     }
 
-    /// A norm bound that was estimated, not known: intervals are then "calibrated", never "certified".
-    ///
-    /// # Errors
-    /// As [`Claim::norm_bound`].
-    pub fn estimated_norm_bound(mut self, bound: f64) -> Result<Self> {
-        self = self.norm_bound(bound)?;
-        self.norm_estimated = true;
-        Ok(self)
-    }
-
-    /// Declares the noise of the observations.
+    /// The noise of the observations: declared, unless the value says that it came from elsewhere.
     #[must_use]
-    pub fn noise(mut self, noise: Noise) -> Self {
-        self.noise = Some(noise);
+    pub fn noise(mut self, noise: impl Into<Sourced<Noise>>) -> Self {
+        self.noise = Some(noise.into());
         self
     }
 
@@ -207,17 +199,21 @@ impl Claim {
         self.dictionary
     }
 
-    pub(crate) fn is_norm_estimated(&self) -> bool {
-        self.norm_estimated
+    pub(crate) fn norm_origin(&self) -> Origin {
+        self.norm_bound.as_ref().map_or(Origin::Unmet, |bound| bound.origin)
+    }
+
+    pub(crate) fn noise_origin(&self) -> Origin {
+        self.noise.as_ref().map_or(Origin::Unmet, |noise| noise.origin)
     }
 
     pub(crate) fn known_norm_bound(&self) -> Option<f64> {
-        self.norm_bound
+        self.norm_bound.as_ref().map(|bound| bound.value)
     }
 
     /// $C$, or the error that it is missing.
     pub(crate) fn required_norm_bound(&self) -> Result<f64> {
-        self.norm_bound.ok_or(Error::Missing {
+        self.known_norm_bound().ok_or(Error::Missing {
             what: "a norm bound",
             purpose: "a certified interval",
             remedy: "declare a bound on the norm of f minus its prior mean with Claim::norm_bound",
@@ -226,7 +222,7 @@ impl Claim {
 
     /// The noise, checked against the number of observations, or the error that it is missing.
     pub(crate) fn required_noise(&self, rows: Option<usize>) -> Result<Noise> {
-        let noise = self.noise.clone().ok_or(Error::Missing {
+        let noise = self.noise.as_ref().map(|noise| noise.value.clone()).ok_or(Error::Missing {
             what: "a noise model",
             purpose: "a certified interval",
             remedy: "declare the noise of the observations with Claim::noise",
@@ -237,7 +233,8 @@ impl Claim {
     /// The noise of a new observation.
     pub(crate) fn required_new_noise(&self) -> Result<Noise> {
         let noise = match (&self.new_noise, &self.noise) {
-            (Some(noise), _) | (None, Some(noise)) => noise.clone(),
+            (Some(noise), _) => noise.clone(),
+            (None, Some(noise)) => noise.value.clone(),
             (None, None) => self.required_noise(None)?,
         };
         if matches!(noise, Noise::PerObservation { .. }) {
@@ -258,6 +255,6 @@ impl Claim {
     pub fn recommended_ridge(&self) -> Result<f64> {
         let (c, noise) = (self.required_norm_bound()?, self.required_noise(None)?);
         let side = if self.side == Side::Both { 0.5 * self.delta } else { self.delta };
-        positive("recommended ridge", noise.level() * noise.tail_factor(-side.ln()) / c)
+        positive("recommended ridge", noise.deviation(-side.ln()) / c)
     }
 }

@@ -1,85 +1,67 @@
-//! Continuous domains: a cover fixed before the noise (algorithm notes 6.5), and the paper's own corollary.
+//! Continuous domains: which cover of the box to fix before the noise (algorithm notes 6.5), and the paper's own corollary.
 
 use super::claim::Method;
-use super::noise::Noise;
-use super::region::{Region, scales};
 use super::uniform::Spectrum;
+use super::widths::Widths;
+use crate::domain::BoxDomain;
 use crate::error::{Error, Result};
-use crate::information::Information;
+use crate::theory::{Cover, Setting, Theorems};
 
-/// A cover of the box by cells of kernel-metric radius `radius`.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct Cover {
-    pub radius: f64,
-    /// $\ln\Gamma$.
-    pub log_count: f64,
-    /// Whether the paper's own constants bound what they should here.
-    pub sound: bool,
+/// The paper's cover, and whether its constants bound what they should here.
+pub(crate) struct PaperCover {
+    pub cover: Cover,
+    /// With these constants the corollary holds where $k_{\max}\ge\frac14$ (its unit slip then only widens) and $C^{\bar\mu}\ge 1/(2\sqrt n)$.
+    pub is_sound: bool,
 }
 
-const NO_COVER: Error = Error::Premise {
-    what: "a continuous claim",
-    reason: "no bound on the kernel metric over cells of the box is known for this kernel: ask for a list of points or for uniform coverage",
-};
-
-impl Cover {
+impl Widths {
     /// The radius on a grid that minimises noise width plus slack, both averaged over the measured points and known before any response:
     /// $R z(\delta/\Gamma(h))\sqrt{\operatorname{tr}H^2/n} + (2C+\mathrm{Lip}(h))h$.
-    pub(crate) fn best(
-        information: &Information,
-        region: &Region,
-        noise: &Noise,
-        norm_bound: f64,
-        tail: f64,
-        lip: impl Fn(f64) -> f64,
-    ) -> Result<Self> {
-        let kernel = information.features().kernel();
-        let spread = noise.level() * (Spectrum::new(information)?.square / information.len() as f64).sqrt();
-        let largest = kernel.metric_over_cell(&region.sides().iter().map(|w| 0.5 * w).collect::<Vec<_>>()).unwrap_or(1.0).max(1e-6);
-        let mut best: Option<(f64, Self)> = None;
+    pub(super) fn best_cover(&self, domain: &BoxDomain) -> Result<Cover> {
+        let kernel = self.information.features().kernel();
+        let weights = (Spectrum::new(&self.information)?.square / self.information.len() as f64).sqrt();
+        let halves: Vec<f64> = domain.sides().iter().map(|w| 0.5 * w).collect();
+        let largest = kernel.metric_over_cell(&halves).unwrap_or(1.0).max(1e-6);
+        let mut best: Option<(f64, Cover)> = None;
         for step in 0..60 {
-            let radius = largest * 0.5_f64.powf(0.5 * step as f64);
-            let Some(log_count) = region.log_cover(kernel, radius) else { continue };
-            let factor = noise.tail_factor(tail + log_count);
-            let cost = spread * factor + (2.0 * norm_bound + lip(factor)) * radius;
+            let Ok(cover) = Cover::new(domain, kernel, largest * 0.5_f64.powf(0.5 * f64::from(step))) else { continue };
+            let factor = self.noise.tail_factor(self.side_tail() + cover.log_cells);
+            let slack = (2.0 * self.norm_bound + self.lipschitz_with(factor)) * cover.radius;
+            let cost = self.noise.level() * factor * weights + slack;
             if best.as_ref().is_none_or(|(least, _)| cost < *least) {
-                best = Some((cost, Self { radius, log_count, sound: true }));
+                best = Some((cost, cover));
             }
         }
-        best.map(|(_, cover)| cover).ok_or(NO_COVER)
+        best.map(|(_, cover)| cover).ok_or(Error::Premise {
+            what: "a continuous claim",
+            reason: "no bound on the kernel metric over cells of the box is known for this kernel: ask for a list of points or for uniform coverage",
+        })
     }
 
-    /// The paper's: $f(x)-f([x]) \le 1/n$ for functions of norm $C^{\bar\mu}(\delta/2)$, $\Gamma_n = c\,(C^{\bar\mu})^dn^d$ with the ceilings kept, and
-    /// $C^{\bar\mu}(\delta) = C(1+\sqrt n\,k_{\max}/\tau)+(\sqrt nR/\tau)\sqrt{2\ln(2n/\delta)}$. `tail` is $\ln(1/\delta)$ of one side.
-    ///
-    /// With these constants the corollary holds where $k_{\max}\ge\frac14$ (its unit slip then only widens) and $C^{\bar\mu}\ge 1/(2\sqrt n)$.
-    pub(crate) fn paper(information: &Information, region: &Region, noise: &Noise, norm_bound: f64, tail: f64) -> Result<Self> {
-        if matches!(noise, Noise::LightTailed { .. }) {
-            return Err(Error::Premise {
-                what: "the paper's continuous corollary",
-                reason: "it is stated for sub-Gaussian noise: use the default method",
-            });
+    /// The paper's: $f(x)-f([x]) \le 1/n$ for functions of norm $C^{\bar\mu}(\delta/2)$ of Lemma F.1 ([`Theorems::paper_mean_norm`]), ceilings kept.
+    pub(super) fn paper_cover(&self, domain: &BoxDomain) -> Result<PaperCover> {
+        let refused = |reason| Error::Premise { what: "the paper's continuous corollary", reason };
+        if matches!(self.noise, crate::noise::Noise::LightTailed { .. }) {
+            return Err(refused("it is stated for sub-Gaussian noise: use the default method"));
         }
-        let kernel = information.features().kernel();
-        let (Some(scale), Some(variance)) = (scales(kernel, region.lower().len()), kernel.max_variance()) else {
-            return Err(Error::Premise {
-                what: "the paper's continuous corollary",
-                reason: "it needs a squared-exponential, rational quadratic or Matérn kernel with nu > 1",
-            });
-        };
-        let (n, tau) = (information.len() as f64, information.ridge());
-        let log = tail + 2.0_f64.ln() + (2.0 * n).ln();
-        let norm = norm_bound * (1.0 + n.sqrt() * variance / tau) + n.sqrt() * noise.level() / tau * (2.0 * log).sqrt();
-        let radius = 1.0 / (n * norm);
-        let sound = variance >= 0.25 && norm >= 0.5 / n.sqrt();
-        Ok(Self { radius, log_count: region.log_cells(&scale, radius), sound })
+        let kernel = self.information.features().kernel();
+        let no_constants = || refused("it needs a squared-exponential, rational quadratic or Matérn kernel with nu > 1");
+        let max_variance = kernel.max_variance().ok_or_else(no_constants)?;
+        let (n, delta) = (self.information.len(), (-self.side_tail()).exp());
+        let (norm_bound, noise, ridge) = (self.norm_bound, self.noise.clone(), self.information.ridge());
+        let setting = Setting { norm_bound, noise, ridge, delta, residual_ratio: self.ratio(), max_variance };
+        let norm = Theorems::new(setting)?.paper_mean_norm(n, 0.5 * delta);
+        let cover = Cover::paper(domain, kernel, norm, n as f64).ok_or_else(no_constants)?;
+        Ok(PaperCover { cover, is_sound: max_variance >= 0.25 && norm >= 0.5 / (n as f64).sqrt() })
     }
 
     /// The slack that moving to the nearest cell centre costs, without the part that needs the mean: $\mathrm{Lip}\cdot h + C h$; the paper's $2/n + 2\beta/\sqrt n$.
-    pub(crate) fn slack(&self, method: Method, lipschitz: f64, norm_bound: f64, n: usize) -> f64 {
-        if method == Method::Paper {
-            return 2.0 / n as f64 + lipschitz * 2.0 / (n as f64).sqrt();
+    pub(super) fn cover_slack(&self, method: Method, lipschitz: f64) -> f64 {
+        let n = self.information.len() as f64;
+        match &self.cover {
+            None => 0.0,
+            Some(_) if method == Method::Paper => 2.0 / n + lipschitz * 2.0 / n.sqrt(),
+            Some(cover) => (lipschitz + self.norm_bound) * cover.radius,
         }
-        (lipschitz + norm_bound) * self.radius
     }
 }

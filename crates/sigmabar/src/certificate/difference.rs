@@ -3,14 +3,14 @@
 use super::claim::{Coverage, Method};
 use super::widths::{HalfWidth, Widths, direct_bias};
 use crate::error::{Error, Result};
-use crate::information::{Information, VarianceParts};
+use crate::information::{Information, Sizes, VarianceParts};
 use crate::points::PointsRef;
-use sigmabar_linalg::{dot, matvec, norm_squared};
+use sigmabar_linalg::norm_squared;
 
 impl Information {
     /// The parts that belong to $f(x')-f(x)$ for a fixed $x$ (`from`) and each $x'$ (`to`), enlarged by their rounding like
     /// [`Information::certified_parts`] (algorithm notes 5.3): $s_1^2 = d_k(x',x)^2-\lVert\psi(x')-\psi(x)\rVert^2$,
-    /// $s_2 = \lVert e(x')-e(x)\rVert$ with $e = B^{-1}\psi$, and $\tau^2\lVert V(x')-V(x)\rVert^2$. Cost O(q(md + m²)).
+    /// $s_2 = \lVert e(x')-e(x)\rVert$ with $e = B^{-1}\psi$, and $\tau^2\lVert V(x')-V(x)\rVert^2$. A point differs from itself by nothing at all. Cost O(q(md + m²)).
     ///
     /// # Errors
     /// Points of another width; [`crate::Error::NegativeVariance`]; failed self-checks.
@@ -20,32 +20,29 @@ impl Information {
         let base = features.features(origin)?;
         let k_from = features.kernel().value(from, from);
         let rounding_from = features.residual_rounding_of(origin, base.as_slice())?[0];
-        let tau2 = self.ridge() * self.ridge();
-        let enlarge = self.parts_rounding();
+        let rounding = self.parts_rounding();
         let mut out = Vec::with_capacity(to.len());
         self.stream(to, |start, block, psi| {
-            let m = features.len();
-            let rounding = features.residual_rounding_of(block, psi)?;
-            for row in psi.chunks_exact_mut(m) {
+            let bounds = features.residual_rounding_of(block, psi)?;
+            let (mut residuals, mut sizes) = (Vec::with_capacity(block.len()), Vec::with_capacity(block.len()));
+            for (i, row) in psi.chunks_exact_mut(features.len()).enumerate() {
                 row.iter_mut().zip(base.as_slice()).for_each(|(a, b)| *a -= b);
-            }
-            let seen: Vec<f64> = psi.chunks_exact(m).map(norm_squared).collect();
-            self.lower().solve_rows(psi)?;
-            self.lower().solve_transposed_rows(psi)?;
-            for (i, e) in psi.chunks_exact(m).enumerate() {
-                let x = block.row(i);
-                let scale = k_from.max(features.kernel().value(x, x));
+                let k_to = features.kernel().value(block.row(i), block.row(i));
                 // Two residuals and their cross term.
-                let residual = (rounding[i].sqrt() + rounding_from.sqrt()).powi(2);
-                let allowed = residual.max(4.0 * features.residual_rounding(scale));
-                let value = features.kernel().metric(x, from).powi(2) - seen[i];
+                let bound = (bounds[i].sqrt() + rounding_from.sqrt()).powi(2);
+                let allowed = bound.max(4.0 * features.residual_rounding(k_from.max(k_to)));
+                let value = features.kernel().metric(block.row(i), from).powi(2) - norm_squared(row);
                 if value < -allowed || value.is_nan() {
                     return Err(Error::NegativeVariance { query: start + i, value, allowed });
                 }
-                let noise = dot(&matvec(self.gram(), e), e).max(0.0) / tau2;
-                let plain = VarianceParts { projection: value.max(0.0), fit: norm_squared(e), noise };
-                out.push(enlarge.enlarge(plain, scale, residual));
+                residuals.push(value.max(0.0));
+                sizes.push((bound, k_from.sqrt() + k_to.sqrt()));
             }
+            let parts = self.parts_with(residuals, psi)?;
+            out.extend(parts.into_iter().zip(sizes).enumerate().map(|(i, (parts, (bound, prior)))| match block.row(i) == from {
+                true => VarianceParts { projection: 0.0, fit: 0.0, noise: 0.0 },
+                false => rounding.enlarge(parts, Sizes::of(&parts, prior), bound),
+            }));
             Ok(())
         })?;
         Ok(out)

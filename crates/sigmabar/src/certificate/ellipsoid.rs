@@ -7,9 +7,9 @@
 //! $w_s$: an ellipsoid. By duality the smallest of its bounds over $s$ is the worst case over both constraints.
 
 use super::bias::ResidualForm;
-use super::noise::Noise;
 use crate::error::Result;
 use crate::information::Information;
+use crate::noise::Noise;
 use crate::posterior::Posterior;
 use sigmabar_linalg::{Matrix, add_transposed_matvec, norm_squared};
 

@@ -2,15 +2,13 @@
 
 use super::claim::{Claim, Coverage, Method};
 use super::intervals::{Ends, Intervals};
-use super::label::{Label, Reason};
-use super::noise::Noise;
-use super::record::Certificate;
+use super::record::{About, Bounds, Certificate, Claimed, Contradiction, Spent, Theorem};
 use super::widths::charged;
 use crate::error::Result;
 use crate::information::{RidgePath, RidgeTerms};
-use crate::points::PointsRef;
+use crate::points::{Locations, PointsRef};
 use crate::posterior::Posterior;
-use crate::residual::{ResidualNorm, ResidualNormKind};
+use crate::residual::ResidualNorm;
 
 /// Ridges tried: a geometric grid of this many around the natural one, and the model's own.
 const GRID: usize = 41;
@@ -25,6 +23,13 @@ pub struct NormCheck {
     pub least_norm: f64,
     /// Whether the claimed norm bound is below that: the data contradict it or the noise model. `None` without a claimed bound.
     pub contradicted: Option<bool>,
+}
+
+/// $t = \ln(1/\delta)$ where $n$ was fixed with the points. Where nobody vouches for that, $t = \ln(n(n+1)/\delta)$: since $\sum_n 1/(n(n+1)) = 1$ the event then
+/// holds for every $n$ at once, and it does not matter when somebody stops looking (algorithm notes 12, P4).
+pub(super) fn tail(locations: &Locations, delta: f64) -> f64 {
+    let n = locations.len().max(1) as f64;
+    if locations.collected().is_fixed() { -delta.ln() } else { (n * (n + 1.0) / delta).ln() }
 }
 
 /// Everything about one ridge $s$ that does not depend on the query.
@@ -42,7 +47,6 @@ struct Energy<'a> {
     path: RidgePath<'a>,
     rotated: Vec<f64>,
     residual_norm: ResidualNorm,
-    noise: Noise,
     /// $\Gamma \ge \lVert E\rVert$.
     gamma: f64,
     /// Bounds the error of $G$.
@@ -56,14 +60,13 @@ impl<'a> Energy<'a> {
         let information = posterior.information();
         let noise = claim.required_noise(Some(information.len()))?;
         let residual_norm = information.residual_norm(claim.residual_norm_method())?;
-        // One event for both sides and all points: it spends all that is left of δ.
-        let tail = -charged(claim.delta(), residual_norm)?.ln();
+        let tail = tail(posterior.observations().locations(), charged(claim.delta(), residual_norm)?);
         let gamma = noise.energy(information.len(), tail);
         let (path, rotated) = posterior.ridge_path()?;
         let eigen = 8.0 * (4 * information.features().len() + 8) as f64 * f64::EPSILON;
-        let gram_rounding = information.ridge().powi(2) * (information.rounding() + eigen * information.norm_bound());
+        let gram_rounding = information.ridge().powi(2) * (information.gram_rounding() + eigen * information.norm_bound());
         let projected_rounding = posterior.projected_rounding();
-        Ok(Self { posterior, path, rotated, residual_norm, noise, gamma, gram_rounding, projected_rounding })
+        Ok(Self { posterior, path, rotated, residual_norm, gamma, gram_rounding, projected_rounding })
     }
 
     fn lambda_root(&self) -> f64 {
@@ -103,6 +106,15 @@ impl<'a> Energy<'a> {
         let (a, b) = (1.0 + self.residual_norm.value / s2, self.gamma * self.lambda_root() / s2);
         let c = self.gamma * self.gamma / s2 - ridge.quadratic;
         if c >= 0.0 { 0.0 } else { -c / (b + (b * b - a * c).sqrt()) }
+    }
+
+    /// $c_0$ over a grid of ridges centred on a guess of the norm; any ridge is valid, so a second round around the first answer can only help.
+    fn least_norm_around(&self, guess: f64) -> Result<f64> {
+        let largest = |guess: f64, least: f64| -> Result<f64> {
+            Ok(self.ridges(guess)?.iter().map(|ridge| self.least_norm(ridge)).fold(least, f64::max))
+        };
+        let first = largest(guess, 0.0)?;
+        if first > 0.0 { largest(first, first) } else { Ok(first) }
     }
 
     /// Centre and half-width at query `q`, for the ridge whose band is narrowest there.
@@ -156,7 +168,9 @@ impl Posterior {
             halves.push(half);
         }
         let ends = Ends::new(self.observations().prior(), claim.side_claimed(), &centres, &halves);
-        let certificate = energy.certificate(claim, norm_bound, contradicted);
+        let least_norm = if contradicted { Some(energy.least_norm_around(norm_bound)?) } else { None };
+        let contradiction = contradicted.then_some(Contradiction { least_norm, norm_bound });
+        let certificate = energy.certificate(claim, x.len(), contradiction);
         Ok(Intervals::assemble(ends, vec![Method::Energy; x.len()], certificate))
     }
 
@@ -168,49 +182,30 @@ impl Posterior {
     pub fn norm_check(&self, claim: &Claim) -> Result<NormCheck> {
         let energy = Energy::new(self, claim)?;
         let around = claim.known_norm_bound().unwrap_or_else(|| self.norm().max(f64::MIN_POSITIVE));
-        let mut least_norm = 0.0_f64;
-        // The grid is centred on a guess of the norm; any ridge is valid, so a second round around the first answer can only help.
-        for guess in [around, 0.0] {
-            let guess = if guess > 0.0 { guess } else { least_norm };
-            if guess > 0.0 {
-                least_norm = energy.ridges(guess)?.iter().map(|ridge| energy.least_norm(ridge)).fold(least_norm, f64::max);
-            }
-        }
+        let least_norm = energy.least_norm_around(around)?;
         Ok(NormCheck { least_norm, contradicted: claim.known_norm_bound().map(|bound| bound < least_norm) })
     }
 }
 
 impl Energy<'_> {
-    fn certificate(&self, claim: &Claim, norm_bound: f64, contradicted: bool) -> Certificate {
-        let origins = self.posterior.origins();
-        let mut reasons = origins.reasons(claim, Method::Energy);
-        reasons.extend(contradicted.then_some(Reason::Contradicted));
-        let residual_failure = match self.residual_norm.kind {
-            ResidualNormKind::Randomised { failure } => failure,
-            _ => 0.0,
-        };
-        let information = self.posterior.information();
+    fn certificate(&self, claim: &Claim, queries: usize, contradiction: Option<Contradiction>) -> Certificate {
+        let (delta, failure) = (claim.delta(), self.residual_norm.failure());
+        let mut spent = vec![Spent::new("the energy of the noise, for every number of observations", delta - failure, None)];
+        spent.extend((failure > 0.0).then(|| Spent::new("the random bound on lambda", failure, None)));
         Certificate {
-            label: Label::from_reasons(&reasons),
-            reasons,
-            assumptions: origins.assumptions(norm_bound),
-            method: Method::Energy,
-            considered: vec![Method::Energy],
-            beta: None,
-            noise_factor: self.gamma,
-            delta: claim.delta(),
-            residual_failure,
-            delta_each: claim.delta() - residual_failure,
-            side: claim.side_claimed(),
-            coverage: claim.coverage_claimed().clone(),
-            cover: None,
-            norm_bound,
-            noise: self.noise.clone(),
-            new_noise: None,
-            residual_norm: self.residual_norm,
-            ridge: information.ridge(),
-            observations: information.len(),
-            features: information.features().len(),
+            claim: Claimed::Function { side: claim.side_claimed() },
+            about: About::of(claim, queries),
+            delta,
+            spent,
+            theorem: Theorem::Energy,
+            premises: self.posterior.premises(claim, true),
+            bounds: Bounds {
+                residual_norm: Some(self.residual_norm),
+                noise_factor: Some(self.gamma),
+                rounding: Some(self.gram_rounding / self.posterior.information().ridge().powi(2)),
+                ..Bounds::default()
+            },
+            contradiction,
         }
     }
 }

@@ -1,11 +1,13 @@
 //! Intervals of the exact posterior (algorithm notes 7.1): nothing is missed, so $\lambda = 0$.
 
 use super::claim::{Claim, Coverage, Method, Side};
+use super::energy;
 use super::intervals::{Ends, Intervals};
-use super::label::{Label, Reason};
-use super::noise::Noise;
-use super::record::{Certificate, Origins, resolve};
+use super::premises::Premises;
+use super::record::{About, Bounds, Certificate, Claimed, Contradiction, Spent, Theorem, resolve};
 use crate::error::{Error, Result};
+use crate::noise::Noise;
+use crate::origin::{Origin, Sourced};
 use crate::points::PointsRef;
 use crate::posterior::ExactPosterior;
 use crate::residual::{ResidualNorm, ResidualNormKind};
@@ -31,13 +33,13 @@ impl ExactPosterior {
     pub fn interval(&self, x: PointsRef<'_>, claim: &Claim) -> Result<Intervals> {
         let worked = self.worked(claim, x.len())?;
         let ends = self.ends(x, claim.side_claimed(), &worked, 0.0)?;
-        Ok(Intervals::assemble(ends, vec![worked.method; x.len()], self.certificate_of(claim, &worked)))
+        Ok(Intervals::assemble(ends, vec![worked.method; x.len()], self.certificate_of(claim, &worked, x.len())))
     }
 
     /// Ends that also hold one more noise term of this level, independent of the observations', and what they rest on.
     pub(super) fn ends_with_noise(&self, x: PointsRef<'_>, claim: &Claim, level: f64) -> Result<(Ends, Certificate)> {
         let worked = self.worked(claim, x.len())?;
-        Ok((self.ends(x, claim.side_claimed(), &worked, level)?, self.certificate_of(claim, &worked)))
+        Ok((self.ends(x, claim.side_claimed(), &worked, level)?, self.certificate_of(claim, &worked, x.len())))
     }
 
     fn ends(&self, x: PointsRef<'_>, side: Side, worked: &ExactClaim, new_level: f64) -> Result<Ends> {
@@ -67,7 +69,10 @@ impl ExactPosterior {
         let sides = if claim.side_claimed() == Side::Both { 2.0 } else { 1.0 };
         let whole = -claim.delta().ln();
         let (tail, factor) = match (method, claim.coverage_claimed()) {
-            (Method::Energy, _) => (whole, noise.energy(locations.len(), whole)),
+            (Method::Energy, _) => {
+                let tail = energy::tail(locations, claim.delta());
+                (tail, noise.energy(locations.len(), tail))
+            }
             (_, Coverage::Point) => at((sides / claim.delta()).ln(), &noise),
             (_, Coverage::Points) => at((sides * queries as f64 / claim.delta()).ln(), &noise),
             (_, Coverage::Uniform) => (whole, noise.norm_factor(locations.distinct(), whole)),
@@ -116,7 +121,7 @@ impl ExactPosterior {
     /// `(A+ΔA)α = ȳ` moves `k_uᵀα` by at most `‖A⁻¹k_u‖·‖ΔA‖·‖α‖`, and the product itself loses `‖k_u‖·‖α‖` units.
     fn mean_rounding(&self, x: PointsRef<'_>, weights: &Matrix) -> Result<Vec<f64>> {
         let locations = self.observations().locations();
-        let block = self.kernel().kernel.block(x, locations.points())?;
+        let block = self.kernel().value.block(x, locations.points())?;
         // ‖A‖ ≤ tr A = ‖L_A‖_F².
         let size = norm_squared(self.lower().to_matrix().as_slice());
         let scale = self.unit_rounding() * norm_squared(self.coefficients()).sqrt();
@@ -124,36 +129,31 @@ impl ExactPosterior {
         Ok((0..x.len()).map(|q| scale * (size * solved(q) + norm_squared(block.row(q)).sqrt())).collect())
     }
 
-    fn certificate_of(&self, claim: &Claim, worked: &ExactClaim) -> Certificate {
-        let locations = self.observations().locations();
-        let origins = Origins { source: self.kernel().source, collected: locations.collected(), prior: self.observations().prior() };
-        let mut reasons = origins.reasons(claim, worked.method);
-        if worked.method == Method::Energy && self.radicand(worked) < 0.0 {
-            reasons.push(Reason::Contradicted);
-        }
+    fn certificate_of(&self, claim: &Claim, worked: &ExactClaim, queries: usize) -> Certificate {
+        let energy = worked.method == Method::Energy;
+        let contradicted = energy && self.radicand(worked) < 0.0;
         let beta = matches!(worked.method, Method::DropIn | Method::Paper)
             .then(|| worked.norm_bound + worked.noise.level() / self.ridge() * worked.factor);
+        let events = (!energy).then(|| (claim.delta() * worked.tail.exp()).round());
         Certificate {
-            label: Label::from_reasons(&reasons),
-            reasons,
-            assumptions: origins.assumptions(worked.norm_bound),
-            method: resolve(claim.method_claimed(), locations.collected()),
-            considered: vec![worked.method],
-            beta,
-            noise_factor: worked.factor,
+            claim: Claimed::Function { side: claim.side_claimed() },
+            about: About::of(claim, queries),
             delta: claim.delta(),
-            residual_failure: 0.0,
-            delta_each: (-worked.tail).exp(),
-            side: claim.side_claimed(),
-            coverage: claim.coverage_claimed().clone(),
-            cover: None,
-            norm_bound: worked.norm_bound,
-            noise: worked.noise.clone(),
-            new_noise: None,
-            residual_norm: ResidualNorm { value: 0.0, kind: ResidualNormKind::Dense },
-            ridge: self.ridge(),
-            observations: locations.len(),
-            features: locations.distinct(),
+            spent: vec![Spent::new("the noise", claim.delta(), events)],
+            theorem: if energy { Theorem::Energy } else { Theorem::Width(worked.method) },
+            premises: Premises {
+                inducing: Sourced::new(self.observations().locations().distinct(), Origin::Guaranteed),
+                ridge: Sourced::new(Some(self.ridge()), self.ridge_origin()),
+                ..Premises::of(claim, self.kernel(), self.observations(), energy)
+            },
+            bounds: Bounds {
+                residual_norm: Some(ResidualNorm { value: 0.0, kind: ResidualNormKind::Dense }),
+                noise_factor: Some(worked.factor),
+                beta,
+                rounding: Some(self.weights_rounding()),
+                ..Bounds::default()
+            },
+            contradiction: contradicted.then_some(Contradiction { least_norm: None, norm_bound: worked.norm_bound }),
         }
     }
 }

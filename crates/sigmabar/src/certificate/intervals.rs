@@ -1,14 +1,14 @@
 //! Intervals for the function: they cannot exist without their certificate.
 
 use super::claim::{Claim, Method, Side};
-use super::label::{Label, Reason};
-use super::record::{Certificate, Origins, resolve};
+use super::premises::Premises;
+use super::record::{About, Bounds, Certificate, Claimed, Spent, Theorem, resolve};
 use super::widths::{HalfWidth, Widths};
 use crate::error::{Error, Result};
-use crate::information::VarianceParts;
+use crate::information::{PartsRounding, VarianceParts};
+use crate::origin::{Origin, Sourced};
 use crate::points::{PointsRef, Prior};
 use crate::posterior::Posterior;
-use crate::residual::ResidualNormKind;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
@@ -84,8 +84,8 @@ impl Ends {
 impl Posterior {
     /// Intervals for $f(x)$ at each point: $P(\text{lower}\le f\le\text{upper}) \ge 1-\delta$ under the certificate's assumptions.
     ///
-    /// On points that may have been chosen by looking at responses ([`crate::Collected::Adaptive`]), [`Method::Tight`] takes the energy band, which stays
-    /// certified; another method asked for by name is computed and labelled heuristic.
+    /// On points that nobody vouches for ([`crate::Collected::Adaptive`], [`crate::Collected::Undeclared`]), [`Method::Tight`] takes the energy band, which stays
+    /// certified; another method asked for by name is computed and labelled an estimate.
     ///
     /// Cost: that of [`Widths::new`] plus O(q(md + m²)). For many calls prepare [`Widths`] once and use [`Posterior::interval_with`].
     ///
@@ -114,7 +114,7 @@ impl Posterior {
         if widths.is_simulated(x.len())
             && let Some(half) = halves.iter().find(|h| h.coefficient > 0.0)
         {
-            certificate.noise_factor = half.noise / half.coefficient;
+            certificate.bounds.noise_factor = Some(half.noise / half.coefficient);
         }
         Ok(Intervals::assemble(ends, methods, certificate))
     }
@@ -151,56 +151,57 @@ impl Posterior {
         })
     }
 
-    pub(crate) fn origins(&self) -> Origins {
-        Origins {
-            source: self.information().features().source(),
-            collected: self.observations().locations().collected(),
-            prior: self.observations().prior(),
+    /// What a claim about this posterior rests on, for a theorem that is safe whatever chose the points, or not.
+    pub(crate) fn premises(&self, claim: &Claim, adaptive_safe: bool) -> Premises {
+        let information = self.information();
+        let features = information.features();
+        let kernel = features.sourced_kernel();
+        Premises {
+            inducing: Sourced::new(features.len(), Origin::Guaranteed),
+            ridge: Sourced::new(Some(information.ridge()), information.ridge_origin()),
+            ..Premises::of(claim, kernel, self.observations(), adaptive_safe)
         }
     }
 
     pub(crate) fn certificate_of(&self, widths: &Widths, queries: usize) -> Certificate {
-        let origins = self.origins();
-        let method = widths.claim.method_claimed();
-        let mut reasons = origins.reasons(&widths.claim, method);
-        if widths.cover.is_some_and(|cover| !cover.sound) {
-            reasons.push(Reason::PaperConstants);
+        let (claim, delta) = (&widths.claim, widths.claim.delta());
+        let mut premises = self.premises(claim, false);
+        if !widths.paper_is_sound {
+            premises.constants = Origin::Unmet;
         }
-        let residual_failure = match widths.residual_norm.kind {
-            ResidualNormKind::Randomised { failure } => failure,
-            _ => 0.0,
-        };
+        let failure = widths.residual_norm.failure();
+        let events = (delta - failure) / widths.delta_each(queries);
+        let mut spent = vec![Spent::new("the noise", delta - failure, Some(events.round()))];
+        spent.extend((failure > 0.0).then(|| Spent::new("the random bound on lambda", failure, None)));
         Certificate {
-            label: Label::from_reasons(&reasons),
-            reasons,
-            assumptions: origins.assumptions(widths.norm_bound),
-            method,
-            considered: widths.considered.clone(),
-            beta: widths.beta(queries),
-            noise_factor: widths.noise_factor(queries),
-            delta: widths.claim.delta(),
-            residual_failure,
-            delta_each: widths.delta_each(queries),
-            side: widths.claim.side_claimed(),
-            coverage: widths.claim.coverage_claimed().clone(),
-            cover: widths.cover.map(|cover| (cover.radius, cover.log_count)),
-            norm_bound: widths.norm_bound,
-            noise: widths.noise.clone(),
-            new_noise: None,
-            residual_norm: widths.residual_norm,
-            ridge: self.information().ridge(),
-            observations: self.information().len(),
-            features: self.information().features().len(),
+            claim: Claimed::Function { side: claim.side_claimed() },
+            about: About::of(claim, queries),
+            delta,
+            spent,
+            theorem: Theorem::Width(claim.method_claimed()),
+            premises,
+            bounds: Bounds {
+                residual_norm: Some(widths.residual_norm),
+                noise_factor: Some(widths.noise_factor(queries)),
+                beta: widths.beta(queries),
+                cover_radius: widths.cover.map(|cover| cover.radius),
+                log_cells: widths.cover.map(|cover| cover.log_cells),
+                rounding: Some(self.information().rounding()),
+            },
+            contradiction: None,
         }
     }
 }
 
-/// How far the computed mean can be from $V^\top y$: $2\eta s_2\lVert\beta\rVert + 8m\varepsilon\sqrt{k(x,x)}\lVert\beta\rVert$ with
-/// $\eta$ = [`crate::Information::rounding`], and what the sums behind $h$ lose, $s_2\tau^{-2}$ times [`Posterior::projected_rounding`].
+/// How far the computed mean can be from $V^\top y$: [`PartsRounding::mean`], the last inner product, $8m\varepsilon\sqrt{k(x,x)}\lVert\beta\rVert$, and what sums
+/// behind $h$ lose, $s_2\tau^{-2}$ times [`Posterior::projected_rounding`].
 struct MeanRounding {
-    eta: f64,
+    parts: PartsRounding,
     unit: f64,
     norm: f64,
+    /// $\lVert y\rVert/\tau$.
+    responses: f64,
+    orthogonal: bool,
     sums: f64,
 }
 
@@ -208,15 +209,21 @@ impl MeanRounding {
     fn new(posterior: &Posterior) -> Self {
         let information = posterior.information();
         Self {
-            eta: information.rounding(),
+            parts: information.parts_rounding(),
             unit: 8.0 * information.features().len() as f64 * f64::EPSILON,
             norm: posterior.norm(),
-            sums: posterior.projected_rounding() / (information.ridge() * information.ridge()),
+            responses: posterior.observations().sum_squares().sqrt() / information.ridge(),
+            orthogonal: posterior.whitened().is_some(),
+            sums: match posterior.whitened() {
+                Some(_) => 0.0,
+                None => posterior.projected_rounding() / (information.ridge() * information.ridge()),
+            },
         }
     }
 
     fn at(&self, parts: &VarianceParts, k_xx: f64) -> f64 {
-        let s2 = parts.fit.sqrt();
-        2.0 * self.eta * s2 * self.norm + self.unit * k_xx.sqrt() * self.norm + self.sums * s2
+        self.parts.mean(parts, self.norm, self.responses, self.orthogonal)
+            + self.unit * k_xx.sqrt() * self.norm
+            + self.sums * parts.fit.sqrt()
     }
 }

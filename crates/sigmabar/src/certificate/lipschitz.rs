@@ -3,6 +3,7 @@
 use super::claim::Method;
 use super::uniform::NoiseEvent;
 use super::widths::Widths;
+use crate::theory::{Multiplier, half_width_slope};
 
 impl Widths {
     /// By how much the half-width changes at most per unit of kernel metric $d_k$ (algorithm notes 8.7):
@@ -21,20 +22,20 @@ impl Widths {
         self.considered
             .iter()
             .map(|method| match method {
-                Method::Paper => self.norm_bound * (2.0 + self.ratio().sqrt()) + noise,
-                Method::DropIn => self.norm_bound * (1.0 + self.ratio()).sqrt() + noise,
+                Method::Paper => self.norm_bound * Multiplier::Paper.bias(self.ratio()) + noise,
+                Method::DropIn => self.norm_bound * Multiplier::Direct.bias(self.ratio()) + noise,
                 Method::Dictionary => {
                     let outer = self.dictionary.as_ref().map_or(a, |d| 0.5 * d.ratio_root());
-                    self.norm_bound * spectral_norm(1.0 + a, outer) + self.noise_slope() * noise
+                    self.norm_bound * spectral_norm(1.0 + a, outer) + 0.5 * self.noise_growth() * noise
                 }
-                _ => self.norm_bound * 0.5 * (a + (a * a + 4.0).sqrt()) + self.noise_slope() * noise,
+                _ => half_width_slope(self.norm_bound, self.ratio(), self.noise_growth() * noise),
             })
             .fold(0.0, f64::max)
     }
 
-    /// $\tau\lVert V\rVert$ is ½-Lipschitz in $d_k$, $\sigma_\kappa$ is 1-Lipschitz.
-    fn noise_slope(&self) -> f64 {
-        if matches!(self.event, NoiseEvent::Shrunk { .. }) { 1.0 } else { 0.5 }
+    /// $\tau\lVert V\rVert$ is ½-Lipschitz in $d_k$; $\sigma_\kappa$, which may stand in its place, changes twice as fast.
+    fn noise_growth(&self) -> f64 {
+        if matches!(self.event, NoiseEvent::Shrunk { .. }) { 2.0 } else { 1.0 }
     }
 }
 

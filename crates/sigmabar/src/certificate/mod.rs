@@ -1,5 +1,6 @@
 //! What we may claim: certified bounds on what the features miss, half-widths before the responses, intervals with their certificate after.
 
+mod answer;
 mod bias;
 mod claim;
 mod continuous;
@@ -12,23 +13,22 @@ mod intervals;
 mod label;
 mod lanczos;
 mod lipschitz;
-mod noise;
 mod prediction;
+mod premises;
 mod record;
-mod region;
 mod residual_norm;
 mod simulated;
 mod uniform;
 mod widths;
 
+pub use answer::{Answer, Answers};
 pub use claim::{Claim, Coverage, Method, Side};
 pub use energy::NormCheck;
 pub use intervals::Intervals;
-pub use label::{Assumption, Label, Reason};
-pub use noise::Noise;
+pub use label::Label;
 pub use prediction::PredictionIntervals;
-pub use record::Certificate;
-pub use region::Region;
+pub use premises::{Premise, Premises};
+pub use record::{About, Bounds, Certificate, Claimed, Contradiction, Spent, Theorem};
 pub use residual_norm::ResidualNormMethod;
 pub use widths::{HalfWidth, Widths};
 

@@ -2,10 +2,10 @@
 
 use super::claim::{Claim, Coverage, Method, Side};
 use super::intervals::{Ends, Intervals};
-use super::noise::Noise;
-use super::record::{Certificate, resolve};
+use super::record::{Certificate, Claimed, Spent, resolve};
 use super::widths::{HalfWidth, Widths};
 use crate::error::{Error, Result};
+use crate::noise::Noise;
 use crate::points::{Observations, PointsRef, Prior};
 use crate::posterior::{ExactPosterior, Posterior};
 use serde::{Deserialize, Serialize};
@@ -58,26 +58,30 @@ impl Posterior {
     pub fn prediction_interval(&self, x: PointsRef<'_>, claim: &Claim) -> Result<PredictionIntervals> {
         let new_noise = new_noise_of(claim)?;
         if is_convolved(claim, self.observations(), &new_noise)? {
-            return self.convolved(x, claim, &new_noise);
+            return self.prediction_with(&Widths::new(Arc::clone(self.information()), claim)?, x);
         }
         split(claim, &new_noise, self.observations().prior(), x.len(), |half| self.interval(x, half))
     }
 
-    fn convolved(&self, x: PointsRef<'_>, claim: &Claim, new_noise: &Noise) -> Result<PredictionIntervals> {
-        let widths = Widths::new(Arc::clone(self.information()), claim)?;
-        let (centres, halves) = self.centred_widths(&widths, x)?;
+    /// The same from widths that were prepared before. Cost O(q(md + m²)), more where old and new noise are not of one kind.
+    ///
+    /// # Errors
+    /// As [`Posterior::prediction_interval`] and [`Posterior::interval_with`].
+    pub fn prediction_with(&self, widths: &Widths, x: PointsRef<'_>) -> Result<PredictionIntervals> {
+        let claim = &widths.claim;
+        let new_noise = &new_noise_of(claim)?;
+        if !is_convolved(claim, self.observations(), new_noise)? {
+            return self.prediction_interval(x, claim);
+        }
+        let (centres, halves) = self.centred_widths(widths, x)?;
         // The event for every point at once knows nothing of new noise: here each point has its own.
         let factor = widths.union_factor(x.len());
         let total = |h: &HalfWidth| h.bias + h.slack + factor * h.coefficient.hypot(new_noise.level());
         let totals: Vec<f64> = halves.iter().map(total).collect();
         let ends = Ends::new(self.observations().prior(), claim.side_claimed(), &centres, &totals);
-        let certificate = Certificate {
-            new_noise: Some(new_noise.clone()),
-            noise_factor: factor,
-            delta_each: (-widths.tail(x.len())).exp(),
-            ..self.certificate_of(&widths, x.len())
-        };
-        Ok(PredictionIntervals::assemble(ends, certificate))
+        let mut certificate = self.certificate_of(widths, x.len());
+        certificate.bounds.noise_factor = Some(factor);
+        Ok(PredictionIntervals::assemble(ends, certificate, claim, new_noise))
     }
 }
 
@@ -92,7 +96,7 @@ impl ExactPosterior {
         let new_noise = new_noise_of(claim)?;
         if is_convolved(claim, self.observations(), &new_noise)? {
             let (ends, certificate) = self.ends_with_noise(x, claim, new_noise.level())?;
-            return Ok(PredictionIntervals::assemble(ends, Certificate { new_noise: Some(new_noise), ..certificate }));
+            return Ok(PredictionIntervals::assemble(ends, certificate, claim, &new_noise));
         }
         split(claim, &new_noise, self.observations().prior(), x.len(), |half| self.interval(x, half))
     }
@@ -111,17 +115,21 @@ fn split(
     let shared = if *claim.coverage_claimed() == Coverage::Points { queries as f64 } else { 1.0 };
     let tail = (2.0 * sides * shared / claim.delta()).ln();
     let reach = prior.unit() * new_noise.level() * new_noise.tail_factor(tail);
-    let certificate = Certificate { delta: claim.delta(), new_noise: Some(new_noise.clone()), ..intervals.certificate().clone() };
+    let mut certificate = intervals.certificate().clone();
+    certificate.delta = claim.delta();
+    certificate.spent.push(Spent::new("the new response", 0.5 * claim.delta(), None));
     let ends = Ends {
         mean: intervals.mean().to_vec(),
         lower: intervals.lower().iter().map(|v| v - reach).collect(),
         upper: intervals.upper().iter().map(|v| v + reach).collect(),
     };
-    Ok(PredictionIntervals::assemble(ends, certificate))
+    Ok(PredictionIntervals::assemble(ends, certificate, claim, new_noise))
 }
 
 impl PredictionIntervals {
-    fn assemble(ends: Ends, certificate: Certificate) -> Self {
+    fn assemble(ends: Ends, certificate: Certificate, claim: &Claim, new_noise: &Noise) -> Self {
+        let claimed = Claimed::Response { side: claim.side_claimed(), noise: new_noise.clone() };
+        let certificate = Certificate { claim: claimed, ..certificate };
         Self { prediction: ends.mean, response_lower: ends.lower, response_upper: ends.upper, certificate }
     }
 }

@@ -1,143 +1,311 @@
-//! The certificate: what was assumed and what was computed, in one record that every interval carries.
+//! The certificate: what is claimed, what was assumed and what was computed, in the one record that everything claimed carries.
 
 use super::claim::{Claim, Coverage, Method, Side};
-use super::label::{Assumption, Label, Reason};
-use super::noise::Noise;
-use crate::features::Source;
-use crate::points::{Collected, Prior};
+use super::label::Label;
+use super::premises::Premises;
+use crate::domain::Domain;
+use crate::error::Error;
+use crate::noise::Noise;
+use crate::points::Collected;
 use crate::residual::{ResidualNorm, ResidualNormKind};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// What an interval rests on. Levels and bounds are in the model's scale, where the prior's unit is 1.
+/// What a claim rests on. Its label follows from the rest: [`Certificate::label`].
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(into = "Written", try_from = "Written")]
 #[non_exhaustive]
 pub struct Certificate {
-    /// What the interval may be called.
-    pub label: Label,
-    /// Why it is not simply certified; empty if it is.
-    pub reasons: Vec<Reason>,
-    /// What the claim rests on.
-    pub assumptions: Vec<Assumption>,
-    /// The method asked for, with [`Method::Tight`] on adaptive points resolved to [`Method::Energy`].
-    pub method: Method,
-    /// The bounds that compete at each point; the one used there is in the interval.
-    pub considered: Vec<Method>,
-    /// $\beta$ where the half-width is $\beta\bar\sigma$, in the model's scale.
-    pub beta: Option<f64>,
-    /// The factor on the noise term: a tail factor $z$ at a point, a norm factor for uniform claims, the noise energy bound $\Gamma$ for the energy band.
-    pub noise_factor: f64,
-    /// $\delta$: the total miss probability of what was returned.
+    /// What is claimed.
+    pub claim: Claimed,
+    /// What the claim is about.
+    pub about: About,
+    /// $\delta$: the total probability that something claimed is false.
     pub delta: f64,
-    /// The part of $\delta$ that a randomised bound on $\lambda$ may fail with.
-    pub residual_failure: f64,
-    /// What one side at one point (of the list, of the cover) may spend; for uniform and energy bands the one event that everything rests on.
-    pub delta_each: f64,
-    /// Which ends are claimed.
-    pub side: Side,
-    /// For which points at once.
-    pub coverage: Coverage,
-    /// The kernel-metric radius $h$ of the cover and $\ln\Gamma(h)$, for continuous claims.
-    pub cover: Option<(f64, f64)>,
-    /// $C$.
+    /// How $\delta$ was spent; the amounts add up to $\delta$ at most.
+    pub spent: Vec<Spent>,
+    /// The theorem.
+    pub theorem: Theorem,
+    /// What it rests on.
+    pub premises: Premises,
+    /// What was computed.
+    pub bounds: Bounds,
+    /// That the data contradict the premises, if they do: nothing is certified then.
+    pub contradiction: Option<Contradiction>,
+}
+
+/// What is claimed.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum Claimed {
+    /// The function lies within its interval.
+    Function {
+        /// Which ends.
+        side: Side,
+    },
+    /// A new response lies within its interval.
+    Response {
+        /// Which ends.
+        side: Side,
+        /// The noise of the new response.
+        noise: Noise,
+    },
+    /// The best setting was never ruled out, the recommended one is within its gap of the best, and its value within its interval.
+    Optimum,
+    /// The mean is nowhere farther from the function than this.
+    Error {
+        /// The bound, in the model's scale.
+        bound: f64,
+    },
+}
+
+/// What a claim is about.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum About {
+    /// Each point asked for, by itself.
+    Point,
+    /// All points of a list at once.
+    List {
+        /// How many.
+        points: usize,
+    },
+    /// Every point there is.
+    Everywhere,
+    /// Every point of a box.
+    Box {
+        /// The lower corner.
+        low: Vec<f64>,
+        /// The upper corner.
+        high: Vec<f64>,
+    },
+    /// Every setting of a declared space.
+    Space,
+}
+
+/// The theorem behind a claim.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum Theorem {
+    /// Half-widths fixed before the responses (algorithm notes 8), or the exact posterior's (7.1).
+    Width(Method),
+    /// The energy band (algorithm notes 7.3), for every $n$ at once.
+    Energy,
+    /// Elimination by batches (algorithm notes 5.3).
+    Elimination,
+    /// Elimination by the paper's rules.
+    PaperElimination,
+    /// The a-priori error of a design (algorithm notes 6.5).
+    Design,
+    /// None: the model's own word.
+    Model,
+}
+
+/// A share of $\delta$.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Spent {
+    /// On which events.
+    pub on: String,
+    /// How much, all events together.
+    pub delta: f64,
+    /// How many events share it, where they are counted.
+    pub events: Option<f64>,
+}
+
+/// What was computed for a claim.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Bounds {
+    /// The bound on $\lambda$ and how it was obtained; 0 for the exact posterior.
+    pub residual_norm: Option<ResidualNorm>,
+    /// The factor on the noise term: a tail factor $z$ at a point, a norm factor for uniform claims, the noise energy $\Gamma$ for the energy band.
+    pub noise_factor: Option<f64>,
+    /// $\beta$ where the half-width is $\beta\bar\sigma$.
+    pub beta: Option<f64>,
+    /// The kernel-metric radius of a cover.
+    pub cover_radius: Option<f64>,
+    /// The logarithm of the number of its cells.
+    pub log_cells: Option<f64>,
+    /// The relative rounding that the widths allow for.
+    pub rounding: Option<f64>,
+}
+
+/// The data contradict the premises.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Contradiction {
+    /// $c_0$: no function of a smaller norm fits the data under the noise that was declared; none where only the elimination showed it.
+    pub least_norm: Option<f64>,
+    /// The bound that was claimed.
     pub norm_bound: f64,
-    /// The noise model.
-    pub noise: Noise,
-    /// The noise of a new response where the interval is for one; `None` where it is for the function.
-    pub new_noise: Option<Noise>,
-    /// The bound on $\lambda$ and how it was obtained.
-    pub residual_norm: ResidualNorm,
-    /// $\tau$.
-    pub ridge: f64,
-    /// $n$.
-    pub observations: usize,
-    /// $m$: features in use; for the exact posterior the distinct points.
-    pub features: usize,
 }
 
-/// Where the ingredients came from: decides the label.
-pub(crate) struct Origins {
-    pub source: Source,
-    pub collected: Collected,
-    pub prior: Prior,
-}
-
-impl Origins {
-    /// The reasons against "certified", for a method after resolution.
-    pub(crate) fn reasons(&self, claim: &Claim, method: Method) -> Vec<Reason> {
-        let mut reasons = Vec::new();
-        match self.source {
-            Source::Declared => {}
-            Source::LearntBefore => reasons.push(Reason::KernelLearntBefore),
-            Source::LearntHere => reasons.push(Reason::KernelLearntHere),
-        }
-        if self.prior.is_learnt() {
-            reasons.push(Reason::PriorLearnt);
-        }
-        if claim.is_norm_estimated() {
-            reasons.push(Reason::NormEstimated);
-        }
-        if self.collected == Collected::Adaptive && method != Method::Energy {
-            reasons.push(Reason::AdaptivePoints);
-        }
-        reasons
+impl Certificate {
+    /// What the claim may be called: the one place where that is decided.
+    #[must_use]
+    pub fn label(&self) -> Label {
+        Label::of(self.theorem, &self.premises, self.contradiction.as_ref())
     }
 
-    pub(crate) fn assumptions(&self, norm_bound: f64) -> Vec<Assumption> {
-        let points = match self.collected {
-            Collected::Designed => Assumption::PointsDesigned,
-            Collected::DeclaredFixed => Assumption::PointsDeclaredFixed,
-            Collected::Adaptive => Assumption::PointsAdaptive,
-        };
-        vec![Assumption::NormBound { bound: norm_bound }, Assumption::Noise, points]
+    /// The premises that keep the claim from being certified, in words; empty if it is.
+    #[must_use]
+    pub fn weak_premises(&self) -> Vec<String> {
+        let mut weak: Vec<String> = self.contradiction.iter().map(ToString::to_string).collect();
+        if self.theorem == Theorem::Model {
+            weak.push("the model's own word: no theorem stands behind it".to_owned());
+        }
+        let not_firm = self.premises.list().into_iter().filter(|p| !p.origin.is_firm());
+        weak.extend(not_firm.map(|p| format!("{} ({})", p.statement, p.origin)));
+        weak
     }
 }
 
-/// [`Method::Tight`] on adaptively chosen points can only be the energy band.
+/// A certificate as it is written: with its label, which is checked when it is read.
+#[derive(Serialize, Deserialize)]
+struct Written {
+    label: Label,
+    claim: Claimed,
+    about: About,
+    delta: f64,
+    spent: Vec<Spent>,
+    theorem: Theorem,
+    premises: Premises,
+    bounds: Bounds,
+    contradiction: Option<Contradiction>,
+}
+
+impl From<Certificate> for Written {
+    fn from(certificate: Certificate) -> Self {
+        let label = certificate.label();
+        let Certificate { claim, about, delta, spent, theorem, premises, bounds, contradiction } = certificate;
+        Self { label, claim, about, delta, spent, theorem, premises, bounds, contradiction }
+    }
+}
+
+impl TryFrom<Written> for Certificate {
+    type Error = Error;
+    fn try_from(written: Written) -> Result<Self, Error> {
+        let Written { label, claim, about, delta, spent, theorem, premises, bounds, contradiction } = written;
+        let certificate = Self { claim, about, delta, spent, theorem, premises, bounds, contradiction };
+        if certificate.label() == label {
+            return Ok(certificate);
+        }
+        Err(Error::Premise { what: "this certificate", reason: "its label is not the one its premises carry: it was altered" })
+    }
+}
+
+/// [`Method::Tight`] on points that nobody vouches for can only be the energy band.
 pub(crate) fn resolve(method: Method, collected: Collected) -> Method {
-    if method == Method::Tight && collected == Collected::Adaptive { Method::Energy } else { method }
+    if method == Method::Tight && !collected.is_fixed() { Method::Energy } else { method }
+}
+
+impl About {
+    /// What a claim about this many queries speaks of.
+    pub(super) fn of(claim: &Claim, queries: usize) -> Self {
+        match claim.coverage_claimed() {
+            Coverage::Point => Self::Point,
+            Coverage::Points => Self::List { points: queries },
+            Coverage::Uniform => Self::Everywhere,
+            Coverage::Continuous(domain) => Self::Box { low: domain.low().to_vec(), high: domain.high().to_vec() },
+        }
+    }
+}
+
+impl About {
+    /// The best over a whole domain.
+    pub(crate) fn of_domain(domain: &Domain) -> Self {
+        match domain {
+            Domain::List(list) => Self::List { points: list.len() },
+            Domain::Box(domain) => Self::Box { low: domain.low().to_vec(), high: domain.high().to_vec() },
+            Domain::Space(_) => Self::Space,
+        }
+    }
+}
+
+impl Spent {
+    pub(crate) fn new(on: &str, delta: f64, events: Option<f64>) -> Self {
+        Self { on: on.to_owned(), delta, events }
+    }
+}
+
+impl fmt::Display for Contradiction {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.least_norm {
+            Some(least) => write!(
+                f,
+                "the data contradict the premises: the norm must be at least {least:.3} in this unit, and {} was declared; probably the prior mean or \
+                 the unit is missing, or the noise is larger than was said",
+                self.norm_bound
+            ),
+            None => f.write_str("the data contradict the premises: no function of the declared norm and noise fits them"),
+        }
+    }
 }
 
 impl fmt::Display for Certificate {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let target = if self.new_noise.is_some() { "a new response" } else { "f" };
-        let ends = match self.side {
+        writeln!(f, "{}: {} {}, wrong with probability at most {}", self.label(), self.claim, self.about, self.delta)?;
+        if let Some(contradiction) = &self.contradiction {
+            writeln!(f, "{contradiction}")?;
+        }
+        writeln!(f, "by {}", self.theorem)?;
+        for premise in self.premises.list() {
+            writeln!(f, "  {}: {} ({})", premise.name, premise.statement, premise.origin)?;
+        }
+        let spent: Vec<String> = self.spent.iter().map(|s| format!("{} on {}", s.delta, s.on)).collect();
+        write!(f, "delta: {}", spent.join(", "))?;
+        if let Some(residual) = self.bounds.residual_norm {
+            let kind = match residual.kind {
+                ResidualNormKind::Trace => "by its trace".to_owned(),
+                ResidualNormKind::LookAhead { pivots } => format!("by look-ahead over {pivots} pivots"),
+                ResidualNormKind::Dense => "by the dense eigenvalue".to_owned(),
+                ResidualNormKind::Randomised { failure } => format!("by random Lanczos, failing with probability {failure}"),
+            };
+            write!(f, "; lambda at most {:.4e} {kind}", residual.value)?;
+        }
+        self.bounds.beta.map_or(Ok(()), |beta| write!(f, "; beta {beta:.4}"))
+    }
+}
+
+impl fmt::Display for Claimed {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let ends = |side: Side, target: &str| match side {
             Side::Both => format!("lower ≤ {target} ≤ upper"),
             Side::Lower => format!("lower ≤ {target}"),
             Side::Upper => format!("{target} ≤ upper"),
         };
-        let extent = match &self.coverage {
-            Coverage::Point => "at each query point by itself",
-            Coverage::Points => "at all query points at once",
-            Coverage::Uniform => "at every point at once",
-            Coverage::Continuous(_) => "at every point of the box at once",
-        };
-        writeln!(f, "{}: {ends} {extent}, missing with probability at most {}", self.label, self.delta)?;
-        let reasons: Vec<String> = self.reasons.iter().map(ToString::to_string).collect();
-        if !reasons.is_empty() {
-            writeln!(f, "because {}", reasons.join("; "))?;
+        match self {
+            Self::Function { side } => f.write_str(&ends(*side, "f")),
+            Self::Response { side, noise } => write!(f, "{}, {noise},", ends(*side, "a new response")),
+            Self::Optimum => f.write_str("the best setting is still among those left and the recommended one within its gap of it"),
+            Self::Error { bound } => write!(f, "the mean is within {bound} of f"),
         }
-        let assumptions: Vec<String> = self.assumptions.iter().map(ToString::to_string).collect();
-        write!(f, "assuming {}; {}", assumptions.join("; "), self.noise)?;
-        match &self.new_noise {
-            Some(new) if *new != self.noise => writeln!(f, "; of a new response {new}")?,
-            _ => writeln!(f)?,
+    }
+}
+
+impl fmt::Display for About {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Point => f.write_str("at each point asked for by itself"),
+            Self::List { points } => write!(f, "at all {points} points of the list at once"),
+            Self::Everywhere => f.write_str("at every point at once"),
+            Self::Box { .. } => f.write_str("at every point of the box at once"),
+            Self::Space => f.write_str("at every setting of the space at once"),
         }
-        write!(f, "by {}", self.method)?;
-        if let Some(beta) = self.beta {
-            write!(f, " with beta {beta:.4}")?;
+    }
+}
+
+impl fmt::Display for Theorem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Width(method) => write!(f, "{method}"),
+            Self::Energy => f.write_str("the energy band, which holds whatever chose the points and for every number of observations"),
+            Self::Elimination => f.write_str("elimination by batches, pair by pair"),
+            Self::PaperElimination => f.write_str("elimination by the paper's rules"),
+            Self::Design => f.write_str("the a-priori error of a max-variance design"),
+            Self::Model => f.write_str("the model's own word"),
         }
-        let kind = match self.residual_norm.kind {
-            ResidualNormKind::Trace => "by its trace".to_owned(),
-            ResidualNormKind::LookAhead { pivots } => format!("by look-ahead over {pivots} pivots"),
-            ResidualNormKind::Dense => "by the dense eigenvalue".to_owned(),
-            ResidualNormKind::Randomised { failure } => format!("by random Lanczos, failing with probability {failure}"),
-        };
-        write!(
-            f,
-            "; lambda at most {:.4e} {kind}; ridge {}, n = {}, m = {}",
-            self.residual_norm.value, self.ridge, self.observations, self.features
-        )
     }
 }
 

@@ -3,6 +3,7 @@
 use super::extension::extended;
 use super::lanczos::{ResidualOperator, largest_ritz_value};
 use crate::error::{Error, Result, probability};
+use crate::features::ResidualRounding;
 use crate::information::Information;
 use crate::residual::{ResidualNorm, ResidualNormKind};
 use serde::{Deserialize, Serialize};
@@ -49,8 +50,8 @@ pub enum ResidualNormMethod {
 }
 
 impl Information {
-    /// A bound on $\lambda = \lambda_{\max}(C^{1/2}DC^{1/2})$ that includes its rounding (algorithm notes 8.4). With $\rho_i$ the rounding bound of
-    /// the residual at $x_i$, every kind adds $\sum_i c_i\rho_i$, which bounds the norm of the error of $C^{1/2}DC^{1/2}$.
+    /// A bound on $\lambda = \lambda_{\max}(C^{1/2}DC^{1/2})$ that includes its rounding (algorithm notes 8.4): the trace adds $\sum_i c_i\rho_i$ with $\rho_i$ the
+    /// rounding bound of the residual at $x_i$, every other kind a bound on the *norm* of the error of $C^{1/2}DC^{1/2}$, which is smaller.
     ///
     /// Cost: trace O(nm²) for its rounding, look-ahead one fit with more features, dense O(u²m + u³), randomised O(steps·n²d).
     ///
@@ -73,7 +74,7 @@ impl Information {
     /// A failed decomposition.
     pub fn residual_norm_lower(&self, steps: usize, seed: u64) -> Result<f64> {
         let value = largest_ritz_value(&ResidualOperator::new(self)?, steps, seed)?;
-        Ok((value - self.residual_norm_rounding()?).max(0.0))
+        Ok((value - self.residual_rounding()?.norm).max(0.0))
     }
 
     fn best_residual_norm(&self) -> Result<ResidualNorm> {
@@ -91,27 +92,25 @@ impl Information {
 
     /// `Σ c_i (s1²(x_i) + ρ_i)`, plus what the sums themselves lose.
     pub(crate) fn trace_norm(&self) -> Result<ResidualNorm> {
+        Ok(self.trace_norm_with(self.residual_rounding()?))
+    }
+
+    fn trace_norm_with(&self, rounding: ResidualRounding) -> ResidualNorm {
         let facts = self.facts();
         let m = self.features().len() as f64;
         // Whitening after the product changes tr G by at most √m times the Frobenius bound.
         let summation = (facts.summation_length + m) * f64::EPSILON * self.prior_trace() + m.sqrt() * facts.whitening_bound;
-        Ok(ResidualNorm { value: self.residual_trace() + self.residual_norm_rounding()? + summation, kind: ResidualNormKind::Trace })
+        ResidualNorm { value: self.residual_trace() + rounding.trace + summation, kind: ResidualNormKind::Trace }
     }
 
-    /// `Σ c_i ρ_i`: entries of the error of `D` are at most `√(ρ_iρ_j)`, so its weighted spectral norm is at most this. Cost O(nm²).
-    pub(crate) fn residual_norm_rounding(&self) -> Result<f64> {
-        let (locations, features) = (self.locations(), self.features());
-        let mut sum = 0.0;
-        features.for_each_block(locations.points(), |start, block, psi| {
-            let bounds = features.residual_rounding_of(block, psi)?;
-            sum += bounds.iter().enumerate().map(|(i, rho)| locations.count(start + i) * rho).sum::<f64>();
-            Ok(())
-        })?;
-        Ok(sum)
+    /// What rounding adds to $C^{1/2}DC^{1/2}$, in trace and in norm. Cost O(nm² + m³).
+    pub(crate) fn residual_rounding(&self) -> Result<ResidualRounding> {
+        self.features().residual_rounding_over(self.locations())
     }
 
     fn look_ahead_norm(&self, pivots: usize) -> Result<ResidualNorm> {
-        let trace = self.trace_norm()?;
+        let own = self.residual_rounding()?;
+        let trace = self.trace_norm_with(own);
         let kind = |pivots| ResidualNormKind::LookAhead { pivots };
         let Some(more) = extended(self, pivots)? else {
             return Ok(ResidualNorm { value: trace.value, kind: kind(0) });
@@ -122,8 +121,10 @@ impl Information {
         let facts = more.facts();
         let squares: f64 = block.diagonal().iter().sum();
         let rounding = (facts.summation_length + 8.0 * (4 * taken + 8) as f64) * f64::EPSILON * squares + facts.whitening_bound;
-        // F carries the rounding of the features it was whitened by, the rest that of the larger map.
-        let value = largest(&block)? + rounding + more.trace_norm()?.value + self.residual_norm_rounding()?;
+        // K − ΨΨᵀ = FFᵀ + (K − Ψ'Ψ'ᵀ): the first carries the rounding of the features it was whitened by, the second is within that of the larger map of
+        // something positive semi-definite, whose trace bounds its norm.
+        let rest = more.residual_rounding()?;
+        let value = largest(&block)? + rounding + more.trace_norm_with(rest).value + rest.norm + own.norm;
         Ok(ResidualNorm { value: value.min(trace.value), kind: kind(taken) })
     }
 
@@ -138,7 +139,7 @@ impl Information {
         let matrix = self.weighted_residual_matrix()?;
         let size = sigmabar_linalg::norm_squared(matrix.as_slice()).sqrt();
         let eigen_rounding = 8.0 * (4 * u + 8) as f64 * f64::EPSILON * size;
-        let value = largest(&matrix)? + eigen_rounding + self.residual_norm_rounding()?;
+        let value = largest(&matrix)? + eigen_rounding + self.residual_rounding()?.norm;
         Ok(ResidualNorm { value, kind: ResidualNormKind::Dense })
     }
 
@@ -161,7 +162,7 @@ impl Information {
         probability("failure probability", failure)?;
         let shortfall = relative_shortfall(self.locations().distinct(), steps, failure)?;
         let value = largest_ritz_value(&ResidualOperator::new(self)?, steps, seed)?.max(0.0);
-        let value = (value + self.residual_norm_rounding()?) / (1.0 - shortfall);
+        let value = (value + self.residual_rounding()?.norm) / (1.0 - shortfall);
         Ok(ResidualNorm { value, kind: ResidualNormKind::Randomised { failure } })
     }
 }

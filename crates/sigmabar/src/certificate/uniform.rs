@@ -3,12 +3,11 @@
 use super::claim::Method;
 use super::ellipsoid::Directions;
 use super::intervals::{Ends, Intervals};
-use super::label::{Label, Reason};
-use super::noise::Noise;
-use super::record::Certificate;
+use super::record::{Contradiction, Theorem};
 use super::widths::Widths;
 use crate::error::Result;
 use crate::information::{Information, VarianceParts};
+use crate::noise::Noise;
 use crate::points::PointsRef;
 use crate::posterior::Posterior;
 use sigmabar_linalg::{Matrix, product};
@@ -75,7 +74,7 @@ impl Spectrum {
         let path = information.ridge_path()?;
         let shrink = |gamma: f64| gamma / (gamma + tau2);
         // Rounding moves an eigenvalue of B by η at most, and h ≤ 1 by no more than that.
-        let eta = information.rounding().min(1.0);
+        let eta = information.gram_rounding().min(1.0);
         let values = path.eigenvalues().iter().map(|&g| (shrink(g) + eta).min(1.0));
         let (mut trace, mut square, mut largest) = (0.0, 0.0, 0.0_f64);
         for h in values {
@@ -120,11 +119,10 @@ impl Posterior {
             Ok(())
         })?;
         let mut certificate = self.certificate_of(widths, x.len());
-        if ellipsoid.is_contradicted() {
-            certificate.reasons.push(Reason::Contradicted);
-            certificate.label = Label::from_reasons(&certificate.reasons);
-        }
-        let certificate = Certificate { considered: vec![Method::Ellipsoid], noise_factor: directions.radius(), ..certificate };
+        certificate.contradiction =
+            ellipsoid.is_contradicted().then_some(Contradiction { least_norm: None, norm_bound: widths.norm_bound });
+        certificate.theorem = Theorem::Width(Method::Ellipsoid);
+        certificate.bounds.noise_factor = Some(directions.radius());
         let ends = Ends::new(self.observations().prior(), widths.claim.side_claimed(), &centres, &halves);
         Ok(Intervals::assemble(ends, vec![Method::Ellipsoid; x.len()], certificate))
     }

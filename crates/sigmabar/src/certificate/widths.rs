@@ -2,16 +2,17 @@
 
 use super::bias::{Dictionary, ResidualForm};
 use super::claim::{Claim, Coverage, Method, Side};
-use super::continuous::Cover;
+use super::continuous::PaperCover;
 use super::ellipsoid::{self, Directions};
-use super::noise::{Noise, folded_quantile};
 use super::record::resolve;
 use super::simulated::NormalDraws;
 use super::uniform::{NoiseEvent, range_factor};
 use crate::error::{Error, Result};
-use crate::information::{Information, VarianceParts};
+use crate::information::{Information, PartsRounding, Sizes, VarianceParts};
+use crate::noise::{Noise, folded_quantile};
 use crate::points::PointsRef;
 use crate::residual::{ResidualNorm, ResidualNormKind};
+use crate::theory::{Cover, Multiplier};
 use sigmabar_linalg::{GramAccumulator, Matrix, dot, matvec, matvec_rows, norm_squared, product_transposed};
 use std::sync::Arc;
 
@@ -41,6 +42,8 @@ pub struct Widths {
     pub(crate) cover: Option<Cover>,
     /// For the default method of a uniform claim: the event on which the responses cut the band out (algorithm notes 14.1).
     pub(crate) directions: Option<Directions>,
+    /// Whether the paper's own constants bound what they should here.
+    pub(crate) paper_is_sound: bool,
     /// For a list: the factor of the one event that covers every point, which is smaller than the union bound's for long lists.
     every_point: Option<f64>,
     /// For a list of normal noise: draws that stand for it (algorithm notes 14.4).
@@ -114,6 +117,7 @@ impl Widths {
             event: NoiseEvent::PerPoint,
             cover: None,
             directions: None,
+            paper_is_sound: true,
             every_point: None,
             draws: None,
             level_form: level_form(&information, &noise)?,
@@ -147,8 +151,8 @@ impl Widths {
     }
 
     fn prepare_coverage(&mut self, method: Method) -> Result<()> {
-        if let Coverage::Continuous(region) = self.claim.coverage_claimed() {
-            region.check_width(self.information.locations().points().dim())?;
+        if let Coverage::Continuous(domain) = self.claim.coverage_claimed() {
+            domain.check_width(self.information.locations().points().dim())?;
         }
         if method == Method::Ellipsoid || (method == Method::Tight && *self.claim.coverage_claimed() == Coverage::Uniform) {
             let (norm_bound, lambda) = (self.norm_bound, self.residual_norm.value);
@@ -169,13 +173,11 @@ impl Widths {
             }
             Coverage::Point | Coverage::Points => {}
             Coverage::Uniform => self.event = NoiseEvent::uniform(&self.information, &self.noise, -self.delta_left.ln())?,
-            Coverage::Continuous(region) if method == Method::Paper => {
-                self.cover = Some(Cover::paper(&self.information, region, &self.noise, self.norm_bound, self.side_tail())?);
+            Coverage::Continuous(domain) if method == Method::Paper => {
+                let PaperCover { cover, is_sound } = self.paper_cover(domain)?;
+                (self.cover, self.paper_is_sound) = (Some(cover), is_sound);
             }
-            Coverage::Continuous(region) => {
-                let lip = |factor| self.lipschitz_with(factor);
-                self.cover = Some(Cover::best(&self.information, region, &self.noise, self.norm_bound, self.side_tail(), lip)?);
-            }
+            Coverage::Continuous(domain) => self.cover = Some(self.best_cover(domain)?),
         }
         Ok(())
     }
@@ -222,7 +224,7 @@ impl Widths {
             Coverage::Points => self.side_tail() + (queries as f64).ln(),
             Coverage::Uniform => -self.delta_left.ln(),
             Coverage::Continuous(_) => {
-                let cells = self.cover.map_or(0.0, |c| c.log_count);
+                let cells = self.cover.map_or(0.0, |c| c.log_cells);
                 // The paper spends half of each side's δ on the norm of the mean.
                 let half = if self.considered == [Method::Paper] { 2.0_f64.ln() } else { 0.0 };
                 self.side_tail() + cells + half
@@ -248,12 +250,12 @@ impl Widths {
     /// $\beta$ where the half-width is $\beta\bar\sigma$: $C(2+\sqrt r)+(R/\tau)z$ for the paper's, $C\sqrt{1+r}+(R/\tau)z$ for the drop-in form.
     #[must_use]
     pub fn beta(&self, queries: usize) -> Option<f64> {
-        let bias = match self.considered.as_slice() {
-            [Method::Paper] => 2.0 + self.ratio().sqrt(),
-            [Method::DropIn] => (1.0 + self.ratio()).sqrt(),
+        let multiplier = match self.considered.as_slice() {
+            [Method::Paper] => Multiplier::Paper,
+            [Method::DropIn] => Multiplier::Direct,
             _ => return None,
         };
-        Some(self.norm_bound * bias + self.noise.level() / self.information.ridge() * self.noise_factor(queries))
+        Some(self.norm_bound * multiplier.bias(self.ratio()) + self.noise.level() / self.information.ridge() * self.noise_factor(queries))
     }
 
     /// Half-widths at each point, in the model's scale. For [`Coverage::Points`] the list is the one over which the claim holds at once; for
@@ -268,30 +270,32 @@ impl Widths {
     }
 
     pub(crate) fn evaluate(&self, x: PointsRef<'_>, coefficients: Option<&[f64]>) -> Result<Evaluated> {
-        if let Coverage::Continuous(region) = self.claim.coverage_claimed() {
-            region.check_inside(x)?;
+        if let Coverage::Continuous(domain) = self.claim.coverage_claimed() {
+            domain.check_inside(x)?;
         }
         let factor = match &self.draws {
             Some(draws) if self.is_simulated(x.len()) => self.simulated_factor(draws, x)?,
             _ => self.noise_factor(x.len()),
         };
         let lipschitz = self.lipschitz_with(factor);
-        let enlarge = self.information.parts_rounding();
+        let rounding = self.information.parts_rounding();
         let mut out = Evaluated { means: vec![0.0; x.len()], widths: Vec::with_capacity(x.len()), parts: Vec::with_capacity(x.len()) };
         self.information.stream(x, |start, block, psi| {
             if let Some(beta) = coefficients {
                 matvec_rows(psi, beta, &mut out.means[start..start + block.len()]);
             }
-            let rounding = self.information.features().residual_rounding_of(block, psi)?;
+            let residual = self.information.features().residual_rounding_of(block, psi)?;
             let plain = self.information.parts_of(start, block, psi)?;
             let diagonal = self.information.features().kernel().diagonal(block);
-            let parts: Vec<VarianceParts> = (0..block.len()).map(|i| enlarge.enlarge(plain[i], diagonal[i], rounding[i])).collect();
-            let scaled = self.scaled_weights(&plain, &parts, psi);
-            let dictionary = self.dictionary.as_ref().map(|d| d.bounds(block, psi, &parts, &rounding)).transpose()?;
+            let enlarge = |i: usize| rounding.enlarge(plain[i], Sizes::of(&plain[i], diagonal[i].sqrt()), residual[i]);
+            let parts: Vec<VarianceParts> = (0..block.len()).map(enlarge).collect();
+            let scaled = self.scaled_weights(&rounding, &parts, psi);
+            let dictionary = self.dictionary.as_ref().map(|d| d.bounds(block, psi, &parts, &residual)).transpose()?;
             for (i, part) in parts.iter().enumerate() {
                 let e = &psi[i * self.information.features().len()..][..self.information.features().len()];
-                let mut best = self.narrowest(part, e, scaled[i], dictionary.as_ref().map(|d| d[i]), factor);
-                best.slack = self.cover.map_or(0.0, |cover| cover.slack(best.method, lipschitz, self.norm_bound, self.information.len()));
+                let drift = rounding.drift(part.fit.sqrt()) / self.information.ridge();
+                let mut best = self.narrowest(part, (e, drift), scaled[i], dictionary.as_ref().map(|d| d[i]), factor);
+                best.slack = self.cover_slack(best.method, lipschitz);
                 out.widths.push(best);
             }
             out.parts.extend(parts);
@@ -317,7 +321,8 @@ impl Widths {
             let diagonal = self.information.features().kernel().diagonal(block);
             let noise = product_transposed(&Matrix::from_vec(psi.to_vec(), block.len(), m), &draws.draws)?;
             for i in 0..block.len() {
-                let scale = self.noise.level() * self.weights_norm(&enlarge.enlarge(plain[i], diagonal[i], rounding[i]));
+                let scale = self.noise.level()
+                    * self.weights_norm(&enlarge.enlarge(plain[i], Sizes::of(&plain[i], diagonal[i].sqrt()), rounding[i]));
                 let sign = if side == Side::Upper { -1.0 } else { 1.0 };
                 for (value, v) in largest.iter_mut().zip(noise.row(i)) {
                     let v = if side == Side::Both { v.abs() } else { sign * v };
@@ -340,26 +345,26 @@ impl Widths {
         parts.noise.max(0.0).sqrt() / self.information.ridge()
     }
 
-    /// `√(Σ R_i²V_i²)`: the level times `‖V‖`, or through the second m × m matrix `eᵀ(ΨᵀR²Ψ)e/τ⁴` enlarged like `‖V‖²`.
-    fn scaled_weights(&self, plain: &[VarianceParts], enlarged: &[VarianceParts], solved: &[f64]) -> Vec<f64> {
+    /// `√(Σ R_i²V_i²)`: the level times `‖V‖`, or through the second m × m matrix `eᵀ(ΨᵀR²Ψ)e/τ⁴` and how far `V` is from `Ψe/τ²`.
+    fn scaled_weights(&self, rounding: &PartsRounding, parts: &[VarianceParts], solved: &[f64]) -> Vec<f64> {
         let (level, tau) = (self.noise.level(), self.information.ridge());
-        let Some(form) = &self.level_form else { return enlarged.iter().map(|p| level * self.weights_norm(p)).collect() };
+        let Some(form) = &self.level_form else { return parts.iter().map(|p| level * self.weights_norm(p)).collect() };
         let m = self.information.features().len();
         let facts = self.information.facts();
         let summation = (facts.summation_length + m as f64) * f64::EPSILON * form.diagonal().iter().sum::<f64>();
         solved
             .chunks_exact(m)
-            .zip(plain.iter().zip(enlarged))
-            .map(|(e, (before, after))| {
+            .zip(parts)
+            .map(|(e, part)| {
                 let computed = (dot(&matvec(form, e), e).max(0.0) + summation * norm_squared(e)) / tau.powi(4);
-                let rounding = level * level * (after.noise - before.noise).max(0.0) / (tau * tau);
-                (computed + rounding).sqrt().min(level * self.weights_norm(after))
+                let drift = rounding.drift(part.fit.sqrt()) / tau;
+                (computed.sqrt() + level * drift).min(level * self.weights_norm(part))
             })
             .collect()
     }
 
-    /// The narrowest of the bounds in play at one point; all bound the same deterministic quantity and share one noise event.
-    fn narrowest(&self, parts: &VarianceParts, e: &[f64], scaled: f64, dictionary: Option<f64>, factor: f64) -> HalfWidth {
+    /// The narrowest of the bounds in play at one point; all bound the same deterministic quantity and share one noise event. `drift` bounds `‖V − Ψe/τ²‖`.
+    fn narrowest(&self, parts: &VarianceParts, (e, drift): (&[f64], f64), scaled: f64, dictionary: Option<f64>, factor: f64) -> HalfWidth {
         let (tau, level, lambda) = (self.information.ridge(), self.noise.level(), self.residual_norm.value);
         let (s1, norm, deviation) = (parts.projection.sqrt(), self.weights_norm(parts), parts.total().sqrt());
         let direct = direct_bias(s1, lambda.sqrt() * norm, parts.fit);
@@ -368,10 +373,10 @@ impl Widths {
             .iter()
             .map(|&method| {
                 let bias = match method {
-                    Method::Paper => (2.0 + self.ratio().sqrt()) * deviation,
-                    Method::DropIn => (1.0 + self.ratio()).sqrt() * deviation,
+                    Method::Paper => Multiplier::Paper.bias(self.ratio()) * deviation,
+                    Method::DropIn => Multiplier::Direct.bias(self.ratio()) * deviation,
                     Method::WMatrix => {
-                        let form = self.residual_form.as_ref().map_or(f64::INFINITY, |w| w.value(e, norm).sqrt());
+                        let form = self.residual_form.as_ref().map_or(f64::INFINITY, |w| w.value(e, norm).sqrt() + lambda.sqrt() * drift);
                         direct_bias(s1, form.min(lambda.sqrt() * norm), parts.fit)
                     }
                     Method::Dictionary => dictionary.unwrap_or(direct),

@@ -1,14 +1,15 @@
 //! The choice of points: again and again where the variance is largest.
 
-use super::chosen::{Design, Stage};
+use super::dictionary_size::{DictionarySize, is_dominated};
 use super::exact::ExactSweep;
-use super::growth::{Growth, is_dominated};
+use super::guarantee::{Design, Stage};
 use super::queue::Queue;
 use super::sweep::Sweep;
 use crate::error::{Error, Result, positive};
-use crate::features::{FeatureMap, SourcedKernel};
+use crate::features::FeatureMap;
 use crate::information::Information;
 use crate::kernel::Kernel;
+use crate::origin::Sourced;
 use crate::points::{Collected, Locations, Points, PointsRef};
 use sigmabar_linalg::Matrix;
 use std::sync::Arc;
@@ -20,7 +21,7 @@ const MEMORY: usize = 768 << 20;
 #[derive(Clone, Debug)]
 enum Dictionary {
     Fixed(Arc<FeatureMap>),
-    Growing(SourcedKernel, Growth),
+    Growing(Sourced<Kernel>, DictionarySize),
 }
 
 /// Max-variance design (algorithm notes 0.2, 0.5 and 9.5; the paper's Section 4.1 with inducing points that stay): each point is the candidate
@@ -54,7 +55,7 @@ impl MaxVariance {
     ///
     /// # Errors
     /// [`Error::Parameter`] for a ridge or growth out of range.
-    pub fn growing(kernel: impl Into<SourcedKernel>, ridge: f64, growth: Growth) -> Result<Self> {
+    pub fn growing(kernel: impl Into<Sourced<Kernel>>, ridge: f64, growth: DictionarySize) -> Result<Self> {
         growth.validate()?;
         Self::with(Dictionary::Growing(kernel.into(), growth), ridge)
     }
@@ -176,7 +177,7 @@ impl MaxVariance {
             sweep.pick(best)?;
         }
         let last = queue.largest(&mut sweep)?;
-        let max_std = sweep.variance(last).sqrt();
+        let exact_std = sweep.variance(last).sqrt();
         let measured: Vec<usize> = (candidates..points.len()).chain(picks.iter().copied()).collect();
         let inducing = Locations::new(points.view().select(&measured)?, Collected::Designed).points().to_points();
         let features = Arc::new(FeatureMap::new(self.sourced_kernel(), inducing)?);
@@ -185,10 +186,16 @@ impl MaxVariance {
         let missed = features.residual(chosen.view())?.into_iter().fold(0.0, f64::max);
         let rounding = features.residual_rounding(self.kernel().max_diagonal(distinct.points()));
         let stage = Stage { picks: count, max_residual: missed + rounding, gain: sweep.gain() - before, slack: 0.0 };
-        self.finished(distinct, rows, &picks, features, (variances, max_std, stage))
+        let dropped = features.len() < features.given().len();
+        let mut design = self.finished(distinct, rows, &picks, features, (variances, exact_std, stage))?;
+        if dropped {
+            let variances = design.information.variance(distinct.points())?;
+            design.max_std = variances.into_iter().fold(exact_std * exact_std, f64::max).sqrt();
+        }
+        Ok(design)
     }
 
-    fn sourced_kernel(&self) -> SourcedKernel {
+    fn sourced_kernel(&self) -> Sourced<Kernel> {
         match &self.dictionary {
             Dictionary::Fixed(features) => features.sourced_kernel().clone(),
             Dictionary::Growing(kernel, _) => kernel.clone(),
@@ -198,11 +205,11 @@ impl MaxVariance {
     pub(super) fn kernel(&self) -> &Kernel {
         match &self.dictionary {
             Dictionary::Fixed(features) => features.kernel(),
-            Dictionary::Growing(kernel, _) => &kernel.kernel,
+            Dictionary::Growing(kernel, _) => &kernel.value,
         }
     }
 
-    pub(super) fn growth(&self) -> Option<&Growth> {
+    pub(super) fn growth(&self) -> Option<&DictionarySize> {
         match &self.dictionary {
             Dictionary::Fixed(_) => None,
             Dictionary::Growing(_, growth) => Some(growth),
@@ -229,7 +236,7 @@ impl MaxVariance {
         };
         match &self.dictionary {
             Dictionary::Fixed(features) => fits("inducing points", features.inducing().dim())?,
-            Dictionary::Growing(kernel, _) => kernel.kernel.check_dim(dim)?,
+            Dictionary::Growing(kernel, _) => kernel.value.check_dim(dim)?,
         }
         self.measured.as_ref().map_or(Ok(()), |l| fits("measured points", l.points().dim()))?;
         self.running.as_ref().map_or(Ok(()), |p| fits("running points", p.dim()))
@@ -240,7 +247,7 @@ impl MaxVariance {
         match &self.dictionary {
             Dictionary::Fixed(features) => Ok(Arc::clone(features)),
             Dictionary::Growing(kernel, growth) => {
-                let start = Growth { max_size: growth.max_size.min(at_most), ..*growth };
+                let start = DictionarySize { max_size: growth.max_size.min(at_most), ..*growth };
                 Ok(Arc::new(start.start(kernel, self.ridge, growth.sample(points, self.memory)?, self.known() + count)?))
             }
         }

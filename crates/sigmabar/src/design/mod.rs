@@ -3,9 +3,9 @@
 mod basis;
 mod box_run;
 mod cells;
-mod chosen;
+mod dictionary_size;
 mod exact;
-mod growth;
+mod guarantee;
 mod max_variance;
 mod pairs;
 mod paper;
@@ -14,9 +14,9 @@ mod store;
 mod sweep;
 
 pub use cells::CellSearch;
-pub use chosen::{Design, UniformError};
+pub use dictionary_size::DictionarySize;
 pub(crate) use exact::ExactSweep;
-pub use growth::Growth;
+pub use guarantee::{Design, UniformError};
 pub use max_variance::MaxVariance;
 pub use paper::{PaperDesign, PaperMaxVariance};
 pub(crate) use queue::Queue;

@@ -2,6 +2,7 @@
 
 use super::column::check_interval;
 use crate::error::{Error, Result, same_length};
+use crate::points::PointsRef;
 use serde::{Deserialize, Serialize};
 
 /// A box $\prod_i[\mathrm{low}_i,\mathrm{high}_i]$. The kernel sees its points as they are.
@@ -21,24 +22,34 @@ struct StoredBox {
 impl TryFrom<StoredBox> for BoxDomain {
     type Error = Error;
     fn try_from(stored: StoredBox) -> Result<Self> {
-        Self::new(stored.low, stored.high)
+        Self::with_flat_sides(stored.low, stored.high)
     }
 }
 
 impl BoxDomain {
-    /// The box between two corners. Cost O(d).
+    /// The box between two corners, to measure in. Cost O(d).
     ///
     /// # Errors
     /// [`Error::NoColumns`], [`Error::Length`], and [`Error::Interval`] naming the first column without `low < high`, both finite.
     pub fn new(low: Vec<f64>, high: Vec<f64>) -> Result<Self> {
+        low.iter().zip(&high).enumerate().try_for_each(|(column, (&low, &high))| check_interval(column, low, high))?;
+        Self::with_flat_sides(low, high)
+    }
+
+    /// The box between two corners, to claim about: a column may hold a single value, `low = high`. Cost O(d).
+    ///
+    /// # Errors
+    /// As [`BoxDomain::new`], without `low <= high`.
+    pub fn with_flat_sides(low: Vec<f64>, high: Vec<f64>) -> Result<Self> {
         if low.is_empty() {
             return Err(Error::NoColumns { what: "the box" });
         }
         same_length("the upper corner of the box", low.len(), high.len())?;
-        for (column, (&low, &high)) in low.iter().zip(&high).enumerate() {
-            check_interval(column, low, high)?;
+        let is_side = |column: usize| low[column] <= high[column] && (high[column] - low[column]).is_finite();
+        match (0..low.len()).find(|&column| !is_side(column)) {
+            Some(column) => Err(Error::Interval { column, low: low[column], high: high[column] }),
+            None => Ok(Self { low, high }),
         }
-        Ok(Self { low, high })
     }
 
     /// The unit box: every column from 0 to 1.
@@ -67,6 +78,12 @@ impl BoxDomain {
         &self.high
     }
 
+    /// The lengths of the sides.
+    #[must_use]
+    pub fn sides(&self) -> Vec<f64> {
+        self.low.iter().zip(&self.high).map(|(low, high)| high - low).collect()
+    }
+
     /// Whether a point lies in the closed box. Cost O(d).
     #[must_use]
     pub fn contains(&self, point: &[f64]) -> bool {
@@ -82,5 +99,40 @@ impl BoxDomain {
     pub(super) fn at(&self, column: usize, fraction: f64) -> f64 {
         let (low, high) = (self.low[column], self.high[column]);
         if fraction >= 1.0 { high } else { (low + fraction * (high - low)).clamp(low, high) }
+    }
+
+    /// How far the box reaches from a point in each column.
+    pub(super) fn reach(&self, point: &[f64]) -> Vec<f64> {
+        (0..self.dim()).map(|i| (point[i] - self.low[i]).abs().max((self.high[i] - point[i]).abs())).collect()
+    }
+
+    /// Whether a point has the value of every column that holds a single one.
+    pub(super) fn shares_flat_sides(&self, point: &[f64]) -> bool {
+        (0..self.dim()).all(|i| self.low[i] < self.high[i] || point[i] == self.low[i])
+    }
+
+    /// The two halves across one side; `None` where floating point knows no number between its ends.
+    pub(super) fn halved(&self, column: usize) -> Option<[Self; 2]> {
+        let (low, high) = (self.low[column], self.high[column]);
+        let cut = low + 0.5 * (high - low);
+        let mut halves = [self.clone(), self.clone()];
+        (halves[0].high[column], halves[1].low[column]) = (cut, cut);
+        (low < cut && cut < high).then_some(halves)
+    }
+
+    /// Refuses a box of another width than the points.
+    pub(crate) fn check_width(&self, dim: usize) -> Result<()> {
+        if dim == self.dim() { Ok(()) } else { Err(Error::Width { what: "box", row: 0, expected: dim, found: self.dim() }) }
+    }
+
+    /// Refuses points outside: nothing is claimed there.
+    pub(crate) fn check_inside(&self, x: PointsRef<'_>) -> Result<()> {
+        self.check_width(x.dim())?;
+        for (row, point) in x.rows().enumerate() {
+            if let Some(column) = self.first_outside(point) {
+                return Err(Error::Outside { row, column, value: point[column] });
+            }
+        }
+        Ok(())
     }
 }

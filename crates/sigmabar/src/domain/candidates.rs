@@ -4,7 +4,7 @@ use super::grid::Grid;
 use super::search;
 use super::sobol::SobolSequence;
 use super::{BoxDomain, SpaceDomain};
-use crate::error::{Error, ModelError, Result};
+use crate::error::{Error, Result, SavedError};
 use crate::points::Points;
 use rand::SeedableRng;
 use rand::seq::index;
@@ -34,7 +34,7 @@ impl TryFrom<StoredCandidates> for Candidates {
     type Error = Error;
     fn try_from(stored: StoredCandidates) -> Result<Self> {
         let candidates = Self { source: stored.source };
-        if candidates.is_consistent() { Ok(candidates) } else { Err(ModelError::Content.into()) }
+        if candidates.is_consistent() { Ok(candidates) } else { Err(SavedError::Content { what: "a set of candidates" }.into()) }
     }
 }
 
@@ -176,6 +176,33 @@ impl Candidates {
             Source::BoxGrid(..) => CandidateKind::Grid,
             Source::SpaceGrid(.., kind) => *kind,
             Source::BoxSobol(_, sequence, _) | Source::SpaceSobol(_, sequence, _) => CandidateKind::Sobol { seed: sequence.seed() },
+        }
+    }
+
+    /// At most `most` of them: all, or the first of a sequence, or evenly spaced ones.
+    pub(super) fn some(&self, most: usize) -> Points {
+        let step = if matches!(self.kind(), CandidateKind::Sobol { .. }) { 1 } else { self.len().div_ceil(most) };
+        let (dim, mut rows) = (self.dim(), vec![0.0; self.dim() * self.len().div_ceil(step).min(most)]);
+        let (mut unit, mut natural) = (vec![0.0; dim], vec![0.0; dim]);
+        for (number, row) in rows.chunks_exact_mut(dim).enumerate() {
+            self.row_into(number * step, row, &mut unit, &mut natural);
+        }
+        Points::from_valid(rows, dim)
+    }
+
+    /// The space they belong to.
+    pub(super) fn space(&self) -> Option<&SpaceDomain> {
+        match &self.source {
+            Source::SpaceGrid(space, ..) | Source::SpaceSobol(space, ..) => Some(space),
+            _ => None,
+        }
+    }
+
+    /// The box they belong to.
+    pub(super) fn box_domain(&self) -> Option<&BoxDomain> {
+        match &self.source {
+            Source::BoxGrid(domain, _) | Source::BoxSobol(domain, ..) => Some(domain),
+            _ => None,
         }
     }
 

@@ -177,6 +177,17 @@ impl Column {
         }
     }
 
+    /// The smallest and the largest encoded value that the column takes from `low` to `high`; `None` if there is none.
+    pub(super) fn levels_within(&self, low: f64, high: f64) -> Option<(f64, f64)> {
+        let Some(levels) = self.levels() else { return Some((low, high)) };
+        let scale = if self.is_categorical() { 1.0 } else { (levels - 1) as f64 };
+        // One rank more on either side than the quotient says, so that its rounding loses none.
+        let around = |value: f64| ((value * scale) as u64).saturating_sub(1)..=((value * scale) as u64 + 2).min(levels - 1);
+        let first = around(low).map(|rank| self.encoded_rank(rank)).find(|&value| value >= low)?;
+        let last = around(high).rev().map(|rank| self.encoded_rank(rank)).find(|&value| value <= high)?;
+        (first <= last).then_some((first, last))
+    }
+
     fn nearest_rank(&self, encoded: f64) -> u64 {
         let last = self.levels().map_or(0, |levels| levels - 1);
         let rank = if self.is_categorical() { encoded } else { encoded * last as f64 };

@@ -100,6 +100,21 @@ impl Constraint {
         EQUALITY_TOLERANCE * (self.bound.abs() + sizes.sum::<f64>())
     }
 
+    /// The smallest and the largest $a\cdot x$ where column $i$ goes from the first to the second of `ends(i)`.
+    fn range(&self, ends: impl Fn(usize) -> (f64, f64)) -> (f64, f64) {
+        self.terms.iter().fold((0.0, 0.0), |(least, most), &(column, coefficient)| {
+            let (low, high) = ends(column);
+            let (a, b) = (coefficient * low, coefficient * high);
+            (least + a.min(b), most + a.max(b))
+        })
+    }
+
+    /// Whether certainly no point with these ends of its columns satisfies the constraint: beyond any rounding of values, ends and sums.
+    pub(super) fn excludes(&self, ends: impl Fn(usize) -> (f64, f64), columns: &[Column]) -> bool {
+        let ((least, most), slack) = (self.range(ends), 1e3 * self.tolerance(columns));
+        least > self.bound + slack || (self.relation == Relation::Equal && most < self.bound - slack)
+    }
+
     /// Checks the terms, and that the smallest and largest values of the columns leave room for the constraint.
     pub(super) fn validate(&self, constraint: usize, columns: &[Column]) -> Result<()> {
         let refused = |column, requirement| Err(Error::Constraint { constraint, column, requirement });
@@ -120,14 +135,7 @@ impl Constraint {
                 return refused(column, "named once in a constraint");
             }
         }
-        let extreme = |pick: fn(f64, f64) -> f64| -> f64 {
-            let terms = self.terms.iter().map(|&(column, coefficient)| {
-                let (low, high) = columns[column].range();
-                pick(coefficient * low, coefficient * high)
-            });
-            terms.sum()
-        };
-        let (least, most, slack) = (extreme(f64::min), extreme(f64::max), self.tolerance(columns));
+        let ((least, most), slack) = (self.range(|column| columns[column].range()), self.tolerance(columns));
         let possible = match self.relation {
             Relation::Equal => least <= self.bound + slack && most >= self.bound - slack,
             Relation::AtMost => least <= self.bound,

@@ -5,6 +5,7 @@ mod candidates;
 mod cells;
 mod column;
 mod constraint;
+mod dispersion;
 mod equality;
 mod grid;
 mod list;

@@ -43,7 +43,7 @@ impl Posterior {
     /// [`Error::Premise`] when the two posteriors have different kernels, ridges or observations.
     pub fn divergence(&self, exact: &ExactPosterior) -> Result<f64> {
         let information = self.information();
-        let same = exact.kernel().kernel == *information.features().kernel()
+        let same = exact.kernel().value == *information.features().kernel()
             && exact.ridge() == information.ridge()
             && exact.observations() == self.observations();
         if !same {

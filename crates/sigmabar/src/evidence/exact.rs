@@ -25,7 +25,7 @@ impl ExactPosterior {
         let noise: f64 = (0..u).map(|i| (inverse[(i, i)] - alpha[i] * alpha[i]) / locations.count(i)).sum();
         let ridge = -(n - u as f64) + self.observations().scatter() / tau2 - tau2 * noise;
         let adjoint = Matrix::from_fn(u, u, |i, j| 0.5 * (alpha[i] * alpha[j] - inverse[(i, j)]));
-        let prepared = self.kernel().kernel.prepare(locations.points())?;
+        let prepared = self.kernel().value.prepare(locations.points())?;
         let mut kernel = vec![0.0; prepared.parameter_count()];
         add_gradient(&prepared, locations.points(), adjoint.as_slice(), &mut kernel);
         let mean = alpha.iter().sum::<f64>() / self.observations().prior().unit();

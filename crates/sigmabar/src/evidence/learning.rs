@@ -1,10 +1,10 @@
 //! Learning kernel and ridge from the responses: cheap exact stages on a subsample, then the ELBO on everything.
 
-use super::choice::{Choice, sample};
+use super::inducing_method::{InducingMethod, sample};
 use super::search::{Found, Search};
 use crate::error::{Error, Result, positive};
-use crate::features::SourcedKernel;
 use crate::kernel::Kernel;
+use crate::origin::Sourced;
 use crate::points::{Observations, PointsRef, Prior};
 use crate::posterior::Posterior;
 
@@ -28,7 +28,7 @@ pub struct Learning {
     /// At most this many inducing points. Default 500.
     pub inducing: usize,
     /// How inducing points are chosen. Default randomly pivoted.
-    pub choice: Choice,
+    pub method: InducingMethod,
     /// Inducing points are added while the evidence's upper bound − ELBO exceeds this much per observation. Default 0.01.
     pub gap: f64,
     /// Starts for each template. Default 4.
@@ -60,7 +60,7 @@ impl Learning {
             ridge: 0.1,
             ridge_limits: (1e-3, 3.0),
             inducing: 500,
-            choice: Choice::RandomlyPivoted,
+            method: InducingMethod::RandomlyPivoted,
             gap: 0.01,
             starts: 4,
             seed: 0,
@@ -118,9 +118,9 @@ pub struct Learnt {
 }
 
 impl Learnt {
-    /// The kernel, marked as learnt on these responses: intervals are calibrated, not certified.
+    /// The kernel, marked as learnt on these responses: intervals are estimates.
     #[must_use]
-    pub fn kernel(&self) -> &SourcedKernel {
+    pub fn kernel(&self) -> &Sourced<Kernel> {
         self.posterior.information().features().sourced_kernel()
     }
 

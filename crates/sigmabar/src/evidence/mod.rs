@@ -1,17 +1,17 @@
 //! How well a kernel and a ridge explain the responses: evidence, its bounds, their gradients, and learning by them.
 
 mod bounds;
-mod choice;
 mod elbo;
 mod exact;
 mod gradient;
+mod inducing_method;
 mod learning;
 mod quasi_newton;
 mod search;
 
 pub(crate) use bounds::Space;
-pub use choice::Choice;
 pub use gradient::EvidenceGradient;
 pub(crate) use gradient::{add_gradient, inverse};
+pub use inducing_method::InducingMethod;
 pub use learning::{Learning, Learnt, fit_hyperparameters};
 pub(crate) use quasi_newton::{Effort, maximise};

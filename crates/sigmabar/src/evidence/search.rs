@@ -4,8 +4,9 @@ use super::bounds::Space;
 use super::quasi_newton::{Ascent, Effort, maximise};
 use super::{EvidenceGradient, Learning, Learnt};
 use crate::error::{Error, Result};
-use crate::features::{FeatureMap, Source, SourcedKernel};
+use crate::features::FeatureMap;
 use crate::kernel::Kernel;
+use crate::origin::{Origin, Sourced};
 use crate::points::{Observations, Points};
 use crate::posterior::{ExactPosterior, Posterior};
 use crate::residual::{ResidualNorm, ResidualNormKind};
@@ -112,7 +113,7 @@ impl<'a> Search<'a> {
     fn grown(&self, theta: &[f64], mut size: usize) -> Result<usize> {
         let most = self.learning.inducing.min(self.observations.locations().distinct());
         let allowed = self.learning.gap * self.observations.len() as f64;
-        while size < most && self.learning.choice.takes_a_size() {
+        while size < most && self.learning.method.takes_a_size() {
             let posterior = self.posterior(theta, self.choose(theta, size, 0)?)?;
             let trace = ResidualNorm { value: posterior.information().residual_trace(), kind: ResidualNormKind::Trace };
             if posterior.divergence_upper_bound(Some(trace))? <= allowed {
@@ -125,7 +126,7 @@ impl<'a> Search<'a> {
 
     fn choose(&self, theta: &[f64], size: usize, round: usize) -> Result<Points> {
         let (kernel, ridge) = self.kernel_and_ridge(theta)?;
-        self.learning.choice.points(&kernel, ridge, self.observations.locations(), size, self.learning.seed.wrapping_add(round as u64))
+        self.learning.method.points(&kernel, ridge, self.observations.locations(), size, self.learning.seed.wrapping_add(round as u64))
     }
 
     fn climb_sparse(&self, inducing: &Points, start: &[f64], steps: usize) -> Result<Ascent> {
@@ -138,8 +139,8 @@ impl<'a> Search<'a> {
 
     fn posterior(&self, theta: &[f64], inducing: Points) -> Result<Posterior> {
         let (kernel, ridge) = self.kernel_and_ridge(theta)?;
-        let features = FeatureMap::new(SourcedKernel { kernel, source: Source::LearntHere }, inducing)?;
-        Posterior::fit(Arc::new(features), ridge, self.recentred(self.observations, theta))
+        let features = FeatureMap::new(Sourced::new(kernel, Origin::LearntHere), inducing)?;
+        Posterior::fit(Arc::new(features), Sourced::new(ridge, Origin::LearntHere), self.recentred(self.observations, theta))
     }
 
     fn kernel_and_ridge(&self, theta: &[f64]) -> Result<(Kernel, f64)> {

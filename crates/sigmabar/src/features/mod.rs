@@ -2,50 +2,17 @@
 
 mod rounding;
 
-use crate::error::{Error, Result};
-use crate::kernel::{Kernel, PreparedKernel};
-use crate::points::{Points, PointsRef};
-use serde::{Deserialize, Serialize};
-use sigmabar_linalg::{Lower, Matrix, PivotedCholesky, norm_squared};
+pub(crate) use rounding::ResidualRounding;
 
-/// Inducing points whose residual variance, relative to the largest, falls below this are dropped: they are numerically a combination of the others.
-const RANK_TOLERANCE: f64 = 1e-12;
+use crate::error::{Error, Result};
+use crate::kernel::{Digits, Kernel, PreparedKernel};
+use crate::origin::{Origin, Sourced};
+use crate::points::{Points, PointsRef};
+use sigmabar_linalg::{Lower, Matrix, PivotedCholesky, RANK_TOLERANCE, norm_squared};
+use std::sync::OnceLock;
 
 /// Rows handled at a time wherever features are streamed: a block of 1000 features stays in the second-level cache's reach.
 pub(crate) const BLOCK_ROWS: usize = 1024;
-
-/// Where an assumption came from. It decides whether an interval may be called certified.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[non_exhaustive]
-pub enum Source {
-    /// Fixed before any of the responses was seen.
-    Declared,
-    /// Learnt on earlier responses that are not among those being certified: the noise premise holds, the norm premise is conditional.
-    LearntBefore,
-    /// Learnt on the same responses: intervals are calibrated, never certified.
-    LearntHere,
-}
-
-/// A kernel together with where it came from.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct SourcedKernel {
-    /// The kernel.
-    pub kernel: Kernel,
-    /// Where it came from.
-    pub source: Source,
-}
-
-impl From<Kernel> for SourcedKernel {
-    fn from(kernel: Kernel) -> Self {
-        Self { kernel, source: Source::Declared }
-    }
-}
-
-impl From<&Kernel> for SourcedKernel {
-    fn from(kernel: &Kernel) -> Self {
-        kernel.clone().into()
-    }
-}
 
 /// The whitened Nyström features $\psi(x) = L^{-1} k_Z(x)$ with $K_{ZZ} = LL^\top$ (algorithm notes 0.2).
 ///
@@ -54,12 +21,15 @@ impl From<&Kernel> for SourcedKernel {
 /// a combination of the others are left out instead, so repeated and nearly singular inducing points are harmless.
 #[derive(Clone, Debug)]
 pub struct FeatureMap {
-    kernel: SourcedKernel,
+    kernel: Sourced<Kernel>,
     given: Points,
     kept: Vec<usize>,
     inducing: Points,
     lower: Lower,
     prepared: PreparedKernel,
+    digits: Digits,
+    /// $\lVert L^{-1}\rVert_F$, once a certificate has asked for it.
+    inverse_norm: OnceLock<f64>,
     condition: f64,
     largest_diagonal: f64,
 }
@@ -68,11 +38,12 @@ impl FeatureMap {
     /// Factors $K_{ZZ}$. Cost O(m²d + m³).
     ///
     /// # Errors
-    /// A kernel that does not fit the points' width; [`Error::Parameter`] when every inducing point has zero variance.
-    pub fn new(kernel: impl Into<SourcedKernel>, inducing: Points) -> Result<Self> {
+    /// A kernel that does not fit the points' width; [`Error::Parameter`] when every inducing point has zero variance; [`Error::Digits`] for a column whose points
+    /// are too far from 0 to be told apart.
+    pub fn new(kernel: impl Into<Sourced<Kernel>>, inducing: Points) -> Result<Self> {
         let kernel = kernel.into();
-        let gram = kernel.kernel.gram(inducing.view())?;
-        let largest = kernel.kernel.max_diagonal(inducing.view());
+        let gram = kernel.value.gram(inducing.view())?;
+        let largest = kernel.value.max_diagonal(inducing.view());
         if !(largest.is_finite() && largest > 0.0) {
             return Err(Error::Parameter { name: "variance at the inducing points", value: largest, requirement: "finite and positive" });
         }
@@ -88,29 +59,30 @@ impl FeatureMap {
         Self::assemble(kernel, inducing, kept, lower)
     }
 
-    pub(crate) fn assemble(kernel: SourcedKernel, given: Points, kept: Vec<usize>, lower: Lower) -> Result<Self> {
+    pub(crate) fn assemble(kernel: Sourced<Kernel>, given: Points, kept: Vec<usize>, lower: Lower) -> Result<Self> {
+        let digits = Digits::new(&kernel.value, given.view())?;
         let inducing = given.view().select(&kept)?;
-        let prepared = kernel.kernel.prepare(inducing.view())?;
+        let prepared = kernel.value.prepare(inducing.view())?;
         let condition = lower.condition_estimate();
-        let largest_diagonal = kernel.kernel.max_diagonal(inducing.view());
-        Ok(Self { kernel, given, kept, inducing, lower, prepared, condition, largest_diagonal })
+        let largest_diagonal = kernel.value.max_diagonal(inducing.view());
+        Ok(Self { kernel, given, kept, inducing, lower, prepared, digits, inverse_norm: OnceLock::new(), condition, largest_diagonal })
     }
 
     /// The kernel.
     #[must_use]
     pub fn kernel(&self) -> &Kernel {
-        &self.kernel.kernel
+        &self.kernel.value
     }
 
     /// Where the kernel came from.
     #[must_use]
-    pub fn source(&self) -> Source {
-        self.kernel.source
+    pub fn origin(&self) -> Origin {
+        self.kernel.origin
     }
 
     /// The kernel with its source.
     #[must_use]
-    pub fn sourced_kernel(&self) -> &SourcedKernel {
+    pub fn sourced_kernel(&self) -> &Sourced<Kernel> {
         &self.kernel
     }
 
@@ -216,6 +188,7 @@ impl FeatureMap {
         let psi = self.features(point)?;
         let k_zz = self.kernel().value(z, z);
         let pivot = k_zz - norm_squared(psi.as_slice());
+        self.digits.add(point)?;
         self.given.push(z)?;
         if pivot <= RANK_TOLERANCE * self.largest_diagonal.max(k_zz) {
             return Ok(false);
@@ -224,17 +197,18 @@ impl FeatureMap {
         self.kept.push(self.given.len() - 1);
         self.inducing.push(z)?;
         self.prepared = self.kernel().prepare(self.inducing.view())?;
+        self.inverse_norm = OnceLock::new();
         self.condition = self.lower.condition_estimate();
         self.largest_diagonal = self.largest_diagonal.max(k_zz);
         Ok(true)
     }
 
+    /// Points of the right width, whose differences to the inducing points carry digits.
     pub(crate) fn check_width(&self, x: PointsRef<'_>) -> Result<()> {
-        if x.dim() == self.given.dim() {
-            Ok(())
-        } else {
-            Err(Error::Width { what: "points", row: 0, expected: self.given.dim(), found: x.dim() })
+        if x.dim() != self.given.dim() {
+            return Err(Error::Width { what: "points", row: 0, expected: self.given.dim(), found: x.dim() });
         }
+        self.digits.check(x)
     }
 
     /// Features of a block of points, row-major into `rows`.

@@ -6,10 +6,7 @@ use crate::gain::Bracket;
 use crate::kernel::Kernel;
 use crate::points::PointsRef;
 use serde::{Deserialize, Serialize};
-use sigmabar_linalg::{Matrix, PivotedCholesky, norm_squared};
-
-/// Pivots below this share of the largest variance are left to the tail term.
-const RANK_TOLERANCE: f64 = 1e-12;
+use sigmabar_linalg::{Matrix, PivotedCholesky, RANK_TOLERANCE, norm_squared};
 
 /// The greedy design is carried out in full while steps × candidates × features stay below this.
 const GREEDY_WORK: f64 = 4e9;

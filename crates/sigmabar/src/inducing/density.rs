@@ -56,13 +56,11 @@ fn scores(weighted: &Weighted<'_>, ridge: f64, rng: &mut ChaCha8Rng) -> Result<V
 
 /// The volume that one unit of the spectral density's coordinates has in the points' coordinates: $\prod\ell_i$ for one length-scale per column.
 fn volume(kernel: &Kernel, dim: usize) -> Option<f64> {
-    let of = |lengthscale: &Lengthscale| match lengthscale {
-        Lengthscale::Shared(_) => 1.0,
-        Lengthscale::PerColumn(lengths) => lengths.iter().product(),
-    };
     match kernel {
-        Kernel::SquaredExponential(kernel) => Some(of(kernel.lengthscale())),
-        Kernel::Matern(kernel) => Some(of(kernel.lengthscale())),
+        Kernel::SquaredExponential(_) | Kernel::Matern(_) => kernel.lengthscale().map(|lengthscale| match lengthscale {
+            Lengthscale::Shared(_) => 1.0,
+            Lengthscale::PerColumn(lengths) => lengths.iter().product(),
+        }),
         Kernel::Columns { columns, kernel } => {
             let mut sorted = columns.clone();
             sorted.sort_unstable();

@@ -1,5 +1,5 @@
 //! Choosing inducing points: one enum of rules, one function that applies them, and the partial Cholesky factor underneath
-//! (algorithm notes 1, 2, 4 and 8.4).
+//! (algorithm notes 1, 2, 3.1, 4 and 8.4).
 //!
 //! No rule sees a response. Every rule takes the locations as distinct points with counts and means the matrix $C^{1/2}KC^{1/2}$, so that
 //! repeated rows and counted points are one and the same.

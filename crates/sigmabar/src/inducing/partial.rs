@@ -5,10 +5,7 @@ use crate::error::{Error, Result};
 use crate::kernel::Kernel;
 use crate::points::{Locations, Points, PointsRef};
 use rayon::prelude::*;
-use sigmabar_linalg::{Lower, Matrix, dot, norm_squared, product_transposed};
-
-/// A point whose residual variance is at most this fraction of the largest variance is explained.
-pub(crate) const RANK_TOLERANCE: f64 = 1e-12;
+use sigmabar_linalg::{Lower, Matrix, RANK_TOLERANCE, dot, norm_squared, product_transposed};
 
 /// Points absorbed at once when a list is given.
 const LIST_BLOCK: usize = 128;

@@ -23,7 +23,7 @@ pub(super) fn select(pivot: Pivot, stop: &Stop, kernel: &Kernel, ridge: f64, loc
     let mut rng = ChaCha8Rng::seed_from_u64(seed);
     let counts = locations.counts().map_or_else(|| vec![1.0; locations.distinct()], <[f64]>::to_vec);
     let Some(limit) = stop.subsample.filter(|&limit| limit < locations.distinct()) else {
-        let mut growth = Growth { factor: PartialCholesky::over(kernel, locations.points(), &counts)?, pivot, stop, ridge, rng };
+        let mut growth = DictionarySize { factor: PartialCholesky::over(kernel, locations.points(), &counts)?, pivot, stop, ridge, rng };
         let norm = growth.run()?;
         let indices = growth.factor.indices().iter().flatten().copied().collect();
         return Inducing::chosen(locations, indices).map(|chosen| chosen.with_residual_norm(norm));
@@ -33,7 +33,7 @@ pub(super) fn select(pivot: Pivot, stop: &Stop, kernel: &Kernel, ridge: f64, loc
     let points = locations.points().select(&sample)?;
     let sample_counts: Vec<f64> = sample.iter().map(|&i| counts[i]).collect();
     let factor = PartialCholesky::over(kernel, points.view(), &sample_counts)?;
-    let mut growth = Growth { factor, pivot, stop, ridge, rng };
+    let mut growth = DictionarySize { factor, pivot, stop, ridge, rng };
     growth.run()?;
     let factor = growth.factor;
     let norm = streamed_trace(kernel, &factor.pivots()?, &factor.lower(), locations.points(), &counts)?;
@@ -41,7 +41,7 @@ pub(super) fn select(pivot: Pivot, stop: &Stop, kernel: &Kernel, ridge: f64, loc
     Inducing::chosen(locations, indices).map(|chosen| chosen.with_residual_norm(norm))
 }
 
-struct Growth<'a> {
+struct DictionarySize<'a> {
     factor: PartialCholesky<'a>,
     pivot: Pivot,
     stop: &'a Stop,
@@ -49,7 +49,7 @@ struct Growth<'a> {
     rng: ChaCha8Rng,
 }
 
-impl Growth<'_> {
+impl DictionarySize<'_> {
     /// Adds pivots until a rule is met, and cuts the factor back to the inducing points; their certificate.
     fn run(&mut self) -> Result<ResidualNorm> {
         let size = self.stop.size.min(self.factor.points.len());

@@ -1,11 +1,12 @@
 //! Which pivot comes next: the largest residual, or one drawn in proportion to it.
 
 use super::chunk::CHUNK;
-use super::partial::{PartialCholesky, RANK_TOLERANCE};
+use super::partial::PartialCholesky;
 use super::sampling;
 use crate::error::Result;
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
+use sigmabar_linalg::RANK_TOLERANCE;
 
 /// Largest number of proposals drawn at once.
 const LARGEST_BLOCK: usize = 160;

@@ -1,13 +1,12 @@
 //! Posterior-variance resampling, as budgeted kernel bandits do it.
 
-use super::partial::RANK_TOLERANCE;
 use super::weighted::Weighted;
 use super::{Inducing, sampling};
 use crate::error::{Error, Result, positive};
 use crate::kernel::Kernel;
 use crate::points::{Locations, PointsRef};
 use rand_chacha::ChaCha8Rng;
-use sigmabar_linalg::{GramAccumulator, Lower, PivotedCholesky, norm_squared};
+use sigmabar_linalg::{GramAccumulator, Lower, PivotedCholesky, RANK_TOLERANCE, norm_squared};
 
 /// Rows streamed at a time.
 const STREAM_ROWS: usize = 1024;

@@ -15,7 +15,7 @@ pub(super) const WHITEN_AFTER_SHARE: f64 = 1e-8;
 /// How $G$ was computed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
-pub enum Road {
+pub enum GramMethod {
     /// Features first, then their Gram matrix: a triangular solve and a product over all rows.
     WhitenFirst,
     /// One product of kernel values, whitened afterwards: taken only where a computed rounding bound shows that $G$ changes by less than $10^{-8}\tau^2$.
@@ -27,9 +27,9 @@ pub enum Road {
 /// What is worth knowing about how the fit was computed.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct FitFacts {
-    /// The road taken.
-    pub road: Road,
-    /// For [`Road::WhitenAfter`]: the bound on the change of $G$; otherwise 0.
+    /// The method taken.
+    pub method: GramMethod,
+    /// For [`GramMethod::WhitenAfter`]: the bound on the change of $G$; otherwise 0.
     pub whitening_bound: f64,
     /// The longest chain of additions behind an entry of $G$: rounding in $G$ is at most this many units in the last place.
     pub summation_length: f64,
@@ -43,7 +43,11 @@ pub(crate) struct Absorbed {
     pub residual_trace: f64,
     /// $h = \sum_i s_i\psi(x_i)$, if sums were given.
     pub projected: Option<Vec<f64>>,
+    /// $L_B^{-1}h/\tau^2$ from the orthogonal factorisation behind `lower`, if there was one.
+    pub whitened: Option<Vec<f64>>,
     pub facts: FitFacts,
+    /// Rank-one updates of the factor since it was made.
+    pub updates: usize,
 }
 
 /// Streams over the locations, accumulating $G = \sum c_i\psi_i\psi_i^\top$, $\operatorname{tr} D$ and, with `sums`, $h = \sum s_i\psi_i$.
@@ -82,22 +86,33 @@ impl Pass<'_> {
         let mut gram = gram.finish()?;
         gram.mirror_lower();
         let lower = factor(&gram, self.ridge)?;
-        Ok(self.absorbed(gram, lower, sums, Road::WhitenFirst, 0.0))
+        Ok(self.absorbed(gram, lower, sums, GramMethod::WhitenFirst, 0.0))
     }
 
+    /// $B$ is the Gram matrix of the rows $[I; \Psi/\tau]$, so its factor comes from reflecting these without squaring them. The responses are one more column:
+    /// what becomes of them has then the very rounding that the factor has, and not another one beside it.
     fn orthogonal(&self) -> Result<Absorbed> {
-        let m = self.features.len();
-        let mut qr = TallQr::new(m);
-        let sums = self.stream_features(|rows| Ok(qr.add_rows(rows)?))?;
-        let root = qr.gram_factor();
-        // B = I + RᵀR/τ² is the Gram matrix of [I; R/τ], so its factor comes from those rows without squaring them.
-        let mut stacked = TallQr::new(m);
-        stacked.add_rows(Matrix::identity(m).as_slice())?;
-        let scaled: Vec<f64> = root.as_slice().iter().map(|v| v / self.ridge).collect();
-        stacked.add_rows(&scaled)?;
-        let lower = Lower::from_matrix(with_positive_diagonal(stacked.gram_factor()).transposed());
-        let gram = sigmabar_linalg::transposed_product(&root, &root)?;
-        Ok(self.absorbed(gram, lower, sums, Road::Orthogonal, 0.0))
+        let (m, wide) = (self.features.len(), self.features.len() + usize::from(self.sums.is_some()));
+        let mut qr = TallQr::new(wide);
+        qr.add_rows(Matrix::from_fn(m, wide, |i, j| f64::from(u8::from(i == j))).as_slice())?;
+        let mut done = 0;
+        let sums = self.stream_features(|rows| {
+            let mut scaled = Vec::with_capacity(rows.len() / m * wide);
+            for row in rows.chunks_exact(m) {
+                scaled.extend(row.iter().map(|v| v / self.ridge));
+                scaled.extend(self.sums.map(|s| s[done] / (self.ridge * self.locations.count(done).sqrt())));
+                done += 1;
+            }
+            Ok(qr.add_rows(&scaled)?)
+        })?;
+        let all = qr.gram_factor();
+        let root = Matrix::from_fn(m, m, |i, j| all[(i, j)]);
+        let mut gram = sigmabar_linalg::transposed_product(&root, &root)?;
+        (0..m).for_each(|i| gram[(i, i)] = (gram[(i, i)] - 1.0).max(0.0));
+        gram.as_mut_slice().iter_mut().for_each(|v| *v *= self.ridge * self.ridge);
+        let whitened = self.sums.map(|_| (0..m).map(|i| all[(i, m)]).collect());
+        let absorbed = self.absorbed(gram, Lower::from_matrix(root.transposed()), sums, GramMethod::Orthogonal, 0.0);
+        Ok(Absorbed { whitened, ..absorbed })
     }
 
     fn whiten_after(&self) -> Result<Absorbed> {
@@ -129,7 +144,7 @@ impl Pass<'_> {
         let explained: f64 = gram.diagonal().iter().sum();
         sums.residual_trace = (sums.prior_trace - explained).max(0.0);
         let lower = factor(&gram, self.ridge)?;
-        Ok(self.absorbed(gram, lower, sums, Road::WhitenAfter, bound))
+        Ok(self.absorbed(gram, lower, sums, GramMethod::WhitenAfter, bound))
     }
 
     /// Streams the weighted features into `take`, gathering the sums on the way.
@@ -176,7 +191,7 @@ impl Pass<'_> {
         gamma * norm_squared(&inverse) * trace_of_product
     }
 
-    /// The same bound with the product's trace extrapolated from the first block: decides whether the road is worth trying.
+    /// The same bound with the product's trace extrapolated from the first block: decides whether the method is worth trying.
     fn expected_whitening_bound(&self) -> f64 {
         let x = self.locations.points();
         let sample = x.range(0, x.len().min(256));
@@ -195,10 +210,10 @@ impl Pass<'_> {
         self.whitening_bound(per_row * self.locations.len() as f64)
     }
 
-    fn absorbed(&self, gram: Matrix, lower: Lower, sums: Sums, road: Road, whitening_bound: f64) -> Absorbed {
+    fn absorbed(&self, gram: Matrix, lower: Lower, sums: Sums, method: GramMethod, whitening_bound: f64) -> Absorbed {
         let Sums { prior_trace, residual_trace, projected } = sums;
-        let facts = FitFacts { road, whitening_bound, summation_length: self.summation_length() };
-        Absorbed { gram, lower, prior_trace, residual_trace, projected, facts }
+        let facts = FitFacts { method, whitening_bound, summation_length: self.summation_length() };
+        Absorbed { gram, lower, prior_trace, residual_trace, projected, whitened: None, facts, updates: 0 }
     }
 }
 
@@ -239,14 +254,4 @@ fn whiten_both_sides(lower: &Lower, a: Matrix) -> Result<Matrix> {
         }
     }
     Ok(both)
-}
-
-/// Flips the signs of rows so that the diagonal is positive: the triangular factor is then a Cholesky factor.
-fn with_positive_diagonal(mut upper: Matrix) -> Matrix {
-    for i in 0..upper.rows() {
-        if upper[(i, i)] < 0.0 {
-            upper.row_mut(i).iter_mut().for_each(|v| *v = -*v);
-        }
-    }
-    upper
 }

@@ -3,18 +3,21 @@
 mod absorb;
 mod path;
 mod query;
+mod rounding;
 mod update;
 
-pub use absorb::{FitFacts, Road};
+pub use absorb::{FitFacts, GramMethod};
 pub use path::{RidgePath, RidgeTerms};
 pub use query::VarianceParts;
 
 pub(crate) use absorb::{Absorbed, absorb};
 use absorb::{WHITEN_AFTER_SHARE, factor};
+pub(crate) use rounding::{PartsRounding, Sizes};
 
 use crate::error::{Result, positive};
 use crate::features::FeatureMap;
-use crate::points::Locations;
+use crate::origin::{Origin, Sourced};
+use crate::points::{Collected, Locations};
 use sigmabar_linalg::{Lower, Matrix};
 use std::sync::Arc;
 
@@ -26,6 +29,7 @@ pub struct Information {
     features: Arc<FeatureMap>,
     locations: Arc<Locations>,
     ridge: f64,
+    ridge_origin: Origin,
     /// $G$, both triangles.
     gram: Matrix,
     /// $L_B$ with $B = L_B L_B^\top$.
@@ -44,15 +48,27 @@ impl Information {
     ///
     /// # Errors
     /// [`crate::Error::Parameter`] for a ridge that is not positive, [`crate::Error::Width`] for locations of another width, a failed self-check.
-    pub fn new(features: Arc<FeatureMap>, ridge: f64, locations: Arc<Locations>) -> Result<Self> {
-        let absorbed = absorb(&features, ridge, &locations, None)?;
+    pub fn new(features: Arc<FeatureMap>, ridge: impl Into<Sourced<f64>>, locations: Arc<Locations>) -> Result<Self> {
+        let ridge = ridge.into();
+        let absorbed = absorb(&features, ridge.value, &locations, None)?;
         Self::assemble(features, ridge, locations, absorbed)
     }
 
-    pub(crate) fn assemble(features: Arc<FeatureMap>, ridge: f64, locations: Arc<Locations>, absorbed: Absorbed) -> Result<Self> {
-        positive("ridge", ridge)?;
-        let Absorbed { gram, lower, prior_trace, residual_trace, facts, .. } = absorbed;
-        Ok(Self { features, locations, ridge, gram, lower, prior_trace, residual_trace, facts, updates: 0 })
+    pub(crate) fn assemble(features: Arc<FeatureMap>, ridge: Sourced<f64>, locations: Arc<Locations>, absorbed: Absorbed) -> Result<Self> {
+        positive("ridge", ridge.value)?;
+        let Absorbed { gram, lower, prior_trace, residual_trace, facts, updates, .. } = absorbed;
+        Ok(Self {
+            features,
+            locations,
+            ridge: ridge.value,
+            ridge_origin: ridge.origin,
+            gram,
+            lower,
+            prior_trace,
+            residual_trace,
+            facts,
+            updates,
+        })
     }
 
     /// The features.
@@ -71,6 +87,17 @@ impl Information {
     #[must_use]
     pub fn ridge(&self) -> f64 {
         self.ridge
+    }
+
+    /// Where the ridge came from.
+    #[must_use]
+    pub fn ridge_origin(&self) -> Origin {
+        self.ridge_origin
+    }
+
+    /// What is now said about how the points were chosen.
+    pub(crate) fn declare(&mut self, collected: Collected) {
+        Arc::make_mut(&mut self.locations).declare(collected);
     }
 
     /// $G = \sum_i c_i\,\psi(x_i)\psi(x_i)^\top$.
@@ -109,7 +136,7 @@ impl Information {
         self.residual_trace
     }
 
-    /// $\operatorname{tr}D$ enlarged by a bound on its rounding that costs no pass: one residual's bound per observation, what the sums lose, and on the road that
+    /// $\operatorname{tr}D$ enlarged by a bound on its rounding that costs no pass: one residual's bound per observation, what the sums lose, and on the method that
     /// whitens after the product the change of $\operatorname{tr}G$, at most $\sqrt m$ times the Frobenius bound.
     pub(crate) fn certified_residual_trace(&self) -> f64 {
         let m = self.features.len() as f64;
@@ -117,6 +144,11 @@ impl Information {
         let per_point = self.len() as f64 * self.features.residual_rounding(largest);
         let sums = (self.facts.summation_length + m) * f64::EPSILON * self.prior_trace + m.sqrt() * self.facts.whitening_bound;
         self.residual_trace + per_point + sums
+    }
+
+    /// Rank-one updates of $L_B$ since it was factored.
+    pub(crate) fn updates(&self) -> usize {
+        self.updates
     }
 
     /// How the fit was computed.
@@ -137,14 +169,5 @@ impl Information {
         let m = self.gram.rows();
         let largest = (0..m).map(|i| self.gram.row(i).iter().map(|v| v.abs()).sum::<f64>()).fold(0.0, f64::max);
         1.0 + largest / (self.ridge * self.ridge)
-    }
-
-    /// A bound on the relative perturbation $\lVert \Delta B\rVert$ that rounding in $G$ (whitening after the product included), its factor and the updates of that
-    /// factor amount to.
-    #[must_use]
-    pub fn rounding(&self) -> f64 {
-        let m = self.features.len() as f64;
-        let whitening = self.facts.whitening_bound / (self.ridge * self.ridge);
-        (m * (1 + self.updates) as f64 + self.facts.summation_length) * f64::EPSILON * self.norm_bound() + whitening
     }
 }

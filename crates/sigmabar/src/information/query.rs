@@ -1,6 +1,6 @@
 //! Questions about single points: variance, its three parts, covariance, weights.
 
-use super::Information;
+use super::{GramMethod, Information, Sizes};
 use crate::error::Result;
 use crate::points::PointsRef;
 use serde::{Deserialize, Serialize};
@@ -25,32 +25,7 @@ impl VarianceParts {
     }
 }
 
-/// What rounding can add to the parts of any query, computed once for all of them.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct PartsRounding {
-    eta: f64,
-    unit: f64,
-}
-
-impl PartsRounding {
-    /// The parts enlarged by their rounding bounds; `residual` is that of the projection part.
-    pub(crate) fn enlarge(self, parts: VarianceParts, k_xx: f64, residual: f64) -> VarianceParts {
-        let stretch = (1.0 + self.eta).powi(2);
-        VarianceParts {
-            projection: parts.projection + residual,
-            fit: parts.fit * stretch,
-            // e is off by B⁻¹ΔB·e, so τ‖V‖ by at most ½η·s₂: squared, that has a cross term.
-            noise: parts.noise + self.eta * (parts.fit * parts.noise).sqrt() + (stretch - 1.0) * parts.fit + self.unit * k_xx,
-        }
-    }
-}
-
 impl Information {
-    /// The rounding of the parts: `(1+η)²` on `s2²`, and `16mε√‖B‖` per unit of prior variance on `τ²‖V‖²`. Cost O(m²).
-    pub(crate) fn parts_rounding(&self) -> PartsRounding {
-        PartsRounding { eta: self.rounding(), unit: 16.0 * self.features().len() as f64 * f64::EPSILON * self.norm_bound().sqrt() }
-    }
-
     /// $\bar\sigma^2(x) = s_1^2(x) + \lVert L_B^{-1}\psi(x)\rVert^2$ at each point; between 0 and $k(x,x)$. Cost O(q(md + m²)).
     ///
     /// # Errors
@@ -80,9 +55,8 @@ impl Information {
 
     /// As [`Information::variance_parts`], each part enlarged by a bound on its rounding error: what every certificate uses.
     ///
-    /// $s_1^2$ grows by $(m+4)\varepsilon(\sqrt{\operatorname{tr}K_{ZZ}}\lVert w\rVert+2\sqrt{k(x,x)})^2$ with the interpolation weights
-    /// $w=L^{-\top}\psi(x)$; with $\eta$ = [`Information::rounding`], $s_2$ by the factor $1+\eta$, and $\tau^2\lVert V\rVert^2$ by
-    /// $16m\varepsilon\sqrt{\lVert B\rVert}\,k(x,x) + \eta s_2\tau\lVert V\rVert$ plus what $s_2$ gained. Cost O(q(md + 2m²)).
+    /// $s_1^2$ grows by $u(\sqrt{\operatorname{tr}K_{ZZ}}\lVert w\rVert+2\sqrt{k(x,x)})^2$ with the interpolation weights $w=L^{-\top}\psi(x)$ and $u\approx m\varepsilon$; what
+    /// $s_2$ and $\tau\lVert V\rVert$ gain is relative to $\sqrt{s_2^2+\tau^2\lVert V\rVert^2}$, so that less noise never widens an interval (docs/numerics.md). Cost O(q(md + 2m²)).
     ///
     /// # Errors
     /// As [`Information::variance`].
@@ -93,7 +67,10 @@ impl Information {
             let residual = self.features().residual_rounding_of(block, psi)?;
             let diagonal = self.features().kernel().diagonal(block);
             let plain = self.parts_of(start, block, psi)?;
-            out.extend(plain.into_iter().zip(diagonal).zip(residual).map(|((parts, k_xx), r)| rounding.enlarge(parts, k_xx, r)));
+            out.extend(plain.into_iter().zip(diagonal).zip(residual).map(|((parts, k_xx), r)| {
+                let sizes = Sizes::of(&parts, k_xx.sqrt());
+                rounding.enlarge(parts, sizes, r)
+            }));
             Ok(())
         })?;
         Ok(out)
@@ -165,13 +142,24 @@ impl Information {
 
     /// The parts for a block; its features are overwritten by `e = B⁻¹ψ`.
     pub(crate) fn parts_of(&self, start: usize, block: PointsRef<'_>, psi: &mut [f64]) -> Result<Vec<VarianceParts>> {
-        let (residual, whitened) = self.residual_and_whitened(start, block, psi)?;
-        self.lower().solve_transposed_rows(psi)?;
+        let residual = self.features().residual_of(block, psi, start)?;
+        self.parts_with(residual, psi)
+    }
+
+    /// The parts with these residuals; `psi` (of points, or of differences of two) is overwritten by `e = B⁻¹ψ`.
+    pub(crate) fn parts_with(&self, residual: Vec<f64>, psi: &mut [f64]) -> Result<Vec<VarianceParts>> {
         let m = self.features().len();
+        self.lower().solve_rows(psi)?;
+        let whitened: Vec<f64> = psi.chunks_exact(m).map(norm_squared).collect();
+        self.lower().solve_transposed_rows(psi)?;
         let fit: Vec<f64> = psi.chunks_exact(m).map(norm_squared).collect();
-        let mut noise: Vec<f64> = whitened.iter().zip(&fit).map(|(c, e)| c - e).collect();
-        // τ²‖V‖² = ‖c‖² − ‖e‖² is exact enough once the data weigh in; while B ≈ I it cancels, and eᵀGe/τ² is formed instead.
-        let cancelling: Vec<usize> = (0..fit.len()).filter(|&i| whitened[i] <= 1.5 * fit[i]).collect();
+        let mut noise: Vec<f64> = whitened.iter().zip(&fit).map(|(c, e)| (c - e).max(0.0)).collect();
+        // τ²‖V‖² = ‖c‖² − ‖e‖² is exact enough once the data weigh in; while B ≈ I it cancels, and eᵀGe/τ² is formed instead. Where the factor is sharper
+        // than G it is the other way round.
+        let cancelling: Vec<usize> = match self.facts().method {
+            GramMethod::Orthogonal => Vec::new(),
+            _ => (0..fit.len()).filter(|&i| whitened[i] <= 1.5 * fit[i]).collect(),
+        };
         if !cancelling.is_empty() {
             let solved =
                 Matrix::from_vec(cancelling.iter().flat_map(|&i| &psi[i * m..(i + 1) * m]).copied().collect(), cancelling.len(), m);

@@ -1,6 +1,6 @@
 //! Small changes without a new pass: one more observation, one more inducing point.
 
-use super::{Absorbed, Information, Road, WHITEN_AFTER_SHARE, absorb, factor};
+use super::{Absorbed, GramMethod, Information, WHITEN_AFTER_SHARE, absorb, factor};
 use crate::error::Result;
 use crate::features::BLOCK_ROWS;
 use crate::points::PointsRef;
@@ -30,7 +30,7 @@ impl Information {
         let scaled: Vec<f64> = psi.iter().map(|v| v / self.ridge).collect();
         self.updates += 1;
         // A factor found orthogonally is sharper than one of G itself: there the updates, backward stable, are the better way.
-        if self.updates >= UPDATES_BETWEEN_FACTORS && self.facts.road != Road::Orthogonal {
+        if self.updates >= UPDATES_BETWEEN_FACTORS && self.facts.method != GramMethod::Orthogonal {
             self.lower = factor(&self.gram, self.ridge)?;
             self.updates = 0;
         } else {
@@ -93,9 +93,9 @@ impl Information {
 
     /// A new pass with the features at hand; the last entry of `Σ s ψ`.
     fn absorb_again(&mut self, sums: Option<&[f64]>) -> Result<f64> {
-        let Absorbed { gram, lower, prior_trace, residual_trace, projected, facts } =
+        let Absorbed { gram, lower, prior_trace, residual_trace, projected, facts, updates, .. } =
             absorb(&self.features, self.ridge, &self.locations, sums)?;
-        (self.gram, self.lower, self.facts, self.updates) = (gram, lower, facts, 0);
+        (self.gram, self.lower, self.facts, self.updates) = (gram, lower, facts, updates);
         (self.prior_trace, self.residual_trace) = (prior_trace, residual_trace);
         Ok(projected.and_then(|h| h.last().copied()).unwrap_or(0.0))
     }

@@ -6,8 +6,8 @@ use crate::points::PointsRef;
 use sigmabar_linalg::Matrix;
 
 impl Kernel {
-    /// $k(x,z)$ for one pair, exactly symmetric. Cost O(d) per part. A block agrees to a few units in the last place of the scaled
-    /// coordinates; for many pairs use [`Kernel::prepare`].
+    /// $k(x,z)$ for one pair, exactly symmetric. Cost O(d) per part. A block agrees to a few units in the last place;
+    /// for many pairs use [`Kernel::prepare`].
     ///
     /// Meant for points that passed [`Kernel::check_dim`].
     ///

@@ -90,9 +90,9 @@ fn periodic_gradient(radial: &Radial, kernel: &Periodic, raw: &Coordinates, x: P
     let mut circle = vec![0.0; radial.coordinates.count()];
     radial.coordinates.map_into(x.row(0), &mut circle);
     let mut point = vec![0.0; raw.count()];
-    raw.gather_into(x.row(0), &mut point);
+    raw.map_into(x.row(0), &mut point);
     for (c, a) in point.iter().enumerate() {
-        let turns = 2.0 * PI / (kernel.period.get(c) * radial.unit);
+        let turns = 2.0 * PI * radial.coordinates.factors()[2 * c].powi(2) / (kernel.period.get(c) * radial.unit);
         let (cosine, sine) = (circle[2 * c], circle[2 * c + 1]);
         let mut sum = 0.0;
         for (j, w) in weighted.iter().enumerate() {

@@ -1,5 +1,6 @@
 //! Length-scales: one for all columns, or one for each.
 
+use super::Kernel;
 use crate::error::{Result, positive, same_length};
 use serde::{Deserialize, Serialize};
 
@@ -72,6 +73,20 @@ impl Lengthscale {
     /// $\sum_i(h_i/\ell_i)^2$.
     pub(super) fn squared_norm(&self, h: &[f64]) -> f64 {
         h.iter().enumerate().map(|(i, a)| (a / self.get(i)).powi(2)).sum()
+    }
+}
+
+impl Kernel {
+    /// The length-scale of a kernel of the scaled distance $\rho$: squared-exponential, Matérn, rational quadratic. `None` for every other: the lengths of
+    /// periodic, linear and Hamming kernels are no distances between points, and sums, products and columns have one for each part. Cost O(1).
+    #[must_use]
+    pub fn lengthscale(&self) -> Option<&Lengthscale> {
+        match self {
+            Self::SquaredExponential(kernel) => Some(&kernel.lengthscale),
+            Self::Matern(kernel) => Some(&kernel.lengthscale),
+            Self::RationalQuadratic(kernel) => Some(&kernel.lengthscale),
+            _ => None,
+        }
     }
 }
 

@@ -14,6 +14,7 @@
 mod bessel;
 mod compose;
 mod coordinates;
+mod digits;
 mod evaluate;
 mod exp;
 mod gradient;
@@ -31,7 +32,9 @@ mod rational_quadratic;
 mod spectral;
 mod squared_exponential;
 mod tile;
+mod words;
 
+pub(crate) use digits::Digits;
 pub use hamming::Hamming;
 pub use lengthscale::Lengthscale;
 pub use linear::Linear;

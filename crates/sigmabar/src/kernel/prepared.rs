@@ -1,4 +1,4 @@
-//! A kernel with one side fixed: the points $z$ are scaled and transposed once, then rows $k(x,z_1),\dots,k(x,z_m)$ are cheap.
+//! A kernel with one side fixed: the points $z$ are transposed once, then rows $k(x,z_1),\dots,k(x,z_m)$ are cheap.
 
 use super::coordinates::{Coordinates, TILE};
 use super::exp::exp_in_place;
@@ -38,7 +38,7 @@ pub(super) enum Node {
 }
 
 impl Kernel {
-    /// Scales and transposes the points $z$ once, for many rows. Cost O(md) time and memory for each part.
+    /// Transposes the points $z$ once, for many rows. Cost O(md) time and memory for each part.
     ///
     /// # Errors
     /// As [`Kernel::check_dim`].
@@ -125,13 +125,13 @@ impl Node {
             Kernel::Periodic(kernel) => Self::Periodic {
                 radial: Radial::periodic(kernel, z, columns),
                 kernel: kernel.clone(),
-                raw: Coordinates::scaled(z, columns, &1.0.into(), 1.0),
+                raw: Coordinates::raw(z, columns, &1.0.into(), 1.0),
             },
             Kernel::Linear(kernel) => {
-                Self::Linear { kernel: kernel.clone(), coordinates: Coordinates::scaled(z, columns, &kernel.lengthscale, 1.0) }
+                Self::Linear { kernel: kernel.clone(), coordinates: Coordinates::scaled(z, columns, &kernel.lengthscale) }
             }
             Kernel::Hamming(kernel) => {
-                Self::Hamming { kernel: kernel.clone(), coordinates: Coordinates::scaled(z, columns, &1.0.into(), 1.0) }
+                Self::Hamming { kernel: kernel.clone(), coordinates: Coordinates::raw(z, columns, &1.0.into(), 1.0) }
             }
             Kernel::Sum(parts) => Self::Sum(parts.iter().map(|part| Self::new(part, z, columns)).collect()),
             Kernel::Product(parts) => Self::Product(parts.iter().map(|part| Self::new(part, z, columns)).collect()),

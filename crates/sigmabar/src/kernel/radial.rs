@@ -43,7 +43,7 @@ pub(super) struct Radial {
 impl Radial {
     pub(super) fn squared_exponential(kernel: &SquaredExponential, z: PointsRef<'_>, columns: &[usize]) -> Self {
         let unit: f64 = 0.5 * LOG2_E;
-        let coordinates = Coordinates::scaled(z, columns, &kernel.lengthscale, unit.sqrt());
+        let coordinates = Coordinates::raw(z, columns, &kernel.lengthscale, unit.sqrt());
         Self::new(Shape::SquaredExponential, coordinates, kernel.variance, unit, &kernel.lengthscale)
     }
 
@@ -58,12 +58,12 @@ impl Radial {
         } else {
             (Shape::Matern(kernel.clone()), 1.0)
         };
-        let coordinates = Coordinates::scaled(z, columns, &kernel.lengthscale, unit.sqrt());
+        let coordinates = Coordinates::raw(z, columns, &kernel.lengthscale, unit.sqrt());
         Self::new(shape, coordinates, kernel.variance, unit, &kernel.lengthscale)
     }
 
     pub(super) fn rational_quadratic(kernel: &RationalQuadratic, z: PointsRef<'_>, columns: &[usize]) -> Self {
-        let coordinates = Coordinates::scaled(z, columns, &kernel.lengthscale, 1.0);
+        let coordinates = Coordinates::raw(z, columns, &kernel.lengthscale, 1.0);
         Self::new(Shape::RationalQuadratic(kernel.clone()), coordinates, kernel.variance, 1.0, &kernel.lengthscale)
     }
 
@@ -151,7 +151,8 @@ impl Radial {
                     grad[self.lengths] += w * extra;
                 }
                 for (c, a) in point.iter().enumerate() {
-                    grad[self.slots[c]] += w * slope / self.unit * (a - self.coordinates.get(c, j)).powi(2);
+                    let difference = (a - self.coordinates.get(c, j)) * self.coordinates.factors()[c];
+                    grad[self.slots[c]] += w * slope / self.unit * difference.powi(2);
                 }
             }
         }

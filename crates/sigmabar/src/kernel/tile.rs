@@ -68,7 +68,7 @@ fn fill_rows<S: Simd, P: Profile, const R: usize>(simd: S, profile: P, coordinat
     while start + TILE <= len {
         let Some(tile) = tiles.next() else { return };
         for part in 0..TILE / (WIDTH * S::F64_LANES) {
-            let sums = distances::<S, R>(simd, points, tile, part);
+            let sums = distances::<S, R>(simd, coordinates.factors(), points, tile, part);
             for r in 0..R {
                 let entries = &mut out[r][start..start + TILE];
                 let value = profile.value(simd, sums[r]);
@@ -82,7 +82,7 @@ fn fill_rows<S: Simd, P: Profile, const R: usize>(simd: S, profile: P, coordinat
         let mut last = [0.0; TILE];
         for r in 0..R {
             for part in 0..TILE / (WIDTH * S::F64_LANES) {
-                let value = profile.value(simd, distances::<S, R>(simd, points, tile, part)[r]);
+                let value = profile.value(simd, distances::<S, R>(simd, coordinates.factors(), points, tile, part)[r]);
                 S::as_mut_simd_f64s(&mut last).0[part * WIDTH..(part + 1) * WIDTH].copy_from_slice(&value);
             }
             out[r][start..].copy_from_slice(&last[..len - start]);
@@ -90,16 +90,16 @@ fn fill_rows<S: Simd, P: Profile, const R: usize>(simd: S, profile: P, coordinat
     }
 }
 
-/// Squared distances $\sum_c(x_c-z_c)^2$ of `R` points to the points of one part of a tile.
+/// Squared distances $\sum_c(f_c(x_c-z_c))^2$ of `R` points to the points of one part of a tile.
 #[inline(always)]
-fn distances<S: Simd, const R: usize>(simd: S, points: &[f64], tile: &[f64], part: usize) -> [[S::f64s; WIDTH]; R] {
+fn distances<S: Simd, const R: usize>(simd: S, factors: &[f64], points: &[f64], tile: &[f64], part: usize) -> [[S::f64s; WIDTH]; R] {
     let mut sums = [[simd.splat_f64s(0.0); WIDTH]; R];
-    for (a, column) in points.chunks_exact(R).zip(tile.chunks_exact(TILE)) {
-        let b = part_of(simd, column, part);
+    for ((a, column), factor) in points.chunks_exact(R).zip(tile.chunks_exact(TILE)).zip(factors) {
+        let (b, factor) = (part_of(simd, column, part), simd.splat_f64s(*factor));
         for r in 0..R {
             let a = simd.splat_f64s(a[r]);
             for k in 0..WIDTH {
-                let difference = simd.sub_f64s(a, b[k]);
+                let difference = simd.mul_f64s(simd.sub_f64s(a, b[k]), factor);
                 sums[r][k] = simd.mul_add_e_f64s(difference, difference, sums[r][k]);
             }
         }
@@ -122,7 +122,7 @@ pub(super) struct Gradient<'a, P> {
     pub(super) x: PointsRef<'a>,
     /// $W_{ij}$, row by row.
     pub(super) weights: &'a [f64],
-    /// For each coordinate $\sum W_{ij}g_{ij}(x_c-z_c)^2$ with $g$ the slope; then $\sum W_{ij}k_{ij}$.
+    /// For each coordinate $\sum W_{ij}g_{ij}(f_c(x_c-z_c))^2$ with $g$ the slope; then $\sum W_{ij}k_{ij}$.
     pub(super) sums: &'a mut [f64],
 }
 
@@ -141,13 +141,13 @@ impl<P: Profile> WithSimd for Gradient<'_, P> {
             let rest = full.remainder();
             let mut tiles = coordinates.tiles();
             for (weights, tile) in full.zip(tiles.by_ref()) {
-                add_tile(simd, profile, &point, tile, weights, &mut partial);
+                add_tile(simd, profile, coordinates.factors(), &point, tile, weights, &mut partial);
             }
             if let (Some(tile), false) = (tiles.next(), rest.is_empty()) {
                 // Weight 0 for the points that only fill the tile.
                 last[..rest.len()].copy_from_slice(rest);
                 last[rest.len()..].fill(0.0);
-                add_tile(simd, profile, &point, tile, &last, &mut partial);
+                add_tile(simd, profile, coordinates.factors(), &point, tile, &last, &mut partial);
             }
         }
         for (sum, partial) in sums.iter_mut().zip(partial) {
@@ -158,21 +158,29 @@ impl<P: Profile> WithSimd for Gradient<'_, P> {
 
 /// Adds the derivatives for one point and one tile.
 #[inline(always)]
-fn add_tile<S: Simd, P: Profile>(simd: S, profile: P, point: &[f64], tile: &[f64], weights: &[f64], partial: &mut [S::f64s]) {
+fn add_tile<S: Simd, P: Profile>(
+    simd: S,
+    profile: P,
+    factors: &[f64],
+    point: &[f64],
+    tile: &[f64],
+    weights: &[f64],
+    partial: &mut [S::f64s],
+) {
     let Some((total, partial)) = partial.split_last_mut() else { return };
     for part in 0..TILE / (WIDTH * S::F64_LANES) {
-        let (value, mut slope) = profile.value_and_slope(simd, distances::<S, 1>(simd, point, tile, part)[0]);
+        let (value, mut slope) = profile.value_and_slope(simd, distances::<S, 1>(simd, factors, point, tile, part)[0]);
         let w = part_of(simd, weights, part);
         for k in 0..WIDTH {
             *total = simd.mul_add_e_f64s(w[k], value[k], *total);
             slope[k] = simd.mul_f64s(w[k], slope[k]);
         }
-        for ((a, column), sum) in point.iter().zip(tile.chunks_exact(TILE)).zip(partial.iter_mut()) {
-            let a = simd.splat_f64s(*a);
+        for (((a, column), factor), sum) in point.iter().zip(tile.chunks_exact(TILE)).zip(factors).zip(partial.iter_mut()) {
+            let (a, factor) = (simd.splat_f64s(*a), simd.splat_f64s(*factor));
             let b = part_of(simd, column, part);
             let mut terms = [simd.splat_f64s(0.0); WIDTH];
             for k in 0..WIDTH {
-                let difference = simd.sub_f64s(a, b[k]);
+                let difference = simd.mul_f64s(simd.sub_f64s(a, b[k]), factor);
                 terms[k] = simd.mul_f64s(simd.mul_f64s(difference, difference), slope[k]);
             }
             let pairs = (simd.add_f64s(terms[0], terms[1]), simd.add_f64s(terms[2], terms[3]));
@@ -197,7 +205,7 @@ mod tests {
         let values = |count: usize, seed: usize| (0..3 * count).map(|i| ((i * 37 + seed) % 101) as f64 / 25.0).collect();
         let x = Points::new(values(7, 5), 3).expect("points");
         let z = Points::new(values(45, 11), 3).expect("points");
-        let coordinates = Coordinates::scaled(z.view(), &[0, 1, 2], &Lengthscale::Shared(0.9), 1.0);
+        let coordinates = Coordinates::raw(z.view(), &[0, 1, 2], &Lengthscale::Shared(0.9), 1.0);
         let (mut plain, mut vector) = (vec![0.0; 7 * 45], vec![0.0; 7 * 45]);
         Rows { coordinates: &coordinates, profile, x: x.view(), out: &mut plain }.with_simd(Scalar);
         Arch::new().dispatch(Rows { coordinates: &coordinates, profile, x: x.view(), out: &mut vector });

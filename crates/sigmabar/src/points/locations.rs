@@ -2,10 +2,13 @@
 
 use super::{Points, PointsRef};
 use crate::error::{Error, Result, same_length};
+use crate::origin::Origin;
 use serde::{Deserialize, Serialize};
+use std::fmt;
 
 /// How the measured points were chosen. The theorems of this crate speak of points that do not depend on the noise.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum Collected {
     /// Chosen by this library without seeing any response.
@@ -14,6 +17,47 @@ pub enum Collected {
     DeclaredFixed,
     /// Points may have been chosen by looking at earlier responses: only adaptive-safe bands apply.
     Adaptive,
+    /// Nobody said: treated like [`Collected::Adaptive`].
+    #[default]
+    Undeclared,
+}
+
+impl Collected {
+    /// Whether somebody vouches that no point was chosen by looking at a response.
+    #[must_use]
+    pub fn is_fixed(self) -> bool {
+        matches!(self, Self::Designed | Self::DeclaredFixed)
+    }
+
+    /// What may be said of both together.
+    pub(crate) fn weaker(self, other: Self) -> Self {
+        match (self, other) {
+            (Self::Adaptive, _) | (_, Self::Adaptive) => Self::Adaptive,
+            (Self::Undeclared, _) | (_, Self::Undeclared) => Self::Undeclared,
+            (Self::DeclaredFixed, _) | (_, Self::DeclaredFixed) => Self::DeclaredFixed,
+            (Self::Designed, Self::Designed) => Self::Designed,
+        }
+    }
+
+    /// Who vouches for it.
+    pub(crate) fn origin(self) -> Origin {
+        match self {
+            Self::Designed => Origin::Guaranteed,
+            Self::DeclaredFixed => Origin::Declared,
+            Self::Adaptive | Self::Undeclared => Origin::Unmet,
+        }
+    }
+}
+
+impl fmt::Display for Collected {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Designed => "points were designed without seeing a response",
+            Self::DeclaredFixed => "no point was chosen by looking at a response",
+            Self::Adaptive => "points may have been chosen by looking at responses",
+            Self::Undeclared => "nobody said how the points were chosen",
+        })
+    }
 }
 
 /// The measured points: distinct, with counts. Repeated rows cost nothing beyond their first copy.
@@ -113,6 +157,11 @@ impl Locations {
     #[must_use]
     pub fn collected(&self) -> Collected {
         self.collected
+    }
+
+    /// What is now said about how the points were chosen.
+    pub(crate) fn declare(&mut self, collected: Collected) {
+        self.collected = collected;
     }
 
     /// Sums per distinct point of one value per original row.

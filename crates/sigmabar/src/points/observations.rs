@@ -2,6 +2,7 @@
 
 use super::{Collected, Locations, Points};
 use crate::error::{Error, Result, positive, same_length};
+use crate::origin::Origin;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
@@ -12,12 +13,12 @@ use std::sync::Arc;
 pub struct Prior {
     mean: f64,
     unit: f64,
-    learnt: bool,
+    origin: Origin,
 }
 
 impl Prior {
     /// Mean 0, unit 1.
-    pub const ZERO: Self = Self { mean: 0.0, unit: 1.0, learnt: false };
+    pub const ZERO: Self = Self { mean: 0.0, unit: 1.0, origin: Origin::Declared };
 
     /// A mean and a unit declared before any response was seen.
     ///
@@ -27,10 +28,10 @@ impl Prior {
         if !mean.is_finite() {
             return Err(Error::Parameter { name: "prior mean", value: mean, requirement: "finite" });
         }
-        Ok(Self { mean, unit: positive("unit", unit)?, learnt: false })
+        Ok(Self { mean, unit: positive("unit", unit)?, origin: Origin::Declared })
     }
 
-    /// Mean and standard deviation of the responses (unit 1 where they do not vary): intervals become "calibrated", never "certified".
+    /// Mean and standard deviation of the responses (unit 1 where they do not vary): intervals become estimates.
     ///
     /// # Errors
     /// [`Error::Empty`] without responses, [`Error::NotFinite`] naming the row.
@@ -42,7 +43,13 @@ impl Prior {
         let n = y.len() as f64;
         let mean = y.iter().sum::<f64>() / n;
         let deviation = (y.iter().map(|v| (v - mean).powi(2)).sum::<f64>() / n).sqrt();
-        Ok(Self { mean, unit: if deviation > 0.0 { deviation } else { 1.0 }, learnt: true })
+        Ok(Self { mean, unit: if deviation > 0.0 { deviation } else { 1.0 }, origin: Origin::LearntHere })
+    }
+
+    /// The same mean and unit from elsewhere.
+    #[must_use]
+    pub fn with_origin(self, origin: Origin) -> Self {
+        Self { origin, ..self }
     }
 
     /// The constant prior mean.
@@ -57,10 +64,10 @@ impl Prior {
         self.unit
     }
 
-    /// Whether mean and unit were learnt from the responses.
+    /// Where mean and unit came from.
     #[must_use]
-    pub fn is_learnt(&self) -> bool {
-        self.learnt
+    pub fn origin(&self) -> Origin {
+        self.origin
     }
 
     /// $(y - \text{mean})/\text{unit}$.
@@ -169,7 +176,7 @@ impl Observations {
         let sums = self.sums.iter().enumerate().map(|(i, s)| s - shift * self.locations.count(i)).collect();
         let n = self.len() as f64;
         let sum_squares = (self.sum_squares - shift * (2.0 * total - n * shift)).max(0.0);
-        let prior = Prior { mean, unit: self.prior.unit, learnt: true };
+        let prior = Prior { mean, unit: self.prior.unit, origin: Origin::LearntHere };
         Self { locations: Arc::clone(&self.locations), sums, sum_squares, prior }
     }
 
@@ -212,6 +219,11 @@ impl Observations {
     }
 
     /// One more response. Cost O(nd).
+    /// What is now said about how the points were chosen.
+    pub(crate) fn declare(&mut self, collected: Collected) {
+        Arc::make_mut(&mut self.locations).declare(collected);
+    }
+
     pub(crate) fn push(&mut self, x: &[f64], y: f64) -> Result<(usize, bool)> {
         if !y.is_finite() {
             return Err(Error::NotFinite { what: "responses", row: self.len(), column: 0, value: y });

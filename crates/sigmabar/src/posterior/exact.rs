@@ -1,7 +1,8 @@
 //! The exact Gaussian-process posterior: the oracle of the sparse one, and the better choice for a few hundred distinct points.
 
 use crate::error::{Error, Result, positive};
-use crate::features::SourcedKernel;
+use crate::kernel::{Digits, Kernel};
+use crate::origin::{Origin, Sourced};
 use crate::points::{Observations, PointsRef};
 use sigmabar_linalg::{Lower, Matrix, dot, matvec_rows, norm_squared, product_transposed};
 
@@ -9,8 +10,9 @@ use sigmabar_linalg::{Lower, Matrix, dot, matvec_rows, norm_squared, product_tra
 /// (algorithm notes 3.4).
 #[derive(Clone, Debug)]
 pub struct ExactPosterior {
-    kernel: SourcedKernel,
-    ridge: f64,
+    kernel: Sourced<Kernel>,
+    digits: Digits,
+    ridge: Sourced<f64>,
     observations: Observations,
     /// Factor of $A$.
     lower: Lower,
@@ -27,11 +29,12 @@ impl ExactPosterior {
     ///
     /// # Errors
     /// [`Error::Parameter`] for a ridge that is not positive; a kernel of another width; [`crate::LinalgError::NotPositiveDefinite`] where the ridge is lost in rounding.
-    pub fn new(kernel: impl Into<SourcedKernel>, ridge: f64, observations: Observations) -> Result<Self> {
-        let kernel = kernel.into();
-        let tau2 = positive("ridge", ridge)?.powi(2);
+    pub fn new(kernel: impl Into<Sourced<Kernel>>, ridge: impl Into<Sourced<f64>>, observations: Observations) -> Result<Self> {
+        let (kernel, ridge) = (kernel.into(), ridge.into());
+        let tau2 = positive("ridge", ridge.value)?.powi(2);
         let locations = observations.locations();
-        let mut a = kernel.kernel.gram(locations.points())?;
+        let digits = Digits::new(&kernel.value, locations.points())?;
+        let mut a = kernel.value.gram(locations.points())?;
         for i in 0..a.rows() {
             a[(i, i)] += tau2 / locations.count(i);
         }
@@ -41,19 +44,25 @@ impl ExactPosterior {
         let mut coefficients = whitened.clone();
         lower.solve_transposed_rows(&mut coefficients)?;
         let condition = lower.condition_estimate().max(1.0);
-        Ok(Self { kernel, ridge, observations, lower, coefficients, whitened, condition })
+        Ok(Self { kernel, digits, ridge, observations, lower, coefficients, whitened, condition })
     }
 
     /// The kernel and where it came from.
     #[must_use]
-    pub fn kernel(&self) -> &SourcedKernel {
+    pub fn kernel(&self) -> &Sourced<Kernel> {
         &self.kernel
     }
 
     /// The ridge $\tau$.
     #[must_use]
     pub fn ridge(&self) -> f64 {
-        self.ridge
+        self.ridge.value
+    }
+
+    /// Where the ridge came from.
+    #[must_use]
+    pub fn ridge_origin(&self) -> Origin {
+        self.ridge.origin
     }
 
     /// The observations.
@@ -91,7 +100,7 @@ impl ExactPosterior {
     pub fn variance(&self, x: PointsRef<'_>) -> Result<Vec<f64>> {
         let mut rows = self.block(x)?;
         self.lower.solve_rows(rows.as_mut_slice())?;
-        let diagonal = self.kernel.kernel.diagonal(x);
+        let diagonal = self.kernel.value.diagonal(x);
         diagonal.into_iter().enumerate().map(|(query, k_xx)| self.checked(query, k_xx, norm_squared(rows.row(query)))).collect()
     }
 
@@ -104,7 +113,7 @@ impl ExactPosterior {
         self.lower.solve_rows(rows.as_mut_slice())?;
         let explained = product_transposed(&rows, &rows)?;
         let unit2 = self.observations.prior().unit().powi(2);
-        let mut covariance = self.kernel.kernel.gram(x)?;
+        let mut covariance = self.kernel.value.gram(x)?;
         for (c, e) in covariance.as_mut_slice().iter_mut().zip(explained.as_slice()) {
             *c = unit2 * (*c - e);
         }
@@ -149,7 +158,7 @@ impl ExactPosterior {
     #[must_use]
     pub fn log_evidence(&self) -> f64 {
         let locations = self.observations.locations();
-        let (n, tau2) = (locations.len() as f64, self.ridge * self.ridge);
+        let (n, tau2) = (locations.len() as f64, self.ridge() * self.ridge());
         let counts = |i| locations.count(i);
         // log|K_full + τ²I| = (n − u) log τ² + log|A| + Σ log c; the quadratic splits into scatter within and between points.
         let u = locations.distinct();
@@ -164,7 +173,7 @@ impl ExactPosterior {
     #[must_use]
     pub fn gain(&self) -> f64 {
         let locations = self.observations.locations();
-        let tau2 = self.ridge * self.ridge;
+        let tau2 = self.ridge() * self.ridge();
         let scale: f64 = (0..locations.distinct()).map(|i| (locations.count(i) / tau2).ln()).sum();
         0.5 * (self.lower.log_det() + scale)
     }
@@ -183,7 +192,7 @@ impl ExactPosterior {
         let locations = self.observations.locations();
         let averages: Vec<f64> = self.observations.sums().iter().enumerate().map(|(i, s)| s / locations.count(i)).collect();
         let noise: f64 = self.coefficients.iter().enumerate().map(|(i, a)| a * a / locations.count(i)).sum();
-        (dot(&self.coefficients, &averages) - self.ridge * self.ridge * noise).max(0.0).sqrt()
+        (dot(&self.coefficients, &averages) - self.ridge() * self.ridge() * noise).max(0.0).sqrt()
     }
 
     /// A bound on the relative error of a solve with the factor.
@@ -203,7 +212,7 @@ impl ExactPosterior {
 
     /// The variance enlarged by its rounding bound: what certificates use.
     pub(crate) fn certified_variance(&self, x: PointsRef<'_>) -> Result<Vec<f64>> {
-        let diagonal = self.kernel.kernel.diagonal(x);
+        let diagonal = self.kernel.value.diagonal(x);
         Ok(self.variance(x)?.into_iter().zip(diagonal).map(|(v, k_xx)| v + self.solve_rounding() * k_xx).collect())
     }
 
@@ -211,7 +220,7 @@ impl ExactPosterior {
     pub(crate) fn certified_quadratic(&self) -> f64 {
         let locations = self.observations.locations();
         let between: f64 = self.observations.sums().iter().enumerate().map(|(i, s)| s * s / locations.count(i)).sum();
-        let tau2 = self.ridge * self.ridge;
+        let tau2 = self.ridge() * self.ridge();
         let within = (self.observations.sum_squares() - between).max(0.0) / tau2;
         let summation = 4.0 * locations.len() as f64 * f64::EPSILON * self.observations.sum_squares() / tau2;
         let quadratic = norm_squared(&self.whitened);
@@ -223,7 +232,8 @@ impl ExactPosterior {
         if x.dim() != points.dim() {
             return Err(Error::Width { what: "points", row: 0, expected: points.dim(), found: x.dim() });
         }
-        self.kernel.kernel.block(x, points)
+        self.digits.check(x)?;
+        self.kernel.value.block(x, points)
     }
 
     /// `k − ‖c‖²`, refused where it is more negative than rounding explains.

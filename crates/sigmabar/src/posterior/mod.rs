@@ -9,8 +9,9 @@ pub use sample::sample_gaussian;
 
 use crate::error::Result;
 use crate::features::{BLOCK_ROWS, FeatureMap};
-use crate::information::{Information, RidgePath, Road, VarianceParts, absorb};
-use crate::points::{Observations, PointsRef, Prior};
+use crate::information::{GramMethod, Information, RidgePath, VarianceParts, absorb};
+use crate::origin::Sourced;
+use crate::points::{Collected, Observations, PointsRef, Prior};
 use sigmabar_linalg::{Matrix, add_transposed_matvec, dot, matvec_rows, norm_squared, product_transposed};
 use std::sync::Arc;
 
@@ -27,6 +28,8 @@ pub struct Posterior {
     observations: Observations,
     /// $h$.
     projected: Vec<f64>,
+    /// $L_B^{-1}h/\tau^2$ from the orthogonal factorisation behind $L_B$, where there was one and nothing was added since: $\beta$ is one solve away from it.
+    whitened: Option<Vec<f64>>,
     /// $\beta$.
     coefficients: Vec<f64>,
     /// How much rounding in the sums behind $h$ has grown: 1 for sums of features, $\mathrm{cond}(L)$ for whitened sums of kernel values.
@@ -49,12 +52,14 @@ impl Posterior {
     ///
     /// # Errors
     /// [`crate::Error::Parameter`] for a ridge that is not positive, [`crate::Error::Width`] for points of another width than the inducing points, a failed self-check.
-    pub fn fit(features: Arc<FeatureMap>, ridge: f64, observations: Observations) -> Result<Self> {
-        let mut absorbed = absorb(&features, ridge, observations.locations(), Some(observations.sums()))?;
+    pub fn fit(features: Arc<FeatureMap>, ridge: impl Into<Sourced<f64>>, observations: Observations) -> Result<Self> {
+        let ridge = ridge.into();
+        let mut absorbed = absorb(&features, ridge.value, observations.locations(), Some(observations.sums()))?;
         let projected = absorbed.projected.take().unwrap_or_default();
-        let growth = if absorbed.facts.road == Road::WhitenAfter { features.condition().max(1.0) } else { 1.0 };
+        let whitened = absorbed.whitened.take();
+        let growth = if absorbed.facts.method == GramMethod::WhitenAfter { features.condition().max(1.0) } else { 1.0 };
         let information = Information::assemble(features, ridge, Arc::clone(observations.locations()), absorbed)?;
-        Self::assemble(Arc::new(information), observations, projected, growth)
+        Self::assemble(Arc::new(information), observations, (projected, whitened), growth)
     }
 
     /// Conditions known information on responses without redoing the location work: $h = L^{-1}\sum_i s_i k_Z(x_i)$. Cost O(nmd + m²).
@@ -73,7 +78,7 @@ impl Posterior {
             add_transposed_matvec(rows, &observations.sums()[start..start + count], &mut projected);
         });
         features.lower().solve_rows(&mut projected)?;
-        let mut short = Self::assemble(information, observations, projected, features.condition().max(1.0))?;
+        let mut short = Self::assemble(information, observations, (projected, None), features.condition().max(1.0))?;
         short.make_projection_accurate()?;
         Ok(short)
     }
@@ -97,11 +102,11 @@ impl Posterior {
     pub(crate) fn assemble(
         information: Arc<Information>,
         observations: Observations,
-        projected: Vec<f64>,
+        (projected, whitened): (Vec<f64>, Option<Vec<f64>>),
         projection_growth: f64,
     ) -> Result<Self> {
         let mut posterior =
-            Self { information, observations, projected, coefficients: Vec::new(), projection_growth, kernel_weights: None };
+            Self { information, observations, projected, whitened, coefficients: Vec::new(), projection_growth, kernel_weights: None };
         posterior.solve_mean()?;
         Ok(posterior)
     }
@@ -110,8 +115,14 @@ impl Posterior {
     fn solve_mean(&mut self) -> Result<()> {
         let information = &self.information;
         let tau2 = information.ridge() * information.ridge();
-        let mut beta: Vec<f64> = self.projected.iter().map(|v| v / tau2).collect();
-        information.lower().solve_rows(&mut beta)?;
+        let mut beta = match &self.whitened {
+            Some(whitened) => whitened.clone(),
+            None => {
+                let mut whitened: Vec<f64> = self.projected.iter().map(|v| v / tau2).collect();
+                information.lower().solve_rows(&mut whitened)?;
+                whitened
+            }
+        };
         information.lower().solve_transposed_rows(&mut beta)?;
         let mut w = beta.clone();
         information.features().lower().solve_transposed_rows(&mut w)?;
@@ -148,6 +159,11 @@ impl Posterior {
         let total: f64 = self.observations.sums().iter().map(|s| s.abs()).sum();
         let length = information.facts().summation_length + information.features().len() as f64;
         f64::EPSILON * length * self.projection_growth * largest.sqrt() * total
+    }
+
+    /// $L_B^{-1}h/\tau^2$ from the orthogonal factorisation, if the mean is made of it.
+    pub(crate) fn whitened(&self) -> Option<&Vec<f64>> {
+        self.whitened.as_ref()
     }
 
     pub(crate) fn projection_growth(&self) -> f64 {
@@ -276,11 +292,24 @@ impl Posterior {
     /// # Errors
     /// A point of another width, or a value that is not finite. Nothing is changed then.
     pub fn update(&mut self, x: &[f64], y: f64) -> Result<()> {
+        self.update_declared(x, y, Collected::Undeclared)
+    }
+
+    /// As [`Posterior::update`], declaring how the point, and with it the number of observations, was chosen. The weakest declaration of all rows counts.
+    ///
+    /// # Errors
+    /// As [`Posterior::update`].
+    pub fn update_declared(&mut self, x: &[f64], y: f64, collected: Collected) -> Result<()> {
         let mut next = self.clone();
-        let psi = Arc::make_mut(&mut next.information).update(x)?;
+        let collected = next.observations.locations().collected().weaker(collected);
+        let information = Arc::make_mut(&mut next.information);
+        let psi = information.update(x)?;
         next.observations.push(x, y)?;
+        information.declare(collected);
+        next.observations.declare(collected);
         let response = next.observations.prior().to_model(y);
         next.projected.iter_mut().zip(&psi).for_each(|(h, p)| *h += response * p);
+        next.whitened = None;
         next.solve_mean()?;
         *self = next;
         Ok(())
@@ -294,6 +323,7 @@ impl Posterior {
         let mut next = self.clone();
         let appended = Arc::make_mut(&mut next.information).append_inducing(z, Some(next.observations.sums()))?;
         next.projected.extend(appended);
+        next.whitened = None;
         next.projection_growth = next.projection_growth.max(next.information.features().condition());
         next.solve_mean()?;
         next.make_projection_accurate()?;

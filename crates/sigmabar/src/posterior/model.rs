@@ -1,25 +1,27 @@
-//! A fitted model as bytes: own header, version, checksum. A damaged or foreign file is refused with a reason.
+//! A fitted model as bytes. A damaged or foreign file is refused with a reason.
 
 use super::Posterior;
-use crate::error::{ModelError, Result};
-use crate::features::{FeatureMap, SourcedKernel};
+use crate::error::{Error, Result, SavedError};
+use crate::features::FeatureMap;
 use crate::information::{Absorbed, FitFacts, Information};
+use crate::kernel::Kernel;
+use crate::origin::Sourced;
 use crate::points::{Observations, Points};
-use crate::sealed;
+use crate::sealed::{self, Kind};
 use serde::{Deserialize, Serialize};
 use sigmabar_linalg::{Lower, Matrix};
 use std::sync::Arc;
 
-const MAGIC: [u8; 8] = *b"SIGMABAR";
-const VERSION: u32 = 1;
+/// A right checksum over something else.
+const TORN: Error = Error::Saved(SavedError::Content { what: "a model" });
 
 #[derive(Serialize, Deserialize)]
 struct Stored {
-    kernel: SourcedKernel,
+    kernel: Sourced<Kernel>,
     given: Points,
     kept: Vec<usize>,
     lower: Lower,
-    ridge: f64,
+    ridge: Sourced<f64>,
     gram: Matrix,
     lower_b: Lower,
     prior_trace: f64,
@@ -28,12 +30,22 @@ struct Stored {
     observations: Observations,
     projected: Vec<f64>,
     projection_growth: f64,
+    /// $L_B^{-1}h/\tau^2$, where reflections left it.
+    whitened: Option<Vec<f64>>,
+    /// Rank-one updates since the factor was made: rounding bounds count them.
+    updates: usize,
 }
 
 impl Posterior {
-    /// The whole fitted model as bytes: 8 bytes of magic, a version, the length, a checksum, then the content. Cost O(nd + m²).
+    /// The whole fitted model as bytes, in the envelope of everything saved ([`crate::sealed`]). Cost O(nd + m²).
     #[must_use]
     pub fn to_bytes(&self) -> Vec<u8> {
+        self.to_bytes_with("")
+    }
+
+    /// The same with a remark for whoever reads it, such as the names of the columns as JSON.
+    #[must_use]
+    pub fn to_bytes_with(&self, remark: &str) -> Vec<u8> {
         let information = self.information();
         let features = information.features();
         let stored = Stored {
@@ -41,7 +53,7 @@ impl Posterior {
             given: features.given().to_points(),
             kept: features.kept().to_vec(),
             lower: features.lower().clone(),
-            ridge: information.ridge(),
+            ridge: Sourced::new(information.ridge(), information.ridge_origin()),
             gram: information.gram().clone(),
             lower_b: information.lower().clone(),
             prior_trace: information.prior_trace(),
@@ -50,45 +62,59 @@ impl Posterior {
             observations: self.observations().clone(),
             projected: self.projected().to_vec(),
             projection_growth: self.projection_growth(),
+            whitened: self.whitened().cloned(),
+            updates: information.updates(),
         };
-        sealed::seal(MAGIC, VERSION, &postcard::to_stdvec(&stored).expect("plain numbers and lists always serialise"))
+        sealed::seal(Kind::Model, remark, &postcard::to_stdvec(&stored).expect("plain numbers and lists always serialise"))
     }
 
     /// Reads a model written by [`Posterior::to_bytes`]; its predictions are bitwise those of the model that was saved.
     ///
     /// # Errors
-    /// [`ModelError`] saying why: foreign, newer, cut short, damaged, or not a model.
+    /// [`SavedError`] saying why: foreign, of another version, cut short, damaged, or not a model.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self> {
-        let payload = sealed::open(MAGIC, VERSION, bytes)?;
-        let stored: Stored = postcard::from_bytes(payload).map_err(|_| ModelError::Content)?;
-        if !stored.is_consistent() {
-            return Err(ModelError::Content.into());
-        }
-        let features = FeatureMap::assemble(stored.kernel, stored.given, stored.kept, stored.lower)?;
-        let absorbed = Absorbed {
-            gram: stored.gram,
-            lower: stored.lower_b,
-            prior_trace: stored.prior_trace,
-            residual_trace: stored.residual_trace,
-            projected: None,
-            facts: stored.facts,
-        };
-        let locations = Arc::clone(stored.observations.locations());
-        let information = Information::assemble(Arc::new(features), stored.ridge, locations, absorbed)?;
-        Self::assemble(Arc::new(information), stored.observations, stored.projected, stored.projection_growth)
+        Self::from_bytes_with(bytes).map(|(posterior, _)| posterior)
+    }
+
+    /// The same with the remark that was written with it; empty where there was none.
+    ///
+    /// # Errors
+    /// As [`Posterior::from_bytes`].
+    pub fn from_bytes_with(bytes: &[u8]) -> Result<(Self, &str)> {
+        let opened = sealed::open(Kind::Model, bytes)?;
+        let stored: Stored = postcard::from_bytes(opened.content).map_err(|_| TORN)?;
+        if stored.is_consistent() { Ok((stored.assemble()?, opened.remark)) } else { Err(TORN) }
     }
 }
 
 impl Stored {
+    fn assemble(self) -> Result<Posterior> {
+        let features = FeatureMap::assemble(self.kernel, self.given, self.kept, self.lower)?;
+        let absorbed = Absorbed {
+            gram: self.gram,
+            lower: self.lower_b,
+            prior_trace: self.prior_trace,
+            residual_trace: self.residual_trace,
+            projected: None,
+            whitened: None,
+            facts: self.facts,
+            updates: self.updates,
+        };
+        let locations = Arc::clone(self.observations.locations());
+        let information = Information::assemble(Arc::new(features), self.ridge, locations, absorbed)?;
+        Posterior::assemble(Arc::new(information), self.observations, (self.projected, self.whitened), self.projection_growth)
+    }
+
     fn is_consistent(&self) -> bool {
         let m = self.kept.len();
-        self.kernel.kernel.validate().is_ok()
-            && self.kernel.kernel.check_dim(self.given.dim()).is_ok()
+        self.kernel.value.validate().is_ok()
+            && self.kernel.value.check_dim(self.given.dim()).is_ok()
             && self.kept.iter().all(|&i| i < self.given.len())
             && self.lower.len() == m
             && self.lower_b.len() == m
             && (self.gram.rows(), self.gram.cols(), self.gram.as_slice().len()) == (m, m, m * m)
             && self.projected.len() == m
+            && self.whitened.as_ref().is_none_or(|d| d.len() == m && d.iter().all(|v| v.is_finite()))
             && self.observations.is_consistent()
             && self.observations.locations().points().dim() == self.given.dim()
             && [self.prior_trace, self.residual_trace, self.facts.summation_length, self.facts.whitening_bound, self.projection_growth]
@@ -110,13 +136,13 @@ mod tests {
         let features = FeatureMap::new(Kernel::squared_exponential(0.3, 1.0).unwrap(), line(&[0.1, 0.8])).unwrap();
         let observations = Observations::new(line(&[0.0, 0.5, 0.5]), &[1.0, 2.0, 2.5], Collected::DeclaredFixed, Prior::ZERO).unwrap();
         let bytes = Posterior::fit(Arc::new(features), 0.1, observations).unwrap().to_bytes();
-        postcard::from_bytes(sealed::open(MAGIC, VERSION, &bytes).unwrap()).unwrap()
+        postcard::from_bytes(sealed::open(Kind::Model, &bytes).unwrap().content).unwrap()
     }
 
     /// A right checksum over wrong content: written by somebody else, or by a fault of ours.
     #[test]
     fn content_that_does_not_fit_together_is_refused() {
-        let read = |stored: &Stored| Posterior::from_bytes(&sealed::seal(MAGIC, VERSION, &postcard::to_stdvec(stored).unwrap()));
+        let read = |stored: &Stored| Posterior::from_bytes(&sealed::seal(Kind::Model, "", &postcard::to_stdvec(stored).unwrap()));
         assert!(read(&stored()).is_ok());
         let spoils: [fn(&mut Stored); 9] = [
             |s| s.kept[1] = 7,
@@ -132,10 +158,10 @@ mod tests {
         for (i, spoil) in spoils.iter().enumerate() {
             let mut stored = stored();
             spoil(&mut stored);
-            assert_eq!(read(&stored).err(), Some(ModelError::Content.into()), "spoil {i}");
+            assert_eq!(read(&stored).err(), Some(TORN), "spoil {i}");
         }
-        let other = Posterior::from_bytes(&sealed::seal(MAGIC, VERSION, b"something else"));
-        assert_eq!(other.err(), Some(ModelError::Content.into()));
+        let other = Posterior::from_bytes(&sealed::seal(Kind::Model, "", b"something else"));
+        assert_eq!(other.err(), Some(TORN));
         // A matrix whose size is not what it says never comes into being.
         let raw = postcard::to_stdvec(&(vec![1.0_f64; 3], 2_usize, 2_usize)).unwrap();
         assert!(postcard::from_bytes::<Matrix>(&raw).is_err());

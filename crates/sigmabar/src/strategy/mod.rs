@@ -2,7 +2,9 @@
 
 mod auto;
 mod baselines;
+pub mod catalogue;
 mod policy;
+mod recall;
 mod run;
 mod run_posterior;
 mod saved;
@@ -16,14 +18,16 @@ pub use baselines::{
 };
 pub use policy::Policy;
 pub use run::{
-    Ask, Attached, BatchReport, Cell, Direction, Ledger, Measured, Outcome, Problem, Recommendation, Survivors, Trial, TrialState,
+    Ask, Attached, BatchReport, Cell, Direction, Failures, Ledger, Measured, Outcome, Problem, Recommendation, StillPossible, Survivors,
+    Trial, TrialState,
 };
 pub use run_posterior::RunPosterior;
 pub use sbpe::{Rules, Sbpe, Schedule};
 
-use crate::domain::Domain;
+use crate::certificate::Contradiction;
 use crate::error::{Error, Result};
-use crate::points::{Collected, PointsRef};
+use crate::points::Collected;
+use run::ledger::Proposal;
 use serde::{Deserialize, Serialize};
 
 /// A run: a problem, a policy and the book of what was asked and told.
@@ -36,6 +40,7 @@ pub struct Strategy {
     policy: Policy,
     ledger: Ledger,
     finished: bool,
+    despite_contradiction: bool,
 }
 
 impl Strategy {
@@ -45,7 +50,7 @@ impl Strategy {
     /// What the policy cannot do with the problem: a premise it misses, a domain it does not know.
     pub fn new(problem: Problem, policy: Policy) -> Result<Self> {
         policy.check(&problem)?;
-        Ok(Self { problem, policy, ledger: Ledger::default(), finished: false })
+        Ok(Self { problem, policy, ledger: Ledger::default(), finished: false, despite_contradiction: false })
     }
 
     /// The problem.
@@ -84,6 +89,9 @@ impl Strategy {
         if self.finished {
             return Ok(Ask::Finished);
         }
+        if let Some(contradiction) = self.contradiction().filter(|_| !self.despite_contradiction) {
+            return Ok(Ask::Contradicted(contradiction));
+        }
         let proposals = self.policy.plan(&self.problem, &self.ledger)?;
         if proposals.is_empty() {
             self.finished = true;
@@ -112,7 +120,7 @@ impl Strategy {
     /// |---|---|
     /// | `auto`, `gp-ucb`, `ei`, `pi`, `gp-ts`, `s-gp-ts`, `bkb`, `bbkb`, `mini-meta`, `ada-bkb`, `ek-ucb`, `bpe` keeping data | the model includes it |
     /// | `max-variance` | its point counts as measured |
-    /// | certified `s-bpe` | part of the first batch, in its design and in its certificate ([`crate::Reason::AttachedResults`]); nothing if [`Collected::Adaptive`] |
+    /// | certified `s-bpe` | part of the first batch, in its design and in its certificate, if declared fixed; else nothing |
     /// | `s-bpe` by the paper, `bpe`, `gp-threds`, `rips`, `supkernelucb`, `random`, `sobol` | nothing: their rules speak of their own data only |
     ///
     /// Every recommendation that comes from a model's mean, and [`Strategy::posterior`], include it. A result whose point may have been chosen by looking at
@@ -128,16 +136,11 @@ impl Strategy {
                 reason: "the run has begun: attach what was measured before it first",
             });
         }
-        let domain = self.problem.domain();
-        let point = domain.encode(PointsRef::new(natural, domain.dim())?)?;
-        if !domain.contains(natural) {
+        let Proposal { candidate, point } = self.placed(natural)?;
+        if !self.problem.domain().contains(natural) {
             return Err(Error::Premise { what: "attaching a result", reason: "its point violates a constraint of the domain" });
         }
-        let candidate = match domain {
-            Domain::List(list) => list.position(natural),
-            _ => None,
-        };
-        self.ledger.attach(Attached { candidate, point: point.row(0).to_vec(), outcome, collected })
+        self.ledger.attach(Attached { candidate, point, outcome, collected })
     }
 
     /// Writes the result of a trial down. When it was the last one missing, the batch is closed.
@@ -153,7 +156,7 @@ impl Strategy {
     }
 
     /// Closes the open batch with what has arrived: the rest is missing, and a result that comes later is kept but certifies nothing.
-    /// Valid if missing does not depend on the noise; where it does ([`Problem::informative_failures`]) the label says "calibrated".
+    /// Claims stand if missing does not depend on the noise and that is declared ([`Problem::with_failures`]); else they are estimates.
     ///
     /// # Errors
     /// What evaluating the batch runs into.
@@ -182,6 +185,17 @@ impl Strategy {
     /// What fitting the model runs into.
     pub fn recommend(&self) -> Result<Option<Recommendation>> {
         self.policy.recommend(&self.problem, &self.ledger)
+    }
+
+    /// That the data contradict the premises, if they do: nothing is claimed any more, and asking stops.
+    #[must_use]
+    pub fn contradiction(&self) -> Option<Contradiction> {
+        self.policy.contradiction()
+    }
+
+    /// Lets the run go on although its premises are refuted: measurements then serve the model, and nothing is certified.
+    pub fn go_on_despite_contradiction(&mut self) {
+        self.despite_contradiction = true;
     }
 
     /// One report per closed batch.

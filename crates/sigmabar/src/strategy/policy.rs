@@ -8,6 +8,7 @@ use super::{
     AdaBkb, Auto, Bbkb, Bkb, Bpe, DecoupledThompson, EkUcb, ExpectedImprovement, GpThreds, GpUcb, LargestVariance, MiniMeta,
     ProbabilityOfImprovement, Random, Rips, Sbpe, Sobol, SupKernelUcb, ThompsonSampling,
 };
+use crate::certificate::Contradiction;
 use crate::error::Result;
 use serde::{Deserialize, Serialize};
 
@@ -151,16 +152,28 @@ impl Policy {
             Self::Auto(p) => p.recommend(problem, ledger),
             Self::Sbpe(p) => match p.recommend(problem)? {
                 // Nothing could be claimed, as when the data contradict the premises: the model's guess, with the reason.
-                None => Ok(recommendation::by_posterior(problem, ledger)?.map(|r| Recommendation { reasons: p.reasons(), ..r })),
+                None => Ok(recommendation::by_posterior(problem, ledger)?.map(|mut r| {
+                    r.certificate.contradiction = p.contradiction();
+                    r
+                })),
                 claimed => Ok(claimed),
             },
             _ => recommendation::by_posterior(problem, ledger),
         }
     }
 
-    pub(super) fn reports(&self, _problem: &Problem, ledger: &Ledger) -> Result<Vec<BatchReport>> {
+    /// That the data contradict the premises the user gave, if they do.
+    pub(super) fn contradiction(&self) -> Option<Contradiction> {
         match self {
-            Self::Auto(p) => Ok(p.reports(ledger)),
+            Self::Auto(p) => p.contradiction(),
+            Self::Sbpe(p) => p.contradiction(),
+            _ => None,
+        }
+    }
+
+    pub(super) fn reports(&self, problem: &Problem, ledger: &Ledger) -> Result<Vec<BatchReport>> {
+        match self {
+            Self::Auto(p) => Ok(p.reports(problem, ledger)),
             Self::Sbpe(p) => Ok(p.reports()),
             _ => {
                 let report = |batch| BatchReport { inducing: self.inducing(batch), ..BatchReport::plain(ledger, batch) };

@@ -4,10 +4,12 @@ use super::policy::Policy;
 use super::run::problem::Problem;
 use super::run::recommendation::weight;
 use super::{Scale, Strategy};
-use crate::certificate::Noise;
 use crate::error::Result;
-use crate::features::{FeatureMap, SourcedKernel};
+use crate::features::FeatureMap;
 use crate::inducing::{InducingRule, Stop};
+use crate::kernel::Kernel;
+use crate::noise::Noise;
+use crate::origin::Sourced;
 use crate::points::{Collected, Observations, Points, PointsRef};
 use crate::posterior::Posterior;
 use std::sync::Arc;
@@ -30,7 +32,7 @@ pub struct RunPosterior<'a> {
 
 /// What the model goes by.
 struct Basis<'a> {
-    kernel: &'a SourcedKernel,
+    kernel: &'a Sourced<Kernel>,
     ridge: f64,
     scale: Option<Scale>,
     noise: f64,
@@ -58,8 +60,10 @@ impl<'a> RunPosterior<'a> {
             rows.extend_from_slice(m.point);
             values.push(scale.map_or(value, |s| s.to_model(value)));
             weights.push(match (scale, m.standard_error) {
-                (Some(scale), Some(error)) => (ridge / (error / problem.prior().unit() * scale.slope(value))).powi(2),
-                (_, error) => weight(problem, error),
+                (Some(scale), Some(error)) if m.replicates.is_none() => {
+                    (ridge / (error / problem.prior().unit() * scale.slope(value))).powi(2)
+                }
+                _ => weight(problem, &m),
             });
         }
         if rows.is_empty() {
@@ -72,7 +76,7 @@ impl<'a> RunPosterior<'a> {
             locations.points().to_points()
         } else {
             let greedy = InducingRule::Greedy(Stop::at_size(EXACT));
-            greedy.select(&kernel.kernel, ridge, locations, problem.seed())?.into_points()
+            greedy.select(&kernel.value, ridge, locations, problem.seed())?.into_points()
         };
         let features = Arc::new(FeatureMap::new(kernel.clone(), inducing)?);
         Ok(Some(Self { problem, scale, posterior: Posterior::fit(features, ridge, observations)?, noise }))
@@ -86,7 +90,7 @@ impl<'a> RunPosterior<'a> {
 
     /// The kernel, with where it came from.
     #[must_use]
-    pub fn kernel(&self) -> &SourcedKernel {
+    pub fn kernel(&self) -> &Sourced<Kernel> {
         self.posterior.information().features().sourced_kernel()
     }
 

@@ -1,29 +1,43 @@
 //! A run as bytes: saved after any event, restored to the same future.
 
 use super::Strategy;
-use crate::error::{ModelError, Result};
-use crate::sealed;
+use crate::error::{Error, Result, SavedError};
+use crate::sealed::{self, Kind};
 
-const MAGIC: [u8; 8] = *b"SIGMARUN";
-const VERSION: u32 = 3;
+/// A right checksum over something else.
+const TORN: Error = Error::Saved(SavedError::Content { what: "a run" });
 
 impl Strategy {
-    /// The whole run as bytes, with the same kind of header and checksum as a saved model.
+    /// The whole run as bytes, in the envelope of everything saved ([`crate::sealed`]).
     #[must_use]
     pub fn to_bytes(&self) -> Vec<u8> {
-        sealed::seal(MAGIC, VERSION, &postcard::to_stdvec(self).expect("plain numbers and lists always serialise"))
+        self.to_bytes_with("")
+    }
+
+    /// The same with a remark for whoever reads it.
+    #[must_use]
+    pub fn to_bytes_with(&self, remark: &str) -> Vec<u8> {
+        sealed::seal(Kind::Strategy, remark, &postcard::to_stdvec(self).expect("plain numbers and lists always serialise"))
     }
 
     /// Reads a run written by [`Strategy::to_bytes`].
     ///
     /// # Errors
-    /// [`ModelError`] saying why it is refused.
+    /// [`SavedError`] saying why it is refused.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self> {
-        let payload = sealed::open(MAGIC, VERSION, bytes)?;
-        let strategy: Self = postcard::from_bytes(payload).map_err(|_| ModelError::Content)?;
+        Self::from_bytes_with(bytes).map(|(strategy, _)| strategy)
+    }
+
+    /// The same with the remark that was written with it; empty where there was none.
+    ///
+    /// # Errors
+    /// As [`Strategy::from_bytes`].
+    pub fn from_bytes_with(bytes: &[u8]) -> Result<(Self, &str)> {
+        let opened = sealed::open(Kind::Strategy, bytes)?;
+        let strategy: Self = postcard::from_bytes(opened.content).map_err(|_| TORN)?;
         // A problem that a run could not have been started with, or a book that it could not have written, is as wrong as a broken checksum.
         let sound = strategy.policy.check(&strategy.problem).is_ok() && strategy.ledger.is_consistent(strategy.problem.domain());
-        if sound { Ok(strategy) } else { Err(ModelError::Content.into()) }
+        if sound { Ok((strategy, opened.remark)) } else { Err(TORN) }
     }
 }
 
@@ -31,7 +45,6 @@ impl Strategy {
 mod tests {
     use super::*;
     use crate::domain::{BoxDomain, Domain};
-    use crate::error::Error;
     use crate::strategy::run::ledger::Proposal;
     use crate::strategy::{Outcome, Policy, Problem, Random};
 
@@ -47,7 +60,7 @@ mod tests {
             let mut spoilt = run.clone();
             spoilt.ledger.close();
             spoilt.ledger.open(vec![Proposal { candidate: None, point }]);
-            assert_eq!(Strategy::from_bytes(&spoilt.to_bytes()), Err(Error::Model(ModelError::Content)));
+            assert_eq!(Strategy::from_bytes(&spoilt.to_bytes()), Err(TORN));
         }
     }
 }

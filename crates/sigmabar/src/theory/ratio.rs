@@ -1,6 +1,6 @@
 //! How far the sparse variance can be from the exact one.
 
-use crate::error::{Error, Result};
+use crate::error::{Result, not_negative};
 
 /// The sharp constant of the variance-ratio law $1/\rho \le \bar\sigma^2(x)/\sigma^2(x) \le \rho$ at every $x$ (correction E1/E2, algorithm notes 0.4):
 /// $$\rho(r) = 1 + \tfrac12\left(r + \sqrt{r^2+4r}\right),\qquad r = \lambda/\tau^2.$$
@@ -8,11 +8,8 @@ use crate::error::{Error, Result};
 /// It replaces the paper's $1 \le \bar\sigma^2/\sigma^2 \le 1+r$, which is false on both sides.
 ///
 /// # Errors
-/// [`Error::Parameter`] for a ratio that is negative or not finite.
+/// [`crate::Error::Parameter`] for a ratio that is negative or not finite.
 pub fn ratio_bound(residual_ratio: f64) -> Result<f64> {
-    if !(residual_ratio.is_finite() && residual_ratio >= 0.0) {
-        return Err(Error::Parameter { name: "residual_ratio", value: residual_ratio, requirement: "finite and not negative" });
-    }
-    let r = residual_ratio;
+    let r = not_negative("residual_ratio", residual_ratio)?;
     Ok(1.0 + 0.5 * (r + (r * (r + 4.0)).sqrt()))
 }

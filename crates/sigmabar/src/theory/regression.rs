@@ -1,8 +1,10 @@
 //! Uniform error of the mean after a max-variance design.
 
-use super::variance::not_negative;
-use super::{Bound, BoxCover, DesignedData, MetricBox, Multiplier, Statement, Theorems};
-use crate::error::{Error, Result};
+use super::cover::log_paper_cells;
+use super::{Bound, Cover, DesignedData, Multiplier, Statement, Theorems};
+use crate::domain::BoxDomain;
+use crate::error::{Error, Result, not_negative};
+use crate::kernel::Kernel;
 use serde::{Deserialize, Serialize};
 use std::f64::consts::LN_2;
 
@@ -17,28 +19,27 @@ pub enum MeanNorm {
 }
 
 impl Theorems {
-    /// $\lVert\bar\mu\rVert_k \le C(1+\sqrt r/2) + \lVert E\rVert/(2\tau)$ with $\lVert E\rVert \le R\sqrt{n+2\sqrt{nt}+2t}$, with probability at least $1-e^{-t}$ (correction
-    /// E11). The paper's Lemma F.1 has $\sqrt n\,C\,k_{\max}/\tau$ where this has $\sqrt r\,C/2$.
+    /// $\lVert\bar\mu\rVert_k \le C(1+\sqrt r/2) + \lVert E\rVert/(2\tau)$ with $\lVert E\rVert$ bounded by [`crate::Noise::energy`] ($R\sqrt{n+2\sqrt{nt}+2t}$ for sub-Gaussian noise), with
+    /// probability at least $1-e^{-t}$ (correction E11). The paper's Lemma F.1 has $\sqrt n\,C\,k_{\max}/\tau$ where this has $\sqrt r\,C/2$.
     ///
     /// # Errors
     /// [`Error::Parameter`] for a negative `t`.
     pub fn mean_norm_bound(&self, evaluations: usize, t: f64) -> Result<f64> {
         not_negative("t", t)?;
-        let (n, s) = (evaluations as f64, &self.setting);
-        let noise = s.noise_level * (n + 2.0 * (n * t).sqrt() + 2.0 * t).sqrt();
-        Ok(s.norm_bound * (1.0 + 0.5 * s.residual_ratio.sqrt()) + noise / (2.0 * s.ridge))
+        let s = &self.setting;
+        Ok(s.norm_bound * (1.0 + 0.5 * s.residual_ratio.sqrt()) + s.noise.energy(evaluations, t) / (2.0 * s.ridge))
     }
 
     /// The paper's $C_k^{\bar\mu_n}(\delta) = C(1+\sqrt nk_{\max}/\tau) + \frac{\sqrt nR}\tau\sqrt{2\log(2n/\delta)}$ (Lemma F.1), as printed.
     #[must_use]
     pub fn paper_mean_norm(&self, evaluations: usize, delta: f64) -> f64 {
         let (n, s) = (evaluations as f64, &self.setting);
-        s.norm_bound * (1.0 + n.sqrt() * s.max_variance / s.ridge)
-            + n.sqrt() * s.noise_level / s.ridge * (2.0 * (2.0 * n / delta).ln()).sqrt()
+        s.norm_bound * (1.0 + n.sqrt() * s.max_variance / s.ridge) + n.sqrt() / s.ridge * s.noise.paper_deviation((2.0 * n / delta).ln())
     }
 
-    /// $\lVert f-\bar\mu_n\rVert_\infty$ on a finite domain, with probability at least $1-\delta$: $\beta(\delta/(2|\mathcal X|))\,\max\bar\sigma_n$, and $\delta/(4|\mathcal X|)$ with inducing
-    /// points drawn anew, $\max\bar\sigma_n$ from [`Theorems::design_variance`] (algorithm notes 6.5).
+    /// The error on a finite domain, with probability at least $1-\delta$: $\beta(\delta/(2|\mathcal X|))\,\max\bar\sigma_n$, and $\delta/(4|\mathcal X|)$ with inducing points drawn
+    /// anew, $\max\bar\sigma_n$ from [`Theorems::design_variance`] (algorithm notes 6.5), never above $C\sqrt{k_{\max}}$: beyond that the interval's centre
+    /// is better than $\bar\mu$ (see [`Theorems::within_value_bound`]).
     ///
     /// # Errors
     /// [`Error::Parameter`] for an empty domain or as [`Theorems::design_variance`].
@@ -48,30 +49,36 @@ impl Theorems {
         let log_inverse_delta = -self.setting.delta.ln() + LN_2 + log_size;
         let corrected = self.multiplier(Multiplier::Direct, log_inverse_delta + design.log_share()) * variance.corrected.sqrt();
         let paper = self.multiplier(Multiplier::Paper, log_inverse_delta + LN_2) * variance.paper.sqrt();
-        Ok(Bound { corrected, paper, statement: Statement::RegressionFinite })
+        Ok(Bound { corrected: self.within_value_bound(corrected), paper, statement: Statement::RegressionFinite })
     }
 
-    /// $\lVert f-\bar\mu_n\rVert_\infty$ on a box, with probability at least $1-\delta$: $\beta(\delta/(2\Gamma))\,(\max\bar\sigma_n+h) + (C+\lVert\bar\mu\rVert_k)\,h$ for a cover of radius $h$
-    /// fixed before the noise (algorithm notes 6.5). The paper's expression has its own cover, of $\Gamma_n$ points.
+    /// The error on a box, with probability at least $1-\delta$: $\beta(\delta/(2\Gamma))\,(\max\bar\sigma_n+h) + (C+\lVert\bar\mu\rVert_k)\,h$ for a cover of radius $h$ fixed before the noise
+    /// (algorithm notes 6.5), never above $C\sqrt{k_{\max}}$. The paper's expression has its own cover of the box, of $\Gamma_n$ points.
     ///
     /// # Errors
     /// [`Error::Parameter`] as [`Theorems::design_variance`] and for a negative norm.
-    pub fn regression_continuous(&self, design: &DesignedData, domain: &MetricBox, cover: &BoxCover, mean_norm: MeanNorm) -> Result<Bound> {
+    pub fn regression_continuous(
+        &self,
+        design: &DesignedData,
+        (domain, kernel): (&BoxDomain, &Kernel),
+        cover: &Cover,
+        mean_norm: MeanNorm,
+    ) -> Result<Bound> {
         let variance = self.design_variance(design)?;
         let corrected = self.width_on_cover(design, cover, mean_norm, Multiplier::Direct, 0.0)?;
         let (n, delta) = (design.evaluations as f64, self.setting.delta);
         // β̃_n(δ/4) = β(δ/(8Γ_n)), Γ_n with C^μ̄(δ/2)
-        let log_cells = domain.log_paper_cells(self.paper_mean_norm(design.evaluations, 0.5 * delta), n);
+        let log_cells = log_paper_cells(domain, kernel, self.paper_mean_norm(design.evaluations, 0.5 * delta), n);
         let beta = self.multiplier(Multiplier::Paper, (8.0 / delta).ln() + log_cells);
         let paper = beta * (variance.paper.sqrt() + 2.0 / n.sqrt()) + 2.0 / n;
-        Ok(Bound { corrected, paper, statement: Statement::RegressionContinuous })
+        Ok(Bound { corrected: self.within_value_bound(corrected), paper, statement: Statement::RegressionContinuous })
     }
 
     /// $\beta(\cdot)\,(\max\bar\sigma+h) + (C+\lVert\bar\mu\rVert)h$, where `log_repeats` is the logarithm of how many such events share $\delta$.
     pub(super) fn width_on_cover(
         &self,
         design: &DesignedData,
-        cover: &BoxCover,
+        cover: &Cover,
         mean_norm: MeanNorm,
         which: Multiplier,
         log_repeats: f64,

@@ -1,9 +1,11 @@
 //! Regret of batched elimination, before a single measurement.
 
+use super::cover::log_paper_cells;
 use super::regression::log_size;
-use super::variance::not_negative;
-use super::{Bound, BoxCover, DesignedData, MeanNorm, MetricBox, Multiplier, Statement, Theorems, batch_lengths};
-use crate::error::{Error, Result, same_length};
+use super::{Bound, Cover, DesignedData, MeanNorm, Multiplier, Statement, Theorems, batch_lengths};
+use crate::domain::BoxDomain;
+use crate::error::{Error, Result, not_negative, same_length};
+use crate::kernel::Kernel;
 use serde::{Deserialize, Serialize};
 use std::f64::consts::LN_2;
 
@@ -26,7 +28,7 @@ pub struct RegretBatch {
     /// The design.
     pub design: DesignedData,
     /// The cover of the box that its confidence bounds use; nothing on a finite domain.
-    pub cover: Option<(BoxCover, MeanNorm)>,
+    pub cover: Option<(Cover, MeanNorm)>,
 }
 
 impl Theorems {
@@ -51,20 +53,20 @@ impl Theorems {
     ///
     /// # Errors
     /// As [`Theorems::regret_finite`]; [`Error::Missing`] for a batch without a cover.
-    pub fn regret_continuous(&self, request: &RegretRequest<'_>, domain: &MetricBox) -> Result<Bound> {
+    pub fn regret_continuous(&self, request: &RegretRequest<'_>, (domain, kernel): (&BoxDomain, &Kernel)) -> Result<Bound> {
         let lengths = request.lengths()?;
         let log_batches = (lengths.len() as f64).ln();
         let corrected = self.sum_over_batches(request, &lengths, |batch| {
             let (cover, norm) = batch.cover.ok_or(Error::Missing {
                 what: "a cover of the box for every batch but the last",
                 purpose: "a regret bound on a box",
-                remedy: "take one from MetricBox::cover",
+                remedy: "take one from Cover::new",
             })?;
             // δ/(4BΓ): a factor 2 for the two sides is inside, the other 2 stands for the events about λ, spent or not.
             let spared = LN_2 - batch.design.log_share();
             self.width_on_cover(&batch.design, &cover, norm, request.multiplier, log_batches + spared)
         })?;
-        let paper = self.paper_regret_continuous(request, domain);
+        let paper = self.paper_regret_continuous(request, domain, kernel);
         Ok(Bound { corrected, paper, statement: Statement::RegretContinuous })
     }
 
@@ -86,10 +88,10 @@ impl Theorems {
     }
 
     /// Appendix H: `4β (√N+1) ℒ (√(2(1+r)²γ_N/log(1+1/τ²)) + 2) + 8√N ℒ`, `β` with `log(8Γ_Nℒ/δ)`.
-    fn paper_regret_continuous(&self, request: &RegretRequest<'_>, domain: &MetricBox) -> f64 {
+    fn paper_regret_continuous(&self, request: &RegretRequest<'_>, domain: &BoxDomain, kernel: &Kernel) -> f64 {
         let (n, delta) = (request.budget as f64, self.setting.delta);
         let rounds = paper_rounds(request.budget);
-        let log_cells = domain.log_paper_cells(self.paper_mean_norm(request.budget, 0.5 * delta), n);
+        let log_cells = log_paper_cells(domain, kernel, self.paper_mean_norm(request.budget, 0.5 * delta), n);
         let beta = self.multiplier(Multiplier::Paper, (8.0 * rounds / delta).ln() + log_cells);
         4.0 * beta * (n.sqrt() + 1.0) * rounds * (self.paper_root(request) + 2.0) + 8.0 * n.sqrt() * rounds
     }

@@ -1,17 +1,18 @@
 //! What a bound rests on, and the two forms every bound comes in.
 
 use super::ratio_bound;
-use crate::error::{Error, Result, positive, probability};
+use crate::error::{Result, positive, probability};
+use crate::noise::Noise;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
 /// The premises of the theorems.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Setting {
     /// $C \ge \lVert f\rVert_k$.
     pub norm_bound: f64,
-    /// $R$: the noise is independent and $R$-sub-Gaussian.
-    pub noise_level: f64,
+    /// The law of the noise. Where each observation has its own level, the largest counts.
+    pub noise: Noise,
     /// $\tau$.
     pub ridge: f64,
     /// $\delta$: the total probability that a bound fails.
@@ -22,14 +23,25 @@ pub struct Setting {
     pub max_variance: f64,
 }
 
-/// Which multiplier $\beta$ of $\bar\sigma$ is meant.
+/// Which multiplier $\beta$ of $\bar\sigma$ is meant. $R\sqrt{2\log(1/\delta')}$ stands for [`Noise::deviation`], which has the form that the noise has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub enum Multiplier {
     /// $C\sqrt{1+r} + \frac R\tau\sqrt{2\log(1/\delta')}$ (algorithm notes 8.3).
     Direct,
-    /// The paper's Theorem 3.5: $(2+\sqrt r)\,C + \frac R\tau\sqrt{2\log(1/\delta')}$.
+    /// The paper's Theorem 3.5: $(2+\sqrt r)\,C + \frac R\tau\sqrt{2\log(1/\delta')}$, which has no quantile of its own for normal noise.
     Paper,
+}
+
+impl Multiplier {
+    /// What multiplies $C$ in $\beta$, from $r = \lambda/\tau^2$: $\sqrt{1+r}$ or $2+\sqrt r$.
+    #[must_use]
+    pub fn bias(self, residual_ratio: f64) -> f64 {
+        match self {
+            Self::Direct => (1.0 + residual_ratio).sqrt(),
+            Self::Paper => 2.0 + residual_ratio.sqrt(),
+        }
+    }
 }
 
 /// Which statement of the paper an expression is taken from.
@@ -65,14 +77,14 @@ impl fmt::Display for Statement {
 pub struct Bound {
     /// As corrected: this is the one that is proved.
     pub corrected: f64,
-    /// The paper's own expression, corrections not applied: for comparison only.
+    /// The paper's own expression, corrections not applied: for comparison only. Infinite where the kernel is not one it speaks of.
     pub paper: f64,
     /// Where the paper prints it.
     pub statement: Statement,
 }
 
 /// The theorems for one setting whose values have been checked.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Theorems {
     pub(super) setting: Setting,
     pub(super) ratio: f64,
@@ -82,12 +94,11 @@ impl Theorems {
     /// Checks the setting once.
     ///
     /// # Errors
-    /// [`Error::Parameter`] naming the value that is not positive, not a probability, or negative.
+    /// [`crate::Error::Parameter`] naming the value that is not positive, not a probability, or negative.
     pub fn new(setting: Setting) -> Result<Self> {
+        let noise = setting.noise.validated(None)?;
+        let setting = Setting { noise, ..setting };
         positive("norm_bound", setting.norm_bound)?;
-        if !(setting.noise_level.is_finite() && setting.noise_level >= 0.0) {
-            return Err(Error::Parameter { name: "noise_level", value: setting.noise_level, requirement: "finite and not negative" });
-        }
         positive("ridge", setting.ridge)?;
         probability("delta", setting.delta)?;
         positive("max_variance", setting.max_variance)?;
@@ -110,12 +121,12 @@ impl Theorems {
     /// The multiplier $\beta(\delta')$ for one side at one point, from $\log(1/\delta')$: the logarithm is taken so that covers of any size fit.
     #[must_use]
     pub fn multiplier(&self, which: Multiplier, log_inverse_delta: f64) -> f64 {
-        let Setting { norm_bound, noise_level, ridge, residual_ratio, .. } = self.setting;
-        let bias = match which {
-            Multiplier::Direct => (1.0 + residual_ratio).sqrt(),
-            Multiplier::Paper => 2.0 + residual_ratio.sqrt(),
+        let Setting { norm_bound, noise, ridge, residual_ratio, .. } = &self.setting;
+        let deviation = match which {
+            Multiplier::Direct => noise.deviation(log_inverse_delta),
+            Multiplier::Paper => noise.paper_deviation(log_inverse_delta),
         };
-        bias * norm_bound + noise_level / ridge * (2.0 * log_inverse_delta.max(0.0)).sqrt()
+        which.bias(*residual_ratio) * norm_bound + deviation / ridge
     }
 
     /// $|f(x)| \le C\sqrt{k(x,x)}$ (correction E6; the paper's $C\,k(x,x)$ is in other units).
@@ -124,19 +135,16 @@ impl Theorems {
         self.setting.norm_bound * k_xx.max(0.0).sqrt()
     }
 
+    /// A half-width of $f$ around $\bar\mu$, cut to what is known of every function of norm $C$: $|f|\le C\sqrt{k_{\max}}$ (correction E6). The interval
+    /// $\bar\mu\pm w$ and $[-C\sqrt k,C\sqrt k]$ both hold $f$, so the centre of their intersection is within $\min\{w, C\sqrt k\}$ of it; with noise $\bar\mu$ itself need not be.
+    #[must_use]
+    pub fn within_value_bound(&self, half_width: f64) -> f64 {
+        half_width.min(self.value_bound(self.setting.max_variance))
+    }
+
     /// The largest regret of one evaluation, $2C\sqrt{k_{\max}}$ (correction E7).
     #[must_use]
     pub fn worst_regret(&self) -> f64 {
         2.0 * self.value_bound(self.setting.max_variance)
-    }
-
-    /// The ridge $\tau = Rz/C$, $z = \sqrt{2\log(1/\delta')}$, at which the width $C\,b + Rz\lVert V\rVert$ is within $\sqrt2$ of its minimum over all linear
-    /// estimators at every point, for $\lambda=0$ (algorithm notes 7.5): the ridge solution minimises the root of the sum of the two squares.
-    ///
-    /// # Errors
-    /// [`Error::Parameter`] for a probability outside (0, 1), or where there is no noise and no ridge is best.
-    pub fn interval_ridge(&self, delta: f64) -> Result<f64> {
-        let z = (2.0 * (1.0 / probability("delta", delta)?).ln()).sqrt();
-        positive("ridge for a single interval", self.setting.noise_level * z / self.setting.norm_bound)
     }
 }

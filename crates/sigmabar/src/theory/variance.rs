@@ -1,7 +1,7 @@
 //! What a max-variance design guarantees before any datum is seen.
 
 use super::{Bound, Statement, Theorems};
-use crate::error::{Error, Result, positive};
+use crate::error::{Error, Result, not_negative, positive};
 use serde::{Deserialize, Serialize};
 
 /// How the inducing points were chosen while the points were.
@@ -46,14 +46,6 @@ impl DesignedData {
     /// $\log$ of the factor by which the confidence events share $\delta$ with the events about $\lambda$.
     pub(super) fn log_share(&self) -> f64 {
         if matches!(self.inducing, InducingPlan::Redrawn) { std::f64::consts::LN_2 } else { 0.0 }
-    }
-}
-
-pub(super) fn not_negative(name: &'static str, value: f64) -> Result<f64> {
-    if value.is_finite() && value >= 0.0 {
-        Ok(value)
-    } else {
-        Err(Error::Parameter { name, value, requirement: "finite and not negative" })
     }
 }
 

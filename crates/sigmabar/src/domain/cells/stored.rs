@@ -2,7 +2,7 @@
 
 use super::CellTree;
 use crate::domain::BoxDomain;
-use crate::error::{Error, ModelError, Result};
+use crate::error::{Error, Result, SavedError};
 use serde::{Deserialize, Serialize};
 
 /// The box, the scales and, cell by cell, where its halves are, how it was cut and whether it was discarded. Corners follow.
@@ -39,7 +39,7 @@ impl TryFrom<StoredTree> for CellTree {
         let cells = stored.first_half.len();
         let mut tree = Self::new(&BoxDomain::new(stored.low, stored.high)?, stored.scales, stored.capacity)?;
         let lengths_fit = stored.split_column.len() == cells && stored.discarded.len() == cells && cells <= stored.capacity;
-        let damaged = || Error::Model(ModelError::Content);
+        let damaged = || Error::Saved(SavedError::Content { what: "a tree of cells" });
         if !lengths_fit {
             return Err(damaged());
         }

@@ -6,11 +6,12 @@ use super::model::{Data, Model, Outlook};
 use super::pick;
 use super::pool::Pool;
 use super::scale::Scale;
-use super::structure::Structure;
-use crate::certificate::Label;
+use super::unexplained::Unexplained;
+use crate::certificate::Certificate;
 use crate::error::Result;
 use crate::strategy::run::problem::Problem;
-use crate::strategy::run::recommendation::Recommendation;
+use crate::strategy::run::recommendation::{Recommendation, model_certificate};
+use sigmabar_linalg::argmax;
 use statrs::distribution::{ContinuousCDF, Normal};
 
 /// The measured points under the model, and the best of them.
@@ -26,15 +27,15 @@ pub(super) struct Advice<'a> {
 
 impl<'a> Advice<'a> {
     /// The best is the measured point with the largest $\hat f-\sigma/2$: never the luckiest draw. $\hat f$ is the posterior mean, moved towards what
-    /// was measured as far as [`Structure`] says.
+    /// was measured as far as [`Unexplained`] says.
     pub fn new(problem: &'a Problem, data: &'a Data, fit: &'a Fit, assumed: &'a Assumed) -> Result<Self> {
         let model = fit.model(data)?;
         let mut outlook = model.outlook(data.points.view())?;
         if problem.noise().is_none() {
-            Structure::of(data, fit)?.settle(data, fit, &mut outlook)?;
+            Unexplained::of(data, fit)?.settle(data, fit, &mut outlook)?;
         }
         let score = |i: usize| outlook.mean[i] - 0.5 * outlook.variance[i].sqrt();
-        let best = (0..outlook.mean.len()).max_by(|&a, &b| score(a).total_cmp(&score(b)).then(b.cmp(&a))).unwrap_or(0);
+        let best = argmax((0..outlook.mean.len()).map(|i| (i, score(i)))).unwrap_or(0);
         Ok(Self { problem, data, scale: &fit.scale, assumed, model, outlook, best })
     }
 
@@ -43,7 +44,7 @@ impl<'a> Advice<'a> {
         self.best
     }
 
-    /// The $1-\delta$ quantile of $\max_xf(x)-f(\hat x)$ over functions drawn from the posterior, in the data's scale: calibrated if the model is right.
+    /// The $1-\delta$ quantile of $\max_xf(x)-f(\hat x)$ over functions drawn from the posterior, in the data's scale: right if the model is.
     pub fn gap(&self, pool: &Pool, seed: u64) -> Result<f64> {
         let drawn = pick::maxima(&self.model, pool, self.data.points.row(self.best), seed)?;
         let unit = self.problem.prior().unit();
@@ -61,10 +62,10 @@ impl<'a> Advice<'a> {
         let reach = self.reach();
         let end = |side: f64| self.problem.to_data(self.scale.to_problem((mean + side * z * deviation).clamp(-reach, reach)));
         let (a, b) = (end(-1.0), end(1.0));
-        let reasons = self.assumed.reasons();
-        let label = Label::from_reasons(&reasons).max(Label::Calibrated);
+        let premises = self.assumed.premises(self.problem, self.data.raw.len());
+        let certificate = Certificate { contradiction: self.assumed.contradiction(), ..model_certificate(self.problem, premises) };
         let point = self.data.points.row(self.best).to_vec();
-        Recommendation { point, candidate, lower: a.min(b), upper: a.max(b), gap, label, reasons }
+        Recommendation { point, candidate, lower: a.min(b), upper: a.max(b), gap, candidate_gap: None, certificate }
     }
 
     /// How large a function of the given norm can be at the best point.

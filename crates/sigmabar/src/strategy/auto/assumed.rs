@@ -3,9 +3,12 @@
 use super::fit::Fit;
 use super::model::{Data, Model};
 use super::scale::Scale;
-use crate::certificate::{Claim, Noise, Reason};
+use crate::certificate::{Claim, Contradiction, Premises};
 use crate::error::Result;
-use crate::features::{FeatureMap, Source, SourcedKernel};
+use crate::features::FeatureMap;
+use crate::kernel::Kernel;
+use crate::noise::Noise;
+use crate::origin::{Origin, Sourced};
 use crate::points::{Collected, Observations, Prior};
 use crate::posterior::Posterior;
 use crate::strategy::run::problem::Problem;
@@ -53,7 +56,7 @@ impl Quantity {
 #[non_exhaustive]
 pub struct Assumed {
     /// The kernel and where it came from.
-    pub kernel: SourcedKernel,
+    pub kernel: Sourced<Kernel>,
     /// The scale on which values are modelled.
     pub scale: Scale,
     /// The ridge of the model: the noise level as fitted or given.
@@ -62,8 +65,9 @@ pub struct Assumed {
     pub noise: Quantity,
     /// The bound on the norm of the function minus its prior mean.
     pub norm_bound: Quantity,
-    /// Whether this batch's data, together with all before, contradict what was assumed before the batch (algorithm notes 7.3), or what the user gave.
-    pub contradicted: bool,
+    /// The norm that this batch's data, together with all before, ask for at least, where they contradict what was assumed before the batch (algorithm
+    /// notes 7.3), or what the user gave.
+    pub least_norm: Option<f64>,
 }
 
 impl Assumed {
@@ -77,16 +81,16 @@ impl Assumed {
             Some(bound) => Quantity::Given(bound),
             None => estimated(model.norm(data)?, NORM_SAFETY),
         };
-        let source = problem.kernel().map_or(Source::LearntHere, |kernel| kernel.source);
-        let kernel = SourcedKernel { kernel: fit.kernel.clone(), source };
-        Ok(Self { kernel, scale: fit.scale, ridge: fit.ridge, noise, norm_bound, contradicted: false })
+        let source = problem.kernel().map_or(Origin::LearntHere, |kernel| kernel.origin);
+        let kernel = Sourced::new(fit.kernel.clone(), source);
+        Ok(Self { kernel, scale: fit.scale, ridge: fit.ridge, noise, norm_bound, least_norm: None })
     }
 
-    /// Whether data contradict norm bound or noise at miss probability `delta`. Cost O(n³).
-    pub(super) fn contradicted_by(&self, data: &Data, delta: f64) -> Result<bool> {
+    /// The least norm that fits, if data contradict norm bound or noise at miss probability `delta`. Cost O(n³).
+    pub(super) fn contradicted_by(&self, data: &Data, delta: f64) -> Result<Option<f64>> {
         let bound = self.norm_bound.value();
         if bound <= 0.0 {
-            return Ok(false);
+            return Ok(None);
         }
         let observations = Observations::new(data.points.clone(), &data.values(&self.scale), Collected::Adaptive, Prior::ZERO)?;
         let features = FeatureMap::new(self.kernel.clone(), observations.locations().points().to_points())?;
@@ -94,20 +98,28 @@ impl Assumed {
         // Means that came with a standard error may be noisier than the rest: the largest level covers all.
         let own = data.noise(&self.scale, 0.0).into_iter().fold(0.0, f64::max).sqrt();
         let claim = Claim::new(delta)?.norm_bound(bound)?.noise(Noise::sub_gaussian(self.noise.value().max(own))?);
-        Ok(posterior.norm_check(&claim)?.contradicted == Some(true))
+        let check = posterior.norm_check(&claim)?;
+        Ok((check.contradicted == Some(true)).then_some(check.least_norm))
     }
 
-    /// Why claims that rest on this are not certified.
-    pub(super) fn reasons(&self) -> Vec<Reason> {
-        let mut reasons = Vec::new();
-        match self.kernel.source {
-            Source::Declared => {}
-            Source::LearntBefore => reasons.push(Reason::KernelLearntBefore),
-            Source::LearntHere => reasons.push(Reason::KernelLearntHere),
+    /// What claims of the policy rest on: a model that was fitted to the same responses.
+    pub(super) fn premises(&self, problem: &Problem, observations: usize) -> Premises {
+        let quantity = |q: Quantity| if q.is_estimated() { Origin::Estimated } else { Origin::Declared };
+        let prior = if self.scale == Scale::IDENTITY { problem.prior().origin() } else { Origin::LearntHere };
+        Premises {
+            kernel: Sourced::new(Some(self.kernel.value.clone()), self.kernel.origin),
+            prior: Sourced::new(problem.prior(), prior),
+            norm_bound: Sourced::new(Some(self.norm_bound.value()), quantity(self.norm_bound)),
+            noise: Sourced::new(Noise::sub_gaussian(self.noise.value()).ok(), quantity(self.noise)),
+            points: Sourced::new(Collected::Adaptive, Origin::Unmet),
+            ridge: Sourced::new(Some(self.ridge), quantity(self.noise)),
+            ..problem.premises(observations)
         }
-        reasons.extend((self.scale != Scale::IDENTITY).then_some(Reason::PriorLearnt));
-        reasons.extend(self.norm_bound.is_estimated().then_some(Reason::NormEstimated));
-        reasons.extend(self.contradicted.then_some(Reason::Contradicted));
-        reasons
+    }
+
+    /// The contradiction, if what was contradicted is what the user gave and not an estimate.
+    pub(super) fn contradiction(&self) -> Option<Contradiction> {
+        let given = self.kernel.origin == Origin::Declared && !self.norm_bound.is_estimated() && !self.noise.is_estimated();
+        self.least_norm.filter(|_| given).map(|least| Contradiction { least_norm: Some(least), norm_bound: self.norm_bound.value() })
     }
 }

@@ -53,7 +53,7 @@ impl Fitting {
     pub fn new(problem: &Problem, data: &Data, seed: u64) -> Result<Self> {
         let domain = problem.domain();
         let (template, kernel_given) = match problem.kernel() {
-            Some(kernel) => (kernel.kernel.clone(), true),
+            Some(kernel) => (kernel.value.clone(), true),
             None => (domain.default_kernel(vec![1.0; domain.dim()], 1.0)?, false),
         };
         let candidates = domain.candidates(SPREAD_POINTS, problem.seed())?;
@@ -213,7 +213,7 @@ mod tests {
     #[test]
     fn what_is_given_stays() {
         let kernel = Kernel::matern(1.5, 0.3, 2.0).unwrap();
-        let noise = crate::certificate::Noise::gaussian(0.11).unwrap();
+        let noise = crate::noise::Noise::gaussian(0.11).unwrap();
         let given = problem().with_kernel(kernel.clone()).unwrap().with_noise(noise.clone()).unwrap();
         let fit = Fitting::new(&given, &data(), 1).unwrap().best_scale(&data(), None).unwrap();
         assert_eq!((fit.kernel, fit.scale), (kernel, Scale::IDENTITY));

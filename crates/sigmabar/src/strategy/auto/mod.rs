@@ -8,19 +8,19 @@ mod model;
 mod pick;
 mod pool;
 mod scale;
-mod structure;
 mod survivors;
+mod unexplained;
 
 pub use assumed::{Assumed, Quantity};
 pub use scale::Scale;
 
-use crate::certificate::Label;
+use crate::certificate::{Certificate, Contradiction};
 use crate::error::{Error, Result};
 use crate::points::Points;
 use crate::strategy::baselines::Sobol;
 use crate::strategy::run::ledger::{Ledger, Proposal};
 use crate::strategy::run::problem::Problem;
-use crate::strategy::run::recommendation::{self, BatchReport, Recommendation};
+use crate::strategy::run::recommendation::{self, BatchReport, Recommendation, StillPossible};
 use crate::theory::even_batch_lengths;
 use advice::Advice;
 use fit::{Fit, Fitting};
@@ -52,7 +52,7 @@ const HIGHEST: [f64; 4] = [0.5, 0.5, 0.5, 0.75];
 /// model says tells noise from structure that the model is too smooth to see.
 ///
 /// What the problem gives (kernel, noise, norm bound) is used as it is; what is estimated is listed in [`Auto::assumed`], and checked when
-/// the next batch has arrived. All claims are calibrated, none is certified.
+/// the next batch has arrived. All claims are estimates, none is certified.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Auto {
     batches: usize,
@@ -180,13 +180,18 @@ impl Auto {
         let delta = problem.delta() / self.batches as f64;
         // What was given holds from the first batch on; estimates are checked by the data that came after them.
         let before = last.map_or(&assumed, |round| &round.assumed);
-        assumed.contradicted = before.contradicted_by(&data, delta)?;
+        assumed.least_norm = before.contradicted_by(&data, delta)?;
         let beta = self.setting(problem, BETAS, batch + 1);
         let pool = Sieve { beta, ..Sieve::new(problem, &model, &data, seed) }.pool()?;
         let gap = Advice::new(problem, &data, &fit, &assumed)?.gap(&pool, seed)?;
         let Pool { share, survivors, .. } = pool;
         self.rounds.push(Round { batch, fit, assumed, share, gap, survivors });
         Ok(spent || problem.wanted_gap().is_some_and(|wanted| gap <= wanted))
+    }
+
+    /// That the data contradict what the user gave, if they do.
+    pub(super) fn contradiction(&self) -> Option<Contradiction> {
+        self.rounds.last()?.assumed.contradiction()
     }
 
     pub(super) fn recommend(&self, problem: &Problem, ledger: &Ledger) -> Result<Option<Recommendation>> {
@@ -198,13 +203,16 @@ impl Auto {
         Ok(Some(advice.recommendation(candidate, round.gap)))
     }
 
-    pub(super) fn reports(&self, ledger: &Ledger) -> Vec<BatchReport> {
+    pub(super) fn reports(&self, problem: &Problem, ledger: &Ledger) -> Vec<BatchReport> {
         let mut reports: Vec<BatchReport> = (0..ledger.closed()).map(|batch| BatchReport::plain(ledger, batch)).collect();
         for round in &self.rounds {
             let report = &mut reports[round.batch];
-            report.survivors = Some(round.survivors.as_ref().map_or(round.share, |list| list.len() as f64));
+            report.survivors =
+                Some(round.survivors.as_ref().map_or(StillPossible::Share(round.share), |list| StillPossible::Candidates(list.len())));
             report.gap = Some(round.gap);
-            report.label = Some(Label::from_reasons(&round.assumed.reasons()).max(Label::Calibrated));
+            let premises = round.assumed.premises(problem, ledger.all_measured().count());
+            report.certificate =
+                Some(Certificate { contradiction: round.assumed.contradiction(), ..recommendation::model_certificate(problem, premises) });
         }
         reports
     }

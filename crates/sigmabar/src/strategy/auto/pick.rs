@@ -4,7 +4,7 @@ use super::model::{Model, Shrinking};
 use super::pool::Pool;
 use crate::error::{Error, Result};
 use crate::posterior::sample_gaussian;
-use sigmabar_linalg::Matrix;
+use sigmabar_linalg::{Matrix, argmax};
 
 /// Candidates on which functions are drawn jointly, and functions drawn: to choose a batch, and for the gap.
 const BATCH_DRAWS: (usize, usize) = (1024, 512);
@@ -40,7 +40,7 @@ impl Draws {
             for (draw, &bar) in best.iter().enumerate() {
                 self.values.row(draw).iter().zip(&mut gains).for_each(|(v, g)| *g += (v - bar).max(0.0));
             }
-            let Some(top) = largest(&gains).filter(|&t| gains[t] > 0.0) else { break };
+            let Some(top) = argmax(gains.iter().copied().enumerate()).filter(|&t| gains[t] > 0.0) else { break };
             chosen.push(self.at[top]);
             best.iter_mut().enumerate().for_each(|(draw, b)| *b = b.max(self.values[(draw, top)]));
         }
@@ -72,11 +72,6 @@ fn promising(pool: &Pool, count: usize) -> Vec<usize> {
     at
 }
 
-/// The first of the largest.
-fn largest(values: &[f64]) -> Option<usize> {
-    (0..values.len()).max_by(|&a, &b| values[a].total_cmp(&values[b]).then(b.cmp(&a)))
-}
-
 /// Fills a batch up to `count` where the variance is largest, given all data and the picks made; `chosen` are taken first. Cost O(count·A·n).
 pub(super) fn by_variance(model: &Model, pool: &Pool, chosen: Vec<usize>, count: usize) -> Result<Vec<usize>> {
     let mut shrinking = Shrinking::new(model, pool.points.view(), &pool.outlook);
@@ -85,7 +80,7 @@ pub(super) fn by_variance(model: &Model, pool: &Pool, chosen: Vec<usize>, count:
         picks.iter().try_for_each(|&pick| shrinking.pick(pick))?;
     }
     while picks.len() < count {
-        let pick = largest(&shrinking.variance).ok_or(Error::Empty { what: "the list of survivors" })?;
+        let pick = argmax(shrinking.variance.iter().copied().enumerate()).ok_or(Error::Empty { what: "the list of survivors" })?;
         shrinking.pick(pick)?;
         picks.push(pick);
     }

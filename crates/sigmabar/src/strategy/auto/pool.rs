@@ -4,7 +4,7 @@ use super::hills::Hill;
 use super::model::{Data, Model, Outlook};
 use crate::domain::{CandidateKind, Column, Domain, SpaceDomain};
 use crate::error::Result;
-use crate::kernel::Kernel;
+use crate::kernel::{Kernel, Lengthscale};
 use crate::points::Points;
 use crate::strategy::run::ledger::Proposal;
 use crate::strategy::run::problem::Problem;
@@ -275,18 +275,15 @@ fn redraw(value: &mut f64, column: &Column, rng: &mut ChaCha8Rng) {
 
 /// Takes each column's length-scale where it is shorter than what is there.
 fn shorten(kernel: &Kernel, seen: &[usize], lengths: &mut [f64]) {
-    let scale = match kernel {
-        Kernel::SquaredExponential(k) => k.lengthscale(),
-        Kernel::Matern(k) => k.lengthscale(),
-        Kernel::RationalQuadratic(k) => k.lengthscale(),
-        Kernel::Sum(parts) | Kernel::Product(parts) => return parts.iter().for_each(|part| shorten(part, seen, lengths)),
+    match kernel {
+        Kernel::Sum(parts) | Kernel::Product(parts) => parts.iter().for_each(|part| shorten(part, seen, lengths)),
         Kernel::Columns { columns, kernel } => {
             let inner: Vec<usize> = columns.iter().map(|&c| seen[c]).collect();
-            return shorten(kernel, &inner, lengths);
+            shorten(kernel, &inner, lengths);
         }
-        _ => return,
-    };
-    let values = scale.values();
+        _ => {}
+    }
+    let Some(values) = kernel.lengthscale().map(Lengthscale::values) else { return };
     for (position, &column) in seen.iter().enumerate() {
         let length = values.get(position).or(values.first()).copied().unwrap_or(f64::INFINITY);
         lengths[column] = lengths[column].min(length);

@@ -1,7 +1,7 @@
 //! Ada-BKB: BKB on the cells of a box that refine themselves (Rando et al. 2021; algorithm notes 9.8).
 
 use super::bkb::BkbWidth;
-use super::candidate_set::{Measurement, kernel, largest, norm_bound, random_numbers, ridge};
+use super::candidate_set::{Measurement, kernel, norm_bound, random_numbers, ridge};
 use super::model::{CandidateModel, Dictionary};
 use crate::domain::{CellTree, Domain};
 use crate::error::{Error, Result, positive};
@@ -12,6 +12,7 @@ use crate::strategy::run::recommendation::weight;
 use crate::strategy::run::survivors::Survivors;
 use rand::RngExt;
 use serde::{Deserialize, Serialize};
+use sigmabar_linalg::argmax;
 
 /// `ada-bkb`: cells of a box with centre $c$ at level $h$, $V_h = C\sup_{x\in\text{cell}}d_k(c,x)$, and index
 /// $I = \min(\mathrm{ucb}(c), \mathrm{ucb}(\text{parent}) + V_{h-1}) + V_h$ under BKB's sparse posterior. The leaf with the largest index is split where
@@ -111,8 +112,8 @@ impl AdaBkb {
         let points = Points::new(before.chain(centres).collect(), tree.dim())?;
         let mut model = CandidateModel::new(kernel(problem)?, ridge(problem)?, points, Dictionary::Chosen)?;
         for (candidate, attached) in ledger.attached().iter().enumerate() {
-            if let Some((value, standard_error)) = attached.outcome.value() {
-                model.count(candidate, problem.to_model(value), weight(problem, standard_error));
+            if let Some(m) = attached.measured() {
+                model.count(candidate, problem.to_model(m.value), weight(problem, &m));
             }
         }
         for batch in 0..batches {
@@ -125,10 +126,9 @@ impl AdaBkb {
     }
 
     fn measurements<'a>(&'a self, problem: &'a Problem, ledger: &'a Ledger, batch: usize) -> impl Iterator<Item = Measurement> + 'a {
-        ledger.measured(batch).map(|(trial, value, standard_error)| Measurement {
-            candidate: ledger.attached().len() + self.pulled[trial.id as usize],
-            value: problem.to_model(value),
-            weight: weight(problem, standard_error),
+        ledger.measured(batch).filter_map(|m| {
+            let candidate = ledger.attached().len() + self.pulled[m.id? as usize];
+            Some(Measurement { candidate, value: problem.to_model(m.value), weight: weight(problem, &m) })
         })
     }
 
@@ -165,7 +165,7 @@ impl AdaBkb {
             let lower = model.measured().iter().map(|&a| model.mean()[a] - b * model.variance(a).sqrt());
             self.best_lower = lower.fold(self.best_lower, f64::max);
             let leaves: Vec<(usize, f64)> = tree.leaves().map(|cell| (cell, index(cell))).collect();
-            let Some(top) = largest(leaves.iter().copied()) else { return Ok(0) };
+            let Some(top) = argmax(leaves.iter().copied()) else { return Ok(0) };
             let split = b * model.variance(before + top).sqrt() <= spread(top) && tree.level(top) < self.max_level;
             for (cell, value) in leaves {
                 if cell != top && value < self.best_lower {

@@ -1,7 +1,7 @@
 //! BPE: batched pure exploration with the exact posterior (Li & Scarlett 2022; algorithm notes 5.2).
 
 use super::cache::Cache;
-use super::candidate_set::{CandidateSet, largest, noise_level, norm_bound};
+use super::candidate_set::{CandidateSet, noise_level, norm_bound};
 use super::model::{CandidateModel, Dictionary};
 use super::sequential::Sequential;
 use crate::error::{Error, Result, positive};
@@ -10,6 +10,7 @@ use crate::strategy::run::problem::Problem;
 use crate::strategy::run::survivors::Survivors;
 use crate::theory::{batch_lengths, batch_lengths_for, even_batch_lengths};
 use serde::{Deserialize, Serialize};
+use sigmabar_linalg::argmax;
 
 /// How long the batches are.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -169,7 +170,7 @@ impl Bpe {
 fn explore(mut model: CandidateModel, survivors: &[usize], count: usize) -> Result<Vec<usize>> {
     let mut picks = Vec::with_capacity(count);
     for _ in 0..count {
-        let Some(pick) = largest(survivors.iter().map(|&a| (a, model.variance(a)))) else { break };
+        let Some(pick) = argmax(survivors.iter().map(|&a| (a, model.variance(a)))) else { break };
         picks.push(pick);
         model.observe(pick, model.mean()[pick], 1.0)?;
     }

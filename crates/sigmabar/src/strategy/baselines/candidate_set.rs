@@ -1,10 +1,10 @@
 //! The candidates a policy chooses among: a whole list, or a declared Sobol set of a box or space.
 
 use super::model::{CandidateModel, Dictionary};
-use crate::certificate::Noise;
 use crate::domain::Domain;
 use crate::error::{Error, Result};
 use crate::kernel::Kernel;
+use crate::noise::Noise;
 use crate::points::Points;
 use crate::strategy::run::ledger::{Ledger, Measured, Outcome, Proposal, Trial, TrialState};
 use crate::strategy::run::problem::Problem;
@@ -68,8 +68,12 @@ impl CandidateSet {
         CandidateModel::new(kernel(problem)?, ridge(problem)?, self.points.clone(), kind)
     }
 
+    /// The candidate of a point. One that another version of this library had chosen need not be a candidate today: it counts for the nearest.
     fn position(&self, candidate: Option<usize>, point: &[f64]) -> usize {
-        candidate.unwrap_or_else(|| *self.positions.get(&bits(point)).expect("a policy proposes its own candidates only"))
+        let distance = |row: &[f64]| row.iter().zip(point).map(|(a, b)| (a - b).powi(2)).sum::<f64>();
+        let rows = || self.points.view().rows().enumerate();
+        let nearest = || rows().min_by(|(_, a), (_, b)| distance(a).total_cmp(&distance(b))).map_or(0, |(i, _)| i);
+        candidate.or_else(|| self.positions.get(&bits(point)).copied()).unwrap_or_else(nearest)
     }
 
     fn of_trial(&self, trial: &Trial) -> usize {
@@ -78,12 +82,11 @@ impl CandidateSet {
 
     /// What was measured before the run.
     pub fn measured_before(&self, problem: &Problem, ledger: &Ledger) -> Vec<Measurement> {
-        let one = |m: Measured<'_>| Measurement {
-            candidate: self.position(m.candidate, m.point),
-            value: problem.to_model(m.value),
-            weight: weight(problem, m.standard_error),
-        };
-        ledger.measured_before().map(one).collect()
+        ledger.measured_before().map(|m| self.measurement(problem, &m)).collect()
+    }
+
+    fn measurement(&self, problem: &Problem, m: &Measured<'_>) -> Measurement {
+        Measurement { candidate: self.position(m.candidate, m.point), value: problem.to_model(m.value), weight: weight(problem, m) }
     }
 
     /// Whether each candidate failed before the run.
@@ -106,12 +109,7 @@ impl CandidateSet {
 
     /// What a closed batch measured, one entry for each evaluation in the order of the trials' ids.
     pub fn evaluations(&self, problem: &Problem, ledger: &Ledger, batch: usize) -> Vec<Measurement> {
-        let one = |(trial, value, standard_error): (&Trial, f64, Option<f64>)| Measurement {
-            candidate: self.of_trial(trial),
-            value: problem.to_model(value),
-            weight: weight(problem, standard_error),
-        };
-        ledger.measured(batch).map(one).collect()
+        ledger.measured(batch).map(|m| self.measurement(problem, &m)).collect()
     }
 
     /// The same with repeats in a row joined into one, which is all that a posterior needs.
@@ -140,7 +138,7 @@ impl CandidateSet {
 /// The kernel a policy works with.
 pub(crate) fn kernel(problem: &Problem) -> Result<&Kernel> {
     let missing = Error::Missing { what: "a kernel", purpose: "a policy with a posterior", remedy: "give one to the problem" };
-    problem.kernel().map(|sourced| &sourced.kernel).ok_or(missing)
+    problem.kernel().map(|sourced| &sourced.value).ok_or(missing)
 }
 
 /// The ridge a policy works with.
@@ -176,15 +174,4 @@ pub(crate) fn random_numbers(problem: &Problem, step: usize) -> ChaCha8Rng {
     let mut rng = ChaCha8Rng::seed_from_u64(problem.seed());
     rng.set_stream(step as u64 + 1);
     rng
-}
-
-/// The allowed candidate with the largest score; the first of equals.
-pub(crate) fn largest(scores: impl IntoIterator<Item = (usize, f64)>) -> Option<usize> {
-    let mut best: Option<(usize, f64)> = None;
-    for (candidate, score) in scores {
-        if best.is_none_or(|(_, top)| score > top) {
-            best = Some((candidate, score));
-        }
-    }
-    best.map(|(candidate, _)| candidate)
 }

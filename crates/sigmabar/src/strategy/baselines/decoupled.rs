@@ -1,7 +1,7 @@
 //! S-GP-TS: Thompson sampling from a sparse posterior by decoupled draws (Vakili et al. 2021; algorithm notes 5.4).
 
 use super::cache::Cache;
-use super::candidate_set::{CandidateSet, kernel, largest, random_numbers};
+use super::candidate_set::{CandidateSet, kernel, random_numbers};
 use super::model::{CandidateModel, Dictionary};
 use super::sequential::{Sequential, bar, best_allowed};
 use super::thompson::SampleScale;
@@ -13,7 +13,7 @@ use rand::RngExt;
 use rand_chacha::ChaCha8Rng;
 use rand_distr::{ChiSquared, Distribution, StandardNormal};
 use serde::{Deserialize, Serialize};
-use sigmabar_linalg::{Lower, Matrix, add_transposed_matvec};
+use sigmabar_linalg::{Lower, Matrix, add_transposed_matvec, argmax};
 use std::f64::consts::TAU;
 
 /// Inducing points are added until what they miss is below this share of $\tau^2$ everywhere, or there are enough.
@@ -129,7 +129,7 @@ impl DecoupledThompson {
         let mut model = set.model(problem, Dictionary::Chosen)?;
         while model.dictionary().len() < self.inducing {
             let residual = model.residual();
-            let Some(next) = largest(residual.iter().copied().enumerate()) else { break };
+            let Some(next) = argmax(residual.iter().copied().enumerate()) else { break };
             if residual[next] <= RESIDUAL_SHARE * model.ridge().powi(2) || !model.append(next)? {
                 break;
             }

@@ -1,7 +1,7 @@
 //! EK-UCB: contextual optimism with a dictionary that grows online (Zenati et al. 2022; algorithm notes 5.8).
 
 use super::cache::Cache;
-use super::candidate_set::{kernel, largest, random_numbers, ridge};
+use super::candidate_set::{kernel, random_numbers, ridge};
 use crate::domain::Domain;
 use crate::error::{Error, Result, positive, same_length};
 use crate::features::FeatureMap;
@@ -11,7 +11,7 @@ use crate::strategy::run::ledger::{Ledger, Proposal};
 use crate::strategy::run::problem::Problem;
 use rand::RngExt;
 use serde::{Deserialize, Serialize};
-use sigmabar_linalg::{Lower, Matrix, norm_squared};
+use sigmabar_linalg::{Lower, Matrix, argmax, norm_squared};
 use std::sync::Arc;
 
 /// `ek-ucb`: given a context, the action with the largest $\bar\mu+\beta\sqrt v$, $v=\bar\sigma^2/\tau^2$, under a sparse posterior on states = (context, action).
@@ -112,7 +112,14 @@ impl EkUcb {
     }
 
     /// The states that a context leaves open: encoded points, with their numbers on a list.
-    pub(crate) fn states(&self, problem: &Problem, context: &[f64]) -> Result<Vec<Proposal>> {
+    ///
+    /// # Errors
+    /// [`Error::Premise`] where it leaves none open.
+    pub fn open_states(&self, problem: &Problem, context: &[f64]) -> Result<Vec<(Option<usize>, Vec<f64>)>> {
+        Ok(self.states(problem, context)?.into_iter().map(|state| (state.candidate, state.point)).collect())
+    }
+
+    fn states(&self, problem: &Problem, context: &[f64]) -> Result<Vec<Proposal>> {
         let domain = problem.domain();
         let mut open = Vec::with_capacity(self.actions.len());
         for action in self.actions.view().rows() {
@@ -150,7 +157,7 @@ impl EkUcb {
         };
         self.run.put(run);
         let index = |a: usize| (a, mean[a] + self.factor * deviation[a] / tau);
-        let choice = largest((0..states.len()).map(index)).unwrap_or(0);
+        let choice = argmax((0..states.len()).map(index)).unwrap_or(0);
         self.context = None;
         Ok(vec![open.swap_remove(choice)])
     }
@@ -172,8 +179,8 @@ impl EkUcb {
             }
         };
         for batch in run.absorbed..ledger.closed() {
-            for (trial, value, _) in ledger.measured(batch) {
-                run.absorb(problem, &trial.point, problem.to_model(value), joins(before + trial.id as usize))?;
+            for m in ledger.measured(batch) {
+                run.absorb(problem, m.point, problem.to_model(m.value), joins(before + m.id.unwrap_or_default() as usize))?;
             }
         }
         run.absorbed = ledger.closed();
@@ -197,9 +204,9 @@ impl EkUcb {
     /// Offers the state just played to the dictionary.
     pub(crate) fn learn(&mut self, problem: &Problem, ledger: &Ledger) -> Result<()> {
         let batch = ledger.closed() - 1;
-        if let Some((trial, _, _)) = ledger.measured(batch).next() {
+        if let Some(m) = ledger.measured(batch).next() {
             let mut dictionary = self.dictionary.clone();
-            self.offer(problem, ledger, &mut dictionary, (ledger.attached().len() + trial.id as usize, &trial.point), batch)?;
+            self.offer(problem, ledger, &mut dictionary, (ledger.attached().len() + m.id.unwrap_or_default() as usize, m.point), batch)?;
             self.dictionary = dictionary;
         }
         self.sizes.push(self.dictionary.len());

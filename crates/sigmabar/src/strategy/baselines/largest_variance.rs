@@ -2,7 +2,7 @@
 
 use super::candidate_set::{CandidateSet, kernel, ridge};
 use super::sequential::Sequential;
-use crate::design::{Growth, MaxVariance};
+use crate::design::{DictionarySize, MaxVariance};
 use crate::error::Result;
 use crate::points::{Collected, Locations, Points};
 use crate::strategy::run::ledger::{Ledger, Proposal};
@@ -38,7 +38,7 @@ impl LargestVariance {
             return Ok(Vec::new());
         }
         let set = CandidateSet::new(problem, ledger, self.sequential.box_candidates())?;
-        let mut design = MaxVariance::growing(kernel(problem)?, ridge(problem)?, Growth::default())?;
+        let mut design = MaxVariance::growing(kernel(problem)?, ridge(problem)?, DictionarySize::default())?;
         let known: Vec<f64> = ledger.measured_before().flat_map(|m| m.point).copied().collect();
         if !known.is_empty() {
             // How they were chosen is their own affair: only where they lie counts.

@@ -1,12 +1,13 @@
 //! What policies that look at every value before the next choice have in common.
 
 use super::cache::Cache;
-use super::candidate_set::{self, CandidateSet, largest};
+use super::candidate_set::{self, CandidateSet};
 use super::model::{CandidateModel, Dictionary, Pending};
 use crate::error::{Error, Result};
 use crate::strategy::run::ledger::{Ledger, Proposal};
 use crate::strategy::run::problem::Problem;
 use serde::{Deserialize, Serialize};
+use sigmabar_linalg::argmax;
 
 /// How a sequential policy is asked: how many evaluations it plans at a time, and among how many candidates it chooses where the domain is no list.
 ///
@@ -129,5 +130,5 @@ pub(crate) fn bar(barred: &mut [bool], set: &CandidateSet, ledger: &Ledger, batc
 /// The largest score among the candidates that have not failed, among all if all have.
 pub(crate) fn best_allowed(scores: &[f64], barred: &[bool]) -> Option<usize> {
     let allowed = scores.iter().copied().enumerate().filter(|&(candidate, _)| !barred[candidate]);
-    largest(allowed).or_else(|| largest(scores.iter().copied().enumerate()))
+    argmax(allowed).or_else(|| argmax(scores.iter().copied().enumerate()))
 }

@@ -1,13 +1,14 @@
 //! SupKernelUCB: optimism in levels with separate data, so that each level's noise is independent of its points (Valko et al. 2013; algorithm notes 5.7).
 
 use super::cache::Cache;
-use super::candidate_set::{CandidateSet, largest, noise_level, norm_bound};
+use super::candidate_set::{CandidateSet, noise_level, norm_bound};
 use super::model::{CandidateModel, Dictionary};
 use super::sequential::{Sequential, bar};
 use crate::error::{Result, positive};
 use crate::strategy::run::ledger::{Ledger, Proposal};
 use crate::strategy::run::problem::Problem;
 use serde::{Deserialize, Serialize};
+use sigmabar_linalg::argmax;
 
 /// The factor $\beta$ of the widths $w_a = \beta\,\sigma(a)$.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -129,11 +130,11 @@ impl SupRun {
             let width = |a: usize| factor * model.variance(a).sqrt();
             let upper = |a: usize| model.mean()[a] + width(a);
             let step = 0.5_f64.powi(level as i32 + 1);
-            let widest = largest(left.iter().map(|&a| (a, width(a)))).unwrap_or(0);
+            let widest = argmax(left.iter().map(|&a| (a, width(a)))).unwrap_or(0);
             if width(widest) > step {
                 return (widest, Some(level as u32));
             }
-            let top = largest(left.iter().map(|&a| (a, upper(a)))).unwrap_or(0);
+            let top = argmax(left.iter().map(|&a| (a, upper(a)))).unwrap_or(0);
             if width(widest) <= smallest {
                 return (top, None);
             }

@@ -1,17 +1,18 @@
 //! GP-ThreDS: thresholds for the maximum, searched cell by cell (Salgia et al. 2021; algorithm notes 5.5).
 
 use super::cache::Cache;
-use super::candidate_set::{kernel, largest, noise_level, norm_bound, ridge};
+use super::candidate_set::{kernel, noise_level, norm_bound, ridge};
 use super::model::{CandidateModel, Dictionary};
 use super::width::log_time;
 use crate::domain::Domain;
 use crate::error::{Error, Result};
 use crate::points::Points;
-use crate::strategy::run::ledger::{Ledger, Outcome, Proposal, TrialState};
+use crate::strategy::run::ledger::{Ledger, Proposal, TrialState};
 use crate::strategy::run::problem::Problem;
 use crate::strategy::run::recommendation::weight;
 use crate::strategy::run::survivors::{Cell, Survivors};
 use serde::{Deserialize, Serialize};
+use sigmabar_linalg::argmax;
 
 /// Levels of the tree of cells in the published code: $\log_2(5\cdot10^5)$.
 const TREE_LEVELS: usize = 19;
@@ -169,7 +170,7 @@ impl GpThreds {
             let beta = log_time(norm_bound(problem)?, noise_level(problem)?, problem.delta(), seen + 1);
             let value = |g: usize, sign: f64| local.model.mean()[g] + sign * beta * local.model.variance(g).sqrt();
             let open = || (0..local.model.len()).filter(|&g| !state.finished[local.part[g]]);
-            let best = |sign: f64| largest(open().map(|g| (g, value(g, sign))));
+            let best = |sign: f64| argmax(open().map(|g| (g, value(g, sign))));
             let (Some(top), Some(safe)) = (best(1.0), best(-1.0)) else {
                 self.next_cell(state, width, ledger);
                 continue;
@@ -185,7 +186,7 @@ impl GpThreds {
                 state.keep(part);
                 continue;
             }
-            let choice = largest(open().filter(|&g| !local.barred[g]).map(|g| (g, value(g, 1.0)))).unwrap_or(top);
+            let choice = argmax(open().filter(|&g| !local.barred[g]).map(|g| (g, value(g, 1.0)))).unwrap_or(top);
             state.steps += 1;
             return Ok(local.model.point(choice).to_vec());
         }
@@ -210,14 +211,12 @@ impl GpThreds {
         };
         while local.absorbed < ledger.trials().len() {
             let trial = &ledger.trials()[local.absorbed];
-            let (grid, distance) = local.model.nearest(&trial.point);
-            debug_assert_eq!(distance, 0.0, "a local search proposes points of its own grid");
+            let (grid, _) = local.model.nearest(&trial.point);
             match ledger.states()[local.absorbed] {
-                TrialState::Told(Outcome::Value(value)) => local.model.observe(grid, problem.to_model(value), weight(problem, None))?,
-                TrialState::Told(Outcome::Mean { mean, standard_error }) => {
-                    local.model.observe(grid, problem.to_model(mean), weight(problem, Some(standard_error)))?;
-                }
-                TrialState::Told(Outcome::Failed) => local.barred[grid] = true,
+                TrialState::Told(outcome) => match outcome.measured(trial.candidate, &trial.point) {
+                    Some(m) => local.model.observe(grid, problem.to_model(m.value), weight(problem, &m))?,
+                    None => local.barred[grid] = true,
+                },
                 _ => {}
             }
             local.absorbed += 1;

@@ -1,5 +1,6 @@
 //! The book of a run: what was asked, what was told, which batch is open. It knows no mathematics.
 
+use crate::certificate::Contradiction;
 use crate::domain::Domain;
 use crate::error::{Error, Result};
 use crate::points::Collected;
@@ -24,12 +25,14 @@ pub struct Trial {
 pub enum Outcome {
     /// One measured value.
     Value(f64),
-    /// The mean of replicates with its standard error, which becomes the noise level of this observation.
+    /// The mean of replicates with its standard error. That one is an estimate: what a claim may use is the number of replicates, if it is told.
     Mean {
         /// The mean.
         mean: f64,
         /// Its standard error.
         standard_error: f64,
+        /// How many replicates it is the mean of.
+        replicates: Option<u32>,
     },
     /// The evaluation failed: there is no value, and none is made up.
     Failed,
@@ -59,6 +62,8 @@ pub enum Ask {
     Trials(Vec<Trial>),
     /// Everything of the open batch is handed out: tell results, or close the batch.
     Wait,
+    /// The data contradict the premises: nothing more is measured under them unless [`crate::Strategy::go_on_despite_contradiction`] says so.
+    Contradicted(Contradiction),
     /// The run is over.
     Finished,
 }
@@ -72,13 +77,15 @@ pub struct Attached {
     pub point: Vec<f64>,
     /// What came of it.
     pub outcome: Outcome,
-    /// How the point was chosen: [`Collected::Adaptive`] results enter no certificate.
+    /// How the point was chosen: only results whose points somebody vouches for enter a certificate.
     pub collected: Collected,
 }
 
 /// One value with where it was measured, from the run or from before it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Measured<'a> {
+    /// The trial of the run it answers; none for a result from before the run.
+    pub id: Option<u64>,
     /// The candidate, on a finite list.
     pub candidate: Option<usize>,
     /// Where, in the coordinates of the domain's model.
@@ -87,6 +94,8 @@ pub struct Measured<'a> {
     pub value: f64,
     /// The standard error that came with it.
     pub standard_error: Option<f64>,
+    /// How many replicates it is the mean of, where that was told.
+    pub replicates: Option<u32>,
 }
 
 /// A point put forward by a policy.
@@ -139,15 +148,13 @@ impl Ledger {
 
     /// Those of them whose points were not chosen by looking at responses.
     pub fn fixed_before(&self) -> impl Iterator<Item = Measured<'_>> + '_ {
-        let fixed = self.attached.iter().filter(|a| a.collected != Collected::Adaptive);
+        let fixed = self.attached.iter().filter(|a| a.collected.is_fixed());
         fixed.filter_map(Attached::measured)
     }
 
     /// Every value there is: those from before the run, then those of all batches, in the order of their ids, late ones left out.
     pub fn all_measured(&self) -> impl Iterator<Item = Measured<'_>> + '_ {
-        let of_run = (0..self.batches()).flat_map(|batch| self.measured(batch));
-        let told = of_run.map(|(t, value, standard_error)| Measured { candidate: t.candidate, point: &t.point, value, standard_error });
-        self.measured_before().chain(told)
+        self.measured_before().chain((0..self.batches()).flat_map(|batch| self.measured(batch)))
     }
 
     /// Number of batches opened so far.
@@ -169,10 +176,13 @@ impl Ledger {
         start(index)..start(index.saturating_add(1))
     }
 
-    /// Trials of a batch that were answered with a value while it was open: `(trial, value, standard error)` in the order of their ids, whatever the order of telling.
-    pub fn measured(&self, batch: usize) -> impl Iterator<Item = (&Trial, f64, Option<f64>)> + '_ {
+    /// Values of a batch that were told while it was open, in the order of their ids, whatever the order of telling.
+    pub fn measured(&self, batch: usize) -> impl Iterator<Item = Measured<'_>> + '_ {
         self.batch(batch).filter_map(|i| match self.states[i] {
-            TrialState::Told(outcome) => outcome.value().map(|(value, standard_error)| (&self.trials[i], value, standard_error)),
+            TrialState::Told(outcome) => {
+                let trial = &self.trials[i];
+                outcome.measured(trial.candidate, &trial.point).map(|m| Measured { id: Some(trial.id), ..m })
+            }
             _ => None,
         })
     }
@@ -299,9 +309,8 @@ impl Ledger {
 }
 
 impl Attached {
-    fn measured(&self) -> Option<Measured<'_>> {
-        let (value, standard_error) = self.outcome.value()?;
-        Some(Measured { candidate: self.candidate, point: &self.point, value, standard_error })
+    pub(crate) fn measured(&self) -> Option<Measured<'_>> {
+        self.outcome.measured(self.candidate, &self.point)
     }
 }
 
@@ -311,16 +320,25 @@ impl Outcome {
     pub fn value(self) -> Option<(f64, Option<f64>)> {
         match self {
             Self::Value(value) => Some((value, None)),
-            Self::Mean { mean, standard_error } => Some((mean, Some(standard_error))),
+            Self::Mean { mean, standard_error, .. } => Some((mean, Some(standard_error))),
             Self::Failed => None,
         }
+    }
+
+    pub(crate) fn measured(self, candidate: Option<usize>, point: &[f64]) -> Option<Measured<'_>> {
+        let (value, standard_error) = self.value()?;
+        let replicates = if let Self::Mean { replicates, .. } = self { replicates } else { None };
+        Some(Measured { id: None, candidate, point, value, standard_error, replicates })
     }
 
     fn validate(self, id: u64) -> Result<()> {
         let values: &[f64] = match &self {
             Self::Value(value) => std::slice::from_ref(value),
-            Self::Mean { mean, standard_error } => {
+            Self::Mean { mean, standard_error, replicates } => {
                 crate::error::positive("standard error", *standard_error)?;
+                if let Some(0) = replicates {
+                    return Err(Error::Parameter { name: "replicates", value: 0.0, requirement: "at least 1" });
+                }
                 std::slice::from_ref(mean)
             }
             Self::Failed => &[],

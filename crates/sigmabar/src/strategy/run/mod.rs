@@ -7,6 +7,6 @@ mod stored_problem;
 pub(crate) mod survivors;
 
 pub use ledger::{Ask, Attached, Ledger, Measured, Outcome, Trial, TrialState};
-pub use problem::{Direction, Problem};
-pub use recommendation::{BatchReport, Recommendation};
+pub use problem::{Direction, Failures, Problem};
+pub use recommendation::{BatchReport, Recommendation, StillPossible};
 pub use survivors::{Cell, Survivors};

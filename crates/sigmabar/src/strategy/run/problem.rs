@@ -1,10 +1,12 @@
 //! What is to be optimised, and what is assumed about it.
 
 use super::stored_problem::StoredProblem;
-use crate::certificate::Noise;
+use crate::certificate::Premises;
 use crate::domain::Domain;
 use crate::error::{Error, Result, positive, probability};
-use crate::features::SourcedKernel;
+use crate::kernel::Kernel;
+use crate::noise::Noise;
+use crate::origin::{Origin, Sourced};
 use crate::points::Prior;
 use serde::{Deserialize, Serialize};
 
@@ -18,6 +20,31 @@ pub enum Direction {
     Minimize,
 }
 
+/// What it says about the value of an evaluation that it failed, or was not there when its batch was closed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum Failures {
+    /// Nobody said: after a lost point claims are estimates.
+    #[default]
+    Undeclared,
+    /// Nothing: a dropped plate, a machine that went down. Claims stand.
+    Unrelated,
+    /// Something: a time-out of a duration, a mesh that breaks where the drag is large. After a lost point claims are estimates.
+    Informative,
+}
+
+impl Failures {
+    /// Who vouches that losing this many points had nothing to do with their noise.
+    pub(crate) fn origin(self, lost: usize) -> Origin {
+        match self {
+            _ if lost == 0 => Origin::Guaranteed,
+            Self::Unrelated => Origin::Declared,
+            Self::Undeclared | Self::Informative => Origin::Unmet,
+        }
+    }
+}
+
 /// The problem of a run. What is not given (kernel, norm bound, noise) is either not needed by the policy, estimated and said to be so, or asked for in an error.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(try_from = "StoredProblem")]
@@ -27,13 +54,14 @@ pub struct Problem {
     delta: f64,
     seed: u64,
     direction: Direction,
-    kernel: Option<SourcedKernel>,
-    ridge: Option<f64>,
-    norm_bound: Option<f64>,
-    noise: Option<Noise>,
+    kernel: Option<Sourced<Kernel>>,
+    ridge: Option<Sourced<f64>>,
+    norm_bound: Option<Sourced<f64>>,
+    noise: Option<Sourced<Noise>>,
     prior: Prior,
     wanted_gap: Option<f64>,
-    informative_failures: bool,
+    wanted_candidate_gap: Option<f64>,
+    failures: Failures,
 }
 
 impl Problem {
@@ -57,7 +85,8 @@ impl Problem {
             noise: None,
             prior: Prior::ZERO,
             wanted_gap: None,
-            informative_failures: false,
+            wanted_candidate_gap: None,
+            failures: Failures::Undeclared,
         })
     }
 
@@ -96,34 +125,39 @@ impl Problem {
     ///
     /// # Errors
     /// A kernel that does not fit the domain's columns.
-    pub fn with_kernel(self, kernel: impl Into<SourcedKernel>) -> Result<Self> {
+    pub fn with_kernel(self, kernel: impl Into<Sourced<Kernel>>) -> Result<Self> {
         let kernel = kernel.into();
-        kernel.kernel.check_dim(self.domain.dim())?;
+        kernel.value.check_dim(self.domain.dim())?;
         Ok(Self { kernel: Some(kernel), ..self })
     }
 
-    /// The ridge $\tau$; without it the noise level is taken.
+    /// The ridge $\tau$; without it [`Noise::usual_ridge`] is taken.
     ///
     /// # Errors
     /// [`Error::Parameter`] unless finite and positive.
-    pub fn with_ridge(self, ridge: f64) -> Result<Self> {
-        Ok(Self { ridge: Some(positive("ridge", ridge)?), ..self })
+    pub fn with_ridge(self, ridge: impl Into<Sourced<f64>>) -> Result<Self> {
+        let ridge = ridge.into();
+        positive("ridge", ridge.value)?;
+        Ok(Self { ridge: Some(ridge), ..self })
     }
 
     /// A bound on the norm of the function minus its prior mean, in the prior's unit.
     ///
     /// # Errors
     /// [`Error::Parameter`] unless finite and positive.
-    pub fn with_norm_bound(self, bound: f64) -> Result<Self> {
-        Ok(Self { norm_bound: Some(positive("norm bound", bound)?), ..self })
+    pub fn with_norm_bound(self, bound: impl Into<Sourced<f64>>) -> Result<Self> {
+        let bound = bound.into();
+        positive("norm bound", bound.value)?;
+        Ok(Self { norm_bound: Some(bound), ..self })
     }
 
     /// The noise of an evaluation, in the prior's unit.
     ///
     /// # Errors
     /// [`Error::Premise`] for levels per observation: a run does not know its observations yet; tell means with standard errors instead.
-    pub fn with_noise(self, noise: Noise) -> Result<Self> {
-        if matches!(noise, Noise::PerObservation { .. }) {
+    pub fn with_noise(self, noise: impl Into<Sourced<Noise>>) -> Result<Self> {
+        let noise = noise.into();
+        if matches!(noise.value, Noise::PerObservation { .. }) {
             return Err(Error::Premise {
                 what: "a run with noise levels per observation",
                 reason: "the observations are not known yet: give one level, and tell means with their standard errors",
@@ -146,10 +180,18 @@ impl Problem {
         Ok(Self { wanted_gap: Some(positive("wanted gap", gap)?), ..self })
     }
 
-    /// Declares that whether an evaluation fails or is late says something about its value (a time-out, a duration): claims after lost points are "calibrated".
+    /// Stop as soon as the gap among the candidates that stand for a box or a space is at most this, in the data's scale.
+    ///
+    /// # Errors
+    /// [`Error::Parameter`] unless finite and positive.
+    pub fn with_wanted_candidate_gap(self, gap: f64) -> Result<Self> {
+        Ok(Self { wanted_candidate_gap: Some(positive("wanted candidate gap", gap)?), ..self })
+    }
+
+    /// Declares what a failed or late evaluation says about its value.
     #[must_use]
-    pub fn with_informative_failures(self) -> Self {
-        Self { informative_failures: true, ..self }
+    pub fn with_failures(self, failures: Failures) -> Self {
+        Self { failures, ..self }
     }
 
     /// Where evaluations are possible.
@@ -184,27 +226,51 @@ impl Problem {
 
     /// The kernel, if given.
     #[must_use]
-    pub fn kernel(&self) -> Option<&SourcedKernel> {
+    pub fn kernel(&self) -> Option<&Sourced<Kernel>> {
         self.kernel.as_ref()
     }
 
     /// The norm bound, if given.
     #[must_use]
     pub fn norm_bound(&self) -> Option<f64> {
-        self.norm_bound
+        self.norm_bound.map(|bound| bound.value)
     }
 
     /// The noise, if given.
     #[must_use]
     pub fn noise(&self) -> Option<&Noise> {
-        self.noise.as_ref()
+        self.noise.as_ref().map(|noise| &noise.value)
     }
 
-    /// The ridge: as given, else the noise level, for light tails the bound $\sqrt{\xi_0}$ on the standard deviation (algorithm notes 5.3: the level is the best
-    /// of five for regret).
+    /// The ridge: as given, else [`Noise::usual_ridge`] for the whole budget.
     #[must_use]
     pub fn ridge(&self) -> Option<f64> {
-        self.ridge.or_else(|| self.noise.as_ref().map(Noise::std_dev_bound))
+        self.sourced_ridge().value
+    }
+
+    fn sourced_ridge(&self) -> Sourced<Option<f64>> {
+        match (&self.ridge, &self.noise) {
+            (Some(ridge), _) => Sourced::new(Some(ridge.value), ridge.origin),
+            (None, Some(noise)) => {
+                let largest = self.kernel.as_ref().and_then(|kernel| kernel.value.max_variance()).unwrap_or(1.0);
+                Sourced::new(Some(noise.value.usual_ridge(largest, self.budget)), noise.origin)
+            }
+            (None, None) => Sourced::new(None, Origin::Unmet),
+        }
+    }
+
+    /// What the problem alone says about the premises of a claim; how the points were chosen and what came of them is the run's to add.
+    pub(crate) fn premises(&self, observations: usize) -> Premises {
+        fn given<T: Clone>(value: Option<&Sourced<T>>) -> Sourced<Option<T>> {
+            value.map_or(Sourced::new(None, Origin::Unmet), |v| Sourced::new(Some(v.value.clone()), v.origin))
+        }
+        Premises {
+            kernel: given(self.kernel.as_ref()),
+            norm_bound: given(self.norm_bound.as_ref()),
+            noise: given(self.noise.as_ref()),
+            ridge: self.sourced_ridge(),
+            ..Premises::nothing(self.prior, observations)
+        }
     }
 
     /// The prior mean and unit.
@@ -219,10 +285,16 @@ impl Problem {
         self.wanted_gap
     }
 
-    /// Whether a lost point says something about its value.
+    /// The gap among generated candidates at which to stop early.
     #[must_use]
-    pub fn informative_failures(&self) -> bool {
-        self.informative_failures
+    pub fn wanted_candidate_gap(&self) -> Option<f64> {
+        self.wanted_candidate_gap
+    }
+
+    /// What a lost point says about its value.
+    #[must_use]
+    pub fn failures(&self) -> Failures {
+        self.failures
     }
 
     /// A value in the model's scale, where larger is better.

@@ -1,10 +1,10 @@
 //! What to do if the run ended now.
 
-use super::ledger::Ledger;
+use super::ledger::{Ledger, Measured};
 use super::problem::Problem;
-use crate::certificate::Noise;
-use crate::certificate::{Label, Reason};
+use crate::certificate::{About, Bounds, Certificate, Claimed, Label, Premises, Theorem};
 use crate::error::Result;
+use crate::noise::Noise;
 use crate::points::{Collected, Locations, Observations, Points, Prior};
 use crate::posterior::ExactPosterior;
 use serde::{Deserialize, Serialize};
@@ -20,12 +20,41 @@ pub struct Recommendation {
     pub lower: f64,
     /// Upper end of the interval for its true value.
     pub upper: f64,
-    /// How far from the best setting it can still be; infinite where nothing is known about the rest of the domain.
+    /// How far from the best setting of the declared domain it can still be; infinite where nothing is known about the rest of the domain.
     pub gap: f64,
-    /// What the interval and the gap are worth.
-    pub label: Label,
-    /// Why the label is not "certified".
-    pub reasons: Vec<Reason>,
+    /// How far it can be from the best of the generated candidates that stand for a box or a space; none where the domain itself is searched.
+    pub candidate_gap: Option<f64>,
+    /// What interval and gap rest on, and with it what they may be called.
+    pub certificate: Certificate,
+}
+
+impl Recommendation {
+    /// What interval and gap may be called.
+    #[must_use]
+    pub fn label(&self) -> Label {
+        self.certificate.label()
+    }
+}
+
+/// How much is still possible.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub enum StillPossible {
+    /// So many of the candidates.
+    Candidates(usize),
+    /// This share of the domain.
+    Share(f64),
+}
+
+impl StillPossible {
+    /// The count or the share, for tables whose readers know which.
+    #[must_use]
+    pub fn number(self) -> f64 {
+        match self {
+            Self::Candidates(count) => count as f64,
+            Self::Share(share) => share,
+        }
+    }
 }
 
 /// A closed batch in numbers.
@@ -36,11 +65,13 @@ pub struct BatchReport {
     /// Evaluations that arrived in time with a value.
     pub measured: usize,
     /// Candidates or share of the domain still possible afterwards, where the policy rules settings out.
-    pub survivors: Option<f64>,
+    pub survivors: Option<StillPossible>,
     /// The optimality gap afterwards, in the data's scale.
     pub gap: Option<f64>,
-    /// What the gap is worth, where there is one.
-    pub label: Option<Label>,
+    /// The gap among the generated candidates, where these stand for the domain.
+    pub candidate_gap: Option<f64>,
+    /// What the gap rests on, where there is one.
+    pub certificate: Option<Certificate>,
     /// Inducing points in use, where the policy has any.
     pub inducing: Option<usize>,
 }
@@ -49,7 +80,7 @@ impl BatchReport {
     /// What the book alone says.
     pub(crate) fn plain(ledger: &Ledger, batch: usize) -> Self {
         let (planned, measured) = (ledger.batch(batch).len(), ledger.measured(batch).count());
-        Self { planned, measured, survivors: None, gap: None, label: None, inducing: None }
+        Self { planned, measured, survivors: None, gap: None, candidate_gap: None, certificate: None, inducing: None }
     }
 }
 
@@ -69,7 +100,7 @@ pub(crate) fn by_posterior(problem: &Problem, ledger: &Ledger) -> Result<Option<
     let points = Points::from_rows(&rows)?;
     let (mean, deviation) = match (problem.kernel(), problem.ridge()) {
         (Some(kernel), Some(ridge)) => {
-            let weights: Vec<f64> = ledger.all_measured().map(|m| weight(problem, m.standard_error)).collect();
+            let weights: Vec<f64> = ledger.all_measured().map(|m| weight(problem, &m)).collect();
             let observations = Observations::weighted(points.clone(), &values, &weights, Collected::Adaptive)?;
             let posterior = ExactPosterior::new(kernel.clone(), ridge, observations)?;
             (posterior.mean(points.view())?, posterior.std_dev(points.view())?)
@@ -89,9 +120,23 @@ pub(crate) fn by_posterior(problem: &Problem, ledger: &Ledger) -> Result<Option<
         lower: a.min(b),
         upper: a.max(b),
         gap: f64::INFINITY,
-        label: Label::Heuristic,
-        reasons: Vec::new(),
+        candidate_gap: None,
+        certificate: model_certificate(problem, problem.premises(rows.len())),
     }))
+}
+
+/// The certificate of what a model says about a run by itself.
+pub(crate) fn model_certificate(problem: &Problem, premises: Premises) -> Certificate {
+    Certificate {
+        claim: Claimed::Optimum,
+        about: About::of_domain(problem.domain()),
+        delta: problem.delta(),
+        spent: Vec::new(),
+        theorem: Theorem::Model,
+        premises,
+        bounds: Bounds::default(),
+        contradiction: None,
+    }
 }
 
 /// The average of each measured point, weighed by the noise of its values, and its standard error. Values without a standard error of their own have the
@@ -119,10 +164,13 @@ fn averages(points: &Points, values: &[f64], errors: &[Option<f64>]) -> Result<(
     Ok((0..values.len()).map(at).unzip())
 }
 
-/// How many observations of the usual noise one is worth: $(R/\mathrm{se})^2$ for a mean told with its standard error.
-pub(crate) fn weight(problem: &Problem, standard_error: Option<f64>) -> f64 {
+/// How many observations of the usual noise one is worth: as many as replicates were told, else $(R/\mathrm{se})^2$ for a mean told with its standard error.
+pub(crate) fn weight(problem: &Problem, measured: &Measured<'_>) -> f64 {
+    if let Some(replicates) = measured.replicates {
+        return f64::from(replicates);
+    }
     let usual = problem.noise().map(Noise::std_dev_bound).or(problem.ridge());
-    match (usual, standard_error) {
+    match (usual, measured.standard_error) {
         (Some(usual), Some(standard_error)) => (usual * problem.prior().unit() / standard_error).powi(2),
         _ => 1.0,
     }

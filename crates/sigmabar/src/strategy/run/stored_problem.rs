@@ -1,10 +1,11 @@
 //! A problem as it is read from a file: only what the constructors accept becomes one.
 
-use super::problem::{Direction, Problem};
-use crate::certificate::Noise;
+use super::problem::{Direction, Failures, Problem};
 use crate::domain::Domain;
 use crate::error::{Error, Result};
-use crate::features::SourcedKernel;
+use crate::kernel::Kernel;
+use crate::noise::Noise;
+use crate::origin::Sourced;
 use crate::points::Prior;
 use serde::Deserialize;
 
@@ -16,13 +17,14 @@ pub(crate) struct StoredProblem {
     delta: f64,
     seed: u64,
     direction: Direction,
-    kernel: Option<SourcedKernel>,
-    ridge: Option<f64>,
-    norm_bound: Option<f64>,
-    noise: Option<Noise>,
+    kernel: Option<Sourced<Kernel>>,
+    ridge: Option<Sourced<f64>>,
+    norm_bound: Option<Sourced<f64>>,
+    noise: Option<Sourced<Noise>>,
     prior: Prior,
     wanted_gap: Option<f64>,
-    informative_failures: bool,
+    wanted_candidate_gap: Option<f64>,
+    failures: Failures,
 }
 
 impl TryFrom<StoredProblem> for Problem {
@@ -46,12 +48,15 @@ impl TryFrom<StoredProblem> for Problem {
             problem = problem.with_norm_bound(bound)?;
         }
         if let Some(noise) = stored.noise {
-            problem = problem.with_noise(noise.validated(None)?)?;
+            problem = problem.with_noise(Sourced::new(noise.value.validated(None)?, noise.origin))?;
         }
         if let Some(gap) = stored.wanted_gap {
             problem = problem.with_wanted_gap(gap)?;
         }
-        Ok(if stored.informative_failures { problem.with_informative_failures() } else { problem })
+        if let Some(gap) = stored.wanted_candidate_gap {
+            problem = problem.with_wanted_candidate_gap(gap)?;
+        }
+        Ok(problem.with_failures(stored.failures))
     }
 }
 
@@ -65,7 +70,7 @@ mod tests {
         let domain = Domain::Box(BoxDomain::unit(2).expect("valid"));
         let problem = Problem::new(domain, 7).and_then(|p| p.with_kernel(Kernel::squared_exponential(vec![0.2, 0.3], 1.0)?));
         let problem = problem.and_then(|p| p.with_ridge(0.1)?.with_norm_bound(2.0)?.with_wanted_gap(0.5)?.with_delta(0.125));
-        problem.and_then(|p| p.with_noise(Noise::light_tailed(0.25, 3.0)?)).expect("valid").with_informative_failures()
+        problem.and_then(|p| p.with_noise(Noise::light_tailed(0.25, 3.0)?)).expect("valid").with_failures(Failures::Informative)
     }
 
     #[test]

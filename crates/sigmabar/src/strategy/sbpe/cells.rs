@@ -4,12 +4,12 @@ use super::elimination::{Batch, CHALLENGERS, Evidence};
 use super::pairs::{Centre, Challengers};
 use super::premises::Premises;
 use super::state::State;
-use crate::certificate::Reason;
-use crate::design::{CellSearch, Growth, MaxVariance};
+use crate::design::{CellSearch, DictionarySize, MaxVariance};
 use crate::domain::{BoxDomain, CellTree};
 use crate::error::Result;
 use crate::kernel::{Kernel, Lengthscale};
 use crate::points::{Collected, Locations, Points, PointsRef};
+use crate::theory::half_width_slope;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
@@ -54,13 +54,9 @@ struct Judge<'a> {
 
 impl Cells {
     pub fn new(domain: &BoxDomain, kernel: &Kernel, capacity: usize) -> Result<Self> {
-        let lengthscale = match kernel {
-            Kernel::SquaredExponential(k) => k.lengthscale().clone(),
-            Kernel::Matern(k) => k.lengthscale().clone(),
-            Kernel::RationalQuadratic(k) => k.lengthscale().clone(),
-            // Without a length-scale of its own, sides are measured by the box's.
-            _ => Lengthscale::PerColumn(domain.low().iter().zip(domain.high()).map(|(a, b)| b - a).collect()),
-        };
+        // Without a length-scale of its own, sides are measured by the box's; one without length is never cut.
+        let sides = || domain.sides().into_iter().map(|side| if side > 0.0 { side } else { 1.0 }).collect();
+        let lengthscale = kernel.lengthscale().cloned().unwrap_or_else(|| Lengthscale::PerColumn(sides()));
         Ok(Self { tree: CellTree::new(domain, lengthscale, capacity)?, upper: vec![f64::INFINITY], anchors: Vec::new() })
     }
 
@@ -83,7 +79,13 @@ impl Cells {
     }
 
     /// Points of largest variance over the surviving cells, within a factor 1.1, and the inducing points behind them.
-    pub fn design(&self, premises: &Premises<'_>, growth: Growth, known: Option<Arc<Locations>>, count: usize) -> Result<(Points, Points)> {
+    pub fn design(
+        &self,
+        premises: &Premises<'_>,
+        growth: DictionarySize,
+        known: Option<Arc<Locations>>,
+        count: usize,
+    ) -> Result<(Points, Points)> {
         let whole = self.whole_cells();
         let corners = |corner: fn(&CellTree, usize) -> &[f64]| {
             Points::new(whole.iter().flat_map(|&cell| corner(&self.tree, cell)).copied().collect(), self.tree.dim())
@@ -126,7 +128,7 @@ impl Cells {
         let gaps = tree.refine(&mut judge)?;
         if tree.tree.leaves().next().is_none() {
             // No function within the premises does this.
-            state.add_reason(Some(Reason::Contradicted));
+            state.contradict(None, batch.premises.norm_bound);
             return Ok(());
         }
         *self = tree;
@@ -175,7 +177,7 @@ impl Cells {
 
     /// Upper bounds over cells from $u$ at their centres; those below the floor are discarded, the others come back with mean, radius and half-width.
     fn bound(&mut self, judge: &Judge<'_>, cells: &[usize]) -> Result<Vec<Looked>> {
-        let kernel = &judge.batch.premises.kernel.kernel;
+        let kernel = &judge.batch.premises.kernel.value;
         let centres = self.tree.centres(cells)?;
         let (means, halves) = judge.evidence.posterior.centred_widths(&judge.evidence.widths, centres.view())?;
         let mut possible = Vec::with_capacity(cells.len());
@@ -252,9 +254,10 @@ impl<'a> Judge<'a> {
         let (above, tail) = (batch.above(&evidence.noise), batch.pair_tail(&evidence.noise, points.len()));
         let width = batch.width(evidence, ranks);
         let largest = width.emphasis.iter().copied().fold(1.0, f64::max);
-        // C(a+√(a²+4))/2 + Rz/(2τ) with a = √λ/(2τ), and ‖β‖ for the mean (algorithm notes 8.7).
+        // The half-width's slope, and ‖β‖ for the mean (algorithm notes 8.7).
+        let ratio = (width.lambda_root / width.ridge).powi(2);
         let slope = |z: f64| {
-            let half_width = width.bias_slope() + 0.5 * width.level * z / width.ridge;
+            let half_width = half_width_slope(width.norm_bound, ratio, width.level * z / width.ridge);
             (evidence.posterior.norm() + half_width) * (1.0 + 1e-9)
         };
         let slopes = Slopes { above: slope(above), pairs: slope(largest * tail) };

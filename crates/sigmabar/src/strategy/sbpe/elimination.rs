@@ -4,17 +4,19 @@ use super::Sbpe;
 use super::candidates::SetOfCandidates;
 use super::confined::Confinement;
 use super::pairs::{Centre, Challengers, Width};
-use super::premises::{Arrived, Premises, loss};
+use super::premises::{Arrived, Premises};
 use super::quantile::Simulation;
 use super::shares::{Budget, SHARES};
 use super::state::State;
-use crate::certificate::{Claim, Directions, EllipsoidPremises, Method, Noise, Reason, Widths};
+use crate::certificate::{Claim, Directions, EllipsoidPremises, Method, Widths};
 use crate::error::Result;
 use crate::features::FeatureMap;
+use crate::noise::Noise;
 use crate::points::{Collected, Observations, Points, PointsRef, Prior};
 use crate::posterior::Posterior;
 use crate::strategy::run::ledger::Ledger;
 use crate::strategy::run::problem::Problem;
+use sigmabar_linalg::argmax;
 use std::sync::Arc;
 
 /// Challengers of each kind: the best by the lower bound before the batch, and the first of its design.
@@ -57,24 +59,25 @@ impl Batch<'_> {
     /// The posterior of what arrived, with widths; `None` where nothing arrived or the data contradict the premises, of which the state is told.
     pub fn evidence(&self, state: &mut State) -> Result<Option<Evidence>> {
         let arrived = Arrived::with_fixed_results(self.problem, self.ledger, self.index);
-        state.add_reason(loss(self.problem, self.ledger, self.index));
-        state.add_reason(self.ledger.fixed_before().next().map(|_| Reason::AttachedResults));
+        arrived.count(self.ledger, self.index, &mut state.facts);
         let Some(inducing) = state.inducing.take() else { return Ok(None) };
-        if arrived.is_empty() || state.is_contradicted() {
+        if arrived.is_empty() || state.facts.contradiction.is_some() {
             return Ok(None);
         }
-        let noise = self.premises.noise_of(&arrived.errors)?;
+        let noise = self.premises.noise_of(&arrived)?;
         let posterior = self.posterior(inducing, arrived)?;
-        if self.is_contradicted(&posterior, &noise)? {
-            state.add_reason(Some(Reason::Contradicted));
+        if let Some(least_norm) = self.contradiction(&posterior, &noise)? {
+            state.contradict(Some(least_norm), self.premises.norm_bound);
             return Ok(None);
         }
         let widths = Widths::new(Arc::clone(posterior.information()), &self.claim(&noise)?)?;
         let confinement = self.confinement(&posterior, &noise, &widths)?;
         if confinement.ellipsoid.is_contradicted() {
-            state.add_reason(Some(Reason::Contradicted));
+            state.contradict(None, self.premises.norm_bound);
             return Ok(None);
         }
+        state.facts.inducing = posterior.information().features().len();
+        state.facts.record(widths.residual_norm());
         Ok(Some(Evidence { posterior, noise, widths, confinement }))
     }
 
@@ -140,10 +143,11 @@ impl Batch<'_> {
         Ok(Claim::new(self.problem.delta())?.norm_bound(self.premises.norm_bound)?.noise(noise.clone()).method(Method::Direct))
     }
 
-    /// The alarm (algorithm notes 7.3), inside $\delta$.
-    fn is_contradicted(&self, posterior: &Posterior, noise: &Noise) -> Result<bool> {
+    /// The alarm (algorithm notes 7.3): its share of $\delta$ after each batch. The least norm that fits the data, where the declared one does not.
+    fn contradiction(&self, posterior: &Posterior, noise: &Noise) -> Result<Option<f64>> {
         let claim = self.claim(noise)?.with_delta(self.budget.each(SHARES.alarm, 1))?;
-        Ok(posterior.norm_check(&claim)?.contradicted == Some(true))
+        let check = posterior.norm_check(&claim)?;
+        Ok((check.contradicted == Some(true)).then_some(check.least_norm))
     }
 
     /// $z_u$ for one point, $x^*$.
@@ -174,6 +178,10 @@ impl Batch<'_> {
                     best.push(position);
                 }
             }
+        }
+        if best.is_empty() {
+            // A batch that another version planned may hold none of today's candidates.
+            best.extend(0..state.survivors.len().min(CHALLENGERS));
         }
         // Among the designed ones nothing is known: they share the last rank.
         let ranks = (0..best.len()).map(|i| i.min(known)).collect();
@@ -207,7 +215,7 @@ impl Batch<'_> {
         let possible: Vec<usize> = (0..survivors.len()).filter(|&i| state.upper[i] >= state.floor).collect();
         if possible.is_empty() {
             // No function within the premises does this.
-            state.add_reason(Some(Reason::Contradicted));
+            state.contradict(None, self.premises.norm_bound);
             return Ok(());
         }
         let left = survivors.view().select(&possible)?;
@@ -241,7 +249,7 @@ impl Batch<'_> {
     /// The recommendation is the challenger with the smallest pairwise gap, or the largest lower bound where $\max u-\max l$ is smaller still.
     fn conclude(&self, state: &mut State, kept: &[usize], points: PointsRef<'_>, positions: &[usize], gaps: &[f64]) {
         if kept.is_empty() {
-            state.add_reason(Some(Reason::Contradicted));
+            state.contradict(None, self.premises.norm_bound);
             return;
         }
         let (candidates, lower) = (state.survivors.clone(), state.lower.clone());
@@ -251,8 +259,7 @@ impl Batch<'_> {
             let i = positions[j];
             state.offer(Some(candidates[i]), points.row(i), gaps[j].max(0.0), lower[i]);
         }
-        let highest = (0..lower.len()).max_by(|&a, &b| lower[a].total_cmp(&lower[b]).then(b.cmp(&a)));
-        if let Some(i) = highest {
+        if let Some(i) = argmax(lower.iter().copied().enumerate()) {
             state.offer(Some(candidates[i]), points.row(i), (state.ceiling - lower[i]).max(0.0), lower[i]);
         }
     }

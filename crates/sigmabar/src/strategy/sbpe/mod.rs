@@ -6,7 +6,7 @@ mod cells;
 mod cells_test;
 mod confined;
 mod elimination;
-mod level;
+mod noise_form;
 mod pairs;
 mod paper;
 mod paper_box;
@@ -18,14 +18,14 @@ mod state;
 
 pub use schedule::Schedule;
 
-use crate::certificate::{Label, Reason};
-use crate::design::{Growth, MaxVariance};
+use crate::certificate::{Certificate, Contradiction, Spent, Theorem};
+use crate::design::{DictionarySize, MaxVariance};
 use crate::domain::{CellTree, Domain};
 use crate::error::{Error, Result, positive};
 use crate::points::{Locations, Points};
 use crate::strategy::run::ledger::{Ledger, Proposal};
 use crate::strategy::run::problem::Problem;
-use crate::strategy::run::recommendation::{BatchReport, Recommendation};
+use crate::strategy::run::recommendation::{BatchReport, Recommendation, StillPossible};
 use crate::strategy::run::survivors::Survivors;
 use candidates::SetOfCandidates;
 use cells::Cells;
@@ -92,7 +92,7 @@ impl Sbpe {
             rules,
             schedule: Schedule::Recursion,
             max_inducing: MAX_INDUCING,
-            share: Growth::default().share,
+            share: DictionarySize::default().share,
             candidates: None,
             cells: CELLS,
             simulated: false,
@@ -169,8 +169,8 @@ impl Sbpe {
     /// The box to be cut into cells, if that is how this run goes.
     fn cells_of(&self, problem: &Problem, premises: &Premises<'_>) -> Result<Option<Cells>> {
         let Domain::Box(domain) = problem.domain() else { return Ok(None) };
-        let kernel = &premises.kernel.kernel;
-        let halves: Vec<f64> = domain.low().iter().zip(domain.high()).map(|(a, b)| 0.5 * (b - a)).collect();
+        let kernel = &premises.kernel.value;
+        let halves: Vec<f64> = domain.sides().iter().map(|side| 0.5 * side).collect();
         if self.candidates.is_some() || domain.dim() > CELL_DIM || kernel.metric_over_cell(&halves).is_none() {
             return Ok(None);
         }
@@ -189,13 +189,17 @@ impl Sbpe {
     }
 
     fn fresh(&self, problem: &Problem, premises: &Premises<'_>) -> Result<State> {
-        let mut reasons = premises.reasons(problem);
         if let Some(cells) = self.cells_of(problem, premises)? {
-            return Ok(State { cells: Some(cells), ..State::new(0, reasons) });
+            return Ok(State { cells: Some(cells), ..State::new(0, Some(0.0)) });
         }
         let candidates = self.candidates(problem)?;
-        reasons.extend((!candidates.is_whole()).then_some(Reason::DeclaredCandidates));
-        Ok(State::new(candidates.len(), reasons))
+        let between = if candidates.is_whole() {
+            Some(0.0)
+        } else {
+            let declared = problem.domain().candidates(self.declared_candidates(), problem.seed())?;
+            declared.cover_radius(&premises.kernel.value).map(|radius| premises.norm_bound * radius)
+        };
+        Ok(State::new(candidates.len(), between))
     }
 
     pub(super) fn plan(&mut self, problem: &Problem, ledger: &Ledger) -> Result<Vec<Proposal>> {
@@ -206,7 +210,7 @@ impl Sbpe {
             Some(state) => state.clone(),
             None => self.fresh(problem, &premises)?,
         };
-        let growth = Growth { share: self.share, max_size: self.max_inducing };
+        let growth = DictionarySize { share: self.share, max_size: self.max_inducing };
         let paper = Paper::new(&premises, problem, ledger.closed(), lengths.len());
         let known = fixed_locations(ledger, problem.domain().dim())?;
         let proposals = match (&state.cells, self.rules) {
@@ -259,12 +263,14 @@ impl Sbpe {
                 self.digest(&batch, &mut state)?;
             }
         }
-        let gap = certified_gap(problem, &state);
-        let survivors = Some(state.cells.as_ref().map_or(state.survivors.len() as f64, |cells| cells.tree.surviving_share()));
-        let label = gap.map(|_| Label::from_reasons(&state.reasons));
-        state.reports.push(BatchReport { survivors, gap, label, inducing, ..BatchReport::plain(ledger, batch) });
+        let (gap, candidate_gap) = gaps(problem, &state);
+        let whole = || StillPossible::Candidates(state.survivors.len());
+        let survivors = Some(state.cells.as_ref().map_or_else(whole, |cells| StillPossible::Share(cells.tree.surviving_share())));
+        let certificate = gap.map(|_| self.certificate(problem, &state));
+        state.reports.push(BatchReport { survivors, gap, candidate_gap, certificate, inducing, ..BatchReport::plain(ledger, batch) });
         self.state = Some(state);
-        let enough = gap.is_some_and(|gap| problem.wanted_gap().is_some_and(|wanted| gap <= wanted));
+        let reached = |gap: Option<f64>, wanted: Option<f64>| gap.zip(wanted).is_some_and(|(gap, wanted)| gap <= wanted);
+        let enough = reached(gap, problem.wanted_gap()) || reached(candidate_gap.or(gap), problem.wanted_candidate_gap());
         Ok(enough || ledger.closed() >= lengths.len())
     }
 
@@ -284,21 +290,45 @@ impl Sbpe {
         let Some(state) = &self.state else { return Ok(None) };
         let Some(best) = &state.best else { return Ok(None) };
         // f(x̂) ≥ f(x*) − gap ≥ max l − gap, and f(x̂) ≤ f(x*) ≤ max u.
-        let (a, b) = (problem.to_data(best.lower.max(state.floor - best.gap)), problem.to_data(state.ceiling));
+        // Neither end says less than |f| ≤ C√k does.
+        let reach =
+            problem.kernel().zip(problem.norm_bound()).map_or(f64::INFINITY, |(k, c)| c * k.value.value(&best.point, &best.point).sqrt());
+        let lower = best.lower.max(state.floor - best.gap).max(-reach);
+        let (a, b) = (problem.to_data(lower), problem.to_data(state.ceiling.min(reach).max(lower)));
+        let (gap, candidate_gap) = gaps(problem, state);
         Ok(Some(Recommendation {
             point: best.point.clone(),
             candidate: best.candidate,
             lower: a.min(b),
             upper: a.max(b),
-            gap: certified_gap(problem, state).unwrap_or(f64::INFINITY),
-            label: Label::from_reasons(&state.reasons),
-            reasons: state.reasons.clone(),
+            gap: gap.unwrap_or(f64::INFINITY),
+            candidate_gap,
+            certificate: self.certificate(problem, state),
         }))
     }
 
-    /// Why the label is not "certified", so far.
-    pub(super) fn reasons(&self) -> Vec<Reason> {
-        self.state.as_ref().map_or_else(Vec::new, |s| s.reasons.clone())
+    fn certificate(&self, problem: &Problem, state: &State) -> Certificate {
+        let theorem = match self.rules {
+            Rules::Certified => Theorem::Elimination,
+            Rules::Paper => Theorem::PaperElimination,
+        };
+        state.facts.certificate(problem, theorem, self.spent(problem))
+    }
+
+    /// How δ is spent over all batches.
+    fn spent(&self, problem: &Problem) -> Vec<Spent> {
+        let share = |on, part: f64| Spent::new(on, part * problem.delta(), None);
+        match self.rules {
+            Rules::Certified => {
+                vec![share("pairs with the best setting", 0.5), share("its upper bounds", 0.25), share("lower bounds", 0.25)]
+            }
+            Rules::Paper => vec![share("all candidates, both sides", 0.5), share("sampling of inducing points", 0.5)],
+        }
+    }
+
+    /// That the data contradict the premises, if they do.
+    pub(super) fn contradiction(&self) -> Option<Contradiction> {
+        self.state.as_ref()?.facts.contradiction
     }
 
     pub(super) fn reports(&self) -> Vec<BatchReport> {
@@ -317,7 +347,7 @@ impl Sbpe {
 /// One dictionary for the batch by the rule of algorithm notes 5.3, then the points of largest variance under it.
 fn design(
     premises: &Premises<'_>,
-    growth: Growth,
+    growth: DictionarySize,
     survivors: &Points,
     known: Option<Arc<Locations>>,
     count: usize,
@@ -334,9 +364,18 @@ fn design(
     Ok(design.indices().to_vec())
 }
 
-/// The gap in the data's scale; none where nothing is proved, or where the data contradict the premises.
-fn certified_gap(problem: &Problem, state: &State) -> Option<f64> {
-    state.best.as_ref().filter(|_| !state.is_contradicted()).map(|best| problem.prior().unit() * best.gap)
+/// The gap of the declared domain, and that among the candidates that stand for it where they do, in the data's scale; none where nothing is proved, or where
+/// the data contradict the premises. Between candidates the function rises by $C\sup_x\min_cd_k(x,c)$ at most, and nowhere is it farther from the best than
+/// $2C\sqrt{k_{\max}}$ (algorithm notes 12, P3).
+fn gaps(problem: &Problem, state: &State) -> (Option<f64>, Option<f64>) {
+    let Some(best) = state.best.as_ref().filter(|_| state.facts.contradiction.is_none()) else { return (None, None) };
+    let unit = problem.prior().unit();
+    let largest = problem.kernel().and_then(|k| k.value.max_variance()).zip(problem.norm_bound());
+    let trivial = largest.map_or(f64::INFINITY, |(k_max, c)| 2.0 * c * k_max.sqrt());
+    match state.facts.between {
+        Some(0.0) => (Some(unit * best.gap.min(trivial)), None),
+        between => (Some(unit * between.map_or(trivial, |b| (best.gap + b).min(trivial))), Some(unit * best.gap.min(trivial))),
+    }
 }
 
 fn at_least_one(name: &'static str, value: usize) -> Result<usize> {

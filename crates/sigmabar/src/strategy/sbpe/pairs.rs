@@ -1,11 +1,11 @@
 //! Upper bounds on the differences $f(x)-f(x')$ for all survivors $x$ and a list of challengers $x'$, in bulk.
 
 use super::confined::{Confined, Confinement};
-use super::level::LevelForm;
+use super::noise_form::NoiseForm;
 use super::quantile::Simulation;
-use crate::certificate::Noise;
 use crate::error::{Error, Result};
-use crate::information::{Information, VarianceParts};
+use crate::information::{Information, PartsRounding, Sizes, VarianceParts};
+use crate::noise::Noise;
 use crate::points::{Points, PointsRef};
 use crate::posterior::Posterior;
 use sigmabar_linalg::{Matrix, norm_squared, product_transposed};
@@ -14,19 +14,15 @@ use sigmabar_linalg::{Matrix, norm_squared, product_transposed};
 pub(super) struct Challengers<'a> {
     information: &'a Information,
     points: Points,
-    /// $\psi$, $e = B^{-1}\psi$ and $Ge/\tau^2 = \psi - e$, one row each.
+    /// $\psi$, $c = L_B^{-1}\psi$ and $e = B^{-1}\psi$, one row each.
     features: Matrix,
+    whitened: Matrix,
     solved: Matrix,
-    image: Matrix,
-    sizes: Vec<f64>,
-    parts: Vec<VarianceParts>,
-    diagonal: Vec<f64>,
-    /// Roots of the rounding bounds of $s_1^2$.
-    residual_rounding: Vec<f64>,
-    levels: Option<LevelForm>,
+    own: Vec<Own>,
+    levels: Option<NoiseForm>,
     confined: Confined<'a>,
     premises: Width,
-    rounding: Rounding,
+    rounding: PartsRounding,
 }
 
 /// What turns parts into widths.
@@ -61,35 +57,38 @@ pub(super) struct Difference {
     pub noise: f64,
 }
 
-/// Numbers behind the rounding bounds, computed once.
-struct Rounding {
-    /// $\eta$ of [`Information::rounding`].
-    eta: f64,
-    /// $16m\varepsilon\sqrt{\lVert B\rVert}$.
-    unit: f64,
-    /// $8(m+4)\varepsilon$: what expanding a square of a difference loses, relative to the terms.
-    expansion: f64,
+/// What a difference needs of each of its two points.
+struct Own {
+    /// $\lVert\psi\rVert^2$, $\lVert c\rVert^2$ and $\lVert e\rVert^2$.
+    feature: f64,
+    whitened: f64,
+    fit: f64,
+    variance: f64,
+    /// The root of the rounding bound of $s_1^2$.
+    residual: f64,
+}
+
+impl Own {
+    fn sizes(&self) -> Sizes {
+        Sizes { fit: self.fit.sqrt(), whitened: self.whitened.sqrt(), prior: self.variance.sqrt() }
+    }
+}
+
+/// Three inner products of two points: of $\psi$, of $c$ and of $e$.
+struct Products {
+    feature: f64,
+    whitened: f64,
+    fit: f64,
 }
 
 impl<'a> Challengers<'a> {
     pub fn new(posterior: &'a Posterior, confinement: &'a Confinement, points: Points, noise: &Noise, premises: Width) -> Result<Self> {
         let information: &Information = posterior.information();
         let features = information.features().features(points.view())?;
-        let residual_rounding = roots(information.features().residual_rounding_of(points.view(), features.as_slice())?);
-        let mut solved = features.clone();
-        let parts = information.parts_of(0, points.view(), solved.as_mut_slice())?;
-        let mut image = features.clone();
-        image.as_mut_slice().iter_mut().zip(solved.as_slice()).for_each(|(a, e)| *a -= e);
-        let m = information.features().len() as f64;
-        let rounding = Rounding {
-            eta: information.rounding(),
-            unit: 16.0 * m * f64::EPSILON * information.norm_bound().sqrt(),
-            expansion: 8.0 * (m + 4.0) * f64::EPSILON,
-        };
+        let (whitened, solved, own) = solve(information, points.view(), features.as_slice())?;
         Ok(Self {
-            sizes: (0..points.len()).map(|j| norm_squared(features.row(j))).collect(),
-            diagonal: information.features().kernel().diagonal(points.view()),
-            levels: LevelForm::new(information, noise, &solved)?,
+            levels: NoiseForm::new(information, noise, &solved)?,
+            rounding: information.parts_rounding(),
             confined: Confined::new(
                 confinement,
                 &solved,
@@ -100,12 +99,10 @@ impl<'a> Challengers<'a> {
             information,
             points,
             features,
+            whitened,
             solved,
-            image,
-            parts,
-            residual_rounding,
+            own,
             premises,
-            rounding,
         })
     }
 
@@ -119,6 +116,7 @@ impl<'a> Challengers<'a> {
     }
 
     /// Calls `f(survivor, e of the survivor, differences to each challenger)` for one survivor after another. `own` are the challengers' centres.
+    /// A point compared with itself costs nothing.
     /// Cost O(A(md + m² + Mm)).
     pub fn for_each_survivor(
         &self,
@@ -128,41 +126,32 @@ impl<'a> Challengers<'a> {
         mut f: impl FnMut(usize, &[f64], &[Difference]) -> Result<()>,
     ) -> Result<()> {
         let m = self.information.features().len();
+        let expansion = 8.0 * (m + 4) as f64 * f64::EPSILON;
         let mut row = vec![Difference::default(); self.len()];
         self.information.stream(survivors, |start, block, psi| {
-            let sizes: Vec<f64> = psi.chunks_exact(m).map(norm_squared).collect();
             let seen = product_transposed(&Matrix::from_vec(psi.to_vec(), block.len(), m), &self.features)?;
-            let residual_rounding = roots(self.information.features().residual_rounding_of(block, psi)?);
-            let parts = self.information.parts_of(start, block, psi)?;
-            let solved = Matrix::from_vec(psi.to_vec(), block.len(), m);
-            let fit = product_transposed(&solved, &self.solved)?;
-            let noise = product_transposed(&solved, &self.image)?;
+            let (whitened, solved, points) = solve(self.information, block, psi)?;
+            let (whitened, fits) = (product_transposed(&whitened, &self.whitened)?, product_transposed(&solved, &self.solved)?);
             let levels = self.levels.as_ref().map(|l| l.block(&solved)).transpose()?;
             let confined = self.confined.block(&solved)?;
             let metric = self.information.features().kernel().metric_block(block, self.points.view())?;
-            let diagonal = self.information.features().kernel().diagonal(block);
             for i in 0..block.len() {
                 for (j, out) in row.iter_mut().enumerate() {
-                    let plain = VarianceParts {
-                        projection: metric[(i, j)].powi(2) - (sizes[i] + self.sizes[j] - 2.0 * seen[(i, j)]),
-                        fit: parts[i].fit + self.parts[j].fit - 2.0 * fit[(i, j)],
-                        noise: parts[i].noise + self.parts[j].noise - 2.0 * noise[(i, j)],
-                    };
-                    let scale = Scale {
-                        fit: parts[i].fit + self.parts[j].fit,
-                        variance: diagonal[i].max(self.diagonal[j]),
-                        // Two residuals and their cross term.
-                        residual: (residual_rounding[i] + self.residual_rounding[j]).powi(2),
-                    };
-                    let parts = self.enlarged(start + i, plain, &scale)?;
+                    if block.row(i) == self.points.row(j) {
+                        *out = Difference::default();
+                        continue;
+                    }
+                    let products = Products { feature: seen[(i, j)], whitened: whitened[(i, j)], fit: fits[(i, j)] };
+                    let parts = self.enlarged(start + i, metric[(i, j)].powi(2), (&points[i], &self.own[j]), &products)?;
                     let norm = parts.noise.sqrt() / self.information.ridge();
                     let by_level = levels.as_ref().map_or(f64::INFINITY, |l| l.difference(i, j));
                     let noise = self.premises.emphasis[j] * (self.premises.level * norm).min(by_level);
                     let (a, b) = (centres[start + i], own[j]);
                     let outside = parts.projection.sqrt() + self.premises.lambda_root * norm;
+                    let fit = points[i].fit + self.own[j].fit;
                     // e is off by η of its size: so much of f's norm may lie there.
-                    let moved = 2.0 * self.rounding.eta * (2.0 * scale.fit).sqrt() * self.premises.norm_bound;
-                    let confined = confined.difference(i, j, outside, scale.fit, self.rounding.expansion, a.radius) + moved;
+                    let moved = 2.0 * self.information.rounding() * (2.0 * fit).sqrt() * self.premises.norm_bound;
+                    let confined = confined.difference(i, j, outside, fit, expansion, a.radius) + moved;
                     *out = Difference {
                         centre: a.mean - b.mean,
                         bias: self.premises.bias(&parts, norm).min(confined) + a.slack + b.slack,
@@ -175,33 +164,48 @@ impl<'a> Challengers<'a> {
         })
     }
 
-    /// The parts of a difference with their rounding: those of [`Information::certified_parts`], and what expanding the squares loses.
-    fn enlarged(&self, query: usize, plain: VarianceParts, scale: &Scale) -> Result<VarianceParts> {
-        let Rounding { eta, unit, expansion } = self.rounding;
-        let expanded = expansion * scale.variance;
-        let allowed = scale.residual.max(4.0 * self.information.features().residual_rounding(scale.variance)) + expanded;
-        if plain.projection < -allowed || plain.projection.is_nan() {
-            return Err(Error::NegativeVariance { query, value: plain.projection, allowed });
+    /// The parts of a difference with their rounding: those of [`PartsRounding::enlarge`], and what expanding the squares loses.
+    fn enlarged(&self, query: usize, metric: f64, (a, b): (&Own, &Own), products: &Products) -> Result<VarianceParts> {
+        let features = self.information.features();
+        let expansion = 4.0 * (features.len() as f64 + 4.0) * f64::EPSILON;
+        let square = |x: f64, y: f64, cross: f64| (x + y - 2.0 * cross, expansion * (x + y));
+        let (feature, feature_lost) = square(a.feature, b.feature, products.feature);
+        let (whitened, whitened_lost) = square(a.whitened, b.whitened, products.whitened);
+        let (fit, fit_lost) = square(a.fit, b.fit, products.fit);
+        // Two residuals and their cross term.
+        let residual = (a.residual + b.residual).powi(2) + feature_lost;
+        let allowed = residual.max(4.0 * features.residual_rounding(a.variance.max(b.variance)));
+        let projection = metric - feature;
+        if projection < -allowed || projection.is_nan() {
+            return Err(Error::NegativeVariance { query, value: projection, allowed });
         }
-        let stretch = (1.0 + eta).powi(2);
-        Ok(VarianceParts {
-            projection: plain.projection.max(0.0) + scale.residual + expanded,
-            fit: (plain.fit.max(0.0) + expansion * scale.fit) * stretch + 4.0 * eta * eta * scale.fit,
-            noise: plain.noise.max(0.0) + 4.0 * (stretch - 1.0) * scale.fit + 4.0 * unit * scale.variance + expanded,
-        })
+        let plain = VarianceParts {
+            projection: projection.max(0.0),
+            fit: fit.max(0.0) + fit_lost,
+            noise: (whitened - fit).max(0.0) + whitened_lost + fit_lost,
+        };
+        Ok(self.rounding.enlarge(plain, a.sizes().plus(b.sizes()), residual))
     }
 }
 
-/// How large the terms are of which a difference is taken.
-struct Scale {
-    fit: f64,
-    variance: f64,
-    /// The rounding bound of $s_1^2$ of the difference.
-    residual: f64,
-}
-
-fn roots(values: Vec<f64>) -> Vec<f64> {
-    values.into_iter().map(f64::sqrt).collect()
+/// $c$ and $e$ of points with these features, and what differences need of each.
+fn solve(information: &Information, points: PointsRef<'_>, psi: &[f64]) -> Result<(Matrix, Matrix, Vec<Own>)> {
+    let (features, m) = (information.features(), information.features().len());
+    let residual = features.residual_rounding_of(points, psi)?;
+    let variance = features.kernel().diagonal(points);
+    let mut whitened = Matrix::from_vec(psi.to_vec(), points.len(), m);
+    information.lower().solve_rows(whitened.as_mut_slice())?;
+    let mut solved = whitened.clone();
+    information.lower().solve_transposed_rows(solved.as_mut_slice())?;
+    let own = |i: usize| Own {
+        feature: norm_squared(&psi[i * m..(i + 1) * m]),
+        whitened: norm_squared(whitened.row(i)),
+        fit: norm_squared(solved.row(i)),
+        variance: variance[i],
+        residual: residual[i].sqrt(),
+    };
+    let own = (0..points.len()).map(own).collect();
+    Ok((whitened, solved, own))
 }
 
 impl Width {

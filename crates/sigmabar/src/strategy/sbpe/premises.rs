@@ -1,18 +1,22 @@
 //! What a certificate rests on, taken from the problem or found missing.
 
-use crate::certificate::{Noise, Reason};
+use super::state::Facts;
+use crate::certificate::{Bounds, Certificate, Premises as Assumed, Spent, Theorem};
 use crate::error::{Error, Result};
-use crate::features::{Source, SourcedKernel};
+use crate::kernel::Kernel;
+use crate::noise::Noise;
+use crate::origin::{Origin, Sourced};
 use crate::points::{Collected, Locations, Points};
-use crate::strategy::run::ledger::Ledger;
+use crate::strategy::run::ledger::{Ledger, Measured};
 use crate::strategy::run::problem::Problem;
+use crate::strategy::run::recommendation::model_certificate;
 use std::sync::Arc;
 
 const PURPOSE: &str = "certified elimination";
 
 /// Kernel, norm bound, noise and ridge: all of them declared.
 pub(super) struct Premises<'a> {
-    pub kernel: &'a SourcedKernel,
+    pub kernel: &'a Sourced<Kernel>,
     pub norm_bound: f64,
     pub noise: &'a Noise,
     pub ridge: f64,
@@ -33,26 +37,18 @@ impl<'a> Premises<'a> {
         Ok(Self { kernel, norm_bound, noise, ridge })
     }
 
-    /// The noise of a batch whose observations came with these standard errors (in the model's scale): levels per observation where there are any.
+    /// The noise of a batch: a mean of $r$ replicates, as was told, has level $R/\sqrt r$, and none has less than a standard error that came with it, which is an
+    /// estimate and can only raise the level (algorithm notes 12, P1).
     ///
-    /// A mean of replicates of light-tailed noise is at least as light-tailed as one of them, so its standard error is not needed.
-    pub fn noise_of(&self, errors: &[Option<f64>]) -> Result<Noise> {
-        if errors.iter().all(Option::is_none) || matches!(self.noise, Noise::LightTailed { .. }) {
+    /// A mean of replicates of light-tailed noise is at least as light-tailed as one of them.
+    pub fn noise_of(&self, arrived: &Arrived) -> Result<Noise> {
+        let level = self.noise.level();
+        let one = |&(error, replicates): &(Option<f64>, u32)| error.unwrap_or(0.0).max(level / f64::from(replicates).sqrt());
+        let levels: Vec<f64> = arrived.repeats.iter().map(one).collect();
+        if matches!(self.noise, Noise::LightTailed { .. }) || levels.iter().all(|&l| l == level) {
             return Ok(self.noise.clone());
         }
-        Noise::per_observation(errors.iter().map(|e| e.unwrap_or(self.noise.level())).collect())
-    }
-
-    /// What keeps claims from being simply certified before any batch is looked at.
-    pub fn reasons(&self, problem: &Problem) -> Vec<Reason> {
-        let mut reasons = Vec::new();
-        match self.kernel.source {
-            Source::Declared => {}
-            Source::LearntBefore => reasons.push(Reason::KernelLearntBefore),
-            Source::LearntHere => reasons.push(Reason::KernelLearntHere),
-        }
-        reasons.extend(problem.prior().is_learnt().then_some(Reason::PriorLearnt));
-        reasons
+        Noise::per_observation(levels)
     }
 }
 
@@ -60,15 +56,14 @@ impl<'a> Premises<'a> {
 pub(super) struct Arrived {
     pub points: Vec<f64>,
     pub values: Vec<f64>,
-    pub errors: Vec<Option<f64>>,
+    /// The standard error and the number of replicates that came with each.
+    pub repeats: Vec<(Option<f64>, u32)>,
 }
 
 impl Arrived {
     pub fn new(problem: &Problem, ledger: &Ledger, batch: usize) -> Self {
-        let mut arrived = Self { points: Vec::new(), values: Vec::new(), errors: Vec::new() };
-        for (trial, value, error) in ledger.measured(batch) {
-            arrived.push(problem, &trial.point, value, error);
-        }
+        let mut arrived = Self { points: Vec::new(), values: Vec::new(), repeats: Vec::new() };
+        ledger.measured(batch).for_each(|m| arrived.push(problem, &m));
         arrived
     }
 
@@ -77,17 +72,23 @@ impl Arrived {
     pub fn with_fixed_results(problem: &Problem, ledger: &Ledger, batch: usize) -> Self {
         let mut arrived = Self::new(problem, ledger, batch);
         if batch == 0 && !arrived.is_empty() {
-            for m in ledger.fixed_before() {
-                arrived.push(problem, m.point, m.value, m.standard_error);
-            }
+            ledger.fixed_before().for_each(|m| arrived.push(problem, &m));
         }
         arrived
     }
 
-    fn push(&mut self, problem: &Problem, point: &[f64], value: f64, error: Option<f64>) {
-        self.points.extend_from_slice(point);
-        self.values.push(problem.to_model(value));
-        self.errors.push(error.map(|e| e / problem.prior().unit()));
+    fn push(&mut self, problem: &Problem, measured: &Measured<'_>) {
+        self.points.extend_from_slice(measured.point);
+        self.values.push(problem.to_model(measured.value));
+        self.repeats.push((measured.standard_error.map(|e| e / problem.prior().unit()), measured.replicates.unwrap_or(1)));
+    }
+
+    /// Adds what claims rest on here to the facts of the run.
+    pub fn count(&self, ledger: &Ledger, batch: usize, facts: &mut Facts) {
+        facts.observations += self.values.len();
+        facts.means += self.repeats.iter().filter(|(_, replicates)| *replicates > 1).count();
+        facts.attached = ledger.fixed_before().count();
+        facts.lost += ledger.lost(batch);
     }
 
     pub fn is_empty(&self) -> bool {
@@ -104,8 +105,22 @@ pub(super) fn fixed_locations(ledger: &Ledger, dim: usize) -> Result<Option<Arc<
     Ok(Some(Arc::new(Locations::new(Points::new(known, dim)?, Collected::Designed))))
 }
 
-/// Whether a batch lost points, as a reason: harmless if losing them had nothing to do with the noise, which is what it says.
-pub(super) fn loss(problem: &Problem, ledger: &Ledger, batch: usize) -> Option<Reason> {
-    let reason = if problem.informative_failures() { Reason::InformativeLoss } else { Reason::LostPoints };
-    (ledger.lost(batch) > 0).then_some(reason)
+impl Facts {
+    /// The certificate of everything a run has claimed so far.
+    pub fn certificate(&self, problem: &Problem, theorem: Theorem, spent: Vec<Spent>) -> Certificate {
+        let collected = if self.attached > 0 { Collected::DeclaredFixed } else { Collected::Designed };
+        let premises = Assumed {
+            means: Sourced::new(self.means, if self.means > 0 { Origin::Declared } else { Origin::Guaranteed }),
+            points: Sourced::new(collected, collected.origin()),
+            observations: Sourced::new(self.observations, Origin::Guaranteed),
+            losses: Sourced::new(self.lost, problem.failures().origin(self.lost)),
+            inducing: Sourced::new(self.inducing, Origin::Guaranteed),
+            queries: Origin::Guaranteed,
+            constants: Origin::Guaranteed,
+            ..problem.premises(self.observations)
+        };
+        let bounds = Bounds { residual_norm: self.residual_norm, ..Bounds::default() };
+        let contradiction = self.contradiction;
+        Certificate { theorem, spent, bounds, contradiction, ..model_certificate(problem, premises) }
+    }
 }

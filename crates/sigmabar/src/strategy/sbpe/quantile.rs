@@ -25,8 +25,9 @@ impl Simulation {
         let mut here = vec![0.0; self.normal.draws.rows()];
         matvec_rows(self.normal.draws.as_slice(), solved, &mut here);
         let mut largest = vec![0.0_f64; here.len()];
-        for (j, difference) in differences.iter().enumerate() {
-            let scale = 1.0 / difference.noise.max(f64::MIN_POSITIVE);
+        // Without noise in a difference (a point and itself; exact measurements) there is nothing to exceed.
+        for (j, difference) in differences.iter().enumerate().filter(|(_, d)| d.noise > 0.0) {
+            let scale = 1.0 / difference.noise;
             for ((value, other), own) in largest.iter_mut().zip(self.own.row(j)).zip(&here) {
                 *value = value.max((other - own) * scale);
             }

@@ -1,8 +1,9 @@
 //! What a run remembers between batches: who is left, the ends of their intervals, and the best claim so far.
 
 use super::cells::Cells;
-use crate::certificate::Reason;
+use crate::certificate::Contradiction;
 use crate::points::Points;
+use crate::residual::ResidualNorm;
 use crate::strategy::run::recommendation::BatchReport;
 use serde::{Deserialize, Serialize};
 
@@ -25,10 +26,39 @@ pub(super) struct State {
     pub floor: f64,
     /// $\max_x u(x)$ over the survivors: the maximum is at most this.
     pub ceiling: f64,
-    /// Why claims are not simply certified.
-    pub reasons: Vec<Reason>,
+    /// What came of the batches so far, as far as claims rest on it.
+    pub facts: Facts,
     /// One report per closed batch.
     pub reports: Vec<BatchReport>,
+}
+
+/// What claims rest on that only the run can tell.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub(super) struct Facts {
+    /// Observations that claims used.
+    pub observations: usize,
+    /// Of these, means whose numbers of replicates were told.
+    pub means: usize,
+    /// Of these, results from before the run whose points were declared to be fixed.
+    pub attached: usize,
+    /// Planned observations that were lost.
+    pub lost: usize,
+    /// Inducing points of the last batch.
+    pub inducing: usize,
+    /// The largest bound on $\lambda$ of all batches, each certified after its inducing points were known.
+    pub residual_norm: Option<ResidualNorm>,
+    /// How much higher than at the nearest candidate the function can be anywhere; 0 where the domain itself is searched, none where that is not known.
+    pub between: Option<f64>,
+    /// That the data contradict the premises.
+    pub contradiction: Option<Contradiction>,
+}
+
+impl Facts {
+    /// Remembers a certified $\lambda$ if it is the largest so far.
+    pub fn record(&mut self, residual_norm: ResidualNorm) {
+        let largest = self.residual_norm.filter(|earlier| earlier.value >= residual_norm.value);
+        self.residual_norm = largest.or(Some(residual_norm));
+    }
 }
 
 /// A setting and how far from the maximum it can be.
@@ -41,7 +71,7 @@ pub(super) struct Best {
 }
 
 impl State {
-    pub fn new(candidates: usize, reasons: Vec<Reason>) -> Self {
+    pub fn new(candidates: usize, between: Option<f64>) -> Self {
         Self {
             survivors: (0..candidates).collect(),
             upper: vec![f64::INFINITY; candidates],
@@ -51,17 +81,14 @@ impl State {
             best: None,
             floor: f64::NEG_INFINITY,
             ceiling: f64::INFINITY,
-            reasons,
+            facts: Facts { between, ..Facts::default() },
             reports: Vec::new(),
         }
     }
 
-    pub fn is_contradicted(&self) -> bool {
-        self.reasons.contains(&Reason::Contradicted)
-    }
-
-    pub fn add_reason(&mut self, reason: Option<Reason>) {
-        self.reasons.extend(reason.filter(|r| !self.reasons.contains(r)));
+    /// Nothing is ruled out or claimed any more: no function within the premises gives these data.
+    pub fn contradict(&mut self, least_norm: Option<f64>, norm_bound: f64) {
+        self.facts.contradiction.get_or_insert(Contradiction { least_norm, norm_bound });
     }
 
     /// Intersects the intervals with those of another batch: all events are paid for already.

@@ -1,9 +1,8 @@
 //! Inside a batch: the mean stays, variances shrink with every choice and are looked at only when they matter.
 
 use crate::error::Result;
-use crate::strategy::baselines::candidate_set::largest;
 use crate::strategy::baselines::model::CandidateModel;
-use sigmabar_linalg::{Lower, dot};
+use sigmabar_linalg::{Lower, argmax, dot};
 
 /// A batch on its way, over the posterior at its beginning.
 pub(super) struct FrozenBatch<'a> {
@@ -48,7 +47,7 @@ impl<'a> FrozenBatch<'a> {
         let everything = barred.iter().all(|&b| b);
         loop {
             let allowed = self.index.iter().copied().enumerate().filter(|&(a, _)| everything || !barred[a]);
-            let top = largest(allowed)?;
+            let top = argmax(allowed)?;
             if self.seen[top] == self.directions.len() {
                 return Some(top);
             }

@@ -13,9 +13,6 @@ use crate::kernel::{Kernel, PreparedKernel};
 use crate::points::Points;
 use sigmabar_linalg::{Lower, Matrix, add_transposed_matvec};
 
-/// A candidate whose residual variance, relative to the largest prior variance, is below this is numerically a combination of the dictionary.
-const RANK_TOLERANCE: f64 = 1e-12;
-
 /// Observations after which mean and variance are computed afresh, so that rounding cannot pile up.
 const REFRESH_EVERY: usize = 256;
 

@@ -1,8 +1,8 @@
 //! What an observation, and a new dictionary point, change.
 
-use super::{CandidateModel, Dictionary, RANK_TOLERANCE, REFRESH_EVERY};
+use super::{CandidateModel, Dictionary, REFRESH_EVERY};
 use crate::error::Result;
-use sigmabar_linalg::{add_transposed_matvec, norm_squared};
+use sigmabar_linalg::{RANK_TOLERANCE, add_transposed_matvec, norm_squared};
 
 impl CandidateModel {
     /// Counts observations at a candidate that are worth `weight` ones of variance $\tau^2$, with average `value`. Cost O(Am + m²).

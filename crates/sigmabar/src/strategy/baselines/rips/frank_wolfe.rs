@@ -3,8 +3,8 @@
 use crate::error::Result;
 use crate::kernel::Kernel;
 use crate::points::Points;
-use crate::strategy::baselines::candidate_set::largest;
 use crate::strategy::baselines::model::{CandidateModel, Dictionary};
+use sigmabar_linalg::argmax;
 
 /// Steps of the method.
 const STEPS: usize = 100;
@@ -24,7 +24,7 @@ impl ExperimentalDesign {
         let count = points.len();
         // All candidates are offered to the dictionary once; those in the span of others add nothing.
         let mut span = CandidateModel::new(kernel, gamma.sqrt(), points, Dictionary::Chosen)?;
-        while let Some(next) = largest(span.residual().iter().copied().enumerate()) {
+        while let Some(next) = argmax(span.residual().iter().copied().enumerate()) {
             if !span.append(next)? {
                 break;
             }
@@ -32,7 +32,7 @@ impl ExperimentalDesign {
         let mut weights = vec![0.0; count];
         for step in 0..STEPS {
             let model = weighted(&span, &weights)?;
-            let Some(worst) = largest(model.variances().into_iter().enumerate()) else { break };
+            let Some(worst) = argmax(model.variances().into_iter().enumerate()) else { break };
             let share = 1.0 / (step as f64 + 1.0);
             weights.iter_mut().for_each(|w| *w *= 1.0 - share);
             weights[worst] += share;

@@ -1,0 +1,221 @@
+//! Which study is meant: a study file, a database, or the only one in this directory.
+
+use crate::Outcome;
+use crate::console::Console;
+use crate::failure::{Ending, Failure};
+use sigmabar::Contradiction;
+use sigmabar_study::{Status, Study, StudySpec};
+use std::ffi::OsStr;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// A study as the first argument.
+#[derive(Clone, Debug, clap::Args)]
+pub struct StudyArgument {
+    /// The study: its .toml or .db file; the only one in this directory unless given
+    #[arg(value_name = "STUDY")]
+    study: Option<PathBuf>,
+    /// Which of several studies in one .db file
+    #[arg(long, value_name = "NAME")]
+    name: Option<String>,
+}
+
+/// A study as an option, for verbs whose first argument is something else.
+#[derive(Clone, Debug, clap::Args)]
+pub struct StudyOption {
+    /// The study: its .toml or .db file; the only one in this directory unless given
+    #[arg(long, short, value_name = "STUDY")]
+    study: Option<PathBuf>,
+    /// Which of several studies in one .db file
+    #[arg(long, value_name = "NAME")]
+    name: Option<String>,
+}
+
+impl StudyArgument {
+    /// Where the study is.
+    pub(crate) fn place(&self) -> Outcome<WhichStudy> {
+        WhichStudy::find(self.study.as_deref(), self.name.clone())
+    }
+}
+
+impl StudyOption {
+    /// Where the study is.
+    pub(crate) fn place(&self) -> Outcome<WhichStudy> {
+        WhichStudy::find(self.study.as_deref(), self.name.clone())
+    }
+}
+
+/// Where a study is kept.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct WhichStudy {
+    /// The study file, where it is known.
+    pub spec: Option<PathBuf>,
+    /// The database.
+    pub file: PathBuf,
+    name: Option<String>,
+    /// What to type for this study.
+    typed: Option<PathBuf>,
+}
+
+impl WhichStudy {
+    pub fn find(argument: Option<&Path>, name: Option<String>) -> Outcome<Self> {
+        let chosen = match argument {
+            Some(path) => path.to_owned(),
+            None => only_one_in(Path::new("."))?,
+        };
+        let typed = argument.map(Path::to_owned);
+        if is_spec(&chosen) {
+            let file = chosen.with_extension("db");
+            return Ok(Self { spec: Some(chosen), file, name, typed });
+        }
+        if chosen.extension() != Some(OsStr::new("db")) {
+            let what = format!("{} is neither a study file (.toml, .json) nor a database (.db)", chosen.display());
+            return Err(Failure::usage(what, "name one of these"));
+        }
+        let spec = ["toml", "json"].iter().map(|extension| chosen.with_extension(extension)).find(|path| path.exists());
+        Ok(Self { spec, file: chosen, name, typed })
+    }
+
+    /// Opens the study that is there.
+    pub fn open(&self) -> Outcome<Study> {
+        // A file without a study is one whose first command was killed at its very beginning.
+        if let Some(spec) = &self.spec
+            && (!self.file.exists() || Study::names(&self.file)?.is_empty())
+        {
+            let remedy = format!("sigmabar run {0} or sigmabar ask {0} begins it", spec.display());
+            return Err(Failure::refused(format!("the study of {} has not begun", spec.display()), remedy));
+        }
+        let names = if self.file.exists() { Study::names(&self.file)? } else { Vec::new() };
+        if self.file.exists() && names.is_empty() {
+            let what = format!("{} has no study in it", self.file.display());
+            return Err(Failure::refused(what, "begin one from its study file, or name another database"));
+        }
+        // The study of the study file itself, where there are others beside it.
+        let usual = Some(stem(&self.file)).filter(|stem| names.len() > 1 && names.contains(stem));
+        Ok(Study::open(&self.file, self.name.as_ref().or(usual.as_ref()).map(String::as_str))?)
+    }
+
+    /// Opens the study, or begins it from its study file; whether it was begun.
+    pub fn open_or_begin(&self, seed: Option<u64>) -> Outcome<(Study, bool)> {
+        self.open_or_begin_with(seed, None)
+    }
+
+    /// The same for a study that is evaluated by a command.
+    pub fn open_or_begin_with(&self, seed: Option<u64>, command: Option<&str>) -> Outcome<(Study, bool)> {
+        let named_database = self.typed.as_ref().is_some_and(|path| !is_spec(path));
+        let Some(path) = self.spec.as_ref().filter(|path| !named_database && (path.exists() || !self.file.exists())) else {
+            let study = self.open()?;
+            self.check_command(&study, command)?;
+            return Ok((study, false));
+        };
+        let spec = StudySpec::read(path)?;
+        let spec = command.map_or(spec.clone(), |command| spec.with_command(command));
+        let name = self.name.clone().unwrap_or_else(|| stem(path));
+        let begun = self.file.exists() && Study::names(&self.file)?.contains(&name);
+        if !begun {
+            let spec = seed.map_or(spec.clone(), |seed| spec.with_seed(seed));
+            return Ok((Study::create(&self.file, &name, &spec)?, true));
+        }
+        let study = Study::open(&self.file, Some(&name))?;
+        self.check_unchanged(path, &spec, &study, seed)?;
+        Ok((study, false))
+    }
+
+    /// What the study declares, begun or not; nothing is written.
+    pub fn declared(&self) -> Outcome<StudySpec> {
+        let names = if self.file.exists() { Study::names(&self.file)? } else { Vec::new() };
+        let is_there = self.name.as_ref().map_or(!names.is_empty(), |name| names.contains(name));
+        match &self.spec {
+            Some(path) if !is_there => Ok(StudySpec::read(path)?),
+            _ => Ok(self.open()?.spec().clone()),
+        }
+    }
+
+    /// A study that was begun keeps its objective.
+    fn check_command(&self, study: &Study, command: Option<&str>) -> Outcome<()> {
+        let changed = command.is_some_and(|command| !study.spec().clone().with_command(command).declares_the_same(study.spec()));
+        if changed {
+            let what = format!("the study in {} was begun with another objective", self.file.display());
+            return Err(Failure::usage(what, "leave --command out to go on as begun, or begin a new study"));
+        }
+        Ok(())
+    }
+
+    /// A study goes on as it began: another study file or seed would make it another study.
+    fn check_unchanged(&self, path: &Path, spec: &StudySpec, study: &Study, seed: Option<u64>) -> Outcome<()> {
+        let begun = study.spec();
+        if let Some(seed) = seed.filter(|seed| *seed != begun.problem().seed()) {
+            let what = format!("the study was begun with seed {}, and --seed is {seed}", begun.problem().seed());
+            return Err(Failure::usage(what, "leave --seed out to go on, or begin a new study with --name"));
+        }
+        let expected = spec.clone().with_seed(begun.problem().seed());
+        if !expected.declares_the_same(&begun.clone().with_seed(begun.problem().seed())) {
+            let what = format!("{} was changed after its study was begun in {}", path.display(), self.file.display());
+            let remedy = "change it back to go on, begin a new study from it with --name NAME, or name the .db file to go on as begun";
+            return Err(Failure::refused(what, remedy));
+        }
+        Ok(())
+    }
+
+    /// The files that no output may replace.
+    pub fn files(&self) -> Vec<&Path> {
+        self.spec.iter().chain([&self.file]).map(PathBuf::as_path).collect()
+    }
+
+    /// What to type after a verb to mean this study: nothing where nothing was typed.
+    pub fn typed(&self) -> String {
+        let name = self.name.as_ref().map_or_else(String::new, |name| format!(" --name {name}"));
+        self.typed.as_ref().map_or_else(String::new, |path| format!(" {}", path.display())) + &name
+    }
+
+    /// Says that the data contradict the premises, and what can be done.
+    pub fn contradicted(&self, contradiction: &Contradiction, verb: &str, console: &Console) -> Ending {
+        console.warn(contradiction);
+        console.say("nothing more is measured under premises that the data refute; mend prior_mean, unit, norm_bound or noise in a new study, and import this one's results");
+        console.next(format_args!("sigmabar {verb}{} --despite-contradiction   (goes on without a promise)", self.typed()));
+        Ending::Uncertified
+    }
+
+    /// The commands that go on when nothing is open: the next plate where the study is laid out on plates, and no more asking where it is over.
+    pub fn going_on(&self, study: &Study, status: &Status) -> String {
+        let typed = self.typed();
+        if status.is_finished {
+            return format!("sigmabar recommend{typed}   or   sigmabar report{typed}");
+        }
+        let plate = study.spec().plate().map(|wells| format!(" --plate {wells} -o plate{}.csv", status.closed + 1));
+        format!("sigmabar ask{typed}{}   or   sigmabar recommend{typed}", plate.unwrap_or_default())
+    }
+
+    /// The same as an option.
+    pub fn typed_option(&self) -> String {
+        let name = self.name.as_ref().map_or_else(String::new, |name| format!(" --name {name}"));
+        self.typed.as_ref().map_or_else(String::new, |path| format!(" --study {}", path.display())) + &name
+    }
+}
+
+pub(crate) fn is_spec(path: &Path) -> bool {
+    path.extension().is_some_and(|extension| extension == "toml" || extension == "json")
+}
+
+pub(crate) fn stem(path: &Path) -> String {
+    path.file_stem().unwrap_or_default().to_string_lossy().into_owned()
+}
+
+/// The only database of a directory, else its only study file.
+fn only_one_in(directory: &Path) -> Outcome<PathBuf> {
+    let entries = fs::read_dir(directory).map_err(Failure::file(directory, "look into"))?;
+    let mut files: Vec<PathBuf> = entries.filter_map(|entry| Some(PathBuf::from(entry.ok()?.file_name()))).collect();
+    files.sort();
+    for extension in ["db", "toml"] {
+        let found: Vec<&PathBuf> = files.iter().filter(|path| path.extension() == Some(OsStr::new(extension))).collect();
+        match found[..] {
+            [] => {}
+            [only] => return Ok(only.clone()),
+            [..] => {
+                let names: Vec<String> = found.iter().map(|path| path.display().to_string()).collect();
+                return Err(Failure::usage(format!("there are {} studies here", names.len()), format!("name one of {}", names.join(", "))));
+            }
+        }
+    }
+    Err(Failure::usage("there is no study in this directory", "name one, or begin one with sigmabar new"))
+}

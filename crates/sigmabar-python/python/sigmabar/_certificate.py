@@ -1,0 +1,133 @@
+"""Certificates: what a claim rests on. The same record, in the same JSON, as the command's and the study database's."""
+
+from __future__ import annotations
+
+import json
+import warnings
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, NamedTuple
+
+from . import _core
+
+
+class ContradictionWarning(UserWarning):
+    """The data contradict what was declared: whatever is claimed under it is an estimate.
+
+    >>> import numpy as np, warnings, sigmabar as sb
+    >>> x = np.linspace(0, 1, 50)
+    >>> p = sb.SparsePosterior(sb.SquaredExponential(0.2), 0.1, x, 1000 * np.sin(6 * x), inducing=x[::5], collected="fixed")
+    >>> with warnings.catch_warnings(record=True) as said:
+    ...     warnings.simplefilter("always")
+    ...     claim = p.interval([0.5], norm_bound=3.0, noise=sb.Gaussian(0.1)).certificate
+    >>> said[0].category.__name__, claim.contradicted, claim.label
+    ('ContradictionWarning', True, 'estimated')
+    """
+
+
+class Premise(NamedTuple):
+    """What is assumed, and where it came from: ``"guaranteed"``, ``"declared"``, ``"learnt_elsewhere"``, ``"learnt_here"``, ``"estimated"`` or ``"unmet"``.
+
+    >>> import sigmabar as sb
+    >>> p = sb.ExactPosterior(sb.Matern(2.5, 0.3), 0.1, [0.0, 0.5], [1.0, 2.0], collected="fixed")
+    >>> print(p.interval([0.2], 3.0, sb.Gaussian(0.1)).certificate.premises["points"].statement)
+    no point was chosen by looking at a response
+    """
+
+    statement: str
+    origin: str
+
+
+@dataclass(frozen=True, repr=False)
+class Certificate:
+    """What a claim rests on: what is claimed about what, every premise with where it came from, what was computed, by which theorem. ``print`` it.
+
+    ``label`` is ``"certified"`` (a theorem, with every premise declared or guaranteed by the program), ``"conformal"`` (a theorem for exchangeable rows) or
+    ``"estimated"`` (the learnt model says so; no promise); ``weak_premises`` says what keeps it from being certified. ``details`` is the JSON with every number.
+
+    >>> import numpy as np, sigmabar as sb
+    >>> x = np.linspace(0, 1, 50)
+    >>> p = sb.ExactPosterior(sb.SquaredExponential(0.2), 0.1, x, np.sin(6 * x))
+    >>> c = p.interval([0.25], norm_bound=3.0, noise=sb.Gaussian(0.1)).certificate
+    >>> c.label, c.delta, c.premises["norm_bound"].origin, c.details["theorem"]
+    ('certified', 0.05, 'declared', 'energy')
+    >>> sb.Certificate.from_json(c.to_json()) == c
+    True
+    """
+
+    _json: str
+
+    @classmethod
+    def from_json(cls, text: str) -> Certificate:
+        """A certificate that was written; refused if its label is not the one that its premises carry."""
+        certificate = cls(text)
+        _ = certificate._described
+        return certificate
+
+    def to_json(self) -> str:
+        """The certificate as everybody writes it, to the byte."""
+        return self._json
+
+    @cached_property
+    def _described(self) -> tuple[str, str, str | None, list[tuple[str, str, str]], list[str]]:
+        return _core.describe_certificate(self._json)
+
+    @cached_property
+    def details(self) -> dict[str, Any]:
+        """Everything in it."""
+        details: dict[str, Any] = json.loads(self._json)
+        return details
+
+    @property
+    def label(self) -> str:
+        """``"certified"``, ``"conformal"`` or ``"estimated"``."""
+        return self._described[1]
+
+    @property
+    def contradicted(self) -> bool:
+        """Whether the data contradict the premises."""
+        return self.contradiction is not None
+
+    @property
+    def contradiction(self) -> str | None:
+        """How the data contradict the premises, and what would be consistent, if they do."""
+        return self._described[2]
+
+    @property
+    def premises(self) -> dict[str, Premise]:
+        """What is assumed, by name."""
+        return {name: Premise(statement, origin) for name, statement, origin in self._described[3]}
+
+    @property
+    def weak_premises(self) -> list[str]:
+        """What keeps the claim from being certified; empty if it is."""
+        return self._described[4]
+
+    @property
+    def delta(self) -> float:
+        """The total probability that something claimed is false."""
+        return float(self.details["delta"])
+
+    @property
+    def beta(self) -> float | None:
+        """The factor on the standard deviation, where the width is one."""
+        beta: float | None = self.details["bounds"]["beta"]
+        return beta
+
+    def __str__(self) -> str:
+        return self._described[0]
+
+    def __repr__(self) -> str:
+        return f"Certificate(label={self.label!r}, delta={self.delta!r})"
+
+
+def warned(certificate: Certificate, stacklevel: int = 4) -> Certificate:
+    """The certificate, said aloud if the data contradict its premises."""
+    warn_of(certificate.contradiction, stacklevel + 1)
+    return certificate
+
+
+def warn_of(contradiction: str | None, stacklevel: int = 3) -> None:
+    """Says a contradiction aloud, if there is one."""
+    if contradiction is not None:
+        warnings.warn(contradiction, ContradictionWarning, stacklevel=stacklevel)

@@ -1,0 +1,76 @@
+"""Numbers that were learnt, and remember it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from ._checks import number
+
+
+class LearntNumber(float):
+    """A number that was learnt from responses. It is used like any other, and a claim that rests on it says so; arithmetic keeps the mark.
+
+    >>> import numpy as np, sigmabar as sb
+    >>> x = np.linspace(0, 1, 80)
+    >>> y = np.sin(6 * x) + 0.1 * np.random.default_rng(0).standard_normal(80)
+    >>> tau = sb.fit_hyperparameters(sb.Matern(2.5), x[:60], y[:60], starts=1).tau
+    >>> tau.source, (2 * tau).source, tau.for_new_data().source
+    ('learnt-here', 'learnt-here', 'learnt-before')
+    """
+
+    source: str
+    _seen: tuple[int, ...]
+
+    def __new__(cls, value: float, source: str, seen: Iterable[int] = ()) -> LearntNumber:
+        learnt = super().__new__(cls, value)
+        learnt.source, learnt._seen = source, tuple(seen)
+        return learnt
+
+    def for_new_data(self) -> LearntNumber:
+        """The same number for other responses than those it was learnt on. On rows that it was learnt on it is noticed, and counts as learnt there again."""
+        return LearntNumber(float(self), "learnt-before", self._seen)
+
+    def __getnewargs__(self) -> tuple[Any, ...]:
+        return (float(self), self.source, self._seen)
+
+
+def _keeping_the_mark(name: str) -> Callable[..., Any]:
+    operation = getattr(float, name)
+
+    def marked(self: LearntNumber, *others: Any) -> Any:
+        result = operation(self, *others)
+        if not isinstance(result, float):
+            return result
+        learnt = [self, *(other for other in others if isinstance(other, LearntNumber))]
+        return LearntNumber(result, min((n.source for n in learnt), key=_WEAKEST.index), {h for n in learnt for h in n._seen})
+
+    return marked
+
+
+_WEAKEST = ("estimated", "learnt-here", "learnt-before")
+for _name in "add radd sub rsub mul rmul truediv rtruediv pow rpow neg pos abs".split():
+    setattr(LearntNumber, f"__{_name}__", _keeping_the_mark(f"__{_name}__"))
+
+
+def marked(value: float, source: str, seen: Iterable[int]) -> float:
+    """A number from the private module with its mark, if it was learnt."""
+    return value if source == "declared" else LearntNumber(value, source, seen)
+
+
+def sourced(value: Any, what: str) -> tuple[float, str, list[int]]:
+    """A number with where it came from, as the private module takes it."""
+    plain = number(value, what)
+    return (plain, value.source, list(value._seen)) if isinstance(value, LearntNumber) else (plain, "declared", [])
+
+
+def sourced_or_none(value: Any, what: str) -> tuple[float, str, list[int]] | None:
+    """The same, or none."""
+    return None if value is None else sourced(value, what)
+
+
+def source_of(values: Iterable[Any]) -> tuple[str, list[int]]:
+    """Where several numbers together came from: the weakest of them, and all rows that any was learnt on."""
+    learnt = [v for v in values if isinstance(v, LearntNumber)]
+    source = min((v.source for v in learnt), key=_WEAKEST.index, default="declared")
+    return source, sorted({h for v in learnt for h in v._seen})

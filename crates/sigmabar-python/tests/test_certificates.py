@@ -1,0 +1,253 @@
+"""Every claim carries its certificate: the same words and the same JSON everywhere, and none says more than its premises do."""
+
+from __future__ import annotations
+
+import json
+import math
+import pickle
+import warnings
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import sigmabar as sb
+
+RNG = np.random.default_rng(7)
+X = RNG.random((60, 1))
+Y = np.sin(6 * X[:, 0]) + 0.1 * RNG.standard_normal(60)
+Z = np.linspace(0, 1, 12)
+K = sb.SquaredExponential(0.2)
+CLAIM = {"norm_bound": 3.0, "noise": sb.Gaussian(0.1)}
+GRID = np.linspace(0, 1, 60)
+KNOWN: dict[str, Any] = {"kernel": sb.SquaredExponential(0.2), "tau": 0.1, "norm_bound": 2.0, "noise": sb.Gaussian(0.05)}
+
+
+def model(kernel: sb.Kernel = K, tau: float = 0.1, x: Any = X, y: Any = Y, **options: Any) -> sb.SparsePosterior:
+    return sb.SparsePosterior(kernel, tau, x, y, inducing=Z, **{"collected": "fixed", **options})
+
+
+def certificate(p: sb.SparsePosterior | sb.ExactPosterior, **claim: Any) -> sb.Certificate:
+    return p.interval([[0.3]], **{**CLAIM, **claim}).certificate
+
+
+def run(s: sb.Strategy, f: Any = lambda x: np.sin(5 * x) * (1 - x), **told: Any) -> sb.Strategy:
+    while (a := s.ask()) is not None:
+        s.tell(a.ids, f(a.points[:, 0]), **told)
+    return s
+
+
+def test_a_certificate_is_the_json_of_the_core_and_back() -> None:
+    c = certificate(model())
+    details = json.loads(c.to_json())
+    assert list(details) == ["label", "claim", "about", "delta", "spent", "theorem", "premises", "bounds", "contradiction"]
+    assert (c.label, c.delta, c.contradicted, c.weak_premises) == (details["label"], details["delta"], False, [])
+    assert set(c.premises) == set(details["premises"])
+    assert str(c).startswith("certified: lower ≤ f ≤ upper at each point asked for by itself")
+    again = sb.Certificate.from_json(c.to_json())
+    assert again == c == pickle.loads(pickle.dumps(c)) and str(again) == str(c)
+    details["label"] = "estimated"
+    with pytest.raises(sb.Error, match="altered"):
+        sb.Certificate.from_json(json.dumps(details))
+
+
+@pytest.mark.parametrize("made", [model, lambda **o: sb.ExactPosterior(K, 0.1, X, Y, **o)], ids=["sparse", "exact"])
+@pytest.mark.parametrize("how", ["fixed", "adaptive", "undeclared", None])
+def test_what_nobody_vouches_for_gets_the_band_that_needs_no_vouching(made: Any, how: str | None) -> None:
+    tight, paper = (certificate(made(collected=how), method=m) for m in ("tight", "paper"))
+    assert tight.label == "certified"
+    assert (tight.details["theorem"] == "energy") == (how != "fixed")
+    assert paper.label == ("certified" if how == "fixed" else "estimated"), "a theorem for fixed points, asked for by name"
+
+
+def test_undeclared_is_the_default_everywhere() -> None:
+    default = sb.SparsePosterior(K, 0.1, X, Y, inducing=Z)
+    assert certificate(default) == certificate(model(collected=None))
+    assert certificate(sb.ExactPosterior(K, 0.1, X, Y)).details["premises"]["points"]["value"] == "undeclared"
+    learnt = sb.fit_hyperparameters(sb.Matern(2.5), X, Y, starts=1)
+    assert certificate(learnt.posterior).details["premises"]["points"]["value"] == "undeclared"
+
+
+def test_updates_degrade_unless_they_are_declared_again() -> None:
+    p = model(x=X[:50], y=Y[:50])
+    p.update(X[50:55], Y[50:55], collected="fixed")
+    assert certificate(p).details["theorem"] != "energy"
+    p.update(X[55:], Y[55:])
+    c = certificate(p)
+    assert (c.details["premises"]["points"]["value"], c.details["theorem"], c.label) == ("undeclared", "energy", "certified")
+
+
+def test_a_ridge_or_noise_learnt_from_the_responses_is_no_declaration() -> None:
+    learnt = sb.fit_hyperparameters(sb.Matern(2.5), X, Y, starts=1)
+    c = certificate(model(tau=learnt.tau))
+    assert (c.label, c.premises["ridge"].origin, c.premises["kernel"].origin) == ("estimated", "learnt_here", "declared")
+    c = certificate(model(), noise=sb.Gaussian(learnt.tau))
+    assert (c.label, c.premises["noise"].origin) == ("estimated", "learnt_here")
+    assert certificate(model(), noise=sb.Gaussian(2 * learnt.tau)).label == "estimated", "arithmetic does not launder it"
+    assert certificate(model(), noise=sb.Gaussian(float(learnt.tau))).label == "certified", "a plain number is a declaration"
+    assert pickle.loads(pickle.dumps(learnt.tau)).source == "learnt-here"
+    for name, value in (("tau", learnt.tau), ("norm_bound", 2 * learnt.tau / learnt.tau), ("noise", sb.Gaussian(learnt.tau))):
+        s = run(sb.Strategy("s-bpe", domain=GRID, budget=30, **{**KNOWN, name: value}))
+        assert s.recommend().label == "estimated", name  # type: ignore[union-attr]
+
+
+def test_what_was_learnt_on_other_rows_is_noticed_on_the_same() -> None:
+    learnt = sb.fit_hyperparameters(sb.Matern(2.5), X[:40], Y[:40], starts=1)
+    new = learnt.for_new_data()
+    assert certificate(model(learnt.kernel, 0.1, X[40:], Y[40:])).label == "estimated", "nobody said that these are new data"
+    fresh = certificate(model(new.kernel, new.tau, X[40:], Y[40:]), noise=sb.Gaussian(new.tau))
+    assert fresh.label == "certified"
+    assert {fresh.premises[p].origin for p in ("kernel", "ridge", "noise")} == {"learnt_elsewhere"}
+    for x, y in ((X[:40], Y[:40]), (X[39:], Y[39:]), (X, Y)):
+        again = certificate(model(new.kernel, new.tau, x, y), noise=sb.Gaussian(new.tau))
+        assert again.label == "estimated"
+        assert {again.premises[p].origin for p in ("kernel", "ridge", "noise")} == {"learnt_here"}
+    # Scaling, adding and pickling do not make it forget.
+    for kernel in (2 * new.kernel, new.kernel + sb.Linear(), pickle.loads(pickle.dumps(new.kernel))):
+        assert certificate(model(kernel)).premises["kernel"].origin == "learnt_here"
+    assert certificate(model(new.kernel, 0.1, X[:40], Y[:40] + 1e-9)).label == "certified", "other responses at the same places are other data"
+
+
+def test_results_that_a_premise_was_learnt_on_enter_no_certificate() -> None:
+    x, y = GRID[:40], np.sin(5 * GRID[:40]) * (1 - GRID[:40]) + 0.01 * RNG.standard_normal(40)
+    new = sb.fit_hyperparameters(sb.Matern(2.5), x, y, starts=1).for_new_data()
+    for kernel, counted in ((new.kernel, 0), (KNOWN["kernel"], 40)):
+        s = sb.Strategy("s-bpe", domain=GRID, budget=30, **{**KNOWN, "kernel": kernel})
+        s.attach(x, y, collected="fixed")
+        r = run(s).recommend()
+        assert r is not None
+        assert r.certificate.details["premises"]["observations"]["value"] == 30 + counted
+
+
+def test_a_wrong_unit_is_said_at_once() -> None:
+    wrong = model(y=1000 * Y)
+    with pytest.warns(sb.ContradictionWarning, match="the norm must be at least .* in this unit, and 3 was declared; probably the prior mean or the unit is missing"):
+        c = certificate(wrong)
+    assert c.contradicted and c.label == "estimated" and c.contradiction in c.weak_premises
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert certificate(model(y=1000 * Y, unit=1000.0)).label == "certified"
+
+
+def test_a_run_with_a_wrong_unit_stops_and_says_how_to_go_on() -> None:
+    s = sb.Strategy("s-bpe", domain=GRID, budget=60, batches=[20, 20, 20], **KNOWN)
+    a = s.ask()
+    assert a is not None
+    with pytest.warns(sb.ContradictionWarning, match="contradict"):
+        s.tell(a.ids, 1000 + 50 * np.sin(5 * a.points[:, 0]))
+    with pytest.raises(sb.Contradicted, match="contradict.*go_on_despite_contradiction"):
+        s.ask()
+    assert s.contradiction is not None
+    with pytest.warns(sb.ContradictionWarning):
+        r = s.recommend()
+    assert r is not None and r.certificate.contradicted and r.label == "estimated"
+    s.go_on_despite_contradiction()
+    more = s.ask()
+    assert more is not None and len(more) == 20
+
+
+@pytest.mark.parametrize(("told", "origin"), [({"failures": "unrelated"}, "declared"), ({}, "unmet"), ({"informative_failures": True}, "unmet")])
+def test_losses_need_somebody_who_vouches_for_them(told: dict[str, Any], origin: str) -> None:
+    s = sb.Strategy("s-bpe", domain=GRID, budget=40, batches=[20, 20], **KNOWN, **told)
+    a = s.ask()
+    assert a is not None
+    s.tell(a.ids, [None, *(np.sin(5 * a.points[1:, 0]) * (1 - a.points[1:, 0]))])
+    r = run(s).recommend()
+    assert r is not None
+    assert r.certificate.premises["losses"].origin == origin
+    assert r.label == ("certified" if origin == "declared" else "estimated")
+    with pytest.raises(sb.Error, match="older spelling"):
+        sb.Strategy("s-bpe", domain=GRID, budget=5, failures="unrelated", informative_failures=True)
+
+
+def test_only_declared_replicates_make_a_mean_count_for_more() -> None:
+    def gap(**told: Any) -> float:
+        s = sb.Strategy("s-bpe", domain=GRID, budget=40, batches=[20, 20], **KNOWN)
+        while (a := s.ask()) is not None:
+            errors = {"standard_errors": [0.001] * len(a)} if "standard_errors" in told else {}
+            s.tell(a.ids, np.sin(5 * a.points[:, 0]) * (1 - a.points[:, 0]), **errors, **{k: v for k, v in told.items() if k != "standard_errors"})
+        r = s.recommend()
+        assert r is not None and r.label == "certified"
+        assert r.certificate.details["premises"]["means"]["value"] == (40 if "replicates" in told else 0)
+        return r.gap
+
+    single, lucky, declared = gap(), gap(standard_errors=True), gap(standard_errors=True, replicates=16)
+    assert lucky >= single * (1 - 1e-12), "a told standard error alone never lowers the level"
+    assert declared < 0.8 * single
+    s = sb.Strategy("s-bpe", domain=GRID, budget=5, **KNOWN)
+    with pytest.raises(sb.Error, match="standard_errors"):
+        s.attach(GRID[:2], [0.1, 0.2], replicates=3)
+    with pytest.raises(sb.Error, match="replicates must be at least 1"):
+        s.attach(GRID[:2], [0.1, 0.2], [0.1, 0.1], replicates=[1, 0])
+
+
+def test_batches_and_recommendation_carry_the_same_kind_of_record() -> None:
+    s = run(sb.Strategy("s-bpe", domain=GRID, budget=60, **KNOWN))
+    r = s.recommend()
+    assert r is not None and r.label == "certified" == s.batches[-1].label
+    assert "certificate=Certificate(label='certified', delta=0.05)" in repr(r)
+    claimed = r.certificate.details
+    assert claimed["claim"] == "optimum" and claimed["about"] == {"list": {"points": 60}} and r.candidate_gap is None
+
+
+def test_the_regressor_has_the_certificate_of_its_last_intervals() -> None:
+    regressor = pytest.importorskip("sigmabar.sklearn").SparseKernelRegressor
+    fitted = regressor(random_state=0).fit(X, Y)
+    interval = fitted.interval(X[:3])
+    assert fitted.certificate_ == interval.certificate and interval.label == "estimated"
+    assert fitted.certificate_.details["premises"]["points"]["value"] == "undeclared"
+    fixed = regressor(random_state=0, collected="fixed", norm_bound=5.0).fit(X, Y)
+    fixed.interval(X[:3])
+    assert fixed.certificate_.premises["points"].origin == "declared" and fixed.certificate_.label == "estimated"
+    fixed.partial_fit(X[:5], Y[:5])
+    fixed.interval(X[:3])
+    assert fixed.certificate_.details["premises"]["points"]["value"] == "undeclared"
+
+
+def test_a_study_and_its_strategy_show_the_same_certificate(tmp_path: Path) -> None:
+    spec = {
+        "budget": 24,
+        "batches": 3,
+        "parameters": {"x": {"type": "float", "low": 0, "high": 1}},
+    }
+    study = sb.Study.create(tmp_path / "s.db", "same", spec)
+    study.run(lambda x: math.sin(5 * x) * (1 - x))
+    advice, looked_at = study.recommend(), study.strategy.recommend()
+    assert advice is not None and looked_at is not None
+    assert advice.certificate.to_json() == looked_at.certificate.to_json()
+    assert advice.label == looked_at.label
+
+
+def test_the_attribute_of_an_optuna_study_is_the_certificate() -> None:
+    optuna = pytest.importorskip("optuna")
+    from sigmabar.optuna import SBPESampler
+
+    optuna.logging.set_verbosity(optuna.logging.ERROR)
+    study = optuna.create_study(direction="maximize", sampler=SBPESampler(budget=30, seed=0, **KNOWN))
+    study.optimize(lambda t: math.sin(5 * t.suggest_float("x", 0, 1)) * 0.5, n_trials=31)
+    advice = study.sampler.recommend(study)
+    assert study.user_attrs["sigmabar:certificate"] == advice.certificate.to_json()
+    # The same run by hand: same plan, same values, same bytes.
+    (known,) = study.sampler._runs.values()
+    assert known.strategy.recommend().certificate.to_json() == advice.certificate.to_json()
+
+
+def test_an_optuna_study_with_a_wrong_unit_stops() -> None:
+    optuna = pytest.importorskip("optuna")
+    from sigmabar.optuna import SBPESampler
+
+    optuna.logging.set_verbosity(optuna.logging.ERROR)
+
+    def grams(trial: Any) -> float:
+        return 1000 + 50 * math.sin(5 * trial.suggest_float("x", 0, 1))
+
+    study = optuna.create_study(direction="maximize", sampler=SBPESampler(budget=30, seed=0, **KNOWN))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", sb.ContradictionWarning)
+        with pytest.raises(sb.Contradicted, match="go_on_despite_contradiction"):
+            study.optimize(grams, n_trials=31)
+        assert study.sampler.recommend(study).certificate.contradicted
+        study.sampler = SBPESampler(budget=30, seed=0, go_on_despite_contradiction=True, **KNOWN)
+        study.optimize(grams, n_trials=5)
+    assert len(study.trials) < 31

@@ -1,0 +1,223 @@
+//! Answers: mean, deviation and both intervals at any points, from one claim prepared once.
+
+use super::claim::{Claim, Coverage, Side};
+use super::intervals::Intervals;
+use super::prediction::PredictionIntervals;
+use super::premises::Premises;
+use super::record::{About, Bounds, Certificate, Claimed, Contradiction, Spent, Theorem, resolve};
+use super::widths::Widths;
+use super::{Label, Method};
+use crate::error::Result;
+use crate::noise::Noise;
+use crate::origin::Origin;
+use crate::points::PointsRef;
+use crate::posterior::Posterior;
+use std::borrow::Cow;
+use std::sync::Arc;
+
+/// The share of $\delta$ that the check of the premises may spend (algorithm notes 12, P10).
+pub(crate) const ALARM_SHARE: f64 = 0.05;
+
+/// What a posterior says at points, in the data's scale: about the function, and about a new response, each with what it rests on.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct Answer {
+    /// Posterior means.
+    pub mean: Vec<f64>,
+    /// Posterior standard deviations of the function.
+    pub std_dev: Vec<f64>,
+    /// Intervals for the function.
+    pub function: Vec<(f64, f64)>,
+    /// Intervals for a new response.
+    pub response: Vec<(f64, f64)>,
+    /// What the intervals for the function rest on.
+    pub certificate: Certificate,
+    /// What the intervals for a new response rest on.
+    pub response_certificate: Certificate,
+}
+
+impl Answer {
+    /// What the intervals for the function may be called.
+    #[must_use]
+    pub fn label(&self) -> Label {
+        self.certificate.label()
+    }
+}
+
+/// Everything about the answers to one claim that does not depend on the points asked for: widths, and whether the data contradict the premises.
+#[derive(Clone, Debug)]
+pub struct Answers<'a> {
+    posterior: Cow<'a, Posterior>,
+    claim: Claim,
+    /// What the intervals may spend.
+    left: Claim,
+    widths: Option<Widths>,
+    contradiction: Option<Contradiction>,
+}
+
+impl Posterior {
+    /// Prepares answers to a claim. With norm bound and noise, the data are checked against them first ($\delta/20$, out of $\delta$); without, answers are the
+    /// model's own normal intervals, and estimates. Cost: that of [`Widths::new`], and O(m³) for the check.
+    ///
+    /// # Errors
+    /// As [`Widths::new`].
+    pub fn answers(&self, claim: &Claim) -> Result<Answers<'_>> {
+        let mut answers =
+            Answers { posterior: Cow::Borrowed(self), claim: claim.clone(), left: claim.clone(), widths: None, contradiction: None };
+        if !answers.is_claim() {
+            return Ok(answers);
+        }
+        let bound = claim.required_norm_bound()?;
+        let check = self.norm_check(&claim.clone().with_delta(ALARM_SHARE * claim.delta())?)?;
+        answers.contradiction =
+            (bound < check.least_norm).then_some(Contradiction { least_norm: Some(check.least_norm), norm_bound: bound });
+        answers.left = claim.clone().with_delta((1.0 - ALARM_SHARE) * claim.delta())?;
+        if resolve(claim.method_claimed(), self.observations().locations().collected()) != Method::Energy {
+            answers.widths = Some(Widths::new(Arc::clone(self.information()), &answers.left)?);
+        }
+        Ok(answers)
+    }
+}
+
+impl Answers<'_> {
+    /// Whether norm bound and noise are there: else nothing but the model can answer.
+    fn is_claim(&self) -> bool {
+        self.claim.known_norm_bound().is_some() && self.claim.noise_origin() != Origin::Unmet
+    }
+
+    /// That the data contradict the premises, if they do.
+    #[must_use]
+    pub fn contradiction(&self) -> Option<Contradiction> {
+        self.contradiction
+    }
+
+    /// The answer at points. Cost O(q(md + m²)).
+    ///
+    /// # Errors
+    /// Points of another width; failed self-checks.
+    pub fn at(&self, x: PointsRef<'_>) -> Result<Answer> {
+        let (mean, std_dev) = self.posterior.predict(x)?;
+        if !self.is_claim() {
+            return self.of_model(mean, std_dev);
+        }
+        let (function, certificate) = self.function(x)?;
+        // Of new responses there is one at each point, however many points the function is bounded at.
+        let listed = matches!(self.left.coverage_claimed(), Coverage::Point | Coverage::Points);
+        let (response, response_certificate) = if listed {
+            self.response(x)?
+        } else {
+            self.whole_response(&self.posterior.prediction_interval(x, &self.left.clone().coverage(Coverage::Point))?)
+        };
+        Ok(Answer { mean, std_dev, function, response, certificate, response_certificate })
+    }
+
+    /// The intervals for the function alone, with what they rest on. Cost O(q(md + m²)).
+    ///
+    /// # Errors
+    /// As [`Answers::at`].
+    pub fn function(&self, x: PointsRef<'_>) -> Result<(Vec<(f64, f64)>, Certificate)> {
+        if !self.is_claim() {
+            return self.at(x).map(|answer| (answer.function, answer.certificate));
+        }
+        let intervals: Intervals = match &self.widths {
+            Some(widths) => self.posterior.interval_with(widths, x)?,
+            None => self.posterior.interval(x, &self.left)?,
+        };
+        let (mut ends, mut certificate) = (pairs(intervals.lower(), intervals.upper()), self.whole(intervals.certificate()));
+        if !self.clip(x, &mut ends)? {
+            let norm_bound = self.claim.required_norm_bound()?;
+            certificate.contradiction.get_or_insert(Contradiction { least_norm: None, norm_bound });
+        }
+        Ok((ends, certificate))
+    }
+
+    /// No end says less than $|f-\text{mean}|\le C\sqrt{k(x,x)}$ does (correction E6). Whether that leaves something of every interval: if not, no function
+    /// within the premises is where the data say, and the ends stay as they are.
+    fn clip(&self, x: PointsRef<'_>, ends: &mut [(f64, f64)]) -> Result<bool> {
+        let (bound, prior) = (self.claim.required_norm_bound()?, self.posterior.observations().prior());
+        let mut possible = true;
+        for ((lower, upper), k_xx) in ends.iter_mut().zip(self.posterior.information().features().kernel().diagonal(x)) {
+            let reach = prior.unit() * bound * k_xx.max(0.0).sqrt();
+            let reach = reach + 4.0 * f64::EPSILON * (prior.mean().abs() + reach);
+            let (low, high) = (prior.mean() - reach, prior.mean() + reach);
+            if *lower > high || *upper < low {
+                possible = false;
+            } else {
+                // An end that is not claimed stays open.
+                *lower = if lower.is_finite() { lower.max(low) } else { *lower };
+                *upper = if upper.is_finite() { upper.min(high) } else { *upper };
+            }
+        }
+        Ok(possible)
+    }
+
+    /// The intervals for new responses alone, with what they rest on. Cost O(q(md + m²)).
+    ///
+    /// # Errors
+    /// As [`Answers::at`]; coverage of more than points, as there is one new response at each.
+    pub fn response(&self, x: PointsRef<'_>) -> Result<(Vec<(f64, f64)>, Certificate)> {
+        if !self.is_claim() {
+            return self.at(x).map(|answer| (answer.response, answer.response_certificate));
+        }
+        Ok(self.whole_response(&match &self.widths {
+            Some(widths) => self.posterior.prediction_with(widths, x)?,
+            None => self.posterior.prediction_interval(x, &self.left)?,
+        }))
+    }
+
+    /// The same with a copy of the posterior, to be kept.
+    #[must_use]
+    pub fn into_owned(self) -> Answers<'static> {
+        let Self { posterior, claim, left, widths, contradiction } = self;
+        Answers { posterior: Cow::Owned(posterior.into_owned()), claim, left, widths, contradiction }
+    }
+
+    fn whole_response(&self, response: &PredictionIntervals) -> (Vec<(f64, f64)>, Certificate) {
+        (pairs(response.response_lower(), response.response_upper()), self.whole(response.certificate()))
+    }
+
+    /// What intervals rest on that were made with what the check of the premises has left.
+    fn whole(&self, certificate: &Certificate) -> Certificate {
+        let mut certificate = certificate.clone();
+        certificate.delta = self.claim.delta();
+        certificate.spent.push(Spent::new("the check of the premises", ALARM_SHARE * self.claim.delta(), None));
+        certificate.contradiction = self.contradiction.or(certificate.contradiction);
+        certificate
+    }
+
+    /// $\mu\pm z\sigma$ and $\mu\pm z\sqrt{\sigma^2+\tau^2}$: the model's own word.
+    fn of_model(&self, mean: Vec<f64>, std_dev: Vec<f64>) -> Result<Answer> {
+        let z = Noise::gaussian(1.0)?.tail_factor((2.0 / self.claim.delta()).ln());
+        let noise = self.posterior.information().ridge() * self.posterior.observations().prior().unit();
+        let around = |spread: &dyn Fn(f64) -> f64| {
+            mean.iter().zip(&std_dev).map(|(m, s)| (m - z * spread(*s), m + z * spread(*s))).collect::<Vec<_>>()
+        };
+        let (function, response) = (around(&|s| s), around(&|s| s.hypot(noise)));
+        let certificate = self.model_certificate();
+        let new_noise = Noise::gaussian(self.posterior.information().ridge())?;
+        let response_certificate = Certificate { claim: Claimed::Response { side: Side::Both, noise: new_noise }, ..certificate.clone() };
+        Ok(Answer { mean, std_dev, function, response, certificate, response_certificate })
+    }
+
+    fn model_certificate(&self) -> Certificate {
+        let premises: Premises = self.posterior.premises(&self.claim, false);
+        let about = match self.claim.coverage_claimed() {
+            Coverage::Points => About::Point,
+            _ => About::of(&self.claim, 0),
+        };
+        Certificate {
+            claim: Claimed::Function { side: Side::Both },
+            about,
+            delta: self.claim.delta(),
+            spent: Vec::new(),
+            theorem: Theorem::Model,
+            premises,
+            bounds: Bounds::default(),
+            contradiction: None,
+        }
+    }
+}
+
+fn pairs(low: &[f64], high: &[f64]) -> Vec<(f64, f64)> {
+    low.iter().copied().zip(high.iter().copied()).collect()
+}

@@ -1,0 +1,133 @@
+//! The premises of every theorem here, complete (algorithm notes 12): each with its value and where it came from.
+
+use super::claim::{Claim, Coverage};
+use crate::kernel::Kernel;
+use crate::noise::Noise;
+use crate::origin::{Origin, Sourced};
+use crate::points::{Collected, Observations, Prior};
+use serde::{Deserialize, Serialize};
+
+/// Everything a claim rests on that cannot be computed. Levels and bounds are in the model's scale, where the prior's unit is 1.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Premises {
+    /// The kernel $k$; none where nothing was modelled.
+    pub kernel: Sourced<Option<Kernel>>,
+    /// The prior mean and the unit.
+    pub prior: Sourced<Prior>,
+    /// $C \ge \lVert f-\text{mean}\rVert_k$; none where nobody gave one.
+    pub norm_bound: Sourced<Option<f64>>,
+    /// The noise: independent, mean zero, and of this law and level.
+    pub noise: Sourced<Option<Noise>>,
+    /// How many observations are means, whose numbers of replicates are then a premise too.
+    pub means: Sourced<usize>,
+    /// How the measured points were chosen: not by looking at the noise of what is used, or by a theorem that allows it.
+    pub points: Sourced<Collected>,
+    /// $n$: the number of observations was fixed in advance, or the theorem holds for every $n$ at once.
+    pub observations: Sourced<usize>,
+    /// How many planned observations were lost: losing them had nothing to do with the noise.
+    pub losses: Sourced<usize>,
+    /// $m$: the inducing points in use were not chosen by looking at responses.
+    pub inducing: Sourced<usize>,
+    /// $\tau$; none where nothing was modelled.
+    pub ridge: Sourced<Option<f64>>,
+    /// The points, list or domain that the claim is about were fixed before the noise, or the claim holds for all at once.
+    pub queries: Origin,
+    /// The theorem's constants bound what they should in this case.
+    pub constants: Origin,
+}
+
+/// One premise in words.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Premise {
+    /// Its name: the field of [`Premises`].
+    pub name: &'static str,
+    /// What is assumed.
+    pub statement: String,
+    /// Where it came from.
+    pub origin: Origin,
+}
+
+impl Premises {
+    /// Nothing is known: what a guess without a model rests on.
+    pub(crate) fn nothing(prior: Prior, observations: usize) -> Self {
+        let unmet = Origin::Unmet;
+        Self {
+            kernel: Sourced::new(None, unmet),
+            prior: Sourced::new(prior, prior.origin()),
+            norm_bound: Sourced::new(None, unmet),
+            noise: Sourced::new(None, unmet),
+            means: Sourced::new(0, Origin::Guaranteed),
+            points: Sourced::new(Collected::Undeclared, unmet),
+            observations: Sourced::new(observations, unmet),
+            losses: Sourced::new(0, Origin::Guaranteed),
+            inducing: Sourced::new(0, Origin::Guaranteed),
+            ridge: Sourced::new(None, unmet),
+            queries: unmet,
+            constants: Origin::Guaranteed,
+        }
+    }
+
+    /// What a claim about these observations rests on; inducing points and ridge are the caller's.
+    pub(super) fn of(claim: &Claim, kernel: &Sourced<Kernel>, observations: &Observations, adaptive_safe: bool) -> Self {
+        let (prior, collected) = (observations.prior(), observations.locations().collected());
+        let chosen = if adaptive_safe { Origin::Guaranteed } else { collected.origin() };
+        let asked = match claim.coverage_claimed() {
+            Coverage::Point | Coverage::Points if !adaptive_safe => Origin::Declared,
+            _ => Origin::Guaranteed,
+        };
+        Self {
+            kernel: Sourced::new(Some(kernel.value.clone()), kernel.origin),
+            norm_bound: Sourced::new(claim.known_norm_bound(), claim.norm_origin()),
+            noise: Sourced::new(claim.required_noise(None).ok(), claim.noise_origin()),
+            points: Sourced::new(collected, chosen),
+            observations: Sourced::new(observations.len(), chosen),
+            queries: asked,
+            ..Self::nothing(prior, observations.len())
+        }
+    }
+
+    /// All of them, in a fixed order, in words.
+    #[must_use]
+    pub fn list(&self) -> Vec<Premise> {
+        let premise = |name, origin, statement| Premise { name, statement, origin };
+        let kernel = self.kernel.value.as_ref().map_or("no kernel".to_owned(), |k| format!("kernel {k}"));
+        let norm = match self.norm_bound.value {
+            Some(bound) => format!("the norm of f minus its prior mean is at most {bound}"),
+            None => "no bound on the norm of f".to_owned(),
+        };
+        let noise = match &self.noise.value {
+            Some(noise) => format!("independent noise of mean zero: {noise}"),
+            None => "no noise model".to_owned(),
+        };
+        let ridge = self.ridge.value.map_or("no ridge".to_owned(), |tau| format!("ridge {tau}"));
+        let prior = self.prior.value;
+        vec![
+            premise("kernel", self.kernel.origin, kernel),
+            premise("prior", self.prior.origin, format!("prior mean {} and unit {}", prior.mean(), prior.unit())),
+            premise("norm_bound", self.norm_bound.origin, norm),
+            premise("noise", self.noise.origin, noise),
+            premise(
+                "means",
+                self.means.origin,
+                match self.means.value {
+                    0 => "every observation is a single measurement".to_owned(),
+                    count => format!("{count} observations are means of as many replicates as was said"),
+                },
+            ),
+            premise("points", self.points.origin, self.points.value.to_string()),
+            premise("observations", self.observations.origin, format!("{} observations, as many as planned", self.observations.value)),
+            premise(
+                "losses",
+                self.losses.origin,
+                match self.losses.value {
+                    0 => "no planned observation was lost".to_owned(),
+                    count => format!("{count} planned observations were lost, for reasons that have nothing to do with their noise"),
+                },
+            ),
+            premise("inducing", self.inducing.origin, format!("{} inducing points, chosen without responses", self.inducing.value)),
+            premise("ridge", self.ridge.origin, ridge),
+            premise("queries", self.queries, "what is asked about was fixed before the noise".to_owned()),
+            premise("constants", self.constants, "the theorem's constants bound this case".to_owned()),
+        ]
+    }
+}

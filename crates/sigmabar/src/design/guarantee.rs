@@ -1,0 +1,125 @@
+//! A chosen design and what it guarantees.
+
+use crate::certificate::ResidualNormMethod;
+use crate::error::{Error, Result};
+use crate::information::Information;
+use crate::noise::Noise;
+use crate::points::{Collected, Points, PointsRef};
+use crate::theory::{Multiplier, Setting, Theorems};
+
+/// Points chosen where the variance was largest, in order, with what follows from them before any response.
+#[derive(Clone, Debug)]
+pub struct Design {
+    pub(super) indices: Vec<usize>,
+    pub(super) points: Points,
+    pub(super) variances: Vec<f64>,
+    pub(super) max_std: f64,
+    pub(super) domain_size: usize,
+    pub(super) stage: Stage,
+    pub(super) information: Information,
+}
+
+/// The picks made while the inducing points did not change: what the a-priori bound speaks of.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Stage {
+    /// Number of picks.
+    pub picks: usize,
+    /// $\max_j s_1^2(x_j)$, or $\max_xs_1^2(x)$ where some pick was not by $\bar\sigma$, with its rounding bound.
+    pub max_residual: f64,
+    /// $I_\kappa$ gained by them.
+    pub gain: f64,
+    /// $\eta$: each pick had at least $1/(1+\eta)$ of the largest standard deviation.
+    pub slack: f64,
+}
+
+/// A bound on how far $f$ can be from the centre of its interval, at all candidates at once: from $\bar\mu$, or from the middle of what $|f|\le C\sqrt{k(x,x)}$ leaves of
+/// $\bar\mu\pm$ width (correction E6). Never above $C\sqrt{k_{\max}}$, which is known without measuring.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct UniformError {
+    /// From [`Design::variance_bound`], the a-priori bound.
+    pub before: f64,
+    /// From [`Design::max_std`], the variance as it came out.
+    pub after: f64,
+}
+
+impl Design {
+    /// Which candidates, in the order chosen; a candidate measured several times appears several times. Among equals the lowest number is
+    /// chosen. For a box the numbers count the distinct points in order of first choice.
+    #[must_use]
+    pub fn indices(&self) -> &[usize] {
+        &self.indices
+    }
+
+    /// The chosen points in order, repetitions included.
+    #[must_use]
+    pub fn points(&self) -> PointsRef<'_> {
+        self.points.view()
+    }
+
+    /// $\bar\sigma^2_{j-1}(x_j)$: the variance at each point just before it was chosen. It falls from pick to pick as long as the inducing points stay and
+    /// candidates are ranked by it.
+    #[must_use]
+    pub fn variances(&self) -> &[f64] {
+        &self.variances
+    }
+
+    /// $\max_x\bar\sigma_n(x)$ over the domain after the last pick; on a box an upper bound of it.
+    #[must_use]
+    pub fn max_std(&self) -> f64 {
+        self.max_std
+    }
+
+    /// What measuring everything (already measured, still running, chosen) will tell.
+    #[must_use]
+    pub fn information(&self) -> &Information {
+        &self.information
+    }
+
+    /// The a-priori bound on $\max_x\bar\sigma_n^2(x)$ (algorithm notes 0.5): $(1+\eta)^2\bigl(\max_js_1^2(x_j) + \tau^2(e^{2I_\kappa/n}-1)\bigr)$ over
+    /// the $n$ picks since the inducing points last changed, $I_\kappa$ what they added to the gain, $\eta=0$ on finite domains. The proof needs
+    /// $s_1^2$ only where was measured, unless candidates came to be ranked by what measuring can lower: then the maximum is over all of them. Never above $k_{\max}$.
+    #[must_use]
+    pub fn variance_bound(&self) -> f64 {
+        let Stage { picks, max_residual, gain, slack } = self.stage;
+        let tau2 = self.information.ridge().powi(2);
+        let bound = (1.0 + slack).powi(2) * (max_residual + tau2 * (2.0 * gain / picks as f64).exp_m1());
+        bound.min(self.information.features().kernel().max_variance().unwrap_or(f64::INFINITY))
+    }
+
+    /// $\eta$: every point had at least $1/(1+\eta)$ of the largest standard deviation when it was chosen. 0 on finite domains.
+    #[must_use]
+    pub fn slack(&self) -> f64 {
+        self.stage.slack
+    }
+
+    /// With probability at least $1-\delta$, $|f-\bar\mu| \le \beta\max\bar\sigma$ at all candidates at once, with $\beta = C\sqrt{1+\lambda/\tau^2} + \frac1\tau\,$
+    /// [`Noise::deviation`]$(\log(2A/\delta))$ and a certified $\lambda$ (algorithm notes 8.3). Cost that of [`Information::residual_norm`].
+    ///
+    /// # Errors
+    /// [`Error::Parameter`] for a norm bound or probability out of range; [`Error::Premise`] when points measured before were chosen by
+    /// looking at responses, or on a box, where the bound needs a cover ([`Theorems::regression_continuous`]).
+    pub fn uniform_error(&self, norm_bound: f64, noise: &Noise, delta: f64) -> Result<UniformError> {
+        if self.information.locations().collected() == Collected::Adaptive {
+            return Err(Error::Premise {
+                what: "a uniform error bound",
+                reason: "earlier points may have been chosen by looking at responses; design without them",
+            });
+        }
+        if self.domain_size == 0 {
+            return Err(Error::Premise {
+                what: "a uniform error bound over a list",
+                reason: "the domain is a box; use the bound with a cover",
+            });
+        }
+        let ridge = self.information.ridge();
+        let lambda = self.information.residual_norm(ResidualNormMethod::default())?.value;
+        let kernel = self.information.features().kernel();
+        // Where the prior's variance has no bound over the domain, neither has the trivial interval.
+        let max_variance = kernel.max_variance().unwrap_or(f64::MAX);
+        let residual_ratio = lambda / (ridge * ridge);
+        let theorems = Theorems::new(Setting { norm_bound, noise: noise.clone(), ridge, delta, residual_ratio, max_variance })?;
+        let beta = theorems.multiplier(Multiplier::Direct, (2.0 * self.domain_size as f64 / delta).ln());
+        let within = |std_dev: f64| theorems.within_value_bound(beta * std_dev);
+        Ok(UniformError { before: within(self.variance_bound().sqrt()), after: within(self.max_std) })
+    }
+}

@@ -1,0 +1,174 @@
+//! Attacks that once obtained a false "certified" (algorithm notes 12): each succeeds where the rule is taken out, and fails against it.
+#![allow(clippy::unwrap_used)]
+
+mod coverage_support;
+
+use coverage_support::oracle::Draws;
+use coverage_support::points;
+use sigmabar::{
+    Ask, BoxDomain, Claim, Collected, Domain, Expansion, FeatureMap, Kernel, Label, ListDomain, Method, Noise, Observations, Origin,
+    Outcome, Points, Policy, Posterior, Prior, Problem, Recommendation, Sbpe, Sourced, Strategy, Theorem,
+};
+use std::sync::Arc;
+
+fn claim(delta: f64, norm: f64, level: f64) -> Claim {
+    Claim::new(delta).unwrap().norm_bound(norm).unwrap().noise(Noise::gaussian(level).unwrap())
+}
+
+fn at_origin(y: &[f64], ridge: f64, collected: Collected) -> Posterior {
+    let kernel = Kernel::squared_exponential(0.2, 1.0).unwrap();
+    let features = Arc::new(FeatureMap::new(&kernel, points(&[vec![0.0]])).unwrap());
+    let x = Points::from_rows(&vec![vec![0.0]; y.len()]).unwrap();
+    Posterior::fit(features, ridge, Observations::new(x, y, collected, Prior::ZERO).unwrap()).unwrap()
+}
+
+/// P1: the sample standard error of two replicates, told as if it were a level.
+#[test]
+fn a_told_standard_error_is_an_estimate() {
+    let (delta, level, runs, truth) = (0.05, 0.3, 400, 1.0);
+    let (mut by_error, mut by_rule) = (0, 0);
+    let mut draws = Draws::new(11);
+    for seed in 0..runs {
+        let kernel = Kernel::squared_exponential(0.05, 1.0).unwrap();
+        let list = ListDomain::new(points(&[vec![0.0]])).unwrap();
+        let problem = Problem::new(Domain::List(list), 4).unwrap().with_seed(seed).with_delta(delta).unwrap();
+        let problem = problem.with_kernel(kernel).unwrap().with_norm_bound(truth).unwrap();
+        let problem = problem.with_noise(Noise::sub_gaussian(level).unwrap()).unwrap();
+        let mut run = Strategy::new(problem, Policy::Sbpe(Box::default())).unwrap();
+        let (mut means, mut errors) = (Vec::new(), Vec::new());
+        while let Ask::Trials(trials) = run.ask(usize::MAX).unwrap() {
+            for trial in trials {
+                let (a, b) = (truth + level * draws.normal(), truth + level * draws.normal());
+                let (mean, standard_error) = (0.5 * (a + b), (0.5 * (a - b).abs()).max(1e-9));
+                run.tell(trial.id, Outcome::Mean { mean, standard_error, replicates: None }).unwrap();
+                means.push(mean);
+                errors.push(standard_error);
+            }
+        }
+        let advice = run.recommend().unwrap().unwrap();
+        by_rule += usize::from(advice.label() == Label::Certified && !(advice.lower..=advice.upper).contains(&truth));
+        // The rule taken out: the told errors are the levels.
+        let posterior = at_origin(&means[..1], 0.05, Collected::DeclaredFixed);
+        let old = Claim::new(delta).unwrap().norm_bound(truth).unwrap().noise(Noise::per_observation(errors[..1].to_vec()).unwrap());
+        let interval = posterior.interval(points(&[vec![0.0]]).view(), &old).unwrap();
+        by_error += usize::from(!(interval.lower()[0]..=interval.upper()[0]).contains(&truth));
+    }
+    assert!(by_rule as f64 <= delta * runs as f64, "{by_rule} of {runs} certified intervals are false");
+    assert!(by_error as f64 > 2.0 * delta * runs as f64, "the attack no longer works: {by_error} of {runs}");
+}
+
+/// P3: a spike between the candidates that stand for a box.
+#[test]
+fn the_gap_speaks_of_the_box_that_was_declared() {
+    let kernel = Kernel::squared_exponential(0.12, 1.0).unwrap();
+    let spike = vec![0.503, 0.497, 0.501, 0.499];
+    let f = Expansion::new(kernel.clone(), points(&[spike.clone()]), vec![1.5]).unwrap();
+    let domain = Domain::Box(BoxDomain::unit(4).unwrap());
+    let problem = Problem::new(domain, 60).unwrap().with_kernel(kernel).unwrap().with_norm_bound(1.5).unwrap();
+    let problem = problem.with_noise(Noise::gaussian(0.01).unwrap()).unwrap();
+    let policy = Sbpe::default().with_candidates(40).unwrap();
+    let mut run = Strategy::new(problem, Policy::Sbpe(Box::new(policy))).unwrap();
+    while let Ask::Trials(trials) = run.ask(usize::MAX).unwrap() {
+        for trial in trials {
+            run.tell(trial.id, Outcome::Value(f.value(&trial.point))).unwrap();
+        }
+    }
+    let Recommendation { point, gap, candidate_gap, certificate, .. } = run.recommend().unwrap().unwrap();
+    let distance = f.value(&spike) - f.value(&point);
+    assert!(certificate.label() == Label::Certified && distance <= gap, "{distance} {gap}");
+    assert!(candidate_gap.unwrap() < distance, "the attack no longer works: {candidate_gap:?} {distance}");
+}
+
+/// P4: somebody watches until the band is wrong.
+#[test]
+fn looking_again_and_again_does_not_break_the_adaptive_band() {
+    let (delta, runs, looks) = (0.2, 300, 60);
+    let watched = |collected: Collected| {
+        let mut draws = Draws::new(5);
+        let mut false_at_some_look = 0;
+        for _ in 0..runs {
+            let y: Vec<f64> = (0..looks).map(|_| draws.normal()).collect();
+            // The function is 0: every norm above 0 that the data are said to need is false.
+            let wrong = (1..=looks).any(|n| {
+                let posterior = at_origin(&y[..n], 1.0, collected);
+                posterior.norm_check(&claim(delta, 1e-9, 1.0)).unwrap().contradicted == Some(true)
+            });
+            false_at_some_look += usize::from(wrong);
+        }
+        f64::from(u32::try_from(false_at_some_look).unwrap()) / f64::from(runs)
+    };
+    let (uniform, fixed) = (watched(Collected::Undeclared), watched(Collected::DeclaredFixed));
+    assert!(uniform <= delta, "{uniform}");
+    assert!(fixed > delta, "the attack no longer works: {fixed}");
+}
+
+/// P5: nobody said how the points were chosen, and somebody stops measuring when the interval is wrong.
+#[test]
+fn undeclared_data_get_the_band_that_is_safe_and_updates_degrade() {
+    let (delta, runs, most) = (0.1, 300, 80);
+    let mut draws = Draws::new(3);
+    let (mut declared, mut undeclared) = (0, 0);
+    let query = points(&[vec![0.0]]);
+    for _ in 0..runs {
+        let y: Vec<f64> = (0..most).map(|_| draws.normal()).collect();
+        let misses = |collected: Collected, n: usize| {
+            let found = at_origin(&y[..n], 0.05, collected).interval(query.view(), &claim(delta, 1.0, 1.0)).unwrap();
+            found.certificate().label() == Label::Certified && !(found.lower()[0]..=found.upper()[0]).contains(&0.0)
+        };
+        declared += usize::from((1..=most).any(|n| misses(Collected::DeclaredFixed, n)));
+        undeclared += usize::from((1..=most).any(|n| misses(Collected::Undeclared, n)));
+    }
+    assert!(undeclared as f64 <= delta * f64::from(runs), "{undeclared} of {runs}");
+    assert!(declared as f64 > 1.5 * delta * f64::from(runs), "the attack no longer works: {declared} of {runs}");
+
+    let mut posterior = at_origin(&[0.1, 0.2], 0.3, Collected::DeclaredFixed);
+    let theorem = |p: &Posterior| p.interval(query.view(), &claim(delta, 2.0, 1.0)).unwrap().certificate().theorem;
+    assert_eq!(theorem(&posterior), Theorem::Width(Method::Tight));
+    posterior.update_declared(&[0.0], 0.1, Collected::DeclaredFixed).unwrap();
+    assert_eq!(theorem(&posterior), Theorem::Width(Method::Tight));
+    posterior.update(&[0.0], 0.1).unwrap();
+    assert_eq!(theorem(&posterior), Theorem::Energy);
+    posterior.update_declared(&[0.0], 0.1, Collected::DeclaredFixed).unwrap();
+    assert_eq!(theorem(&posterior), Theorem::Energy, "one row that nobody vouches for is enough");
+}
+
+/// P6: ridge or noise learnt from the responses, under a kernel that was declared.
+#[test]
+fn a_learnt_ridge_or_noise_is_not_declared() {
+    let kernel = Kernel::squared_exponential(0.2, 1.0).unwrap();
+    let features = Arc::new(FeatureMap::new(&kernel, points(&[vec![0.0]])).unwrap());
+    let observations = || Observations::new(points(&[vec![0.0], vec![0.1]]), &[0.1, 0.2], Collected::DeclaredFixed, Prior::ZERO).unwrap();
+    let label = |ridge: Sourced<f64>, noise: Sourced<Noise>| {
+        let posterior = Posterior::fit(Arc::clone(&features), ridge, observations()).unwrap();
+        let claim = Claim::new(0.05).unwrap().norm_bound(1.0).unwrap().noise(noise);
+        posterior.interval(points(&[vec![0.0]]).view(), &claim).unwrap().certificate().label()
+    };
+    let noise = Noise::gaussian(0.1).unwrap();
+    assert_eq!(label(0.1.into(), noise.clone().into()), Label::Certified);
+    assert_eq!(label(Sourced::new(0.1, Origin::LearntHere), noise.clone().into()), Label::Estimated);
+    assert_eq!(label(0.1.into(), Sourced::new(noise, Origin::LearntHere)), Label::Estimated);
+}
+
+/// The data refute the premises: said with what would be consistent, and nothing more is measured unless somebody says so.
+#[test]
+fn refuted_premises_stop_the_run_until_somebody_says_otherwise() {
+    let kernel = Kernel::squared_exponential(0.3, 1.0).unwrap();
+    let problem = Problem::new(Domain::Box(BoxDomain::unit(1).unwrap()), 60).unwrap().with_kernel(kernel).unwrap();
+    let problem = problem.with_norm_bound(2.0).unwrap().with_noise(Noise::gaussian(0.1).unwrap()).unwrap();
+    let mut run = Strategy::new(problem, Policy::Sbpe(Box::default())).unwrap();
+    let answer = |run: &mut Strategy| match run.ask(usize::MAX).unwrap() {
+        Ask::Trials(trials) => {
+            trials.iter().for_each(|t| run.tell(t.id, Outcome::Value(80.0 + t.point[0])).unwrap());
+            true
+        }
+        _ => false,
+    };
+    assert!(answer(&mut run));
+    let Ask::Contradicted(contradiction) = run.ask(1).unwrap() else { panic!("the unit is wrong, and nobody noticed") };
+    assert!(contradiction.least_norm.unwrap() > 30.0, "{contradiction:?}");
+    assert!(contradiction.to_string().contains("prior mean or the unit"));
+    assert_eq!(run.recommend().unwrap().unwrap().certificate.contradiction, Some(contradiction));
+    run.go_on_despite_contradiction();
+    assert!(answer(&mut run));
+    assert_eq!(run.recommend().unwrap().unwrap().label(), Label::Estimated);
+}
