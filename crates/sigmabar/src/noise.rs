@@ -221,6 +221,22 @@ fn normal_tail(tail: f64) -> f64 {
     -Normal::standard().inverse_cdf(delta)
 }
 
+/// $\mathrm{cv}_\delta(t)$: the $1-\delta$ quantile of $|N(t,1)|$, from above (algorithm notes 14.3). Needs $\delta<\frac12$, so that it exceeds $t$.
+pub(crate) fn folded_quantile(t: f64, delta: f64) -> f64 {
+    let normal = Normal::standard();
+    let miss = |h: f64| normal.sf(h - t) + normal.sf(h + t);
+    let (mut low, mut high) = (t, t + normal_tail((2.0 / delta).ln()));
+    for _ in 0..60 {
+        let middle = 0.5 * (low + high);
+        if miss(middle) <= delta {
+            high = middle;
+        } else {
+            low = middle;
+        }
+    }
+    high
+}
+
 /// `√(χ²_ρ quantile at 1 − e^{−tail})`, where the quantile can be trusted to more digits than are lost in `1 − δ`. The found value is checked
 /// against the distribution function and enlarged until it is on the safe side.
 fn chi_tail(rho: f64, tail: f64) -> Option<f64> {

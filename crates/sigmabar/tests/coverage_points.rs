@@ -165,7 +165,9 @@ fn over_a_list_and_uniformly_and_over_a_box() {
                 let claim = Claim::new(delta).unwrap().norm_bound(norm).unwrap().noise(law.noise(0.02)).coverage(coverage.clone());
                 let widths = Widths::new(Arc::clone(&instance.information), &claim).unwrap();
                 let experiment = Experiment { instance: &instance, f: &f, queries: queries.clone(), law, scale: 0.02, together: true };
-                let rates = experiment.miss_rate(|p| p.interval_with(&widths, view.view()).unwrap(), &[1.0, 0.8], DRAWS, 31);
+                // The ellipsoid pays for directions that this function does not use.
+                let shrink = if coverage == Coverage::Uniform { 0.6 } else { 0.8 };
+                let rates = experiment.miss_rate(|p| p.interval_with(&widths, view.view()).unwrap(), &[1.0, shrink], DRAWS, 31);
                 assert_covers_and_can_fail(&rates, delta, &format!("{law:?} {coverage:?}"));
             }
         }
@@ -185,7 +187,8 @@ fn noise_alone_misses_exactly_delta_at_a_point_over_a_list_and_everywhere() {
         for coverage in [Coverage::Point, Coverage::Points, Coverage::Uniform] {
             let claim =
                 Claim::new(delta).unwrap().norm_bound(1e-9).unwrap().noise(Noise::gaussian(0.5).unwrap()).coverage(coverage.clone());
-            let widths = Widths::new(Arc::clone(&instance.information), &claim).unwrap();
+            // The default method of a uniform claim is the ellipsoid, which knows that nothing strays beyond the norm bound: tests/interval_ellipsoid.rs.
+            let widths = Widths::new(Arc::clone(&instance.information), &claim.method(Method::Direct)).unwrap();
             let rates = experiment.miss_rate(|p| p.interval_with(&widths, view.view()).unwrap(), &[1.0, 0.8], draws, 47);
             assert!((rates[0] - delta).abs() <= margin(delta, draws), "{coverage:?}: {} is not {delta}", rates[0]);
             assert!(rates[1] > delta + margin(delta, draws), "{coverage:?}: {}", rates[1]);
@@ -209,8 +212,9 @@ fn uniform_survives_a_search_that_defeats_pointwise_claims() {
         let widths = Widths::new(Arc::clone(&instance.information), &claim.clone().coverage(coverage)).unwrap();
         experiment.miss_rate(|p| p.interval_with(&widths, view.view()).unwrap(), &[1.0], 1000, 37)[0]
     };
-    assert!(rate(Coverage::Uniform) <= delta);
-    assert!(rate(Coverage::Points) <= delta);
+    // Normal noise, and no bias: the ellipsoid's event and the simulated quantile miss as often as they may.
+    assert!(rate(Coverage::Uniform) <= delta + margin(delta, 1000));
+    assert!(rate(Coverage::Points) <= delta + margin(delta, 1000));
     assert!(rate(Coverage::Point) > 2.0 * delta, "a pointwise claim must fail over a list");
 }
 

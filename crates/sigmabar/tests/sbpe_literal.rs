@@ -27,16 +27,24 @@ fn norm_squared(kernel: &Kernel, terms: &[(Vec<f64>, f64)]) -> f64 {
     terms.iter().map(|(x, a)| terms.iter().map(|(y, b)| a * b * kernel.value(x, y)).sum::<f64>()).sum()
 }
 
-/// All candidates are inducing points here, so that nothing is missed and the width is that of the exact model.
+/// The shares of δ that a single batch spends on pairs, on the upper end at the maximiser and on the lower ends.
+const PAIRS: f64 = 0.785;
+const SINGLES: f64 = 0.02;
+
+/// All candidates are inducing points here, so that nothing is missed and the width is that of the exact model. The ellipsoid only takes from the bias: what
+/// the printed formula rules out is ruled out, and its gap is not exceeded; the truth stays inside.
 #[test]
-fn pairwise_elimination_and_gap_equal_the_printed_formula() {
+fn pairwise_elimination_and_gap_are_within_the_printed_formula() {
     for seed in [2, 3, 5, 8] {
         let known = Known::random(Kernel::matern(0.5, 0.3, 1.0).unwrap(), 1, 12, 2.0, 0.2, seed);
         let count = 150;
         let (strategy, chosen, values) = run(&known, count, Sbpe::default().with_schedule(Schedule::Lengths(vec![count])));
         let rows: Vec<Vec<f64>> = chosen.iter().map(|&i| known.points.row(i).to_vec()).collect();
         assert!((0..12).all(|i| chosen.contains(&i)), "every candidate is a challenger");
-        let weights: Vec<Vec<f64>> = (0..12).map(|i| exact_weights(&known.kernel, known.level, &rows, known.points.row(i))).collect();
+        let z = |events: f64| (2.0 * (events / DELTA).ln()).sqrt();
+        // τ = Rz/C for 64 challengers.
+        let ridge = known.level.max(known.level * z(64.0 / PAIRS) / known.norm);
+        let weights: Vec<Vec<f64>> = (0..12).map(|i| exact_weights(&known.kernel, ridge, &rows, known.points.row(i))).collect();
         let mean = |v: &[f64]| v.iter().zip(&values).map(|(v, y)| v * y).sum::<f64>();
         // C‖k_x − ΣV_ik_i‖ and R‖V‖
         let parts = |v: &[f64], at: &[(usize, f64)]| {
@@ -45,8 +53,7 @@ fn pairwise_elimination_and_gap_equal_the_printed_formula() {
             let noise = v.iter().map(|v| v * v).sum::<f64>().sqrt();
             (known.norm * norm_squared(&known.kernel, &terms).max(0.0).sqrt(), known.level * noise)
         };
-        let z = |events: f64| (2.0 * (events / (0.95 * DELTA)).ln()).sqrt();
-        let (pair, above, below) = (z(2.0 * 12.0), z(4.0), z(4.0 * 12.0));
+        let (pair, above, below) = (z(12.0 / PAIRS), z(1.0 / SINGLES), z(12.0 / SINGLES));
         let (mut upper, mut lower) = (Vec::new(), Vec::new());
         for i in 0..12 {
             let (bias, noise) = parts(&weights[i], &[(i, 1.0)]);
@@ -63,13 +70,17 @@ fn pairwise_elimination_and_gap_equal_the_printed_formula() {
             mean(&v) + bias + pair * noise
         };
         let kept: Vec<usize> = (0..12).filter(|&i| upper[i] >= floor && (0..12).all(|j| difference(i, j) >= 0.0)).collect();
-        assert_eq!(strategy.survivors().unwrap().unwrap().candidates().unwrap(), kept);
+        let left = strategy.survivors().unwrap().unwrap().candidates().unwrap().to_vec();
+        assert!(left.iter().all(|i| kept.contains(i)), "{left:?} {kept:?}");
+        assert!(left.iter().any(|&i| known.values[i] == known.best()));
         let gap_of = |j: usize| kept.iter().map(|&i| difference(i, j)).fold(f64::NEG_INFINITY, f64::max);
         let pairwise = (0..12).map(gap_of).fold(f64::INFINITY, f64::min);
         let plain = kept.iter().map(|&i| upper[i]).fold(f64::NEG_INFINITY, f64::max) - floor;
-        let gap = strategy.recommend().unwrap().unwrap().gap;
-        println!("survivors {}, gap {gap}, pairwise {pairwise}, by intervals {plain}", kept.len());
-        assert!((gap - pairwise.min(plain)).abs() < 2e-4 * (1.0 + gap), "{gap} {pairwise} {plain}");
+        let advice = strategy.recommend().unwrap().unwrap();
+        let gap = advice.gap;
+        println!("survivors {} of {}, gap {gap}, pairwise {pairwise}, by intervals {plain}", left.len(), kept.len());
+        assert!(gap <= pairwise.min(plain) + 2e-4 * (1.0 + gap), "{gap} {pairwise} {plain}");
+        assert!(known.best() - known.values[advice.candidate.unwrap()] <= gap);
     }
 }
 

@@ -16,7 +16,7 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 /// The share of $\delta$ that the check of the premises may spend (algorithm notes 12, P10).
-pub(crate) const ALARM_SHARE: f64 = 0.05;
+const ALARM_SHARE: f64 = 0.05;
 
 /// What a posterior says at points, in the data's scale: about the function, and about a new response, each with what it rests on.
 #[derive(Clone, Debug, PartialEq)]

@@ -5,7 +5,9 @@ use super::residual_norm::ResidualNormMethod;
 use crate::error::{Error, Result};
 use crate::information::{Information, VarianceParts};
 use crate::points::PointsRef;
-use sigmabar_linalg::{Matrix, add_transposed_product, dot, matvec, matvec_rows, norm_squared, product, product_transposed};
+use sigmabar_linalg::{
+    Matrix, add_transposed_product, dot, matvec, matvec_rows, norm_squared, product, product_transposed, symmetric_eigenvalues,
+};
 
 /// The residual form costs O(n²m): refused above this many distinct points.
 pub(crate) const FORM_LIMIT: usize = 30_000;
@@ -55,6 +57,19 @@ impl ResidualForm {
         let trace: f64 = information.gram().diagonal().iter().sum();
         let summation = (2 * n + 2 * m) as f64 * f64::EPSILON * trace * size.sqrt();
         Ok(Self { matrix, summation, rounding: information.residual_rounding()?.norm, ridge: information.ridge() })
+    }
+
+    /// An upper bound on the largest $V^\top DV$ over unit combinations of the weights $\Psi v$ whose $v$ are the rows of `kept`, made so that the $\Psi v$
+    /// are orthonormal but for rounding. Cost O(m³).
+    pub(crate) fn largest(&self, kept: &Matrix) -> Result<f64> {
+        if kept.rows() == 0 {
+            return Ok(0.0);
+        }
+        let on_kept = product_transposed(&product(kept, &self.matrix)?, kept)?;
+        let sizes = (0..kept.rows()).map(|i| norm_squared(kept.row(i))).fold(0.0, f64::max);
+        let computed = symmetric_eigenvalues(&on_kept)?.into_iter().fold(0.0, f64::max);
+        let products = 8.0 * (2 * kept.cols() + 8) as f64 * f64::EPSILON * on_kept.diagonal().iter().map(|v| v.abs()).sum::<f64>();
+        Ok((computed + products + 2.0 * self.summation * sizes + 2.0 * self.rounding).max(0.0))
     }
 
     /// An upper bound on $V^\top DV$ from $e = B^{-1}\psi(x)$ and $\lVert V\rVert$.

@@ -60,6 +60,8 @@ pub enum Method {
     Dictionary,
     /// The energy band: valid for adaptively chosen points and for every $x$ at once (algorithm notes 7.3).
     Energy,
+    /// The projected ellipsoid: what the default method gives for every $x$ at once on points fixed before the noise (algorithm notes 14.1).
+    Ellipsoid,
 }
 
 /// A request for intervals. Nothing is assumed silently: without a norm bound or a noise model there is no certificate.

@@ -103,28 +103,25 @@ impl Posterior {
     /// # Errors
     /// [`Error::Premise`] where the widths are about other information than this posterior; errors of [`Widths::half_widths`].
     pub fn interval_with(&self, widths: &Widths, x: PointsRef<'_>) -> Result<Intervals> {
+        if let Some(directions) = &widths.directions {
+            return self.ellipsoid_interval(directions, widths, x);
+        }
         let (centres, halves) = self.centred_widths(widths, x)?;
         let totals: Vec<f64> = halves.iter().map(HalfWidth::total).collect();
         let ends = Ends::new(self.observations().prior(), widths.claim.side_claimed(), &centres, &totals);
         let methods = halves.iter().map(|h| h.method).collect();
-        Ok(Intervals::assemble(ends, methods, self.certificate_of(widths, x.len())))
+        let mut certificate = self.certificate_of(widths, x.len());
+        if widths.is_simulated(x.len())
+            && let Some(half) = halves.iter().find(|h| h.coefficient > 0.0)
+        {
+            certificate.bounds.noise_factor = Some(half.noise / half.coefficient);
+        }
+        Ok(Intervals::assemble(ends, methods, certificate))
     }
 
     /// Means and half-widths in the model's scale, the latter with the slack that needs the mean.
     pub(crate) fn centred_widths(&self, widths: &Widths, x: PointsRef<'_>) -> Result<(Vec<f64>, Vec<HalfWidth>)> {
-        let (ours, theirs) = (self.information(), &widths.information);
-        // Equal Gram matrices are not enough: what the features miss at the locations is not in them.
-        let same = Arc::ptr_eq(ours, theirs)
-            || (ours.ridge() == theirs.ridge()
-                && ours.features().sourced_kernel() == theirs.features().sourced_kernel()
-                && ours.locations() == theirs.locations()
-                && ours.gram() == theirs.gram());
-        if !same {
-            return Err(Error::Premise {
-                what: "an interval from these widths",
-                reason: "they were prepared for other information than this posterior's",
-            });
-        }
+        self.check_widths(widths)?;
         let mut evaluated = widths.evaluate(x, Some(self.coefficients()))?;
         let diagonal = self.information().features().kernel().diagonal(x);
         let rounding = MeanRounding::new(self);
@@ -134,6 +131,24 @@ impl Posterior {
             half.slack += on_box + rounding.at(parts, k_xx);
         }
         Ok((evaluated.means, evaluated.widths))
+    }
+
+    /// The widths must be about this posterior's information.
+    pub(crate) fn check_widths(&self, widths: &Widths) -> Result<()> {
+        let (ours, theirs) = (self.information(), &widths.information);
+        // Equal Gram matrices are not enough: what the features miss at the locations is not in them.
+        let same = Arc::ptr_eq(ours, theirs)
+            || (ours.ridge() == theirs.ridge()
+                && ours.features().sourced_kernel() == theirs.features().sourced_kernel()
+                && ours.locations() == theirs.locations()
+                && ours.gram() == theirs.gram());
+        if same {
+            return Ok(());
+        }
+        Err(Error::Premise {
+            what: "an interval from these widths",
+            reason: "they were prepared for other information than this posterior's",
+        })
     }
 
     /// What a claim about this posterior rests on, for a theorem that is safe whatever chose the points, or not.

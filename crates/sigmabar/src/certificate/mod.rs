@@ -5,6 +5,7 @@ mod bias;
 mod claim;
 mod continuous;
 mod difference;
+mod ellipsoid;
 mod energy;
 mod exact;
 mod extension;
@@ -16,10 +17,10 @@ mod prediction;
 mod premises;
 mod record;
 mod residual_norm;
+mod simulated;
 mod uniform;
 mod widths;
 
-pub(crate) use answer::ALARM_SHARE;
 pub use answer::{Answer, Answers};
 pub use claim::{Claim, Coverage, Method, Side};
 pub use energy::NormCheck;
@@ -31,4 +32,6 @@ pub use record::{About, Bounds, Certificate, Claimed, Contradiction, Spent, Theo
 pub use residual_norm::ResidualNormMethod;
 pub use widths::{HalfWidth, Widths};
 
+pub(crate) use ellipsoid::{Directions, Ellipsoid, Premises as EllipsoidPremises};
+pub(crate) use simulated::NormalDraws;
 pub(crate) use widths::{direct_bias, level_form};

@@ -324,6 +324,7 @@ impl fmt::Display for Method {
             Self::WMatrix => "the direct width with the computed residual form",
             Self::Dictionary => "the direct width with a certification dictionary",
             Self::Energy => "the energy band",
+            Self::Ellipsoid => "the projected ellipsoid",
         })
     }
 }

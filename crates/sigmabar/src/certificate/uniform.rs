@@ -1,8 +1,16 @@
 //! The noise term: at a point, or for every point at once without a grid (algorithm notes 8.6).
 
+use super::claim::Method;
+use super::ellipsoid::Directions;
+use super::intervals::{Ends, Intervals};
+use super::record::{Contradiction, Theorem};
+use super::widths::Widths;
 use crate::error::Result;
 use crate::information::{Information, VarianceParts};
 use crate::noise::Noise;
+use crate::points::PointsRef;
+use crate::posterior::Posterior;
+use sigmabar_linalg::{Matrix, product};
 
 /// Which event controls the noise term $|V(x)^\top E|$.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -83,5 +91,39 @@ impl Spectrum {
             Noise::LightTailed { .. } => self.trace.sqrt() * noise.tail_factor(tail + (2.0 * rank as f64).ln()),
             _ => (self.trace + 2.0 * (self.square * tail).sqrt() + 2.0 * self.largest * tail).sqrt(),
         }
+    }
+}
+
+impl Posterior {
+    /// The band that the ellipsoid cuts out at each point (algorithm notes 14.1): its two ends may come from different ridges, and the centre lies halfway.
+    ///
+    /// The half-widths of the claim before the responses rest on an event of their own; this band never uses them, so that it spends $\delta$ once.
+    pub(crate) fn ellipsoid_interval(&self, directions: &Directions, widths: &Widths, x: PointsRef<'_>) -> Result<Intervals> {
+        self.check_widths(widths)?;
+        let ellipsoid = directions.ellipsoid(self)?;
+        let features = self.information().features();
+        let m = features.len();
+        let (mut centres, mut halves) = (Vec::with_capacity(x.len()), Vec::with_capacity(x.len()));
+        self.information().stream(x, |start, block, psi| {
+            let rounding = features.residual_rounding_of(block, psi)?;
+            let residual = features.residual_of(block, psi, start)?;
+            let rotated = product(&Matrix::from_vec(psi.to_vec(), block.len(), m), directions.vectors())?;
+            let diagonal = features.kernel().diagonal(block);
+            for i in 0..block.len() {
+                let edge = widths.norm_bound * diagonal[i].sqrt();
+                let (lower, upper) = ellipsoid.bounds(rotated.row(i), (residual[i] + rounding[i]).sqrt());
+                let (lower, upper) = (lower.max(-edge), upper.min(edge));
+                centres.push(0.5 * (lower + upper));
+                halves.push((0.5 * (upper - lower)).max(0.0) + 4.0 * f64::EPSILON * (lower.abs() + upper.abs()));
+            }
+            Ok(())
+        })?;
+        let mut certificate = self.certificate_of(widths, x.len());
+        certificate.contradiction =
+            ellipsoid.is_contradicted().then_some(Contradiction { least_norm: None, norm_bound: widths.norm_bound });
+        certificate.theorem = Theorem::Width(Method::Ellipsoid);
+        certificate.bounds.noise_factor = Some(directions.radius());
+        let ends = Ends::new(self.observations().prior(), widths.claim.side_claimed(), &centres, &halves);
+        Ok(Intervals::assemble(ends, vec![Method::Ellipsoid; x.len()], certificate))
     }
 }

@@ -34,6 +34,17 @@ impl Information {
 }
 
 impl RidgePath<'_> {
+    /// A bound on $\lVert G-U\Gamma U^\top\rVert$: the rounding of $G$ itself and of its decomposition.
+    pub(crate) fn rounding(&self) -> f64 {
+        let eigen = 8.0 * (4 * self.values.len() + 8) as f64 * f64::EPSILON;
+        self.information.ridge().powi(2) * (self.information.rounding() + eigen * self.information.norm_bound())
+    }
+
+    /// $\gamma_j$, ascending, and $U$.
+    pub(crate) fn into_parts(self) -> (Vec<f64>, Matrix) {
+        (self.values, self.vectors)
+    }
+
     /// The eigenvalues $\gamma_j$ of $G$, ascending.
     #[must_use]
     pub fn eigenvalues(&self) -> &[f64] {

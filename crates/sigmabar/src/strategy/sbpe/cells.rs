@@ -121,7 +121,9 @@ impl Cells {
         let points = joined(&anchored, first)?;
         let lower = self.raise_anchors(batch, evidence, &joined(&anchored, designed.points())?)?;
         state.floor = self.anchors.first().map_or(state.floor, |a| a.lower.max(state.floor));
-        let mut judge = Judge::new(batch, evidence, points.clone(), state.floor)?;
+        let known = points.len() - first.len();
+        let ranks: Vec<usize> = (0..points.len()).map(|i| i.min(known)).collect();
+        let mut judge = Judge::new(batch, evidence, points.clone(), &ranks, state.floor)?;
         let mut tree = self.clone();
         let gaps = tree.refine(&mut judge)?;
         if tree.tree.leaves().next().is_none() {
@@ -142,7 +144,7 @@ impl Cells {
         Ok(())
     }
 
-    /// Lower bounds at a list fixed before the noise, with $\delta/4$ over the list; the best become the anchors. The bounds of the first points of the list,
+    /// Lower bounds at a list fixed before the noise, with their share of $\delta$ over the list; the best become the anchors. The bounds of the first points of the list,
     /// which are the challengers, come back.
     fn raise_anchors(&mut self, batch: &Batch<'_>, evidence: &Evidence, list: &Points) -> Result<Vec<f64>> {
         let singles = batch.singles(evidence, list)?;
@@ -181,12 +183,12 @@ impl Cells {
         let mut possible = Vec::with_capacity(cells.len());
         for ((&cell, &mean), half) in cells.iter().zip(&means).zip(&halves) {
             let radius = self.tree.radius(cell, kernel).unwrap_or(f64::INFINITY);
-            let width = judge.batch.settings.width_factor * (half.bias + judge.above * half.coefficient) + half.slack;
+            let width = half.bias + judge.above * half.coefficient + half.slack;
             self.upper[cell] = self.upper[cell].min(mean + width + judge.slopes.above * radius);
             if self.upper[cell] < judge.floor {
                 self.tree.discard(cell);
             } else {
-                possible.push(Looked { cell, radius, width, centre: Centre { mean, slack: half.slack } });
+                possible.push(Looked { cell, radius, width, centre: Centre { mean, slack: half.slack, radius } });
             }
         }
         Ok(possible)
@@ -247,18 +249,20 @@ struct Looked {
 }
 
 impl<'a> Judge<'a> {
-    fn new(batch: &'a Batch<'a>, evidence: &'a Evidence, points: Points, floor: f64) -> Result<Self> {
+    fn new(batch: &'a Batch<'a>, evidence: &'a Evidence, points: Points, ranks: &[usize], floor: f64) -> Result<Self> {
         let own = batch.singles(evidence, &points)?.centres;
         let (above, tail) = (batch.above(&evidence.noise), batch.pair_tail(&evidence.noise, points.len()));
-        let width = batch.width(evidence);
+        let width = batch.width(evidence, ranks);
+        let largest = width.emphasis.iter().copied().fold(1.0, f64::max);
         // The half-width's slope, and ‖β‖ for the mean (algorithm notes 8.7).
-        let (ridge, ratio) = (batch.premises.ridge, (width.lambda_root / batch.premises.ridge).powi(2));
+        let ratio = (width.lambda_root / width.ridge).powi(2);
         let slope = |z: f64| {
-            let half_width = half_width_slope(width.norm_bound, ratio, width.level * z / ridge);
+            let half_width = half_width_slope(width.norm_bound, ratio, width.level * z / width.ridge);
             (evidence.posterior.norm() + half_width) * (1.0 + 1e-9)
         };
-        let challengers = Challengers::new(&evidence.posterior, points, &evidence.noise, width)?;
-        Ok(Self { slopes: Slopes { above: slope(above), pairs: slope(tail) }, batch, evidence, challengers, own, above, tail, floor })
+        let slopes = Slopes { above: slope(above), pairs: slope(largest * tail) };
+        let challengers = Challengers::new(&evidence.posterior, &evidence.confinement, points, &evidence.noise, width)?;
+        Ok(Self { slopes, batch, evidence, challengers, own, above, tail, floor })
     }
 }
 

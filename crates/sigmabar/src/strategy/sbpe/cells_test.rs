@@ -4,6 +4,7 @@ use super::cells::Cells;
 use super::elimination::{Batch, CHALLENGERS};
 use super::pairs::Challengers;
 use super::premises::Premises;
+use super::shares::Budget;
 use super::{Sbpe, state::State};
 use crate::domain::{BoxDomain, Domain};
 use crate::expansion::Expansion;
@@ -43,7 +44,14 @@ fn cells_bound_a_dense_grid_and_discard_only_what_points_would() {
         let mut policy = Sbpe::default().with_schedule(super::Schedule::Lengths(vec![30, 30])).with_max_cells(4000).expect("valid");
         let (ledger, mut state) = one_batch(&problem, &mut policy, &function);
         let premises = Premises::new(&problem).expect("complete");
-        let batch = Batch { settings: &policy, problem: &problem, ledger: &ledger, premises, index: 0, batches: 2.0 };
+        let batch = Batch {
+            settings: &policy,
+            problem: &problem,
+            ledger: &ledger,
+            premises,
+            index: 0,
+            budget: Budget::of_batch(problem.delta(), 0, 2),
+        };
         let evidence = batch.evidence(&mut state).expect("fits").expect("arrived");
         let mut cells: Cells = state.cells.take().expect("a box");
         cells.learn(&batch, &evidence, &mut state).expect("learns");
@@ -53,7 +61,10 @@ fn cells_bound_a_dense_grid_and_discard_only_what_points_would() {
         let design = Points::new(ledger.trials().iter().take(CHALLENGERS).flat_map(|t| t.point.clone()).collect(), 2).expect("points");
         let own = batch.singles(&evidence, &design).expect("evaluates").centres;
         let tail = batch.pair_tail(&evidence.noise, design.len());
-        let challengers = Challengers::new(&evidence.posterior, design, &evidence.noise, batch.width(&evidence)).expect("fits");
+        let challengers = {
+            let width = batch.width(&evidence, &vec![0; design.len()]);
+            Challengers::new(&evidence.posterior, &evidence.confinement, design, &evidence.noise, width).expect("fits")
+        };
         let (mut discarded, mut tight) = (0, f64::INFINITY);
         challengers
             .for_each_survivor(grid.view(), &singles.centres, &own, |i, _, differences| {

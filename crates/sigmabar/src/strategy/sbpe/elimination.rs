@@ -2,11 +2,13 @@
 
 use super::Sbpe;
 use super::candidates::SetOfCandidates;
+use super::confined::Confinement;
 use super::pairs::{Centre, Challengers, Width};
 use super::premises::{Arrived, Premises};
 use super::quantile::Simulation;
+use super::shares::{Budget, SHARES};
 use super::state::State;
-use crate::certificate::{ALARM_SHARE, Claim, Method, Widths};
+use crate::certificate::{Claim, Directions, EllipsoidPremises, Method, Widths};
 use crate::error::Result;
 use crate::features::FeatureMap;
 use crate::noise::Noise;
@@ -28,8 +30,8 @@ pub(super) struct Batch<'a> {
     pub premises: Premises<'a>,
     /// Its number, from 0.
     pub index: usize,
-    /// $B$.
-    pub batches: f64,
+    /// What the run's claims may spend.
+    pub budget: Budget,
 }
 
 /// What a batch has shown.
@@ -37,6 +39,13 @@ pub(super) struct Evidence {
     pub posterior: Posterior,
     pub noise: Noise,
     pub widths: Widths,
+    pub confinement: Confinement,
+}
+
+/// Challengers by their positions among the survivors, best first, and their ranks.
+struct Chosen {
+    positions: Vec<usize>,
+    ranks: Vec<usize>,
 }
 
 /// Centres and interval ends at a list of points.
@@ -62,29 +71,64 @@ impl Batch<'_> {
             return Ok(None);
         }
         let widths = Widths::new(Arc::clone(posterior.information()), &self.claim(&noise)?)?;
+        let confinement = self.confinement(&posterior, &noise, &widths)?;
+        if confinement.ellipsoid.is_contradicted() {
+            state.contradict(None, self.premises.norm_bound);
+            return Ok(None);
+        }
         state.facts.inducing = posterior.information().features().len();
         state.facts.record(widths.residual_norm());
-        Ok(Some(Evidence { posterior, noise, widths }))
+        Ok(Some(Evidence { posterior, noise, widths, confinement }))
+    }
+
+    /// The ellipsoid of this batch (algorithm notes 14.2), for functionals like $e = B^{-1}\psi$.
+    fn confinement(&self, posterior: &Posterior, noise: &Noise, widths: &Widths) -> Result<Confinement> {
+        let (norm_bound, lambda) = (self.premises.norm_bound, widths.residual_norm().value);
+        let premises = EllipsoidPremises { norm_bound, noise, lambda, form: None, tail: self.budget.tail(SHARES.ellipsoid, 1) };
+        let tau2 = self.ridge().powi(2);
+        let profile = |gamma: f64| gamma * (tau2 / (gamma + tau2)).powi(2);
+        let directions = Directions::new(posterior.information(), &premises, profile)?;
+        Ok(Confinement { ellipsoid: directions.ellipsoid(posterior)?, directions })
     }
 
     /// Eliminates among listed candidates. Cost O(u(md + m²) + A(md + m² + Mm)) for u distinct measured points, A survivors and M challengers.
     pub fn learn(&self, candidates: &SetOfCandidates, evidence: &Evidence, state: &mut State) -> Result<()> {
-        let positions = self.challengers(state);
+        let Chosen { positions, ranks } = self.challengers(state);
         let survivors = candidates.select(&state.survivors)?;
         let singles = self.singles(evidence, &survivors)?;
         state.intersect(&singles.upper, &singles.lower);
         let points = survivors.view().select(&positions)?;
-        let challengers = Challengers::new(&evidence.posterior, points, &evidence.noise, self.width(evidence))?;
+        let challengers =
+            Challengers::new(&evidence.posterior, &evidence.confinement, points, &evidence.noise, self.width(evidence, &ranks))?;
         self.eliminate(&challengers, &evidence.noise, &singles, &positions, &survivors, state)
     }
 
-    /// What turns parts into widths in this batch.
-    pub fn width(&self, evidence: &Evidence) -> Width {
+    /// What turns parts into widths in this batch, for challengers of these ranks.
+    pub fn width(&self, evidence: &Evidence, ranks: &[usize]) -> Width {
         Width {
-            norm_bound: self.settings.width_factor * self.premises.norm_bound,
-            level: self.settings.width_factor * evidence.noise.level(),
+            norm_bound: self.premises.norm_bound,
+            level: evidence.noise.level(),
             lambda_root: evidence.widths.residual_norm().value.sqrt(),
+            ridge: self.ridge(),
+            emphasis: self.emphasis(&evidence.noise, ranks),
         }
+    }
+
+    /// The ridge of the estimates, $\tau = Rz/C$ (algorithm notes 7.5), or the design's where that is larger: known before the batch.
+    fn ridge(&self) -> f64 {
+        let z = self.pair_tail(self.premises.noise, 2 * CHALLENGERS);
+        self.premises.ridge.max(self.premises.noise.level() * z / self.premises.norm_bound)
+    }
+
+    /// Challengers that promise more have more of $\delta$: the one of rank $r$ has a share proportional to $1/(1+r)$. The factor of each, relative to that of
+    /// equal shares.
+    fn emphasis(&self, noise: &Noise, ranks: &[usize]) -> Vec<f64> {
+        let weight = |rank: usize| 1.0 / (1 + rank) as f64;
+        let total: f64 = ranks.iter().map(|&rank| weight(rank)).sum();
+        let equal = self.pair_tail(noise, ranks.len());
+        let factor = |rank: usize| noise.tail_factor(self.budget.tail(SHARES.pairs * weight(rank) / total, 1));
+        // Normal noise at a δ of one half and more has no tail.
+        ranks.iter().map(|&rank| if equal > 0.0 { factor(rank) / equal } else { 1.0 }).collect()
     }
 
     fn posterior(&self, inducing: Points, arrived: Arrived) -> Result<Posterior> {
@@ -92,73 +136,68 @@ impl Batch<'_> {
         let features = FeatureMap::new(self.premises.kernel.clone(), inducing)?;
         let points = Points::new(arrived.points, dim)?;
         let observations = Observations::new(points, &arrived.values, Collected::Designed, Prior::ZERO)?;
-        Posterior::fit(Arc::new(features), self.premises.ridge, observations)
+        Posterior::fit(Arc::new(features), self.ridge(), observations)
     }
 
     fn claim(&self, noise: &Noise) -> Result<Claim> {
         Ok(Claim::new(self.problem.delta())?.norm_bound(self.premises.norm_bound)?.noise(noise.clone()).method(Method::Direct))
     }
 
-    /// The alarm (algorithm notes 7.3): $\delta/(20B)$ after each batch, out of $\delta$. The least norm that fits the data, where the declared one does not.
+    /// The alarm (algorithm notes 7.3): its share of $\delta$ after each batch. The least norm that fits the data, where the declared one does not.
     fn contradiction(&self, posterior: &Posterior, noise: &Noise) -> Result<Option<f64>> {
-        let claim = self.claim(noise)?.with_delta(ALARM_SHARE * self.problem.delta() / self.batches)?;
+        let claim = self.claim(noise)?.with_delta(self.budget.each(SHARES.alarm, 1))?;
         let check = posterior.norm_check(&claim)?;
         Ok((check.contradicted == Some(true)).then_some(check.least_norm))
     }
 
-    /// What the alarm leaves of δ: the δ of the shares below.
-    fn delta(&self) -> f64 {
-        (1.0 - ALARM_SHARE) * self.problem.delta()
-    }
-
-    /// $z_u$: $\delta/(4B)$ for one point, $x^*$.
+    /// $z_u$ for one point, $x^*$.
     pub fn above(&self, noise: &Noise) -> f64 {
-        noise.tail_factor((4.0 * self.batches / self.delta()).ln())
+        noise.tail_factor(self.budget.tail(SHARES.above, 1))
     }
 
-    /// $z$ for pairs: $\delta/(2BM)$ each.
+    /// $z$ for pairs of $x^*$ and each of $M$ challengers.
     pub fn pair_tail(&self, noise: &Noise, challengers: usize) -> f64 {
-        noise.tail_factor((2.0 * self.batches * challengers as f64 / self.delta()).ln())
+        noise.tail_factor(self.budget.tail(SHARES.pairs, challengers))
     }
 
-    /// Positions among the survivors, fixed before the noise of this batch: the best by the lower bound of earlier batches, and the first distinct points of
-    /// its design.
-    fn challengers(&self, state: &State) -> Vec<usize> {
+    /// The challengers, fixed before the noise of this batch: the best by the lower bound of earlier batches, and the first distinct points of its design.
+    fn challengers(&self, state: &State) -> Chosen {
         let mut best: Vec<usize> = (0..state.survivors.len()).filter(|&i| state.lower[i].is_finite()).collect();
         best.sort_by(|&a, &b| state.lower[b].total_cmp(&state.lower[a]).then(a.cmp(&b)));
         best.truncate(CHALLENGERS);
+        let known = best.len();
         let trials = &self.ledger.trials()[self.ledger.batch(self.index)];
-        let designed = trials.iter().filter_map(|t| state.survivors.binary_search(&t.candidate?).ok());
-        let mut first: Vec<usize> = Vec::with_capacity(CHALLENGERS);
-        for position in designed {
-            if first.len() == CHALLENGERS {
+        let mut designed = 0;
+        for position in trials.iter().filter_map(|t| state.survivors.binary_search(&t.candidate?).ok()) {
+            if designed == CHALLENGERS {
                 break;
             }
-            if !first.contains(&position) {
-                first.push(position);
+            if !best[known..].contains(&position) {
+                designed += 1;
+                if !best[..known].contains(&position) {
+                    best.push(position);
+                }
             }
         }
-        best.extend(first);
         if best.is_empty() {
             // A batch that another version planned may hold none of today's candidates.
             best.extend(0..state.survivors.len().min(CHALLENGERS));
         }
-        best.sort_unstable();
-        best.dedup();
-        best
+        // Among the designed ones nothing is known: they share the last rank.
+        let ranks = (0..best.len()).map(|i| i.min(known)).collect();
+        Chosen { positions: best, ranks }
     }
 
-    /// $u = \bar\mu + C\,b + R\lVert V\rVert z_u$ with $\delta/4$ for one point, $x^*$; $l = \bar\mu - C\,b - R\lVert V\rVert z_l$ with $\delta/4$ over the list.
+    /// $u = \bar\mu + C\,b + R\lVert V\rVert z_u$ for one point, $x^*$; $l = \bar\mu - C\,b - R\lVert V\rVert z_l$ over the list.
     pub fn singles(&self, evidence: &Evidence, list: &Points) -> Result<Singles> {
         let above = self.above(&evidence.noise);
-        let below = evidence.noise.tail_factor((4.0 * self.batches * list.len() as f64 / self.delta()).ln());
+        let below = evidence.noise.tail_factor(self.budget.tail(SHARES.below, list.len()));
         let (means, halves) = evidence.posterior.centred_widths(&evidence.widths, list.view())?;
-        let factor = self.settings.width_factor;
         let mut singles = Singles { centres: Vec::new(), upper: Vec::new(), lower: Vec::new() };
         for (&mean, half) in means.iter().zip(&halves) {
-            singles.centres.push(Centre { mean, slack: half.slack });
-            singles.upper.push(mean + factor * (half.bias + above * half.coefficient) + half.slack);
-            singles.lower.push(mean - factor * (half.bias + below * half.coefficient) - half.slack);
+            singles.centres.push(Centre { mean, slack: half.slack, radius: 0.0 });
+            singles.upper.push(mean + half.bias + above * half.coefficient + half.slack);
+            singles.lower.push(mean - half.bias - below * half.coefficient - half.slack);
         }
         Ok(singles)
     }
@@ -182,9 +221,8 @@ impl Batch<'_> {
         let left = survivors.view().select(&possible)?;
         let centres: Vec<Centre> = possible.iter().map(|&i| singles.centres[i]).collect();
         let own: Vec<Centre> = positions.iter().map(|&j| singles.centres[j]).collect();
-        let half = self.delta() / (2.0 * self.batches);
         let tail = self.pair_tail(noise, challengers.len());
-        let simulation = self.simulation(challengers, noise, half)?;
+        let simulation = self.simulation(challengers, noise)?;
         let mut kept = Vec::with_capacity(possible.len());
         let mut gaps = vec![f64::NEG_INFINITY; challengers.len()];
         challengers.for_each_survivor(left.view(), &centres, &own, |i, solved, differences| {
@@ -199,13 +237,13 @@ impl Batch<'_> {
         Ok(())
     }
 
-    fn simulation(&self, challengers: &Challengers<'_>, noise: &Noise, alpha: f64) -> Result<Option<Simulation>> {
+    fn simulation(&self, challengers: &Challengers<'_>, noise: &Noise) -> Result<Option<Simulation>> {
         let Noise::Gaussian { std_dev } = noise else { return Ok(None) };
         if !self.settings.simulated {
             return Ok(None);
         }
         let seed = self.problem.seed() ^ (0x5eed_0000 + self.index as u64);
-        challengers.simulate(self.settings.width_factor * std_dev, alpha, seed).map(Some)
+        challengers.simulate(*std_dev, self.budget.each(SHARES.pairs, 1), seed).map(Some)
     }
 
     /// The recommendation is the challenger with the smallest pairwise gap, or the largest lower bound where $\max u-\max l$ is smaller still.

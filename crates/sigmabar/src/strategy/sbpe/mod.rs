@@ -4,6 +4,7 @@ mod candidates;
 mod cells;
 #[cfg(test)]
 mod cells_test;
+mod confined;
 mod elimination;
 mod noise_form;
 mod pairs;
@@ -12,11 +13,12 @@ mod paper_box;
 mod premises;
 mod quantile;
 mod schedule;
+mod shares;
 mod state;
 
 pub use schedule::Schedule;
 
-use crate::certificate::{ALARM_SHARE, Certificate, Contradiction, Spent, Theorem};
+use crate::certificate::{Certificate, Contradiction, Spent, Theorem};
 use crate::design::{DictionarySize, MaxVariance};
 use crate::domain::{CellTree, Domain};
 use crate::error::{Error, Result, positive};
@@ -31,6 +33,8 @@ use elimination::Batch;
 use paper::Paper;
 use premises::{Premises, fixed_locations};
 use serde::{Deserialize, Serialize};
+use shares::Budget;
+use shares::SHARES;
 use state::State;
 use std::sync::Arc;
 
@@ -72,7 +76,6 @@ pub struct Sbpe {
     candidates: Option<usize>,
     cells: usize,
     simulated: bool,
-    width_factor: f64,
     state: Option<State>,
 }
 
@@ -94,7 +97,6 @@ impl Sbpe {
             candidates: None,
             cells: CELLS,
             simulated: false,
-            width_factor: 1.0,
             state: None,
         }
     }
@@ -141,13 +143,6 @@ impl Sbpe {
     #[must_use]
     pub fn with_simulated_quantiles(self) -> Self {
         Self { simulated: true, ..self }
-    }
-
-    /// Multiplies every width. Only for showing that tests of the guarantee can fail.
-    #[doc(hidden)]
-    #[must_use]
-    pub fn with_width_factor(self, width_factor: f64) -> Self {
-        Self { width_factor, ..self }
     }
 
     /// The rules.
@@ -264,7 +259,8 @@ impl Sbpe {
                 }
             }
             Rules::Certified => {
-                let batch = Batch { settings: self, problem, ledger, premises, index: batch, batches: lengths.len() as f64 };
+                let budget = Budget::of_batch(problem.delta(), batch, lengths.len());
+                let batch = Batch { settings: self, problem, ledger, premises, index: batch, budget };
                 self.digest(&batch, &mut state)?;
             }
         }
@@ -324,15 +320,13 @@ impl Sbpe {
     fn spent(&self, problem: &Problem) -> Vec<Spent> {
         let share = |on, part: f64| Spent::new(on, part * problem.delta(), None);
         match self.rules {
-            Rules::Certified => {
-                let left = 1.0 - ALARM_SHARE;
-                vec![
-                    share("pairs with the best setting", 0.5 * left),
-                    share("its upper bounds", 0.25 * left),
-                    share("lower bounds", 0.25 * left),
-                    share("the check of the premises", ALARM_SHARE),
-                ]
-            }
+            Rules::Certified => vec![
+                share("pairs with the best setting", SHARES.pairs),
+                share("the ellipsoid that confines the function", SHARES.ellipsoid),
+                share("the upper bounds of the best setting", SHARES.above),
+                share("lower bounds", SHARES.below),
+                share("the check of the premises", SHARES.alarm),
+            ],
             Rules::Paper => vec![share("all candidates, both sides", 0.5), share("sampling of inducing points", 0.5)],
         }
     }

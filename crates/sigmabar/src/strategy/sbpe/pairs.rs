@@ -1,5 +1,6 @@
 //! Upper bounds on the differences $f(x)-f(x')$ for all survivors $x$ and a list of challengers $x'$, in bulk.
 
+use super::confined::{Confined, Confinement};
 use super::noise_form::NoiseForm;
 use super::quantile::Simulation;
 use crate::error::{Error, Result};
@@ -19,24 +20,30 @@ pub(super) struct Challengers<'a> {
     solved: Matrix,
     own: Vec<Own>,
     levels: Option<NoiseForm>,
+    confined: Confined<'a>,
     premises: Width,
     rounding: PartsRounding,
 }
 
 /// What turns parts into widths.
-#[derive(Clone, Copy)]
+#[derive(Clone)]
 pub(super) struct Width {
     pub norm_bound: f64,
     pub level: f64,
     /// $\sqrt\lambda$.
     pub lambda_root: f64,
+    pub ridge: f64,
+    /// What multiplies the noise factor of each challenger.
+    pub emphasis: Vec<f64>,
 }
 
-/// A survivor's mean with its rounding bound.
+/// A survivor's mean with its rounding bound, and how far around it the bound is to hold.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Centre {
     pub mean: f64,
     pub slack: f64,
+    /// The radius of the cell of which it is the centre; 0 for a point.
+    pub radius: f64,
 }
 
 /// The bound on $f(x)-f(x')$ without its noise factor: centre plus bias, and what the factor multiplies.
@@ -44,9 +51,9 @@ pub(super) struct Centre {
 pub(super) struct Difference {
     /// $\bar\mu(x)-\bar\mu(x')$.
     pub centre: f64,
-    /// $C\sqrt{(s_1+\sqrt\lambda\lVert\Delta V\rVert)^2+s_2^2}$ and the rounding of the means.
+    /// The bound on $\langle f,r\rangle$ and the rounding of the means.
     pub bias: f64,
-    /// $R\lVert\Delta V\rVert$.
+    /// $R\lVert\Delta V\rVert$, times the challenger's emphasis.
     pub noise: f64,
 }
 
@@ -75,13 +82,20 @@ struct Products {
 }
 
 impl<'a> Challengers<'a> {
-    pub fn new(posterior: &'a Posterior, points: Points, noise: &Noise, premises: Width) -> Result<Self> {
+    pub fn new(posterior: &'a Posterior, confinement: &'a Confinement, points: Points, noise: &Noise, premises: Width) -> Result<Self> {
         let information: &Information = posterior.information();
         let features = information.features().features(points.view())?;
         let (whitened, solved, own) = solve(information, points.view(), features.as_slice())?;
         Ok(Self {
             levels: NoiseForm::new(information, noise, &solved)?,
             rounding: information.parts_rounding(),
+            confined: Confined::new(
+                confinement,
+                &solved,
+                premises.norm_bound,
+                premises.lambda_root / premises.ridge,
+                premises.bias_slope(),
+            )?,
             information,
             points,
             features,
@@ -112,12 +126,14 @@ impl<'a> Challengers<'a> {
         mut f: impl FnMut(usize, &[f64], &[Difference]) -> Result<()>,
     ) -> Result<()> {
         let m = self.information.features().len();
+        let expansion = 8.0 * (m + 4) as f64 * f64::EPSILON;
         let mut row = vec![Difference::default(); self.len()];
         self.information.stream(survivors, |start, block, psi| {
             let seen = product_transposed(&Matrix::from_vec(psi.to_vec(), block.len(), m), &self.features)?;
             let (whitened, solved, points) = solve(self.information, block, psi)?;
-            let (whitened, fit) = (product_transposed(&whitened, &self.whitened)?, product_transposed(&solved, &self.solved)?);
+            let (whitened, fits) = (product_transposed(&whitened, &self.whitened)?, product_transposed(&solved, &self.solved)?);
             let levels = self.levels.as_ref().map(|l| l.block(&solved)).transpose()?;
+            let confined = self.confined.block(&solved)?;
             let metric = self.information.features().kernel().metric_block(block, self.points.view())?;
             for i in 0..block.len() {
                 for (j, out) in row.iter_mut().enumerate() {
@@ -125,12 +141,22 @@ impl<'a> Challengers<'a> {
                         *out = Difference::default();
                         continue;
                     }
-                    let products = Products { feature: seen[(i, j)], whitened: whitened[(i, j)], fit: fit[(i, j)] };
+                    let products = Products { feature: seen[(i, j)], whitened: whitened[(i, j)], fit: fits[(i, j)] };
                     let parts = self.enlarged(start + i, metric[(i, j)].powi(2), (&points[i], &self.own[j]), &products)?;
                     let norm = parts.noise.sqrt() / self.information.ridge();
                     let by_level = levels.as_ref().map_or(f64::INFINITY, |l| l.difference(i, j));
+                    let noise = self.premises.emphasis[j] * (self.premises.level * norm).min(by_level);
                     let (a, b) = (centres[start + i], own[j]);
-                    *out = self.premises.difference(&parts, norm, by_level, a, b);
+                    let outside = parts.projection.sqrt() + self.premises.lambda_root * norm;
+                    let fit = points[i].fit + self.own[j].fit;
+                    // e is off by η of its size: so much of f's norm may lie there.
+                    let moved = 2.0 * self.information.rounding() * (2.0 * fit).sqrt() * self.premises.norm_bound;
+                    let confined = confined.difference(i, j, outside, fit, expansion, a.radius) + moved;
+                    *out = Difference {
+                        centre: a.mean - b.mean,
+                        bias: self.premises.bias(&parts, norm).min(confined) + a.slack + b.slack,
+                        noise,
+                    };
                 }
                 f(start + i, solved.row(i), &row)?;
             }
@@ -183,10 +209,15 @@ fn solve(information: &Information, points: PointsRef<'_>, psi: &[f64]) -> Resul
 }
 
 impl Width {
-    /// $C\sqrt{(s_1+\sqrt\lambda\lVert\Delta V\rVert)^2+s_2^2}$ and $R\lVert\Delta V\rVert$ (algorithm notes 5.3).
-    fn difference(self, parts: &VarianceParts, norm: f64, by_level: f64, a: Centre, b: Centre) -> Difference {
-        let bias = crate::certificate::direct_bias(parts.projection.sqrt(), self.lambda_root * norm, parts.fit);
-        Difference { centre: a.mean - b.mean, bias: self.norm_bound * bias + a.slack + b.slack, noise: (self.level * norm).min(by_level) }
+    /// $C\sqrt{(s_1+\sqrt\lambda\lVert\Delta V\rVert)^2+s_2^2}$ (algorithm notes 5.3).
+    fn bias(&self, parts: &VarianceParts, norm: f64) -> f64 {
+        self.norm_bound * crate::certificate::direct_bias(parts.projection.sqrt(), self.lambda_root * norm, parts.fit)
+    }
+
+    /// How fast the bias of the norm bound grows with the kernel metric, $C(a+\sqrt{a^2+4})/2$ with $a = \sqrt\lambda/(2\tau)$ (algorithm notes 8.7).
+    pub fn bias_slope(&self) -> f64 {
+        let a = 0.5 * self.lambda_root / self.ridge;
+        self.norm_bound * 0.5 * (a + (a * a + 4.0).sqrt())
     }
 }
 

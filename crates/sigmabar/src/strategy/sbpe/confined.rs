@@ -1,0 +1,91 @@
+//! The ellipsoid inside pairs (algorithm notes 14.2): what the responses of the batch leave of the bias of a difference.
+//!
+//! $f(x)-f(x') = \Delta V^\top y-\Delta V^\top E+\langle f,r\rangle$, where $r$ has the part $\Delta e$ inside the features and a rest of norm
+//! $s_1+\sqrt\lambda\lVert\Delta V\rVert$ at most. The norm bound alone says $\langle f,r\rangle\le C\lVert r\rVert$; the ellipsoid knows more.
+
+use crate::certificate::{Directions, Ellipsoid};
+use crate::error::Result;
+use sigmabar_linalg::{Matrix, dot, norm_squared, product, product_transposed};
+
+/// Slices of the ellipsoid that are tried for each pair.
+const SLICES: usize = 7;
+
+/// What a batch's ellipsoid is made of.
+pub(super) struct Confinement {
+    pub directions: Directions,
+    pub ellipsoid: Ellipsoid,
+}
+
+/// The ellipsoid with what the challengers need of it.
+pub(super) struct Confined<'a> {
+    whole: &'a Confinement,
+    challengers: Sliced,
+    /// What the bound loses with the distance from a cell's centre, beyond what the norm bound's own loses: one for each slice.
+    slopes: Vec<f64>,
+}
+
+/// Points in the coordinates of each slice.
+struct Sliced {
+    /// $U^\top e$ times the root of the slice's shrinkage.
+    scaled: Vec<Matrix>,
+    squares: Vec<Vec<f64>>,
+    centres: Vec<Vec<f64>>,
+}
+
+/// The forms of a block of survivors.
+pub(super) struct ConfinedBlock<'a> {
+    confined: &'a Confined<'a>,
+    own: Sliced,
+    cross: Vec<Matrix>,
+}
+
+impl<'a> Confined<'a> {
+    /// `solved` is $e$ of the challengers; `lambda_ratio` is $\sqrt\lambda/\tau$, `plain_slope` that of the norm bound's bias (algorithm notes 8.7).
+    pub fn new(whole: &'a Confinement, solved: &Matrix, norm_bound: f64, lambda_ratio: f64, plain_slope: f64) -> Result<Self> {
+        let slopes = whole.ellipsoid.best(SLICES).iter().map(|slice| {
+            let (centre, radius) = slice.slopes();
+            // w_sᵀe moves by ‖w_s‖, σ_s by 1, s₁ by 1 and τ‖V‖ by ½ per unit of distance.
+            (centre + radius + norm_bound * (1.0 + 0.5 * lambda_ratio) - plain_slope).max(0.0)
+        });
+        Ok(Self { slopes: slopes.collect(), challengers: Sliced::new(whole, solved)?, whole })
+    }
+
+    pub fn block(&self, solved: &Matrix) -> Result<ConfinedBlock<'_>> {
+        let own = Sliced::new(self.whole, solved)?;
+        let pairs = own.scaled.iter().zip(&self.challengers.scaled);
+        let cross = pairs.map(|(a, b)| product_transposed(a, b)).collect::<Result<_, _>>()?;
+        Ok(ConfinedBlock { confined: self, own, cross })
+    }
+}
+
+impl Sliced {
+    fn new(whole: &Confinement, solved: &Matrix) -> Result<Self> {
+        let rotated = product(solved, whole.directions.vectors())?;
+        let mut sliced = Self { scaled: Vec::new(), squares: Vec::new(), centres: Vec::new() };
+        for slice in whole.ellipsoid.best(SLICES) {
+            let roots: Vec<f64> = slice.shrink().iter().map(|d| d.sqrt()).collect();
+            let scaled = Matrix::from_fn(rotated.rows(), rotated.cols(), |i, j| rotated[(i, j)] * roots[j]);
+            sliced.squares.push((0..scaled.rows()).map(|i| norm_squared(scaled.row(i))).collect());
+            sliced.centres.push((0..rotated.rows()).map(|i| dot(rotated.row(i), slice.centre())).collect());
+            sliced.scaled.push(scaled);
+        }
+        Ok(sliced)
+    }
+}
+
+impl ConfinedBlock<'_> {
+    /// An upper bound on $\langle f,r\rangle$ for survivor `i` of the block and challenger `j`, everywhere within `radius` of the survivor.
+    ///
+    /// `outside` bounds the rest of $r$, `fit` is $\lVert e\rVert^2+\lVert e'\rVert^2$, and `rounding` is what a square of a difference loses relative to it.
+    pub fn difference(&self, i: usize, j: usize, outside: f64, fit: f64, rounding: f64, radius: f64) -> f64 {
+        let (challengers, ellipsoid) = (&self.confined.challengers, &self.confined.whole.ellipsoid);
+        let size = (2.0 * fit).sqrt();
+        let slices = ellipsoid.best(SLICES).iter().enumerate();
+        let bounds = slices.map(|(s, slice)| {
+            let square = self.own.squares[s][i] + challengers.squares[s][j] - 2.0 * self.cross[s][(i, j)] + rounding * fit;
+            let centre = self.own.centres[s][i] - challengers.centres[s][j];
+            centre + ellipsoid.reach(slice, square, size, outside) + self.confined.slopes[s] * radius
+        });
+        bounds.fold(f64::INFINITY, f64::min)
+    }
+}
