@@ -61,7 +61,8 @@ impl Model {
         let centre = y.iter().sum::<f64>() / n;
         let (mut square, mut spread, mut nlpd, mut covered) = (0.0, 0.0, 0.0, 0.0);
         for (i, response) in y.iter().enumerate() {
-            let variance = answer.std_dev[i].powi(2) + noise * noise;
+            // Without noise and at a measured point there is no spread at all; a score that is not a number could not be saved.
+            let variance = (answer.std_dev[i].powi(2) + noise * noise).max(f64::MIN_POSITIVE);
             let error = (response - answer.mean[i]).powi(2);
             square += error;
             spread += (response - centre).powi(2);

@@ -201,13 +201,10 @@ impl Answers<'_> {
 
     fn model_certificate(&self) -> Certificate {
         let premises: Premises = self.posterior.premises(&self.claim, false);
-        let about = match self.claim.coverage_claimed() {
-            Coverage::Points => About::Point,
-            _ => About::of(&self.claim, 0),
-        };
         Certificate {
             claim: Claimed::Function { side: Side::Both },
-            about,
+            // The model's interval is one point's, however many were asked for.
+            about: About::Point,
             delta: self.claim.delta(),
             spent: Vec::new(),
             theorem: Theorem::Model,
