@@ -56,8 +56,9 @@ mod strategy;
 mod theory;
 
 pub use certificate::{
-    About, Answer, Answers, Bounds, Certificate, Claim, Claimed, Contradiction, Coverage, HalfWidth, Intervals, Label, Method, NormCheck,
-    PredictionIntervals, Premise, Premises, ResidualNormMethod, Side, Spent, Theorem, Widths,
+    About, Answer, Answers, Bounds, Calibrated, Calibration, Certificate, Claim, Claimed, Conformal, Contradiction, Coverage, Frequency,
+    HalfWidth, Intervals, Label, Method, NormCheck, PredictionIntervals, Premise, Premises, ResidualNormMethod, Side, Spent, Theorem,
+    Unseen, Widths,
 };
 pub use design::{CellSearch, Design, DictionarySize, MaxVariance, PaperDesign, PaperMaxVariance, UniformError};
 pub use domain::{
