@@ -153,14 +153,15 @@ impl Failure {
 
 /// Whether arithmetic contradicted itself, as opposed to an input that was refused.
 pub(crate) fn is_self_check(error: &sigmabar::Error) -> bool {
-    use sigmabar::{Error, LinalgError};
+    use sigmabar::Error;
+    use sigmabar::linalg::LinalgError;
     matches!(error, Error::NegativeVariance { .. } | Error::Linalg(LinalgError::SelfCheck { .. }))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use sigmabar::{LinalgError, Operation};
+    use sigmabar::linalg::{LinalgError, Operation};
 
     #[test]
     fn exit_codes_tell_the_kinds_apart() {

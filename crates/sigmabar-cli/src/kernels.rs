@@ -3,7 +3,8 @@
 use crate::data::ColumnInfo;
 use crate::quantity::short;
 use serde_json::{Map, Value, json};
-use sigmabar::{Kernel, Lengthscale, Noise};
+use sigmabar::kernel::Lengthscale;
+use sigmabar::{Kernel, Noise};
 use std::fmt;
 use std::str::FromStr;
 

@@ -234,7 +234,7 @@ pub enum Error {
     /// Saved bytes that cannot be read.
     #[error(transparent)]
     Saved(#[from] SavedError),
-    /// The work was called off ([`crate::Interrupt`]); what it worked on is as it was before.
+    /// The work was called off ([`crate::linalg::Interrupt`]); what it worked on is as it was before.
     #[error(transparent)]
     Interrupted(#[from] Interrupted),
     /// Linear algebra failed or contradicted itself.

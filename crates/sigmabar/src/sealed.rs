@@ -13,7 +13,7 @@
 //!
 //! Numbers are little-endian. The remark is text, usually JSON, that the library carries and does not read: names of columns, for one.
 
-use crate::error::SavedError;
+pub use crate::error::SavedError;
 
 /// The line ends in it are there to catch transfers that rewrite them.
 const MARK: [u8; 8] = *b"SBAR\r\n\x1a\n";

@@ -3,10 +3,9 @@
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use rand_distr::{Distribution, StandardNormal, StudentT};
-use sigmabar::{
-    Calibration, Claim, Collected, Conformal, ExactPosterior, FeatureMap, Kernel, Label, Observations, Origin, Points, Posterior,
-    PredictionIntervals, Prior, Sourced,
-};
+use sigmabar::certificate::{Calibration, Conformal, PredictionIntervals};
+use sigmabar::posterior::ExactPosterior;
+use sigmabar::{Claim, Collected, FeatureMap, Kernel, Label, Observations, Origin, Points, Posterior, Prior, Sourced};
 use std::sync::Arc;
 
 const SPLITS: u64 = 200;

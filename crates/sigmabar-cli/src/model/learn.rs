@@ -4,10 +4,10 @@ use super::plan::{EXACT_POINTS, LEARNING_ROWS, Plan};
 use super::training::Rows;
 use crate::data::ColumnInfo;
 use crate::kernels::Family;
-use sigmabar::{
-    Collected, FeatureMap, InducingRule, Kernel, Learning, Locations, Observations, Origin, Points, Posterior, Prior, Result, Sourced,
-    Stop, fit_hyperparameters,
-};
+use sigmabar::evidence::{Learning, fit_hyperparameters};
+use sigmabar::inducing::{InducingRule, Stop};
+use sigmabar::points::Locations;
+use sigmabar::{Collected, FeatureMap, Kernel, Observations, Origin, Points, Posterior, Prior, Result, Sourced};
 use std::sync::Arc;
 
 /// What was said about the function before any response was seen.

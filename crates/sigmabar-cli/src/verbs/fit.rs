@@ -15,7 +15,8 @@ use crate::output;
 use crate::quantity::{Bytes, grouped, short};
 use crate::which_study::{quoted, stem};
 use serde_json::{Value, json};
-use sigmabar::{Answer, Collected, Noise, Points, Prior};
+use sigmabar::certificate::Answer;
+use sigmabar::{Collected, Noise, Points, Prior};
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 

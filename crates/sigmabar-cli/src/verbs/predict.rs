@@ -10,7 +10,8 @@ use crate::model::{self, Model};
 use crate::sheet::Sheet;
 use crate::which_study::quoted;
 use serde_json::{Value, json};
-use sigmabar::{Answer, Points};
+use sigmabar::Points;
+use sigmabar::certificate::Answer;
 use std::io::Write;
 use std::path::PathBuf;
 
