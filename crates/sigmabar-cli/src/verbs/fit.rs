@@ -140,7 +140,7 @@ pub(crate) fn run(arguments: &Arguments, global: &Global, console: &Console) -> 
     let plan = planned(arguments, &rows, held.len() + calibrating.len(), columns.len(), learns)?;
     console.say(plan);
     let mut model = fitted(arguments, rows, &declared, columns, &plan, seed, console)?;
-    if calibrating.len() > 0 {
+    if !calibrating.is_empty() {
         let x = Points::new(calibrating.x, model.about.features.len())?;
         model.calibrate(x.view(), &calibrating.y, by)?;
         console.say(format_args!("{} of the rows held out calibrate the intervals for new responses", grouped(calibrating.y.len())));
