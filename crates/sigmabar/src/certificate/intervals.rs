@@ -200,6 +200,7 @@ impl Posterior {
                 cover_radius: widths.cover.map(|cover| cover.radius),
                 log_cells: widths.cover.map(|cover| cover.log_cells),
                 rounding: Some(self.information().rounding()),
+                ..Bounds::default()
             },
             contradiction: None,
         }
