@@ -29,6 +29,7 @@ __all__ = [
     "gain_bounds",
     "max_variance_design",
     "max_variance_design_in_box",
+    "read_certificate",
     "num_threads",
     "regression_bound",
     "regret_bound",

@@ -19,7 +19,13 @@ from ._noise import Noise, as_noise
 
 
 class UniformError(NamedTuple):
-    """How far the function can be from the middle of its interval, at all candidates at once, and what that rests on."""
+    """How far the function can be from the middle of its interval, at all candidates at once, and what that rests on.
+
+    >>> import numpy as np, sigmabar as sb
+    >>> d = sb.max_variance_design(sb.Matern(2.5, 0.4), 0.1, np.linspace(0, 1, 50), 20)
+    >>> print(d.uniform_error(norm_bound=2.0, noise=sb.Gaussian(0.1)).certificate.premises["points"].statement)
+    points were designed without seeing a response
+    """
 
     bound: float
     certificate: Certificate
