@@ -14,23 +14,28 @@ const CANDIDATES: usize = 1024;
 ///
 /// Whatever the pivots, every bound drawn from the result is valid; on more than 1024 distinct points the candidates are
 /// spread in proportion to what is missing. Cost: one fit with the larger feature map.
+/// Where the rows are gone, what was kept of them for this.
 pub(crate) fn extended(information: &Information, pivots: usize) -> Result<Option<Information>> {
+    if let Some(ahead) = information.ahead() {
+        return Ok((pivots > 0).then(|| ahead.information.clone()));
+    }
     let chosen = pivots_of(information, pivots)?;
     let mut features = FeatureMap::clone(information.features());
     let before = features.len();
-    let x = information.locations().points();
+    let locations = information.locations()?;
+    let x = locations.points();
     for i in chosen {
         features.append(x.row(i))?;
     }
     if features.len() == before {
         return Ok(None);
     }
-    Information::new(Arc::new(features), information.ridge(), Arc::clone(information.locations())).map(Some)
+    Information::new(Arc::new(features), information.ridge(), Arc::clone(locations)).map(Some)
 }
 
 /// Indices of distinct points, in the order of greedy choice.
 fn pivots_of(information: &Information, pivots: usize) -> Result<Vec<usize>> {
-    let (features, locations) = (information.features(), information.locations());
+    let (features, locations) = (information.features(), information.locations()?);
     let missing: Vec<f64> = features.residual(locations.points())?.iter().enumerate().map(|(i, s1)| s1 * locations.count(i)).collect();
     let candidates = spread(&missing, CANDIDATES.max(4 * pivots));
     if candidates.is_empty() || pivots == 0 {

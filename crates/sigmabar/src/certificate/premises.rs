@@ -4,7 +4,7 @@ use super::claim::{Claim, Coverage};
 use crate::kernel::Kernel;
 use crate::noise::Noise;
 use crate::origin::{Origin, Sourced};
-use crate::points::{Collected, Observations, Prior};
+use crate::points::{Collected, Prior};
 use serde::{Deserialize, Serialize};
 
 /// Everything a claim rests on that cannot be computed. Levels and bounds are in the model's scale, where the prior's unit is 1.
@@ -68,8 +68,7 @@ impl Premises {
     }
 
     /// What a claim about these observations rests on; inducing points and ridge are the caller's.
-    pub(super) fn of(claim: &Claim, kernel: &Sourced<Kernel>, observations: &Observations, adaptive_safe: bool) -> Self {
-        let (prior, collected) = (observations.prior(), observations.locations().collected());
+    pub(super) fn of(claim: &Claim, kernel: &Sourced<Kernel>, (prior, collected, rows): (Prior, Collected, usize), adaptive_safe: bool) -> Self {
         let chosen = if adaptive_safe { Origin::Guaranteed } else { collected.origin() };
         let asked = match claim.coverage_claimed() {
             Coverage::Point | Coverage::Points if !adaptive_safe => Origin::Declared,
@@ -80,9 +79,9 @@ impl Premises {
             norm_bound: Sourced::new(claim.known_norm_bound(), claim.norm_origin()),
             noise: Sourced::new(claim.required_noise(None).ok(), claim.noise_origin()),
             points: Sourced::new(collected, chosen),
-            observations: Sourced::new(observations.len(), chosen),
+            observations: Sourced::new(rows, chosen),
             queries: asked,
-            ..Self::nothing(prior, observations.len())
+            ..Self::nothing(prior, rows)
         }
     }
 

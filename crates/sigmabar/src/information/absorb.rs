@@ -33,6 +33,8 @@ pub struct FitFacts {
     pub whitening_bound: f64,
     /// The longest chain of additions behind an entry of $G$: rounding in $G$ is at most this many units in the last place.
     pub summation_length: f64,
+    /// For [`GramMethod::Orthogonal`]: how many rows were stacked, one upon the other, until the factor was there.
+    pub reflected_rows: f64,
 }
 
 /// Everything one pass over the data yields.
@@ -212,7 +214,12 @@ impl Pass<'_> {
 
     fn absorbed(&self, gram: Matrix, lower: Lower, sums: Sums, method: GramMethod, whitening_bound: f64) -> Absorbed {
         let Sums { prior_trace, residual_trace, projected } = sums;
-        let facts = FitFacts { method, whitening_bound, summation_length: self.summation_length() };
+        let facts = FitFacts {
+            method,
+            whitening_bound,
+            summation_length: self.summation_length(),
+            reflected_rows: self.locations.distinct() as f64,
+        };
         Absorbed { gram, lower, prior_trace, residual_trace, projected, whitened: None, facts, updates: 0 }
     }
 }
