@@ -34,6 +34,7 @@
 
 #![cfg_attr(not(test), warn(clippy::unwrap_used))]
 
+mod accumulator;
 mod certificate;
 mod design;
 mod domain;
@@ -55,6 +56,7 @@ mod simulated;
 mod strategy;
 mod theory;
 
+pub use accumulator::{Accumulator, Leaf, Picked, Plan, Road, RowPlace, RowSample, WorstRow};
 pub use certificate::{
     About, Answer, Answers, Bounds, Certificate, Claim, Claimed, Contradiction, Coverage, HalfWidth, Intervals, Label, Method, NormCheck,
     PredictionIntervals, Premise, Premises, ResidualNormMethod, Side, Spent, Theorem, Widths,
@@ -63,7 +65,7 @@ pub use design::{CellSearch, Design, DictionarySize, MaxVariance, PaperDesign, P
 pub use domain::{
     BoxDomain, CandidateKind, Candidates, CellTree, Column, Constraint, Domain, ListDomain, Relation, SobolSequence, SpaceDomain,
 };
-pub use error::{Error, Result, SavedError};
+pub use error::{Error, Result, SavedError, SumsError};
 pub use evidence::{EvidenceGradient, InducingMethod, Learning, Learnt, fit_hyperparameters};
 pub use expansion::Expansion;
 pub use features::FeatureMap;

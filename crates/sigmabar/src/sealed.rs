@@ -6,7 +6,7 @@
 //! |---|---|
 //! | 8 | the mark `SBAR\r\n\x1a\n` |
 //! | 4 | the version of the format |
-//! | 4 | the kind: `modl` or `stra` |
+//! | 4 | the kind: `modl`, `stra`, `plan` or `sums` |
 //! | 8 | the length of the remark |
 //! | 8 | the length of the content |
 //! | 32 | the blake3 checksum of all the rest |
@@ -33,6 +33,10 @@ pub enum Kind {
     Model,
     /// A run: [`crate::Strategy::to_bytes`].
     Strategy,
+    /// What is to be summed: [`crate::Plan::to_bytes_with`].
+    Plan,
+    /// Sums over rows: [`crate::Accumulator::to_bytes`].
+    Sums,
 }
 
 /// An envelope that was opened.
@@ -49,6 +53,8 @@ impl Kind {
         match self {
             Self::Model => *b"modl",
             Self::Strategy => *b"stra",
+            Self::Plan => *b"plan",
+            Self::Sums => *b"sums",
         }
     }
 
@@ -56,6 +62,8 @@ impl Kind {
         match self {
             Self::Model => "model",
             Self::Strategy => "run",
+            Self::Plan => "plan",
+            Self::Sums => "file of sums",
         }
     }
 }

@@ -152,7 +152,7 @@ impl Dictionary {
 
 /// `FᵀΨ` with counts: the new features against the *old* map's own values, because those are what the weights are made of; the larger map's differ from
 /// them in the last digits, which a small ridge would blow up.
-fn cross_products(information: &Information, more: &Information) -> Result<Matrix> {
+pub(super) fn cross_products(information: &Information, more: &Information) -> Result<Matrix> {
     let (m, all) = (information.features().len(), more.features().len());
     if let Some(ahead) = information.ahead() {
         return Ok(ahead.cross.clone());

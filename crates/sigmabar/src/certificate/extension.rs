@@ -2,7 +2,11 @@
 
 use crate::error::Result;
 use crate::features::FeatureMap;
-use crate::information::Information;
+use super::bias::cross_products;
+use super::claim::DICTIONARY_PIVOTS as AHEAD;
+use super::residual_norm::NEGLIGIBLE_SHARE as NEGLIGIBLE;
+use crate::information::{Ahead, Information};
+use crate::posterior::Posterior;
 use sigmabar_linalg::{Matrix, PivotedCholesky, product_transposed};
 use std::sync::Arc;
 
@@ -31,6 +35,27 @@ pub(crate) fn extended(information: &Information, pivots: usize) -> Result<Optio
         return Ok(None);
     }
     Information::new(Arc::new(features), information.ridge(), Arc::clone(locations)).map(Some)
+}
+
+impl Posterior {
+    /// The same model without its rows: it predicts as before, and claims by the trace and the direct width. Where $\lambda$ is not negligible, what the look-ahead
+    /// bound and the certification dictionary need is kept in their place. Cost O(nm²).
+    ///
+    /// # Errors
+    /// A failed self-check.
+    pub fn without_rows(&self) -> Result<Self> {
+        let information = self.information();
+        if !information.has_rows() {
+            return Ok(self.clone());
+        }
+        let share = information.trace_norm()?.value / information.ridge().powi(2);
+        let more = if share > NEGLIGIBLE { extended(information, AHEAD)? } else { None };
+        let ahead = match more {
+            Some(more) => Some(Ahead { cross: cross_products(information, &more)?, information: more.summed() }),
+            None => None,
+        };
+        Ok(self.summed(ahead))
+    }
 }
 
 /// Indices of distinct points, in the order of greedy choice.

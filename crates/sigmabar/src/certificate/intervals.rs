@@ -212,7 +212,7 @@ impl MeanRounding {
             parts: information.parts_rounding(),
             unit: 8.0 * information.features().len() as f64 * f64::EPSILON,
             norm: posterior.norm(),
-            responses: posterior.sum_squares().sqrt() / information.ridge(),
+            responses: posterior.squares_terms().sqrt() / information.ridge(),
             orthogonal: posterior.whitened().is_some(),
             sums: match posterior.whitened() {
                 Some(_) => 0.0,

@@ -17,7 +17,7 @@ pub const DENSE_LIMIT: usize = 5000;
 const DENSE_BY_DEFAULT: usize = 1000;
 
 /// Below this share of $\tau^2$ a residual norm no longer shows in a width.
-const NEGLIGIBLE_SHARE: f64 = 0.1;
+pub(super) const NEGLIGIBLE_SHARE: f64 = 0.1;
 
 /// Pivots that [`ResidualNormMethod::Best`] looks ahead.
 const LOOK_AHEAD: usize = 64;

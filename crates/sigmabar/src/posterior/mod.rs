@@ -3,13 +3,14 @@
 mod exact;
 mod model;
 mod sample;
+mod summed;
 
 pub use exact::ExactPosterior;
 pub use sample::sample_gaussian;
 
 use crate::error::Result;
 use crate::features::{BLOCK_ROWS, FeatureMap};
-use crate::information::{GramMethod, Information, RidgePath, VarianceParts, absorb};
+use crate::information::{Ahead, GramMethod, Information, RidgePath, VarianceParts, absorb};
 use crate::origin::Sourced;
 use crate::points::{Collected, KeptLocations, KeptResponses, Observations, PointsRef, Prior};
 use sigmabar_linalg::{Matrix, add_transposed_matvec, dot, matvec_rows, norm_squared, product_transposed};
@@ -177,10 +178,9 @@ impl Posterior {
         }
     }
 
-    /// The same model without its rows: it predicts as before, and claims what sums can tell. Cost O(n + m²).
-    #[must_use]
-    pub fn without_rows(&self) -> Self {
-        let information = Arc::new(self.information.summed());
+    /// The same model with the sums over its rows only, and with `ahead` for claims.
+    pub(crate) fn summed(&self, ahead: Option<Ahead>) -> Self {
+        let information = Arc::new(self.information.summed().with_ahead(ahead));
         Self { information, responses: KeptResponses::Sums(self.responses.sums()), ..self.clone() }
     }
 
