@@ -8,10 +8,11 @@ use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use rand_distr::{Distribution, StandardNormal};
 use rayon::prelude::*;
-use sigmabar::{
-    Ask, DesignedData, Domain, Expansion, GainDomain, InducingPlan, Kernel, ListDomain, Multiplier, Noise, Outcome, Points, Policy,
-    Problem, Random, RegretBatch, RegretRequest, Result, Rules, Sbpe, Strategy, Theorems, batch_lengths,
-};
+use sigmabar::domain::ListDomain;
+use sigmabar::gain::GainDomain;
+use sigmabar::strategy::{Random, Rules, Sbpe};
+use sigmabar::theory::{DesignedData, InducingPlan, Multiplier, RegretBatch, RegretRequest, Theorems, batch_lengths};
+use sigmabar::{Ask, Domain, Expansion, Kernel, Noise, Outcome, Points, Policy, Problem, Result, Strategy};
 
 const NORM: f64 = 2.0;
 const NOISE: f64 = 0.2;
@@ -84,7 +85,7 @@ fn growth(setting: &Setting, seeds: usize) -> Result<Vec<String>> {
 
 /// The regret bound on one draw of the candidates, with the information gain of each batch bounded on them.
 fn bound(setting: &Setting, budget: usize) -> Result<f64> {
-    let premises = sigmabar::Setting {
+    let premises = sigmabar::theory::Setting {
         norm_bound: NORM,
         noise: Noise::sub_gaussian(NOISE)?,
         ridge: NOISE,

@@ -8,7 +8,8 @@
 //! for each fold, 1 marking its test rows.
 
 use flate2::read::GzDecoder;
-use sigmabar::{Collected, Kernel, Learning, Observations, Points, Posterior, Prior, fit_hyperparameters};
+use sigmabar::evidence::{Learning, fit_hyperparameters};
+use sigmabar::{Collected, Kernel, Observations, Points, Posterior, Prior};
 use std::error::Error;
 use std::fs::File;
 use std::path::{Path, PathBuf};

@@ -2,13 +2,13 @@
 
 use crate::check::{self, SMALLEST};
 use crate::interrupt;
+use crate::packed::{Packed, Triangle};
 use crate::tile::{TILE, symmetric_tiles, view, view_mut};
 use crate::vector::{PARALLEL_ENTRIES, add_scaled, add_transposed_matvec, matvec_rows, symmetric_matvec};
 use crate::workers::parallel;
 use crate::{LinalgError, Matrix, Operation};
-use crate::packed::{Packed, Triangle};
-use serde::{Deserialize, Serialize};
 use rayon::prelude::*;
+use serde::{Deserialize, Serialize};
 
 /// Rows probed together: few enough to stay in cache between the two passes over them.
 const PROBE_ROWS: usize = 32;

@@ -3,9 +3,9 @@
 use crate::check::{self, SMALLEST};
 use crate::gram::probe_rows;
 use crate::interrupt;
+use crate::packed::{Packed, Triangle};
 use crate::tile::{PARALLEL_WORK, gemm, view, view_mut};
 use crate::vector::{add_column_squares, add_scaled, add_transposed_matvec, dot, matvec, norm_squared};
-use crate::packed::{Packed, Triangle};
 use crate::workers::parallel;
 use crate::{LinalgError, Matrix, Operation};
 use faer::{Accum, MatMut, MatRef};

@@ -11,7 +11,10 @@ use crate::work;
 use numpy::{IntoPyArray, PyArray1, PyArray2};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
-use sigmabar::{Answers, Bracket, Certificate, Claim, Collected, FeatureMap, Observations, Posterior, Prior, VarianceParts};
+use sigmabar::certificate::Answers;
+use sigmabar::gain::Bracket;
+use sigmabar::information::VarianceParts;
+use sigmabar::{Certificate, Claim, Collected, FeatureMap, Observations, Posterior, Prior};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
 type Vector<'py> = Bound<'py, PyArray1<f64>>;

@@ -237,7 +237,7 @@ pub enum Error {
     /// Sums over rows that cannot be added, or are no model yet.
     #[error(transparent)]
     Sums(#[from] SumsError),
-    /// The work was called off ([`crate::Interrupt`]); what it worked on is as it was before.
+    /// The work was called off ([`crate::linalg::Interrupt`]); what it worked on is as it was before.
     #[error(transparent)]
     Interrupted(#[from] Interrupted),
     /// Linear algebra failed or contradicted itself.
@@ -331,7 +331,9 @@ pub enum SumsError {
         chunks: u64,
     },
     /// A NaN or an infinity.
-    #[error("chunk {chunk} has the value {value} in row {row}, column {column} (counted from 0; the response is the last): every value must be finite")]
+    #[error(
+        "chunk {chunk} has the value {value} in row {row}, column {column} (counted from 0; the response is the last): every value must be finite"
+    )]
     NotFinite {
         /// The chunk.
         chunk: u64,

@@ -13,7 +13,7 @@
 //!
 //! Numbers are little-endian. The remark is text, usually JSON, that the library carries and does not read: names of columns, for one.
 
-use crate::error::SavedError;
+pub use crate::error::SavedError;
 
 /// The line ends in it are there to catch transfers that rewrite them.
 const MARK: [u8; 8] = *b"SBAR\r\n\x1a\n";
@@ -33,9 +33,9 @@ pub enum Kind {
     Model,
     /// A run: [`crate::Strategy::to_bytes`].
     Strategy,
-    /// What is to be summed: [`crate::Plan::to_bytes_with`].
+    /// What is to be summed: [`crate::accumulator::Plan::to_bytes_with`].
     Plan,
-    /// Sums over rows: [`crate::Accumulator::to_bytes`].
+    /// Sums over rows: [`crate::accumulator::Accumulator::to_bytes`].
     Sums,
 }
 

@@ -3,10 +3,9 @@
 mod oracle;
 
 use oracle::{Covariance, Draws};
-use sigmabar::{
-    Collected, Design, DictionarySize, Error, FeatureMap, Information, Kernel, Locations, MaxVariance, Noise, Observations, Points,
-    Posterior, Prior,
-};
+use sigmabar::design::{Design, DictionarySize, MaxVariance};
+use sigmabar::points::Locations;
+use sigmabar::{Collected, Error, FeatureMap, Information, Kernel, Noise, Observations, Points, Posterior, Prior};
 use std::sync::Arc;
 
 /// `L` of a positive definite matrix, by the definition.
@@ -384,7 +383,7 @@ fn light_tails_are_in_the_uniform_error() {
     let noise = Noise::light_tailed(8.0 * (4.0_f64 / 3.0).ln() * scale * scale, 0.5 / scale).unwrap();
     let bound = design.uniform_error(norm, &noise, delta).unwrap().after;
     assert!(bound < 1000.0, "below the trivial C√k, or nothing is tested: {bound}");
-    let ratio = design.information().residual_norm(sigmabar::ResidualNormMethod::Best).unwrap().value / (tau * tau);
+    let ratio = design.information().residual_norm(sigmabar::certificate::ResidualNormMethod::Best).unwrap().value / (tau * tau);
     let old = (norm * (1.0 + ratio).sqrt() + 1.0 / tau * (2.0 * (2.0 * 150.0 / delta).ln()).sqrt()) * design.max_std();
     let mut draws = Draws::new(6);
     let (mut missed, mut missed_before) = (0, 0);

@@ -3,10 +3,11 @@
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use rand_distr::{Distribution, StandardNormal};
-use sigmabar::{
-    Collected, Error, ExactPosterior, InducingMethod, InducingRule, Kernel, Learning, Observations, Origin, Points, Prior, ResidualNorm,
-    ResidualNormKind, fit_hyperparameters, sample_gaussian,
-};
+use sigmabar::evidence::{InducingMethod, Learning, fit_hyperparameters};
+use sigmabar::inducing::InducingRule;
+use sigmabar::posterior::{ExactPosterior, sample_gaussian};
+use sigmabar::residual::{ResidualNorm, ResidualNormKind};
+use sigmabar::{Collected, Error, Kernel, Observations, Origin, Points, Prior};
 
 fn uniform(rng: &mut ChaCha8Rng, rows: usize, dim: usize) -> Points {
     Points::new((0..rows * dim).map(|_| rng.random::<f64>()).collect(), dim).unwrap()

@@ -8,7 +8,9 @@ use coverage_support::literal::{
 };
 use coverage_support::oracle::{Draws, Sparse, close, exact, sparse, worst_case};
 use coverage_support::{Instance, points, residual_matrix};
-use sigmabar::{Claim, Claimed, Collected, Coverage, ExactPosterior, Method, Noise, Observations, Posterior, Prior, Widths};
+use sigmabar::certificate::{Claimed, Coverage, Method, Widths};
+use sigmabar::posterior::ExactPosterior;
+use sigmabar::{Claim, Collected, Noise, Observations, Posterior, Prior};
 use std::sync::Arc;
 
 #[test]

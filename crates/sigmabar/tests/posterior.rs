@@ -3,9 +3,10 @@
 mod oracle;
 
 use oracle::{Covariance, Draws, close};
-use sigmabar::{
-    Collected, ExactPosterior, Expansion, FeatureMap, GramMethod, Information, Kernel, Locations, Observations, Points, Posterior, Prior,
-};
+use sigmabar::information::GramMethod;
+use sigmabar::points::Locations;
+use sigmabar::posterior::ExactPosterior;
+use sigmabar::{Collected, Expansion, FeatureMap, Information, Kernel, Observations, Points, Posterior, Prior};
 use std::sync::Arc;
 
 /// A random regression problem with repeated rows.

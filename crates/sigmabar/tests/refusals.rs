@@ -1,9 +1,9 @@
 //! Bad input: each refused with an error that names what is wrong, or answered rightly where it is legitimate.
 
-use sigmabar::{
-    Collected, Error, ExactPosterior, Expansion, FeatureMap, Information, Kernel, Locations, Observations, Points, PointsRef, Posterior,
-    Prior, SavedError,
-};
+use sigmabar::points::Locations;
+use sigmabar::posterior::ExactPosterior;
+use sigmabar::sealed::SavedError;
+use sigmabar::{Collected, Error, Expansion, FeatureMap, Information, Kernel, Observations, Points, PointsRef, Posterior, Prior};
 use std::sync::Arc;
 
 fn kernel() -> Kernel {

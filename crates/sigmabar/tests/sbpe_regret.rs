@@ -6,7 +6,8 @@ use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
 use rayon::prelude::*;
 use sbpe_support::{Drawn, Known, finish, sbpe};
-use sigmabar::{Kernel, Rules, Sbpe, Strategy};
+use sigmabar::strategy::{Rules, Sbpe};
+use sigmabar::{Kernel, Strategy};
 
 fn regret(known: &Known, rules: Rules, seed: u64) -> f64 {
     let mut strategy = Strategy::new(known.problem(1000, Drawn::Rademacher, seed), sbpe(Sbpe::new(rules))).unwrap();

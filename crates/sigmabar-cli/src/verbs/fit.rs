@@ -11,11 +11,13 @@ use crate::model::learn::{self, Declared};
 use crate::model::plan::Plan;
 use crate::model::training::{Rows, split};
 use crate::model::{self, About, Model, Scores};
+use crate::model_file;
 use crate::output;
 use crate::quantity::{Bytes, grouped, short};
 use crate::which_study::{quoted, stem};
 use serde_json::{Value, json};
-use sigmabar::{Answer, Collected, Noise, Points, Prior};
+use sigmabar::certificate::Answer;
+use sigmabar::{Collected, Noise, Points, Prior};
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
@@ -275,7 +277,7 @@ fn pilot_seconds(rows: &Rows, prior: Prior, learnt: &learn::Learnt, columns: usi
 }
 
 fn score(model: &mut Model, held: &Rows, delta: f64, console: &Console) -> Outcome<Option<(Scores, Answer)>> {
-    if held.len() == 0 {
+    if held.is_empty() {
         return Ok(None);
     }
     let x = Points::new(held.x.clone(), model.about.features.len())?;
@@ -326,7 +328,7 @@ fn report(model: &Model, scored: Option<(Scores, Answer)>, delta: f64, console: 
 
 fn save(model: &Model, target: Option<&Path>, console: &Console) -> Outcome<()> {
     let Some(path) = target else { return Ok(()) };
-    let size = model.save(path)?;
+    let size = model_file::save(model, path)?;
     console.say(format_args!("saved {} ({})", path.display(), Bytes(size)));
     console.next(format_args!("sigmabar predict {} NEW.csv", quoted(path)));
     Ok(())

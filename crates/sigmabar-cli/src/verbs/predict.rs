@@ -7,10 +7,12 @@ use crate::data::{Categories, Frame, Reader, Selection, Wanted};
 use crate::failure::Ending;
 use crate::memory;
 use crate::model::{self, Model};
+use crate::model_file;
 use crate::sheet::Sheet;
 use crate::which_study::quoted;
 use serde_json::{Value, json};
-use sigmabar::{Answer, Points};
+use sigmabar::Points;
+use sigmabar::certificate::Answer;
 use std::io::Write;
 use std::path::PathBuf;
 
@@ -33,7 +35,7 @@ pub struct Arguments {
 const COLUMNS: [&str; 6] = ["mean", "std", "mean_lower", "mean_upper", "prediction_lower", "prediction_upper"];
 
 pub(crate) fn run(arguments: &Arguments, console: &Console) -> Outcome {
-    let model = Model::load(&arguments.model)?;
+    let model = model_file::load(&arguments.model)?;
     let names = model.about.features.iter().map(|column| column.name.clone()).collect();
     let categories = Categories::Known(model.about.features.clone());
     let selection = Selection { wanted: Wanted::Named(names), categories, memory: memory::available(), has_options: false };

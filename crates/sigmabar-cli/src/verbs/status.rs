@@ -7,7 +7,7 @@ use crate::failure::Ending;
 use crate::sheet::Sheet;
 use crate::which_study::StudyArgument;
 use serde_json::{Map, Value, json};
-use sigmabar::StillPossible;
+use sigmabar::strategy::StillPossible;
 use sigmabar_study::{BatchRow, Status, TrialStatus};
 
 /// Options.

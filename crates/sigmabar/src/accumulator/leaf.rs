@@ -1,9 +1,9 @@
 //! One chunk being summed, in whatever batches its rows arrive.
 
+use super::Accumulator;
 use super::node::Node;
 use super::plan::Plan;
 use super::sample::RowPlace;
-use super::Accumulator;
 use crate::error::{Result, SumsError, same_length};
 use crate::features::BLOCK_ROWS;
 use crate::points::Points;

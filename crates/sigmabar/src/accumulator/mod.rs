@@ -9,6 +9,7 @@ mod node;
 mod plan;
 mod sample;
 
+pub use crate::error::SumsError;
 pub use leaf::Leaf;
 pub use node::WorstRow;
 pub(crate) use node::{Node, Squares};
@@ -16,7 +17,7 @@ pub(crate) use plan::ORTHOGONAL_ABOVE;
 pub use plan::{Plan, Road};
 pub use sample::{Picked, RowPlace, RowSample};
 
-use crate::error::{Error, Result, SavedError, SumsError};
+use crate::error::{Error, Result, SavedError};
 use crate::sealed::{self, Kind};
 use plan::Identity;
 use serde::{Deserialize, Serialize};

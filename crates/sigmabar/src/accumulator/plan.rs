@@ -94,8 +94,7 @@ impl Plan {
         let largest = kernel_and(kernel.into(), inducing)?;
         let k_max = largest.kernel().max_diagonal(largest.inducing());
         let road = if rows as f64 * k_max / ridge.value.powi(2) > ORTHOGONAL_ABOVE { Road::Orthogonal } else { Road::Gram };
-        let summed =
-            Summed { centre: 0.0, road, worst: WORST, chunks, data: String::new(), left_out: Vec::new(), drop_missing: false };
+        let summed = Summed { centre: 0.0, road, worst: WORST, chunks, data: String::new(), left_out: Vec::new(), drop_missing: false };
         Self::assemble(largest, summed, ridge, None, Collected::Undeclared)
     }
 
@@ -238,7 +237,8 @@ fn kernel_and(kernel: Sourced<Kernel>, inducing: Points) -> Result<FeatureMap> {
 
 impl Identity {
     fn of(features: &FeatureMap, summed: &Summed) -> Self {
-        let hash = |bytes: Result<Vec<u8>, postcard::Error>| *blake3::hash(&bytes.expect("plain numbers and lists always serialise")).as_bytes();
+        let hash =
+            |bytes: Result<Vec<u8>, postcard::Error>| *blake3::hash(&bytes.expect("plain numbers and lists always serialise")).as_bytes();
         Self {
             kernel: hash(postcard::to_stdvec(features.kernel())),
             inducing: hash(postcard::to_stdvec(&features.given().to_points())),

@@ -16,7 +16,9 @@ impl RowPlace {
     /// 64 bits that look random, made of seed and place alone: three rounds of the finaliser of SplitMix64.
     #[must_use]
     pub fn hash(self, seed: u64) -> u64 {
-        [self.chunk, self.row].into_iter().fold(mix(seed ^ 0x7361_6d70_6c65_5f32), |h, part| mix(h ^ part.wrapping_mul(0x9e37_79b9_7f4a_7c15)))
+        [self.chunk, self.row]
+            .into_iter()
+            .fold(mix(seed ^ 0x7361_6d70_6c65_5f32), |h, part| mix(h ^ part.wrapping_mul(0x9e37_79b9_7f4a_7c15)))
     }
 }
 

@@ -1,10 +1,10 @@
 //! More inducing points than predict: behind the look-ahead bound on $\lambda$ and the certification dictionary.
 
-use crate::error::Result;
-use crate::features::FeatureMap;
 use super::bias::cross_products;
 use super::claim::DICTIONARY_PIVOTS as AHEAD;
 use super::residual_norm::NEGLIGIBLE_SHARE as NEGLIGIBLE;
+use crate::error::Result;
+use crate::features::FeatureMap;
 use crate::information::{Ahead, Information};
 use crate::posterior::Posterior;
 use sigmabar_linalg::{Matrix, PivotedCholesky, product_transposed};

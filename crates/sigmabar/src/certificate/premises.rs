@@ -68,7 +68,12 @@ impl Premises {
     }
 
     /// What a claim about these observations rests on; inducing points and ridge are the caller's.
-    pub(super) fn of(claim: &Claim, kernel: &Sourced<Kernel>, (prior, collected, rows): (Prior, Collected, usize), adaptive_safe: bool) -> Self {
+    pub(super) fn of(
+        claim: &Claim,
+        kernel: &Sourced<Kernel>,
+        (prior, collected, rows): (Prior, Collected, usize),
+        adaptive_safe: bool,
+    ) -> Self {
         let chosen = if adaptive_safe { Origin::Guaranteed } else { collected.origin() };
         let asked = match claim.coverage_claimed() {
             Coverage::Point | Coverage::Points if !adaptive_safe => Origin::Declared,

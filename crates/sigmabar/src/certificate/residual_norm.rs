@@ -111,7 +111,9 @@ impl Information {
     pub(crate) fn residual_rounding(&self) -> Result<ResidualRounding> {
         match self.kept() {
             KeptLocations::Rows(locations) => self.features().residual_rounding_over(locations),
-            KeptLocations::Sums(_) => self.features().residual_rounding_of_sums(self.gram(), self.gram_rounding() * self.ridge().powi(2), self.prior_trace()),
+            KeptLocations::Sums(_) => {
+                self.features().residual_rounding_of_sums(self.gram(), self.gram_rounding() * self.ridge().powi(2), self.prior_trace())
+            }
         }
     }
 

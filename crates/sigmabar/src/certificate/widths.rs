@@ -135,7 +135,8 @@ impl Widths {
         let share = self.ratio();
         let (tight, distinct) = (method == Method::Tight, self.information.distinct());
         let (rows, ahead) = (self.information.has_rows(), self.information.ahead().is_some());
-        if method == Method::WMatrix || (tight && rows && (distinct <= FORM_ALWAYS || (distinct <= FORM_BY_DEFAULT && share > FORM_ABOVE))) {
+        if method == Method::WMatrix || (tight && rows && (distinct <= FORM_ALWAYS || (distinct <= FORM_BY_DEFAULT && share > FORM_ABOVE)))
+        {
             self.residual_form = Some(ResidualForm::new(&self.information)?);
             self.considered.push(Method::WMatrix);
         }

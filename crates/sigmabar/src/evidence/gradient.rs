@@ -56,7 +56,7 @@ impl Posterior {
             let block = x.range(start, (start + BLOCK_ROWS).min(x.len()));
             let rows = &mut rows[..block.len() * m];
             let weights = &mut weights[..block.len() * m];
-            let part = Block { features, locations, sums: sums, start, points: block };
+            let part = Block { features, locations, sums, start, points: block };
             residual_sum += adjoint.of_block(&part, rows, weights)?;
             add_gradient(features.prepared(), block, weights, &mut kernel);
             let diagonal: Vec<f64> = (0..block.len()).map(|i| -0.5 * locations.count(start + i) / adjoint.tau2).collect();

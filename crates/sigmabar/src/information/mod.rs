@@ -11,9 +11,9 @@ pub use absorb::{FitFacts, GramMethod};
 pub use path::{RidgePath, RidgeTerms};
 pub use query::VarianceParts;
 
+use absorb::WHITEN_AFTER_SHARE;
 pub(crate) use absorb::{Absorbed, absorb, factor, of_root};
 pub(crate) use ahead::Ahead;
-use absorb::WHITEN_AFTER_SHARE;
 pub(crate) use rounding::{PartsRounding, Sizes};
 
 use crate::error::{Result, positive};

@@ -80,7 +80,8 @@ impl Posterior {
             add_transposed_matvec(rows, &observations.sums()[start..start + count], &mut projected);
         });
         features.lower().solve_rows(&mut projected)?;
-        let mut short = Self::assemble(information, KeptResponses::Rows(observations.clone()), (projected, None), features.condition().max(1.0))?;
+        let mut short =
+            Self::assemble(information, KeptResponses::Rows(observations.clone()), (projected, None), features.condition().max(1.0))?;
         short.make_projection_accurate()?;
         Ok(short)
     }

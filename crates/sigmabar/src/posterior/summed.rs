@@ -14,7 +14,7 @@ impl Posterior {
     /// them says so. Cost O(m³).
     ///
     /// # Errors
-    /// [`crate::SumsError`] where a chunk is missing or the sums are another plan's; a failed self-check, the sums' own included.
+    /// [`crate::accumulator::SumsError`] where a chunk is missing or the sums are another plan's; a failed self-check, the sums' own included.
     pub fn from_sums(plan: &Plan, sums: &Accumulator) -> Result<Self> {
         let (node, centre) = (sums.total(plan)?, plan.summed().centre);
         let prior = plan.prior.map_or_else(|| learnt_prior(&node, centre), Ok)?;

@@ -2,7 +2,7 @@
 
 use super::parameter::value_words;
 use crate::plot::{Cell, Table};
-use sigmabar::StillPossible;
+use sigmabar::strategy::StillPossible;
 use sigmabar_study::{BatchRow, ImportedRow, Parameter, TrialResult, TrialRow, Value};
 
 /// One row for each closed batch.

@@ -1,7 +1,8 @@
 //! Predictions with two intervals, each named: for the function, and for a new response.
 
 use super::Model;
-use sigmabar::{Answer, Answers, Claim, Result};
+use sigmabar::certificate::{Answer, Answers};
+use sigmabar::{Claim, Result};
 
 impl Model {
     /// Prepares answers whose intervals miss with probability `delta` each.
@@ -23,7 +24,7 @@ impl Model {
 /// What the intervals of an answer rest on, in words.
 #[must_use]
 pub fn words(answer: &Answer) -> String {
-    if answer.certificate.theorem != sigmabar::Theorem::Model {
+    if answer.certificate.theorem != sigmabar::certificate::Theorem::Model {
         return format!("for the function: {}\nfor a new response: {}", answer.certificate, answer.response_certificate);
     }
     format!(

@@ -2,7 +2,8 @@
 
 use super::{About, Model};
 use crate::data::ColumnInfo;
-use sigmabar::{Posterior, SavedError};
+use sigmabar::Posterior;
+use sigmabar::sealed::SavedError;
 
 impl Model {
     /// The bytes of the model file.

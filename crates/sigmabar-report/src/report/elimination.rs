@@ -2,7 +2,7 @@
 
 use super::parameter;
 use crate::plot::{Elimination, Frame, Remaining, Side};
-use sigmabar::StillPossible;
+use sigmabar::strategy::StillPossible;
 use sigmabar_study::{Advice, BatchRow, Space, Survivors, TrialRow};
 use std::collections::HashMap;
 

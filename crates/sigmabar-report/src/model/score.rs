@@ -2,7 +2,8 @@
 
 use super::Model;
 use serde::{Deserialize, Deserializer, Serialize};
-use sigmabar::{Answer, PointsRef, Result};
+use sigmabar::certificate::Answer;
+use sigmabar::{PointsRef, Result};
 
 /// Rows kept for pictures.
 const KEPT: usize = 2000;

@@ -3,7 +3,9 @@
 use super::error::Result;
 use super::parameter;
 use crate::plot::{Slice, Slices};
-use sigmabar::{Certificate, Claim, Coverage, Label, Noise, Points, PointsRef, Policy, RunPosterior, Scale, Strategy};
+use sigmabar::certificate::Coverage;
+use sigmabar::strategy::{RunPosterior, Scale};
+use sigmabar::{Certificate, Claim, Label, Noise, Points, PointsRef, Policy, Strategy};
 use sigmabar_study::{Advice, ParameterKind, Space, Value};
 use std::f64::consts::FRAC_1_SQRT_2;
 

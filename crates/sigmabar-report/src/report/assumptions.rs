@@ -1,7 +1,8 @@
 //! What a claim rests on, in words.
 
 use crate::plot::{Relevance, number};
-use sigmabar::{Assumed, Failures, Kernel, Origin, Problem, Quantity, Sourced};
+use sigmabar::strategy::{Assumed, Failures, Quantity};
+use sigmabar::{Kernel, Origin, Problem, Sourced};
 
 /// The kernel in a few words; `names` are those of its columns.
 pub(super) fn kernel_words(kernel: &Kernel, names: &[String]) -> String {
@@ -23,7 +24,7 @@ pub(super) fn kernel_words(kernel: &Kernel, names: &[String]) -> String {
         Kernel::Hamming(_) => "Hamming".to_owned(),
         _ => "of another kind".to_owned(),
     };
-    let is_length = |p: &&sigmabar::Parameter| p.name.starts_with("lengthscale");
+    let is_length = |p: &&sigmabar::kernel::Parameter| p.name.starts_with("lengthscale");
     let parameters = kernel.parameters();
     let lengths: Vec<String> = parameters.iter().filter(is_length).map(|p| number(p.value)).collect();
     let others: Vec<String> = parameters.iter().filter(|p| !is_length(p)).map(|p| format!("{} {}", p.name, number(p.value))).collect();

@@ -4,14 +4,24 @@ use crate::data::Frame;
 
 /// Features and responses, row after row.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Rows {
+pub struct Rows {
+    /// Features, row after row.
     pub x: Vec<f64>,
+    /// Responses.
     pub y: Vec<f64>,
 }
 
 impl Rows {
+    /// Number of rows.
+    #[must_use]
     pub fn len(&self) -> usize {
         self.y.len()
+    }
+
+    /// Whether there is none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.y.is_empty()
     }
 
     fn push(&mut self, row: &[f64]) {
@@ -40,7 +50,7 @@ impl Rows {
 const SAMPLE_KEY: u64 = 0x7361_6d70_6c65_0001;
 
 /// The rows of a frame whose last column is the target: those to fit, and about the `share` to hold out.
-pub(crate) fn split(frame: Frame, share: f64, seed: u64) -> (Rows, Rows) {
+pub fn split(frame: Frame, share: f64, seed: u64) -> (Rows, Rows) {
     let (mut fit, mut held) = (Rows::default(), Rows::default());
     for i in 0..frame.len() {
         let out = if fraction(seed, i) < share { &mut held } else { &mut fit };

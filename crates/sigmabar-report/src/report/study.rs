@@ -11,7 +11,8 @@ use super::study_model::{Dots, StudyModel};
 use super::tables::{batch_table, trial_table};
 use crate::plot::{self, BatchEnd, Progress, Rival, number};
 use crate::quantity::counted;
-use sigmabar::{Certificate, Direction, Label, Points, Policy, Rules, Strategy};
+use sigmabar::strategy::{Direction, Rules};
+use sigmabar::{Certificate, Label, Points, Policy, Strategy};
 use sigmabar_study::{Advice, BatchRow, BestObserved, ImportedRow, Status, Study, TrialResult, TrialRow, TrialStatus};
 
 /// Everything a study's page is made of.

@@ -2,10 +2,10 @@
 
 mod file;
 mod intervals;
-pub(crate) mod learn;
-pub(crate) mod plan;
+pub mod learn;
+pub mod plan;
 mod score;
-pub(crate) mod training;
+pub mod training;
 
 pub use intervals::words;
 pub use score::{HeldOut, Scores};
