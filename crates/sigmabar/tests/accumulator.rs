@@ -298,6 +298,8 @@ fn claims_without_rows() {
             assert!(refused.unwrap_err().to_string().starts_with("every measured row is needed"));
         }
     }
+    // Without a claim the model's own intervals are given.
+    assert_eq!(kept.answers(&Claim::new(0.05).unwrap()).unwrap().at(q).unwrap().mean, full.predict(q).unwrap().0);
     // One more observation needs no rows.
     let (mut a, mut b) = (kept, full);
     [&mut a, &mut b].into_iter().for_each(|p| p.update_declared(&[0.3, 0.4], 41.0, Collected::DeclaredFixed).unwrap());
