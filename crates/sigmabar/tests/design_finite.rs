@@ -247,7 +247,7 @@ fn replicates_where_they_are_best() {
     let design = MaxVariance::new(features, 0.5).unwrap().choose(candidates.view(), 30).unwrap();
     let turns: Vec<usize> = (0..30).map(|j| j % 3).collect();
     assert_eq!(design.indices(), turns);
-    let locations = design.information().locations();
+    let locations = design.information().locations().unwrap();
     assert_eq!((locations.distinct(), locations.len()), (3, 30));
     assert_close(design.max_std().powi(2), 0.25 / 10.25, 1e-12, "τ²/(c+τ²)");
 }

@@ -101,7 +101,7 @@ impl Design {
     /// [`Error::Missing`] without norm bound or noise; [`Error::Premise`] when points measured before were chosen by looking at responses, or on a box, where the
     /// bound needs a cover ([`Theorems::regression_continuous`]).
     pub fn uniform_error(&self, claim: &Claim) -> Result<UniformError> {
-        if self.information.locations().collected() == Collected::Adaptive {
+        if self.information.collected() == Collected::Adaptive {
             return Err(Error::Premise {
                 what: "a uniform error bound",
                 reason: "earlier points may have been chosen by looking at responses; design without them",
