@@ -10,6 +10,7 @@ use sigmabar_study::{Advice, ImportedRow, Nearest, Study, TrialResult, TrialRow}
 pub(crate) fn fields(advice: &Advice) -> Vec<(&'static str, Value)> {
     let best = advice.best_observed.as_ref();
     vec![
+        ("candidate", json!(advice.called)),
         ("setting", setting(&advice.values)),
         ("lower", json!(advice.lower)),
         ("upper", json!(advice.upper)),
@@ -42,7 +43,8 @@ pub(crate) fn words(advice: &Advice) -> String {
     let reasons = advice.certificate.weak_premises();
     let why = if reasons.is_empty() { String::new() } else { format!(": {}", reasons.join("; ")) };
     let (low, high) = (short(advice.lower), short(advice.upper));
-    format!("recommended: {setting}\n  its value: between {low} and {high}\n  gap: {gap}\n  {}{why}", advice.label())
+    let called = advice.called.as_ref().map_or_else(String::new, |label| format!("{label}: "));
+    format!("recommended: {called}{setting}\n  its value: between {low} and {high}\n  gap: {gap}\n  {}{why}", advice.label())
 }
 
 /// What to beware of: a model knows nothing of failures.

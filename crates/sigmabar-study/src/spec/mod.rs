@@ -1,5 +1,6 @@
 //! The study file: read, checked, and turned into the core's problem and policy.
 
+mod amended;
 mod assumptions;
 mod file;
 mod json;
@@ -149,6 +150,12 @@ impl StudySpec {
         self.file.plate
     }
 
+    /// Whether settings may be told as they were used in truth, and enter as the points measured.
+    #[must_use]
+    pub fn takes_used_values(&self) -> bool {
+        self.file.used_values == Some(true)
+    }
+
     /// Whether `run` can evaluate trials.
     #[must_use]
     pub fn has_objective(&self) -> bool {
@@ -172,6 +179,7 @@ impl StudySpec {
             if let Some(objective) = &mut file.objective {
                 objective.directory = None;
             }
+            file.amended_batches = None;
             toml::to_string(&file).unwrap_or_default()
         };
         placeless(self) == placeless(other)
