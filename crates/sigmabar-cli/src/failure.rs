@@ -1,6 +1,7 @@
 //! How a command can end, and what its exit code says.
 
 use crate::data::DataError;
+use crate::plate::Mismatch;
 use std::io;
 use std::path::{Path, PathBuf};
 use thiserror::Error;
@@ -103,6 +104,16 @@ pub enum Failure {
 impl From<DataError> for Failure {
     fn from(error: DataError) -> Self {
         Self::Data(Box::new(error))
+    }
+}
+
+impl From<Mismatch> for Failure {
+    fn from(error: Mismatch) -> Self {
+        match error {
+            Mismatch::Sheet { what, remedy } => Self::Refused { what, remedy },
+            Mismatch::Study(error) => Self::Study(error),
+            other => Self::refused(other.to_string(), "put every result beside its own setting"),
+        }
     }
 }
 

@@ -10,6 +10,7 @@ use crate::origin::{Origin, Sourced};
 use crate::points::{PointsRef, Prior};
 use crate::posterior::Posterior;
 use serde::{Deserialize, Serialize};
+use sigmabar_linalg::matvec_rows;
 use std::sync::Arc;
 
 /// Intervals for $f(x)$, in the data's scale, with what they rest on.
@@ -133,6 +134,18 @@ impl Posterior {
         Ok((evaluated.means, evaluated.widths))
     }
 
+    /// Means in the model's scale, each with its rounding bound.
+    pub(crate) fn rounded_means(&self, x: PointsRef<'_>) -> Result<Vec<(f64, f64)>> {
+        let (parts, rounding) = (self.information().certified_parts(x)?, MeanRounding::new(self));
+        let mut means = vec![0.0; x.len()];
+        self.information().stream(x, |start, block, psi| {
+            matvec_rows(psi, self.coefficients(), &mut means[start..start + block.len()]);
+            Ok(())
+        })?;
+        let diagonal = self.information().features().kernel().diagonal(x);
+        Ok(means.into_iter().zip(&parts).zip(diagonal).map(|((mean, parts), k_xx)| (mean, rounding.at(parts, k_xx))).collect())
+    }
+
     /// The widths must be about this posterior's information.
     pub(crate) fn check_widths(&self, widths: &Widths) -> Result<()> {
         let (ours, theirs) = (self.information(), &widths.information);
@@ -187,6 +200,7 @@ impl Posterior {
                 cover_radius: widths.cover.map(|cover| cover.radius),
                 log_cells: widths.cover.map(|cover| cover.log_cells),
                 rounding: Some(self.information().rounding()),
+                ..Bounds::default()
             },
             contradiction: None,
         }

@@ -127,10 +127,13 @@ fn split(
 }
 
 impl PredictionIntervals {
-    fn assemble(ends: Ends, certificate: Certificate, claim: &Claim, new_noise: &Noise) -> Self {
-        let claimed = Claimed::Response { side: claim.side_claimed(), noise: new_noise.clone() };
-        let certificate = Certificate { claim: claimed, ..certificate };
+    pub(super) fn from_parts(ends: Ends, certificate: Certificate) -> Self {
         Self { prediction: ends.mean, response_lower: ends.lower, response_upper: ends.upper, certificate }
+    }
+
+    fn assemble(ends: Ends, certificate: Certificate, claim: &Claim, new_noise: &Noise) -> Self {
+        let claimed = Claimed::Response { side: claim.side_claimed(), noise: Some(new_noise.clone()) };
+        Self::from_parts(ends, Certificate { claim: claimed, ..certificate })
     }
 }
 

@@ -6,6 +6,7 @@ use crate::noise::Noise;
 use crate::origin::{Origin, Sourced};
 use crate::points::{Collected, Observations, Prior};
 use serde::{Deserialize, Serialize};
+use std::fmt;
 
 /// Everything a claim rests on that cannot be computed. Levels and bounds are in the model's scale, where the prior's unit is 1.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -37,6 +38,19 @@ pub struct Premises {
     pub queries: Origin,
     /// The theorem's constants bound what they should in this case.
     pub constants: Origin,
+    /// The rows that an interval was calibrated on: the model has not learnt from them. None where nothing was calibrated.
+    pub calibration: Option<Sourced<Calibrated>>,
+}
+
+/// The rows that an interval was calibrated on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Calibrated {
+    /// How many.
+    pub rows: usize,
+    /// In how many parts, each unknown to a model of its own; 1 for a single model.
+    pub folds: usize,
+    /// In how many groups, each calibrated by itself; 1 where there are none.
+    pub groups: usize,
 }
 
 /// One premise in words.
@@ -73,6 +87,24 @@ impl Premises {
             ridge: Sourced::new(None, unmet),
             queries: unmet,
             constants: Origin::Guaranteed,
+            calibration: None,
+        }
+    }
+
+    /// What an interval by calibration rests on: rows are alike, and the model has not learnt from those that calibrate it. Nothing else is needed.
+    pub(super) fn exchangeable(kernel: &Kernel, ridge: f64, observations: &Observations, calibration: Sourced<Calibrated>) -> Self {
+        let free = Origin::Guaranteed;
+        Self {
+            kernel: Sourced::new(Some(kernel.clone()), free),
+            prior: Sourced::new(observations.prior(), free),
+            norm_bound: Sourced::new(None, free),
+            noise: Sourced::new(None, free),
+            points: Sourced::new(Collected::Exchangeable, observations.locations().collected().exchangeable()),
+            observations: Sourced::new(observations.len(), free),
+            ridge: Sourced::new(Some(ridge), free),
+            queries: free,
+            calibration: Some(calibration),
+            ..Self::nothing(observations.prior(), observations.len())
         }
     }
 
@@ -110,7 +142,8 @@ impl Premises {
         };
         let ridge = self.ridge.value.map_or("no ridge".to_owned(), |tau| format!("ridge {tau}"));
         let prior = self.prior.value;
-        vec![
+        let calibration = self.calibration.map(|c| premise("calibration", c.origin, c.value.to_string()));
+        let list = vec![
             premise("kernel", self.kernel.origin, kernel),
             premise("prior", self.prior.origin, format!("prior mean {} and unit {}", prior.mean(), prior.unit())),
             premise("norm_bound", self.norm_bound.origin, norm),
@@ -147,6 +180,17 @@ impl Premises {
             premise("ridge", self.ridge.origin, ridge),
             premise("queries", self.queries, "what is asked about was fixed before the noise".to_owned()),
             premise("constants", self.constants, "the theorem's constants bound this case".to_owned()),
-        ]
+        ];
+        list.into_iter().chain(calibration).collect()
+    }
+}
+
+impl fmt::Display for Calibrated {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "calibrated on {} rows that the model has not learnt from", self.rows)?;
+        if self.folds > 1 {
+            write!(f, ", in {} parts with a model for each", self.folds)?;
+        }
+        if self.groups > 1 { write!(f, ", each of {} groups by itself", self.groups) } else { Ok(()) }
     }
 }

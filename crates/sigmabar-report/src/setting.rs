@@ -9,7 +9,7 @@ const ROUNDING: f64 = 1e-6;
 const FINE: f64 = 0.005;
 
 /// What a cell says about a parameter; `None` where there is nothing that a setting can be.
-pub(crate) fn value(cell: &Cell, parameter: &Parameter) -> Option<Value> {
+pub fn value(cell: &Cell, parameter: &Parameter) -> Option<Value> {
     if let ParameterKind::Categorical { choices } = &parameter.kind
         && let Some(choice) = chosen(cell, choices)
     {
@@ -24,14 +24,14 @@ pub(crate) fn value(cell: &Cell, parameter: &Parameter) -> Option<Value> {
 }
 
 /// Columns of choices are read as text: a choice may be called 64,32 or 007.
-pub(crate) fn keep_choices(reader: &mut Reader, parameter: &Parameter, column: usize) {
+pub fn keep_choices(reader: &mut Reader, parameter: &Parameter, column: usize) {
     if matches!(parameter.kind, ParameterKind::Categorical { .. }) {
         reader.keep_text(column);
     }
 }
 
 /// Whether a cell says what was asked for.
-pub(crate) fn agrees(cell: &Cell, parameter: &Parameter, asked: &Value) -> bool {
+pub fn agrees(cell: &Cell, parameter: &Parameter, asked: &Value) -> bool {
     match (cell, &parameter.kind) {
         (_, ParameterKind::Categorical { choices }) => chosen(cell, choices).is_some_and(|choice| choice.same(asked)),
         (Cell::Number(number), _) => asked.as_number().is_some_and(|known| {

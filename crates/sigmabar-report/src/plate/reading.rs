@@ -24,7 +24,7 @@ pub struct Reading {
 }
 
 /// What people write where there is no result.
-pub(crate) fn is_blank(cell: &Cell) -> bool {
+pub fn is_blank(cell: &Cell) -> bool {
     match cell {
         Cell::Missing => true,
         Cell::Text(text) => ["n/a", "na", "-", "–"].contains(&text.to_lowercase().as_str()),
@@ -33,7 +33,7 @@ pub(crate) fn is_blank(cell: &Cell) -> bool {
 }
 
 /// What belongs into a cell of results.
-pub(crate) fn remedy(cell: &Cell) -> &'static str {
+pub fn remedy(cell: &Cell) -> &'static str {
     match cell {
         Cell::Text(text) if is_numeral(text) => NUMERAL,
         _ => "put a number there, the word failed, or leave it empty if there is no result",
@@ -76,7 +76,7 @@ pub fn read(mut reader: Reader, result: Option<&str>, parameters: &[Parameter]) 
                 Cell::Number(number) => number.to_string(),
                 Cell::Missing => "an empty cell".to_owned(),
             },
-            remedy: remedy.to_owned(),
+            remedy: remedy.into(),
         };
         let id = match cells[trial] {
             Cell::Number(number) if number >= 0.0 && number.fract() == 0.0 && number < 1e15 => number as u64,

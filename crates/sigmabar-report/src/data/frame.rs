@@ -139,10 +139,10 @@ fn check_memory(reader: &Reader, values: &[f64], columns: usize, limit: Option<B
 }
 
 /// What to do about a number that is written in a way that could mean two.
-pub(crate) const NUMERAL: &str = "write every number with a point, such as 1234.5, and without thousands separators";
+pub const NUMERAL: &str = "write every number with a point, such as 1234.5, and without thousands separators";
 
 /// Whether a text would be a number but for its marks.
-pub(crate) fn is_numeral(text: &str) -> bool {
+pub fn is_numeral(text: &str) -> bool {
     let bare: String = text.chars().filter(|c| !matches!(c, ',' | '.' | '\'' | ' ' | '\u{a0}' | '\u{202f}')).collect();
     bare.starts_with(|c: char| c.is_ascii_digit() || matches!(c, '-' | '+')) && bare.parse::<f64>().is_ok_and(f64::is_finite)
 }
@@ -176,7 +176,7 @@ impl Place<'_> {
             line_word: self.reader.line_word(),
             column: column.to_owned(),
             found,
-            remedy,
+            remedy: remedy.into(),
         })
     }
 

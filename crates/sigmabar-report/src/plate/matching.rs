@@ -1,9 +1,7 @@
 //! Whether a table of results is about the settings that were asked for: a sheet that was sorted by one column tells every result to the wrong trial.
 
 use super::Reading;
-use crate::Outcome;
 use crate::data::Cell;
-use crate::failure::Failure;
 use crate::setting::{agrees, used_instead};
 use sigmabar_study::{Study, TrialRow, Value};
 use std::collections::HashMap;
@@ -11,9 +9,35 @@ use std::path::Path;
 
 const WELL: &str = "well";
 
+/// Why results cannot be told.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Mismatch {
+    /// They do not stand beside their settings.
+    #[error("{what}: {remedy}")]
+    Sheet {
+        /// What is wrong.
+        what: String,
+        /// What would be right.
+        remedy: String,
+    },
+    /// The study cannot be read.
+    #[error(transparent)]
+    Study(#[from] sigmabar_study::Error),
+}
+
+impl Mismatch {
+    fn new(what: String, remedy: &str) -> Self {
+        Self::Sheet { what, remedy: remedy.to_owned() }
+    }
+}
+
 /// Refuses a table whose settings or wells are not those of its trials. Where the study declares that settings may be used otherwise than asked for, those that
 /// were, a little, are given back.
-pub(crate) fn check(study: &Study, path: &Path, reading: &Reading) -> Outcome<Vec<(u64, Vec<Value>)>> {
+///
+/// # Errors
+/// [`Mismatch`] naming line and column.
+pub fn check(study: &Study, path: &Path, reading: &Reading) -> Result<Vec<(u64, Vec<Value>)>, Mismatch> {
     let column = |name: &str| reading.columns.iter().position(|found| found == name);
     let well = reading.columns.iter().position(|found| found.eq_ignore_ascii_case(WELL));
     let mut parameters = Vec::new();
@@ -22,7 +46,7 @@ pub(crate) fn check(study: &Study, path: &Path, reading: &Reading) -> Outcome<Ve
             Some(place) => parameters.push((place, i, parameter)),
             None if well.is_some() => {
                 let what = format!("{}: the column \"{}\" of the plate is gone", path.display(), parameter.name);
-                return Err(Failure::refused(what, "it shows that results stand beside their settings; put it back"));
+                return Err(Mismatch::new(what, "it shows that results stand beside their settings; put it back"));
             }
             None => {}
         }
@@ -35,7 +59,7 @@ pub(crate) fn check(study: &Study, path: &Path, reading: &Reading) -> Outcome<Ve
         let differs = |place: usize, asked: &dyn std::fmt::Display| {
             let (file, name) = (path.display(), &reading.columns[place]);
             let what = format!("{file}, line {line}, column \"{name}\": {} stands there, and trial {id} has {asked}", shown(&cells[place]));
-            Failure::refused(what, "put every result beside its own setting; nothing of this file was written down")
+            Mismatch::new(what, "put every result beside its own setting; nothing of this file was written down")
         };
         let mut used = trial.values.clone();
         for &(place, i, parameter) in &parameters {

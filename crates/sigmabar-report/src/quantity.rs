@@ -5,12 +5,12 @@ use std::str::FromStr;
 use std::time::Duration;
 
 /// A count of at least 1.
-pub(crate) fn positive(text: &str) -> Result<usize, &'static str> {
+pub fn positive(text: &str) -> Result<usize, &'static str> {
     text.parse().ok().filter(|&count| count > 0).ok_or("it must be a whole number of at least 1")
 }
 
 /// A time, typed as `90`, `90s`, `1.5h` or `3d`: a number without a unit is seconds, as in study files.
-pub(crate) fn duration(text: &str) -> Result<Duration, &'static str> {
+pub fn duration(text: &str) -> Result<Duration, &'static str> {
     const WRONG: &str = "a time is a number of seconds, or a number with s, m, h or d behind it, such as 90m";
     let text = text.trim();
     let number = text.trim_end_matches(|c: char| c.is_ascii_alphabetic());
@@ -62,7 +62,7 @@ impl fmt::Display for Bytes {
 }
 
 /// Whole numbers with a gap before every three digits.
-pub(crate) fn grouped(number: usize) -> String {
+pub fn grouped(number: usize) -> String {
     let digits = number.to_string();
     let mut out = String::with_capacity(digits.len() + digits.len() / 3);
     for (i, digit) in digits.chars().enumerate() {
@@ -75,12 +75,12 @@ pub(crate) fn grouped(number: usize) -> String {
 }
 
 /// `1 row`, `2 rows`.
-pub(crate) fn counted(number: usize, noun: &str) -> String {
+pub fn counted(number: usize, noun: &str) -> String {
     format!("{} {noun}{}", grouped(number), if number == 1 { "" } else { "s" })
 }
 
 /// A number with about five significant digits, as short as possible.
-pub(crate) fn short(value: f64) -> String {
+pub fn short(value: f64) -> String {
     if value == 0.0 || !value.is_finite() {
         return value.to_string();
     }

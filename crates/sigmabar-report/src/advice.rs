@@ -7,7 +7,7 @@ use sigmabar::Label;
 use sigmabar_study::{Advice, ImportedRow, Nearest, Study, TrialResult, TrialRow};
 
 /// Fields of the recommendation, in the data's scale.
-pub(crate) fn fields(advice: &Advice) -> Vec<(&'static str, Value)> {
+pub fn fields(advice: &Advice) -> Vec<(&'static str, Value)> {
     let best = advice.best_observed.as_ref();
     vec![
         ("candidate", json!(advice.called)),
@@ -30,7 +30,7 @@ fn setting(values: &[(String, sigmabar_study::Value)]) -> Value {
 }
 
 /// The recommendation in sentences.
-pub(crate) fn words(advice: &Advice) -> String {
+pub fn words(advice: &Advice) -> String {
     let shown = |value: &sigmabar_study::Value| value.as_number().filter(|v| v.fract() != 0.0).map_or_else(|| value.to_string(), short);
     let setting = advice.values.iter().map(|(name, value)| format!("{name} = {}", shown(value))).collect::<Vec<_>>().join(", ");
     let gap = if advice.gap.is_finite() && advice.label() == Label::Certified {
@@ -48,7 +48,7 @@ pub(crate) fn words(advice: &Advice) -> String {
 }
 
 /// What to beware of: a model knows nothing of failures.
-pub(crate) fn warning(advice: &Advice) -> Option<String> {
+pub fn warning(advice: &Advice) -> Option<String> {
     let Nearest { failed, of } = advice.nearest;
     let which = if failed == of { format!("all {of}") } else { format!("{failed} of the {of}") };
     let words = format!("{which} evaluations nearest to the recommended setting failed: make sure that it can be run before relying on it");
@@ -56,7 +56,7 @@ pub(crate) fn warning(advice: &Advice) -> Option<String> {
 }
 
 /// One row for each trial.
-pub(crate) fn trial_sheet(study: &Study, trials: &[TrialRow]) -> Sheet {
+pub fn trial_sheet(study: &Study, trials: &[TrialRow]) -> Sheet {
     let names = study.spec().space().parameters().iter().map(|parameter| parameter.name.clone());
     let mut sheet = Sheet::new(["trial", "batch", "state"].into_iter().map(str::to_owned).chain(names));
     sheet.columns.extend(["value", "std", "worker", "well", "reason", "note", "told_at"].map(str::to_owned));
@@ -78,7 +78,7 @@ pub(crate) fn trial_sheet(study: &Study, trials: &[TrialRow]) -> Sheet {
 }
 
 /// One row for each result from before the study.
-pub(crate) fn add_imported(sheet: &mut Sheet, rows: &[ImportedRow]) {
+pub fn add_imported(sheet: &mut Sheet, rows: &[ImportedRow]) {
     for imported in rows {
         let mut row = vec![Value::Null, Value::Null, json!("imported")];
         row.extend(imported.values.iter().map(|value| json!(value)));

@@ -6,16 +6,16 @@ mod reading;
 mod sheet;
 
 pub use layout::Plate;
-pub(crate) use matching::check;
+pub use matching::{Mismatch, check};
 pub use reading::{Reading, read};
-pub(crate) use reading::{is_blank, remedy};
-pub(crate) use sheet::sheet;
+pub use reading::{is_blank, remedy};
+pub use sheet::sheet;
 
 /// The column that people fill in.
-pub(crate) const RESULT: &str = "result";
+pub const RESULT: &str = "result";
 /// The column of standard errors.
-pub(crate) const STANDARD_ERROR: &str = "std";
+pub const STANDARD_ERROR: &str = "std";
 /// The column of remarks.
-pub(crate) const NOTE: &str = "note";
+pub const NOTE: &str = "note";
 /// Columns that people call so hold remarks too, in any case of letters.
-pub(crate) const NOTES: [&str; 6] = [NOTE, "notes", "remark", "remarks", "comment", "comments"];
+pub const NOTES: [&str; 6] = [NOTE, "notes", "remark", "remarks", "comment", "comments"];

@@ -126,7 +126,7 @@ pub enum DataError {
         /// What was found.
         found: String,
         /// What would be right.
-        remedy: String,
+        remedy: Box<str>,
     },
     /// A comma that may be a decimal one or stand before thousands.
     #[error(
@@ -185,6 +185,6 @@ fn unfit(found: &str) -> &'static str {
 }
 
 /// ` (did you mean "x"?)` where one name is close.
-pub(crate) fn closest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> String {
+pub fn closest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> String {
     nearest(name, known).map_or_else(String::new, |word| format!(" (did you mean \"{word}\"?)"))
 }

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use sigmabar_study::AskedTrial;
 
 /// One row for each well in use, in the order of the wells: well, trial, setting, and empty cells for what was measured.
-pub(crate) fn sheet(plate: Plate, trials: &[AskedTrial], seed: u64) -> (Sheet, Vec<(u64, String)>) {
+pub fn sheet(plate: Plate, trials: &[AskedTrial], seed: u64) -> (Sheet, Vec<(u64, String)>) {
     let names = trials.first().map_or_else(Vec::new, |trial| trial.values.iter().map(|(name, _)| name.clone()).collect());
     let mut sheet = Sheet::new(["well".to_owned(), "trial".to_owned()].into_iter().chain(names));
     sheet.columns.extend([RESULT, STANDARD_ERROR, NOTE].map(str::to_owned));

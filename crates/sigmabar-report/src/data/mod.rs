@@ -7,9 +7,9 @@ mod numpy;
 mod parquet_file;
 
 pub use error::DataError;
-pub(crate) use error::closest;
+pub use error::closest;
 pub use frame::{Categories, ColumnInfo, Frame, Selection, Wanted};
-pub(crate) use frame::{NUMERAL, is_numeral};
+pub use frame::{NUMERAL, is_numeral};
 
 use std::fmt;
 use std::fs::File;

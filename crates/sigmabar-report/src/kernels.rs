@@ -50,7 +50,7 @@ impl fmt::Display for Family {
 
 impl Family {
     /// Tried in turn where none is named.
-    pub(crate) const DEFAULTS: [Self; 3] = [Self::Matern(1.5), Self::Matern(2.5), Self::SquaredExponential];
+    pub const DEFAULTS: [Self; 3] = [Self::Matern(1.5), Self::Matern(2.5), Self::SquaredExponential];
 
     fn smooth(self, lengthscale: Lengthscale, variance: f64) -> sigmabar::Result<Kernel> {
         match self {
@@ -61,7 +61,7 @@ impl Family {
     }
 
     /// This family on the columns of numbers times Hamming on those of categories. `lengths` has one entry, or one for each column.
-    pub(crate) fn kernel(self, lengths: &[f64], variance: f64, columns: &[ColumnInfo]) -> sigmabar::Result<Kernel> {
+    pub fn kernel(self, lengths: &[f64], variance: f64, columns: &[ColumnInfo]) -> sigmabar::Result<Kernel> {
         if lengths.len() != 1 && lengths.len() != columns.len() {
             return Err(sigmabar::Error::Length { what: "the length-scales", expected: columns.len(), found: lengths.len() });
         }
@@ -81,7 +81,7 @@ impl Family {
 }
 
 /// Noise as it is typed: a level, which makes it sub-Gaussian, or `gaussian:0.1`, `bounded:0.5`, `light-tailed:0.08:3`.
-pub(crate) fn noise(text: &str) -> Result<Noise, String> {
+pub fn noise(text: &str) -> Result<Noise, String> {
     const WRONG: &str = "noise is a level such as 0.1 (sub-Gaussian), gaussian:0.1, bounded:0.5 or light-tailed:0.08:3 (xi0 and h0)";
     let (kind, numbers) = text.split_once(':').unwrap_or(("sub-gaussian", text));
     let numbers: Vec<f64> = numbers.split(':').map(|number| number.parse().map_err(|_| WRONG.to_owned())).collect::<Result<_, _>>()?;
@@ -96,7 +96,7 @@ pub(crate) fn noise(text: &str) -> Result<Noise, String> {
 }
 
 /// The kernel for programs, spelt as in study files: its name, its numbers, and the length-scale of each column.
-pub(crate) fn fields(kernel: &Kernel, names: &[&str]) -> Value {
+pub fn fields(kernel: &Kernel, names: &[&str]) -> Value {
     let with = |name: &str, lengthscale: &Lengthscale, variance: f64, own: Option<(&str, Value)>| {
         let values = lengthscale.values();
         let length = |i: usize| values[if values.len() == 1 { 0 } else { i }];
@@ -125,7 +125,7 @@ pub(crate) fn fields(kernel: &Kernel, names: &[&str]) -> Value {
 }
 
 /// The kernel in words: its family, its variance and the length-scale of each column.
-pub(crate) fn described(kernel: &Kernel, names: &[&str]) -> String {
+pub fn described(kernel: &Kernel, names: &[&str]) -> String {
     let with = |family: &str, lengthscale: &Lengthscale, variance: f64| {
         let lengths = match lengthscale.values() {
             [one] => format!("length-scale {}", short(*one)),

@@ -4,24 +4,31 @@ use crate::quantity::{Bytes, grouped};
 use std::fmt;
 
 /// Rows on which hyper-parameters are learnt: more change them little and cost in proportion.
-pub(crate) const LEARNING_ROWS: usize = 10_000;
+pub const LEARNING_ROWS: usize = 10_000;
 /// Rows that inducing points are chosen from, for each of them, and at least.
 const POOL: usize = 8;
 const SMALLEST_POOL: usize = 10_000;
 /// Inducing points unless told otherwise.
 const INDUCING: usize = 500;
 /// Distinct points of the exact stage of learning.
-pub(crate) const EXACT_POINTS: usize = 1000;
+pub const EXACT_POINTS: usize = 1000;
 
 /// What a fit will take.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct Plan {
+pub struct Plan {
+    /// Rows that are fitted.
     pub rows: usize,
+    /// Rows kept back to score the model on.
     pub held_out: usize,
+    /// Columns of a point.
     pub columns: usize,
+    /// Whether hyper-parameters are learnt.
     pub learns: bool,
+    /// Inducing points at most.
     pub inducing: usize,
+    /// Memory that it takes.
     pub memory: Bytes,
+    /// Memory that it may take.
     pub limit: Option<Bytes>,
 }
 

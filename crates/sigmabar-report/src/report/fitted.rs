@@ -15,8 +15,10 @@ pub struct Answers {
     pub function: Vec<(f64, f64)>,
     /// Intervals for a new response.
     pub response: Vec<(f64, f64)>,
-    /// What they are worth.
+    /// What those for the function are worth.
     pub label: String,
+    /// What those for a new response are worth.
+    pub response_label: String,
     /// What they rest on.
     pub words: String,
 }
@@ -60,8 +62,8 @@ const MOST_DOTS: usize = 800;
 pub fn fitted(model: &Fitted<'_>) -> Result<Page> {
     let mut page = Page::new(format!("{} · sigmabar", model.name));
     page.title(&format!("Model of {}", model.target));
-    let (slices, words, label) = slices(model)?;
-    page.answer(&label, &format!("{} predicted from {} columns", model.target, model.features.len()), &model.facts, &[]);
+    let (slices, words) = slices(model)?;
+    page.answer(&slices.prediction_label, &format!("{} predicted from {} columns", model.target, model.features.len()), &model.facts, &[]);
     page.heading("What the model says");
     page.picture(slices.picture());
     let information = model.posterior.information();
@@ -96,13 +98,13 @@ pub fn fitted(model: &Fitted<'_>) -> Result<Page> {
     Ok(page)
 }
 
-/// Slices through the middle of the data, what their intervals rest on and what they are worth.
-fn slices(model: &Fitted<'_>) -> Result<(Slices, String, String)> {
+/// Slices through the middle of the data, and what their intervals rest on.
+fn slices(model: &Fitted<'_>) -> Result<(Slices, String)> {
     let points = model.posterior.information().locations().points();
     let every = points.len().div_ceil(MOST_DOTS).max(1);
     let rows: Vec<&[f64]> = (0..points.len()).step_by(every).map(|i| points.row(i)).collect();
     let middle: Vec<f64> = (0..points.dim()).map(|column| median(rows.iter().map(|row| row[column]).collect())).collect();
-    let (mut words, mut label) = (String::new(), String::new());
+    let mut words = String::new();
     let mut slices = Slices { through: "the middle of the data".to_owned(), response: model.target.to_owned(), ..Slices::default() };
     let kernel = model.posterior.information().features().kernel();
     let whole = kernel.value(&middle, &middle);
@@ -135,11 +137,10 @@ fn slices(model: &Fitted<'_>) -> Result<(Slices, String, String)> {
             x,
             ..Slice::default()
         });
-        (words, label) = (answers.words, answers.label);
+        words = answers.words;
+        (slices.mean_label, slices.prediction_label) = (answers.label, answers.response_label);
     }
-    slices.mean_label.clone_from(&label);
-    slices.prediction_label.clone_from(&label);
-    Ok((slices, words, label))
+    Ok((slices, words))
 }
 
 fn median(mut values: Vec<f64>) -> f64 {

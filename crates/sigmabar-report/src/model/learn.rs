@@ -12,11 +12,12 @@ use std::sync::Arc;
 
 /// What was said about the function before any response was seen.
 #[derive(Clone, Debug)]
-pub(crate) struct Declared {
+pub struct Declared {
     /// The family of the kernel; the best of some where none is named.
     pub family: Option<Family>,
     /// One length-scale, or one for each column.
     pub lengthscale: Option<Vec<f64>>,
+    /// The variance of the kernel.
     pub variance: f64,
     /// The ridge.
     pub ridge: Option<f64>,
@@ -27,16 +28,19 @@ pub(crate) struct Declared {
 }
 
 /// The kernel and all else that is needed before the pass over everything.
-pub(crate) struct Learnt {
+pub struct Learnt {
+    /// The kernel, and where it came from.
     pub kernel: Sourced<Kernel>,
+    /// The ridge, and where it came from.
     pub ridge: Sourced<f64>,
+    /// The inducing points.
     pub inducing: Points,
     /// The posterior, where learning has seen every row.
     pub posterior: Option<Posterior>,
 }
 
 /// Kernel, ridge and inducing points: as declared, or learnt on a sample of the rows.
-pub(crate) fn learn(rows: &Rows, prior: Prior, declared: &Declared, columns: &[ColumnInfo], plan: &Plan, seed: u64) -> Result<Learnt> {
+pub fn learn(rows: &Rows, prior: Prior, declared: &Declared, columns: &[ColumnInfo], plan: &Plan, seed: u64) -> Result<Learnt> {
     let dim = columns.len();
     if let (Some(lengths), Some(ridge)) = (&declared.lengthscale, declared.ridge) {
         let kernel = declared.family.unwrap_or(Family::Matern(2.5)).kernel(lengths, declared.variance, columns)?;
@@ -81,7 +85,7 @@ fn templates(declared: &Declared, observations: &Observations, columns: &[Column
 }
 
 /// One pass over all rows.
-pub(crate) fn fit(rows: Rows, prior: Prior, learnt: Learnt, columns: usize, collected: Collected) -> Result<Posterior> {
+pub fn fit(rows: Rows, prior: Prior, learnt: Learnt, columns: usize, collected: Collected) -> Result<Posterior> {
     if let Some(posterior) = learnt.posterior {
         return Ok(posterior);
     }

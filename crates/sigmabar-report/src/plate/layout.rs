@@ -12,7 +12,7 @@ pub struct Plate {
 
 impl Plate {
     /// A plate with so many wells, twice as many columns as half the rows and more.
-    pub(crate) fn with_wells(wells: usize) -> Option<Self> {
+    pub fn with_wells(wells: usize) -> Option<Self> {
         let (rows, columns) = match wells {
             6 => (2, 3),
             12 => (3, 4),
@@ -27,19 +27,19 @@ impl Plate {
     }
 
     /// Number of wells.
-    pub(crate) fn wells(self) -> usize {
+    pub fn wells(self) -> usize {
         self.rows * self.columns
     }
 
     /// The name of well `i`, row after row: A1, A2, …, and AA1 after Z.
-    pub(crate) fn name(self, i: usize) -> String {
+    pub fn name(self, i: usize) -> String {
         let (row, column) = (i / self.columns, i % self.columns);
         let letter = |i: usize| char::from(b'A' + (i % 26) as u8);
         if row < 26 { format!("{}{}", letter(row), column + 1) } else { format!("A{}{}", letter(row - 26), column + 1) }
     }
 
     /// `count` wells in random order, the same for the same seed: a trial's place says nothing about its setting.
-    pub(crate) fn shuffled(self, count: usize, seed: u64) -> Vec<usize> {
+    pub fn shuffled(self, count: usize, seed: u64) -> Vec<usize> {
         let mut wells: Vec<usize> = (0..count.min(self.wells())).collect();
         let mut state = seed ^ 0x706c_6174_6573_0001;
         for i in (1..wells.len()).rev() {
