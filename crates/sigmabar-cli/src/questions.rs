@@ -76,7 +76,11 @@ pub(crate) fn ask(input: &mut dyn BufRead, console: &Console) -> Outcome<Answers
             console.say("a factor needs a name of its own");
             continue;
         }
-        let levels = asker.until(&format!("Levels of {name} (20..80, or 20..80 step 5, or 20..80 digits 1, or 1, 2, 4, 8 h, or dmso, thf):"), "", levels)?;
+        let levels = asker.until(
+            &format!("Levels of {name} (20..80, or 20..80 step 5, or 20..80 digits 1, or 1, 2, 4, 8 h, or dmso, thf):"),
+            "",
+            levels,
+        )?;
         factors.push((name, levels));
     }
     let wells = asker.until("Wells of a plate (24, 96, 384; 0 without plates):", "96", |text| match text.parse::<usize>() {
@@ -199,7 +203,7 @@ impl Answers {
     pub(crate) fn to_toml(&self, seed: u64) -> String {
         let mut text = String::from("# Written by sigmabar new; `sigmabar schema` describes every key.\n");
         let mut line = |words: String| text += &(words + "\n");
-        line(format!("description = {}", quoted(&self.description)));
+        line(format!("response = {}   # what is measured, for axes and tables", quoted(&self.description)));
         line(format!("direction = \"{}\"", if self.minimize { "minimize" } else { "maximize" }));
         match self.wells {
             Some(wells) => line(format!("plate = {wells}\nplates = {}", self.batches)),

@@ -4,7 +4,7 @@ use crate::Outcome;
 use crate::console::Console;
 use crate::failure::{Ending, Failure};
 use sigmabar::certificate::Contradiction;
-use sigmabar_study::{Status, Study, StudySpec};
+use sigmabar_study::{Status, Study, StudySpec, TrialStatus};
 use std::ffi::OsStr;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -186,6 +186,9 @@ impl WhichStudy {
     /// The commands that go on when nothing is open: the next plate where the study is laid out on plates, and no more asking where it is over.
     pub fn going_on(&self, study: &Study, status: &Status) -> String {
         let typed = self.typed();
+        if status.count(TrialStatus::Done) == 0 && status.count(TrialStatus::Failed) > 0 && study.spec().has_objective() {
+            return format!("sigmabar run{typed} --retry-failed");
+        }
         if status.is_finished {
             return format!("sigmabar recommend{typed}   or   sigmabar report{typed}");
         }

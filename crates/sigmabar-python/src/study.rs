@@ -86,7 +86,15 @@ fn parse(text: &str, format: &str, directory: &Path) -> sigmabar_study::Result<S
 #[pymethods]
 impl PyStudy {
     #[staticmethod]
-    fn create(py: Python<'_>, file: PathBuf, name: String, text: String, format: String, directory: PathBuf, exist_ok: bool) -> PyResult<Self> {
+    fn create(
+        py: Python<'_>,
+        file: PathBuf,
+        name: String,
+        text: String,
+        format: String,
+        directory: PathBuf,
+        exist_ok: bool,
+    ) -> PyResult<Self> {
         let study = work::run(py, move || {
             let spec = parse(&text, &format, &directory)?;
             if !exist_ok {

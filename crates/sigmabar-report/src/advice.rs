@@ -9,8 +9,8 @@ use sigmabar_study::{Advice, ImportedRow, Nearest, Study, TrialResult, TrialRow}
 /// Fields of the recommendation, in the data's scale.
 pub fn fields(advice: &Advice) -> Vec<(&'static str, Value)> {
     let best = advice.best_observed.as_ref();
-    vec![
-        ("candidate", json!(advice.called)),
+    let called = advice.called.as_ref().map(|label| ("candidate", json!(label)));
+    let fields = vec![
         ("setting", setting(&advice.values)),
         ("lower", json!(advice.lower)),
         ("upper", json!(advice.upper)),
@@ -22,7 +22,8 @@ pub fn fields(advice: &Advice) -> Vec<(&'static str, Value)> {
         ("certificate", json!(advice.certificate)),
         ("best_observed", best.map_or(Value::Null, |best| json!({ "trial": best.id, "value": best.value }))),
         ("near_trials", json!(advice.nearest)),
-    ]
+    ];
+    called.into_iter().chain(fields).collect()
 }
 
 fn setting(values: &[(String, sigmabar_study::Value)]) -> Value {

@@ -2,7 +2,9 @@
 
 mod support;
 
-use sigmabar_study::{AskRequest, Asked, AskedTrial, Corrected, Error, EventKind, RunOptions, Study, StudySpec, TrialResult, TrialStatus, Value};
+use sigmabar_study::{
+    AskRequest, Asked, AskedTrial, Corrected, Error, EventKind, RunOptions, Study, StudySpec, TrialResult, TrialStatus, Value,
+};
 use std::path::Path;
 use support::{ask, certified, plain, spec, truth};
 
@@ -187,7 +189,9 @@ fn a_study_that_promises_nothing_goes_on_for_as_long_as_one_likes() {
 
 #[test]
 fn settings_have_the_digits_that_can_be_set_and_are_measured_there() {
-    let file = format!("budget = 30\nbatches = 3\n{LINE}digits = 2\n[parameters.dose]\ntype = \"float\"\nlow = 0.001\nhigh = 10\nlog = true\ndigits = 2\n");
+    let file = format!(
+        "budget = 30\nbatches = 3\n{LINE}digits = 2\n[parameters.dose]\ntype = \"float\"\nlow = 0.001\nhigh = 10\nlog = true\ndigits = 2\n"
+    );
     let (_directory, study) = begun(&spec(&file));
     while let Asked::Trials(trials) = study.ask(&AskRequest::new("w", usize::MAX)).unwrap() {
         for trial in trials {
@@ -207,7 +211,8 @@ fn settings_have_the_digits_that_can_be_set_and_are_measured_there() {
     // The claim is about the setting as it can be made: moving there costs at most C·d_k.
     let best = strategy.recommend().unwrap().unwrap();
     assert!(advice.gap >= best.gap && advice.lower <= best.lower && advice.gap - best.gap < 0.2);
-    let refused = |text: &str| StudySpec::from_toml(&format!("budget = 9\n[parameters.x]\n{text}\n"), Path::new(".")).unwrap_err().to_string();
+    let refused =
+        |text: &str| StudySpec::from_toml(&format!("budget = 9\n[parameters.x]\n{text}\n"), Path::new(".")).unwrap_err().to_string();
     assert!(refused("type = \"int\"\nlow = 1\nhigh = 5\ndigits = 1").contains("a float parameter"));
     assert!(refused("type = \"float\"\nlow = 1\nhigh = 5\nstep = 1\ndigits = 1").contains("either digits or step"));
     assert!(refused("type = \"float\"\nlow = 0\nhigh = 0.5\ndigits = 0").contains("tell low from high"));
@@ -236,5 +241,8 @@ fn values_that_were_used_enter_as_the_point_measured_where_that_is_declared() {
     let again = Study::open(study.file(), None).unwrap();
     assert_eq!(again.strategy().unwrap(), strategy);
     assert_eq!(again.recommend().unwrap().unwrap().label().to_string(), "certified");
-    assert!(matches!(study.tell_sheet(&[], &[], &[(0, vec![Value::Float(0.9)])]), Err(Error::UsedOtherwise { .. })), "it has a result already");
+    assert!(
+        matches!(study.tell_sheet(&[], &[], &[(0, vec![Value::Float(0.9)])]), Err(Error::UsedOtherwise { .. })),
+        "it has a result already"
+    );
 }

@@ -4,7 +4,7 @@ use crate::Outcome;
 use crate::console::Console;
 use crate::failure::{Ending, Failure};
 use crate::which_study::StudyArgument;
-use sigmabar_study::StudySpec;
+use sigmabar_study::{StudySpec, TrialStatus};
 use std::path::PathBuf;
 
 /// Options.
@@ -31,7 +31,7 @@ pub(crate) fn run(arguments: &Arguments, console: &Console) -> Outcome {
         console.say(format_args!("amended: {}", changed.join(", ")));
     }
     let status = study.status()?;
-    if study.spec().has_objective() && !status.is_finished {
+    if study.spec().has_objective() && !status.is_finished && status.count(TrialStatus::Done) > 0 {
         console.next(format_args!("sigmabar run{}", place.typed()));
     } else {
         console.next(place.going_on(&study, &status));

@@ -118,8 +118,12 @@ pub(crate) fn say_corrected(id: u64, done: &str, corrected: Corrected, console: 
         Corrected::InTime => console.say(format_args!("the result of trial {id} is {done}")),
         Corrected::Late => console.say(format_args!("the result of trial {id}, which had come late and certifies nothing, is {done}")),
         Corrected::AfterAnalysis => {
-            console.say(format_args!("the result of trial {id} is {done}, and everything after it computed again; what was measured since stays"));
-            console.warn("its batch had been analysed: the certificate says so, and stays certified only where failures = \"unrelated\" is declared");
+            console.say(format_args!(
+                "the result of trial {id} is {done}, and everything after it computed again; what was measured since stays"
+            ));
+            console.warn(
+                "its batch had been analysed: the certificate says so, and stays certified only where failures = \"unrelated\" is declared",
+            );
         }
     }
 }

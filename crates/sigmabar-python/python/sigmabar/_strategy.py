@@ -15,6 +15,7 @@ from ._certificate import Certificate, warn_of, warned
 from ._checks import count, count_or_none, flag, number, number_or_none, saved, seed_of, text, text_or_none
 from ._core import Error
 from ._domain import Domain, domain_from
+from ._html import advice
 from ._kernels import Kernel, kernel_core
 from ._learnt import sourced, sourced_or_none
 from ._noise import Noise, noise_core
@@ -90,6 +91,9 @@ class Recommendation:
         """What interval and gap may be called."""
         return self.certificate.label
 
+    def _repr_html_(self) -> str:
+        return advice(self.params, self.lower, self.upper, self.gap, self.label)
+
 
 class Batch(NamedTuple):
     """A closed batch in numbers; ``survivors`` is how many candidates are still possible, or, as a float, which share of the domain.
@@ -159,6 +163,14 @@ class Trials:
     states: list[str]
     values: Floats
     standard_errors: Floats
+
+    def dataframe(self) -> Any:
+        """The same as a pandas DataFrame, one column for each column of the points."""
+        import pandas
+
+        points = {f"x{j}": self.points[:, j] for j in range(self.points.shape[1])}
+        head = {"id": self.ids, "batch": self.batches}
+        return pandas.DataFrame({**head, **points, "state": self.states, "value": self.values, "standard_error": self.standard_errors})
 
 
 class Strategy:
@@ -308,10 +320,10 @@ class Strategy:
 
     def recommend(self) -> Recommendation | None:
         """The best setting by what is known now, never the luckiest draw; ``None`` before anything was measured."""
-        advice = self._core.recommend()
-        if advice is None:
+        found = self._core.recommend()
+        if found is None:
             return None
-        point, index, lower, upper, gap, candidate_gap, certificate = advice
+        point, index, lower, upper, gap, candidate_gap, certificate = found
         return Recommendation(point[0], index, lower, upper, gap, candidate_gap, warned(Certificate(certificate), 3), self._params(point[0], index))
 
     @property

@@ -20,6 +20,7 @@ from . import _core
 from ._certificate import Certificate, warned
 from ._checks import count, count_or_none, flag, number, number_or_none, path, text, text_or_none
 from ._core import Error
+from ._html import advice, table
 from ._strategy import Strategy
 
 Setting = dict[str, Any]
@@ -76,6 +77,9 @@ class Advice:
     def label(self) -> str:
         """What interval and gap may be called."""
         return self.certificate.label
+
+    def _repr_html_(self) -> str:
+        return advice(self.params, self.lower, self.upper, self.gap, self.label)
 
 
 class Study:
@@ -264,10 +268,10 @@ class Study:
 
     def recommend(self) -> Advice | None:
         """The best setting by what is known now; ``None`` before anything was measured."""
-        advice = self._core.recommend()
-        if advice is None:
+        found = self._core.recommend()
+        if found is None:
             return None
-        settings, (lower, upper, gap, candidate_gap), certificate = advice
+        settings, (lower, upper, gap, candidate_gap), certificate = found
         stored = json.loads(settings)
         return Advice(stored["values"], lower, upper, gap, candidate_gap, warned(Certificate(certificate), 3), stored.get("best_observed"))
 
@@ -329,6 +333,13 @@ class Study:
 
     def __repr__(self) -> str:
         return f"<Study {self.name!r} in {str(self.file)!r}>"
+
+    def _repr_html_(self) -> str:
+        status = self.status()
+        trials = ", ".join(f"{count} {state}" for state, count in status["counts"].items()) or "none"
+        rows = [("study", self.name), ("strategy", status["strategy"]), ("trials", f"{trials} of {status['budget']}"), ("finished", status["is_finished"])]
+        best = self.recommend()
+        return table(rows) + ("" if best is None else best._repr_html_())
 
 
 @dataclass

@@ -142,7 +142,9 @@ pub enum Error {
         batch: usize,
     },
     /// A second result that is not the first.
-    #[error("trial {id} of study \"{study}\" already has another result: replace it, with a note that says why (tell --replace), or leave it")]
+    #[error(
+        "trial {id} of study \"{study}\" already has another result: replace it, with a note that says why (tell --replace), or leave it"
+    )]
     AlreadyTold {
         /// The study.
         study: String,

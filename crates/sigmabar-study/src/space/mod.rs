@@ -167,6 +167,16 @@ impl Space {
         }
     }
 
+    /// The strategy's point of a setting of a product of parameters, whether or not it keeps the constraints; `None` for a value that a parameter does not take,
+    /// and for a list.
+    #[must_use]
+    pub fn encoded(&self, values: &[Value]) -> Option<Vec<f64>> {
+        let Shape::Columns(domain) = &self.shape else { return None };
+        let natural: Vec<f64> = self.parameters.iter().zip(values).map(|(p, v)| p.natural(v)).collect::<Result<_>>().ok()?;
+        let points = Points::new(natural, values.len()).ok()?;
+        Some(domain.encode(points.view()).ok()?.row(0).to_vec())
+    }
+
     /// The strategy's point of a setting.
     ///
     /// # Errors

@@ -20,7 +20,8 @@ impl StudySpec {
                 keys.push(key);
                 continue;
             }
-            let inner = |map: &'_ Map<String, Value>| map.get("objective").and_then(Value::as_object).cloned().unwrap_or_else(|| empty.clone());
+            let inner =
+                |map: &'_ Map<String, Value>| map.get("objective").and_then(Value::as_object).cloned().unwrap_or_else(|| empty.clone());
             keys.extend(differing(&inner(&mine), &inner(&theirs)).into_iter().map(|key| format!("objective.{key}")));
         }
         keys
@@ -60,10 +61,14 @@ impl StudySpec {
         };
         let lengths = policy.batch_lengths(self.problem.budget())?;
         if key == "plates" {
-            return refused("the number of batches entered every claim: another plate would be another batch; begin a new study and import the results");
+            return refused(
+                "the number of batches entered every claim: another plate would be another batch; begin a new study and import the results",
+            );
         }
         let Some(rest) = lengths.get(planned.len()..).filter(|rest| !rest.is_empty()) else {
-            return refused("no batch is left that could be longer, and their number entered every claim; begin a new study and import the results");
+            return refused(
+                "no batch is left that could be longer, and their number entered every claim; begin a new study and import the results",
+            );
         };
         let (done, left): (usize, usize) = (planned.iter().sum(), rest.iter().sum());
         let wanted = budget - done.min(budget);
@@ -93,9 +98,11 @@ fn differing(mine: &Map<String, Value>, theirs: &Map<String, Value>) -> Vec<Stri
 /// Why a key cannot be changed; none for one that can.
 fn fixed(key: &str) -> Option<&'static str> {
     match key {
-        "description" | "budget" | "plates" | "stop_when" => None,
+        "description" | "response" | "budget" | "plates" | "stop_when" => None,
         key if key.starts_with("objective.") => None,
-        "parameters" | "candidates" | "constraints" => Some("every claim is about the space that was declared; begin a new study and import the results"),
+        "parameters" | "candidates" | "constraints" => {
+            Some("every claim is about the space that was declared; begin a new study and import the results")
+        }
         "kernel" | "norm_bound" | "noise" | "prior_mean" | "unit" | "tau" | "failures" | "informative_failures" | "used_values" => {
             Some("it is a premise of every claim, and one that is changed after looking at results is none; begin a new study")
         }

@@ -19,6 +19,9 @@ pub struct StudyFile {
     /// What the study is about, for people.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
+    /// What is measured, with its unit, for axes and tables: "yield / %".
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub response: Option<String>,
     /// Whether large or small values are wanted; "maximize" unless said.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub direction: Option<DirectionWord>,

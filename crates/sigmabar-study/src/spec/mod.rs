@@ -144,6 +144,12 @@ impl StudySpec {
         self.file.description.as_deref()
     }
 
+    /// What is measured, as people call it.
+    #[must_use]
+    pub fn response(&self) -> Option<&str> {
+        self.file.response.as_deref()
+    }
+
     /// Wells of a plate, if the study is laid out on plates.
     #[must_use]
     pub fn plate(&self) -> Option<usize> {

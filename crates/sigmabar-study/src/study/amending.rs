@@ -30,7 +30,10 @@ impl Study {
                 return Err(Error::Amended { study: self.name.clone() }.into());
             }
             // A kept strategy has the earlier budget in it; the study may not be over any more.
-            transaction.execute("UPDATE sb_studies SET spec = ?2, finished = 0, plan = plan + (plan > 0) WHERE study = ?1", params![self.key, text])?;
+            transaction.execute(
+                "UPDATE sb_studies SET spec = ?2, finished = 0, plan = plan + (plan > 0) WHERE study = ?1",
+                params![self.key, text],
+            )?;
             transaction.execute("DELETE FROM sb_strategies WHERE study = ?1", [self.key])?;
             note_detail(transaction, self.key, EventKind::Amended, None, &json!({ "keys": changed }))?;
             Ok(())

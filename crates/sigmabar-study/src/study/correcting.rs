@@ -127,7 +127,8 @@ impl Study {
             }
             transaction.execute("DELETE FROM sb_trials WHERE study = ?1 AND batch > ?2", params![self.key, batch])?;
             transaction.execute("DELETE FROM sb_batches WHERE study = ?1 AND batch > ?2", params![self.key, batch])?;
-            let again = "UPDATE sb_trials SET state = 'queued', reason = NULL, told_at = NULL, leased_until = NULL WHERE study = ?1 AND id = ?2";
+            let again =
+                "UPDATE sb_trials SET state = 'queued', reason = NULL, told_at = NULL, leased_until = NULL WHERE study = ?1 AND id = ?2";
             for id in &ids {
                 transaction.execute(again, params![self.key, id])?;
                 note(transaction, self.key, EventKind::Retried, Some(*id), None)?;

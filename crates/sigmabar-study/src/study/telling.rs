@@ -67,7 +67,9 @@ impl Study {
         if !is_open {
             return Err(refused("it has a result already, which was told with the setting that it has").into());
         }
-        transaction.prepare_cached("UPDATE sb_trials SET settings = ?3 WHERE study = ?1 AND id = ?2")?.execute(params![self.key, row, text])?;
+        transaction
+            .prepare_cached("UPDATE sb_trials SET settings = ?3 WHERE study = ?1 AND id = ?2")?
+            .execute(params![self.key, row, text])?;
         // Whoever has the strategy at hand has the planned point in it.
         transaction.execute("UPDATE sb_studies SET plan = plan + 1 WHERE study = ?1", [self.key])?;
         let detail = serde_json::json!({ "planned": serde_json::from_str::<serde_json::Value>(&planned).unwrap_or_default() });

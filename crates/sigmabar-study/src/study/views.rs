@@ -56,7 +56,14 @@ impl Study {
         let event = |row: &Row<'_>| {
             let (number, trial): (i64, Option<i64>) = (row.get(0)?, row.get(3)?);
             let trial = trial.map(i64::unsigned_abs);
-            Ok(EventRow { number: number.unsigned_abs(), at: row.get(1)?, kind: row.get(2)?, trial, worker: row.get(4)?, detail: row.get(5)? })
+            Ok(EventRow {
+                number: number.unsigned_abs(),
+                at: row.get(1)?,
+                kind: row.get(2)?,
+                trial,
+                worker: row.get(4)?,
+                detail: row.get(5)?,
+            })
         };
         let after = i64::try_from(number).unwrap_or(i64::MAX);
         self.store().read(|c| c.prepare_cached(query)?.query_map(params![self.key, after], event)?.collect())
@@ -79,7 +86,8 @@ impl Study {
                 None if batch + 1 == closed => Survivors::of(&strategy, self.spec.space())?,
                 text => text.and_then(|text| serde_json::from_str(&text).ok()),
             };
-            let report = BatchReport { certificate: report.certificate.map(|certificate| self.corrected(certificate, corrections)), ..report };
+            let report =
+                BatchReport { certificate: report.certificate.map(|certificate| self.corrected(certificate, corrections)), ..report };
             Ok(BatchRow { batch: usize::try_from(batch).unwrap_or_default(), report, survivors, opened_at, closed_at })
         };
         strategy.batches()?.into_iter().zip(rows).map(row).collect()
@@ -120,7 +128,9 @@ impl Study {
     /// $|f(x)-f(x')|\le\lVert f\rVert d_k(x,x')$ (algorithm notes 9.1). 0 where nothing is cut; a model without a norm bound claims nothing that this could spoil.
     fn rounding_slack(&self, point: &[f64], values: &[Value]) -> Result<f64> {
         let problem = self.spec.problem();
-        let (Some(kernel), Some(bound), true) = (problem.kernel(), problem.norm_bound(), self.spec.space().is_rounding()) else { return Ok(0.0) };
+        let (Some(kernel), Some(bound), true) = (problem.kernel(), problem.norm_bound(), self.spec.space().is_rounding()) else {
+            return Ok(0.0);
+        };
         let made = self.spec.space().point(values)?;
         if made == point {
             return Ok(0.0);

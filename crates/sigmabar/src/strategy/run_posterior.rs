@@ -126,7 +126,8 @@ impl<'a> RunPosterior<'a> {
     }
 
     /// A value of the model in the data's scale.
-    fn to_data(&self, value: f64) -> f64 {
+    #[must_use]
+    pub fn to_data(&self, value: f64) -> f64 {
         self.problem.to_data(self.scale.map_or(value, |s| s.to_problem(value)))
     }
 
@@ -140,6 +141,18 @@ impl<'a> RunPosterior<'a> {
     #[must_use]
     pub fn kernel(&self) -> &Sourced<Kernel> {
         self.posterior.information().features().sourced_kernel()
+    }
+
+    /// The scale on which values are modelled, where they are centred, stretched or warped.
+    #[must_use]
+    pub fn scale(&self) -> Option<Scale> {
+        self.scale
+    }
+
+    /// The noise of one evaluation, on the scale of the model.
+    #[must_use]
+    pub fn noise(&self) -> f64 {
+        self.noise
     }
 
     /// The natural values of the inducing points.
