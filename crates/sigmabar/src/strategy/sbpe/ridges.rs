@@ -26,7 +26,7 @@ pub(super) fn others(evidence: &Evidence, declared: &Noise) -> Result<Vec<Poster
     }
     let (posterior, information) = (&evidence.posterior, evidence.posterior.information());
     let fit =
-        |factor: &f64| Posterior::fit(Arc::clone(information.features()), factor * information.ridge(), posterior.observations().clone());
+        |factor: &f64| Posterior::fit(Arc::clone(information.features()), factor * information.ridge(), posterior.observations()?.clone());
     FACTORS.iter().map(fit).collect()
 }
 
