@@ -155,7 +155,7 @@ fn policies_on_boxes_take_points_that_are_none_of_their_candidates() {
         }
         assert_eq!(plain, run, "{name}: restored after every event, the same future");
         assert_eq!(run.ledger().trials().len(), 15, "{name}: the budget is the run's own");
-        assert_eq!(run.posterior().unwrap().unwrap().posterior().observations().len(), 12 + 15, "{name}");
+        assert_eq!(run.posterior().unwrap().unwrap().posterior().information().len(), 12 + 15, "{name}");
     }
 }
 

@@ -58,6 +58,6 @@ impl Model {
     #[must_use]
     pub fn noise_level(&self) -> f64 {
         let level = self.about.noise.as_ref().map_or(self.posterior.information().ridge(), Noise::std_dev_bound);
-        level * self.posterior.observations().prior().unit()
+        level * self.posterior.prior().unit()
     }
 }

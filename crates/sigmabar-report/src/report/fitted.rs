@@ -69,7 +69,7 @@ pub fn fitted(model: &Fitted<'_>) -> Result<Page> {
     let information = model.posterior.information();
     let kernel = information.features().sourced_kernel();
     let names: Vec<_> = model.features.iter().enumerate().map(|(i, feature)| (feature.name.clone(), i..i + 1)).collect();
-    let points = information.locations().points();
+    let points = shown(model.posterior);
     let range = |column: usize| {
         let ends = points.rows().map(|row| row[column]);
         let (low, high) = ends.fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), v| (low.min(v), high.max(v)));
@@ -92,15 +92,21 @@ pub fn fitted(model: &Fitted<'_>) -> Result<Page> {
     page.verbatim(&words);
     page.list(&[
         format!("Kernel: {}; its parameters {}.", kernel_words(&kernel.value, &columns), source_words(kernel.origin)),
-        format!("{} measurements, {} inducing points.", information.locations().len(), information.features().len()),
+        format!("{} measurements, {} inducing points.", information.len(), information.features().len()),
         format!("sigmabar {}.", env!("CARGO_PKG_VERSION")),
     ]);
     Ok(page)
 }
 
+/// The measured points; where only sums over them are left, the inducing points, which lie among them.
+fn shown(posterior: &Posterior) -> PointsRef<'_> {
+    let information = posterior.information();
+    information.locations().map_or_else(|_| information.features().inducing(), |locations| locations.points())
+}
+
 /// Slices through the middle of the data, and what their intervals rest on.
 fn slices(model: &Fitted<'_>) -> Result<(Slices, String)> {
-    let points = model.posterior.information().locations().points();
+    let points = shown(model.posterior);
     let every = points.len().div_ceil(MOST_DOTS).max(1);
     let rows: Vec<&[f64]> = (0..points.len()).step_by(every).map(|i| points.row(i)).collect();
     let middle: Vec<f64> = (0..points.dim()).map(|column| median(rows.iter().map(|row| row[column]).collect())).collect();
@@ -119,11 +125,13 @@ fn slices(model: &Fitted<'_>) -> Result<(Slices, String)> {
         let answers = (model.answer)(Points::from_rows(&x.iter().map(|v| moved(*v)).collect::<Vec<_>>())?.view())?;
         let near = |row: &[f64]| (kernel.value(row, &moved(row[column])) / whole).clamp(0.0, 1.0);
         // Distinct points carry means of their repetitions: what was measured there on average.
-        let value = |i: usize| {
-            let observations = model.posterior.observations();
-            observations.prior().to_data(observations.sums()[i] / observations.locations().count(i))
+        let dots = match model.posterior.observations() {
+            Ok(seen) => {
+                let value = |i: usize| seen.prior().to_data(seen.sums()[i] / seen.locations().count(i));
+                (0..points.len()).step_by(every).map(|i| (points.row(i)[column], value(i), near(points.row(i)))).collect()
+            }
+            Err(_) => Vec::new(),
         };
-        let dots = (0..points.len()).step_by(every).map(|i| (points.row(i)[column], value(i), near(points.row(i)))).collect();
         let inducing = model.posterior.information().features().inducing();
         slices.slices.push(Slice {
             parameter: feature.name.clone(),

@@ -38,7 +38,7 @@ pub fn model(model: &Model) -> Result<Page> {
         facts.push(("NLPD".to_owned(), number(scores.nlpd)));
     }
     let information = model.posterior.information();
-    facts.push(("rows fitted".to_owned(), information.locations().len().to_string()));
+    facts.push(("rows fitted".to_owned(), information.len().to_string()));
     facts.push(("inducing points".to_owned(), information.features().len().to_string()));
     fitted(&Fitted {
         name: &about.data,

@@ -11,6 +11,7 @@ use super::study_model::{Dots, StudyModel};
 use super::tables::{batch_table, trial_table};
 use crate::plot::{self, BatchEnd, Progress, Rival, number};
 use crate::quantity::counted;
+use serde_json::json;
 use sigmabar::strategy::{Direction, Rules};
 use sigmabar::{Certificate, Label, Points, Policy, Strategy};
 use sigmabar_study::{Advice, BatchRow, BestObserved, ImportedRow, Status, Study, TrialResult, TrialRow, TrialStatus};
@@ -281,6 +282,11 @@ impl Content<'_> {
             list.push(format!("{late} results came after their batch was closed: they are shown and enter no claim."));
         }
         page.list(&list);
+        if let Some(advice) = &self.advice {
+            page.paragraph("The certificate of the recommendation:");
+            page.verbatim(&advice.certificate.to_string());
+            page.folded("The same as JSON", &json!(advice.certificate).to_string());
+        }
         if let Some(certificate) = certificate {
             page.paragraph("The band of the slices has a certificate of its own, about all measurements at once:");
             page.verbatim(&certificate.to_string());

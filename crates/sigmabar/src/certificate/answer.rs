@@ -87,7 +87,10 @@ impl Posterior {
             checked: None,
         };
         if !answers.is_claim() {
-            answers.check(|z, delta| Ok(frequency(self.left_out_scores(LEFT_OUT)?, z, delta, Unseen::LeftOut)))?;
+            // Sums leave nothing to be left out: then only rows held out can tell.
+            if self.information().has_rows() {
+                answers.check(|z, delta| Ok(frequency(self.left_out_scores(LEFT_OUT)?, z, delta, Unseen::LeftOut)))?;
+            }
             return Ok(answers);
         }
         let bound = claim.required_norm_bound()?;
@@ -95,7 +98,7 @@ impl Posterior {
         answers.contradiction =
             (bound < check.least_norm).then_some(Contradiction { least_norm: Some(check.least_norm), norm_bound: bound });
         answers.left = claim.clone().with_delta((1.0 - ALARM_SHARE) * claim.delta())?;
-        if resolve(claim.method_claimed(), self.observations().locations().collected()) != Method::Energy {
+        if resolve(claim.method_claimed(), self.information().collected()) != Method::Energy {
             answers.widths = Some(Widths::new(Arc::clone(self.information()), &answers.left)?);
         }
         Ok(answers)
@@ -182,7 +185,7 @@ impl<'a> Answers<'a> {
     /// No end says less than $|f-\text{mean}|\le C\sqrt{k(x,x)}$ does (correction E6). Whether that leaves something of every interval: if not, no function
     /// within the premises is where the data say, and the ends stay as they are.
     fn clip(&self, x: PointsRef<'_>, ends: &mut [(f64, f64)]) -> Result<bool> {
-        let (bound, prior) = (self.claim.required_norm_bound()?, self.posterior.observations().prior());
+        let (bound, prior) = (self.claim.required_norm_bound()?, self.posterior.prior());
         let mut possible = true;
         for ((lower, upper), k_xx) in ends.iter_mut().zip(self.posterior.information().features().kernel().diagonal(x)) {
             let reach = prior.unit() * bound * k_xx.max(0.0).sqrt();
@@ -241,7 +244,7 @@ impl<'a> Answers<'a> {
     /// $\mu\pm z\sigma$ and $\mu\pm z\sqrt{\sigma^2+\tau^2}$: the model's own word, with the factor that rows it had not learnt from ask for.
     fn of_model(&self, mean: Vec<f64>, std_dev: Vec<f64>) -> Result<Answer> {
         let z = self.checked.map_or_else(|| self.normal_factor(), |checked| Ok(checked.factor))?;
-        let noise = self.posterior.information().ridge() * self.posterior.observations().prior().unit();
+        let noise = self.posterior.information().ridge() * self.posterior.prior().unit();
         let around = |spread: &dyn Fn(f64) -> f64| {
             mean.iter().zip(&std_dev).map(|(m, s)| (m - z * spread(*s), m + z * spread(*s))).collect::<Vec<_>>()
         };

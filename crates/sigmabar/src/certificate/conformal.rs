@@ -120,14 +120,14 @@ pub(super) fn rank(rows: usize, delta: f64) -> usize {
 /// Mean and deviation of a new response, in the data's scale.
 fn spreads(posterior: &Posterior, x: PointsRef<'_>) -> Result<(Vec<f64>, Vec<f64>)> {
     let (mean, mut spread) = posterior.predict(x)?;
-    let noise = posterior.information().ridge() * posterior.observations().prior().unit();
+    let noise = posterior.information().ridge() * posterior.prior().unit();
     spread.iter_mut().for_each(|s| *s = s.hypot(noise));
     Ok((mean, spread))
 }
 
-/// How many of the rows the posterior was made of: the same point, measured once, with the same response.
+/// How many of the rows the posterior was made of: the same point, measured once, with the same response. One that keeps sums only cannot tell: none.
 fn learnt_rows(posterior: &Posterior, x: PointsRef<'_>, y: &[f64]) -> usize {
-    let observations = posterior.observations();
+    let Ok(observations) = posterior.observations() else { return 0 };
     let (locations, prior) = (observations.locations(), observations.prior());
     let hash = |row: &[f64], response: f64| {
         let mut state = DefaultHasher::new();
@@ -256,7 +256,8 @@ impl<'a> Conformal<'a> {
         let calibrated = Calibrated { rows, folds: self.folds.len(), groups: self.values().len().max(1) };
         let (level, features) = (self.level(delta), first.information().features());
         let ridge = first.information().ridge();
-        let mut premises = Premises::exchangeable(features.kernel(), ridge, first.observations(), Sourced::new(calibrated, vouched));
+        let observed = (first.prior(), first.information().collected(), first.information().len());
+        let mut premises = Premises::exchangeable(features.kernel(), ridge, observed, Sourced::new(calibrated, vouched));
         premises.inducing.value = features.len();
         Certificate::conformal(premises, if self.folds.len() == 1 { delta } else { 1.0 - level }, level)
     }

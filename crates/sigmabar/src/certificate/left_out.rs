@@ -21,9 +21,9 @@ impl Posterior {
     /// points stay, so that this is an estimate. At most `most` points, evenly spread over the rows. Cost O(min(n, `most`)(md + m²)).
     ///
     /// # Errors
-    /// A failed self-check.
+    /// [`crate::Error::Missing`] where only sums over the rows are left; a failed self-check.
     pub fn left_out_scores(&self, most: usize) -> Result<Vec<f64>> {
-        let (information, observations) = (self.information(), self.observations());
+        let (information, observations) = (self.information(), self.observations()?);
         let locations = observations.locations();
         let chosen: Vec<usize> = (0..locations.distinct()).step_by(locations.distinct().div_ceil(most.max(1)).max(1)).collect();
         if chosen.is_empty() {
@@ -95,7 +95,12 @@ impl ExactPosterior {
         let n = observations.len();
         let learnt = self.kernel().origin.max(self.ridge_origin()).max(observations.prior().origin());
         let calibrated = Sourced::new(Calibrated { rows: n, folds: n, groups: 1 }, learnt);
-        let premises = Premises::exchangeable(&self.kernel().value, self.ridge(), observations, calibrated);
+        let premises = Premises::exchangeable(
+            &self.kernel().value,
+            self.ridge(),
+            (observations.prior(), observations.locations().collected(), observations.len()),
+            calibrated,
+        );
         let missed = if rank(n, delta) > n { 0.0 } else { (2.0 * delta).min(1.0) };
         Certificate::conformal(premises, missed, 1.0 - missed)
     }

@@ -1,10 +1,11 @@
 //! The premises of every theorem here, complete (algorithm notes 12): each with its value and where it came from.
 
 use super::claim::{Claim, Coverage};
+use crate::information::Information;
 use crate::kernel::Kernel;
 use crate::noise::Noise;
 use crate::origin::{Origin, Sourced};
-use crate::points::{Collected, Observations, Prior};
+use crate::points::{Collected, Prior};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
@@ -83,25 +84,34 @@ impl Premises {
     }
 
     /// What an interval by calibration rests on: rows are alike, and the model has not learnt from those that calibrate it. Nothing else is needed.
-    pub(super) fn exchangeable(kernel: &Kernel, ridge: f64, observations: &Observations, calibration: Sourced<Calibrated>) -> Self {
+    pub(super) fn exchangeable(
+        kernel: &Kernel,
+        ridge: f64,
+        (prior, collected, rows): (Prior, Collected, usize),
+        calibration: Sourced<Calibrated>,
+    ) -> Self {
         let free = Origin::Guaranteed;
         Self {
             kernel: Sourced::new(Some(kernel.clone()), free),
-            prior: Sourced::new(observations.prior(), free),
+            prior: Sourced::new(prior, free),
             norm_bound: Sourced::new(None, free),
             noise: Sourced::new(None, free),
-            points: Sourced::new(Collected::Exchangeable, observations.locations().collected().exchangeable()),
-            observations: Sourced::new(observations.len(), free),
+            points: Sourced::new(Collected::Exchangeable, collected.exchangeable()),
+            observations: Sourced::new(rows, free),
             ridge: Sourced::new(Some(ridge), free),
             queries: free,
             calibration: Some(calibration),
-            ..Self::nothing(observations.prior(), observations.len())
+            ..Self::nothing(prior, rows)
         }
     }
 
     /// What a claim about these observations rests on; inducing points and ridge are the caller's.
-    pub(super) fn of(claim: &Claim, kernel: &Sourced<Kernel>, observations: &Observations, adaptive_safe: bool) -> Self {
-        let (prior, collected) = (observations.prior(), observations.locations().collected());
+    pub(super) fn of(
+        claim: &Claim,
+        kernel: &Sourced<Kernel>,
+        (prior, collected, rows): (Prior, Collected, usize),
+        adaptive_safe: bool,
+    ) -> Self {
         let chosen = if adaptive_safe { Origin::Guaranteed } else { collected.origin() };
         let asked = match claim.coverage_claimed() {
             Coverage::Point | Coverage::Points if !adaptive_safe => Origin::Declared,
@@ -112,9 +122,25 @@ impl Premises {
             norm_bound: Sourced::new(claim.known_norm_bound(), claim.norm_origin()),
             noise: Sourced::new(claim.required_noise(None).ok(), claim.noise_origin()),
             points: Sourced::new(collected, chosen),
-            observations: Sourced::new(observations.len(), chosen),
+            observations: Sourced::new(rows, chosen),
             queries: asked,
-            ..Self::nothing(prior, observations.len())
+            ..Self::nothing(prior, rows)
+        }
+    }
+
+    /// What a claim about a design rests on, before any response: that the points are measured as planned is the program's own doing.
+    pub(crate) fn of_design(claim: &Claim, information: &Information) -> Self {
+        let (kernel, collected) = (information.features().sourced_kernel(), information.collected());
+        Self {
+            kernel: Sourced::new(Some(kernel.value.clone()), kernel.origin),
+            norm_bound: Sourced::new(claim.known_norm_bound(), claim.norm_origin()),
+            noise: Sourced::new(claim.required_noise(None).ok(), claim.noise_origin()),
+            points: Sourced::new(collected, collected.origin()),
+            observations: Sourced::new(information.len(), collected.origin()),
+            inducing: Sourced::new(information.features().len(), Origin::Guaranteed),
+            ridge: Sourced::new(Some(information.ridge()), information.ridge_origin()),
+            queries: Origin::Guaranteed,
+            ..Self::nothing(Prior::ZERO, information.len())
         }
     }
 
