@@ -233,7 +233,7 @@ fn exact_stage(observations: &Observations, learning: &Learning) -> Result<Found
             let evaluations = start.evaluations + ascent.evaluations;
             let mut found = (ascent.value, Found { template, kernel: kernel.clone(), theta: ascent.point, evaluations });
             if learning.additive {
-                add_single_columns(&mut found, &more, observations, learning)?;
+                add_single_columns(&mut found, (&few, &more), observations, learning)?;
             }
             Ok(found)
         });
@@ -252,11 +252,20 @@ fn exact_stage(observations: &Observations, learning: &Learning) -> Result<Found
 }
 
 /// Adds a sum over the single columns where that gains a nat for each parameter more.
-fn add_single_columns((value, found): &mut (f64, Found), more: &Observations, all: &Observations, learning: &Learning) -> Result<()> {
+fn add_single_columns(
+    (value, found): &mut (f64, Found),
+    (few, more): (&Observations, &Observations),
+    all: &Observations,
+    learning: &Learning,
+) -> Result<()> {
     let (own, rest) = found.theta.split_at(found.kernel.log_parameters().len());
     let Some(kernel) = with_single_columns(&found.kernel.with_log_parameters(own)?, all.locations().points()) else { return Ok(()) };
     let start: Vec<f64> = kernel.log_parameters().into_iter().chain(rest.iter().copied()).collect();
-    let Ok(ascent) = Search::new(&kernel, all, learning).climb_exact(more, &start, TEMPLATE_STEPS) else { return Ok(()) };
+    let search = Search::new(&kernel, all, learning);
+    // From what the kernel of all columns has found, and from nothing: each has its own hills.
+    let afresh = search.best_start(few).and_then(|start| search.climb_exact(more, &start.point, TEMPLATE_STEPS));
+    let Ok(warm) = search.climb_exact(more, &start, TEMPLATE_STEPS) else { return Ok(()) };
+    let ascent = afresh.ok().filter(|afresh| afresh.value > warm.value).unwrap_or(warm);
     found.evaluations += ascent.evaluations;
     let extra = (start.len() - found.theta.len()) as f64;
     if ascent.value > *value + extra / more.len() as f64 {
