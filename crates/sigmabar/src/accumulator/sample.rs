@@ -108,6 +108,11 @@ impl RowSample {
         self.trim();
     }
 
+    /// Leaves out rows that belong to another set.
+    pub fn drop_picked(&mut self, picked: &Picked) {
+        self.rows.retain(|row| !picked.contains(row.place));
+    }
+
     fn trim(&mut self) {
         self.rows.sort_by_key(|row| (row.hash, row.place));
         self.rows.dedup_by_key(|row| row.place);
