@@ -57,6 +57,8 @@ pub(crate) struct Shares {
     pub calibration: usize,
     pub held_out: f64,
     pub seed: u64,
+    /// Whether the rows learnt on are left out afterwards: then at most half of all.
+    pub apart: bool,
 }
 
 /// Reads everything once: categories, rows of each chunk, a sample to learn on and one to calibrate on.
@@ -109,6 +111,9 @@ pub(crate) fn survey(table: &Table, selection: &Selection, shares: &Shares, cons
     }
     if let Some(picked) = &found.calibrating {
         learning.drop_picked(picked);
+    }
+    if shares.apart {
+        learning.shrink(found.rows as usize / 2);
     }
     let (x, y, sampled) = learning.finish();
     (found.sample, found.sampled) = (Rows { x, y }, sampled);

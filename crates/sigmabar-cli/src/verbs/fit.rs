@@ -213,7 +213,13 @@ pub(super) fn make_plan(
     let known = table.rows().map_or(usize::MAX, |rows| rows as usize);
     let selection = selection(arguments, &table.part(0)?)?;
     let sample = plan::pool(known, arguments.inducing.unwrap_or(plan::INDUCING)).max(plan::LEARNING_ROWS);
-    let shares = Shares { sample, calibration: calibration_rows(arguments, known).min(MOST_CALIBRATING), held_out, seed };
+    let shares = Shares {
+        sample,
+        calibration: calibration_rows(arguments, known).min(MOST_CALIBRATING),
+        held_out,
+        seed,
+        apart: arguments.learn_apart,
+    };
     let found = streamed::survey(table, &selection, &shares, console)?;
     console.say_decimal_commas(&table.parts[0].file, found.has_decimal_commas);
     let columns = features_of(&found.columns)?;

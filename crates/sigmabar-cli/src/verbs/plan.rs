@@ -24,6 +24,7 @@ const LEAF_WORK: f64 = 3e11;
 
 /// Options: those of fit.
 #[derive(Debug, clap::Args)]
+#[group(id = "plan")]
 pub struct Arguments {
     #[command(flatten)]
     fit: fit::Arguments,
