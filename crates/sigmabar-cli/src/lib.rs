@@ -12,6 +12,7 @@ mod memory;
 mod model_file;
 mod output;
 mod questions;
+mod streamed;
 pub mod threads;
 mod verbs;
 mod which_study;

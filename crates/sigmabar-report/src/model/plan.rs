@@ -9,7 +9,7 @@ pub const LEARNING_ROWS: usize = 10_000;
 const POOL: usize = 8;
 const SMALLEST_POOL: usize = 10_000;
 /// Inducing points unless told otherwise.
-const INDUCING: usize = 500;
+pub const INDUCING: usize = 500;
 /// Distinct points of the exact stage of learning.
 pub const EXACT_POINTS: usize = 1000;
 
@@ -60,7 +60,9 @@ impl Plan {
     }
 }
 
-fn pool(rows: usize, inducing: usize) -> usize {
+/// Rows that so many inducing points are chosen from.
+#[must_use]
+pub fn pool(rows: usize, inducing: usize) -> usize {
     (POOL * inducing).max(SMALLEST_POOL).min(rows)
 }
 
