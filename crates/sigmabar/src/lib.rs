@@ -57,7 +57,7 @@ mod theory;
 
 pub use certificate::{
     About, Answer, Answers, Bounds, Certificate, Claim, Claimed, Contradiction, Coverage, HalfWidth, Intervals, Label, Method, NormCheck,
-    PredictionIntervals, Premise, Premises, ResidualNormMethod, Side, Spent, Theorem, Widths,
+    PredictionIntervals, Premise, Premises, Range, ResidualNormMethod, Side, Spent, Theorem, Widths,
 };
 pub use design::{CellSearch, Design, DictionarySize, MaxVariance, PaperDesign, PaperMaxVariance, UniformError};
 pub use domain::{
@@ -87,9 +87,9 @@ pub use strategy::catalogue;
 pub use strategy::{
     AdaBkb, Ask, Assumed, Attached, Auto, BatchReport, BatchRule, Bbkb, BbkbWidth, Bkb, BkbWidth, Bpe, BpeSchedule, BpeWidth, Cell,
     DecoupledThompson, Direction, EkUcb, ExpectedImprovement, Failures, GpThreds, GpUcb, Incumbent, LargestVariance, Ledger, Measured,
-    MetaIndex, MiniMeta, Outcome, Policy, ProbabilityOfImprovement, Problem, Quantity, Random, Recommendation, Rips, Rules, RunPosterior,
-    SampleScale, Sbpe, Scale, Schedule, Sequential, Sobol, StillPossible, Strategy, SupKernelUcb, SupWidth, Survivors, ThompsonSampling,
-    Trial, TrialState, UcbWidth,
+    MetaIndex, MiniMeta, Outcome, Policy, PremiseRow, ProbabilityOfImprovement, Problem, Quantity, Random, Recommendation, Rips, Rules,
+    RunPosterior, SampleScale, Sbpe, Scale, Schedule, Sequential, Sobol, Standing, Standpoint, StillPossible, Strategy, SupKernelUcb,
+    SupWidth, Survivors, ThompsonSampling, Trial, TrialState, UcbWidth,
 };
 pub use theory::{
     Bound, Cover, DesignedData, GainRate, InducingPlan, KernelClass, MeanNorm, MeasurementCount, Multiplier, RegretBatch, RegretRequest,

@@ -211,6 +211,7 @@ impl Answers<'_> {
             premises,
             bounds: Bounds::default(),
             contradiction: None,
+            range: None,
         }
     }
 }

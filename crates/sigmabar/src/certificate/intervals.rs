@@ -189,6 +189,7 @@ impl Posterior {
                 rounding: Some(self.information().rounding()),
             },
             contradiction: None,
+            range: None,
         }
     }
 }
