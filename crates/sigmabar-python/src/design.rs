@@ -7,7 +7,9 @@ use crate::noise::PyNoise;
 use crate::work;
 use numpy::{PyArray1, PyArray2};
 use pyo3::prelude::*;
-use sigmabar::{CellSearch, Collected, Design, DictionarySize, FeatureMap, Locations, MaxVariance};
+use sigmabar::design::{CellSearch, Design, DictionarySize, MaxVariance};
+use sigmabar::points::Locations;
+use sigmabar::{Collected, FeatureMap};
 use std::sync::Arc;
 
 /// A design, with what it guarantees.

@@ -2,7 +2,9 @@
 //!
 //! `cargo run --release --example premises`
 
-use sigmabar::{Ask, BoxDomain, Domain, Expansion, Kernel, ListDomain, Noise, Outcome, Policy, Problem, Result, Sbpe, Strategy};
+use sigmabar::domain::ListDomain;
+use sigmabar::strategy::Sbpe;
+use sigmabar::{Ask, BoxDomain, Domain, Expansion, Kernel, Noise, Outcome, Policy, Problem, Result, Strategy};
 use std::time::{Duration, Instant};
 
 fn main() -> Result<()> {

@@ -3,9 +3,9 @@
 mod oracle;
 
 use oracle::Draws;
-use sigmabar::{
-    CellSearch, Collected, Design, DictionarySize, Error, FeatureMap, Information, Kernel, Locations, MaxVariance, Noise, Points,
-};
+use sigmabar::design::{CellSearch, Design, DictionarySize, MaxVariance};
+use sigmabar::points::Locations;
+use sigmabar::{Collected, Error, FeatureMap, Information, Kernel, Noise, Points};
 use std::sync::Arc;
 
 fn grid(low: &[f64], high: &[f64], per_side: usize) -> Points {

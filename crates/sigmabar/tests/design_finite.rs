@@ -3,10 +3,9 @@
 mod oracle;
 
 use oracle::{Covariance, Draws};
-use sigmabar::{
-    Collected, Design, DictionarySize, Error, FeatureMap, Information, Kernel, Locations, MaxVariance, Noise, Observations, Points,
-    Posterior, Prior,
-};
+use sigmabar::design::{Design, DictionarySize, MaxVariance};
+use sigmabar::points::Locations;
+use sigmabar::{Collected, Error, FeatureMap, Information, Kernel, Noise, Observations, Points, Posterior, Prior};
 use std::sync::Arc;
 
 /// `L` of a positive definite matrix, by the definition.
@@ -245,7 +244,7 @@ fn replicates_where_they_are_best() {
     let design = MaxVariance::new(features, 0.5).unwrap().choose(candidates.view(), 30).unwrap();
     let turns: Vec<usize> = (0..30).map(|j| j % 3).collect();
     assert_eq!(design.indices(), turns);
-    let locations = design.information().locations();
+    let locations = design.information().locations().unwrap();
     assert_eq!((locations.distinct(), locations.len()), (3, 30));
     assert_close(design.max_std().powi(2), 0.25 / 10.25, 1e-12, "τ²/(c+τ²)");
 }
@@ -384,7 +383,7 @@ fn light_tails_are_in_the_uniform_error() {
     let noise = Noise::light_tailed(8.0 * (4.0_f64 / 3.0).ln() * scale * scale, 0.5 / scale).unwrap();
     let bound = design.uniform_error(norm, &noise, delta).unwrap().after;
     assert!(bound < 1000.0, "below the trivial C√k, or nothing is tested: {bound}");
-    let ratio = design.information().residual_norm(sigmabar::ResidualNormMethod::Best).unwrap().value / (tau * tau);
+    let ratio = design.information().residual_norm(sigmabar::certificate::ResidualNormMethod::Best).unwrap().value / (tau * tau);
     let old = (norm * (1.0 + ratio).sqrt() + 1.0 / tau * (2.0 * (2.0 * 150.0 / delta).ln()).sqrt()) * design.max_std();
     let mut draws = Draws::new(6);
     let (mut missed, mut missed_before) = (0, 0);

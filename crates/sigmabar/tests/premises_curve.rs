@@ -6,7 +6,8 @@ use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
 use rayon::prelude::*;
 use sbpe_support::{DELTA, Drawn, Known, exact_weights, finish, sbpe, uniform};
-use sigmabar::{Expansion, Kernel, Points, Sbpe, Schedule, Standpoint, Strategy};
+use sigmabar::strategy::{Sbpe, Schedule, Standpoint};
+use sigmabar::{Expansion, Kernel, Points, Strategy};
 
 /// The norm bound and the length-scale that runs are planned with.
 const PLANNED: (f64, f64) = (1.0, 0.25);

@@ -11,7 +11,8 @@ use crate::output;
 use crate::quantity::{positive, short};
 use crate::sheet::Sheet;
 use serde_json::{Value, json};
-use sigmabar::{Design, DictionarySize, Kernel, MaxVariance, Noise, Points};
+use sigmabar::design::{Design, DictionarySize, MaxVariance};
+use sigmabar::{Kernel, Noise, Points};
 use sigmabar_study::StudySpec;
 use std::path::PathBuf;
 

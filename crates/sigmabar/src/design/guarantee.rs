@@ -99,7 +99,7 @@ impl Design {
     /// [`Error::Parameter`] for a norm bound or probability out of range; [`Error::Premise`] when points measured before were chosen by
     /// looking at responses, or on a box, where the bound needs a cover ([`Theorems::regression_continuous`]).
     pub fn uniform_error(&self, norm_bound: f64, noise: &Noise, delta: f64) -> Result<UniformError> {
-        if self.information.locations().collected() == Collected::Adaptive {
+        if self.information.collected() == Collected::Adaptive {
             return Err(Error::Premise {
                 what: "a uniform error bound",
                 reason: "earlier points may have been chosen by looking at responses; design without them",

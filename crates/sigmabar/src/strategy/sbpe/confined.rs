@@ -3,7 +3,7 @@
 //! $f(x)-f(x') = \Delta V^\top y-\Delta V^\top E+\langle f,r\rangle$, where $r$ has the part $\Delta e$ inside the features and a rest of norm
 //! $s_1+\sqrt\lambda\lVert\Delta V\rVert$ at most. The norm bound alone says $\langle f,r\rangle\le C\lVert r\rVert$; the ellipsoid knows more.
 
-use super::pairs::{Setting, Width};
+use super::pairs::{Setting, Under, Width};
 use crate::certificate::{Directions, Ellipsoid, Slice};
 use crate::error::Result;
 use sigmabar_linalg::{Matrix, dot, norm_squared, product, product_transposed};
@@ -42,14 +42,9 @@ pub(super) struct ConfinedBlock<'a> {
 }
 
 impl<'a> Confined<'a> {
-    /// `solved` is $e$ of the challengers; `width` has $\lambda$ and the ridge, `settings` the norm bound of each ellipsoid.
-    pub fn new(
-        directions: &'a Directions,
-        ellipsoids: &'a [Ellipsoid],
-        solved: &Matrix,
-        width: &Width,
-        settings: &[Setting],
-    ) -> Result<Self> {
+    /// `solved` is $e$ of the challengers; `width` has $\lambda$ and the ridge.
+    pub fn new(under: Under<'a, '_>, solved: &Matrix, width: &Width) -> Result<Self> {
+        let Under { confinement: (directions, ellipsoids), settings } = under;
         let slopes = |(ellipsoid, setting): (&Ellipsoid, &Setting)| {
             let plain = setting.norm_bound * width.bias_slope();
             let slope = |slice: &Slice| {

@@ -13,6 +13,7 @@ mod paper_box;
 mod premises;
 mod quantile;
 mod replay;
+mod ridges;
 mod schedule;
 mod shares;
 mod standing;

@@ -2,7 +2,6 @@
 
 use super::confined::{Confined, ConfinedBlock};
 use super::noise_form::NoiseForm;
-use super::quantile::Simulation;
 use crate::certificate::{Directions, Ellipsoid, direct_bias};
 use crate::error::{Error, Result};
 use crate::information::{Information, PartsRounding, Sizes, VarianceParts};
@@ -10,6 +9,9 @@ use crate::noise::Noise;
 use crate::points::{Points, PointsRef};
 use crate::posterior::Posterior;
 use sigmabar_linalg::{Matrix, norm_squared, product_transposed};
+
+/// Survivors taken at a time.
+pub(super) const BLOCK: usize = 1024;
 
 /// The challengers with everything of theirs that pairs need.
 pub(super) struct Challengers<'a> {
@@ -63,6 +65,10 @@ pub(super) struct Difference {
     pub bias: f64,
     /// $R\lVert\Delta V\rVert$, times the challenger's emphasis.
     pub noise: f64,
+    /// The bias that the norm bound alone allows: known before any response.
+    pub plain: f64,
+    /// Under which ridge: 0 is the batch's own.
+    pub ridge: usize,
 }
 
 /// What a difference needs of each of its two points.
@@ -102,33 +108,34 @@ struct Pair {
     noise: f64,
 }
 
-/// One survivor against every challenger.
-pub(super) struct Pairs<'b> {
+/// A block of survivors against every challenger.
+pub(super) struct PairBlock<'b> {
     challengers: &'b Challengers<'b>,
-    confined: &'b ConfinedBlock<'b>,
-    row: usize,
-    radius: f64,
-    /// None for a point and itself, which differ by nothing.
+    confined: ConfinedBlock<'b>,
+    /// $e$ of the survivors.
+    solved: Matrix,
+    radii: Vec<f64>,
+    /// Row by row; none for a point and itself, which differ by nothing.
     pairs: Vec<Option<Pair>>,
 }
 
+/// The settings with their ellipsoids.
+#[derive(Clone, Copy)]
+pub(super) struct Under<'a, 's> {
+    pub confinement: (&'a Directions, &'a [Ellipsoid]),
+    pub settings: &'s [Setting],
+}
+
 impl<'a> Challengers<'a> {
-    /// Against these points, under each of the settings with its ellipsoid.
-    pub fn new(
-        posterior: &'a Posterior,
-        (directions, ellipsoids): (&'a Directions, &'a [Ellipsoid]),
-        points: Points,
-        noise: &Noise,
-        width: Width,
-        settings: Vec<Setting>,
-    ) -> Result<Self> {
+    /// Against these points, under each of the settings.
+    pub fn new(posterior: &'a Posterior, under: Under<'a, '_>, points: Points, noise: &Noise, width: Width) -> Result<Self> {
         let information: &Information = posterior.information();
         let features = information.features().features(points.view())?;
         let (whitened, solved, own) = solve(information, points.view(), features.as_slice())?;
         Ok(Self {
             levels: NoiseForm::new(information, noise, &solved)?,
             rounding: information.parts_rounding(),
-            confined: Confined::new(directions, ellipsoids, &solved, &width, &settings)?,
+            confined: Confined::new(under, &solved, &width)?,
             information,
             points,
             features,
@@ -136,7 +143,7 @@ impl<'a> Challengers<'a> {
             solved,
             own,
             width,
-            settings,
+            settings: under.settings.to_vec(),
         })
     }
 
@@ -144,12 +151,13 @@ impl<'a> Challengers<'a> {
         self.points.len()
     }
 
-    /// Draws of normal noise against these challengers.
-    pub fn simulate(&self, std_dev: f64, alpha: f64, seed: u64) -> Result<Simulation> {
-        Simulation::new(self.information, std_dev, &self.solved, alpha, seed)
+    /// The ridge, and $e$ of each.
+    pub fn solved(&self) -> (f64, &Matrix) {
+        (self.information.ridge(), &self.solved)
     }
 
-    /// Calls `f(survivor, e of the survivor, differences to each challenger)` for one survivor after another, under the first setting.
+    /// Calls `f(survivor, e of the survivor, differences to each challenger)` for one survivor after another, under the first setting. `own` are the challengers'
+    /// centres. A point compared with itself costs nothing.
     pub fn for_each_survivor(
         &self,
         survivors: PointsRef<'_>,
@@ -158,55 +166,46 @@ impl<'a> Challengers<'a> {
         mut f: impl FnMut(usize, &[f64], &[Difference]) -> Result<()>,
     ) -> Result<()> {
         let mut row = vec![Difference::default(); self.len()];
-        self.for_each_pairs(survivors, centres, own, |i, solved, pairs| {
-            row.iter_mut().enumerate().for_each(|(j, out)| *out = pairs.difference(j, 0));
-            f(i, solved, &row)
-        })
+        for start in (0..survivors.len()).step_by(BLOCK) {
+            let end = survivors.len().min(start + BLOCK);
+            let block = self.block(survivors.range(start, end), &centres[start..end], own)?;
+            for i in 0..end - start {
+                row.iter_mut().enumerate().for_each(|(j, out)| *out = block.difference(i, j, 0));
+                f(start + i, block.solved.row(i), &row)?;
+            }
+        }
+        Ok(())
     }
 
-    /// Calls `f(survivor, e of the survivor, its pairs)` for one survivor after another. `own` are the challengers' centres.
-    /// A point compared with itself costs nothing.
-    /// Cost O(A(md + m² + Mm)), whatever the number of settings.
-    pub fn for_each_pairs(
-        &self,
-        survivors: PointsRef<'_>,
-        centres: &[Centre],
-        own: &[Centre],
-        mut f: impl FnMut(usize, &[f64], &Pairs<'_>) -> Result<()>,
-    ) -> Result<()> {
-        let m = self.information.features().len();
-        self.information.stream(survivors, |start, block, psi| {
-            let seen = product_transposed(&Matrix::from_vec(psi.to_vec(), block.len(), m), &self.features)?;
-            let (whitened, solved, points) = solve(self.information, block, psi)?;
-            let (whitened, fits) = (product_transposed(&whitened, &self.whitened)?, product_transposed(&solved, &self.solved)?);
-            let levels = self.levels.as_ref().map(|l| l.block(&solved)).transpose()?;
-            let confined = self.confined.block(&solved)?;
-            let metric = self.information.features().kernel().metric_block(block, self.points.view())?;
-            for i in 0..block.len() {
-                let a = centres[start + i];
-                let pair = |j: usize| -> Result<Option<Pair>> {
-                    if block.row(i) == self.points.row(j) {
-                        return Ok(None);
-                    }
-                    let products = Products { feature: seen[(i, j)], whitened: whitened[(i, j)], fit: fits[(i, j)] };
-                    let parts = self.enlarged(start + i, metric[(i, j)].powi(2), (&points[i], &self.own[j]), &products)?;
-                    let norm = parts.noise.sqrt() / self.information.ridge();
-                    let by_level = levels.as_ref().map_or(f64::INFINITY, |l| l.difference(i, j));
-                    let residual = self.width.lambda_root * norm;
-                    Ok(Some(Pair {
-                        centre: a.mean - own[j].mean,
-                        slack: a.slack + own[j].slack,
-                        bias: direct_bias(parts.projection.sqrt(), residual, parts.fit),
-                        outside: parts.projection.sqrt() + residual,
-                        fit: points[i].fit + self.own[j].fit,
-                        noise: self.width.emphasis[j] * (self.width.level * norm).min(by_level),
-                    }))
-                };
-                let pairs = (0..self.len()).map(pair).collect::<Result<_>>()?;
-                f(start + i, solved.row(i), &Pairs { challengers: self, confined: &confined, row: i, radius: a.radius, pairs })?;
+    /// Everything about the pairs of a block of survivors that does not depend on the setting. Cost O(A(md + m² + Mm)).
+    pub fn block(&self, block: PointsRef<'_>, centres: &[Centre], own: &[Centre]) -> Result<PairBlock<'_>> {
+        let psi = self.information.features().features(block)?;
+        let seen = product_transposed(&psi, &self.features)?;
+        let (whitened, solved, points) = solve(self.information, block, psi.as_slice())?;
+        let (whitened, fits) = (product_transposed(&whitened, &self.whitened)?, product_transposed(&solved, &self.solved)?);
+        let levels = self.levels.as_ref().map(|l| l.block(&solved)).transpose()?;
+        let metric = self.information.features().kernel().metric_block(block, self.points.view())?;
+        let pair = |(i, j): (usize, usize)| -> Result<Option<Pair>> {
+            if block.row(i) == self.points.row(j) {
+                return Ok(None);
             }
-            Ok(())
-        })
+            let products = Products { feature: seen[(i, j)], whitened: whitened[(i, j)], fit: fits[(i, j)] };
+            let parts = self.enlarged(i, metric[(i, j)].powi(2), (&points[i], &self.own[j]), &products)?;
+            let norm = parts.noise.sqrt() / self.information.ridge();
+            let by_level = levels.as_ref().map_or(f64::INFINITY, |l| l.difference(i, j));
+            let residual = self.width.lambda_root * norm;
+            Ok(Some(Pair {
+                centre: centres[i].mean - own[j].mean,
+                slack: centres[i].slack + own[j].slack,
+                bias: direct_bias(parts.projection.sqrt(), residual, parts.fit),
+                outside: parts.projection.sqrt() + residual,
+                fit: points[i].fit + self.own[j].fit,
+                noise: self.width.emphasis[j] * (self.width.level * norm).min(by_level),
+            }))
+        };
+        let pairs = (0..block.len()).flat_map(|i| (0..self.len()).map(move |j| (i, j))).map(pair).collect::<Result<_>>()?;
+        let radii = centres.iter().map(|centre| centre.radius).collect();
+        Ok(PairBlock { challengers: self, confined: self.confined.block(&solved)?, solved, radii, pairs })
     }
 
     /// The parts of a difference with their rounding: those of [`PartsRounding::enlarge`], and what expanding the squares loses.
@@ -253,23 +252,29 @@ fn solve(information: &Information, points: PointsRef<'_>, psi: &[f64]) -> Resul
     Ok((whitened, solved, own))
 }
 
-impl Pairs<'_> {
+impl PairBlock<'_> {
     /// The number of challengers.
-    pub fn len(&self) -> usize {
-        self.pairs.len()
+    pub fn challengers(&self) -> usize {
+        self.challengers.len()
     }
 
-    /// The bound on the difference to challenger `j` under one of the settings: the bias is $C$ times the functional's norm (algorithm notes 5.3), or what the
-    /// ellipsoid leaves of it.
-    pub fn difference(&self, j: usize, setting: usize) -> Difference {
-        let Some(pair) = &self.pairs[j] else { return Difference::default() };
+    /// What the bound on the difference of survivor `i` and challenger `j` promises before the noise, as [`Difference::planned`] has it.
+    pub fn planned(&self, i: usize, j: usize, norm_bound: f64, factor: f64) -> f64 {
+        self.pairs[i * self.challengers.len() + j].as_ref().map_or(0.0, |pair| norm_bound * pair.bias + factor * pair.noise)
+    }
+
+    /// The bound on the difference of survivor `i` and challenger `j` under one of the settings: the bias is $C$ times the functional's norm (algorithm notes 5.3), or
+    /// what the ellipsoid leaves of it.
+    pub fn difference(&self, i: usize, j: usize, setting: usize) -> Difference {
+        let Some(pair) = &self.pairs[i * self.challengers.len() + j] else { return Difference::default() };
         let Setting { norm_bound, scale } = self.challengers.settings[setting];
         let information = self.challengers.information;
         let expansion = 8.0 * (information.features().len() + 4) as f64 * f64::EPSILON;
         // e is off by η of its size: so much of f's norm may lie there.
         let moved = 2.0 * information.rounding() * (2.0 * pair.fit).sqrt() * norm_bound;
-        let confined = self.confined.difference(setting, (self.row, j), pair.outside, (pair.fit, expansion), self.radius) + moved;
-        Difference { centre: pair.centre, bias: (norm_bound * pair.bias).min(confined) + pair.slack, noise: scale * pair.noise }
+        let confined = self.confined.difference(setting, (i, j), pair.outside, (pair.fit, expansion), self.radii[i]) + moved;
+        let plain = norm_bound * pair.bias;
+        Difference { centre: pair.centre, bias: plain.min(confined) + pair.slack, noise: scale * pair.noise, plain, ridge: 0 }
     }
 }
 
@@ -285,5 +290,10 @@ impl Difference {
     /// The upper bound on $f(x)-f(x')$.
     pub fn upper(&self, factor: f64) -> f64 {
         self.centre + self.bias + factor * self.noise
+    }
+
+    /// The half-width that could be promised before any response.
+    pub fn planned(&self, factor: f64) -> f64 {
+        self.plain + factor * self.noise
     }
 }

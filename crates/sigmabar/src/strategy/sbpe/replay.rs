@@ -7,8 +7,9 @@
 use super::Sbpe;
 use super::cells::{Cells, FINE};
 use super::elimination::{Batch, Evidence};
-use super::pairs::{Centre, Challengers, Difference, Pairs, Setting, Width};
+use super::pairs::{BLOCK, Centre, Challengers, Difference, PairBlock, Setting, Under, Width};
 use super::premises::{Arrived, Premises};
+use super::ridges::{self, Beside};
 use super::shares::{Budget, SHARES};
 use super::state::{Kept, Listed, State};
 use crate::certificate::{Ellipsoid, HalfWidth};
@@ -18,6 +19,7 @@ use crate::error::Result;
 use crate::kernel::Kernel;
 use crate::origin::Sourced;
 use crate::points::{Collected, Locations, Points};
+use crate::posterior::Posterior;
 use crate::strategy::run::ledger::Ledger;
 use crate::strategy::run::problem::Problem;
 use crate::theory::half_width_slope;
@@ -40,6 +42,8 @@ pub(super) struct Replay<'a> {
 struct Seen<'a> {
     batch: Batch<'a>,
     evidence: Evidence,
+    /// The same under the ridges beside its own, on lists.
+    others: Vec<Posterior>,
     challengers: Points,
     ranks: Vec<usize>,
     list: Points,
@@ -83,7 +87,8 @@ impl<'a> Replay<'a> {
                 (Listed::Candidates(_), None) => continue,
             };
             let evidence = batch.gather(inducing, arrived)?;
-            batches.push(Seen { batch, evidence, challengers: challengers.clone(), ranks: ranks.clone(), list });
+            let others = if candidates.is_some() { ridges::others(&evidence, batch.premises.noise)? } else { Vec::new() };
+            batches.push(Seen { batch, evidence, others, challengers: challengers.clone(), ranks: ranks.clone(), list });
         }
         let places = match (candidates, problem.domain()) {
             (None, Domain::Box(domain)) => {
@@ -133,6 +138,7 @@ struct Judge<'s> {
     seen: &'s Seen<'s>,
     challengers: Challengers<'s>,
     own: Vec<Centre>,
+    beside: Vec<Beside<'s>>,
     /// $z$ at $x^*$ and for pairs.
     above: f64,
     tail: f64,
@@ -277,33 +283,38 @@ impl<'a, 'c> Course<'a, 'c> {
         if looked.is_empty() {
             return Ok(Vec::new());
         }
-        let points = self.places.centres(&looked.iter().map(|l| l.place).collect::<Vec<_>>())?;
-        let centres: Vec<Centre> = looked.iter().map(|l| l.centre).collect();
-        let Judge { seen, challengers, own, above, tail, slopes, recommended, favourite } = judge;
         let mut halves = Vec::new();
-        challengers.for_each_pairs(points.view(), &centres, own, |i, _, pairs| {
-            let Looked { place, centre, half } = &looked[i];
-            let reach = |s: usize| slopes[s].1 * centre.radius;
-            let first = first_unbeaten(pairs, self.first[*place], self.chain.len(), favourite, |d, s| d.upper(*tail) + reach(s) < 0.0);
-            self.first[*place] = first;
-            if first == self.chain.len() {
-                return Ok(());
+        for block in looked.chunks(BLOCK) {
+            let points = self.places.centres(&block.iter().map(|l| l.place).collect::<Vec<_>>())?;
+            let centres: Vec<Centre> = block.iter().map(|l| l.centre).collect();
+            let Judge { seen, challengers, own, beside, above, tail, slopes, recommended, favourite } = judge;
+            let mut ridges = vec![challengers.block(points.view(), &centres, own)?];
+            for other in beside {
+                ridges.push(other.block(points.view())?);
             }
-            let width = seen.half_width(half, self.chain[first], *above);
-            if reach(first) > FINE * width
-                && let Some(split) = self.split(*place)
-            {
-                halves.extend(split);
-                return Ok(());
-            }
-            for s in first..self.chain.len() {
-                ceiling[s] = ceiling[s].max(self.upper[place * self.chain.len() + s]);
-                if let Some(j) = recommended {
-                    pairwise[s] = pairwise[s].max(pairs.difference(*j, s).upper(*tail) + reach(s));
+            for (i, Looked { place, centre, half }) in block.iter().enumerate() {
+                let pairs = Pairs::new(&ridges, i, seen.batch.premises.norm_bound, *tail);
+                let reach = |s: usize| slopes[s].1 * centre.radius;
+                let first = first_unbeaten(&pairs, self.first[*place]..self.chain.len(), favourite, |d, s| d.upper(*tail) + reach(s) < 0.0);
+                self.first[*place] = first;
+                if first == self.chain.len() {
+                    continue;
+                }
+                let width = seen.half_width(half, self.chain[first], *above);
+                if reach(first) > FINE * width
+                    && let Some(split) = self.split(*place)
+                {
+                    halves.extend(split);
+                    continue;
+                }
+                for s in first..self.chain.len() {
+                    ceiling[s] = ceiling[s].max(self.upper[place * self.chain.len() + s]);
+                    if let Some(j) = recommended {
+                        pairwise[s] = pairwise[s].max(pairs.difference(*j, s).upper(*tail) + reach(s));
+                    }
                 }
             }
-            Ok(())
-        })?;
+        }
         Ok(halves)
     }
 
@@ -319,24 +330,45 @@ impl<'a, 'c> Course<'a, 'c> {
     }
 }
 
-/// The first setting from `first` on under which no challenger beats the survivor; `count` where all do. Bounds grow along the chain, so halving finds it.
+/// One survivor against every challenger, each pair under the ridge that the run chose for it.
+struct Pairs<'b> {
+    ridges: &'b [PairBlock<'b>],
+    row: usize,
+    chosen: Vec<usize>,
+}
+
+impl<'b> Pairs<'b> {
+    /// The choice is the run's, by its norm bound: known before the noise, and the same for every setting.
+    fn new(ridges: &'b [PairBlock<'b>], row: usize, norm_bound: f64, tail: f64) -> Self {
+        let best = |j: usize| {
+            let planned = |r: usize| ridges[r].planned(row, j, norm_bound, tail);
+            (1..ridges.len()).fold(0, |best, r| if planned(r) < planned(best) { r } else { best })
+        };
+        Self { ridges, row, chosen: (0..ridges[0].challengers()).map(best).collect() }
+    }
+
+    fn difference(&self, j: usize, setting: usize) -> Difference {
+        self.ridges[self.chosen[j]].difference(self.row, j, setting)
+    }
+}
+
+/// The first setting of a range under which no challenger beats the survivor; its end where all do. Bounds grow along the chain, so halving finds it.
 fn first_unbeaten(
     pairs: &Pairs<'_>,
-    first: usize,
-    count: usize,
+    settings: std::ops::Range<usize>,
     favourite: &mut usize,
     beats: impl Fn(Difference, usize) -> bool,
 ) -> usize {
     let mut is_beaten = |s: usize| {
-        let order = std::iter::once(*favourite).chain((0..pairs.len()).filter(|j| j != favourite));
+        let order = std::iter::once(*favourite).chain((0..pairs.chosen.len()).filter(|j| j != favourite));
         let by = order.into_iter().find(|&j| beats(pairs.difference(j, s), s));
         *favourite = by.unwrap_or(*favourite);
         by.is_some()
     };
-    if !is_beaten(first) {
-        return first;
+    if !is_beaten(settings.start) {
+        return settings.start;
     }
-    let (mut beaten, mut unbeaten) = (first, count);
+    let (mut beaten, mut unbeaten) = (settings.start, settings.end);
     while unbeaten - beaten > 1 {
         let middle = usize::midpoint(beaten, unbeaten);
         if is_beaten(middle) {
@@ -369,10 +401,12 @@ impl<'s> Judge<'s> {
             (evidence.posterior.norm() + half_width) * (1.0 + 1e-9)
         };
         let slopes = chain.iter().map(|s| (slope(s, above), slope(s, largest * tail))).collect();
-        let confinement = (&evidence.confinement.directions, ellipsoids);
+        let under = Under { confinement: (&evidence.confinement.directions, ellipsoids), settings: chain };
         let recommended = challengers.view().rows().position(|row| row == recommended);
-        let challengers = Challengers::new(&evidence.posterior, confinement, challengers.clone(), &evidence.noise, width, chain.to_vec())?;
-        Ok(Self { seen, challengers, own, above, tail, slopes, recommended, favourite: 0 })
+        let beside = |posterior| Beside::new(posterior, under, challengers, &evidence.noise, &width);
+        let beside = seen.others.iter().map(beside).collect::<Result<_>>()?;
+        let challengers = Challengers::new(&evidence.posterior, under, challengers.clone(), &evidence.noise, width)?;
+        Ok(Self { seen, challengers, own, beside, above, tail, slopes, recommended, favourite: 0 })
     }
 }
 
