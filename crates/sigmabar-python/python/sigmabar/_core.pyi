@@ -29,6 +29,7 @@ __all__ = [
     "gain_bounds",
     "max_variance_design",
     "max_variance_design_in_box",
+    "read_certificate",
     "num_threads",
     "regression_bound",
     "regret_bound",
@@ -153,7 +154,7 @@ class Design:
     def inducing(self) -> _Floats: ...
     def max_std(self) -> float: ...
     def bound(self) -> float: ...
-    def uniform_error(self, norm_bound: float, noise: Noise, delta: float) -> tuple[float, float]: ...
+    def uniform_error(self, claim: Claim) -> tuple[float, str]: ...
 
 @final
 class Domain:

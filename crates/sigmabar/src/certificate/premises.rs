@@ -1,6 +1,7 @@
 //! The premises of every theorem here, complete (algorithm notes 12): each with its value and where it came from.
 
 use super::claim::{Claim, Coverage};
+use crate::information::Information;
 use crate::kernel::Kernel;
 use crate::noise::Noise;
 use crate::origin::{Origin, Sourced};
@@ -124,6 +125,22 @@ impl Premises {
             observations: Sourced::new(rows, chosen),
             queries: asked,
             ..Self::nothing(prior, rows)
+        }
+    }
+
+    /// What a claim about a design rests on, before any response: that the points are measured as planned is the program's own doing.
+    pub(crate) fn of_design(claim: &Claim, information: &Information) -> Self {
+        let (kernel, collected) = (information.features().sourced_kernel(), information.collected());
+        Self {
+            kernel: Sourced::new(Some(kernel.value.clone()), kernel.origin),
+            norm_bound: Sourced::new(claim.known_norm_bound(), claim.norm_origin()),
+            noise: Sourced::new(claim.required_noise(None).ok(), claim.noise_origin()),
+            points: Sourced::new(collected, collected.origin()),
+            observations: Sourced::new(information.len(), collected.origin()),
+            inducing: Sourced::new(information.features().len(), Origin::Guaranteed),
+            ridge: Sourced::new(Some(information.ridge()), information.ridge_origin()),
+            queries: Origin::Guaranteed,
+            ..Self::nothing(Prior::ZERO, information.len())
         }
     }
 
