@@ -238,7 +238,7 @@ impl PyStrategy {
 
     fn recommend<'py>(&self, py: Python<'py>) -> PyResult<Option<Advice<'py>>> {
         let advice = self.with(py, |run| {
-            let Some(advice) = run.recommend()? else { return Ok(None) };
+            let Some(advice) = run.recommend_with_range()? else { return Ok(None) };
             let encoded = Points::from_rows(&[&advice.point])?;
             Ok(Some((run.problem().domain().decode(encoded.view())?, advice)))
         })?;
