@@ -23,6 +23,7 @@ pub(crate) mod tell;
 pub(crate) mod theory;
 pub(crate) mod trials;
 
+pub(crate) use accumulate::hex;
 pub(crate) use command::{Cli, Verb};
 
 use crate::Outcome;
