@@ -17,6 +17,7 @@ mod noise;
 mod origin;
 mod policy;
 mod posterior;
+mod rows;
 mod seen;
 mod strategy;
 mod study;
@@ -57,6 +58,8 @@ mod _core {
     use super::noise::PyNoise;
     #[pymodule_export]
     use super::posterior::PyPosterior;
+    #[pymodule_export]
+    use super::rows::{PyAccumulator, PyPlan, row_hashes};
     #[pymodule_export]
     use super::strategy::PyStrategy;
     #[pymodule_export]

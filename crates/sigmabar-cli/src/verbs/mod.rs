@@ -25,6 +25,7 @@ pub(crate) mod theory;
 pub(crate) mod trials;
 pub(crate) mod void;
 
+pub(crate) use accumulate::hex;
 pub(crate) use command::{Cli, Verb};
 
 use crate::Outcome;
