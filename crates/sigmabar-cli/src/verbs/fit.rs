@@ -295,6 +295,14 @@ fn fitted(
     let word = if plan.learns { "learnt" } else { "given" };
     console.say(format_args!("kernel {word}: {}; noise {}", kernels::described(&learnt.kernel.value, &names), short(learnt.ridge.value)));
     console.say(format_args!("{} inducing points after {:.1} s", learnt.inducing.len(), begun.elapsed().as_secs_f64()));
+    if let Some(wide) = learnt.wide {
+        let many = learnt.inducing.len();
+        console.say(format_args!(
+            "the evidence is known to within {} per row only; twice as many inducing points (--inducing {}) would take about four times as long",
+            short(wide),
+            2 * many
+        ));
+    }
     let pilot = pilot_seconds(&rows, prior, &learnt, columns.len())?;
     let posterior = console.timed("fitting all rows", pilot, || learn::fit(rows, prior, learnt, columns.len(), declared.collected))?;
     let about = About {
@@ -318,7 +326,13 @@ fn pilot_seconds(rows: &Rows, prior: Prior, learnt: &learn::Learnt, columns: usi
     let sample = rows.sample(rows.len() / 50, 0);
     let share = rows.len() as f64 / sample.len() as f64;
     let begun = Instant::now();
-    let parts = learn::Learnt { kernel: learnt.kernel.clone(), ridge: learnt.ridge, inducing: learnt.inducing.clone(), posterior: None };
+    let parts = learn::Learnt {
+        kernel: learnt.kernel.clone(),
+        ridge: learnt.ridge,
+        inducing: learnt.inducing.clone(),
+        wide: None,
+        posterior: None,
+    };
     learn::fit(sample, prior, parts, columns, Collected::Undeclared)?;
     Ok(Some(share * begun.elapsed().as_secs_f64()))
 }

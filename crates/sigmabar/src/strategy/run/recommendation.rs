@@ -101,7 +101,7 @@ pub(crate) fn by_posterior(problem: &Problem, ledger: &Ledger) -> Result<Option<
     let (mean, deviation) = match (problem.kernel(), problem.ridge()) {
         (Some(kernel), Some(ridge)) => {
             let weights: Vec<f64> = ledger.all_measured().map(|m| weight(problem, &m)).collect();
-            let observations = Observations::weighted(points.clone(), &values, &weights, Collected::Adaptive)?;
+            let observations = Observations::weighted(points.clone(), &values, &weights, Collected::Adaptive, Prior::ZERO)?;
             let posterior = ExactPosterior::new(kernel.clone(), ridge, observations)?;
             (posterior.mean(points.view())?, posterior.std_dev(points.view())?)
         }
