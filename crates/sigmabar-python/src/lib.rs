@@ -5,6 +5,7 @@ mod arrow;
 mod certificate;
 mod claim;
 mod command;
+mod conformal;
 mod design;
 mod domain;
 mod error;
@@ -40,6 +41,8 @@ mod _core {
     use super::claim::PyClaim;
     #[pymodule_export]
     use super::command::run_command;
+    #[pymodule_export]
+    use super::conformal::{PyConformal, calibration_rows_needed};
     #[pymodule_export]
     use super::design::{PyDesign, max_variance_design, max_variance_design_in_box};
     #[pymodule_export]

@@ -14,7 +14,7 @@ use pyo3::types::PyBytes;
 use sigmabar::certificate::Answers;
 use sigmabar::gain::Bracket;
 use sigmabar::information::VarianceParts;
-use sigmabar::{Certificate, Claim, Collected, FeatureMap, Observations, Posterior, Prior};
+use sigmabar::{Certificate, Claim, Collected, FeatureMap, Observations, Points, Posterior, Prior};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
 type Vector<'py> = Bound<'py, PyArray1<f64>>;
@@ -25,6 +25,14 @@ pub fn prior(mean: Option<Number>, unit: &Number, y: &[f64], rows: &Seen) -> PyR
     let Some(mean) = mean else { return Prior::learnt(y).map_err(raise) };
     let (mean, unit) = (mean.on(rows), unit.on(rows));
     Ok(Prior::declared(mean.value, unit.value).map_err(raise)?.with_origin(mean.origin.max(unit.origin)))
+}
+
+/// Rows with their responses, each worth one or as many as its weight says.
+pub fn observed(x: Points, y: &[f64], weights: Option<&[f64]>, how: Collected, prior: Prior) -> sigmabar::Result<Observations> {
+    match weights {
+        Some(weights) => Observations::weighted(x, y, weights, how, prior),
+        None => Observations::new(x, y, how, prior),
+    }
 }
 
 /// Mean, standard deviation and everything else that the sparse model knows.
@@ -83,6 +91,11 @@ impl PyPosterior {
         Self { inner: Arc::new(RwLock::new(Arc::new(Model::new(posterior, rows, learnt_on)))), updating: Arc::default() }
     }
 
+    /// The model as it is now.
+    pub fn posterior(&self) -> Posterior {
+        self.get().posterior.clone()
+    }
+
     fn get(&self) -> Arc<Model> {
         current(&self.inner)
     }
@@ -135,13 +148,15 @@ impl PyPosterior {
         how: Option<&str>,
         mean: Option<Number>,
         unit: Number,
+        weights: Option<&Bound<'_, PyArray1<f64>>>,
     ) -> PyResult<Self> {
+        let weights = weights.map(vector).transpose()?;
         let (y, how, learnt_on) = (vector(y)?, collected(how)?, kernel.seen.with(&tau.seen).with(&unit.seen));
         let rows = Seen::of(x.view().map_err(raise)?, &y);
         let prior = prior(mean, &unit, &y, &rows)?;
         let (kernel, tau) = (kernel.on(&rows), tau.on(&rows));
         let fitted = work::run(py, move || {
-            let observations = Observations::new(x.to_points()?, &y, how, prior)?;
+            let observations = observed(x.to_points()?, &y, weights.as_deref(), how, prior)?;
             Posterior::fit(Arc::new(FeatureMap::new(kernel, inducing.to_points()?)?), tau, observations)
         })?;
         Ok(Self::new(fitted, rows, learnt_on))

@@ -212,7 +212,7 @@ pub(super) fn make_plan(
     }
     let known = table.rows().map_or(usize::MAX, |rows| rows as usize);
     let selection = selection(arguments, &table.part(0)?)?;
-    let sample = plan::pool(known, arguments.inducing.unwrap_or(plan::INDUCING)).max(plan::LEARNING_ROWS);
+    let sample = plan::pool(known, arguments.inducing.unwrap_or_else(|| Learning::new(Vec::new()).most_inducing(known))).max(plan::LEARNING_ROWS);
     let shares = Shares {
         sample,
         calibration: calibration_rows(arguments, known).min(MOST_CALIBRATING),
@@ -476,6 +476,14 @@ fn learnt(
     let word = if plan.learns { "learnt" } else { "given" };
     console.say(format_args!("kernel {word}: {}; noise {}", kernels::described(&learnt.kernel.value, &names), short(learnt.ridge.value)));
     console.say(format_args!("{} inducing points after {:.1} s", learnt.inducing.len(), begun.elapsed().as_secs_f64()));
+    if let Some(wide) = learnt.wide {
+        let many = learnt.inducing.len();
+        console.say(format_args!(
+            "the evidence is known to within {} per row only; twice as many inducing points (--inducing {}) would take about four times as long",
+            short(wide),
+            2 * many
+        ));
+    }
     Ok(learnt)
 }
 
@@ -500,7 +508,13 @@ fn pilot_seconds(rows: &Rows, prior: Prior, learnt: &learn::Learnt, columns: usi
     let sample = rows.sample(rows.len() / 50, 0);
     let share = rows.len() as f64 / sample.len() as f64;
     let begun = Instant::now();
-    let parts = learn::Learnt { kernel: learnt.kernel.clone(), ridge: learnt.ridge, inducing: learnt.inducing.clone(), posterior: None };
+    let parts = learn::Learnt {
+        kernel: learnt.kernel.clone(),
+        ridge: learnt.ridge,
+        inducing: learnt.inducing.clone(),
+        wide: None,
+        posterior: None,
+    };
     learn::fit(sample, prior, parts, columns, Collected::Undeclared)?;
     Ok(Some(share * begun.elapsed().as_secs_f64()))
 }
