@@ -11,6 +11,7 @@ pub(crate) mod import;
 pub(crate) mod man;
 pub(crate) mod new;
 pub(crate) mod predict;
+pub(crate) mod premises;
 pub(crate) mod recommend;
 pub(crate) mod report;
 pub(crate) mod run;
@@ -33,6 +34,7 @@ pub(crate) fn run(verb: Verb, global: &Global, console: &Console) -> Outcome {
         Verb::Predict(arguments) => predict::run(&arguments, console),
         Verb::Design(arguments) => design::run(&arguments, global, console),
         Verb::New(arguments) => new::run(&arguments, global, console),
+        Verb::Premises(arguments) => premises::run(&arguments, global, console),
         Verb::Run(arguments) => run::run(&arguments, global, console),
         Verb::Ask(arguments) => ask::run(&arguments, global, console),
         Verb::Tell(arguments) => tell::run(&arguments, console),

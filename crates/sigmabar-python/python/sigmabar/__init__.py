@@ -37,8 +37,8 @@ from __future__ import annotations
 import importlib
 from typing import Any
 
-from . import theory
-from ._certificate import Certificate, ContradictionWarning, Premise
+from . import premises, theory
+from ._certificate import Certificate, ContradictionWarning, Premise, PremiseRange
 from ._core import Contradicted, Error, __version__
 from ._design import Design, UniformError, max_variance_design
 from ._domain import Box, Candidates, Categorical, Constraint, Domain, Float, Int, Ordinal, Space
@@ -49,7 +49,7 @@ from ._kernels import Hamming, Kernel, Linear, Matern, Periodic, RationalQuadrat
 from ._learnt import LearntNumber
 from ._noise import Bounded, Gaussian, LightTailed, Noise, PerObservation, SubGaussian
 from ._posterior import Bracket, ExactPosterior, ResidualNorm, SparsePosterior, VarianceParts, Variational
-from ._strategy import Ask, Batch, Cells, Recommendation, Strategy, Trials
+from ._strategy import Ask, Batch, Cells, Recommendation, Standing, Strategy, Trials
 from ._study import Advice, Study, Trial, study_schema
 from ._threads import get_num_threads, set_num_threads
 
@@ -88,12 +88,14 @@ __all__ = [
     "PerObservation",
     "Periodic",
     "Premise",
+    "PremiseRange",
     "RationalQuadratic",
     "Recommendation",
     "ResidualNorm",
     "Space",
     "SparsePosterior",
     "SquaredExponential",
+    "Standing",
     "Strategy",
     "Study",
     "SubGaussian",
@@ -106,6 +108,7 @@ __all__ = [
     "fit_hyperparameters",
     "get_num_threads",
     "max_variance_design",
+    "premises",
     "select_inducing",
     "set_num_threads",
     "study_schema",

@@ -142,6 +142,7 @@ impl Design {
             premises: Premises::of_design(claim, &self.information),
             bounds,
             contradiction: None,
+            range: None,
         };
         Ok(UniformError { before, after, certificate })
     }
