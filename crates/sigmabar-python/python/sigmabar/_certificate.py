@@ -6,6 +6,7 @@ import json
 import warnings
 from dataclasses import dataclass
 from functools import cached_property
+from html import escape
 from typing import Any, NamedTuple
 
 from . import _core
@@ -139,6 +140,9 @@ class Certificate:
 
     def __str__(self) -> str:
         return self._described[0]
+
+    def _repr_html_(self) -> str:
+        return f"<pre>{escape(str(self))}</pre>"
 
     def __repr__(self) -> str:
         return f"Certificate(label={self.label!r}, delta={self.delta!r})"

@@ -4,6 +4,7 @@
 //! form or dashes say the same as colour does.
 
 mod calibration;
+mod effects;
 mod elimination;
 mod figure;
 mod functions;
@@ -14,7 +15,6 @@ mod plate;
 mod png;
 mod progress;
 mod regret;
-mod relevance;
 mod scale;
 mod scene;
 mod slices;
@@ -23,6 +23,7 @@ mod svg;
 mod table;
 
 pub use calibration::{Coverage, HeldOut, calibration, coverage, residuals};
+pub use effects::{Effect, effects};
 pub use elimination::{Elimination, Frame, Remaining, Side};
 pub use figure::{Figure, Sample};
 pub use functions::functions;
@@ -33,7 +34,6 @@ pub use plate::{Measured, Plate, Well, plate_size, well_name, well_place};
 pub use png::PngError;
 pub use progress::{BatchEnd, Progress, Rival, rivals};
 pub use regret::{RegretCurve, RegretGrowth, RegretPanel, growth, last_decade_slope, regret};
-pub use relevance::{Relevance, relevance};
 pub use scale::{Scale, Tick, number, significant};
 pub use scene::{Anchor, Fill, Marker, Scene, Stroke, Style, text_width};
 pub use slices::{Slice, Slices};

@@ -1,6 +1,6 @@
 //! The report of a study.
 
-use super::assumptions::{assumed, declared, relevances, source_words};
+use super::assumptions::{assumed, declared};
 use super::elimination::elimination;
 use super::error::Result;
 use super::held_out::held_out;
@@ -59,10 +59,12 @@ pub fn study(study: &Study) -> Result<Page> {
 /// Length-scales of the premise map, as multiples of the declared ones.
 const FACTORS: [f64; 5] = [0.5, 0.7, 1.0, 1.4, 2.0];
 
-/// What is measured: the report has no better name for it.
-const RESPONSE: &str = "value";
-
 impl Content<'_> {
+    /// What is measured, as people call it.
+    fn response(&self) -> &str {
+        self.study.spec().response().unwrap_or("value")
+    }
+
     fn maximises(&self) -> bool {
         self.study.spec().problem().direction() == Direction::Maximize
     }
@@ -135,16 +137,16 @@ impl Content<'_> {
             page.picture(elimination.picture());
         }
         if let Some(advice) = &self.advice {
-            page.picture(plot::rivals(&self.rivals(advice, model)?, RESPONSE));
+            page.picture(plot::rivals(&self.rivals(advice, model)?, self.response()));
         }
-        for plate in plates(space, &self.trials, model, RESPONSE)? {
+        for plate in plates(space, &self.trials, model, self.response())? {
             page.picture(plate.picture());
         }
         let Some(model) = model else { return Ok(None) };
         page.heading("What the model says");
         let mut certificate = None;
         if let Some(advice) = &self.advice {
-            let (slices, behind) = model.slices(space, advice, &self.dots(), RESPONSE)?;
+            let (slices, behind) = model.slices(space, advice, &self.dots(), self.response())?;
             certificate = behind;
             if slices.slices.is_empty() {
                 page.paragraph("The constraints fix every parameter once the others are chosen: there are no slices to show.");
@@ -152,18 +154,16 @@ impl Content<'_> {
                 page.picture(slices.picture());
             }
         }
-        let names: Vec<_> = space.parameters().iter().enumerate().map(|(i, p)| (p.name.clone(), space.columns_of(i))).collect();
-        let kernel = model.posterior().kernel();
-        let relevant = relevances(&kernel.value, &names, |column| self.range(column));
-        if !relevant.is_empty() {
-            page.picture(plot::relevance(&relevant, source_words(kernel.origin)));
+        let effects = model.effects(space)?;
+        if !effects.is_empty() {
+            page.picture(plot::effects(&effects, self.response()));
         }
         let checks = held_out(model)?;
         if !checks.is_empty() {
             let how = "each predicted by a model fitted to nine tenths of the measurements, itself not among them";
             page.heading("Can the model be trusted?");
             page.picture(plot::calibration(&checks, how));
-            page.picture(plot::residuals(&checks, RESPONSE, how));
+            page.picture(plot::residuals(&checks, self.response(), how));
         }
         Ok(certificate)
     }
@@ -178,10 +178,10 @@ impl Content<'_> {
         if standing.curve.iter().all(|point| point.gap.is_none()) {
             return Ok(());
         }
-        page.picture(plot::standing(&standing, RESPONSE));
+        page.picture(plot::standing(&standing, self.response()));
         let map = self.run.premise_map(&FACTORS)?;
         let claimed = standing.gap_at(standing.norm_bound).unwrap_or(f64::INFINITY);
-        page.picture(plot::premise_map(&map, claimed, RESPONSE));
+        page.picture(plot::premise_map(&map, claimed, self.response()));
         Ok(())
     }
 
@@ -204,7 +204,7 @@ impl Content<'_> {
         };
         let label = self.batches.iter().rev().find_map(|batch| batch.report.certificate.as_ref().map(Certificate::label));
         Progress {
-            response: RESPONSE.to_owned(),
+            response: self.response().to_owned(),
             maximise: self.maximises(),
             gap_label: label.map_or_else(|| "none is claimed".to_owned(), |label| label.to_string()),
             wanted_gap: self.status.wanted_gap,
@@ -244,22 +244,6 @@ impl Content<'_> {
             });
         }
         Ok(rivals)
-    }
-
-    /// The range of a column as the kernel sees it.
-    fn range(&self, column: usize) -> f64 {
-        let ends = self.run.ledger().all_measured().map(|m| m.point[column]);
-        let (low, high) = ends.fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), v| (low.min(v), high.max(v)));
-        match self.study.spec().space().domain() {
-            sigmabar::Domain::Box(sides) => sides.high()[column] - sides.low()[column],
-            sigmabar::Domain::Space(space) if space.columns()[column].is_categorical() => 1.0,
-            sigmabar::Domain::List(list) => {
-                let all = list.points().rows().map(|row| row[column]);
-                let (low, high) = all.fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), v| (low.min(v), high.max(v)));
-                high - low
-            }
-            _ => high - low,
-        }
     }
 
     fn tables(&self, page: &mut Page) {

@@ -154,6 +154,14 @@ impl Sbpe {
         self.rules
     }
 
+    /// The lengths of the batches for a budget: their number enters every claim.
+    ///
+    /// # Errors
+    /// As [`Schedule::lengths`].
+    pub fn batch_lengths(&self, budget: usize) -> Result<Vec<usize>> {
+        self.schedule.lengths(budget)
+    }
+
     /// What is left of a box, once a batch was planned.
     #[must_use]
     pub fn surviving_cells(&self) -> Option<&CellTree> {
