@@ -68,7 +68,9 @@ mod _core {
     #[pymodule_export]
     use super::study::{PyStudy, study_schema};
     #[pymodule_export]
-    use super::theory::{batch_sizes, data_gain, gain_bounds, regression_bound, regret_bound, samples_for_error, samples_for_std};
+    use super::theory::{
+        batch_sizes, data_gain, gain_bounds, norm_of_hills, regression_bound, regret_bound, replicates, samples_for_error, samples_for_std,
+    };
 
     #[pymodule_export]
     use super::threads::{num_threads, set_num_threads};

@@ -18,6 +18,7 @@ use crate::streamed::{self, Job, Shares};
 use crate::which_study::{quoted, stem};
 use serde_json::{Value, json};
 use sigmabar::certificate::{Answer, Calibration};
+use sigmabar::evidence::Learning;
 use sigmabar::{Collected, Noise, Origin, Points, Posterior, Prior, accumulator};
 use std::path::{Path, PathBuf};
 use std::time::Instant;

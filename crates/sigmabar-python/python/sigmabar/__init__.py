@@ -37,8 +37,8 @@ from __future__ import annotations
 import importlib
 from typing import Any
 
-from . import theory
-from ._certificate import Certificate, ContradictionWarning, Premise
+from . import premises, theory
+from ._certificate import Certificate, ContradictionWarning, Premise, PremiseRange
 from ._core import Contradicted, Error, __version__
 from ._design import Design, UniformError, max_variance_design
 from ._domain import Box, Candidates, Categorical, Constraint, Domain, Float, Int, Ordinal, Space
@@ -50,7 +50,7 @@ from ._learnt import LearntNumber
 from ._noise import Bounded, Gaussian, LightTailed, Noise, PerObservation, SubGaussian
 from ._posterior import Bracket, ExactPosterior, ResidualNorm, SparsePosterior, VarianceParts, Variational
 from ._rows import Accumulator, Plan
-from ._strategy import Ask, Batch, Cells, Recommendation, Strategy, Trials
+from ._strategy import Ask, Batch, Cells, Recommendation, Standing, Strategy, Trials
 from ._study import Advice, Study, Trial, study_schema
 from ._threads import get_num_threads, set_num_threads
 
@@ -91,12 +91,14 @@ __all__ = [
     "Periodic",
     "Plan",
     "Premise",
+    "PremiseRange",
     "RationalQuadratic",
     "Recommendation",
     "ResidualNorm",
     "Space",
     "SparsePosterior",
     "SquaredExponential",
+    "Standing",
     "Strategy",
     "Study",
     "SubGaussian",
@@ -109,6 +111,7 @@ __all__ = [
     "fit_hyperparameters",
     "get_num_threads",
     "max_variance_design",
+    "premises",
     "select_inducing",
     "set_num_threads",
     "study_schema",

@@ -143,6 +143,7 @@ impl Design {
             bounds,
             range: None,
             contradiction: None,
+            range: None,
         };
         Ok(UniformError { before, after, certificate })
     }
