@@ -213,7 +213,8 @@ pub(super) fn make_plan(
     }
     let known = table.rows().map_or(usize::MAX, |rows| rows as usize);
     let selection = selection(arguments, &table.part(0)?)?;
-    let sample = plan::pool(known, arguments.inducing.unwrap_or_else(|| Learning::new(Vec::new()).most_inducing(known))).max(plan::LEARNING_ROWS);
+    let sample =
+        plan::pool(known, arguments.inducing.unwrap_or_else(|| Learning::new(Vec::new()).most_inducing(known))).max(plan::LEARNING_ROWS);
     let shares = Shares {
         sample,
         calibration: calibration_rows(arguments, known).min(MOST_CALIBRATING),

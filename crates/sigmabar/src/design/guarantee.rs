@@ -143,7 +143,6 @@ impl Design {
             bounds,
             range: None,
             contradiction: None,
-            range: None,
         };
         Ok(UniformError { before, after, certificate })
     }
