@@ -163,10 +163,15 @@ fn what_matters_most_comes_first_in_the_unit_of_the_result() {
 #[test]
 fn the_headline_is_firm_at_the_end_only_and_can_be_copied() {
     let directory = TempDir::new().unwrap();
-    let toml = "budget = 24\nbatches = 2\nresponse = \"yield / %\"\n[parameters.\"pH value\"]\ntype = \"float\"\nlow = 4\nhigh = 9\ndigits = 2\n";
+    let toml =
+        "budget = 24\nbatches = 2\nresponse = \"yield / %\"\n[parameters.\"pH value\"]\ntype = \"float\"\nlow = 4\nhigh = 9\ndigits = 2\n";
     let study = study(&directory, toml);
     let measure = |trial: &AskedTrial| {
-        if trial.id == 5 { TrialResult::Failed { reason: "spilt".into() } } else { value(60.0 - (number(trial, 0) - 6.5).powi(2) + noise(trial.seed)) }
+        if trial.id == 5 {
+            TrialResult::Failed { reason: "spilt".into() }
+        } else {
+            value(60.0 - (number(trial, 0) - 6.5).powi(2) + noise(trial.seed))
+        }
     };
     answer(&study, 1, measure);
     let early = report::study(&study).unwrap().html();
@@ -177,7 +182,9 @@ fn the_headline_is_firm_at_the_end_only_and_can_be_copied() {
     let html = page.html();
     assert!(html.contains("Use pH value = ") && html.contains("export SIGMABAR_PARAM_pH_value=") && html.contains("As JSON"));
     assert!(html.contains("<nav><ul><li><a href=\"#part-0\">What to do next</a>") && html.contains("id=\"part-0\""));
-    assert!(html.contains("more times: their mean should lie between") && html.contains("yield / %") && html.contains("failed evaluations"));
+    assert!(
+        html.contains("more times: their mean should lie between") && html.contains("yield / %") && html.contains("failed evaluations")
+    );
     let rows = |name: &str| page.csvs().into_iter().find(|(file, _)| file == name).unwrap().1.lines().count();
     assert_eq!((rows("recommendation.csv"), rows("runners-up.csv")), (2, 6));
 }

@@ -145,7 +145,8 @@ fn list(study: &Study, trials: &[AskedTrial]) -> Sheet {
     let space = study.spec().space();
     let names: Vec<String> = space.parameters().iter().map(|parameter| parameter.name.clone()).collect();
     let has_labels = space.candidates().is_some_and(|table| table.labels.is_some());
-    let mut sheet = Sheet::new(["trial".to_owned(), "batch".to_owned()].into_iter().chain(has_labels.then(|| "label".to_owned())).chain(names));
+    let mut sheet =
+        Sheet::new(["trial".to_owned(), "batch".to_owned()].into_iter().chain(has_labels.then(|| "label".to_owned())).chain(names));
     sheet.columns.push("seed".to_owned());
     for trial in trials {
         let mut row = vec![json!(trial.id), json!(trial.batch + 1)];

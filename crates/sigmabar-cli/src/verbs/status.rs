@@ -1,10 +1,10 @@
 //! `sigmabar status`: where a study stands.
 
 use crate::Outcome;
+use crate::advice::setting;
 use crate::args::Format;
 use crate::console::Console;
 use crate::failure::Ending;
-use crate::advice::setting;
 use crate::quantity::counted;
 use crate::sheet::Sheet;
 use crate::which_study::StudyArgument;

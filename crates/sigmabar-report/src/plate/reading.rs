@@ -97,7 +97,10 @@ pub fn read(mut reader: Reader, result: Option<&str>, parameters: &[Parameter], 
         *lines += 1;
         if *lines > replicates {
             let remedy = "no other line may have the same trial";
-            return Err(wrong(trial, if replicates == 1 { remedy } else { "no more lines may have the same trial than it has replicates" }));
+            return Err(wrong(
+                trial,
+                if replicates == 1 { remedy } else { "no more lines may have the same trial than it has replicates" },
+            ));
         }
         let standard_error = match error.map(|column| (column, &cells[column])) {
             None => None,

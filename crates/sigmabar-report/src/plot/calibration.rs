@@ -58,7 +58,8 @@ pub fn verdict(held_out: &[HeldOut]) -> String {
     if count < 20 {
         return format!("Too few measurements to judge by ({count}): treat the intervals with care.");
     }
-    let (below, above) = (rows.iter().filter(|c| c.observed < c.envelope.0).count(), rows.iter().filter(|c| c.observed > c.envelope.1).count());
+    let (below, above) =
+        (rows.iter().filter(|c| c.observed < c.envelope.0).count(), rows.iter().filter(|c| c.observed > c.envelope.1).count());
     let at_95 = rows.last().map_or(0.0, |c| 100.0 * c.observed);
     let held = format!("intervals that say 95 % held {} % of {count} measurements", number(at_95));
     match (below, above) {
@@ -132,7 +133,11 @@ pub fn measured_against_predicted(held_out: &[HeldOut], response: &str, how: &st
     if let Scale::Linear { low, high } = scale {
         for h in held_out.iter().step_by(every) {
             let inside = |v: f64| v.clamp(low, high);
-            panel.line(&mut figure.scene, &[(h.predicted, inside(h.predicted - 1.96 * h.std_dev)), (h.predicted, inside(h.predicted + 1.96 * h.std_dev))], spread);
+            panel.line(
+                &mut figure.scene,
+                &[(h.predicted, inside(h.predicted - 1.96 * h.std_dev)), (h.predicted, inside(h.predicted + 1.96 * h.std_dev))],
+                spread,
+            );
         }
         panel.line(&mut figure.scene, &[(low, low), (high, high)], line);
     }

@@ -31,7 +31,8 @@ pub(super) fn plates(space: &Space, trials: &[TrialRow], model: Option<&StudyMod
         let well = Well {
             row: r,
             column: c,
-            setting: called(space, &row.values) + &setting_words(&names.iter().cloned().zip(row.values.iter().cloned()).collect::<Vec<_>>()),
+            setting: called(space, &row.values)
+                + &setting_words(&names.iter().cloned().zip(row.values.iter().cloned()).collect::<Vec<_>>()),
             measured: match (row.value, row.state) {
                 (Some(value), _) => Measured::Value(value),
                 (None, TrialStatus::Failed) => Measured::Failed,
@@ -39,7 +40,11 @@ pub(super) fn plates(space: &Space, trials: &[TrialRow], model: Option<&StudyMod
             },
             predicted: says.map(|(mean, _)| mean),
             std_dev: says.map(|(_, deviation)| deviation),
-            surprise: row.value.zip(says).zip(model).map(|((value, (mean, deviation)), model)| (value - mean) / deviation.hypot(model.noise_at(mean))),
+            surprise: row
+                .value
+                .zip(says)
+                .zip(model)
+                .map(|((value, (mean, deviation)), model)| (value - mean) / deviation.hypot(model.noise_at(mean))),
         };
         if let Some((_, wells)) = plates.last_mut() {
             // The mean of replicates is shown in each of their wells.

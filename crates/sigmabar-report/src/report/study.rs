@@ -95,7 +95,11 @@ impl Content<'_> {
     fn headline(&self, advice: &Advice) -> String {
         let called = advice.called.as_ref().map_or_else(String::new, |label| format!("{label}: "));
         let setting = setting_words(&advice.values);
-        if self.status.is_finished { format!("Use {called}{setting}") } else { format!("Best so far, before the study is over: {called}{setting}") }
+        if self.status.is_finished {
+            format!("Use {called}{setting}")
+        } else {
+            format!("Best so far, before the study is over: {called}{setting}")
+        }
     }
 
     /// The answer in forms that can be copied: a table, JSON, and variables for a shell.
@@ -107,7 +111,8 @@ impl Content<'_> {
         }
         page.table("recommendation", table);
         let setting = crate::advice::setting(&advice.values);
-        let answer = json!({ "setting": setting, "lower": advice.lower, "upper": advice.upper, "gap": advice.gap, "label": advice.label() });
+        let answer =
+            json!({ "setting": setting, "lower": advice.lower, "upper": advice.upper, "gap": advice.gap, "label": advice.label() });
         page.folded("As JSON", &answer.to_string());
         let shell = |text: String| format!("'{}'", text.replace('\'', r"'\''"));
         let name = |name: &str| name.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '_' }).collect::<String>();
@@ -159,7 +164,8 @@ impl Content<'_> {
         }
         settings.retain(|(values, _)| !values.iter().zip(&advice.values).all(|(a, (_, b))| a.same(b)));
         let placed: Vec<_> = settings.into_iter().filter_map(|(values, count)| Some((space.point(values).ok()?, values, count))).collect();
-        let mut table = Table::new(space.parameters().iter().map(|p| p.name.clone()).chain(["mean", "lower", "upper", "measured"].map(str::to_owned)));
+        let mut table =
+            Table::new(space.parameters().iter().map(|p| p.name.clone()).chain(["mean", "lower", "upper", "measured"].map(str::to_owned)));
         if placed.is_empty() {
             return Ok(table);
         }
