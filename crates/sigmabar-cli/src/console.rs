@@ -40,6 +40,11 @@ impl Console {
         Self { format: global.format, quiet: global.quiet, verbose: global.verbose > 0 }
     }
 
+    /// One that says nothing.
+    pub(crate) fn silent() -> Self {
+        Self { format: None, quiet: true, verbose: false }
+    }
+
     /// The format of data on stdout.
     pub(crate) fn format(&self, default: Format) -> Format {
         self.format.unwrap_or(default)

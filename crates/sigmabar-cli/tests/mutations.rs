@@ -123,6 +123,7 @@ fn tables_and_plates() {
                 categories: Categories::Collected(Vec::new()),
                 memory: None,
                 has_options: false,
+                drop_missing: false,
             };
             if let Ok(frame) = Frame::read(reader, &selection) {
                 assert!(frame.values.len() == frame.len() * frame.columns.len() && frame.values.iter().all(|value| value.is_finite()));

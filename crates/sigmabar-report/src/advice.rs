@@ -4,6 +4,7 @@ use crate::quantity::short;
 use crate::sheet::Sheet;
 use serde_json::{Map, Value, json};
 use sigmabar::Label;
+use sigmabar::certificate::Range;
 use sigmabar_study::{Advice, ImportedRow, Nearest, Study, TrialResult, TrialRow};
 
 /// Fields of the recommendation, in the data's scale.
@@ -19,6 +20,7 @@ pub fn fields(advice: &Advice) -> Vec<(&'static str, Value)> {
         ("candidate_gap", json!(advice.candidate_gap)),
         ("label", json!(advice.label())),
         ("reasons", json!(advice.certificate.weak_premises())),
+        ("stands", json!(advice.certificate.range.as_ref().and_then(Range::sentence))),
         ("certificate", json!(advice.certificate)),
         ("best_observed", best.map_or(Value::Null, |best| json!({ "trial": best.id, "value": best.value }))),
         ("near_trials", json!(advice.nearest)),
@@ -46,8 +48,9 @@ pub fn words(advice: &Advice) -> String {
     let reasons = advice.certificate.weak_premises();
     let why = if reasons.is_empty() { String::new() } else { format!(": {}", reasons.join("; ")) };
     let (low, high) = (short(advice.lower), short(advice.upper));
+    let range = advice.certificate.range.as_ref().and_then(Range::sentence).map_or_else(String::new, |range| format!("\n  {range}"));
     let called = advice.called.as_ref().map_or_else(String::new, |label| format!("{label}: "));
-    format!("recommended: {called}{setting}\n  its value: between {low} and {high}\n  gap: {gap}\n  {}{why}", advice.label())
+    format!("recommended: {called}{setting}\n  its value: between {low} and {high}\n  gap: {gap}\n  {}{why}{range}", advice.label())
 }
 
 /// What to beware of: a model knows nothing of failures.

@@ -9,6 +9,7 @@ use crate::quantity::counted;
 use crate::sheet::Sheet;
 use crate::which_study::StudyArgument;
 use serde_json::{Map, Value, json};
+use sigmabar::certificate::Range;
 use sigmabar::strategy::StillPossible;
 use sigmabar_study::{BatchRow, Status, TrialStatus};
 
@@ -52,6 +53,7 @@ pub(crate) fn run(arguments: &Arguments, console: &Console) -> Outcome {
     let mut fields = fields.to_vec();
     if let Some(advice) = study.recommend()? {
         fields.extend([("best", setting(&advice.values)), ("gap", json!(advice.gap)), ("label", json!(advice.label()))]);
+        fields.push(("stands", json!(advice.certificate.range.as_ref().and_then(Range::sentence))));
         if matches!(console.format(Format::Table), Format::Json | Format::Jsonl) {
             fields.push(("certificate", json!(advice.certificate)));
         }

@@ -7,6 +7,7 @@ mod calibration;
 mod effects;
 mod elimination;
 mod figure;
+mod functions;
 mod ink;
 mod panel;
 mod picture;
@@ -17,6 +18,7 @@ mod regret;
 mod scale;
 mod scene;
 mod slices;
+mod standing;
 mod svg;
 mod table;
 
@@ -24,6 +26,7 @@ pub use calibration::{Coverage, HeldOut, calibration, coverage, measured_against
 pub use effects::{Effect, effects};
 pub use elimination::{Elimination, Frame, Remaining, Side};
 pub use figure::{Figure, Sample};
+pub use functions::functions;
 pub use ink::{Ink, Medium, OKABE_ITO, heat, on_heat};
 pub use panel::{Area, Axis, Panel, shortened};
 pub use picture::Picture;
@@ -34,5 +37,6 @@ pub use regret::{RegretCurve, RegretGrowth, RegretPanel, growth, last_decade_slo
 pub use scale::{Scale, Tick, number, significant};
 pub use scene::{Anchor, Fill, Marker, Scene, Stroke, Style, text_width};
 pub use slices::{Slice, Slices};
+pub use standing::{premise_map, standing};
 pub use svg::escape;
 pub use table::{Cell, Table};

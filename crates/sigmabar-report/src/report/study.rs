@@ -52,6 +52,7 @@ pub fn study(study: &Study) -> Result<Page> {
     page.contents();
     content.runners_up(&mut page)?;
     let certificate = content.pictures(&mut page)?;
+    content.premises(&mut page)?;
     content.tables(&mut page);
     content.grounds(&mut page, certificate.as_ref());
     content.again(&mut page);
@@ -60,6 +61,9 @@ pub fn study(study: &Study) -> Result<Page> {
 
 /// Settings shown after the recommended one.
 const RUNNERS_UP: usize = 5;
+
+/// Length-scales of the premise map, as multiples of the declared ones.
+const FACTORS: [f64; 5] = [0.5, 0.7, 1.0, 1.4, 2.0];
 
 impl Content<'_> {
     /// What is measured, as people call it.
@@ -261,6 +265,23 @@ impl Content<'_> {
             page.picture(plot::residuals(&checks, self.response(), how));
         }
         Ok(certificate)
+    }
+
+    /// What would have to be true for the claim to be wrong (algorithm notes 13).
+    fn premises(&self, page: &mut Page) -> Result<()> {
+        let Some(standing) = self.run.standing()? else { return Ok(()) };
+        page.heading("What would have to be true for this to be wrong?");
+        if let Some(sentence) = standing.range.sentence() {
+            page.paragraph(&format!("{}{}.", sentence[..1].to_uppercase(), &sentence[1..]));
+        }
+        if standing.curve.iter().all(|point| point.gap.is_none()) {
+            return Ok(());
+        }
+        page.picture(plot::standing(&standing, self.response()));
+        let map = self.run.premise_map(&FACTORS)?;
+        let claimed = standing.gap_at(standing.norm_bound).unwrap_or(f64::INFINITY);
+        page.picture(plot::premise_map(&map, claimed, self.response()));
+        Ok(())
     }
 
     fn dots(&self) -> Dots<'_> {

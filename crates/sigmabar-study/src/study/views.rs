@@ -112,7 +112,7 @@ impl Study {
     /// # Errors
     /// [`crate::Error::Store`], or what the strategy runs into.
     pub fn recommend(&self) -> Result<Option<Advice>> {
-        let Some(best) = self.strategy()?.recommend()? else { return Ok(None) };
+        let Some(best) = self.strategy()?.recommend_with_range()? else { return Ok(None) };
         let names = || self.spec.space().parameters().iter().map(|p| p.name.clone());
         let is_minimized = self.spec.problem().direction() == Direction::Minimize;
         let sign = if is_minimized { -1.0 } else { 1.0 };
