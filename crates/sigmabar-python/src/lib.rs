@@ -5,6 +5,7 @@ mod arrow;
 mod certificate;
 mod claim;
 mod command;
+mod conformal;
 mod design;
 mod domain;
 mod error;
@@ -17,6 +18,7 @@ mod noise;
 mod origin;
 mod policy;
 mod posterior;
+mod rows;
 mod seen;
 mod strategy;
 mod study;
@@ -40,6 +42,8 @@ mod _core {
     #[pymodule_export]
     use super::command::run_command;
     #[pymodule_export]
+    use super::conformal::{PyConformal, calibration_rows_needed};
+    #[pymodule_export]
     use super::design::{PyDesign, max_variance_design, max_variance_design_in_box};
     #[pymodule_export]
     use super::domain::PyDomain;
@@ -57,6 +61,8 @@ mod _core {
     use super::noise::PyNoise;
     #[pymodule_export]
     use super::posterior::PyPosterior;
+    #[pymodule_export]
+    use super::rows::{PyAccumulator, PyPlan, row_hashes};
     #[pymodule_export]
     use super::strategy::PyStrategy;
     #[pymodule_export]

@@ -30,6 +30,12 @@ pub struct Cli {
 pub enum Verb {
     /// Learn a function from a table of measurements
     Fit(super::fit::Arguments),
+    /// Plan a fit over many files or machines: what is to be summed, and what that costs
+    Plan(super::plan::Arguments),
+    /// Sum some of the rows of a plan
+    Accumulate(super::accumulate::Arguments),
+    /// Make the model of sums over rows
+    Merge(super::merge::Arguments),
     /// Predict with intervals from a fitted model
     Predict(super::predict::Arguments),
     /// Choose where to measure to know the function everywhere

@@ -29,7 +29,7 @@ Optimisation: what is the best setting, found in few parallel batches?
 >>> r.label, bool(1.0 - np.sin(6 * r.point[0]) <= r.gap)
 ('certified', True)
 
-``sigmabar.sklearn``, ``sigmabar.optuna`` and ``sigmabar.plot`` need the packages in their names (the last matplotlib) and are imported when asked for.
+``sigmabar.sklearn``, ``sigmabar.optuna``, ``sigmabar.dask``, ``sigmabar.spark``, ``sigmabar.ray`` and ``sigmabar.plot`` need the packages in their names (the last matplotlib) and are imported when asked for.
 """
 
 from __future__ import annotations
@@ -49,11 +49,13 @@ from ._kernels import Hamming, Kernel, Linear, Matern, Periodic, RationalQuadrat
 from ._learnt import LearntNumber
 from ._noise import Bounded, Gaussian, LightTailed, Noise, PerObservation, SubGaussian
 from ._posterior import Bracket, ExactPosterior, ResidualNorm, SparsePosterior, VarianceParts, Variational
+from ._rows import Accumulator, Plan
 from ._strategy import Ask, Batch, Cells, Recommendation, Standing, Strategy, Trials
 from ._study import Advice, Study, Trial, study_schema
 from ._threads import get_num_threads, set_num_threads
 
 __all__ = [
+    "Accumulator",
     "Advice",
     "Ask",
     "Batch",
@@ -87,6 +89,7 @@ __all__ = [
     "Ordinal",
     "PerObservation",
     "Periodic",
+    "Plan",
     "Premise",
     "PremiseRange",
     "RationalQuadratic",
@@ -115,7 +118,7 @@ __all__ = [
     "theory",
 ]
 
-_ON_DEMAND = ("optuna", "plot", "sklearn")
+_ON_DEMAND = ("dask", "optuna", "plot", "ray", "sklearn", "spark")
 
 
 def __getattr__(name: str) -> Any:

@@ -30,7 +30,7 @@ class Premise(NamedTuple):
     """What is assumed, and where it came from: ``"guaranteed"``, ``"declared"``, ``"learnt_elsewhere"``, ``"learnt_here"``, ``"estimated"`` or ``"unmet"``.
 
     >>> import sigmabar as sb
-    >>> p = sb.ExactPosterior(sb.Matern(2.5, 0.3), 0.1, [0.0, 0.5], [1.0, 2.0], collected="fixed")
+    >>> p = sb.ExactPosterior(sb.Matern(nu=2.5, lengthscale=0.3), 0.1, [0.0, 0.5], [1.0, 2.0], collected="fixed")
     >>> print(p.interval([0.2], 3.0, sb.Gaussian(0.1)).certificate.premises["points"].statement)
     no point was chosen by looking at a response
     """

@@ -32,7 +32,7 @@ class Ask:
     """Points to evaluate; ``waiting`` (and no ids) while everything of the batch is handed out.
 
     >>> import sigmabar as sb
-    >>> k, noise = sb.Matern(2.5, 0.5), sb.Gaussian(0.1)
+    >>> k, noise = sb.Matern(nu=2.5, lengthscale=0.5), sb.Gaussian(0.1)
     >>> s = sb.Strategy("s-bpe", domain=([0.0], [1.0]), kernel=k, tau=0.1, norm_bound=1.0, noise=noise, budget=8, batches=[3, 5])
     >>> a = s.ask()
     >>> a.ids, a.batch, a.points.shape, a.waiting
@@ -119,7 +119,7 @@ class Batch(NamedTuple):
     """A closed batch in numbers; ``survivors`` is how many candidates are still possible, or, as a float, which share of the domain.
 
     >>> import sigmabar as sb
-    >>> k, noise = sb.Matern(2.5, 0.5), sb.Gaussian(0.1)
+    >>> k, noise = sb.Matern(nu=2.5, lengthscale=0.5), sb.Gaussian(0.1)
     >>> s = sb.Strategy("s-bpe", domain=([0.0], [1.0]), kernel=k, tau=0.1, norm_bound=1.0, noise=noise, budget=8, batches=[3, 5])
     >>> a = s.ask()
     >>> s.tell(a.ids, [0.1, 0.4, None])
@@ -146,7 +146,7 @@ class Cells:
     """Parts of a box between lower and upper corners.
 
     >>> import sigmabar as sb
-    >>> s = sb.Strategy("s-bpe", domain=([0.0], [2.0]), kernel=sb.Matern(2.5, 0.5), tau=0.1, norm_bound=1.0, noise=sb.Gaussian(0.05), budget=60)
+    >>> s = sb.Strategy("s-bpe", domain=([0.0], [2.0]), kernel=sb.Matern(nu=2.5, lengthscale=0.5), tau=0.1, norm_bound=1.0, noise=sb.Gaussian(0.05), budget=60)
     >>> a = s.ask()
     >>> s.tell(a.ids, a.points[:, 0] / 4)
     >>> 0.0 < s.survivors.volume < 2.0

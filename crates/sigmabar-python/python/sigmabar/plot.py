@@ -162,7 +162,7 @@ def survivors(strategy: Strategy, *, candidates: Any = None, columns: tuple[int,
     >>> import matplotlib
     >>> matplotlib.use("Agg")
     >>> import sigmabar as sb
-    >>> s = sb.Strategy("s-bpe", domain=([0, 0], [1, 1]), kernel=sb.Matern(2.5, 0.5), tau=0.1, norm_bound=1.0, noise=sb.Gaussian(0.05), budget=60)
+    >>> s = sb.Strategy("s-bpe", domain=([0, 0], [1, 1]), kernel=sb.Matern(nu=2.5, lengthscale=0.5), tau=0.1, norm_bound=1.0, noise=sb.Gaussian(0.05), budget=60)
     >>> a = s.ask()
     >>> s.tell(a.ids, a.points.sum(axis=1) / 4)
     >>> sb.plot.survivors(s).get_title().startswith("still possible")
@@ -199,7 +199,7 @@ def gap(strategy: Strategy, *, ax: Axes | None = None) -> Axes:
     >>> import matplotlib
     >>> matplotlib.use("Agg")
     >>> import numpy as np, sigmabar as sb
-    >>> s = sb.Strategy("s-bpe", domain=np.linspace(0, 1, 50), kernel=sb.Matern(2.5, 0.5), tau=0.1, norm_bound=1.0, noise=sb.Gaussian(0.05), budget=60)
+    >>> s = sb.Strategy("s-bpe", domain=np.linspace(0, 1, 50), kernel=sb.Matern(nu=2.5, lengthscale=0.5), tau=0.1, norm_bound=1.0, noise=sb.Gaussian(0.05), budget=60)
     >>> while (a := s.ask()) is not None:
     ...     s.tell(a.ids, a.points[:, 0] / 2)
     >>> sb.plot.gap(s).get_yscale()

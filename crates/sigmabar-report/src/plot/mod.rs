@@ -22,7 +22,7 @@ mod standing;
 mod svg;
 mod table;
 
-pub use calibration::{Coverage, HeldOut, calibration, coverage, residuals};
+pub use calibration::{Coverage, HeldOut, calibration, coverage, measured_against_predicted, residuals, verdict};
 pub use effects::{Effect, effects};
 pub use elimination::{Elimination, Frame, Remaining, Side};
 pub use figure::{Figure, Sample};

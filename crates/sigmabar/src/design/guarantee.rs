@@ -141,8 +141,8 @@ impl Design {
             theorem: Theorem::Design,
             premises: Premises::of_design(claim, &self.information),
             bounds,
-            contradiction: None,
             range: None,
+            contradiction: None,
         };
         Ok(UniformError { before, after, certificate })
     }
