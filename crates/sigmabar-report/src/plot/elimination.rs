@@ -53,12 +53,14 @@ const MOST_DOTS: usize = 1500;
 /// The most boxes of a panel; more are shown on a raster of this many parts a side.
 const MOST_BOXES: usize = 2500;
 const RASTER: usize = 64;
+/// Parts of a strip along a parameter of numbers.
+const STRIP: usize = 30;
 const LEFT: Fill = Fill { ink: Ink::Series(0), opacity: 0.55 };
 const GONE: Fill = Fill { ink: Ink::Muted, opacity: 0.25 };
 const MEASURED: Fill = Fill { ink: Ink::Text, opacity: 0.9 };
 
 impl Elimination {
-    /// One panel for each batch and pair of parameters, strips for a single parameter.
+    /// One panel for each batch and pair of parameters; strips for a single parameter, and for settings of mixed kinds or many parameters.
     #[must_use]
     pub fn picture(&self) -> Picture {
         let mut figure = Figure::new("elimination", "What is still possible after each batch");
@@ -68,6 +70,7 @@ impl Elimination {
                 self.strips(&mut figure);
                 String::new()
             }
+            _ if self.is_mixed() => self.shares(&mut figure),
             _ => self.projections(&mut figure),
         };
         let caption = format!(
@@ -88,6 +91,52 @@ impl Elimination {
             entries.push((Sample::Point(Marker::Diamond, Fill::opaque(Ink::Series(1))), "recommended"));
         }
         entries
+    }
+
+    /// Whether pairs of parameters would be many, or would show names against numbers.
+    fn is_mixed(&self) -> bool {
+        let has_names = self.sides.iter().any(|side| matches!(side.scale, Scale::Names(_)));
+        !self.candidates.is_empty() && (self.sides.len() > 3 || has_names)
+    }
+
+    /// One panel for each parameter, one row for each batch: where along it the settings are that are left, darkest where most of them are.
+    fn shares(&self, figure: &mut Figure) -> String {
+        let name = |i: usize| if self.is_list { self.heading(i) } else { format!("batch {}", i + 1) };
+        let rows: Vec<String> = (0..self.frames.len()).rev().map(name).collect();
+        let areas = figure.grid(self.sides.len(), 2, 70.0 + 26.0 * rows.len() as f64);
+        for ((p, side), area) in self.sides.iter().enumerate().zip(areas) {
+            let (x, y) = (Axis::new(side.scale.clone(), side.name.as_str()), Axis::new(Scale::Names(rows.clone()), ""));
+            let panel = Panel::new(&mut figure.scene, area, "", x, y);
+            let parts = if let Scale::Names(names) = &side.scale { names.len().max(1) } else { STRIP };
+            for (i, frame) in self.frames.iter().enumerate() {
+                let row = (rows.len() - 1 - i) as f64;
+                let at = |point: &[f64]| (point[p], row);
+                self.strip(&panel, &mut figure.scene, frame, p, (parts, row));
+                crosses(frame, |point| (at(point).0, row - 0.3), &panel, &mut figure.scene);
+                if i + 1 == self.frames.len() {
+                    self.goal(at, &panel, &mut figure.scene);
+                }
+            }
+        }
+        " Each row is a batch and shows where along the parameter the settings are that were left after it, darkest where most of them are; crosses are its measurements.".to_owned()
+    }
+
+    /// The settings left after a batch along one parameter, in equal parts.
+    fn strip(&self, panel: &Panel, scene: &mut Scene, frame: &Frame, p: usize, (parts, row): (usize, f64)) {
+        let Remaining::Candidates(left) = &frame.remaining else { return };
+        let scale = &self.sides[p].scale;
+        let mut counts = vec![0_usize; parts];
+        for share in left.iter().filter_map(|&i| scale.share(self.candidates[i][p])) {
+            counts[((share.clamp(0.0, 1.0) * parts as f64) as usize).min(parts - 1)] += 1;
+        }
+        let (inner, most) = (panel.inner(), counts.iter().copied().max().unwrap_or(0).max(1) as f64);
+        let Some((_, middle)) = left.first().and_then(|&i| panel.place((self.candidates[i][p], row))) else { return };
+        let width = inner.width / parts as f64;
+        for (part, &count) in counts.iter().enumerate().filter(|(_, count)| **count > 0) {
+            let fill = Fill { ink: Ink::Series(0), opacity: 0.2 + 0.6 * count as f64 / most };
+            let tip = format!("{count} of {} settings", left.len());
+            scene.rect((inner.left + part as f64 * width, middle - 8.0), (width, 12.0), fill, tip);
+        }
     }
 
     fn strips(&self, figure: &mut Figure) {

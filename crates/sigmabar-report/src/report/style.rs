@@ -14,7 +14,7 @@ figcaption,.note{color:var(--muted);font-size:.88rem;padding:4px 6px}a{color:var
 .answer.certified{border-left-color:var(--series-2)}.answer.conformal{border-left-color:var(--series-4)}.answer.estimated{border-left-color:var(--series-1)}\
 .answer .label{font-size:.85rem;font-weight:600;letter-spacing:.02em}.headline{font-size:1.35rem;line-height:1.35;margin:.25em 0 .6em;overflow-wrap:anywhere}\
 dl{display:flex;flex-wrap:wrap;gap:8px 30px;margin:0 0 .6em}dt{color:var(--muted);font-size:.82rem}dd{margin:0;font-size:1.1rem;font-variant-numeric:tabular-nums}\
-.table{overflow:auto;max-height:26rem;background:var(--paper);border:1px solid var(--grid);border-radius:8px}table{border-collapse:collapse;width:100%;font-size:.86rem}\
+.table{margin-top:12px;overflow:auto;max-height:26rem;background:var(--paper);border:1px solid var(--grid);border-radius:8px}table{border-collapse:collapse;width:100%;font-size:.86rem}\
 th,td{padding:4px 10px;text-align:left;border-bottom:1px solid var(--grid);white-space:nowrap}th{position:sticky;top:0;background:var(--paper)}\
 td.number,th.number{text-align:right;font-variant-numeric:tabular-nums}\
 pre{background:var(--paper);border:1px solid var(--grid);border-radius:8px;padding:12px;overflow:auto;font-size:.84rem;white-space:pre-wrap;overflow-wrap:anywhere}\
