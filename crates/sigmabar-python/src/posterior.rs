@@ -74,12 +74,14 @@ impl Model {
         Ok(prepared)
     }
 
-    fn updated(&self, x: &Rows, values: &[f64], how: Collected) -> sigmabar::Result<Self> {
+    /// The model with more rows, and how many of them lie where it has too few inducing points.
+    fn updated(&self, x: &Rows, values: &[f64], how: Collected) -> sigmabar::Result<(Self, usize)> {
         let mut posterior = self.posterior.clone();
-        for (point, &value) in x.view()?.rows().zip(values) {
-            posterior.update_declared(point, value, how)?;
-        }
-        Ok(Self::new(posterior, self.rows.with(&Seen::of(x.view()?, values)), self.learnt_on.clone()))
+        let unexplained = match values {
+            [value] => posterior.update_declared(x.view()?.row(0), *value, how).map(|()| 0)?,
+            _ => posterior.update_block(x.view()?, values, how)?,
+        };
+        Ok((Self::new(posterior, self.rows.with(&Seen::of(x.view()?, values)), self.learnt_on.clone()), unexplained))
     }
 }
 
@@ -194,8 +196,8 @@ impl PyPosterior {
         from_matrix(py, self.with(py, move |p| p.sample(x.view()?, size, seed))?)
     }
 
-    /// More observations, one after the other; all or, on an error or an interrupt, none.
-    fn update(&self, py: Python<'_>, x: Rows, y: &Bound<'_, PyArray1<f64>>, how: Option<&str>) -> PyResult<()> {
+    /// More observations; all or, on an error or an interrupt, none. How many of them lie where there are too few inducing points.
+    fn update(&self, py: Python<'_>, x: Rows, y: &Bound<'_, PyArray1<f64>>, how: Option<&str>) -> PyResult<usize> {
         let (values, how) = (vector(y)?, collected(how)?);
         if values.len() != x.count() {
             return Err(raise(format!("there are {} points and {} responses: give one response for each point", x.count(), values.len())));
@@ -204,7 +206,10 @@ impl PyPosterior {
         work::answering(py, move |answer| {
             let _one_at_a_time = updating.lock().unwrap_or_else(PoisonError::into_inner);
             let before = current(&inner);
-            let done = before.updated(&x, &values, how).map(|updated| replace(&inner, Arc::new(updated)));
+            let done = before.updated(&x, &values, how).map(|(updated, unexplained)| {
+                replace(&inner, Arc::new(updated));
+                unexplained
+            });
             if answer.send(done).is_err() {
                 replace(&inner, before);
             }

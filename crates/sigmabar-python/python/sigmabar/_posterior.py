@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -356,7 +357,7 @@ class SparsePosterior:
         return self._core.sample(rows(x), count(size, "size"), seed_of(seed))
 
     def update(self, x: Any, y: Any, *, collected: str | None = None) -> None:
-        """Takes in more observations, m² each; all or, on an error, none. Unless ``collected`` declares it again, nobody vouches for the points from here on.
+        """Takes in more observations, a block at a time; all or, on an error, none. Rows where there are no inducing points are told of by a warning. Unless ``collected`` declares it again, nobody vouches for the points from here on.
 
         >>> import sigmabar as sb
         >>> p = sb.SparsePosterior(sb.Matern(lengthscale=0.5), 0.1, [0.0], [1.0], inducing=[0.0, 1.0])
@@ -364,7 +365,13 @@ class SparsePosterior:
         >>> len(p)
         3
         """
-        self._core.update(rows(x), vector(y if hasattr(y, "__len__") else [y]), text_or_none(collected, "collected"))
+        unexplained = self._core.update(rows(x), vector(y if hasattr(y, "__len__") else [y]), text_or_none(collected, "collected"))
+        if unexplained:
+            warnings.warn(
+                f"{unexplained} of the new rows lie where the inducing points explain less than half of the function's variance: the model learns little there; "
+                "fit again with inducing points among them",
+                stacklevel=2,
+            )
         # How the model did before says nothing about this one.
         self._facts = {key: fact for key, fact in self._facts.items() if key not in ("scores", "held_out", "calibration")}
 

@@ -59,7 +59,9 @@ impl Plan {
     }
 }
 
-fn pool(rows: usize, inducing: usize) -> usize {
+/// Rows that so many inducing points are chosen from.
+#[must_use]
+pub fn pool(rows: usize, inducing: usize) -> usize {
     (POOL * inducing).max(SMALLEST_POOL).min(rows)
 }
 

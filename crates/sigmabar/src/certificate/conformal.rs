@@ -296,6 +296,7 @@ impl Certificate {
             premises,
             bounds: Bounds { level: Some(level), ..Bounds::default() },
             contradiction: None,
+            range: None,
         }
     }
 }

@@ -88,7 +88,7 @@ impl Prior {
     }
 }
 
-fn finite_responses(y: &[f64]) -> Result<()> {
+pub(crate) fn finite_responses(y: &[f64]) -> Result<()> {
     match y.iter().position(|v| !v.is_finite()) {
         Some(row) => Err(Error::NotFinite { what: "responses", row, column: 0, value: y[row] }),
         None => Ok(()),
@@ -201,6 +201,18 @@ impl Observations {
         let kept = (locations.len() - locations.distinct()) as f64;
         let scatter = if repeats > 0.0 { self.scatter() * kept / repeats } else { 0.0 };
         Ok(Self { locations: Arc::new(locations), sums, sum_squares: between + scatter, prior: self.prior })
+    }
+
+    /// The same with more responses, at locations that were extended by their points. Cost O(n + b).
+    pub(crate) fn extended(&self, locations: Arc<Locations>, y: &[f64]) -> Result<Self> {
+        same_length("responses", locations.len() - self.len(), y.len())?;
+        let (mut sums, mut sum_squares) = (self.sums.clone(), self.sum_squares);
+        sums.resize(locations.distinct(), 0.0);
+        for (i, response) in y.iter().map(|y| self.prior.to_model(*y)).enumerate() {
+            sums[locations.distinct_of(self.len() + i)] += response;
+            sum_squares += response * response;
+        }
+        Ok(Self { locations, sums, sum_squares, prior: self.prior })
     }
 
     /// Number of observations, repetitions counted.
