@@ -12,6 +12,7 @@ mod memory;
 mod model_file;
 mod output;
 mod questions;
+pub mod rows;
 mod streamed;
 pub mod threads;
 mod verbs;

@@ -146,7 +146,8 @@ impl Job {
             }
             if y.len() == BATCH || (!more && !y.is_empty()) {
                 take(&x, &y).map_err(|problem| self.named(problem))?;
-                (x.clear(), y.clear());
+                x.clear();
+                y.clear();
             }
             if !more {
                 return Ok(());

@@ -132,9 +132,7 @@ fn what_does_not_fit_is_read_again_and_scored_by_sums() {
     // Rows that were learnt on can be left out of the claim.
     let apart = done(
         at,
-        &format!(
-            "fit data --target y --kernel matern-2.5 --inducing 30 --ignore year --learn-apart --no-save --holdout 0 --calibrate 0 --format json"
-        ),
+        "fit data --target y --kernel matern-2.5 --inducing 30 --ignore year --learn-apart --no-save --holdout 0 --calibrate 0 --format json",
     );
     assert!(apart.contains("learnt from other data") || apart.contains("learnt_elsewhere"), "{apart}");
     // Predictions stream from Parquet to Parquet, as they come to standard output.

@@ -129,7 +129,7 @@ fn tables_and_plates() {
                 assert!(frame.values.len() == frame.len() * frame.columns.len() && frame.values.iter().all(|value| value.is_finite()));
             }
         }
-        open().is_some_and(|reader| sigmabar_cli::plate::read(reader, None, &[]).is_ok())
+        open().is_some_and(|reader| sigmabar_cli::plate::read(reader, None, &[], 1).is_ok())
     });
 }
 

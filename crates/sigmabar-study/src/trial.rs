@@ -226,6 +226,17 @@ pub struct TrialRow {
     pub note: Option<String>,
 }
 
+/// What a control well came to.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct ControlRow {
+    /// The batch whose plate it is on, from 0.
+    pub batch: usize,
+    /// Its well.
+    pub well: String,
+    /// Its value.
+    pub value: f64,
+}
+
 /// A result measured before the study.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ImportedRow {
@@ -271,6 +282,8 @@ pub enum EventKind {
     UsedOtherwise,
     /// It had failed and is to be evaluated again.
     Retried,
+    /// A control was measured; the detail has batch, well and value.
+    Control,
     /// Its lease ran out.
     Expired,
     /// Its worker gave it back.
@@ -288,7 +301,7 @@ pub enum EventKind {
 }
 
 impl EventKind {
-    const ALL: [Self; 16] = [
+    const ALL: [Self; 17] = [
         Self::Planned,
         Self::Finished,
         Self::Closed,
@@ -298,6 +311,7 @@ impl EventKind {
         Self::Withdrawn,
         Self::UsedOtherwise,
         Self::Retried,
+        Self::Control,
         Self::Expired,
         Self::GivenBack,
         Self::WorkerEnded,
@@ -325,6 +339,7 @@ impl EventKind {
             Self::Withdrawn => "withdrawn",
             Self::UsedOtherwise => "used otherwise",
             Self::Retried => "retried",
+            Self::Control => "control",
             Self::Expired => "expired",
             Self::GivenBack => "given back",
             Self::WorkerEnded => "worker ended",

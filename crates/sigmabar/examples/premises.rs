@@ -3,7 +3,6 @@
 //! `cargo run --release --example premises`
 
 use sigmabar::domain::ListDomain;
-use sigmabar::strategy::Sbpe;
 use sigmabar::{Ask, BoxDomain, Domain, Expansion, Kernel, Noise, Outcome, Policy, Problem, Result, Strategy};
 use std::time::{Duration, Instant};
 
@@ -24,7 +23,7 @@ fn main() -> Result<()> {
 
 fn show(name: &str, (domain, budget): (Domain, usize), kernel: &Kernel, function: &Expansion) -> Result<()> {
     let problem = Problem::new(domain, budget)?.with_kernel(kernel.clone())?.with_norm_bound(2.0)?.with_noise(Noise::gaussian(0.2)?)?;
-    let mut run = Strategy::new(problem, Policy::Sbpe(Box::new(Sbpe::default())))?;
+    let mut run = Strategy::new(problem, Policy::Sbpe(Box::default()))?;
     let mut analysis = Duration::ZERO;
     while let Ask::Trials(trials) = run.ask(usize::MAX)? {
         for trial in trials {

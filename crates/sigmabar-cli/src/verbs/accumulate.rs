@@ -80,7 +80,7 @@ pub(crate) fn run(arguments: &Arguments, console: &Console) -> Outcome {
     Ok(Ending::Done)
 }
 
-pub(super) fn hex(bytes: &[u8]) -> String {
+pub(crate) fn hex(bytes: &[u8]) -> String {
     const DIGITS: &[u8; 16] = b"0123456789abcdef";
     bytes.iter().flat_map(|byte| [DIGITS[usize::from(byte >> 4)], DIGITS[usize::from(byte & 15)]].map(char::from)).collect()
 }

@@ -42,6 +42,8 @@ pub enum Verb {
     Design(super::design::Arguments),
     /// Begin a study from its file, from a few questions, or from a demo
     New(super::new::Arguments),
+    /// Say what you believe about the function in plain words: norm, noise and kernel for the study file
+    Premises(super::premises::Arguments),
     /// Run a study to its end, or resume it
     Run(super::run::Arguments),
     /// Ask for settings to measure, as a list or as a plate

@@ -18,6 +18,7 @@ use crate::streamed::{self, Job, Shares};
 use crate::which_study::{quoted, stem};
 use serde_json::{Value, json};
 use sigmabar::certificate::{Answer, Calibration, Contradiction};
+use sigmabar::evidence::Learning;
 use sigmabar::{Collected, Noise, Origin, Points, Posterior, Prior, accumulator};
 use std::path::{Path, PathBuf};
 use std::time::Instant;
@@ -189,7 +190,8 @@ pub(super) fn make_plan(
     }
     let known = table.rows().map_or(usize::MAX, |rows| rows as usize);
     let selection = selection(arguments, &table.part(0)?)?;
-    let sample = plan::pool(known, arguments.inducing.unwrap_or(plan::INDUCING)).max(plan::LEARNING_ROWS);
+    let sample =
+        plan::pool(known, arguments.inducing.unwrap_or_else(|| Learning::new(Vec::new()).most_inducing(known))).max(plan::LEARNING_ROWS);
     let shares = Shares {
         sample,
         calibration: calibration_rows(arguments, known).min(MOST_CALIBRATING),
@@ -453,6 +455,14 @@ fn learnt(
     let word = if plan.learns { "learnt" } else { "given" };
     console.say(format_args!("kernel {word}: {}; noise {}", kernels::described(&learnt.kernel.value, &names), short(learnt.ridge.value)));
     console.say(format_args!("{} inducing points after {:.1} s", learnt.inducing.len(), begun.elapsed().as_secs_f64()));
+    if let Some(wide) = learnt.wide {
+        let many = learnt.inducing.len();
+        console.say(format_args!(
+            "the evidence is known to within {} per row only; twice as many inducing points (--inducing {}) would take about four times as long",
+            short(wide),
+            2 * many
+        ));
+    }
     Ok(learnt)
 }
 
@@ -477,7 +487,13 @@ fn pilot_seconds(rows: &Rows, prior: Prior, learnt: &learn::Learnt, columns: usi
     let sample = rows.sample(rows.len() / 50, 0);
     let share = rows.len() as f64 / sample.len() as f64;
     let begun = Instant::now();
-    let parts = learn::Learnt { kernel: learnt.kernel.clone(), ridge: learnt.ridge, inducing: learnt.inducing.clone(), posterior: None };
+    let parts = learn::Learnt {
+        kernel: learnt.kernel.clone(),
+        ridge: learnt.ridge,
+        inducing: learnt.inducing.clone(),
+        wide: None,
+        posterior: None,
+    };
     learn::fit(sample, prior, parts, columns, Collected::Undeclared)?;
     Ok(Some(share * begun.elapsed().as_secs_f64()))
 }

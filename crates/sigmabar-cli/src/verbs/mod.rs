@@ -15,6 +15,7 @@ pub(crate) mod merge;
 pub(crate) mod new;
 pub(crate) mod plan;
 pub(crate) mod predict;
+pub(crate) mod premises;
 pub(crate) mod recommend;
 pub(crate) mod report;
 pub(crate) mod run;
@@ -25,6 +26,7 @@ pub(crate) mod theory;
 pub(crate) mod trials;
 pub(crate) mod void;
 
+pub(crate) use accumulate::hex;
 pub(crate) use command::{Cli, Verb};
 
 use crate::Outcome;
@@ -41,6 +43,7 @@ pub(crate) fn run(verb: Verb, global: &Global, console: &Console) -> Outcome {
         Verb::Predict(arguments) => predict::run(&arguments, console),
         Verb::Design(arguments) => design::run(&arguments, global, console),
         Verb::New(arguments) => new::run(&arguments, global, console),
+        Verb::Premises(arguments) => premises::run(&arguments, global, console),
         Verb::Run(arguments) => run::run(&arguments, global, console),
         Verb::Ask(arguments) => ask::run(&arguments, global, console),
         Verb::Tell(arguments) => tell::run(&arguments, console),

@@ -78,6 +78,7 @@ pub fn fitted(model: &Fitted<'_>) -> Result<Page> {
         None => (about, Vec::new()),
     };
     page.answer(&slices.prediction_label, &headline, &model.facts, &remedy);
+    page.contents();
     page.heading("What the model says");
     page.picture(slices.picture());
     let information = model.posterior.information();
@@ -91,6 +92,8 @@ pub fn fitted(model: &Fitted<'_>) -> Result<Page> {
         page.paragraph("No rows were held out: nothing here was checked on data the model had not seen.");
     } else {
         let how = "held out when the model was fitted";
+        page.paragraph(&plot::verdict(&model.held_out));
+        page.picture(plot::measured_against_predicted(&model.held_out, model.target, how));
         page.picture(plot::calibration(&model.held_out, how));
         page.picture(plot::residuals(&model.held_out, model.target, how));
     }

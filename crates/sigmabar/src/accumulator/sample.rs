@@ -44,6 +44,12 @@ impl Picked {
         (limit > 0).then(|| Self { seed, through: (limit - 1, RowPlace { chunk: u64::MAX, row: u64::MAX }) })
     }
 
+    /// Those whose hash comes no later than this one, at this place.
+    #[must_use]
+    pub fn through(seed: u64, hash: u64, place: RowPlace) -> Self {
+        Self { seed, through: (hash, place) }
+    }
+
     /// Whether a row is one of them.
     #[must_use]
     pub fn contains(&self, place: RowPlace) -> bool {
