@@ -211,6 +211,9 @@ fn a_wanted_gap_stops_early() {
     let mut strategy = auto(on_box(1, 60).with_wanted_gap(0.2).unwrap(), 6);
     assert!(finish(&mut strategy, bump).len() < 60);
     assert!(strategy.recommend().unwrap().unwrap().gap <= 0.2);
+    // There are no candidates whose gap it could state: the wish would be passed over.
+    let among = Strategy::new(on_box(1, 60).with_wanted_candidate_gap(0.2).unwrap(), Policy::Auto(Auto::new(6).unwrap()));
+    assert!(matches!(among, Err(Error::Premise { what, .. }) if what.contains("candidate gap")));
 }
 
 #[test]

@@ -47,12 +47,17 @@ pub(crate) fn run(arguments: &Arguments, console: &Console) -> Outcome {
         ("closed", json!(status.closed)),
         ("finished", json!(status.is_finished)),
         ("wanted_gap", json!(status.wanted_gap)),
+        ("wanted_candidate_gap", json!(status.wanted_candidate_gap)),
         ("gap_reached", json!(status.is_gap_reached)),
         ("imported", json!(status.imported)),
     ];
     let mut fields = fields.to_vec();
+    // Only one of them is wanted.
+    fields.retain(|(name, _)| *name != if status.wanted_candidate_gap.is_some() { "wanted_gap" } else { "wanted_candidate_gap" });
     if let Some(advice) = study.recommend()? {
-        fields.extend([("best", setting(&advice.values)), ("gap", json!(advice.gap)), ("label", json!(advice.label()))]);
+        fields.extend([("best", setting(&advice.values)), ("gap", json!(advice.gap))]);
+        fields.extend(advice.candidate_gap.map(|gap| ("candidate_gap", json!(gap))));
+        fields.push(("label", json!(advice.label())));
         fields.extend(advice.certificate.range.as_ref().and_then(Range::sentence).map(|range| ("stands", json!(range))));
         if matches!(console.format(Format::Table), Format::Json | Format::Jsonl) {
             fields.push(("certificate", json!(advice.certificate)));
@@ -77,7 +82,7 @@ pub(crate) fn run(arguments: &Arguments, console: &Console) -> Outcome {
 }
 
 fn batch_sheet(batches: &[BatchRow]) -> Sheet {
-    let mut sheet = Sheet::new(["batch", "planned", "measured", "survivors", "gap", "inducing"]);
+    let mut sheet = Sheet::new(["batch", "planned", "measured", "survivors", "gap", "candidate_gap", "inducing"]);
     for row in batches {
         let report = &row.report;
         sheet.rows.push(vec![
@@ -86,6 +91,7 @@ fn batch_sheet(batches: &[BatchRow]) -> Sheet {
             json!(report.measured),
             json!(report.survivors.map(StillPossible::number)),
             json!(report.gap),
+            json!(report.candidate_gap),
             json!(report.inducing),
         ]);
     }

@@ -79,8 +79,8 @@ class SparseKernelRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):  #
     confidence : float, default 0.95
         The probability that an interval holds.
     collected : {"fixed", "adaptive", "exchangeable"} or None, default None
-        With "fixed" you declare that no row was chosen by looking at a response, with "exchangeable" that rows were drawn alike and so will be those asked about;
-        with ``None`` nobody said.
+        With "fixed" you declare that neither a row nor their number was chosen by looking at a response, with "exchangeable" that rows were drawn alike and so
+        will be those asked about; with ``None`` nobody said.
     calibration : {"auto", "split", "cross"} or None, default "auto"
         How intervals for new responses are calibrated where there is no ``norm_bound``. "split" learns without a tenth of the rows (100 to 1000, at most a
         quarter), reads off them how far the model is wrong, and then fits all rows with what was learnt: the level is exact. "cross" learns five times, each time

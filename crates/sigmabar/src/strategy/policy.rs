@@ -10,7 +10,7 @@ use super::{
     ProbabilityOfImprovement, Random, Rips, Sbpe, Sobol, SupKernelUcb, ThompsonSampling,
 };
 use crate::certificate::Contradiction;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use serde::{Deserialize, Serialize};
 
 /// How the next points are chosen.
@@ -85,6 +85,10 @@ impl Policy {
     }
 
     pub(super) fn check(&self, problem: &Problem) -> Result<()> {
+        if problem.wanted_candidate_gap().is_some() && !matches!(self, Self::Sbpe(_)) {
+            let reason = "only s-bpe says how far from the best of its candidates one can still be; auto takes a wanted gap";
+            return Err(Error::Premise { what: "a wanted candidate gap with this strategy", reason });
+        }
         match self {
             Self::AdaBkb(p) => p.check(problem),
             Self::Auto(p) => p.check(problem),
