@@ -1,6 +1,6 @@
 //! How long to go on with an objective that only fails.
 
-use crate::{Error, Page, Result, Study, TrialResult, TrialStatus};
+use crate::{Error, Result, TrialResult};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 
@@ -18,12 +18,9 @@ pub(crate) struct Patience {
 }
 
 impl Patience {
-    /// For a run of so many evaluations at a time.
-    pub fn of(study: &Study, parallel: usize) -> Result<Self> {
-        let measured = Page { state: Some(TrialStatus::Done), at_most: Some(1), ..Page::default() };
-        let is_proven = !study.trials_of(&measured)?.is_empty();
-        let most = parallel.max(FAILURES);
-        Ok(Self { is_proven: is_proven.into(), failures: AtomicUsize::new(0), most, last: Mutex::default() })
+    /// For a run of so many evaluations at a time, of an objective that is proven to work or not.
+    pub fn new(is_proven: bool, parallel: usize) -> Self {
+        Self { is_proven: is_proven.into(), failures: AtomicUsize::new(0), most: parallel.max(FAILURES), last: Mutex::default() }
     }
 
     /// Counts a result; whether to go on.

@@ -15,10 +15,12 @@ pub(crate) mod recommend;
 pub(crate) mod report;
 pub(crate) mod run;
 pub(crate) mod schema;
+pub(crate) mod serve;
 pub(crate) mod status;
 pub(crate) mod tell;
 pub(crate) mod theory;
 pub(crate) mod trials;
+pub(crate) mod worker;
 
 pub(crate) use command::{Cli, Verb};
 
@@ -44,6 +46,8 @@ pub(crate) fn run(verb: Verb, global: &Global, console: &Console) -> Outcome {
         Verb::CloseBatch(arguments) => batch::close(&arguments, console),
         Verb::Reap(arguments) => batch::reap(&arguments, console),
         Verb::Report(arguments) => report::run(&arguments, console),
+        Verb::Serve(arguments) => serve::run(&arguments, global, console),
+        Verb::Worker(arguments) => worker::run(&arguments, console),
         Verb::Schema(arguments) => schema::run(&arguments),
         Verb::Theory(arguments) => theory::run(&arguments, global, console),
         Verb::Bench(arguments) => bench::run(&arguments, global, console),

@@ -4,8 +4,10 @@
 //! form or dashes say the same as colour does.
 
 mod calibration;
+mod compared;
 mod elimination;
 mod figure;
+mod gantt;
 mod ink;
 mod panel;
 mod picture;
@@ -21,8 +23,10 @@ mod svg;
 mod table;
 
 pub use calibration::{Coverage, HeldOut, calibration, coverage, residuals};
+pub use compared::compared;
 pub use elimination::{Elimination, Frame, Remaining, Side};
 pub use figure::{Figure, Sample};
+pub use gantt::{Bar, Gantt};
 pub use ink::{Ink, Medium, OKABE_ITO, heat, on_heat};
 pub use panel::{Area, Axis, Panel, shortened};
 pub use picture::Picture;

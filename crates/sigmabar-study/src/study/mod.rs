@@ -1,6 +1,8 @@
 //! One study in one file: create, open, ask, tell.
 
 mod asking;
+mod feed;
+mod many;
 mod nearest;
 mod planning;
 mod record;
@@ -8,10 +10,14 @@ mod shown;
 mod telling;
 mod views;
 mod worker;
+mod workers;
 
+pub use feed::Feed;
+pub use many::KeyedResult;
 pub use nearest::Nearest;
 pub use shown::{Advice, BatchRow, BestObserved, Cell, Status, Survivors};
 pub(crate) use worker::WorkerName;
+pub use workers::WorkerRow;
 
 use crate::store::{Store, now};
 use crate::{Error, Result, StoreError, StudySpec};
@@ -111,7 +117,10 @@ impl Study {
     }
 
     /// The same study with a connection of its own.
-    pub(crate) fn reopen(&self) -> Result<Self> {
+    ///
+    /// # Errors
+    /// [`Error::Store`].
+    pub fn reopen(&self) -> Result<Self> {
         Ok(Self {
             store: Mutex::new(Store::open(&self.file)?),
             file: self.file.clone(),
