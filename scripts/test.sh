@@ -14,3 +14,4 @@ RUSTDOCFLAGS="-D warnings --html-in-header katex.html" cargo doc --workspace --n
 cargo test --workspace --doc
 cargo nextest run --workspace
 bash scripts/test-python.sh
+bash scripts/test-browser.sh

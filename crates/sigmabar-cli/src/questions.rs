@@ -9,12 +9,28 @@ use std::io::BufRead;
 /// What a factor can be set to.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Levels {
-    /// Any number from low to high, perhaps in steps.
-    Range(f64, f64, Option<f64>),
+    /// Any number from low to high, perhaps in steps, or to so many decimals.
+    Range(f64, f64, Made),
     /// These numbers.
     Numbers(Vec<f64>),
     /// These names.
     Names(Vec<String>),
+}
+
+/// What of a range can be made.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Made {
+    /// Steps of this size from the lower end on.
+    Step(f64),
+    /// So many decimals.
+    Digits(usize),
+}
+
+impl Made {
+    /// Decimals that cut a range into some thousand parts.
+    fn usual(low: f64, high: f64) -> Self {
+        Self::Digits((500.0 / (high - low)).log10().ceil().clamp(0.0, 12.0) as usize)
+    }
 }
 
 /// The levels of a factor, and the unit they were given in.
@@ -60,7 +76,11 @@ pub(crate) fn ask(input: &mut dyn BufRead, console: &Console) -> Outcome<Answers
             console.say("a factor needs a name of its own");
             continue;
         }
-        let levels = asker.until(&format!("Levels of {name} (20..80, or 20..80 step 5, or 1, 2, 4, 8 h, or dmso, thf):"), "", levels)?;
+        let levels = asker.until(
+            &format!("Levels of {name} (20..80, or 20..80 step 5, or 20..80 digits 1, or 1, 2, 4, 8 h, or dmso, thf):"),
+            "",
+            levels,
+        )?;
         factors.push((name, levels));
     }
     let wells = asker.until("Wells of a plate (24, 96, 384; 0 without plates):", "96", |text| match text.parse::<usize>() {
@@ -111,14 +131,19 @@ impl Asker<'_> {
 
 fn levels(text: &str) -> Result<Factor, String> {
     const WRONG: &str = "give a range such as 20..80 or 20 to 80, or at least two levels such as 10, 20, 40";
-    const RANGE: &str = "a range goes from a smaller to a larger number, such as 20..80 or 20..80 step 5";
+    const RANGE: &str = "a range goes from a smaller to a larger number, such as 20..80, 20..80 step 5 or 20..80 digits 1";
     if let Some((low, rest)) = ends(text) {
+        if let Some((high, digits)) = rest.split_once("digits") {
+            let digits: usize = digits.trim().parse().ok().filter(|digits| *digits <= 12).ok_or(RANGE)?;
+            let (numbers, unit) = measured(&[low, high]).filter(|(numbers, _)| numbers[0] < numbers[1]).ok_or(RANGE)?;
+            return Ok(Factor { levels: Levels::Range(numbers[0], numbers[1], Made::Digits(digits)), unit });
+        }
         let (high, step) = rest.split_once("step").map_or((rest, None), |(high, step)| (high, Some(step)));
         let parts: Vec<&str> = [low, high].into_iter().chain(step).collect();
         let (numbers, unit) = measured(&parts).ok_or(RANGE)?;
         return match numbers[..] {
-            [low, high] if low < high => Ok(Factor { levels: Levels::Range(low, high, None), unit }),
-            [low, high, step] if low < high && step > 0.0 => Ok(Factor { levels: Levels::Range(low, high, Some(step)), unit }),
+            [low, high] if low < high => Ok(Factor { levels: Levels::Range(low, high, Made::usual(low, high)), unit }),
+            [low, high, step] if low < high && step > 0.0 => Ok(Factor { levels: Levels::Range(low, high, Made::Step(step)), unit }),
             _ => Err(RANGE.to_owned()),
         };
     }
@@ -140,7 +165,7 @@ fn levels(text: &str) -> Result<Factor, String> {
 fn ends(text: &str) -> Option<(&str, &str)> {
     let dashes =
         text.char_indices().skip(1).filter(|(_, c)| matches!(c, '-' | '–' | '—')).map(|(at, c)| (&text[..at], &text[at + c.len_utf8()..]));
-    let high = |rest: &str| rest.split("step").next().is_some_and(|high| measured(&[high]).is_some());
+    let high = |rest: &str| rest.split("step").flat_map(|part| part.split("digits")).next().is_some_and(|high| measured(&[high]).is_some());
     text.split_once("..")
         .map(|(low, rest)| (low, rest.trim_start_matches('.')))
         .or_else(|| text.split_once(" to ").filter(|(low, rest)| measured(&[low]).is_some() && high(rest)))
@@ -178,7 +203,7 @@ impl Answers {
     pub(crate) fn to_toml(&self, seed: u64) -> String {
         let mut text = String::from("# Written by sigmabar new; `sigmabar schema` describes every key.\n");
         let mut line = |words: String| text += &(words + "\n");
-        line(format!("description = {}", quoted(&self.description)));
+        line(format!("response = {}   # what is measured, for axes and tables", quoted(&self.description)));
         line(format!("direction = \"{}\"", if self.minimize { "minimize" } else { "maximize" }));
         match self.wells {
             Some(wells) => line(format!("plate = {wells}\nplates = {}", self.batches)),
@@ -191,9 +216,12 @@ impl Answers {
             let unit = factor.unit.as_ref().map_or_else(String::new, |unit| format!("   # in {unit}"));
             line(format!("\n[parameters.{}]{unit}", quoted(name)));
             match &factor.levels {
-                Levels::Range(low, high, step) => {
+                Levels::Range(low, high, made) => {
                     line(format!("type = \"float\"\nlow = {low}\nhigh = {high}"));
-                    step.iter().for_each(|step| line(format!("step = {step}")));
+                    line(match made {
+                        Made::Step(step) => format!("step = {step}"),
+                        Made::Digits(digits) => format!("digits = {digits}   # decimals that can be set"),
+                    });
                 }
                 Levels::Numbers(numbers) => {
                     let numbers: Vec<String> = numbers.iter().map(ToString::to_string).collect();
@@ -216,15 +244,16 @@ mod tests {
     #[test]
     fn levels_are_understood() {
         let read = |text: &str| levels(text).map(|factor| (factor.levels, factor.unit.unwrap_or_default()));
-        let range = |low, high, step| Levels::Range(low, high, step);
+        let range = |low, high, made| Levels::Range(low, high, made);
         for text in ["20..80", "20-80", "20 - 80", "20 – 80", "20 to 80"] {
-            assert_eq!(read(text), Ok((range(20.0, 80.0, None), String::new())), "{text}");
+            assert_eq!(read(text), Ok((range(20.0, 80.0, Made::Digits(1)), String::new())), "{text}");
         }
-        assert_eq!(read("20-80 °C step 5"), Ok((range(20.0, 80.0, Some(5.0)), "°C".into())));
-        assert_eq!(read("20..80 step 5"), Ok((range(20.0, 80.0, Some(5.0)), String::new())));
-        assert_eq!(read("-1 .. 1.5"), Ok((range(-1.0, 1.5, None), String::new())));
-        assert_eq!(read("-5--1"), Ok((range(-5.0, -1.0, None), String::new())));
-        assert_eq!(read("1e-3-1e-1"), Ok((range(1e-3, 1e-1, None), String::new())));
+        assert_eq!(read("20-80 °C step 5"), Ok((range(20.0, 80.0, Made::Step(5.0)), "°C".into())));
+        assert_eq!(read("20..80 step 5"), Ok((range(20.0, 80.0, Made::Step(5.0)), String::new())));
+        assert_eq!(read("4 to 9 pH digits 2"), Ok((range(4.0, 9.0, Made::Digits(2)), "pH".into())));
+        assert_eq!(read("-1 .. 1.5"), Ok((range(-1.0, 1.5, Made::Digits(3)), String::new())));
+        assert_eq!(read("-5--1"), Ok((range(-5.0, -1.0, Made::Digits(3)), String::new())));
+        assert_eq!(read("1e-3-1e-1"), Ok((range(1e-3, 1e-1, Made::Digits(4)), String::new())));
         assert_eq!(read("40, 10,20"), Ok((Levels::Numbers(vec![10.0, 20.0, 40.0]), String::new())));
         assert_eq!(read("1, 2, 4, 8 h"), Ok((Levels::Numbers(vec![1.0, 2.0, 4.0, 8.0]), "h".into())));
         assert_eq!(read("5%, 10%"), Ok((Levels::Numbers(vec![5.0, 10.0]), "%".into())));

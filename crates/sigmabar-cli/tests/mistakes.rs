@@ -400,3 +400,31 @@ fn the_report_says_what_the_strategy_does_with_imported_results() {
     assert!(page.contains("counts results from before the study into its first batch"), "{page}");
     assert!(!page.contains("claims without results from before the study"));
 }
+
+/// Eight processes that begin one fresh study at the same moment all get a setting of their own.
+#[test]
+fn many_processes_begin_one_study_at_once() {
+    let directory = with(STUDY);
+    let path = directory.path();
+    let ask = |worker: usize| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_sigmabar"));
+        command.args(["ask", "study.toml", "--format", "json", "--worker", &format!("worker-{worker}")]);
+        command
+            .current_dir(path)
+            .env("SIGMABAR_NUM_THREADS", "1")
+            .stdout(std::process::Stdio::piped())
+            .stderr(std::process::Stdio::piped());
+        command.spawn().unwrap()
+    };
+    let started: Vec<_> = (0..8).map(ask).collect();
+    let ended: Vec<Output> = started.into_iter().map(|child| child.wait_with_output().unwrap()).collect();
+    let mut trials = Vec::new();
+    for output in &ended {
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        let rows: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap_or_default();
+        trials.extend(rows.as_array().into_iter().flatten().filter_map(|row| row["trial"].as_u64()));
+    }
+    trials.sort_unstable();
+    // The first batch has four settings: the others are told to wait, which is no failure.
+    assert_eq!(trials, [0, 1, 2, 3]);
+}

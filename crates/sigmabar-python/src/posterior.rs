@@ -279,7 +279,7 @@ impl PyPosterior {
 
     /// Mean and unit of the prior, and where they came from.
     fn prior(&self) -> (f64, f64, &'static str) {
-        let prior = self.get().posterior.observations().prior();
+        let prior = self.get().posterior.prior();
         (prior.mean(), prior.unit(), origin_name(prior.origin()))
     }
 
@@ -291,7 +291,7 @@ impl PyPosterior {
 
     /// Number of observations.
     fn observations(&self) -> usize {
-        self.get().posterior.observations().len()
+        self.get().posterior.information().len()
     }
 
     /// Number of columns.

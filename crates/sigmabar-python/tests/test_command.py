@@ -95,7 +95,7 @@ def test_a_model_of_python_is_a_model_of_the_command(tmp_path: Path) -> None:
 
 def test_what_was_saved_is_told_apart_and_damage_is_said_alike(tmp_path: Path) -> None:
     model = sb.SparsePosterior(sb.Matern(2.5, 0.5), 0.1, [0.0, 0.5], [1.0, 2.0], inducing=[0.0, 1.0])
-    run = sb.Strategy("random", domain=[[0.0], [1.0]], budget=4)
+    run = sb.Strategy("random", domain=sb.Candidates([[0.0], [1.0]]), budget=4)
     damaged = model.save()[:-1] + b"?"
     for data, words in [
         (run.save(), "not a saved model"),

@@ -9,7 +9,8 @@ use sigmabar_study::{Advice, ImportedRow, Nearest, Study, TrialResult, TrialRow}
 /// Fields of the recommendation, in the data's scale.
 pub fn fields(advice: &Advice) -> Vec<(&'static str, Value)> {
     let best = advice.best_observed.as_ref();
-    vec![
+    let called = advice.called.as_ref().map(|label| ("candidate", json!(label)));
+    let fields = vec![
         ("setting", setting(&advice.values)),
         ("lower", json!(advice.lower)),
         ("upper", json!(advice.upper)),
@@ -21,7 +22,8 @@ pub fn fields(advice: &Advice) -> Vec<(&'static str, Value)> {
         ("certificate", json!(advice.certificate)),
         ("best_observed", best.map_or(Value::Null, |best| json!({ "trial": best.id, "value": best.value }))),
         ("near_trials", json!(advice.nearest)),
-    ]
+    ];
+    called.into_iter().chain(fields).collect()
 }
 
 fn setting(values: &[(String, sigmabar_study::Value)]) -> Value {
@@ -42,7 +44,8 @@ pub fn words(advice: &Advice) -> String {
     let reasons = advice.certificate.weak_premises();
     let why = if reasons.is_empty() { String::new() } else { format!(": {}", reasons.join("; ")) };
     let (low, high) = (short(advice.lower), short(advice.upper));
-    format!("recommended: {setting}\n  its value: between {low} and {high}\n  gap: {gap}\n  {}{why}", advice.label())
+    let called = advice.called.as_ref().map_or_else(String::new, |label| format!("{label}: "));
+    format!("recommended: {called}{setting}\n  its value: between {low} and {high}\n  gap: {gap}\n  {}{why}", advice.label())
 }
 
 /// What to beware of: a model knows nothing of failures.

@@ -72,7 +72,7 @@ async fn admit(app: &App, request: Request) -> Result<Admitted, Refusal> {
 /// The request is for this server, under a name that belongs to it: a foreign name that was made to point here is refused.
 fn check_host(app: &App, headers: &HeaderMap) -> Result<(), Refusal> {
     let host = headers.get(header::HOST).and_then(|host| host.to_str().ok()).unwrap_or_default().to_ascii_lowercase();
-    if app.hosts.iter().any(|known| *known == host) {
+    if app.hosts.contains(&host) {
         return Ok(());
     }
     let message =

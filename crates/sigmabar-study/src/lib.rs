@@ -58,7 +58,7 @@ pub use objective::{Reply, ReplyProblem, parse_reply};
 pub use run::{Evaluated, Exchange, RunEnd, RunEvent, RunOptions};
 pub use space::{CandidateTable, Parameter, ParameterKind, Space};
 pub use spec::StudySpec;
-pub use study::{Advice, BatchRow, BestObserved, Cell, Feed, KeyedResult, Nearest, Status, Study, Survivors, WorkerRow};
+pub use study::{Advice, BatchRow, BestObserved, Cell, Corrected, Feed, KeyedResult, Nearest, Status, Study, Survivors, WorkerRow};
 pub use trial::{
     AskRequest, Asked, AskedTrial, EventKind, EventRow, HandedOut, ImportedRow, Page, Told, TrialResult, TrialRow, TrialStatus,
 };

@@ -149,7 +149,20 @@ impl Study {
         let measured = Page { state: Some(TrialStatus::Done), at_most: Some(1), ..Page::default() };
         let is_proven = !self.trials_of(&measured)?.is_empty();
         let directory = self.file().parent().unwrap_or(Path::new(""));
-        Evaluated { name: self.name(), spec: self.spec(), directory, is_proven }.run(slots, options, observer, stop)
+        let evaluated = Evaluated { name: self.name(), spec: self.spec(), directory, is_proven };
+        let (end, (is_proven, _)) = evaluated.work(slots, options, observer, stop)?;
+        if !is_proven && !stop.is_triggered() {
+            self.check_measured()?;
+        }
+        Ok(end)
+    }
+
+    /// The end of a run is an error where nothing was ever measured, in this run or before it.
+    fn check_measured(&self) -> Result<()> {
+        let failed = self.trials_of(&Page { state: Some(TrialStatus::Failed), ..Page::default() })?;
+        let Some(last) = failed.iter().max_by_key(|trial| trial.told_at) else { return Ok(()) };
+        let reason = last.reason.clone().unwrap_or_default();
+        Err(Error::NothingMeasured { study: self.name().to_owned(), failures: failed.len(), reason })
     }
 }
 
@@ -165,6 +178,28 @@ impl Evaluated<'_> {
         observer: &mut dyn FnMut(RunEvent),
         stop: &Interrupt,
     ) -> Result<RunEnd> {
+        let mut last = String::new();
+        let mut observe = |event: RunEvent| {
+            if let RunEvent::Told { result: TrialResult::Failed { reason }, .. } = &event {
+                last.clone_from(reason);
+            }
+            observer(event);
+        };
+        let (end, (is_proven, failures)) = self.work(slots, options, &mut observe, stop)?;
+        if failures > 0 && !is_proven && !stop.is_triggered() {
+            return Err(Error::NothingMeasured { study: self.name.to_owned(), failures, reason: last });
+        }
+        Ok(end)
+    }
+
+    /// How it ended, whether anything was ever measured, and how many evaluations failed.
+    fn work(
+        self,
+        slots: Vec<Box<dyn Exchange>>,
+        options: &RunOptions,
+        observer: &mut dyn FnMut(RunEvent),
+        stop: &Interrupt,
+    ) -> Result<(RunEnd, (bool, usize))> {
         let evaluator = Evaluator::new(self.name, self.directory, self.spec.objective(), self.spec.space())?;
         let objective = self.spec.objective();
         let lease = options.lease.or_else(|| objective.and_then(|table| Duration::try_from_secs_f64(table.lease?).ok())).unwrap_or(LEASE);
@@ -194,8 +229,7 @@ impl Evaluated<'_> {
                     Err(panic) => std::panic::resume_unwind(panic),
                 }
             }
-            patience.judge(self.name, stop.is_triggered())?;
-            Ok(end)
+            Ok((end, patience.verdict()))
         })
     }
 }

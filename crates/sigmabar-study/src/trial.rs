@@ -278,6 +278,14 @@ pub enum EventKind {
     Asked,
     /// Its result was told.
     Told,
+    /// Its result was replaced by another; the detail has what stood there.
+    Replaced,
+    /// Its result was withdrawn; the detail has what stood there.
+    Withdrawn,
+    /// Another setting than the planned one was used; the detail has the planned one.
+    UsedOtherwise,
+    /// It had failed and is to be evaluated again.
+    Retried,
     /// Its lease ran out.
     Expired,
     /// Its worker gave it back.
@@ -290,6 +298,8 @@ pub enum EventKind {
     Paused,
     /// Trials are handed out again.
     Resumed,
+    /// The study file was changed; the detail names the keys.
+    Amended,
     /// Nothing is handed out to one worker from here on.
     WorkerPaused,
     /// Trials are handed out to it again.
@@ -297,18 +307,23 @@ pub enum EventKind {
 }
 
 impl EventKind {
-    const ALL: [Self; 13] = [
+    const ALL: [Self; 18] = [
         Self::Planned,
         Self::Finished,
         Self::Closed,
         Self::Asked,
         Self::Told,
+        Self::Replaced,
+        Self::Withdrawn,
+        Self::UsedOtherwise,
+        Self::Retried,
         Self::Expired,
         Self::GivenBack,
         Self::WorkerEnded,
         Self::Imported,
         Self::Paused,
         Self::Resumed,
+        Self::Amended,
         Self::WorkerPaused,
         Self::WorkerResumed,
     ];
@@ -327,12 +342,17 @@ impl EventKind {
             Self::Closed => "closed",
             Self::Asked => "asked",
             Self::Told => "told",
+            Self::Replaced => "replaced",
+            Self::Withdrawn => "withdrawn",
+            Self::UsedOtherwise => "used otherwise",
+            Self::Retried => "retried",
             Self::Expired => "expired",
             Self::GivenBack => "given back",
             Self::WorkerEnded => "worker ended",
             Self::Imported => "imported",
             Self::Paused => "paused",
             Self::Resumed => "resumed",
+            Self::Amended => "amended",
             Self::WorkerPaused => "worker paused",
             Self::WorkerResumed => "worker resumed",
         }
@@ -352,4 +372,6 @@ pub struct EventRow {
     pub trial: Option<u64>,
     /// The worker who had it.
     pub worker: Option<String>,
+    /// What else there is to know: JSON, such as the result that was replaced.
+    pub detail: Option<String>,
 }

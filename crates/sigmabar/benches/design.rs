@@ -122,7 +122,7 @@ fn million() {
 }
 
 fn summary(design: &Design) -> String {
-    let distinct = design.information().locations().distinct();
+    let distinct = design.information().distinct();
     let m = design.information().features().len();
     format!("m = {m}, {distinct} distinct, largest standard deviation {:.4}, bound {:.4}", design.max_std(), design.variance_bound().sqrt())
 }

@@ -36,6 +36,7 @@
 
 #![cfg_attr(not(test), warn(clippy::unwrap_used))]
 
+pub mod accumulator;
 pub mod certificate;
 pub mod design;
 pub mod domain;

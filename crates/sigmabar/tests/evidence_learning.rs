@@ -134,7 +134,7 @@ fn a_mean_is_learnt_when_asked() {
     learning.mean = true;
     let with = fit_hyperparameters(&observations, &learning).unwrap();
     assert!(with.elbo > without.elbo + 1.0);
-    let prior = with.posterior().observations().prior();
+    let prior = with.posterior().prior();
     assert!((prior.mean() - 7.0).abs() < 0.2 && prior.origin() == Origin::LearntHere, "{prior:?}");
 }
 

@@ -240,7 +240,7 @@ fn many_ridges_equal_one_at_a_time() {
                 close(found.noise, parts[q].noise, 1e-8, "noise");
             }
             close(0.5 * path.log_det(tau).unwrap(), reference.information().gain(), 1e-8, "gain");
-            close(path.quadratic(posterior.observations().sum_squares(), &rotated, tau).unwrap(), reference.quadratic(), 1e-8, "quadratic");
+            close(path.quadratic(posterior.sum_squares(), &rotated, tau).unwrap(), reference.quadratic(), 1e-8, "quadratic");
         }
     }
 }

@@ -42,6 +42,10 @@ pub enum Verb {
     Ask(super::ask::Arguments),
     /// Tell a result, or a filled-in plate
     Tell(super::tell::Arguments),
+    /// Withdraw a result
+    Void(super::void::Arguments),
+    /// Go on by an edited study file: objective, description, stop_when, a larger budget
+    Amend(super::amend::Arguments),
     /// Bring in results from before the study
     Import(super::import::Arguments),
     /// Write every trial as CSV

@@ -1,5 +1,6 @@
 //! One file per verb.
 
+pub(crate) mod amend;
 pub(crate) mod ask;
 pub(crate) mod batch;
 pub(crate) mod bench;
@@ -20,6 +21,7 @@ pub(crate) mod status;
 pub(crate) mod tell;
 pub(crate) mod theory;
 pub(crate) mod trials;
+pub(crate) mod void;
 pub(crate) mod worker;
 
 pub(crate) use command::{Cli, Verb};
@@ -38,6 +40,8 @@ pub(crate) fn run(verb: Verb, global: &Global, console: &Console) -> Outcome {
         Verb::Run(arguments) => run::run(&arguments, global, console),
         Verb::Ask(arguments) => ask::run(&arguments, global, console),
         Verb::Tell(arguments) => tell::run(&arguments, console),
+        Verb::Void(arguments) => void::run(&arguments, console),
+        Verb::Amend(arguments) => amend::run(&arguments, console),
         Verb::Import(arguments) => import::run(&arguments, global, console),
         Verb::Export(arguments) => trials::export(&arguments, console),
         Verb::Status(arguments) => status::run(&arguments, console),

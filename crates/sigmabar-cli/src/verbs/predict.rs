@@ -69,7 +69,7 @@ fn write(model: &Model, points: &Points, answer: &Answer, inputs: bool, console:
     }
     let rows: Vec<Value> = sheet.rows.into_iter().map(|row| Value::Object(sheet.columns.iter().cloned().zip(row).collect())).collect();
     let certificate = json!({ "function": answer.certificate, "response": answer.response_certificate });
-    let document = json!({ "target": model.about.target, "delta": answer.certificate.delta, "label": answer.label(), "certificate": certificate, "rows": rows });
+    let document = json!({ "target": model.about.target, "delta": answer.certificate.delta, "label": answer.label(), "response_label": answer.response_certificate.label(), "certificate": certificate, "rows": rows });
     let mut out = std::io::BufWriter::new(std::io::stdout().lock());
     writeln!(out, "{document:#}")?;
     Ok(out.flush()?)

@@ -41,6 +41,9 @@ pub struct Arguments {
     /// Go on although the data contradict the premises: nothing is certified any more
     #[arg(long)]
     despite_contradiction: bool,
+    /// Evaluate settings again that failed: after the objective was mended
+    #[arg(long)]
+    retry_failed: bool,
     /// Where to write the page of pictures; STUDY-report.html unless named
     #[arg(long, value_name = "FILE")]
     report: Option<PathBuf>,
@@ -61,6 +64,10 @@ pub(crate) fn run(arguments: &Arguments, global: &Global, console: &Console) -> 
         output::check_writable(&report_of(arguments, &place), &place.files())?;
     }
     let (study, begun) = place.open_or_begin_with(global.seed, arguments.command.as_deref())?;
+    if arguments.retry_failed {
+        let again = study.retry_failed()?;
+        console.say(format_args!("{} evaluated again", counted(again.len(), "failed setting")));
+    }
     say_start(&study, begun, console)?;
     let stop = interrupt::listen(console);
     let options = RunOptions { parallel: arguments.parallel, lease: arguments.lease, at_most: arguments.at_most };
@@ -102,8 +109,10 @@ fn say_start(study: &Study, begun: bool, console: &Console) -> Outcome<()> {
     if begun {
         console.say(format_args!("begun: {} ({assumed}, at most {} measurements)", study.file().display(), grouped(status.budget)));
     } else {
-        let (told, budget) = (told(&status), grouped(status.budget));
-        console.say(format_args!("resumed: {} ({assumed}, {told} of at most {budget} results are there)", study.file().display()));
+        let (measured, failed) = (status.count(TrialStatus::Done), status.count(TrialStatus::Failed));
+        let failed = if failed > 0 { format!(" and {}", counted(failed, "failure")) } else { String::new() };
+        let there = format!("{}{failed} of at most {} are there", counted(measured, "result"), grouped(status.budget));
+        console.say(format_args!("resumed: {} ({assumed}, {there})", study.file().display()));
     }
     Ok(())
 }

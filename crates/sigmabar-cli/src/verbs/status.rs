@@ -50,7 +50,7 @@ pub(crate) fn run(arguments: &Arguments, console: &Console) -> Outcome {
     let mut fields = fields.to_vec();
     if let Some(advice) = study.recommend()? {
         fields.extend([("gap", json!(advice.gap)), ("label", json!(advice.label()))]);
-        if console.format(Format::Table) == Format::Json {
+        if matches!(console.format(Format::Table), Format::Json | Format::Jsonl) {
             fields.push(("certificate", json!(advice.certificate)));
         }
     }

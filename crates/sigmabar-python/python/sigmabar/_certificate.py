@@ -6,6 +6,7 @@ import json
 import warnings
 from dataclasses import dataclass
 from functools import cached_property
+from html import escape
 from typing import Any, NamedTuple
 
 from . import _core
@@ -60,9 +61,7 @@ class Certificate:
     @classmethod
     def from_json(cls, text: str) -> Certificate:
         """A certificate that was written; refused if its label is not the one that its premises carry."""
-        certificate = cls(text)
-        _ = certificate._described
-        return certificate
+        return cls(_core.read_certificate(text))
 
     def to_json(self) -> str:
         """The certificate as everybody writes it, to the byte."""
@@ -116,6 +115,9 @@ class Certificate:
 
     def __str__(self) -> str:
         return self._described[0]
+
+    def _repr_html_(self) -> str:
+        return f"<pre>{escape(str(self))}</pre>"
 
     def __repr__(self) -> str:
         return f"Certificate(label={self.label!r}, delta={self.delta!r})"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -14,7 +14,8 @@ from ._arrays import Floats, floats, rows
 from ._certificate import Certificate, warn_of, warned
 from ._checks import count, count_or_none, flag, number, number_or_none, saved, seed_of, text, text_or_none
 from ._core import Error
-from ._domain import domain_from
+from ._domain import Domain, domain_from
+from ._html import advice
 from ._kernels import Kernel, kernel_core
 from ._learnt import sourced, sourced_or_none
 from ._noise import Noise, noise_core
@@ -43,6 +44,11 @@ class Ask:
     points: Floats
     indices: NDArray[np.int64]
     batch: int
+    params: list[dict[str, Any]]
+
+    def __iter__(self) -> Iterator[tuple[int, dict[str, Any]]]:
+        """Each trial's id with its parameters by name."""
+        return iter(zip(self.ids, self.params))
 
     @property
     def waiting(self) -> bool:
@@ -67,6 +73,8 @@ class Recommendation:
     >>> r = s.recommend()
     >>> r.point.tolist(), r.index, r.label
     ([0.5], 1, 'estimated')
+    >>> r.params
+    {'x0': 0.5}
     """
 
     point: Floats
@@ -76,11 +84,15 @@ class Recommendation:
     gap: float
     candidate_gap: float | None
     certificate: Certificate
+    params: dict[str, Any]
 
     @property
     def label(self) -> str:
         """What interval and gap may be called."""
         return self.certificate.label
+
+    def _repr_html_(self) -> str:
+        return advice(self.params, self.lower, self.upper, self.gap, self.label)
 
 
 class Batch(NamedTuple):
@@ -152,12 +164,20 @@ class Trials:
     values: Floats
     standard_errors: Floats
 
+    def dataframe(self) -> Any:
+        """The same as a pandas DataFrame, one column for each column of the points."""
+        import pandas
+
+        points = {f"x{j}": self.points[:, j] for j in range(self.points.shape[1])}
+        head = {"id": self.ids, "batch": self.batches}
+        return pandas.DataFrame({**head, **points, "state": self.states, "value": self.values, "standard_error": self.standard_errors})
+
 
 class Strategy:
     """A run: a strategy on a domain, asked for points and told values.
 
-    ``domain`` is an array of candidates, a box ``(low, high)``, a list of columns (:class:`Float`, :class:`Int`, :class:`Ordinal`, :class:`Categorical`)
-    or a :class:`Space`. ``"s-bpe"`` needs kernel, norm bound and noise and proves what it says; ``"auto"`` needs nothing and proves nothing. Kernel
+    ``domain`` is a :class:`Box`, :class:`Candidates` or a :class:`Space` of named columns; also an array of candidates, a box ``(low, high)`` or a list of columns
+    (:class:`Float`, :class:`Int`, :class:`Ordinal`, :class:`Categorical`) where it can be read in one way only. ``"s-bpe"`` needs kernel, norm bound and noise and proves what it says; ``"auto"`` needs nothing and proves nothing. Kernel
     variance, ``tau``, ``norm_bound`` and ``noise`` are in units of ``unit``; values, the ends of intervals, ``gap`` and ``stop_at_gap`` are in those of the
     values. The strategies and their options are listed below.
 
@@ -222,16 +242,21 @@ class Strategy:
             given["batches"] = batches_of(given["batches"])
         if given.get("actions") is not None:
             given["actions"] = rows(given["actions"], "actions")
-        self._core = _core.Strategy(text(name, "name"), domain_from(domain)._core, problem, given)
+        self._domain: Domain | None = domain_from(domain)
+        self._core = _core.Strategy(text(name, "name"), self._domain._core, problem, given)
 
     @classmethod
-    def _wrap(cls, core: _core.Strategy) -> Strategy:
+    def _wrap(cls, core: _core.Strategy, domain: Domain | None = None) -> Strategy:
         strategy = cls.__new__(cls)
-        strategy._core = core
+        strategy._core, strategy._domain = core, domain
         return strategy
 
+    def _params(self, point: Any, index: int | None = None) -> dict[str, Any]:
+        return (self._domain or Domain()).params(point, index)
+
     def __repr__(self) -> str:
-        return f"<Strategy {self.name!r}, budget {self.budget}>"
+        where = "" if self._domain is None else f" on {self._domain!r}"
+        return f"<Strategy {self.name!r}{where}, budget {self.budget}>"
 
     @property
     def name(self) -> str:
@@ -249,7 +274,7 @@ class Strategy:
         if asked is None:
             return None
         ids, batch, candidates, points = asked
-        return Ask(ids, points, candidates, batch)
+        return Ask(ids, points, candidates, batch, [self._params(p, None if i < 0 else int(i)) for p, i in zip(points, candidates)])
 
     def tell(self, ids: int | Sequence[int], values: Any, standard_errors: Any = None, *, replicates: Any = None) -> None:
         """The results of these trials, in any order; all or, on an error, none. ``None`` is a failure; with ``standard_errors`` a value is the mean of replicates.
@@ -277,7 +302,7 @@ class Strategy:
         Only with ``collected="fixed"``, by which you declare that no point was chosen by looking at a response, do they enter certificates; and never rows that
         the kernel or another premise was learnt on.
         """
-        where = rows(points)
+        where = rows(points if self._domain is None else self._domain.points(points))
         self._core.attach(where, _results(where, "points", list(values), standard_errors, replicates), text_or_none(collected, "collected"))
 
     @property
@@ -295,11 +320,11 @@ class Strategy:
 
     def recommend(self) -> Recommendation | None:
         """The best setting by what is known now, never the luckiest draw; ``None`` before anything was measured."""
-        advice = self._core.recommend()
-        if advice is None:
+        found = self._core.recommend()
+        if found is None:
             return None
-        point, index, lower, upper, gap, candidate_gap, certificate = advice
-        return Recommendation(point[0], index, lower, upper, gap, candidate_gap, warned(Certificate(certificate), 3))
+        point, index, lower, upper, gap, candidate_gap, certificate = found
+        return Recommendation(point[0], index, lower, upper, gap, candidate_gap, warned(Certificate(certificate), 3), self._params(point[0], index))
 
     @property
     def survivors(self) -> NDArray[np.int64] | Cells | Floats | None:
@@ -329,7 +354,7 @@ class Strategy:
 
     def predict(self, x: Any) -> tuple[Floats, Floats] | None:
         """Mean and standard deviation of everything measured so far: a picture of what is known, not a certificate. ``None`` without a model."""
-        return self._core.posterior(rows(x))
+        return self._core.posterior(rows(x if self._domain is None else self._domain.points(x)))
 
     def save(self) -> bytes:
         """The run, to go on with the same future.
@@ -344,12 +369,21 @@ class Strategy:
         return self._core.save()
 
     @classmethod
-    def load(cls, data: bytes) -> Strategy:
-        """A saved run."""
-        return cls._wrap(_core.Strategy.load(saved(data, "data")))
+    def load(cls, data: bytes, domain: Any = None) -> Strategy:
+        """A saved run; give its ``domain`` again for the names of parameters and candidates, which are not in the bytes."""
+        return cls._wrap(_core.Strategy.load(saved(data, "data")), None if domain is None else domain_from(domain))
 
     def __reduce__(self) -> Any:
-        return (Strategy.load, (self.save(),))
+        return (_restored, (self.save(), None if self._domain is None else self._domain.__dict__ | {"_core": None}, type(self._domain)))
+
+
+def _restored(data: bytes, state: dict[str, Any] | None, kind: type[Domain]) -> Strategy:
+    """A pickled run, with the names of its domain."""
+    strategy = Strategy.load(data)
+    if state is not None:
+        strategy._domain = kind.__new__(kind)
+        strategy._domain.__dict__.update(state)
+    return strategy
 
 
 Strategy.__doc__ = f"{Strategy.__doc__}\n{_catalogue.HELP}"

@@ -12,6 +12,7 @@ pub use score::{HeldOut, Scores};
 
 use crate::data::ColumnInfo;
 use serde::{Deserialize, Serialize};
+use sigmabar::certificate::Calibration;
 use sigmabar::{Noise, Posterior};
 
 /// What the model is about, as far as anybody said: JSON in the model file, which Python reads and writes too.
@@ -26,6 +27,8 @@ pub struct About {
     pub norm_bound: Option<f64>,
     /// The noise, if it was declared.
     pub noise: Option<Noise>,
+    /// How far it was off on rows kept for that: what intervals for a new response are calibrated by.
+    pub calibration: Option<Calibration>,
     /// How the model did on rows it had not seen.
     pub scores: Option<Scores>,
     /// Some of those rows, for pictures.
@@ -37,7 +40,7 @@ pub struct About {
 impl Default for About {
     fn default() -> Self {
         let (features, held_out, data) = (Vec::new(), Vec::new(), "a saved model".to_owned());
-        Self { target: "y".to_owned(), features, norm_bound: None, noise: None, scores: None, held_out, data }
+        Self { target: "y".to_owned(), features, norm_bound: None, noise: None, calibration: None, scores: None, held_out, data }
     }
 }
 
@@ -55,6 +58,6 @@ impl Model {
     #[must_use]
     pub fn noise_level(&self) -> f64 {
         let level = self.about.noise.as_ref().map_or(self.posterior.information().ridge(), Noise::std_dev_bound);
-        level * self.posterior.observations().prior().unit()
+        level * self.posterior.prior().unit()
     }
 }

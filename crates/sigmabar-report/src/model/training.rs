@@ -45,8 +45,26 @@ impl Rows {
         }
         out
     }
+
+    /// Takes about `wanted` rows out, chosen by the seed.
+    pub fn take_out(&mut self, wanted: usize, seed: u64) -> Self {
+        if wanted == 0 {
+            return Self::default();
+        }
+        let dim = self.x.len() / self.len();
+        let share = wanted as f64 / self.len() as f64;
+        let (mut kept, mut out) = (Self::default(), Self::default());
+        for (i, y) in self.y.iter().enumerate() {
+            let side = if fraction(seed ^ CALIBRATION_KEY, i) < share { &mut out } else { &mut kept };
+            side.x.extend_from_slice(&self.x[i * dim..(i + 1) * dim]);
+            side.y.push(*y);
+        }
+        *self = kept;
+        out
+    }
 }
 
+const CALIBRATION_KEY: u64 = 0x6361_6c69_6272_0001;
 const SAMPLE_KEY: u64 = 0x7361_6d70_6c65_0001;
 
 /// The rows of a frame whose last column is the target: those to fit, and about the `share` to hold out.
@@ -85,5 +103,10 @@ mod tests {
         assert_ne!(other.y, fit.y);
         assert_eq!(split(frame, 0.0, 7).1.len(), 0);
         assert!((200..400).contains(&fit.sample(300, 1).len()));
+        let (mut kept, count) = (fit.clone(), fit.len());
+        let out = kept.take_out(100, 7);
+        assert!((60..140).contains(&out.len()) && kept.len() + out.len() == count);
+        assert!(kept.x.iter().chain(&out.x).zip(kept.y.iter().chain(&out.y)).all(|(x, y)| x + 1.0 == *y));
+        assert_eq!(kept.take_out(0, 7).len(), 0);
     }
 }

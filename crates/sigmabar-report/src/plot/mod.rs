@@ -5,6 +5,7 @@
 
 mod calibration;
 mod compared;
+mod effects;
 mod elimination;
 mod figure;
 mod gantt;
@@ -15,7 +16,6 @@ mod plate;
 mod png;
 mod progress;
 mod regret;
-mod relevance;
 mod scale;
 mod scene;
 mod slices;
@@ -24,6 +24,7 @@ mod table;
 
 pub use calibration::{Coverage, HeldOut, calibration, coverage, residuals};
 pub use compared::compared;
+pub use effects::{Effect, effects};
 pub use elimination::{Elimination, Frame, Remaining, Side};
 pub use figure::{Figure, Sample};
 pub use gantt::{Bar, Gantt};
@@ -34,7 +35,6 @@ pub use plate::{Measured, Plate, Well, plate_size, well_name, well_place};
 pub use png::PngError;
 pub use progress::{BatchEnd, Progress, Rival, rivals};
 pub use regret::{RegretCurve, RegretGrowth, RegretPanel, growth, last_decade_slope, regret};
-pub use relevance::{Relevance, relevance};
 pub use scale::{Scale, Tick, number, significant};
 pub use scene::{Anchor, Fill, Marker, Scene, Stroke, Style, text_width};
 pub use slices::{Slice, Slices};

@@ -1,10 +1,10 @@
 //! The report of a fitted model.
 
-use super::assumptions::{kernel_words, relevances, source_words};
+use super::assumptions::{kernel_words, source_words};
 use super::error::Result;
 use super::page::Page;
-use crate::plot::{self, HeldOut, Slice, Slices};
-use sigmabar::{Points, PointsRef, Posterior};
+use crate::plot::{self, Effect, HeldOut, Slice, Slices};
+use sigmabar::{Label, Points, PointsRef, Posterior};
 
 /// What a model says at points: mean, interval for the function, interval for a new response.
 #[derive(Clone, Debug)]
@@ -15,8 +15,10 @@ pub struct Answers {
     pub function: Vec<(f64, f64)>,
     /// Intervals for a new response.
     pub response: Vec<(f64, f64)>,
-    /// What they are worth.
+    /// What those for the function are worth.
     pub label: String,
+    /// What those for a new response are worth.
+    pub response_label: String,
     /// What they rest on.
     pub words: String,
 }
@@ -50,6 +52,9 @@ pub struct Fitted<'a> {
 
 /// Values asked along a column.
 const STEPS: usize = 121;
+/// Rows over which effects are averaged, and values that a column takes in each.
+const SETTINGS: usize = 64;
+const LEVELS: usize = 12;
 /// The most measurements of a picture.
 const MOST_DOTS: usize = 800;
 
@@ -60,22 +65,15 @@ const MOST_DOTS: usize = 800;
 pub fn fitted(model: &Fitted<'_>) -> Result<Page> {
     let mut page = Page::new(format!("{} · sigmabar", model.name));
     page.title(&format!("Model of {}", model.target));
-    let (slices, words, label) = slices(model)?;
-    page.answer(&label, &format!("{} predicted from {} columns", model.target, model.features.len()), &model.facts, &[]);
+    let (slices, words) = slices(model)?;
+    page.answer(&slices.prediction_label, &format!("{} predicted from {} columns", model.target, model.features.len()), &model.facts, &[]);
     page.heading("What the model says");
     page.picture(slices.picture());
     let information = model.posterior.information();
     let kernel = information.features().sourced_kernel();
-    let names: Vec<_> = model.features.iter().enumerate().map(|(i, feature)| (feature.name.clone(), i..i + 1)).collect();
-    let points = information.locations().points();
-    let range = |column: usize| {
-        let ends = points.rows().map(|row| row[column]);
-        let (low, high) = ends.fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), v| (low.min(v), high.max(v)));
-        high - low
-    };
-    let relevant = relevances(&kernel.value, &names, range);
-    if !relevant.is_empty() {
-        page.picture(plot::relevance(&relevant, source_words(kernel.origin)));
+    let effects = effects(model)?;
+    if !effects.is_empty() {
+        page.picture(plot::effects(&effects, model.target));
     }
     page.heading("Can the model be trusted?");
     if model.held_out.is_empty() {
@@ -90,19 +88,25 @@ pub fn fitted(model: &Fitted<'_>) -> Result<Page> {
     page.verbatim(&words);
     page.list(&[
         format!("Kernel: {}; its parameters {}.", kernel_words(&kernel.value, &columns), source_words(kernel.origin)),
-        format!("{} measurements, {} inducing points.", information.locations().len(), information.features().len()),
+        format!("{} measurements, {} inducing points.", information.len(), information.features().len()),
         format!("sigmabar {}.", env!("CARGO_PKG_VERSION")),
     ]);
     Ok(page)
 }
 
-/// Slices through the middle of the data, what their intervals rest on and what they are worth.
-fn slices(model: &Fitted<'_>) -> Result<(Slices, String, String)> {
-    let points = model.posterior.information().locations().points();
+/// The measured points; where only sums over them are left, the inducing points, which lie among them.
+fn shown(posterior: &Posterior) -> PointsRef<'_> {
+    let information = posterior.information();
+    information.locations().map_or_else(|_| information.features().inducing(), |locations| locations.points())
+}
+
+/// Slices through the middle of the data, and what their intervals rest on.
+fn slices(model: &Fitted<'_>) -> Result<(Slices, String)> {
+    let points = shown(model.posterior);
     let every = points.len().div_ceil(MOST_DOTS).max(1);
     let rows: Vec<&[f64]> = (0..points.len()).step_by(every).map(|i| points.row(i)).collect();
     let middle: Vec<f64> = (0..points.dim()).map(|column| median(rows.iter().map(|row| row[column]).collect())).collect();
-    let (mut words, mut label) = (String::new(), String::new());
+    let mut words = String::new();
     let mut slices = Slices { through: "the middle of the data".to_owned(), response: model.target.to_owned(), ..Slices::default() };
     let kernel = model.posterior.information().features().kernel();
     let whole = kernel.value(&middle, &middle);
@@ -117,11 +121,13 @@ fn slices(model: &Fitted<'_>) -> Result<(Slices, String, String)> {
         let answers = (model.answer)(Points::from_rows(&x.iter().map(|v| moved(*v)).collect::<Vec<_>>())?.view())?;
         let near = |row: &[f64]| (kernel.value(row, &moved(row[column])) / whole).clamp(0.0, 1.0);
         // Distinct points carry means of their repetitions: what was measured there on average.
-        let value = |i: usize| {
-            let observations = model.posterior.observations();
-            observations.prior().to_data(observations.sums()[i] / observations.locations().count(i))
+        let dots = match model.posterior.observations() {
+            Ok(seen) => {
+                let value = |i: usize| seen.prior().to_data(seen.sums()[i] / seen.locations().count(i));
+                (0..points.len()).step_by(every).map(|i| (points.row(i)[column], value(i), near(points.row(i)))).collect()
+            }
+            Err(_) => Vec::new(),
         };
-        let dots = (0..points.len()).step_by(every).map(|i| (points.row(i)[column], value(i), near(points.row(i)))).collect();
         let inducing = model.posterior.information().features().inducing();
         slices.slices.push(Slice {
             parameter: feature.name.clone(),
@@ -135,11 +141,36 @@ fn slices(model: &Fitted<'_>) -> Result<(Slices, String, String)> {
             x,
             ..Slice::default()
         });
-        (words, label) = (answers.words, answers.label);
+        words = answers.words;
+        (slices.mean_label, slices.prediction_label) = (answers.label, answers.response_label);
     }
-    slices.mean_label.clone_from(&label);
-    slices.prediction_label.clone_from(&label);
-    Ok((slices, words, label))
+    Ok((slices, words))
+}
+
+/// How much each column matters, over rows of the data in which it takes values evenly over its range.
+fn effects(model: &Fitted<'_>) -> Result<Vec<Effect>> {
+    let points = shown(model.posterior);
+    let rows: Vec<&[f64]> = (0..points.len()).step_by(points.len().div_ceil(SETTINGS).max(1)).map(|i| points.row(i)).collect();
+    let mut list = Vec::new();
+    for (column, feature) in model.features.iter().enumerate() {
+        let ends =
+            points.rows().map(|row| row[column]).fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), v| (low.min(v), high.max(v)));
+        let levels: Vec<f64> = match &feature.categories {
+            Some(names) => (0..names.len()).map(|i| i as f64).collect(),
+            None => (0..LEVELS).map(|i| ends.0 + (ends.1 - ends.0) * (i as f64 + 0.5) / LEVELS as f64).collect(),
+        };
+        if levels.len() < 2 || ends.0 >= ends.1 {
+            continue;
+        }
+        let mut grid: Vec<Vec<f64>> = Vec::with_capacity(rows.len() * levels.len());
+        for row in &rows {
+            grid.extend(levels.iter().map(|level| row.iter().enumerate().map(|(c, v)| if c == column { *level } else { *v }).collect()));
+        }
+        let grid = Points::from_rows(&grid)?;
+        let (mean, deviation) = ((model.answer)(grid.view())?.mean, model.posterior.std_dev(grid.view())?);
+        list.push(Effect::new(&feature.name, levels.len(), &mean, &deviation, Label::Estimated));
+    }
+    Ok(list)
 }
 
 fn median(mut values: Vec<f64>) -> f64 {

@@ -62,7 +62,7 @@ pub fn live_model(study: &Study, address: &str, at: Option<&[Value]>) -> Result<
     content.model(&mut page, &model, through.as_ref())?;
     let checks = held_out(&model)?;
     if !checks.is_empty() {
-        trust(&mut page, &checks);
+        trust(&mut page, &checks, content.response());
     }
     Ok(Some(page))
 }

@@ -19,8 +19,9 @@ pub fn model(model: &Model) -> Result<Page> {
     let answers = model.answers(DELTA)?;
     let answer = |x: PointsRef<'_>| {
         let answer = answers.at(x)?;
-        let (label, words) = (answer.label().to_string(), crate::model::words(&answer));
-        Ok(Answers { mean: answer.mean, function: answer.function, response: answer.response, label, words })
+        let (label, response_label) = (answer.label().to_string(), answer.response_certificate.label().to_string());
+        let words = crate::model::words(&answer);
+        Ok(Answers { mean: answer.mean, function: answer.function, response: answer.response, label, response_label, words })
     };
     let noise = model.noise_level();
     let held_out =
@@ -37,7 +38,7 @@ pub fn model(model: &Model) -> Result<Page> {
         facts.push(("NLPD".to_owned(), number(scores.nlpd)));
     }
     let information = model.posterior.information();
-    facts.push(("rows fitted".to_owned(), information.locations().len().to_string()));
+    facts.push(("rows fitted".to_owned(), information.len().to_string()));
     facts.push(("inducing points".to_owned(), information.features().len().to_string()));
     fitted(&Fitted {
         name: &about.data,

@@ -109,6 +109,11 @@ impl Page {
         let _ = write!(self.body, "<pre>{}</pre>", lines.join("\n"));
     }
 
+    /// Text for machines, folded away.
+    pub(super) fn folded(&mut self, summary: &str, text: &str) {
+        let _ = write!(self.body, "<details><summary>{}</summary><pre>{}</pre></details>", escape(summary), escape(text));
+    }
+
     /// The answer, in a frame of its own: what to do, then what is known about it.
     pub(super) fn answer(&mut self, label: &str, headline: &str, facts: &[(String, String)], words: &[String]) {
         let facts: String =

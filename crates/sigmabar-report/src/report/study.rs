@@ -1,6 +1,6 @@
 //! The report of a study.
 
-use super::assumptions::{assumed, declared, relevances, source_words};
+use super::assumptions::{assumed, declared};
 use super::elimination::elimination;
 use super::error::Result;
 use super::held_out::held_out;
@@ -11,6 +11,7 @@ use super::study_model::{Dots, StudyModel, Through};
 use super::tables::{batch_table, trial_table};
 use crate::plot::{self, BatchEnd, Progress, Rival, number};
 use crate::quantity::counted;
+use serde_json::json;
 use sigmabar::strategy::{Direction, Rules};
 use sigmabar::{Certificate, Label, Points, Policy, Strategy};
 use sigmabar_study::{Advice, BatchRow, BestObserved, ImportedRow, Status, Study, TrialResult, TrialRow, TrialStatus};
@@ -53,10 +54,12 @@ pub fn study(study: &Study) -> Result<Page> {
     Ok(page)
 }
 
-/// What is measured: the report has no better name for it.
-pub(super) const RESPONSE: &str = "value";
-
 impl Content<'_> {
+    /// What is measured, as people call it.
+    pub fn response(&self) -> &str {
+        self.study.spec().response().unwrap_or("value")
+    }
+
     fn maximises(&self) -> bool {
         self.study.spec().problem().direction() == Direction::Maximize
     }
@@ -119,7 +122,7 @@ impl Content<'_> {
         let model = model.as_ref();
         page.heading("How it got there");
         self.history(page, model)?;
-        for plate in plates(self.study.spec().space(), &self.trials, model, RESPONSE)? {
+        for plate in plates(self.study.spec().space(), &self.trials, model, self.response())? {
             page.picture(plate.picture());
         }
         let Some(model) = model else { return Ok(None) };
@@ -129,7 +132,7 @@ impl Content<'_> {
         let checks = held_out(model)?;
         if !checks.is_empty() {
             page.heading("Can the model be trusted?");
-            trust(page, &checks);
+            trust(page, &checks, self.response());
         }
         Ok(certificate)
     }
@@ -147,7 +150,7 @@ impl Content<'_> {
             page.picture(elimination.picture());
         }
         if let Some(advice) = &self.advice {
-            page.picture(plot::rivals(&self.rivals(advice, model)?, RESPONSE));
+            page.picture(plot::rivals(&self.rivals(advice, model)?, self.response()));
         }
         Ok(())
     }
@@ -157,7 +160,7 @@ impl Content<'_> {
         let space = self.study.spec().space();
         let mut certificate = None;
         if let Some(through) = through {
-            let (slices, behind) = model.slices(space, through, &self.dots(), RESPONSE)?;
+            let (slices, behind) = model.slices(space, through, &self.dots(), self.response())?;
             certificate = behind;
             if slices.slices.is_empty() {
                 page.paragraph("The constraints fix every parameter once the others are chosen: there are no slices to show.");
@@ -165,11 +168,9 @@ impl Content<'_> {
                 page.picture(slices.picture());
             }
         }
-        let names: Vec<_> = space.parameters().iter().enumerate().map(|(i, p)| (p.name.clone(), space.columns_of(i))).collect();
-        let kernel = model.posterior().kernel();
-        let relevant = relevances(&kernel.value, &names, |column| self.range(column));
-        if !relevant.is_empty() {
-            page.picture(plot::relevance(&relevant, source_words(kernel.origin)));
+        let effects = model.effects(space)?;
+        if !effects.is_empty() {
+            page.picture(plot::effects(&effects, self.response()));
         }
         Ok(certificate)
     }
@@ -193,7 +194,7 @@ impl Content<'_> {
         };
         let label = self.batches.iter().rev().find_map(|batch| batch.report.certificate.as_ref().map(Certificate::label));
         Progress {
-            response: RESPONSE.to_owned(),
+            response: self.response().to_owned(),
             maximise: self.maximises(),
             gap_label: label.map_or_else(|| "none is claimed".to_owned(), |label| label.to_string()),
             wanted_gap: self.status.wanted_gap,
@@ -233,22 +234,6 @@ impl Content<'_> {
             });
         }
         Ok(rivals)
-    }
-
-    /// The range of a column as the kernel sees it.
-    fn range(&self, column: usize) -> f64 {
-        let ends = self.run.ledger().all_measured().map(|m| m.point[column]);
-        let (low, high) = ends.fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), v| (low.min(v), high.max(v)));
-        match self.study.spec().space().domain() {
-            sigmabar::Domain::Box(sides) => sides.high()[column] - sides.low()[column],
-            sigmabar::Domain::Space(space) if space.columns()[column].is_categorical() => 1.0,
-            sigmabar::Domain::List(list) => {
-                let all = list.points().rows().map(|row| row[column]);
-                let (low, high) = all.fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), v| (low.min(v), high.max(v)));
-                high - low
-            }
-            _ => high - low,
-        }
     }
 
     fn tables(&self, page: &mut Page) {
@@ -292,6 +277,11 @@ impl Content<'_> {
             list.push(format!("{late} results came after their batch was closed: they are shown and enter no claim."));
         }
         page.list(&list);
+        if let Some(advice) = &self.advice {
+            page.paragraph("The certificate of the recommendation:");
+            page.verbatim(&advice.certificate.to_string());
+            page.folded("The same as JSON", &json!(advice.certificate).to_string());
+        }
         if let Some(certificate) = certificate {
             page.paragraph("The band of the slices has a certificate of its own, about all measurements at once:");
             page.verbatim(&certificate.to_string());
@@ -316,10 +306,10 @@ impl Content<'_> {
 }
 
 /// Calibration and residuals.
-pub(super) fn trust(page: &mut Page, checks: &[plot::HeldOut]) {
+pub(super) fn trust(page: &mut Page, checks: &[plot::HeldOut], response: &str) {
     let how = "each predicted by a model fitted to nine tenths of the measurements, itself not among them";
     page.picture(plot::calibration(checks, how));
-    page.picture(plot::residuals(checks, RESPONSE, how));
+    page.picture(plot::residuals(checks, response, how));
 }
 
 /// What a strategy that speaks of its own data only does with results from before the study; `None` for those whose model includes them.

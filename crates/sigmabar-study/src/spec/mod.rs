@@ -1,5 +1,6 @@
 //! The study file: read, checked, and turned into the core's problem and policy.
 
+mod amended;
 mod assumptions;
 mod file;
 mod json;
@@ -143,10 +144,22 @@ impl StudySpec {
         self.file.description.as_deref()
     }
 
+    /// What is measured, as people call it.
+    #[must_use]
+    pub fn response(&self) -> Option<&str> {
+        self.file.response.as_deref()
+    }
+
     /// Wells of a plate, if the study is laid out on plates.
     #[must_use]
     pub fn plate(&self) -> Option<usize> {
         self.file.plate
+    }
+
+    /// Whether settings may be told as they were used in truth, and enter as the points measured.
+    #[must_use]
+    pub fn takes_used_values(&self) -> bool {
+        self.file.used_values == Some(true)
     }
 
     /// Whether `run` can evaluate trials.
@@ -178,6 +191,7 @@ impl StudySpec {
             if let Some(objective) = &mut file.objective {
                 objective.directory = None;
             }
+            file.amended_batches = None;
             toml::to_string(&file).unwrap_or_default()
         };
         placeless(self) == placeless(other)

@@ -22,6 +22,18 @@ pub(super) enum Batches {
 
 impl Plan {
     pub fn of(file: &StudyFile) -> Result<Self, Fault> {
+        if let Some(amended) = &file.amended_batches {
+            let batches = match amended {
+                OneOrMany::One(count) => Batches::Count(*count),
+                OneOrMany::Many(lengths) => Batches::Lengths(lengths.clone()),
+            };
+            let budget = match (&batches, file.budget, file.plates.zip(file.plate)) {
+                (Batches::Lengths(lengths), ..) => lengths.iter().sum(),
+                (_, Some(budget), _) => budget,
+                (_, None, plates) => plates.map_or(0, |(plates, wells)| plates * wells),
+            };
+            return Ok(Self { budget, batches: Some(batches) });
+        }
         let batches = match (&file.batches, file.plates, file.plate) {
             (Some(_), Some(_), _) => {
                 return Err(Fault::new(

@@ -60,11 +60,18 @@ impl Study {
     /// # Errors
     /// [`crate::Error::Store`].
     pub fn some_events_after(&self, number: u64, at_most: usize) -> Result<Vec<EventRow>> {
-        let query = "SELECT event, at, kind, trial, worker FROM sb_events WHERE event > ?2 AND study = ?1 ORDER BY event LIMIT ?3";
+        let query = "SELECT event, at, kind, trial, worker, detail FROM sb_events WHERE event > ?2 AND study = ?1 ORDER BY event LIMIT ?3";
         let event = |row: &Row<'_>| {
             let (number, trial): (i64, Option<i64>) = (row.get(0)?, row.get(3)?);
             let trial = trial.map(i64::unsigned_abs);
-            Ok(EventRow { number: number.unsigned_abs(), at: row.get(1)?, kind: row.get(2)?, trial, worker: row.get(4)? })
+            Ok(EventRow {
+                number: number.unsigned_abs(),
+                at: row.get(1)?,
+                kind: row.get(2)?,
+                trial,
+                worker: row.get(4)?,
+                detail: row.get(5)?,
+            })
         };
         let after = i64::try_from(number).unwrap_or(i64::MAX);
         let limit = i64::try_from(at_most).unwrap_or(i64::MAX);
@@ -87,16 +94,19 @@ impl Study {
     /// [`crate::Error::Store`], or what the strategy runs into.
     pub fn batches(&self) -> Result<Vec<BatchRow>> {
         let strategy = self.strategy()?;
+        let (closed, corrections) = (strategy.ledger().closed() as i64, self.corrections()?);
         let query = "SELECT batch, opened_at, closed_at, survivors FROM sb_batches WHERE study = ?1 ORDER BY batch";
         let rows: Vec<(i64, i64, Option<i64>, Option<String>)> = self
             .store()
             .read(|c| c.prepare(query)?.query_map([self.key], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?)))?.collect())?;
         let row = |(report, (batch, opened_at, closed_at, survivors)): (BatchReport, (i64, i64, Option<i64>, Option<String>))| {
-            let survivors = match closed_at {
-                // Answered, and nobody has asked since: what is left is not written down yet.
-                None => Survivors::of(&strategy, self.spec.space())?,
-                Some(_) => survivors.and_then(|text| serde_json::from_str(&text).ok()),
+            let survivors = match survivors {
+                // Answered, and nobody has asked since; or a result was corrected: what is left is not written down.
+                None if batch + 1 == closed => Survivors::of(&strategy, self.spec.space())?,
+                text => text.and_then(|text| serde_json::from_str(&text).ok()),
             };
+            let report =
+                BatchReport { certificate: report.certificate.map(|certificate| self.corrected(certificate, corrections)), ..report };
             Ok(BatchRow { batch: usize::try_from(batch).unwrap_or_default(), report, survivors, opened_at, closed_at })
         };
         strategy.batches()?.into_iter().zip(rows).map(row).collect()
@@ -117,13 +127,16 @@ impl Study {
         let best_observed = told
             .max_by(|(a, first), (b, second)| (sign * a).total_cmp(&(sign * b)).then(second.id.cmp(&first.id)))
             .map(|(value, row)| BestObserved { id: row.id, values: names().zip(row.values).collect(), value });
+        let values = self.spec.space().setting(best.candidate, &best.point);
+        let slack = self.rounding_slack(&best.point, &values)?;
         Ok(Some(Advice {
-            values: names().zip(self.spec.space().setting(best.candidate, &best.point)).collect(),
-            lower: best.lower,
-            upper: best.upper,
-            gap: best.gap,
-            candidate_gap: best.candidate_gap,
-            certificate: best.certificate,
+            called: self.spec.space().label(&values),
+            values: names().zip(values).collect(),
+            lower: best.lower - slack,
+            upper: best.upper + slack,
+            gap: best.gap + slack,
+            candidate_gap: best.candidate_gap.map(|gap| gap + slack),
+            certificate: self.corrected(best.certificate, self.corrections()?),
             best_observed,
             point: best.point,
             nearest,
@@ -138,6 +151,22 @@ impl Study {
         let query = format!("SELECT {STANDING}, count(*) FROM sb_trials WHERE study = ?1 GROUP BY 1");
         let count = |row: &Row<'_>| Ok((row.get(0)?, usize::try_from(row.get::<_, i64>(1)?).unwrap_or_default()));
         self.store().read(|c| c.prepare_cached(&query)?.query_map(params![self.key, now()], count)?.collect())
+    }
+
+    /// How far the value at a recommended point can be from that at the setting to which its digits are cut: $C\,d_k$, because
+    /// $|f(x)-f(x')|\le\lVert f\rVert d_k(x,x')$ (algorithm notes 9.1). 0 where nothing is cut; a model without a norm bound claims nothing that this could spoil.
+    fn rounding_slack(&self, point: &[f64], values: &[Value]) -> Result<f64> {
+        let problem = self.spec.problem();
+        let (Some(kernel), Some(bound), true) = (problem.kernel(), problem.norm_bound(), self.spec.space().is_rounding()) else {
+            return Ok(0.0);
+        };
+        let made = self.spec.space().point(values)?;
+        if made == point {
+            return Ok(0.0);
+        }
+        let (a, b, both) = (kernel.value.value(point, point), kernel.value.value(&made, &made), kernel.value.value(point, &made));
+        let rounding = 8.0 * f64::EPSILON * (a + b);
+        Ok(problem.prior().unit() * bound * ((a + b - 2.0 * both).max(0.0) + rounding).sqrt())
     }
 
     /// Where the study stands.

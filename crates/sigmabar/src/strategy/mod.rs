@@ -156,6 +156,16 @@ impl Strategy {
         Ok(())
     }
 
+    /// Moves a trial of the open batch to where it is measured in truth: settings are rounded to what can be made, or another amount was weighed than was
+    /// asked for. Claims stand if the move had nothing to do with the noise, because certificates are computed from the points that were measured.
+    ///
+    /// # Errors
+    /// [`Error::UnknownTrial`], [`Error::Premise`] for a trial whose batch is closed, [`Error::Outside`]; nothing is changed then.
+    pub fn relocate(&mut self, id: u64, natural: &[f64]) -> Result<()> {
+        let Proposal { candidate, point } = self.placed(natural)?;
+        self.ledger.relocate(id, candidate, point)
+    }
+
     /// Closes the open batch with what has arrived: the rest is missing, and a result that comes later is kept but certifies nothing.
     /// Claims stand if missing does not depend on the noise and that is declared ([`Problem::with_failures`]); else they are estimates.
     ///
@@ -228,7 +238,7 @@ impl Strategy {
     }
 
     /// The posterior of everything measured, before the run and in it, late results left out: under the problem's kernel and ridge, or what `auto` went by after
-    /// its last batch. `None` where there is no kernel or nothing was measured.
+    /// its last batch, else under what is learnt from these values. `None` where nothing was measured.
     ///
     /// # Errors
     /// What fitting the model runs into.

@@ -2,8 +2,9 @@
 
 use super::run::ledger::{Ledger, Proposal};
 use super::run::problem::Problem;
-use super::run::recommendation::{self, BatchReport, Recommendation};
+use super::run::recommendation::{BatchReport, Recommendation};
 use super::run::survivors::Survivors;
+use super::run_posterior::RunPosterior;
 use super::{
     AdaBkb, Auto, Bbkb, Bkb, Bpe, DecoupledThompson, EkUcb, ExpectedImprovement, GpThreds, GpUcb, LargestVariance, MiniMeta,
     ProbabilityOfImprovement, Random, Rips, Sbpe, Sobol, SupKernelUcb, ThompsonSampling,
@@ -152,13 +153,13 @@ impl Policy {
             Self::Auto(p) => p.recommend(problem, ledger),
             Self::Sbpe(p) => match p.recommend(problem)? {
                 // Nothing could be claimed, as when the data contradict the premises: the model's guess, with the reason.
-                None => Ok(recommendation::by_posterior(problem, ledger)?.map(|mut r| {
+                None => Ok(RunPosterior::best_measured(problem, ledger)?.map(|mut r| {
                     r.certificate.contradiction = p.contradiction();
                     r
                 })),
                 claimed => Ok(claimed),
             },
-            _ => recommendation::by_posterior(problem, ledger),
+            _ => RunPosterior::best_measured(problem, ledger),
         }
     }
 

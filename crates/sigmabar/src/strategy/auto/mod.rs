@@ -21,6 +21,7 @@ use crate::strategy::baselines::Sobol;
 use crate::strategy::run::ledger::{Ledger, Proposal};
 use crate::strategy::run::problem::Problem;
 use crate::strategy::run::recommendation::{self, BatchReport, Recommendation, StillPossible};
+use crate::strategy::run_posterior::RunPosterior;
 use crate::theory::even_batch_lengths;
 use advice::Advice;
 use fit::{Fit, Fitting};
@@ -30,6 +31,8 @@ use pick::Draws;
 use pool::{Pool, Sieve};
 use serde::{Deserialize, Serialize};
 
+/// So many values are enough to learn a kernel from for a first look.
+const LOOKED_AT: usize = 300;
 /// Batches unless said otherwise.
 const BATCHES: usize = 5;
 /// Survivors satisfy $\mu+\beta\sigma\ge\max(\mu-\beta\sigma)$; $\beta$ for the second to the last of five batches, read off in between for other numbers.
@@ -196,7 +199,7 @@ impl Auto {
 
     pub(super) fn recommend(&self, problem: &Problem, ledger: &Ledger) -> Result<Option<Recommendation>> {
         let (Some(round), Some(data)) = (self.rounds.last(), Data::of(problem, ledger)?) else {
-            return recommendation::by_posterior(problem, ledger);
+            return RunPosterior::best_measured(problem, ledger);
         };
         let advice = Advice::new(problem, &data, &round.fit, &round.assumed)?;
         let candidate = ledger.all_measured().nth(advice.best()).and_then(|m| m.candidate);
@@ -218,7 +221,33 @@ impl Auto {
     }
 }
 
+/// What a model goes by where nobody gave a kernel and a noise level: both learnt from everything measured so far, a batch that is still open included. Up to
+/// [`LOOKED_AT`] values are looked at, evenly over the run.
+pub(super) fn first_look(problem: &Problem, ledger: &Ledger) -> Result<Option<Assumed>> {
+    let Some(data) = Data::of(problem, ledger)? else { return Ok(None) };
+    let data = data.thinned(LOOKED_AT)?;
+    let fit = Fitting::new(problem, &data, seed_of(problem, 0))?.best_scale(&data, None)?;
+    let model = fit.model(&data)?;
+    Assumed::new(problem, &fit, &data, &model).map(Some)
+}
+
 impl Data {
+    /// At most so many of the values, evenly over the run.
+    fn thinned(self, at_most: usize) -> Result<Self> {
+        let every = self.raw.len().div_ceil(at_most).max(1);
+        if every == 1 {
+            return Ok(self);
+        }
+        let kept: Vec<usize> = (0..self.raw.len()).step_by(every).collect();
+        let rows: Vec<&[f64]> = kept.iter().map(|&i| self.points.row(i)).collect();
+        Ok(Self {
+            points: Points::from_rows(&rows)?,
+            raw: kept.iter().map(|&i| self.raw[i]).collect(),
+            errors: kept.iter().map(|&i| self.errors[i]).collect(),
+            spread: self.spread.div_ceil(every),
+        })
+    }
+
     /// Everything measured in time; `None` if nothing was.
     fn of(problem: &Problem, ledger: &Ledger) -> Result<Option<Self>> {
         let (rows, raw) = recommendation::measurements(problem, ledger);

@@ -264,6 +264,17 @@ impl Ledger {
         }
     }
 
+    /// Puts a trial of the open batch elsewhere.
+    pub(crate) fn relocate(&mut self, id: u64, candidate: Option<usize>, point: Vec<f64>) -> Result<()> {
+        let open = if self.is_open() { self.batch(self.closed) } else { 0..0 };
+        let trial = usize::try_from(id).ok().and_then(|i| self.trials.get_mut(i)).ok_or(Error::UnknownTrial { id })?;
+        if !open.contains(&(trial.id as usize)) {
+            return Err(Error::Premise { what: "moving a trial", reason: "its batch is closed, and was analysed as it stood" });
+        }
+        (trial.candidate, trial.point) = (candidate, point);
+        Ok(())
+    }
+
     /// Closes the open batch: what has not been answered is missing. Gives the states of the batch as they were, for [`Ledger::reopen`].
     pub(crate) fn close(&mut self) -> Vec<TrialState> {
         let states = &mut self.states[self.starts[self.closed]..];

@@ -12,6 +12,7 @@ mod paper;
 mod paper_box;
 mod premises;
 mod quantile;
+mod ridges;
 mod schedule;
 mod shares;
 mod state;
@@ -149,6 +150,14 @@ impl Sbpe {
     #[must_use]
     pub fn rules(&self) -> Rules {
         self.rules
+    }
+
+    /// The lengths of the batches for a budget: their number enters every claim.
+    ///
+    /// # Errors
+    /// As [`Schedule::lengths`].
+    pub fn batch_lengths(&self, budget: usize) -> Result<Vec<usize>> {
+        self.schedule.lengths(budget)
     }
 
     /// What is left of a box, once a batch was planned.
