@@ -149,6 +149,7 @@ fn run_pictures() -> Result<Vec<Picture>, Box<dyn Error>> {
         maximise: true,
         gap_label: advice.label().to_string(),
         wanted_gap: Some(0.3),
+        failures: vec![20, 21, 130],
         values,
         batches,
     };
@@ -231,6 +232,7 @@ fn plate() -> Picture {
             },
             predicted: Some(40.0 + 30.0 * truth(i as f64 / 90.0)),
             std_dev: Some(2.0 + (i % 13) as f64 / 5.0),
+            surprise: (![17, 44, 45].contains(&i)).then(|| 2.0 * noise(i)),
         })
         .collect();
     let plate = Plate { title: "Plate 1".to_owned(), name: "plate-1".to_owned(), size: (8, 12), response: "yield / %".to_owned(), wells };

@@ -4,6 +4,8 @@ use crate::Outcome;
 use crate::console::Console;
 use crate::failure::Failure;
 use crate::plate::Plate;
+use sigmabar::theory::norm_of_hills;
+use sigmabar::{Expansion, Kernel, Points};
 use std::io::BufRead;
 
 /// What a factor can be set to.
@@ -53,7 +55,7 @@ pub(crate) struct Answers {
 
 /// Asks until the answers make a study.
 pub(crate) fn ask(input: &mut dyn BufRead, console: &Console) -> Outcome<Answers> {
-    let mut asker = Asker { input, console };
+    let mut asker = Asker::new(input, console);
     let description = asker.line("What is measured?", "result")?;
     let minimize = asker.until("Should it be large or small?", "large", |text| match text {
         "large" | "l" | "max" | "maximize" => Ok(false),
@@ -97,12 +99,88 @@ pub(crate) fn ask(input: &mut dyn BufRead, console: &Console) -> Outcome<Answers
     Ok(Answers { description, minimize, factors, wells, batches, per_batch })
 }
 
-struct Asker<'a> {
+/// What somebody believes about a function before measuring it (algorithm notes 13.4).
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Beliefs {
+    /// The value that is usual.
+    pub usual: f64,
+    /// How far values stray from it.
+    pub stray: f64,
+    /// Hills and valleys that fit into the range.
+    pub hills: usize,
+    /// How far one must go to see a change, as a share of a factor's range.
+    pub change: f64,
+    /// By how much two measurements of one setting usually differ.
+    pub repeat: f64,
+}
+
+impl Beliefs {
+    pub(crate) fn ask(asker: &mut Asker<'_>) -> Outcome<Self> {
+        let number = |text: &str| text.parse::<f64>().ok().filter(|v| v.is_finite()).ok_or_else(|| "a number, such as 50".to_owned());
+        let positive = |text: &str| number(text).and_then(|v| if v > 0.0 { Ok(v) } else { Err("a number above 0".to_owned()) });
+        let usual = asker.until("Which value is usual, before you know anything about a setting?", "0", number)?;
+        let stray = asker.until("How far from it do good and bad settings stray?", "1", positive)?;
+        let hills = asker.until("How many hills and valleys fit into the whole range?", "4", |text| {
+            text.parse::<usize>().ok().filter(|n| *n > 0).ok_or_else(|| "a whole number, at least 1".to_owned())
+        })?;
+        let share =
+            |text: &str| positive(text).and_then(|v| if v <= 10.0 { Ok(v) } else { Err("a share of the range, such as 0.3".to_owned()) });
+        let change = asker.until("How far must one go along a factor, as a share of its range, to see a clear change?", "0.3", share)?;
+        let repeat = asker.until("By how much do two measurements of one setting usually differ?", "0.1", positive)?;
+        Ok(Self { usual, stray, hills, change, repeat })
+    }
+
+    /// The kernel along one factor.
+    fn kernel(&self) -> Outcome<Kernel> {
+        Ok(Kernel::matern(2.5, self.change, 1.0)?)
+    }
+
+    /// $\mathbb E|\varepsilon-\varepsilon'| = 2\sigma/\sqrt\pi$ for normal noise, in units of the stray.
+    fn noise(&self) -> f64 {
+        self.repeat * std::f64::consts::PI.sqrt() / 2.0 / self.stray
+    }
+
+    /// The keys of a study file, with where each comes from.
+    pub(crate) fn to_toml(&self) -> Outcome<String> {
+        let Self { usual, stray, hills, change, repeat } = self;
+        let norm = norm_of_hills(1.0, *hills)?;
+        Ok(format!(
+            "# What you said is assumed; if it is wrong, so may be the answer, which says for which norms it stands.\n\
+             prior_mean = {usual:?}          # the usual value\n\
+             unit = {stray:?}                # how far settings stray from it: norm and noise count in these\n\
+             norm_bound = {norm:.4}          # 1.5 times the root of {hills} hills and valleys\n\
+             noise = {{ gaussian = {:.6} }}  # two measurements usually differ by {repeat}\n\
+             kernel = {{ name = \"matern\", nu = 2.5, lengthscale = {change:?} }}  # so far to a clear change, in shares of the range\n",
+            self.noise()
+        ))
+    }
+
+    /// Three functions with so many hills and valleys along one factor, in the data's scale.
+    pub(crate) fn functions(&self, seed: u64) -> Outcome<Vec<Vec<f64>>> {
+        let steps = Points::on_line((0..=200).map(|i| f64::from(i) / 200.0).collect())?;
+        let one = |which: u64| -> Outcome<Vec<f64>> {
+            // Centres at equal steps, turned by the golden ratio from function to function.
+            let centre = |i: usize| ((i as f64 + 0.5) / self.hills as f64 + 0.618 * (which as f64 + 1.0)).fract();
+            let centres = Points::on_line((0..self.hills).map(centre).collect())?;
+            let norm = norm_of_hills(1.0, self.hills)? / 1.5;
+            let function = Expansion::random(self.kernel()?, centres, norm, seed + which)?;
+            Ok(function.values(steps.view())?.into_iter().map(|v| self.usual + self.stray * v).collect())
+        };
+        (0..3).map(one).collect()
+    }
+}
+
+/// Who asks.
+pub(crate) struct Asker<'a> {
     input: &'a mut dyn BufRead,
     console: &'a Console,
 }
 
-impl Asker<'_> {
+impl<'a> Asker<'a> {
+    pub(crate) fn new(input: &'a mut dyn BufRead, console: &'a Console) -> Self {
+        Self { input, console }
+    }
+
     /// One answer; the default for an empty line.
     fn line(&mut self, question: &str, default: &str) -> Outcome<String> {
         let hint = if default.is_empty() { String::new() } else { format!(" [{default}]") };
@@ -118,7 +196,7 @@ impl Asker<'_> {
     }
 
     /// Asks again until the answer can be used.
-    fn until<T>(&mut self, question: &str, default: &str, understand: impl Fn(&str) -> Result<T, String>) -> Outcome<T> {
+    pub(crate) fn until<T>(&mut self, question: &str, default: &str, understand: impl Fn(&str) -> Result<T, String>) -> Outcome<T> {
         loop {
             let text = self.line(question, default)?;
             match understand(&text) {
@@ -210,7 +288,10 @@ impl Answers {
             None => line(format!("budget = {}\nbatches = {}", self.batches * self.per_batch, self.batches)),
         }
         line(format!("seed = {seed}"));
-        line("# What you know for certain makes the answer certified; without it, it is \"estimated\".".to_owned());
+        line(
+            "# What you know for certain makes the answer certified; without it, it is \"estimated\". `sigmabar premises` asks for it."
+                .to_owned(),
+        );
         line("# norm_bound = 2.0\n# noise = { gaussian = 0.1 }\n# kernel = { name = \"matern\", lengthscale = 0.3 }".to_owned());
         for (name, factor) in &self.factors {
             let unit = factor.unit.as_ref().map_or_else(String::new, |unit| format!("   # in {unit}"));

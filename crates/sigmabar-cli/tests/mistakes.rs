@@ -324,7 +324,7 @@ fn spreadsheets_of_every_kind_are_read_or_refused_with_their_place() {
     for (text, words) in [
         ("x,y\n1,\"1,234.5\"\n2,3\n", "line 2, column \"y\": \"1,234.5\" is not a finite number; write every number with a point"),
         ("x;y\n1,5;2\n2;1.234\n", "line 3, column \"y\": \"1.234\" is not a finite number; write every number with a point"),
-        ("x,y\n2026-11-01,1\n2026-11-02,2\n", "line 2, column \"x\": \"2026-11-01\" is not a finite number"),
+        ("x,y\n01.11.2026,1\n02.11.2026,2\n", "line 2, column \"x\": \"01.11.2026\" is not a finite number"),
         ("x,y\n1,#DIV/0!\n", "line 2, column \"y\": \"#DIV/0!\""),
         ("x,x,y\n1,2,3\n", "columns 1 and 2 (counted from 1) are both called \"x\""),
         ("x,y\n1,2\n,\n3,4\n", "line 3: an empty row between others"),

@@ -88,6 +88,12 @@ impl PyExactPosterior {
         ends(py, intervals.response_lower().to_vec(), intervals.response_upper().to_vec(), intervals.certificate())
     }
 
+    /// By leaving every row out in turn.
+    fn left_out_interval<'py>(&self, py: Python<'py>, x: Rows, delta: f64) -> PyResult<Ends<'py>> {
+        let intervals = self.with(py, move |p| p.left_out_interval(x.view()?, delta))?;
+        ends(py, intervals.response_lower().to_vec(), intervals.response_upper().to_vec(), intervals.certificate())
+    }
+
     fn log_evidence(&self) -> f64 {
         self.inner.log_evidence()
     }

@@ -60,6 +60,6 @@ pub use space::{CandidateTable, Parameter, ParameterKind, Space};
 pub use spec::StudySpec;
 pub use study::{Advice, BatchRow, BestObserved, Cell, Corrected, Feed, KeyedResult, Nearest, Status, Study, Survivors, WorkerRow};
 pub use trial::{
-    AskRequest, Asked, AskedTrial, EventKind, EventRow, HandedOut, ImportedRow, Page, Told, TrialResult, TrialRow, TrialStatus,
+    AskRequest, Asked, AskedTrial, ControlRow, EventKind, EventRow, HandedOut, ImportedRow, Page, Told, TrialResult, TrialRow, TrialStatus,
 };
 pub use value::Value;

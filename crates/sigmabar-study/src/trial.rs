@@ -239,6 +239,17 @@ pub struct TrialRow {
     pub note: Option<String>,
 }
 
+/// What a control well came to.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct ControlRow {
+    /// The batch whose plate it is on, from 0.
+    pub batch: usize,
+    /// Its well.
+    pub well: String,
+    /// Its value.
+    pub value: f64,
+}
+
 /// A result measured before the study.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ImportedRow {
@@ -286,6 +297,8 @@ pub enum EventKind {
     UsedOtherwise,
     /// It had failed and is to be evaluated again.
     Retried,
+    /// A control was measured; the detail has batch, well and value.
+    Control,
     /// Its lease ran out.
     Expired,
     /// Its worker gave it back.
@@ -307,7 +320,7 @@ pub enum EventKind {
 }
 
 impl EventKind {
-    const ALL: [Self; 18] = [
+    const ALL: [Self; 19] = [
         Self::Planned,
         Self::Finished,
         Self::Closed,
@@ -317,6 +330,7 @@ impl EventKind {
         Self::Withdrawn,
         Self::UsedOtherwise,
         Self::Retried,
+        Self::Control,
         Self::Expired,
         Self::GivenBack,
         Self::WorkerEnded,
@@ -346,6 +360,7 @@ impl EventKind {
             Self::Withdrawn => "withdrawn",
             Self::UsedOtherwise => "used otherwise",
             Self::Retried => "retried",
+            Self::Control => "control",
             Self::Expired => "expired",
             Self::GivenBack => "given back",
             Self::WorkerEnded => "worker ended",

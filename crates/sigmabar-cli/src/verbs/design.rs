@@ -124,6 +124,7 @@ impl Ground {
             categories: Categories::Collected(Vec::new()),
             memory: memory::available(),
             has_options: false,
+            drop_missing: false,
         };
         let frame = Frame::read(Reader::open(&arguments.space)?, &selection)?;
         console.say_decimal_commas(&frame.file, frame.has_decimal_commas);

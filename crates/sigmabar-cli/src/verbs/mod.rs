@@ -1,5 +1,6 @@
 //! One file per verb.
 
+pub(crate) mod accumulate;
 pub(crate) mod amend;
 pub(crate) mod ask;
 pub(crate) mod batch;
@@ -10,8 +11,11 @@ pub(crate) mod design;
 pub(crate) mod fit;
 pub(crate) mod import;
 pub(crate) mod man;
+pub(crate) mod merge;
 pub(crate) mod new;
+pub(crate) mod plan;
 pub(crate) mod predict;
+pub(crate) mod premises;
 pub(crate) mod recommend;
 pub(crate) mod report;
 pub(crate) mod run;
@@ -24,6 +28,7 @@ pub(crate) mod trials;
 pub(crate) mod void;
 pub(crate) mod worker;
 
+pub(crate) use accumulate::hex;
 pub(crate) use command::{Cli, Verb};
 
 use crate::Outcome;
@@ -34,9 +39,13 @@ use crate::console::Console;
 pub(crate) fn run(verb: Verb, global: &Global, console: &Console) -> Outcome {
     match verb {
         Verb::Fit(arguments) => fit::run(&arguments, global, console),
+        Verb::Plan(arguments) => plan::run(&arguments, global, console),
+        Verb::Accumulate(arguments) => accumulate::run(&arguments, console),
+        Verb::Merge(arguments) => merge::run(&arguments, console),
         Verb::Predict(arguments) => predict::run(&arguments, console),
         Verb::Design(arguments) => design::run(&arguments, global, console),
         Verb::New(arguments) => new::run(&arguments, global, console),
+        Verb::Premises(arguments) => premises::run(&arguments, global, console),
         Verb::Run(arguments) => run::run(&arguments, global, console),
         Verb::Ask(arguments) => ask::run(&arguments, global, console),
         Verb::Tell(arguments) => tell::run(&arguments, console),

@@ -12,11 +12,15 @@ use crate::verbs::report;
 use crate::verbs::worker::{OUTBOX, Work};
 use crate::which_study::{StudyArgument, WhichStudy, quoted};
 use indicatif::ProgressBar;
-use sigmabar::strategy::StillPossible;
+use sigmabar::strategy::{Direction, StillPossible};
 use sigmabar::{Certificate, Label};
 use sigmabar_study::{BatchRow, Page, RunEnd, RunEvent, RunOptions, Status, Study, Survivors, TrialResult, TrialStatus};
+use std::collections::BTreeMap;
 use std::path::PathBuf;
-use std::time::Duration;
+use std::time::{Duration, Instant};
+
+/// An evaluation that takes longer than this is named while one waits.
+const LONG: Duration = Duration::from_secs(5);
 
 /// Options.
 #[derive(Debug, clap::Args)]
@@ -132,6 +136,11 @@ struct Screen<'a> {
     /// Batches whose end was shown.
     closed: usize,
     failed: usize,
+    /// The best single value so far, with the sign that makes larger better.
+    best: Option<f64>,
+    sign: f64,
+    /// What is being evaluated, and since when.
+    running: BTreeMap<u64, Instant>,
 }
 
 impl<'a> Screen<'a> {
@@ -140,7 +149,21 @@ impl<'a> Screen<'a> {
         bar.set_position(told(&study.status()?) as u64);
         // What was there before says nothing about how fast it goes now.
         bar.reset_eta();
-        Ok(Self { study, console, bar, planned: None, closed: study.batches()?.len(), failed: 0 })
+        let sign = if study.spec().problem().direction() == Direction::Minimize { -1.0 } else { 1.0 };
+        let done = study.trials_of(&Page { state: Some(TrialStatus::Done), ..Page::default() })?;
+        let best = done.iter().filter_map(|trial| trial.value.map(|value| sign * value)).reduce(f64::max);
+        let (planned, closed, failed) = (None, study.batches()?.len(), study.status()?.count(TrialStatus::Failed));
+        Ok(Self { study, console, bar, planned, closed, failed, best, sign, running: BTreeMap::new() })
+    }
+
+    /// Best so far, failures, and what has been running longest: what one wants to know while waiting.
+    fn describe(&self) {
+        let mut words = vec!["measuring".to_owned()];
+        words.extend(self.best.map(|best| format!("best {}", short(self.sign * best))));
+        words.extend((self.failed > 0).then(|| format!("{} failed", self.failed)));
+        let oldest = self.running.iter().min_by_key(|(_, since)| **since).filter(|(_, since)| since.elapsed() > LONG);
+        words.extend(oldest.map(|(id, since)| format!("trial {id} for {:#}", indicatif::HumanDuration(since.elapsed()))));
+        self.bar.set_message(words.join(", "));
     }
 
     fn say(&self, words: String) {
@@ -148,6 +171,21 @@ impl<'a> Screen<'a> {
     }
 
     fn show(&mut self, event: RunEvent) {
+        match &event {
+            RunEvent::Started { trial } => drop(self.running.insert(trial.id, Instant::now())),
+            RunEvent::Told { id, result, .. } => {
+                self.running.remove(id);
+                if let TrialResult::Value { value, .. } = result {
+                    self.best = Some(self.best.map_or(self.sign * value, |best| best.max(self.sign * value)));
+                }
+            }
+            _ => {}
+        }
+        self.report(event);
+        self.describe();
+    }
+
+    fn report(&mut self, event: RunEvent) {
         match event {
             RunEvent::Recovered { ids } => {
                 self.say(format!("{} settings of a run that ended without their results are measured again", ids.len()))

@@ -84,14 +84,22 @@ fn table(path: &Path, arguments: &Arguments, place: &WhichStudy, console: &Conso
     }
     let reader = Reader::open(path)?;
     let study = place.open()?;
-    let reading = plate::read(reader, arguments.column.as_deref(), study.spec().space().parameters())?;
+    let (spec, replicates) = (study.spec(), study.spec().replicates());
+    let reading = plate::read(reader, arguments.column.as_deref(), spec.space().parameters(), replicates)?;
     console.say_decimal_commas(path, reading.has_decimal_commas);
     let used = plate::check(&study, path, &reading)?;
+    let reading = if replicates > 1 { reading.averaged(spec.problem().noise().is_some()) } else { reading };
     let results: Vec<(u64, TrialResult)> = reading.results.iter().map(|(id, result, _)| (*id, result.clone())).collect();
     let told = study.tell_sheet(&results, &reading.notes, &used).map_err(|error| at_line(error, path, &reading))?;
     let new = || results.iter().zip(&told).filter(|(_, told)| !told.is_again());
     let failed = new().filter(|((_, result), _)| matches!(result, TrialResult::Failed { .. })).count();
     console.say(format_args!("written down: {} and {}", counted(new().count() - failed, "value"), counted(failed, "failure")));
+    if !reading.controls.is_empty() {
+        let first = reading.rows.first().map(|(id, ..)| *id);
+        let batch = study.trials()?.iter().find(|trial| Some(trial.id) == first).map_or(0, |trial| trial.batch);
+        study.note_controls(batch, &reading.controls)?;
+        console.say(format_args!("kept: {}", counted(reading.controls.len(), "control")));
+    }
     if !used.is_empty() {
         console.say(format_args!("measured where the sheet says, not where it was asked: {}", counted(used.len(), "setting")));
     }
@@ -139,7 +147,7 @@ fn at_line(error: Error, path: &Path, reading: &Reading) -> Failure {
 
 /// Columns that are neither asked for nor kept are named, so that nobody believes them to be in the study.
 fn say_unused(study: &Study, reading: &Reading, arguments: &Arguments, console: &Console) {
-    let known = ["well", "trial", "id", "batch", "state", "worker", "reason", "told_at", plate::RESULT, plate::STANDARD_ERROR];
+    let known = ["well", "trial", "id", "label", "batch", "state", "worker", "reason", "told_at", plate::RESULT, plate::STANDARD_ERROR];
     let is_parameter = |name: &str| study.spec().space().parameters().iter().any(|parameter| parameter.name == name);
     let is_known = |name: &str| known.iter().chain(&plate::NOTES).any(|known| known.eq_ignore_ascii_case(name));
     let is_unused = |name: &&String| !is_known(name) && !is_parameter(name) && arguments.column.as_ref() != Some(name);

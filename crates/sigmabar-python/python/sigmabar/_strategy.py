@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -11,7 +12,7 @@ from numpy.typing import NDArray
 
 from . import _catalogue, _core
 from ._arrays import Floats, floats, rows
-from ._certificate import Certificate, warn_of, warned
+from ._certificate import Certificate, PremiseRange, warn_of, warned
 from ._checks import count, count_or_none, flag, number, number_or_none, saved, seed_of, text, text_or_none
 from ._core import Error
 from ._domain import Domain, domain_from
@@ -31,7 +32,7 @@ class Ask:
     """Points to evaluate; ``waiting`` (and no ids) while everything of the batch is handed out.
 
     >>> import sigmabar as sb
-    >>> k, noise = sb.Matern(2.5, 0.5), sb.Gaussian(0.1)
+    >>> k, noise = sb.Matern(nu=2.5, lengthscale=0.5), sb.Gaussian(0.1)
     >>> s = sb.Strategy("s-bpe", domain=([0.0], [1.0]), kernel=k, tau=0.1, norm_bound=1.0, noise=noise, budget=8, batches=[3, 5])
     >>> a = s.ask()
     >>> a.ids, a.batch, a.points.shape, a.waiting
@@ -94,12 +95,31 @@ class Recommendation:
     def _repr_html_(self) -> str:
         return advice(self.params, self.lower, self.upper, self.gap, self.label)
 
+    @property
+    def premises(self) -> PremiseRange | None:
+        """For which premises the claim stands; ``None`` for a strategy that certifies nothing."""
+        return self.certificate.range
+
+
+class Standing(NamedTuple):
+    """A claim along the norm bound: ``gaps[i]`` holds for every function of norm up to ``norm_bounds[i]``, and is NaN where the data exclude that norm.
+
+    >>> import sigmabar as sb
+    >>> sb.Strategy("random", domain=[0.0, 1.0], budget=2).standing() is None
+    True
+    """
+
+    norm_bounds: Floats
+    gaps: Floats
+    norm_bound: float
+    range: PremiseRange
+
 
 class Batch(NamedTuple):
     """A closed batch in numbers; ``survivors`` is how many candidates are still possible, or, as a float, which share of the domain.
 
     >>> import sigmabar as sb
-    >>> k, noise = sb.Matern(2.5, 0.5), sb.Gaussian(0.1)
+    >>> k, noise = sb.Matern(nu=2.5, lengthscale=0.5), sb.Gaussian(0.1)
     >>> s = sb.Strategy("s-bpe", domain=([0.0], [1.0]), kernel=k, tau=0.1, norm_bound=1.0, noise=noise, budget=8, batches=[3, 5])
     >>> a = s.ask()
     >>> s.tell(a.ids, [0.1, 0.4, None])
@@ -126,7 +146,7 @@ class Cells:
     """Parts of a box between lower and upper corners.
 
     >>> import sigmabar as sb
-    >>> s = sb.Strategy("s-bpe", domain=([0.0], [2.0]), kernel=sb.Matern(2.5, 0.5), tau=0.1, norm_bound=1.0, noise=sb.Gaussian(0.05), budget=60)
+    >>> s = sb.Strategy("s-bpe", domain=([0.0], [2.0]), kernel=sb.Matern(nu=2.5, lengthscale=0.5), tau=0.1, norm_bound=1.0, noise=sb.Gaussian(0.05), budget=60)
     >>> a = s.ask()
     >>> s.tell(a.ids, a.points[:, 0] / 4)
     >>> 0.0 < s.survivors.volume < 2.0
@@ -325,6 +345,25 @@ class Strategy:
             return None
         point, index, lower, upper, gap, candidate_gap, certificate = found
         return Recommendation(point[0], index, lower, upper, gap, candidate_gap, warned(Certificate(certificate), 3), self._params(point[0], index))
+
+    def standing(self) -> Standing | None:
+        """The claim as a function of the norm bound, from the same data; ``None`` for a strategy that certifies nothing, and before anything was recommended.
+
+        >>> import numpy as np, sigmabar as sb
+        >>> s = sb.Strategy("s-bpe", domain=np.linspace(0, 1, 20), kernel=sb.Matern(2.5, 0.5), norm_bound=2.0, noise=sb.Gaussian(0.1), budget=60)
+        >>> while (a := s.ask()) is not None:
+        ...     s.tell(a.ids, 1 - 2 * (a.points[:, 0] - 0.5) ** 2)
+        >>> c = s.standing()
+        >>> bool(np.all(np.diff(c.gaps[np.isfinite(c.gaps)]) >= 0)), c.norm_bound
+        (True, 2.0)
+        """
+        text = self._core.standing()
+        if text is None:
+            return None
+        found = json.loads(text)
+        points = found["curve"]
+        gaps = np.array([np.nan if p["gap"] is None else p["gap"] for p in points])
+        return Standing(np.array([p["norm_bound"] for p in points]), gaps, found["norm_bound"], PremiseRange(**found["range"]))
 
     @property
     def survivors(self) -> NDArray[np.int64] | Cells | Floats | None:

@@ -17,7 +17,7 @@ from pickle import PicklingError
 from typing import Any
 
 from . import _core
-from ._certificate import Certificate, warned
+from ._certificate import Certificate, PremiseRange, warned
 from ._checks import count, count_or_none, flag, number, number_or_none, path, text, text_or_none
 from ._core import Error
 from ._html import advice, table
@@ -81,6 +81,11 @@ class Advice:
 
     def _repr_html_(self) -> str:
         return advice(self.params, self.lower, self.upper, self.gap, self.label)
+
+    @property
+    def premises(self) -> PremiseRange | None:
+        """For which premises the claim stands; ``None`` for a strategy that certifies nothing."""
+        return self.certificate.range
 
 
 class Study:

@@ -25,7 +25,7 @@ from ._noise import Noise
 from ._posterior import ExactPosterior, SparsePosterior
 from ._strategy import Cells, Strategy
 
-__all__ = ["calibration", "gap", "posterior", "survivors"]
+__all__ = ["calibration", "gap", "posterior", "premises", "survivors"]
 
 _BLUE, _SKY, _ORANGE, _GREEN, _GREY = "#0072B2", "#56B4E9", "#D55E00", "#009E73", "#999999"
 
@@ -128,13 +128,41 @@ def calibration(model: Any, X: Any, y: Any, *, ax: Axes | None = None) -> Axes:
     return ax
 
 
+def premises(strategy: Strategy, *, ax: Axes | None = None) -> Axes:
+    """What would have to be true for the claim to be wrong: the gap against the norm bound, the norms that the data exclude, and where the claim breaks.
+
+    >>> import matplotlib
+    >>> matplotlib.use("Agg")
+    >>> import numpy as np, sigmabar as sb
+    >>> s = sb.Strategy("s-bpe", domain=np.linspace(0, 1, 20), kernel=sb.Matern(2.5, 0.5), norm_bound=2.0, noise=sb.Gaussian(0.1), budget=60)
+    >>> while (a := s.ask()) is not None:
+    ...     s.tell(a.ids, 1 - 2 * (a.points[:, 0] - 0.5) ** 2)
+    >>> sb.plot.premises(s).get_xlabel()
+    'norm bound'
+    """
+    ax = _axes(ax)
+    standing = strategy.standing()
+    if standing is None:
+        raise ValueError(f"strategy {strategy.name!r} has certified nothing yet, or never does")
+    found = standing.range
+    ax.plot(standing.norm_bounds, standing.gaps, color=_BLUE, marker="o", ms=3, label="gap")
+    ax.axvline(standing.norm_bound, color="black", ls="--", lw=1, label="declared")
+    if found.norm_breakdown is not None:
+        ax.axvline(found.norm_breakdown, color=_ORANGE, ls="--", label="the claim breaks")
+    if found.least_norm > standing.norm_bounds[0]:
+        ax.axvspan(standing.norm_bounds[0], found.least_norm, color=_GREY, alpha=0.25, label="excluded by the data")
+    ax.set(xscale="log", yscale="log", xlabel="norm bound", ylabel="gap")
+    ax.legend(fontsize="small")
+    return ax
+
+
 def survivors(strategy: Strategy, *, candidates: Any = None, columns: tuple[int, int] = (0, 1), ax: Axes | None = None) -> Axes:
     """What a run has not ruled out, in one or two columns, with its recommendation. A list needs its ``candidates``.
 
     >>> import matplotlib
     >>> matplotlib.use("Agg")
     >>> import sigmabar as sb
-    >>> s = sb.Strategy("s-bpe", domain=([0, 0], [1, 1]), kernel=sb.Matern(2.5, 0.5), tau=0.1, norm_bound=1.0, noise=sb.Gaussian(0.05), budget=60)
+    >>> s = sb.Strategy("s-bpe", domain=([0, 0], [1, 1]), kernel=sb.Matern(nu=2.5, lengthscale=0.5), tau=0.1, norm_bound=1.0, noise=sb.Gaussian(0.05), budget=60)
     >>> a = s.ask()
     >>> s.tell(a.ids, a.points.sum(axis=1) / 4)
     >>> sb.plot.survivors(s).get_title().startswith("still possible")
@@ -171,7 +199,7 @@ def gap(strategy: Strategy, *, ax: Axes | None = None) -> Axes:
     >>> import matplotlib
     >>> matplotlib.use("Agg")
     >>> import numpy as np, sigmabar as sb
-    >>> s = sb.Strategy("s-bpe", domain=np.linspace(0, 1, 50), kernel=sb.Matern(2.5, 0.5), tau=0.1, norm_bound=1.0, noise=sb.Gaussian(0.05), budget=60)
+    >>> s = sb.Strategy("s-bpe", domain=np.linspace(0, 1, 50), kernel=sb.Matern(nu=2.5, lengthscale=0.5), tau=0.1, norm_bound=1.0, noise=sb.Gaussian(0.05), budget=60)
     >>> while (a := s.ask()) is not None:
     ...     s.tell(a.ids, a.points[:, 0] / 2)
     >>> sb.plot.gap(s).get_yscale()

@@ -67,6 +67,7 @@ pub fn fitted(model: &Fitted<'_>) -> Result<Page> {
     page.title(&format!("Model of {}", model.target));
     let (slices, words) = slices(model)?;
     page.answer(&slices.prediction_label, &format!("{} predicted from {} columns", model.target, model.features.len()), &model.facts, &[]);
+    page.contents();
     page.heading("What the model says");
     page.picture(slices.picture());
     let information = model.posterior.information();
@@ -80,6 +81,8 @@ pub fn fitted(model: &Fitted<'_>) -> Result<Page> {
         page.paragraph("No rows were held out: nothing here was checked on data the model had not seen.");
     } else {
         let how = "held out when the model was fitted";
+        page.paragraph(&plot::verdict(&model.held_out));
+        page.picture(plot::measured_against_predicted(&model.held_out, model.target, how));
         page.picture(plot::calibration(&model.held_out, how));
         page.picture(plot::residuals(&model.held_out, model.target, how));
     }

@@ -79,6 +79,11 @@ impl<'a> StudyModel<'a> {
         self.noise
     }
 
+    /// The noise of one evaluation where the function has this value, in the data's scale.
+    pub fn noise_at(&self, value: f64) -> f64 {
+        self.spread(self.to_model(value), self.noise)
+    }
+
     /// From the model's scale to the data's.
     pub fn to_data(&self, value: f64) -> f64 {
         self.posterior.to_data(value)

@@ -55,8 +55,10 @@ fn plates(rows: Vec<TrialRow>) -> Vec<Vec<TrialRow>> {
 }
 
 fn plate(i: usize, rows: &[TrialRow], study: &Study, access: Access, ends: (f64, f64)) -> String {
-    let by_place: HashMap<(usize, usize), &TrialRow> =
-        rows.iter().filter_map(|row| Some((well_place(row.well.as_deref()?)?, row))).collect();
+    let by_place: HashMap<(usize, usize), &TrialRow> = rows
+        .iter()
+        .flat_map(|row| row.well.iter().flat_map(|wells| wells.split(';')).filter_map(move |well| Some((well_place(well)?, row))))
+        .collect();
     let (height, width) = plate_size(by_place.keys().copied());
     let heads: String = (1..=width).map(|column| format!("<th scope=\"col\">{column}</th>")).collect();
     let line = |r: usize| {

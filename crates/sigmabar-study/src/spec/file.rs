@@ -37,6 +37,15 @@ pub struct StudyFile {
     /// Wells of a plate.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub plate: Option<usize>,
+    /// Wells of every plate that hold controls: they are laid out among the others, and their results are kept beside the plate.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub controls: Option<usize>,
+    /// Wells in which every setting is measured; their mean counts.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub replicates: Option<usize>,
+    /// Wells that stay empty, such as ["A1", "H12"].
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub blocked: Vec<String>,
     /// How batches were cut anew when the budget was made larger; written by `amend` only.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(skip)]

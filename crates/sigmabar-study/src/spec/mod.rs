@@ -156,6 +156,30 @@ impl StudySpec {
         self.file.plate
     }
 
+    /// Wells of every plate that hold controls.
+    #[must_use]
+    pub fn controls(&self) -> usize {
+        self.file.controls.unwrap_or(0)
+    }
+
+    /// Wells in which every setting is measured.
+    #[must_use]
+    pub fn replicates(&self) -> usize {
+        self.file.replicates.unwrap_or(1).max(1)
+    }
+
+    /// Wells that stay empty.
+    #[must_use]
+    pub fn blocked_wells(&self) -> &[String] {
+        &self.file.blocked
+    }
+
+    /// How many settings fit on a plate of so many wells; none if controls and blocked wells leave no room.
+    #[must_use]
+    pub fn settings_on(&self, wells: usize) -> usize {
+        schedule::settings_on(&self.file, wells).unwrap_or(0)
+    }
+
     /// Whether settings may be told as they were used in truth, and enter as the points measured.
     #[must_use]
     pub fn takes_used_values(&self) -> bool {

@@ -201,6 +201,20 @@ impl Study {
         })
     }
 
+    /// Writes down what the controls of a batch's plate came to. Told again, a well has its new value.
+    ///
+    /// # Errors
+    /// [`Error::Store`].
+    pub fn note_controls(&self, batch: usize, controls: &[(String, f64)]) -> Result<()> {
+        self.store().write(|transaction| {
+            for (well, value) in controls {
+                let detail = serde_json::json!({ "batch": batch, "well": well, "value": value });
+                note_detail(transaction, self.key, EventKind::Control, None, &detail)?;
+            }
+            Ok(())
+        })
+    }
+
     /// Writes down which wells trials were laid into.
     ///
     /// # Errors

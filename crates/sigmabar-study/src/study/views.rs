@@ -4,7 +4,7 @@ use super::Study;
 use super::nearest::Nearest;
 use super::shown::{Advice, BatchRow, BestObserved, Status, Survivors};
 use crate::store::now;
-use crate::{EventRow, ImportedRow, Page, Result, TrialResult, TrialRow, TrialStatus, Value};
+use crate::{ControlRow, EventRow, ImportedRow, Page, Result, TrialResult, TrialRow, TrialStatus, Value};
 use rusqlite::{OptionalExtension, Row, params};
 use sigmabar::Strategy;
 use sigmabar::strategy::{BatchReport, Direction};
@@ -45,6 +45,20 @@ impl Study {
         let result = |row: &Row<'_>| Ok((row.get(0)?, TrialResult::of_columns(row.get(1)?, row.get(2)?, row.get(3)?)));
         let rows: Vec<(String, TrialResult)> = self.store().read(|c| c.prepare(query)?.query_map([self.key], result)?.collect())?;
         rows.into_iter().map(|(settings, result)| Ok(ImportedRow { values: self.read_values(&settings)?, result })).collect()
+    }
+
+    /// What control wells came to, in the order of batches and wells.
+    ///
+    /// # Errors
+    /// [`crate::Error::Store`].
+    pub fn controls(&self) -> Result<Vec<ControlRow>> {
+        let query = "SELECT json_extract(detail, '$.batch'), json_extract(detail, '$.well'), json_extract(detail, '$.value') FROM sb_events \
+                     WHERE study = ?1 AND kind = 'control' ORDER BY event";
+        let rows: Vec<(i64, String, f64)> =
+            self.store().read(|c| c.prepare(query)?.query_map([self.key], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?.collect())?;
+        let latest: BTreeMap<(i64, String), f64> = rows.into_iter().map(|(batch, well, value)| ((batch, well), value)).collect();
+        let row = |((batch, well), value)| ControlRow { batch: usize::try_from(batch).unwrap_or_default(), well, value };
+        Ok(latest.into_iter().map(row).collect())
     }
 
     /// What happened after the event of a number (0 for all), in order.
@@ -117,7 +131,7 @@ impl Study {
     /// # Errors
     /// [`crate::Error::Store`], or what the strategy runs into.
     pub fn recommend(&self) -> Result<Option<Advice>> {
-        let Some(best) = self.strategy()?.recommend()? else { return Ok(None) };
+        let Some(best) = self.strategy()?.recommend_with_range()? else { return Ok(None) };
         let names = || self.spec.space().parameters().iter().map(|p| p.name.clone());
         let is_minimized = self.spec.problem().direction() == Direction::Minimize;
         let sign = if is_minimized { -1.0 } else { 1.0 };

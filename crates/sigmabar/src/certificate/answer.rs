@@ -272,6 +272,7 @@ impl<'a> Answers<'a> {
             premises,
             bounds: Bounds { beta: Some(factor), measured: self.checked.map(|checked| checked.measured), ..Bounds::default() },
             contradiction: None,
+            range: None,
         }
     }
 }

@@ -156,6 +156,7 @@ impl ExactPosterior {
                 ..Bounds::default()
             },
             contradiction: contradicted.then_some(Contradiction { least_norm: None, norm_bound: worked.norm_bound }),
+            range: None,
         }
     }
 }

@@ -203,6 +203,7 @@ impl Posterior {
                 ..Bounds::default()
             },
             contradiction: None,
+            range: None,
         }
     }
 }

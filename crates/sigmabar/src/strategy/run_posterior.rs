@@ -12,7 +12,7 @@ use crate::inducing::{InducingRule, Stop};
 use crate::kernel::Kernel;
 use crate::noise::Noise;
 use crate::origin::Sourced;
-use crate::points::{Collected, Observations, Points, PointsRef};
+use crate::points::{Collected, Observations, Points, PointsRef, Prior};
 use crate::posterior::Posterior;
 use sigmabar_linalg::argmax;
 use std::sync::Arc;
@@ -88,7 +88,7 @@ impl<'a> RunPosterior<'a> {
             return Ok(None);
         }
         let points = Points::new(rows, problem.domain().dim())?;
-        let observations = Observations::weighted(points, &values, &weights, Collected::Adaptive)?;
+        let observations = Observations::weighted(points, &values, &weights, Collected::Adaptive, Prior::ZERO)?;
         let locations = observations.locations();
         let inducing = if locations.distinct() <= EXACT {
             locations.points().to_points()

@@ -97,6 +97,7 @@ pub(crate) fn model_certificate(problem: &Problem, premises: Premises) -> Certif
         premises,
         bounds: Bounds::default(),
         contradiction: None,
+        range: None,
     }
 }
 

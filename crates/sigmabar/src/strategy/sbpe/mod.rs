@@ -12,9 +12,11 @@ mod paper;
 mod paper_box;
 mod premises;
 mod quantile;
+mod replay;
 mod ridges;
 mod schedule;
 mod shares;
+mod standing;
 mod state;
 
 pub use schedule::Schedule;
@@ -176,6 +178,16 @@ impl Sbpe {
         Ok(())
     }
 
+    /// The premises that batches are planned and judged with.
+    fn planning<'p>(&self, problem: &'p Problem) -> Result<Premises<'p>> {
+        Premises::new(problem)
+    }
+
+    /// What the elimination may spend of $\delta$.
+    fn spendable(&self, problem: &Problem) -> f64 {
+        problem.delta()
+    }
+
     /// The box to be cut into cells, if that is how this run goes.
     fn cells_of(&self, problem: &Problem, premises: &Premises<'_>) -> Result<Option<Cells>> {
         let Domain::Box(domain) = problem.domain() else { return Ok(None) };
@@ -294,6 +306,12 @@ impl Sbpe {
             }
             None => batch.learn(&self.candidates(batch.problem)?, &evidence, state),
         }
+    }
+
+    /// The gap that is claimed, and that among the candidates, in the data's scale.
+    fn claimed_gaps(&self, problem: &Problem, state: &State) -> Option<(f64, Option<f64>)> {
+        let (gap, candidate_gap) = gaps(problem, state);
+        gap.map(|gap| (gap, candidate_gap))
     }
 
     pub(super) fn recommend(&self, problem: &Problem) -> Result<Option<Recommendation>> {

@@ -1,7 +1,7 @@
 //! What a certificate rests on, taken from the problem or found missing.
 
 use super::state::Facts;
-use crate::certificate::{Bounds, Certificate, Premises as Assumed, Spent, Theorem};
+use crate::certificate::{Bounds, Certificate, Premises as Assumed, Range, Spent, Theorem};
 use crate::error::{Error, Result};
 use crate::kernel::Kernel;
 use crate::noise::Noise;
@@ -15,6 +15,7 @@ use std::sync::Arc;
 const PURPOSE: &str = "certified elimination";
 
 /// Kernel, norm bound, noise and ridge: all of them declared.
+#[derive(Clone, Copy)]
 pub(super) struct Premises<'a> {
     pub kernel: &'a Sourced<Kernel>,
     pub norm_bound: f64,
@@ -121,6 +122,7 @@ impl Facts {
         };
         let bounds = Bounds { residual_norm: self.residual_norm, ..Bounds::default() };
         let contradiction = self.contradiction;
-        Certificate { theorem, spent, bounds, contradiction, ..model_certificate(problem, premises) }
+        let range = Some(Range { least_norm: self.least_norm, ..Range::default() });
+        Certificate { theorem, spent, bounds, contradiction, range, ..model_certificate(problem, premises) }
     }
 }
