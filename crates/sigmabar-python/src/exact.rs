@@ -78,13 +78,13 @@ impl PyExactPosterior {
 
     fn interval<'py>(&self, py: Python<'py>, x: Rows, claim: &PyClaim) -> PyResult<Ends<'py>> {
         let claim = claim.about(&self.rows).map_err(raise)?;
-        let intervals = self.with(py, move |p| p.interval(x.view()?, &claim))?;
+        let intervals = self.with(py, move |p| p.checked_interval(x.view()?, &claim))?;
         ends(py, intervals.lower().to_vec(), intervals.upper().to_vec(), intervals.certificate())
     }
 
     fn prediction_interval<'py>(&self, py: Python<'py>, x: Rows, claim: &PyClaim) -> PyResult<Ends<'py>> {
         let claim = claim.about(&self.rows).map_err(raise)?;
-        let intervals = self.with(py, move |p| p.prediction_interval(x.view()?, &claim))?;
+        let intervals = self.with(py, move |p| p.checked_prediction(x.view()?, &claim))?;
         ends(py, intervals.response_lower().to_vec(), intervals.response_upper().to_vec(), intervals.certificate())
     }
 

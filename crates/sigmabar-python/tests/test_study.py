@@ -52,7 +52,7 @@ def test_ask_and_tell_with_leases(tmp_path: Path) -> None:
     assert study.tell(mine[1].id, error="the machine stopped")
     assert study.tell(mine[0].id, bowl(**mine[0].params)), "the same again is a success"
     assert study.tell(mine[1].id, error="it had stopped")
-    with pytest.raises(sb.Error, match="already has a result"):
+    with pytest.raises(sb.Error, match="already has another result"):
         study.tell(mine[0].id, 1.0)
     with pytest.raises(sb.Error, match="value, or the error"):
         study.tell(yours[0].id)

@@ -3,7 +3,6 @@
 //! `cargo run --release --example premises`
 
 use sigmabar::domain::ListDomain;
-use sigmabar::strategy::Sbpe;
 use sigmabar::{Ask, BoxDomain, Domain, Expansion, Kernel, Noise, Outcome, Policy, Problem, Result, Strategy};
 use std::time::{Duration, Instant};
 

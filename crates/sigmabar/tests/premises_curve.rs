@@ -117,7 +117,7 @@ fn six_tenths_of_the_width_are_not_enough() {
     let runs: Vec<Attacked> = (0..200_u64).into_par_iter().filter_map(|i| hidden(i, 0.6)).collect();
     // The largest norm bound of the curve up to six tenths of the truth.
     let exceeded = |r: &&Attacked| {
-        let at = r.curve.iter().filter(|point| point.norm_bound <= 0.6 * r.norm * PLANNED.0).last();
+        let at = r.curve.iter().rfind(|point| point.norm_bound <= 0.6 * r.norm * PLANNED.0);
         at.and_then(|point| point.gap).is_some_and(|gap| r.regret > gap)
     };
     let share = runs.iter().filter(exceeded).count() as f64 / runs.len() as f64;

@@ -53,7 +53,7 @@ pub(crate) fn run(arguments: &Arguments, console: &Console) -> Outcome {
     let mut fields = fields.to_vec();
     if let Some(advice) = study.recommend()? {
         fields.extend([("best", setting(&advice.values)), ("gap", json!(advice.gap)), ("label", json!(advice.label()))]);
-        fields.push(("stands", json!(advice.certificate.range.as_ref().and_then(Range::sentence))));
+        fields.extend(advice.certificate.range.as_ref().and_then(Range::sentence).map(|range| ("stands", json!(range))));
         if matches!(console.format(Format::Table), Format::Json | Format::Jsonl) {
             fields.push(("certificate", json!(advice.certificate)));
         }

@@ -302,7 +302,8 @@ def domain_from(domain: Any) -> Domain:
     if isinstance(domain, tuple):
         if len(domain) != 2:
             raise Error(f"a box is a tuple of two corners, (low, high), not of {len(domain)}; candidates are an array")
-        if np.shape(domain) == (2, 2) and _is_increasing(np.asarray(domain, dtype=float)):
+        square = _array(domain)
+        if square is not None and square.shape == (2, 2) and _is_increasing(square):
             raise _ambiguous(domain, f"sb.Box({list(domain[0])}, {list(domain[1])}) with two corners", f"sb.Box([{domain[0]}, {domain[1]}]) with the ends of each column")
         return Box(*domain)
     if _could_be_box(domain):
@@ -316,15 +317,22 @@ _COLUMNS = 12
 
 def _could_be_box(domain: Any) -> bool:
     """Whether two rows may be corners, two numbers ends, or pairs the ends of columns."""
-    try:
-        array = np.asarray(domain, dtype=float)
-    except (TypeError, ValueError):
+    array = _array(domain)
+    if array is None:
         return False
     if array.ndim == 1:
         return len(array) == 2
     if array.ndim != 2:
         return False
     return len(array) == 2 or (array.shape[1] == 2 and len(array) <= _COLUMNS and bool((array[:, 0] < array[:, 1]).all()))
+
+
+def _array(domain: Any) -> Any:
+    """The numbers of something that is nothing but numbers."""
+    try:
+        return np.asarray(domain, dtype=float)
+    except (TypeError, ValueError):
+        return None
 
 
 def _is_increasing(pair: Any) -> bool:

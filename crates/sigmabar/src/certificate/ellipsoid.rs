@@ -54,6 +54,8 @@ struct Misfit {
 pub(crate) struct Premises<'a> {
     pub norm_bound: f64,
     pub noise: &'a Noise,
+    /// The noise as it was known before the responses: how many directions are kept looks at nothing that came with them.
+    pub planned: &'a Noise,
     pub lambda: f64,
     /// $\Psi^\top D\Psi$ where it is known: in the kept directions $\lambda$ is far smaller than over all.
     pub form: Option<&'a ResidualForm>,
@@ -73,7 +75,7 @@ impl Directions {
         let (mut rank, mut lambda) = (0, premises.lambda);
         // How many are kept depends on λ, and the other way round.
         for _ in 0..2 {
-            rank = best_rank(&values, possible, &Premises { lambda, ..*premises }, &profile);
+            rank = best_rank(&values, possible, &Premises { lambda, noise: premises.planned, ..*premises }, &profile);
             if let Some(form) = premises.form {
                 let kept = Matrix::from_fn(rank, m, |i, j| vectors[(j, m - rank + i)] / values[m - rank + i].sqrt());
                 lambda = form.largest(&kept)?.min(premises.lambda);

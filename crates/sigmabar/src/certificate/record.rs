@@ -57,7 +57,8 @@ pub enum Claimed {
     },
     /// The best setting was never ruled out, the recommended one is within its gap of the best, and its value within its interval.
     Optimum,
-    /// The mean is nowhere farther from the function than this.
+    /// The middle of the function's interval, that of $\bar\mu\pm$ width and $|f|\le C\sqrt{k(x,x)}$ together, is nowhere farther from the function than this. The
+    /// mean by itself may be, where the bound is the trivial one.
     Error {
         /// The bound, in the model's scale.
         bound: f64,
@@ -331,7 +332,7 @@ impl fmt::Display for Claimed {
             Self::Response { side, noise: Some(noise) } => write!(f, "{}, {noise},", ends(*side, "a new response")),
             Self::Response { side, noise: None } => f.write_str(&ends(*side, "a new response")),
             Self::Optimum => f.write_str("the best setting is still among those left and the recommended one within its gap of it"),
-            Self::Error { bound } => write!(f, "the mean is within {bound} of f"),
+            Self::Error { bound } => write!(f, "the middle of the interval is within {bound} of f"),
         }
     }
 }

@@ -152,6 +152,11 @@ impl Ledger {
         fixed.filter_map(Attached::measured)
     }
 
+    /// How many of the results from before the run whose points were fixed have no value.
+    pub fn lost_before(&self) -> usize {
+        self.attached.iter().filter(|a| a.collected.is_fixed() && a.measured().is_none()).count()
+    }
+
     /// Every value there is: those from before the run, then those of all batches, in the order of their ids, late ones left out.
     pub fn all_measured(&self) -> impl Iterator<Item = Measured<'_>> + '_ {
         self.measured_before().chain((0..self.batches()).flat_map(|batch| self.measured(batch)))

@@ -107,7 +107,14 @@ impl Batch<'_> {
     /// The ellipsoid of this batch (algorithm notes 14.2), for functionals like $e = B^{-1}\psi$.
     fn confinement(&self, posterior: &Posterior, noise: &Noise, widths: &Widths) -> Result<Confinement> {
         let (norm_bound, lambda) = (self.premises.norm_bound, widths.residual_norm().value);
-        let premises = EllipsoidPremises { norm_bound, noise, lambda, form: None, tail: self.budget.tail(SHARES.ellipsoid, 1) };
+        let premises = EllipsoidPremises {
+            norm_bound,
+            noise,
+            planned: self.premises.noise,
+            lambda,
+            form: None,
+            tail: self.budget.tail(SHARES.ellipsoid, 1),
+        };
         let tau2 = self.ridge().powi(2);
         let profile = |gamma: f64| gamma * (tau2 / (gamma + tau2)).powi(2);
         let directions = Directions::new(posterior.information(), &premises, profile)?;

@@ -354,7 +354,7 @@ impl Sbpe {
                 share("lower bounds", SHARES.below),
                 share("the check of the premises", SHARES.alarm),
             ],
-            Rules::Paper => vec![share("all candidates, both sides", 0.5), share("sampling of inducing points", 0.5)],
+            Rules::Paper => vec![share("all candidates, both sides", 0.5), share("the check of the premises", 0.5)],
         }
     }
 

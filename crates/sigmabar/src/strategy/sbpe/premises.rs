@@ -90,6 +90,9 @@ impl Arrived {
         facts.means += self.repeats.iter().filter(|(_, replicates)| *replicates > 1).count();
         facts.attached = ledger.fixed_before().count();
         facts.lost += ledger.lost(batch);
+        if batch == 0 {
+            facts.lost += ledger.lost_before();
+        }
     }
 
     pub fn is_empty(&self) -> bool {
@@ -113,7 +116,7 @@ impl Facts {
         let premises = Assumed {
             means: Sourced::new(self.means, if self.means > 0 { Origin::Declared } else { Origin::Guaranteed }),
             points: Sourced::new(collected, collected.origin()),
-            observations: Sourced::new(self.observations, Origin::Guaranteed),
+            observations: Sourced::new(self.observations, collected.origin()),
             losses: Sourced::new(self.lost, problem.failures().origin(self.lost)),
             inducing: Sourced::new(self.inducing, Origin::Guaranteed),
             queries: Origin::Guaranteed,
