@@ -22,6 +22,8 @@ const STARTS: usize = 4;
 /// Starts that are climbed at all, steps of each, and for the best of them.
 const CLIMBED: usize = 2;
 const STEPS: (usize, usize) = (10, 30);
+/// The same where little is new since the last fit.
+const BRIEF: (usize, usize) = (0, 6);
 const TOLERANCE: f64 = 1e-5;
 /// The ridge stays within these multiples of the values' standard deviation.
 const RIDGE_LIMITS: (f64, f64) = (1e-5, 3.0);
@@ -49,6 +51,8 @@ pub(super) struct Fit {
     pub value: f64,
     pub trust: Trust,
     pub theta: Vec<f64>,
+    /// Values it was fitted to.
+    pub seen: usize,
 }
 
 /// How well the model predicts each value from all others.
@@ -64,7 +68,7 @@ impl Fit {
     /// A kernel and a ridge that nobody fitted.
     #[cfg(test)]
     pub fn plain(kernel: Kernel, ridge: f64, scale: Scale) -> Self {
-        Self { kernel, structure: None, ridge, scale, value: 0.0, trust: Trust { gain: 0.0, miss: 1.0 }, theta: Vec::new() }
+        Self { kernel, structure: None, ridge, scale, value: 0.0, trust: Trust { gain: 0.0, miss: 1.0 }, theta: Vec::new(), seen: 0 }
     }
 
     pub fn model(&self, data: &Data) -> Result<Model> {
@@ -136,10 +140,18 @@ impl Fitting {
             }
         }
         starts.sort_by(|a, b| b.0.total_cmp(&a.0));
-        // With kernel and noise given there is nothing to climb.
-        let steps = if matches!(self.shape, Shape::Given(_)) && self.ridge.is_some() { (0, 0) } else { STEPS };
+        // With kernel and noise given there is nothing to climb; a few values more change little.
+        let few = last.is_some_and(|fit| data.raw.len() <= fit.seen + fit.seen / 8);
+        let fixed = matches!(self.shape, Shape::Given(_)) && self.ridge.is_some();
+        let steps = if fixed {
+            (0, 0)
+        } else if few {
+            BRIEF
+        } else {
+            STEPS
+        };
         let mut best: Option<(f64, Vec<f64>)> = None;
-        for (_, start) in starts.iter().take(CLIMBED) {
+        for (_, start) in starts.iter().take(if few { 1 } else { CLIMBED }) {
             let effort = Effort { steps: steps.0, tolerance: TOLERANCE };
             if let Ok(ascent) = maximise(objective, start, &bounds, effort)
                 && best.as_ref().is_none_or(|(value, _)| ascent.value > *value)
@@ -157,7 +169,7 @@ impl Fitting {
         let (kernel, structure, ridge) = self.parts(&target.scale, &theta)?;
         let jacobian: f64 = target.data.raw.iter().map(|&v| target.scale.slope(v).ln()).sum();
         let value = target.value(&theta)? * n + jacobian;
-        Ok(Fit { kernel, structure, ridge, scale: target.scale, value, trust: target.trust(&theta)?, theta })
+        Ok(Fit { kernel, structure, ridge, scale: target.scale, value, trust: target.trust(&theta)?, theta, seen: n as usize })
     }
 
     /// Other parameters that explain the data nearly as well, drawn in proportion to evidence and prior: a normal law around the best, from the curvature

@@ -140,11 +140,15 @@ impl<'a> Ground<'a> {
 
     fn ascend(&self, f: &Slope<'_>, start: &[f64], steps: usize) -> (Vec<f64>, f64) {
         let scale: Vec<f64> = self.steps.iter().zip(&self.category).map(|(s, is)| if *is { 0.0 } else { *s }).collect();
-        let scaled = |slope: Vec<f64>| slope.iter().zip(&scale).map(|(g, s)| g * s).collect::<Vec<f64>>();
+        // A slope that leads out of the domain counts for nothing.
+        let scaled = |x: &[f64], slope: Vec<f64>| {
+            let inward = |c: usize| (x[c] > self.low[c] || slope[c] > 0.0) && (x[c] < self.high[c] || slope[c] < 0.0);
+            (0..slope.len()).map(|c| if inward(c) { slope[c] * scale[c] } else { 0.0 }).collect::<Vec<f64>>()
+        };
         let norm = |g: &[f64]| g.iter().map(|v| v * v).sum::<f64>().sqrt().max(1e-12);
         let mut x = start.to_vec();
         let (mut value, slope) = f(&x);
-        let mut slope = scaled(slope);
+        let mut slope = scaled(&x, slope);
         let mut length = 0.1 / norm(&slope);
         for _ in 0..steps {
             let next = self.clipped((0..x.len()).map(|c| x[c] + length * slope[c] * scale[c]).collect());
@@ -153,7 +157,7 @@ impl<'a> Ground<'a> {
                 length /= 4.0;
                 continue;
             }
-            let next_slope = scaled(next_slope);
+            let next_slope = scaled(&next, next_slope);
             let (mut curved, mut square) = (0.0, 0.0);
             for c in (0..x.len()).filter(|&c| scale[c] > 0.0) {
                 let moved = (next[c] - x[c]) / scale[c];
