@@ -61,7 +61,7 @@ impl Maximisers {
         let mut rng = ChaCha8Rng::seed_from_u64(seed);
         let Some(functions) = Functions::new(model, draws, FREQUENCIES, &mut rng)? else { return Ok(None) };
         let known: HashSet<Vec<u64>> = data.points.view().rows().map(bits).chain(pending.iter().map(|row| bits(row))).collect();
-        let mut points = candidates(ground, model, data, &mut rng)?;
+        let mut points = candidates(ground, model, data, GLOBAL, &mut rng)?;
         let first = functions.values(points.view())?;
         let starts: Vec<(usize, usize)> =
             (0..draws).flat_map(|draw| largest(first.row(draw), STARTS).into_iter().map(move |at| (draw, at))).collect();
@@ -117,8 +117,8 @@ impl Maximisers {
 }
 
 /// A Sobol sequence, and points around the best tenth of those measured.
-fn candidates(ground: &Ground<'_>, model: &Model, data: &Data, rng: &mut ChaCha8Rng) -> Result<Points> {
-    let spread = ground.domain.candidates(GLOBAL, rng.random())?;
+pub(super) fn candidates(ground: &Ground<'_>, model: &Model, data: &Data, global: usize, rng: &mut ChaCha8Rng) -> Result<Points> {
+    let spread = ground.domain.candidates(global, rng.random())?;
     let mut points = spread.range(0, spread.len())?;
     let mean = model.outlook(data.points.view())?.mean;
     let top = largest(&mean, (mean.len() / 10).max(8).min(mean.len()));

@@ -8,6 +8,7 @@ mod ground;
 mod hills;
 mod maximisers;
 mod model;
+pub(super) mod one_by_one;
 mod pick;
 mod pool;
 mod scale;

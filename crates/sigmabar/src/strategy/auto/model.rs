@@ -174,21 +174,23 @@ impl Model {
         if let Some(sites) = &self.slopes {
             return (sites.sum_with_slope(x, &self.weights, &mut slope), slope);
         }
-        let mean = |x: &[f64]| {
-            let mut row = vec![0.0; self.sites.len()];
-            self.prepared.rows_into(Points::from_valid(x.to_vec(), x.len()).view(), &mut row);
-            dot(&row, &self.weights)
-        };
         for c in 0..x.len() {
             let step = DIFFERENCE * ranges[c];
             let moved = |by: f64| {
                 let mut x = x.to_vec();
                 x[c] += by;
-                mean(&x)
+                self.mean_at(&x)
             };
             slope[c] = (moved(step) - moved(-step)) / (2.0 * step);
         }
-        (mean(x), slope)
+        (self.mean_at(x), slope)
+    }
+
+    /// The mean at one point.
+    pub fn mean_at(&self, x: &[f64]) -> f64 {
+        let mut row = vec![0.0; self.sites.len()];
+        self.prepared.rows_into(Points::from_valid(x.to_vec(), x.len()).view(), &mut row);
+        dot(&row, &self.weights)
     }
 
     /// $\sum_kw_kk(x,z_k)$ over the sites with its slope added; only for a kernel that was learnt.
