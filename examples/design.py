@@ -15,7 +15,7 @@ side = np.linspace(0, 1, 50)
 grid = np.stack(np.meshgrid(side, side), -1).reshape(-1, 2)
 
 plate = sb.max_variance_design(kernel, NOISE, grid, count=96)
-promised = plate.uniform_error(NORM, sb.Gaussian(NOISE), DELTA)
+promised = plate.uniform_error(NORM, sb.Gaussian(NOISE), DELTA).bound
 print(plate)
 print(f"promised before measuring: the mean is off by at most {promised:.3f} anywhere, with probability {1 - DELTA:.0%}")
 

@@ -1,8 +1,9 @@
 //! Every picture of the reports from a small real model and run, to be looked at: `cargo run -p sigmabar-cli --example pictures -- DIRECTORY`.
 
+use sigmabar::strategy::StillPossible;
 use sigmabar::{
     Ask, BoxDomain, Claim, Collected, Domain, FeatureMap, Kernel, Noise, Observations, Outcome, Points, Policy, Posterior, Prior, Problem,
-    StillPossible, Strategy,
+    Strategy,
 };
 use sigmabar_cli::plot::{
     BatchEnd, Elimination, Frame, HeldOut, Measured, Medium, Picture, Plate, Progress, RegretCurve, RegretGrowth, RegretPanel, Relevance,
@@ -177,7 +178,7 @@ fn run_pictures() -> Result<Vec<Picture>, Box<dyn Error>> {
 fn survivors(run: &Strategy) -> Result<Remaining, Box<dyn Error>> {
     let survivors = run.survivors()?.ok_or("the policy rules nothing out")?;
     Ok(match survivors {
-        sigmabar::Survivors::Cells(cells) => Remaining::Cells(cells.into_iter().map(|cell| (cell.low, cell.high)).collect()),
+        sigmabar::strategy::Survivors::Cells(cells) => Remaining::Cells(cells.into_iter().map(|cell| (cell.low, cell.high)).collect()),
         other => Remaining::Candidates((0..other.len()).collect()),
     })
 }

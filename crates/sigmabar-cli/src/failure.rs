@@ -1,6 +1,7 @@
 //! How a command can end, and what its exit code says.
 
 use crate::data::DataError;
+use crate::plate::Mismatch;
 use std::io;
 use std::path::{Path, PathBuf};
 use thiserror::Error;
@@ -106,6 +107,16 @@ impl From<DataError> for Failure {
     }
 }
 
+impl From<Mismatch> for Failure {
+    fn from(error: Mismatch) -> Self {
+        match error {
+            Mismatch::Sheet { what, remedy } => Self::Refused { what, remedy },
+            Mismatch::Study(error) => Self::Study(error),
+            other => Self::refused(other.to_string(), "put every result beside its own setting"),
+        }
+    }
+}
+
 impl Failure {
     /// A usage error.
     pub(crate) fn usage(what: impl Into<String>, remedy: impl Into<String>) -> Self {
@@ -153,14 +164,15 @@ impl Failure {
 
 /// Whether arithmetic contradicted itself, as opposed to an input that was refused.
 pub(crate) fn is_self_check(error: &sigmabar::Error) -> bool {
-    use sigmabar::{Error, LinalgError};
+    use sigmabar::Error;
+    use sigmabar::linalg::LinalgError;
     matches!(error, Error::NegativeVariance { .. } | Error::Linalg(LinalgError::SelfCheck { .. }))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use sigmabar::{LinalgError, Operation};
+    use sigmabar::linalg::{LinalgError, Operation};
 
     #[test]
     fn exit_codes_tell_the_kinds_apart() {

@@ -1,7 +1,7 @@
 //! Ctrl-C: the first one asks the command to stop at the next safe moment, the second one ends it at once.
 
 use crate::console::Console;
-use sigmabar::Interrupt;
+use sigmabar::linalg::Interrupt;
 
 /// Listens from now on; the wish to stop comes with the first Ctrl-C (or termination signal), or from whoever called the command.
 pub(crate) fn listen(console: &Console) -> Interrupt {

@@ -4,24 +4,14 @@
 
 #![cfg_attr(not(test), warn(clippy::unwrap_used))]
 
-mod advice;
 pub mod args;
 pub mod console;
-pub mod data;
 pub mod failure;
 mod interrupt;
-mod kernels;
 mod memory;
-pub mod model;
 mod model_file;
 mod output;
-pub mod plate;
-pub mod plot;
-mod quantity;
 mod questions;
-pub mod report;
-mod setting;
-pub mod sheet;
 pub mod threads;
 mod verbs;
 mod which_study;
@@ -30,6 +20,8 @@ use clap::Parser;
 use console::Console;
 use failure::Ending;
 pub(crate) use failure::Outcome;
+use sigmabar_report::{advice, kernels, quantity, setting};
+pub use sigmabar_report::{data, model, plate, plot, report, sheet};
 use std::ffi::OsString;
 
 /// Runs the command with these arguments, the first of which is its own name, and gives the exit code: 0 done, 1 failed, 2 wrong usage, 3 budget spent

@@ -16,7 +16,7 @@ pub(crate) fn set(option: Option<usize>) -> Result<(), Failure> {
     match option {
         Some(threads) => {
             let wanted = NonZeroUsize::new(threads).ok_or_else(|| Failure::Threads { name: "--threads", value: "0".to_owned() })?;
-            sigmabar::set_threads(Some(wanted));
+            sigmabar::linalg::set_threads(Some(wanted));
             Ok(())
         }
         None => set_from_environment(),
@@ -28,9 +28,9 @@ pub(crate) fn set(option: Option<usize>) -> Result<(), Failure> {
 /// # Errors
 /// [`Failure::Threads`] if `SIGMABAR_NUM_THREADS` is no number of threads.
 pub fn set_from_environment() -> Result<(), Failure> {
-    if sigmabar::chosen_threads().is_none() {
+    if sigmabar::linalg::chosen_threads().is_none() {
         let [ours, rayon, open_mp] = [OURS, RAYON, OPEN_MP].map(std::env::var_os);
-        sigmabar::set_threads(asked_for(ours.as_deref(), rayon.is_some(), open_mp.as_deref())?);
+        sigmabar::linalg::set_threads(asked_for(ours.as_deref(), rayon.is_some(), open_mp.as_deref())?);
     }
     Ok(())
 }

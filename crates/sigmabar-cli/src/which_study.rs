@@ -3,7 +3,7 @@
 use crate::Outcome;
 use crate::console::Console;
 use crate::failure::{Ending, Failure};
-use sigmabar::Contradiction;
+use sigmabar::certificate::Contradiction;
 use sigmabar_study::{Status, Study, StudySpec};
 use std::ffi::OsStr;
 use std::fs;

@@ -9,7 +9,9 @@
 //! problem's own. `-` as CSV writes none.
 
 use sigmabar::catalogue::PolicySpec;
-use sigmabar::{Direction, Domain, Points, SimulatedNoise};
+use sigmabar::simulated::SimulatedNoise;
+use sigmabar::strategy::Direction;
+use sigmabar::{Domain, Points};
 use sigmabar_experiment::{
     Benchmark, Evaluation, Experiment, Measure, PROBLEMS, RecommendAt, TestFunction, log_log_slope, mean_curve, paired_difference,
     policy_for, problem_named, summaries, write_csv,

@@ -8,7 +8,8 @@
 //! for each fold, 1 marking its test rows.
 
 use flate2::read::GzDecoder;
-use sigmabar::{Collected, Kernel, Learning, Observations, Points, Posterior, Prior, fit_hyperparameters};
+use sigmabar::evidence::{Learning, fit_hyperparameters};
+use sigmabar::{Collected, Kernel, Observations, Points, Posterior, Prior};
 use std::error::Error;
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -146,7 +147,7 @@ fn split(rows: &[Vec<f64>]) -> Outcome<(Points, Vec<f64>)> {
 /// A new response is normal around the mean, with the variance of the function and of the noise.
 fn score(posterior: &Posterior, queries: &Points, truth: &[f64], start: Instant) -> Outcome<Scores> {
     let (mean, std_dev) = posterior.predict(queries.view())?;
-    let noise = posterior.information().ridge() * posterior.observations().prior().unit();
+    let noise = posterior.information().ridge() * posterior.prior().unit();
     let n = truth.len() as f64;
     let (mut square, mut nlpd, mut covered) = (0.0, 0.0, 0.0);
     for ((m, s), y) in mean.iter().zip(&std_dev).zip(truth) {

@@ -3,9 +3,10 @@
 use crate::function::TestFunction;
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
-use sigmabar::{
-    BoxDomain, Classic, Domain, Error, Expansion, Kernel, ListDomain, Points, Problem, Result, SimulatedNoise, sample_gaussian,
-};
+use sigmabar::domain::ListDomain;
+use sigmabar::posterior::sample_gaussian;
+use sigmabar::simulated::{Classic, SimulatedNoise};
+use sigmabar::{BoxDomain, Domain, Error, Expansion, Kernel, Points, Problem, Result};
 use sigmabar_linalg::Lower;
 
 /// One simulated problem: the truth, the noise, and the problem as a strategy sees it.

@@ -2,7 +2,10 @@
 
 use crate::search;
 use serde::{Deserialize, Serialize};
-use sigmabar::{BoxDomain, Classic, Direction, Domain, Error, Expansion, ListDomain, Points, PointsRef, Result, Trial};
+use sigmabar::domain::ListDomain;
+use sigmabar::simulated::Classic;
+use sigmabar::strategy::{Direction, Trial};
+use sigmabar::{BoxDomain, Domain, Error, Expansion, Points, PointsRef, Result};
 
 /// What computes the values.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

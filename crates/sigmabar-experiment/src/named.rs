@@ -3,7 +3,8 @@
 use crate::benchmark::Benchmark;
 use crate::function::TestFunction;
 use sigmabar::catalogue::{PolicyError, PolicyProblem, PolicySpec};
-use sigmabar::{Classic, Domain, Error, Kernel, Policy, Problem, Result, SimulatedNoise};
+use sigmabar::simulated::{Classic, SimulatedNoise};
+use sigmabar::{Domain, Error, Kernel, Policy, Problem, Result};
 
 /// The names of all problems.
 pub const PROBLEMS: [&str; 12] = [
@@ -88,7 +89,7 @@ pub fn policy_for(text: &str, problem: &Problem) -> Result<Policy> {
 mod tests {
     use super::*;
     use sigmabar::catalogue::STRATEGIES;
-    use sigmabar::{Rules, Sbpe};
+    use sigmabar::strategy::{Rules, Sbpe};
 
     #[test]
     fn every_problem_and_every_strategy_is_the_one_it_is_called() {

@@ -3,7 +3,8 @@
 use crate::benchmark::Benchmark;
 use crate::evaluation::Evaluation;
 use rayon::prelude::*;
-use sigmabar::{Ask, Error, Outcome, Policy, Problem, Result, StillPossible, Strategy, Trial};
+use sigmabar::strategy::{StillPossible, Trial};
+use sigmabar::{Ask, Error, Outcome, Policy, Problem, Result, Strategy};
 use sigmabar_linalg::parallel;
 
 /// At which ends of batches a recommendation is asked for. One may cost as much as a fit to all data: a strategy with batches of one would pay that
@@ -35,7 +36,9 @@ type ContextOf<'a> = Box<dyn Fn(u64, usize) -> Vec<f64> + Send + Sync + 'a>;
 /// the context leaves open.
 ///
 /// ```
-/// use sigmabar::{Classic, Policy, Random, SimulatedNoise};
+/// use sigmabar::Policy;
+/// use sigmabar::simulated::{Classic, SimulatedNoise};
+/// use sigmabar::strategy::Random;
 /// use sigmabar_experiment::{Benchmark, Experiment, TestFunction, summaries, write_csv};
 ///
 /// # fn main() -> Result<(), Box<dyn std::error::Error>> {

@@ -1,6 +1,8 @@
 //! A contextual policy in the runner.
 
-use sigmabar::{BoxDomain, EkUcb, Expansion, Kernel, Points, Policy, Problem, SimulatedNoise};
+use sigmabar::simulated::SimulatedNoise;
+use sigmabar::strategy::EkUcb;
+use sigmabar::{BoxDomain, Expansion, Kernel, Points, Policy, Problem};
 use sigmabar_experiment::{Benchmark, Experiment, TestFunction};
 
 fn actions() -> Points {

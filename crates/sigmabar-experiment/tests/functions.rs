@@ -2,7 +2,10 @@
 
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
-use sigmabar::{BoxDomain, Classic, Direction, Domain, Error, Expansion, Kernel, ListDomain, Noise, Points, SimulatedNoise};
+use sigmabar::domain::ListDomain;
+use sigmabar::simulated::{Classic, SimulatedNoise};
+use sigmabar::strategy::Direction;
+use sigmabar::{BoxDomain, Domain, Error, Expansion, Kernel, Noise, Points};
 use sigmabar_experiment::{Benchmark, TestFunction};
 
 const ALL: [Classic; 12] = [

@@ -1,6 +1,8 @@
 //! Runs against a plain loop, tidy rows read back, summaries against plain formulas.
 
-use sigmabar::{Ask, Classic, Direction, Error, GpUcb, Kernel, Outcome, Points, Policy, Random, SimulatedNoise, Sobol, Strategy};
+use sigmabar::simulated::{Classic, SimulatedNoise};
+use sigmabar::strategy::{Direction, GpUcb, Random, Sobol};
+use sigmabar::{Ask, Error, Kernel, Outcome, Points, Policy, Strategy};
 use sigmabar_experiment::{
     Benchmark, Evaluation, Experiment, Mean, Measure, RecommendAt, TestFunction, log_log_slope, mean_curve, paired_difference, summaries,
     write_csv,

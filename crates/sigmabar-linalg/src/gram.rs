@@ -2,11 +2,13 @@
 
 use crate::check::{self, SMALLEST};
 use crate::interrupt;
+use crate::packed::{Packed, Triangle};
 use crate::tile::{TILE, symmetric_tiles, view, view_mut};
 use crate::vector::{PARALLEL_ENTRIES, add_scaled, add_transposed_matvec, matvec_rows, symmetric_matvec};
 use crate::workers::parallel;
 use crate::{LinalgError, Matrix, Operation};
 use rayon::prelude::*;
+use serde::{Deserialize, Serialize};
 
 /// Rows probed together: few enough to stay in cache between the two passes over them.
 const PROBE_ROWS: usize = 32;
@@ -46,7 +48,8 @@ pub fn add_gram(g: &mut Matrix, rows: &[f64]) -> Result<(), LinalgError> {
 }
 
 /// A running Gram matrix `G = Σ rowᵀ row` with its probe: blocks are added as they come, and the whole is checked once.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(into = "Packed", try_from = "Packed")]
 pub struct GramAccumulator {
     gram: Matrix,
     signs: Vec<f64>,
@@ -77,6 +80,24 @@ impl GramAccumulator {
         self.blocks += 1;
     }
 
+    /// Adds another sum of rows of the same length, probe and all. Cost `m²`.
+    ///
+    /// # Panics
+    /// If the rows of the other sum have another length.
+    pub fn merge(&mut self, other: &Self) {
+        assert_eq!(self.gram.cols(), other.gram.cols(), "rows of other lengths");
+        add_scaled(self.gram.as_mut_slice(), 1.0, other.gram.as_slice());
+        add_scaled(&mut self.probe, 1.0, &other.probe);
+        self.longest = self.longest.max(other.longest);
+        self.blocks = self.blocks.max(other.blocks) + 1;
+    }
+
+    /// Length of the rows.
+    #[must_use]
+    pub fn width(&self) -> usize {
+        self.gram.cols()
+    }
+
     /// The Gram matrix; its *lower* triangle holds the sum, the upper one is zero. Cost `2m²`.
     ///
     /// # Errors
@@ -91,6 +112,20 @@ impl GramAccumulator {
         let allowed = check::allowance(self.longest.max(m) + self.blocks);
         check::compare(Operation::Gram, &got, &self.probe, allowed, |i| check::norm(diagonal[i]) * trace)?;
         Ok(self.gram)
+    }
+}
+
+impl From<GramAccumulator> for Packed {
+    fn from(sum: GramAccumulator) -> Self {
+        Self::new(Triangle::Lower, &sum.gram, sum.probe, [sum.longest, sum.blocks])
+    }
+}
+
+impl TryFrom<Packed> for GramAccumulator {
+    type Error = &'static str;
+    fn try_from(packed: Packed) -> Result<Self, &'static str> {
+        let (gram, probe, [longest, blocks]) = packed.open(Triangle::Lower)?;
+        Ok(Self { signs: check::signs(gram.cols()), gram, probe, longest, blocks })
     }
 }
 

@@ -18,6 +18,7 @@ mod gram;
 mod interrupt;
 mod lower;
 mod matrix;
+mod packed;
 mod pivoted;
 mod product;
 mod qr;

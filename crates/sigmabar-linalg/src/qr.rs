@@ -3,12 +3,14 @@
 use crate::check::{self, SMALLEST};
 use crate::gram::probe_rows;
 use crate::interrupt;
+use crate::packed::{Packed, Triangle};
 use crate::tile::{PARALLEL_WORK, gemm, view, view_mut};
 use crate::vector::{add_column_squares, add_scaled, add_transposed_matvec, dot, matvec, norm_squared};
 use crate::workers::parallel;
 use crate::{LinalgError, Matrix, Operation};
 use faer::{Accum, MatMut, MatRef};
 use rayon::prelude::*;
+use serde::{Deserialize, Serialize};
 
 /// Columns reflected together.
 const PANEL: usize = 32;
@@ -19,7 +21,8 @@ const STACK: usize = 1024;
 
 /// The running upper-triangular `R` (`m × m`) of all rows `A` seen so far: `RᵀR = AᵀA`. Each block is stacked under `R` and
 /// reflected away, so `R` is exact for a matrix within `ε·‖A‖` of `A`.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(into = "Packed", try_from = "Packed")]
 pub struct TallQr {
     r: Matrix,
     signs: Vec<f64>,
@@ -55,6 +58,34 @@ impl TallQr {
             probe_rows(block, &self.signs, &mut self.probe);
             self.blocks += 1;
         }
+        self.compare(STACK.min(rows.len() / m))
+    }
+
+    /// Adds the rows behind another factor by reflecting `[R; R']`. Cost `2·m³`.
+    ///
+    /// # Errors
+    /// As [`TallQr::add_rows`].
+    ///
+    /// # Panics
+    /// If the rows of the other factor have another length.
+    pub fn merge(&mut self, other: &Self) -> Result<(), LinalgError> {
+        assert_eq!(self.r.cols(), other.r.cols(), "rows of other lengths");
+        for block in other.r.as_slice().chunks(STACK * self.r.cols().max(1)) {
+            reflect(&mut self.r, &mut block.to_vec());
+        }
+        add_scaled(&mut self.probe, 1.0, &other.probe);
+        self.blocks = self.blocks.max(other.blocks) + 1;
+        self.compare(self.r.rows())
+    }
+
+    /// Length of the rows.
+    #[must_use]
+    pub fn width(&self) -> usize {
+        self.r.cols()
+    }
+
+    fn compare(&mut self, stacked: usize) -> Result<(), LinalgError> {
+        let m = self.r.cols();
         if m < SMALLEST {
             return Ok(());
         }
@@ -64,7 +95,7 @@ impl TallQr {
         let mut squares = vec![0.0; m];
         add_column_squares(self.r.as_slice(), &mut squares);
         let total = check::norm(squares.iter().sum());
-        let allowed = check::allowance(m + STACK.min(rows.len() / m) + self.blocks);
+        let allowed = check::allowance(m + stacked + self.blocks);
         check::compare(Operation::Qr, &got, &self.probe, allowed, |i| check::norm(squares[i]) * total)
     }
 
@@ -78,6 +109,20 @@ impl TallQr {
             }
         }
         r
+    }
+}
+
+impl From<TallQr> for Packed {
+    fn from(qr: TallQr) -> Self {
+        Self::new(Triangle::Upper, &qr.r, qr.probe, [qr.blocks, 0])
+    }
+}
+
+impl TryFrom<Packed> for TallQr {
+    type Error = &'static str;
+    fn try_from(packed: Packed) -> Result<Self, &'static str> {
+        let (r, probe, [blocks, _]) = packed.open(Triangle::Upper)?;
+        Ok(Self { signs: check::signs(r.cols()), r, probe, blocks })
     }
 }
 

@@ -3,7 +3,8 @@
 use crate::error::raise;
 use numpy::{IntoPyArray, PyArray1, PyArray2, PyArrayMethods, PyUntypedArrayMethods};
 use pyo3::prelude::*;
-use sigmabar::{Matrix, Points, PointsRef};
+use sigmabar::linalg::Matrix;
+use sigmabar::{Points, PointsRef};
 
 /// The rows of a NumPy array, borrowed for as long as the work lasts.
 ///

@@ -14,6 +14,12 @@ pub fn certificate_json(certificate: &Certificate) -> PyResult<String> {
     serde_json::to_string(certificate).map_err(raise)
 }
 
+/// A certificate as everybody writes it, however it was laid out; refused if its label is not the one that its premises carry.
+#[pyfunction]
+pub fn read_certificate(json: &str) -> PyResult<String> {
+    certificate_json(&serde_json::from_str(json).map_err(raise)?)
+}
+
 /// What a written certificate says; refused if its label is not the one that its premises carry.
 #[pyfunction]
 pub fn describe_certificate(json: &str) -> PyResult<Described> {

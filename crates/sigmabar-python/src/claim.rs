@@ -7,7 +7,8 @@ use crate::origin::Number;
 use crate::seen::Seen;
 use numpy::{IntoPyArray, PyArray1};
 use pyo3::prelude::*;
-use sigmabar::{BoxDomain, Certificate, Claim, Coverage, Method, ResidualNormMethod, Side};
+use sigmabar::certificate::{Coverage, Method, ResidualNormMethod, Side};
+use sigmabar::{BoxDomain, Certificate, Claim};
 
 /// Lower ends, upper ends, and the certificate as JSON.
 pub type Ends<'py> = (Bound<'py, PyArray1<f64>>, Bound<'py, PyArray1<f64>>, String);

@@ -1,13 +1,18 @@
 //! Max-variance design.
 
 use crate::arrays::{Rows, from_indices, from_points};
+use crate::certificate::certificate_json;
+use crate::claim::PyClaim;
 use crate::error::raise;
 use crate::kernel::PyKernel;
-use crate::noise::PyNoise;
+use crate::origin::collected;
+use crate::seen::Seen;
 use crate::work;
 use numpy::{PyArray1, PyArray2};
 use pyo3::prelude::*;
-use sigmabar::{CellSearch, Collected, Design, DictionarySize, FeatureMap, Locations, MaxVariance};
+use sigmabar::design::{CellSearch, Design, DictionarySize, MaxVariance};
+use sigmabar::points::Locations;
+use sigmabar::{Collected, FeatureMap};
 use std::sync::Arc;
 
 /// A design, with what it guarantees.
@@ -38,10 +43,10 @@ impl PyDesign {
         self.inner.variance_bound().sqrt()
     }
 
-    /// The uniform error that the design guarantees: as known before it, and after.
-    fn uniform_error(&self, norm_bound: f64, noise: &PyNoise, delta: f64) -> PyResult<(f64, f64)> {
-        let error = self.inner.uniform_error(norm_bound, &noise.inner, delta).map_err(raise)?;
-        Ok((error.before, error.after))
+    /// The uniform error that the design guarantees, the smaller of what was known before it and after, and its certificate.
+    fn uniform_error(&self, claim: &PyClaim) -> PyResult<(f64, String)> {
+        let error = claim.about(&Seen::default()).and_then(|claim| self.inner.uniform_error(&claim)).map_err(raise)?;
+        Ok((error.before.min(error.after), certificate_json(&error.certificate)?))
     }
 }
 
@@ -53,11 +58,17 @@ pub struct DesignOptions {
     max_inducing: Option<usize>,
     share: Option<f64>,
     measured: Option<Rows>,
+    collected: Option<String>,
     running: Option<Rows>,
 }
 
 impl DesignOptions {
-    fn method(self, kernel: sigmabar::Sourced<sigmabar::Kernel>, tau: f64) -> sigmabar::Result<MaxVariance> {
+    /// How the points already measured came about.
+    fn collected(&self) -> PyResult<Collected> {
+        collected(self.collected.as_deref())
+    }
+
+    fn method(self, kernel: sigmabar::Sourced<sigmabar::Kernel>, tau: f64, collected: Collected) -> sigmabar::Result<MaxVariance> {
         let method = match self.inducing {
             Some(points) => MaxVariance::new(Arc::new(FeatureMap::new(kernel, points.to_points()?)?), tau)?,
             None => {
@@ -67,7 +78,7 @@ impl DesignOptions {
             }
         };
         let method = match self.measured {
-            Some(points) => method.after(Arc::new(Locations::new(points.to_points()?, Collected::DeclaredFixed))),
+            Some(points) => method.after(Arc::new(Locations::new(points.to_points()?, collected))),
             None => method,
         };
         Ok(match self.running {
@@ -87,8 +98,8 @@ pub fn max_variance_design(
     count: usize,
     options: DesignOptions,
 ) -> PyResult<PyDesign> {
-    let kernel = kernel.inner.clone();
-    let inner = work::run(py, move || options.method(kernel, tau)?.choose(candidates.view()?, count))?;
+    let (kernel, collected) = (kernel.inner.clone(), options.collected()?);
+    let inner = work::run(py, move || options.method(kernel, tau, collected)?.choose(candidates.view()?, count))?;
     Ok(PyDesign { inner })
 }
 
@@ -105,8 +116,8 @@ pub fn max_variance_design_in_box(
     slack: f64,
     options: DesignOptions,
 ) -> PyResult<PyDesign> {
-    let kernel = kernel.inner.clone();
+    let (kernel, collected) = (kernel.inner.clone(), options.collected()?);
     let search = CellSearch::within(slack);
-    let inner = work::run(py, move || options.method(kernel, tau)?.choose_in_boxes(low.view()?, high.view()?, search, count))?;
+    let inner = work::run(py, move || options.method(kernel, tau, collected)?.choose_in_boxes(low.view()?, high.view()?, search, count))?;
     Ok(PyDesign { inner })
 }

@@ -4,7 +4,8 @@ use crate::arrays::{Rows, from_points};
 use crate::error::{raise, unknown};
 use numpy::PyArray2;
 use pyo3::prelude::*;
-use sigmabar::{BoxDomain, Column, Constraint, Domain, ListDomain, Relation, SpaceDomain};
+use sigmabar::domain::{Column, Constraint, ListDomain, Relation, SpaceDomain};
+use sigmabar::{BoxDomain, Domain};
 
 /// A list of candidates, a box, or a product of columns.
 #[pyclass(frozen, name = "Domain", module = "sigmabar._core")]

@@ -3,8 +3,8 @@
 use pyo3::create_exception;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
-use sigmabar::Contradiction;
 use sigmabar::catalogue::nearest;
+use sigmabar::certificate::Contradiction;
 use std::fmt::Display;
 
 create_exception!(

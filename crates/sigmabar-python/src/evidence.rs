@@ -9,7 +9,8 @@ use crate::seen::Seen;
 use crate::work;
 use numpy::PyArray1;
 use pyo3::prelude::*;
-use sigmabar::{InducingMethod, Learning, Learnt, Observations, fit_hyperparameters as learn};
+use sigmabar::Observations;
+use sigmabar::evidence::{InducingMethod, Learning, Learnt, fit_hyperparameters as learn};
 
 /// How hard to try.
 #[derive(FromPyObject)]

@@ -10,7 +10,9 @@ use crate::seen::Seen;
 use crate::work;
 use numpy::{IntoPyArray, PyArray1, PyArray2};
 use pyo3::prelude::*;
-use sigmabar::{DataGain, ExactPosterior, Observations};
+use sigmabar::Observations;
+use sigmabar::gain::DataGain;
+use sigmabar::posterior::ExactPosterior;
 use std::sync::Arc;
 
 /// The Gaussian-process posterior.

@@ -1,6 +1,8 @@
 //! A run, with the trials that an interrupted call had planned and nobody received.
 
-use sigmabar::{Ask, Contradiction, Error, Outcome, Points, Strategy, Trial, TrialState};
+use sigmabar::certificate::Contradiction;
+use sigmabar::strategy::{Trial, TrialState};
+use sigmabar::{Ask, Error, Outcome, Points, Strategy};
 
 /// What an ask finds.
 pub enum Found {

@@ -6,7 +6,10 @@ use crate::kernel::PyKernel;
 use crate::work;
 use numpy::{PyArray1, PyArray2};
 use pyo3::prelude::*;
-use sigmabar::{Collected, InducingRule, Locations, ResidualNorm, ResidualNormKind, Stop};
+use sigmabar::Collected;
+use sigmabar::inducing::{InducingRule, Stop};
+use sigmabar::points::Locations;
+use sigmabar::residual::{ResidualNorm, ResidualNormKind};
 
 /// The names of the rules, as the library's users know them.
 const METHODS: [&str; 12] = [

@@ -7,7 +7,9 @@ use crate::seen::Seen;
 use crate::work;
 use numpy::{IntoPyArray, PyArray1, PyArray2};
 use pyo3::prelude::*;
-use sigmabar::{Kernel, Lengthscale, Matrix, Origin, Sourced};
+use sigmabar::kernel::Lengthscale;
+use sigmabar::linalg::Matrix;
+use sigmabar::{Kernel, Origin, Sourced};
 
 /// A kernel and where its parameters come from.
 #[pyclass(frozen, name = "Kernel", module = "sigmabar._core")]

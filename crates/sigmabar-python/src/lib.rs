@@ -34,7 +34,7 @@ mod _core {
     #[pymodule_export]
     use super::arrow::arrow_rows;
     #[pymodule_export]
-    use super::certificate::describe_certificate;
+    use super::certificate::{describe_certificate, read_certificate};
     #[pymodule_export]
     use super::claim::PyClaim;
     #[pymodule_export]

@@ -3,7 +3,8 @@
 use crate::error::unknown;
 use crate::seen::Seen;
 use pyo3::prelude::*;
-use sigmabar::{Collected, Failures, Origin, Sourced};
+use sigmabar::strategy::Failures;
+use sigmabar::{Collected, Origin, Sourced};
 
 /// A number, the word for where it came from, and the rows it was learnt on.
 type NumberParts = (f64, String, Vec<u64>);

@@ -11,7 +11,10 @@ use crate::work;
 use numpy::{IntoPyArray, PyArray1, PyArray2};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
-use sigmabar::{Answers, Bracket, Certificate, Claim, Collected, FeatureMap, Observations, Posterior, Prior, VarianceParts};
+use sigmabar::certificate::Answers;
+use sigmabar::gain::Bracket;
+use sigmabar::information::VarianceParts;
+use sigmabar::{Certificate, Claim, Collected, FeatureMap, Observations, Posterior, Prior};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
 type Vector<'py> = Bound<'py, PyArray1<f64>>;
@@ -276,7 +279,7 @@ impl PyPosterior {
 
     /// Mean and unit of the prior, and where they came from.
     fn prior(&self) -> (f64, f64, &'static str) {
-        let prior = self.get().posterior.observations().prior();
+        let prior = self.get().posterior.prior();
         (prior.mean(), prior.unit(), origin_name(prior.origin()))
     }
 
@@ -288,7 +291,7 @@ impl PyPosterior {
 
     /// Number of observations.
     fn observations(&self) -> usize {
-        self.get().posterior.observations().len()
+        self.get().posterior.information().len()
     }
 
     /// Number of columns.

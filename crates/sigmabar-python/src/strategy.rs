@@ -14,10 +14,8 @@ use crate::work;
 use numpy::{IntoPyArray, PyArray1, PyArray2};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
-use sigmabar::{
-    BatchReport, Cell, Collected, Direction, Outcome, Points, PointsRef, Prior, Problem, Recommendation, StillPossible, Strategy,
-    Survivors, Trial, TrialState,
-};
+use sigmabar::strategy::{BatchReport, Cell, Direction, StillPossible, Survivors, Trial, TrialState};
+use sigmabar::{Collected, Outcome, Points, PointsRef, Prior, Problem, Recommendation, Strategy};
 use std::sync::mpsc::SendError;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 

@@ -6,9 +6,12 @@ use crate::kernel::PyKernel;
 use crate::noise::PyNoise;
 use crate::work;
 use pyo3::prelude::*;
-use sigmabar::{
-    Bound as TheoryBound, Collected, DataGain, DesignedData, GainBoundKind, GainDomain, InducingPlan, Locations, Multiplier, RegretBatch,
-    RegretRequest, Setting, Theorems, batch_lengths, batch_lengths_for, even_batch_lengths, measurements_for_variance,
+use sigmabar::Collected;
+use sigmabar::gain::{DataGain, GainBoundKind, GainDomain};
+use sigmabar::points::Locations;
+use sigmabar::theory::{
+    Bound as TheoryBound, DesignedData, InducingPlan, Multiplier, RegretBatch, RegretRequest, Setting, Theorems, batch_lengths,
+    batch_lengths_for, even_batch_lengths, measurements_for_variance,
 };
 
 /// What the bounds rest on.

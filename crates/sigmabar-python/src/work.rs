@@ -2,7 +2,7 @@
 
 use crate::error::raise;
 use pyo3::prelude::*;
-use sigmabar::Interrupt;
+use sigmabar::linalg::Interrupt;
 use std::fmt::Display;
 use std::sync::mpsc::{RecvTimeoutError, SyncSender, sync_channel};
 use std::thread::{self, JoinHandle};

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import html
 import json
 import math
 import pickle
+import subprocess
+import sys
 import warnings
 from pathlib import Path
 from typing import Any
@@ -222,12 +225,42 @@ def test_a_study_and_its_strategy_show_the_same_certificate(tmp_path: Path) -> N
     assert advice.label == looked_at.label
 
 
+def test_one_run_shows_one_certificate_to_the_byte_wherever_it_is_asked_for(tmp_path: Path) -> None:
+    """Study and strategy in Python, ``recommend`` and ``status`` of the command, and the report."""
+    spec = {
+        "budget": 30,
+        "seed": 0,
+        "direction": "maximize",
+        "norm_bound": 2.0,
+        "noise": {"gaussian": 0.05},
+        "kernel": {"name": "squared-exponential", "lengthscale": 0.2},
+        "parameters": {"x": {"type": "float", "low": 0, "high": 1}},
+    }
+    study = sb.Study.create(tmp_path / "s.db", "same", spec)
+    study.run(lambda x: math.sin(5 * x) * 0.5)
+    advice, looked_at = study.recommend(), study.strategy.recommend()
+    assert advice is not None and looked_at is not None and advice.label == "certified"
+    certificate = advice.certificate.to_json()
+    assert looked_at.certificate.to_json() == certificate
+
+    def command(*words: str) -> str:
+        done = subprocess.run([sys.executable, "-m", "sigmabar", *words], cwd=tmp_path, capture_output=True, text=True, check=True)
+        return done.stdout
+
+    for verb in ("recommend", "status"):
+        assert f'"certificate":{certificate}' in command(verb, "s.db", "--format", "jsonl"), verb
+        shown = json.loads(command(verb, "s.db", "--format", "json"))["certificate"]
+        assert sb.Certificate.from_json(json.dumps(shown)).to_json() == certificate
+    command("report", "s.db", "--out", "page.html")
+    assert certificate in html.unescape((tmp_path / "page.html").read_text())
+
+
 def test_the_attribute_of_an_optuna_study_is_the_certificate() -> None:
     optuna = pytest.importorskip("optuna")
     from sigmabar.optuna import SBPESampler
 
     optuna.logging.set_verbosity(optuna.logging.ERROR)
-    study = optuna.create_study(direction="maximize", sampler=SBPESampler(budget=30, seed=0, **KNOWN))
+    study = optuna.create_study(direction="maximize", sampler=SBPESampler(budget=30, seed=0, **{**KNOWN, "tau": None}))
     study.optimize(lambda t: math.sin(5 * t.suggest_float("x", 0, 1)) * 0.5, n_trials=31)
     advice = study.sampler.recommend(study)
     assert study.user_attrs["sigmabar:certificate"] == advice.certificate.to_json()

@@ -1,6 +1,6 @@
 //! Linear constraints as people write them: `a + b + c == 1`, `x < y`, `2*x + y <= 3`.
 
-use sigmabar::Relation;
+use sigmabar::domain::Relation;
 use std::collections::BTreeMap;
 use thiserror::Error;
 

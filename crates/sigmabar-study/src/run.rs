@@ -4,7 +4,7 @@ use crate::objective::{Attempt, Evaluator, Watch};
 use crate::patience::Patience;
 use crate::study::WorkerName;
 use crate::{AskRequest, Asked, AskedTrial, Error, Result, Study, Told, TrialResult};
-use sigmabar::Interrupt;
+use sigmabar::linalg::Interrupt;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::mpsc::{Sender, channel};

@@ -37,7 +37,8 @@ fn a_certified_run_of_a_function_of_known_norm() {
     let study = Study::create(&directory.path().join("hills.db"), "hills", &spec).unwrap();
     let mut told = 0;
     let mut observer = |event| told += usize::from(matches!(event, RunEvent::Told { .. }));
-    let end = study.run(&RunOptions { parallel: 2, ..RunOptions::default() }, &mut observer, &sigmabar::Interrupt::default()).unwrap();
+    let end =
+        study.run(&RunOptions { parallel: 2, ..RunOptions::default() }, &mut observer, &sigmabar::linalg::Interrupt::default()).unwrap();
     assert_eq!((end, told), (RunEnd::Finished, 150));
 
     let advice = study.recommend().unwrap().unwrap();

@@ -34,7 +34,7 @@ impl Stage {
         let end = self.study.run(
             &RunOptions { parallel, ..RunOptions::default() },
             &mut |event| events.push(event),
-            &sigmabar::Interrupt::default(),
+            &sigmabar::linalg::Interrupt::default(),
         );
         (end, events)
     }
@@ -119,7 +119,7 @@ fn a_command_that_does_not_exist_uses_up_no_trial() {
 #[test]
 fn a_stopped_run_gives_its_trials_back_and_goes_on_later() {
     let stage = Stage::new("command = 'test -e go || sleep 60; echo 1'");
-    let (stop, started) = (sigmabar::Interrupt::default(), AtomicUsize::new(0));
+    let (stop, started) = (sigmabar::linalg::Interrupt::default(), AtomicUsize::new(0));
     let begin = Instant::now();
     let mut observer = |event| {
         if matches!(event, RunEvent::Started { .. }) && started.fetch_add(1, Ordering::Relaxed) == 3 {
@@ -255,7 +255,7 @@ fn what_left_the_group_does_not_hold_the_study() {
 fn a_run_makes_no_more_evaluations_than_it_may_and_gives_up_where_nothing_works() {
     let stage = Stage::new("command = 'echo 1'");
     let options = RunOptions { parallel: 8, at_most: Some(3), ..RunOptions::default() };
-    assert_eq!(stage.study.run(&options, &mut |_| {}, &sigmabar::Interrupt::default()).unwrap(), RunEnd::Stopped);
+    assert_eq!(stage.study.run(&options, &mut |_| {}, &sigmabar::linalg::Interrupt::default()).unwrap(), RunEnd::Stopped);
     assert_eq!(stage.rows().iter().filter(|row| row.value.is_some()).count(), 3);
     let broken = Stage::new("command = 'exit 2'");
     let error = broken.run(1).0.unwrap_err();

@@ -31,7 +31,9 @@ fn child() {
                     say(format!("told {id} {value}"));
                 }
             };
-            study.run(&RunOptions { parallel: 2, ..RunOptions::default() }, &mut observer, &sigmabar::Interrupt::default()).unwrap();
+            study
+                .run(&RunOptions { parallel: 2, ..RunOptions::default() }, &mut observer, &sigmabar::linalg::Interrupt::default())
+                .unwrap();
         }
         worker => loop {
             match study.ask(&AskRequest::new(worker, 2)).unwrap() {
@@ -152,7 +154,7 @@ fn killed_processes_lose_nothing_that_was_acknowledged() {
     }
     assert!(counts.iter().all(|&count| count <= 1), "no result is acknowledged twice");
     let alone = Study::create(&directory.path().join("alone.db"), "a", &spec).unwrap();
-    alone.run(&RunOptions::default(), &mut |_| {}, &sigmabar::Interrupt::default()).unwrap();
+    alone.run(&RunOptions::default(), &mut |_| {}, &sigmabar::linalg::Interrupt::default()).unwrap();
     assert_eq!(essence(&rows), essence(&alone.trials().unwrap()), "{kills} kills");
     assert_eq!(study.recommend().unwrap(), alone.recommend().unwrap());
     println!("{kills} kills");

@@ -2,7 +2,9 @@
 
 use proptest::prelude::*;
 use sigmabar::catalogue::STRATEGIES;
-use sigmabar::{Direction, Domain, Noise, Relation};
+use sigmabar::domain::Relation;
+use sigmabar::strategy::Direction;
+use sigmabar::{Domain, Noise};
 use sigmabar_study::{CandidateTable, Error, ParameterKind, StudySpec, Value, parse_expression, parse_reply};
 use std::path::Path;
 
@@ -79,7 +81,7 @@ fn everything_that_may_be_said() {
     assert_eq!((problem.budget(), problem.delta(), problem.seed(), problem.direction()), (48, 0.1, 7, Direction::Minimize));
     assert_eq!(
         (problem.wanted_gap(), problem.ridge(), problem.norm_bound(), problem.failures()),
-        (Some(0.01), Some(0.5), None, sigmabar::Failures::Informative)
+        (Some(0.01), Some(0.5), None, sigmabar::strategy::Failures::Informative)
     );
     assert_eq!((problem.prior().mean(), problem.prior().unit()), (3.0, 2.5));
     assert!(matches!(problem.noise(), Some(Noise::LightTailed { .. })));

@@ -1,6 +1,9 @@
 //! Max-variance design as ratios in one run. `cargo bench --bench design`, or with the names of the parts wanted: `sweep batch million long`.
 
-use sigmabar::{Collected, Design, DictionarySize, FeatureMap, InducingRule, Information, Kernel, Locations, MaxVariance, Points, Stop};
+use sigmabar::design::{Design, DictionarySize, MaxVariance};
+use sigmabar::inducing::{InducingRule, Stop};
+use sigmabar::points::Locations;
+use sigmabar::{Collected, FeatureMap, Information, Kernel, Points};
 use std::hint::black_box;
 use std::sync::Arc;
 use std::time::Instant;
@@ -10,7 +13,7 @@ type Part = (&'static str, fn());
 fn main() {
     let wanted: Vec<String> = std::env::args().skip(1).filter(|a| !a.starts_with('-')).collect();
     let parts: [Part; 4] = [("batch", batch), ("sweep", against_plain_sweep), ("long", long_designs), ("million", million)];
-    println!("threads {}", sigmabar::threads());
+    println!("threads {}", sigmabar::linalg::threads());
     for (name, part) in parts {
         if wanted.is_empty() || wanted.iter().any(|w| w == name) {
             part();
@@ -119,7 +122,7 @@ fn million() {
 }
 
 fn summary(design: &Design) -> String {
-    let distinct = design.information().locations().distinct();
+    let distinct = design.information().distinct();
     let m = design.information().features().len();
     format!("m = {m}, {distinct} distinct, largest standard deviation {:.4}, bound {:.4}", design.max_std(), design.variance_bound().sqrt())
 }

@@ -5,7 +5,9 @@
 
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
-use sigmabar::{Collected, FeatureMap, InducingRule, Kernel, Locations, Observations, Points, Posterior, Prior, Stop};
+use sigmabar::inducing::{InducingRule, Stop};
+use sigmabar::points::Locations;
+use sigmabar::{Collected, FeatureMap, Kernel, Observations, Points, Posterior, Prior};
 use std::sync::Arc;
 use std::time::Instant;
 

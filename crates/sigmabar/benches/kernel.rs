@@ -2,7 +2,8 @@
 //!
 //! `cargo bench -p sigmabar --bench kernel`
 
-use sigmabar::{Kernel, Points, PreparedKernel};
+use sigmabar::kernel::PreparedKernel;
+use sigmabar::{Kernel, Points};
 use std::hint::black_box;
 use std::time::Instant;
 

@@ -14,7 +14,7 @@ const BLOCK: usize = 1024;
 fn main() {
     let rows = std::env::args().filter_map(|a| a.parse().ok()).next().unwrap_or(100_000);
     let repeats = if rows > 200_000 { 1 } else { 3 };
-    println!("threads {}, m = {INDUCING}, d = {DIMENSION}, squared exponential", sigmabar::threads());
+    println!("threads {}, m = {INDUCING}, d = {DIMENSION}, squared exponential", sigmabar::linalg::threads());
     let kernel = Kernel::squared_exponential(0.5, 1.0).expect("valid");
     let x = uniform(rows, 1);
     let y: Vec<f64> = x.view().rows().map(|p| (6.0 * p[0]).sin() + p[1] * p[2]).collect();

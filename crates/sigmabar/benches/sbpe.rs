@@ -3,14 +3,15 @@
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use rand_distr::{Distribution, StandardNormal};
-use sigmabar::{Ask, Domain, Expansion, Kernel, ListDomain, Noise, Outcome, Points, Policy, Problem, Strategy};
+use sigmabar::domain::ListDomain;
+use sigmabar::{Ask, Domain, Expansion, Kernel, Noise, Outcome, Points, Policy, Problem, Strategy};
 use std::time::Instant;
 
 /// 2500 candidates, d = 2, Matérn-5/2: time(N = 100 000) at most 14 × time(N = 10 000), at most 600 inducing points.
 fn main() {
     let given: Vec<usize> = std::env::args().skip(1).filter_map(|a| a.parse().ok()).collect();
     let budgets = if given.is_empty() { vec![10_000, 100_000] } else { given };
-    println!("threads {}", sigmabar::threads());
+    println!("threads {}", sigmabar::linalg::threads());
     let times: Vec<f64> = budgets.iter().map(|&budget| run(budget)).collect();
     if let (Some(first), Some(last)) = (times.first(), times.last()) {
         println!("time ratio {:.1}   [at most 14 for ten times the budget]", last / first);
@@ -40,7 +41,7 @@ fn run(budget: usize) -> f64 {
     let seconds = start.elapsed().as_secs_f64();
     let reports = strategy.batches().expect("closed");
     let inducing = reports.iter().filter_map(|r| r.inducing).max().unwrap_or(0);
-    let left: Vec<f64> = reports.iter().filter_map(|r| r.survivors.map(sigmabar::StillPossible::number)).collect();
+    let left: Vec<f64> = reports.iter().filter_map(|r| r.survivors.map(sigmabar::strategy::StillPossible::number)).collect();
     println!(
         "N = {budget}: {seconds:.2} s, at most {inducing} inducing points   [at most 600], survivors {left:?}, memory {} MB",
         peak_memory()

@@ -1,6 +1,8 @@
 //! How long a design of 500 of 10 000 candidates takes (`cargo run --release -p sigmabar --example design`).
 
-use sigmabar::{DictionarySize, Kernel, MaxVariance, Points, SobolSequence};
+use sigmabar::design::{DictionarySize, MaxVariance};
+use sigmabar::domain::SobolSequence;
+use sigmabar::{Kernel, Points};
 use std::time::Instant;
 
 fn main() -> sigmabar::Result<()> {

@@ -2,10 +2,9 @@
 //!
 //! `cargo run --release --example regression`
 
-use sigmabar::{
-    Claim, Collected, Coverage, Expansion, FeatureMap, InducingRule, Intervals, Kernel, Method, Noise, Observations, Points, Posterior,
-    Prior, Stop,
-};
+use sigmabar::certificate::{Coverage, Method};
+use sigmabar::inducing::{InducingRule, Stop};
+use sigmabar::{Claim, Collected, Expansion, FeatureMap, Intervals, Kernel, Noise, Observations, Points, Posterior, Prior};
 use std::f64::consts::TAU;
 use std::sync::Arc;
 

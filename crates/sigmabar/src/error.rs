@@ -234,7 +234,10 @@ pub enum Error {
     /// Saved bytes that cannot be read.
     #[error(transparent)]
     Saved(#[from] SavedError),
-    /// The work was called off ([`crate::Interrupt`]); what it worked on is as it was before.
+    /// Sums over rows that cannot be added, or are no model yet.
+    #[error(transparent)]
+    Sums(#[from] SumsError),
+    /// The work was called off ([`crate::linalg::Interrupt`]); what it worked on is as it was before.
     #[error(transparent)]
     Interrupted(#[from] Interrupted),
     /// Linear algebra failed or contradicted itself.
@@ -283,6 +286,72 @@ pub enum SavedError {
         /// What does not.
         what: &'static str,
     },
+}
+
+/// Why sums over rows were refused. Chunks are numbered from 0, in the order of the data.
+#[derive(Clone, Debug, PartialEq, Error)]
+#[non_exhaustive]
+pub enum SumsError {
+    /// A chunk is in both sums.
+    #[error("chunk {chunk} is in both: it would be counted twice")]
+    Twice {
+        /// The chunk.
+        chunk: u64,
+    },
+    /// Not every chunk was summed.
+    #[error("chunk {chunk} is missing{}: sum it and merge again", others(*.count))]
+    Missing {
+        /// The first that is missing.
+        chunk: u64,
+        /// How many are.
+        count: u64,
+    },
+    /// Sums of something else.
+    #[error("these sums have another {what} than the plan or the sums they were to be added to")]
+    Other {
+        /// What differs.
+        what: &'static str,
+    },
+    /// A chunk of another length than planned.
+    #[error("chunk {chunk} has {found} rows, where the plan says {expected}: the data have changed; plan again")]
+    Rows {
+        /// The chunk.
+        chunk: u64,
+        /// Rows planned.
+        expected: u64,
+        /// Rows found.
+        found: u64,
+    },
+    /// A chunk that the plan does not know.
+    #[error("there is no chunk {chunk}: the plan has {chunks}, numbered from 0")]
+    NoChunk {
+        /// The chunk.
+        chunk: u64,
+        /// How many there are.
+        chunks: u64,
+    },
+    /// A NaN or an infinity.
+    #[error(
+        "chunk {chunk} has the value {value} in row {row}, column {column} (counted from 0; the response is the last): every value must be finite"
+    )]
+    NotFinite {
+        /// The chunk.
+        chunk: u64,
+        /// Row of the chunk, from 0.
+        row: u64,
+        /// Column, from 0.
+        column: usize,
+        /// The value found.
+        value: f64,
+    },
+}
+
+fn others(count: u64) -> String {
+    match count {
+        0 | 1 => String::new(),
+        2 => ", and one more".to_owned(),
+        count => format!(", and {} more", count - 1),
+    }
 }
 
 /// Checks that a parameter is finite and positive.

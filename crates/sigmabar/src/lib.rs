@@ -4,12 +4,14 @@
 //!
 //! | type | knows | says |
 //! |---|---|---|
-//! | [`Kernel`], [`InducingRule`] | what we assume | covariance, metric, norm of an [`Expansion`] |
+//! | [`Kernel`], [`inducing::InducingRule`] | what we assume | covariance, metric, norm of an [`Expansion`] |
 //! | [`FeatureMap`] | the features $\psi$ | what the inducing points see and miss |
-//! | [`Information`] | where we looked | variance, weights, gain, a bound on $\lambda$ ([`ResidualNorm`]) |
+//! | [`Information`] | where we looked | variance, weights, gain, a bound on $\lambda$ ([`residual::ResidualNorm`]) |
 //! | [`Posterior`] | what we saw | mean, samples, evidence |
-//! | [`Claim`], [`Widths`] | norm bound, noise, $\delta$ | half-widths, before any response is seen |
+//! | [`Claim`], [`certificate::Widths`] | norm bound, noise, $\delta$ | half-widths, before any response is seen |
 //! | [`Intervals`], [`Certificate`] | all of it | $P(\text{lower}\le f\le\text{upper})\ge1-\delta$, and under which assumptions |
+//!
+//! The types that every user meets stand at the root; what belongs to one stage or to a strategy is in the module of its name.
 //!
 //! ```
 //! use sigmabar::{Claim, Collected, FeatureMap, Kernel, Noise, Observations, Points, Posterior, Prior};
@@ -34,65 +36,42 @@
 
 #![cfg_attr(not(test), warn(clippy::unwrap_used))]
 
-mod certificate;
-mod design;
-mod domain;
+pub mod accumulator;
+pub mod certificate;
+pub mod design;
+pub mod domain;
 mod error;
-mod evidence;
+pub mod evidence;
 mod expansion;
 mod features;
-mod gain;
-mod inducing;
-mod information;
-mod kernel;
+pub mod gain;
+pub mod inducing;
+pub mod information;
+pub mod kernel;
 mod noise;
 mod origin;
-mod points;
-mod posterior;
-mod residual;
+pub mod points;
+pub mod posterior;
+pub mod residual;
 pub mod sealed;
-mod simulated;
-mod strategy;
-mod theory;
+pub mod simulated;
+pub mod strategy;
+pub mod theory;
 
-pub use certificate::{
-    About, Answer, Answers, Bounds, Certificate, Claim, Claimed, Contradiction, Coverage, HalfWidth, Intervals, Label, Method, NormCheck,
-    PredictionIntervals, Premise, Premises, ResidualNormMethod, Side, Spent, Theorem, Widths,
-};
-pub use design::{CellSearch, Design, DictionarySize, MaxVariance, PaperDesign, PaperMaxVariance, UniformError};
-pub use domain::{
-    BoxDomain, CandidateKind, Candidates, CellTree, Column, Constraint, Domain, ListDomain, Relation, SobolSequence, SpaceDomain,
-};
-pub use error::{Error, Result, SavedError};
-pub use evidence::{EvidenceGradient, InducingMethod, Learning, Learnt, fit_hyperparameters};
+/// What the linear algebra below shares with its users: a matrix, its errors, interrupts, the number of threads.
+pub mod linalg {
+    pub use sigmabar_linalg::{Interrupt, Interrupted, LinalgError, Matrix, Operation, chosen_threads, set_threads, threads};
+}
+
+pub use certificate::{Certificate, Claim, Intervals, Label};
+pub use domain::{BoxDomain, Domain};
+pub use error::{Error, Result};
 pub use expansion::Expansion;
 pub use features::FeatureMap;
-pub use gain::{Bracket, DataGain, GainBound, GainBoundKind, GainDomain, LowerGainKind, MaxGain};
-pub use inducing::{
-    Inducing, InducingRule, PartialCholesky, Stop, density_leverage_scores, exact_leverage_scores, posterior_variance_probabilities,
-    recursive_leverage_scores,
-};
-pub use information::{FitFacts, GramMethod, Information, RidgePath, RidgeTerms, VarianceParts};
-pub use kernel::{
-    Hamming, Kernel, Lengthscale, Linear, Matern, Parameter, Periodic, PreparedKernel, RationalQuadratic, SquaredExponential,
-};
+pub use information::Information;
+pub use kernel::Kernel;
 pub use noise::Noise;
 pub use origin::{Origin, Sourced};
-pub use points::{Collected, Locations, Observations, Points, PointsRef, Prior};
-pub use posterior::{ExactPosterior, Posterior, Variational, sample_gaussian};
-pub use residual::{ResidualNorm, ResidualNormKind};
-pub use sigmabar_linalg::{Interrupt, Interrupted, LinalgError, Matrix, Operation, chosen_threads, set_threads, threads};
-pub use simulated::{Classic, SimulatedNoise};
-pub use strategy::catalogue;
-pub use strategy::{
-    AdaBkb, Ask, Assumed, Attached, Auto, BatchReport, BatchRule, Bbkb, BbkbWidth, Bkb, BkbWidth, Bpe, BpeSchedule, BpeWidth, Cell,
-    DecoupledThompson, Direction, EkUcb, ExpectedImprovement, Failures, GpThreds, GpUcb, Incumbent, LargestVariance, Ledger, Measured,
-    MetaIndex, MiniMeta, Outcome, Policy, ProbabilityOfImprovement, Problem, Quantity, Random, Recommendation, Rips, Rules, RunPosterior,
-    SampleScale, Sbpe, Scale, Schedule, Sequential, Sobol, StillPossible, Strategy, SupKernelUcb, SupWidth, Survivors, ThompsonSampling,
-    Trial, TrialState, UcbWidth,
-};
-pub use theory::{
-    Bound, Cover, DesignedData, GainRate, InducingPlan, KernelClass, MeanNorm, MeasurementCount, Multiplier, RegretBatch, RegretRequest,
-    Setting, Statement, Theorems, batch_lengths, batch_lengths_for, even_batch_lengths, measurements_for_variance, ratio_bound,
-    variance_sum_bound,
-};
+pub use points::{Collected, Observations, Points, PointsRef, Prior};
+pub use posterior::Posterior;
+pub use strategy::{Ask, Outcome, Policy, Problem, Recommendation, Strategy, catalogue};

@@ -14,6 +14,8 @@ pub enum Origin {
     Declared,
     /// Learnt from other responses than those the claim is about.
     LearntElsewhere,
+    /// Nobody said so and nothing speaks against it: enough for the one label that names the assumption, "conformal".
+    Assumed,
     /// Learnt from the responses the claim is about.
     LearntHere,
     /// A guess with a safety factor.
@@ -36,6 +38,7 @@ impl fmt::Display for Origin {
             Self::Guaranteed => "guaranteed by the program",
             Self::Declared => "declared",
             Self::LearntElsewhere => "learnt from other data",
+            Self::Assumed => "assumed",
             Self::LearntHere => "learnt from these responses",
             Self::Estimated => "estimated",
             Self::Unmet => "not met",

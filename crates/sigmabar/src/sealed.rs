@@ -6,21 +6,21 @@
 //! |---|---|
 //! | 8 | the mark `SBAR\r\n\x1a\n` |
 //! | 4 | the version of the format |
-//! | 4 | the kind: `modl` or `stra` |
+//! | 4 | the kind: `modl`, `stra`, `plan` or `sums` |
 //! | 8 | the length of the remark |
 //! | 8 | the length of the content |
 //! | 32 | the blake3 checksum of all the rest |
 //!
 //! Numbers are little-endian. The remark is text, usually JSON, that the library carries and does not read: names of columns, for one.
 
-use crate::error::SavedError;
+pub use crate::error::SavedError;
 
 /// The line ends in it are there to catch transfers that rewrite them.
 const MARK: [u8; 8] = *b"SBAR\r\n\x1a\n";
 /// Marks of formats 1 and 2, which had an envelope for each kind and writer.
 const EARLIER: [[u8; 8]; 3] = [*b"SIGMABAR", *b"SIGMARUN", *b"sbmodl\r\n"];
 /// Rises whenever the content of any kind changes.
-const VERSION: u32 = 3;
+const VERSION: u32 = 4;
 const HEADER: usize = 64;
 /// Where the checksum begins; it covers what stands before it and what comes after it.
 const CHECKSUM: usize = 32;
@@ -33,6 +33,10 @@ pub enum Kind {
     Model,
     /// A run: [`crate::Strategy::to_bytes`].
     Strategy,
+    /// What is to be summed: [`crate::accumulator::Plan::to_bytes_with`].
+    Plan,
+    /// Sums over rows: [`crate::accumulator::Accumulator::to_bytes`].
+    Sums,
 }
 
 /// An envelope that was opened.
@@ -49,6 +53,8 @@ impl Kind {
         match self {
             Self::Model => *b"modl",
             Self::Strategy => *b"stra",
+            Self::Plan => *b"plan",
+            Self::Sums => *b"sums",
         }
     }
 
@@ -56,6 +62,8 @@ impl Kind {
         match self {
             Self::Model => "model",
             Self::Strategy => "run",
+            Self::Plan => "plan",
+            Self::Sums => "file of sums",
         }
     }
 }

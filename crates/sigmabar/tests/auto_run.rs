@@ -1,9 +1,8 @@
 //! The automatic policy as a run: where it proposes, what it says, and that its future is a function of seed and values.
 
-use sigmabar::{
-    Ask, Auto, BoxDomain, Column, Constraint, Direction, Domain, Error, Kernel, Label, ListDomain, Noise, Origin, Outcome, Points, Policy,
-    Problem, Quantity, SpaceDomain, StillPossible, Strategy, Trial,
-};
+use sigmabar::domain::{Column, Constraint, ListDomain, SpaceDomain};
+use sigmabar::strategy::{Auto, Direction, Quantity, StillPossible, Trial};
+use sigmabar::{Ask, BoxDomain, Domain, Error, Kernel, Label, Noise, Origin, Outcome, Points, Policy, Problem, Strategy};
 
 type Plain = fn(&[f64]) -> f64;
 

@@ -3,10 +3,11 @@
 //! `UPDATE_CATALOGUE=1 cargo nextest run -p sigmabar --test catalogue` writes the documents anew.
 
 use sigmabar::catalogue::{OptionKind, OptionValue, PolicyProblem, PolicySpec, STRATEGIES, StrategyEntry, StrategyOption};
-use sigmabar::{
-    AdaBkb, Auto, Bbkb, Bkb, Bpe, DecoupledThompson, EkUcb, ExpectedImprovement, GpThreds, GpUcb, LargestVariance, MiniMeta, Points,
-    Policy, ProbabilityOfImprovement, Random, Rips, Rules, Sbpe, Schedule, Sobol, SupKernelUcb, ThompsonSampling,
+use sigmabar::strategy::{
+    AdaBkb, Auto, Bbkb, Bkb, Bpe, DecoupledThompson, EkUcb, ExpectedImprovement, GpThreds, GpUcb, LargestVariance, MiniMeta,
+    ProbabilityOfImprovement, Random, Rips, Rules, Sbpe, Schedule, Sobol, SupKernelUcb, ThompsonSampling,
 };
+use sigmabar::{Points, Policy};
 use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::path::Path;

@@ -4,12 +4,14 @@
 
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
-use sigmabar::{
-    AdaBkb, Ask, BatchRule, Bbkb, Bkb, BkbWidth, BoxDomain, Bpe, BpeSchedule, BpeWidth, Column, Constraint, DecoupledThompson, Direction,
-    Domain, EkUcb, Error, ExpectedImprovement, GpThreds, GpUcb, Incumbent, Kernel, LargestVariance, ListDomain, MetaIndex, MiniMeta, Noise,
-    Outcome, Points, Policy, ProbabilityOfImprovement, Problem, Random, Rips, Rules, SampleScale, Sbpe, Schedule, Sequential,
-    SimulatedNoise, Sobol, SpaceDomain, Strategy, SupKernelUcb, SupWidth, ThompsonSampling, Trial, TrialState, UcbWidth,
+use sigmabar::domain::{Column, Constraint, ListDomain, SpaceDomain};
+use sigmabar::simulated::SimulatedNoise;
+use sigmabar::strategy::{
+    AdaBkb, BatchRule, Bbkb, Bkb, BkbWidth, Bpe, BpeSchedule, BpeWidth, DecoupledThompson, Direction, EkUcb, ExpectedImprovement, GpThreds,
+    GpUcb, Incumbent, LargestVariance, MetaIndex, MiniMeta, ProbabilityOfImprovement, Random, Rips, Rules, SampleScale, Sbpe, Schedule,
+    Sequential, Sobol, SupKernelUcb, SupWidth, ThompsonSampling, Trial, TrialState, UcbWidth,
 };
+use sigmabar::{Ask, BoxDomain, Domain, Error, Kernel, Noise, Outcome, Points, Policy, Problem, Strategy};
 
 /// All policies, small enough for budgets of two dozen.
 #[rustfmt::skip]

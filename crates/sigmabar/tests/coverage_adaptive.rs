@@ -5,7 +5,8 @@ mod coverage_support;
 
 use coverage_support::oracle::Draws;
 use coverage_support::{LAWS, Law, kernel, points};
-use sigmabar::{Claim, Collected, Expansion, FeatureMap, Label, Noise, Observations, Posterior, Prior, Theorem};
+use sigmabar::certificate::Theorem;
+use sigmabar::{Claim, Collected, Expansion, FeatureMap, Label, Noise, Observations, Posterior, Prior};
 use std::sync::Arc;
 
 const DRAWS: usize = 2000;

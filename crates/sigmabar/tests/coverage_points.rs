@@ -5,10 +5,10 @@ mod coverage_support;
 
 use coverage_support::oracle::{Draws, worst_case};
 use coverage_support::{Instance, LAWS, Law, points};
-use sigmabar::{
-    BoxDomain, Claim, Collected, Coverage, ExactPosterior, Expansion, Intervals, Matrix, Method, Noise, Observations, Posterior, Prior,
-    Side, Widths,
-};
+use sigmabar::certificate::{Coverage, Method, Side, Widths};
+use sigmabar::linalg::Matrix;
+use sigmabar::posterior::ExactPosterior;
+use sigmabar::{BoxDomain, Claim, Collected, Expansion, Intervals, Noise, Observations, Posterior, Prior};
 use std::sync::Arc;
 
 const DRAWS: usize = 2000;

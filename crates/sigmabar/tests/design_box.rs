@@ -3,9 +3,9 @@
 mod oracle;
 
 use oracle::Draws;
-use sigmabar::{
-    CellSearch, Collected, Design, DictionarySize, Error, FeatureMap, Information, Kernel, Locations, MaxVariance, Noise, Points,
-};
+use sigmabar::design::{CellSearch, Design, DictionarySize, MaxVariance};
+use sigmabar::points::Locations;
+use sigmabar::{Claim, Collected, Error, FeatureMap, Information, Kernel, Noise, Points};
 use std::sync::Arc;
 
 fn grid(low: &[f64], high: &[f64], per_side: usize) -> Points {
@@ -83,7 +83,10 @@ fn a_union_of_boxes_and_a_growing_dictionary() {
         assert!(after <= chosen.max_std() * (1.0 + 1e-9));
     }
     assert!(chosen.max_std().powi(2) <= (1.1_f64).powi(2) * chosen.variance_bound());
-    assert!(matches!(chosen.uniform_error(1.0, &Noise::sub_gaussian(0.1).unwrap(), 0.1), Err(Error::Premise { .. })));
+    assert!(matches!(
+        chosen.uniform_error(&Claim::new(0.1).unwrap().norm_bound(1.0).unwrap().noise(Noise::sub_gaussian(0.1).unwrap())),
+        Err(Error::Premise { .. })
+    ));
 }
 
 #[test]

@@ -2,7 +2,8 @@
 
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
-use sigmabar::{Design, DictionarySize, FeatureMap, Kernel, MaxVariance, Points};
+use sigmabar::design::{Design, DictionarySize, MaxVariance};
+use sigmabar::{FeatureMap, Kernel, Points};
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -61,7 +62,7 @@ fn the_choice_is_that_of_looking_at_every_candidate() {
         let variance = if j == 0 {
             features.kernel().diagonal(candidates.view())
         } else {
-            let chosen = Arc::new(sigmabar::Locations::new(design.points().range(0, j).to_points(), sigmabar::Collected::Designed));
+            let chosen = Arc::new(sigmabar::points::Locations::new(design.points().range(0, j).to_points(), sigmabar::Collected::Designed));
             sigmabar::Information::new(Arc::clone(&features), tau, chosen).unwrap().variance(candidates.view()).unwrap()
         };
         let best = |score: &dyn Fn(usize) -> f64| (1..150).fold(0, |best, i| if score(i) > score(best) { i } else { best });

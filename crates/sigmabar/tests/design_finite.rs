@@ -3,9 +3,11 @@
 mod oracle;
 
 use oracle::{Covariance, Draws};
+use sigmabar::certificate::Claimed;
+use sigmabar::design::{Design, DictionarySize, MaxVariance};
+use sigmabar::points::Locations;
 use sigmabar::{
-    Collected, Design, DictionarySize, Error, FeatureMap, Information, Kernel, Locations, MaxVariance, Noise, Observations, Points,
-    Posterior, Prior,
+    Claim, Collected, Error, FeatureMap, Information, Kernel, Label, Noise, Observations, Origin, Points, Posterior, Prior, Sourced,
 };
 use std::sync::Arc;
 
@@ -245,7 +247,7 @@ fn replicates_where_they_are_best() {
     let design = MaxVariance::new(features, 0.5).unwrap().choose(candidates.view(), 30).unwrap();
     let turns: Vec<usize> = (0..30).map(|j| j % 3).collect();
     assert_eq!(design.indices(), turns);
-    let locations = design.information().locations();
+    let locations = design.information().locations().unwrap();
     assert_eq!((locations.distinct(), locations.len()), (3, 30));
     assert_close(design.max_std().powi(2), 0.25 / 10.25, 1e-12, "τ²/(c+τ²)");
 }
@@ -350,12 +352,36 @@ fn the_number_of_threads_changes_nothing() {
     }
 }
 
+fn claim(norm_bound: f64, noise: Noise, delta: f64) -> Claim {
+    Claim::new(delta).unwrap().norm_bound(norm_bound).unwrap().noise(noise)
+}
+
+/// Nobody vouches for earlier points, or for a kernel that was learnt from the responses: the bound is an estimate.
+#[test]
+fn the_error_of_a_design_is_as_firm_as_its_premises() {
+    let (candidates, kernel) = (uniform(40, 1, 3), Kernel::matern(2.5, 0.3, 1.0).unwrap());
+    let label = |kernel: Sourced<Kernel>, collected: Option<Collected>| {
+        let mut method = MaxVariance::growing(kernel, 0.1, DictionarySize::default()).unwrap();
+        if let Some(collected) = collected {
+            method = method.after(Arc::new(Locations::new(uniform(3, 1, 5), collected)));
+        }
+        let design = method.choose(candidates.view(), 10).unwrap();
+        design.uniform_error(&claim(1.0, Noise::sub_gaussian(0.1).unwrap(), 0.1)).unwrap().certificate.label()
+    };
+    let declared = || Sourced::from(&kernel);
+    assert_eq!(label(declared(), None), Label::Certified);
+    assert_eq!(label(declared(), Some(Collected::DeclaredFixed)), Label::Certified);
+    assert_eq!(label(declared(), Some(Collected::Undeclared)), Label::Estimated);
+    assert_eq!(label(Sourced::new(kernel.clone(), Origin::LearntHere), None), Label::Estimated);
+}
+
 #[test]
 fn uniform_error_covers() {
     let (candidates, tau, norm, delta) = (uniform(150, 1, 21), 0.1, 1.0, 0.1);
     let kernel = Kernel::matern(2.5, 0.3, 1.0).unwrap();
     let design = MaxVariance::growing(kernel.clone(), tau, DictionarySize::default()).unwrap().choose(candidates.view(), 60).unwrap();
-    let error = design.uniform_error(norm, &Noise::sub_gaussian(tau).unwrap(), delta).unwrap();
+    let error = design.uniform_error(&claim(norm, Noise::sub_gaussian(tau).unwrap(), delta)).unwrap();
+    assert!(error.certificate.label().is_certified() && error.certificate.claim == Claimed::Error { bound: error.after });
     assert!(error.after <= error.before);
     let mut draws = Draws::new(5);
     let mut lost = 0;
@@ -382,9 +408,9 @@ fn light_tails_are_in_the_uniform_error() {
     let design = MaxVariance::growing(kernel.clone(), tau, DictionarySize::default()).unwrap().choose(candidates.view(), 150).unwrap();
     // E e^{hε} = 1/(1 − s²h²) ≤ e^{ξ₀h²/2} for |h| ≤ 1/(2s): −ln(1 − u) ≤ 4 ln(4/3) u on [0, ¼].
     let noise = Noise::light_tailed(8.0 * (4.0_f64 / 3.0).ln() * scale * scale, 0.5 / scale).unwrap();
-    let bound = design.uniform_error(norm, &noise, delta).unwrap().after;
+    let bound = design.uniform_error(&claim(norm, noise, delta)).unwrap().after;
     assert!(bound < 1000.0, "below the trivial C√k, or nothing is tested: {bound}");
-    let ratio = design.information().residual_norm(sigmabar::ResidualNormMethod::Best).unwrap().value / (tau * tau);
+    let ratio = design.information().residual_norm(sigmabar::certificate::ResidualNormMethod::Best).unwrap().value / (tau * tau);
     let old = (norm * (1.0 + ratio).sqrt() + 1.0 / tau * (2.0 * (2.0 * 150.0 / delta).ln()).sqrt()) * design.max_std();
     let mut draws = Draws::new(6);
     let (mut missed, mut missed_before) = (0, 0);
@@ -413,7 +439,7 @@ fn no_bound_is_above_the_trivial_one() {
     let candidates = uniform(50, 2, 8);
     let kernel = Kernel::matern(2.5, 0.1, 4.0).unwrap();
     let design = MaxVariance::growing(kernel, 0.5, DictionarySize::default()).unwrap().choose(candidates.view(), 1).unwrap();
-    let error = design.uniform_error(3.0, &Noise::gaussian(20.0).unwrap(), 0.1).unwrap();
+    let error = design.uniform_error(&claim(3.0, Noise::gaussian(20.0).unwrap(), 0.1)).unwrap();
     assert_eq!((error.before, error.after), (6.0, 6.0));
     assert!(design.variance_bound() <= 4.0);
 }
@@ -439,5 +465,5 @@ fn wrong_use_is_refused() {
     assert!(MaxVariance::growing(kernel.clone(), 0.1, DictionarySize::at_most(0)).is_err());
     let adaptive = Arc::new(Locations::new(uniform(3, 2, 3), Collected::Adaptive));
     let chosen = design.after(adaptive).choose(candidates.view(), 2).unwrap();
-    assert!(matches!(chosen.uniform_error(1.0, &Noise::sub_gaussian(0.1).unwrap(), 0.1), Err(Error::Premise { .. })));
+    assert!(matches!(chosen.uniform_error(&claim(1.0, Noise::sub_gaussian(0.1).unwrap(), 0.1)), Err(Error::Premise { .. })));
 }

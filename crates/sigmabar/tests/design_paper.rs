@@ -3,7 +3,8 @@
 mod oracle;
 
 use oracle::{Covariance, Draws};
-use sigmabar::{Error, Kernel, PaperMaxVariance, Points};
+use sigmabar::design::PaperMaxVariance;
+use sigmabar::{Error, Kernel, Points};
 
 /// As long as n ≤ 192·log(1/δ_j) the recursion keeps every point, and the paper's design is that of the exact posterior.
 #[test]

@@ -1,6 +1,7 @@
 //! Candidate sets: the sequence, grids, constraints on what is generated, and lazy blocks.
 
-use sigmabar::{BoxDomain, CandidateKind, Candidates, Column, Constraint, Domain, Error, SobolSequence, SpaceDomain};
+use sigmabar::domain::{CandidateKind, Candidates, Column, Constraint, SobolSequence, SpaceDomain};
+use sigmabar::{BoxDomain, Domain, Error};
 use std::collections::HashSet;
 
 fn space(columns: Vec<Column>, constraints: Vec<Constraint>) -> Domain {
@@ -298,7 +299,7 @@ fn equalities_of_every_shape_hold() {
         assert!((least..=most).contains(&candidates.len()), "case {number}: {}", candidates.len());
         for row in all_natural(&candidates) {
             assert!(domain.contains(&row), "case {number}: {row:?}");
-            for constraint in constraints.iter().filter(|constraint| constraint.relation() == sigmabar::Relation::Equal) {
+            for constraint in constraints.iter().filter(|constraint| constraint.relation() == sigmabar::domain::Relation::Equal) {
                 let left: f64 = constraint.terms().iter().map(|&(column, coefficient)| coefficient * row[column]).sum();
                 assert!((left - constraint.bound()).abs() <= 1e-12, "case {number}: {left}");
             }

@@ -2,7 +2,8 @@
 
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
-use sigmabar::{BoxDomain, CellTree, Error, Kernel};
+use sigmabar::domain::CellTree;
+use sigmabar::{BoxDomain, Error, Kernel};
 
 fn boxed(dim: usize) -> BoxDomain {
     BoxDomain::new(vec![-1.0, 0.3, 10.0][..dim].to_vec(), vec![2.0, 0.7, 90.0][..dim].to_vec()).expect("a box")

@@ -2,7 +2,8 @@
 
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
-use sigmabar::{BoxDomain, Candidates, Column, Constraint, Domain, Kernel, ListDomain, Points, SpaceDomain};
+use sigmabar::domain::{Candidates, Column, Constraint, ListDomain, SpaceDomain};
+use sigmabar::{BoxDomain, Domain, Kernel, Points};
 
 /// The largest distance from the nearest candidate among random points of the domain, each moved away from its nearest candidate while that helps.
 fn attack(domain: &Domain, candidates: &Candidates, kernel: &Kernel, tries: u64) -> f64 {

@@ -1,6 +1,7 @@
 //! Columns, encodings, constraints and refusals of domains.
 
-use sigmabar::{BoxDomain, CandidateKind, Column, Constraint, Domain, Error, Kernel, ListDomain, Points, SpaceDomain};
+use sigmabar::domain::{CandidateKind, Column, Constraint, ListDomain, SpaceDomain};
+use sigmabar::{BoxDomain, Domain, Error, Kernel, Points};
 
 fn space(columns: Vec<Column>, constraints: Vec<Constraint>) -> Domain {
     Domain::Space(SpaceDomain::new(columns, constraints).expect("a valid space"))

@@ -4,9 +4,10 @@ mod oracle;
 
 use oracle::double::{Double, dot, pivots, solve};
 use oracle::{Covariance, Draws, close};
-use sigmabar::{
-    Bracket, Collected, Error, ExactPosterior, FeatureMap, Kernel, Observations, Points, Posterior, Prior, ResidualNorm, ResidualNormKind,
-};
+use sigmabar::gain::Bracket;
+use sigmabar::posterior::ExactPosterior;
+use sigmabar::residual::{ResidualNorm, ResidualNormKind};
+use sigmabar::{Collected, Error, FeatureMap, Kernel, Observations, Points, Posterior, Prior};
 use std::sync::Arc;
 
 struct Instance {

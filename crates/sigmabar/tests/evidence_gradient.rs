@@ -2,7 +2,9 @@
 
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
-use sigmabar::{Collected, EvidenceGradient, ExactPosterior, FeatureMap, Kernel, Observations, Points, Posterior, Prior};
+use sigmabar::evidence::EvidenceGradient;
+use sigmabar::posterior::ExactPosterior;
+use sigmabar::{Collected, FeatureMap, Kernel, Observations, Points, Posterior, Prior};
 use std::sync::Arc;
 
 struct Case {

@@ -3,10 +3,11 @@
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use rand_distr::{Distribution, StandardNormal};
-use sigmabar::{
-    Collected, Error, ExactPosterior, InducingMethod, InducingRule, Kernel, Learning, Observations, Origin, Points, Prior, ResidualNorm,
-    ResidualNormKind, fit_hyperparameters, sample_gaussian,
-};
+use sigmabar::evidence::{InducingMethod, Learning, fit_hyperparameters};
+use sigmabar::inducing::InducingRule;
+use sigmabar::posterior::{ExactPosterior, sample_gaussian};
+use sigmabar::residual::{ResidualNorm, ResidualNormKind};
+use sigmabar::{Collected, Error, Kernel, Observations, Origin, Points, Prior};
 
 fn uniform(rng: &mut ChaCha8Rng, rows: usize, dim: usize) -> Points {
     Points::new((0..rows * dim).map(|_| rng.random::<f64>()).collect(), dim).unwrap()
@@ -133,7 +134,7 @@ fn a_mean_is_learnt_when_asked() {
     learning.mean = true;
     let with = fit_hyperparameters(&observations, &learning).unwrap();
     assert!(with.elbo > without.elbo + 1.0);
-    let prior = with.posterior().observations().prior();
+    let prior = with.posterior().prior();
     assert!((prior.mean() - 7.0).abs() < 0.2 && prior.origin() == Origin::LearntHere, "{prior:?}");
 }
 

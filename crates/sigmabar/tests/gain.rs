@@ -5,7 +5,9 @@ mod theory_loops;
 
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
-use sigmabar::{Collected, DataGain, Error, GainBoundKind, GainDomain, Kernel, Locations, LowerGainKind, Points};
+use sigmabar::gain::{DataGain, GainBoundKind, GainDomain, LowerGainKind};
+use sigmabar::points::Locations;
+use sigmabar::{Collected, Error, Kernel, Points};
 use theory_loops::{Plain, Shape, Table, eigenvalues, points, power, random_kernel, random_points, random_problem};
 
 fn grid(side: usize) -> Points {

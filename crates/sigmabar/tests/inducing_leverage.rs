@@ -7,10 +7,12 @@ mod inducing_plain;
 use inducing_plain::{eigenvalues, solve, squared_exponential, weighted_gram};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
-use sigmabar::{
-    Collected, Error, Inducing, InducingRule, Kernel, Locations, PartialCholesky, Points, density_leverage_scores, exact_leverage_scores,
-    posterior_variance_probabilities, recursive_leverage_scores,
+use sigmabar::inducing::{
+    Inducing, InducingRule, PartialCholesky, density_leverage_scores, exact_leverage_scores, posterior_variance_probabilities,
+    recursive_leverage_scores,
 };
+use sigmabar::points::Locations;
+use sigmabar::{Collected, Error, Kernel, Points};
 
 fn cloud(n: usize, dim: usize, seed: u64) -> Vec<Vec<f64>> {
     let mut rng = ChaCha8Rng::seed_from_u64(seed);

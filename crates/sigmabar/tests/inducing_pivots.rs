@@ -7,7 +7,10 @@ mod inducing_plain;
 use inducing_plain::{chi_squared, eigenvalues, schur, weighted_gram};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
-use sigmabar::{Collected, InducingRule, Kernel, Locations, PartialCholesky, Points, ResidualNormKind, Stop};
+use sigmabar::inducing::{InducingRule, PartialCholesky, Stop};
+use sigmabar::points::Locations;
+use sigmabar::residual::ResidualNormKind;
+use sigmabar::{Collected, Kernel, Points};
 
 fn cloud(n: usize, dim: usize, seed: u64) -> Vec<Vec<f64>> {
     let mut rng = ChaCha8Rng::seed_from_u64(seed);

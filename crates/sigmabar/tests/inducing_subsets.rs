@@ -7,7 +7,9 @@ mod inducing_plain;
 use inducing_plain::{chi_squared, determinant, weighted_gram};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
-use sigmabar::{Collected, Error, InducingRule, Kernel, Locations, PartialCholesky, Points, Stop};
+use sigmabar::inducing::{InducingRule, PartialCholesky, Stop};
+use sigmabar::points::Locations;
+use sigmabar::{Collected, Error, Kernel, Points};
 use std::f64::consts::PI;
 
 fn locations(rows: &[Vec<f64>]) -> Locations {

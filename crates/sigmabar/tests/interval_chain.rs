@@ -5,7 +5,9 @@ mod coverage_support;
 
 use coverage_support::oracle::{Draws, worst_case};
 use coverage_support::{Instance, points};
-use sigmabar::{Claim, Collected, Expansion, GramMethod, HalfWidth, Method, Noise, Posterior, Prior, ResidualNormMethod, Widths};
+use sigmabar::certificate::{HalfWidth, Method, ResidualNormMethod, Widths};
+use sigmabar::information::GramMethod;
+use sigmabar::{Claim, Collected, Expansion, Noise, Posterior, Prior};
 use std::sync::Arc;
 
 const METHODS: [Method; 6] = [Method::Tight, Method::Dictionary, Method::WMatrix, Method::Direct, Method::DropIn, Method::Paper];

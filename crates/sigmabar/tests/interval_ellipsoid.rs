@@ -5,9 +5,9 @@ mod coverage_support;
 
 use coverage_support::oracle::Draws;
 use coverage_support::{Instance, points};
-use sigmabar::{
-    Claim, Collected, Coverage, Expansion, FeatureMap, InducingRule, Kernel, Method, Noise, Observations, Posterior, Prior, Stop, Widths,
-};
+use sigmabar::certificate::{Coverage, Method, Widths};
+use sigmabar::inducing::{InducingRule, Stop};
+use sigmabar::{Claim, Collected, Expansion, FeatureMap, Kernel, Noise, Observations, Posterior, Prior};
 use std::sync::Arc;
 
 /// Mean half-widths at random points: of the ellipsoid, and of the event for the range of Ψ, for a declared norm of `slack` times the true one.

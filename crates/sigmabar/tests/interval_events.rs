@@ -6,7 +6,8 @@ mod coverage_support;
 use coverage_support::literal::{C, R, TAU, assert_ends, claim, instance, intervals, norm, oracles, queries, responses, true_lambda};
 use coverage_support::oracle::{Sparse, close, sparse};
 use coverage_support::{jacobi, points, residual_matrix};
-use sigmabar::{BoxDomain, Coverage, Method, Noise, Posterior, Prior, ResidualNormMethod, Side, Widths};
+use sigmabar::certificate::{Coverage, Method, ResidualNormMethod, Side, Widths};
+use sigmabar::{BoxDomain, Noise, Posterior, Prior};
 use std::sync::Arc;
 
 #[test]

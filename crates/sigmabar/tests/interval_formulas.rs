@@ -8,7 +8,9 @@ use coverage_support::literal::{
 };
 use coverage_support::oracle::{Draws, Sparse, close, exact, sparse, worst_case};
 use coverage_support::{Instance, points, residual_matrix};
-use sigmabar::{Claim, Claimed, Collected, Coverage, ExactPosterior, Method, Noise, Observations, Posterior, Prior, Widths};
+use sigmabar::certificate::{Claimed, Coverage, Method, Widths};
+use sigmabar::posterior::ExactPosterior;
+use sigmabar::{Claim, Collected, Noise, Observations, Posterior, Prior};
 use std::sync::Arc;
 
 #[test]
@@ -141,7 +143,7 @@ fn the_exact_posterior_predicts_new_responses() {
         let half = C * o.variance.sqrt() + z * (R / TAU * o.variance.sqrt()).hypot(0.7);
         close(drop_in.response_upper()[q], 0.3 + 2.0 * (o.mean + half), 1e-7, "drop-in");
     }
-    assert!(matches!(&direct.certificate().claim, Claimed::Response { noise, .. } if *noise == Noise::bounded(0.7).unwrap()));
+    assert!(matches!(&direct.certificate().claim, Claimed::Response { noise, .. } if *noise == Some(Noise::bounded(0.7).unwrap())));
     // Another kind of noise, and the energy band: half of delta each.
     let half = posterior.interval(view.view(), &claim.clone().with_delta(0.05).unwrap()).unwrap();
     let other = posterior.prediction_interval(view.view(), &claim.clone().new_noise(Noise::light_tailed(0.1, 2.0).unwrap())).unwrap();
@@ -170,7 +172,7 @@ fn prediction_intervals_add_the_new_noise() {
         close(found.response_upper()[q], o.mean + bias + z * (R * R * v * v + 0.49).sqrt(), 1e-7, "prediction");
         close(found.response_lower()[q], o.mean - bias - z * (R * R * v * v + 0.49).sqrt(), 1e-7, "prediction");
     }
-    assert!(matches!(&found.certificate().claim, Claimed::Response { noise, .. } if *noise == Noise::bounded(0.7).unwrap()));
+    assert!(matches!(&found.certificate().claim, Claimed::Response { noise, .. } if *noise == Some(Noise::bounded(0.7).unwrap())));
     let text = found.certificate().to_string();
     assert!(text.contains("lower ≤ a new response ≤ upper") && text.contains("noise within ±0.7"), "{text}");
     // Another kind of noise: half of delta each.

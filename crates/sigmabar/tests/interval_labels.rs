@@ -5,9 +5,10 @@ mod coverage_support;
 
 use coverage_support::oracle::{Draws, close};
 use coverage_support::{kernel, points};
+use sigmabar::certificate::{Coverage, Method, Theorem, Widths};
+use sigmabar::residual::ResidualNormKind;
 use sigmabar::{
-    BoxDomain, Certificate, Claim, Collected, Coverage, Error, FeatureMap, Label, Method, Noise, Observations, Origin, Posterior, Prior,
-    ResidualNormKind, Sourced, Theorem, Widths,
+    BoxDomain, Certificate, Claim, Collected, Error, FeatureMap, Label, Noise, Observations, Origin, Posterior, Prior, Sourced,
 };
 use std::sync::Arc;
 

@@ -3,7 +3,8 @@
 #![allow(clippy::unwrap_used)]
 
 use proptest::prelude::*;
-use sigmabar::{Error, Kernel, Lengthscale, Points};
+use sigmabar::kernel::Lengthscale;
+use sigmabar::{Error, Kernel, Points};
 use std::f64::consts::PI;
 
 /// A kernel and the formula it stands for.

@@ -3,9 +3,9 @@
 mod oracle;
 
 use oracle::{Covariance, Draws, close};
-use sigmabar::{
-    Claim, Collected, ExactPosterior, FeatureMap, Kernel, Method, Noise, Observations, Points, Posterior, Prior, ResidualNormMethod,
-};
+use sigmabar::certificate::{Method, ResidualNormMethod};
+use sigmabar::posterior::ExactPosterior;
+use sigmabar::{Claim, Collected, FeatureMap, Kernel, Noise, Observations, Points, Posterior, Prior};
 use std::sync::Arc;
 
 fn points(rows: &[Vec<f64>]) -> Points {

@@ -3,9 +3,9 @@
 mod oracle;
 
 use oracle::{Covariance, Draws};
-use sigmabar::{
-    Claim, Collected, DictionarySize, Error, FeatureMap, Kernel, MaxVariance, Method, Noise, Observations, Points, Posterior, Prior, Widths,
-};
+use sigmabar::certificate::{Method, Widths};
+use sigmabar::design::{DictionarySize, MaxVariance};
+use sigmabar::{Claim, Collected, Error, FeatureMap, Kernel, Noise, Observations, Points, Posterior, Prior};
 use std::sync::Arc;
 
 fn line(x: &[f64]) -> Points {

@@ -3,9 +3,10 @@
 mod oracle;
 
 use oracle::{Covariance, Draws, close};
-use sigmabar::{
-    Collected, ExactPosterior, Expansion, FeatureMap, GramMethod, Information, Kernel, Locations, Observations, Points, Posterior, Prior,
-};
+use sigmabar::information::GramMethod;
+use sigmabar::points::Locations;
+use sigmabar::posterior::ExactPosterior;
+use sigmabar::{Collected, Expansion, FeatureMap, Information, Kernel, Observations, Points, Posterior, Prior};
 use std::sync::Arc;
 
 /// A random regression problem with repeated rows.
@@ -239,7 +240,7 @@ fn many_ridges_equal_one_at_a_time() {
                 close(found.noise, parts[q].noise, 1e-8, "noise");
             }
             close(0.5 * path.log_det(tau).unwrap(), reference.information().gain(), 1e-8, "gain");
-            close(path.quadratic(posterior.observations().sum_squares(), &rotated, tau).unwrap(), reference.quadratic(), 1e-8, "quadratic");
+            close(path.quadratic(posterior.sum_squares(), &rotated, tau).unwrap(), reference.quadratic(), 1e-8, "quadratic");
         }
     }
 }

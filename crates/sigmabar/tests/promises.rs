@@ -5,9 +5,12 @@ mod coverage_support;
 
 use coverage_support::oracle::Draws;
 use coverage_support::points;
+use sigmabar::certificate::{Method, Theorem};
+use sigmabar::domain::ListDomain;
+use sigmabar::strategy::Sbpe;
 use sigmabar::{
-    Ask, BoxDomain, Claim, Collected, Domain, Expansion, FeatureMap, Kernel, Label, ListDomain, Method, Noise, Observations, Origin,
-    Outcome, Points, Policy, Posterior, Prior, Problem, Recommendation, Sbpe, Sourced, Strategy, Theorem,
+    Ask, BoxDomain, Claim, Collected, Domain, Expansion, FeatureMap, Kernel, Label, Noise, Observations, Origin, Outcome, Points, Policy,
+    Posterior, Prior, Problem, Recommendation, Sourced, Strategy,
 };
 use std::sync::Arc;
 

@@ -5,7 +5,10 @@ mod coverage_support;
 
 use coverage_support::oracle::Draws;
 use coverage_support::{Instance, jacobi, points, residual_matrix};
-use sigmabar::{Collected, Error, FeatureMap, Information, Kernel, Locations, ResidualNormKind, ResidualNormMethod};
+use sigmabar::certificate::ResidualNormMethod;
+use sigmabar::points::Locations;
+use sigmabar::residual::ResidualNormKind;
+use sigmabar::{Collected, Error, FeatureMap, Information, Kernel};
 use std::sync::Arc;
 
 fn methods(n: usize) -> Vec<ResidualNormMethod> {

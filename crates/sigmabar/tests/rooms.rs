@@ -142,6 +142,14 @@ fn every_room_of_every_crate_is_declared() {
     }
 }
 
+/// What everybody needs stands at the root of the core; the rest is found in its room.
+#[test]
+fn few_names_stand_at_the_root() {
+    let (_, rooms) = declared().into_iter().find(|(name, _)| name == "sigmabar").unwrap();
+    let names = root_names(&code(&source_of("sigmabar").join("lib.rs")), &rooms);
+    assert!(names.len() <= 30, "{} names at the root: {:?}", names.len(), names.keys());
+}
+
 #[test]
 fn an_order_turned_round_is_refused() {
     for (name, rooms) in declared() {

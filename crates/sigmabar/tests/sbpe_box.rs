@@ -6,7 +6,8 @@ use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
 use rayon::prelude::*;
 use sbpe_support::{DELTA, Drawn, sbpe, uniform};
-use sigmabar::{Ask, BoxDomain, Domain, Expansion, Kernel, Label, Outcome, Policy, Problem, Sbpe, Strategy};
+use sigmabar::strategy::Sbpe;
+use sigmabar::{Ask, BoxDomain, Domain, Expansion, Kernel, Label, Outcome, Policy, Problem, Strategy};
 
 const LEVEL: f64 = 0.1;
 
@@ -90,7 +91,7 @@ fn maximiser_of_a_box_is_kept_and_the_gap_holds() {
                 share = cells.surviving_share();
             }
             let left = strategy.survivors().unwrap().unwrap();
-            let volume = |c: &sigmabar::Cell| c.low.iter().zip(&c.high).map(|(a, b)| b - a).product::<f64>();
+            let volume = |c: &sigmabar::strategy::Cell| c.low.iter().zip(&c.high).map(|(a, b)| b - a).product::<f64>();
             let volume: f64 = left.cells().unwrap().iter().map(volume).sum();
             assert!((volume - share).abs() < 1e-12, "the cells are what survives: {volume} and {share}");
             (bad, alarmed, share)
@@ -123,7 +124,7 @@ fn paper_rules_hold_on_a_box() {
         let f = function(1, seed);
         let star = maximiser(&f, 1);
         let mut rng = ChaCha8Rng::seed_from_u64(seed);
-        let mut strategy = Strategy::new(problem(&f, 1, 150, Drawn::Uniform), sbpe(Sbpe::new(sigmabar::Rules::Paper))).unwrap();
+        let mut strategy = Strategy::new(problem(&f, 1, 150, Drawn::Uniform), sbpe(Sbpe::new(sigmabar::strategy::Rules::Paper))).unwrap();
         while answer(&mut strategy, &f, Drawn::Uniform, &mut rng) {
             let Policy::Sbpe(state) = strategy.policy() else { panic!("another policy") };
             assert!(state.surviving_cells().unwrap().survives(&star));

@@ -5,7 +5,8 @@ mod oracle;
 use oracle::Draws;
 use oracle::double::{Double, dot, solve};
 use rayon::prelude::*;
-use sigmabar::{Ask, BoxDomain, Domain, Expansion, Kernel, ListDomain, Noise, Outcome, Points, Policy, Problem, Recommendation, Strategy};
+use sigmabar::domain::ListDomain;
+use sigmabar::{Ask, BoxDomain, Domain, Expansion, Kernel, Noise, Outcome, Points, Policy, Problem, Recommendation, Strategy};
 
 const DELTA: f64 = 0.1;
 

@@ -4,7 +4,8 @@ mod sbpe_support;
 
 use rayon::prelude::*;
 use sbpe_support::{DELTA, Drawn, Known, Verdict, attack, exact_weights, sbpe, uniform};
-use sigmabar::{Ask, Expansion, Kernel, Points, Rules, Sbpe, Schedule, Strategy};
+use sigmabar::strategy::{Rules, Sbpe, Schedule};
+use sigmabar::{Ask, Expansion, Kernel, Points, Strategy};
 
 fn kernel(which: usize, lengthscale: f64) -> Kernel {
     match which % 3 {

@@ -3,7 +3,8 @@
 mod sbpe_support;
 
 use sbpe_support::{DELTA, Drawn, Known, exact_weights, finish, sbpe};
-use sigmabar::{Kernel, Rules, Sbpe, Schedule, Strategy};
+use sigmabar::strategy::{Rules, Sbpe, Schedule};
+use sigmabar::{Kernel, Strategy};
 
 /// Deterministic values that look noisy.
 fn wobble(step: usize) -> f64 {

@@ -5,10 +5,8 @@ mod sbpe_support;
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use sbpe_support::{Drawn, Known, finish, sbpe, uniform};
-use sigmabar::{
-    Ask, BoxDomain, Direction, Domain, Error, Failures, Kernel, Label, Noise, Origin, Outcome, Policy, Prior, Problem, Rules, Sbpe,
-    Schedule, Sourced, Strategy, TrialState,
-};
+use sigmabar::strategy::{Direction, Failures, Rules, Sbpe, Schedule, TrialState};
+use sigmabar::{Ask, BoxDomain, Domain, Error, Kernel, Label, Noise, Origin, Outcome, Policy, Prior, Problem, Sourced, Strategy};
 
 fn known() -> Known {
     Known::random(Kernel::matern(2.5, 0.3, 1.0).unwrap(), 1, 40, 2.0, 0.2, 3)

@@ -6,10 +6,14 @@ use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
 use rayon::prelude::*;
 use sbpe_support::{Drawn, Known, finish, sbpe, uniform};
+use sigmabar::domain::{Column, SpaceDomain};
+use sigmabar::posterior::ExactPosterior;
+use sigmabar::strategy::{
+    AdaBkb, Auto, BkbWidth, Bpe, BpeSchedule, BpeWidth, GpThreds, GpUcb, LargestVariance, Sbpe, Schedule, Survivors, UcbWidth,
+};
 use sigmabar::{
-    AdaBkb, Ask, Auto, BkbWidth, BoxDomain, Bpe, BpeSchedule, BpeWidth, Collected, Column, Domain, Error, ExactPosterior, GpThreds, GpUcb,
-    Kernel, Label, LargestVariance, Noise, Observations, Outcome, Points, Policy, Prior, Problem, Recommendation, Sbpe, Schedule,
-    SpaceDomain, Strategy, Survivors, UcbWidth,
+    Ask, BoxDomain, Collected, Domain, Error, Kernel, Label, Noise, Observations, Outcome, Points, Policy, Prior, Problem, Recommendation,
+    Strategy,
 };
 
 fn known(seed: u64) -> Known {
@@ -127,10 +131,10 @@ fn a_bandit_chooses_by_the_posterior_of_what_was_attached() {
 fn policies_on_boxes_take_points_that_are_none_of_their_candidates() {
     let bandits = [
         Policy::GpUcb(GpUcb::new(UcbWidth::Constant(2.0))),
-        Policy::Bkb(sigmabar::Bkb::default()),
-        Policy::Bbkb(sigmabar::Bbkb::default()),
-        Policy::DecoupledThompson(sigmabar::DecoupledThompson::default()),
-        Policy::MiniMeta(sigmabar::MiniMeta::default()),
+        Policy::Bkb(sigmabar::strategy::Bkb::default()),
+        Policy::Bbkb(sigmabar::strategy::Bbkb::default()),
+        Policy::DecoupledThompson(sigmabar::strategy::DecoupledThompson::default()),
+        Policy::MiniMeta(sigmabar::strategy::MiniMeta::default()),
         Policy::AdaBkb(AdaBkb::default()),
         Policy::Auto(Auto::default()),
         Policy::LargestVariance(LargestVariance::default()),
@@ -151,7 +155,7 @@ fn policies_on_boxes_take_points_that_are_none_of_their_candidates() {
         }
         assert_eq!(plain, run, "{name}: restored after every event, the same future");
         assert_eq!(run.ledger().trials().len(), 15, "{name}: the budget is the run's own");
-        assert_eq!(run.posterior().unwrap().unwrap().posterior().observations().len(), 12 + 15, "{name}");
+        assert_eq!(run.posterior().unwrap().unwrap().posterior().information().len(), 12 + 15, "{name}");
     }
 }
 
@@ -199,7 +203,7 @@ fn a_mean_with_its_standard_error_is_worth_its_replicates() {
     let known = known(2);
     let run_with = |told: fn(f64) -> Vec<Outcome>| {
         let problem = known.problem(5, Drawn::Gaussian, 0);
-        let mut run = Strategy::new(problem, Policy::Random(sigmabar::Random::default())).unwrap();
+        let mut run = Strategy::new(problem, Policy::Random(sigmabar::strategy::Random::default())).unwrap();
         for i in [1, 5, 9, 33] {
             told(known.values[i]).into_iter().for_each(|o| run.attach(known.points.row(i), o, Collected::Adaptive).unwrap());
         }
@@ -240,10 +244,10 @@ fn auto_shows_its_posterior_in_the_datas_scale() {
 #[test]
 fn reports_count_the_inducing_points_of_sparse_bandits() {
     for policy in [
-        Policy::Bkb(sigmabar::Bkb::default()),
-        Policy::Bbkb(sigmabar::Bbkb::default()),
+        Policy::Bkb(sigmabar::strategy::Bkb::default()),
+        Policy::Bbkb(sigmabar::strategy::Bbkb::default()),
         Policy::AdaBkb(AdaBkb::default()),
-        Policy::DecoupledThompson(sigmabar::DecoupledThompson::default()),
+        Policy::DecoupledThompson(sigmabar::strategy::DecoupledThompson::default()),
         Policy::LargestVariance(LargestVariance::default()),
     ] {
         let name = policy.name();
@@ -256,7 +260,7 @@ fn reports_count_the_inducing_points_of_sparse_bandits() {
 
 #[test]
 fn what_cannot_be_attached_is_refused() {
-    let mut run = Strategy::new(on_box(2, 5), Policy::Random(sigmabar::Random::default())).unwrap();
+    let mut run = Strategy::new(on_box(2, 5), Policy::Random(sigmabar::strategy::Random::default())).unwrap();
     let before = run.clone();
     let one = Outcome::Value(1.0);
     assert_eq!(run.attach(&[0.5, 1.5], one, Collected::Adaptive), Err(Error::Outside { row: 0, column: 1, value: 1.5 }));
@@ -269,10 +273,10 @@ fn what_cannot_be_attached_is_refused() {
 
 #[test]
 fn without_a_kernel_told_standard_errors_weigh() {
-    let mut run = Strategy::new(on_box(1, 5).with_seed(1), Policy::Random(sigmabar::Random::default())).unwrap();
+    let mut run = Strategy::new(on_box(1, 5).with_seed(1), Policy::Random(sigmabar::strategy::Random::default())).unwrap();
     assert!(run.recommend().unwrap().is_none());
     let domain = Domain::Box(BoxDomain::unit(1).unwrap());
-    run = Strategy::new(Problem::new(domain, 5).unwrap(), Policy::Random(sigmabar::Random::default())).unwrap();
+    run = Strategy::new(Problem::new(domain, 5).unwrap(), Policy::Random(sigmabar::strategy::Random::default())).unwrap();
     let mean = |mean: f64, standard_error: f64| Outcome::Mean { mean, standard_error, replicates: None };
     // 0.2: a precise 1.0 and a vague 5.0; 0.7: a precise 1.1.
     for (x, outcome) in [(0.2, mean(1.0, 0.01)), (0.2, mean(5.0, 1.0)), (0.7, mean(1.1, 0.01))] {
@@ -286,7 +290,7 @@ fn without_a_kernel_told_standard_errors_weigh() {
 #[test]
 fn without_a_kernel_replicates_that_agree_exactly_do_not_run_over() {
     let domain = Domain::Box(BoxDomain::unit(1).unwrap());
-    let mut run = Strategy::new(Problem::new(domain, 5).unwrap(), Policy::Random(sigmabar::Random::default())).unwrap();
+    let mut run = Strategy::new(Problem::new(domain, 5).unwrap(), Policy::Random(sigmabar::strategy::Random::default())).unwrap();
     // A poor point seen many times, and the best one once: a table without noise.
     for (x, value) in [(0.2, 0.3), (0.2, 0.3), (0.2, 0.3), (0.2, 0.3), (0.2, 0.3), (0.5, 0.9), (0.7, 0.6)] {
         run.attach(&[x], Outcome::Value(value), Collected::Adaptive).unwrap();
@@ -312,7 +316,7 @@ fn light_tailed_noise_has_a_ridge_of_its_own_and_no_borrowed_width() {
     assert_eq!(run.recommend().unwrap().unwrap().label(), Label::Certified);
     let gap = |noise: Noise| {
         let problem = problem().with_ridge(0.2).unwrap().with_noise(noise).unwrap();
-        let mut run = Strategy::new(problem, sbpe(Sbpe::new(sigmabar::Rules::Paper).with_candidates(64).unwrap())).unwrap();
+        let mut run = Strategy::new(problem, sbpe(Sbpe::new(sigmabar::strategy::Rules::Paper).with_candidates(64).unwrap())).unwrap();
         answer_all(&mut run, bump);
         run.batches().unwrap().last().unwrap().gap.unwrap()
     };

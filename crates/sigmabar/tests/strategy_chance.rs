@@ -4,11 +4,11 @@
 
 mod strategy_plain;
 
-use sigmabar::{
-    AdaBkb, Ask, BatchRule, Bbkb, Bkb, BkbWidth, BoxDomain, Bpe, BpeSchedule, BpeWidth, DecoupledThompson, Domain, ExpectedImprovement,
-    GpThreds, GpUcb, Kernel, LargestVariance, MetaIndex, MiniMeta, Noise, Outcome, Policy, ProbabilityOfImprovement, Problem, Random, Rips,
-    Strategy, SupKernelUcb, ThompsonSampling, UcbWidth,
+use sigmabar::strategy::{
+    AdaBkb, BatchRule, Bbkb, Bkb, BkbWidth, Bpe, BpeSchedule, BpeWidth, DecoupledThompson, ExpectedImprovement, GpThreds, GpUcb,
+    LargestVariance, MetaIndex, MiniMeta, ProbabilityOfImprovement, Random, Rips, SupKernelUcb, ThompsonSampling, UcbWidth,
 };
+use sigmabar::{Ask, BoxDomain, Domain, Kernel, Noise, Outcome, Policy, Problem, Strategy};
 use strategy_plain::{Bench, choices, dense, noise};
 
 fn wave(x: &[f64]) -> f64 {

@@ -1,9 +1,8 @@
 //! Contextual optimism on every kind of domain, and with results from before the run.
 
-use sigmabar::{
-    Ask, Collected, Column, Constraint, Domain, EkUcb, Error, Kernel, ListDomain, Noise, Outcome, Points, Policy, Problem, SpaceDomain,
-    Strategy,
-};
+use sigmabar::domain::{Column, Constraint, ListDomain, SpaceDomain};
+use sigmabar::strategy::EkUcb;
+use sigmabar::{Ask, Collected, Domain, Error, Kernel, Noise, Outcome, Points, Policy, Problem, Strategy};
 
 fn actions() -> Points {
     Points::on_line((0..6).map(|i| f64::from(i) / 5.0).collect()).unwrap()

@@ -4,10 +4,11 @@
 
 mod strategy_plain;
 
-use sigmabar::{
-    Ask, BoxDomain, Bpe, BpeSchedule, BpeWidth, Domain, ExpectedImprovement, GpUcb, Kernel, LargestVariance, MetaIndex, MiniMeta, Noise,
-    Outcome, Policy, ProbabilityOfImprovement, Problem, SampleScale, Sequential, Strategy, Survivors, ThompsonSampling, UcbWidth,
+use sigmabar::strategy::{
+    Bpe, BpeSchedule, BpeWidth, ExpectedImprovement, GpUcb, LargestVariance, MetaIndex, MiniMeta, ProbabilityOfImprovement, SampleScale,
+    Sequential, Survivors, ThompsonSampling, UcbWidth,
 };
+use sigmabar::{Ask, BoxDomain, Domain, Kernel, Noise, Outcome, Policy, Problem, Strategy};
 use statrs::distribution::{Continuous, ContinuousCDF, Normal};
 use std::f64::consts::PI;
 use strategy_plain::{Bench, Dense, argmax, choices, dense, normals, stream};

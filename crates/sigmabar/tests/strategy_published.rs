@@ -4,10 +4,11 @@
 
 mod strategy_plain;
 
-use sigmabar::{
-    Ask, Bkb, BoxDomain, Bpe, BpeSchedule, BpeWidth, Domain, ExpectedImprovement, GpThreds, GpUcb, Incumbent, Kernel, ListDomain, Noise,
-    Outcome, Points, Policy, ProbabilityOfImprovement, Problem, Strategy, UcbWidth,
+use sigmabar::domain::ListDomain;
+use sigmabar::strategy::{
+    Bkb, Bpe, BpeSchedule, BpeWidth, ExpectedImprovement, GpThreds, GpUcb, Incumbent, ProbabilityOfImprovement, UcbWidth,
 };
+use sigmabar::{Ask, BoxDomain, Domain, Kernel, Noise, Outcome, Points, Policy, Problem, Strategy};
 use strategy_plain::noise;
 
 const BEST: f64 = 1.0474;

@@ -5,10 +5,8 @@
 mod strategy_plain;
 
 use rand::RngExt;
-use sigmabar::{
-    AdaBkb, Ask, BkbWidth, BoxDomain, Domain, GpThreds, Kernel, Noise, Outcome, Policy, Problem, Rips, Strategy, SupKernelUcb, SupWidth,
-    Survivors,
-};
+use sigmabar::strategy::{AdaBkb, BkbWidth, GpThreds, Rips, SupKernelUcb, SupWidth, Survivors};
+use sigmabar::{Ask, BoxDomain, Domain, Kernel, Noise, Outcome, Policy, Problem, Strategy};
 use strategy_plain::{Bench, argmax, choices, cholesky, dense, noise, solve_factored, sparse, stream};
 
 const DELTA: f64 = 0.05;

@@ -6,10 +6,8 @@ mod strategy_plain;
 
 use rand::RngExt;
 use rand_distr::{ChiSquared, Distribution, StandardNormal};
-use sigmabar::{
-    Ask, BatchRule, Bbkb, BbkbWidth, Bkb, BkbWidth, BoxDomain, DecoupledThompson, Domain, EkUcb, Kernel, Noise, Outcome, Points, Policy,
-    Problem, Strategy,
-};
+use sigmabar::strategy::{BatchRule, Bbkb, BbkbWidth, Bkb, BkbWidth, DecoupledThompson, EkUcb};
+use sigmabar::{Ask, BoxDomain, Domain, Kernel, Noise, Outcome, Points, Policy, Problem, Strategy};
 use strategy_plain::{Bench, Sparse, argmax, choices, cholesky, normals, solve, sparse, stream};
 
 const DELTA: f64 = 0.05;

@@ -6,10 +6,12 @@ mod theory_loops;
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use rand_distr::{Distribution, StandardNormal};
-use sigmabar::{
-    BoxDomain, Cover, DesignedData, Expansion, GainDomain, InducingPlan, Information, Kernel, MeanNorm, Multiplier, Noise, Points,
-    Posterior, Prior, RegretBatch, RegretRequest, Setting, Theorems, batch_lengths, measurements_for_variance,
+use sigmabar::gain::GainDomain;
+use sigmabar::theory::{
+    Cover, DesignedData, InducingPlan, MeanNorm, Multiplier, RegretBatch, RegretRequest, Setting, Theorems, batch_lengths,
+    measurements_for_variance,
 };
+use sigmabar::{BoxDomain, Expansion, Information, Kernel, Noise, Points, Posterior, Prior};
 use std::sync::Arc;
 use theory_loops::{Plain, Shape, Table, information, largest_eigenvalue, points, power, random_kernel, random_points};
 

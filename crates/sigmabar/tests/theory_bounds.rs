@@ -5,10 +5,12 @@ mod theory_loops;
 
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
-use sigmabar::{
-    BoxDomain, Claim, Cover, DesignedData, Error, InducingPlan, Kernel, KernelClass, MeanNorm, Multiplier, Noise, RegretBatch,
-    RegretRequest, Setting, Side, Statement, Theorems, batch_lengths, batch_lengths_for, even_batch_lengths,
+use sigmabar::certificate::Side;
+use sigmabar::theory::{
+    Cover, DesignedData, InducingPlan, KernelClass, MeanNorm, Multiplier, RegretBatch, RegretRequest, Setting, Statement, Theorems,
+    batch_lengths, batch_lengths_for, even_batch_lengths,
 };
+use sigmabar::{BoxDomain, Claim, Error, Kernel, Noise};
 use theory_loops::{Shape, information, points, power, random_kernel, random_points, rho};
 
 fn setting() -> Setting {

@@ -6,10 +6,9 @@ mod theory_loops;
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use rand_distr::{Distribution, StandardNormal};
-use sigmabar::{
-    Collected, DesignedData, Expansion, GainDomain, InducingPlan, Kernel, Noise, Observations, Points, Posterior, Prior, Setting, Theorems,
-    batch_lengths, variance_sum_bound,
-};
+use sigmabar::gain::GainDomain;
+use sigmabar::theory::{DesignedData, InducingPlan, Setting, Theorems, batch_lengths, variance_sum_bound};
+use sigmabar::{Collected, Expansion, Kernel, Noise, Observations, Points, Posterior, Prior};
 use std::sync::Arc;
 use theory_loops::{Plain, Shape, Table, largest_eigenvalue, points, power, random_kernel, random_points, random_problem, rho};
 

@@ -5,7 +5,7 @@ mod theory_loops;
 
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
-use sigmabar::ratio_bound;
+use sigmabar::theory::ratio_bound;
 use theory_loops::{Plain, Shape, dot, information, largest_eigenvalue, points, random_problem, rho};
 
 #[test]

@@ -75,7 +75,7 @@ fn needed(arguments: &Arguments, budget: usize) -> u128 {
     const NAMES: usize = 64;
     const TRIAL: usize = 512;
     let runs = arguments.problems.len() as u128 * arguments.strategies.len() as u128 * u128::from(arguments.seeds);
-    let going_on = u128::from(arguments.seeds).min(sigmabar::threads() as u128);
+    let going_on = u128::from(arguments.seeds).min(sigmabar::linalg::threads() as u128);
     budget as u128 * (runs * (size_of::<Evaluation>() + NAMES) as u128 + going_on * TRIAL as u128)
 }
 

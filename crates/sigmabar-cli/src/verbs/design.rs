@@ -11,7 +11,8 @@ use crate::output;
 use crate::quantity::{positive, short};
 use crate::sheet::Sheet;
 use serde_json::{Value, json};
-use sigmabar::{Design, DictionarySize, Kernel, MaxVariance, Noise, Points};
+use sigmabar::design::{Design, DictionarySize, MaxVariance};
+use sigmabar::{Claim, Kernel, Noise, Origin, Points, Sourced};
 use sigmabar_study::StudySpec;
 use std::path::PathBuf;
 
@@ -57,11 +58,13 @@ struct Ground {
     names: Vec<String>,
     /// As the kernel sees them.
     points: Points,
-    kernel: Kernel,
+    kernel: Sourced<Kernel>,
     ridge: f64,
     norm_bound: Option<f64>,
     noise: Option<Noise>,
     delta: f64,
+    /// What the model's 1 is of the response.
+    unit: f64,
     spec: Option<StudySpec>,
     is_whole: bool,
 }
@@ -73,8 +76,8 @@ pub(crate) fn run(arguments: &Arguments, global: &Global, console: &Console) -> 
         Ground::of_table(arguments, console)?
     };
     let spinner = console.progress("choosing", None);
-    let design =
-        MaxVariance::growing(&ground.kernel, ground.ridge, DictionarySize::at_most(1000))?.choose(ground.points.view(), arguments.count)?;
+    let design = MaxVariance::growing(ground.kernel.clone(), ground.ridge, DictionarySize::at_most(1000))?
+        .choose(ground.points.view(), arguments.count)?;
     spinner.finish_and_clear();
     let sheet = ground.sheet(&design);
     match &arguments.out {
@@ -97,20 +100,22 @@ impl Ground {
         let candidates = domain.candidates(arguments.candidates, seed.unwrap_or(problem.seed()))?;
         let is_whole = domain.size().is_some_and(|size| size == candidates.len() as u128);
         let points = candidates.range(0, candidates.len())?;
-        let declared = problem.kernel().map(|kernel| kernel.value.clone()).filter(|_| arguments.lengthscale.is_none());
+        let declared = problem.kernel().cloned().filter(|_| arguments.lengthscale.is_none());
         let kernel = match declared {
             Some(kernel) => kernel,
             None => {
-                let lengths = arguments.lengthscale.clone().unwrap_or_else(|| thirds(&points));
-                domain.default_kernel(lengths, arguments.variance.unwrap_or(1.0))?
+                let lengths = lengths(arguments, &points);
+                Sourced::new(domain.default_kernel(lengths.value, arguments.variance.unwrap_or(1.0))?, lengths.origin)
             }
         };
         let names = spec.space().parameters().iter().map(|parameter| parameter.name.clone()).collect();
         let norm_bound = arguments.norm_bound.or(problem.norm_bound());
         let noise = arguments.noise.clone().or_else(|| problem.noise().cloned());
         let delta = arguments.delta.unwrap_or(problem.delta());
-        let ridge = arguments.tau.or(problem.ridge()).unwrap_or_else(|| usual_ridge(noise.as_ref(), &kernel, &points, arguments.count));
-        Ok(Self { names, points, kernel, ridge, norm_bound, noise, delta, is_whole, spec: Some(spec) })
+        let ridge =
+            arguments.tau.or(problem.ridge()).unwrap_or_else(|| usual_ridge(noise.as_ref(), &kernel.value, &points, arguments.count));
+        let unit = problem.prior().unit();
+        Ok(Self { names, points, kernel, ridge, norm_bound, noise, delta, unit, is_whole, spec: Some(spec) })
     }
 
     fn of_table(arguments: &Arguments, console: &Console) -> Outcome<Self> {
@@ -123,13 +128,14 @@ impl Ground {
         let frame = Frame::read(Reader::open(&arguments.space)?, &selection)?;
         console.say_decimal_commas(&frame.file, frame.has_decimal_commas);
         let points = Points::new(frame.values, frame.columns.len())?;
-        let lengths = arguments.lengthscale.clone().unwrap_or_else(|| thirds(&points));
+        let lengths = lengths(arguments, &points);
         let family = arguments.kernel.unwrap_or(Family::Matern(2.5));
-        let kernel = family.kernel(&lengths, arguments.variance.unwrap_or(1.0), &frame.columns)?;
+        let kernel = family.kernel(&lengths.value, arguments.variance.unwrap_or(1.0), &frame.columns)?;
+        let kernel = Sourced::new(kernel, lengths.origin);
         let names = frame.columns.into_iter().map(|column| column.name).collect();
         let (noise, delta) = (arguments.noise.clone(), arguments.delta.unwrap_or(0.05));
-        let ridge = arguments.tau.unwrap_or_else(|| usual_ridge(noise.as_ref(), &kernel, &points, arguments.count));
-        Ok(Self { names, points, kernel, ridge, norm_bound: arguments.norm_bound, noise, delta, is_whole: true, spec: None })
+        let ridge = arguments.tau.unwrap_or_else(|| usual_ridge(noise.as_ref(), &kernel.value, &points, arguments.count));
+        Ok(Self { names, points, kernel, ridge, norm_bound: arguments.norm_bound, noise, delta, unit: 1.0, is_whole: true, spec: None })
     }
 
     fn sheet(&self, design: &Design) -> Sheet {
@@ -146,20 +152,25 @@ impl Ground {
     fn say_guarantee(&self, design: &Design, console: &Console) -> Outcome<()> {
         let (count, all) = (design.indices().len(), self.points.len());
         let names: Vec<&str> = self.names.iter().map(String::as_str).collect();
-        console.say(format_args!("kernel: {}; ridge {}", described(&self.kernel, &names), short(self.ridge)));
+        console.say(format_args!("kernel: {}; ridge {}", described(&self.kernel.value, &names), short(self.ridge)));
         console.say(format_args!(
             "after {count} measurements the standard deviation is at most {} at all {all} candidates",
-            short(design.max_std())
+            short(self.unit * design.max_std())
         ));
-        console.detail(format_args!("before any was chosen, {} could be promised", short(design.variance_bound().sqrt())));
+        console.detail(format_args!("before any was chosen, {} could be promised", short(self.unit * design.variance_bound().sqrt())));
         match (self.norm_bound, &self.noise) {
             (Some(bound), Some(noise)) => {
-                let error = design.uniform_error(bound, noise, self.delta)?;
+                let claim = Claim::new(self.delta)?.norm_bound(bound)?.noise(noise.clone());
+                let error = design.uniform_error(&claim)?;
                 console.say(format_args!(
-                    "certified: the error is at most {} at all candidates at once, with probability {} (norm at most {bound}, {noise})",
-                    short(error.after),
+                    "{}: the error is at most {} at all candidates at once, with probability {} (norm at most {bound}, {noise})",
+                    error.certificate.label(),
+                    short(self.unit * error.after),
                     1.0 - self.delta
                 ));
+                for weak in error.certificate.weak_premises() {
+                    console.say(format_args!("why it is not certified: {weak}"));
+                }
             }
             _ => console.say("with --norm-bound C and --noise R this becomes a bound on the error"),
         }
@@ -174,6 +185,14 @@ impl Ground {
 fn usual_ridge(noise: Option<&Noise>, kernel: &Kernel, points: &Points, count: usize) -> f64 {
     let largest = kernel.max_diagonal(points.view());
     noise.map_or_else(|| 0.1 * largest.sqrt(), |noise| noise.usual_ridge(largest, count))
+}
+
+/// The length-scales as declared, or a guess.
+fn lengths(arguments: &Arguments, points: &Points) -> Sourced<Vec<f64>> {
+    match &arguments.lengthscale {
+        Some(lengths) => lengths.into(),
+        None => Sourced::new(thirds(points), Origin::Estimated),
+    }
 }
 
 /// A third of the range of each column, 1 where it does not vary.

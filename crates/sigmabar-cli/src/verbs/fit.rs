@@ -11,13 +11,20 @@ use crate::model::learn::{self, Declared};
 use crate::model::plan::Plan;
 use crate::model::training::{Rows, split};
 use crate::model::{self, About, Model, Scores};
+use crate::model_file;
 use crate::output;
 use crate::quantity::{Bytes, grouped, short};
 use crate::which_study::{quoted, stem};
 use serde_json::{Value, json};
-use sigmabar::{Answer, Collected, Noise, Points, Prior};
+use sigmabar::certificate::{Answer, Calibration};
+use sigmabar::{Collected, Noise, Points, Prior};
 use std::path::{Path, PathBuf};
 use std::time::Instant;
+
+/// More rows than this hardly make calibrated intervals better.
+const MOST_CALIBRATING: usize = 10_000;
+/// Fewer than this make them wide, if a quarter of all rows are more.
+const MOST_OF_FEW: usize = 100;
 
 /// How the points of a table were chosen.
 #[derive(Clone, Copy, Debug, clap::ValueEnum)]
@@ -26,6 +33,8 @@ enum CollectedWord {
     Fixed,
     /// Some may have been chosen by looking at responses
     Adaptive,
+    /// Rows were drawn alike, and so will be those asked about
+    Exchangeable,
     /// Nobody knows
     Undeclared,
 }
@@ -35,6 +44,7 @@ impl From<CollectedWord> for Collected {
         match word {
             CollectedWord::Fixed => Self::DeclaredFixed,
             CollectedWord::Adaptive => Self::Adaptive,
+            CollectedWord::Exchangeable => Self::Exchangeable,
             CollectedWord::Undeclared => Self::Undeclared,
         }
     }
@@ -78,6 +88,12 @@ pub struct Arguments {
     /// Share of the rows to hold out for scoring; 0 for none
     #[arg(long, default_value_t = 0.1, value_name = "SHARE")]
     holdout: f64,
+    /// Share of the rows that the model must not learn from, to calibrate intervals for new responses; a tenth or about 100 unless given, 0 for none
+    #[arg(long, value_name = "SHARE", conflicts_with = "norm_bound")]
+    calibrate: Option<f64>,
+    /// A column of categories each of which is calibrated by itself
+    #[arg(long, value_name = "COLUMN", conflicts_with = "norm_bound")]
+    by: Option<String>,
     /// Bound on the norm of the function minus its prior mean: declared before the data, it makes intervals theorems
     #[arg(long, value_name = "C", requires = "noise")]
     norm_bound: Option<f64>,
@@ -113,15 +129,22 @@ pub(crate) fn run(arguments: &Arguments, global: &Global, console: &Console) -> 
     let target = (!arguments.no_save).then(|| target(arguments)).transpose()?;
     let frame = read(arguments, console)?;
     let columns = features_of(&frame)?;
-    let (rows, held) = split(frame, arguments.holdout, seed);
+    let by = arguments.by.as_deref().map(|name| grouping(&columns, name)).transpose()?;
+    let (mut rows, held) = split(frame, arguments.holdout, seed);
+    let calibrating = rows.take_out(calibration_rows(arguments, rows.len()), seed);
     if rows.len() < 2 {
         return Err(Failure::usage(format!("{} row is left to fit", rows.len()), "give more rows or a smaller --holdout"));
     }
     let declared = declared(arguments, rows.len())?;
     let learns = declared.lengthscale.is_none() || declared.ridge.is_none();
-    let plan = planned(arguments, &rows, held.len(), columns.len(), learns)?;
+    let plan = planned(arguments, &rows, held.len() + calibrating.len(), columns.len(), learns)?;
     console.say(plan);
     let mut model = fitted(arguments, rows, &declared, columns, &plan, seed, console)?;
+    if !calibrating.is_empty() {
+        let x = Points::new(calibrating.x, model.about.features.len())?;
+        model.calibrate(x.view(), &calibrating.y, by)?;
+        console.say(format_args!("{} of the rows held out calibrate the intervals for new responses", grouped(calibrating.y.len())));
+    }
     let scored = score(&mut model, &held, arguments.delta, console)?;
     console.detail(format_args!("took {:.1} s", begun.elapsed().as_secs_f64()));
     report(&model, scored, arguments.delta, console)?;
@@ -132,6 +155,10 @@ pub(crate) fn run(arguments: &Arguments, global: &Global, console: &Console) -> 
 fn check(arguments: &Arguments) -> Outcome<()> {
     if !(0.0..1.0).contains(&arguments.holdout) {
         return Err(Failure::usage(format!("--holdout is {}", arguments.holdout), "it must be at least 0 and below 1"));
+    }
+    if arguments.calibrate.is_some_and(|share| !(0.0..1.0).contains(&share)) {
+        let share = arguments.calibrate.unwrap_or_default();
+        return Err(Failure::usage(format!("--calibrate is {share}"), "it must be at least 0 and below 1"));
     }
     if arguments.inducing == Some(0) {
         return Err(Failure::usage("--inducing is 0", "it must be at least 1"));
@@ -166,6 +193,27 @@ fn target(arguments: &Arguments) -> Outcome<PathBuf> {
     }
     output::check_writable(path, &inputs)?;
     Ok(path.clone())
+}
+
+/// Rows that calibrate: as many as were said; else a tenth, but about 100 where a quarter are so many, and none where they would not do or premises are there.
+fn calibration_rows(arguments: &Arguments, rows: usize) -> usize {
+    if arguments.norm_bound.is_some() {
+        return 0;
+    }
+    if let Some(share) = arguments.calibrate {
+        return (share * rows as f64).round() as usize;
+    }
+    let usual = (rows / 10).clamp(MOST_OF_FEW.min(rows / 4), MOST_CALIBRATING);
+    // The number taken out is only about the number asked for.
+    if usual >= Calibration::rows_needed(arguments.delta) * 3 / 2 { usual } else { 0 }
+}
+
+/// The column of categories that groups the rows.
+fn grouping(columns: &[ColumnInfo], name: &str) -> Outcome<usize> {
+    let place = columns.iter().position(|column| column.name == name && column.categories.is_some());
+    place.ok_or_else(|| {
+        Failure::usage(format!("--by {name}: there is no such column of categories"), "name one that --categorical declares")
+    })
 }
 
 /// What will be taken, within the memory stated, else within what is left.
@@ -254,6 +302,7 @@ fn fitted(
         features: columns,
         norm_bound: arguments.norm_bound,
         noise: arguments.noise.clone(),
+        calibration: None,
         scores: None,
         held_out: Vec::new(),
         data: arguments.data.display().to_string(),
@@ -275,7 +324,7 @@ fn pilot_seconds(rows: &Rows, prior: Prior, learnt: &learn::Learnt, columns: usi
 }
 
 fn score(model: &mut Model, held: &Rows, delta: f64, console: &Console) -> Outcome<Option<(Scores, Answer)>> {
-    if held.len() == 0 {
+    if held.is_empty() {
         return Ok(None);
     }
     let x = Points::new(held.x.clone(), model.about.features.len())?;
@@ -313,8 +362,10 @@ fn report(model: &Model, scored: Option<(Scores, Answer)>, delta: f64, console: 
         ]);
     }
     fields.push(("label", json!(answer.label())));
+    fields.push(("response_label", json!(answer.response_certificate.label())));
     if console.format(Format::Table) == Format::Json {
         fields.push(("certificate", json!(answer.certificate)));
+        fields.push(("response_certificate", json!(answer.response_certificate)));
     }
     console.record(&fields, Format::Table)?;
     console.say(model::words(&answer));
@@ -326,7 +377,7 @@ fn report(model: &Model, scored: Option<(Scores, Answer)>, delta: f64, console: 
 
 fn save(model: &Model, target: Option<&Path>, console: &Console) -> Outcome<()> {
     let Some(path) = target else { return Ok(()) };
-    let size = model.save(path)?;
+    let size = model_file::save(model, path)?;
     console.say(format_args!("saved {} ({})", path.display(), Bytes(size)));
     console.next(format_args!("sigmabar predict {} NEW.csv", quoted(path)));
     Ok(())

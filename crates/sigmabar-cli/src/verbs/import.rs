@@ -117,7 +117,7 @@ impl<'a> Columns<'a> {
                 line_word: reader.line_word(),
                 column: reader.names()[column].clone(),
                 found: shown(&cells[column]),
-                remedy: remedy.to_owned(),
+                remedy: remedy.into(),
             };
             let standard_error = match error.map(|column| (column, &cells[column])) {
                 None => None,

@@ -7,10 +7,12 @@ use crate::data::{Categories, Frame, Reader, Selection, Wanted};
 use crate::failure::Ending;
 use crate::memory;
 use crate::model::{self, Model};
+use crate::model_file;
 use crate::sheet::Sheet;
 use crate::which_study::quoted;
 use serde_json::{Value, json};
-use sigmabar::{Answer, Points};
+use sigmabar::Points;
+use sigmabar::certificate::Answer;
 use std::io::Write;
 use std::path::PathBuf;
 
@@ -33,7 +35,7 @@ pub struct Arguments {
 const COLUMNS: [&str; 6] = ["mean", "std", "mean_lower", "mean_upper", "prediction_lower", "prediction_upper"];
 
 pub(crate) fn run(arguments: &Arguments, console: &Console) -> Outcome {
-    let model = Model::load(&arguments.model)?;
+    let model = model_file::load(&arguments.model)?;
     let names = model.about.features.iter().map(|column| column.name.clone()).collect();
     let categories = Categories::Known(model.about.features.clone());
     let selection = Selection { wanted: Wanted::Named(names), categories, memory: memory::available(), has_options: false };
@@ -67,7 +69,7 @@ fn write(model: &Model, points: &Points, answer: &Answer, inputs: bool, console:
     }
     let rows: Vec<Value> = sheet.rows.into_iter().map(|row| Value::Object(sheet.columns.iter().cloned().zip(row).collect())).collect();
     let certificate = json!({ "function": answer.certificate, "response": answer.response_certificate });
-    let document = json!({ "target": model.about.target, "delta": answer.certificate.delta, "label": answer.label(), "certificate": certificate, "rows": rows });
+    let document = json!({ "target": model.about.target, "delta": answer.certificate.delta, "label": answer.label(), "response_label": answer.response_certificate.label(), "certificate": certificate, "rows": rows });
     let mut out = std::io::BufWriter::new(std::io::stdout().lock());
     writeln!(out, "{document:#}")?;
     Ok(out.flush()?)

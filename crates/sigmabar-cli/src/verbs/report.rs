@@ -3,7 +3,7 @@
 use crate::Outcome;
 use crate::console::Console;
 use crate::failure::{Ending, Failure};
-use crate::model::Model;
+use crate::model_file;
 use crate::output;
 use crate::report::{self, Page};
 use crate::which_study::{WhichStudy, quoted, stem};
@@ -33,7 +33,7 @@ pub(crate) fn run(arguments: &Arguments, console: &Console) -> Outcome {
     match &arguments.what {
         Some(path) if !is_study(path) => {
             let usual = PathBuf::from(format!("{}-model.html", stem(path)));
-            write_all(&report::model(&Model::load(path)?)?, &[path], arguments, usual, console)
+            write_all(&report::model(&model_file::load(path)?)?, &[path], arguments, usual, console)
         }
         other => {
             let place = WhichStudy::find(other.as_deref(), arguments.name.clone())?;

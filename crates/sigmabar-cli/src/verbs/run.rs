@@ -11,7 +11,8 @@ use crate::quantity::{counted, duration, grouped, positive, short};
 use crate::verbs::report;
 use crate::which_study::{StudyArgument, WhichStudy, quoted};
 use indicatif::ProgressBar;
-use sigmabar::{Certificate, Label, StillPossible};
+use sigmabar::strategy::StillPossible;
+use sigmabar::{Certificate, Label};
 use sigmabar_study::{BatchRow, Page, RunEnd, RunEvent, RunOptions, Status, Study, Survivors, TrialResult, TrialStatus};
 use std::path::PathBuf;
 use std::time::Duration;
@@ -249,7 +250,7 @@ fn ending(study: &Study, status: &Status, console: &Console) -> Outcome {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use sigmabar::BatchReport;
+    use sigmabar::strategy::BatchReport;
 
     #[test]
     fn one_setting_left_is_not_the_whole_space() {

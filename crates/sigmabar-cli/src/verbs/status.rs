@@ -7,7 +7,7 @@ use crate::failure::Ending;
 use crate::sheet::Sheet;
 use crate::which_study::StudyArgument;
 use serde_json::{Map, Value, json};
-use sigmabar::StillPossible;
+use sigmabar::strategy::StillPossible;
 use sigmabar_study::{BatchRow, Status, TrialStatus};
 
 /// Options.
@@ -50,7 +50,7 @@ pub(crate) fn run(arguments: &Arguments, console: &Console) -> Outcome {
     let mut fields = fields.to_vec();
     if let Some(advice) = study.recommend()? {
         fields.extend([("gap", json!(advice.gap)), ("label", json!(advice.label()))]);
-        if console.format(Format::Table) == Format::Json {
+        if matches!(console.format(Format::Table), Format::Json | Format::Jsonl) {
             fields.push(("certificate", json!(advice.certificate)));
         }
     }

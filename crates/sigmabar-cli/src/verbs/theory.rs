@@ -9,10 +9,10 @@ use crate::kernels::Family;
 use crate::memory;
 use crate::sheet::Sheet;
 use serde_json::{Value, json};
-use sigmabar::{
-    BoxDomain, Collected, DataGain, DesignedData, Domain, GainDomain, InducingPlan, Kernel, Locations, Multiplier, Noise, Points,
-    RegretBatch, RegretRequest, Setting, Theorems, batch_lengths,
-};
+use sigmabar::gain::{DataGain, GainDomain};
+use sigmabar::points::Locations;
+use sigmabar::theory::{DesignedData, InducingPlan, Multiplier, RegretBatch, RegretRequest, Setting, Theorems, batch_lengths};
+use sigmabar::{BoxDomain, Collected, Domain, Kernel, Noise, Points};
 use std::path::PathBuf;
 
 /// Options.

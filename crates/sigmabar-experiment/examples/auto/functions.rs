@@ -3,7 +3,8 @@
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use rand_distr::{Distribution, StandardNormal};
-use sigmabar::{BoxDomain, Column, Domain, SobolSequence, SpaceDomain};
+use sigmabar::domain::{Column, SobolSequence, SpaceDomain};
+use sigmabar::{BoxDomain, Domain};
 use std::f64::consts::{PI, TAU};
 
 use crate::Answer;

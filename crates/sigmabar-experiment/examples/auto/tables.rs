@@ -1,7 +1,9 @@
 //! Measured tables as problems.
 
 use crate::Answer;
-use sigmabar::{Column, Direction, Domain, ListDomain, Points, SpaceDomain};
+use sigmabar::domain::{Column, ListDomain, SpaceDomain};
+use sigmabar::strategy::Direction;
+use sigmabar::{Domain, Points};
 use std::collections::HashMap;
 use std::path::Path;
 

@@ -40,7 +40,7 @@ from typing import Any
 from . import theory
 from ._certificate import Certificate, ContradictionWarning, Premise
 from ._core import Contradicted, Error, __version__
-from ._design import Design, max_variance_design
+from ._design import Design, UniformError, max_variance_design
 from ._domain import Box, Candidates, Categorical, Constraint, Domain, Float, Int, Ordinal, Space
 from ._evidence import Learnt, fit_hyperparameters
 from ._inducing import Inducing, select_inducing
@@ -99,6 +99,7 @@ __all__ = [
     "SubGaussian",
     "Trial",
     "Trials",
+    "UniformError",
     "VarianceParts",
     "Variational",
     "__version__",

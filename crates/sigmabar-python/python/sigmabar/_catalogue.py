@@ -30,7 +30,7 @@ class StrategyOptions(TypedDict, total=False):
     oversampling: float | None
     rule: Literal["global", "local"] | None
     rules: Literal["certified", "paper"] | None
-    schedule: Literal["recursion", "growing", "even"] | None
+    schedule: Literal["recursion", "best-certificate", "growing", "even"] | None
     share: float | None
     simulated_quantiles: bool | None
     slack: Sequence[float] | None
@@ -46,7 +46,7 @@ HELP = """
     ``"s-bpe"``: Batched pure exploration with sparse models: rules out what is certainly worse, and proves how far the best may be.
         ``rules`` (one of "certified", "paper"; default "certified"): The proved rules, or the paper's to the letter.
         ``batches`` (how many batches, or a list with the length of each; default found by the schedule): How many batches, or the length of each; without them their lengths are the paper's.
-        ``schedule`` (one of "recursion", "growing", "even"; default "growing" with a number of batches, else "recursion"): How batch lengths follow from the budget: the paper's recursion, a given number growing, or a given number of one length.
+        ``schedule`` (one of "recursion", "best-certificate", "growing", "even"; default "growing" with a number of batches, else "recursion"): How batch lengths follow from the budget: the paper's recursion (least regret on the way), the same with the last two batches joined where the last was cut (smallest certified gap at the end), a given number growing, or a given number of one length.
         ``max_inducing`` (a whole number of at least 1; default 600): Inducing points at most: fewer cost less and widen the intervals, which stay valid.
         ``candidates`` (a whole number of at least 1; default cells up to 3 columns, else 16384): How many Sobol points stand for a box or a space; claims then speak of these.
         ``max_cells`` (a whole number of at least 1; default 50000): Cells of a box at most; coarser cells are still correct ones.

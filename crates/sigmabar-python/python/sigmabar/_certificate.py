@@ -60,9 +60,7 @@ class Certificate:
     @classmethod
     def from_json(cls, text: str) -> Certificate:
         """A certificate that was written; refused if its label is not the one that its premises carry."""
-        certificate = cls(text)
-        _ = certificate._described
-        return certificate
+        return cls(_core.read_certificate(text))
 
     def to_json(self) -> str:
         """The certificate as everybody writes it, to the byte."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,10 +10,30 @@ from numpy.typing import NDArray
 from . import _core
 from ._arrays import Floats, floats, rows
 from ._checks import count as whole
-from ._checks import count_or_none, number, number_or_none
+from ._certificate import Certificate
+from ._checks import count_or_none, number, number_or_none, text_or_none
 from ._inducing import inducing_points
+from ._interval import claim_from
 from ._kernels import Kernel, kernel_core
-from ._noise import Noise, noise_or_level
+from ._noise import Noise, as_noise
+
+
+class UniformError(NamedTuple):
+    """How far the function can be from the middle of its interval, at all candidates at once, and what that rests on.
+
+    >>> import numpy as np, sigmabar as sb
+    >>> d = sb.max_variance_design(sb.Matern(2.5, 0.4), 0.1, np.linspace(0, 1, 50), 20)
+    >>> print(d.uniform_error(norm_bound=2.0, noise=sb.Gaussian(0.1)).certificate.premises["points"].statement)
+    points were designed without seeing a response
+    """
+
+    bound: float
+    certificate: Certificate
+
+    @property
+    def label(self) -> str:
+        """``"certified"`` or ``"estimated"``."""
+        return self.certificate.label
 
 
 class Design:
@@ -55,12 +75,13 @@ class Design:
         """The a-priori bound on it."""
         return self._core.bound()
 
-    def uniform_error(self, norm_bound: float, noise: Noise | float, delta: float = 0.05) -> float:
+    def uniform_error(self, norm_bound: float, noise: Noise | float, delta: float = 0.05) -> UniformError:
         """A bound on how far the function is from the middle of its interval at all candidates at once, with probability at least ``1 - delta``.
 
         Never above ``norm_bound`` times the prior's largest standard deviation, which is known without measuring.
         """
-        return min(self._core.uniform_error(number(norm_bound, "norm_bound"), noise_or_level(noise), number(delta, "delta")))
+        bound, certificate = self._core.uniform_error(claim_from(norm_bound, as_noise(noise), delta))
+        return UniformError(bound, Certificate(certificate))
 
     def __len__(self) -> int:
         return len(self.indices)
@@ -79,6 +100,7 @@ def max_variance_design(
     max_inducing: int | None = None,
     share: float | None = None,
     measured: Any = None,
+    collected: str | None = None,
     running: Any = None,
     slack: float = 0.01,
 ) -> Design:
@@ -86,21 +108,23 @@ def max_variance_design(
 
     ``candidates`` is an array of points, or a box ``(low, high)``, where every choice is within ``1 + slack`` of the largest. ``inducing`` fixes the inducing
     points; without it they grow as needed, up to ``max_inducing``, aiming at ``share`` of ``tau**2``. Points already ``measured`` and points still
-    ``running`` count as known.
+    ``running`` count as known; unless ``collected="fixed"`` declares that the former were not chosen by looking at responses, bounds are estimates.
 
     >>> import numpy as np, sigmabar as sb
     >>> grid = np.stack(np.meshgrid(np.linspace(0, 1, 30), np.linspace(0, 1, 30)), -1).reshape(-1, 2)
     >>> d = sb.max_variance_design(sb.Matern(2.5, 0.4), 0.1, grid, 40)
     >>> len(d), d.max_std <= d.bound, bool((grid[d.indices] == d.points).all())
     (40, True, True)
-    >>> d.uniform_error(norm_bound=2.0, noise=sb.Gaussian(0.1)) < 2.0
-    True
+    >>> error = d.uniform_error(norm_bound=2.0, noise=sb.Gaussian(0.1))
+    >>> error.bound < 2.0, error.label
+    (True, 'certified')
     """
     options = {
         "inducing": None if inducing is None else inducing_points(inducing),
         "max_inducing": count_or_none(max_inducing, "max_inducing"),
         "share": number_or_none(share, "share"),
         "measured": None if measured is None else rows(measured, "measured points"),
+        "collected": text_or_none(collected, "collected"),
         "running": None if running is None else rows(running, "running points"),
     }
     core, tau, count = kernel_core(kernel), number(tau, "tau"), whole(count, "count")

@@ -138,6 +138,11 @@ def noise_core(noise: Any, what: str = "noise") -> _core.Noise | None:
     return noise._core
 
 
+def as_noise(noise: Any) -> Noise:
+    """A noise model, or a sub-Gaussian level given as a number."""
+    return noise if isinstance(noise, Noise) else SubGaussian(number(noise, "noise"))
+
+
 def noise_or_level(noise: Any) -> _core.Noise:
-    """A noise model, or a sub-Gaussian level given as a number, as the private module takes it."""
-    return noise._core if isinstance(noise, Noise) else SubGaussian(number(noise, "noise"))._core
+    """The same, as the private module takes it."""
+    return as_noise(noise)._core

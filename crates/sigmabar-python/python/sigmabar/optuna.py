@@ -288,7 +288,7 @@ class _Run:
 class SBPESampler(_Sampler):
     """Batched pure exploration: few batches, each to be evaluated by any number of parallel workers.
 
-    Without a kernel everything is learnt ("auto": estimated); with ``kernel``, ``tau``, ``norm_bound`` and ``noise``, given for parameters scaled to the unit
+    Without a kernel everything is learnt ("auto": estimated); with ``kernel``, ``norm_bound`` and ``noise`` (and ``tau``, else the noise level), given for parameters scaled to the unit
     cube (categories as their numbers, see :meth:`sigmabar.Space.encode`), what :meth:`recommend` says is certified. The search space is learnt from the first trials, whose
     results are used; if it changes, a new plan is made. ``budget`` counts planned trials.
 
@@ -534,7 +534,7 @@ def _check_assumed(
         raise Error(f"delta must be between 0 and 1, not {delta!r}")
     if rules not in (None, "certified", "paper"):
         raise Error(f'rules "{rules}" are not known: choose one of certified, paper')
-    given = {"kernel": kernel, "tau": tau, "norm_bound": norm_bound, "noise": noise}
+    given = {"kernel": kernel, "norm_bound": norm_bound, "noise": noise}
     missing = [name for name, value in given.items() if value is None]
     if missing and (rules is not None or kernel is not None):
         raise Error(f"with a kernel, or rules, give {', '.join(missing)} too; without any of them everything is learnt")

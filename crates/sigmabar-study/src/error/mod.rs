@@ -27,7 +27,7 @@ pub enum Error {
     },
     /// The data contradict the premises of the study: nothing more is measured under them unless somebody says so.
     #[error("{0}")]
-    Contradicted(sigmabar::Contradiction),
+    Contradicted(sigmabar::certificate::Contradiction),
     /// A study file that says something wrong.
     #[error(transparent)]
     Spec(#[from] Box<SpecError>),

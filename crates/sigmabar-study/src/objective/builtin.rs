@@ -4,7 +4,8 @@ use super::ObjectiveTable;
 use crate::Value;
 use crate::error::SpecProblem;
 use crate::space::{ParameterKind, Space};
-use sigmabar::{BoxDomain, Classic, SimulatedNoise};
+use sigmabar::BoxDomain;
+use sigmabar::simulated::{Classic, SimulatedNoise};
 
 /// The functions by name; those of any number of columns take the number of parameters.
 const NAMES: [&str; 8] = ["hills", "branin", "hartmann-3", "hartmann-6", "rosenbrock", "ackley", "levy", "styblinski-tang"];

@@ -7,7 +7,8 @@ pub use candidates::CandidateTable;
 pub use parameter::{Parameter, ParameterKind};
 
 use crate::{Error, Result, Value};
-use sigmabar::{BoxDomain, Constraint, Domain, ListDomain, Points, SpaceDomain};
+use sigmabar::domain::{Constraint, ListDomain, SpaceDomain};
+use sigmabar::{BoxDomain, Domain, Points};
 use std::f64::consts::FRAC_1_SQRT_2;
 use std::ops::Range;
 

@@ -2,7 +2,7 @@
 
 use crate::{Error, Result, Value};
 use serde::Serialize;
-use sigmabar::Column;
+use sigmabar::domain::Column;
 
 /// One named parameter.
 #[derive(Clone, Debug, PartialEq, Serialize)]

@@ -5,7 +5,9 @@ use super::file::{DirectionWord, KernelTable, NoiseTable, StudyFile};
 use crate::error::SpecProblem;
 use crate::space::{ParameterKind, Space};
 use crate::union::{NumberOrAuto, OneOrMany, PlainOr};
-use sigmabar::{Direction, Failures, Kernel, Lengthscale, Noise, Prior, Problem};
+use sigmabar::kernel::Lengthscale;
+use sigmabar::strategy::{Direction, Failures};
+use sigmabar::{Kernel, Noise, Prior, Problem};
 use std::collections::BTreeMap;
 
 const KERNELS: [&str; 5] = ["squared-exponential", "matern", "rational-quadratic", "periodic", "linear"];

@@ -7,8 +7,8 @@ use crate::space::CandidateTable;
 use crate::union::{Auto, NumberOrAuto, OneOrMany, PlainOr};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use sigmabar::Failures;
 use sigmabar::catalogue::PolicySpec;
+use sigmabar::strategy::Failures;
 use std::collections::BTreeMap;
 
 /// A study file: what is searched, what is assumed, how it is searched and how settings are evaluated.

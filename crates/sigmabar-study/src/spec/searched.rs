@@ -9,7 +9,7 @@ use crate::expression::parse_expression;
 use crate::objective;
 use crate::space::{CandidateTable, Parameter, ParameterKind, Space};
 use crate::union::PlainOr;
-use sigmabar::{Constraint, Relation};
+use sigmabar::domain::{Constraint, Relation};
 use std::path::Path;
 
 /// Columns that plates, lists of trials and exports have besides the parameters: a parameter of the same name could not be told from them when results come back.

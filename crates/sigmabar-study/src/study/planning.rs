@@ -7,7 +7,8 @@ use super::worker::WorkerName;
 use crate::store::{Failure, now};
 use crate::{Error, EventKind, Result, TrialStatus};
 use rusqlite::{Connection, Transaction, params};
-use sigmabar::{Ask, Strategy, Trial};
+use sigmabar::strategy::Trial;
+use sigmabar::{Ask, Strategy};
 use std::sync::PoisonError;
 use std::time::Duration;
 

@@ -4,7 +4,8 @@ use super::Study;
 use crate::store::CollectedWord;
 use crate::{Result, TrialResult, TrialStatus};
 use rusqlite::{Connection, OptionalExtension, params};
-use sigmabar::{Outcome, Strategy, TrialState};
+use sigmabar::strategy::TrialState;
+use sigmabar::{Outcome, Strategy};
 
 /// Whose bytes a kept strategy is: another version may plan otherwise, and makes its own from the rows.
 const WRITER: &str = concat!("sigmabar-study ", env!("CARGO_PKG_VERSION"));
@@ -86,7 +87,7 @@ impl Study {
     /// Whether a kept strategy has seen exactly what stands in the rows, as far as it goes.
     fn agrees(&self, kept: &Strategy, fresh: &Strategy, record: &Record) -> bool {
         let ledger = kept.ledger();
-        let same = |(row, (trial, state)): (&Row, (&sigmabar::Trial, &TrialState))| {
+        let same = |(row, (trial, state)): (&Row, (&sigmabar::strategy::Trial, &TrialState))| {
             row.batch == trial.batch && row.agrees(*state) && self.is_setting(&row.settings, trial.candidate, &trial.point)
         };
         kept.problem() == fresh.problem()

@@ -4,7 +4,9 @@ use super::nearest::Nearest;
 use crate::space::Space;
 use crate::{Result, TrialStatus, Value};
 use serde::{Deserialize, Serialize};
-use sigmabar::{BatchReport, Certificate, Contradiction, Label, Strategy};
+use sigmabar::certificate::Contradiction;
+use sigmabar::strategy::BatchReport;
+use sigmabar::{Certificate, Label, Strategy};
 use std::collections::BTreeMap;
 
 /// What to do if the study ended now.
@@ -90,11 +92,11 @@ impl Survivors {
     pub(super) fn of(strategy: &Strategy, space: &Space) -> Result<Option<Self>> {
         let values = |natural: &[f64]| space.from_natural(natural);
         Ok(match strategy.survivors()? {
-            Some(sigmabar::Survivors::Candidates(rows)) => Some(Self::Candidates(rows)),
-            Some(sigmabar::Survivors::Cells(cells)) => {
+            Some(sigmabar::strategy::Survivors::Candidates(rows)) => Some(Self::Candidates(rows)),
+            Some(sigmabar::strategy::Survivors::Cells(cells)) => {
                 Some(Self::Cells(cells.iter().map(|cell| Cell { low: values(&cell.low), high: values(&cell.high) }).collect()))
             }
-            Some(sigmabar::Survivors::Points(points)) => Some(Self::Points(points.view().rows().map(values).collect())),
+            Some(sigmabar::strategy::Survivors::Points(points)) => Some(Self::Points(points.view().rows().map(values).collect())),
             _ => None,
         })
     }

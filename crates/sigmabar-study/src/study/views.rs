@@ -6,7 +6,8 @@ use super::shown::{Advice, BatchRow, BestObserved, Status, Survivors};
 use crate::store::now;
 use crate::{EventRow, ImportedRow, Page, Result, TrialResult, TrialRow, TrialStatus, Value};
 use rusqlite::{Row, params};
-use sigmabar::{BatchReport, Direction, Strategy};
+use sigmabar::Strategy;
+use sigmabar::strategy::{BatchReport, Direction};
 use std::collections::BTreeMap;
 
 impl Study {

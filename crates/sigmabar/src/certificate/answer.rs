@@ -1,10 +1,11 @@
 //! Answers: mean, deviation and both intervals at any points, from one claim prepared once.
 
 use super::claim::{Claim, Coverage, Side};
+use super::conformal::{Conformal, frequency};
 use super::intervals::Intervals;
 use super::prediction::PredictionIntervals;
 use super::premises::Premises;
-use super::record::{About, Bounds, Certificate, Claimed, Contradiction, Spent, Theorem, resolve};
+use super::record::{About, Bounds, Certificate, Claimed, Contradiction, Frequency, Spent, Theorem, Unseen, resolve};
 use super::widths::Widths;
 use super::{Label, Method};
 use crate::error::Result;
@@ -17,6 +18,8 @@ use std::sync::Arc;
 
 /// The share of $\delta$ that the check of the premises may spend (algorithm notes 12, P10).
 const ALARM_SHARE: f64 = 0.05;
+/// Points that are left out in turn to see how often the model's own intervals hold.
+const LEFT_OUT: usize = 1000;
 
 /// What a posterior says at points, in the data's scale: about the function, and about a new response, each with what it rests on.
 #[derive(Clone, Debug, PartialEq)]
@@ -53,18 +56,41 @@ pub struct Answers<'a> {
     left: Claim,
     widths: Option<Widths>,
     contradiction: Option<Contradiction>,
+    /// What calibrates intervals for a new response where no premises are there.
+    conformal: Option<Conformal<'a>>,
+    /// How the model's own intervals did.
+    checked: Option<Checked>,
+}
+
+/// The factor on the model's deviations, and how often the one it asks for held on rows it had not learnt from.
+#[derive(Clone, Copy, Debug)]
+struct Checked {
+    factor: f64,
+    measured: Frequency,
 }
 
 impl Posterior {
     /// Prepares answers to a claim. With norm bound and noise, the data are checked against them first ($\delta/20$, out of $\delta$); without, answers are the
-    /// model's own normal intervals, and estimates. Cost: that of [`Widths::new`], and O(m³) for the check.
+    /// model's own normal intervals, widened by what leaving rows out shows, and estimates; see also [`Answers::calibrated`]. Cost: that of [`Widths::new`],
+    /// and O(m³) for the check.
     ///
     /// # Errors
     /// As [`Widths::new`].
     pub fn answers(&self, claim: &Claim) -> Result<Answers<'_>> {
-        let mut answers =
-            Answers { posterior: Cow::Borrowed(self), claim: claim.clone(), left: claim.clone(), widths: None, contradiction: None };
+        let mut answers = Answers {
+            posterior: Cow::Borrowed(self),
+            claim: claim.clone(),
+            left: claim.clone(),
+            widths: None,
+            contradiction: None,
+            conformal: None,
+            checked: None,
+        };
         if !answers.is_claim() {
+            // Sums leave nothing to be left out: then only rows held out can tell.
+            if self.information().has_rows() {
+                answers.check(|z, delta| Ok(frequency(self.left_out_scores(LEFT_OUT)?, z, delta, Unseen::LeftOut)))?;
+            }
             return Ok(answers);
         }
         let bound = claim.required_norm_bound()?;
@@ -72,14 +98,35 @@ impl Posterior {
         answers.contradiction =
             (bound < check.least_norm).then_some(Contradiction { least_norm: Some(check.least_norm), norm_bound: bound });
         answers.left = claim.clone().with_delta((1.0 - ALARM_SHARE) * claim.delta())?;
-        if resolve(claim.method_claimed(), self.observations().locations().collected()) != Method::Energy {
+        if resolve(claim.method_claimed(), self.information().collected()) != Method::Energy {
             answers.widths = Some(Widths::new(Arc::clone(self.information()), &answers.left)?);
         }
         Ok(answers)
     }
 }
 
-impl Answers<'_> {
+impl<'a> Answers<'a> {
+    /// Without premises, intervals for a new response by calibration where there are rows enough for it; those for the function are widened by what the same
+    /// rows show. With premises nothing changes: a theorem about the function says more.
+    ///
+    /// # Errors
+    /// A failed self-check.
+    pub fn calibrated(mut self, conformal: Conformal<'a>) -> Result<Self> {
+        if !self.is_claim() && conformal.rows() > 0 {
+            self.check(|z, delta| Ok(conformal.measured(z, delta)))?;
+            self.conformal = conformal.suffices(self.claim.delta()).then_some(conformal);
+        }
+        Ok(self)
+    }
+
+    /// Notes how often the normal factor $z$ held, and widens it to what would have been right; never narrows it.
+    fn check(&mut self, measure: impl FnOnce(f64, f64) -> Result<(Frequency, f64)>) -> Result<()> {
+        let z = self.normal_factor()?;
+        let (measured, right) = measure(z, self.claim.delta())?;
+        self.checked = (measured.of > 0).then_some(Checked { factor: z.max(right), measured });
+        Ok(())
+    }
+
     /// Whether norm bound and noise are there: else nothing but the model can answer.
     fn is_claim(&self) -> bool {
         self.claim.known_norm_bound().is_some() && self.claim.noise_origin() != Origin::Unmet
@@ -98,7 +145,11 @@ impl Answers<'_> {
     pub fn at(&self, x: PointsRef<'_>) -> Result<Answer> {
         let (mean, std_dev) = self.posterior.predict(x)?;
         if !self.is_claim() {
-            return self.of_model(mean, std_dev);
+            let mut answer = self.of_model(mean, std_dev)?;
+            if self.conformal.is_some() {
+                (answer.response, answer.response_certificate) = self.response(x)?;
+            }
+            return Ok(answer);
         }
         let (function, certificate) = self.function(x)?;
         // Of new responses there is one at each point, however many points the function is bounded at.
@@ -134,7 +185,7 @@ impl Answers<'_> {
     /// No end says less than $|f-\text{mean}|\le C\sqrt{k(x,x)}$ does (correction E6). Whether that leaves something of every interval: if not, no function
     /// within the premises is where the data say, and the ends stay as they are.
     fn clip(&self, x: PointsRef<'_>, ends: &mut [(f64, f64)]) -> Result<bool> {
-        let (bound, prior) = (self.claim.required_norm_bound()?, self.posterior.observations().prior());
+        let (bound, prior) = (self.claim.required_norm_bound()?, self.posterior.prior());
         let mut possible = true;
         for ((lower, upper), k_xx) in ends.iter_mut().zip(self.posterior.information().features().kernel().diagonal(x)) {
             let reach = prior.unit() * bound * k_xx.max(0.0).sqrt();
@@ -156,6 +207,10 @@ impl Answers<'_> {
     /// # Errors
     /// As [`Answers::at`]; coverage of more than points, as there is one new response at each.
     pub fn response(&self, x: PointsRef<'_>) -> Result<(Vec<(f64, f64)>, Certificate)> {
+        if let Some(conformal) = &self.conformal {
+            let found = conformal.interval(x, self.claim.delta())?;
+            return Ok((pairs(found.response_lower(), found.response_upper()), found.certificate().clone()));
+        }
         if !self.is_claim() {
             return self.at(x).map(|answer| (answer.response, answer.response_certificate));
         }
@@ -168,8 +223,9 @@ impl Answers<'_> {
     /// The same with a copy of the posterior, to be kept.
     #[must_use]
     pub fn into_owned(self) -> Answers<'static> {
-        let Self { posterior, claim, left, widths, contradiction } = self;
-        Answers { posterior: Cow::Owned(posterior.into_owned()), claim, left, widths, contradiction }
+        let Self { posterior, claim, left, widths, contradiction, conformal, checked } = self;
+        let conformal = conformal.map(Conformal::into_owned);
+        Answers { posterior: Cow::Owned(posterior.into_owned()), claim, left, widths, contradiction, conformal, checked }
     }
 
     fn whole_response(&self, response: &PredictionIntervals) -> (Vec<(f64, f64)>, Certificate) {
@@ -185,21 +241,26 @@ impl Answers<'_> {
         certificate
     }
 
-    /// $\mu\pm z\sigma$ and $\mu\pm z\sqrt{\sigma^2+\tau^2}$: the model's own word.
+    /// $\mu\pm z\sigma$ and $\mu\pm z\sqrt{\sigma^2+\tau^2}$: the model's own word, with the factor that rows it had not learnt from ask for.
     fn of_model(&self, mean: Vec<f64>, std_dev: Vec<f64>) -> Result<Answer> {
-        let z = Noise::gaussian(1.0)?.tail_factor((2.0 / self.claim.delta()).ln());
-        let noise = self.posterior.information().ridge() * self.posterior.observations().prior().unit();
+        let z = self.checked.map_or_else(|| self.normal_factor(), |checked| Ok(checked.factor))?;
+        let noise = self.posterior.information().ridge() * self.posterior.prior().unit();
         let around = |spread: &dyn Fn(f64) -> f64| {
             mean.iter().zip(&std_dev).map(|(m, s)| (m - z * spread(*s), m + z * spread(*s))).collect::<Vec<_>>()
         };
         let (function, response) = (around(&|s| s), around(&|s| s.hypot(noise)));
-        let certificate = self.model_certificate();
+        let certificate = self.model_certificate(z);
         let new_noise = Noise::gaussian(self.posterior.information().ridge())?;
-        let response_certificate = Certificate { claim: Claimed::Response { side: Side::Both, noise: new_noise }, ..certificate.clone() };
+        let response_certificate =
+            Certificate { claim: Claimed::Response { side: Side::Both, noise: Some(new_noise) }, ..certificate.clone() };
         Ok(Answer { mean, std_dev, function, response, certificate, response_certificate })
     }
 
-    fn model_certificate(&self) -> Certificate {
+    fn normal_factor(&self) -> Result<f64> {
+        Ok(Noise::gaussian(1.0)?.tail_factor((2.0 / self.claim.delta()).ln()))
+    }
+
+    fn model_certificate(&self, factor: f64) -> Certificate {
         let premises: Premises = self.posterior.premises(&self.claim, false);
         Certificate {
             claim: Claimed::Function { side: Side::Both },
@@ -209,7 +270,7 @@ impl Answers<'_> {
             spent: Vec::new(),
             theorem: Theorem::Model,
             premises,
-            bounds: Bounds::default(),
+            bounds: Bounds { beta: Some(factor), measured: self.checked.map(|checked| checked.measured), ..Bounds::default() },
             contradiction: None,
         }
     }

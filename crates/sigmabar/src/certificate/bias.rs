@@ -29,7 +29,7 @@ pub(crate) struct ResidualForm {
 impl ResidualForm {
     /// Cost O(n²(m + d)) for n distinct points, memory O(nm).
     pub(crate) fn new(information: &Information) -> Result<Self> {
-        let locations = information.locations();
+        let locations = information.locations()?;
         let (x, n, m) = (locations.points(), locations.distinct(), information.features().len());
         if n > FORM_LIMIT {
             return Err(Error::Premise {
@@ -152,9 +152,12 @@ impl Dictionary {
 
 /// `FᵀΨ` with counts: the new features against the *old* map's own values, because those are what the weights are made of; the larger map's differ from
 /// them in the last digits, which a small ridge would blow up.
-fn cross_products(information: &Information, more: &Information) -> Result<Matrix> {
+pub(super) fn cross_products(information: &Information, more: &Information) -> Result<Matrix> {
     let (m, all) = (information.features().len(), more.features().len());
-    let locations = information.locations();
+    if let Some(ahead) = information.ahead() {
+        return Ok(ahead.cross.clone());
+    }
+    let locations = information.locations()?;
     let mut cross = Matrix::zeros(all - m, m);
     more.features().for_each_block(locations.points(), |start, block, larger| {
         let psi = information.features().features(block)?;

@@ -6,7 +6,7 @@ use super::record::{About, Bounds, Certificate, Claimed, Contradiction, Spent, T
 use super::widths::charged;
 use crate::error::Result;
 use crate::information::{RidgePath, RidgeTerms};
-use crate::points::{Locations, PointsRef};
+use crate::points::{Collected, PointsRef};
 use crate::posterior::Posterior;
 use crate::residual::ResidualNorm;
 
@@ -27,9 +27,9 @@ pub struct NormCheck {
 
 /// $t = \ln(1/\delta)$ where $n$ was fixed with the points. Where nobody vouches for that, $t = \ln(n(n+1)/\delta)$: since $\sum_n 1/(n(n+1)) = 1$ the event then
 /// holds for every $n$ at once, and it does not matter when somebody stops looking (algorithm notes 12, P4).
-pub(super) fn tail(locations: &Locations, delta: f64) -> f64 {
-    let n = locations.len().max(1) as f64;
-    if locations.collected().is_fixed() { -delta.ln() } else { (n * (n + 1.0) / delta).ln() }
+pub(super) fn tail(rows: usize, collected: Collected, delta: f64) -> f64 {
+    let n = rows.max(1) as f64;
+    if collected.is_fixed() { -delta.ln() } else { (n * (n + 1.0) / delta).ln() }
 }
 
 /// Everything about one ridge $s$ that does not depend on the query.
@@ -60,7 +60,7 @@ impl<'a> Energy<'a> {
         let information = posterior.information();
         let noise = claim.required_noise(Some(information.len()))?;
         let residual_norm = information.residual_norm(claim.residual_norm_method())?;
-        let tail = tail(posterior.observations().locations(), charged(claim.delta(), residual_norm)?);
+        let tail = tail(information.len(), information.collected(), charged(claim.delta(), residual_norm)?);
         let gamma = noise.energy(information.len(), tail);
         let (path, rotated) = posterior.ridge_path()?;
         let eigen = 8.0 * (4 * information.features().len() + 8) as f64 * f64::EPSILON;
@@ -83,13 +83,13 @@ impl<'a> Energy<'a> {
 
     fn ridge(&self, s: f64) -> Result<Ridge> {
         let information = self.posterior.information();
-        let sum_squares = self.posterior.observations().sum_squares();
+        let (sum_squares, terms) = (self.posterior.sum_squares(), self.posterior.squares_terms());
         let shrunk = self.rotated.iter().zip(self.path.eigenvalues()).map(|(h, g)| h / (g + s * s));
         let norm_squared: f64 = shrunk.map(|v| v * v).sum();
         let length = information.facts().summation_length + 2.0 * information.features().len() as f64 + 8.0;
         // hᵀ(G+s²)⁻¹h moves by ‖(G+s²)⁻¹h‖²·‖ΔG‖ and by 2‖(G+s²)⁻¹h‖·‖Δh‖.
         let moved = norm_squared.sqrt() * (self.gram_rounding * norm_squared.sqrt() + 2.0 * self.projected_rounding);
-        let rounding = (4.0 * length * f64::EPSILON * sum_squares + moved) / (s * s);
+        let rounding = (4.0 * length * f64::EPSILON * terms + moved) / (s * s);
         let quadratic = (self.path.quadratic(sum_squares, &self.rotated, s)? - rounding).max(0.0);
         Ok(Ridge { s, quadratic, norm: norm_squared.sqrt() })
     }
@@ -167,7 +167,7 @@ impl Posterior {
             centres.push(centre);
             halves.push(half);
         }
-        let ends = Ends::new(self.observations().prior(), claim.side_claimed(), &centres, &halves);
+        let ends = Ends::new(self.prior(), claim.side_claimed(), &centres, &halves);
         let least_norm = if contradicted { Some(energy.least_norm_around(norm_bound)?) } else { None };
         let contradiction = contradicted.then_some(Contradiction { least_norm, norm_bound });
         let certificate = energy.certificate(claim, x.len(), contradiction);

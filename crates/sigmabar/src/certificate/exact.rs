@@ -70,7 +70,7 @@ impl ExactPosterior {
         let whole = -claim.delta().ln();
         let (tail, factor) = match (method, claim.coverage_claimed()) {
             (Method::Energy, _) => {
-                let tail = energy::tail(locations, claim.delta());
+                let tail = energy::tail(locations.len(), locations.collected(), claim.delta());
                 (tail, noise.energy(locations.len(), tail))
             }
             (_, Coverage::Point) => at((sides / claim.delta()).ln(), &noise),
@@ -135,6 +135,8 @@ impl ExactPosterior {
         let beta = matches!(worked.method, Method::DropIn | Method::Paper)
             .then(|| worked.norm_bound + worked.noise.level() / self.ridge() * worked.factor);
         let events = (!energy).then(|| (claim.delta() * worked.tail.exp()).round());
+        let locations = self.observations().locations();
+        let observed = (self.observations().prior(), locations.collected(), locations.len());
         Certificate {
             claim: Claimed::Function { side: claim.side_claimed() },
             about: About::of(claim, queries),
@@ -142,9 +144,9 @@ impl ExactPosterior {
             spent: vec![Spent::new("the noise", claim.delta(), events)],
             theorem: if energy { Theorem::Energy } else { Theorem::Width(worked.method) },
             premises: Premises {
-                inducing: Sourced::new(self.observations().locations().distinct(), Origin::Guaranteed),
+                inducing: Sourced::new(locations.distinct(), Origin::Guaranteed),
                 ridge: Sourced::new(Some(self.ridge()), self.ridge_origin()),
-                ..Premises::of(claim, self.kernel(), self.observations(), energy)
+                ..Premises::of(claim, self.kernel(), observed, energy)
             },
             bounds: Bounds {
                 residual_norm: Some(ResidualNorm { value: 0.0, kind: ResidualNormKind::Dense }),

@@ -1,8 +1,12 @@
 //! More inducing points than predict: behind the look-ahead bound on $\lambda$ and the certification dictionary.
 
+use super::bias::cross_products;
+use super::claim::DICTIONARY_PIVOTS as AHEAD;
+use super::residual_norm::NEGLIGIBLE_SHARE as NEGLIGIBLE;
 use crate::error::Result;
 use crate::features::FeatureMap;
-use crate::information::Information;
+use crate::information::{Ahead, Information};
+use crate::posterior::Posterior;
 use sigmabar_linalg::{Matrix, PivotedCholesky, product_transposed};
 use std::sync::Arc;
 
@@ -14,23 +18,49 @@ const CANDIDATES: usize = 1024;
 ///
 /// Whatever the pivots, every bound drawn from the result is valid; on more than 1024 distinct points the candidates are
 /// spread in proportion to what is missing. Cost: one fit with the larger feature map.
+/// Where the rows are gone, what was kept of them for this.
 pub(crate) fn extended(information: &Information, pivots: usize) -> Result<Option<Information>> {
+    if let Some(ahead) = information.ahead() {
+        return Ok((pivots > 0).then(|| ahead.information.clone()));
+    }
     let chosen = pivots_of(information, pivots)?;
     let mut features = FeatureMap::clone(information.features());
     let before = features.len();
-    let x = information.locations().points();
+    let locations = information.locations()?;
+    let x = locations.points();
     for i in chosen {
         features.append(x.row(i))?;
     }
     if features.len() == before {
         return Ok(None);
     }
-    Information::new(Arc::new(features), information.ridge(), Arc::clone(information.locations())).map(Some)
+    Information::new(Arc::new(features), information.ridge(), Arc::clone(locations)).map(Some)
+}
+
+impl Posterior {
+    /// The same model without its rows: it predicts as before, and claims by the trace and the direct width. Where $\lambda$ is not negligible, what the look-ahead
+    /// bound and the certification dictionary need is kept in their place. Cost O(nm²).
+    ///
+    /// # Errors
+    /// A failed self-check.
+    pub fn without_rows(&self) -> Result<Self> {
+        let information = self.information();
+        if !information.has_rows() {
+            return Ok(self.clone());
+        }
+        let share = information.trace_norm()?.value / information.ridge().powi(2);
+        let more = if share > NEGLIGIBLE { extended(information, AHEAD)? } else { None };
+        let ahead = match more {
+            Some(more) => Some(Ahead { cross: cross_products(information, &more)?, information: more.summed() }),
+            None => None,
+        };
+        Ok(self.summed(ahead))
+    }
 }
 
 /// Indices of distinct points, in the order of greedy choice.
 fn pivots_of(information: &Information, pivots: usize) -> Result<Vec<usize>> {
-    let (features, locations) = (information.features(), information.locations());
+    let (features, locations) = (information.features(), information.locations()?);
     let missing: Vec<f64> = features.residual(locations.points())?.iter().enumerate().map(|(i, s1)| s1 * locations.count(i)).collect();
     let candidates = spread(&missing, CANDIDATES.max(4 * pivots));
     if candidates.is_empty() || pivots == 0 {

@@ -10,6 +10,7 @@ use crate::origin::{Origin, Sourced};
 use crate::points::{PointsRef, Prior};
 use crate::posterior::Posterior;
 use serde::{Deserialize, Serialize};
+use sigmabar_linalg::matvec_rows;
 use std::sync::Arc;
 
 /// Intervals for $f(x)$, in the data's scale, with what they rest on.
@@ -92,7 +93,7 @@ impl Posterior {
     /// # Errors
     /// As [`Widths::new`] and [`Widths::half_widths`].
     pub fn interval(&self, x: PointsRef<'_>, claim: &Claim) -> Result<Intervals> {
-        if resolve(claim.method_claimed(), self.observations().locations().collected()) == Method::Energy {
+        if resolve(claim.method_claimed(), self.information().collected()) == Method::Energy {
             return self.energy_interval(x, claim);
         }
         self.interval_with(&Widths::new(Arc::clone(self.information()), claim)?, x)
@@ -108,7 +109,7 @@ impl Posterior {
         }
         let (centres, halves) = self.centred_widths(widths, x)?;
         let totals: Vec<f64> = halves.iter().map(HalfWidth::total).collect();
-        let ends = Ends::new(self.observations().prior(), widths.claim.side_claimed(), &centres, &totals);
+        let ends = Ends::new(self.prior(), widths.claim.side_claimed(), &centres, &totals);
         let methods = halves.iter().map(|h| h.method).collect();
         let mut certificate = self.certificate_of(widths, x.len());
         if widths.is_simulated(x.len())
@@ -133,6 +134,18 @@ impl Posterior {
         Ok((evaluated.means, evaluated.widths))
     }
 
+    /// Means in the model's scale, each with its rounding bound.
+    pub(crate) fn rounded_means(&self, x: PointsRef<'_>) -> Result<Vec<(f64, f64)>> {
+        let (parts, rounding) = (self.information().certified_parts(x)?, MeanRounding::new(self));
+        let mut means = vec![0.0; x.len()];
+        self.information().stream(x, |start, block, psi| {
+            matvec_rows(psi, self.coefficients(), &mut means[start..start + block.len()]);
+            Ok(())
+        })?;
+        let diagonal = self.information().features().kernel().diagonal(x);
+        Ok(means.into_iter().zip(&parts).zip(diagonal).map(|((mean, parts), k_xx)| (mean, rounding.at(parts, k_xx))).collect())
+    }
+
     /// The widths must be about this posterior's information.
     pub(crate) fn check_widths(&self, widths: &Widths) -> Result<()> {
         let (ours, theirs) = (self.information(), &widths.information);
@@ -140,7 +153,7 @@ impl Posterior {
         let same = Arc::ptr_eq(ours, theirs)
             || (ours.ridge() == theirs.ridge()
                 && ours.features().sourced_kernel() == theirs.features().sourced_kernel()
-                && ours.locations() == theirs.locations()
+                && ours.kept() == theirs.kept()
                 && ours.gram() == theirs.gram());
         if same {
             return Ok(());
@@ -159,7 +172,7 @@ impl Posterior {
         Premises {
             inducing: Sourced::new(features.len(), Origin::Guaranteed),
             ridge: Sourced::new(Some(information.ridge()), information.ridge_origin()),
-            ..Premises::of(claim, kernel, self.observations(), adaptive_safe)
+            ..Premises::of(claim, kernel, (self.prior(), information.collected(), information.len()), adaptive_safe)
         }
     }
 
@@ -187,6 +200,7 @@ impl Posterior {
                 cover_radius: widths.cover.map(|cover| cover.radius),
                 log_cells: widths.cover.map(|cover| cover.log_cells),
                 rounding: Some(self.information().rounding()),
+                ..Bounds::default()
             },
             contradiction: None,
         }
@@ -212,7 +226,7 @@ impl MeanRounding {
             parts: information.parts_rounding(),
             unit: 8.0 * information.features().len() as f64 * f64::EPSILON,
             norm: posterior.norm(),
-            responses: posterior.observations().sum_squares().sqrt() / information.ridge(),
+            responses: posterior.squares_terms().sqrt() / information.ridge(),
             orthogonal: posterior.whitened().is_some(),
             sums: match posterior.whitened() {
                 Some(_) => 0.0,

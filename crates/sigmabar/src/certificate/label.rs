@@ -2,6 +2,7 @@
 
 use super::premises::Premises;
 use super::record::{Contradiction, Theorem};
+use crate::origin::Origin;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
@@ -19,10 +20,16 @@ pub enum Label {
 }
 
 impl Label {
-    /// The one rule: a theorem whose premises are all firm and which the data do not contradict is certified; everything else is an estimate.
+    /// The one rule: a theorem whose premises are all firm and which the data do not contradict is certified, or conformal if it is one for exchangeable rows,
+    /// which may be assumed since the label says so; everything else is an estimate.
     pub(super) fn of(theorem: Theorem, premises: &Premises, contradiction: Option<&Contradiction>) -> Self {
-        let firm = premises.list().iter().all(|premise| premise.origin.is_firm());
-        if theorem != Theorem::Model && firm && contradiction.is_none() { Self::Certified } else { Self::Estimated }
+        let hold = |weakest: Origin| contradiction.is_none() && premises.list().iter().all(|premise| premise.origin <= weakest);
+        match theorem {
+            Theorem::Conformal if hold(Origin::Assumed) => Self::Conformal,
+            Theorem::Conformal | Theorem::Model => Self::Estimated,
+            _ if hold(Origin::LearntElsewhere) => Self::Certified,
+            _ => Self::Estimated,
+        }
     }
 
     /// Whether a theorem stands behind it.

@@ -21,7 +21,7 @@ pub(crate) struct ResidualOperator<'a> {
 
 impl<'a> ResidualOperator<'a> {
     pub(crate) fn new(information: &'a Information) -> Result<Self> {
-        let locations = information.locations();
+        let locations = information.locations()?;
         let against_all = information.features().kernel().prepare(locations.points())?;
         let roots = (0..locations.distinct()).map(|i| locations.count(i).sqrt()).collect();
         Ok(Self { information, against_all, roots })
@@ -33,7 +33,7 @@ impl<'a> ResidualOperator<'a> {
 
     fn apply(&self, v: &[f64]) -> Result<Vec<f64>> {
         let features = self.information.features();
-        let x = self.information.locations().points();
+        let x = self.information.locations()?.points();
         let scaled: Vec<f64> = v.iter().zip(&self.roots).map(|(v, r)| v * r).collect();
         // Ψᵀv = L⁻¹(K_ZX v), then Ψ(Ψᵀv) = K_XZ L⁻ᵀ(Ψᵀv).
         let mut inner = vec![0.0; features.len()];

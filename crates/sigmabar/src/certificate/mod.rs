@@ -3,6 +3,7 @@
 mod answer;
 mod bias;
 mod claim;
+mod conformal;
 mod continuous;
 mod difference;
 mod ellipsoid;
@@ -12,6 +13,7 @@ mod extension;
 mod intervals;
 mod label;
 mod lanczos;
+mod left_out;
 mod lipschitz;
 mod prediction;
 mod premises;
@@ -23,12 +25,13 @@ mod widths;
 
 pub use answer::{Answer, Answers};
 pub use claim::{Claim, Coverage, Method, Side};
+pub use conformal::{Calibration, Conformal};
 pub use energy::NormCheck;
 pub use intervals::Intervals;
 pub use label::Label;
 pub use prediction::PredictionIntervals;
-pub use premises::{Premise, Premises};
-pub use record::{About, Bounds, Certificate, Claimed, Contradiction, Spent, Theorem};
+pub use premises::{Calibrated, Premise, Premises};
+pub use record::{About, Bounds, Certificate, Claimed, Contradiction, Frequency, Spent, Theorem, Unseen};
 pub use residual_norm::ResidualNormMethod;
 pub use widths::{HalfWidth, Widths};
 

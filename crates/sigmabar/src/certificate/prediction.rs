@@ -6,7 +6,7 @@ use super::record::{Certificate, Claimed, Spent, resolve};
 use super::widths::{HalfWidth, Widths};
 use crate::error::{Error, Result};
 use crate::noise::Noise;
-use crate::points::{Observations, PointsRef, Prior};
+use crate::points::{Collected, PointsRef, Prior};
 use crate::posterior::{ExactPosterior, Posterior};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
@@ -57,10 +57,10 @@ impl Posterior {
     /// [`Error::Missing`] where each observation has its own noise level and none is declared for a new one.
     pub fn prediction_interval(&self, x: PointsRef<'_>, claim: &Claim) -> Result<PredictionIntervals> {
         let new_noise = new_noise_of(claim)?;
-        if is_convolved(claim, self.observations(), &new_noise)? {
+        if is_convolved(claim, self.information().collected(), &new_noise)? {
             return self.prediction_with(&Widths::new(Arc::clone(self.information()), claim)?, x);
         }
-        split(claim, &new_noise, self.observations().prior(), x.len(), |half| self.interval(x, half))
+        split(claim, &new_noise, self.prior(), x.len(), |half| self.interval(x, half))
     }
 
     /// The same from widths that were prepared before. Cost O(q(md + m²)), more where old and new noise are not of one kind.
@@ -70,7 +70,7 @@ impl Posterior {
     pub fn prediction_with(&self, widths: &Widths, x: PointsRef<'_>) -> Result<PredictionIntervals> {
         let claim = &widths.claim;
         let new_noise = &new_noise_of(claim)?;
-        if !is_convolved(claim, self.observations(), new_noise)? {
+        if !is_convolved(claim, self.information().collected(), new_noise)? {
             return self.prediction_interval(x, claim);
         }
         let (centres, halves) = self.centred_widths(widths, x)?;
@@ -78,7 +78,7 @@ impl Posterior {
         let factor = widths.union_factor(x.len());
         let total = |h: &HalfWidth| h.bias + h.slack + factor * h.coefficient.hypot(new_noise.level());
         let totals: Vec<f64> = halves.iter().map(total).collect();
-        let ends = Ends::new(self.observations().prior(), claim.side_claimed(), &centres, &totals);
+        let ends = Ends::new(self.prior(), claim.side_claimed(), &centres, &totals);
         let mut certificate = self.certificate_of(widths, x.len());
         certificate.bounds.noise_factor = Some(factor);
         Ok(PredictionIntervals::assemble(ends, certificate, claim, new_noise))
@@ -94,7 +94,7 @@ impl ExactPosterior {
     /// level and none is declared for a new one.
     pub fn prediction_interval(&self, x: PointsRef<'_>, claim: &Claim) -> Result<PredictionIntervals> {
         let new_noise = new_noise_of(claim)?;
-        if is_convolved(claim, self.observations(), &new_noise)? {
+        if is_convolved(claim, self.observations().locations().collected(), &new_noise)? {
             let (ends, certificate) = self.ends_with_noise(x, claim, new_noise.level())?;
             return Ok(PredictionIntervals::assemble(ends, certificate, claim, &new_noise));
         }
@@ -127,10 +127,13 @@ fn split(
 }
 
 impl PredictionIntervals {
-    fn assemble(ends: Ends, certificate: Certificate, claim: &Claim, new_noise: &Noise) -> Self {
-        let claimed = Claimed::Response { side: claim.side_claimed(), noise: new_noise.clone() };
-        let certificate = Certificate { claim: claimed, ..certificate };
+    pub(super) fn from_parts(ends: Ends, certificate: Certificate) -> Self {
         Self { prediction: ends.mean, response_lower: ends.lower, response_upper: ends.upper, certificate }
+    }
+
+    fn assemble(ends: Ends, certificate: Certificate, claim: &Claim, new_noise: &Noise) -> Self {
+        let claimed = Claimed::Response { side: claim.side_claimed(), noise: Some(new_noise.clone()) };
+        Self::from_parts(ends, Certificate { claim: claimed, ..certificate })
     }
 }
 
@@ -146,8 +149,8 @@ fn new_noise_of(claim: &Claim) -> Result<Noise> {
 }
 
 /// Whether old and new noise are one linear functional with one tail.
-fn is_convolved(claim: &Claim, observations: &Observations, new_noise: &Noise) -> Result<bool> {
-    let energy = resolve(claim.method_claimed(), observations.locations().collected()) == Method::Energy;
+fn is_convolved(claim: &Claim, collected: Collected, new_noise: &Noise) -> Result<bool> {
+    let energy = resolve(claim.method_claimed(), collected) == Method::Energy;
     Ok(!energy && is_same_kind(&claim.required_noise(None)?, new_noise))
 }
 

@@ -1,11 +1,13 @@
 //! The premises of every theorem here, complete (algorithm notes 12): each with its value and where it came from.
 
 use super::claim::{Claim, Coverage};
+use crate::information::Information;
 use crate::kernel::Kernel;
 use crate::noise::Noise;
 use crate::origin::{Origin, Sourced};
-use crate::points::{Collected, Observations, Prior};
+use crate::points::{Collected, Prior};
 use serde::{Deserialize, Serialize};
+use std::fmt;
 
 /// Everything a claim rests on that cannot be computed. Levels and bounds are in the model's scale, where the prior's unit is 1.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -34,6 +36,19 @@ pub struct Premises {
     pub queries: Origin,
     /// The theorem's constants bound what they should in this case.
     pub constants: Origin,
+    /// The rows that an interval was calibrated on: the model has not learnt from them. None where nothing was calibrated.
+    pub calibration: Option<Sourced<Calibrated>>,
+}
+
+/// The rows that an interval was calibrated on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Calibrated {
+    /// How many.
+    pub rows: usize,
+    /// In how many parts, each unknown to a model of its own; 1 for a single model.
+    pub folds: usize,
+    /// In how many groups, each calibrated by itself; 1 where there are none.
+    pub groups: usize,
 }
 
 /// One premise in words.
@@ -64,12 +79,39 @@ impl Premises {
             ridge: Sourced::new(None, unmet),
             queries: unmet,
             constants: Origin::Guaranteed,
+            calibration: None,
+        }
+    }
+
+    /// What an interval by calibration rests on: rows are alike, and the model has not learnt from those that calibrate it. Nothing else is needed.
+    pub(super) fn exchangeable(
+        kernel: &Kernel,
+        ridge: f64,
+        (prior, collected, rows): (Prior, Collected, usize),
+        calibration: Sourced<Calibrated>,
+    ) -> Self {
+        let free = Origin::Guaranteed;
+        Self {
+            kernel: Sourced::new(Some(kernel.clone()), free),
+            prior: Sourced::new(prior, free),
+            norm_bound: Sourced::new(None, free),
+            noise: Sourced::new(None, free),
+            points: Sourced::new(Collected::Exchangeable, collected.exchangeable()),
+            observations: Sourced::new(rows, free),
+            ridge: Sourced::new(Some(ridge), free),
+            queries: free,
+            calibration: Some(calibration),
+            ..Self::nothing(prior, rows)
         }
     }
 
     /// What a claim about these observations rests on; inducing points and ridge are the caller's.
-    pub(super) fn of(claim: &Claim, kernel: &Sourced<Kernel>, observations: &Observations, adaptive_safe: bool) -> Self {
-        let (prior, collected) = (observations.prior(), observations.locations().collected());
+    pub(super) fn of(
+        claim: &Claim,
+        kernel: &Sourced<Kernel>,
+        (prior, collected, rows): (Prior, Collected, usize),
+        adaptive_safe: bool,
+    ) -> Self {
         let chosen = if adaptive_safe { Origin::Guaranteed } else { collected.origin() };
         let asked = match claim.coverage_claimed() {
             Coverage::Point | Coverage::Points if !adaptive_safe => Origin::Declared,
@@ -80,9 +122,25 @@ impl Premises {
             norm_bound: Sourced::new(claim.known_norm_bound(), claim.norm_origin()),
             noise: Sourced::new(claim.required_noise(None).ok(), claim.noise_origin()),
             points: Sourced::new(collected, chosen),
-            observations: Sourced::new(observations.len(), chosen),
+            observations: Sourced::new(rows, chosen),
             queries: asked,
-            ..Self::nothing(prior, observations.len())
+            ..Self::nothing(prior, rows)
+        }
+    }
+
+    /// What a claim about a design rests on, before any response: that the points are measured as planned is the program's own doing.
+    pub(crate) fn of_design(claim: &Claim, information: &Information) -> Self {
+        let (kernel, collected) = (information.features().sourced_kernel(), information.collected());
+        Self {
+            kernel: Sourced::new(Some(kernel.value.clone()), kernel.origin),
+            norm_bound: Sourced::new(claim.known_norm_bound(), claim.norm_origin()),
+            noise: Sourced::new(claim.required_noise(None).ok(), claim.noise_origin()),
+            points: Sourced::new(collected, collected.origin()),
+            observations: Sourced::new(information.len(), collected.origin()),
+            inducing: Sourced::new(information.features().len(), Origin::Guaranteed),
+            ridge: Sourced::new(Some(information.ridge()), information.ridge_origin()),
+            queries: Origin::Guaranteed,
+            ..Self::nothing(Prior::ZERO, information.len())
         }
     }
 
@@ -101,7 +159,8 @@ impl Premises {
         };
         let ridge = self.ridge.value.map_or("no ridge".to_owned(), |tau| format!("ridge {tau}"));
         let prior = self.prior.value;
-        vec![
+        let calibration = self.calibration.map(|c| premise("calibration", c.origin, c.value.to_string()));
+        let list = vec![
             premise("kernel", self.kernel.origin, kernel),
             premise("prior", self.prior.origin, format!("prior mean {} and unit {}", prior.mean(), prior.unit())),
             premise("norm_bound", self.norm_bound.origin, norm),
@@ -128,6 +187,17 @@ impl Premises {
             premise("ridge", self.ridge.origin, ridge),
             premise("queries", self.queries, "what is asked about was fixed before the noise".to_owned()),
             premise("constants", self.constants, "the theorem's constants bound this case".to_owned()),
-        ]
+        ];
+        list.into_iter().chain(calibration).collect()
+    }
+}
+
+impl fmt::Display for Calibrated {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "calibrated on {} rows that the model has not learnt from", self.rows)?;
+        if self.folds > 1 {
+            write!(f, ", in {} parts with a model for each", self.folds)?;
+        }
+        if self.groups > 1 { write!(f, ", each of {} groups by itself", self.groups) } else { Ok(()) }
     }
 }

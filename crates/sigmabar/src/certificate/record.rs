@@ -49,8 +49,8 @@ pub enum Claimed {
     Response {
         /// Which ends.
         side: Side,
-        /// The noise of the new response.
-        noise: Noise,
+        /// The noise of the new response; none where nothing is assumed about it.
+        noise: Option<Noise>,
     },
     /// The best setting was never ruled out, the recommended one is within its gap of the best, and its value within its interval.
     Optimum,
@@ -101,6 +101,8 @@ pub enum Theorem {
     PaperElimination,
     /// The a-priori error of a design (algorithm notes 6.5).
     Design,
+    /// Calibration on exchangeable rows (algorithm notes 16).
+    Conformal,
     /// None: the model's own word.
     Model,
 }
@@ -131,6 +133,32 @@ pub struct Bounds {
     pub log_cells: Option<f64>,
     /// The relative rounding that the widths allow for.
     pub rounding: Option<f64>,
+    /// The finite-sample level of a calibrated interval: what is proved for this number of rows.
+    pub level: Option<f64>,
+    /// How often the model's own interval held on rows that it had not learnt from.
+    pub measured: Option<Frequency>,
+}
+
+/// How often something held.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Frequency {
+    /// So often it held.
+    pub held: usize,
+    /// Of so many.
+    pub of: usize,
+    /// Rows of which kind.
+    pub on: Unseen,
+}
+
+/// Rows that a model has not learnt from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum Unseen {
+    /// Kept from the model altogether.
+    HeldOut,
+    /// Left out one at a time, with kernel and ridge as learnt with it.
+    LeftOut,
 }
 
 /// The data contradict the premises.
@@ -149,14 +177,14 @@ impl Certificate {
         Label::of(self.theorem, &self.premises, self.contradiction.as_ref())
     }
 
-    /// The premises that keep the claim from being certified, in words; empty if it is.
+    /// The premises that keep the claim from being certified, in words; empty if it is, and for a theorem about rows declared exchangeable.
     #[must_use]
     pub fn weak_premises(&self) -> Vec<String> {
         let mut weak: Vec<String> = self.contradiction.iter().map(ToString::to_string).collect();
         if self.theorem == Theorem::Model {
             weak.push("the model's own word: no theorem stands behind it".to_owned());
         }
-        for origin in [Origin::LearntHere, Origin::Estimated, Origin::Unmet] {
+        for origin in [Origin::Assumed, Origin::LearntHere, Origin::Estimated, Origin::Unmet] {
             let names: Vec<&str> = self.premises.list().iter().filter(|p| p.origin == origin).map(|p| p.name).collect();
             weak.extend((!names.is_empty()).then(|| format!("{origin}: {}", names.join(", ").replace('_', " "))));
         }
@@ -253,7 +281,7 @@ impl fmt::Display for Certificate {
             writeln!(f, "{contradiction}")?;
         }
         let premises = self.premises.list();
-        for origin in [Origin::Declared, Origin::LearntElsewhere, Origin::LearntHere, Origin::Estimated, Origin::Unmet] {
+        for origin in [Origin::Declared, Origin::LearntElsewhere, Origin::Assumed, Origin::LearntHere, Origin::Estimated, Origin::Unmet] {
             let said: Vec<&str> = premises.iter().filter(|p| p.origin == origin).map(|p| p.statement.as_str()).collect();
             if !said.is_empty() {
                 writeln!(f, "{origin}: {}", said.join("; "))?;
@@ -269,7 +297,19 @@ impl fmt::Display for Certificate {
             };
             write!(f, "; lambda at most {:.4e} {kind}", residual.value)?;
         }
-        self.bounds.beta.map_or(Ok(()), |beta| write!(f, "; beta {beta:.4}"))
+        self.bounds.beta.map_or(Ok(()), |beta| write!(f, "; beta {beta:.4}"))?;
+        self.bounds.level.map_or(Ok(()), |level| write!(f, "; level {level:.4} for this number of rows"))?;
+        self.bounds.measured.map_or(Ok(()), |measured| write!(f, "; {measured}"))
+    }
+}
+
+impl fmt::Display for Frequency {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let kind = match self.on {
+            Unseen::HeldOut => "rows held out",
+            Unseen::LeftOut => "rows left out one at a time",
+        };
+        write!(f, "the model's own interval held for {} of {} {kind}", self.held, self.of)
     }
 }
 
@@ -282,7 +322,8 @@ impl fmt::Display for Claimed {
         };
         match self {
             Self::Function { side } => f.write_str(&ends(*side, "f")),
-            Self::Response { side, noise } => write!(f, "{}, {noise},", ends(*side, "a new response")),
+            Self::Response { side, noise: Some(noise) } => write!(f, "{}, {noise},", ends(*side, "a new response")),
+            Self::Response { side, noise: None } => f.write_str(&ends(*side, "a new response")),
             Self::Optimum => f.write_str("the best setting is still among those left and the recommended one within its gap of it"),
             Self::Error { bound } => write!(f, "the mean is within {bound} of f"),
         }
@@ -309,6 +350,7 @@ impl fmt::Display for Theorem {
             Self::Elimination => f.write_str("elimination by batches, pair by pair"),
             Self::PaperElimination => f.write_str("elimination by the paper's rules"),
             Self::Design => f.write_str("the a-priori error of a max-variance design"),
+            Self::Conformal => f.write_str("calibration on exchangeable rows"),
             Self::Model => f.write_str("the model's own word"),
         }
     }

@@ -5,6 +5,7 @@ use super::lanczos::{ResidualOperator, largest_ritz_value};
 use crate::error::{Error, Result, probability};
 use crate::features::ResidualRounding;
 use crate::information::Information;
+use crate::points::KeptLocations;
 use crate::residual::{ResidualNorm, ResidualNormKind};
 use serde::{Deserialize, Serialize};
 use sigmabar_linalg::{Matrix, product_transposed, symmetric_eigenvalues};
@@ -16,7 +17,7 @@ pub const DENSE_LIMIT: usize = 5000;
 const DENSE_BY_DEFAULT: usize = 1000;
 
 /// Below this share of $\tau^2$ a residual norm no longer shows in a width.
-const NEGLIGIBLE_SHARE: f64 = 0.1;
+pub(super) const NEGLIGIBLE_SHARE: f64 = 0.1;
 
 /// Pivots that [`ResidualNormMethod::Best`] looks ahead.
 const LOOK_AHEAD: usize = 64;
@@ -82,7 +83,10 @@ impl Information {
         if trace.value <= NEGLIGIBLE_SHARE * self.ridge() * self.ridge() {
             return Ok(trace);
         }
-        let other = if self.locations().distinct() <= DENSE_BY_DEFAULT {
+        if !self.has_rows() && self.ahead().is_none() {
+            return Ok(trace);
+        }
+        let other = if self.has_rows() && self.distinct() <= DENSE_BY_DEFAULT {
             self.dense_norm()?
         } else {
             self.look_ahead_norm(LOOK_AHEAD.min(self.features().len()))?
@@ -105,7 +109,12 @@ impl Information {
 
     /// What rounding adds to $C^{1/2}DC^{1/2}$, in trace and in norm. Cost O(nm² + m³).
     pub(crate) fn residual_rounding(&self) -> Result<ResidualRounding> {
-        self.features().residual_rounding_over(self.locations())
+        match self.kept() {
+            KeptLocations::Rows(locations) => self.features().residual_rounding_over(locations),
+            KeptLocations::Sums(_) => {
+                self.features().residual_rounding_of_sums(self.gram(), self.gram_rounding() * self.ridge().powi(2), self.prior_trace())
+            }
+        }
     }
 
     fn look_ahead_norm(&self, pivots: usize) -> Result<ResidualNorm> {
@@ -129,7 +138,7 @@ impl Information {
     }
 
     fn dense_norm(&self) -> Result<ResidualNorm> {
-        let u = self.locations().distinct();
+        let u = self.distinct();
         if u > DENSE_LIMIT {
             return Err(Error::Premise {
                 what: "a dense residual norm",
@@ -145,7 +154,7 @@ impl Information {
 
     /// `C^{1/2}(K − ΨΨᵀ)C^{1/2}`, dense.
     fn weighted_residual_matrix(&self) -> Result<Matrix> {
-        let locations = self.locations();
+        let locations = self.locations()?;
         let psi = self.features().features(locations.points())?;
         let explained = product_transposed(&psi, &psi)?;
         let mut matrix = self.features().kernel().gram(locations.points())?;
@@ -160,7 +169,7 @@ impl Information {
 
     fn randomised_norm(&self, steps: usize, failure: f64, seed: u64) -> Result<ResidualNorm> {
         probability("failure probability", failure)?;
-        let shortfall = relative_shortfall(self.locations().distinct(), steps, failure)?;
+        let shortfall = relative_shortfall(self.distinct(), steps, failure)?;
         let value = largest_ritz_value(&ResidualOperator::new(self)?, steps, seed)?.max(0.0);
         let value = (value + self.residual_rounding()?.norm) / (1.0 - shortfall);
         Ok(ResidualNorm { value, kind: ResidualNormKind::Randomised { failure } })

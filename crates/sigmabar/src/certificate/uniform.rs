@@ -53,7 +53,7 @@ impl NoiseEvent {
 
 /// The largest dimension the range of $\Psi$ can have.
 fn rank(information: &Information) -> usize {
-    information.features().len().min(information.locations().distinct())
+    information.features().len().min(information.distinct())
 }
 
 /// The factor of [`NoiseEvent::Range`].
@@ -123,7 +123,7 @@ impl Posterior {
             ellipsoid.is_contradicted().then_some(Contradiction { least_norm: None, norm_bound: widths.norm_bound });
         certificate.theorem = Theorem::Width(Method::Ellipsoid);
         certificate.bounds.noise_factor = Some(directions.radius());
-        let ends = Ends::new(self.observations().prior(), widths.claim.side_claimed(), &centres, &halves);
+        let ends = Ends::new(self.prior(), widths.claim.side_claimed(), &centres, &halves);
         Ok(Intervals::assemble(ends, vec![Method::Ellipsoid; x.len()], certificate))
     }
 }

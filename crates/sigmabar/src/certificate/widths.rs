@@ -94,7 +94,7 @@ impl Widths {
     /// combination no theorem covers, or where a randomised $\lambda$ leaves nothing of $\delta$; errors of [`Information::residual_norm`].
     pub fn new(information: Arc<Information>, claim: &Claim) -> Result<Self> {
         let (norm_bound, noise) = (claim.required_norm_bound()?, claim.required_noise(Some(information.len()))?);
-        let method = resolve(claim.method_claimed(), information.locations().collected());
+        let method = resolve(claim.method_claimed(), information.collected());
         if method == Method::Energy {
             return Err(Error::Premise {
                 what: "an energy band before the responses are seen",
@@ -133,12 +133,14 @@ impl Widths {
 
     fn prepare_bounds(&mut self, method: Method) -> Result<()> {
         let share = self.ratio();
-        let (tight, distinct) = (method == Method::Tight, self.information.locations().distinct());
-        if method == Method::WMatrix || (tight && (distinct <= FORM_ALWAYS || (distinct <= FORM_BY_DEFAULT && share > FORM_ABOVE))) {
+        let (tight, distinct) = (method == Method::Tight, self.information.distinct());
+        let (rows, ahead) = (self.information.has_rows(), self.information.ahead().is_some());
+        if method == Method::WMatrix || (tight && rows && (distinct <= FORM_ALWAYS || (distinct <= FORM_BY_DEFAULT && share > FORM_ABOVE)))
+        {
             self.residual_form = Some(ResidualForm::new(&self.information)?);
             self.considered.push(Method::WMatrix);
         }
-        if method == Method::Dictionary || (tight && share > DICTIONARY_ABOVE) {
+        if method == Method::Dictionary || (tight && (rows || ahead) && share > DICTIONARY_ABOVE) {
             self.dictionary = Dictionary::new(&self.information, self.claim.dictionary_claimed())?;
             self.considered.push(Method::Dictionary);
         }
@@ -152,7 +154,7 @@ impl Widths {
 
     fn prepare_coverage(&mut self, method: Method) -> Result<()> {
         if let Coverage::Continuous(domain) = self.claim.coverage_claimed() {
-            domain.check_width(self.information.locations().points().dim())?;
+            domain.check_width(self.information.features().given().dim())?;
         }
         if method == Method::Ellipsoid || (method == Method::Tight && *self.claim.coverage_claimed() == Coverage::Uniform) {
             let (norm_bound, lambda) = (self.norm_bound, self.residual_norm.value);
@@ -427,10 +429,11 @@ pub(crate) fn charged(delta: f64, residual_norm: ResidualNorm) -> Result<f64> {
 pub(crate) fn level_form(information: &Information, noise: &Noise) -> Result<Option<Matrix>> {
     let Noise::PerObservation { levels } = noise else { return Ok(None) };
     let squares: Vec<f64> = levels.iter().map(|r| r * r).collect();
-    let weights = information.locations().sum_by_point("noise levels", &squares)?;
+    let locations = information.locations()?;
+    let weights = locations.sum_by_point("noise levels", &squares)?;
     let m = information.features().len();
     let mut gram = GramAccumulator::new(m);
-    information.features().for_each_block(information.locations().points(), |start, _, psi| {
+    information.features().for_each_block(locations.points(), |start, _, psi| {
         for (row, weight) in psi.chunks_exact_mut(m).zip(&weights[start..]) {
             let root = weight.sqrt();
             row.iter_mut().for_each(|v| *v *= root);

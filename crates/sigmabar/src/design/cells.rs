@@ -17,7 +17,7 @@ const LARGEST_BLOCK: usize = 64;
 pub struct CellSearch {
     /// $\eta$: a point with at least $1/(1+\eta)$ of the largest standard deviation is good enough. 0.1 by default.
     pub slack: f64,
-    /// At most this many cells; beyond them cells stay coarse and [`crate::Design::slack`] says by how much. 100 000 by default.
+    /// At most this many cells; beyond them cells stay coarse and [`crate::design::Design::slack`] says by how much. 100 000 by default.
     pub max_cells: usize,
 }
 

@@ -12,10 +12,10 @@ use std::collections::BTreeMap;
 const PARALLEL_WORK: usize = 1 << 16;
 /// So many measurements after the last time, all points that may soon be the largest are brought up to date together, by products of matrices: those whose
 /// variance was at least this share of the largest.
-const PERIOD: usize = 32;
-const SOON: f64 = 0.8;
+const PERIOD: usize = 16;
+const SOON: f64 = 0.7;
 /// Points that have missed as many measurements as each other are brought up to date together if both numbers are at least these.
-const MISSED: usize = 12;
+const MISSED: usize = 6;
 const TOGETHER: usize = 16;
 /// Points brought up to date in one product.
 const GROUP: usize = 2048;
@@ -79,7 +79,7 @@ impl<'a> ExactSweep<'a> {
         let mut row = vec![0.0; self.points.len()];
         self.prepared.rows_into(self.points.range(at, at + 1), &mut row);
         self.kernel_rows.push(row);
-        if self.measured.len() % PERIOD == 0 {
+        if self.measured.len().is_multiple_of(PERIOD) {
             let mut soon: Vec<usize> = (0..self.points.len()).filter(|&p| self.variance[p] >= SOON * variance).collect();
             self.refresh(&mut soon)?;
         }
@@ -89,16 +89,28 @@ impl<'a> ExactSweep<'a> {
     /// Brings points that were up to date `from` measurements ago up to date together: what the old entries explain by one product, the rest by substitution.
     fn refresh_together(&mut self, points: &[usize], from: usize) -> Result<()> {
         let now = self.measured.len();
-        let columns = |rows: &[usize]| Matrix::from_fn(rows.len(), from, |i, j| self.entries[rows[i] * self.most + j]);
+        let columns = |rows: &[usize]| {
+            let mut all = Vec::with_capacity(rows.len() * from);
+            rows.iter().for_each(|row| all.extend_from_slice(&self.entries[row * self.most..][..from]));
+            Matrix::from_vec(all, rows.len(), from)
+        };
         let measured: Vec<usize> = self.measured[from..].iter().map(|m| m.at).collect();
-        let explained = if from > 0 { Some(product_transposed(&columns(points), &columns(&measured))?) } else { None };
+        // Covariances given the old measurements. Row by row of the kernel: its rows are long, and points come in their order.
+        let mut left = Matrix::zeros(points.len(), now - from);
+        for t in 0..now - from {
+            let row = &self.kernel_rows[from + t];
+            points.iter().enumerate().for_each(|(i, &point)| left[(i, t)] = row[point]);
+        }
+        if from > 0 {
+            let explained = product_transposed(&columns(points), &columns(&measured))?;
+            left.as_mut_slice().iter_mut().zip(explained.as_slice()).for_each(|(l, e)| *l -= e);
+        }
         let this = &*self;
         let completed = |(i, &point): (usize, &usize)| {
             let mut new: Vec<f64> = Vec::with_capacity(now - from);
             let mut variance = this.variance[point];
             for (t, Measured { at, root }) in this.measured[from..].iter().enumerate() {
-                let old = explained.as_ref().map_or(0.0, |e| e[(i, t)]);
-                let covariance = this.kernel_rows[from + t][point] - old - dot(&new, &this.column(*at)[from..from + t]);
+                let covariance = left[(i, t)] - dot(&new, &this.column(*at)[from..from + t]);
                 let entry = covariance / root;
                 variance = (variance - entry * entry).max(0.0);
                 new.push(entry);

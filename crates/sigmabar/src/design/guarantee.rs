@@ -1,9 +1,8 @@
 //! A chosen design and what it guarantees.
 
-use crate::certificate::ResidualNormMethod;
+use crate::certificate::{About, Bounds, Certificate, Claim, Claimed, Premises, Spent, Theorem};
 use crate::error::{Error, Result};
 use crate::information::Information;
-use crate::noise::Noise;
 use crate::points::{Collected, Points, PointsRef};
 use crate::theory::{Multiplier, Setting, Theorems};
 
@@ -34,12 +33,14 @@ pub(super) struct Stage {
 
 /// A bound on how far $f$ can be from the centre of its interval, at all candidates at once: from $\bar\mu$, or from the middle of what $|f|\le C\sqrt{k(x,x)}$ leaves of
 /// $\bar\mu\pm$ width (correction E6). Never above $C\sqrt{k_{\max}}$, which is known without measuring.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct UniformError {
     /// From [`Design::variance_bound`], the a-priori bound.
     pub before: f64,
     /// From [`Design::max_std`], the variance as it came out.
     pub after: f64,
+    /// What the smaller of both rests on.
+    pub certificate: Certificate,
 }
 
 impl Design {
@@ -93,13 +94,14 @@ impl Design {
     }
 
     /// With probability at least $1-\delta$, $|f-\bar\mu| \le \beta\max\bar\sigma$ at all candidates at once, with $\beta = C\sqrt{1+\lambda/\tau^2} + \frac1\tau\,$
-    /// [`Noise::deviation`]$(\log(2A/\delta))$ and a certified $\lambda$ (algorithm notes 8.3). Cost that of [`Information::residual_norm`].
+    /// [`crate::Noise::deviation`]$(\log(2A/\delta))$ and a certified $\lambda$ (algorithm notes 8.3). Of the claim, the norm bound, the noise and $\delta$ count. The bounds
+    /// are in the model's scale. Cost that of [`Information::residual_norm`].
     ///
     /// # Errors
-    /// [`Error::Parameter`] for a norm bound or probability out of range; [`Error::Premise`] when points measured before were chosen by
-    /// looking at responses, or on a box, where the bound needs a cover ([`Theorems::regression_continuous`]).
-    pub fn uniform_error(&self, norm_bound: f64, noise: &Noise, delta: f64) -> Result<UniformError> {
-        if self.information.locations().collected() == Collected::Adaptive {
+    /// [`Error::Missing`] without norm bound or noise; [`Error::Premise`] when points measured before were chosen by looking at responses, or on a box, where the
+    /// bound needs a cover ([`Theorems::regression_continuous`]).
+    pub fn uniform_error(&self, claim: &Claim) -> Result<UniformError> {
+        if self.information.collected() == Collected::Adaptive {
             return Err(Error::Premise {
                 what: "a uniform error bound",
                 reason: "earlier points may have been chosen by looking at responses; design without them",
@@ -111,15 +113,36 @@ impl Design {
                 reason: "the domain is a box; use the bound with a cover",
             });
         }
-        let ridge = self.information.ridge();
-        let lambda = self.information.residual_norm(ResidualNormMethod::default())?.value;
+        let (norm_bound, noise) = (claim.required_norm_bound()?, claim.required_noise(Some(self.information.len()))?);
+        let (ridge, delta) = (self.information.ridge(), claim.delta());
+        let residual_norm = self.information.residual_norm(claim.residual_norm_method())?;
         let kernel = self.information.features().kernel();
         // Where the prior's variance has no bound over the domain, neither has the trivial interval.
         let max_variance = kernel.max_variance().unwrap_or(f64::MAX);
-        let residual_ratio = lambda / (ridge * ridge);
-        let theorems = Theorems::new(Setting { norm_bound, noise: noise.clone(), ridge, delta, residual_ratio, max_variance })?;
-        let beta = theorems.multiplier(Multiplier::Direct, (2.0 * self.domain_size as f64 / delta).ln());
+        let residual_ratio = residual_norm.value / (ridge * ridge);
+        let left = delta - residual_norm.failure();
+        let theorems = Theorems::new(Setting { norm_bound, noise, ridge, delta: left, residual_ratio, max_variance })?;
+        let beta = theorems.multiplier(Multiplier::Direct, (2.0 * self.domain_size as f64 / left).ln());
         let within = |std_dev: f64| theorems.within_value_bound(beta * std_dev);
-        Ok(UniformError { before: within(self.variance_bound().sqrt()), after: within(self.max_std) })
+        let (before, after) = (within(self.variance_bound().sqrt()), within(self.max_std));
+        let bounds = Bounds {
+            residual_norm: Some(residual_norm),
+            beta: Some(beta),
+            rounding: Some(self.information.rounding()),
+            ..Bounds::default()
+        };
+        let mut spent = vec![Spent::new("the noise", left, Some(2.0 * self.domain_size as f64))];
+        spent.extend((left < delta).then(|| Spent::new("the random bound on lambda", delta - left, None)));
+        let certificate = Certificate {
+            claim: Claimed::Error { bound: before.min(after) },
+            about: About::List { points: self.domain_size },
+            delta,
+            spent,
+            theorem: Theorem::Design,
+            premises: Premises::of_design(claim, &self.information),
+            bounds,
+            contradiction: None,
+        };
+        Ok(UniformError { before, after, certificate })
     }
 }

@@ -16,7 +16,7 @@ use std::sync::Arc;
 /// The data set of the paper's Section 4.1, literally: $x_j = \arg\max\bar\sigma_{j-1}$, where $\bar\sigma_{j-1}$ has inducing points drawn from
 /// $X_{j-1}$ by recursive ridge leverage scores with $\delta_{j-1}$, $\delta_j = 3\delta/(\pi^2j^2)$ (algorithm notes 1.1).
 ///
-/// Every step fits anew: for fidelity, on up to some 2000 points. [`crate::MaxVariance`] is the one to use.
+/// Every step fits anew: for fidelity, on up to some 2000 points. [`crate::design::MaxVariance`] is the one to use.
 #[derive(Clone, Debug)]
 pub struct PaperMaxVariance {
     kernel: Sourced<Kernel>,
@@ -126,7 +126,7 @@ impl PaperDesign {
     }
 
     /// $r = \max_j\lambda_j/\tau^2$ over all draws, each $\lambda_j$ certified after its draw (algorithm notes 8.4). The sampler's theorem promises at most 1; the
-    /// theorems hold for the value found, so take the larger of the two as [`crate::Setting::residual_ratio`].
+    /// theorems hold for the value found, so take the larger of the two as [`crate::theory::Setting::residual_ratio`].
     #[must_use]
     pub fn residual_ratio(&self) -> f64 {
         self.residual_ratio
@@ -144,7 +144,7 @@ impl PaperDesign {
         &self.information
     }
 
-    /// The design as the theorems take it ([`crate::Theorems::design_variance`] with $\rho^3\tau^2(e^{2\gamma_n/n}-1)$, $\rho$ at [`PaperDesign::residual_ratio`] or
+    /// The design as the theorems take it ([`crate::theory::Theorems::design_variance`] with $\rho^3\tau^2(e^{2\gamma_n/n}-1)$, $\rho$ at [`PaperDesign::residual_ratio`] or
     /// above), given $\gamma_n$ or a bound on it.
     #[must_use]
     pub fn designed_data(&self, max_gain: f64) -> DesignedData {

@@ -32,7 +32,8 @@ use serde::{Deserialize, Serialize};
 /// Points have *natural* values, the user's own, and *encoded* ones, which the kernel sees. For lists and boxes they are the same.
 ///
 /// ```
-/// use sigmabar::{Column, Constraint, Domain, SpaceDomain};
+/// use sigmabar::Domain;
+/// use sigmabar::domain::{Column, Constraint, SpaceDomain};
 ///
 /// # fn main() -> sigmabar::Result<()> {
 /// // Shares of three ingredients, a temperature in steps of five, one of two solvents.

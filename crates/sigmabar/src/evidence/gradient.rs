@@ -43,7 +43,8 @@ impl Posterior {
     /// A failed self-check.
     pub fn elbo_gradient(&self) -> Result<EvidenceGradient> {
         let information = self.information();
-        let (features, locations) = (information.features(), information.locations());
+        let (features, locations) = (information.features(), information.locations()?);
+        let sums = self.observations()?.sums();
         let adjoint = Adjoint::new(self)?;
         let mut kernel = vec![0.0; features.prepared().parameter_count()];
         let mut residual_sum = 0.0;
@@ -55,14 +56,14 @@ impl Posterior {
             let block = x.range(start, (start + BLOCK_ROWS).min(x.len()));
             let rows = &mut rows[..block.len() * m];
             let weights = &mut weights[..block.len() * m];
-            let part = Block { features, locations, sums: self.observations().sums(), start, points: block };
+            let part = Block { features, locations, sums, start, points: block };
             residual_sum += adjoint.of_block(&part, rows, weights)?;
             add_gradient(features.prepared(), block, weights, &mut kernel);
             let diagonal: Vec<f64> = (0..block.len()).map(|i| -0.5 * locations.count(start + i) / adjoint.tau2).collect();
             add_diagonal_gradient(features.kernel(), block, &diagonal, &mut kernel);
         }
         add_gradient(features.prepared(), features.inducing(), adjoint.inducing.as_slice(), &mut kernel);
-        let mean = residual_sum / adjoint.tau2 / self.observations().prior().unit();
+        let mean = residual_sum / adjoint.tau2 / self.prior().unit();
         Ok(EvidenceGradient { value: self.elbo(), kernel, ridge: self.ridge_slope(adjoint.inverse_trace), mean })
     }
 
@@ -71,7 +72,7 @@ impl Posterior {
         let information = self.information();
         let tau2 = information.ridge().powi(2);
         let (n, m) = (information.len() as f64, information.features().len() as f64);
-        let unexplained = self.observations().sum_squares() - dot(self.projected(), self.coefficients());
+        let unexplained = self.sum_squares() - dot(self.projected(), self.coefficients());
         -(n - m + inverse_trace) + (unexplained + information.residual_trace()) / tau2 - norm_squared(self.coefficients())
     }
 }

@@ -133,7 +133,7 @@ impl Learnt {
     /// The prior mean and unit.
     #[must_use]
     pub fn prior(&self) -> Prior {
-        self.posterior.observations().prior()
+        self.posterior.prior()
     }
 
     /// The inducing points.

@@ -40,12 +40,16 @@ impl FeatureMap {
 
     /// What the features lose inside their span, per $\sqrt{k(x,x)}$. Cost O(m³) once, then O(m).
     pub(crate) fn inside_rounding(&self) -> f64 {
-        let inverse_norm = self.inverse_norm.get_or_init(|| {
+        let unit = self.unit_rounding();
+        unit.sqrt().min(unit * self.inducing_trace().sqrt() * self.inverse_norm())
+    }
+
+    /// $\lVert L^{-1}\rVert_F$. Cost O(m³) once.
+    fn inverse_norm(&self) -> f64 {
+        *self.inverse_norm.get_or_init(|| {
             let mut inverse = Matrix::identity(self.len()).into_vec();
             self.lower().solve_rows(&mut inverse).map_or(f64::INFINITY, |()| norm_squared(&inverse).sqrt())
-        });
-        let unit = self.unit_rounding();
-        unit.sqrt().min(unit * self.inducing_trace().sqrt() * inverse_norm)
+        })
     }
 
     /// For points with these features: $\rho=u\,(\sqrt{\operatorname{tr}K_{ZZ}}\,\lVert w\rVert+2\sqrt{k(x,x)})^2$, $w=L^{-\top}\psi(x)$. Cost O(qm²).
@@ -86,6 +90,21 @@ impl FeatureMap {
         let square = norm_squared(product(&gram, &gram)?.as_slice()).sqrt();
         let norm = self.unit_rounding() * ((self.inducing_trace() * square.sqrt()).sqrt() + 2.0 * prior.sqrt()).powi(2);
         Ok(ResidualRounding { trace, norm: norm.min(trace) })
+    }
+
+    /// The same from $G=\sum_i\psi_i\psi_i^\top$ alone, known up to `error` in norm, and $\operatorname{tr}K$: $W^\top CW=L^{-\top}GL^{-1}$, and by Minkowski's inequality
+    /// $\sum_ic_i\rho_i\le u(\sqrt{\operatorname{tr}K_{ZZ}\operatorname{tr}W^\top CW}+2\sqrt{\operatorname{tr}K})^2$. Cost O(m³).
+    pub(crate) fn residual_rounding_of_sums(&self, gram: &Matrix, error: f64, prior_trace: f64) -> Result<ResidualRounding> {
+        let mut half = gram.clone();
+        self.lower().solve_transposed_rows(half.as_mut_slice())?;
+        let mut weights = half.transposed();
+        self.lower().solve_transposed_rows(weights.as_mut_slice())?;
+        let solves = 4.0 * self.len() as f64 * f64::EPSILON * gram.diagonal().iter().sum::<f64>();
+        let error = self.inverse_norm().powi(2) * (error + solves);
+        let bound = |size: f64| self.unit_rounding() * ((self.inducing_trace() * (size + error)).sqrt() + 2.0 * prior_trace.sqrt()).powi(2);
+        let trace = bound(weights.diagonal().iter().sum::<f64>().max(0.0));
+        let square = norm_squared(product(&weights, &weights)?.as_slice()).sqrt();
+        Ok(ResidualRounding { trace, norm: bound(square.sqrt()).min(trace) })
     }
 
     /// $\operatorname{tr}K_{ZZ}$ of the inducing points in use.

@@ -87,11 +87,11 @@ impl Posterior {
         }
         let tau2 = information.ridge().powi(2);
         let gamma = (n + 8.0 * m + 32.0) * f64::EPSILON;
-        let squares = self.observations().sum_squares();
+        let squares = self.squares_terms();
         // h is a sum of n products, each at most |y|√k: what is lost of it meets ‖B^(−1/2)h‖/τ ≤ √Σy².
         let projected = 2.0 * gamma * squares * (information.prior_trace() / tau2).sqrt();
         let quadratic = (squares * (gamma + eta / (1.0 - eta)) + projected) / tau2;
-        let scale = (std::f64::consts::TAU * tau2).ln().abs() + 2.0 * self.observations().prior().unit().ln().abs();
+        let scale = (std::f64::consts::TAU * tau2).ln().abs() + 2.0 * self.prior().unit().ln().abs();
         let normaliser = gamma * (n * (1.0 + scale) + information.gain());
         0.5 * (m * eta / (1.0 - eta) + quadratic) + normaliser
     }

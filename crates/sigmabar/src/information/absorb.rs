@@ -1,13 +1,11 @@
 //! The streamed pass over the data: one block of features at a time, three roads to the same $G$.
 
+use crate::accumulator::ORTHOGONAL_ABOVE;
 use crate::error::{Result, positive};
 use crate::features::{BLOCK_ROWS, FeatureMap};
 use crate::points::Locations;
 use serde::{Deserialize, Serialize};
 use sigmabar_linalg::{GramAccumulator, Lower, Matrix, TallQr, add_transposed_matvec, norm_squared};
-
-/// Above this value of $n k_{\max}/\tau^2$ squaring the features would cost too many digits: they are factored orthogonally instead.
-const ORTHOGONAL_ABOVE: f64 = 1e10;
 
 /// Whitening after the product may change $G$ by at most this share of $\tau^2$.
 pub(super) const WHITEN_AFTER_SHARE: f64 = 1e-8;
@@ -33,6 +31,8 @@ pub struct FitFacts {
     pub whitening_bound: f64,
     /// The longest chain of additions behind an entry of $G$: rounding in $G$ is at most this many units in the last place.
     pub summation_length: f64,
+    /// For [`GramMethod::Orthogonal`]: how many rows were stacked, one upon the other, until the factor was there.
+    pub reflected_rows: f64,
 }
 
 /// Everything one pass over the data yields.
@@ -106,12 +106,9 @@ impl Pass<'_> {
             Ok(qr.add_rows(&scaled)?)
         })?;
         let all = qr.gram_factor();
-        let root = Matrix::from_fn(m, m, |i, j| all[(i, j)]);
-        let mut gram = sigmabar_linalg::transposed_product(&root, &root)?;
-        (0..m).for_each(|i| gram[(i, i)] = (gram[(i, i)] - 1.0).max(0.0));
-        gram.as_mut_slice().iter_mut().for_each(|v| *v *= self.ridge * self.ridge);
+        let (gram, lower) = of_root(Matrix::from_fn(m, m, |i, j| all[(i, j)]), self.ridge)?;
         let whitened = self.sums.map(|_| (0..m).map(|i| all[(i, m)]).collect());
-        let absorbed = self.absorbed(gram, Lower::from_matrix(root.transposed()), sums, GramMethod::Orthogonal, 0.0);
+        let absorbed = self.absorbed(gram, lower, sums, GramMethod::Orthogonal, 0.0);
         Ok(Absorbed { whitened, ..absorbed })
     }
 
@@ -212,7 +209,12 @@ impl Pass<'_> {
 
     fn absorbed(&self, gram: Matrix, lower: Lower, sums: Sums, method: GramMethod, whitening_bound: f64) -> Absorbed {
         let Sums { prior_trace, residual_trace, projected } = sums;
-        let facts = FitFacts { method, whitening_bound, summation_length: self.summation_length() };
+        let facts = FitFacts {
+            method,
+            whitening_bound,
+            summation_length: self.summation_length(),
+            reflected_rows: self.locations.distinct() as f64,
+        };
         Absorbed { gram, lower, prior_trace, residual_trace, projected, whitened: None, facts, updates: 0 }
     }
 }
@@ -229,8 +231,16 @@ impl Sums {
     }
 }
 
+/// `G` and `L_B` from the upper triangular root of `B = I + τ⁻²G`.
+pub(crate) fn of_root(root: Matrix, ridge: f64) -> Result<(Matrix, Lower)> {
+    let mut gram = sigmabar_linalg::transposed_product(&root, &root)?;
+    (0..root.rows()).for_each(|i| gram[(i, i)] = (gram[(i, i)] - 1.0).max(0.0));
+    gram.as_mut_slice().iter_mut().for_each(|v| *v *= ridge * ridge);
+    Ok((gram, Lower::from_matrix(root.transposed())))
+}
+
 /// `L_B` of `B = I + τ⁻²G`  (m × m).
-pub(super) fn factor(gram: &Matrix, ridge: f64) -> Result<Lower> {
+pub(crate) fn factor(gram: &Matrix, ridge: f64) -> Result<Lower> {
     let mut b = gram.clone();
     let scale = 1.0 / (ridge * ridge);
     b.as_mut_slice().iter_mut().for_each(|v| *v *= scale);

@@ -1,6 +1,7 @@
 //! Where we looked: everything about the posterior that needs no response — variance, its parts, weights, information gain.
 
 mod absorb;
+mod ahead;
 mod path;
 mod query;
 mod rounding;
@@ -10,14 +11,15 @@ pub use absorb::{FitFacts, GramMethod};
 pub use path::{RidgePath, RidgeTerms};
 pub use query::VarianceParts;
 
-pub(crate) use absorb::{Absorbed, absorb};
-use absorb::{WHITEN_AFTER_SHARE, factor};
+use absorb::WHITEN_AFTER_SHARE;
+pub(crate) use absorb::{Absorbed, absorb, factor, of_root};
+pub(crate) use ahead::Ahead;
 pub(crate) use rounding::{PartsRounding, Sizes};
 
 use crate::error::{Result, positive};
 use crate::features::FeatureMap;
 use crate::origin::{Origin, Sourced};
-use crate::points::{Collected, Locations};
+use crate::points::{Collected, KeptLocations, Locations, SummedLocations};
 use sigmabar_linalg::{Lower, Matrix};
 use std::sync::Arc;
 
@@ -27,7 +29,7 @@ use std::sync::Arc;
 #[derive(Clone, Debug)]
 pub struct Information {
     features: Arc<FeatureMap>,
-    locations: Arc<Locations>,
+    locations: KeptLocations,
     ridge: f64,
     ridge_origin: Origin,
     /// $G$, both triangles.
@@ -41,6 +43,8 @@ pub struct Information {
     facts: FitFacts,
     /// Rank-one updates of $L_B$ since it was factored.
     updates: usize,
+    /// For claims without rows.
+    ahead: Option<Arc<Ahead>>,
 }
 
 impl Information {
@@ -51,10 +55,10 @@ impl Information {
     pub fn new(features: Arc<FeatureMap>, ridge: impl Into<Sourced<f64>>, locations: Arc<Locations>) -> Result<Self> {
         let ridge = ridge.into();
         let absorbed = absorb(&features, ridge.value, &locations, None)?;
-        Self::assemble(features, ridge, locations, absorbed)
+        Self::assemble(features, ridge, KeptLocations::Rows(locations), absorbed)
     }
 
-    pub(crate) fn assemble(features: Arc<FeatureMap>, ridge: Sourced<f64>, locations: Arc<Locations>, absorbed: Absorbed) -> Result<Self> {
+    pub(crate) fn assemble(features: Arc<FeatureMap>, ridge: Sourced<f64>, locations: KeptLocations, absorbed: Absorbed) -> Result<Self> {
         positive("ridge", ridge.value)?;
         let Absorbed { gram, lower, prior_trace, residual_trace, facts, updates, .. } = absorbed;
         Ok(Self {
@@ -68,6 +72,7 @@ impl Information {
             residual_trace,
             facts,
             updates,
+            ahead: None,
         })
     }
 
@@ -78,9 +83,56 @@ impl Information {
     }
 
     /// Where was measured.
-    #[must_use]
-    pub fn locations(&self) -> &Arc<Locations> {
+    ///
+    /// # Errors
+    /// [`crate::Error::Missing`] where only sums over the rows are left.
+    pub fn locations(&self) -> Result<&Arc<Locations>> {
+        self.locations.rows()
+    }
+
+    pub(crate) fn kept(&self) -> &KeptLocations {
         &self.locations
+    }
+
+    /// Whether every measured row is still there, and not only sums over them.
+    #[must_use]
+    pub fn has_rows(&self) -> bool {
+        self.locations.rows().is_ok()
+    }
+
+    /// Number of distinct points; of all where only sums over the rows are left.
+    #[must_use]
+    pub fn distinct(&self) -> usize {
+        self.locations.distinct()
+    }
+
+    /// How the points were chosen.
+    #[must_use]
+    pub fn collected(&self) -> Collected {
+        self.locations.collected()
+    }
+
+    /// The largest prior variance at a measured point.
+    pub(crate) fn largest_variance(&self) -> f64 {
+        match &self.locations {
+            KeptLocations::Rows(locations) => self.features.kernel().max_diagonal(locations.points()),
+            KeptLocations::Sums(sums) => sums.largest,
+        }
+    }
+
+    /// The same measurements through more inducing points, where that was kept in the place of the rows.
+    pub(crate) fn ahead(&self) -> Option<&Ahead> {
+        self.ahead.as_deref()
+    }
+
+    pub(crate) fn with_ahead(self, ahead: Option<Ahead>) -> Self {
+        Self { ahead: ahead.map(Arc::new), ..self }
+    }
+
+    /// The same without the rows.
+    pub(crate) fn summed(&self) -> Self {
+        let (rows, largest, collected) = (self.len(), self.largest_variance(), self.collected());
+        Self { locations: KeptLocations::Sums(SummedLocations { rows, largest, collected }), ..self.clone() }
     }
 
     /// The ridge $\tau$: the standard deviation of the noise in the model.
@@ -97,7 +149,7 @@ impl Information {
 
     /// What is now said about how the points were chosen.
     pub(crate) fn declare(&mut self, collected: Collected) {
-        Arc::make_mut(&mut self.locations).declare(collected);
+        self.locations.declare(collected);
     }
 
     /// $G = \sum_i c_i\,\psi(x_i)\psi(x_i)^\top$.
@@ -140,7 +192,7 @@ impl Information {
     /// whitens after the product the change of $\operatorname{tr}G$, at most $\sqrt m$ times the Frobenius bound.
     pub(crate) fn certified_residual_trace(&self) -> f64 {
         let m = self.features.len() as f64;
-        let largest = self.features.kernel().max_diagonal(self.locations.points());
+        let largest = self.largest_variance();
         let per_point = self.len() as f64 * self.features.residual_rounding(largest);
         let sums = (self.facts.summation_length + m) * f64::EPSILON * self.prior_trace + m.sqrt() * self.facts.whitening_bound;
         self.residual_trace + per_point + sums

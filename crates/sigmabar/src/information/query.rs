@@ -104,19 +104,20 @@ impl Information {
     /// As [`Information::variance`].
     pub fn weights(&self, x: PointsRef<'_>) -> Result<Matrix> {
         let by_point = self.weights_by_point(x)?;
-        let locations = self.locations();
+        let locations = self.locations()?;
         Ok(Matrix::from_fn(x.len(), locations.len(), |q, row| by_point[(q, locations.distinct_of(row))]))
     }
 
     /// The weight of *one* observation at each distinct location; repeated observations share it.
     pub(crate) fn weights_by_point(&self, x: PointsRef<'_>) -> Result<Matrix> {
+        let locations = self.locations()?;
         let mut solved = self.features().features(x)?;
         self.lower().solve_rows(solved.as_mut_slice())?;
         self.lower().solve_transposed_rows(solved.as_mut_slice())?;
         let scale = 1.0 / (self.ridge() * self.ridge());
         solved.as_mut_slice().iter_mut().for_each(|v| *v *= scale);
-        let mut weights = Matrix::zeros(x.len(), self.locations().distinct());
-        self.features().for_each_block(self.locations().points(), |start, block, psi| {
+        let mut weights = Matrix::zeros(x.len(), locations.distinct());
+        self.features().for_each_block(locations.points(), |start, block, psi| {
             let mut column = vec![0.0; block.len()];
             for q in 0..solved.rows() {
                 matvec_rows(psi, solved.row(q), &mut column);

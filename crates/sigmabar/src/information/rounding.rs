@@ -101,7 +101,7 @@ impl Information {
 
     /// $\gamma$: the reflections, one for each column, of $n+m$ rows lose $3\varepsilon(m+1)(n+m)$ of each column; an update loses $2m\varepsilon$ more.
     fn column_rounding(&self) -> f64 {
-        let (m, n) = (self.features.len() as f64 + 1.0, self.locations.distinct() as f64);
+        let (m, n) = (self.features.len() as f64 + 1.0, self.facts.reflected_rows);
         (3.0 * (n + m) + 2.0 * self.updates as f64) * m * f64::EPSILON
     }
 

@@ -21,7 +21,8 @@ impl Information {
         self.features.check_width(point)?;
         let psi = self.features.features(point)?.into_vec();
         let residual = self.features.residual_of(point, &psi, 0)?[0];
-        Arc::make_mut(&mut self.locations).push(x)?;
+        self.locations.push(x, residual + norm_squared(&psi))?;
+        self.ahead = None;
         for (i, &a) in psi.iter().enumerate() {
             for (g, &b) in self.gram.row_mut(i).iter_mut().zip(&psi) {
                 *g += a * b;
@@ -50,6 +51,7 @@ impl Information {
     /// # Errors
     /// A point of another width or with a value that is not finite.
     pub fn append_inducing(&mut self, z: &[f64], sums: Option<&[f64]>) -> Result<Option<f64>> {
+        self.locations.rows()?;
         let features_before = Arc::clone(&self.features);
         if !Arc::make_mut(&mut self.features).append(z)? {
             return Ok(None);
@@ -94,7 +96,7 @@ impl Information {
     /// A new pass with the features at hand; the last entry of `Σ s ψ`.
     fn absorb_again(&mut self, sums: Option<&[f64]>) -> Result<f64> {
         let Absorbed { gram, lower, prior_trace, residual_trace, projected, facts, updates, .. } =
-            absorb(&self.features, self.ridge, &self.locations, sums)?;
+            absorb(&self.features, self.ridge, self.locations.rows()?, sums)?;
         (self.gram, self.lower, self.facts, self.updates) = (gram, lower, facts, updates);
         (self.prior_trace, self.residual_trace) = (prior_trace, residual_trace);
         Ok(projected.and_then(|h| h.last().copied()).unwrap_or(0.0))
@@ -118,7 +120,8 @@ fn new_feature(information: &Information, before: &crate::features::FeatureMap, 
     let mut w = psi.clone();
     before.lower().solve_transposed_rows(&mut w)?;
     let mut out = NewFeature { cross: vec![0.0; m], square: 0.0, projected: 0.0, trace: 0.0 };
-    let x = information.locations.points();
+    let locations = information.locations.rows()?;
+    let x = locations.points();
     let mut rows = vec![0.0; BLOCK_ROWS.min(x.len()) * m];
     for start in (0..x.len()).step_by(BLOCK_ROWS) {
         let block = x.range(start, (start + BLOCK_ROWS).min(x.len()));
@@ -128,14 +131,14 @@ fn new_feature(information: &Information, before: &crate::features::FeatureMap, 
         matvec_rows(rows, &w, &mut phi);
         for (i, (value, row)) in phi.iter_mut().zip(rows.chunks_exact(m)).enumerate() {
             let own = before.kernel().value(block.row(i), z);
-            out.trace += information.locations.count(start + i) * (norm_squared(row) + own * own);
+            out.trace += locations.count(start + i) * (norm_squared(row) + own * own);
             *value = (own - *value) / pivot;
         }
         if let Some(sums) = sums {
             out.projected += dot(&phi, &sums[start..start + block.len()]);
         }
         for (i, value) in phi.iter_mut().enumerate() {
-            let weighted = *value * information.locations.count(start + i);
+            let weighted = *value * locations.count(start + i);
             out.square += weighted * *value;
             *value = weighted;
         }

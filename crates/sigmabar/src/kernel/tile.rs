@@ -192,9 +192,10 @@ fn add_tile<S: Simd, P: Profile>(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Points;
+    use crate::kernel::Lengthscale;
     use crate::kernel::exp::Decay;
     use crate::kernel::profile::{Matern12, Matern32, Matern52, SquaredExponential};
-    use crate::{Lengthscale, Points};
     use pulp::{Arch, Scalar};
 
     fn close(a: &[f64], b: &[f64]) -> bool {

@@ -15,6 +15,8 @@ pub enum Collected {
     Designed,
     /// The user declares that no point was chosen by looking at a response. The certificate repeats the declaration.
     DeclaredFixed,
+    /// The user declares that rows are exchangeable: drawn alike, points and responses together, in an order that means nothing, and what is asked about too.
+    Exchangeable,
     /// Points may have been chosen by looking at earlier responses: only adaptive-safe bands apply.
     Adaptive,
     /// Nobody said: treated like [`Collected::Adaptive`].
@@ -33,9 +35,9 @@ impl Collected {
     pub(crate) fn weaker(self, other: Self) -> Self {
         match (self, other) {
             (Self::Adaptive, _) | (_, Self::Adaptive) => Self::Adaptive,
-            (Self::Undeclared, _) | (_, Self::Undeclared) => Self::Undeclared,
-            (Self::DeclaredFixed, _) | (_, Self::DeclaredFixed) => Self::DeclaredFixed,
-            (Self::Designed, Self::Designed) => Self::Designed,
+            _ if self == other => self,
+            _ if self.is_fixed() && other.is_fixed() => Self::DeclaredFixed,
+            _ => Self::Undeclared,
         }
     }
 
@@ -44,7 +46,16 @@ impl Collected {
         match self {
             Self::Designed => Origin::Guaranteed,
             Self::DeclaredFixed => Origin::Declared,
-            Self::Adaptive | Self::Undeclared => Origin::Unmet,
+            Self::Exchangeable | Self::Adaptive | Self::Undeclared => Origin::Unmet,
+        }
+    }
+
+    /// Who vouches that rows are exchangeable. What was planned here, or chosen by looking, is known not to be.
+    pub(crate) fn exchangeable(self) -> Origin {
+        match self {
+            Self::Exchangeable => Origin::Declared,
+            Self::DeclaredFixed | Self::Undeclared => Origin::Assumed,
+            Self::Designed | Self::Adaptive => Origin::Unmet,
         }
     }
 }
@@ -54,6 +65,7 @@ impl fmt::Display for Collected {
         f.write_str(match self {
             Self::Designed => "points were designed without seeing a response",
             Self::DeclaredFixed => "no point was chosen by looking at a response",
+            Self::Exchangeable => "rows are exchangeable: those fitted, those that calibrate and those asked about were drawn alike",
             Self::Adaptive => "points may have been chosen by looking at responses",
             Self::Undeclared => "nobody said how the points were chosen",
         })

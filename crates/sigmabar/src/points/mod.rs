@@ -1,8 +1,10 @@
 //! Points, the places that were measured, and what was seen there: each validated once, at the border.
 
+mod kept;
 mod locations;
 mod observations;
 
+pub(crate) use kept::{KeptLocations, KeptResponses, SummedLocations, SummedResponses};
 pub use locations::{Collected, Locations};
 pub use observations::{Observations, Prior};
 

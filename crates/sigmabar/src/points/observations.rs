@@ -52,6 +52,11 @@ impl Prior {
         Self { origin, ..self }
     }
 
+    /// Whether both are what they must be: asked of what comes from a file.
+    pub(crate) fn is_consistent(&self) -> bool {
+        self.mean.is_finite() && self.unit.is_finite() && self.unit > 0.0
+    }
+
     /// The constant prior mean.
     #[must_use]
     pub fn mean(&self) -> f64 {
@@ -208,22 +213,19 @@ impl Observations {
 
     /// Whether everything fits together: asked of what comes from a file.
     pub(crate) fn is_consistent(&self) -> bool {
-        let Prior { mean, unit, .. } = self.prior;
         self.locations.is_consistent()
             && self.sums.len() == self.locations.distinct()
             && self.sums.iter().all(|v| v.is_finite())
             && self.sum_squares.is_finite()
-            && mean.is_finite()
-            && unit.is_finite()
-            && unit > 0.0
+            && self.prior.is_consistent()
     }
 
-    /// One more response. Cost O(nd).
     /// What is now said about how the points were chosen.
     pub(crate) fn declare(&mut self, collected: Collected) {
         Arc::make_mut(&mut self.locations).declare(collected);
     }
 
+    /// One more response. Cost O(nd).
     pub(crate) fn push(&mut self, x: &[f64], y: f64) -> Result<(usize, bool)> {
         if !y.is_finite() {
             return Err(Error::NotFinite { what: "responses", row: self.len(), column: 0, value: y });

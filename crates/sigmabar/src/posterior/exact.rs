@@ -28,7 +28,7 @@ impl ExactPosterior {
     /// Factors $A$. Cost O(u²d + u³) for u distinct points.
     ///
     /// # Errors
-    /// [`Error::Parameter`] for a ridge that is not positive; a kernel of another width; [`crate::LinalgError::NotPositiveDefinite`] where the ridge is lost in rounding.
+    /// [`Error::Parameter`] for a ridge that is not positive; a kernel of another width; [`crate::linalg::LinalgError::NotPositiveDefinite`] where the ridge is lost in rounding.
     pub fn new(kernel: impl Into<Sourced<Kernel>>, ridge: impl Into<Sourced<f64>>, observations: Observations) -> Result<Self> {
         let (kernel, ridge) = (kernel.into(), ridge.into());
         let tau2 = positive("ridge", ridge.value)?.powi(2);

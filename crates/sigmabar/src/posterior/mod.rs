@@ -3,15 +3,16 @@
 mod exact;
 mod model;
 mod sample;
+mod summed;
 
 pub use exact::ExactPosterior;
 pub use sample::sample_gaussian;
 
 use crate::error::Result;
 use crate::features::{BLOCK_ROWS, FeatureMap};
-use crate::information::{GramMethod, Information, RidgePath, VarianceParts, absorb};
+use crate::information::{Ahead, GramMethod, Information, RidgePath, VarianceParts, absorb};
 use crate::origin::Sourced;
-use crate::points::{Collected, Observations, PointsRef, Prior};
+use crate::points::{Collected, KeptLocations, KeptResponses, Observations, PointsRef, Prior};
 use sigmabar_linalg::{Matrix, add_transposed_matvec, dot, matvec_rows, norm_squared, product_transposed};
 use std::sync::Arc;
 
@@ -25,7 +26,7 @@ const PROJECTION_SHARE: f64 = 1e-3;
 #[derive(Clone, Debug)]
 pub struct Posterior {
     information: Arc<Information>,
-    observations: Observations,
+    responses: KeptResponses,
     /// $h$.
     projected: Vec<f64>,
     /// $L_B^{-1}h/\tau^2$ from the orthogonal factorisation behind $L_B$, where there was one and nothing was added since: $\beta$ is one solve away from it.
@@ -58,8 +59,9 @@ impl Posterior {
         let projected = absorbed.projected.take().unwrap_or_default();
         let whitened = absorbed.whitened.take();
         let growth = if absorbed.facts.method == GramMethod::WhitenAfter { features.condition().max(1.0) } else { 1.0 };
-        let information = Information::assemble(features, ridge, Arc::clone(observations.locations()), absorbed)?;
-        Self::assemble(Arc::new(information), observations, (projected, whitened), growth)
+        let locations = KeptLocations::Rows(Arc::clone(observations.locations()));
+        let information = Information::assemble(features, ridge, locations, absorbed)?;
+        Self::assemble(Arc::new(information), KeptResponses::Rows(observations), (projected, whitened), growth)
     }
 
     /// Conditions known information on responses without redoing the location work: $h = L^{-1}\sum_i s_i k_Z(x_i)$. Cost O(nmd + m²).
@@ -70,15 +72,16 @@ impl Posterior {
     /// # Errors
     /// [`crate::Error::Length`] when there is not one response per observation, [`crate::Error::NotFinite`] naming the row.
     pub fn condition(information: Arc<Information>, responses: &[f64], prior: Prior) -> Result<Self> {
-        let observations = Observations::at(Arc::clone(information.locations()), responses, prior)?;
+        let observations = Observations::at(Arc::clone(information.locations()?), responses, prior)?;
         let features = Arc::clone(information.features());
-        let x = information.locations().points();
+        let x = observations.locations().points();
         let mut projected = vec![0.0; features.len()];
         for_each_kernel_block(&features, x, |start, rows, count| {
             add_transposed_matvec(rows, &observations.sums()[start..start + count], &mut projected);
         });
         features.lower().solve_rows(&mut projected)?;
-        let mut short = Self::assemble(information, observations, (projected, None), features.condition().max(1.0))?;
+        let mut short =
+            Self::assemble(information, KeptResponses::Rows(observations.clone()), (projected, None), features.condition().max(1.0))?;
         short.make_projection_accurate()?;
         Ok(short)
     }
@@ -87,10 +90,11 @@ impl Posterior {
     fn make_projection_accurate(&mut self) -> Result<()> {
         let tau2 = self.information.ridge() * self.information.ridge();
         if self.projection_growth > 1.0 && self.projected_rounding() / tau2 > PROJECTION_SHARE * self.norm() {
-            let (features, x) = (self.information.features(), self.information.locations().points());
+            let observations = self.observations()?;
+            let (features, x) = (self.information.features(), observations.locations().points());
             let mut projected = vec![0.0; features.len()];
             features.for_each_block(x, |start, block, psi| {
-                add_transposed_matvec(psi, &self.observations.sums()[start..start + block.len()], &mut projected);
+                add_transposed_matvec(psi, &observations.sums()[start..start + block.len()], &mut projected);
                 Ok(())
             })?;
             (self.projected, self.projection_growth) = (projected, 1.0);
@@ -101,12 +105,12 @@ impl Posterior {
 
     pub(crate) fn assemble(
         information: Arc<Information>,
-        observations: Observations,
+        responses: KeptResponses,
         (projected, whitened): (Vec<f64>, Option<Vec<f64>>),
         projection_growth: f64,
     ) -> Result<Self> {
         let mut posterior =
-            Self { information, observations, projected, whitened, coefficients: Vec::new(), projection_growth, kernel_weights: None };
+            Self { information, responses, projected, whitened, coefficients: Vec::new(), projection_growth, kernel_weights: None };
         posterior.solve_mean()?;
         Ok(posterior)
     }
@@ -141,9 +145,44 @@ impl Posterior {
     }
 
     /// The observations.
+    ///
+    /// # Errors
+    /// [`crate::Error::Missing`] where only sums over the rows are left.
+    pub fn observations(&self) -> Result<&Observations> {
+        self.responses.rows()
+    }
+
+    pub(crate) fn responses(&self) -> &KeptResponses {
+        &self.responses
+    }
+
+    /// The prior mean and unit, and where they came from.
     #[must_use]
-    pub fn observations(&self) -> &Observations {
-        &self.observations
+    pub fn prior(&self) -> Prior {
+        self.responses.prior()
+    }
+
+    /// $\sum ((y-\text{mean})/\text{unit})^2$ over all observations.
+    #[must_use]
+    pub fn sum_squares(&self) -> f64 {
+        match &self.responses {
+            KeptResponses::Rows(observations) => observations.sum_squares(),
+            KeptResponses::Sums(sums) => sums.sum_squares,
+        }
+    }
+
+    /// The same as a size that bounds what rounding may have taken from it: it may be a difference of larger sums.
+    pub(crate) fn squares_terms(&self) -> f64 {
+        match &self.responses {
+            KeptResponses::Rows(observations) => observations.sum_squares(),
+            KeptResponses::Sums(sums) => sums.terms,
+        }
+    }
+
+    /// The same model with the sums over its rows only, and with `ahead` for claims.
+    pub(crate) fn summed(&self, ahead: Option<Ahead>) -> Self {
+        let information = Arc::new(self.information.summed().with_ahead(ahead));
+        Self { information, responses: KeptResponses::Sums(self.responses.sums()), ..self.clone() }
     }
 
     /// $h = \sum_i s_i\psi(x_i)$, in the model's scale.
@@ -155,8 +194,8 @@ impl Posterior {
     /// A bound on the rounding of $h$: $\varepsilon\,\ell\,g\sqrt{k_{\max}}\sum_i|s_i|$ with $\ell$ the length of the sums and $g$ their growth by whitening afterwards.
     pub(crate) fn projected_rounding(&self) -> f64 {
         let information = &self.information;
-        let largest = information.features().kernel().max_diagonal(information.locations().points());
-        let total: f64 = self.observations.sums().iter().map(|s| s.abs()).sum();
+        let largest = information.largest_variance();
+        let total = self.responses.sums().absolute;
         let length = information.facts().summation_length + information.features().len() as f64;
         f64::EPSILON * length * self.projection_growth * largest.sqrt() * total
     }
@@ -191,7 +230,7 @@ impl Posterior {
                 Ok(())
             })?,
         }
-        let prior = self.observations.prior();
+        let prior = self.prior();
         out.iter_mut().for_each(|v| *v = prior.to_data(*v));
         Ok(out)
     }
@@ -201,7 +240,7 @@ impl Posterior {
     /// # Errors
     /// As [`Information::variance`].
     pub fn predict(&self, x: PointsRef<'_>) -> Result<(Vec<f64>, Vec<f64>)> {
-        let prior = self.observations.prior();
+        let prior = self.prior();
         let mut mean = vec![0.0; x.len()];
         let mut std_dev = Vec::with_capacity(x.len());
         self.information.stream(x, |start, block, psi| {
@@ -219,7 +258,7 @@ impl Posterior {
     /// # Errors
     /// As [`Information::variance`].
     pub fn std_dev(&self, x: PointsRef<'_>) -> Result<Vec<f64>> {
-        let unit = self.observations.prior().unit();
+        let unit = self.prior().unit();
         Ok(self.information.variance(x)?.into_iter().map(|v| unit * v.sqrt()).collect())
     }
 
@@ -228,7 +267,7 @@ impl Posterior {
     /// # Errors
     /// As [`Information::variance`].
     pub fn covariance(&self, x: PointsRef<'_>) -> Result<Matrix> {
-        let unit = self.observations.prior().unit();
+        let unit = self.prior().unit();
         let mut covariance = self.information.covariance(x)?;
         covariance.as_mut_slice().iter_mut().for_each(|v| *v *= unit * unit);
         Ok(covariance)
@@ -256,7 +295,7 @@ impl Posterior {
     /// A failed self-check.
     pub fn variational(&self) -> Result<Variational> {
         let features = self.information.features();
-        let prior = self.observations.prior();
+        let prior = self.prior();
         let mut psi = features.features(features.given())?;
         let mut mean = vec![0.0; psi.rows()];
         matvec_rows(psi.as_slice(), &self.coefficients, &mut mean);
@@ -284,7 +323,7 @@ impl Posterior {
     #[must_use]
     pub fn quadratic(&self) -> f64 {
         let explained = dot(&self.projected, &self.coefficients);
-        (self.observations.sum_squares() - explained).max(0.0) / (self.information.ridge() * self.information.ridge())
+        (self.sum_squares() - explained).max(0.0) / (self.information.ridge() * self.information.ridge())
     }
 
     /// One more observation, without a new pass. Cost O(nd + m²).
@@ -301,13 +340,15 @@ impl Posterior {
     /// As [`Posterior::update`].
     pub fn update_declared(&mut self, x: &[f64], y: f64, collected: Collected) -> Result<()> {
         let mut next = self.clone();
-        let collected = next.observations.locations().collected().weaker(collected);
+        let collected = next.information.collected().weaker(collected);
         let information = Arc::make_mut(&mut next.information);
         let psi = information.update(x)?;
-        next.observations.push(x, y)?;
+        next.responses.push(x, y)?;
         information.declare(collected);
-        next.observations.declare(collected);
-        let response = next.observations.prior().to_model(y);
+        if let KeptResponses::Rows(observations) = &mut next.responses {
+            observations.declare(collected);
+        }
+        let response = next.responses.prior().to_model(y);
         next.projected.iter_mut().zip(&psi).for_each(|(h, p)| *h += response * p);
         next.whitened = None;
         next.solve_mean()?;
@@ -321,7 +362,7 @@ impl Posterior {
     /// As [`Information::append_inducing`]. Nothing is changed then.
     pub fn append_inducing(&mut self, z: &[f64]) -> Result<bool> {
         let mut next = self.clone();
-        let appended = Arc::make_mut(&mut next.information).append_inducing(z, Some(next.observations.sums()))?;
+        let appended = Arc::make_mut(&mut next.information).append_inducing(z, Some(next.responses.rows()?.sums()))?;
         next.projected.extend(appended);
         next.whitened = None;
         next.projection_growth = next.projection_growth.max(next.information.features().condition());

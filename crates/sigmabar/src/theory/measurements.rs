@@ -13,8 +13,8 @@ pub struct MeasurementCount {
 }
 
 /// The smallest $n \le$ `limit` with $2\gamma_n/n \le \log(1+\varepsilon^2/\tau^2)$: enough for $\bar\sigma \le \varepsilon$ everywhere after a max-variance design with $\lambda=0$ (algorithm notes
-/// 0.5), or `None` when none is. `max_gain(n)` gives $\gamma_n$ or an upper bound, for example [`crate::GainDomain::rank_tail`] (instant) or
-/// [`crate::GainDomain::max_gain`] (sharper). The bound returned is the one on $\bar\sigma$. Calls it O(log n) times.
+/// 0.5), or `None` when none is. `max_gain(n)` gives $\gamma_n$ or an upper bound, for example [`crate::gain::GainDomain::rank_tail`] (instant) or
+/// [`crate::gain::GainDomain::max_gain`] (sharper). The bound returned is the one on $\bar\sigma$. Calls it O(log n) times.
 ///
 /// # Errors
 /// [`crate::Error::Parameter`] for a value that is not positive, and whatever `max_gain` refuses.

@@ -24,7 +24,7 @@ pub enum InducingPlan {
 pub struct DesignedData {
     /// $n$.
     pub evaluations: usize,
-    /// $\gamma_n$, or an upper bound on it ([`crate::MaxGain::upper`]).
+    /// $\gamma_n$, or an upper bound on it ([`crate::gain::MaxGain::upper`]).
     pub max_gain: f64,
     /// The inducing points' part.
     pub inducing: InducingPlan,

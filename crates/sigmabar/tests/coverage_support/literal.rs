@@ -2,7 +2,8 @@
 
 use super::oracle::{Draws, Sparse, close, sparse};
 use super::{Instance, jacobi, points, residual_matrix};
-use sigmabar::{Claim, Collected, Intervals, Noise, Posterior, Prior, ResidualNormMethod};
+use sigmabar::certificate::ResidualNormMethod;
+use sigmabar::{Claim, Collected, Intervals, Noise, Posterior, Prior};
 use std::sync::Arc;
 
 pub const C: f64 = 2.5;

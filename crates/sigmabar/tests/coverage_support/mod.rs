@@ -11,7 +11,8 @@ mod rotations;
 pub use rotations::eigenvalues as jacobi;
 
 use oracle::{Covariance, Draws};
-use sigmabar::{Collected, FeatureMap, Information, Kernel, Locations, Noise, Points};
+use sigmabar::points::Locations;
+use sigmabar::{Collected, FeatureMap, Information, Kernel, Noise, Points};
 use std::sync::Arc;
 
 /// An instance: rows with repetitions, inducing points with repetitions, and the information they give.

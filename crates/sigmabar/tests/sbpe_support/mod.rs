@@ -4,7 +4,9 @@
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use rand_distr::{Distribution, StandardNormal};
-use sigmabar::{Ask, Domain, Expansion, Kernel, ListDomain, Noise, Outcome, Points, Policy, Problem, Sbpe, Strategy};
+use sigmabar::domain::ListDomain;
+use sigmabar::strategy::Sbpe;
+use sigmabar::{Ask, Domain, Expansion, Kernel, Noise, Outcome, Points, Policy, Problem, Strategy};
 
 pub const DELTA: f64 = 0.05;
 

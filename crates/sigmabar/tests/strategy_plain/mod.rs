@@ -4,7 +4,8 @@
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use rand_distr::{Distribution, StandardNormal};
-use sigmabar::{Ask, Domain, Kernel, ListDomain, Noise, Outcome, Points, Policy, Problem, Strategy};
+use sigmabar::domain::ListDomain;
+use sigmabar::{Ask, Domain, Kernel, Noise, Outcome, Points, Policy, Problem, Strategy};
 
 /// A function $\sum_j\alpha_jk(\cdot,c_j)$ of known norm on a list of random points of the unit square.
 pub struct Bench {

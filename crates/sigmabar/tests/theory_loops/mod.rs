@@ -7,7 +7,8 @@ mod rotations;
 use rand::RngExt;
 use rand_chacha::ChaCha8Rng;
 pub use rotations::eigenvalues;
-use sigmabar::{Collected, FeatureMap, Information, Kernel, Locations, Points};
+use sigmabar::points::Locations;
+use sigmabar::{Collected, FeatureMap, Information, Kernel, Points};
 use std::sync::Arc;
 
 pub type Table = Vec<Vec<f64>>;

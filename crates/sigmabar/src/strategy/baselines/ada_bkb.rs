@@ -16,7 +16,7 @@ use sigmabar_linalg::argmax;
 
 /// `ada-bkb`: cells of a box with centre $c$ at level $h$, $V_h = C\sup_{x\in\text{cell}}d_k(c,x)$, and index
 /// $I = \min(\mathrm{ucb}(c), \mathrm{ucb}(\text{parent}) + V_{h-1}) + V_h$ under BKB's sparse posterior. The leaf with the largest index is split where
-/// $\beta\sigma(c)\le V_h$ and $h$ is below its limit, else evaluated at its centre. After each value the dictionary is drawn anew as in [`crate::Bkb`] and leaves with
+/// $\beta\sigma(c)\le V_h$ and $h$ is below its limit, else evaluated at its centre. After each value the dictionary is drawn anew as in [`crate::strategy::Bkb`] and leaves with
 /// $I$ below the best $\mu-\beta\sigma$ seen are dropped, the last one excepted.
 ///
 /// Cells are halved across the side that is widest relative to the box; $h\le20$ and at most 4096 cells unless told otherwise. Boxes only, kernels

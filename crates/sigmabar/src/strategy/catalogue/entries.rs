@@ -80,6 +80,13 @@ const SCHEDULE: StrategyOption = option(
     "\"growing\" with a number of batches, else \"recursion\"",
     "How batch lengths follow from the budget: the paper's recursion, a given number growing, or a given number of one length.",
 );
+const SBPE_SCHEDULE: StrategyOption = option(
+    "schedule",
+    Word(&["recursion", "best-certificate", "growing", "even"]),
+    SCHEDULE.default,
+    "How batch lengths follow from the budget: the paper's recursion (least regret on the way), the same with the last two batches joined where the last was \
+     cut (smallest certified gap at the end), a given number growing, or a given number of one length.",
+);
 const UCB_WIDTH: StrategyOption = option(
     "width",
     NumberOrWord(NotNegative, &["log-det", "srinivas", "log-time"]),
@@ -127,7 +134,7 @@ pub const STRATEGIES: [StrategyEntry; 19] = [
             &[
                 option("rules", Word(&["certified", "paper"]), "\"certified\"", "The proved rules, or the paper's to the letter."),
                 SCHEDULED,
-                SCHEDULE,
+                SBPE_SCHEDULE,
                 option("max_inducing", Count, "600", "Inducing points at most: fewer cost less and widen the intervals, which stay valid."),
                 option(
                     "candidates",

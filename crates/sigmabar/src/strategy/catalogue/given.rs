@@ -107,6 +107,7 @@ impl Given<'_> {
             (Some(Batches::Count(count)), None | Some("growing")) => Schedule::Growing(count),
             (Some(Batches::Count(count)), Some("even")) => Schedule::Even(count),
             (None, None | Some("recursion")) => Schedule::Recursion,
+            (None, Some("best-certificate")) => Schedule::BestCertificate,
             (batches, _) => return Err(schedule_conflict(batches.is_some())),
         })
     }
@@ -125,7 +126,7 @@ impl Given<'_> {
 
 fn schedule_conflict(has_batches: bool) -> Wrong {
     let remedy = if has_batches {
-        "\"recursion\" finds the number of batches itself, and given lengths need no schedule"
+        "\"recursion\" and \"best-certificate\" find the number of batches themselves, and given lengths need no schedule"
     } else {
         "say how many: batches = 5"
     };

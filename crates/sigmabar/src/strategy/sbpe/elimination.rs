@@ -6,6 +6,7 @@ use super::confined::Confinement;
 use super::pairs::{Centre, Challengers, Width};
 use super::premises::{Arrived, Premises};
 use super::quantile::Simulation;
+use super::ridges::{self, Beside};
 use super::shares::{Budget, SHARES};
 use super::state::State;
 use crate::certificate::{Claim, Directions, EllipsoidPremises, Method, Widths};
@@ -17,6 +18,7 @@ use crate::posterior::Posterior;
 use crate::strategy::run::ledger::Ledger;
 use crate::strategy::run::problem::Problem;
 use sigmabar_linalg::argmax;
+use std::iter;
 use std::sync::Arc;
 
 /// Challengers of each kind: the best by the lower bound before the batch, and the first of its design.
@@ -46,6 +48,13 @@ pub(super) struct Evidence {
 struct Chosen {
     positions: Vec<usize>,
     ranks: Vec<usize>,
+}
+
+/// The challengers of a list, and which of the survivors they are.
+struct Field<'a> {
+    challengers: Challengers<'a>,
+    beside: Vec<Beside<'a>>,
+    positions: Vec<usize>,
 }
 
 /// Centres and interval ends at a list of points.
@@ -98,9 +107,13 @@ impl Batch<'_> {
         let singles = self.singles(evidence, &survivors)?;
         state.intersect(&singles.upper, &singles.lower);
         let points = survivors.view().select(&positions)?;
-        let challengers =
-            Challengers::new(&evidence.posterior, &evidence.confinement, points, &evidence.noise, self.width(evidence, &ranks))?;
-        self.eliminate(&challengers, &evidence.noise, &singles, &positions, &survivors, state)
+        let (confinement, noise, width) = (&evidence.confinement, &evidence.noise, self.width(evidence, &ranks));
+        let posteriors = ridges::others(evidence, self.premises.noise)?;
+        let beside: Vec<Beside<'_>> =
+            posteriors.iter().map(|p| Beside::new(p, confinement, &points, noise, &width)).collect::<Result<_>>()?;
+        let challengers = Challengers::new(&evidence.posterior, confinement, points, noise, width)?;
+        let field = Field { challengers, beside, positions };
+        self.eliminate(&field, evidence, &singles, &survivors, state)
     }
 
     /// What turns parts into widths in this batch, for challengers of these ranks.
@@ -203,15 +216,8 @@ impl Batch<'_> {
     }
 
     /// Rules out every survivor that some challenger certainly beats or whose interval lies below another's, and takes the smaller of the two gaps.
-    fn eliminate(
-        &self,
-        challengers: &Challengers<'_>,
-        noise: &Noise,
-        singles: &Singles,
-        positions: &[usize],
-        survivors: &Points,
-        state: &mut State,
-    ) -> Result<()> {
+    fn eliminate(&self, field: &Field<'_>, evidence: &Evidence, singles: &Singles, survivors: &Points, state: &mut State) -> Result<()> {
+        let Field { challengers, beside, positions } = field;
         let possible: Vec<usize> = (0..survivors.len()).filter(|&i| state.upper[i] >= state.floor).collect();
         if possible.is_empty() {
             // No function within the premises does this.
@@ -221,11 +227,11 @@ impl Batch<'_> {
         let left = survivors.view().select(&possible)?;
         let centres: Vec<Centre> = possible.iter().map(|&i| singles.centres[i]).collect();
         let own: Vec<Centre> = positions.iter().map(|&j| singles.centres[j]).collect();
-        let tail = self.pair_tail(noise, challengers.len());
-        let simulation = self.simulation(challengers, noise)?;
+        let tail = self.pair_tail(&evidence.noise, challengers.len());
+        let simulation = self.simulation(field, evidence)?;
         let mut kept = Vec::with_capacity(possible.len());
         let mut gaps = vec![f64::NEG_INFINITY; challengers.len()];
-        challengers.for_each_survivor(left.view(), &centres, &own, |i, solved, differences| {
+        challengers.for_each_survivor_at_best(beside, tail, left.view(), &centres, &own, |i, solved, differences| {
             let factor = simulation.as_ref().map_or(tail, |s| s.factor(solved, differences));
             if differences.iter().all(|d| d.upper(factor) >= 0.0) {
                 kept.push(possible[i]);
@@ -237,13 +243,16 @@ impl Batch<'_> {
         Ok(())
     }
 
-    fn simulation(&self, challengers: &Challengers<'_>, noise: &Noise) -> Result<Option<Simulation>> {
-        let Noise::Gaussian { std_dev } = noise else { return Ok(None) };
+    fn simulation(&self, field: &Field<'_>, evidence: &Evidence) -> Result<Option<Simulation>> {
+        let Noise::Gaussian { std_dev } = evidence.noise else { return Ok(None) };
         if !self.settings.simulated {
             return Ok(None);
         }
         let seed = self.problem.seed() ^ (0x5eed_0000 + self.index as u64);
-        challengers.simulate(*std_dev, self.budget.each(SHARES.pairs, 1), seed).map(Some)
+        let solved: Vec<_> =
+            iter::once(&field.challengers).chain(field.beside.iter().map(Beside::challengers)).map(Challengers::solved).collect();
+        let alpha = self.budget.each(SHARES.pairs, 1);
+        Simulation::new(evidence.posterior.information(), std_dev, &solved, alpha, seed).map(Some)
     }
 
     /// The recommendation is the challenger with the smallest pairwise gap, or the largest lower bound where $\max u-\max l$ is smaller still.

@@ -12,6 +12,7 @@ mod paper;
 mod paper_box;
 mod premises;
 mod quantile;
+mod ridges;
 mod schedule;
 mod shares;
 mod state;

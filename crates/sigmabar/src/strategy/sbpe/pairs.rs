@@ -2,7 +2,6 @@
 
 use super::confined::{Confined, Confinement};
 use super::noise_form::NoiseForm;
-use super::quantile::Simulation;
 use crate::error::{Error, Result};
 use crate::information::{Information, PartsRounding, Sizes, VarianceParts};
 use crate::noise::Noise;
@@ -55,6 +54,10 @@ pub(super) struct Difference {
     pub bias: f64,
     /// $R\lVert\Delta V\rVert$, times the challenger's emphasis.
     pub noise: f64,
+    /// The bias that the norm bound alone allows: known before any response.
+    pub plain: f64,
+    /// Under which ridge: 0 is the batch's own.
+    pub ridge: usize,
 }
 
 /// What a difference needs of each of its two points.
@@ -110,9 +113,9 @@ impl<'a> Challengers<'a> {
         self.points.len()
     }
 
-    /// Draws of normal noise against these challengers.
-    pub fn simulate(&self, std_dev: f64, alpha: f64, seed: u64) -> Result<Simulation> {
-        Simulation::new(self.information, std_dev, &self.solved, alpha, seed)
+    /// The ridge, and $e$ of each.
+    pub fn solved(&self) -> (f64, &Matrix) {
+        (self.information.ridge(), &self.solved)
     }
 
     /// Calls `f(survivor, e of the survivor, differences to each challenger)` for one survivor after another. `own` are the challengers' centres.
@@ -152,11 +155,8 @@ impl<'a> Challengers<'a> {
                     // e is off by η of its size: so much of f's norm may lie there.
                     let moved = 2.0 * self.information.rounding() * (2.0 * fit).sqrt() * self.premises.norm_bound;
                     let confined = confined.difference(i, j, outside, fit, expansion, a.radius) + moved;
-                    *out = Difference {
-                        centre: a.mean - b.mean,
-                        bias: self.premises.bias(&parts, norm).min(confined) + a.slack + b.slack,
-                        noise,
-                    };
+                    let plain = self.premises.bias(&parts, norm);
+                    *out = Difference { centre: a.mean - b.mean, bias: plain.min(confined) + a.slack + b.slack, noise, plain, ridge: 0 };
                 }
                 f(start + i, solved.row(i), &row)?;
             }
@@ -225,5 +225,10 @@ impl Difference {
     /// The upper bound on $f(x)-f(x')$.
     pub fn upper(&self, factor: f64) -> f64 {
         self.centre + self.bias + factor * self.noise
+    }
+
+    /// The half-width that could be promised before any response.
+    pub fn planned(&self, factor: f64) -> f64 {
+        self.plain + factor * self.noise
     }
 }

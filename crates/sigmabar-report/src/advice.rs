@@ -1,0 +1,90 @@
+//! The recommendation and the progress of a study in words and fields.
+
+use crate::quantity::short;
+use crate::sheet::Sheet;
+use serde_json::{Map, Value, json};
+use sigmabar::Label;
+use sigmabar_study::{Advice, ImportedRow, Nearest, Study, TrialResult, TrialRow};
+
+/// Fields of the recommendation, in the data's scale.
+pub fn fields(advice: &Advice) -> Vec<(&'static str, Value)> {
+    let best = advice.best_observed.as_ref();
+    vec![
+        ("setting", setting(&advice.values)),
+        ("lower", json!(advice.lower)),
+        ("upper", json!(advice.upper)),
+        // JSON knows no infinity: an unknown gap is null.
+        ("gap", json!(advice.gap)),
+        ("candidate_gap", json!(advice.candidate_gap)),
+        ("label", json!(advice.label())),
+        ("reasons", json!(advice.certificate.weak_premises())),
+        ("certificate", json!(advice.certificate)),
+        ("best_observed", best.map_or(Value::Null, |best| json!({ "trial": best.id, "value": best.value }))),
+        ("near_trials", json!(advice.nearest)),
+    ]
+}
+
+fn setting(values: &[(String, sigmabar_study::Value)]) -> Value {
+    Value::Object(values.iter().map(|(name, value)| (name.clone(), json!(value))).collect::<Map<String, Value>>())
+}
+
+/// The recommendation in sentences.
+pub fn words(advice: &Advice) -> String {
+    let shown = |value: &sigmabar_study::Value| value.as_number().filter(|v| v.fract() != 0.0).map_or_else(|| value.to_string(), short);
+    let setting = advice.values.iter().map(|(name, value)| format!("{name} = {}", shown(value))).collect::<Vec<_>>().join(", ");
+    let gap = if advice.gap.is_finite() && advice.label() == Label::Certified {
+        format!("at most {} from the best there is", short(advice.gap))
+    } else if advice.gap.is_finite() {
+        format!("{} by the model, which is no theorem here", short(advice.gap))
+    } else {
+        "nothing is known about how far from the best it is".to_owned()
+    };
+    let reasons = advice.certificate.weak_premises();
+    let why = if reasons.is_empty() { String::new() } else { format!(": {}", reasons.join("; ")) };
+    let (low, high) = (short(advice.lower), short(advice.upper));
+    format!("recommended: {setting}\n  its value: between {low} and {high}\n  gap: {gap}\n  {}{why}", advice.label())
+}
+
+/// What to beware of: a model knows nothing of failures.
+pub fn warning(advice: &Advice) -> Option<String> {
+    let Nearest { failed, of } = advice.nearest;
+    let which = if failed == of { format!("all {of}") } else { format!("{failed} of the {of}") };
+    let words = format!("{which} evaluations nearest to the recommended setting failed: make sure that it can be run before relying on it");
+    advice.nearest.is_risky().then_some(words)
+}
+
+/// One row for each trial.
+pub fn trial_sheet(study: &Study, trials: &[TrialRow]) -> Sheet {
+    let names = study.spec().space().parameters().iter().map(|parameter| parameter.name.clone());
+    let mut sheet = Sheet::new(["trial", "batch", "state"].into_iter().map(str::to_owned).chain(names));
+    sheet.columns.extend(["value", "std", "worker", "well", "reason", "note", "told_at"].map(str::to_owned));
+    for trial in trials {
+        let mut row = vec![json!(trial.id), json!(trial.batch + 1), json!(trial.state.name())];
+        row.extend(trial.values.iter().map(|value| json!(value)));
+        row.extend([
+            json!(trial.value),
+            json!(trial.standard_error),
+            json!(trial.worker),
+            json!(trial.well),
+            json!(trial.reason),
+            json!(trial.note),
+            json!(trial.told_at.and_then(|at| jiff::Timestamp::from_millisecond(at).ok()).map(|at| at.to_string())),
+        ]);
+        sheet.rows.push(row);
+    }
+    sheet
+}
+
+/// One row for each result from before the study.
+pub fn add_imported(sheet: &mut Sheet, rows: &[ImportedRow]) {
+    for imported in rows {
+        let mut row = vec![Value::Null, Value::Null, json!("imported")];
+        row.extend(imported.values.iter().map(|value| json!(value)));
+        let (value, standard_error, reason) = match &imported.result {
+            TrialResult::Value { value, standard_error } => (json!(value), json!(standard_error), Value::Null),
+            TrialResult::Failed { reason } => (Value::Null, Value::Null, json!(reason)),
+        };
+        row.extend([value, standard_error, Value::Null, Value::Null, reason, Value::Null, Value::Null]);
+        sheet.rows.push(row);
+    }
+}

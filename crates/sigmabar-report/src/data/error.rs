@@ -1,0 +1,190 @@
+//! What can be wrong with a table, and where.
+
+use crate::quantity::Bytes;
+use sigmabar::catalogue::nearest;
+use std::io;
+use std::path::PathBuf;
+use thiserror::Error;
+
+/// A table that cannot be used: file, row, column, what was found and what would be right.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum DataError {
+    /// The file cannot be opened.
+    #[error("{}: cannot open: {source}", file.display())]
+    Open {
+        /// The file.
+        file: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
+    /// Reading stopped in the middle.
+    #[error("{}: cannot read on after {line_word} {line}: {source}", file.display())]
+    Read {
+        /// The file.
+        file: PathBuf,
+        /// The last good row.
+        line: u64,
+        /// "line" or "row".
+        line_word: &'static str,
+        /// Why.
+        source: io::Error,
+    },
+    /// Not a file of its kind.
+    #[error("{}: not a readable {kind} file: {reason}", file.display())]
+    Format {
+        /// The file.
+        file: PathBuf,
+        /// The kind expected.
+        kind: &'static str,
+        /// What its reader says.
+        reason: String,
+    },
+    /// No header, or one of numbers.
+    #[error("{}: the first line must name the columns, and it {found}", file.display())]
+    Header {
+        /// The file.
+        file: PathBuf,
+        /// What was found instead.
+        found: String,
+    },
+    /// Two columns of one name.
+    #[error("{}: columns {first} and {second} (counted from 1) are both called \"{name}\": names must differ", file.display())]
+    SameName {
+        /// The file.
+        file: PathBuf,
+        /// The name.
+        name: String,
+        /// The first column, from 1.
+        first: usize,
+        /// The second column, from 1.
+        second: usize,
+    },
+    /// A cell in a column without a name.
+    #[error("{}, line {line}, column {column} (counted from 1): \"{found}\" stands below no name; name the column in the first line", file.display())]
+    Nameless {
+        /// The file.
+        file: PathBuf,
+        /// The line.
+        line: u64,
+        /// The column, from 1.
+        column: usize,
+        /// What was found.
+        found: String,
+    },
+    /// A row without anything, followed by others.
+    #[error("{}, line {line}: an empty row between others; fill it in or take it out", file.display())]
+    EmptyRow {
+        /// The file.
+        file: PathBuf,
+        /// The line.
+        line: u64,
+    },
+    /// A row of another width.
+    #[error("{}, line {line}: {found} cells where the header has {expected}", file.display())]
+    Width {
+        /// The file.
+        file: PathBuf,
+        /// The line.
+        line: u64,
+        /// Columns of the header.
+        expected: u64,
+        /// Cells found.
+        found: u64,
+    },
+    /// Bytes that are not text.
+    #[error("{}, line {line}, column {column}: not UTF-8 text; save the file as UTF-8 (in Excel: CSV UTF-8)", file.display())]
+    Encoding {
+        /// The file.
+        file: PathBuf,
+        /// The line.
+        line: u64,
+        /// The column, from 1.
+        column: usize,
+    },
+    /// A column that is not there.
+    #[error("{}: there is no column \"{name}\"{}; the columns are {}", file.display(), closest(name, columns.iter().map(String::as_str)), columns.join(", "))]
+    NoColumn {
+        /// The file.
+        file: PathBuf,
+        /// The name asked for.
+        name: String,
+        /// The names there are.
+        columns: Vec<String>,
+    },
+    /// A cell that is no finite number where one is needed.
+    #[error("{}, {line_word} {line}, column \"{column}\": {found} {}; {remedy}", file.display(), unfit(found))]
+    Cell {
+        /// The file.
+        file: PathBuf,
+        /// The row.
+        line: u64,
+        /// "line" or "row".
+        line_word: &'static str,
+        /// The column's name.
+        column: String,
+        /// What was found.
+        found: String,
+        /// What would be right.
+        remedy: Box<str>,
+    },
+    /// A comma that may be a decimal one or stand before thousands.
+    #[error(
+        "{}, line {line}, column \"{column}\": \"{found}\" may mean {} or {}, and no other number of the table tells which: write them in one of these ways",
+        file.display(), found.replace(',', ""), found.replace(',', ".")
+    )]
+    Ambiguous {
+        /// The file.
+        file: PathBuf,
+        /// The line.
+        line: u64,
+        /// The column's name.
+        column: String,
+        /// What was found.
+        found: String,
+    },
+    /// A category that the model does not know.
+    #[error("{}, {line_word} {line}, column \"{column}\": \"{found}\" is none of the known categories: {}", file.display(), known.join(", "))]
+    Category {
+        /// The file.
+        file: PathBuf,
+        /// The row.
+        line: u64,
+        /// "line" or "row".
+        line_word: &'static str,
+        /// The column's name.
+        column: String,
+        /// What was found.
+        found: String,
+        /// What would be right.
+        known: Vec<String>,
+    },
+    /// No rows below the header.
+    #[error("{}: there are no rows", file.display())]
+    Empty {
+        /// The file.
+        file: PathBuf,
+    },
+    /// More rows than fit in the memory stated, or left.
+    #[error("{}: the first {rows} rows already need {needed}, and there are {limit}: raise --memory if the machine has more, or take fewer rows or columns", file.display())]
+    Memory {
+        /// The file.
+        file: PathBuf,
+        /// Rows read so far.
+        rows: usize,
+        /// What they need.
+        needed: Bytes,
+        /// What is allowed.
+        limit: Bytes,
+    },
+}
+
+/// What is wrong with a cell: a number can be the wrong one, too.
+fn unfit(found: &str) -> &'static str {
+    if found.parse::<f64>().is_ok_and(f64::is_finite) { "does not belong there" } else { "is not a finite number" }
+}
+
+/// ` (did you mean "x"?)` where one name is close.
+pub fn closest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> String {
+    nearest(name, known).map_or_else(String::new, |word| format!(" (did you mean \"{word}\"?)"))
+}

@@ -1,0 +1,244 @@
+//! The columns that were asked for, as numbers, row after row.
+
+use super::{Cell, DataError, Reader};
+use crate::quantity::Bytes;
+use serde::{Deserialize, Serialize};
+use std::path::PathBuf;
+
+/// Which columns to take.
+#[derive(Clone, Debug)]
+pub enum Wanted {
+    /// These, in this order.
+    Named(Vec<String>),
+    /// All but these, in the order of the file.
+    AllBut(Vec<String>),
+}
+
+/// Columns of categories: found while reading, or known from before.
+#[derive(Clone, Debug)]
+pub enum Categories {
+    /// These columns hold categories, whose names are collected.
+    Collected(Vec<String>),
+    /// These columns hold these categories and no others.
+    Known(Vec<ColumnInfo>),
+}
+
+/// What to read.
+#[derive(Clone, Debug)]
+pub struct Selection {
+    /// The columns.
+    pub wanted: Wanted,
+    /// Which of them hold categories.
+    pub categories: Categories,
+    /// Bytes the numbers may take.
+    pub memory: Option<Bytes>,
+    /// Whether the command has `--ignore` and `--categorical`, for its advice.
+    pub has_options: bool,
+}
+
+/// A column's name and, if it holds categories, their names: a cell is then its position in the list.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ColumnInfo {
+    /// The name.
+    pub name: String,
+    /// The categories.
+    pub categories: Option<Vec<String>>,
+}
+
+/// Numbers, row after row.
+#[derive(Clone, Debug)]
+pub struct Frame {
+    /// Where they came from.
+    pub file: PathBuf,
+    /// The columns.
+    pub columns: Vec<ColumnInfo>,
+    /// All values, row after row.
+    pub values: Vec<f64>,
+    /// Whether commas were read as decimal points.
+    pub has_decimal_commas: bool,
+}
+
+impl Frame {
+    /// Reads the columns that were asked for.
+    ///
+    /// # Errors
+    /// [`DataError`] naming the file, the row, the column and what was found.
+    pub fn read(mut reader: Reader, selection: &Selection) -> Result<Self, DataError> {
+        let positions = positions(&reader, &selection.wanted)?;
+        let mut columns: Vec<ColumnInfo> = positions.iter().map(|&position| described(&reader, position, &selection.categories)).collect();
+        if let Categories::Collected(names) = &selection.categories {
+            names.iter().try_for_each(|name| reader.column(name).map(drop))?;
+        }
+        let of_categories = columns.iter().zip(&positions).filter(|(column, _)| column.categories.is_some());
+        of_categories.for_each(|(_, &position)| reader.keep_text(position));
+        let collects = matches!(selection.categories, Categories::Collected(_));
+        let mut values = Vec::new();
+        let mut cells = Vec::with_capacity(reader.names().len());
+        while let Some(line) = reader.next_row(&mut cells)? {
+            let place = Place { reader: &reader, line, has_options: selection.has_options };
+            for (column, &position) in columns.iter_mut().zip(&positions) {
+                values.push(match &mut column.categories {
+                    None => place.number(&column.name, &cells[position])?,
+                    Some(known) => place.category(&column.name, known, collects, &cells[position])?,
+                });
+            }
+            check_memory(&reader, &values, columns.len(), selection.memory)?;
+        }
+        if values.is_empty() {
+            return Err(DataError::Empty { file: reader.file().to_owned() });
+        }
+        Ok(Self { file: reader.file().to_owned(), columns, values, has_decimal_commas: reader.has_decimal_commas() })
+    }
+
+    /// Number of rows.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.values.len() / self.columns.len()
+    }
+
+    /// Never true: a table without rows is refused.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.values.is_empty()
+    }
+
+    /// Row `i`.
+    #[must_use]
+    pub fn row(&self, i: usize) -> &[f64] {
+        &self.values[i * self.columns.len()..(i + 1) * self.columns.len()]
+    }
+}
+
+fn positions(reader: &Reader, wanted: &Wanted) -> Result<Vec<usize>, DataError> {
+    match wanted {
+        Wanted::Named(names) => names.iter().map(|name| reader.column(name)).collect(),
+        Wanted::AllBut(names) => {
+            let left_out = names.iter().map(|name| reader.column(name)).collect::<Result<Vec<_>, _>>()?;
+            Ok((0..reader.names().len()).filter(|position| !left_out.contains(position)).collect())
+        }
+    }
+}
+
+fn described(reader: &Reader, position: usize, categories: &Categories) -> ColumnInfo {
+    let name = &reader.names()[position];
+    let categories = match categories {
+        Categories::Collected(names) => names.contains(name).then(Vec::new),
+        Categories::Known(columns) => columns.iter().find(|column| column.name == *name).and_then(|column| column.categories.clone()),
+    };
+    ColumnInfo { name: name.clone(), categories }
+}
+
+fn check_memory(reader: &Reader, values: &[f64], columns: usize, limit: Option<Bytes>) -> Result<(), DataError> {
+    let needed = Bytes(8 * values.len() as u64);
+    match limit {
+        Some(limit) if needed > limit => {
+            Err(DataError::Memory { file: reader.file().to_owned(), rows: values.len() / columns.max(1), needed, limit })
+        }
+        _ => Ok(()),
+    }
+}
+
+/// What to do about a number that is written in a way that could mean two.
+pub const NUMERAL: &str = "write every number with a point, such as 1234.5, and without thousands separators";
+
+/// Whether a text would be a number but for its marks.
+pub fn is_numeral(text: &str) -> bool {
+    let bare: String = text.chars().filter(|c| !matches!(c, ',' | '.' | '\'' | ' ' | '\u{a0}' | '\u{202f}')).collect();
+    bare.starts_with(|c: char| c.is_ascii_digit() || matches!(c, '-' | '+')) && bare.parse::<f64>().is_ok_and(f64::is_finite)
+}
+
+/// Where a cell stands.
+struct Place<'a> {
+    reader: &'a Reader,
+    line: u64,
+    has_options: bool,
+}
+
+impl Place<'_> {
+    fn number(&self, column: &str, cell: &Cell) -> Result<f64, DataError> {
+        let found = match cell {
+            Cell::Number(value) if value.is_finite() => return Ok(*value),
+            Cell::Number(value) => value.to_string(),
+            Cell::Missing => "an empty cell".to_owned(),
+            Cell::Text(text) => format!("\"{text}\""),
+        };
+        let remedy = match cell {
+            Cell::Text(text) if is_numeral(text) => NUMERAL.to_owned(),
+            Cell::Text(_) if self.has_options => {
+                format!("put a number there, leave the column out (--ignore {column}), or declare it (--categorical {column})")
+            }
+            _ if self.has_options => format!("put a number there, take the row out, or leave the column out (--ignore {column})"),
+            _ => "put a number there, or take the row out".to_owned(),
+        };
+        Err(DataError::Cell {
+            file: self.reader.file().to_owned(),
+            line: self.line,
+            line_word: self.reader.line_word(),
+            column: column.to_owned(),
+            found,
+            remedy: remedy.into(),
+        })
+    }
+
+    fn category(&self, column: &str, known: &mut Vec<String>, collects: bool, cell: &Cell) -> Result<f64, DataError> {
+        let text = match cell {
+            Cell::Text(text) => text.clone(),
+            Cell::Number(value) => value.to_string(),
+            Cell::Missing => return self.number(column, cell),
+        };
+        let same = known.iter().position(|category| *category == text);
+        // A number may be written otherwise than where the categories were learnt, as files with types do.
+        let same = same.or_else(|| if collects { None } else { only(known, |category| is_same_number(category, &text)) });
+        let position = match same {
+            Some(position) => position,
+            None if collects => {
+                known.push(text);
+                known.len() - 1
+            }
+            None => {
+                return Err(DataError::Category {
+                    file: self.reader.file().to_owned(),
+                    line: self.line,
+                    line_word: self.reader.line_word(),
+                    column: column.to_owned(),
+                    found: text,
+                    known: known.clone(),
+                });
+            }
+        };
+        Ok(position as f64)
+    }
+}
+
+/// The place of the only one that is meant.
+fn only(known: &[String], is_meant: impl Fn(&str) -> bool) -> Option<usize> {
+    let mut found = (0..known.len()).filter(|&i| is_meant(&known[i]));
+    found.next().filter(|_| found.next().is_none())
+}
+
+fn is_same_number(a: &str, b: &str) -> bool {
+    matches!((a.parse::<f64>(), b.parse::<f64>()), (Ok(a), Ok(b)) if a == b)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(text: &str, categories: Categories) -> Result<Frame, DataError> {
+        let reader = Reader::csv("t.csv".into(), Box::new(std::io::Cursor::new(text.as_bytes().to_vec())))?;
+        Frame::read(reader, &Selection { wanted: Wanted::AllBut(Vec::new()), categories, memory: None, has_options: true })
+    }
+
+    #[test]
+    fn categories_are_what_is_written() {
+        let frame = read("layers;x\n64,32;0.5\n007;1\n7;2\n64,32;3\n", Categories::Collected(vec!["layers".into()])).unwrap();
+        assert_eq!(frame.columns[0].categories.as_deref().unwrap(), ["64,32", "007", "7"]);
+        assert_eq!((0..4).map(|i| frame.row(i)[0]).collect::<Vec<_>>(), [0.0, 1.0, 2.0, 0.0]);
+        let known = |names: &[&str]| {
+            let categories = Some(names.iter().map(|name| (*name).to_owned()).collect());
+            Categories::Known(vec![ColumnInfo { name: "layers".into(), categories }])
+        };
+        assert_eq!(read("layers\n7.0\n", known(&["a", "7"])).unwrap().values, [1.0]);
+        assert!(matches!(read("layers\n7.0\n", known(&["07", "7"])), Err(DataError::Category { .. })), "which of the two is not guessed");
+    }
+}

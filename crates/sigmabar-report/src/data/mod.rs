@@ -1,0 +1,147 @@
+//! Tables of numbers from CSV (also compressed, also standard input), Parquet and NumPy files, read row after row.
+
+mod delimited;
+mod error;
+mod frame;
+mod numpy;
+mod parquet_file;
+
+pub use error::DataError;
+pub use error::closest;
+pub use frame::{Categories, ColumnInfo, Frame, Selection, Wanted};
+pub use frame::{NUMERAL, is_numeral};
+
+use std::fmt;
+use std::fs::File;
+use std::io::{BufReader, Read};
+use std::path::{Path, PathBuf};
+
+/// One cell as it was found.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Cell {
+    /// A number, perhaps not finite.
+    Number(f64),
+    /// Anything else.
+    Text(String),
+    /// Nothing.
+    Missing,
+}
+
+impl fmt::Display for Cell {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Number(number) => number.fmt(f),
+            Self::Text(text) => f.write_str(text),
+            Self::Missing => Ok(()),
+        }
+    }
+}
+
+/// Rows one after the other. The number given back is the row as its reader would count it: the line of a CSV file, the row from 1 elsewhere.
+trait Rows {
+    fn next_row(&mut self, cells: &mut Vec<Cell>) -> Result<Option<u64>, DataError>;
+
+    /// Whether commas were read as decimal points.
+    fn has_decimal_commas(&self) -> bool {
+        false
+    }
+
+    /// Gives the cells of a column as they are written, numbers too; where files have types, those say what is text.
+    fn keep_text(&mut self, _column: usize) {}
+}
+
+/// A table that is being read.
+pub struct Reader {
+    file: PathBuf,
+    names: Vec<String>,
+    rows: Box<dyn Rows>,
+    line_word: &'static str,
+}
+
+impl Reader {
+    /// Opens a table: `-` is CSV on standard input; `.parquet`, `.npy` by their extension; everything else is CSV, compressed if it ends in `.gz`.
+    ///
+    /// # Errors
+    /// [`DataError`] for a file that cannot be opened or has no header.
+    pub fn open(path: &Path) -> Result<Self, DataError> {
+        if path.as_os_str() == "-" {
+            return Self::csv(PathBuf::from("standard input"), Box::new(std::io::stdin()));
+        }
+        let open = || File::open(path).map_err(|source| DataError::Open { file: path.to_owned(), source });
+        let name = path.file_name().map(|name| name.to_string_lossy().to_ascii_lowercase()).unwrap_or_default();
+        let (names, rows): (_, Box<dyn Rows>) = match name.rsplit('.').next() {
+            Some("parquet") => parquet_file::open(path, open()?)?,
+            Some("npy") => numpy::open(path, BufReader::new(open()?))?,
+            Some("gz") => return Self::csv(path.to_owned(), Box::new(flate2::read::MultiGzDecoder::new(BufReader::new(open()?)))),
+            _ => return Self::csv(path.to_owned(), Box::new(open()?)),
+        };
+        Ok(Self { file: path.to_owned(), names, rows, line_word: "row" })
+    }
+
+    /// CSV from anywhere.
+    ///
+    /// # Errors
+    /// [`DataError`] without a header of names that differ.
+    pub fn csv(file: PathBuf, input: Box<dyn Read>) -> Result<Self, DataError> {
+        let (names, rows) = delimited::open(&file, input)?;
+        Ok(Self { file, names, rows, line_word: "line" })
+    }
+
+    /// Names of the columns, in the order of the file.
+    #[must_use]
+    pub fn names(&self) -> &[String] {
+        &self.names
+    }
+
+    /// The file, for messages.
+    #[must_use]
+    pub fn file(&self) -> &Path {
+        &self.file
+    }
+
+    /// What a row is called in messages: the line of a CSV file, the row of others.
+    #[must_use]
+    pub fn line_word(&self) -> &'static str {
+        self.line_word
+    }
+
+    /// The next row into `cells`, with its number; `None` after the last.
+    ///
+    /// # Errors
+    /// [`DataError`] naming the row.
+    pub fn next_row(&mut self, cells: &mut Vec<Cell>) -> Result<Option<u64>, DataError> {
+        self.rows.next_row(cells)
+    }
+
+    /// Whether commas were read as decimal points so far.
+    #[must_use]
+    pub fn has_decimal_commas(&self) -> bool {
+        self.rows.has_decimal_commas()
+    }
+
+    /// From now on a column's cells are given as they are written, so that `00412` stays what it is; nothing in it says how numbers are written elsewhere.
+    pub fn keep_text(&mut self, column: usize) {
+        self.rows.keep_text(column);
+    }
+
+    /// The position of a column whose name people write in any case of letters, none of those in use for something else; one written exactly so comes first.
+    ///
+    /// # Errors
+    /// [`DataError::NoColumn`] with the closest name.
+    pub fn column_in_any_case(&self, name: &str, in_use: &[usize]) -> Result<usize, DataError> {
+        let is_meant = |place: &usize| !in_use.contains(place) && self.names[*place].eq_ignore_ascii_case(name);
+        self.column(name).or_else(|error| (0..self.names.len()).find(is_meant).ok_or(error))
+    }
+
+    /// The position of a column.
+    ///
+    /// # Errors
+    /// [`DataError::NoColumn`] with the closest name.
+    pub fn column(&self, name: &str) -> Result<usize, DataError> {
+        self.names.iter().position(|found| found == name).ok_or_else(|| DataError::NoColumn {
+            file: self.file.clone(),
+            name: name.to_owned(),
+            columns: self.names.clone(),
+        })
+    }
+}

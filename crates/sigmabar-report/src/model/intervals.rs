@@ -1,0 +1,59 @@
+//! Predictions with two intervals, each named: for the function, and for a new response.
+
+use super::Model;
+use crate::quantity::short;
+use sigmabar::certificate::{Answer, Answers, Calibration, Certificate, Conformal, Theorem};
+use sigmabar::{Claim, PointsRef, Result};
+
+impl Model {
+    /// Prepares answers whose intervals miss with probability `delta` each.
+    ///
+    /// # Errors
+    /// Those of the core: a probability out of range, a failed self-check.
+    pub fn answers(&self, delta: f64) -> Result<Answers<'_>> {
+        let mut claim = Claim::new(delta)?;
+        if let Some(bound) = self.about.norm_bound {
+            claim = claim.norm_bound(bound)?;
+        }
+        if let Some(noise) = &self.about.noise {
+            claim = claim.noise(noise.clone());
+        }
+        let answers = self.posterior.answers(&claim)?;
+        match &self.about.calibration {
+            Some(calibration) => answers.calibrated(Conformal::split(&self.posterior, calibration)),
+            None => Ok(answers),
+        }
+    }
+
+    /// Calibrates intervals for new responses on rows that nothing was learnt from; by the values of a column if one is given.
+    ///
+    /// # Errors
+    /// Those of the core: a response that is not finite, a failed self-check.
+    pub fn calibrate(&mut self, x: PointsRef<'_>, y: &[f64], by: Option<usize>) -> Result<()> {
+        let mut calibration = by.map_or_else(Calibration::default, Calibration::by_column);
+        calibration.add(&self.posterior, x, y)?;
+        self.about.calibration = Some(calibration);
+        Ok(())
+    }
+}
+
+/// What the intervals of an answer rest on, in words.
+#[must_use]
+pub fn words(answer: &Answer) -> String {
+    let (function, response) = (&answer.certificate, &answer.response_certificate);
+    if function.theorem == Theorem::Model && response.theorem == Theorem::Model {
+        return format!("{}\nbecause no norm bound and noise were declared (fit --norm-bound C --noise R)", own_word(function));
+    }
+    format!("for the function: {}\nfor a new response: {}", own_word(function), own_word(response))
+}
+
+/// A theorem in full; the model's own word in a line, with how often it held.
+fn own_word(certificate: &Certificate) -> String {
+    if certificate.theorem != Theorem::Model {
+        return certificate.to_string();
+    }
+    let (label, delta) = (certificate.label(), certificate.delta);
+    let factor = certificate.bounds.beta.map_or_else(String::new, |beta| format!(", {} deviations each way", short(beta)));
+    let measured = certificate.bounds.measured.map_or_else(String::new, |measured| format!("; {measured}"));
+    format!("{label}: normal intervals of the model{factor}, each missing with probability {delta} if the model is right{measured}")
+}

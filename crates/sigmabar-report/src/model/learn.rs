@@ -1,0 +1,95 @@
+//! From rows to a posterior: the kernel declared or learnt on a sample, inducing points, one pass over everything.
+
+use super::plan::{EXACT_POINTS, LEARNING_ROWS, Plan};
+use super::training::Rows;
+use crate::data::ColumnInfo;
+use crate::kernels::Family;
+use sigmabar::evidence::{Learning, fit_hyperparameters};
+use sigmabar::inducing::{InducingRule, Stop};
+use sigmabar::points::Locations;
+use sigmabar::{Collected, FeatureMap, Kernel, Observations, Origin, Points, Posterior, Prior, Result, Sourced};
+use std::sync::Arc;
+
+/// What was said about the function before any response was seen.
+#[derive(Clone, Debug)]
+pub struct Declared {
+    /// The family of the kernel; the best of some where none is named.
+    pub family: Option<Family>,
+    /// One length-scale, or one for each column.
+    pub lengthscale: Option<Vec<f64>>,
+    /// The variance of the kernel.
+    pub variance: f64,
+    /// The ridge.
+    pub ridge: Option<f64>,
+    /// Prior mean and unit; learnt where they are missing.
+    pub prior: Option<Prior>,
+    /// How the points were chosen: nobody but the user can know, and the certificate repeats it.
+    pub collected: Collected,
+}
+
+/// The kernel and all else that is needed before the pass over everything.
+pub struct Learnt {
+    /// The kernel, and where it came from.
+    pub kernel: Sourced<Kernel>,
+    /// The ridge, and where it came from.
+    pub ridge: Sourced<f64>,
+    /// The inducing points.
+    pub inducing: Points,
+    /// The posterior, where learning has seen every row.
+    pub posterior: Option<Posterior>,
+}
+
+/// Kernel, ridge and inducing points: as declared, or learnt on a sample of the rows.
+pub fn learn(rows: &Rows, prior: Prior, declared: &Declared, columns: &[ColumnInfo], plan: &Plan, seed: u64) -> Result<Learnt> {
+    let dim = columns.len();
+    if let (Some(lengths), Some(ridge)) = (&declared.lengthscale, declared.ridge) {
+        let kernel = declared.family.unwrap_or(Family::Matern(2.5)).kernel(lengths, declared.variance, columns)?;
+        let sample = rows.sample(plan.pool(), seed);
+        let locations = Locations::new(Points::new(sample.x, dim)?, declared.collected);
+        let rule = InducingRule::Greedy(Stop::at_residual(0.1, plan.inducing));
+        let inducing = rule.select(&kernel, ridge, &locations, seed)?.into_points();
+        return Ok(Learnt { kernel: kernel.into(), ridge: ridge.into(), inducing, posterior: None });
+    }
+    let sample = rows.sample(LEARNING_ROWS, seed);
+    let everything = sample.len() == rows.len();
+    let observations = Observations::new(Points::new(sample.x, dim)?, &sample.y, declared.collected, prior)?;
+    let mut learning = Learning::new(templates(declared, &observations, columns)?);
+    learning.inducing = plan.inducing;
+    learning.exact_points = EXACT_POINTS;
+    learning.seed = seed;
+    if let Some(ridge) = declared.ridge {
+        learning.ridge = ridge;
+    }
+    let learnt = fit_hyperparameters(&observations, &learning)?;
+    Ok(Learnt {
+        kernel: learnt.kernel().clone(),
+        ridge: Sourced::new(learnt.ridge(), Origin::LearntHere),
+        inducing: learnt.inducing().to_points(),
+        posterior: everything.then(|| learnt.into_posterior()),
+    })
+}
+
+/// Starts for learning: the spread of each column times the root of their number.
+fn templates(declared: &Declared, observations: &Observations, columns: &[ColumnInfo]) -> Result<Vec<Kernel>> {
+    let x = observations.locations().points();
+    let (n, root) = (x.len() as f64, (columns.len() as f64).sqrt());
+    let lengths: Vec<f64> = (0..columns.len())
+        .map(|c| {
+            let mean = x.rows().map(|row| row[c] / n).sum::<f64>();
+            let spread = (x.rows().map(|row| (row[c] - mean).powi(2) / n).sum::<f64>()).sqrt();
+            if columns[c].categories.is_none() && spread > 1e-12 * mean.abs() && spread > 0.0 { root * spread } else { 1.0 }
+        })
+        .collect();
+    let families = declared.family.map_or_else(|| Family::DEFAULTS.to_vec(), |family| vec![family]);
+    families.into_iter().map(|family| family.kernel(&lengths, 1.0, columns)).collect()
+}
+
+/// One pass over all rows.
+pub fn fit(rows: Rows, prior: Prior, learnt: Learnt, columns: usize, collected: Collected) -> Result<Posterior> {
+    if let Some(posterior) = learnt.posterior {
+        return Ok(posterior);
+    }
+    let features = Arc::new(FeatureMap::new(learnt.kernel, learnt.inducing)?);
+    let observations = Observations::new(Points::new(rows.x, columns)?, &rows.y, collected, prior)?;
+    Posterior::fit(features, learnt.ridge, observations)
+}

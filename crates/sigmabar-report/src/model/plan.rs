@@ -1,0 +1,109 @@
+//! What a fit will take, said before it begins.
+
+use crate::quantity::{Bytes, grouped};
+use std::fmt;
+
+/// Rows on which hyper-parameters are learnt: more change them little and cost in proportion.
+pub const LEARNING_ROWS: usize = 10_000;
+/// Rows that inducing points are chosen from, for each of them, and at least.
+const POOL: usize = 8;
+const SMALLEST_POOL: usize = 10_000;
+/// Inducing points unless told otherwise.
+const INDUCING: usize = 500;
+/// Distinct points of the exact stage of learning.
+pub const EXACT_POINTS: usize = 1000;
+
+/// What a fit will take.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Plan {
+    /// Rows that are fitted.
+    pub rows: usize,
+    /// Rows kept back to score the model on.
+    pub held_out: usize,
+    /// Columns of a point.
+    pub columns: usize,
+    /// Whether hyper-parameters are learnt.
+    pub learns: bool,
+    /// Inducing points at most.
+    pub inducing: usize,
+    /// Memory that it takes.
+    pub memory: Bytes,
+    /// Memory that it may take.
+    pub limit: Option<Bytes>,
+}
+
+impl Plan {
+    /// As many inducing points as were wanted and fit; `None` where not even ten do.
+    pub fn new(rows: usize, held_out: usize, columns: usize, learns: bool, wanted: Option<usize>, limit: Option<Bytes>) -> Option<Self> {
+        let most = wanted.unwrap_or(INDUCING).min(rows);
+        let least = most.min(10);
+        let at =
+            |inducing| Self { rows, held_out, columns, learns, inducing, memory: needed(rows, held_out, columns, learns, inducing), limit };
+        let fits = |inducing| limit.is_none_or(|limit| at(inducing).memory <= limit);
+        let sizes = std::iter::successors(Some(most), |size| (*size > least).then_some((size * 9 / 10).max(least)));
+        sizes.into_iter().find(|size| fits(*size)).map(at)
+    }
+
+    /// What the rows need with as few inducing points as make sense.
+    pub fn least(rows: usize, held_out: usize, columns: usize, learns: bool) -> Bytes {
+        needed(rows, held_out, columns, learns, rows.min(10))
+    }
+
+    /// Rows that inducing points are chosen from.
+    pub fn pool(&self) -> usize {
+        pool(self.rows, self.inducing)
+    }
+
+    /// Passes over the rows: one to read, one to fit, and two on the rows that hyper-parameters are learnt on if these are not all.
+    pub fn passes(&self) -> usize {
+        if self.learns && self.rows <= LEARNING_ROWS { 1 } else { 2 }
+    }
+}
+
+fn pool(rows: usize, inducing: usize) -> usize {
+    (POOL * inducing).max(SMALLEST_POOL).min(rows)
+}
+
+/// Bytes at the peak, from above: the rows with their sorting and counts, the factor of the pool, a few square matrices, the blocks of a pass.
+fn needed(rows: usize, held_out: usize, columns: usize, learns: bool, m: usize) -> Bytes {
+    let table = (rows + held_out) * (columns + 1);
+    let sorted = rows * (2 * columns + 6);
+    let factor = 2 * pool(rows, m) * m;
+    let squares = 8 * m * m;
+    let blocks = 16 * 1024 * m;
+    let exact = if learns { 10 * EXACT_POINTS.min(rows).pow(2) + 3 * LEARNING_ROWS.min(rows) * m } else { 0 };
+    Bytes(8 * (table + sorted + factor + squares + blocks + exact) as u64 + (16 << 20))
+}
+
+impl fmt::Display for Plan {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "plan: {} rows to fit", grouped(self.rows))?;
+        if self.held_out > 0 {
+            write!(f, ", {} held out", grouped(self.held_out))?;
+        }
+        writeln!(f, "; {} columns", self.columns)?;
+        if self.learns {
+            writeln!(f, "      kernel and noise learnt on {} rows", grouped(self.rows.min(LEARNING_ROWS)))?;
+        } else {
+            writeln!(f, "      kernel as given")?;
+        }
+        let passes = if self.passes() == 1 { "one pass" } else { "two passes" };
+        write!(f, "      at most {} inducing points; {passes} over the rows; memory at most {}", self.inducing, self.memory)?;
+        self.limit.map_or(Ok(()), |limit| write!(f, " of {limit}"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_plan_keeps_to_the_memory_or_is_refused() {
+        let free = Plan::new(1_000_000, 0, 8, true, None, None).unwrap();
+        assert_eq!(free.inducing, 500);
+        let tight = Plan::new(1_000_000, 0, 8, true, None, Some(Bytes(free.memory.0 - (60 << 20)))).unwrap();
+        assert!(tight.inducing < 500 && tight.memory <= tight.limit.unwrap());
+        assert_eq!(Plan::new(1_000_000, 0, 8, true, None, Some(Bytes(100 << 20))), None);
+        assert_eq!(Plan::new(7, 0, 1, false, None, None).unwrap().inducing, 7);
+    }
+}

@@ -1,0 +1,90 @@
+//! Whether a table of results is about the settings that were asked for: a sheet that was sorted by one column tells every result to the wrong trial.
+
+use super::Reading;
+use crate::data::Cell;
+use crate::setting::agrees;
+use sigmabar_study::{Study, TrialRow};
+use std::collections::HashMap;
+use std::path::Path;
+
+const WELL: &str = "well";
+
+/// Why results cannot be told.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Mismatch {
+    /// They do not stand beside their settings.
+    #[error("{what}: {remedy}")]
+    Sheet {
+        /// What is wrong.
+        what: String,
+        /// What would be right.
+        remedy: String,
+    },
+    /// The study cannot be read.
+    #[error(transparent)]
+    Study(#[from] sigmabar_study::Error),
+}
+
+impl Mismatch {
+    fn new(what: String, remedy: &str) -> Self {
+        Self::Sheet { what, remedy: remedy.to_owned() }
+    }
+}
+
+/// Refuses a table whose settings or wells are not those of its trials.
+///
+/// # Errors
+/// [`Mismatch`] naming line and column.
+pub fn check(study: &Study, path: &Path, reading: &Reading) -> Result<(), Mismatch> {
+    let column = |name: &str| reading.columns.iter().position(|found| found == name);
+    let well = reading.columns.iter().position(|found| found.eq_ignore_ascii_case(WELL));
+    let mut parameters = Vec::new();
+    for (i, parameter) in study.spec().space().parameters().iter().enumerate() {
+        match column(&parameter.name) {
+            Some(place) => parameters.push((place, i, parameter)),
+            None if well.is_some() => {
+                let what = format!("{}: the column \"{}\" of the plate is gone", path.display(), parameter.name);
+                return Err(Mismatch::new(what, "it shows that results stand beside their settings; put it back"));
+            }
+            None => {}
+        }
+    }
+    let trials: HashMap<u64, TrialRow> = study.trials()?.into_iter().map(|trial| (trial.id, trial)).collect();
+    for (id, line, cells) in &reading.rows {
+        let Some(trial) = trials.get(id) else { continue };
+        let is_blank = |cell: &Cell| reading.missing.contains(id) && *cell == Cell::Missing;
+        let differs = |place: usize, asked: &dyn std::fmt::Display| {
+            let (file, name) = (path.display(), &reading.columns[place]);
+            let what = format!("{file}, line {line}, column \"{name}\": {} stands there, and trial {id} has {asked}", shown(&cells[place]));
+            Mismatch::new(what, "put every result beside its own setting; nothing of this file was written down")
+        };
+        for &(place, i, parameter) in &parameters {
+            let asked = &trial.values[i];
+            if !agrees(&cells[place], parameter, asked) && !is_blank(&cells[place]) {
+                return Err(differs(place, asked));
+            }
+        }
+        if let (Some(place), Some(laid)) = (well, &trial.well)
+            && !is_blank(&cells[place])
+            && plain(&shown(&cells[place])) != plain(laid)
+        {
+            return Err(differs(place, laid));
+        }
+    }
+    Ok(())
+}
+
+/// A well without the zeros that some machines put before its number: A01 is A1.
+fn plain(well: &str) -> String {
+    let (row, number) = well.split_at(well.find(|c: char| c.is_ascii_digit()).unwrap_or(well.len()));
+    format!("{}{}", row.trim().to_uppercase(), number.trim_start_matches('0'))
+}
+
+fn shown(cell: &Cell) -> String {
+    match cell {
+        Cell::Text(text) => text.clone(),
+        Cell::Number(number) => number.to_string(),
+        Cell::Missing => "nothing".to_owned(),
+    }
+}

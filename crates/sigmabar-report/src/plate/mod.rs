@@ -1,0 +1,21 @@
+//! Plates: wells by their names, trials laid into them in random order, filled-in plates read back.
+
+mod layout;
+mod matching;
+mod reading;
+mod sheet;
+
+pub use layout::Plate;
+pub use matching::{Mismatch, check};
+pub use reading::{Reading, read};
+pub use reading::{is_blank, remedy};
+pub use sheet::sheet;
+
+/// The column that people fill in.
+pub const RESULT: &str = "result";
+/// The column of standard errors.
+pub const STANDARD_ERROR: &str = "std";
+/// The column of remarks.
+pub const NOTE: &str = "note";
+/// Columns that people call so hold remarks too, in any case of letters.
+pub const NOTES: [&str; 6] = [NOTE, "notes", "remark", "remarks", "comment", "comments"];

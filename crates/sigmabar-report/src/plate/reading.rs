@@ -1,0 +1,165 @@
+//! A plate, or any table of results, as it comes back.
+
+use super::{NOTES, RESULT, STANDARD_ERROR};
+use crate::data::{Cell, DataError, NUMERAL, Reader, is_numeral};
+use crate::setting;
+use sigmabar_study::{Parameter, TrialResult};
+use std::collections::HashSet;
+
+/// What a table of results says.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Reading {
+    /// Results by their trial, with the line they stand in.
+    pub results: Vec<(u64, TrialResult, u64)>,
+    /// Trials whose result is empty.
+    pub missing: Vec<u64>,
+    /// What was remarked about trials.
+    pub notes: Vec<(u64, String)>,
+    /// Names of the columns.
+    pub columns: Vec<String>,
+    /// Every row: its trial, its line, its cells.
+    pub rows: Vec<(u64, u64, Vec<Cell>)>,
+    /// Whether commas were read as decimal points.
+    pub has_decimal_commas: bool,
+}
+
+/// What people write where there is no result.
+pub fn is_blank(cell: &Cell) -> bool {
+    match cell {
+        Cell::Missing => true,
+        Cell::Text(text) => ["n/a", "na", "-", "–"].contains(&text.to_lowercase().as_str()),
+        Cell::Number(_) => false,
+    }
+}
+
+/// What belongs into a cell of results.
+pub fn remedy(cell: &Cell) -> &'static str {
+    match cell {
+        Cell::Text(text) if is_numeral(text) => NUMERAL,
+        _ => "put a number there, the word failed, or leave it empty if there is no result",
+    }
+}
+
+/// Reads trial, result and, if there are such columns besides those of the parameters, standard error and notes. An empty result is a missing well, the word `failed` a failed one, whose
+/// note is the reason too unless one stands behind the word.
+///
+/// # Errors
+/// [`DataError`] naming the line and the column.
+pub fn read(mut reader: Reader, result: Option<&str>, parameters: &[Parameter]) -> Result<Reading, DataError> {
+    let mut in_use = Vec::new();
+    for parameter in parameters {
+        if let Ok(column) = reader.column(&parameter.name) {
+            setting::keep_choices(&mut reader, parameter, column);
+            in_use.push(column);
+        }
+    }
+    let column = |name: &str| reader.column_in_any_case(name, &in_use);
+    let trial = column("trial").or_else(|error| column("id").map_err(|_| error))?;
+    let result = match result {
+        Some(name) => reader.column(name)?,
+        None => column(RESULT)?,
+    };
+    let error = column(STANDARD_ERROR).ok();
+    let is_note = |name: &String| NOTES.contains(&name.to_lowercase().as_str());
+    let notes: Vec<usize> = (0..reader.names().len()).filter(|i| is_note(&reader.names()[*i]) && !in_use.contains(i)).collect();
+    notes.iter().for_each(|column| reader.keep_text(*column));
+    let (mut reading, mut seen) = (Reading { columns: reader.names().to_vec(), ..Reading::default() }, HashSet::new());
+    let mut cells = Vec::new();
+    while let Some(line) = reader.next_row(&mut cells)? {
+        let wrong = |column: usize, remedy: &str| DataError::Cell {
+            file: reader.file().to_owned(),
+            line,
+            line_word: reader.line_word(),
+            column: reader.names()[column].clone(),
+            found: match &cells[column] {
+                Cell::Text(text) => format!("\"{text}\""),
+                Cell::Number(number) => number.to_string(),
+                Cell::Missing => "an empty cell".to_owned(),
+            },
+            remedy: remedy.into(),
+        };
+        let id = match cells[trial] {
+            Cell::Number(number) if number >= 0.0 && number.fract() == 0.0 && number < 1e15 => number as u64,
+            _ => return Err(wrong(trial, "the number of the trial, as ask gave it, belongs there")),
+        };
+        if !seen.insert(id) {
+            return Err(wrong(trial, "no other line may have the same trial"));
+        }
+        let standard_error = match error.map(|column| (column, &cells[column])) {
+            None => None,
+            Some((_, cell)) if is_blank(cell) => None,
+            Some((_, Cell::Number(number))) if number.is_finite() && *number > 0.0 => Some(*number),
+            Some((column, _)) => return Err(wrong(column, "a positive standard error belongs there, or nothing")),
+        };
+        let said: Vec<String> = notes.iter().filter(|i| cells[**i] != Cell::Missing).map(|i| cells[*i].to_string()).collect();
+        let note = Some(said.join("; ")).filter(|words| !words.is_empty());
+        match &cells[result] {
+            cell if is_blank(cell) => reading.missing.push(id),
+            Cell::Number(value) if value.is_finite() => {
+                reading.results.push((id, TrialResult::Value { value: *value, standard_error }, line));
+            }
+            Cell::Text(text) if text.to_lowercase().starts_with("fail") => {
+                let stated = text.split_once(':').map(|(_, words)| words.trim().to_owned()).filter(|words| !words.is_empty());
+                let reason = stated.or_else(|| note.clone()).unwrap_or_else(|| "failed".to_owned());
+                reading.results.push((id, TrialResult::Failed { reason }, line));
+            }
+            cell => return Err(wrong(result, remedy(cell))),
+        }
+        reading.notes.extend(note.map(|words| (id, words)));
+        reading.rows.push((id, line, cells.clone()));
+    }
+    reading.has_decimal_commas = reader.has_decimal_commas();
+    Ok(reading)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::Cursor;
+
+    fn of(text: &str) -> Result<Reading, DataError> {
+        read(Reader::csv("plate.csv".into(), Box::new(Cursor::new(text.as_bytes().to_vec())))?, None, &[])
+    }
+
+    #[test]
+    fn values_failures_and_missing_wells_are_told_apart() {
+        let reading = of(
+            "well,trial,x,result,std,note,Remarks\nA1,3,0.5,1.25,0.1,,\nA2,0,0.1,failed,,cell died,\nA3,7,0.2,,,dropped,\nA4,8,1,FAIL: no light,,odd,7\n",
+        )
+        .unwrap();
+        let value = TrialResult::Value { value: 1.25, standard_error: Some(0.1) };
+        let failed = |reason: &str| TrialResult::Failed { reason: reason.into() };
+        assert_eq!(reading.results, [(3, value, 2), (0, failed("cell died"), 3), (8, failed("no light"), 5)]);
+        assert_eq!(reading.missing, [7]);
+        assert_eq!(reading.notes, [(0, "cell died".to_owned()), (7, "dropped".to_owned()), (8, "odd; 7".to_owned())]);
+        let other = of("trial,Result\n3,n/a\n4,-\n5,2\n").unwrap();
+        assert_eq!((other.missing, other.results.len()), (vec![3, 4], 1));
+    }
+
+    #[test]
+    fn notes_are_kept_as_they_are_written() {
+        let reading = of("trial;result;note\n0;1.5;00412\n1;2;1e5\n2;3;3.0\n3;4;12,5\n").unwrap();
+        let notes: Vec<&str> = reading.notes.iter().map(|(_, note)| note.as_str()).collect();
+        assert_eq!((notes, reading.has_decimal_commas), (vec!["00412", "1e5", "3.0", "12,5"], false));
+    }
+
+    #[test]
+    fn names_are_read_in_any_case() {
+        let reading = of("Trial,RESULT,Std\n3,1.25,0.1\n").unwrap();
+        assert_eq!(reading.results, [(3, TrialResult::Value { value: 1.25, standard_error: Some(0.1) }, 2)]);
+    }
+
+    #[test]
+    fn wrong_cells_are_named() {
+        let said = |text: &str| of(text).unwrap_err().to_string();
+        assert_eq!(
+            said("trial,result\n0,1\n1,high\n"),
+            "plate.csv, line 3, column \"result\": \"high\" is not a finite number; put a number there, the word failed, or leave it empty if there is no result"
+        );
+        assert!(said("trial,result\n0,\"1,5\"\n").contains("with a point"));
+        assert!(said("trial,result\n0.5,1\n").contains("line 2, column \"trial\": 0.5"));
+        assert!(said("trial,result\n1,1\n1,2\n").contains("line 3, column \"trial\": 1"));
+        assert!(said("trial,reslt\n1,1\n").contains("did you mean \"reslt\"") || said("trial,reslt\n1,1\n").contains("reslt"));
+        assert!(said("trial,result,std\n1,1,-2\n").contains("column \"std\""));
+    }
+}

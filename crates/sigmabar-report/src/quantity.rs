@@ -1,0 +1,124 @@
+//! Quantities as people type them: `4G`, `0.3,0.5`, `10%`.
+
+use std::fmt;
+use std::str::FromStr;
+use std::time::Duration;
+
+/// A count of at least 1.
+pub fn positive(text: &str) -> Result<usize, &'static str> {
+    text.parse().ok().filter(|&count| count > 0).ok_or("it must be a whole number of at least 1")
+}
+
+/// A time, typed as `90`, `90s`, `1.5h` or `3d`: a number without a unit is seconds, as in study files.
+pub fn duration(text: &str) -> Result<Duration, &'static str> {
+    const WRONG: &str = "a time is a number of seconds, or a number with s, m, h or d behind it, such as 90m";
+    let text = text.trim();
+    let number = text.trim_end_matches(|c: char| c.is_ascii_alphabetic());
+    let seconds = match text[number.len()..].trim() {
+        "" | "s" => 1.0,
+        "m" | "min" => 60.0,
+        "h" => 3600.0,
+        "d" => 86400.0,
+        _ => return Err(WRONG),
+    };
+    let time = number.trim().parse::<f64>().map_err(|_| WRONG)? * seconds;
+    if time > 0.0 { Duration::try_from_secs_f64(time).map_err(|_| WRONG) } else { Err(WRONG) }
+}
+
+/// A number of bytes, typed as `4G`, `500M` or `1000000`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd)]
+pub struct Bytes(pub u64);
+
+impl FromStr for Bytes {
+    type Err = &'static str;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        const WRONG: &str = "a size is a number with K, M, G or T behind it, such as 4G";
+        let text = text.trim().trim_end_matches(['b', 'B']).trim_end_matches(['i', 'I']);
+        let (digits, power) = match text.chars().last().map(|c| c.to_ascii_uppercase()) {
+            Some('K') => (&text[..text.len() - 1], 1),
+            Some('M') => (&text[..text.len() - 1], 2),
+            Some('G') => (&text[..text.len() - 1], 3),
+            Some('T') => (&text[..text.len() - 1], 4),
+            _ => (text, 0),
+        };
+        let number: f64 = digits.trim().parse().map_err(|_| WRONG)?;
+        let bytes = number * 1024_f64.powi(power);
+        if bytes.is_finite() && (1.0..1e18).contains(&bytes) { Ok(Self(bytes as u64)) } else { Err(WRONG) }
+    }
+}
+
+impl fmt::Display for Bytes {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (mut value, mut unit) = (self.0 as f64, "B");
+        for next in ["KB", "MB", "GB", "TB"] {
+            if value < 1000.0 {
+                break;
+            }
+            (value, unit) = (value / 1024.0, next);
+        }
+        if value < 10.0 && unit != "B" { write!(f, "{value:.1} {unit}") } else { write!(f, "{value:.0} {unit}") }
+    }
+}
+
+/// Whole numbers with a gap before every three digits.
+pub fn grouped(number: usize) -> String {
+    let digits = number.to_string();
+    let mut out = String::with_capacity(digits.len() + digits.len() / 3);
+    for (i, digit) in digits.chars().enumerate() {
+        if i > 0 && (digits.len() - i).is_multiple_of(3) {
+            out.push(' ');
+        }
+        out.push(digit);
+    }
+    out
+}
+
+/// `1 row`, `2 rows`.
+pub fn counted(number: usize, noun: &str) -> String {
+    format!("{} {noun}{}", grouped(number), if number == 1 { "" } else { "s" })
+}
+
+/// A number with about five significant digits, as short as possible.
+pub fn short(value: f64) -> String {
+    if value == 0.0 || !value.is_finite() {
+        return value.to_string();
+    }
+    let size = value.abs().log10().floor();
+    if !(-4.0..6.0).contains(&size) {
+        return format!("{value:.4e}");
+    }
+    let decimals = (4.0 - size).clamp(0.0, 8.0) as usize;
+    let text = format!("{value:.decimals$}");
+    if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.').to_owned() } else { text }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes_are_read_and_written() {
+        assert_eq!("4G".parse(), Ok(Bytes(4 << 30)));
+        assert_eq!("1.5k".parse(), Ok(Bytes(1536)));
+        assert_eq!("64MiB".parse(), Ok(Bytes(64 << 20)));
+        assert!("".parse::<Bytes>().is_err() && "G".parse::<Bytes>().is_err() && "-1M".parse::<Bytes>().is_err());
+        assert_eq!(Bytes(4 << 30).to_string(), "4.0 GB");
+        assert_eq!(Bytes(900).to_string(), "900 B");
+    }
+
+    #[test]
+    fn times_are_read() {
+        assert_eq!(["90m", "1.5h", "1.5 h", "5400", "5400s"].map(duration), [Ok(Duration::from_secs(5400)); 5]);
+        assert!(["", "-1h", "xh", "0", "5 parsecs"].iter().all(|text| duration(text).is_err()));
+    }
+
+    #[test]
+    fn numbers_are_short() {
+        assert_eq!(grouped(1_234_567), "1 234 567");
+        assert_eq!(
+            (short(0.123_456_78), short(1234.5678), short(-2.5), short(1e-9)),
+            ("0.12346".into(), "1234.6".into(), "-2.5".into(), "1.0000e-9".into())
+        );
+    }
+}

@@ -1,0 +1,121 @@
+//! What a claim rests on, in words.
+
+use crate::plot::{Relevance, number};
+use sigmabar::strategy::{Assumed, Failures, Quantity};
+use sigmabar::{Kernel, Origin, Problem, Sourced};
+
+/// The kernel in a few words; `names` are those of its columns.
+pub(super) fn kernel_words(kernel: &Kernel, names: &[String]) -> String {
+    let part = |kernel: &Kernel| kernel_words(kernel, names);
+    let family = match kernel {
+        Kernel::Sum(parts) => return parts.iter().map(part).collect::<Vec<_>>().join(" + "),
+        Kernel::Product(parts) => return parts.iter().map(part).collect::<Vec<_>>().join(" × "),
+        Kernel::Columns { columns, kernel } => {
+            let seen: Vec<String> = columns.iter().map(|&c| names.get(c).cloned().unwrap_or_else(|| format!("column {}", c + 1))).collect();
+            let mut named = seen.clone();
+            named.dedup();
+            return format!("{} of {}", kernel_words(kernel, &seen), named.join(", "));
+        }
+        Kernel::SquaredExponential(_) => "squared exponential".to_owned(),
+        Kernel::Matern(matern) => format!("Matérn with ν = {}", number(matern.nu())),
+        Kernel::RationalQuadratic(_) => "rational quadratic".to_owned(),
+        Kernel::Periodic(_) => "periodic".to_owned(),
+        Kernel::Linear(_) => "linear".to_owned(),
+        Kernel::Hamming(_) => "Hamming".to_owned(),
+        _ => "of another kind".to_owned(),
+    };
+    let is_length = |p: &&sigmabar::kernel::Parameter| p.name.starts_with("lengthscale");
+    let parameters = kernel.parameters();
+    let lengths: Vec<String> = parameters.iter().filter(is_length).map(|p| number(p.value)).collect();
+    let others: Vec<String> = parameters.iter().filter(|p| !is_length(p)).map(|p| format!("{} {}", p.name, number(p.value))).collect();
+    format!("{family} (length-scale {}; {})", lengths.join(", "), others.join(", "))
+}
+
+/// Where a kernel came from, as the end of "length-scales …".
+pub(super) fn source_words(origin: Origin) -> &'static str {
+    match origin {
+        Origin::Declared => "were declared before the data",
+        Origin::LearntElsewhere => "were learnt from earlier measurements",
+        Origin::LearntHere => "were learnt from these measurements",
+        _ => "come from elsewhere",
+    }
+}
+
+/// What was declared, as sentences.
+pub(super) fn declared(problem: &Problem, names: &[String]) -> Vec<String> {
+    let mut list = Vec::new();
+    match problem.kernel() {
+        Some(Sourced { value: kernel, .. }) => list.push(format!("Kernel: {}.", kernel_words(kernel, names))),
+        None => list.push("Kernel: not given; learnt from the measurements where the strategy needs one.".to_owned()),
+    }
+    match problem.norm_bound() {
+        Some(bound) => {
+            list.push(format!("Norm bound: the norm of the function minus its prior mean is at most {} under that kernel.", number(bound)))
+        }
+        None => list.push("Norm bound: not given.".to_owned()),
+    }
+    match problem.noise() {
+        Some(noise) => list.push(format!("Noise: independent, mean zero; {noise}, in units of {}.", number(problem.prior().unit()))),
+        None => list.push("Noise: not given; estimated where the strategy needs it.".to_owned()),
+    }
+    list.push(format!(
+        "Prior mean {} and unit {}, declared before the data.",
+        number(problem.prior().mean()),
+        number(problem.prior().unit())
+    ));
+    list.push(format!("All claims of the run together may be wrong with probability at most {} (delta).", number(problem.delta())));
+    list.push(match problem.failures() {
+        Failures::Unrelated => "A lost measurement says nothing about its value (declared).".to_owned(),
+        Failures::Informative => {
+            "A lost measurement says something about its value (declared): after one, claims are estimates.".to_owned()
+        }
+        _ => "What a lost measurement says about its value was not declared: after one, claims are estimates.".to_owned(),
+    });
+    list
+}
+
+/// What the automatic strategy went by after its last batch, as sentences: given or estimated, and with which safety.
+pub(super) fn assumed(assumed: &Assumed, names: &[String]) -> Vec<String> {
+    let words = |quantity: Quantity| match quantity {
+        Quantity::Given(value) => format!("{}, as given", number(value)),
+        Quantity::Estimated { value, safety } => {
+            format!("{}, estimated from these measurements with a safety factor of {}", number(value), number(safety))
+        }
+        other => number(other.value()),
+    };
+    let agreed = if assumed.least_norm.is_some() {
+        "The last batch contradicts what was assumed before it."
+    } else {
+        "The last batch agrees with what was assumed before it."
+    };
+    vec![
+        format!("Kernel: {}; its parameters {}.", kernel_words(&assumed.kernel.value, names), source_words(assumed.kernel.origin)),
+        format!("Norm bound: {}.", words(assumed.norm_bound)),
+        format!("Noise level: {}.", words(assumed.noise)),
+        "These are on the model's scale: values centred and scaled by what was measured.".to_owned(),
+        agreed.to_owned(),
+    ]
+}
+
+/// How a kernel sees each column: the shortest of its length-scales there. Columns that no part sees by a length-scale are left out.
+pub(super) fn relevances(kernel: &Kernel, names: &[(String, std::ops::Range<usize>)], range: impl Fn(usize) -> f64) -> Vec<Relevance> {
+    let shortest = |column: usize| lengths(kernel, column).into_iter().fold(f64::INFINITY, f64::min);
+    let one = |(name, columns): &(String, std::ops::Range<usize>)| {
+        let (column, lengthscale) = columns.clone().map(|c| (c, shortest(c))).min_by(|a, b| a.1.total_cmp(&b.1))?;
+        lengthscale.is_finite().then(|| Relevance { parameter: name.clone(), lengthscale, range: range(column) })
+    };
+    names.iter().filter_map(one).collect()
+}
+
+fn lengths(kernel: &Kernel, column: usize) -> Vec<f64> {
+    match kernel {
+        Kernel::Periodic(k) => vec![k.lengthscale().get(column)],
+        Kernel::Linear(k) => vec![k.lengthscale().get(column)],
+        Kernel::Hamming(k) => vec![k.lengthscale().get(column)],
+        Kernel::Sum(parts) | Kernel::Product(parts) => parts.iter().flat_map(|part| lengths(part, column)).collect(),
+        Kernel::Columns { columns, kernel } => {
+            columns.iter().position(|c| *c == column).map_or_else(Vec::new, |inner| lengths(kernel, inner))
+        }
+        other => other.lengthscale().map(|length| length.get(column)).into_iter().collect(),
+    }
+}

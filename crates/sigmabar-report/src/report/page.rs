@@ -1,0 +1,181 @@
+//! A page under construction, and the finished page: one file that needs nothing else.
+
+use super::error::Result;
+use super::style::STYLE;
+use crate::plot::{Cell, Medium, Picture, Table, escape, number};
+use std::fmt::Write;
+
+/// The most rows of a table that a page shows; the file of its numbers has all of them.
+const MOST_ROWS: usize = 500;
+/// The longest table that is carried inside the page, in bytes.
+const MOST_BYTES: usize = 4 << 20;
+
+/// A report: one HTML page, its pictures and its numbers.
+#[derive(Clone, Debug)]
+pub struct Page {
+    title: String,
+    body: String,
+    pictures: Vec<Picture>,
+    tables: Vec<(String, Table)>,
+}
+
+impl Page {
+    pub(super) fn new(title: impl Into<String>) -> Self {
+        Self { title: title.into(), body: String::new(), pictures: Vec::new(), tables: Vec::new() }
+    }
+
+    /// The page: no script, no request to any network, readable in a light and a dark room.
+    #[must_use]
+    pub fn html(&self) -> String {
+        let title = escape(&self.title);
+        format!(
+            "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"/>\
+             <meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'; img-src data:\"/>\
+             <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\"/><link rel=\"icon\" href=\"data:,\"/>\
+             <title>{title}</title><style>{STYLE}</style></head><body><main>{}</main></body></html>\n",
+            self.body
+        )
+    }
+
+    /// The pictures.
+    #[must_use]
+    pub fn pictures(&self) -> &[Picture] {
+        &self.pictures
+    }
+
+    /// File names and contents of the pictures as PNG.
+    ///
+    /// # Errors
+    /// What the renderer refuses.
+    pub fn pngs(&self) -> Result<Vec<(String, Vec<u8>)>> {
+        self.pictures.iter().map(|picture| Ok((format!("{}.png", picture.name()), picture.png()?))).collect()
+    }
+
+    /// File names and contents of the pictures as SVG.
+    #[must_use]
+    pub fn svgs(&self) -> Vec<(String, String)> {
+        self.pictures.iter().map(|picture| (format!("{}.svg", picture.name()), picture.svg(Medium::File))).collect()
+    }
+
+    /// File names and contents of all numbers: one file for each picture and each table.
+    #[must_use]
+    pub fn csvs(&self) -> Vec<(String, String)> {
+        let pictures = self.pictures.iter().map(|picture| (picture.name(), picture.table()));
+        let tables = self.tables.iter().map(|(name, table)| (name.as_str(), table));
+        pictures.chain(tables).map(|(name, table)| (format!("{name}.csv"), table.csv())).collect()
+    }
+
+    pub(super) fn title(&mut self, text: &str) {
+        let _ = write!(self.body, "<h1>{}</h1>", escape(text));
+    }
+
+    pub(super) fn heading(&mut self, text: &str) {
+        let _ = write!(self.body, "<h2>{}</h2>", escape(text));
+    }
+
+    pub(super) fn paragraph(&mut self, text: &str) {
+        let _ = write!(self.body, "<p>{}</p>", escape(text));
+    }
+
+    pub(super) fn list(&mut self, items: &[String]) {
+        let items: String = items.iter().map(|item| format!("<li>{}</li>", escape(item))).collect();
+        let _ = write!(self.body, "<ul>{items}</ul>");
+    }
+
+    /// Text to be read letter by letter: commands, certificates.
+    pub(super) fn verbatim(&mut self, text: &str) {
+        // Line ends are kept here, so the lines are escaped one by one.
+        let lines: Vec<String> = text.lines().map(escape).collect();
+        let _ = write!(self.body, "<pre>{}</pre>", lines.join("\n"));
+    }
+
+    /// Text for machines, folded away.
+    pub(super) fn folded(&mut self, summary: &str, text: &str) {
+        let _ = write!(self.body, "<details><summary>{}</summary><pre>{}</pre></details>", escape(summary), escape(text));
+    }
+
+    /// The answer, in a frame of its own: what to do, then what is known about it.
+    pub(super) fn answer(&mut self, label: &str, headline: &str, facts: &[(String, String)], words: &[String]) {
+        let facts: String =
+            facts.iter().map(|(name, value)| format!("<div><dt>{}</dt><dd>{}</dd></div>", escape(name), escape(value))).collect();
+        let words: String = words.iter().map(|text| format!("<p>{}</p>", escape(text))).collect();
+        let kind = if label.is_empty() { "unknown" } else { label };
+        let _ = write!(
+            self.body,
+            "<section class=\"answer {kind}\"><span class=\"label\">{}</span><p class=\"headline\">{}</p><dl>{facts}</dl>{words}</section>",
+            escape(label),
+            escape(headline)
+        );
+    }
+
+    pub(super) fn picture(&mut self, picture: Picture) {
+        let link = download(picture.name(), picture.table());
+        let (svg, caption) = (picture.svg(Medium::Page), escape(picture.caption()));
+        let _ = write!(self.body, "<figure id=\"{}\">{svg}<figcaption>{caption} {link}</figcaption></figure>", escape(picture.name()));
+        self.pictures.push(picture);
+    }
+
+    /// A table. Columns without any entry are only in its file.
+    pub(super) fn table(&mut self, name: &str, table: Table) {
+        let used: Vec<usize> = (0..table.columns().len()).filter(|&c| table.rows().iter().any(|row| !is_blank(&row[c]))).collect();
+        let head: String = used.iter().map(|&c| heading(&table, c)).collect();
+        let row = |row: &Vec<Cell>| format!("<tr>{}</tr>", used.iter().map(|&c| field(&row[c])).collect::<String>());
+        let rows: String = table.rows().iter().take(MOST_ROWS).map(row).collect();
+        let more = table.rows().len().saturating_sub(MOST_ROWS);
+        let note = if more > 0 { format!("{more} more rows are in the file. ") } else { String::new() };
+        let link = download(name, &table);
+        let _ = write!(
+            self.body,
+            "<div class=\"table\" id=\"{}\"><table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table></div><p class=\"note\">{note}{link}</p>",
+            escape(name)
+        );
+        self.tables.push((name.to_owned(), table));
+    }
+}
+
+fn is_blank(cell: &Cell) -> bool {
+    matches!(cell, Cell::Empty) || matches!(cell, Cell::Text(text) if text.is_empty())
+}
+
+/// The name of a column, on the side where its entries are.
+fn heading(table: &Table, column: usize) -> String {
+    let is_number =
+        table.rows().iter().map(|row| &row[column]).find(|cell| !is_blank(cell)).is_some_and(|cell| !matches!(cell, Cell::Text(_)));
+    let class = if is_number { " class=\"number\"" } else { "" };
+    format!("<th{class}>{}</th>", escape(&table.columns()[column]))
+}
+
+fn field(cell: &Cell) -> String {
+    match cell {
+        Cell::Text(text) => format!("<td>{}</td>", escape(text)),
+        Cell::Number(value) => format!("<td class=\"number\">{}</td>", number(*value)),
+        Cell::Whole(count) => format!("<td class=\"number\">{count}</td>"),
+        Cell::Empty => "<td></td>".to_owned(),
+    }
+}
+
+/// A link that holds the numbers themselves.
+fn download(name: &str, table: &Table) -> String {
+    let csv = table.csv();
+    let name = escape(name);
+    if csv.len() > MOST_BYTES {
+        return "<span class=\"note\">The numbers are too many for this page: write them into a directory with --png.</span>".to_owned();
+    }
+    format!(
+        "<a class=\"download\" download=\"{name}.csv\" href=\"data:text/csv;charset=utf-8,{}\">numbers (CSV)</a>",
+        percent_encoded(&csv)
+    )
+}
+
+/// Text for a data URL inside an attribute.
+fn percent_encoded(text: &str) -> String {
+    let mut out = String::with_capacity(text.len() + text.len() / 8);
+    for byte in text.bytes() {
+        if byte.is_ascii_alphanumeric() || b"-_.~,;:+*()/!$@".contains(&byte) {
+            out.push(char::from(byte));
+        } else {
+            let _ = write!(out, "%{byte:02X}");
+        }
+    }
+    out
+}

@@ -1,0 +1,327 @@
+//! The report of a study.
+
+use super::assumptions::{assumed, declared, relevances, source_words};
+use super::elimination::elimination;
+use super::error::Result;
+use super::held_out::held_out;
+use super::page::Page;
+use super::parameter::setting_words;
+use super::plates::plates;
+use super::study_model::{Dots, StudyModel};
+use super::tables::{batch_table, trial_table};
+use crate::plot::{self, BatchEnd, Progress, Rival, number};
+use crate::quantity::counted;
+use serde_json::json;
+use sigmabar::strategy::{Direction, Rules};
+use sigmabar::{Certificate, Label, Points, Policy, Strategy};
+use sigmabar_study::{Advice, BatchRow, BestObserved, ImportedRow, Status, Study, TrialResult, TrialRow, TrialStatus};
+
+/// Everything a study's page is made of.
+struct Content<'a> {
+    study: &'a Study,
+    run: &'a Strategy,
+    trials: Vec<TrialRow>,
+    imported: Vec<ImportedRow>,
+    batches: Vec<BatchRow>,
+    status: Status,
+    advice: Option<Advice>,
+}
+
+/// The page of a study: the recommendation with its interval, gap and label first, then the pictures, the batches and trials, and what it all rests on.
+///
+/// # Errors
+/// What reading the study or asking its model runs into.
+pub fn study(study: &Study) -> Result<Page> {
+    let run = study.strategy()?;
+    let content = Content {
+        study,
+        run: &run,
+        trials: study.trials()?,
+        imported: study.imported()?,
+        batches: study.batches()?,
+        status: study.status()?,
+        advice: study.recommend()?,
+    };
+    let mut page = Page::new(format!("{} · sigmabar", study.name()));
+    page.title(study.name());
+    if let Some(text) = study.spec().description() {
+        page.paragraph(text);
+    }
+    content.answer(&mut page);
+    let certificate = content.pictures(&mut page)?;
+    content.tables(&mut page);
+    content.grounds(&mut page, certificate.as_ref());
+    content.again(&mut page);
+    Ok(page)
+}
+
+/// What is measured: the report has no better name for it.
+const RESPONSE: &str = "value";
+
+impl Content<'_> {
+    fn maximises(&self) -> bool {
+        self.study.spec().problem().direction() == Direction::Maximize
+    }
+
+    fn answer(&self, page: &mut Page) {
+        let measured = self.trials.iter().filter(|row| row.value.is_some()).count();
+        let batches = self.status.batches;
+        let evaluations = format!("{measured} of {} in {batches} {}", self.status.budget, if batches == 1 { "batch" } else { "batches" });
+        let Some(advice) = &self.advice else {
+            page.answer("", "Nothing was measured yet: there is no recommendation.", &[("evaluations".to_owned(), evaluations)], &[]);
+            return;
+        };
+        let gap = if advice.gap.is_finite() { format!("at most {}", number(advice.gap)) } else { "not known".to_owned() };
+        let mut facts = vec![
+            ("true value there".to_owned(), format!("{} to {}", number(advice.lower), number(advice.upper))),
+            ("any other setting is better by".to_owned(), gap),
+        ];
+        if let Some(best) = &advice.best_observed {
+            facts.push(("best single measurement".to_owned(), number(best.value)));
+        }
+        facts.push(("evaluations".to_owned(), evaluations));
+        page.answer(&advice.label().to_string(), &format!("Use {}", setting_words(&advice.values)), &facts, &self.words(advice));
+    }
+
+    fn words(&self, advice: &Advice) -> Vec<String> {
+        let sure = number(100.0 * (1.0 - self.study.spec().problem().delta()));
+        let best = if self.maximises() { "larger" } else { "smaller" };
+        let mut words: Vec<String> = advice.certificate.contradiction.iter().map(|c| format!("Stop: {c}.")).collect();
+        words.push(match advice.label() {
+            Label::Certified => format!(
+                "Certified: with probability at least {sure} %, the true value at this setting is in the interval and no other setting has a true value {best} by more than the \
+                 gap. This is a theorem under the assumptions listed below; if those are wrong, it is not."
+            ),
+            _ => {
+                "Estimated: interval and gap are the model's own word. They are about right if the model is; no theorem stands behind them."
+                    .to_owned()
+            }
+        });
+        let weak = advice.certificate.weak_premises();
+        if !weak.is_empty() {
+            words.push(format!("Why it is not certified: {}.", weak.join("; ")));
+        }
+        words.extend(crate::advice::warning(advice).map(|warning| format!("Beware: {warning}.")));
+        match self.status.wanted_gap {
+            Some(wanted) if self.status.is_gap_reached => {
+                words.push(format!("The wanted gap of {} is reached: there is no need to go on.", number(wanted)))
+            }
+            Some(wanted) if self.status.is_finished => {
+                words.push(format!("The budget is spent and the wanted gap of {} was not reached.", number(wanted)))
+            }
+            _ if self.status.is_finished => words.push("The study is finished.".to_owned()),
+            _ => words.push("The study is not finished: these are the claims after its last closed batch.".to_owned()),
+        }
+        words
+    }
+
+    /// All pictures; gives the certificate behind the slices back.
+    fn pictures(&self, page: &mut Page) -> Result<Option<Certificate>> {
+        let space = self.study.spec().space();
+        let model = StudyModel::new(self.run)?;
+        let model = model.as_ref();
+        page.heading("How it got there");
+        let progress = self.progress();
+        if progress.values.is_empty() {
+            page.paragraph("There is nothing to draw before the first measurement.");
+        } else {
+            page.picture(progress.picture());
+        }
+        if let Some(elimination) = elimination(space, &self.batches, &self.trials, self.advice.as_ref()) {
+            page.picture(elimination.picture());
+        }
+        if let Some(advice) = &self.advice {
+            page.picture(plot::rivals(&self.rivals(advice, model)?, RESPONSE));
+        }
+        for plate in plates(space, &self.trials, model, RESPONSE)? {
+            page.picture(plate.picture());
+        }
+        let Some(model) = model else { return Ok(None) };
+        page.heading("What the model says");
+        let mut certificate = None;
+        if let Some(advice) = &self.advice {
+            let (slices, behind) = model.slices(space, advice, &self.dots(), RESPONSE)?;
+            certificate = behind;
+            if slices.slices.is_empty() {
+                page.paragraph("The constraints fix every parameter once the others are chosen: there are no slices to show.");
+            } else {
+                page.picture(slices.picture());
+            }
+        }
+        let names: Vec<_> = space.parameters().iter().enumerate().map(|(i, p)| (p.name.clone(), space.columns_of(i))).collect();
+        let kernel = model.posterior().kernel();
+        let relevant = relevances(&kernel.value, &names, |column| self.range(column));
+        if !relevant.is_empty() {
+            page.picture(plot::relevance(&relevant, source_words(kernel.origin)));
+        }
+        let checks = held_out(model)?;
+        if !checks.is_empty() {
+            let how = "each predicted by a model fitted to nine tenths of the measurements, itself not among them";
+            page.heading("Can the model be trusted?");
+            page.picture(plot::calibration(&checks, how));
+            page.picture(plot::residuals(&checks, RESPONSE, how));
+        }
+        Ok(certificate)
+    }
+
+    fn dots(&self) -> Dots<'_> {
+        let earlier = |row: &'_ ImportedRow| match row.result {
+            TrialResult::Value { value, .. } => Some(value),
+            TrialResult::Failed { .. } => None,
+        };
+        Dots {
+            own: self.trials.iter().filter_map(|row| Some((row.values.as_slice(), row.value?))).collect(),
+            imported: self.imported.iter().filter_map(|row| Some((row.values.as_slice(), earlier(row)?))).collect(),
+        }
+    }
+
+    fn progress(&self) -> Progress {
+        let mut evaluations = 0;
+        let mut end = |batch: &BatchRow| {
+            evaluations += batch.report.measured;
+            BatchEnd { evaluations, gap: batch.report.gap }
+        };
+        let label = self.batches.iter().rev().find_map(|batch| batch.report.certificate.as_ref().map(Certificate::label));
+        Progress {
+            response: RESPONSE.to_owned(),
+            maximise: self.maximises(),
+            gap_label: label.map_or_else(|| "none is claimed".to_owned(), |label| label.to_string()),
+            wanted_gap: self.status.wanted_gap,
+            batches: self.batches.iter().map(&mut end).collect(),
+            values: self.trials.iter().filter_map(|row| row.value).collect(),
+        }
+    }
+
+    fn rivals(&self, advice: &Advice, model: Option<&StudyModel<'_>>) -> Result<Vec<Rival>> {
+        let space = self.study.spec().space();
+        let at = |values: &[(String, sigmabar_study::Value)]| -> Vec<f64> {
+            let same = |row: &&TrialRow| row.values.iter().zip(values).all(|(a, (_, b))| a.same(b));
+            self.trials.iter().filter(same).filter_map(|row| row.value).collect()
+        };
+        let says = |point: &[f64]| model.map(|model| model.view(Points::from_rows(&[point.to_vec()])?.view())).transpose();
+        let mut rivals = vec![Rival {
+            name: "recommended".to_owned(),
+            setting: setting_words(&advice.values),
+            measured: at(&advice.values),
+            mean: says(&advice.point)?.map(|view| view.mean[0]),
+            interval: Some((advice.lower, advice.upper)),
+            label: advice.label().to_string(),
+        }];
+        let is_same = |best: &BestObserved| best.values.iter().zip(&advice.values).all(|((_, a), (_, b))| a.same(b));
+        if advice.best_observed.as_ref().is_some_and(is_same) {
+            rivals[0].name = "recommended, and best measured".to_owned();
+        } else if let Some(best) = &advice.best_observed {
+            let values: Vec<_> = best.values.iter().map(|(_, value)| value.clone()).collect();
+            let view = space.point(&values).ok().map(|point| says(&point)).transpose()?.flatten();
+            rivals.push(Rival {
+                name: "best measured".to_owned(),
+                setting: setting_words(&best.values),
+                measured: at(&best.values),
+                mean: view.as_ref().map(|view| view.mean[0]),
+                interval: view.as_ref().map(|view| view.interval[0]),
+                label: view.map_or_else(|| "no interval is claimed".to_owned(), |view| view.label.to_string()),
+            });
+        }
+        Ok(rivals)
+    }
+
+    /// The range of a column as the kernel sees it.
+    fn range(&self, column: usize) -> f64 {
+        let ends = self.run.ledger().all_measured().map(|m| m.point[column]);
+        let (low, high) = ends.fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), v| (low.min(v), high.max(v)));
+        match self.study.spec().space().domain() {
+            sigmabar::Domain::Box(sides) => sides.high()[column] - sides.low()[column],
+            sigmabar::Domain::Space(space) if space.columns()[column].is_categorical() => 1.0,
+            sigmabar::Domain::List(list) => {
+                let all = list.points().rows().map(|row| row[column]);
+                let (low, high) = all.fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), v| (low.min(v), high.max(v)));
+                high - low
+            }
+            _ => high - low,
+        }
+    }
+
+    fn tables(&self, page: &mut Page) {
+        if !self.batches.is_empty() {
+            page.heading("Batches");
+            page.table("batches", batch_table(&self.batches));
+        }
+        page.heading("Trials");
+        page.table("trials", trial_table(self.study.spec().space().parameters(), &self.trials, &self.imported));
+    }
+
+    /// A name for each column that the strategy sees: a list's words have one column each.
+    fn columns(&self) -> Vec<String> {
+        let space = self.study.spec().space();
+        space.parameters().iter().enumerate().flat_map(|(i, p)| space.columns_of(i).map(|_| p.name.clone())).collect()
+    }
+
+    fn grounds(&self, page: &mut Page, certificate: Option<&Certificate>) {
+        page.heading("What it rests on");
+        let mut list = match self.run.policy() {
+            Policy::Auto(auto) if auto.assumed().len() > 0 => {
+                auto.assumed().last().map_or_else(Vec::new, |last| assumed(last, &self.columns()))
+            }
+            _ => declared(self.study.spec().problem(), &self.columns()),
+        };
+        list.push(format!("Strategy: {}.", self.status.strategy));
+        let lost = self.status.count(TrialStatus::Failed) + self.status.count(TrialStatus::Missing);
+        if lost > 0 {
+            let lost = counted(lost, "measurement");
+            list.push(format!("{lost} failed or did not arrive: claims hold if that does not depend on the noise."));
+        }
+        let (imported, used) = (self.status.imported, self.status.imported_in_time);
+        if imported > 0 {
+            list.push(format!(
+                "{imported} results are from before the study; {used} of them came before its first batch and were given to the strategy."
+            ));
+            list.extend(use_of_imports(self.run));
+        }
+        let late = self.status.count(TrialStatus::Late);
+        if late > 0 {
+            list.push(format!("{late} results came after their batch was closed: they are shown and enter no claim."));
+        }
+        page.list(&list);
+        if let Some(advice) = &self.advice {
+            page.paragraph("The certificate of the recommendation:");
+            page.verbatim(&advice.certificate.to_string());
+            page.folded("The same as JSON", &json!(advice.certificate).to_string());
+        }
+        if let Some(certificate) = certificate {
+            page.paragraph("The band of the slices has a certificate of its own, about all measurements at once:");
+            page.verbatim(&certificate.to_string());
+        }
+    }
+
+    fn again(&self, page: &mut Page) {
+        page.heading("How to run it again, and how to cite it");
+        let file = self.study.file().file_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned());
+        page.verbatim(&format!(
+            "sigmabar status {file}\nsigmabar report {file}\n# sigmabar {}, seed {}",
+            env!("CARGO_PKG_VERSION"),
+            self.study.spec().problem().seed()
+        ));
+        page.paragraph(
+            "The method: S. Vakili, J. Scarlett, D. Shiu and A. Bernacchia, Improved Convergence Rates for Sparse Approximation Methods in Kernel-Based Learning, ICML 2022, with the \
+             corrections E1–E16 of sigmabar's algorithm notes. The same study file, seed and values give the same run.",
+        );
+        page.paragraph("The study file:");
+        page.verbatim(&self.study.spec().to_toml());
+    }
+}
+
+/// What a strategy that speaks of its own data only does with results from before the study; `None` for those whose model includes them.
+fn use_of_imports(run: &Strategy) -> Option<String> {
+    let words = match run.policy() {
+        Policy::Sbpe(sbpe) if sbpe.rules() == Rules::Certified && run.ledger().fixed_before().next().is_some() => {
+            "counts results from before the study into its first batch where they were declared not to be chosen by looking at responses, and plans and \
+             claims without the others; the model in the pictures includes all that were given to it"
+        }
+        Policy::Sbpe(_) => "plans and claims without results from before the study; the model in the pictures includes those given to it",
+        Policy::GpThreds(_) | Policy::Rips(_) | Policy::SupKernelUcb(_) | Policy::Random(_) | Policy::Sobol(_) => {
+            "plans without results from before the study; what is recommended, and the model in the pictures, include those given to it"
+        }
+        _ => return None,
+    };
+    Some(format!("The strategy {} {words}.", run.policy().name()))
+}

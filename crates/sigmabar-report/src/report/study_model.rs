@@ -1,0 +1,218 @@
+//! What a run's model says at settings of the study, in the data's own scale.
+
+use super::error::Result;
+use super::parameter;
+use crate::plot::{Slice, Slices};
+use sigmabar::certificate::Coverage;
+use sigmabar::strategy::{RunPosterior, Scale};
+use sigmabar::{Certificate, Claim, Label, Noise, Points, PointsRef, Policy, Strategy};
+use sigmabar_study::{Advice, ParameterKind, Space, Value};
+use std::f64::consts::FRAC_1_SQRT_2;
+
+/// Both sides of a normal interval that misses once in twenty times.
+const REACH: f64 = 1.96;
+
+/// The run's posterior, asked in the strategy's coordinates.
+pub(super) struct StudyModel<'a> {
+    run: &'a Strategy,
+    posterior: RunPosterior<'a>,
+    scale: Option<Scale>,
+    noise: f64,
+}
+
+/// What was measured where: by the study, and before it.
+pub(super) struct Dots<'a> {
+    pub own: Vec<(&'a [Value], f64)>,
+    pub imported: Vec<(&'a [Value], f64)>,
+}
+
+/// What the model says at points.
+pub(super) struct View {
+    pub mean: Vec<f64>,
+    pub interval: Vec<(f64, f64)>,
+    pub prediction: Vec<(f64, f64)>,
+    /// What the interval is worth.
+    pub label: Label,
+    /// What the interval for a new measurement is worth.
+    pub prediction_label: Label,
+    /// What it rests on, where a theorem is behind it.
+    pub certificate: Option<Certificate>,
+}
+
+impl<'a> StudyModel<'a> {
+    /// `None` where there is no kernel or nothing was measured.
+    pub fn new(run: &'a Strategy) -> Result<Option<Self>> {
+        let Some(posterior) = run.posterior()? else { return Ok(None) };
+        let assumed = if let Policy::Auto(auto) = run.policy() { auto.assumed().last() } else { None };
+        let ridge = posterior.posterior().information().ridge();
+        let noise = assumed.map_or_else(|| run.problem().noise().map_or(ridge, Noise::std_dev_bound), |assumed| assumed.ridge);
+        Ok(Some(Self { run, posterior, scale: assumed.map(|assumed| assumed.scale), noise }))
+    }
+
+    pub fn run(&self) -> &Strategy {
+        self.run
+    }
+
+    pub fn posterior(&self) -> &RunPosterior<'a> {
+        &self.posterior
+    }
+
+    /// The noise of one evaluation, on the model's scale.
+    pub fn noise(&self) -> f64 {
+        self.noise
+    }
+
+    /// From the model's scale to the data's.
+    pub fn to_data(&self, value: f64) -> f64 {
+        self.run.problem().to_data(self.scale.map_or(value, |scale| scale.to_problem(value)))
+    }
+
+    /// From the data's scale to the model's.
+    pub fn to_model(&self, value: f64) -> f64 {
+        let value = self.run.problem().to_model(value);
+        self.scale.map_or(value, |scale| scale.to_model(value))
+    }
+
+    /// Half the distance between one standard deviation below and above, in the data's scale.
+    pub fn spread(&self, mean: f64, deviation: f64) -> f64 {
+        0.5 * (self.to_data(mean + deviation) - self.to_data(mean - deviation)).abs()
+    }
+
+    /// Means and standard deviations in the data's scale.
+    pub fn predict(&self, points: PointsRef<'_>) -> Result<Vec<(f64, f64)>> {
+        let (mean, deviation) = self.posterior.posterior().predict(points)?;
+        Ok(mean.iter().zip(&deviation).map(|(m, s)| (self.to_data(*m), self.spread(*m, *s))).collect())
+    }
+
+    /// Intervals at points: by a theorem where norm bound and noise were declared, else the model's own.
+    pub fn view(&self, points: PointsRef<'_>) -> Result<View> {
+        let model = self.posterior.posterior();
+        let (mean, deviation) = model.predict(points)?;
+        let ends = |a: f64, b: f64| {
+            let (a, b) = (self.to_data(a), self.to_data(b));
+            (a.min(b), a.max(b))
+        };
+        let around =
+            |noise: f64| mean.iter().zip(&deviation).map(|(m, s)| (m, REACH * s.hypot(noise))).map(|(m, r)| ends(m - r, m + r)).collect();
+        let means = mean.iter().map(|m| self.to_data(*m)).collect();
+        if let Some(claim) = self.claim()? {
+            // One event for all points at once: the points shown were chosen by looking at the measurements.
+            let interval = model.interval(points, &claim.clone().coverage(Coverage::Uniform))?;
+            let response = model.prediction_interval(points, &claim)?;
+            let pairs = |low: &[f64], high: &[f64]| low.iter().zip(high).map(|(a, b)| ends(*a, *b)).collect();
+            return Ok(View {
+                mean: means,
+                interval: pairs(interval.lower(), interval.upper()),
+                prediction: pairs(response.response_lower(), response.response_upper()),
+                label: interval.certificate().label(),
+                prediction_label: response.certificate().label(),
+                certificate: Some(interval.certificate().clone()),
+            });
+        }
+        // The run's own claim may be a theorem; these bands are not, and must not borrow its name.
+        let label = Label::Estimated;
+        Ok(View { mean: means, interval: around(0.0), prediction: around(self.noise), label, prediction_label: label, certificate: None })
+    }
+
+    /// What was declared, if that is enough for a theorem about all data at once: not where values are warped or some count more than others.
+    fn claim(&self) -> Result<Option<Claim>> {
+        let problem = self.run.problem();
+        let weighted = self.run.ledger().all_measured().any(|measured| measured.standard_error.is_some());
+        let (None, false, Some(bound), Some(noise)) = (self.scale, weighted, problem.norm_bound(), problem.noise()) else {
+            return Ok(None);
+        };
+        Ok(Some(Claim::new(problem.delta())?.norm_bound(bound)?.noise(noise.clone())))
+    }
+
+    /// Slices through the recommendation, and what their interval rests on. A parameter whose other values the constraints forbid there has none.
+    pub fn slices(&self, space: &Space, advice: &Advice, dots: &Dots<'_>, response: &str) -> Result<(Slices, Option<Certificate>)> {
+        let mut slices = Slices { through: "the recommendation".to_owned(), response: response.to_owned(), ..Slices::default() };
+        let mut certificate = None;
+        for p in 0..space.parameters().len() {
+            let (x, points) = line(space, advice, p);
+            if x.len() < 2 {
+                continue;
+            }
+            let view = self.view(Points::from_rows(&points)?.view())?;
+            slices.mean_label = view.label.to_string();
+            slices.prediction_label = view.prediction_label.to_string();
+            slices.slices.push(self.slice(space, advice, dots, p, x, &view)?);
+            certificate = view.certificate;
+        }
+        Ok((slices, certificate))
+    }
+
+    fn slice(&self, space: &Space, advice: &Advice, dots: &Dots<'_>, p: usize, x: Vec<f64>, view: &View) -> Result<Slice> {
+        let parameter = &space.parameters()[p];
+        let kernel = &self.posterior.kernel().value;
+        let scale = kernel.value(&advice.point, &advice.point);
+        // How near a measurement is to the slice: the correlation with its foot on it.
+        let near = |values: &[Value]| {
+            let point = space.point(values).ok()?;
+            let mut foot = advice.point.clone();
+            let columns = space.columns_of(p);
+            foot[columns.clone()].copy_from_slice(&point[columns]);
+            Some((kernel.value(&foot, &point) / scale).clamp(0.0, 1.0))
+        };
+        let placed = |dots: &[(&[Value], f64)]| {
+            dots.iter().filter_map(|(values, y)| Some((parameter::coordinate(parameter, &values[p]), *y, near(values)?))).collect()
+        };
+        let (inducing, distinct) = (self.inducing(space, p)?, parameter::names(parameter).is_some());
+        Ok(Slice {
+            parameter: parameter.name.clone(),
+            names: parameter::names(parameter),
+            log: parameter::is_log(parameter),
+            discrete: parameter::is_discrete(parameter),
+            x,
+            mean: view.mean.clone(),
+            mean_interval: view.interval.iter().copied().unzip(),
+            prediction_interval: Some(view.prediction.iter().copied().unzip()),
+            data: placed(&dots.own),
+            imported: placed(&dots.imported),
+            inducing: if distinct { Vec::new() } else { inducing },
+            through: advice.values.get(p).map(|(_, value)| parameter::coordinate(parameter, value)),
+        })
+    }
+
+    /// Where inducing points are along a parameter.
+    fn inducing(&self, space: &Space, p: usize) -> Result<Vec<f64>> {
+        let points = self.posterior.posterior().information().features().inducing();
+        let mut places: Vec<f64> = points
+            .rows()
+            .map(|point| space.values(point))
+            .filter_map(|values| Some(parameter::coordinate(&space.parameters()[p], values.get(p)?)))
+            .collect();
+        places.sort_by(f64::total_cmp);
+        places.dedup();
+        // More ticks than these are one bar.
+        let every = places.len().div_ceil(120).max(1);
+        Ok(places.into_iter().step_by(every).collect())
+    }
+}
+
+/// The settings that differ from the recommendation in one parameter: their places on its axis and the strategy's points.
+fn line(space: &Space, advice: &Advice, p: usize) -> (Vec<f64>, Vec<Vec<f64>>) {
+    let parameter = &space.parameters()[p];
+    let point = |value: &Value| -> Option<Vec<f64>> {
+        if space.candidates().is_some() {
+            // Between the candidates of a list the model is asked all the same.
+            let mut point = advice.point.clone();
+            let columns = space.columns_of(p);
+            match &parameter.kind {
+                ParameterKind::Column { low, high } => point[columns.start] = (value.as_number()? - low) / (high - low),
+                ParameterKind::Categorical { choices } => {
+                    choices
+                        .iter()
+                        .zip(&mut point[columns])
+                        .for_each(|(choice, v)| *v = if choice.same(value) { FRAC_1_SQRT_2 } else { 0.0 });
+                }
+                _ => return None,
+            }
+            return point.iter().all(|v| v.is_finite()).then_some(point);
+        }
+        let mut values: Vec<Value> = advice.values.iter().map(|(_, value)| value.clone()).collect();
+        values[p] = value.clone();
+        space.point(&values).ok()
+    };
+    parameter::levels(parameter).iter().filter_map(|value| Some((parameter::coordinate(parameter, value), point(value)?))).unzip()
+}

@@ -1,0 +1,93 @@
+//! One chunk being summed, in whatever batches its rows arrive.
+
+use super::Accumulator;
+use super::node::Node;
+use super::plan::Plan;
+use super::sample::RowPlace;
+use crate::error::{Result, SumsError, same_length};
+use crate::features::BLOCK_ROWS;
+use crate::points::Points;
+
+/// The sums of one chunk while its rows come in. The batches they come in leave no trace: blocks of a fixed size are made of them.
+#[derive(Clone, Debug)]
+pub struct Leaf<'a> {
+    plan: &'a Plan,
+    place: RowPlace,
+    node: Node,
+    x: Vec<f64>,
+    y: Vec<f64>,
+    places: Vec<RowPlace>,
+}
+
+impl Plan {
+    /// Begins a chunk.
+    ///
+    /// # Errors
+    /// [`SumsError::NoChunk`] where the plan has no such chunk.
+    pub fn leaf(&self, chunk: u64) -> Result<Leaf<'_>> {
+        let chunks = self.chunks().len() as u64;
+        if chunk >= chunks {
+            return Err(SumsError::NoChunk { chunk, chunks }.into());
+        }
+        let node = Node::empty(self.features().len(), self.road_taken());
+        Ok(Leaf { plan: self, place: RowPlace { chunk, row: 0 }, node, x: Vec::new(), y: Vec::new(), places: Vec::new() })
+    }
+}
+
+impl Leaf<'_> {
+    /// Adds rows, in the order of the chunk: points one after the other, and one response for each. NaN stands for a missing value. Cost O(m² + md) a row.
+    ///
+    /// # Errors
+    /// [`crate::Error::Length`] where points and responses do not match; [`SumsError::NotFinite`] naming the row of the chunk; failed self-checks.
+    pub fn add(&mut self, x: &[f64], y: &[f64]) -> Result<()> {
+        let (dim, summed) = (self.plan.inducing().dim(), self.plan.summed());
+        same_length("the points of a batch", y.len() * dim, x.len())?;
+        for (point, response) in x.chunks_exact(dim).zip(y) {
+            let place = self.place;
+            self.place.row += 1;
+            let odd = point.iter().chain([response]).position(|v| !v.is_finite());
+            let is_missing = point.iter().chain([response]).any(|v| v.is_nan());
+            match odd {
+                Some(_) if is_missing && summed.drop_missing => self.node.missing += 1,
+                Some(column) => {
+                    let value = if column < dim { point[column] } else { *response };
+                    return Err(SumsError::NotFinite { chunk: place.chunk, row: place.row, column, value }.into());
+                }
+                None if summed.left_out.iter().any(|picked| picked.contains(place)) => self.node.left_out += 1,
+                None => {
+                    self.x.extend_from_slice(point);
+                    self.y.push(response - summed.centre);
+                    self.places.push(place);
+                }
+            }
+            if self.y.len() == BLOCK_ROWS {
+                self.flush()?;
+            }
+        }
+        Ok(())
+    }
+
+    fn flush(&mut self) -> Result<()> {
+        if self.y.is_empty() {
+            return Ok(());
+        }
+        let x = Points::new(std::mem::take(&mut self.x), self.plan.inducing().dim())?;
+        self.node.add_block(self.plan.features(), x, &self.y, &self.places, self.plan.summed().worst)?;
+        self.y.clear();
+        self.places.clear();
+        Ok(())
+    }
+
+    /// The sums of the chunk.
+    ///
+    /// # Errors
+    /// [`SumsError::Rows`] where the chunk had another number of rows than the plan says; failed self-checks.
+    pub fn finish(mut self) -> Result<Accumulator> {
+        let RowPlace { chunk, row: found } = self.place;
+        if let Some(expected) = self.plan.chunks()[chunk as usize].filter(|expected| *expected != found) {
+            return Err(SumsError::Rows { chunk, expected, found }.into());
+        }
+        self.flush()?;
+        Ok(Accumulator::of_chunk(self.plan, chunk, self.node))
+    }
+}

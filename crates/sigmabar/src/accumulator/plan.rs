@@ -1,0 +1,248 @@
+//! What is to be summed, said before anybody sums: kernel, inducing points, the chunks of the data.
+
+use super::sample::Picked;
+use crate::error::{Error, Result, SavedError, positive};
+use crate::features::FeatureMap;
+use crate::kernel::Kernel;
+use crate::origin::Sourced;
+use crate::points::{Collected, Points, PointsRef, Prior};
+use crate::sealed::{self, Kind};
+use serde::{Deserialize, Serialize};
+use std::sync::Arc;
+
+/// Above this value of $n k_{\max}/\tau^2$ squaring the features would cost too many digits: they are factored orthogonally instead.
+pub(crate) const ORTHOGONAL_ABOVE: f64 = 1e10;
+/// Rows of largest residual that are kept.
+const WORST: usize = 64;
+
+/// How the features are summed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum Road {
+    /// Their Gram matrix.
+    Gram,
+    /// Their triangular factor, for $n k_{\max}/\tau^2 > 10^{10}$.
+    Orthogonal,
+}
+
+/// What is to be summed and over which chunks: everything two workers must agree on before their sums may be added.
+///
+/// Prior mean and unit, ridge and how the points were collected are only carried along: sums leave them open.
+#[derive(Clone, Debug)]
+pub struct Plan {
+    features: Arc<FeatureMap>,
+    summed: Summed,
+    identity: Identity,
+    /// The ridge $\tau$ of the model.
+    pub ridge: Sourced<f64>,
+    /// Prior mean and unit; mean and deviation of the responses where there is none.
+    pub prior: Option<Prior>,
+    /// How the points were chosen.
+    pub collected: Collected,
+}
+
+/// What the sums depend on beside kernel and inducing points.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Summed {
+    /// Taken off the responses before they are summed, so that their squares cancel little afterwards.
+    pub centre: f64,
+    pub road: Road,
+    pub worst: usize,
+    /// Rows of each chunk, where they are known.
+    pub chunks: Vec<Option<u64>>,
+    /// What the data are called.
+    pub data: String,
+    pub left_out: Vec<Picked>,
+    pub drop_missing: bool,
+}
+
+/// Hashes of what must agree.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Identity {
+    pub kernel: [u8; 32],
+    pub inducing: [u8; 32],
+    pub summed: [u8; 32],
+}
+
+#[derive(Serialize, Deserialize)]
+struct Stored {
+    kernel: Sourced<Kernel>,
+    inducing: Points,
+    summed: Summed,
+    ridge: Sourced<f64>,
+    prior: Option<Prior>,
+    collected: Collected,
+}
+
+const TORN: Error = Error::Saved(SavedError::Content { what: "a plan" });
+
+impl Plan {
+    /// Sums over chunks of so many rows (`None` where it is not known), by the Gram matrix unless $n k_{\max}/\tau^2$ asks for the orthogonal factor. Cost O(m³).
+    ///
+    /// # Errors
+    /// Those of [`FeatureMap::new`]; [`Error::Empty`] without chunks; [`Error::Parameter`] for a ridge that is not positive.
+    pub fn new(
+        kernel: impl Into<Sourced<Kernel>>,
+        inducing: Points,
+        ridge: impl Into<Sourced<f64>>,
+        chunks: Vec<Option<u64>>,
+    ) -> Result<Self> {
+        let ridge = ridge.into();
+        positive("ridge", ridge.value)?;
+        let rows: u64 = chunks.iter().flatten().sum();
+        let largest = kernel_and(kernel.into(), inducing)?;
+        let k_max = largest.kernel().max_diagonal(largest.inducing());
+        let road = if rows as f64 * k_max / ridge.value.powi(2) > ORTHOGONAL_ABOVE { Road::Orthogonal } else { Road::Gram };
+        let summed = Summed { centre: 0.0, road, worst: WORST, chunks, data: String::new(), left_out: Vec::new(), drop_missing: false };
+        Self::assemble(largest, summed, ridge, None, Collected::Undeclared)
+    }
+
+    fn assemble(features: FeatureMap, summed: Summed, ridge: Sourced<f64>, prior: Option<Prior>, collected: Collected) -> Result<Self> {
+        if summed.chunks.is_empty() {
+            return Err(Error::Empty { what: "the list of chunks" });
+        }
+        let identity = Identity::of(&features, &summed);
+        Ok(Self { features: Arc::new(features), summed, identity, ridge, prior, collected })
+    }
+
+    fn changed(self, change: impl FnOnce(&mut Summed)) -> Self {
+        let mut summed = self.summed;
+        change(&mut summed);
+        let identity = Identity::of(&self.features, &summed);
+        Self { summed, identity, ..self }
+    }
+
+    /// The name of the data: sums over other data are refused.
+    #[must_use]
+    pub fn data(self, name: &str) -> Self {
+        self.changed(|summed| name.clone_into(&mut summed.data))
+    }
+
+    /// Taken off the responses before they are summed: close to their mean it keeps the digits of their squares.
+    ///
+    /// # Errors
+    /// [`Error::Parameter`] unless it is finite.
+    pub fn centre(self, centre: f64) -> Result<Self> {
+        if !centre.is_finite() {
+            return Err(Error::Parameter { name: "centre", value: centre, requirement: "finite" });
+        }
+        Ok(self.changed(|summed| summed.centre = centre))
+    }
+
+    /// Another road than the one chosen.
+    #[must_use]
+    pub fn road(self, road: Road) -> Self {
+        self.changed(|summed| summed.road = road)
+    }
+
+    /// How many rows of largest residual are kept, as next inducing points.
+    #[must_use]
+    pub fn worst(self, rows: usize) -> Self {
+        self.changed(|summed| summed.worst = rows)
+    }
+
+    /// Leaves rows out of the sums: those that were learnt on, or that scores are to be taken on.
+    #[must_use]
+    pub fn leave_out(self, rows: Picked) -> Self {
+        self.changed(|summed| summed.left_out.push(rows))
+    }
+
+    /// Passes over rows with a missing value (a NaN) and counts them, instead of refusing them.
+    #[must_use]
+    pub fn drop_missing(self, drop: bool) -> Self {
+        self.changed(|summed| summed.drop_missing = drop)
+    }
+
+    /// The features.
+    #[must_use]
+    pub fn features(&self) -> &Arc<FeatureMap> {
+        &self.features
+    }
+
+    /// All inducing points as they were given.
+    #[must_use]
+    pub fn inducing(&self) -> PointsRef<'_> {
+        self.features.given()
+    }
+
+    /// How the features are summed.
+    #[must_use]
+    pub fn road_taken(&self) -> Road {
+        self.summed.road
+    }
+
+    /// Rows of each chunk, where they are known.
+    #[must_use]
+    pub fn chunks(&self) -> &[Option<u64>] {
+        &self.summed.chunks
+    }
+
+    /// What is left out of the sums.
+    #[must_use]
+    pub fn left_out(&self) -> &[Picked] {
+        &self.summed.left_out
+    }
+
+    /// Whether rows with missing values are passed over.
+    #[must_use]
+    pub fn drops_missing(&self) -> bool {
+        self.summed.drop_missing
+    }
+
+    pub(crate) fn summed(&self) -> &Summed {
+        &self.summed
+    }
+
+    pub(crate) fn identity(&self) -> Identity {
+        self.identity
+    }
+
+    /// The plan as bytes, in the envelope of everything saved ([`crate::sealed`]), with a remark for whoever reads it.
+    #[must_use]
+    pub fn to_bytes_with(&self, remark: &str) -> Vec<u8> {
+        let stored = Stored {
+            kernel: self.features.sourced_kernel().clone(),
+            inducing: self.features.given().to_points(),
+            summed: self.summed.clone(),
+            ridge: self.ridge,
+            prior: self.prior,
+            collected: self.collected,
+        };
+        sealed::seal(Kind::Plan, remark, &postcard::to_stdvec(&stored).expect("plain numbers and lists always serialise"))
+    }
+
+    /// Reads a plan and its remark.
+    ///
+    /// # Errors
+    /// [`SavedError`] saying why: foreign, of another version, cut short, damaged, or not a plan.
+    pub fn from_bytes_with(bytes: &[u8]) -> Result<(Self, &str)> {
+        let opened = sealed::open(Kind::Plan, bytes)?;
+        let Stored { kernel, inducing, summed, ridge, prior, collected } = postcard::from_bytes(opened.content).map_err(|_| TORN)?;
+        let sound = kernel.value.validate().is_ok()
+            && kernel.value.check_dim(inducing.dim()).is_ok()
+            && positive("ridge", ridge.value).is_ok()
+            && summed.centre.is_finite()
+            && prior.is_none_or(|prior| prior.is_consistent());
+        if !sound {
+            return Err(TORN);
+        }
+        Ok((Self::assemble(kernel_and(kernel, inducing)?, summed, ridge, prior, collected)?, opened.remark))
+    }
+}
+
+fn kernel_and(kernel: Sourced<Kernel>, inducing: Points) -> Result<FeatureMap> {
+    FeatureMap::new(kernel, inducing)
+}
+
+impl Identity {
+    fn of(features: &FeatureMap, summed: &Summed) -> Self {
+        let hash =
+            |bytes: Result<Vec<u8>, postcard::Error>| *blake3::hash(&bytes.expect("plain numbers and lists always serialise")).as_bytes();
+        Self {
+            kernel: hash(postcard::to_stdvec(features.kernel())),
+            inducing: hash(postcard::to_stdvec(&features.given().to_points())),
+            summed: hash(postcard::to_stdvec(summed)),
+        }
+    }
+}

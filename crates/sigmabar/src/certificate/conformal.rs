@@ -1,0 +1,293 @@
+//! Intervals for a new response that need no premise but exchangeable rows (algorithm notes 16.1, 16.2).
+
+use super::intervals::Ends;
+use super::premises::{Calibrated, Premises};
+use super::record::{About, Bounds, Certificate, Claimed, Frequency, Spent, Theorem, Unseen};
+use super::{PredictionIntervals, Side};
+use crate::error::{Error, Result, probability, same_length};
+use crate::origin::{Origin, Sourced};
+use crate::points::PointsRef;
+use crate::posterior::Posterior;
+use serde::{Deserialize, Serialize};
+use std::borrow::Cow;
+use std::collections::HashSet;
+use std::hash::{DefaultHasher, Hash, Hasher};
+
+/// How far a model was off on rows that it has not learnt from: scores $\lvert y-\mu(x)\rvert/\sqrt{\sigma^2(x)+\tau^2}$. A million rows are a million numbers.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Calibration {
+    /// The column whose values group the rows.
+    column: Option<usize>,
+    groups: Vec<Group>,
+    /// Rows that the model had learnt from all the same.
+    learnt: usize,
+}
+
+/// The rows of one group.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+struct Group {
+    /// What stands in the column; 0 where rows are not grouped.
+    value: f64,
+    /// In increasing order.
+    scores: Vec<f64>,
+}
+
+impl Calibration {
+    /// Scores of rows that the posterior, with its kernel, ridge and prior, has not learnt from: handing them over is saying so. Cost O(q(md + m²)).
+    ///
+    /// # Errors
+    /// As [`Calibration::add`].
+    pub fn new(posterior: &Posterior, x: PointsRef<'_>, y: &[f64]) -> Result<Self> {
+        let mut calibration = Self::default();
+        calibration.add(posterior, x, y)?;
+        Ok(calibration)
+    }
+
+    /// No rows yet; they will be grouped by the values of a column, and every group is calibrated by itself (Mondrian).
+    #[must_use]
+    pub fn by_column(column: usize) -> Self {
+        Self { column: Some(column), ..Self::default() }
+    }
+
+    /// More rows. Cost as [`Calibration::new`], beyond it memory for one number per row.
+    ///
+    /// # Errors
+    /// Points of another width, another number of responses, a response that is not finite, a column that is not there.
+    pub fn add(&mut self, posterior: &Posterior, x: PointsRef<'_>, y: &[f64]) -> Result<()> {
+        same_length("responses", x.len(), y.len())?;
+        if let Some(row) = y.iter().position(|v| !v.is_finite()) {
+            return Err(Error::NotFinite { what: "responses", row, column: 0, value: y[row] });
+        }
+        if let Some(column) = self.column.filter(|column| *column >= x.dim()) {
+            return Err(Error::Parameter {
+                name: "column of the groups",
+                value: column as f64,
+                requirement: "one of the columns, counted from 0",
+            });
+        }
+        let (mean, spread) = spreads(posterior, x)?;
+        for (i, response) in y.iter().enumerate() {
+            let value = self.value_at(x, i);
+            let place = self.groups.iter().position(|group| group.value == value).unwrap_or_else(|| {
+                self.groups.push(Group { value, scores: Vec::new() });
+                self.groups.len() - 1
+            });
+            self.groups[place].scores.push((response - mean[i]).abs() / spread[i]);
+        }
+        self.groups.iter_mut().for_each(|group| group.scores.sort_unstable_by(f64::total_cmp));
+        self.learnt += learnt_rows(posterior, x, y);
+        Ok(())
+    }
+
+    /// The fewest rows that give an interval with ends: $(n+1)(1-\delta)\le n$.
+    #[must_use]
+    pub fn rows_needed(delta: f64) -> usize {
+        (1..).find(|n| rank(*n, delta) <= *n).unwrap_or(usize::MAX)
+    }
+
+    /// Number of rows.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.groups.iter().map(|group| group.scores.len()).sum()
+    }
+
+    /// Whether there are none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The scores, group after group.
+    pub fn scores(&self) -> impl Iterator<Item = f64> {
+        self.groups.iter().flat_map(|group| &group.scores).copied()
+    }
+
+    fn value_at(&self, x: PointsRef<'_>, row: usize) -> f64 {
+        self.column.map_or(0.0, |column| x.row(row)[column] + 0.0)
+    }
+
+    fn scores_of(&self, value: f64) -> &[f64] {
+        self.groups.iter().find(|group| group.value == value).map_or(&[], |group| &group.scores)
+    }
+}
+
+/// $k = \lceil(n+1)(1-\delta)\rceil$: the new score is as likely to be the last of $n+1$ as any other.
+pub(super) fn rank(rows: usize, delta: f64) -> usize {
+    let exact = (rows + 1) as f64 * (1.0 - delta);
+    (exact * (1.0 - 4.0 * f64::EPSILON)).ceil() as usize
+}
+
+/// Mean and deviation of a new response, in the data's scale.
+fn spreads(posterior: &Posterior, x: PointsRef<'_>) -> Result<(Vec<f64>, Vec<f64>)> {
+    let (mean, mut spread) = posterior.predict(x)?;
+    let noise = posterior.information().ridge() * posterior.prior().unit();
+    spread.iter_mut().for_each(|s| *s = s.hypot(noise));
+    Ok((mean, spread))
+}
+
+/// How many of the rows the posterior was made of: the same point, measured once, with the same response. One that keeps sums only cannot tell: none.
+fn learnt_rows(posterior: &Posterior, x: PointsRef<'_>, y: &[f64]) -> usize {
+    let Ok(observations) = posterior.observations() else { return 0 };
+    let (locations, prior) = (observations.locations(), observations.prior());
+    let hash = |row: &[f64], response: f64| {
+        let mut state = DefaultHasher::new();
+        row.iter().chain([&response]).for_each(|v| (v + 0.0).to_bits().hash(&mut state));
+        state.finish()
+    };
+    let known: HashSet<u64> = locations.points().rows().zip(observations.sums()).map(|(row, sum)| hash(row, *sum)).collect();
+    x.rows().zip(y).filter(|(row, y)| known.contains(&hash(row, prior.to_model(**y)))).count()
+}
+
+/// A model, or several each of which has not learnt from a part of the rows, with what they got wrong there.
+#[derive(Clone, Debug)]
+pub struct Conformal<'a> {
+    folds: Vec<(Cow<'a, Posterior>, Cow<'a, Calibration>)>,
+}
+
+impl<'a> Conformal<'a> {
+    /// One model, calibrated on rows that it has not learnt from: the level is exact.
+    #[must_use]
+    pub fn split(posterior: &'a Posterior, calibration: &'a Calibration) -> Self {
+        Self { folds: vec![(Cow::Borrowed(posterior), Cow::Borrowed(calibration))] }
+    }
+
+    /// Several models, each calibrated on the part of the rows that it has not learnt from (CV+): all rows are used for both, for a level of about $1-2\delta$.
+    ///
+    /// # Errors
+    /// [`Error::Empty`] without models; [`Error::Premise`] where parts are grouped differently.
+    pub fn cross(folds: Vec<(Posterior, Calibration)>) -> Result<Conformal<'static>> {
+        let Some((_, first)) = folds.first() else { return Err(Error::Empty { what: "the list of models" }) };
+        if folds.iter().any(|(_, calibration)| calibration.column != first.column) {
+            return Err(Error::Premise { what: "calibration by parts", reason: "the parts are grouped by different columns" });
+        }
+        Ok(Conformal { folds: folds.into_iter().map(|(p, c)| (Cow::Owned(p), Cow::Owned(c))).collect() })
+    }
+
+    /// Rows that calibrate.
+    #[must_use]
+    pub fn rows(&self) -> usize {
+        self.folds.iter().map(|(_, calibration)| calibration.len()).sum()
+    }
+
+    /// Whether there are rows enough for intervals with ends; with groups, in some group.
+    #[must_use]
+    pub fn suffices(&self, delta: f64) -> bool {
+        self.values().into_iter().any(|value| self.count(value) >= rank(self.count(value), delta))
+    }
+
+    /// The same with copies, to be kept.
+    #[must_use]
+    pub fn into_owned(self) -> Conformal<'static> {
+        Conformal { folds: self.folds.into_iter().map(|(p, c)| (Cow::Owned(p.into_owned()), Cow::Owned(c.into_owned()))).collect() }
+    }
+
+    /// Intervals that contain a new response, exchangeable with the rows, with the probability that the certificate prints: for one model and no groups
+    /// $k/(n+1)$ with $k = \lceil(n+1)(1-\delta)\rceil$. Infinite where there are fewer rows than [`Calibration::rows_needed`].
+    /// Cost O(q(md + m²)) for each model, and O(qn) for more than one.
+    ///
+    /// # Errors
+    /// A probability out of range, points of another width.
+    pub fn interval(&self, x: PointsRef<'_>, delta: f64) -> Result<PredictionIntervals> {
+        probability("delta", delta)?;
+        let predicted = self.folds.iter().map(|(posterior, _)| spreads(posterior, x)).collect::<Result<Vec<_>>>()?;
+        let share = 1.0 / self.folds.len() as f64;
+        let mut ends = Ends { mean: Vec::new(), lower: Vec::new(), upper: Vec::new() };
+        for row in 0..x.len() {
+            let at: Vec<(f64, f64)> = predicted.iter().map(|(mean, spread)| (mean[row], spread[row])).collect();
+            let (low, high) = self.ends(&at, self.folds[0].1.value_at(x, row), delta);
+            ends.mean.push(at.iter().map(|(mean, _)| share * mean).sum());
+            ends.lower.push(low);
+            ends.upper.push(high);
+        }
+        Ok(PredictionIntervals::from_parts(ends, self.certificate(delta)))
+    }
+
+    /// The $k$-th smallest of $\mu_j(x)+s_iu_j(x)$ above, the $k$-th largest of $\mu_j(x)-s_iu_j(x)$ below, $j$ the model that has not learnt from row $i$.
+    fn ends(&self, at: &[(f64, f64)], value: f64, delta: f64) -> (f64, f64) {
+        let k = rank(self.count(value), delta);
+        let end = |sign: f64| {
+            let parts = self.folds.iter().zip(at).map(|((_, calibration), at)| (calibration.scores_of(value), at));
+            let mut reach: Vec<f64> = match self.folds.as_slice() {
+                // One model: the order of the scores is that of the ends.
+                [_] => parts.flat_map(|(scores, (mean, spread))| scores.get(k - 1).map(|s| sign * mean + s * spread)).collect(),
+                _ => parts.flat_map(|(scores, (mean, spread))| scores.iter().map(move |s| sign * mean + s * spread)).collect(),
+            };
+            let place = if self.folds.len() == 1 { 0 } else { k - 1 };
+            if place >= reach.len() {
+                return f64::INFINITY;
+            }
+            let (_, end, _) = reach.select_nth_unstable_by(place, f64::total_cmp);
+            *end + 4.0 * f64::EPSILON * end.abs()
+        };
+        (-end(-1.0), end(1.0))
+    }
+
+    fn count(&self, value: f64) -> usize {
+        self.folds.iter().map(|(_, calibration)| calibration.scores_of(value).len()).sum()
+    }
+
+    /// The groups that have rows.
+    fn values(&self) -> Vec<f64> {
+        let mut values: Vec<f64> = self.folds.iter().flat_map(|(_, calibration)| calibration.groups.iter().map(|g| g.value)).collect();
+        values.sort_unstable_by(f64::total_cmp);
+        values.dedup();
+        values
+    }
+
+    /// What is proved for the group with the least: $k/(n+1)$ for one model; $1-2(n-k+K)/(n+K)$ for $K$ (algorithm notes 16.2).
+    fn level(&self, delta: f64) -> f64 {
+        let models = self.folds.len();
+        let of_group = |value: f64| {
+            let n = self.count(value);
+            let k = rank(n, delta);
+            match models {
+                _ if k > n => 1.0,
+                1 => k as f64 / (n + 1) as f64,
+                _ => (1.0 - 2.0 * (n - k + models) as f64 / (n + models) as f64).max(0.0),
+            }
+        };
+        self.values().into_iter().map(of_group).fold(1.0, f64::min)
+    }
+
+    fn certificate(&self, delta: f64) -> Certificate {
+        let (first, learnt) = (&self.folds[0].0, self.folds.iter().map(|(_, c)| c.learnt).sum::<usize>());
+        let rows = self.rows();
+        let vouched = if 2 * learnt > rows { Origin::Unmet } else { Origin::Declared };
+        let calibrated = Calibrated { rows, folds: self.folds.len(), groups: self.values().len().max(1) };
+        let (level, features) = (self.level(delta), first.information().features());
+        let ridge = first.information().ridge();
+        let observed = (first.prior(), first.information().collected(), first.information().len());
+        let mut premises = Premises::exchangeable(features.kernel(), ridge, observed, Sourced::new(calibrated, vouched));
+        premises.inducing.value = features.len();
+        Certificate::conformal(premises, if self.folds.len() == 1 { delta } else { 1.0 - level }, level)
+    }
+
+    /// How often $\lvert y-\mu\rvert\le z\,u$ held, and the factor that would have been right.
+    pub(super) fn measured(&self, z: f64, delta: f64) -> (Frequency, f64) {
+        let scores: Vec<f64> = self.folds.iter().flat_map(|(_, calibration)| calibration.scores()).collect();
+        frequency(scores, z, delta, Unseen::HeldOut)
+    }
+}
+
+/// How many scores are at most `z`, and the score that the $k$-th of them is; the largest where there are too few.
+pub(super) fn frequency(mut scores: Vec<f64>, z: f64, delta: f64, on: Unseen) -> (Frequency, f64) {
+    scores.sort_unstable_by(f64::total_cmp);
+    let right = scores.get(rank(scores.len(), delta).min(scores.len()).saturating_sub(1)).copied().unwrap_or(z);
+    (Frequency { held: scores.iter().filter(|s| **s <= z).count(), of: scores.len(), on }, right)
+}
+
+impl Certificate {
+    /// Of an interval for one new response by calibration.
+    pub(super) fn conformal(premises: Premises, delta: f64, level: f64) -> Self {
+        Self {
+            claim: Claimed::Response { side: Side::Both, noise: None },
+            about: About::Point,
+            delta,
+            spent: vec![Spent::new("the new row", delta, None)],
+            theorem: Theorem::Conformal,
+            premises,
+            bounds: Bounds { level: Some(level), ..Bounds::default() },
+            contradiction: None,
+        }
+    }
+}

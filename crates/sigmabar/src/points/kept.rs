@@ -1,0 +1,164 @@
+//! What is left of the rows after a fit: all of them, or sums over them.
+
+use super::{Collected, Locations, Observations, Prior};
+use crate::error::{Error, Result};
+use serde::{Deserialize, Serialize};
+use std::sync::Arc;
+
+/// Where was measured: every row, or how many there were.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(crate) enum KeptLocations {
+    Rows(Arc<Locations>),
+    Sums(SummedLocations),
+}
+
+/// What sums over rows leave of where was measured.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub(crate) struct SummedLocations {
+    /// Number of observations.
+    pub rows: usize,
+    /// The largest $k(x_i,x_i)$.
+    pub largest: f64,
+    pub collected: Collected,
+}
+
+/// What was seen there: every response, or sums over them.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(crate) enum KeptResponses {
+    Rows(Observations),
+    Sums(SummedResponses),
+}
+
+/// What sums over rows leave of the responses, in the model's scale.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub(crate) struct SummedResponses {
+    pub prior: Prior,
+    /// $\sum((y-\text{mean})/\text{unit})^2$.
+    pub sum_squares: f64,
+    /// The sum of what `sum_squares` was put together from, which bounds what it may have lost: at least `sum_squares`.
+    pub terms: f64,
+    /// A bound on $\sum|y-\text{mean}|/\text{unit}$ and on the sums that $h$ was put together from.
+    pub absolute: f64,
+}
+
+/// Asked of a model that has its sums only.
+const NO_ROWS: Error = Error::Missing {
+    what: "every measured row",
+    purpose: "this",
+    remedy: "the model keeps sums over its rows only: fit one that keeps them, or ask for what sums can tell (trace or look-ahead \
+             bound, direct or dictionary width)",
+};
+
+impl KeptLocations {
+    pub fn rows(&self) -> Result<&Arc<Locations>> {
+        match self {
+            Self::Rows(locations) => Ok(locations),
+            Self::Sums(_) => Err(NO_ROWS),
+        }
+    }
+
+    /// Number of observations, repetitions counted.
+    pub fn len(&self) -> usize {
+        match self {
+            Self::Rows(locations) => locations.len(),
+            Self::Sums(sums) => sums.rows,
+        }
+    }
+
+    /// At most this many distinct points.
+    pub fn distinct(&self) -> usize {
+        match self {
+            Self::Rows(locations) => locations.distinct(),
+            Self::Sums(sums) => sums.rows,
+        }
+    }
+
+    pub fn collected(&self) -> Collected {
+        match self {
+            Self::Rows(locations) => locations.collected(),
+            Self::Sums(sums) => sums.collected,
+        }
+    }
+
+    pub fn declare(&mut self, collected: Collected) {
+        match self {
+            Self::Rows(locations) => Arc::make_mut(locations).declare(collected),
+            Self::Sums(sums) => sums.collected = collected,
+        }
+    }
+
+    /// One more observation at `x`, where the prior variance is `k_xx`.
+    pub fn push(&mut self, x: &[f64], k_xx: f64) -> Result<()> {
+        match self {
+            Self::Rows(locations) => Arc::make_mut(locations).push(x).map(drop),
+            Self::Sums(sums) => {
+                sums.rows += 1;
+                sums.largest = sums.largest.max(k_xx);
+                Ok(())
+            }
+        }
+    }
+
+    /// Whether everything fits together: asked of what comes from a file.
+    pub fn is_consistent(&self) -> bool {
+        match self {
+            Self::Rows(locations) => locations.is_consistent(),
+            Self::Sums(sums) => sums.rows > 0 && sums.largest.is_finite() && sums.largest >= 0.0,
+        }
+    }
+}
+
+impl KeptResponses {
+    pub fn rows(&self) -> Result<&Observations> {
+        match self {
+            Self::Rows(observations) => Ok(observations),
+            Self::Sums(_) => Err(NO_ROWS),
+        }
+    }
+
+    pub fn prior(&self) -> Prior {
+        match self {
+            Self::Rows(observations) => observations.prior(),
+            Self::Sums(sums) => sums.prior,
+        }
+    }
+
+    /// What is left when the rows go. Cost O(n).
+    pub fn sums(&self) -> SummedResponses {
+        match self {
+            Self::Rows(o) => SummedResponses {
+                prior: o.prior(),
+                sum_squares: o.sum_squares(),
+                terms: o.sum_squares(),
+                absolute: o.sums().iter().map(|s| s.abs()).sum(),
+            },
+            Self::Sums(sums) => *sums,
+        }
+    }
+
+    /// One more response.
+    pub fn push(&mut self, x: &[f64], y: f64) -> Result<()> {
+        match self {
+            Self::Rows(observations) => observations.push(x, y).map(drop),
+            Self::Sums(_) if !y.is_finite() => Err(Error::NotFinite { what: "responses", row: 0, column: 0, value: y }),
+            Self::Sums(sums) => {
+                let centred = sums.prior.to_model(y);
+                sums.sum_squares += centred * centred;
+                sums.terms += centred * centred;
+                sums.absolute += centred.abs();
+                Ok(())
+            }
+        }
+    }
+
+    /// Whether everything fits together: asked of what comes from a file.
+    pub fn is_consistent(&self) -> bool {
+        match self {
+            Self::Rows(observations) => observations.is_consistent(),
+            Self::Sums(sums) => {
+                let size = [sums.sum_squares, sums.terms, sums.absolute].iter().all(|v| v.is_finite() && *v >= 0.0);
+                size && sums.prior.is_consistent()
+            }
+        }
+    }
+}

@@ -1,0 +1,83 @@
+//! From sums over rows to the model they make: the same as from the rows, but for rounding.
+
+use super::Posterior;
+use crate::accumulator::{Accumulator, Node, Plan, Squares};
+use crate::error::Result;
+use crate::information::{Absorbed, FitFacts, GramMethod, Information, factor, of_root};
+use crate::origin::Origin;
+use crate::points::{KeptLocations, KeptResponses, Prior, SummedLocations, SummedResponses};
+use sigmabar_linalg::{Matrix, TallQr};
+use std::sync::Arc;
+
+impl Posterior {
+    /// The model of all chunks of a plan, with the plan's ridge and prior (mean and deviation of the responses where it has none). It keeps no rows: what needs
+    /// them says so. Cost O(m³).
+    ///
+    /// # Errors
+    /// [`crate::accumulator::SumsError`] where a chunk is missing or the sums are another plan's; a failed self-check, the sums' own included.
+    pub fn from_sums(plan: &Plan, sums: &Accumulator) -> Result<Self> {
+        let (node, centre) = (sums.total(plan)?, plan.summed().centre);
+        let prior = plan.prior.map_or_else(|| learnt_prior(&node, centre), Ok)?;
+        let (responses, shift) = responses(&node, prior, centre);
+        let projected = shifted(&node.projected, &node.features, prior.unit(), shift);
+        let locations = SummedLocations { rows: node.rows as usize, largest: node.largest, collected: plan.collected };
+        let (absorbed, whitened) = absorbed(node, plan.ridge.value, (prior.unit(), shift))?;
+        let information = Information::assemble(Arc::clone(plan.features()), plan.ridge, KeptLocations::Sums(locations), absorbed)?;
+        Self::assemble(Arc::new(information), KeptResponses::Sums(responses), (projected, whitened), 1.0)
+    }
+}
+
+/// Mean and standard deviation of the responses, unit 1 where they do not vary.
+fn learnt_prior(node: &Node, centre: f64) -> Result<Prior> {
+    let n = node.rows as f64;
+    let mean = node.scalars.responses / n;
+    let variance = node.scalars.squares / n - mean * mean;
+    // Below rounding nothing is left that varies.
+    let varies = variance > 4.0 * f64::EPSILON * node.length * node.scalars.squares / n;
+    Ok(Prior::declared(centre + mean, if varies { variance.sqrt() } else { 1.0 })?.with_origin(Origin::LearntHere))
+}
+
+/// The sums of $(y-\text{mean})/\text{unit}$ from those of $y-\text{centre}$; and $(\text{mean}-\text{centre})/\text{unit}$.
+fn responses(node: &Node, prior: Prior, centre: f64) -> (SummedResponses, f64) {
+    let (n, unit) = (node.rows as f64, prior.unit());
+    let shift = (prior.mean() - centre) / unit;
+    let squares = node.scalars.squares / (unit * unit);
+    let sum_squares = (squares - shift * (2.0 * node.scalars.responses / unit - n * shift)).max(0.0);
+    let terms = (squares.sqrt() + shift.abs() * n.sqrt()).powi(2);
+    let absolute = node.scalars.absolute / unit + shift.abs() * n;
+    (SummedResponses { prior, sum_squares, terms, absolute }, shift)
+}
+
+/// `a/unit − shift·b`.
+fn shifted(a: &[f64], b: &[f64], unit: f64, shift: f64) -> Vec<f64> {
+    a.iter().zip(b).map(|(a, b)| a / unit - shift * b).collect()
+}
+
+fn absorbed(node: Node, ridge: f64, (unit, shift): (f64, f64)) -> Result<(Absorbed, Option<Vec<f64>>)> {
+    let m = node.projected.len();
+    let (gram, lower, method, whitened) = match node.squares {
+        Squares::Gram(gram) => {
+            let mut gram = gram.finish()?;
+            gram.mirror_lower();
+            let lower = factor(&gram, ridge)?;
+            (gram, lower, GramMethod::WhitenFirst, None)
+        }
+        Squares::Factor(rows) => {
+            // B is the Gram matrix of [I; Ψ/τ]; ones and responses are two columns more, which the same reflections carry.
+            let mut qr = TallQr::new(m + 2);
+            qr.add_rows(Matrix::from_fn(m, m + 2, |i, j| f64::from(u8::from(i == j))).as_slice())?;
+            let mut scaled = rows.gram_factor();
+            scaled.as_mut_slice().iter_mut().for_each(|v| *v /= ridge);
+            qr.add_rows(scaled.as_slice())?;
+            let all = qr.gram_factor();
+            let column = |j: usize| (0..m).map(|i| all[(i, j)]).collect::<Vec<f64>>();
+            let (gram, lower) = of_root(Matrix::from_fn(m, m, |i, j| all[(i, j)]), ridge)?;
+            (gram, lower, GramMethod::Orthogonal, Some(shifted(&column(m + 1), &column(m), unit, shift)))
+        }
+    };
+    // The last reflections stack m + (m + 2) rows more, and there is one column more than in a fit from rows.
+    let reflected_rows = (node.reflected + (2 * m + 4) as f64) * (m + 2) as f64 / (m + 1) as f64;
+    let facts = FitFacts { method, whitening_bound: 0.0, summation_length: node.length + 4.0, reflected_rows };
+    let (prior_trace, residual_trace) = (node.scalars.prior_trace, node.scalars.residual_trace);
+    Ok((Absorbed { gram, lower, prior_trace, residual_trace, projected: None, whitened: None, facts, updates: 0 }, whitened))
+}

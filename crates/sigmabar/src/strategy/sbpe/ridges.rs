@@ -1,0 +1,106 @@
+//! A ridge for each pair (algorithm notes 14.3): a batch is estimated under several ridges, and each pair takes the one whose bound is narrowest.
+//!
+//! The choice looks at the points, the norm bound and the noise level only, all known before the noise of the batch: the weights of every pair stay as fixed
+//! as under one ridge, and nothing of $\delta$ is spent.
+
+use super::confined::Confinement;
+use super::elimination::Evidence;
+use super::pairs::{Centre, Challengers, Difference, Width};
+use crate::error::Result;
+use crate::noise::Noise;
+use crate::points::{Points, PointsRef};
+use crate::posterior::Posterior;
+use std::iter;
+use std::sync::Arc;
+
+/// Ridges beside the batch's own, relative to it.
+const FACTORS: [f64; 3] = [0.35, 0.7, 1.4];
+
+/// Survivors compared at a time.
+const BLOCK: usize = 1024;
+
+/// The batch under ridges beside its own. None where levels came with the responses: a choice that looks at them would look at the noise.
+pub(super) fn others(evidence: &Evidence, declared: &Noise) -> Result<Vec<Posterior>> {
+    if evidence.noise != *declared || declared.level() == 0.0 {
+        return Ok(Vec::new());
+    }
+    let (posterior, information) = (&evidence.posterior, evidence.posterior.information());
+    let fit =
+        |factor: &f64| Posterior::fit(Arc::clone(information.features()), factor * information.ridge(), posterior.observations()?.clone());
+    FACTORS.iter().map(fit).collect()
+}
+
+/// Challengers under one ridge beside the batch's own.
+pub(super) struct Beside<'a> {
+    posterior: &'a Posterior,
+    challengers: Challengers<'a>,
+    own: Vec<Centre>,
+}
+
+impl<'a> Beside<'a> {
+    pub fn new(posterior: &'a Posterior, confinement: &'a Confinement, points: &Points, noise: &Noise, width: &Width) -> Result<Self> {
+        let width = Width { ridge: posterior.information().ridge(), ..width.clone() };
+        let own = centres(posterior, points.view())?;
+        Ok(Self { challengers: Challengers::new(posterior, confinement, points.clone(), noise, width)?, posterior, own })
+    }
+
+    pub fn challengers(&self) -> &Challengers<'a> {
+        &self.challengers
+    }
+
+    fn rows(&self, survivors: PointsRef<'_>) -> Result<Rows> {
+        let mut rows = Rows { solved: Vec::new(), differences: Vec::with_capacity(survivors.len() * self.challengers.len()) };
+        self.challengers.for_each_survivor(survivors, &centres(self.posterior, survivors)?, &self.own, |_, solved, differences| {
+            rows.solved.extend_from_slice(solved);
+            rows.differences.extend_from_slice(differences);
+            Ok(())
+        })?;
+        Ok(rows)
+    }
+}
+
+/// A block of survivors under one ridge: $e$ of each, and its differences to every challenger.
+struct Rows {
+    solved: Vec<f64>,
+    differences: Vec<Difference>,
+}
+
+fn centres(posterior: &Posterior, points: PointsRef<'_>) -> Result<Vec<Centre>> {
+    let means = posterior.rounded_means(points)?;
+    Ok(means.into_iter().map(|(mean, slack)| Centre { mean, slack, radius: 0.0 }).collect())
+}
+
+impl Challengers<'_> {
+    /// As [`Challengers::for_each_survivor`], with $e$ under every ridge, and each pair under the ridge that promises most for noise `factor` times its term.
+    pub fn for_each_survivor_at_best(
+        &self,
+        beside: &[Beside<'_>],
+        factor: f64,
+        survivors: PointsRef<'_>,
+        centres: &[Centre],
+        own: &[Centre],
+        mut f: impl FnMut(usize, &[&[f64]], &[Difference]) -> Result<()>,
+    ) -> Result<()> {
+        let width = self.len();
+        let mut best = vec![Difference::default(); width];
+        for start in (0..survivors.len()).step_by(BLOCK) {
+            let end = survivors.len().min(start + BLOCK);
+            let block = survivors.range(start, end);
+            let others: Vec<Rows> = beside.iter().map(|b| b.rows(block)).collect::<Result<_>>()?;
+            self.for_each_survivor(block, &centres[start..end], own, |i, solved, differences| {
+                best.copy_from_slice(differences);
+                for (ridge, rows) in others.iter().enumerate() {
+                    for (best, other) in best.iter_mut().zip(&rows.differences[i * width..]) {
+                        if other.planned(factor) < best.planned(factor) {
+                            *best = Difference { ridge: ridge + 1, ..*other };
+                        }
+                    }
+                }
+                let theirs = others.iter().map(|rows| &rows.solved[i * solved.len()..][..solved.len()]);
+                let solved: Vec<&[f64]> = iter::once(solved).chain(theirs).collect();
+                f(start + i, &solved, &best)
+            })?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,271 @@
+//! Calibrated intervals against plain loops, their level over many splits, and the attacks that their rules close (algorithm notes 16).
+
+use rand::{RngExt, SeedableRng};
+use rand_chacha::ChaCha8Rng;
+use rand_distr::{Distribution, StandardNormal, StudentT};
+use sigmabar::certificate::{Calibration, Conformal, PredictionIntervals};
+use sigmabar::posterior::ExactPosterior;
+use sigmabar::{Claim, Collected, FeatureMap, Kernel, Label, Observations, Origin, Points, Posterior, Prior, Sourced};
+use std::sync::Arc;
+
+const SPLITS: u64 = 200;
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum World {
+    Normal,
+    HeavyTailed,
+    Heteroscedastic,
+}
+
+/// Rows of two columns: a place, and a group whose second half is five times as noisy in the heteroscedastic world.
+fn rows(world: World, count: usize, rng: &mut ChaCha8Rng) -> (Points, Vec<f64>) {
+    let tails = StudentT::new(2.5).unwrap();
+    let (mut x, mut y) = (Vec::new(), Vec::new());
+    for _ in 0..count {
+        let (place, group) = (rng.random::<f64>(), f64::from(u8::from(rng.random::<f64>() < 0.3)));
+        let normal: f64 = StandardNormal.sample(rng);
+        let noise = match world {
+            World::Normal => 0.2 * normal,
+            World::HeavyTailed => 0.1 * tails.sample(rng),
+            World::Heteroscedastic => (0.1 + 0.4 * group + 0.2 * place) * normal,
+        };
+        x.extend([place, group]);
+        y.push((6.0 * place).sin() + noise);
+    }
+    (Points::new(x, 2).unwrap(), y)
+}
+
+fn kernel() -> Kernel {
+    Kernel::squared_exponential(vec![0.3, 3.0], 1.0).unwrap()
+}
+
+fn fitted(x: &Points, y: &[f64], collected: Collected, ridge: f64) -> Posterior {
+    let inducing: Vec<f64> = (0..24).flat_map(|i| [f64::from(i / 2) / 11.0, f64::from(i % 2)]).collect();
+    let features = FeatureMap::new(kernel(), Points::new(inducing, 2).unwrap()).unwrap();
+    Posterior::fit(Arc::new(features), ridge, Observations::new(x.clone(), y, collected, Prior::ZERO).unwrap()).unwrap()
+}
+
+fn part(x: &Points, y: &[f64], keep: impl Fn(usize) -> bool) -> (Points, Vec<f64>) {
+    let chosen: Vec<usize> = (0..x.len()).filter(|&i| keep(i)).collect();
+    (x.view().select(&chosen).unwrap(), chosen.iter().map(|&i| y[i]).collect())
+}
+
+fn held(found: &PredictionIntervals, y: &[f64]) -> Vec<bool> {
+    y.iter().enumerate().map(|(i, y)| (found.response_lower()[i]..=found.response_upper()[i]).contains(y)).collect()
+}
+
+fn share(held: &[bool]) -> f64 {
+    held.iter().filter(|held| **held).count() as f64 / held.len() as f64
+}
+
+fn width(found: &PredictionIntervals) -> f64 {
+    let widths = found.response_upper().iter().zip(found.response_lower()).map(|(u, l)| u - l);
+    widths.sum::<f64>() / found.prediction().len() as f64
+}
+
+/// 70 rows at δ = .05: the level is 68/71 = .9577, and the share over 200 splits may miss it by three standard errors.
+#[test]
+fn split_calibration_keeps_its_level_whatever_the_noise() {
+    for world in [World::Normal, World::HeavyTailed, World::Heteroscedastic] {
+        let (mut all, mut widths, mut normal) = (Vec::new(), 0.0, 0.0);
+        for seed in 0..SPLITS {
+            let mut rng = ChaCha8Rng::seed_from_u64(seed);
+            let (x, y) = rows(world, 130, &mut rng);
+            let (new, responses) = rows(world, 50, &mut rng);
+            let posterior = fitted(&x, &y, Collected::Undeclared, 0.2);
+            let (cal_x, cal_y) = rows(world, 70, &mut rng);
+            let calibration = Calibration::new(&posterior, cal_x.view(), &cal_y).unwrap();
+            let found = Conformal::split(&posterior, &calibration).interval(new.view(), 0.05).unwrap();
+            assert_eq!(found.certificate().bounds.level, Some(68.0 / 71.0));
+            all.extend(held(&found, &responses));
+            widths += width(&found);
+            let spread = posterior.std_dev(new.view()).unwrap().iter().map(|s| 2.0 * 1.959_964 * s.hypot(0.2)).sum::<f64>();
+            normal += spread / new.len() as f64;
+        }
+        let coverage = share(&all);
+        assert!((0.95..=0.965).contains(&coverage), "{world:?}: {coverage}");
+        if world == World::Normal {
+            assert!(widths <= 1.1 * normal, "{widths} against {normal}");
+        }
+    }
+}
+
+/// Every row learns and calibrates; the proved level is lower, the share is what was asked for.
+#[test]
+fn cross_calibration_and_leaving_out_keep_their_levels() {
+    let (mut crossed, mut jackknifed) = (Vec::new(), Vec::new());
+    for seed in 0..SPLITS {
+        let mut rng = ChaCha8Rng::seed_from_u64(1000 + seed);
+        let (x, y) = rows(World::HeavyTailed, 100, &mut rng);
+        let (new, responses) = rows(World::HeavyTailed, 20, &mut rng);
+        let folds = (0..5)
+            .map(|fold| {
+                let (kept, kept_y) = part(&x, &y, |i| i % 5 != fold);
+                let (out, out_y) = part(&x, &y, |i| i % 5 == fold);
+                let posterior = fitted(&kept, &kept_y, Collected::Undeclared, 0.2);
+                let calibration = Calibration::new(&posterior, out.view(), &out_y).unwrap();
+                (posterior, calibration)
+            })
+            .collect();
+        let found = Conformal::cross(folds).unwrap().interval(new.view(), 0.05).unwrap();
+        let certificate = found.certificate();
+        assert_eq!((certificate.bounds.level, certificate.label()), (Some(1.0 - 2.0 * 9.0 / 105.0), Label::Conformal));
+        assert!((certificate.delta - 18.0 / 105.0).abs() < 1e-12);
+        crossed.extend(held(&found, &responses));
+        let exact = ExactPosterior::new(kernel(), 0.2, Observations::new(x, &y, Collected::Undeclared, Prior::ZERO).unwrap()).unwrap();
+        let found = exact.left_out_interval(new.view(), 0.05).unwrap();
+        assert_eq!((found.certificate().bounds.level, found.certificate().label()), (Some(0.9), Label::Conformal));
+        jackknifed.extend(held(&found, &responses));
+    }
+    for share in [share(&crossed), share(&jackknifed)] {
+        assert!((0.945..=0.97).contains(&share), "{share}");
+    }
+}
+
+/// The rule of the rank taken out: the k-th of n scores with k = ⌈n(1−δ)⌉ instead of ⌈(n+1)(1−δ)⌉.
+#[test]
+fn attack_a_quantile_that_forgets_the_new_row() {
+    let (mut by_rule, mut forgetful) = (Vec::new(), Vec::new());
+    for seed in 0..600 {
+        let mut rng = ChaCha8Rng::seed_from_u64(5000 + seed);
+        let (x, y) = rows(World::HeavyTailed, 60, &mut rng);
+        let posterior = fitted(&x, &y, Collected::Undeclared, 0.2);
+        let ((cal_x, cal_y), (new, responses)) = (rows(World::HeavyTailed, 10, &mut rng), rows(World::HeavyTailed, 20, &mut rng));
+        let calibration = Calibration::new(&posterior, cal_x.view(), &cal_y).unwrap();
+        by_rule.extend(held(&Conformal::split(&posterior, &calibration).interval(new.view(), 0.2).unwrap(), &responses));
+        let mut scores: Vec<f64> = calibration.scores().collect();
+        scores.sort_by(f64::total_cmp);
+        let (mean, deviation) = posterior.predict(new.view()).unwrap();
+        forgetful.extend((0..20).map(|i| (responses[i] - mean[i]).abs() <= scores[7] * deviation[i].hypot(0.2)));
+    }
+    assert!(share(&by_rule) >= 0.8 - 0.01 && share(&forgetful) < 0.76, "{} {}", share(&by_rule), share(&forgetful));
+}
+
+/// The other rule taken out: rows that the model has learnt from calibrate it.
+#[test]
+fn attack_calibration_on_rows_that_were_learnt() {
+    let (mut by_rule, mut learnt) = (Vec::new(), Vec::new());
+    for seed in 0..60 {
+        let mut rng = ChaCha8Rng::seed_from_u64(9000 + seed);
+        let (x, y) = rows(World::Normal, 60, &mut rng);
+        // A ridge far below the noise, and a model that follows it.
+        let posterior = fitted(&x, &y, Collected::Exchangeable, 0.01);
+        let (new, responses) = rows(World::Normal, 50, &mut rng);
+        let wrong = Calibration::new(&posterior, x.view(), &y).unwrap();
+        let found = Conformal::split(&posterior, &wrong).interval(new.view(), 0.1).unwrap();
+        assert_eq!(found.certificate().label(), Label::Estimated, "the rows are noticed");
+        assert!(found.certificate().weak_premises().iter().any(|weak| weak.contains("calibration")));
+        learnt.extend(held(&found, &responses));
+        let (cal_x, cal_y) = rows(World::Normal, 60, &mut rng);
+        let right = Calibration::new(&posterior, cal_x.view(), &cal_y).unwrap();
+        let found = Conformal::split(&posterior, &right).interval(new.view(), 0.1).unwrap();
+        assert_eq!((found.certificate().label(), found.certificate().weak_premises()), (Label::Conformal, vec![]));
+        by_rule.extend(held(&found, &responses));
+    }
+    assert!(share(&by_rule) > 0.89 && share(&learnt) < 0.87, "{} {}", share(&by_rule), share(&learnt));
+}
+
+/// Without groups the noisy group is covered too seldom; by group each keeps the level.
+#[test]
+fn groups_are_calibrated_by_themselves() {
+    let (mut together, mut apart) = (Vec::new(), Vec::new());
+    for seed in 0..SPLITS {
+        let mut rng = ChaCha8Rng::seed_from_u64(300 + seed);
+        let (x, y) = rows(World::Heteroscedastic, 100, &mut rng);
+        let posterior = fitted(&x, &y, Collected::Undeclared, 0.2);
+        let ((cal_x, cal_y), (new, responses)) = (rows(World::Heteroscedastic, 120, &mut rng), rows(World::Heteroscedastic, 50, &mut rng));
+        let (noisy, noisy_y) = part(&new, &responses, |i| new.row(i)[1] == 1.0);
+        let plain = Calibration::new(&posterior, cal_x.view(), &cal_y).unwrap();
+        together.extend(held(&Conformal::split(&posterior, &plain).interval(noisy.view(), 0.1).unwrap(), &noisy_y));
+        let mut grouped = Calibration::by_column(1);
+        // In two pieces: rows may come as a stream.
+        let (first, last) = (cal_x.view().range(0, 50), cal_x.view().range(50, 120));
+        grouped.add(&posterior, first, &cal_y[..50]).unwrap();
+        grouped.add(&posterior, last, &cal_y[50..]).unwrap();
+        let found = Conformal::split(&posterior, &grouped).interval(noisy.view(), 0.1).unwrap();
+        assert_eq!(found.certificate().premises.calibration.unwrap().value.groups, 2);
+        apart.extend(held(&found, &noisy_y));
+        let nowhere = Points::new(vec![0.5, 7.0], 2).unwrap();
+        let unknown = Conformal::split(&posterior, &grouped).interval(nowhere.view(), 0.1).unwrap();
+        assert_eq!((unknown.response_lower()[0], unknown.response_upper()[0]), (f64::NEG_INFINITY, f64::INFINITY));
+    }
+    assert!(share(&together) < 0.85 && (0.89..=0.935).contains(&share(&apart)), "{} {}", share(&together), share(&apart));
+}
+
+/// The printed formulas by plain loops: every row left out by a fit without it.
+#[test]
+fn ends_are_those_of_plain_loops() {
+    let mut rng = ChaCha8Rng::seed_from_u64(7);
+    let (x, y) = rows(World::HeavyTailed, 25, &mut rng);
+    let (new, _) = rows(World::Normal, 4, &mut rng);
+    let exact = |x: &Points, y: &[f64]| {
+        ExactPosterior::new(kernel(), 0.2, Observations::new(x.clone(), y, Collected::Undeclared, Prior::ZERO).unwrap()).unwrap()
+    };
+    let found = exact(&x, &y).left_out_interval(new.view(), 0.1).unwrap();
+    let sparse = fitted(&x, &y, Collected::Undeclared, 0.2);
+    let scores = sparse.left_out_scores(100).unwrap();
+    let mut ends: Vec<(Vec<f64>, Vec<f64>)> = vec![(Vec::new(), Vec::new()); new.len()];
+    for i in 0..x.len() {
+        let (kept, kept_y) = part(&x, &y, |j| j != i);
+        let (one, _) = part(&x, &y, |j| j == i);
+        let without = fitted(&kept, &kept_y, Collected::Undeclared, 0.2);
+        let (mean, deviation) = without.predict(one.view()).unwrap();
+        assert!((scores[i] - (y[i] - mean[0]).abs() / deviation[0].hypot(0.2)).abs() < 1e-8);
+        let without = exact(&kept, &kept_y);
+        let spread = |p: &Points| without.std_dev(p.view()).unwrap().iter().map(|s| s.hypot(0.2)).collect::<Vec<f64>>();
+        let score = (y[i] - without.mean(one.view()).unwrap()[0]).abs() / spread(&one)[0];
+        for (query, (mean, spread)) in without.mean(new.view()).unwrap().iter().zip(spread(&new)).enumerate() {
+            ends[query].0.push(mean - score * spread);
+            ends[query].1.push(mean + score * spread);
+        }
+    }
+    // k = ⌈26 · .9⌉ = 24 of 25: the second smallest below, the second largest above.
+    for (query, (mut low, mut high)) in ends.into_iter().enumerate() {
+        low.sort_by(f64::total_cmp);
+        high.sort_by(f64::total_cmp);
+        assert!((found.response_lower()[query] - low[1]).abs() < 1e-8 && (found.response_upper()[query] - high[23]).abs() < 1e-8);
+    }
+}
+
+#[test]
+fn what_was_learnt_chosen_or_too_little_is_said() {
+    let mut rng = ChaCha8Rng::seed_from_u64(11);
+    let ((x, y), (cal_x, cal_y)) = (rows(World::Normal, 60, &mut rng), rows(World::Normal, 30, &mut rng));
+    let label = |collected| {
+        let posterior = fitted(&x, &y, collected, 0.2);
+        let calibration = Calibration::new(&posterior, cal_x.view(), &cal_y).unwrap();
+        Conformal::split(&posterior, &calibration).interval(x.view(), 0.05).unwrap().certificate().clone()
+    };
+    assert_eq!(label(Collected::Undeclared).label(), Label::Conformal);
+    assert_eq!(label(Collected::Undeclared).weak_premises(), vec!["assumed: points"]);
+    assert_eq!(label(Collected::Adaptive).label(), Label::Estimated);
+    assert_eq!(label(Collected::Designed).label(), Label::Estimated);
+    let text = label(Collected::Exchangeable).to_string();
+    assert!(
+        text.starts_with("conformal: lower ≤ a new response ≤ upper at each point asked for by itself") && text.contains("exchangeable"),
+        "{text}"
+    );
+    let written = serde_json::to_string(&label(Collected::Undeclared)).unwrap();
+    assert_eq!(serde_json::from_str::<sigmabar::Certificate>(&written).unwrap(), label(Collected::Undeclared));
+    assert!(serde_json::from_str::<sigmabar::Certificate>(&written.replace("\"conformal\",\"claim\"", "\"certified\",\"claim\"")).is_err());
+
+    // A kernel learnt from these rows makes leaving them out an estimate; too few rows make an interval without ends.
+    let observations = Observations::new(x.clone(), &y, Collected::Exchangeable, Prior::ZERO).unwrap();
+    let learnt = ExactPosterior::new(Sourced::new(kernel(), Origin::LearntHere), 0.2, observations).unwrap();
+    assert_eq!(learnt.left_out_interval(cal_x.view(), 0.1).unwrap().certificate().label(), Label::Estimated);
+    let posterior = fitted(&x, &y, Collected::Undeclared, 0.2);
+    assert_eq!((Calibration::rows_needed(0.05), Calibration::rows_needed(0.1)), (19, 9));
+    let few = Calibration::new(&posterior, cal_x.view().range(0, 18), &cal_y[..18]).unwrap();
+    assert_eq!(Conformal::split(&posterior, &few).interval(x.view(), 0.05).unwrap().response_upper()[0], f64::INFINITY);
+
+    // Answers: the response is conformal where rows suffice; the function is the model's word, with how often it held.
+    let claim = Claim::new(0.05).unwrap();
+    let plain = posterior.answers(&claim).unwrap().at(x.view()).unwrap();
+    let measured = plain.certificate.bounds.measured.unwrap();
+    assert!(plain.label() == Label::Estimated && measured.of == 60 && measured.held >= 50, "{measured:?}");
+    let many = Calibration::new(&posterior, cal_x.view(), &cal_y).unwrap();
+    let answer = posterior.answers(&claim).unwrap().calibrated(Conformal::split(&posterior, &many)).unwrap().at(x.view()).unwrap();
+    assert_eq!((answer.label(), answer.response_certificate.label()), (Label::Estimated, Label::Conformal));
+    assert_eq!(answer.certificate.bounds.measured.unwrap().of, 30);
+    assert!(Calibration::new(&posterior, cal_x.view(), &[f64::NAN; 30]).is_err());
+}
