@@ -29,7 +29,15 @@ pub struct Page {
 
 impl Page {
     pub(super) fn new(title: impl Into<String>) -> Self {
-        Self { title: title.into(), body: String::new(), pictures: Vec::new(), tables: Vec::new(), headings: Vec::new(), contradiction: None, numbers_at: None }
+        Self {
+            title: title.into(),
+            body: String::new(),
+            pictures: Vec::new(),
+            tables: Vec::new(),
+            headings: Vec::new(),
+            contradiction: None,
+            numbers_at: None,
+        }
     }
 
     /// A page of a server, which gives the numbers at `address/NAME.csv`.
