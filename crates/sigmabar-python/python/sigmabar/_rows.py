@@ -30,7 +30,7 @@ class Plan:
     >>> import numpy as np, sigmabar as sb
     >>> X = np.linspace(0, 1, 90)[:, None]
     >>> y = np.sin(6 * X[:, 0])
-    >>> plan = sb.Plan(sb.Matern(2.5, 0.3), 0.1, inducing=X[::10], chunks=3, mean=0.0)
+    >>> plan = sb.Plan(sb.Matern(nu=2.5, lengthscale=0.3), 0.1, inducing=X[::10], chunks=3, mean=0.0)
     >>> parts = [plan.leaf(i, X[30 * i : 30 * i + 30], y[30 * i : 30 * i + 30]) for i in (2, 0, 1)]
     >>> model = plan.model(parts[1].merge(parts[0]).merge(parts[2]))
     >>> len(model), bool(abs(model.mean([[0.5]])[0] - np.sin(3)) < 0.01)
@@ -140,7 +140,7 @@ class Accumulator:
     """The sums of some chunks of a :class:`Plan`: made by :meth:`Plan.leaf` and :meth:`Plan.sum`, added by :meth:`merge`, pickled with their plan's identity.
 
     >>> import sigmabar as sb
-    >>> plan = sb.Plan(sb.Matern(2.5, 0.3), 0.1, inducing=[0.0, 1.0], chunks=[2, 1])
+    >>> plan = sb.Plan(sb.Matern(nu=2.5, lengthscale=0.3), 0.1, inducing=[0.0, 1.0], chunks=[2, 1])
     >>> first = plan.leaf(0, [0.1, 0.2], [1.0, 2.0])
     >>> first.covered, first.rows
     ([(0, 1)], 2)
