@@ -192,8 +192,9 @@ fn measure(workers: usize, pairs: usize, kills: usize) -> Answer<()> {
     })?;
     let seconds = begun.elapsed().as_secs_f64();
     let mut child = server.into_inner().unwrap_or_else(PoisonError::into_inner);
-    child.kill()?;
+    let killed = child.kill();
     child.wait()?;
+    killed?;
     check(&file, pairs, &seen)?;
     let mut times: Vec<u64> = seen.into_iter().flat_map(|(_, times)| times).collect();
     println!(
