@@ -82,18 +82,21 @@ pub(crate) fn run(arguments: &Arguments, console: &Console) -> Outcome {
 }
 
 fn batch_sheet(batches: &[BatchRow]) -> Sheet {
-    let mut sheet = Sheet::new(["batch", "planned", "measured", "survivors", "gap", "candidate_gap", "inducing"]);
+    let mut sheet = Sheet::new(["batch", "planned", "measured", "survivors", "gap", "inducing"]);
+    let has_candidates = batches.iter().any(|row| row.report.candidate_gap.is_some());
+    sheet.columns.extend(has_candidates.then(|| "candidate_gap".to_owned()));
     for row in batches {
         let report = &row.report;
-        sheet.rows.push(vec![
+        let mut cells = vec![
             json!(row.batch + 1),
             json!(report.planned),
             json!(report.measured),
             json!(report.survivors.map(StillPossible::number)),
             json!(report.gap),
-            json!(report.candidate_gap),
             json!(report.inducing),
-        ]);
+        ];
+        cells.extend(has_candidates.then(|| json!(report.candidate_gap)));
+        sheet.rows.push(cells);
     }
     sheet
 }

@@ -123,7 +123,7 @@ impl Content<'_> {
     }
 
     fn contradiction(&self) -> Option<Contradiction> {
-        self.status.contradiction.or(self.advice.as_ref()?.certificate.contradiction)
+        self.status.contradiction.or_else(|| self.advice.as_ref()?.certificate.contradiction)
     }
 
     /// The answer in forms that can be copied: a table, JSON, and variables for a shell.
