@@ -21,7 +21,6 @@ from ._certificate import Certificate, PremiseRange, warned
 from ._checks import count, count_or_none, flag, number, number_or_none, path, text, text_or_none
 from ._core import Error
 from ._html import advice, table
-from ._remote import RemoteStudy
 from ._strategy import Strategy
 
 Setting = dict[str, Any]
@@ -104,18 +103,10 @@ class Study:
     (24, True)
     """
 
-    def __init__(self, core: _core.Study | str, *, token: str | None = None, name: str | None = None) -> None:
-        """A study that ``sigmabar serve`` has: ``Study("http://host:8713", token="…")``, or with the whole address that the server printed.
-
-        Its token may also be in ``SIGMABAR_TOKEN``; ``name`` is needed where the server has several studies. Studies in files are made by
-        :meth:`create` and found by :meth:`open`.
-        """
-        if isinstance(core, str) and core.startswith(("http://", "https://")):
-            remote: Any = RemoteStudy(core, text_or_none(token, "token"), text_or_none(name, "name"))
-            core = remote
-        elif not isinstance(core, _core.Study):
-            raise Error("a study is made by Study.create(file, name, spec), found by Study.open(file), or on a server: Study(\"http://…\", token=\"…\")")
-        self._core: _core.Study = core
+    def __init__(self, core: _core.Study) -> None:
+        if not isinstance(core, _core.Study):
+            raise Error("a study is made by Study.create(file, name, spec) or found by Study.open(file)")
+        self._core = core
 
     @classmethod
     def create(
