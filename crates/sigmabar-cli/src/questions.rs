@@ -146,9 +146,9 @@ impl Beliefs {
         let norm = norm_of_hills(1.0, *hills)?;
         Ok(format!(
             "# What you said is assumed; if it is wrong, so may be the answer, which says for which norms it stands.\n\
-             prior_mean = {usual:?}          # the usual value\n\
-             unit = {stray:?}                # how far settings stray from it: norm and noise count in these\n\
-             norm_bound = {norm:.4}          # 1.5 times the root of {hills} hills and valleys\n\
+             prior_mean = {usual:?}  # the usual value\n\
+             unit = {stray:?}  # how far settings stray from it: norm and noise count in these\n\
+             norm_bound = {norm:.4}  # 1.5 times the root of {hills} hills and valleys\n\
              noise = {{ gaussian = {:.6} }}  # two measurements usually differ by {repeat}\n\
              kernel = {{ name = \"matern\", nu = 2.5, lengthscale = {change:?} }}  # so far to a clear change, in shares of the range\n",
             self.noise()

@@ -27,11 +27,10 @@ pub fn standing(standing: &Standing, response: &str) -> Picture {
     let x = Axis::new(norms, "norm bound C");
     let panel = Panel::new(&mut figure.scene, area, "", x, Axis::new(gaps, format!("gap in {response}")));
     let inner = panel.inner();
-    if range.least_norm > lowest
-        && let (Some(from), Some(to)) = (panel.x().share(lowest), panel.x().share(range.least_norm))
-    {
-        let corner = (inner.left + inner.width * from, inner.top);
-        figure.scene.rect(corner, (inner.width * (to - from), inner.height), excluded, format!("norms below {}", number(range.least_norm)));
+    // From the edge of the panel on: the axis begins a little before the curve does.
+    if let Some(share) = panel.x().share(range.least_norm).filter(|_| range.least_norm > lowest) {
+        let size = (inner.width * share, inner.height);
+        figure.scene.rect((inner.left, inner.top), size, excluded, format!("norms below {}", number(range.least_norm)));
     }
     panel.fence(&mut figure.scene, standing.norm_bound, declared);
     if let Some(gap) = range.gap {
