@@ -148,6 +148,7 @@ fn run_pictures() -> Result<Vec<Picture>, Box<dyn Error>> {
         response: "yield".to_owned(),
         maximise: true,
         gap_label: advice.label().to_string(),
+        among_candidates: false,
         wanted_gap: Some(0.3),
         failures: vec![20, 21, 130],
         values,

@@ -1,6 +1,8 @@
 //! The options of every verb.
 
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{ArgAction, ValueEnum};
+use sigmabar::Collected;
 
 /// Options of every verb.
 #[derive(Clone, Debug, clap::Args)]
@@ -21,6 +23,18 @@ pub struct Global {
     /// Say more on standard error
     #[arg(long, short, global = true, action = ArgAction::Count)]
     pub verbose: u8,
+}
+
+/// Reads how measured points were chosen: the words of the core, each with what it declares.
+pub(crate) fn collected() -> impl TypedValueParser<Value = Collected> {
+    let declares = |collected| match collected {
+        Collected::DeclaredFixed => "Neither a point nor the number of rows was chosen by looking at a response",
+        Collected::Adaptive => "Some may have been chosen by looking at responses",
+        Collected::Exchangeable => "Rows were drawn alike, and so will be those asked about",
+        _ => "Nobody knows",
+    };
+    let words = Collected::DECLARABLE.map(|collected| PossibleValue::new(collected.name()).help(declares(collected)));
+    PossibleValuesParser::new(words).try_map(|word| word.parse())
 }
 
 /// How data are written.

@@ -1,9 +1,11 @@
 //! Models on disk.
 
 use crate::Outcome;
-use crate::failure::Failure;
-use crate::model::Model;
+use crate::console::Console;
+use crate::failure::{Ending, Failure};
+use crate::model::{self, About, Model};
 use crate::output;
+use sigmabar::certificate::Contradiction;
 use std::fs;
 use std::path::Path;
 
@@ -12,6 +14,15 @@ pub(crate) fn save(model: &Model, path: &Path) -> Outcome<u64> {
     let bytes = model.to_bytes();
     output::replace(path, |out| out.write_all(&bytes))?;
     Ok(bytes.len() as u64)
+}
+
+/// Says that the data contradict what was declared for a model, and what can be done.
+pub(crate) fn contradicted(contradiction: &Contradiction, about: &About, console: &Console) -> Ending {
+    console.warn(contradiction);
+    console.say(model::MEND);
+    let About { data, target, .. } = about;
+    console.next(format_args!("sigmabar fit {data} --target {target} --prior-mean MEAN --unit UNIT --norm-bound C   (the rest as before)"));
+    Ending::Uncertified
 }
 
 /// Reads a model file.

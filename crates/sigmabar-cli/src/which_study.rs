@@ -1,6 +1,7 @@
 //! Which study is meant: a study file, a database, or the only one in this directory.
 
 use crate::Outcome;
+use crate::advice;
 use crate::console::Console;
 use crate::failure::{Ending, Failure};
 use sigmabar::certificate::Contradiction;
@@ -183,7 +184,7 @@ impl WhichStudy {
     /// Says that the data contradict the premises, and what can be done.
     pub fn contradicted(&self, contradiction: &Contradiction, verb: &str, console: &Console) -> Ending {
         console.warn(contradiction);
-        console.say("nothing more is measured under premises that the data refute; mend prior_mean, unit, norm_bound or noise in a new study, and import this one's results");
+        console.say(advice::MEND);
         console.next(format_args!("sigmabar {verb}{} --despite-contradiction   (goes on without a promise)", self.typed()));
         Ending::Uncertified
     }

@@ -387,18 +387,23 @@ fn the_report_says_what_the_strategy_does_with_imported_results() {
     assert!(!said("gp-ucb").contains("without results from before"));
     // Results that were declared fixed count in certified S-BPE.
     let directory = with(STUDY);
-    let file = directory.path().join("fixed.db");
     let text = "budget = 8\nbatches = 2\nnorm_bound = 3\nnoise = 0.1\nkernel = { name = \"matern\", lengthscale = 0.3 }\n\
                 [parameters.x]\ntype = \"float\"\nlow = 0\nhigh = 1\n[objective]\ncommand = \"echo {x}\"\n";
-    let study = sigmabar_study::Study::create(&file, "a", &sigmabar_study::StudySpec::from_toml(text, directory.path()).unwrap()).unwrap();
-    let result = sigmabar_study::TrialResult::Value { value: 0.2, standard_error: None };
-    let row = sigmabar_study::ImportedRow { values: vec![sigmabar_study::Value::Float(0.125)], result };
-    study.import_as(&[row], sigmabar::Collected::DeclaredFixed).unwrap();
-    drop(study);
-    ends(directory.path(), &["run", "fixed.db", "--report", "fixed.html"], 0);
-    let page = fs::read_to_string(directory.path().join("fixed.html")).unwrap();
-    assert!(page.contains("counts results from before the study into its first batch"), "{page}");
-    assert!(!page.contains("claims without results from before the study"));
+    fs::write(directory.path().join("old.csv"), "x,result\n0.125,0.2\n").unwrap();
+    let page = |collected: &[&str], name: &str| {
+        let (file, html) = (format!("{name}.toml"), format!("{name}.html"));
+        fs::write(directory.path().join(&file), text).unwrap();
+        ends(directory.path(), &[&["import", "old.csv", "--study", &file], collected].concat(), 0);
+        ends(directory.path(), &["run", &file, "--report", &html], 0);
+        fs::read_to_string(directory.path().join(html)).unwrap()
+    };
+    let counts = "counts results from before the study into its first batch";
+    let fixed = page(&["--collected", "fixed"], "fixed");
+    assert!(fixed.contains(counts), "{fixed}");
+    assert!(!fixed.contains("claims without results from before the study"));
+    // Where nobody says, nobody vouches.
+    assert!(!page(&[], "undeclared").contains(counts));
+    assert!(!page(&["--collected", "exchangeable"], "exchangeable").contains(counts));
 }
 
 /// Eight processes that begin one fresh study at the same moment all get a setting of their own.

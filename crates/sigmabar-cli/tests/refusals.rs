@@ -218,6 +218,73 @@ fn a_spent_budget_without_the_wanted_gap_exits_with_3() {
     assert!(refused(directory.path(), &["run", "study.toml", "--no-report"], 3).contains("is not reached"));
 }
 
+/// A space of four columns is searched through candidates that stand for it: the gap among these can be wanted, and is said everywhere.
+#[test]
+fn a_wanted_candidate_gap_is_said_reached_or_not() {
+    let directory = tempfile::tempdir().unwrap();
+    let parameters: String =
+        ["a", "b", "c", "d"].map(|name| format!("[parameters.{name}]\ntype = \"float\"\nlow = 0\nhigh = 1\n")).concat();
+    let study = |name: &str, wanted: &str| {
+        let text = format!(
+            "budget = 12\nbatches = 2\nstop_when = \"candidate_gap < {wanted}\"\nnorm_bound = 2.0\nnoise = 0.1\n\
+             kernel = {{ name = \"se\", lengthscale = 0.8 }}\nstrategy = {{ name = \"s-bpe\", candidates = 60 }}\n{parameters}\
+             [objective]\ncommand = \"echo {{a}}\"\n"
+        );
+        fs::write(directory.path().join(format!("{name}.toml")), text).unwrap();
+    };
+    study("never", "0.000001");
+    let words = refused(directory.path(), &["run", "never.toml", "--no-report"], 3);
+    assert!(words.contains("the wanted candidate gap of") && words.contains("among the candidates"), "{words}");
+    study("soon", "3.9");
+    let words = done(directory.path(), &["run", "soon.toml"]);
+    assert!(words.contains("candidate gap: at most"), "{words}");
+    let status: serde_json::Value = serde_json::from_str(&done(directory.path(), &["status", "soon.toml", "--format", "json"])).unwrap();
+    assert_eq!((&status["wanted_candidate_gap"], &status["gap_reached"]), (&3.9.into(), &true.into()));
+    assert!(status["candidate_gap"].as_f64().unwrap() <= 3.9 && status["gap"].as_f64().unwrap() > 3.9, "{status}");
+    assert!(status["planned"].as_u64().unwrap() < 12, "it stopped early: {status}");
+    let page = fs::read_to_string(directory.path().join("soon-report.html")).unwrap();
+    assert!(page.contains("The wanted candidate gap of 3.9 is reached") && page.contains("candidate gap (certified)"));
+}
+
+/// Whatever shows a model or a study says first that the data refute its premises, with a remedy, and with the code of `ask`.
+#[test]
+fn premises_that_the_data_refute_are_the_headline() {
+    let directory = fitted();
+    let model = ["--lengthscale", "0.2", "--noise", "gaussian:0.001", "--norm-bound", "0.1", "--out", "refuted.sbm"];
+    let words = refused(directory.path(), &[&["fit", "data.csv", "--target", "y"], &model[..]].concat(), 3);
+    let remedy = "next: sigmabar fit data.csv --target y --prior-mean MEAN --unit UNIT --norm-bound C";
+    assert!(words.contains("and 0.1 was declared") && words.contains(remedy) && !words.contains("sigmabar predict"), "{words}");
+    assert!(refused(directory.path(), &["report", "refuted.sbm"], 3).contains(remedy));
+    let page = fs::read_to_string(directory.path().join("refuted-model.html")).unwrap();
+    assert!(page.contains("<p class=\"headline\">Stop: the data contradict the premises"), "{page}");
+    let text = "budget = 16\nnorm_bound = 2.0\nnoise = { gaussian = 0.05 }\nkernel = { name = \"se\", lengthscale = 0.4 }\n\
+                [parameters.x]\ntype = \"float\"\nlow = 0\nhigh = 1\n[objective]\ncommand = \"echo 80\"\n";
+    fs::write(directory.path().join("yield.toml"), text).unwrap();
+    let goes_on = |verb: &str| format!("next: sigmabar {verb} yield.toml --despite-contradiction");
+    for (arguments, verb) in [(&["run", "yield.toml"], "run"), (&["recommend", "yield.toml"], "ask"), (&["report", "yield.toml"], "ask")] {
+        let words = refused(directory.path(), arguments, 3);
+        assert!(words.contains("and 2 was declared") && words.contains("mend prior_mean") && words.contains(&goes_on(verb)), "{words}");
+    }
+    let page = fs::read_to_string(directory.path().join("yield-report.html")).unwrap();
+    assert!(page.contains("<p class=\"headline\">Stop: the data contradict the premises") && !page.contains(">Use x"), "{page}");
+    assert!(page.contains("sigmabar ask yield.db --despite-contradiction"));
+}
+
+/// Closing the batch whose results refute the premises says so in the words of `ask`.
+#[test]
+fn closing_a_batch_that_refutes_the_premises_says_so() {
+    let directory = tempfile::tempdir().unwrap();
+    let text = "budget = 16\nnorm_bound = 2.0\nnoise = { gaussian = 0.05 }\nkernel = { name = \"se\", lengthscale = 0.4 }\n\
+                [parameters.x]\ntype = \"float\"\nlow = 0\nhigh = 1\n";
+    fs::write(directory.path().join("study.toml"), text).unwrap();
+    done(directory.path(), &["ask", "study.toml", "-n", "2"]);
+    done(directory.path(), &["tell", "0", "61"]);
+    done(directory.path(), &["tell", "1", "83"]);
+    let words = refused(directory.path(), &["close-batch", "study.toml"], 3);
+    assert!(words.contains("the batch is closed") && words.contains("mend prior_mean"), "{words}");
+    assert!(words.contains("next: sigmabar ask study.toml --despite-contradiction"), "{words}");
+}
+
 /// Root may write everywhere: then a directory that nobody can write to is one of /proc.
 #[test]
 #[cfg(unix)]

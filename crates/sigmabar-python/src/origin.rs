@@ -1,6 +1,6 @@
 //! Numbers with where they came from, in the words of the Python face.
 
-use crate::error::unknown;
+use crate::error::{raise, unknown};
 use crate::seen::Seen;
 use pyo3::prelude::*;
 use sigmabar::strategy::Failures;
@@ -53,16 +53,9 @@ pub fn origin_of(name: &str) -> PyResult<Origin> {
     }
 }
 
-/// How the points came about: the words of the command's `--collected`, and "designed" for what this library chose.
+/// How the points came about, in the words of the command's `--collected`.
 pub fn collected(name: Option<&str>) -> PyResult<Collected> {
-    match name {
-        None | Some("undeclared") => Ok(Collected::Undeclared),
-        Some("fixed") => Ok(Collected::DeclaredFixed),
-        Some("designed") => Ok(Collected::Designed),
-        Some("adaptive") => Ok(Collected::Adaptive),
-        Some("exchangeable") => Ok(Collected::Exchangeable),
-        Some(other) => Err(unknown("collected", other, &["fixed", "designed", "adaptive", "exchangeable", "undeclared"])),
-    }
+    name.map_or(Ok(Collected::Undeclared), |name| name.parse().map_err(|error: sigmabar::Error| raise(error)))
 }
 
 /// What a failed evaluation says about its value.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import threading
 import time
 
@@ -33,6 +34,11 @@ def means(points: object, values: object = Y) -> np.ndarray:
 )
 def test_any_layout_gives_the_same(points: object) -> None:
     np.testing.assert_array_equal(means(points), EXPECTED)
+
+
+def test_designed_is_the_word_of_the_user() -> None:
+    said = sb.SparsePosterior(K, 0.1, X, Y, inducing=X[:5], collected="designed").interval(X[:1], 2.0, sb.Gaussian(0.1)).certificate
+    assert json.loads(said.to_json())["premises"]["points"] == {"value": "declared_fixed", "origin": "declared"}
 
 
 def test_small_types_are_converted() -> None:

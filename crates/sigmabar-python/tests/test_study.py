@@ -211,8 +211,8 @@ def test_old_results_come_in(tmp_path: Path) -> None:
     assert study.import_results([({"x": 0.2, "kind": "a"}, 0.4)], collected="fixed") == 1
     with pytest.raises(sb.Error, match=r"row 1 of the import \(counted from 1\): the value must be a number"):
         study.import_results([({"x": 0.1, "kind": "a"}, "good")])
-    with pytest.raises(sb.Error, match='collected "designed"'):
-        study.import_results([], collected="designed")
+    with pytest.raises(sb.Error, match='collected "chosen" is not known: choose one of fixed, adaptive, exchangeable, undeclared'):
+        study.import_results([], collected="chosen")
 
 
 def test_closing_a_batch_that_nobody_has_seen_takes_force(tmp_path: Path) -> None:

@@ -7,6 +7,9 @@ use sigmabar::Label;
 use sigmabar::certificate::Range;
 use sigmabar_study::{Advice, ImportedRow, Nearest, Study, TrialResult, TrialRow};
 
+/// What to do about a study whose premises the data refute.
+pub const MEND: &str = "nothing more is measured under premises that the data refute; mend prior_mean, unit, norm_bound or noise in a new study, and import this one's results";
+
 /// Fields of the recommendation, in the data's scale.
 pub fn fields(advice: &Advice) -> Vec<(&'static str, Value)> {
     let best = advice.best_observed.as_ref();
@@ -38,19 +41,27 @@ pub fn setting(values: &[(String, sigmabar_study::Value)]) -> Value {
 pub fn words(advice: &Advice) -> String {
     let shown = |value: &sigmabar_study::Value| value.as_number().filter(|v| v.fract() != 0.0).map_or_else(|| value.to_string(), short);
     let setting = advice.values.iter().map(|(name, value)| format!("{name} = {}", shown(value))).collect::<Vec<_>>().join(", ");
-    let gap = if advice.gap.is_finite() && advice.label() == Label::Certified {
-        format!("at most {} from the best there is", short(advice.gap))
-    } else if advice.gap.is_finite() {
-        format!("{} by the model, which is no theorem here", short(advice.gap))
-    } else {
-        "nothing is known about how far from the best it is".to_owned()
+    let worth = |gap: f64, best: &str| {
+        if gap.is_finite() && advice.label() == Label::Certified {
+            format!("at most {} from the best {best}", short(gap))
+        } else if gap.is_finite() {
+            format!("{} by the model, which is no theorem here", short(gap))
+        } else {
+            "nothing is known about how far from the best it is".to_owned()
+        }
     };
+    let gap = worth(advice.gap, "there is");
+    let candidates = |gap: f64| format!("\n  candidate gap: {}", worth(gap, "of the candidates that stand for the space"));
+    let candidate_gap = advice.candidate_gap.map_or_else(String::new, candidates);
     let reasons = advice.certificate.weak_premises();
     let why = if reasons.is_empty() { String::new() } else { format!(": {}", reasons.join("; ")) };
     let (low, high) = (short(advice.lower), short(advice.upper));
     let range = advice.certificate.range.as_ref().and_then(Range::sentence).map_or_else(String::new, |range| format!("\n  {range}"));
     let called = advice.called.as_ref().map_or_else(String::new, |label| format!("{label}: "));
-    format!("recommended: {called}{setting}\n  its value: between {low} and {high}\n  gap: {gap}\n  {}{why}{range}", advice.label())
+    format!(
+        "recommended: {called}{setting}\n  its value: between {low} and {high}\n  gap: {gap}{candidate_gap}\n  {}{why}{range}",
+        advice.label()
+    )
 }
 
 /// What to beware of: a model knows nothing of failures.

@@ -160,7 +160,7 @@ fn files_of_earlier_versions_are_read() {
 
 #[test]
 fn mistakes_are_named_with_line_and_remedy() {
-    let cases: [(&str, &[&str]); 38] = [
+    let cases: [(&str, &[&str]); 39] = [
         (
             "budjet = 3\n[parameters.x]\ntype=\"float\"\nlow=0\nhigh=1",
             &["line 1, column 1", "unknown key \"budjet\"", "did you mean \"budget\"", "1 | budjet = 3"],
@@ -220,6 +220,10 @@ fn mistakes_are_named_with_line_and_remedy() {
         (
             "budget = 3\nstop_when = \"gap < 1\"\nstrategy = \"random\"\n[parameters.x]\ntype=\"float\"\nlow=0\nhigh=1",
             &["line 2", "only auto and s-bpe"],
+        ),
+        (
+            "budget = 3\nstop_when = \"candidate_gap < 1\"\n[parameters.x]\ntype=\"float\"\nlow=0\nhigh=1",
+            &["line 2", "only s-bpe knows a candidate_gap"],
         ),
         ("budget = 3\nbatches = 2\nstrategy = \"sobol\"\n[parameters.x]\ntype=\"float\"\nlow=0\nhigh=1", &["line 2", "a rule of its own"]),
         (

@@ -66,6 +66,16 @@ pub enum Error {
         /// What would be right.
         requirement: &'static str,
     },
+    /// A word that means nothing here.
+    #[error("{what} \"{found}\" is not known: choose one of {known}")]
+    UnknownWord {
+        /// What it was to say.
+        what: &'static str,
+        /// The word found.
+        found: String,
+        /// The words that are known.
+        known: String,
+    },
     /// A certificate was asked for without something it rests on.
     #[error("{what} is needed for {purpose}: {remedy}")]
     Missing {

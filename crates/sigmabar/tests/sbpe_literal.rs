@@ -87,7 +87,7 @@ fn pairwise_elimination_and_gap_are_within_the_printed_formula() {
 
 #[test]
 fn paper_rules_equal_plain_loops() {
-    let known = Known::random(Kernel::squared_exponential(0.15, 1.0).unwrap(), 1, 25, 1.0, 0.05, 11);
+    let known = Known::random(Kernel::squared_exponential(0.15, 1.0).unwrap(), 1, 25, 3.0, 0.15, 11);
     let budget = 60;
     let (strategy, chosen, values) = run(&known, budget, Sbpe::new(Rules::Paper));
     let lengths = Schedule::Recursion.lengths(budget).unwrap();

@@ -222,6 +222,10 @@ fn boxes_in_many_dimensions_are_declared_candidates() {
     let advice = strategy.recommend().unwrap().unwrap();
     assert_eq!(advice.label(), Label::Certified);
     assert!(advice.candidate_gap.unwrap() < advice.gap, "{:?}", (advice.candidate_gap, advice.gap));
+    // What the widths were made with stands in the certificate: z at least that of a claim with all of δ, and a rounding that is there and small.
+    let bounds = advice.certificate.bounds;
+    assert!(bounds.noise_factor.unwrap() > Noise::sub_gaussian(0.1).unwrap().tail_factor(-0.05f64.ln()), "{bounds:?}");
+    assert!(bounds.rounding.is_some_and(|rounding| rounding > 0.0 && rounding < 1e-6), "{bounds:?}");
     assert!(strategy.survivors().unwrap().unwrap().len() <= 300);
 }
 

@@ -42,6 +42,11 @@ pub(crate) fn close(arguments: &Close, console: &Console) -> Outcome {
     }
     let open = crate::verbs::status::open(&status);
     let closed = if arguments.force { study.close_batch_unseen() } else { study.close_batch() };
+    let said = || console.say(format_args!("the batch is closed, {} missing", counted(open, "setting")));
+    if let Err(Error::Contradicted(contradiction)) = &closed {
+        said();
+        return Ok(place.contradicted(contradiction, "ask", console));
+    }
     closed.map_err(|error| match error {
         Error::NotHandedOut { batch, .. } => {
             let remedy = format!("sigmabar ask{} hands it out, --force closes it all the same", place.typed());
@@ -49,7 +54,7 @@ pub(crate) fn close(arguments: &Close, console: &Console) -> Outcome {
         }
         other => other.into(),
     })?;
-    console.say(format_args!("the batch is closed, {} missing", counted(open, "setting")));
+    said();
     if open > 0 {
         console.warn("what follows is valid if missing does not depend on the noise; results that come later are kept but certify nothing");
     }

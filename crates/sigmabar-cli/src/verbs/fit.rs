@@ -1,7 +1,7 @@
 //! `sigmabar fit DATA --target y`: a model from a table.
 
 use crate::Outcome;
-use crate::args::{Format, Global};
+use crate::args::{self, Format, Global};
 use crate::console::Console;
 use crate::data::{Categories, ColumnInfo, Frame, Reader, Selection, Table, Wanted};
 use crate::failure::{Ending, Failure};
@@ -17,7 +17,7 @@ use crate::quantity::{Bytes, grouped, short};
 use crate::streamed::{self, Job, Shares};
 use crate::which_study::{quoted, stem};
 use serde_json::{Value, json};
-use sigmabar::certificate::{Answer, Calibration};
+use sigmabar::certificate::{Answer, Calibration, Contradiction};
 use sigmabar::evidence::Learning;
 use sigmabar::{Collected, Noise, Origin, Points, Posterior, Prior, accumulator};
 use std::path::{Path, PathBuf};
@@ -28,34 +28,10 @@ const MOST_CALIBRATING: usize = 10_000;
 /// Fewer than this make them wide, if a quarter of all rows are more.
 const MOST_OF_FEW: usize = 100;
 
-/// How the points of a table were chosen.
-#[derive(Clone, Copy, Debug, clap::ValueEnum)]
-enum CollectedWord {
-    /// None was chosen by looking at a response
-    Fixed,
-    /// Some may have been chosen by looking at responses
-    Adaptive,
-    /// Rows were drawn alike, and so will be those asked about
-    Exchangeable,
-    /// Nobody knows
-    Undeclared,
-}
-
 impl Arguments {
     /// The miss probability.
     pub(super) fn delta(&self) -> f64 {
         self.delta
-    }
-}
-
-impl From<CollectedWord> for Collected {
-    fn from(word: CollectedWord) -> Self {
-        match word {
-            CollectedWord::Fixed => Self::DeclaredFixed,
-            CollectedWord::Adaptive => Self::Adaptive,
-            CollectedWord::Exchangeable => Self::Exchangeable,
-            CollectedWord::Undeclared => Self::Undeclared,
-        }
     }
 }
 
@@ -116,9 +92,9 @@ pub struct Arguments {
     /// Unit in which norm bound, noise, tau and variance are given (1 with --norm-bound, learnt otherwise)
     #[arg(long)]
     unit: Option<f64>,
-    /// How the points were chosen: "fixed" declares that none was chosen by looking at a response; without it intervals are the wider ones that hold anyway
-    #[arg(long, value_enum, default_value_t = CollectedWord::Undeclared)]
-    collected: CollectedWord,
+    /// How the points were chosen; without "fixed" intervals are the wider ones that hold anyway
+    #[arg(long, value_name = "HOW", default_value = Collected::Undeclared.name(), value_parser = args::collected())]
+    collected: Collected,
     /// Miss probability of the intervals that are scored
     #[arg(long, default_value_t = 0.05)]
     delta: f64,
@@ -161,9 +137,10 @@ pub(crate) fn run(arguments: &Arguments, global: &Global, console: &Console) -> 
         model_in_memory(arguments, &table, seed, console)?
     };
     console.detail(format_args!("took {:.1} s", begun.elapsed().as_secs_f64()));
-    report(&model, scored, arguments.delta, console)?;
+    let contradiction = report(&model, scored, arguments.delta, console)?;
+    let about = model.about.clone();
     save(model, arguments, target.as_deref(), console)?;
-    Ok(Ending::Done)
+    Ok(ending(contradiction.as_ref(), &about, target.as_deref(), "NEW.csv", console))
 }
 
 fn model_in_memory(arguments: &Arguments, table: &Table, seed: u64, console: &Console) -> Outcome<(Model, Option<(Scores, Answer)>)> {
@@ -442,7 +419,7 @@ fn declared(arguments: &Arguments, rows: usize) -> Outcome<Declared> {
     let prior = said.then(|| Prior::declared(arguments.prior_mean.unwrap_or(0.0), arguments.unit.unwrap_or(1.0))).transpose()?;
     let ridge = arguments.tau.or_else(|| arguments.noise.as_ref().map(|noise| noise.usual_ridge(arguments.variance, rows)));
     let (family, lengthscale, variance) = (arguments.kernel, arguments.lengthscale.clone(), arguments.variance);
-    Ok(Declared { family, lengthscale, variance, ridge, prior, collected: arguments.collected.into() })
+    Ok(Declared { family, lengthscale, variance, ridge, prior, collected: arguments.collected })
 }
 
 fn fitted(
@@ -532,7 +509,18 @@ fn score(model: &mut Model, held: &Rows, delta: f64, console: &Console) -> Outco
     Ok(Some(scored))
 }
 
-pub(super) fn report(model: &Model, scored: Option<(Scores, Answer)>, delta: f64, console: &Console) -> Outcome<()> {
+/// What follows from a model: predictions, or a remedy where the data contradict what was declared.
+pub(super) fn ending(contradiction: Option<&Contradiction>, about: &About, saved: Option<&Path>, asked: &str, console: &Console) -> Ending {
+    match (contradiction, saved) {
+        (Some(contradiction), _) => return model_file::contradicted(contradiction, about, console),
+        (None, Some(path)) => console.next(format_args!("sigmabar predict {} {asked}", quoted(path))),
+        (None, None) => {}
+    }
+    Ending::Done
+}
+
+/// Says what came out; gives back how the data contradict what was declared, if they do.
+pub(super) fn report(model: &Model, scored: Option<(Scores, Answer)>, delta: f64, console: &Console) -> Outcome<Option<Contradiction>> {
     let information = model.posterior.information();
     let names: Vec<&str> = model.about.features.iter().map(|column| column.name.as_str()).collect();
     let (scores, answer) = match scored {
@@ -567,10 +555,7 @@ pub(super) fn report(model: &Model, scored: Option<(Scores, Answer)>, delta: f64
     }
     console.record(&fields, Format::Table)?;
     console.say(model::words(&answer));
-    if let Some(contradiction) = answer.certificate.contradiction {
-        console.warn(contradiction);
-    }
-    Ok(())
+    Ok(answer.certificate.contradiction)
 }
 
 fn save(mut model: Model, arguments: &Arguments, target: Option<&Path>, console: &Console) -> Outcome<()> {
@@ -582,6 +567,5 @@ fn save(mut model: Model, arguments: &Arguments, target: Option<&Path>, console:
     }
     let size = model_file::save(&model, path)?;
     console.say(format_args!("saved {} ({})", path.display(), Bytes(size)));
-    console.next(format_args!("sigmabar predict {} NEW.csv", quoted(path)));
     Ok(())
 }

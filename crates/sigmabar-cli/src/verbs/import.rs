@@ -1,7 +1,7 @@
 //! `sigmabar import FILE`: results from before the study.
 
 use crate::Outcome;
-use crate::args::Global;
+use crate::args::{self, Global};
 use crate::console::Console;
 use crate::data::{Cell, DataError, Reader};
 use crate::failure::{Ending, Failure};
@@ -9,6 +9,7 @@ use crate::plate::{RESULT, STANDARD_ERROR, is_blank, remedy};
 use crate::quantity::counted;
 use crate::setting;
 use crate::which_study::StudyOption;
+use sigmabar::Collected;
 use sigmabar_study::{ImportedRow, Parameter, Space, TrialResult};
 use std::path::PathBuf;
 
@@ -20,6 +21,9 @@ pub struct Arguments {
     /// Names of the study and of the table that mean the same, such as result=yield,temperature=T
     #[arg(long, value_name = "NAME=COLUMN", value_delimiter = ',', value_parser = pair)]
     map: Vec<(String, String)>,
+    /// How the settings were chosen: only "fixed" ones that come before the first ask enter certificates
+    #[arg(long, value_name = "HOW", default_value = Collected::Undeclared.name(), value_parser = args::collected())]
+    collected: Collected,
     /// Check everything and write nothing
     #[arg(long)]
     dry_run: bool,
@@ -62,7 +66,7 @@ pub(crate) fn run(arguments: &Arguments, global: &Global, console: &Console) -> 
         return Ok(Ending::Done);
     }
     let (study, _) = place.open_or_begin(global.seed)?;
-    let imported = study.import(&rows)?;
+    let imported = study.import_as(&rows, arguments.collected)?;
     console.say(format_args!("imported {} from {}", counted(imported, "row"), arguments.file.display()));
     let status = study.status()?;
     if status.imported_in_time < status.imported {

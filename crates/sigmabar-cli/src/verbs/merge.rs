@@ -12,7 +12,6 @@ use crate::model_file;
 use crate::output;
 use crate::quantity::{Bytes, grouped};
 use crate::streamed::Job;
-use crate::which_study::quoted;
 use sigmabar::accumulator::{Accumulator, Plan};
 use sigmabar::sealed::{self, Kind, SavedError};
 use sigmabar::{Noise, Posterior};
@@ -62,11 +61,10 @@ pub(crate) fn run(arguments: &Arguments, console: &Console) -> Outcome {
     }
     let posterior = Posterior::from_sums(&planned, &sums).map_err(|problem| job.named(problem))?;
     let model = Model { about: job.about, posterior };
-    fit::report(&model, None, arguments.delta, console)?;
+    let contradiction = fit::report(&model, None, arguments.delta, console)?;
     let size = model_file::save(&model, &arguments.out)?;
     console.say(format_args!("saved {} ({})", arguments.out.display(), Bytes(size)));
-    console.next(format_args!("sigmabar predict {} NEW.parquet", quoted(&arguments.out)));
-    Ok(Ending::Done)
+    Ok(fit::ending(contradiction.as_ref(), &model.about, Some(&arguments.out), "NEW.parquet", console))
 }
 
 fn patterns(inputs: &[PathBuf]) -> Outcome<Vec<PathBuf>> {

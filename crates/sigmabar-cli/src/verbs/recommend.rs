@@ -33,6 +33,9 @@ pub(crate) fn run(arguments: &Arguments, console: &Console) -> Outcome {
     if let Some(words) = advice::warning(&advice) {
         console.warn(words);
     }
+    if let Some(contradiction) = study.status()?.contradiction {
+        return Ok(place.contradicted(&contradiction, "ask", console));
+    }
     console.next(format_args!("sigmabar report{}", place.typed()));
     Ok(Ending::Done)
 }

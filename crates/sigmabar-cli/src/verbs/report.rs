@@ -33,23 +33,30 @@ pub(crate) fn run(arguments: &Arguments, console: &Console) -> Outcome {
     match &arguments.what {
         Some(path) if !is_study(path) => {
             let usual = PathBuf::from(format!("{}-model.html", stem(path)));
-            write_all(&report::model(&model_file::load(path)?)?, &[path], arguments, usual, console)
+            let model = model_file::load(path)?;
+            let page = report::model(&model)?;
+            write_all(&page, &[path], arguments, usual, console)?;
+            Ok(page.contradiction().map_or(Ending::Done, |contradiction| model_file::contradicted(contradiction, &model.about, console)))
         }
         other => {
             let place = WhichStudy::find(other.as_deref(), arguments.name.clone())?;
-            write_all(&report::study(&place.open()?)?, &place.files(), arguments, place.report(), console)
+            let page = report::study(&place.open()?)?;
+            write_all(&page, &place.files(), arguments, place.report(), console)?;
+            Ok(page.contradiction().map_or(Ending::Done, |contradiction| place.contradicted(contradiction, "ask", console)))
         }
     }
 }
 
-fn write_all(page: &Page, inputs: &[&Path], arguments: &Arguments, usual: PathBuf, console: &Console) -> Outcome {
+fn write_all(page: &Page, inputs: &[&Path], arguments: &Arguments, usual: PathBuf, console: &Console) -> Outcome<()> {
     let path = arguments.out.as_ref().unwrap_or(&usual);
     write(page, path, inputs, console)?;
     if let Some(directory) = &arguments.png {
         write_pictures(page, directory, console)?;
     }
-    console.next(format_args!("open {}", quoted(path)));
-    Ok(Ending::Done)
+    if page.contradiction().is_none() {
+        console.next(format_args!("open {}", quoted(path)));
+    }
+    Ok(())
 }
 
 /// The page of a study.

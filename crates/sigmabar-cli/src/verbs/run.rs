@@ -241,6 +241,9 @@ fn closed(row: &BatchRow) -> String {
             _ => format!(", gap {} by the model", short(gap)),
         };
     }
+    if let Some(gap) = report.candidate_gap {
+        words += &format!(", {} among the candidates", short(gap));
+    }
     words
 }
 
@@ -279,9 +282,15 @@ fn finish(arguments: &Arguments, place: &WhichStudy, study: &Study, end: RunEnd,
 
 /// Whether the wanted gap was reached by a theorem. A study that left assumptions open never promised one: there the model's word is enough.
 fn ending(study: &Study, status: &Status, console: &Console) -> Outcome {
-    let Some(gap) = status.wanted_gap.map(short) else { return Ok(Ending::Done) };
+    if let Some(contradiction) = &status.contradiction {
+        console.warn(contradiction);
+        console.say(advice::MEND);
+        return Ok(Ending::Uncertified);
+    }
+    let Some((wanted, among_candidates)) = status.wanted() else { return Ok(Ending::Done) };
+    let gap = format!("{}gap of {}", if among_candidates { "candidate " } else { "" }, short(wanted));
     if !status.is_gap_reached {
-        console.warn(format_args!("the budget is spent and the wanted gap of {gap} is not reached"));
+        console.warn(format_args!("the budget is spent and the wanted {gap} is not reached"));
         return Ok(Ending::Uncertified);
     }
     let problem = study.spec().problem();
@@ -290,14 +299,12 @@ fn ending(study: &Study, status: &Status, console: &Console) -> Outcome {
     match study.batches()?.last().and_then(|row| row.report.certificate.as_ref().map(Certificate::label)) {
         Some(Label::Certified) => Ok(Ending::Done),
         _ if is_open => {
-            console.warn(format_args!(
-                "the gap of {gap} is reached by the model: what was learnt from the responses (auto) makes it no theorem"
-            ));
+            console.warn(format_args!("the {gap} is reached by the model: what was learnt from the responses (auto) makes it no theorem"));
             Ok(Ending::Done)
         }
         label => {
             let label = label.map_or_else(|| "unlabelled".to_owned(), |label| label.to_string());
-            console.warn(format_args!("the gap of {gap} is reached by the model only ({label}), and is not certified"));
+            console.warn(format_args!("the {gap} is reached by the model only ({label}), and is not certified"));
             Ok(Ending::Uncertified)
         }
     }

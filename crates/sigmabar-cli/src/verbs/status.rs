@@ -47,12 +47,17 @@ pub(crate) fn run(arguments: &Arguments, console: &Console) -> Outcome {
         ("closed", json!(status.closed)),
         ("finished", json!(status.is_finished)),
         ("wanted_gap", json!(status.wanted_gap)),
+        ("wanted_candidate_gap", json!(status.wanted_candidate_gap)),
         ("gap_reached", json!(status.is_gap_reached)),
         ("imported", json!(status.imported)),
     ];
     let mut fields = fields.to_vec();
+    // Only one of them is wanted.
+    fields.retain(|(name, _)| *name != if status.wanted_candidate_gap.is_some() { "wanted_gap" } else { "wanted_candidate_gap" });
     if let Some(advice) = study.recommend()? {
-        fields.extend([("best", setting(&advice.values)), ("gap", json!(advice.gap)), ("label", json!(advice.label()))]);
+        fields.extend([("best", setting(&advice.values)), ("gap", json!(advice.gap))]);
+        fields.extend(advice.candidate_gap.map(|gap| ("candidate_gap", json!(gap))));
+        fields.push(("label", json!(advice.label())));
         fields.extend(advice.certificate.range.as_ref().and_then(Range::sentence).map(|range| ("stands", json!(range))));
         if matches!(console.format(Format::Table), Format::Json | Format::Jsonl) {
             fields.push(("certificate", json!(advice.certificate)));
@@ -78,16 +83,20 @@ pub(crate) fn run(arguments: &Arguments, console: &Console) -> Outcome {
 
 fn batch_sheet(batches: &[BatchRow]) -> Sheet {
     let mut sheet = Sheet::new(["batch", "planned", "measured", "survivors", "gap", "inducing"]);
+    let has_candidates = batches.iter().any(|row| row.report.candidate_gap.is_some());
+    sheet.columns.extend(has_candidates.then(|| "candidate_gap".to_owned()));
     for row in batches {
         let report = &row.report;
-        sheet.rows.push(vec![
+        let mut cells = vec![
             json!(row.batch + 1),
             json!(report.planned),
             json!(report.measured),
             json!(report.survivors.map(StillPossible::number)),
             json!(report.gap),
             json!(report.inducing),
-        ]);
+        ];
+        cells.extend(has_candidates.then(|| json!(report.candidate_gap)));
+        sheet.rows.push(cells);
     }
     sheet
 }

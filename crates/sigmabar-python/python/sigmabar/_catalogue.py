@@ -48,7 +48,7 @@ HELP = """
         ``batches`` (how many batches, or a list with the length of each; default found by the schedule): How many batches, or the length of each; without them their lengths are the paper's.
         ``schedule`` (one of "recursion", "best-certificate", "growing", "even"; default "growing" with a number of batches, else "recursion"): How batch lengths follow from the budget: the paper's recursion (least regret on the way), the same with the last two batches joined where the last was cut (smallest certified gap at the end), a given number growing, or a given number of one length.
         ``max_inducing`` (a whole number of at least 1; default 600): Inducing points at most: fewer cost less and widen the intervals, which stay valid.
-        ``candidates`` (a whole number of at least 1; default cells up to 3 columns, else 16384): How many Sobol points stand for a box or a space; claims then speak of these.
+        ``candidates`` (a whole number of at least 1; default cells up to 3 columns, else 16384): How many Sobol points stand for a box or a space; claims speak of the whole of it, and candidate_gap of these.
         ``max_cells`` (a whole number of at least 1; default 50000): Cells of a box at most; coarser cells are still correct ones.
         ``share`` (a number above 0; default 0.1): Share of the squared ridge that the inducing points may miss of the prior.
         ``simulated_quantiles`` (true or false; default false): Simulated quantiles for normal noise on finite sets: narrower, and slower.

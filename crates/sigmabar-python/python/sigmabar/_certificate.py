@@ -44,7 +44,7 @@ class PremiseRange(NamedTuple):
     ``gap`` of the best holds for every function of norm up to ``norm_breakdown``, and for noise up to ``noise_breakdown`` at the declared norm bound.
 
     >>> import numpy as np, sigmabar as sb
-    >>> s = sb.Strategy("s-bpe", domain=np.linspace(0, 1, 20), kernel=sb.Matern(2.5, 0.5), norm_bound=2.0, noise=sb.Gaussian(0.1), budget=60)
+    >>> s = sb.Strategy("s-bpe", domain=np.linspace(0, 1, 20), kernel=sb.Matern(nu=2.5, lengthscale=0.5), norm_bound=2.0, noise=sb.Gaussian(0.1), budget=60)
     >>> while (a := s.ask()) is not None:
     ...     s.tell(a.ids, 1 - 2 * (a.points[:, 0] - 0.5) ** 2)
     >>> r = s.recommend().premises

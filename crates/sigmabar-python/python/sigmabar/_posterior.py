@@ -84,9 +84,9 @@ class Variational:
 class ExactPosterior:
     """The Gaussian-process posterior itself, at n³ cost: for some thousand points, and to compare with.
 
-    ``tau`` is the ridge: the standard deviation of the noise that the model assumes. ``collected`` says how the points came about: ``"fixed"`` (the user
-    declares that none was chosen by looking at a response), ``"designed"`` (chosen by this library without responses) or ``"adaptive"``. Where nobody said,
-    intervals are those that hold however the points were chosen, which are wider. ``mean`` and ``unit`` are declared before the data; ``mean=None`` learns
+    ``tau`` is the ridge: the standard deviation of the noise that the model assumes. ``collected`` says how the points came about: ``"fixed"`` (you
+    declare that none was chosen by looking at a response, nor how many there are), ``"exchangeable"`` (rows were drawn alike) or ``"adaptive"``; ``"designed"``
+    is your word too, and says the same as ``"fixed"``. Where nobody said, intervals are those that hold however the points were chosen, which are wider. ``mean`` and ``unit`` are declared before the data; ``mean=None`` learns
     them, and intervals are then estimates. The model is of ``(y - mean) / unit``: the kernel's
     variance, ``tau``, norm bounds and noise are all in units of ``unit``, while means, standard deviations and intervals come in the units of ``y``.
 

@@ -221,11 +221,10 @@ class Study:
     def import_results(self, rows: Iterable[tuple[Mapping[str, Any], float]], *, collected: str | None = None) -> int:
         """Results measured before the study, as pairs of setting and value; all are written or none, and how many is returned.
 
-        With ``collected="fixed"`` you declare that no setting was chosen by looking at a value, and certified S-BPE counts those that come before the first
-        ask into its first batch; ``"adaptive"`` ones, and those of which nobody said, only help models, and enter no certificate.
+        With ``collected="fixed"`` you declare that no setting, nor how many there are, was chosen by looking at a value, and certified S-BPE counts those that
+        come before the first ask into its first batch; ``"adaptive"`` and ``"exchangeable"`` ones, and those of which nobody said, only help models, and enter
+        no certificate.
         """
-        if collected == "designed":
-            raise Error('collected "designed" is not known here: choose one of fixed, adaptive, undeclared')
         names = self.parameters
         packed = []
         for place, (setting, value) in enumerate(rows, start=1):

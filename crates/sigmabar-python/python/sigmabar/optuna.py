@@ -500,12 +500,13 @@ def _best(
     seed: int,
     model: tuple[Kernel | None, float | None],
 ) -> dict[str, Any]:
-    """The next point of a sequential strategy after what was measured, running trials counted as answered at their mean."""
+    """The next point of a sequential strategy after what was measured, running trials counted as answered at their mean.
+
+    Without a kernel the strategy learns its own, and running trials count as answered at the mean of all values."""
     kernel, tau = model
     mean, unit = 0.0, 1.0
-    if kernel is None or tau is None:
-        template = kernel or Kernel._wrap(columns.domain._core.default_kernel(0.3, 1.0))
-        learnt = fit_hyperparameters(template, columns.domain.encode(points), values, mean=None, starts=2, seed=seed)
+    if kernel is not None and tau is None:
+        learnt = fit_hyperparameters(kernel, columns.domain.encode(points), values, mean=None, starts=2, seed=seed)
         kernel, tau, (mean, unit, _) = learnt.kernel, learnt.tau, learnt.posterior.prior
 
     def fresh() -> Strategy:
@@ -516,8 +517,9 @@ def _best(
         return run
 
     run = fresh()
-    if pending and (guess := run.predict(pending)) is not None:
-        run.attach(pending, guess[0], collected="adaptive")
+    if pending:
+        guess = run.predict(pending)
+        run.attach(pending, [float(np.mean(values))] * len(pending) if guess is None else guess[0], collected="adaptive")
     asked = run.ask(1)
     assert asked is not None and len(asked) == 1
     return columns.params(asked.points[0])

@@ -134,7 +134,7 @@ def premises(strategy: Strategy, *, ax: Axes | None = None) -> Axes:
     >>> import matplotlib
     >>> matplotlib.use("Agg")
     >>> import numpy as np, sigmabar as sb
-    >>> s = sb.Strategy("s-bpe", domain=np.linspace(0, 1, 20), kernel=sb.Matern(2.5, 0.5), norm_bound=2.0, noise=sb.Gaussian(0.1), budget=60)
+    >>> s = sb.Strategy("s-bpe", domain=np.linspace(0, 1, 20), kernel=sb.Matern(nu=2.5, lengthscale=0.5), norm_bound=2.0, noise=sb.Gaussian(0.1), budget=60)
     >>> while (a := s.ask()) is not None:
     ...     s.tell(a.ids, 1 - 2 * (a.points[:, 0] - 0.5) ** 2)
     >>> sb.plot.premises(s).get_xlabel()

@@ -50,7 +50,7 @@ def functions(kernel: Kernel, norm: float, x: Any, *, hills: int = 4, count: int
     """Random functions of this norm at the rows of ``x``, one in each row of the result: could yours look like these?
 
     >>> import numpy as np, sigmabar as sb
-    >>> sb.premises.functions(sb.Matern(2.5, 0.2), 2.0, np.linspace(0, 1, 50)).shape
+    >>> sb.premises.functions(sb.Matern(nu=2.5, lengthscale=0.2), 2.0, np.linspace(0, 1, 50)).shape
     (3, 50)
     """
     points = rows(x)

@@ -79,8 +79,8 @@ class SparseKernelRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):  #
     confidence : float, default 0.95
         The probability that an interval holds.
     collected : {"fixed", "adaptive", "exchangeable"} or None, default None
-        With "fixed" you declare that no row was chosen by looking at a response, with "exchangeable" that rows were drawn alike and so will be those asked about;
-        with ``None`` nobody said.
+        With "fixed" you declare that neither a row nor their number was chosen by looking at a response, with "exchangeable" that rows were drawn alike and so
+        will be those asked about; with ``None`` nobody said.
     calibration : {"auto", "split", "cross"} or None, default "auto"
         How intervals for new responses are calibrated where there is no ``norm_bound``. "split" learns without a tenth of the rows (100 to 1000, at most a
         quarter), reads off them how far the model is wrong, and then fits all rows with what was learnt: the level is exact. "cross" learns five times, each time
@@ -151,7 +151,7 @@ class SparseKernelRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):  #
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> SparseKernelRegressor:
         """Learns from the rows of ``X`` and their responses. A row of weight w counts as w replicates: its noise variance is that of the others divided by w."""
         for former in ("outputs_", "posterior_", "_categories", "_group"):
-            vars(self).pop(former, None)
+            self.__dict__.pop(former, None)
         if hasattr(X, "iloc") or isinstance(X, np.ndarray):
             self._categories = Categories(X, self.categorical or ())
             if self.group is not None:
@@ -166,7 +166,8 @@ class SparseKernelRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):  #
 
     def _hidden(self) -> tuple[Categories | None, int | None, Any, int]:
         """What the models of single outputs share."""
-        return getattr(self, "_categories", None), getattr(self, "_group", self.group), getattr(self, "feature_names_in_", None), self.n_features_in_
+        group: Any = self._group if hasattr(self, "_group") else self.group
+        return getattr(self, "_categories", None), group, getattr(self, "feature_names_in_", None), self.n_features_in_
 
     def _fit_one(self, X: Floats, y: Floats, weights: Any, hidden: tuple[Any, Any, Any, int]) -> SparseKernelRegressor:
         categories, group, names, self.n_features_in_ = hidden

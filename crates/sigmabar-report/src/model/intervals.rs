@@ -37,6 +37,10 @@ impl Model {
     }
 }
 
+/// What to do about a model whose premises the data refute.
+pub const MEND: &str = "intervals under premises that the data refute are no theorem; fit again with a --prior-mean and --unit that were known before the data, \
+                        a larger --norm-bound, or more --noise";
+
 /// What the intervals of an answer rest on, in words.
 #[must_use]
 pub fn words(answer: &Answer) -> String {

@@ -7,7 +7,7 @@ pub mod plan;
 mod score;
 pub mod training;
 
-pub use intervals::words;
+pub use intervals::{MEND, words};
 pub use score::{HeldOut, ScoreSums, Scores};
 
 use crate::data::ColumnInfo;

@@ -20,6 +20,8 @@ pub struct Progress {
     pub maximise: bool,
     /// What the gap is worth: "certified" or another label.
     pub gap_label: String,
+    /// Whether the gaps are those among the candidates that stand for the space.
+    pub among_candidates: bool,
     /// The gap at which the run may stop.
     pub wanted_gap: Option<f64>,
     /// Measured values in the order of evaluation.
@@ -42,7 +44,8 @@ impl Progress {
         let mut figure = Figure::new("progress", "May I stop? The optimality gap and the best so far");
         let (gap, stop) = (Stroke::solid(Ink::Series(0), 2.0), Stroke::dashed(Ink::Series(1), 2.0));
         let best = Stroke::solid(Ink::Series(2), 2.0);
-        let gap_text = format!("optimality gap ({})", self.gap_label);
+        let among = if self.among_candidates { "candidate" } else { "optimality" };
+        let gap_text = format!("{among} gap ({})", self.gap_label);
         let mut entries = vec![(Sample::Line(gap), gap_text.as_str())];
         let stop_text = self.wanted_gap.map(|gap| format!("stop line: gap {}", number(gap)));
         entries.extend(stop_text.as_deref().map(|text| (Sample::Line(stop), text)));
@@ -88,8 +91,11 @@ impl Progress {
                 figure.scene.mark(at, 3.5, Marker::Cross, Fill::opaque(Ink::Series(1)), format!("failed after {after} measurements"));
             }
         }
-        let caption = "The gap says how much better than the recommendation any other setting can still be: once it is below the stop line there is nothing worth looking for. \
-                       The best measured value is a lucky draw as often as a good setting; the gap is not read from it.";
+        let others = if self.among_candidates { "of the candidates that stand for the space" } else { "setting" };
+        let caption = format!(
+            "The gap says how much better than the recommendation any other {others} can still be: once it is below the stop line there is nothing worth looking for. \
+                       The best measured value is a lucky draw as often as a good setting; the gap is not read from it."
+        );
         figure.finish(caption, self.table())
     }
 

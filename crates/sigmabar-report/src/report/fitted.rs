@@ -4,6 +4,7 @@ use super::assumptions::{kernel_words, source_words};
 use super::error::Result;
 use super::page::Page;
 use crate::plot::{self, Effect, HeldOut, Slice, Slices};
+use sigmabar::certificate::Contradiction;
 use sigmabar::{Label, Points, PointsRef, Posterior};
 
 /// What a model says at points: mean, interval for the function, interval for a new response.
@@ -21,6 +22,8 @@ pub struct Answers {
     pub response_label: String,
     /// What they rest on.
     pub words: String,
+    /// That the data contradict it, if they do.
+    pub contradiction: Option<Contradiction>,
 }
 
 /// A column that the model predicts from.
@@ -65,8 +68,16 @@ const MOST_DOTS: usize = 800;
 pub fn fitted(model: &Fitted<'_>) -> Result<Page> {
     let mut page = Page::new(format!("{} · sigmabar", model.name));
     page.title(&format!("Model of {}", model.target));
-    let (slices, words) = slices(model)?;
-    page.answer(&slices.prediction_label, &format!("{} predicted from {} columns", model.target, model.features.len()), &model.facts, &[]);
+    let (slices, words, contradiction) = slices(model)?;
+    let about = format!("{} predicted from {} columns", model.target, model.features.len());
+    let (headline, remedy) = match contradiction {
+        Some(contradiction) => {
+            page.contradict(contradiction);
+            (format!("Stop: {contradiction}."), vec![format!("{about}. What to do: {}.", crate::model::MEND)])
+        }
+        None => (about, Vec::new()),
+    };
+    page.answer(&slices.prediction_label, &headline, &model.facts, &remedy);
     page.contents();
     page.heading("What the model says");
     page.picture(slices.picture());
@@ -104,12 +115,12 @@ fn shown(posterior: &Posterior) -> PointsRef<'_> {
 }
 
 /// Slices through the middle of the data, and what their intervals rest on.
-fn slices(model: &Fitted<'_>) -> Result<(Slices, String)> {
+fn slices(model: &Fitted<'_>) -> Result<(Slices, String, Option<Contradiction>)> {
     let points = shown(model.posterior);
     let every = points.len().div_ceil(MOST_DOTS).max(1);
     let rows: Vec<&[f64]> = (0..points.len()).step_by(every).map(|i| points.row(i)).collect();
     let middle: Vec<f64> = (0..points.dim()).map(|column| median(rows.iter().map(|row| row[column]).collect())).collect();
-    let mut words = String::new();
+    let (mut words, mut contradiction) = (String::new(), None);
     let mut slices = Slices { through: "the middle of the data".to_owned(), response: model.target.to_owned(), ..Slices::default() };
     let kernel = model.posterior.information().features().kernel();
     let whole = kernel.value(&middle, &middle);
@@ -144,10 +155,10 @@ fn slices(model: &Fitted<'_>) -> Result<(Slices, String)> {
             x,
             ..Slice::default()
         });
-        words = answers.words;
+        (words, contradiction) = (answers.words, answers.contradiction);
         (slices.mean_label, slices.prediction_label) = (answers.label, answers.response_label);
     }
-    Ok((slices, words))
+    Ok((slices, words, contradiction))
 }
 
 /// How much each column matters, over rows of the data in which it takes values evenly over its range.

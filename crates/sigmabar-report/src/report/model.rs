@@ -20,8 +20,8 @@ pub fn model(model: &Model) -> Result<Page> {
     let answer = |x: PointsRef<'_>| {
         let answer = answers.at(x)?;
         let (label, response_label) = (answer.label().to_string(), answer.response_certificate.label().to_string());
-        let words = crate::model::words(&answer);
-        Ok(Answers { mean: answer.mean, function: answer.function, response: answer.response, label, response_label, words })
+        let (words, contradiction) = (crate::model::words(&answer), answer.certificate.contradiction);
+        Ok(Answers { mean: answer.mean, function: answer.function, response: answer.response, label, response_label, words, contradiction })
     };
     let noise = model.noise_level();
     let held_out =

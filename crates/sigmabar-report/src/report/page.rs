@@ -3,6 +3,7 @@
 use super::error::Result;
 use super::style::STYLE;
 use crate::plot::{Cell, Medium, Picture, Table, escape, number};
+use sigmabar::certificate::Contradiction;
 use std::fmt::Write;
 
 /// The most rows of a table that a page shows; the file of its numbers has all of them.
@@ -20,6 +21,7 @@ pub struct Page {
     body: String,
     pictures: Vec<Picture>,
     tables: Vec<(String, Table)>,
+    contradiction: Option<Contradiction>,
     headings: Vec<String>,
     /// Where the numbers are fetched from, if they are not carried inside.
     numbers_at: Option<String>,
@@ -27,7 +29,15 @@ pub struct Page {
 
 impl Page {
     pub(super) fn new(title: impl Into<String>) -> Self {
-        Self { title: title.into(), body: String::new(), pictures: Vec::new(), tables: Vec::new(), headings: Vec::new(), numbers_at: None }
+        Self {
+            title: title.into(),
+            body: String::new(),
+            pictures: Vec::new(),
+            tables: Vec::new(),
+            headings: Vec::new(),
+            contradiction: None,
+            numbers_at: None,
+        }
     }
 
     /// A page of a server, which gives the numbers at `address/NAME.csv`.
@@ -64,6 +74,16 @@ impl Page {
              <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\"/><link rel=\"icon\" href=\"data:,\"/>\
              <title>{title}</title><style>{STYLE}</style></head><body><main>{body}</main></body></html>\n"
         )
+    }
+
+    /// That the data contradict the premises of what the page shows, if they do.
+    #[must_use]
+    pub fn contradiction(&self) -> Option<&Contradiction> {
+        self.contradiction.as_ref()
+    }
+
+    pub(super) fn contradict(&mut self, contradiction: Contradiction) {
+        self.contradiction = Some(contradiction);
     }
 
     /// The pictures.

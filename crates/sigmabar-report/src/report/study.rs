@@ -12,6 +12,7 @@ use super::tables::{batch_table, trial_table};
 use crate::plot::{self, BatchEnd, Progress, Rival, Table, number};
 use crate::quantity::counted;
 use serde_json::json;
+use sigmabar::certificate::Contradiction;
 use sigmabar::strategy::{Direction, Rules};
 use sigmabar::{Certificate, Label, Points, Policy, Strategy};
 use sigmabar_study::{Advice, BatchRow, BestObserved, ImportedRow, Status, Study, TrialResult, TrialRow, TrialStatus};
@@ -70,6 +71,11 @@ impl Content<'_> {
         self.study.spec().response().unwrap_or("value")
     }
 
+    /// The study's database, as it is called.
+    fn file(&self) -> String {
+        self.study.file().file_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned())
+    }
+
     fn maximises(&self) -> bool {
         self.study.spec().problem().direction() == Direction::Maximize
     }
@@ -78,6 +84,9 @@ impl Content<'_> {
         let measured = self.trials.iter().filter(|row| row.value.is_some()).count();
         let batches = self.status.batches;
         let evaluations = format!("{measured} of {} in {batches} {}", self.status.budget, if batches == 1 { "batch" } else { "batches" });
+        if let Some(contradiction) = self.contradiction() {
+            page.contradict(contradiction);
+        }
         let Some(advice) = &self.advice else {
             page.answer("", "Nothing was measured yet: there is no recommendation.", &[("evaluations".to_owned(), evaluations)], &[]);
             return;
@@ -87,22 +96,34 @@ impl Content<'_> {
             ("true value there".to_owned(), format!("{} to {}", number(advice.lower), number(advice.upper))),
             ("any other setting is better by".to_owned(), gap),
         ];
+        if let Some(gap) = advice.candidate_gap {
+            facts.push(("any other candidate that stands for the space, by".to_owned(), format!("at most {}", number(gap))));
+        }
         if let Some(best) = &advice.best_observed {
             facts.push(("best single measurement".to_owned(), number(best.value)));
         }
         facts.push(("evaluations".to_owned(), evaluations));
+        if self.contradiction().is_some() {
+            facts.insert(0, ("the model's guess".to_owned(), setting_words(&advice.values)));
+        }
         page.answer(&advice.label().to_string(), &self.headline(advice), &facts, &self.words(advice));
     }
 
-    /// Firm only at the end: before it the answer may change.
+    /// A contradiction, if there is one; else the setting, firm only at the end: before it the answer may change.
     fn headline(&self, advice: &Advice) -> String {
         let called = advice.called.as_ref().map_or_else(String::new, |label| format!("{label}: "));
         let setting = setting_words(&advice.values);
-        if self.status.is_finished {
+        if let Some(contradiction) = self.contradiction() {
+            format!("Stop: {contradiction}.")
+        } else if self.status.is_finished {
             format!("Use {called}{setting}")
         } else {
             format!("Best so far, before the study is over: {called}{setting}")
         }
+    }
+
+    fn contradiction(&self) -> Option<Contradiction> {
+        self.status.contradiction.or_else(|| self.advice.as_ref()?.certificate.contradiction)
     }
 
     /// The answer in forms that can be copied: a table, JSON, and variables for a shell.
@@ -127,7 +148,12 @@ impl Content<'_> {
     fn runners_up(&self, page: &mut Page) -> Result<()> {
         let (Some(advice), Some(model)) = (&self.advice, StudyModel::new(self.run)?) else { return Ok(()) };
         page.heading("What to do next");
-        let file = self.study.file().file_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned());
+        let file = self.file();
+        if self.contradiction().is_some() {
+            page.paragraph("To go on without a promise:");
+            page.verbatim(&format!("sigmabar ask {file} --despite-contradiction"));
+            return Ok(());
+        }
         let noise = model.noise_at(0.5 * (advice.lower + advice.upper));
         let width = advice.upper - advice.lower;
         if width > 0.0 && noise > 0.0 {
@@ -189,7 +215,10 @@ impl Content<'_> {
     fn words(&self, advice: &Advice) -> Vec<String> {
         let sure = number(100.0 * (1.0 - self.study.spec().problem().delta()));
         let best = if self.maximises() { "larger" } else { "smaller" };
-        let mut words: Vec<String> = advice.certificate.contradiction.iter().map(|c| format!("Stop: {c}.")).collect();
+        let mut words = Vec::new();
+        if self.contradiction().is_some() {
+            words.push(format!("What to do: {}.", crate::advice::MEND));
+        }
         words.push(match advice.label() {
             Label::Certified => format!(
                 "Certified: with probability at least {sure} %, the true value at this setting is in the interval and no other setting has a true value {best} by more than the \
@@ -201,17 +230,15 @@ impl Content<'_> {
             }
         });
         let weak = advice.certificate.weak_premises();
-        if !weak.is_empty() {
+        if !weak.is_empty() && self.contradiction().is_none() {
             words.push(format!("Why it is not certified: {}.", weak.join("; ")));
         }
         words.extend(crate::advice::warning(advice).map(|warning| format!("Beware: {warning}.")));
-        match self.status.wanted_gap {
-            Some(wanted) if self.status.is_gap_reached => {
-                words.push(format!("The wanted gap of {} is reached: there is no need to go on.", number(wanted)))
-            }
-            Some(wanted) if self.status.is_finished => {
-                words.push(format!("The budget is spent and the wanted gap of {} was not reached.", number(wanted)))
-            }
+        let wanted = self.status.wanted();
+        let wanted = wanted.map(|(gap, among)| format!("wanted {}gap of {}", if among { "candidate " } else { "" }, number(gap)));
+        match wanted {
+            Some(wanted) if self.status.is_gap_reached => words.push(format!("The {wanted} is reached: there is no need to go on.")),
+            Some(wanted) if self.status.is_finished => words.push(format!("The budget is spent and the {wanted} was not reached.")),
             _ if self.status.is_finished => words.push("The study is finished.".to_owned()),
             _ => words.push("The study is not finished: these are the claims after its last closed batch.".to_owned()),
         }
@@ -307,16 +334,19 @@ impl Content<'_> {
 
     fn progress(&self) -> Progress {
         let mut evaluations = 0;
+        let wanted = self.status.wanted();
+        let among_candidates = wanted.is_some_and(|(_, among_candidates)| among_candidates);
         let mut end = |batch: &BatchRow| {
             evaluations += batch.report.measured;
-            BatchEnd { evaluations, gap: batch.report.gap }
+            BatchEnd { evaluations, gap: batch.report.candidate_gap.filter(|_| among_candidates).or(batch.report.gap) }
         };
         let label = self.batches.iter().rev().find_map(|batch| batch.report.certificate.as_ref().map(Certificate::label));
         Progress {
             response: self.response().to_owned(),
             maximise: self.maximises(),
             gap_label: label.map_or_else(|| "none is claimed".to_owned(), |label| label.to_string()),
-            wanted_gap: self.status.wanted_gap,
+            among_candidates,
+            wanted_gap: wanted.map(|(gap, _)| gap),
             batches: self.batches.iter().map(&mut end).collect(),
             values: self.trials.iter().filter_map(|row| row.value).collect(),
             failures: self.failures(),
@@ -420,7 +450,7 @@ impl Content<'_> {
 
     fn again(&self, page: &mut Page) {
         page.heading("How to run it again, and how to cite it");
-        let file = self.study.file().file_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned());
+        let file = self.file();
         page.verbatim(&format!(
             "sigmabar status {file}\nsigmabar report {file}\n# sigmabar {}, seed {}",
             env!("CARGO_PKG_VERSION"),

@@ -132,7 +132,7 @@ impl<'a> StudyModel<'a> {
             });
         }
         // The run's own claim may be a theorem; these bands are not, and must not borrow its name.
-        let label = Label::Estimated;
+        let label = self.posterior.certificate().label();
         Ok(View { mean: means, interval: around(0.0), prediction: around(self.noise), label, prediction_label: label, certificate: None })
     }
 

@@ -7,7 +7,7 @@ use sigmabar_study::{BatchRow, ImportedRow, Parameter, TrialResult, TrialRow, Va
 
 /// One row for each closed batch.
 pub(super) fn batch_table(batches: &[BatchRow]) -> Table {
-    let mut table = Table::new(["batch", "planned", "measured", "still possible", "gap", "worth", "inducing points"]);
+    let mut table = Table::new(["batch", "planned", "measured", "still possible", "gap", "candidate gap", "worth", "inducing points"]);
     for batch in batches {
         let report = &batch.report;
         table.push(vec![
@@ -16,6 +16,7 @@ pub(super) fn batch_table(batches: &[BatchRow]) -> Table {
             report.measured.into(),
             report.survivors.map(StillPossible::number).into(),
             report.gap.into(),
+            report.candidate_gap.into(),
             report.certificate.as_ref().map_or(Cell::Empty, |c| c.label().to_string().into()),
             report.inducing.map_or(Cell::Empty, Into::into),
         ]);

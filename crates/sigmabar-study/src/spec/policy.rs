@@ -12,7 +12,7 @@ pub(super) fn policy(file: &StudyFile, problem: &Problem, plan: &Plan) -> Result
     let is_known = problem.kernel().is_some() && problem.norm_bound().is_some() && problem.noise().is_some();
     let mut spec = file.strategy.clone().unwrap_or_else(|| PolicySpec::new(if is_known { "s-bpe" } else { "auto" }));
     let entry = spec.entry().map_err(fault)?;
-    check_use(file, &spec, entry)?;
+    check_use(file, problem, &spec, entry)?;
     if let (Some(batches), Some(_)) = (&plan.batches, entry.option("batches")) {
         spec = match batches {
             Batches::Count(count) => spec.with("batches", *count),
@@ -36,7 +36,7 @@ pub(super) fn adopt_mode(file: &mut StudyFile) -> Result<(), Fault> {
 }
 
 /// What is said must have an effect: keys that the strategy would pass over are refused.
-fn check_use(file: &StudyFile, spec: &PolicySpec, entry: &StrategyEntry) -> Result<(), Fault> {
+fn check_use(file: &StudyFile, problem: &Problem, spec: &PolicySpec, entry: &StrategyEntry) -> Result<(), Fault> {
     let conflict = |key: &str, other, remedy| Err(Fault::new(&[key], SpecProblem::Conflict { other, remedy }));
     if entry.is_contextual {
         let remedy = "it answers one context after the other, and the trials of a study have no context: take gp-ucb or bkb here, or ek-ucb in Python or Rust";
@@ -44,6 +44,10 @@ fn check_use(file: &StudyFile, spec: &PolicySpec, entry: &StrategyEntry) -> Resu
     }
     if file.stop_when.is_some() && !entry.states_gap {
         return conflict("stop_when", "this strategy", "only auto and s-bpe say how far from the best setting one can still be");
+    }
+    if problem.wanted_candidate_gap().is_some() && !entry.states_candidate_gap {
+        let remedy = "it has no candidates that stand for the space: only s-bpe knows a candidate_gap, and \"gap < …\" is for auto too";
+        return conflict("stop_when", "this strategy", remedy);
     }
     if file.batches.is_some() && entry.option("batches").is_none() {
         return conflict("batches", "this strategy", "it cuts its batches by a rule of its own: leave them out");

@@ -32,18 +32,10 @@ pub(crate) struct CollectedWord(pub Collected);
 
 impl CollectedWord {
     fn named(word: &str) -> Option<Self> {
-        [Collected::DeclaredFixed, Collected::Designed, Collected::Adaptive, Collected::Undeclared]
-            .map(Self)
-            .into_iter()
-            .find(|known| known.name() == word)
+        word.parse().ok().map(Self)
     }
 
     fn name(self) -> &'static str {
-        match self.0 {
-            Collected::DeclaredFixed => "fixed",
-            Collected::Designed => "designed",
-            Collected::Adaptive => "adaptive",
-            _ => "undeclared",
-        }
+        self.0.name()
     }
 }

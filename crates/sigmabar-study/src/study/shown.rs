@@ -125,6 +125,8 @@ pub struct Status {
     pub is_finished: bool,
     /// The gap at which to stop.
     pub wanted_gap: Option<f64>,
+    /// The gap among the candidates at which to stop.
+    pub wanted_candidate_gap: Option<f64>,
     /// Whether it was reached by a claim of the strategy.
     pub is_gap_reached: bool,
     /// That the data contradict the premises, if they do: nothing more is handed out under them.
@@ -136,6 +138,12 @@ pub struct Status {
 }
 
 impl Status {
+    /// The gap that is wanted, and whether it is the one among the candidates.
+    #[must_use]
+    pub fn wanted(&self) -> Option<(f64, bool)> {
+        self.wanted_gap.map(|gap| (gap, false)).or(self.wanted_candidate_gap.map(|gap| (gap, true)))
+    }
+
     /// How many trials are in a state.
     #[must_use]
     pub fn count(&self, state: TrialStatus) -> usize {

@@ -162,13 +162,13 @@ impl Study {
 
     /// Keeps results measured before the study; how many were written. Settings are checked, and all rows are written or none.
     ///
-    /// What is imported before the first ask is given to the strategy ([`sigmabar::Strategy::attach`]), as results whose points may have been chosen by looking at
-    /// responses: they help the model where the strategy has one, and enter no certificate. Later ones are kept and shown.
+    /// What is imported before the first ask is given to the strategy ([`sigmabar::Strategy::attach`]), as results of which nobody said how their points were
+    /// chosen: they help the model where the strategy has one, and enter no certificate. Later ones are kept and shown.
     ///
     /// # Errors
     /// [`Error::ImportedRow`] naming the row, counted from 1; [`Error::Store`].
     pub fn import(&self, rows: &[ImportedRow]) -> Result<usize> {
-        self.import_as(rows, Collected::Adaptive)
+        self.import_as(rows, Collected::Undeclared)
     }
 
     /// The same for results that were collected in this way: with [`Collected::DeclaredFixed`] the user declares that no point was chosen by looking at a

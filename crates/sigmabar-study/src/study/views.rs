@@ -201,11 +201,11 @@ impl Study {
         let batches = states.iter().map(|(.., batches)| *batches).max().unwrap_or(0);
         let counts: BTreeMap<TrialStatus, usize> = states.into_iter().map(|(state, count, _)| (state, count)).collect();
         let (planned, is_open) = (counts.values().sum(), counts.keys().any(|state| state.is_open()));
-        let wanted_gap = self.spec.problem().wanted_gap();
-        let is_gap_reached = match wanted_gap {
-            Some(wanted) => self.batches()?.last().and_then(|row| row.report.gap).is_some_and(|gap| gap <= wanted),
-            None => false,
-        };
+        let problem = self.spec.problem();
+        let (wanted_gap, wanted_candidate_gap) = (problem.wanted_gap(), problem.wanted_candidate_gap());
+        let is_wanted = wanted_gap.is_some() || wanted_candidate_gap.is_some();
+        let last = if is_wanted { self.batches()?.pop() } else { None };
+        let is_gap_reached = last.is_some_and(|row| problem.is_reached(row.report.gap, row.report.candidate_gap));
         Ok(Status {
             name: self.name.clone(),
             strategy: self.spec.policy().name().to_owned(),
@@ -217,6 +217,7 @@ impl Study {
             // Whether or not somebody has asked since the last answer.
             is_finished: is_finished || (!is_open && planned >= self.spec.problem().budget()),
             wanted_gap,
+            wanted_candidate_gap,
             is_gap_reached,
             contradiction: self.strategy()?.contradiction(),
             imported,

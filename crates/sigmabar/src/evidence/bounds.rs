@@ -64,12 +64,21 @@ impl Space {
         self.variables().map(|v| v.bounds).collect()
     }
 
+    /// The centres of all priors, the ridge last.
+    pub fn centre(&self) -> Vec<f64> {
+        self.variables().map(|v| v.centre).collect()
+    }
+
+    /// The width of a variable's prior, the ridge counted last.
+    pub fn width(&self, p: usize) -> f64 {
+        self.kernel.get(p).unwrap_or(&self.ridge).width
+    }
+
     /// The first starts are the template, the median distances and the prior's centre; the rest are drawn around that centre.
     pub fn starts(&self, template: Vec<f64>, count: usize, seed: u64) -> Vec<Vec<f64>> {
         let mut rng = ChaCha8Rng::seed_from_u64(seed);
         let median = self.variables().map(|v| v.median).collect();
-        let centre = self.variables().map(|v| v.centre).collect();
-        let mut starts: Vec<Vec<f64>> = vec![template, median, centre];
+        let mut starts: Vec<Vec<f64>> = vec![template, median, self.centre()];
         while starts.len() < count {
             let drawn = self.variables().map(|v| {
                 let normal: f64 = StandardNormal.sample(&mut rng);

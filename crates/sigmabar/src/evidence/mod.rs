@@ -10,7 +10,7 @@ mod learning;
 mod quasi_newton;
 mod search;
 
-pub(crate) use bounds::Space;
+pub(crate) use bounds::{Space, Variable};
 pub use gradient::EvidenceGradient;
 pub(crate) use gradient::{add_gradient, inverse};
 pub use inducing_method::InducingMethod;

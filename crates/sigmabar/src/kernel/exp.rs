@@ -74,7 +74,7 @@ impl Decay {
 }
 
 /// Replaces every $x$ by $e^x$, within 2 units in the last place; results below the normal numbers lose digits gradually, as they must. Cost O(n).
-pub(super) fn exp_in_place(values: &mut [f64]) {
+pub(crate) fn exp_in_place(values: &mut [f64]) {
     Arch::new().dispatch(InPlace(values));
 }
 

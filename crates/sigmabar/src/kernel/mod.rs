@@ -35,6 +35,7 @@ mod tile;
 mod words;
 
 pub(crate) use digits::Digits;
+pub(crate) use exp::exp_in_place;
 pub use hamming::Hamming;
 pub use lengthscale::Lengthscale;
 pub use linear::Linear;

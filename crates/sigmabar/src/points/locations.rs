@@ -5,6 +5,7 @@ use crate::error::{Error, Result, same_length};
 use crate::origin::Origin;
 use serde::{Deserialize, Serialize};
 use std::fmt;
+use std::str::FromStr;
 
 /// How the measured points were chosen. The theorems of this crate speak of points that do not depend on the noise.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -25,6 +26,21 @@ pub enum Collected {
 }
 
 impl Collected {
+    /// What a user can declare; that the program saw to it ([`Collected::Designed`]) only the program can say.
+    pub const DECLARABLE: [Self; 4] = [Self::DeclaredFixed, Self::Adaptive, Self::Exchangeable, Self::Undeclared];
+
+    /// The word for it, in commands, in Python and in studies.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Designed => "designed",
+            Self::DeclaredFixed => "fixed",
+            Self::Exchangeable => "exchangeable",
+            Self::Adaptive => "adaptive",
+            Self::Undeclared => "undeclared",
+        }
+    }
+
     /// Whether somebody vouches that no point was chosen by looking at a response.
     #[must_use]
     pub fn is_fixed(self) -> bool {
@@ -57,6 +73,22 @@ impl Collected {
             Self::DeclaredFixed | Self::Undeclared => Origin::Assumed,
             Self::Designed | Self::Adaptive => Origin::Unmet,
         }
+    }
+}
+
+/// Reads a declaration. Who says "designed" declares that the points were fixed: the word of a user is no guarantee of the program.
+impl FromStr for Collected {
+    type Err = Error;
+
+    fn from_str(word: &str) -> Result<Self> {
+        if word == Self::Designed.name() {
+            return Ok(Self::DeclaredFixed);
+        }
+        Self::DECLARABLE.into_iter().find(|known| known.name() == word).ok_or_else(|| Error::UnknownWord {
+            what: "collected",
+            found: word.to_owned(),
+            known: Self::DECLARABLE.map(Self::name).join(", "),
+        })
     }
 }
 
@@ -310,4 +342,20 @@ fn row_hash(row: &[f64]) -> u64 {
         let x = (x ^ (x >> 31)).wrapping_mul(0x94d0_49bb_1331_11eb);
         x ^ (x >> 29)
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn who_says_designed_declares_and_guarantees_nothing() {
+        for collected in Collected::DECLARABLE {
+            assert_eq!(collected.name().parse::<Collected>().unwrap(), collected);
+        }
+        let said: Collected = Collected::Designed.name().parse().unwrap();
+        assert_eq!((said, said.origin()), (Collected::DeclaredFixed, Origin::Declared));
+        let error = "maybe".parse::<Collected>().unwrap_err().to_string();
+        assert_eq!(error, "collected \"maybe\" is not known: choose one of fixed, adaptive, exchangeable, undeclared");
+    }
 }

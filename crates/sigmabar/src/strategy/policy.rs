@@ -1,5 +1,6 @@
 //! The closed set of policies, and what each does at the joints of a run.
 
+use super::auto::one_by_one;
 use super::run::ledger::{Ledger, Proposal};
 use super::run::problem::Problem;
 use super::run::recommendation::{BatchReport, Recommendation};
@@ -10,7 +11,7 @@ use super::{
     ProbabilityOfImprovement, Random, Rips, Sbpe, Sobol, SupKernelUcb, ThompsonSampling,
 };
 use crate::certificate::Contradiction;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use serde::{Deserialize, Serialize};
 
 /// How the next points are chosen.
@@ -85,6 +86,10 @@ impl Policy {
     }
 
     pub(super) fn check(&self, problem: &Problem) -> Result<()> {
+        if problem.wanted_candidate_gap().is_some() && !matches!(self, Self::Sbpe(_)) {
+            let reason = "only s-bpe says how far from the best of its candidates one can still be; auto takes a wanted gap";
+            return Err(Error::Premise { what: "a wanted candidate gap with this strategy", reason });
+        }
         match self {
             Self::AdaBkb(p) => p.check(problem),
             Self::Auto(p) => p.check(problem),
@@ -159,6 +164,11 @@ impl Policy {
                 })),
                 claimed => Ok(claimed),
             },
+            Self::ExpectedImprovement(_) | Self::ProbabilityOfImprovement(_) | Self::GpUcb(_) | Self::ThompsonSampling(_)
+                if problem.kernel().is_none() =>
+            {
+                one_by_one::recommend(problem, ledger)
+            }
             _ => RunPosterior::best_measured(problem, ledger),
         }
     }

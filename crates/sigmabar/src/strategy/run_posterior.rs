@@ -6,6 +6,7 @@ use super::run::ledger::Ledger;
 use super::run::problem::Problem;
 use super::run::recommendation::{Recommendation, model_certificate, weight};
 use super::{Assumed, Scale, Strategy};
+use crate::certificate::{About, Certificate, Claimed, Side};
 use crate::error::Result;
 use crate::features::FeatureMap;
 use crate::inducing::{InducingRule, Stop};
@@ -31,6 +32,8 @@ pub struct RunPosterior<'a> {
     posterior: Posterior,
     /// The noise of one evaluation, on the scale of the model.
     noise: f64,
+    /// What the model says about the run by itself.
+    certificate: Certificate,
 }
 
 /// What the model goes by.
@@ -97,7 +100,12 @@ impl<'a> RunPosterior<'a> {
             greedy.select(&kernel.value, ridge, locations, problem.seed())?.into_points()
         };
         let features = Arc::new(FeatureMap::new(kernel.clone(), inducing)?);
-        Ok(Some(Self { problem, scale, posterior: Posterior::fit(features, ridge, observations)?, noise }))
+        let premises = match &basis.learnt {
+            Some(assumed) => assumed.premises(problem, values.len()),
+            None => problem.premises(values.len()),
+        };
+        let certificate = model_certificate(problem, premises);
+        Ok(Some(Self { problem, scale, posterior: Posterior::fit(features, ridge, observations)?, noise, certificate }))
     }
 
     /// The measured point with the largest $\mu-\sigma/2$: shrinks lucky single draws. Kernel and noise are those of the problem, else learnt from what was
@@ -110,10 +118,6 @@ impl<'a> RunPosterior<'a> {
         let best = argmax((0..points.len()).map(|i| (i, mean[i] - 0.5 * deviation[i]))).unwrap_or(0);
         let end = |z: f64| fitted.to_data(mean[best] + z * deviation[best]);
         let (a, b) = (end(-2.0), end(2.0));
-        let premises = match &basis.learnt {
-            Some(assumed) => assumed.premises(problem, points.len()),
-            None => problem.premises(points.len()),
-        };
         Ok(Some(Recommendation {
             point: points[best].to_vec(),
             candidate: ledger.all_measured().nth(best).and_then(|m| m.candidate),
@@ -121,7 +125,7 @@ impl<'a> RunPosterior<'a> {
             upper: a.max(b),
             gap: f64::INFINITY,
             candidate_gap: None,
-            certificate: model_certificate(problem, premises),
+            certificate: fitted.certificate,
         }))
     }
 
@@ -147,6 +151,12 @@ impl<'a> RunPosterior<'a> {
     #[must_use]
     pub fn scale(&self) -> Option<Scale> {
         self.scale
+    }
+
+    /// What its bands rest on: the model's own word, about each point by itself.
+    #[must_use]
+    pub fn certificate(&self) -> Certificate {
+        Certificate { claim: Claimed::Function { side: Side::Both }, about: About::Point, ..self.certificate.clone() }
     }
 
     /// The noise of one evaluation, on the scale of the model.

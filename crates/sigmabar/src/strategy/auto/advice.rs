@@ -1,79 +1,151 @@
 //! What to do if the run ended now, and how far from the best it may be.
 
-use super::assumed::Assumed;
-use super::fit::Fit;
+use super::fit::{Fit, Fitting};
+use super::ground::Ground;
+use super::maximisers::{largest, promising};
 use super::model::{Data, Model, Outlook};
-use super::pick;
-use super::pool::Pool;
-use super::scale::Scale;
+use super::pool::{self, Pool};
 use super::unexplained::Unexplained;
-use crate::certificate::Certificate;
 use crate::error::Result;
+use crate::points::Points;
+use crate::posterior::sample_gaussian;
 use crate::strategy::run::problem::Problem;
-use crate::strategy::run::recommendation::{Recommendation, model_certificate};
-use sigmabar_linalg::argmax;
+use rayon::prelude::*;
+use serde::{Deserialize, Serialize};
+use sigmabar_linalg::parallel;
 use statrs::distribution::{ContinuousCDF, Normal};
 
-/// The measured points under the model, and the best of them.
-pub(super) struct Advice<'a> {
-    problem: &'a Problem,
-    data: &'a Data,
-    scale: &'a Scale,
-    assumed: &'a Assumed,
-    model: Model,
-    outlook: Outlook,
-    best: usize,
+/// Measured points from which the mean is climbed, and steps of a climb.
+const STARTS: usize = 12;
+const ASCENT: usize = 30;
+/// Hyper-parameters drawn for a statement, candidates and functions for each.
+const ALTERNATIVES: usize = 8;
+const CANDIDATES: usize = 512;
+const FUNCTIONS: usize = 64;
+/// Deviations are this much wider than leave-one-out asks for: at a point chosen for its large mean the mean is too large more often than elsewhere.
+const CHOSEN: f64 = 1.5;
+
+/// The recommended point and what is said about it, in the problem's unit where larger is better.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(super) struct Advice {
+    pub point: Vec<f64>,
+    /// Its number among the measurements, if it was measured.
+    pub measured: Option<usize>,
+    pub lower: f64,
+    pub upper: f64,
+    pub gap: f64,
 }
 
-impl<'a> Advice<'a> {
-    /// The best is the measured point with the largest $\hat f-\sigma/2$: never the luckiest draw. $\hat f$ is the posterior mean, moved towards what
-    /// was measured as far as [`Unexplained`] says.
-    pub fn new(problem: &'a Problem, data: &'a Data, fit: &'a Fit, assumed: &'a Assumed) -> Result<Self> {
-        let model = fit.model(data)?;
-        let mut outlook = model.outlook(data.points.view())?;
-        if problem.noise().is_none() {
-            Unexplained::of(data, fit)?.settle(data, fit, &mut outlook)?;
+/// What advice is made from.
+pub(super) struct Evidence<'a> {
+    pub problem: &'a Problem,
+    pub ground: &'a Ground<'a>,
+    pub data: &'a Data,
+    pub fitting: &'a Fitting,
+    pub fit: &'a Fit,
+    pub model: &'a Model,
+    pub pool: &'a Pool,
+    pub seed: u64,
+}
+
+impl Evidence<'_> {
+    pub fn advice(&self) -> Result<Advice> {
+        let mut outlook = self.model.outlook(self.data.points.view())?;
+        let unexplained = match self.problem.noise() {
+            None => Unexplained::of(self.data, self.fit)?,
+            Some(_) => Unexplained { noise: self.fit.ridge.powi(2), structure: 0.0 },
+        };
+        unexplained.settle(self.data, self.fit, &mut outlook)?;
+        let (point, measured) = self.best(&outlook, unexplained)?;
+        let mean = match measured {
+            Some(i) => outlook.mean[i],
+            None => self.model.outlook(Points::from_rows(&[&point])?.view())?.mean[0],
+        };
+        self.stated(point, measured, mean, unexplained)
+    }
+
+    /// The largest posterior mean over the domain, climbed from the best measured points; of these themselves the largest $\hat f-\sigma/2$ where the domain is
+    /// looked at whole, or where repeated measurements say that the function is rougher than the model. $\hat f$ is the mean, moved towards what was measured
+    /// as far as [`Unexplained`] says.
+    fn best(&self, outlook: &Outlook, unexplained: Unexplained) -> Result<(Vec<f64>, Option<usize>)> {
+        let score: Vec<f64> = outlook.mean.iter().zip(&outlook.variance).map(|(m, v)| m - 0.5 * v.sqrt()).collect();
+        let order = largest(&score, STARTS.min(score.len()).max(2));
+        let measured = (self.data.points.row(order[0]).to_vec(), Some(order[0]));
+        if unexplained.structure > 0.0 || pool::whole(self.ground.domain, self.seed)?.is_some() {
+            return Ok(measured);
         }
-        let score = |i: usize| outlook.mean[i] - 0.5 * outlook.variance[i].sqrt();
-        let best = argmax((0..outlook.mean.len()).map(|i| (i, score(i)))).unwrap_or(0);
-        Ok(Self { problem, data, scale: &fit.scale, assumed, model, outlook, best })
+        let ranges = self.ground.ranges();
+        let climb = |&at: &usize| {
+            let mean = |x: &[f64]| self.model.mean_with_slope(x, &ranges);
+            self.ground.climb(&mean, self.data.points.row(at), self.data.points.view(), ASCENT)
+        };
+        let ends: Vec<(Vec<f64>, f64)> = parallel(|_| order.par_iter().map(climb).collect());
+        let best = ends.into_iter().max_by(|a, b| a.1.total_cmp(&b.1));
+        // Without noise, what was measured is known and what was not is a guess.
+        Ok(match best {
+            Some((x, mean)) if mean > outlook.mean[order[0]] => {
+                let there = self.model.outlook(Points::from_rows(&[&x])?.view())?;
+                let sure = mean - 0.5 * there.variance[0].sqrt() > score[order[0]];
+                if sure || self.fit.ridge > 1e-3 { (x, None) } else { measured }
+            }
+            _ => measured,
+        })
     }
 
-    /// The best of the measured points.
-    pub fn best(&self) -> usize {
-        self.best
+    /// Interval and gap are quantiles over functions drawn from the posteriors of several hyper-parameters, their deviations from the mean widened by how far
+    /// leave-one-out predictions miss (algorithm notes 5.11): right as often as the model is.
+    fn stated(&self, point: Vec<f64>, measured: Option<usize>, mean: f64, unexplained: Unexplained) -> Result<Advice> {
+        let mut fits = self.fitting.alternatives(self.data, self.fit, ALTERNATIVES)?;
+        if fits.is_empty() {
+            fits.push(self.fit.clone());
+        }
+        let candidates = self.pool.points.view().select(&promising(&self.pool.outlook, CANDIDATES))?;
+        let drawn = fits.par_iter().enumerate().map(|(k, fit)| self.drawn(fit, &candidates, &point, self.seed.wrapping_add(k as u64)));
+        let drawn: Vec<(f64, f64)> = drawn.collect::<Result<Vec<_>>>()?.concat();
+        let scale = &self.fit.scale;
+        // The mean may have been moved towards what was measured, and the truth may differ from any smooth function.
+        let centre = drawn.iter().map(|(_, own)| own).sum::<f64>() / drawn.len() as f64;
+        let shift = if unexplained.structure > 0.0 { mean - centre } else { 0.0 };
+        let delta = self.problem.delta();
+        let z = Normal::standard().inverse_cdf(1.0 - 0.5 * delta);
+        let rough = z * unexplained.structure.sqrt();
+        let reach = self.reach(&point);
+        let real = |value: f64| scale.to_problem(value.clamp(-reach, reach));
+        let loss = |&(top, own): &(f64, f64)| (real(top + rough) - real(own + shift)).max(0.0);
+        let gap = quantile(drawn.iter().map(loss).collect(), 1.0 - delta);
+        let own: Vec<f64> = drawn.iter().map(|(_, own)| own + shift).collect();
+        let (lower, upper) = (quantile(own.clone(), 0.5 * delta), quantile(own, 1.0 - 0.5 * delta));
+        Ok(Advice { point, measured, lower: real(lower - rough), upper: real(upper + rough), gap })
     }
 
-    /// The $1-\delta$ quantile of $\max_xf(x)-f(\hat x)$ over functions drawn from the posterior, in the data's scale: right if the model is.
-    pub fn gap(&self, pool: &Pool, seed: u64) -> Result<f64> {
-        let drawn = pick::maxima(&self.model, pool, self.data.points.row(self.best), seed)?;
-        let unit = self.problem.prior().unit();
-        let loss = |(top, own): (f64, f64)| unit * (self.scale.to_problem(top) - self.scale.to_problem(own)).max(0.0);
-        let mut gaps: Vec<f64> = drawn.into_iter().map(loss).collect();
-        gaps.sort_by(f64::total_cmp);
-        let position = ((1.0 - self.problem.delta()) * gaps.len() as f64).ceil() as usize;
-        Ok(gaps[position.clamp(1, gaps.len()) - 1])
+    /// Pairs of the largest value and the value at the point in functions drawn from one posterior.
+    fn drawn(&self, fit: &Fit, candidates: &Points, point: &[f64], seed: u64) -> Result<Vec<(f64, f64)>> {
+        let model = fit.model(self.data)?;
+        let mut points = candidates.clone();
+        points.push(point)?;
+        let outlook = model.outlook(points.view())?;
+        let all: Vec<usize> = (0..points.len()).collect();
+        let covariance = outlook.covariance(&model, points.view(), &all)?;
+        let draws = sample_gaussian(&vec![0.0; all.len()], &covariance, FUNCTIONS, seed)?;
+        let wide = CHOSEN * fit.trust.miss.max(1.0);
+        let pair = |draw: usize| {
+            let value = |i: usize| outlook.mean[i] + wide * draws[(draw, i)];
+            (all.iter().map(|&i| value(i)).fold(f64::NEG_INFINITY, f64::max), value(all.len() - 1))
+        };
+        Ok((0..FUNCTIONS).map(pair).collect())
     }
 
-    /// The interval is $\mu\pm z_{1-\delta/2}\sigma$ taken back to the data's scale; with a norm bound given, within $\pm C\sqrt{k(x,x)}$.
-    pub fn recommendation(&self, candidate: Option<usize>, gap: f64) -> Recommendation {
-        let z = Normal::standard().inverse_cdf(1.0 - 0.5 * self.problem.delta());
-        let (mean, deviation) = (self.outlook.mean[self.best], self.outlook.variance[self.best].sqrt());
-        let reach = self.reach();
-        let end = |side: f64| self.problem.to_data(self.scale.to_problem((mean + side * z * deviation).clamp(-reach, reach)));
-        let (a, b) = (end(-1.0), end(1.0));
-        let premises = self.assumed.premises(self.problem, self.data.raw.len());
-        let certificate = Certificate { contradiction: self.assumed.contradiction(), ..model_certificate(self.problem, premises) };
-        let point = self.data.points.row(self.best).to_vec();
-        Recommendation { point, candidate, lower: a.min(b), upper: a.max(b), gap, candidate_gap: None, certificate }
-    }
-
-    /// How large a function of the given norm can be at the best point.
-    fn reach(&self) -> f64 {
-        let point = self.data.points.view().range(self.best, self.best + 1);
+    /// How large a function of the given norm can be at a point.
+    fn reach(&self, point: &[f64]) -> f64 {
         match self.problem.norm_bound() {
-            Some(bound) => bound * self.model.kernel.diagonal(point)[0].sqrt(),
+            Some(bound) => bound * self.model.kernel.value(point, point).sqrt(),
             None => f64::INFINITY,
         }
     }
+}
+
+fn quantile(mut values: Vec<f64>, level: f64) -> f64 {
+    values.sort_by(f64::total_cmp);
+    let position = (level * values.len() as f64).ceil() as usize;
+    values[position.clamp(1, values.len()) - 1]
 }

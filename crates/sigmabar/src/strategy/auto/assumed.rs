@@ -71,7 +71,7 @@ pub struct Assumed {
 }
 
 impl Assumed {
-    pub(super) fn new(problem: &Problem, fit: &Fit, data: &Data, model: &Model) -> Result<Self> {
+    pub(super) fn new(problem: &Problem, fit: &Fit, model: &Model) -> Self {
         let estimated = |value: f64, safety: f64| Quantity::Estimated { value: safety * value, safety };
         let noise = match problem.noise() {
             Some(_) => Quantity::Given(fit.ridge),
@@ -79,11 +79,11 @@ impl Assumed {
         };
         let norm_bound = match problem.norm_bound() {
             Some(bound) => Quantity::Given(bound),
-            None => estimated(model.norm(data)?, NORM_SAFETY),
+            None => estimated(model.norm(), NORM_SAFETY),
         };
         let source = problem.kernel().map_or(Origin::LearntHere, |kernel| kernel.origin);
         let kernel = Sourced::new(fit.kernel.clone(), source);
-        Ok(Self { kernel, scale: fit.scale, ridge: fit.ridge, noise, norm_bound, least_norm: None })
+        Self { kernel, scale: fit.scale, ridge: fit.ridge, noise, norm_bound, least_norm: None }
     }
 
     /// The least norm that fits, if data contradict norm bound or noise at miss probability `delta`. Cost O(n³).

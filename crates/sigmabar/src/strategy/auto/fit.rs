@@ -1,46 +1,84 @@
-//! Hyper-parameters by maximum a posteriori, on all data, from several starts (algorithm notes 5.9).
+//! Hyper-parameters by maximum a posteriori, from several starts, on each scale of the values (algorithm notes 5.10).
 
 use super::model::{Data, Model};
 use super::scale::Scale;
+use super::structure::Structure;
 use crate::error::{Error, Result};
-use crate::evidence::{Effort, Space, add_gradient, inverse, maximise};
+use crate::evidence::{Effort, Space, Variable, add_gradient, inverse, maximise};
 use crate::kernel::Kernel;
-use crate::points::{Collected, Observations, Prior};
+use crate::points::{Collected, Observations, PointsRef, Prior};
 use crate::strategy::run::problem::Problem;
+use rand::SeedableRng;
+use rand_chacha::ChaCha8Rng;
+use rand_distr::{Distribution, StandardNormal};
+use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 use sigmabar_linalg::{Lower, Matrix, dot};
 
 /// Points of the domain whose spread sets the priors: those of the data shrink as the run closes in.
 const SPREAD_POINTS: usize = 1024;
-/// Random starts beside the prior's centre and the last fit.
+/// Random starts beside the prior's centre, a rough function, a mostly additive and a mostly joint one, and the last fit.
 const STARTS: usize = 4;
-/// Steps while starts are screened, and for the best of them.
-const STEPS: (usize, usize) = (12, 40);
-const TOLERANCE: f64 = 1e-6;
+/// Starts that are climbed at all, steps of each, and for the best of them.
+const CLIMBED: usize = 2;
+const STEPS: (usize, usize) = (10, 30);
+/// The same where little is new since the last fit.
+const BRIEF: (usize, usize) = (0, 6);
+const TOLERANCE: f64 = 1e-5;
 /// The ridge stays within these multiples of the values' standard deviation.
-const RIDGE_LIMITS: (f64, f64) = (1e-3, 3.0);
+const RIDGE_LIMITS: (f64, f64) = (1e-5, 3.0);
+/// Variances in squared units of the values: of the constant, and of the additive part before the data.
+const CONSTANT: f64 = 4.0;
+const ADDITIVE: f64 = 0.5;
+/// Nats by which a scale with a tail drawn in must win.
+const MARGIN: f64 = 2.0;
+/// Parameters are fitted to at most this many values.
+const FITTED: usize = 400;
+/// Hyper-parameters drawn for statements, and how many of them are kept.
+const DRAWN: usize = 24;
+/// Steps of the differences behind their spread.
+const DIFFERENCE: f64 = 0.15;
 
 /// A fitted kernel with the scale on which it was fitted.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(super) struct Fit {
     pub kernel: Kernel,
+    /// What the kernel is made of, where it was learnt.
+    pub structure: Option<Structure>,
     pub ridge: f64,
     pub scale: Scale,
     /// Log evidence of the values plus log prior of the parameters.
     pub value: f64,
+    pub trust: Trust,
+    pub theta: Vec<f64>,
+    /// Values it was fitted to.
+    pub seen: usize,
+}
+
+/// How well the model predicts each value from all others.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub(super) struct Trust {
+    /// Mean log predictive density above that of a constant with noise.
+    pub gain: f64,
+    /// How far predictions miss, in units of their own deviation: 1 if the model is right.
+    pub miss: f64,
 }
 
 impl Fit {
+    /// A kernel and a ridge that nobody fitted.
+    #[cfg(test)]
+    pub fn plain(kernel: Kernel, ridge: f64, scale: Scale) -> Self {
+        Self { kernel, structure: None, ridge, scale, value: 0.0, trust: Trust { gain: 0.0, miss: 1.0 }, theta: Vec::new(), seen: 0 }
+    }
+
     pub fn model(&self, data: &Data) -> Result<Model> {
-        Model::new(self.kernel.clone(), self.ridge, self.scale, data)
+        Model::new(self, data)
     }
 }
 
 /// What is fixed and what is fitted.
 pub(super) struct Fitting {
-    template: Kernel,
-    /// Whether the kernel is the user's own and stays as it is.
-    kernel_given: bool,
+    shape: Shape,
     /// The ridge in the problem's unit, if it is given.
     ridge: Option<f64>,
     /// Whether values may be centred, stretched and warped: not where a kernel or a norm bound speaks of them as they are.
@@ -49,51 +87,73 @@ pub(super) struct Fitting {
     space: Space,
 }
 
+/// Where the kernel comes from.
+enum Shape {
+    /// The user's own: it stays as it is.
+    Given(Kernel),
+    Learnt(Structure),
+}
+
 impl Fitting {
     pub fn new(problem: &Problem, data: &Data, seed: u64) -> Result<Self> {
         let domain = problem.domain();
-        let (template, kernel_given) = match problem.kernel() {
-            Some(kernel) => (kernel.value.clone(), true),
-            None => (domain.default_kernel(vec![1.0; domain.dim()], 1.0)?, false),
-        };
         let candidates = domain.candidates(SPREAD_POINTS, problem.seed())?;
         let points = candidates.range(0, candidates.len().min(SPREAD_POINTS))?;
-        let scale_given = kernel_given || problem.norm_bound().is_some();
+        let scale_given = problem.kernel().is_some() || problem.norm_bound().is_some();
         let mean_square = data.raw.iter().map(|v| v * v).sum::<f64>() / data.raw.len() as f64;
-        let size = if scale_given && mean_square > 0.0 { mean_square.sqrt() } else { 1.0 };
-        let sizes = vec![size; points.len()];
-        let observations = Observations::new(points, &sizes, Collected::DeclaredFixed, Prior::ZERO)?;
-        let space = Space::new(&template, &observations, RIDGE_LIMITS);
-        Ok(Self { template, kernel_given, ridge: problem.ridge(), scale_given, seed, space })
+        let square = if scale_given && mean_square > 0.0 { mean_square } else { 1.0 };
+        let shape = match problem.kernel() {
+            Some(kernel) => Shape::Given(kernel.value.clone()),
+            None => Shape::Learnt(Structure::new(domain, CONSTANT * square)),
+        };
+        let space = shape.space(points.view(), square)?;
+        Ok(Self { shape, ridge: problem.ridge(), scale_given, seed, space })
     }
 
-    /// The best fit on the scale that explains the values best: as given, else standardised, else with a tail drawn in.
-    pub fn best_scale(&self, data: &Data, last: Option<&Fit>) -> Result<Fit> {
+    /// The fits to go by, the best scale first: values as given, else standardised, and before it one with a tail drawn in if that explains them clearly better.
+    pub fn views(&self, data: &Data, last: &[Fit]) -> Result<Vec<Fit>> {
+        let like = |scale: &Scale| last.iter().find(|fit| fit.scale.is_like(scale));
+        let data = &data.for_fitting(FITTED);
         if self.scale_given {
-            return self.best(data, Scale::IDENTITY, last);
+            return Ok(vec![self.best(data, Scale::IDENTITY, like(&Scale::IDENTITY))?]);
         }
-        let mut best = self.best(data, Scale::standard(&data.raw), like(last, &Scale::standard(&data.raw)))?;
+        let plain = Scale::standard(&data.raw);
         // A noise level that is given holds in the problem's unit, also where the model leaves much unexplained.
         let lower = Scale::lower(&data.raw).filter(|_| self.ridge.is_none());
-        for scale in lower.into_iter().chain(Scale::upper(&data.raw, &data.raw[..data.spread])) {
-            match self.best(data, scale, like(last, &scale)) {
-                Ok(fit) if fit.value > best.value => best = fit,
-                _ => {}
-            }
-        }
-        Ok(best)
+        let scales: Vec<Scale> = [Some(plain), lower, Scale::upper(&data.raw, &data.raw[..data.spread])].into_iter().flatten().collect();
+        let mut fits: Vec<Result<Fit>> = scales.into_par_iter().map(|scale| self.best(data, scale, like(&scale))).collect();
+        let plain = fits.remove(0)?;
+        let bent = fits.into_iter().flatten().max_by(|a, b| a.value.total_cmp(&b.value));
+        Ok(bent.filter(|fit| fit.value > plain.value + MARGIN).into_iter().chain([plain]).collect())
     }
 
     /// The best fit on one scale.
     fn best(&self, data: &Data, scale: Scale, last: Option<&Fit>) -> Result<Fit> {
-        let objective = |theta: &[f64]| self.objective(data, &scale, theta);
+        let target = Target::new(self, data, scale);
+        let objective = |theta: &[f64]| target.with_slope(theta);
         let bounds = self.bounds(&scale);
-        // With kernel and noise given there is nothing to climb.
-        let steps = if self.kernel_given && self.ridge.is_some() { (0, 0) } else { STEPS };
+        let clamped = |start: Vec<f64>| start.iter().zip(&bounds).map(|(&v, &(low, high))| v.clamp(low, high)).collect::<Vec<f64>>();
+        let mut starts: Vec<(f64, Vec<f64>)> = Vec::new();
+        for start in self.starts(last).into_iter().map(clamped) {
+            if let Ok(value) = target.value(&start) {
+                starts.push((value, start));
+            }
+        }
+        starts.sort_by(|a, b| b.0.total_cmp(&a.0));
+        // With kernel and noise given there is nothing to climb; a few values more change little.
+        let few = last.is_some_and(|fit| data.raw.len() <= fit.seen + fit.seen / 8);
+        let fixed = matches!(self.shape, Shape::Given(_)) && self.ridge.is_some();
+        let steps = if fixed {
+            (0, 0)
+        } else if few {
+            BRIEF
+        } else {
+            STEPS
+        };
         let mut best: Option<(f64, Vec<f64>)> = None;
-        for start in self.starts(&scale, last) {
+        for (_, start) in starts.iter().take(if few { 1 } else { CLIMBED }) {
             let effort = Effort { steps: steps.0, tolerance: TOLERANCE };
-            if let Ok(ascent) = maximise(objective, &start, &bounds, effort)
+            if let Ok(ascent) = maximise(objective, start, &bounds, effort)
                 && best.as_ref().is_none_or(|(value, _)| ascent.value > *value)
             {
                 best = Some((ascent.value, ascent.point));
@@ -101,9 +161,68 @@ impl Fitting {
         }
         let (_, start) = best.ok_or(Error::Premise { what: "fitting a kernel", reason: "the evidence is not finite at any start" })?;
         let ascent = maximise(objective, &start, &bounds, Effort { steps: steps.1, tolerance: TOLERANCE })?;
-        let (kernel, ridge) = self.kernel_and_ridge(&scale, &ascent.point)?;
-        let jacobian: f64 = data.raw.iter().map(|&v| scale.slope(v).ln()).sum();
-        Ok(Fit { kernel, ridge, scale, value: ascent.value * data.raw.len() as f64 + jacobian })
+        self.fit(&target, ascent.point)
+    }
+
+    fn fit(&self, target: &Target<'_>, theta: Vec<f64>) -> Result<Fit> {
+        let n = target.data.raw.len() as f64;
+        let (kernel, structure, ridge) = self.parts(&target.scale, &theta)?;
+        let jacobian: f64 = target.data.raw.iter().map(|&v| target.scale.slope(v).ln()).sum();
+        let value = target.value(&theta)? * n + jacobian;
+        Ok(Fit { kernel, structure, ridge, scale: target.scale, value, trust: target.trust(&theta)?, theta, seen: n as usize })
+    }
+
+    /// Other parameters that explain the data nearly as well, drawn in proportion to evidence and prior: a normal law around the best, from the curvature
+    /// along each parameter, made right by weights.
+    pub fn alternatives(&self, data: &Data, best: &Fit, count: usize) -> Result<Vec<Fit>> {
+        let data = &data.for_fitting(FITTED);
+        let (target, bounds) = (Target::new(self, data, best.scale), self.bounds(&best.scale));
+        let n = data.raw.len() as f64;
+        let top = target.value(&best.theta)? * n;
+        let at = |theta: &[f64]| target.value(theta).map_or(f64::NEG_INFINITY, |v| v * n - top);
+        let spread: Vec<f64> = (0..best.theta.len())
+            .into_par_iter()
+            .map(|p| {
+                let (low, high) = bounds[p];
+                if low >= high {
+                    return 0.0;
+                }
+                let moved = |step: f64| {
+                    let mut theta = best.theta.clone();
+                    theta[p] += step;
+                    at(&theta)
+                };
+                let curvature = -(moved(DIFFERENCE) + moved(-DIFFERENCE)) / DIFFERENCE.powi(2);
+                let widest = self.space.width(p);
+                if curvature.is_finite() { curvature.max(widest.powi(-2)).sqrt().recip() } else { DIFFERENCE }
+            })
+            .collect();
+        let mut rng = ChaCha8Rng::seed_from_u64(self.seed ^ 0xa17e);
+        let mut drawn: Vec<(f64, Vec<f64>)> = Vec::new();
+        for _ in 0..DRAWN {
+            let normal: Vec<f64> = spread.iter().map(|_| StandardNormal.sample(&mut rng)).collect();
+            let theta: Vec<f64> =
+                (0..spread.len()).map(|p| (best.theta[p] + spread[p] * normal[p]).clamp(bounds[p].0, bounds[p].1)).collect();
+            drawn.push((0.5 * dot(&normal, &normal), theta));
+        }
+        let weights: Vec<f64> = drawn.par_iter().map(|(extra, theta)| at(theta) + extra).collect();
+        let most = weights.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+        // No draw counts more than e³ times the typical one: a single one would be a point estimate again.
+        let mut sorted = weights.clone();
+        sorted.sort_by(f64::total_cmp);
+        let cap = (sorted[sorted.len() / 2] + 3.0).min(most);
+        let weights: Vec<f64> = weights.iter().map(|w| (w.min(cap) - cap).exp()).collect();
+        let total: f64 = weights.iter().sum();
+        // Systematic resampling: as many of each as its weight says.
+        let (mut fits, mut sum, mut next) = (Vec::new(), 0.0, 0.5 * total / count as f64);
+        for ((_, theta), weight) in drawn.into_iter().zip(&weights) {
+            sum += weight;
+            while next < sum && fits.len() < count {
+                fits.extend(self.fit(&target, theta.clone()).ok());
+                next += total / count as f64;
+            }
+        }
+        Ok(fits)
     }
 
     fn given_ridge(&self, scale: &Scale) -> Option<f64> {
@@ -114,8 +233,8 @@ impl Fitting {
     fn bounds(&self, scale: &Scale) -> Vec<(f64, f64)> {
         let mut bounds = self.space.bounds();
         let parameters = self.space.kernel.len();
-        if self.kernel_given {
-            self.template.log_parameters().iter().zip(&mut bounds).for_each(|(&t, b)| *b = (t, t));
+        if let Shape::Given(kernel) = &self.shape {
+            kernel.log_parameters().iter().zip(&mut bounds).for_each(|(&t, b)| *b = (t, t));
         }
         if let Some(ridge) = self.given_ridge(scale) {
             bounds[parameters] = (ridge.ln(), ridge.ln());
@@ -123,53 +242,152 @@ impl Fitting {
         bounds
     }
 
-    fn starts(&self, scale: &Scale, last: Option<&Fit>) -> Vec<Vec<f64>> {
-        let mut own = self.template.log_parameters();
-        own.push(self.given_ridge(scale).map_or(self.space.ridge.centre, f64::ln));
-        let mut starts = self.space.starts(own, STARTS + 1, self.seed);
-        if let Some(fit) = last {
-            let mut theta = fit.kernel.log_parameters();
-            theta.push(fit.ridge.ln());
-            starts[0] = theta;
+    fn starts(&self, last: Option<&Fit>) -> Vec<Vec<f64>> {
+        let centre: Vec<f64> = self.space.centre();
+        let Shape::Learnt(structure) = &self.shape else { return vec![centre] };
+        let d = structure.dim();
+        let mut rough = centre.clone();
+        rough[..d].iter_mut().for_each(|t| *t -= 0.7);
+        rough[self.space.kernel.len()] += 0.3_f64.ln();
+        let mut starts = self.space.starts(centre, 3 + STARTS, self.seed);
+        starts[1].clone_from(&rough);
+        starts.remove(2);
+        if !structure.alone.is_empty() {
+            let (mut additive, mut joint) = (rough.clone(), rough);
+            additive[d] -= 2.0;
+            joint[2 * d + 1] -= 4.0;
+            starts.extend([additive, joint]);
         }
+        starts.extend(last.map(|fit| fit.theta.clone()));
         starts
     }
 
-    fn kernel_and_ridge(&self, scale: &Scale, theta: &[f64]) -> Result<(Kernel, f64)> {
+    fn parts(&self, scale: &Scale, theta: &[f64]) -> Result<(Kernel, Option<Structure>, f64)> {
         let parameters = self.space.kernel.len();
-        let kernel = if self.kernel_given { self.template.clone() } else { self.template.with_log_parameters(&theta[..parameters])? };
-        Ok((kernel, self.given_ridge(scale).unwrap_or_else(|| theta[parameters].exp())))
-    }
-
-    /// Log evidence plus log prior and their slopes, per observation. With $A=K+N$ and $\alpha=A^{-1}y$ the adjoint of $K$ is
-    /// $\tfrac12(\alpha\alpha^\top-A^{-1})$, and that of $\log\tau$ sums $\tau^2(\alpha_i^2-(A^{-1})_{ii})$ over the observations with the common noise.
-    fn objective(&self, data: &Data, scale: &Scale, theta: &[f64]) -> Result<(f64, Vec<f64>)> {
-        let (kernel, ridge) = self.kernel_and_ridge(scale, theta)?;
-        let (x, n) = (data.points.view(), data.raw.len());
-        let noise = data.noise(scale, ridge);
-        let mut gram = kernel.gram(x)?;
-        noise.iter().enumerate().for_each(|(i, v)| gram[(i, i)] += v);
-        let lower = Lower::cholesky(&gram)?;
-        let values = data.values(scale);
-        let mut alpha = values.clone();
-        lower.solve_rows(&mut alpha)?;
-        lower.solve_transposed_rows(&mut alpha)?;
-        let inverse = inverse(&lower)?;
-        let evidence = -0.5 * (dot(&values, &alpha) + lower.log_det() + n as f64 * std::f64::consts::TAU.ln());
-        let adjoint = Matrix::from_fn(n, n, |i, j| 0.5 * (alpha[i] * alpha[j] - inverse[(i, j)]));
-        let mut slope = vec![0.0; self.space.kernel.len()];
-        add_gradient(&kernel.prepare(x)?, x, adjoint.as_slice(), &mut slope);
-        let common = (0..n).filter(|&i| data.errors[i].is_none());
-        slope.push(common.map(|i| 2.0 * noise[i] * adjoint[(i, i)]).sum());
-        let (prior, prior_slope) = self.space.log_prior(theta);
-        slope.iter_mut().zip(prior_slope).for_each(|(s, p)| *s = (*s + p) / n as f64);
-        Ok(((evidence + prior) / n as f64, slope))
+        let ridge = self.given_ridge(scale).unwrap_or_else(|| theta[parameters].exp());
+        match &self.shape {
+            Shape::Given(kernel) => Ok((kernel.clone(), None, ridge)),
+            Shape::Learnt(structure) => {
+                let structure = structure.with_theta(&theta[..parameters]);
+                Ok((structure.kernel()?, Some(structure), ridge))
+            }
+        }
     }
 }
 
-/// The last fit, if it was on a scale of the same kind.
-fn like<'a>(last: Option<&'a Fit>, scale: &Scale) -> Option<&'a Fit> {
-    last.filter(|fit| fit.scale.is_like(scale))
+impl Shape {
+    /// Bounds and priors: lengths relative to the spread of these points, variances to the squared size of the values.
+    fn space(&self, points: PointsRef<'_>, square: f64) -> Result<Space> {
+        let sizes = vec![square.sqrt(); points.len()];
+        let observations = Observations::new(points.to_points(), &sizes, Collected::DeclaredFixed, Prior::ZERO)?;
+        let of = |kernel: &Kernel| Space::new(kernel, &observations, RIDGE_LIMITS);
+        let structure = match self {
+            Self::Given(kernel) => return Ok(of(kernel)),
+            Self::Learnt(structure) => structure,
+        };
+        let joint = of(&structure.joint_kernel()?);
+        let mut variables: Vec<Option<Variable>> = vec![None; structure.dim() + 1];
+        // The order of the joint kernel's parameters, as in `Structure::folded`.
+        let (categories, numbers): (Vec<usize>, Vec<usize>) = (0..structure.dim()).partition(|&c| structure.category[c]);
+        let slots = numbers.iter().copied().chain((!numbers.is_empty()).then_some(structure.dim())).chain(categories);
+        let slots = slots.chain(numbers.is_empty().then_some(structure.dim()));
+        slots.zip(&joint.kernel).for_each(|(slot, variable)| variables[slot] = Some(*variable));
+        let mut kernel: Vec<Variable> = variables.into_iter().flatten().collect();
+        for c in 0..structure.alone.len() {
+            kernel.push(of(&structure.alone_kernel(c, 1.0, 1.0)?).kernel[0]);
+        }
+        if !structure.alone.is_empty() {
+            let variance = kernel[structure.dim()];
+            let centre = variance.centre + ADDITIVE.ln();
+            kernel.push(Variable { centre, median: centre, bounds: (variance.bounds.0 - 3.0, variance.bounds.1), ..variance });
+        }
+        Ok(Space { kernel, ridge: joint.ridge })
+    }
+}
+
+/// Log evidence plus log prior per observation, on one scale.
+struct Target<'a> {
+    fitting: &'a Fitting,
+    data: &'a Data,
+    scale: Scale,
+    values: Vec<f64>,
+}
+
+/// What one factorisation gives.
+struct Factored {
+    kernel: Kernel,
+    noise: Vec<f64>,
+    lower: Lower,
+    /// $A^{-1}y$ with $A=K+N$.
+    alpha: Vec<f64>,
+    evidence: f64,
+}
+
+impl<'a> Target<'a> {
+    fn new(fitting: &'a Fitting, data: &'a Data, scale: Scale) -> Self {
+        Self { fitting, data, scale, values: data.values(&scale) }
+    }
+
+    fn factored(&self, theta: &[f64]) -> Result<Factored> {
+        let (kernel, _, ridge) = self.fitting.parts(&self.scale, theta)?;
+        let noise = self.data.noise(&self.scale, ridge);
+        let mut gram = kernel.gram(self.data.points.view())?;
+        noise.iter().enumerate().for_each(|(i, v)| gram[(i, i)] += v);
+        let lower = Lower::cholesky(&gram)?;
+        let mut alpha = self.values.clone();
+        lower.solve_rows(&mut alpha)?;
+        lower.solve_transposed_rows(&mut alpha)?;
+        let n = self.values.len() as f64;
+        let evidence = -0.5 * (dot(&self.values, &alpha) + lower.log_det() + n * std::f64::consts::TAU.ln());
+        Ok(Factored { kernel, noise, lower, alpha, evidence })
+    }
+
+    fn value(&self, theta: &[f64]) -> Result<f64> {
+        let (prior, _) = self.fitting.space.log_prior(theta);
+        Ok((self.factored(theta)?.evidence + prior) / self.values.len() as f64)
+    }
+
+    /// With its slopes. With $A=K+N$ and $\alpha=A^{-1}y$ the adjoint of $K$ is $\tfrac12(\alpha\alpha^\top-A^{-1})$, and that of $\log\tau$ sums
+    /// $\tau^2(\alpha_i^2-(A^{-1})_{ii})$ over the observations with the common noise.
+    fn with_slope(&self, theta: &[f64]) -> Result<(f64, Vec<f64>)> {
+        let n = self.values.len();
+        let Factored { kernel, noise, lower, alpha, evidence } = self.factored(theta)?;
+        let inverse = inverse(&lower)?;
+        let adjoint = Matrix::from_fn(n, n, |i, j| 0.5 * (alpha[i] * alpha[j] - inverse[(i, j)]));
+        let x = self.data.points.view();
+        let prepared = kernel.prepare(x)?;
+        let mut slope = vec![0.0; prepared.parameter_count()];
+        add_gradient(&prepared, x, adjoint.as_slice(), &mut slope);
+        if let Shape::Learnt(structure) = &self.fitting.shape {
+            slope = structure.folded(&slope);
+        }
+        let common = (0..n).filter(|&i| self.data.errors[i].is_none());
+        slope.push(common.map(|i| 2.0 * noise[i] * adjoint[(i, i)]).sum());
+        let (prior, prior_slope) = self.fitting.space.log_prior(theta);
+        slope.iter_mut().zip(prior_slope).for_each(|(s, p)| *s = (*s + p) / n as f64);
+        Ok(((evidence + prior) / n as f64, slope))
+    }
+
+    /// Leave-one-out: $y_i-\mu_{-i}=\alpha_i/(A^{-1})_{ii}$ with variance $1/(A^{-1})_{ii}$.
+    fn trust(&self, theta: &[f64]) -> Result<Trust> {
+        let Factored { lower, alpha, .. } = self.factored(theta)?;
+        let inverse = inverse(&lower)?;
+        let n = self.values.len() as f64;
+        let mean = self.values.iter().sum::<f64>() / n;
+        let square = self.values.iter().map(|v| (v - mean).powi(2)).sum::<f64>() / n;
+        let (mut gain, mut misses) = (0.0, Vec::new());
+        for (i, (a, y)) in alpha.iter().zip(&self.values).enumerate() {
+            let precision = inverse[(i, i)];
+            let miss = a * a / precision;
+            let constant = if square > 0.0 { -0.5 * (y - mean).powi(2) / square - 0.5 * square.ln() } else { 0.0 };
+            gain += (0.5 * precision.ln() - 0.5 * miss - constant).max(-10.0) / n;
+            misses.push(miss.sqrt());
+        }
+        misses.sort_by(f64::total_cmp);
+        let root_mean = (misses.iter().map(|m| m * m).sum::<f64>() / n).sqrt();
+        let tail = misses[((misses.len() - 1) as f64 * 0.95).round() as usize] / 1.96;
+        Ok(Trust { gain, miss: root_mean.max(tail) })
+    }
 }
 
 #[cfg(test)]
@@ -187,7 +405,7 @@ mod tests {
         let at = |i: usize, golden: f64| (0.3 + i as f64 * golden).fract();
         let points = Points::new((0..24).flat_map(|i| [at(i, 0.618_033_988_7), 8.0 * at(i, 0.414_213_562_4) - 3.0]).collect(), 2).unwrap();
         let raw = points.view().rows().map(|x| (4.0 * x[0]).cos() - 0.1 * x[1] * x[1]).collect();
-        Data { points, raw, errors: (0..24).map(|i| (i == 5).then_some(0.3)).collect(), spread: 24 }
+        Data { points, raw, errors: (0..24).map(|i| (i == 5).then_some(0.3)).collect(), spread: 24, failed: None }
     }
 
     #[test]
@@ -196,13 +414,14 @@ mod tests {
         let fitting = Fitting::new(&problem, &data, 1).unwrap();
         let upper = Scale::upper(&data.raw, &data.raw).unwrap();
         for scale in [Scale::standard(&data.raw), Scale::lower(&data.raw).unwrap(), upper] {
-            let theta = vec![-0.7, 0.9, 0.2, -1.6];
-            let (_, slope) = fitting.objective(&data, &scale, &theta).unwrap();
+            let theta = vec![-0.7, 0.9, 0.2, -0.9, 0.4, -1.1, -1.6];
+            let target = Target::new(&fitting, &data, scale);
+            let (_, slope) = target.with_slope(&theta).unwrap();
             for p in 0..theta.len() {
                 let moved = |step: f64| {
                     let mut theta = theta.clone();
                     theta[p] += step;
-                    fitting.objective(&data, &scale, &theta).unwrap().0
+                    target.value(&theta).unwrap()
                 };
                 let difference = (moved(1e-5) - moved(-1e-5)) / 2e-5;
                 assert!((difference - slope[p]).abs() < 1e-7 * (1.0 + slope[p].abs()), "parameter {p}: {difference} and {}", slope[p]);
@@ -215,11 +434,41 @@ mod tests {
         let kernel = Kernel::matern(1.5, 0.3, 2.0).unwrap();
         let noise = crate::noise::Noise::gaussian(0.11).unwrap();
         let given = problem().with_kernel(kernel.clone()).unwrap().with_noise(noise.clone()).unwrap();
-        let fit = Fitting::new(&given, &data(), 1).unwrap().best_scale(&data(), None).unwrap();
-        assert_eq!((fit.kernel, fit.scale), (kernel, Scale::IDENTITY));
+        let fit = Fitting::new(&given, &data(), 1).unwrap().views(&data(), &[]).unwrap().remove(0);
+        assert_eq!((&fit.kernel, fit.scale), (&kernel, Scale::IDENTITY));
         assert!((fit.ridge - 0.11).abs() < 1e-15);
         let given = problem().with_noise(noise).unwrap();
-        let fit = Fitting::new(&given, &data(), 1).unwrap().best_scale(&data(), None).unwrap();
+        let fit = Fitting::new(&given, &data(), 1).unwrap().views(&data(), &[]).unwrap().remove(0);
         assert!((fit.ridge - 0.11 * fit.scale.slope_at_knee()).abs() < 1e-15);
+    }
+
+    /// Each value left out in turn, by a model of its own.
+    #[test]
+    fn trust_is_that_of_models_without_each_value() {
+        let (problem, data) = (problem(), data());
+        let fitting = Fitting::new(&problem, &data, 1).unwrap();
+        let target = Target::new(&fitting, &data, Scale::standard(&data.raw));
+        let theta = vec![-0.7, 0.9, 0.2, -0.9, 0.4, -1.1, -1.6];
+        let fit = fitting.fit(&target, theta).unwrap();
+        let noise = data.noise(&fit.scale, fit.ridge);
+        let (n, mut gain) = (data.raw.len(), 0.0);
+        for left in 0..n {
+            let others: Vec<usize> = (0..n).filter(|&i| i != left).collect();
+            let outlook = fit.model(&data.select(&others).unwrap()).unwrap();
+            let outlook = outlook.outlook(data.points.view().range(left, left + 1)).unwrap();
+            let (variance, y) = (outlook.variance[0] + noise[left], target.values[left]);
+            gain += -0.5 * variance.ln() - 0.5 * (y - outlook.mean[0]).powi(2) / variance + 0.5 * y * y;
+        }
+        assert!((fit.trust.gain - gain / n as f64).abs() < 1e-7, "{} and {}", fit.trust.gain, gain / n as f64);
+    }
+
+    #[test]
+    fn alternatives_are_as_many_as_asked_for_and_differ() {
+        let (problem, data) = (problem(), data());
+        let fitting = Fitting::new(&problem, &data, 1).unwrap();
+        let best = fitting.views(&data, &[]).unwrap().remove(0);
+        let others = fitting.alternatives(&data, &best, 6).unwrap();
+        assert_eq!(others.len(), 6);
+        assert!(others.iter().any(|fit| fit.theta != others[0].theta) && others.iter().all(|fit| fit.value <= best.value + 1.0));
     }
 }

@@ -1,29 +1,132 @@
-//! Separate hills of the posterior mean: the highest now need not be the highest there is.
+//! Separate hills of the posterior mean: the highest now need not be the highest there is (algorithm notes 5.10).
 
+use super::draws::Functions;
+use super::ground::Ground;
+use super::maximisers::largest;
 use super::model::{Data, Model};
 use crate::error::Result;
-use crate::kernel::Kernel;
 use crate::points::Points;
+use rand::{RngExt, SeedableRng};
+use rand_chacha::ChaCha8Rng;
+use rayon::prelude::*;
+use sigmabar_linalg::{argmax, parallel};
 
-/// Points looked at on the way from one measured point to another.
+/// Points looked at on the way from one top to another.
 const STOPS: usize = 15;
 /// A way leads down where the mean falls by more than the noise, and by more than this share of the values' spread.
 const DIP: f64 = 0.05;
+/// Hills told apart at most, and steps of the climb to a top.
+const MOST: usize = 8;
+const ASCENT: usize = 15;
+/// Functions drawn, candidates and frequencies for the search of one hill, and steps of its candidates in length-scales.
+const DRAWS: usize = 64;
+const CANDIDATES: usize = 384;
+const FREQUENCIES: usize = 192;
+const SPREAD: [f64; 4] = [0.1, 0.3, 0.6, 1.0];
+/// A top is resolved when its deviation is below this many times the noise, or this share of the kernel's.
+const RESOLVED: (f64, f64) = (2.0, 0.1);
 
-/// The best measured point, and the best one that lies on another hill: on the straight way between them the mean falls below both.
-/// `None` if no other hill comes within `depth` of the best, in standard deviations of the values. Cost O(n³) at most.
-pub(super) fn rivals(model: &Model, data: &Data, depth: f64) -> Result<Option<[usize; 2]>> {
-    let mean = model.outlook(data.points.view())?.mean;
-    let spread = deviation(&data.values(&model.scale));
-    let mut order: Vec<usize> = (0..mean.len()).collect();
-    order.sort_by(|&a, &b| mean[b].total_cmp(&mean[a]).then(a.cmp(&b)));
-    let best = order[0];
-    for &other in order[1..].iter().take_while(|&&i| mean[i] >= mean[best] - depth * spread) {
-        if lowest_between(model, data.points.row(best), data.points.row(other))? < mean[other] - model.ridge.max(DIP * spread) {
-            return Ok(Some([best, other]));
+/// Tops of the posterior mean with a dip between any two, highest first.
+pub(super) struct Hills {
+    pub tops: Vec<Vec<f64>>,
+    pub heights: Vec<f64>,
+    deviations: Vec<f64>,
+}
+
+impl Hills {
+    /// Climbs from the better half of the measured points. Cost O(n²d) for a step of all climbs.
+    pub fn new(ground: &Ground<'_>, model: &Model, data: &Data) -> Result<Self> {
+        let mean = model.outlook(data.points.view())?.mean;
+        let ranges = ground.ranges();
+        let starts = largest(&mean, (mean.len() / 2).clamp(12, 200).min(mean.len()));
+        let climb =
+            |&at: &usize| ground.climb(&|x: &[f64]| model.mean_with_slope(x, &ranges), data.points.row(at), data.points.view(), ASCENT);
+        let mut ends: Vec<(Vec<f64>, f64)> = parallel(|_| starts.par_iter().map(climb).collect());
+        ends.sort_by(|a, b| b.1.total_cmp(&a.1));
+        let margin = model.ridge.max(DIP * deviation(&data.values(&model.scale)));
+        let mut hills = Self { tops: Vec::new(), heights: Vec::new(), deviations: Vec::new() };
+        for (top, height) in ends {
+            let mut own = true;
+            for other in &hills.tops {
+                own &= lowest_between(model, &top, other)? <= height - margin;
+            }
+            if own {
+                hills.tops.push(top);
+                hills.heights.push(height);
+            }
+            if hills.tops.len() == MOST {
+                break;
+            }
         }
+        hills.deviations = model.outlook(Points::from_rows(&hills.tops)?.view())?.variance.iter().map(|v| v.sqrt()).collect();
+        Ok(hills)
     }
-    Ok(None)
+
+    /// Leaves at most `count` hills: the highest, and those that reach this share of its height over the `middle` and are not resolved to be lower.
+    pub fn confined(mut self, model: &Model, count: usize, depth: f64, middle: f64) -> Self {
+        let scale = model.structure.as_ref().map_or(1.0, |s| (s.diagonal() - s.constant).sqrt());
+        let resolved = (RESOLVED.0 * model.ridge).max(RESOLVED.1 * scale);
+        let best = self.heights[0];
+        let stays = |i: usize| {
+            let lower = self.deviations[i] <= resolved && self.heights[i] + 3.0 * self.deviations[i] < best;
+            i == 0 || (self.heights[i] - middle >= depth * (best - middle) && !lower)
+        };
+        let kept: Vec<usize> = (0..self.tops.len()).filter(|&i| stays(i)).take(count.max(1)).collect();
+        self.tops = kept.iter().map(|&i| self.tops[i].clone()).collect();
+        self.heights = kept.iter().map(|&i| self.heights[i]).collect();
+        self.deviations = kept.iter().map(|&i| self.deviations[i]).collect();
+        self
+    }
+
+    fn contains(&self, ground: &Ground<'_>, hill: usize, x: &[f64]) -> bool {
+        let far = |top: &[f64]| (0..x.len()).map(|c| ((x[c] - top[c]) / ground.steps[c].max(f64::MIN_POSITIVE)).powi(2)).sum::<f64>();
+        argmax(self.tops.iter().enumerate().map(|(i, top)| (i, -far(top)))) == Some(hill)
+    }
+
+    /// Points that look for the best value within the part of the domain that is nearer to this top than to any other: where functions drawn are larger than at
+    /// all points known there. None for a kernel that was given.
+    pub fn search(
+        &self,
+        ground: &Ground<'_>,
+        model: &Model,
+        known: &[Vec<f64>],
+        hill: usize,
+        count: usize,
+        seed: u64,
+    ) -> Result<Vec<Vec<f64>>> {
+        let mut rng = ChaCha8Rng::seed_from_u64(seed);
+        let Some(functions) = Functions::new(model, DRAWS, FREQUENCIES, &mut rng)? else { return Ok(Vec::new()) };
+        let mut points = Points::from_rows(&[&self.tops[hill]])?;
+        for _ in 0..CANDIDATES {
+            let moved = ground.stepped(&self.tops[hill], SPREAD[rng.random_range(0..SPREAD.len())], &mut rng);
+            if let Some(moved) = ground.settled(moved).filter(|x| self.contains(ground, hill, x)) {
+                points.push(&moved)?;
+            }
+        }
+        let values = functions.values(points.view())?;
+        let climb = |draw: usize| {
+            let start = largest(values.row(draw), 1)[0];
+            ground.climb(&|x: &[f64]| functions.with_slope(draw, x), points.row(start), points.view(), ASCENT).0
+        };
+        let ends: Vec<Vec<f64>> = parallel(|_| (0..functions.len()).into_par_iter().map(climb).collect());
+        ends.iter().filter(|x| self.contains(ground, hill, x)).try_for_each(|x| points.push(x))?;
+        let own: Vec<&Vec<f64>> = known.iter().filter(|x| self.contains(ground, hill, x)).collect();
+        let values = functions.values(points.view())?;
+        let lowest = values.as_slice().iter().copied().fold(f64::INFINITY, f64::min);
+        let mut reached = vec![lowest; functions.len()];
+        if !own.is_empty() {
+            let known = functions.values(Points::from_rows(&own)?.view())?;
+            reached.iter_mut().enumerate().for_each(|(i, r)| *r = known.row(i).iter().copied().fold(*r, f64::max));
+        }
+        let mut chosen: Vec<Vec<f64>> = Vec::new();
+        while chosen.len() < count {
+            let gain = |i: usize| reached.iter().enumerate().map(|(draw, r)| (values[(draw, i)] - r).max(0.0)).sum::<f64>();
+            let Some(top) = argmax((0..points.len()).map(|i| (i, gain(i)))).filter(|&i| gain(i) > 0.0) else { break };
+            reached.iter_mut().enumerate().for_each(|(draw, r)| *r = r.max(values[(draw, top)]));
+            chosen.push(points.row(top).to_vec());
+        }
+        Ok(chosen)
+    }
 }
 
 fn deviation(values: &[f64]) -> f64 {
@@ -41,32 +144,24 @@ fn lowest_between(model: &Model, from: &[f64], to: &[f64]) -> Result<f64> {
     Ok(model.outlook(way.view())?.mean.into_iter().fold(f64::INFINITY, f64::min))
 }
 
-/// The part of the domain that is nearer, in the kernel's metric, to one top than to another.
-#[derive(Clone, Copy)]
-pub(super) struct Hill<'a> {
-    pub kernel: &'a Kernel,
-    pub top: &'a [f64],
-    pub other: &'a [f64],
-}
-
-impl Hill<'_> {
-    pub fn contains(&self, x: &[f64]) -> bool {
-        self.kernel.metric(x, self.top) <= self.kernel.metric(x, self.other)
-    }
-}
-
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used)]
+    use super::super::fit::Fit;
     use super::super::scale::Scale;
+    use super::super::structure::Structure;
     use super::*;
+    use crate::domain::{BoxDomain, Domain};
 
-    /// On a scale where values are `unit` times as large.
-    fn fitted(unit: f64, f: impl Fn(f64) -> f64) -> (Model, Data) {
+    fn on<T>(unit: f64, f: impl Fn(f64) -> f64, work: impl FnOnce(&Ground<'_>, &Model, &Data) -> T) -> T {
         let x: Vec<f64> = (0..=20).map(|i| f64::from(i) / 20.0).collect();
         let raw: Vec<f64> = x.iter().map(|&v| unit * f(v)).collect();
-        let data = Data { points: Points::on_line(x).unwrap(), errors: vec![None; 21], spread: 21, raw };
-        (Model::new(Kernel::matern(2.5, 0.2, unit * unit).unwrap(), 0.01 * unit, Scale::IDENTITY, &data).unwrap(), data)
+        let data = Data { points: Points::on_line(x).unwrap(), errors: vec![None; 21], spread: 21, raw, failed: None };
+        let domain = Domain::Box(BoxDomain::unit(1).unwrap());
+        let structure = Structure::new(&domain, 4.0 * unit * unit).with_theta(&[0.2_f64.ln(), (unit * unit).ln()]);
+        let fit = Fit { structure: Some(structure.clone()), ..Fit::plain(structure.kernel().unwrap(), 0.01 * unit, Scale::IDENTITY) };
+        let model = fit.model(&data).unwrap();
+        work(&Ground::new(&domain, &model), &model, &data)
     }
 
     fn bump(x: f64, centre: f64) -> f64 {
@@ -74,28 +169,54 @@ mod tests {
     }
 
     #[test]
-    fn two_hills_are_rivals_until_one_is_too_low() {
+    fn two_hills_are_told_apart_and_one_is_not_split() {
         for unit in [0.01, 1.0, 300.0] {
-            let (model, data) = fitted(unit, |x| bump(x, 0.2) + 0.8 * bump(x, 0.8));
-            assert_eq!(rivals(&model, &data, 1.5).unwrap(), Some([4, 16]));
-            assert_eq!(rivals(&model, &data, 0.3).unwrap(), None);
+            on(
+                unit,
+                |x| bump(x, 0.2) + 0.8 * bump(x, 0.8),
+                |ground, model, data| {
+                    let hills = Hills::new(ground, model, data).unwrap();
+                    assert!(hills.tops.len() == 2 && (hills.tops[0][0] - 0.2).abs() < 0.02 && (hills.tops[1][0] - 0.8).abs() < 0.02);
+                    assert!((hills.heights[1] / hills.heights[0] - 0.8).abs() < 0.05);
+                },
+            );
         }
+        on(1.0, |x| bump(x, 0.4), |ground, model, data| assert_eq!(Hills::new(ground, model, data).unwrap().tops.len(), 1));
     }
 
     #[test]
-    fn one_hill_has_no_rival() {
-        let (model, data) = fitted(1.0, |x| bump(x, 0.4));
-        assert_eq!(rivals(&model, &data, 2.0).unwrap(), None);
+    fn a_hill_stays_while_it_is_high_enough_and_not_known_to_be_lower() {
+        on(
+            1.0,
+            |x| bump(x, 0.2) + 0.8 * bump(x, 0.8),
+            |ground, model, data| {
+                let left = |depth: f64| Hills::new(ground, model, data).unwrap().confined(model, 3, depth, 0.0).tops.len();
+                // Measured to within the noise, the second is known to be lower.
+                assert_eq!((left(0.5), left(0.9)), (1, 1));
+            },
+        );
+        on(
+            1.0,
+            |x| bump(x, 0.2) + 0.99 * bump(x, 0.8),
+            |ground, model, data| {
+                let left = |count: usize| Hills::new(ground, model, data).unwrap().confined(model, count, 0.5, 0.0).tops.len();
+                assert_eq!((left(3), left(1)), (2, 1));
+            },
+        );
     }
 
     #[test]
-    fn hills_share_the_domain() {
-        let kernel = Kernel::matern(2.5, vec![0.1, 1.0], 1.0).unwrap();
-        let (one, two) = ([0.2, 0.9], [0.3, 0.1]);
-        let hill = Hill { kernel: &kernel, top: &one, other: &two };
-        // The second column counts for a tenth of the first.
-        assert!(hill.contains(&[0.21, 0.1]) && !hill.contains(&[0.29, 0.9]));
-        let across = Hill { kernel: &kernel, top: &two, other: &one };
-        assert!(!across.contains(&[0.21, 0.1]) && across.contains(&[0.29, 0.9]));
+    fn a_search_stays_on_its_hill() {
+        on(
+            1.0,
+            |x| bump(x, 0.2) + 0.99 * bump(x, 0.8),
+            |ground, model, data| {
+                let hills = Hills::new(ground, model, data).unwrap();
+                for hill in 0..2 {
+                    let found = hills.search(ground, model, &[], hill, 4, 1).unwrap();
+                    assert!(!found.is_empty() && found.iter().all(|x| (x[0] - hills.tops[hill][0]).abs() < 0.3 + 1e-9), "{found:?}");
+                }
+            },
+        );
     }
 }

@@ -2,12 +2,17 @@
 
 mod advice;
 mod assumed;
+mod draws;
 mod fit;
+mod ground;
 mod hills;
+mod maximisers;
 mod model;
+pub(super) mod one_by_one;
 mod pick;
 mod pool;
 mod scale;
+mod structure;
 mod survivors;
 mod unexplained;
 
@@ -18,40 +23,57 @@ use crate::certificate::{Certificate, Contradiction};
 use crate::error::{Error, Result};
 use crate::points::Points;
 use crate::strategy::baselines::Sobol;
-use crate::strategy::run::ledger::{Ledger, Proposal};
-use crate::strategy::run::problem::Problem;
+use crate::strategy::run::ledger::{Ledger, Outcome, Proposal, TrialState};
+use crate::strategy::run::problem::{Failures, Problem};
 use crate::strategy::run::recommendation::{self, BatchReport, Recommendation, StillPossible};
 use crate::strategy::run_posterior::RunPosterior;
 use crate::theory::even_batch_lengths;
-use advice::Advice;
+use advice::{Advice, Evidence};
 use fit::{Fit, Fitting};
-use hills::Hill;
-use model::Data;
-use pick::Draws;
+use ground::Ground;
+use hills::Hills;
+use maximisers::Maximisers;
+use model::{Data, Model};
+use pick::Picking;
 use pool::{Pool, Sieve};
+use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
-/// So many values are enough to learn a kernel from for a first look.
-const LOOKED_AT: usize = 300;
 /// Batches unless said otherwise.
 const BATCHES: usize = 5;
 /// Survivors satisfy $\mu+\beta\sigma\ge\max(\mu-\beta\sigma)$; $\beta$ for the second to the last of five batches, read off in between for other numbers.
 const BETAS: [f64; 4] = [1.5, 1.0, 0.7, 0.5];
-/// The share of a batch that looks for the best value; the rest goes where least is known.
-const SEARCHING: [f64; 4] = [0.0, 0.5, 0.5, 1.0];
-/// A second hill is searched by itself if it is at most this much lower than the highest, in standard deviations of the values.
-const DEPTHS: [f64; 4] = [2.0, 1.0, 0.5, 0.2];
-/// The share of the search that the highest hill gets where there are two.
-const HIGHEST: [f64; 4] = [0.5, 0.5, 0.5, 0.75];
+/// And for what is reported as still possible.
+const REPORTED: f64 = 2.0;
+/// The share of a batch that goes where least is known among the survivors, if the model predicts no better than a constant does.
+const SURVIVORS: [f64; 4] = [0.6, 0.5, 0.4, 0.2];
+/// Nats per value by which a model must predict better than a constant to be trusted fully.
+const TRUSTED: f64 = 1.0;
+/// Other hills that are searched by themselves, the highest included; the share of the batch they get; and how high they must reach to stay.
+const HILLS: [f64; 4] = [3.0, 3.0, 2.0, 2.0];
+const HILL_SHARE: [f64; 4] = [0.5, 0.5, 0.5, 0.35];
+const HILL_DEPTH: [f64; 4] = [0.25, 0.3, 0.4, 0.75];
+/// Batches smaller than this have no room for other hills.
+const HILLY: usize = 4;
+/// The share of the search that learns the maximisers' values; the rest improves greedily.
+const LEARNING: f64 = 0.75;
+/// The share of the search that goes by a scale with a tail drawn in, where that explains the values better.
+const BENT: f64 = 0.75;
+/// Functions drawn at most, and for each evaluation of a small batch.
+const DRAWS: usize = 192;
+const DRAWS_EACH: usize = 4;
+const FEWEST_DRAWS: usize = 32;
+/// Below this ridge, in standard deviations of the values, repeated measurements say nothing.
+const NOISELESS: f64 = 1e-3;
 
-/// Few equal batches, all data, everything that is not given refitted after each (algorithm notes 5.9).
+/// Few equal batches, all data, everything that is not given refitted after each (algorithm notes 5.9 and 5.10).
 ///
-/// The first batch is a scrambled Sobol sequence. After every batch the values are put on a common scale, kernel parameters and noise are
-/// fitted by maximum a posteriori, candidates are refreshed among the survivors $\{x:\mu+\beta\sigma\ge\max(\mu-\beta\sigma)\}$, and the next
-/// batch goes where the variance is largest, each pick shrinking it. From the third batch on half of each, and all of the last one, looks for the best
-/// value instead: of functions drawn from the posterior it covers the maxima, so that every basin that may hold the maximum gets its share. Once most
-/// was measured on one hill, the model is too sure about the others: where the mean has a second hill that is nearly as high, it is searched by itself.
-/// One evaluation of every later batch repeats the best point so far, unless the noise is given: whether repeated values scatter as much as the
+/// The first batch is a scrambled Sobol sequence. After every batch the values are put on a common scale, and a kernel with a joint and an additive part is fitted by
+/// maximum a posteriori; where a scale with a tail drawn in explains the values better, both are kept. Functions are then drawn from the posterior and climbed to their
+/// maxima: most of the next batch goes where it teaches most about the values there, some of it where it may improve on what is known. Once most was measured on one
+/// hill, the model is too sure about the others: other hills of the mean are searched by themselves. Where leave-one-out says that the model predicts badly, a
+/// share goes where the variance is largest among the survivors $\{x:\mu+\beta\sigma\ge\max(\mu-\beta\sigma)\}$ instead.
+/// One evaluation of every later batch repeats the best point so far, unless the noise is given or there is none: whether repeated values scatter as much as the
 /// model says tells noise from structure that the model is too smooth to see.
 ///
 /// What the problem gives (kernel, noise, norm bound) is used as it is; what is estimated is listed in [`Auto::assumed`], and checked when
@@ -67,12 +89,12 @@ pub struct Auto {
 struct Round {
     /// The batch.
     batch: usize,
-    fit: Fit,
+    /// By which the policy goes, the best first.
+    fits: Vec<Fit>,
     assumed: Assumed,
     /// The share of the domain that survived.
     share: f64,
-    /// The gap, in the data's scale.
-    gap: f64,
+    advice: Advice,
     /// The surviving candidates of a list.
     survivors: Option<Vec<usize>>,
 }
@@ -105,8 +127,15 @@ impl Auto {
         problem.domain().candidates(1, problem.seed()).map(drop)
     }
 
+    /// Equal batches; the first is large enough to see every column move.
     fn lengths(&self, problem: &Problem) -> Result<Vec<usize>> {
-        even_batch_lengths(problem.budget(), self.batches.min(problem.budget()))
+        let (budget, batches) = (problem.budget(), self.batches.min(problem.budget()));
+        let even = even_batch_lengths(budget, batches)?;
+        let wanted = (problem.domain().dim() + 1).min(budget / 2).min(budget - (batches - 1));
+        if batches < 2 || even[0] >= wanted {
+            return Ok(even);
+        }
+        Ok([vec![wanted], even_batch_lengths(budget - wanted, batches - 1)?].concat())
     }
 
     /// A row of settings for batches two to five, at batch `batch` of the run's own number of batches.
@@ -122,52 +151,27 @@ impl Auto {
         let batch = ledger.batches();
         let Some(&count) = self.lengths(problem)?.get(batch) else { return Ok(Vec::new()) };
         let seed = seed_of(problem, batch);
-        let (data, fit) = match (self.rounds.last(), Data::of(problem, ledger)?) {
-            (Some(round), Some(data)) => (data, round.fit.clone()),
+        // One by one, the first look takes as long as elsewhere.
+        let few = (problem.domain().dim() + 1).min(problem.budget() / 5);
+        let (data, fits) = match (self.rounds.last(), Data::of(problem, ledger)?) {
+            (Some(round), Some(data)) if data.raw.len() >= few => (data, round.fits.clone()),
             // Results from before the run stand for a first look, if there are enough of them to fit a kernel to.
             (None, Some(data)) if data.raw.len() > problem.domain().dim() + 1 => {
-                let fit = Fitting::new(problem, &data, seed)?.best_scale(&data, None)?;
-                (data, fit)
+                let fits = Fitting::new(problem, &data, seed)?.views(&data, &[])?;
+                (data, fits)
             }
             _ => {
                 let all = Sobol::default().plan(problem, &Ledger::default())?;
                 return Ok(all.into_iter().skip(ledger.trials().len()).take(count).collect());
             }
         };
-        let model = fit.model(&data)?;
-        let sieve = Sieve { beta: self.setting(problem, BETAS, batch), count, ..Sieve::new(problem, &model, &data, seed) };
-        let mut pool = sieve.pool()?;
-        let searching = (self.setting(problem, SEARCHING, batch) * (count - 1) as f64).round() as usize;
-        let searched = if searching > 0 { self.search(problem, &data, &sieve, &mut pool, batch, searching)? } else { Vec::new() };
-        let again = if count > 1 && problem.noise().is_none() { Some(self.best_so_far(problem, ledger)?) } else { None };
-        let picks = pick::by_variance(&model, &pool, searched, count - again.iter().len())?;
-        Ok(again.into_iter().chain(picks.into_iter().map(|i| pool.proposal(i))).collect())
-    }
-
-    /// Points of the pool, or added to it, that look for the best value.
-    fn search(&self, problem: &Problem, data: &Data, sieve: &Sieve<'_>, pool: &mut Pool, batch: usize, count: usize) -> Result<Vec<usize>> {
-        let model = sieve.model;
-        let depth = self.setting(problem, DEPTHS, batch);
-        let rivals = if sieve.is_divisible()? { hills::rivals(model, data, depth)? } else { None };
-        let Some(tops) = rivals else { return Ok(Draws::new(model, pool, sieve.seed)?.cover(count)) };
-        let highest = (self.setting(problem, HIGHEST, batch) * count as f64).round() as usize;
-        let old = pool.points.len();
-        let [top, other] = tops.map(|i| data.points.row(i));
-        for (top, other, count) in [(top, other, highest), (other, top, count - highest)].into_iter().filter(|split| split.2 > 0) {
-            let hill = Some(Hill { kernel: &model.kernel, top, other });
-            let local = Sieve { hill, ..*sieve }.pool()?;
-            for i in Draws::new(model, &local, sieve.seed)?.cover(count) {
-                pool.points.push(local.points.row(i))?;
-            }
-        }
-        pool.outlook = model.outlook(pool.points.view())?;
-        Ok((old..pool.points.len()).collect())
-    }
-
-    /// The recommended point once more: only repeated measurements tell noise from fine structure.
-    fn best_so_far(&self, problem: &Problem, ledger: &Ledger) -> Result<Proposal> {
-        let best = self.recommend(problem, ledger)?.ok_or(Error::Empty { what: "the list of measured points" })?;
-        Ok(Proposal { candidate: best.candidate, point: best.point })
+        let models = fits.par_iter().map(|fit| fit.model(&data)).collect::<Result<Vec<Model>>>()?;
+        let mut plan = Batch { auto: self, problem, data: &data, fits: &fits, models: &models, batch, count, seed, chosen: Vec::new() };
+        plan.repeat_best(ledger);
+        plan.search_hills()?;
+        plan.search()?;
+        plan.explore()?;
+        Ok(plan.chosen)
     }
 
     /// Refits, checks what was assumed before, and looks at what survives.
@@ -177,18 +181,21 @@ impl Auto {
         let batch = ledger.closed() - 1;
         let seed = seed_of(problem, batch);
         let last = self.rounds.last();
-        let fit = Fitting::new(problem, &data, seed)?.best_scale(&data, last.map(|round| &round.fit))?;
-        let model = fit.model(&data)?;
-        let mut assumed = Assumed::new(problem, &fit, &data, &model)?;
+        let fitting = Fitting::new(problem, &data, seed)?;
+        let fits = fitting.views(&data, last.map_or(&[], |round| &round.fits))?;
+        let (fit, model) = (&fits[0], fits[0].model(&data)?);
+        let mut assumed = Assumed::new(problem, fit, &model);
         let delta = problem.delta() / self.batches as f64;
         // What was given holds from the first batch on; estimates are checked by the data that came after them.
         let before = last.map_or(&assumed, |round| &round.assumed);
         assumed.least_norm = before.contradicted_by(&data, delta)?;
-        let beta = self.setting(problem, BETAS, batch + 1);
-        let pool = Sieve { beta, ..Sieve::new(problem, &model, &data, seed) }.pool()?;
-        let gap = Advice::new(problem, &data, &fit, &assumed)?.gap(&pool, seed)?;
+        let ground = Ground::new(problem.domain(), &model);
+        let pool = Sieve { beta: REPORTED, ..Sieve::new(&ground, &model, &data, seed) }.pool()?;
+        let evidence = Evidence { problem, ground: &ground, data: &data, fitting: &fitting, fit, model: &model, pool: &pool, seed };
+        let advice = evidence.advice()?;
+        let gap = problem.prior().unit() * advice.gap;
         let Pool { share, survivors, .. } = pool;
-        self.rounds.push(Round { batch, fit, assumed, share, gap, survivors });
+        self.rounds.push(Round { batch, fits, assumed, share, advice, survivors });
         Ok(spent || problem.wanted_gap().is_some_and(|wanted| gap <= wanted))
     }
 
@@ -198,12 +205,19 @@ impl Auto {
     }
 
     pub(super) fn recommend(&self, problem: &Problem, ledger: &Ledger) -> Result<Option<Recommendation>> {
-        let (Some(round), Some(data)) = (self.rounds.last(), Data::of(problem, ledger)?) else {
-            return RunPosterior::best_measured(problem, ledger);
-        };
-        let advice = Advice::new(problem, &data, &round.fit, &round.assumed)?;
-        let candidate = ledger.all_measured().nth(advice.best()).and_then(|m| m.candidate);
-        Ok(Some(advice.recommendation(candidate, round.gap)))
+        let Some(Round { advice, assumed, .. }) = self.rounds.last() else { return RunPosterior::best_measured(problem, ledger) };
+        let candidate = advice.measured.and_then(|i| ledger.all_measured().nth(i)).and_then(|m| m.candidate);
+        let (a, b) = (problem.to_data(advice.lower), problem.to_data(advice.upper));
+        let premises = assumed.premises(problem, ledger.all_measured().count());
+        Ok(Some(Recommendation {
+            point: advice.point.clone(),
+            candidate,
+            lower: a.min(b),
+            upper: a.max(b),
+            gap: problem.prior().unit() * advice.gap,
+            candidate_gap: None,
+            certificate: Certificate { contradiction: assumed.contradiction(), ..recommendation::model_certificate(problem, premises) },
+        }))
     }
 
     pub(super) fn reports(&self, problem: &Problem, ledger: &Ledger) -> Vec<BatchReport> {
@@ -212,7 +226,7 @@ impl Auto {
             let report = &mut reports[round.batch];
             report.survivors =
                 Some(round.survivors.as_ref().map_or(StillPossible::Share(round.share), |list| StillPossible::Candidates(list.len())));
-            report.gap = Some(round.gap);
+            report.gap = Some(problem.prior().unit() * round.advice.gap);
             let premises = round.assumed.premises(problem, ledger.all_measured().count());
             report.certificate =
                 Some(Certificate { contradiction: round.assumed.contradiction(), ..recommendation::model_certificate(problem, premises) });
@@ -221,33 +235,15 @@ impl Auto {
     }
 }
 
-/// What a model goes by where nobody gave a kernel and a noise level: both learnt from everything measured so far, a batch that is still open included. Up to
-/// [`LOOKED_AT`] values are looked at, evenly over the run.
+/// What a model goes by where nobody gave a kernel and a noise level: both learnt from everything measured so far, a batch that is still open included.
 pub(super) fn first_look(problem: &Problem, ledger: &Ledger) -> Result<Option<Assumed>> {
     let Some(data) = Data::of(problem, ledger)? else { return Ok(None) };
-    let data = data.thinned(LOOKED_AT)?;
-    let fit = Fitting::new(problem, &data, seed_of(problem, 0))?.best_scale(&data, None)?;
+    let fit = Fitting::new(problem, &data, seed_of(problem, 0))?.views(&data, &[])?.remove(0);
     let model = fit.model(&data)?;
-    Assumed::new(problem, &fit, &data, &model).map(Some)
+    Ok(Some(Assumed::new(problem, &fit, &model)))
 }
 
 impl Data {
-    /// At most so many of the values, evenly over the run.
-    fn thinned(self, at_most: usize) -> Result<Self> {
-        let every = self.raw.len().div_ceil(at_most).max(1);
-        if every == 1 {
-            return Ok(self);
-        }
-        let kept: Vec<usize> = (0..self.raw.len()).step_by(every).collect();
-        let rows: Vec<&[f64]> = kept.iter().map(|&i| self.points.row(i)).collect();
-        Ok(Self {
-            points: Points::from_rows(&rows)?,
-            raw: kept.iter().map(|&i| self.raw[i]).collect(),
-            errors: kept.iter().map(|&i| self.errors[i]).collect(),
-            spread: self.spread.div_ceil(every),
-        })
-    }
-
     /// Everything measured in time; `None` if nothing was.
     fn of(problem: &Problem, ledger: &Ledger) -> Result<Option<Self>> {
         let (rows, raw) = recommendation::measurements(problem, ledger);
@@ -261,7 +257,133 @@ impl Data {
             0 => first(),
             before => before,
         };
-        Ok(Some(Self { points: Points::from_rows(&rows)?, raw, errors, spread }))
+        let says_nothing = |state: &TrialState| !matches!(state, TrialState::Told(Outcome::Failed));
+        let failed: Vec<&[f64]> =
+            ledger.trials().iter().zip(ledger.states()).filter(|(_, s)| !says_nothing(s)).map(|(t, _)| &t.point[..]).collect();
+        let failed = if failed.is_empty() || problem.failures() == Failures::Unrelated { None } else { Some(Points::from_rows(&failed)?) };
+        Ok(Some(Self { points: Points::from_rows(&rows)?, raw, errors, spread, failed }))
+    }
+}
+
+/// A batch being planned.
+struct Batch<'a> {
+    auto: &'a Auto,
+    problem: &'a Problem,
+    data: &'a Data,
+    fits: &'a [Fit],
+    models: &'a [Model],
+    batch: usize,
+    count: usize,
+    seed: u64,
+    chosen: Vec<Proposal>,
+}
+
+impl Batch<'_> {
+    fn setting(&self, row: [f64; 4]) -> f64 {
+        self.auto.setting(self.problem, row, self.batch)
+    }
+
+    fn pending(&self) -> Vec<Vec<f64>> {
+        self.chosen.iter().map(|proposal| proposal.point.clone()).collect()
+    }
+
+    fn is_whole(&self) -> Result<bool> {
+        Ok(pool::whole(self.problem.domain(), self.seed)?.is_some())
+    }
+
+    fn share_of(&self, share: f64) -> usize {
+        (share * self.count as f64).round() as usize
+    }
+
+    /// The best point measured so far once more: only repeated measurements tell noise from fine structure.
+    fn repeat_best(&mut self, ledger: &Ledger) {
+        let noiseless = self.fits[0].ridge < NOISELESS;
+        if self.count < 2 || self.problem.noise().is_some() || noiseless {
+            return;
+        }
+        let model = &self.models[0];
+        let Ok(outlook) = model.outlook(self.data.points.view()) else { return };
+        let score: Vec<f64> = outlook.mean.iter().zip(&outlook.variance).map(|(m, v)| m - 0.5 * v.sqrt()).collect();
+        let best = maximisers::largest(&score, 1)[0];
+        let candidate = ledger.all_measured().nth(best).and_then(|m| m.candidate);
+        self.chosen.push(Proposal { candidate, point: self.data.points.row(best).to_vec() });
+    }
+
+    /// Other hills than the highest, each by itself.
+    fn search_hills(&mut self) -> Result<()> {
+        let model = &self.models[0];
+        let ground = Ground::new(self.problem.domain(), model);
+        let Some(structure) = model.structure.as_ref().filter(|_| self.count >= HILLY && ground.is_divisible()) else { return Ok(()) };
+        if self.is_whole()? {
+            return Ok(());
+        }
+        let mut first = self.data.values(&model.scale)[..self.data.spread].to_vec();
+        first.sort_by(f64::total_cmp);
+        let middle = first[first.len() / 2];
+        let most = self.setting(HILLS).round() as usize;
+        let hills = Hills::new(&ground, model, self.data)?.confined(model, most, self.setting(HILL_DEPTH), middle);
+        let others = hills.tops.len() - 1;
+        let total = self.share_of(self.setting(HILL_SHARE) * (2.0 * structure.jointness()).min(1.0));
+        let mut known: Vec<Vec<f64>> = self.data.points.view().rows().map(<[f64]>::to_vec).collect();
+        for hill in 1..=others {
+            let count = total * hill / others - total * (hill - 1) / others;
+            let found = hills.search(&ground, model, &known, hill, count, self.seed.wrapping_add(hill as u64))?;
+            known.extend(found.iter().cloned());
+            self.chosen.extend(found.into_iter().map(Proposal::anywhere));
+        }
+        Ok(())
+    }
+
+    /// Points that teach most about the maximum, or may improve on what is known, in each view of the values.
+    fn search(&mut self) -> Result<()> {
+        let trusted = (self.fits[0].trust.gain / TRUSTED).clamp(0.0, 1.0);
+        let left = self.count.saturating_sub(self.chosen.len());
+        let surviving = (self.setting(SURVIVORS) * (1.0 - trusted) * left as f64).round() as usize;
+        let main = left - surviving.min(left);
+        let draws = (DRAWS_EACH * self.count).clamp(FEWEST_DRAWS, DRAWS);
+        let draws = if self.models.len() > 1 { draws * 2 / 3 } else { draws };
+        let mut done = 0;
+        for (view, model) in self.models.iter().enumerate() {
+            let count = if view + 1 == self.models.len() { main - done } else { (BENT * main as f64).round() as usize };
+            if count == 0 {
+                continue;
+            }
+            let seed = self.seed.wrapping_add(0x5ea7 * (view + 1) as u64);
+            let found = self.maximisers(model, draws, seed)?;
+            let mut picking = Picking::new(model, &found)?;
+            picking.improve(count - (LEARNING * count as f64).round() as usize)?;
+            picking.learn(count - picking.chosen.len())?;
+            done += count;
+            self.chosen.extend(picking.chosen.iter().map(|&i| found.proposal(i)));
+        }
+        Ok(())
+    }
+
+    fn maximisers(&self, model: &Model, draws: usize, seed: u64) -> Result<Maximisers> {
+        let ground = Ground::new(self.problem.domain(), model);
+        if !self.is_whole()?
+            && let Some(found) = Maximisers::climbed(&ground, model, self.data, &self.pending(), draws, seed)?
+        {
+            return Ok(found);
+        }
+        Maximisers::drawn(model, &self.pool(model, &ground)?, &self.pending(), draws, seed)
+    }
+
+    fn pool(&self, model: &Model, ground: &Ground<'_>) -> Result<Pool> {
+        Sieve { beta: self.setting(BETAS), count: self.count, ..Sieve::new(ground, model, self.data, self.seed) }.pool()
+    }
+
+    /// What is left goes where least is known among the survivors.
+    fn explore(&mut self) -> Result<()> {
+        let Some(left) = self.count.checked_sub(self.chosen.len()).filter(|&left| left > 0) else { return Ok(()) };
+        let model = &self.models[0];
+        let mut pool = self.pool(model, &Ground::new(self.problem.domain(), model))?;
+        let pending = pool.points.len();
+        self.pending().iter().try_for_each(|row| pool.points.push(row))?;
+        pool.outlook = model.outlook(pool.points.view())?;
+        let picks = pick::by_variance(model, &pool, pending, left)?;
+        self.chosen.extend(picks.into_iter().map(|i| pool.proposal(i)));
+        Ok(())
     }
 }
 

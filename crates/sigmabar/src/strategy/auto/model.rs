@@ -1,11 +1,25 @@
-//! The exact posterior behind the automatic policy: a few hundred observations with their own noise, thousands of candidates.
+//! The posterior behind the automatic policy: observations with their own noise, thousands of candidates. Exact, or sparse where there are many observations.
 
+use super::fit::Fit;
 use super::scale::Scale;
+use super::structure::{Sites, Structure};
 use crate::error::{Error, Result};
-use crate::features::BLOCK_ROWS;
+use crate::features::{BLOCK_ROWS, FeatureMap};
+use crate::inducing::{InducingRule, Stop};
 use crate::kernel::{Kernel, PreparedKernel};
-use crate::points::{Points, PointsRef};
-use sigmabar_linalg::{Lower, Matrix, dot};
+use crate::origin::{Origin, Sourced};
+use crate::points::{Collected, Observations, Points, PointsRef, Prior};
+use crate::posterior::Posterior;
+use rand_chacha::ChaCha8Rng;
+use rand_distr::{Distribution, StandardNormal};
+use sigmabar_linalg::{Lower, Matrix, dot, product_transposed};
+use std::borrow::Cow;
+use std::sync::Arc;
+
+/// Up to this many observations the model is exact; beyond, it has as many inducing points.
+pub(super) const EXACT: usize = 600;
+/// The step of numerical slopes of a kernel that was given, as a share of a column's range.
+const DIFFERENCE: f64 = 1e-5;
 
 /// All measured points and their values on the scale where the model sees them.
 #[derive(Clone, Debug)]
@@ -17,6 +31,8 @@ pub(super) struct Data {
     pub errors: Vec<Option<f64>>,
     /// How many of the values, the first ones, were measured at points spread over the domain.
     pub spread: usize,
+    /// Where evaluations failed, if that may say something about the place.
+    pub failed: Option<Points>,
 }
 
 impl Data {
@@ -31,81 +47,262 @@ impl Data {
     pub fn values(&self, scale: &Scale) -> Vec<f64> {
         self.raw.iter().map(|&v| scale.to_model(v)).collect()
     }
+
+    /// Some of the observations, in increasing order.
+    pub fn select(&self, chosen: &[usize]) -> Result<Self> {
+        Ok(Self {
+            points: self.points.view().select(chosen)?,
+            raw: chosen.iter().map(|&i| self.raw[i]).collect(),
+            errors: chosen.iter().map(|&i| self.errors[i]).collect(),
+            spread: chosen.iter().filter(|&&i| i < self.spread).count().max(1),
+            failed: None,
+        })
+    }
+
+    /// At most `count` observations to fit parameters to: half of them the best, the others spread evenly over the rest.
+    pub fn for_fitting(&self, count: usize) -> Cow<'_, Self> {
+        let n = self.raw.len();
+        if n <= count {
+            return Cow::Borrowed(self);
+        }
+        let mut order: Vec<usize> = (0..n).collect();
+        order.sort_by(|&a, &b| self.raw[b].total_cmp(&self.raw[a]).then(a.cmp(&b)));
+        let mut rest = order.split_off(count / 2);
+        rest.sort_unstable();
+        let wanted = count - order.len();
+        order.extend((0..wanted).map(|i| rest[i * rest.len() / wanted]));
+        order.sort_unstable();
+        self.select(&order).map_or(Cow::Borrowed(self), Cow::Owned)
+    }
+
+    /// Points, values and noise variances as the model takes them. A failure counts as a bad value of which little is known: one alone hardly matters, a cluster does.
+    fn conditioned(&self, fit: &Fit) -> Result<(Points, Vec<f64>, Vec<f64>)> {
+        let (mut points, mut values, mut noise) = (self.points.clone(), self.values(&fit.scale), self.noise(&fit.scale, fit.ridge));
+        if let Some(failed) = &self.failed {
+            let n = values.len() as f64;
+            let mean = values.iter().sum::<f64>() / n;
+            let square = values.iter().map(|v| (v - mean).powi(2)).sum::<f64>() / n;
+            let lowest = values.iter().copied().fold(f64::INFINITY, f64::min);
+            for row in failed.view().rows() {
+                points.push(row)?;
+                values.push(lowest);
+                noise.push(square.max(fit.ridge.powi(2)));
+            }
+        }
+        Ok((points, values, noise))
+    }
 }
 
-/// Mean and standard deviation of the exact posterior, for as many points as wanted.
+/// Mean and standard deviation of the posterior, for as many points as wanted.
 pub(super) struct Model {
     pub kernel: Kernel,
+    pub structure: Option<Structure>,
     pub scale: Scale,
     pub ridge: f64,
+    /// Where the mean's kernel functions sit: the observations, or the inducing points.
+    pub sites: Points,
     prepared: PreparedKernel,
-    lower: Lower,
-    /// $L^{-1}y$.
-    whitened: Vec<f64>,
+    slopes: Option<Sites>,
+    factor: Factor,
+    /// The mean is $\sum_kw_kk(x,z_k)$ over the sites.
+    weights: Vec<f64>,
+}
+
+enum Factor {
+    /// $A=K+N=LL^\top$, $L^{-1}y$, and what the draws need.
+    Exact { lower: Lower, whitened: Vec<f64>, values: Vec<f64>, noise: Vec<f64> },
+    /// $K_{ZZ}=LL^\top$ and $B$ of the sparse posterior.
+    Sparse(Box<Posterior>),
 }
 
 /// What the posterior says at a set of points, with the rows that updates need.
 pub(super) struct Outlook {
     pub mean: Vec<f64>,
     pub variance: Vec<f64>,
-    /// $L^{-1}k(X,x_c)$, one row a point.
+    /// One row a point: $L^{-1}k(X,x)$, or $\psi(x)$ and then $L_B^{-1}\psi(x)$, whose products count as negative.
     rows: Matrix,
+    positive: usize,
 }
 
 impl Model {
-    /// Factors $K+\operatorname{diag}(\text{noise})$. Cost O(n³).
-    pub fn new(kernel: Kernel, ridge: f64, scale: Scale, data: &Data) -> Result<Self> {
-        let noise = data.noise(&scale, ridge);
-        let mut gram = kernel.gram(data.points.view())?;
-        noise.iter().enumerate().for_each(|(i, v)| gram[(i, i)] += v);
-        let lower = Lower::cholesky(&gram)?;
-        let mut whitened = data.values(&scale);
-        lower.solve_rows(&mut whitened)?;
-        let prepared = kernel.prepare(data.points.view())?;
-        Ok(Self { kernel, scale, ridge, prepared, lower, whitened })
+    /// Factors $K+\operatorname{diag}(\text{noise})$. Cost O(n³), for many observations O(nm²).
+    pub fn new(fit: &Fit, data: &Data) -> Result<Self> {
+        let (points, values, noise) = data.conditioned(fit)?;
+        let Fit { kernel, structure, scale, ridge, .. } = fit.clone();
+        let (sites, factor, weights) =
+            if points.len() <= EXACT { exact(&kernel, points, values, noise)? } else { sparse(&kernel, ridge, points, &values, &noise)? };
+        let prepared = kernel.prepare(sites.view())?;
+        let slopes = structure.as_ref().map(|s| Sites::new(s, sites.view()));
+        Ok(Self { kernel, structure, scale, ridge, sites, prepared, slopes, factor, weights })
     }
 
     /// Mean and variance at many points. Cost O(n²) each.
     pub fn outlook(&self, x: PointsRef<'_>) -> Result<Outlook> {
-        let n = self.lower.len();
+        let n = self.sites.len();
         let mut rows = Matrix::zeros(x.len(), n);
         for start in (0..x.len()).step_by(BLOCK_ROWS) {
             let end = (start + BLOCK_ROWS).min(x.len());
             let block = &mut rows.as_mut_slice()[start * n..end * n];
             self.prepared.par_rows_into(x.range(start, end), block);
-            self.lower.solve_rows(block)?;
+            self.lower().solve_rows(block)?;
+        }
+        let mean = match &self.factor {
+            Factor::Exact { whitened, .. } => (0..x.len()).map(|i| dot(rows.row(i), whitened)).collect(),
+            Factor::Sparse(posterior) => (0..x.len()).map(|i| dot(rows.row(i), posterior.coefficients())).collect(),
+        };
+        if let Factor::Sparse(posterior) = &self.factor {
+            let mut second = rows.as_slice().to_vec();
+            posterior.information().lower().solve_rows(&mut second)?;
+            rows = Matrix::from_fn(x.len(), 2 * n, |i, j| if j < n { rows[(i, j)] } else { second[i * n + j - n] });
         }
         let prior = self.kernel.diagonal(x);
-        let mean = (0..x.len()).map(|i| dot(rows.row(i), &self.whitened)).collect();
-        let variance = (0..x.len()).map(|i| (prior[i] - dot(rows.row(i), rows.row(i))).max(0.0)).collect();
-        Ok(Outlook { mean, variance, rows })
+        let mut outlook = Outlook { mean, variance: Vec::new(), rows, positive: n };
+        outlook.variance = (0..x.len()).map(|i| (prior[i] - outlook.explained(i, i)).max(0.0)).collect();
+        Ok(outlook)
+    }
+
+    fn lower(&self) -> &Lower {
+        match &self.factor {
+            Factor::Exact { lower, .. } => lower,
+            Factor::Sparse(posterior) => posterior.information().features().lower(),
+        }
+    }
+
+    /// The mean at one point with its slope, 0 in categories. Cost O(nd).
+    pub fn mean_with_slope(&self, x: &[f64], ranges: &[f64]) -> (f64, Vec<f64>) {
+        let mut slope = vec![0.0; x.len()];
+        if let Some(sites) = &self.slopes {
+            return (sites.sum_with_slope(x, &self.weights, &mut slope), slope);
+        }
+        for c in 0..x.len() {
+            let step = DIFFERENCE * ranges[c];
+            let moved = |by: f64| {
+                let mut x = x.to_vec();
+                x[c] += by;
+                self.mean_at(&x)
+            };
+            slope[c] = (moved(step) - moved(-step)) / (2.0 * step);
+        }
+        (self.mean_at(x), slope)
+    }
+
+    /// The mean at one point.
+    pub fn mean_at(&self, x: &[f64]) -> f64 {
+        let mut row = vec![0.0; self.sites.len()];
+        self.prepared.rows_into(Points::from_valid(x.to_vec(), x.len()).view(), &mut row);
+        dot(&row, &self.weights)
+    }
+
+    /// $\sum_kw_kk(x,z_k)$ over the sites with its slope added; only for a kernel that was learnt.
+    pub fn sum_with_slope(&self, x: &[f64], weights: &[f64], slope: &mut [f64]) -> f64 {
+        self.slopes.as_ref().map_or(0.0, |sites| sites.sum_with_slope(x, weights, slope))
+    }
+
+    /// Kernel values with all sites, one row a point.
+    pub fn kernel_rows(&self, x: PointsRef<'_>) -> Matrix {
+        let mut rows = Matrix::zeros(x.len(), self.sites.len());
+        self.prepared.par_rows_into(x, rows.as_mut_slice());
+        rows
+    }
+
+    /// Weights of kernel functions at the sites that turn draws from the prior, known at the sites, into draws from the posterior (one row a draw).
+    ///
+    /// Exact: $A^{-1}(y-f(X)-\varepsilon)$. Sparse: $L^{-\top}(\beta+L_B^{-\top}\xi-L^{-1}f(Z))$.
+    pub fn correction(&self, mut prior: Matrix, rng: &mut ChaCha8Rng) -> Result<Matrix> {
+        let (count, n) = (prior.rows(), prior.cols());
+        match &self.factor {
+            Factor::Exact { lower, values, noise, .. } => {
+                for i in 0..count {
+                    for (k, f) in prior.row_mut(i).iter_mut().enumerate() {
+                        let normal: f64 = StandardNormal.sample(rng);
+                        *f = values[k] - *f - noise[k].sqrt() * normal;
+                    }
+                }
+                lower.solve_rows(prior.as_mut_slice())?;
+                lower.solve_transposed_rows(prior.as_mut_slice())?;
+            }
+            Factor::Sparse(posterior) => {
+                let mut random = Matrix::from_fn(count, n, |_, _| StandardNormal.sample(rng));
+                posterior.information().lower().solve_transposed_rows(random.as_mut_slice())?;
+                self.lower().solve_rows(prior.as_mut_slice())?;
+                for i in 0..count {
+                    for (k, f) in prior.row_mut(i).iter_mut().enumerate() {
+                        *f = posterior.coefficients()[k] + random[(i, k)] - *f;
+                    }
+                }
+                self.lower().solve_transposed_rows(prior.as_mut_slice())?;
+            }
+        }
+        Ok(prior)
     }
 
     /// The noise variance of a measurement to come where the posterior mean is this.
-    fn noise(&self, mean: f64) -> f64 {
+    pub fn noise(&self, mean: f64) -> f64 {
         (self.ridge * self.scale.noise_share(self.scale.to_problem(mean))).powi(2)
     }
 
-    /// The norm of the posterior mean: $\lVert\mu\rVert^2=\alpha^\top K\alpha=y^\top\alpha-\alpha^\top N\alpha$.
-    pub fn norm(&self, data: &Data) -> Result<f64> {
-        let mut alpha = self.whitened.clone();
-        self.lower.solve_transposed_rows(&mut alpha)?;
-        let noise = data.noise(&self.scale, self.ridge);
-        let spent: f64 = alpha.iter().zip(&noise).map(|(a, v)| a * a * v).sum();
-        Ok((dot(&self.whitened, &self.whitened) - spent).max(0.0).sqrt())
+    /// The norm of the posterior mean: $\lVert\mu\rVert^2=\alpha^\top K\alpha=y^\top\alpha-\alpha^\top N\alpha$, sparse $\lVert\beta\rVert^2$.
+    pub fn norm(&self) -> f64 {
+        match &self.factor {
+            Factor::Exact { whitened, noise, .. } => {
+                let spent: f64 = self.weights.iter().zip(noise).map(|(a, v)| a * a * v).sum();
+                (dot(whitened, whitened) - spent).max(0.0).sqrt()
+            }
+            Factor::Sparse(posterior) => posterior.norm(),
+        }
     }
 }
 
+fn exact(kernel: &Kernel, points: Points, values: Vec<f64>, noise: Vec<f64>) -> Result<(Points, Factor, Vec<f64>)> {
+    let mut gram = kernel.gram(points.view())?;
+    noise.iter().enumerate().for_each(|(i, v)| gram[(i, i)] += v);
+    let lower = Lower::cholesky(&gram)?;
+    let mut whitened = values.clone();
+    lower.solve_rows(&mut whitened)?;
+    let mut weights = whitened.clone();
+    lower.solve_transposed_rows(&mut weights)?;
+    Ok((points, Factor::Exact { lower, whitened, values, noise }, weights))
+}
+
+fn sparse(kernel: &Kernel, ridge: f64, points: Points, values: &[f64], noise: &[f64]) -> Result<(Points, Factor, Vec<f64>)> {
+    let weights: Vec<f64> = noise.iter().map(|v| ridge * ridge / v).collect();
+    let observations = Observations::weighted(points, values, &weights, Collected::Adaptive, Prior::ZERO)?;
+    let inducing = InducingRule::Greedy(Stop::at_size(EXACT)).select(kernel, ridge, observations.locations(), 0)?.into_points();
+    let features = FeatureMap::new(Sourced::new(kernel.clone(), Origin::LearntHere), inducing)?;
+    let posterior = Posterior::fit(Arc::new(features), Sourced::new(ridge, Origin::LearntHere), observations)?;
+    let mut weights = posterior.coefficients().to_vec();
+    let features = posterior.information().features();
+    features.lower().solve_transposed_rows(&mut weights)?;
+    let sites = features.inducing().to_points();
+    Ok((sites, Factor::Sparse(Box::new(posterior)), weights))
+}
+
 impl Outlook {
+    /// The prior covariance of two of the points minus the posterior one.
+    pub fn explained(&self, i: usize, j: usize) -> f64 {
+        let (a, b) = (self.rows.row(i), self.rows.row(j));
+        let first = dot(&a[..self.positive], &b[..self.positive]);
+        if a.len() > self.positive { first - dot(&a[self.positive..], &b[self.positive..]) } else { first }
+    }
+
+    /// Covariances of all points with some of them.
+    pub fn cross(&self, model: &Model, x: PointsRef<'_>, chosen: &[usize]) -> Result<Matrix> {
+        let points = x.select(chosen)?;
+        let mut covariance = model.kernel.block(x, points.view())?;
+        // The sign of what is to be added again is carried by one side.
+        let sign = |j: usize, v: f64| if j < self.positive { v } else { -v };
+        let rows = Matrix::from_fn(chosen.len(), self.rows.cols(), |i, j| sign(j, self.rows[(chosen[i], j)]));
+        let explained = product_transposed(&self.rows, &rows)?;
+        covariance.as_mut_slice().iter_mut().zip(explained.as_slice()).for_each(|(c, e)| *c -= e);
+        Ok(covariance)
+    }
+
     /// Joint covariance of some of the points.
     pub fn covariance(&self, model: &Model, x: PointsRef<'_>, chosen: &[usize]) -> Result<Matrix> {
         let points = x.select(chosen)?;
-        let mut covariance = model.kernel.gram(points.view())?;
-        let n = self.rows.cols();
-        let rows = Matrix::from_fn(chosen.len(), n, |i, j| self.rows[(chosen[i], j)]);
-        let explained = sigmabar_linalg::product_transposed(&rows, &rows)?;
-        covariance.as_mut_slice().iter_mut().zip(explained.as_slice()).for_each(|(c, e)| *c -= e);
-        Ok(covariance)
+        let rows = Matrix::from_fn(chosen.len(), self.rows.cols(), |i, j| self.rows[(chosen[i], j)]);
+        let own = Self { mean: Vec::new(), variance: Vec::new(), rows, positive: self.positive };
+        own.cross(model, points.view(), &(0..chosen.len()).collect::<Vec<_>>())
     }
 }
 
@@ -124,20 +321,24 @@ impl<'a> Shrinking<'a> {
         Self { model, x, outlook, variance: outlook.variance.clone(), picks: Vec::new() }
     }
 
-    /// Takes a point into the batch. Cost O(A(n + picks)) for A points.
-    pub fn pick(&mut self, point: usize) -> Result<()> {
+    /// The variance of a measurement to come at a point.
+    pub fn total(&self, point: usize) -> f64 {
+        self.variance[point] + self.model.noise(self.outlook.mean[point])
+    }
+
+    /// Takes a point into the batch; gives the column by which covariances shrink: $c(x,z)\leftarrow c(x,z)-u_xu_z$. Cost O(A(n + picks)) for A points.
+    pub fn pick(&mut self, point: usize) -> Result<&[f64]> {
         let mut covariance = vec![0.0; self.x.len()];
         let picked = self.x.select(&[point])?;
         self.model.kernel.prepare(picked.view())?.par_rows_into(self.x, &mut covariance);
-        let own = self.outlook.rows.row(point);
         for (i, c) in covariance.iter_mut().enumerate() {
-            *c -= dot(self.outlook.rows.row(i), own);
+            *c -= self.outlook.explained(i, point);
         }
         for column in &self.picks {
             let weight = column[point];
             covariance.iter_mut().zip(column).for_each(|(c, v)| *c -= weight * v);
         }
-        let total = self.variance[point] + self.model.noise(self.outlook.mean[point]);
+        let total = self.total(point);
         if total <= 0.0 {
             return Err(Error::Premise { what: "a further pick", reason: "without noise, nothing is left to learn there" });
         }
@@ -145,7 +346,7 @@ impl<'a> Shrinking<'a> {
         covariance.iter_mut().for_each(|c| *c /= root);
         self.variance.iter_mut().zip(&covariance).for_each(|(v, c)| *v = (*v - c * c).max(0.0));
         self.picks.push(covariance);
-        Ok(())
+        Ok(&self.picks[self.picks.len() - 1])
     }
 }
 
@@ -163,7 +364,7 @@ mod tests {
         let points = spread(count, 0.1);
         let raw: Vec<f64> = points.view().rows().map(|x| (5.0 * x[0]).sin() + x[1] * x[1]).collect();
         let errors = (0..count).map(|i| (i % 3 == 0).then_some(0.02 * (1 + i) as f64)).collect();
-        Data { points, raw, errors, spread: count }
+        Data { points, raw, errors, spread: count, failed: None }
     }
 
     /// Gaussian elimination on `A z = b`, nothing shared with the library.
@@ -203,7 +404,7 @@ mod tests {
         let kernel = Kernel::matern(2.5, vec![0.4, 0.7], 1.3).unwrap();
         let (data, ridge) = (data(17), 0.15);
         let scale = Scale::standard(&data.raw);
-        let model = Model::new(kernel.clone(), ridge, scale, &data).unwrap();
+        let model = Model::new(&Fit::plain(kernel.clone(), ridge, scale), &data).unwrap();
         let candidates = spread(25, 0.37);
         let outlook = model.outlook(candidates.view()).unwrap();
         let mut points: Vec<Vec<f64>> = data.points.view().rows().map(<[f64]>::to_vec).collect();
@@ -231,7 +432,7 @@ mod tests {
         let kernel = Kernel::matern(2.5, 0.5, 0.8).unwrap();
         let data = data(12);
         let scale = Scale::standard(&data.raw);
-        let model = Model::new(kernel.clone(), 0.2, scale, &data).unwrap();
+        let model = Model::new(&Fit::plain(kernel.clone(), 0.2, scale), &data).unwrap();
         let (noise, values) = (data.noise(&scale, 0.2), data.values(&scale));
         let points: Vec<Vec<f64>> = data.points.view().rows().map(<[f64]>::to_vec).collect();
         let n = points.len();
@@ -241,7 +442,7 @@ mod tests {
         };
         let alpha = solved(gram(true), values);
         let square: f64 = gram(false).iter().zip(&alpha).map(|(row, a)| a * row.iter().zip(&alpha).map(|(g, b)| g * b).sum::<f64>()).sum();
-        assert!((model.norm(&data).unwrap() - square.sqrt()).abs() < 1e-10);
+        assert!((model.norm() - square.sqrt()).abs() < 1e-10);
 
         let candidates = spread(6, 0.77);
         let outlook = model.outlook(candidates.view()).unwrap();
@@ -250,5 +451,41 @@ mod tests {
         let weights = solved(gram(true), points.iter().map(|p| k(p, b)).collect());
         let expected = k(a, b) - weights.iter().zip(&points).map(|(w, p)| w * k(p, a)).sum::<f64>();
         assert!((covariance[(0, 1)] - expected).abs() < 1e-10 && (covariance[(1, 1)] - outlook.variance[1]).abs() < 1e-10);
+    }
+
+    #[test]
+    fn with_every_point_inducing_the_sparse_model_is_the_exact_one() {
+        let kernel = Kernel::matern(2.5, 0.5, 0.8).unwrap();
+        let data = data(12);
+        let fit = Fit::plain(kernel.clone(), 0.2, Scale::standard(&data.raw));
+        let (points, values, noise) = data.conditioned(&fit).unwrap();
+        let (sites, factor, weights) = sparse(&kernel, 0.2, points, &values, &noise).unwrap();
+        let exact = Model::new(&fit, &data).unwrap();
+        let prepared = kernel.prepare(sites.view()).unwrap();
+        let same = Model { sites, prepared, factor, weights, ..Model::new(&fit, &data).unwrap() };
+        let candidates = spread(9, 0.77);
+        let (a, b) = (exact.outlook(candidates.view()).unwrap(), same.outlook(candidates.view()).unwrap());
+        for i in 0..9 {
+            assert!((a.mean[i] - b.mean[i]).abs() < 1e-8 && (a.variance[i] - b.variance[i]).abs() < 1e-8);
+            let at = |m: &Model| m.mean_with_slope(candidates.row(i), &[1.0, 1.0]).0;
+            assert!((at(&same) - b.mean[i]).abs() < 1e-8 && (at(&exact) - a.mean[i]).abs() < 1e-8);
+        }
+        let one = a.covariance(&exact, candidates.view(), &[1, 5]).unwrap();
+        let two = b.covariance(&same, candidates.view(), &[1, 5]).unwrap();
+        assert!((one[(0, 1)] - two[(0, 1)]).abs() < 1e-8 && (exact.norm() - same.norm()).abs() < 1e-7);
+    }
+
+    #[test]
+    fn a_cluster_of_failures_lowers_the_mean_and_one_hardly() {
+        let kernel = Kernel::matern(2.5, 0.3, 1.0).unwrap();
+        let data = data(17);
+        let fit = Fit::plain(kernel, 0.15, Scale::standard(&data.raw));
+        let mean = |failed: usize| {
+            let place = Points::from_rows(&vec![[0.71, 0.33]; failed.max(1)]).unwrap();
+            let data = Data { failed: (failed > 0).then_some(place), ..data.clone() };
+            Model::new(&fit, &data).unwrap().outlook(Points::from_rows(&[[0.7, 0.33]]).unwrap().view()).unwrap().mean[0]
+        };
+        let (none, one, many) = (mean(0), mean(1), mean(8));
+        assert!(none > one && one > many && none - one < 0.5 * (none - many), "{none} {one} {many}");
     }
 }

@@ -1,8 +1,9 @@
 //! What the automatic policy has not ruled out.
 
+use super::ground::Ground;
 use super::model::{Data, Model};
 use super::pool::Sieve;
-use super::{Auto, BETAS, seed_of};
+use super::{Auto, REPORTED, seed_of};
 use crate::domain::CandidateKind;
 use crate::error::Result;
 use crate::points::Points;
@@ -21,14 +22,14 @@ impl Auto {
         if let Some(indices) = &round.survivors {
             return Ok(Some(Survivors::Candidates(indices.clone())));
         }
-        let model = round.fit.model(&data)?;
-        let beta = self.setting(problem, BETAS, round.batch + 1);
+        let model = round.fits[0].model(&data)?;
         let seed = seed_of(problem, round.batch);
         let candidates = problem.domain().candidates(WHOLE, seed)?;
         let points = if candidates.kind() == CandidateKind::Whole {
-            surviving(&model, candidates.range(0, candidates.len())?, beta)?
+            surviving(&model, candidates.range(0, candidates.len())?, REPORTED)?
         } else {
-            Sieve { beta, ..Sieve::new(problem, &model, &data, seed) }.pool()?.points
+            let ground = Ground::new(problem.domain(), &model);
+            Sieve { beta: REPORTED, ..Sieve::new(&ground, &model, &data, seed) }.pool()?.points
         };
         problem.domain().decode(points.view()).map(|points| Some(Survivors::Points(points)))
     }

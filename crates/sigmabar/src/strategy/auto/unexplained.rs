@@ -79,9 +79,14 @@ mod tests {
 
     fn parts(values: &[f64]) -> (Data, Fit) {
         let x = (0..values.len()).map(|i| (i / 2) as f64).collect();
-        let data =
-            Data { points: Points::on_line(x).unwrap(), raw: values.to_vec(), errors: vec![None; values.len()], spread: values.len() };
-        let fit = Fit { kernel: Kernel::matern(2.5, 1.0, 1.0).unwrap(), ridge: 0.5, scale: Scale::IDENTITY, value: 0.0 };
+        let data = Data {
+            points: Points::on_line(x).unwrap(),
+            raw: values.to_vec(),
+            errors: vec![None; values.len()],
+            spread: values.len(),
+            failed: None,
+        };
+        let fit = Fit::plain(Kernel::matern(2.5, 1.0, 1.0).unwrap(), 0.5, Scale::IDENTITY);
         (data, fit)
     }
 

@@ -4,6 +4,7 @@ use super::cache::Cache;
 use super::model::CandidateModel;
 use super::sequential::{ExactRun, Sequential};
 use crate::error::{Error, Result};
+use crate::strategy::auto::one_by_one::{self, Index};
 use crate::strategy::run::ledger::{Ledger, Proposal};
 use crate::strategy::run::problem::Problem;
 use serde::{Deserialize, Serialize};
@@ -23,7 +24,7 @@ pub enum Incumbent {
 }
 
 /// `ei`: the candidate with the largest $(\mu-\mu^+-\xi)\Phi(z) + \sigma\varphi(z)$, $z = (\mu-\mu^+-\xi)/\sigma$ (Mockus et al. 1978), with the [`Incumbent`]
-/// $\mu^+$. $\xi = 0$ unless told otherwise.
+/// $\mu^+$. $\xi = 0$ unless told otherwise. Without a kernel, one is learnt anew for every choice, and the index is climbed from its best candidates.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct ExpectedImprovement {
     margin: f64,
@@ -66,11 +67,14 @@ impl ExpectedImprovement {
 
     pub(crate) fn check(&self, problem: &Problem) -> Result<()> {
         check_margin(self.margin)?;
-        self.sequential.check(problem)
+        self.sequential.check_or_learn(problem)
     }
 
     pub(crate) fn plan(&mut self, problem: &Problem, ledger: &Ledger) -> Result<Vec<Proposal>> {
         let count = self.sequential.next_len(problem, ledger);
+        if problem.kernel().is_none() {
+            return one_by_one::plan(problem, ledger, count, self.sequential.box_candidates(), Index::Improvement(self.margin));
+        }
         let (margin, incumbent) = (self.margin, self.incumbent);
         let run = ExactRun::synced(&mut self.run, self.sequential, problem, ledger)?;
         let threshold = incumbent.of(run) + margin;
@@ -99,11 +103,14 @@ impl ProbabilityOfImprovement {
 
     pub(crate) fn check(&self, problem: &Problem) -> Result<()> {
         check_margin(self.margin)?;
-        self.sequential.check(problem)
+        self.sequential.check_or_learn(problem)
     }
 
     pub(crate) fn plan(&mut self, problem: &Problem, ledger: &Ledger) -> Result<Vec<Proposal>> {
         let count = self.sequential.next_len(problem, ledger);
+        if problem.kernel().is_none() {
+            return one_by_one::plan(problem, ledger, count, self.sequential.box_candidates(), Index::Probability(self.margin));
+        }
         let (margin, incumbent) = (self.margin, self.incumbent);
         let run = ExactRun::synced(&mut self.run, self.sequential, problem, ledger)?;
         let threshold = incumbent.of(run) + margin;

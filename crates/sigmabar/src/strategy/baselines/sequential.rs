@@ -54,11 +54,20 @@ impl Sequential {
 
     /// What every policy with a posterior needs.
     pub(crate) fn check(&self, problem: &Problem) -> Result<()> {
+        candidate_set::kernel(problem)?;
+        candidate_set::ridge(problem)?;
+        self.check_plan(problem)
+    }
+
+    /// The same for a policy that learns its kernel where none is given.
+    pub(crate) fn check_or_learn(&self, problem: &Problem) -> Result<()> {
+        if problem.kernel().is_some() { self.check(problem) } else { self.check_plan(problem) }
+    }
+
+    fn check_plan(&self, problem: &Problem) -> Result<()> {
         if self.batch_len == 0 {
             return Err(Error::Parameter { name: "batch length", value: 0.0, requirement: "at least 1 evaluation" });
         }
-        candidate_set::kernel(problem)?;
-        candidate_set::ridge(problem)?;
         problem.domain().candidates(self.box_candidates, problem.seed()).map(drop)
     }
 

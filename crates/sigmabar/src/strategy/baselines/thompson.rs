@@ -5,6 +5,7 @@ use super::candidate_set::{noise_level, norm_bound, random_numbers};
 use super::model::CandidateModel;
 use super::sequential::{ExactRun, Sequential, best_allowed};
 use crate::error::{Result, positive};
+use crate::strategy::auto::one_by_one::{self, Index};
 use crate::strategy::run::ledger::{Ledger, Proposal};
 use crate::strategy::run::problem::Problem;
 use rand_chacha::ChaCha8Rng;
@@ -56,6 +57,8 @@ impl SampleScale {
 /// A draw $g$ from the prior is corrected by the data, $\tilde f = g + \psi^\top B^{-1}\sum_i\psi_i(s_i - c_ig_i - \sqrt{c_i}\,\tau\zeta_i)/\tau^2$. The
 /// prior is factored once, O(Ar²) for rank r and memory $8Ar$; a draw costs O(A(r + u)): meant for up to about 5000 candidates. A batch of several
 /// takes independent draws.
+///
+/// Without a kernel, one is learnt anew for every choice, and a function drawn from the posterior is climbed to its maximum.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct ThompsonSampling {
     scale: SampleScale,
@@ -80,12 +83,15 @@ impl ThompsonSampling {
     }
 
     pub(crate) fn check(&self, problem: &Problem) -> Result<()> {
-        self.sequential.check(problem)?;
+        self.sequential.check_or_learn(problem)?;
         self.scale.check(problem)
     }
 
     pub(crate) fn plan(&mut self, problem: &Problem, ledger: &Ledger) -> Result<Vec<Proposal>> {
         let count = self.sequential.next_len(problem, ledger);
+        if problem.kernel().is_none() {
+            return one_by_one::plan(problem, ledger, count, self.sequential.box_candidates(), Index::Draw);
+        }
         let run = ExactRun::synced(&mut self.run, self.sequential, problem, ledger)?;
         let prior = match self.prior.take() {
             Some(prior) => prior,

@@ -4,11 +4,14 @@ use super::cache::Cache;
 use super::sequential::{ExactRun, Sequential};
 use super::width::UcbWidth;
 use crate::error::Result;
+use crate::strategy::auto::one_by_one::{self, Index};
 use crate::strategy::run::ledger::{Ledger, Proposal};
 use crate::strategy::run::problem::Problem;
 use serde::{Deserialize, Serialize};
 
 /// `gp-ucb`: the candidate with the largest $\mu + b_t\sigma$ under the exact posterior. Cost O(Au) for an evaluation with u distinct points measured.
+///
+/// Without a kernel, one is learnt anew for every choice, the index is climbed from its best candidates, and $b_t = 2$ unless told otherwise.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct GpUcb {
     width: UcbWidth,
@@ -31,12 +34,17 @@ impl GpUcb {
     }
 
     pub(crate) fn check(&self, problem: &Problem) -> Result<()> {
-        self.sequential.check(problem)?;
-        self.width.check(problem)
+        self.sequential.check_or_learn(problem)?;
+        if problem.kernel().is_none() { self.width.learnt(problem, 0, 1).map(drop) } else { self.width.check(problem) }
     }
 
     pub(crate) fn plan(&mut self, problem: &Problem, ledger: &Ledger) -> Result<Vec<Proposal>> {
         let (width, count) = (self.width, self.sequential.next_len(problem, ledger));
+        if problem.kernel().is_none() {
+            let candidates = self.sequential.box_candidates();
+            let factor = width.learnt(problem, ledger.trials().len(), candidates)?;
+            return one_by_one::plan(problem, ledger, count, candidates, Index::Optimism(factor));
+        }
         let run = ExactRun::synced(&mut self.run, self.sequential, problem, ledger)?;
         run.plan(count, ledger.trials().len() + 1, |model, variances, step| {
             let b = width.factor(problem, model, step)?;

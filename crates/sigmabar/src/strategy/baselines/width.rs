@@ -8,6 +8,9 @@ use crate::strategy::run::problem::Problem;
 use serde::{Deserialize, Serialize};
 use std::f64::consts::PI;
 
+/// The factor where the kernel is learnt and nothing is said.
+const LEARNT_WIDTH: f64 = 2.0;
+
 /// The factor $b_t$ of the index $\mu_{t-1}(x) + b_t\,\sigma_{t-1}(x)$ (algorithm notes 5.1).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
@@ -46,6 +49,17 @@ impl UcbWidth {
                 positive("b", b)?;
                 longest_side(problem).map(drop)
             }
+        }
+    }
+
+    /// $b_t$ where the kernel is learnt and there is no theorem: a constant, 2 unless told otherwise, or the published formula for so many candidates.
+    pub(crate) fn learnt(self, problem: &Problem, told: usize, candidates: usize) -> Result<f64> {
+        let t = (told + 1) as f64;
+        match self {
+            Self::LogDet => Ok(LEARNT_WIDTH),
+            Self::Srinivas => Ok((2.0 * (candidates as f64 * t * t * PI * PI / (6.0 * problem.delta())).ln()).max(0.0).sqrt()),
+            Self::Constant(factor) => self.check(problem).map(|()| factor),
+            Self::SrinivasBox { .. } | Self::LogTime => super::candidate_set::kernel(problem).map(|_| LEARNT_WIDTH),
         }
     }
 

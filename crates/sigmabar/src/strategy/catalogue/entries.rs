@@ -18,6 +18,8 @@ pub struct StrategyEntry {
     pub options: &'static [StrategyOption],
     /// Whether it says how far from the best setting one can still be.
     pub states_gap: bool,
+    /// Whether it says so of the candidates that stand for a box or a space, too.
+    pub states_candidate_gap: bool,
     /// Whether each evaluation needs a context first, which the trials of a study do not have.
     pub is_contextual: bool,
     pub(super) make: for<'a, 'b> fn(&'a Given<'b>) -> Made,
@@ -112,7 +114,7 @@ const fn entry(
     options: &'static [StrategyOption],
     make: for<'a, 'b> fn(&'a Given<'b>) -> Made,
 ) -> StrategyEntry {
-    StrategyEntry { name, about, options, states_gap: false, is_contextual: false, make }
+    StrategyEntry { name, about, options, states_gap: false, states_candidate_gap: false, is_contextual: false, make }
 }
 
 /// Every strategy.
@@ -128,6 +130,7 @@ pub const STRATEGIES: [StrategyEntry; 19] = [
     },
     StrategyEntry {
         states_gap: true,
+        states_candidate_gap: true,
         ..entry(
             "s-bpe",
             "Batched pure exploration with sparse models: rules out what is certainly worse, and proves how far the best may be.",
@@ -140,7 +143,7 @@ pub const STRATEGIES: [StrategyEntry; 19] = [
                     "candidates",
                     Count,
                     "cells up to 3 columns, else 16384",
-                    "How many Sobol points stand for a box or a space; claims then speak of these.",
+                    "How many Sobol points stand for a box or a space; claims speak of the whole of it, and candidate_gap of these.",
                 ),
                 option("max_cells", Count, "50000", "Cells of a box at most; coarser cells are still correct ones."),
                 option("share", Number(Positive), "0.1", "Share of the squared ridge that the inducing points may miss of the prior."),

@@ -292,6 +292,13 @@ impl Problem {
         self.wanted_candidate_gap
     }
 
+    /// Whether a gap is as small as was wanted; that among candidates is the gap itself where the domain is searched.
+    #[must_use]
+    pub fn is_reached(&self, gap: Option<f64>, candidate_gap: Option<f64>) -> bool {
+        let reached = |gap: Option<f64>, wanted: Option<f64>| gap.zip(wanted).is_some_and(|(gap, wanted)| gap <= wanted);
+        reached(gap, self.wanted_gap) || reached(candidate_gap.or(gap), self.wanted_candidate_gap)
+    }
+
     /// What a lost point says about its value.
     #[must_use]
     pub fn failures(&self) -> Failures {

@@ -69,7 +69,7 @@ pub enum Rules {
 ///
 /// Needs a kernel, a norm bound and a noise model ([`Problem::with_kernel`], [`Problem::with_norm_bound`], [`Problem::with_noise`]). Boxes of up to three
 /// columns are cut into cells, and the claims speak of every point (algorithm notes 9.3–9.6); other boxes and spaces are replaced by a declared
-/// set of scrambled Sobol candidates, and the claims then speak of these.
+/// set of scrambled Sobol candidates; the gap among these comes beside the claims, which speak of the whole domain.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Sbpe {
     rules: Rules,
@@ -291,13 +291,12 @@ impl Sbpe {
         let certificate = gap.map(|_| self.certificate(problem, &state));
         state.reports.push(BatchReport { survivors, gap, candidate_gap, certificate, inducing, ..BatchReport::plain(ledger, batch) });
         self.state = Some(state);
-        let reached = |gap: Option<f64>, wanted: Option<f64>| gap.zip(wanted).is_some_and(|(gap, wanted)| gap <= wanted);
-        let enough = reached(gap, problem.wanted_gap()) || reached(candidate_gap.or(gap), problem.wanted_candidate_gap());
-        Ok(enough || ledger.closed() >= lengths.len())
+        Ok(problem.is_reached(gap, candidate_gap) || ledger.closed() >= lengths.len())
     }
 
     fn digest(&self, batch: &Batch<'_>, state: &mut State) -> Result<()> {
         let Some(evidence) = batch.evidence(state)? else { return Ok(()) };
+        state.facts.judge(batch.above(&evidence.noise), evidence.posterior.information().rounding());
         match state.cells.take() {
             Some(mut cells) => {
                 let learnt = cells.learn(batch, &evidence, state);

@@ -123,7 +123,8 @@ impl Facts {
             constants: Origin::Guaranteed,
             ..problem.premises(self.observations)
         };
-        let bounds = Bounds { residual_norm: self.residual_norm, ..Bounds::default() };
+        let Self { residual_norm, noise_factor, rounding, .. } = *self;
+        let bounds = Bounds { residual_norm, noise_factor, rounding, ..Bounds::default() };
         let contradiction = self.contradiction;
         let range = Some(Range { least_norm: self.least_norm, ..Range::default() });
         Certificate { theorem, spent, bounds, contradiction, range, ..model_certificate(problem, premises) }

@@ -51,6 +51,10 @@ pub(super) struct Facts {
     pub inducing: usize,
     /// The largest bound on $\lambda$ of all batches, each certified after its inducing points were known.
     pub residual_norm: Option<ResidualNorm>,
+    /// The largest factor $z_u$ on the noise term at a point of all batches.
+    pub noise_factor: Option<f64>,
+    /// The largest relative rounding that widths allow for of all batches.
+    pub rounding: Option<f64>,
     /// How much higher than at the nearest candidate the function can be anywhere; 0 where the domain itself is searched, none where that is not known.
     pub between: Option<f64>,
     /// $c_0$: with the alarm's share of $\delta$, the norm is at least this.
@@ -64,6 +68,12 @@ impl Facts {
     pub fn record(&mut self, residual_norm: ResidualNorm) {
         let largest = self.residual_norm.filter(|earlier| earlier.value >= residual_norm.value);
         self.residual_norm = largest.or(Some(residual_norm));
+    }
+
+    /// Remembers what the widths of a batch were made with, if it is the largest so far.
+    pub fn judge(&mut self, noise_factor: f64, rounding: f64) {
+        self.noise_factor = Some(self.noise_factor.map_or(noise_factor, |z| z.max(noise_factor)));
+        self.rounding = Some(self.rounding.map_or(rounding, |r| r.max(rounding)));
     }
 }
 
