@@ -126,7 +126,8 @@ fn a_certified_study_says_so_and_shows_all_its_pictures() {
     answer(&study, usize::MAX, hills);
     let page = report::study(&study).unwrap();
     check(&page, "certified");
-    let expected = ["progress", "elimination", "recommended-or-luckiest", "slices", "effects", "calibration", "residuals"];
+    let expected =
+        ["progress", "elimination", "recommended-or-luckiest", "slices", "effects", "calibration", "residuals", "premises", "premise-map"];
     assert_eq!(names(&page), expected);
     let html = page.html();
     let advice = study.recommend().unwrap().unwrap();
