@@ -160,7 +160,7 @@ fn files_of_earlier_versions_are_read() {
 
 #[test]
 fn mistakes_are_named_with_line_and_remedy() {
-    let cases: [(&str, &[&str]); 38] = [
+    let cases: [(&str, &[&str]); 39] = [
         (
             "budjet = 3\n[parameters.x]\ntype=\"float\"\nlow=0\nhigh=1",
             &["line 1, column 1", "unknown key \"budjet\"", "did you mean \"budget\"", "1 | budjet = 3"],
