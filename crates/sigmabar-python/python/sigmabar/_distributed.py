@@ -62,13 +62,13 @@ class Settings:
         kernel, tau = self.kernel, self.tau
         if kernel is None or tau is None:
             spread = np.where(X.std(axis=0) > 0, X.std(axis=0), 1.0)
-            template = kernel if kernel is not None else Matern(2.5, lengthscale=list(spread * np.sqrt(X.shape[1])))
+            template = kernel if kernel is not None else Matern(nu=2.5, lengthscale=list(spread * np.sqrt(X.shape[1])))
             learnt = fit_hyperparameters(template, X, y, mean=self.mean, unit=self.unit, max_inducing=self.inducing, seed=self.seed)
             kernel, tau, inducing = learnt.kernel, learnt.tau, learnt.posterior.inducing
             if self.mean is None:
                 mean, unit, _ = learnt.posterior.prior
         else:
-            inducing = select_inducing(kernel, X, tau, size=self.inducing, seed=self.seed)
+            inducing = select_inducing(kernel, X, tau, size=self.inducing, seed=self.seed).points
         return Plan(
             kernel,
             tau,
