@@ -235,15 +235,15 @@ fn a_wanted_candidate_gap_is_said_reached_or_not() {
     study("never", "0.000001");
     let words = refused(directory.path(), &["run", "never.toml", "--no-report"], 3);
     assert!(words.contains("the wanted candidate gap of") && words.contains("among the candidates"), "{words}");
-    study("soon", "3.9");
+    study("soon", "2.0");
     let words = done(directory.path(), &["run", "soon.toml"]);
     assert!(words.contains("candidate gap: at most"), "{words}");
     let status: serde_json::Value = serde_json::from_str(&done(directory.path(), &["status", "soon.toml", "--format", "json"])).unwrap();
-    assert_eq!((&status["wanted_candidate_gap"], &status["gap_reached"]), (&3.9.into(), &true.into()));
-    assert!(status["candidate_gap"].as_f64().unwrap() <= 3.9 && status["gap"].as_f64().unwrap() > 3.9, "{status}");
+    assert_eq!((&status["wanted_candidate_gap"], &status["gap_reached"]), (&2.0.into(), &true.into()));
+    assert!(status["candidate_gap"].as_f64().unwrap() <= 2.0 && status["gap"].as_f64().unwrap() > 2.0, "{status}");
     assert!(status["planned"].as_u64().unwrap() < 12, "it stopped early: {status}");
     let page = fs::read_to_string(directory.path().join("soon-report.html")).unwrap();
-    assert!(page.contains("The wanted candidate gap of 3.9 is reached") && page.contains("candidate gap (certified)"));
+    assert!(page.contains("The wanted candidate gap of 2 is reached") && page.contains("candidate gap (certified)"));
 }
 
 /// Whatever shows a model or a study says first that the data refute its premises, with a remedy, and with the code of `ask`.
