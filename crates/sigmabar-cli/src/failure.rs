@@ -91,6 +91,9 @@ pub enum Failure {
     /// The page could not be made.
     #[error(transparent)]
     Report(#[from] crate::report::Error),
+    /// The server could not be started.
+    #[error(transparent)]
+    Serve(#[from] sigmabar_serve::ServeError),
     /// The number of threads could not be set.
     #[error("{name} is \"{value}\": it must be a whole number of threads, at least 1")]
     Threads {

@@ -32,6 +32,11 @@ pub struct StudyOption {
 }
 
 impl StudyArgument {
+    /// Which of several.
+    pub(crate) fn name(&self) -> Option<&str> {
+        self.name.as_deref()
+    }
+
     /// Where the study is.
     pub(crate) fn place(&self) -> Outcome<WhichStudy> {
         WhichStudy::find(self.study.as_deref(), self.name.clone())

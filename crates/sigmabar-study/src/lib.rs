@@ -55,11 +55,11 @@ mod value;
 pub use error::{Error, Result, SpecError, SpecProblem, StoreError, TextPosition};
 pub use expression::{Expression, ExpressionError, ExpressionProblem, parse_expression};
 pub use objective::{Reply, ReplyProblem, parse_reply};
-pub use run::{RunEnd, RunEvent, RunOptions};
+pub use run::{Evaluated, Exchange, RunEnd, RunEvent, RunOptions};
 pub use space::{CandidateTable, Parameter, ParameterKind, Space};
 pub use spec::StudySpec;
-pub use study::{Advice, BatchRow, BestObserved, Cell, Corrected, Nearest, Status, Study, Survivors};
+pub use study::{Advice, BatchRow, BestObserved, Cell, Corrected, Feed, KeyedResult, Nearest, Status, Study, Survivors, WorkerRow};
 pub use trial::{
-    AskRequest, Asked, AskedTrial, ControlRow, EventKind, EventRow, ImportedRow, Page, Told, TrialResult, TrialRow, TrialStatus,
+    AskRequest, Asked, AskedTrial, ControlRow, EventKind, EventRow, HandedOut, ImportedRow, Page, Told, TrialResult, TrialRow, TrialStatus,
 };
 pub use value::Value;

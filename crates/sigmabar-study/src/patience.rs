@@ -1,6 +1,6 @@
 //! How long to go on with an objective that only fails.
 
-use crate::{Error, Page, Result, Study, TrialResult, TrialStatus};
+use crate::TrialResult;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 /// So many failures without a single success are enough.
@@ -15,12 +15,9 @@ pub(crate) struct Patience {
 }
 
 impl Patience {
-    /// For a run of so many evaluations at a time.
-    pub fn of(study: &Study, parallel: usize) -> Result<Self> {
-        let measured = Page { state: Some(TrialStatus::Done), at_most: Some(1), ..Page::default() };
-        let is_proven = !study.trials_of(&measured)?.is_empty();
-        let most = parallel.max(FAILURES);
-        Ok(Self { is_proven: is_proven.into(), failures: AtomicUsize::new(0), most })
+    /// For a run of so many evaluations at a time, of an objective that is proven to work or not.
+    pub fn new(is_proven: bool, parallel: usize) -> Self {
+        Self { is_proven: is_proven.into(), failures: AtomicUsize::new(0), most: parallel.max(FAILURES) }
     }
 
     /// Counts a result; whether to go on.
@@ -37,14 +34,8 @@ impl Patience {
         }
     }
 
-    /// The end of a run is an error where nothing was ever measured, in this run or before it, unless somebody stopped it.
-    pub fn judge(&self, study: &Study, is_interrupted: bool) -> Result<()> {
-        if is_interrupted || self.is_proven.load(Ordering::Relaxed) {
-            return Ok(());
-        }
-        let failed = study.trials_of(&Page { state: Some(TrialStatus::Failed), ..Page::default() })?;
-        let Some(last) = failed.iter().max_by_key(|trial| trial.told_at) else { return Ok(()) };
-        let reason = last.reason.clone().unwrap_or_default();
-        Err(Error::NothingMeasured { study: study.name().to_owned(), failures: failed.len(), reason })
+    /// Whether anything was measured, in this run or before it, and how often it failed in this run.
+    pub fn verdict(&self) -> (bool, usize) {
+        (self.is_proven.load(Ordering::Relaxed), self.failures.load(Ordering::Relaxed))
     }
 }

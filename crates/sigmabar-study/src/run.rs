@@ -3,7 +3,7 @@
 use crate::objective::{Attempt, Evaluator, Watch};
 use crate::patience::Patience;
 use crate::study::WorkerName;
-use crate::{AskRequest, Asked, AskedTrial, Error, Result, Study, Told, TrialResult};
+use crate::{AskRequest, Asked, AskedTrial, Error, Page, Result, Study, StudySpec, Told, TrialResult, TrialStatus};
 use sigmabar::linalg::Interrupt;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -75,28 +75,142 @@ pub enum RunEnd {
     Stopped,
 }
 
+/// Where trials come from and results go: a study in a file, or one on a server.
+pub trait Exchange: Send {
+    /// Leases trials.
+    ///
+    /// # Errors
+    /// As [`Study::ask`].
+    fn ask(&self, request: &AskRequest) -> Result<Asked>;
+
+    /// Writes a result down.
+    ///
+    /// # Errors
+    /// As [`Study::tell`].
+    fn tell(&self, id: u64, result: TrialResult) -> Result<Told>;
+
+    /// Keeps a trial with its worker for longer; false if the worker does not have it any more.
+    ///
+    /// # Errors
+    /// As [`Study::renew`].
+    fn renew(&self, id: u64, worker: &str, lease: Duration) -> Result<bool>;
+
+    /// Puts a trial back into the queue.
+    ///
+    /// # Errors
+    /// As [`Study::release`].
+    fn release(&self, id: u64, worker: &str) -> Result<()>;
+}
+
+impl Exchange for Study {
+    fn ask(&self, request: &AskRequest) -> Result<Asked> {
+        Self::ask(self, request)
+    }
+
+    fn tell(&self, id: u64, result: TrialResult) -> Result<Told> {
+        Self::tell(self, id, result)
+    }
+
+    fn renew(&self, id: u64, worker: &str, lease: Duration) -> Result<bool> {
+        Self::renew(self, id, worker, lease)
+    }
+
+    fn release(&self, id: u64, worker: &str) -> Result<()> {
+        Self::release(self, id, worker)
+    }
+}
+
+/// What a run evaluates.
+#[derive(Clone, Copy, Debug)]
+pub struct Evaluated<'a> {
+    /// The study's name.
+    pub name: &'a str,
+    /// The study file, whose objective is used.
+    pub spec: &'a StudySpec,
+    /// The directory that its commands run in, or from which theirs is seen.
+    pub directory: &'a Path,
+    /// Whether anything was ever measured by this objective.
+    pub is_proven: bool,
+}
+
 impl Study {
     /// Evaluates trials until the study is over or `stop` is triggered, which calls off planning too. Events go to the observer in the order in which they happen.
     ///
     /// # Errors
     /// [`Error::NoObjective`], [`Error::NothingMeasured`], [`Error::Spawn`], [`Error::Store`], or what planning runs into: the study can be run again.
     pub fn run(&self, options: &RunOptions, observer: &mut dyn FnMut(RunEvent), stop: &Interrupt) -> Result<RunEnd> {
-        let beside = self.file().parent().unwrap_or(Path::new(""));
-        let evaluator = Evaluator::new(self.name(), beside, self.spec().objective(), self.spec().space())?;
+        // Before anything is put back: an objective that cannot be used changes nothing.
+        Evaluator::new(self.name(), Path::new(""), self.spec().objective(), self.spec().space())?;
         let recovered = self.reap()?;
         if !recovered.is_empty() {
             observer(RunEvent::Recovered { ids: recovered });
         }
-        let slots = (0..options.parallel.max(1)).map(|slot| Ok((slot, self.reopen()?))).collect::<Result<Vec<_>>>()?;
-        let objective = self.spec().objective();
+        let slots = (0..options.parallel.max(1)).map(|_| Ok(Box::new(self.reopen()?) as Box<dyn Exchange>)).collect::<Result<Vec<_>>>()?;
+        let measured = Page { state: Some(TrialStatus::Done), at_most: Some(1), ..Page::default() };
+        let is_proven = !self.trials_of(&measured)?.is_empty();
+        let directory = self.file().parent().unwrap_or(Path::new(""));
+        let evaluated = Evaluated { name: self.name(), spec: self.spec(), directory, is_proven };
+        let (end, (is_proven, _)) = evaluated.work(slots, options, observer, stop)?;
+        if !is_proven && !stop.is_triggered() {
+            self.check_measured()?;
+        }
+        Ok(end)
+    }
+
+    /// The end of a run is an error where nothing was ever measured, in this run or before it.
+    fn check_measured(&self) -> Result<()> {
+        let failed = self.trials_of(&Page { state: Some(TrialStatus::Failed), ..Page::default() })?;
+        let Some(last) = failed.iter().max_by_key(|trial| trial.told_at) else { return Ok(()) };
+        let reason = last.reason.clone().unwrap_or_default();
+        Err(Error::NothingMeasured { study: self.name().to_owned(), failures: failed.len(), reason })
+    }
+}
+
+impl Evaluated<'_> {
+    /// Evaluates trials, one at a time through each of the exchanges, until the study is over or `stop` is triggered.
+    ///
+    /// # Errors
+    /// As [`Study::run`].
+    pub fn run(
+        self,
+        slots: Vec<Box<dyn Exchange>>,
+        options: &RunOptions,
+        observer: &mut dyn FnMut(RunEvent),
+        stop: &Interrupt,
+    ) -> Result<RunEnd> {
+        let mut last = String::new();
+        let mut observe = |event: RunEvent| {
+            if let RunEvent::Told { result: TrialResult::Failed { reason }, .. } = &event {
+                last.clone_from(reason);
+            }
+            observer(event);
+        };
+        let (end, (is_proven, failures)) = self.work(slots, options, &mut observe, stop)?;
+        if failures > 0 && !is_proven && !stop.is_triggered() {
+            return Err(Error::NothingMeasured { study: self.name.to_owned(), failures, reason: last });
+        }
+        Ok(end)
+    }
+
+    /// How it ended, whether anything was ever measured, and how many evaluations failed.
+    fn work(
+        self,
+        slots: Vec<Box<dyn Exchange>>,
+        options: &RunOptions,
+        observer: &mut dyn FnMut(RunEvent),
+        stop: &Interrupt,
+    ) -> Result<(RunEnd, (bool, usize))> {
+        let evaluator = Evaluator::new(self.name, self.directory, self.spec.objective(), self.spec.space())?;
+        let objective = self.spec.objective();
         let lease = options.lease.or_else(|| objective.and_then(|table| Duration::try_from_secs_f64(table.lease?).ok())).unwrap_or(LEASE);
         let retries = objective.and_then(|table| table.retries).unwrap_or(0);
         let (halt, begun) = (AtomicBool::new(false), AtomicUsize::new(0));
-        let patience = Patience::of(self, options.parallel)?;
+        let patience = Patience::new(self.is_proven, slots.len());
         std::thread::scope(|scope| {
             let (sender, events) = channel();
             let workers: Vec<_> = slots
                 .into_iter()
+                .enumerate()
                 .map(|(slot, study)| {
                     let name = WorkerName::here(slot).to_string();
                     let (events, evaluator, halt, begun, patience) = (sender.clone(), &evaluator, &halt, &begun, &patience);
@@ -115,15 +229,14 @@ impl Study {
                     Err(panic) => std::panic::resume_unwind(panic),
                 }
             }
-            patience.judge(self, stop.is_triggered())?;
-            Ok(end)
+            Ok((end, patience.verdict()))
         })
     }
 }
 
 /// One thread that evaluates one trial after the other.
 struct Worker<'a> {
-    study: Study,
+    study: Box<dyn Exchange>,
     name: String,
     options: &'a RunOptions,
     lease: Duration,

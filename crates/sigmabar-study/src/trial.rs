@@ -45,6 +45,19 @@ pub enum Asked {
     Finished,
 }
 
+/// What a server hands out.
+#[derive(Clone, Debug, PartialEq)]
+pub enum HandedOut {
+    /// Evaluations to be made.
+    Trials(Vec<AskedTrial>),
+    /// Others are at work, or the study is paused.
+    Wait,
+    /// Nothing is open, and the next batch is not planned yet.
+    Unplanned,
+    /// The study is over.
+    Finished,
+}
+
 /// One evaluation to be made.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct AskedTrial {
@@ -247,7 +260,7 @@ pub struct ImportedRow {
 }
 
 /// Which trials to look at.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Page {
     /// Only those with larger ids than this.
     pub after: Option<u64>,
@@ -257,6 +270,8 @@ pub struct Page {
     pub state: Option<TrialStatus>,
     /// Only those of this batch.
     pub batch: Option<usize>,
+    /// Only those that this worker asked for last.
+    pub worker: Option<String>,
 }
 
 /// What can happen to a study.
@@ -298,10 +313,14 @@ pub enum EventKind {
     Resumed,
     /// The study file was changed; the detail names the keys.
     Amended,
+    /// Nothing is handed out to one worker from here on.
+    WorkerPaused,
+    /// Trials are handed out to it again.
+    WorkerResumed,
 }
 
 impl EventKind {
-    const ALL: [Self; 17] = [
+    const ALL: [Self; 19] = [
         Self::Planned,
         Self::Finished,
         Self::Closed,
@@ -319,6 +338,8 @@ impl EventKind {
         Self::Paused,
         Self::Resumed,
         Self::Amended,
+        Self::WorkerPaused,
+        Self::WorkerResumed,
     ];
 
     /// The one of this name.
@@ -347,6 +368,8 @@ impl EventKind {
             Self::Paused => "paused",
             Self::Resumed => "resumed",
             Self::Amended => "amended",
+            Self::WorkerPaused => "worker paused",
+            Self::WorkerResumed => "worker resumed",
         }
     }
 }

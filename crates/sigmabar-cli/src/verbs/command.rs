@@ -70,6 +70,10 @@ pub enum Verb {
     Reap(super::batch::Arguments),
     /// Make one page with pictures of a study or a model
     Report(super::report::Arguments),
+    /// Serve studies as a live page, and to workers on other machines
+    Serve(super::serve::Arguments),
+    /// Evaluate settings of a study that another machine serves
+    Worker(super::worker::Arguments),
     /// What the theorems say before anything is measured
     Theory(super::theory::Arguments),
     /// Compare strategies on test problems

@@ -20,11 +20,13 @@ pub(crate) mod recommend;
 pub(crate) mod report;
 pub(crate) mod run;
 pub(crate) mod schema;
+pub(crate) mod serve;
 pub(crate) mod status;
 pub(crate) mod tell;
 pub(crate) mod theory;
 pub(crate) mod trials;
 pub(crate) mod void;
+pub(crate) mod worker;
 
 pub(crate) use accumulate::hex;
 pub(crate) use command::{Cli, Verb};
@@ -57,6 +59,8 @@ pub(crate) fn run(verb: Verb, global: &Global, console: &Console) -> Outcome {
         Verb::CloseBatch(arguments) => batch::close(&arguments, console),
         Verb::Reap(arguments) => batch::reap(&arguments, console),
         Verb::Report(arguments) => report::run(&arguments, console),
+        Verb::Serve(arguments) => serve::run(&arguments, global, console),
+        Verb::Worker(arguments) => worker::run(&arguments, console),
         Verb::Schema(arguments) => schema::run(&arguments),
         Verb::Theory(arguments) => theory::run(&arguments, global, console),
         Verb::Bench(arguments) => bench::run(&arguments, global, console),

@@ -9,6 +9,7 @@ use crate::interrupt;
 use crate::output;
 use crate::quantity::{counted, duration, grouped, positive, short};
 use crate::verbs::report;
+use crate::verbs::worker::{OUTBOX, Work};
 use crate::which_study::{StudyArgument, WhichStudy, quoted};
 use indicatif::ProgressBar;
 use sigmabar::strategy::{Direction, StillPossible};
@@ -26,6 +27,9 @@ const LONG: Duration = Duration::from_secs(5);
 pub struct Arguments {
     #[command(flatten)]
     study: StudyArgument,
+    /// Work for a study that sigmabar serve has at this address, together with others
+    #[arg(long, value_name = "URL", conflicts_with_all = ["study", "report", "no_report", "despite_contradiction"])]
+    server: Option<String>,
     /// Evaluations at a time
     #[arg(long, short, value_name = "N", default_value_t = 1, value_parser = positive)]
     parallel: usize,
@@ -53,6 +57,11 @@ pub struct Arguments {
 }
 
 pub(crate) fn run(arguments: &Arguments, global: &Global, console: &Console) -> Outcome {
+    if let Some(server) = &arguments.server {
+        let options = RunOptions { parallel: arguments.parallel, lease: arguments.lease, at_most: arguments.at_most };
+        let (name, command) = (arguments.study.name(), arguments.command.as_deref());
+        return Work { server, name, command, options, outbox: OUTBOX.as_ref() }.run(console);
+    }
     let place = arguments.study.place()?;
     if !arguments.no_report {
         // Before the work, not after it.

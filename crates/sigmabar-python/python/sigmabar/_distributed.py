@@ -68,7 +68,7 @@ class Settings:
             if self.mean is None:
                 mean, unit, _ = learnt.posterior.prior
         else:
-            inducing = select_inducing(kernel, X, tau, size=self.inducing, seed=self.seed)
+            inducing = select_inducing(kernel, X, tau, size=self.inducing, seed=self.seed).points
         return Plan(
             kernel,
             tau,

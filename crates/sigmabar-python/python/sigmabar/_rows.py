@@ -12,7 +12,9 @@ import numpy as np
 from . import _core
 from ._arrays import rows, vector
 from ._checks import count, number, saved, seed_of, text, text_or_none
+from ._core import Accumulator as _SumsCore
 from ._core import Error
+from ._core import Plan as _PlanCore
 from ._inducing import inducing_points
 from ._kernels import Kernel, kernel_core
 from ._learnt import sourced
@@ -33,11 +35,11 @@ class Plan:
     >>> plan = sb.Plan(sb.Matern(nu=2.5, lengthscale=0.3), 0.1, inducing=X[::10], chunks=3, mean=0.0)
     >>> parts = [plan.leaf(i, X[30 * i : 30 * i + 30], y[30 * i : 30 * i + 30]) for i in (2, 0, 1)]
     >>> model = plan.model(parts[1].merge(parts[0]).merge(parts[2]))
-    >>> len(model), bool(abs(model.mean([[0.5]])[0] - np.sin(3)) < 0.01)
+    >>> len(model), bool(abs(model.mean([[0.5]])[0] - np.sin(3)) < 0.05)
     (90, True)
     """
 
-    _core: _core.Plan
+    _core: _PlanCore
 
     def __init__(
         self,
@@ -56,7 +58,7 @@ class Plan:
         drop_missing: bool = False,
         left_out: Sequence[tuple[int, int, int, int]] = (),
     ) -> None:
-        sizes = [None] * count(chunks, "chunks") if isinstance(chunks, int) else [None if n is None else int(n) for n in chunks]
+        sizes: list[int | None] = [None] * count(chunks, "chunks") if isinstance(chunks, int) else [None if n is None else int(n) for n in chunks]
         prior = None if mean is None else (sourced(mean, "mean"), sourced(unit, "unit"))
         self._core = _core.Plan.of(
             kernel_core(kernel),
@@ -147,17 +149,17 @@ class Accumulator:
     >>> first.merge(first)
     Traceback (most recent call last):
     ...
-    sigmabar._core.Error: chunk 0 is in both: it would be counted twice
+    sigmabar.Error: chunk 0 is in both: it would be counted twice
     """
 
-    _core: _core.Accumulator
+    _core: _SumsCore
     _plan: Plan
 
     def __init__(self) -> None:
         raise Error("sums are made by Plan.leaf or Plan.sum")
 
     @classmethod
-    def _wrap(cls, plan: Plan, core: _core.Accumulator) -> Accumulator:
+    def _wrap(cls, plan: Plan, core: _SumsCore) -> Accumulator:
         sums = cls.__new__(cls)
         sums._plan, sums._core = plan, core
         return sums

@@ -90,7 +90,7 @@ class SparseKernelRegressor:
         for row in found:
             chunks[row["chunk"]] = row["rows"]
         drawn = ([tuple(row) for row in json.loads(part["drawn"])] for part in found)
-        plan = settings.plan(smallest(settings.sample, drawn), chunks, "a Spark DataFrame")  # type: ignore[arg-type]
+        plan = settings.plan(smallest(settings.sample, drawn), chunks, "a Spark DataFrame")
         data = plan.save()
 
         def summed(batches: Iterator[Any]) -> Iterator[Any]:

@@ -4,10 +4,12 @@
 //! form or dashes say the same as colour does.
 
 mod calibration;
+mod compared;
 mod effects;
 mod elimination;
 mod figure;
 mod functions;
+mod gantt;
 mod ink;
 mod panel;
 mod picture;
@@ -23,10 +25,12 @@ mod svg;
 mod table;
 
 pub use calibration::{Coverage, HeldOut, calibration, coverage, measured_against_predicted, residuals, verdict};
+pub use compared::compared;
 pub use effects::{Effect, effects};
 pub use elimination::{Elimination, Frame, Remaining, Side};
 pub use figure::{Figure, Sample};
 pub use functions::functions;
+pub use gantt::{Bar, Gantt};
 pub use ink::{Ink, Medium, OKABE_ITO, heat, on_heat};
 pub use panel::{Area, Axis, Panel, shortened};
 pub use picture::Picture;

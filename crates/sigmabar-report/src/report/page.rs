@@ -21,11 +21,31 @@ pub struct Page {
     pictures: Vec<Picture>,
     tables: Vec<(String, Table)>,
     headings: Vec<String>,
+    /// Where the numbers are fetched from, if they are not carried inside.
+    numbers_at: Option<String>,
 }
 
 impl Page {
     pub(super) fn new(title: impl Into<String>) -> Self {
-        Self { title: title.into(), body: String::new(), pictures: Vec::new(), tables: Vec::new(), headings: Vec::new() }
+        Self { title: title.into(), body: String::new(), pictures: Vec::new(), tables: Vec::new(), headings: Vec::new(), numbers_at: None }
+    }
+
+    /// A page of a server, which gives the numbers at `address/NAME.csv`.
+    pub(super) fn served(title: impl Into<String>, address: impl Into<String>) -> Self {
+        Self { numbers_at: Some(address.into()), ..Self::new(title) }
+    }
+
+    /// What stands on the page, without head and style.
+    #[must_use]
+    pub fn body(&self) -> &str {
+        &self.body
+    }
+
+    fn download(&self, name: &str, table: &Table) -> String {
+        match &self.numbers_at {
+            Some(address) => format!("<a class=\"download\" download href=\"{}/{1}.csv\">numbers (CSV)</a>", escape(address), escape(name)),
+            None => download(name, table),
+        }
     }
 
     /// The page: no script, no request to any network, readable in a light and a dark room.
@@ -129,8 +149,15 @@ impl Page {
         );
     }
 
+    /// What a claim rests on, word for word, behind a click.
+    pub(super) fn certificate(&mut self, text: &str) {
+        self.body.push_str("<details class=\"certificate\"><summary>Certificate: what this rests on</summary>");
+        self.verbatim(text);
+        self.body.push_str("</details>");
+    }
+
     pub(super) fn picture(&mut self, picture: Picture) {
-        let link = download(picture.name(), picture.table());
+        let link = self.download(picture.name(), picture.table());
         let (svg, caption) = (picture.svg(Medium::Page), escape(picture.caption()));
         let _ = write!(self.body, "<figure id=\"{}\">{svg}<figcaption>{caption} {link}</figcaption></figure>", escape(picture.name()));
         self.pictures.push(picture);
@@ -144,7 +171,7 @@ impl Page {
         let rows: String = table.rows().iter().take(MOST_ROWS).map(row).collect();
         let more = table.rows().len().saturating_sub(MOST_ROWS);
         let note = if more > 0 { format!("{more} more rows are in the file. ") } else { String::new() };
-        let link = download(name, &table);
+        let link = self.download(name, &table);
         let _ = write!(
             self.body,
             "<div class=\"table\" id=\"{}\"><table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table></div><p class=\"note\">{note}{link}</p>",

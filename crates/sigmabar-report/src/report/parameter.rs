@@ -104,12 +104,14 @@ fn between(low: f64, high: f64, value: f64) -> Value {
 }
 
 /// A setting in words.
-pub(super) fn setting_words(values: &[(String, Value)]) -> String {
+#[must_use]
+pub fn setting_words(values: &[(String, Value)]) -> String {
     values.iter().map(|(name, value)| format!("{name} = {}", value_words(value))).collect::<Vec<_>>().join(", ")
 }
 
 /// A value for reading.
-pub(super) fn value_words(value: &Value) -> String {
+#[must_use]
+pub fn value_words(value: &Value) -> String {
     match value {
         Value::Float(v) => crate::plot::number(*v),
         other => other.to_string(),

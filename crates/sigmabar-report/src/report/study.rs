@@ -7,7 +7,7 @@ use super::held_out::held_out;
 use super::page::Page;
 use super::parameter::setting_words;
 use super::plates::plates;
-use super::study_model::{Dots, StudyModel};
+use super::study_model::{Dots, StudyModel, Through};
 use super::tables::{batch_table, trial_table};
 use crate::plot::{self, BatchEnd, Progress, Rival, Table, number};
 use crate::quantity::counted;
@@ -17,14 +17,21 @@ use sigmabar::{Certificate, Label, Points, Policy, Strategy};
 use sigmabar_study::{Advice, BatchRow, BestObserved, ImportedRow, Status, Study, TrialResult, TrialRow, TrialStatus};
 
 /// Everything a study's page is made of.
-struct Content<'a> {
-    study: &'a Study,
-    run: &'a Strategy,
-    trials: Vec<TrialRow>,
-    imported: Vec<ImportedRow>,
-    batches: Vec<BatchRow>,
-    status: Status,
-    advice: Option<Advice>,
+pub(super) struct Content<'a> {
+    pub study: &'a Study,
+    pub run: &'a Strategy,
+    pub trials: Vec<TrialRow>,
+    pub imported: Vec<ImportedRow>,
+    pub batches: Vec<BatchRow>,
+    pub status: Status,
+    pub advice: Option<Advice>,
+}
+
+impl<'a> Content<'a> {
+    pub fn read(study: &'a Study, run: &'a Strategy) -> Result<Self> {
+        let (trials, imported) = (study.trials()?, study.imported()?);
+        Ok(Self { study, run, trials, imported, batches: study.batches()?, status: study.status()?, advice: study.recommend()? })
+    }
 }
 
 /// The page of a study: the recommendation with its interval, gap and label first, then the pictures, the batches and trials, and what it all rests on.
@@ -33,15 +40,7 @@ struct Content<'a> {
 /// What reading the study or asking its model runs into.
 pub fn study(study: &Study) -> Result<Page> {
     let run = study.strategy()?;
-    let content = Content {
-        study,
-        run: &run,
-        trials: study.trials()?,
-        imported: study.imported()?,
-        batches: study.batches()?,
-        status: study.status()?,
-        advice: study.recommend()?,
-    };
+    let content = Content::read(study, &run)?;
     let mut page = Page::new(format!("{} · sigmabar", study.name()));
     page.title(study.name());
     if let Some(text) = study.spec().description() {
@@ -67,7 +66,7 @@ const FACTORS: [f64; 5] = [0.5, 0.7, 1.0, 1.4, 2.0];
 
 impl Content<'_> {
     /// What is measured, as people call it.
-    fn response(&self) -> &str {
+    pub fn response(&self) -> &str {
         self.study.spec().response().unwrap_or("value")
     }
 
@@ -75,7 +74,7 @@ impl Content<'_> {
         self.study.spec().problem().direction() == Direction::Maximize
     }
 
-    fn answer(&self, page: &mut Page) {
+    pub fn answer(&self, page: &mut Page) {
         let measured = self.trials.iter().filter(|row| row.value.is_some()).count();
         let batches = self.status.batches;
         let evaluations = format!("{measured} of {} in {batches} {}", self.status.budget, if batches == 1 { "batch" } else { "batches" });
@@ -221,10 +220,28 @@ impl Content<'_> {
 
     /// All pictures; gives the certificate behind the slices back.
     fn pictures(&self, page: &mut Page) -> Result<Option<Certificate>> {
-        let space = self.study.spec().space();
         let model = StudyModel::new(self.run)?;
         let model = model.as_ref();
         page.heading("How it got there");
+        self.history(page, model)?;
+        for plate in plates(self.study.spec().space(), &self.trials, model, self.response())? {
+            page.picture(plate.picture());
+        }
+        let Some(model) = model else { return Ok(None) };
+        page.heading("What the model says");
+        let through = self.advice.as_ref().map(Through::from);
+        let certificate = self.model(page, model, through.as_ref())?;
+        let checks = held_out(model)?;
+        if !checks.is_empty() {
+            page.heading("Can the model be trusted?");
+            trust(page, &checks, self.response());
+        }
+        Ok(certificate)
+    }
+
+    /// Progress, elimination and rivals.
+    pub fn history(&self, page: &mut Page, model: Option<&StudyModel<'_>>) -> Result<()> {
+        let space = self.study.spec().space();
         let progress = self.progress();
         if progress.values.is_empty() {
             page.paragraph("There is nothing to draw before the first measurement.");
@@ -237,14 +254,15 @@ impl Content<'_> {
         if let Some(advice) = &self.advice {
             page.picture(plot::rivals(&self.rivals(advice, model)?, self.response()));
         }
-        for plate in plates(space, &self.trials, model, self.response())? {
-            page.picture(plate.picture());
-        }
-        let Some(model) = model else { return Ok(None) };
-        page.heading("What the model says");
+        Ok(())
+    }
+
+    /// Slices and relevance; gives the certificate behind the slices back.
+    pub fn model(&self, page: &mut Page, model: &StudyModel<'_>, through: Option<&Through>) -> Result<Option<Certificate>> {
+        let space = self.study.spec().space();
         let mut certificate = None;
-        if let Some(advice) = &self.advice {
-            let (slices, behind) = model.slices(space, advice, &self.dots(), self.response())?;
+        if let Some(through) = through {
+            let (slices, behind) = model.slices(space, through, &self.dots(), self.response())?;
             certificate = behind;
             if slices.slices.is_empty() {
                 page.paragraph("The constraints fix every parameter once the others are chosen: there are no slices to show.");
@@ -255,14 +273,6 @@ impl Content<'_> {
         let effects = model.effects(space)?;
         if !effects.is_empty() {
             page.picture(plot::effects(&effects, self.response()));
-        }
-        let checks = held_out(model)?;
-        if !checks.is_empty() {
-            let how = "each predicted by a model fitted to nine tenths of the measurements, itself not among them";
-            page.heading("Can the model be trusted?");
-            page.paragraph(&plot::verdict(&checks));
-            page.picture(plot::calibration(&checks, how));
-            page.picture(plot::residuals(&checks, self.response(), how));
         }
         Ok(certificate)
     }
@@ -423,6 +433,14 @@ impl Content<'_> {
         page.paragraph("The study file:");
         page.verbatim(&self.study.spec().to_toml());
     }
+}
+
+/// Calibration and residuals.
+pub(super) fn trust(page: &mut Page, checks: &[plot::HeldOut], response: &str) {
+    let how = "each predicted by a model fitted to nine tenths of the measurements, itself not among them";
+    page.paragraph(&plot::verdict(checks));
+    page.picture(plot::calibration(checks, how));
+    page.picture(plot::residuals(checks, response, how));
 }
 
 /// What a strategy that speaks of its own data only does with results from before the study; `None` for those whose model includes them.

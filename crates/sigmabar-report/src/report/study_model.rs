@@ -31,6 +31,20 @@ pub(super) struct Dots<'a> {
     pub imported: Vec<(&'a [Value], f64)>,
 }
 
+/// A setting that slices are laid through.
+pub(super) struct Through {
+    pub values: Vec<(String, Value)>,
+    pub point: Vec<f64>,
+    /// What it is, after "through".
+    pub words: String,
+}
+
+impl From<&Advice> for Through {
+    fn from(advice: &Advice) -> Self {
+        Self { values: advice.values.clone(), point: advice.point.clone(), words: "the recommendation".to_owned() }
+    }
+}
+
 /// What the model says at points.
 pub(super) struct View {
     pub mean: Vec<f64>,
@@ -158,32 +172,32 @@ impl<'a> StudyModel<'a> {
         Ok(list)
     }
 
-    /// Slices through the recommendation, and what their interval rests on. A parameter whose other values the constraints forbid there has none.
-    pub fn slices(&self, space: &Space, advice: &Advice, dots: &Dots<'_>, response: &str) -> Result<(Slices, Option<Certificate>)> {
-        let mut slices = Slices { through: "the recommendation".to_owned(), response: response.to_owned(), ..Slices::default() };
+    /// Slices through a setting, and what their interval rests on. A parameter whose other values the constraints forbid there has none.
+    pub fn slices(&self, space: &Space, through: &Through, dots: &Dots<'_>, response: &str) -> Result<(Slices, Option<Certificate>)> {
+        let mut slices = Slices { through: through.words.clone(), response: response.to_owned(), ..Slices::default() };
         let mut certificate = None;
         for p in 0..space.parameters().len() {
-            let (x, points) = line(space, advice, p);
+            let (x, points) = line(space, through, p);
             if x.len() < 2 {
                 continue;
             }
             let view = self.view(Points::from_rows(&points)?.view())?;
             slices.mean_label = view.label.to_string();
             slices.prediction_label = view.prediction_label.to_string();
-            slices.slices.push(self.slice(space, advice, dots, p, x, &view)?);
+            slices.slices.push(self.slice(space, through, dots, p, x, &view)?);
             certificate = view.certificate;
         }
         Ok((slices, certificate))
     }
 
-    fn slice(&self, space: &Space, advice: &Advice, dots: &Dots<'_>, p: usize, x: Vec<f64>, view: &View) -> Result<Slice> {
+    fn slice(&self, space: &Space, through: &Through, dots: &Dots<'_>, p: usize, x: Vec<f64>, view: &View) -> Result<Slice> {
         let parameter = &space.parameters()[p];
         let kernel = &self.posterior.kernel().value;
-        let scale = kernel.value(&advice.point, &advice.point);
+        let scale = kernel.value(&through.point, &through.point);
         // How near a measurement is to the slice: the correlation with its foot on it.
         let near = |values: &[Value]| {
             let point = space.point(values).ok()?;
-            let mut foot = advice.point.clone();
+            let mut foot = through.point.clone();
             let columns = space.columns_of(p);
             foot[columns.clone()].copy_from_slice(&point[columns]);
             Some((kernel.value(&foot, &point) / scale).clamp(0.0, 1.0))
@@ -204,7 +218,7 @@ impl<'a> StudyModel<'a> {
             data: placed(&dots.own),
             imported: placed(&dots.imported),
             inducing: if distinct { Vec::new() } else { inducing },
-            through: advice.values.get(p).map(|(_, value)| parameter::coordinate(parameter, value)),
+            through: through.values.get(p).map(|(_, value)| parameter::coordinate(parameter, value)),
         })
     }
 
@@ -246,13 +260,13 @@ fn moved(space: &Space, p: usize, setting: &[Value], point: &[f64], value: &Valu
     Some(moved)
 }
 
-/// The settings that differ from the recommendation in one parameter: their places on its axis and the strategy's points.
-fn line(space: &Space, advice: &Advice, p: usize) -> (Vec<f64>, Vec<Vec<f64>>) {
+/// The settings that differ from a setting in one parameter: their places on its axis and the strategy's points.
+fn line(space: &Space, through: &Through, p: usize) -> (Vec<f64>, Vec<Vec<f64>>) {
     let parameter = &space.parameters()[p];
     let point = |value: &Value| -> Option<Vec<f64>> {
         if space.candidates().is_some() {
             // Between the candidates of a list the model is asked all the same.
-            let mut point = advice.point.clone();
+            let mut point = through.point.clone();
             let columns = space.columns_of(p);
             match &parameter.kind {
                 ParameterKind::Column { low, high } => point[columns.start] = (value.as_number()? - low) / (high - low),
@@ -266,7 +280,7 @@ fn line(space: &Space, advice: &Advice, p: usize) -> (Vec<f64>, Vec<Vec<f64>>) {
             }
             return point.iter().all(|v| v.is_finite()).then_some(point);
         }
-        let mut values: Vec<Value> = advice.values.iter().map(|(_, value)| value.clone()).collect();
+        let mut values: Vec<Value> = through.values.iter().map(|(_, value)| value.clone()).collect();
         values[p] = value.clone();
         space.point(&values).ok()
     };

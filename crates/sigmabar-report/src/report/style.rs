@@ -1,7 +1,7 @@
 //! How a page looks.
 
 /// The style sheet: colours are variables, so that pictures follow the page into the dark.
-pub(super) const STYLE: &str = "\
+pub const STYLE: &str = "\
 :root{--ink:#222222;--muted:#5f5f5f;--grid:#e2e2e2;--paper:#ffffff;--page:#f6f6f4;--series-0:#0072b2;--series-1:#d55e00;--series-2:#009e73;--series-3:#cc79a7;\
 --series-4:#e69f00;--series-5:#56b4e9;--series-6:#787878;color-scheme:light dark}\
 @media (prefers-color-scheme:dark){:root{--ink:#ececec;--muted:#a9a9a9;--grid:#3a3a3a;--paper:#1d1d1f;--page:#141415;--series-0:#4fa8e0;--series-1:#f0803c;\

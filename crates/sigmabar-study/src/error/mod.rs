@@ -245,6 +245,14 @@ pub enum Error {
         /// What is wrong with it.
         problem: StoreError,
     },
+    /// A server that does not do what a worker needs.
+    #[error("{server}: {problem}")]
+    Server {
+        /// Its address.
+        server: String,
+        /// What it said, or why it was not reached.
+        problem: String,
+    },
     /// The core refused.
     #[error(transparent)]
     Core(#[from] sigmabar::Error),

@@ -192,6 +192,12 @@ impl StudySpec {
         self.file.objective.is_some()
     }
 
+    /// Whether its objective is a program: a worker runs none that it was sent.
+    #[must_use]
+    pub fn runs_a_program(&self) -> bool {
+        self.file.objective.as_ref().is_some_and(|objective| objective.command.is_some() || objective.process.is_some())
+    }
+
     /// The same study evaluated by a command for each trial.
     #[must_use]
     pub fn with_command(mut self, command: impl Into<String>) -> Self {

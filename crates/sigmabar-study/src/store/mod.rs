@@ -115,6 +115,14 @@ impl Store {
         Ok(result)
     }
 
+    /// A number that changes with every commit of another connection.
+    pub fn data_version(&self) -> Result<i64> {
+        self.connection
+            .prepare_cached("PRAGMA data_version")
+            .and_then(|mut look| look.query_row([], |row| row.get(0)))
+            .map_err(|e| self.refused(e))
+    }
+
     fn refused(&self, error: rusqlite::Error) -> Error {
         Error::Store { file: self.file.clone(), problem: problem(error) }
     }

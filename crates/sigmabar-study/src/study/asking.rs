@@ -3,7 +3,7 @@
 use super::Study;
 use super::worker::WorkerName;
 use crate::store::{Durability, Failure, now};
-use crate::{AskRequest, Asked, AskedTrial, EventKind, Result, TrialStatus};
+use crate::{AskRequest, Asked, AskedTrial, EventKind, HandedOut, Result, TrialStatus};
 use rusqlite::{Connection, Row, Transaction, params};
 use std::time::Duration;
 
@@ -29,28 +29,65 @@ impl Study {
 
     fn lease(&self, request: &AskRequest) -> Result<Vec<AskedTrial>> {
         let until = now().saturating_add(i64::try_from(request.lease.as_millis()).unwrap_or(i64::MAX));
-        let mut store = self.store();
-        let mut rows = store.write_with(Durability::Process, |transaction| {
+        let rows = self.store().write_with(Durability::Process, |transaction| {
             put_back(transaction, self.key)?;
-            let mut rows = pending(transaction, self.key, &request.worker, request.at_most)?;
-            let own = rows.len();
-            if !is_paused(transaction, self.key)? {
-                rows.extend(queued(transaction, self.key, request.at_most.saturating_sub(own))?);
-            }
-            let lease = "UPDATE sb_trials SET state = ?6, worker = ?3, leased_until = ?4, asked_at = ?5, \
-                         attempts = attempts + (state = 'queued') WHERE study = ?1 AND id = ?2";
-            let mut lease = transaction.prepare_cached(lease)?;
-            for row in &rows {
-                lease.execute(params![self.key, row.id, request.worker, until, now(), TrialStatus::Leased])?;
-            }
-            for row in &rows[own..] {
-                note(transaction, self.key, EventKind::Asked, Some(row.id), Some(&request.worker))?;
-            }
-            Ok(rows)
+            Ok(self.lease_in(transaction, request, until)?)
         })?;
-        drop(store);
-        rows.sort_by_key(|row| row.id);
         rows.into_iter().map(|row| self.asked(row, until)).collect()
+    }
+
+    fn lease_in(&self, transaction: &Transaction<'_>, request: &AskRequest, until: i64) -> rusqlite::Result<Vec<LeasedRow>> {
+        let mut rows = pending(transaction, self.key, &request.worker, request.at_most)?;
+        let own = rows.len();
+        if !is_paused(transaction, self.key)? {
+            rows.extend(queued(transaction, self.key, request.at_most.saturating_sub(own))?);
+        }
+        let lease = "UPDATE sb_trials SET state = ?6, worker = ?3, leased_until = ?4, asked_at = ?5, \
+                     attempts = attempts + (state = 'queued') WHERE study = ?1 AND id = ?2";
+        let mut lease = transaction.prepare_cached(lease)?;
+        for row in &rows {
+            lease.execute(params![self.key, row.id, request.worker, until, now(), TrialStatus::Leased])?;
+        }
+        for row in &rows[own..] {
+            note(transaction, self.key, EventKind::Asked, Some(row.id), Some(&request.worker))?;
+        }
+        rows.sort_by_key(|row| row.id);
+        Ok(rows)
+    }
+
+    /// Leases trials to many at once, in one transaction, and never plans: for a server, which plans beside its answers.
+    ///
+    /// # Errors
+    /// [`crate::Error::Store`].
+    pub fn hand_out(&self, requests: &[AskRequest]) -> Result<Vec<HandedOut>> {
+        let until = |request: &AskRequest| now().saturating_add(i64::try_from(request.lease.as_millis()).unwrap_or(i64::MAX));
+        let leased = self.store().write_with(Durability::Process, |transaction| {
+            put_back(transaction, self.key)?;
+            let lease = |request: &AskRequest| {
+                let until = until(request);
+                Ok((self.lease_in(transaction, request, until)?, until))
+            };
+            Ok(requests.iter().map(lease).collect::<rusqlite::Result<Vec<_>>>()?)
+        })?;
+        let rest = if leased.iter().any(|(rows, _)| rows.is_empty()) { Some(self.without_trials()?) } else { None };
+        let answer = |(rows, until): (Vec<LeasedRow>, i64)| match &rest {
+            Some(rest) if rows.is_empty() => Ok(rest.clone()),
+            _ => Ok(HandedOut::Trials(rows.into_iter().map(|row| self.asked(row, until)).collect::<Result<_>>()?)),
+        };
+        leased.into_iter().map(answer).collect()
+    }
+
+    /// Why there is nothing to hand out.
+    fn without_trials(&self) -> Result<HandedOut> {
+        let look = "SELECT finished, EXISTS (SELECT 1 FROM sb_trials t INDEXED BY sb_trials_by_state WHERE t.study = s.study AND t.state = 'queued') \
+                    FROM sb_studies s WHERE study = ?1";
+        let (is_finished, has_queued): (bool, bool) =
+            self.store().read(|c| c.prepare_cached(look)?.query_row([self.key], |row| Ok((row.get(0)?, row.get(1)?))))?;
+        Ok(match () {
+            () if is_finished => HandedOut::Finished,
+            () if has_queued || self.is_waiting()? => HandedOut::Wait,
+            () => HandedOut::Unplanned,
+        })
     }
 
     fn asked(&self, row: LeasedRow, until: i64) -> Result<AskedTrial> {

@@ -3,6 +3,8 @@
 mod amending;
 mod asking;
 mod correcting;
+mod feed;
+mod many;
 mod nearest;
 mod planning;
 mod record;
@@ -10,11 +12,15 @@ mod shown;
 mod telling;
 mod views;
 mod worker;
+mod workers;
 
 pub use correcting::Corrected;
+pub use feed::Feed;
+pub use many::KeyedResult;
 pub use nearest::Nearest;
 pub use shown::{Advice, BatchRow, BestObserved, Cell, Status, Survivors};
 pub(crate) use worker::WorkerName;
+pub use workers::WorkerRow;
 
 use crate::store::{Store, now};
 use crate::{Error, Result, StoreError, StudySpec};
@@ -131,7 +137,10 @@ impl Study {
     }
 
     /// The same study with a connection of its own.
-    pub(crate) fn reopen(&self) -> Result<Self> {
+    ///
+    /// # Errors
+    /// [`Error::Store`].
+    pub fn reopen(&self) -> Result<Self> {
         Ok(Self {
             store: Mutex::new(Store::open(&self.file)?),
             file: self.file.clone(),

@@ -41,7 +41,10 @@ impl Position {
 
 impl Study {
     /// Plans the next batch if nothing is left to be answered; whether the study is over. Waits for another process that is planning already.
-    pub(super) fn advance(&self) -> Result<bool> {
+    ///
+    /// # Errors
+    /// [`Error::Contradicted`], [`Error::Store`], or what the strategy runs into.
+    pub fn advance(&self) -> Result<bool> {
         let me = WorkerName::here(0).to_string();
         loop {
             let (position, is_mine) = self.claim(&me)?;

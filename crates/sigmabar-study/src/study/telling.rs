@@ -77,7 +77,7 @@ impl Study {
         Ok(())
     }
 
-    fn write_result(&self, transaction: &Transaction<'_>, id: u64, result: &TrialResult) -> Result<Told, Failure> {
+    pub(super) fn write_result(&self, transaction: &Transaction<'_>, id: u64, result: &TrialResult) -> Result<Told, Failure> {
         let unknown = || Error::UnknownTrial { study: self.name.clone(), id };
         let row = i64::try_from(id).map_err(|_| unknown())?;
         let look = "SELECT state, attempts > 0, value, std_error, worker FROM sb_trials WHERE study = ?1 AND id = ?2";

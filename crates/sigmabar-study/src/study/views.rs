@@ -5,7 +5,7 @@ use super::nearest::Nearest;
 use super::shown::{Advice, BatchRow, BestObserved, Status, Survivors};
 use crate::store::now;
 use crate::{ControlRow, EventRow, ImportedRow, Page, Result, TrialResult, TrialRow, TrialStatus, Value};
-use rusqlite::{Row, params};
+use rusqlite::{OptionalExtension, Row, params};
 use sigmabar::Strategy;
 use sigmabar::strategy::{BatchReport, Direction};
 use std::collections::BTreeMap;
@@ -26,12 +26,12 @@ impl Study {
     pub fn trials_of(&self, page: &Page) -> Result<Vec<TrialRow>> {
         let query = format!(
             "SELECT id, batch, settings, {STANDING}, worker, leased_until, attempts, value, std_error, reason, seed, planned_at, asked_at, \
-             told_at, well, note FROM sb_trials WHERE study = ?1 AND id > ?3 AND (?4 IS NULL OR {STANDING} = ?4) AND (?5 IS NULL OR batch = ?5) \
+             told_at, well, note FROM sb_trials WHERE study = ?1 AND id > ?3 AND (?4 IS NULL OR {STANDING} = ?4) AND (?5 IS NULL OR batch = ?5) AND (?7 IS NULL OR worker = ?7) \
              ORDER BY id LIMIT ?6"
         );
         let limit = |number: Option<usize>| number.map(|number| i64::try_from(number).unwrap_or(i64::MAX));
         let after = page.after.map_or(-1, |id| i64::try_from(id).unwrap_or(i64::MAX));
-        let wanted = params![self.key, now(), after, page.state, limit(page.batch), limit(page.at_most).unwrap_or(-1)];
+        let wanted = params![self.key, now(), after, page.state, limit(page.batch), limit(page.at_most).unwrap_or(-1), page.worker];
         let rows: Vec<(TrialRow, String)> = self.store().read(|c| c.prepare_cached(&query)?.query_map(wanted, trial_row)?.collect())?;
         rows.into_iter().map(|(row, settings)| Ok(TrialRow { values: self.read_values(&settings)?, ..row })).collect()
     }
@@ -66,7 +66,15 @@ impl Study {
     /// # Errors
     /// [`crate::Error::Store`].
     pub fn events_after(&self, number: u64) -> Result<Vec<EventRow>> {
-        let query = "SELECT event, at, kind, trial, worker, detail FROM sb_events WHERE event > ?2 AND study = ?1 ORDER BY event";
+        self.some_events_after(number, usize::MAX)
+    }
+
+    /// The same, at most so many.
+    ///
+    /// # Errors
+    /// [`crate::Error::Store`].
+    pub fn some_events_after(&self, number: u64, at_most: usize) -> Result<Vec<EventRow>> {
+        let query = "SELECT event, at, kind, trial, worker, detail FROM sb_events WHERE event > ?2 AND study = ?1 ORDER BY event LIMIT ?3";
         let event = |row: &Row<'_>| {
             let (number, trial): (i64, Option<i64>) = (row.get(0)?, row.get(3)?);
             let trial = trial.map(i64::unsigned_abs);
@@ -80,7 +88,18 @@ impl Study {
             })
         };
         let after = i64::try_from(number).unwrap_or(i64::MAX);
-        self.store().read(|c| c.prepare_cached(query)?.query_map(params![self.key, after], event)?.collect())
+        let limit = i64::try_from(at_most).unwrap_or(i64::MAX);
+        self.store().read(|c| c.prepare_cached(query)?.query_map(params![self.key, after, limit], event)?.collect())
+    }
+
+    /// The number of the last event; 0 where nothing has happened.
+    ///
+    /// # Errors
+    /// [`crate::Error::Store`].
+    pub fn last_event(&self) -> Result<u64> {
+        let query = "SELECT event FROM sb_events WHERE study = ?1 ORDER BY event DESC LIMIT 1";
+        let last: Option<i64> = self.store().read(|c| c.prepare_cached(query)?.query_row([self.key], |row| row.get(0)).optional())?;
+        Ok(last.unwrap_or(0).unsigned_abs())
     }
 
     /// One row for each batch that is answered or closed.
@@ -136,6 +155,16 @@ impl Study {
             point: best.point,
             nearest,
         }))
+    }
+
+    /// How many trials are in which state.
+    ///
+    /// # Errors
+    /// [`crate::Error::Store`].
+    pub fn counts(&self) -> Result<BTreeMap<TrialStatus, usize>> {
+        let query = format!("SELECT {STANDING}, count(*) FROM sb_trials WHERE study = ?1 GROUP BY 1");
+        let count = |row: &Row<'_>| Ok((row.get(0)?, usize::try_from(row.get::<_, i64>(1)?).unwrap_or_default()));
+        self.store().read(|c| c.prepare_cached(&query)?.query_map(params![self.key, now()], count)?.collect())
     }
 
     /// How far the value at a recommended point can be from that at the setting to which its digits are cut: $C\,d_k$, because

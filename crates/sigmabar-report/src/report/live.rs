@@ -1,0 +1,132 @@
+//! What a server shows of a study while it runs: the report's own words and pictures, in parts that are cheap to make.
+
+use super::error::Result;
+use super::held_out::held_out;
+use super::page::Page;
+use super::parameter::setting_words;
+use super::study::{Content, trust};
+use super::study_model::{StudyModel, Through};
+use crate::plot::{Bar, BatchEnd, Gantt};
+use sigmabar::Points;
+use sigmabar::certificate::Label;
+use sigmabar_study::{Advice, BatchRow, Status, Study, TrialRow, TrialStatus, Value};
+
+/// A study at one moment.
+#[derive(Clone, Debug)]
+pub struct Live {
+    /// Where it stands.
+    pub status: Status,
+    /// What to do if it ended now.
+    pub advice: Option<Advice>,
+    /// Its batches.
+    pub batches: Vec<BatchRow>,
+    /// The answer in its frame, then the pictures of how it got there; numbers are at `address/NAME.csv`.
+    pub page: Page,
+}
+
+/// The study as it stands; nothing is planned or written. The address is where a server gives the numbers of its pictures.
+///
+/// # Errors
+/// What reading the study or asking its model runs into.
+pub fn live(study: &Study, address: &str) -> Result<Live> {
+    let run = study.strategy()?;
+    let content = Content::read(study, &run)?;
+    let mut page = Page::served(study.name(), address);
+    content.answer(&mut page);
+    if let Some(advice) = &content.advice {
+        page.certificate(&advice.certificate.to_string());
+    }
+    content.history(&mut page, StudyModel::new(&run)?.as_ref())?;
+    page.picture(gantt(&content.trials, &content.batches).picture());
+    Ok(Live { status: content.status, advice: content.advice, batches: content.batches, page })
+}
+
+/// What the model says: slices through a setting (the recommendation unless given), relevance, calibration and residuals; `None` where there is no model.
+///
+/// # Errors
+/// A setting that the space does not have, or what reading the study or asking its model runs into.
+pub fn live_model(study: &Study, address: &str, at: Option<&[Value]>) -> Result<Option<Page>> {
+    let run = study.strategy()?;
+    let Some(model) = StudyModel::new(&run)? else { return Ok(None) };
+    let content = Content::read(study, &run)?;
+    let names = || study.spec().space().parameters().iter().map(|parameter| parameter.name.clone());
+    let through = match at {
+        Some(values) => {
+            let values: Vec<(String, Value)> = names().zip(values.iter().cloned()).collect();
+            let plain: Vec<Value> = values.iter().map(|(_, value)| value.clone()).collect();
+            Some(Through { point: study.spec().space().point(&plain)?, words: setting_words(&values), values })
+        }
+        None => content.advice.as_ref().map(Through::from),
+    };
+    let mut page = Page::served(study.name(), address);
+    content.model(&mut page, &model, through.as_ref())?;
+    let checks = held_out(&model)?;
+    if !checks.is_empty() {
+        trust(&mut page, &checks, content.response());
+    }
+    Ok(Some(page))
+}
+
+/// What the model says at settings.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Predicted {
+    /// The mean of the true value there.
+    pub mean: f64,
+    /// Lower end of the interval for the true value.
+    pub lower: f64,
+    /// Upper end.
+    pub upper: f64,
+    /// What the interval may be called.
+    pub label: Label,
+}
+
+/// What the model says at settings, in the order of the study's parameters; `None` where there is no model.
+///
+/// # Errors
+/// A setting that the space does not have, or what the model runs into.
+pub fn predict(study: &Study, settings: &[Vec<Value>]) -> Result<Option<Vec<Predicted>>> {
+    let run = study.strategy()?;
+    let Some(model) = StudyModel::new(&run)? else { return Ok(None) };
+    let points = settings.iter().map(|values| study.spec().space().point(values)).collect::<sigmabar_study::Result<Vec<_>>>()?;
+    let view = model.view(Points::from_rows(&points)?.view())?;
+    let one = |(mean, (lower, upper)): (&f64, &(f64, f64))| Predicted { mean: *mean, lower: *lower, upper: *upper, label: view.label };
+    Ok(Some(view.mean.iter().zip(&view.interval).map(one).collect()))
+}
+
+/// A study's gaps for a comparison: after how many evaluations which one.
+#[must_use]
+pub fn gaps(batches: &[BatchRow]) -> Vec<BatchEnd> {
+    let mut evaluations = 0;
+    let mut end = |batch: &BatchRow| {
+        evaluations += batch.report.measured;
+        BatchEnd { evaluations, gap: batch.report.gap }
+    };
+    batches.iter().map(&mut end).collect()
+}
+
+fn gantt(trials: &[TrialRow], batches: &[BatchRow]) -> Gantt {
+    let first = trials.iter().map(|row| row.planned_at).chain(batches.iter().map(|batch| batch.opened_at)).min().unwrap_or(0);
+    let since = |at: i64| at.saturating_sub(first) as f64 / 1000.0;
+    let last = trials.iter().flat_map(|row| [row.asked_at, row.told_at]).flatten().max().unwrap_or(first);
+    let runs = trials.iter().any(|row| row.state == TrialStatus::Leased);
+    let now = if runs { jiff::Timestamp::now().as_millisecond().max(last) } else { last };
+    let bar = |row: &TrialRow| {
+        Some(Bar {
+            trial: row.id,
+            worker: row.worker.clone()?,
+            from: since(row.asked_at?),
+            to: match (row.told_at, row.state) {
+                (Some(at), _) => Some(since(at)),
+                (None, TrialStatus::Leased) => None,
+                (None, TrialStatus::Expired) => Some(since(row.leased_until.unwrap_or(now))),
+                _ => return None,
+            },
+            failed: row.state == TrialStatus::Failed,
+        })
+    };
+    let mut fences: Vec<(usize, f64)> = trials.iter().map(|row| (row.batch, since(row.planned_at))).collect();
+    fences.dedup_by_key(|(batch, _)| *batch);
+    // A strategy that plans one evaluation at a time has no batches to speak of.
+    let fences = if fences.len() > 40 { Vec::new() } else { fences.into_iter().map(|(_, at)| at).collect() };
+    Gantt { bars: trials.iter().filter_map(bar).collect(), fences, now: since(now) }
+}

@@ -1,0 +1,237 @@
+//! Looking: nothing here writes.
+
+use super::asking::worker;
+use super::changing::values;
+use super::taking::{Args, Body};
+use crate::app::App;
+use crate::desk::{Desk, Snapshot, blocking};
+use crate::refusal::{Outcome, Refusal};
+use crate::wire::*;
+use axum::Json;
+use axum::extract::{Path, State};
+use axum::http::{StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use serde_json::Value as Any;
+use sigmabar_report::plot::{Medium, Picture};
+use sigmabar_report::report;
+use sigmabar_study::{Advice, BestObserved, Page, Study, TrialStatus};
+use std::fmt::Write;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+/// Trials of a page unless another number is asked for.
+const USUAL_PAGE: usize = 500;
+/// The most trials of a page.
+const LARGEST_PAGE: usize = 5000;
+
+pub(super) async fn studies(State(app): State<Arc<App>>) -> Outcome<Json<Studies>> {
+    let mut studies = Vec::new();
+    for desk in app.desks.all() {
+        studies.push(shown(&desk).await?);
+    }
+    Ok(Json(Studies { studies }))
+}
+
+pub(super) async fn shown(desk: &Arc<Desk>) -> Outcome<StudyShown> {
+    let workers = desk.read(Study::workers).await?.iter().filter(|worker| worker.leased > 0).count();
+    Ok(StudyShown {
+        study: desk.slug.clone(),
+        name: desk.reader.name().to_owned(),
+        description: desk.reader.spec().description().map(str::to_owned),
+        workers,
+        last_event: desk.read(Study::last_event).await?,
+    })
+}
+
+fn names(study: &Study) -> Vec<String> {
+    study.spec().space().parameters().iter().map(|parameter| parameter.name.clone()).collect()
+}
+
+pub(super) async fn status(State(app): State<Arc<App>>, Path(s): Path<String>) -> Outcome<Json<StudyStatus>> {
+    let desk = app.desk(&s)?;
+    let known = desk.fresh().await?;
+    let is_paused = desk.read(Study::is_paused).await?;
+    let status = &known.live.status;
+    Ok(Json(StudyStatus {
+        name: status.name.clone(),
+        strategy: status.strategy.clone(),
+        parameters: names(&desk.reader),
+        counts: status.counts.iter().map(|(state, count)| (state.name().to_owned(), *count)).collect(),
+        budget: status.budget,
+        planned: status.planned,
+        batches: status.batches,
+        closed: status.closed,
+        is_finished: status.is_finished,
+        is_paused,
+        wanted_gap: status.wanted_gap,
+        is_gap_reached: status.is_gap_reached,
+        contradiction: status.contradiction.as_ref().map(ToString::to_string),
+        imported: status.imported,
+        imported_in_time: status.imported_in_time,
+        event: known.event,
+    }))
+}
+
+pub(super) async fn spec(State(app): State<Arc<App>>, Path(s): Path<String>) -> Outcome<Json<Any>> {
+    let desk = app.desk(&s)?;
+    serde_json::to_value(desk.reader.spec()).map(Json).map_err(|error| Refusal::internal(error.to_string()))
+}
+
+pub(super) async fn recommendation(State(app): State<Arc<App>>, Path(s): Path<String>) -> Outcome<Json<RecommendationAnswer>> {
+    let known = app.desk(&s)?.fresh().await?;
+    let recommendation = known.live.advice.as_ref().map(recommended).transpose()?;
+    Ok(Json(RecommendationAnswer { recommendation, event: known.event }))
+}
+
+fn recommended(advice: &Advice) -> Outcome<Recommendation> {
+    let named = |values: &[(String, sigmabar_study::Value)]| values.iter().map(|(name, value)| (name.clone(), json(value))).collect();
+    let finite = |value: f64| value.is_finite().then_some(value);
+    let seen = |best: &BestObserved| BestSeen { id: best.id, values: named(&best.values), value: best.value };
+    Ok(Recommendation {
+        values: named(&advice.values),
+        lower: finite(advice.lower),
+        upper: finite(advice.upper),
+        gap: finite(advice.gap),
+        candidate_gap: advice.candidate_gap.and_then(finite),
+        label: advice.label().to_string(),
+        reasons: advice.certificate.weak_premises().iter().map(ToString::to_string).collect(),
+        certificate: serde_json::to_value(&advice.certificate).map_err(|error| Refusal::internal(error.to_string()))?,
+        best_observed: advice.best_observed.as_ref().map(seen),
+    })
+}
+
+pub(super) async fn batches(State(app): State<Arc<App>>, Path(s): Path<String>) -> Outcome<Json<Batches>> {
+    let known = app.desk(&s)?.fresh().await?;
+    let batches = known.live.batches.iter().map(serde_json::to_value).collect::<Result<_, _>>();
+    Ok(Json(Batches { batches: batches.map_err(|error| Refusal::internal(error.to_string()))? }))
+}
+
+pub(super) async fn workers(State(app): State<Arc<App>>, Path(s): Path<String>) -> Outcome<Json<Workers>> {
+    let rows = app.desk(&s)?.read(Study::workers).await?;
+    let workers = rows.into_iter().map(|row| WorkerShown {
+        worker: row.worker,
+        leased: row.leased,
+        leased_until: row.leased_until,
+        told: row.told,
+        failed: row.failed,
+        is_paused: row.is_paused,
+    });
+    Ok(Json(Workers { workers: workers.collect() }))
+}
+
+pub(super) async fn trials(State(app): State<Arc<App>>, Path(s): Path<String>, Args(query): Args<TrialsQuery>) -> Outcome<Json<Trials>> {
+    let desk = app.desk(&s)?;
+    let limit = query.limit.unwrap_or(USUAL_PAGE);
+    if !(1..=LARGEST_PAGE).contains(&limit) {
+        let message = format!("limit must be between 1 and {LARGEST_PAGE}");
+        return Err(Refusal::new(StatusCode::BAD_REQUEST, "wrong-query", message));
+    }
+    let page = Page {
+        after: query.after,
+        at_most: Some(limit),
+        state: query.state.map(standing),
+        batch: query.batch,
+        worker: query.worker.map(worker).transpose()?,
+    };
+    let names = names(&desk.reader);
+    let rows = desk.read(move |study| study.trials_of(&page)).await?;
+    let next = (rows.len() == limit).then(|| rows.last().map(|row| row.id)).flatten();
+    Ok(Json(Trials { trials: rows.into_iter().map(|row| TrialShown::of(row, &names)).collect(), next }))
+}
+
+fn standing(state: TrialState) -> TrialStatus {
+    match state {
+        TrialState::Queued => TrialStatus::Queued,
+        TrialState::Leased => TrialStatus::Leased,
+        TrialState::Expired => TrialStatus::Expired,
+        TrialState::Done => TrialStatus::Done,
+        TrialState::Failed => TrialStatus::Failed,
+        TrialState::Missing => TrialStatus::Missing,
+        TrialState::Late => TrialStatus::Late,
+    }
+}
+
+/// A picture of the live page, of the model or of the report, whichever has it.
+pub(super) async fn picture(State(app): State<Arc<App>>, Path((s, name)): Path<(String, String)>) -> Outcome<Response> {
+    let desk = app.desk(&s)?;
+    let unknown = || Refusal::not_found(format!("there is no picture \"{name}\": ask for NAME.svg, NAME.png or NAME.csv"));
+    let (stem, kind) = name.rsplit_once('.').ok_or_else(unknown)?;
+    if !["svg", "png", "csv"].contains(&kind) {
+        return Err(unknown());
+    }
+    let (stem, kind) = (stem.to_owned(), kind.to_owned());
+    let known = desk.glance().await?;
+    if let Some(picture) = find(&known, &stem) {
+        return blocking(move || sent(&picture, &kind)).await;
+    }
+    let page = desk.view(report::study).await?;
+    if let Some(picture) = page.pictures().iter().find(|picture| picture.name() == stem).cloned() {
+        return blocking(move || sent(&picture, &kind)).await;
+    }
+    let table = page.csvs().into_iter().find(|(file, _)| *file == name);
+    let (_, text) = table.ok_or_else(unknown)?;
+    Ok(([(header::CONTENT_TYPE, "text/csv; charset=utf-8")], text).into_response())
+}
+
+fn find(known: &Snapshot, name: &str) -> Option<Picture> {
+    known.live.page.pictures().iter().find(|picture| picture.name() == name).cloned()
+}
+
+fn sent(picture: &Picture, kind: &str) -> Outcome<Response> {
+    Ok(match kind {
+        "svg" => ([(header::CONTENT_TYPE, "image/svg+xml")], picture.svg(Medium::File)).into_response(),
+        "csv" => ([(header::CONTENT_TYPE, "text/csv; charset=utf-8")], picture.table().csv()).into_response(),
+        _ => {
+            let bytes = picture.png().map_err(|error| Refusal::internal(error.to_string()))?;
+            ([(header::CONTENT_TYPE, "image/png")], bytes).into_response()
+        }
+    })
+}
+
+pub(super) async fn predict(
+    State(app): State<Arc<App>>,
+    Path(s): Path<String>,
+    Body(body): Body<PredictBody>,
+) -> Outcome<Json<Predictions>> {
+    let desk = app.desk(&s)?;
+    if !(1..=MOST_RESULTS).contains(&body.settings.len()) {
+        return Err(Refusal::invalid(format!("settings must be between 1 and {MOST_RESULTS}")));
+    }
+    let names = names(&desk.reader);
+    let one =
+        |(i, setting): (usize, &Setting)| values(&names, setting).map_err(|what| Refusal::invalid(format!("setting {}: {what}", i + 1)));
+    let settings = body.settings.iter().enumerate().map(one).collect::<Outcome<Vec<_>>>()?;
+    let predicted = desk.view(move |study| report::predict(study, &settings)).await?;
+    let one = |p: report::Predicted| Prediction { mean: p.mean, lower: p.lower, upper: p.upper, label: p.label.to_string() };
+    Ok(Json(Predictions { predictions: predicted.unwrap_or_default().into_iter().map(one).collect() }))
+}
+
+pub(super) async fn healthy() -> &'static str {
+    "alive\n"
+}
+
+pub(super) async fn ready(State(app): State<Arc<App>>) -> Outcome<&'static str> {
+    for desk in app.desks.all() {
+        desk.read(Study::last_event).await?;
+    }
+    Ok("ready\n")
+}
+
+/// Numbers for a monitor, in the text form that most of them read.
+pub(super) async fn metrics(State(app): State<Arc<App>>) -> Outcome<Response> {
+    let mut text = String::from("# TYPE sigmabar_answers_total counter\n");
+    for (digit, count) in app.counters.0.iter().enumerate().skip(1) {
+        let _ = writeln!(text, "sigmabar_answers_total{{status=\"{digit}xx\"}} {}", count.load(Ordering::Relaxed));
+    }
+    text.push_str("# TYPE sigmabar_trials gauge\n# TYPE sigmabar_workers gauge\n# TYPE sigmabar_last_event counter\n");
+    for desk in app.desks.all() {
+        let name = desk.slug.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n");
+        for (state, count) in desk.read(Study::counts).await? {
+            let _ = writeln!(text, "sigmabar_trials{{study=\"{name}\",state=\"{}\"}} {count}", state.name());
+        }
+        let workers = desk.read(Study::workers).await?.iter().filter(|worker| worker.leased > 0).count();
+        let _ = writeln!(text, "sigmabar_workers{{study=\"{name}\"}} {workers}");
+        let _ = writeln!(text, "sigmabar_last_event{{study=\"{name}\"}} {}", desk.last_event());
+    }
+    Ok(([(header::CONTENT_TYPE, "text/plain; version=0.0.4")], text).into_response())
+}

@@ -1,0 +1,179 @@
+//! The API: routes, and with them their description.
+
+mod asking;
+mod changing;
+mod document;
+mod events;
+mod looking;
+mod sheets;
+mod taking;
+
+use crate::app::App;
+use crate::refusal::Refusal;
+use crate::wire::*;
+use axum::Router;
+use axum::http::header;
+use axum::response::IntoResponse;
+use axum::routing::{MethodRouter, get, patch, post, put};
+use document::{Document, Entry};
+use std::sync::Arc;
+
+type Routes = Router<Arc<App>>;
+
+/// Adds a route and its description.
+struct Table {
+    routes: Routes,
+    document: Document,
+}
+
+impl Table {
+    fn add(mut self, path: &'static str, methods: MethodRouter<Arc<App>>, describe: impl FnOnce(&mut Document) -> Vec<Entry>) -> Self {
+        let entries = describe(&mut self.document);
+        entries.into_iter().for_each(|entry| self.document.add(entry));
+        self.routes = self.routes.route(&format!("/api/v1{path}"), methods);
+        self
+    }
+}
+
+/// All routes of the API.
+pub(crate) fn routes() -> Routes {
+    let table = told(asked(looked(Table { routes: Router::new(), document: Document::new() })));
+    let table = changed(table);
+    let text = table.document.finish().to_string();
+    let document = move || {
+        let text = text.clone();
+        async move { ([(header::CONTENT_TYPE, "application/json")], text).into_response() }
+    };
+    let missing = || async { Refusal::not_found("there is no such address in the API: see /api/v1/openapi.json") };
+    table
+        .routes
+        .route("/api/v1/openapi.json", get(document))
+        .route("/api/{*rest}", axum::routing::any(missing))
+        .route("/healthz", get(looking::healthy))
+        .route("/readyz", get(looking::ready))
+        .route("/metrics", get(looking::metrics))
+}
+
+fn looked(table: Table) -> Table {
+    table
+        .add("/studies", get(looking::studies).post(changing::create), |d| {
+            let create = d.entry("post", "/studies", "Begin a study in the served directory");
+            let create = create.body::<NewStudy>(d).answers::<StudyShown>("201", "It is begun", d);
+            vec![
+                d.entry("get", "/studies", "The studies").answers::<Studies>("200", "The studies", d).refuses(&[], d),
+                create.refuses(&[("403", "this token may only look"), ("409", "there is one of this name, or no directory is served")], d),
+            ]
+        })
+        .add("/events", get(events::all), |d| {
+            vec![d.entry("get", "/events", "Which studies change").answers_as("text/event-stream", "Server-sent events").refuses(&[], d)]
+        })
+        .add("/studies/{s}", get(looking::status), |d| {
+            vec![d.entry("get", "/studies/{s}", "Where a study stands").answers::<StudyStatus>("200", "Its state", d).refuses(&[], d)]
+        })
+        .add("/studies/{s}/spec", get(looking::spec), |d| {
+            vec![d.entry("get", "/studies/{s}/spec", "The study file").answers::<serde_json::Value>("200", "As JSON", d).refuses(&[], d)]
+        })
+        .add("/studies/{s}/recommendation", get(looking::recommendation), |d| {
+            let entry = d.entry("get", "/studies/{s}/recommendation", "The setting to use by what is known now, with its certificate");
+            vec![entry.answers::<RecommendationAnswer>("200", "The recommendation", d).refuses(&[], d)]
+        })
+        .add("/studies/{s}/batches", get(looking::batches), |d| {
+            vec![d.entry("get", "/studies/{s}/batches", "The batches").answers::<Batches>("200", "The batches", d).refuses(&[], d)]
+        })
+        .add("/studies/{s}/workers", get(looking::workers), |d| {
+            vec![d.entry("get", "/studies/{s}/workers", "The workers").answers::<Workers>("200", "The workers", d).refuses(&[], d)]
+        })
+        .add("/studies/{s}/trials", get(looking::trials), |d| {
+            let entry = d.entry("get", "/studies/{s}/trials", "Some trials, in the order of their numbers").query::<TrialsQuery>(d);
+            vec![entry.answers::<Trials>("200", "Some trials", d).refuses(&[], d)]
+        })
+        .add("/studies/{s}/pictures/{name}", get(looking::picture), |d| {
+            let entry = d.entry("get", "/studies/{s}/pictures/{name}", "A picture (NAME.svg, NAME.png) or its numbers (NAME.csv)");
+            vec![entry.answers_as("image/svg+xml", "The picture").refuses(&[], d)]
+        })
+        .add("/studies/{s}/predict", post(looking::predict), |d| {
+            let entry = d.entry("post", "/studies/{s}/predict", "What the model says at settings").body::<PredictBody>(d);
+            vec![entry.answers::<Predictions>("200", "In the order of the settings", d).refuses(&[("403", "another site")], d)]
+        })
+        .add("/studies/{s}/events", get(events::of_study), |d| {
+            let entry = d.entry("get", "/studies/{s}/events", "What happens to a study, as it happens").query::<EventsQuery>(d);
+            let entry = entry.header("Last-Event-ID", "The number of the last event that was seen");
+            vec![entry.answers_as("text/event-stream", "Server-sent events").refuses(&[], d)]
+        })
+}
+
+fn asked(table: Table) -> Table {
+    table
+        .add("/studies/{s}/ask", post(asking::ask), |d| {
+            let entry = d.entry("post", "/studies/{s}/ask", "Lease trials; with wait, until there are some").query::<AskQuery>(d);
+            let entry = entry.body::<AskBody>(d).answers::<AskAnswer>("200", "Trials, or wait (with Retry-After), or finished", d);
+            vec![entry.refuses(&[("403", FORBIDDEN), ("409", "the data contradict the premises: nothing more is handed out")], d)]
+        })
+        .add("/studies/{s}/trials/{id}/lease", post(asking::renew).delete(asking::release), |d| {
+            let renew = d.entry("post", "/studies/{s}/trials/{id}/lease", "Keep a trial for longer").body::<LeaseBody>(d);
+            let release = d.entry("delete", "/studies/{s}/trials/{id}/lease", "Give a trial back").query::<WorkerQuery>(d);
+            vec![
+                renew.answers::<LeaseAnswer>("200", "Whether the worker still has it", d).refuses(&[("403", FORBIDDEN)], d),
+                release.answers::<LeaseAnswer>("200", "It is in the queue", d).refuses(&[("403", FORBIDDEN)], d),
+            ]
+        })
+}
+
+const FORBIDDEN: &str = "a token that may only look, or another site";
+
+fn told(table: Table) -> Table {
+    table
+        .add("/studies/{s}/trials/{id}/result", put(asking::tell), |d| {
+            let entry = d.entry("put", "/studies/{s}/trials/{id}/result", "Tell a result; told again with the same value it is as it was");
+            let entry =
+                entry.header("Idempotency-Key", "The sender's own name for this telling, kept with the result").body::<ResultBody>(d);
+            let entry =
+                entry.answers::<ToldAnswer>("201", "It is written down", d).answers::<ToldAnswer>("200", "It stood there already", d);
+            vec![entry.refuses(&[("403", FORBIDDEN), ("409", "another result stands there, or the trial was not handed out")], d)]
+        })
+        .add("/studies/{s}/results", post(asking::tell_all), |d| {
+            let entry = d.entry("post", "/studies/{s}/results", "Tell results: all of them or none").body::<ResultsBody>(d);
+            let entry = entry.answers::<ToldAnswers>("200", "What became of each", d);
+            vec![entry.refuses(&[("403", FORBIDDEN), ("409", "one of them contradicts what stands there: nothing was written")], d)]
+        })
+        .add("/studies/{s}/earlier", post(changing::earlier), |d| {
+            let entry = d.entry("post", "/studies/{s}/earlier", "Keep results measured before the study").body::<EarlierBody>(d);
+            vec![entry.answers::<Kept>("200", "How many", d).refuses(&[("403", FORBIDDEN), ("409", "the file is read-only")], d)]
+        })
+        .add("/studies/{s}/import", post(sheets::import), |d| {
+            let entry =
+                d.entry("post", "/studies/{s}/import", "Tell a filled-in sheet, or look what it would change").query::<ImportQuery>(d);
+            let entry = entry.body::<ImportBody>(d).answers::<ImportAnswer>("200", "Line by line", d);
+            vec![entry.refuses(&[("403", FORBIDDEN), ("409", "a line contradicts what stands there: nothing was written")], d)]
+        })
+}
+
+fn changed(table: Table) -> Table {
+    table
+        .add("/studies/{s}/trials/{id}", patch(changing::note), |d| {
+            let entry = d.entry("patch", "/studies/{s}/trials/{id}", "Remark something about a trial").body::<NoteBody>(d);
+            vec![entry.answers::<Done>("200", "It is kept", d).refuses(&[("403", FORBIDDEN)], d)]
+        })
+        .add("/studies/{s}/close-batch", post(changing::close), |d| {
+            let entry = d.entry("post", "/studies/{s}/close-batch", "Go on without what is missing").body::<CloseBody>(d);
+            vec![entry.answers::<Done>("200", "It is closed", d).refuses(&[("403", FORBIDDEN), ("409", "nothing of it was handed out")], d)]
+        })
+        .add("/studies/{s}/reap", post(changing::reap), |d| {
+            let entry = d.entry("post", "/studies/{s}/reap", "Put back what nobody answers for").body::<NothingBody>(d);
+            vec![entry.answers::<Reaped>("200", "What was put back", d).refuses(&[("403", FORBIDDEN)], d)]
+        })
+        .add("/studies/{s}/pause", post(changing::pause), |d| {
+            let entry = d.entry("post", "/studies/{s}/pause", "Hand nothing out, to anybody or to one worker").body::<PauseBody>(d);
+            vec![entry.answers::<Done>("200", "It is so", d).refuses(&[("403", FORBIDDEN)], d)]
+        })
+        .add("/studies/{s}/despite-contradiction", post(changing::despite), |d| {
+            let entry = d.entry("post", "/studies/{s}/despite-contradiction", "Go on although the data contradict the premises");
+            let entry = entry.body::<NothingBody>(d).answers::<Done>("200", "It goes on; nothing is certified any more", d);
+            vec![entry.refuses(&[("403", FORBIDDEN)], d)]
+        })
+        .add("/studies/{s}/plates", post(sheets::lay_out), |d| {
+            let entry = d.entry("post", "/studies/{s}/plates", "Lay the next trials into the wells of a plate").body::<PlateBody>(d);
+            let entry = entry.answers::<AskAnswer>("200", "The trials of the plate", d);
+            vec![entry.refuses(&[("403", FORBIDDEN), ("409", "the data contradict the premises")], d)]
+        })
+}

@@ -1,0 +1,224 @@
+// Keeps the page up to date and sends what people type. Everything that is read is there without it.
+const { events, api, may } = document.body.dataset;
+const $ = (query, from = document) => from.querySelector(query);
+const live = $("#live"), say = $("#say");
+
+function tell(words) {
+  say.textContent = words;
+  clearTimeout(tell.timer);
+  tell.timer = setTimeout(() => { say.textContent = ""; }, 8000);
+}
+
+// --- Morphing: the old tree is changed into the new one, so that focus, scroll places and half-typed words stay. ---
+
+const isBusy = (node) => node.nodeType === 1 && (node === document.activeElement || node.dataset.dirty !== undefined) && node.matches("input,select,textarea");
+const keyOf = (node) => (node.nodeType === 1 ? node.dataset.id || node.id || null : null);
+
+function morph(old, fresh) {
+  if (old.nodeType === 1 && old.dataset.keep !== undefined) return;
+  if (old.nodeType !== fresh.nodeType || old.nodeName !== fresh.nodeName) { old.replaceWith(fresh); return; }
+  if (old.nodeType !== 1) { if (old.data !== fresh.data) old.data = fresh.data; return; }
+  if (isBusy(old) || old.isEqualNode(fresh)) return;
+  const open = old.nodeName === "DETAILS" && old.open;
+  for (const { name } of [...old.attributes]) if (!fresh.hasAttribute(name)) old.removeAttribute(name);
+  for (const { name, value } of fresh.attributes) if (old.getAttribute(name) !== value) old.setAttribute(name, value);
+  if (open) old.open = true;
+  if (old.nodeName === "INPUT" && old.value !== fresh.value) old.value = fresh.value;
+  const keyed = new Map();
+  for (const child of old.childNodes) { const key = keyOf(child); if (key) keyed.set(key, child); }
+  let place = old.firstChild;
+  for (const child of [...fresh.childNodes]) {
+    const key = keyOf(child), known = key && keyed.get(key);
+    if (known && known !== place) { old.insertBefore(known, place); morph(known, child); continue; }
+    if (!place || (key && !known) || (keyOf(place) && !known)) { old.insertBefore(child, place); continue; }
+    const next = place.nextSibling;
+    morph(place, child);
+    place = next;
+  }
+  while (place) {
+    const next = place.nextSibling;
+    if (!(place.nodeType === 1 && (place.contains(document.activeElement) && document.activeElement.dataset.dirty !== undefined))) place.remove();
+    place = next;
+  }
+}
+
+// --- News: one fetch at a time, at most every seven tenths of a second. ---
+
+let busy = false, stale = false, last = 0;
+async function refresh() {
+  if (busy) { stale = true; return; }
+  busy = true;
+  await new Promise((done) => setTimeout(done, Math.max(0, 700 - (Date.now() - last))));
+  stale = false;
+  last = Date.now();
+  try {
+    const answer = await fetch(location.href, { headers: { accept: "text/html" } });
+    if (answer.ok) {
+      const page = new DOMParser().parseFromString(await answer.text(), "text/html");
+      morph($("main"), $("main", page));
+      localise();
+      document.dispatchEvent(new CustomEvent("refreshed"));
+    }
+  } catch { /* The stream says when the server is there again. */ }
+  busy = false;
+  if (stale) refresh();
+}
+
+function listen() {
+  if (!events) return;
+  const stream = new EventSource(events);
+  stream.onopen = () => { live.textContent = "live"; };
+  stream.onerror = () => { live.textContent = "not connected, trying again"; };
+  let first = true;
+  stream.addEventListener("changed", () => { if (!first || !events.endsWith("/events")) refresh(); first = false; });
+  stream.addEventListener("happened", () => { first = false; refresh(); });
+}
+
+function localise() {
+  for (const time of document.querySelectorAll("time[datetime]")) {
+    time.textContent = new Date(time.dateTime).toLocaleString(undefined, { dateStyle: "short", timeStyle: "medium" });
+  }
+}
+
+// --- Changes ---
+
+async function send(method, path, body) {
+  const options = { method, headers: { "content-type": "application/json" } };
+  if (method !== "DELETE") options.body = typeof body === "string" ? body : JSON.stringify(body);
+  const answer = await fetch(api + path, options);
+  const data = await answer.json().catch(() => ({}));
+  if (!answer.ok) throw new Error(data.message || `the server answers ${answer.status}`);
+  return data;
+}
+
+const attempt = (work) => work().catch((error) => { tell(error.message); return null; });
+
+function resultOf(text) {
+  const word = text.trim();
+  if (/^fail/i.test(word)) return { failed: word.split(":").slice(1).join(":").trim() || "failed" };
+  const value = Number(word.replace(/^(-?\d+),(\d+)$/, "$1.$2"));
+  return word !== "" && Number.isFinite(value) ? { value } : null;
+}
+
+async function keepResult(trial, text) {
+  const result = resultOf(text);
+  if (!result) { tell(`“${text}” is neither a number nor the word failed`); return false; }
+  return (await attempt(() => send("PUT", `/trials/${trial}/result`, result))) !== null;
+}
+
+document.addEventListener("click", async (event) => {
+  const button = event.target.closest("button[data-method]");
+  if (button) {
+    const { method, path, body, ask } = button.dataset;
+    if (ask && !confirm(ask)) return;
+    button.disabled = true;
+    const done = await attempt(() => send(method, path, body));
+    button.disabled = false;
+    if (done && done.state === "wait") tell("Nothing is to be handed out now: tell what is open, or close the batch.");
+    if (done && done.state === "finished") tell("The study is over.");
+    if (done) refresh();
+    return;
+  }
+  const well = event.target.closest("button.well");
+  if (well && may === "write") type(well);
+});
+
+// A well becomes a field; Enter keeps what was typed and goes to the next open well.
+function type(well) {
+  const field = document.createElement("input");
+  field.className = "well";
+  field.dataset.dirty = "";
+  field.inputMode = "decimal";
+  field.setAttribute("aria-label", well.getAttribute("aria-label"));
+  const table = well.closest("table");
+  const open = [...table.querySelectorAll("button.well")];
+  const next = open[open.indexOf(well) + 1];
+  well.replaceWith(field);
+  field.focus();
+  let done = false;
+  const leave = (text) => {
+    if (done) return;
+    done = true;
+    if (text !== null) { well.textContent = text; well.className = "well"; }
+    field.replaceWith(well);
+  };
+  field.addEventListener("keydown", async (event) => {
+    if (event.key === "Escape") { leave(null); well.focus(); }
+    if (event.key !== "Enter") return;
+    event.preventDefault();
+    const text = field.value;
+    if (text.trim() === "") { leave(null); return; }
+    field.disabled = true;
+    if (await keepResult(well.dataset.trial, text)) {
+      leave(text.trim());
+      if (next && next.isConnected) type(next);
+    } else { field.disabled = false; field.classList.add("wrong"); field.focus(); }
+  });
+  field.addEventListener("blur", () => setTimeout(() => { if (!field.disabled && field.value.trim() === "") leave(null); }, 100));
+}
+
+// Arrow keys walk over a plate.
+document.addEventListener("keydown", (event) => {
+  const step = { ArrowLeft: [0, -1], ArrowRight: [0, 1], ArrowUp: [-1, 0], ArrowDown: [1, 0] }[event.key];
+  const cell = step && event.target.matches(".well:not(input)") && event.target.closest("td");
+  if (!cell) return;
+  event.preventDefault();
+  const row = cell.parentElement.parentElement.rows[cell.parentElement.sectionRowIndex + step[0]];
+  const target = row && row.cells[cell.cellIndex + step[1]];
+  const well = target && $(".well", target);
+  if (well) well.focus();
+});
+
+// Fields of tables: a result to tell, a note to keep.
+document.addEventListener("input", (event) => {
+  if (event.target.matches("input.tell, input.note-of")) event.target.dataset.dirty = "";
+});
+document.addEventListener("change", async (event) => {
+  const field = event.target;
+  const { trial } = field.dataset;
+  let done = true;
+  if (field.matches("input.tell") && field.value.trim()) done = await keepResult(trial, field.value);
+  else if (field.matches("input.note-of")) done = (await attempt(() => send("PATCH", `/trials/${trial}`, { note: field.value }))) !== null;
+  else if (field.id === "sheet" && field.files[0]) { compare(field.files[0]); return; }
+  else return;
+  field.classList.toggle("wrong", !done);
+  if (done) { delete field.dataset.dirty; field.blur(); refresh(); }
+});
+
+// A sheet: first what it would change, then, if so wished, the change.
+async function compare(file) {
+  const csv = await file.text();
+  const place = $("#difference");
+  const answer = await attempt(() => send("POST", "/import?dry_run=true", { csv, file: file.name }));
+  place.replaceChildren();
+  if (!answer) return;
+  const count = (kind) => answer.changes.filter((change) => change.kind === kind).length;
+  const words = document.createElement("p");
+  words.textContent = `${file.name}: ${count("new")} new, ${count("late")} late, ${count("same")} as they stand, ${count("empty")} empty, ${count("conflict")} that contradict, ${count("unknown")} unknown.` + (answer.decimal_commas ? " Commas are read as decimal points." : "");
+  const table = document.createElement("table");
+  const row = (cells, name, kind) => {
+    const line = table.insertRow();
+    if (kind) line.className = `change-${kind}`;
+    for (const text of cells) { const cell = document.createElement(name); cell.textContent = text; line.append(cell); }
+  };
+  row(["line", "trial", "well", "stands there", "the sheet says", ""], "th");
+  for (const change of answer.changes.slice(0, 2000)) row([change.line, change.trial, change.well || "", change.before, change.after, change.kind], "td", change.kind);
+  const frame = document.createElement("div");
+  frame.className = "table";
+  frame.append(table);
+  place.append(words, frame);
+  if (count("conflict") + count("unknown") > 0 || count("new") + count("late") === 0) return;
+  const button = document.createElement("button");
+  button.type = "button";
+  button.textContent = `Tell ${count("new") + count("late")} results`;
+  button.addEventListener("click", async () => {
+    button.disabled = true;
+    const told = await attempt(() => send("POST", "/import", { csv, file: file.name }));
+    button.disabled = false;
+    if (told) { place.replaceChildren(); $("#sheet").value = ""; tell("The sheet is told."); refresh(); }
+  });
+  place.append(button);
+}
+
+localise();
+listen();

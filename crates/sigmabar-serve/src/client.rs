@@ -1,0 +1,373 @@
+//! A study on a server, seen by a worker: patient with the network, and careful with results.
+
+use crate::outbox::{Letter, Outbox};
+use crate::wire::*;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use sigmabar::linalg::Interrupt;
+use sigmabar_study::{AskRequest, Asked, AskedTrial, Error, Exchange, Result, StudySpec, Told, TrialResult, Value};
+use std::path::Path;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+/// How long a server waits for trials before it says that there are none.
+const WAIT: u32 = 2;
+/// The longest pause between two tries.
+const LONGEST_PAUSE: Duration = Duration::from_secs(10);
+/// A server that was never reached is given up after this: most likely its address is wrong.
+const FIRST_PATIENCE: Duration = Duration::from_secs(5);
+
+/// What to do with words about trouble on the way.
+type Say = Arc<dyn Fn(String) + Send + Sync>;
+
+/// A study on a server. What the network loses is sent again, for as long as it takes.
+pub struct Remote {
+    agent: ureq::Agent,
+    server: String,
+    token: String,
+    study: String,
+    outbox: Option<Arc<Outbox>>,
+    stop: Interrupt,
+    say: Say,
+}
+
+impl std::fmt::Debug for Remote {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Remote").field("server", &self.server).field("study", &self.study).finish_non_exhaustive()
+    }
+}
+
+/// How an answer came out.
+enum Reply<T> {
+    Done(T),
+    Refused(u16, Problem),
+}
+
+impl Remote {
+    /// Finds the study: that of this name, else that of the address (`http://host:port/s/NAME`), else the only one of the server.
+    ///
+    /// # Errors
+    /// [`Error::Server`] saying what is wrong with address, token or name.
+    pub fn connect(address: &str, token: Option<&str>, study: Option<&str>, stop: &Interrupt, say: Say) -> Result<Self> {
+        let wrong =
+            |problem: &str| Error::Server { server: address.split('?').next().unwrap_or_default().to_owned(), problem: problem.to_owned() };
+        let (place, query) = address.split_once('?').unwrap_or((address, ""));
+        let rest = place
+            .strip_prefix("http://")
+            .ok_or_else(|| wrong("the address begins with http://; reach a server behind https through ssh -L"))?;
+        let (host, path) = rest.split_once('/').unwrap_or((rest, ""));
+        let token = token.or_else(|| query.split('&').find_map(|pair| pair.strip_prefix("token=")));
+        let token = token.ok_or_else(|| wrong("there is no token: use the address that sigmabar serve prints, or set SIGMABAR_TOKEN"))?;
+        let named =
+            study.map(str::to_owned).or_else(|| path.strip_prefix("s/").map(|rest| decoded(rest.split('/').next().unwrap_or_default())));
+        let mut remote = Self {
+            agent: agent(),
+            server: format!("http://{host}"),
+            token: token.to_owned(),
+            study: String::new(),
+            outbox: None,
+            stop: stop.clone(),
+            say,
+        };
+        let Reply::Done(Studies { studies }) = remote.first_call()? else { return Err(wrong("this is no server of studies")) };
+        let known: Vec<String> = studies.into_iter().map(|study| study.study).collect();
+        remote.study = match (named, &known[..]) {
+            (Some(name), _) if known.contains(&name) => name,
+            (Some(name), _) => return Err(wrong(&format!("there is no study \"{name}\"; there are: {}", known.join(", ")))),
+            (None, [only]) => only.clone(),
+            (None, []) => return Err(wrong("it serves no study yet")),
+            (None, _) => return Err(wrong(&format!("it serves several studies, name one with --name: {}", known.join(", ")))),
+        };
+        Ok(remote)
+    }
+
+    /// Keeps results in this directory until the server has them, and sends those that an earlier run left there; how many.
+    ///
+    /// # Errors
+    /// [`Error::File`], [`Error::Server`].
+    pub fn with_outbox(mut self, directory: &Path) -> Result<(Self, usize)> {
+        let refused = |source| Error::File { path: directory.to_owned(), source };
+        let outbox = Arc::new(Outbox::in_directory(directory).map_err(refused)?);
+        let letters = outbox.letters(&self.server, &self.study);
+        for (path, letter) in &letters {
+            match self.send(letter) {
+                Ok(_) | Err(Error::AlreadyTold { .. } | Error::UnknownTrial { .. }) => Outbox::forget(path),
+                Err(error) => return Err(error),
+            }
+        }
+        self.outbox = Some(outbox);
+        Ok((self, letters.len()))
+    }
+
+    /// The same study through a connection of its own.
+    #[must_use]
+    pub fn again(&self) -> Self {
+        Self {
+            agent: agent(),
+            server: self.server.clone(),
+            token: self.token.clone(),
+            study: self.study.clone(),
+            outbox: self.outbox.clone(),
+            stop: self.stop.clone(),
+            say: Arc::clone(&self.say),
+        }
+    }
+
+    /// What it is called on the server.
+    #[must_use]
+    pub fn study(&self) -> &str {
+        &self.study
+    }
+
+    /// The address without its token.
+    #[must_use]
+    pub fn server(&self) -> &str {
+        &self.server
+    }
+
+    /// The study file.
+    ///
+    /// # Errors
+    /// [`Error::Server`].
+    pub fn spec(&self) -> Result<StudySpec> {
+        let spec: serde_json::Value = self.done(self.call("GET", "/spec", None::<&()>, None)?)?;
+        StudySpec::from_json(&spec.to_string(), Path::new("."))
+    }
+
+    /// Where the study stands.
+    ///
+    /// # Errors
+    /// [`Error::Server`].
+    pub fn status(&self) -> Result<StudyStatus> {
+        self.done(self.call("GET", "", None::<&()>, None)?)
+    }
+
+    /// The setting to use by what is known now.
+    ///
+    /// # Errors
+    /// [`Error::Server`].
+    pub fn recommend(&self) -> Result<Option<Recommendation>> {
+        let answer: RecommendationAnswer = self.done(self.call("GET", "/recommendation", None::<&()>, None)?)?;
+        Ok(answer.recommendation)
+    }
+
+    /// Finds out whether there is a server: what is wrong with an address is said soon.
+    fn first_call(&self) -> Result<Reply<Studies>> {
+        let begun = Instant::now();
+        let url = format!("{}/api/v1/studies", self.server);
+        for attempt in 0.. {
+            match self.once("GET", &url, None, None) {
+                Ok(reply) => return self.read(reply),
+                Err(error) if begun.elapsed() > FIRST_PATIENCE => return Err(self.trouble(&format!("it is not reached: {error}"))),
+                Err(_) => self.pause(attempt)?,
+            }
+        }
+        Err(self.trouble("it is not reached"))
+    }
+
+    /// Sends a request until it is answered: everything here may be sent twice.
+    fn call<T: DeserializeOwned>(&self, method: &str, path: &str, body: Option<&impl Serialize>, key: Option<&str>) -> Result<Reply<T>> {
+        let url = format!("{}/api/v1/studies/{}{path}", self.server, crate::desk::encoded(&self.study));
+        let body = body.map(serde_json::to_vec).transpose().map_err(|error| self.trouble(&error.to_string()))?;
+        for attempt in 0.. {
+            let problem = match self.once(method, &url, body.as_deref(), key) {
+                Ok((status, text)) if !is_passing(status) => return self.read((status, text)),
+                Ok((status, _)) => format!("it answers {status}"),
+                Err(error) => error.to_string(),
+            };
+            if attempt == 3 {
+                (self.say)(format!("{}: {problem}; trying on", self.server));
+            }
+            self.pause(attempt)?;
+        }
+        Err(self.trouble("it is not reached"))
+    }
+
+    fn once(&self, method: &str, url: &str, body: Option<&[u8]>, key: Option<&str>) -> std::result::Result<(u16, Vec<u8>), ureq::Error> {
+        let mut request = ureq::http::Request::builder().method(method).uri(url).header("Authorization", format!("Bearer {}", self.token));
+        if let Some(key) = key {
+            request = request.header("Idempotency-Key", key);
+        }
+        let mut response = match body {
+            Some(body) => self.agent.run(request.header("Content-Type", "application/json").body(body)?)?,
+            None => self.agent.run(request.body(())?)?,
+        };
+        let status = response.status().as_u16();
+        Ok((status, response.body_mut().with_config().limit(64 << 20).read_to_vec()?))
+    }
+
+    fn read<T: DeserializeOwned>(&self, (status, text): (u16, Vec<u8>)) -> Result<Reply<T>> {
+        let garbled = || self.trouble(&format!("it answers {status} with what is no answer of a server of studies"));
+        if (200..300).contains(&status) {
+            return serde_json::from_slice(&text).map(|answer| Reply::Done(answer)).map_err(|_| garbled());
+        }
+        let problem: Problem = serde_json::from_slice(&text).map_err(|_| garbled())?;
+        match status {
+            401 | 403 | 421 => Err(self.trouble(&problem.message)),
+            _ => Ok(Reply::Refused(status, problem)),
+        }
+    }
+
+    fn done<T>(&self, reply: Reply<T>) -> Result<T> {
+        match reply {
+            Reply::Done(answer) => Ok(answer),
+            Reply::Refused(_, problem) => Err(self.trouble(&problem.message)),
+        }
+    }
+
+    fn trouble(&self, problem: &str) -> Error {
+        Error::Server { server: self.server.clone(), problem: problem.to_owned() }
+    }
+
+    /// Longer each time, and never the same for two workers: a server that comes back is not overrun.
+    fn pause(&self, attempt: u32) -> Result<()> {
+        let full = LONGEST_PAUSE.min(Duration::from_millis(100) * 2u32.saturating_pow(attempt.min(10)));
+        let until = Instant::now() + full.mul_f64(0.5 + jitter());
+        while Instant::now() < until {
+            if self.stop.is_triggered() {
+                return Err(self.trouble("interrupted while it was not reached; results are kept in the outbox and sent next time"));
+            }
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        Ok(())
+    }
+
+    fn send(&self, letter: &Letter) -> Result<Told> {
+        let path = format!("/trials/{}/result", letter.id);
+        match self.call::<ToldAnswer>("PUT", &path, Some(&letter.result), Some(&letter.key))? {
+            Reply::Done(answer) => Ok(answer.told()),
+            Reply::Refused(409, problem) if problem.error == "already-told" => {
+                Err(Error::AlreadyTold { study: self.study.clone(), id: letter.id })
+            }
+            Reply::Refused(404, problem) if problem.error == "unknown-trial" => {
+                Err(Error::UnknownTrial { study: self.study.clone(), id: letter.id })
+            }
+            Reply::Refused(_, problem) => Err(self.trouble(&problem.message)),
+        }
+    }
+}
+
+impl Exchange for Remote {
+    fn ask(&self, request: &AskRequest) -> Result<Asked> {
+        let body = AskBody {
+            worker: request.worker.clone(),
+            at_most: u32::try_from(request.at_most).unwrap_or(MOST_ASKED).clamp(1, MOST_ASKED),
+            lease_seconds: request.lease.as_secs_f64().clamp(1.0, LONGEST_LEASE),
+        };
+        let answer: AskAnswer = self.done(self.call("POST", &format!("/ask?wait={WAIT}"), Some(&body), None)?)?;
+        let trial = |trial: TrialToDo| -> Result<AskedTrial> {
+            let value = |(name, value): (String, serde_json::Value)| {
+                let value: Value = serde_json::from_value(value).map_err(|_| self.trouble("the setting of a trial cannot be read"))?;
+                Ok((name, value))
+            };
+            let values = trial.values.into_iter().map(value).collect::<Result<_>>()?;
+            Ok(AskedTrial { id: trial.id, batch: trial.batch, values, seed: trial.seed, leased_until: trial.leased_until })
+        };
+        Ok(match answer.state {
+            AskState::Trials => Asked::Trials(answer.trials.into_iter().map(trial).collect::<Result<_>>()?),
+            AskState::Wait => Asked::Wait,
+            AskState::Finished => Asked::Finished,
+        })
+    }
+
+    fn tell(&self, id: u64, result: TrialResult) -> Result<Told> {
+        let key = format!("{id}-{:016x}{:016x}", random(), random());
+        let letter = Letter { server: self.server.clone(), study: self.study.clone(), id, key, result: ResultBody::of(&result) };
+        let kept = self.outbox.as_ref().map(|outbox| outbox.keep(&letter)).transpose();
+        let kept = kept.map_err(|source| Error::File { path: "the outbox".into(), source })?;
+        let told = self.send(&letter);
+        if let (Some(path), Ok(_) | Err(Error::AlreadyTold { .. })) = (&kept, &told) {
+            Outbox::forget(path);
+        }
+        told
+    }
+
+    fn renew(&self, id: u64, worker: &str, lease: Duration) -> Result<bool> {
+        let body = LeaseBody { worker: worker.to_owned(), lease_seconds: lease.as_secs_f64().clamp(1.0, LONGEST_LEASE) };
+        let url = format!("{}/api/v1/studies/{}/trials/{id}/lease", self.server, crate::desk::encoded(&self.study));
+        let body = serde_json::to_vec(&body).map_err(|error| self.trouble(&error.to_string()))?;
+        // Not tried for long: the evaluation goes on meanwhile, and the next try is soon enough.
+        Ok(match self.once("POST", &url, Some(&body), None) {
+            Ok((200, text)) => serde_json::from_slice::<LeaseAnswer>(&text).is_ok_and(|answer| answer.held),
+            _ => true,
+        })
+    }
+
+    fn release(&self, id: u64, worker: &str) -> Result<()> {
+        let url = format!(
+            "{}/api/v1/studies/{}/trials/{id}/lease?worker={}",
+            self.server,
+            crate::desk::encoded(&self.study),
+            crate::desk::encoded(worker)
+        );
+        // A trial that is not given back is handed out again when its lease has run out.
+        drop(self.once("DELETE", &url, None, None));
+        Ok(())
+    }
+}
+
+/// Whether to try again: the server is busy, stopping, or hidden behind a proxy that cannot reach it.
+fn is_passing(status: u16) -> bool {
+    matches!(status, 408 | 429 | 500 | 502 | 503 | 504)
+}
+
+fn agent() -> ureq::Agent {
+    let config = ureq::Agent::config_builder()
+        .http_status_as_error(false)
+        .timeout_connect(Some(Duration::from_secs(5)))
+        .timeout_global(Some(Duration::from_secs(60)))
+        .max_idle_connections_per_host(1)
+        .max_idle_age(Duration::from_secs(5))
+        .max_redirects(0)
+        .build();
+    config.into()
+}
+
+fn random() -> u64 {
+    let mut bytes = [0; 8];
+    // Without randomness the clock has to do: keys need not be secret, only different.
+    if getrandom::fill(&mut bytes).is_err() {
+        let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
+        return since.as_nanos() as u64 ^ u64::from(std::process::id());
+    }
+    u64::from_le_bytes(bytes)
+}
+
+fn jitter() -> f64 {
+    (random() >> 11) as f64 / (1u64 << 53) as f64
+}
+
+/// A part of an address as it was before it was encoded.
+fn decoded(part: &str) -> String {
+    let mut bytes = Vec::new();
+    let mut rest = part.as_bytes();
+    while let Some((first, more)) = rest.split_first() {
+        let code =
+            (*first == b'%').then(|| more.get(..2).and_then(|two| u8::from_str_radix(std::str::from_utf8(two).ok()?, 16).ok())).flatten();
+        match code {
+            Some(byte) => {
+                bytes.push(byte);
+                rest = &more[2..];
+            }
+            None => {
+                bytes.push(*first);
+                rest = more;
+            }
+        }
+    }
+    String::from_utf8_lossy(&bytes).into_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::desk::encoded;
+
+    #[test]
+    fn names_survive_addresses() {
+        for name in ["hills", "a b/c", "größe 100 %", "..", "%2F", "../etc"] {
+            assert_eq!(decoded(&encoded(name)), name);
+            assert!(!encoded(name).contains('/') && encoded(name) != "..");
+        }
+    }
+}

@@ -1,0 +1,283 @@
+//! One study of the server: who reads, who writes, who plans, and what is known of it at this moment.
+
+use crate::refusal::{Outcome, Refusal};
+use crate::writer::Writer;
+use sigmabar::linalg::Interrupt;
+use sigmabar_report::report::{self, Live};
+use sigmabar_study::{AskRequest, EventKind, HandedOut, Study};
+use std::collections::BTreeSet;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::time::{Duration, Instant};
+use tokio::sync::watch;
+
+/// A page shows what is known; what is newer is made ready meanwhile, but not more often than this.
+const PAUSE: Duration = Duration::from_millis(250);
+/// Somebody who waits for trials looks again after this, as leases run out without a word.
+const LOOK_AGAIN: Duration = Duration::from_secs(2);
+
+/// A study as it stood after an event.
+#[derive(Debug)]
+pub(crate) struct Snapshot {
+    /// The last event that it includes, and perhaps more.
+    pub event: u64,
+    pub live: Live,
+    /// How long it took to make.
+    pub took: Duration,
+    made: Instant,
+}
+
+/// One study.
+#[derive(Debug)]
+pub(crate) struct Desk {
+    /// What it is called in addresses.
+    pub slug: String,
+    /// For reading; its lock is held for as long as a query takes.
+    pub reader: Study,
+    /// For what may take long: the strategy is made here.
+    viewer: Study,
+    writer: OnceLock<Writer>,
+    snapshot: watch::Sender<Option<Arc<Snapshot>>>,
+    refreshing: tokio::sync::Mutex<()>,
+    is_refreshing: AtomicBool,
+    planning: tokio::sync::Mutex<()>,
+    is_planning: AtomicBool,
+    /// Why the last plan was not made.
+    trouble: Mutex<Option<Refusal>>,
+    paused_workers: Mutex<BTreeSet<String>>,
+    /// Counts changes of the file and new snapshots.
+    changes: watch::Sender<u64>,
+    /// Counts moments at which there may be something to hand out again.
+    openings: watch::Sender<u64>,
+    last_event: AtomicU64,
+    stop: Interrupt,
+}
+
+impl Desk {
+    pub fn new(slug: String, study: Study, stop: Interrupt) -> sigmabar_study::Result<Arc<Self>> {
+        let viewer = study.reopen()?;
+        let last_event = study.last_event()?;
+        let paused = study.paused_workers()?;
+        Ok(Arc::new(Self {
+            slug,
+            reader: study,
+            viewer,
+            writer: OnceLock::new(),
+            snapshot: watch::Sender::new(None),
+            refreshing: tokio::sync::Mutex::default(),
+            is_refreshing: AtomicBool::new(false),
+            planning: tokio::sync::Mutex::default(),
+            is_planning: AtomicBool::new(false),
+            trouble: Mutex::new(None),
+            paused_workers: Mutex::new(paused),
+            changes: watch::Sender::new(0),
+            openings: watch::Sender::new(0),
+            last_event: AtomicU64::new(last_event),
+            stop,
+        }))
+    }
+
+    /// Where the API has this study.
+    pub fn address(&self) -> String {
+        format!("/api/v1/studies/{}", encoded(&self.slug))
+    }
+
+    pub fn writer(&self) -> Outcome<Writer> {
+        if let Some(writer) = self.writer.get() {
+            return Ok(writer.clone());
+        }
+        let started = self.reader.reopen().map_err(Refusal::from)?;
+        let started = Writer::start(started).map_err(|error| Refusal::internal(error.to_string()))?;
+        Ok(self.writer.get_or_init(|| started).clone())
+    }
+
+    /// Reads, on a thread that may wait for the disk.
+    pub async fn read<T: Send + 'static>(
+        self: &Arc<Self>,
+        work: impl FnOnce(&Study) -> sigmabar_study::Result<T> + Send + 'static,
+    ) -> Outcome<T> {
+        let desk = Arc::clone(self);
+        blocking(move || work(&desk.reader).map_err(Refusal::from)).await
+    }
+
+    /// Asks the model or makes pages: what may take long.
+    pub async fn view<T: Send + 'static>(self: &Arc<Self>, work: impl FnOnce(&Study) -> report::Result<T> + Send + 'static) -> Outcome<T> {
+        let desk = Arc::clone(self);
+        blocking(move || {
+            let done = desk.stop.watch(|| work(&desk.viewer));
+            done.map_err(|_| Refusal::busy("the server is stopping"))?.map_err(Refusal::from)
+        })
+        .await
+    }
+
+    /// What is known now, perhaps a moment old; what is newer is made ready meanwhile.
+    pub async fn glance(self: &Arc<Self>) -> Outcome<Arc<Snapshot>> {
+        let Some(known) = self.snapshot.borrow().clone() else { return self.fresh().await };
+        if known.event < self.last_event.load(Ordering::Acquire) && !self.is_refreshing.swap(true, Ordering::AcqRel) {
+            let desk = Arc::clone(self);
+            // One that takes long is not made all the time.
+            let due = known.made + PAUSE.max(4 * known.took);
+            tokio::spawn(async move {
+                tokio::time::sleep(due.saturating_duration_since(Instant::now())).await;
+                desk.is_refreshing.store(false, Ordering::Release);
+                // A page that cannot be made now shows what was known, and says so when it is asked for anew.
+                drop(desk.fresh().await);
+            });
+        }
+        Ok(known)
+    }
+
+    /// What is known with everything that was told before this call.
+    pub async fn fresh(self: &Arc<Self>) -> Outcome<Arc<Snapshot>> {
+        let wanted = self.read(Study::last_event).await?;
+        let _one_at_a_time = self.refreshing.lock().await;
+        if let Some(known) = self.snapshot.borrow().clone().filter(|known| known.event >= wanted) {
+            return Ok(known);
+        }
+        let event = self.read(Study::last_event).await?;
+        let (begun, address) = (Instant::now(), format!("{}/pictures", self.address()));
+        let live = self.view(move |study| report::live(study, &address)).await?;
+        let made = Instant::now();
+        let snapshot = Arc::new(Snapshot { event, live, took: made - begun, made });
+        self.snapshot.send_replace(Some(Arc::clone(&snapshot)));
+        self.changes.send_modify(|count| *count += 1);
+        Ok(snapshot)
+    }
+
+    /// Leases trials to a worker, waiting for them as long as it says; plans beside it where a plan is due.
+    pub async fn ask(self: &Arc<Self>, request: AskRequest, patience: Duration) -> Outcome<HandedOut> {
+        let until = tokio::time::Instant::now() + patience;
+        let mut openings = self.openings.subscribe();
+        loop {
+            openings.borrow_and_update();
+            let handed = if self.is_paused(&request.worker) { HandedOut::Wait } else { self.writer()?.ask(request.clone()).await? };
+            match handed {
+                HandedOut::Unplanned => {
+                    if let Some(refusal) = self.trouble().clone() {
+                        return Err(refusal);
+                    }
+                    self.plan();
+                }
+                HandedOut::Wait => {}
+                other => return Ok(other),
+            }
+            let now = tokio::time::Instant::now();
+            if now >= until {
+                return Ok(HandedOut::Wait);
+            }
+            let look = tokio::time::timeout_at(until.min(now + LOOK_AGAIN), openings.changed());
+            if matches!(look.await, Ok(Err(_))) || self.stop.is_triggered() {
+                return Err(Refusal::busy("the server is stopping: try again later"));
+            }
+        }
+    }
+
+    /// Plans the next batch beside everything else, one plan at a time.
+    fn plan(self: &Arc<Self>) {
+        if self.is_planning.swap(true, Ordering::AcqRel) {
+            return;
+        }
+        let desk = Arc::clone(self);
+        tokio::spawn(async move {
+            let planned = desk.with_planner(|study| study.advance().map(drop)).await;
+            desk.is_planning.store(false, Ordering::Release);
+            *desk.trouble() = planned.err().filter(|refusal| refusal.error != "busy");
+            desk.open();
+        });
+    }
+
+    /// Closes the open batch, and plans the next one.
+    pub async fn close_batch(self: &Arc<Self>, force: bool) -> Outcome<()> {
+        let closed = self.with_planner(move |study| if force { study.close_batch_unseen() } else { study.close_batch() }).await;
+        self.open();
+        closed
+    }
+
+    async fn with_planner<T: Send + 'static>(
+        self: &Arc<Self>,
+        work: impl FnOnce(&Study) -> sigmabar_study::Result<T> + Send + 'static,
+    ) -> Outcome<T> {
+        let _one_at_a_time = self.planning.lock().await;
+        let desk = Arc::clone(self);
+        let stopping = || Refusal::busy("the server is stopping: the plan is made when it is there again");
+        blocking(move || match desk.stop.watch(|| work(&desk.viewer)) {
+            Err(_) | Ok(Err(sigmabar_study::Error::Core(sigmabar::Error::Interrupted(_)))) => Err(stopping()),
+            Ok(done) => done.map_err(Refusal::from),
+        })
+        .await
+    }
+
+    /// A plan that could not be made is tried again.
+    pub fn forget_trouble(&self) {
+        *self.trouble() = None;
+        self.open();
+    }
+
+    /// There may be something to hand out again.
+    pub fn open(&self) {
+        self.openings.send_modify(|count| *count += 1);
+    }
+
+    /// Something happened in the file: called by the thread that watches it.
+    pub fn look(&self) -> sigmabar_study::Result<()> {
+        let known = self.last_event.load(Ordering::Acquire);
+        let last = self.reader.last_event()?;
+        if last > known {
+            let is_opening = |kind: EventKind| !matches!(kind, EventKind::Asked | EventKind::Told);
+            let news = self.reader.some_events_after(known, 5000)?;
+            // A plan that failed may succeed after anything but an ask.
+            if news.iter().any(|event| event.kind != EventKind::Asked) {
+                *self.trouble() = None;
+            }
+            if news.iter().any(|event| is_opening(event.kind)) || last > known + 5000 {
+                *self.paused() = self.reader.paused_workers()?;
+                self.open();
+            }
+            self.last_event.store(last, Ordering::Release);
+        }
+        self.changes.send_modify(|count| *count += 1);
+        Ok(())
+    }
+
+    pub fn changes(&self) -> watch::Receiver<u64> {
+        self.changes.subscribe()
+    }
+
+    pub fn last_event(&self) -> u64 {
+        self.last_event.load(Ordering::Acquire)
+    }
+
+    fn is_paused(&self, worker: &str) -> bool {
+        self.paused().contains(worker)
+    }
+
+    fn paused(&self) -> MutexGuard<'_, BTreeSet<String>> {
+        self.paused_workers.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn trouble(&self) -> MutexGuard<'_, Option<Refusal>> {
+        self.trouble.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Work that waits for the disk or computes, away from the threads that answer.
+pub(crate) async fn blocking<T: Send + 'static>(work: impl FnOnce() -> Outcome<T> + Send + 'static) -> Outcome<T> {
+    match tokio::task::spawn_blocking(work).await {
+        Ok(done) => done,
+        Err(error) => Err(Refusal::internal(format!("the work ended unexpectedly: {error}"))),
+    }
+}
+
+/// A name as a part of an address.
+pub(crate) fn encoded(name: &str) -> String {
+    let mut out = String::new();
+    for byte in name.bytes() {
+        if byte.is_ascii_alphanumeric() || b"-_.~".contains(&byte) {
+            out.push(char::from(byte));
+        } else {
+            out.push_str(&format!("%{byte:02X}"));
+        }
+    }
+    // Such a part would be taken for a directory.
+    if out.bytes().all(|byte| byte == b'.') { out.replace('.', "%2E") } else { out }
+}

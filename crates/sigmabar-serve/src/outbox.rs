@@ -1,0 +1,66 @@
+//! Results on their way: each is on the disk before it is sent, and until the server has it.
+
+use crate::wire::ResultBody;
+use serde::{Deserialize, Serialize};
+use std::fs::{self, File};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+/// A directory with one file for each result that the server does not have for sure.
+#[derive(Clone, Debug)]
+pub(crate) struct Outbox {
+    directory: PathBuf,
+}
+
+/// A result with where it goes.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Letter {
+    pub server: String,
+    pub study: String,
+    pub id: u64,
+    pub key: String,
+    pub result: ResultBody,
+}
+
+impl Outbox {
+    pub fn in_directory(directory: &Path) -> io::Result<Self> {
+        fs::create_dir_all(directory)?;
+        Ok(Self { directory: directory.to_owned() })
+    }
+
+    /// Keeps a letter; where.
+    pub fn keep(&self, letter: &Letter) -> io::Result<PathBuf> {
+        let path = self.directory.join(format!("{}.json", letter.key));
+        let part = path.with_extension("part");
+        let mut file = File::create(&part)?;
+        file.write_all(&serde_json::to_vec(letter).map_err(io::Error::other)?)?;
+        file.sync_all()?;
+        fs::rename(&part, &path)?;
+        Ok(path)
+    }
+
+    /// The letters of earlier runs for this study of this server. What cannot be read is left where it is.
+    pub fn letters(&self, server: &str, study: &str) -> Vec<(PathBuf, Letter)> {
+        let entries = fs::read_dir(&self.directory).into_iter().flatten().flatten().map(|entry| entry.path());
+        let read = |path: PathBuf| {
+            let letter: Letter = serde_json::from_slice(&fs::read(&path).ok()?).ok()?;
+            (letter.server == server && letter.study == study).then_some((path, letter))
+        };
+        let mut letters: Vec<_> = entries.filter(|path| path.extension().is_some_and(|end| end == "json")).filter_map(read).collect();
+        letters.sort_by(|(a, _), (b, _)| a.cmp(b));
+        letters
+    }
+
+    /// The server has it.
+    pub fn forget(path: &Path) {
+        // One that stays is told again, which changes nothing.
+        drop(fs::remove_file(path));
+    }
+}
+
+impl Drop for Outbox {
+    fn drop(&mut self) {
+        // Only an empty directory goes.
+        drop(fs::remove_dir(&self.directory));
+    }
+}

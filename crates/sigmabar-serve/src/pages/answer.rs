@@ -1,0 +1,75 @@
+//! The answer of a study: the setting, what is known about it, whether to stop, and how it got there.
+
+use super::Shown;
+use super::html::{Screen, button};
+use crate::app::App;
+use crate::token::Access;
+use axum::Extension;
+use axum::extract::{Path, State};
+use sigmabar_report::plot::{escape, number};
+use sigmabar_report::report::Live;
+use sigmabar_study::{Study, TrialStatus};
+use std::sync::Arc;
+
+pub(super) async fn show(State(app): State<Arc<App>>, Path(s): Path<String>, Extension(access): Extension<Access>) -> Shown {
+    let desk = app.desk(&s)?;
+    let known = desk.glance().await?;
+    let is_paused = desk.read(Study::is_paused).await?;
+    let counts = desk.read(Study::counts).await?;
+    let about = desk.reader.spec().description().map_or_else(String::new, |text| format!("<p>{}</p>", escape(text)));
+    let count = |state: TrialStatus| counts.get(&state).copied().unwrap_or(0);
+    let told = count(TrialStatus::Done) + count(TrialStatus::Failed) + count(TrialStatus::Late);
+    let budget = known.live.status.budget;
+    let bar = format!(
+        "<p id=\"progress-words\"><progress value=\"{told}\" max=\"{budget}\" aria-label=\"measured\"></progress> {told} of {budget} told · {} running · {} waiting · batch {}</p>",
+        count(TrialStatus::Leased),
+        count(TrialStatus::Queued) + count(TrialStatus::Expired),
+        known.live.status.batches
+    );
+    let body = format!(
+        "<h1>{}</h1>{about}{bar}{}{}<div id=\"answer\">{}</div>",
+        escape(desk.reader.name()),
+        may_stop(&known.live),
+        controls(access, is_paused),
+        known.live.page.body()
+    );
+    let screen = Screen { title: desk.reader.name(), study: Some((&desk, "")), access, events: format!("{}/events", desk.address()) };
+    Ok(screen.around(&body))
+}
+
+/// May I stop? Yes, no, and why.
+fn may_stop(live: &Live) -> String {
+    let status = &live.status;
+    let gap = live.advice.as_ref().map(|advice| advice.gap).filter(|gap| gap.is_finite());
+    let (class, words) = match (&status.contradiction, status.wanted_gap, gap) {
+        (Some(contradiction), ..) => ("no", format!("The data contradict the premises: {contradiction}.")),
+        (None, Some(wanted), Some(gap)) if status.is_gap_reached => {
+            ("yes", format!("You may stop: the gap is {}, and {} was wanted.", number(gap), number(wanted)))
+        }
+        (None, Some(wanted), Some(gap)) => ("no", format!("Not yet: the gap is {}, and {} is wanted.", number(gap), number(wanted))),
+        (None, Some(wanted), None) => ("no", format!("Not yet: no gap is known, and {} is wanted.", number(wanted))),
+        (None, None, _) if status.is_finished => ("yes", "The budget is spent.".to_owned()),
+        (None, None, Some(gap)) => ("open", format!("No gap was wanted; now it is {}.", number(gap))),
+        (None, None, None) => ("open", "No gap was wanted, and none is known yet.".to_owned()),
+    };
+    format!("<p class=\"stop {class}\" id=\"stop\"><strong>May I stop?</strong> {}</p>", escape(&words))
+}
+
+fn controls(access: Access, is_paused: bool) -> String {
+    let pause = if is_paused {
+        button(access, "Hand out again", "POST", "/pause", r#"{"paused":false}"#, "")
+    } else {
+        button(access, "Pause", "POST", "/pause", r#"{"paused":true}"#, "")
+    };
+    let close = button(
+        access,
+        "Close batch",
+        "POST",
+        "/close-batch",
+        "{}",
+        "Close the batch with what has arrived? What is missing stays missing, and a result that comes later is kept but certifies nothing.",
+    );
+    let reap = button(access, "Put back what nobody answers for", "POST", "/reap", "{}", "");
+    let state = if is_paused { "<strong>Paused: nothing is handed out.</strong> " } else { "" };
+    format!("<p class=\"controls\" id=\"controls\">{state}{close} {pause} {reap}</p>")
+}

@@ -1,0 +1,164 @@
+//! The listener: connections, their limits, and the end.
+
+use crate::api;
+use crate::app::App;
+use crate::counters::{Counters, WrongTokens};
+use crate::desks::{Desks, Source};
+use crate::guard::{Peer, guard};
+use crate::pages;
+use crate::token::Tokens;
+use axum::Router;
+use axum::body::Body;
+use hyper::server::conn::http1;
+use hyper_util::rt::{TokioIo, TokioTimer};
+use sigmabar::linalg::Interrupt;
+use std::io;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::{Semaphore, watch};
+use tower_service::Service;
+
+/// So many connections at a time; the next ones wait at the door.
+const MOST_CONNECTIONS: usize = 1024;
+/// Whoever has not sent the head of a request by then is not waited for.
+const SLOWEST_HEAD: Duration = Duration::from_secs(10);
+/// How long requests may go on after the server was told to stop.
+const FAREWELL: Duration = Duration::from_secs(5);
+
+/// What to serve, and to whom.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// The studies.
+    pub source: Source,
+    /// Where to listen; port 0 takes any.
+    pub address: SocketAddr,
+    /// Names, with ports, under which the server may be called besides those of its address: those that a proxy hands on.
+    pub allowed_hosts: Vec<String>,
+    /// The tokens.
+    pub tokens: Tokens,
+}
+
+/// Why there is no server.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ServeError {
+    /// A study cannot be opened.
+    #[error(transparent)]
+    Study(#[from] sigmabar_study::Error),
+    /// Nobody can listen there.
+    #[error("cannot listen on {address}: {source}")]
+    Listen {
+        /// Where.
+        address: SocketAddr,
+        /// Why.
+        source: io::Error,
+    },
+    /// The system refuses.
+    #[error(transparent)]
+    System(#[from] io::Error),
+}
+
+/// Serves until it is interrupted. `ready` is called with the address once requests are answered.
+///
+/// # Errors
+/// [`ServeError`]
+pub fn serve(options: Options, stop: &Interrupt, ready: impl FnOnce(SocketAddr)) -> Result<(), ServeError> {
+    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).max_blocking_threads(32).enable_all().build()?;
+    let served = runtime.block_on(listen(options, stop.clone(), ready));
+    // Long work was called off by the interrupt; what still waits for a disk is not waited for.
+    runtime.shutdown_timeout(FAREWELL);
+    served
+}
+
+async fn listen(options: Options, stop: Interrupt, ready: impl FnOnce(SocketAddr)) -> Result<(), ServeError> {
+    let desks = Arc::new(Desks::open(options.source, stop.clone())?);
+    let unheard = |source| ServeError::Listen { address: options.address, source };
+    let listener = TcpListener::bind(options.address).await.map_err(unheard)?;
+    let address = listener.local_addr()?;
+    let (shut, down) = watch::channel(false);
+    let watched = Arc::clone(&desks);
+    let watching = std::thread::Builder::new().name("sigmabar-feed".to_owned()).spawn(move || watched.watch())?;
+    let app = Arc::new(App {
+        desks,
+        tokens: options.tokens,
+        hosts: hosts(address, &options.allowed_hosts),
+        cookie: format!("sigmabar-{}", address.port()),
+        wrong: WrongTokens::default(),
+        counters: Counters::default(),
+        down: down.clone(),
+    });
+    let routes = api::routes().merge(pages::routes());
+    let router = routes.layer(axum::middleware::from_fn_with_state(Arc::clone(&app), guard)).with_state(app);
+    ready(address);
+    accept(&listener, &router, &stop, &down).await;
+    // Whoever streams ends, whoever waits for trials is told to come again, and what was begun is finished.
+    drop((listener, router, down));
+    shut.send_replace(true);
+    tokio::time::timeout(FAREWELL, shut.closed()).await.unwrap_or_default();
+    drop(watching.join());
+    Ok(())
+}
+
+/// The names of the server: those of its own machine, or the address it listens on, always with the port.
+fn hosts(address: SocketAddr, allowed: &[String]) -> Vec<String> {
+    let port = address.port();
+    let mut hosts = vec![address.to_string(), format!("127.0.0.1:{port}"), format!("localhost:{port}"), format!("[::1]:{port}")];
+    if address.ip().is_unspecified() {
+        hosts.remove(0);
+    }
+    hosts.extend(allowed.iter().map(|host| host.to_ascii_lowercase()));
+    hosts.sort();
+    hosts.dedup();
+    hosts
+}
+
+async fn accept(listener: &TcpListener, router: &Router, stop: &Interrupt, down: &watch::Receiver<bool>) {
+    let places = Arc::new(Semaphore::new(MOST_CONNECTIONS));
+    let mut look = tokio::time::interval(Duration::from_millis(50));
+    loop {
+        let Ok(place) = Arc::clone(&places).acquire_owned().await else { return };
+        let accepted = loop {
+            tokio::select! {
+                accepted = listener.accept() => break accepted,
+                _ = look.tick() => if stop.is_triggered() { return },
+            }
+        };
+        match accepted {
+            Ok((stream, peer)) => {
+                let (router, down) = (router.clone(), down.clone());
+                tokio::spawn(async move {
+                    connection(stream, peer, router, down).await;
+                    drop(place);
+                });
+            }
+            // Too many open files, most likely: others end, and it goes on.
+            Err(_) => tokio::time::sleep(Duration::from_millis(50)).await,
+        }
+    }
+}
+
+async fn connection(stream: TcpStream, peer: SocketAddr, router: Router, mut down: watch::Receiver<bool>) {
+    drop(stream.set_nodelay(true));
+    let service = hyper::service::service_fn(move |request: hyper::Request<hyper::body::Incoming>| {
+        let mut request = request.map(Body::new);
+        request.extensions_mut().insert(Peer(peer));
+        // A router is always ready.
+        router.clone().call(request)
+    });
+    let connection = http1::Builder::new()
+        .timer(TokioTimer::new())
+        .header_read_timeout(SLOWEST_HEAD)
+        .max_buf_size(64 << 10)
+        .serve_connection(TokioIo::new(stream), service);
+    tokio::pin!(connection);
+    tokio::select! {
+        // Whoever sends what is no HTTP, or goes away, gets no words.
+        ended = connection.as_mut() => drop(ended),
+        _ = down.changed() => {
+            connection.as_mut().graceful_shutdown();
+            drop(tokio::time::timeout(FAREWELL, connection).await);
+        }
+    }
+}

@@ -1,0 +1,311 @@
+//! Asking and telling over HTTP: nothing acknowledged is lost, nothing is counted twice, whatever the network does.
+
+mod support;
+
+use sigmabar::linalg::Interrupt;
+use sigmabar_serve::{Remote, Source};
+use sigmabar_study::{AskRequest, Asked, Error, Exchange, Study, Told, TrialResult, TrialStatus};
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::{TcpListener, TcpStream};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
+use support::{Server, TOKEN, study};
+
+fn value(value: f64) -> TrialResult {
+    TrialResult::Value { value, standard_error: None }
+}
+
+fn remote(server: &Server) -> Remote {
+    Remote::connect(&server.url(), None, None, &Interrupt::default(), Arc::new(|_| {})).unwrap()
+}
+
+#[test]
+fn a_result_told_again_is_as_it_was() {
+    let directory = tempfile::tempdir().unwrap();
+    let text = "budget = 8\nbatches = [4, 4]\n[parameters.x]\ntype = \"float\"\nlow = 0\nhigh = 1\n";
+    let file = support::with(directory.path(), "demo", text);
+    let server = Server::start(Source::File(file.clone()));
+    let ask = server.post("/api/v1/studies/demo/ask?wait=20", r#"{"worker":"w","at_most":4}"#).json();
+    assert_eq!(ask["trials"].as_array().unwrap().len(), 4);
+    let again = server.post("/api/v1/studies/demo/ask", r#"{"worker":"w","at_most":4}"#).json();
+    assert_eq!(again["trials"][0]["id"], ask["trials"][0]["id"], "asking again gives the same");
+    let tell = |id: u64, body: &str| server.send("PUT", &format!("/api/v1/studies/demo/trials/{id}/result"), Some(body));
+    assert_eq!(tell(0, r#"{"value":1.5}"#).status, 201);
+    assert_eq!(tell(0, r#"{"value":1.5}"#).status, 200);
+    assert_eq!(tell(0, r#"{"value":1.6}"#).error(), (409, "already-told".into()));
+    assert_eq!(tell(0, r#"{"failed":"no"}"#).error(), (409, "already-told".into()));
+    assert_eq!(tell(1, r#"{"failed":"spilt"}"#).status, 201);
+    assert_eq!(tell(1, r#"{"failed":"spilt, as said"}"#).status, 200);
+    assert_eq!(tell(7, r#"{"value":1}"#).error(), (404, "unknown-trial".into()), "of a batch that is not planned yet");
+    assert_eq!(tell(99, r#"{"value":1}"#).error(), (404, "unknown-trial".into()));
+    for wrong in [
+        "{}",
+        r#"{"value":1,"failed":"x"}"#,
+        r#"{"value":1,"standard_error":0}"#,
+        r#"{"value":null}"#,
+        r#"{"failed":"x","standard_error":1}"#,
+    ] {
+        assert_eq!(tell(2, wrong).error(), (422, "invalid".into()), "{wrong}");
+    }
+    let together = r#"{"results":[{"id":2,"value":1},{"id":0,"value":9}]}"#;
+    assert_eq!(server.post("/api/v1/studies/demo/results", together).error(), (409, "already-told".into()));
+    let study = Study::open(&file, None).unwrap();
+    assert_eq!(study.trials().unwrap()[2].state, TrialStatus::Leased, "all or nothing");
+    // A closed batch: what comes later is kept and counts for nothing.
+    assert_eq!(server.post("/api/v1/studies/demo/close-batch", "{}").status, 200);
+    assert_eq!(tell(2, r#"{"value":1}"#).json()["late"], true);
+    assert_eq!(tell(2, r#"{"value":1}"#).json()["again"], true);
+    assert_eq!(study.trials().unwrap()[2].state, TrialStatus::Late);
+}
+
+#[test]
+fn a_key_is_kept_with_the_result_it_came_with() {
+    let directory = tempfile::tempdir().unwrap();
+    let file = study(directory.path(), "demo", 8);
+    let server = Server::start(Source::File(file.clone()));
+    server.post("/api/v1/studies/demo/ask?wait=20", r#"{"worker":"w","at_most":2}"#);
+    let tell = |key: &str| {
+        let headers = [&*format!("Authorization: Bearer {TOKEN}"), "Content-Type: application/json", &format!("Idempotency-Key: {key}")];
+        server.raw("PUT", "/api/v1/studies/demo/trials/0/result", &headers, Some(r#"{"value":2}"#)).status
+    };
+    assert_eq!([tell("first"), tell("first"), tell("second")], [201, 200, 200]);
+    let study = Study::open(&file, None).unwrap();
+    assert_eq!(study.told_key(0).unwrap().as_deref(), Some("first"));
+    assert_eq!(study.told_key(1).unwrap(), None);
+    assert_eq!(tell(&"k".repeat(201)), 422);
+}
+
+#[test]
+fn leases_are_renewed_given_back_and_run_out_over_http() {
+    let directory = tempfile::tempdir().unwrap();
+    let file = study(directory.path(), "demo", 2);
+    let server = Server::start(Source::File(file));
+    let ask = |worker: &str, wait: u32| {
+        server.post(&format!("/api/v1/studies/demo/ask?wait={wait}"), &format!(r#"{{"worker":"{worker}","lease_seconds":1}}"#)).json()
+    };
+    assert_eq!(ask("a", 20)["trials"][0]["id"], 0);
+    let renew = |worker: &str| {
+        server.post("/api/v1/studies/demo/trials/0/lease", &format!(r#"{{"worker":"{worker}","lease_seconds":600}}"#)).json()["held"]
+            .clone()
+    };
+    assert_eq!((renew("a"), renew("b")), (true.into(), false.into()));
+    assert_eq!(ask("b", 0)["trials"][0]["id"], 1);
+    // The lease of b runs out; a waiting worker is given its trial without asking anew.
+    let waited = ask("c", 30);
+    assert_eq!(waited["trials"][0]["id"], 1, "{waited}");
+    assert_eq!(server.send("DELETE", "/api/v1/studies/demo/trials/0/lease?worker=a", None).status, 200);
+    assert_eq!(ask("d", 0)["trials"][0]["id"], 0);
+    // Paused: one worker, then everybody.
+    server.post("/api/v1/studies/demo/pause", r#"{"paused":true,"worker":"e"}"#);
+    server.send("DELETE", "/api/v1/studies/demo/trials/0/lease?worker=d", None);
+    assert_eq!(ask("e", 0)["state"], "wait");
+    server.post("/api/v1/studies/demo/pause", r#"{"paused":false,"worker":"e"}"#);
+    assert_eq!(ask("e", 0)["state"], "trials");
+    server.send("DELETE", "/api/v1/studies/demo/trials/0/lease?worker=e", None);
+    server.post("/api/v1/studies/demo/pause", r#"{"paused":true}"#);
+    assert_eq!(ask("f", 0)["state"], "wait");
+    server.post("/api/v1/studies/demo/pause", r#"{"paused":false}"#);
+    assert_eq!(ask("f", 0)["state"], "trials");
+}
+
+#[test]
+fn what_others_do_to_the_file_is_seen_within_a_second() {
+    let directory = tempfile::tempdir().unwrap();
+    let file = study(directory.path(), "demo", 8);
+    let server = Server::start(Source::File(file.clone()));
+    let mut stream = server.connect();
+    let head = format!("GET /api/v1/studies/demo/events HTTP/1.1\r\nHost: {}\r\nAuthorization: Bearer {TOKEN}\r\n\r\n", server.address);
+    stream.write_all(head.as_bytes()).unwrap();
+    let mut lines = BufReader::new(stream).lines();
+    assert!(lines.find(|line| line.as_ref().unwrap().contains("hello")).is_some());
+    let study = Study::open(&file, None).unwrap();
+    let Asked::Trials(trials) = study.ask(&AskRequest::new("beside", 1)).unwrap() else { panic!() };
+    let begun = Instant::now();
+    study.tell(trials[0].id, value(1.0)).unwrap();
+    let told = lines.map(Result::unwrap).find(|line| line.contains("told")).unwrap();
+    assert!(begun.elapsed() < Duration::from_secs(1), "{:?}: {told}", begun.elapsed());
+    // Cut off after the second event, a reader goes on with the third.
+    let last = study.last_event().unwrap();
+    let mut stream = server.connect();
+    let head = head.replace("\r\n\r\n", "\r\nLast-Event-ID: 2\r\n\r\n");
+    stream.write_all(head.as_bytes()).unwrap();
+    let ids: Vec<u64> = BufReader::new(stream)
+        .lines()
+        .map_while(Result::ok)
+        .take_while(|line| !line.contains("changed"))
+        .filter_map(|line| line.strip_prefix("id: ")?.parse().ok())
+        .collect();
+    assert_eq!(ids, (3..=last).collect::<Vec<_>>());
+}
+
+#[test]
+fn an_open_stream_does_not_keep_the_server_from_stopping() {
+    let directory = tempfile::tempdir().unwrap();
+    let server = Server::start(Source::File(study(directory.path(), "demo", 8)));
+    let mut streams: Vec<TcpStream> = (0..5).map(|_| server.connect()).collect();
+    for stream in &mut streams {
+        let head = format!("GET /api/v1/studies/demo/events HTTP/1.1\r\nHost: {}\r\nAuthorization: Bearer {TOKEN}\r\n\r\n", server.address);
+        stream.write_all(head.as_bytes()).unwrap();
+        stream.read_exact(&mut [0; 16]).unwrap();
+    }
+    let begun = Instant::now();
+    drop(server);
+    assert!(begun.elapsed() < Duration::from_secs(4), "{:?}", begun.elapsed());
+    for mut stream in streams {
+        stream.read_to_end(&mut Vec::new()).unwrap();
+    }
+}
+
+/// A network that loses the answer to every third request after the server has done it.
+fn lossy(to: std::net::SocketAddr) -> (std::net::SocketAddr, Arc<AtomicUsize>) {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap();
+    let lost = Arc::new(AtomicUsize::new(0));
+    let count = Arc::clone(&lost);
+    std::thread::spawn(move || {
+        for (number, client) in listener.incoming().enumerate() {
+            let (mut client, count) = (client.unwrap(), Arc::clone(&count));
+            std::thread::spawn(move || {
+                let mut request = read_message(&mut client);
+                if request.is_empty() {
+                    return;
+                }
+                // The server must be called by its own name, and ends the connection after the answer.
+                let text = String::from_utf8_lossy(&request).replace(&address.to_string(), &to.to_string());
+                request = text.replacen("\r\n", "\r\nConnection: close\r\n", 1).into_bytes();
+                let mut server = TcpStream::connect(to).unwrap();
+                server.write_all(&request).unwrap();
+                let mut answer = Vec::new();
+                server.read_to_end(&mut answer).unwrap();
+                if number % 3 == 2 {
+                    count.fetch_add(1, Ordering::Relaxed);
+                } else {
+                    let _ = client.write_all(&answer);
+                }
+            });
+        }
+    });
+    (address, lost)
+}
+
+fn read_message(stream: &mut TcpStream) -> Vec<u8> {
+    let (mut bytes, mut part) = (Vec::new(), [0; 4096]);
+    loop {
+        let text = String::from_utf8_lossy(&bytes).into_owned();
+        if let Some((head, body)) = text.split_once("\r\n\r\n") {
+            let length =
+                head.to_ascii_lowercase().lines().find_map(|line| line.strip_prefix("content-length: ")?.trim().parse::<usize>().ok());
+            if body.len() >= length.unwrap_or(0) {
+                return bytes;
+            }
+        }
+        match stream.read(&mut part) {
+            Ok(count) if count > 0 => bytes.extend_from_slice(&part[..count]),
+            _ => return Vec::new(),
+        }
+    }
+}
+
+#[test]
+fn a_worker_goes_on_through_a_network_that_loses_answers() {
+    let directory = tempfile::tempdir().unwrap();
+    let file = study(directory.path(), "demo", 24);
+    let server = Server::start(Source::File(file.clone()));
+    let (proxy, lost) = lossy(server.address);
+    let url = format!("http://{proxy}/?token={TOKEN}");
+    let remote = Remote::connect(&url, None, Some("demo"), &Interrupt::default(), Arc::new(|_| {})).unwrap();
+    let outbox = directory.path().join("outbox");
+    let (remote, left) = remote.with_outbox(&outbox).unwrap();
+    assert_eq!(left, 0);
+    let mut told = 0;
+    loop {
+        match remote.ask(&AskRequest::new("w", 2).with_lease(Duration::from_secs(60))).unwrap() {
+            Asked::Trials(trials) => {
+                for trial in trials {
+                    remote.tell(trial.id, value(trial.id as f64)).unwrap();
+                    told += 1;
+                }
+            }
+            Asked::Wait => {}
+            Asked::Finished => break,
+        }
+    }
+    assert!(lost.load(Ordering::Relaxed) > 5, "the network lost answers");
+    let rows = Study::open(&file, None).unwrap().trials().unwrap();
+    assert_eq!((told, rows.len()), (24, 24));
+    assert!(rows.iter().all(|row| row.value == Some(row.id as f64) && row.attempts == 1), "none lost, none handed out twice");
+    assert_eq!(std::fs::read_dir(&outbox).unwrap().count(), 0, "the outbox is empty");
+}
+
+#[test]
+fn what_a_dead_worker_left_in_its_outbox_is_sent_by_the_next() {
+    let directory = tempfile::tempdir().unwrap();
+    let file = study(directory.path(), "demo", 8);
+    let server = Server::start(Source::File(file.clone()));
+    let Asked::Trials(trials) = remote(&server).ask(&AskRequest::new("w", 2)).unwrap() else { panic!() };
+    let outbox = directory.path().join("outbox");
+    std::fs::create_dir(&outbox).unwrap();
+    let letter =
+        |id: u64, server: &str| format!(r#"{{"server":"{server}","study":"demo","id":{id},"key":"k{id}","result":{{"value":{id}.5}}}}"#);
+    let own = format!("http://{}", server.address);
+    std::fs::write(outbox.join("a.json"), letter(trials[0].id, &own)).unwrap();
+    std::fs::write(outbox.join("b.json"), letter(trials[1].id, "http://elsewhere:1")).unwrap();
+    std::fs::write(outbox.join("c.json"), "{ half").unwrap();
+    let (_remote, sent) = remote(&server).with_outbox(&outbox).unwrap();
+    assert_eq!(sent, 1);
+    let study = Study::open(&file, None).unwrap();
+    assert_eq!(study.trials().unwrap()[trials[0].id as usize].value, Some(trials[0].id as f64 + 0.5));
+    assert_eq!(study.told_key(trials[0].id).unwrap().as_deref(), Some(&*format!("k{}", trials[0].id)));
+    assert_eq!(std::fs::read_dir(&outbox).unwrap().count(), 2, "what is for others stays");
+}
+
+#[test]
+fn duplicated_and_reordered_requests_change_nothing() {
+    let directory = tempfile::tempdir().unwrap();
+    let file = study(directory.path(), "demo", 40);
+    let server = Server::start(Source::File(file.clone()));
+    let ask = server.post("/api/v1/studies/demo/ask?wait=20", r#"{"worker":"w","at_most":20}"#).json();
+    let ids: Vec<u64> = ask["trials"].as_array().unwrap().iter().map(|trial| trial["id"].as_u64().unwrap()).collect();
+    // Each result four times, from eight threads, in orders of their own.
+    let counted = AtomicUsize::new(0);
+    std::thread::scope(|scope| {
+        for thread in 0..8usize {
+            let (server, ids, counted) = (&server, &ids, &counted);
+            scope.spawn(move || {
+                for i in 0..ids.len() / 2 {
+                    let id = ids[(i * 7 + thread * 3) % ids.len()];
+                    let path = format!("/api/v1/studies/demo/trials/{id}/result");
+                    let answer = server.send("PUT", &path, Some(&format!(r#"{{"value":{id}}}"#)));
+                    assert!(matches!(answer.status, 200 | 201), "{answer:?}");
+                    counted.fetch_add(usize::from(answer.status == 201), Ordering::Relaxed);
+                }
+            });
+        }
+    });
+    let rows = Study::open(&file, None).unwrap().trials().unwrap();
+    let told = rows.iter().filter(|row| row.value.is_some()).count();
+    assert_eq!(counted.load(Ordering::Relaxed), told, "201 is said once for each result");
+    assert!(rows.iter().filter(|row| row.value.is_some()).all(|row| row.value == Some(row.id as f64)));
+}
+
+#[test]
+fn wrong_addresses_and_tokens_are_named_at_once() {
+    let directory = tempfile::tempdir().unwrap();
+    let server = Server::start(Source::File(study(directory.path(), "demo", 8)));
+    let connect = |url: &str, name: Option<&str>| {
+        let error = Remote::connect(url, None, name, &Interrupt::default(), Arc::new(|_| {})).unwrap_err();
+        assert!(matches!(error, Error::Server { .. }));
+        error.to_string()
+    };
+    assert!(connect(&format!("http://{}", server.address), None).contains("SIGMABAR_TOKEN"));
+    assert!(connect(&format!("http://{}/?token=wrong-token-0123456", server.address), None).contains("token is wrong"));
+    assert!(connect(&server.url(), Some("other")).contains("there are: demo"));
+    assert!(connect("https://host/?token=x", None).contains("ssh -L"));
+    assert!(connect(&format!("http://127.0.0.1:9/?token={TOKEN}"), None).contains("not reached"));
+    assert_eq!(remote(&server).study(), "demo");
+    let Asked::Trials(trials) = remote(&server).ask(&AskRequest::new("w", 1)).unwrap() else { panic!() };
+    assert_eq!(remote(&server).tell(trials[0].id, value(1.0)).unwrap(), Told::Counted);
+    assert!(matches!(remote(&server).tell(trials[0].id, value(2.0)), Err(Error::AlreadyTold { .. })));
+    assert!(remote(&server).renew(trials[0].id, "w", Duration::from_secs(5)).is_ok_and(|held| !held));
+}

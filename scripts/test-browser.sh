@@ -1,0 +1,23 @@
+#!/usr/bin/env bash
+# The pages of `sigmabar serve` in a real browser. Installs Debian's chromium and Playwright (without a browser of its own) where they are missing.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+export CARGO_TARGET_DIR="$PWD/target"
+environment="$CARGO_TARGET_DIR/browser-venv"
+CHROMIUM="${CHROMIUM:-$(command -v chromium || command -v chromium-browser || true)}"
+if [[ -z "$CHROMIUM" ]]; then
+    as_root=(); [[ "$(id -u)" == 0 ]] || as_root=(sudo)
+    "${as_root[@]}" apt-get update -qq
+    "${as_root[@]}" apt-get install -y -qq chromium
+    CHROMIUM="$(command -v chromium)"
+fi
+if [[ ! -x "$environment/bin/python" ]]; then
+    "${PYTHON:-python3}" -m venv "$environment"
+fi
+"$environment/bin/python" -c "import playwright" 2>/dev/null || "$environment/bin/pip" install --quiet playwright==1.65.0
+
+cargo build --quiet --workspace --bin sigmabar
+place="$(mktemp -d)"
+trap 'rm -rf "$place"' EXIT
+CHROMIUM="$CHROMIUM" timeout 300 "$environment/bin/python" crates/sigmabar-serve/browser/test_pages.py "$place"
