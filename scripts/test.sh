@@ -2,6 +2,7 @@
 # All checks of the project, in the order in which they are cheapest to fail. Installs the tools it needs where they are missing.
 set -euo pipefail
 cd "$(dirname "$0")/.."
+begun=$SECONDS
 
 have() { cargo "$1" --version >/dev/null 2>&1; }
 have nextest || cargo install --locked cargo-nextest
@@ -13,4 +14,6 @@ cargo clippy --workspace --all-targets -- -D warnings
 RUSTDOCFLAGS="-D warnings --html-in-header katex.html" cargo doc --workspace --no-deps
 cargo test --workspace --doc
 cargo nextest run --workspace
+bash scripts/test-docs.sh
 bash scripts/test-python.sh
+echo "all checks passed in $(((SECONDS - begun + 59) / 60)) minutes"

@@ -27,7 +27,7 @@ def gradient(sizes: task.Sizes) -> None:
 
 def design(sizes: task.Sizes) -> None:
     grid = task.candidates(sizes.candidates)
-    kernel = sb.Matern(2.5, task.DESIGN_LENGTHSCALE)
+    kernel = sb.Matern(nu=2.5, lengthscale=task.DESIGN_LENGTHSCALE)
     seconds, chosen = task.timed(lambda: sb.max_variance_design(kernel, task.TAU, grid, sizes.chosen))
     task.report("design", NAME, seconds=seconds, max_std=chosen.max_std)
 

@@ -15,6 +15,6 @@ fuzz_target!(|bytes: &[u8]| {
         }
     }
     if let Ok(reader) = open() {
-        drop(sigmabar_cli::plate::read(reader, None, &[]));
+        drop(sigmabar_cli::plate::read(reader, None, &[], 1));
     }
 });

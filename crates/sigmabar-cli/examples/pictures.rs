@@ -6,8 +6,8 @@ use sigmabar::{
     Strategy,
 };
 use sigmabar_cli::plot::{
-    BatchEnd, Elimination, Frame, HeldOut, Measured, Medium, Picture, Plate, Progress, RegretCurve, RegretGrowth, RegretPanel, Relevance,
-    Remaining, Rival, Scale, Side, Slice, Slices, Well, calibration, growth, regret, relevance, residuals, rivals, well_place,
+    BatchEnd, Effect, Elimination, Frame, HeldOut, Measured, Medium, Picture, Plate, Progress, RegretCurve, RegretGrowth, RegretPanel,
+    Remaining, Rival, Scale, Side, Slice, Slices, Well, calibration, effects, growth, regret, residuals, rivals, well_place,
 };
 use std::error::Error;
 use std::path::Path;
@@ -93,16 +93,14 @@ fn model_pictures() -> Result<Vec<Picture>, Box<dyn Error>> {
         let (mean, std_dev) = fit(&kept)?.predict(Points::on_line(out.iter().map(|&i| x[i]).collect())?.view())?;
         held_out.extend((0..out.len()).map(|i| HeldOut { predicted: mean[i], std_dev: std_dev[i].hypot(NOISE), measured: y[out[i]] }));
     }
-    let lengths =
-        [("temperature", 0.2), ("pH", 0.9), ("stirring speed", 4.0), ("a name that is much too long for the margin of a bar chart", 1.4)];
-    let lengths = lengths.map(|(name, lengthscale)| Relevance { parameter: name.to_owned(), lengthscale, range: 1.0 });
+    let names =
+        [("temperature", 4.0), ("pH", 1.5), ("stirring speed", 0.2), ("a name that is much too long for the margin of a bar chart", 1.0)];
+    let matters = names.map(|(name, size)| {
+        let mean: Vec<f64> = (0..64 * 12).map(|i| size * (i % 12) as f64 * (0.5 + (i / 12) as f64 / 64.0)).collect();
+        Effect::new(name, 12, &mean, &[0.5], sigmabar::Label::Estimated)
+    });
     let how = "each predicted by a model that saw nine tenths of the others";
-    Ok(vec![
-        slices.picture(),
-        calibration(&held_out, how),
-        residuals(&held_out, "yield / %", how),
-        relevance(&lengths, "were learnt from these measurements"),
-    ])
+    Ok(vec![slices.picture(), calibration(&held_out, how), residuals(&held_out, "yield / %", how), effects(&matters, "yield / %")])
 }
 
 /// A certified run on a box in two dimensions.
@@ -151,6 +149,7 @@ fn run_pictures() -> Result<Vec<Picture>, Box<dyn Error>> {
         maximise: true,
         gap_label: advice.label().to_string(),
         wanted_gap: Some(0.3),
+        failures: vec![20, 21, 130],
         values,
         batches,
     };
@@ -233,6 +232,7 @@ fn plate() -> Picture {
             },
             predicted: Some(40.0 + 30.0 * truth(i as f64 / 90.0)),
             std_dev: Some(2.0 + (i % 13) as f64 / 5.0),
+            surprise: (![17, 44, 45].contains(&i)).then(|| 2.0 * noise(i)),
         })
         .collect();
     let plate = Plate { title: "Plate 1".to_owned(), name: "plate-1".to_owned(), size: (8, 12), response: "yield / %".to_owned(), wells };

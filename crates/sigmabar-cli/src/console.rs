@@ -40,6 +40,11 @@ impl Console {
         Self { format: global.format, quiet: global.quiet, verbose: global.verbose > 0 }
     }
 
+    /// One that says nothing.
+    pub(crate) fn silent() -> Self {
+        Self { format: None, quiet: true, verbose: false }
+    }
+
     /// The format of data on stdout.
     pub(crate) fn format(&self, default: Format) -> Format {
         self.format.unwrap_or(default)
@@ -89,7 +94,7 @@ impl Console {
             return bar;
         }
         let template = match length {
-            Some(_) => "{msg} {wide_bar} {percent:>3} %{left}",
+            Some(_) => "{msg} {wide_bar} {pos} of {len}{left}",
             None => "{spinner} {msg} {elapsed}",
         };
         if let Ok(style) = ProgressStyle::with_template(template) {
@@ -106,6 +111,10 @@ impl Console {
             self.say(format_args!("{what}: about {seconds:.0} s"));
         }
         let bar = self.progress(what, seconds.map(|seconds| (1000.0 * seconds) as u64 + 1));
+        // It counts milliseconds, which nobody wants to read.
+        if let (Some(_), Ok(style)) = (seconds, ProgressStyle::with_template("{msg} {wide_bar} {percent:>3} %{left}")) {
+            bar.set_style(style.with_key("left", left));
+        }
         let done = AtomicBool::new(false);
         let begun = Instant::now();
         let result = std::thread::scope(|scope| {
@@ -170,6 +179,10 @@ impl Console {
                 writeln!(out, "{:#}", object(&columns, &values))?;
                 Ok(out.flush()?)
             }
+            Format::Csv => {
+                let (columns, row) = flat(fields).into_iter().unzip();
+                self.sheet(&Sheet { columns, rows: vec![row] }, Format::Csv)
+            }
             other => self.sheet(&Sheet { columns: names().map(str::to_owned).collect(), rows: vec![values] }, other),
         }
     }
@@ -202,11 +215,27 @@ pub(crate) fn write_csv(sheet: &Sheet, out: impl Write) -> io::Result<()> {
     writer.flush()
 }
 
-/// A cell without quotes or rounding.
+/// Fields for a row of plain cells: what has names inside becomes a column for each, such as `setting.temperature`.
+fn flat(fields: &[(&str, Value)]) -> Vec<(String, Value)> {
+    let mut row = Vec::new();
+    for (name, value) in fields {
+        match value {
+            Value::Object(inner) => {
+                let inner: Vec<(String, Value)> = inner.iter().map(|(key, value)| (format!("{name}.{key}"), value.clone())).collect();
+                row.extend(flat(&inner.iter().map(|(key, value)| (key.as_str(), value.clone())).collect::<Vec<_>>()));
+            }
+            other => row.push(((*name).to_owned(), other.clone())),
+        }
+    }
+    row
+}
+
+/// A cell without quotes or rounding; lists are words with semicolons between them.
 pub(crate) fn plain(value: &Value) -> String {
     match value {
         Value::Null => String::new(),
         Value::String(text) => text.clone(),
+        Value::Array(items) => items.iter().map(plain).collect::<Vec<_>>().join("; "),
         other => other.to_string(),
     }
 }

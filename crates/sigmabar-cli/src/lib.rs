@@ -12,6 +12,8 @@ mod memory;
 mod model_file;
 mod output;
 mod questions;
+pub mod rows;
+mod streamed;
 pub mod threads;
 mod verbs;
 mod which_study;

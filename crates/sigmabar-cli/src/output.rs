@@ -54,13 +54,13 @@ pub(crate) fn check_writable(path: &Path, inputs: &[&Path]) -> Outcome<()> {
 }
 
 /// Writes a file beside its final name first, so that a full disk or a crash leaves what was there before.
-pub(crate) fn write(path: &Path, inputs: &[&Path], fill: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Outcome<()> {
+pub(crate) fn write(path: &Path, inputs: &[&Path], fill: impl FnOnce(&mut (dyn Write + Send)) -> io::Result<()>) -> Outcome<()> {
     check(path, inputs)?;
     replace(path, fill)
 }
 
 /// The same whatever is there.
-pub(crate) fn replace(path: &Path, fill: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Outcome<()> {
+pub(crate) fn replace(path: &Path, fill: impl FnOnce(&mut (dyn Write + Send)) -> io::Result<()>) -> Outcome<()> {
     // A link is followed; pipes and devices are written as they are.
     let target = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
     let before = fs::metadata(&target).ok();
@@ -76,7 +76,7 @@ pub(crate) fn replace(path: &Path, fill: impl FnOnce(&mut dyn Write) -> io::Resu
 fn write_beside(
     target: &Path,
     permissions: Option<fs::Permissions>,
-    fill: impl FnOnce(&mut dyn Write) -> io::Result<()>,
+    fill: impl FnOnce(&mut (dyn Write + Send)) -> io::Result<()>,
 ) -> io::Result<()> {
     let part = beside(target, &format!(".{}.part", std::process::id()));
     let written = File::create(&part)
@@ -89,7 +89,7 @@ fn write_beside(
     written
 }
 
-fn filled(file: File, fill: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> io::Result<File> {
+fn filled(file: File, fill: impl FnOnce(&mut (dyn Write + Send)) -> io::Result<()>) -> io::Result<File> {
     let mut out = BufWriter::new(file);
     fill(&mut out)?;
     out.into_inner().map_err(io::IntoInnerError::into_error)

@@ -4,17 +4,35 @@ use crate::Outcome;
 use crate::console::Console;
 use crate::failure::Failure;
 use crate::plate::Plate;
+use sigmabar::theory::norm_of_hills;
+use sigmabar::{Expansion, Kernel, Points};
 use std::io::BufRead;
 
 /// What a factor can be set to.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Levels {
-    /// Any number from low to high, perhaps in steps.
-    Range(f64, f64, Option<f64>),
+    /// Any number from low to high, perhaps in steps, or to so many decimals.
+    Range(f64, f64, Made),
     /// These numbers.
     Numbers(Vec<f64>),
     /// These names.
     Names(Vec<String>),
+}
+
+/// What of a range can be made.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Made {
+    /// Steps of this size from the lower end on.
+    Step(f64),
+    /// So many decimals.
+    Digits(usize),
+}
+
+impl Made {
+    /// Decimals that cut a range into some thousand parts.
+    fn usual(low: f64, high: f64) -> Self {
+        Self::Digits((500.0 / (high - low)).log10().ceil().clamp(0.0, 12.0) as usize)
+    }
 }
 
 /// The levels of a factor, and the unit they were given in.
@@ -37,7 +55,7 @@ pub(crate) struct Answers {
 
 /// Asks until the answers make a study.
 pub(crate) fn ask(input: &mut dyn BufRead, console: &Console) -> Outcome<Answers> {
-    let mut asker = Asker { input, console };
+    let mut asker = Asker::new(input, console);
     let description = asker.line("What is measured?", "result")?;
     let minimize = asker.until("Should it be large or small?", "large", |text| match text {
         "large" | "l" | "max" | "maximize" => Ok(false),
@@ -60,7 +78,11 @@ pub(crate) fn ask(input: &mut dyn BufRead, console: &Console) -> Outcome<Answers
             console.say("a factor needs a name of its own");
             continue;
         }
-        let levels = asker.until(&format!("Levels of {name} (20..80, or 20..80 step 5, or 1, 2, 4, 8 h, or dmso, thf):"), "", levels)?;
+        let levels = asker.until(
+            &format!("Levels of {name} (20..80, or 20..80 step 5, or 20..80 digits 1, or 1, 2, 4, 8 h, or dmso, thf):"),
+            "",
+            levels,
+        )?;
         factors.push((name, levels));
     }
     let wells = asker.until("Wells of a plate (24, 96, 384; 0 without plates):", "96", |text| match text.parse::<usize>() {
@@ -77,12 +99,88 @@ pub(crate) fn ask(input: &mut dyn BufRead, console: &Console) -> Outcome<Answers
     Ok(Answers { description, minimize, factors, wells, batches, per_batch })
 }
 
-struct Asker<'a> {
+/// What somebody believes about a function before measuring it (algorithm notes 13.4).
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Beliefs {
+    /// The value that is usual.
+    pub usual: f64,
+    /// How far values stray from it.
+    pub stray: f64,
+    /// Hills and valleys that fit into the range.
+    pub hills: usize,
+    /// How far one must go to see a change, as a share of a factor's range.
+    pub change: f64,
+    /// By how much two measurements of one setting usually differ.
+    pub repeat: f64,
+}
+
+impl Beliefs {
+    pub(crate) fn ask(asker: &mut Asker<'_>) -> Outcome<Self> {
+        let number = |text: &str| text.parse::<f64>().ok().filter(|v| v.is_finite()).ok_or_else(|| "a number, such as 50".to_owned());
+        let positive = |text: &str| number(text).and_then(|v| if v > 0.0 { Ok(v) } else { Err("a number above 0".to_owned()) });
+        let usual = asker.until("Which value is usual, before you know anything about a setting?", "0", number)?;
+        let stray = asker.until("How far from it do good and bad settings stray?", "1", positive)?;
+        let hills = asker.until("How many hills and valleys fit into the whole range?", "4", |text| {
+            text.parse::<usize>().ok().filter(|n| *n > 0).ok_or_else(|| "a whole number, at least 1".to_owned())
+        })?;
+        let share =
+            |text: &str| positive(text).and_then(|v| if v <= 10.0 { Ok(v) } else { Err("a share of the range, such as 0.3".to_owned()) });
+        let change = asker.until("How far must one go along a factor, as a share of its range, to see a clear change?", "0.3", share)?;
+        let repeat = asker.until("By how much do two measurements of one setting usually differ?", "0.1", positive)?;
+        Ok(Self { usual, stray, hills, change, repeat })
+    }
+
+    /// The kernel along one factor.
+    fn kernel(&self) -> Outcome<Kernel> {
+        Ok(Kernel::matern(2.5, self.change, 1.0)?)
+    }
+
+    /// $\mathbb E|\varepsilon-\varepsilon'| = 2\sigma/\sqrt\pi$ for normal noise, in units of the stray.
+    fn noise(&self) -> f64 {
+        self.repeat * std::f64::consts::PI.sqrt() / 2.0 / self.stray
+    }
+
+    /// The keys of a study file, with where each comes from.
+    pub(crate) fn to_toml(&self) -> Outcome<String> {
+        let Self { usual, stray, hills, change, repeat } = self;
+        let norm = norm_of_hills(1.0, *hills)?;
+        Ok(format!(
+            "# What you said is assumed; if it is wrong, so may be the answer, which says for which norms it stands.\n\
+             prior_mean = {usual:?}          # the usual value\n\
+             unit = {stray:?}                # how far settings stray from it: norm and noise count in these\n\
+             norm_bound = {norm:.4}          # 1.5 times the root of {hills} hills and valleys\n\
+             noise = {{ gaussian = {:.6} }}  # two measurements usually differ by {repeat}\n\
+             kernel = {{ name = \"matern\", nu = 2.5, lengthscale = {change:?} }}  # so far to a clear change, in shares of the range\n",
+            self.noise()
+        ))
+    }
+
+    /// Three functions with so many hills and valleys along one factor, in the data's scale.
+    pub(crate) fn functions(&self, seed: u64) -> Outcome<Vec<Vec<f64>>> {
+        let steps = Points::on_line((0..=200).map(|i| f64::from(i) / 200.0).collect())?;
+        let one = |which: u64| -> Outcome<Vec<f64>> {
+            // Centres at equal steps, turned by the golden ratio from function to function.
+            let centre = |i: usize| ((i as f64 + 0.5) / self.hills as f64 + 0.618 * (which as f64 + 1.0)).fract();
+            let centres = Points::on_line((0..self.hills).map(centre).collect())?;
+            let norm = norm_of_hills(1.0, self.hills)? / 1.5;
+            let function = Expansion::random(self.kernel()?, centres, norm, seed + which)?;
+            Ok(function.values(steps.view())?.into_iter().map(|v| self.usual + self.stray * v).collect())
+        };
+        (0..3).map(one).collect()
+    }
+}
+
+/// Who asks.
+pub(crate) struct Asker<'a> {
     input: &'a mut dyn BufRead,
     console: &'a Console,
 }
 
-impl Asker<'_> {
+impl<'a> Asker<'a> {
+    pub(crate) fn new(input: &'a mut dyn BufRead, console: &'a Console) -> Self {
+        Self { input, console }
+    }
+
     /// One answer; the default for an empty line.
     fn line(&mut self, question: &str, default: &str) -> Outcome<String> {
         let hint = if default.is_empty() { String::new() } else { format!(" [{default}]") };
@@ -98,7 +196,7 @@ impl Asker<'_> {
     }
 
     /// Asks again until the answer can be used.
-    fn until<T>(&mut self, question: &str, default: &str, understand: impl Fn(&str) -> Result<T, String>) -> Outcome<T> {
+    pub(crate) fn until<T>(&mut self, question: &str, default: &str, understand: impl Fn(&str) -> Result<T, String>) -> Outcome<T> {
         loop {
             let text = self.line(question, default)?;
             match understand(&text) {
@@ -111,14 +209,19 @@ impl Asker<'_> {
 
 fn levels(text: &str) -> Result<Factor, String> {
     const WRONG: &str = "give a range such as 20..80 or 20 to 80, or at least two levels such as 10, 20, 40";
-    const RANGE: &str = "a range goes from a smaller to a larger number, such as 20..80 or 20..80 step 5";
+    const RANGE: &str = "a range goes from a smaller to a larger number, such as 20..80, 20..80 step 5 or 20..80 digits 1";
     if let Some((low, rest)) = ends(text) {
+        if let Some((high, digits)) = rest.split_once("digits") {
+            let digits: usize = digits.trim().parse().ok().filter(|digits| *digits <= 12).ok_or(RANGE)?;
+            let (numbers, unit) = measured(&[low, high]).filter(|(numbers, _)| numbers[0] < numbers[1]).ok_or(RANGE)?;
+            return Ok(Factor { levels: Levels::Range(numbers[0], numbers[1], Made::Digits(digits)), unit });
+        }
         let (high, step) = rest.split_once("step").map_or((rest, None), |(high, step)| (high, Some(step)));
         let parts: Vec<&str> = [low, high].into_iter().chain(step).collect();
         let (numbers, unit) = measured(&parts).ok_or(RANGE)?;
         return match numbers[..] {
-            [low, high] if low < high => Ok(Factor { levels: Levels::Range(low, high, None), unit }),
-            [low, high, step] if low < high && step > 0.0 => Ok(Factor { levels: Levels::Range(low, high, Some(step)), unit }),
+            [low, high] if low < high => Ok(Factor { levels: Levels::Range(low, high, Made::usual(low, high)), unit }),
+            [low, high, step] if low < high && step > 0.0 => Ok(Factor { levels: Levels::Range(low, high, Made::Step(step)), unit }),
             _ => Err(RANGE.to_owned()),
         };
     }
@@ -140,7 +243,7 @@ fn levels(text: &str) -> Result<Factor, String> {
 fn ends(text: &str) -> Option<(&str, &str)> {
     let dashes =
         text.char_indices().skip(1).filter(|(_, c)| matches!(c, '-' | '–' | '—')).map(|(at, c)| (&text[..at], &text[at + c.len_utf8()..]));
-    let high = |rest: &str| rest.split("step").next().is_some_and(|high| measured(&[high]).is_some());
+    let high = |rest: &str| rest.split("step").flat_map(|part| part.split("digits")).next().is_some_and(|high| measured(&[high]).is_some());
     text.split_once("..")
         .map(|(low, rest)| (low, rest.trim_start_matches('.')))
         .or_else(|| text.split_once(" to ").filter(|(low, rest)| measured(&[low]).is_some() && high(rest)))
@@ -178,22 +281,28 @@ impl Answers {
     pub(crate) fn to_toml(&self, seed: u64) -> String {
         let mut text = String::from("# Written by sigmabar new; `sigmabar schema` describes every key.\n");
         let mut line = |words: String| text += &(words + "\n");
-        line(format!("description = {}", quoted(&self.description)));
+        line(format!("response = {}   # what is measured, for axes and tables", quoted(&self.description)));
         line(format!("direction = \"{}\"", if self.minimize { "minimize" } else { "maximize" }));
         match self.wells {
             Some(wells) => line(format!("plate = {wells}\nplates = {}", self.batches)),
             None => line(format!("budget = {}\nbatches = {}", self.batches * self.per_batch, self.batches)),
         }
         line(format!("seed = {seed}"));
-        line("# What you know for certain makes the answer certified; without it, it is \"estimated\".".to_owned());
+        line(
+            "# What you know for certain makes the answer certified; without it, it is \"estimated\". `sigmabar premises` asks for it."
+                .to_owned(),
+        );
         line("# norm_bound = 2.0\n# noise = { gaussian = 0.1 }\n# kernel = { name = \"matern\", lengthscale = 0.3 }".to_owned());
         for (name, factor) in &self.factors {
             let unit = factor.unit.as_ref().map_or_else(String::new, |unit| format!("   # in {unit}"));
             line(format!("\n[parameters.{}]{unit}", quoted(name)));
             match &factor.levels {
-                Levels::Range(low, high, step) => {
+                Levels::Range(low, high, made) => {
                     line(format!("type = \"float\"\nlow = {low}\nhigh = {high}"));
-                    step.iter().for_each(|step| line(format!("step = {step}")));
+                    line(match made {
+                        Made::Step(step) => format!("step = {step}"),
+                        Made::Digits(digits) => format!("digits = {digits}   # decimals that can be set"),
+                    });
                 }
                 Levels::Numbers(numbers) => {
                     let numbers: Vec<String> = numbers.iter().map(ToString::to_string).collect();
@@ -216,15 +325,16 @@ mod tests {
     #[test]
     fn levels_are_understood() {
         let read = |text: &str| levels(text).map(|factor| (factor.levels, factor.unit.unwrap_or_default()));
-        let range = |low, high, step| Levels::Range(low, high, step);
+        let range = |low, high, made| Levels::Range(low, high, made);
         for text in ["20..80", "20-80", "20 - 80", "20 – 80", "20 to 80"] {
-            assert_eq!(read(text), Ok((range(20.0, 80.0, None), String::new())), "{text}");
+            assert_eq!(read(text), Ok((range(20.0, 80.0, Made::Digits(1)), String::new())), "{text}");
         }
-        assert_eq!(read("20-80 °C step 5"), Ok((range(20.0, 80.0, Some(5.0)), "°C".into())));
-        assert_eq!(read("20..80 step 5"), Ok((range(20.0, 80.0, Some(5.0)), String::new())));
-        assert_eq!(read("-1 .. 1.5"), Ok((range(-1.0, 1.5, None), String::new())));
-        assert_eq!(read("-5--1"), Ok((range(-5.0, -1.0, None), String::new())));
-        assert_eq!(read("1e-3-1e-1"), Ok((range(1e-3, 1e-1, None), String::new())));
+        assert_eq!(read("20-80 °C step 5"), Ok((range(20.0, 80.0, Made::Step(5.0)), "°C".into())));
+        assert_eq!(read("20..80 step 5"), Ok((range(20.0, 80.0, Made::Step(5.0)), String::new())));
+        assert_eq!(read("4 to 9 pH digits 2"), Ok((range(4.0, 9.0, Made::Digits(2)), "pH".into())));
+        assert_eq!(read("-1 .. 1.5"), Ok((range(-1.0, 1.5, Made::Digits(3)), String::new())));
+        assert_eq!(read("-5--1"), Ok((range(-5.0, -1.0, Made::Digits(3)), String::new())));
+        assert_eq!(read("1e-3-1e-1"), Ok((range(1e-3, 1e-1, Made::Digits(4)), String::new())));
         assert_eq!(read("40, 10,20"), Ok((Levels::Numbers(vec![10.0, 20.0, 40.0]), String::new())));
         assert_eq!(read("1, 2, 4, 8 h"), Ok((Levels::Numbers(vec![1.0, 2.0, 4.0, 8.0]), "h".into())));
         assert_eq!(read("5%, 10%"), Ok((Levels::Numbers(vec![5.0, 10.0]), "%".into())));

@@ -4,7 +4,7 @@ use crate::Outcome;
 use crate::console::Console;
 use crate::failure::{Ending, Failure};
 use sigmabar::certificate::Contradiction;
-use sigmabar_study::{Status, Study, StudySpec};
+use sigmabar_study::{Status, Study, StudySpec, TrialStatus};
 use std::ffi::OsStr;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -113,8 +113,12 @@ impl WhichStudy {
         let name = self.name.clone().unwrap_or_else(|| stem(path));
         let begun = self.file.exists() && Study::names(&self.file)?.contains(&name);
         if !begun {
-            let spec = seed.map_or(spec.clone(), |seed| spec.with_seed(seed));
-            return Ok((Study::create(&self.file, &name, &spec)?, true));
+            // Another process may begin it at this very moment: then it is checked as one that was begun.
+            let fresh = seed.map_or(spec.clone(), |seed| spec.clone().with_seed(seed));
+            let (study, is_own) = Study::create_or_open(&self.file, &name, &fresh)?;
+            if is_own {
+                return Ok((study, true));
+            }
         }
         let study = Study::open(&self.file, Some(&name))?;
         self.check_unchanged(path, &spec, &study, seed)?;
@@ -151,7 +155,11 @@ impl WhichStudy {
         let expected = spec.clone().with_seed(begun.problem().seed());
         if !expected.declares_the_same(&begun.clone().with_seed(begun.problem().seed())) {
             let what = format!("{} was changed after its study was begun in {}", path.display(), self.file.display());
-            let remedy = "change it back to go on, begin a new study from it with --name NAME, or name the .db file to go on as begun";
+            let remedy = format!(
+                "sigmabar amend {} takes over a changed objective, description, stop_when or larger budget; begin a new study from it with --name NAME, or \
+                 name the .db file to go on as begun",
+                quoted(path)
+            );
             return Err(Failure::refused(what, remedy));
         }
         Ok(())
@@ -178,6 +186,9 @@ impl WhichStudy {
     /// The commands that go on when nothing is open: the next plate where the study is laid out on plates, and no more asking where it is over.
     pub fn going_on(&self, study: &Study, status: &Status) -> String {
         let typed = self.typed();
+        if status.count(TrialStatus::Done) == 0 && status.count(TrialStatus::Failed) > 0 && study.spec().has_objective() {
+            return format!("sigmabar run{typed} --retry-failed");
+        }
         if status.is_finished {
             return format!("sigmabar recommend{typed}   or   sigmabar report{typed}");
         }

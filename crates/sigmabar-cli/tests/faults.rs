@@ -21,6 +21,7 @@ budget = 160
 batches = 4
 norm_bound = 2.0
 noise = { gaussian = 0.1 }
+failures = "unrelated"
 kernel = { name = "matern", lengthscale = 0.3 }
 
 [parameters.x]

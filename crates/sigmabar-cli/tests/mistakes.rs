@@ -324,7 +324,7 @@ fn spreadsheets_of_every_kind_are_read_or_refused_with_their_place() {
     for (text, words) in [
         ("x,y\n1,\"1,234.5\"\n2,3\n", "line 2, column \"y\": \"1,234.5\" is not a finite number; write every number with a point"),
         ("x;y\n1,5;2\n2;1.234\n", "line 3, column \"y\": \"1.234\" is not a finite number; write every number with a point"),
-        ("x,y\n2026-11-01,1\n2026-11-02,2\n", "line 2, column \"x\": \"2026-11-01\" is not a finite number"),
+        ("x,y\n01.11.2026,1\n02.11.2026,2\n", "line 2, column \"x\": \"01.11.2026\" is not a finite number"),
         ("x,y\n1,#DIV/0!\n", "line 2, column \"y\": \"#DIV/0!\""),
         ("x,x,y\n1,2,3\n", "columns 1 and 2 (counted from 1) are both called \"x\""),
         ("x,y\n1,2\n,\n3,4\n", "line 3: an empty row between others"),
@@ -399,4 +399,32 @@ fn the_report_says_what_the_strategy_does_with_imported_results() {
     let page = fs::read_to_string(directory.path().join("fixed.html")).unwrap();
     assert!(page.contains("counts results from before the study into its first batch"), "{page}");
     assert!(!page.contains("claims without results from before the study"));
+}
+
+/// Eight processes that begin one fresh study at the same moment all get a setting of their own.
+#[test]
+fn many_processes_begin_one_study_at_once() {
+    let directory = with(STUDY);
+    let path = directory.path();
+    let ask = |worker: usize| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_sigmabar"));
+        command.args(["ask", "study.toml", "--format", "json", "--worker", &format!("worker-{worker}")]);
+        command
+            .current_dir(path)
+            .env("SIGMABAR_NUM_THREADS", "1")
+            .stdout(std::process::Stdio::piped())
+            .stderr(std::process::Stdio::piped());
+        command.spawn().unwrap()
+    };
+    let started: Vec<_> = (0..8).map(ask).collect();
+    let ended: Vec<Output> = started.into_iter().map(|child| child.wait_with_output().unwrap()).collect();
+    let mut trials = Vec::new();
+    for output in &ended {
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        let rows: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap_or_default();
+        trials.extend(rows.as_array().into_iter().flatten().filter_map(|row| row["trial"].as_u64()));
+    }
+    trials.sort_unstable();
+    // The first batch has four settings: the others are told to wait, which is no failure.
+    assert_eq!(trials, [0, 1, 2, 3]);
 }

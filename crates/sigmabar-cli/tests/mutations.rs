@@ -123,12 +123,13 @@ fn tables_and_plates() {
                 categories: Categories::Collected(Vec::new()),
                 memory: None,
                 has_options: false,
+                drop_missing: false,
             };
             if let Ok(frame) = Frame::read(reader, &selection) {
                 assert!(frame.values.len() == frame.len() * frame.columns.len() && frame.values.iter().all(|value| value.is_finite()));
             }
         }
-        open().is_some_and(|reader| sigmabar_cli::plate::read(reader, None, &[]).is_ok())
+        open().is_some_and(|reader| sigmabar_cli::plate::read(reader, None, &[], 1).is_ok())
     });
 }
 

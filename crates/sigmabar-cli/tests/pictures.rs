@@ -191,7 +191,7 @@ fn wells_have_names_and_places() {
         assert_eq!(well_place(wrong), None, "{wrong}");
     }
     assert_eq!(plate_size([(7, 3)].into_iter()), (8, 12));
-    let well = |measured| Well { row: 1, column: 2, setting: "x = 1".to_owned(), measured, predicted: None, std_dev: None };
+    let well = |measured| Well { row: 1, column: 2, setting: "x = 1".to_owned(), measured, predicted: None, std_dev: None, surprise: None };
     let wells = vec![well(Measured::Failed), Well { column: 3, ..well(Measured::Missing) }, Well { row: 2, ..well(Measured::Value(5.0)) }];
     let plate = Plate { title: "Plate".to_owned(), name: "plate".to_owned(), size: (8, 12), response: "y".to_owned(), wells };
     is_on_its_sheet(&plate.picture());

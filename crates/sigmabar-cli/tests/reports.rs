@@ -62,7 +62,7 @@ fn check(page: &Page, name: &str) {
         for attribute in node.attributes() {
             let (key, text) = (attribute.name(), attribute.value());
             assert!(!key.starts_with("on") && key != "src", "{name}: {key} on <{tag}>");
-            assert!(!matches!(key, "href") || text.starts_with("data:"), "{name}: a link to {text}");
+            assert!(!matches!(key, "href") || text.starts_with("data:") || text.starts_with("#part-"), "{name}: a link to {text}");
             assert!(!text.contains("://") || key == "href", "{name}: an address in {key}: {text}");
         }
         if tag == "style" {
@@ -126,7 +126,7 @@ fn a_certified_study_says_so_and_shows_all_its_pictures() {
     answer(&study, usize::MAX, hills);
     let page = report::study(&study).unwrap();
     check(&page, "certified");
-    let expected = ["progress", "elimination", "recommended-or-luckiest", "slices", "relevance", "calibration", "residuals"];
+    let expected = ["progress", "elimination", "recommended-or-luckiest", "slices", "effects", "calibration", "residuals"];
     assert_eq!(names(&page), expected);
     let html = page.html();
     let advice = study.recommend().unwrap().unwrap();
@@ -134,6 +134,59 @@ fn a_certified_study_says_so_and_shows_all_its_pictures() {
     assert!(html.contains("<section class=\"answer certified\">"));
     assert!(html.contains(&escape("<script>alert</script>")) && !html.contains("<script"));
     assert!(html.contains("&lt;em&gt;declared&lt;/em&gt;") && html.contains("a &amp; b"));
+}
+
+/// A solvent that is worth 57 points of yield matters most, whatever its length-scale; a temperature that turns often but moves little comes last.
+#[test]
+fn what_matters_most_comes_first_in_the_unit_of_the_result() {
+    let directory = TempDir::new().unwrap();
+    let toml = "budget = 60\nbatches = 3\nresponse = \"yield / %\"\n[parameters.temperature]\ntype = \"float\"\nlow = 20\nhigh = 80\n\
+                [parameters.solvent]\ntype = \"categorical\"\nchoices = [\"dmso\", \"thf\", \"water\"]\n[parameters.hours]\ntype = \"float\"\nlow = 0\nhigh = 8\n";
+    let study = study(&directory, toml);
+    answer(&study, usize::MAX, |trial| {
+        let solvent = if trial.values[1].1.to_string() == "thf" { 57.0 } else { 0.0 };
+        value(solvent + 3.0 * (number(trial, 0) / 4.0).sin() + 8.0 * number(trial, 2) / 8.0 + 0.1 * noise(trial.seed))
+    });
+    let page = report::study(&study).unwrap();
+    let (_, text) = page.csvs().into_iter().find(|(file, _)| file == "effects.csv").unwrap();
+    let rows: Vec<Vec<String>> =
+        csv::Reader::from_reader(text.as_bytes()).records().map(|row| row.unwrap().iter().map(str::to_owned).collect()).collect();
+    let column = |row: usize, column: usize| rows[row][column].parse::<f64>().unwrap();
+    assert_eq!(rows[0][0], "solvent", "{text}");
+    // Two of three solvents give 0 and one 57: a standard deviation of 26.9 and a swing of 57.
+    assert!((column(0, 1) - 26.9).abs() < 3.0 && (column(0, 3) - 57.0).abs() < 6.0, "{text}");
+    assert!(column(0, 1) <= column(0, 2) && column(0, 4) > 0.8 && rows.len() == 3, "{text}");
+    assert!(page.html().contains("yield / %"));
+}
+
+/// The page of a study says what to do: firmly at its end only, in forms that can be copied, with what comes next.
+#[test]
+fn the_headline_is_firm_at_the_end_only_and_can_be_copied() {
+    let directory = TempDir::new().unwrap();
+    let toml =
+        "budget = 24\nbatches = 2\nresponse = \"yield / %\"\n[parameters.\"pH value\"]\ntype = \"float\"\nlow = 4\nhigh = 9\ndigits = 2\n";
+    let study = study(&directory, toml);
+    let measure = |trial: &AskedTrial| {
+        if trial.id == 5 {
+            TrialResult::Failed { reason: "spilt".into() }
+        } else {
+            value(60.0 - (number(trial, 0) - 6.5).powi(2) + noise(trial.seed))
+        }
+    };
+    answer(&study, 1, measure);
+    let early = report::study(&study).unwrap().html();
+    assert!(early.contains("Best so far, before the study is over: pH value = ") && !early.contains("Use pH value"));
+    assert!(early.contains("sigmabar ask study.db"));
+    answer(&study, usize::MAX, measure);
+    let page = report::study(&study).unwrap();
+    let html = page.html();
+    assert!(html.contains("Use pH value = ") && html.contains("export SIGMABAR_PARAM_pH_value=") && html.contains("As JSON"));
+    assert!(html.contains("<nav><ul><li><a href=\"#part-0\">What to do next</a>") && html.contains("id=\"part-0\""));
+    assert!(
+        html.contains("more times: their mean should lie between") && html.contains("yield / %") && html.contains("failed evaluations")
+    );
+    let rows = |name: &str| page.csvs().into_iter().find(|(file, _)| file == name).unwrap().1.lines().count();
+    assert_eq!((rows("recommendation.csv"), rows("runners-up.csv")), (2, 6));
 }
 
 #[test]

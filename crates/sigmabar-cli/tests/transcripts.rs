@@ -10,6 +10,11 @@ fn stories() {
     cases.env("SIGMABAR_NUM_THREADS", "2");
     cases.env("NO_COLOR", "1");
     cases.case("tests/cmd/*.trycmd");
+    // The pages of the book that show commands.
+    cases.case("../../docs/start/first-answer.md");
+    cases.case("../../docs/tutorials/plates.md");
+    cases.case("../../docs/tutorials/service.md");
+    cases.case("../../docs/tutorials/table.md");
 }
 
 /// The demo of `sigmabar new --demo` is the example of the README.

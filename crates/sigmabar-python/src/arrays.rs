@@ -24,8 +24,13 @@ unsafe impl Send for Rows {}
 impl Rows {
     /// The rows as points.
     pub fn view(&self) -> sigmabar::Result<PointsRef<'_>> {
+        PointsRef::new(self.values(), self.dim)
+    }
+
+    /// All values, row after row, whatever they are.
+    pub fn values(&self) -> &[f64] {
         // SAFETY: `data` points to `len` contiguous numbers of an array kept alive by `_owner`.
-        PointsRef::new(unsafe { std::slice::from_raw_parts(self.data, self.len) }, self.dim)
+        unsafe { std::slice::from_raw_parts(self.data, self.len) }
     }
 
     /// How many rows there are.

@@ -4,12 +4,11 @@ use crate::arrays::{Rows, vector};
 use crate::error::{raise, unknown};
 use crate::kernel::PyKernel;
 use crate::origin::{Number, collected};
-use crate::posterior::{PyPosterior, prior};
+use crate::posterior::{PyPosterior, observed, prior};
 use crate::seen::Seen;
 use crate::work;
 use numpy::PyArray1;
 use pyo3::prelude::*;
-use sigmabar::Observations;
 use sigmabar::evidence::{InducingMethod, Learning, Learnt, fit_hyperparameters as learn};
 
 /// How hard to try.
@@ -29,6 +28,7 @@ pub struct LearningOptions {
     exact_steps: usize,
     rounds: usize,
     steps: usize,
+    additive: bool,
 }
 
 impl LearningOptions {
@@ -55,6 +55,7 @@ impl LearningOptions {
         learning.exact_steps = self.exact_steps;
         learning.rounds = self.rounds;
         learning.steps = self.steps;
+        learning.additive = self.additive;
         Ok(learning)
     }
 }
@@ -71,12 +72,14 @@ pub fn fit_hyperparameters(
     mean: Option<Number>,
     unit: Number,
     options: LearningOptions,
-) -> PyResult<(PyPosterior, f64, f64, usize)> {
+    weights: Option<&Bound<'_, PyArray1<f64>>>,
+) -> PyResult<(PyPosterior, f64, f64, usize, bool)> {
+    let weights = weights.map(vector).transpose()?;
     let templates = kernels.iter().map(|k| k.inner.value.clone()).collect();
     let (learning, y, how) = (options.learning(templates)?, vector(y)?, collected(how)?);
     let rows = Seen::of(x.view().map_err(raise)?, &y);
     let prior = prior(mean, &unit, &y, &rows)?;
-    let learnt: Learnt = work::run(py, move || learn(&Observations::new(x.to_points()?, &y, how, prior)?, &learning))?;
-    let (elbo, upper, template) = (learnt.elbo, learnt.upper_bound, learnt.template);
-    Ok((PyPosterior::new(learnt.into_posterior(), rows.clone(), rows), elbo, upper, template))
+    let learnt: Learnt = work::run(py, move || learn(&observed(x.to_points()?, &y, weights.as_deref(), how, prior)?, &learning))?;
+    let (elbo, upper, template, capped) = (learnt.elbo, learnt.upper_bound, learnt.template, learnt.capped);
+    Ok((PyPosterior::new(learnt.into_posterior(), rows.clone(), rows), elbo, upper, template, capped))
 }

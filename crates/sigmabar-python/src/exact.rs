@@ -78,13 +78,19 @@ impl PyExactPosterior {
 
     fn interval<'py>(&self, py: Python<'py>, x: Rows, claim: &PyClaim) -> PyResult<Ends<'py>> {
         let claim = claim.about(&self.rows).map_err(raise)?;
-        let intervals = self.with(py, move |p| p.interval(x.view()?, &claim))?;
+        let intervals = self.with(py, move |p| p.checked_interval(x.view()?, &claim))?;
         ends(py, intervals.lower().to_vec(), intervals.upper().to_vec(), intervals.certificate())
     }
 
     fn prediction_interval<'py>(&self, py: Python<'py>, x: Rows, claim: &PyClaim) -> PyResult<Ends<'py>> {
         let claim = claim.about(&self.rows).map_err(raise)?;
-        let intervals = self.with(py, move |p| p.prediction_interval(x.view()?, &claim))?;
+        let intervals = self.with(py, move |p| p.checked_prediction(x.view()?, &claim))?;
+        ends(py, intervals.response_lower().to_vec(), intervals.response_upper().to_vec(), intervals.certificate())
+    }
+
+    /// By leaving every row out in turn.
+    fn left_out_interval<'py>(&self, py: Python<'py>, x: Rows, delta: f64) -> PyResult<Ends<'py>> {
+        let intervals = self.with(py, move |p| p.left_out_interval(x.view()?, delta))?;
         ends(py, intervals.response_lower().to_vec(), intervals.response_upper().to_vec(), intervals.certificate())
     }
 

@@ -5,6 +5,7 @@ mod arrow;
 mod certificate;
 mod claim;
 mod command;
+mod conformal;
 mod design;
 mod domain;
 mod error;
@@ -17,6 +18,7 @@ mod noise;
 mod origin;
 mod policy;
 mod posterior;
+mod rows;
 mod seen;
 mod strategy;
 mod study;
@@ -40,6 +42,8 @@ mod _core {
     #[pymodule_export]
     use super::command::run_command;
     #[pymodule_export]
+    use super::conformal::{PyConformal, calibration_rows_needed};
+    #[pymodule_export]
     use super::design::{PyDesign, max_variance_design, max_variance_design_in_box};
     #[pymodule_export]
     use super::domain::PyDomain;
@@ -58,11 +62,15 @@ mod _core {
     #[pymodule_export]
     use super::posterior::PyPosterior;
     #[pymodule_export]
+    use super::rows::{PyAccumulator, PyPlan, row_hashes};
+    #[pymodule_export]
     use super::strategy::PyStrategy;
     #[pymodule_export]
     use super::study::{PyStudy, study_schema};
     #[pymodule_export]
-    use super::theory::{batch_sizes, data_gain, gain_bounds, regression_bound, regret_bound, samples_for_error, samples_for_std};
+    use super::theory::{
+        batch_sizes, data_gain, gain_bounds, norm_of_hills, regression_bound, regret_bound, replicates, samples_for_error, samples_for_std,
+    };
 
     #[pymodule_export]
     use super::threads::{num_threads, set_num_threads};

@@ -60,7 +60,8 @@ pub fn collected(name: Option<&str>) -> PyResult<Collected> {
         Some("fixed") => Ok(Collected::DeclaredFixed),
         Some("designed") => Ok(Collected::Designed),
         Some("adaptive") => Ok(Collected::Adaptive),
-        Some(other) => Err(unknown("collected", other, &["fixed", "designed", "adaptive", "undeclared"])),
+        Some("exchangeable") => Ok(Collected::Exchangeable),
+        Some(other) => Err(unknown("collected", other, &["fixed", "designed", "adaptive", "exchangeable", "undeclared"])),
     }
 }
 

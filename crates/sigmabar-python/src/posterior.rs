@@ -14,7 +14,7 @@ use pyo3::types::PyBytes;
 use sigmabar::certificate::Answers;
 use sigmabar::gain::Bracket;
 use sigmabar::information::VarianceParts;
-use sigmabar::{Certificate, Claim, Collected, FeatureMap, Observations, Posterior, Prior};
+use sigmabar::{Certificate, Claim, Collected, FeatureMap, Observations, Points, Posterior, Prior};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
 type Vector<'py> = Bound<'py, PyArray1<f64>>;
@@ -25,6 +25,14 @@ pub fn prior(mean: Option<Number>, unit: &Number, y: &[f64], rows: &Seen) -> PyR
     let Some(mean) = mean else { return Prior::learnt(y).map_err(raise) };
     let (mean, unit) = (mean.on(rows), unit.on(rows));
     Ok(Prior::declared(mean.value, unit.value).map_err(raise)?.with_origin(mean.origin.max(unit.origin)))
+}
+
+/// Rows with their responses, each worth one or as many as its weight says.
+pub fn observed(x: Points, y: &[f64], weights: Option<&[f64]>, how: Collected, prior: Prior) -> sigmabar::Result<Observations> {
+    match weights {
+        Some(weights) => Observations::weighted(x, y, weights, how, prior),
+        None => Observations::new(x, y, how, prior),
+    }
 }
 
 /// Mean, standard deviation and everything else that the sparse model knows.
@@ -66,12 +74,14 @@ impl Model {
         Ok(prepared)
     }
 
-    fn updated(&self, x: &Rows, values: &[f64], how: Collected) -> sigmabar::Result<Self> {
+    /// The model with more rows, and how many of them lie where it has too few inducing points.
+    fn updated(&self, x: &Rows, values: &[f64], how: Collected) -> sigmabar::Result<(Self, usize)> {
         let mut posterior = self.posterior.clone();
-        for (point, &value) in x.view()?.rows().zip(values) {
-            posterior.update_declared(point, value, how)?;
-        }
-        Ok(Self::new(posterior, self.rows.with(&Seen::of(x.view()?, values)), self.learnt_on.clone()))
+        let unexplained = match values {
+            [value] => posterior.update_declared(x.view()?.row(0), *value, how).map(|()| 0)?,
+            _ => posterior.update_block(x.view()?, values, how)?,
+        };
+        Ok((Self::new(posterior, self.rows.with(&Seen::of(x.view()?, values)), self.learnt_on.clone()), unexplained))
     }
 }
 
@@ -79,6 +89,11 @@ impl PyPosterior {
     /// A model made of some rows with a kernel that was learnt on the same or others.
     pub fn new(posterior: Posterior, rows: Seen, learnt_on: Seen) -> Self {
         Self { inner: Arc::new(RwLock::new(Arc::new(Model::new(posterior, rows, learnt_on)))), updating: Arc::default() }
+    }
+
+    /// The model as it is now.
+    pub fn posterior(&self) -> Posterior {
+        self.get().posterior.clone()
     }
 
     fn get(&self) -> Arc<Model> {
@@ -133,13 +148,15 @@ impl PyPosterior {
         how: Option<&str>,
         mean: Option<Number>,
         unit: Number,
+        weights: Option<&Bound<'_, PyArray1<f64>>>,
     ) -> PyResult<Self> {
+        let weights = weights.map(vector).transpose()?;
         let (y, how, learnt_on) = (vector(y)?, collected(how)?, kernel.seen.with(&tau.seen).with(&unit.seen));
         let rows = Seen::of(x.view().map_err(raise)?, &y);
         let prior = prior(mean, &unit, &y, &rows)?;
         let (kernel, tau) = (kernel.on(&rows), tau.on(&rows));
         let fitted = work::run(py, move || {
-            let observations = Observations::new(x.to_points()?, &y, how, prior)?;
+            let observations = observed(x.to_points()?, &y, weights.as_deref(), how, prior)?;
             Posterior::fit(Arc::new(FeatureMap::new(kernel, inducing.to_points()?)?), tau, observations)
         })?;
         Ok(Self::new(fitted, rows, learnt_on))
@@ -179,8 +196,8 @@ impl PyPosterior {
         from_matrix(py, self.with(py, move |p| p.sample(x.view()?, size, seed))?)
     }
 
-    /// More observations, one after the other; all or, on an error or an interrupt, none.
-    fn update(&self, py: Python<'_>, x: Rows, y: &Bound<'_, PyArray1<f64>>, how: Option<&str>) -> PyResult<()> {
+    /// More observations; all or, on an error or an interrupt, none. How many of them lie where there are too few inducing points.
+    fn update(&self, py: Python<'_>, x: Rows, y: &Bound<'_, PyArray1<f64>>, how: Option<&str>) -> PyResult<usize> {
         let (values, how) = (vector(y)?, collected(how)?);
         if values.len() != x.count() {
             return Err(raise(format!("there are {} points and {} responses: give one response for each point", x.count(), values.len())));
@@ -189,7 +206,10 @@ impl PyPosterior {
         work::answering(py, move |answer| {
             let _one_at_a_time = updating.lock().unwrap_or_else(PoisonError::into_inner);
             let before = current(&inner);
-            let done = before.updated(&x, &values, how).map(|updated| replace(&inner, Arc::new(updated)));
+            let done = before.updated(&x, &values, how).map(|(updated, unexplained)| {
+                replace(&inner, Arc::new(updated));
+                unexplained
+            });
             if answer.send(done).is_err() {
                 replace(&inner, before);
             }

@@ -238,7 +238,7 @@ impl PyStrategy {
 
     fn recommend<'py>(&self, py: Python<'py>) -> PyResult<Option<Advice<'py>>> {
         let advice = self.with(py, |run| {
-            let Some(advice) = run.recommend()? else { return Ok(None) };
+            let Some(advice) = run.recommend_with_range()? else { return Ok(None) };
             let encoded = Points::from_rows(&[&advice.point])?;
             Ok(Some((run.problem().domain().decode(encoded.view())?, advice)))
         })?;
@@ -246,6 +246,18 @@ impl PyStrategy {
             return Ok(None);
         };
         Ok(Some((from_points(py, point.view())?, candidate, lower, upper, gap, candidate_gap, certificate_json(&certificate)?)))
+    }
+
+    /// The claim as a function of the norm bound, as JSON.
+    fn standing(&self, py: Python<'_>) -> PyResult<Option<String>> {
+        let standing = self.with(py, |run| run.standing())?;
+        Ok(standing.map(|standing| serde_json::to_string(&standing).expect("plain numbers and lists always serialise")))
+    }
+
+    /// The same with all length-scales multiplied by each factor, as JSON.
+    fn premise_map(&self, py: Python<'_>, factors: Vec<f64>) -> PyResult<String> {
+        let rows = self.with(py, move |run| run.premise_map(&factors))?;
+        Ok(serde_json::to_string(&rows).expect("plain numbers and lists always serialise"))
     }
 
     /// What is not ruled out: numbers of candidates, lower and upper corners of cells, or points that stand for the domain.

@@ -7,7 +7,7 @@ use crate::strategy::PyStrategy;
 use crate::work;
 use pyo3::prelude::*;
 use serde_json::{Map, Value as Json};
-use sigmabar_study::{AskRequest, Asked, AskedTrial, ImportedRow, Study, StudySpec, TrialResult, Value};
+use sigmabar_study::{AskRequest, Asked, AskedTrial, Corrected, ImportedRow, Study, StudySpec, TrialResult, Value};
 use std::fmt::Display;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -47,7 +47,6 @@ impl Opened {
 struct Facts {
     name: String,
     file: PathBuf,
-    toml: String,
     parameters: Vec<String>,
 }
 
@@ -59,7 +58,6 @@ impl From<Study> for PyStudy {
         let facts = Facts {
             name: study.name().to_owned(),
             file: study.file().to_owned(),
-            toml: study.spec().to_toml(),
             parameters: study.spec().space().parameters().iter().map(|parameter| parameter.name.clone()).collect(),
         };
         Self { inner: Arc::new(Mutex::new(Opened { study, process: std::process::id() })), facts }
@@ -88,8 +86,53 @@ fn parse(text: &str, format: &str, directory: &Path) -> sigmabar_study::Result<S
 #[pymethods]
 impl PyStudy {
     #[staticmethod]
-    fn create(py: Python<'_>, file: PathBuf, name: String, text: String, format: String, directory: PathBuf) -> PyResult<Self> {
-        work::run(py, move || Study::create(&file, &name, &parse(&text, &format, &directory)?)).map(Self::from)
+    fn create(
+        py: Python<'_>,
+        file: PathBuf,
+        name: String,
+        text: String,
+        format: String,
+        directory: PathBuf,
+        exist_ok: bool,
+    ) -> PyResult<Self> {
+        let study = work::run(py, move || {
+            let spec = parse(&text, &format, &directory)?;
+            if !exist_ok {
+                return Study::create(&file, &name, &spec);
+            }
+            let (study, is_own) = Study::create_or_open(&file, &name, &spec)?;
+            let is_same = is_own || study.spec().declares_the_same(&spec);
+            if is_same { Ok(study) } else { Err(sigmabar_study::Error::StudyExists { file, name }) }
+        });
+        study.map(Self::from)
+    }
+
+    /// Replaces the result of a trial, or withdraws it where there is no other; when that came.
+    fn correct(&self, py: Python<'_>, id: u64, parts: Option<ResultParts>, why: String) -> PyResult<&'static str> {
+        let corrected = self.with(py, move |study| match parts {
+            Some(parts) => study.replace(id, &result(parts), &why),
+            None => study.withdraw(id, &why),
+        })?;
+        Ok(match corrected {
+            Corrected::InTime => "in time",
+            Corrected::AfterAnalysis => "after analysis",
+            Corrected::Late => "late",
+        })
+    }
+
+    /// Puts failures back into the queue.
+    fn retry_failed(&self, py: Python<'_>) -> PyResult<Vec<u64>> {
+        self.with(py, Study::retry_failed)
+    }
+
+    /// Goes on by an edited study file; the keys that were changed.
+    fn amend(&self, py: Python<'_>, text: String, format: String, directory: PathBuf) -> PyResult<Vec<String>> {
+        let inner = Arc::clone(&self.inner);
+        work::run(py, move || {
+            let mut opened = inner.lock().unwrap_or_else(PoisonError::into_inner);
+            opened.here()?;
+            opened.study.amend(&parse(&text, &format, &directory)?)
+        })
     }
 
     #[staticmethod]
@@ -110,9 +153,9 @@ impl PyStudy {
         &self.facts.file
     }
 
-    /// The study file.
-    fn toml(&self) -> &str {
-        &self.facts.toml
+    /// The study file, which may have been amended.
+    fn toml(&self, py: Python<'_>) -> PyResult<String> {
+        self.with(py, |study| Ok::<_, sigmabar_study::Error>(study.spec().to_toml()))
     }
 
     /// Trials as JSON objects, an empty list while all are leased, `None` at the end.

@@ -8,6 +8,7 @@ use crate::work;
 use pyo3::prelude::*;
 use sigmabar::Collected;
 use sigmabar::gain::{DataGain, GainBoundKind, GainDomain};
+use sigmabar::noise::Replicates;
 use sigmabar::points::Locations;
 use sigmabar::theory::{
     Bound as TheoryBound, DesignedData, InducingPlan, Multiplier, RegretBatch, RegretRequest, Setting, Theorems, batch_lengths,
@@ -154,4 +155,18 @@ pub fn batch_sizes(budget: usize, batches: Option<usize>, even: bool, gain_expon
         Some(count) => batch_lengths_for(budget, count, gain_exponent),
     }
     .map_err(raise)
+}
+
+/// A norm bound from hills and valleys.
+#[pyfunction]
+pub fn norm_of_hills(height: f64, hills: usize) -> PyResult<f64> {
+    sigmabar::theory::norm_of_hills(height, hills).map_err(raise)
+}
+
+/// The pooled standard deviation of replicates, the bound on the level, and the degrees of freedom; none without replicates.
+#[pyfunction]
+pub fn replicates(x: Rows, y: Vec<f64>, delta: f64) -> PyResult<Option<(f64, f64, usize)>> {
+    let found = x.to_points().and_then(|points| Replicates::of(points, &y)).map_err(raise)?;
+    let bound = found.level_bound(delta).map_err(raise)?;
+    Ok(found.std_dev().zip(bound).map(|(pooled, bound)| (pooled, bound, found.freedom())))
 }

@@ -68,7 +68,7 @@ def test_undeclared_is_the_default_everywhere() -> None:
     default = sb.SparsePosterior(K, 0.1, X, Y, inducing=Z)
     assert certificate(default) == certificate(model(collected=None))
     assert certificate(sb.ExactPosterior(K, 0.1, X, Y)).details["premises"]["points"]["value"] == "undeclared"
-    learnt = sb.fit_hyperparameters(sb.Matern(2.5), X, Y, starts=1)
+    learnt = sb.fit_hyperparameters(sb.Matern(nu=2.5), X, Y, starts=1)
     assert certificate(learnt.posterior).details["premises"]["points"]["value"] == "undeclared"
 
 
@@ -82,7 +82,7 @@ def test_updates_degrade_unless_they_are_declared_again() -> None:
 
 
 def test_a_ridge_or_noise_learnt_from_the_responses_is_no_declaration() -> None:
-    learnt = sb.fit_hyperparameters(sb.Matern(2.5), X, Y, starts=1)
+    learnt = sb.fit_hyperparameters(sb.Matern(nu=2.5), X, Y, starts=1)
     c = certificate(model(tau=learnt.tau))
     assert (c.label, c.premises["ridge"].origin, c.premises["kernel"].origin) == ("estimated", "learnt_here", "declared")
     c = certificate(model(), noise=sb.Gaussian(learnt.tau))
@@ -96,7 +96,7 @@ def test_a_ridge_or_noise_learnt_from_the_responses_is_no_declaration() -> None:
 
 
 def test_what_was_learnt_on_other_rows_is_noticed_on_the_same() -> None:
-    learnt = sb.fit_hyperparameters(sb.Matern(2.5), X[:40], Y[:40], starts=1)
+    learnt = sb.fit_hyperparameters(sb.Matern(nu=2.5), X[:40], Y[:40], starts=1)
     new = learnt.for_new_data()
     assert certificate(model(learnt.kernel, 0.1, X[40:], Y[40:])).label == "estimated", "nobody said that these are new data"
     fresh = certificate(model(new.kernel, new.tau, X[40:], Y[40:]), noise=sb.Gaussian(new.tau))
@@ -117,7 +117,7 @@ def test_what_was_learnt_on_other_rows_is_noticed_on_the_same() -> None:
 
 def test_results_that_a_premise_was_learnt_on_enter_no_certificate() -> None:
     x, y = GRID[:40], np.sin(5 * GRID[:40]) * (1 - GRID[:40]) + 0.01 * RNG.standard_normal(40)
-    new = sb.fit_hyperparameters(sb.Matern(2.5), x, y, starts=1).for_new_data()
+    new = sb.fit_hyperparameters(sb.Matern(nu=2.5), x, y, starts=1).for_new_data()
     for kernel, counted in ((new.kernel, 0), (KNOWN["kernel"], 40)):
         s = sb.Strategy("s-bpe", domain=GRID, budget=30, **{**KNOWN, "kernel": kernel})
         s.attach(x, y, collected="fixed")

@@ -69,7 +69,7 @@ def test_a_model_of_python_is_a_model_of_the_command(tmp_path: Path) -> None:
     rng = np.random.default_rng(0)
     x = rng.random((80, 2))
     y = np.sin(4 * x[:, 0]) + x[:, 1]
-    model = sb.SparsePosterior(sb.Matern(2.5, 0.5), 0.1, x, y, inducing=x[::4], collected="fixed")
+    model = sb.SparsePosterior(sb.Matern(nu=2.5, lengthscale=0.5), 0.1, x, y, inducing=x[::4], collected="fixed")
     queries = rng.random((5, 2))
     mean, _ = model.predict(queries)
     for saved, names in [(model.save(), ["c0", "c1"]), (model.save(columns=["angle", "speed"], target="drag"), ["angle", "speed"])]:
@@ -94,8 +94,8 @@ def test_a_model_of_python_is_a_model_of_the_command(tmp_path: Path) -> None:
 
 
 def test_what_was_saved_is_told_apart_and_damage_is_said_alike(tmp_path: Path) -> None:
-    model = sb.SparsePosterior(sb.Matern(2.5, 0.5), 0.1, [0.0, 0.5], [1.0, 2.0], inducing=[0.0, 1.0])
-    run = sb.Strategy("random", domain=[[0.0], [1.0]], budget=4)
+    model = sb.SparsePosterior(sb.Matern(nu=2.5, lengthscale=0.5), 0.1, [0.0, 0.5], [1.0, 2.0], inducing=[0.0, 1.0])
+    run = sb.Strategy("random", domain=sb.Candidates([[0.0], [1.0]]), budget=4)
     damaged = model.save()[:-1] + b"?"
     for data, words in [
         (run.save(), "not a saved model"),

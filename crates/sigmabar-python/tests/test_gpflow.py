@@ -20,7 +20,7 @@ def test_mean_variance_and_elbo_agree(name: str) -> None:
     if name == "squared exponential":
         theirs, ours = gpflow.kernels.SquaredExponential(variance, scales), sb.SquaredExponential(scales, variance)
     else:
-        theirs, ours = gpflow.kernels.Matern52(variance, scales), sb.Matern(2.5, scales, variance)
+        theirs, ours = gpflow.kernels.Matern52(variance, scales), sb.Matern(nu=2.5, lengthscale=scales, variance=variance)
     # GPflow adds jitter to K_ZZ, which is no part of the formula: make it small.
     with gpflow.config.as_context(gpflow.config.Config(jitter=1e-12)):
         model = gpflow.models.SGPR((X, y[:, None]), theirs, Z, noise_variance=tau**2)

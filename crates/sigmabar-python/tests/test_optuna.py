@@ -310,3 +310,23 @@ def test_a_sampler_can_be_pickled() -> None:
     study = optuna.create_study(sampler=sampler)
     study.optimize(bowl, n_trials=5)
     assert len(study.trials) == 5
+
+
+def test_nothing_is_claimed_about_a_conditional_space() -> None:
+    """The plan covers what all trials share; the best of the rest is found, and no certificate speaks of it."""
+
+    def objective(trial: Trial) -> float:
+        depth = trial.suggest_float("depth", 0, 1)
+        if trial.suggest_categorical("kind", ["tree", "net"]) == "tree":
+            return (depth - 0.3) ** 2 + (trial.suggest_float("leaves", 0, 1) - 0.8) ** 2
+        return 1.0 + trial.suggest_float("width", 0, 1)
+
+    known = {"kernel": sb.SquaredExponential(0.3), "tau": 0.1, "norm_bound": 5.0, "noise": sb.Gaussian(0.05)}
+    for assumed in ({}, known):
+        sampler = SBPESampler(budget=60, seed=1, **assumed)
+        study = optuna.create_study(sampler=sampler)
+        study.optimize(objective, n_trials=60)
+        with pytest.warns(UserWarning, match="nothing is claimed: leaves, width are set in some trials only"):
+            assert sampler.recommend(study) is None
+        assert study.user_attrs.get("sigmabar:certificate") is None
+        assert study.best_value < 0.05 and study.best_params["kind"] == "tree"

@@ -23,9 +23,9 @@ def matern52(r: np.ndarray) -> np.ndarray:
 KERNELS = [
     (sb.SquaredExponential(0.4, 1.7), lambda X, Z: 1.7 * np.exp(-distances(X, Z, 0.4) ** 2 / 2)),
     (sb.SquaredExponential([0.4, 0.9]), lambda X, Z: np.exp(-distances(X, Z, [0.4, 0.9]) ** 2 / 2)),
-    (sb.Matern(2.5, 0.5), lambda X, Z: matern52(distances(X, Z, 0.5))),
-    (sb.Matern(0.5, 0.5, 2.0), lambda X, Z: 2 * np.exp(-distances(X, Z, 0.5))),
-    (sb.RationalQuadratic(1.5, 0.5), lambda X, Z: (1 + distances(X, Z, 0.5) ** 2 / 3) ** -1.5),
+    (sb.Matern(nu=2.5, lengthscale=0.5), lambda X, Z: matern52(distances(X, Z, 0.5))),
+    (sb.Matern(nu=0.5, lengthscale=0.5, variance=2.0), lambda X, Z: 2 * np.exp(-distances(X, Z, 0.5))),
+    (sb.RationalQuadratic(alpha=1.5, lengthscale=0.5), lambda X, Z: (1 + distances(X, Z, 0.5) ** 2 / 3) ** -1.5),
     (
         sb.Periodic(0.7, 0.8),
         lambda X, Z: np.exp(-2 * (np.sin(np.pi * (X[:, None] - Z[None]) / 0.7) ** 2).sum(-1) / 0.8**2),
@@ -33,7 +33,7 @@ KERNELS = [
     (sb.Linear(0.3, 2.0, 1.5), lambda X, Z: 1.5 * (0.3 + X @ Z.T / 4)),
     (sb.Hamming(2.0), lambda X, Z: np.exp(-(X[:, None] != Z[None]).sum(-1) / 2)),
     (
-        sb.Matern(2.5, 0.5) + 2 * sb.Linear(1.0) * sb.SquaredExponential(1.0).columns([1]),
+        sb.Matern(nu=2.5, lengthscale=0.5) + 2 * sb.Linear(1.0) * sb.SquaredExponential(1.0).columns([1]),
         lambda X, Z: matern52(distances(X, Z, 0.5)) + 2 * (1 + X @ Z.T) * np.exp(-distances(X[:, 1:], Z[:, 1:], 1.0) ** 2 / 2),
     ),
 ]
@@ -55,7 +55,7 @@ def problem() -> tuple[sb.Kernel, np.ndarray, np.ndarray, np.ndarray, np.ndarray
     rng = np.random.default_rng(1)
     X = rng.random((60, 2))
     X[10:15] = X[:5]  # repeated points become counts
-    return sb.Matern(2.5, 0.5, 1.3), X, np.sin(6 * X[:, 0]) + 0.2 * rng.standard_normal(60), rng.random((12, 2)), rng.random((20, 2))
+    return sb.Matern(nu=2.5, lengthscale=0.5, variance=1.3), X, np.sin(6 * X[:, 0]) + 0.2 * rng.standard_normal(60), rng.random((12, 2)), rng.random((20, 2))
 
 
 def test_the_sparse_posterior_is_its_formula(problem) -> None:  # type: ignore[no-untyped-def]
@@ -150,7 +150,7 @@ def test_the_gradient_of_the_elbo_is_its_slope(problem) -> None:  # type: ignore
     k, X, y, Z, _ = problem
 
     def elbo(lengthscale: float, variance: float, tau: float) -> float:
-        return sb.SparsePosterior(sb.Matern(2.5, lengthscale, variance), tau, X, y, inducing=Z).elbo
+        return sb.SparsePosterior(sb.Matern(nu=2.5, lengthscale=lengthscale, variance=variance), tau, X, y, inducing=Z).elbo
 
     value, slopes, ridge, _ = sb.SparsePosterior(k, TAU, X, y, inducing=Z).elbo_gradient()
     step = 1e-5
@@ -165,7 +165,7 @@ def test_the_gradient_of_the_elbo_is_its_slope(problem) -> None:  # type: ignore
 
 
 def test_designs_are_the_brute_force_choice() -> None:
-    k, grid = sb.Matern(2.5, 0.4), np.random.default_rng(2).random((80, 2))
+    k, grid = sb.Matern(nu=2.5, lengthscale=0.4), np.random.default_rng(2).random((80, 2))
     Z = grid[::4]
     design = sb.max_variance_design(k, 0.1, grid, 25, inducing=Z)
     chosen: list[int] = []
@@ -206,7 +206,7 @@ def test_exact_posteriors_predict_new_responses_as_sparse_ones_with_every_point(
     rng = np.random.default_rng(3)
     X = rng.random((40, 2))
     y = 5 + 3 * np.sin(4 * X[:, 0])
-    kernel, queries = sb.Matern(2.5, 0.5), rng.random((7, 2))
+    kernel, queries = sb.Matern(nu=2.5, lengthscale=0.5), rng.random((7, 2))
     exact = sb.ExactPosterior(kernel, 0.2, X, y, mean=5.0, unit=3.0, collected="fixed")
     sparse = sb.SparsePosterior(kernel, 0.2, X, y, inducing=X, mean=5.0, unit=3.0, collected="fixed")
     for noise, new in ((sb.Gaussian(0.2), None), (sb.SubGaussian(0.2), sb.Bounded(0.5)), (sb.Gaussian(0.2), sb.LightTailed(0.1, 2.0))):

@@ -100,10 +100,125 @@ def test_wrong_parameters_are_named(wrong: dict[str, object], words: str) -> Non
         SparseKernelRegressor(**wrong).fit(X, X[:, 0]).interval(X)
 
 
-def test_a_pickled_model_predicts_the_same() -> None:
+def test_a_pickled_model_predicts_the_same_and_holds_its_rows_once() -> None:
+    X, y = data(3000)
+    X = np.hstack([X, np.zeros((3000, 18))])
+    model = SparseKernelRegressor(sb.SquaredExponential(0.5), noise=0.1, learn=False, random_state=0).fit(X, y)
+    written = pickle.dumps(model)
+    again = pickle.loads(written)
+    np.testing.assert_array_equal(again.predict(X), model.predict(X))
+    for of in ("function", "response"):
+        np.testing.assert_array_equal(again.interval(X[:9], of=of).upper, model.interval(X[:9], of=of).upper)
+    m = len(model.posterior_.inducing)
+    # Two models with some matrices each, inducing points of 20 columns, and the rows a single time.
+    assert len(written) < 1.2 * X.nbytes + 2 * 8 * (3 * m * m + 3 * 20 * m) + 100_000, (len(written), X.nbytes, m)
+
+
+def test_responses_are_calibrated_by_default() -> None:
+    rng = np.random.default_rng(0)
+    X, queries = rng.random((500, 2)), rng.random((2000, 2))
+    noisy = lambda x: 3 + np.sin(6 * x[:, 0]) + 0.1 * rng.standard_t(2.5, len(x)) * (1 + 3 * x[:, 1])  # noqa: E731
+    y, new = noisy(X), noisy(queries)
+    model = SparseKernelRegressor(sb.Matern(lengthscale=0.5), noise=0.2, learn=False, random_state=0).fit(X, y)
+    interval = model.interval(queries, of="response")
+    certificate = interval.certificate
+    assert interval.label == "conformal" and certificate.details["bounds"]["level"] == pytest.approx(0.95)
+    assert certificate.premises["points"].origin == "assumed" and "exchangeable" in str(certificate)
+    assert 0.92 <= np.mean((interval.lower <= new) & (new <= interval.upper)) <= 0.98
+    assert model.interval(queries, of="function").certificate.details["bounds"]["measured"]["of"] == 500
+    assert len(model.posterior_) == 500, "the rows that calibrate are in the mean too"
+    declared = SparseKernelRegressor(sb.Matern(lengthscale=0.5), noise=0.2, learn=False, collected="exchangeable").fit(X, y)
+    assert declared.interval(X[:1], of="response").certificate.weak_premises == []
+    chosen = SparseKernelRegressor(sb.Matern(lengthscale=0.5), noise=0.2, learn=False, collected="adaptive").fit(X, y)
+    assert chosen.interval(X[:1], of="response").label == "estimated"
+    few = SparseKernelRegressor(sb.Matern(lengthscale=0.5), noise=0.2, learn=False).fit(X[:40], y[:40])
+    assert few.interval(X[:1], of="response").label == "estimated"
+    theorem = SparseKernelRegressor(sb.Matern(lengthscale=0.5), noise=0.2, learn=False, norm_bound=5.0).fit(X, y)
+    assert theorem.interval(X[:1], of="response").certificate.details["theorem"] != "conformal"
+
+
+def test_calibration_across_parts_and_by_group() -> None:
+    rng = np.random.default_rng(1)
+    X = np.column_stack([rng.random(120), rng.integers(0, 2, 120)])
+    y = np.sin(6 * X[:, 0]) + (0.05 + 0.3 * X[:, 1]) * rng.standard_normal(120)
+    crossed = SparseKernelRegressor(sb.Matern(lengthscale=0.5), noise=0.2, learn=False, calibration="cross", random_state=0).fit(X, y)
+    certificate = crossed.interval(X, of="response").certificate
+    assert certificate.label == "conformal" and certificate.details["premises"]["calibration"]["value"]["folds"] == 5
+    assert 0.1 < certificate.delta < 0.2 and len(crossed.posterior_) == 120
+    grouped = SparseKernelRegressor(sb.Matern(lengthscale=0.5), noise=0.2, learn=False, confidence=0.8, group=1, random_state=0).fit(X, y)
+    width = grouped.interval([[0.5, 0], [0.5, 1]], of="response").width
+    assert width[1] > 2 * width[0]
+    with pytest.raises(sb.Error, match="calibration='often' is not known"):
+        SparseKernelRegressor(calibration="often").fit(X, y)
+
+
+def test_weights_are_replicates_or_noise_levels() -> None:
+    X, y = data(60)
+    given = {"kernel": sb.Matern(lengthscale=0.5), "noise": 0.1, "learn": False, "n_inducing": 60}
+    times = np.random.default_rng(3).integers(0, 4, 60)
+    weighed = SparseKernelRegressor(**given).fit(X, y, sample_weight=times)
+    repeated = SparseKernelRegressor(**given, calibration=None).fit(np.repeat(X, times, axis=0), np.repeat(y, times))
+    np.testing.assert_allclose(weighed.predict(X), repeated.predict(X), atol=1e-6)
+    # Weights 1/4 are noise of twice the size.
+    prior = {"mean": 0.0, "unit": 1.0, "inducing": X}
+    quarter = sb.SparsePosterior(sb.Matern(lengthscale=0.5), 0.1, X, y, weights=np.full(60, 0.25), **prior)
+    np.testing.assert_allclose(quarter.predict(X), sb.SparsePosterior(sb.Matern(lengthscale=0.5), 0.2, X, y, **prior).predict(X), rtol=1e-6)
+    learnt = SparseKernelRegressor(random_state=0).fit(X, y, sample_weight=np.linspace(0.1, 1.3, 60))
+    assert learnt.score(X, y) > 0.9
+    with pytest.raises(sb.Error, match="sample_weight is 0 for every row"):
+        SparseKernelRegressor(**given).fit(X, y, sample_weight=np.zeros(60))
+
+
+def test_several_outputs_are_several_models() -> None:
+    X, y = data(60)
+    both = np.column_stack([y, -2 * y])
+    model = SparseKernelRegressor(sb.Matern(lengthscale=0.5), noise=0.1, learn=False).fit(X, both)
+    mean, std = model.predict(X, return_std=True)
+    assert mean.shape == std.shape == (60, 2) and model.score(X, both) > 0.9
+    np.testing.assert_allclose(mean[:, 0], SparseKernelRegressor(sb.Matern(lengthscale=0.5), noise=0.1, learn=False).fit(X, y).predict(X))
+    assert model.outputs_[1].interval(X).lower.shape == (60,)
+    with pytest.raises(sb.Error, match=r"outputs_\[j\].interval"):
+        model.interval(X)
+
+
+def test_tables_with_categories_need_no_wiring() -> None:
+    pandas = pytest.importorskip("pandas")
+    rng = np.random.default_rng(5)
+    frame = pandas.DataFrame({"place": rng.random(150), "solvent": rng.choice(["thf", "dmso", "water"], 150), "stirred": rng.random(150) < 0.5})
+    effect = frame["solvent"].map({"thf": 0.0, "dmso": 2.0, "water": 5.0})
+    y = np.sin(6 * frame["place"]) + effect + frame["stirred"] + 0.05 * rng.standard_normal(150)
+    model = SparseKernelRegressor(random_state=0).fit(frame, y)
+    assert model.score(frame, y) > 0.98 and list(model.feature_names_in_) == ["place", "solvent", "stirred"]
+    assert "Hamming" in repr(model.kernel_)
+    new = frame.iloc[:2].assign(solvent="ether")
+    assert model.predict(new, return_std=True)[1][0] > 3 * model.predict(frame.iloc[:1], return_std=True)[1][0]
+    as_category = frame.assign(solvent=frame["solvent"].astype("category"))
+    np.testing.assert_allclose(model.predict(as_category), model.predict(frame))
+    frame.loc[3, "solvent"] = None
+    with pytest.raises(sb.Error, match='column "solvent", row 3: the category is missing'):
+        SparseKernelRegressor().fit(frame, y)
+
+
+def test_kernels_have_parameters_for_grids() -> None:
+    X, y = data(60)
+    with pytest.raises(TypeError):
+        sb.Matern(0.3)  # type: ignore[misc]
+    kernel = sb.Matern(nu=1.5, lengthscale=[0.3, 0.5]) + sb.Linear()
+    assert kernel.get_params() == {"k1__nu": 1.5, "k1__lengthscale": [0.3, 0.5], "k1__variance": 1.0, "k2__offset": 1.0, "k2__lengthscale": 1.0, "k2__variance": 1.0}
+    assert kernel.set_params(k1__lengthscale=0.7).get_params()["k1__lengthscale"] == 0.7
+    with pytest.raises(sb.Error, match="has no parameter 'length'"):
+        kernel.set_params(k1__length=1.0)
+    estimator = SparseKernelRegressor(sb.SquaredExponential(0.3), noise=0.1, learn=False)
+    search = GridSearchCV(estimator, {"kernel__lengthscale": [0.001, 0.4]}, cv=3).fit(X, y)
+    assert search.best_params_ == {"kernel__lengthscale": 0.4} and estimator.kernel.lengthscale == 0.3
+
+
+def test_the_deviation_of_a_response_is_a_word_away() -> None:
     X, y = data()
-    model = SparseKernelRegressor(random_state=0).fit(X, y)
-    np.testing.assert_array_equal(pickle.loads(pickle.dumps(model)).predict(X), model.predict(X))
+    model = SparseKernelRegressor(sb.Matern(lengthscale=0.5), noise=0.1, learn=False).fit(X, y)
+    function, response = (model.predict(X[:4], return_std=True, of=of)[1] for of in ("function", "response"))
+    np.testing.assert_allclose(response, np.hypot(function, 0.1), rtol=1e-6)
+    assert (model.predict(X[:4], return_interval=True, of="response")[2] > model.predict(X[:4], return_interval=True)[2]).all()
 
 
 def test_what_is_missing_is_named() -> None:

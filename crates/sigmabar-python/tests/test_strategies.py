@@ -150,7 +150,7 @@ def test_waiting_failing_and_closing() -> None:
 def planning() -> sb.Strategy:
     """A run whose first batch takes a while to plan."""
     grid = np.random.default_rng(0).random((10_000, 4))
-    return sb.Strategy("s-bpe", domain=grid, budget=40_000, seed=1, **{**KNOWN, "kernel": sb.Matern(2.5, 0.3)})
+    return sb.Strategy("s-bpe", domain=grid, budget=40_000, seed=1, **{**KNOWN, "kernel": sb.Matern(nu=2.5, lengthscale=0.3)})
 
 
 def interrupt_while_asking(s: sb.Strategy, at_most: int | None, undisturbed: float) -> None:

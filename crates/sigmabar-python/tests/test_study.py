@@ -52,7 +52,7 @@ def test_ask_and_tell_with_leases(tmp_path: Path) -> None:
     assert study.tell(mine[1].id, error="the machine stopped")
     assert study.tell(mine[0].id, bowl(**mine[0].params)), "the same again is a success"
     assert study.tell(mine[1].id, error="it had stopped")
-    with pytest.raises(sb.Error, match="already has a result"):
+    with pytest.raises(sb.Error, match="already has another result"):
         study.tell(mine[0].id, 1.0)
     with pytest.raises(sb.Error, match="value, or the error"):
         study.tell(yours[0].id)
@@ -269,3 +269,51 @@ def test_the_strategy_of_a_study_can_be_looked_at(tmp_path: Path) -> None:
     assert len(study.batches()) == 3
     assert study.status()["is_finished"]
     assert "[parameters.x]" in study.spec
+
+
+def test_an_objective_that_only_fails_is_an_error_and_can_be_tried_again(tmp_path: Path) -> None:
+    spec = {"budget": 8, "batches": 2, "parameters": {"x": {"type": "float", "low": 0, "high": 1}}}
+    study = sb.Study.create(tmp_path / "s.db", "s", spec)
+
+    def broken(x: float) -> float:
+        raise ZeroDivisionError("no lamp")
+
+    with pytest.raises(sb.Error, match="nothing was measured: all 5 evaluations .*no lamp") as caught:
+        study.run(broken)
+    assert isinstance(caught.value.__cause__, ZeroDivisionError)
+    for _ in range(2):
+        with pytest.raises(sb.Error, match="nothing was measured: all 8 evaluations"):
+            study.run(broken)
+    assert study.retry_failed() == [0, 1, 2, 3]
+    assert study.run(lambda x: x) == "finished"
+    assert study.status()["counts"] == {"done": 8}
+
+
+def _begin(file: str) -> int:
+    spec = {"budget": 8, "batches": 2, "parameters": {"x": {"type": "float", "low": 0, "high": 1}}}
+    return len(sb.Study.create(file, "s", spec, exist_ok=True).ask(1, worker=str(os.getpid())) or [])
+
+
+def test_many_processes_begin_one_study(tmp_path: Path) -> None:
+    with ProcessPoolExecutor(4, mp_context=get_context("spawn")) as pool:
+        assert sum(pool.map(_begin, [str(tmp_path / "s.db")] * 4)) >= 1
+    with pytest.raises(sb.Error, match="already has a study"):
+        sb.Study.create(tmp_path / "s.db", "s", {"budget": 9, "parameters": {"x": {"type": "float", "low": 0, "high": 1}}}, exist_ok=True)
+
+
+def test_results_are_corrected_and_study_files_amended(tmp_path: Path) -> None:
+    spec = {"budget": 8, "batches": 2, "parameters": {"x": {"type": "float", "low": 0, "high": 1}}}
+    study = sb.Study.create(tmp_path / "s.db", "s", spec)
+    first = study.ask(4)
+    assert first is not None
+    study.tell_all([(trial.id, trial.params["x"]) for trial in first])
+    assert study.replace(0, 0.5, "misread") == "in time"
+    study.ask(1)
+    assert study.withdraw(1, "the wrong vial") == "after analysis"
+    advice = study.recommend()
+    assert advice is not None and advice.certificate.premises["corrections"].statement.startswith("1 results were corrected")
+    assert study.amend({**spec, "budget": 12, "description": "longer"}) == ["budget", "description"]
+    assert study.status()["budget"] == 12 and "longer" in study.spec
+    with pytest.raises(sb.Error, match="delta cannot be changed once the study has begun"):
+        study.amend({**spec, "budget": 12, "description": "longer", "delta": 0.1})
+    assert "finished" in study._repr_html_()

@@ -4,12 +4,14 @@ use crate::quantity::short;
 use crate::sheet::Sheet;
 use serde_json::{Map, Value, json};
 use sigmabar::Label;
+use sigmabar::certificate::Range;
 use sigmabar_study::{Advice, ImportedRow, Nearest, Study, TrialResult, TrialRow};
 
 /// Fields of the recommendation, in the data's scale.
 pub fn fields(advice: &Advice) -> Vec<(&'static str, Value)> {
     let best = advice.best_observed.as_ref();
-    vec![
+    let called = advice.called.as_ref().map(|label| ("candidate", json!(label)));
+    let fields = vec![
         ("setting", setting(&advice.values)),
         ("lower", json!(advice.lower)),
         ("upper", json!(advice.upper)),
@@ -18,13 +20,17 @@ pub fn fields(advice: &Advice) -> Vec<(&'static str, Value)> {
         ("candidate_gap", json!(advice.candidate_gap)),
         ("label", json!(advice.label())),
         ("reasons", json!(advice.certificate.weak_premises())),
+        ("stands", json!(advice.certificate.range.as_ref().and_then(Range::sentence))),
         ("certificate", json!(advice.certificate)),
         ("best_observed", best.map_or(Value::Null, |best| json!({ "trial": best.id, "value": best.value }))),
         ("near_trials", json!(advice.nearest)),
-    ]
+    ];
+    called.into_iter().chain(fields).collect()
 }
 
-fn setting(values: &[(String, sigmabar_study::Value)]) -> Value {
+/// A setting by the names of its parameters.
+#[must_use]
+pub fn setting(values: &[(String, sigmabar_study::Value)]) -> Value {
     Value::Object(values.iter().map(|(name, value)| (name.clone(), json!(value))).collect::<Map<String, Value>>())
 }
 
@@ -42,7 +48,9 @@ pub fn words(advice: &Advice) -> String {
     let reasons = advice.certificate.weak_premises();
     let why = if reasons.is_empty() { String::new() } else { format!(": {}", reasons.join("; ")) };
     let (low, high) = (short(advice.lower), short(advice.upper));
-    format!("recommended: {setting}\n  its value: between {low} and {high}\n  gap: {gap}\n  {}{why}", advice.label())
+    let range = advice.certificate.range.as_ref().and_then(Range::sentence).map_or_else(String::new, |range| format!("\n  {range}"));
+    let called = advice.called.as_ref().map_or_else(String::new, |label| format!("{label}: "));
+    format!("recommended: {called}{setting}\n  its value: between {low} and {high}\n  gap: {gap}\n  {}{why}{range}", advice.label())
 }
 
 /// What to beware of: a model knows nothing of failures.
@@ -56,10 +64,16 @@ pub fn warning(advice: &Advice) -> Option<String> {
 /// One row for each trial.
 pub fn trial_sheet(study: &Study, trials: &[TrialRow]) -> Sheet {
     let names = study.spec().space().parameters().iter().map(|parameter| parameter.name.clone());
-    let mut sheet = Sheet::new(["trial", "batch", "state"].into_iter().map(str::to_owned).chain(names));
+    let space = study.spec().space();
+    let has_labels = space.candidates().is_some_and(|table| table.labels.is_some());
+    let label = has_labels.then(|| "label".to_owned());
+    let mut sheet = Sheet::new(["trial", "batch", "state"].into_iter().map(str::to_owned).chain(label).chain(names));
     sheet.columns.extend(["value", "std", "worker", "well", "reason", "note", "told_at"].map(str::to_owned));
     for trial in trials {
         let mut row = vec![json!(trial.id), json!(trial.batch + 1), json!(trial.state.name())];
+        if has_labels {
+            row.push(json!(space.label(&trial.values)));
+        }
         row.extend(trial.values.iter().map(|value| json!(value)));
         row.extend([
             json!(trial.value),
@@ -77,8 +91,10 @@ pub fn trial_sheet(study: &Study, trials: &[TrialRow]) -> Sheet {
 
 /// One row for each result from before the study.
 pub fn add_imported(sheet: &mut Sheet, rows: &[ImportedRow]) {
+    let has_labels = sheet.columns.get(3).is_some_and(|name| name == "label");
     for imported in rows {
         let mut row = vec![Value::Null, Value::Null, json!("imported")];
+        row.extend(has_labels.then_some(Value::Null));
         row.extend(imported.values.iter().map(|value| json!(value)));
         let (value, standard_error, reason) = match &imported.result {
             TrialResult::Value { value, standard_error } => (json!(value), json!(standard_error), Value::Null),

@@ -58,6 +58,8 @@ pub use objective::{Reply, ReplyProblem, parse_reply};
 pub use run::{RunEnd, RunEvent, RunOptions};
 pub use space::{CandidateTable, Parameter, ParameterKind, Space};
 pub use spec::StudySpec;
-pub use study::{Advice, BatchRow, BestObserved, Cell, Nearest, Status, Study, Survivors};
-pub use trial::{AskRequest, Asked, AskedTrial, EventKind, EventRow, ImportedRow, Page, Told, TrialResult, TrialRow, TrialStatus};
+pub use study::{Advice, BatchRow, BestObserved, Cell, Corrected, Nearest, Status, Study, Survivors};
+pub use trial::{
+    AskRequest, Asked, AskedTrial, ControlRow, EventKind, EventRow, ImportedRow, Page, Told, TrialResult, TrialRow, TrialStatus,
+};
 pub use value::Value;

@@ -2,7 +2,6 @@
 
 use crate::{Error, Page, Result, Study, TrialResult, TrialStatus};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Mutex, PoisonError};
 
 /// So many failures without a single success are enough.
 const FAILURES: usize = 5;
@@ -13,8 +12,6 @@ pub(crate) struct Patience {
     failures: AtomicUsize,
     /// Failures without any success after which the run ends.
     most: usize,
-    /// Why the last evaluation failed.
-    last: Mutex<String>,
 }
 
 impl Patience {
@@ -23,7 +20,7 @@ impl Patience {
         let measured = Page { state: Some(TrialStatus::Done), at_most: Some(1), ..Page::default() };
         let is_proven = !study.trials_of(&measured)?.is_empty();
         let most = parallel.max(FAILURES);
-        Ok(Self { is_proven: is_proven.into(), failures: AtomicUsize::new(0), most, last: Mutex::default() })
+        Ok(Self { is_proven: is_proven.into(), failures: AtomicUsize::new(0), most })
     }
 
     /// Counts a result; whether to go on.
@@ -33,21 +30,21 @@ impl Patience {
                 self.is_proven.store(true, Ordering::Relaxed);
                 true
             }
-            TrialResult::Failed { reason } => {
-                self.last.lock().unwrap_or_else(PoisonError::into_inner).clone_from(reason);
+            TrialResult::Failed { .. } => {
                 let failures = self.failures.fetch_add(1, Ordering::Relaxed) + 1;
                 failures < self.most || self.is_proven.load(Ordering::Relaxed)
             }
         }
     }
 
-    /// The end of a run in which nothing was measured is an error, unless somebody stopped it.
-    pub fn judge(&self, study: &str, is_interrupted: bool) -> Result<()> {
-        let failures = self.failures.load(Ordering::Relaxed);
-        if failures == 0 || is_interrupted || self.is_proven.load(Ordering::Relaxed) {
+    /// The end of a run is an error where nothing was ever measured, in this run or before it, unless somebody stopped it.
+    pub fn judge(&self, study: &Study, is_interrupted: bool) -> Result<()> {
+        if is_interrupted || self.is_proven.load(Ordering::Relaxed) {
             return Ok(());
         }
-        let reason = self.last.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        Err(Error::NothingMeasured { study: study.to_owned(), failures, reason })
+        let failed = study.trials_of(&Page { state: Some(TrialStatus::Failed), ..Page::default() })?;
+        let Some(last) = failed.iter().max_by_key(|trial| trial.told_at) else { return Ok(()) };
+        let reason = last.reason.clone().unwrap_or_default();
+        Err(Error::NothingMeasured { study: study.name().to_owned(), failures: failed.len(), reason })
     }
 }

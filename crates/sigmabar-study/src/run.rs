@@ -115,7 +115,7 @@ impl Study {
                     Err(panic) => std::panic::resume_unwind(panic),
                 }
             }
-            patience.judge(self.name(), stop.is_triggered())?;
+            patience.judge(self, stop.is_triggered())?;
             Ok(end)
         })
     }

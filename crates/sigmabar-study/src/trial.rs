@@ -226,6 +226,17 @@ pub struct TrialRow {
     pub note: Option<String>,
 }
 
+/// What a control well came to.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct ControlRow {
+    /// The batch whose plate it is on, from 0.
+    pub batch: usize,
+    /// Its well.
+    pub well: String,
+    /// Its value.
+    pub value: f64,
+}
+
 /// A result measured before the study.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ImportedRow {
@@ -263,6 +274,16 @@ pub enum EventKind {
     Asked,
     /// Its result was told.
     Told,
+    /// Its result was replaced by another; the detail has what stood there.
+    Replaced,
+    /// Its result was withdrawn; the detail has what stood there.
+    Withdrawn,
+    /// Another setting than the planned one was used; the detail has the planned one.
+    UsedOtherwise,
+    /// It had failed and is to be evaluated again.
+    Retried,
+    /// A control was measured; the detail has batch, well and value.
+    Control,
     /// Its lease ran out.
     Expired,
     /// Its worker gave it back.
@@ -275,21 +296,29 @@ pub enum EventKind {
     Paused,
     /// Trials are handed out again.
     Resumed,
+    /// The study file was changed; the detail names the keys.
+    Amended,
 }
 
 impl EventKind {
-    const ALL: [Self; 11] = [
+    const ALL: [Self; 17] = [
         Self::Planned,
         Self::Finished,
         Self::Closed,
         Self::Asked,
         Self::Told,
+        Self::Replaced,
+        Self::Withdrawn,
+        Self::UsedOtherwise,
+        Self::Retried,
+        Self::Control,
         Self::Expired,
         Self::GivenBack,
         Self::WorkerEnded,
         Self::Imported,
         Self::Paused,
         Self::Resumed,
+        Self::Amended,
     ];
 
     /// The one of this name.
@@ -306,12 +335,18 @@ impl EventKind {
             Self::Closed => "closed",
             Self::Asked => "asked",
             Self::Told => "told",
+            Self::Replaced => "replaced",
+            Self::Withdrawn => "withdrawn",
+            Self::UsedOtherwise => "used otherwise",
+            Self::Retried => "retried",
+            Self::Control => "control",
             Self::Expired => "expired",
             Self::GivenBack => "given back",
             Self::WorkerEnded => "worker ended",
             Self::Imported => "imported",
             Self::Paused => "paused",
             Self::Resumed => "resumed",
+            Self::Amended => "amended",
         }
     }
 }
@@ -329,4 +364,6 @@ pub struct EventRow {
     pub trial: Option<u64>,
     /// The worker who had it.
     pub worker: Option<String>,
+    /// What else there is to know: JSON, such as the result that was replaced.
+    pub detail: Option<String>,
 }

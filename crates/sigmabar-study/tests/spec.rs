@@ -420,3 +420,19 @@ fn integers_may_have_a_logarithmic_scale() {
     let ends = refused("budget = 8\n\n[parameters.n]\ntype = \"int\"\nlow = 9\nhigh = 1\n");
     assert!(ends.contains("9 to 1") && !ends.contains("counted from 0"), "{ends}");
 }
+
+/// What is tried again until it succeeds is selected by whatever made it fail: with a claim in sight, that has to be declared.
+#[test]
+fn retries_under_a_claim_need_a_word_about_failures() {
+    let file = |failures: &str, retries: u32| {
+        format!(
+            "budget = 8\nnorm_bound = 1\nnoise = 0.1\n{failures}\nkernel = {{ name = \"matern\", lengthscale = 0.3 }}\n\
+             [parameters.x]\ntype = \"float\"\nlow = 0\nhigh = 1\n[objective]\ncommand = \"echo {{x}}\"\nretries = {retries}\n"
+        )
+    };
+    let said = refused(&file("", 3));
+    assert!(said.contains("retries") && said.contains("failures = \"unrelated\""), "{said}");
+    for fine in [file("", 0), file("failures = \"unrelated\"", 3)] {
+        read(&fine).unwrap();
+    }
+}

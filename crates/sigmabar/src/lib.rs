@@ -48,7 +48,7 @@ pub mod gain;
 pub mod inducing;
 pub mod information;
 pub mod kernel;
-mod noise;
+pub mod noise;
 mod origin;
 pub mod points;
 pub mod posterior;

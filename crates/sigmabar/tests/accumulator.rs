@@ -264,7 +264,7 @@ fn claims_without_rows() {
     let prior = Prior::declared(40.0, 1.0).unwrap();
     let observations = Observations::new(Points::new(x, DIM).unwrap(), &y, Collected::DeclaredFixed, prior).unwrap();
     let full = Posterior::fit(features, 0.1, observations).unwrap();
-    let kept = Posterior::from_bytes(&full.without_rows().unwrap().to_bytes()).unwrap();
+    let kept = Posterior::from_bytes(&full.without_rows(64).unwrap().to_bytes()).unwrap();
     let mut plan = data.plan(0.1);
     (plan.prior, plan.collected) = (Some(prior), Collected::DeclaredFixed);
     let summed = Posterior::from_sums(&plan, &data.merged(&plan, 1)).unwrap();

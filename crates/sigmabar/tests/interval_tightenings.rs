@@ -91,17 +91,23 @@ fn the_narrower_interval_misses_exactly_delta_where_the_bias_is_attained() {
     assert!(narrow > DELTA + margin(tries), "at 0.9 of the width {narrow}");
 }
 
-/// A list with normal noise: the simulated quantile is below the union bound's at every point, keeps δ over the list, and nine tenths of it do not.
+/// A list with normal noise: the simulated quantile is below the union bound's at every point, keeps δ over the list, and nine tenths of it do not. The draws are made
+/// once for all, so that δ must hold for these draws and not on average over draws: with the ⌈(1−δ)(S+1)⌉-th of 20/δ draws, designs missed up to 1.5 δ.
 #[test]
 fn the_simulated_quantile_of_a_list_keeps_delta_and_no_less_would() {
     let line = |n: usize| (0..n).map(|i| vec![(i as f64 + 0.5) / n as f64]).collect::<Vec<_>>();
-    let instance = Instance::new(0, line(30), line(30), 0.2, Collected::DeclaredFixed);
-    let (queries, level, tries) = (line(200), 0.2, 4000);
+    for points in [12, 20, 30] {
+        keeps_delta_over_a_list(&Instance::new(0, line(points), line(points), 0.2, Collected::DeclaredFixed), &line(60));
+    }
+}
+
+fn keeps_delta_over_a_list(instance: &Instance, queries: &[Vec<f64>]) {
+    let (level, tries) = (0.2, 4000);
     let list = |method: Method| {
         let claim = claim(1e-9, level).coverage(Coverage::Points).method(method);
         Widths::new(Arc::clone(&instance.information), &claim).unwrap()
     };
-    let view = points(&queries);
+    let view = points(queries);
     let halves = |method: Method| -> Vec<f64> { list(method).half_widths(view.view()).unwrap().iter().map(|h| h.total()).collect() };
     let (new, old) = (halves(Method::Tight), halves(Method::Direct));
     assert!(new.iter().zip(&old).all(|(new, old)| new < old), "the simulated quantile is below the union bound's everywhere");
@@ -114,7 +120,6 @@ fn the_simulated_quantile_of_a_list_keeps_delta_and_no_less_would() {
         }
     }
     let [whole, narrow] = missed.map(|count| count as f64 / tries as f64);
-    // The quantile is one of 200 simulated draws for each tenth of δ: its own scatter comes on top.
-    assert!(whole <= DELTA + margin(tries) + 0.06, "{whole}");
+    assert!(whole <= DELTA, "{whole}");
     assert!(narrow > DELTA + margin(tries), "at 0.9 of the width {narrow}");
 }

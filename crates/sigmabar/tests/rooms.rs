@@ -1,6 +1,7 @@
 //! Rooms use only rooms before them, in every crate, in the order that CONTRIBUTING.md declares.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -148,6 +149,52 @@ fn few_names_stand_at_the_root() {
     let (_, rooms) = declared().into_iter().find(|(name, _)| name == "sigmabar").unwrap();
     let names = root_names(&code(&source_of("sigmabar").join("lib.rs")), &rooms);
     assert!(names.len() <= 30, "{} names at the root: {:?}", names.len(), names.keys());
+}
+
+/// One row for each crate, a dot for each room, an arc from a room back to each that it uses.
+fn drawing() -> String {
+    const STEP: f64 = 34.0;
+    const LEFT: f64 = 150.0;
+    let crates = declared();
+    let widest = crates.iter().map(|(_, rooms)| rooms.len()).max().unwrap_or(0) as f64;
+    let (mut body, mut y) = (String::new(), 0.0);
+    for (name, rooms) in &crates {
+        let place = |room: &str| LEFT + STEP * rooms.iter().position(|known| known == room).unwrap() as f64;
+        let pairs: BTreeSet<(String, String)> = uses(&source_of(name), rooms).into_iter().map(|(room, used, _)| (room, used)).collect();
+        let reach = pairs.iter().map(|(room, used)| (place(room) - place(used)).abs()).fold(0.0, f64::max);
+        y += 24.0 + reach / 6.0;
+        let _ = write!(body, "<text class=\"crate\" x=\"8\" y=\"{}\">{name}</text>", y + 4.0);
+        for (room, used) in &pairs {
+            let (from, to) = (place(room), place(used));
+            let (half, height) = ((from - to) / 2.0, (from - to).abs() / 6.0);
+            let _ = write!(body, "<path d=\"M{from} {y} a{half} {height} 0 0 0 {} 0\"/>", to - from);
+        }
+        for room in rooms {
+            let x = place(room);
+            let _ = write!(body, "<circle cx=\"{x}\" cy=\"{y}\" r=\"3.5\"/>");
+            let _ = write!(body, "<text transform=\"translate({x} {}) rotate(35)\">{room}</text>", y + 14.0);
+        }
+        y += 74.0;
+    }
+    let width = LEFT + STEP * widest + 60.0;
+    format!(
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {width} {y}\" font-family=\"sans-serif\" font-size=\"12\" fill=\"#555\">\
+         <style>path{{fill:none;stroke:#00968880}}circle{{fill:#009688}}.crate{{font-size:13px;font-weight:bold}}@media(prefers-color-scheme:dark){{text{{fill:#ccc}}}}</style>\
+         {body}</svg>\n"
+    )
+}
+
+/// `UPDATE_ROOMS=1` draws it anew.
+#[test]
+fn the_picture_of_the_rooms_is_that_of_the_source() {
+    let path = root().join("docs/inside/rooms.svg");
+    if std::env::var_os("UPDATE_ROOMS").is_some() {
+        fs::write(&path, drawing()).unwrap();
+    }
+    assert!(
+        fs::read_to_string(&path).unwrap_or_default() == drawing(),
+        "draw it anew: UPDATE_ROOMS=1 cargo nextest run --workspace --test rooms"
+    );
 }
 
 #[test]

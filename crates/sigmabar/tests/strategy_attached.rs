@@ -284,7 +284,7 @@ fn without_a_kernel_told_standard_errors_weigh() {
     }
     let advice = run.recommend().unwrap().unwrap();
     assert_eq!(advice.point, [0.7], "the vague 5.0 hardly counts");
-    assert!((advice.lower - 1.08).abs() < 1e-9 && (advice.upper - 1.12).abs() < 1e-9);
+    assert!(advice.lower < 1.1 && advice.upper > 1.1 && advice.upper - advice.lower < 0.1, "its own error is 0.01: {advice:?}");
 }
 
 #[test]
@@ -297,7 +297,7 @@ fn without_a_kernel_replicates_that_agree_exactly_do_not_run_over() {
     }
     let advice = run.recommend().unwrap().unwrap();
     assert_eq!(advice.point, [0.5]);
-    assert!(advice.lower <= 0.9 && advice.upper >= 0.9 && advice.upper - advice.lower < 1e-12);
+    assert!(advice.lower <= 0.9 && advice.upper >= 0.9 && advice.upper - advice.lower < 0.05, "{advice:?}");
 }
 
 #[test]
@@ -321,4 +321,34 @@ fn light_tailed_noise_has_a_ridge_of_its_own_and_no_borrowed_width() {
         run.batches().unwrap().last().unwrap().gap.unwrap()
     };
     assert!(gap(noise()) > gap(Noise::sub_gaussian(0.2).unwrap()), "light tails are heavier than sub-Gaussian ones of the same variance");
+}
+
+/// A lucky draw beside low neighbours is not recommended, whatever the strategy knows: before a batch is closed, and after an import alone.
+#[test]
+fn what_is_recommended_early_is_no_lucky_draw() {
+    let x = |i: usize| [i as f64 / 19.0];
+    let truth = |x: f64| -8.0 * (x - 0.7).powi(2);
+    // Alternating noise, and one value at 0.1 that is far above its neighbours and above everything else.
+    let value = |i: usize| truth(x(i)[0]) + if i == 2 { 4.0 } else { 0.2 * (-1.0_f64).powi(i as i32) };
+    let problem = || Problem::new(Domain::Box(BoxDomain::unit(1).unwrap()), 40).unwrap();
+    for policy in [Policy::Auto(Auto::default()), Policy::Random(sigmabar::strategy::Random::default())] {
+        let mut run = Strategy::new(problem(), policy.clone()).unwrap();
+        for i in 0..20 {
+            run.attach(&x(i), Outcome::Value(value(i)), Collected::Adaptive).unwrap();
+        }
+        let best = run.recommend().unwrap().unwrap();
+        assert!((best.point[0] - 0.7).abs() < 0.15, "{}: {:?}", policy.name(), best.point);
+        assert!(best.lower < best.upper && best.gap == f64::INFINITY && best.label() == Label::Estimated);
+        // The same in the middle of a batch.
+        let mut run = Strategy::new(problem(), policy).unwrap();
+        let Ask::Trials(trials) = run.ask(30).unwrap() else { panic!("nothing is asked") };
+        let lucky = trials.iter().min_by(|a, b| (a.point[0] - 0.4).abs().total_cmp(&(b.point[0] - 0.4).abs())).unwrap().id;
+        for (i, trial) in trials.iter().enumerate().filter(|(i, t)| i % 8 != 7 || t.id == lucky) {
+            let noise = if trial.id == lucky { 1.3 } else { 0.2 * (-1.0_f64).powi(i as i32) };
+            run.tell(trial.id, Outcome::Value(truth(trial.point[0]) + noise)).unwrap();
+        }
+        let best = run.recommend().unwrap().unwrap();
+        assert!((best.point[0] - 0.7).abs() < 0.2, "{}: {:?}", run.policy().name(), best.point);
+        assert!(run.posterior().unwrap().is_some());
+    }
 }

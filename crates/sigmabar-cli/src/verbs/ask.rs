@@ -5,7 +5,7 @@ use crate::args::{Format, Global};
 use crate::console::{Console, write_csv};
 use crate::failure::{Ending, Failure};
 use crate::output;
-use crate::plate::{self, Plate};
+use crate::plate::{Layout, Plate};
 use crate::quantity::{counted, duration, positive};
 use crate::sheet::Sheet;
 use crate::which_study::{StudyArgument, WhichStudy, quoted};
@@ -35,6 +35,9 @@ pub struct Arguments {
     /// Lay the settings into the wells of a plate: 24, 96, 384, …
     #[arg(long, value_name = "WELLS")]
     plate: Option<Plate>,
+    /// Also write the pipetting map: for every parameter the plate as it lies on the bench
+    #[arg(long, value_name = "FILE", requires = "plate")]
+    map: Option<PathBuf>,
     /// Go on although the data contradict the premises: nothing is certified any more
     #[arg(long)]
     despite_contradiction: bool,
@@ -51,7 +54,7 @@ pub(crate) fn run(arguments: &Arguments, global: &Global, console: &Console) -> 
         console.say(format_args!("begun: {}", study.file().display()));
     }
     let (at_most, time) = match arguments.plate {
-        Some(plate) => (plate.wells(), PLATE_LEASE),
+        Some(plate) => (room(&study, plate)?, PLATE_LEASE),
         None => (arguments.count, Duration::from_secs(3600)),
     };
     let request = AskRequest::new(worker(arguments), at_most).with_lease(arguments.lease.unwrap_or(time));
@@ -84,6 +87,14 @@ pub(crate) fn run(arguments: &Arguments, global: &Global, console: &Console) -> 
     Ok(Ending::Done)
 }
 
+/// How many settings fit on a plate.
+fn room(study: &Study, plate: Plate) -> Outcome<usize> {
+    match study.spec().settings_on(plate.wells()) {
+        0 => Err(Failure::usage(format!("controls and blocked wells leave no room on a plate of {plate} wells"), "take a larger one")),
+        settings => Ok(settings),
+    }
+}
+
 /// A plate is its own worker: asking for it again gives it again.
 fn worker(arguments: &Arguments) -> String {
     let plate = || arguments.out.as_deref().filter(|_| arguments.plate.is_some()).map(crate::which_study::stem);
@@ -100,11 +111,17 @@ fn hand_out(
 ) -> Outcome<()> {
     let sheet = match arguments.plate {
         Some(plate) => {
-            let (sheet, wells) = plate::sheet(plate, trials, study.spec().problem().seed() ^ trials[0].id);
-            study.set_wells(&wells)?;
-            sheet
+            let layout = Layout::new(plate, trials, study.spec(), study.spec().problem().seed() ^ trials[0].id).map_err(|well| {
+                Failure::usage(format!("blocked: a plate of {plate} wells has no well {well}"), "name wells as A1, or another plate")
+            })?;
+            study.set_wells(&layout.places())?;
+            if let Some(path) = &arguments.map {
+                output::write(path, &place.files(), |out| write_csv(&layout.map(study.spec()), out))?;
+                console.say(format_args!("wrote {}: the plate as it lies on the bench, for pipetting", path.display()));
+            }
+            layout.sheet(study.spec())
         }
-        None => list(trials),
+        None => list(study, trials),
     };
     let batch = trials[0].batch + 1;
     let until =
@@ -124,12 +141,18 @@ fn hand_out(
     Ok(())
 }
 
-fn list(trials: &[AskedTrial]) -> Sheet {
-    let names = trials.first().map_or_else(Vec::new, |trial| trial.values.iter().map(|(name, _)| name.clone()).collect());
-    let mut sheet = Sheet::new(["trial".to_owned(), "batch".to_owned()].into_iter().chain(names));
+fn list(study: &Study, trials: &[AskedTrial]) -> Sheet {
+    let space = study.spec().space();
+    let names: Vec<String> = space.parameters().iter().map(|parameter| parameter.name.clone()).collect();
+    let has_labels = space.candidates().is_some_and(|table| table.labels.is_some());
+    let mut sheet =
+        Sheet::new(["trial".to_owned(), "batch".to_owned()].into_iter().chain(has_labels.then(|| "label".to_owned())).chain(names));
     sheet.columns.push("seed".to_owned());
     for trial in trials {
         let mut row = vec![json!(trial.id), json!(trial.batch + 1)];
+        if has_labels {
+            row.push(json!(space.label(&trial.values.iter().map(|(_, value)| value.clone()).collect::<Vec<_>>())));
+        }
         row.extend(trial.values.iter().map(|(_, value)| json!(value)));
         row.push(json!(trial.seed));
         sheet.rows.push(row);

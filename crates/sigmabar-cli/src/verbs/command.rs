@@ -30,18 +30,30 @@ pub struct Cli {
 pub enum Verb {
     /// Learn a function from a table of measurements
     Fit(super::fit::Arguments),
+    /// Plan a fit over many files or machines: what is to be summed, and what that costs
+    Plan(super::plan::Arguments),
+    /// Sum some of the rows of a plan
+    Accumulate(super::accumulate::Arguments),
+    /// Make the model of sums over rows
+    Merge(super::merge::Arguments),
     /// Predict with intervals from a fitted model
     Predict(super::predict::Arguments),
     /// Choose where to measure to know the function everywhere
     Design(super::design::Arguments),
     /// Begin a study from its file, from a few questions, or from a demo
     New(super::new::Arguments),
+    /// Say what you believe about the function in plain words: norm, noise and kernel for the study file
+    Premises(super::premises::Arguments),
     /// Run a study to its end, or resume it
     Run(super::run::Arguments),
     /// Ask for settings to measure, as a list or as a plate
     Ask(super::ask::Arguments),
     /// Tell a result, or a filled-in plate
     Tell(super::tell::Arguments),
+    /// Withdraw a result
+    Void(super::void::Arguments),
+    /// Go on by an edited study file: objective, description, stop_when, a larger budget
+    Amend(super::amend::Arguments),
     /// Bring in results from before the study
     Import(super::import::Arguments),
     /// Write every trial as CSV

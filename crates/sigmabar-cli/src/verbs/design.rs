@@ -124,6 +124,7 @@ impl Ground {
             categories: Categories::Collected(Vec::new()),
             memory: memory::available(),
             has_options: false,
+            drop_missing: false,
         };
         let frame = Frame::read(Reader::open(&arguments.space)?, &selection)?;
         console.say_decimal_commas(&frame.file, frame.has_decimal_commas);
@@ -163,9 +164,9 @@ impl Ground {
                 let claim = Claim::new(self.delta)?.norm_bound(bound)?.noise(noise.clone());
                 let error = design.uniform_error(&claim)?;
                 console.say(format_args!(
-                    "{}: the error is at most {} at all candidates at once, with probability {} (norm at most {bound}, {noise})",
+                    "{}: the middle of its interval is within {} of the function at all candidates at once, with probability {} (norm at most {bound}, {noise})",
                     error.certificate.label(),
-                    short(self.unit * error.after),
+                    short(self.unit * error.before.min(error.after)),
                     1.0 - self.delta
                 ));
                 for weak in error.certificate.weak_premises() {

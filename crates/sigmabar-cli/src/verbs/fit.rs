@@ -3,21 +3,23 @@
 use crate::Outcome;
 use crate::args::{Format, Global};
 use crate::console::Console;
-use crate::data::{Categories, ColumnInfo, Frame, Reader, Selection, Wanted};
+use crate::data::{Categories, ColumnInfo, Frame, Reader, Selection, Table, Wanted};
 use crate::failure::{Ending, Failure};
 use crate::kernels::{self, Family};
 use crate::memory;
 use crate::model::learn::{self, Declared};
-use crate::model::plan::Plan;
+use crate::model::plan::{self, Plan};
 use crate::model::training::{Rows, split};
 use crate::model::{self, About, Model, Scores};
 use crate::model_file;
 use crate::output;
 use crate::quantity::{Bytes, grouped, short};
+use crate::streamed::{self, Job, Shares};
 use crate::which_study::{quoted, stem};
 use serde_json::{Value, json};
 use sigmabar::certificate::{Answer, Calibration};
-use sigmabar::{Collected, Noise, Points, Prior};
+use sigmabar::evidence::Learning;
+use sigmabar::{Collected, Noise, Origin, Points, Posterior, Prior, accumulator};
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
@@ -39,6 +41,13 @@ enum CollectedWord {
     Undeclared,
 }
 
+impl Arguments {
+    /// The miss probability.
+    pub(super) fn delta(&self) -> f64 {
+        self.delta
+    }
+}
+
 impl From<CollectedWord> for Collected {
     fn from(word: CollectedWord) -> Self {
         match word {
@@ -51,10 +60,11 @@ impl From<CollectedWord> for Collected {
 }
 
 /// Options.
-#[derive(Debug, clap::Args)]
+#[derive(Clone, Debug, clap::Args)]
 pub struct Arguments {
-    /// CSV with a header (also .gz; - for standard input), Parquet or .npy (columns c0, c1, …)
-    data: PathBuf,
+    /// CSV with a header (also .gz; - for standard input), Parquet or .npy (columns c0, c1, …): files, patterns such as 'part-*.parquet', folders
+    #[arg(required = true)]
+    pub(super) data: Vec<PathBuf>,
     /// The column to predict
     #[arg(long, value_name = "COLUMN")]
     target: String,
@@ -90,7 +100,7 @@ pub struct Arguments {
     holdout: f64,
     /// Share of the rows that the model must not learn from, to calibrate intervals for new responses; a tenth or about 100 unless given, 0 for none
     #[arg(long, value_name = "SHARE", conflicts_with = "norm_bound")]
-    calibrate: Option<f64>,
+    pub(super) calibrate: Option<f64>,
     /// A column of categories each of which is calibrated by itself
     #[arg(long, value_name = "COLUMN", conflicts_with = "norm_bound")]
     by: Option<String>,
@@ -121,14 +131,44 @@ pub struct Arguments {
     /// Save no model
     #[arg(long, conflicts_with = "out")]
     no_save: bool,
+    /// Pass over rows with a missing value, and say how many
+    #[arg(long)]
+    drop_missing: bool,
+    /// Keep the measured rows in the model file, whatever their number; beyond 5000 a model predicts and claims from sums over them
+    #[arg(long)]
+    keep_rows: bool,
+    /// Read the rows again for every pass instead of holding them in memory, as is done where they do not fit
+    #[arg(long, conflicts_with = "keep_rows")]
+    stream: bool,
+    /// Learn the kernel on rows that the claim then leaves out, so that it was fixed before the others were seen
+    #[arg(long)]
+    learn_apart: bool,
 }
+
+/// Models of more rows than this are saved without them.
+const MOST_KEPT: usize = 5000;
+/// Inducing points kept for claims in the place of the rows.
+const AHEAD: usize = 64;
 
 pub(crate) fn run(arguments: &Arguments, global: &Global, console: &Console) -> Outcome {
     let (seed, begun) = (global.seed.unwrap_or(0), Instant::now());
     check(arguments)?;
-    let target = (!arguments.no_save).then(|| target(arguments)).transpose()?;
-    let frame = read(arguments, console)?;
-    let columns = features_of(&frame)?;
+    let target = (!arguments.no_save).then(|| target(arguments, "sbm")).transpose()?;
+    let table = Table::open(&arguments.data)?;
+    let (model, scored) = if is_streamed(arguments, &table)? {
+        streamed_model(arguments, &table, seed, console)?
+    } else {
+        model_in_memory(arguments, &table, seed, console)?
+    };
+    console.detail(format_args!("took {:.1} s", begun.elapsed().as_secs_f64()));
+    report(&model, scored, arguments.delta, console)?;
+    save(model, arguments, target.as_deref(), console)?;
+    Ok(Ending::Done)
+}
+
+fn model_in_memory(arguments: &Arguments, table: &Table, seed: u64, console: &Console) -> Outcome<(Model, Option<(Scores, Answer)>)> {
+    let frame = read(arguments, table, console)?;
+    let columns = features_of(&frame.columns)?;
     let by = arguments.by.as_deref().map(|name| grouping(&columns, name)).transpose()?;
     let (mut rows, held) = split(frame, arguments.holdout, seed);
     let calibrating = rows.take_out(calibration_rows(arguments, rows.len()), seed);
@@ -137,22 +177,134 @@ pub(crate) fn run(arguments: &Arguments, global: &Global, console: &Console) -> 
     }
     let declared = declared(arguments, rows.len())?;
     let learns = declared.lengthscale.is_none() || declared.ridge.is_none();
-    let plan = planned(arguments, &rows, held.len() + calibrating.len(), columns.len(), learns)?;
+    let plan = planned(arguments, rows.len(), held.len() + calibrating.len(), columns.len(), learns)?;
     console.say(plan);
     let mut model = fitted(arguments, rows, &declared, columns, &plan, seed, console)?;
-    if !calibrating.is_empty() {
-        let x = Points::new(calibrating.x, model.about.features.len())?;
-        model.calibrate(x.view(), &calibrating.y, by)?;
-        console.say(format_args!("{} of the rows held out calibrate the intervals for new responses", grouped(calibrating.y.len())));
-    }
+    calibrate(&mut model, calibrating, by, console)?;
     let scored = score(&mut model, &held, arguments.delta, console)?;
-    console.detail(format_args!("took {:.1} s", begun.elapsed().as_secs_f64()));
-    report(&model, scored, arguments.delta, console)?;
-    save(&model, target.as_deref(), console)?;
-    Ok(Ending::Done)
+    Ok((model, scored))
 }
 
-fn check(arguments: &Arguments) -> Outcome<()> {
+/// The model from sums over rows that are read again for every pass.
+fn streamed_model(arguments: &Arguments, table: &Table, seed: u64, console: &Console) -> Outcome<(Model, Option<(Scores, Answer)>)> {
+    let (plan, job, calibration) = make_plan(arguments, table, seed, arguments.holdout, console)?;
+    let chunks: Vec<u64> = (0..plan.chunks().len() as u64).collect();
+    let sums = job.sums(&plan, &chunks, console)?;
+    if sums.missing_rows() > 0 {
+        console.warn(format_args!("{} rows with a missing value were dropped", grouped(sums.missing_rows() as usize)));
+    }
+    let posterior = Posterior::from_sums(&plan, &sums)?;
+    let mut model = Model { about: job.about.clone(), posterior };
+    calibrate(&mut model, calibration, job.by, console)?;
+    let scored = job.scored(&mut model, plan.chunks(), arguments.delta, console)?;
+    Ok((model, scored))
+}
+
+/// Looks at all rows once, learns on a sample, chooses inducing points, and says what is to be summed.
+pub(super) fn make_plan(
+    arguments: &Arguments,
+    table: &Table,
+    seed: u64,
+    held_out: f64,
+    console: &Console,
+) -> Outcome<(accumulator::Plan, Job, Rows)> {
+    if !table.is_rereadable() {
+        return Err(Failure::usage("standard input can be read only once, and this takes several passes", "give a file"));
+    }
+    let known = table.rows().map_or(usize::MAX, |rows| rows as usize);
+    let selection = selection(arguments, &table.part(0)?)?;
+    let sample =
+        plan::pool(known, arguments.inducing.unwrap_or_else(|| Learning::new(Vec::new()).most_inducing(known))).max(plan::LEARNING_ROWS);
+    let shares = Shares {
+        sample,
+        calibration: calibration_rows(arguments, known).min(MOST_CALIBRATING),
+        held_out,
+        seed,
+        apart: arguments.learn_apart,
+    };
+    let found = streamed::survey(table, &selection, &shares, console)?;
+    console.say_decimal_commas(&table.parts[0].file, found.has_decimal_commas);
+    let columns = features_of(&found.columns)?;
+    let by = arguments.by.as_deref().map(|name| grouping(&columns, name)).transpose()?;
+    if found.sample.len() < 2 {
+        return Err(Failure::usage(format!("{} row is left to fit", found.sample.len()), "give more rows or a smaller --holdout"));
+    }
+    let declared = declared(arguments, found.rows as usize)?;
+    let learns = declared.lengthscale.is_none() || declared.ridge.is_none();
+    let memory_plan = planned(arguments, found.sample.len(), 0, columns.len(), learns)?;
+    let total: u64 = found.chunks.iter().flatten().sum();
+    console.say(format_args!(
+        "plan: {} rows in {} chunks of {} files, read again for every pass; {} of them to learn on",
+        grouped(total as usize),
+        grouped(found.chunks.len()),
+        grouped(table.parts.len()),
+        grouped(found.sample.len())
+    ));
+    let mut prior = declared.prior.map_or_else(|| Prior::learnt(&found.sample.y), Ok)?;
+    let mut learnt = learnt(&found.sample, prior, &declared, &columns, &memory_plan, seed, console)?;
+    if arguments.learn_apart {
+        let elsewhere = |origin: Origin| if origin == Origin::LearntHere { Origin::LearntElsewhere } else { origin };
+        learnt.kernel.origin = elsewhere(learnt.kernel.origin);
+        learnt.ridge.origin = elsewhere(learnt.ridge.origin);
+        prior = prior.with_origin(elsewhere(prior.origin()));
+    }
+    let mut plan = accumulator::Plan::new(learnt.kernel, learnt.inducing, learnt.ridge, found.chunks)?
+        .data(&serde_json::to_string(table).unwrap_or_default())
+        .centre(prior.mean())?
+        .drop_missing(arguments.drop_missing);
+    let left_out = [found.held, found.calibrating, found.sampled.filter(|_| arguments.learn_apart)];
+    for picked in left_out.into_iter().flatten() {
+        plan = plan.leave_out(picked);
+    }
+    (plan.prior, plan.collected) = (Some(prior), declared.collected);
+    let seen = Points::new(found.sample.x, columns.len())?;
+    let residual = plan.features().residual(seen.view())?;
+    let mean_residual = residual.iter().sum::<f64>() / residual.len() as f64;
+    let about = about(arguments, columns);
+    let job = Job {
+        about,
+        table: table.clone(),
+        held: found.held,
+        calibrating: found.calibrating,
+        by,
+        drop_missing: arguments.drop_missing,
+        mean_residual,
+    };
+    Ok((plan, job, found.calibration))
+}
+
+/// Whether the rows are read again for every pass: where that was asked for, and where they would not fit.
+fn is_streamed(arguments: &Arguments, table: &Table) -> Outcome<bool> {
+    if arguments.stream || arguments.learn_apart {
+        return Ok(true);
+    }
+    let Some(limit) = arguments.memory.or_else(memory::available) else { return Ok(false) };
+    if !table.is_rereadable() || arguments.keep_rows {
+        return Ok(false);
+    }
+    let width = selection(arguments, &table.part(0)?)?.width();
+    let learns = arguments.lengthscale.is_none();
+    let values = match table.rows() {
+        Some(rows) => {
+            return Ok(Plan::new(rows as usize, 0, width, learns, arguments.inducing, None).is_some_and(|plan| plan.memory > limit));
+        }
+        // A number takes some eight bytes as text, and more when packed.
+        None => table.parts.iter().filter_map(|part| part.file.metadata().ok()).map(|file| file.len() / 8).sum::<u64>(),
+    };
+    let rows = values as usize / (width + 1);
+    Ok(rows > MOST_KEPT && Plan::new(rows, 0, width, learns, arguments.inducing, None).is_some_and(|plan| plan.memory > limit))
+}
+
+fn calibrate(model: &mut Model, rows: Rows, by: Option<usize>, console: &Console) -> Outcome<()> {
+    if !rows.is_empty() {
+        let x = Points::new(rows.x, model.about.features.len())?;
+        model.calibrate(x.view(), &rows.y, by)?;
+        console.say(format_args!("{} of the rows held out calibrate the intervals for new responses", grouped(rows.y.len())));
+    }
+    Ok(())
+}
+
+pub(super) fn check(arguments: &Arguments) -> Outcome<()> {
     if !(0.0..1.0).contains(&arguments.holdout) {
         return Err(Failure::usage(format!("--holdout is {}", arguments.holdout), "it must be at least 0 and below 1"));
     }
@@ -174,12 +326,14 @@ fn check(arguments: &Arguments) -> Outcome<()> {
 }
 
 /// Where the model goes, found out before the work: a name that was given, else the first free one after that of the data.
-fn target(arguments: &Arguments) -> Outcome<PathBuf> {
-    let inputs = [arguments.data.as_path()];
+pub(super) fn target(arguments: &Arguments, kind: &str) -> Outcome<PathBuf> {
+    let data = arguments.data[0].as_path();
+    let inputs = [data];
     let Some(path) = &arguments.out else {
-        let stem = if arguments.data.as_os_str() == "-" { "model".to_owned() } else { stem(&arguments.data) };
+        let is_plain = data.as_os_str() != "-" && !data.to_string_lossy().contains(['*', '?', '[']);
+        let stem = if is_plain { stem(data) } else { "model".to_owned() };
         let stem = stem.strip_suffix(".csv").unwrap_or(&stem);
-        let names = (1..).map(|n| PathBuf::from(if n == 1 { format!("{stem}.sbm") } else { format!("{stem}-{n}.sbm") }));
+        let names = (1..).map(|n| PathBuf::from(if n == 1 { format!("{stem}.{kind}") } else { format!("{stem}-{n}.{kind}") }));
         let free = names.into_iter().find(|path| !path.exists()).unwrap_or_default();
         output::check_writable(&free, &inputs)?;
         return Ok(free);
@@ -217,22 +371,21 @@ fn grouping(columns: &[ColumnInfo], name: &str) -> Outcome<usize> {
 }
 
 /// What will be taken, within the memory stated, else within what is left.
-fn planned(arguments: &Arguments, rows: &Rows, held_out: usize, columns: usize, learns: bool) -> Outcome<Plan> {
-    let within = |limit| Plan::new(rows.len(), held_out, columns, learns, arguments.inducing, limit);
+fn planned(arguments: &Arguments, rows: usize, held_out: usize, columns: usize, learns: bool) -> Outcome<Plan> {
+    let within = |limit| Plan::new(rows, held_out, columns, learns, arguments.inducing, limit);
     let left = memory::available().filter(|_| arguments.memory.is_none());
     let roomy = within(arguments.memory).filter(|plan| left.is_none_or(|left| plan.memory <= left));
     roomy.or_else(|| within(left.or(arguments.memory))).ok_or_else(|| {
-        let least = Plan::least(rows.len(), held_out, columns, learns);
+        let least = Plan::least(rows, held_out, columns, learns);
         let there = arguments.memory.or(left).map_or_else(String::new, |there| format!(", and there are {there}"));
         Failure::usage(
-            format!("{} rows need at least {least}{there}", grouped(rows.len())),
+            format!("{} rows need at least {least}{there}", grouped(rows)),
             "raise --memory, or name fewer columns with --features",
         )
     })
 }
 
-fn read(arguments: &Arguments, console: &Console) -> Outcome<Frame> {
-    let reader = Reader::open(&arguments.data)?;
+fn selection(arguments: &Arguments, reader: &Reader) -> Outcome<Selection> {
     reader.column(&arguments.target)?;
     let target = arguments.target.clone();
     let named: Vec<String> = if arguments.features.is_empty() {
@@ -242,24 +395,39 @@ fn read(arguments: &Arguments, console: &Console) -> Outcome<Frame> {
     } else {
         arguments.features.iter().filter(|name| **name != target).cloned().collect()
     };
-    let wanted = Wanted::Named(named.into_iter().chain([target]).collect());
-    let selection = Selection {
-        wanted,
+    Ok(Selection {
+        wanted: Wanted::Named(named.into_iter().chain([target]).collect()),
         categories: Categories::Collected(arguments.categorical.clone()),
         memory: arguments.memory.or_else(memory::available),
         has_options: true,
+        drop_missing: arguments.drop_missing,
+    })
+}
+
+fn read(arguments: &Arguments, table: &Table, console: &Console) -> Outcome<Frame> {
+    let first = table.part(0)?;
+    let (frame, spinner) = if table.is_rereadable() {
+        let selection = selection(arguments, &first)?;
+        let spinner = console.progress(&format!("reading {}", table.parts[0].file.display()), None);
+        (Frame::read_table(table, &selection)?, spinner)
+    } else {
+        let selection = selection(arguments, &first)?;
+        let spinner = console.progress("reading standard input", None);
+        (Frame::read(first, &selection)?, spinner)
     };
-    let spinner = console.progress(&format!("reading {}", arguments.data.display()), None);
-    let frame = Frame::read(reader, &selection)?;
     spinner.finish_and_clear();
     console.say_decimal_commas(&frame.file, frame.has_decimal_commas);
-    console.say(format_args!("read {} rows of {} columns from {}", grouped(frame.len()), frame.columns.len(), frame.file.display()));
+    let files = if table.parts.len() == 1 { frame.file.display().to_string() } else { format!("{} files", table.parts.len()) };
+    console.say(format_args!("read {} rows of {} columns from {files}", grouped(frame.len()), frame.columns.len()));
+    if frame.dropped > 0 {
+        console.warn(format_args!("{} rows with a missing value were dropped", grouped(frame.dropped)));
+    }
     Ok(frame)
 }
 
 /// All columns but the target, which is read last.
-fn features_of(frame: &Frame) -> Outcome<Vec<ColumnInfo>> {
-    let (target, features) = frame.columns.split_last().ok_or_else(|| Failure::usage("there are no columns", "name some"))?;
+fn features_of(columns: &[ColumnInfo]) -> Outcome<Vec<ColumnInfo>> {
+    let (target, features) = columns.split_last().ok_or_else(|| Failure::usage("there are no columns", "name some"))?;
     if features.is_empty() {
         return Err(Failure::usage(format!("there is no column to predict {} from", target.name), "name some with --features"));
     }
@@ -287,27 +455,51 @@ fn fitted(
     console: &Console,
 ) -> Outcome<Model> {
     let prior = declared.prior.map_or_else(|| Prior::learnt(&rows.y), Ok)?;
+    let learnt = learnt(&rows, prior, declared, &columns, plan, seed, console)?;
+    let pilot = pilot_seconds(&rows, prior, &learnt, columns.len())?;
+    let posterior = console.timed("fitting all rows", pilot, || learn::fit(rows, prior, learnt, columns.len(), declared.collected))?;
+    Ok(Model { about: about(arguments, columns), posterior })
+}
+
+fn learnt(
+    rows: &Rows,
+    prior: Prior,
+    declared: &Declared,
+    columns: &[ColumnInfo],
+    plan: &Plan,
+    seed: u64,
+    console: &Console,
+) -> Outcome<learn::Learnt> {
     let spinner = console.progress(if plan.learns { "learning the kernel" } else { "choosing inducing points" }, None);
     let begun = Instant::now();
-    let learnt = learn::learn(&rows, prior, declared, &columns, plan, seed)?;
+    let learnt = learn::learn(rows, prior, declared, columns, plan, seed)?;
     spinner.finish_and_clear();
     let names: Vec<&str> = columns.iter().map(|column| column.name.as_str()).collect();
     let word = if plan.learns { "learnt" } else { "given" };
     console.say(format_args!("kernel {word}: {}; noise {}", kernels::described(&learnt.kernel.value, &names), short(learnt.ridge.value)));
     console.say(format_args!("{} inducing points after {:.1} s", learnt.inducing.len(), begun.elapsed().as_secs_f64()));
-    let pilot = pilot_seconds(&rows, prior, &learnt, columns.len())?;
-    let posterior = console.timed("fitting all rows", pilot, || learn::fit(rows, prior, learnt, columns.len(), declared.collected))?;
-    let about = About {
+    if let Some(wide) = learnt.wide {
+        let many = learnt.inducing.len();
+        console.say(format_args!(
+            "the evidence is known to within {} per row only; twice as many inducing points (--inducing {}) would take about four times as long",
+            short(wide),
+            2 * many
+        ));
+    }
+    Ok(learnt)
+}
+
+fn about(arguments: &Arguments, features: Vec<ColumnInfo>) -> About {
+    About {
         target: arguments.target.clone(),
-        features: columns,
+        features,
         norm_bound: arguments.norm_bound,
         noise: arguments.noise.clone(),
         calibration: None,
         scores: None,
         held_out: Vec::new(),
-        data: arguments.data.display().to_string(),
-    };
-    Ok(Model { about, posterior })
+        data: arguments.data.iter().map(|path| path.display().to_string()).collect::<Vec<_>>().join(" "),
+    }
 }
 
 /// How long the pass will take, from a fiftieth of it: for the clock on the screen.
@@ -318,7 +510,13 @@ fn pilot_seconds(rows: &Rows, prior: Prior, learnt: &learn::Learnt, columns: usi
     let sample = rows.sample(rows.len() / 50, 0);
     let share = rows.len() as f64 / sample.len() as f64;
     let begun = Instant::now();
-    let parts = learn::Learnt { kernel: learnt.kernel.clone(), ridge: learnt.ridge, inducing: learnt.inducing.clone(), posterior: None };
+    let parts = learn::Learnt {
+        kernel: learnt.kernel.clone(),
+        ridge: learnt.ridge,
+        inducing: learnt.inducing.clone(),
+        wide: None,
+        posterior: None,
+    };
     learn::fit(sample, prior, parts, columns, Collected::Undeclared)?;
     Ok(Some(share * begun.elapsed().as_secs_f64()))
 }
@@ -334,7 +532,7 @@ fn score(model: &mut Model, held: &Rows, delta: f64, console: &Console) -> Outco
     Ok(Some(scored))
 }
 
-fn report(model: &Model, scored: Option<(Scores, Answer)>, delta: f64, console: &Console) -> Outcome<()> {
+pub(super) fn report(model: &Model, scored: Option<(Scores, Answer)>, delta: f64, console: &Console) -> Outcome<()> {
     let information = model.posterior.information();
     let names: Vec<&str> = model.about.features.iter().map(|column| column.name.as_str()).collect();
     let (scores, answer) = match scored {
@@ -375,9 +573,14 @@ fn report(model: &Model, scored: Option<(Scores, Answer)>, delta: f64, console: 
     Ok(())
 }
 
-fn save(model: &Model, target: Option<&Path>, console: &Console) -> Outcome<()> {
+fn save(mut model: Model, arguments: &Arguments, target: Option<&Path>, console: &Console) -> Outcome<()> {
     let Some(path) = target else { return Ok(()) };
-    let size = model_file::save(model, path)?;
+    if model.posterior.information().distinct() > MOST_KEPT && !arguments.keep_rows {
+        // Only a claim can tell the difference.
+        let ahead = if model.about.norm_bound.is_some() { AHEAD } else { 0 };
+        model.posterior = model.posterior.without_rows(ahead)?;
+    }
+    let size = model_file::save(&model, path)?;
     console.say(format_args!("saved {} ({})", path.display(), Bytes(size)));
     console.next(format_args!("sigmabar predict {} NEW.csv", quoted(path)));
     Ok(())

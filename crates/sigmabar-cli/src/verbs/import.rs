@@ -77,7 +77,8 @@ pub(crate) fn run(arguments: &Arguments, global: &Global, console: &Console) -> 
 struct Columns<'a> {
     /// Each with the name of its column.
     parameters: Vec<(&'a Parameter, String)>,
-    result: String,
+    /// Where `--map` says that results stand.
+    result: Option<String>,
     standard_error: Option<String>,
 }
 
@@ -92,7 +93,7 @@ impl<'a> Columns<'a> {
             }
         }
         let mapped = |name: &str| arguments.map.iter().find(|(known, _)| known == name).map(|(_, column)| column.clone());
-        let result = arguments.map.iter().find(|(name, _)| is_result(name)).map_or_else(|| RESULT.to_owned(), |(_, column)| column.clone());
+        let result = arguments.map.iter().find(|(name, _)| is_result(name)).map(|(_, column)| column.clone());
         let column = |parameter: &Parameter| mapped(&parameter.name).unwrap_or_else(|| parameter.name.clone());
         let parameters = space.parameters().iter().map(|parameter| (parameter, column(parameter))).collect();
         Ok(Self { parameters, result, standard_error: mapped(STANDARD_ERROR) })
@@ -102,8 +103,14 @@ impl<'a> Columns<'a> {
     fn read(&self, reader: &mut Reader) -> Result<(Vec<ImportedRow>, Vec<u64>, usize), DataError> {
         let place = |(parameter, name): &(&'a Parameter, String)| Ok((*parameter, reader.column(name)?));
         let parameters = self.parameters.iter().map(place).collect::<Result<Vec<_>, DataError>>()?;
-        let result = reader.column(&self.result)?;
         let in_use: Vec<usize> = parameters.iter().map(|(_, column)| *column).collect();
+        // What `export` wrote has its results under "value", and says in "state" which of them failed.
+        let result = match &self.result {
+            Some(name) => reader.column(name)?,
+            None => reader.column(RESULT).or_else(|error| reader.column_in_any_case("value", &in_use).map_err(|_| error))?,
+        };
+        let beside = |name: &str| reader.column_in_any_case(name, &in_use).ok();
+        let (state, reason) = (beside("state"), beside("reason"));
         let error = match &self.standard_error {
             Some(name) => Some(reader.column(name)?),
             None => reader.column_in_any_case(STANDARD_ERROR, &in_use).ok(),
@@ -125,7 +132,12 @@ impl<'a> Columns<'a> {
                 Some((_, Cell::Number(number))) if number.is_finite() && *number > 0.0 => Some(*number),
                 Some((column, _)) => return Err(wrong(column, "a positive standard error belongs there, or nothing")),
             };
+            let has_failed = state.is_some_and(|column| matches!(&cells[column], Cell::Text(word) if word == "failed"));
             let result = match &cells[result] {
+                cell if is_blank(cell) && has_failed => {
+                    let why = reason.map(|column| cells[column].to_string()).filter(|words| !words.is_empty());
+                    TrialResult::Failed { reason: why.unwrap_or_else(|| "failed".to_owned()) }
+                }
                 cell if is_blank(cell) => {
                     empty += 1;
                     continue;

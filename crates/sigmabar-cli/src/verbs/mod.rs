@@ -1,5 +1,7 @@
 //! One file per verb.
 
+pub(crate) mod accumulate;
+pub(crate) mod amend;
 pub(crate) mod ask;
 pub(crate) mod batch;
 pub(crate) mod bench;
@@ -9,8 +11,11 @@ pub(crate) mod design;
 pub(crate) mod fit;
 pub(crate) mod import;
 pub(crate) mod man;
+pub(crate) mod merge;
 pub(crate) mod new;
+pub(crate) mod plan;
 pub(crate) mod predict;
+pub(crate) mod premises;
 pub(crate) mod recommend;
 pub(crate) mod report;
 pub(crate) mod run;
@@ -19,7 +24,9 @@ pub(crate) mod status;
 pub(crate) mod tell;
 pub(crate) mod theory;
 pub(crate) mod trials;
+pub(crate) mod void;
 
+pub(crate) use accumulate::hex;
 pub(crate) use command::{Cli, Verb};
 
 use crate::Outcome;
@@ -30,12 +37,18 @@ use crate::console::Console;
 pub(crate) fn run(verb: Verb, global: &Global, console: &Console) -> Outcome {
     match verb {
         Verb::Fit(arguments) => fit::run(&arguments, global, console),
+        Verb::Plan(arguments) => plan::run(&arguments, global, console),
+        Verb::Accumulate(arguments) => accumulate::run(&arguments, console),
+        Verb::Merge(arguments) => merge::run(&arguments, console),
         Verb::Predict(arguments) => predict::run(&arguments, console),
         Verb::Design(arguments) => design::run(&arguments, global, console),
         Verb::New(arguments) => new::run(&arguments, global, console),
+        Verb::Premises(arguments) => premises::run(&arguments, global, console),
         Verb::Run(arguments) => run::run(&arguments, global, console),
         Verb::Ask(arguments) => ask::run(&arguments, global, console),
         Verb::Tell(arguments) => tell::run(&arguments, console),
+        Verb::Void(arguments) => void::run(&arguments, console),
+        Verb::Amend(arguments) => amend::run(&arguments, console),
         Verb::Import(arguments) => import::run(&arguments, global, console),
         Verb::Export(arguments) => trials::export(&arguments, console),
         Verb::Status(arguments) => status::run(&arguments, console),

@@ -57,7 +57,7 @@ pub(crate) fn run(arguments: &Arguments, global: &Global, console: &Console) -> 
     // What was just written must be readable: a fault here is ours, and nothing is left behind.
     let spec = StudySpec::from_toml(&text, file.parent().unwrap_or(Path::new(".")))?;
     write_new(file, &text)?;
-    console.say(format_args!("wrote {}: open it to add what you know (kernel, norm_bound, noise) for a certified answer", file.display()));
+    console.say(format_args!("wrote {}; for a certified answer say what you know: sigmabar premises {}", file.display(), quoted(file)));
     say_plan(&spec, console);
     say_next(file, &answers, console);
     Ok(Ending::Done)

@@ -27,7 +27,7 @@ pub(crate) fn run(arguments: &Arguments, console: &Console) -> Outcome {
     };
     let mut fields = advice::fields(&advice);
     if !matches!(console.format(Format::Table), Format::Json | Format::Jsonl) {
-        fields.retain(|(name, _)| *name != "certificate");
+        fields.retain(|(name, value)| *name != "certificate" && (*name != "stands" || !value.is_null()));
     }
     console.record(&fields, Format::Table)?;
     if let Some(words) = advice::warning(&advice) {

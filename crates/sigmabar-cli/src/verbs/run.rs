@@ -11,11 +11,15 @@ use crate::quantity::{counted, duration, grouped, positive, short};
 use crate::verbs::report;
 use crate::which_study::{StudyArgument, WhichStudy, quoted};
 use indicatif::ProgressBar;
-use sigmabar::strategy::StillPossible;
+use sigmabar::strategy::{Direction, StillPossible};
 use sigmabar::{Certificate, Label};
 use sigmabar_study::{BatchRow, Page, RunEnd, RunEvent, RunOptions, Status, Study, Survivors, TrialResult, TrialStatus};
+use std::collections::BTreeMap;
 use std::path::PathBuf;
-use std::time::Duration;
+use std::time::{Duration, Instant};
+
+/// An evaluation that takes longer than this is named while one waits.
+const LONG: Duration = Duration::from_secs(5);
 
 /// Options.
 #[derive(Debug, clap::Args)]
@@ -37,6 +41,9 @@ pub struct Arguments {
     /// Go on although the data contradict the premises: nothing is certified any more
     #[arg(long)]
     despite_contradiction: bool,
+    /// Evaluate settings again that failed: after the objective was mended
+    #[arg(long)]
+    retry_failed: bool,
     /// Where to write the page of pictures; STUDY-report.html unless named
     #[arg(long, value_name = "FILE")]
     report: Option<PathBuf>,
@@ -52,6 +59,10 @@ pub(crate) fn run(arguments: &Arguments, global: &Global, console: &Console) -> 
         output::check_writable(&report_of(arguments, &place), &place.files())?;
     }
     let (study, begun) = place.open_or_begin_with(global.seed, arguments.command.as_deref())?;
+    if arguments.retry_failed {
+        let again = study.retry_failed()?;
+        console.say(format_args!("{} evaluated again", counted(again.len(), "failed setting")));
+    }
     say_start(&study, begun, console)?;
     let stop = interrupt::listen(console);
     let options = RunOptions { parallel: arguments.parallel, lease: arguments.lease, at_most: arguments.at_most };
@@ -93,8 +104,10 @@ fn say_start(study: &Study, begun: bool, console: &Console) -> Outcome<()> {
     if begun {
         console.say(format_args!("begun: {} ({assumed}, at most {} measurements)", study.file().display(), grouped(status.budget)));
     } else {
-        let (told, budget) = (told(&status), grouped(status.budget));
-        console.say(format_args!("resumed: {} ({assumed}, {told} of at most {budget} results are there)", study.file().display()));
+        let (measured, failed) = (status.count(TrialStatus::Done), status.count(TrialStatus::Failed));
+        let failed = if failed > 0 { format!(" and {}", counted(failed, "failure")) } else { String::new() };
+        let there = format!("{}{failed} of at most {} are there", counted(measured, "result"), grouped(status.budget));
+        console.say(format_args!("resumed: {} ({assumed}, {there})", study.file().display()));
     }
     Ok(())
 }
@@ -114,6 +127,11 @@ struct Screen<'a> {
     /// Batches whose end was shown.
     closed: usize,
     failed: usize,
+    /// The best single value so far, with the sign that makes larger better.
+    best: Option<f64>,
+    sign: f64,
+    /// What is being evaluated, and since when.
+    running: BTreeMap<u64, Instant>,
 }
 
 impl<'a> Screen<'a> {
@@ -122,7 +140,21 @@ impl<'a> Screen<'a> {
         bar.set_position(told(&study.status()?) as u64);
         // What was there before says nothing about how fast it goes now.
         bar.reset_eta();
-        Ok(Self { study, console, bar, planned: None, closed: study.batches()?.len(), failed: 0 })
+        let sign = if study.spec().problem().direction() == Direction::Minimize { -1.0 } else { 1.0 };
+        let done = study.trials_of(&Page { state: Some(TrialStatus::Done), ..Page::default() })?;
+        let best = done.iter().filter_map(|trial| trial.value.map(|value| sign * value)).reduce(f64::max);
+        let (planned, closed, failed) = (None, study.batches()?.len(), study.status()?.count(TrialStatus::Failed));
+        Ok(Self { study, console, bar, planned, closed, failed, best, sign, running: BTreeMap::new() })
+    }
+
+    /// Best so far, failures, and what has been running longest: what one wants to know while waiting.
+    fn describe(&self) {
+        let mut words = vec!["measuring".to_owned()];
+        words.extend(self.best.map(|best| format!("best {}", short(self.sign * best))));
+        words.extend((self.failed > 0).then(|| format!("{} failed", self.failed)));
+        let oldest = self.running.iter().min_by_key(|(_, since)| **since).filter(|(_, since)| since.elapsed() > LONG);
+        words.extend(oldest.map(|(id, since)| format!("trial {id} for {:#}", indicatif::HumanDuration(since.elapsed()))));
+        self.bar.set_message(words.join(", "));
     }
 
     fn say(&self, words: String) {
@@ -130,6 +162,21 @@ impl<'a> Screen<'a> {
     }
 
     fn show(&mut self, event: RunEvent) {
+        match &event {
+            RunEvent::Started { trial } => drop(self.running.insert(trial.id, Instant::now())),
+            RunEvent::Told { id, result, .. } => {
+                self.running.remove(id);
+                if let TrialResult::Value { value, .. } = result {
+                    self.best = Some(self.best.map_or(self.sign * value, |best| best.max(self.sign * value)));
+                }
+            }
+            _ => {}
+        }
+        self.report(event);
+        self.describe();
+    }
+
+    fn report(&mut self, event: RunEvent) {
         match event {
             RunEvent::Recovered { ids } => {
                 self.say(format!("{} settings of a run that ended without their results are measured again", ids.len()))

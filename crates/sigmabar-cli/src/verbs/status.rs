@@ -1,12 +1,15 @@
 //! `sigmabar status`: where a study stands.
 
 use crate::Outcome;
+use crate::advice::setting;
 use crate::args::Format;
 use crate::console::Console;
 use crate::failure::Ending;
+use crate::quantity::counted;
 use crate::sheet::Sheet;
 use crate::which_study::StudyArgument;
 use serde_json::{Map, Value, json};
+use sigmabar::certificate::Range;
 use sigmabar::strategy::StillPossible;
 use sigmabar_study::{BatchRow, Status, TrialStatus};
 
@@ -49,7 +52,8 @@ pub(crate) fn run(arguments: &Arguments, console: &Console) -> Outcome {
     ];
     let mut fields = fields.to_vec();
     if let Some(advice) = study.recommend()? {
-        fields.extend([("gap", json!(advice.gap)), ("label", json!(advice.label()))]);
+        fields.extend([("best", setting(&advice.values)), ("gap", json!(advice.gap)), ("label", json!(advice.label()))]);
+        fields.extend(advice.certificate.range.as_ref().and_then(Range::sentence).map(|range| ("stands", json!(range))));
         if matches!(console.format(Format::Table), Format::Json | Format::Jsonl) {
             fields.push(("certificate", json!(advice.certificate)));
         }
@@ -58,10 +62,16 @@ pub(crate) fn run(arguments: &Arguments, console: &Console) -> Outcome {
     if let Some(contradiction) = &status.contradiction {
         return Ok(place.contradicted(contradiction, "ask", console));
     }
-    match (status.is_finished, open(&status)) {
-        (true, _) => console.next(format_args!("sigmabar recommend{}", place.typed())),
-        (false, _) if study.spec().has_objective() => console.next(format_args!("sigmabar run{}", place.typed())),
-        (false, _) => console.next(format_args!("sigmabar ask{}", place.typed())),
+    let handed_out = status.count(TrialStatus::Leased);
+    if status.is_finished || (open(&status) == 0 && !study.spec().has_objective()) {
+        console.next(place.going_on(&study, &status));
+    } else if study.spec().has_objective() {
+        console.next(format_args!("sigmabar run{}", place.typed()));
+    } else if handed_out == open(&status) {
+        console.say(format_args!("everything of batch {} is handed out: {} to be told", status.batches, counted(handed_out, "result")));
+        console.next(format_args!("sigmabar tell TRIAL VALUE{}   or   sigmabar close-batch{}", place.typed_option(), place.typed()));
+    } else {
+        console.next(format_args!("sigmabar ask{}", place.typed()));
     }
     Ok(Ending::Done)
 }

@@ -7,7 +7,7 @@ use crate::failure::{Ending, Failure};
 use crate::plate::{self, Reading};
 use crate::quantity::counted;
 use crate::which_study::{StudyOption, WhichStudy};
-use sigmabar_study::{Error, Study, Told, TrialResult};
+use sigmabar_study::{Corrected, Error, Study, Told, TrialResult};
 use std::path::Path;
 
 /// Options.
@@ -31,6 +31,9 @@ pub struct Arguments {
     /// A remark to keep with the trial
     #[arg(long, value_name = "TEXT")]
     note: Option<String>,
+    /// Put this result in the place of the one that was told; a --note must say why, and both stay in the study's events
+    #[arg(long, requires = "note")]
+    replace: bool,
     /// The column of results in a table
     #[arg(long, value_name = "COLUMN")]
     column: Option<String>,
@@ -58,6 +61,12 @@ fn one(id: u64, arguments: &Arguments, place: &WhichStudy, console: &Console) ->
         }
     };
     let study = place.open()?;
+    if let (true, Some(why)) = (arguments.replace, &arguments.note) {
+        let corrected = study.replace(id, &result, why)?;
+        say_corrected(id, "replaced", corrected, console);
+        next(&study, place, console)?;
+        return Ok(Ending::Done);
+    }
     let notes: Vec<(u64, String)> = arguments.note.iter().map(|note| (id, note.clone())).collect();
     match study.tell_with_notes(&[(id, result)], &notes)?[..] {
         [Told::Again { .. }] => console.say(format_args!("trial {id} has this result already")),
@@ -69,20 +78,31 @@ fn one(id: u64, arguments: &Arguments, place: &WhichStudy, console: &Console) ->
 }
 
 fn table(path: &Path, arguments: &Arguments, place: &WhichStudy, console: &Console) -> Outcome {
-    if arguments.value.is_some() || arguments.failed || arguments.note.is_some() {
+    if arguments.value.is_some() || arguments.failed || arguments.note.is_some() || arguments.replace {
         let what = format!("{} is not the number of a trial", path.display());
         return Err(Failure::usage(what, "sigmabar tell TRIAL VALUE, or sigmabar tell FILE"));
     }
     let reader = Reader::open(path)?;
     let study = place.open()?;
-    let reading = plate::read(reader, arguments.column.as_deref(), study.spec().space().parameters())?;
+    let (spec, replicates) = (study.spec(), study.spec().replicates());
+    let reading = plate::read(reader, arguments.column.as_deref(), spec.space().parameters(), replicates)?;
     console.say_decimal_commas(path, reading.has_decimal_commas);
-    plate::check(&study, path, &reading)?;
+    let used = plate::check(&study, path, &reading)?;
+    let reading = if replicates > 1 { reading.averaged(spec.problem().noise().is_some()) } else { reading };
     let results: Vec<(u64, TrialResult)> = reading.results.iter().map(|(id, result, _)| (*id, result.clone())).collect();
-    let told = study.tell_with_notes(&results, &reading.notes).map_err(|error| at_line(error, path, &reading))?;
+    let told = study.tell_sheet(&results, &reading.notes, &used).map_err(|error| at_line(error, path, &reading))?;
     let new = || results.iter().zip(&told).filter(|(_, told)| !told.is_again());
     let failed = new().filter(|((_, result), _)| matches!(result, TrialResult::Failed { .. })).count();
     console.say(format_args!("written down: {} and {}", counted(new().count() - failed, "value"), counted(failed, "failure")));
+    if !reading.controls.is_empty() {
+        let first = reading.rows.first().map(|(id, ..)| *id);
+        let batch = study.trials()?.iter().find(|trial| Some(trial.id) == first).map_or(0, |trial| trial.batch);
+        study.note_controls(batch, &reading.controls)?;
+        console.say(format_args!("kept: {}", counted(reading.controls.len(), "control")));
+    }
+    if !used.is_empty() {
+        console.say(format_args!("measured where the sheet says, not where it was asked: {}", counted(used.len(), "setting")));
+    }
     if !reading.notes.is_empty() {
         console.say(format_args!("kept: {}", counted(reading.notes.len(), "note")));
     }
@@ -100,17 +120,34 @@ fn table(path: &Path, arguments: &Arguments, place: &WhichStudy, console: &Conso
     Ok(Ending::Done)
 }
 
+/// What a correction did.
+pub(crate) fn say_corrected(id: u64, done: &str, corrected: Corrected, console: &Console) {
+    match corrected {
+        Corrected::InTime => console.say(format_args!("the result of trial {id} is {done}")),
+        Corrected::Late => console.say(format_args!("the result of trial {id}, which had come late and certifies nothing, is {done}")),
+        Corrected::AfterAnalysis => {
+            console.say(format_args!(
+                "the result of trial {id} is {done}, and everything after it computed again; what was measured since stays"
+            ));
+            console.warn(
+                "its batch had been analysed: the certificate says so, and stays certified only where failures = \"unrelated\" is declared",
+            );
+        }
+    }
+}
+
 /// A result that is not the one that stands there already, with the line it is in.
 fn at_line(error: Error, path: &Path, reading: &Reading) -> Failure {
     let Error::AlreadyTold { id, .. } = error else { return error.into() };
     let line = reading.results.iter().find(|(told, ..)| *told == id).map_or(0, |(.., line)| *line);
     let what = format!("{}, line {line}: trial {id} already has another result", path.display());
-    Failure::refused(what, "a result is never replaced; nothing of this file was written down")
+    let remedy = format!("sigmabar tell {id} VALUE --replace --note WHY corrects it; nothing of this file was written down");
+    Failure::refused(what, remedy)
 }
 
 /// Columns that are neither asked for nor kept are named, so that nobody believes them to be in the study.
 fn say_unused(study: &Study, reading: &Reading, arguments: &Arguments, console: &Console) {
-    let known = ["well", "trial", "id", "batch", "state", "worker", "reason", "told_at", plate::RESULT, plate::STANDARD_ERROR];
+    let known = ["well", "trial", "id", "label", "batch", "state", "worker", "reason", "told_at", plate::RESULT, plate::STANDARD_ERROR];
     let is_parameter = |name: &str| study.spec().space().parameters().iter().any(|parameter| parameter.name == name);
     let is_known = |name: &str| known.iter().chain(&plate::NOTES).any(|known| known.eq_ignore_ascii_case(name));
     let is_unused = |name: &&String| !is_known(name) && !is_parameter(name) && arguments.column.as_ref() != Some(name);
@@ -137,7 +174,7 @@ fn say_missing(study: &Study, reading: &Reading, place: &WhichStudy, console: &C
     Ok(())
 }
 
-fn next(study: &Study, place: &WhichStudy, console: &Console) -> Outcome<()> {
+pub(crate) fn next(study: &Study, place: &WhichStudy, console: &Console) -> Outcome<()> {
     let status = study.status()?;
     if let Some(contradiction) = &status.contradiction {
         place.contradicted(contradiction, "ask", console);

@@ -80,6 +80,7 @@ fn candidates(arguments: &Arguments, seed: u64, console: &Console) -> Outcome<Po
             categories: Categories::Collected(Vec::new()),
             memory: memory::available(),
             has_options: false,
+            drop_missing: false,
         };
         let frame = Frame::read(Reader::open(path)?, &selection)?;
         console.say_decimal_commas(&frame.file, frame.has_decimal_commas);

@@ -29,7 +29,7 @@ Optimisation: what is the best setting, found in few parallel batches?
 >>> r.label, bool(1.0 - np.sin(6 * r.point[0]) <= r.gap)
 ('certified', True)
 
-``sigmabar.sklearn``, ``sigmabar.optuna`` and ``sigmabar.plot`` need the packages in their names (the last matplotlib) and are imported when asked for.
+``sigmabar.sklearn``, ``sigmabar.optuna``, ``sigmabar.dask``, ``sigmabar.spark``, ``sigmabar.ray`` and ``sigmabar.plot`` need the packages in their names (the last matplotlib) and are imported when asked for.
 """
 
 from __future__ import annotations
@@ -37,8 +37,8 @@ from __future__ import annotations
 import importlib
 from typing import Any
 
-from . import theory
-from ._certificate import Certificate, ContradictionWarning, Premise
+from . import premises, theory
+from ._certificate import Certificate, ContradictionWarning, Premise, PremiseRange
 from ._core import Contradicted, Error, __version__
 from ._design import Design, UniformError, max_variance_design
 from ._domain import Box, Candidates, Categorical, Constraint, Domain, Float, Int, Ordinal, Space
@@ -49,11 +49,13 @@ from ._kernels import Hamming, Kernel, Linear, Matern, Periodic, RationalQuadrat
 from ._learnt import LearntNumber
 from ._noise import Bounded, Gaussian, LightTailed, Noise, PerObservation, SubGaussian
 from ._posterior import Bracket, ExactPosterior, ResidualNorm, SparsePosterior, VarianceParts, Variational
-from ._strategy import Ask, Batch, Cells, Recommendation, Strategy, Trials
+from ._rows import Accumulator, Plan
+from ._strategy import Ask, Batch, Cells, Recommendation, Standing, Strategy, Trials
 from ._study import Advice, Study, Trial, study_schema
 from ._threads import get_num_threads, set_num_threads
 
 __all__ = [
+    "Accumulator",
     "Advice",
     "Ask",
     "Batch",
@@ -87,13 +89,16 @@ __all__ = [
     "Ordinal",
     "PerObservation",
     "Periodic",
+    "Plan",
     "Premise",
+    "PremiseRange",
     "RationalQuadratic",
     "Recommendation",
     "ResidualNorm",
     "Space",
     "SparsePosterior",
     "SquaredExponential",
+    "Standing",
     "Strategy",
     "Study",
     "SubGaussian",
@@ -106,13 +111,14 @@ __all__ = [
     "fit_hyperparameters",
     "get_num_threads",
     "max_variance_design",
+    "premises",
     "select_inducing",
     "set_num_threads",
     "study_schema",
     "theory",
 ]
 
-_ON_DEMAND = ("optuna", "plot", "sklearn")
+_ON_DEMAND = ("dask", "optuna", "plot", "ray", "sklearn", "spark")
 
 
 def __getattr__(name: str) -> Any:

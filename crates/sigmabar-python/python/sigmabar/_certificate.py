@@ -6,6 +6,7 @@ import json
 import warnings
 from dataclasses import dataclass
 from functools import cached_property
+from html import escape
 from typing import Any, NamedTuple
 
 from . import _core
@@ -29,13 +30,32 @@ class Premise(NamedTuple):
     """What is assumed, and where it came from: ``"guaranteed"``, ``"declared"``, ``"learnt_elsewhere"``, ``"learnt_here"``, ``"estimated"`` or ``"unmet"``.
 
     >>> import sigmabar as sb
-    >>> p = sb.ExactPosterior(sb.Matern(2.5, 0.3), 0.1, [0.0, 0.5], [1.0, 2.0], collected="fixed")
+    >>> p = sb.ExactPosterior(sb.Matern(nu=2.5, lengthscale=0.3), 0.1, [0.0, 0.5], [1.0, 2.0], collected="fixed")
     >>> print(p.interval([0.2], 3.0, sb.Gaussian(0.1)).certificate.premises["points"].statement)
     no point was chosen by looking at a response
     """
 
     statement: str
     origin: str
+
+
+class PremiseRange(NamedTuple):
+    """For which premises a claim stands by the same data, in the model's scale: the data exclude norms below ``least_norm``; that the recommended setting is within
+    ``gap`` of the best holds for every function of norm up to ``norm_breakdown``, and for noise up to ``noise_breakdown`` at the declared norm bound.
+
+    >>> import numpy as np, sigmabar as sb
+    >>> s = sb.Strategy("s-bpe", domain=np.linspace(0, 1, 20), kernel=sb.Matern(2.5, 0.5), norm_bound=2.0, noise=sb.Gaussian(0.1), budget=60)
+    >>> while (a := s.ask()) is not None:
+    ...     s.tell(a.ids, 1 - 2 * (a.points[:, 0] - 0.5) ** 2)
+    >>> r = s.recommend().premises
+    >>> r.least_norm <= 2.0 <= r.norm_breakdown, r.noise_breakdown >= 0.1
+    (True, True)
+    """
+
+    least_norm: float
+    gap: float | None
+    norm_breakdown: float | None
+    noise_breakdown: float | None
 
 
 @dataclass(frozen=True, repr=False)
@@ -107,6 +127,12 @@ class Certificate:
         return float(self.details["delta"])
 
     @property
+    def range(self) -> PremiseRange | None:
+        """For which other premises the claim stands by the same data, where that was worked out."""
+        found: dict[str, Any] | None = self.details["range"]
+        return None if found is None else PremiseRange(**found)
+
+    @property
     def beta(self) -> float | None:
         """The factor on the standard deviation, where the width is one."""
         beta: float | None = self.details["bounds"]["beta"]
@@ -114,6 +140,9 @@ class Certificate:
 
     def __str__(self) -> str:
         return self._described[0]
+
+    def _repr_html_(self) -> str:
+        return f"<pre>{escape(str(self))}</pre>"
 
     def __repr__(self) -> str:
         return f"Certificate(label={self.label!r}, delta={self.delta!r})"

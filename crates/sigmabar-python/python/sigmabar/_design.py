@@ -22,7 +22,7 @@ class UniformError(NamedTuple):
     """How far the function can be from the middle of its interval, at all candidates at once, and what that rests on.
 
     >>> import numpy as np, sigmabar as sb
-    >>> d = sb.max_variance_design(sb.Matern(2.5, 0.4), 0.1, np.linspace(0, 1, 50), 20)
+    >>> d = sb.max_variance_design(sb.Matern(nu=2.5, lengthscale=0.4), 0.1, np.linspace(0, 1, 50), 20)
     >>> print(d.uniform_error(norm_bound=2.0, noise=sb.Gaussian(0.1)).certificate.premises["points"].statement)
     points were designed without seeing a response
     """
@@ -112,7 +112,7 @@ def max_variance_design(
 
     >>> import numpy as np, sigmabar as sb
     >>> grid = np.stack(np.meshgrid(np.linspace(0, 1, 30), np.linspace(0, 1, 30)), -1).reshape(-1, 2)
-    >>> d = sb.max_variance_design(sb.Matern(2.5, 0.4), 0.1, grid, 40)
+    >>> d = sb.max_variance_design(sb.Matern(nu=2.5, lengthscale=0.4), 0.1, grid, 40)
     >>> len(d), d.max_std <= d.bound, bool((grid[d.indices] == d.points).all())
     (40, True, True)
     >>> error = d.uniform_error(norm_bound=2.0, noise=sb.Gaussian(0.1))

@@ -25,7 +25,7 @@ class Learnt:
     >>> rng = np.random.default_rng(1)
     >>> X = rng.random((200, 1))
     >>> y = np.sin(8 * X[:, 0]) + 0.1 * rng.standard_normal(200)
-    >>> learnt = sb.fit_hyperparameters([sb.Matern(2.5), sb.Linear()], X, y, starts=1)
+    >>> learnt = sb.fit_hyperparameters([sb.Matern(nu=2.5), sb.Linear()], X, y, starts=1)
     >>> learnt.template, learnt.kernel.source
     (0, 'learnt-here')
     >>> learnt.posterior.interval([[0.5]], 3.0, sb.Gaussian(learnt.tau)).certificate.label
@@ -38,6 +38,7 @@ class Learnt:
     evidence_upper_bound: float
     posterior: SparsePosterior
     template: int
+    capped: bool = False
 
     def for_new_data(self) -> Learnt:
         """Kernel and ``tau`` for other responses than those they were learnt on: see :meth:`Kernel.for_new_data`."""
@@ -57,9 +58,9 @@ def fit_hyperparameters(
     *,
     tau: float = 0.1,
     tau_limits: tuple[float, float] | None = None,
-    max_inducing: int = 500,
+    max_inducing: int = 4000,
     method: str = "rpcholesky",
-    gap: float = 0.01,
+    gap: float = 0.002,
     starts: int = 4,
     regularised: bool = True,
     learn_mean: bool = False,
@@ -67,15 +68,19 @@ def fit_hyperparameters(
     unit: float = 1.0,
     collected: str | None = None,
     exact_points: int = 1500,
-    exact_steps: int = 40,
-    rounds: int = 3,
+    exact_steps: int = 25,
+    rounds: int = 2,
     steps: int = 10,
+    additive: bool = False,
+    weights: Any = None,
     seed: int = 0,
 ) -> Learnt:
-    """Learns the kernel's parameters and ``tau`` by evidence: exactly on up to ``exact_points`` points, then by the ELBO on everything, with inducing points
-    chosen by ``method`` and doubled until the evidence is known to ``gap`` per observation or there are ``max_inducing``.
+    """Learns the kernel's parameters and ``tau`` by evidence: exactly on up to ``exact_points`` points, then by the ELBO of more where that is close to the
+    evidence, and fits everything once, with inducing points chosen by ``method`` until what they miss costs ``gap`` per observation, there are
+    ``max_inducing``, or more would take longer than some ten seconds: ``capped`` says so.
 
-    Of several kernels the one with the most evidence wins. ``mean=None`` standardises the responses first. ``tau`` starts at what is given and stays within
+    Of several kernels the one with the most evidence wins; with ``additive`` a sum over single columns is added where the evidence asks for it. A row of weight
+    w has the noise variance ``tau**2 / w``. ``mean=None`` standardises the responses first. ``tau`` starts at what is given and stays within
     ``tau_limits``, in multiples of the responses' standard deviation (0.001 to 3 unless said).
 
     >>> import numpy as np, sigmabar as sb
@@ -102,9 +107,10 @@ def fit_hyperparameters(
         "exact_steps": count(exact_steps, "exact_steps"),
         "rounds": count(rounds, "rounds"),
         "steps": count(steps, "steps"),
+        "additive": flag(additive, "additive"),
     }
-    core, elbo, upper, template = _core.fit_hyperparameters(
-        [kernel_core(k) for k in kernels], rows(X), vector(y), text_or_none(collected, "collected"), sourced_or_none(mean, "mean"), sourced(unit, "unit"), options
+    core, elbo, upper, template, capped = _core.fit_hyperparameters(
+        [kernel_core(k) for k in kernels], rows(X), vector(y), text_or_none(collected, "collected"), sourced_or_none(mean, "mean"), sourced(unit, "unit"), options, None if weights is None else vector(weights, "weights")
     )
     posterior = SparsePosterior._wrap(core)
-    return Learnt(posterior.kernel, posterior.tau, elbo, upper, posterior, template)
+    return Learnt(posterior.kernel, posterior.tau, elbo, upper, posterior, template, capped)

@@ -22,7 +22,7 @@ class Inducing:
     both are ``None`` for rules that do not compute one on the way (see :meth:`SparsePosterior.residual_norm`).
 
     >>> import numpy as np, sigmabar as sb
-    >>> ind = sb.select_inducing(sb.Matern(2.5, 0.5), np.linspace(0, 1, 100), 0.1, method="uniform", size=7)
+    >>> ind = sb.select_inducing(sb.Matern(nu=2.5, lengthscale=0.5), np.linspace(0, 1, 100), 0.1, method="uniform", size=7)
     >>> len(ind), ind.points.shape, ind.residual_norm is None
     (7, (7, 1), True)
     """

@@ -9,8 +9,13 @@ from . import _core
 from ._arrays import Floats, floats
 from ._certificate import Certificate, warned
 from ._checks import flag, number, pair, text
+from ._html import columns
 from ._learnt import sourced_or_none
 from ._noise import Noise, noise_core
+
+
+#: Rows that a notebook shows.
+_SHOWN = 10
 
 
 @dataclass(frozen=True)
@@ -39,6 +44,11 @@ class Interval:
         """Upper end minus lower end."""
         width: Floats = self.upper - self.lower
         return width
+
+    def _repr_html_(self) -> str:
+        ends = list(zip(map(float, self.lower), map(float, self.upper)))
+        more = "" if len(ends) <= _SHOWN else f"<p>… and {len(ends) - _SHOWN} more</p>"
+        return f"<p>{self.label}</p>" + columns(["lower", "upper"], ends[:_SHOWN]) + more
 
 
 def interval_from(ends: Any) -> Interval:

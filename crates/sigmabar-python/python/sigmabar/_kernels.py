@@ -97,6 +97,32 @@ class Kernel:
                 return body[name]
         raise AttributeError(f"{type(self).__name__} has no {name} of its own: see .parameters")
 
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """The parameters by name, as scikit-learn asks for them; parts of a sum or product are ``k1``, ``k2``, …
+
+        >>> import sigmabar as sb
+        >>> (sb.SquaredExponential(0.3) + sb.Linear()).get_params()["k1__lengthscale"]
+        0.3
+        """
+        return _parameters(_structure(self._core))
+
+    def set_params(self, **params: Any) -> Kernel:
+        """Changes parameters in place, so that grids can: ``GridSearchCV(model, {"kernel__lengthscale": [0.1, 1.0]})``.
+
+        >>> import sigmabar as sb
+        >>> sb.SquaredExponential(0.3).set_params(lengthscale=0.5).lengthscale
+        0.5
+        """
+        kernel, *rest = json.loads(self._core.to_json())
+        node = kernel["value"]
+        for name, value in params.items():
+            node = _changed(node, name, value)
+        self._core = CoreKernel.from_json(json.dumps([{**kernel, "value": node}, *rest]))
+        return self
+
+    def __sklearn_clone__(self) -> Kernel:
+        return Kernel._wrap(self._core)
+
     def __add__(self, other: Kernel) -> Kernel:
         return Kernel._wrap(self._core.add(other._core)) if isinstance(other, Kernel) else NotImplemented
 
@@ -137,14 +163,14 @@ class SquaredExponential(Kernel):
 
 
 class Matern(Kernel):
-    """The Matérn kernel of smoothness ``nu``; 1.5 and 2.5 are usual.
+    """The Matérn kernel of smoothness ``nu``; 1.5 and 2.5 are usual. Parameters are named: nobody knows whether the 0.3 of ``Matern(0.3)`` is a length.
 
     >>> import sigmabar as sb
     >>> sb.Matern(nu=0.5, lengthscale=2.0)([0.0], [2.0]).round(4)
     array([[0.3679]])
     """
 
-    def __init__(self, nu: float = 2.5, lengthscale: Scale = 1.0, variance: float = 1.0) -> None:
+    def __init__(self, *, nu: float = 2.5, lengthscale: Scale = 1.0, variance: float = 1.0) -> None:
         self._core = _made("matern", lengthscale, variance, number(nu, "nu"))
 
     @property
@@ -161,7 +187,7 @@ class RationalQuadratic(Kernel):
     array([[0.6667]])
     """
 
-    def __init__(self, alpha: float = 1.0, lengthscale: Scale = 1.0, variance: float = 1.0) -> None:
+    def __init__(self, *, alpha: float = 1.0, lengthscale: Scale = 1.0, variance: float = 1.0) -> None:
         self._core = _made("rational-quadratic", lengthscale, variance, number(alpha, "alpha"))
 
     @property
@@ -222,7 +248,7 @@ _CLASSES = {c.__name__: c for c in (SquaredExponential, Matern, RationalQuadrati
 def kernel_core(kernel: Any) -> CoreKernel:
     """A kernel as the private module takes it."""
     if not isinstance(kernel, Kernel):
-        raise Error(f"kernel must be a kernel of sigmabar, such as Matern(2.5, 0.3), not {kernel!r}")
+        raise Error(f"kernel must be a kernel of sigmabar, such as Matern(nu=2.5, lengthscale=0.3), not {kernel!r}")
     return kernel._core
 
 
@@ -263,6 +289,32 @@ def _scaled(stored: list[Any], factor: float) -> list[Any]:
 
     kernel, *rest = stored
     return [{**kernel, "value": scale(kernel["value"])}, *rest]
+
+
+def _parameters(node: dict[str, Any]) -> dict[str, Any]:
+    (kind, body), = node.items()
+    if kind in ("Sum", "Product"):
+        return {f"k{i}__{name}": value for i, part in enumerate(body, 1) for name, value in _parameters(part).items()}
+    if kind == "Columns":
+        return _parameters(body["kernel"])
+    return {name: _scale_of(value) if isinstance(value, dict) else value for name, value in body.items()}
+
+
+def _changed(node: dict[str, Any], name: str, value: Any) -> dict[str, Any]:
+    """The stored kernel with one parameter changed."""
+    (kind, body), = node.items()
+    if kind == "Columns":
+        return {kind: {**body, "kernel": _changed(body["kernel"], name, value)}}
+    part, _, rest = name.partition("__")
+    if kind in ("Sum", "Product") and rest and part[1:].isdigit() and 1 <= int(part[1:]) <= len(body):
+        place = int(part[1:]) - 1
+        return {kind: [_changed(k, rest, value) if i == place else k for i, k in enumerate(body)]}
+    if not isinstance(body, dict) or name not in body:
+        raise Error(f"{kind} has no parameter {name!r}: there are {', '.join(_parameters(node))}")
+    if isinstance(body[name], dict):
+        scale = {"Shared": number(value, name)} if np.ndim(value) == 0 else {"PerColumn": floats(value, name)}
+        return {kind: {**body, name: scale}}
+    return {kind: {**body, name: number(value, name)}}
 
 
 def _written(node: dict[str, Any]) -> str:

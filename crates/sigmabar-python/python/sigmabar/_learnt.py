@@ -14,7 +14,7 @@ class LearntNumber(float):
     >>> import numpy as np, sigmabar as sb
     >>> x = np.linspace(0, 1, 80)
     >>> y = np.sin(6 * x) + 0.1 * np.random.default_rng(0).standard_normal(80)
-    >>> tau = sb.fit_hyperparameters(sb.Matern(2.5), x[:60], y[:60], starts=1).tau
+    >>> tau = sb.fit_hyperparameters(sb.Matern(nu=2.5), x[:60], y[:60], starts=1).tau
     >>> tau.source, (2 * tau).source, tau.for_new_data().source
     ('learnt-here', 'learnt-here', 'learnt-before')
     """

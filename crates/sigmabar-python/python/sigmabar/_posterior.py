@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -22,7 +23,7 @@ class VarianceParts(NamedTuple):
     """The three parts of the variance; their sum is ``std**2``.
 
     >>> import sigmabar as sb
-    >>> p = sb.SparsePosterior(sb.Matern(2.5, 0.3), 0.1, [0.0, 0.4, 1.0], [1.0, 2.0, 0.0], inducing=[0.0, 1.0])
+    >>> p = sb.SparsePosterior(sb.Matern(nu=2.5, lengthscale=0.3), 0.1, [0.0, 0.4, 1.0], [1.0, 2.0, 0.0], inducing=[0.0, 1.0])
     >>> parts = p.variance_parts([0.5])
     >>> max(parts._fields, key=lambda name: getattr(parts, name)[0])
     'projection'
@@ -41,8 +42,8 @@ class Bracket(NamedTuple):
 
     >>> import numpy as np, sigmabar as sb
     >>> x = np.linspace(0, 1, 100)
-    >>> known = sb.SparsePosterior(sb.Matern(2.5, 0.3), 0.1, x, np.cos(x), inducing=x[::10]).information_gain
-    >>> known.lower <= sb.ExactPosterior(sb.Matern(2.5, 0.3), 0.1, x, np.cos(x)).information_gain <= known.upper
+    >>> known = sb.SparsePosterior(sb.Matern(nu=2.5, lengthscale=0.3), 0.1, x, np.cos(x), inducing=x[::10]).information_gain
+    >>> known.lower <= sb.ExactPosterior(sb.Matern(nu=2.5, lengthscale=0.3), 0.1, x, np.cos(x)).information_gain <= known.upper
     True
     """
 
@@ -55,7 +56,7 @@ class ResidualNorm(NamedTuple):
 
     >>> import numpy as np, sigmabar as sb
     >>> x = np.linspace(0, 1, 100)
-    >>> p = sb.SparsePosterior(sb.Matern(2.5, 0.3), 0.1, x, np.cos(x), inducing=x[::10])
+    >>> p = sb.SparsePosterior(sb.Matern(nu=2.5, lengthscale=0.3), 0.1, x, np.cos(x), inducing=x[::10])
     >>> p.residual_norm("trace").kind
     'trace'
     """
@@ -70,7 +71,7 @@ class Variational:
 
     >>> import numpy as np, sigmabar as sb
     >>> x = np.linspace(0, 1, 100)
-    >>> p = sb.SparsePosterior(sb.Matern(2.5, 0.3), 0.1, x, np.cos(x), inducing=[0.0, 0.5, 1.0])
+    >>> p = sb.SparsePosterior(sb.Matern(nu=2.5, lengthscale=0.3), 0.1, x, np.cos(x), inducing=[0.0, 0.5, 1.0])
     >>> law = p.variational
     >>> law.covariance.shape, bool(np.allclose(law.mean, p.mean([0.0, 0.5, 1.0])))
     ((3, 3), True)
@@ -183,8 +184,8 @@ class ExactPosterior:
     def prediction_interval(
         self,
         x: Any,
-        norm_bound: float,
-        noise: Noise,
+        norm_bound: float | None = None,
+        noise: Noise | None = None,
         delta: float = 0.05,
         *,
         new_noise: Noise | None = None,
@@ -194,7 +195,19 @@ class ExactPosterior:
         domain: tuple[Any, Any] | None = None,
         norm_estimated: bool = False,
     ) -> Interval:
-        """As :meth:`SparsePosterior.prediction_interval`, with nothing missed."""
+        """As :meth:`SparsePosterior.prediction_interval`, with nothing missed. Without ``norm_bound`` and ``noise``, every row is left out in turn: for exchangeable
+        rows the interval holds with probability ``1 - 2 * delta``, and the label is "conformal" unless kernel, ``tau`` or mean were learnt from these rows.
+
+        >>> import numpy as np, sigmabar as sb
+        >>> x = np.random.default_rng(0).random(50)
+        >>> y = np.sin(6 * x) + 0.1 * np.random.default_rng(1).standard_normal(50)
+        >>> iv = sb.ExactPosterior(sb.SquaredExponential(0.3), 0.1, x, y).prediction_interval([0.5])
+        >>> iv.label, iv.certificate.delta
+        ('conformal', 0.1)
+        """
+        _check_claim(norm_bound, noise, coverage)
+        if norm_bound is None:
+            return interval_from(self._core.left_out_interval(rows(x), number(delta, "delta")))
         claim = claim_from(
             norm_bound, noise, delta, side, method, coverage, domain, norm_estimated=norm_estimated, new_noise=new_noise
         )
@@ -230,8 +243,8 @@ def _fitted_again(
 class SparsePosterior:
     """The sparse posterior: Nyström ridge regression and the sparse Gaussian process with its best variational law are one predictor, and this is it.
 
-    ``inducing`` is an array or the result of :func:`select_inducing`; the other arguments are those of :class:`ExactPosterior`. Cost n m² for m inducing
-    points.
+    ``inducing`` is an array or the result of :func:`select_inducing`; the other arguments are those of :class:`ExactPosterior`. A row of weight w has the noise
+    variance ``tau**2 / w``. Cost n m² for m inducing points.
 
     >>> import numpy as np, sigmabar as sb
     >>> rng = np.random.default_rng(0)
@@ -260,6 +273,7 @@ class SparsePosterior:
         collected: str | None = None,
         mean: float | None = 0.0,
         unit: float = 1.0,
+        weights: Any = None,
     ) -> None:
         points = inducing_points(inducing)
         self._core = _core.Posterior.fit(
@@ -271,6 +285,7 @@ class SparsePosterior:
             text_or_none(collected, "collected"),
             sourced_or_none(mean, "mean"),
             sourced(unit, "unit"),
+            None if weights is None else vector(weights, "weights"),
         )
 
     @classmethod
@@ -342,7 +357,7 @@ class SparsePosterior:
         return self._core.sample(rows(x), count(size, "size"), seed_of(seed))
 
     def update(self, x: Any, y: Any, *, collected: str | None = None) -> None:
-        """Takes in more observations, m² each; all or, on an error, none. Unless ``collected`` declares it again, nobody vouches for the points from here on.
+        """Takes in more observations, a block at a time; all or, on an error, none. Rows where there are no inducing points are told of by a warning. Unless ``collected`` declares it again, nobody vouches for the points from here on.
 
         >>> import sigmabar as sb
         >>> p = sb.SparsePosterior(sb.Matern(lengthscale=0.5), 0.1, [0.0], [1.0], inducing=[0.0, 1.0])
@@ -350,9 +365,15 @@ class SparsePosterior:
         >>> len(p)
         3
         """
-        self._core.update(rows(x), vector(y if hasattr(y, "__len__") else [y]), text_or_none(collected, "collected"))
+        unexplained = self._core.update(rows(x), vector(y if hasattr(y, "__len__") else [y]), text_or_none(collected, "collected"))
+        if unexplained:
+            warnings.warn(
+                f"{unexplained} of the new rows lie where the inducing points explain less than half of the function's variance: the model learns little there; "
+                "fit again with inducing points among them",
+                stacklevel=2,
+            )
         # How the model did before says nothing about this one.
-        self._facts = {key: fact for key, fact in self._facts.items() if key not in ("scores", "held_out")}
+        self._facts = {key: fact for key, fact in self._facts.items() if key not in ("scores", "held_out", "calibration")}
 
     @property
     def variational(self) -> Variational:
@@ -367,7 +388,7 @@ class SparsePosterior:
 
         >>> import numpy as np, sigmabar as sb
         >>> x = np.linspace(0, 1, 100)
-        >>> p = sb.SparsePosterior(sb.Matern(2.5, 0.3), 0.1, x, np.cos(x), inducing=x[::20])
+        >>> p = sb.SparsePosterior(sb.Matern(nu=2.5, lengthscale=0.3), 0.1, x, np.cos(x), inducing=x[::20])
         >>> p.residual_norm("dense").value <= p.residual_norm("trace").value
         True
         """
@@ -466,6 +487,11 @@ class SparsePosterior:
         True
         """
         _check_claim(norm_bound, noise, coverage)
+        calibration = self._facts.get("calibration")
+        if norm_bound is None and calibration is not None:
+            conformal = _core.Conformal.saved(self._core, json.dumps(calibration))
+            if conformal.suffices(number(delta, "delta")):
+                return interval_from(conformal.interval(rows(x), number(delta, "delta")))
         claim = claim_from(
             norm_bound, noise, delta, side, method, coverage, domain, norm_estimated=norm_estimated, new_noise=new_noise
         )

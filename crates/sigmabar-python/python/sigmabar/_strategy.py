@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import json
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -11,10 +12,11 @@ from numpy.typing import NDArray
 
 from . import _catalogue, _core
 from ._arrays import Floats, floats, rows
-from ._certificate import Certificate, warn_of, warned
+from ._certificate import Certificate, PremiseRange, warn_of, warned
 from ._checks import count, count_or_none, flag, number, number_or_none, saved, seed_of, text, text_or_none
 from ._core import Error
-from ._domain import domain_from
+from ._domain import Domain, domain_from
+from ._html import advice
 from ._kernels import Kernel, kernel_core
 from ._learnt import sourced, sourced_or_none
 from ._noise import Noise, noise_core
@@ -30,7 +32,7 @@ class Ask:
     """Points to evaluate; ``waiting`` (and no ids) while everything of the batch is handed out.
 
     >>> import sigmabar as sb
-    >>> k, noise = sb.Matern(2.5, 0.5), sb.Gaussian(0.1)
+    >>> k, noise = sb.Matern(nu=2.5, lengthscale=0.5), sb.Gaussian(0.1)
     >>> s = sb.Strategy("s-bpe", domain=([0.0], [1.0]), kernel=k, tau=0.1, norm_bound=1.0, noise=noise, budget=8, batches=[3, 5])
     >>> a = s.ask()
     >>> a.ids, a.batch, a.points.shape, a.waiting
@@ -43,6 +45,11 @@ class Ask:
     points: Floats
     indices: NDArray[np.int64]
     batch: int
+    params: list[dict[str, Any]]
+
+    def __iter__(self) -> Iterator[tuple[int, dict[str, Any]]]:
+        """Each trial's id with its parameters by name."""
+        return iter(zip(self.ids, self.params))
 
     @property
     def waiting(self) -> bool:
@@ -67,6 +74,8 @@ class Recommendation:
     >>> r = s.recommend()
     >>> r.point.tolist(), r.index, r.label
     ([0.5], 1, 'estimated')
+    >>> r.params
+    {'x0': 0.5}
     """
 
     point: Floats
@@ -76,18 +85,41 @@ class Recommendation:
     gap: float
     candidate_gap: float | None
     certificate: Certificate
+    params: dict[str, Any]
 
     @property
     def label(self) -> str:
         """What interval and gap may be called."""
         return self.certificate.label
 
+    def _repr_html_(self) -> str:
+        return advice(self.params, self.lower, self.upper, self.gap, self.label)
+
+    @property
+    def premises(self) -> PremiseRange | None:
+        """For which premises the claim stands; ``None`` for a strategy that certifies nothing."""
+        return self.certificate.range
+
+
+class Standing(NamedTuple):
+    """A claim along the norm bound: ``gaps[i]`` holds for every function of norm up to ``norm_bounds[i]``, and is NaN where the data exclude that norm.
+
+    >>> import sigmabar as sb
+    >>> sb.Strategy("random", domain=[0.0, 1.0], budget=2).standing() is None
+    True
+    """
+
+    norm_bounds: Floats
+    gaps: Floats
+    norm_bound: float
+    range: PremiseRange
+
 
 class Batch(NamedTuple):
     """A closed batch in numbers; ``survivors`` is how many candidates are still possible, or, as a float, which share of the domain.
 
     >>> import sigmabar as sb
-    >>> k, noise = sb.Matern(2.5, 0.5), sb.Gaussian(0.1)
+    >>> k, noise = sb.Matern(nu=2.5, lengthscale=0.5), sb.Gaussian(0.1)
     >>> s = sb.Strategy("s-bpe", domain=([0.0], [1.0]), kernel=k, tau=0.1, norm_bound=1.0, noise=noise, budget=8, batches=[3, 5])
     >>> a = s.ask()
     >>> s.tell(a.ids, [0.1, 0.4, None])
@@ -114,7 +146,7 @@ class Cells:
     """Parts of a box between lower and upper corners.
 
     >>> import sigmabar as sb
-    >>> s = sb.Strategy("s-bpe", domain=([0.0], [2.0]), kernel=sb.Matern(2.5, 0.5), tau=0.1, norm_bound=1.0, noise=sb.Gaussian(0.05), budget=60)
+    >>> s = sb.Strategy("s-bpe", domain=([0.0], [2.0]), kernel=sb.Matern(nu=2.5, lengthscale=0.5), tau=0.1, norm_bound=1.0, noise=sb.Gaussian(0.05), budget=60)
     >>> a = s.ask()
     >>> s.tell(a.ids, a.points[:, 0] / 4)
     >>> 0.0 < s.survivors.volume < 2.0
@@ -152,12 +184,20 @@ class Trials:
     values: Floats
     standard_errors: Floats
 
+    def dataframe(self) -> Any:
+        """The same as a pandas DataFrame, one column for each column of the points."""
+        import pandas
+
+        points = {f"x{j}": self.points[:, j] for j in range(self.points.shape[1])}
+        head = {"id": self.ids, "batch": self.batches}
+        return pandas.DataFrame({**head, **points, "state": self.states, "value": self.values, "standard_error": self.standard_errors})
+
 
 class Strategy:
     """A run: a strategy on a domain, asked for points and told values.
 
-    ``domain`` is an array of candidates, a box ``(low, high)``, a list of columns (:class:`Float`, :class:`Int`, :class:`Ordinal`, :class:`Categorical`)
-    or a :class:`Space`. ``"s-bpe"`` needs kernel, norm bound and noise and proves what it says; ``"auto"`` needs nothing and proves nothing. Kernel
+    ``domain`` is a :class:`Box`, :class:`Candidates` or a :class:`Space` of named columns; also an array of candidates, a box ``(low, high)`` or a list of columns
+    (:class:`Float`, :class:`Int`, :class:`Ordinal`, :class:`Categorical`) where it can be read in one way only. ``"s-bpe"`` needs kernel, norm bound and noise and proves what it says; ``"auto"`` needs nothing and proves nothing. Kernel
     variance, ``tau``, ``norm_bound`` and ``noise`` are in units of ``unit``; values, the ends of intervals, ``gap`` and ``stop_at_gap`` are in those of the
     values. The strategies and their options are listed below.
 
@@ -222,16 +262,21 @@ class Strategy:
             given["batches"] = batches_of(given["batches"])
         if given.get("actions") is not None:
             given["actions"] = rows(given["actions"], "actions")
-        self._core = _core.Strategy(text(name, "name"), domain_from(domain)._core, problem, given)
+        self._domain: Domain | None = domain_from(domain)
+        self._core = _core.Strategy(text(name, "name"), self._domain._core, problem, given)
 
     @classmethod
-    def _wrap(cls, core: _core.Strategy) -> Strategy:
+    def _wrap(cls, core: _core.Strategy, domain: Domain | None = None) -> Strategy:
         strategy = cls.__new__(cls)
-        strategy._core = core
+        strategy._core, strategy._domain = core, domain
         return strategy
 
+    def _params(self, point: Any, index: int | None = None) -> dict[str, Any]:
+        return (self._domain or Domain()).params(point, index)
+
     def __repr__(self) -> str:
-        return f"<Strategy {self.name!r}, budget {self.budget}>"
+        where = "" if self._domain is None else f" on {self._domain!r}"
+        return f"<Strategy {self.name!r}{where}, budget {self.budget}>"
 
     @property
     def name(self) -> str:
@@ -249,7 +294,7 @@ class Strategy:
         if asked is None:
             return None
         ids, batch, candidates, points = asked
-        return Ask(ids, points, candidates, batch)
+        return Ask(ids, points, candidates, batch, [self._params(p, None if i < 0 else int(i)) for p, i in zip(points, candidates)])
 
     def tell(self, ids: int | Sequence[int], values: Any, standard_errors: Any = None, *, replicates: Any = None) -> None:
         """The results of these trials, in any order; all or, on an error, none. ``None`` is a failure; with ``standard_errors`` a value is the mean of replicates.
@@ -277,7 +322,7 @@ class Strategy:
         Only with ``collected="fixed"``, by which you declare that no point was chosen by looking at a response, do they enter certificates; and never rows that
         the kernel or another premise was learnt on.
         """
-        where = rows(points)
+        where = rows(points if self._domain is None else self._domain.points(points))
         self._core.attach(where, _results(where, "points", list(values), standard_errors, replicates), text_or_none(collected, "collected"))
 
     @property
@@ -295,11 +340,30 @@ class Strategy:
 
     def recommend(self) -> Recommendation | None:
         """The best setting by what is known now, never the luckiest draw; ``None`` before anything was measured."""
-        advice = self._core.recommend()
-        if advice is None:
+        found = self._core.recommend()
+        if found is None:
             return None
-        point, index, lower, upper, gap, candidate_gap, certificate = advice
-        return Recommendation(point[0], index, lower, upper, gap, candidate_gap, warned(Certificate(certificate), 3))
+        point, index, lower, upper, gap, candidate_gap, certificate = found
+        return Recommendation(point[0], index, lower, upper, gap, candidate_gap, warned(Certificate(certificate), 3), self._params(point[0], index))
+
+    def standing(self) -> Standing | None:
+        """The claim as a function of the norm bound, from the same data; ``None`` for a strategy that certifies nothing, and before anything was recommended.
+
+        >>> import numpy as np, sigmabar as sb
+        >>> s = sb.Strategy("s-bpe", domain=np.linspace(0, 1, 20), kernel=sb.Matern(2.5, 0.5), norm_bound=2.0, noise=sb.Gaussian(0.1), budget=60)
+        >>> while (a := s.ask()) is not None:
+        ...     s.tell(a.ids, 1 - 2 * (a.points[:, 0] - 0.5) ** 2)
+        >>> c = s.standing()
+        >>> bool(np.all(np.diff(c.gaps[np.isfinite(c.gaps)]) >= 0)), c.norm_bound
+        (True, 2.0)
+        """
+        text = self._core.standing()
+        if text is None:
+            return None
+        found = json.loads(text)
+        points = found["curve"]
+        gaps = np.array([np.nan if p["gap"] is None else p["gap"] for p in points])
+        return Standing(np.array([p["norm_bound"] for p in points]), gaps, found["norm_bound"], PremiseRange(**found["range"]))
 
     @property
     def survivors(self) -> NDArray[np.int64] | Cells | Floats | None:
@@ -329,7 +393,7 @@ class Strategy:
 
     def predict(self, x: Any) -> tuple[Floats, Floats] | None:
         """Mean and standard deviation of everything measured so far: a picture of what is known, not a certificate. ``None`` without a model."""
-        return self._core.posterior(rows(x))
+        return self._core.posterior(rows(x if self._domain is None else self._domain.points(x)))
 
     def save(self) -> bytes:
         """The run, to go on with the same future.
@@ -344,12 +408,21 @@ class Strategy:
         return self._core.save()
 
     @classmethod
-    def load(cls, data: bytes) -> Strategy:
-        """A saved run."""
-        return cls._wrap(_core.Strategy.load(saved(data, "data")))
+    def load(cls, data: bytes, domain: Any = None) -> Strategy:
+        """A saved run; give its ``domain`` again for the names of parameters and candidates, which are not in the bytes."""
+        return cls._wrap(_core.Strategy.load(saved(data, "data")), None if domain is None else domain_from(domain))
 
     def __reduce__(self) -> Any:
-        return (Strategy.load, (self.save(),))
+        return (_restored, (self.save(), None if self._domain is None else self._domain.__dict__ | {"_core": None}, type(self._domain)))
+
+
+def _restored(data: bytes, state: dict[str, Any] | None, kind: type[Domain]) -> Strategy:
+    """A pickled run, with the names of its domain."""
+    strategy = Strategy.load(data)
+    if state is not None:
+        strategy._domain = kind.__new__(kind)
+        strategy._domain.__dict__.update(state)
+    return strategy
 
 
 Strategy.__doc__ = f"{Strategy.__doc__}\n{_catalogue.HELP}"

@@ -17,14 +17,17 @@ from pickle import PicklingError
 from typing import Any
 
 from . import _core
-from ._certificate import Certificate, warned
-from ._checks import count, count_or_none, number, number_or_none, path, text, text_or_none
+from ._certificate import Certificate, PremiseRange, warned
+from ._checks import count, count_or_none, flag, number, number_or_none, path, text, text_or_none
 from ._core import Error
+from ._html import advice, table
 from ._strategy import Strategy
 
 Setting = dict[str, Any]
 
 _GLANCE = 0.05
+#: So many failures without a single success are enough.
+_PATIENCE = 5
 
 
 @dataclass(frozen=True)
@@ -75,6 +78,14 @@ class Advice:
         """What interval and gap may be called."""
         return self.certificate.label
 
+    def _repr_html_(self) -> str:
+        return advice(self.params, self.lower, self.upper, self.gap, self.label)
+
+    @property
+    def premises(self) -> PremiseRange | None:
+        """For which premises the claim stands; ``None`` for a strategy that certifies nothing."""
+        return self.certificate.range
+
 
 class Study:
     """One study of an SQLite file that many processes may use at once. Use :meth:`create` or :meth:`open`.
@@ -98,10 +109,15 @@ class Study:
         self._core = core
 
     @classmethod
-    def create(cls, file: str | os.PathLike[str], name: str, spec: Mapping[str, Any] | str | os.PathLike[str]) -> Study:
-        """A new study. ``spec`` is a study file: the path of a ``.toml`` or ``.json`` file, its text in TOML, or the same as a dictionary."""
+    def create(
+        cls, file: str | os.PathLike[str], name: str, spec: Mapping[str, Any] | str | os.PathLike[str], *, exist_ok: bool = False
+    ) -> Study:
+        """A new study. ``spec`` is a study file: the path of a ``.toml`` or ``.json`` file, its text in TOML, or the same as a dictionary.
+
+        With ``exist_ok`` a study of this name that declares the same is opened: any number of processes may begin it at once.
+        """
         spec_text, form, directory = _spec_text(spec)
-        return cls(_core.Study.create(path(file, "file"), text(name, "name"), spec_text, form, directory))
+        return cls(_core.Study.create(path(file, "file"), text(name, "name"), spec_text, form, directory, flag(exist_ok, "exist_ok")))
 
     @classmethod
     def open(cls, file: str | os.PathLike[str], name: str | None = None) -> Study:
@@ -147,7 +163,7 @@ class Study:
     ) -> bool:
         """The result of a trial: a value, or an ``error`` that says why there is none. ``False`` if its batch was closed before: it is kept, but not used.
 
-        Told again with the same value it is as it was; another value is refused.
+        Told again with the same value it is as it was; another value is refused: :meth:`replace` corrects one.
         """
         if (value is None) == (error is None):
             raise Error(f"trial {id}: tell a value, or the error that it failed with")
@@ -156,6 +172,26 @@ class Study:
     def tell_all(self, results: Iterable[tuple[int, float | None]]) -> list[bool]:
         """Several results in one transaction, all or none; ``None`` is a failure."""
         return self._core.tell([(count(i, "id"), (number_or_none(v, "value"), None, None if v is not None else "no value")) for i, v in results])
+
+    def replace(self, id: int, value: float, why: str, *, standard_error: float | None = None) -> str:
+        """Another value in the place of the one that was told, and why; the study's events keep both.
+
+        Says ``"in time"``, ``"after analysis"`` where later batches were planned from the earlier value (what was planned stays, claims are computed anew and
+        their certificate says so), or ``"late"``.
+        """
+        return self._core.correct(count(id, "id"), (number(value, "value"), number_or_none(standard_error, "standard_error"), None), text(why, "why"))
+
+    def withdraw(self, id: int, why: str) -> str:
+        """Takes a result back: the trial counts as failed. Says what :meth:`replace` says."""
+        return self._core.correct(count(id, "id"), None, text(why, "why"))
+
+    def retry_failed(self) -> list[int]:
+        """Puts the failures of the newest batch back into the queue, as when the objective was mended; their ids."""
+        return self._core.retry_failed()
+
+    def amend(self, spec: Mapping[str, Any] | str | os.PathLike[str]) -> list[str]:
+        """Goes on by an edited study file: objective, description, ``stop_when`` and a larger budget may be changed. The keys that were."""
+        return self._core.amend(*_spec_text(spec))
 
     def close_batch(self, *, force: bool = False) -> None:
         """Closes the batch with what has arrived; what is still leased counts as missing, and a result that comes later is kept but not used.
@@ -206,6 +242,25 @@ class Study:
         names, rows = self.parameters, json.loads(self._core.trials())
         return [{**row, "params": dict(zip(names, row.pop("values")))} for row in rows]
 
+    def dataframe(self) -> Any:
+        """All trials as a pandas DataFrame: one column for each parameter, then value, standard error, state and the rest.
+
+        >>> import os, tempfile, sigmabar as sb
+        >>> spec = {"budget": 8, "parameters": {"n": {"type": "int", "low": 1, "high": 4}}}
+        >>> study = sb.Study.create(os.path.join(tempfile.mkdtemp(), "s.db"), "frame", spec)
+        >>> study.tell(study.ask()[0].id, 0.5)
+        True
+        >>> list(study.dataframe().columns)[:5]
+        ['id', 'batch', 'n', 'value', 'standard_error']
+        """
+        import pandas
+
+        names, trials = self.parameters, self.trials()
+        rest = [key for key in (trials[0] if trials else {}) if key not in ("id", "batch", "params", "value", "standard_error")]
+        columns = ["id", "batch", *names, "value", "standard_error", *rest]
+        rows = [{**trial, **trial["params"]} for trial in trials]
+        return pandas.DataFrame({column: [row[column] for row in rows] for column in columns})
+
     def batches(self) -> list[dict[str, Any]]:
         """The batches, with what was still possible after each."""
         batches: list[dict[str, Any]] = json.loads(self._core.batches())
@@ -218,10 +273,10 @@ class Study:
 
     def recommend(self) -> Advice | None:
         """The best setting by what is known now; ``None`` before anything was measured."""
-        advice = self._core.recommend()
-        if advice is None:
+        found = self._core.recommend()
+        if found is None:
             return None
-        settings, (lower, upper, gap, candidate_gap), certificate = advice
+        settings, (lower, upper, gap, candidate_gap), certificate = found
         stored = json.loads(settings)
         return Advice(stored["values"], lower, upper, gap, candidate_gap, warned(Certificate(certificate), 3), stored.get("best_observed"))
 
@@ -243,7 +298,7 @@ class Study:
         """Evaluates ``f(**params)`` (with ``pass_trial``, ``f(trial)``) until the study is over, on any ``concurrent.futures`` executor.
 
         ``parallel`` many at a time: by default as many as the executor has workers, and one without an executor. An exception in ``f`` is a failed trial and
-        does not end the run; Ctrl-C, ``SystemExit`` and a broken or cancelling executor do: trials that will not be evaluated are given back, and the study
+        does not end the run, unless the first five (or as many as run at a time) all fail: then the last one is raised. Ctrl-C, ``SystemExit`` and a broken or cancelling executor end it too: trials that will not be evaluated are given back, and the study
         can be run again. ``at_most`` evaluations are made in this call, and leases are renewed while they run. Returns ``"finished"``, ``"stopped"`` or, when everything left is leased elsewhere,
         ``"waiting"``.
 
@@ -284,6 +339,13 @@ class Study:
     def __repr__(self) -> str:
         return f"<Study {self.name!r} in {str(self.file)!r}>"
 
+    def _repr_html_(self) -> str:
+        status = self.status()
+        trials = ", ".join(f"{count} {state}" for state, count in status["counts"].items()) or "none"
+        rows = [("study", self.name), ("strategy", status["strategy"]), ("trials", f"{trials} of {status['budget']}"), ("finished", status["is_finished"])]
+        best = self.recommend()
+        return table(rows) + ("" if best is None else best._repr_html_())
+
 
 @dataclass
 class _Leased:
@@ -302,6 +364,9 @@ class _Runner:
     ) -> None:
         self.study, self.f, self.pool, self.width, self.lease, self.pass_trial = study, f, pool, width, lease, pass_trial
         self.running: dict[Future[float], _Leased] = {}
+        # An objective that only fails is wrong, and trying on would waste every trial.
+        self.is_proven = bool(study.status()["counts"].get("done"))
+        self.failures, self.patience = 0, max(width, _PATIENCE)
         # One name for each slot: asking again under it gives what an interrupted run left behind.
         self.free = [f"{_own_name()}-{slot}" for slot in range(width)]
 
@@ -328,6 +393,7 @@ class _Runner:
                     started += 1
             if not self.running:
                 if over:
+                    self._check_measured()
                     return "finished"
                 return "waiting" if waiting else "stopped"
             self._collect()
@@ -384,6 +450,22 @@ class _Runner:
         failure = future.exception()
         value, reason = _value(future.result()) if failure is None else (None, f"{type(failure).__name__}: {failure}")
         self.study._core.settle(trial.id, (value, None, reason))
+        self.is_proven = self.is_proven or value is not None
+        self.failures += value is None
+        if self.failures >= self.patience:
+            self._check_measured(failure)
+
+    def _check_measured(self, cause: BaseException | None = None) -> None:
+        """The end of a run in which nothing was ever measured is an error."""
+        if self.is_proven:
+            return
+        failed = [trial for trial in self.study.trials() if trial["state"] == "failed"]
+        if failed:
+            last = max(failed, key=lambda trial: trial["told_at"])["reason"]
+            raise Error(
+                f"nothing was measured: all {len(failed)} evaluations of study {self.study.name!r} failed, the last one because: {last}; "
+                "mend the objective, then evaluate them again: study.retry_failed(), and run"
+            ) from cause
 
 
 def _value(result: Any) -> tuple[float | None, str | None]:

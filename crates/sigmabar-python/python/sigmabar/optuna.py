@@ -16,6 +16,7 @@ import json
 import math
 import threading
 import uuid
+import warnings
 import zlib
 from collections.abc import Sequence
 from typing import Any
@@ -23,7 +24,7 @@ from typing import Any
 import numpy as np
 import optuna
 from optuna.distributions import BaseDistribution, CategoricalDistribution, FloatDistribution, IntDistribution, distribution_to_json
-from optuna.samplers import BaseSampler, RandomSampler
+from optuna.samplers import BaseSampler, RandomSampler, TPESampler
 from optuna.search_space import IntersectionSearchSpace
 from optuna.study import Study
 from optuna.trial import FrozenTrial, TrialState
@@ -43,6 +44,8 @@ _RUN = "sigmabar:run"
 _SLOT = "sigmabar:slot"
 _START = "sigmabar:start"
 _CERTIFICATE = "sigmabar:certificate"
+#: A parameter that only some trials have is drawn at random until so many of them are complete.
+_ENOUGH = 10
 SearchSpace = dict[str, BaseDistribution]
 
 
@@ -96,6 +99,7 @@ class _Sampler(BaseSampler):
     def __init__(self, seed: int | None, independent_sampler: BaseSampler | None) -> None:
         self._seed = int(np.random.default_rng(seed).integers(2**31))
         self._independent = independent_sampler or RandomSampler(seed=seed)
+        self._conditional = TPESampler(seed=seed, n_startup_trials=_ENOUGH) if independent_sampler is None else None
         self._search_space = IntersectionSearchSpace()
         self._lock = threading.RLock()
 
@@ -111,8 +115,12 @@ class _Sampler(BaseSampler):
         return {name: d for name, d in space.items() if not d.single()}
 
     def sample_independent(self, study: Study, trial: FrozenTrial, param_name: str, param_distribution: BaseDistribution) -> Any:
-        """A parameter outside the learnt space."""
+        """A parameter outside the learnt space: one that only some trials have is searched by itself once enough of them are there."""
         _one_objective(study)
+        if self._conditional is not None:
+            complete = study._get_trials(deepcopy=False, states=(TrialState.COMPLETE,), use_cache=True)
+            if sum(param_name in t.params for t in complete) >= _ENOUGH:
+                return self._conditional.sample_independent(study, trial, param_name, param_distribution)
         return self._independent.sample_independent(study, trial, param_name, param_distribution)
 
     def before_trial(self, study: Study, trial: FrozenTrial) -> None:
@@ -362,7 +370,7 @@ class SBPESampler(_Sampler):
             run = self._run(study, _Columns(search_space), trials)
             before = run.batch
             free, _ = run.catch_up(trials)
-            if run.batch != before:
+            if run.batch != before and not _beyond(search_space, trials):
                 _recommended(study, run)
             if not free or _is_preset(trial):
                 return self._extra(study, trial, run.columns, trials)
@@ -373,10 +381,22 @@ class SBPESampler(_Sampler):
             return run.columns.params(run.points[slot])
 
     def recommend(self, study: Study) -> Recommendation | None:
-        """What the plan of the study's present search space recommends, with its interval, gap and label; the point is in the order of the space's names."""
+        """What the plan of the study's present search space recommends, with its interval, gap and label; the point is in the order of the space's names.
+
+        ``None`` where some trials have parameters that others have not: the plan covers those that all share, and nothing is claimed about the rest.
+        """
         trials = study._get_trials(deepcopy=False, use_cache=False)
         space = self.infer_relative_search_space(study, trials[-1]) if trials else {}
         if not space:
+            return None
+        beyond = _beyond(space, trials)
+        if beyond:
+            warnings.warn(
+                f"nothing is claimed: {', '.join(beyond)} are set in some trials only, and the plan covers what all trials share ({', '.join(space)}); "
+                "study.best_trial has the best value seen",
+                UserWarning,
+                stacklevel=2,
+            )
             return None
         with self._lock:
             run = self._run(study, _Columns(space), trials)
@@ -423,7 +443,8 @@ class SBPESampler(_Sampler):
             return None
         batches = self._batches if isinstance(self._batches, int) or self._batches is None or budget == self._budget else len(self._batches)
         options: dict[str, Any] = {} if batches is None else {"batches": batches}
-        is_known = self._assumed["kernel"] is not None and not columns.are_rounded
+        # What depends on parameters outside the plan is no function of those inside it: no premise can hold.
+        is_known = self._assumed["kernel"] is not None and not columns.are_rounded and not _beyond(columns.space, trials)
         assumed = self._assumed if is_known else {**self._assumed, "rules": None}
         strategy = Strategy(
             "s-bpe" if is_known else "auto",
@@ -452,6 +473,12 @@ class SBPESampler(_Sampler):
         pending = [columns.point(t.params) for t in trials if t.state == TrialState.RUNNING and t.number != trial.number]
         model = (self._assumed["kernel"], self._assumed["tau"])
         return _best("ei", {}, columns, points, values, [p for p in pending if p is not None], study, seed, model)
+
+
+def _beyond(space: SearchSpace, trials: Sequence[FrozenTrial]) -> list[str]:
+    """Parameters that some trials have and the plan does not: what was measured depends on them too."""
+    names = {name for trial in trials if trial.state == TrialState.COMPLETE for name, d in trial.distributions.items() if not d.single()}
+    return sorted(names - set(space))
 
 
 def _recommended(study: Study, run: _Run) -> Recommendation | None:

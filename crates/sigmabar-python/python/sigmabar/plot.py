@@ -12,6 +12,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import matplotlib.pyplot as plt
@@ -24,24 +25,29 @@ from ._noise import Noise
 from ._posterior import ExactPosterior, SparsePosterior
 from ._strategy import Cells, Strategy
 
-__all__ = ["calibration", "gap", "posterior", "survivors"]
+__all__ = ["calibration", "gap", "posterior", "premises", "survivors"]
 
 _BLUE, _SKY, _ORANGE, _GREEN, _GREY = "#0072B2", "#56B4E9", "#D55E00", "#009E73", "#999999"
 
 
 def posterior(
-    model: SparsePosterior | ExactPosterior,
+    model: Any,
     *,
     data: tuple[Any, Any] | None = None,
     norm_bound: float | None = None,
     noise: Noise | None = None,
     delta: float = 0.05,
-    column: int = 0,
+    column: int | str = 0,
     at: Any = None,
     points: int = 300,
+    names: Sequence[str] | None = None,
+    response: str | None = None,
     ax: Axes | None = None,
 ) -> Axes:
     """The mean along one ``column`` (the others fixed to ``at``, by default the middle of the data) with its bands and the inducing points.
+
+    ``model`` is a posterior or a fitted :class:`sigmabar.sklearn.SparseKernelRegressor`. ``names`` are those of the columns, by default of the table that the
+    regressor or ``data`` has; a column may be called by its name. ``response`` names the vertical axis.
 
     With ``norm_bound`` and ``noise`` (in units of the model's ``unit``) the bands are the intervals of the model, for the function and for a new response;
     without them one and two standard deviations.
@@ -56,6 +62,12 @@ def posterior(
     ['measured', 'two standard deviations', 'one standard deviation', 'mean']
     """
     ax = _axes(ax)
+    names = _names(model, data, names)
+    if isinstance(column, str):
+        if column not in names:
+            raise ValueError(f"there is no column {column!r}: there are {', '.join(names) or 'no names'}")
+        column = names.index(column)
+    model = _posterior_of(model)
     inducing = model.inducing if isinstance(model, SparsePosterior) else None
     known = rows(data[0]) if data is not None else inducing
     if known is None:
@@ -78,12 +90,13 @@ def posterior(
     if inducing is not None:
         base = ax.get_ylim()[0]
         ax.plot(inducing[:, column], np.full(len(inducing), base), "|", color=_ORANGE, ms=10, label="inducing points", clip_on=False)
-    ax.set_xlabel(f"column {column}")
+    ax.set_xlabel(names[column] if column < len(names) else f"column {column}")
+    ax.set_ylabel(response or getattr(data[1] if data is not None else None, "name", None) or "")
     ax.legend(fontsize="small")
     return ax
 
 
-def calibration(model: SparsePosterior, X: Any, y: Any, *, ax: Axes | None = None) -> Axes:
+def calibration(model: Any, X: Any, y: Any, *, ax: Axes | None = None) -> Axes:
     """The share of new responses inside the model's normal prediction bands against the nominal share, with the 95 % envelope of chance.
 
     >>> import matplotlib
@@ -99,6 +112,7 @@ def calibration(model: SparsePosterior, X: Any, y: Any, *, ax: Axes | None = Non
     from statistics import NormalDist
 
     ax = _axes(ax)
+    model = _posterior_of(model)
     mean, std = model.predict(X)
     unit = model.prior[1]
     score = np.abs(vector(y) - mean) / np.hypot(std, model.tau * unit)
@@ -114,13 +128,41 @@ def calibration(model: SparsePosterior, X: Any, y: Any, *, ax: Axes | None = Non
     return ax
 
 
+def premises(strategy: Strategy, *, ax: Axes | None = None) -> Axes:
+    """What would have to be true for the claim to be wrong: the gap against the norm bound, the norms that the data exclude, and where the claim breaks.
+
+    >>> import matplotlib
+    >>> matplotlib.use("Agg")
+    >>> import numpy as np, sigmabar as sb
+    >>> s = sb.Strategy("s-bpe", domain=np.linspace(0, 1, 20), kernel=sb.Matern(2.5, 0.5), norm_bound=2.0, noise=sb.Gaussian(0.1), budget=60)
+    >>> while (a := s.ask()) is not None:
+    ...     s.tell(a.ids, 1 - 2 * (a.points[:, 0] - 0.5) ** 2)
+    >>> sb.plot.premises(s).get_xlabel()
+    'norm bound'
+    """
+    ax = _axes(ax)
+    standing = strategy.standing()
+    if standing is None:
+        raise ValueError(f"strategy {strategy.name!r} has certified nothing yet, or never does")
+    found = standing.range
+    ax.plot(standing.norm_bounds, standing.gaps, color=_BLUE, marker="o", ms=3, label="gap")
+    ax.axvline(standing.norm_bound, color="black", ls="--", lw=1, label="declared")
+    if found.norm_breakdown is not None:
+        ax.axvline(found.norm_breakdown, color=_ORANGE, ls="--", label="the claim breaks")
+    if found.least_norm > standing.norm_bounds[0]:
+        ax.axvspan(standing.norm_bounds[0], found.least_norm, color=_GREY, alpha=0.25, label="excluded by the data")
+    ax.set(xscale="log", yscale="log", xlabel="norm bound", ylabel="gap")
+    ax.legend(fontsize="small")
+    return ax
+
+
 def survivors(strategy: Strategy, *, candidates: Any = None, columns: tuple[int, int] = (0, 1), ax: Axes | None = None) -> Axes:
     """What a run has not ruled out, in one or two columns, with its recommendation. A list needs its ``candidates``.
 
     >>> import matplotlib
     >>> matplotlib.use("Agg")
     >>> import sigmabar as sb
-    >>> s = sb.Strategy("s-bpe", domain=([0, 0], [1, 1]), kernel=sb.Matern(2.5, 0.5), tau=0.1, norm_bound=1.0, noise=sb.Gaussian(0.05), budget=60)
+    >>> s = sb.Strategy("s-bpe", domain=([0, 0], [1, 1]), kernel=sb.Matern(nu=2.5, lengthscale=0.5), tau=0.1, norm_bound=1.0, noise=sb.Gaussian(0.05), budget=60)
     >>> a = s.ask()
     >>> s.tell(a.ids, a.points.sum(axis=1) / 4)
     >>> sb.plot.survivors(s).get_title().startswith("still possible")
@@ -157,7 +199,7 @@ def gap(strategy: Strategy, *, ax: Axes | None = None) -> Axes:
     >>> import matplotlib
     >>> matplotlib.use("Agg")
     >>> import numpy as np, sigmabar as sb
-    >>> s = sb.Strategy("s-bpe", domain=np.linspace(0, 1, 50), kernel=sb.Matern(2.5, 0.5), tau=0.1, norm_bound=1.0, noise=sb.Gaussian(0.05), budget=60)
+    >>> s = sb.Strategy("s-bpe", domain=np.linspace(0, 1, 50), kernel=sb.Matern(nu=2.5, lengthscale=0.5), tau=0.1, norm_bound=1.0, noise=sb.Gaussian(0.05), budget=60)
     >>> while (a := s.ask()) is not None:
     ...     s.tell(a.ids, a.points[:, 0] / 2)
     >>> sb.plot.gap(s).get_yscale()
@@ -173,6 +215,23 @@ def gap(strategy: Strategy, *, ax: Axes | None = None) -> Axes:
         ax.legend(fontsize="small")
     ax.set(xlabel="evaluations", ylabel="gap to the best", yscale="log")
     return ax
+
+
+def _posterior_of(model: Any) -> SparsePosterior | ExactPosterior:
+    """The posterior itself, or that of a fitted regressor."""
+    found = getattr(model, "posterior_", model)
+    if not isinstance(found, (SparsePosterior, ExactPosterior)):
+        raise ValueError(f"a posterior or a fitted regressor can be drawn, not {model!r}")
+    return found
+
+
+def _names(model: Any, data: tuple[Any, Any] | None, names: Sequence[str] | None) -> list[str]:
+    """What the columns are called, where anybody said."""
+    table = getattr(data[0], "columns", None) if data is not None else None
+    for found in (names, getattr(model, "feature_names_in_", None), table):
+        if found is not None:
+            return [str(name) for name in found]
+    return []
 
 
 def _axes(ax: Axes | None) -> Axes:

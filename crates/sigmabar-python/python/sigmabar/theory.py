@@ -42,7 +42,7 @@ class GainBounds(NamedTuple):
     """The largest information gain that so many measurements can have: a lower bound, the best upper bound, and all upper bounds by their kinds.
 
     >>> import numpy as np, sigmabar as sb
-    >>> gain = sb.theory.gain_bounds(sb.Matern(2.5, 0.3), 0.1, np.linspace(0, 1, 100), 50)
+    >>> gain = sb.theory.gain_bounds(sb.Matern(nu=2.5, lengthscale=0.3), 0.1, np.linspace(0, 1, 100), 50)
     >>> gain.upper == min(gain.kinds.values())
     True
     """

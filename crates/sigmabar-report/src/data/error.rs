@@ -18,6 +18,20 @@ pub enum DataError {
         /// Why.
         source: io::Error,
     },
+    /// A pattern or a folder without tables.
+    #[error("{}: there are no tables (CSV, Parquet or .npy files) there", input.display())]
+    NoFiles {
+        /// What was given.
+        input: PathBuf,
+    },
+    /// Not a pattern.
+    #[error("{}: not a pattern of file names: {reason}", input.display())]
+    Pattern {
+        /// What was given.
+        input: PathBuf,
+        /// Why.
+        reason: &'static str,
+    },
     /// Reading stopped in the middle.
     #[error("{}: cannot read on after {line_word} {line}: {source}", file.display())]
     Read {

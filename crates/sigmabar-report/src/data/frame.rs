@@ -1,6 +1,6 @@
 //! The columns that were asked for, as numbers, row after row.
 
-use super::{Cell, DataError, Reader};
+use super::{Cell, DataError, Reader, Table, moments};
 use crate::quantity::Bytes;
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
@@ -21,6 +21,8 @@ pub enum Categories {
     Collected(Vec<String>),
     /// These columns hold these categories and no others.
     Known(Vec<ColumnInfo>),
+    /// These columns hold these categories so far, and new ones are added.
+    Growing(Vec<ColumnInfo>),
 }
 
 /// What to read.
@@ -34,6 +36,29 @@ pub struct Selection {
     pub memory: Option<Bytes>,
     /// Whether the command has `--ignore` and `--categorical`, for its advice.
     pub has_options: bool,
+    /// Whether rows with a missing value are passed over, instead of refused.
+    pub drop_missing: bool,
+}
+
+impl Selection {
+    /// Columns asked for by name, but for the last one, the target.
+    #[must_use]
+    pub fn width(&self) -> usize {
+        match &self.wanted {
+            Wanted::Named(names) => names.len().saturating_sub(1),
+            Wanted::AllBut(_) => 0,
+        }
+    }
+
+    /// The same for the next of several files: categories that were found go on to be known.
+    #[must_use]
+    pub fn knowing(&self, columns: &[ColumnInfo]) -> Self {
+        let categories = match &self.categories {
+            Categories::Collected(_) if !columns.is_empty() => Categories::Growing(columns.to_vec()),
+            other => other.clone(),
+        };
+        Self { categories, ..self.clone() }
+    }
 }
 
 /// A column's name and, if it holds categories, their names: a cell is then its position in the list.
@@ -56,6 +81,70 @@ pub struct Frame {
     pub values: Vec<f64>,
     /// Whether commas were read as decimal points.
     pub has_decimal_commas: bool,
+    /// Rows passed over because a value was missing.
+    pub dropped: usize,
+}
+
+/// Rows as numbers, one after the other.
+pub struct Numbers {
+    reader: Reader,
+    positions: Vec<usize>,
+    columns: Vec<ColumnInfo>,
+    collects: bool,
+    has_options: bool,
+    drops: bool,
+    cells: Vec<Cell>,
+}
+
+impl Numbers {
+    /// The columns that were asked for, from a reader.
+    ///
+    /// # Errors
+    /// [`DataError::NoColumn`] for a column that is not there.
+    pub fn new(mut reader: Reader, selection: &Selection) -> Result<Self, DataError> {
+        let positions = positions(&reader, &selection.wanted)?;
+        let columns: Vec<ColumnInfo> = positions.iter().map(|&position| described(&reader, position, &selection.categories)).collect();
+        if let Categories::Collected(names) = &selection.categories {
+            names.iter().try_for_each(|name| reader.column(name).map(drop))?;
+        }
+        let of_categories = columns.iter().zip(&positions).filter(|(column, _)| column.categories.is_some());
+        of_categories.for_each(|(_, &position)| reader.keep_text(position));
+        reader.only(&positions);
+        let collects = !matches!(selection.categories, Categories::Known(_));
+        let (has_options, drops) = (selection.has_options, selection.drop_missing);
+        Ok(Self { reader, positions, columns, collects, has_options, drops, cells: Vec::new() })
+    }
+
+    /// Appends the next row to `values`; its number, and `None` after the last. A missing value is NaN where such rows are to be dropped.
+    ///
+    /// # Errors
+    /// [`DataError`] naming the file, the row, the column and what was found.
+    pub fn next_row(&mut self, values: &mut Vec<f64>) -> Result<Option<u64>, DataError> {
+        let Some(line) = self.reader.next_row(&mut self.cells)? else { return Ok(None) };
+        let place = Place { reader: &self.reader, line, has_options: self.has_options };
+        for (column, &position) in self.columns.iter_mut().zip(&self.positions) {
+            let cell = &self.cells[position];
+            let is_missing = matches!(cell, Cell::Missing) || matches!(cell, Cell::Number(value) if value.is_nan());
+            values.push(match &mut column.categories {
+                _ if is_missing && self.drops => f64::NAN,
+                None => place.number(&column.name, cell)?,
+                Some(known) => place.category(&column.name, known, self.collects, cell)?,
+            });
+        }
+        Ok(Some(line))
+    }
+
+    /// The columns, with the categories that were found so far.
+    #[must_use]
+    pub fn columns(&self) -> &[ColumnInfo] {
+        &self.columns
+    }
+
+    /// Where they come from.
+    #[must_use]
+    pub fn reader(&self) -> &Reader {
+        &self.reader
+    }
 }
 
 impl Frame {
@@ -63,31 +152,48 @@ impl Frame {
     ///
     /// # Errors
     /// [`DataError`] naming the file, the row, the column and what was found.
-    pub fn read(mut reader: Reader, selection: &Selection) -> Result<Self, DataError> {
-        let positions = positions(&reader, &selection.wanted)?;
-        let mut columns: Vec<ColumnInfo> = positions.iter().map(|&position| described(&reader, position, &selection.categories)).collect();
-        if let Categories::Collected(names) = &selection.categories {
-            names.iter().try_for_each(|name| reader.column(name).map(drop))?;
+    pub fn read(reader: Reader, selection: &Selection) -> Result<Self, DataError> {
+        let (file, mut numbers) = (reader.file().to_owned(), Numbers::new(reader, selection)?);
+        let mut frame = Self { file, columns: Vec::new(), values: Vec::new(), has_decimal_commas: false, dropped: 0 };
+        frame.append(&mut numbers, selection)?;
+        frame.finish()
+    }
+
+    /// Reads several files one after the other, as one.
+    ///
+    /// # Errors
+    /// As [`Frame::read`].
+    pub fn read_table(table: &Table, selection: &Selection) -> Result<Self, DataError> {
+        let first = table.part(0)?;
+        let mut frame =
+            Self { file: first.file().to_owned(), columns: Vec::new(), values: Vec::new(), has_decimal_commas: false, dropped: 0 };
+        // Standard input can be opened once.
+        let mut first = Some(first);
+        for part in 0..table.parts.len() {
+            let reader = first.take().map_or_else(|| table.part(part), Ok)?;
+            let mut numbers = Numbers::new(reader, &selection.knowing(&frame.columns))?;
+            frame.append(&mut numbers, selection)?;
         }
-        let of_categories = columns.iter().zip(&positions).filter(|(column, _)| column.categories.is_some());
-        of_categories.for_each(|(_, &position)| reader.keep_text(position));
-        let collects = matches!(selection.categories, Categories::Collected(_));
-        let mut values = Vec::new();
-        let mut cells = Vec::with_capacity(reader.names().len());
-        while let Some(line) = reader.next_row(&mut cells)? {
-            let place = Place { reader: &reader, line, has_options: selection.has_options };
-            for (column, &position) in columns.iter_mut().zip(&positions) {
-                values.push(match &mut column.categories {
-                    None => place.number(&column.name, &cells[position])?,
-                    Some(known) => place.category(&column.name, known, collects, &cells[position])?,
-                });
+        frame.finish()
+    }
+
+    fn append(&mut self, numbers: &mut Numbers, selection: &Selection) -> Result<(), DataError> {
+        let mut end = self.values.len();
+        while numbers.next_row(&mut self.values)?.is_some() {
+            if selection.drop_missing && self.values[end..].iter().any(|value| value.is_nan()) {
+                self.values.truncate(end);
+                self.dropped += 1;
             }
-            check_memory(&reader, &values, columns.len(), selection.memory)?;
+            end = self.values.len();
+            check_memory(numbers.reader(), &self.values, numbers.columns().len(), selection.memory)?;
         }
-        if values.is_empty() {
-            return Err(DataError::Empty { file: reader.file().to_owned() });
-        }
-        Ok(Self { file: reader.file().to_owned(), columns, values, has_decimal_commas: reader.has_decimal_commas() })
+        self.columns = numbers.columns().to_vec();
+        self.has_decimal_commas |= numbers.reader().has_decimal_commas();
+        Ok(())
+    }
+
+    fn finish(self) -> Result<Self, DataError> {
+        if self.values.is_empty() { Err(DataError::Empty { file: self.file }) } else { Ok(self) }
     }
 
     /// Number of rows.
@@ -123,7 +229,9 @@ fn described(reader: &Reader, position: usize, categories: &Categories) -> Colum
     let name = &reader.names()[position];
     let categories = match categories {
         Categories::Collected(names) => names.contains(name).then(Vec::new),
-        Categories::Known(columns) => columns.iter().find(|column| column.name == *name).and_then(|column| column.categories.clone()),
+        Categories::Known(columns) | Categories::Growing(columns) => {
+            columns.iter().find(|column| column.name == *name).and_then(|column| column.categories.clone())
+        }
     };
     ColumnInfo { name: name.clone(), categories }
 }
@@ -160,6 +268,7 @@ impl Place<'_> {
             Cell::Number(value) if value.is_finite() => return Ok(*value),
             Cell::Number(value) => value.to_string(),
             Cell::Missing => "an empty cell".to_owned(),
+            Cell::Text(text) if moments::number(text).is_some() => return Ok(moments::number(text).unwrap_or_default()),
             Cell::Text(text) => format!("\"{text}\""),
         };
         let remedy = match cell {
@@ -167,7 +276,9 @@ impl Place<'_> {
             Cell::Text(_) if self.has_options => {
                 format!("put a number there, leave the column out (--ignore {column}), or declare it (--categorical {column})")
             }
-            _ if self.has_options => format!("put a number there, take the row out, or leave the column out (--ignore {column})"),
+            _ if self.has_options => {
+                format!("put a number there, take the row out (--drop-missing), or leave the column out (--ignore {column})")
+            }
             _ => "put a number there, or take the row out".to_owned(),
         };
         Err(DataError::Cell {
@@ -226,7 +337,10 @@ mod tests {
 
     fn read(text: &str, categories: Categories) -> Result<Frame, DataError> {
         let reader = Reader::csv("t.csv".into(), Box::new(std::io::Cursor::new(text.as_bytes().to_vec())))?;
-        Frame::read(reader, &Selection { wanted: Wanted::AllBut(Vec::new()), categories, memory: None, has_options: true })
+        Frame::read(
+            reader,
+            &Selection { wanted: Wanted::AllBut(Vec::new()), categories, memory: None, has_options: true, drop_missing: false },
+        )
     }
 
     #[test]

@@ -3,17 +3,22 @@
 mod delimited;
 mod error;
 mod frame;
+mod moments;
 mod numpy;
 mod parquet_file;
+mod parquet_writer;
+mod table;
 
 pub use error::DataError;
 pub use error::closest;
-pub use frame::{Categories, ColumnInfo, Frame, Selection, Wanted};
+pub use frame::{Categories, ColumnInfo, Frame, Numbers, Selection, Wanted};
 pub use frame::{NUMERAL, is_numeral};
+pub use parquet_writer::ParquetWriter;
+pub use table::{Chunk, Part, Table};
 
 use std::fmt;
 use std::fs::File;
-use std::io::{BufReader, Read};
+use std::io::{BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
 
 /// One cell as it was found.
@@ -46,8 +51,19 @@ trait Rows {
         false
     }
 
+    /// Columns that will be looked at: others may be left missing.
+    fn only(&mut self, _columns: &[usize]) {}
+
     /// Gives the cells of a column as they are written, numbers too; where files have types, those say what is text.
     fn keep_text(&mut self, _column: usize) {}
+}
+
+/// How compressed text begins.
+const GZIP: &[u8] = &[0x1f, 0x8b];
+
+/// What a file's name ends in, in small letters.
+fn extension(path: &Path) -> String {
+    path.extension().map(|end| end.to_string_lossy().to_ascii_lowercase()).unwrap_or_default()
 }
 
 /// A table that is being read.
@@ -56,26 +72,31 @@ pub struct Reader {
     names: Vec<String>,
     rows: Box<dyn Rows>,
     line_word: &'static str,
+    /// Cells that every row has at its end: what the names of folders say.
+    constants: Vec<Cell>,
 }
 
 impl Reader {
-    /// Opens a table: `-` is CSV on standard input; `.parquet`, `.npy` by their extension; everything else is CSV, compressed if it ends in `.gz`.
+    /// Opens a table: `-` is CSV on standard input; `.parquet`, `.npy` by their extension; everything else is CSV. Compressed text is recognised by its first bytes.
     ///
     /// # Errors
     /// [`DataError`] for a file that cannot be opened or has no header.
     pub fn open(path: &Path) -> Result<Self, DataError> {
+        Self::open_group(path, None)
+    }
+
+    /// One row group of a Parquet file, or all of a file.
+    fn open_group(path: &Path, group: Option<usize>) -> Result<Self, DataError> {
         if path.as_os_str() == "-" {
             return Self::csv(PathBuf::from("standard input"), Box::new(std::io::stdin()));
         }
         let open = || File::open(path).map_err(|source| DataError::Open { file: path.to_owned(), source });
-        let name = path.file_name().map(|name| name.to_string_lossy().to_ascii_lowercase()).unwrap_or_default();
-        let (names, rows): (_, Box<dyn Rows>) = match name.rsplit('.').next() {
-            Some("parquet") => parquet_file::open(path, open()?)?,
-            Some("npy") => numpy::open(path, BufReader::new(open()?))?,
-            Some("gz") => return Self::csv(path.to_owned(), Box::new(flate2::read::MultiGzDecoder::new(BufReader::new(open()?)))),
+        let (names, rows): (_, Box<dyn Rows>) = match extension(path).as_str() {
+            "parquet" => parquet_file::open(path, open()?, group)?,
+            "npy" => numpy::open(path, BufReader::new(open()?))?,
             _ => return Self::csv(path.to_owned(), Box::new(open()?)),
         };
-        Ok(Self { file: path.to_owned(), names, rows, line_word: "row" })
+        Ok(Self { file: path.to_owned(), names, rows, line_word: "row", constants: Vec::new() })
     }
 
     /// CSV from anywhere.
@@ -83,8 +104,12 @@ impl Reader {
     /// # Errors
     /// [`DataError`] without a header of names that differ.
     pub fn csv(file: PathBuf, input: Box<dyn Read>) -> Result<Self, DataError> {
+        let mut input = BufReader::new(input);
+        let start = input.fill_buf().map_err(|source| DataError::Read { file: file.clone(), line: 0, line_word: "line", source })?;
+        let is_compressed = start.starts_with(GZIP);
+        let input: Box<dyn Read> = if is_compressed { Box::new(flate2::bufread::MultiGzDecoder::new(input)) } else { Box::new(input) };
         let (names, rows) = delimited::open(&file, input)?;
-        Ok(Self { file, names, rows, line_word: "line" })
+        Ok(Self { file, names, rows, line_word: "line", constants: Vec::new() })
     }
 
     /// Names of the columns, in the order of the file.
@@ -110,7 +135,16 @@ impl Reader {
     /// # Errors
     /// [`DataError`] naming the row.
     pub fn next_row(&mut self, cells: &mut Vec<Cell>) -> Result<Option<u64>, DataError> {
-        self.rows.next_row(cells)
+        let line = self.rows.next_row(cells)?;
+        if line.is_some() {
+            cells.extend(self.constants.iter().cloned());
+        }
+        Ok(line)
+    }
+
+    /// From now on only these columns are looked at: others may be left missing.
+    pub fn only(&mut self, columns: &[usize]) {
+        self.rows.only(columns);
     }
 
     /// Whether commas were read as decimal points so far.

@@ -1,20 +1,36 @@
-//! Parquet files with flat columns of numbers or text.
+//! Parquet files with flat columns of numbers, dates or text, read column by column in batches.
 
 use super::{Cell, DataError, Rows};
-use parquet::file::reader::FileReader;
-use parquet::file::reader::SerializedFileReader;
-use parquet::record::reader::RowIter;
-use parquet::record::{Field, Row};
+use parquet::basic::{ConvertedType, LogicalType, TimeUnit};
+use parquet::column::reader::{ColumnReader, ColumnReaderImpl};
+use parquet::data_type::DataType;
+use parquet::errors::ParquetError;
+use parquet::file::reader::{FileReader, SerializedFileReader};
+use parquet::schema::types::ColumnDescriptor;
 use std::fs::File;
 use std::path::{Path, PathBuf};
 
+/// Rows decoded at a time.
+const BATCH: usize = 4096;
+const MILLISECONDS_A_DAY: f64 = 86_400_000.0;
+
 struct Parquet {
     file: PathBuf,
-    rows: RowIter<'static>,
+    reader: SerializedFileReader<File>,
+    /// Row groups that are still to be read, the next one last.
+    groups: Vec<usize>,
+    /// Readers of the row group at hand; `None` for columns that nobody wants.
+    columns: Vec<Option<ColumnReader>>,
+    wanted: Vec<bool>,
+    /// Rows of the row group that are not decoded yet.
+    left: usize,
+    batch: Vec<Vec<Cell>>,
+    next: usize,
     read: u64,
 }
 
-pub(super) fn open(path: &Path, file: File) -> Result<(Vec<String>, Box<dyn Rows>), DataError> {
+/// The header's names and the rows of all row groups, or of one.
+pub(super) fn open(path: &Path, file: File, group: Option<usize>) -> Result<(Vec<String>, Box<dyn Rows>), DataError> {
     let wrong = |reason: String| DataError::Format { file: path.to_owned(), kind: "Parquet", reason };
     let reader = SerializedFileReader::new(file).map_err(|error| wrong(error.to_string()))?;
     let schema = reader.metadata().file_metadata().schema();
@@ -25,43 +41,178 @@ pub(super) fn open(path: &Path, file: File) -> Result<(Vec<String>, Box<dyn Rows
     if names.is_empty() {
         return Err(wrong("it has no columns".to_owned()));
     }
-    Ok((names, Box::new(Parquet { file: path.to_owned(), rows: RowIter::from_file_into(Box::new(reader)), read: 0 })))
+    let groups = group.map_or_else(|| (0..reader.num_row_groups()).rev().collect(), |group| vec![group]);
+    let rows = Parquet {
+        file: path.to_owned(),
+        groups,
+        columns: Vec::new(),
+        wanted: vec![true; names.len()],
+        left: 0,
+        batch: vec![Vec::new(); names.len()],
+        next: 0,
+        read: 0,
+        reader,
+    };
+    Ok((names, Box::new(rows)))
+}
+
+/// Rows of each row group.
+pub(super) fn groups(path: &Path, file: File) -> Result<Vec<u64>, DataError> {
+    let wrong = |error: ParquetError| DataError::Format { file: path.to_owned(), kind: "Parquet", reason: error.to_string() };
+    let reader = SerializedFileReader::new(file).map_err(wrong)?;
+    Ok(reader.metadata().row_groups().iter().map(|group| group.num_rows().max(0) as u64).collect())
 }
 
 impl Rows for Parquet {
     fn next_row(&mut self, cells: &mut Vec<Cell>) -> Result<Option<u64>, DataError> {
-        let Some(row) = self.rows.next() else { return Ok(None) };
-        let row: Row = row.map_err(|error| DataError::Read {
-            file: self.file.clone(),
-            line: self.read,
-            line_word: "row",
-            source: std::io::Error::other(error),
-        })?;
-        self.read += 1;
+        if !self.fill()? {
+            return Ok(None);
+        }
         cells.clear();
-        cells.extend(row.get_column_iter().map(|(_, field)| cell(field)));
+        for (column, wanted) in self.batch.iter_mut().zip(&self.wanted) {
+            cells.push(if *wanted { std::mem::replace(&mut column[self.next], Cell::Missing) } else { Cell::Missing });
+        }
+        self.next += 1;
+        self.read += 1;
         Ok(Some(self.read))
+    }
+
+    fn only(&mut self, columns: &[usize]) {
+        self.wanted.iter_mut().enumerate().for_each(|(column, wanted)| *wanted = columns.contains(&column));
     }
 }
 
-fn cell(field: &Field) -> Cell {
-    match field {
-        Field::Null => Cell::Missing,
-        Field::Bool(v) => Cell::Number(f64::from(u8::from(*v))),
-        Field::Byte(v) => Cell::Number(f64::from(*v)),
-        Field::Short(v) => Cell::Number(f64::from(*v)),
-        Field::Int(v) | Field::Date(v) | Field::TimeMillis(v) => Cell::Number(f64::from(*v)),
-        Field::Long(v) | Field::TimeMicros(v) | Field::TimestampMillis(v) | Field::TimestampMicros(v) => Cell::Number(*v as f64),
-        Field::UByte(v) => Cell::Number(f64::from(*v)),
-        Field::UShort(v) => Cell::Number(f64::from(*v)),
-        Field::UInt(v) => Cell::Number(f64::from(*v)),
-        Field::ULong(v) => Cell::Number(*v as f64),
-        Field::Float16(v) => Cell::Number(f64::from(*v)),
-        Field::Float(v) => Cell::Number(f64::from(*v)),
-        Field::Double(v) => Cell::Number(*v),
-        Field::Str(text) => Cell::Text(text.clone()),
-        other => Cell::Text(other.to_string()),
+impl Parquet {
+    /// Decodes on where the batch is used up; whether there is a row.
+    fn fill(&mut self) -> Result<bool, DataError> {
+        let decoded = self.wanted.iter().position(|wanted| *wanted).map_or(0, |column| self.batch[column].len());
+        if self.next < decoded {
+            return Ok(true);
+        }
+        let damaged = |file: &Path, read: u64, error: ParquetError| DataError::Read {
+            file: file.to_owned(),
+            line: read,
+            line_word: "row",
+            source: std::io::Error::other(error),
+        };
+        while self.left == 0 {
+            let Some(group) = self.groups.pop() else { return Ok(false) };
+            self.begin(group).map_err(|error| damaged(&self.file, self.read, error))?;
+        }
+        let count = self.left.min(BATCH);
+        let schema = self.reader.metadata().file_metadata().schema_descr_ptr();
+        for (place, (column, batch)) in self.columns.iter_mut().zip(&mut self.batch).enumerate() {
+            batch.clear();
+            if let Some(column) = column {
+                decode(column, &schema.column(place), count, batch).map_err(|error| damaged(&self.file, self.read, error))?;
+            }
+        }
+        (self.left, self.next) = (self.left - count, 0);
+        Ok(true)
     }
+
+    fn begin(&mut self, group: usize) -> Result<(), ParquetError> {
+        if group >= self.reader.num_row_groups() {
+            return Err(ParquetError::General(format!("there is no row group {group}")));
+        }
+        let rows = self.reader.get_row_group(group)?;
+        self.left = rows.metadata().num_rows().max(0) as usize;
+        self.columns = self
+            .wanted
+            .iter()
+            .enumerate()
+            .map(|(i, wanted)| wanted.then(|| rows.get_column_reader(i)).transpose())
+            .collect::<Result<_, _>>()?;
+        Ok(())
+    }
+}
+
+fn decode(reader: &mut ColumnReader, column: &ColumnDescriptor, count: usize, out: &mut Vec<Cell>) -> Result<(), ParquetError> {
+    let most = column.max_def_level();
+    let unit = unit(column);
+    match reader {
+        ColumnReader::BoolColumnReader(r) => cells(r, most, count, out, |v| Cell::Number(f64::from(u8::from(*v)))),
+        ColumnReader::Int32ColumnReader(r) => cells(r, most, count, out, |v| match column.converted_type() {
+            ConvertedType::UINT_32 => Cell::Number(f64::from(*v as u32)),
+            _ => Cell::Number(f64::from(*v) / unit),
+        }),
+        ColumnReader::Int64ColumnReader(r) => cells(r, most, count, out, |v| match column.converted_type() {
+            ConvertedType::UINT_64 => Cell::Number(*v as u64 as f64),
+            _ => Cell::Number(*v as f64 / unit),
+        }),
+        ColumnReader::Int96ColumnReader(r) => cells(r, most, count, out, |v| Cell::Number(v.to_millis() as f64 / MILLISECONDS_A_DAY)),
+        ColumnReader::FloatColumnReader(r) => cells(r, most, count, out, |v| Cell::Number(f64::from(*v))),
+        ColumnReader::DoubleColumnReader(r) => cells(r, most, count, out, |v| Cell::Number(*v)),
+        ColumnReader::ByteArrayColumnReader(r) => cells(r, most, count, out, |v| bytes(column, v.data())),
+        ColumnReader::FixedLenByteArrayColumnReader(r) => cells(r, most, count, out, |v| bytes(column, v.data())),
+    }
+}
+
+/// What a whole number is divided by: dates and times are days since 1970, as in CSV; decimals have their digits behind the point.
+fn unit(column: &ColumnDescriptor) -> f64 {
+    match (column.logical_type_ref(), column.converted_type()) {
+        (Some(LogicalType::Timestamp(time)), _) => match time.unit {
+            TimeUnit::MILLIS => MILLISECONDS_A_DAY,
+            TimeUnit::MICROS => 1e3 * MILLISECONDS_A_DAY,
+            TimeUnit::NANOS => 1e6 * MILLISECONDS_A_DAY,
+        },
+        (_, ConvertedType::TIMESTAMP_MILLIS) => MILLISECONDS_A_DAY,
+        (_, ConvertedType::TIMESTAMP_MICROS) => 1e3 * MILLISECONDS_A_DAY,
+        (Some(LogicalType::Decimal { .. }), _) | (_, ConvertedType::DECIMAL) => 10.0_f64.powi(column.type_scale()),
+        _ => 1.0,
+    }
+}
+
+fn bytes(column: &ColumnDescriptor, data: &[u8]) -> Cell {
+    if matches!(column.logical_type_ref(), Some(LogicalType::Decimal { .. })) || column.converted_type() == ConvertedType::DECIMAL {
+        // Two's complement, the largest digits first.
+        let negative = data.first().is_some_and(|byte| byte & 0x80 != 0);
+        let whole = data.iter().fold(0.0, |sum, byte| 256.0 * sum + f64::from(*byte));
+        let wrapped = if negative { 256.0_f64.powi(data.len() as i32) } else { 0.0 };
+        return Cell::Number((whole - wrapped) / 10.0_f64.powi(column.type_scale()));
+    }
+    if matches!(column.logical_type_ref(), Some(LogicalType::Float16)) && data.len() == 2 {
+        return Cell::Number(half(u16::from_le_bytes([data[0], data[1]])));
+    }
+    Cell::Text(String::from_utf8_lossy(data).into_owned())
+}
+
+/// A number of 16 bits: sign, 5 bits of exponent, 10 of fraction.
+fn half(bits: u16) -> f64 {
+    let (sign, exponent, fraction) =
+        (if bits & 0x8000 == 0 { 1.0 } else { -1.0 }, i32::from(bits >> 10 & 0x1f), f64::from(bits & 0x3ff) / 1024.0);
+    sign * match exponent {
+        0 => fraction * 2.0_f64.powi(-14),
+        31 if fraction == 0.0 => f64::INFINITY,
+        31 => f64::NAN,
+        _ => (1.0 + fraction) * 2.0_f64.powi(exponent - 15),
+    }
+}
+
+/// The next `count` cells of a column.
+fn cells<T: DataType>(
+    reader: &mut ColumnReaderImpl<T>,
+    most: i16,
+    count: usize,
+    out: &mut Vec<Cell>,
+    cell: impl Fn(&T::T) -> Cell,
+) -> Result<(), ParquetError> {
+    let (mut levels, mut values) = (Vec::with_capacity(count), Vec::with_capacity(count));
+    while out.len() < count {
+        levels.clear();
+        values.clear();
+        let (records, _, _) = reader.read_records(count - out.len(), Some(&mut levels), None, &mut values)?;
+        if records == 0 {
+            return Err(ParquetError::EOF(format!("{} rows of {count}", out.len())));
+        }
+        if most == 0 {
+            out.extend(values.iter().map(&cell));
+            continue;
+        }
+        let mut found = values.iter();
+        out.extend(levels.iter().map(|level| if *level == most { found.next().map_or(Cell::Missing, &cell) } else { Cell::Missing }));
+    }
+    Ok(())
 }
 
 #[cfg(test)]
@@ -92,7 +243,7 @@ mod tests {
         group.close().unwrap();
         writer.close().unwrap();
 
-        let (names, mut rows) = open(&path, File::open(&path).unwrap()).unwrap();
+        let (names, mut rows) = open(&path, File::open(&path).unwrap(), None).unwrap();
         assert_eq!(names, ["x", "n", "s"]);
         let mut cells = Vec::new();
         assert_eq!(rows.next_row(&mut cells).unwrap(), Some(1));

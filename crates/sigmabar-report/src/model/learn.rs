@@ -35,6 +35,8 @@ pub struct Learnt {
     pub ridge: Sourced<f64>,
     /// The inducing points.
     pub inducing: Points,
+    /// To how many nats per row the evidence is known, where more inducing points would have told more.
+    pub wide: Option<f64>,
     /// The posterior, where learning has seen every row.
     pub posterior: Option<Posterior>,
 }
@@ -48,13 +50,14 @@ pub fn learn(rows: &Rows, prior: Prior, declared: &Declared, columns: &[ColumnIn
         let locations = Locations::new(Points::new(sample.x, dim)?, declared.collected);
         let rule = InducingRule::Greedy(Stop::at_residual(0.1, plan.inducing));
         let inducing = rule.select(&kernel, ridge, &locations, seed)?.into_points();
-        return Ok(Learnt { kernel: kernel.into(), ridge: ridge.into(), inducing, posterior: None });
+        return Ok(Learnt { kernel: kernel.into(), ridge: ridge.into(), inducing, wide: None, posterior: None });
     }
     let sample = rows.sample(LEARNING_ROWS, seed);
     let everything = sample.len() == rows.len();
     let observations = Observations::new(Points::new(sample.x, dim)?, &sample.y, declared.collected, prior)?;
     let mut learning = Learning::new(templates(declared, &observations, columns)?);
     learning.inducing = plan.inducing;
+    learning.additive = declared.family.is_none();
     learning.exact_points = EXACT_POINTS;
     learning.seed = seed;
     if let Some(ridge) = declared.ridge {
@@ -65,6 +68,7 @@ pub fn learn(rows: &Rows, prior: Prior, declared: &Declared, columns: &[ColumnIn
         kernel: learnt.kernel().clone(),
         ridge: Sourced::new(learnt.ridge(), Origin::LearntHere),
         inducing: learnt.inducing().to_points(),
+        wide: learnt.capped.then(|| learnt.gap() / observations.len() as f64),
         posterior: everything.then(|| learnt.into_posterior()),
     })
 }

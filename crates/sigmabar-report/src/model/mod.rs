@@ -8,7 +8,7 @@ mod score;
 pub mod training;
 
 pub use intervals::words;
-pub use score::{HeldOut, Scores};
+pub use score::{HeldOut, ScoreSums, Scores};
 
 use crate::data::ColumnInfo;
 use serde::{Deserialize, Serialize};

@@ -1,15 +1,14 @@
 //! What a fit will take, said before it begins.
 
 use crate::quantity::{Bytes, grouped};
+use sigmabar::evidence::Learning;
 use std::fmt;
 
 /// Rows on which hyper-parameters are learnt: more change them little and cost in proportion.
 pub const LEARNING_ROWS: usize = 10_000;
 /// Rows that inducing points are chosen from, for each of them, and at least.
-const POOL: usize = 8;
+const POOL: usize = 3;
 const SMALLEST_POOL: usize = 10_000;
-/// Inducing points unless told otherwise.
-const INDUCING: usize = 500;
 /// Distinct points of the exact stage of learning.
 pub const EXACT_POINTS: usize = 1000;
 
@@ -35,7 +34,7 @@ pub struct Plan {
 impl Plan {
     /// As many inducing points as were wanted and fit; `None` where not even ten do.
     pub fn new(rows: usize, held_out: usize, columns: usize, learns: bool, wanted: Option<usize>, limit: Option<Bytes>) -> Option<Self> {
-        let most = wanted.unwrap_or(INDUCING).min(rows);
+        let most = wanted.unwrap_or_else(|| Learning::new(Vec::new()).most_inducing(rows)).min(rows);
         let least = most.min(10);
         let at =
             |inducing| Self { rows, held_out, columns, learns, inducing, memory: needed(rows, held_out, columns, learns, inducing), limit };
@@ -60,7 +59,9 @@ impl Plan {
     }
 }
 
-fn pool(rows: usize, inducing: usize) -> usize {
+/// Rows that so many inducing points are chosen from.
+#[must_use]
+pub fn pool(rows: usize, inducing: usize) -> usize {
     (POOL * inducing).max(SMALLEST_POOL).min(rows)
 }
 
@@ -100,9 +101,9 @@ mod tests {
     #[test]
     fn a_plan_keeps_to_the_memory_or_is_refused() {
         let free = Plan::new(1_000_000, 0, 8, true, None, None).unwrap();
-        assert_eq!(free.inducing, 500);
+        assert_eq!(free.inducing, 547);
         let tight = Plan::new(1_000_000, 0, 8, true, None, Some(Bytes(free.memory.0 - (60 << 20)))).unwrap();
-        assert!(tight.inducing < 500 && tight.memory <= tight.limit.unwrap());
+        assert!(tight.inducing < 547 && tight.memory <= tight.limit.unwrap());
         assert_eq!(Plan::new(1_000_000, 0, 8, true, None, Some(Bytes(100 << 20))), None);
         assert_eq!(Plan::new(7, 0, 1, false, None, None).unwrap().inducing, 7);
     }

@@ -26,6 +26,12 @@ impl Plate {
         Some(Self { rows, columns })
     }
 
+    /// Rows and columns.
+    #[must_use]
+    pub fn size(self) -> (usize, usize) {
+        (self.rows, self.columns)
+    }
+
     /// Number of wells.
     pub fn wells(self) -> usize {
         self.rows * self.columns
@@ -36,6 +42,21 @@ impl Plate {
         let (row, column) = (i / self.columns, i % self.columns);
         let letter = |i: usize| char::from(b'A' + (i % 26) as u8);
         if row < 26 { format!("{}{}", letter(row), column + 1) } else { format!("A{}{}", letter(row - 26), column + 1) }
+    }
+
+    /// The place of a well in the order of [`Plate::name`], by its name; none for one that the plate does not have.
+    #[must_use]
+    pub fn place(self, name: &str) -> Option<usize> {
+        let (row, column) = crate::plot::well_place(name.trim())?;
+        (row < self.rows && column < self.columns).then_some(row * self.columns + column)
+    }
+
+    /// `count` of the wells that are not blocked in random order, the same for the same seed: a trial's place says nothing about its setting.
+    #[must_use]
+    pub fn shuffled_free(self, count: usize, blocked: &[usize], seed: u64) -> Vec<usize> {
+        let free: Vec<usize> = (0..self.wells()).filter(|well| !blocked.contains(well)).collect();
+        let count = count.min(free.len());
+        self.shuffled(count, seed).into_iter().map(|i| free[i]).collect()
     }
 
     /// `count` wells in random order, the same for the same seed: a trial's place says nothing about its setting.

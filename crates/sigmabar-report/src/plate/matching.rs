@@ -2,8 +2,8 @@
 
 use super::Reading;
 use crate::data::Cell;
-use crate::setting::agrees;
-use sigmabar_study::{Study, TrialRow};
+use crate::setting::{agrees, used_instead};
+use sigmabar_study::{Study, TrialRow, Value};
 use std::collections::HashMap;
 use std::path::Path;
 
@@ -32,11 +32,12 @@ impl Mismatch {
     }
 }
 
-/// Refuses a table whose settings or wells are not those of its trials.
+/// Refuses a table whose settings or wells are not those of its trials. Where the study declares that settings may be used otherwise than asked for, those that
+/// were, a little, are given back.
 ///
 /// # Errors
 /// [`Mismatch`] naming line and column.
-pub fn check(study: &Study, path: &Path, reading: &Reading) -> Result<(), Mismatch> {
+pub fn check(study: &Study, path: &Path, reading: &Reading) -> Result<Vec<(u64, Vec<Value>)>, Mismatch> {
     let column = |name: &str| reading.columns.iter().position(|found| found == name);
     let well = reading.columns.iter().position(|found| found.eq_ignore_ascii_case(WELL));
     let mut parameters = Vec::new();
@@ -51,6 +52,7 @@ pub fn check(study: &Study, path: &Path, reading: &Reading) -> Result<(), Mismat
         }
     }
     let trials: HashMap<u64, TrialRow> = study.trials()?.into_iter().map(|trial| (trial.id, trial)).collect();
+    let mut all_used = Vec::new();
     for (id, line, cells) in &reading.rows {
         let Some(trial) = trials.get(id) else { continue };
         let is_blank = |cell: &Cell| reading.missing.contains(id) && *cell == Cell::Missing;
@@ -59,20 +61,28 @@ pub fn check(study: &Study, path: &Path, reading: &Reading) -> Result<(), Mismat
             let what = format!("{file}, line {line}, column \"{name}\": {} stands there, and trial {id} has {asked}", shown(&cells[place]));
             Mismatch::new(what, "put every result beside its own setting; nothing of this file was written down")
         };
+        let mut used = trial.values.clone();
         for &(place, i, parameter) in &parameters {
             let asked = &trial.values[i];
-            if !agrees(&cells[place], parameter, asked) && !is_blank(&cells[place]) {
-                return Err(differs(place, asked));
+            if agrees(&cells[place], parameter, asked) || is_blank(&cells[place]) {
+                continue;
             }
+            match used_instead(&cells[place], parameter, asked).filter(|_| study.spec().takes_used_values()) {
+                Some(value) => used[i] = value,
+                None => return Err(differs(place, asked)),
+            }
+        }
+        if used != trial.values {
+            all_used.push((*id, used));
         }
         if let (Some(place), Some(laid)) = (well, &trial.well)
             && !is_blank(&cells[place])
-            && plain(&shown(&cells[place])) != plain(laid)
+            && !laid.split(';').any(|laid| plain(&shown(&cells[place])) == plain(laid))
         {
             return Err(differs(place, laid));
         }
     }
-    Ok(())
+    Ok(all_used)
 }
 
 /// A well without the zeros that some machines put before its number: A01 is A1.

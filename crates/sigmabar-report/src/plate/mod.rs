@@ -9,10 +9,12 @@ pub use layout::Plate;
 pub use matching::{Mismatch, check};
 pub use reading::{Reading, read};
 pub use reading::{is_blank, remedy};
-pub use sheet::sheet;
+pub use sheet::Layout;
 
 /// The column that people fill in.
 pub const RESULT: &str = "result";
+/// What stands in the place of a trial's number where a well holds a control.
+pub const CONTROL: &str = "control";
 /// The column of standard errors.
 pub const STANDARD_ERROR: &str = "std";
 /// The column of remarks.

@@ -1,10 +1,10 @@
 //! A plate, or any table of results, as it comes back.
 
-use super::{NOTES, RESULT, STANDARD_ERROR};
+use super::{CONTROL, NOTES, RESULT, STANDARD_ERROR};
 use crate::data::{Cell, DataError, NUMERAL, Reader, is_numeral};
 use crate::setting;
 use sigmabar_study::{Parameter, TrialResult};
-use std::collections::HashSet;
+use std::collections::{BTreeMap, HashMap};
 
 /// What a table of results says.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -15,6 +15,8 @@ pub struct Reading {
     pub missing: Vec<u64>,
     /// What was remarked about trials.
     pub notes: Vec<(u64, String)>,
+    /// What controls came to, by their wells.
+    pub controls: Vec<(String, f64)>,
     /// Names of the columns.
     pub columns: Vec<String>,
     /// Every row: its trial, its line, its cells.
@@ -41,11 +43,11 @@ pub fn remedy(cell: &Cell) -> &'static str {
 }
 
 /// Reads trial, result and, if there are such columns besides those of the parameters, standard error and notes. An empty result is a missing well, the word `failed` a failed one, whose
-/// note is the reason too unless one stands behind the word.
+/// note is the reason too unless one stands behind the word. A trial may stand in as many lines as it has replicates; controls have their own word in its place.
 ///
 /// # Errors
 /// [`DataError`] naming the line and the column.
-pub fn read(mut reader: Reader, result: Option<&str>, parameters: &[Parameter]) -> Result<Reading, DataError> {
+pub fn read(mut reader: Reader, result: Option<&str>, parameters: &[Parameter], replicates: usize) -> Result<Reading, DataError> {
     let mut in_use = Vec::new();
     for parameter in parameters {
         if let Ok(column) = reader.column(&parameter.name) {
@@ -60,10 +62,11 @@ pub fn read(mut reader: Reader, result: Option<&str>, parameters: &[Parameter]) 
         None => column(RESULT)?,
     };
     let error = column(STANDARD_ERROR).ok();
+    let well = column("well").ok();
     let is_note = |name: &String| NOTES.contains(&name.to_lowercase().as_str());
     let notes: Vec<usize> = (0..reader.names().len()).filter(|i| is_note(&reader.names()[*i]) && !in_use.contains(i)).collect();
     notes.iter().for_each(|column| reader.keep_text(*column));
-    let (mut reading, mut seen) = (Reading { columns: reader.names().to_vec(), ..Reading::default() }, HashSet::new());
+    let (mut reading, mut seen) = (Reading { columns: reader.names().to_vec(), ..Reading::default() }, HashMap::<u64, usize>::new());
     let mut cells = Vec::new();
     while let Some(line) = reader.next_row(&mut cells)? {
         let wrong = |column: usize, remedy: &str| DataError::Cell {
@@ -78,12 +81,26 @@ pub fn read(mut reader: Reader, result: Option<&str>, parameters: &[Parameter]) 
             },
             remedy: remedy.into(),
         };
+        if matches!(&cells[trial], Cell::Text(word) if word.eq_ignore_ascii_case(CONTROL)) {
+            match (&cells[result], well) {
+                (Cell::Number(value), Some(well)) if value.is_finite() => reading.controls.push((cells[well].to_string(), *value)),
+                (cell, _) if is_blank(cell) || matches!(cell, Cell::Text(text) if text.to_lowercase().starts_with("fail")) => {}
+                (cell, _) => return Err(wrong(result, remedy(cell))),
+            }
+            continue;
+        }
         let id = match cells[trial] {
             Cell::Number(number) if number >= 0.0 && number.fract() == 0.0 && number < 1e15 => number as u64,
             _ => return Err(wrong(trial, "the number of the trial, as ask gave it, belongs there")),
         };
-        if !seen.insert(id) {
-            return Err(wrong(trial, "no other line may have the same trial"));
+        let lines = seen.entry(id).or_default();
+        *lines += 1;
+        if *lines > replicates {
+            let remedy = "no other line may have the same trial";
+            return Err(wrong(
+                trial,
+                if replicates == 1 { remedy } else { "no more lines may have the same trial than it has replicates" },
+            ));
         }
         let standard_error = match error.map(|column| (column, &cells[column])) {
             None => None,
@@ -112,13 +129,52 @@ pub fn read(mut reader: Reader, result: Option<&str>, parameters: &[Parameter]) 
     Ok(reading)
 }
 
+impl Reading {
+    /// The means of replicates. Where the noise is declared a mean counts as one measurement, which is safe: it is at most as noisy. Else it has the standard
+    /// error that the scatter of all replicates of the sheet gives it.
+    #[must_use]
+    pub fn averaged(mut self, has_declared_noise: bool) -> Self {
+        let mut groups: BTreeMap<u64, Vec<(TrialResult, u64)>> = BTreeMap::new();
+        for (id, result, line) in std::mem::take(&mut self.results) {
+            groups.entry(id).or_default().push((result, line));
+        }
+        let values = |group: &[(TrialResult, u64)]| -> Vec<f64> {
+            group.iter().filter_map(|(result, _)| if let TrialResult::Value { value, .. } = result { Some(*value) } else { None }).collect()
+        };
+        let (mut scatter, mut freedom) = (0.0, 0.0);
+        for group in groups.values() {
+            let values = values(group);
+            let mean = values.iter().sum::<f64>() / values.len().max(1) as f64;
+            scatter += values.iter().map(|v| (v - mean).powi(2)).sum::<f64>();
+            freedom += values.len().saturating_sub(1) as f64;
+        }
+        let pooled = if freedom > 0.0 && scatter > 0.0 && !has_declared_noise { Some((scatter / freedom).sqrt()) } else { None };
+        for (id, mut group) in groups {
+            let values = values(&group);
+            let (first, line) = group.swap_remove(0);
+            let result = match values.len() {
+                0 => first,
+                _ if group.is_empty() => first,
+                count => {
+                    let standard_error = pooled.map(|level| level / (count as f64).sqrt());
+                    TrialResult::Value { value: values.iter().sum::<f64>() / count as f64, standard_error }
+                }
+            };
+            self.missing.retain(|missing| *missing != id);
+            self.results.push((id, result, line));
+        }
+        self.missing.dedup();
+        self
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use std::io::Cursor;
 
     fn of(text: &str) -> Result<Reading, DataError> {
-        read(Reader::csv("plate.csv".into(), Box::new(Cursor::new(text.as_bytes().to_vec())))?, None, &[])
+        read(Reader::csv("plate.csv".into(), Box::new(Cursor::new(text.as_bytes().to_vec())))?, None, &[], 1)
     }
 
     #[test]
@@ -141,6 +197,20 @@ mod tests {
         let reading = of("trial;result;note\n0;1.5;00412\n1;2;1e5\n2;3;3.0\n3;4;12,5\n").unwrap();
         let notes: Vec<&str> = reading.notes.iter().map(|(_, note)| note.as_str()).collect();
         assert_eq!((notes, reading.has_decimal_commas), (vec!["00412", "1e5", "3.0", "12,5"], false));
+    }
+
+    #[test]
+    fn replicates_are_averaged_and_controls_kept_apart() {
+        let text = "well,trial,result\nA1,0,1\nA2,0,3\nA3,control,9.5\nA4,1,failed\nA5,1,4\nA6,2,\nB1,2,7\nB2,3,\nB3,3,\nB4,Control,\n";
+        let reader = || Reader::csv("plate.csv".into(), Box::new(Cursor::new(text.as_bytes().to_vec()))).unwrap();
+        let reading = read(reader(), None, &[], 2).unwrap().averaged(true);
+        let value = |value: f64| TrialResult::Value { value, standard_error: None };
+        assert_eq!(reading.results, [(0, value(2.0), 2), (1, value(4.0), 5), (2, value(7.0), 8)]);
+        assert_eq!((reading.missing, reading.controls), (vec![3], vec![("A3".to_owned(), 9.5)]));
+        // The scatter of the only pair is √2, that of a mean of two 1.
+        let learnt = read(reader(), None, &[], 2).unwrap().averaged(false);
+        assert_eq!(learnt.results[0].1, TrialResult::Value { value: 2.0, standard_error: Some(1.0) });
+        assert!(read(reader(), None, &[], 1).unwrap_err().to_string().contains("no other line may have the same trial"));
     }
 
     #[test]

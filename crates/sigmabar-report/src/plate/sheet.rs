@@ -1,22 +1,93 @@
 //! A plate to be filled in.
 
-use super::{NOTE, Plate, RESULT, STANDARD_ERROR};
+use super::{CONTROL, NOTE, Plate, RESULT, STANDARD_ERROR};
 use crate::sheet::Sheet;
 use serde_json::{Value, json};
-use sigmabar_study::AskedTrial;
+use sigmabar_study::{AskedTrial, StudySpec};
 
-/// One row for each well in use, in the order of the wells: well, trial, setting, and empty cells for what was measured.
-pub fn sheet(plate: Plate, trials: &[AskedTrial], seed: u64) -> (Sheet, Vec<(u64, String)>) {
-    let names = trials.first().map_or_else(Vec::new, |trial| trial.values.iter().map(|(name, _)| name.clone()).collect());
-    let mut sheet = Sheet::new(["well".to_owned(), "trial".to_owned()].into_iter().chain(names));
-    sheet.columns.extend([RESULT, STANDARD_ERROR, NOTE].map(str::to_owned));
-    let mut laid: Vec<(usize, &AskedTrial)> = plate.shuffled(trials.len(), seed).into_iter().zip(trials).collect();
-    laid.sort_by_key(|(well, _)| *well);
-    for (well, trial) in &laid {
-        let mut row = vec![json!(plate.name(*well)), json!(trial.id)];
-        row.extend(trial.values.iter().map(|(_, value)| json!(value)));
-        row.extend([Value::Null, Value::Null, Value::Null]);
-        sheet.rows.push(row);
+/// Where everything goes on a plate.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Layout<'a> {
+    plate: Plate,
+    /// Every well in use, in the order of the wells: its place, and its trial unless it holds a control.
+    wells: Vec<(usize, Option<&'a AskedTrial>)>,
+}
+
+impl<'a> Layout<'a> {
+    /// Lays trials out in random order, each as often as the study replicates, with its controls among them and its blocked wells empty.
+    ///
+    /// # Errors
+    /// The blocked well that the plate does not have.
+    pub fn new(plate: Plate, trials: &'a [AskedTrial], spec: &StudySpec, seed: u64) -> Result<Self, String> {
+        let place = |name: &String| plate.place(name).ok_or_else(|| name.clone());
+        let blocked = spec.blocked_wells().iter().map(place).collect::<Result<Vec<usize>, String>>()?;
+        let controls = std::iter::repeat_n(None, spec.controls());
+        let each = trials.iter().flat_map(|trial| std::iter::repeat_n(Some(trial), spec.replicates()));
+        let laid: Vec<Option<&AskedTrial>> = each.chain(controls).collect();
+        let mut wells: Vec<_> = plate.shuffled_free(laid.len(), &blocked, seed).into_iter().zip(laid).collect();
+        wells.sort_by_key(|(well, _)| *well);
+        Ok(Self { plate, wells })
     }
-    (sheet, laid.into_iter().map(|(well, trial)| (trial.id, plate.name(well))).collect())
+
+    /// The wells of each trial, separated by semicolons.
+    #[must_use]
+    pub fn places(&self) -> Vec<(u64, String)> {
+        let mut places: Vec<(u64, String)> = Vec::new();
+        for (well, trial) in &self.wells {
+            let Some(trial) = trial else { continue };
+            let name = self.plate.name(*well);
+            match places.iter_mut().find(|(id, _)| *id == trial.id) {
+                Some((_, wells)) => *wells += &format!(";{name}"),
+                None => places.push((trial.id, name)),
+            }
+        }
+        places
+    }
+
+    /// One row for each well in use: well, trial (or the word control), what a candidate is called, setting, and empty cells for what was measured.
+    #[must_use]
+    pub fn sheet(&self, spec: &StudySpec) -> Sheet {
+        let names: Vec<String> = spec.space().parameters().iter().map(|parameter| parameter.name.clone()).collect();
+        let has_labels = spec.space().candidates().is_some_and(|table| table.labels.is_some());
+        let label = has_labels.then(|| "label".to_owned());
+        let mut sheet = Sheet::new(["well".to_owned(), "trial".to_owned()].into_iter().chain(label).chain(names.clone()));
+        sheet.columns.extend([RESULT, STANDARD_ERROR, NOTE].map(str::to_owned));
+        for (well, trial) in &self.wells {
+            let mut row = vec![json!(self.plate.name(*well)), trial.map_or(json!(CONTROL), |trial| json!(trial.id))];
+            let values = trial.map(|trial| trial.values.iter().map(|(_, value)| value.clone()).collect::<Vec<_>>());
+            if has_labels {
+                row.push(json!(values.as_ref().and_then(|values| spec.space().label(values))));
+            }
+            match values {
+                Some(values) => row.extend(values.iter().map(|value| json!(value))),
+                None => row.extend(names.iter().map(|_| Value::Null)),
+            }
+            row.extend([Value::Null, Value::Null, Value::Null]);
+            sheet.rows.push(row);
+        }
+        sheet
+    }
+
+    /// The pipetting map: for the trials and for each parameter the plate as it lies on the bench, rows by letters and columns by numbers.
+    #[must_use]
+    pub fn map(&self, spec: &StudySpec) -> Sheet {
+        let (rows, columns) = self.plate.size();
+        let mut sheet = Sheet::new(["what".to_owned(), "row".to_owned()].into_iter().chain((1..=columns).map(|column| column.to_string())));
+        let trial = |trial: &AskedTrial| json!(trial.id);
+        let mut layer = |what: &str, of: &dyn Fn(&AskedTrial) -> Value, control: Value| {
+            for row in 0..rows {
+                let mut line = vec![json!(what), json!(self.plate.name(row * columns).trim_end_matches(char::is_numeric))];
+                line.extend((0..columns).map(|column| {
+                    let well = self.wells.iter().find(|(well, _)| *well == row * columns + column);
+                    well.map_or(Value::Null, |(_, trial)| trial.map_or(control.clone(), of))
+                }));
+                sheet.rows.push(line);
+            }
+        };
+        layer("trial", &trial, json!(CONTROL));
+        for (p, parameter) in spec.space().parameters().iter().enumerate() {
+            layer(&parameter.name, &|trial| json!(trial.values[p].1), Value::Null);
+        }
+        sheet
+    }
 }

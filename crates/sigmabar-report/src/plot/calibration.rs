@@ -50,6 +50,26 @@ pub fn coverage(held_out: &[HeldOut]) -> Vec<Coverage> {
     (1..20).map(|i| f64::from(i) / 20.0).map(one).collect()
 }
 
+/// What the picture of coverage says, in a sentence: whether the intervals hold as often as they say, by more than chance.
+#[must_use]
+pub fn verdict(held_out: &[HeldOut]) -> String {
+    let rows = coverage(held_out);
+    let count = held_out.len();
+    if count < 20 {
+        return format!("Too few measurements to judge by ({count}): treat the intervals with care.");
+    }
+    let (below, above) =
+        (rows.iter().filter(|c| c.observed < c.envelope.0).count(), rows.iter().filter(|c| c.observed > c.envelope.1).count());
+    let at_95 = rows.last().map_or(0.0, |c| 100.0 * c.observed);
+    let held = format!("intervals that say 95 % held {} % of {count} measurements", number(at_95));
+    match (below, above) {
+        // A few of nineteen shares leave their envelopes by chance, and neighbours leave it together.
+        (below, above) if below + above <= 3 => format!("The intervals hold about as often as they say: {held}."),
+        (below, above) if below > above => format!("The model is too sure: {held}. Real intervals are wider than those shown."),
+        _ => format!("The model is too careful: {held}. Real intervals are narrower than those shown."),
+    }
+}
+
 /// Nominal against observed coverage, with the binomial envelope. `how` says how the measurements were held out.
 #[must_use]
 pub fn calibration(held_out: &[HeldOut], how: &str) -> Picture {
@@ -92,6 +112,40 @@ pub fn calibration(held_out: &[HeldOut], how: &str) -> Picture {
         held_out.len()
     );
     figure.finish(caption, table)
+}
+
+/// Predicted against measured, with the predicted spread.
+#[must_use]
+pub fn measured_against_predicted(held_out: &[HeldOut], response: &str, how: &str) -> Picture {
+    let mut figure = Figure::new("predicted-measured", "Predicted against measured");
+    let (dot, line) = (Fill::faint(Ink::Series(0), 0.6), Stroke::dashed(Ink::Muted, 1.5));
+    let spread = Stroke::solid(Ink::Grid, 1.0);
+    figure.legend(&[
+        (Sample::Point(Marker::Disc, dot), "held-out measurements"),
+        (Sample::Line(spread), "prediction interval of 95 %"),
+        (Sample::Line(line), "predicted as measured"),
+    ]);
+    let area = figure.grid(1, 1, 380.0)[0];
+    let every = held_out.len().div_ceil(MOST_DOTS).max(1);
+    let scale = Scale::covering(held_out.iter().flat_map(|h| [h.predicted, h.measured]));
+    let axis = |label: String| Axis::new(scale.clone(), label);
+    let panel = Panel::new(&mut figure.scene, area, "", axis(format!("predicted {response}")), axis(format!("measured {response}")));
+    if let Scale::Linear { low, high } = scale {
+        for h in held_out.iter().step_by(every) {
+            let inside = |v: f64| v.clamp(low, high);
+            panel.line(
+                &mut figure.scene,
+                &[(h.predicted, inside(h.predicted - 1.96 * h.std_dev)), (h.predicted, inside(h.predicted + 1.96 * h.std_dev))],
+                spread,
+            );
+        }
+        panel.line(&mut figure.scene, &[(low, low), (high, high)], line);
+    }
+    for h in held_out.iter().step_by(every) {
+        panel.mark(&mut figure.scene, (h.predicted, h.measured), 2.8, Marker::Disc, dot, "");
+    }
+    let caption = format!("{} measurements, {how}. The nearer to the dashed line, the better the prediction.", held_out.len());
+    figure.finish(caption, residual_table(held_out))
 }
 
 /// The most residuals drawn; the file of numbers has all.

@@ -4,8 +4,10 @@
 //! form or dashes say the same as colour does.
 
 mod calibration;
+mod effects;
 mod elimination;
 mod figure;
+mod functions;
 mod ink;
 mod panel;
 mod picture;
@@ -13,16 +15,18 @@ mod plate;
 mod png;
 mod progress;
 mod regret;
-mod relevance;
 mod scale;
 mod scene;
 mod slices;
+mod standing;
 mod svg;
 mod table;
 
-pub use calibration::{Coverage, HeldOut, calibration, coverage, residuals};
+pub use calibration::{Coverage, HeldOut, calibration, coverage, measured_against_predicted, residuals, verdict};
+pub use effects::{Effect, effects};
 pub use elimination::{Elimination, Frame, Remaining, Side};
 pub use figure::{Figure, Sample};
+pub use functions::functions;
 pub use ink::{Ink, Medium, OKABE_ITO, heat, on_heat};
 pub use panel::{Area, Axis, Panel, shortened};
 pub use picture::Picture;
@@ -30,9 +34,9 @@ pub use plate::{Measured, Plate, Well, plate_size, well_name, well_place};
 pub use png::PngError;
 pub use progress::{BatchEnd, Progress, Rival, rivals};
 pub use regret::{RegretCurve, RegretGrowth, RegretPanel, growth, last_decade_slope, regret};
-pub use relevance::{Relevance, relevance};
 pub use scale::{Scale, Tick, number, significant};
 pub use scene::{Anchor, Fill, Marker, Scene, Stroke, Style, text_width};
 pub use slices::{Slice, Slices};
+pub use standing::{premise_map, standing};
 pub use svg::escape;
 pub use table::{Cell, Table};

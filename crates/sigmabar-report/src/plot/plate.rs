@@ -28,6 +28,8 @@ pub struct Well {
     pub predicted: Option<f64>,
     /// The model's standard deviation now.
     pub std_dev: Option<f64>,
+    /// How far the measurement is from the prediction, in standard deviations of a measurement.
+    pub surprise: Option<f64>,
 }
 
 /// A plate.
@@ -79,13 +81,14 @@ pub fn plate_size(places: impl Iterator<Item = (usize, usize)>) -> (usize, usize
 type Reading = fn(&Well) -> Option<f64>;
 
 impl Plate {
-    /// Three maps: measured, predicted, uncertainty.
+    /// Four maps: measured and predicted in the same colours, how far they are apart, and how uncertain the model is.
     #[must_use]
     pub fn picture(&self) -> Picture {
-        let mut figure = Figure::new(self.name.as_str(), format!("{}: measured, predicted and uncertain wells", self.title));
-        let maps: [(String, Reading); 3] = [
+        let mut figure = Figure::new(self.name.as_str(), format!("{}: measured, predicted, and where they differ", self.title));
+        let maps: [(String, Reading); 4] = [
             (format!("measured {}", self.response), |w| if let Measured::Value(v) = w.measured { Some(v) } else { None }),
             (format!("predicted {} (model's mean)", self.response), |w| w.predicted),
+            ("(measured − predicted) / standard deviation".to_owned(), |w| w.surprise),
             (format!("uncertainty of the mean (std. dev.) in {}", self.response), |w| w.std_dev),
         ];
         // The first map shows the layout even before anything is measured.
@@ -95,18 +98,36 @@ impl Plate {
         let width = if columns == 1 { 820.0 } else { 410.0 };
         let height = 66.0 + (width - 40.0) / self.size.1 as f64 * self.size.0 as f64;
         for ((title, value), area) in shown.iter().zip(figure.grid(shown.len().max(columns), columns, height)) {
-            self.map(&mut figure.scene, area, title, *value);
+            self.map(&mut figure.scene, area, title, *value, self.ends(*value, [maps[0].1, maps[1].1], maps[2].1));
         }
         let failed = self.wells.iter().filter(|well| well.measured == Measured::Failed).count();
         let missing = self.wells.iter().filter(|well| well.measured == Measured::Missing).count();
         let caption = format!(
-            "{} wells in use, {failed} failed (×), {missing} without a result (○). Bright is high. Wells that differ from their prediction by far more than the uncertainty deserve a look.",
+            "{} wells in use, {failed} failed (×), {missing} without a result (○). Bright is high, and measured and predicted wells have the same colours. Wells more than three standard deviations from their prediction deserve a look.",
             self.wells.len()
         );
         figure.finish(caption, self.table())
     }
 
-    fn map(&self, scene: &mut Scene, area: Area, title: &str, value: Reading) {
+    /// The ends of the colours of a map: the same for measured and predicted, and three standard deviations either way for their difference.
+    fn ends(&self, value: Reading, shared: [Reading; 2], difference: Reading) -> (f64, f64) {
+        let range = |readings: &[Reading]| {
+            let all = self.wells.iter().flat_map(|well| readings.iter().filter_map(move |reading| reading(well))).filter(|v| v.is_finite());
+            all.fold((f64::INFINITY, f64::NEG_INFINITY), |(a, b), v| (a.min(v), b.max(v)))
+        };
+        let is = |other: Reading| std::ptr::fn_addr_eq(value, other);
+        if shared.into_iter().any(is) {
+            range(&shared)
+        } else if is(difference) {
+            let (low, high) = range(&[value]);
+            let reach = low.abs().max(high.abs()).max(3.0);
+            (-reach, reach)
+        } else {
+            range(&[value])
+        }
+    }
+
+    fn map(&self, scene: &mut Scene, area: Area, title: &str, value: Reading, (low, high): (f64, f64)) {
         let (rows, columns) = self.size;
         let pitch = (area.width - 34.0) / columns as f64;
         let (left, top) = (area.left + 26.0, area.top + 38.0);
@@ -127,7 +148,6 @@ impl Plate {
             }
         }
         let values: Vec<f64> = self.wells.iter().filter_map(value).filter(|v| v.is_finite()).collect();
-        let (low, high) = values.iter().fold((f64::INFINITY, f64::NEG_INFINITY), |(a, b), v| (a.min(*v), b.max(*v)));
         for well in &self.wells {
             let at = (left + (well.column as f64 + 0.5) * pitch, top + (well.row as f64 + 0.5) * pitch);
             let name = well_name(well.row, well.column);
@@ -157,7 +177,7 @@ impl Plate {
     }
 
     fn table(&self) -> Table {
-        let mut table = Table::new(["well", "setting", "measured", "predicted", "std_dev"]);
+        let mut table = Table::new(["well", "setting", "measured", "predicted", "std_dev", "surprise"]);
         for well in &self.wells {
             let measured = match well.measured {
                 Measured::Value(v) => v.into(),
@@ -170,6 +190,7 @@ impl Plate {
                 measured,
                 well.predicted.into(),
                 well.std_dev.into(),
+                well.surprise.into(),
             ]);
         }
         table

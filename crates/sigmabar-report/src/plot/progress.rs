@@ -24,6 +24,8 @@ pub struct Progress {
     pub wanted_gap: Option<f64>,
     /// Measured values in the order of evaluation.
     pub values: Vec<f64>,
+    /// After how many measurements evaluations failed.
+    pub failures: Vec<usize>,
     /// The batches that are closed.
     pub batches: Vec<BatchEnd>,
 }
@@ -46,6 +48,9 @@ impl Progress {
         entries.extend(stop_text.as_deref().map(|text| (Sample::Line(stop), text)));
         entries.push((Sample::Line(best), "best measured so far"));
         entries.push((Sample::Point(Marker::Disc, Fill::faint(Ink::Text, 0.35)), "measurements"));
+        if !self.failures.is_empty() {
+            entries.push((Sample::Point(Marker::Cross, Fill::opaque(Ink::Series(1))), "failed evaluations"));
+        }
         if self.batches.len() <= MOST_FENCES {
             entries.push((Sample::Line(Stroke::dotted(Ink::Muted, 1.0)), "end of a batch, with its number"));
         }
@@ -76,6 +81,13 @@ impl Progress {
             right.mark(&mut figure.scene, (i as f64 + 1.0, *value), 2.2, Marker::Disc, Fill::faint(Ink::Text, 0.3), "");
         }
         right.line(&mut figure.scene, &self.best_so_far(), best);
+        let inner = right.inner();
+        for &after in self.failures.iter().step_by(self.failures.len().div_ceil(MOST_DOTS).max(1)) {
+            if let Some(share) = right.x().share(after as f64 + 0.5) {
+                let at = (inner.left + inner.width * share, inner.top + inner.height - 6.0);
+                figure.scene.mark(at, 3.5, Marker::Cross, Fill::opaque(Ink::Series(1)), format!("failed after {after} measurements"));
+            }
+        }
         let caption = "The gap says how much better than the recommendation any other setting can still be: once it is below the stop line there is nothing worth looking for. \
                        The best measured value is a lucky draw as often as a good setting; the gap is not read from it.";
         figure.finish(caption, self.table())

@@ -1,6 +1,6 @@
 //! What a claim rests on, in words.
 
-use crate::plot::{Relevance, number};
+use crate::plot::number;
 use sigmabar::strategy::{Assumed, Failures, Quantity};
 use sigmabar::{Kernel, Origin, Problem, Sourced};
 
@@ -95,27 +95,4 @@ pub(super) fn assumed(assumed: &Assumed, names: &[String]) -> Vec<String> {
         "These are on the model's scale: values centred and scaled by what was measured.".to_owned(),
         agreed.to_owned(),
     ]
-}
-
-/// How a kernel sees each column: the shortest of its length-scales there. Columns that no part sees by a length-scale are left out.
-pub(super) fn relevances(kernel: &Kernel, names: &[(String, std::ops::Range<usize>)], range: impl Fn(usize) -> f64) -> Vec<Relevance> {
-    let shortest = |column: usize| lengths(kernel, column).into_iter().fold(f64::INFINITY, f64::min);
-    let one = |(name, columns): &(String, std::ops::Range<usize>)| {
-        let (column, lengthscale) = columns.clone().map(|c| (c, shortest(c))).min_by(|a, b| a.1.total_cmp(&b.1))?;
-        lengthscale.is_finite().then(|| Relevance { parameter: name.clone(), lengthscale, range: range(column) })
-    };
-    names.iter().filter_map(one).collect()
-}
-
-fn lengths(kernel: &Kernel, column: usize) -> Vec<f64> {
-    match kernel {
-        Kernel::Periodic(k) => vec![k.lengthscale().get(column)],
-        Kernel::Linear(k) => vec![k.lengthscale().get(column)],
-        Kernel::Hamming(k) => vec![k.lengthscale().get(column)],
-        Kernel::Sum(parts) | Kernel::Product(parts) => parts.iter().flat_map(|part| lengths(part, column)).collect(),
-        Kernel::Columns { columns, kernel } => {
-            columns.iter().position(|c| *c == column).map_or_else(Vec::new, |inner| lengths(kernel, inner))
-        }
-        other => other.lengthscale().map(|length| length.get(column)).into_iter().collect(),
-    }
 }

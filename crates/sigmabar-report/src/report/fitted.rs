@@ -1,10 +1,10 @@
 //! The report of a fitted model.
 
-use super::assumptions::{kernel_words, relevances, source_words};
+use super::assumptions::{kernel_words, source_words};
 use super::error::Result;
 use super::page::Page;
-use crate::plot::{self, HeldOut, Slice, Slices};
-use sigmabar::{Points, PointsRef, Posterior};
+use crate::plot::{self, Effect, HeldOut, Slice, Slices};
+use sigmabar::{Label, Points, PointsRef, Posterior};
 
 /// What a model says at points: mean, interval for the function, interval for a new response.
 #[derive(Clone, Debug)]
@@ -52,6 +52,9 @@ pub struct Fitted<'a> {
 
 /// Values asked along a column.
 const STEPS: usize = 121;
+/// Rows over which effects are averaged, and values that a column takes in each.
+const SETTINGS: usize = 64;
+const LEVELS: usize = 12;
 /// The most measurements of a picture.
 const MOST_DOTS: usize = 800;
 
@@ -64,26 +67,22 @@ pub fn fitted(model: &Fitted<'_>) -> Result<Page> {
     page.title(&format!("Model of {}", model.target));
     let (slices, words) = slices(model)?;
     page.answer(&slices.prediction_label, &format!("{} predicted from {} columns", model.target, model.features.len()), &model.facts, &[]);
+    page.contents();
     page.heading("What the model says");
     page.picture(slices.picture());
     let information = model.posterior.information();
     let kernel = information.features().sourced_kernel();
-    let names: Vec<_> = model.features.iter().enumerate().map(|(i, feature)| (feature.name.clone(), i..i + 1)).collect();
-    let points = shown(model.posterior);
-    let range = |column: usize| {
-        let ends = points.rows().map(|row| row[column]);
-        let (low, high) = ends.fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), v| (low.min(v), high.max(v)));
-        high - low
-    };
-    let relevant = relevances(&kernel.value, &names, range);
-    if !relevant.is_empty() {
-        page.picture(plot::relevance(&relevant, source_words(kernel.origin)));
+    let effects = effects(model)?;
+    if !effects.is_empty() {
+        page.picture(plot::effects(&effects, model.target));
     }
     page.heading("Can the model be trusted?");
     if model.held_out.is_empty() {
         page.paragraph("No rows were held out: nothing here was checked on data the model had not seen.");
     } else {
         let how = "held out when the model was fitted";
+        page.paragraph(&plot::verdict(&model.held_out));
+        page.picture(plot::measured_against_predicted(&model.held_out, model.target, how));
         page.picture(plot::calibration(&model.held_out, how));
         page.picture(plot::residuals(&model.held_out, model.target, how));
     }
@@ -149,6 +148,32 @@ fn slices(model: &Fitted<'_>) -> Result<(Slices, String)> {
         (slices.mean_label, slices.prediction_label) = (answers.label, answers.response_label);
     }
     Ok((slices, words))
+}
+
+/// How much each column matters, over rows of the data in which it takes values evenly over its range.
+fn effects(model: &Fitted<'_>) -> Result<Vec<Effect>> {
+    let points = shown(model.posterior);
+    let rows: Vec<&[f64]> = (0..points.len()).step_by(points.len().div_ceil(SETTINGS).max(1)).map(|i| points.row(i)).collect();
+    let mut list = Vec::new();
+    for (column, feature) in model.features.iter().enumerate() {
+        let ends =
+            points.rows().map(|row| row[column]).fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), v| (low.min(v), high.max(v)));
+        let levels: Vec<f64> = match &feature.categories {
+            Some(names) => (0..names.len()).map(|i| i as f64).collect(),
+            None => (0..LEVELS).map(|i| ends.0 + (ends.1 - ends.0) * (i as f64 + 0.5) / LEVELS as f64).collect(),
+        };
+        if levels.len() < 2 || ends.0 >= ends.1 {
+            continue;
+        }
+        let mut grid: Vec<Vec<f64>> = Vec::with_capacity(rows.len() * levels.len());
+        for row in &rows {
+            grid.extend(levels.iter().map(|level| row.iter().enumerate().map(|(c, v)| if c == column { *level } else { *v }).collect()));
+        }
+        let grid = Points::from_rows(&grid)?;
+        let (mean, deviation) = ((model.answer)(grid.view())?.mean, model.posterior.std_dev(grid.view())?);
+        list.push(Effect::new(&feature.name, levels.len(), &mean, &deviation, Label::Estimated));
+    }
+    Ok(list)
 }
 
 fn median(mut values: Vec<f64>) -> f64 {

@@ -10,6 +10,9 @@ const MOST_ROWS: usize = 500;
 /// The longest table that is carried inside the page, in bytes.
 const MOST_BYTES: usize = 4 << 20;
 
+/// Stands for the list of contents until all headings are known; text cannot hold it, because it is escaped.
+const CONTENTS: &str = "<!--contents-->";
+
 /// A report: one HTML page, its pictures and its numbers.
 #[derive(Clone, Debug)]
 pub struct Page {
@@ -17,23 +20,29 @@ pub struct Page {
     body: String,
     pictures: Vec<Picture>,
     tables: Vec<(String, Table)>,
+    headings: Vec<String>,
 }
 
 impl Page {
     pub(super) fn new(title: impl Into<String>) -> Self {
-        Self { title: title.into(), body: String::new(), pictures: Vec::new(), tables: Vec::new() }
+        Self { title: title.into(), body: String::new(), pictures: Vec::new(), tables: Vec::new(), headings: Vec::new() }
     }
 
     /// The page: no script, no request to any network, readable in a light and a dark room.
     #[must_use]
     pub fn html(&self) -> String {
         let title = escape(&self.title);
+        let line = |(i, text): (usize, &String)| format!("<li><a href=\"#part-{i}\">{}</a></li>", escape(text));
+        let contents = match self.headings.len() {
+            0 | 1 => String::new(),
+            _ => format!("<nav><ul>{}</ul></nav>", self.headings.iter().enumerate().map(line).collect::<String>()),
+        };
+        let body = self.body.replacen(CONTENTS, &contents, 1);
         format!(
             "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"/>\
              <meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'; img-src data:\"/>\
              <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\"/><link rel=\"icon\" href=\"data:,\"/>\
-             <title>{title}</title><style>{STYLE}</style></head><body><main>{}</main></body></html>\n",
-            self.body
+             <title>{title}</title><style>{STYLE}</style></head><body><main>{body}</main></body></html>\n"
         )
     }
 
@@ -70,7 +79,13 @@ impl Page {
     }
 
     pub(super) fn heading(&mut self, text: &str) {
-        let _ = write!(self.body, "<h2>{}</h2>", escape(text));
+        let _ = write!(self.body, "<h2 id=\"part-{}\">{}</h2>", self.headings.len(), escape(text));
+        self.headings.push(text.to_owned());
+    }
+
+    /// Where the list of contents goes.
+    pub(super) fn contents(&mut self) {
+        self.body += CONTENTS;
     }
 
     pub(super) fn paragraph(&mut self, text: &str) {
@@ -92,6 +107,12 @@ impl Page {
     /// Text for machines, folded away.
     pub(super) fn folded(&mut self, summary: &str, text: &str) {
         let _ = write!(self.body, "<details><summary>{}</summary><pre>{}</pre></details>", escape(summary), escape(text));
+    }
+
+    /// Lines for machines, folded away.
+    pub(super) fn folded_lines(&mut self, summary: &str, lines: &[String]) {
+        let lines: Vec<String> = lines.iter().map(|line| escape(line)).collect();
+        let _ = write!(self.body, "<details><summary>{}</summary><pre>{}</pre></details>", escape(summary), lines.join("\n"));
     }
 
     /// The answer, in a frame of its own: what to do, then what is known about it.

@@ -89,6 +89,15 @@ pub(super) fn levels(parameter: &Parameter) -> Vec<Value> {
     }
 }
 
+/// So many of them, evenly over the range: the middles of equal parts of a continuous one, every value of one that has few.
+pub(super) fn some_levels(parameter: &Parameter, count: usize) -> Vec<Value> {
+    let all = levels(parameter);
+    if matches!(parameter.kind, ParameterKind::Categorical { .. }) || all.len() <= count {
+        return all;
+    }
+    (0..count).map(|i| all[((2 * i + 1) * (all.len() - 1) + count) / (2 * count)].clone()).collect()
+}
+
 /// Rounding must not take the last value out of its range.
 fn between(low: f64, high: f64, value: f64) -> Value {
     Value::Float(value.clamp(low, high))

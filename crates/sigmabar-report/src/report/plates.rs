@@ -7,12 +7,18 @@ use crate::plot::{Measured, Plate, Well, plate_size, well_place};
 use sigmabar::Points;
 use sigmabar_study::{Space, TrialRow, TrialStatus};
 
+/// What a candidate is called, before its setting.
+fn called(space: &Space, values: &[sigmabar_study::Value]) -> String {
+    space.label(values).map_or_else(String::new, |label| format!("{label}: "))
+}
+
 /// One plate for each layout: a batch begins a new one, and so does a well that is in use already.
 pub(super) fn plates(space: &Space, trials: &[TrialRow], model: Option<&StudyModel<'_>>, response: &str) -> Result<Vec<Plate>> {
     let mut plates: Vec<(usize, Vec<Well>)> = Vec::new();
     let names: Vec<String> = space.parameters().iter().map(|p| p.name.clone()).collect();
     for row in trials {
-        let Some((r, c)) = row.well.as_deref().and_then(well_place) else { continue };
+        let places: Vec<(usize, usize)> = row.well.iter().flat_map(|wells| wells.split(';')).filter_map(well_place).collect();
+        let Some(&(r, c)) = places.first() else { continue };
         let is_new =
             plates.last().is_none_or(|(batch, wells)| *batch != row.batch || wells.iter().any(|well| (well.row, well.column) == (r, c)));
         if is_new {
@@ -25,7 +31,8 @@ pub(super) fn plates(space: &Space, trials: &[TrialRow], model: Option<&StudyMod
         let well = Well {
             row: r,
             column: c,
-            setting: setting_words(&names.iter().cloned().zip(row.values.iter().cloned()).collect::<Vec<_>>()),
+            setting: called(space, &row.values)
+                + &setting_words(&names.iter().cloned().zip(row.values.iter().cloned()).collect::<Vec<_>>()),
             measured: match (row.value, row.state) {
                 (Some(value), _) => Measured::Value(value),
                 (None, TrialStatus::Failed) => Measured::Failed,
@@ -33,9 +40,15 @@ pub(super) fn plates(space: &Space, trials: &[TrialRow], model: Option<&StudyMod
             },
             predicted: says.map(|(mean, _)| mean),
             std_dev: says.map(|(_, deviation)| deviation),
+            surprise: row
+                .value
+                .zip(says)
+                .zip(model)
+                .map(|((value, (mean, deviation)), model)| (value - mean) / deviation.hypot(model.noise_at(mean))),
         };
         if let Some((_, wells)) = plates.last_mut() {
-            wells.push(well);
+            // The mean of replicates is shown in each of their wells.
+            wells.extend(places.iter().map(|&(row, column)| Well { row, column, ..well.clone() }));
         }
     }
     let finish = |(i, (batch, wells)): (usize, (usize, Vec<Well>))| Plate {

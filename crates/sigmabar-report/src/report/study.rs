@@ -1,6 +1,6 @@
 //! The report of a study.
 
-use super::assumptions::{assumed, declared, relevances, source_words};
+use super::assumptions::{assumed, declared};
 use super::elimination::elimination;
 use super::error::Result;
 use super::held_out::held_out;
@@ -9,7 +9,7 @@ use super::parameter::setting_words;
 use super::plates::plates;
 use super::study_model::{Dots, StudyModel};
 use super::tables::{batch_table, trial_table};
-use crate::plot::{self, BatchEnd, Progress, Rival, number};
+use crate::plot::{self, BatchEnd, Progress, Rival, Table, number};
 use crate::quantity::counted;
 use serde_json::json;
 use sigmabar::strategy::{Direction, Rules};
@@ -48,17 +48,29 @@ pub fn study(study: &Study) -> Result<Page> {
         page.paragraph(text);
     }
     content.answer(&mut page);
+    content.copies(&mut page);
+    page.contents();
+    content.runners_up(&mut page)?;
     let certificate = content.pictures(&mut page)?;
+    content.premises(&mut page)?;
     content.tables(&mut page);
     content.grounds(&mut page, certificate.as_ref());
     content.again(&mut page);
     Ok(page)
 }
 
-/// What is measured: the report has no better name for it.
-const RESPONSE: &str = "value";
+/// Settings shown after the recommended one.
+const RUNNERS_UP: usize = 5;
+
+/// Length-scales of the premise map, as multiples of the declared ones.
+const FACTORS: [f64; 5] = [0.5, 0.7, 1.0, 1.4, 2.0];
 
 impl Content<'_> {
+    /// What is measured, as people call it.
+    fn response(&self) -> &str {
+        self.study.spec().response().unwrap_or("value")
+    }
+
     fn maximises(&self) -> bool {
         self.study.spec().problem().direction() == Direction::Maximize
     }
@@ -80,7 +92,99 @@ impl Content<'_> {
             facts.push(("best single measurement".to_owned(), number(best.value)));
         }
         facts.push(("evaluations".to_owned(), evaluations));
-        page.answer(&advice.label().to_string(), &format!("Use {}", setting_words(&advice.values)), &facts, &self.words(advice));
+        page.answer(&advice.label().to_string(), &self.headline(advice), &facts, &self.words(advice));
+    }
+
+    /// Firm only at the end: before it the answer may change.
+    fn headline(&self, advice: &Advice) -> String {
+        let called = advice.called.as_ref().map_or_else(String::new, |label| format!("{label}: "));
+        let setting = setting_words(&advice.values);
+        if self.status.is_finished {
+            format!("Use {called}{setting}")
+        } else {
+            format!("Best so far, before the study is over: {called}{setting}")
+        }
+    }
+
+    /// The answer in forms that can be copied: a table, JSON, and variables for a shell.
+    fn copies(&self, page: &mut Page) {
+        let Some(advice) = &self.advice else { return };
+        let mut table = Table::new(["parameter", "value"]);
+        for (name, value) in &advice.values {
+            table.push(vec![name.as_str().into(), value.to_string().into()]);
+        }
+        page.table("recommendation", table);
+        let setting = crate::advice::setting(&advice.values);
+        let answer =
+            json!({ "setting": setting, "lower": advice.lower, "upper": advice.upper, "gap": advice.gap, "label": advice.label() });
+        page.folded("As JSON", &answer.to_string());
+        let shell = |text: String| format!("'{}'", text.replace('\'', r"'\''"));
+        let name = |name: &str| name.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '_' }).collect::<String>();
+        let lines = advice.values.iter().map(|(n, value)| format!("export SIGMABAR_PARAM_{}={}", name(n), shell(value.to_string())));
+        page.folded_lines("As variables for a shell", &lines.collect::<Vec<_>>());
+    }
+
+    /// Settings that come next, how often to measure the recommended one again, and the next command.
+    fn runners_up(&self, page: &mut Page) -> Result<()> {
+        let (Some(advice), Some(model)) = (&self.advice, StudyModel::new(self.run)?) else { return Ok(()) };
+        page.heading("What to do next");
+        let file = self.study.file().file_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned());
+        let noise = model.noise_at(0.5 * (advice.lower + advice.upper));
+        let width = advice.upper - advice.lower;
+        if width > 0.0 && noise > 0.0 {
+            // So many that the standard error of their mean is a quarter of the interval.
+            let count = ((4.0 * noise / width).powi(2).ceil() as usize).clamp(2, 12);
+            page.paragraph(&format!(
+                "To confirm it, measure the recommended setting {count} more times: their mean should lie between {} and {}, give or take {}.",
+                number(advice.lower),
+                number(advice.upper),
+                number(noise / (count as f64).sqrt())
+            ));
+        }
+        page.verbatim(&if self.status.is_finished {
+            format!("sigmabar recommend {file}")
+        } else if self.study.spec().has_objective() {
+            format!("sigmabar run {file}")
+        } else {
+            format!("sigmabar ask {file}")
+        });
+        let rivals = self.next_best(advice, &model)?;
+        if !rivals.rows().is_empty() {
+            page.paragraph("Runners-up among the measured settings, by the lower end of what the model says about them:");
+            page.table("runners-up", rivals);
+        }
+        Ok(())
+    }
+
+    /// Measured settings other than the recommended one, the best first.
+    fn next_best(&self, advice: &Advice, model: &StudyModel<'_>) -> Result<Table> {
+        let space = self.study.spec().space();
+        let mut settings: Vec<(&[sigmabar_study::Value], usize)> = Vec::new();
+        for row in self.trials.iter().filter(|row| row.value.is_some()) {
+            match settings.iter_mut().find(|(known, _)| known.iter().zip(&row.values).all(|(a, b)| a.same(b))) {
+                Some((_, count)) => *count += 1,
+                None => settings.push((&row.values, 1)),
+            }
+        }
+        settings.retain(|(values, _)| !values.iter().zip(&advice.values).all(|(a, (_, b))| a.same(b)));
+        let placed: Vec<_> = settings.into_iter().filter_map(|(values, count)| Some((space.point(values).ok()?, values, count))).collect();
+        let mut table =
+            Table::new(space.parameters().iter().map(|p| p.name.clone()).chain(["mean", "lower", "upper", "measured"].map(str::to_owned)));
+        if placed.is_empty() {
+            return Ok(table);
+        }
+        let points: Vec<&[f64]> = placed.iter().map(|(point, ..)| point.as_slice()).collect();
+        let says = model.predict(Points::from_rows(&points)?.view())?;
+        let sign = if self.maximises() { 1.0 } else { -1.0 };
+        let mut order: Vec<usize> = (0..placed.len()).collect();
+        order.sort_by(|&a, &b| (sign * says[b].0 - says[b].1).total_cmp(&(sign * says[a].0 - says[a].1)));
+        for &i in order.iter().take(RUNNERS_UP) {
+            let (mean, deviation) = says[i];
+            let mut row: Vec<plot::Cell> = placed[i].1.iter().map(|value| super::parameter::value_words(value).into()).collect();
+            row.extend([mean.into(), (mean - 1.96 * deviation).into(), (mean + 1.96 * deviation).into(), placed[i].2.into()]);
+            table.push(row);
+        }
+        Ok(table)
     }
 
     fn words(&self, advice: &Advice) -> Vec<String> {
@@ -131,16 +235,16 @@ impl Content<'_> {
             page.picture(elimination.picture());
         }
         if let Some(advice) = &self.advice {
-            page.picture(plot::rivals(&self.rivals(advice, model)?, RESPONSE));
+            page.picture(plot::rivals(&self.rivals(advice, model)?, self.response()));
         }
-        for plate in plates(space, &self.trials, model, RESPONSE)? {
+        for plate in plates(space, &self.trials, model, self.response())? {
             page.picture(plate.picture());
         }
         let Some(model) = model else { return Ok(None) };
         page.heading("What the model says");
         let mut certificate = None;
         if let Some(advice) = &self.advice {
-            let (slices, behind) = model.slices(space, advice, &self.dots(), RESPONSE)?;
+            let (slices, behind) = model.slices(space, advice, &self.dots(), self.response())?;
             certificate = behind;
             if slices.slices.is_empty() {
                 page.paragraph("The constraints fix every parameter once the others are chosen: there are no slices to show.");
@@ -148,20 +252,36 @@ impl Content<'_> {
                 page.picture(slices.picture());
             }
         }
-        let names: Vec<_> = space.parameters().iter().enumerate().map(|(i, p)| (p.name.clone(), space.columns_of(i))).collect();
-        let kernel = model.posterior().kernel();
-        let relevant = relevances(&kernel.value, &names, |column| self.range(column));
-        if !relevant.is_empty() {
-            page.picture(plot::relevance(&relevant, source_words(kernel.origin)));
+        let effects = model.effects(space)?;
+        if !effects.is_empty() {
+            page.picture(plot::effects(&effects, self.response()));
         }
         let checks = held_out(model)?;
         if !checks.is_empty() {
             let how = "each predicted by a model fitted to nine tenths of the measurements, itself not among them";
             page.heading("Can the model be trusted?");
+            page.paragraph(&plot::verdict(&checks));
             page.picture(plot::calibration(&checks, how));
-            page.picture(plot::residuals(&checks, RESPONSE, how));
+            page.picture(plot::residuals(&checks, self.response(), how));
         }
         Ok(certificate)
+    }
+
+    /// What would have to be true for the claim to be wrong (algorithm notes 13).
+    fn premises(&self, page: &mut Page) -> Result<()> {
+        let Some(standing) = self.run.standing()? else { return Ok(()) };
+        page.heading("What would have to be true for this to be wrong?");
+        if let Some(sentence) = standing.range.sentence() {
+            page.paragraph(&format!("{}{}.", sentence[..1].to_uppercase(), &sentence[1..]));
+        }
+        if standing.curve.iter().all(|point| point.gap.is_none()) {
+            return Ok(());
+        }
+        page.picture(plot::standing(&standing, self.response()));
+        let map = self.run.premise_map(&FACTORS)?;
+        let claimed = standing.gap_at(standing.norm_bound).unwrap_or(f64::INFINITY);
+        page.picture(plot::premise_map(&map, claimed, self.response()));
+        Ok(())
     }
 
     fn dots(&self) -> Dots<'_> {
@@ -183,13 +303,24 @@ impl Content<'_> {
         };
         let label = self.batches.iter().rev().find_map(|batch| batch.report.certificate.as_ref().map(Certificate::label));
         Progress {
-            response: RESPONSE.to_owned(),
+            response: self.response().to_owned(),
             maximise: self.maximises(),
             gap_label: label.map_or_else(|| "none is claimed".to_owned(), |label| label.to_string()),
             wanted_gap: self.status.wanted_gap,
             batches: self.batches.iter().map(&mut end).collect(),
             values: self.trials.iter().filter_map(|row| row.value).collect(),
+            failures: self.failures(),
         }
+    }
+
+    /// After how many measurements evaluations failed.
+    fn failures(&self) -> Vec<usize> {
+        let (mut measured, mut failures) = (0, Vec::new());
+        for row in &self.trials {
+            measured += usize::from(row.value.is_some());
+            failures.extend((row.state == TrialStatus::Failed).then_some(measured));
+        }
+        failures
     }
 
     fn rivals(&self, advice: &Advice, model: Option<&StudyModel<'_>>) -> Result<Vec<Rival>> {
@@ -223,22 +354,6 @@ impl Content<'_> {
             });
         }
         Ok(rivals)
-    }
-
-    /// The range of a column as the kernel sees it.
-    fn range(&self, column: usize) -> f64 {
-        let ends = self.run.ledger().all_measured().map(|m| m.point[column]);
-        let (low, high) = ends.fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), v| (low.min(v), high.max(v)));
-        match self.study.spec().space().domain() {
-            sigmabar::Domain::Box(sides) => sides.high()[column] - sides.low()[column],
-            sigmabar::Domain::Space(space) if space.columns()[column].is_categorical() => 1.0,
-            sigmabar::Domain::List(list) => {
-                let all = list.points().rows().map(|row| row[column]);
-                let (low, high) = all.fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), v| (low.min(v), high.max(v)));
-                high - low
-            }
-            _ => high - low,
-        }
     }
 
     fn tables(&self, page: &mut Page) {

@@ -2,15 +2,20 @@
 
 use super::error::Result;
 use super::parameter;
-use crate::plot::{Slice, Slices};
+use crate::plot::{Effect, Slice, Slices};
 use sigmabar::certificate::Coverage;
 use sigmabar::strategy::{RunPosterior, Scale};
-use sigmabar::{Certificate, Claim, Label, Noise, Points, PointsRef, Policy, Strategy};
+use sigmabar::{Certificate, Claim, Label, Points, PointsRef, Strategy};
 use sigmabar_study::{Advice, ParameterKind, Space, Value};
 use std::f64::consts::FRAC_1_SQRT_2;
 
 /// Both sides of a normal interval that misses once in twenty times.
 const REACH: f64 = 1.96;
+
+/// Declared settings of the other parameters, over which effects are averaged.
+const SETTINGS: usize = 64;
+/// Values of a parameter that are put into each of them; all of a categorical one.
+const LEVELS: usize = 12;
 
 /// The run's posterior, asked in the strategy's coordinates.
 pub(super) struct StudyModel<'a> {
@@ -43,10 +48,8 @@ impl<'a> StudyModel<'a> {
     /// `None` where there is no kernel or nothing was measured.
     pub fn new(run: &'a Strategy) -> Result<Option<Self>> {
         let Some(posterior) = run.posterior()? else { return Ok(None) };
-        let assumed = if let Policy::Auto(auto) = run.policy() { auto.assumed().last() } else { None };
-        let ridge = posterior.posterior().information().ridge();
-        let noise = assumed.map_or_else(|| run.problem().noise().map_or(ridge, Noise::std_dev_bound), |assumed| assumed.ridge);
-        Ok(Some(Self { run, posterior, scale: assumed.map(|assumed| assumed.scale), noise }))
+        let (scale, noise) = (posterior.scale(), posterior.noise());
+        Ok(Some(Self { run, posterior, scale, noise }))
     }
 
     pub fn run(&self) -> &Strategy {
@@ -62,9 +65,14 @@ impl<'a> StudyModel<'a> {
         self.noise
     }
 
+    /// The noise of one evaluation where the function has this value, in the data's scale.
+    pub fn noise_at(&self, value: f64) -> f64 {
+        self.spread(self.to_model(value), self.noise)
+    }
+
     /// From the model's scale to the data's.
     pub fn to_data(&self, value: f64) -> f64 {
-        self.run.problem().to_data(self.scale.map_or(value, |scale| scale.to_problem(value)))
+        self.posterior.to_data(value)
     }
 
     /// From the data's scale to the model's.
@@ -122,6 +130,32 @@ impl<'a> StudyModel<'a> {
             return Ok(None);
         };
         Ok(Some(Claim::new(problem.delta())?.norm_bound(bound)?.noise(noise.clone())))
+    }
+
+    /// How much each parameter matters, over declared settings of the space; with certified bounds where the band is certified.
+    pub fn effects(&self, space: &Space) -> Result<Vec<Effect>> {
+        let base = space.domain().candidates(SETTINGS, self.run.problem().seed())?;
+        let count = base.len().min(SETTINGS);
+        let base = base.range(0, count)?;
+        let settings: Vec<Vec<Value>> = base.view().rows().map(|point| space.values(point)).collect();
+        let mut list = Vec::new();
+        for (p, parameter) in space.parameters().iter().enumerate() {
+            let levels = parameter::some_levels(parameter, LEVELS);
+            let mut grid = Vec::with_capacity(levels.len() * count);
+            for (setting, point) in settings.iter().zip(base.view().rows()) {
+                grid.extend(levels.iter().filter_map(|value| moved(space, p, setting, point, value)));
+            }
+            if levels.len() < 2 || grid.len() != levels.len() * count {
+                continue;
+            }
+            let view = self.view(Points::from_rows(&grid)?.view())?;
+            let reach: Vec<f64> = view.interval.iter().zip(&view.mean).map(|((low, high), mean)| (high - mean).max(mean - low)).collect();
+            let is_certified = view.label.is_certified();
+            // The model's own reach is what is left of it after 1.96 standard deviations.
+            let reach = if is_certified { reach } else { reach.iter().map(|r| r / REACH).collect() };
+            list.push(Effect::new(&parameter.name, levels.len(), &view.mean, &reach, view.label));
+        }
+        Ok(list)
     }
 
     /// Slices through the recommendation, and what their interval rests on. A parameter whose other values the constraints forbid there has none.
@@ -188,6 +222,28 @@ impl<'a> StudyModel<'a> {
         let every = places.len().div_ceil(120).max(1);
         Ok(places.into_iter().step_by(every).collect())
     }
+}
+
+/// A setting with another value of one parameter, as the strategy sees it. The model is asked between the candidates of a list too, and where constraints
+/// forbid a setting: how much a parameter matters is a question about the model.
+fn moved(space: &Space, p: usize, setting: &[Value], point: &[f64], value: &Value) -> Option<Vec<f64>> {
+    let columns = space.columns_of(p);
+    let mut moved = point.to_vec();
+    if space.candidates().is_some() {
+        match &space.parameters()[p].kind {
+            ParameterKind::Column { low, high } if high > low => moved[columns.start] = (value.as_number()? - low) / (high - low),
+            ParameterKind::Categorical { choices } => {
+                choices.iter().zip(&mut moved[columns]).for_each(|(choice, v)| *v = if choice.same(value) { FRAC_1_SQRT_2 } else { 0.0 });
+            }
+            _ => return None,
+        }
+        return Some(moved);
+    }
+    let mut values = setting.to_vec();
+    values[p] = value.clone();
+    let encoded = space.encoded(&values)?;
+    moved[columns.clone()].copy_from_slice(&encoded[columns]);
+    Some(moved)
 }
 
 /// The settings that differ from the recommendation in one parameter: their places on its axis and the strategy's points.

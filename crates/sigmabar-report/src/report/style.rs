@@ -18,4 +18,4 @@ dl{display:flex;flex-wrap:wrap;gap:8px 30px;margin:0 0 .6em}dt{color:var(--muted
 th,td{padding:4px 10px;text-align:left;border-bottom:1px solid var(--grid);white-space:nowrap}th{position:sticky;top:0;background:var(--paper)}\
 td.number,th.number{text-align:right;font-variant-numeric:tabular-nums}\
 pre{background:var(--paper);border:1px solid var(--grid);border-radius:8px;padding:12px;overflow:auto;font-size:.84rem;white-space:pre-wrap;overflow-wrap:anywhere}\
-@media print{body{background:#fff}.table{max-height:none}}";
+nav ul{list-style:none;display:flex;flex-wrap:wrap;gap:4px 18px;padding:0;margin:1em 0;font-size:.9rem}@media print{body{background:#fff}.table{max-height:none}}";

@@ -142,12 +142,44 @@ pub enum Error {
         batch: usize,
     },
     /// A second result that is not the first.
-    #[error("trial {id} of study \"{study}\" already has a result, and a result is never replaced")]
+    #[error(
+        "trial {id} of study \"{study}\" already has another result: replace it, with a note that says why (tell --replace), or leave it"
+    )]
     AlreadyTold {
         /// The study.
         study: String,
         /// The id.
         id: u64,
+    },
+    /// Nothing to correct.
+    #[error("trial {id} of study \"{study}\" has no result that could be corrected: tell it")]
+    NotTold {
+        /// The study.
+        study: String,
+        /// The id.
+        id: u64,
+    },
+    /// A key of the study file that cannot be changed any more.
+    #[error("{key} cannot be changed once the study has begun: {reason}")]
+    Unamendable {
+        /// The key.
+        key: String,
+        /// Why.
+        reason: &'static str,
+    },
+    /// The study file was amended by somebody else.
+    #[error("study \"{study}\" was amended while it was open here: open it again, or start the command again")]
+    Amended {
+        /// The study.
+        study: String,
+    },
+    /// Another setting was used than was asked for, and nobody said that this may be.
+    #[error("trial {id}: {reason}")]
+    UsedOtherwise {
+        /// The trial.
+        id: u64,
+        /// Why it is refused.
+        reason: &'static str,
     },
     /// A result that is not a number.
     #[error("the {what} of trial {id} is {found}: it must be {requirement}; tell a failed evaluation as failed")]
@@ -187,12 +219,12 @@ pub enum Error {
     },
     /// Every evaluation failed.
     #[error(
-        "nothing was measured: all {failures} evaluations of study \"{study}\" failed, the last one because: {reason}; mend the objective and go on"
+        "nothing was measured: all {failures} evaluations of study \"{study}\" failed, the last one because: {reason}; mend the objective, then evaluate them again (run --retry-failed)"
     )]
     NothingMeasured {
         /// The study.
         study: String,
-        /// How many failed in this run.
+        /// How many failed.
         failures: usize,
         /// Why the last one did.
         reason: String,

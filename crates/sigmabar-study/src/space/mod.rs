@@ -54,7 +54,7 @@ impl Space {
             .columns
             .iter()
             .enumerate()
-            .map(|(column, name)| Parameter { name: name.clone(), kind: kind_of_column(&table.rows, column) })
+            .map(|(column, name)| Parameter { name: name.clone(), kind: kind_of_column(&table.rows, column), digits: None })
             .collect();
         let rows: Vec<Vec<f64>> = table.rows.iter().map(|row| encode_row(&parameters, row)).collect();
         let mut list = ListDomain::new(Points::from_rows(&rows)?)?;
@@ -88,6 +88,20 @@ impl Space {
         }
     }
 
+    /// What a setting is called, in a list that has labels.
+    #[must_use]
+    pub fn label(&self, values: &[Value]) -> Option<String> {
+        let table = self.candidates()?;
+        let row = table.rows.iter().position(|row| row.len() == values.len() && row.iter().zip(values).all(|(a, b)| a.same(b)))?;
+        table.labels.as_ref()?.get(row).cloned()
+    }
+
+    /// Whether settings are rounded to the digits that can be set.
+    #[must_use]
+    pub fn is_rounding(&self) -> bool {
+        self.parameters.iter().any(|parameter| parameter.digits.is_some())
+    }
+
     /// The columns of the strategy's points that belong to a parameter.
     #[must_use]
     pub fn columns_of(&self, parameter: usize) -> Range<usize> {
@@ -110,7 +124,14 @@ impl Space {
             }
             (Shape::Columns(natural), _) => match Points::new(point.to_vec(), point.len()).and_then(|points| natural.decode(points.view()))
             {
-                Ok(points) => self.parameters.iter().zip(points.view().row(0)).map(|(p, &v)| p.kind.value(v)).collect(),
+                Ok(points) => {
+                    let rounded: Vec<Value> = self.parameters.iter().zip(points.view().row(0)).map(|(p, &v)| p.value(v)).collect();
+                    // A setting that rounding would take out of the constraints keeps its digits.
+                    if self.is_rounding() && self.point(&rounded).is_err() {
+                        return self.parameters.iter().zip(points.view().row(0)).map(|(p, &v)| p.kind.value(v)).collect();
+                    }
+                    rounded
+                }
                 Err(_) => Vec::new(),
             },
             (Shape::List(_), _) => Vec::new(),
@@ -144,6 +165,16 @@ impl Space {
             (Shape::List(table), Some(row)) if row < table.rows.len() => table.rows[row].clone(),
             _ => self.values(point),
         }
+    }
+
+    /// The strategy's point of a setting of a product of parameters, whether or not it keeps the constraints; `None` for a value that a parameter does not take,
+    /// and for a list.
+    #[must_use]
+    pub fn encoded(&self, values: &[Value]) -> Option<Vec<f64>> {
+        let Shape::Columns(domain) = &self.shape else { return None };
+        let natural: Vec<f64> = self.parameters.iter().zip(values).map(|(p, v)| p.natural(v)).collect::<Result<_>>().ok()?;
+        let points = Points::new(natural, values.len()).ok()?;
+        Some(domain.encode(points.view()).ok()?.row(0).to_vec())
     }
 
     /// The strategy's point of a setting.

@@ -11,6 +11,9 @@ pub struct Parameter {
     pub name: String,
     /// What values it takes.
     pub kind: ParameterKind,
+    /// How many digits of a float can be set: decimals, or significant digits on a logarithmic scale. None for every digit there is.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub digits: Option<u32>,
 }
 
 /// What values a parameter takes.
@@ -86,6 +89,22 @@ impl ParameterKind {
 }
 
 impl Parameter {
+    /// The value of a natural number, with as many digits as can be set.
+    pub(crate) fn value(&self, natural: f64) -> Value {
+        let (ParameterKind::Float { low, high, log }, Some(digits)) = (&self.kind, self.digits) else { return self.kind.value(natural) };
+        let before = if *log { natural.abs().log10().floor() as i32 + 1 } else { 0 };
+        let decimals = i32::try_from(digits).unwrap_or(12) - before;
+        // Through text, so that 4.85 is the number that people type as 4.85.
+        let rounded = match usize::try_from(decimals) {
+            Ok(decimals) => format!("{natural:.decimals$}").parse().unwrap_or(natural),
+            Err(_) => {
+                let unit = 10_f64.powi(-decimals);
+                (natural / unit).round() * unit
+            }
+        };
+        Value::Float(if (*low..=*high).contains(&rounded) { rounded } else { natural.clamp(*low, *high) })
+    }
+
     /// The natural number of a value.
     pub(crate) fn natural(&self, value: &Value) -> Result<f64> {
         let refused = |requirement| Error::Setting { parameter: self.name.clone(), found: value.clone(), requirement };

@@ -45,7 +45,15 @@ pub(super) fn problem(file: &StudyFile, space: &Space, budget: usize) -> Result<
     }
     // The older key says no more than that failures are informative, or nothing.
     let informative = file.informative_failures.map(|yes| if yes { Failures::Informative } else { Failures::Unrelated });
-    Ok(problem.with_failures(file.failures.or(informative).unwrap_or_default()))
+    let failures = file.failures.or(informative);
+    let retries = file.objective.as_ref().and_then(|objective| objective.retries).unwrap_or(0);
+    let certifies = problem.kernel().is_some() && problem.norm_bound().is_some() && problem.noise().is_some();
+    // What is tried again until it succeeds is a selection by whatever made it fail.
+    if retries > 0 && certifies && failures.is_none() {
+        let requirement = "0, or failures = \"unrelated\" declared: an evaluation that is tried again until it succeeds must fail for reasons that have nothing to do with its value";
+        return Err(Fault::new(&["objective", "retries"], SpecProblem::Requirement { found: retries.to_string(), requirement }));
+    }
+    Ok(problem.with_failures(failures.unwrap_or_default()))
 }
 
 /// Reads "gap < 0.01" or "candidate_gap < 0.01".

@@ -19,6 +19,9 @@ pub struct StudyFile {
     /// What the study is about, for people.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
+    /// What is measured, with its unit, for axes and tables: "yield / %".
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub response: Option<String>,
     /// Whether large or small values are wanted; "maximize" unless said.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub direction: Option<DirectionWord>,
@@ -34,6 +37,23 @@ pub struct StudyFile {
     /// Wells of a plate.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub plate: Option<usize>,
+    /// Wells of every plate that hold controls: they are laid out among the others, and their results are kept beside the plate.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub controls: Option<usize>,
+    /// Wells in which every setting is measured; their mean counts.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub replicates: Option<usize>,
+    /// Wells that stay empty, such as ["A1", "H12"].
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub blocked: Vec<String>,
+    /// How batches were cut anew when the budget was made larger; written by `amend` only.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(skip)]
+    pub amended_batches: Option<OneOrMany<usize>>,
+    /// Whether settings may come back as they were used in truth (a weight of 4.87 where 4.85 was asked for): they enter as the points measured. Declare it
+    /// only if the deviations have nothing to do with the results.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub used_values: Option<bool>,
     /// The total miss probability of everything that is claimed; 0.05 unless said.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub delta: Option<f64>,

@@ -1,5 +1,6 @@
 //! The study file: read, checked, and turned into the core's problem and policy.
 
+mod amended;
 mod assumptions;
 mod file;
 mod json;
@@ -143,10 +144,46 @@ impl StudySpec {
         self.file.description.as_deref()
     }
 
+    /// What is measured, as people call it.
+    #[must_use]
+    pub fn response(&self) -> Option<&str> {
+        self.file.response.as_deref()
+    }
+
     /// Wells of a plate, if the study is laid out on plates.
     #[must_use]
     pub fn plate(&self) -> Option<usize> {
         self.file.plate
+    }
+
+    /// Wells of every plate that hold controls.
+    #[must_use]
+    pub fn controls(&self) -> usize {
+        self.file.controls.unwrap_or(0)
+    }
+
+    /// Wells in which every setting is measured.
+    #[must_use]
+    pub fn replicates(&self) -> usize {
+        self.file.replicates.unwrap_or(1).max(1)
+    }
+
+    /// Wells that stay empty.
+    #[must_use]
+    pub fn blocked_wells(&self) -> &[String] {
+        &self.file.blocked
+    }
+
+    /// How many settings fit on a plate of so many wells; none if controls and blocked wells leave no room.
+    #[must_use]
+    pub fn settings_on(&self, wells: usize) -> usize {
+        schedule::settings_on(&self.file, wells).unwrap_or(0)
+    }
+
+    /// Whether settings may be told as they were used in truth, and enter as the points measured.
+    #[must_use]
+    pub fn takes_used_values(&self) -> bool {
+        self.file.used_values == Some(true)
     }
 
     /// Whether `run` can evaluate trials.
@@ -172,6 +209,7 @@ impl StudySpec {
             if let Some(objective) = &mut file.objective {
                 objective.directory = None;
             }
+            file.amended_batches = None;
             toml::to_string(&file).unwrap_or_default()
         };
         placeless(self) == placeless(other)

@@ -53,6 +53,9 @@ pub struct ParameterTable {
     /// The distance of neighbouring values.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub step: Option<f64>,
+    /// How many digits of a float can be set: decimals, or significant digits where `log` is true. The space stays continuous; settings are rounded.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub digits: Option<u32>,
     /// The choices of a categorical, the numbers of an ordinal parameter.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub choices: Option<Vec<Value>>,

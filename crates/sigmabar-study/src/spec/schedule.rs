@@ -22,6 +22,19 @@ pub(super) enum Batches {
 
 impl Plan {
     pub fn of(file: &StudyFile) -> Result<Self, Fault> {
+        if let Some(amended) = &file.amended_batches {
+            let batches = match amended {
+                OneOrMany::One(count) => Batches::Count(*count),
+                OneOrMany::Many(lengths) => Batches::Lengths(lengths.clone()),
+            };
+            let budget = match (&batches, file.budget, file.plates.zip(file.plate)) {
+                (Batches::Lengths(lengths), ..) => lengths.iter().sum(),
+                (_, Some(budget), _) => budget,
+                (_, None, Some((plates, wells))) => plates * settings_on(file, wells)?,
+                (_, None, None) => 0,
+            };
+            return Ok(Self { budget, batches: Some(batches) });
+        }
         let batches = match (&file.batches, file.plates, file.plate) {
             (Some(_), Some(_), _) => {
                 return Err(Fault::new(
@@ -37,8 +50,7 @@ impl Plan {
             }
             (_, Some(plates), Some(wells)) => {
                 positive("plates", plates)?;
-                positive("plate", wells)?;
-                Some(Batches::Lengths(vec![wells; plates]))
+                Some(Batches::Lengths(vec![settings_on(file, positive("plate", wells)?)?; plates]))
             }
             (Some(OneOrMany::One(count)), None, _) => Some(Batches::Count(positive("batches", *count)?)),
             (Some(OneOrMany::Many(lengths)), None, _) => {
@@ -64,6 +76,19 @@ impl Plan {
             }
         };
         Ok(Self { budget, batches })
+    }
+}
+
+/// How many settings fit on a plate of so many wells, beside controls and blocked wells, each as often as it is replicated.
+pub(super) fn settings_on(file: &StudyFile, wells: usize) -> Result<usize, Fault> {
+    let replicates = positive("replicates", file.replicates.unwrap_or(1))?;
+    let taken = file.controls.unwrap_or(0) + file.blocked.len();
+    match wells.checked_sub(taken).map(|free| free / replicates) {
+        Some(settings) if settings > 0 => Ok(settings),
+        _ => {
+            let found = format!("{taken} wells for controls and blocked ones, and {replicates} for each setting");
+            Err(Fault::new(&["plate"], SpecProblem::Requirement { found, requirement: "a plate with room for at least one setting" }))
+        }
     }
 }
 

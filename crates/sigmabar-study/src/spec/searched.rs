@@ -72,7 +72,7 @@ fn product(file: &StudyFile) -> Result<Space, Fault> {
     let mut parameters = Vec::with_capacity(names.len());
     for (i, (name, table)) in file.parameters.0.iter().enumerate() {
         check_name(name, &names[..i], &["parameters", name])?;
-        parameters.push(Parameter { name: name.clone(), kind: kind(name, table)? });
+        parameters.push(Parameter { name: name.clone(), kind: kind(name, table)?, digits: digits(name, table)? });
     }
     let constraints = file.constraints.iter().enumerate().map(|(i, text)| constraint(i, text, &names)).collect::<Result<Vec<_>, _>>()?;
     Space::product(parameters, constraints).map_err(|error| {
@@ -166,6 +166,27 @@ fn kind(name: &str, table: &ParameterTable) -> Result<ParameterKind, Fault> {
         }
         ParameterType::Ordinal | ParameterType::Categorical => listed(name, table),
     }
+}
+
+/// How many digits can be set, where that is said.
+fn digits(name: &str, table: &ParameterTable) -> Result<Option<u32>, Fault> {
+    let at = |found: String, requirement| Err(Fault::new(&["parameters", name, "digits"], SpecProblem::Requirement { found, requirement }));
+    let Some(digits) = table.digits else { return Ok(None) };
+    if table.kind != ParameterType::Float {
+        return at("digits".into(), "a float parameter");
+    }
+    if table.step.is_some() {
+        return at("digits".into(), "either digits or step");
+    }
+    let is_log = table.log == Some(true);
+    if digits > 12 || (is_log && digits == 0) {
+        return at(digits.to_string(), "between 0 and 12 decimals, or between 1 and 12 significant digits on a logarithmic scale");
+    }
+    let coarse = 0.1_f64.powi(i32::try_from(digits).unwrap_or(12));
+    if !is_log && table.low.zip(table.high).is_some_and(|(low, high)| high - low < coarse) {
+        return at(digits.to_string(), "enough decimals to tell low from high");
+    }
+    Ok(Some(digits))
 }
 
 fn listed(name: &str, table: &ParameterTable) -> Result<ParameterKind, Fault> {

@@ -204,3 +204,17 @@ pub(super) fn note(
         .execute(params![study, now(), kind, trial, worker])
         .map(drop)
 }
+
+/// Writes down an event that has more to it, as JSON.
+pub(super) fn note_detail(
+    transaction: &Transaction<'_>,
+    study: i64,
+    kind: EventKind,
+    trial: Option<i64>,
+    detail: &serde_json::Value,
+) -> rusqlite::Result<()> {
+    transaction
+        .prepare_cached("INSERT INTO sb_events (study, at, kind, trial, detail) VALUES (?1, ?2, ?3, ?4, ?5)")?
+        .execute(params![study, now(), kind, trial, detail.to_string()])
+        .map(drop)
+}

@@ -1,6 +1,8 @@
 //! One study in one file: create, open, ask, tell.
 
+mod amending;
 mod asking;
+mod correcting;
 mod nearest;
 mod planning;
 mod record;
@@ -9,6 +11,7 @@ mod telling;
 mod views;
 mod worker;
 
+pub use correcting::Corrected;
 pub use nearest::Nearest;
 pub use shown::{Advice, BatchRow, BestObserved, Cell, Status, Survivors};
 pub(crate) use worker::WorkerName;
@@ -34,6 +37,8 @@ pub struct Study {
     key: i64,
     name: String,
     spec: Arc<StudySpec>,
+    /// How often the study file had been amended when this was opened.
+    amendments: i64,
     /// The strategy after the plan of a number, kept so that it need not be made again.
     cached: Mutex<Option<(i64, Strategy)>>,
 }
@@ -61,8 +66,21 @@ impl Study {
             key,
             name: name.to_owned(),
             spec: Arc::new(spec.clone()),
+            amendments: 0,
             cached: Mutex::new(None),
         })
+    }
+
+    /// Writes a new study into a file, or opens the one that is there: of many processes that begin it at once one creates it and all have it. Whether it was
+    /// created here.
+    ///
+    /// # Errors
+    /// As [`Study::create`] and [`Study::open`].
+    pub fn create_or_open(file: &Path, name: &str, spec: &StudySpec) -> Result<(Self, bool)> {
+        match Self::create(file, name, spec) {
+            Err(Error::StudyExists { .. }) => Ok((Self::open(file, Some(name))?, false)),
+            created => Ok((created?, true)),
+        }
     }
 
     /// Opens a study; without a name, the only one of the file.
@@ -78,10 +96,12 @@ impl Study {
             None if names.len() == 1 => names.remove(0),
             None => return Err(Error::WhichStudy { file: file.to_owned(), names }),
         };
-        let (key, text): (i64, String) = store
-            .read(|c| c.query_row("SELECT study, spec FROM sb_studies WHERE name = ?1", [&name], |row| Ok((row.get(0)?, row.get(1)?))))?;
+        let look = "SELECT study, spec, (SELECT count(*) FROM sb_events e WHERE e.study = s.study AND kind = 'amended') \
+                    FROM sb_studies s WHERE name = ?1";
+        let (key, text, amendments): (i64, String, i64) =
+            store.read(|c| c.query_row(look, [&name], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?))))?;
         let spec = serde_json::from_str(&text).map_err(|_| inconsistent(file, "the study file in it cannot be read"))?;
-        Ok(Self { store: Mutex::new(store), file: file.to_owned(), key, name, spec: Arc::new(spec), cached: Mutex::new(None) })
+        Ok(Self { store: Mutex::new(store), file: file.to_owned(), key, name, spec: Arc::new(spec), amendments, cached: Mutex::new(None) })
     }
 
     /// The names of the studies of a file.
@@ -118,6 +138,7 @@ impl Study {
             key: self.key,
             name: self.name.clone(),
             spec: Arc::clone(&self.spec),
+            amendments: self.amendments,
             cached: Mutex::new(None),
         })
     }

@@ -90,19 +90,32 @@ impl Study {
 
     /// The batch after the plan of this number; `None` if somebody else was faster.
     fn plan(&self, plan: i64) -> Result<Option<Planned>> {
+        self.check_amendments()?;
         let (mut strategy, at) = self.informed()?;
         if at != plan {
             return Ok(None);
         }
         let closed = strategy.ledger().closed();
         let trials = match strategy.ask(usize::MAX)? {
-            Ask::Trials(trials) => trials,
+            Ask::Trials(trials) => self.rounded(&mut strategy, trials)?,
             Ask::Finished => Vec::new(),
             Ask::Contradicted(contradiction) => return Err(Error::Contradicted(contradiction)),
             _ => return Err(self.inconsistent("the strategy waits for trials that the file does not have")),
         };
         let survivors = if closed > 0 { Survivors::of(&strategy, self.spec.space())? } else { None };
         Ok(Some(Planned { strategy, trials, survivors }))
+    }
+
+    /// The planned trials as they can be made: measured where the sheet says, not a few digits beside it.
+    fn rounded(&self, strategy: &mut Strategy, trials: Vec<Trial>) -> Result<Vec<Trial>> {
+        let space = self.spec.space();
+        if !space.is_rounding() {
+            return Ok(trials);
+        }
+        for trial in &trials {
+            strategy.relocate(trial.id, &space.natural(&space.values(&trial.point))?)?;
+        }
+        Ok(trials.iter().map(|trial| strategy.ledger().trials()[trial.id as usize].clone()).collect())
     }
 
     /// Writes a plan, unless somebody was faster.

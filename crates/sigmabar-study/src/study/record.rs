@@ -132,12 +132,17 @@ impl Study {
         }
         let natural = |row: &Row| self.spec.space().natural(&self.read_values(&row.settings)?);
         let recorded = rows.iter().map(natural).collect::<Result<Vec<_>>>()?;
-        let is_recorded = |i: usize, candidate: Option<usize>, point: &[f64]| self.is_setting(&rows[i].settings, candidate, point);
+        // Where settings are rounded, the row has the point and the plan does not.
+        let is_rounding = self.spec.space().is_rounding();
+        let is_recorded =
+            |i: usize, candidate: Option<usize>, point: &[f64]| !is_rounding && self.is_setting(&rows[i].settings, candidate, point);
         Ok(strategy.recall(&recorded, is_recorded)?)
     }
 
     fn is_setting(&self, settings: &str, candidate: Option<usize>, point: &[f64]) -> bool {
-        self.written(candidate, point).is_some_and(|text| text == settings)
+        // What was used otherwise than planned is written with digits of its own.
+        let is_point = || self.read_values(settings).and_then(|values| self.spec.space().point(&values)).is_ok_and(|used| used == point);
+        self.written(candidate, point).is_some_and(|text| text == settings) || (self.spec.takes_used_values() && is_point())
     }
 
     /// A planned setting as it stands in a row.

@@ -12,6 +12,8 @@ use std::collections::BTreeMap;
 /// What to do if the study ended now.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Advice {
+    /// What the recommended candidate is called, in a list that has labels.
+    pub called: Option<String>,
     /// The recommended setting.
     pub values: Vec<(String, Value)>,
     /// Lower end of the interval for its true value.

@@ -1,9 +1,9 @@
 //! Telling: a result is written down once, and is safe when `tell` returns.
 
 use super::Study;
-use super::asking::note;
+use super::asking::{note, note_detail};
 use crate::store::{CollectedWord, Failure, now};
-use crate::{Error, EventKind, ImportedRow, Result, Told, TrialResult, TrialStatus};
+use crate::{Error, EventKind, ImportedRow, Result, Told, TrialResult, TrialStatus, Value};
 use rusqlite::{OptionalExtension, Transaction, params};
 use sigmabar::Collected;
 
@@ -31,12 +31,50 @@ impl Study {
     /// # Errors
     /// As [`Study::tell`].
     pub fn tell_with_notes(&self, results: &[(u64, TrialResult)], notes: &[(u64, String)]) -> Result<Vec<Told>> {
+        self.tell_sheet(results, notes, &[])
+    }
+
+    /// The same for a sheet on which some settings stand as they were used in truth, which the study must have declared to be possible: they enter as the points
+    /// measured.
+    ///
+    /// # Errors
+    /// As [`Study::tell`]; [`Error::UsedOtherwise`], [`Error::Setting`] for a value that the parameter does not take.
+    pub fn tell_sheet(&self, results: &[(u64, TrialResult)], notes: &[(u64, String)], used: &[(u64, Vec<Value>)]) -> Result<Vec<Told>> {
         results.iter().try_for_each(|(id, result)| check(*id, result))?;
         self.store().write(|transaction| {
+            used.iter().try_for_each(|(id, values)| self.write_used(transaction, *id, values))?;
             let told = results.iter().map(|(id, result)| self.write_result(transaction, *id, result)).collect::<Result<_, Failure>>()?;
             self.write_notes(transaction, notes)?;
             Ok(told)
         })
+    }
+
+    fn write_used(&self, transaction: &Transaction<'_>, id: u64, values: &[Value]) -> Result<(), Failure> {
+        let refused = |reason| Error::UsedOtherwise { id, reason };
+        if !self.spec.takes_used_values() {
+            return Err(refused("another setting was used than was asked for, and the study does not declare used_values = true").into());
+        }
+        self.spec.space().point(values)?;
+        let text = serde_json::to_string(values).map_err(|_| self.inconsistent("a setting cannot be written"))?;
+        let row = i64::try_from(id).unwrap_or(-1);
+        let look = "SELECT settings, state IN ('queued', 'leased') FROM sb_trials WHERE study = ?1 AND id = ?2";
+        let found: Option<(String, bool)> =
+            transaction.prepare_cached(look)?.query_row(params![self.key, row], |row| Ok((row.get(0)?, row.get(1)?))).optional()?;
+        let (planned, is_open) = found.ok_or_else(|| Error::UnknownTrial { study: self.name.clone(), id })?;
+        if planned == text {
+            return Ok(());
+        }
+        if !is_open {
+            return Err(refused("it has a result already, which was told with the setting that it has").into());
+        }
+        transaction
+            .prepare_cached("UPDATE sb_trials SET settings = ?3 WHERE study = ?1 AND id = ?2")?
+            .execute(params![self.key, row, text])?;
+        // Whoever has the strategy at hand has the planned point in it.
+        transaction.execute("UPDATE sb_studies SET plan = plan + 1 WHERE study = ?1", [self.key])?;
+        let detail = serde_json::json!({ "planned": serde_json::from_str::<serde_json::Value>(&planned).unwrap_or_default() });
+        note_detail(transaction, self.key, EventKind::UsedOtherwise, Some(row), &detail)?;
+        Ok(())
     }
 
     fn write_result(&self, transaction: &Transaction<'_>, id: u64, result: &TrialResult) -> Result<Told, Failure> {
@@ -163,6 +201,20 @@ impl Study {
         })
     }
 
+    /// Writes down what the controls of a batch's plate came to. Told again, a well has its new value.
+    ///
+    /// # Errors
+    /// [`Error::Store`].
+    pub fn note_controls(&self, batch: usize, controls: &[(String, f64)]) -> Result<()> {
+        self.store().write(|transaction| {
+            for (well, value) in controls {
+                let detail = serde_json::json!({ "batch": batch, "well": well, "value": value });
+                note_detail(transaction, self.key, EventKind::Control, None, &detail)?;
+            }
+            Ok(())
+        })
+    }
+
     /// Writes down which wells trials were laid into.
     ///
     /// # Errors
@@ -196,7 +248,7 @@ impl Study {
     }
 }
 
-fn check(id: u64, result: &TrialResult) -> Result<()> {
+pub(super) fn check(id: u64, result: &TrialResult) -> Result<()> {
     match *result {
         TrialResult::Value { value, .. } if !value.is_finite() => {
             Err(Error::Result { id, what: "value", found: value, requirement: "a finite number" })

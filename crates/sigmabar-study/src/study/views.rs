@@ -4,7 +4,7 @@ use super::Study;
 use super::nearest::Nearest;
 use super::shown::{Advice, BatchRow, BestObserved, Status, Survivors};
 use crate::store::now;
-use crate::{EventRow, ImportedRow, Page, Result, TrialResult, TrialRow, TrialStatus, Value};
+use crate::{ControlRow, EventRow, ImportedRow, Page, Result, TrialResult, TrialRow, TrialStatus, Value};
 use rusqlite::{Row, params};
 use sigmabar::Strategy;
 use sigmabar::strategy::{BatchReport, Direction};
@@ -47,16 +47,37 @@ impl Study {
         rows.into_iter().map(|(settings, result)| Ok(ImportedRow { values: self.read_values(&settings)?, result })).collect()
     }
 
+    /// What control wells came to, in the order of batches and wells.
+    ///
+    /// # Errors
+    /// [`crate::Error::Store`].
+    pub fn controls(&self) -> Result<Vec<ControlRow>> {
+        let query = "SELECT json_extract(detail, '$.batch'), json_extract(detail, '$.well'), json_extract(detail, '$.value') FROM sb_events \
+                     WHERE study = ?1 AND kind = 'control' ORDER BY event";
+        let rows: Vec<(i64, String, f64)> =
+            self.store().read(|c| c.prepare(query)?.query_map([self.key], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?.collect())?;
+        let latest: BTreeMap<(i64, String), f64> = rows.into_iter().map(|(batch, well, value)| ((batch, well), value)).collect();
+        let row = |((batch, well), value)| ControlRow { batch: usize::try_from(batch).unwrap_or_default(), well, value };
+        Ok(latest.into_iter().map(row).collect())
+    }
+
     /// What happened after the event of a number (0 for all), in order.
     ///
     /// # Errors
     /// [`crate::Error::Store`].
     pub fn events_after(&self, number: u64) -> Result<Vec<EventRow>> {
-        let query = "SELECT event, at, kind, trial, worker FROM sb_events WHERE event > ?2 AND study = ?1 ORDER BY event";
+        let query = "SELECT event, at, kind, trial, worker, detail FROM sb_events WHERE event > ?2 AND study = ?1 ORDER BY event";
         let event = |row: &Row<'_>| {
             let (number, trial): (i64, Option<i64>) = (row.get(0)?, row.get(3)?);
             let trial = trial.map(i64::unsigned_abs);
-            Ok(EventRow { number: number.unsigned_abs(), at: row.get(1)?, kind: row.get(2)?, trial, worker: row.get(4)? })
+            Ok(EventRow {
+                number: number.unsigned_abs(),
+                at: row.get(1)?,
+                kind: row.get(2)?,
+                trial,
+                worker: row.get(4)?,
+                detail: row.get(5)?,
+            })
         };
         let after = i64::try_from(number).unwrap_or(i64::MAX);
         self.store().read(|c| c.prepare_cached(query)?.query_map(params![self.key, after], event)?.collect())
@@ -68,16 +89,19 @@ impl Study {
     /// [`crate::Error::Store`], or what the strategy runs into.
     pub fn batches(&self) -> Result<Vec<BatchRow>> {
         let strategy = self.strategy()?;
+        let (closed, corrections) = (strategy.ledger().closed() as i64, self.corrections()?);
         let query = "SELECT batch, opened_at, closed_at, survivors FROM sb_batches WHERE study = ?1 ORDER BY batch";
         let rows: Vec<(i64, i64, Option<i64>, Option<String>)> = self
             .store()
             .read(|c| c.prepare(query)?.query_map([self.key], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?)))?.collect())?;
         let row = |(report, (batch, opened_at, closed_at, survivors)): (BatchReport, (i64, i64, Option<i64>, Option<String>))| {
-            let survivors = match closed_at {
-                // Answered, and nobody has asked since: what is left is not written down yet.
-                None => Survivors::of(&strategy, self.spec.space())?,
-                Some(_) => survivors.and_then(|text| serde_json::from_str(&text).ok()),
+            let survivors = match survivors {
+                // Answered, and nobody has asked since; or a result was corrected: what is left is not written down.
+                None if batch + 1 == closed => Survivors::of(&strategy, self.spec.space())?,
+                text => text.and_then(|text| serde_json::from_str(&text).ok()),
             };
+            let report =
+                BatchReport { certificate: report.certificate.map(|certificate| self.corrected(certificate, corrections)), ..report };
             Ok(BatchRow { batch: usize::try_from(batch).unwrap_or_default(), report, survivors, opened_at, closed_at })
         };
         strategy.batches()?.into_iter().zip(rows).map(row).collect()
@@ -88,7 +112,7 @@ impl Study {
     /// # Errors
     /// [`crate::Error::Store`], or what the strategy runs into.
     pub fn recommend(&self) -> Result<Option<Advice>> {
-        let Some(best) = self.strategy()?.recommend()? else { return Ok(None) };
+        let Some(best) = self.strategy()?.recommend_with_range()? else { return Ok(None) };
         let names = || self.spec.space().parameters().iter().map(|p| p.name.clone());
         let is_minimized = self.spec.problem().direction() == Direction::Minimize;
         let sign = if is_minimized { -1.0 } else { 1.0 };
@@ -98,17 +122,36 @@ impl Study {
         let best_observed = told
             .max_by(|(a, first), (b, second)| (sign * a).total_cmp(&(sign * b)).then(second.id.cmp(&first.id)))
             .map(|(value, row)| BestObserved { id: row.id, values: names().zip(row.values).collect(), value });
+        let values = self.spec.space().setting(best.candidate, &best.point);
+        let slack = self.rounding_slack(&best.point, &values)?;
         Ok(Some(Advice {
-            values: names().zip(self.spec.space().setting(best.candidate, &best.point)).collect(),
-            lower: best.lower,
-            upper: best.upper,
-            gap: best.gap,
-            candidate_gap: best.candidate_gap,
-            certificate: best.certificate,
+            called: self.spec.space().label(&values),
+            values: names().zip(values).collect(),
+            lower: best.lower - slack,
+            upper: best.upper + slack,
+            gap: best.gap + slack,
+            candidate_gap: best.candidate_gap.map(|gap| gap + slack),
+            certificate: self.corrected(best.certificate, self.corrections()?),
             best_observed,
             point: best.point,
             nearest,
         }))
+    }
+
+    /// How far the value at a recommended point can be from that at the setting to which its digits are cut: $C\,d_k$, because
+    /// $|f(x)-f(x')|\le\lVert f\rVert d_k(x,x')$ (algorithm notes 9.1). 0 where nothing is cut; a model without a norm bound claims nothing that this could spoil.
+    fn rounding_slack(&self, point: &[f64], values: &[Value]) -> Result<f64> {
+        let problem = self.spec.problem();
+        let (Some(kernel), Some(bound), true) = (problem.kernel(), problem.norm_bound(), self.spec.space().is_rounding()) else {
+            return Ok(0.0);
+        };
+        let made = self.spec.space().point(values)?;
+        if made == point {
+            return Ok(0.0);
+        }
+        let (a, b, both) = (kernel.value.value(point, point), kernel.value.value(&made, &made), kernel.value.value(point, &made));
+        let rounding = 8.0 * f64::EPSILON * (a + b);
+        Ok(problem.prior().unit() * bound * ((a + b - 2.0 * both).max(0.0) + rounding).sqrt())
     }
 
     /// Where the study stands.

@@ -150,6 +150,12 @@ impl Accumulator {
         Ok(total)
     }
 
+    /// The mean of $s_1^2$ over all that is covered.
+    #[must_use]
+    pub fn mean_residual(&self) -> f64 {
+        self.residual_trace() / self.rows().max(1) as f64
+    }
+
     /// The rows of largest residual in all that is covered, largest first: the next inducing points.
     #[must_use]
     pub fn worst(&self) -> Vec<WorstRow> {

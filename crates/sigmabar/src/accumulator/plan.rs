@@ -91,11 +91,11 @@ impl Plan {
         let ridge = ridge.into();
         positive("ridge", ridge.value)?;
         let rows: u64 = chunks.iter().flatten().sum();
-        let largest = kernel_and(kernel.into(), inducing)?;
-        let k_max = largest.kernel().max_diagonal(largest.inducing());
+        let features = FeatureMap::new(kernel, inducing)?;
+        let k_max = features.kernel().max_diagonal(features.inducing());
         let road = if rows as f64 * k_max / ridge.value.powi(2) > ORTHOGONAL_ABOVE { Road::Orthogonal } else { Road::Gram };
         let summed = Summed { centre: 0.0, road, worst: WORST, chunks, data: String::new(), left_out: Vec::new(), drop_missing: false };
-        Self::assemble(largest, summed, ridge, None, Collected::Undeclared)
+        Self::assemble(features, summed, ridge, None, Collected::Undeclared)
     }
 
     fn assemble(features: FeatureMap, summed: Summed, ridge: Sourced<f64>, prior: Option<Prior>, collected: Collected) -> Result<Self> {
@@ -152,6 +152,15 @@ impl Plan {
     #[must_use]
     pub fn drop_missing(self, drop: bool) -> Self {
         self.changed(|summed| summed.drop_missing = drop)
+    }
+
+    /// The same over other inducing points. Cost O(m³).
+    ///
+    /// # Errors
+    /// Those of [`FeatureMap::new`].
+    pub fn with_inducing(self, inducing: Points) -> Result<Self> {
+        let features = FeatureMap::new(self.features.sourced_kernel().clone(), inducing)?;
+        Self::assemble(features, self.summed, self.ridge, self.prior, self.collected)
     }
 
     /// The features.
@@ -227,12 +236,8 @@ impl Plan {
         if !sound {
             return Err(TORN);
         }
-        Ok((Self::assemble(kernel_and(kernel, inducing)?, summed, ridge, prior, collected)?, opened.remark))
+        Ok((Self::assemble(FeatureMap::new(kernel, inducing)?, summed, ridge, prior, collected)?, opened.remark))
     }
-}
-
-fn kernel_and(kernel: Sourced<Kernel>, inducing: Points) -> Result<FeatureMap> {
-    FeatureMap::new(kernel, inducing)
 }
 
 impl Identity {

@@ -41,7 +41,13 @@ impl Picked {
     #[must_use]
     pub fn share(seed: u64, share: f64) -> Option<Self> {
         let limit = (share.clamp(0.0, 1.0) * 2.0_f64.powi(64)) as u64;
-        (limit > 0).then_some(Self { seed, through: (limit - 1, RowPlace { chunk: u64::MAX, row: u64::MAX }) })
+        (limit > 0).then(|| Self { seed, through: (limit - 1, RowPlace { chunk: u64::MAX, row: u64::MAX }) })
+    }
+
+    /// Those whose hash comes no later than this one, at this place.
+    #[must_use]
+    pub fn through(seed: u64, hash: u64, place: RowPlace) -> Self {
+        Self { seed, through: (hash, place) }
     }
 
     /// Whether a row is one of them.
@@ -106,6 +112,17 @@ impl RowSample {
         self.seen += other.seen;
         self.rows.extend(other.rows);
         self.trim();
+    }
+
+    /// Keeps at most so many of the rows, those of smallest hash.
+    pub fn shrink(&mut self, size: usize) {
+        self.size = self.size.min(size.max(1));
+        self.trim();
+    }
+
+    /// Leaves out rows that belong to another set.
+    pub fn drop_picked(&mut self, picked: &Picked) {
+        self.rows.retain(|row| !picked.contains(row.place));
     }
 
     fn trim(&mut self) {

@@ -2,7 +2,7 @@
 
 use super::claim::{Claim, Coverage, Side};
 use super::conformal::{Conformal, frequency};
-use super::intervals::Intervals;
+use super::intervals::{Intervals, clip};
 use super::prediction::PredictionIntervals;
 use super::premises::Premises;
 use super::record::{About, Bounds, Certificate, Claimed, Contradiction, Frequency, Spent, Theorem, Unseen, resolve};
@@ -17,7 +17,7 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 /// The share of $\delta$ that the check of the premises may spend (algorithm notes 12, P10).
-const ALARM_SHARE: f64 = 0.05;
+pub(super) const ALARM_SHARE: f64 = 0.05;
 /// Points that are left out in turn to see how often the model's own intervals hold.
 const LEFT_OUT: usize = 1000;
 
@@ -175,31 +175,12 @@ impl<'a> Answers<'a> {
             None => self.posterior.interval(x, &self.left)?,
         };
         let (mut ends, mut certificate) = (pairs(intervals.lower(), intervals.upper()), self.whole(intervals.certificate()));
-        if !self.clip(x, &mut ends)? {
-            let norm_bound = self.claim.required_norm_bound()?;
+        let norm_bound = self.claim.required_norm_bound()?;
+        let diagonal = self.posterior.information().features().kernel().diagonal(x);
+        if !clip(self.posterior.prior(), norm_bound, &diagonal, ends.iter_mut().map(|(lower, upper)| (lower, upper))) {
             certificate.contradiction.get_or_insert(Contradiction { least_norm: None, norm_bound });
         }
         Ok((ends, certificate))
-    }
-
-    /// No end says less than $|f-\text{mean}|\le C\sqrt{k(x,x)}$ does (correction E6). Whether that leaves something of every interval: if not, no function
-    /// within the premises is where the data say, and the ends stay as they are.
-    fn clip(&self, x: PointsRef<'_>, ends: &mut [(f64, f64)]) -> Result<bool> {
-        let (bound, prior) = (self.claim.required_norm_bound()?, self.posterior.prior());
-        let mut possible = true;
-        for ((lower, upper), k_xx) in ends.iter_mut().zip(self.posterior.information().features().kernel().diagonal(x)) {
-            let reach = prior.unit() * bound * k_xx.max(0.0).sqrt();
-            let reach = reach + 4.0 * f64::EPSILON * (prior.mean().abs() + reach);
-            let (low, high) = (prior.mean() - reach, prior.mean() + reach);
-            if *lower > high || *upper < low {
-                possible = false;
-            } else {
-                // An end that is not claimed stays open.
-                *lower = if lower.is_finite() { lower.max(low) } else { *lower };
-                *upper = if upper.is_finite() { upper.min(high) } else { *upper };
-            }
-        }
-        Ok(possible)
     }
 
     /// The intervals for new responses alone, with what they rest on. Cost O(q(md + m²)).
@@ -234,11 +215,7 @@ impl<'a> Answers<'a> {
 
     /// What intervals rest on that were made with what the check of the premises has left.
     fn whole(&self, certificate: &Certificate) -> Certificate {
-        let mut certificate = certificate.clone();
-        certificate.delta = self.claim.delta();
-        certificate.spent.push(Spent::new("the check of the premises", ALARM_SHARE * self.claim.delta(), None));
-        certificate.contradiction = self.contradiction.or(certificate.contradiction);
-        certificate
+        certificate.clone().after_check(self.claim.delta(), self.contradiction)
     }
 
     /// $\mu\pm z\sigma$ and $\mu\pm z\sqrt{\sigma^2+\tau^2}$: the model's own word, with the factor that rows it had not learnt from ask for.
@@ -272,10 +249,21 @@ impl<'a> Answers<'a> {
             premises,
             bounds: Bounds { beta: Some(factor), measured: self.checked.map(|checked| checked.measured), ..Bounds::default() },
             contradiction: None,
+            range: None,
         }
     }
 }
 
 fn pairs(low: &[f64], high: &[f64]) -> Vec<(f64, f64)> {
     low.iter().copied().zip(high.iter().copied()).collect()
+}
+
+impl Certificate {
+    /// Of a claim with so much to spend, a share of which went into the check of the premises, and what that found.
+    pub(super) fn after_check(mut self, delta: f64, contradiction: Option<Contradiction>) -> Self {
+        self.delta = delta;
+        self.spent.push(Spent::new("the check of the premises", ALARM_SHARE * delta, None));
+        self.contradiction = contradiction.or(self.contradiction);
+        self
+    }
 }

@@ -8,7 +8,7 @@ use crate::origin::{Origin, Sourced};
 use serde::{Deserialize, Serialize};
 
 /// Pivots of the certification dictionary.
-pub(super) const DICTIONARY_PIVOTS: usize = 64;
+const DICTIONARY_PIVOTS: usize = 64;
 
 /// Which ends of the interval are claimed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]

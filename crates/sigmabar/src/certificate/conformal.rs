@@ -144,6 +144,14 @@ pub struct Conformal<'a> {
     folds: Vec<(Cow<'a, Posterior>, Cow<'a, Calibration>)>,
 }
 
+impl Posterior {
+    /// The same model for predictions alone, such as those behind calibrated intervals: neither rows nor what claims about the function need is kept.
+    #[must_use]
+    pub fn for_predictions(&self) -> Self {
+        self.summed(None)
+    }
+}
+
 impl<'a> Conformal<'a> {
     /// One model, calibrated on rows that it has not learnt from: the level is exact.
     #[must_use]
@@ -288,6 +296,7 @@ impl Certificate {
             premises,
             bounds: Bounds { level: Some(level), ..Bounds::default() },
             contradiction: None,
+            range: None,
         }
     }
 }

@@ -34,8 +34,10 @@ pub(crate) struct Directions {
     norm_bound: f64,
     /// $\Gamma_\rho$.
     radius: f64,
-    /// $\Gamma_\rho$ and $\sqrt\lambda$ with the rounding of $G$ and its eigenvectors.
+    /// $\Gamma_\rho$ and $\sqrt\lambda$ with the rounding of $G$.
     misfit: Misfit,
+    /// What the rounding of $G$ and its eigenvectors adds to the misfit, for each unit of norm.
+    moved: f64,
     /// What rotating loses, relative to what is rotated.
     unit: f64,
 }
@@ -52,6 +54,8 @@ struct Misfit {
 pub(crate) struct Premises<'a> {
     pub norm_bound: f64,
     pub noise: &'a Noise,
+    /// The noise as it was known before the responses: how many directions are kept looks at nothing that came with them.
+    pub planned: &'a Noise,
     pub lambda: f64,
     /// $\Psi^\top D\Psi$ where it is known: in the kept directions $\lambda$ is far smaller than over all.
     pub form: Option<&'a ResidualForm>,
@@ -71,7 +75,7 @@ impl Directions {
         let (mut rank, mut lambda) = (0, premises.lambda);
         // How many are kept depends on λ, and the other way round.
         for _ in 0..2 {
-            rank = best_rank(&values, possible, &Premises { lambda, ..*premises }, &profile);
+            rank = best_rank(&values, possible, &Premises { lambda, noise: premises.planned, ..*premises }, &profile);
             if let Some(form) = premises.form {
                 let kept = Matrix::from_fn(rank, m, |i, j| vectors[(j, m - rank + i)] / values[m - rank + i].sqrt());
                 lambda = form.largest(&kept)?.min(premises.lambda);
@@ -82,10 +86,10 @@ impl Directions {
         // ‖AAᵀ − I‖ ≤ η for A = Γ^{-1/2}WᵀΨᵀ, and ‖AΨ − Γ^{1/2}Wᵀ‖ ≤ rounding/√γ.
         let smallest = values.get(m - rank).copied().unwrap_or(f64::INFINITY);
         let stretch = (1.0 + rounding / smallest).sqrt();
-        let moved = rounding / smallest.sqrt() * premises.norm_bound;
-        let misfit = Misfit { noise: stretch * radius + moved, root: stretch * lambda.sqrt() };
+        let moved = rounding / smallest.sqrt();
+        let misfit = Misfit { noise: stretch * radius, root: stretch * lambda.sqrt() };
         let unit = 16.0 * (4 * m + 8) as f64 * f64::EPSILON;
-        Ok(Self { vectors, values, rank, profile, norm_bound: premises.norm_bound, radius, misfit, unit })
+        Ok(Self { vectors, values, rank, profile, norm_bound: premises.norm_bound, radius, misfit, moved, unit })
     }
 
     /// $\Gamma_\rho$: the bound on the noise in the kept directions.
@@ -100,22 +104,47 @@ impl Directions {
 
     /// What the responses say: one slice per ridge of the grid.
     pub fn ellipsoid(&self, posterior: &Posterior) -> Result<Ellipsoid> {
+        let misfit = self.misfit_of(posterior, self.norm_bound, 1.0);
+        // Without a ridge only the norm bound speaks: never wider than C‖r‖.
+        let ridges = grid(misfit.noise / self.norm_bound).chain([f64::INFINITY]).map(|e| e * e).collect();
+        let rotated = self.rotated(posterior);
+        Ok(self.at_ridges(&rotated, misfit, self.norm_bound, ridges))
+    }
+
+    /// The same event read under each of other norm bounds and noise so many times as large: the directions stay, because they were fixed before the responses,
+    /// and all have the same ridges, so that a larger norm or noise never gives a smaller ellipsoid (algorithm notes 13.1).
+    pub fn ellipsoids(&self, posterior: &Posterior, premises: impl IntoIterator<Item = (f64, f64)>, ridges: &[f64]) -> Vec<Ellipsoid> {
+        let rotated = self.rotated(posterior);
+        let at = |(norm_bound, scale): (f64, f64)| {
+            let misfit = self.misfit_of(posterior, norm_bound, scale);
+            self.at_ridges(&rotated, misfit, norm_bound, ridges.iter().copied().chain([f64::INFINITY]).collect())
+        };
+        premises.into_iter().map(at).collect()
+    }
+
+    fn rotated(&self, posterior: &Posterior) -> Vec<f64> {
         let mut rotated = vec![0.0; self.values.len()];
         add_transposed_matvec(self.vectors.as_slice(), posterior.projected(), &mut rotated);
+        rotated
+    }
+
+    /// The misfit with what rounding adds to it.
+    fn misfit_of(&self, posterior: &Posterior, norm_bound: f64, scale: f64) -> Misfit {
         let m = self.values.len();
         let smallest = self.values.get(m - self.rank).copied().unwrap_or(f64::INFINITY);
         let lost = posterior.projected_rounding() + self.unit * norm_squared(posterior.projected()).sqrt();
-        let misfit = Misfit { noise: self.misfit.noise + lost / smallest.sqrt(), ..self.misfit };
-        // Without a ridge only the norm bound speaks: never wider than C‖r‖.
-        let ridges = grid(misfit.noise / self.norm_bound).chain([f64::INFINITY]);
-        let slices: Vec<Slice> = ridges.map(|e| self.slice(&rotated, misfit, e * e)).collect();
+        Misfit { noise: scale * self.misfit.noise + self.moved * norm_bound + lost / smallest.sqrt(), ..self.misfit }
+    }
+
+    fn at_ridges(&self, rotated: &[f64], misfit: Misfit, norm_bound: f64, ridges: Vec<f64>) -> Ellipsoid {
+        let slices: Vec<Slice> = ridges.iter().map(|&excess| self.slice(rotated, misfit, norm_bound, excess)).collect();
         let size = |s: &Slice| s.square.max(0.0) * s.shrink.iter().zip(&self.profile).map(|(d, p)| d * p).sum::<f64>();
         let best = (0..slices.len()).min_by(|&a, &b| size(&slices[a]).total_cmp(&size(&slices[b]))).unwrap_or(0);
-        Ok(Ellipsoid { norm_bound: self.norm_bound, unit: self.unit, slices, best })
+        Ellipsoid { norm_bound, unit: self.unit, ridges, slices, best }
     }
 
     /// The slice of the ridge with $s^2-\lambda$ = `excess`.
-    fn slice(&self, rotated: &[f64], misfit: Misfit, excess: f64) -> Slice {
+    fn slice(&self, rotated: &[f64], misfit: Misfit, norm_bound: f64, excess: f64) -> Slice {
         let lambda = misfit.root * misfit.root;
         let (s2, kept) = (excess + lambda, |g: f64| g > 0.0);
         let quadratic: f64 = rotated.iter().zip(&self.values).filter(|(_, g)| kept(**g)).map(|(h, g)| h * h / (g * (g + s2))).sum();
@@ -123,8 +152,8 @@ impl Directions {
         let centre: Vec<f64> = rotated.iter().zip(&self.values).map(|(h, &g)| if kept(g) { h / (g + s2) } else { 0.0 }).collect();
         // The largest of C² − c² + (Γ+√λc)²/s² over c is C² + Γ²/(s²−λ), at c = Γ√λ/(s²−λ).
         Slice {
-            square: self.norm_bound.powi(2) + misfit.noise.powi(2) / excess - quadratic,
-            square_at_bound: (misfit.noise + misfit.root * self.norm_bound).powi(2) / s2 - quadratic,
+            square: norm_bound.powi(2) + misfit.noise.powi(2) / excess - quadratic,
+            square_at_bound: (misfit.noise + misfit.root * norm_bound).powi(2) / s2 - quadratic,
             drift: misfit.noise * misfit.root / excess,
             // (s²−λ)/s², which is 1 without a ridge.
             curvature: 1.0 / (1.0 + lambda / excess),
@@ -169,6 +198,8 @@ fn best_rank(values: &[f64], possible: usize, premises: &Premises<'_>, profile: 
 pub(crate) struct Ellipsoid {
     norm_bound: f64,
     unit: f64,
+    /// $s^2-\lambda$ of each slice.
+    ridges: Vec<f64>,
     slices: Vec<Slice>,
     /// The slice with the smallest mean square.
     best: usize,
@@ -202,6 +233,14 @@ impl Ellipsoid {
         let finite = self.slices.len() - 1;
         let first = self.best.saturating_sub(count / 2).min(finite.saturating_sub(count));
         &self.slices[first..finite.min(first + count)]
+    }
+
+    /// Ridges for [`Directions::ellipsoids`]: as many as `steps`, so far from the best one on its grid.
+    pub fn ridges_around_best(&self, steps: &[isize]) -> Vec<f64> {
+        let last = self.ridges.len().saturating_sub(2);
+        let mut chosen: Vec<usize> = steps.iter().map(|&step| self.best.saturating_add_signed(step).min(last)).collect();
+        chosen.dedup();
+        chosen.into_iter().map(|i| self.ridges[i]).collect()
     }
 
     /// Bounds on $\langle f, r\rangle$ for a functional with coordinates $U^\top r_\kappa$ and a rest of norm `outside` at most. Cost O(m) for each ridge.

@@ -206,6 +206,7 @@ impl Energy<'_> {
                 ..Bounds::default()
             },
             contradiction,
+            range: None,
         }
     }
 }

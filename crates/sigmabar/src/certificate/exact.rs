@@ -1,8 +1,10 @@
 //! Intervals of the exact posterior (algorithm notes 7.1): nothing is missed, so $\lambda = 0$.
 
+use super::answer::ALARM_SHARE;
 use super::claim::{Claim, Coverage, Method, Side};
-use super::energy;
-use super::intervals::{Ends, Intervals};
+use super::energy::{self, NormCheck};
+use super::intervals::{Ends, Intervals, clip};
+use super::prediction::PredictionIntervals;
 use super::premises::Premises;
 use super::record::{About, Bounds, Certificate, Claimed, Contradiction, Spent, Theorem, resolve};
 use crate::error::{Error, Result};
@@ -34,6 +36,52 @@ impl ExactPosterior {
         let worked = self.worked(claim, x.len())?;
         let ends = self.ends(x, claim.side_claimed(), &worked, 0.0)?;
         Ok(Intervals::assemble(ends, vec![worked.method; x.len()], self.certificate_of(claim, &worked, x.len())))
+    }
+
+    /// As [`ExactPosterior::interval`], the data checked against the premises first ($\delta/20$, out of $\delta$), and no end beyond what the norm bound alone says.
+    ///
+    /// # Errors
+    /// As [`ExactPosterior::interval`].
+    pub fn checked_interval(&self, x: PointsRef<'_>, claim: &Claim) -> Result<Intervals> {
+        let (left, contradiction) = self.after_alarm(claim)?;
+        let worked = self.worked(&left, x.len())?;
+        let mut ends = self.ends(x, claim.side_claimed(), &worked, 0.0)?;
+        let (prior, diagonal) = (self.observations().prior(), self.kernel().value.diagonal(x));
+        let possible = clip(prior, worked.norm_bound, &diagonal, ends.lower.iter_mut().zip(&mut ends.upper));
+        let mut certificate = self.certificate_of(&left, &worked, x.len()).after_check(claim.delta(), contradiction);
+        if !possible {
+            certificate.contradiction.get_or_insert(Contradiction { least_norm: None, norm_bound: worked.norm_bound });
+        }
+        Ok(Intervals::assemble(ends, vec![worked.method; x.len()], certificate))
+    }
+
+    /// As [`ExactPosterior::prediction_interval`], the data checked against the premises first.
+    ///
+    /// # Errors
+    /// As [`ExactPosterior::prediction_interval`].
+    pub fn checked_prediction(&self, x: PointsRef<'_>, claim: &Claim) -> Result<PredictionIntervals> {
+        let (left, contradiction) = self.after_alarm(claim)?;
+        Ok(self.prediction_interval(x, &left)?.after_check(claim.delta(), contradiction))
+    }
+
+    /// What the check leaves of a claim, and what it found.
+    fn after_alarm(&self, claim: &Claim) -> Result<(Claim, Option<Contradiction>)> {
+        let norm_bound = claim.required_norm_bound()?;
+        let least_norm = self.norm_check(&claim.clone().with_delta(ALARM_SHARE * claim.delta())?)?.least_norm;
+        let contradiction = (norm_bound < least_norm).then_some(Contradiction { least_norm: Some(least_norm), norm_bound });
+        Ok((claim.clone().with_delta((1.0 - ALARM_SHARE) * claim.delta())?, contradiction))
+    }
+
+    /// The least norm that fits the data, $\sqrt{y^\top(K+\tau^2I)^{-1}y-\Gamma^2/\tau^2}$ (algorithm notes 7.3), as [`crate::Posterior::norm_check`].
+    ///
+    /// # Errors
+    /// [`Error::Missing`] without a noise model.
+    pub fn norm_check(&self, claim: &Claim) -> Result<NormCheck> {
+        let locations = self.observations().locations();
+        let noise = claim.required_noise(Some(locations.len()))?;
+        let gamma = noise.energy(locations.len(), energy::tail(locations.len(), locations.collected(), claim.delta()));
+        let least_norm = (self.certified_quadratic() - (gamma / self.ridge()).powi(2)).max(0.0).sqrt();
+        Ok(NormCheck { least_norm, contradicted: claim.known_norm_bound().map(|bound| bound < least_norm) })
     }
 
     /// Ends that also hold one more noise term of this level, independent of the observations', and what they rest on.
@@ -156,6 +204,7 @@ impl ExactPosterior {
                 ..Bounds::default()
             },
             contradiction: contradicted.then_some(Contradiction { least_norm: None, norm_bound: worked.norm_bound }),
+            range: None,
         }
     }
 }

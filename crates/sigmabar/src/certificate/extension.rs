@@ -1,7 +1,6 @@
 //! More inducing points than predict: behind the look-ahead bound on $\lambda$ and the certification dictionary.
 
 use super::bias::cross_products;
-use super::claim::DICTIONARY_PIVOTS as AHEAD;
 use super::residual_norm::NEGLIGIBLE_SHARE as NEGLIGIBLE;
 use crate::error::Result;
 use crate::features::FeatureMap;
@@ -38,21 +37,21 @@ pub(crate) fn extended(information: &Information, pivots: usize) -> Result<Optio
 }
 
 impl Posterior {
-    /// The same model without its rows: it predicts as before, and claims by the trace and the direct width. Where $\lambda$ is not negligible, what the look-ahead
-    /// bound and the certification dictionary need is kept in their place. Cost O(nm²).
+    /// The same model without its rows: it predicts as before, and claims by the trace and the direct width. Where $\lambda$ is not negligible, up to `ahead` inducing
+    /// points more are kept in their place, for the look-ahead bound and the certification dictionary. Cost O(m³), with them O(nm²).
     ///
     /// # Errors
     /// A failed self-check.
-    pub fn without_rows(&self) -> Result<Self> {
-        let information = self.information();
+    pub fn without_rows(&self, ahead: usize) -> Result<Self> {
+        let (information, summed) = (self.information(), self.summed(None));
         if !information.has_rows() {
             return Ok(self.clone());
         }
-        let share = information.trace_norm()?.value / information.ridge().powi(2);
-        let more = if share > NEGLIGIBLE { extended(information, AHEAD)? } else { None };
+        let share = || Ok::<_, crate::Error>(summed.information().trace_norm()?.value / information.ridge().powi(2));
+        let more = if ahead > 0 && share()? > NEGLIGIBLE { extended(information, ahead)? } else { None };
         let ahead = match more {
             Some(more) => Some(Ahead { cross: cross_products(information, &more)?, information: more.summed() }),
-            None => None,
+            None => return Ok(summed),
         };
         Ok(self.summed(ahead))
     }

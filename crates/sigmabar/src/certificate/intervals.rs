@@ -82,6 +82,24 @@ impl Ends {
     }
 }
 
+/// No end says less than $|f-\text{mean}|\le C\sqrt{k(x,x)}$ does (correction E6). Whether that leaves something of every interval: if not, no function
+/// within the premises is where the data say, and the ends stay as they are. An end that is not claimed stays open.
+pub(super) fn clip<'a>(prior: Prior, norm_bound: f64, diagonal: &[f64], ends: impl Iterator<Item = (&'a mut f64, &'a mut f64)>) -> bool {
+    let mut possible = true;
+    for ((lower, upper), k_xx) in ends.zip(diagonal) {
+        let reach = prior.unit() * norm_bound * k_xx.max(0.0).sqrt();
+        let reach = reach + 4.0 * f64::EPSILON * (prior.mean().abs() + reach);
+        let (low, high) = (prior.mean() - reach, prior.mean() + reach);
+        if *lower > high || *upper < low {
+            possible = false;
+            continue;
+        }
+        *lower = if lower.is_finite() { lower.max(low) } else { *lower };
+        *upper = if upper.is_finite() { upper.min(high) } else { *upper };
+    }
+    possible
+}
+
 impl Posterior {
     /// Intervals for $f(x)$ at each point: $P(\text{lower}\le f\le\text{upper}) \ge 1-\delta$ under the certificate's assumptions.
     ///
@@ -203,6 +221,7 @@ impl Posterior {
                 ..Bounds::default()
             },
             contradiction: None,
+            range: None,
         }
     }
 }

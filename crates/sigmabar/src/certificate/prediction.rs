@@ -2,7 +2,7 @@
 
 use super::claim::{Claim, Coverage, Method, Side};
 use super::intervals::{Ends, Intervals};
-use super::record::{Certificate, Claimed, Spent, resolve};
+use super::record::{Certificate, Claimed, Contradiction, Spent, resolve};
 use super::widths::{HalfWidth, Widths};
 use crate::error::{Error, Result};
 use crate::noise::Noise;
@@ -82,6 +82,13 @@ impl Posterior {
         let mut certificate = self.certificate_of(widths, x.len());
         certificate.bounds.noise_factor = Some(factor);
         Ok(PredictionIntervals::assemble(ends, certificate, claim, new_noise))
+    }
+}
+
+impl PredictionIntervals {
+    /// With what the check of the premises found, out of so much to spend.
+    pub(super) fn after_check(self, delta: f64, contradiction: Option<Contradiction>) -> Self {
+        Self { certificate: self.certificate.after_check(delta, contradiction), ..self }
     }
 }
 

@@ -28,6 +28,9 @@ pub struct Premises {
     pub observations: Sourced<usize>,
     /// How many planned observations were lost: losing them had nothing to do with the noise.
     pub losses: Sourced<usize>,
+    /// How many results were corrected after their batch was analysed: correcting them had nothing to do with the noise.
+    #[serde(default = "no_corrections")]
+    pub corrections: Sourced<usize>,
     /// $m$: the inducing points in use were not chosen by looking at responses.
     pub inducing: Sourced<usize>,
     /// $\tau$; none where nothing was modelled.
@@ -62,6 +65,11 @@ pub struct Premise {
     pub origin: Origin,
 }
 
+/// As it is in nearly every run; certificates of earlier versions do not mention it.
+fn no_corrections() -> Sourced<usize> {
+    Sourced::new(0, Origin::Guaranteed)
+}
+
 impl Premises {
     /// Nothing is known: what a guess without a model rests on.
     pub(crate) fn nothing(prior: Prior, observations: usize) -> Self {
@@ -75,6 +83,7 @@ impl Premises {
             points: Sourced::new(Collected::Undeclared, unmet),
             observations: Sourced::new(observations, unmet),
             losses: Sourced::new(0, Origin::Guaranteed),
+            corrections: no_corrections(),
             inducing: Sourced::new(0, Origin::Guaranteed),
             ridge: Sourced::new(None, unmet),
             queries: unmet,
@@ -181,6 +190,16 @@ impl Premises {
                 match self.losses.value {
                     0 => "no planned observation was lost".to_owned(),
                     count => format!("{count} planned observations were lost, for reasons that have nothing to do with their noise"),
+                },
+            ),
+            premise(
+                "corrections",
+                self.corrections.origin,
+                match self.corrections.value {
+                    0 => "no result was corrected after it was analysed".to_owned(),
+                    count => format!(
+                        "{count} results were corrected after their batch was analysed, for reasons that have nothing to do with their noise"
+                    ),
                 },
             ),
             premise("inducing", self.inducing.origin, format!("{} inducing points, chosen without responses", self.inducing.value)),

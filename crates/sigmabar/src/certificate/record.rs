@@ -3,6 +3,7 @@
 use super::claim::{Claim, Coverage, Method, Side};
 use super::label::Label;
 use super::premises::Premises;
+use super::range::Range;
 use crate::domain::Domain;
 use crate::error::Error;
 use crate::noise::Noise;
@@ -33,6 +34,8 @@ pub struct Certificate {
     pub bounds: Bounds,
     /// That the data contradict the premises, if they do: nothing is certified then.
     pub contradiction: Option<Contradiction>,
+    /// For which other premises the claim stands by the same data, where that was worked out (algorithm notes 13).
+    pub range: Option<Range>,
 }
 
 /// What is claimed.
@@ -54,7 +57,8 @@ pub enum Claimed {
     },
     /// The best setting was never ruled out, the recommended one is within its gap of the best, and its value within its interval.
     Optimum,
-    /// The mean is nowhere farther from the function than this.
+    /// The middle of the function's interval, that of $\bar\mu\pm$ width and $|f|\le C\sqrt{k(x,x)}$ together, is nowhere farther from the function than this. The
+    /// mean by itself may be, where the bound is the trivial one.
     Error {
         /// The bound, in the model's scale.
         bound: f64,
@@ -204,21 +208,23 @@ struct Written {
     premises: Premises,
     bounds: Bounds,
     contradiction: Option<Contradiction>,
+    #[serde(default)]
+    range: Option<Range>,
 }
 
 impl From<Certificate> for Written {
     fn from(certificate: Certificate) -> Self {
         let label = certificate.label();
-        let Certificate { claim, about, delta, spent, theorem, premises, bounds, contradiction } = certificate;
-        Self { label, claim, about, delta, spent, theorem, premises, bounds, contradiction }
+        let Certificate { claim, about, delta, spent, theorem, premises, bounds, contradiction, range } = certificate;
+        Self { label, claim, about, delta, spent, theorem, premises, bounds, contradiction, range }
     }
 }
 
 impl TryFrom<Written> for Certificate {
     type Error = Error;
     fn try_from(written: Written) -> Result<Self, Error> {
-        let Written { label, claim, about, delta, spent, theorem, premises, bounds, contradiction } = written;
-        let certificate = Self { claim, about, delta, spent, theorem, premises, bounds, contradiction };
+        let Written { label, claim, about, delta, spent, theorem, premises, bounds, contradiction, range } = written;
+        let certificate = Self { claim, about, delta, spent, theorem, premises, bounds, contradiction, range };
         if certificate.label() == label {
             return Ok(certificate);
         }
@@ -299,7 +305,8 @@ impl fmt::Display for Certificate {
         }
         self.bounds.beta.map_or(Ok(()), |beta| write!(f, "; beta {beta:.4}"))?;
         self.bounds.level.map_or(Ok(()), |level| write!(f, "; level {level:.4} for this number of rows"))?;
-        self.bounds.measured.map_or(Ok(()), |measured| write!(f, "; {measured}"))
+        self.bounds.measured.map_or(Ok(()), |measured| write!(f, "; {measured}"))?;
+        self.range.as_ref().and_then(Range::sentence).map_or(Ok(()), |range| write!(f, "\n{range}"))
     }
 }
 
@@ -325,7 +332,7 @@ impl fmt::Display for Claimed {
             Self::Response { side, noise: Some(noise) } => write!(f, "{}, {noise},", ends(*side, "a new response")),
             Self::Response { side, noise: None } => f.write_str(&ends(*side, "a new response")),
             Self::Optimum => f.write_str("the best setting is still among those left and the recommended one within its gap of it"),
-            Self::Error { bound } => write!(f, "the mean is within {bound} of f"),
+            Self::Error { bound } => write!(f, "the middle of the interval is within {bound} of f"),
         }
     }
 }

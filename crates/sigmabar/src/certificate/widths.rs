@@ -159,7 +159,7 @@ impl Widths {
         if method == Method::Ellipsoid || (method == Method::Tight && *self.claim.coverage_claimed() == Coverage::Uniform) {
             let (norm_bound, lambda) = (self.norm_bound, self.residual_norm.value);
             let (noise, form, tail) = (&self.noise, self.residual_form.as_ref(), -self.delta_left.ln());
-            let premises = ellipsoid::Premises { norm_bound, noise, lambda, form, tail };
+            let premises = ellipsoid::Premises { norm_bound, noise, planned: noise, lambda, form, tail };
             // At the measured points the mean square of ψ along a direction is γ/n.
             self.directions = Some(Directions::new(&self.information, &premises, |gamma| gamma)?);
         }

@@ -141,6 +141,7 @@ impl Design {
             theorem: Theorem::Design,
             premises: Premises::of_design(claim, &self.information),
             bounds,
+            range: None,
             contradiction: None,
         };
         Ok(UniformError { before, after, certificate })

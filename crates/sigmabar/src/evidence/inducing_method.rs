@@ -9,7 +9,7 @@ use rand::seq::index;
 use rand_chacha::ChaCha8Rng;
 
 /// Pivots are sought among at most this many times as many locations as are wanted, and among [`SMALLEST_POOL`] at least.
-const POOL: usize = 8;
+const POOL: usize = 3;
 const SMALLEST_POOL: usize = 10_000;
 
 /// How inducing points are chosen while the kernel, the ridge and their number move.
@@ -29,23 +29,21 @@ pub enum InducingMethod {
 }
 
 impl InducingMethod {
-    /// At most `size` points for this kernel and ridge. The same seed gives the same points.
-    pub(super) fn points(&self, kernel: &Kernel, ridge: f64, locations: &Locations, size: usize, seed: u64) -> Result<Points> {
-        let stop = Stop::at_size(size).with_subsample((POOL * size).max(SMALLEST_POOL));
+    /// At most `size` points for this kernel and ridge; pivoted ones end where they miss at most `missed`, the trace of $D$. The same seed gives the same points.
+    pub(super) fn points(&self, kernel: &Kernel, ridge: f64, locations: &Locations, size: usize, missed: f64, seed: u64) -> Result<Points> {
+        let (pool, points) = ((POOL * size).max(SMALLEST_POOL), locations.points());
+        let mean = kernel.diagonal(points).iter().sum::<f64>() / points.len() as f64;
+        let fraction = (missed / (mean * locations.len() as f64)).clamp(f64::MIN_POSITIVE, 1.0);
+        let stop = Stop::at_trace(fraction, size).with_subsample(pool);
         let rule = match self {
             Self::Rule(rule) => rule.clone(),
-            _ if size >= locations.distinct() => return Ok(locations.points().to_points()),
+            Self::KMeans | Self::Uniform if size >= locations.distinct() => return Ok(points.to_points()),
             Self::RandomlyPivoted => InducingRule::RandomlyPivoted(stop),
             Self::Greedy => InducingRule::Greedy(stop),
             Self::KMeans => InducingRule::KMeans { size },
             Self::Uniform => InducingRule::Uniform { size },
         };
         Ok(rule.select(kernel, ridge, locations, seed)?.into_points())
-    }
-
-    /// Whether the number of points is ours to choose.
-    pub(super) fn takes_a_size(&self) -> bool {
-        !matches!(self, Self::Rule(_))
     }
 }
 

@@ -1,5 +1,6 @@
-//! Learning kernel and ridge from the responses: cheap exact stages on a subsample, then the ELBO on everything.
+//! Learning kernel and ridge from the responses: cheap exact stages on a subsample, the ELBO of more rows where it is tight, then one large fit of everything.
 
+use super::additive::with_single_columns;
 use super::inducing_method::{InducingMethod, sample};
 use super::search::{Found, Search};
 use crate::error::{Error, Result, positive};
@@ -25,11 +26,17 @@ pub struct Learning {
     pub ridge: f64,
     /// The ridge stays within these multiples of the root mean square of the centred responses. Default $10^{-3}$ to 3.
     pub ridge_limits: (f64, f64),
-    /// At most this many inducing points. Default 500.
+    /// At most this many inducing points: fewer where the evidence is known well enough by then, or where so many would take more than [`Learning::work`].
+    /// Default 4000.
     pub inducing: usize,
+    /// At most about so many multiplications for the pass over everything, $nm^2$: on two cores $3\cdot10^{11}$, the default, are some ten seconds.
+    pub work: f64,
+    /// Whether a sum over the single columns may be added to the kernel that wins, where the evidence gains by it. Default false.
+    pub additive: bool,
     /// How inducing points are chosen. Default randomly pivoted.
     pub method: InducingMethod,
-    /// Inducing points are added while the evidence's upper bound − ELBO exceeds this much per observation. Default 0.01.
+    /// Inducing points are added until what they miss costs the ELBO at most so many nats per observation: $\operatorname{tr}D\le2n\,\text{gap}\,\tau^2$. Over
+    /// responses that the model draws, the evidence is then at most twice as much above it. Default 0.002.
     pub gap: f64,
     /// Starts for each template. Default 4.
     pub starts: usize,
@@ -41,9 +48,11 @@ pub struct Learning {
     pub mean: bool,
     /// Distinct points of the exact stage; with no more than these, everything is learnt from the exact evidence. Default 1500.
     pub exact_points: usize,
-    /// Quasi-Newton steps of the exact stage. Default 40.
+    /// Quasi-Newton steps of the exact stage. Default 25.
     pub exact_steps: usize,
-    /// How often inducing points are chosen anew. Default 3.
+    /// Rows whose ELBO is climbed after that, a sample of them where there are more. Default 20 000.
+    pub rows: usize,
+    /// How often inducing points are chosen anew there. Default 2.
     pub rounds: usize,
     /// Quasi-Newton steps with the inducing points of one round. Default 10.
     pub steps: usize,
@@ -59,19 +68,29 @@ impl Learning {
             templates,
             ridge: 0.1,
             ridge_limits: (1e-3, 3.0),
-            inducing: 500,
+            inducing: 4000,
+            work: 3e11,
+            additive: false,
             method: InducingMethod::RandomlyPivoted,
-            gap: 0.01,
+            gap: 0.002,
             starts: 4,
             seed: 0,
             regularised: true,
             mean: false,
             exact_points: 1500,
-            exact_steps: 40,
-            rounds: 3,
+            exact_steps: 25,
+            rows: 20_000,
+            rounds: 2,
             steps: 10,
             tolerance: 1e-4,
         }
+    }
+
+    /// The most inducing points for so many rows.
+    #[must_use]
+    pub fn most_inducing(&self, rows: usize) -> usize {
+        let affordable = (self.work / rows.max(1) as f64).sqrt();
+        self.inducing.min(affordable as usize).clamp(1, rows.max(1))
     }
 
     fn validate(&self, dim: usize) -> Result<()> {
@@ -83,6 +102,7 @@ impl Learning {
         positive("lower ridge limit", self.ridge_limits.0)?;
         positive("gap per observation", self.gap)?;
         positive("tolerance", self.tolerance)?;
+        positive("work", self.work)?;
         let (low, high) = self.ridge_limits;
         if !(high.is_finite() && high >= low) {
             return Err(Error::Parameter { name: "upper ridge limit", value: high, requirement: "finite and not below the lower one" });
@@ -91,7 +111,7 @@ impl Learning {
             ("number of inducing points", self.inducing),
             ("number of starts", self.starts),
             ("number of points of the exact stage", self.exact_points),
-            ("number of rounds", self.rounds),
+            ("number of rows", self.rows),
         ] {
             if value == 0 {
                 return Err(Error::Parameter { name, value: 0.0, requirement: "at least 1" });
@@ -113,8 +133,11 @@ pub struct Learnt {
     pub template: usize,
     /// How often value and gradient were computed, on subsamples and on everything.
     pub evaluations: usize,
-    /// How often inducing points were chosen for a new kernel.
+    /// How often inducing points were chosen for a new kernel while the ELBO was climbed; 0 where the exact stages said all, or the ELBO was too far from the
+    /// evidence to learn from.
     pub rounds: usize,
+    /// Whether more inducing points would have brought the evidence's bracket within what was asked for, and only their price forbade it.
+    pub capped: bool,
 }
 
 impl Learnt {
@@ -164,20 +187,33 @@ impl Learnt {
 /// Learns kernel parameters, ridge and, if asked, the constant mean by (penalised) evidence (algorithm notes 0.3).
 ///
 /// 1. Every start of every template climbs the exact evidence of a few hundred points; the best of each template goes on to some more, where the
-///    template is chosen, and the winner to the exact evidence of [`Learning::exact_points`].
-/// 2. With more points than that, or fewer inducing points than points, inducing points are chosen for the kernel found, doubled while the
-///    sandwich of ELBO and upper bound is wider than [`Learning::gap`], and the ELBO of everything is climbed; inducing points are chosen anew
-///    for the new kernel until a round gains less than [`Learning::tolerance`].
+///    template is chosen, with single columns added if the evidence asks for them, and the winner to the exact evidence of [`Learning::exact_points`].
+/// 2. With more points than that the ELBO of up to [`Learning::rows`] rows with some hundred inducing points is climbed, unless what these miss costs so much that
+///    the ELBO would lead astray: then the exact evidence of fewer points is the better teacher. Inducing points are chosen anew for the new kernel until a
+///    round gains less than [`Learning::tolerance`].
+/// 3. One fit of everything, with as many inducing points as [`Learning::gap`] asks for and [`Learning::work`] allows.
 ///
-/// Cost: a few dozen times O(e³) for the exact stage, and [`Learning::rounds`] × [`Learning::steps`] passes of O(nm²).
+/// Cost: a few dozen times O(e³) for the exact stage, [`Learning::rounds`] × [`Learning::steps`] passes of some hundred inducing points over those rows, and one of O(nm²).
 ///
 /// # Errors
 /// [`Error::Empty`] without templates, kernels of another width, settings out of range, a failed self-check.
 pub fn fit_hyperparameters(observations: &Observations, learning: &Learning) -> Result<Learnt> {
     learning.validate(observations.locations().points().dim())?;
-    let start = exact_stage(observations, learning)?;
-    let search = Search::new(&learning.templates[start.template], observations, learning);
-    search.climb_elbo(start)
+    let mut found = exact_stage(observations, learning)?;
+    let distinct = observations.locations().distinct();
+    let rounds = if distinct > learning.exact_points || learning.most_inducing(distinct) < distinct {
+        let kernel = found.kernel.clone();
+        let some = if distinct > learning.rows {
+            observations.at_points(&sample(distinct, learning.rows, learning.seed))?
+        } else {
+            observations.clone()
+        };
+        Search::new(&kernel, &some, learning).climb_elbo(&mut found)?
+    } else {
+        0
+    };
+    let kernel = found.kernel.clone();
+    Search::new(&kernel, observations, learning).fit(&found, rounds)
 }
 
 /// Step 1: starts on few points, templates on more, the winner on as many as the exact stage may use.
@@ -193,18 +229,48 @@ fn exact_stage(observations: &Observations, learning: &Learning) -> Result<Found
     for (template, kernel) in learning.templates.iter().enumerate() {
         let search = Search::new(kernel, observations, learning);
         let climbed = search.best_start(&few).and_then(|start| {
-            evaluations += start.evaluations;
-            search.climb_exact(&more, &start.point, TEMPLATE_STEPS)
+            let ascent = search.climb_exact(&more, &start.point, TEMPLATE_STEPS)?;
+            let evaluations = start.evaluations + ascent.evaluations;
+            let mut found = (ascent.value, Found { template, kernel: kernel.clone(), theta: ascent.point, evaluations });
+            if learning.additive {
+                add_single_columns(&mut found, (&few, &more), observations, learning)?;
+            }
+            Ok(found)
         });
-        evaluations += climbed.as_ref().map_or(0, |ascent| ascent.evaluations);
+        evaluations += climbed.as_ref().map_or(0, |(_, found)| found.evaluations);
         best = match (best, climbed) {
-            (Ok(best), Ok(new)) if new.value <= best.0 => Ok(best),
+            (Ok(best), Ok(new)) if new.0 <= best.0 => Ok(best),
             (Ok(best), Err(_)) => Ok(best),
-            (_, new) => new.map(|ascent| (ascent.value, Found { template, theta: ascent.point, evaluations: 0 })),
+            (_, new) => new,
         };
     }
-    let Found { template, theta, .. } = best?.1;
-    let search = Search::new(&learning.templates[template], observations, learning);
-    let ascent = search.climb_exact(&subset(learning.exact_points)?, &theta, learning.exact_steps)?;
-    Ok(Found { template, theta: ascent.point, evaluations: evaluations + ascent.evaluations })
+    let (_, mut found) = best?;
+    let search = Search::new(&found.kernel, observations, learning);
+    let ascent = search.climb_exact(&subset(learning.exact_points)?, &found.theta, learning.exact_steps)?;
+    (found.theta, found.evaluations) = (ascent.point, evaluations + ascent.evaluations);
+    Ok(found)
+}
+
+/// Adds a sum over the single columns where that gains a nat for each parameter more.
+fn add_single_columns(
+    (value, found): &mut (f64, Found),
+    (few, more): (&Observations, &Observations),
+    all: &Observations,
+    learning: &Learning,
+) -> Result<()> {
+    let (own, rest) = found.theta.split_at(found.kernel.log_parameters().len());
+    let Some(kernel) = with_single_columns(&found.kernel.with_log_parameters(own)?, all.locations().points()) else { return Ok(()) };
+    let start: Vec<f64> = kernel.log_parameters().into_iter().chain(rest.iter().copied()).collect();
+    let search = Search::new(&kernel, all, learning);
+    // From what the kernel of all columns has found, and from nothing: each has its own hills.
+    let afresh = search.best_start(few).and_then(|start| search.climb_exact(more, &start.point, TEMPLATE_STEPS));
+    let Ok(warm) = search.climb_exact(more, &start, TEMPLATE_STEPS) else { return Ok(()) };
+    let ascent = afresh.ok().filter(|afresh| afresh.value > warm.value).unwrap_or(warm);
+    found.evaluations += ascent.evaluations;
+    let extra = (start.len() - found.theta.len()) as f64;
+    if ascent.value > *value + extra / more.len() as f64 {
+        *value = ascent.value - extra / more.len() as f64;
+        (found.kernel, found.theta) = (kernel, ascent.point);
+    }
+    Ok(())
 }

@@ -1,5 +1,6 @@
 //! How well a kernel and a ridge explain the responses: evidence, its bounds, their gradients, and learning by them.
 
+mod additive;
 mod bounds;
 mod elbo;
 mod exact;

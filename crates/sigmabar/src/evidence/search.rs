@@ -9,19 +9,22 @@ use crate::kernel::Kernel;
 use crate::origin::{Origin, Sourced};
 use crate::points::{Observations, Points};
 use crate::posterior::{ExactPosterior, Posterior};
-use crate::residual::{ResidualNorm, ResidualNormKind};
 use std::sync::Arc;
 
 /// Steps each start is given while starts are screened.
 const SCREENING_STEPS: usize = 15;
-/// Inducing points that the first look at the sandwich takes.
-const FEWEST_INDUCING: usize = 64;
+/// Inducing points while the ELBO is climbed.
+const CLIMBING_INDUCING: usize = 500;
+/// The ELBO is climbed where what the inducing points miss costs it no more nats per observation than this.
+const WORTH_CLIMBING: f64 = 0.25;
 /// The prior mean stays within this many units of its start.
 const MEAN_LIMIT: f64 = 10.0;
 
 /// Where a stage left off.
 pub(super) struct Found {
     pub template: usize,
+    /// The template, or what became of its structure; $\theta$ holds its parameters.
+    pub kernel: Kernel,
     pub theta: Vec<f64>,
     pub evaluations: usize,
 }
@@ -78,55 +81,49 @@ impl<'a> Search<'a> {
         maximise(objective, start, &self.bounds(), self.effort(steps))
     }
 
-    /// Step 2.
-    pub(super) fn climb_elbo(&self, start: Found) -> Result<Learnt> {
+    /// Step 2: how often inducing points were chosen anew.
+    pub(super) fn climb_elbo(&self, found: &mut Found) -> Result<usize> {
         let learning = self.learning;
-        let Found { template, mut theta, mut evaluations } = start;
-        let mut size = self.grown(&theta, learning.inducing.min(FEWEST_INDUCING))?;
-        let mut best: Option<(f64, Posterior)> = None;
-        let mut rounds = 0;
-        while rounds < learning.rounds {
-            let inducing = self.choose(&theta, size, rounds)?;
-            rounds += 1;
-            // Every point inducing: the exact stage has climbed this very function already.
-            let finished = inducing.len() >= self.observations.locations().distinct() && learning.exact_points >= inducing.len();
-            let steps = if finished { 0 } else { learning.steps };
-            let ascent = self.climb_sparse(&inducing, &theta, steps)?;
-            evaluations += ascent.evaluations;
-            let gained = best.as_ref().map_or(f64::INFINITY, |(value, _)| ascent.value - value);
-            if gained > 0.0 {
-                theta.clone_from(&ascent.point);
-                best = Some((ascent.value, self.posterior(&theta, inducing)?));
+        let mut best = f64::NEG_INFINITY;
+        for round in 0..learning.rounds {
+            let inducing = self.choose(&found.theta, CLIMBING_INDUCING, round)?;
+            if missed(&self.posterior(&found.theta, inducing.clone())?) > WORTH_CLIMBING {
+                return Ok(round);
             }
-            let larger = self.grown(&theta, size)?;
-            if finished || (gained < learning.tolerance && larger == size) {
-                break;
+            let ascent = self.climb_sparse(&inducing, &found.theta, learning.steps)?;
+            found.evaluations += ascent.evaluations;
+            if ascent.value > best {
+                found.theta = ascent.point;
             }
-            size = larger;
+            if ascent.value < best + learning.tolerance {
+                return Ok(round + 1);
+            }
+            best = ascent.value;
         }
-        let (_, posterior) = best.ok_or(Error::Empty { what: "the list of rounds" })?;
-        let (elbo, upper_bound) = (posterior.elbo(), posterior.log_evidence_upper_bound(None)?);
-        Ok(Learnt { posterior, elbo, upper_bound, template, evaluations, rounds })
+        Ok(learning.rounds)
     }
 
-    /// Doubles the number of inducing points while the sandwich is too wide. The trace as computed decides: its rounding bound is for claims.
-    fn grown(&self, theta: &[f64], mut size: usize) -> Result<usize> {
-        let most = self.learning.inducing.min(self.observations.locations().distinct());
-        let allowed = self.learning.gap * self.observations.len() as f64;
-        while size < most && self.learning.method.takes_a_size() {
-            let posterior = self.posterior(theta, self.choose(theta, size, 0)?)?;
-            let trace = ResidualNorm { value: posterior.information().residual_trace(), kind: ResidualNormKind::Trace };
-            if posterior.divergence_upper_bound(Some(trace))? <= allowed {
-                break;
-            }
-            size = (2 * size).min(most);
-        }
-        Ok(size.min(most))
+    /// Step 3.
+    pub(super) fn fit(&self, found: &Found, rounds: usize) -> Result<Learnt> {
+        let most = self.learning.most_inducing(self.observations.len());
+        let posterior = self.posterior(&found.theta, self.choose(&found.theta, most, rounds)?)?;
+        let (elbo, upper_bound) = (posterior.elbo(), posterior.log_evidence_upper_bound(None)?);
+        let capped = missed(&posterior) > 1.5 * self.learning.gap && most < self.observations.locations().distinct();
+        Ok(Learnt { posterior, elbo, upper_bound, template: found.template, evaluations: found.evaluations, rounds, capped })
     }
 
     fn choose(&self, theta: &[f64], size: usize, round: usize) -> Result<Points> {
         let (kernel, ridge) = self.kernel_and_ridge(theta)?;
-        self.learning.method.points(&kernel, ridge, self.observations.locations(), size, self.learning.seed.wrapping_add(round as u64))
+        let (method, seed) = (&self.learning.method, self.learning.seed.wrapping_add(round as u64));
+        let size = size.min(self.learning.most_inducing(self.observations.len()));
+        method.points(
+            &kernel,
+            ridge,
+            self.observations.locations(),
+            size,
+            2.0 * self.observations.len() as f64 * self.learning.gap * ridge * ridge,
+            seed,
+        )
     }
 
     fn climb_sparse(&self, inducing: &Points, start: &[f64], steps: usize) -> Result<Ascent> {
@@ -169,4 +166,10 @@ impl<'a> Search<'a> {
         slope.iter_mut().for_each(|s| *s /= n);
         (value / n, slope)
     }
+}
+
+/// What the inducing points cost the ELBO, in nats per observation: $\operatorname{tr}D/(2n\tau^2)$.
+fn missed(posterior: &Posterior) -> f64 {
+    let information = posterior.information();
+    0.5 * information.residual_trace() / (information.len() as f64 * information.ridge().powi(2))
 }

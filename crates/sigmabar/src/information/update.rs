@@ -4,7 +4,7 @@ use super::{Absorbed, GramMethod, Information, WHITEN_AFTER_SHARE, absorb, facto
 use crate::error::Result;
 use crate::features::BLOCK_ROWS;
 use crate::points::PointsRef;
-use sigmabar_linalg::{Matrix, add_transposed_matvec, dot, matvec_rows, norm_squared};
+use sigmabar_linalg::{GramAccumulator, Matrix, add_transposed_matvec, dot, matvec_rows, norm_squared};
 use std::sync::Arc;
 
 /// So many rank-one updates, then $B$ is factored anew: rounding does not pile up (algorithm notes 0.2).
@@ -41,6 +41,55 @@ impl Information {
         self.prior_trace += residual + norm_squared(&psi);
         self.facts.summation_length += 1.0;
         Ok(psi)
+    }
+
+    /// More observations at once: $G \mathrel{+}= \sum\psi\psi^\top$ by blocks, and one new factor of $B$. Gives $\sum_iy_i\psi(x_i)$, and how many of the points the
+    /// inducing points explain less than half of. Cost O(b(md + m²) + m³ + (n + b) log(n + b)) for b points.
+    ///
+    /// # Errors
+    /// Points of another width, or a failed self-check.
+    pub(crate) fn update_block(&mut self, x: PointsRef<'_>, responses: &[f64]) -> Result<(Vec<f64>, usize)> {
+        let features = Arc::clone(&self.features);
+        features.check_width(x)?;
+        let m = features.len();
+        let (mut gram, mut projected, mut unexplained) = (GramAccumulator::new(m), vec![0.0; m], 0);
+        let (mut blocks, mut largest) = (0, self.largest_variance());
+        // A factor found orthogonally is sharper than one of G itself, and is kept: updates of it are backward stable.
+        let (is_orthogonal, ridge) = (self.facts.method == GramMethod::Orthogonal, self.ridge);
+        let mut scaled = Vec::new();
+        let (mut prior_trace, mut residual_trace) = (0.0, 0.0);
+        features.for_each_block(x, |start, block, psi| {
+            for (s1, row) in features.residual_of(block, psi, start)?.iter().zip(psi.chunks_exact(m)) {
+                let k_xx = s1 + norm_squared(row);
+                (prior_trace, residual_trace, largest) = (prior_trace + k_xx, residual_trace + s1, largest.max(k_xx));
+                unexplained += usize::from(*s1 > 0.5 * k_xx);
+                if is_orthogonal {
+                    scaled.push(row.iter().map(|v| v / ridge).collect::<Vec<f64>>());
+                }
+            }
+            add_transposed_matvec(psi, &responses[start..start + block.len()], &mut projected);
+            gram.add_rows(psi);
+            blocks += 1;
+            Ok(())
+        })?;
+        let mut added = gram.finish()?;
+        added.mirror_lower();
+        let mut gram = self.gram.clone();
+        gram.as_mut_slice().iter_mut().zip(added.as_slice()).for_each(|(g, a)| *g += a);
+        if is_orthogonal {
+            scaled.iter().for_each(|row| self.lower.update(row));
+            self.updates += scaled.len();
+        } else {
+            self.lower = factor(&gram, self.ridge)?;
+            self.updates = 0;
+        }
+        self.gram = gram;
+        self.locations.extend(x, largest)?;
+        self.ahead = None;
+        self.prior_trace += prior_trace;
+        self.residual_trace += residual_trace;
+        self.facts.summation_length = self.facts.summation_length.max((BLOCK_ROWS.min(x.len()) + blocks) as f64) + 1.0;
+        Ok((projected, unexplained))
     }
 
     /// One more inducing point: one row more in $L$, $G$ and $L_B$. Cost O(n m d) kernel work and O(m²); where a computed rounding bound says that this

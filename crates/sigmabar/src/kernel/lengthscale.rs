@@ -90,6 +90,45 @@ impl Kernel {
     }
 }
 
+impl Kernel {
+    /// The same kernel with every length-scale multiplied by a factor.
+    ///
+    /// # Errors
+    /// [`crate::Error::Parameter`] unless the factor and the length-scales times it are finite and positive.
+    pub fn stretched(&self, factor: f64) -> Result<Self> {
+        positive("length-scale factor", factor)?;
+        let stretch = |parameter: &super::Parameter| {
+            let name = parameter.name.rsplit('.').next().unwrap_or_default();
+            if name.starts_with("lengthscale") { parameter.value.ln() + factor.ln() } else { parameter.value.ln() }
+        };
+        if factor == 1.0 {
+            return Ok(self.clone());
+        }
+        self.with_log_parameters(&self.parameters().iter().map(stretch).collect::<Vec<_>>())
+    }
+
+    /// By how much the norm of a function grows at most when it is measured with shorter length-scales, $\prod_j\sqrt{\ell_j/\ell_j'}$ over `dim` columns
+    /// (algorithm notes 13.2): whoever knows a norm for length-scales that are *at least* these knows one for these. Only between squared-exponential kernels, and
+    /// between Matérn kernels of one smoothness, of the same variance; `None` for all others and where a length-scale of `shorter` is longer.
+    #[must_use]
+    pub fn norm_growth(&self, shorter: &Self, dim: usize) -> Option<f64> {
+        let (long, short) = match (self, shorter) {
+            (Self::SquaredExponential(a), Self::SquaredExponential(b)) if a.variance == b.variance => (&a.lengthscale, &b.lengthscale),
+            (Self::Matern(a), Self::Matern(b)) if a.variance == b.variance && a.nu == b.nu => (&a.lengthscale, &b.lengthscale),
+            _ => return None,
+        };
+        let mut growth = 1.0;
+        for column in 0..dim {
+            let ratio = long.get(column) / short.get(column);
+            if ratio < 1.0 {
+                return None;
+            }
+            growth *= ratio.sqrt();
+        }
+        Some(growth)
+    }
+}
+
 impl From<f64> for Lengthscale {
     fn from(length: f64) -> Self {
         Self::Shared(length)

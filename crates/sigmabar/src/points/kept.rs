@@ -1,6 +1,6 @@
 //! What is left of the rows after a fit: all of them, or sums over them.
 
-use super::{Collected, Locations, Observations, Prior};
+use super::{Collected, Locations, Observations, PointsRef, Prior};
 use crate::error::{Error, Result};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
@@ -99,6 +99,18 @@ impl KeptLocations {
         }
     }
 
+    /// More observations, the largest prior variance then being `largest`.
+    pub fn extend(&mut self, x: PointsRef<'_>, largest: f64) -> Result<()> {
+        match self {
+            Self::Rows(locations) => *locations = Arc::new(locations.extended(x)?),
+            Self::Sums(sums) => {
+                sums.rows += x.len();
+                sums.largest = largest;
+            }
+        }
+        Ok(())
+    }
+
     /// Whether everything fits together: asked of what comes from a file.
     pub fn is_consistent(&self) -> bool {
         match self {
@@ -149,6 +161,21 @@ impl KeptResponses {
                 Ok(())
             }
         }
+    }
+
+    /// More responses, at locations that know them already.
+    pub fn extend(&mut self, locations: &KeptLocations, y: &[f64]) -> Result<()> {
+        match self {
+            Self::Rows(observations) => *observations = observations.extended(Arc::clone(locations.rows()?), y)?,
+            Self::Sums(sums) => {
+                for y in y.iter().map(|y| sums.prior.to_model(*y)) {
+                    sums.sum_squares += y * y;
+                    sums.terms += y * y;
+                    sums.absolute += y.abs();
+                }
+            }
+        }
+        Ok(())
     }
 
     /// Whether everything fits together: asked of what comes from a file.

@@ -221,6 +221,20 @@ impl Locations {
         }
     }
 
+    /// The same with more observations. The distinct points of before keep their places. Cost O((n + b)d + (n + b) log(n + b)).
+    ///
+    /// # Errors
+    /// [`crate::Error::Width`] for points of another width.
+    pub(crate) fn extended(&self, x: PointsRef<'_>) -> Result<Self> {
+        let dim = self.points.dim();
+        if x.dim() != dim {
+            return Err(Error::Width { what: "points", row: 0, expected: dim, found: x.dim() });
+        }
+        let rows = (0..self.len()).flat_map(|row| self.points.row(self.distinct_of(row)));
+        let all: Vec<f64> = rows.chain(x.as_slice()).copied().collect();
+        Ok(Self::new(Points::from_valid(all, dim), self.collected))
+    }
+
     /// Adds one more observation at `x`; the index of its distinct point and whether that point is new. Cost O(nd).
     ///
     /// # Errors

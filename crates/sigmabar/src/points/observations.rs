@@ -88,7 +88,7 @@ impl Prior {
     }
 }
 
-fn finite_responses(y: &[f64]) -> Result<()> {
+pub(crate) fn finite_responses(y: &[f64]) -> Result<()> {
     match y.iter().position(|v| !v.is_finite()) {
         Some(row) => Err(Error::NotFinite { what: "responses", row, column: 0, value: y[row] }),
         None => Ok(()),
@@ -128,16 +128,20 @@ impl Observations {
         Ok(Self { locations, sums, sum_squares, prior })
     }
 
-    /// Responses in the model's scale that are worth $w_i$ ones of variance $\tau^2$ each: the weights stand in the place of the repetition counts, so that
-    /// means and variances are those of noise variances $\tau^2/w_i$. The evidence and what is said of "n" still count rows.
-    pub(crate) fn weighted(x: Points, y: &[f64], weights: &[f64], collected: Collected) -> Result<Self> {
+    /// Responses that are worth $w_i$ ones of variance $\tau^2$ each: the weights stand in the place of the repetition counts, so that means and variances are
+    /// those of noise variances $\tau^2/w_i$. The evidence, which leaves out the constant $\frac12\sum\log w_i$, and what is said of "n" still count rows.
+    ///
+    /// # Errors
+    /// As [`Observations::new`]; [`Error::Parameter`] for a weight that is not positive and finite.
+    pub fn weighted(x: Points, y: &[f64], weights: &[f64], collected: Collected, prior: Prior) -> Result<Self> {
         same_length("responses", x.len(), y.len())?;
         finite_responses(y)?;
         let locations = Locations::weighted(x, weights, collected)?;
-        let weighed: Vec<f64> = y.iter().zip(weights).map(|(y, w)| w * y).collect();
+        let centred: Vec<f64> = y.iter().map(|&v| prior.to_model(v)).collect();
+        let weighed: Vec<f64> = centred.iter().zip(weights).map(|(y, w)| w * y).collect();
         let sums = locations.sum_by_point("responses", &weighed)?;
-        let sum_squares = y.iter().zip(&weighed).map(|(y, wy)| wy * y).sum();
-        Ok(Self { locations: Arc::new(locations), sums, sum_squares, prior: Prior::ZERO })
+        let sum_squares = centred.iter().zip(&weighed).map(|(y, wy)| wy * y).sum();
+        Ok(Self { locations: Arc::new(locations), sums, sum_squares, prior })
     }
 
     /// Where the responses were measured.
@@ -197,6 +201,18 @@ impl Observations {
         let kept = (locations.len() - locations.distinct()) as f64;
         let scatter = if repeats > 0.0 { self.scatter() * kept / repeats } else { 0.0 };
         Ok(Self { locations: Arc::new(locations), sums, sum_squares: between + scatter, prior: self.prior })
+    }
+
+    /// The same with more responses, at locations that were extended by their points. Cost O(n + b).
+    pub(crate) fn extended(&self, locations: Arc<Locations>, y: &[f64]) -> Result<Self> {
+        same_length("responses", locations.len() - self.len(), y.len())?;
+        let (mut sums, mut sum_squares) = (self.sums.clone(), self.sum_squares);
+        sums.resize(locations.distinct(), 0.0);
+        for (i, response) in y.iter().map(|y| self.prior.to_model(*y)).enumerate() {
+            sums[locations.distinct_of(self.len() + i)] += response;
+            sum_squares += response * response;
+        }
+        Ok(Self { locations, sums, sum_squares, prior: self.prior })
     }
 
     /// Number of observations, repetitions counted.

@@ -356,6 +356,28 @@ impl Posterior {
         Ok(())
     }
 
+    /// More observations at once, declaring how their points were chosen; and how many of them lie where the inducing points explain less than half of the prior
+    /// variance: there the model learns little before it gets more of them. Cost O(b(md + m²) + m³) for b of them, beside sorting the rows.
+    ///
+    /// # Errors
+    /// Points of another width, another number of responses, or a value that is not finite. Nothing is changed then.
+    pub fn update_block(&mut self, x: PointsRef<'_>, y: &[f64], collected: Collected) -> Result<usize> {
+        crate::error::same_length("responses", x.len(), y.len())?;
+        crate::points::finite_responses(y)?;
+        let mut next = self.clone();
+        let collected = next.information.collected().weaker(collected);
+        let centred: Vec<f64> = y.iter().map(|y| next.prior().to_model(*y)).collect();
+        let information = Arc::make_mut(&mut next.information);
+        let (projected, unexplained) = information.update_block(x, &centred)?;
+        information.declare(collected);
+        next.responses.extend(information.kept(), y)?;
+        next.projected.iter_mut().zip(&projected).for_each(|(h, more)| *h += more);
+        next.whitened = None;
+        next.solve_mean()?;
+        *self = next;
+        Ok(unexplained)
+    }
+
     /// One more inducing point, without a new pass over the triangular solves. Returns whether it was new to the span. Cost O(nmd + m²).
     ///
     /// # Errors

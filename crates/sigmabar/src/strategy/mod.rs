@@ -18,8 +18,8 @@ pub use baselines::{
 };
 pub use policy::Policy;
 pub use run::{
-    Ask, Attached, BatchReport, Cell, Direction, Failures, Ledger, Measured, Outcome, Problem, Recommendation, StillPossible, Survivors,
-    Trial, TrialState,
+    Ask, Attached, BatchReport, Cell, Direction, Failures, Ledger, Measured, Outcome, PremiseRow, Problem, Recommendation, Standing,
+    Standpoint, StillPossible, Survivors, Trial, TrialState,
 };
 pub use run_posterior::RunPosterior;
 pub use sbpe::{Rules, Sbpe, Schedule};
@@ -156,6 +156,16 @@ impl Strategy {
         Ok(())
     }
 
+    /// Moves a trial of the open batch to where it is measured in truth: settings are rounded to what can be made, or another amount was weighed than was
+    /// asked for. Claims stand if the move had nothing to do with the noise, because certificates are computed from the points that were measured.
+    ///
+    /// # Errors
+    /// [`Error::UnknownTrial`], [`Error::Premise`] for a trial whose batch is closed, [`Error::Outside`]; nothing is changed then.
+    pub fn relocate(&mut self, id: u64, natural: &[f64]) -> Result<()> {
+        let Proposal { candidate, point } = self.placed(natural)?;
+        self.ledger.relocate(id, candidate, point)
+    }
+
     /// Closes the open batch with what has arrived: the rest is missing, and a result that comes later is kept but certifies nothing.
     /// Claims stand if missing does not depend on the noise and that is declared ([`Problem::with_failures`]); else they are estimates.
     ///
@@ -199,6 +209,59 @@ impl Strategy {
         caught(|| self.policy.recommend(&self.problem, &self.ledger))?
     }
 
+    /// The same with the range of premises within which it stands, $c_0$, $C^\dagger$ and $R^\dagger$, in its certificate (algorithm notes 13). Costs some four times
+    /// what evaluating the batches did.
+    ///
+    /// # Errors
+    /// As [`Strategy::recommend`].
+    pub fn recommend_with_range(&self) -> Result<Option<Recommendation>> {
+        let Some(mut recommendation) = self.recommend()? else { return Ok(None) };
+        if let Policy::Sbpe(policy) = &self.policy
+            && let Some(range) = caught(|| policy.range(&self.problem, &self.ledger))??
+        {
+            recommendation.certificate.range = Some(range);
+        }
+        Ok(Some(recommendation))
+    }
+
+    /// The claim as a function of the norm bound, from the same data, and where it breaks (algorithm notes 13.1). `None` for a policy that certifies nothing, and before
+    /// anything was recommended.
+    ///
+    /// # Errors
+    /// What evaluating the batches again runs into.
+    pub fn standing(&self) -> Result<Option<Standing>> {
+        match &self.policy {
+            Policy::Sbpe(policy) => caught(|| policy.standing(&self.problem, &self.ledger))?,
+            _ => Ok(None),
+        }
+    }
+
+    /// The claim of [`Strategy::standing`] under one other norm bound, with noise `noise_scale` ≥ 1 times as large as it was declared. `None` where the data contradict that.
+    ///
+    /// # Errors
+    /// [`Error::Parameter`] for a norm bound that is not finite and positive or a scale below 1; what evaluating the batches again runs into.
+    pub fn gap_under(&self, norm_bound: f64, noise_scale: f64) -> Result<Option<f64>> {
+        crate::error::positive("norm bound", norm_bound)?;
+        if !(noise_scale.is_finite() && noise_scale >= 1.0) {
+            return Err(Error::Parameter { name: "noise scale", value: noise_scale, requirement: "finite and at least 1" });
+        }
+        match &self.policy {
+            Policy::Sbpe(policy) => caught(|| policy.gap_under(&self.problem, &self.ledger, norm_bound, noise_scale))?,
+            _ => Ok(None),
+        }
+    }
+
+    /// The curve of [`Strategy::standing`] with all length-scales multiplied by each of these factors; empty where there is no curve.
+    ///
+    /// # Errors
+    /// [`Error::Parameter`] for a factor that is not finite and positive; what evaluating the batches again runs into.
+    pub fn premise_map(&self, factors: &[f64]) -> Result<Vec<PremiseRow>> {
+        match &self.policy {
+            Policy::Sbpe(policy) => caught(|| policy.premise_map(&self.problem, &self.ledger, factors))?,
+            _ => Ok(Vec::new()),
+        }
+    }
+
     /// That the data contradict the premises, if they do: nothing is claimed any more, and asking stops.
     #[must_use]
     pub fn contradiction(&self) -> Option<Contradiction> {
@@ -228,7 +291,7 @@ impl Strategy {
     }
 
     /// The posterior of everything measured, before the run and in it, late results left out: under the problem's kernel and ridge, or what `auto` went by after
-    /// its last batch. `None` where there is no kernel or nothing was measured.
+    /// its last batch, else under what is learnt from these values. `None` where nothing was measured.
     ///
     /// # Errors
     /// What fitting the model runs into.

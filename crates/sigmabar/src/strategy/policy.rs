@@ -1,10 +1,10 @@
 //! The closed set of policies, and what each does at the joints of a run.
 
-use super::auto::one_by_one;
 use super::run::ledger::{Ledger, Proposal};
 use super::run::problem::Problem;
-use super::run::recommendation::{self, BatchReport, Recommendation};
+use super::run::recommendation::{BatchReport, Recommendation};
 use super::run::survivors::Survivors;
+use super::run_posterior::RunPosterior;
 use super::{
     AdaBkb, Auto, Bbkb, Bkb, Bpe, DecoupledThompson, EkUcb, ExpectedImprovement, GpThreds, GpUcb, LargestVariance, MiniMeta,
     ProbabilityOfImprovement, Random, Rips, Sbpe, Sobol, SupKernelUcb, ThompsonSampling,
@@ -153,18 +153,13 @@ impl Policy {
             Self::Auto(p) => p.recommend(problem, ledger),
             Self::Sbpe(p) => match p.recommend(problem)? {
                 // Nothing could be claimed, as when the data contradict the premises: the model's guess, with the reason.
-                None => Ok(recommendation::by_posterior(problem, ledger)?.map(|mut r| {
+                None => Ok(RunPosterior::best_measured(problem, ledger)?.map(|mut r| {
                     r.certificate.contradiction = p.contradiction();
                     r
                 })),
                 claimed => Ok(claimed),
             },
-            Self::ExpectedImprovement(_) | Self::ProbabilityOfImprovement(_) | Self::GpUcb(_) | Self::ThompsonSampling(_)
-                if problem.kernel().is_none() =>
-            {
-                one_by_one::recommend(problem, ledger)
-            }
-            _ => recommendation::by_posterior(problem, ledger),
+            _ => RunPosterior::best_measured(problem, ledger),
         }
     }
 

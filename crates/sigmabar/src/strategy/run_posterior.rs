@@ -1,17 +1,20 @@
 //! Everything a run has measured as one posterior, for reports and pictures.
 
+use super::auto::first_look;
 use super::policy::Policy;
+use super::run::ledger::Ledger;
 use super::run::problem::Problem;
-use super::run::recommendation::weight;
-use super::{Scale, Strategy};
+use super::run::recommendation::{Recommendation, model_certificate, weight};
+use super::{Assumed, Scale, Strategy};
 use crate::error::Result;
 use crate::features::FeatureMap;
 use crate::inducing::{InducingRule, Stop};
 use crate::kernel::Kernel;
 use crate::noise::Noise;
 use crate::origin::Sourced;
-use crate::points::{Collected, Observations, Points, PointsRef};
+use crate::points::{Collected, Observations, Points, PointsRef, Prior};
 use crate::posterior::Posterior;
+use sigmabar_linalg::argmax;
 use std::sync::Arc;
 
 /// Up to this many distinct points all of them are inducing points, so that the posterior is the exact one.
@@ -31,31 +34,46 @@ pub struct RunPosterior<'a> {
 }
 
 /// What the model goes by.
-struct Basis<'a> {
-    kernel: &'a Sourced<Kernel>,
+struct Basis {
+    kernel: Sourced<Kernel>,
     ridge: f64,
     scale: Option<Scale>,
     noise: f64,
+    /// What was learnt for it, and is no premise that anybody gave.
+    learnt: Option<Assumed>,
 }
 
-impl<'a> Basis<'a> {
-    fn of(run: &'a Strategy) -> Option<Self> {
-        if let Policy::Auto(auto) = &run.policy
-            && let Some(assumed) = auto.assumed().last()
-        {
-            return Some(Self { kernel: &assumed.kernel, ridge: assumed.ridge, scale: Some(assumed.scale), noise: assumed.ridge });
-        }
-        let (kernel, ridge) = (run.problem.kernel()?, run.problem.ridge()?);
-        Some(Self { kernel, ridge, scale: None, noise: run.problem.noise().map_or(ridge, Noise::std_dev_bound) })
+impl Basis {
+    /// What was given; else what was learnt from everything measured.
+    fn of(problem: &Problem, ledger: &Ledger) -> Result<Option<Self>> {
+        let (Some(kernel), Some(ridge)) = (problem.kernel(), problem.ridge()) else {
+            return Ok(first_look(problem, ledger)?.map(Self::learnt));
+        };
+        let noise = problem.noise().map_or(ridge, Noise::std_dev_bound);
+        Ok(Some(Self { kernel: kernel.clone(), ridge, scale: None, noise, learnt: None }))
+    }
+
+    fn learnt(assumed: Assumed) -> Self {
+        let (kernel, ridge) = (assumed.kernel.clone(), assumed.ridge);
+        Self { kernel, ridge, scale: Some(assumed.scale), noise: ridge, learnt: Some(assumed) }
     }
 }
 
 impl<'a> RunPosterior<'a> {
     pub(super) fn new(run: &'a Strategy) -> Result<Option<Self>> {
-        let problem = &run.problem;
-        let Some(Basis { kernel, ridge, scale, noise }) = Basis::of(run) else { return Ok(None) };
+        let learnt = match &run.policy {
+            Policy::Auto(auto) => auto.assumed().last().cloned().map(Basis::learnt),
+            _ => None,
+        };
+        let basis = learnt.map_or_else(|| Basis::of(&run.problem, &run.ledger), |basis| Ok(Some(basis)))?;
+        basis.map_or(Ok(None), |basis| Self::fit(&run.problem, &run.ledger, &basis))
+    }
+
+    fn fit(problem: &'a Problem, ledger: &Ledger, basis: &Basis) -> Result<Option<Self>> {
+        let Basis { kernel, ridge, scale, noise, .. } = basis;
+        let (ridge, scale, noise) = (*ridge, *scale, *noise);
         let (mut rows, mut values, mut weights) = (Vec::new(), Vec::new(), Vec::new());
-        for m in run.ledger.all_measured() {
+        for m in ledger.all_measured() {
             let value = problem.to_model(m.value);
             rows.extend_from_slice(m.point);
             values.push(scale.map_or(value, |s| s.to_model(value)));
@@ -70,7 +88,7 @@ impl<'a> RunPosterior<'a> {
             return Ok(None);
         }
         let points = Points::new(rows, problem.domain().dim())?;
-        let observations = Observations::weighted(points, &values, &weights, Collected::Adaptive)?;
+        let observations = Observations::weighted(points, &values, &weights, Collected::Adaptive, Prior::ZERO)?;
         let locations = observations.locations();
         let inducing = if locations.distinct() <= EXACT {
             locations.points().to_points()
@@ -80,6 +98,37 @@ impl<'a> RunPosterior<'a> {
         };
         let features = Arc::new(FeatureMap::new(kernel.clone(), inducing)?);
         Ok(Some(Self { problem, scale, posterior: Posterior::fit(features, ridge, observations)?, noise }))
+    }
+
+    /// The measured point with the largest $\mu-\sigma/2$: shrinks lucky single draws. Kernel and noise are those of the problem, else learnt from what was
+    /// measured, which [`Strategy::recommend`] needs before a policy has learnt anything. The interval is $\mu\pm2\sigma$, a heuristic.
+    pub(super) fn best_measured(problem: &Problem, ledger: &Ledger) -> Result<Option<Recommendation>> {
+        let Some(basis) = Basis::of(problem, ledger)? else { return Ok(None) };
+        let Some(fitted) = RunPosterior::fit(problem, ledger, &basis)? else { return Ok(None) };
+        let points: Vec<&[f64]> = ledger.all_measured().map(|m| m.point).collect();
+        let (mean, deviation) = fitted.posterior.predict(Points::from_rows(&points)?.view())?;
+        let best = argmax((0..points.len()).map(|i| (i, mean[i] - 0.5 * deviation[i]))).unwrap_or(0);
+        let end = |z: f64| fitted.to_data(mean[best] + z * deviation[best]);
+        let (a, b) = (end(-2.0), end(2.0));
+        let premises = match &basis.learnt {
+            Some(assumed) => assumed.premises(problem, points.len()),
+            None => problem.premises(points.len()),
+        };
+        Ok(Some(Recommendation {
+            point: points[best].to_vec(),
+            candidate: ledger.all_measured().nth(best).and_then(|m| m.candidate),
+            lower: a.min(b),
+            upper: a.max(b),
+            gap: f64::INFINITY,
+            candidate_gap: None,
+            certificate: model_certificate(problem, premises),
+        }))
+    }
+
+    /// A value of the model in the data's scale.
+    #[must_use]
+    pub fn to_data(&self, value: f64) -> f64 {
+        self.problem.to_data(self.scale.map_or(value, |s| s.to_problem(value)))
     }
 
     /// The posterior itself: encoded points, and the model's scale, where larger is better.
@@ -92,6 +141,18 @@ impl<'a> RunPosterior<'a> {
     #[must_use]
     pub fn kernel(&self) -> &Sourced<Kernel> {
         self.posterior.information().features().sourced_kernel()
+    }
+
+    /// The scale on which values are modelled, where they are centred, stretched or warped.
+    #[must_use]
+    pub fn scale(&self) -> Option<Scale> {
+        self.scale
+    }
+
+    /// The noise of one evaluation, on the scale of the model.
+    #[must_use]
+    pub fn noise(&self) -> f64 {
+        self.noise
     }
 
     /// The natural values of the inducing points.
@@ -137,10 +198,9 @@ impl<'a> RunPosterior<'a> {
     fn ends(&self, natural: PointsRef<'_>, z: f64, noise: f64) -> Result<Vec<(f64, f64)>> {
         let encoded = self.problem.domain().encode(natural)?;
         let (mean, deviation) = self.posterior.predict(encoded.view())?;
-        let end = |value: f64| self.problem.to_data(self.scale.map_or(value, |s| s.to_problem(value)));
         let both = |(mean, deviation): (&f64, &f64)| {
             let reach = z * deviation.hypot(noise);
-            let (a, b) = (end(mean - reach), end(mean + reach));
+            let (a, b) = (self.to_data(mean - reach), self.to_data(mean + reach));
             (a.min(b), a.max(b))
         };
         Ok(mean.iter().zip(&deviation).map(both).collect())

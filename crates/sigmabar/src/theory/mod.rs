@@ -5,6 +5,7 @@
 
 mod batches;
 mod cover;
+mod hills;
 mod measurements;
 mod rates;
 mod ratio;
@@ -16,6 +17,7 @@ mod variance;
 
 pub use batches::{batch_lengths, batch_lengths_for, even_batch_lengths};
 pub use cover::Cover;
+pub use hills::norm_of_hills;
 pub use measurements::{MeasurementCount, measurements_for_variance};
 pub use rates::{GainRate, KernelClass};
 pub use ratio::ratio_bound;

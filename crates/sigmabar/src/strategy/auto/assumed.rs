@@ -103,7 +103,7 @@ impl Assumed {
     }
 
     /// What claims of the policy rest on: a model that was fitted to the same responses.
-    pub(super) fn premises(&self, problem: &Problem, observations: usize) -> Premises {
+    pub(in crate::strategy) fn premises(&self, problem: &Problem, observations: usize) -> Premises {
         let quantity = |q: Quantity| if q.is_estimated() { Origin::Estimated } else { Origin::Declared };
         let prior = if self.scale == Scale::IDENTITY { problem.prior().origin() } else { Origin::LearntHere };
         Premises {

@@ -26,6 +26,7 @@ use crate::strategy::baselines::Sobol;
 use crate::strategy::run::ledger::{Ledger, Outcome, Proposal, TrialState};
 use crate::strategy::run::problem::{Failures, Problem};
 use crate::strategy::run::recommendation::{self, BatchReport, Recommendation, StillPossible};
+use crate::strategy::run_posterior::RunPosterior;
 use crate::theory::even_batch_lengths;
 use advice::{Advice, Evidence};
 use fit::{Fit, Fitting};
@@ -204,7 +205,7 @@ impl Auto {
     }
 
     pub(super) fn recommend(&self, problem: &Problem, ledger: &Ledger) -> Result<Option<Recommendation>> {
-        let Some(Round { advice, assumed, .. }) = self.rounds.last() else { return recommendation::by_posterior(problem, ledger) };
+        let Some(Round { advice, assumed, .. }) = self.rounds.last() else { return RunPosterior::best_measured(problem, ledger) };
         let candidate = advice.measured.and_then(|i| ledger.all_measured().nth(i)).and_then(|m| m.candidate);
         let (a, b) = (problem.to_data(advice.lower), problem.to_data(advice.upper));
         let premises = assumed.premises(problem, ledger.all_measured().count());
@@ -232,6 +233,14 @@ impl Auto {
         }
         reports
     }
+}
+
+/// What a model goes by where nobody gave a kernel and a noise level: both learnt from everything measured so far, a batch that is still open included.
+pub(super) fn first_look(problem: &Problem, ledger: &Ledger) -> Result<Option<Assumed>> {
+    let Some(data) = Data::of(problem, ledger)? else { return Ok(None) };
+    let fit = Fitting::new(problem, &data, seed_of(problem, 0))?.views(&data, &[])?.remove(0);
+    let model = fit.model(&data)?;
+    Ok(Some(Assumed::new(problem, &fit, &model)))
 }
 
 impl Data {

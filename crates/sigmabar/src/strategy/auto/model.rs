@@ -8,7 +8,7 @@ use crate::features::{BLOCK_ROWS, FeatureMap};
 use crate::inducing::{InducingRule, Stop};
 use crate::kernel::{Kernel, PreparedKernel};
 use crate::origin::{Origin, Sourced};
-use crate::points::{Collected, Observations, Points, PointsRef};
+use crate::points::{Collected, Observations, Points, PointsRef, Prior};
 use crate::posterior::Posterior;
 use rand_chacha::ChaCha8Rng;
 use rand_distr::{Distribution, StandardNormal};
@@ -266,7 +266,7 @@ fn exact(kernel: &Kernel, points: Points, values: Vec<f64>, noise: Vec<f64>) -> 
 
 fn sparse(kernel: &Kernel, ridge: f64, points: Points, values: &[f64], noise: &[f64]) -> Result<(Points, Factor, Vec<f64>)> {
     let weights: Vec<f64> = noise.iter().map(|v| ridge * ridge / v).collect();
-    let observations = Observations::weighted(points, values, &weights, Collected::Adaptive)?;
+    let observations = Observations::weighted(points, values, &weights, Collected::Adaptive, Prior::ZERO)?;
     let inducing = InducingRule::Greedy(Stop::at_size(EXACT)).select(kernel, ridge, observations.locations(), 0)?.into_points();
     let features = FeatureMap::new(Sourced::new(kernel.clone(), Origin::LearntHere), inducing)?;
     let posterior = Posterior::fit(Arc::new(features), Sourced::new(ridge, Origin::LearntHere), observations)?;

@@ -152,6 +152,11 @@ impl Ledger {
         fixed.filter_map(Attached::measured)
     }
 
+    /// How many of the results from before the run whose points were fixed have no value.
+    pub fn lost_before(&self) -> usize {
+        self.attached.iter().filter(|a| a.collected.is_fixed() && a.measured().is_none()).count()
+    }
+
     /// Every value there is: those from before the run, then those of all batches, in the order of their ids, late ones left out.
     pub fn all_measured(&self) -> impl Iterator<Item = Measured<'_>> + '_ {
         self.measured_before().chain((0..self.batches()).flat_map(|batch| self.measured(batch)))
@@ -262,6 +267,17 @@ impl Ledger {
             self.trials.push(Trial { id: self.trials.len() as u64, batch, candidate, point });
             self.states.push(TrialState::Queued);
         }
+    }
+
+    /// Puts a trial of the open batch elsewhere.
+    pub(crate) fn relocate(&mut self, id: u64, candidate: Option<usize>, point: Vec<f64>) -> Result<()> {
+        let open = if self.is_open() { self.batch(self.closed) } else { 0..0 };
+        let trial = usize::try_from(id).ok().and_then(|i| self.trials.get_mut(i)).ok_or(Error::UnknownTrial { id })?;
+        if !open.contains(&(trial.id as usize)) {
+            return Err(Error::Premise { what: "moving a trial", reason: "its batch is closed, and was analysed as it stood" });
+        }
+        (trial.candidate, trial.point) = (candidate, point);
+        Ok(())
     }
 
     /// Closes the open batch: what has not been answered is missing. Gives the states of the batch as they were, for [`Ledger::reopen`].

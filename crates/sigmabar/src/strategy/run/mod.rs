@@ -3,10 +3,12 @@
 pub(crate) mod ledger;
 pub(crate) mod problem;
 pub(crate) mod recommendation;
+pub(crate) mod standing;
 mod stored_problem;
 pub(crate) mod survivors;
 
 pub use ledger::{Ask, Attached, Ledger, Measured, Outcome, Trial, TrialState};
 pub use problem::{Direction, Failures, Problem};
 pub use recommendation::{BatchReport, Recommendation, StillPossible};
+pub use standing::{PremiseRow, Standing, Standpoint};
 pub use survivors::{Cell, Survivors};

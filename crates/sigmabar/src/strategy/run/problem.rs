@@ -35,8 +35,9 @@ pub enum Failures {
 }
 
 impl Failures {
-    /// Who vouches that losing this many points had nothing to do with their noise.
-    pub(crate) fn origin(self, lost: usize) -> Origin {
+    /// Who vouches that losing this many points, or correcting their values later, had nothing to do with their noise.
+    #[must_use]
+    pub fn origin(self, lost: usize) -> Origin {
         match self {
             _ if lost == 0 => Origin::Guaranteed,
             Self::Unrelated => Origin::Declared,

@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
 /// A cell is fine enough when what its size adds to a bound is at most this share of the bound's own half-width.
-const FINE: f64 = 0.25;
+pub(super) const FINE: f64 = 0.25;
 
 /// The surviving part of a box, and the points whose lower bounds are known.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -31,6 +31,13 @@ pub(super) struct Cells {
 struct Anchor {
     point: Vec<f64>,
     lower: f64,
+}
+
+/// Challengers with their ranks, and a list of which they are the first.
+pub(super) struct Fixed {
+    pub points: Points,
+    pub ranks: Vec<usize>,
+    pub list: Points,
 }
 
 /// The numbers that turn a bound at the centre of a cell into one over the cell (algorithm notes 8.7).
@@ -113,16 +120,9 @@ impl Cells {
 
     /// Splits and discards cells by what the batch shows. Cost O(md + m² + Mm) for each cell looked at.
     pub fn learn(&mut self, batch: &Batch<'_>, evidence: &Evidence, state: &mut State) -> Result<()> {
-        let trials = &batch.ledger.trials()[batch.ledger.batch(batch.index)];
-        let planned = Points::new(trials.iter().flat_map(|t| &t.point).copied().collect(), self.tree.dim())?;
-        let designed = Locations::new(planned, Collected::Designed);
-        let first = designed.points().range(0, designed.distinct().min(CHALLENGERS));
-        let anchored: Vec<f64> = self.anchors.iter().flat_map(|a| &a.point).copied().collect();
-        let points = joined(&anchored, first)?;
-        let lower = self.raise_anchors(batch, evidence, &joined(&anchored, designed.points())?)?;
+        let Fixed { points, ranks, list } = self.fixed(batch)?;
+        let lower = self.raise_anchors(batch, evidence, &list)?;
         state.floor = self.anchors.first().map_or(state.floor, |a| a.lower.max(state.floor));
-        let known = points.len() - first.len();
-        let ranks: Vec<usize> = (0..points.len()).map(|i| i.min(known)).collect();
         let mut judge = Judge::new(batch, evidence, points.clone(), &ranks, state.floor)?;
         let mut tree = self.clone();
         let gaps = tree.refine(&mut judge)?;
@@ -142,6 +142,19 @@ impl Cells {
             state.offer(None, point, (state.ceiling - lower).max(0.0), *lower);
         }
         Ok(())
+    }
+
+    /// What is fixed before the noise of a batch: the challengers, which are the anchors and the first of the design, and the list whose lower bounds are taken.
+    pub fn fixed(&self, batch: &Batch<'_>) -> Result<Fixed> {
+        let trials = &batch.ledger.trials()[batch.ledger.batch(batch.index)];
+        let planned = Points::new(trials.iter().flat_map(|t| &t.point).copied().collect(), self.tree.dim())?;
+        let designed = Locations::new(planned, Collected::Designed);
+        let first = designed.points().range(0, designed.distinct().min(CHALLENGERS));
+        let anchored: Vec<f64> = self.anchors.iter().flat_map(|a| &a.point).copied().collect();
+        let points = joined(&anchored, first)?;
+        let known = points.len() - first.len();
+        let ranks = (0..points.len()).map(|i| i.min(known)).collect();
+        Ok(Fixed { points, ranks, list: joined(&anchored, designed.points())? })
     }
 
     /// Lower bounds at a list fixed before the noise, with their share of $\delta$ over the list; the best become the anchors. The bounds of the first points of the list,
@@ -257,11 +270,11 @@ impl<'a> Judge<'a> {
         // The half-width's slope, and ‖β‖ for the mean (algorithm notes 8.7).
         let ratio = (width.lambda_root / width.ridge).powi(2);
         let slope = |z: f64| {
-            let half_width = half_width_slope(width.norm_bound, ratio, width.level * z / width.ridge);
+            let half_width = half_width_slope(batch.premises.norm_bound, ratio, width.level * z / width.ridge);
             (evidence.posterior.norm() + half_width) * (1.0 + 1e-9)
         };
         let slopes = Slopes { above: slope(above), pairs: slope(largest * tail) };
-        let challengers = Challengers::new(&evidence.posterior, &evidence.confinement, points, &evidence.noise, width)?;
+        let challengers = batch.against(evidence, points, ranks)?;
         Ok(Self { slopes, batch, evidence, challengers, own, above, tail, floor })
     }
 }

@@ -2,7 +2,6 @@
 
 use super::cells::Cells;
 use super::elimination::{Batch, CHALLENGERS};
-use super::pairs::Challengers;
 use super::premises::Premises;
 use super::shares::Budget;
 use super::{Sbpe, state::State};
@@ -61,10 +60,8 @@ fn cells_bound_a_dense_grid_and_discard_only_what_points_would() {
         let design = Points::new(ledger.trials().iter().take(CHALLENGERS).flat_map(|t| t.point.clone()).collect(), 2).expect("points");
         let own = batch.singles(&evidence, &design).expect("evaluates").centres;
         let tail = batch.pair_tail(&evidence.noise, design.len());
-        let challengers = {
-            let width = batch.width(&evidence, &vec![0; design.len()]);
-            Challengers::new(&evidence.posterior, &evidence.confinement, design, &evidence.noise, width).expect("fits")
-        };
+        let ranks = vec![0; design.len()];
+        let challengers = batch.against(&evidence, design, &ranks).expect("fits");
         let (mut discarded, mut tight) = (0, f64::INFINITY);
         challengers
             .for_each_survivor(grid.view(), &singles.centres, &own, |i, _, differences| {

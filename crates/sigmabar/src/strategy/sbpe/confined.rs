@@ -3,7 +3,8 @@
 //! $f(x)-f(x') = \Delta V^\top y-\Delta V^\top E+\langle f,r\rangle$, where $r$ has the part $\Delta e$ inside the features and a rest of norm
 //! $s_1+\sqrt\lambda\lVert\Delta V\rVert$ at most. The norm bound alone says $\langle f,r\rangle\le C\lVert r\rVert$; the ellipsoid knows more.
 
-use crate::certificate::{Directions, Ellipsoid};
+use super::pairs::{Setting, Under, Width};
+use crate::certificate::{Directions, Ellipsoid, Slice};
 use crate::error::Result;
 use sigmabar_linalg::{Matrix, dot, norm_squared, product, product_transposed};
 
@@ -16,12 +17,13 @@ pub(super) struct Confinement {
     pub ellipsoid: Ellipsoid,
 }
 
-/// The ellipsoid with what the challengers need of it.
+/// The ellipsoids of one or more premises, all with the same slices, with what the challengers need of them.
 pub(super) struct Confined<'a> {
-    whole: &'a Confinement,
+    directions: &'a Directions,
+    ellipsoids: &'a [Ellipsoid],
     challengers: Sliced,
-    /// What the bound loses with the distance from a cell's centre, beyond what the norm bound's own loses: one for each slice.
-    slopes: Vec<f64>,
+    /// What the bound loses with the distance from a cell's centre, beyond what the norm bound's own loses: one for each premise and slice.
+    slopes: Vec<Vec<f64>>,
 }
 
 /// Points in the coordinates of each slice.
@@ -40,18 +42,28 @@ pub(super) struct ConfinedBlock<'a> {
 }
 
 impl<'a> Confined<'a> {
-    /// `solved` is $e$ of the challengers; `lambda_ratio` is $\sqrt\lambda/\tau$, `plain_slope` that of the norm bound's bias (algorithm notes 8.7).
-    pub fn new(whole: &'a Confinement, solved: &Matrix, norm_bound: f64, lambda_ratio: f64, plain_slope: f64) -> Result<Self> {
-        let slopes = whole.ellipsoid.best(SLICES).iter().map(|slice| {
-            let (centre, radius) = slice.slopes();
-            // w_sᵀe moves by ‖w_s‖, σ_s by 1, s₁ by 1 and τ‖V‖ by ½ per unit of distance.
-            (centre + radius + norm_bound * (1.0 + 0.5 * lambda_ratio) - plain_slope).max(0.0)
-        });
-        Ok(Self { slopes: slopes.collect(), challengers: Sliced::new(whole, solved)?, whole })
+    /// `solved` is $e$ of the challengers; `width` has $\lambda$ and the ridge.
+    pub fn new(under: Under<'a, '_>, solved: &Matrix, width: &Width) -> Result<Self> {
+        let Under { confinement: (directions, ellipsoids), settings } = under;
+        let slopes = |(ellipsoid, setting): (&Ellipsoid, &Setting)| {
+            let plain = setting.norm_bound * width.bias_slope();
+            let slope = |slice: &Slice| {
+                let (centre, radius) = slice.slopes();
+                // w_sᵀe moves by ‖w_s‖, σ_s by 1, s₁ by 1 and τ‖V‖ by ½ per unit of distance.
+                (centre + radius + setting.norm_bound * (1.0 + 0.5 * width.lambda_root / width.ridge) - plain).max(0.0)
+            };
+            ellipsoid.best(SLICES).iter().map(slope).collect()
+        };
+        Ok(Self {
+            slopes: ellipsoids.iter().zip(settings).map(slopes).collect(),
+            challengers: Sliced::new(directions, &ellipsoids[0], solved)?,
+            directions,
+            ellipsoids,
+        })
     }
 
     pub fn block(&self, solved: &Matrix) -> Result<ConfinedBlock<'_>> {
-        let own = Sliced::new(self.whole, solved)?;
+        let own = Sliced::new(self.directions, &self.ellipsoids[0], solved)?;
         let pairs = own.scaled.iter().zip(&self.challengers.scaled);
         let cross = pairs.map(|(a, b)| product_transposed(a, b)).collect::<Result<_, _>>()?;
         Ok(ConfinedBlock { confined: self, own, cross })
@@ -59,10 +71,10 @@ impl<'a> Confined<'a> {
 }
 
 impl Sliced {
-    fn new(whole: &Confinement, solved: &Matrix) -> Result<Self> {
-        let rotated = product(solved, whole.directions.vectors())?;
+    fn new(directions: &Directions, ellipsoid: &Ellipsoid, solved: &Matrix) -> Result<Self> {
+        let rotated = product(solved, directions.vectors())?;
         let mut sliced = Self { scaled: Vec::new(), squares: Vec::new(), centres: Vec::new() };
-        for slice in whole.ellipsoid.best(SLICES) {
+        for slice in ellipsoid.best(SLICES) {
             let roots: Vec<f64> = slice.shrink().iter().map(|d| d.sqrt()).collect();
             let scaled = Matrix::from_fn(rotated.rows(), rotated.cols(), |i, j| rotated[(i, j)] * roots[j]);
             sliced.squares.push((0..scaled.rows()).map(|i| norm_squared(scaled.row(i))).collect());
@@ -74,17 +86,17 @@ impl Sliced {
 }
 
 impl ConfinedBlock<'_> {
-    /// An upper bound on $\langle f,r\rangle$ for survivor `i` of the block and challenger `j`, everywhere within `radius` of the survivor.
+    /// An upper bound on $\langle f,r\rangle$ under one of the premises for survivor `i` of the block and challenger `j`, everywhere within `radius` of the survivor.
     ///
     /// `outside` bounds the rest of $r$, `fit` is $\lVert e\rVert^2+\lVert e'\rVert^2$, and `rounding` is what a square of a difference loses relative to it.
-    pub fn difference(&self, i: usize, j: usize, outside: f64, fit: f64, rounding: f64, radius: f64) -> f64 {
-        let (challengers, ellipsoid) = (&self.confined.challengers, &self.confined.whole.ellipsoid);
+    pub fn difference(&self, premise: usize, (i, j): (usize, usize), outside: f64, (fit, rounding): (f64, f64), radius: f64) -> f64 {
+        let (challengers, ellipsoid) = (&self.confined.challengers, &self.confined.ellipsoids[premise]);
         let size = (2.0 * fit).sqrt();
         let slices = ellipsoid.best(SLICES).iter().enumerate();
         let bounds = slices.map(|(s, slice)| {
             let square = self.own.squares[s][i] + challengers.squares[s][j] - 2.0 * self.cross[s][(i, j)] + rounding * fit;
             let centre = self.own.centres[s][i] - challengers.centres[s][j];
-            centre + ellipsoid.reach(slice, square, size, outside) + self.confined.slopes[s] * radius
+            centre + ellipsoid.reach(slice, square, size, outside) + self.confined.slopes[premise][s] * radius
         });
         bounds.fold(f64::INFINITY, f64::min)
     }

@@ -3,7 +3,7 @@
 use super::Sbpe;
 use super::candidates::SetOfCandidates;
 use super::confined::Confinement;
-use super::pairs::{Centre, Challengers, Width};
+use super::pairs::{Centre, Challengers, Setting, Under, Width};
 use super::premises::{Arrived, Premises};
 use super::quantile::Simulation;
 use super::ridges::{self, Beside};
@@ -42,12 +42,14 @@ pub(super) struct Evidence {
     pub noise: Noise,
     pub widths: Widths,
     pub confinement: Confinement,
+    /// $c_0$: what the alarm says the norm must be at least.
+    pub least_norm: f64,
 }
 
 /// Challengers by their positions among the survivors, best first, and their ranks.
-struct Chosen {
-    positions: Vec<usize>,
-    ranks: Vec<usize>,
+pub(super) struct Chosen {
+    pub positions: Vec<usize>,
+    pub ranks: Vec<usize>,
 }
 
 /// The challengers of a list, and which of the survivors they are.
@@ -70,30 +72,49 @@ impl Batch<'_> {
         let arrived = Arrived::with_fixed_results(self.problem, self.ledger, self.index);
         arrived.count(self.ledger, self.index, &mut state.facts);
         let Some(inducing) = state.inducing.take() else { return Ok(None) };
-        if arrived.is_empty() || state.facts.contradiction.is_some() {
+        if arrived.is_empty() {
             return Ok(None);
         }
-        let noise = self.premises.noise_of(&arrived)?;
-        let posterior = self.posterior(inducing, arrived)?;
-        if let Some(least_norm) = self.contradiction(&posterior, &noise)? {
-            state.contradict(Some(least_norm), self.premises.norm_bound);
+        state.keep_for_replay(self, &inducing)?;
+        if state.facts.contradiction.is_some() {
             return Ok(None);
         }
-        let widths = Widths::new(Arc::clone(posterior.information()), &self.claim(&noise)?)?;
-        let confinement = self.confinement(&posterior, &noise, &widths)?;
-        if confinement.ellipsoid.is_contradicted() {
+        let evidence = self.gather(inducing, arrived)?;
+        state.facts.least_norm = state.facts.least_norm.max(evidence.least_norm);
+        if evidence.least_norm > self.premises.norm_bound {
+            state.contradict(Some(evidence.least_norm), self.premises.norm_bound);
+            return Ok(None);
+        }
+        if evidence.confinement.ellipsoid.is_contradicted() {
             state.contradict(None, self.premises.norm_bound);
             return Ok(None);
         }
-        state.facts.inducing = posterior.information().features().len();
-        state.facts.record(widths.residual_norm());
-        Ok(Some(Evidence { posterior, noise, widths, confinement }))
+        state.facts.inducing = evidence.posterior.information().features().len();
+        state.facts.record(evidence.widths.residual_norm());
+        Ok(Some(evidence))
+    }
+
+    /// What arrived, seen through these inducing points.
+    pub fn gather(&self, inducing: Points, arrived: Arrived) -> Result<Evidence> {
+        let noise = self.premises.noise_of(&arrived)?;
+        let posterior = self.posterior(inducing, arrived)?;
+        let least_norm = self.least_norm(&posterior, &noise)?;
+        let widths = Widths::new(Arc::clone(posterior.information()), &self.claim(&noise)?)?;
+        let confinement = self.confinement(&posterior, &noise, &widths)?;
+        Ok(Evidence { posterior, noise, widths, confinement, least_norm })
     }
 
     /// The ellipsoid of this batch (algorithm notes 14.2), for functionals like $e = B^{-1}\psi$.
     fn confinement(&self, posterior: &Posterior, noise: &Noise, widths: &Widths) -> Result<Confinement> {
         let (norm_bound, lambda) = (self.premises.norm_bound, widths.residual_norm().value);
-        let premises = EllipsoidPremises { norm_bound, noise, lambda, form: None, tail: self.budget.tail(SHARES.ellipsoid, 1) };
+        let premises = EllipsoidPremises {
+            norm_bound,
+            noise,
+            planned: self.premises.noise,
+            lambda,
+            form: None,
+            tail: self.budget.tail(SHARES.ellipsoid, 1),
+        };
         let tau2 = self.ridge().powi(2);
         let profile = |gamma: f64| gamma * (tau2 / (gamma + tau2)).powi(2);
         let directions = Directions::new(posterior.information(), &premises, profile)?;
@@ -107,19 +128,30 @@ impl Batch<'_> {
         let singles = self.singles(evidence, &survivors)?;
         state.intersect(&singles.upper, &singles.lower);
         let points = survivors.view().select(&positions)?;
-        let (confinement, noise, width) = (&evidence.confinement, &evidence.noise, self.width(evidence, &ranks));
         let posteriors = ridges::others(evidence, self.premises.noise)?;
+        let (Confinement { directions, ellipsoid }, width) = (&evidence.confinement, self.width(evidence, &ranks));
+        let under = Under { confinement: (directions, std::slice::from_ref(ellipsoid)), settings: &[self.declared()] };
         let beside: Vec<Beside<'_>> =
-            posteriors.iter().map(|p| Beside::new(p, confinement, &points, noise, &width)).collect::<Result<_>>()?;
-        let challengers = Challengers::new(&evidence.posterior, confinement, points, noise, width)?;
-        let field = Field { challengers, beside, positions };
+            posteriors.iter().map(|p| Beside::new(p, under, &points, &evidence.noise, &width)).collect::<Result<_>>()?;
+        let field = Field { challengers: self.against(evidence, points, &ranks)?, beside, positions };
         self.eliminate(&field, evidence, &singles, &survivors, state)
+    }
+
+    /// Challengers of these ranks under the declared premises.
+    pub fn against<'e>(&self, evidence: &'e Evidence, points: Points, ranks: &[usize]) -> Result<Challengers<'e>> {
+        let Confinement { directions, ellipsoid } = &evidence.confinement;
+        let under = Under { confinement: (directions, std::slice::from_ref(ellipsoid)), settings: &[self.declared()] };
+        Challengers::new(&evidence.posterior, under, points, &evidence.noise, self.width(evidence, ranks))
+    }
+
+    /// What the batch is judged with.
+    fn declared(&self) -> Setting {
+        Setting { norm_bound: self.premises.norm_bound, scale: 1.0 }
     }
 
     /// What turns parts into widths in this batch, for challengers of these ranks.
     pub fn width(&self, evidence: &Evidence, ranks: &[usize]) -> Width {
         Width {
-            norm_bound: self.premises.norm_bound,
             level: evidence.noise.level(),
             lambda_root: evidence.widths.residual_norm().value.sqrt(),
             ridge: self.ridge(),
@@ -156,11 +188,10 @@ impl Batch<'_> {
         Ok(Claim::new(self.problem.delta())?.norm_bound(self.premises.norm_bound)?.noise(noise.clone()).method(Method::Direct))
     }
 
-    /// The alarm (algorithm notes 7.3): its share of $\delta$ after each batch. The least norm that fits the data, where the declared one does not.
-    fn contradiction(&self, posterior: &Posterior, noise: &Noise) -> Result<Option<f64>> {
+    /// The alarm (algorithm notes 7.3): the least norm that fits the data, at its share of $\delta$ after each batch.
+    fn least_norm(&self, posterior: &Posterior, noise: &Noise) -> Result<f64> {
         let claim = self.claim(noise)?.with_delta(self.budget.each(SHARES.alarm, 1))?;
-        let check = posterior.norm_check(&claim)?;
-        Ok((check.contradicted == Some(true)).then_some(check.least_norm))
+        Ok(posterior.norm_check(&claim)?.least_norm)
     }
 
     /// $z_u$ for one point, $x^*$.
@@ -174,7 +205,7 @@ impl Batch<'_> {
     }
 
     /// The challengers, fixed before the noise of this batch: the best by the lower bound of earlier batches, and the first distinct points of its design.
-    fn challengers(&self, state: &State) -> Chosen {
+    pub fn challengers(&self, state: &State) -> Chosen {
         let mut best: Vec<usize> = (0..state.survivors.len()).filter(|&i| state.lower[i].is_finite()).collect();
         best.sort_by(|&a, &b| state.lower[b].total_cmp(&state.lower[a]).then(a.cmp(&b)));
         best.truncate(CHALLENGERS);

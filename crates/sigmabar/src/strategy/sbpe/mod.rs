@@ -12,9 +12,11 @@ mod paper;
 mod paper_box;
 mod premises;
 mod quantile;
+mod replay;
 mod ridges;
 mod schedule;
 mod shares;
+mod standing;
 mod state;
 
 pub use schedule::Schedule;
@@ -152,6 +154,14 @@ impl Sbpe {
         self.rules
     }
 
+    /// The lengths of the batches for a budget: their number enters every claim.
+    ///
+    /// # Errors
+    /// As [`Schedule::lengths`].
+    pub fn batch_lengths(&self, budget: usize) -> Result<Vec<usize>> {
+        self.schedule.lengths(budget)
+    }
+
     /// What is left of a box, once a batch was planned.
     #[must_use]
     pub fn surviving_cells(&self) -> Option<&CellTree> {
@@ -166,6 +176,16 @@ impl Sbpe {
             problem.domain().candidates(self.declared_candidates(), problem.seed())?;
         }
         Ok(())
+    }
+
+    /// The premises that batches are planned and judged with.
+    fn planning<'p>(&self, problem: &'p Problem) -> Result<Premises<'p>> {
+        Premises::new(problem)
+    }
+
+    /// What the elimination may spend of $\delta$.
+    fn spendable(&self, problem: &Problem) -> f64 {
+        problem.delta()
     }
 
     /// The box to be cut into cells, if that is how this run goes.
@@ -288,6 +308,12 @@ impl Sbpe {
         }
     }
 
+    /// The gap that is claimed, and that among the candidates, in the data's scale.
+    fn claimed_gaps(&self, problem: &Problem, state: &State) -> Option<(f64, Option<f64>)> {
+        let (gap, candidate_gap) = gaps(problem, state);
+        gap.map(|gap| (gap, candidate_gap))
+    }
+
     pub(super) fn recommend(&self, problem: &Problem) -> Result<Option<Recommendation>> {
         let Some(state) = &self.state else { return Ok(None) };
         let Some(best) = &state.best else { return Ok(None) };
@@ -328,7 +354,7 @@ impl Sbpe {
                 share("lower bounds", SHARES.below),
                 share("the check of the premises", SHARES.alarm),
             ],
-            Rules::Paper => vec![share("all candidates, both sides", 0.5), share("sampling of inducing points", 0.5)],
+            Rules::Paper => vec![share("all candidates, both sides", 0.5), share("the check of the premises", 0.5)],
         }
     }
 

@@ -1,13 +1,17 @@
 //! Upper bounds on the differences $f(x)-f(x')$ for all survivors $x$ and a list of challengers $x'$, in bulk.
 
-use super::confined::{Confined, Confinement};
+use super::confined::{Confined, ConfinedBlock};
 use super::noise_form::NoiseForm;
+use crate::certificate::{Directions, Ellipsoid, direct_bias};
 use crate::error::{Error, Result};
 use crate::information::{Information, PartsRounding, Sizes, VarianceParts};
 use crate::noise::Noise;
 use crate::points::{Points, PointsRef};
 use crate::posterior::Posterior;
 use sigmabar_linalg::{Matrix, norm_squared, product_transposed};
+
+/// Survivors taken at a time.
+pub(super) const BLOCK: usize = 1024;
 
 /// The challengers with everything of theirs that pairs need.
 pub(super) struct Challengers<'a> {
@@ -20,14 +24,21 @@ pub(super) struct Challengers<'a> {
     own: Vec<Own>,
     levels: Option<NoiseForm>,
     confined: Confined<'a>,
-    premises: Width,
+    width: Width,
+    settings: Vec<Setting>,
     rounding: PartsRounding,
 }
 
-/// What turns parts into widths.
+/// The premises that may be turned (algorithm notes 13): $C$, and how many times as large as it was declared the noise is.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Setting {
+    pub norm_bound: f64,
+    pub scale: f64,
+}
+
+/// What turns parts into widths, whatever the setting.
 #[derive(Clone)]
 pub(super) struct Width {
-    pub norm_bound: f64,
     pub level: f64,
     /// $\sqrt\lambda$.
     pub lambda_root: f64,
@@ -84,28 +95,55 @@ struct Products {
     fit: f64,
 }
 
+/// A survivor and a challenger, as far as no setting matters.
+struct Pair {
+    centre: f64,
+    /// The rounding of the two means.
+    slack: f64,
+    /// $\sqrt{(s_1+\sqrt\lambda\lVert\Delta V\rVert)^2+s_2^2}$.
+    bias: f64,
+    /// $s_1+\sqrt\lambda\lVert\Delta V\rVert$.
+    outside: f64,
+    fit: f64,
+    noise: f64,
+}
+
+/// A block of survivors against every challenger.
+pub(super) struct PairBlock<'b> {
+    challengers: &'b Challengers<'b>,
+    confined: ConfinedBlock<'b>,
+    /// $e$ of the survivors.
+    solved: Matrix,
+    radii: Vec<f64>,
+    /// Row by row; none for a point and itself, which differ by nothing.
+    pairs: Vec<Option<Pair>>,
+}
+
+/// The settings with their ellipsoids.
+#[derive(Clone, Copy)]
+pub(super) struct Under<'a, 's> {
+    pub confinement: (&'a Directions, &'a [Ellipsoid]),
+    pub settings: &'s [Setting],
+}
+
 impl<'a> Challengers<'a> {
-    pub fn new(posterior: &'a Posterior, confinement: &'a Confinement, points: Points, noise: &Noise, premises: Width) -> Result<Self> {
+    /// Against these points, under each of the settings.
+    pub fn new(posterior: &'a Posterior, under: Under<'a, '_>, points: Points, noise: &Noise, width: Width) -> Result<Self> {
         let information: &Information = posterior.information();
         let features = information.features().features(points.view())?;
         let (whitened, solved, own) = solve(information, points.view(), features.as_slice())?;
         Ok(Self {
             levels: NoiseForm::new(information, noise, &solved)?,
             rounding: information.parts_rounding(),
-            confined: Confined::new(
-                confinement,
-                &solved,
-                premises.norm_bound,
-                premises.lambda_root / premises.ridge,
-                premises.bias_slope(),
-            )?,
+            confined: Confined::new(under, &solved, &width)?,
             information,
             points,
             features,
             whitened,
             solved,
             own,
-            premises,
+            width,
+            settings: under.settings.to_vec(),
         })
     }
 
@@ -118,9 +156,8 @@ impl<'a> Challengers<'a> {
         (self.information.ridge(), &self.solved)
     }
 
-    /// Calls `f(survivor, e of the survivor, differences to each challenger)` for one survivor after another. `own` are the challengers' centres.
-    /// A point compared with itself costs nothing.
-    /// Cost O(A(md + m² + Mm)).
+    /// Calls `f(survivor, e of the survivor, differences to each challenger)` for one survivor after another, under the first setting. `own` are the challengers'
+    /// centres. A point compared with itself costs nothing.
     pub fn for_each_survivor(
         &self,
         survivors: PointsRef<'_>,
@@ -128,40 +165,47 @@ impl<'a> Challengers<'a> {
         own: &[Centre],
         mut f: impl FnMut(usize, &[f64], &[Difference]) -> Result<()>,
     ) -> Result<()> {
-        let m = self.information.features().len();
-        let expansion = 8.0 * (m + 4) as f64 * f64::EPSILON;
         let mut row = vec![Difference::default(); self.len()];
-        self.information.stream(survivors, |start, block, psi| {
-            let seen = product_transposed(&Matrix::from_vec(psi.to_vec(), block.len(), m), &self.features)?;
-            let (whitened, solved, points) = solve(self.information, block, psi)?;
-            let (whitened, fits) = (product_transposed(&whitened, &self.whitened)?, product_transposed(&solved, &self.solved)?);
-            let levels = self.levels.as_ref().map(|l| l.block(&solved)).transpose()?;
-            let confined = self.confined.block(&solved)?;
-            let metric = self.information.features().kernel().metric_block(block, self.points.view())?;
-            for i in 0..block.len() {
-                for (j, out) in row.iter_mut().enumerate() {
-                    if block.row(i) == self.points.row(j) {
-                        *out = Difference::default();
-                        continue;
-                    }
-                    let products = Products { feature: seen[(i, j)], whitened: whitened[(i, j)], fit: fits[(i, j)] };
-                    let parts = self.enlarged(start + i, metric[(i, j)].powi(2), (&points[i], &self.own[j]), &products)?;
-                    let norm = parts.noise.sqrt() / self.information.ridge();
-                    let by_level = levels.as_ref().map_or(f64::INFINITY, |l| l.difference(i, j));
-                    let noise = self.premises.emphasis[j] * (self.premises.level * norm).min(by_level);
-                    let (a, b) = (centres[start + i], own[j]);
-                    let outside = parts.projection.sqrt() + self.premises.lambda_root * norm;
-                    let fit = points[i].fit + self.own[j].fit;
-                    // e is off by η of its size: so much of f's norm may lie there.
-                    let moved = 2.0 * self.information.rounding() * (2.0 * fit).sqrt() * self.premises.norm_bound;
-                    let confined = confined.difference(i, j, outside, fit, expansion, a.radius) + moved;
-                    let plain = self.premises.bias(&parts, norm);
-                    *out = Difference { centre: a.mean - b.mean, bias: plain.min(confined) + a.slack + b.slack, noise, plain, ridge: 0 };
-                }
-                f(start + i, solved.row(i), &row)?;
+        for start in (0..survivors.len()).step_by(BLOCK) {
+            let end = survivors.len().min(start + BLOCK);
+            let block = self.block(survivors.range(start, end), &centres[start..end], own)?;
+            for i in 0..end - start {
+                row.iter_mut().enumerate().for_each(|(j, out)| *out = block.difference(i, j, 0));
+                f(start + i, block.solved.row(i), &row)?;
             }
-            Ok(())
-        })
+        }
+        Ok(())
+    }
+
+    /// Everything about the pairs of a block of survivors that does not depend on the setting. Cost O(A(md + m² + Mm)).
+    pub fn block(&self, block: PointsRef<'_>, centres: &[Centre], own: &[Centre]) -> Result<PairBlock<'_>> {
+        let psi = self.information.features().features(block)?;
+        let seen = product_transposed(&psi, &self.features)?;
+        let (whitened, solved, points) = solve(self.information, block, psi.as_slice())?;
+        let (whitened, fits) = (product_transposed(&whitened, &self.whitened)?, product_transposed(&solved, &self.solved)?);
+        let levels = self.levels.as_ref().map(|l| l.block(&solved)).transpose()?;
+        let metric = self.information.features().kernel().metric_block(block, self.points.view())?;
+        let pair = |(i, j): (usize, usize)| -> Result<Option<Pair>> {
+            if block.row(i) == self.points.row(j) {
+                return Ok(None);
+            }
+            let products = Products { feature: seen[(i, j)], whitened: whitened[(i, j)], fit: fits[(i, j)] };
+            let parts = self.enlarged(i, metric[(i, j)].powi(2), (&points[i], &self.own[j]), &products)?;
+            let norm = parts.noise.sqrt() / self.information.ridge();
+            let by_level = levels.as_ref().map_or(f64::INFINITY, |l| l.difference(i, j));
+            let residual = self.width.lambda_root * norm;
+            Ok(Some(Pair {
+                centre: centres[i].mean - own[j].mean,
+                slack: centres[i].slack + own[j].slack,
+                bias: direct_bias(parts.projection.sqrt(), residual, parts.fit),
+                outside: parts.projection.sqrt() + residual,
+                fit: points[i].fit + self.own[j].fit,
+                noise: self.width.emphasis[j] * (self.width.level * norm).min(by_level),
+            }))
+        };
+        let pairs = (0..block.len()).flat_map(|i| (0..self.len()).map(move |j| (i, j))).map(pair).collect::<Result<_>>()?;
+        let radii = centres.iter().map(|centre| centre.radius).collect();
+        Ok(PairBlock { challengers: self, confined: self.confined.block(&solved)?, solved, radii, pairs })
     }
 
     /// The parts of a difference with their rounding: those of [`PartsRounding::enlarge`], and what expanding the squares loses.
@@ -208,16 +252,37 @@ fn solve(information: &Information, points: PointsRef<'_>, psi: &[f64]) -> Resul
     Ok((whitened, solved, own))
 }
 
-impl Width {
-    /// $C\sqrt{(s_1+\sqrt\lambda\lVert\Delta V\rVert)^2+s_2^2}$ (algorithm notes 5.3).
-    fn bias(&self, parts: &VarianceParts, norm: f64) -> f64 {
-        self.norm_bound * crate::certificate::direct_bias(parts.projection.sqrt(), self.lambda_root * norm, parts.fit)
+impl PairBlock<'_> {
+    /// The number of challengers.
+    pub fn challengers(&self) -> usize {
+        self.challengers.len()
     }
 
-    /// How fast the bias of the norm bound grows with the kernel metric, $C(a+\sqrt{a^2+4})/2$ with $a = \sqrt\lambda/(2\tau)$ (algorithm notes 8.7).
+    /// What the bound on the difference of survivor `i` and challenger `j` promises before the noise, as [`Difference::planned`] has it.
+    pub fn planned(&self, i: usize, j: usize, norm_bound: f64, factor: f64) -> f64 {
+        self.pairs[i * self.challengers.len() + j].as_ref().map_or(0.0, |pair| norm_bound * pair.bias + factor * pair.noise)
+    }
+
+    /// The bound on the difference of survivor `i` and challenger `j` under one of the settings: the bias is $C$ times the functional's norm (algorithm notes 5.3), or
+    /// what the ellipsoid leaves of it.
+    pub fn difference(&self, i: usize, j: usize, setting: usize) -> Difference {
+        let Some(pair) = &self.pairs[i * self.challengers.len() + j] else { return Difference::default() };
+        let Setting { norm_bound, scale } = self.challengers.settings[setting];
+        let information = self.challengers.information;
+        let expansion = 8.0 * (information.features().len() + 4) as f64 * f64::EPSILON;
+        // e is off by η of its size: so much of f's norm may lie there.
+        let moved = 2.0 * information.rounding() * (2.0 * pair.fit).sqrt() * norm_bound;
+        let confined = self.confined.difference(setting, (i, j), pair.outside, (pair.fit, expansion), self.radii[i]) + moved;
+        let plain = norm_bound * pair.bias;
+        Difference { centre: pair.centre, bias: plain.min(confined) + pair.slack, noise: scale * pair.noise, plain, ridge: 0 }
+    }
+}
+
+impl Width {
+    /// How fast the bias grows with the kernel metric for each unit of norm, $(a+\sqrt{a^2+4})/2$ with $a = \sqrt\lambda/(2\tau)$ (algorithm notes 8.7).
     pub fn bias_slope(&self) -> f64 {
         let a = 0.5 * self.lambda_root / self.ridge;
-        self.norm_bound * 0.5 * (a + (a * a + 4.0).sqrt())
+        0.5 * (a + (a * a + 4.0).sqrt())
     }
 }
 

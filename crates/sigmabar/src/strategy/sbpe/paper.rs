@@ -6,7 +6,7 @@
 use super::candidates::SetOfCandidates;
 use super::premises::{Arrived, Premises};
 use super::state::State;
-use crate::certificate::ResidualNormMethod;
+use crate::certificate::{Claim, NormCheck, ResidualNormMethod};
 use crate::design::{ExactSweep, Queue};
 use crate::error::Result;
 use crate::features::FeatureMap;
@@ -43,6 +43,8 @@ pub(super) struct Fit {
     pub norm: f64,
     /// $\lambda$, certified after the draw; 0 where every point was kept.
     pub residual_norm: ResidualNorm,
+    /// The least norm that fits the data, where the declared one does not (algorithm notes 7.3).
+    pub refuted: Option<f64>,
 }
 
 impl<'a> Paper<'a> {
@@ -65,7 +67,7 @@ impl<'a> Paper<'a> {
     /// Cost O(An²) in all while every point is kept, O(n(m² + A(md + m²))) for each point beyond.
     pub fn design(&self, survivors: PointsRef<'_>, count: usize) -> Result<Vec<usize>> {
         let mut chosen = Vec::with_capacity(count);
-        let mut exact = ExactSweep::new(&self.premises.kernel.value, self.premises.ridge, survivors, count)?;
+        let mut exact = ExactSweep::new(&self.premises.kernel.value, self.premises.ridge, survivors, count);
         let mut queue = Queue::new(&exact, survivors.len());
         while chosen.len() < count {
             let j = chosen.len();
@@ -106,7 +108,11 @@ impl<'a> Paper<'a> {
         }
         let survivors = candidates.select(&state.survivors)?;
         let noise = self.premises.noise_of(&arrived)?;
-        let fit = self.fit(arrived, survivors.view())?;
+        let fit = self.fit(arrived, &noise, survivors.view())?;
+        if let Some(least_norm) = fit.refuted {
+            state.contradict(Some(least_norm), self.premises.norm_bound);
+            return Ok(());
+        }
         let beta = self.beta(&fit, &noise, (4.0 * self.batches * candidates.len() as f64 / self.problem.delta()).ln());
         state.facts.record(fit.residual_norm);
         state.upper = fit.means.iter().zip(&fit.deviations).map(|(m, s)| m + beta * s).collect();
@@ -140,25 +146,38 @@ impl<'a> Paper<'a> {
         last && batch_lengths(budget).is_ok_and(|l| l == lengths) && (lengths[self.batch] as f64) < wished
     }
 
-    pub fn fit(&self, arrived: Arrived, survivors: PointsRef<'_>) -> Result<Fit> {
+    pub fn fit(&self, arrived: Arrived, noise: &Noise, survivors: PointsRef<'_>) -> Result<Fit> {
+        let claim = self.alarm(noise)?;
         let points = Points::new(arrived.points, survivors.dim())?;
         let observations = Observations::new(points, &arrived.values, Collected::Designed, Prior::ZERO)?;
         if self.keeps_all(observations.len()) {
             let posterior = ExactPosterior::new(self.premises.kernel.clone(), self.premises.ridge, observations)?;
             let residual_norm = ResidualNorm { value: 0.0, kind: ResidualNormKind::Dense };
             let (means, deviations) = (posterior.mean(survivors)?, posterior.std_dev(survivors)?);
-            return Ok(Fit { means, deviations, norm: posterior.norm(), residual_norm });
+            let refuted = refuted(posterior.norm_check(&claim)?);
+            return Ok(Fit { means, deviations, norm: posterior.norm(), residual_norm, refuted });
         }
         let features = self.sampled(observations.locations())?;
-        self.fit_with(features, observations, survivors)
+        self.fit_with(features, observations, survivors, &claim)
     }
 
-    fn fit_with(&self, features: Arc<FeatureMap>, observations: Observations, survivors: PointsRef<'_>) -> Result<Fit> {
+    /// The alarm has what the paper spends on its sampler, whose draw is certified here: $\delta/(2B)$ for each batch.
+    fn alarm(&self, noise: &Noise) -> Result<Claim> {
+        let delta = 0.5 * self.problem.delta() / self.batches;
+        Ok(Claim::new(delta)?.norm_bound(self.premises.norm_bound)?.noise(noise.clone()))
+    }
+
+    fn fit_with(&self, features: Arc<FeatureMap>, observations: Observations, survivors: PointsRef<'_>, claim: &Claim) -> Result<Fit> {
         let posterior = Posterior::fit(features, self.premises.ridge, observations)?;
         let residual_norm = posterior.information().residual_norm(ResidualNormMethod::Best)?;
         let (means, deviations) = posterior.predict(survivors)?;
-        Ok(Fit { means, deviations, norm: posterior.norm(), residual_norm })
+        let refuted = refuted(posterior.norm_check(claim)?);
+        Ok(Fit { means, deviations, norm: posterior.norm(), residual_norm, refuted })
     }
+}
+
+fn refuted(check: NormCheck) -> Option<f64> {
+    (check.contradicted == Some(true)).then_some(check.least_norm)
 }
 
 #[cfg(test)]
@@ -190,12 +209,13 @@ mod tests {
         let worst = Expansion::new(kernel, line(vec![0.0, 0.1]), vec![1.0, -weight]).expect("fits").with_norm(1.0).expect("not zero");
         let y = vec![worst.value(&[0.1]); 400];
         let observations = Observations::new(line(vec![0.1; 400]), &y, Collected::Designed, Prior::ZERO).expect("fits");
-        let fit = paper.fit_with(features, observations, query.view()).expect("fits");
+        let silent = Noise::sub_gaussian(0.0).expect("valid");
+        let claim = paper.alarm(&silent).expect("valid");
+        let fit = paper.fit_with(features, observations, query.view(), &claim).expect("fits");
 
         let error = (worst.value(&[0.0]) - fit.means[0]).abs();
         assert!(fit.residual_norm.value > 100.0 * 0.01, "the draw failed: {:?}", fit.residual_norm);
         assert!(error > 3.0 * fit.deviations[0], "unchecked, the paper's 3C is wrong: {error} and {}", fit.deviations[0]);
-        let silent = Noise::sub_gaussian(0.0).expect("valid");
         assert!(error <= paper.beta(&fit, &silent, 0.0) * fit.deviations[0]);
         let kept = Fit { residual_norm: ResidualNorm { value: 0.009, kind: ResidualNormKind::Trace }, ..fit };
         assert_eq!(paper.beta(&kept, &silent, 0.0), 3.0, "to the letter where the check succeeds");

@@ -27,11 +27,15 @@ impl Paper<'_> {
         let centres = cells.tree.centres(&leaves)?;
         let noise = self.premises.noise_of(&arrived)?;
         let reach = 1.0 / arrived.values.len() as f64;
-        let fit = self.fit(arrived, centres.view())?;
+        let fit = self.fit(arrived, &noise, centres.view())?;
+        if let Some(least_norm) = fit.refuted {
+            state.contradict(Some(least_norm), self.premises.norm_bound);
+            return Ok(());
+        }
         let (c, kernel) = (self.premises.norm_bound, &self.premises.kernel.value);
         let tail = (4.0 * self.batches / self.problem.delta()).ln() + self.log_cover(cells, reach)?;
         let beta = self.beta(&fit, &noise, tail);
-        let Fit { means, deviations, norm, residual_norm } = fit;
+        let Fit { means, deviations, norm, residual_norm, .. } = fit;
         state.facts.record(residual_norm);
         let slack = beta * reach + (c + norm) * reach;
         let radius = |cell: usize| cells.tree.radius(cell, kernel).unwrap_or(f64::INFINITY);

@@ -1,7 +1,7 @@
 //! What a certificate rests on, taken from the problem or found missing.
 
 use super::state::Facts;
-use crate::certificate::{Bounds, Certificate, Premises as Assumed, Spent, Theorem};
+use crate::certificate::{Bounds, Certificate, Premises as Assumed, Range, Spent, Theorem};
 use crate::error::{Error, Result};
 use crate::kernel::Kernel;
 use crate::noise::Noise;
@@ -15,6 +15,7 @@ use std::sync::Arc;
 const PURPOSE: &str = "certified elimination";
 
 /// Kernel, norm bound, noise and ridge: all of them declared.
+#[derive(Clone, Copy)]
 pub(super) struct Premises<'a> {
     pub kernel: &'a Sourced<Kernel>,
     pub norm_bound: f64,
@@ -89,6 +90,9 @@ impl Arrived {
         facts.means += self.repeats.iter().filter(|(_, replicates)| *replicates > 1).count();
         facts.attached = ledger.fixed_before().count();
         facts.lost += ledger.lost(batch);
+        if batch == 0 {
+            facts.lost += ledger.lost_before();
+        }
     }
 
     pub fn is_empty(&self) -> bool {
@@ -112,7 +116,7 @@ impl Facts {
         let premises = Assumed {
             means: Sourced::new(self.means, if self.means > 0 { Origin::Declared } else { Origin::Guaranteed }),
             points: Sourced::new(collected, collected.origin()),
-            observations: Sourced::new(self.observations, Origin::Guaranteed),
+            observations: Sourced::new(self.observations, collected.origin()),
             losses: Sourced::new(self.lost, problem.failures().origin(self.lost)),
             inducing: Sourced::new(self.inducing, Origin::Guaranteed),
             queries: Origin::Guaranteed,
@@ -121,6 +125,7 @@ impl Facts {
         };
         let bounds = Bounds { residual_norm: self.residual_norm, ..Bounds::default() };
         let contradiction = self.contradiction;
-        Certificate { theorem, spent, bounds, contradiction, ..model_certificate(problem, premises) }
+        let range = Some(Range { least_norm: self.least_norm, ..Range::default() });
+        Certificate { theorem, spent, bounds, contradiction, range, ..model_certificate(problem, premises) }
     }
 }

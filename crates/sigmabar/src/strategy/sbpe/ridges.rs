@@ -3,9 +3,8 @@
 //! The choice looks at the points, the norm bound and the noise level only, all known before the noise of the batch: the weights of every pair stay as fixed
 //! as under one ridge, and nothing of $\delta$ is spent.
 
-use super::confined::Confinement;
 use super::elimination::Evidence;
-use super::pairs::{Centre, Challengers, Difference, Width};
+use super::pairs::{BLOCK, Centre, Challengers, Difference, PairBlock, Under, Width};
 use crate::error::Result;
 use crate::noise::Noise;
 use crate::points::{Points, PointsRef};
@@ -15,9 +14,6 @@ use std::sync::Arc;
 
 /// Ridges beside the batch's own, relative to it.
 const FACTORS: [f64; 3] = [0.35, 0.7, 1.4];
-
-/// Survivors compared at a time.
-const BLOCK: usize = 1024;
 
 /// The batch under ridges beside its own. None where levels came with the responses: a choice that looks at them would look at the noise.
 pub(super) fn others(evidence: &Evidence, declared: &Noise) -> Result<Vec<Posterior>> {
@@ -38,10 +34,15 @@ pub(super) struct Beside<'a> {
 }
 
 impl<'a> Beside<'a> {
-    pub fn new(posterior: &'a Posterior, confinement: &'a Confinement, points: &Points, noise: &Noise, width: &Width) -> Result<Self> {
+    pub fn new(posterior: &'a Posterior, under: Under<'a, '_>, points: &Points, noise: &Noise, width: &Width) -> Result<Self> {
         let width = Width { ridge: posterior.information().ridge(), ..width.clone() };
         let own = centres(posterior, points.view())?;
-        Ok(Self { challengers: Challengers::new(posterior, confinement, points.clone(), noise, width)?, posterior, own })
+        Ok(Self { challengers: Challengers::new(posterior, under, points.clone(), noise, width)?, posterior, own })
+    }
+
+    /// A block of points against the challengers.
+    pub fn block(&self, points: PointsRef<'_>) -> Result<PairBlock<'_>> {
+        self.challengers.block(points, &centres(self.posterior, points)?, &self.own)
     }
 
     pub fn challengers(&self) -> &Challengers<'a> {

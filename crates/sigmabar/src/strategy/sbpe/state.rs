@@ -1,7 +1,9 @@
 //! What a run remembers between batches: who is left, the ends of their intervals, and the best claim so far.
 
-use super::cells::Cells;
+use super::cells::{Cells, Fixed};
+use super::elimination::{Batch, Chosen};
 use crate::certificate::Contradiction;
+use crate::error::Result;
 use crate::points::Points;
 use crate::residual::ResidualNorm;
 use crate::strategy::run::recommendation::BatchReport;
@@ -26,6 +28,8 @@ pub(super) struct State {
     pub floor: f64,
     /// $\max_x u(x)$ over the survivors: the maximum is at most this.
     pub ceiling: f64,
+    /// What each batch was judged with that was fixed before its noise: enough to judge it again under other premises.
+    pub kept: Vec<Kept>,
     /// What came of the batches so far, as far as claims rest on it.
     pub facts: Facts,
     /// One report per closed batch.
@@ -49,6 +53,8 @@ pub(super) struct Facts {
     pub residual_norm: Option<ResidualNorm>,
     /// How much higher than at the nearest candidate the function can be anywhere; 0 where the domain itself is searched, none where that is not known.
     pub between: Option<f64>,
+    /// $c_0$: with the alarm's share of $\delta$, the norm is at least this.
+    pub least_norm: f64,
     /// That the data contradict the premises.
     pub contradiction: Option<Contradiction>,
 }
@@ -59,6 +65,25 @@ impl Facts {
         let largest = self.residual_norm.filter(|earlier| earlier.value >= residual_norm.value);
         self.residual_norm = largest.or(Some(residual_norm));
     }
+}
+
+/// What a batch was judged with, all of it fixed before its noise (algorithm notes 13.1).
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(super) struct Kept {
+    /// The batch.
+    pub index: usize,
+    pub inducing: Points,
+    pub challengers: Points,
+    pub ranks: Vec<usize>,
+    /// Where lower bounds were taken: candidates, or points of a box.
+    pub list: Listed,
+}
+
+/// Points whose lower bounds are taken.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(super) enum Listed {
+    Candidates(Vec<usize>),
+    Points(Points),
 }
 
 /// A setting and how far from the maximum it can be.
@@ -81,6 +106,7 @@ impl State {
             best: None,
             floor: f64::NEG_INFINITY,
             ceiling: f64::INFINITY,
+            kept: Vec::new(),
             facts: Facts { between, ..Facts::default() },
             reports: Vec::new(),
         }
@@ -89,6 +115,24 @@ impl State {
     /// Nothing is ruled out or claimed any more: no function within the premises gives these data.
     pub fn contradict(&mut self, least_norm: Option<f64>, norm_bound: f64) {
         self.facts.contradiction.get_or_insert(Contradiction { least_norm, norm_bound });
+    }
+
+    /// Writes down what the batch is judged with.
+    pub fn keep_for_replay(&mut self, batch: &Batch<'_>, inducing: &Points) -> Result<()> {
+        let (challengers, ranks, list) = match &self.cells {
+            Some(cells) => {
+                let Fixed { points, ranks, list } = cells.fixed(batch)?;
+                (points, ranks, Listed::Points(list))
+            }
+            None => {
+                let Chosen { positions, ranks } = batch.challengers(self);
+                let chosen: Vec<usize> = positions.iter().map(|&i| self.survivors[i]).collect();
+                let candidates = batch.settings.candidates(batch.problem)?;
+                (candidates.select(&chosen)?, ranks, Listed::Candidates(self.survivors.clone()))
+            }
+        };
+        self.kept.push(Kept { index: batch.index, inducing: inducing.clone(), challengers, ranks, list });
+        Ok(())
     }
 
     /// Intersects the intervals with those of another batch: all events are paid for already.

@@ -1,5 +1,9 @@
 //! What is assumed about the noise, and how far a linear functional of it can stray.
 
+mod replicates;
+
+pub use replicates::{NOISE_SHARE, Replicates};
+
 use crate::error::{Error, Result, not_negative, positive};
 use serde::{Deserialize, Serialize};
 use statrs::distribution::{ChiSquared, ContinuousCDF, Normal};

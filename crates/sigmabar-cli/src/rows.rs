@@ -1,0 +1,36 @@
+//! Plan files for others than the command: sums of their chunks, wherever these are computed.
+
+use crate::console::Console;
+use crate::streamed::Job;
+use crate::verbs::hex;
+use sigmabar::Error;
+use sigmabar::accumulator::{Accumulator, Plan};
+use sigmabar::sealed::SavedError;
+
+fn job(remark: &str) -> Result<Job, Error> {
+    let torn = SavedError::Content { what: "the plan does not say where its rows are: it was not made by sigmabar plan" };
+    serde_json::from_str(remark).map_err(|_| torn.into())
+}
+
+/// The sums of some chunks of a plan, whose remark says in which files they are.
+///
+/// # Errors
+/// A plan without files; what reading and summing runs into, in words.
+pub fn sum(plan: &Plan, remark: &str, chunks: &[u64]) -> Result<Accumulator, String> {
+    let job = job(remark).map_err(|problem| problem.to_string())?;
+    job.sums(plan, chunks, &Console::silent()).map_err(|problem| problem.to_string())
+}
+
+/// The bytes of a file of sums, as `sigmabar merge` reads them.
+#[must_use]
+pub fn file_of(plan: &Plan, remark: &str, sums: &Accumulator) -> Vec<u8> {
+    sums.to_bytes_with(&hex(&plan.to_bytes_with(remark)))
+}
+
+/// What the model of a plan is about, as its model file says.
+///
+/// # Errors
+/// A plan without files.
+pub fn about(remark: &str) -> Result<String, Error> {
+    Ok(serde_json::to_string(&job(remark)?.about).unwrap_or_default())
+}

@@ -1,0 +1,261 @@
+//! Rows that do not stay in memory: each pass reads them again, chunk by chunk, and keeps sums.
+
+use crate::Outcome;
+use crate::console::Console;
+use crate::data::{Categories, Chunk, ColumnInfo, Numbers, Selection, Table, Wanted};
+use crate::failure::Failure;
+use crate::model::training::Rows;
+use crate::model::{About, Model, ScoreSums, Scores};
+use serde::{Deserialize, Serialize};
+use sigmabar::Points;
+use sigmabar::accumulator::{Accumulator, Picked, Plan, RowPlace, RowSample, SumsError};
+use sigmabar::certificate::Answer;
+use std::collections::BTreeMap;
+
+/// Rows handed on at a time.
+const BATCH: usize = 4096;
+const HELD_OUT: u64 = 0x686f_6c64_6f75_7431;
+const CALIBRATING: u64 = 0x6361_6c69_6272_6131;
+
+/// What a plan file says beside the plan itself: where the rows are, and what the model will be about.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) struct Job {
+    pub about: About,
+    pub table: Table,
+    /// Rows to score on.
+    pub held: Option<Picked>,
+    /// Rows to calibrate on.
+    pub calibrating: Option<Picked>,
+    /// The column of categories that groups them.
+    pub by: Option<usize>,
+    pub drop_missing: bool,
+    /// The mean of $s_1^2$ over the rows learnt on.
+    pub mean_residual: f64,
+}
+
+/// What the first pass finds.
+pub(crate) struct Survey {
+    /// The columns with all their categories, the target last.
+    pub columns: Vec<ColumnInfo>,
+    /// Rows of each chunk.
+    pub chunks: Vec<Option<u64>>,
+    /// Rows to learn on.
+    pub sample: Rows,
+    /// All of them, as a set.
+    pub sampled: Option<Picked>,
+    pub calibration: Rows,
+    pub calibrating: Option<Picked>,
+    pub held: Option<Picked>,
+    pub has_decimal_commas: bool,
+    /// Rows that may be fitted: those held out, calibrated on or missing values taken off.
+    pub rows: u64,
+}
+
+/// How many rows each use takes.
+pub(crate) struct Shares {
+    pub sample: usize,
+    pub calibration: usize,
+    pub held_out: f64,
+    pub seed: u64,
+    /// Whether the rows learnt on are left out afterwards: then at most half of all.
+    pub apart: bool,
+}
+
+/// Reads everything once: categories, rows of each chunk, a sample to learn on and one to calibrate on.
+pub(crate) fn survey(table: &Table, selection: &Selection, shares: &Shares, console: &Console) -> Outcome<Survey> {
+    let held = Picked::share(shares.seed ^ HELD_OUT, shares.held_out);
+    let mut found = Survey {
+        columns: Vec::new(),
+        chunks: Vec::new(),
+        sample: Rows::default(),
+        sampled: None,
+        calibration: Rows::default(),
+        calibrating: None,
+        held,
+        has_decimal_commas: false,
+        rows: 0,
+    };
+    let mut samples: Option<(RowSample, RowSample)> = None;
+    let bar = console.progress("looking at every row once", table.rows());
+    for (number, chunk) in table.chunks().into_iter().enumerate() {
+        let mut numbers = Numbers::new(table.chunk(chunk)?, &selection.knowing(&found.columns))?;
+        let width = numbers.columns().len();
+        let (learning, calibrating) = samples.get_or_insert_with(|| {
+            let sample = |seed, size| RowSample::new(seed, size, width, held.into_iter().collect());
+            (sample(shares.seed, shares.sample), sample(shares.seed ^ CALIBRATING, shares.calibration.max(1)))
+        });
+        let (mut row, mut values) = (0, Vec::with_capacity(width));
+        while numbers.next_row(&mut values)?.is_some() {
+            let place = RowPlace { chunk: number as u64, row };
+            learning.offer(place, &values)?;
+            if shares.calibration > 0 {
+                calibrating.offer(place, &values)?;
+            }
+            values.clear();
+            row += 1;
+            if row % 65_536 == 0 {
+                bar.inc(65_536);
+            }
+        }
+        found.columns = numbers.columns().to_vec();
+        found.has_decimal_commas |= numbers.reader().has_decimal_commas();
+        found.chunks.push(Some(row));
+    }
+    bar.finish_and_clear();
+    let Some((mut learning, calibrating)) = samples else { return Ok(found) };
+    found.rows = learning.seen();
+    if shares.calibration > 0 {
+        let (x, y, picked) = calibrating.finish();
+        found.rows -= y.len() as u64;
+        (found.calibration, found.calibrating) = (Rows { x, y }, picked);
+    }
+    if let Some(picked) = &found.calibrating {
+        learning.drop_picked(picked);
+    }
+    if shares.apart {
+        learning.shrink(found.rows as usize / 2);
+    }
+    let (x, y, sampled) = learning.finish();
+    (found.sample, found.sampled) = (Rows { x, y }, sampled);
+    Ok(found)
+}
+
+impl Job {
+    fn selection(&self) -> Selection {
+        let names = self.about.features.iter().map(|column| column.name.clone()).chain([self.about.target.clone()]);
+        Selection {
+            wanted: Wanted::Named(names.collect()),
+            categories: Categories::Known(self.about.features.clone()),
+            memory: None,
+            has_options: false,
+            drop_missing: self.drop_missing,
+        }
+    }
+
+    /// Calls `take(points, responses)` for the rows of a chunk, batch by batch.
+    fn each_batch(&self, chunk: Chunk, mut take: impl FnMut(&[f64], &[f64]) -> sigmabar::Result<()>) -> Outcome<()> {
+        let mut numbers = Numbers::new(self.table.chunk(chunk)?, &self.selection())?;
+        let dim = self.about.features.len();
+        let (mut x, mut y, mut row) = (Vec::with_capacity(BATCH * dim), Vec::with_capacity(BATCH), Vec::with_capacity(dim + 1));
+        loop {
+            row.clear();
+            let more = numbers.next_row(&mut row)?.is_some();
+            if more {
+                x.extend_from_slice(&row[..dim]);
+                y.push(row[dim]);
+            }
+            if y.len() == BATCH || (!more && !y.is_empty()) {
+                take(&x, &y).map_err(|problem| self.named(problem))?;
+                x.clear();
+                y.clear();
+            }
+            if !more {
+                return Ok(());
+            }
+        }
+    }
+
+    /// The sums of some chunks, added up as they come.
+    pub fn sums(&self, plan: &Plan, wanted: &[u64], console: &Console) -> Outcome<Accumulator> {
+        let chunks = self.table.chunks();
+        let rows: Option<u64> = wanted.iter().map(|&chunk| plan.chunks().get(chunk as usize).copied().flatten()).sum();
+        let bar = console.progress("summing rows", rows);
+        let mut sums: Option<Accumulator> = None;
+        for &number in wanted {
+            let chunk = *chunks
+                .get(number as usize)
+                .ok_or(SumsError::NoChunk { chunk: number, chunks: chunks.len() as u64 })
+                .map_err(sigmabar::Error::from)?;
+            let mut leaf = plan.leaf(number)?;
+            self.each_batch(chunk, |x, y| {
+                bar.inc(y.len() as u64);
+                leaf.add(x, y)
+            })?;
+            let leaf = leaf.finish().map_err(|problem| self.named(problem))?;
+            match &mut sums {
+                Some(sums) => sums.merge(leaf)?,
+                None => sums = Some(leaf),
+            }
+        }
+        bar.finish_and_clear();
+        sums.ok_or_else(|| Failure::usage("there is nothing to sum", "name files of the plan, or a part"))
+    }
+
+    /// A refusal with the name of the file in the place of the chunk's number.
+    pub fn named(&self, problem: sigmabar::Error) -> Failure {
+        let sigmabar::Error::Sums(sums) = &problem else { return problem.into() };
+        let chunks = self.table.chunks();
+        let chunk = match sums {
+            SumsError::Twice { chunk }
+            | SumsError::Missing { chunk, .. }
+            | SumsError::Rows { chunk, .. }
+            | SumsError::NotFinite { chunk, .. } => *chunk,
+            _ => return problem.into(),
+        };
+        match chunks.get(chunk as usize) {
+            Some(found) => Failure::refused(self.table.name(*found), sums.to_string()),
+            None => problem.into(),
+        }
+    }
+
+    /// Scores the model on the rows held out, which are read again; and what it answered to the last of them.
+    pub fn scored(&self, model: &mut Model, chunks: &[Option<u64>], delta: f64, console: &Console) -> Outcome<Option<(Scores, Answer)>> {
+        let Some(held) = self.held else { return Ok(None) };
+        let (mut sums, mut last) = (ScoreSums::new(model.noise_level()), None);
+        let answers = model.answers(delta)?;
+        let bar = console.progress("scoring the rows held out", chunks.iter().copied().sum());
+        let dim = self.about.features.len();
+        for (number, chunk) in self.table.chunks().into_iter().enumerate() {
+            let (mut row, mut kept) = (0, Rows::default());
+            self.each_batch(chunk, |x, y| {
+                for (point, response) in x.chunks_exact(dim).zip(y) {
+                    let is_whole = point.iter().chain([response]).all(|value| value.is_finite());
+                    if is_whole && held.contains(RowPlace { chunk: number as u64, row }) {
+                        kept.x.extend_from_slice(point);
+                        kept.y.push(*response);
+                    }
+                    row += 1;
+                }
+                bar.inc(y.len() as u64);
+                if kept.len() >= BATCH {
+                    last = Some(answered(&answers, &mut sums, std::mem::take(&mut kept), dim)?);
+                }
+                Ok(())
+            })?;
+            if !kept.is_empty() {
+                last = Some(answered(&answers, &mut sums, kept, dim)?);
+            }
+        }
+        bar.finish_and_clear();
+        let Some(last) = last else { return Ok(None) };
+        let scores = sums.finish(delta);
+        drop(answers);
+        model.about.scores = Some(scores.clone());
+        Ok(Some((scores, last)))
+    }
+
+    /// The chunks of files, by their names as the plan has them or without their folders.
+    pub fn chunks_of(&self, files: &[std::path::PathBuf]) -> Outcome<Vec<u64>> {
+        let mut of: BTreeMap<usize, ()> = BTreeMap::new();
+        for file in files {
+            let same = |part: &&crate::data::Part| part.file == *file || part.file.file_name() == file.file_name();
+            let exact = self.table.parts.iter().position(|part| part.file == *file);
+            let likely = || self.table.parts.iter().filter(same).count();
+            let place = exact.or_else(|| if likely() == 1 { self.table.parts.iter().position(|part| same(&part)) } else { None });
+            let place = place.ok_or_else(|| {
+                Failure::usage(
+                    format!("{} is none of the {} files of the plan", file.display(), self.table.parts.len()),
+                    "name files that were planned, or plan again",
+                )
+            })?;
+            of.insert(place, ());
+        }
+        Ok(self.table.chunks().iter().enumerate().filter(|(_, chunk)| of.contains_key(&chunk.part)).map(|(i, _)| i as u64).collect())
+    }
+}
+
+fn answered(answers: &sigmabar::certificate::Answers<'_>, sums: &mut ScoreSums, rows: Rows, dim: usize) -> sigmabar::Result<Answer> {
+    let answer = answers.at(Points::new(rows.x, dim)?.view())?;
+    sums.add(&answer, &rows.y);
+    Ok(answer)
+}

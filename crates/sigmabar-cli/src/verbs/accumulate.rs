@@ -1,0 +1,110 @@
+//! `sigmabar accumulate --plan PLAN FILES`: the sums of some chunks of a plan, for whoever merges.
+
+use super::plan;
+use crate::Outcome;
+use crate::args::Format;
+use crate::console::Console;
+use crate::data::Table;
+use crate::failure::{Ending, Failure};
+use crate::output;
+use crate::quantity::{Bytes, grouped};
+use crate::which_study::quoted;
+use serde_json::json;
+use std::path::PathBuf;
+use std::str::FromStr;
+
+/// A part of the chunks: the first of sixteen is 1/16.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Part {
+    number: u64,
+    of: u64,
+}
+
+impl FromStr for Part {
+    type Err = String;
+    fn from_str(text: &str) -> Result<Self, String> {
+        let parts = text.split_once('/').and_then(|(number, of)| Some((number.trim().parse().ok()?, of.trim().parse().ok()?)));
+        match parts {
+            Some((number, of)) if (1..=of).contains(&number) => Ok(Self { number, of }),
+            _ => Err("a part is written as 3/16, the third of sixteen".to_owned()),
+        }
+    }
+}
+
+impl Part {
+    /// The chunks of this part: a run of neighbours, so that they add up.
+    fn chunks(self, all: u64) -> Vec<u64> {
+        let edge = |number: u64| (u128::from(all) * u128::from(number) / u128::from(self.of)) as u64;
+        (edge(self.number - 1)..edge(self.number)).collect()
+    }
+}
+
+/// Options.
+#[derive(Debug, clap::Args)]
+pub struct Arguments {
+    /// Files of the plan: all of them unless named
+    files: Vec<PathBuf>,
+    /// The plan, from sigmabar plan
+    #[arg(long, value_name = "FILE")]
+    plan: PathBuf,
+    /// Only a part of the chunks, such as 3/16: the third of sixteen
+    #[arg(long, value_name = "I/N", conflicts_with = "files")]
+    part: Option<Part>,
+    /// Where to save the sums
+    #[arg(long, short, value_name = "FILE")]
+    out: PathBuf,
+}
+
+pub(crate) fn run(arguments: &Arguments, console: &Console) -> Outcome {
+    let bytes = std::fs::read(&arguments.plan).map_err(Failure::file(&arguments.plan, "read"))?;
+    let (planned, job) = plan::opened(&arguments.plan, &bytes)?;
+    let all = planned.chunks().len() as u64;
+    let chunks = match arguments.part {
+        Some(part) => part.chunks(all),
+        None if arguments.files.is_empty() => (0..all).collect(),
+        None => {
+            let files: Vec<PathBuf> = Table::open(&arguments.files)?.parts.into_iter().map(|part| part.file).collect();
+            job.chunks_of(&files)?
+        }
+    };
+    let sums = job.sums(&planned, &chunks, console)?;
+    if sums.missing_rows() > 0 {
+        console.warn(format_args!("{} rows with a missing value were dropped", grouped(sums.missing_rows() as usize)));
+    }
+    // The plan goes with its sums: whoever merges needs nothing else.
+    let written = sums.to_bytes_with(&hex(&bytes));
+    output::replace(&arguments.out, |out| out.write_all(&written))?;
+    console.record(&[("chunks", json!(chunks.len())), ("of", json!(all)), ("rows", json!(sums.rows()))], Format::Table)?;
+    console.say(format_args!("saved {} ({})", arguments.out.display(), Bytes(written.len() as u64)));
+    console.next(format_args!("sigmabar merge {} ... -o model.sbm", quoted(&arguments.out)));
+    Ok(Ending::Done)
+}
+
+pub(crate) fn hex(bytes: &[u8]) -> String {
+    const DIGITS: &[u8; 16] = b"0123456789abcdef";
+    bytes.iter().flat_map(|byte| [DIGITS[usize::from(byte >> 4)], DIGITS[usize::from(byte & 15)]].map(char::from)).collect()
+}
+
+pub(super) fn unhex(text: &str) -> Option<Vec<u8>> {
+    let digit = |c: u8| char::from(c).to_digit(16).map(|d| d as u8);
+    text.len()
+        .is_multiple_of(2)
+        .then(|| text.as_bytes().chunks_exact(2).map(|pair| Some(digit(pair[0])? << 4 | digit(pair[1])?)).collect())?
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn parts_are_neighbours_and_leave_nothing_out() {
+        for (all, of) in [(10, 3), (2, 5), (16, 16), (1, 1)] {
+            let parts: Vec<u64> = (1..=of).flat_map(|number| Part { number, of }.chunks(all)).collect();
+            assert_eq!(parts, (0..all).collect::<Vec<_>>());
+        }
+        assert_eq!("3/16".parse(), Ok(Part { number: 3, of: 16 }));
+        ["0/4", "5/4", "x", "1/", "1"].iter().for_each(|text| assert!(text.parse::<Part>().is_err(), "{text}"));
+        assert_eq!(unhex(&hex(&[0, 1, 0xfe, 0x80])), Some(vec![0, 1, 0xfe, 0x80]));
+        assert_eq!((unhex("0"), unhex("zz")), (None, None));
+    }
+}

@@ -1,0 +1,40 @@
+//! `sigmabar amend`: a study goes on by its edited study file.
+
+use crate::Outcome;
+use crate::console::Console;
+use crate::failure::{Ending, Failure};
+use crate::which_study::StudyArgument;
+use sigmabar_study::{StudySpec, TrialStatus};
+use std::path::PathBuf;
+
+/// Options.
+#[derive(Debug, clap::Args)]
+pub struct Arguments {
+    #[command(flatten)]
+    study: StudyArgument,
+    /// The edited study file; the one beside the database unless given
+    #[arg(long, value_name = "FILE")]
+    from: Option<PathBuf>,
+}
+
+pub(crate) fn run(arguments: &Arguments, console: &Console) -> Outcome {
+    let place = arguments.study.place()?;
+    let mut study = place.open()?;
+    let Some(edited) = arguments.from.clone().or_else(|| place.spec.clone()).filter(|file| file.exists()) else {
+        let what = format!("there is no study file beside {}", study.file().display());
+        return Err(Failure::usage(what, "name the edited one: sigmabar amend STUDY --from FILE"));
+    };
+    let changed = study.amend(&StudySpec::read(&edited)?)?;
+    if changed.is_empty() {
+        console.say(format_args!("{} says what the study says already: nothing was changed", edited.display()));
+    } else {
+        console.say(format_args!("amended: {}", changed.join(", ")));
+    }
+    let status = study.status()?;
+    if study.spec().has_objective() && !status.is_finished && status.count(TrialStatus::Done) > 0 {
+        console.next(format_args!("sigmabar run{}", place.typed()));
+    } else {
+        console.next(place.going_on(&study, &status));
+    }
+    Ok(Ending::Done)
+}

@@ -1,0 +1,2 @@
+echo "the instrument is off" >&2
+exit 3

@@ -1,0 +1,89 @@
+//! As a new user would: from nothing but answers to questions to a certificate and the range of its premises.
+
+use serde_json::Value;
+use std::fs;
+use std::io::Write;
+use std::path::Path;
+use std::process::{Command, Output, Stdio};
+
+fn sigmabar(directory: &Path, arguments: &[&str], answers: &str) -> Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_sigmabar"));
+    command.args(arguments).current_dir(directory).env("SIGMABAR_NUM_THREADS", "1").env("NO_COLOR", "1");
+    let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    child.stdin.take().unwrap().write_all(answers.as_bytes()).unwrap();
+    child.wait_with_output().unwrap()
+}
+
+/// Runs a command that must end with this code, and gives what it wrote and said.
+fn ends(directory: &Path, arguments: &[&str], answers: &str, code: i32) -> (String, String) {
+    let output = sigmabar(directory, arguments, answers);
+    let words = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!(output.status.code(), Some(code), "{arguments:?}: {words}");
+    assert!(!words.contains("panicked"), "{words}");
+    (String::from_utf8_lossy(&output.stdout).into_owned(), words)
+}
+
+/// What is measured, large, one factor from 0 to 60 in steps, no plates, two rounds of 20.
+const STUDY: &str = "yield\nlarge\ntemperature\n0..60 step 2\n\n0\n2\n20\n";
+/// Usually 50, straying by 20, three hills and valleys, a clear change after four tenths of the range, repeats 2 apart.
+const BELIEFS: &str = "50\n20\n3\n0.4\n2\n";
+
+/// A yield with one optimum, measured by a stranger.
+fn measure(temperature: f64) -> f64 {
+    50.0 + 18.0 * (-((temperature - 38.0) / 15.0).powi(2)).exp() + (7.0 * temperature).sin()
+}
+
+#[test]
+fn from_answers_to_a_certificate_with_its_range() {
+    let place = tempfile::tempdir().unwrap();
+    let path = place.path();
+    let (_, said) = ends(path, &["new", "study.toml", "--questions"], STUDY, 0);
+    assert!(said.contains("sigmabar premises study.toml"), "{said}");
+    let (_, said) = ends(path, &["premises", "study.toml", "--questions"], BELIEFS, 0);
+    assert!(said.contains("Could yours look like these?"), "{said}");
+    let file = fs::read_to_string(path.join("study.toml")).unwrap();
+    println!("{file}");
+    for line in ["prior_mean = 50.0", "unit = 20.0", "norm_bound = 2.5981", "lengthscale = 0.4", "# two", "noise = { gaussian = 0.0886"] {
+        assert!(file.contains(line), "{line} is not in\n{file}");
+    }
+    assert!(fs::read_to_string(path.join("study.premises.svg")).unwrap().contains("</svg>"));
+    // Asked again, nothing is lost.
+    assert!(ends(path, &["premises", "study.toml", "--questions"], BELIEFS, 2).1.contains("has a prior_mean already"));
+
+    for _ in 0..2 {
+        let (asked, _) = ends(path, &["ask", "study.toml", "--format", "json"], "", 0);
+        let trials: Vec<Value> = serde_json::from_str(&asked).unwrap();
+        for trial in trials {
+            let value = measure(trial["temperature"].as_f64().unwrap());
+            ends(path, &["tell", &trial["trial"].to_string(), &value.to_string()], "", 0);
+        }
+    }
+    let (answer, _) = ends(path, &["recommend", "study.toml", "--format", "json"], "", 0);
+    let answer: Value = serde_json::from_str(&answer).unwrap();
+    assert_eq!(answer["label"], "certified", "{answer}");
+    let range = &answer["certificate"]["range"];
+    let number = |key: &str| range[key].as_f64().unwrap();
+    assert!(number("least_norm") < 2.5981 && number("norm_breakdown") >= 2.598 && number("noise_breakdown") >= 0.0886, "{range}");
+    assert!(answer["stands"].as_str().unwrap().contains("stands for every function of norm up to"), "{answer}");
+    let (shown, _) = ends(path, &["status", "study.toml"], "", 0);
+    assert!(shown.contains("stands"), "{shown}");
+    ends(path, &["report", "study.toml"], "", 0);
+    let page = fs::read_to_string(path.join("study-report.html")).unwrap();
+    assert!(page.contains("What would have to be true for this to be wrong?"));
+    // Once it has begun, premises stay.
+    fs::write(path.join("study.toml"), fs::read_to_string(path.join("study.toml")).unwrap().replace("prior_mean", "# prior_mean")).unwrap();
+    assert!(ends(path, &["premises", "study.toml", "--questions"], BELIEFS, 2).1.contains("has begun"));
+}
+
+#[test]
+fn questions_that_cannot_be_asked_are_refused_by_name() {
+    let place = tempfile::tempdir().unwrap();
+    let path = place.path();
+    assert!(ends(path, &["premises", "study.json", "--questions"], "", 2).1.contains("not called .toml"));
+    assert!(ends(path, &["premises", "none.toml", "--questions"], "", 1).1.contains("none.toml"));
+    fs::write(path.join("study.toml"), "budget = 8\n\n[parameters.x]\ntype = \"float\"\nlow = 0\nhigh = 1\n").unwrap();
+    assert!(ends(path, &["premises", "study.toml"], "", 2).1.contains("--questions"));
+    assert!(ends(path, &["premises", "study.toml", "--questions"], "50\n", 2).1.contains("ended before"));
+    let (_, said) = ends(path, &["premises", "study.toml", "--questions"], "x\n50\n-1\n20\n0\n3\n0.4\n2\n", 0);
+    assert!(said.contains("a number above 0") && said.contains("at least 1"), "{said}");
+}

@@ -1,0 +1,55 @@
+"""One data set and one plan for all engines, and the model that one process makes of it."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+import sigmabar as sb
+
+ROWS = int(os.environ.get("SIGMABAR_ENGINE_ROWS", "200000"))
+INDUCING = int(os.environ.get("SIGMABAR_ENGINE_INDUCING", "100"))
+COLUMNS = [f"x{i}" for i in range(8)]
+
+
+def make(folder: Path, rows: int, files: int = 4, group: int | None = None) -> None:
+    """Eight columns and a response, in files of several row groups."""
+    rng = np.random.default_rng(0)
+    group = group or max(1000, rows // 32)
+    for file in range(files):
+        X = rng.random((rows // files, 8))
+        y = 3.0 + np.sin(4 * X[:, 0]) + X[:, 1] * X[:, 2] + 0.1 * rng.standard_normal(len(X))
+        table = pa.table({**{name: X[:, i] for i, name in enumerate(COLUMNS)}, "y": y})
+        pq.write_table(table, folder / f"part-{file}.parquet", row_group_size=group)
+
+
+def command(*arguments: str, cwd: Path) -> None:
+    subprocess.run([sys.executable, "-m", "sigmabar", *arguments, "-q"], cwd=cwd, check=True)
+
+
+@pytest.fixture(scope="session")
+def data(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("rows")
+    make(folder, ROWS)
+    pattern = str(folder / "part-*.parquet")
+    declared = ["--target", "y", "--lengthscale", "1.5", "--tau", "0.1", "--inducing", str(INDUCING), "--prior-mean", "3"]
+    command("plan", pattern, *declared, "-o", "plan.sbp", cwd=folder)
+    return folder
+
+
+@pytest.fixture(scope="session")
+def plan(data):
+    return sb.Plan.load(data / "plan.sbp")
+
+
+@pytest.fixture(scope="session")
+def one_process(data, plan):
+    """The bytes of the model that the command makes."""
+    command("accumulate", "--plan", "plan.sbp", "-o", "all.sba", cwd=data)
+    command("merge", "all.sba", "-o", "model.sbm", cwd=data)
+    return (data / "model.sbm").read_bytes()

@@ -1,0 +1,26 @@
+import pytest
+
+ray = pytest.importorskip("ray", reason="ray is not installed")
+
+import sigmabar as sb
+import sigmabar.ray
+from conftest import ROWS
+
+
+@pytest.fixture(scope="module")
+def cluster():
+    ray.init(num_cpus=2, include_dashboard=False, log_to_driver=False)
+    yield
+    ray.shutdown()
+
+
+def test_the_same_bytes(plan, one_process, cluster):
+    sums = sb.ray.accumulate(plan)
+    assert sums.rows == ROWS
+    assert plan.model_bytes(sums) == one_process
+
+
+def test_an_executor_of_tasks(cluster):
+    with sb.ray.Executor() as executor:
+        assert list(executor.map(abs, [-1, 2, -3])) == [1, 2, 3]
+        assert isinstance(executor.submit(divmod, 1, 0).exception(timeout=60), ZeroDivisionError)

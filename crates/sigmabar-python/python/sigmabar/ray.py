@@ -1,0 +1,77 @@
+"""Rows on Ray: the sums of a plan by tasks over its chunks, and an executor for evaluations.
+
+Needs ``ray``: ``pip install sigmabar[ray]``. Tasks give their sums back; no actor keeps any, so that a retry counts nothing twice.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from concurrent.futures import Executor as _Executor
+from concurrent.futures import Future
+from typing import Any
+
+from ._distributed import added, bytes_of, sums_of
+from ._rows import Accumulator, Plan, aligned
+from ._threads import set_num_threads
+
+__all__ = ["Executor", "accumulate"]
+
+_FAN_IN = 8
+
+
+def _sum(data: bytes, chunks: list[int]) -> bytes:
+    set_num_threads(1)
+    return bytes_of(Plan._from_bytes(data).sum(chunks))
+
+
+def _added(data: bytes, *parts: bytes) -> bytes:
+    set_num_threads(1)
+    return added(Plan._from_bytes(data), list(parts))
+
+
+def accumulate(plan: Plan, *, parts: int | None = None) -> Accumulator:
+    """The sums of all chunks of a plan of ``sigmabar plan``, read and summed by Ray's workers, who must see its files."""
+    import ray
+
+    if not ray.is_initialized():
+        ray.init()
+    parts = parts if parts is not None else 4 * max(1, int(ray.cluster_resources().get("CPU", 1)))
+    shared = ray.put(plan.save())
+    summing, adding = ray.remote(_sum), ray.remote(_added)
+    leaves = [summing.remote(shared, list(chunks)) for chunks in aligned(len(plan), parts)]
+    while len(leaves) > 1:
+        leaves = [adding.remote(shared, *leaves[i : i + _FAN_IN]) for i in range(0, len(leaves), _FAN_IN)]
+    return sums_of(plan, ray.get(leaves[0]))
+
+
+class Executor(_Executor):
+    """A :class:`concurrent.futures.Executor` of Ray tasks, for ``Study.run(executor=...)``."""
+
+    def __init__(self, **options: Any) -> None:
+        import ray
+
+        if not ray.is_initialized():
+            ray.init()
+        self._options = options
+        self._waiting: list[Any] = []
+
+    def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
+        """Calls the function in a Ray task."""
+        import ray
+
+        task = ray.remote(fn).options(**self._options) if self._options else ray.remote(fn)
+        reference = task.remote(*args, **kwargs)
+        self._waiting.append(reference)
+        future: Future[Any] = reference.future()
+        return future
+
+    def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
+        """Waits for what is under way, or calls it off."""
+        import ray
+
+        if cancel_futures:
+            for reference in self._waiting:
+                ray.cancel(reference)
+        elif wait and self._waiting:
+            ray.wait(self._waiting, num_returns=len(self._waiting))
+        self._waiting = []

@@ -1,0 +1,186 @@
+//! Sums over rows: plans, leaves and what is merged of them.
+
+use crate::arrays::{Rows, vector};
+use crate::error::raise;
+use crate::kernel::PyKernel;
+use crate::origin::{Number, collected};
+use crate::posterior::PyPosterior;
+use crate::seen::Seen;
+use crate::work;
+use numpy::{IntoPyArray, PyArray1};
+use pyo3::prelude::*;
+use pyo3::types::PyBytes;
+use sigmabar::accumulator::{Accumulator, Picked, Plan, Road, RowPlace};
+use sigmabar::{Posterior, Prior};
+use sigmabar_cli::rows;
+use std::sync::Arc;
+
+/// Rows known by their hashes: seed, and the last hash with its chunk and row.
+type PickedParts = (u64, u64, u64, u64);
+
+/// What is to be summed.
+#[pyclass(frozen, name = "Plan", module = "sigmabar._core")]
+pub struct PyPlan {
+    plan: Arc<Plan>,
+    /// What the command remarks in its plan files: where the rows are.
+    remark: String,
+    learnt_on: Seen,
+}
+
+/// Sums of some chunks.
+#[pyclass(frozen, name = "Accumulator", module = "sigmabar._core")]
+pub struct PyAccumulator {
+    sums: Arc<Accumulator>,
+}
+
+#[pymethods]
+impl PyPlan {
+    #[staticmethod]
+    #[expect(clippy::too_many_arguments, reason = "called from the Python face only")]
+    fn of(
+        kernel: &PyKernel,
+        tau: Number,
+        inducing: Rows,
+        chunks: Vec<Option<u64>>,
+        data: &str,
+        centre: f64,
+        prior: Option<(Number, Number)>,
+        how: Option<&str>,
+        left_out: Vec<PickedParts>,
+        road: Option<&str>,
+        worst: usize,
+        drop_missing: bool,
+    ) -> PyResult<Self> {
+        let plan = Plan::new(kernel.inner.clone(), inducing.to_points().map_err(raise)?, tau.value, chunks).map_err(raise)?;
+        let mut plan = plan.data(data).centre(centre).map_err(raise)?.worst(worst).drop_missing(drop_missing);
+        plan = match road {
+            None => plan,
+            Some("gram") => plan.road(Road::Gram),
+            Some("orthogonal") => plan.road(Road::Orthogonal),
+            Some(other) => return Err(crate::error::unknown("road", other, &["gram", "orthogonal"])),
+        };
+        for (seed, hash, chunk, row) in left_out {
+            plan = plan.leave_out(Picked::through(seed, hash, RowPlace { chunk, row }));
+        }
+        if let Some((mean, unit)) = prior {
+            let declared = Prior::declared(mean.value.value, unit.value.value).map_err(raise)?;
+            plan.prior = Some(declared.with_origin(mean.value.origin.max(unit.value.origin)));
+        }
+        plan.collected = collected(how)?;
+        Ok(Self { plan: Arc::new(plan), remark: String::new(), learnt_on: kernel.seen.clone() })
+    }
+
+    #[staticmethod]
+    fn from_bytes(py: Python<'_>, bytes: Vec<u8>) -> PyResult<Self> {
+        let read = move || Plan::from_bytes_with(&bytes).map(|(plan, remark)| (plan, remark.to_owned()));
+        let (plan, remark) = work::run(py, read)?;
+        Ok(Self { plan: Arc::new(plan), remark, learnt_on: Seen::default() })
+    }
+
+    fn to_bytes<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
+        PyBytes::new(py, &self.plan.to_bytes_with(&self.remark))
+    }
+
+    fn remark(&self) -> &str {
+        &self.remark
+    }
+
+    /// Rows of each chunk, where they are known.
+    fn chunks(&self) -> Vec<Option<u64>> {
+        self.plan.chunks().to_vec()
+    }
+
+    /// Inducing points, columns, and the road.
+    fn sizes(&self) -> (usize, usize, &'static str) {
+        let road = if self.plan.road_taken() == Road::Orthogonal { "orthogonal" } else { "gram" };
+        (self.plan.features().len(), self.plan.inducing().dim(), road)
+    }
+
+    /// The sums of one chunk whose rows are here.
+    fn leaf(&self, py: Python<'_>, chunk: u64, x: Rows, y: &Bound<'_, PyArray1<f64>>) -> PyResult<PyAccumulator> {
+        let (plan, y) = (Arc::clone(&self.plan), vector(y)?);
+        work::run(py, move || {
+            let mut leaf = plan.leaf(chunk)?;
+            leaf.add(x.values(), &y)?;
+            leaf.finish().map(PyAccumulator::new)
+        })
+    }
+
+    /// The sums of chunks whose rows are in files, for a plan of the command.
+    fn sum(&self, py: Python<'_>, chunks: Vec<u64>) -> PyResult<PyAccumulator> {
+        let (plan, remark) = (Arc::clone(&self.plan), self.remark.clone());
+        work::run(py, move || rows::sum(&plan, &remark, &chunks).map(PyAccumulator::new))
+    }
+
+    /// The sums as a file of the command holds them, this plan included.
+    fn file_of<'py>(&self, py: Python<'py>, sums: &PyAccumulator) -> Bound<'py, PyBytes> {
+        PyBytes::new(py, &rows::file_of(&self.plan, &self.remark, &sums.sums))
+    }
+
+    fn sums_from(&self, py: Python<'_>, bytes: Vec<u8>) -> PyResult<PyAccumulator> {
+        let plan = Arc::clone(&self.plan);
+        work::run(py, move || Accumulator::from_bytes(&plan, &bytes).map(PyAccumulator::new))
+    }
+
+    /// The model of all chunks.
+    fn model(&self, py: Python<'_>, sums: &PyAccumulator) -> PyResult<PyPosterior> {
+        let (plan, sums) = (Arc::clone(&self.plan), Arc::clone(&sums.sums));
+        let posterior = work::run(py, move || Posterior::from_sums(&plan, &sums))?;
+        Ok(PyPosterior::new(posterior, Seen::default(), self.learnt_on.clone()))
+    }
+
+    /// What the model of a plan of the command is about, as its model file says.
+    fn about(&self) -> PyResult<String> {
+        rows::about(&self.remark).map_err(raise)
+    }
+}
+
+impl PyAccumulator {
+    fn new(sums: Accumulator) -> Self {
+        Self { sums: Arc::new(sums) }
+    }
+}
+
+#[pymethods]
+impl PyAccumulator {
+    fn merged(&self, py: Python<'_>, other: &Self) -> PyResult<Self> {
+        let (mine, other) = (Arc::clone(&self.sums), Arc::clone(&other.sums));
+        work::run(py, move || {
+            let mut sums = Accumulator::clone(&mine);
+            sums.merge(Accumulator::clone(&other))?;
+            Ok::<_, sigmabar::Error>(Self::new(sums))
+        })
+    }
+
+    fn to_bytes<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
+        PyBytes::new(py, &self.sums.to_bytes())
+    }
+
+    /// Rows summed, dropped for a missing value, and left out.
+    fn rows(&self) -> (u64, u64, u64) {
+        (self.sums.rows(), self.sums.missing_rows(), self.sums.left_out())
+    }
+
+    fn covered(&self) -> Vec<(u64, u64)> {
+        self.sums.covered()
+    }
+
+    fn uncovered(&self) -> Vec<u64> {
+        self.sums.uncovered()
+    }
+
+    fn residual_trace(&self) -> f64 {
+        self.sums.residual_trace()
+    }
+
+    /// Points of the rows of largest residual, with it.
+    fn worst(&self) -> Vec<(f64, Vec<f64>)> {
+        self.sums.worst().into_iter().map(|row| (row.residual, row.point)).collect()
+    }
+}
+
+/// The hashes of rows `first`, `first + 1`, … of a chunk.
+#[pyfunction]
+pub fn row_hashes(py: Python<'_>, seed: u64, chunk: u64, first: u64, count: u64) -> Bound<'_, PyArray1<u64>> {
+    (first..first + count).map(|row| RowPlace { chunk, row }.hash(seed)).collect::<Vec<u64>>().into_pyarray(py)
+}

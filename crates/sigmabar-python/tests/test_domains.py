@@ -1,0 +1,102 @@
+"""Boxes and candidates are different words; parameters have names."""
+
+from __future__ import annotations
+
+import pickle
+
+import numpy as np
+import pytest
+
+import sigmabar as sb
+
+
+@pytest.mark.parametrize(
+    "domain",
+    [
+        [(0, 1), (0, 2)],
+        [[0, 0], [5, 5]],
+        np.array([[0.0, 0.0, 0.0], [1.0, 2.0, 3.0]]),
+        [0.0, 1.0],
+        np.array([[0.0, 1.0], [0.0, 2.0], [3.0, 9.0]]),
+        ((0, 5), (1, 9)),
+    ],
+)
+def test_what_could_be_either_is_refused_with_both_spellings(domain: object) -> None:
+    with pytest.raises(sb.Error, match=r"can be read in two ways: write sb\.Box\(.*, or sb\.(Candidates|Box)\("):
+        sb.Strategy("random", domain=domain, budget=4)
+
+
+def test_what_can_be_read_in_one_way_is_taken() -> None:
+    assert repr(sb.Strategy("random", domain=([0.0, 0.0], [1.0, 2.0]), budget=4)) == "<Strategy 'random' on Box([0.0, 0.0], [1.0, 2.0]), budget 4>"
+    assert repr(sb.Strategy("random", domain=sb.Box([(0, 1), (0, 2)]), budget=4)) == "<Strategy 'random' on Box([0.0, 0.0], [1.0, 2.0]), budget 4>"
+    assert "Candidates(2 points of 2 columns)" in repr(sb.Strategy("random", domain=sb.Candidates([[0, 0], [5, 5]]), budget=4))
+    assert "Candidates(40 points of 2 columns)" in repr(sb.Strategy("random", domain=np.random.default_rng(0).random((40, 2)), budget=4))
+    assert "Candidates(3 points of 1 columns)" in repr(sb.Strategy("random", domain=[0.0, 0.5, 1.0], budget=4))
+    with pytest.raises(sb.Error, match="a pair"):
+        sb.Box([[0, 1, 2]])
+
+
+def test_parameters_have_names_and_categories_are_what_they_are() -> None:
+    space = sb.Space(temperature=sb.Float(20, 80), solvent=sb.Categorical(["dmso", "thf", "water"]), hours=sb.Int(1, 8))
+    yields = {"dmso": 0.0, "thf": 5.0, "water": -3.0}
+
+    def measure(temperature: float, solvent: str, hours: int) -> float:
+        return yields[solvent] - ((temperature - 50) / 10) ** 2 + 0.1 * hours
+
+    s = sb.Strategy("auto", domain=space, budget=40, batches=4)
+    s.attach([{"temperature": 30, "solvent": "water", "hours": 2}], [measure(30, "water", 2)])
+    while (asked := s.ask()) is not None:
+        for id, params in asked:
+            s.tell(id, measure(**params))
+    best = s.recommend()
+    assert best is not None and best.params["solvent"] == "thf" and abs(best.params["temperature"] - 50) < 8
+    assert list(best.params) == ["temperature", "solvent", "hours"] and isinstance(best.params["hours"], int)
+    assert "thf" in best._repr_html_() and best.label in best._repr_html_()
+    again = pickle.loads(pickle.dumps(s)).recommend()
+    assert again is not None and again.params == best.params
+    assert s.predict([best.params])[0].shape == (1,)  # type: ignore[index]
+    assert repr(space) == "Space(temperature=Float(20, 80), solvent=Categorical(['dmso', 'thf', 'water']), hours=Int(1, 8))"
+    with pytest.raises(sb.Error, match="solvent is 'ethanol': it must be one of 'dmso'"):
+        space.points([{"temperature": 30, "solvent": "ethanol", "hours": 2}])
+    with pytest.raises(sb.Error, match="it needs 'temperature', 'solvent', 'hours'"):
+        space.points([{"temperature": 30}])
+    with pytest.raises(sb.Error, match="a constraint names 'acid'"):
+        sb.Space(constraints=[sb.Constraint({"acid": 1}, "<=", 1)], base=sb.Float(0, 1))
+    assert sb.Space(constraints=[sb.Constraint({"a": 1, "b": 1}, "<=", 1)], a=sb.Float(0, 1), b=sb.Float(0, 1)).candidates(64).sum(axis=1).max() <= 1
+
+
+def test_labels_of_candidates_come_back() -> None:
+    s = sb.Strategy("random", domain=sb.Candidates([[0.0], [1.0], [2.0]], labels=["low", "middle", "high"]), budget=9)
+    while (asked := s.ask()) is not None:
+        assert {params["label"] for params in asked.params} <= {"low", "middle", "high"}
+        s.tell(asked.ids, asked.points[:, 0])
+    best = s.recommend()
+    assert best is not None and best.params == {"label": "high", "x0": 2.0}
+
+
+def test_results_show_themselves_in_notebooks_and_as_frames() -> None:
+    x = np.linspace(0, 1, 30)
+    p = sb.ExactPosterior(sb.SquaredExponential(0.2), 0.1, x, np.sin(6 * x))
+    interval = p.interval(x, norm_bound=3.0, noise=sb.Gaussian(0.1))
+    assert "and 20 more" in interval._repr_html_() and "<pre>certified" in interval.certificate._repr_html_()
+    s = sb.Strategy("sobol", domain=([0.0], [1.0]), budget=3)
+    s.tell(s.ask().ids, [0.5, None, 1.0])  # type: ignore[union-attr]
+    pytest.importorskip("pandas")
+    assert list(s.trials.dataframe().columns) == ["id", "batch", "x0", "state", "value", "standard_error"]
+
+
+def test_plots_take_regressors_and_names() -> None:
+    pandas = pytest.importorskip("pandas")
+    matplotlib = pytest.importorskip("matplotlib")
+    matplotlib.use("Agg")
+    from sigmabar.sklearn import SparseKernelRegressor
+
+    rng = np.random.default_rng(0)
+    table = pandas.DataFrame(rng.random((80, 2)), columns=["speed", "angle"])
+    drag = pandas.Series(np.sin(4 * table["speed"]) + 0.1 * rng.standard_normal(80), name="drag")
+    model = SparseKernelRegressor(n_inducing=20).fit(table, drag)
+    ax = sb.plot.posterior(model, data=(table, drag), column="speed")
+    assert (ax.get_xlabel(), ax.get_ylabel()) == ("speed", "drag")
+    assert sb.plot.calibration(model, table, drag).get_ylabel() == "observed"
+    with pytest.raises(ValueError, match="there is no column 'sped': there are speed, angle"):
+        sb.plot.posterior(model, column="sped")

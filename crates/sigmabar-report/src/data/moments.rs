@@ -1,0 +1,53 @@
+//! Dates, times and truth values written as text, as the numbers that typed files have for them.
+
+use jiff::Timestamp;
+use jiff::civil::{Date, DateTime};
+
+const SECONDS_A_DAY: f64 = 86_400.0;
+
+/// 1 and 0 for true and false; days since 1970 for dates and times (in UTC where they name no zone).
+pub(super) fn number(text: &str) -> Option<f64> {
+    if text.eq_ignore_ascii_case("true") {
+        return Some(1.0);
+    }
+    if text.eq_ignore_ascii_case("false") {
+        return Some(0.0);
+    }
+    // Years come first, and with four digits: other orders mean different days in different countries.
+    let is_like_date = text.len() >= 10 && text.as_bytes()[4] == b'-' && text.as_bytes()[..4].iter().all(u8::is_ascii_digit);
+    if !is_like_date {
+        return None;
+    }
+    let seconds = |moment: Timestamp| moment.as_nanosecond() as f64 / 1e9 / SECONDS_A_DAY;
+    let utc = |moment: DateTime| moment.to_zoned(jiff::tz::TimeZone::UTC).ok().map(|zoned| seconds(zoned.timestamp()));
+    if let Ok(moment) = text.parse::<Timestamp>() {
+        return Some(seconds(moment));
+    }
+    if text.len() == 10 {
+        return text.parse::<Date>().ok().and_then(|date| utc(date.to_datetime(jiff::civil::Time::midnight())));
+    }
+    text.parse::<DateTime>().ok().and_then(utc)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::number;
+
+    #[test]
+    fn what_typed_files_have_numbers_for() {
+        for (text, value) in [
+            ("true", 1.0),
+            ("FALSE", 0.0),
+            ("1970-01-02", 1.0),
+            ("1970-01-01T12:00:00", 0.5),
+            ("1970-01-01 06:00:00", 0.25),
+            ("1970-01-01T02:00:00+02:00", 0.0),
+            ("2024-02-29", 19_782.0),
+        ] {
+            assert_eq!(number(text), Some(value), "{text}");
+        }
+        for text in ["yes", "01-02-1970", "2023-02-29", "1970-01", "", "1970-01-01x", "t"] {
+            assert_eq!(number(text), None, "{text}");
+        }
+    }
+}

@@ -1,0 +1,32 @@
+//! Random functions of one norm next to each other: could yours look like this?
+
+use super::{Axis, Figure, Ink, Panel, Picture, Sample, Scale, Stroke, Table};
+
+/// Functions along one parameter, from 0 to 1 of its range: their values at equal steps. `around` is the usual value and how far values stray.
+#[must_use]
+pub fn functions(functions: &[Vec<f64>], around: (f64, f64)) -> Picture {
+    let mut figure = Figure::new("functions", "Could yours look like this? Functions of the norm that your answers give");
+    let (line, band) = (Stroke::solid(Ink::Series(0), 2.0), Stroke::dashed(Ink::Muted, 1.0));
+    figure.legend(&[(Sample::Line(line), "a function"), (Sample::Line(band), "the usual value, and how far values stray from it")]);
+    let areas = figure.grid(functions.len(), functions.len(), 220.0);
+    let (usual, stray) = around;
+    let values = functions.iter().flatten().copied().chain([usual - stray, usual + stray]);
+    let scale = Scale::covering(values);
+    let mut table = Table::new(["function", "share_of_range", "value"]);
+    for (i, (function, area)) in functions.iter().zip(areas).enumerate() {
+        let x = Axis::new(Scale::Linear { low: 0.0, high: 1.0 }, "share of a factor's range");
+        let panel = Panel::new(&mut figure.scene, area, "", x, Axis::new(scale.clone(), ""));
+        for level in [usual - stray, usual, usual + stray] {
+            panel.level(&mut figure.scene, level, band);
+        }
+        let at = |j: usize| j as f64 / (function.len().max(2) - 1) as f64;
+        let points: Vec<(f64, f64)> = function.iter().enumerate().map(|(j, v)| (at(j), *v)).collect();
+        panel.line(&mut figure.scene, &points, line);
+        for (share, value) in points {
+            table.push(vec![(i + 1).into(), share.into(), value.into()]);
+        }
+    }
+    let caption = "Random functions with as many hills and valleys as were said, of the height that was said, along one factor while the others stay. The norm bound leaves room for \
+                   half as much again.";
+    figure.finish(caption, table)
+}

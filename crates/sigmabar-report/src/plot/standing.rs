@@ -1,0 +1,95 @@
+//! What would have to be true for a claim to be wrong: the gap as a function of the norm, and the map over the length-scale.
+
+use super::{
+    Anchor, Axis, Figure, Fill, Ink, Marker, Panel, Picture, Sample, Scale, Scene, Stroke, Style, Table, heat, number, on_heat, significant,
+};
+use sigmabar::strategy::{PremiseRow, Standing, Standpoint};
+
+/// gap(C) with the norms that the data exclude, the declared one and the one at which the claim breaks.
+#[must_use]
+pub fn standing(standing: &Standing, response: &str) -> Picture {
+    let mut figure = Figure::new("premises", "How large would the norm have to be? The gap as a function of what is assumed");
+    let curve = Stroke::solid(Ink::Series(0), 2.0);
+    let (declared, breaks) = (Stroke::dashed(Ink::Text, 1.5), Stroke::dashed(Ink::Series(1), 2.0));
+    let excluded = Fill::faint(Ink::Muted, 0.25);
+    figure.legend(&[
+        (Sample::Line(curve), "gap, valid for every norm up to C at once"),
+        (Sample::Line(declared), "declared norm bound"),
+        (Sample::Line(breaks), "the claim breaks: C† and its gap"),
+        (Sample::Band(excluded), "the data exclude these norms"),
+    ]);
+    let area = figure.grid(1, 1, 320.0)[0];
+    let known: Vec<(f64, f64)> = standing.curve.iter().filter_map(|p| Some((p.norm_bound, p.gap.filter(|g| *g > 0.0)?))).collect();
+    let range = &standing.range;
+    let norms = Scale::log_covering(standing.curve.iter().map(|p| p.norm_bound));
+    let gaps = Scale::log_covering(known.iter().map(|k| k.1).chain(range.gap));
+    let lowest = standing.curve.first().map_or(0.0, |p| p.norm_bound);
+    let x = Axis::new(norms, "norm bound C");
+    let panel = Panel::new(&mut figure.scene, area, "", x, Axis::new(gaps, format!("gap in {response}")));
+    let inner = panel.inner();
+    if range.least_norm > lowest
+        && let (Some(from), Some(to)) = (panel.x().share(lowest), panel.x().share(range.least_norm))
+    {
+        let corner = (inner.left + inner.width * from, inner.top);
+        figure.scene.rect(corner, (inner.width * (to - from), inner.height), excluded, format!("norms below {}", number(range.least_norm)));
+    }
+    panel.fence(&mut figure.scene, standing.norm_bound, declared);
+    if let Some(gap) = range.gap {
+        panel.level(&mut figure.scene, gap, breaks);
+    }
+    if let Some(norm) = range.norm_breakdown {
+        panel.fence(&mut figure.scene, norm, breaks);
+    }
+    panel.line(&mut figure.scene, &known, curve);
+    for (norm, gap) in &known {
+        panel.mark(&mut figure.scene, (*norm, *gap), 3.0, Marker::Disc, Fill::opaque(Ink::Series(0)), &number(*gap));
+    }
+    let caption = "Each point is a statement about its own premise, from the same data: a function of norm C at most has no setting better than the recommended one by more than the gap. \
+                   Left of the shaded edge no function fits the data; right of C† the claim is no longer proved.";
+    let mut table = Table::new(["norm_bound", "gap"]);
+    for Standpoint { norm_bound, gap, .. } in &standing.curve {
+        table.push(vec![(*norm_bound).into(), (*gap).into()]);
+    }
+    figure.finish(caption, table)
+}
+
+/// The gap over norm and length-scale: one row for each factor, the shortest below.
+#[must_use]
+pub fn premise_map(rows: &[PremiseRow], claimed: f64, response: &str) -> Picture {
+    let mut figure = Figure::new("premise-map", "And if it changes faster? The gap over norm and length-scale");
+    let area = figure.grid(1, 1, 70.0 + 44.0 * rows.len() as f64)[0];
+    // Every other norm: there has to be room for its number.
+    let norms: Vec<f64> = rows.first().map_or(Vec::new(), |row| row.curve.iter().step_by(2).map(|p| p.norm_bound).collect());
+    let names = |values: &mut dyn Iterator<Item = f64>, digits: usize| Scale::Names(values.map(|v| significant(v, digits)).collect());
+    let x = Axis::new(names(&mut norms.iter().copied(), 2), "norm bound C");
+    let y = Axis::new(names(&mut rows.iter().map(|row| row.factor), 2), "length-scale ×");
+    let panel = Panel::new(&mut figure.scene, area, "", x, y);
+    let inner = panel.inner();
+    let (width, height) = (inner.width / norms.len().max(1) as f64, inner.height / rows.len().max(1) as f64);
+    let mut table = Table::new(["length_scale_factor", "norm_bound", "gap"]);
+    for (i, row) in rows.iter().enumerate() {
+        for (j, point) in row.curve.iter().step_by(2).enumerate() {
+            let Some(at) = panel.place((j as f64, i as f64)) else { continue };
+            cell(&mut figure.scene, at, (width - 1.0, height - 1.0), point.gap, claimed);
+            table.push(vec![row.factor.into(), point.norm_bound.into(), point.gap.into()]);
+        }
+    }
+    let caption = format!(
+        "The number is the gap in {response} under that norm and that length-scale, bright where it is about the claimed one. A dash: the data exclude these premises. Rows below the middle \
+         are about functions that change faster than was declared."
+    );
+    figure.finish(caption, table)
+}
+
+/// One premise: bright where the gap is the claimed one, dark from ten times that on.
+fn cell(scene: &mut Scene, (x, y): (f64, f64), (width, height): (f64, f64), gap: Option<f64>, claimed: f64) {
+    let corner = (x - 0.5 * width, y - 0.5 * height);
+    let Some(gap) = gap else {
+        scene.rect(corner, (width, height), Fill::faint(Ink::Muted, 0.15), "the data exclude this");
+        scene.text((x, y + 4.0), "–", Style::new(Ink::Muted, 12.0, Anchor::Middle));
+        return;
+    };
+    let share = 1.0 - (gap / claimed).max(1.0).log10().min(1.0);
+    scene.rect(corner, (width, height), Fill::opaque(heat(share)), number(gap));
+    scene.text((x, y + 4.0), significant(gap, 2), Style::new(on_heat(share), 11.0, Anchor::Middle));
+}

@@ -1,0 +1,113 @@
+//! What of a study file may be changed once its study has begun.
+
+use super::StudySpec;
+use super::file::StudyFile;
+use crate::union::OneOrMany;
+use crate::{Error, Result};
+use serde_json::{Map, Value};
+use sigmabar::Policy;
+use std::collections::BTreeSet;
+use std::path::Path;
+
+impl StudySpec {
+    /// The keys in which another study file says something else, such as `budget` and `objective.timeout`. Where commands run is one of them only in
+    /// [`StudySpec::amended`]: a study may be moved.
+    pub(crate) fn changed_keys(&self, other: &Self) -> Vec<String> {
+        let (mine, theirs) = (written(&self.file), written(&other.file));
+        let (empty, mut keys) = (Map::new(), Vec::new());
+        for key in differing(&mine, &theirs) {
+            if key != "objective" {
+                keys.push(key);
+                continue;
+            }
+            let inner =
+                |map: &'_ Map<String, Value>| map.get("objective").and_then(Value::as_object).cloned().unwrap_or_else(|| empty.clone());
+            keys.extend(differing(&inner(&mine), &inner(&theirs)).into_iter().map(|key| format!("objective.{key}")));
+        }
+        keys
+    }
+
+    /// This study with the changes of an edited file, after batches of these lengths.
+    ///
+    /// # Errors
+    /// [`Error::Unamendable`].
+    pub(crate) fn amended(&self, edited: &Self, changed: &[String], planned: &[usize]) -> Result<Self> {
+        for key in changed {
+            if let Some(reason) = fixed(key) {
+                return Err(Error::Unamendable { key: key.clone(), reason });
+            }
+        }
+        let mut file = edited.file.clone();
+        file.seed = self.file.seed;
+        file.amended_batches.clone_from(&self.file.amended_batches);
+        let (old, new) = (self.problem.budget(), edited.problem.budget());
+        if new != old {
+            let key = if changed.iter().any(|key| key == "plates") { "plates" } else { "budget" };
+            file.amended_batches = self.longer(key, new, planned)?;
+        }
+        Self::build(file, Path::new(".")).map_err(|fault| super::located(fault, "", |_, _| None))
+    }
+
+    /// How the larger budget is cut into batches.
+    fn longer(&self, key: &str, budget: usize, planned: &[usize]) -> Result<Option<OneOrMany<usize>>> {
+        let refused = |reason| Err(Error::Unamendable { key: key.to_owned(), reason });
+        if budget < self.problem.budget() {
+            return refused("it may grow, not shrink: what was planned rests on it (stop when you like, or set stop_when)");
+        }
+        let Policy::Sbpe(policy) = &self.policy else {
+            // Batches of one length: more of them, each about as long as before.
+            let usual = planned.first().copied().filter(|_| self.file.batches.is_some() || self.policy.name() == "auto");
+            return Ok(usual.map(|length| OneOrMany::One(budget.div_ceil(length).max(planned.len() + 1))));
+        };
+        let lengths = policy.batch_lengths(self.problem.budget())?;
+        if key == "plates" {
+            return refused(
+                "the number of batches entered every claim: another plate would be another batch; begin a new study and import the results",
+            );
+        }
+        let Some(rest) = lengths.get(planned.len()..).filter(|rest| !rest.is_empty()) else {
+            return refused(
+                "no batch is left that could be longer, and their number entered every claim; begin a new study and import the results",
+            );
+        };
+        let (done, left): (usize, usize) = (planned.iter().sum(), rest.iter().sum());
+        let wanted = budget - done.min(budget);
+        let mut longer: Vec<usize> = rest.iter().map(|length| length * wanted / left).collect();
+        let short = wanted - longer.iter().sum::<usize>();
+        if let Some(last) = longer.last_mut() {
+            *last += short;
+        }
+        Ok(Some(OneOrMany::Many(planned.iter().copied().chain(longer).collect())))
+    }
+}
+
+fn written(file: &StudyFile) -> Map<String, Value> {
+    // The seed of a begun study is its own, whether or not the file names one.
+    let plain = StudyFile { amended_batches: None, seed: None, ..file.clone() };
+    match serde_json::to_value(plain) {
+        Ok(Value::Object(map)) => map,
+        _ => Map::new(),
+    }
+}
+
+fn differing(mine: &Map<String, Value>, theirs: &Map<String, Value>) -> Vec<String> {
+    let keys: BTreeSet<&String> = mine.keys().chain(theirs.keys()).collect();
+    keys.into_iter().filter(|key| mine.get(*key) != theirs.get(*key)).cloned().collect()
+}
+
+/// Why a key cannot be changed; none for one that can.
+fn fixed(key: &str) -> Option<&'static str> {
+    match key {
+        "description" | "response" | "budget" | "plates" | "stop_when" => None,
+        key if key.starts_with("objective.") => None,
+        "parameters" | "candidates" | "constraints" => {
+            Some("every claim is about the space that was declared; begin a new study and import the results")
+        }
+        "kernel" | "norm_bound" | "noise" | "prior_mean" | "unit" | "tau" | "failures" | "informative_failures" | "used_values" => {
+            Some("it is a premise of every claim, and one that is changed after looking at results is none; begin a new study")
+        }
+        "delta" => Some("what was claimed so far has spent it; begin a new study"),
+        "direction" => Some("what was ruled out so far was ruled out in the other direction; begin a new study and import the results"),
+        _ => Some("the batches so far were planned by it; begin a new study and import the results"),
+    }
+}

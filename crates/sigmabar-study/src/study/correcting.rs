@@ -1,0 +1,157 @@
+//! Changing what was told: a result is replaced or withdrawn, failures are evaluated again. What stood there stays in the book of events.
+
+use super::Study;
+use super::asking::{note, note_detail};
+use super::telling::check;
+use crate::store::{Failure, now};
+use crate::{Error, EventKind, Result, TrialResult, TrialStatus};
+use rusqlite::{OptionalExtension, Transaction, params};
+use serde_json::json;
+use sigmabar::{Certificate, Sourced};
+
+/// What a correction came to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Corrected {
+    /// Its batch is open: nothing had used the earlier result.
+    InTime,
+    /// Its batch was analysed before, and is now analysed again: certificates say so.
+    AfterAnalysis,
+    /// It had come late, and is used by nothing.
+    Late,
+}
+
+/// A trial as it stands before it is corrected.
+struct Standing {
+    row: i64,
+    batch: i64,
+    state: TrialStatus,
+    value: Option<f64>,
+    std_error: Option<f64>,
+    reason: Option<String>,
+    is_analysed: bool,
+}
+
+impl Study {
+    /// Puts another result in the place of the one that was told; `why` is kept as the trial's note. What was planned stays planned; what is claimed is computed
+    /// again from the rows.
+    ///
+    /// # Errors
+    /// [`Error::UnknownTrial`], [`Error::NotTold`], [`Error::Result`], [`Error::Store`]: nothing is changed then.
+    pub fn replace(&self, id: u64, result: &TrialResult, why: &str) -> Result<Corrected> {
+        check(id, result)?;
+        self.correct(id, result, EventKind::Replaced, why)
+    }
+
+    /// Takes a result back: the trial counts as failed, for the reason given.
+    ///
+    /// # Errors
+    /// As [`Study::replace`].
+    pub fn withdraw(&self, id: u64, why: &str) -> Result<Corrected> {
+        self.correct(id, &TrialResult::Failed { reason: format!("withdrawn: {why}") }, EventKind::Withdrawn, why)
+    }
+
+    fn correct(&self, id: u64, result: &TrialResult, kind: EventKind, why: &str) -> Result<Corrected> {
+        self.store().write(|transaction| {
+            let before = self.standing(transaction, id)?;
+            let corrected = match before.state {
+                TrialStatus::Late => Corrected::Late,
+                _ if before.is_analysed => Corrected::AfterAnalysis,
+                _ => Corrected::InTime,
+            };
+            let detail = json!({
+                "value": before.value, "std": before.std_error, "reason": before.reason,
+                "analysed": corrected == Corrected::AfterAnalysis, "why": why,
+            });
+            let (value, std_error, reason) = result.columns();
+            let state = match (before.state, value) {
+                (TrialStatus::Late, _) => TrialStatus::Late,
+                (_, Some(_)) => TrialStatus::Done,
+                (_, None) => TrialStatus::Failed,
+            };
+            let update = "UPDATE sb_trials SET state = ?3, value = ?4, std_error = ?5, reason = ?6, told_at = ?7, note = ?8, replicates = NULL \
+                          WHERE study = ?1 AND id = ?2";
+            transaction.execute(update, params![self.key, before.row, state, value, std_error, reason, now(), why])?;
+            note_detail(transaction, self.key, kind, Some(before.row), &detail)?;
+            self.forget(transaction, before.batch)?;
+            Ok(corrected)
+        })
+    }
+
+    fn standing(&self, transaction: &Transaction<'_>, id: u64) -> Result<Standing, Failure> {
+        let row = i64::try_from(id).unwrap_or(-1);
+        let look = "SELECT t.batch, t.state, t.value, t.std_error, t.reason, b.closed_at IS NOT NULL \
+                    FROM sb_trials t JOIN sb_batches b ON b.study = t.study AND b.batch = t.batch WHERE t.study = ?1 AND t.id = ?2";
+        let standing = |found: &rusqlite::Row<'_>| {
+            Ok(Standing {
+                row,
+                batch: found.get(0)?,
+                state: found.get(1)?,
+                value: found.get(2)?,
+                std_error: found.get(3)?,
+                reason: found.get(4)?,
+                is_analysed: found.get(5)?,
+            })
+        };
+        let found = transaction.query_row(look, params![self.key, row], standing).optional()?;
+        let found = found.ok_or_else(|| Error::UnknownTrial { study: self.name.clone(), id })?;
+        match found.state {
+            TrialStatus::Done | TrialStatus::Failed | TrialStatus::Late => Ok(found),
+            _ => Err(Error::NotTold { study: self.name.clone(), id }.into()),
+        }
+    }
+
+    /// What was made from rows that have changed is made again: every process has a strategy of an older plan at hand, and the study may not be over any more.
+    fn forget(&self, transaction: &Transaction<'_>, from_batch: i64) -> Result<(), Failure> {
+        transaction.execute("UPDATE sb_studies SET plan = plan + 1, finished = 0 WHERE study = ?1", [self.key])?;
+        transaction.execute("DELETE FROM sb_strategies WHERE study = ?1", [self.key])?;
+        transaction.execute("UPDATE sb_batches SET survivors = NULL WHERE study = ?1 AND batch >= ?2", params![self.key, from_batch])?;
+        Ok(())
+    }
+
+    /// Puts the failures of the newest batch back into the queue, as when the objective was mended; their ids. Where nothing was ever measured, it is the first
+    /// batch: later ones were planned from nothing, and are planned again.
+    ///
+    /// # Errors
+    /// [`Error::Store`].
+    pub fn retry_failed(&self) -> Result<Vec<u64>> {
+        self.store().write(|transaction| {
+            let look = "SELECT coalesce(max(batch), 0), coalesce(max(value IS NOT NULL OR state IN ('queued', 'leased')), 0) \
+                        FROM sb_trials WHERE study = ?1";
+            let (newest, is_begun): (i64, bool) = transaction.query_row(look, [self.key], |row| Ok((row.get(0)?, row.get(1)?)))?;
+            let batch = if is_begun { newest } else { 0 };
+            let failed = "SELECT id FROM sb_trials WHERE study = ?1 AND batch = ?2 AND state = 'failed' ORDER BY id";
+            let ids: Vec<i64> =
+                transaction.prepare(failed)?.query_map(params![self.key, batch], |row| row.get(0))?.collect::<rusqlite::Result<_>>()?;
+            if ids.is_empty() {
+                return Ok(Vec::new());
+            }
+            transaction.execute("DELETE FROM sb_trials WHERE study = ?1 AND batch > ?2", params![self.key, batch])?;
+            transaction.execute("DELETE FROM sb_batches WHERE study = ?1 AND batch > ?2", params![self.key, batch])?;
+            let again =
+                "UPDATE sb_trials SET state = 'queued', reason = NULL, told_at = NULL, leased_until = NULL WHERE study = ?1 AND id = ?2";
+            for id in &ids {
+                transaction.execute(again, params![self.key, id])?;
+                note(transaction, self.key, EventKind::Retried, Some(*id), None)?;
+            }
+            transaction.execute("UPDATE sb_batches SET closed_at = NULL WHERE study = ?1 AND batch = ?2", params![self.key, batch])?;
+            self.forget(transaction, batch)?;
+            Ok(ids.into_iter().map(i64::unsigned_abs).collect())
+        })
+    }
+
+    /// How many results were corrected after their batch was analysed.
+    pub(super) fn corrections(&self) -> Result<usize> {
+        let look = "SELECT count(DISTINCT trial) FROM sb_events WHERE study = ?1 AND kind IN ('replaced', 'withdrawn') \
+                    AND json_extract(detail, '$.analysed')";
+        let count: i64 = self.store().read(|c| c.prepare_cached(look)?.query_row([self.key], |row| row.get(0)))?;
+        Ok(usize::try_from(count).unwrap_or_default())
+    }
+
+    /// A certificate that says so. Correcting a result may be as good as choosing it: only who declares that lost results have nothing to do with the noise has
+    /// vouched for corrected ones.
+    pub(super) fn corrected(&self, mut certificate: Certificate, corrections: usize) -> Certificate {
+        let vouched = self.spec.problem().failures().origin(corrections);
+        certificate.premises.corrections = Sourced::new(corrections, vouched);
+        certificate
+    }
+}

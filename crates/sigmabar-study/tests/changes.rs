@@ -1,0 +1,248 @@
+//! Changing one's mind: failures tried again, results corrected, study files amended, settings that can be made.
+
+mod support;
+
+use sigmabar_study::{
+    AskRequest, Asked, AskedTrial, Corrected, Error, EventKind, RunOptions, Study, StudySpec, TrialResult, TrialStatus, Value,
+};
+use std::path::Path;
+use support::{ask, certified, plain, spec, truth};
+
+fn begun(spec: &StudySpec) -> (tempfile::TempDir, Study) {
+    let directory = tempfile::tempdir().unwrap();
+    let study = Study::create(&directory.path().join("study.db"), "study", spec).unwrap();
+    (directory, study)
+}
+
+fn value(value: f64) -> TrialResult {
+    TrialResult::Value { value, standard_error: None }
+}
+
+fn tell(study: &Study, trials: &[AskedTrial]) {
+    for trial in trials {
+        study.tell(trial.id, truth(trial)).unwrap();
+    }
+}
+
+/// Tells a whole batch.
+fn batch(study: &Study) {
+    tell(study, &ask(study, "worker", usize::MAX));
+}
+
+/// What a study says that was made from its rows alone.
+fn from_rows(study: &Study) -> sigmabar_study::Advice {
+    Study::open(study.file(), None).unwrap().recommend().unwrap().unwrap()
+}
+
+#[test]
+fn of_many_who_begin_a_study_at_once_one_creates_it_and_all_have_it() {
+    let directory = tempfile::tempdir().unwrap();
+    let (file, spec) = (directory.path().join("study.db"), plain(8));
+    let created: Vec<bool> = std::thread::scope(|scope| {
+        let begin = || scope.spawn(|| Study::create_or_open(&file, "study", &spec).unwrap().1);
+        let threads: Vec<_> = (0..8).map(|_| begin()).collect();
+        threads.into_iter().map(|thread| thread.join().unwrap()).collect()
+    });
+    assert_eq!(created.iter().filter(|created| **created).count(), 1);
+}
+
+#[test]
+fn an_objective_that_only_fails_is_an_error_each_time_and_its_trials_can_be_tried_again() {
+    let file = "budget = 6\nbatches = 3\n[parameters.x]\ntype = \"float\"\nlow = 0\nhigh = 1\n[objective]\ncommand = \"sh value.sh {x}\"\n";
+    let (directory, study) = begun(&spec(file));
+    let script = directory.path().join("value.sh");
+    std::fs::write(&script, "exit 3\n").unwrap();
+    let run = || study.run(&RunOptions::default(), &mut |_| {}, &sigmabar::linalg::Interrupt::default());
+    let refused = || match run() {
+        Err(Error::NothingMeasured { failures, .. }) => failures,
+        other => panic!("{other:?}"),
+    };
+    assert_eq!(refused(), 5);
+    assert_eq!(refused(), 6, "the budget is spent");
+    assert_eq!(refused(), 6, "and stays so: there is nothing to evaluate, and nothing was measured");
+    std::fs::write(&script, "echo $1\n").unwrap();
+    assert_eq!(study.retry_failed().unwrap(), [0, 1], "later batches were planned from nothing, and are planned again");
+    run().unwrap();
+    assert_eq!((study.status().unwrap().count(TrialStatus::Done), study.retry_failed().unwrap()), (6, vec![]));
+    assert!(study.events_after(0).unwrap().iter().any(|event| event.kind == EventKind::Retried));
+}
+
+#[test]
+fn a_correction_in_time_leaves_no_trace_but_the_event() {
+    let (_directory, study) = begun(&certified());
+    let trials = ask(&study, "worker", usize::MAX);
+    study.tell(0, value(40.0)).unwrap();
+    let note = "a decimal point was missing";
+    assert_eq!(study.replace(0, &truth(&trials[0]), note).unwrap(), Corrected::InTime);
+    tell(&study, &trials[1..]);
+    let (_other, straight) = begun(&certified());
+    batch(&straight);
+    assert_eq!(study.recommend().unwrap(), straight.recommend().unwrap());
+    assert_eq!(from_rows(&study).label().to_string(), "certified");
+    let event = study.events_after(0).unwrap().into_iter().find(|event| event.kind == EventKind::Replaced).unwrap();
+    let detail: serde_json::Value = serde_json::from_str(&event.detail.unwrap()).unwrap();
+    assert_eq!((event.trial, &detail["value"], &detail["why"]), (Some(0), &serde_json::json!(40.0), &serde_json::json!(note)));
+    assert_eq!(study.trials().unwrap()[0].note.as_deref(), Some(note));
+}
+
+#[test]
+fn a_correction_after_the_analysis_is_computed_anew_and_the_certificate_says_so() {
+    for (failures, label) in [("", "estimated"), ("failures = \"unrelated\"\n", "certified")] {
+        let declared = spec(&format!("{failures}{}", certified().to_toml()));
+        let (_directory, study) = begun(&declared);
+        batch(&study);
+        let second = ask(&study, "worker", usize::MAX);
+        let before = study.recommend().unwrap().unwrap();
+        assert_eq!(before.label().to_string(), "certified");
+        // The best place seen so far was a slip of the pen.
+        let best = before.best_observed.clone().unwrap();
+        assert_eq!(study.replace(best.id, &value(best.value - 0.9), "misread").unwrap(), Corrected::AfterAnalysis);
+        let after = study.recommend().unwrap().unwrap();
+        assert!(after.upper < before.upper || after.values != before.values, "the corrected value is the one that counts");
+        assert_eq!((after.label().to_string().as_str(), after.certificate.premises.corrections.value), (label, 1));
+        assert!(after.certificate.to_string().contains("1 results were corrected after their batch was analysed") || label == "certified");
+        assert_eq!(from_rows(&study), after, "whoever has it at hand, and whoever makes it again");
+        assert_eq!(study.trials().unwrap()[second[0].id as usize].state, TrialStatus::Leased, "what was planned stays planned");
+        tell(&study, &second);
+        batch(&study);
+        let end = study.recommend().unwrap().unwrap();
+        assert_eq!((end.label().to_string().as_str(), end.certificate.premises.corrections.value), (label, 1));
+        let batches = study.batches().unwrap();
+        assert!(batches.iter().all(|row| row.report.certificate.as_ref().is_some_and(|c| c.premises.corrections.value == 1)));
+    }
+}
+
+#[test]
+fn a_withdrawn_result_is_a_loss() {
+    let (_directory, study) = begun(&certified());
+    batch(&study);
+    assert!(matches!(study.withdraw(99, "?"), Err(Error::UnknownTrial { .. })));
+    assert_eq!(study.withdraw(3, "the wrong vial").unwrap(), Corrected::InTime, "nobody has asked since");
+    let row = &study.trials().unwrap()[3];
+    assert_eq!((row.state, row.value, row.reason.as_deref()), (TrialStatus::Failed, None, Some("withdrawn: the wrong vial")));
+    assert_eq!(study.recommend().unwrap().unwrap().label().to_string(), "estimated", "a loss of which nobody said that it is unrelated");
+    let next = ask(&study, "worker", 1);
+    assert!(matches!(study.replace(next[0].id, &value(1.0), "?"), Err(Error::NotTold { .. })));
+    assert_eq!(study.withdraw(4, "that one too").unwrap(), Corrected::AfterAnalysis);
+}
+
+const LINE: &str = "norm_bound = 2\nnoise = { gaussian = 0.1 }\nkernel = { name = \"matern\", lengthscale = 0.3 }\n[parameters.x]\ntype = \"float\"\nlow = 0\nhigh = 1\n";
+
+#[test]
+fn what_touches_no_claim_may_be_amended_and_the_rest_is_refused_by_its_key() {
+    let file = |top: &str, end: &str| spec(&format!("{top}\n{LINE}{end}"));
+    let (_directory, mut study) = begun(&file("budget = 30\nbatches = 3", "[objective]\ncommand = \"false\"\n"));
+    batch(&study);
+    let before = study.recommend().unwrap();
+    let refused = |study: &mut Study, edited: StudySpec| match study.amend(&edited) {
+        Err(Error::Unamendable { key, .. }) => key,
+        other => panic!("{other:?}"),
+    };
+    for (key, text) in [("delta", "delta = 0.1"), ("seed", ""), ("direction", "direction = \"minimize\""), ("unit", "unit = 2")] {
+        let edited = file(&format!("budget = 30\nbatches = 3\n{text}"), "[objective]\ncommand = \"false\"\n");
+        if key == "seed" {
+            assert_eq!(study.amend(&edited.with_seed(9)).unwrap(), Vec::<String>::new(), "the seed of a begun study is its own");
+        } else {
+            assert_eq!(refused(&mut study, edited), key);
+        }
+    }
+    let wider = spec(&format!("budget = 30\nbatches = 3\n{}[objective]\ncommand = \"false\"\n", LINE.replace("high = 1", "high = 2")));
+    assert_eq!(refused(&mut study, wider), "parameters");
+    for (key, text) in [("kernel", ("0.3", "0.4")), ("noise", ("0.1", "0.2")), ("norm_bound", ("norm_bound = 2", "norm_bound = 3"))] {
+        let line = LINE.replace(text.0, text.1);
+        assert_eq!(refused(&mut study, spec(&format!("budget = 30\nbatches = 3\n{line}[objective]\ncommand = \"false\"\n"))), key);
+    }
+    assert_eq!(refused(&mut study, file("budget = 20\nbatches = 3", "[objective]\ncommand = \"false\"\n")), "budget");
+    let other = Study::open(study.file(), None).unwrap();
+    let better = file("budget = 50\nbatches = 3\ndescription = \"better\"", "[objective]\ncommand = \"true\"\ntimeout = 9\n");
+    let changed = study.amend(&better).unwrap();
+    assert_eq!(changed, ["budget", "description", "objective.command", "objective.timeout"]);
+    assert_eq!(study.recommend().unwrap(), before, "no claim is lost, and none changes");
+    assert!(matches!(other.ask(&AskRequest::new("other", 1)), Err(Error::Amended { .. })), "a process that has the old file plans nothing");
+    let study = Study::open(study.file(), None).unwrap();
+    assert!(study.spec().declares_the_same(&better) && study.spec().problem().budget() == 50);
+    while let Asked::Trials(trials) = study.ask(&AskRequest::new("w", usize::MAX)).unwrap() {
+        tell(&study, &trials);
+    }
+    let status = study.status().unwrap();
+    assert_eq!((status.planned, status.batches), (50, 3), "longer batches, not more of them: their number enters every claim");
+    assert_eq!(study.recommend().unwrap().unwrap().label().to_string(), "certified");
+    let mut study = study;
+    let more = file("budget = 60\nbatches = 3\ndescription = \"better\"", "[objective]\ncommand = \"true\"\ntimeout = 9\n");
+    assert_eq!(refused(&mut study, more), "budget", "no batch is left");
+}
+
+#[test]
+fn a_study_that_promises_nothing_goes_on_for_as_long_as_one_likes() {
+    let file = |budget: usize| spec(&format!("budget = {budget}\nbatches = 2\n[parameters.x]\ntype = \"float\"\nlow = 0\nhigh = 1\n"));
+    let (_directory, mut study) = begun(&file(8));
+    batch(&study);
+    batch(&study);
+    assert_eq!(study.ask(&AskRequest::new("w", 1)).unwrap(), Asked::Finished);
+    study.amend(&file(14)).unwrap();
+    batch(&study);
+    batch(&study);
+    assert_eq!(study.ask(&AskRequest::new("w", 1)).unwrap(), Asked::Finished);
+    let lengths: Vec<usize> = study.batches().unwrap().iter().map(|row| row.report.planned).collect();
+    assert_eq!((lengths.iter().sum::<usize>(), lengths.len(), &lengths[..2]), (14, 4, &[4, 4][..]));
+}
+
+#[test]
+fn settings_have_the_digits_that_can_be_set_and_are_measured_there() {
+    let file = format!(
+        "budget = 30\nbatches = 3\n{LINE}digits = 2\n[parameters.dose]\ntype = \"float\"\nlow = 0.001\nhigh = 10\nlog = true\ndigits = 2\n"
+    );
+    let (_directory, study) = begun(&spec(&file));
+    while let Asked::Trials(trials) = study.ask(&AskRequest::new("w", usize::MAX)).unwrap() {
+        for trial in trials {
+            let shown: Vec<String> = trial.values.iter().map(|(_, value)| value.to_string()).collect();
+            assert!(shown[0].len() <= 4, "{shown:?}");
+            assert!(shown[1].trim_start_matches(['0', '.']).replace('.', "").len() <= 2, "{shown:?}");
+            study.tell(trial.id, truth(&trial)).unwrap();
+        }
+    }
+    let strategy = study.strategy().unwrap();
+    for (trial, row) in strategy.ledger().trials().iter().zip(study.trials().unwrap()) {
+        assert_eq!(trial.point, study.spec().space().point(&row.values).unwrap(), "the model has the point that was measured");
+    }
+    let advice = study.recommend().unwrap().unwrap();
+    assert!(advice.values[0].1.to_string().len() <= 4 && advice.label().to_string() == "certified");
+    assert_eq!(from_rows(&study), advice);
+    // The claim is about the setting as it can be made: moving there costs at most C·d_k.
+    let best = strategy.recommend().unwrap().unwrap();
+    assert!(advice.gap >= best.gap && advice.lower <= best.lower && advice.gap - best.gap < 0.2);
+    let refused =
+        |text: &str| StudySpec::from_toml(&format!("budget = 9\n[parameters.x]\n{text}\n"), Path::new(".")).unwrap_err().to_string();
+    assert!(refused("type = \"int\"\nlow = 1\nhigh = 5\ndigits = 1").contains("a float parameter"));
+    assert!(refused("type = \"float\"\nlow = 1\nhigh = 5\nstep = 1\ndigits = 1").contains("either digits or step"));
+    assert!(refused("type = \"float\"\nlow = 0\nhigh = 0.5\ndigits = 0").contains("tell low from high"));
+}
+
+#[test]
+fn values_that_were_used_enter_as_the_point_measured_where_that_is_declared() {
+    let file = |top: &str| spec(&format!("{top}budget = 20\nbatches = 2\n{LINE}"));
+    let used = |study: &Study| {
+        let trials = ask(study, "w", usize::MAX);
+        let x = trials[0].values[0].1.as_number().unwrap();
+        let moved = if x < 0.5 { x + 0.03 } else { x - 0.03 };
+        (trials, vec![(0, vec![Value::Float(moved)])])
+    };
+    let (_directory, study) = begun(&file(""));
+    let (trials, moved) = used(&study);
+    assert!(matches!(study.tell_sheet(&[(0, truth(&trials[0]))], &[], &moved), Err(Error::UsedOtherwise { .. })));
+    let (_directory, study) = begun(&file("used_values = true\n"));
+    let (trials, moved) = used(&study);
+    assert!(matches!(study.tell_sheet(&[], &[], &[(0, vec![Value::Float(1.5)])]), Err(Error::Setting { .. })));
+    let _ = study.strategy().unwrap();
+    study.tell_sheet(&[(0, value(0.3))], &[], &moved).unwrap();
+    tell(&study, &trials[1..]);
+    let strategy = study.strategy().unwrap();
+    assert_eq!(strategy.ledger().trials()[0].point, study.spec().space().point(&moved[0].1).unwrap());
+    let again = Study::open(study.file(), None).unwrap();
+    assert_eq!(again.strategy().unwrap(), strategy);
+    assert_eq!(again.recommend().unwrap().unwrap().label().to_string(), "certified");
+    assert!(
+        matches!(study.tell_sheet(&[], &[], &[(0, vec![Value::Float(0.9)])]), Err(Error::UsedOtherwise { .. })),
+        "it has a result already"
+    );
+}

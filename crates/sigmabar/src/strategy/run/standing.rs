@@ -1,0 +1,71 @@
+//! A run's claim as a function of its premises.
+
+use crate::certificate::Range;
+use serde::{Deserialize, Serialize};
+
+/// What a run claims under other premises than those it was planned with, from the same data (algorithm notes 13). Each row of curve and map is a statement about its own
+/// premise: if the function satisfies it, the row is false with probability $\delta$ at most.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct Standing {
+    /// The norm bound that was claimed, in the model's scale.
+    pub norm_bound: f64,
+    /// The noise level that was claimed.
+    pub noise_level: Option<f64>,
+    /// Whether gaps speak of the candidates that stand for the domain instead of the domain.
+    pub among_candidates: bool,
+    /// gap(C), ascending in C.
+    pub curve: Vec<Standpoint>,
+    /// $c_0$, $C^\dagger$ and $R^\dagger$.
+    pub range: Range,
+}
+
+/// One point of the curve.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct Standpoint {
+    /// $C$.
+    pub norm_bound: f64,
+    /// How far the recommended setting can be from the best, in the data's scale: the largest of this and every smaller $C$. None where the data contradict $C$.
+    pub gap: Option<f64>,
+}
+
+/// One row of the map: the curve under another length-scale.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct PremiseRow {
+    /// By which all length-scales are multiplied.
+    pub factor: f64,
+    /// $c_0$ under this kernel.
+    pub least_norm: f64,
+    /// gap(C) under this kernel.
+    pub curve: Vec<Standpoint>,
+}
+
+impl Standing {
+    /// The claim at a norm bound: that of the next larger value of the curve. None where the data contradict that, or the curve ends before.
+    #[must_use]
+    pub fn gap_at(&self, norm_bound: f64) -> Option<f64> {
+        self.curve.iter().find(|point| point.norm_bound >= norm_bound)?.gap
+    }
+
+    /// The largest norm bound of the curve up to which the recommended setting is within `gap` of the best.
+    #[must_use]
+    pub fn breakdown(&self, gap: f64) -> Option<f64> {
+        let stands = self.curve.iter().take_while(|point| point.gap.is_none_or(|g| g <= gap));
+        stands.filter(|point| point.gap.is_some()).last().map(|point| point.norm_bound)
+    }
+}
+
+/// The running maximum: what makes the curve valid for every $C \ge \lVert f\rVert$ at once (algorithm notes 13.1).
+pub(crate) fn curve(norm_bounds: &[f64], gaps: &[Option<f64>]) -> Vec<Standpoint> {
+    let mut largest = f64::NEG_INFINITY;
+    let mut at = |(&norm_bound, gap): (&f64, &Option<f64>)| {
+        let gap = gap.map(|gap| {
+            largest = largest.max(gap);
+            largest
+        });
+        Standpoint { norm_bound, gap }
+    };
+    norm_bounds.iter().zip(gaps).map(&mut at).collect()
+}

@@ -1,0 +1,47 @@
+#!/usr/bin/env bash
+# What a release ships for one platform: bash scripts/package.sh TARGET FOLDER
+# The wheel and the command (with completions and manual pages), on Linux for any glibc since 2.17; on x86-64 Linux also the source distribution and the list of parts.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+target="${1:?the target, for example x86_64-unknown-linux-gnu}"
+out="$(mkdir -p "${2:?the folder}" && cd "$2" && pwd)"
+export CARGO_TARGET_DIR="$PWD/target"
+environment="$CARGO_TARGET_DIR/package-venv"
+version="$(sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml | head -1)"
+
+python3 -m venv "$environment" 2>/dev/null || python -m venv "$environment"
+bin="$environment/bin"
+[[ -d "$bin" ]] || bin="$environment/Scripts"
+"$bin/python" -m pip install --quiet "maturin[zig]>=1.9,<2"
+
+portable=()
+if [[ "$target" == *-linux-gnu ]]; then
+    portable=(--zig --compatibility manylinux2014)
+fi
+rustup target add "$target" 2>/dev/null || true
+"$bin/maturin" build --release --quiet --target "$target" "${portable[@]}" --manifest-path crates/sigmabar-python/Cargo.toml --out "$out"
+
+# The command is in the wheel as a library already; as a program it is built by the same compiler and linker.
+if [[ "$target" == *-linux-gnu ]]; then
+    "$bin/python" -m pip install --quiet cargo-zigbuild
+    PATH="$bin:$PATH" cargo-zigbuild build --release --quiet --bin sigmabar --target "$target.2.17"
+else
+    cargo build --release --quiet --bin sigmabar --target "$target"
+fi
+folder="$(mktemp -d)/sigmabar-$version-$target"
+mkdir -p "$folder/completions" "$folder/man"
+suffix=""
+[[ "$target" == *windows* ]] && suffix=".exe"
+cp "$CARGO_TARGET_DIR/$target/release/sigmabar$suffix" README.md CHANGELOG.md LICENSE-MIT LICENSE-APACHE "$folder/"
+for shell in bash zsh fish; do
+    "$folder/sigmabar$suffix" completions "$shell" > "$folder/completions/sigmabar.$shell"
+done
+"$folder/sigmabar$suffix" man > "$folder/man/sigmabar.1"
+tar -C "$(dirname "$folder")" -czf "$out/sigmabar-$version-$target.tar.gz" "$(basename "$folder")"
+
+if [[ "$target" == x86_64-unknown-linux-gnu ]]; then
+    "$bin/maturin" sdist --quiet --manifest-path crates/sigmabar-python/Cargo.toml --out "$out"
+    cargo metadata --locked --format-version 1 | "$bin/python" scripts/parts.py > "$out/sigmabar-$version.cdx.json"
+fi
+ls -l "$out"
