@@ -155,7 +155,7 @@ fn outside<'a>(file: &File, line: &'a str) -> Option<&'a str> {
     let quoted = line.split(['"', '\'', '`', '(', ')', ' ', '=', ',', '<', '>']);
     quoted.into_iter().find(|word| {
         let is_absolute = word.strip_prefix('/').and_then(|rest| rest.split_once('/')).is_some_and(|(first, _)| {
-            !first.is_empty() && first.chars().all(|c| c.is_ascii_alphanumeric()) && !SYSTEM.contains(&first) && !ADDRESSES.contains(&first)
+            !first.is_empty() && first.chars().all(|c| c.is_ascii_alphanumeric()) && !SYSTEM.contains(&first) && !serves
         });
         let from = if line.contains("CARGO_MANIFEST_DIR") { file.path.iter().take(2).collect() } else { file.directory().to_owned() };
         is_absolute || word.starts_with("~/") || word.starts_with("../") && inside(&from, word).is_none()

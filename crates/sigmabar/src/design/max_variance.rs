@@ -165,7 +165,7 @@ impl MaxVariance {
         let candidates = distinct.distinct();
         let dim = distinct.points().dim();
         let points = Points::new([distinct.points().as_slice(), &self.known_rows()].concat(), dim)?;
-        let mut sweep = ExactSweep::new(self.kernel(), self.ridge, points.view(), self.known() + count)?;
+        let mut sweep = ExactSweep::new(self.kernel(), self.ridge, points.view(), self.known() + count);
         (candidates..points.len()).try_for_each(|known| sweep.pick(known))?;
         let before = sweep.gain();
         let mut queue = Queue::new(&sweep, candidates);

@@ -1,6 +1,5 @@
 //! The closed set of policies, and what each does at the joints of a run.
 
-use super::auto::one_by_one;
 use super::run::ledger::{Ledger, Proposal};
 use super::run::problem::Problem;
 use super::run::recommendation::{BatchReport, Recommendation};
@@ -164,11 +163,6 @@ impl Policy {
                 })),
                 claimed => Ok(claimed),
             },
-            Self::ExpectedImprovement(_) | Self::ProbabilityOfImprovement(_) | Self::GpUcb(_) | Self::ThompsonSampling(_)
-                if problem.kernel().is_none() =>
-            {
-                one_by_one::recommend(problem, ledger)
-            }
             _ => RunPosterior::best_measured(problem, ledger),
         }
     }

@@ -12,8 +12,6 @@ use crate::points::{Points, PointsRef};
 use crate::strategy::baselines::Sobol;
 use crate::strategy::run::ledger::{Ledger, Proposal};
 use crate::strategy::run::problem::Problem;
-use crate::strategy::run::recommendation::{self, Recommendation};
-use crate::strategy::run_posterior::RunPosterior;
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
 use rayon::prelude::*;
@@ -75,28 +73,6 @@ pub(in crate::strategy) fn plan(
         proposals.push(proposal);
     }
     Ok(proposals)
-}
-
-/// The measured point with the largest $\mu-\sigma/2$ under the learnt model, with $\mu\pm2\sigma$; nothing is said about the rest of the domain.
-pub(in crate::strategy) fn recommend(problem: &Problem, ledger: &Ledger) -> Result<Option<Recommendation>> {
-    let Some(data) = Data::of(problem, ledger)?.filter(|d| d.raw.len() >= FEWEST) else {
-        return RunPosterior::best_measured(problem, ledger);
-    };
-    let fit = Fitting::new(problem, &data, seed_of(problem, 0))?.views(&data, &[])?.remove(0);
-    let outlook = fit.model(&data)?.outlook(data.points.view())?;
-    let deviation = |i: usize| outlook.variance[i].sqrt();
-    let best = argmax((0..data.raw.len()).map(|i| (i, outlook.mean[i] - 0.5 * deviation(i)))).unwrap_or(0);
-    let end = |side: f64| problem.to_data(fit.scale.to_problem(outlook.mean[best] + side * deviation(best)));
-    let (a, b) = (end(-2.0), end(2.0));
-    Ok(Some(Recommendation {
-        point: data.points.row(best).to_vec(),
-        candidate: ledger.all_measured().nth(best).and_then(|m| m.candidate),
-        lower: a.min(b),
-        upper: a.max(b),
-        gap: f64::INFINITY,
-        candidate_gap: None,
-        certificate: recommendation::model_certificate(problem, problem.premises(data.raw.len())),
-    }))
 }
 
 struct Choice<'a> {

@@ -67,7 +67,7 @@ impl<'a> Paper<'a> {
     /// Cost O(An²) in all while every point is kept, O(n(m² + A(md + m²))) for each point beyond.
     pub fn design(&self, survivors: PointsRef<'_>, count: usize) -> Result<Vec<usize>> {
         let mut chosen = Vec::with_capacity(count);
-        let mut exact = ExactSweep::new(&self.premises.kernel.value, self.premises.ridge, survivors, count)?;
+        let mut exact = ExactSweep::new(&self.premises.kernel.value, self.premises.ridge, survivors, count);
         let mut queue = Queue::new(&exact, survivors.len());
         while chosen.len() < count {
             let j = chosen.len();
