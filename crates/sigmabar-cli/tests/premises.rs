@@ -52,7 +52,7 @@ fn from_answers_to_a_certificate_with_its_range() {
     assert!(ends(path, &["premises", "study.toml", "--questions"], BELIEFS, 2).1.contains("has a prior_mean already"));
 
     for _ in 0..2 {
-        let (asked, _) = ends(path, &["ask", "study.toml", "--format", "json"], "", 0);
+        let (asked, _) = ends(path, &["ask", "study.toml", "--count", "20", "--format", "json"], "", 0);
         let trials: Vec<Value> = serde_json::from_str(&asked).unwrap();
         for trial in trials {
             let value = measure(trial["temperature"].as_f64().unwrap());

@@ -4,7 +4,6 @@ use crate::quantity::short;
 use crate::sheet::Sheet;
 use serde_json::{Map, Value, json};
 use sigmabar::Label;
-use sigmabar::certificate::Range;
 use sigmabar_study::{Advice, ImportedRow, Nearest, Study, TrialResult, TrialRow};
 
 /// What to do about a study whose premises the data refute.
@@ -23,7 +22,7 @@ pub fn fields(advice: &Advice) -> Vec<(&'static str, Value)> {
         ("candidate_gap", json!(advice.candidate_gap)),
         ("label", json!(advice.label())),
         ("reasons", json!(advice.certificate.weak_premises())),
-        ("stands", json!(advice.certificate.range.as_ref().and_then(Range::sentence))),
+        ("stands", json!(advice.certificate.stands())),
         ("certificate", json!(advice.certificate)),
         ("best_observed", best.map_or(Value::Null, |best| json!({ "trial": best.id, "value": best.value }))),
         ("near_trials", json!(advice.nearest)),
@@ -56,7 +55,7 @@ pub fn words(advice: &Advice) -> String {
     let reasons = advice.certificate.weak_premises();
     let why = if reasons.is_empty() { String::new() } else { format!(": {}", reasons.join("; ")) };
     let (low, high) = (short(advice.lower), short(advice.upper));
-    let range = advice.certificate.range.as_ref().and_then(Range::sentence).map_or_else(String::new, |range| format!("\n  {range}"));
+    let range = advice.certificate.stands().map_or_else(String::new, |range| format!("\n  {range}"));
     let called = advice.called.as_ref().map_or_else(String::new, |label| format!("{label}: "));
     format!(
         "recommended: {called}{setting}\n  its value: between {low} and {high}\n  gap: {gap}{candidate_gap}\n  {}{why}{range}",

@@ -185,7 +185,7 @@ fn what_is_no_request_of_the_api_is_named() {
     }
     assert!(post(r#"{"worker":"w","speed":1}"#).body.contains("speed"), "the field is named");
     let deep = format!("{}1{}", "[".repeat(100_000), "]".repeat(100_000));
-    assert_eq!(post(&deep).error(), (400, "not-json".into()));
+    assert_eq!(post(&deep).error(), (422, "invalid".into()), "it is refused at the first bracket");
     assert_eq!(server.get("/api/v1/studies/demo/trials?limit=0").status, 400);
     assert_eq!(server.get("/api/v1/studies/demo/trials?state=odd").status, 400);
     assert_eq!(server.get("/api/v1/nothing").status, 404);

@@ -42,7 +42,7 @@ pub enum Verb {
     Design(super::design::Arguments),
     /// Begin a study from its file, from a few questions, or from a demo
     New(super::new::Arguments),
-    /// Say what you believe about the function in plain words: norm, noise and kernel for the study file
+    /// Turn what you believe about the function into premises of a study
     Premises(super::premises::Arguments),
     /// Run a study to its end, or resume it
     Run(super::run::Arguments),

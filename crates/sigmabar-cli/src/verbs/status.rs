@@ -9,7 +9,6 @@ use crate::quantity::counted;
 use crate::sheet::Sheet;
 use crate::which_study::StudyArgument;
 use serde_json::{Map, Value, json};
-use sigmabar::certificate::Range;
 use sigmabar::strategy::StillPossible;
 use sigmabar_study::{BatchRow, Status, TrialStatus};
 
@@ -58,7 +57,7 @@ pub(crate) fn run(arguments: &Arguments, console: &Console) -> Outcome {
         fields.extend([("best", setting(&advice.values)), ("gap", json!(advice.gap))]);
         fields.extend(advice.candidate_gap.map(|gap| ("candidate_gap", json!(gap))));
         fields.push(("label", json!(advice.label())));
-        fields.extend(advice.certificate.range.as_ref().and_then(Range::sentence).map(|range| ("stands", json!(range))));
+        fields.extend(advice.certificate.stands().map(|range| ("stands", json!(range))));
         if matches!(console.format(Format::Table), Format::Json | Format::Jsonl) {
             fields.push(("certificate", json!(advice.certificate)));
         }

@@ -306,7 +306,8 @@ impl Content<'_> {
 
     /// What would have to be true for the claim to be wrong (algorithm notes 13).
     fn premises(&self, page: &mut Page) -> Result<()> {
-        let Some(standing) = self.run.standing()? else { return Ok(()) };
+        let certified = self.advice.as_ref().is_some_and(|advice| advice.label().is_certified());
+        let Some(standing) = self.run.standing()?.filter(|_| certified) else { return Ok(()) };
         page.heading("What would have to be true for this to be wrong?");
         if let Some(sentence) = standing.range.sentence() {
             page.paragraph(&format!("{}{}.", sentence[..1].to_uppercase(), &sentence[1..]));

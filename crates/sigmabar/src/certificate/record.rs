@@ -175,6 +175,12 @@ pub struct Contradiction {
 }
 
 impl Certificate {
+    /// For which premises the claim stands, in words: only what is certified stands for anything.
+    #[must_use]
+    pub fn stands(&self) -> Option<String> {
+        self.range.as_ref().filter(|_| self.label().is_certified()).and_then(Range::sentence)
+    }
+
     /// What the claim may be called: the one place where that is decided.
     #[must_use]
     pub fn label(&self) -> Label {
@@ -306,7 +312,7 @@ impl fmt::Display for Certificate {
         self.bounds.beta.map_or(Ok(()), |beta| write!(f, "; beta {beta:.4}"))?;
         self.bounds.level.map_or(Ok(()), |level| write!(f, "; level {level:.4} for this number of rows"))?;
         self.bounds.measured.map_or(Ok(()), |measured| write!(f, "; {measured}"))?;
-        self.range.as_ref().and_then(Range::sentence).map_or(Ok(()), |range| write!(f, "\n{range}"))
+        self.stands().map_or(Ok(()), |range| write!(f, "\n{range}"))
     }
 }
 
