@@ -15,7 +15,7 @@ create_exception!(
 
 >>> import sigmabar as sb
 >>> try:
-...     sb.Matern(2.5, lengthscale=-1.0)
+...     sb.Matern(lengthscale=-1.0)
 ... except ValueError as error:
 ...     print(type(error).__name__, 'lengthscale' in str(error))
 Error True

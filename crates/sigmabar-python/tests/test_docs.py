@@ -21,11 +21,13 @@ MODULES = [
     "sigmabar._learnt",
     "sigmabar._noise",
     "sigmabar._posterior",
+    "sigmabar._rows",
     "sigmabar._strategy",
     "sigmabar._study",
     "sigmabar._threads",
     "sigmabar.optuna",
     "sigmabar.plot",
+    "sigmabar.premises",
     "sigmabar.sklearn",
     "sigmabar.theory",
 ]

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 __all__ = [
     "Accumulator",
     "Claim",
+    "Conformal",
     "Contradicted",
     "Design",
     "Domain",
@@ -25,6 +26,7 @@ __all__ = [
     "__version__",
     "arrow_rows",
     "batch_sizes",
+    "calibration_rows_needed",
     "data_gain",
     "describe_certificate",
     "fit_hyperparameters",
@@ -32,9 +34,11 @@ __all__ = [
     "max_variance_design",
     "max_variance_design_in_box",
     "read_certificate",
+    "norm_of_hills",
     "num_threads",
     "regression_bound",
     "regret_bound",
+    "replicates",
     "row_hashes",
     "run_command",
     "samples_for_error",
@@ -150,6 +154,7 @@ class Conformal:
     def interval(self, x: _Floats, delta: float) -> _Ends: ...
     def parts(self) -> list[tuple[bytes, str]]: ...
 
+@final
 class Posterior:
     @staticmethod
     def fit(

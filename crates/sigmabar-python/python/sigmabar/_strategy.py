@@ -105,7 +105,7 @@ class Standing(NamedTuple):
     """A claim along the norm bound: ``gaps[i]`` holds for every function of norm up to ``norm_bounds[i]``, and is NaN where the data exclude that norm.
 
     >>> import sigmabar as sb
-    >>> sb.Strategy("random", domain=[0.0, 1.0], budget=2).standing() is None
+    >>> sb.Strategy("random", domain=sb.Candidates([0.0, 1.0]), budget=2).standing() is None
     True
     """
 

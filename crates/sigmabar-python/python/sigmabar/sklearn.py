@@ -183,7 +183,7 @@ class SparseKernelRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):  #
         self._calibrated = None
         column = None if group is None else count(group, "group")
         if len(held):
-            calibrated = _core.Conformal.of([self.posterior_._core], [X[held]], [y[held]], column)
+            calibrated = _core.Conformal.of([self.posterior_._core], [X[held]], [np.asarray(y[held], float)], column)
             self._calibrated = _Calibrated(calibrated)
             if len(X) <= _MOST_TO_REFIT:
                 self.posterior_ = self._refitted(*_weighed(X, y, weights), seed)
@@ -275,7 +275,7 @@ class SparseKernelRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):  #
             models.append(bare.posterior_._core)
             X_out.append(X[~kept])
             y_out.append(y[~kept])
-        return _Calibrated(_core.Conformal.of(models, X_out, y_out, column))
+        return _Calibrated(_core.Conformal.of(models, X_out, [np.asarray(y, float) for y in y_out], column))
 
     def _confidence(self) -> float:
         if not 0 < number(self.confidence, "confidence") < 1:
