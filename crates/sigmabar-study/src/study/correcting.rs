@@ -140,7 +140,10 @@ impl Study {
     }
 
     /// How many results were corrected after their batch was analysed.
-    pub(super) fn corrections(&self) -> Result<usize> {
+    ///
+    /// # Errors
+    /// [`Error::Store`].
+    pub fn corrections(&self) -> Result<usize> {
         let look = "SELECT count(DISTINCT trial) FROM sb_events WHERE study = ?1 AND kind IN ('replaced', 'withdrawn') \
                     AND json_extract(detail, '$.analysed')";
         let count: i64 = self.store().read(|c| c.prepare_cached(look)?.query_row([self.key], |row| row.get(0)))?;
