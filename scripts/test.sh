@@ -16,4 +16,5 @@ cargo test --workspace --doc
 cargo nextest run --workspace
 bash scripts/test-docs.sh
 bash scripts/test-python.sh
+bash scripts/test-browser.sh
 echo "all checks passed in $(((SECONDS - begun + 59) / 60)) minutes"

@@ -5,7 +5,7 @@ use crate::writer::Writer;
 use sigmabar::linalg::Interrupt;
 use sigmabar_report::report::{self, Live};
 use sigmabar_study::{AskRequest, EventKind, HandedOut, Study};
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, VecDeque};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
@@ -15,6 +15,12 @@ use tokio::sync::watch;
 const PAUSE: Duration = Duration::from_millis(250);
 /// Somebody who waits for trials looks again after this, as leases run out without a word.
 const LOOK_AGAIN: Duration = Duration::from_secs(2);
+
+/// So many pages that take long are kept for those who look next.
+const MOST_PAGES: usize = 8;
+
+/// A page that takes long to make, with its name and the state of the file that it shows.
+type KeptPage = (String, (u64, u64), Arc<str>);
 
 /// A study as it stood after an event.
 #[derive(Debug)]
@@ -40,6 +46,8 @@ pub(crate) struct Desk {
     snapshot: watch::Sender<Option<Arc<Snapshot>>>,
     refreshing: tokio::sync::Mutex<()>,
     is_refreshing: AtomicBool,
+    /// Whoever draws holds this: one page at a time, and nobody draws what another has just drawn.
+    pages: tokio::sync::Mutex<VecDeque<KeptPage>>,
     planning: tokio::sync::Mutex<()>,
     is_planning: AtomicBool,
     /// Why the last plan was not made.
@@ -50,6 +58,8 @@ pub(crate) struct Desk {
     /// Counts moments at which there may be something to hand out again.
     openings: watch::Sender<u64>,
     last_event: AtomicU64,
+    /// Counts changes of the file, also those that are no events.
+    version: AtomicU64,
     stop: Interrupt,
 }
 
@@ -66,6 +76,7 @@ impl Desk {
             snapshot: watch::Sender::new(None),
             refreshing: tokio::sync::Mutex::default(),
             is_refreshing: AtomicBool::new(false),
+            pages: tokio::sync::Mutex::default(),
             planning: tokio::sync::Mutex::default(),
             is_planning: AtomicBool::new(false),
             trouble: Mutex::new(None),
@@ -73,6 +84,7 @@ impl Desk {
             changes: watch::Sender::new(0),
             openings: watch::Sender::new(0),
             last_event: AtomicU64::new(last_event),
+            version: AtomicU64::new(0),
             stop,
         }))
     }
@@ -108,6 +120,24 @@ impl Desk {
             done.map_err(|_| Refusal::busy("the server is stopping"))?.map_err(Refusal::from)
         })
         .await
+    }
+
+    /// A page that takes long to make: once for each state of the study, however many look at it.
+    pub async fn page(
+        self: &Arc<Self>,
+        name: String,
+        make: impl FnOnce(&Study) -> report::Result<String> + Send + 'static,
+    ) -> Outcome<Arc<str>> {
+        let mut pages = self.pages.lock().await;
+        let state = (self.read(Study::last_event).await?, self.version.load(Ordering::Acquire));
+        if let Some((.., page)) = pages.iter().find(|(kept, at, _)| *kept == name && *at == state) {
+            return Ok(Arc::clone(page));
+        }
+        let page: Arc<str> = self.view(make).await?.into();
+        pages.retain(|(kept, at, _)| *kept != name && *at == state);
+        pages.truncate(MOST_PAGES - 1);
+        pages.push_front((name, state, Arc::clone(&page)));
+        Ok(page)
     }
 
     /// What is known now, perhaps a moment old; what is newer is made ready meanwhile.
@@ -220,6 +250,7 @@ impl Desk {
 
     /// Something happened in the file: called by the thread that watches it.
     pub fn look(&self) -> sigmabar_study::Result<()> {
+        self.version.fetch_add(1, Ordering::AcqRel);
         let known = self.last_event.load(Ordering::Acquire);
         let last = self.reader.last_event()?;
         if last > known {

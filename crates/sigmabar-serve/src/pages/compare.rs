@@ -6,7 +6,7 @@ use crate::app::App;
 use crate::token::Access;
 use axum::Extension;
 use axum::extract::{RawQuery, State};
-use sigmabar_report::plot::{Medium, compared, escape, number};
+use sigmabar_report::plot::{Medium, between, compared, escape, number};
 use sigmabar_report::report::{gaps, setting_words};
 use std::sync::Arc;
 
@@ -28,7 +28,7 @@ pub(super) async fn show(State(app): State<Arc<App>>, Extension(access): Extensi
                 escape(&status.strategy),
                 advice.map_or_else(dash, |advice| format!("<span class=\"badge {0}\">{0}</span>", escape(&advice.label().to_string()))),
                 advice.filter(|advice| advice.gap.is_finite()).map_or_else(dash, |advice| number(advice.gap)),
-                advice.map_or_else(dash, |advice| format!("{} to {}", number(advice.lower), number(advice.upper))),
+                advice.map_or_else(dash, |advice| between(advice.lower, advice.upper)),
                 advice.map_or_else(dash, |advice| escape(&setting_words(&advice.values))),
                 format!("{} of {}", status.planned, status.budget),
             ],

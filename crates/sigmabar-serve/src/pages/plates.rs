@@ -34,7 +34,11 @@ pub(super) async fn show(State(app): State<Arc<App>>, Path(s): Path<String>, Ext
         ""
     };
     let none = if begun == 0 { "<p>No plate is laid out yet.</p>" } else { "" };
-    let help = "<p class=\"note\">Click a well, or move with the arrow keys and press Enter; type a number, or <em>failed</em>; Enter keeps it and goes to the next well, Escape leaves it.</p>";
+    let help = if access < Access::Write {
+        ""
+    } else {
+        "<p class=\"note\">Click a well, or move with the arrow keys and press Enter; type a number, or <em>failed</em>; Enter keeps it and goes to the next well, Escape leaves it.</p>"
+    };
     let screen = Screen { title: "Plates", study: Some((&desk, "plates")), access, events: format!("{}/events", desk.address()) };
     Ok(screen.around(&format!("<h1>Plates</h1><p class=\"controls\">{next}</p>{none}{help}{shown}{upload}")))
 }

@@ -38,9 +38,9 @@ pub(super) async fn show(
     let more = rows.len() > ROWS;
     rows.truncate(ROWS);
     let names: Vec<String> = desk.reader.spec().space().parameters().iter().map(|p| p.name.clone()).collect();
-    let mut heads = vec!["trial", "batch"];
+    let mut heads = vec!["trial", "state", "value"];
     heads.extend(names.iter().map(String::as_str));
-    heads.extend(["state", "value", "worker", "well", "told", "note"]);
+    heads.extend(["batch", "worker", "well", "told", "note"]);
     let base = address(&desk, "trials");
     let filter: String =
         ["state", "batch", "worker"].iter().filter_map(|name| Some(format!("&amp;{name}={}", encoded(&field(name)?)))).collect();
@@ -98,11 +98,10 @@ fn cells(row: &TrialRow, access: Access) -> Vec<String> {
     } else {
         note
     };
-    let mut cells = vec![row.id.to_string(), (row.batch + 1).to_string()];
+    let mut cells = vec![row.id.to_string(), format!("<span class=\"badge {0}\">{0}</span>", row.state), value];
     cells.extend(row.values.iter().map(|value| escape(&value_words(value))));
     cells.extend([
-        format!("<span class=\"badge {0}\">{0}</span>", row.state),
-        value,
+        (row.batch + 1).to_string(),
         escape(row.worker.as_deref().unwrap_or_default()),
         escape(row.well.as_deref().unwrap_or_default()),
         time(row.told_at),
