@@ -4,7 +4,7 @@ use crate::refusal::{Outcome, Refusal};
 use crate::writer::Writer;
 use sigmabar::linalg::Interrupt;
 use sigmabar_report::report::{self, Live};
-use sigmabar_study::{AskRequest, EventKind, HandedOut, Study};
+use sigmabar_study::{AskRequest, EventKind, HandedOut, Study, StudySpec};
 use std::collections::{BTreeSet, VecDeque};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
@@ -50,6 +50,8 @@ pub(crate) struct Desk {
     pages: tokio::sync::Mutex<VecDeque<KeptPage>>,
     planning: tokio::sync::Mutex<()>,
     is_planning: AtomicBool,
+    /// Whether the study file was amended: another desk takes its place.
+    is_amended: AtomicBool,
     /// Why the last plan was not made.
     trouble: Mutex<Option<Refusal>>,
     paused_workers: Mutex<BTreeSet<String>>,
@@ -79,6 +81,7 @@ impl Desk {
             pages: tokio::sync::Mutex::default(),
             planning: tokio::sync::Mutex::default(),
             is_planning: AtomicBool::new(false),
+            is_amended: AtomicBool::new(false),
             trouble: Mutex::new(None),
             paused_workers: Mutex::new(paused),
             changes: watch::Sender::new(0),
@@ -199,6 +202,9 @@ impl Desk {
             if matches!(look.await, Ok(Err(_))) || self.stop.is_triggered() {
                 return Err(Refusal::busy("the server is stopping: try again later"));
             }
+            if self.is_amended() {
+                return Err(Refusal::busy("the study file was amended: try again"));
+            }
         }
     }
 
@@ -221,6 +227,24 @@ impl Desk {
         let closed = self.with_planner(move |study| if force { study.close_batch_unseen() } else { study.close_batch() }).await;
         self.open();
         closed
+    }
+
+    /// Goes on by an edited study file; the keys that changed. Afterwards another desk is needed.
+    pub async fn amend(self: &Arc<Self>, edited: StudySpec) -> Outcome<Vec<String>> {
+        let changed = self.with_planner(move |study| study.reopen()?.amend(&edited)).await?;
+        self.is_amended.fetch_or(!changed.is_empty(), Ordering::AcqRel);
+        Ok(changed)
+    }
+
+    pub fn is_amended(&self) -> bool {
+        self.is_amended.load(Ordering::Acquire)
+    }
+
+    /// Another desk has the place of this one: whoever waits here is sent there.
+    pub fn retire(&self) {
+        self.is_amended.store(true, Ordering::Release);
+        self.changes.send_modify(|count| *count += 1);
+        self.open();
     }
 
     async fn with_planner<T: Send + 'static>(
@@ -259,6 +283,9 @@ impl Desk {
             // A plan that failed may succeed after anything but an ask.
             if news.iter().any(|event| event.kind != EventKind::Asked) {
                 *self.trouble() = None;
+            }
+            if news.iter().any(|event| event.kind == EventKind::Amended) {
+                self.is_amended.store(true, Ordering::Release);
             }
             if news.iter().any(|event| is_opening(event.kind)) || last > known + 5000 {
                 *self.paused() = self.reader.paused_workers()?;

@@ -64,6 +64,7 @@ pub(super) async fn status(State(app): State<Arc<App>>, Path(s): Path<String>) -
         is_finished: status.is_finished,
         is_paused,
         wanted_gap: status.wanted_gap,
+        wanted_candidate_gap: status.wanted_candidate_gap,
         is_gap_reached: status.is_gap_reached,
         contradiction: status.contradiction.as_ref().map(ToString::to_string),
         imported: status.imported,
@@ -75,6 +76,11 @@ pub(super) async fn status(State(app): State<Arc<App>>, Path(s): Path<String>) -
 pub(super) async fn spec(State(app): State<Arc<App>>, Path(s): Path<String>) -> Outcome<Json<Any>> {
     let desk = app.desk(&s)?;
     serde_json::to_value(desk.reader.spec()).map(Json).map_err(|error| Refusal::internal(error.to_string()))
+}
+
+pub(super) async fn spec_as_toml(State(app): State<Arc<App>>, Path(s): Path<String>) -> Outcome<Response> {
+    let text = app.desk(&s)?.reader.spec().to_toml();
+    Ok(([(header::CONTENT_TYPE, "application/toml")], text).into_response())
 }
 
 pub(super) async fn recommendation(State(app): State<Arc<App>>, Path(s): Path<String>) -> Outcome<Json<RecommendationAnswer>> {

@@ -76,14 +76,25 @@ fn filters(base: &str, state: Option<TrialStatus>, batch: &Option<String>, worke
     )
 }
 
+/// A button that replaces or withdraws what was told.
+fn correct(row: &TrialRow, access: Access) -> String {
+    if access < Access::Write {
+        return String::new();
+    }
+    let value = row.value.map_or_else(String::new, |value| value.to_string());
+    format!(" <button type=\"button\" class=\"correct\" data-trial=\"{0}\" data-value=\"{value}\" aria-label=\"Correct the result of trial {0}\" title=\"Correct\">✎</button>", row.id)
+}
+
 fn cells(row: &TrialRow, access: Access) -> Vec<String> {
     let may = access == Access::Write;
     let value = match (row.value, row.state) {
-        (Some(value), _) => match row.standard_error {
-            Some(error) => format!("{} ± {}", number(value), number(error)),
-            None => number(value),
-        },
-        (None, TrialStatus::Failed | TrialStatus::Late) => format!("failed: {}", escape(row.reason.as_deref().unwrap_or_default())),
+        (Some(value), _) => {
+            let error = row.standard_error.map_or_else(String::new, |error| format!(" ± {}", number(error)));
+            format!("{}{error}{}", number(value), correct(row, access))
+        }
+        (None, TrialStatus::Failed | TrialStatus::Late) => {
+            format!("failed: {}{}", escape(row.reason.as_deref().unwrap_or_default()), correct(row, access))
+        }
         (None, state) if may && row.attempts > 0 && (state.is_open() || state == TrialStatus::Missing) => {
             format!(
                 "<input class=\"tell\" data-trial=\"{0}\" size=\"8\" aria-label=\"Result of trial {0}\" placeholder=\"result\">",
