@@ -23,7 +23,7 @@ pub(super) struct StudyModel<'a> {
     posterior: RunPosterior<'a>,
     scale: Option<Scale>,
     noise: f64,
-    /// Whether nothing was lost or corrected, or somebody vouches that it has nothing to do with the noise.
+    /// Whether nothing was lost, corrected or measured again, or somebody vouches that it has nothing to do with the noise.
     is_whole: bool,
 }
 
@@ -67,7 +67,7 @@ impl<'a> StudyModel<'a> {
         let (scale, noise) = (posterior.scale(), posterior.noise());
         let ledger = run.ledger();
         let lost = ledger.lost_before() + (0..ledger.batches()).map(|batch| ledger.lost(batch)).sum::<usize>();
-        let is_whole = run.problem().failures().origin(lost + study.corrections()?) != Origin::Unmet;
+        let is_whole = run.problem().failures().origin(lost + study.mishap_count()?) != Origin::Unmet;
         Ok(Some(Self { run, posterior, scale, noise, is_whole }))
     }
 
