@@ -17,4 +17,5 @@ cargo nextest run --workspace
 bash scripts/test-docs.sh
 bash scripts/test-python.sh
 bash scripts/test-browser.sh
+bash scripts/test-api.sh
 echo "all checks passed in $(((SECONDS - begun + 59) / 60)) minutes"

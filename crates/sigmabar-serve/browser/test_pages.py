@@ -26,7 +26,7 @@ plates = 2
 norm_bound = 3
 prior_mean = 50
 unit = 20
-noise = 0.1
+noise = 8
 strategy = "s-bpe"
 [kernel]
 name = "squared-exponential"
@@ -38,6 +38,17 @@ high = 80
 [parameters.solvent]
 type = "categorical"
 choices = ["water", "ethanol"]
+"""
+ASSAY = """description = "Every setting in two wells, with controls"
+plate = 24
+plates = 2
+replicates = 2
+controls = 3
+blocked = ["A1"]
+[parameters.dose]
+type = "float"
+low = 0
+high = 10
 """
 HILLS = """description = "The highest point of two hills"
 budget = 150
@@ -71,9 +82,10 @@ def rows_of(path):
 
 
 def prepare(place):
-    for name, text in [("plate", PLATE), ("hills", HILLS), ("large", LARGE)]:
+    for name, text in [("plate", PLATE), ("assay", ASSAY), ("hills", HILLS), ("large", LARGE)]:
         (place / f"{name}.toml").write_text(text)
     command("ask", "plate.toml", "--plate", "24", "-o", "plate1.csv", cwd=place)
+    command("ask", "assay.toml", "--plate", "24", "-o", "assay1.csv", cwd=place)
     command("run", "hills.toml", "--at-most", "1", cwd=place)
     # 20 000 trials of which all are told, in one sheet.
     command("ask", "large.toml", "-n", "20000", "-o", "large.csv", cwd=place)
@@ -92,7 +104,7 @@ class Watched:
         self.page.on("console", lambda message: self.wrong.append(message.text) if message.type in ("error", "warning") else None)
         self.page.on("pageerror", lambda error: self.wrong.append(str(error)))
         self.page.on("request", lambda request: None if request.url.startswith((base, "data:", "blob:")) else self.wrong.append(f"asks {request.url}"))
-        self.page.on("dialog", lambda dialog: dialog.accept())
+        self.page.on("dialog", ACCEPT)
 
     def check(self):
         assert self.wrong == [], self.wrong
@@ -159,6 +171,54 @@ def upload(page, place):
     page.get_by_role("button", name="Tell 18 results").click()
     expect(page.locator("#difference")).to_be_empty()
     expect(page.locator("button.well.open")).to_have_count(4, timeout=5000)
+
+
+def fills_replicates(page, base):
+    """Two wells of a setting and a control are typed; the setting is told when both have a result, and the mean of them counts."""
+    page.goto(base + "/s/assay/plates")
+    assert page.locator(".well.blocked").count() == 1 and page.locator("button.well.control").count() == 3
+    control = page.locator("button.well.control").first
+    control.click()
+    page.keyboard.type("9.5")
+    with page.expect_response(lambda answer: answer.request.method == "POST" and answer.ok):
+        page.keyboard.press("Enter")
+    page.keyboard.press("Escape")
+    expect(page.locator("button.well.control").first).to_have_text("9.5", timeout=5000)
+    trial = page.locator("button.well.open[data-together]").first.get_attribute("data-trial")
+    for text in ["4", "5"]:
+        page.locator(f'button.well.open[data-trial="{trial}"]').first.click()
+        page.keyboard.type(text)
+        page.keyboard.press("Enter")
+        page.keyboard.press("Escape")
+    # What is typed survives a new look at the page.
+    page.reload()
+    expect(page.locator("button.well.written")).to_have_count(2)
+    expect(page.locator(".typed")).to_contain_text("2 wells are typed and not told yet; 1 setting has all their results")
+    shot(page, "plates-replicates")
+    page.get_by_role("button", name="See what they change").click()
+    expect(page.locator(".typed .change-new")).to_contain_text("4.5")
+    page.get_by_role("button", name="Tell 1 results").click()
+    expect(page.locator("button.well.written")).to_have_count(0, timeout=5000)
+    expect(page.locator("span.well", has_text="4.5")).to_have_count(2, timeout=5000)
+    with page.expect_download() as download:
+        page.get_by_role("link", name="sheet (CSV)").click()
+    assert download.value.suggested_filename == "sheet.csv"
+    shot(page, "assay-plates")
+
+
+def corrects(page, base):
+    """A result that was told is replaced, for a reason."""
+    page.goto(base + "/s/plate/trials?state=done")
+    answers = iter(["47,25", "read from the wrong line"])
+    page.remove_listener("dialog", ACCEPT)
+    page.on("dialog", lambda dialog: dialog.accept(next(answers)))
+    page.locator("button.correct").first.click()
+    expect(page.locator("#trials tbody tr").first).to_contain_text("47.25", timeout=5000)
+    expect(page.locator("input.note-of").first).to_have_value("read from the wrong line")
+
+
+def ACCEPT(dialog):
+    dialog.accept()
 
 
 def sees_what_others_do(page, place, api):
@@ -310,7 +370,9 @@ def main(place):
         closes_and_pauses(page)
         keeps_notes_and_results(page, base)
         rules_workers(page, base, api)
+        fills_replicates(page, base)
         follows_workers(page, base, address, place)
+        corrects(page, base)
         all_screens(page, base, "light")
         large = is_quick_with_20_000_trials(page, base)
         light.check()

@@ -204,7 +204,11 @@ fn measure(workers: usize, pairs: usize, kills: usize) -> Answer<()> {
     );
     println!("a tell takes {:.1} ms in the middle, {:.1} ms at the 99th percentile", at(&mut times, 0.5), at(&mut times, 0.99));
     if let (Some(used), 0) = (used, kills) {
-        println!("the server used {:.0} µs of processor time for each pair; load of the machine {}", 1e6 * used / pairs as f64, machine_load());
+        println!(
+            "the server used {:.0} µs of processor time for each pair; load of the machine {}",
+            1e6 * used / pairs as f64,
+            machine_load()
+        );
     }
     let mut pages = pages;
     println!("the page was fetched {} times meanwhile, in {:.1} ms in the middle", pages.len(), at(&mut pages, 0.5));

@@ -13,6 +13,8 @@ use tokio::sync::watch;
 
 /// A page shows what is known; what is newer is made ready meanwhile, but not more often than this.
 const PAUSE: Duration = Duration::from_millis(250);
+/// A page waits so long for the first look at a study.
+const FIRST_LOOK: Duration = Duration::from_millis(60);
 /// Somebody who waits for trials looks again after this, as leases run out without a word.
 const LOOK_AGAIN: Duration = Duration::from_secs(2);
 
@@ -54,6 +56,8 @@ pub(crate) struct Desk {
     is_amended: AtomicBool,
     /// Why the last plan was not made.
     trouble: Mutex<Option<Refusal>>,
+    /// Why nothing could be shown at the last try.
+    unreadable: Mutex<Option<Refusal>>,
     paused_workers: Mutex<BTreeSet<String>>,
     /// Counts changes of the file and new snapshots.
     changes: watch::Sender<u64>,
@@ -83,6 +87,7 @@ impl Desk {
             is_planning: AtomicBool::new(false),
             is_amended: AtomicBool::new(false),
             trouble: Mutex::new(None),
+            unreadable: Mutex::new(None),
             paused_workers: Mutex::new(paused),
             changes: watch::Sender::new(0),
             openings: watch::Sender::new(0),
@@ -143,21 +148,34 @@ impl Desk {
         Ok(page)
     }
 
-    /// What is known now, perhaps a moment old; what is newer is made ready meanwhile.
-    pub async fn glance(self: &Arc<Self>) -> Outcome<Arc<Snapshot>> {
-        let Some(known) = self.snapshot.borrow().clone() else { return self.fresh().await };
-        if known.event < self.last_event.load(Ordering::Acquire) && !self.is_refreshing.swap(true, Ordering::AcqRel) {
+    /// What is known now, perhaps a moment old; what is newer is made ready meanwhile. None while the first of it is made, which may take a second where there
+    /// are many trials: whoever looks is told when it is there.
+    pub async fn glance(self: &Arc<Self>) -> Outcome<Option<Arc<Snapshot>>> {
+        let mut news = self.snapshot.subscribe();
+        let known = news.borrow_and_update().clone();
+        let is_old = known.as_ref().is_none_or(|known| known.event < self.last_event.load(Ordering::Acquire));
+        if is_old && !self.is_refreshing.swap(true, Ordering::AcqRel) {
             let desk = Arc::clone(self);
             // One that takes long is not made all the time.
-            let due = known.made + PAUSE.max(4 * known.took);
+            let due = known.as_ref().map_or_else(Instant::now, |known| known.made + PAUSE.max(4 * known.took));
             tokio::spawn(async move {
                 tokio::time::sleep(due.saturating_duration_since(Instant::now())).await;
                 desk.is_refreshing.store(false, Ordering::Release);
-                // A page that cannot be made now shows what was known, and says so when it is asked for anew.
-                drop(desk.fresh().await);
+                let made = desk.fresh().await;
+                // A page that cannot be made now shows what was known, or why nothing is.
+                *desk.unreadable.lock().unwrap_or_else(PoisonError::into_inner) = made.err();
+                desk.changes.send_modify(|count| *count += 1);
             });
         }
-        Ok(known)
+        if known.is_some() {
+            return Ok(known);
+        }
+        drop(tokio::time::timeout(FIRST_LOOK, news.changed()).await);
+        let known = news.borrow().clone();
+        match self.unreadable.lock().unwrap_or_else(PoisonError::into_inner).clone() {
+            Some(refusal) if known.is_none() => Err(refusal),
+            _ => Ok(known),
+        }
     }
 
     /// What is known with everything that was told before this call.

@@ -8,7 +8,7 @@ use crate::refusal::{Outcome, Refusal};
 use crate::wire::*;
 use axum::Json;
 use axum::extract::{Path, State};
-use serde_json::Value as Any;
+use serde_json::{Map, Value as Any};
 use sigmabar_study::{Corrected, Study, StudySpec};
 use std::sync::Arc;
 
@@ -75,8 +75,7 @@ pub(super) async fn amend(State(app): State<Arc<App>>, Path(s): Path<String>, Bo
 }
 
 /// An edited study file that brings no command with it and makes the server read no file: both stay as they are.
-fn harmless(mut edited: Any, known: &Any) -> Outcome<Any> {
-    let Some(fields) = edited.as_object_mut() else { return Err(Refusal::invalid("spec must be a study file as a JSON object")) };
+fn harmless(mut fields: Map<String, Any>, known: &Any) -> Outcome<Any> {
     for key in ["objective", "candidates"] {
         match fields.get(key) {
             None | Some(Any::Null) if known[key].is_null() => {}
@@ -85,5 +84,5 @@ fn harmless(mut edited: Any, known: &Any) -> Outcome<Any> {
             Some(_) => return Err(Refusal::invalid(format!("{key}: it is amended where the study's file is: sigmabar amend"))),
         }
     }
-    Ok(edited)
+    Ok(Any::Object(fields))
 }

@@ -1,6 +1,6 @@
 //! Looking: nothing here writes.
 
-use super::asking::worker;
+use super::asking::worker_of_query;
 use super::changing::values;
 use super::taking::{Args, Body};
 use crate::app::App;
@@ -137,7 +137,7 @@ pub(super) async fn trials(State(app): State<Arc<App>>, Path(s): Path<String>, A
         at_most: Some(limit),
         state: query.state.map(standing),
         batch: query.batch,
-        worker: query.worker.map(worker).transpose()?,
+        worker: query.worker.map(worker_of_query).transpose()?,
     };
     let names = names(&desk.reader);
     let rows = desk.read(move |study| study.trials_of(&page)).await?;
@@ -166,7 +166,10 @@ pub(super) async fn picture(State(app): State<Arc<App>>, Path((s, name)): Path<(
         return Err(unknown());
     }
     let (stem, kind) = (stem.to_owned(), kind.to_owned());
-    let known = desk.glance().await?;
+    let known = match desk.glance().await? {
+        Some(known) => known,
+        None => desk.fresh().await?,
+    };
     if let Some(picture) = find(&known, &stem) {
         return blocking(move || sent(&picture, &kind)).await;
     }

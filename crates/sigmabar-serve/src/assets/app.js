@@ -45,6 +45,8 @@ function morph(old, fresh) {
 // --- News: one fetch at a time, and a pause thrice as long as it took. ---
 
 let busy = false, stale = false, next = 0;
+// What was not ready when the page was made.
+const isWaiting = () => $("[data-waiting]") !== null;
 async function refresh() {
   if (busy) { stale = true; return; }
   busy = true;
@@ -62,7 +64,7 @@ async function refresh() {
   } catch { /* The stream says when the server is there again. */ }
   next = Date.now() + Math.max(200, 3 * (Date.now() - begun));
   busy = false;
-  if (stale) refresh();
+  if (stale || isWaiting()) refresh();
 }
 
 function listen() {
@@ -200,8 +202,8 @@ function showTyped(plate) {
   const place = $(`#typed-${plate}`);
   place.replaceChildren();
   if (Object.keys(typed).length === 0) return;
-  const words = document.createElement("p");
-  words.textContent = `${Object.keys(typed).length} wells are typed and not told yet; ${new Set(whole.map((button) => button.dataset.trial)).size} settings have all their results. `;
+  const words = document.createElement("p"), settings = new Set(whole.map((button) => button.dataset.trial)).size;
+  words.textContent = `${Object.keys(typed).length} wells are typed and not told yet; ${settings === 1 ? "1 setting has" : `${settings} settings have`} all their results. `;
   place.append(words);
   if (whole.length === 0) return;
   const wells = Object.fromEntries(whole.map(({ dataset: { well } }) => [well, typed[well]]));
@@ -286,4 +288,5 @@ async function difference(place, title, path, body, after) {
 
 localise();
 showAllTyped();
+if (isWaiting()) refresh();
 listen();

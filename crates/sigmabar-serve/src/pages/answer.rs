@@ -19,19 +19,25 @@ pub(super) async fn show(State(app): State<Arc<App>>, Path(s): Path<String>, Ext
     let about = desk.reader.spec().description().map_or_else(String::new, |text| format!("<p>{}</p>", escape(text)));
     let count = |state: TrialStatus| counts.get(&state).copied().unwrap_or(0);
     let told = count(TrialStatus::Done) + count(TrialStatus::Failed) + count(TrialStatus::Late);
-    let budget = known.live.status.budget;
+    let budget = desk.reader.spec().problem().budget();
     let bar = format!(
         "<p id=\"progress-words\"><progress value=\"{told}\" max=\"{budget}\" aria-label=\"measured\"></progress> {told} of {budget} told · {} running · {} waiting · {}</p>",
         count(TrialStatus::Leased),
         count(TrialStatus::Queued) + count(TrialStatus::Expired),
-        batch_words(known.live.status.batches, &desk.reader)
+        known.as_ref().map_or_else(String::new, |known| batch_words(known.live.status.batches, &desk.reader))
     );
+    let is_finished = known.as_ref().is_some_and(|known| known.live.status.is_finished);
+    let (stop, answer) = match &known {
+        Some(known) => (may_stop(&known.live), known.live.page.body()),
+        None => (
+            String::new(),
+            "<p data-waiting>The answer is being computed, and comes by itself; without JavaScript, load the page again.</p>",
+        ),
+    };
     let body = format!(
-        "<h1>{}</h1>{about}{bar}{}{}<div id=\"answer\">{}</div>",
+        "<h1>{}</h1>{about}{bar}{stop}{}<div id=\"answer\">{answer}</div>",
         escape(desk.reader.name()),
-        may_stop(&known.live),
-        if known.live.status.is_finished { String::new() } else { controls(access, is_paused) },
-        known.live.page.body()
+        if is_finished { String::new() } else { controls(access, is_paused) },
     );
     let screen = Screen { title: desk.reader.name(), study: Some((&desk, "")), access, events: format!("{}/events", desk.address()) };
     Ok(screen.around(&body))

@@ -31,7 +31,7 @@ pub(super) async fn show(
     };
     let drawn = desk.page(format!("model at {chosen:?}"), draw).await;
     let shown = drawn.map_or_else(|refusal| format!("<p class=\"wrong\">{}</p>", escape(&refusal.message)), |page| page.to_string());
-    let form = form(&desk, chosen.as_deref(), known.live.advice.as_ref());
+    let form = form(&desk, chosen.as_deref(), known.as_ref().and_then(|known| known.live.advice.as_ref()));
     let screen = Screen { title: "Model", study: Some((&desk, "model")), access, events: String::new() };
     Ok(screen.around(&format!("<h1>Model</h1>{form}{shown}")))
 }

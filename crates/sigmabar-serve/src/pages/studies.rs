@@ -18,7 +18,8 @@ pub(super) async fn show(State(app): State<Arc<App>>, Extension(access): Extensi
         let at_work = desk.read(Study::workers).await?.iter().filter(|worker| worker.leased > 0).count().to_string();
         // One study that cannot be read does not hide the others.
         let cells = match desk.glance().await {
-            Ok(known) => {
+            Ok(None) => vec![name, "–".into(), "–".into(), "–".into(), "–".into(), at_work, "<span data-waiting>being read</span>".into()],
+            Ok(Some(known)) => {
                 let status = &known.live.status;
                 let label = known.live.advice.as_ref().map_or_else(|| "–".to_owned(), |advice| advice.label().to_string());
                 let gap = known

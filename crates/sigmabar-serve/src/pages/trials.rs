@@ -82,7 +82,10 @@ fn correct(row: &TrialRow, access: Access) -> String {
         return String::new();
     }
     let value = row.value.map_or_else(String::new, |value| value.to_string());
-    format!(" <button type=\"button\" class=\"correct\" data-trial=\"{0}\" data-value=\"{value}\" aria-label=\"Correct the result of trial {0}\" title=\"Correct\">✎</button>", row.id)
+    format!(
+        " <button type=\"button\" class=\"correct\" data-trial=\"{0}\" data-value=\"{value}\" aria-label=\"Correct the result of trial {0}\" title=\"Correct\">✎</button>",
+        row.id
+    )
 }
 
 fn cells(row: &TrialRow, access: Access) -> Vec<String> {

@@ -1,6 +1,6 @@
 //! Asking for trials, and keeping them.
 
-use super::Setting;
+use super::{NAME_PATTERN, Setting};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
@@ -16,7 +16,7 @@ pub const MOST_ASKED: u32 = 10_000;
 #[serde(deny_unknown_fields)]
 pub struct AskBody {
     /// The worker's name: asking again under it gives its pending trials first.
-    #[schemars(length(min = 1, max = 200))]
+    #[schemars(length(min = 1, max = 200), regex(pattern = NAME_PATTERN))]
     pub worker: String,
     /// At most so many trials.
     #[serde(default = "one")]
@@ -87,7 +87,7 @@ pub struct TrialToDo {
 #[serde(deny_unknown_fields)]
 pub struct LeaseBody {
     /// The worker that has it.
-    #[schemars(length(min = 1, max = 200))]
+    #[schemars(length(min = 1, max = 200), regex(pattern = NAME_PATTERN))]
     pub worker: String,
     /// For how long from now.
     #[serde(default = "two_minutes")]
@@ -100,7 +100,7 @@ pub struct LeaseBody {
 #[serde(deny_unknown_fields)]
 pub struct WorkerQuery {
     /// The worker that has it.
-    #[schemars(length(min = 1, max = 200))]
+    #[schemars(length(min = 1, max = 200), regex(pattern = NAME_PATTERN))]
     pub worker: String,
 }
 

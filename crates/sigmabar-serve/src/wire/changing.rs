@@ -1,8 +1,9 @@
 //! What people do to a study.
 
+use super::NAME_PATTERN;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::Value as Json;
+use serde_json::{Map, Value as Json};
 
 /// How to close a batch.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -21,7 +22,7 @@ pub struct PauseBody {
     pub paused: bool,
     /// Only to this worker.
     #[serde(default)]
-    #[schemars(length(min = 1, max = 200))]
+    #[schemars(length(min = 1, max = 200), regex(pattern = NAME_PATTERN))]
     pub worker: Option<String>,
 }
 
@@ -58,10 +59,10 @@ pub struct NoteBody {
 #[serde(deny_unknown_fields)]
 pub struct NewStudy {
     /// Letters, digits, hyphens and underscores.
-    #[schemars(length(min = 1, max = 64))]
+    #[schemars(length(min = 1, max = 64), regex(pattern = "^[A-Za-z0-9_-]+$"))]
     pub name: String,
     /// The study file.
-    pub spec: Json,
+    pub spec: Map<String, Json>,
 }
 
 /// An edited study file. Its objective stays as it was: no command comes over the network.
@@ -69,7 +70,7 @@ pub struct NewStudy {
 #[serde(deny_unknown_fields)]
 pub struct AmendBody {
     /// The whole study file, as the address spec gives it; description, stop_when and a larger budget may be changed.
-    pub spec: Json,
+    pub spec: Map<String, Json>,
 }
 
 /// What was amended.

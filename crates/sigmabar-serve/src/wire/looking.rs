@@ -1,6 +1,6 @@
 //! What is known.
 
-use super::{Setting, setting};
+use super::{NAME_PATTERN, Setting, setting};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
@@ -55,6 +55,7 @@ pub struct TrialsQuery {
     pub batch: Option<usize>,
     /// Only those that this worker asked for last.
     #[serde(default)]
+    #[schemars(length(min = 1, max = 200), regex(pattern = NAME_PATTERN))]
     pub worker: Option<String>,
 }
 

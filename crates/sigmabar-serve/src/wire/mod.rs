@@ -17,6 +17,9 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value as Json};
 use sigmabar_study::Value;
 
+/// Names are shown to people: they begin with no space, and have no control characters.
+pub(crate) const NAME_PATTERN: &str = r"^[^\s\u0000-\u001f\u007f-\u009f][^\u0000-\u001f\u007f-\u009f]*$";
+
 /// A setting: a value for each parameter.
 pub type Setting = Map<String, Json>;
 

@@ -1,5 +1,6 @@
 //! Plates and sheets.
 
+use super::NAME_PATTERN;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -80,9 +81,10 @@ pub enum ChangeKind {
 #[serde(deny_unknown_fields)]
 pub struct PlateBody {
     /// Its wells: 6, 12, 24, 48, 96, 384 or 1536.
+    #[schemars(extend("enum" = [6, 12, 24, 48, 96, 384, 1536]))]
     pub wells: usize,
     /// Its name: asking for it again gives it again.
-    #[schemars(length(min = 1, max = 200))]
+    #[schemars(length(min = 1, max = 200), regex(pattern = NAME_PATTERN))]
     pub name: String,
 }
 

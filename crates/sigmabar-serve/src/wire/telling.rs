@@ -5,6 +5,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use sigmabar_study::{Told, TrialResult};
 
+/// The longest reason of a failure, in characters.
+pub(crate) const LONGEST_REASON: usize = 2000;
 /// The most results of one request.
 pub const MOST_RESULTS: usize = 10_000;
 
@@ -28,6 +30,7 @@ impl ResultBody {
     /// The result, or what is wrong with it.
     pub(crate) fn result(self) -> Result<TrialResult, &'static str> {
         match (self.value, self.failed) {
+            (_, Some(reason)) if reason.chars().count() > LONGEST_REASON => Err("failed has at most 2000 characters"),
             (Some(value), None) => Ok(TrialResult::Value { value, standard_error: self.standard_error }),
             (None, Some(_)) if self.standard_error.is_some() => Err("a failed evaluation has no standard error"),
             (None, Some(reason)) => Ok(TrialResult::Failed { reason }),
@@ -39,7 +42,7 @@ impl ResultBody {
     pub(crate) fn of(result: &TrialResult) -> Self {
         match result {
             TrialResult::Value { value, standard_error } => Self { value: Some(*value), standard_error: *standard_error, failed: None },
-            TrialResult::Failed { reason } => Self { failed: Some(reason.chars().take(2000).collect()), ..Self::default() },
+            TrialResult::Failed { reason } => Self { failed: Some(reason.chars().take(LONGEST_REASON).collect()), ..Self::default() },
         }
     }
 }
@@ -110,9 +113,23 @@ pub struct EarlierBody {
     /// The results.
     #[schemars(length(max = 10_000))]
     pub rows: Vec<EarlierRow>,
-    /// "fixed" if no setting was chosen by looking at a value, "adaptive", or "undeclared".
+    /// How their settings were chosen.
     #[serde(default)]
-    pub collected: Option<String>,
+    pub collected: Option<HowCollected>,
+}
+
+/// How settings were chosen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum HowCollected {
+    /// Neither a setting, nor how many there are, was chosen by looking at a value.
+    Fixed,
+    /// By looking at earlier values.
+    Adaptive,
+    /// Drawn alike, settings and values together, in an order that means nothing.
+    Exchangeable,
+    /// Nobody says.
+    Undeclared,
 }
 
 /// A result measured before the study.
