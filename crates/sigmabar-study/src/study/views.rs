@@ -108,7 +108,7 @@ impl Study {
     /// [`crate::Error::Store`], or what the strategy runs into.
     pub fn batches(&self) -> Result<Vec<BatchRow>> {
         let strategy = self.strategy()?;
-        let (closed, corrections) = (strategy.ledger().closed() as i64, self.corrections()?);
+        let (closed, mishaps) = (strategy.ledger().closed() as i64, self.mishaps()?);
         let query = "SELECT batch, opened_at, closed_at, survivors FROM sb_batches WHERE study = ?1 ORDER BY batch";
         let rows: Vec<(i64, i64, Option<i64>, Option<String>)> = self
             .store()
@@ -119,8 +119,8 @@ impl Study {
                 None if batch + 1 == closed => Survivors::of(&strategy, self.spec.space())?,
                 text => text.and_then(|text| serde_json::from_str(&text).ok()),
             };
-            let report =
-                BatchReport { certificate: report.certificate.map(|certificate| self.corrected(certificate, corrections)), ..report };
+            let certificate = report.certificate.map(|certificate| self.with_mishaps(certificate, mishaps));
+            let report = BatchReport { certificate, ..report };
             Ok(BatchRow { batch: usize::try_from(batch).unwrap_or_default(), report, survivors, opened_at, closed_at })
         };
         strategy.batches()?.into_iter().zip(rows).map(row).collect()
@@ -150,7 +150,7 @@ impl Study {
             upper: best.upper + slack,
             gap: best.gap + slack,
             candidate_gap: best.candidate_gap.map(|gap| gap + slack),
-            certificate: self.corrected(best.certificate, self.corrections()?),
+            certificate: self.with_mishaps(best.certificate, self.mishaps()?),
             best_observed,
             point: best.point,
             nearest,

@@ -68,7 +68,7 @@ pub(crate) struct Identity {
 #[derive(Serialize, Deserialize)]
 struct Stored {
     kernel: Sourced<Kernel>,
-    inducing: Points,
+    inducing: Sourced<Points>,
     summed: Summed,
     ridge: Sourced<f64>,
     prior: Option<Prior>,
@@ -84,7 +84,7 @@ impl Plan {
     /// Those of [`FeatureMap::new`]; [`Error::Empty`] without chunks; [`Error::Parameter`] for a ridge that is not positive.
     pub fn new(
         kernel: impl Into<Sourced<Kernel>>,
-        inducing: Points,
+        inducing: impl Into<Sourced<Points>>,
         ridge: impl Into<Sourced<f64>>,
         chunks: Vec<Option<u64>>,
     ) -> Result<Self> {
@@ -158,7 +158,7 @@ impl Plan {
     ///
     /// # Errors
     /// Those of [`FeatureMap::new`].
-    pub fn with_inducing(self, inducing: Points) -> Result<Self> {
+    pub fn with_inducing(self, inducing: impl Into<Sourced<Points>>) -> Result<Self> {
         let features = FeatureMap::new(self.features.sourced_kernel().clone(), inducing)?;
         Self::assemble(features, self.summed, self.ridge, self.prior, self.collected)
     }
@@ -212,7 +212,7 @@ impl Plan {
     pub fn to_bytes_with(&self, remark: &str) -> Vec<u8> {
         let stored = Stored {
             kernel: self.features.sourced_kernel().clone(),
-            inducing: self.features.given().to_points(),
+            inducing: self.features.sourced_given().clone(),
             summed: self.summed.clone(),
             ridge: self.ridge,
             prior: self.prior,
@@ -229,7 +229,7 @@ impl Plan {
         let opened = sealed::open(Kind::Plan, bytes)?;
         let Stored { kernel, inducing, summed, ridge, prior, collected } = postcard::from_bytes(opened.content).map_err(|_| TORN)?;
         let sound = kernel.value.validate().is_ok()
-            && kernel.value.check_dim(inducing.dim()).is_ok()
+            && kernel.value.check_dim(inducing.value.dim()).is_ok()
             && positive("ridge", ridge.value).is_ok()
             && summed.centre.is_finite()
             && prior.is_none_or(|prior| prior.is_consistent());

@@ -188,7 +188,7 @@ impl Posterior {
         let features = information.features();
         let kernel = features.sourced_kernel();
         Premises {
-            inducing: Sourced::new(features.len(), Origin::Guaranteed),
+            inducing: Sourced::new(features.len(), features.sourced_given().origin),
             ridge: Sourced::new(Some(information.ridge()), information.ridge_origin()),
             ..Premises::of(claim, kernel, (self.prior(), information.collected(), information.len()), adaptive_safe)
         }

@@ -154,7 +154,7 @@ impl Premises {
             noise: Sourced::new(claim.required_noise(None).ok(), claim.noise_origin()),
             points: Sourced::new(collected, collected.origin()),
             observations: Sourced::new(information.len(), collected.origin()),
-            inducing: Sourced::new(information.features().len(), Origin::Guaranteed),
+            inducing: Sourced::new(information.features().len(), information.features().sourced_given().origin),
             ridge: Sourced::new(Some(information.ridge()), information.ridge_origin()),
             queries: Origin::Guaranteed,
             ..Self::nothing(Prior::ZERO, information.len())
