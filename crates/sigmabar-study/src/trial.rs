@@ -112,7 +112,9 @@ impl TrialResult {
     /// What the strategy is told: it has no use for reasons.
     pub(crate) fn outcome(&self) -> Outcome {
         match *self {
-            Self::Value { value: mean, standard_error: Some(standard_error), replicates } => Outcome::Mean { mean, standard_error, replicates },
+            Self::Value { value: mean, standard_error: Some(standard_error), replicates } => {
+                Outcome::Mean { mean, standard_error, replicates }
+            }
             Self::Value { value, standard_error: None, .. } => Outcome::Value(value),
             Self::Failed { .. } => Outcome::Failed,
         }

@@ -40,7 +40,12 @@ fn a_level_that_nobody_knows_is_bounded_by_the_replicates_of_the_first_batch() {
     let repeats = study.strategy().unwrap().repeats().unwrap();
     assert_eq!((repeats.count, repeats.of), (12, 24));
     for trial in &trials {
-        study.tell(trial.id, TrialResult::Value { value: (at(trial) / 10.0).sin() + noise(trial.id), standard_error: None, replicates: None }).unwrap();
+        study
+            .tell(
+                trial.id,
+                TrialResult::Value { value: (at(trial) / 10.0).sin() + noise(trial.id), standard_error: None, replicates: None },
+            )
+            .unwrap();
     }
     let advice = study.recommend().unwrap().unwrap();
     assert_eq!(advice.label(), Label::Certified);
@@ -53,7 +58,8 @@ fn means_are_kept_with_their_numbers_of_replicates_and_pooled() {
     let study = study(&place, "replicates = 3");
     let trials = batch(&study);
     assert_eq!(study.strategy().unwrap().repeats(), None);
-    let mean = |trial: &AskedTrial, replicates| TrialResult::Value { value: (at(trial) / 10.0).sin(), standard_error: Some(0.05), replicates };
+    let mean =
+        |trial: &AskedTrial, replicates| TrialResult::Value { value: (at(trial) / 10.0).sin(), standard_error: Some(0.05), replicates };
     let refused = |result| study.tell(trials[0].id, result).unwrap_err().to_string();
     assert!(refused(mean(&trials[0], Some(0))).contains("number of replicates"));
     let bare = TrialResult::Value { value: 1.0, standard_error: None, replicates: Some(3) };
@@ -74,7 +80,10 @@ fn means_are_kept_with_their_numbers_of_replicates_and_pooled() {
 fn a_file_that_is_imported_twice_is_refused() {
     let place = tempfile::tempdir().unwrap();
     let study = study(&place, "");
-    let row = |x: i64, value: f64| ImportedRow { values: vec![Value::Int(x)], result: TrialResult::Value { value, standard_error: None, replicates: None } };
+    let row = |x: i64, value: f64| ImportedRow {
+        values: vec![Value::Int(x)],
+        result: TrialResult::Value { value, standard_error: None, replicates: None },
+    };
     let rows: Vec<ImportedRow> = (0..5).map(|i| row(i, 0.5 + noise(i as u64))).collect();
     study.import(&rows).unwrap();
     for collected in [Collected::Undeclared, Collected::DeclaredFixed] {

@@ -59,8 +59,7 @@ fn claims_miss_in_at_most_a_delta_share_and_without_the_rule_they_do_not() {
                 let unknown = judged(two(budget, delta).with_unknown_level(0.13, 1).unwrap(), &values);
                 // The rule taken out: the scatter goes as the level.
                 let half = budget.div_ceil(2);
-                let (x, y): (Vec<f64>, Vec<f64>) =
-                    (0..2).flat_map(|i| values[i][..half].iter().map(move |v| (i as f64, *v))).unzip();
+                let (x, y): (Vec<f64>, Vec<f64>) = (0..2).flat_map(|i| values[i][..half].iter().map(move |v| (i as f64, *v))).unzip();
                 let scatter = Replicates::of(Points::on_line(x).unwrap(), &y).unwrap().std_dev().unwrap();
                 let trusting = judged(two(budget, delta).with_noise(Noise::gaussian(scatter).unwrap()).unwrap(), &values);
                 (unknown, trusting)
@@ -193,7 +192,10 @@ fn a_table_with_every_row_written_down_twice_is_not_certified() {
         let claim = Claim::new(0.05).unwrap().norm_bound(known.norm).unwrap().noise(Noise::gaussian(noise).unwrap());
         let whole = FeatureMap::new(known.kernel.clone(), known.points.clone()).unwrap();
         let sparse = Posterior::fit(Arc::new(whole), 0.1, observations).unwrap();
-        let labels = [exact.interval(known.points.view(), &claim).unwrap().certificate().label(), sparse.interval(known.points.view(), &claim).unwrap().certificate().label()];
+        let labels = [
+            exact.interval(known.points.view(), &claim).unwrap().certificate().label(),
+            sparse.interval(known.points.view(), &claim).unwrap().certificate().label(),
+        ];
         assert_eq!(labels[0], labels[1]);
         labels[0]
     };

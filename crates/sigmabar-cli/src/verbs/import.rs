@@ -94,7 +94,10 @@ impl<'a> Columns<'a> {
         for (name, _) in &arguments.map {
             if !names.contains(name) && !is_result(name) && ![STANDARD_ERROR, REPLICATES].contains(&name.as_str()) {
                 let what = format!("--map names \"{name}\"{}", crate::data::closest(name, names.iter().map(String::as_str)));
-                return Err(Failure::usage(what, format!("the study has {}, besides {RESULT}, {STANDARD_ERROR} and {REPLICATES}", names.join(", "))));
+                return Err(Failure::usage(
+                    what,
+                    format!("the study has {}, besides {RESULT}, {STANDARD_ERROR} and {REPLICATES}", names.join(", ")),
+                ));
             }
         }
         let mapped = |name: &str| arguments.map.iter().find(|(known, _)| known == name).map(|(_, column)| column.clone());

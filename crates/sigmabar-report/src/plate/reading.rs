@@ -156,7 +156,11 @@ impl Reading {
                 _ if group.is_empty() => first,
                 count => {
                     let standard_error = pooled.map(|level| level / (count as f64).sqrt());
-                    TrialResult::Value { value: values.iter().sum::<f64>() / count as f64, standard_error, replicates: standard_error.map(|_| count as u32) }
+                    TrialResult::Value {
+                        value: values.iter().sum::<f64>() / count as f64,
+                        standard_error,
+                        replicates: standard_error.map(|_| count as u32),
+                    }
                 }
             };
             self.missing.retain(|missing| *missing != id);

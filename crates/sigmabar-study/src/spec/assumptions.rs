@@ -30,7 +30,9 @@ pub(super) fn problem(file: &StudyFile, space: &Space, budget: usize) -> Result<
     if let Some(bound) = file.norm_bound.and_then(NumberOrAuto::number) {
         problem = problem.with_norm_bound(bound).map_err(Fault::core(&["norm_bound"]))?;
     }
-    if let Some(PlainOr::Table(NoiseTable { about: Some(about), gaussian: None, sub_gaussian: None, bounded: None, light_tailed: None })) = file.noise {
+    if let Some(PlainOr::Table(NoiseTable { about: Some(about), gaussian: None, sub_gaussian: None, bounded: None, light_tailed: None })) =
+        file.noise
+    {
         let each = u32::try_from(file.replicates.unwrap_or(1)).unwrap_or(u32::MAX);
         problem = problem.with_unknown_level(about, each).map_err(Fault::core(&["noise", "about"]))?;
     } else if let Some(noise) = file.noise.as_ref().map_or(Ok(None), noise)? {

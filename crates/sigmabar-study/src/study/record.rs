@@ -165,8 +165,7 @@ impl Record {
 
     /// Everything that a strategy is made of.
     fn read_all(&mut self, c: &Connection, study: i64) -> rusqlite::Result<()> {
-        let query =
-            "SELECT settings, value, std_error, reason, collected, replicates FROM sb_imports WHERE study = ?1 AND (in_time OR ?2) ORDER BY number";
+        let query = "SELECT settings, value, std_error, reason, collected, replicates FROM sb_imports WHERE study = ?1 AND (in_time OR ?2) ORDER BY number";
         let result = |row: &rusqlite::Row<'_>| {
             Ok((row.get(0)?, TrialResult::of_columns(row.get(1)?, row.get(2)?, row.get(5)?, row.get(3)?).outcome(), row.get(4)?))
         };

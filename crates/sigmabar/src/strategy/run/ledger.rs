@@ -155,7 +155,9 @@ impl Ledger {
 
     /// How many of them equal another in every number.
     pub(crate) fn copies_before(&self) -> usize {
-        let key = |m: Measured<'_>| (m.point.iter().map(|v| v.to_bits()).collect::<Vec<_>>(), m.value.to_bits(), m.standard_error.map(f64::to_bits));
+        let key = |m: Measured<'_>| {
+            (m.point.iter().map(|v| v.to_bits()).collect::<Vec<_>>(), m.value.to_bits(), m.standard_error.map(f64::to_bits))
+        };
         let mut seen = HashSet::new();
         self.fixed_before().filter(|m| !seen.insert(key(*m))).count()
     }

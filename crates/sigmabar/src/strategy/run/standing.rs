@@ -73,7 +73,10 @@ impl Standing {
 impl fmt::Display for Repeats {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { count, of, factor } = self;
-        write!(f, "{count} of the {of} evaluations of batch 1 repeat others: nobody knows the noise, and so many bound it by {factor:.2} times their scatter")
+        write!(
+            f,
+            "{count} of the {of} evaluations of batch 1 repeat others: nobody knows the noise, and so many bound it by {factor:.2} times their scatter"
+        )
     }
 }
 

@@ -2,8 +2,8 @@
 
 use super::Sbpe;
 use super::candidates::SetOfCandidates;
-use super::level;
 use super::confined::Confinement;
+use super::level;
 use super::pairs::{Centre, Challengers, Setting, Under, Width};
 use super::premises::{Arrived, Premises};
 use super::quantile::Simulation;

@@ -55,7 +55,8 @@ fn replicates(problem: &Problem, ledger: &Ledger, batch: usize) -> Result<Replic
         }
     }
     let told = means.iter().filter_map(|m| Some((m.standard_error?, m.replicates.filter(|r| *r > 1)?)));
-    let singles = if values.is_empty() { Replicates::default() } else { Replicates::of(Points::new(points, problem.domain().dim())?, &values)? };
+    let singles =
+        if values.is_empty() { Replicates::default() } else { Replicates::of(Points::new(points, problem.domain().dim())?, &values)? };
     told.into_iter().try_fold(singles, |found, (error, r)| found.with_mean(error / problem.prior().unit(), r))
 }
 

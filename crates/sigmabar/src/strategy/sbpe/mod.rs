@@ -26,18 +26,18 @@ use crate::certificate::{Certificate, Contradiction, Spent, Theorem};
 use crate::design::{DictionarySize, MaxVariance};
 use crate::domain::{CellTree, Domain};
 use crate::error::{Error, Result, positive};
+use crate::noise::NOISE_SHARE;
 use crate::points::{Locations, Points};
 use crate::strategy::run::ledger::{Ledger, Proposal};
 use crate::strategy::run::problem::Problem;
-use crate::noise::NOISE_SHARE;
 use crate::strategy::run::recommendation::{BatchReport, Recommendation, StillPossible};
 use crate::strategy::run::standing::Repeats;
 use crate::strategy::run::survivors::Survivors;
 use candidates::SetOfCandidates;
 use cells::Cells;
 use elimination::Batch;
-use paper::Paper;
 use pairs::Setting;
+use paper::Paper;
 use premises::{Premises, fixed_locations};
 use replay::Replay;
 use serde::{Deserialize, Serialize};
@@ -193,7 +193,10 @@ impl Sbpe {
         let premises = self.planning(problem)?;
         self.schedule.lengths(problem.budget())?;
         if self.rules == Rules::Paper && problem.unknown_level().is_some() {
-            return Err(Error::Premise { what: "the paper's rules", reason: "they need the level of the noise: declare it, or use the certified rules" });
+            return Err(Error::Premise {
+                what: "the paper's rules",
+                reason: "they need the level of the noise: declare it, or use the certified rules",
+            });
         }
         if self.cells_of(problem, &premises)?.is_none() {
             // Whether there are candidates is known without making them: a run is checked whenever it is restored.
@@ -390,7 +393,8 @@ impl Sbpe {
     /// How δ is spent over all batches.
     fn spent(&self, problem: &Problem) -> Vec<Spent> {
         let share = |on, part: f64| Spent::new(on, part * self.spendable(problem), None);
-        let level = problem.unknown_level().map(|_| Spent::new("the level of the noise, by replicates", NOISE_SHARE * problem.delta(), None));
+        let level =
+            problem.unknown_level().map(|_| Spent::new("the level of the noise, by replicates", NOISE_SHARE * problem.delta(), None));
         let mut spent = match self.rules {
             Rules::Certified => vec![
                 share("pairs with the best setting", SHARES.pairs),

@@ -37,7 +37,6 @@ impl<'a> Premises<'a> {
         let ridge = problem.ridge().ok_or(missing("a ridge", "give one with Problem::with_ridge"))?;
         Ok(Self { kernel, norm_bound, noise, ridge })
     }
-
 }
 
 /// What arrived of a batch, in the order of the ids and in the model's scale.
