@@ -27,6 +27,9 @@ fn two(budget: usize, delta: f64) -> Problem {
 
 const BEST: f64 = 1e-9;
 
+/// Whether the claim was false and the level it went by: with the rule, and without.
+type Judged = ((bool, f64), (bool, f64));
+
 /// Whether the claim of a run of one batch is false, and the level that it went by.
 fn judged(problem: Problem, values: &[Vec<f64>]) -> (bool, f64) {
     let budget = problem.budget();
@@ -65,7 +68,7 @@ fn claims_miss_in_at_most_a_delta_share_and_without_the_rule_they_do_not() {
                 (unknown, trusting)
             })
             .collect();
-        let share = |is: &dyn Fn(&((bool, f64), (bool, f64))) -> bool| draws.iter().filter(|d| is(d)).count() as f64 / 2000.0;
+        let share = |is: &dyn Fn(&Judged) -> bool| draws.iter().filter(|d| is(d)).count() as f64 / 2000.0;
         let (claims, level) = (share(&|d| d.0.0), share(&|d| d.0.1 < SIGMA));
         let (trusted, scatter) = (share(&|d| d.1.0), share(&|d| d.1.1 < SIGMA));
         println!("nu = {freedom}: claims {claims}, level {level}; by the scatter: claims {trusted}, level {scatter}");
