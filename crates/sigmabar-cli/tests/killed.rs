@@ -38,7 +38,7 @@ fn work(name: usize, remote: &Remote, done: &AtomicUsize) -> Vec<u64> {
             Asked::Wait => {}
             Asked::Trials(trials) => {
                 for trial in trials {
-                    remote.tell(trial.id, TrialResult::Value { value: trial.seed as f64, standard_error: None }).unwrap();
+                    remote.tell(trial.id, TrialResult::Value { value: trial.seed as f64, standard_error: None, replicates: None }).unwrap();
                     acknowledged.push(trial.id);
                     done.fetch_add(1, Ordering::Relaxed);
                 }

@@ -19,7 +19,8 @@ pub(super) async fn replace(
 ) -> Outcome<Json<CorrectedAnswer>> {
     let (desk, id) = (app.desk(&s)?, number(&id)?);
     let why = reason(body.why)?;
-    let result = ResultBody { value: body.value, standard_error: body.standard_error, failed: body.failed }.result();
+    let result =
+        ResultBody { value: body.value, standard_error: body.standard_error, replicates: body.replicates, failed: body.failed }.result();
     let result = result.map_err(Refusal::invalid)?;
     let corrected = desk.writer()?.with(move |study| study.replace(id, &result, &why)).await?;
     desk.forget_trouble();

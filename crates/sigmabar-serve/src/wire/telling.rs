@@ -20,6 +20,9 @@ pub struct ResultBody {
     /// Its standard error, for a mean of replicates.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub standard_error: Option<f64>,
+    /// How many replicates it is the mean of.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub replicates: Option<u32>,
     /// Why there is no value.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(length(max = 2000))]
@@ -31,7 +34,7 @@ impl ResultBody {
     pub(crate) fn result(self) -> Result<TrialResult, &'static str> {
         match (self.value, self.failed) {
             (_, Some(reason)) if reason.chars().count() > LONGEST_REASON => Err("failed has at most 2000 characters"),
-            (Some(value), None) => Ok(TrialResult::Value { value, standard_error: self.standard_error }),
+            (Some(value), None) => Ok(TrialResult::Value { value, standard_error: self.standard_error, replicates: self.replicates }),
             (None, Some(_)) if self.standard_error.is_some() => Err("a failed evaluation has no standard error"),
             (None, Some(reason)) => Ok(TrialResult::Failed { reason }),
             _ => Err("give exactly one of value and failed"),
@@ -41,7 +44,9 @@ impl ResultBody {
     /// As it is sent.
     pub(crate) fn of(result: &TrialResult) -> Self {
         match result {
-            TrialResult::Value { value, standard_error } => Self { value: Some(*value), standard_error: *standard_error, failed: None },
+            TrialResult::Value { value, standard_error, replicates } => {
+                Self { value: Some(*value), standard_error: *standard_error, replicates: *replicates, failed: None }
+            }
             TrialResult::Failed { reason } => Self { failed: Some(reason.chars().take(LONGEST_REASON).collect()), ..Self::default() },
         }
     }
@@ -59,6 +64,9 @@ pub struct ResultOf {
     /// Its standard error, for a mean of replicates.
     #[serde(default)]
     pub standard_error: Option<f64>,
+    /// How many replicates it is the mean of.
+    #[serde(default)]
+    pub replicates: Option<u32>,
     /// Why there is no value.
     #[serde(default)]
     #[schemars(length(max = 2000))]
@@ -159,6 +167,9 @@ pub struct ReplaceBody {
     /// Its standard error, for a mean of replicates.
     #[serde(default)]
     pub standard_error: Option<f64>,
+    /// How many replicates it is the mean of.
+    #[serde(default)]
+    pub replicates: Option<u32>,
     /// Why there is no value.
     #[serde(default)]
     #[schemars(length(max = 2000))]
