@@ -12,6 +12,7 @@ import urllib.error
 import urllib.parse
 import urllib.request
 import uuid
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +22,7 @@ _PASSING = {408, 429, 500, 502, 503, 504}
 _FIRST_PATIENCE = 5.0
 _LONGEST_PAUSE = 10.0
 
-ResultParts = tuple[float | None, float | None, str | None]
+ResultParts = tuple[float | None, float | None, str | None, int | None]
 
 
 class _Refused(Error):
@@ -93,9 +94,9 @@ class RemoteStudy:
         answer = self._call("POST", "/ask?wait=2", {"worker": worker, "at_most": at_most, "lease_seconds": lease})
         if answer["state"] == "finished":
             return None
-        return [json.dumps({**trial, "params": trial.pop("values")}) for trial in answer["trials"]]
+        return [json.dumps({"params": trial.pop("values"), **trial}) for trial in answer["trials"]]
 
-    def tell(self, results: list[tuple[int, ResultParts]]) -> list[bool]:
+    def tell(self, results: Sequence[tuple[int, ResultParts]]) -> list[bool]:
         if len(results) == 1:
             [(trial, parts)] = results
             return [not self._tell_one(trial, parts)["late"]]
@@ -127,7 +128,7 @@ class RemoteStudy:
         trials: list[int] = self._call("POST", "/reap", {})["trials"]
         return trials
 
-    def import_rows(self, rows: list[tuple[str, ResultParts]], collected: str | None) -> int:
+    def import_rows(self, rows: Sequence[tuple[str, ResultParts]], collected: str | None) -> int:
         packed = [{"values": dict(zip(self._parameters, json.loads(values))), "value": parts[0]} for values, parts in rows]
         kept: int = self._call("POST", "/earlier", {"rows": packed, "collected": collected})["rows"]
         return kept
@@ -281,10 +282,11 @@ def _forget(path: Path) -> None:
 
 
 def _body(parts: ResultParts) -> dict[str, Any]:
-    value, standard_error, reason = parts
+    value, standard_error, reason, replicates = parts
     if value is None:
         return {"failed": (reason or "failed")[:2000]}
-    return {"value": value} if standard_error is None else {"value": value, "standard_error": standard_error}
+    found = {"value": value, "standard_error": standard_error, "replicates": replicates}
+    return {key: number for key, number in found.items() if number is not None}
 
 
 def _number(value: float | None, missing: str) -> float:

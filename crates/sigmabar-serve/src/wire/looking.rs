@@ -103,6 +103,8 @@ pub struct TrialShown {
     pub value: Option<f64>,
     /// Its standard error.
     pub standard_error: Option<f64>,
+    /// How many replicates it is the mean of.
+    pub replicates: Option<u32>,
     /// Why it failed.
     pub reason: Option<String>,
     /// The seed of the evaluation.
@@ -131,6 +133,7 @@ impl TrialShown {
             attempts: row.attempts,
             value: row.value,
             standard_error: row.standard_error,
+            replicates: row.replicates,
             reason: row.reason,
             seed: row.seed,
             planned_at: row.planned_at,
