@@ -250,7 +250,8 @@ fn a_wanted_candidate_gap_is_said_reached_or_not() {
 #[test]
 fn premises_that_the_data_refute_are_the_headline() {
     let directory = fitted();
-    let model = ["--lengthscale", "0.2", "--noise", "gaussian:0.001", "--norm-bound", "0.1", "--out", "refuted.sbm"];
+    let model =
+        ["--kernel", "matern-2.5", "--lengthscale", "0.2", "--noise", "gaussian:0.001", "--norm-bound", "0.1", "--out", "refuted.sbm"];
     let words = refused(directory.path(), &[&["fit", "data.csv", "--target", "y"], &model[..]].concat(), 3);
     let remedy = "next: sigmabar fit data.csv --target y --prior-mean MEAN --unit UNIT --norm-bound C";
     assert!(words.contains("and 0.1 was declared") && words.contains(remedy) && !words.contains("sigmabar predict"), "{words}");

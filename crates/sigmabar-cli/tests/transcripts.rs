@@ -24,3 +24,25 @@ fn the_demo_is_the_example() {
     let example = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/hills.toml");
     assert_eq!(std::fs::read_to_string(example).unwrap(), demo);
 }
+
+/// The page with every verb and option is what the command itself says. `UPDATE_REFERENCE=1` writes it anew.
+#[test]
+fn the_reference_is_what_the_command_says() {
+    let help = |arguments: &[&str]| {
+        let said = std::process::Command::new(env!("CARGO_BIN_EXE_sigmabar")).args(arguments).arg("--help").output().unwrap();
+        let text = String::from_utf8(said.stdout).unwrap();
+        text.lines().map(|line| format!("{}\n", line.trim_end())).collect::<String>()
+    };
+    let all = help(&[]);
+    let listed = all.lines().skip_while(|line| *line != "Commands:").skip(1).take_while(|line| !line.is_empty());
+    let mut page = format!("# Every verb and option\n\nAs `sigmabar VERB --help` prints it.\n\n```text\n{all}```\n");
+    for verb in listed.filter_map(|line| line.split_whitespace().next()) {
+        page += &format!("\n## {verb}\n\n```text\n{}```\n", help(&[verb]));
+    }
+    let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/reference/verbs.md");
+    if std::env::var_os("UPDATE_REFERENCE").is_some() {
+        std::fs::write(&path, &page).unwrap();
+    }
+    let found = std::fs::read_to_string(&path).unwrap_or_default();
+    assert!(found == page, "{} is not what the command says: run this test with UPDATE_REFERENCE=1", path.display());
+}

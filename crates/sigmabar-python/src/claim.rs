@@ -20,6 +20,7 @@ pub struct PyClaim {
     inner: Claim,
     norm_bound: Option<Number>,
     noise: Option<PyNoise>,
+    new_noise: Option<PyNoise>,
 }
 
 impl PyClaim {
@@ -28,6 +29,9 @@ impl PyClaim {
         let mut claim = self.inner.clone();
         if let Some(bound) = &self.norm_bound {
             claim = claim.norm_bound(bound.on(rows))?;
+        }
+        if let Some(noise) = &self.new_noise {
+            claim = claim.new_noise(noise.on(rows));
         }
         Ok(match &self.noise {
             Some(noise) => claim.noise(noise.on(rows)),
@@ -50,12 +54,9 @@ impl PyClaim {
         coverage: &str,
         domain: Option<(Vec<f64>, Vec<f64>)>,
     ) -> PyResult<Self> {
-        let mut claim = Claim::new(delta).map_err(raise)?;
-        if let Some(noise) = new_noise {
-            claim = claim.new_noise(noise.inner.clone());
-        }
-        let inner = claim.side(side_of(side)?).method(method_of(method)?).coverage(coverage_of(coverage, domain)?);
-        Ok(Self { inner, norm_bound, noise: noise.cloned() })
+        let inner =
+            Claim::new(delta).map_err(raise)?.side(side_of(side)?).method(method_of(method)?).coverage(coverage_of(coverage, domain)?);
+        Ok(Self { inner, norm_bound, noise: noise.cloned(), new_noise: new_noise.cloned() })
     }
 }
 

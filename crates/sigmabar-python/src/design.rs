@@ -5,7 +5,7 @@ use crate::certificate::certificate_json;
 use crate::claim::PyClaim;
 use crate::error::raise;
 use crate::kernel::PyKernel;
-use crate::origin::collected;
+use crate::origin::{Number, collected};
 use crate::seen::Seen;
 use crate::work;
 use numpy::{PyArray1, PyArray2};
@@ -68,7 +68,12 @@ impl DesignOptions {
         collected(self.collected.as_deref())
     }
 
-    fn method(self, kernel: sigmabar::Sourced<sigmabar::Kernel>, tau: f64, collected: Collected) -> sigmabar::Result<MaxVariance> {
+    fn method(
+        self,
+        kernel: sigmabar::Sourced<sigmabar::Kernel>,
+        tau: sigmabar::Sourced<f64>,
+        collected: Collected,
+    ) -> sigmabar::Result<MaxVariance> {
         let method = match self.inducing {
             Some(points) => MaxVariance::new(Arc::new(FeatureMap::new(kernel, points.to_points()?)?), tau)?,
             None => {
@@ -93,13 +98,13 @@ impl DesignOptions {
 pub fn max_variance_design(
     py: Python<'_>,
     kernel: &PyKernel,
-    tau: f64,
+    tau: Number,
     candidates: Rows,
     count: usize,
     options: DesignOptions,
 ) -> PyResult<PyDesign> {
     let (kernel, collected) = (kernel.inner.clone(), options.collected()?);
-    let inner = work::run(py, move || options.method(kernel, tau, collected)?.choose(candidates.view()?, count))?;
+    let inner = work::run(py, move || options.method(kernel, tau.value, collected)?.choose(candidates.view()?, count))?;
     Ok(PyDesign { inner })
 }
 
@@ -109,7 +114,7 @@ pub fn max_variance_design(
 pub fn max_variance_design_in_box(
     py: Python<'_>,
     kernel: &PyKernel,
-    tau: f64,
+    tau: Number,
     low: Rows,
     high: Rows,
     count: usize,
@@ -118,6 +123,7 @@ pub fn max_variance_design_in_box(
 ) -> PyResult<PyDesign> {
     let (kernel, collected) = (kernel.inner.clone(), options.collected()?);
     let search = CellSearch::within(slack);
-    let inner = work::run(py, move || options.method(kernel, tau, collected)?.choose_in_boxes(low.view()?, high.view()?, search, count))?;
+    let inner =
+        work::run(py, move || options.method(kernel, tau.value, collected)?.choose_in_boxes(low.view()?, high.view()?, search, count))?;
     Ok(PyDesign { inner })
 }

@@ -2,7 +2,7 @@
 
 use crate::arrays::{Rows, from_matrix};
 use crate::error::{raise, unknown};
-use crate::origin::origin_name;
+use crate::origin::{origin_name, origin_of};
 use crate::seen::Seen;
 use crate::work;
 use numpy::{IntoPyArray, PyArray1, PyArray2};
@@ -67,6 +67,12 @@ impl PyKernel {
     fn for_new_data(&self) -> Self {
         let origin = self.inner.origin.min(Origin::LearntElsewhere);
         Self { inner: Sourced::new(self.inner.value.clone(), origin), seen: self.seen.clone() }
+    }
+
+    /// The same kernel with parameters that came from there, learnt on these rows.
+    fn sourced(&self, source: &str, seen: Vec<u64>) -> PyResult<Self> {
+        let origin = self.inner.origin.max(origin_of(source)?);
+        Ok(Self { inner: Sourced::new(self.inner.value.clone(), origin), seen: self.seen.with(&seen.into()) })
     }
 
     fn add(&self, other: &Self) -> Self {

@@ -5,7 +5,7 @@ use crate::claim::{Ends, PyClaim, ends, residual_method};
 use crate::error::raise;
 use crate::inducing::kind_name;
 use crate::kernel::PyKernel;
-use crate::origin::{Number, collected, origin_name};
+use crate::origin::{Number, chosen, collected, origin_name};
 use crate::seen::Seen;
 use crate::work;
 use numpy::{IntoPyArray, PyArray1, PyArray2};
@@ -144,7 +144,7 @@ impl PyPosterior {
         tau: Number,
         x: Rows,
         y: &Bound<'_, PyArray1<f64>>,
-        inducing: Rows,
+        inducing: (Rows, bool),
         how: Option<&str>,
         mean: Option<Number>,
         unit: Number,
@@ -157,7 +157,7 @@ impl PyPosterior {
         let (kernel, tau) = (kernel.on(&rows), tau.on(&rows));
         let fitted = work::run(py, move || {
             let observations = observed(x.to_points()?, &y, weights.as_deref(), how, prior)?;
-            Posterior::fit(Arc::new(FeatureMap::new(kernel, inducing.to_points()?)?), tau, observations)
+            Posterior::fit(Arc::new(FeatureMap::new(kernel, chosen(inducing.0.to_points()?, inducing.1))?), tau, observations)
         })?;
         Ok(Self::new(fitted, rows, learnt_on))
     }

@@ -287,3 +287,33 @@ def test_an_optuna_study_with_a_wrong_unit_stops() -> None:
         study.sampler = SBPESampler(budget=30, seed=0, go_on_despite_contradiction=True, **KNOWN)
         study.optimize(grams, n_trials=5)
     assert len(study.trials) < 31
+
+
+def test_marks_stay_on_whatever_is_made_of_a_learnt_number() -> None:
+    learnt = sb.fit_hyperparameters(sb.Matern(nu=2.5), X, Y, starts=1)
+    tau, kernel = learnt.tau, learnt.kernel
+    for made in (round(tau, 3), tau // 0.01, tau % 1.0, np.sqrt(tau), np.maximum(tau, 0.01), 1.0 / tau):
+        assert made.source == "learnt-here" and type(made.source) is str
+    assert sb.max_variance_design(K, tau, X, 3).uniform_error(2.0, 0.1).certificate.premises["ridge"].origin == "learnt_here"
+    assert sb.max_variance_design(K, 0.1, X, 3).uniform_error(2.0, tau).label == "estimated", "a level that is a plain number"
+    for copied in (
+        sb.Matern(nu=kernel.nu, lengthscale=kernel.lengthscale, variance=kernel.variance),
+        sb.SquaredExponential(lengthscale=[kernel.lengthscale]),
+        sb.SquaredExponential(0.3).set_params(variance=kernel.get_params()["variance"]),
+        sb.SquaredExponential(kernel.parameters["lengthscale"]),
+        kernel.variance * sb.SquaredExponential(0.3),
+    ):
+        assert copied.source == "learnt-here", copied
+        assert certificate(model(copied)).label == "estimated"
+    p = model()
+    for bound in (p.norm, 2 * p.least_norm(sb.Gaussian(0.1)), sb.ExactPosterior(K, 0.1, X, Y).norm):
+        assert certificate(p, norm_bound=bound).premises["norm_bound"].origin == "learnt_here"
+    new = p.prediction_interval(X[:2], 3.0, sb.Gaussian(0.1), new_noise=sb.Gaussian(tau))
+    assert new.certificate.premises["noise"].origin == "learnt_here"
+
+
+def test_inducing_points_say_who_chose_them() -> None:
+    chosen = sb.select_inducing(K, X, 0.1, size=5)
+    for inducing, origin in ((chosen, "guaranteed"), (chosen.points, "declared")):
+        p = sb.SparsePosterior(K, 0.1, X, Y, inducing=inducing, collected="fixed")
+        assert certificate(p).premises["inducing"].origin == origin

@@ -330,3 +330,49 @@ def test_nothing_is_claimed_about_a_conditional_space() -> None:
             assert sampler.recommend(study) is None
         assert study.user_attrs.get("sigmabar:certificate") is None
         assert study.best_value < 0.05 and study.best_params["kind"] == "tree"
+
+
+def test_a_plan_keeps_the_premises_it_was_made_with() -> None:
+    study = certified()
+    study.optimize(wave, n_trials=10)
+    other = SBPESampler(budget=40, seed=0, kernel=sb.SquaredExponential(0.3), tau=0.1, norm_bound=0.5, noise=sb.Gaussian(0.05))
+    with pytest.raises(sb.Error, match="norm_bound=3.0, and this sampler has norm_bound=0.5"):
+        other.recommend(study)
+    study.sampler = other
+    with pytest.raises(sb.Error, match="begin another study"):
+        study.optimize(wave, n_trials=1)
+
+
+def test_trying_until_it_works_is_a_loss() -> None:
+    for failures, word in (("unrelated", "certified"), (None, "estimated")):
+        study = certified(failures)
+        failed: list[int] = []
+
+        def f(trial: Trial) -> float:
+            value = wave(trial)
+            if trial.number == 7:
+                failed.append(trial.number)
+                raise RuntimeError("not the value I wanted")
+            return value
+
+        study.optimize(f, n_trials=8, catch=(RuntimeError,))
+        lost = study.trials[failed[0]]
+        marks = {name: lost.system_attrs[name] for name in lost.system_attrs if name.startswith("sigmabar:")}
+        study.add_trial(optuna.trial.create_trial(state=optuna.trial.TrialState.WAITING, system_attrs={**marks, "fixed_params": lost.params}))
+        study.optimize(f, n_trials=41, catch=(RuntimeError,))
+        assert label(study) == word
+
+
+def test_starts_that_failures_have_left_count_only_if_failures_are_unrelated() -> None:
+    for failures, fixed in (("unrelated", [1]), (None, [])):
+        study = certified(failures)
+
+        def f(trial: Trial) -> float:
+            value = wave(trial)
+            if trial.number < 1:
+                raise RuntimeError("not the value I wanted")
+            return value
+
+        study.optimize(f, n_trials=3, catch=(RuntimeError,))
+        (record,) = [r for name, r in study._storage.get_study_system_attrs(study._study_id).items() if name.startswith("sigmabar:run")]
+        assert record["fixed"] == fixed

@@ -6,6 +6,7 @@ use sigmabar_study::{
     AskRequest, Asked, AskedTrial, Corrected, Error, EventKind, RunOptions, Study, StudySpec, TrialResult, TrialStatus, Value,
 };
 use std::path::Path;
+use std::time::Duration;
 use support::{ask, certified, plain, spec, truth};
 
 fn begun(spec: &StudySpec) -> (tempfile::TempDir, Study) {
@@ -15,7 +16,7 @@ fn begun(spec: &StudySpec) -> (tempfile::TempDir, Study) {
 }
 
 fn value(value: f64) -> TrialResult {
-    TrialResult::Value { value, standard_error: None }
+    TrialResult::Value { value, standard_error: None, replicates: None }
 }
 
 fn tell(study: &Study, trials: &[AskedTrial]) {
@@ -245,4 +246,19 @@ fn values_that_were_used_enter_as_the_point_measured_where_that_is_declared() {
         matches!(study.tell_sheet(&[], &[], &[(0, vec![Value::Float(0.9)])]), Err(Error::UsedOtherwise { .. })),
         "it has a result already"
     );
+}
+
+/// A worker that keeps unwelcome results to itself until its lease has run out has the setting measured again.
+#[test]
+fn a_result_of_a_second_attempt_is_a_loss_that_somebody_must_vouch_for() {
+    for (failures, label) in [("", "estimated"), ("failures = \"unrelated\"\n", "certified")] {
+        let (_directory, study) = begun(&spec(&format!("{failures}{}", certified().to_toml())));
+        let Asked::Trials(kept) = study.ask(&AskRequest::new("choosy", 1).with_lease(Duration::ZERO)).unwrap() else { panic!() };
+        assert_eq!(study.reap().unwrap(), [kept[0].id]);
+        batch(&study);
+        let advice = study.recommend().unwrap().unwrap();
+        assert_eq!((advice.label().to_string().as_str(), advice.certificate.premises.losses.value), (label, 1));
+        let first = study.batches().unwrap()[0].report.certificate.clone().unwrap();
+        assert_eq!(first.premises.losses, advice.certificate.premises.losses);
+    }
 }

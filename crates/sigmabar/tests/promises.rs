@@ -7,6 +7,7 @@ use coverage_support::oracle::Draws;
 use coverage_support::points;
 use sigmabar::certificate::{Method, Theorem};
 use sigmabar::domain::ListDomain;
+use sigmabar::inducing::{InducingRule, Stop};
 use sigmabar::posterior::ExactPosterior;
 use sigmabar::strategy::{Rules, Sbpe};
 use sigmabar::{
@@ -237,4 +238,39 @@ fn the_alarm_is_false_within_its_share_of_delta() {
     let most = delta / 20.0 * f64::from(runs);
     assert!(within as f64 <= most + 4.0 * most.sqrt(), "{within} false alarms where {most} may be");
     assert!(whole as f64 > most + 4.0 * most.sqrt(), "with all of delta: {whole}");
+}
+
+/// Inducing points that were handed over are the user's word, those of a rule the program's.
+#[test]
+fn inducing_points_say_who_chose_them() {
+    let kernel = Kernel::squared_exponential(0.2, 1.0).unwrap();
+    let observed = Observations::new(points(&[vec![0.0], vec![0.4]]), &[0.1, 0.2], Collected::DeclaredFixed, Prior::ZERO).unwrap();
+    let ruled = InducingRule::Greedy(Stop::at_size(2)).select(&kernel, 0.1, observed.locations(), 0).unwrap().into_points();
+    let learnt = Sourced::new(ruled.value.clone(), Origin::LearntHere);
+    let cases = [
+        (ruled.value.clone().into(), Origin::Declared, Label::Certified),
+        (ruled, Origin::Guaranteed, Label::Certified),
+        (learnt, Origin::LearntHere, Label::Estimated),
+    ];
+    for (inducing, origin, label) in cases {
+        let features = Arc::new(FeatureMap::new(&kernel, inducing).unwrap());
+        let posterior = Posterior::fit(features, 0.1, observed.clone()).unwrap();
+        let saved = Posterior::from_bytes(&posterior.to_bytes()).unwrap();
+        for model in [posterior, saved] {
+            let certificate = model.interval(points(&[vec![0.0]]).view(), &claim(0.05, 1.0, 0.1)).unwrap().certificate().clone();
+            assert_eq!((certificate.premises.inducing.origin, certificate.label()), (origin, label));
+        }
+    }
+}
+
+/// P6 for the noise of a new response.
+#[test]
+fn a_learnt_noise_of_new_responses_is_not_declared() {
+    let posterior = at_origin(&[0.1, 0.2], 0.3, Collected::DeclaredFixed);
+    let noise = Noise::gaussian(0.1).unwrap();
+    let label = |origin| {
+        let claim = claim(0.05, 2.0, 1.0).new_noise(Sourced::new(noise.clone(), origin));
+        posterior.prediction_interval(points(&[vec![0.0]]).view(), &claim).unwrap().certificate().label()
+    };
+    assert_eq!((label(Origin::Declared), label(Origin::LearntHere)), (Label::Certified, Label::Estimated));
 }

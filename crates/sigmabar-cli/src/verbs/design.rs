@@ -4,7 +4,7 @@ use crate::Outcome;
 use crate::args::{Format, Global};
 use crate::console::{Console, write_csv};
 use crate::data::{Categories, Frame, Reader, Selection, Wanted};
-use crate::failure::Ending;
+use crate::failure::{Ending, Failure};
 use crate::kernels::{Family, described};
 use crate::memory;
 use crate::output;
@@ -24,7 +24,7 @@ pub struct Arguments {
     /// How many settings to choose
     #[arg(long, short = 'n', value_name = "N", value_parser = positive)]
     count: usize,
-    /// Kernel of a table of candidates, or instead of the study's: se, matern-NU or rq-ALPHA
+    /// Kernel of a table of candidates (a study has its own): se, matern-NU or rq-ALPHA
     #[arg(long)]
     kernel: Option<Family>,
     /// Its length-scale, or one for each column; a third of each column's range unless given
@@ -94,6 +94,12 @@ pub(crate) fn run(arguments: &Arguments, global: &Global, console: &Console) -> 
 
 impl Ground {
     fn of_study(arguments: &Arguments, seed: Option<u64>) -> Outcome<Self> {
+        if arguments.kernel.is_some() {
+            return Err(Failure::usage(
+                "--kernel does not go with a study",
+                "declare the kernel in the study file, or give a table of candidates",
+            ));
+        }
         let spec = StudySpec::read(&arguments.space)?;
         let problem = spec.problem();
         let domain = problem.domain();
@@ -132,7 +138,8 @@ impl Ground {
         let lengths = lengths(arguments, &points);
         let family = arguments.kernel.unwrap_or(Family::Matern(2.5));
         let kernel = family.kernel(&lengths.value, arguments.variance.unwrap_or(1.0), &frame.columns)?;
-        let kernel = Sourced::new(kernel, lengths.origin);
+        // A family that nobody named is a guess, however well its length-scale is known.
+        let kernel = Sourced::new(kernel, if arguments.kernel.is_some() { lengths.origin } else { Origin::Estimated });
         let names = frame.columns.into_iter().map(|column| column.name).collect();
         let (noise, delta) = (arguments.noise.clone(), arguments.delta.unwrap_or(0.05));
         let ridge = arguments.tau.unwrap_or_else(|| usual_ridge(noise.as_ref(), &kernel.value, &points, arguments.count));

@@ -223,6 +223,7 @@ pub(super) fn make_plan(
         let elsewhere = |origin: Origin| if origin == Origin::LearntHere { Origin::LearntElsewhere } else { origin };
         learnt.kernel.origin = elsewhere(learnt.kernel.origin);
         learnt.ridge.origin = elsewhere(learnt.ridge.origin);
+        learnt.inducing.origin = elsewhere(learnt.inducing.origin);
         prior = prior.with_origin(elsewhere(prior.origin()));
     }
     let mut plan = accumulator::Plan::new(learnt.kernel, learnt.inducing, learnt.ridge, found.chunks)?
@@ -300,8 +301,12 @@ pub(super) fn check(arguments: &Arguments) -> Outcome<()> {
         return Err(Failure::usage("a declared kernel needs a ridge", "give --tau, or --noise"));
     }
     if arguments.norm_bound.is_some() && arguments.lengthscale.is_none() {
-        let remedy = "declare the kernel too: --lengthscale (and --kernel, --variance)";
+        let remedy = "declare the kernel too: --kernel and --lengthscale (and --variance)";
         return Err(Failure::usage("a norm bound speaks of one kernel, and this one would be learnt", remedy));
+    }
+    if arguments.norm_bound.is_some() && arguments.kernel.is_none() {
+        let remedy = "name the family: --kernel se, matern-2.5 (how smooth the function is) or rq-ALPHA";
+        return Err(Failure::usage("a norm bound speaks of one kernel, and only its length-scale is given", remedy));
     }
     Ok(())
 }
@@ -458,9 +463,9 @@ fn learnt(
     let names: Vec<&str> = columns.iter().map(|column| column.name.as_str()).collect();
     let word = if plan.learns { "learnt" } else { "given" };
     console.say(format_args!("kernel {word}: {}; noise {}", kernels::described(&learnt.kernel.value, &names), short(learnt.ridge.value)));
-    console.say(format_args!("{} inducing points after {:.1} s", learnt.inducing.len(), begun.elapsed().as_secs_f64()));
+    console.say(format_args!("{} inducing points after {:.1} s", learnt.inducing.value.len(), begun.elapsed().as_secs_f64()));
     if let Some(wide) = learnt.wide {
-        let many = learnt.inducing.len();
+        let many = learnt.inducing.value.len();
         console.say(format_args!(
             "the evidence is known to within {} per row only; twice as many inducing points (--inducing {}) would take about four times as long",
             short(wide),

@@ -15,6 +15,7 @@ from ._checks import count_or_none, number, number_or_none, text_or_none
 from ._inducing import inducing_points
 from ._interval import claim_from
 from ._kernels import Kernel, kernel_core
+from ._learnt import sourced
 from ._noise import Noise, as_noise
 
 
@@ -120,17 +121,17 @@ def max_variance_design(
     (True, 'certified')
     """
     options = {
-        "inducing": None if inducing is None else inducing_points(inducing),
+        "inducing": None if inducing is None else inducing_points(inducing)[0],
         "max_inducing": count_or_none(max_inducing, "max_inducing"),
         "share": number_or_none(share, "share"),
         "measured": None if measured is None else rows(measured, "measured points"),
         "collected": text_or_none(collected, "collected"),
         "running": None if running is None else rows(running, "running points"),
     }
-    core, tau, count = kernel_core(kernel), number(tau, "tau"), whole(count, "count")
+    core, ridge, count = kernel_core(kernel), sourced(tau, "tau"), whole(count, "count")
     if isinstance(candidates, tuple):
         if len(candidates) != 2:
             raise _core.Error(f"a box is a tuple of two corners, (low, high), not of {len(candidates)}; candidates are an array")
         low, high = (np.array([floats(corner, "corners")]) for corner in candidates)
-        return Design(_core.max_variance_design_in_box(core, tau, low, high, count, number(slack, "slack"), options))
-    return Design(_core.max_variance_design(core, tau, rows(candidates, "candidates"), count, options))
+        return Design(_core.max_variance_design_in_box(core, ridge, low, high, count, number(slack, "slack"), options))
+    return Design(_core.max_variance_design(core, ridge, rows(candidates, "candidates"), count, options))

@@ -86,6 +86,7 @@ class Settings:
         centre = float(y.mean())
         mean, unit = (centre, float(y.std()) or 1.0) if self.mean is None else (self.mean, self.unit)
         kernel, tau = self.kernel, self.tau
+        inducing: Any
         if kernel is None or tau is None:
             spread = np.where(X.std(axis=0) > 0, X.std(axis=0), 1.0)
             template = kernel if kernel is not None else Matern(nu=2.5, lengthscale=list(spread * np.sqrt(X.shape[1])))
@@ -94,7 +95,7 @@ class Settings:
             if self.mean is None:
                 mean, unit, _ = learnt.posterior.prior
         else:
-            inducing = select_inducing(kernel, X, tau, size=self.inducing, seed=self.seed).points
+            inducing = select_inducing(kernel, X, tau, size=self.inducing, seed=self.seed)
         return Plan(
             kernel,
             tau,

@@ -78,6 +78,6 @@ def select_inducing(
     return Inducing(points, indices, value, kind)
 
 
-def inducing_points(inducing: Any) -> Floats:
-    """The points of an array or of the result of :func:`select_inducing`."""
-    return inducing.points if isinstance(inducing, Inducing) else rows(inducing, "inducing points")
+def inducing_points(inducing: Any) -> tuple[Floats, bool]:
+    """The points of an array or of the result of :func:`select_inducing`, and whether a rule chose them, which looks at no response."""
+    return (inducing.points, True) if isinstance(inducing, Inducing) else (rows(inducing, "inducing points"), False)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, Union
 
 import numpy as np
@@ -12,6 +12,7 @@ from ._arrays import Floats, floats, rows
 from ._checks import count, number
 from ._core import Error
 from ._core import Kernel as CoreKernel
+from ._learnt import LearntNumber, kept, marked, source_of
 
 Scale = Union[float, Sequence[float]]
 
@@ -79,17 +80,27 @@ class Kernel:
         >>> sb.SquaredExponential(0.3).parameters
         {'lengthscale': 0.3, 'variance': 1.0}
         """
-        return dict(self._core.parameters())
+        return {name: self._marked(value) for name, value in self._core.parameters()}
 
     @property
     def variance(self) -> float:
         """The prior variance, of a kernel that is no sum or product."""
-        return float(self._field("variance"))
+        return self._marked(self._field("variance"))
 
     @property
     def lengthscale(self) -> float | list[float]:
         """The length-scale, or one for each column, of a kernel that is no sum or product."""
-        return _scale_of(self._field("lengthscale"))
+        return self._scale("lengthscale")
+
+    def _marked(self, value: float) -> float:
+        """A parameter, which remembers that the kernel was learnt."""
+        return marked(float(value), self.source, json.loads(self._core.to_json())[1])
+
+    def _scale(self, name: str) -> float | list[float]:
+        return self._all_marked(_scale_of(self._field(name)))
+
+    def _all_marked(self, scale: float | list[float]) -> float | list[float]:
+        return [self._marked(value) for value in scale] if isinstance(scale, list) else self._marked(scale)
 
     def _field(self, name: str) -> Any:
         for body in _structure(self._core).values():
@@ -104,7 +115,7 @@ class Kernel:
         >>> (sb.SquaredExponential(0.3) + sb.Linear()).get_params()["k1__lengthscale"]
         0.3
         """
-        return _parameters(_structure(self._core))
+        return {name: self._all_marked(value) for name, value in _parameters(_structure(self._core)).items()}
 
     def set_params(self, **params: Any) -> Kernel:
         """Changes parameters in place, so that grids can: ``GridSearchCV(model, {"kernel__lengthscale": [0.1, 1.0]})``.
@@ -117,7 +128,7 @@ class Kernel:
         node = kernel["value"]
         for name, value in params.items():
             node = _changed(node, name, value)
-        self._core = CoreKernel.from_json(json.dumps([{**kernel, "value": node}, *rest]))
+        self._core = _sourced(CoreKernel.from_json(json.dumps([{**kernel, "value": node}, *rest])), params.values())
         return self
 
     def __sklearn_clone__(self) -> Kernel:
@@ -135,7 +146,8 @@ class Kernel:
         """A number times a kernel multiplies its variance."""
         if not isinstance(factor, (int, float, np.number)):
             return NotImplemented
-        return Kernel._wrap(CoreKernel.from_json(json.dumps(_scaled(json.loads(self._core.to_json()), float(factor)))))
+        scaled = CoreKernel.from_json(json.dumps(_scaled(json.loads(self._core.to_json()), float(factor))))
+        return Kernel._wrap(_sourced(scaled, [factor]))
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Kernel) and self._core.to_json() == other._core.to_json()
@@ -171,12 +183,12 @@ class Matern(Kernel):
     """
 
     def __init__(self, *, nu: float = 2.5, lengthscale: Scale = 1.0, variance: float = 1.0) -> None:
-        self._core = _made("matern", lengthscale, variance, number(nu, "nu"))
+        self._core = _made("matern", lengthscale, variance, kept(nu, "nu"))
 
     @property
     def nu(self) -> float:
         """The smoothness."""
-        return float(self._field("nu"))
+        return self._marked(self._field("nu"))
 
 
 class RationalQuadratic(Kernel):
@@ -188,12 +200,12 @@ class RationalQuadratic(Kernel):
     """
 
     def __init__(self, *, alpha: float = 1.0, lengthscale: Scale = 1.0, variance: float = 1.0) -> None:
-        self._core = _made("rational-quadratic", lengthscale, variance, number(alpha, "alpha"))
+        self._core = _made("rational-quadratic", lengthscale, variance, kept(alpha, "alpha"))
 
     @property
     def alpha(self) -> float:
         """The mixture of scales: large values are one scale."""
-        return float(self._field("alpha"))
+        return self._marked(self._field("alpha"))
 
 
 class Periodic(Kernel):
@@ -210,7 +222,7 @@ class Periodic(Kernel):
     @property
     def period(self) -> float | list[float]:
         """The period, or one for each column."""
-        return _scale_of(self._field("period"))
+        return self._scale("period")
 
 
 class Linear(Kernel):
@@ -222,12 +234,12 @@ class Linear(Kernel):
     """
 
     def __init__(self, offset: float = 1.0, lengthscale: Scale = 1.0, variance: float = 1.0) -> None:
-        self._core = _made("linear", lengthscale, variance, number(offset, "offset"))
+        self._core = _made("linear", lengthscale, variance, kept(offset, "offset"))
 
     @property
     def offset(self) -> float:
         """The variance of the constant, in units of ``variance``."""
-        return float(self._field("offset"))
+        return self._marked(self._field("offset"))
 
 
 class Hamming(Kernel):
@@ -253,7 +265,16 @@ def kernel_core(kernel: Any) -> CoreKernel:
 
 
 def _made(kind: str, lengthscale: Scale, variance: float, shape: float = 0.0, period: Scale = 1.0) -> CoreKernel:
-    return CoreKernel.of(kind, floats(lengthscale, "lengthscale"), bool(np.ndim(lengthscale) == 0), number(variance, "variance"), shape, floats(period, "period"))
+    core = CoreKernel.of(
+        kind, floats(lengthscale, "lengthscale"), bool(np.ndim(lengthscale) == 0), number(variance, "variance"), float(shape), floats(period, "period")
+    )
+    return _sourced(core, [lengthscale, variance, shape, period])
+
+
+def _sourced(core: CoreKernel, parameters: Iterable[Any]) -> CoreKernel:
+    """The kernel, learnt if one of its parameters was."""
+    flat = [v for p in parameters for v in (p if isinstance(p, (list, tuple)) else [p])]
+    return core.sourced(*source_of(flat)) if any(isinstance(v, LearntNumber) for v in flat) else core
 
 
 def _restored(text: str) -> Kernel:

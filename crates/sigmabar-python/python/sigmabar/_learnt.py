@@ -9,14 +9,15 @@ from ._checks import number
 
 
 class LearntNumber(float):
-    """A number that was learnt from responses. It is used like any other, and a claim that rests on it says so; arithmetic keeps the mark.
+    """A number that was learnt from responses. It is used like any other, and a claim that rests on it says so. Arithmetic, ``round`` and NumPy's functions of
+    single numbers keep the mark; ``float(…)`` takes it off, and is your word that the number does not come from the responses.
 
     >>> import numpy as np, sigmabar as sb
     >>> x = np.linspace(0, 1, 80)
     >>> y = np.sin(6 * x) + 0.1 * np.random.default_rng(0).standard_normal(80)
     >>> tau = sb.fit_hyperparameters(sb.Matern(nu=2.5), x[:60], y[:60], starts=1).tau
-    >>> tau.source, (2 * tau).source, tau.for_new_data().source
-    ('learnt-here', 'learnt-here', 'learnt-before')
+    >>> tau.source, (2 * tau).source, np.sqrt(tau).source, round(tau, 3).source, tau.for_new_data().source
+    ('learnt-here', 'learnt-here', 'learnt-here', 'learnt-here', 'learnt-before')
     """
 
     source: str
@@ -31,6 +32,10 @@ class LearntNumber(float):
         """The same number for other responses than those it was learnt on. On rows that it was learnt on it is noticed, and counts as learnt there again."""
         return LearntNumber(float(self), "learnt-before", self._seen)
 
+    def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **options: Any) -> Any:
+        plain = [float(value) if isinstance(value, LearntNumber) else value for value in inputs]
+        return _marked_alike(getattr(ufunc, method)(*plain, **options), inputs)
+
     def __getnewargs__(self) -> tuple[Any, ...]:
         return (float(self), self.source, self._seen)
 
@@ -39,18 +44,24 @@ def _keeping_the_mark(name: str) -> Callable[..., Any]:
     operation = getattr(float, name)
 
     def marked(self: LearntNumber, *others: Any) -> Any:
-        result = operation(self, *others)
-        if not isinstance(result, float):
-            return result
-        learnt = [self, *(other for other in others if isinstance(other, LearntNumber))]
-        return LearntNumber(result, min((n.source for n in learnt), key=_WEAKEST.index), {h for n in learnt for h in n._seen})
+        return _marked_alike(operation(self, *others), (self, *others))
 
     return marked
 
 
+def _marked_alike(result: Any, sources: Iterable[Any]) -> Any:
+    """A number with the marks of what it was made of."""
+    return LearntNumber(result, *source_of(sources)) if isinstance(result, float) else result
+
+
 _WEAKEST = ("estimated", "learnt-here", "learnt-before")
-for _name in "add radd sub rsub mul rmul truediv rtruediv pow rpow neg pos abs".split():
+for _name in "add radd sub rsub mul rmul truediv rtruediv floordiv rfloordiv mod rmod pow rpow neg pos abs round".split():
     setattr(LearntNumber, f"__{_name}__", _keeping_the_mark(f"__{_name}__"))
+
+
+def kept(value: Any, what: str) -> float:
+    """A number, with its mark if it was learnt."""
+    return value if isinstance(value, LearntNumber) else number(value, what)
 
 
 def marked(value: float, source: str, seen: Iterable[int]) -> float:

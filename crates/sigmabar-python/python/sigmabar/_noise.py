@@ -7,9 +7,9 @@ from typing import Any
 
 from . import _core
 from ._arrays import floats
-from ._checks import number
+from ._checks import count
 from ._core import Error
-from ._learnt import LearntNumber, source_of
+from ._learnt import kept, source_of
 
 
 class Noise:
@@ -58,7 +58,7 @@ class SubGaussian(Noise):
     """
 
     def __init__(self, level: float) -> None:
-        self._arguments = (_kept(level, "level"),)
+        self._arguments = (kept(level, "level"),)
         self._core = _made("sub-gaussian", self._arguments)
 
 
@@ -71,8 +71,26 @@ class Gaussian(Noise):
     """
 
     def __init__(self, sd: float) -> None:
-        self._arguments = (_kept(sd, "sd"),)
+        self._arguments = (kept(sd, "sd"),)
         self._core = _made("gaussian", self._arguments)
+
+
+class UnknownLevel(Noise):
+    """Normal with one standard deviation that nobody knows; ``about`` serves for planning only.
+
+    Certified S-BPE bounds it by replicates, which it plans itself unless every result is the mean of so many ``replicates``, told with its standard error and
+    their number. Elsewhere it is a guess, and nothing is certified.
+
+    >>> import sigmabar as sb
+    >>> k = sb.Matern(nu=2.5, lengthscale=0.5)
+    >>> s = sb.Strategy("s-bpe", domain=([0.0], [1.0]), kernel=k, norm_bound=1.0, noise=sb.UnknownLevel(about=0.1), budget=24, batches=[24])
+    >>> len(s.ask(24).points), s.repeats
+    (24, '12 of the 24 evaluations of batch 1 repeat others: nobody knows the noise, and so many bound it by 1.98 times their scatter')
+    """
+
+    def __init__(self, about: float, replicates: int = 1) -> None:
+        self._arguments = (kept(about, "about"), count(replicates, "replicates", least=1))
+        self._core = _made("unknown-level", self._arguments)
 
 
 class LightTailed(Noise):
@@ -84,7 +102,7 @@ class LightTailed(Noise):
     """
 
     def __init__(self, xi0: float, h0: float) -> None:
-        self._arguments = (_kept(xi0, "xi0"), _kept(h0, "h0"))
+        self._arguments = (kept(xi0, "xi0"), kept(h0, "h0"))
         self._core = _made("light-tailed", self._arguments)
 
 
@@ -97,7 +115,7 @@ class Bounded(Noise):
     """
 
     def __init__(self, a: float) -> None:
-        self._arguments = (_kept(a, "a"),)
+        self._arguments = (kept(a, "a"),)
         self._core = _made("bounded", self._arguments)
 
 
@@ -111,14 +129,9 @@ class PerObservation(Noise):
 
     def __init__(self, levels: Sequence[float]) -> None:
         # A list keeps the marks of its numbers, which an array has lost.
-        numbers = [_kept(v, "levels") for v in levels] if isinstance(levels, (list, tuple)) else floats(levels, "levels")
+        numbers = [kept(v, "levels") for v in levels] if isinstance(levels, (list, tuple)) else floats(levels, "levels")
         self._arguments = (numbers,)
         self._core = _made("per-observation", numbers)
-
-
-def _kept(value: Any, what: str) -> float:
-    """A number, with its mark if it was learnt."""
-    return value if isinstance(value, LearntNumber) else number(value, what)
 
 
 def _flat(arguments: Iterable[Any]) -> list[Any]:
@@ -140,7 +153,7 @@ def noise_core(noise: Any, what: str = "noise") -> _core.Noise | None:
 
 def as_noise(noise: Any) -> Noise:
     """A noise model, or a sub-Gaussian level given as a number."""
-    return noise if isinstance(noise, Noise) else SubGaussian(number(noise, "noise"))
+    return noise if isinstance(noise, Noise) else SubGaussian(kept(noise, "noise"))
 
 
 def noise_or_level(noise: Any) -> _core.Noise:

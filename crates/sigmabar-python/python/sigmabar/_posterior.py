@@ -230,8 +230,8 @@ class ExactPosterior:
 
     @property
     def norm(self) -> float:
-        """The norm of the mean, in the model's scale."""
-        return self._core.norm()
+        """The norm of the mean, in the model's scale. Learnt from the responses: as a norm bound it makes an estimate."""
+        return LearntNumber(self._core.norm(), "learnt-here")
 
 
 def _fitted_again(
@@ -421,8 +421,8 @@ class SparsePosterior:
 
     @property
     def norm(self) -> float:
-        """The norm of the mean, in the model's scale."""
-        return self._core.norm()
+        """The norm of the mean, in the model's scale. Learnt from the responses: as a norm bound it makes an estimate."""
+        return LearntNumber(self._core.norm(), "learnt-here", self._learnt_on("learnt-here"))
 
     def interval(
         self,
@@ -499,7 +499,8 @@ class SparsePosterior:
 
     def least_norm(self, noise: Noise, delta: float = 0.05) -> float:
         """The smallest norm bound that the data do not contradict, in units of ``unit`` as the noise is: a claim with less is refuted by them."""
-        return self._core.norm_check(claim_from(None, noise, delta, "both", "tight", "point", None))[0]
+        least = self._core.norm_check(claim_from(None, noise, delta, "both", "tight", "point", None))[0]
+        return LearntNumber(least, "learnt-here", self._learnt_on("learnt-here"))
 
     @property
     def facts(self) -> dict[str, Any]:

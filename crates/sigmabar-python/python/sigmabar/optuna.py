@@ -249,8 +249,8 @@ class GPUCBSampler(_ModelSampler):
 class _Run:
     """The plan of one search space, as one process sees it; the storage holds what all need to see the same."""
 
-    def __init__(self, columns: _Columns, strategy: Strategy | None, token: str, is_pruned: bool) -> None:
-        self.columns, self.strategy, self.token, self.is_pruned = columns, strategy, token, is_pruned
+    def __init__(self, columns: _Columns, strategy: Strategy | None, token: str, *, is_pruned: bool, may_try_again: bool) -> None:
+        self.columns, self.strategy, self.token, self.is_pruned, self.may_try_again = columns, strategy, token, is_pruned, may_try_again
         self.points: dict[int, list[float]] = {}
         self.told: set[int] = set()
         self.batch = 0
@@ -279,8 +279,12 @@ class _Run:
         return [slot for slot in self.points if slot not in taken], False
 
     def _answer(self, slot: int, trials: Sequence[FrozenTrial]) -> float | None:
-        """The value of the first trial of a slot that has one, ``nan`` if all failed or one was pruned, ``None`` while one may still answer."""
-        if any(trial.state == TrialState.PRUNED for trial in trials):
+        """The value of the first trial of a slot that has one, ``nan`` if it is lost, ``None`` while one may still answer.
+
+        A pruned trial is lost, whatever comes after it; so is a failed one where claims are made, unless failures are declared to have nothing to do with values:
+        to try again until it works is to choose among values."""
+        losing = {TrialState.PRUNED} if self.may_try_again else {TrialState.PRUNED, TrialState.FAIL}
+        if any(trial.state in losing for trial in trials):
             return math.nan
         for trial in trials:
             if trial.state == TrialState.COMPLETE and trial.value is not None and math.isfinite(trial.value) and self._is_at(slot, trial):
@@ -310,7 +314,8 @@ class SBPESampler(_Sampler):
     ``go_on_despite_contradiction``.
 
     A trial asked for while its batch is all handed out but not all told, and one beyond the budget, is chosen by expected improvement.
-    Workers in several processes share one plan through the storage if they are given the same seed or the first of them has begun.
+    Workers in several processes share one plan through the storage if they are given the same seed or the first of them has begun. A plan keeps the budget and the
+    premises it was made with: a sampler with other premises is refused, one with another budget goes on with the plan's.
 
     >>> import math, optuna, sigmabar as sb, sigmabar.optuna
     >>> optuna.logging.set_verbosity(optuna.logging.WARNING)
@@ -414,11 +419,14 @@ class SBPESampler(_Sampler):
             study._storage.set_study_system_attr(study._study_id, name, self._record(study, columns, trials, attributes))
             attributes = study._storage.get_study_system_attrs(study._study_id)
         record = attributes[name]
+        self._check_premises(study, record)
         is_pruned = any(t.state == TrialState.PRUNED and _token(t) == record["token"] for t in trials)
         known = self._runs.get((study.study_name, columns.key))
         # With the first pruned trial the same plan is made anew as one whose losses say something about values.
         if known is None or known.is_pruned != is_pruned:
-            known = _Run(columns, self._begin(study, columns, trials, record, is_pruned), record["token"], is_pruned)
+            strategy = self._begin(study, columns, trials, record, is_pruned)
+            may_try_again = self._assumed["kernel"] is None or self._failures == "unrelated"
+            known = _Run(columns, strategy, record["token"], is_pruned=is_pruned, may_try_again=may_try_again)
             self._runs[study.study_name, columns.key] = known
         return known
 
@@ -427,21 +435,40 @@ class SBPESampler(_Sampler):
         tokens = {record["token"] for name, record in attributes.items() if name.startswith(_RUN)}
         attached, _, _ = columns.measured(trials)
         starts = [t for t in trials if _is_own_start(study, t)]
-        # What pruning has left of them was chosen by looking at values.
-        fixed = set() if any(t.state == TrialState.PRUNED for t in starts) else {t.number for t in starts}
+        # What pruning has left of them was chosen by looking at values, and so may be what failures have left.
+        losing = {TrialState.PRUNED} if self._failures == "unrelated" else {TrialState.PRUNED, TrialState.FAIL}
+        fixed = set() if any(t.state in losing for t in starts) else {t.number for t in starts}
         return {
             "token": uuid.uuid4().hex,
             "seed": self._seed,
+            "budget": self._budget,
+            "batches": self._batches,
+            "premises": self._premises(),
             "fixed": [number for number in attached if number in fixed],
             "adaptive": [number for number in attached if number not in fixed],
             "used": sum(_token(t) in tokens for t in trials),
         }
 
+    def _premises(self) -> dict[str, str]:
+        """What was declared, in words that can be compared."""
+        return {name: repr(value) for name, value in {**self._assumed, "failures": self._failures}.items()}
+
+    def _check_premises(self, study: Study, record: dict[str, Any]) -> None:
+        """The premises of a plan are those it was made with: declared after its trials were seen, others would be chosen by looking at them."""
+        for name, ours in self._premises().items():
+            theirs = record["premises"][name]
+            if ours != theirs:
+                raise Error(
+                    f"study {study.study_name!r} was planned with {name}={theirs}, and this sampler has {name}={ours}: "
+                    f"give the same, or begin another study (what {name} would have to be is in the certificate's range)"
+                )
+
     def _begin(self, study: Study, columns: _Columns, trials: Sequence[FrozenTrial], record: dict[str, Any], is_pruned: bool) -> Strategy | None:
-        budget = self._budget - int(record["used"])
+        planned, lengths = int(record["budget"]), record["batches"]
+        budget = planned - int(record["used"])
         if budget <= 0:
             return None
-        batches = self._batches if isinstance(self._batches, int) or self._batches is None or budget == self._budget else len(self._batches)
+        batches = lengths if isinstance(lengths, int) or lengths is None or budget == planned else len(lengths)
         options: dict[str, Any] = {} if batches is None else {"batches": batches}
         # What depends on parameters outside the plan is no function of those inside it: no premise can hold.
         is_known = self._assumed["kernel"] is not None and not columns.are_rounded and not _beyond(columns.space, trials)

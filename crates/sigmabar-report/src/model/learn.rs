@@ -33,8 +33,8 @@ pub struct Learnt {
     pub kernel: Sourced<Kernel>,
     /// The ridge, and where it came from.
     pub ridge: Sourced<f64>,
-    /// The inducing points.
-    pub inducing: Points,
+    /// The inducing points: as many as the evidence asked for, where the kernel was learnt.
+    pub inducing: Sourced<Points>,
     /// To how many nats per row the evidence is known, where more inducing points would have told more.
     pub wide: Option<f64>,
     /// The posterior, where learning has seen every row.
@@ -67,7 +67,7 @@ pub fn learn(rows: &Rows, prior: Prior, declared: &Declared, columns: &[ColumnIn
     Ok(Learnt {
         kernel: learnt.kernel().clone(),
         ridge: Sourced::new(learnt.ridge(), Origin::LearntHere),
-        inducing: learnt.inducing().to_points(),
+        inducing: Sourced::new(learnt.inducing().to_points(), Origin::LearntHere),
         wide: learnt.capped.then(|| learnt.gap() / observations.len() as f64),
         posterior: everything.then(|| learnt.into_posterior()),
     })

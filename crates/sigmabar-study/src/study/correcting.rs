@@ -20,6 +20,13 @@ pub enum Corrected {
     Late,
 }
 
+/// What happened to results that the strategy does not know of.
+#[derive(Clone, Copy)]
+pub(super) struct Mishaps {
+    corrections: usize,
+    measured_again: usize,
+}
+
 /// A trial as it stands before it is corrected.
 struct Standing {
     row: i64,
@@ -62,15 +69,15 @@ impl Study {
                 "value": before.value, "std": before.std_error, "reason": before.reason,
                 "analysed": corrected == Corrected::AfterAnalysis, "why": why,
             });
-            let (value, std_error, reason) = result.columns();
+            let (value, std_error, replicates, reason) = result.columns();
             let state = match (before.state, value) {
                 (TrialStatus::Late, _) => TrialStatus::Late,
                 (_, Some(_)) => TrialStatus::Done,
                 (_, None) => TrialStatus::Failed,
             };
-            let update = "UPDATE sb_trials SET state = ?3, value = ?4, std_error = ?5, reason = ?6, told_at = ?7, note = ?8, replicates = NULL \
+            let update = "UPDATE sb_trials SET state = ?3, value = ?4, std_error = ?5, reason = ?6, told_at = ?7, note = ?8, replicates = ?9 \
                           WHERE study = ?1 AND id = ?2";
-            transaction.execute(update, params![self.key, before.row, state, value, std_error, reason, now(), why])?;
+            transaction.execute(update, params![self.key, before.row, state, value, std_error, reason, now(), why, replicates])?;
             note_detail(transaction, self.key, kind, Some(before.row), &detail)?;
             self.forget(transaction, before.batch)?;
             Ok(corrected)
@@ -140,18 +147,34 @@ impl Study {
     }
 
     /// How many results were corrected after their batch was analysed.
-    pub(super) fn corrections(&self) -> Result<usize> {
+    fn corrections(&self) -> Result<usize> {
         let look = "SELECT count(DISTINCT trial) FROM sb_events WHERE study = ?1 AND kind IN ('replaced', 'withdrawn') \
                     AND json_extract(detail, '$.analysed')";
         let count: i64 = self.store().read(|c| c.prepare_cached(look)?.query_row([self.key], |row| row.get(0)))?;
         Ok(usize::try_from(count).unwrap_or_default())
     }
 
-    /// A certificate that says so. Correcting a result may be as good as choosing it: only who declares that lost results have nothing to do with the noise has
-    /// vouched for corrected ones.
-    pub(super) fn corrected(&self, mut certificate: Certificate, corrections: usize) -> Certificate {
-        let vouched = self.spec.problem().failures().origin(corrections);
-        certificate.premises.corrections = Sourced::new(corrections, vouched);
+    /// How many results are not the first attempt's: it failed, or its worker was lost with what it had measured, and the setting was measured again.
+    fn measured_again(&self) -> Result<usize> {
+        let look = "SELECT count(DISTINCT t.id) FROM sb_events AS e JOIN sb_trials AS t ON t.study = e.study AND t.id = e.trial \
+                    WHERE e.study = ?1 AND e.kind IN ('expired', 'worker ended', 'retried') AND t.value IS NOT NULL";
+        let count: i64 = self.store().read(|c| c.prepare_cached(look)?.query_row([self.key], |row| row.get(0)))?;
+        Ok(usize::try_from(count).unwrap_or_default())
+    }
+
+    /// What happened to results outside the strategy's sight.
+    pub(super) fn mishaps(&self) -> Result<Mishaps> {
+        Ok(Mishaps { corrections: self.corrections()?, measured_again: self.measured_again()? })
+    }
+
+    /// A certificate that says so. Correcting a result, or losing it and measuring again, may be as good as choosing it: only who declares that lost results have
+    /// nothing to do with the noise has vouched for these.
+    pub(super) fn with_mishaps(&self, mut certificate: Certificate, mishaps: Mishaps) -> Certificate {
+        let vouched = |count| self.spec.problem().failures().origin(count);
+        let premises = &mut certificate.premises;
+        premises.corrections = Sourced::new(mishaps.corrections, vouched(mishaps.corrections));
+        premises.losses.value += mishaps.measured_again;
+        premises.losses.origin = premises.losses.origin.max(vouched(mishaps.measured_again));
         certificate
     }
 }

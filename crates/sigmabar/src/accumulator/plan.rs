@@ -70,7 +70,7 @@ pub(crate) struct Identity {
 #[derive(Serialize, Deserialize)]
 struct Stored {
     kernel: Sourced<Kernel>,
-    inducing: Points,
+    inducing: Sourced<Points>,
     ahead: Option<Points>,
     summed: Summed,
     ridge: Sourced<f64>,
@@ -87,7 +87,7 @@ impl Plan {
     /// Those of [`FeatureMap::new`]; [`Error::Empty`] without chunks; [`Error::Parameter`] for a ridge that is not positive.
     pub fn new(
         kernel: impl Into<Sourced<Kernel>>,
-        inducing: Points,
+        inducing: impl Into<Sourced<Points>>,
         ridge: impl Into<Sourced<f64>>,
         chunks: Vec<Option<u64>>,
     ) -> Result<Self> {
@@ -181,7 +181,7 @@ impl Plan {
     ///
     /// # Errors
     /// Those of [`FeatureMap::new`].
-    pub fn with_inducing(self, inducing: Points) -> Result<Self> {
+    pub fn with_inducing(self, inducing: impl Into<Sourced<Points>>) -> Result<Self> {
         let features = FeatureMap::new(self.features.sourced_kernel().clone(), inducing)?;
         let plan = Self::assemble(features, self.summed, self.ridge, self.prior, self.collected)?;
         match &self.ahead {
@@ -249,7 +249,7 @@ impl Plan {
     pub fn to_bytes_with(&self, remark: &str) -> Vec<u8> {
         let stored = Stored {
             kernel: self.features.sourced_kernel().clone(),
-            inducing: self.features.given().to_points(),
+            inducing: self.features.sourced_given().clone(),
             ahead: self.ahead.as_ref().map(|ahead| ahead.points().to_points()),
             summed: self.summed.clone(),
             ridge: self.ridge,
@@ -266,9 +266,9 @@ impl Plan {
     pub fn from_bytes_with(bytes: &[u8]) -> Result<(Self, &str)> {
         let opened = sealed::open(Kind::Plan, bytes)?;
         let Stored { kernel, inducing, ahead, summed, ridge, prior, collected } = postcard::from_bytes(opened.content).map_err(|_| TORN)?;
-        let sound = ahead.as_ref().is_none_or(|points| points.dim() == inducing.dim())
+        let sound = ahead.as_ref().is_none_or(|points| points.dim() == inducing.value.dim())
             && kernel.value.validate().is_ok()
-            && kernel.value.check_dim(inducing.dim()).is_ok()
+            && kernel.value.check_dim(inducing.value.dim()).is_ok()
             && positive("ridge", ridge.value).is_ok()
             && summed.centre.is_finite()
             && prior.is_none_or(|prior| prior.is_consistent());

@@ -77,7 +77,7 @@ pub struct Claim {
     delta: f64,
     norm_bound: Option<Sourced<f64>>,
     noise: Option<Sourced<Noise>>,
-    new_noise: Option<Noise>,
+    new_noise: Option<Sourced<Noise>>,
     side: Side,
     coverage: Coverage,
     method: Method,
@@ -122,10 +122,11 @@ impl Claim {
         self
     }
 
-    /// The noise of a *new* observation, for prediction intervals; the same as the observations' unless said.
+    /// The noise of a *new* observation, for prediction intervals; the same as the observations' unless said. Declared, unless the value says that it came
+    /// from elsewhere.
     #[must_use]
-    pub fn new_noise(mut self, noise: Noise) -> Self {
-        self.new_noise = Some(noise);
+    pub fn new_noise(mut self, noise: impl Into<Sourced<Noise>>) -> Self {
+        self.new_noise = Some(noise.into());
         self
     }
 
@@ -207,6 +208,11 @@ impl Claim {
         self.noise.as_ref().map_or(Origin::Unmet, |noise| noise.origin)
     }
 
+    /// Where the noise of a new observation came from, if it was given by itself.
+    pub(crate) fn new_noise_origin(&self) -> Origin {
+        self.new_noise.as_ref().map_or(Origin::Guaranteed, |noise| noise.origin)
+    }
+
     pub(crate) fn known_norm_bound(&self) -> Option<f64> {
         self.norm_bound.as_ref().map(|bound| bound.value)
     }
@@ -233,8 +239,7 @@ impl Claim {
     /// The noise of a new observation.
     pub(crate) fn required_new_noise(&self) -> Result<Noise> {
         let noise = match (&self.new_noise, &self.noise) {
-            (Some(noise), _) => noise.clone(),
-            (None, Some(noise)) => noise.value.clone(),
+            (Some(noise), _) | (None, Some(noise)) => noise.value.clone(),
             (None, None) => self.required_noise(None)?,
         };
         if matches!(noise, Noise::PerObservation { .. }) {

@@ -140,7 +140,10 @@ impl PredictionIntervals {
 
     fn assemble(ends: Ends, certificate: Certificate, claim: &Claim, new_noise: &Noise) -> Self {
         let claimed = Claimed::Response { side: claim.side_claimed(), noise: Some(new_noise.clone()) };
-        Self::from_parts(ends, Certificate { claim: claimed, ..certificate })
+        let mut certificate = Certificate { claim: claimed, ..certificate };
+        let origin = &mut certificate.premises.noise.origin;
+        *origin = (*origin).max(claim.new_noise_origin());
+        Self::from_parts(ends, certificate)
     }
 }
 

@@ -4,7 +4,7 @@ use crate::error::{Error, Result, positive};
 use crate::features::FeatureMap;
 use crate::inducing::PartialCholesky;
 use crate::kernel::Kernel;
-use crate::origin::Sourced;
+use crate::origin::{Origin, Sourced};
 use crate::points::{Collected, Locations, Points, PointsRef};
 use sigmabar_linalg::{Matrix, product_transposed, symmetric_eigenvalues};
 use std::sync::Arc;
@@ -85,7 +85,7 @@ impl DictionarySize {
                 break;
             }
         }
-        FeatureMap::new(kernel.clone(), factor.pivots()?)
+        FeatureMap::new(kernel.clone(), Sourced::new(factor.pivots()?, Origin::Guaranteed))
     }
 
     /// A quarter more greedy pivots from the sample and the point `wanted`, where they are missed.
@@ -95,7 +95,8 @@ impl DictionarySize {
         let mut factor = PartialCholesky::with_points(features.kernel(), &locations, features.inducing())?;
         let step = SMALLEST_STEP.max(features.len() / 4).min(self.max_size - features.len());
         factor.add_greedy(step)?;
-        Ok(Arc::new(FeatureMap::new(features.sourced_kernel().clone(), factor.pivots()?)?))
+        let inducing = Sourced::new(factor.pivots()?, features.sourced_given().origin);
+        Ok(Arc::new(FeatureMap::new(features.sourced_kernel().clone(), inducing)?))
     }
 }
 

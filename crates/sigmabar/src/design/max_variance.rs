@@ -9,7 +9,7 @@ use crate::error::{Error, Result, positive};
 use crate::features::FeatureMap;
 use crate::information::Information;
 use crate::kernel::Kernel;
-use crate::origin::Sourced;
+use crate::origin::{Origin, Sourced};
 use crate::points::{Collected, Locations, Points, PointsRef};
 use sigmabar_linalg::Matrix;
 use std::sync::Arc;
@@ -33,7 +33,7 @@ enum Dictionary {
 #[derive(Clone, Debug)]
 pub struct MaxVariance {
     dictionary: Dictionary,
-    ridge: f64,
+    ridge: Sourced<f64>,
     measured: Option<Arc<Locations>>,
     running: Option<Points>,
     memory: usize,
@@ -45,8 +45,8 @@ impl MaxVariance {
     ///
     /// # Errors
     /// [`Error::Parameter`] for a ridge that is not positive.
-    pub fn new(features: Arc<FeatureMap>, ridge: f64) -> Result<Self> {
-        Self::with(Dictionary::Fixed(features), ridge)
+    pub fn new(features: Arc<FeatureMap>, ridge: impl Into<Sourced<f64>>) -> Result<Self> {
+        Self::with(Dictionary::Fixed(features), ridge.into())
     }
 
     /// With inducing points chosen among the candidates, for the number of measurements at first, and more of them whenever what they miss
@@ -55,13 +55,14 @@ impl MaxVariance {
     ///
     /// # Errors
     /// [`Error::Parameter`] for a ridge or growth out of range.
-    pub fn growing(kernel: impl Into<Sourced<Kernel>>, ridge: f64, growth: DictionarySize) -> Result<Self> {
+    pub fn growing(kernel: impl Into<Sourced<Kernel>>, ridge: impl Into<Sourced<f64>>, growth: DictionarySize) -> Result<Self> {
         growth.validate()?;
-        Self::with(Dictionary::Growing(kernel.into(), growth), ridge)
+        Self::with(Dictionary::Growing(kernel.into(), growth), ridge.into())
     }
 
-    fn with(dictionary: Dictionary, ridge: f64) -> Result<Self> {
-        Ok(Self { dictionary, ridge: positive("ridge", ridge)?, measured: None, running: None, memory: MEMORY, spreading: false })
+    fn with(dictionary: Dictionary, ridge: Sourced<f64>) -> Result<Self> {
+        positive("ridge", ridge.value)?;
+        Ok(Self { dictionary, ridge, measured: None, running: None, memory: MEMORY, spreading: false })
     }
 
     /// With given inducing points: ranks by what measuring can lower once what they miss dominates the largest variance. Growing ones do so at their limit.
@@ -91,7 +92,7 @@ impl MaxVariance {
     /// The ridge.
     #[must_use]
     pub fn ridge(&self) -> f64 {
-        self.ridge
+        self.ridge.value
     }
 
     /// Chooses `count` of the candidates, repetitions allowed. Exactly the choice of looking at every candidate every time.
@@ -165,7 +166,7 @@ impl MaxVariance {
         let candidates = distinct.distinct();
         let dim = distinct.points().dim();
         let points = Points::new([distinct.points().as_slice(), &self.known_rows()].concat(), dim)?;
-        let mut sweep = ExactSweep::new(self.kernel(), self.ridge, points.view(), self.known() + count);
+        let mut sweep = ExactSweep::new(self.kernel(), self.ridge.value, points.view(), self.known() + count);
         (candidates..points.len()).try_for_each(|known| sweep.pick(known))?;
         let before = sweep.gain();
         let mut queue = Queue::new(&sweep, candidates);
@@ -180,7 +181,7 @@ impl MaxVariance {
         let exact_std = sweep.variance(last).sqrt();
         let measured: Vec<usize> = (candidates..points.len()).chain(picks.iter().copied()).collect();
         let inducing = Locations::new(points.view().select(&measured)?, Collected::Designed).points().to_points();
-        let features = Arc::new(FeatureMap::new(self.sourced_kernel(), inducing)?);
+        let features = Arc::new(FeatureMap::new(self.sourced_kernel(), Sourced::new(inducing, Origin::Guaranteed))?);
         let chosen = points.view().select(&picks)?;
         // Points that depend on the others are left out of the dictionary: what it then misses at them counts.
         let missed = features.residual(chosen.view())?.into_iter().fold(0.0, f64::max);
@@ -248,7 +249,7 @@ impl MaxVariance {
             Dictionary::Fixed(features) => Ok(Arc::clone(features)),
             Dictionary::Growing(kernel, growth) => {
                 let start = DictionarySize { max_size: growth.max_size.min(at_most), ..*growth };
-                Ok(Arc::new(start.start(kernel, self.ridge, growth.sample(points, self.memory)?, self.known() + count)?))
+                Ok(Arc::new(start.start(kernel, self.ridge.value, growth.sample(points, self.memory)?, self.known() + count)?))
             }
         }
     }
@@ -312,7 +313,7 @@ impl<'a> Run<'a> {
     }
 
     fn start(design: &'a MaxVariance, points: PointsRef<'a>, features: Arc<FeatureMap>, gram: Option<Matrix>) -> Result<Self> {
-        let sweep = Sweep::new(Arc::clone(&features), design.ridge, gram, points, design.memory)?;
+        let sweep = Sweep::new(Arc::clone(&features), design.ridge.value, gram, points, design.memory)?;
         let queue = Queue::new(&sweep, sweep.len());
         Ok(Self { design, points, features, sweep, queue, stage_picks: 0, max_residual: 0.0, reducible: false, exhausted: false })
     }
@@ -332,7 +333,7 @@ impl<'a> Run<'a> {
             return Ok(false);
         }
         // The old features go before the new ones come: only one copy is ever held.
-        self.sweep = Sweep::empty(Arc::clone(&self.features), self.design.ridge, None)?;
+        self.sweep = Sweep::empty(Arc::clone(&self.features), self.design.ridge.value, None)?;
         let sample = growth.sample(self.points, self.design.memory)?;
         let larger = growth.enlarge(&self.features, sample, self.points.row(best))?;
         let exhausted = larger.len() <= self.features.len();

@@ -43,7 +43,7 @@ impl InducingMethod {
             Self::KMeans => InducingRule::KMeans { size },
             Self::Uniform => InducingRule::Uniform { size },
         };
-        Ok(rule.select(kernel, ridge, locations, seed)?.into_points())
+        Ok(rule.select(kernel, ridge, locations, seed)?.into_points().value)
     }
 }
 

@@ -136,7 +136,7 @@ impl<'a> Search<'a> {
 
     fn posterior(&self, theta: &[f64], inducing: Points) -> Result<Posterior> {
         let (kernel, ridge) = self.kernel_and_ridge(theta)?;
-        let features = FeatureMap::new(Sourced::new(kernel, Origin::LearntHere), inducing)?;
+        let features = FeatureMap::new(Sourced::new(kernel, Origin::LearntHere), Sourced::new(inducing, Origin::LearntHere))?;
         Posterior::fit(Arc::new(features), Sourced::new(ridge, Origin::LearntHere), self.recentred(self.observations, theta))
     }
 

@@ -24,7 +24,7 @@ pub(crate) const BLOCK_ROWS: usize = 1024;
 #[derive(Clone, Debug)]
 pub struct FeatureMap {
     kernel: Sourced<Kernel>,
-    given: Points,
+    given: Sourced<Points>,
     kept: Vec<usize>,
     inducing: Points,
     lower: Lower,
@@ -42,28 +42,29 @@ impl FeatureMap {
     /// # Errors
     /// A kernel that does not fit the points' width; [`Error::Parameter`] when every inducing point has zero variance; [`Error::Digits`] for a column whose points
     /// are too far from 0 to be told apart.
-    pub fn new(kernel: impl Into<Sourced<Kernel>>, inducing: Points) -> Result<Self> {
-        let kernel = kernel.into();
-        let gram = kernel.value.gram(inducing.view())?;
-        let largest = kernel.value.max_diagonal(inducing.view());
+    pub fn new(kernel: impl Into<Sourced<Kernel>>, inducing: impl Into<Sourced<Points>>) -> Result<Self> {
+        let (kernel, inducing) = (kernel.into(), inducing.into());
+        let points = inducing.value.view();
+        let gram = kernel.value.gram(points)?;
+        let largest = kernel.value.max_diagonal(points);
         if !(largest.is_finite() && largest > 0.0) {
             return Err(Error::Parameter { name: "variance at the inducing points", value: largest, requirement: "finite and positive" });
         }
         let tolerance = RANK_TOLERANCE * largest;
         let (kept, lower) = match Lower::cholesky(&gram) {
             // The plain factor is taken only when pivoting would drop nothing.
-            Ok(lower) if lower.diagonal().iter().all(|d| d * d > tolerance) => ((0..inducing.len()).collect(), lower),
+            Ok(lower) if lower.diagonal().iter().all(|d| d * d > tolerance) => ((0..points.len()).collect(), lower),
             _ => {
-                let pivoted = PivotedCholesky::new(&gram, tolerance, inducing.len())?;
+                let pivoted = PivotedCholesky::new(&gram, tolerance, points.len())?;
                 (pivoted.pivots, pivoted.lower)
             }
         };
         Self::assemble(kernel, inducing, kept, lower)
     }
 
-    pub(crate) fn assemble(kernel: Sourced<Kernel>, given: Points, kept: Vec<usize>, lower: Lower) -> Result<Self> {
-        let digits = Digits::new(&kernel.value, given.view())?;
-        let inducing = given.view().select(&kept)?;
+    pub(crate) fn assemble(kernel: Sourced<Kernel>, given: Sourced<Points>, kept: Vec<usize>, lower: Lower) -> Result<Self> {
+        let digits = Digits::new(&kernel.value, given.value.view())?;
+        let inducing = given.value.view().select(&kept)?;
         let prepared = kernel.value.prepare(inducing.view())?;
         let condition = lower.condition_estimate();
         let largest_diagonal = kernel.value.max_diagonal(inducing.view());
@@ -91,7 +92,13 @@ impl FeatureMap {
     /// All inducing points as they were given.
     #[must_use]
     pub fn given(&self) -> PointsRef<'_> {
-        self.given.view()
+        self.given.value.view()
+    }
+
+    /// The same with who chose them: handed over plainly, they are declared to have been chosen without looking at a response.
+    #[must_use]
+    pub fn sourced_given(&self) -> &Sourced<Points> {
+        &self.given
     }
 
     /// The inducing points in use, in the order of the features.
@@ -174,7 +181,7 @@ impl FeatureMap {
     /// # Errors
     /// [`Error::Length`] when there is not one value per given inducing point.
     pub fn project(&self, values: &[f64]) -> Result<Vec<f64>> {
-        crate::error::same_length("values at the inducing points", self.given.len(), values.len())?;
+        crate::error::same_length("values at the inducing points", self.given.value.len(), values.len())?;
         let mut a: Vec<f64> = self.kept.iter().map(|&i| values[i]).collect();
         self.lower.solve_rows(&mut a)?;
         Ok(a)
@@ -191,12 +198,13 @@ impl FeatureMap {
         let k_zz = self.kernel().value(z, z);
         let pivot = k_zz - norm_squared(psi.as_slice());
         self.digits.add(point)?;
-        self.given.push(z)?;
+        self.given.value.push(z)?;
+        self.given.origin = self.given.origin.max(Origin::Declared);
         if pivot <= RANK_TOLERANCE * self.largest_diagonal.max(k_zz) {
             return Ok(false);
         }
         self.lower.append(psi.as_slice(), pivot.sqrt());
-        self.kept.push(self.given.len() - 1);
+        self.kept.push(self.given.value.len() - 1);
         self.inducing.push(z)?;
         self.prepared = self.kernel().prepare(self.inducing.view())?;
         self.inverse_norm = OnceLock::new();
@@ -207,8 +215,8 @@ impl FeatureMap {
 
     /// Points of the right width, whose differences to the inducing points carry digits.
     pub(crate) fn check_width(&self, x: PointsRef<'_>) -> Result<()> {
-        if x.dim() != self.given.dim() {
-            return Err(Error::Width { what: "points", row: 0, expected: self.given.dim(), found: x.dim() });
+        if x.dim() != self.given.value.dim() {
+            return Err(Error::Width { what: "points", row: 0, expected: self.given.value.dim(), found: x.dim() });
         }
         self.digits.check(x)
     }

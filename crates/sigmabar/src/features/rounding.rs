@@ -35,7 +35,7 @@ pub(crate) struct ResidualRounding {
 impl FeatureMap {
     /// $u=(m+q)\varepsilon$: relative to $\sqrt{k(x,x)k(z,z)}$, what one entry of a factorisation loses.
     pub(crate) fn unit_rounding(&self) -> f64 {
-        (self.len() as f64 + self.kernel().rounding_units(self.given.dim())) * f64::EPSILON
+        (self.len() as f64 + self.kernel().rounding_units(self.given.value.dim())) * f64::EPSILON
     }
 
     /// What the features lose inside their span, per $\sqrt{k(x,x)}$. Cost O(m³) once, then O(m).

@@ -31,6 +31,7 @@ pub use rule::InducingRule;
 pub use stop::Stop;
 
 use crate::error::Result;
+use crate::origin::{Origin, Sourced};
 use crate::points::{Locations, Points, PointsRef};
 use crate::residual::ResidualNorm;
 
@@ -74,10 +75,10 @@ impl Inducing {
         self.points.view()
     }
 
-    /// Gives the inducing points away.
+    /// Gives the inducing points away: no response was looked at.
     #[must_use]
-    pub fn into_points(self) -> Points {
-        self.points
+    pub fn into_points(self) -> Sourced<Points> {
+        Sourced::new(self.points, Origin::Guaranteed)
     }
 
     /// Which distinct locations they are, in the order chosen; `None` for points that need not be locations.

@@ -30,7 +30,7 @@ struct Stored {
 #[derive(Serialize, Deserialize)]
 struct StoredInformation {
     kernel: Sourced<Kernel>,
-    given: Points,
+    given: Sourced<Points>,
     kept: Vec<usize>,
     lower: Lower,
     ridge: Sourced<f64>,
@@ -98,7 +98,7 @@ impl Stored {
     }
 
     fn is_consistent(&self) -> bool {
-        let (m, dim) = (self.information.kept.len(), self.information.given.dim());
+        let (m, dim) = (self.information.kept.len(), self.information.given.value.dim());
         let rows = self.responses.rows();
         self.information.is_consistent()
             && self.ahead.as_ref().is_none_or(|(more, cross)| {
@@ -121,7 +121,7 @@ impl StoredInformation {
         let features = information.features();
         Self {
             kernel: features.sourced_kernel().clone(),
-            given: features.given().to_points(),
+            given: features.sourced_given().clone(),
             kept: features.kept().to_vec(),
             lower: features.lower().clone(),
             ridge: Sourced::new(information.ridge(), information.ridge_origin()),
@@ -154,8 +154,8 @@ impl StoredInformation {
     fn is_consistent(&self) -> bool {
         let m = self.kept.len();
         self.kernel.value.validate().is_ok()
-            && self.kernel.value.check_dim(self.given.dim()).is_ok()
-            && self.kept.iter().all(|&i| i < self.given.len())
+            && self.kernel.value.check_dim(self.given.value.dim()).is_ok()
+            && self.kept.iter().all(|&i| i < self.given.value.len())
             && self.lower.len() == m
             && self.lower_b.len() == m
             && (self.gram.rows(), self.gram.cols(), self.gram.as_slice().len()) == (m, m, m * m)
@@ -196,7 +196,7 @@ mod tests {
             |s| s.projected = vec![1.0],
             |s| s.information.residual_trace = -1.0,
             |s| s.information.facts.whitening_bound = f64::NAN,
-            |s| s.information.given = Points::new(vec![0.0; 4], 2).unwrap(),
+            |s| s.information.given.value = Points::new(vec![0.0; 4], 2).unwrap(),
         ];
         for (i, spoil) in spoils.iter().enumerate() {
             let mut stored = stored();

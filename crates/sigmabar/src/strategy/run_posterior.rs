@@ -12,7 +12,7 @@ use crate::features::FeatureMap;
 use crate::inducing::{InducingRule, Stop};
 use crate::kernel::Kernel;
 use crate::noise::Noise;
-use crate::origin::Sourced;
+use crate::origin::{Origin, Sourced};
 use crate::points::{Collected, Observations, Points, PointsRef, Prior};
 use crate::posterior::Posterior;
 use sigmabar_linalg::argmax;
@@ -94,7 +94,7 @@ impl<'a> RunPosterior<'a> {
         let observations = Observations::weighted(points, &values, &weights, Collected::Adaptive, Prior::ZERO)?;
         let locations = observations.locations();
         let inducing = if locations.distinct() <= EXACT {
-            locations.points().to_points()
+            Sourced::new(locations.points().to_points(), Origin::Guaranteed)
         } else {
             let greedy = InducingRule::Greedy(Stop::at_size(EXACT));
             greedy.select(&kernel.value, ridge, locations, problem.seed())?.into_points()
