@@ -98,7 +98,7 @@ class SparseKernelRegressor:
 
     def fit(self, X: Any, y: Any, client: Any = None) -> SparseKernelRegressor:
         """One pass to sample, one to sum."""
-        from dask import delayed
+        from dask.delayed import delayed
 
         client, settings = _client(client), self.settings
         pairs = _pairs(X, y)
@@ -119,7 +119,7 @@ class SparseKernelRegressor:
 
     def predict_interval(self, X: Any) -> Any:
         """Mean, standard deviation, lower and upper end for the function, lazily: columns of a Dask array, or of a dataframe with the index of ``X``."""
-        from dask import delayed
+        from dask.delayed import delayed
 
         _blocks(X)
         model = delayed(self._fitted(), pure=False)
@@ -130,11 +130,11 @@ class SparseKernelRegressor:
 
     def score(self, X: Any, y: Any) -> float:
         """The coefficient of determination, from sums over the partitions."""
-        from dask import compute, delayed
+        from dask.delayed import delayed
 
         shared = delayed(self._fitted(), pure=False)
-        parts = compute(*[delayed(_squares)(shared, a, b) for a, b in _pairs(X, y)])
-        n, total, squares, errors = np.sum(parts, axis=0)
+        parts = [delayed(_squares)(shared, a, b) for a, b in _pairs(X, y)]
+        n, total, squares, errors = delayed(np.sum)(parts, axis=0).compute()
         return float(1.0 - errors / (squares - total * total / n))
 
     def _fitted(self) -> SparsePosterior:
