@@ -318,7 +318,7 @@ fn a_study_file_amended_beside_the_server_is_followed() {
     let remote = remote(&server);
     let finish = || loop {
         match remote.ask(&AskRequest::new("w", 4)).unwrap() {
-            Asked::Trials(trials) => trials.iter().for_each(|trial| drop(remote.tell(trial.id, value(1.0)).unwrap())),
+            Asked::Trials(trials) => trials.iter().for_each(|trial| assert_eq!(remote.tell(trial.id, value(1.0)).unwrap(), Told::Counted)),
             Asked::Wait => {}
             Asked::Finished => return remote.status().unwrap().planned,
         }
