@@ -11,6 +11,7 @@ mod interrupt;
 mod memory;
 mod model_file;
 mod output;
+mod pilot;
 mod questions;
 pub mod rows;
 mod streamed;

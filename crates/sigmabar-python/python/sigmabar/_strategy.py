@@ -228,6 +228,7 @@ class Strategy:
         domain: Any,
         budget: int,
         kernel: Kernel | None = None,
+        shortest: Kernel | None = None,
         tau: float | None = None,
         norm_bound: float | None = None,
         noise: Noise | None = None,
@@ -244,6 +245,7 @@ class Strategy:
     ) -> None:
         problem = {
             "kernel": None if kernel is None else kernel_core(kernel),
+            "shortest": None if shortest is None else kernel_core(shortest),
             "tau": sourced_or_none(tau, "tau"),
             "norm_bound": sourced_or_none(norm_bound, "norm_bound"),
             "noise": noise_core(noise),
