@@ -124,3 +124,26 @@ fn questions_that_cannot_be_asked_are_refused_by_name() {
     let (_, said) = ends(path, &["premises", "study.toml", "--questions"], "x\n50\n-1\n20\n0\n3\n0.4\n2\n", 0);
     assert!(said.contains("a number above 0") && said.contains("at least 1"), "{said}");
 }
+
+/// An objective with hardly any noise, from the command line to the certificate: the gap falls with the noise, and is never below the truth.
+#[test]
+fn the_less_noise_the_smaller_the_gap() {
+    let place = tempfile::tempdir().unwrap();
+    let mut last = f64::INFINITY;
+    for noise in ["1e-3", "1e-5", "1e-8"] {
+        let file = format!("echo-{noise}.toml");
+        let study = format!(
+            "budget = 60\nnorm_bound = 4\nnoise = {{ gaussian = {noise} }}\nkernel = {{ name = \"se\", lengthscale = 0.5 }}\n\
+             [parameters.x]\ntype = \"float\"\nlow = 0\nhigh = 1\n[objective]\ncommand = \"echo {{x}}\"\n"
+        );
+        fs::write(place.path().join(&file), study).unwrap();
+        ends(place.path(), &["run", &file, "--no-report", "-q"], "", 0);
+        let (said, _) = ends(place.path(), &["recommend", &file, "--format", "json"], "", 0);
+        let advice: Value = serde_json::from_str(&said).unwrap();
+        let (gap, best) = (advice["gap"].as_f64().unwrap(), advice["setting"]["x"].as_f64().unwrap());
+        assert_eq!(advice["certificate"]["label"], "certified", "{said}");
+        assert!(1.0 - best <= gap && gap < last, "noise {noise}: gap {gap}, truly {}", 1.0 - best);
+        last = gap;
+    }
+    assert!(last <= 1e-4, "{last}");
+}
