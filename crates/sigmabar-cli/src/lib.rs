@@ -11,7 +11,6 @@ mod interrupt;
 mod memory;
 mod model_file;
 mod output;
-mod pilot;
 mod questions;
 pub mod rows;
 mod streamed;

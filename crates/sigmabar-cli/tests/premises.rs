@@ -106,7 +106,11 @@ fn a_pilot_teaches_premises_and_is_left_out() {
     }
     let (answer, _) = ends(path, &["recommend", "study.toml", "--format", "json"], "", 0);
     let answer: Value = serde_json::from_str(&answer).unwrap();
-    assert_eq!((answer["label"].as_str(), answer["certificate"]["premises"]["kernel"]["origin"].as_str()), (Some("certified"), Some("learnt_elsewhere")), "{answer}");
+    assert_eq!(
+        (answer["label"].as_str(), answer["certificate"]["premises"]["kernel"]["origin"].as_str()),
+        (Some("certified"), Some("learnt_elsewhere")),
+        "{answer}"
+    );
     fs::write(path.join("few.csv"), "temperature,result\n2,50\n4,51\n").unwrap();
     fs::write(path.join("other.toml"), "budget = 8\n\n[parameters.temperature]\ntype = \"float\"\nlow = 0\nhigh = 60\n").unwrap();
     assert!(ends(path, &["premises", "other.toml", "--from", "few.csv"], "", 1).1.contains("has 2 results"));

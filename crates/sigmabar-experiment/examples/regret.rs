@@ -74,10 +74,8 @@ fn growth(setting: &Setting, seeds: usize) -> Result<Vec<String>> {
     println!("{:>9} {:>10} {:>12} {:>9}", "N", "R(N)", "bound", "R/bound");
     let (mut curve, mut rows) = (Vec::new(), Vec::new());
     for budget in [100, 316, 1000, 3162, 10_000, 31_623, 100_000] {
-        let runs: Vec<Run> = (0..seeds as u64)
-            .into_par_iter()
-            .map(|seed| run(setting, budget, seed, certified(1.0)?))
-            .collect::<Result<_>>()?;
+        let runs: Vec<Run> =
+            (0..seeds as u64).into_par_iter().map(|seed| run(setting, budget, seed, certified(1.0)?)).collect::<Result<_>>()?;
         let regret = runs.iter().map(|r| r.regret).sum::<f64>() / seeds as f64;
         let bound = bound(setting, budget)?;
         println!("{budget:9} {regret:10.1} {bound:12.1} {:9.3}", regret / bound);
@@ -129,7 +127,8 @@ fn factors(settings: &[Setting], seeds: u64, budget: usize) -> Result<()> {
                 let range = strategy.recommend_with_range()?.and_then(|advice| advice.certificate.range);
                 Ok((run, range.and_then(|range| range.norm_breakdown).unwrap_or(NORM) / NORM))
             };
-            let (runs, mut stands): (Vec<Run>, Vec<f64>) = (0..seeds).into_par_iter().map(one).collect::<Result<Vec<_>>>()?.into_iter().unzip();
+            let (runs, mut stands): (Vec<Run>, Vec<f64>) =
+                (0..seeds).into_par_iter().map(one).collect::<Result<Vec<_>>>()?.into_iter().unzip();
             let mean = |of: fn(&Run) -> f64| runs.iter().map(of).sum::<f64>() / runs.len() as f64;
             stands.sort_by(f64::total_cmp);
             let (regret, gap) = (mean(|r| r.regret), mean(|r| r.gap));

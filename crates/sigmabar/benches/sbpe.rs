@@ -4,6 +4,7 @@ use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use rand_distr::{Distribution, StandardNormal};
 use sigmabar::domain::ListDomain;
+use sigmabar::strategy::Sbpe;
 use sigmabar::{Ask, Domain, Expansion, Kernel, Noise, Outcome, Points, Policy, Problem, Strategy};
 use std::time::Instant;
 
@@ -29,7 +30,9 @@ fn run(budget: usize) -> f64 {
         .and_then(|p| p.with_norm_bound(2.0))
         .and_then(|p| p.with_noise(Noise::sub_gaussian(0.2)?))
         .expect("complete");
-    let mut strategy = Strategy::new(problem, Policy::Sbpe(Box::default())).expect("complete");
+    // Planned by the norm that is claimed: else every batch has a replay of its own.
+    let policy = Policy::Sbpe(Box::new(Sbpe::default().with_plan_factor(1.0).expect("a factor")));
+    let mut strategy = Strategy::new(problem, policy).expect("complete");
     let (start, mut analysis) = (Instant::now(), 0.0);
     while let Ask::Trials(trials) = strategy.ask(usize::MAX).expect("plans") {
         for trial in trials {

@@ -8,7 +8,10 @@ use rayon::prelude::*;
 use sbpe_support::{DELTA, Drawn, Known, exact_weights, finish, sbpe, solve, uniform};
 use sigmabar::domain::BoxDomain;
 use sigmabar::strategy::{Sbpe, Schedule};
-use sigmabar::{Ask, Claim, Collected, Domain, Expansion, FeatureMap, Kernel, Label, Noise, Observations, Outcome, Points, Posterior, Prior, Problem, Strategy};
+use sigmabar::{
+    Ask, Claim, Collected, Domain, Expansion, FeatureMap, Kernel, Label, Noise, Observations, Outcome, Points, Posterior, Prior, Problem,
+    Strategy,
+};
 use std::sync::Arc;
 
 const CANDIDATES: usize = 12;
@@ -108,7 +111,8 @@ impl Dense {
         }
         at.iter().for_each(|&(i, sign)| a[i] += sign);
         let image: Vec<f64> = self.gram.iter().map(|row| row.iter().zip(&a).map(|(k, a)| k * a).sum()).collect();
-        let coordinate = |(u, g): (&Vec<f64>, &f64)| (0..CANDIDATES).map(|i| u[i] * self.counts[i].sqrt() * image[i]).sum::<f64>() / g.max(1e-14).sqrt();
+        let coordinate =
+            |(u, g): (&Vec<f64>, &f64)| (0..CANDIDATES).map(|i| u[i] * self.counts[i].sqrt() * image[i]).sum::<f64>() / g.max(1e-14).sqrt();
         Functional {
             mean: v.iter().zip(&self.values).map(|(v, y)| v * y).sum(),
             noise: self.known.level * v.iter().map(|v| v * v).sum::<f64>().sqrt(),
@@ -152,7 +156,8 @@ impl Dense {
         let radius2 = |rank: usize| self.known.level.powi(2) * (rank as f64 + 2.0 * (rank as f64 * t).sqrt() + 2.0 * t);
         let size = |rank: usize, s2: f64| {
             let kept = |k: usize| if k < rank { self.gamma[k] } else { 0.0 };
-            let spread: f64 = (0..CANDIDATES).map(|k| self.gamma[k] * (ridge2 / (self.gamma[k] + ridge2)).powi(2) * s2 / (kept(k) + s2)).sum();
+            let spread: f64 =
+                (0..CANDIDATES).map(|k| self.gamma[k] * (ridge2 / (self.gamma[k] + ridge2)).powi(2) * s2 / (kept(k) + s2)).sum();
             (c2 + radius2(rank) / s2) * spread
         };
         let grid = (0..25).map(|i| radius2(1) / c2 * 100.0_f64.powf(2.0 * (f64::from(i) / 12.0 - 1.0)));
@@ -238,7 +243,12 @@ fn the_breakdown_point_is_that_of_the_dense_formulas() {
     // Along a chain all settings share a few slices, chosen near the declared norm: far from it the code is on the safe side of the sharpest bound.
     let close: Vec<&&(f64, f64)> = inside.iter().filter(|f| f.0 <= 3.0).collect();
     let near = close.iter().filter(|f| f.1 <= 1.05).count();
-    println!("{} problems, {} break inside; of {} within three times the norm {near} to a twentieth", found.len(), inside.len(), close.len());
+    println!(
+        "{} problems, {} break inside; of {} within three times the norm {near} to a twentieth",
+        found.len(),
+        inside.len(),
+        close.len()
+    );
     assert!(inside.len() >= 100 && close.len() >= 30 && near * 10 >= close.len() * 9);
 }
 
@@ -248,7 +258,8 @@ fn norms_grow_by_at_most_the_printed_factor() {
     let grid: Vec<Vec<f64>> = (0..=60).map(|i| vec![f64::from(i) / 20.0 - 1.5]).collect();
     for (long, short) in [(0.5, 0.5), (0.5, 0.3), (0.6, 0.25)] {
         for nu in [None, Some(0.5), Some(1.5), Some(2.5)] {
-            let of = |length: f64| nu.map_or_else(|| Kernel::squared_exponential(length, 1.0), |nu| Kernel::matern(nu, length, 1.0)).unwrap();
+            let of =
+                |length: f64| nu.map_or_else(|| Kernel::squared_exponential(length, 1.0), |nu| Kernel::matern(nu, length, 1.0)).unwrap();
             let growth = of(long).norm_growth(&of(short), 1).unwrap();
             assert!((growth - (long / short).sqrt()).abs() < 1e-12);
             for seed in 0..4 {
@@ -256,7 +267,11 @@ fn norms_grow_by_at_most_the_printed_factor() {
                 let function = Expansion::random(of(long), centres, 1.0, seed).unwrap();
                 let values = function.values(Points::from_rows(&grid).unwrap().view()).unwrap();
                 // The norm of what interpolates the function on a grid: from below.
-                let gram = grid.iter().enumerate().map(|(i, x)| grid.iter().enumerate().map(|(j, y)| of(short).value(x, y) + if i == j { 1e-9 } else { 0.0 }).collect()).collect();
+                let gram = grid
+                    .iter()
+                    .enumerate()
+                    .map(|(i, x)| grid.iter().enumerate().map(|(j, y)| of(short).value(x, y) + if i == j { 1e-9 } else { 0.0 }).collect())
+                    .collect();
                 let square: f64 = solve(gram, values.clone()).iter().zip(&values).map(|(a, y)| a * y).sum();
                 assert!(square.sqrt() <= growth * (1.0 + 1e-6), "{nu:?} {long} {short}: {square}");
                 assert!(square.sqrt() >= 0.9, "{nu:?} {long} {short}: {square}");
@@ -317,7 +332,8 @@ fn a_claim_about_length_scales_is_certified_for_the_kernel_it_names_only() {
         let features = Arc::new(FeatureMap::new(kernel, x.clone()).unwrap());
         Posterior::fit(features, 0.1, Observations::new(x.clone(), &y, Collected::DeclaredFixed, Prior::ZERO).unwrap()).unwrap()
     };
-    let claim = Claim::new(0.05).unwrap().norm_bound_for_lengthscales(1.0, &of(0.2), of(0.4), 1).unwrap().noise(Noise::gaussian(0.05).unwrap());
+    let claim =
+        Claim::new(0.05).unwrap().norm_bound_for_lengthscales(1.0, &of(0.2), of(0.4), 1).unwrap().noise(Noise::gaussian(0.05).unwrap());
     let grid = uniform(50, 1, 6);
     let interval = fitted(of(0.2)).interval(grid.view(), &claim).unwrap();
     assert_eq!(interval.certificate().label(), Label::Certified);

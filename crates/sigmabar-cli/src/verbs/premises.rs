@@ -1,10 +1,10 @@
 //! `sigmabar premises`: a few questions about the function, and what they mean for a study file.
 
+use super::pilot::Pilot;
 use crate::Outcome;
 use crate::args::Global;
 use crate::console::Console;
 use crate::failure::{Ending, Failure};
-use crate::pilot::Pilot;
 use crate::plot::{self, Medium};
 use crate::quantity::counted;
 use crate::questions::{Asker, Beliefs};
@@ -79,7 +79,12 @@ fn learn(file: &Path, text: &str, from: &Path, seed: u64, console: &Console) -> 
     let written = with_premises(text, &pilot.to_toml(from, seed)?);
     StudySpec::from_toml(&written, file.parent().unwrap_or(Path::new(".")))?;
     fs::write(file, written).map_err(Failure::file(file, "write"))?;
-    console.say(format_args!("learnt the premises from {} of {} and wrote them into {}", counted(pilot.len(), "result"), from.display(), file.display()));
+    console.say(format_args!(
+        "learnt the premises from {} of {} and wrote them into {}",
+        counted(pilot.len(), "result"),
+        from.display(),
+        file.display()
+    ));
     console.say("These results are left out of what the study will claim: do not import them as fixed.");
     console.next(format_args!("sigmabar new {}", quoted(file)));
     Ok(Ending::Done)

@@ -275,7 +275,10 @@ impl Premises {
 impl fmt::Display for Lengthscales {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { longest, norm_bound, bound } = self;
-        write!(f, "length-scales at least those of the kernel and at most those of {longest}: for some of them the norm is at most {norm_bound}, so that it is at most {bound:.4} under the kernel")
+        write!(
+            f,
+            "length-scales at least those of the kernel and at most those of {longest}: for some of them the norm is at most {norm_bound}, so that it is at most {bound:.4} under the kernel"
+        )
     }
 }
 

@@ -55,7 +55,10 @@ impl TryFrom<StoredProblem> for Problem {
             problem = problem.with_kernel(longest)?.with_norm_bound(Sourced::new(lengthscales.norm_bound, bound.origin))?;
             problem = problem.with_lengthscales_at_least(shortest.value)?;
             if problem.norm_bound() != Some(bound.value) {
-                return Err(Error::Premise { what: "a stored norm bound", reason: "it is not the one that follows from the length-scales" });
+                return Err(Error::Premise {
+                    what: "a stored norm bound",
+                    reason: "it is not the one that follows from the length-scales",
+                });
             }
         }
         problem = match (stored.noise, stored.unknown_level) {

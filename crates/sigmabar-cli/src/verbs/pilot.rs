@@ -1,10 +1,10 @@
 //! Premises from results of before a study: what they suggest, and what they exclude (algorithm notes 13.4).
 
+use super::import::Columns;
 use crate::Outcome;
 use crate::console::Console;
 use crate::data::Reader;
 use crate::failure::Failure;
-use crate::verbs::import::Columns;
 use crate::which_study::WhichStudy;
 use sigmabar::evidence::{Learning, fit_hyperparameters};
 use sigmabar::{Claim, Collected, Kernel, Noise, Observations, Points, Posterior, Prior, Problem};
@@ -125,7 +125,10 @@ fn earlier(spec: &StudySpec, from: &Path) -> Outcome<Vec<ImportedRow>> {
     let mut places = Vec::new();
     for parameter in spec.space().parameters() {
         places.push(theirs.iter().position(|p| p.name == parameter.name).ok_or_else(|| {
-            Failure::refused(format!("{} has no parameter {}", from.display(), parameter.name), "the earlier study needs the parameters of this one")
+            Failure::refused(
+                format!("{} has no parameter {}", from.display(), parameter.name),
+                "the earlier study needs the parameters of this one",
+            )
         })?);
     }
     let ordered = |values: &[Value]| places.iter().map(|&i| values[i].clone()).collect::<Vec<_>>();
