@@ -75,6 +75,7 @@ class Plan:
         road: str | None,
         worst: int,
         drop_missing: bool,
+        look_ahead: _Floats | None,
     ) -> Plan: ...
     @staticmethod
     def from_bytes(bytes: bytes) -> Plan: ...
