@@ -26,7 +26,7 @@ for _ in $(seq 100); do [[ -s address ]] && break; sleep 0.1; done
 address="$(cat address)"
 # Streams of events do not end, and are tested in tests/exchange.rs.
 if "$environment/bin/schemathesis" --config-file "$config" run "${address%%/\?*}/api/v1/openapi.json" --header "Authorization: Bearer ${address##*token=}" \
-    --exclude-path-regex 'events$' --phases examples,coverage,fuzzing --max-examples "${EXAMPLES:-15}" --seed 1 --continue-on-failure --no-color > findings; then
+    --exclude-path-regex 'events$' --phases examples,coverage,fuzzing --max-examples "${EXAMPLES:-15}" --seed "${SEED:-1}" --continue-on-failure --no-color > findings; then
     echo "API:$(grep "generated, .* passed" findings)"
 else
     cat findings

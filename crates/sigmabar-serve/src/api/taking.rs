@@ -16,6 +16,10 @@ impl<T: DeserializeOwned, S: Send + Sync> FromRequest<S> for Body<T> {
     async fn from_request(request: Request, state: &S) -> Result<Self, Refusal> {
         let bad = |message: String| Refusal::new(StatusCode::BAD_REQUEST, "not-json", message);
         let bytes = Bytes::from_request(request, state).await.map_err(|error| bad(error.to_string()))?;
+        // A list would be read as the fields in their order.
+        if bytes.iter().find(|byte| !byte.is_ascii_whitespace()) == Some(&b'[') {
+            return Err(Refusal::invalid("the body must be a JSON object"));
+        }
         serde_json::from_slice(&bytes).map(Self).map_err(|error| {
             if error.is_data() { Refusal::invalid(error.to_string()) } else { bad(format!("the body is not JSON: {error}")) }
         })

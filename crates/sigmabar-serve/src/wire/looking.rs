@@ -42,6 +42,7 @@ pub struct Prediction {
 pub struct TrialsQuery {
     /// Only those with larger numbers.
     #[serde(default)]
+    #[schemars(range(max = u64::MAX))]
     pub after: Option<u64>,
     /// At most so many.
     #[serde(default)]
@@ -52,6 +53,7 @@ pub struct TrialsQuery {
     pub state: Option<TrialState>,
     /// Only those of this batch, from 0.
     #[serde(default)]
+    #[schemars(range(max = u64::MAX))]
     pub batch: Option<usize>,
     /// Only those that this worker asked for last.
     #[serde(default)]
@@ -286,5 +288,6 @@ pub struct WorkerShown {
 pub struct EventsQuery {
     /// Events with larger numbers, from those that are there; only what happens from now on unless given.
     #[serde(default)]
+    #[schemars(range(max = u64::MAX))]
     pub after: Option<u64>,
 }
