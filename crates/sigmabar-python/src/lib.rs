@@ -64,6 +64,8 @@ mod _core {
     #[pymodule_export]
     use super::rows::{PyAccumulator, PyPlan, row_hashes};
     #[pymodule_export]
+    use super::seen::seen_hashes;
+    #[pymodule_export]
     use super::strategy::PyStrategy;
     #[pymodule_export]
     use super::study::{PyStudy, study_schema};

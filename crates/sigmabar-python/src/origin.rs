@@ -1,5 +1,6 @@
 //! Numbers with where they came from, in the words of the Python face.
 
+use crate::arrays::Rows;
 use crate::error::{raise, unknown};
 use crate::seen::Seen;
 use pyo3::prelude::*;
@@ -32,9 +33,13 @@ impl FromPyObject<'_, '_> for Number {
     }
 }
 
-/// Inducing points that a rule chose, which looks at no response, or that were handed over.
-pub fn chosen(inducing: Points, by_rule: bool) -> Sourced<Points> {
-    Sourced::new(inducing, if by_rule { Origin::Guaranteed } else { Origin::Declared })
+/// Inducing points, the word for where they came from, and the rows that what chose them was learnt on.
+pub type InducingParts = (Rows, String, Vec<u64>);
+
+/// Inducing points for a claim about these rows: "chosen" by a rule, which looks at no response, handed over, or chosen by something learnt.
+pub fn inducing_on((points, source, seen): InducingParts, rows: &Seen) -> PyResult<Sourced<Points>> {
+    let origin = if source == "chosen" { Origin::Guaranteed } else { Seen::from(seen).origin_on(origin_of(&source)?, rows) };
+    Ok(Sourced::new(points.to_points().map_err(raise)?, origin))
 }
 
 /// Where something came from, in one word.

@@ -167,9 +167,11 @@ fn bytes(column: &ColumnDescriptor, data: &[u8]) -> Cell {
     if matches!(column.logical_type_ref(), Some(LogicalType::Decimal { .. })) || column.converted_type() == ConvertedType::DECIMAL {
         // Two's complement, the largest digits first.
         let negative = data.first().is_some_and(|byte| byte & 0x80 != 0);
-        let whole = data.iter().fold(0.0, |sum, byte| 256.0 * sum + f64::from(*byte));
-        let wrapped = if negative { 256.0_f64.powi(data.len() as i32) } else { 0.0 };
-        return Cell::Number((whole - wrapped) / 10.0_f64.powi(column.type_scale()));
+        // Of a negative number the digits of −1 − n, which are exact where those of n would drown in a power of two.
+        let digit = |byte: &u8| f64::from(if negative { !byte } else { *byte });
+        let whole = data.iter().fold(0.0, |sum, byte| 256.0 * sum + digit(byte));
+        let whole = if negative { -(whole + 1.0) } else { whole };
+        return Cell::Number(whole / 10.0_f64.powi(column.type_scale()));
     }
     if matches!(column.logical_type_ref(), Some(LogicalType::Float16)) && data.len() == 2 {
         return Cell::Number(half(u16::from_le_bytes([data[0], data[1]])));
