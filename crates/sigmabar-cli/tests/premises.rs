@@ -80,6 +80,43 @@ fn from_answers_to_a_certificate_with_its_range() {
 }
 
 #[test]
+fn a_pilot_teaches_premises_and_is_left_out() {
+    let place = tempfile::tempdir().unwrap();
+    let path = place.path();
+    ends(path, &["new", "study.toml", "--questions"], STUDY, 0);
+    let rows: String = (0..24).map(|i| format!("{},{}\n", 2 * (i % 31), measure(f64::from(2 * (i % 31)), 100 + i as u64))).collect();
+    fs::write(path.join("pilot.csv"), format!("temperature,result\n{rows}")).unwrap();
+    let (_, said) = ends(path, &["premises", "study.toml", "--from", "pilot.csv"], "", 0);
+    assert!(said.contains("learnt the premises from 24 results"), "{said}");
+    let file = fs::read_to_string(path.join("study.toml")).unwrap();
+    assert!(file.contains("learnt_from = \"pilot.csv\"") && file.contains("exclude norms below"), "{file}");
+    // What they say about premises that are there changes nothing.
+    let (_, said) = ends(path, &["premises", "study.toml", "--from", "pilot.csv"], "", 0);
+    assert!(said.contains("exclude norms below") && said.contains("suggested"), "{said}");
+    assert_eq!(fs::read_to_string(path.join("study.toml")).unwrap(), file);
+    let (_, refused) = ends(path, &["import", "pilot.csv", "--study", "study.toml", "--collected", "fixed"], "", 1);
+    assert!(refused.contains("were learnt from pilot.csv"), "{refused}");
+    for _ in 0..2 {
+        let (asked, _) = ends(path, &["ask", "study.toml", "--count", "20", "--format", "json"], "", 0);
+        let trials: Vec<Value> = serde_json::from_str(&asked).unwrap();
+        for trial in trials {
+            let value = measure(trial["temperature"].as_f64().unwrap(), trial["trial"].as_u64().unwrap());
+            ends(path, &["tell", &trial["trial"].to_string(), &value.to_string()], "", 0);
+        }
+    }
+    let (answer, _) = ends(path, &["recommend", "study.toml", "--format", "json"], "", 0);
+    let answer: Value = serde_json::from_str(&answer).unwrap();
+    assert_eq!(
+        (answer["label"].as_str(), answer["certificate"]["premises"]["kernel"]["origin"].as_str()),
+        (Some("certified"), Some("learnt_elsewhere")),
+        "{answer}"
+    );
+    fs::write(path.join("few.csv"), "temperature,result\n2,50\n4,51\n").unwrap();
+    fs::write(path.join("other.toml"), "budget = 8\n\n[parameters.temperature]\ntype = \"float\"\nlow = 0\nhigh = 60\n").unwrap();
+    assert!(ends(path, &["premises", "other.toml", "--from", "few.csv"], "", 1).1.contains("has 2 results"));
+}
+
+#[test]
 fn questions_that_cannot_be_asked_are_refused_by_name() {
     let place = tempfile::tempdir().unwrap();
     let path = place.path();

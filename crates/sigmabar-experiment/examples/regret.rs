@@ -1,6 +1,9 @@
 //! Cumulative regret of uniform sampling, the paper's S-BPE and the certified one: `cargo run --release -p sigmabar-experiment --example regret -- [seeds] [budget] [first seed]`;
 //! and how the certified one's grows with the budget, beside the computed bound: `cargo run --release -p sigmabar-experiment --example regret -- growth [seeds] [table.csv]`.
 //! The picture of that table: `cargo run --release -p sigmabar-cli --example growth -- table.csv page.html`.
+//! What planning with more than the declared norm buys and costs: `cargo run --release -p sigmabar-experiment --example regret -- factors [seeds] [budget]`.
+//!
+//! Both compare at equal premises: the certified one plans by the declared norm bound (`plan_factor` 1, where the default is 1.5), as the paper's does.
 //!
 //! Functions are random expansions with 30 centres and a norm of exactly C = 2; the noise is normal with R = 0.2, declared sub-Gaussian; the ridge is R, δ = 0.05.
 
@@ -57,6 +60,9 @@ fn main() -> Result<()> {
         }
         return Ok(());
     }
+    if std::env::args().any(|a| a == "factors") {
+        return factors(&settings, seeds as u64, numbers.get(1).copied().unwrap_or(1000));
+    }
     let first = numbers.get(2).map_or(0, |&first| first as u64);
     compare(&settings, first..first + seeds as u64, numbers.get(1).copied().unwrap_or(1000))
 }
@@ -68,10 +74,8 @@ fn growth(setting: &Setting, seeds: usize) -> Result<Vec<String>> {
     println!("{:>9} {:>10} {:>12} {:>9}", "N", "R(N)", "bound", "R/bound");
     let (mut curve, mut rows) = (Vec::new(), Vec::new());
     for budget in [100, 316, 1000, 3162, 10_000, 31_623, 100_000] {
-        let runs: Vec<Run> = (0..seeds as u64)
-            .into_par_iter()
-            .map(|seed| run(setting, budget, seed, Policy::Sbpe(Box::default())))
-            .collect::<Result<_>>()?;
+        let runs: Vec<Run> =
+            (0..seeds as u64).into_par_iter().map(|seed| run(setting, budget, seed, certified(1.0)?)).collect::<Result<_>>()?;
         let regret = runs.iter().map(|r| r.regret).sum::<f64>() / seeds as f64;
         let bound = bound(setting, budget)?;
         println!("{budget:9} {regret:10.1} {bound:12.1} {:9.3}", regret / bound);
@@ -106,6 +110,36 @@ fn bound(setting: &Setting, budget: usize) -> Result<f64> {
     Ok(Theorems::new(premises)?.regret_finite(&request, setting.candidates)?.corrected)
 }
 
+/// Certified S-BPE that plans with this many times the declared norm bound.
+fn certified(plan_factor: f64) -> Result<Policy> {
+    Ok(Policy::Sbpe(Box::new(Sbpe::default().with_plan_factor(plan_factor)?)))
+}
+
+/// What a plan factor buys and costs: regret and gap over those of factor 1, and how far the answer stands.
+fn factors(settings: &[Setting], seeds: u64, budget: usize) -> Result<()> {
+    println!("mean over {seeds} seeds, N = {budget}; C† / C is a median, for twice the gap");
+    println!("{:34} {:>6} {:>8} {:>9} {:>8} {:>5}", "problem", "factor", "regret", "gap", "C† / C", "lost");
+    for setting in settings {
+        let mut plain = None;
+        for factor in [1.0, 1.25, 1.5, 2.0] {
+            let one = |seed: u64| -> Result<(Run, f64)> {
+                let (run, strategy) = finished(setting, budget, seed, certified(factor)?)?;
+                let range = strategy.recommend_with_range()?.and_then(|advice| advice.certificate.range);
+                Ok((run, range.and_then(|range| range.norm_breakdown).unwrap_or(NORM) / NORM))
+            };
+            let (runs, mut stands): (Vec<Run>, Vec<f64>) =
+                (0..seeds).into_par_iter().map(one).collect::<Result<Vec<_>>>()?.into_iter().unzip();
+            let mean = |of: fn(&Run) -> f64| runs.iter().map(of).sum::<f64>() / runs.len() as f64;
+            stands.sort_by(f64::total_cmp);
+            let (regret, gap) = (mean(|r| r.regret), mean(|r| r.gap));
+            let (first, own) = *plain.get_or_insert((regret, gap));
+            let lost = runs.iter().filter(|r| r.lost || r.exceeded).count();
+            println!("{:34} {factor:6} {:8.2} {:9.2} {:8.2} {lost:5}", setting.name, regret / first, gap / own, stands[stands.len() / 2]);
+        }
+    }
+    Ok(())
+}
+
 /// The table of one budget.
 fn compare(settings: &[Setting], seeds: std::ops::Range<u64>, budget: usize) -> Result<()> {
     println!("mean R(N) over {} seeds from {}, N = {budget}", seeds.clone().count(), seeds.start);
@@ -124,7 +158,7 @@ fn compare(settings: &[Setting], seeds: std::ops::Range<u64>, budget: usize) -> 
         };
         let uniform = mean(|| Policy::Random(Random::default()))?.0.regret;
         let paper = mean(|| Policy::Sbpe(Box::new(Sbpe::new(Rules::Paper))))?.0.regret;
-        let (certified, lost, exceeded) = mean(|| Policy::Sbpe(Box::default()))?;
+        let (certified, lost, exceeded) = mean(|| certified(1.0).expect("a factor"))?;
         let ratio = certified.regret / paper;
         logs += ratio.ln() / settings.len() as f64;
         println!(
@@ -137,6 +171,10 @@ fn compare(settings: &[Setting], seeds: std::ops::Range<u64>, budget: usize) -> 
 }
 
 fn run(setting: &Setting, budget: usize, seed: u64, policy: Policy) -> Result<Run> {
+    finished(setting, budget, seed, policy).map(|(run, _)| run)
+}
+
+fn finished(setting: &Setting, budget: usize, seed: u64, policy: Policy) -> Result<(Run, Strategy)> {
     let mut rng = ChaCha8Rng::seed_from_u64(1000 + seed);
     let points = uniform(setting.candidates, setting.dim, &mut rng)?;
     let centres = uniform(30, setting.dim, &mut rng)?;
@@ -162,7 +200,7 @@ fn run(setting: &Setting, budget: usize, seed: u64, policy: Policy) -> Result<Ru
     let lost = survivors.as_ref().and_then(|s| s.candidates()).is_some_and(|s| s.iter().all(|&i| values[i] < best));
     let advice = strategy.recommend()?.expect("something was measured");
     let simple = best - values[advice.candidate.expect("a list has candidates")];
-    Ok(Run { regret, gap: advice.gap, lost, exceeded: simple > advice.gap })
+    Ok((Run { regret, gap: advice.gap, lost, exceeded: simple > advice.gap }, strategy))
 }
 
 fn candidates(setting: &Setting, seed: u64) -> Result<Points> {

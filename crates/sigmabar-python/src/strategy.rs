@@ -93,6 +93,7 @@ impl From<Strategy> for PyStrategy {
 #[pyo3(from_item_all)]
 pub struct ProblemOptions<'py> {
     kernel: Option<PyRef<'py, PyKernel>>,
+    shortest: Option<PyRef<'py, PyKernel>>,
     tau: Option<Number>,
     norm_bound: Option<Number>,
     noise: Option<PyRef<'py, PyNoise>>,
@@ -128,6 +129,9 @@ impl ProblemOptions<'_> {
         }
         if let Some(bound) = &self.norm_bound {
             problem = problem.with_norm_bound(bound.value)?;
+        }
+        if let Some(shortest) = &self.shortest {
+            problem = problem.with_lengthscales_at_least(shortest.inner.value.clone())?;
         }
         if let Some(noise) = &self.noise {
             problem = match noise.unknown {

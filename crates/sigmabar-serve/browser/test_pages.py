@@ -149,6 +149,18 @@ def fill_wells(page):
     assert page.evaluate("document.activeElement.className").startswith("well")
 
 
+def keeps_what_is_being_typed(page, api):
+    """News come while somebody types into a well: the page changes around it."""
+    page.locator("button.well.open").last.click()
+    page.keyboard.type("48.")
+    trial = page.locator("button.well.open").first.get_attribute("data-trial")
+    api("PUT", f"plate/trials/{trial}/result", {"value": 42})
+    expect(page.locator("span.well", has_text="42")).to_have_count(1, timeout=5000)
+    page.keyboard.type("5")
+    expect(page.locator("input.well")).to_have_value("48.5")
+    page.keyboard.press("Escape")
+
+
 def upload(page, place):
     """A sheet with one contradiction is shown and cannot be told; a right one can."""
     rows = rows_of(place / "plate1.csv")
@@ -165,10 +177,10 @@ def upload(page, place):
     expect(page.locator("#difference .change-conflict").first).to_be_visible()
     expect(page.locator("#difference button")).to_have_count(0)
     shot(page, "plates-difference")
-    told = {0: "51.5", 1: "failed"}
+    told = {0: "51.5", 1: "failed", 2: "42"}
     page.set_input_files("#sheet", sheet("right.csv", lambda i: told.get(i, 40 + i if i < 20 else "")))
-    expect(page.locator("#difference")).to_contain_text("18 new")
-    page.get_by_role("button", name="Tell 18 results").click()
+    expect(page.locator("#difference")).to_contain_text("17 new")
+    page.get_by_role("button", name="Tell 17 results").click()
     expect(page.locator("#difference")).to_be_empty()
     expect(page.locator("button.well.open")).to_have_count(4, timeout=5000)
 
@@ -365,6 +377,7 @@ def main(place):
         assert "token" not in page.url
         page.goto(base + "/s/plate/plates")
         fill_wells(page)
+        keeps_what_is_being_typed(page, api)
         upload(page, place)
         seconds = sees_what_others_do(page, place, api)
         closes_and_pauses(page)

@@ -23,7 +23,7 @@ pub(crate) struct LaidPlate {
 /// What is in a well.
 #[derive(Clone, Debug)]
 pub(crate) enum Well {
-    Trial(TrialRow),
+    Trial(Box<TrialRow>),
     /// A control, and what it came to.
     Control(Option<f64>),
     /// It stays empty.
@@ -38,7 +38,7 @@ pub(crate) fn plates(study: &Study) -> Result<Vec<LaidPlate>> {
         let mut plate = LaidPlate { number: i + 1, batch: rows[0].batch, size: (1, 1), wells: BTreeMap::new(), rows };
         for row in &plate.rows {
             let places = row.well.iter().flat_map(|wells| wells.split(';')).filter_map(well_place);
-            plate.wells.extend(places.map(|place| (place, Well::Trial(row.clone()))));
+            plate.wells.extend(places.map(|place| (place, Well::Trial(Box::new(row.clone())))));
         }
         let (size, control_wells) = plate.with_layout(study, |layout| (Some(layout.size()), layout.controls())).unwrap_or_default();
         let told = controls.iter().filter(|control| control.batch == plate.batch);

@@ -309,3 +309,94 @@ fn wrong_addresses_and_tokens_are_named_at_once() {
     assert!(matches!(remote(&server).tell(trials[0].id, value(2.0)), Err(Error::AlreadyTold { .. })));
     assert!(remote(&server).renew(trials[0].id, "w", Duration::from_secs(5)).is_ok_and(|held| !held));
 }
+
+#[test]
+fn a_study_file_amended_beside_the_server_is_followed() {
+    let directory = tempfile::tempdir().unwrap();
+    let file = study(directory.path(), "demo", 4);
+    let server = Server::start(Source::File(file.clone()));
+    let remote = remote(&server);
+    let finish = || loop {
+        match remote.ask(&AskRequest::new("w", 4)).unwrap() {
+            Asked::Trials(trials) => trials.iter().for_each(|trial| assert_eq!(remote.tell(trial.id, value(1.0)).unwrap(), Told::Counted)),
+            Asked::Wait => {}
+            Asked::Finished => return remote.status().unwrap().planned,
+        }
+    };
+    assert_eq!(finish(), 4);
+    let text = "budget = 9\nstrategy = \"random\"\n[parameters.x]\ntype = \"float\"\nlow = 0\nhigh = 1\n";
+    let edited = sigmabar_study::StudySpec::from_toml(text, directory.path()).unwrap();
+    assert_eq!(Study::open(&file, None).unwrap().amend(&edited).unwrap(), ["budget"]);
+    let begun = Instant::now();
+    while remote.status().unwrap().budget != 9 {
+        assert!(begun.elapsed() < Duration::from_secs(5), "the server goes on by the old study file");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    assert_eq!(finish(), 9);
+}
+
+#[test]
+fn results_are_corrected_and_commands_do_not_come_over_the_network() {
+    let directory = tempfile::tempdir().unwrap();
+    let file = study(directory.path(), "demo", 4);
+    let server = Server::start(Source::File(file.clone()));
+    let post = |path: &str, body: &str| server.post(&format!("/api/v1/studies/demo{path}"), body);
+    assert_eq!(post("/trials/0/replace", r#"{"value":1,"why":"x"}"#).error(), (404, "unknown-trial".into()));
+    post("/ask?wait=20", r#"{"worker":"w","at_most":2}"#);
+    assert_eq!(post("/trials/0/replace", r#"{"value":1,"why":"x"}"#).error(), (409, "not-told".into()));
+    server.send("PUT", "/api/v1/studies/demo/trials/0/result", Some(r#"{"value":1}"#));
+    assert_eq!(post("/trials/0/replace", r#"{"value":2,"why":" "}"#).error(), (422, "invalid".into()), "a reason is needed");
+    assert_eq!(post("/trials/0/replace", r#"{"value":2,"why":"read wrong"}"#).json()["corrected"], "in-time");
+    assert_eq!(post("/trials/0/void", r#"{"why":"spilt"}"#).json()["corrected"], "in-time");
+    let rows = Study::open(&file, None).unwrap().trials().unwrap();
+    assert_eq!((rows[0].state, rows[0].note.as_deref()), (TrialStatus::Failed, Some("spilt")));
+    assert_eq!(post("/retry-failed", "{}").json()["trials"], serde_json::json!([0]));
+    let spec = |more: &str| {
+        format!(r#"{{"spec":{{"budget":6,"strategy":"random","parameters":{{"x":{{"type":"float","low":0,"high":1}}}}{more}}}}}"#)
+    };
+    for more in [r#","objective":{"command":"touch ran"}"#, r#","objective":{"process":["sh"]}"#, r#","candidates":"/etc/passwd""#] {
+        assert_eq!(post("/amend", &spec(more)).error(), (422, "invalid".into()), "{more}");
+    }
+    assert_eq!(post("/amend", &spec(r#","delta":0.3"#)).error(), (409, "unamendable".into()));
+    assert_eq!(post("/amend", &spec("")).json()["keys"], serde_json::json!(["budget"]));
+    assert_eq!(server.get("/api/v1/studies/demo").json()["budget"], 6);
+    assert!(server.get("/api/v1/studies/demo/spec.toml").body.contains("budget = 6"));
+}
+
+#[test]
+fn wells_of_a_replicated_setting_are_told_together() {
+    let directory = tempfile::tempdir().unwrap();
+    let text =
+        "plate = 6\nplates = 1\nreplicates = 2\ncontrols = 1\nblocked = [\"A1\"]\n[parameters.x]\ntype = \"float\"\nlow = 0\nhigh = 1\n";
+    let file = support::with(directory.path(), "demo", text);
+    let server = Server::start(Source::File(file.clone()));
+    let post = |path: &str, body: &str| server.post(&format!("/api/v1/studies/demo{path}"), body);
+    assert_eq!(post("/plates", r#"{"wells":6,"name":"plate1"}"#).json()["trials"].as_array().unwrap().len(), 2);
+    let sheet = server.get("/api/v1/studies/demo/plates/1/sheet.csv").body;
+    let lines: Vec<Vec<&str>> = sheet.lines().skip(1).map(|line| line.split(',').collect()).collect();
+    assert!(lines.len() == 5 && lines.iter().all(|line| line[0] != "A1"), "{sheet}");
+    let wells: Vec<&str> = lines.iter().filter(|line| line[1] == "0").map(|line| line[0]).collect();
+    let control = lines.iter().find(|line| line[1] == "control").unwrap()[0];
+    let one = format!(r#"{{"wells":{{"{}":"1.5"}}}}"#, wells[0]);
+    let refused = post("/plates/1/wells", &one);
+    assert!(refused.status == 422 && refused.body.contains(wells[1]), "{}", refused.body);
+    let both = format!(r#"{{"wells":{{"{}":"1.5","{}":"2.5","{control}":"9"}}}}"#, wells[0], wells[1]);
+    let looked = post("/plates/1/wells?dry_run=true", &both);
+    assert_eq!(
+        (looked.json()["told"].clone(), looked.json()["changes"][0]["kind"].clone()),
+        (false.into(), "new".into()),
+        "{}",
+        looked.body
+    );
+    let study = Study::open(&file, None).unwrap();
+    assert_eq!(study.trials().unwrap()[0].value, None);
+    assert_eq!(post("/plates/1/wells", &both).json()["told"], true);
+    assert_eq!(study.trials().unwrap()[0].value, Some(2.0), "the mean counts");
+    assert_eq!((study.controls().unwrap()[0].well.as_str(), study.controls().unwrap()[0].value), (control, 9.0));
+    assert_eq!(post("/plates/1/wells", r#"{"wells":{"A1":"1"}}"#).error(), (422, "invalid".into()), "nothing is in a blocked well");
+    // A plate that is asked for again stays where it lies.
+    let before = study.trials().unwrap()[1].well.clone();
+    post("/plates", r#"{"wells":6,"name":"plate1"}"#);
+    assert_eq!(study.trials().unwrap()[1].well, before);
+    assert_eq!(server.get("/api/v1/studies/demo/plates/2/sheet.csv").status, 404);
+}

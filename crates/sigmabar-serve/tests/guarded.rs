@@ -314,3 +314,31 @@ fn a_server_never_runs_an_objective() {
     assert!(!directory.path().join("ran").exists());
     assert_eq!(Study::open(&file, None).unwrap().trials().unwrap().len(), 4);
 }
+
+#[test]
+fn a_body_that_never_comes_is_not_waited_for_by_others() {
+    let (_directory, server) = served();
+    let head = format!(
+        "POST /api/v1/studies/demo/ask HTTP/1.1\r\nHost: {}\r\n{}\r\nContent-Type: application/json\r\nContent-Length: 14\r\n\r\n{{\"wor",
+        server.address,
+        bearer()
+    );
+    let slow: Vec<_> = (0..100)
+        .map(|_| {
+            let mut stream = server.connect();
+            stream.write_all(head.as_bytes()).unwrap();
+            stream
+        })
+        .collect();
+    let begun = Instant::now();
+    assert_eq!(server.post("/api/v1/studies/demo/ask?wait=10", ASK).status, 200);
+    assert!(begun.elapsed() < Duration::from_secs(10), "{:?}", begun.elapsed());
+    drop(slow);
+}
+
+#[test]
+fn who_gives_no_token_guesses_none() {
+    let (_directory, server) = served();
+    assert!((0..70).all(|_| server.raw("GET", "/api/v1/studies", &[], None).status == 401));
+    assert_eq!(server.raw("TRACE", "/api/v1/studies", &[&bearer()], None).error(), (405, "wrong-method".into()));
+}

@@ -44,7 +44,7 @@ pub(crate) fn run(arguments: &Arguments, global: &Global, console: &Console) -> 
     let place = arguments.study.place()?;
     // Everything is checked before a study is begun.
     let spec = place.declared()?;
-    let columns = Columns::new(spec.space(), arguments)?;
+    let columns = Columns::new(spec.space(), &arguments.map)?;
     let mut reader = Reader::open(&arguments.file)?;
     let (rows, lines, empty) = columns.read(&mut reader)?;
     console.say_decimal_commas(&arguments.file, reader.has_decimal_commas());
@@ -78,7 +78,7 @@ pub(crate) fn run(arguments: &Arguments, global: &Global, console: &Console) -> 
 }
 
 /// Where parameters and results stand in the table.
-struct Columns<'a> {
+pub(crate) struct Columns<'a> {
     /// Each with the name of its column.
     parameters: Vec<(&'a Parameter, String)>,
     /// Where `--map` says that results stand.
@@ -88,10 +88,10 @@ struct Columns<'a> {
 }
 
 impl<'a> Columns<'a> {
-    fn new(space: &'a Space, arguments: &Arguments) -> Outcome<Self> {
+    pub(crate) fn new(space: &'a Space, map: &[(String, String)]) -> Outcome<Self> {
         let names: Vec<String> = space.parameters().iter().map(|parameter| parameter.name.clone()).collect();
         let is_result = |name: &str| [RESULT, "value", "y"].contains(&name) && !names.iter().any(|known| known == name);
-        for (name, _) in &arguments.map {
+        for (name, _) in map {
             if !names.contains(name) && !is_result(name) && ![STANDARD_ERROR, REPLICATES].contains(&name.as_str()) {
                 let what = format!("--map names \"{name}\"{}", crate::data::closest(name, names.iter().map(String::as_str)));
                 return Err(Failure::usage(
@@ -100,15 +100,15 @@ impl<'a> Columns<'a> {
                 ));
             }
         }
-        let mapped = |name: &str| arguments.map.iter().find(|(known, _)| known == name).map(|(_, column)| column.clone());
-        let result = arguments.map.iter().find(|(name, _)| is_result(name)).map(|(_, column)| column.clone());
+        let mapped = |name: &str| map.iter().find(|(known, _)| known == name).map(|(_, column)| column.clone());
+        let result = map.iter().find(|(name, _)| is_result(name)).map(|(_, column)| column.clone());
         let column = |parameter: &Parameter| mapped(&parameter.name).unwrap_or_else(|| parameter.name.clone());
         let parameters = space.parameters().iter().map(|parameter| (parameter, column(parameter))).collect();
         Ok(Self { parameters, result, standard_error: mapped(STANDARD_ERROR), replicates: mapped(REPLICATES) })
     }
 
     /// The rows with a result, their lines, and how many have none.
-    fn read(&self, reader: &mut Reader) -> Result<(Vec<ImportedRow>, Vec<u64>, usize), DataError> {
+    pub(crate) fn read(&self, reader: &mut Reader) -> Result<(Vec<ImportedRow>, Vec<u64>, usize), DataError> {
         let place = |(parameter, name): &(&'a Parameter, String)| Ok((*parameter, reader.column(name)?));
         let parameters = self.parameters.iter().map(place).collect::<Result<Vec<_>, DataError>>()?;
         let in_use: Vec<usize> = parameters.iter().map(|(_, column)| *column).collect();

@@ -13,6 +13,7 @@ pub(crate) mod import;
 pub(crate) mod man;
 pub(crate) mod merge;
 pub(crate) mod new;
+mod pilot;
 pub(crate) mod plan;
 pub(crate) mod predict;
 pub(crate) mod premises;

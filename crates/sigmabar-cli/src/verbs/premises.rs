@@ -1,10 +1,12 @@
 //! `sigmabar premises`: a few questions about the function, and what they mean for a study file.
 
+use super::pilot::Pilot;
 use crate::Outcome;
 use crate::args::Global;
 use crate::console::Console;
 use crate::failure::{Ending, Failure};
 use crate::plot::{self, Medium};
+use crate::quantity::counted;
 use crate::questions::{Asker, Beliefs};
 use crate::which_study::{is_spec, quoted};
 use sigmabar_study::StudySpec;
@@ -24,6 +26,9 @@ pub struct Arguments {
     /// Ask the questions even where standard input is not a terminal
     #[arg(long)]
     questions: bool,
+    /// Learn them from results of before instead, a pilot for one: a table, or an earlier study. Where the file has premises already: what the data say about these
+    #[arg(long, value_name = "TABLE|STUDY", conflicts_with = "questions")]
+    from: Option<PathBuf>,
 }
 
 pub(crate) fn run(arguments: &Arguments, global: &Global, console: &Console) -> Outcome {
@@ -39,6 +44,9 @@ pub(crate) fn run(arguments: &Arguments, global: &Global, console: &Console) -> 
         return Err(Failure::usage(format!("the study of {} has begun", file.display()), remedy));
     }
     let text = fs::read_to_string(file).map_err(Failure::file(file, "read"))?;
+    if let Some(from) = &arguments.from {
+        return learn(file, &text, from, global.seed.unwrap_or(0), console);
+    }
     if let Some(key) = KEYS.iter().find(|key| text.lines().any(|line| line.split('=').next().is_some_and(|k| k.trim() == **key))) {
         return Err(Failure::usage(format!("{} has a {key} already", file.display()), "take it out to be asked about it"));
     }
@@ -56,6 +64,28 @@ pub(crate) fn run(arguments: &Arguments, global: &Global, console: &Console) -> 
     console.say(format_args!("wrote the premises into {}", file.display()));
     console.say(format_args!("drew functions of that norm: {}. Could yours look like these?", picture.display()));
     console.say("If yours is wilder, say more hills or a shorter way; the answer will say for which norms it stands.");
+    console.next(format_args!("sigmabar new {}", quoted(file)));
+    Ok(Ending::Done)
+}
+
+/// Premises from results of before, or what these say about the premises that are there.
+fn learn(file: &Path, text: &str, from: &Path, seed: u64, console: &Console) -> Outcome {
+    let spec = StudySpec::read(file)?;
+    let pilot = Pilot::read(&spec, from, console)?;
+    if spec.problem().kernel().is_some() {
+        console.say(pilot.judge(spec.problem())?);
+        return Ok(Ending::Done);
+    }
+    let written = with_premises(text, &pilot.to_toml(from, seed)?);
+    StudySpec::from_toml(&written, file.parent().unwrap_or(Path::new(".")))?;
+    fs::write(file, written).map_err(Failure::file(file, "write"))?;
+    console.say(format_args!(
+        "learnt the premises from {} of {} and wrote them into {}",
+        counted(pilot.len(), "result"),
+        from.display(),
+        file.display()
+    ));
+    console.say("These results are left out of what the study will claim: do not import them as fixed.");
     console.next(format_args!("sigmabar new {}", quoted(file)));
     Ok(Ending::Done)
 }

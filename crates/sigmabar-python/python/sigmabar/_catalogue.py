@@ -28,6 +28,7 @@ class StrategyOptions(TypedDict, total=False):
     max_depth: int | None
     max_inducing: int | None
     oversampling: float | None
+    plan_factor: float | None
     rule: Literal["global", "local"] | None
     rules: Literal["certified", "paper"] | None
     schedule: Literal["recursion", "best-certificate", "growing", "even"] | None
@@ -51,6 +52,7 @@ HELP = """
         ``candidates`` (a whole number of at least 1; default cells up to 3 columns, else 16384): How many Sobol points stand for a box or a space; claims speak of the whole of it, and candidate_gap of these.
         ``max_cells`` (a whole number of at least 1; default 50000): Cells of a box at most; coarser cells are still correct ones.
         ``share`` (a number above 0; default 0.1): Share of the squared ridge that the inducing points may miss of the prior.
+        ``plan_factor`` (a number of at least 1; default 1.5): Plans go by this many times the declared norm bound, claims by the bound itself: the answer stands for larger norms, and costs more.
         ``simulated_quantiles`` (true or false; default false): Simulated quantiles for normal noise on finite sets: narrower, and slower.
 
     ``"bpe"``: Batched pure exploration with the exact posterior.

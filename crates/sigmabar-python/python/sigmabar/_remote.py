@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import http.client
 import json
 import os
 import random
@@ -241,7 +242,7 @@ class RemoteStudy:
                 if error.code not in _PASSING:
                     raise _refusal(self.server, error) from None
                 reason: Exception = error
-            except (OSError, ValueError) as error:
+            except (OSError, ValueError, http.client.HTTPException) as error:
                 reason = error
             if patience is not None and time.monotonic() - begun > patience:
                 raise Error(f"{self.server}: it is not reached: {reason}") from None

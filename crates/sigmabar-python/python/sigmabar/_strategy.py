@@ -201,6 +201,9 @@ class Strategy:
     variance, ``tau``, ``norm_bound`` and ``noise`` are in units of ``unit``; values, the ends of intervals, ``gap`` and ``stop_at_gap`` are in those of the
     values. The strategies and their options are listed below.
 
+    ``shortest`` is the kernel with the shortest length-scales that are possible, where ``kernel`` has the longest: the norm bound then holds for some length-scales
+    between the two, and the run goes by ``shortest`` and the bound that follows for it.
+
     ``failures`` says what a lost evaluation tells about its value: ``"unrelated"`` (nothing, and claims stand) or ``"informative"``; where nobody said, claims
     after a loss are estimates. If the data contradict what was declared, telling warns (:class:`ContradictionWarning`) and asking raises
     :class:`Contradicted`.
@@ -228,6 +231,7 @@ class Strategy:
         domain: Any,
         budget: int,
         kernel: Kernel | None = None,
+        shortest: Kernel | None = None,
         tau: float | None = None,
         norm_bound: float | None = None,
         noise: Noise | None = None,
@@ -244,6 +248,7 @@ class Strategy:
     ) -> None:
         problem = {
             "kernel": None if kernel is None else kernel_core(kernel),
+            "shortest": None if shortest is None else kernel_core(shortest),
             "tau": sourced_or_none(tau, "tau"),
             "norm_bound": sourced_or_none(norm_bound, "norm_bound"),
             "noise": noise_core(noise),

@@ -167,10 +167,8 @@ fn bytes(column: &ColumnDescriptor, data: &[u8]) -> Cell {
     if matches!(column.logical_type_ref(), Some(LogicalType::Decimal { .. })) || column.converted_type() == ConvertedType::DECIMAL {
         // Two's complement, the largest digits first.
         let negative = data.first().is_some_and(|byte| byte & 0x80 != 0);
-        // Of a negative number the digits of −1 − n, which are exact where those of n would drown in a power of two.
-        let digit = |byte: &u8| f64::from(if negative { !byte } else { *byte });
-        let whole = data.iter().fold(0.0, |sum, byte| 256.0 * sum + digit(byte));
-        let whole = if negative { -(whole + 1.0) } else { whole };
+        let size = data.iter().fold(0.0, |sum, byte| 256.0 * sum + f64::from(if negative { !byte } else { *byte }));
+        let whole = if negative { -(size + 1.0) } else { size };
         return Cell::Number(whole / 10.0_f64.powi(column.type_scale()));
     }
     if matches!(column.logical_type_ref(), Some(LogicalType::Float16)) && data.len() == 2 {

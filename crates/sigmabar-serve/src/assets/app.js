@@ -15,10 +15,11 @@ const isBusy = (node) => node.nodeType === 1 && (node === document.activeElement
 const keyOf = (node) => (node.nodeType === 1 ? node.dataset.id || node.id || null : null);
 
 function morph(old, fresh) {
-  if (old.nodeType === 1 && old.dataset.keep !== undefined) return;
+  // What somebody types into stays, whatever stands in its place by now.
+  if (isBusy(old) || (old.nodeType === 1 && old.dataset.keep !== undefined)) return;
   if (old.nodeType !== fresh.nodeType || old.nodeName !== fresh.nodeName) { old.replaceWith(fresh); return; }
   if (old.nodeType !== 1) { if (old.data !== fresh.data) old.data = fresh.data; return; }
-  if (isBusy(old) || old.isEqualNode(fresh)) return;
+  if (old.isEqualNode(fresh)) return;
   const open = old.nodeName === "DETAILS" && old.open;
   for (const { name } of [...old.attributes]) if (!fresh.hasAttribute(name)) old.removeAttribute(name);
   for (const { name, value } of fresh.attributes) if (old.getAttribute(name) !== value) old.setAttribute(name, value);

@@ -97,6 +97,15 @@ pub enum Error {
          mean with its standard error and their number"
     )]
     Copy,
+    /// Results from before the study beside premises that were learnt from such.
+    #[error(
+        "the premises of this study were learnt from {from}: results from before it cannot be declared fixed, or the claims might rest on the data that taught the \
+         premises; import them without saying how they were collected"
+    )]
+    LearntFrom {
+        /// From what.
+        from: String,
+    },
     /// A study with this name exists.
     #[error("{} already has a study named \"{name}\": choose another name or another file", file.display())]
     StudyExists {

@@ -103,7 +103,16 @@ fn fixed(key: &str) -> Option<&'static str> {
         "parameters" | "candidates" | "constraints" => {
             Some("every claim is about the space that was declared; begin a new study and import the results")
         }
-        "kernel" | "norm_bound" | "noise" | "prior_mean" | "unit" | "tau" | "failures" | "informative_failures" | "used_values" => {
+        "kernel"
+        | "norm_bound"
+        | "noise"
+        | "learnt_from"
+        | "prior_mean"
+        | "unit"
+        | "tau"
+        | "failures"
+        | "informative_failures"
+        | "used_values" => {
             Some("it is a premise of every claim, and one that is changed after looking at results is none; begin a new study")
         }
         "delta" => Some("what was claimed so far has spent it; begin a new study"),

@@ -7,7 +7,7 @@ use crate::space::{ParameterKind, Space};
 use crate::union::{NumberOrAuto, OneOrMany, PlainOr};
 use sigmabar::kernel::Lengthscale;
 use sigmabar::strategy::{Direction, Failures};
-use sigmabar::{Kernel, Noise, Prior, Problem};
+use sigmabar::{Kernel, Noise, Origin, Prior, Problem, Sourced};
 use std::collections::BTreeMap;
 
 const KERNELS: [&str; 5] = ["squared-exponential", "matern", "rational-quadratic", "periodic", "linear"];
@@ -21,14 +21,15 @@ pub(super) fn problem(file: &StudyFile, space: &Space, budget: usize) -> Result<
     if let Some(delta) = file.delta {
         problem = problem.with_delta(delta).map_err(Fault::core(&["delta"]))?;
     }
+    let origin = if file.learnt_from.is_some() { Origin::LearntElsewhere } else { Origin::Declared };
     if let Some(PlainOr::Table(table)) = &file.kernel {
-        problem = problem.with_kernel(kernel(table, space)?).map_err(Fault::core(&["kernel"]))?;
+        problem = problem.with_kernel(Sourced::new(kernel(table, space)?, origin)).map_err(Fault::core(&["kernel"]))?;
     }
     if let Some(tau) = file.tau.and_then(NumberOrAuto::number) {
         problem = problem.with_ridge(tau).map_err(Fault::core(&["tau"]))?;
     }
     if let Some(bound) = file.norm_bound.and_then(NumberOrAuto::number) {
-        problem = problem.with_norm_bound(bound).map_err(Fault::core(&["norm_bound"]))?;
+        problem = problem.with_norm_bound(Sourced::new(bound, origin)).map_err(Fault::core(&["norm_bound"]))?;
     }
     if let Some(PlainOr::Table(NoiseTable { about: Some(about), gaussian: None, sub_gaussian: None, bounded: None, light_tailed: None })) =
         file.noise
@@ -36,12 +37,16 @@ pub(super) fn problem(file: &StudyFile, space: &Space, budget: usize) -> Result<
         let each = u32::try_from(file.replicates.unwrap_or(1)).unwrap_or(u32::MAX);
         problem = problem.with_unknown_level(about, each).map_err(Fault::core(&["noise", "about"]))?;
     } else if let Some(noise) = file.noise.as_ref().map_or(Ok(None), noise)? {
-        problem = problem.with_noise(noise).map_err(Fault::core(&["noise"]))?;
+        problem = problem.with_noise(Sourced::new(noise, origin)).map_err(Fault::core(&["noise"]))?;
+    }
+    if let Some(PlainOr::Table(table @ KernelTable { at_least: Some(shortest), .. })) = &file.kernel {
+        let shorter = KernelTable { lengthscale: shortest.clone(), at_least: None, ..table.clone() };
+        problem = problem.with_lengthscales_at_least(kernel(&shorter, space)?).map_err(Fault::core(&["kernel", "at_least"]))?;
     }
     if file.prior_mean.is_some() || file.unit.is_some() {
         let key = if file.unit.is_some() { "unit" } else { "prior_mean" };
         let prior = Prior::declared(file.prior_mean.unwrap_or(0.0), file.unit.unwrap_or(1.0)).map_err(Fault::core(&[key]))?;
-        problem = problem.with_prior(prior);
+        problem = problem.with_prior(prior.with_origin(origin));
     }
     if let Some(text) = &file.stop_when {
         let (which, wanted) = stop_when(text)?;

@@ -75,6 +75,10 @@ pub struct StudyFile {
     /// The unit of the values, declared before the data.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unit: Option<f64>,
+    /// From which earlier data kernel, norm bound, noise, prior mean and unit were learnt, a pilot for one: written by `sigmabar premises --from`. Those data are left
+    /// out of every claim of this study.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub learnt_from: Option<String>,
     /// When to stop early: "gap < 0.01", or "candidate_gap < 0.01" for the gap among the candidates that stand for the space.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stop_when: Option<String>,
@@ -141,6 +145,9 @@ pub struct KernelTable {
     pub name: String,
     /// In shares of a parameter's range: one for all, a list, or a table by parameter.
     pub lengthscale: PlainOr<OneOrMany<f64>, BTreeMap<String, f64>>,
+    /// The shortest length-scale that is possible, in the same unit and form: the norm bound then holds for some length-scale between this and `lengthscale`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub at_least: Option<PlainOr<OneOrMany<f64>, BTreeMap<String, f64>>>,
     /// The variance in the prior's unit squared; 1 unless said.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub variance: Option<f64>,

@@ -150,6 +150,12 @@ impl StudySpec {
         self.file.response.as_deref()
     }
 
+    /// From which earlier data its premises were learnt, if they were.
+    #[must_use]
+    pub fn learnt_from(&self) -> Option<&str> {
+        self.file.learnt_from.as_deref()
+    }
+
     /// How many batches there will be, where that was declared.
     #[must_use]
     pub fn batch_count(&self) -> Option<usize> {

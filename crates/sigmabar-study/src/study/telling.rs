@@ -178,6 +178,9 @@ impl Study {
     /// # Errors
     /// As [`Study::import`].
     pub fn import_as(&self, rows: &[ImportedRow], collected: Collected) -> Result<usize> {
+        if let Some(from) = self.spec.learnt_from().filter(|_| collected.is_fixed()) {
+            return Err(Error::LearntFrom { from: from.to_owned() });
+        }
         for (number, row) in rows.iter().enumerate() {
             let wrong = |source: Error| Error::ImportedRow { row: number + 1, source: Box::new(source) };
             self.spec.space().point(&row.values).map_err(wrong)?;

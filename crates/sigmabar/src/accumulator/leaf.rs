@@ -7,6 +7,7 @@ use super::sample::RowPlace;
 use crate::error::{Result, SumsError, same_length};
 use crate::features::BLOCK_ROWS;
 use crate::points::PointsRef;
+use std::collections::BTreeMap;
 
 /// The sums of one chunk while its rows come in. The batches they come in leave no trace: blocks of a fixed size are made of them.
 #[derive(Clone, Debug)]
@@ -93,6 +94,6 @@ impl Leaf<'_> {
             return Err(SumsError::Rows { chunk, expected, found }.into());
         }
         self.flush()?;
-        Ok(Accumulator::of_chunk(self.plan, chunk, self.node))
+        Ok(Accumulator::of(self.plan, BTreeMap::from([(chunk, (0, self.node))])))
     }
 }

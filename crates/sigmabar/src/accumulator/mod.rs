@@ -38,8 +38,7 @@ pub struct Accumulator {
 const TORN: Error = Error::Saved(SavedError::Content { what: "sums" });
 
 impl Accumulator {
-    fn of_chunk(plan: &Plan, chunk: u64, node: Node) -> Self {
-        let nodes = BTreeMap::from([(chunk, (0, node))]);
+    fn of(plan: &Plan, nodes: BTreeMap<u64, (u32, Node)>) -> Self {
         let (chunks, worst) = (plan.chunks().len() as u64, plan.summed().worst);
         Self { identity: plan.identity(), chunks, worst, features: plan.features().len(), nodes }
     }
@@ -191,8 +190,7 @@ impl Accumulator {
     pub fn from_bytes(plan: &Plan, bytes: &[u8]) -> Result<Self> {
         let opened = sealed::open(Kind::Sums, bytes)?;
         let sums: Self = postcard::from_bytes(opened.content).map_err(|_| TORN)?;
-        let mut probe = Self { nodes: BTreeMap::new(), ..Self::of_chunk(plan, 0, Node::empty(plan)) };
-        probe.merge(Self { nodes: BTreeMap::new(), ..sums.clone() })?;
+        Self::of(plan, BTreeMap::new()).merge(Self { nodes: BTreeMap::new(), ..sums.clone() })?;
         let mut end = 0;
         let sound = sums.chunks == plan.chunks().len() as u64
             && sums.nodes.iter().all(|(&first, (level, node))| {

@@ -1,8 +1,10 @@
 //! What is being claimed: norm bound, noise, miss probability, sides, coverage, and by which theorem.
 
+use super::premises::Lengthscales;
 use super::residual_norm::ResidualNormMethod;
 use crate::domain::BoxDomain;
 use crate::error::{Error, Result, positive, probability};
+use crate::kernel::Kernel;
 use crate::noise::Noise;
 use crate::origin::{Origin, Sourced};
 use serde::{Deserialize, Serialize};
@@ -76,6 +78,8 @@ pub enum Method {
 pub struct Claim {
     delta: f64,
     norm_bound: Option<Sourced<f64>>,
+    /// The kernel that the norm bound was worked out for, where length-scales are only known to be at least its own.
+    lengthscales: Option<(Kernel, Lengthscales)>,
     noise: Option<Sourced<Noise>>,
     new_noise: Option<Sourced<Noise>>,
     side: Side,
@@ -94,6 +98,7 @@ impl Claim {
         Ok(Self {
             delta: probability("delta", delta)?,
             norm_bound: None,
+            lengthscales: None,
             noise: None,
             new_noise: None,
             side: Side::Both,
@@ -112,7 +117,19 @@ impl Claim {
         let bound = bound.into();
         positive("norm bound", bound.value)?;
         self.norm_bound = Some(bound);
+        self.lengthscales = None;
         Ok(self)
+    }
+
+    /// The length-scales are at least those of `shortest`, the kernel of the model, and at most those of `longest`: for some of them the norm is at most `bound`. Claims go by
+    /// what follows for the model's kernel over `dim` columns (algorithm notes 13.2); with another kernel than `shortest` nothing is certified.
+    ///
+    /// # Errors
+    /// [`Error::Parameter`] unless the bound is finite and positive; [`Error::Premise`] for kernels that differ in more than shorter length-scales.
+    pub fn norm_bound_for_lengthscales(self, bound: f64, shortest: &Kernel, longest: Kernel, dim: usize) -> Result<Self> {
+        let lengthscales = Lengthscales::new(shortest, longest, positive("norm bound", bound)?, dim)?;
+        let claim = self.norm_bound(lengthscales.bound)?;
+        Ok(Self { lengthscales: Some((shortest.clone(), lengthscales)), ..claim })
     }
 
     /// The noise of the observations: declared, unless the value says that it came from elsewhere.
@@ -211,6 +228,12 @@ impl Claim {
     /// Where the noise of a new observation came from, if it was given by itself.
     pub(crate) fn new_noise_origin(&self) -> Origin {
         self.new_noise.as_ref().map_or(Origin::Guaranteed, |noise| noise.origin)
+    }
+
+    pub(super) fn lengthscales_of(&self, kernel: &Kernel) -> Option<Sourced<Lengthscales>> {
+        self.lengthscales.as_ref().map(|(shortest, lengthscales)| {
+            Sourced::new(lengthscales.clone(), if shortest == kernel { Origin::Declared } else { Origin::Unmet })
+        })
     }
 
     pub(crate) fn known_norm_bound(&self) -> Option<f64> {

@@ -2,6 +2,7 @@
 
 mod answer;
 mod bias;
+mod breakdown;
 mod claim;
 mod conformal;
 mod continuous;
@@ -31,7 +32,7 @@ pub use energy::NormCheck;
 pub use intervals::Intervals;
 pub use label::Label;
 pub use prediction::PredictionIntervals;
-pub use premises::{Calibrated, Premise, Premises};
+pub use premises::{Calibrated, Lengthscales, Premise, Premises};
 pub use range::Range;
 pub use record::{About, Bounds, Certificate, Claimed, Contradiction, Frequency, Spent, Theorem, Unseen};
 pub use residual_norm::ResidualNormMethod;

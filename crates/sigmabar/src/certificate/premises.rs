@@ -1,6 +1,7 @@
 //! The premises of every theorem here, complete (algorithm notes 12): each with its value and where it came from.
 
 use super::claim::{Claim, Coverage};
+use crate::error::{Error, Result};
 use crate::information::Information;
 use crate::kernel::Kernel;
 use crate::noise::{LevelBound, Noise};
@@ -18,6 +19,9 @@ pub struct Premises {
     pub prior: Sourced<Prior>,
     /// $C \ge \lVert f-\text{mean}\rVert_k$; none where nobody gave one.
     pub norm_bound: Sourced<Option<f64>>,
+    /// That the length-scales are only known to be at least the kernel's, where that is so: the norm bound is then the one that follows.
+    #[serde(default)]
+    pub lengthscales: Option<Sourced<Lengthscales>>,
     /// The noise: independent, mean zero, and of this law and level.
     pub noise: Sourced<Option<Noise>>,
     /// By how much replicates bound the level of the noise, where nobody knows it.
@@ -60,6 +64,28 @@ pub struct Calibrated {
     pub groups: usize,
 }
 
+/// Length-scales that are known to be at least those of a kernel and at most those of another: for some of them the norm is bounded (algorithm notes 13.2).
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Lengthscales {
+    /// The kernel with the longest.
+    pub longest: Kernel,
+    /// The bound under one of them.
+    pub norm_bound: f64,
+    /// The bound that follows under the shortest, $C\prod_j\sqrt{\ell_j/\ell_j'}$.
+    pub bound: f64,
+}
+
+impl Lengthscales {
+    /// From `shortest` to `longest`, over so many columns.
+    pub(crate) fn new(shortest: &Kernel, longest: Kernel, norm_bound: f64, dim: usize) -> Result<Self> {
+        let growth = longest.norm_growth(shortest, dim).ok_or(Error::Premise {
+            what: "length-scales that are at least these",
+            reason: "both kernels must be squared exponential, or Matérn of one smoothness, of the same variance, and no length-scale of the shortest longer",
+        })?;
+        Ok(Self { longest, norm_bound, bound: growth * norm_bound })
+    }
+}
+
 /// One premise in words.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Premise {
@@ -84,6 +110,7 @@ impl Premises {
             kernel: Sourced::new(None, unmet),
             prior: Sourced::new(prior, prior.origin()),
             norm_bound: Sourced::new(None, unmet),
+            lengthscales: None,
             noise: Sourced::new(None, unmet),
             level: None,
             means: Sourced::new(0, Origin::Guaranteed),
@@ -137,6 +164,7 @@ impl Premises {
         Self {
             kernel: Sourced::new(Some(kernel.value.clone()), kernel.origin),
             norm_bound: Sourced::new(claim.known_norm_bound(), claim.norm_origin()),
+            lengthscales: claim.lengthscales_of(&kernel.value),
             noise: Sourced::new(claim.required_noise(None).ok(), claim.noise_origin()),
             points: Sourced::new(collected, chosen),
             observations: Sourced::new(rows, chosen),
@@ -194,6 +222,7 @@ impl Premises {
         };
         let ridge = self.ridge.value.map_or("no ridge".to_owned(), |tau| format!("ridge {tau}"));
         let prior = self.prior.value;
+        let lengthscales = self.lengthscales.as_ref().map(|l| premise("lengthscales", l.origin, l.value.to_string()));
         let calibration = self.calibration.map(|c| premise("calibration", c.origin, c.value.to_string()));
         let list = vec![
             premise("kernel", self.kernel.origin, kernel),
@@ -241,7 +270,17 @@ impl Premises {
             premise("queries", self.queries, "what is asked about was fixed before the noise".to_owned()),
             premise("constants", self.constants, "the theorem's constants bound this case".to_owned()),
         ];
-        list.into_iter().chain(calibration).collect()
+        list.into_iter().chain(lengthscales).chain(calibration).collect()
+    }
+}
+
+impl fmt::Display for Lengthscales {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { longest, norm_bound, bound } = self;
+        write!(
+            f,
+            "length-scales at least those of the kernel and at most those of {longest}: for some of them the norm is at most {norm_bound}, so that it is at most {bound:.4} under the kernel"
+        )
     }
 }
 

@@ -31,6 +31,10 @@ impl MoreFeatures {
         if p == 0 {
             return Ok(None);
         }
+        if p < points.len() {
+            // Without those that are in the span already: whoever reads the points of a plan again makes the same map.
+            return Self::new(features, all.inducing().range(m, m + p));
+        }
         let prepared = all.kernel().prepare(all.inducing().range(m, m + p))?;
         let across = Matrix::from_fn(m, p, |i, j| all.lower().get(m + j, i));
         let lower = Lower::from_matrix(Matrix::from_fn(p, p, |i, j| if j <= i { all.lower().get(m + i, m + j) } else { 0.0 }));

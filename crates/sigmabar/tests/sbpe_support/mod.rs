@@ -87,8 +87,9 @@ pub fn uniform(count: usize, dim: usize, seed: u64) -> Points {
     Points::new((0..count * dim).map(|_| rng.random::<f64>()).collect(), dim).unwrap()
 }
 
+/// Planned with the norm bound that is claimed: printed formulas know of one.
 pub fn sbpe(policy: Sbpe) -> Policy {
-    Policy::Sbpe(Box::new(policy))
+    Policy::Sbpe(Box::new(policy.with_plan_factor(1.0).unwrap()))
 }
 
 /// Answers everything until the run is over.

@@ -147,6 +147,12 @@ pub const STRATEGIES: [StrategyEntry; 19] = [
                 ),
                 option("max_cells", Count, "50000", "Cells of a box at most; coarser cells are still correct ones."),
                 option("share", Number(Positive), "0.1", "Share of the squared ridge that the inducing points may miss of the prior."),
+                option(
+                    "plan_factor",
+                    Number(AtLeastOne),
+                    "1.5",
+                    "Plans go by this many times the declared norm bound, claims by the bound itself: the answer stands for larger norms, and costs more.",
+                ),
                 option("simulated_quantiles", Flag, "false", "Simulated quantiles for normal noise on finite sets: narrower, and slower."),
             ],
             make::sbpe,

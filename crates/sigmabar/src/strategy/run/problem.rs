@@ -1,7 +1,7 @@
 //! What is to be optimised, and what is assumed about it.
 
 use super::stored_problem::StoredProblem;
-use crate::certificate::Premises;
+use crate::certificate::{Lengthscales, Premises};
 use crate::domain::Domain;
 use crate::error::{Error, Result, positive, probability};
 use crate::kernel::Kernel;
@@ -64,6 +64,7 @@ pub struct Problem {
     wanted_candidate_gap: Option<f64>,
     failures: Failures,
     unknown_level: Option<u32>,
+    lengthscales: Option<Lengthscales>,
 }
 
 impl Problem {
@@ -90,6 +91,7 @@ impl Problem {
             wanted_candidate_gap: None,
             failures: Failures::Undeclared,
             unknown_level: None,
+            lengthscales: None,
         })
     }
 
@@ -152,6 +154,21 @@ impl Problem {
         let bound = bound.into();
         positive("norm bound", bound.value)?;
         Ok(Self { norm_bound: Some(bound), ..self })
+    }
+
+    /// Declares the length-scales to be at least those of `shortest`, and at most those of the kernel given before: for some of these the norm bound holds. The run
+    /// goes by `shortest` and the bound that follows there ([`Kernel::norm_growth`], algorithm notes 13.2).
+    ///
+    /// # Errors
+    /// [`Error::Missing`] before kernel and norm bound are given; [`Error::Premise`] for kernels that differ in more than shorter length-scales.
+    pub fn with_lengthscales_at_least(self, shortest: Kernel) -> Result<Self> {
+        let missing = |what, remedy| Error::Missing { what, purpose: "length-scales that are at least these", remedy };
+        let longest = self.kernel.clone().ok_or(missing("a kernel", "give the one with the longest with Problem::with_kernel first"))?;
+        let bound = self.norm_bound.ok_or(missing("a norm bound", "declare one with Problem::with_norm_bound first"))?;
+        let lengthscales = Lengthscales::new(&shortest, longest.value, bound.value, self.domain.dim())?;
+        let kernel = Some(Sourced::new(shortest, longest.origin));
+        let norm_bound = Some(Sourced::new(lengthscales.bound, bound.origin));
+        Ok(Self { kernel, norm_bound, lengthscales: Some(lengthscales), ..self })
     }
 
     /// The noise of an evaluation, in the prior's unit.
@@ -293,6 +310,7 @@ impl Problem {
             norm_bound: given(self.norm_bound.as_ref()),
             noise: given(self.noise.as_ref()),
             ridge: self.sourced_ridge(),
+            lengthscales: self.lengthscales.clone().map(|l| Sourced::new(l, self.kernel.as_ref().map_or(Origin::Unmet, |k| k.origin))),
             ..Premises::nothing(self.prior, observations)
         }
     }

@@ -1,6 +1,7 @@
 //! A problem as it is read from a file: only what the constructors accept becomes one.
 
 use super::problem::{Direction, Failures, Problem};
+use crate::certificate::Lengthscales;
 use crate::domain::Domain;
 use crate::error::{Error, Result};
 use crate::kernel::Kernel;
@@ -26,6 +27,7 @@ pub(crate) struct StoredProblem {
     wanted_candidate_gap: Option<f64>,
     failures: Failures,
     unknown_level: Option<u32>,
+    lengthscales: Option<Lengthscales>,
 }
 
 impl TryFrom<StoredProblem> for Problem {
@@ -47,6 +49,17 @@ impl TryFrom<StoredProblem> for Problem {
         }
         if let Some(bound) = stored.norm_bound {
             problem = problem.with_norm_bound(bound)?;
+        }
+        if let (Some(shortest), Some(bound), Some(lengthscales)) = (problem.kernel().cloned(), stored.norm_bound, stored.lengthscales) {
+            let longest = Sourced::new(lengthscales.longest, shortest.origin);
+            problem = problem.with_kernel(longest)?.with_norm_bound(Sourced::new(lengthscales.norm_bound, bound.origin))?;
+            problem = problem.with_lengthscales_at_least(shortest.value)?;
+            if problem.norm_bound() != Some(bound.value) {
+                return Err(Error::Premise {
+                    what: "a stored norm bound",
+                    reason: "it is not the one that follows from the length-scales",
+                });
+            }
         }
         problem = match (stored.noise, stored.unknown_level) {
             (Some(Sourced { value: Noise::Gaussian { std_dev }, .. }), Some(each)) => problem.with_unknown_level(std_dev, each)?,

@@ -11,6 +11,8 @@ use std::collections::HashSet;
 
 /// A plan repeats until the bound is at most this many times the scatter, or half of its batch are repeats.
 const FACTOR: f64 = 1.5;
+/// Later batches repeat too while the bound is more than this many times the scatter: a short first batch knows little.
+const ENOUGH: f64 = 2.0;
 
 /// What of $\delta$ finds the level: nothing where it was declared.
 pub(super) fn share(problem: &Problem) -> f64 {
@@ -66,7 +68,8 @@ fn replicates(problem: &Problem, ledger: &Ledger, batch: usize) -> Result<Replic
 /// A batch in which so many evaluations repeat others that the level can be bounded: the last ones give way to the first ones again.
 pub(super) fn with_repeats(problem: &Problem, ledger: &Ledger, batches: usize, proposals: Vec<Proposal>) -> Result<Vec<Proposal>> {
     let batch = ledger.closed();
-    if problem.unknown_level() != Some(1) || (batch > 0 && bound(problem, ledger, batch - 1, batches)?.is_some()) {
+    let before = if batch > 0 && problem.unknown_level().is_some() { bound(problem, ledger, batch - 1, batches)? } else { None };
+    if problem.unknown_level() != Some(1) || before.is_some_and(|b| b.level <= ENOUGH * b.scatter) {
         return Ok(proposals);
     }
     let count = proposals.len();

@@ -52,8 +52,8 @@ const MAX_INDUCING: usize = 600;
 const CANDIDATES: usize = 1 << 14;
 /// Cells of a box at most, unless said.
 const CELLS: usize = 50_000;
-/// Plans go by this many times the declared norm bound, unless said.
-const PLAN_FACTOR: f64 = 1.0;
+/// Plans go by this many times the declared norm bound, unless said: whoever declares a norm has guessed it.
+const PLAN_FACTOR: f64 = 1.5;
 /// Boxes of up to this many columns are cut into cells.
 const CELL_DIM: usize = 3;
 
@@ -151,8 +151,8 @@ impl Sbpe {
         Ok(Self { share: positive("share", share)?, ..self })
     }
 
-    /// Batches are planned, and settings given up, as if the norm were bounded by this many times what was declared (1.5 unless said, at least 1); what is claimed is
-    /// claimed under the declared bound (algorithm notes 13.1). It moves $C^\dagger$ outwards and costs evaluations. The paper's rules go by the declared bound.
+    /// Batches are planned, and settings given up, as if the norm were bounded by this many times what was declared (1.5 unless said, at least 1);
+    /// what is claimed is claimed under the declared bound (algorithm notes 13.1). It moves $C^\dagger$ outwards and costs evaluations. The paper's rules go by the declared bound.
     ///
     /// # Errors
     /// [`Error::Parameter`] unless finite and at least 1.

@@ -28,7 +28,7 @@ use crate::theory::half_width_slope;
 /// larger ones.
 const STEPS: [isize; 7] = [-5, -3, -1, 0, 1, 3, 5];
 /// Cells of a box that a replay holds: so many times what is left of the run's own, and so many at least and at most.
-const CELLS: (usize, usize, usize) = (4, 256, 4096);
+const CELLS: (usize, usize, usize) = (16, 1024, 50_000);
 
 /// The batches of a run, ready to be judged under any setting of norm and noise.
 pub(super) struct Replay<'a> {
