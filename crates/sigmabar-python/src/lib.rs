@@ -52,7 +52,7 @@ mod _core {
     #[pymodule_export]
     use super::evidence::fit_hyperparameters;
     #[pymodule_export]
-    use super::exact::PyExactPosterior;
+    use super::exact::{PyExactPosterior, seen_hashes};
     #[pymodule_export]
     use super::inducing::select_inducing;
     #[pymodule_export]
@@ -63,8 +63,6 @@ mod _core {
     use super::posterior::PyPosterior;
     #[pymodule_export]
     use super::rows::{PyAccumulator, PyPlan, row_hashes};
-    #[pymodule_export]
-    use super::seen::seen_hashes;
     #[pymodule_export]
     use super::strategy::PyStrategy;
     #[pymodule_export]

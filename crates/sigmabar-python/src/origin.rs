@@ -1,11 +1,10 @@
 //! Numbers with where they came from, in the words of the Python face.
 
-use crate::arrays::Rows;
 use crate::error::{raise, unknown};
 use crate::seen::Seen;
 use pyo3::prelude::*;
 use sigmabar::strategy::Failures;
-use sigmabar::{Collected, Origin, Points, Sourced};
+use sigmabar::{Collected, Origin, Sourced};
 
 /// A number, the word for where it came from, and the rows it was learnt on.
 type NumberParts = (f64, String, Vec<u64>);
@@ -31,15 +30,6 @@ impl FromPyObject<'_, '_> for Number {
         let (value, origin, seen): NumberParts = object.extract()?;
         Ok(Self { value: Sourced::new(value, origin_of(&origin)?), seen: seen.into() })
     }
-}
-
-/// Inducing points, the word for where they came from, and the rows that what chose them was learnt on.
-pub type InducingParts = (Rows, String, Vec<u64>);
-
-/// Inducing points for a claim about these rows: "chosen" by a rule, which looks at no response, handed over, or chosen by something learnt.
-pub fn inducing_on((points, source, seen): InducingParts, rows: &Seen) -> PyResult<Sourced<Points>> {
-    let origin = if source == "chosen" { Origin::Guaranteed } else { Seen::from(seen).origin_on(origin_of(&source)?, rows) };
-    Ok(Sourced::new(points.to_points().map_err(raise)?, origin))
 }
 
 /// Where something came from, in one word.

@@ -2,8 +2,9 @@
 
 use crate::arrays::{Rows, vector};
 use crate::error::raise;
+use crate::inducing::{InducingParts, inducing_on};
 use crate::kernel::PyKernel;
-use crate::origin::{InducingParts, Number, collected, inducing_on};
+use crate::origin::{Number, collected};
 use crate::posterior::PyPosterior;
 use crate::seen::Seen;
 use crate::work;

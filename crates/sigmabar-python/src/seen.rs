@@ -1,9 +1,5 @@
 //! Which rows something was learnt on: enough to notice when it is used on them again (algorithm notes 12, P6).
 
-use crate::arrays::{Rows, vector};
-use crate::error::raise;
-use numpy::PyArray1;
-use pyo3::prelude::*;
 use sigmabar::{Origin, PointsRef};
 
 /// How many hashes are kept.
@@ -47,12 +43,6 @@ impl From<Vec<u64>> for Seen {
         hashes.truncate(KEPT);
         Self(hashes)
     }
-}
-
-/// The hashes of rows with their responses, of which a number was learnt.
-#[pyfunction]
-pub fn seen_hashes(x: Rows, y: &Bound<'_, PyArray1<f64>>) -> PyResult<Vec<u64>> {
-    Ok(Seen::of(x.view().map_err(raise)?, &vector(y)?).0)
 }
 
 /// The finaliser of `splitmix64` over the bits of the numbers, with −0 equal to 0.
