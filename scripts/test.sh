@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # All checks of the project, in the order in which they are cheapest to fail. Installs the tools it needs where they are missing.
+# With --all also Spark and Ray, whose packages are large, and a Slurm of this machine's own.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 begun=$SECONDS
@@ -20,4 +21,8 @@ cargo test --workspace --doc
 cargo nextest run --workspace
 bash scripts/test-docs.sh
 bash scripts/test-python.sh
+if [[ "${1:-}" == --all ]]; then
+    bash scripts/test-engines.sh
+    bash scripts/test-slurm.sh
+fi
 echo "all checks passed in $(((SECONDS - begun + 59) / 60)) minutes"

@@ -149,7 +149,7 @@ impl Beliefs {
              prior_mean = {usual:?}  # the usual value\n\
              unit = {stray:?}  # how far settings stray from it: norm and noise count in these\n\
              norm_bound = {norm:.4}  # 1.5 times the root of {hills} hills and valleys\n\
-             noise = {{ gaussian = {:.6} }}  # two measurements usually differ by {repeat}\n\
+             noise = {{ about = {:.6} }}  # two measurements usually differ by {repeat}: a guess that plans; replicates bound it\n\
              kernel = {{ name = \"matern\", nu = 2.5, lengthscale = {change:?} }}  # so far to a clear change, in shares of the range\n",
             self.noise()
         ))

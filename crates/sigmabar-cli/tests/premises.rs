@@ -29,9 +29,11 @@ const STUDY: &str = "yield\nlarge\ntemperature\n0..60 step 2\n\n0\n2\n20\n";
 /// Usually 50, straying by 20, three hills and valleys, a clear change after four tenths of the range, repeats 2 apart.
 const BELIEFS: &str = "50\n20\n3\n0.4\n2\n";
 
-/// A yield with one optimum, measured by a stranger.
-fn measure(temperature: f64) -> f64 {
-    50.0 + 18.0 * (-((temperature - 38.0) / 15.0).powi(2)).exp() + (7.0 * temperature).sin()
+/// A yield with one optimum, measured by a stranger with an error of 1.6 or so: two normal quantiles' worth of a quadratic sequence.
+fn measure(temperature: f64, trial: u64) -> f64 {
+    let uniform = |k: u64| (0.754_877_666 * (trial + 1) as f64 * (trial + k) as f64).fract().max(1e-9);
+    let normal = (-2.0 * uniform(3).ln()).sqrt() * (std::f64::consts::TAU * uniform(8)).cos();
+    50.0 + 18.0 * (-((temperature - 38.0) / 15.0).powi(2)).exp() + 1.6 * normal
 }
 
 #[test]
@@ -44,7 +46,7 @@ fn from_answers_to_a_certificate_with_its_range() {
     assert!(said.contains("Could yours look like these?"), "{said}");
     let file = fs::read_to_string(path.join("study.toml")).unwrap();
     println!("{file}");
-    for line in ["prior_mean = 50.0", "unit = 20.0", "norm_bound = 2.5981", "lengthscale = 0.4", "# two", "noise = { gaussian = 0.0886"] {
+    for line in ["prior_mean = 50.0", "unit = 20.0", "norm_bound = 2.5981", "lengthscale = 0.4", "# two", "noise = { about = 0.0886"] {
         assert!(file.contains(line), "{line} is not in\n{file}");
     }
     assert!(fs::read_to_string(path.join("study.premises.svg")).unwrap().contains("</svg>"));
@@ -55,10 +57,11 @@ fn from_answers_to_a_certificate_with_its_range() {
         let (asked, _) = ends(path, &["ask", "study.toml", "--count", "20", "--format", "json"], "", 0);
         let trials: Vec<Value> = serde_json::from_str(&asked).unwrap();
         for trial in trials {
-            let value = measure(trial["temperature"].as_f64().unwrap());
+            let value = measure(trial["temperature"].as_f64().unwrap(), trial["trial"].as_u64().unwrap());
             ends(path, &["tell", &trial["trial"].to_string(), &value.to_string()], "", 0);
         }
     }
+    assert!(ends(path, &["status", "study.toml"], "", 0).0.contains("nobody knows the noise"));
     let (answer, _) = ends(path, &["recommend", "study.toml", "--format", "json"], "", 0);
     let answer: Value = serde_json::from_str(&answer).unwrap();
     assert_eq!(answer["label"], "certified", "{answer}");
@@ -87,4 +90,27 @@ fn questions_that_cannot_be_asked_are_refused_by_name() {
     assert!(ends(path, &["premises", "study.toml", "--questions"], "50\n", 2).1.contains("ended before"));
     let (_, said) = ends(path, &["premises", "study.toml", "--questions"], "x\n50\n-1\n20\n0\n3\n0.4\n2\n", 0);
     assert!(said.contains("a number above 0") && said.contains("at least 1"), "{said}");
+}
+
+/// An objective with hardly any noise, from the command line to the certificate: the gap falls with the noise, and is never below the truth.
+#[test]
+fn the_less_noise_the_smaller_the_gap() {
+    let place = tempfile::tempdir().unwrap();
+    let mut last = f64::INFINITY;
+    for noise in ["1e-3", "1e-5", "1e-8"] {
+        let file = format!("echo-{noise}.toml");
+        let study = format!(
+            "budget = 60\nnorm_bound = 4\nnoise = {{ gaussian = {noise} }}\nkernel = {{ name = \"se\", lengthscale = 0.5 }}\n\
+             [parameters.x]\ntype = \"float\"\nlow = 0\nhigh = 1\n[objective]\ncommand = \"echo {{x}}\"\n"
+        );
+        fs::write(place.path().join(&file), study).unwrap();
+        ends(place.path(), &["run", &file, "--no-report", "-q"], "", 0);
+        let (said, _) = ends(place.path(), &["recommend", &file, "--format", "json"], "", 0);
+        let advice: Value = serde_json::from_str(&said).unwrap();
+        let (gap, best) = (advice["gap"].as_f64().unwrap(), advice["setting"]["x"].as_f64().unwrap());
+        assert_eq!(advice["certificate"]["label"], "certified", "{said}");
+        assert!(1.0 - best <= gap && gap < last, "noise {noise}: gap {gap}, truly {}", 1.0 - best);
+        last = gap;
+    }
+    assert!(last <= 1e-4, "{last}");
 }

@@ -43,7 +43,7 @@ fn answer(study: &Study, batches: usize, mut evaluate: impl FnMut(&AskedTrial) -
 }
 
 fn value(value: f64) -> TrialResult {
-    TrialResult::Value { value, standard_error: None }
+    TrialResult::Value { value, standard_error: None, replicates: None }
 }
 
 fn number(trial: &AskedTrial, parameter: usize) -> f64 {

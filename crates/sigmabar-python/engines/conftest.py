@@ -1,6 +1,8 @@
 """One data set and one plan for all engines, and the model that one process makes of it."""
 
 import os
+import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -14,6 +16,7 @@ import sigmabar as sb
 
 ROWS = int(os.environ.get("SIGMABAR_ENGINE_ROWS", "200000"))
 INDUCING = int(os.environ.get("SIGMABAR_ENGINE_INDUCING", "100"))
+CHAPTER = Path(__file__).parents[3] / "docs" / "rows.md"
 COLUMNS = [f"x{i}" for i in range(8)]
 
 
@@ -30,6 +33,21 @@ def make(folder: Path, rows: int, files: int = 4, group: int | None = None) -> N
 
 def command(*arguments: str, cwd: Path) -> None:
     subprocess.run([sys.executable, "-m", "sigmabar", *arguments, "-q"], cwd=cwd, check=True)
+
+
+def example(engine: str) -> str:
+    """The example of an engine, as the book has it."""
+    blocks = re.findall(r"```python\n(.*?)```", CHAPTER.read_text(), re.DOTALL)
+    (found,) = [block for block in blocks if f"sigmabar.{engine}\n" in block]
+    return found
+
+
+@pytest.fixture
+def here(data, tmp_path, monkeypatch):
+    """A folder with the plan, to run an example in."""
+    shutil.copy(data / "plan.sbp", tmp_path)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
 
 
 @pytest.fixture(scope="session")

@@ -4,7 +4,7 @@ ray = pytest.importorskip("ray", reason="ray is not installed")
 
 import sigmabar as sb
 import sigmabar.ray
-from conftest import ROWS
+from conftest import ROWS, example
 
 
 @pytest.fixture(scope="module")
@@ -24,3 +24,9 @@ def test_an_executor_of_tasks(cluster):
     with sb.ray.Executor() as executor:
         assert list(executor.map(abs, [-1, 2, -3])) == [1, 2, 3]
         assert isinstance(executor.submit(divmod, 1, 0).exception(timeout=60), ZeroDivisionError)
+
+
+def test_the_example_of_the_book(cluster, here):
+    names = {"evaluate": abs}
+    exec(example("ray"), names)
+    assert len(names["model"]) == ROWS and names["values"] == [0.1, 0.2, 0.3]

@@ -11,27 +11,29 @@ pytest.importorskip("pyspark", reason="pyspark is not installed")
 if shutil.which("java") is None:
     pytest.skip("there is no Java", allow_module_level=True)
 
+import numpy as np
+import pandas as pd
+import pyarrow.parquet as pq
+from pyspark.ml import Pipeline, PipelineModel
 from pyspark.sql import SparkSession
 
 import sigmabar as sb
 import sigmabar.spark
-from conftest import COLUMNS, ROWS
+from conftest import COLUMNS, ROWS, command, example
 
 
 @pytest.fixture(scope="module")
 def spark():
+    """Two executors, each a process of its own."""
     os.environ["PYSPARK_PYTHON"] = sys.executable
-    session = (
-        SparkSession.builder.master("local-cluster[2,1,1024]")
-        .config("spark.ui.enabled", "false")
-        .config("spark.driver.host", "127.0.0.1")
-        .config("spark.executor.memory", "768m")
-        .config("spark.sql.shuffle.partitions", "4")
-        .getOrCreate()
-    )
-    session.sparkContext.setLogLevel("ERROR")
-    yield session
-    session.stop()
+    settings = {"ui.enabled": "false", "driver.host": "127.0.0.1", "executor.memory": "768m", "sql.shuffle.partitions": "4"}
+    builder = SparkSession.builder.master("local-cluster[2,1,1024]")
+    for name, value in settings.items():
+        builder = builder.config(f"spark.{name}", value)
+    made = builder.getOrCreate()
+    made.sparkContext.setLogLevel("ERROR")
+    yield made
+    made.stop()
 
 
 def executors():
@@ -84,12 +86,49 @@ def test_the_same_bytes_although_an_executor_is_killed(plan, one_process, spark)
 
 def test_an_estimator_with_its_model(data, spark, tmp_path):
     frame = spark.read.parquet(str(data / "part-*.parquet"))
-    model = sb.spark.SparseKernelRegressor(COLUMNS, "y", sb.Matern(nu=2.5, lengthscale=1.5), 0.1, inducing=60, mean=3.0).fit(frame)
+    claim = {"norm_bound": 10.0, "noise": sb.Gaussian(0.1)}
+    kernel = sb.Matern(nu=2.5, lengthscale=1.5)
+    estimator = sb.spark.SparseKernelRegressor(COLUMNS, "y", kernel, 0.1, inducing=60, mean=3.0, collected="fixed", **claim)
+    model = estimator.fit(frame)
     assert len(model.posterior) == ROWS
-    predicted = model.transform(frame.limit(100)).toPandas()
-    assert list(predicted.columns[-4:]) == ["mean", "std", "lower", "upper"]
-    assert ((predicted["mean"] - predicted["y"]).abs() < 1.0).all()
-    assert (predicted["lower"] <= predicted["upper"]).all()
-    model.save(str(tmp_path / "model.sbm"))
-    again = sb.spark.SparseKernelModel.load(str(tmp_path / "model.sbm"))
-    assert again.transform(frame.limit(5)).toPandas()["mean"].tolist() == predicted["mean"].tolist()[:5]
+
+    rows = pq.read_table(data / "part-0.parquet").to_pandas().head(100)
+    new = spark.createDataFrame(rows).repartition(2)
+    predicted = model.transform(new).toPandas().sort_values(COLUMNS, ignore_index=True)
+    assert list(predicted.columns) == [*COLUMNS, "y", "mean", "std", "lower", "upper"]
+    found = model.posterior.interval(predicted[COLUMNS].to_numpy(), **claim)
+    assert found.certificate.label == "certified"
+    mean, std = model.posterior.predict(predicted[COLUMNS].to_numpy())
+    for name, values in {"mean": mean, "std": std, "lower": found.lower, "upper": found.upper}.items():
+        np.testing.assert_allclose(predicted[name], values, rtol=1e-9)
+    assert (predicted["mean"] - predicted["y"]).abs().mean() < 0.5
+
+    # As a stage of a pipeline, before and after the fit, it comes back as it was; the command reads the model too.
+    Pipeline(stages=[estimator]).write().overwrite().save(str(tmp_path / "pipeline"))
+    (kept,) = Pipeline.load(str(tmp_path / "pipeline")).getStages()
+    assert kept.settings.to_dict() == estimator.settings.to_dict() and kept.getInputCols() == COLUMNS and kept.getLabelCol() == "y"
+    PipelineModel([model]).write().overwrite().save(str(tmp_path / "fitted"))
+    (again,) = PipelineModel.load(str(tmp_path / "fitted")).stages
+    assert again.to_bytes() == model.to_bytes() and again.uid == model.uid
+    assert again.transform(new).toPandas().sort_values(COLUMNS, ignore_index=True).equals(predicted)
+    model.to_file(str(tmp_path / "model.sbm"))
+    assert sb.spark.SparseKernelModel.from_file(str(tmp_path / "model.sbm"), **claim).getInputCols() == COLUMNS
+    rows.to_csv(tmp_path / "new.csv", index=False)
+    command("predict", "model.sbm", "new.csv", "-o", "predicted.csv", cwd=tmp_path)
+    np.testing.assert_allclose(pd.read_csv(tmp_path / "predicted.csv")["mean"], model.posterior.mean(rows[COLUMNS].to_numpy()), rtol=1e-6)
+
+    with pytest.raises(sb.Error, match='no column "x9", but x0'):
+        sb.spark.SparseKernelRegressor(["x9"], "y", kernel, 0.1).fit(frame)
+    with pytest.raises(sb.Error, match='column "y" is of type string'):
+        sb.spark.SparseKernelRegressor(COLUMNS, "y", kernel, 0.1).fit(frame.withColumn("y", frame["y"].cast("string")))
+    with pytest.raises(sb.Error, match='has a column "mean" already'):
+        model.transform(model.transform(new))
+
+
+def test_the_example_of_the_book(data, spark, here):
+    frame = spark.read.parquet(str(data / "part-*.parquet"))
+    names = {"spark": spark, "frame": frame, "new": frame.limit(10)}
+    exec(example("spark"), names)
+    assert len(names["model"]) == len(names["again"].posterior) == ROWS
+    assert names["predicted"].columns[-4:] == ["mean", "std", "lower", "upper"]
+    assert sb.SparsePosterior.load((here / "model.sbm").read_bytes()).facts["target"] == "y"

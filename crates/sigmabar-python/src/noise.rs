@@ -12,6 +12,8 @@ use sigmabar::{Noise, Origin, Sourced};
 pub struct PyNoise {
     pub inner: Noise,
     origin: Origin,
+    /// How many replicates every result is the mean of, where nobody knows the level.
+    pub unknown: Option<u32>,
     /// The rows that its numbers were learnt on.
     pub seen: Seen,
 }
@@ -29,17 +31,23 @@ impl PyNoise {
     /// numbers came from.
     #[staticmethod]
     fn of(kind: &str, values: Vec<f64>, source: &str, seen: Vec<u64>) -> PyResult<Self> {
-        let origin = origin_of(source)?;
-        let known = ["sub-gaussian", "gaussian", "light-tailed", "bounded", "per-observation"];
+        let mut origin = origin_of(source)?;
+        let mut unknown_level = None;
+        let known = ["sub-gaussian", "unknown-level", "gaussian", "light-tailed", "bounded", "per-observation"];
         let inner = match (kind, values.as_slice()) {
             ("sub-gaussian", &[level]) => Noise::sub_gaussian(level),
             ("gaussian", &[std_dev]) => Noise::gaussian(std_dev),
+            ("unknown-level", &[about, each]) => {
+                // A guess, wherever it is not bounded by replicates.
+                (origin, unknown_level) = (Origin::Estimated, Some(each as u32));
+                Noise::gaussian(about)
+            }
             ("light-tailed", &[xi0, h0]) => Noise::light_tailed(xi0, h0),
             ("bounded", &[half_width]) => Noise::bounded(half_width),
             ("per-observation", _) => Noise::per_observation(values),
             (other, _) => return Err(unknown("noise", other, &known)),
         };
-        inner.map(|inner| Self { inner, origin, seen: seen.into() }).map_err(raise)
+        inner.map(|inner| Self { inner, origin, unknown: unknown_level, seen: seen.into() }).map_err(raise)
     }
 
     /// The sub-Gaussian level.

@@ -15,6 +15,9 @@ use sigmabar::{Posterior, Prior};
 use sigmabar_cli::rows;
 use std::sync::Arc;
 
+/// Inducing points that claims look ahead with.
+const AHEAD: usize = 64;
+
 /// Rows known by their hashes: seed, and the last hash with its chunk and row.
 type PickedParts = (u64, u64, u64, u64);
 
@@ -50,6 +53,7 @@ impl PyPlan {
         road: Option<&str>,
         worst: usize,
         drop_missing: bool,
+        look_ahead: Option<Rows>,
     ) -> PyResult<Self> {
         let plan = Plan::new(kernel.inner.clone(), chosen(inducing.0.to_points().map_err(raise)?, inducing.1), tau.value, chunks)
             .map_err(raise)?;
@@ -68,6 +72,9 @@ impl PyPlan {
             plan.prior = Some(declared.with_origin(mean.value.origin.max(unit.value.origin)));
         }
         plan.collected = collected(how)?;
+        if let Some(sample) = look_ahead {
+            plan = plan.look_ahead(sample.to_points().map_err(raise)?, AHEAD).map_err(raise)?;
+        }
         Ok(Self { plan: Arc::new(plan), remark: String::new(), learnt_on: kernel.seen.clone() })
     }
 

@@ -130,7 +130,10 @@ impl ProblemOptions<'_> {
             problem = problem.with_norm_bound(bound.value)?;
         }
         if let Some(noise) = &self.noise {
-            problem = problem.with_noise(noise.on(&Seen::default()))?;
+            problem = match noise.unknown {
+                Some(each) => problem.with_unknown_level(noise.inner.level(), each)?,
+                None => problem.with_noise(noise.on(&Seen::default()))?,
+            };
         }
         if let Some(gap) = self.stop_at_gap {
             problem = problem.with_wanted_gap(gap)?;
@@ -213,6 +216,11 @@ impl PyStrategy {
             run.tell(results)?;
             Ok::<_, sigmabar::Error>(run.strategy.contradiction().map(|c| c.to_string()))
         })
+    }
+
+    /// What the first batch spends on replicates, in words.
+    fn repeats(&self, py: Python<'_>) -> PyResult<Option<String>> {
+        self.with(py, |run| Ok(run.repeats().map(|r| r.to_string())))
     }
 
     /// How the data contradict the premises, if they do.

@@ -50,8 +50,8 @@ struct Facts {
     parameters: Vec<String>,
 }
 
-/// A value, its standard error, or why there is none.
-type ResultParts = (Option<f64>, Option<f64>, Option<String>);
+/// A value and its standard error, or why there is none, and how many replicates it is the mean of.
+type ResultParts = (Option<f64>, Option<f64>, Option<String>, Option<u32>);
 
 impl From<Study> for PyStudy {
     fn from(study: Study) -> Self {
@@ -263,9 +263,9 @@ pub fn study_schema() -> String {
     StudySpec::json_schema().to_string()
 }
 
-fn result((value, standard_error, reason): ResultParts) -> TrialResult {
+fn result((value, standard_error, reason, replicates): ResultParts) -> TrialResult {
     match value {
-        Some(value) => TrialResult::Value { value, standard_error },
+        Some(value) => TrialResult::Value { value, standard_error, replicates },
         None => TrialResult::Failed { reason: reason.unwrap_or_default() },
     }
 }

@@ -376,3 +376,17 @@ def test_starts_that_failures_have_left_count_only_if_failures_are_unrelated() -
         study.optimize(f, n_trials=3, catch=(RuntimeError,))
         (record,) = [r for name, r in study._storage.get_study_system_attrs(study._study_id).items() if name.startswith("sigmabar:run")]
         assert record["fixed"] == fixed
+
+
+def test_the_certificate_is_that_of_the_same_run_by_hand() -> None:
+    study = certified()
+    study.optimize(wave, n_trials=41)
+    assert label(study) == "certified"
+    (record,) = [r for name, r in study._storage.get_study_system_attrs(study._study_id).items() if name.startswith("sigmabar:run")]
+    run = sb.Strategy("s-bpe", domain=sb.Space([sb.Float(0, 1)]), budget=40, seed=record["seed"], direction="maximize", **KNOWN)  # type: ignore[arg-type]
+    start = study.trials[record["fixed"][0]]
+    run.attach([[start.params["x"]]], [start.value], collected="fixed")
+    while (asked := run.ask()) is not None:
+        run.tell(asked.ids, [math.sin(6 * x) for (x,) in asked.points])
+    advice = run.recommend()
+    assert advice is not None and study.user_attrs["sigmabar:certificate"] == advice.certificate.to_json()

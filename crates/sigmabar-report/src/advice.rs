@@ -96,6 +96,10 @@ pub fn trial_sheet(study: &Study, trials: &[TrialRow]) -> Sheet {
         ]);
         sheet.rows.push(row);
     }
+    if trials.iter().any(|trial| trial.replicates.is_some()) {
+        sheet.columns.push("replicates".to_owned());
+        sheet.rows.iter_mut().zip(trials).for_each(|(row, trial)| row.push(json!(trial.replicates)));
+    }
     sheet
 }
 
@@ -107,10 +111,11 @@ pub fn add_imported(sheet: &mut Sheet, rows: &[ImportedRow]) {
         row.extend(has_labels.then_some(Value::Null));
         row.extend(imported.values.iter().map(|value| json!(value)));
         let (value, standard_error, reason) = match &imported.result {
-            TrialResult::Value { value, standard_error } => (json!(value), json!(standard_error), Value::Null),
+            TrialResult::Value { value, standard_error, .. } => (json!(value), json!(standard_error), Value::Null),
             TrialResult::Failed { reason } => (Value::Null, Value::Null, json!(reason)),
         };
         row.extend([value, standard_error, Value::Null, Value::Null, reason, Value::Null, Value::Null]);
+        row.resize(sheet.columns.len(), Value::Null);
         sheet.rows.push(row);
     }
 }

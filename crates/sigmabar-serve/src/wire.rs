@@ -107,6 +107,9 @@ pub struct ResultBody {
     /// Its standard error, for a mean of replicates.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub standard_error: Option<f64>,
+    /// How many replicates it is the mean of.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub replicates: Option<u32>,
     /// Why there is no value.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(length(max = 2000))]
@@ -117,7 +120,7 @@ impl ResultBody {
     /// The result, or what is wrong with it.
     pub(crate) fn result(self) -> Result<TrialResult, &'static str> {
         match (self.value, self.failed) {
-            (Some(value), None) => Ok(TrialResult::Value { value, standard_error: self.standard_error }),
+            (Some(value), None) => Ok(TrialResult::Value { value, standard_error: self.standard_error, replicates: self.replicates }),
             (None, Some(_)) if self.standard_error.is_some() => Err("a failed evaluation has no standard error"),
             (None, Some(reason)) => Ok(TrialResult::Failed { reason }),
             _ => Err("give exactly one of value and failed"),
@@ -127,7 +130,9 @@ impl ResultBody {
     /// As it is sent.
     pub(crate) fn of(result: &TrialResult) -> Self {
         match result {
-            TrialResult::Value { value, standard_error } => Self { value: Some(*value), standard_error: *standard_error, failed: None },
+            TrialResult::Value { value, standard_error, replicates } => {
+                Self { value: Some(*value), standard_error: *standard_error, replicates: *replicates, failed: None }
+            }
             TrialResult::Failed { reason } => Self { failed: Some(reason.chars().take(2000).collect()), ..Self::default() },
         }
     }
@@ -145,6 +150,9 @@ pub struct ResultOf {
     /// Its standard error, for a mean of replicates.
     #[serde(default)]
     pub standard_error: Option<f64>,
+    /// How many replicates it is the mean of.
+    #[serde(default)]
+    pub replicates: Option<u32>,
     /// Why there is no value.
     #[serde(default)]
     #[schemars(length(max = 2000))]

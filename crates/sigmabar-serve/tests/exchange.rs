@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 use support::{Server, TOKEN, study};
 
 fn value(value: f64) -> TrialResult {
-    TrialResult::Value { value, standard_error: None }
+    TrialResult::Value { value, standard_error: None, replicates: None }
 }
 
 fn remote(server: &Server) -> Remote {

@@ -32,7 +32,7 @@ fn worker(file: &Path, name: &str) -> Answer<()> {
     let mut ids = String::new();
     while let Asked::Trials(trials) = study.ask(&AskRequest::new(name, 1))? {
         for trial in trials {
-            study.tell(trial.id, TrialResult::Value { value: trial.seed as f64, standard_error: None })?;
+            study.tell(trial.id, TrialResult::Value { value: trial.seed as f64, standard_error: None, replicates: None })?;
             ids.push_str(&format!("{}\n", trial.id));
         }
     }

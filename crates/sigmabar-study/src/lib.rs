@@ -27,7 +27,7 @@
 //!     for trial in trials {
 //!         let (_, Value::Float(temperature)) = &trial.values[0] else { unreachable!() };
 //!         let value = -(temperature - 50.0).powi(2);
-//!         study.tell(trial.id, TrialResult::Value { value, standard_error: None })?;
+//!         study.tell(trial.id, TrialResult::Value { value, standard_error: None, replicates: None })?;
 //!     }
 //! }
 //! let advice = study.recommend()?.expect("something was measured");

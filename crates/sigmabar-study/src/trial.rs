@@ -82,6 +82,8 @@ pub enum TrialResult {
         value: f64,
         /// Its standard error.
         standard_error: Option<f64>,
+        /// How many replicates it is the mean of, where that is said: a standard error must come with it.
+        replicates: Option<u32>,
     },
     /// There is no value.
     Failed {
@@ -91,27 +93,29 @@ pub enum TrialResult {
 }
 
 impl TrialResult {
-    /// From the three columns of a row: there is a value, or a reason why there is none.
-    pub(crate) fn of_columns(value: Option<f64>, standard_error: Option<f64>, reason: Option<String>) -> Self {
+    /// From the columns of a row: there is a value, or a reason why there is none.
+    pub(crate) fn of_columns(value: Option<f64>, standard_error: Option<f64>, replicates: Option<u32>, reason: Option<String>) -> Self {
         match value {
-            Some(value) => Self::Value { value, standard_error },
+            Some(value) => Self::Value { value, standard_error, replicates },
             None => Self::Failed { reason: reason.unwrap_or_default() },
         }
     }
 
-    /// The three columns of a row.
-    pub(crate) fn columns(&self) -> (Option<f64>, Option<f64>, Option<&str>) {
+    /// The columns of a row.
+    pub(crate) fn columns(&self) -> (Option<f64>, Option<f64>, Option<u32>, Option<&str>) {
         match self {
-            Self::Value { value, standard_error } => (Some(*value), *standard_error, None),
-            Self::Failed { reason } => (None, None, Some(reason)),
+            Self::Value { value, standard_error, replicates } => (Some(*value), *standard_error, *replicates, None),
+            Self::Failed { reason } => (None, None, None, Some(reason)),
         }
     }
 
     /// What the strategy is told: it has no use for reasons.
     pub(crate) fn outcome(&self) -> Outcome {
         match *self {
-            Self::Value { value: mean, standard_error: Some(standard_error) } => Outcome::Mean { mean, standard_error, replicates: None },
-            Self::Value { value, standard_error: None } => Outcome::Value(value),
+            Self::Value { value: mean, standard_error: Some(standard_error), replicates } => {
+                Outcome::Mean { mean, standard_error, replicates }
+            }
+            Self::Value { value, standard_error: None, .. } => Outcome::Value(value),
             Self::Failed { .. } => Outcome::Failed,
         }
     }
@@ -223,6 +227,8 @@ pub struct TrialRow {
     pub value: Option<f64>,
     /// Its standard error.
     pub standard_error: Option<f64>,
+    /// How many replicates it is the mean of, where that was said.
+    pub replicates: Option<u32>,
     /// Why it failed.
     pub reason: Option<String>,
     /// The seed of the evaluation.

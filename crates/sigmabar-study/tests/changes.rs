@@ -16,7 +16,7 @@ fn begun(spec: &StudySpec) -> (tempfile::TempDir, Study) {
 }
 
 fn value(value: f64) -> TrialResult {
-    TrialResult::Value { value, standard_error: None }
+    TrialResult::Value { value, standard_error: None, replicates: None }
 }
 
 fn tell(study: &Study, trials: &[AskedTrial]) {

@@ -40,7 +40,7 @@ impl Place {
 }
 
 fn value(value: f64) -> TrialResult {
-    TrialResult::Value { value, standard_error: None }
+    TrialResult::Value { value, standard_error: None, replicates: None }
 }
 
 #[test]
@@ -132,7 +132,7 @@ fn the_same_result_told_again_is_a_success_and_another_is_refused() {
     let place = Place::new();
     let study = place.create("a", &certified()).unwrap();
     let trials = ask(&study, "w", usize::MAX);
-    let noisy = |error| TrialResult::Value { value: 1.5, standard_error: error };
+    let noisy = |error| TrialResult::Value { value: 1.5, standard_error: error, replicates: None };
     let failed = |reason: &str| TrialResult::Failed { reason: reason.into() };
     assert_eq!(study.tell(0, noisy(Some(0.25))).unwrap(), Told::Counted);
     assert_eq!(study.tell(1, failed("no light")).unwrap(), Told::Counted);
@@ -227,7 +227,7 @@ fn results_are_refused_where_they_make_no_sense_and_nothing_changes() {
     assert!(matches!(study.tell(77, value(1.0)), Err(Error::UnknownTrial { id: 77, .. })));
     assert!(matches!(study.tell(u64::MAX, value(1.0)), Err(Error::UnknownTrial { .. })));
     assert!(matches!(study.tell(0, value(f64::NAN)), Err(Error::Result { id: 0, .. })));
-    let noisy = TrialResult::Value { value: 1.0, standard_error: Some(0.0) };
+    let noisy = TrialResult::Value { value: 1.0, standard_error: Some(0.0), replicates: None };
     assert!(matches!(study.tell(0, noisy), Err(Error::Result { what: "standard error", .. })));
     assert!(matches!(study.tell_all(&[(0, value(1.0)), (2, value(1.0))]), Err(Error::NotAsked { .. })));
     assert!(study.trials().unwrap().iter().all(|row| row.value.is_none()));
@@ -240,7 +240,7 @@ fn what_is_told_is_there_for_everybody_at_once() {
     let place = Place::new();
     let study = place.create("a", &plain(3)).unwrap();
     ask(&study, "w", 3);
-    study.tell(1, TrialResult::Value { value: 2.5, standard_error: Some(0.5) }).unwrap();
+    study.tell(1, TrialResult::Value { value: 2.5, standard_error: Some(0.5), replicates: None }).unwrap();
     study.tell(2, TrialResult::Failed { reason: "no power".into() }).unwrap();
     study.set_wells(&[(1, "plate 1 A1".into())]).unwrap();
     let rows = place.open(None).unwrap().trials().unwrap();

@@ -47,7 +47,10 @@ fn answers(study: &Study) -> Answers {
 fn live(file: &Path, spec: &StudySpec, mut between: impl FnMut(Study) -> Study) -> Vec<Answers> {
     let mut study = Study::create(file, "a", spec).unwrap();
     let x = |x: f64| if spec.space().candidates().is_some() { Value::Int(x as i64) } else { Value::Float(x) };
-    let old = |at: f64, y: f64| ImportedRow { values: vec![x(at)], result: TrialResult::Value { value: y, standard_error: None } };
+    let old = |at: f64, y: f64| ImportedRow {
+        values: vec![x(at)],
+        result: TrialResult::Value { value: y, standard_error: None, replicates: None },
+    };
     study.import_as(&[old(0.0, 0.25), old(1.0, 0.5)], Collected::DeclaredFixed).unwrap();
     study.import(&[old(1.0, 0.75)]).unwrap();
     let (mut seen, mut late, mut batch): (Vec<Answers>, Vec<AskedTrial>, u64) = (Vec::new(), Vec::new(), 0);
@@ -72,7 +75,7 @@ fn live(file: &Path, spec: &StudySpec, mut between: impl FnMut(Study) -> Study) 
                 (_, i) if i % 4 == 3 => study.tell(trial.id, TrialResult::Failed { reason: "no light".into() }).map(drop).unwrap(),
                 (_, i) if i % 4 == 1 => {
                     let TrialResult::Value { value, .. } = truth(&trial) else { panic!() };
-                    study.tell(trial.id, TrialResult::Value { value, standard_error: Some(0.125) }).map(drop).unwrap();
+                    study.tell(trial.id, TrialResult::Value { value, standard_error: Some(0.125), replicates: None }).map(drop).unwrap();
                 }
                 _ => study.tell(trial.id, truth(&trial)).map(drop).unwrap(),
             }
@@ -289,7 +292,7 @@ fn that_a_study_goes_on_despite_a_contradiction_is_a_row_too() {
     let study = Study::create(&file, "a", &certified()).unwrap();
     for trial in ask(&study, "w", usize::MAX) {
         let value = if trial.id % 2 == 0 { 500.0 } else { -500.0 };
-        study.tell(trial.id, TrialResult::Value { value, standard_error: None }).unwrap();
+        study.tell(trial.id, TrialResult::Value { value, standard_error: None, replicates: None }).unwrap();
     }
     for throw in [4, 0] {
         forget(&file, throw);

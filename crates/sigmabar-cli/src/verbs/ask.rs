@@ -8,6 +8,7 @@ use crate::output;
 use crate::plate::{Layout, Plate};
 use crate::quantity::{counted, duration, positive};
 use crate::sheet::Sheet;
+use crate::verbs::status::repeats;
 use crate::which_study::{StudyArgument, WhichStudy, quoted};
 use serde_json::json;
 use sigmabar_study::{AskRequest, Asked, AskedTrial, Study};
@@ -71,6 +72,9 @@ pub(crate) fn run(arguments: &Arguments, global: &Global, console: &Console) -> 
                 // Nobody saw these settings: they are given back.
                 trials.iter().try_for_each(|trial| study.release(trial.id, &request.worker))?;
                 return Err(failure);
+            }
+            if trials.iter().any(|trial| trial.id == 0) {
+                repeats(&study)?.iter().for_each(|words| console.say(words));
             }
         }
         Asked::Wait => {

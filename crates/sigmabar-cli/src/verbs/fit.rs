@@ -38,7 +38,7 @@ impl Arguments {
 /// Options.
 #[derive(Clone, Debug, clap::Args)]
 pub struct Arguments {
-    /// CSV with a header (also .gz; - for standard input), Parquet or .npy (columns c0, c1, …): files, patterns such as 'part-*.parquet', folders
+    /// CSV with a header (also .gz; - for standard input), Parquet, Excel (.xlsx, first sheet) or .npy (columns c0, c1, …): files, patterns such as 'part-*.parquet', folders
     #[arg(required = true)]
     pub(super) data: Vec<PathBuf>,
     /// The column to predict
@@ -238,6 +238,10 @@ pub(super) fn make_plan(
     let seen = Points::new(found.sample.x, columns.len())?;
     let residual = plan.features().residual(seen.view())?;
     let mean_residual = residual.iter().sum::<f64>() / residual.len() as f64;
+    // Only a claim can tell the difference; one may still be declared for rows that were not learnt on.
+    if arguments.norm_bound.is_some() || arguments.learn_apart {
+        plan = plan.look_ahead(seen, AHEAD)?;
+    }
     let about = about(arguments, columns);
     let job = Job {
         about,

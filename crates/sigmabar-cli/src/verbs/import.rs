@@ -5,7 +5,7 @@ use crate::args::{self, Global};
 use crate::console::Console;
 use crate::data::{Cell, DataError, Reader};
 use crate::failure::{Ending, Failure};
-use crate::plate::{RESULT, STANDARD_ERROR, is_blank, remedy};
+use crate::plate::{REPLICATES, RESULT, STANDARD_ERROR, is_blank, remedy};
 use crate::quantity::counted;
 use crate::setting;
 use crate::which_study::StudyOption;
@@ -84,6 +84,7 @@ struct Columns<'a> {
     /// Where `--map` says that results stand.
     result: Option<String>,
     standard_error: Option<String>,
+    replicates: Option<String>,
 }
 
 impl<'a> Columns<'a> {
@@ -91,16 +92,19 @@ impl<'a> Columns<'a> {
         let names: Vec<String> = space.parameters().iter().map(|parameter| parameter.name.clone()).collect();
         let is_result = |name: &str| [RESULT, "value", "y"].contains(&name) && !names.iter().any(|known| known == name);
         for (name, _) in &arguments.map {
-            if !names.contains(name) && !is_result(name) && name != STANDARD_ERROR {
+            if !names.contains(name) && !is_result(name) && ![STANDARD_ERROR, REPLICATES].contains(&name.as_str()) {
                 let what = format!("--map names \"{name}\"{}", crate::data::closest(name, names.iter().map(String::as_str)));
-                return Err(Failure::usage(what, format!("the study has {}, besides {RESULT} and {STANDARD_ERROR}", names.join(", "))));
+                return Err(Failure::usage(
+                    what,
+                    format!("the study has {}, besides {RESULT}, {STANDARD_ERROR} and {REPLICATES}", names.join(", ")),
+                ));
             }
         }
         let mapped = |name: &str| arguments.map.iter().find(|(known, _)| known == name).map(|(_, column)| column.clone());
         let result = arguments.map.iter().find(|(name, _)| is_result(name)).map(|(_, column)| column.clone());
         let column = |parameter: &Parameter| mapped(&parameter.name).unwrap_or_else(|| parameter.name.clone());
         let parameters = space.parameters().iter().map(|parameter| (parameter, column(parameter))).collect();
-        Ok(Self { parameters, result, standard_error: mapped(STANDARD_ERROR) })
+        Ok(Self { parameters, result, standard_error: mapped(STANDARD_ERROR), replicates: mapped(REPLICATES) })
     }
 
     /// The rows with a result, their lines, and how many have none.
@@ -115,10 +119,12 @@ impl<'a> Columns<'a> {
         };
         let beside = |name: &str| reader.column_in_any_case(name, &in_use).ok();
         let (state, reason) = (beside("state"), beside("reason"));
-        let error = match &self.standard_error {
-            Some(name) => Some(reader.column(name)?),
-            None => reader.column_in_any_case(STANDARD_ERROR, &in_use).ok(),
+        let optional = |mapped: &Option<String>, usual: &str| match mapped {
+            Some(name) => reader.column(name).map(Some),
+            None => Ok(beside(usual)),
         };
+        let error = optional(&self.standard_error, STANDARD_ERROR)?;
+        let replicates = optional(&self.replicates, REPLICATES)?;
         parameters.iter().for_each(|&(parameter, column)| setting::keep_choices(reader, parameter, column));
         let (mut rows, mut lines, mut empty, mut cells) = (Vec::new(), Vec::new(), 0, Vec::new());
         while let Some(line) = reader.next_row(&mut cells)? {
@@ -136,6 +142,12 @@ impl<'a> Columns<'a> {
                 Some((_, Cell::Number(number))) if number.is_finite() && *number > 0.0 => Some(*number),
                 Some((column, _)) => return Err(wrong(column, "a positive standard error belongs there, or nothing")),
             };
+            let replicates = match replicates.map(|column| (column, &cells[column])) {
+                None => None,
+                Some((_, cell)) if is_blank(cell) => None,
+                Some((_, Cell::Number(number))) if number.fract() == 0.0 && (1.0..1e6).contains(number) => Some(*number as u32),
+                Some((column, _)) => return Err(wrong(column, "the number of replicates of a mean belongs there, or nothing")),
+            };
             let has_failed = state.is_some_and(|column| matches!(&cells[column], Cell::Text(word) if word == "failed"));
             let result = match &cells[result] {
                 cell if is_blank(cell) && has_failed => {
@@ -146,7 +158,7 @@ impl<'a> Columns<'a> {
                     empty += 1;
                     continue;
                 }
-                Cell::Number(value) if value.is_finite() => TrialResult::Value { value: *value, standard_error },
+                Cell::Number(value) if value.is_finite() => TrialResult::Value { value: *value, standard_error, replicates },
                 Cell::Text(text) if text.to_lowercase().starts_with("fail") => TrialResult::Failed { reason: text.clone() },
                 cell => return Err(wrong(result, remedy(cell))),
             };

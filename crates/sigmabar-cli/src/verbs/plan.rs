@@ -80,9 +80,9 @@ fn extended(files: &[PathBuf], console: &Console) -> Outcome<(Plan, Job)> {
 
 /// The table: passes, memory, size of a leaf, core-hours, and the number of rows beyond which more of them buy nothing.
 fn costs(plan: &Plan, job: &Job, delta: f64) -> Outcome<Vec<(&'static str, Value)>> {
-    let (m, rows) = (plan.features().len(), plan.chunks().iter().flatten().sum::<u64>());
+    let (m, p, rows) = (plan.features().len(), plan.ahead_len(), plan.chunks().iter().flatten().sum::<u64>());
     let per_row = seconds_a_row(plan)?;
-    let square = 8 * (m * m) as u64;
+    let (square, beside) = (8 * (m * m) as u64, 8 * (p * (m + p)) as u64);
     let depth = (plan.chunks().len() as f64).log2().ceil() as u64 + 4;
     let road = match plan.road_taken() {
         Road::Orthogonal => "orthogonal factors",
@@ -94,8 +94,8 @@ fn costs(plan: &Plan, job: &Job, delta: f64) -> Outcome<Vec<(&'static str, Value
         ("inducing", json!(m)),
         ("road", json!(road)),
         ("passes", json!("one to plan, one to sum")),
-        ("memory of a worker", json!(Bytes(depth * square + 3 * 8 * 1024 * m as u64 + (64 << 20)).to_string())),
-        ("size of its sums", json!(Bytes(square / 2).to_string())),
+        ("memory of a worker", json!(Bytes(depth * (square + beside) + 3 * 8 * 1024 * (m + p) as u64 + (64 << 20)).to_string())),
+        ("size of its sums", json!(Bytes(square / 2 + beside).to_string())),
         ("rows a chunk should have", json!(format!("{} or more", grouped((LEAF_WORK / (m * m) as f64) as usize)))),
         ("core-hours", json!(format!("{:.3}", per_row * rows as f64 / 3600.0))),
         (
@@ -110,11 +110,8 @@ fn seconds_a_row(plan: &Plan) -> Outcome<f64> {
     let x: Vec<f64> = plan.inducing().rows().cycle().take(TIMED).flatten().copied().collect();
     let single = sigmabar::linalg::chosen_threads();
     sigmabar::linalg::set_threads(std::num::NonZeroUsize::new(1));
-    let timed = Plan::new(plan.features().kernel().clone(), plan.inducing().to_points(), plan.ridge, vec![None])?.road(plan.road_taken());
     let begun = Instant::now();
-    let mut leaf = timed.leaf(0)?;
-    leaf.add(&x, &[0.0; TIMED])?;
-    leaf.finish()?;
+    plan.leaf(0)?.add(&x, &[0.0; TIMED])?;
     let seconds = begun.elapsed().as_secs_f64();
     sigmabar::linalg::set_threads(single);
     Ok(seconds / TIMED as f64)

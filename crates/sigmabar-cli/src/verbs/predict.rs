@@ -23,7 +23,7 @@ use std::path::{Path, PathBuf};
 pub struct Arguments {
     /// A model saved by sigmabar fit
     model: PathBuf,
-    /// A table with the model's columns: CSV (also .gz; - for standard input), Parquet or .npy; with --out also several files, patterns and folders
+    /// A table with the model's columns: CSV (also .gz; - for standard input), Parquet, Excel (.xlsx, first sheet) or .npy; with --out also several files, patterns and folders
     #[arg(required = true)]
     data: Vec<PathBuf>,
     /// Write a file (.parquet, else CSV) instead of standard output, a batch of rows at a time: any number of rows

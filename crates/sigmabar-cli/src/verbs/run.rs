@@ -9,6 +9,7 @@ use crate::interrupt;
 use crate::output;
 use crate::quantity::{counted, duration, grouped, positive, short};
 use crate::verbs::report;
+use crate::verbs::status::repeats;
 use crate::verbs::worker::{OUTBOX, Work};
 use crate::which_study::{StudyArgument, WhichStudy, quoted};
 use indicatif::ProgressBar;
@@ -195,6 +196,9 @@ impl<'a> Screen<'a> {
                 self.planned = Some(trial.batch);
                 let planned = self.study.trials_of(&Page { batch: Some(trial.batch), ..Page::default() }).map_or(0, |trials| trials.len());
                 self.say(format!("batch {}: {} planned", trial.batch + 1, counted(planned, "setting")));
+                if trial.batch == 0 {
+                    repeats(self.study).ok().flatten().into_iter().for_each(|words| self.say(words));
+                }
             }
             RunEvent::Retried { id, reason } => {
                 self.bar.suspend(|| self.console.detail(format_args!("trial {id} failed ({reason}) and is tried again")))

@@ -10,7 +10,7 @@ use crate::sheet::Sheet;
 use crate::which_study::StudyArgument;
 use serde_json::{Map, Value, json};
 use sigmabar::strategy::StillPossible;
-use sigmabar_study::{BatchRow, Status, TrialStatus};
+use sigmabar_study::{BatchRow, Status, Study, TrialStatus};
 
 /// Options.
 #[derive(Debug, clap::Args)]
@@ -25,6 +25,12 @@ pub struct Arguments {
 /// Settings of the current batch without a result.
 pub(crate) fn open(status: &Status) -> usize {
     TrialStatus::ALL.into_iter().filter(|state| state.is_open()).map(|state| status.count(state)).sum()
+}
+
+/// What the first batch spends on replicates where nobody knows the noise.
+pub(crate) fn repeats(study: &Study) -> Outcome<Option<String>> {
+    let is_unknown = study.spec().problem().unknown_level().is_some();
+    Ok(if is_unknown { study.strategy()?.repeats().map(|repeats| repeats.to_string()) } else { None })
 }
 
 pub(crate) fn run(arguments: &Arguments, console: &Console) -> Outcome {
@@ -53,6 +59,7 @@ pub(crate) fn run(arguments: &Arguments, console: &Console) -> Outcome {
     let mut fields = fields.to_vec();
     // Only one of them is wanted.
     fields.retain(|(name, _)| *name != if status.wanted_candidate_gap.is_some() { "wanted_gap" } else { "wanted_candidate_gap" });
+    fields.extend(repeats(&study)?.map(|words| ("repeats", json!(words))));
     if let Some(advice) = study.recommend()? {
         fields.extend([("best", setting(&advice.values)), ("gap", json!(advice.gap))]);
         fields.extend(advice.candidate_gap.map(|gap| ("candidate_gap", json!(gap))));

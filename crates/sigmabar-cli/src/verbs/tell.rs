@@ -22,6 +22,9 @@ pub struct Arguments {
     /// Its standard error, for a mean of replicates
     #[arg(long, value_name = "S", requires = "value")]
     std: Option<f64>,
+    /// How many replicates it is the mean of
+    #[arg(long, value_name = "R", requires = "std")]
+    replicates: Option<u32>,
     /// There is no value
     #[arg(long)]
     failed: bool,
@@ -51,7 +54,7 @@ pub(crate) fn run(arguments: &Arguments, console: &Console) -> Outcome {
 
 fn one(id: u64, arguments: &Arguments, place: &WhichStudy, console: &Console) -> Outcome {
     let result = match arguments.value {
-        Some(value) => TrialResult::Value { value, standard_error: arguments.std },
+        Some(value) => TrialResult::Value { value, standard_error: arguments.std, replicates: arguments.replicates },
         None if arguments.failed => TrialResult::Failed { reason: arguments.reason.clone() },
         None => {
             return Err(Failure::usage(
@@ -88,7 +91,7 @@ fn table(path: &Path, arguments: &Arguments, place: &WhichStudy, console: &Conso
     let reading = plate::read(reader, arguments.column.as_deref(), spec.space().parameters(), replicates)?;
     console.say_decimal_commas(path, reading.has_decimal_commas);
     let used = plate::check(&study, path, &reading)?;
-    let reading = if replicates > 1 { reading.averaged(spec.problem().noise().is_some()) } else { reading };
+    let reading = if replicates > 1 { reading.averaged() } else { reading };
     let results: Vec<(u64, TrialResult)> = reading.results.iter().map(|(id, result, _)| (*id, result.clone())).collect();
     let told = study.tell_sheet(&results, &reading.notes, &used).map_err(|error| at_line(error, path, &reading))?;
     let new = || results.iter().zip(&told).filter(|(_, told)| !told.is_again());

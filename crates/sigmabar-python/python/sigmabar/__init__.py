@@ -47,7 +47,7 @@ from ._inducing import Inducing, select_inducing
 from ._interval import Interval
 from ._kernels import Hamming, Kernel, Linear, Matern, Periodic, RationalQuadratic, SquaredExponential
 from ._learnt import LearntNumber
-from ._noise import Bounded, Gaussian, LightTailed, Noise, PerObservation, SubGaussian
+from ._noise import Bounded, Gaussian, LightTailed, Noise, PerObservation, SubGaussian, UnknownLevel
 from ._posterior import Bracket, ExactPosterior, ResidualNorm, SparsePosterior, VarianceParts, Variational
 from ._rows import Accumulator, Plan
 from ._strategy import Ask, Batch, Cells, Recommendation, Standing, Strategy, Trials
@@ -105,6 +105,7 @@ __all__ = [
     "Trial",
     "Trials",
     "UniformError",
+    "UnknownLevel",
     "VarianceParts",
     "Variational",
     "__version__",

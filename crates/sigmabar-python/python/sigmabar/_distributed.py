@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
 
+from . import _noise
 from ._core import Error
+from ._core import Kernel as CoreKernel
 from ._evidence import fit_hyperparameters
 from ._inducing import select_inducing
 from ._kernels import Kernel, Matern
+from ._learnt import LearntNumber
 from ._posterior import SparsePosterior
 from ._rows import Accumulator, Plan
+from ._threads import set_num_threads
 
 COLUMNS = ("mean", "std", "lower", "upper")
 """What predictions come as."""
@@ -50,6 +56,26 @@ class Settings:
         self.seed = seed
         self.drop_missing = drop_missing
 
+    def to_dict(self) -> dict[str, Any]:
+        """What was declared, for a file; what was learnt has no place in one."""
+        learnt = [name for name in ("tau", "mean", "unit", "norm_bound") if isinstance(getattr(self, name), LearntNumber)]
+        if self.noise is not None and self.noise.source != "declared":
+            learnt.append("noise")
+        if learnt:
+            raise Error(f"{' and '.join(learnt)} was learnt, and a file holds what is declared: leave it out, or declare a plain number")
+        values = dict(vars(self))
+        values["kernel"] = None if self.kernel is None else json.loads(self.kernel._core.to_json())
+        values["noise"] = None if self.noise is None else [type(self.noise).__name__, *self.noise._arguments]
+        return values
+
+    @classmethod
+    def from_dict(cls, values: dict[str, Any]) -> Settings:
+        """What :meth:`to_dict` gave."""
+        kernel, noise = values["kernel"], values["noise"]
+        known = {"kernel": None if kernel is None else Kernel._wrap(CoreKernel.from_json(json.dumps(kernel)))}
+        known["noise"] = None if noise is None else getattr(_noise, noise[0])(*noise[1:])
+        return cls(**{**values, **known})
+
     def plan(self, found: Sequence[tuple[int, int, int, list[float]]], chunks: Sequence[int | None], data: str) -> Plan:
         """A plan over chunks of so many rows, from a sample of them."""
         values = np.array([row for *_, row in sorted(found, key=lambda row: row[1:3])])
@@ -81,6 +107,7 @@ class Settings:
             unit=unit,
             collected=self.collected,
             drop_missing=self.drop_missing,
+            look_ahead=None if self.norm_bound is None else X,
         )
 
     def columns(self, model: SparsePosterior, X: Any) -> np.ndarray[Any, np.dtype[np.float64]]:
@@ -93,6 +120,13 @@ class Settings:
         return np.column_stack([mean, std, found.lower, found.upper])
 
 
+@lru_cache(maxsize=4)
+def plan_of(data: bytes) -> Plan:
+    """A plan that was sent to a worker, factored once for all its tasks; they take one thread each, because the engine has the cores."""
+    set_num_threads(1)
+    return Plan._from_bytes(data)
+
+
 def bytes_of(sums: Accumulator) -> bytes:
     """Sums without their plan: what is sent."""
     return sums._core.to_bytes()
@@ -103,6 +137,12 @@ def sums_of(plan: Plan, data: bytes) -> Accumulator:
     return Accumulator._from_bytes(plan, data)
 
 
-def added(plan: Plan, parts: Sequence[bytes]) -> bytes:
-    """Sums of sums."""
+def summed(data: bytes, chunks: Sequence[int]) -> bytes:
+    """What a worker does with chunks of a plan of the command."""
+    return bytes_of(plan_of(data).sum(chunks))
+
+
+def added(data: bytes, parts: Sequence[bytes]) -> bytes:
+    """What a worker does with sums: one of them all."""
+    plan = plan_of(data)
     return bytes_of(plan.merge(sums_of(plan, part) for part in parts))

@@ -7,6 +7,7 @@ from typing import Any
 
 from . import _core
 from ._arrays import floats
+from ._checks import count
 from ._core import Error
 from ._learnt import kept, source_of
 
@@ -72,6 +73,24 @@ class Gaussian(Noise):
     def __init__(self, sd: float) -> None:
         self._arguments = (kept(sd, "sd"),)
         self._core = _made("gaussian", self._arguments)
+
+
+class UnknownLevel(Noise):
+    """Normal with one standard deviation that nobody knows; ``about`` serves for planning only.
+
+    Certified S-BPE bounds it by replicates, which it plans itself unless every result is the mean of so many ``replicates``, told with its standard error and
+    their number. Elsewhere it is a guess, and nothing is certified.
+
+    >>> import sigmabar as sb
+    >>> k = sb.Matern(nu=2.5, lengthscale=0.5)
+    >>> s = sb.Strategy("s-bpe", domain=([0.0], [1.0]), kernel=k, norm_bound=1.0, noise=sb.UnknownLevel(about=0.1), budget=24, batches=[24])
+    >>> len(s.ask(24).points), s.repeats
+    (24, '12 of the 24 evaluations of batch 1 repeat others: nobody knows the noise, and so many bound it by 1.98 times their scatter')
+    """
+
+    def __init__(self, about: float, replicates: int = 1) -> None:
+        self._arguments = (kept(about, "about"), count(replicates, "replicates", least=1))
+        self._core = _made("unknown-level", self._arguments)
 
 
 class LightTailed(Noise):

@@ -27,7 +27,7 @@ class Plan:
     ``chunks`` is the number of chunks, or the number of rows of each. They are numbered in the order of the data, never by the engine: each becomes one
     :meth:`leaf`, and leaves are added along a fixed tree, so that the model is the same to the bit whoever adds them. ``centre`` is taken off the responses
     before they are summed; near their mean it keeps digits. ``mean`` and ``unit`` as for :class:`SparsePosterior`; with ``mean=None`` they are learnt
-    from all rows. A plan of ``sigmabar plan`` (:meth:`load`) also knows in which files its chunks are (:meth:`sum`).
+    from all rows. ``look_ahead``, points of some of the rows, has up to 64 inducing points more summed beside: they do not predict, but make claims narrower. A plan of ``sigmabar plan`` (:meth:`load`) also knows in which files its chunks are (:meth:`sum`).
 
     >>> import numpy as np, sigmabar as sb
     >>> X = np.linspace(0, 1, 90)[:, None]
@@ -57,6 +57,7 @@ class Plan:
         worst: int = 64,
         drop_missing: bool = False,
         left_out: Sequence[tuple[int, int, int, int]] = (),
+        look_ahead: Any = None,
     ) -> None:
         sizes: list[int | None] = [None] * count(chunks, "chunks") if isinstance(chunks, int) else [None if n is None else int(n) for n in chunks]
         prior = None if mean is None else (sourced(mean, "mean"), sourced(unit, "unit"))
@@ -73,6 +74,7 @@ class Plan:
             text_or_none(road, "road"),
             int(worst),
             bool(drop_missing),
+            None if look_ahead is None else rows(look_ahead),
         )
 
     @classmethod

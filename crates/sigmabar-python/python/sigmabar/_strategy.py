@@ -326,6 +326,13 @@ class Strategy:
         self._core.attach(where, _results(where, "points", list(values), standard_errors, replicates), text_or_none(collected, "collected"))
 
     @property
+    def repeats(self) -> str | None:
+        """How many evaluations of the first batch repeat others because nobody knows the noise, and what that buys; none before it was planned, and where the
+        level was declared.
+        """
+        return self._core.repeats()
+
+    @property
     def contradiction(self) -> str | None:
         """How the data contradict what was declared, and what would be consistent, if they do."""
         return self._core.contradiction()

@@ -159,19 +159,21 @@ class Study:
         return None if asked is None else [Trial(**json.loads(trial)) for trial in asked]
 
     def tell(
-        self, id: int, value: float | None = None, *, standard_error: float | None = None, error: str | None = None
+        self, id: int, value: float | None = None, *, standard_error: float | None = None, replicates: int | None = None, error: str | None = None
     ) -> bool:
         """The result of a trial: a value, or an ``error`` that says why there is none. ``False`` if its batch was closed before: it is kept, but not used.
+        A mean of ``replicates`` comes with its standard error.
 
         Told again with the same value it is as it was; another value is refused: :meth:`replace` corrects one.
         """
         if (value is None) == (error is None):
             raise Error(f"trial {id}: tell a value, or the error that it failed with")
-        return self._core.tell([(count(id, "id"), (number_or_none(value, "value"), number_or_none(standard_error, "standard_error"), error))])[0]
+        result = (number_or_none(value, "value"), number_or_none(standard_error, "standard_error"), error, count_or_none(replicates, "replicates", least=1))
+        return self._core.tell([(count(id, "id"), result)])[0]
 
     def tell_all(self, results: Iterable[tuple[int, float | None]]) -> list[bool]:
         """Several results in one transaction, all or none; ``None`` is a failure."""
-        return self._core.tell([(count(i, "id"), (number_or_none(v, "value"), None, None if v is not None else "no value")) for i, v in results])
+        return self._core.tell([(count(i, "id"), (number_or_none(v, "value"), None, None if v is not None else "no value", None)) for i, v in results])
 
     def replace(self, id: int, value: float, why: str, *, standard_error: float | None = None) -> str:
         """Another value in the place of the one that was told, and why; the study's events keep both.
@@ -179,7 +181,7 @@ class Study:
         Says ``"in time"``, ``"after analysis"`` where later batches were planned from the earlier value (what was planned stays, claims are computed anew and
         their certificate says so), or ``"late"``.
         """
-        return self._core.correct(count(id, "id"), (number(value, "value"), number_or_none(standard_error, "standard_error"), None), text(why, "why"))
+        return self._core.correct(count(id, "id"), (number(value, "value"), number_or_none(standard_error, "standard_error"), None, None), text(why, "why"))
 
     def withdraw(self, id: int, why: str) -> str:
         """Takes a result back: the trial counts as failed. Says what :meth:`replace` says."""
@@ -233,7 +235,7 @@ class Study:
             if missing or len(setting) != len(names):
                 unknown = sorted(set(setting) - set(names))
                 raise Error(f"{row}: missing {missing}, unknown {unknown}; the parameters are {names}")
-            packed.append((json.dumps([_plain(setting[name]) for name in names]), (number(value, f"{row}: the value"), None, None)))
+            packed.append((json.dumps([_plain(setting[name]) for name in names]), (number(value, f"{row}: the value"), None, None, None)))
         return self._core.import_rows(packed, text_or_none(collected, "collected"))
 
     def trials(self) -> list[dict[str, Any]]:
@@ -448,7 +450,7 @@ class _Runner:
     def _settle(self, trial: Trial, future: Future[float]) -> None:
         failure = future.exception()
         value, reason = _value(future.result()) if failure is None else (None, f"{type(failure).__name__}: {failure}")
-        self.study._core.settle(trial.id, (value, None, reason))
+        self.study._core.settle(trial.id, (value, None, reason, None))
         self.is_proven = self.is_proven or value is not None
         self.failures += value is None
         if self.failures >= self.patience:

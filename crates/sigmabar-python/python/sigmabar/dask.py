@@ -11,10 +11,9 @@ from typing import Any
 import numpy as np
 
 from ._core import Error
-from ._distributed import Settings, added, bytes_of, sums_of
+from ._distributed import COLUMNS, Settings, added, bytes_of, plan_of, summed, sums_of
 from ._posterior import SparsePosterior
 from ._rows import Accumulator, Plan, aligned, sampled, smallest
-from ._threads import set_num_threads
 
 __all__ = ["SparseKernelRegressor", "accumulate"]
 
@@ -25,8 +24,8 @@ def accumulate(plan: Plan, client: Any = None, *, parts: int | None = None) -> A
     """The sums of all chunks of a plan of ``sigmabar plan``, read and summed by the workers, who must see its files."""
     client = _client(client)
     parts = parts if parts is not None else 4 * max(1, len(client.scheduler_info()["workers"]))
-    shared = client.scatter(plan.save(), broadcast=True)
-    leaves = [client.submit(_sum, shared, list(chunks), pure=False) for chunks in aligned(len(plan), parts)]
+    shared = _shared(client, plan)
+    leaves = [client.submit(summed, shared, list(chunks), pure=False) for chunks in aligned(len(plan), parts)]
     return _reduced(client, plan, shared, leaves)
 
 
@@ -41,90 +40,101 @@ def _client(client: Any) -> Any:
         raise Error("there is no Dask client: make one with distributed.Client(...) first, or pass it") from None
 
 
+def _shared(client: Any, plan: Plan) -> Any:
+    """The plan as the result of a task: what is scattered instead is lost with the last worker that holds it."""
+    return client.submit(bytes, plan.save(), pure=False)
+
+
 def _reduced(client: Any, plan: Plan, shared: Any, leaves: list[Any]) -> Accumulator:
     while len(leaves) > 1:
-        leaves = [client.submit(_added, shared, leaves[i : i + _FAN_IN], pure=False) for i in range(0, len(leaves), _FAN_IN)]
+        leaves = [client.submit(added, shared, leaves[i : i + _FAN_IN], pure=False) for i in range(0, len(leaves), _FAN_IN)]
     return sums_of(plan, leaves[0].result())
 
 
-def _plan(data: bytes) -> Plan:
-    # One thread for each task: the engine has the cores.
-    set_num_threads(1)
-    return Plan._from_bytes(data)
-
-
-def _sum(data: bytes, chunks: list[int]) -> bytes:
-    return bytes_of(_plan(data).sum(chunks))
-
-
-def _added(data: bytes, parts: list[bytes]) -> bytes:
-    return added(_plan(data), parts)
-
-
 def _leaf(data: bytes, chunk: int, X: Any, y: Any) -> bytes:
-    return bytes_of(_plan(data).leaf(chunk, np.asarray(X, dtype=np.float64), np.asarray(y, dtype=np.float64).reshape(-1)))
+    return bytes_of(plan_of(data).leaf(chunk, _matrix(X), _column(y)))
 
 
 def _sample(seed: int, size: int, chunk: int, X: Any, y: Any) -> tuple[int, Any]:
-    points, values = np.ascontiguousarray(X, dtype=np.float64), np.asarray(y, dtype=np.float64).reshape(-1)
-    return len(values), sampled(seed, size, chunk, points, values)
+    values = _column(y)
+    return len(values), sampled(seed, size, chunk, _matrix(X), values)
+
+
+def _squares(model: SparsePosterior, X: Any, y: Any) -> Any:
+    values = _column(y)
+    errors = values - model.mean(_matrix(X)) if len(values) else values
+    return np.array([len(values), values.sum(), (values**2).sum(), (errors**2).sum()])
+
+
+def _matrix(X: Any) -> Any:
+    points = np.ascontiguousarray(X, dtype=np.float64)
+    return points[:, None] if points.ndim == 1 else points
+
+
+def _column(y: Any) -> Any:
+    return np.asarray(y, dtype=np.float64).reshape(-1)
+
+
+def _columns(X: Any, model: SparsePosterior, settings: Settings) -> Any:
+    """The predictions for one partition, with its index where it has one."""
+    found = settings.columns(model, _matrix(X))
+    if not hasattr(X, "index"):
+        return found
+    import pandas as pd
+
+    return pd.DataFrame(found, columns=list(COLUMNS), index=X.index)
 
 
 class SparseKernelRegressor:
     """scikit-learn's habits on Dask collections: ``fit(X, y)``, ``predict(X)``, ``score(X, y)``; ``predict_interval(X)`` gives mean, standard deviation and
     both ends of the interval as columns.
 
-    Kernel and ridge are learnt on a sample by smallest hashes unless both are given; the fit is one pass over the partitions. ``X`` and ``y`` must have the
-    same partitions.
+    Kernel and ridge are learnt on a sample by smallest hashes unless both are given. ``fit`` computes every partition twice, to sample and to sum, and keeps none:
+    ``persist`` a collection that is dear to compute and fits into the cluster's memory. ``X`` and ``y`` must have the same partitions.
     """
 
     def __init__(self, kernel: Any = None, tau: float | None = None, **settings: Any) -> None:
         self.settings = Settings(kernel, tau, **settings)
 
     def fit(self, X: Any, y: Any, client: Any = None) -> SparseKernelRegressor:
-        """One pass to sample (none of it where kernel, ridge and prior are declared is spared: inducing points are chosen there too), one to sum."""
-        client = _client(client)
-        pairs = list(zip(_blocks(X), _blocks(y), strict=True))
-        blocks = client.compute([block for pair in pairs for block in pair])
-        X_blocks, y_blocks = blocks[0::2], blocks[1::2]
-        settings = self.settings
-        drawn = [
-            client.submit(_sample, settings.seed, settings.sample, i, a, b, pure=False)
-            for i, (a, b) in enumerate(zip(X_blocks, y_blocks, strict=True))
-        ]
-        found = client.gather(drawn)
+        """One pass to sample, one to sum."""
+        from dask.delayed import delayed
+
+        client, settings = _client(client), self.settings
+        pairs = _pairs(X, y)
+        drawn = [delayed(_sample)(settings.seed, settings.sample, i, a, b) for i, (a, b) in enumerate(pairs)]
+        found = client.gather(client.compute(drawn))
         plan = settings.plan(smallest(settings.sample, (rows for _, rows in found)), [n for n, _ in found], "a Dask collection")
-        shared = client.scatter(plan.save(), broadcast=True)
-        leaves = [
-            client.submit(_leaf, shared, i, a, b, pure=False) for i, (a, b) in enumerate(zip(X_blocks, y_blocks, strict=True))
-        ]
+        shared = _shared(client, plan)
+        leaves = client.compute([delayed(_leaf)(shared, i, a, b) for i, (a, b) in enumerate(pairs)])
         self.sums_ = _reduced(client, plan, shared, leaves)
         self.plan_, self.posterior_ = plan, plan.model(self.sums_)
         self.n_features_in_ = self.posterior_.inducing.shape[1]
         return self
 
     def predict(self, X: Any) -> Any:
-        """The mean, as a lazy Dask array."""
-        return self.predict_interval(X)[:, 0]
+        """The mean, lazily: a Dask array, or the series of a dataframe."""
+        found = self.predict_interval(X)
+        return found["mean"] if hasattr(found, "columns") else found[:, 0]
 
     def predict_interval(self, X: Any) -> Any:
-        """Mean, standard deviation, lower and upper end for the function, as columns of a lazy Dask array."""
-        import dask.array as da
-        from dask import delayed
+        """Mean, standard deviation, lower and upper end for the function, lazily: columns of a Dask array, or of a dataframe with the index of ``X``."""
+        from dask.delayed import delayed
 
-        model, settings = self._fitted(), self.settings
-        of = delayed(settings.columns)
-        shared = delayed(model)
-        parts = [da.from_delayed(of(shared, block), (np.nan, 4), float) for block in _blocks(X)]
-        return da.concatenate(parts, axis=0, allow_unknown_chunksizes=True)
+        _blocks(X)
+        model = delayed(self._fitted(), pure=False)
+        if not hasattr(X, "map_blocks"):
+            return X.map_partitions(_columns, model, self.settings, meta=dict.fromkeys(COLUMNS, float))
+        X = X[:, None] if X.ndim == 1 else X
+        return X.map_blocks(_columns, model=model, settings=self.settings, dtype=float, chunks=(X.chunks[0], (len(COLUMNS),)), meta=np.empty((0, 0)))
 
     def score(self, X: Any, y: Any) -> float:
         """The coefficient of determination, from sums over the partitions."""
-        from dask import compute, delayed
+        from dask.delayed import delayed
 
-        shared = delayed(self._fitted())
-        parts = compute(*[delayed(_squares)(shared, a, b) for a, b in zip(_blocks(X), _blocks(y), strict=True)])
-        n, total, squares, errors = np.sum(parts, axis=0)
+        shared = delayed(self._fitted(), pure=False)
+        parts = [delayed(_squares)(shared, a, b) for a, b in _pairs(X, y)]
+        n, total, squares, errors = delayed(np.sum)(parts, axis=0).compute()
         return float(1.0 - errors / (squares - total * total / n))
 
     def _fitted(self) -> SparsePosterior:
@@ -133,19 +143,21 @@ class SparseKernelRegressor:
         return self.posterior_
 
 
-def _squares(model: SparsePosterior, X: Any, y: Any) -> Any:
-    values = np.asarray(y, dtype=np.float64).reshape(-1)
-    errors = values - model.mean(np.ascontiguousarray(X, dtype=np.float64))
-    return np.array([len(values), values.sum(), (values**2).sum(), (errors**2).sum()])
+def _pairs(X: Any, y: Any) -> list[tuple[Any, Any]]:
+    points, values = _blocks(X), _blocks(y)
+    if len(points) != len(values):
+        raise Error(f"X has {len(points)} partitions and y has {len(values)}: they must have the same, so repartition or rechunk one of them")
+    return list(zip(points, values, strict=True))
 
 
 def _blocks(values: Any) -> list[Any]:
     """The partitions of a Dask array or dataframe along its rows, delayed."""
-    if hasattr(values, "to_dask_array") or hasattr(values, "to_delayed"):
-        delayed = values.to_delayed()
-        if isinstance(delayed, np.ndarray):
-            if delayed.ndim == 2 and delayed.shape[1] != 1:
-                raise Error("the array has chunks of columns: rechunk it so that every chunk has whole rows, X.rechunk({1: -1})")
-            delayed = delayed.reshape(-1)
-        return list(delayed)
-    raise Error("a Dask array or dataframe is needed: for arrays in memory use sigmabar.SparsePosterior")
+    if not hasattr(values, "to_delayed"):
+        raise Error("a Dask array or dataframe is needed: for arrays in memory use sigmabar.SparsePosterior")
+    # Dask's optimiser would join small partitions, and those of X otherwise than those of y.
+    delayed = values.to_delayed() if hasattr(values, "chunks") else values.simplify().to_delayed(optimize_graph=False)
+    if isinstance(delayed, np.ndarray):
+        if delayed.ndim == 2 and delayed.shape[1] != 1:
+            raise Error("the array has chunks of columns: rechunk it so that every chunk has whole rows, X.rechunk({1: -1})")
+        delayed = delayed.reshape(-1)
+    return list(delayed)

@@ -10,23 +10,21 @@ from concurrent.futures import Executor as _Executor
 from concurrent.futures import Future
 from typing import Any
 
-from ._distributed import added, bytes_of, sums_of
+from ._distributed import added, summed, sums_of
 from ._rows import Accumulator, Plan, aligned
-from ._threads import set_num_threads
 
 __all__ = ["Executor", "accumulate"]
 
 _FAN_IN = 8
 
 
-def _sum(data: bytes, chunks: list[int]) -> bytes:
-    set_num_threads(1)
-    return bytes_of(Plan._from_bytes(data).sum(chunks))
-
-
 def _added(data: bytes, *parts: bytes) -> bytes:
-    set_num_threads(1)
-    return added(Plan._from_bytes(data), list(parts))
+    # Ray fetches what is an argument itself, not what is in a list.
+    return added(data, parts)
+
+
+def _called(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+    return function(*args, **kwargs)
 
 
 def accumulate(plan: Plan, *, parts: int | None = None) -> Accumulator:
@@ -37,7 +35,7 @@ def accumulate(plan: Plan, *, parts: int | None = None) -> Accumulator:
         ray.init()
     parts = parts if parts is not None else 4 * max(1, int(ray.cluster_resources().get("CPU", 1)))
     shared = ray.put(plan.save())
-    summing, adding = ray.remote(_sum), ray.remote(_added)
+    summing, adding = ray.remote(summed), ray.remote(_added)
     leaves = [summing.remote(shared, list(chunks)) for chunks in aligned(len(plan), parts)]
     while len(leaves) > 1:
         leaves = [adding.remote(shared, *leaves[i : i + _FAN_IN]) for i in range(0, len(leaves), _FAN_IN)]
@@ -59,8 +57,8 @@ class Executor(_Executor):
         """Calls the function in a Ray task."""
         import ray
 
-        task = ray.remote(fn).options(**self._options) if self._options else ray.remote(fn)
-        reference = task.remote(*args, **kwargs)
+        task = ray.remote(_called).options(**self._options) if self._options else ray.remote(_called)
+        reference = task.remote(fn, *args, **kwargs)
         self._waiting.append(reference)
         future: Future[Any] = reference.future()
         return future

@@ -1,7 +1,7 @@
 """Rows on Spark: the sums of a plan through Arrow, and an Estimator with its Model.
 
-Needs ``pyspark`` and ``pyarrow``: ``pip install sigmabar[spark]``. Sums travel as rows of bytes and are added in groups, never collected leaf by leaf: a driver
-refuses results above its limit. No Spark accumulator is used, which would count a retried task twice.
+Needs ``pyspark`` and ``pyarrow``: ``pip install sigmabar[spark]``, on the executors too. Sums travel as rows of bytes and are added in groups, never collected
+leaf by leaf: a driver refuses results above its limit. No Spark accumulator is used, which would count a retried task twice.
 """
 
 from __future__ import annotations
@@ -13,8 +13,15 @@ from typing import Any
 
 import numpy as np
 
+try:
+    from pyspark.ml import Estimator, Model
+    from pyspark.ml.param.shared import HasInputCols, HasLabelCol
+    from pyspark.ml.util import DefaultParamsReader, DefaultParamsWriter, MLReadable, MLReader, MLWritable, MLWriter
+except ModuleNotFoundError as missing:
+    raise ModuleNotFoundError("sigmabar.spark needs PySpark: pip install sigmabar[spark]", name=missing.name) from missing
+
 from ._core import Error
-from ._distributed import COLUMNS, Settings, added, bytes_of, sums_of
+from ._distributed import COLUMNS, Settings, added, bytes_of, plan_of, summed, sums_of
 from ._posterior import SparsePosterior
 from ._rows import Accumulator, Plan, aligned, sampled, smallest
 from ._threads import set_num_threads
@@ -22,30 +29,25 @@ from ._threads import set_num_threads
 __all__ = ["SparseKernelModel", "SparseKernelRegressor", "accumulate"]
 
 _SUMS = "bucket long, sums binary"
+_FAN_IN = 8
 
 
 def accumulate(plan: Plan, spark: Any, *, parts: int | None = None) -> Accumulator:
     """The sums of all chunks of a plan of ``sigmabar plan``, read and summed by the executors, who must see its files."""
     parts = parts if parts is not None else 4 * spark.sparkContext.defaultParallelism
     ranges = [(i, list(chunks)) for i, chunks in enumerate(aligned(len(plan), parts))]
-    tasks = spark.createDataFrame(ranges, "part long, chunks array<long>").repartition(len(ranges), "part")
     data = plan.save()
 
-    def summed(batches: Iterator[Any]) -> Iterator[Any]:
+    def of(batches: Iterator[Any]) -> Iterator[Any]:
         import pyarrow as pa
 
-        own = _plan(data)
         for batch in batches:
             for row in batch.to_pylist():
-                yield pa.RecordBatch.from_pylist([{"bucket": row["part"] // 8, "sums": bytes_of(own.sum(row["chunks"]))}])
+                yield pa.RecordBatch.from_pylist([{"bucket": row["part"] // _FAN_IN, "sums": summed(data, row["chunks"])}])
 
-    return _reduced(plan, tasks.mapInArrow(summed, _SUMS))
-
-
-def _plan(data: bytes) -> Plan:
-    # One thread for each task: the engine has the cores.
-    set_num_threads(1)
-    return Plan._from_bytes(data)
+    # A partition for each part: hashes of their numbers would put several into one.
+    tasks = spark.sparkContext.parallelize(ranges, len(ranges)).toDF("part long, chunks array<long>")
+    return _reduced(plan, tasks.mapInArrow(of, _SUMS))
 
 
 def _reduced(plan: Plan, leaves: Any) -> Accumulator:
@@ -56,27 +58,32 @@ def _reduced(plan: Plan, leaves: Any) -> Accumulator:
 
         parts = [value.as_py() for value in table.column("sums")]
         bucket = table.column("bucket")[0].as_py()
-        return pa.table({"bucket": pa.array([bucket], pa.int64()), "sums": pa.array([added(_plan(data), parts)], pa.binary())})
+        return pa.table({"bucket": pa.array([bucket], pa.int64()), "sums": pa.array([added(data, parts)], pa.binary())})
 
     rows = leaves.groupBy("bucket").applyInArrow(merged, _SUMS).collect()
     return plan.merge(sums_of(plan, bytes(row["sums"])) for row in rows)
 
 
-class SparseKernelRegressor:
+class SparseKernelRegressor(Estimator, HasInputCols, HasLabelCol, MLWritable, MLReadable):  # type: ignore[misc]
     """An estimator on a DataFrame: ``fit`` gives a :class:`SparseKernelModel`, whose ``transform`` adds mean, standard deviation and both ends of the interval.
 
-    Every partition of the DataFrame is one chunk. Spark computes it again after a loss, and must find the same rows there: sort or persist a DataFrame whose
-    order is left to chance. Kernel and ridge are learnt on a sample by smallest hashes unless both are given.
+    ``features`` are the columns to predict ``label`` from (``inputCols`` and ``labelCol`` to Spark): numbers or truth values. Every partition of the DataFrame is one
+    chunk. Spark computes it again after a loss, and must find the same rows there: sort or persist a DataFrame whose order is left to chance. Kernel and ridge are
+    learnt on a sample by smallest hashes unless both are given. It stands in pipelines, and is saved and loaded with them.
     """
 
-    def __init__(self, features: Sequence[str], label: str, kernel: Any = None, tau: float | None = None, **settings: Any) -> None:
-        self.features, self.label = list(features), label
+    def __init__(
+        self, features: Sequence[str] = (), label: str = "label", kernel: Any = None, tau: float | None = None, **settings: Any
+    ) -> None:
+        super().__init__()
+        self._set(inputCols=list(features), labelCol=label)
         self.settings = Settings(kernel, tau, **settings)
 
-    def fit(self, frame: Any) -> SparseKernelModel:
+    def _fit(self, dataset: Any) -> SparseKernelModel:
         """One pass to sample, one to sum."""
-        names, settings = [*self.features, self.label], self.settings
-        chosen = frame.select(*names)
+        names, settings = [*self.getInputCols(), self.getLabelCol()], self.settings
+        _check(dataset, names)
+        chosen = dataset.select(*names)
 
         def draw(batches: Iterator[Any]) -> Iterator[Any]:
             import pyarrow as pa
@@ -86,41 +93,58 @@ class SparseKernelRegressor:
             yield pa.RecordBatch.from_pylist([{"chunk": chunk, "rows": len(values), "drawn": json.dumps(drawn)}])
 
         found = chosen.mapInArrow(draw, "chunk long, rows long, drawn string").collect()
-        chunks = [0] * (1 + max(row["chunk"] for row in found))
+        chunks = [0] * (1 + max((row["chunk"] for row in found), default=0))
         for row in found:
             chunks[row["chunk"]] = row["rows"]
         drawn = ([tuple(row) for row in json.loads(part["drawn"])] for part in found)
         plan = settings.plan(smallest(settings.sample, drawn), chunks, "a Spark DataFrame")
         data = plan.save()
 
-        def summed(batches: Iterator[Any]) -> Iterator[Any]:
+        def leaves(batches: Iterator[Any]) -> Iterator[Any]:
             import pyarrow as pa
 
             chunk, values = _partition(batches, names)
-            sums = bytes_of(_plan(data).leaf(chunk, np.ascontiguousarray(values[:, :-1]), np.ascontiguousarray(values[:, -1])))
-            yield pa.RecordBatch.from_pylist([{"bucket": chunk // 8, "sums": sums}])
+            sums = bytes_of(plan_of(data).leaf(chunk, np.ascontiguousarray(values[:, :-1]), np.ascontiguousarray(values[:, -1])))
+            yield pa.RecordBatch.from_pylist([{"bucket": chunk // _FAN_IN, "sums": sums}])
 
-        sums = _reduced(plan, chosen.mapInArrow(summed, _SUMS))
-        model = SparseKernelModel(plan.model(sums), self.features, self.label, settings)
+        sums = _reduced(plan, chosen.mapInArrow(leaves, _SUMS))
+        model = SparseKernelModel(plan.model(sums), names[:-1], names[-1], settings)
         model.sums = sums
-        return model
+        return self._copyValues(model)  # type: ignore[no-any-return]
+
+    def write(self) -> MLWriter:
+        """Writes what was declared; :meth:`read` reads it."""
+        return _Writer(self)
+
+    @classmethod
+    def read(cls) -> MLReader:
+        """Reads an estimator that was written."""
+        return _Reader()
 
 
-class SparseKernelModel:
-    """A fitted model: ``transform`` adds its predictions to a DataFrame, :meth:`save` and :meth:`load` keep it."""
+class SparseKernelModel(Model, HasInputCols, HasLabelCol, MLWritable, MLReadable):  # type: ignore[misc]
+    """A fitted model: ``transform`` adds its predictions to a DataFrame; ``save`` and ``load`` keep it as Spark keeps models, :meth:`to_file` and :meth:`from_file`
+    as the command does.
+    """
 
     sums: Accumulator
 
     def __init__(self, posterior: SparsePosterior, features: Sequence[str], label: str, settings: Settings | None = None) -> None:
-        self.posterior, self.features, self.label = posterior, list(features), label
+        super().__init__()
+        self._set(inputCols=list(features), labelCol=label)
+        self.posterior = posterior
         self.settings = settings if settings is not None else Settings()
 
-    def transform(self, frame: Any) -> Any:
+    def _transform(self, dataset: Any) -> Any:
         """The DataFrame with the columns mean, std, lower and upper."""
         from pyspark.sql.types import DoubleType, StructField, StructType
 
-        data, names, settings = self.posterior.save(), self.features, self.settings
-        schema = StructType([*frame.schema.fields, *(StructField(name, DoubleType()) for name in COLUMNS)])
+        data, names, settings = self.posterior.save(), self.getInputCols(), self.settings
+        _check(dataset, names)
+        taken = [name for name in COLUMNS if name in dataset.columns]
+        if taken:
+            raise Error(f'the DataFrame has a column "{taken[0]}" already, where a prediction would go: rename it first')
+        schema = StructType([*dataset.schema.fields, *(StructField(name, DoubleType()) for name in COLUMNS)])
 
         def predicted(batches: Iterator[Any]) -> Iterator[Any]:
             import pyarrow as pa
@@ -132,23 +156,75 @@ class SparseKernelModel:
                 columns = [pa.array(found[:, i]) for i in range(len(COLUMNS))]
                 yield pa.RecordBatch.from_arrays([*batch.columns, *columns], names=[*batch.schema.names, *COLUMNS])
 
-        return frame.mapInArrow(predicted, schema)
+        return dataset.mapInArrow(predicted, schema)
 
-    def save(self, path: str) -> None:
-        """Writes a model file that ``sigmabar predict`` reads too."""
-        settings = self.settings
-        Path(path).write_bytes(
-            self.posterior.save(columns=self.features, target=self.label, norm_bound=settings.norm_bound, noise=settings.noise)
-        )
+    def write(self) -> MLWriter:
+        """Writes the model with what was declared; :meth:`read` reads it."""
+        return _Writer(self)
 
     @classmethod
-    def load(cls, path: str, **settings: Any) -> SparseKernelModel:
-        """Reads a model file, of this or of ``sigmabar fit`` and ``merge``; ``settings`` are those of the claim: norm_bound, noise, delta."""
+    def read(cls) -> MLReader:
+        """Reads a model that was written."""
+        return _Reader()
+
+    def to_bytes(self) -> bytes:
+        """The model file that ``sigmabar predict`` reads."""
+        claim = {"norm_bound": self.settings.norm_bound, "noise": self.settings.noise}
+        return self.posterior.save(columns=self.getInputCols(), target=self.getLabelCol(), **claim)
+
+    def to_file(self, path: str) -> None:
+        """Writes a model file that ``sigmabar predict`` reads."""
+        Path(path).write_bytes(self.to_bytes())
+
+    @classmethod
+    def from_file(cls, path: str, **settings: Any) -> SparseKernelModel:
+        """Reads a model file of ``sigmabar fit``, ``merge`` or :meth:`to_file`; ``settings`` are those of the claim: norm_bound, noise, delta."""
         posterior = SparsePosterior.load(Path(path).read_bytes())
         facts = posterior.facts
-        if "features" not in facts:
+        if "features" not in facts or "target" not in facts:
             raise Error(f"{path} does not name its columns: save it with SparsePosterior.save(columns=..., target=...)")
         return cls(posterior, [column["name"] for column in facts["features"]], facts["target"], Settings(**settings))
+
+
+class _Writer(MLWriter):  # type: ignore[misc]
+    """Metadata as Spark's own stages have them, and the model file in a table of one row: both go wherever Spark can write."""
+
+    def __init__(self, stage: Any) -> None:
+        super().__init__()
+        self.stage = stage
+
+    def saveImpl(self, path: str) -> None:
+        DefaultParamsWriter.saveMetadata(self.stage, path, self.sc, extraMetadata={"settings": self.stage.settings.to_dict()})
+        if isinstance(self.stage, SparseKernelModel):
+            row = [(bytearray(self.stage.to_bytes()),)]
+            self.sparkSession.createDataFrame(row, "model binary").write.parquet(f"{path}/model")
+
+
+class _Reader(MLReader):  # type: ignore[misc]
+    def load(self, path: str) -> Any:
+        metadata = DefaultParamsReader.loadMetadata(path, self.sc)
+        settings = Settings.from_dict(metadata["settings"])
+        columns = metadata["paramMap"]
+        if metadata["class"].endswith("." + SparseKernelModel.__name__):
+            data = bytes(self.sparkSession.read.parquet(f"{path}/model").first()["model"])
+            stage: Any = SparseKernelModel(SparsePosterior.load(data), columns["inputCols"], columns["labelCol"], settings)
+        else:
+            stage = SparseKernelRegressor(columns["inputCols"], columns["labelCol"])
+            stage.settings = settings
+        stage._resetUid(metadata["uid"])
+        return stage
+
+
+def _check(frame: Any, names: Sequence[str]) -> None:
+    """Columns that are there, and hold numbers."""
+    from pyspark.sql.types import BooleanType, NumericType
+
+    for name in names:
+        if name not in frame.columns:
+            raise Error(f'the DataFrame has no column "{name}", but {", ".join(frame.columns)}')
+        kind = frame.schema[name].dataType
+        if not isinstance(kind, (NumericType, BooleanType)):
+            raise Error(f'column "{name}" is of type {kind.simpleString()}, and numbers are needed: cast it, or leave it out')
 
 
 def _partition(batches: Iterator[Any], names: Sequence[str]) -> tuple[int, Any]:
@@ -156,9 +232,10 @@ def _partition(batches: Iterator[Any], names: Sequence[str]) -> tuple[int, Any]:
     from pyspark import TaskContext
 
     context = TaskContext.get()
-    chunk = context.partitionId() if context is not None else 0
+    if context is None:
+        raise Error("Spark did not say which partition this is")
     parts = [_numbers(batch, names) for batch in batches]
-    return chunk, np.concatenate(parts) if parts else np.empty((0, len(names)))
+    return context.partitionId(), np.concatenate(parts) if parts else np.empty((0, len(names)))
 
 
 def _numbers(batch: Any, names: Sequence[str]) -> Any:

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 /// What other files that people take for CSV begin with.
 const STRANGERS: [(&[u8], &str); 3] = [
-    (b"PK\x03\x04", "it is an Excel workbook or another zip archive; save the sheet as CSV (UTF-8)"),
+    (b"PK\x03\x04", "it is an Excel workbook or another zip archive; end its name in .xlsx, or save the sheet as CSV (UTF-8)"),
     (b"\xff\xfe", "it is UTF-16 text; save it as CSV (UTF-8)"),
     (b"\xfe\xff", "it is UTF-16 text; save it as CSV (UTF-8)"),
 ];
@@ -142,7 +142,7 @@ fn separator(start: &[u8]) -> u8 {
     counts.into_iter().rev().max_by_key(|(_, count)| *count).filter(|(_, count)| *count > 0).map_or(b',', |(separator, _)| separator)
 }
 
-fn check_names(file: &Path, names: &[&str], may_be_commas: bool) -> Result<(), DataError> {
+pub(super) fn check_names(file: &Path, names: &[&str], may_be_commas: bool) -> Result<(), DataError> {
     let header = |found: &str| DataError::Header { file: file.to_owned(), found: found.to_owned() };
     if names.iter().all(|name| name.is_empty()) {
         return Err(header("is empty"));

@@ -19,7 +19,7 @@ pub enum DataError {
         source: io::Error,
     },
     /// A pattern or a folder without tables.
-    #[error("{}: there are no tables (CSV, Parquet or .npy files) there", input.display())]
+    #[error("{}: there are no tables (CSV, Parquet, .xlsx or .npy files) there", input.display())]
     NoFiles {
         /// What was given.
         input: PathBuf,

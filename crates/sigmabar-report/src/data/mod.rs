@@ -1,7 +1,8 @@
-//! Tables of numbers from CSV (also compressed, also standard input), Parquet and NumPy files, read row after row.
+//! Tables of numbers from CSV (also compressed, also standard input), Parquet, Excel and NumPy files, read row after row.
 
 mod delimited;
 mod error;
+mod excel;
 mod frame;
 mod moments;
 mod numpy;
@@ -77,7 +78,7 @@ pub struct Reader {
 }
 
 impl Reader {
-    /// Opens a table: `-` is CSV on standard input; `.parquet`, `.npy` by their extension; everything else is CSV. Compressed text is recognised by its first bytes.
+    /// Opens a table: `-` is CSV on standard input; `.parquet`, `.xlsx`, `.npy` by their extension; everything else is CSV. Compressed text is recognised by its first bytes.
     ///
     /// # Errors
     /// [`DataError`] for a file that cannot be opened or has no header.
@@ -93,6 +94,7 @@ impl Reader {
         let open = || File::open(path).map_err(|source| DataError::Open { file: path.to_owned(), source });
         let (names, rows): (_, Box<dyn Rows>) = match extension(path).as_str() {
             "parquet" => parquet_file::open(path, open()?, group)?,
+            "xlsx" => excel::open(path, BufReader::new(open()?))?,
             "npy" => numpy::open(path, BufReader::new(open()?))?,
             _ => return Self::csv(path.to_owned(), Box::new(open()?)),
         };

@@ -218,8 +218,13 @@ fn cells<T: DataType>(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use parquet::data_type::{ByteArray, ByteArrayType, DoubleType, Int64Type};
-    use parquet::file::writer::SerializedFileWriter;
+    use crate::data::{Categories, Frame, Reader, Selection, Wanted};
+    use parquet::basic::{BrotliLevel, Compression, GzipLevel, ZstdLevel};
+    use parquet::data_type::{
+        BoolType, ByteArray, ByteArrayType, DoubleType, FixedLenByteArray, FixedLenByteArrayType, Int32Type, Int64Type,
+    };
+    use parquet::file::properties::WriterProperties;
+    use parquet::file::writer::{SerializedColumnWriter, SerializedFileWriter};
     use parquet::schema::parser::parse_message_type;
     use std::sync::Arc;
 
@@ -251,5 +256,98 @@ mod tests {
         assert_eq!(rows.next_row(&mut cells).unwrap(), Some(2));
         assert!(matches!(&cells[..], [Cell::Number(x), Cell::Missing, Cell::Text(s)] if x.is_nan() && s == "b"));
         assert_eq!(rows.next_row(&mut cells).unwrap(), None);
+    }
+
+    fn fill<T: DataType>(column: &mut SerializedColumnWriter<'_>, values: &[T::T]) {
+        column.typed::<T>().write_batch(values, None, None).unwrap();
+    }
+
+    /// Writes one column after the other, each with all its values.
+    fn write(path: &Path, schema: &str, compression: Compression, columns: &[&dyn Fn(&mut SerializedColumnWriter<'_>)]) {
+        let schema = Arc::new(parse_message_type(schema).unwrap());
+        let properties = Arc::new(WriterProperties::builder().set_compression(compression).build());
+        let mut writer = SerializedFileWriter::new(File::create(path).unwrap(), schema, properties).unwrap();
+        let mut group = writer.next_row_group().unwrap();
+        for filled in columns {
+            let mut column = group.next_column().unwrap().unwrap();
+            filled(&mut column);
+            column.close().unwrap();
+        }
+        group.close().unwrap();
+        writer.close().unwrap();
+    }
+
+    fn all(path: &Path) -> Vec<Vec<Cell>> {
+        let (_, mut rows) = open(path, File::open(path).unwrap(), None).unwrap();
+        let (mut all, mut cells) = (Vec::new(), Vec::new());
+        while rows.next_row(&mut cells).unwrap().is_some() {
+            all.push(cells.clone());
+        }
+        all
+    }
+
+    #[test]
+    fn every_compression_in_use_is_read() {
+        let directory = tempfile::tempdir().unwrap();
+        let values: Vec<f64> = (0..5000).map(|i| f64::from(i % 7)).collect();
+        for compression in [
+            Compression::UNCOMPRESSED,
+            Compression::SNAPPY,
+            Compression::GZIP(GzipLevel::default()),
+            Compression::BROTLI(BrotliLevel::default()),
+            Compression::LZ4,
+            Compression::LZ4_RAW,
+            Compression::ZSTD(ZstdLevel::default()),
+        ] {
+            let path = directory.path().join("c.parquet");
+            write(&path, "message t { required double x; }", compression, &[&|column| fill::<DoubleType>(column, &values)]);
+            let found: Vec<Cell> = all(&path).concat();
+            assert!(found.iter().zip(&values).all(|(cell, value)| *cell == Cell::Number(*value)) && found.len() == 5000, "{compression:?}");
+        }
+    }
+
+    /// Decimals of every width, dates, times and truth values are the numbers that CSV has for the same text.
+    #[test]
+    fn what_has_a_type_is_what_csv_reads() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("t.parquet");
+        let schema = "message t {
+            required int32 small (DECIMAL(9, 2)); required int64 large (DECIMAL(18, 3)); required fixed_len_byte_array(9) wide (DECIMAL(20, 4));
+            required binary bytes (DECIMAL(10, 1)); required int32 day (DATE); required int64 moment (TIMESTAMP(MICROS, true));
+            required int64 late (TIMESTAMP_MILLIS); required boolean wet; }";
+        let noon = 1_704_110_400_000_000_i64;
+        write(
+            &path,
+            schema,
+            Compression::SNAPPY,
+            &[
+                &|column| fill::<Int32Type>(column, &[12_345, -5]),
+                &|column| fill::<Int64Type>(column, &[1_234_567, -1]),
+                &|column| {
+                    let wide = |number: i128| FixedLenByteArray::from(ByteArray::from(number.to_be_bytes()[7..].to_vec()));
+                    fill::<FixedLenByteArrayType>(column, &[wide(98_765_432), wide(-12_500)]);
+                },
+                &|column| fill::<ByteArrayType>(column, &[ByteArray::from(vec![0x00, 0xfa]), ByteArray::from(vec![0xff, 0x06])]),
+                &|column| fill::<Int32Type>(column, &[19_723, -1]),
+                &|column| fill::<Int64Type>(column, &[noon, 0]),
+                &|column| fill::<Int64Type>(column, &[noon / 1000, 43_200_000]),
+                &|column| fill::<BoolType>(column, &[true, false]),
+            ],
+        );
+        let csv = directory.path().join("t.csv");
+        let text = "small,large,wide,bytes,day,moment,late,wet\n\
+            123.45,1234.567,9876.5432,25.0,2024-01-01,2024-01-01T12:00:00Z,2024-01-01 12:00:00,true\n\
+            -0.05,-0.001,-1.25,-25.0,1969-12-31,1970-01-01T00:00:00Z,1970-01-01 12:00:00,false\n";
+        std::fs::write(&csv, text).unwrap();
+        let selection = Selection {
+            wanted: Wanted::AllBut(Vec::new()),
+            categories: Categories::Collected(Vec::new()),
+            memory: None,
+            has_options: false,
+            drop_missing: false,
+        };
+        let [typed, written] = [&path, &csv].map(|path| Frame::read(Reader::open(path).unwrap(), &selection).unwrap());
+        assert_eq!(typed.values, written.values);
+        assert_eq!(typed.values[..5], [123.45, 1234.567, 9876.5432, 25.0, 19_723.0]);
     }
 }

@@ -6,7 +6,7 @@ use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 
 /// Files that are tables, by what their names end in.
-const KINDS: [&str; 4] = ["parquet", "csv", "npy", "gz"];
+const KINDS: [&str; 5] = ["parquet", "csv", "npy", "gz", "xlsx"];
 
 /// One file of a table.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

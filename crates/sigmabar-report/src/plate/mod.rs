@@ -17,6 +17,8 @@ pub const RESULT: &str = "result";
 pub const CONTROL: &str = "control";
 /// The column of standard errors.
 pub const STANDARD_ERROR: &str = "std";
+/// The column of the number of replicates of a mean.
+pub const REPLICATES: &str = "replicates";
 /// The column of remarks.
 pub const NOTE: &str = "note";
 /// Columns that people call so hold remarks too, in any case of letters.

@@ -113,7 +113,7 @@ pub fn read(mut reader: Reader, result: Option<&str>, parameters: &[Parameter], 
         match &cells[result] {
             cell if is_blank(cell) => reading.missing.push(id),
             Cell::Number(value) if value.is_finite() => {
-                reading.results.push((id, TrialResult::Value { value: *value, standard_error }, line));
+                reading.results.push((id, TrialResult::Value { value: *value, standard_error, replicates: None }, line));
             }
             Cell::Text(text) if text.to_lowercase().starts_with("fail") => {
                 let stated = text.split_once(':').map(|(_, words)| words.trim().to_owned()).filter(|words| !words.is_empty());
@@ -130,10 +130,9 @@ pub fn read(mut reader: Reader, result: Option<&str>, parameters: &[Parameter], 
 }
 
 impl Reading {
-    /// The means of replicates. Where the noise is declared a mean counts as one measurement, which is safe: it is at most as noisy. Else it has the standard
-    /// error that the scatter of all replicates of the sheet gives it.
+    /// The means of replicates, with their number and the standard error that the scatter of all replicates of the sheet gives them.
     #[must_use]
-    pub fn averaged(mut self, has_declared_noise: bool) -> Self {
+    pub fn averaged(mut self) -> Self {
         let mut groups: BTreeMap<u64, Vec<(TrialResult, u64)>> = BTreeMap::new();
         for (id, result, line) in std::mem::take(&mut self.results) {
             groups.entry(id).or_default().push((result, line));
@@ -148,7 +147,7 @@ impl Reading {
             scatter += values.iter().map(|v| (v - mean).powi(2)).sum::<f64>();
             freedom += values.len().saturating_sub(1) as f64;
         }
-        let pooled = if freedom > 0.0 && scatter > 0.0 && !has_declared_noise { Some((scatter / freedom).sqrt()) } else { None };
+        let pooled = if freedom > 0.0 && scatter > 0.0 { Some((scatter / freedom).sqrt()) } else { None };
         for (id, mut group) in groups {
             let values = values(&group);
             let (first, line) = group.swap_remove(0);
@@ -157,7 +156,11 @@ impl Reading {
                 _ if group.is_empty() => first,
                 count => {
                     let standard_error = pooled.map(|level| level / (count as f64).sqrt());
-                    TrialResult::Value { value: values.iter().sum::<f64>() / count as f64, standard_error }
+                    TrialResult::Value {
+                        value: values.iter().sum::<f64>() / count as f64,
+                        standard_error,
+                        replicates: standard_error.map(|_| count as u32),
+                    }
                 }
             };
             self.missing.retain(|missing| *missing != id);
@@ -183,7 +186,7 @@ mod tests {
             "well,trial,x,result,std,note,Remarks\nA1,3,0.5,1.25,0.1,,\nA2,0,0.1,failed,,cell died,\nA3,7,0.2,,,dropped,\nA4,8,1,FAIL: no light,,odd,7\n",
         )
         .unwrap();
-        let value = TrialResult::Value { value: 1.25, standard_error: Some(0.1) };
+        let value = TrialResult::Value { value: 1.25, standard_error: Some(0.1), replicates: None };
         let failed = |reason: &str| TrialResult::Failed { reason: reason.into() };
         assert_eq!(reading.results, [(3, value, 2), (0, failed("cell died"), 3), (8, failed("no light"), 5)]);
         assert_eq!(reading.missing, [7]);
@@ -203,20 +206,19 @@ mod tests {
     fn replicates_are_averaged_and_controls_kept_apart() {
         let text = "well,trial,result\nA1,0,1\nA2,0,3\nA3,control,9.5\nA4,1,failed\nA5,1,4\nA6,2,\nB1,2,7\nB2,3,\nB3,3,\nB4,Control,\n";
         let reader = || Reader::csv("plate.csv".into(), Box::new(Cursor::new(text.as_bytes().to_vec()))).unwrap();
-        let reading = read(reader(), None, &[], 2).unwrap().averaged(true);
-        let value = |value: f64| TrialResult::Value { value, standard_error: None };
-        assert_eq!(reading.results, [(0, value(2.0), 2), (1, value(4.0), 5), (2, value(7.0), 8)]);
-        assert_eq!((reading.missing, reading.controls), (vec![3], vec![("A3".to_owned(), 9.5)]));
+        let reading = read(reader(), None, &[], 2).unwrap().averaged();
+        let value = |value: f64| TrialResult::Value { value, standard_error: None, replicates: None };
         // The scatter of the only pair is √2, that of a mean of two 1.
-        let learnt = read(reader(), None, &[], 2).unwrap().averaged(false);
-        assert_eq!(learnt.results[0].1, TrialResult::Value { value: 2.0, standard_error: Some(1.0) });
+        let mean = TrialResult::Value { value: 2.0, standard_error: Some(1.0), replicates: Some(2) };
+        assert_eq!(reading.results, [(0, mean, 2), (1, value(4.0), 5), (2, value(7.0), 8)]);
+        assert_eq!((reading.missing, reading.controls), (vec![3], vec![("A3".to_owned(), 9.5)]));
         assert!(read(reader(), None, &[], 1).unwrap_err().to_string().contains("no other line may have the same trial"));
     }
 
     #[test]
     fn names_are_read_in_any_case() {
         let reading = of("Trial,RESULT,Std\n3,1.25,0.1\n").unwrap();
-        assert_eq!(reading.results, [(3, TrialResult::Value { value: 1.25, standard_error: Some(0.1) }, 2)]);
+        assert_eq!(reading.results, [(3, TrialResult::Value { value: 1.25, standard_error: Some(0.1), replicates: None }, 2)]);
     }
 
     #[test]

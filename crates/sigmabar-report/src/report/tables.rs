@@ -47,7 +47,7 @@ pub(super) fn trial_table(parameters: &[Parameter], trials: &[TrialRow], importe
     }
     for row in imported {
         let (value, error, reason) = match &row.result {
-            TrialResult::Value { value, standard_error } => (Some(*value), *standard_error, ""),
+            TrialResult::Value { value, standard_error, .. } => (Some(*value), *standard_error, ""),
             TrialResult::Failed { reason } => (None, None, reason.as_str()),
         };
         let mut cells = vec![Cell::Empty, Cell::Empty, Cell::Empty];

@@ -91,7 +91,8 @@ pub(super) async fn tell_all(
         return Err(Refusal::invalid(format!("a request has at most {MOST_RESULTS} results")));
     }
     let one = |of: ResultOf| {
-        let result = ResultBody { value: of.value, standard_error: of.standard_error, failed: of.failed }.result();
+        let result =
+            ResultBody { value: of.value, standard_error: of.standard_error, replicates: of.replicates, failed: of.failed }.result();
         result.map(|result| (of.id, result)).map_err(|what| Refusal::invalid(format!("trial {}: {what}", of.id)))
     };
     let results = body.results.into_iter().map(one).collect::<Outcome<Vec<_>>>()?;

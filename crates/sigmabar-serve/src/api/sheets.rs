@@ -90,7 +90,7 @@ fn difference(study: &Study, body: ImportBody) -> Outcome<(Reading, Used, Vec<Ch
         other => wrong(&other),
     })?;
     let is_replicated = study.spec().replicates() > 1;
-    let reading = if is_replicated { reading.averaged(study.spec().problem().noise().is_some()) } else { reading };
+    let reading = if is_replicated { reading.averaged() } else { reading };
     let trials: HashMap<u64, TrialRow> = study.trials()?.into_iter().map(|row| (row.id, row)).collect();
     let mut changes: Vec<Change> =
         reading.results.iter().map(|(id, result, line)| change(trials.get(id), *id, Some(result), *line)).collect();
@@ -120,14 +120,14 @@ fn change(row: Option<&TrialRow>, trial: u64, result: Option<&TrialResult>, line
 /// Whether telling it again changes nothing.
 fn is_same(row: &TrialRow, result: &TrialResult) -> bool {
     match result {
-        TrialResult::Value { value, standard_error } => row.value == Some(*value) && row.standard_error == *standard_error,
+        TrialResult::Value { value, standard_error, .. } => row.value == Some(*value) && row.standard_error == *standard_error,
         TrialResult::Failed { .. } => row.value.is_none(),
     }
 }
 
 fn before(row: &TrialRow) -> String {
     match row.value {
-        Some(value) => words(&TrialResult::Value { value, standard_error: row.standard_error }),
+        Some(value) => words(&TrialResult::Value { value, standard_error: row.standard_error, replicates: None }),
         None if row.state.is_open() || row.state == TrialStatus::Missing => String::new(),
         None => words(&TrialResult::Failed { reason: row.reason.clone().unwrap_or_default() }),
     }
@@ -135,8 +135,8 @@ fn before(row: &TrialRow) -> String {
 
 fn words(result: &TrialResult) -> String {
     match result {
-        TrialResult::Value { value, standard_error: Some(error) } => format!("{value} ± {error}"),
-        TrialResult::Value { value, standard_error: None } => value.to_string(),
+        TrialResult::Value { value, standard_error: Some(error), .. } => format!("{value} ± {error}"),
+        TrialResult::Value { value, standard_error: None, .. } => value.to_string(),
         TrialResult::Failed { reason } => format!("failed: {reason}"),
     }
 }

@@ -91,6 +91,12 @@ pub enum Error {
         /// Why.
         source: Box<Error>,
     },
+    /// A row that is there already.
+    #[error(
+        "it equals another in every number, which noise never does: it is one measurement written down twice. Leave it out; replicates are imported as their \
+         mean with its standard error and their number"
+    )]
+    Copy,
     /// A study with this name exists.
     #[error("{} already has a study named \"{name}\": choose another name or another file", file.display())]
     StudyExists {

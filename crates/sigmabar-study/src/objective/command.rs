@@ -63,7 +63,9 @@ fn judge(status: ExitStatus, output: &[String], errors: &[String], command: &str
         // The shell's own words for "cannot be run": the objective is wrong, and every trial would fail.
         Some(126 | 127) => Err(Error::ObjectiveBroken { program: command.to_owned(), reason: format!("it cannot be run{said}") }),
         Some(0) => Ok(match output.last().map(|line| (line, line.parse::<f64>())) {
-            Some((_, Ok(value))) if value.is_finite() => Attempt::Done(TrialResult::Value { value, standard_error: None }),
+            Some((_, Ok(value))) if value.is_finite() => {
+                Attempt::Done(TrialResult::Value { value, standard_error: None, replicates: None })
+            }
             Some((line, _)) => Attempt::Failed { reason: format!("the last line of its output is \"{line}\", not a number") },
             None => Attempt::Failed { reason: "it printed nothing: the last line of its output is the value".to_owned() },
         }),

@@ -105,7 +105,7 @@ impl Evaluator {
         match self {
             Self::Builtin(builtin) => {
                 let value = builtin.value(&trial.values, trial.seed);
-                Ok(Attempt::Done(TrialResult::Value { value, standard_error: None }))
+                Ok(Attempt::Done(TrialResult::Value { value, standard_error: None, replicates: None }))
             }
             Self::Command(command) => command.evaluate(trial, watch),
             Self::Process(process) => process.evaluate(trial, watch),

@@ -53,6 +53,7 @@ struct Line {
     id: u64,
     value: Option<f64>,
     std: Option<f64>,
+    replicates: Option<u32>,
     error: Option<String>,
 }
 
@@ -64,7 +65,7 @@ pub fn parse_reply(line: &[u8]) -> Result<Reply, ReplyProblem> {
     let line: Line = serde_json::from_slice(line).map_err(|error| malformed(line, &error))?;
     let id = line.id;
     let result = match (line.value, line.error) {
-        (Some(value), None) => TrialResult::Value { value, standard_error: line.std },
+        (Some(value), None) => TrialResult::Value { value, standard_error: line.std, replicates: line.replicates },
         (None, Some(reason)) => TrialResult::Failed { reason },
         (Some(_), Some(_)) => return Err(ReplyProblem::Content { id, found: "both" }),
         (None, None) => return Err(ReplyProblem::Content { id, found: "neither" }),

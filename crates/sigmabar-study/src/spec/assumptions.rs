@@ -30,7 +30,12 @@ pub(super) fn problem(file: &StudyFile, space: &Space, budget: usize) -> Result<
     if let Some(bound) = file.norm_bound.and_then(NumberOrAuto::number) {
         problem = problem.with_norm_bound(bound).map_err(Fault::core(&["norm_bound"]))?;
     }
-    if let Some(noise) = file.noise.as_ref().map_or(Ok(None), noise)? {
+    if let Some(PlainOr::Table(NoiseTable { about: Some(about), gaussian: None, sub_gaussian: None, bounded: None, light_tailed: None })) =
+        file.noise
+    {
+        let each = u32::try_from(file.replicates.unwrap_or(1)).unwrap_or(u32::MAX);
+        problem = problem.with_unknown_level(about, each).map_err(Fault::core(&["noise", "about"]))?;
+    } else if let Some(noise) = file.noise.as_ref().map_or(Ok(None), noise)? {
         problem = problem.with_noise(noise).map_err(Fault::core(&["noise"]))?;
     }
     if file.prior_mean.is_some() || file.unit.is_some() {
@@ -77,12 +82,12 @@ fn noise(given: &PlainOr<NumberOrAuto, NoiseTable>) -> Result<Option<Noise>, Fau
                 table.bounded.map(Noise::bounded),
                 table.light_tailed.map(|tails| Noise::light_tailed(tails.xi0, tails.h0)),
             ];
-            let mut given = kinds.into_iter().flatten();
+            let mut given = kinds.into_iter().chain([table.about.map(Noise::gaussian)]).flatten();
             match (given.next(), given.next()) {
                 (Some(noise), None) => noise.map(Some).map_err(core),
                 (first, _) => {
                     let found = if first.is_some() { "several kinds" } else { "none" };
-                    let requirement = "exactly one of gaussian, sub_gaussian, bounded and light_tailed";
+                    let requirement = "exactly one of gaussian, about, sub_gaussian, bounded and light_tailed";
                     Err(Fault::new(&["noise"], SpecProblem::Requirement { found: found.into(), requirement }))
                 }
             }

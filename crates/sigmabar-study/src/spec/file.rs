@@ -168,6 +168,9 @@ pub struct NoiseTable {
     /// Normal with this standard deviation.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub gaussian: Option<f64>,
+    /// Normal of one level that nobody knows: about this, for planning only. Certified S-BPE bounds the level by replicates, which it plans itself.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub about: Option<f64>,
     /// Sub-Gaussian of this level.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sub_gaussian: Option<f64>,

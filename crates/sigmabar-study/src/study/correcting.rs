@@ -69,15 +69,15 @@ impl Study {
                 "value": before.value, "std": before.std_error, "reason": before.reason,
                 "analysed": corrected == Corrected::AfterAnalysis, "why": why,
             });
-            let (value, std_error, reason) = result.columns();
+            let (value, std_error, replicates, reason) = result.columns();
             let state = match (before.state, value) {
                 (TrialStatus::Late, _) => TrialStatus::Late,
                 (_, Some(_)) => TrialStatus::Done,
                 (_, None) => TrialStatus::Failed,
             };
-            let update = "UPDATE sb_trials SET state = ?3, value = ?4, std_error = ?5, reason = ?6, told_at = ?7, note = ?8, replicates = NULL \
+            let update = "UPDATE sb_trials SET state = ?3, value = ?4, std_error = ?5, reason = ?6, told_at = ?7, note = ?8, replicates = ?9 \
                           WHERE study = ?1 AND id = ?2";
-            transaction.execute(update, params![self.key, before.row, state, value, std_error, reason, now(), why])?;
+            transaction.execute(update, params![self.key, before.row, state, value, std_error, reason, now(), why, replicates])?;
             note_detail(transaction, self.key, kind, Some(before.row), &detail)?;
             self.forget(transaction, before.batch)?;
             Ok(corrected)

@@ -165,10 +165,9 @@ impl Record {
 
     /// Everything that a strategy is made of.
     fn read_all(&mut self, c: &Connection, study: i64) -> rusqlite::Result<()> {
-        let query =
-            "SELECT settings, value, std_error, reason, collected FROM sb_imports WHERE study = ?1 AND (in_time OR ?2) ORDER BY number";
+        let query = "SELECT settings, value, std_error, reason, collected, replicates FROM sb_imports WHERE study = ?1 AND (in_time OR ?2) ORDER BY number";
         let result = |row: &rusqlite::Row<'_>| {
-            Ok((row.get(0)?, TrialResult::of_columns(row.get(1)?, row.get(2)?, row.get(3)?).outcome(), row.get(4)?))
+            Ok((row.get(0)?, TrialResult::of_columns(row.get(1)?, row.get(2)?, row.get(5)?, row.get(3)?).outcome(), row.get(4)?))
         };
         self.given = c.prepare_cached(query)?.query_map(params![study, self.plan == 0], result)?.collect::<rusqlite::Result<_>>()?;
         let kept = "SELECT bytes FROM sb_strategies WHERE study = ?1";
@@ -187,9 +186,9 @@ impl Record {
 
 /// The trials from an id on, and late results of earlier ones.
 fn trials(c: &Connection, study: i64, first: usize) -> rusqlite::Result<Vec<Row>> {
-    let query = "SELECT id, batch, settings, state, value, std_error FROM sb_trials INDEXED BY sb_trials_by_state \
+    let query = "SELECT id, batch, settings, state, value, std_error, replicates FROM sb_trials INDEXED BY sb_trials_by_state \
                  WHERE study = ?1 AND state = 'late' AND id < ?2 \
-                 UNION ALL SELECT id, batch, settings, state, value, std_error FROM sb_trials WHERE study = ?1 AND id >= ?2 ORDER BY id";
+                 UNION ALL SELECT id, batch, settings, state, value, std_error, replicates FROM sb_trials WHERE study = ?1 AND id >= ?2 ORDER BY id";
     let number = |value: i64| usize::try_from(value).unwrap_or(usize::MAX);
     c.prepare_cached(query)?
         .query_map(params![study, first as i64], |row| {
@@ -198,7 +197,7 @@ fn trials(c: &Connection, study: i64, first: usize) -> rusqlite::Result<Vec<Row>
                 batch: number(row.get(1)?),
                 settings: row.get(2)?,
                 state: row.get(3)?,
-                outcome: TrialResult::of_columns(row.get(4)?, row.get(5)?, None).outcome(),
+                outcome: TrialResult::of_columns(row.get(4)?, row.get(5)?, row.get(6)?, None).outcome(),
             })
         })?
         .collect()

@@ -6,6 +6,7 @@ use crate::store::{CollectedWord, Failure, now};
 use crate::{Error, EventKind, ImportedRow, Result, Told, TrialResult, TrialStatus, Value};
 use rusqlite::{OptionalExtension, Transaction, params};
 use sigmabar::Collected;
+use std::collections::HashSet;
 
 impl Study {
     /// Writes the result of a trial down. When this returns, the result is on the disk. Told again with the same value, or as failed again, it is as it was.
@@ -80,11 +81,11 @@ impl Study {
     pub(super) fn write_result(&self, transaction: &Transaction<'_>, id: u64, result: &TrialResult) -> Result<Told, Failure> {
         let unknown = || Error::UnknownTrial { study: self.name.clone(), id };
         let row = i64::try_from(id).map_err(|_| unknown())?;
-        let look = "SELECT state, attempts > 0, value, std_error, worker FROM sb_trials WHERE study = ?1 AND id = ?2";
+        let look = "SELECT state, attempts > 0, value, std_error, worker, replicates FROM sb_trials WHERE study = ?1 AND id = ?2";
         let found: Option<(TrialStatus, bool, TrialResult, Option<String>)> = transaction
             .prepare_cached(look)?
             .query_row(params![self.key, row], |row| {
-                Ok((row.get(0)?, row.get(1)?, TrialResult::of_columns(row.get(2)?, row.get(3)?, None), row.get(4)?))
+                Ok((row.get(0)?, row.get(1)?, TrialResult::of_columns(row.get(2)?, row.get(3)?, row.get(5)?, None), row.get(4)?))
             })
             .optional()?;
         let (state, was_asked, earlier, worker) = found.ok_or_else(unknown)?;
@@ -99,7 +100,7 @@ impl Study {
             told if earlier.outcome() == result.outcome() => return Ok(Told::Again { is_late: told == TrialStatus::Late }),
             _ => return Err(Error::AlreadyTold { study: self.name.clone(), id }.into()),
         };
-        let (value, std_error, reason) = result.columns();
+        let (value, std_error, replicates, reason) = result.columns();
         let state = match (answer, value) {
             (Told::Late, _) => TrialStatus::Late,
             (_, Some(_)) => TrialStatus::Done,
@@ -107,10 +108,10 @@ impl Study {
         };
         transaction
             .prepare_cached(
-                "UPDATE sb_trials SET state = ?3, value = ?4, std_error = ?5, reason = ?6, told_at = ?7, leased_until = NULL \
+                "UPDATE sb_trials SET state = ?3, value = ?4, std_error = ?5, reason = ?6, told_at = ?7, replicates = ?8, leased_until = NULL \
                  WHERE study = ?1 AND id = ?2",
             )?
-            .execute(params![self.key, row, state, value, std_error, reason, now()])?;
+            .execute(params![self.key, row, state, value, std_error, reason, now(), replicates])?;
         note(transaction, self.key, EventKind::Told, Some(row), worker.as_deref())?;
         Ok(answer)
     }
@@ -183,22 +184,46 @@ impl Study {
             check(number as u64, &row.result).map_err(wrong)?;
         }
         self.store().write(|transaction| {
+            self.refuse_copies(transaction, rows, collected)?;
             let first: i64 =
                 transaction
                     .query_row("SELECT coalesce(max(number) + 1, 0) FROM sb_imports WHERE study = ?1", [self.key], |row| row.get(0))?;
             for (number, row) in (first..).zip(rows) {
                 let settings = serde_json::to_string(&row.values).map_err(|_| self.inconsistent("a setting cannot be written"))?;
-                let (value, std_error, reason) = row.result.columns();
+                let (value, std_error, replicates, reason) = row.result.columns();
                 transaction
                     .prepare_cached(
-                        "INSERT INTO sb_imports (study, number, settings, value, std_error, reason, collected, imported_at) \
-                         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
+                        "INSERT INTO sb_imports (study, number, settings, value, std_error, reason, collected, imported_at, replicates) \
+                         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)",
                     )?
-                    .execute(params![self.key, number, settings, value, std_error, reason, CollectedWord(collected), now()])?;
+                    .execute(params![self.key, number, settings, value, std_error, reason, CollectedWord(collected), now(), replicates])?;
             }
             note(transaction, self.key, EventKind::Imported, None, None)?;
             Ok(rows.len())
         })
+    }
+
+    /// The same rows again are refused, and equal rows of one table that a certificate would count: noise never repeats a value to the last digit, so they are one
+    /// measurement written down twice.
+    fn refuse_copies(&self, transaction: &Transaction<'_>, rows: &[ImportedRow], collected: Collected) -> Result<(), Failure> {
+        let key = |settings: &str, (value, std_error, ..): (Option<f64>, Option<f64>, Option<u32>, Option<&str>)| {
+            value.map(|value| (settings.to_owned(), value.to_bits(), std_error.map(f64::to_bits)))
+        };
+        let query = "SELECT settings, value, std_error FROM sb_imports WHERE study = ?1";
+        let seen = |row: &rusqlite::Row<'_>| Ok(key(&row.get::<_, String>(0)?, (row.get(1)?, row.get(2)?, None, None)));
+        let found = transaction.prepare_cached(query)?.query_map([self.key], seen)?.collect::<rusqlite::Result<Vec<_>>>()?;
+        let mut known: HashSet<_> = found.into_iter().flatten().collect();
+        for (number, row) in rows.iter().enumerate() {
+            let settings = serde_json::to_string(&row.values).map_err(|_| self.inconsistent("a setting cannot be written"))?;
+            let Some(row) = key(&settings, row.result.columns()) else { continue };
+            if known.contains(&row) {
+                return Err(Error::ImportedRow { row: number + 1, source: Box::new(Error::Copy) }.into());
+            }
+            if collected.is_fixed() {
+                known.insert(row);
+            }
+        }
+        Ok(())
     }
 
     /// Writes down what the controls of a batch's plate came to. Told again, a well has its new value.
@@ -256,6 +281,15 @@ pub(super) fn check(id: u64, result: &TrialResult) -> Result<()> {
         TrialResult::Value { standard_error: Some(found), .. } if !(found.is_finite() && found > 0.0) => {
             Err(Error::Result { id, what: "standard error", found, requirement: "finite and positive" })
         }
+        TrialResult::Value { replicates: Some(0), .. } => {
+            Err(Error::Result { id, what: "number of replicates", found: 0.0, requirement: "at least 1" })
+        }
+        TrialResult::Value { standard_error: None, replicates: Some(found), .. } if found > 1 => Err(Error::Result {
+            id,
+            what: "number of replicates",
+            found: f64::from(found),
+            requirement: "told together with the standard error of the mean",
+        }),
         _ => Ok(()),
     }
 }

@@ -26,7 +26,7 @@ impl Study {
     pub fn trials_of(&self, page: &Page) -> Result<Vec<TrialRow>> {
         let query = format!(
             "SELECT id, batch, settings, {STANDING}, worker, leased_until, attempts, value, std_error, reason, seed, planned_at, asked_at, \
-             told_at, well, note FROM sb_trials WHERE study = ?1 AND id > ?3 AND (?4 IS NULL OR {STANDING} = ?4) AND (?5 IS NULL OR batch = ?5) AND (?7 IS NULL OR worker = ?7) \
+             told_at, well, note, replicates FROM sb_trials WHERE study = ?1 AND id > ?3 AND (?4 IS NULL OR {STANDING} = ?4) AND (?5 IS NULL OR batch = ?5) AND (?7 IS NULL OR worker = ?7) \
              ORDER BY id LIMIT ?6"
         );
         let limit = |number: Option<usize>| number.map(|number| i64::try_from(number).unwrap_or(i64::MAX));
@@ -41,8 +41,8 @@ impl Study {
     /// # Errors
     /// [`crate::Error::Store`].
     pub fn imported(&self) -> Result<Vec<ImportedRow>> {
-        let query = "SELECT settings, value, std_error, reason FROM sb_imports WHERE study = ?1 ORDER BY number";
-        let result = |row: &Row<'_>| Ok((row.get(0)?, TrialResult::of_columns(row.get(1)?, row.get(2)?, row.get(3)?)));
+        let query = "SELECT settings, value, std_error, reason, replicates FROM sb_imports WHERE study = ?1 ORDER BY number";
+        let result = |row: &Row<'_>| Ok((row.get(0)?, TrialResult::of_columns(row.get(1)?, row.get(2)?, row.get(4)?, row.get(3)?)));
         let rows: Vec<(String, TrialResult)> = self.store().read(|c| c.prepare(query)?.query_map([self.key], result)?.collect())?;
         rows.into_iter().map(|(settings, result)| Ok(ImportedRow { values: self.read_values(&settings)?, result })).collect()
     }
@@ -258,6 +258,7 @@ fn trial_row(row: &Row<'_>) -> rusqlite::Result<(TrialRow, String)> {
         attempts: row.get(6)?,
         value: row.get(7)?,
         standard_error: row.get(8)?,
+        replicates: row.get(16)?,
         reason: row.get(9)?,
         seed: row.get::<_, i64>(10)?.unsigned_abs(),
         planned_at: row.get(11)?,

@@ -48,7 +48,7 @@ pub fn plain(budget: usize) -> StudySpec {
 pub fn truth(trial: &AskedTrial) -> TrialResult {
     let x: f64 = trial.values.iter().filter_map(|(_, value)| value.as_number()).sum();
     let noise = trial.seed as f64 / f64::from(u32::MAX) - 0.5;
-    TrialResult::Value { value: (x / 10.0).sin() + 0.1 * noise, standard_error: None }
+    TrialResult::Value { value: (x / 10.0).sin() + 0.1 * noise, standard_error: None, replicates: None }
 }
 
 /// Asks for everything there is for one worker.

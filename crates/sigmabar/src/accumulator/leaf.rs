@@ -6,7 +6,7 @@ use super::plan::Plan;
 use super::sample::RowPlace;
 use crate::error::{Result, SumsError, same_length};
 use crate::features::BLOCK_ROWS;
-use crate::points::Points;
+use crate::points::PointsRef;
 
 /// The sums of one chunk while its rows come in. The batches they come in leave no trace: blocks of a fixed size are made of them.
 #[derive(Clone, Debug)]
@@ -29,7 +29,7 @@ impl Plan {
         if chunk >= chunks {
             return Err(SumsError::NoChunk { chunk, chunks }.into());
         }
-        let node = Node::empty(self.features().len(), self.road_taken());
+        let node = Node::empty(self);
         Ok(Leaf { plan: self, place: RowPlace { chunk, row: 0 }, node, x: Vec::new(), y: Vec::new(), places: Vec::new() })
     }
 }
@@ -71,8 +71,9 @@ impl Leaf<'_> {
         if self.y.is_empty() {
             return Ok(());
         }
-        let x = Points::new(std::mem::take(&mut self.x), self.plan.inducing().dim())?;
-        self.node.add_block(self.plan.features(), x, &self.y, &self.places, self.plan.summed().worst)?;
+        let x = PointsRef::new(&self.x, self.plan.inducing().dim())?;
+        self.node.add_block(self.plan, x, &self.y, &self.places)?;
+        self.x.clear();
         self.y.clear();
         self.places.clear();
         Ok(())

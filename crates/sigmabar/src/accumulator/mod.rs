@@ -12,7 +12,7 @@ mod sample;
 pub use crate::error::SumsError;
 pub use leaf::Leaf;
 pub use node::WorstRow;
-pub(crate) use node::{Node, Squares};
+pub(crate) use node::{Ahead as SummedAhead, Node, Squares};
 pub(crate) use plan::ORTHOGONAL_ABOVE;
 pub use plan::{Plan, Road};
 pub use sample::{Picked, RowPlace, RowSample};
@@ -190,16 +190,15 @@ impl Accumulator {
     pub fn from_bytes(plan: &Plan, bytes: &[u8]) -> Result<Self> {
         let opened = sealed::open(Kind::Sums, bytes)?;
         let sums: Self = postcard::from_bytes(opened.content).map_err(|_| TORN)?;
-        let mut probe = Self { nodes: BTreeMap::new(), ..Self::of_chunk(plan, 0, Node::empty(0, plan.road_taken())) };
+        let mut probe = Self { nodes: BTreeMap::new(), ..Self::of_chunk(plan, 0, Node::empty(plan)) };
         probe.merge(Self { nodes: BTreeMap::new(), ..sums.clone() })?;
-        let (m, dim) = (plan.features().len(), plan.inducing().dim());
         let mut end = 0;
         let sound = sums.chunks == plan.chunks().len() as u64
             && sums.nodes.iter().all(|(&first, (level, node))| {
                 let size = 1_u64.checked_shl(*level).unwrap_or(0);
                 let aligned = size > 0 && first % size == 0 && first >= end && size <= sums.chunks && first <= sums.chunks - size;
                 end = first.saturating_add(size);
-                aligned && node.is_consistent(m, plan.road_taken(), dim)
+                aligned && node.is_consistent(plan)
             });
         if sound { Ok(sums) } else { Err(TORN) }
     }

@@ -1,12 +1,12 @@
 //! The sums of one range of chunks.
 
-use super::plan::Road;
+use super::plan::{Plan, Road};
 use super::sample::RowPlace;
 use crate::error::Result;
-use crate::features::FeatureMap;
-use crate::points::Points;
+use crate::features::MoreFeatures;
+use crate::points::PointsRef;
 use serde::{Deserialize, Serialize};
-use sigmabar_linalg::{GramAccumulator, TallQr, add_transposed_matvec, norm_squared};
+use sigmabar_linalg::{GramAccumulator, Matrix, TallQr, add_transposed_matvec, add_transposed_product, norm_squared};
 
 /// A row with what the inducing points miss there.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -27,6 +27,7 @@ pub(crate) struct Node {
     pub projected: Vec<f64>,
     /// $\sum\psi$.
     pub features: Vec<f64>,
+    pub ahead: Option<Ahead>,
     pub scalars: Scalars,
     /// The longest chain of additions behind any sum.
     pub length: f64,
@@ -46,6 +47,25 @@ pub(crate) enum Squares {
     Gram(GramAccumulator),
     /// Of the rows $[\psi^\top, 1, y]$.
     Factor(TallQr),
+}
+
+/// What further inducing points see, for claims.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) struct Ahead {
+    /// $\sum\varphi[\psi^\top,\varphi^\top]$  (p × (m + p)).
+    pub products: Matrix,
+    /// What they miss too, $\operatorname{tr}D'$.
+    pub residual_trace: f64,
+}
+
+impl Ahead {
+    fn add_block(&mut self, more: &MoreFeatures, x: PointsRef<'_>, psi: &[f64]) -> Result<()> {
+        let phi = more.features(x, psi)?;
+        let (m, p) = (psi.len() / x.len(), more.len());
+        let all: Vec<f64> = psi.chunks_exact(m).zip(phi.chunks_exact(p)).flat_map(|(psi, phi)| psi.iter().chain(phi).copied()).collect();
+        self.residual_trace += more.all().residual_of(x, &all, 0)?.iter().sum::<f64>();
+        Ok(add_transposed_product(&mut self.products, 1.0, &phi, &all)?)
+    }
 }
 
 /// Sums of numbers.
@@ -74,8 +94,9 @@ impl Scalars {
 }
 
 impl Node {
-    pub(crate) fn empty(m: usize, road: Road) -> Self {
-        let squares = match road {
+    pub(crate) fn empty(plan: &Plan) -> Self {
+        let m = plan.features().len();
+        let squares = match plan.road_taken() {
             Road::Gram => Squares::Gram(GramAccumulator::new(m)),
             Road::Orthogonal => Squares::Factor(TallQr::new(m + 2)),
         };
@@ -83,6 +104,7 @@ impl Node {
             squares,
             projected: vec![0.0; m],
             features: vec![0.0; m],
+            ahead: plan.ahead().map(|more| Ahead { products: Matrix::zeros(more.len(), m + more.len()), residual_trace: 0.0 }),
             scalars: Scalars::default(),
             length: 0.0,
             reflected: 0.0,
@@ -95,8 +117,8 @@ impl Node {
     }
 
     /// One block of rows: points, centred responses, places.
-    pub(crate) fn add_block(&mut self, features: &FeatureMap, x: Points, y: &[f64], places: &[RowPlace], worst: usize) -> Result<()> {
-        let (m, x) = (features.len(), x.view());
+    pub(crate) fn add_block(&mut self, plan: &Plan, x: PointsRef<'_>, y: &[f64], places: &[RowPlace]) -> Result<()> {
+        let (features, m) = (plan.features(), plan.features().len());
         features.check_width(x)?;
         let mut psi = vec![0.0; x.len() * m];
         features.features_into(x, &mut psi)?;
@@ -110,6 +132,9 @@ impl Node {
         self.scalars.add(&scalars);
         add_transposed_matvec(&psi, y, &mut self.projected);
         add_transposed_matvec(&psi, &vec![1.0; y.len()], &mut self.features);
+        if let (Some(ahead), Some(more)) = (&mut self.ahead, plan.ahead()) {
+            ahead.add_block(more, x, &psi)?;
+        }
         match &mut self.squares {
             Squares::Gram(gram) => gram.add_rows(&psi),
             Squares::Factor(qr) => {
@@ -123,7 +148,7 @@ impl Node {
         self.rows += y.len() as u64;
         let rows = residual.iter().zip(places).enumerate().filter(|(_, (s1, _))| **s1 > 0.0);
         let candidates = rows.map(|(i, (s1, place))| WorstRow { residual: *s1, place: *place, point: x.row(i).to_vec() });
-        self.keep_worst(candidates.collect(), worst);
+        self.keep_worst(candidates.collect(), plan.summed().worst);
         Ok(())
     }
 
@@ -143,6 +168,10 @@ impl Node {
         for (left, right) in [(&mut self.projected, &right.projected), (&mut self.features, &right.features)] {
             left.iter_mut().zip(right).for_each(|(l, r)| *l += r);
         }
+        if let (Some(left), Some(right)) = (&mut self.ahead, &right.ahead) {
+            left.products.as_mut_slice().iter_mut().zip(right.products.as_slice()).for_each(|(l, r)| *l += r);
+            left.residual_trace += right.residual_trace;
+        }
         self.scalars.add(&right.scalars);
         self.length = self.length.max(right.length) + 1.0;
         // A factor of m + 2 rows is stacked under the other.
@@ -156,15 +185,23 @@ impl Node {
     }
 
     /// Whether everything fits together: asked of what comes from a file.
-    pub(crate) fn is_consistent(&self, m: usize, road: Road, dim: usize) -> bool {
+    pub(crate) fn is_consistent(&self, plan: &Plan) -> bool {
+        let (m, p, dim) = (plan.features().len(), plan.ahead_len(), plan.inducing().dim());
         let Scalars { responses, squares, absolute, prior_trace, residual_trace } = self.scalars;
         let sizes = [squares, absolute, prior_trace, residual_trace, self.length, self.reflected, self.largest];
-        let squares = match (&self.squares, road) {
+        let squares = match (&self.squares, plan.road_taken()) {
             (Squares::Gram(gram), Road::Gram) => gram.width() == m,
             (Squares::Factor(qr), Road::Orthogonal) => qr.width() == m + 2,
             _ => false,
         };
+        let ahead = self.ahead.as_ref().map_or(p == 0, |ahead| {
+            p > 0
+                && (ahead.products.rows(), ahead.products.cols()) == (p, m + p)
+                && ahead.products.as_slice().iter().chain([&ahead.residual_trace]).all(|v| v.is_finite())
+                && ahead.residual_trace >= 0.0
+        });
         squares
+            && ahead
             && [&self.projected, &self.features].iter().all(|list| list.len() == m && list.iter().all(|v| v.is_finite()))
             && responses.is_finite()
             && sizes.iter().all(|v| v.is_finite() && *v >= 0.0)

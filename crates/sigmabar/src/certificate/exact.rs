@@ -195,7 +195,8 @@ impl ExactPosterior {
                 inducing: Sourced::new(locations.distinct(), Origin::Guaranteed),
                 ridge: Sourced::new(Some(self.ridge()), self.ridge_origin()),
                 ..Premises::of(claim, self.kernel(), observed, energy)
-            },
+            }
+            .with_copies(self.observations().copies()),
             bounds: Bounds {
                 residual_norm: Some(ResidualNorm { value: 0.0, kind: ResidualNormKind::Dense }),
                 noise_factor: Some(worked.factor),

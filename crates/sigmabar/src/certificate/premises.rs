@@ -3,7 +3,7 @@
 use super::claim::{Claim, Coverage};
 use crate::information::Information;
 use crate::kernel::Kernel;
-use crate::noise::Noise;
+use crate::noise::{LevelBound, Noise};
 use crate::origin::{Origin, Sourced};
 use crate::points::{Collected, Prior};
 use serde::{Deserialize, Serialize};
@@ -20,16 +20,22 @@ pub struct Premises {
     pub norm_bound: Sourced<Option<f64>>,
     /// The noise: independent, mean zero, and of this law and level.
     pub noise: Sourced<Option<Noise>>,
+    /// By how much replicates bound the level of the noise, where nobody knows it.
+    #[serde(default)]
+    pub level: Option<LevelBound>,
     /// How many observations are means, whose numbers of replicates are then a premise too.
     pub means: Sourced<usize>,
     /// How the measured points were chosen: not by looking at the noise of what is used, or by a theorem that allows it.
     pub points: Sourced<Collected>,
     /// $n$: the number of observations was fixed in advance, or the theorem holds for every $n$ at once.
     pub observations: Sourced<usize>,
+    /// How many observations equal another in every number: none is a measurement that was written down twice.
+    #[serde(default = "none_of_them")]
+    pub copies: Sourced<usize>,
     /// How many planned observations were lost: losing them had nothing to do with the noise.
     pub losses: Sourced<usize>,
     /// How many results were corrected after their batch was analysed: correcting them had nothing to do with the noise.
-    #[serde(default = "no_corrections")]
+    #[serde(default = "none_of_them")]
     pub corrections: Sourced<usize>,
     /// $m$: the inducing points in use were not chosen by looking at responses.
     pub inducing: Sourced<usize>,
@@ -66,7 +72,7 @@ pub struct Premise {
 }
 
 /// As it is in nearly every run; certificates of earlier versions do not mention it.
-fn no_corrections() -> Sourced<usize> {
+fn none_of_them() -> Sourced<usize> {
     Sourced::new(0, Origin::Guaranteed)
 }
 
@@ -79,11 +85,13 @@ impl Premises {
             prior: Sourced::new(prior, prior.origin()),
             norm_bound: Sourced::new(None, unmet),
             noise: Sourced::new(None, unmet),
+            level: None,
             means: Sourced::new(0, Origin::Guaranteed),
             points: Sourced::new(Collected::Undeclared, unmet),
             observations: Sourced::new(observations, unmet),
+            copies: none_of_them(),
             losses: Sourced::new(0, Origin::Guaranteed),
-            corrections: no_corrections(),
+            corrections: none_of_them(),
             inducing: Sourced::new(0, Origin::Guaranteed),
             ridge: Sourced::new(None, unmet),
             queries: unmet,
@@ -153,6 +161,19 @@ impl Premises {
         }
     }
 
+    /// With rows that may be one measurement written down twice; where noise is declared to be none, that adds nothing.
+    pub(crate) fn with_copies(self, copies: usize) -> Self {
+        let is_exact = self.noise.value.as_ref().is_some_and(|noise| noise.level() == 0.0);
+        let origin = if copies == 0 || is_exact { Origin::Guaranteed } else { Origin::Unmet };
+        Self { copies: Sourced::new(copies, origin), ..self }
+    }
+
+    /// Normal noise of one unknown level: its law is what was declared, and the bound on its level is paid for.
+    pub(crate) fn with_level(self, bound: LevelBound) -> Self {
+        let noise = Sourced::new(Some(Noise::Gaussian { std_dev: bound.level }), Origin::Declared);
+        Self { noise, level: Some(bound), ..self }
+    }
+
     /// All of them, in a fixed order, in words.
     #[must_use]
     pub fn list(&self) -> Vec<Premise> {
@@ -162,9 +183,12 @@ impl Premises {
             Some(bound) => format!("the norm of f minus its prior mean is at most {bound}"),
             None => "no bound on the norm of f".to_owned(),
         };
-        let noise = match &self.noise.value {
-            Some(noise) => format!("independent noise of mean zero: {noise}"),
-            None => "no noise model".to_owned(),
+        let noise = match (&self.noise.value, self.level) {
+            (_, Some(LevelBound { level, freedom, .. })) => format!(
+                "independent normal noise of mean zero and one unknown level, at most {level:.4} by replicates with {freedom} degrees of freedom"
+            ),
+            (Some(noise), None) => format!("independent noise of mean zero: {noise}"),
+            (None, None) => "no noise model".to_owned(),
         };
         let ridge = self.ridge.value.map_or("no ridge".to_owned(), |tau| format!("ridge {tau}"));
         let prior = self.prior.value;
@@ -184,6 +208,14 @@ impl Premises {
             ),
             premise("points", self.points.origin, self.points.value.to_string()),
             premise("observations", self.observations.origin, format!("{} observations, as many as planned", self.observations.value)),
+            premise(
+                "copies",
+                self.copies.origin,
+                match self.copies.value {
+                    0 => "no observation is another one written down twice".to_owned(),
+                    count => format!("{count} observations equal another in every number: measured again, not written down twice"),
+                },
+            ),
             premise(
                 "losses",
                 self.losses.origin,

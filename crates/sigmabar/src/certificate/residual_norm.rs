@@ -4,7 +4,7 @@ use super::extension::extended;
 use super::lanczos::{ResidualOperator, largest_ritz_value};
 use crate::error::{Error, Result, probability};
 use crate::features::ResidualRounding;
-use crate::information::Information;
+use crate::information::{GramMethod, Information};
 use crate::points::KeptLocations;
 use crate::residual::{ResidualNorm, ResidualNormKind};
 use serde::{Deserialize, Serialize};
@@ -129,7 +129,9 @@ impl Information {
         let block = Matrix::from_fn(taken, taken, |i, j| more.gram()[(m + i, m + j)]);
         let facts = more.facts();
         let squares: f64 = block.diagonal().iter().sum();
-        let rounding = (facts.summation_length + 8.0 * (4 * taken + 8) as f64) * f64::EPSILON * squares + facts.whitening_bound;
+        // Reflections lose more than sums do.
+        let reflected = if facts.method == GramMethod::Orthogonal { more.gram_rounding() * self.ridge() * self.ridge() } else { 0.0 };
+        let rounding = (facts.summation_length + 8.0 * (4 * taken + 8) as f64) * f64::EPSILON * squares + facts.whitening_bound + reflected;
         // K − ΨΨᵀ = FFᵀ + (K − Ψ'Ψ'ᵀ): the first carries the rounding of the features it was whitened by, the second is within that of the larger map of
         // something positive semi-definite, whose trace bounds its norm.
         let rest = more.residual_rounding()?;

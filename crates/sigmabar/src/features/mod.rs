@@ -1,7 +1,9 @@
 //! From kernel and inducing points to features: what the sparse model can see, and what it misses.
 
+mod more;
 mod rounding;
 
+pub(crate) use more::{MoreFeatures, pivots};
 pub(crate) use rounding::ResidualRounding;
 
 use crate::error::{Error, Result};

@@ -2,7 +2,7 @@
 
 mod replicates;
 
-pub use replicates::{NOISE_SHARE, Replicates};
+pub use replicates::{LevelBound, NOISE_SHARE, Replicates};
 
 use crate::error::{Error, Result, not_negative, positive};
 use serde::{Deserialize, Serialize};

@@ -16,10 +16,25 @@ pub struct Replicates {
     freedom: f64,
     /// The sum of squares within groups.
     scatter: f64,
+    /// Rows that repeat another in every number, and so are not counted.
+    identical: usize,
+}
+
+/// A bound on an unknown level, with what it was made from. In the model's scale.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct LevelBound {
+    /// The level is at most this.
+    pub level: f64,
+    /// $s$: the scatter of the replicates.
+    pub scatter: f64,
+    /// $\nu$.
+    pub freedom: usize,
 }
 
 impl Replicates {
-    /// Of values measured at points, rows at the same point being replicates. Cost O(nd).
+    /// Of values measured at points, rows at the same point being replicates. Rows that repeat another in every number are not counted: under noise with a density that
+    /// has probability zero, so they are one measurement written down twice. Should they be ties of a coarse instrument instead: the scatter is at least theirs too.
+    /// Cost O(nd + n log n).
     ///
     /// # Errors
     /// [`Error::Length`] for another number of values than points; [`Error::NotFinite`].
@@ -29,13 +44,24 @@ impl Replicates {
             return Err(Error::NotFinite { what: "values", row, column: 0, value: values[row] });
         }
         let locations = Locations::new(points, Collected::Adaptive);
-        let counts = locations.sum_by_point("counts", &vec![1.0; values.len()])?;
-        let sums = locations.sum_by_point("values", values)?;
-        let inside = |row: usize| {
-            let i = locations.distinct_of(row);
-            (values[row] - sums[i] / counts[i]).powi(2)
+        let mut groups: Vec<Vec<f64>> = vec![Vec::new(); locations.distinct()];
+        values.iter().enumerate().for_each(|(row, value)| groups[locations.distinct_of(row)].push(*value));
+        let scatter = |group: &[f64]| {
+            let mean = group.iter().sum::<f64>() / group.len() as f64;
+            group.iter().map(|v| (v - mean).powi(2)).sum::<f64>()
         };
-        Ok(Self { freedom: counts.iter().map(|c| c - 1.0).sum(), scatter: (0..values.len()).map(inside).sum() })
+        let (mut all, mut found) = (Self::default(), Self::default());
+        for group in &mut groups {
+            all = Self { freedom: all.freedom + (group.len() - 1) as f64, scatter: all.scatter + scatter(group), ..all };
+            group.sort_by(f64::total_cmp);
+            group.dedup();
+            found = Self { freedom: found.freedom + (group.len() - 1) as f64, scatter: found.scatter + scatter(group), ..found };
+        }
+        found.identical = (all.freedom - found.freedom) as usize;
+        if found.identical > 0 {
+            found.scatter = found.scatter.max(all.scatter * found.freedom / all.freedom);
+        }
+        Ok(found)
     }
 
     /// With a mean that was told with its standard error and the number of replicates it is the mean of: $r-1$ degrees of freedom more.
@@ -48,13 +74,19 @@ impl Replicates {
             return Err(Error::Parameter { name: "replicates", value: f64::from(replicates), requirement: "at least 2 to have a scatter" });
         }
         let (r, freedom) = (f64::from(replicates), f64::from(replicates - 1));
-        Ok(Self { freedom: self.freedom + freedom, scatter: self.scatter + freedom * r * standard_error * standard_error })
+        Ok(Self { freedom: self.freedom + freedom, scatter: self.scatter + freedom * r * standard_error * standard_error, ..self })
     }
 
     /// $\nu$: the degrees of freedom.
     #[must_use]
     pub fn freedom(&self) -> usize {
         self.freedom as usize
+    }
+
+    /// How many rows repeat another in every number: they are not counted.
+    #[must_use]
+    pub fn identical(&self) -> usize {
+        self.identical
     }
 
     /// $s$: the pooled standard deviation; none without replicates.
@@ -73,6 +105,12 @@ impl Replicates {
         Ok(self.std_dev().map(|s| s * bound_factor(self.freedom, delta)))
     }
 
+    /// The bound with what it was made from.
+    pub(crate) fn bound(&self, delta: f64) -> Result<Option<LevelBound>> {
+        let level = self.level_bound(delta)?;
+        Ok(level.zip(self.std_dev()).map(|(level, scatter)| LevelBound { level, scatter, freedom: self.freedom() }))
+    }
+
     /// Normal noise of the bounded level, for a claim of which [`NOISE_SHARE`] is spent on that: the claim itself has the rest.
     ///
     /// # Errors
@@ -84,6 +122,11 @@ impl Replicates {
             remedy: "measure some settings twice or more, or declare the level",
         })?;
         Noise::gaussian(level)
+    }
+
+    /// How many times the scatter the bound is, by so many degrees of freedom.
+    pub(crate) fn factor_at(freedom: usize, delta: f64) -> f64 {
+        bound_factor(freedom as f64, delta)
     }
 
     /// The fewest degrees of freedom at which the bound is at most `factor` times the scatter it is made from; how many replicates a plan needs.

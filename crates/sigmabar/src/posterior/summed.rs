@@ -1,30 +1,57 @@
 //! From sums over rows to the model they make: the same as from the rows, but for rounding.
 
 use super::Posterior;
-use crate::accumulator::{Accumulator, Node, Plan, Squares};
+use crate::accumulator::{Accumulator, Node, Plan, Squares, SummedAhead};
 use crate::error::Result;
-use crate::information::{Absorbed, FitFacts, GramMethod, Information, factor, of_root};
-use crate::origin::Origin;
+use crate::features::MoreFeatures;
+use crate::information::{Absorbed, Ahead, FitFacts, GramMethod, Information, factor, of_root};
+use crate::origin::{Origin, Sourced};
 use crate::points::{KeptLocations, KeptResponses, Prior, SummedLocations, SummedResponses};
 use sigmabar_linalg::{Matrix, TallQr};
 use std::sync::Arc;
 
 impl Posterior {
     /// The model of all chunks of a plan, with the plan's ridge and prior (mean and deviation of the responses where it has none). It keeps no rows: what needs
-    /// them says so. Cost O(m³).
+    /// them says so; where the plan looks ahead, claims do too. Cost O(m³).
     ///
     /// # Errors
     /// [`crate::accumulator::SumsError`] where a chunk is missing or the sums are another plan's; a failed self-check, the sums' own included.
     pub fn from_sums(plan: &Plan, sums: &Accumulator) -> Result<Self> {
-        let (node, centre) = (sums.total(plan)?, plan.summed().centre);
+        let (mut node, centre) = (sums.total(plan)?, plan.summed().centre);
         let prior = plan.prior.map_or_else(|| learnt_prior(&node, centre), Ok)?;
         let (responses, shift) = responses(&node, prior, centre);
         let projected = shifted(&node.projected, &node.features, prior.unit(), shift);
         let locations = SummedLocations { rows: node.rows as usize, largest: node.largest, collected: plan.collected };
+        let more = plan.ahead().zip(node.ahead.take());
         let (absorbed, whitened) = absorbed(node, plan.ridge.value, (prior.unit(), shift))?;
         let information = Information::assemble(Arc::clone(plan.features()), plan.ridge, KeptLocations::Sums(locations), absorbed)?;
+        let ahead = more.map_or(Ok(None), |(more, sums)| looked_ahead(more, &sums, &information))?;
+        let information = information.with_ahead(ahead);
         Self::assemble(Arc::new(information), KeptResponses::Sums(responses), (projected, whitened), 1.0)
     }
+}
+
+/// The same measurements through the further inducing points too; `None` where rounding leaves them no factor.
+fn looked_ahead(more: &MoreFeatures, sums: &SummedAhead, information: &Information) -> Result<Option<Ahead>> {
+    let (m, p, own) = (information.features().len(), more.len(), information.gram());
+    let gram = Matrix::from_fn(m + p, m + p, |i, j| {
+        let (low, high) = (i.min(j), i.max(j));
+        if high < m { own[(i, j)] } else { sums.products[(high - m, low)] }
+    });
+    let Ok(lower) = factor(&gram, information.ridge()) else { return Ok(None) };
+    let absorbed = Absorbed {
+        gram,
+        lower,
+        prior_trace: information.prior_trace(),
+        residual_trace: sums.residual_trace,
+        projected: None,
+        whitened: None,
+        facts: *information.facts(),
+        updates: 0,
+    };
+    let ridge = Sourced::new(information.ridge(), information.ridge_origin());
+    let larger = Information::assemble(Arc::clone(more.all()), ridge, information.kept().clone(), absorbed)?;
+    Ok(Some(Ahead { information: larger, cross: Matrix::from_fn(p, m, |i, j| sums.products[(i, j)]) }))
 }
 
 /// Mean and standard deviation of the responses, unit 1 where they do not vary.

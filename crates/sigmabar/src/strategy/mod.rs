@@ -18,8 +18,8 @@ pub use baselines::{
 };
 pub use policy::Policy;
 pub use run::{
-    Ask, Attached, BatchReport, Cell, Direction, Failures, Ledger, Measured, Outcome, PremiseRow, Problem, Recommendation, Standing,
-    Standpoint, StillPossible, Survivors, Trial, TrialState,
+    Ask, Attached, BatchReport, Cell, Direction, Failures, Ledger, Measured, Outcome, PremiseRow, Problem, Recommendation, Repeats,
+    Standing, Standpoint, StillPossible, Survivors, Trial, TrialState,
 };
 pub use run_posterior::RunPosterior;
 pub use sbpe::{Rules, Sbpe, Schedule};
@@ -260,6 +260,12 @@ impl Strategy {
             Policy::Sbpe(policy) => caught(|| policy.premise_map(&self.problem, &self.ledger, factors))?,
             _ => Ok(Vec::new()),
         }
+    }
+
+    /// What the first batch spends on replicates because the level of the noise is unknown; none before it was planned, and where the level is declared.
+    #[must_use]
+    pub fn repeats(&self) -> Option<Repeats> {
+        if let Policy::Sbpe(policy) = &self.policy { policy.repeats(&self.problem, &self.ledger) } else { None }
     }
 
     /// That the data contradict the premises, if they do: nothing is claimed any more, and asking stops.

@@ -5,6 +5,7 @@ use crate::domain::Domain;
 use crate::error::{Error, Result};
 use crate::points::Collected;
 use serde::{Deserialize, Serialize};
+use std::collections::HashSet;
 
 /// One evaluation to be made.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -150,6 +151,15 @@ impl Ledger {
     pub fn fixed_before(&self) -> impl Iterator<Item = Measured<'_>> + '_ {
         let fixed = self.attached.iter().filter(|a| a.collected.is_fixed());
         fixed.filter_map(Attached::measured)
+    }
+
+    /// How many of them equal another in every number.
+    pub(crate) fn copies_before(&self) -> usize {
+        let key = |m: Measured<'_>| {
+            (m.point.iter().map(|v| v.to_bits()).collect::<Vec<_>>(), m.value.to_bits(), m.standard_error.map(f64::to_bits))
+        };
+        let mut seen = HashSet::new();
+        self.fixed_before().filter(|m| !seen.insert(key(*m))).count()
     }
 
     /// How many of the results from before the run whose points were fixed have no value.

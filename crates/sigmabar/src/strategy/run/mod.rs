@@ -10,5 +10,5 @@ pub(crate) mod survivors;
 pub use ledger::{Ask, Attached, Ledger, Measured, Outcome, Trial, TrialState};
 pub use problem::{Direction, Failures, Problem};
 pub use recommendation::{BatchReport, Recommendation, StillPossible};
-pub use standing::{PremiseRow, Standing, Standpoint};
+pub use standing::{PremiseRow, Repeats, Standing, Standpoint};
 pub use survivors::{Cell, Survivors};

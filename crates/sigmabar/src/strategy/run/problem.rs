@@ -63,6 +63,7 @@ pub struct Problem {
     wanted_gap: Option<f64>,
     wanted_candidate_gap: Option<f64>,
     failures: Failures,
+    unknown_level: Option<u32>,
 }
 
 impl Problem {
@@ -88,6 +89,7 @@ impl Problem {
             wanted_gap: None,
             wanted_candidate_gap: None,
             failures: Failures::Undeclared,
+            unknown_level: None,
         })
     }
 
@@ -164,7 +166,20 @@ impl Problem {
                 reason: "the observations are not known yet: give one level, and tell means with their standard errors",
             });
         }
-        Ok(Self { noise: Some(noise), ..self })
+        Ok(Self { noise: Some(noise), unknown_level: None, ..self })
+    }
+
+    /// Normal noise of one level that nobody knows: `about` serves for planning only, and no claim rests on it. Certified elimination bounds the level by replicates
+    /// (algorithm notes 13.3), which it plans itself unless every evaluation is the mean of `each` $\ge2$, told with its standard error and their number.
+    ///
+    /// # Errors
+    /// [`Error::Parameter`] unless `about` is finite and positive and `each` at least 1.
+    pub fn with_unknown_level(self, about: f64, each: u32) -> Result<Self> {
+        if each == 0 {
+            return Err(Error::Parameter { name: "replicates", value: 0.0, requirement: "at least 1" });
+        }
+        let noise = Noise::gaussian(positive("the noise level to plan with", about)?)?;
+        Ok(Self { noise: Some(Sourced::new(noise, Origin::Estimated)), unknown_level: Some(each), ..self })
     }
 
     /// The prior mean and unit, declared before the data.
@@ -243,6 +258,12 @@ impl Problem {
         self.noise.as_ref().map(|noise| &noise.value)
     }
 
+    /// How many replicates every evaluation is the mean of, if the level of the noise is unknown.
+    #[must_use]
+    pub fn unknown_level(&self) -> Option<u32> {
+        self.unknown_level
+    }
+
     /// The ridge: as given, else [`Noise::usual_ridge`] for the whole budget.
     #[must_use]
     pub fn ridge(&self) -> Option<f64> {
@@ -254,7 +275,9 @@ impl Problem {
             (Some(ridge), _) => Sourced::new(Some(ridge.value), ridge.origin),
             (None, Some(noise)) => {
                 let largest = self.kernel.as_ref().and_then(|kernel| kernel.value.max_variance()).unwrap_or(1.0);
-                Sourced::new(Some(noise.value.usual_ridge(largest, self.budget)), noise.origin)
+                // A guess that plans is fixed before the data, whatever it is worth as a level.
+                let origin = if self.unknown_level.is_some() { Origin::Declared } else { noise.origin };
+                Sourced::new(Some(noise.value.usual_ridge(largest, self.budget)), origin)
             }
             (None, None) => Sourced::new(None, Origin::Unmet),
         }

@@ -2,6 +2,7 @@
 
 use crate::certificate::Range;
 use serde::{Deserialize, Serialize};
+use std::fmt;
 
 /// What a run claims under other premises than those it was planned with, from the same data (algorithm notes 13). Each row of curve and map is a statement about its own
 /// premise: if the function satisfies it, the row is false with probability $\delta$ at most.
@@ -30,6 +31,18 @@ pub struct Standpoint {
     pub gap: Option<f64>,
 }
 
+/// Evaluations that repeat others of the first batch because the level of the noise is unknown (algorithm notes 13.3).
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct Repeats {
+    /// So many.
+    pub count: usize,
+    /// Of so many in the batch.
+    pub of: usize,
+    /// By so many times their scatter they bound the level.
+    pub factor: f64,
+}
+
 /// One row of the map: the curve under another length-scale.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
@@ -54,6 +67,16 @@ impl Standing {
     pub fn breakdown(&self, gap: f64) -> Option<f64> {
         let stands = self.curve.iter().take_while(|point| point.gap.is_none_or(|g| g <= gap));
         stands.filter(|point| point.gap.is_some()).last().map(|point| point.norm_bound)
+    }
+}
+
+impl fmt::Display for Repeats {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { count, of, factor } = self;
+        write!(
+            f,
+            "{count} of the {of} evaluations of batch 1 repeat others: nobody knows the noise, and so many bound it by {factor:.2} times their scatter"
+        )
     }
 }
 

@@ -25,6 +25,7 @@ pub(crate) struct StoredProblem {
     wanted_gap: Option<f64>,
     wanted_candidate_gap: Option<f64>,
     failures: Failures,
+    unknown_level: Option<u32>,
 }
 
 impl TryFrom<StoredProblem> for Problem {
@@ -47,9 +48,11 @@ impl TryFrom<StoredProblem> for Problem {
         if let Some(bound) = stored.norm_bound {
             problem = problem.with_norm_bound(bound)?;
         }
-        if let Some(noise) = stored.noise {
-            problem = problem.with_noise(Sourced::new(noise.value.validated(None)?, noise.origin))?;
-        }
+        problem = match (stored.noise, stored.unknown_level) {
+            (Some(Sourced { value: Noise::Gaussian { std_dev }, .. }), Some(each)) => problem.with_unknown_level(std_dev, each)?,
+            (Some(noise), _) => problem.with_noise(Sourced::new(noise.value.validated(None)?, noise.origin))?,
+            (None, _) => problem,
+        };
         if let Some(gap) = stored.wanted_gap {
             problem = problem.with_wanted_gap(gap)?;
         }

@@ -128,7 +128,7 @@ impl Cells {
         let gaps = tree.refine(&mut judge)?;
         if tree.tree.leaves().next().is_none() {
             // No function within the premises does this.
-            state.contradict(None, batch.premises.norm_bound);
+            state.contradict(None, batch.claimed_norm());
             return Ok(());
         }
         *self = tree;

@@ -49,6 +49,7 @@ fn cells_bound_a_dense_grid_and_discard_only_what_points_would() {
             ledger: &ledger,
             premises,
             index: 0,
+            batches: 2,
             budget: Budget::of_batch(problem.delta(), 0, 2),
         };
         let evidence = batch.evidence(&mut state).expect("fits").expect("arrived");

@@ -3,6 +3,7 @@
 use super::Sbpe;
 use super::candidates::SetOfCandidates;
 use super::confined::Confinement;
+use super::level;
 use super::pairs::{Centre, Challengers, Setting, Under, Width};
 use super::premises::{Arrived, Premises};
 use super::quantile::Simulation;
@@ -12,7 +13,7 @@ use super::state::State;
 use crate::certificate::{Claim, Directions, EllipsoidPremises, Method, Widths};
 use crate::error::Result;
 use crate::features::FeatureMap;
-use crate::noise::Noise;
+use crate::noise::{LevelBound, Noise};
 use crate::points::{Collected, Observations, Points, PointsRef, Prior};
 use crate::posterior::Posterior;
 use crate::strategy::run::ledger::Ledger;
@@ -32,6 +33,8 @@ pub(super) struct Batch<'a> {
     pub premises: Premises<'a>,
     /// Its number, from 0.
     pub index: usize,
+    /// Of so many.
+    pub batches: usize,
     /// What the run's claims may spend.
     pub budget: Budget,
 }
@@ -75,18 +78,24 @@ impl Batch<'_> {
         if arrived.is_empty() {
             return Ok(None);
         }
+        let level = self.level()?;
+        if self.problem.unknown_level().is_some() && level.is_none() {
+            // Nothing can be said yet; the next batch repeats more.
+            return Ok(None);
+        }
+        state.facts.level = level;
         state.keep_for_replay(self, &inducing)?;
         if state.facts.contradiction.is_some() {
             return Ok(None);
         }
         let evidence = self.gather(inducing, arrived)?;
         state.facts.least_norm = state.facts.least_norm.max(evidence.least_norm);
-        if evidence.least_norm > self.premises.norm_bound {
-            state.contradict(Some(evidence.least_norm), self.premises.norm_bound);
+        if evidence.least_norm > self.claimed_norm() {
+            state.contradict(Some(evidence.least_norm), self.claimed_norm());
             return Ok(None);
         }
         if evidence.confinement.ellipsoid.is_contradicted() {
-            state.contradict(None, self.premises.norm_bound);
+            state.contradict(None, self.claimed_norm());
             return Ok(None);
         }
         state.facts.inducing = evidence.posterior.information().features().len();
@@ -94,9 +103,23 @@ impl Batch<'_> {
         Ok(Some(evidence))
     }
 
+    /// The bound on an unknown noise level by this batch and those before it.
+    fn level(&self) -> Result<Option<LevelBound>> {
+        if self.problem.unknown_level().is_none() {
+            return Ok(None);
+        }
+        level::bound(self.problem, self.ledger, self.index, self.batches)
+    }
+
+    /// What is claimed about the norm: plans may go by more.
+    pub fn claimed_norm(&self) -> f64 {
+        self.problem.norm_bound().unwrap_or(self.premises.norm_bound)
+    }
+
     /// What arrived, seen through these inducing points.
     pub fn gather(&self, inducing: Points, arrived: Arrived) -> Result<Evidence> {
-        let noise = self.premises.noise_of(&arrived)?;
+        let bounded = self.level()?.map(|bound| Noise::gaussian(bound.level)).transpose()?;
+        let noise = arrived.noise(bounded.as_ref().unwrap_or(self.premises.noise))?;
         let posterior = self.posterior(inducing, arrived)?;
         let least_norm = self.least_norm(&posterior, &noise)?;
         let widths = Widths::new(Arc::clone(posterior.information()), &self.claim(&noise)?)?;
@@ -128,7 +151,7 @@ impl Batch<'_> {
         let singles = self.singles(evidence, &survivors)?;
         state.intersect(&singles.upper, &singles.lower);
         let points = survivors.view().select(&positions)?;
-        let posteriors = ridges::others(evidence, self.premises.noise)?;
+        let posteriors = ridges::others(evidence)?;
         let (Confinement { directions, ellipsoid }, width) = (&evidence.confinement, self.width(evidence, &ranks));
         let under = Under { confinement: (directions, std::slice::from_ref(ellipsoid)), settings: &[self.declared()] };
         let beside: Vec<Beside<'_>> =
@@ -252,7 +275,7 @@ impl Batch<'_> {
         let possible: Vec<usize> = (0..survivors.len()).filter(|&i| state.upper[i] >= state.floor).collect();
         if possible.is_empty() {
             // No function within the premises does this.
-            state.contradict(None, self.premises.norm_bound);
+            state.contradict(None, self.claimed_norm());
             return Ok(());
         }
         let left = survivors.view().select(&possible)?;
@@ -289,7 +312,7 @@ impl Batch<'_> {
     /// The recommendation is the challenger with the smallest pairwise gap, or the largest lower bound where $\max u-\max l$ is smaller still.
     fn conclude(&self, state: &mut State, kept: &[usize], points: PointsRef<'_>, positions: &[usize], gaps: &[f64]) {
         if kept.is_empty() {
-            state.contradict(None, self.premises.norm_bound);
+            state.contradict(None, self.claimed_norm());
             return;
         }
         let (candidates, lower) = (state.survivors.clone(), state.lower.clone());

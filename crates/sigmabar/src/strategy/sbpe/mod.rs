@@ -6,6 +6,7 @@ mod cells;
 mod cells_test;
 mod confined;
 mod elimination;
+mod level;
 mod noise_form;
 mod pairs;
 mod paper;
@@ -25,16 +26,20 @@ use crate::certificate::{Certificate, Contradiction, Spent, Theorem};
 use crate::design::{DictionarySize, MaxVariance};
 use crate::domain::{CellTree, Domain};
 use crate::error::{Error, Result, positive};
+use crate::noise::NOISE_SHARE;
 use crate::points::{Locations, Points};
 use crate::strategy::run::ledger::{Ledger, Proposal};
 use crate::strategy::run::problem::Problem;
 use crate::strategy::run::recommendation::{BatchReport, Recommendation, StillPossible};
+use crate::strategy::run::standing::Repeats;
 use crate::strategy::run::survivors::Survivors;
 use candidates::SetOfCandidates;
 use cells::Cells;
 use elimination::Batch;
+use pairs::Setting;
 use paper::Paper;
 use premises::{Premises, fixed_locations};
+use replay::Replay;
 use serde::{Deserialize, Serialize};
 use shares::Budget;
 use shares::SHARES;
@@ -47,6 +52,8 @@ const MAX_INDUCING: usize = 600;
 const CANDIDATES: usize = 1 << 14;
 /// Cells of a box at most, unless said.
 const CELLS: usize = 50_000;
+/// Plans go by this many times the declared norm bound, unless said.
+const PLAN_FACTOR: f64 = 1.0;
 /// Boxes of up to this many columns are cut into cells.
 const CELL_DIM: usize = 3;
 
@@ -79,6 +86,7 @@ pub struct Sbpe {
     candidates: Option<usize>,
     cells: usize,
     simulated: bool,
+    plan_factor: f64,
     state: Option<State>,
 }
 
@@ -100,6 +108,7 @@ impl Sbpe {
             candidates: None,
             cells: CELLS,
             simulated: false,
+            plan_factor: PLAN_FACTOR,
             state: None,
         }
     }
@@ -142,6 +151,18 @@ impl Sbpe {
         Ok(Self { share: positive("share", share)?, ..self })
     }
 
+    /// Batches are planned, and settings given up, as if the norm were bounded by this many times what was declared (1.5 unless said, at least 1); what is claimed is
+    /// claimed under the declared bound (algorithm notes 13.1). It moves $C^\dagger$ outwards and costs evaluations. The paper's rules go by the declared bound.
+    ///
+    /// # Errors
+    /// [`Error::Parameter`] unless finite and at least 1.
+    pub fn with_plan_factor(self, factor: f64) -> Result<Self> {
+        if !(factor.is_finite() && factor >= 1.0) {
+            return Err(Error::Parameter { name: "plan_factor", value: factor, requirement: "finite and at least 1" });
+        }
+        Ok(Self { plan_factor: factor, ..self })
+    }
+
     /// For normal noise on a finite set of candidates: quantiles of the largest difference by simulation instead of a union bound. Somewhat narrower, and slower.
     #[must_use]
     pub fn with_simulated_quantiles(self) -> Self {
@@ -169,8 +190,14 @@ impl Sbpe {
     }
 
     pub(super) fn check(&self, problem: &Problem) -> Result<()> {
-        let premises = Premises::new(problem)?;
+        let premises = self.planning(problem)?;
         self.schedule.lengths(problem.budget())?;
+        if self.rules == Rules::Paper && problem.unknown_level().is_some() {
+            return Err(Error::Premise {
+                what: "the paper's rules",
+                reason: "they need the level of the noise: declare it, or use the certified rules",
+            });
+        }
         if self.cells_of(problem, &premises)?.is_none() {
             // Whether there are candidates is known without making them: a run is checked whenever it is restored.
             problem.domain().candidates(self.declared_candidates(), problem.seed())?;
@@ -180,12 +207,18 @@ impl Sbpe {
 
     /// The premises that batches are planned and judged with.
     fn planning<'p>(&self, problem: &'p Problem) -> Result<Premises<'p>> {
-        Premises::new(problem)
+        let declared = Premises::new(problem)?;
+        let factor = if self.rules == Rules::Paper { 1.0 } else { self.plan_factor };
+        Ok(Premises { norm_bound: factor * declared.norm_bound, ..declared })
     }
 
     /// What the elimination may spend of $\delta$.
     fn spendable(&self, problem: &Problem) -> f64 {
-        problem.delta()
+        problem.delta() * (1.0 - level::share(problem))
+    }
+
+    pub(super) fn repeats(&self, problem: &Problem, ledger: &Ledger) -> Option<Repeats> {
+        level::repeats(problem, ledger, self.schedule.lengths(problem.budget()).ok()?.len())
     }
 
     /// The box to be cut into cells, if that is how this run goes.
@@ -219,7 +252,7 @@ impl Sbpe {
             Some(0.0)
         } else {
             let declared = problem.domain().candidates(self.declared_candidates(), problem.seed())?;
-            declared.cover_radius(&premises.kernel.value).map(|radius| premises.norm_bound * radius)
+            declared.cover_radius(&premises.kernel.value).zip(problem.norm_bound()).map(|(radius, bound)| bound * radius)
         };
         Ok(State::new(candidates.len(), between))
     }
@@ -227,7 +260,7 @@ impl Sbpe {
     pub(super) fn plan(&mut self, problem: &Problem, ledger: &Ledger) -> Result<Vec<Proposal>> {
         let lengths = self.schedule.lengths(problem.budget())?;
         let Some(&count) = lengths.get(ledger.closed()) else { return Ok(Vec::new()) };
-        let premises = Premises::new(problem)?;
+        let premises = self.planning(problem)?;
         let mut state = match &self.state {
             Some(state) => state.clone(),
             None => self.fresh(problem, &premises)?,
@@ -256,13 +289,13 @@ impl Sbpe {
             }
         };
         self.state = Some(state);
-        Ok(proposals)
+        level::with_repeats(problem, ledger, lengths.len(), proposals)
     }
 
     pub(super) fn learn(&mut self, problem: &Problem, ledger: &Ledger) -> Result<bool> {
         let lengths = self.schedule.lengths(problem.budget())?;
         let batch = ledger.closed() - 1;
-        let premises = Premises::new(problem)?;
+        let premises = self.planning(problem)?;
         let mut state = match &self.state {
             Some(state) => state.clone(),
             None => self.fresh(problem, &premises)?,
@@ -280,9 +313,10 @@ impl Sbpe {
                 }
             }
             Rules::Certified => {
-                let budget = Budget::of_batch(problem.delta(), batch, lengths.len());
-                let batch = Batch { settings: self, problem, ledger, premises, index: batch, budget };
+                let budget = Budget::of_batch(self.spendable(problem), batch, lengths.len());
+                let batch = Batch { settings: self, problem, ledger, premises, index: batch, batches: lengths.len(), budget };
                 self.digest(&batch, &mut state)?;
+                self.claim(problem, ledger, &mut state)?;
             }
         }
         let (gap, candidate_gap) = gaps(problem, &state);
@@ -292,6 +326,20 @@ impl Sbpe {
         state.reports.push(BatchReport { survivors, gap, candidate_gap, certificate, inducing, ..BatchReport::plain(ledger, batch) });
         self.state = Some(state);
         Ok(problem.is_reached(gap, candidate_gap) || ledger.closed() >= lengths.len())
+    }
+
+    /// The gap under the declared norm bound, where plans go by a larger one.
+    fn claim(&self, problem: &Problem, ledger: &Ledger, state: &mut State) -> Result<()> {
+        let (Some(kernel), Some(norm_bound), Some(best)) = (problem.kernel(), problem.norm_bound(), &state.best) else { return Ok(()) };
+        if self.plan_factor == 1.0 || state.facts.contradiction.is_some() {
+            return Ok(());
+        }
+        let replay = Replay::new((self, problem, ledger), state, kernel, &best.point)?;
+        state.claimed = replay.gaps(&[Setting { norm_bound, scale: 1.0 }])?[0].map(|gap| gap.min(best.gap));
+        if state.claimed.is_none() {
+            state.contradict(None, norm_bound);
+        }
+        Ok(())
     }
 
     fn digest(&self, batch: &Batch<'_>, state: &mut State) -> Result<()> {
@@ -320,7 +368,7 @@ impl Sbpe {
         // Neither end says less than |f| ≤ C√k does.
         let reach =
             problem.kernel().zip(problem.norm_bound()).map_or(f64::INFINITY, |(k, c)| c * k.value.value(&best.point, &best.point).sqrt());
-        let lower = best.lower.max(state.floor - best.gap).max(-reach);
+        let lower = best.lower.max(state.floor - state.claimed.unwrap_or(best.gap)).max(-reach);
         let (a, b) = (problem.to_data(lower), problem.to_data(state.ceiling.min(reach).max(lower)));
         let (gap, candidate_gap) = gaps(problem, state);
         Ok(Some(Recommendation {
@@ -344,8 +392,10 @@ impl Sbpe {
 
     /// How δ is spent over all batches.
     fn spent(&self, problem: &Problem) -> Vec<Spent> {
-        let share = |on, part: f64| Spent::new(on, part * problem.delta(), None);
-        match self.rules {
+        let share = |on, part: f64| Spent::new(on, part * self.spendable(problem), None);
+        let level =
+            problem.unknown_level().map(|_| Spent::new("the level of the noise, by replicates", NOISE_SHARE * problem.delta(), None));
+        let mut spent = match self.rules {
             Rules::Certified => vec![
                 share("pairs with the best setting", SHARES.pairs),
                 share("the ellipsoid that confines the function", SHARES.ellipsoid),
@@ -354,7 +404,9 @@ impl Sbpe {
                 share("the check of the premises", SHARES.alarm),
             ],
             Rules::Paper => vec![share("all candidates, both sides", 0.5), share("the check of the premises", 0.5)],
-        }
+        };
+        spent.extend(level);
+        spent
     }
 
     /// That the data contradict the premises, if they do.
@@ -403,9 +455,10 @@ fn gaps(problem: &Problem, state: &State) -> (Option<f64>, Option<f64>) {
     let unit = problem.prior().unit();
     let largest = problem.kernel().and_then(|k| k.value.max_variance()).zip(problem.norm_bound());
     let trivial = largest.map_or(f64::INFINITY, |(k_max, c)| 2.0 * c * k_max.sqrt());
+    let gap = state.claimed.unwrap_or(best.gap);
     match state.facts.between {
-        Some(0.0) => (Some(unit * best.gap.min(trivial)), None),
-        between => (Some(unit * between.map_or(trivial, |b| (best.gap + b).min(trivial))), Some(unit * best.gap.min(trivial))),
+        Some(0.0) => (Some(unit * gap.min(trivial)), None),
+        between => (Some(unit * between.map_or(trivial, |b| (gap + b).min(trivial))), Some(unit * gap.min(trivial))),
     }
 }
 

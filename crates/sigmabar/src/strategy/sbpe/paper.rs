@@ -107,7 +107,7 @@ impl<'a> Paper<'a> {
             return Ok(());
         }
         let survivors = candidates.select(&state.survivors)?;
-        let noise = self.premises.noise_of(&arrived)?;
+        let noise = arrived.noise(self.premises.noise)?;
         let fit = self.fit(arrived, &noise, survivors.view())?;
         if let Some(least_norm) = fit.refuted {
             state.contradict(Some(least_norm), self.premises.norm_bound);

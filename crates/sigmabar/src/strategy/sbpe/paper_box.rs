@@ -25,7 +25,7 @@ impl Paper<'_> {
         }
         let leaves: Vec<usize> = cells.tree.leaves().collect();
         let centres = cells.tree.centres(&leaves)?;
-        let noise = self.premises.noise_of(&arrived)?;
+        let noise = arrived.noise(self.premises.noise)?;
         let reach = 1.0 / arrived.values.len() as f64;
         let fit = self.fit(arrived, &noise, centres.view())?;
         if let Some(least_norm) = fit.refuted {

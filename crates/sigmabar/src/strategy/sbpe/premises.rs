@@ -37,20 +37,6 @@ impl<'a> Premises<'a> {
         let ridge = problem.ridge().ok_or(missing("a ridge", "give one with Problem::with_ridge"))?;
         Ok(Self { kernel, norm_bound, noise, ridge })
     }
-
-    /// The noise of a batch: a mean of $r$ replicates, as was told, has level $R/\sqrt r$, and none has less than a standard error that came with it, which is an
-    /// estimate and can only raise the level (algorithm notes 12, P1).
-    ///
-    /// A mean of replicates of light-tailed noise is at least as light-tailed as one of them.
-    pub fn noise_of(&self, arrived: &Arrived) -> Result<Noise> {
-        let level = self.noise.level();
-        let one = |&(error, replicates): &(Option<f64>, u32)| error.unwrap_or(0.0).max(level / f64::from(replicates).sqrt());
-        let levels: Vec<f64> = arrived.repeats.iter().map(one).collect();
-        if matches!(self.noise, Noise::LightTailed { .. }) || levels.iter().all(|&l| l == level) {
-            return Ok(self.noise.clone());
-        }
-        Noise::per_observation(levels)
-    }
 }
 
 /// What arrived of a batch, in the order of the ids and in the model's scale.
@@ -62,6 +48,20 @@ pub(super) struct Arrived {
 }
 
 impl Arrived {
+    /// The noise of a batch: a mean of $r$ replicates, as was told, has level $R/\sqrt r$, and none has less than a standard error that came with it, which is an
+    /// estimate and can only raise the level (algorithm notes 12, P1).
+    ///
+    /// A mean of replicates of light-tailed noise is at least as light-tailed as one of them.
+    pub fn noise(&self, one: &Noise) -> Result<Noise> {
+        let level = one.level();
+        let mean = |&(error, replicates): &(Option<f64>, u32)| error.unwrap_or(0.0).max(level / f64::from(replicates).sqrt());
+        let levels: Vec<f64> = self.repeats.iter().map(mean).collect();
+        if matches!(one, Noise::LightTailed { .. }) || levels.iter().all(|&l| l == level) {
+            return Ok(one.clone());
+        }
+        Noise::per_observation(levels)
+    }
+
     pub fn new(problem: &Problem, ledger: &Ledger, batch: usize) -> Self {
         let mut arrived = Self { points: Vec::new(), values: Vec::new(), repeats: Vec::new() };
         ledger.measured(batch).for_each(|m| arrived.push(problem, &m));
@@ -89,6 +89,7 @@ impl Arrived {
         facts.observations += self.values.len();
         facts.means += self.repeats.iter().filter(|(_, replicates)| *replicates > 1).count();
         facts.attached = ledger.fixed_before().count();
+        facts.copies = ledger.copies_before();
         facts.lost += ledger.lost(batch);
         if batch == 0 {
             facts.lost += ledger.lost_before();
@@ -123,6 +124,11 @@ impl Facts {
             constants: Origin::Guaranteed,
             ..problem.premises(self.observations)
         };
+        let premises = match self.level {
+            Some(bound) => premises.with_level(bound),
+            None => premises,
+        };
+        let premises = premises.with_copies(self.copies);
         let Self { residual_norm, noise_factor, rounding, .. } = *self;
         let bounds = Bounds { residual_norm, noise_factor, rounding, ..Bounds::default() };
         let contradiction = self.contradiction;

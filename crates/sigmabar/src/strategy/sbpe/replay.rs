@@ -73,7 +73,7 @@ impl<'a> Replay<'a> {
         for Kept { index, inducing, challengers, ranks, list } in &state.kept {
             let premises = Premises { kernel, ..declared };
             let budget = Budget::of_batch(settings.spendable(problem), *index, lengths.len());
-            let batch = Batch { settings, problem, ledger, premises, index: *index, budget };
+            let batch = Batch { settings, problem, ledger, premises, index: *index, batches: lengths.len(), budget };
             let arrived = Arrived::with_fixed_results(problem, ledger, *index);
             let inducing = if is_other {
                 let measured = Locations::new(Points::new(arrived.points.clone(), inducing.dim())?, Collected::Designed);
@@ -87,7 +87,7 @@ impl<'a> Replay<'a> {
                 (Listed::Candidates(_), None) => continue,
             };
             let evidence = batch.gather(inducing, arrived)?;
-            let others = if candidates.is_some() { ridges::others(&evidence, batch.premises.noise)? } else { Vec::new() };
+            let others = if candidates.is_some() { ridges::others(&evidence)? } else { Vec::new() };
             batches.push(Seen { batch, evidence, others, challengers: challengers.clone(), ranks: ranks.clone(), list });
         }
         let places = match (candidates, problem.domain()) {

@@ -52,7 +52,7 @@ impl Sbpe {
         let gaps = reading.along(&replay, &norm_bounds)?;
         Ok(Some(Standing {
             norm_bound,
-            noise_level: Some(noise.std_dev_bound()),
+            noise_level: Some(claimed_level(state, noise)),
             among_candidates: reading.among_candidates,
             curve: curve(&norm_bounds, &gaps),
             range: self.range_of(problem, state, &replay, &reading, noise)?,
@@ -117,9 +117,10 @@ impl Sbpe {
         let declared = Setting { norm_bound, scale: 1.0 };
         let norm = |factor: f64| Setting { norm_bound: factor * norm_bound, ..declared };
         range.norm_breakdown = Some(norm_bound * reading.breakdown(replay, judged, norm)?);
-        if noise.std_dev_bound() > 0.0 {
+        let level = claimed_level(state, noise);
+        if level > 0.0 {
             let noisier = |factor: f64| Setting { scale: factor, ..declared };
-            range.noise_breakdown = Some(noise.std_dev_bound() * reading.breakdown(replay, judged, noisier)?);
+            range.noise_breakdown = Some(level * reading.breakdown(replay, judged, noisier)?);
         }
         Ok(range)
     }
@@ -149,6 +150,11 @@ impl Reading<'_> {
         }
         Ok(stands)
     }
+}
+
+/// The level that is claimed: as declared, or what replicates bound it by.
+fn claimed_level(state: &State, noise: &Noise) -> f64 {
+    state.facts.level.map_or(noise.std_dev_bound(), |bound| bound.level)
 }
 
 fn norm_bounds(declared: f64) -> Vec<f64> {

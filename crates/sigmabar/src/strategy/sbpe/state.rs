@@ -4,6 +4,7 @@ use super::cells::{Cells, Fixed};
 use super::elimination::{Batch, Chosen};
 use crate::certificate::Contradiction;
 use crate::error::Result;
+use crate::noise::LevelBound;
 use crate::points::Points;
 use crate::residual::ResidualNorm;
 use crate::strategy::run::recommendation::BatchReport;
@@ -24,6 +25,8 @@ pub(super) struct State {
     pub inducing: Option<Points>,
     /// The setting with the smallest certified gap so far.
     pub best: Option<Best>,
+    /// The gap of that setting under the declared norm bound, where batches are planned with a larger one.
+    pub claimed: Option<f64>,
     /// $\max_x l(x)$ over everything looked at so far: the maximum is at least this.
     pub floor: f64,
     /// $\max_x u(x)$ over the survivors: the maximum is at most this.
@@ -45,6 +48,8 @@ pub(super) struct Facts {
     pub means: usize,
     /// Of these, results from before the run whose points were declared to be fixed.
     pub attached: usize,
+    /// Of these, those that equal another in every number.
+    pub copies: usize,
     /// Planned observations that were lost.
     pub lost: usize,
     /// Inducing points of the last batch.
@@ -59,6 +64,8 @@ pub(super) struct Facts {
     pub between: Option<f64>,
     /// $c_0$: with the alarm's share of $\delta$, the norm is at least this.
     pub least_norm: f64,
+    /// The bound on the level of the noise, where nobody knows it.
+    pub level: Option<LevelBound>,
     /// That the data contradict the premises.
     pub contradiction: Option<Contradiction>,
 }
@@ -114,6 +121,7 @@ impl State {
             cells: None,
             inducing: None,
             best: None,
+            claimed: None,
             floor: f64::NEG_INFINITY,
             ceiling: f64::INFINITY,
             kept: Vec::new(),

@@ -1,0 +1,109 @@
+//! Replicates in studies: an unknown noise level, means told with their numbers, and rows that are there twice.
+
+use sigmabar::{Collected, Label};
+use sigmabar_study::{AskRequest, Asked, AskedTrial, ImportedRow, Study, StudySpec, TrialResult, Value};
+use std::path::Path;
+
+fn spec(more: &str) -> StudySpec {
+    let text = format!(
+        "budget = 24\nbatches = [24]\nnorm_bound = 2.0\nstrategy = \"s-bpe\"\nnoise = {{ about = 0.1 }}\n{more}\n[kernel]\nname = \"matern\"\nlengthscale = 0.4\n\n[parameters.x]\ntype = \"int\"\nlow = 0\nhigh = 30\n"
+    );
+    StudySpec::from_toml(&text, Path::new(".")).unwrap()
+}
+
+fn study(place: &tempfile::TempDir, more: &str) -> Study {
+    Study::create(&place.path().join("s.db"), "s", &spec(more)).unwrap()
+}
+
+fn batch(study: &Study) -> Vec<AskedTrial> {
+    match study.ask(&AskRequest::new("w", 100)).unwrap() {
+        Asked::Trials(trials) => trials,
+        other => panic!("{other:?}"),
+    }
+}
+
+fn at(trial: &AskedTrial) -> f64 {
+    trial.values[0].1.as_number().unwrap()
+}
+
+/// Something that looks like noise of level 0.1.
+fn noise(i: u64) -> f64 {
+    let u = |k: u64| (0.618_033_99 * (i + 1) as f64 * (i + k) as f64).fract().max(1e-9);
+    0.1 * (-2.0 * u(3).ln()).sqrt() * (std::f64::consts::TAU * u(7)).cos()
+}
+
+#[test]
+fn a_level_that_nobody_knows_is_bounded_by_the_replicates_of_the_first_batch() {
+    let place = tempfile::tempdir().unwrap();
+    let study = study(&place, "");
+    let trials = batch(&study);
+    let repeats = study.strategy().unwrap().repeats().unwrap();
+    assert_eq!((repeats.count, repeats.of), (12, 24));
+    for trial in &trials {
+        study
+            .tell(
+                trial.id,
+                TrialResult::Value { value: (at(trial) / 10.0).sin() + noise(trial.id), standard_error: None, replicates: None },
+            )
+            .unwrap();
+    }
+    let advice = study.recommend().unwrap().unwrap();
+    assert_eq!(advice.label(), Label::Certified);
+    assert_eq!(advice.certificate.premises.level.unwrap().freedom, 12);
+}
+
+#[test]
+fn means_are_kept_with_their_numbers_of_replicates_and_pooled() {
+    let place = tempfile::tempdir().unwrap();
+    let study = study(&place, "replicates = 3");
+    let trials = batch(&study);
+    assert_eq!(study.strategy().unwrap().repeats(), None);
+    let mean =
+        |trial: &AskedTrial, replicates| TrialResult::Value { value: (at(trial) / 10.0).sin(), standard_error: Some(0.05), replicates };
+    let refused = |result| study.tell(trials[0].id, result).unwrap_err().to_string();
+    assert!(refused(mean(&trials[0], Some(0))).contains("number of replicates"));
+    let bare = TrialResult::Value { value: 1.0, standard_error: None, replicates: Some(3) };
+    assert!(refused(bare).contains("standard error"));
+    for trial in &trials {
+        study.tell(trial.id, mean(trial, Some(3))).unwrap();
+    }
+    assert!(study.trials().unwrap().iter().all(|row| row.replicates == Some(3)));
+    let bound = study.recommend().unwrap().unwrap().certificate.premises.level.unwrap();
+    assert_eq!(bound.freedom, 48);
+    assert!((bound.scatter - 0.05 * 3.0_f64.sqrt()).abs() < 1e-12);
+    // The same number again changes nothing; another one is another result.
+    assert!(study.tell(trials[0].id, mean(&trials[0], Some(3))).unwrap().is_again());
+    assert!(study.tell(trials[0].id, mean(&trials[0], Some(2))).is_err());
+}
+
+#[test]
+fn a_file_that_is_imported_twice_is_refused() {
+    let place = tempfile::tempdir().unwrap();
+    let study = study(&place, "");
+    let row = |x: i64, value: f64| ImportedRow {
+        values: vec![Value::Int(x)],
+        result: TrialResult::Value { value, standard_error: None, replicates: None },
+    };
+    let rows: Vec<ImportedRow> = (0..5).map(|i| row(i, 0.5 + noise(i as u64))).collect();
+    study.import(&rows).unwrap();
+    for collected in [Collected::Undeclared, Collected::DeclaredFixed] {
+        let said = study.import_as(&rows, collected).unwrap_err().to_string();
+        assert!(said.contains("row 1") && said.contains("written down twice"), "{said}");
+    }
+    assert_eq!(study.imported().unwrap().len(), 5);
+    // Equal rows of one table count as nothing but a coarse instrument, unless a certificate would count them.
+    study.import(&[row(9, 1.0), row(9, 1.0)]).unwrap();
+    let said = study.import_as(&[row(8, 1.0), row(8, 1.0)], Collected::DeclaredFixed).unwrap_err().to_string();
+    assert!(said.contains("row 2"), "{said}");
+    study.import_as(&[row(8, 1.0), row(8, 1.5)], Collected::DeclaredFixed).unwrap();
+}
+
+#[test]
+fn an_unknown_level_is_one_kind_of_noise() {
+    let said = |noise: &str| {
+        let text = format!("budget = 8\nnoise = {noise}\n[parameters.x]\ntype = \"float\"\nlow = 0\nhigh = 1\n");
+        StudySpec::from_toml(&text, Path::new(".")).unwrap_err().to_string()
+    };
+    assert!(said("{ about = 0.1, gaussian = 0.1 }").contains("exactly one of"));
+    assert!(said("{ about = 0 }").contains("to plan with") && said("{ about = 0 }").contains("noise.about"));
+}

@@ -1,0 +1,94 @@
+//! Noise of one level that nobody knows: bounded by the replicates of a run, and planned for (algorithm notes 13.3).
+
+use super::shares::Budget;
+use crate::error::{Error, Result};
+use crate::noise::{LevelBound, NOISE_SHARE, Replicates};
+use crate::points::Points;
+use crate::strategy::run::ledger::{Ledger, Measured, Proposal};
+use crate::strategy::run::problem::Problem;
+use crate::strategy::run::standing::Repeats;
+use std::collections::HashSet;
+
+/// A plan repeats until the bound is at most this many times the scatter, or half of its batch are repeats.
+const FACTOR: f64 = 1.5;
+
+/// What of $\delta$ finds the level: nothing where it was declared.
+pub(super) fn share(problem: &Problem) -> f64 {
+    if problem.unknown_level().is_some() { NOISE_SHARE } else { 0.0 }
+}
+
+/// The smallest of the bounds by the batches up to `last`, out of `batches`. Each goes by its own replicates: given what was measured before it, their number is fixed
+/// and their scatter is $\chi^2$. None before there are any.
+pub(super) fn bound(problem: &Problem, ledger: &Ledger, last: usize, batches: usize) -> Result<Option<LevelBound>> {
+    let mut smallest: Option<LevelBound> = None;
+    for batch in 0..=last {
+        let found = replicates(problem, ledger, batch)?;
+        if found.identical() > 0 && found.freedom() == 0 {
+            return Err(Error::Premise {
+                what: "a noise level from replicates",
+                reason: "all repeated measurements are equal to the last digit, which noise never makes them: tell what each of them gave, or declare the level",
+            });
+        }
+        let bound = found.bound(delta(problem, batch, batches))?;
+        smallest = bound.into_iter().chain(smallest).min_by(|a, b| a.level.total_cmp(&b.level));
+    }
+    Ok(smallest)
+}
+
+fn delta(problem: &Problem, batch: usize, batches: usize) -> f64 {
+    Budget::of_batch(NOISE_SHARE * problem.delta(), batch, batches).each(1.0, 1)
+}
+
+/// Single values that the run asked for at one point, and means whose numbers of replicates were told. Single values from before the run do not count: nobody said that they
+/// are measurements of their own.
+fn replicates(problem: &Problem, ledger: &Ledger, batch: usize) -> Result<Replicates> {
+    let (mut points, mut values) = (Vec::new(), Vec::new());
+    let before = ledger.fixed_before().filter(|m| batch == 0 && m.replicates.is_some());
+    let mut means: Vec<Measured<'_>> = before.collect();
+    for measured in ledger.measured(batch) {
+        match measured.standard_error {
+            Some(_) => means.push(measured),
+            None => {
+                points.extend_from_slice(measured.point);
+                values.push(problem.to_model(measured.value));
+            }
+        }
+    }
+    let told = means.iter().filter_map(|m| Some((m.standard_error?, m.replicates.filter(|r| *r > 1)?)));
+    let singles =
+        if values.is_empty() { Replicates::default() } else { Replicates::of(Points::new(points, problem.domain().dim())?, &values)? };
+    told.into_iter().try_fold(singles, |found, (error, r)| found.with_mean(error / problem.prior().unit(), r))
+}
+
+/// A batch in which so many evaluations repeat others that the level can be bounded: the last ones give way to the first ones again.
+pub(super) fn with_repeats(problem: &Problem, ledger: &Ledger, batches: usize, proposals: Vec<Proposal>) -> Result<Vec<Proposal>> {
+    let batch = ledger.closed();
+    if problem.unknown_level() != Some(1) || (batch > 0 && bound(problem, ledger, batch - 1, batches)?.is_some()) {
+        return Ok(proposals);
+    }
+    let count = proposals.len();
+    let wanted = Replicates::needed(FACTOR, delta(problem, batch, batches))?.min(count / 2);
+    let mut kept = proposals;
+    // As many of the first as leave that many repeats.
+    while count - (kept.len() - repeated(&kept)) < wanted {
+        kept.pop();
+    }
+    let again: Vec<Proposal> = kept.iter().cycle().take(count - kept.len()).cloned().collect();
+    kept.extend(again);
+    Ok(kept)
+}
+
+/// What the first batch spends on repeats, and what that buys.
+pub(super) fn repeats(problem: &Problem, ledger: &Ledger, batches: usize) -> Option<Repeats> {
+    problem.unknown_level().filter(|&each| each == 1 && ledger.batches() > 0)?;
+    let trials = &ledger.trials()[ledger.batch(0)];
+    let proposals: Vec<Proposal> = trials.iter().map(|t| Proposal { candidate: t.candidate, point: t.point.clone() }).collect();
+    let count = repeated(&proposals);
+    Some(Repeats { count, of: trials.len(), factor: Replicates::factor_at(count, delta(problem, 0, batches)) })
+}
+
+/// How many of them stand at the point of an earlier one.
+fn repeated(proposals: &[Proposal]) -> usize {
+    let mut seen = HashSet::new();
+    proposals.iter().filter(|p| !seen.insert(p.point.iter().map(|v| v.to_bits()).collect::<Vec<_>>())).count()
+}
