@@ -21,6 +21,8 @@ cargo test --workspace --doc
 cargo nextest run --workspace
 bash scripts/test-docs.sh
 bash scripts/test-python.sh
+bash scripts/test-browser.sh
+bash scripts/test-api.sh
 if [[ "${1:-}" == --all ]]; then
     bash scripts/test-engines.sh
     bash scripts/test-slurm.sh

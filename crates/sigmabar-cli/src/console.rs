@@ -5,6 +5,7 @@ use crate::args::{Format, Global};
 use crate::failure::Failure;
 use crate::quantity::short;
 use crate::sheet::Sheet;
+pub(crate) use crate::sheet::{plain, write_csv};
 use anstyle::{AnsiColor, Style};
 use comfy_table::{ContentArrangement, Table, presets};
 use indicatif::{HumanDuration, ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
@@ -200,21 +201,6 @@ fn object(columns: &[String], row: &[Value]) -> Value {
     Value::Object(columns.iter().cloned().zip(row.iter().cloned()).collect())
 }
 
-/// A sheet as CSV, every digit kept.
-pub(crate) fn write_csv(sheet: &Sheet, out: impl Write) -> io::Result<()> {
-    let mut writer = csv::Writer::from_writer(out);
-    // The error of the stream itself: a closed pipe must be recognised as one.
-    let unwrapped = |error: csv::Error| match error.into_kind() {
-        csv::ErrorKind::Io(source) => source,
-        other => io::Error::other(format!("{other:?}")),
-    };
-    writer.write_record(&sheet.columns).map_err(unwrapped)?;
-    for row in &sheet.rows {
-        writer.write_record(row.iter().map(plain)).map_err(unwrapped)?;
-    }
-    writer.flush()
-}
-
 /// Fields for a row of plain cells: what has names inside becomes a column for each, such as `setting.temperature`.
 fn flat(fields: &[(&str, Value)]) -> Vec<(String, Value)> {
     let mut row = Vec::new();
@@ -228,16 +214,6 @@ fn flat(fields: &[(&str, Value)]) -> Vec<(String, Value)> {
         }
     }
     row
-}
-
-/// A cell without quotes or rounding; lists are words with semicolons between them.
-pub(crate) fn plain(value: &Value) -> String {
-    match value {
-        Value::Null => String::new(),
-        Value::String(text) => text.clone(),
-        Value::Array(items) => items.iter().map(plain).collect::<Vec<_>>().join("; "),
-        other => other.to_string(),
-    }
 }
 
 /// A cell for people.

@@ -1,6 +1,7 @@
 //! Rows under named columns, before anybody decides how to write them.
 
 use serde_json::Value;
+use std::io::{self, Write};
 
 /// Rows under named columns, each cell a JSON value: numbers keep all their digits except in tables for people.
 #[derive(Clone, Debug, Default)]
@@ -15,5 +16,34 @@ impl Sheet {
     /// An empty sheet.
     pub fn new(columns: impl IntoIterator<Item = impl Into<String>>) -> Self {
         Self { columns: columns.into_iter().map(Into::into).collect(), rows: Vec::new() }
+    }
+}
+
+/// A sheet as CSV, every digit kept.
+///
+/// # Errors
+/// Those of the stream.
+pub fn write_csv(sheet: &Sheet, out: impl Write) -> io::Result<()> {
+    let mut writer = csv::Writer::from_writer(out);
+    // The error of the stream itself: a closed pipe must be recognised as one.
+    let unwrapped = |error: csv::Error| match error.into_kind() {
+        csv::ErrorKind::Io(source) => source,
+        other => io::Error::other(format!("{other:?}")),
+    };
+    writer.write_record(&sheet.columns).map_err(unwrapped)?;
+    for row in &sheet.rows {
+        writer.write_record(row.iter().map(plain)).map_err(unwrapped)?;
+    }
+    writer.flush()
+}
+
+/// A cell without quotes or rounding; lists are words with semicolons between them.
+#[must_use]
+pub fn plain(value: &Value) -> String {
+    match value {
+        Value::Null => String::new(),
+        Value::String(text) => text.clone(),
+        Value::Array(items) => items.iter().map(plain).collect::<Vec<_>>().join("; "),
+        other => other.to_string(),
     }
 }

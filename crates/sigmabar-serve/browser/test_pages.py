@@ -3,14 +3,17 @@
 Run by scripts/test-browser.sh, which installs chromium and Playwright. Screenshots go to target/screens.
 """
 
+import contextlib
 import csv
 import io
+import json
 import os
 import pathlib
 import re
 import subprocess
 import sys
 import time
+import urllib.request
 
 from playwright.sync_api import expect, sync_playwright
 
@@ -23,11 +26,11 @@ plates = 2
 norm_bound = 3
 prior_mean = 50
 unit = 20
-noise = 0.1
+noise = 8
 strategy = "s-bpe"
 [kernel]
-name = "matern"
-lengthscale = 0.4
+name = "squared-exponential"
+lengthscale = 0.5
 [parameters.temperature]
 type = "float"
 low = 20
@@ -36,46 +39,95 @@ high = 80
 type = "categorical"
 choices = ["water", "ethanol"]
 """
+ASSAY = """description = "Every setting in two wells, with controls"
+plate = 24
+plates = 2
+replicates = 2
+controls = 3
+blocked = ["A1"]
+[parameters.dose]
+type = "float"
+low = 0
+high = 10
+"""
+HILLS = """description = "The highest point of two hills"
+budget = 150
+batches = 3
+norm_bound = 2
+noise = { gaussian = 0.05 }
+stop_when = "gap < 0.4"
+kernel = { name = "squared-exponential", lengthscale = 0.3 }
+[parameters.east]
+type = "float"
+low = 0
+high = 1
+[parameters.north]
+type = "float"
+low = 0
+high = 1
+[objective]
+builtin = "hills"
+noise = 0.05
+"""
 LARGE = 'budget = 20000\nstrategy = "random"\n[parameters.x]\ntype = "float"\nlow = 0\nhigh = 1\n'
+SCREENS_OF_A_STUDY = ["", "/trials", "/workers", "/plates", "/model", "/report"]
 
 
 def command(*arguments, cwd):
     subprocess.run([COMMAND, *arguments], cwd=cwd, check=True, capture_output=True)
 
 
+def rows_of(path):
+    return list(csv.DictReader(io.StringIO(path.read_text())))
+
+
 def prepare(place):
-    (place / "plate.toml").write_text(PLATE)
-    (place / "large.toml").write_text(LARGE)
+    for name, text in [("plate", PLATE), ("assay", ASSAY), ("hills", HILLS), ("large", LARGE)]:
+        (place / f"{name}.toml").write_text(text)
     command("ask", "plate.toml", "--plate", "24", "-o", "plate1.csv", cwd=place)
+    command("ask", "assay.toml", "--plate", "24", "-o", "assay1.csv", cwd=place)
+    command("run", "hills.toml", "--at-most", "1", cwd=place)
     # 20 000 trials of which all are told, in one sheet.
     command("ask", "large.toml", "-n", "20000", "-o", "large.csv", cwd=place)
-    rows = list(csv.DictReader(io.StringIO((place / "large.csv").read_text())))
     with open(place / "told.csv", "w", newline="") as file:
         out = csv.writer(file)
         out.writerow(["trial", "result"])
-        out.writerows([row["trial"], float(row["x"]) * 2] for row in rows)
+        out.writerows([row["trial"], float(row["x"]) * 2] for row in rows_of(place / "large.csv"))
     command("tell", "told.csv", "--study", "large.toml", cwd=place)
 
 
 class Watched:
     """A page, and everything that is wrong with it."""
 
-    def __init__(self, context, base):
-        self.page, self.wrong, self.base = context.new_page(), [], base
-        self.expected = 0
+    def __init__(self, browser, base, **options):
+        self.page, self.wrong, self.base = browser.new_context(**options).new_page(), [], base
         self.page.on("console", lambda message: self.wrong.append(message.text) if message.type in ("error", "warning") else None)
         self.page.on("pageerror", lambda error: self.wrong.append(str(error)))
         self.page.on("request", lambda request: None if request.url.startswith((base, "data:", "blob:")) else self.wrong.append(f"asks {request.url}"))
+        self.page.on("dialog", ACCEPT)
 
     def check(self):
         assert self.wrong == [], self.wrong
 
 
+class Api:
+    """The server as a program sees it."""
+
+    def __init__(self, base, token):
+        self.base, self.token = base, token
+
+    def __call__(self, method, path, body=None):
+        headers = {"Authorization": f"Bearer {self.token}", "Content-Type": "application/json"}
+        data = None if body is None else json.dumps(body).encode()
+        with urllib.request.urlopen(urllib.request.Request(f"{self.base}/api/v1/studies/{path}", data, headers, method=method)) as answer:
+            return json.load(answer)
+
+
 def shot(page, name):
-    page.screenshot(path=str(SCREENS / f"{name}.png"), full_page=False)
+    page.screenshot(path=str(SCREENS / f"{name}.png"), full_page=True)
 
 
-def fill_a_well(page):
+def fill_wells(page):
     wells = page.locator("button.well.open")
     before = wells.count()
     wells.first.click()
@@ -99,13 +151,15 @@ def fill_a_well(page):
 
 def upload(page, place):
     """A sheet with one contradiction is shown and cannot be told; a right one can."""
-    rows = list(csv.DictReader(io.StringIO((place / "plate1.csv").read_text())))
+    rows = rows_of(place / "plate1.csv")
+
     def sheet(name, value):
         with open(place / name, "w", newline="") as file:
             out = csv.DictWriter(file, rows[0].keys())
             out.writeheader()
             out.writerows({**row, "result": value(i)} for i, row in enumerate(rows))
         return str(place / name)
+
     page.set_input_files("#sheet", sheet("wrong.csv", lambda i: 40 + i))
     expect(page.locator("#difference")).to_contain_text("that contradict")
     expect(page.locator("#difference .change-conflict").first).to_be_visible()
@@ -119,92 +173,225 @@ def upload(page, place):
     expect(page.locator("button.well.open")).to_have_count(4, timeout=5000)
 
 
-def sees_what_others_do(page, place):
+def fills_replicates(page, base):
+    """Two wells of a setting and a control are typed; the setting is told when both have a result, and the mean of them counts."""
+    page.goto(base + "/s/assay/plates")
+    assert page.locator(".well.blocked").count() == 1 and page.locator("button.well.control").count() == 3
+    control = page.locator("button.well.control").first
+    control.click()
+    page.keyboard.type("9.5")
+    with page.expect_response(lambda answer: answer.request.method == "POST" and answer.ok):
+        page.keyboard.press("Enter")
+    page.keyboard.press("Escape")
+    expect(page.locator("button.well.control").first).to_have_text("9.5", timeout=5000)
+    trial = page.locator("button.well.open[data-together]").first.get_attribute("data-trial")
+    for text in ["4", "5"]:
+        page.locator(f'button.well.open[data-trial="{trial}"]').first.click()
+        page.keyboard.type(text)
+        page.keyboard.press("Enter")
+        page.keyboard.press("Escape")
+    # What is typed survives a new look at the page.
+    page.reload()
+    expect(page.locator("button.well.written")).to_have_count(2)
+    expect(page.locator(".typed")).to_contain_text("2 wells are typed and not told yet; 1 setting has all their results")
+    shot(page, "plates-replicates")
+    page.get_by_role("button", name="See what they change").click()
+    expect(page.locator(".typed .change-new")).to_contain_text("4.5")
+    page.get_by_role("button", name="Tell 1 results").click()
+    expect(page.locator("button.well.written")).to_have_count(0, timeout=5000)
+    expect(page.locator("span.well", has_text="4.5")).to_have_count(2, timeout=5000)
+    with page.expect_download() as download:
+        page.get_by_role("link", name="sheet (CSV)").click()
+    assert download.value.suggested_filename == "sheet.csv"
+    shot(page, "assay-plates")
+
+
+def corrects(page, base):
+    """A result that was told is replaced, for a reason."""
+    page.goto(base + "/s/plate/trials?state=done")
+    answers = iter(["47,25", "read from the wrong line"])
+    page.remove_listener("dialog", ACCEPT)
+    page.on("dialog", lambda dialog: dialog.accept(next(answers)))
+    page.locator("button.correct").first.click()
+    expect(page.locator("#trials tbody tr").first).to_contain_text("47.25", timeout=5000)
+    expect(page.locator("input.note-of").first).to_have_value("read from the wrong line")
+
+
+def ACCEPT(dialog):
+    dialog.accept()
+
+
+def sees_what_others_do(page, place, api):
+    """Seconds until a result is on the open page that another process wrote into the file, and one that came over HTTP."""
     page.goto(page.url.split("/s/")[0] + "/s/plate")
     expect(page.locator("#live")).to_have_text("live", timeout=10000)
-    before = page.locator("#progress-words").inner_text()
-    rows = list(csv.DictReader(io.StringIO((place / "plate1.csv").read_text())))
-    begun = time.monotonic()
-    command("tell", rows[20]["trial"], "55.5", "--study", "plate.toml", cwd=place)
-    expect(page.locator("#progress-words")).not_to_have_text(before, timeout=5000)
-    return time.monotonic() - begun
+    rows, seconds = rows_of(place / "plate1.csv"), []
+    for tell in [
+        lambda: command("tell", rows[20]["trial"], "55.5", "--study", "plate.toml", cwd=place),
+        lambda: api("PUT", f"plate/trials/{rows[21]['trial']}/result", {"value": 54.5}),
+    ]:
+        before = page.locator("#progress-words").inner_text()
+        tell()
+        begun = time.monotonic()
+        expect(page.locator("#progress-words")).not_to_have_text(before, timeout=5000)
+        seconds.append(time.monotonic() - begun)
+        assert seconds[-1] < 1, f"a result was seen after {seconds[-1]:.2f} s"
+        time.sleep(1)
+    return seconds
+
+
+def closes_and_pauses(page):
+    page.get_by_role("button", name="Close batch").click()
+    expect(page.locator("#progress-words")).to_contain_text("batch 2 of 2", timeout=60000)
+    page.get_by_role("button", name="Pause").click()
+    expect(page.locator("#controls")).to_contain_text("nothing is handed out")
+    page.get_by_role("button", name="Hand out again").click()
+    expect(page.get_by_role("button", name="Pause")).to_be_visible()
+
+
+def keeps_notes_and_results(page, base):
+    page.goto(base + "/s/plate/trials?state=done")
+    note = page.locator("input.note-of").first
+    note.fill("a bubble")
+    with page.expect_response(lambda answer: answer.request.method == "PATCH"):
+        note.press("Enter")
+    page.reload()
+    expect(page.locator("input.note-of").first).to_have_value("a bubble")
+    page.goto(base + "/s/plate/trials?state=missing")
+    field = page.locator("input.tell").first
+    field.fill("52,5")
+    with page.expect_response(lambda answer: answer.request.method == "PUT" and answer.status == 201):
+        field.press("Enter")
+    page.goto(base + "/s/plate/trials?state=late")
+    expect(page.locator("#trials tbody tr").first).to_contain_text("52.5")
+
+
+def rules_workers(page, base, api):
+    """Somebody on another machine has trials; one is taken from it, and it is paused."""
+    asked = api("POST", "plate/ask?wait=20", {"worker": "lab-1", "at_most": 2, "lease_seconds": 600})["trials"]
+    page.goto(base + "/s/plate/workers")
+    row = page.locator("#workers tr[data-id=lab-1]")
+    expect(row).to_contain_text("9 min")
+    row.get_by_role("button", name=f"Release {asked[0]['id']}").click()
+    expect(row.get_by_role("button", name=f"Release {asked[0]['id']}")).to_have_count(0, timeout=5000)
+    row.get_by_role("button", name="Pause").click()
+    expect(row.get_by_role("button", name="Resume")).to_be_visible(timeout=5000)
+    api("DELETE", f"plate/trials/{asked[1]['id']}/lease?worker=lab-1")
+    assert api("POST", "plate/ask", {"worker": "lab-1"})["state"] == "wait"
+    row.get_by_role("button", name="Resume").click()
+    expect(row.get_by_role("button", name="Pause")).to_be_visible(timeout=5000)
+
+
+def follows_workers(page, base, address, place):
+    """The page follows a study that processes of their own evaluate over HTTP, to its end."""
+    page.goto(base + "/s/hills")
+    expect(page.locator("#live")).to_have_text("live", timeout=10000)
+    worker = subprocess.Popen(
+        [COMMAND, "run", "--server", address, "--name", "hills", "--parallel", "4"], cwd=place, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+    )
+    try:
+        expect(page.locator("#stop")).to_contain_text("You may stop", timeout=60000)
+        expect(page.locator(".answer.certified")).to_be_visible()
+        assert worker.wait(60) == 0
+    finally:
+        worker.kill()
+    page.locator(".certificate summary").click()
+    expect(page.locator(".certificate pre")).to_contain_text("norm")
 
 
 def all_screens(page, base, name):
-    for path, words in [("/", "Studies"), ("/s/plate", "plate"), ("/s/plate/trials", "Trials"), ("/s/plate/workers", "Workers"),
-                        ("/s/plate/plates", "Plates"), ("/s/plate/model", "Model"), ("/compare", "Compare"), ("/s/plate/report", "plate")]:
-        page.goto(base + path)
-        expect(page.locator("h1").first).to_contain_text(words)
-        assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth + 1"), f"{path} is wider than the window ({name})"
-        shot(page, f"{name}-{path.strip('/').replace('/', '-') or 'studies'}")
+    for study in ["plate", "hills"]:
+        for screen in SCREENS_OF_A_STUDY:
+            open_screen(page, base, f"/s/{study}{screen}", name)
+    for path in ["/", "/compare"]:
+        open_screen(page, base, path, name)
+
+
+def open_screen(page, base, path, name):
+    answer = page.goto(base + path)
+    assert answer.status == 200, f"{path}: {answer.status}"
+    expect(page.locator("h1").first).to_be_visible()
+    assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth + 1"), f"{path} is wider than the window ({name})"
+    shot(page, f"{path.strip('/').replace('/', '-') or 'studies'}-{name}")
+
+
+def is_quick_with_20_000_trials(page, base):
+    begun = time.monotonic()
+    page.goto(base + "/s/large/trials")
+    expect(page.locator("#trials tbody tr")).to_have_count(100)
+    page.get_by_role("link", name="Next 100").click()
+    expect(page.locator("#trials tbody tr").first).to_contain_text("100")
+    seconds = time.monotonic() - begun
+    page.goto(base + "/s/large")
+    expect(page.locator("#progress-words")).to_contain_text("20000 of 20000")
+    shot(page, "large")
+    return seconds
+
+
+def reads_without_script(browser, base, address):
+    without = browser.new_context(java_script_enabled=False).new_page()
+    without.goto(address)
+    for path in ["/", "/compare", *(f"/s/plate{screen}" for screen in SCREENS_OF_A_STUDY)]:
+        without.goto(base + path)
+        assert "plate" in without.content(), path
+
+
+@contextlib.contextmanager
+def served(place):
+    """The address with the token, the one that may only look, and their beginning."""
+    arguments = [COMMAND, "serve", ".", "--port", "0", "--read-token"]
+    server = subprocess.Popen(arguments, cwd=place, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+    try:
+        address = server.stdout.readline().strip()
+        reading = server.stdout.readline().split()[0]
+        yield address, reading, re.match(r"(http://[^/]+)/", address).group(1)
+    finally:
+        server.terminate()
+        server.wait(20)
 
 
 def main(place):
     place = pathlib.Path(place)
     SCREENS.mkdir(parents=True, exist_ok=True)
+    begun = time.monotonic()
     prepare(place)
-    server = subprocess.Popen([COMMAND, "serve", ".", "--port", "0", "--read-token"], cwd=place, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
-    try:
-        address = server.stdout.readline().strip()
-        reading = server.stdout.readline().split()[0]
-        base = re.match(r"(http://[^/]+)/", address).group(1)
-        options = ["--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking"]
-        with sync_playwright() as play:
-            browser = play.chromium.launch(executable_path=os.environ.get("CHROMIUM", "/usr/bin/chromium"), args=options)
-            light = Watched(browser.new_context(color_scheme="light", viewport={"width": 1280, "height": 900}), base)
-            page = light.page
-            page.goto(address)
-            assert "token" not in page.url
-            page.goto(base + "/s/plate/plates")
-            fill_a_well(page)
-            upload(page, place)
-            seconds = sees_what_others_do(page, place)
-            page.on("dialog", lambda dialog: dialog.accept())
-            page.get_by_role("button", name="Close batch").click()
-            expect(page.locator("#progress-words")).to_contain_text("batch 2", timeout=60000)
-            page.get_by_role("button", name="Pause").click()
-            expect(page.locator("#controls")).to_contain_text("nothing is handed out")
-            page.get_by_role("button", name="Hand out again").click()
-            expect(page.get_by_role("button", name="Pause")).to_be_visible()
-            page.goto(base + "/s/plate/trials?state=done")
-            note = page.locator("input.note-of").first
-            note.fill("a bubble")
-            note.press("Enter")
-            page.wait_for_timeout(1500)
-            page.reload()
-            expect(page.locator("input.note-of").first).to_have_value("a bubble")
-            all_screens(page, base, "light")
-            # 20 000 trials: pages come at once.
-            begun = time.monotonic()
-            page.goto(base + "/s/large/trials")
-            expect(page.locator("#trials tbody tr")).to_have_count(100)
-            page.get_by_role("link", name="Next 100").click()
-            expect(page.locator("#trials tbody tr").first).to_contain_text("100")
-            large = time.monotonic() - begun
-            page.goto(base + "/s/large")
-            expect(page.locator("#progress-words")).to_contain_text("20000 of 20000")
-            shot(page, "light-large")
-            # The refusals of what was typed wrong on purpose are the only errors: none reached the server.
-            light.check()
-            dark = Watched(browser.new_context(color_scheme="dark", viewport={"width": 1280, "height": 900}), base)
-            dark.page.goto(address)
-            all_screens(dark.page, base, "dark")
-            dark.check()
-            narrow = Watched(browser.new_context(viewport={"width": 390, "height": 844}, is_mobile=True), base)
-            narrow.page.goto(reading)
-            all_screens(narrow.page, base, "narrow")
-            assert narrow.page.locator("button[data-method]").count() == 0, "who may only look sees no buttons"
-            narrow.check()
-            without = browser.new_context(java_script_enabled=False).new_page()
-            without.goto(address)
-            for path in ["/", "/s/plate", "/s/plate/trials", "/s/plate/plates"]:
-                without.goto(base + path)
-                assert "plate" in without.content()
-            browser.close()
-        print(f"browser: all screens in light, dark and narrow; another process's tell seen after {seconds:.2f} s; two pages of 20 000 trials in {large:.2f} s")
-    finally:
-        server.terminate()
-        server.wait(20)
+    options = ["--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking"]
+    with served(place) as (address, reading, base), sync_playwright() as play:
+        browser = play.chromium.launch(executable_path=os.environ.get("CHROMIUM", "/usr/bin/chromium"), args=options)
+        api = Api(base, address.split("token=")[1])
+        light = Watched(browser, base, color_scheme="light", viewport={"width": 1280, "height": 900})
+        page = light.page
+        page.goto(address)
+        assert "token" not in page.url
+        page.goto(base + "/s/plate/plates")
+        fill_wells(page)
+        upload(page, place)
+        seconds = sees_what_others_do(page, place, api)
+        closes_and_pauses(page)
+        keeps_notes_and_results(page, base)
+        rules_workers(page, base, api)
+        fills_replicates(page, base)
+        follows_workers(page, base, address, place)
+        corrects(page, base)
+        all_screens(page, base, "light")
+        large = is_quick_with_20_000_trials(page, base)
+        light.check()
+        dark = Watched(browser, base, color_scheme="dark", viewport={"width": 1280, "height": 900})
+        dark.page.goto(address)
+        all_screens(dark.page, base, "dark")
+        dark.check()
+        narrow = Watched(browser, base, viewport={"width": 390, "height": 844}, is_mobile=True)
+        narrow.page.goto(reading)
+        all_screens(narrow.page, base, "narrow")
+        narrow.page.goto(base + "/s/plate")
+        assert narrow.page.locator("button[data-method]").count() == 0, "who may only look sees no buttons"
+        narrow.check()
+        reads_without_script(browser, base, address)
+        browser.close()
+    print(
+        f"browser: all screens in light, dark and narrow in {time.monotonic() - begun:.0f} s; a result told by another process was seen after {seconds[0]:.2f} s, "
+        f"one over HTTP after {seconds[1]:.2f} s; two pages of 20 000 trials came in {large:.2f} s"
+    )
 
 
 if __name__ == "__main__":

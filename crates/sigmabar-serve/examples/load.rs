@@ -192,6 +192,7 @@ fn measure(workers: usize, pairs: usize, kills: usize) -> Answer<()> {
     })?;
     let seconds = begun.elapsed().as_secs_f64();
     let mut child = server.into_inner().unwrap_or_else(PoisonError::into_inner);
+    let used = processor_seconds(child.id());
     let killed = child.kill();
     child.wait()?;
     killed?;
@@ -202,10 +203,30 @@ fn measure(workers: usize, pairs: usize, kills: usize) -> Answer<()> {
         pairs as f64 / seconds
     );
     println!("a tell takes {:.1} ms in the middle, {:.1} ms at the 99th percentile", at(&mut times, 0.5), at(&mut times, 0.99));
+    if let (Some(used), 0) = (used, kills) {
+        println!(
+            "the server used {:.0} µs of processor time for each pair; load of the machine {}",
+            1e6 * used / pairs as f64,
+            machine_load()
+        );
+    }
     let mut pages = pages;
     println!("the page was fetched {} times meanwhile, in {:.1} ms in the middle", pages.len(), at(&mut pages, 0.5));
     std::fs::remove_dir_all(&directory)?;
     Ok(())
+}
+
+/// The processor time of a process so far, where the system says it.
+fn processor_seconds(process: u32) -> Option<f64> {
+    let text = std::fs::read_to_string(format!("/proc/{process}/stat")).ok()?;
+    // After the name in parentheses: user and system time are the twelfth and thirteenth field, in hundredths of a second.
+    let mut fields = text.rsplit_once(')')?.1.split_whitespace().skip(11);
+    let mut ticks = || fields.next()?.parse::<f64>().ok();
+    Some((ticks()? + ticks()?) / 100.0)
+}
+
+fn machine_load() -> String {
+    std::fs::read_to_string("/proc/loadavg").unwrap_or_default().split(' ').next().unwrap_or_default().to_owned()
 }
 
 /// Every acknowledged result is in the file, with the value that was told, and each trial was told once.

@@ -4,8 +4,8 @@ use crate::refusal::{Outcome, Refusal};
 use crate::writer::Writer;
 use sigmabar::linalg::Interrupt;
 use sigmabar_report::report::{self, Live};
-use sigmabar_study::{AskRequest, EventKind, HandedOut, Study};
-use std::collections::BTreeSet;
+use sigmabar_study::{AskRequest, EventKind, HandedOut, Study, StudySpec};
+use std::collections::{BTreeSet, VecDeque};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
@@ -13,8 +13,16 @@ use tokio::sync::watch;
 
 /// A page shows what is known; what is newer is made ready meanwhile, but not more often than this.
 const PAUSE: Duration = Duration::from_millis(250);
+/// A page waits so long for the first look at a study.
+const FIRST_LOOK: Duration = Duration::from_millis(60);
 /// Somebody who waits for trials looks again after this, as leases run out without a word.
 const LOOK_AGAIN: Duration = Duration::from_secs(2);
+
+/// So many pages that take long are kept for those who look next.
+const MOST_PAGES: usize = 8;
+
+/// A page that takes long to make, with its name and the state of the file that it shows.
+type KeptPage = (String, (u64, u64), Arc<str>);
 
 /// A study as it stood after an event.
 #[derive(Debug)]
@@ -40,16 +48,24 @@ pub(crate) struct Desk {
     snapshot: watch::Sender<Option<Arc<Snapshot>>>,
     refreshing: tokio::sync::Mutex<()>,
     is_refreshing: AtomicBool,
+    /// Whoever draws holds this: one page at a time, and nobody draws what another has just drawn.
+    pages: tokio::sync::Mutex<VecDeque<KeptPage>>,
     planning: tokio::sync::Mutex<()>,
     is_planning: AtomicBool,
+    /// Whether the study file was amended: another desk takes its place.
+    is_amended: AtomicBool,
     /// Why the last plan was not made.
     trouble: Mutex<Option<Refusal>>,
+    /// Why nothing could be shown at the last try.
+    unreadable: Mutex<Option<Refusal>>,
     paused_workers: Mutex<BTreeSet<String>>,
     /// Counts changes of the file and new snapshots.
     changes: watch::Sender<u64>,
     /// Counts moments at which there may be something to hand out again.
     openings: watch::Sender<u64>,
     last_event: AtomicU64,
+    /// Counts changes of the file, also those that are no events.
+    version: AtomicU64,
     stop: Interrupt,
 }
 
@@ -66,13 +82,17 @@ impl Desk {
             snapshot: watch::Sender::new(None),
             refreshing: tokio::sync::Mutex::default(),
             is_refreshing: AtomicBool::new(false),
+            pages: tokio::sync::Mutex::default(),
             planning: tokio::sync::Mutex::default(),
             is_planning: AtomicBool::new(false),
+            is_amended: AtomicBool::new(false),
             trouble: Mutex::new(None),
+            unreadable: Mutex::new(None),
             paused_workers: Mutex::new(paused),
             changes: watch::Sender::new(0),
             openings: watch::Sender::new(0),
             last_event: AtomicU64::new(last_event),
+            version: AtomicU64::new(0),
             stop,
         }))
     }
@@ -110,21 +130,52 @@ impl Desk {
         .await
     }
 
-    /// What is known now, perhaps a moment old; what is newer is made ready meanwhile.
-    pub async fn glance(self: &Arc<Self>) -> Outcome<Arc<Snapshot>> {
-        let Some(known) = self.snapshot.borrow().clone() else { return self.fresh().await };
-        if known.event < self.last_event.load(Ordering::Acquire) && !self.is_refreshing.swap(true, Ordering::AcqRel) {
+    /// A page that takes long to make: once for each state of the study, however many look at it.
+    pub async fn page(
+        self: &Arc<Self>,
+        name: String,
+        make: impl FnOnce(&Study) -> report::Result<String> + Send + 'static,
+    ) -> Outcome<Arc<str>> {
+        let mut pages = self.pages.lock().await;
+        let state = (self.read(Study::last_event).await?, self.version.load(Ordering::Acquire));
+        if let Some((.., page)) = pages.iter().find(|(kept, at, _)| *kept == name && *at == state) {
+            return Ok(Arc::clone(page));
+        }
+        let page: Arc<str> = self.view(make).await?.into();
+        pages.retain(|(kept, at, _)| *kept != name && *at == state);
+        pages.truncate(MOST_PAGES - 1);
+        pages.push_front((name, state, Arc::clone(&page)));
+        Ok(page)
+    }
+
+    /// What is known now, perhaps a moment old; what is newer is made ready meanwhile. None while the first of it is made, which may take a second where there
+    /// are many trials: whoever looks is told when it is there.
+    pub async fn glance(self: &Arc<Self>) -> Outcome<Option<Arc<Snapshot>>> {
+        let mut news = self.snapshot.subscribe();
+        let known = news.borrow_and_update().clone();
+        let is_old = known.as_ref().is_none_or(|known| known.event < self.last_event.load(Ordering::Acquire));
+        if is_old && !self.is_refreshing.swap(true, Ordering::AcqRel) {
             let desk = Arc::clone(self);
             // One that takes long is not made all the time.
-            let due = known.made + PAUSE.max(4 * known.took);
+            let due = known.as_ref().map_or_else(Instant::now, |known| known.made + PAUSE.max(4 * known.took));
             tokio::spawn(async move {
                 tokio::time::sleep(due.saturating_duration_since(Instant::now())).await;
                 desk.is_refreshing.store(false, Ordering::Release);
-                // A page that cannot be made now shows what was known, and says so when it is asked for anew.
-                drop(desk.fresh().await);
+                let made = desk.fresh().await;
+                // A page that cannot be made now shows what was known, or why nothing is.
+                *desk.unreadable.lock().unwrap_or_else(PoisonError::into_inner) = made.err();
+                desk.changes.send_modify(|count| *count += 1);
             });
         }
-        Ok(known)
+        if known.is_some() {
+            return Ok(known);
+        }
+        drop(tokio::time::timeout(FIRST_LOOK, news.changed()).await);
+        let known = news.borrow().clone();
+        match self.unreadable.lock().unwrap_or_else(PoisonError::into_inner).clone() {
+            Some(refusal) if known.is_none() => Err(refusal),
+            _ => Ok(known),
+        }
     }
 
     /// What is known with everything that was told before this call.
@@ -169,6 +220,9 @@ impl Desk {
             if matches!(look.await, Ok(Err(_))) || self.stop.is_triggered() {
                 return Err(Refusal::busy("the server is stopping: try again later"));
             }
+            if self.is_amended() {
+                return Err(Refusal::busy("the study file was amended: try again"));
+            }
         }
     }
 
@@ -191,6 +245,24 @@ impl Desk {
         let closed = self.with_planner(move |study| if force { study.close_batch_unseen() } else { study.close_batch() }).await;
         self.open();
         closed
+    }
+
+    /// Goes on by an edited study file; the keys that changed. Afterwards another desk is needed.
+    pub async fn amend(self: &Arc<Self>, edited: StudySpec) -> Outcome<Vec<String>> {
+        let changed = self.with_planner(move |study| study.reopen()?.amend(&edited)).await?;
+        self.is_amended.fetch_or(!changed.is_empty(), Ordering::AcqRel);
+        Ok(changed)
+    }
+
+    pub fn is_amended(&self) -> bool {
+        self.is_amended.load(Ordering::Acquire)
+    }
+
+    /// Another desk has the place of this one: whoever waits here is sent there.
+    pub fn retire(&self) {
+        self.is_amended.store(true, Ordering::Release);
+        self.changes.send_modify(|count| *count += 1);
+        self.open();
     }
 
     async fn with_planner<T: Send + 'static>(
@@ -220,6 +292,7 @@ impl Desk {
 
     /// Something happened in the file: called by the thread that watches it.
     pub fn look(&self) -> sigmabar_study::Result<()> {
+        self.version.fetch_add(1, Ordering::AcqRel);
         let known = self.last_event.load(Ordering::Acquire);
         let last = self.reader.last_event()?;
         if last > known {
@@ -228,6 +301,9 @@ impl Desk {
             // A plan that failed may succeed after anything but an ask.
             if news.iter().any(|event| event.kind != EventKind::Asked) {
                 *self.trouble() = None;
+            }
+            if news.iter().any(|event| event.kind == EventKind::Amended) {
+                self.is_amended.store(true, Ordering::Release);
             }
             if news.iter().any(|event| is_opening(event.kind)) || last > known + 5000 {
                 *self.paused() = self.reader.paused_workers()?;

@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, PoisonError, RwLock};
 use std::time::{Duration, Instant};
+use tokio::sync::watch;
 
 /// How often the files are looked at: an update is seen within a second.
 const LOOK: Duration = Duration::from_millis(100);
@@ -52,13 +53,15 @@ impl Source {
 pub(crate) struct Desks {
     pub source: Source,
     known: RwLock<BTreeMap<String, Arc<Desk>>>,
+    /// Counts desks that came.
+    arrivals: watch::Sender<u64>,
     stop: Interrupt,
 }
 
 impl Desks {
     /// Opens what is there; a directory may be empty yet.
     pub fn open(source: Source, stop: Interrupt) -> Result<Self, Error> {
-        let desks = Self { source, known: RwLock::default(), stop };
+        let desks = Self { source, known: RwLock::default(), arrivals: watch::Sender::new(0), stop };
         for file in desks.source.files() {
             let added = desks.add(&file);
             // Of a directory, what is no study is left out; a file that was named must be one.
@@ -83,8 +86,26 @@ impl Desks {
                 .chain((1..).map(|i| if i == 1 { format!("{stem}.{name}") } else { format!("{stem}.{name}.{i}") }));
             let Some(slug) = names.into_iter().find(|slug| !known.contains_key(slug)) else { continue };
             known.insert(slug.clone(), Desk::new(slug, study, self.stop.clone())?);
+            self.arrivals.send_modify(|count| *count += 1);
         }
         Ok(())
+    }
+
+    /// Puts a desk of the study as it is declared now into the place of one whose study file was amended.
+    pub fn renew(&self, old: &Arc<Desk>) -> Result<(), Error> {
+        let study = Study::open(old.reader.file(), Some(old.reader.name()))?;
+        let desk = Desk::new(old.slug.clone(), study, self.stop.clone())?;
+        let mut known = self.known.write().unwrap_or_else(PoisonError::into_inner);
+        if known.get(&old.slug).is_some_and(|place| Arc::ptr_eq(place, old)) {
+            known.insert(old.slug.clone(), desk);
+            self.arrivals.send_modify(|count| *count += 1);
+        }
+        old.retire();
+        Ok(())
+    }
+
+    pub fn arrivals(&self) -> watch::Receiver<u64> {
+        self.arrivals.subscribe()
     }
 
     pub fn find(&self, slug: &str) -> Option<Arc<Desk>> {
@@ -107,7 +128,9 @@ impl Desks {
                 }
                 searched = Instant::now();
             }
-            for desk in self.all() {
+            let all = self.all();
+            feeds.retain(|(desk, _)| all.iter().any(|known| Arc::ptr_eq(known, desk)));
+            for desk in all {
                 if !feeds.iter().any(|(known, _)| Arc::ptr_eq(known, &desk)) {
                     feeds.push((desk, None));
                 }
@@ -123,6 +146,9 @@ impl Desks {
                 };
                 if has_changed {
                     drop(desk.look());
+                }
+                if desk.is_amended() {
+                    drop(self.renew(desk));
                 }
             }
             std::thread::sleep(LOOK);

@@ -20,6 +20,8 @@ pub(crate) struct Peer(pub SocketAddr);
 pub(crate) const MOST_BYTES: usize = 1 << 20;
 /// The longest table that is uploaded.
 const MOST_TABLE_BYTES: usize = 16 << 20;
+/// What may be done at all.
+const METHODS: [Method; 6] = [Method::GET, Method::HEAD, Method::POST, Method::PUT, Method::PATCH, Method::DELETE];
 /// A body that takes longer is not waited for.
 const SLOWEST_BODY: Duration = Duration::from_secs(30);
 
@@ -46,6 +48,10 @@ enum Admitted {
 
 async fn admit(app: &App, request: Request) -> Result<Admitted, Refusal> {
     check_host(app, request.headers())?;
+    if !METHODS.contains(request.method()) {
+        let message = format!("{} is no method of this server", request.method());
+        return Err(Refusal::new(StatusCode::METHOD_NOT_ALLOWED, "wrong-method", message));
+    }
     let path = request.uri().path();
     if matches!(path, "/healthz" | "/readyz") || path.starts_with("/assets/") {
         return Ok(Admitted::Through(request));
@@ -129,6 +135,10 @@ fn unauthorised(message: &str) -> Refusal {
 }
 
 fn wrong_token(app: &App, request: &Request, refusal: Refusal) -> Refusal {
+    // Who gives no token guesses none.
+    if !has_token(app, request.headers()) && token_of_query(request.uri().query()).is_none() {
+        return refusal;
+    }
     let peer = request.extensions().get::<Peer>().map(|peer| peer.0.ip());
     if peer.is_some_and(|peer| app.wrong.is_too_much(peer)) {
         return Refusal::new(StatusCode::TOO_MANY_REQUESTS, "too-many", "too many wrong tokens from this address: wait a minute");
@@ -162,7 +172,11 @@ fn check_change(app: &App, request: &Request, access: Access, by_cookie: bool) -
     }
     let kind = headers.get(header::CONTENT_TYPE).and_then(|kind| kind.to_str().ok()).unwrap_or_default();
     let is_json = kind.split(';').next().is_some_and(|kind| kind.trim().eq_ignore_ascii_case("application/json"));
-    if !is_json && request.method() != Method::DELETE {
+    // Where nothing is sent there is nothing to misread; who needs a body finds it missing.
+    let is_empty =
+        headers.get(header::CONTENT_LENGTH).is_none_or(|length| length == "0") && !headers.contains_key(header::TRANSFER_ENCODING);
+    let is_nothing = is_empty && !headers.contains_key(header::CONTENT_TYPE);
+    if !is_json && !is_nothing && request.method() != Method::DELETE {
         let message = "changes are sent as application/json";
         return Err(Refusal::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, "not-json", message));
     }

@@ -14,6 +14,7 @@ mod desks;
 mod guard;
 mod outbox;
 mod pages;
+mod plates;
 mod refusal;
 mod server;
 mod token;

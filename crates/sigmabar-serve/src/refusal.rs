@@ -51,6 +51,10 @@ impl From<&Error> for Refusal {
             Error::NotAsked { .. } => (StatusCode::CONFLICT, "not-asked"),
             Error::AlreadyTold { .. } => (StatusCode::CONFLICT, "already-told"),
             Error::NotHandedOut { .. } => (StatusCode::CONFLICT, "not-handed-out"),
+            Error::NotTold { .. } => (StatusCode::CONFLICT, "not-told"),
+            Error::Unamendable { .. } => (StatusCode::CONFLICT, "unamendable"),
+            // The server opens it again within a moment.
+            Error::Amended { .. } => (StatusCode::SERVICE_UNAVAILABLE, "busy"),
             Error::StudyExists { .. } => (StatusCode::CONFLICT, "study-exists"),
             Error::Contradicted(_) => (StatusCode::CONFLICT, "contradicted"),
             Error::Result { .. }
@@ -59,6 +63,7 @@ impl From<&Error> for Refusal {
             | Error::NotACandidate { .. }
             | Error::Unconstrained { .. }
             | Error::ImportedRow { .. }
+            | Error::UsedOtherwise { .. }
             | Error::Spec(_) => (StatusCode::UNPROCESSABLE_ENTITY, "invalid"),
             Error::Store { problem: StoreError::Busy { .. }, .. } => (StatusCode::SERVICE_UNAVAILABLE, "busy"),
             Error::Store { problem: StoreError::Full, .. } => (StatusCode::INSUFFICIENT_STORAGE, "disk-full"),

@@ -21,6 +21,7 @@ from ._certificate import Certificate, PremiseRange, warned
 from ._checks import count, count_or_none, flag, number, number_or_none, path, text, text_or_none
 from ._core import Error
 from ._html import advice, table
+from ._remote import RemoteStudy
 from ._strategy import Strategy
 
 Setting = dict[str, Any]
@@ -90,6 +91,10 @@ class Advice:
 class Study:
     """One study of an SQLite file that many processes may use at once. Use :meth:`create` or :meth:`open`.
 
+    ``Study("http://host:8713", token="…")`` is a study that ``sigmabar serve`` has, with the same methods; the whole address that the server printed will do too, and
+    the token may be in ``SIGMABAR_TOKEN``. ``name`` is needed where the server has several studies. Results are kept in the directory ``outbox`` until the server has
+    them, and what an earlier run left there is sent first; while the server is away, calls wait for it.
+
     >>> import os, tempfile, sigmabar as sb
     >>> file = os.path.join(tempfile.mkdtemp(), "study.db")
     >>> spec = {"budget": 24, "batches": 3, "parameters": {"x": {"type": "float", "low": 0, "high": 1}}}
@@ -103,10 +108,15 @@ class Study:
     (24, True)
     """
 
-    def __init__(self, core: _core.Study) -> None:
-        if not isinstance(core, _core.Study):
-            raise Error("a study is made by Study.create(file, name, spec) or found by Study.open(file)")
-        self._core = core
+    def __init__(
+        self, core: _core.Study | str, *, token: str | None = None, name: str | None = None, outbox: str | os.PathLike[str] = ".sigmabar-outbox"
+    ) -> None:
+        if isinstance(core, str) and core.startswith(("http://", "https://")):
+            self._core: _core.Study | RemoteStudy = RemoteStudy(core, text_or_none(token, "token"), text_or_none(name, "name"), path(outbox, "outbox"))
+        elif isinstance(core, _core.Study):
+            self._core = core
+        else:
+            raise Error('a study is made by Study.create(file, name, spec), found by Study.open(file), or on a server: Study("http://…", token="…")')
 
     @classmethod
     def create(
@@ -136,7 +146,7 @@ class Study:
 
     @property
     def file(self) -> Path:
-        """The file it is in."""
+        """The file it is in; an error for one on a server."""
         return Path(self._core.file())
 
     @property
@@ -331,14 +341,17 @@ class Study:
         from .__main__ import run as command
 
         output = output or self.name.translate(str.maketrans("/\\", "__")) + "-report.html"
-
+        if isinstance(self._core, RemoteStudy):
+            Path(output).write_text(self._core.report(), encoding="utf-8")
+            return Path(output)
         code = command(["report", str(self.file), "--name", self.name, "-o", os.fspath(output), "--quiet"])
         if code != 0:
             raise Error(f"the report was not written: the command ended with {code}")
         return Path(output)
 
     def __repr__(self) -> str:
-        return f"<Study {self.name!r} in {str(self.file)!r}>"
+        place = self._core.place() if isinstance(self._core, RemoteStudy) else str(self.file)
+        return f"<Study {self.name!r} in {place!r}>"
 
     def _repr_html_(self) -> str:
         status = self.status()

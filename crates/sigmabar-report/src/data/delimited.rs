@@ -17,6 +17,8 @@ struct Delimited {
     reader: csv::Reader<BufReader<Box<dyn Read>>>,
     record: csv::StringRecord,
     line: u64,
+    /// Whether lines end with a carriage return and a line feed.
+    has_both_ends: bool,
     columns: Vec<Column>,
     decimals: Decimals,
 }
@@ -115,6 +117,8 @@ pub(super) fn open(file: &Path, input: Box<dyn Read>) -> Result<(Vec<String>, Bo
         return Err(DataError::Format { file: file.to_owned(), kind: "CSV", reason });
     }
     let delimiter = separator(start);
+    let end = start.iter().position(|byte| *byte == b'\n').unwrap_or(0);
+    let has_both_ends = end > 0 && start[end - 1] == b'\r';
     let mut reader = csv::ReaderBuilder::new().delimiter(delimiter).trim(csv::Trim::All).from_reader(input);
     let header = reader.headers().map_err(|error| wrong(file, 1, error))?.clone();
     let columns = header.iter().map(|name| if name.is_empty() { Column::Nameless } else { Column::Plain }).collect();
@@ -122,7 +126,10 @@ pub(super) fn open(file: &Path, input: Box<dyn Read>) -> Result<(Vec<String>, Bo
     check_names(file, &header.iter().collect::<Vec<_>>(), may_be_commas)?;
     let names = header.iter().filter(|name| !name.is_empty()).map(str::to_owned).collect();
     let decimals = Decimals { may_be_commas, ..Decimals::default() };
-    Ok((names, Box::new(Delimited { file: file.to_owned(), reader, record: csv::StringRecord::new(), line: 1, columns, decimals })))
+    Ok((
+        names,
+        Box::new(Delimited { file: file.to_owned(), reader, record: csv::StringRecord::new(), line: 1, has_both_ends, columns, decimals }),
+    ))
 }
 
 /// The character that occurs most in the first line, outside of quotes and of numbers such as 1,5; commas where none does.
@@ -215,7 +222,8 @@ impl Delimited {
     fn read(&mut self) -> Result<bool, DataError> {
         let more = self.reader.read_record(&mut self.record).map_err(|error| wrong(&self.file, self.line, error))?;
         if more {
-            self.line = self.record.position().map_or(self.line + 1, csv::Position::line);
+            // Of the two bytes that end lines on Windows the parser counts the second to the line that follows.
+            self.line = self.record.position().map_or(self.line + 1, |at| at.line() + u64::from(self.has_both_ends));
         }
         Ok(more)
     }
@@ -322,6 +330,7 @@ mod tests {
             "t.csv, line 2, column 3 (counted from 1): \"x\" stands below no name; name the column in the first line"
         );
         assert_eq!(said("a,b\n1,2\n,\n3,4\n"), "t.csv, line 3: an empty row between others; fill it in or take it out");
+        assert_eq!(said("a,b\r\n1,2\r\n,\r\n3,4\r\n"), "t.csv, line 3: an empty row between others; fill it in or take it out");
         assert!(said("PK\u{3}\u{4}...").contains("save the sheet as CSV"));
     }
 }

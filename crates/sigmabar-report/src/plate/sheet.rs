@@ -44,6 +44,18 @@ impl<'a> Layout<'a> {
         places
     }
 
+    /// Rows and columns of the plate.
+    #[must_use]
+    pub fn size(&self) -> (usize, usize) {
+        self.plate.size()
+    }
+
+    /// The wells that hold controls.
+    #[must_use]
+    pub fn controls(&self) -> Vec<String> {
+        self.wells.iter().filter(|(_, trial)| trial.is_none()).map(|(well, _)| self.plate.name(*well)).collect()
+    }
+
     /// One row for each well in use: well, trial (or the word control), what a candidate is called, setting, and empty cells for what was measured.
     #[must_use]
     pub fn sheet(&self, spec: &StudySpec) -> Sheet {

@@ -38,7 +38,7 @@ pub use plate::{Measured, Plate, Well, plate_size, well_name, well_place};
 pub use png::PngError;
 pub use progress::{BatchEnd, Progress, Rival, rivals};
 pub use regret::{RegretCurve, RegretGrowth, RegretPanel, growth, last_decade_slope, regret};
-pub use scale::{Scale, Tick, number, significant};
+pub use scale::{Scale, Tick, between, number, significant};
 pub use scene::{Anchor, Fill, Marker, Scene, Stroke, Style, text_width};
 pub use slices::{Slice, Slices};
 pub use standing::{premise_map, standing};

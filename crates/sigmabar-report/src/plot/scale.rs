@@ -114,7 +114,9 @@ fn linear_ticks(low: f64, high: f64, at_most: usize) -> Vec<Tick> {
 fn tick_label(value: f64, step: f64) -> String {
     let largest = value.abs().max(step);
     if largest >= 1e6 || step < 1e-5 {
-        return if value == 0.0 { "0".to_owned() } else { minus(format!("{value:.1e}").replace(".0e", "e")) };
+        // As many digits as neighbours need to be told apart.
+        let digits = (largest / step).log10().ceil().clamp(1.0, 12.0) as usize;
+        return if value == 0.0 { "0".to_owned() } else { minus(format!("{value:.digits$e}").replace(".0e", "e")) };
     }
     let decimals = (-step.log10().floor()).max(0.0) as usize;
     let text = format!("{value:.decimals$}");
@@ -164,6 +166,14 @@ fn power_label(value: f64) -> String {
 #[must_use]
 pub fn number(value: f64) -> String {
     significant(value, 4)
+}
+
+/// An interval for reading, with as many digits as its ends need to be told apart.
+#[must_use]
+pub fn between(low: f64, high: f64) -> String {
+    let ends = |digits: usize| (significant(low, digits), significant(high, digits));
+    let (low, high) = (4..12).map(ends).find(|(a, b)| a != b).unwrap_or_else(|| ends(4));
+    format!("{low} to {high}")
 }
 
 /// A number for reading with a given number of significant digits.

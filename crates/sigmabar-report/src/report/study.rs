@@ -9,7 +9,7 @@ use super::parameter::setting_words;
 use super::plates::plates;
 use super::study_model::{Dots, StudyModel, Through};
 use super::tables::{batch_table, trial_table};
-use crate::plot::{self, BatchEnd, Progress, Rival, Table, number};
+use crate::plot::{self, BatchEnd, Progress, Rival, Table, between, number};
 use crate::quantity::counted;
 use serde_json::json;
 use sigmabar::certificate::Contradiction;
@@ -92,10 +92,8 @@ impl Content<'_> {
             return;
         };
         let gap = if advice.gap.is_finite() { format!("at most {}", number(advice.gap)) } else { "not known".to_owned() };
-        let mut facts = vec![
-            ("true value there".to_owned(), format!("{} to {}", number(advice.lower), number(advice.upper))),
-            ("any other setting is better by".to_owned(), gap),
-        ];
+        let mut facts =
+            vec![("true value there".to_owned(), between(advice.lower, advice.upper)), ("any other setting is better by".to_owned(), gap)];
         if let Some(gap) = advice.candidate_gap {
             facts.push(("any other candidate that stands for the space, by".to_owned(), format!("at most {}", number(gap))));
         }
@@ -146,7 +144,7 @@ impl Content<'_> {
 
     /// Settings that come next, how often to measure the recommended one again, and the next command.
     fn runners_up(&self, page: &mut Page) -> Result<()> {
-        let (Some(advice), Some(model)) = (&self.advice, StudyModel::new(self.run)?) else { return Ok(()) };
+        let (Some(advice), Some(model)) = (&self.advice, StudyModel::new(self.study, self.run)?) else { return Ok(()) };
         page.heading("What to do next");
         let file = self.file();
         if self.contradiction().is_some() {
@@ -247,7 +245,7 @@ impl Content<'_> {
 
     /// All pictures; gives the certificate behind the slices back.
     fn pictures(&self, page: &mut Page) -> Result<Option<Certificate>> {
-        let model = StudyModel::new(self.run)?;
+        let model = StudyModel::new(self.study, self.run)?;
         let model = model.as_ref();
         page.heading("How it got there");
         self.history(page, model)?;

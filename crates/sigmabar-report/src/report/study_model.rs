@@ -5,8 +5,8 @@ use super::parameter;
 use crate::plot::{Effect, Slice, Slices};
 use sigmabar::certificate::Coverage;
 use sigmabar::strategy::{RunPosterior, Scale};
-use sigmabar::{Certificate, Claim, Label, Points, PointsRef, Strategy};
-use sigmabar_study::{Advice, ParameterKind, Space, Value};
+use sigmabar::{Certificate, Claim, Label, Origin, Points, PointsRef, Strategy};
+use sigmabar_study::{Advice, ParameterKind, Space, Study, Value};
 use std::f64::consts::FRAC_1_SQRT_2;
 
 /// Both sides of a normal interval that misses once in twenty times.
@@ -23,6 +23,8 @@ pub(super) struct StudyModel<'a> {
     posterior: RunPosterior<'a>,
     scale: Option<Scale>,
     noise: f64,
+    /// Whether nothing was lost, corrected or measured again, or somebody vouches that it has nothing to do with the noise.
+    is_whole: bool,
 }
 
 /// What was measured where: by the study, and before it.
@@ -60,10 +62,13 @@ pub(super) struct View {
 
 impl<'a> StudyModel<'a> {
     /// `None` where there is no kernel or nothing was measured.
-    pub fn new(run: &'a Strategy) -> Result<Option<Self>> {
+    pub fn new(study: &Study, run: &'a Strategy) -> Result<Option<Self>> {
         let Some(posterior) = run.posterior()? else { return Ok(None) };
         let (scale, noise) = (posterior.scale(), posterior.noise());
-        Ok(Some(Self { run, posterior, scale, noise }))
+        let ledger = run.ledger();
+        let lost = ledger.lost_before() + (0..ledger.batches()).map(|batch| ledger.lost(batch)).sum::<usize>();
+        let is_whole = run.problem().failures().origin(lost + study.mishap_count()?) != Origin::Unmet;
+        Ok(Some(Self { run, posterior, scale, noise, is_whole }))
     }
 
     pub fn run(&self) -> &Strategy {
@@ -136,11 +141,13 @@ impl<'a> StudyModel<'a> {
         Ok(View { mean: means, interval: around(0.0), prediction: around(self.noise), label, prediction_label: label, certificate: None })
     }
 
-    /// What was declared, if that is enough for a theorem about all data at once: not where values are warped or some count more than others.
+    /// What was declared, if that is enough for a theorem about all data at once: not where values are warped or some count more than others, nor where lost or
+    /// corrected results may have been chosen by their noise.
     fn claim(&self) -> Result<Option<Claim>> {
         let problem = self.run.problem();
         let weighted = self.run.ledger().all_measured().any(|measured| measured.standard_error.is_some());
-        let (None, false, Some(bound), Some(noise)) = (self.scale, weighted, problem.norm_bound(), problem.noise()) else {
+        let (None, false, true, Some(bound), Some(noise)) = (self.scale, weighted, self.is_whole, problem.norm_bound(), problem.noise())
+        else {
             return Ok(None);
         };
         Ok(Some(Claim::new(problem.delta())?.norm_bound(bound)?.noise(noise.clone())))

@@ -52,10 +52,21 @@ fn to_do(trial: AskedTrial) -> TrialToDo {
 
 /// A worker's name: shown to people and kept for ever, so it is neither empty nor endless.
 pub(super) fn worker(name: String) -> Outcome<String> {
-    if name.trim().is_empty() || name.chars().count() > 200 || name.chars().any(char::is_control) {
-        return Err(Refusal::invalid("worker must be a name of 1 to 200 characters, none of them a control character"));
+    if !is_name(&name) {
+        return Err(Refusal::invalid(NAME));
     }
     Ok(name)
+}
+
+/// The same in an address.
+pub(super) fn worker_of_query(name: String) -> Outcome<String> {
+    if is_name(&name) { Ok(name) } else { Err(Refusal::new(StatusCode::BAD_REQUEST, "wrong-query", NAME)) }
+}
+
+const NAME: &str = "worker must be a name of 1 to 200 characters that begins with no space and has no control characters";
+
+fn is_name(name: &str) -> bool {
+    !name.starts_with(char::is_whitespace) && (1..=200).contains(&name.chars().count()) && !name.chars().any(char::is_control)
 }
 
 /// The number of a trial in an address.
@@ -118,7 +129,7 @@ pub(super) async fn release(
     Args(query): Args<WorkerQuery>,
 ) -> Outcome<Json<LeaseAnswer>> {
     let (desk, id) = (app.desk(&s)?, number(&id)?);
-    let worker = worker(query.worker)?;
+    let worker = worker_of_query(query.worker)?;
     desk.writer()?.with(move |study| study.release(id, &worker)).await?;
     desk.open();
     Ok(Json(LeaseAnswer { held: false }))

@@ -68,11 +68,11 @@ pub(super) async fn earlier(State(app): State<Arc<App>>, Path(s): Path<String>, 
     if body.rows.len() > MOST_RESULTS {
         return Err(Refusal::invalid(format!("a request has at most {MOST_RESULTS} rows")));
     }
-    let collected = match body.collected.as_deref() {
-        Some("fixed") => Collected::DeclaredFixed,
-        Some("adaptive") | None => Collected::Adaptive,
-        Some("undeclared") => Collected::Undeclared,
-        Some(other) => return Err(Refusal::invalid(format!("collected is \"{other}\": it must be fixed, adaptive or undeclared"))),
+    let collected = match body.collected {
+        Some(HowCollected::Fixed) => Collected::DeclaredFixed,
+        Some(HowCollected::Adaptive) => Collected::Adaptive,
+        Some(HowCollected::Exchangeable) => Collected::Exchangeable,
+        Some(HowCollected::Undeclared) | None => Collected::Undeclared,
     };
     let names: Vec<String> = desk.reader.spec().space().parameters().iter().map(|p| p.name.clone()).collect();
     let one = |(i, row): (usize, &EarlierRow)| {
@@ -111,14 +111,12 @@ pub(super) async fn create(State(app): State<Arc<App>>, Body(body): Body<NewStud
     if body.name.is_empty() || body.name.len() > 64 || !body.name.chars().all(is_plain) {
         return Err(Refusal::invalid("name must be 1 to 64 letters, digits, hyphens and underscores"));
     }
-    if !body.spec.is_object() {
-        return Err(Refusal::invalid("spec must be a study file as a JSON object"));
-    }
-    let objective = &body.spec["objective"];
+    let spec = Any::Object(body.spec);
+    let objective = &spec["objective"];
     if ["command", "process", "directory"].iter().any(|key| !objective[*key].is_null()) {
         return Err(Refusal::invalid("objective: a study that is posted has no command: name it where it runs, sigmabar worker --command"));
     }
-    if body.spec["candidates"].is_string() {
+    if spec["candidates"].is_string() {
         return Err(Refusal::invalid("candidates: write them into the study file; a server reads no other file for it"));
     }
     let path = directory.join(format!("{}.db", body.name));
@@ -128,7 +126,7 @@ pub(super) async fn create(State(app): State<Arc<App>>, Body(body): Body<NewStud
         if path.exists() {
             return Err(Refusal::conflict("study-exists", format!("there is a file {name}.db already: choose another name")));
         }
-        let spec = StudySpec::from_json(&body.spec.to_string(), std::path::Path::new("."))?;
+        let spec = StudySpec::from_json(&spec.to_string(), std::path::Path::new("."))?;
         Study::create(&path, &name, &spec)?;
         desks.add(&path).map_err(Refusal::from)
     })

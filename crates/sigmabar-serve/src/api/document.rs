@@ -124,8 +124,13 @@ impl Entry {
 
     /// Refuses so, besides what every request may be refused for.
     pub fn refuses(mut self, refusals: &[(&str, &str)], document: &mut Document) -> Self {
-        let all =
-            [("400", "a wrong query"), ("401", "a wrong token"), ("404", "no such study, trial or picture"), ("503", "busy: try again")];
+        let all = [
+            ("400", "a wrong query"),
+            ("401", "a wrong token"),
+            ("404", "no such study, trial or picture"),
+            ("429", "too many wrong tokens"),
+            ("503", "busy: try again"),
+        ];
         for (status, words) in all.iter().chain(refusals) {
             self.value["responses"][*status] = problem(words, document);
         }

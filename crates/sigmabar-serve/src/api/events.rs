@@ -11,7 +11,7 @@ use axum::response::Sse;
 use axum::response::sse::{Event, KeepAlive};
 use serde_json::json;
 use std::convert::Infallible;
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 use std::time::Duration;
 use tokio::sync::mpsc::{Sender, channel};
 use tokio::sync::watch;
@@ -23,6 +23,9 @@ type Stream = Sse<axum::response::sse::KeepAliveStream<ReceiverStream<Result<Eve
 const MOST_TOGETHER: usize = 500;
 /// A study that many work on changes all the time: more news than these a second help nobody.
 const PAUSE: Duration = Duration::from_millis(150);
+
+/// A reader that was cut off comes again after this.
+const AGAIN: Duration = Duration::from_millis(500);
 
 /// What happens to a study; the number of an event is that of its row in the file, so that a reader can go on where it was cut off.
 pub(super) async fn of_study(
@@ -42,12 +45,16 @@ pub(super) async fn of_study(
 
 async fn tell_events(desk: Arc<Desk>, mut after: u64, sender: Sender<Result<Event, Infallible>>, mut down: watch::Receiver<bool>) {
     let mut changes = desk.changes();
-    let hello = Event::default().event("hello").data(json!({ "after": after }).to_string());
+    let hello = Event::default().event("hello").retry(AGAIN).data(json!({ "after": after }).to_string());
     if sender.send(Ok(hello)).await.is_err() {
         return;
     }
     loop {
         changes.borrow_and_update();
+        // A study file that was amended: the reader comes again, and finds the study as it is declared now.
+        if desk.is_amended() {
+            return;
+        }
         let Ok(news) = desk.read(move |study| study.some_events_after(after, MOST_TOGETHER)).await else { return };
         let is_full = news.len() == MOST_TOGETHER;
         for row in news {
@@ -77,9 +84,28 @@ async fn tell_events(desk: Arc<Desk>, mut after: u64, sender: Sender<Result<Even
 /// Which studies change, without saying how.
 pub(super) async fn all(State(app): State<Arc<App>>) -> Stream {
     let (sender, receiver) = channel(64);
-    for desk in app.desks.all() {
-        tokio::spawn(tell_changes(desk, sender.clone(), app.down.clone()));
-    }
+    tokio::spawn(async move {
+        let (mut arrivals, mut down) = (app.desks.arrivals(), app.down.clone());
+        let mut followed: Vec<Weak<Desk>> = Vec::new();
+        loop {
+            arrivals.borrow_and_update();
+            for desk in app.desks.all() {
+                if !followed.iter().any(|known| known.upgrade().is_some_and(|known| Arc::ptr_eq(&known, &desk))) {
+                    followed.push(Arc::downgrade(&desk));
+                    tokio::spawn(tell_changes(desk, sender.clone(), app.down.clone()));
+                }
+            }
+            tokio::select! {
+                changed = arrivals.changed() => if changed.is_err() { return },
+                _ = down.changed() => return,
+                () = sender.closed() => return,
+            }
+            // A study that came is news too.
+            if sender.send(Ok(Event::default().event("changed").data("{}"))).await.is_err() {
+                return;
+            }
+        }
+    });
     stream(receiver)
 }
 
@@ -90,6 +116,9 @@ async fn tell_changes(desk: Arc<Desk>, sender: Sender<Result<Event, Infallible>>
             changed = changes.changed() => if changed.is_err() { return },
             _ = down.changed() => return,
             () = sender.closed() => return,
+        }
+        if desk.is_amended() {
+            return;
         }
         let event = Event::default().event("changed").data(json!({ "study": desk.slug }).to_string());
         if sender.send(Ok(event)).await.is_err() {

@@ -1,6 +1,6 @@
 //! Looking: nothing here writes.
 
-use super::asking::worker;
+use super::asking::worker_of_query;
 use super::changing::values;
 use super::taking::{Args, Body};
 use crate::app::App;
@@ -64,6 +64,7 @@ pub(super) async fn status(State(app): State<Arc<App>>, Path(s): Path<String>) -
         is_finished: status.is_finished,
         is_paused,
         wanted_gap: status.wanted_gap,
+        wanted_candidate_gap: status.wanted_candidate_gap,
         is_gap_reached: status.is_gap_reached,
         contradiction: status.contradiction.as_ref().map(ToString::to_string),
         imported: status.imported,
@@ -75,6 +76,11 @@ pub(super) async fn status(State(app): State<Arc<App>>, Path(s): Path<String>) -
 pub(super) async fn spec(State(app): State<Arc<App>>, Path(s): Path<String>) -> Outcome<Json<Any>> {
     let desk = app.desk(&s)?;
     serde_json::to_value(desk.reader.spec()).map(Json).map_err(|error| Refusal::internal(error.to_string()))
+}
+
+pub(super) async fn spec_as_toml(State(app): State<Arc<App>>, Path(s): Path<String>) -> Outcome<Response> {
+    let text = app.desk(&s)?.reader.spec().to_toml();
+    Ok(([(header::CONTENT_TYPE, "application/toml")], text).into_response())
 }
 
 pub(super) async fn recommendation(State(app): State<Arc<App>>, Path(s): Path<String>) -> Outcome<Json<RecommendationAnswer>> {
@@ -131,7 +137,7 @@ pub(super) async fn trials(State(app): State<Arc<App>>, Path(s): Path<String>, A
         at_most: Some(limit),
         state: query.state.map(standing),
         batch: query.batch,
-        worker: query.worker.map(worker).transpose()?,
+        worker: query.worker.map(worker_of_query).transpose()?,
     };
     let names = names(&desk.reader);
     let rows = desk.read(move |study| study.trials_of(&page)).await?;
@@ -160,7 +166,10 @@ pub(super) async fn picture(State(app): State<Arc<App>>, Path((s, name)): Path<(
         return Err(unknown());
     }
     let (stem, kind) = (stem.to_owned(), kind.to_owned());
-    let known = desk.glance().await?;
+    let known = match desk.glance().await? {
+        Some(known) => known,
+        None => desk.fresh().await?,
+    };
     if let Some(picture) = find(&known, &stem) {
         return blocking(move || sent(&picture, &kind)).await;
     }

@@ -2,6 +2,7 @@
 
 mod asking;
 mod changing;
+mod correcting;
 mod document;
 mod events;
 mod looking;
@@ -69,6 +70,10 @@ fn looked(table: Table) -> Table {
         })
         .add("/studies/{s}", get(looking::status), |d| {
             vec![d.entry("get", "/studies/{s}", "Where a study stands").answers::<StudyStatus>("200", "Its state", d).refuses(&[], d)]
+        })
+        .add("/studies/{s}/spec.toml", get(looking::spec_as_toml), |d| {
+            let entry = d.entry("get", "/studies/{s}/spec.toml", "The study file").answers_as("application/toml", "As TOML");
+            vec![entry.refuses(&[], d)]
         })
         .add("/studies/{s}/spec", get(looking::spec), |d| {
             vec![d.entry("get", "/studies/{s}/spec", "The study file").answers::<serde_json::Value>("200", "As JSON", d).refuses(&[], d)]
@@ -170,6 +175,35 @@ fn changed(table: Table) -> Table {
             let entry = d.entry("post", "/studies/{s}/despite-contradiction", "Go on although the data contradict the premises");
             let entry = entry.body::<NothingBody>(d).answers::<Done>("200", "It goes on; nothing is certified any more", d);
             vec![entry.refuses(&[("403", FORBIDDEN)], d)]
+        })
+        .add("/studies/{s}/trials/{id}/replace", post(correcting::replace), |d| {
+            let entry = d.entry("post", "/studies/{s}/trials/{id}/replace", "Put another result in the place of the one that was told");
+            let entry = entry.body::<ReplaceBody>(d).answers::<CorrectedAnswer>("200", "It is replaced; events keep what stood there", d);
+            vec![entry.refuses(&[("403", FORBIDDEN), ("409", "there is no result to replace")], d)]
+        })
+        .add("/studies/{s}/trials/{id}/void", post(correcting::void), |d| {
+            let entry = d.entry("post", "/studies/{s}/trials/{id}/void", "Withdraw a result: the trial counts as failed");
+            let entry = entry.body::<VoidBody>(d).answers::<CorrectedAnswer>("200", "It is withdrawn; events keep what stood there", d);
+            vec![entry.refuses(&[("403", FORBIDDEN), ("409", "there is no result to withdraw")], d)]
+        })
+        .add("/studies/{s}/retry-failed", post(correcting::retry_failed), |d| {
+            let entry = d.entry("post", "/studies/{s}/retry-failed", "Put the failures of the newest batch back into the queue");
+            vec![entry.body::<NothingBody>(d).answers::<Reaped>("200", "What was put back", d).refuses(&[("403", FORBIDDEN)], d)]
+        })
+        .add("/studies/{s}/amend", post(correcting::amend), |d| {
+            let entry = d.entry("post", "/studies/{s}/amend", "Go on by an edited study file").body::<AmendBody>(d);
+            let entry = entry.answers::<AmendedKeys>("200", "The keys that changed", d);
+            vec![entry.refuses(&[("403", FORBIDDEN), ("409", "a key cannot be changed while the study runs")], d)]
+        })
+        .add("/studies/{s}/plates/{plate}/wells", post(sheets::wells), |d| {
+            let entry = d.entry("post", "/studies/{s}/plates/{plate}/wells", "Tell what came of wells, or look what that would change");
+            let entry = entry.query::<ImportQuery>(d).body::<WellsBody>(d).answers::<ImportAnswer>("200", "Line by line", d);
+            vec![entry.refuses(&[("403", FORBIDDEN), ("409", "another result stands there, or the plate was laid out otherwise")], d)]
+        })
+        .add("/studies/{s}/plates/{plate}/{file}", get(sheets::file), |d| {
+            let entry =
+                d.entry("get", "/studies/{s}/plates/{plate}/{file}", "The sheet of a plate (sheet.csv), or its pipetting map (map.csv)");
+            vec![entry.answers_as("text/csv", "The table").refuses(&[("409", "the plate was laid out otherwise")], d)]
         })
         .add("/studies/{s}/plates", post(sheets::lay_out), |d| {
             let entry = d.entry("post", "/studies/{s}/plates", "Lay the next trials into the wells of a plate").body::<PlateBody>(d);

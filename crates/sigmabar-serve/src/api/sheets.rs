@@ -3,15 +3,21 @@
 use super::asking::{answer, worker};
 use super::taking::{Args, Body};
 use crate::app::App;
+use crate::desk::Desk;
+use crate::plates::{self, LaidPlate, Well};
 use crate::refusal::{Outcome, Refusal};
 use crate::wire::*;
 use axum::Json;
 use axum::extract::{Path, State};
-use axum::response::Response;
+use axum::http::header;
+use axum::response::{IntoResponse, Response};
+use serde_json::Value as Any;
 use sigmabar_report::data::Reader;
 use sigmabar_report::plate::{self, Layout, Plate, Reading};
-use sigmabar_study::{AskRequest, HandedOut, Page, Study, Told, TrialResult, TrialRow, TrialStatus, Value};
-use std::collections::HashMap;
+use sigmabar_report::plot::well_place;
+use sigmabar_report::sheet::{Sheet, write_csv};
+use sigmabar_study::{AskRequest, AskedTrial, HandedOut, Page, Study, TrialResult, TrialRow, TrialStatus, Value};
+use std::collections::{BTreeMap, HashMap};
 use std::io::Cursor;
 use std::sync::Arc;
 use std::time::Duration;
@@ -28,7 +34,9 @@ pub(super) async fn lay_out(State(app): State<Arc<App>>, Path(s): Path<String>, 
     }
     let request = AskRequest::new(worker(body.name)?, settings).with_lease(PLATE_LEASE);
     let handed = desk.ask(request, Duration::from_secs(60)).await?;
-    if let HandedOut::Trials(trials) = &handed {
+    if let HandedOut::Trials(trials) = &handed
+        && !is_laid(&desk, trials).await?
+    {
         let seed = desk.reader.spec().problem().seed() ^ trials.first().map_or(0, |trial| trial.id);
         let layout = Layout::new(plate, trials, desk.reader.spec(), seed);
         let wells = layout.map_err(|well| Refusal::invalid(format!("blocked: a plate of {plate} wells has no well {well}")))?.places();
@@ -37,20 +45,93 @@ pub(super) async fn lay_out(State(app): State<Arc<App>>, Path(s): Path<String>, 
     Ok(answer(handed))
 }
 
+/// Whether a plate is asked for again: what lies on the bench stays where it is.
+async fn is_laid(desk: &Arc<Desk>, trials: &[AskedTrial]) -> Outcome<bool> {
+    let Some(first) = trials.first().map(|trial| trial.id) else { return Ok(true) };
+    let page = Page { after: first.checked_sub(1), at_most: Some(1), ..Page::default() };
+    let row = desk.read(move |study| study.trials_of(&page)).await?;
+    Ok(row.first().is_some_and(|row| row.well.is_some()))
+}
+
+/// A file of a plate: `sheet.csv` to be filled in, or `map.csv` for pipetting.
+pub(super) async fn file(State(app): State<Arc<App>>, Path((s, plate, name)): Path<(String, String, String)>) -> Outcome<Response> {
+    let desk = app.desk(&s)?;
+    let is_map = match name.as_str() {
+        "sheet.csv" => false,
+        "map.csv" => true,
+        _ => return Err(Refusal::not_found("a plate has sheet.csv and map.csv")),
+    };
+    let sheet = desk
+        .read(move |study| Ok(laid(study, &plate, |layout| if is_map { layout.map(study.spec()) } else { layout.sheet(study.spec()) })))
+        .await??;
+    Ok(([(header::CONTENT_TYPE, "text/csv; charset=utf-8")], csv(&sheet)?).into_response())
+}
+
+fn csv(sheet: &Sheet) -> Outcome<String> {
+    let mut bytes = Vec::new();
+    write_csv(sheet, &mut bytes).map_err(|error| Refusal::internal(error.to_string()))?;
+    String::from_utf8(bytes).map_err(|error| Refusal::internal(error.to_string()))
+}
+
+/// Looks at the layout of the plate of this number.
+fn laid<T>(study: &Study, number: &str, look: impl FnOnce(&Layout<'_>) -> T) -> Outcome<T> {
+    let all = plates::plates(study)?;
+    let plate = number.parse().ok().and_then(|number: usize| all.iter().find(|plate| plate.number == number));
+    let plate = plate.ok_or_else(|| Refusal::not_found(format!("there is no plate \"{number}\"")))?;
+    let elsewhere = || Refusal::conflict("laid-otherwise", "this plate was not laid out by the study: tell its results by their trials");
+    plate.with_layout(study, look).ok_or_else(elsewhere)
+}
+
+/// What was typed into wells, as the sheet of their plate.
+pub(super) async fn wells(
+    State(app): State<Arc<App>>,
+    Path((s, plate)): Path<(String, String)>,
+    Args(query): Args<ImportQuery>,
+    Body(body): Body<WellsBody>,
+) -> Outcome<Json<ImportAnswer>> {
+    let desk = app.desk(&s)?;
+    let file = Some(format!("plate {plate}"));
+    let table = desk.read(move |study| Ok(laid(study, &plate, |layout| filled(layout, study, &body.wells)).flatten())).await??;
+    tell(&desk, ImportBody { csv: csv(&table)?, file, column: None }, query.dry_run).await.map(Json)
+}
+
+/// The rows of the sheet whose wells have something in them.
+fn filled(layout: &Layout<'_>, study: &Study, typed: &BTreeMap<String, String>) -> Outcome<Sheet> {
+    let mut sheet = layout.sheet(study.spec());
+    let place = |name: &str| sheet.columns.iter().position(|column| column == name).unwrap_or(0);
+    let (trial, result) = (place("trial"), place(plate::RESULT));
+    let well_of = |row: &[Any]| row[0].as_str().unwrap_or_default().to_owned();
+    if let Some(unknown) = typed.keys().find(|well| !sheet.rows.iter().any(|row| well_of(row) == **well)) {
+        return Err(Refusal::invalid(format!("there is nothing in well \"{unknown}\" of this plate")));
+    }
+    let trials: Vec<Any> = sheet.rows.iter().filter(|row| typed.contains_key(&well_of(row))).map(|row| row[trial].clone()).collect();
+    let is_wanted =
+        |row: &[Any]| if row[trial] == plate::CONTROL { typed.contains_key(&well_of(row)) } else { trials.contains(&row[trial]) };
+    sheet.rows.retain(|row| is_wanted(row));
+    for row in &mut sheet.rows {
+        let text = typed.get(&well_of(row)).map(|text| text.trim()).filter(|text| !text.is_empty());
+        let missing =
+            || format!("trial {} is in several wells, and {} has no result: type failed where there is none", row[trial], well_of(row));
+        row[result] = Any::from(text.ok_or_else(|| Refusal::invalid(missing()))?);
+    }
+    Ok(sheet)
+}
+
 pub(super) async fn import(
     State(app): State<Arc<App>>,
     Path(s): Path<String>,
     Args(query): Args<ImportQuery>,
     Body(body): Body<ImportBody>,
 ) -> Outcome<Json<ImportAnswer>> {
-    let desk = app.desk(&s)?;
-    let (read, used, changes) = {
-        let body = body.clone();
-        desk.read(move |study| Ok(difference(study, body))).await??
-    };
+    tell(&app.desk(&s)?, body, query.dry_run).await.map(Json)
+}
+
+/// Says what a table changes and, unless it is only looked at, tells it.
+async fn tell(desk: &Arc<Desk>, body: ImportBody, dry_run: bool) -> Outcome<ImportAnswer> {
+    let (read, used, changes) = desk.read(move |study| Ok(difference(study, body))).await??;
     let decimal_commas = read.has_decimal_commas;
-    if query.dry_run {
-        return Ok(Json(ImportAnswer { told: false, changes, decimal_commas }));
+    if dry_run {
+        return Ok(ImportAnswer { told: false, changes, decimal_commas });
     }
     if let Some(wrong) = changes.iter().find(|change| change.kind == ChangeKind::Conflict) {
         let message = format!(
@@ -60,19 +141,29 @@ pub(super) async fn import(
         return Err(Refusal::conflict("already-told", message));
     }
     let results: Vec<(u64, TrialResult)> = read.results.into_iter().map(|(id, result, _)| (id, result)).collect();
-    let (notes, controls) = (read.notes, read.controls);
-    let told: Vec<Told> = desk
-        .writer()?
+    let (notes, controls, told) = (read.notes, read.controls, !results.is_empty());
+    desk.writer()?
         .with(move |study| {
-            let told = study.tell_sheet(&results, &notes, &used)?;
-            if let (false, Some((first, _))) = (controls.is_empty(), results.first()) {
-                let page = Page { after: first.checked_sub(1), at_most: Some(1), ..Page::default() };
-                study.note_controls(study.trials_of(&page)?.first().map_or(0, |row| row.batch), &controls)?;
+            study.tell_sheet(&results, &notes, &used)?;
+            if controls.is_empty() {
+                return Ok(());
             }
-            Ok(told)
+            let batch = batch_of(study, read.rows.first().map(|(id, ..)| *id), &controls)?;
+            study.note_controls(batch, &controls)
         })
         .await?;
-    Ok(Json(ImportAnswer { told: !told.is_empty(), changes, decimal_commas }))
+    Ok(ImportAnswer { told, changes, decimal_commas })
+}
+
+/// The batch whose plate controls are on: that of a trial beside them, else the newest plate that has them.
+fn batch_of(study: &Study, beside: Option<u64>, controls: &[(String, f64)]) -> sigmabar_study::Result<usize> {
+    if let Some(id) = beside {
+        let page = Page { after: id.checked_sub(1), at_most: Some(1), ..Page::default() };
+        return Ok(study.trials_of(&page)?.first().map_or(0, |row| row.batch));
+    }
+    let places: Vec<_> = controls.iter().filter_map(|(well, _)| well_place(well)).collect();
+    let has_them = |plate: &LaidPlate| places.iter().all(|place| matches!(plate.wells.get(place), Some(Well::Control(_))));
+    Ok(plates::plates(study)?.iter().rev().find(|plate| has_them(plate)).map_or(0, |plate| plate.batch))
 }
 
 /// Settings as they were used in truth, where the study takes such.

@@ -42,15 +42,17 @@ function morph(old, fresh) {
   }
 }
 
-// --- News: one fetch at a time, at most every seven tenths of a second. ---
+// --- News: one fetch at a time, and a pause thrice as long as it took. ---
 
-let busy = false, stale = false, last = 0;
+let busy = false, stale = false, next = 0;
+// What was not ready when the page was made.
+const isWaiting = () => $("[data-waiting]") !== null;
 async function refresh() {
   if (busy) { stale = true; return; }
   busy = true;
-  await new Promise((done) => setTimeout(done, Math.max(0, 700 - (Date.now() - last))));
+  await new Promise((done) => setTimeout(done, Math.max(0, next - Date.now())));
   stale = false;
-  last = Date.now();
+  const begun = Date.now();
   try {
     const answer = await fetch(location.href, { headers: { accept: "text/html" } });
     if (answer.ok) {
@@ -60,8 +62,9 @@ async function refresh() {
       document.dispatchEvent(new CustomEvent("refreshed"));
     }
   } catch { /* The stream says when the server is there again. */ }
+  next = Date.now() + Math.max(200, 3 * (Date.now() - begun));
   busy = false;
-  if (stale) refresh();
+  if (stale || isWaiting()) refresh();
 }
 
 function listen() {
@@ -100,10 +103,28 @@ function resultOf(text) {
   return word !== "" && Number.isFinite(value) ? { value } : null;
 }
 
-async function keepResult(trial, text) {
+function understood(text) {
   const result = resultOf(text);
-  if (!result) { tell(`“${text}” is neither a number nor the word failed`); return false; }
-  return (await attempt(() => send("PUT", `/trials/${trial}/result`, result))) !== null;
+  if (!result) tell(`“${text}” is neither a number nor the word failed`);
+  return result;
+}
+
+async function keepResult(trial, text) {
+  const result = understood(text);
+  return result !== null && (await attempt(() => send("PUT", `/trials/${trial}/result`, result))) !== null;
+}
+
+// A result that was told is replaced, or withdrawn.
+async function correct({ trial, value }) {
+  const text = prompt(`The right result of trial ${trial}: a number, or failed. Leave it empty to withdraw the result.`, value);
+  if (text === null) return;
+  const result = text.trim() === "" ? {} : understood(text);
+  const why = result && prompt("Why? It is kept as the trial's note, and in the events beside what stood there.", "");
+  if (!why) return;
+  const path = `/trials/${trial}/${text.trim() === "" ? "void" : "replace"}`;
+  const done = await attempt(() => send("POST", path, { ...result, why }));
+  if (done && done.corrected === "after-analysis") tell("Its batch had been analysed: it is analysed again, and the certificate says so.");
+  if (done) refresh();
 }
 
 document.addEventListener("click", async (event) => {
@@ -119,6 +140,8 @@ document.addEventListener("click", async (event) => {
     if (done) refresh();
     return;
   }
+  const wrong = event.target.closest("button.correct");
+  if (wrong) { correct(wrong.dataset); return; }
   const well = event.target.closest("button.well");
   if (well && may === "write") type(well);
 });
@@ -149,12 +172,53 @@ function type(well) {
     const text = field.value;
     if (text.trim() === "") { leave(null); return; }
     field.disabled = true;
-    if (await keepResult(well.dataset.trial, text)) {
+    if (await keepWell(well.dataset, text)) {
       leave(text.trim());
+      showTyped(well.dataset.plate);
       if (next && next.isConnected) type(next);
     } else { field.disabled = false; field.classList.add("wrong"); field.focus(); }
   });
   field.addEventListener("blur", () => setTimeout(() => { if (!field.disabled && field.value.trim() === "") leave(null); }, 100));
+}
+
+// A control is told at once, and so is a setting of one well. Those of several wells stay in this browser until all of them have a result: their mean counts.
+const shelf = (plate) => `${api}/plates/${plate}`;
+const typedOn = (plate) => JSON.parse(localStorage.getItem(shelf(plate)) || "{}");
+
+async function keepWell({ plate, well, trial, together }, text) {
+  if (trial !== "control" && together === undefined) return keepResult(trial, text);
+  if (!understood(text)) return false;
+  if (trial === "control") return (await attempt(() => send("POST", `/plates/${plate}/wells`, { wells: { [well]: text } }))) !== null;
+  localStorage.setItem(shelf(plate), JSON.stringify({ ...typedOn(plate), [well]: text.trim() }));
+  return true;
+}
+
+function showTyped(plate) {
+  const open = [...document.querySelectorAll(`button.well[data-together][data-plate="${plate}"]`)];
+  const typed = Object.fromEntries(Object.entries(typedOn(plate)).filter(([well]) => open.some((button) => button.dataset.well === well)));
+  localStorage.setItem(shelf(plate), JSON.stringify(typed));
+  for (const button of open) if (typed[button.dataset.well]) { button.textContent = typed[button.dataset.well]; button.className = "well written"; }
+  const whole = open.filter(({ dataset: { trial } }) => open.every((other) => other.dataset.trial !== trial || typed[other.dataset.well]));
+  const place = $(`#typed-${plate}`);
+  place.replaceChildren();
+  if (Object.keys(typed).length === 0) return;
+  const words = document.createElement("p"), settings = new Set(whole.map((button) => button.dataset.trial)).size;
+  words.textContent = `${Object.keys(typed).length} wells are typed and not told yet; ${settings === 1 ? "1 setting has" : `${settings} settings have`} all their results. `;
+  place.append(words);
+  if (whole.length === 0) return;
+  const wells = Object.fromEntries(whole.map(({ dataset: { well } }) => [well, typed[well]]));
+  words.append(pressed("See what they change", () => difference(place, `Plate ${plate}`, `/plates/${plate}/wells`, { wells }, () => showTyped(plate))));
+}
+
+const showAllTyped = () => { for (const table of document.querySelectorAll("table.plate")) showTyped(table.dataset.plate); };
+document.addEventListener("refreshed", () => { if (!$(".typed table")) showAllTyped(); });
+
+function pressed(words, work) {
+  const button = document.createElement("button");
+  button.type = "button";
+  button.textContent = words;
+  button.addEventListener("click", async () => { button.disabled = true; await work(); button.disabled = false; });
+  return button;
 }
 
 // Arrow keys walk over a plate.
@@ -187,14 +251,17 @@ document.addEventListener("change", async (event) => {
 
 // A sheet: first what it would change, then, if so wished, the change.
 async function compare(file) {
-  const csv = await file.text();
-  const place = $("#difference");
-  const answer = await attempt(() => send("POST", "/import?dry_run=true", { csv, file: file.name }));
+  const body = { csv: await file.text(), file: file.name };
+  difference($("#difference"), file.name, "/import", body, () => { $("#sheet").value = ""; tell("The sheet is told."); });
+}
+
+async function difference(place, title, path, body, after) {
+  const answer = await attempt(() => send("POST", `${path}?dry_run=true`, body));
   place.replaceChildren();
   if (!answer) return;
   const count = (kind) => answer.changes.filter((change) => change.kind === kind).length;
   const words = document.createElement("p");
-  words.textContent = `${file.name}: ${count("new")} new, ${count("late")} late, ${count("same")} as they stand, ${count("empty")} empty, ${count("conflict")} that contradict, ${count("unknown")} unknown.` + (answer.decimal_commas ? " Commas are read as decimal points." : "");
+  words.textContent = `${title}: ${count("new")} new, ${count("late")} late, ${count("same")} as they stand, ${count("empty")} empty, ${count("conflict")} that contradict, ${count("unknown")} unknown.` + (answer.decimal_commas ? " Commas are read as decimal points." : "");
   const table = document.createElement("table");
   const row = (cells, name, kind) => {
     const line = table.insertRow();
@@ -207,18 +274,19 @@ async function compare(file) {
   frame.className = "table";
   frame.append(table);
   place.append(words, frame);
+  if (count("conflict") + count("unknown") > 0) {
+    const why = document.createElement("p");
+    why.className = "wrong";
+    why.textContent = "Nothing can be told while lines contradict what stands there, or name trials that were not handed out: mend the sheet and choose it again.";
+    words.after(why);
+  }
   if (count("conflict") + count("unknown") > 0 || count("new") + count("late") === 0) return;
-  const button = document.createElement("button");
-  button.type = "button";
-  button.textContent = `Tell ${count("new") + count("late")} results`;
-  button.addEventListener("click", async () => {
-    button.disabled = true;
-    const told = await attempt(() => send("POST", "/import", { csv, file: file.name }));
-    button.disabled = false;
-    if (told) { place.replaceChildren(); $("#sheet").value = ""; tell("The sheet is told."); refresh(); }
-  });
-  place.append(button);
+  place.append(pressed(`Tell ${count("new") + count("late")} results`, async () => {
+    if (await attempt(() => send("POST", path, body))) { place.replaceChildren(); after(); refresh(); }
+  }));
 }
 
 localise();
+showAllTyped();
+if (isWaiting()) refresh();
 listen();

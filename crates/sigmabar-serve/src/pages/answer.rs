@@ -1,7 +1,7 @@
 //! The answer of a study: the setting, what is known about it, whether to stop, and how it got there.
 
 use super::Shown;
-use super::html::{Screen, button};
+use super::html::{Screen, batch_words, button};
 use crate::app::App;
 use crate::token::Access;
 use axum::Extension;
@@ -19,19 +19,25 @@ pub(super) async fn show(State(app): State<Arc<App>>, Path(s): Path<String>, Ext
     let about = desk.reader.spec().description().map_or_else(String::new, |text| format!("<p>{}</p>", escape(text)));
     let count = |state: TrialStatus| counts.get(&state).copied().unwrap_or(0);
     let told = count(TrialStatus::Done) + count(TrialStatus::Failed) + count(TrialStatus::Late);
-    let budget = known.live.status.budget;
+    let budget = desk.reader.spec().problem().budget();
     let bar = format!(
-        "<p id=\"progress-words\"><progress value=\"{told}\" max=\"{budget}\" aria-label=\"measured\"></progress> {told} of {budget} told · {} running · {} waiting · batch {}</p>",
+        "<p id=\"progress-words\"><progress value=\"{told}\" max=\"{budget}\" aria-label=\"measured\"></progress> {told} of {budget} told · {} running · {} waiting · {}</p>",
         count(TrialStatus::Leased),
         count(TrialStatus::Queued) + count(TrialStatus::Expired),
-        known.live.status.batches
+        known.as_ref().map_or_else(String::new, |known| batch_words(known.live.status.batches, &desk.reader))
     );
+    let is_finished = known.as_ref().is_some_and(|known| known.live.status.is_finished);
+    let (stop, answer) = match &known {
+        Some(known) => (may_stop(&known.live), known.live.page.body()),
+        None => (
+            String::new(),
+            "<p data-waiting>The answer is being computed, and comes by itself; without JavaScript, load the page again.</p>",
+        ),
+    };
     let body = format!(
-        "<h1>{}</h1>{about}{bar}{}{}<div id=\"answer\">{}</div>",
+        "<h1>{}</h1>{about}{bar}{stop}{}<div id=\"answer\">{answer}</div>",
         escape(desk.reader.name()),
-        may_stop(&known.live),
-        controls(access, is_paused),
-        known.live.page.body()
+        if is_finished { String::new() } else { controls(access, is_paused) },
     );
     let screen = Screen { title: desk.reader.name(), study: Some((&desk, "")), access, events: format!("{}/events", desk.address()) };
     Ok(screen.around(&body))
@@ -39,17 +45,22 @@ pub(super) async fn show(State(app): State<Arc<App>>, Path(s): Path<String>, Ext
 
 /// May I stop? Yes, no, and why.
 fn may_stop(live: &Live) -> String {
-    let status = &live.status;
-    let gap = live.advice.as_ref().map(|advice| advice.gap).filter(|gap| gap.is_finite());
-    let (class, words) = match (&status.contradiction, status.wanted_gap, gap) {
+    let (status, advice) = (&live.status, live.advice.as_ref());
+    let (wanted, among) = status.wanted().map_or((None, false), |(wanted, among)| (Some(wanted), among));
+    let gap = advice.and_then(|advice| if among { advice.candidate_gap } else { Some(advice.gap) }).filter(|gap| gap.is_finite());
+    let gap_words = |gap: f64| {
+        let label = advice.map_or_else(String::new, |advice| format!(" ({})", advice.label()));
+        format!("the gap{} is {}{label}", if among { " among the candidates" } else { "" }, number(gap))
+    };
+    let (class, words) = match (&status.contradiction, wanted, gap) {
         (Some(contradiction), ..) => ("no", format!("The data contradict the premises: {contradiction}.")),
         (None, Some(wanted), Some(gap)) if status.is_gap_reached => {
-            ("yes", format!("You may stop: the gap is {}, and {} was wanted.", number(gap), number(wanted)))
+            ("yes", format!("You may stop: {}, and {} was wanted.", gap_words(gap), number(wanted)))
         }
-        (None, Some(wanted), Some(gap)) => ("no", format!("Not yet: the gap is {}, and {} is wanted.", number(gap), number(wanted))),
+        (None, Some(wanted), Some(gap)) => ("no", format!("Not yet: {}, and {} is wanted.", gap_words(gap), number(wanted))),
         (None, Some(wanted), None) => ("no", format!("Not yet: no gap is known, and {} is wanted.", number(wanted))),
         (None, None, _) if status.is_finished => ("yes", "The budget is spent.".to_owned()),
-        (None, None, Some(gap)) => ("open", format!("No gap was wanted; now it is {}.", number(gap))),
+        (None, None, Some(gap)) => ("open", format!("No gap was wanted; now {}.", gap_words(gap))),
         (None, None, None) => ("open", "No gap was wanted, and none is known yet.".to_owned()),
     };
     format!("<p class=\"stop {class}\" id=\"stop\"><strong>May I stop?</strong> {}</p>", escape(&words))

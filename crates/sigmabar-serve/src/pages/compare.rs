@@ -6,7 +6,7 @@ use crate::app::App;
 use crate::token::Access;
 use axum::Extension;
 use axum::extract::{RawQuery, State};
-use sigmabar_report::plot::{Medium, compared, escape, number};
+use sigmabar_report::plot::{Medium, between, compared, escape, number};
 use sigmabar_report::report::{gaps, setting_words};
 use std::sync::Arc;
 
@@ -16,9 +16,13 @@ pub(super) async fn show(State(app): State<Arc<App>>, Extension(access): Extensi
     // An address has names as browsers write them: they are compared in that form.
     let is_wanted = |slug: &str| wanted.iter().any(|word| word.replace('+', "%20").eq_ignore_ascii_case(&crate::desk::encoded(slug)));
     let chosen: Vec<_> = all.iter().filter(|desk| wanted.is_empty() || is_wanted(&desk.slug)).take(14).collect();
-    let (mut rows, mut curves) = (Vec::new(), Vec::new());
+    let (mut rows, mut curves, mut waiting) = (Vec::new(), Vec::new(), "");
     for desk in &chosen {
-        let known = desk.glance().await?;
+        // One that is read for the first time comes a moment later.
+        let Some(known) = desk.glance().await? else {
+            waiting = "<p data-waiting>Some studies are being read.</p>";
+            continue;
+        };
         let (status, advice) = (&known.live.status, known.live.advice.as_ref());
         let dash = || "–".to_owned();
         rows.push((
@@ -28,7 +32,7 @@ pub(super) async fn show(State(app): State<Arc<App>>, Extension(access): Extensi
                 escape(&status.strategy),
                 advice.map_or_else(dash, |advice| format!("<span class=\"badge {0}\">{0}</span>", escape(&advice.label().to_string()))),
                 advice.filter(|advice| advice.gap.is_finite()).map_or_else(dash, |advice| number(advice.gap)),
-                advice.map_or_else(dash, |advice| format!("{} to {}", number(advice.lower), number(advice.upper))),
+                advice.map_or_else(dash, |advice| between(advice.lower, advice.upper)),
                 advice.map_or_else(dash, |advice| escape(&setting_words(&advice.values))),
                 format!("{} of {}", status.planned, status.budget),
             ],
@@ -46,7 +50,7 @@ pub(super) async fn show(State(app): State<Arc<App>>, Extension(access): Extensi
     let picture = compared(&curves);
     let heads = ["study", "strategy", "label", "gap", "true value there", "setting", "planned"];
     let body = format!(
-        "<h1>Compare</h1><form class=\"filter\" action=\"/compare\" method=\"get\">{boxes}<button>Compare</button></form>{}<figure>{}<figcaption>{}</figcaption></figure>",
+        "<h1>Compare</h1><form class=\"filter\" action=\"/compare\" method=\"get\">{boxes}<button>Compare</button></form>{waiting}{}<figure>{}<figcaption>{}</figcaption></figure>",
         table("compared", &heads, rows.into_iter()),
         picture.svg(Medium::Page),
         escape(picture.caption())

@@ -4,6 +4,7 @@ use crate::desk::{Desk, encoded};
 use crate::token::Access;
 use axum::response::Html;
 use sigmabar_report::plot::escape;
+use sigmabar_study::Study;
 
 /// What a screen is about.
 pub(super) struct Screen<'a> {
@@ -44,6 +45,12 @@ impl Screen<'_> {
             escape(&api)
         ))
     }
+}
+
+/// Which batch a study is in, and of how many where that was declared.
+pub(super) fn batch_words(begun: usize, study: &Study) -> String {
+    let count = study.spec().batch_count().filter(|count| *count >= begun);
+    count.map_or_else(|| format!("batch {begun}"), |count| format!("batch {begun} of {count}"))
 }
 
 /// Where a screen of a study is.

@@ -87,8 +87,8 @@ async fn asset(Path(name): Path<String>) -> Outcome<Response> {
 /// The report, as the command writes it: it carries its own style, and its own leave for it.
 async fn whole_report(State(app): State<Arc<App>>, Path(s): Path<String>) -> Result<Response, Wrong> {
     let desk = app.desk(&s)?;
-    let page = desk.view(report::study).await?;
-    let mut response = Html(page.html()).into_response();
+    let page = desk.page("report".to_owned(), |study| Ok(report::study(study)?.html())).await?;
+    let mut response = Html(page.to_string()).into_response();
     let policy = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; frame-ancestors 'none'";
     response.headers_mut().insert(header::CONTENT_SECURITY_POLICY, HeaderValue::from_static(policy));
     Ok(response)

@@ -10,7 +10,7 @@ use axum::Extension;
 use axum::extract::{Path, Query, State};
 use sigmabar_report::plot::escape;
 use sigmabar_report::report;
-use sigmabar_study::{Advice, ParameterKind, Value};
+use sigmabar_study::{Advice, ParameterKind, Study, Value};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -25,13 +25,13 @@ pub(super) async fn show(
     let chosen = chosen(&desk, &query)?;
     let at = chosen.clone();
     let pictures = format!("{}/pictures", desk.address());
-    let drawn = desk.view(move |study| report::live_model(study, &pictures, at.as_deref())).await;
-    let shown = match drawn {
-        Ok(Some(page)) => page.body().to_owned(),
-        Ok(None) => "<p>There is no model yet: it needs measurements, and a kernel.</p>".to_owned(),
-        Err(refusal) => format!("<p class=\"wrong\">{}</p>", escape(&refusal.message)),
+    let draw = move |study: &Study| {
+        let none = "<p>There is no model yet: it needs measurements, and a kernel.</p>";
+        Ok(report::live_model(study, &pictures, at.as_deref())?.map_or_else(|| none.to_owned(), |page| page.body().to_owned()))
     };
-    let form = form(&desk, chosen.as_deref(), known.live.advice.as_ref());
+    let drawn = desk.page(format!("model at {chosen:?}"), draw).await;
+    let shown = drawn.map_or_else(|refusal| format!("<p class=\"wrong\">{}</p>", escape(&refusal.message)), |page| page.to_string());
+    let form = form(&desk, chosen.as_deref(), known.as_ref().and_then(|known| known.live.advice.as_ref()));
     let screen = Screen { title: "Model", study: Some((&desk, "model")), access, events: String::new() };
     Ok(screen.around(&format!("<h1>Model</h1>{form}{shown}")))
 }
@@ -72,7 +72,9 @@ fn form(desk: &Desk, chosen: Option<&[Value]>, advice: Option<&Advice>) -> Strin
                 };
                 format!("<label>{name} <select name=\"at.{name}\">{}</select></label> ", values.iter().map(option).collect::<String>())
             }
-            _ => format!("<label>{name} <input name=\"at.{name}\" size=\"8\" inputmode=\"decimal\" value=\"{}\"></label> ", escape(&value)),
+            _ => {
+                format!("<label>{name} <input name=\"at.{name}\" size=\"14\" inputmode=\"decimal\" value=\"{}\"></label> ", escape(&value))
+            }
         }
     };
     let fields: String = desk.reader.spec().space().parameters().iter().enumerate().map(field).collect();

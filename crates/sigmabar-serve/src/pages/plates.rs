@@ -3,13 +3,14 @@
 use super::Shown;
 use super::html::{Screen, button};
 use crate::app::App;
+use crate::desk::Desk;
+use crate::plates::{LaidPlate, Well, plates};
 use crate::token::Access;
 use axum::Extension;
 use axum::extract::{Path, State};
-use sigmabar_report::plot::{escape, number, plate_size, well_name, well_place};
+use sigmabar_report::plot::{escape, number, well_name};
 use sigmabar_report::report::setting_words;
 use sigmabar_study::{Study, TrialRow, TrialStatus, Value};
-use std::collections::HashMap;
 use std::sync::Arc;
 
 /// The last plates are shown; older ones are in the report.
@@ -17,13 +18,15 @@ const MOST_PLATES: usize = 12;
 
 pub(super) async fn show(State(app): State<Arc<App>>, Path(s): Path<String>, Extension(access): Extension<Access>) -> Shown {
     let desk = app.desk(&s)?;
-    let rows: Vec<TrialRow> = desk.read(|study| Ok(study.trials()?.into_iter().filter(|row| row.well.is_some()).collect())).await?;
-    let plates = plates(rows);
+    let plates = desk.read(plates).await?;
     let begun = plates.len();
-    let ends =
-        plates.iter().flatten().filter_map(|row| row.value).fold((f64::INFINITY, f64::NEG_INFINITY), |(a, b), v| (a.min(v), b.max(v)));
-    let shown: String =
-        plates.iter().enumerate().rev().take(MOST_PLATES).map(|(i, rows)| plate(i, rows, &desk.reader, access, ends)).collect();
+    let values = plates.iter().flat_map(|plate| plate.wells.values()).filter_map(|well| match well {
+        Well::Trial(row) => row.value,
+        Well::Control(value) => *value,
+        Well::Blocked => None,
+    });
+    let ends = values.fold((f64::INFINITY, f64::NEG_INFINITY), |(a, b), v| (a.min(v), b.max(v)));
+    let shown: String = plates.iter().rev().take(MOST_PLATES).map(|plate| section(plate, &desk, access, ends)).collect();
     let wells = desk.reader.spec().plate().unwrap_or(24);
     let body = serde_json::json!({ "wells": wells, "name": format!("plate{}", begun + 1) }).to_string();
     let next = button(access, &format!("Lay out the next plate ({wells} wells)"), "POST", "/plates", &body, "");
@@ -34,67 +37,96 @@ pub(super) async fn show(State(app): State<Arc<App>>, Path(s): Path<String>, Ext
         ""
     };
     let none = if begun == 0 { "<p>No plate is laid out yet.</p>" } else { "" };
-    let help = "<p class=\"note\">Click a well, or move with the arrow keys and press Enter; type a number, or <em>failed</em>; Enter keeps it and goes to the next well, Escape leaves it.</p>";
+    let help = if access < Access::Write || begun == 0 {
+        String::new()
+    } else {
+        let together = if desk.reader.spec().replicates() > 1 {
+            " Every setting is in several wells: what is typed is told once all of them have a result."
+        } else {
+            ""
+        };
+        format!(
+            "<p class=\"note\">Click a well, or move with the arrow keys and press Enter; type a number, or <em>failed</em>; Enter keeps it and goes to the next well, Escape leaves it.{together}</p>"
+        )
+    };
     let screen = Screen { title: "Plates", study: Some((&desk, "plates")), access, events: format!("{}/events", desk.address()) };
     Ok(screen.around(&format!("<h1>Plates</h1><p class=\"controls\">{next}</p>{none}{help}{shown}{upload}")))
 }
 
-/// A batch begins a new plate, and so does a well that is in use already.
-fn plates(rows: Vec<TrialRow>) -> Vec<Vec<TrialRow>> {
-    let mut plates: Vec<Vec<TrialRow>> = Vec::new();
-    for row in rows {
-        let is_new = plates.last().is_none_or(|plate| plate.iter().any(|other| other.batch != row.batch || other.well == row.well));
-        if is_new {
-            plates.push(Vec::new());
-        }
-        if let Some(plate) = plates.last_mut() {
-            plate.push(row);
-        }
-    }
-    plates
-}
-
-fn plate(i: usize, rows: &[TrialRow], study: &Study, access: Access, ends: (f64, f64)) -> String {
-    let by_place: HashMap<(usize, usize), &TrialRow> = rows
-        .iter()
-        .flat_map(|row| row.well.iter().flat_map(|wells| wells.split(';')).filter_map(move |well| Some((well_place(well)?, row))))
-        .collect();
-    let (height, width) = plate_size(by_place.keys().copied());
+fn section(plate: &LaidPlate, desk: &Desk, access: Access, ends: (f64, f64)) -> String {
+    let (height, width) = plate.size;
     let heads: String = (1..=width).map(|column| format!("<th scope=\"col\">{column}</th>")).collect();
     let line = |r: usize| {
         let letter: String = well_name(r, 0).chars().filter(|c| c.is_alphabetic()).collect();
-        let cells: String = (0..width)
-            .map(|c| by_place.get(&(r, c)).map_or_else(|| "<td></td>".to_owned(), |row| well(row, study, access, ends)))
-            .collect();
+        let cell = |c: usize| {
+            plate.wells.get(&(r, c)).map_or_else(String::new, |content| well(content, &well_name(r, c), plate, &desk.reader, access, ends))
+        };
+        let cells: String = (0..width).map(|c| format!("<td>{}</td>", cell(c))).collect();
         format!("<tr><th scope=\"row\">{letter}</th>{cells}</tr>")
     };
     let lines: String = (0..height).map(line).collect();
-    let batch = rows.first().map_or(0, |row| row.batch + 1);
+    let has = |wanted: fn(&Well) -> bool| plate.wells.values().any(wanted);
+    let legend: String = [
+        (has(|well| matches!(well, Well::Control(_))), "C: a control. "),
+        (has(|well| matches!(well, Well::Blocked)), "Hatched: stays empty. "),
+        (has(|well| matches!(well, Well::Trial(row) if row.value.is_none() && !is_open(row))), "×: failed. "),
+    ]
+    .iter()
+    .filter(|(is_there, _)| *is_there)
+    .map(|(_, words)| *words)
+    .collect();
+    let files = format!("{}/plates/{}", desk.address(), plate.number);
+    let links = plate.with_layout(&desk.reader, |_| {
+        format!("<a class=\"download\" download href=\"{files}/sheet.csv\">sheet (CSV)</a> <a class=\"download\" download href=\"{files}/map.csv\">pipetting map (CSV)</a>")
+    });
     format!(
-        "<section><h2>Plate {} (batch {batch})</h2><div class=\"table\"><table class=\"plate\" id=\"plate-{}\"><thead><tr><th></th>{heads}</tr></thead><tbody>{lines}</tbody></table></div></section>",
-        i + 1,
-        i + 1
+        "<section><h2>Plate {0} (batch {1})</h2><div class=\"table\"><table class=\"plate\" id=\"plate-{0}\" data-plate=\"{0}\"><thead><tr><th></th>{heads}</tr></thead><tbody>{lines}</tbody></table></div>\
+         <p class=\"note\">{legend}{2}</p><div class=\"typed\" id=\"typed-{0}\" data-keep></div></section>",
+        plate.number,
+        plate.batch + 1,
+        links.unwrap_or_default()
     )
 }
 
-fn well(row: &TrialRow, study: &Study, access: Access, (low, high): (f64, f64)) -> String {
-    let names = study.spec().space().parameters().iter().map(|p| p.name.clone());
-    let setting: Vec<(String, Value)> = names.zip(row.values.iter().cloned()).collect();
-    let well = row.well.as_deref().unwrap_or_default();
-    let tip = escape(&format!("{well} · trial {} · {}", row.id, setting_words(&setting)));
-    let is_open = row.state.is_open() || row.state == TrialStatus::Missing;
-    let (class, text) = match row.value {
-        Some(value) => (format!("heat-{}", step(value, low, high)), number(value)),
-        None if is_open => ("open".to_owned(), "·".to_owned()),
-        None => ("failed".to_owned(), "×".to_owned()),
+fn is_open(row: &TrialRow) -> bool {
+    row.state.is_open() || row.state == TrialStatus::Missing
+}
+
+fn well(content: &Well, name: &str, plate: &LaidPlate, study: &Study, access: Access, (low, high): (f64, f64)) -> String {
+    let heat = |value: f64| format!("heat-{}", step(value, low, high));
+    let (class, text, tip, trial) = match content {
+        Well::Blocked => ("blocked".to_owned(), String::new(), format!("{name} · stays empty"), None),
+        Well::Control(None) => ("open control".to_owned(), "C".to_owned(), format!("{name} · control"), Some("control".to_owned())),
+        Well::Control(Some(value)) => {
+            (format!("{} control", heat(*value)), number(*value), format!("{name} · control"), Some("control".to_owned()))
+        }
+        Well::Trial(row) => {
+            let names = study.spec().space().parameters().iter().map(|p| p.name.clone());
+            let setting: Vec<(String, Value)> = names.zip(row.values.iter().cloned()).collect();
+            let wells = row
+                .well
+                .as_deref()
+                .filter(|wells| wells.contains(';'))
+                .map_or_else(String::new, |wells| format!(" (in {})", wells.replace(';', ", ")));
+            let tip = format!("{name} · trial {}{wells} · {}", row.id, setting_words(&setting));
+            match row.value {
+                Some(value) => (heat(value), number(value), tip, None),
+                None if is_open(row) => ("open".to_owned(), "·".to_owned(), tip, Some(row.id.to_string())),
+                None => ("failed".to_owned(), "×".to_owned(), tip, None),
+            }
+        }
     };
-    if is_open && access == Access::Write {
-        format!(
-            "<td><button type=\"button\" class=\"well {class}\" data-trial=\"{}\" title=\"{tip}\" aria-label=\"{tip}\">{text}</button></td>",
-            row.id
-        )
-    } else {
-        format!("<td><span class=\"well {class}\" tabindex=\"0\" title=\"{tip}\" aria-label=\"{tip}: {text}\">{text}</span></td>")
+    let tip = escape(&tip);
+    match trial.filter(|_| access == Access::Write) {
+        Some(trial) => {
+            let is_one_of_many = matches!(content, Well::Trial(row) if row.well.as_ref().is_some_and(|wells| wells.contains(';')));
+            let together = if is_one_of_many { " data-together" } else { "" };
+            format!(
+                "<button type=\"button\" class=\"well {class}\" data-plate=\"{}\" data-well=\"{name}\" data-trial=\"{trial}\"{together} title=\"{tip}\" aria-label=\"{tip}\">{text}</button>",
+                plate.number
+            )
+        }
+        None => format!("<span class=\"well {class}\" tabindex=\"0\" title=\"{tip}\" aria-label=\"{tip}: {text}\">{text}</span>"),
     }
 }
 

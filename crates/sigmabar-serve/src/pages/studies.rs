@@ -1,7 +1,7 @@
 //! All studies: how good their answers are, and who works on them.
 
 use super::Shown;
-use super::html::{Screen, address, table};
+use super::html::{Screen, address, batch_words, table};
 use crate::app::App;
 use crate::token::Access;
 use axum::Extension;
@@ -13,12 +13,13 @@ use std::sync::Arc;
 pub(super) async fn show(State(app): State<Arc<App>>, Extension(access): Extension<Access>) -> Shown {
     let mut rows = Vec::new();
     for desk in app.desks.all() {
-        let name = format!("<a href=\"{}\">{}</a>", address(&desk, ""), escape(&desk.slug));
         let about = escape(desk.reader.spec().description().unwrap_or_default());
+        let name = format!("<a href=\"{}\">{}</a><br><span class=\"about\">{about}</span>", address(&desk, ""), escape(&desk.slug));
         let at_work = desk.read(Study::workers).await?.iter().filter(|worker| worker.leased > 0).count().to_string();
         // One study that cannot be read does not hide the others.
         let cells = match desk.glance().await {
-            Ok(known) => {
+            Ok(None) => vec![name, "–".into(), "–".into(), "–".into(), "–".into(), at_work, "<span data-waiting>being read</span>".into()],
+            Ok(Some(known)) => {
                 let status = &known.live.status;
                 let label = known.live.advice.as_ref().map_or_else(|| "–".to_owned(), |advice| advice.label().to_string());
                 let gap = known
@@ -31,20 +32,19 @@ pub(super) async fn show(State(app): State<Arc<App>>, Extension(access): Extensi
                 let state = if status.is_finished { "finished" } else { "running" };
                 vec![
                     name,
-                    about,
                     format!("<span class=\"badge {0}\">{0}</span>", escape(&label)),
                     gap,
                     format!("{} of {}", told, status.budget),
-                    format!("{} ({} closed)", status.batches, status.closed),
+                    batch_words(status.batches, &desk.reader),
                     at_work,
                     state.to_owned(),
                 ]
             }
-            Err(refusal) => vec![name, escape(&refusal.message), "–".into(), "–".into(), "–".into(), "–".into(), at_work, "–".into()],
+            Err(refusal) => vec![name, "–".into(), "–".into(), "–".into(), "–".into(), at_work, escape(&refusal.message)],
         };
         rows.push((desk.slug.clone(), cells));
     }
-    let heads = ["study", "about", "label", "gap", "measured", "batches", "workers at work", "state"];
+    let heads = ["study", "label", "gap", "measured", "batch", "workers at work", "state"];
     let body = if rows.is_empty() {
         "<p>There is no study in this directory yet: <code>sigmabar new study.toml</code> and <code>sigmabar ask study.toml</code> begin one.</p>".to_owned()
     } else {

@@ -38,9 +38,9 @@ pub(super) async fn show(
     let more = rows.len() > ROWS;
     rows.truncate(ROWS);
     let names: Vec<String> = desk.reader.spec().space().parameters().iter().map(|p| p.name.clone()).collect();
-    let mut heads = vec!["trial", "batch"];
+    let mut heads = vec!["trial", "state", "value"];
     heads.extend(names.iter().map(String::as_str));
-    heads.extend(["state", "value", "worker", "well", "told", "note"]);
+    heads.extend(["batch", "worker", "well", "told", "note"]);
     let base = address(&desk, "trials");
     let filter: String =
         ["state", "batch", "worker"].iter().filter_map(|name| Some(format!("&amp;{name}={}", encoded(&field(name)?)))).collect();
@@ -76,14 +76,28 @@ fn filters(base: &str, state: Option<TrialStatus>, batch: &Option<String>, worke
     )
 }
 
+/// A button that replaces or withdraws what was told.
+fn correct(row: &TrialRow, access: Access) -> String {
+    if access < Access::Write {
+        return String::new();
+    }
+    let value = row.value.map_or_else(String::new, |value| value.to_string());
+    format!(
+        " <button type=\"button\" class=\"correct\" data-trial=\"{0}\" data-value=\"{value}\" aria-label=\"Correct the result of trial {0}\" title=\"Correct\">✎</button>",
+        row.id
+    )
+}
+
 fn cells(row: &TrialRow, access: Access) -> Vec<String> {
     let may = access == Access::Write;
     let value = match (row.value, row.state) {
-        (Some(value), _) => match row.standard_error {
-            Some(error) => format!("{} ± {}", number(value), number(error)),
-            None => number(value),
-        },
-        (None, TrialStatus::Failed | TrialStatus::Late) => format!("failed: {}", escape(row.reason.as_deref().unwrap_or_default())),
+        (Some(value), _) => {
+            let error = row.standard_error.map_or_else(String::new, |error| format!(" ± {}", number(error)));
+            format!("{}{error}{}", number(value), correct(row, access))
+        }
+        (None, TrialStatus::Failed | TrialStatus::Late) => {
+            format!("failed: {}{}", escape(row.reason.as_deref().unwrap_or_default()), correct(row, access))
+        }
         (None, state) if may && row.attempts > 0 && (state.is_open() || state == TrialStatus::Missing) => {
             format!(
                 "<input class=\"tell\" data-trial=\"{0}\" size=\"8\" aria-label=\"Result of trial {0}\" placeholder=\"result\">",
@@ -98,11 +112,10 @@ fn cells(row: &TrialRow, access: Access) -> Vec<String> {
     } else {
         note
     };
-    let mut cells = vec![row.id.to_string(), (row.batch + 1).to_string()];
+    let mut cells = vec![row.id.to_string(), format!("<span class=\"badge {0}\">{0}</span>", row.state), value];
     cells.extend(row.values.iter().map(|value| escape(&value_words(value))));
     cells.extend([
-        format!("<span class=\"badge {0}\">{0}</span>", row.state),
-        value,
+        (row.batch + 1).to_string(),
         escape(row.worker.as_deref().unwrap_or_default()),
         escape(row.well.as_deref().unwrap_or_default()),
         time(row.told_at),

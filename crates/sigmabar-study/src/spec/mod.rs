@@ -150,6 +150,12 @@ impl StudySpec {
         self.file.response.as_deref()
     }
 
+    /// How many batches there will be, where that was declared.
+    #[must_use]
+    pub fn batch_count(&self) -> Option<usize> {
+        schedule::Plan::of(&self.file).ok()?.batches.map(|batches| batches.count())
+    }
+
     /// Wells of a plate, if the study is laid out on plates.
     #[must_use]
     pub fn plate(&self) -> Option<usize> {

@@ -20,6 +20,15 @@ pub(super) enum Batches {
     Lengths(Vec<usize>),
 }
 
+impl Batches {
+    pub fn count(&self) -> usize {
+        match self {
+            Self::Count(count) => *count,
+            Self::Lengths(lengths) => lengths.len(),
+        }
+    }
+}
+
 impl Plan {
     pub fn of(file: &StudyFile) -> Result<Self, Fault> {
         if let Some(amended) = &file.amended_batches {

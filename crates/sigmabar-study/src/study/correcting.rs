@@ -162,6 +162,15 @@ impl Study {
         Ok(usize::try_from(count).unwrap_or_default())
     }
 
+    /// How many results were corrected after their batch was analysed, or are not the first attempt's.
+    ///
+    /// # Errors
+    /// [`Error::Store`].
+    pub fn mishap_count(&self) -> Result<usize> {
+        let mishaps = self.mishaps()?;
+        Ok(mishaps.corrections + mishaps.measured_again)
+    }
+
     /// What happened to results outside the strategy's sight.
     pub(super) fn mishaps(&self) -> Result<Mishaps> {
         Ok(Mishaps { corrections: self.corrections()?, measured_again: self.measured_again()? })

@@ -1,0 +1,82 @@
+//! A server that is killed without warning while workers work: they go on by themselves, and nothing that was acknowledged is lost or counted twice.
+
+use sigmabar::linalg::Interrupt;
+use sigmabar_serve::Remote;
+use sigmabar_study::{AskRequest, Asked, Exchange, Study, TrialResult};
+use std::io::{BufRead, BufReader};
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+const WORKERS: usize = 8;
+const PAIRS: usize = 240;
+const KILLS: usize = 4;
+
+/// A server on a port (0 for any), and the address that it prints.
+fn start(directory: &Path, port: &str) -> (Child, String) {
+    let mut server = Command::new(env!("CARGO_BIN_EXE_sigmabar"))
+        .args(["serve", "study.toml", "--port", port])
+        .current_dir(directory)
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    let mut address = String::new();
+    BufReader::new(server.stdout.take().unwrap()).read_line(&mut address).unwrap();
+    (server, address.trim().to_owned())
+}
+
+/// Asks and tells until the study is over; the trials whose results were acknowledged.
+fn work(name: usize, remote: &Remote, done: &AtomicUsize) -> Vec<u64> {
+    let request = AskRequest::new(format!("w{name}"), 1).with_lease(Duration::from_secs(600));
+    let mut acknowledged = Vec::new();
+    loop {
+        match remote.ask(&request).unwrap() {
+            Asked::Finished => return acknowledged,
+            Asked::Wait => {}
+            Asked::Trials(trials) => {
+                for trial in trials {
+                    remote.tell(trial.id, TrialResult::Value { value: trial.seed as f64, standard_error: None, replicates: None }).unwrap();
+                    acknowledged.push(trial.id);
+                    done.fetch_add(1, Ordering::Relaxed);
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn workers_go_on_when_the_server_is_killed() {
+    let directory = tempfile::tempdir().unwrap();
+    let text = format!("budget = {PAIRS}\nstrategy = \"random\"\n[parameters.x]\ntype = \"float\"\nlow = 0\nhigh = 1\n");
+    std::fs::write(directory.path().join("study.toml"), text).unwrap();
+    let (mut server, address) = start(directory.path(), "0");
+    let port = address.trim_start_matches("http://127.0.0.1:").split('/').next().unwrap().to_owned();
+    let done = AtomicUsize::new(0);
+    let mut acknowledged: Vec<u64> = std::thread::scope(|scope| {
+        let one = |name: usize| {
+            let remote = Remote::connect(&address, None, None, &Interrupt::default(), Arc::new(|_| {})).unwrap();
+            let (remote, _) = remote.with_outbox(&directory.path().join(format!("outbox-{name}"))).unwrap();
+            let done = &done;
+            scope.spawn(move || work(name, &remote, done))
+        };
+        let workers: Vec<_> = (0..WORKERS).map(one).collect();
+        for kill in 1..=KILLS {
+            while done.load(Ordering::Relaxed) < kill * PAIRS / (KILLS + 1) {
+                std::thread::sleep(Duration::from_millis(2));
+            }
+            server.kill().unwrap();
+            server.wait().unwrap();
+            server = start(directory.path(), &port).0;
+        }
+        workers.into_iter().flat_map(|worker| worker.join().unwrap()).collect()
+    });
+    server.kill().unwrap();
+    server.wait().unwrap();
+    acknowledged.sort_unstable();
+    assert_eq!(acknowledged, (0..PAIRS as u64).collect::<Vec<_>>(), "each was acknowledged once");
+    let rows = Study::open(&directory.path().join("study.db"), None).unwrap().trials().unwrap();
+    assert!(rows.len() == PAIRS && rows.iter().all(|row| row.value == Some(row.seed as f64)), "what was acknowledged is in the file");
+}

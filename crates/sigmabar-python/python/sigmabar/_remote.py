@@ -1,0 +1,293 @@
+"""A study that `sigmabar serve` has, with the methods of one in a file: standard library only, patient with the network."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import random
+import sys
+import time
+import urllib.error
+import urllib.parse
+import urllib.request
+import uuid
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from ._core import Contradicted, Error
+
+_PASSING = {408, 429, 500, 502, 503, 504}
+_FIRST_PATIENCE = 5.0
+_LONGEST_PAUSE = 10.0
+
+ResultParts = tuple[float | None, float | None, str | None, int | None]
+
+
+class _Refused(Error):
+    def __init__(self, server: str, status: int, code: str, message: str) -> None:
+        super().__init__(f"{server}: {message}")
+        self.status, self.code = status, code
+
+
+class _NoRedirect(urllib.request.HTTPRedirectHandler):
+    """A token goes to the server that it was given for, and nowhere else."""
+
+    def redirect_request(self, *_: Any) -> None:
+        return None
+
+
+class RemoteStudy:
+    """What :class:`Study` calls, over HTTP. Results are sent until the server has them: told twice, they are told once."""
+
+    def __init__(self, url: str, token: str | None, name: str | None, outbox: Path) -> None:
+        parts = urllib.parse.urlsplit(url)
+        query = urllib.parse.parse_qs(parts.query)
+        token = token or query.get("token", [None])[0] or os.environ.get("SIGMABAR_TOKEN")
+        self.server = f"{parts.scheme}://{parts.netloc}"
+        if not token:
+            raise Error(f"{self.server}: there is no token: use the address that sigmabar serve prints, give token=…, or set SIGMABAR_TOKEN")
+        if parts.scheme != "http":
+            raise Error(f"{self.server}: the address begins with http://; reach a server behind https through ssh -L")
+        self._token, self._outbox = token, outbox
+        self._open = urllib.request.build_opener(_NoRedirect, urllib.request.ProxyHandler({})).open
+        path = parts.path.split("/")
+        named = name or (urllib.parse.unquote(path[2]) if len(path) > 2 and path[1] == "s" else None)
+        known = [study["study"] for study in self._call("GET", None, patience=_FIRST_PATIENCE)["studies"]]
+        if named is not None and named not in known:
+            raise Error(f'{self.server}: there is no study "{named}"; there are: {", ".join(known)}')
+        if named is None and len(known) != 1:
+            raise Error(f"{self.server}: it serves {len(known)} studies, give name=…: {', '.join(known)}")
+        self._study = named or known[0]
+        self._parameters: list[str] = self._call("GET", "")["parameters"]
+        for letter in self._letters():
+            try:
+                self._deliver(letter)
+            except _Refused as refused:
+                # Somebody told it meanwhile, or the study is another one by now.
+                if refused.code not in ("already-told", "unknown-trial"):
+                    raise
+
+    def name(self) -> str:
+        return self._study
+
+    def place(self) -> str:
+        return f"{self.server}/s/{urllib.parse.quote(self._study, safe='')}"
+
+    def file(self) -> Path:
+        raise Error(f"the study is on a server: {self.place()}")
+
+    def toml(self) -> str:
+        return self._text(f"{self.server}/api/v1/studies/{urllib.parse.quote(self._study, safe='')}/spec.toml")
+
+    def report(self) -> str:
+        """The page that the command writes."""
+        return self._text(f"{self.place()}/report")
+
+    def parameters(self) -> list[str]:
+        return list(self._parameters)
+
+    def ask(self, worker: str, at_most: int, lease: float) -> list[str] | None:
+        if at_most == 0:
+            return []
+        answer = self._call("POST", "/ask?wait=2", {"worker": worker, "at_most": at_most, "lease_seconds": lease})
+        if answer["state"] == "finished":
+            return None
+        return [json.dumps({"params": trial.pop("values"), **trial}) for trial in answer["trials"]]
+
+    def tell(self, results: Sequence[tuple[int, ResultParts]]) -> list[bool]:
+        if len(results) == 1:
+            [(trial, parts)] = results
+            return [not self._tell_one(trial, parts)["late"]]
+        told = self._call("POST", "/results", {"results": [{"id": trial, **_body(parts)} for trial, parts in results]})
+        return [not one["late"] for one in told["told"]]
+
+    def settle(self, trial: int, parts: ResultParts) -> None:
+        try:
+            self._tell_one(trial, parts)
+        except _Refused as refused:
+            # Another worker was given it too, and was sooner.
+            if refused.code != "already-told":
+                raise
+
+    def renew(self, trial: int, worker: str, lease: float) -> bool:
+        held: bool = self._call("POST", f"/trials/{trial}/lease", {"worker": worker, "lease_seconds": lease})["held"]
+        return held
+
+    def give_back(self, trial: int, worker: str) -> None:
+        self._call("DELETE", f"/trials/{trial}/lease?worker={urllib.parse.quote(worker, safe='')}")
+
+    def close_batch(self, even_unseen: bool) -> None:
+        self._call("POST", "/close-batch", {"force": even_unseen})
+
+    def go_on_despite_contradiction(self) -> None:
+        self._call("POST", "/despite-contradiction", {})
+
+    def reap(self) -> list[int]:
+        trials: list[int] = self._call("POST", "/reap", {})["trials"]
+        return trials
+
+    def import_rows(self, rows: Sequence[tuple[str, ResultParts]], collected: str | None) -> int:
+        packed = [{"values": dict(zip(self._parameters, json.loads(values))), "value": parts[0]} for values, parts in rows]
+        kept: int = self._call("POST", "/earlier", {"rows": packed, "collected": collected})["rows"]
+        return kept
+
+    def trials(self) -> str:
+        rows: list[dict[str, Any]] = []
+        after = ""
+        while True:
+            page = self._call("GET", f"/trials?limit=5000{after}")
+            for row in page["trials"]:
+                row["values"] = [row["values"][name] for name in self._parameters]
+            rows += page["trials"]
+            if page["next"] is None:
+                return json.dumps(rows)
+            after = f"&after={page['next']}"
+
+    def batches(self) -> str:
+        return json.dumps(self._call("GET", "/batches")["batches"])
+
+    def status(self) -> str:
+        return json.dumps(self._call("GET", ""))
+
+    def recommend(self) -> tuple[str, tuple[float, float, float, float | None], str] | None:
+        advice = self._call("GET", "/recommendation")["recommendation"]
+        if advice is None:
+            return None
+        stored = {"values": advice["values"], "best_observed": advice["best_observed"]}
+        ends = (_number(advice["lower"], "-inf"), _number(advice["upper"], "inf"), _number(advice["gap"], "inf"), advice["candidate_gap"])
+        return json.dumps(stored), ends, json.dumps(advice["certificate"])
+
+    def correct(self, trial: int, parts: ResultParts | None, why: str) -> str:
+        if parts is None:
+            answer = self._call("POST", f"/trials/{trial}/void", {"why": why})
+        else:
+            answer = self._call("POST", f"/trials/{trial}/replace", {**_body(parts), "why": why})
+        return str(answer["corrected"]).replace("-", " ")
+
+    def retry_failed(self) -> list[int]:
+        trials: list[int] = self._call("POST", "/retry-failed", {})["trials"]
+        return trials
+
+    def amend(self, text: str, form: str, _directory: Path) -> list[str]:
+        keys: list[str] = self._call("POST", "/amend", {"spec": _spec(text, form)})["keys"]
+        return keys
+
+    def strategy(self) -> Any:
+        raise Error(f"the strategy of a study on a server is there: recommend(), batches() and report() say what it knows, and {self.place()}/model shows it")
+
+    def _tell_one(self, trial: int, parts: ResultParts) -> dict[str, Any]:
+        """Written down here before it is sent, and until the server has it or refuses it."""
+        letter = {"server": self.server, "study": self._study, "id": trial, "key": uuid.uuid4().hex, "result": _body(parts)}
+        self._outbox.mkdir(parents=True, exist_ok=True)
+        path = self._outbox / f"{letter['key']}.json"
+        part = path.with_suffix(".part")
+        with open(part, "w", encoding="utf-8") as file:
+            json.dump(letter, file)
+            file.flush()
+            os.fsync(file.fileno())
+        part.replace(path)
+        return self._deliver(path)
+
+    def _deliver(self, path: Path) -> dict[str, Any]:
+        letter = json.loads(path.read_text(encoding="utf-8"))
+        try:
+            told: dict[str, Any] = self._call("PUT", f"/trials/{letter['id']}/result", letter["result"], key=letter["key"])
+        except _Refused as refused:
+            if refused.status in (401, 403, 421):
+                raise
+            _forget(path)
+            raise
+        _forget(path)
+        return told
+
+    def _letters(self) -> list[Path]:
+        """What an earlier run left for this study; what cannot be read is left where it is."""
+
+        def is_own(path: Path) -> bool:
+            try:
+                letter = json.loads(path.read_text(encoding="utf-8"))
+                return bool(letter["server"] == self.server and letter["study"] == self._study)
+            except (OSError, ValueError, KeyError, TypeError):
+                return False
+
+        return [path for path in sorted(self._outbox.glob("*.json")) if is_own(path)]
+
+    def _text(self, url: str) -> str:
+        request = urllib.request.Request(url, headers={"Authorization": f"Bearer {self._token}"})
+        try:
+            with self._open(request, timeout=300) as answer:
+                return str(answer.read().decode())
+        except urllib.error.HTTPError as error:
+            raise _Refused(self.server, error.code, "unknown", f"it answers {error.code} to {url}") from None
+        except OSError as error:
+            raise Error(f"{self.server}: it is not reached: {error}") from None
+
+    def _call(self, method: str, path: str | None, body: Any = None, key: str | None = None, patience: float | None = None) -> Any:
+        """Sends until it is answered: everything here may be sent twice."""
+        place = "" if path is None else f"/{urllib.parse.quote(self._study, safe='')}{path}"
+        headers = {"Authorization": f"Bearer {self._token}", "Content-Type": "application/json"}
+        if key is not None:
+            headers["Idempotency-Key"] = key
+        data = None if body is None else json.dumps(body).encode()
+        begun, attempt = time.monotonic(), 0
+        while True:
+            request = urllib.request.Request(f"{self.server}/api/v1/studies{place}", data, headers, method=method)
+            try:
+                with self._open(request, timeout=60) as answer:
+                    return json.load(answer)
+            except urllib.error.HTTPError as error:
+                if error.code not in _PASSING:
+                    raise _refusal(self.server, error) from None
+                reason: Exception = error
+            except (OSError, ValueError) as error:
+                reason = error
+            if patience is not None and time.monotonic() - begun > patience:
+                raise Error(f"{self.server}: it is not reached: {reason}") from None
+            # Longer each time, and never the same for two: a server that comes back is not overrun.
+            time.sleep(min(_LONGEST_PAUSE, 0.1 * 2 ** min(attempt, 10)) * random.uniform(0.5, 1.5))
+            attempt += 1
+
+
+def _refusal(server: str, error: urllib.error.HTTPError) -> Error:
+    try:
+        problem = json.load(error)
+        code, message = problem["error"], problem["message"]
+    except (ValueError, KeyError, TypeError):
+        code, message = "unknown", f"it answers {error.code} with what is no answer of a server of studies"
+    if code == "contradicted":
+        return Contradicted(message)
+    return _Refused(server, error.code, code, message)
+
+
+def _spec(text: str, form: str) -> Any:
+    try:
+        if form == "json":
+            return json.loads(text)
+        if sys.version_info < (3, 11):
+            raise Error("a study on a server is amended by a dictionary or a .json file in Python before 3.11")
+        import tomllib
+
+        return tomllib.loads(text)
+    except ValueError as error:
+        raise Error(f"spec cannot be read: {error}") from None
+
+
+def _forget(path: Path) -> None:
+    path.unlink(missing_ok=True)
+    with contextlib.suppress(OSError):
+        # Only an empty directory goes.
+        path.parent.rmdir()
+
+
+def _body(parts: ResultParts) -> dict[str, Any]:
+    value, standard_error, reason, replicates = parts
+    if value is None:
+        return {"failed": (reason or "failed")[:2000]}
+    found = {"value": value, "standard_error": standard_error, "replicates": replicates}
+    return {key: number for key, number in found.items() if number is not None}
+
+
+def _number(value: float | None, missing: str) -> float:
+    return float(missing) if value is None else value
