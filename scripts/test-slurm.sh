@@ -10,7 +10,7 @@ if ! command -v slurmctld slurmd munged > /dev/null; then
     apt-get install -qq -y --no-install-recommends slurm-wlm munge > /dev/null || skip "the packages slurm-wlm and munge could not be installed"
 fi
 sigmabar="${SIGMABAR:-$PWD/target/debug/sigmabar}"
-[[ -x "$sigmabar" ]] || cargo build --quiet --workspace --bin sigmabar
+[[ -x "$sigmabar" ]] || cargo build --quiet --workspace --lib --bins --tests
 
 work="$PWD/target/slurm"
 rm -rf "$work"
