@@ -12,7 +12,8 @@ if [[ ! -x "$environment/bin/schemathesis" ]] && ! "$environment/bin/pip" instal
     exit 0
 fi
 
-cargo build --quiet --workspace --bin sigmabar
+# As the Rust tests build it, so that nothing is compiled twice.
+cargo build --quiet --workspace --lib --bins --tests
 command="$CARGO_TARGET_DIR/debug/sigmabar"
 config="$PWD/crates/sigmabar-serve/browser/schemathesis.toml"
 place="$(mktemp -d)"

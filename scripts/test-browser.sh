@@ -18,7 +18,8 @@ fi
 [[ -x "$environment/bin/python" ]] || "${PYTHON:-python3}" -m venv "$environment"
 "$environment/bin/python" -c "import playwright" 2>/dev/null || "$environment/bin/pip" install --quiet playwright==1.65.0 || skip "Playwright cannot be installed"
 
-cargo build --quiet --workspace --bin sigmabar
+# As the Rust tests build it, so that nothing is compiled twice.
+cargo build --quiet --workspace --lib --bins --tests
 place="$(mktemp -d)"
 trap 'rm -rf "$place"' EXIT
 CHROMIUM="$CHROMIUM" timeout 300 "$environment/bin/python" crates/sigmabar-serve/browser/test_pages.py "$place"

@@ -24,5 +24,5 @@ if ! command -v java > /dev/null; then
     fi
 fi
 
-VIRTUAL_ENV="$environment" "$environment/bin/maturin" develop --quiet --manifest-path "$package/Cargo.toml"
+bash scripts/install-package.sh "$environment"
 "$environment/bin/python" -m pytest "$package/engines" -q -rs --rootdir "$package/engines" "$@"

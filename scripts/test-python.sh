@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# The Python package: built in the workspace's own target directory (nothing is compiled twice), installed into an environment of its own, tested, on Dask too.
+# The Python package in an environment of its own, tested, on Dask too.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -17,7 +17,7 @@ if ! cmp -s "$package/tests/requirements.txt" "$stamp"; then
     cp "$package/tests/requirements.txt" "$stamp"
 fi
 
-VIRTUAL_ENV="$environment" "$environment/bin/maturin" develop --quiet --manifest-path "$package/Cargo.toml"
+bash scripts/install-package.sh "$environment"
 MPLBACKEND=Agg "$environment/bin/python" -m pytest "$package/tests" -q --rootdir "$package" "$@"
 # Whoever names tests wants those.
 [[ $# -gt 0 ]] || "$environment/bin/python" -m pytest "$package/engines/test_dask.py" -q --rootdir "$package/engines" --show-capture=no

@@ -10,7 +10,7 @@ if ! command -v slurmctld slurmd munged > /dev/null; then
     apt-get install -qq -y --no-install-recommends slurm-wlm munge > /dev/null || skip "the packages slurm-wlm and munge could not be installed"
 fi
 sigmabar="${SIGMABAR:-$PWD/target/debug/sigmabar}"
-[[ -x "$sigmabar" ]] || cargo build --quiet --workspace --bin sigmabar
+[[ -x "$sigmabar" ]] || cargo build --quiet --workspace --lib --bins --tests
 
 work="$PWD/target/slurm"
 rm -rf "$work"
@@ -59,7 +59,7 @@ cd "$work/job"
 export PATH="$work/bin:$PATH"
 awk 'BEGIN { srand(1); for (f = 1; f <= 16; f++) { name = sprintf("part-%02d.csv", f); print "a,b,y" > name
     for (i = 0; i < 500; i++) { a = rand(); b = rand(); print a "," b "," 5 + sin(4 * a) + b + 0.1 * (rand() - 0.5) > name } } }'
-given=(--target y --lengthscale 0.5 --tau 0.1 --inducing 40 --prior-mean 5.5 --norm-bound 20 --noise gaussian:0.1 --collected fixed)
+given=(--target y --kernel matern-2.5 --lengthscale 0.5 --tau 0.1 --inducing 40 --prior-mean 5.5 --norm-bound 20 --noise gaussian:0.1 --collected fixed)
 sigmabar -q fit 'part-*.csv' "${given[@]}" --stream --holdout 0 -o one.sbm > /dev/null
 sigmabar -q plan 'part-*.csv' "${given[@]}" -o plan.sbp > /dev/null
 # The script is the one that the book shows.

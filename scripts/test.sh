@@ -3,24 +3,34 @@
 # With --all also Spark and Ray, whose packages are large, and a Slurm of this machine's own.
 set -euo pipefail
 cd "$(dirname "$0")/.."
-begun=$SECONDS
+begun=$SECONDS times=()
 
 have() { cargo "$1" --version >/dev/null 2>&1; }
-have nextest || cargo install --locked cargo-nextest
-have deny || cargo install --locked cargo-deny
+step() {
+    local from=$SECONDS
+    "$@"
+    times+=("$(printf '%5d s  %s' $((SECONDS - from)) "$*")")
+}
 
-cargo fmt --all --check
-cargo deny check licenses bans sources
-cargo clippy --workspace --all-targets -- -D warnings
-RUSTDOCFLAGS="-D warnings --html-in-header katex.html" cargo doc --workspace --no-deps
-cargo test --workspace --doc
-cargo nextest run --workspace
-bash scripts/test-docs.sh
-bash scripts/test-python.sh
-bash scripts/test-browser.sh
-bash scripts/test-api.sh
-if [[ "${1:-}" == --all ]]; then
-    bash scripts/test-engines.sh
-    bash scripts/test-slurm.sh
+have nextest || step cargo install --locked cargo-nextest
+step cargo fmt --all --check
+# Licences and sources, where the tool is at hand: to build it takes longer than most of what follows.
+if have deny; then
+    step cargo deny check licenses bans sources
+else
+    echo "licences and sources: not checked (cargo install --locked cargo-deny)"
 fi
+step cargo clippy --workspace --all-targets -- -D warnings
+RUSTDOCFLAGS="-D warnings --html-in-header katex.html" step cargo doc --workspace --no-deps
+step cargo test --workspace --doc
+step cargo nextest run --workspace
+step bash scripts/test-docs.sh
+step bash scripts/test-python.sh
+step bash scripts/test-browser.sh
+step bash scripts/test-api.sh
+if [[ "${1:-}" == --all ]]; then
+    step bash scripts/test-engines.sh
+    step bash scripts/test-slurm.sh
+fi
+printf '%s\n' "${times[@]}"
 echo "all checks passed in $(((SECONDS - begun + 59) / 60)) minutes"

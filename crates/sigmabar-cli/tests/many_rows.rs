@@ -79,9 +79,9 @@ fn one_process_or_many_the_model_is_the_same_to_the_byte() {
     assert!(fs::read(at.join("one.sbm")).unwrap() == fs::read(at.join("files.sbm")).unwrap(), "files in two steps");
 
     // What would count twice, or not at all, is refused by name.
-    assert!(
-        refused(at, "merge 1.sba 2.sba 1.sba -o x.sbm").contains("1.sba: data/year=2020/part-0.parquet, row group 0: chunk 0 is in both")
-    );
+    fs::copy(at.join("1.sba"), at.join("copy.sba")).unwrap();
+    let doubled = refused(at, "merge 1.sba 2.sba copy.sba -o x.sbm");
+    assert!(doubled.contains("copy.sba: data/year=2020/part-0.parquet, row group 0: chunk 0 is in both"), "{doubled}");
     let missing = refused(at, "merge 1.sba 2.sba 3.sba 5.sba -o x.sbm");
     assert!(missing.contains("is missing, and") && missing.contains(".parquet, row group"), "{missing}");
     done(at, &format!("plan data {} -o other.sbp", GIVEN.replace("0.5", "0.7")));
@@ -182,4 +182,33 @@ fn tables_as_they_are_found() {
     let found = child.wait_with_output().unwrap();
     assert!(found.status.success(), "{}", String::from_utf8_lossy(&found.stderr));
     assert!(refused(at, "fit - --target y --no-save --stream").contains("standard input can be read only once"));
+}
+
+/// Rows whose response is missing may have lost it because of its value, and rows that are there twice are no two measurements: neither is certified, whether the
+/// rows are in memory or summed.
+#[test]
+fn lost_and_doubled_rows_certify_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = folder.path();
+    let row = |i: usize| (i as f64 / 400.0, (i as f64 / 60.0).sin() + 0.1 * (i as f64 * 12.9898).sin());
+    let table = |cell: &dyn Fn(f64) -> String| {
+        let lines = (0..400).map(row).map(|(x, y)| format!("{x},{}\n", cell(y)));
+        format!("x,y\n{}", lines.collect::<String>())
+    };
+    fs::write(at.join("whole.csv"), table(&|y| y.to_string())).unwrap();
+    fs::write(at.join("again.csv"), table(&|y| y.to_string())).unwrap();
+    // A detector that is blind above 0.9.
+    fs::write(at.join("blind.csv"), table(&|y| if y > 0.9 { String::new() } else { y.to_string() })).unwrap();
+    let given = "--target y --kernel se --lengthscale 0.3 --tau 0.1 --inducing 30 --norm-bound 4 --noise gaussian:0.1 --collected fixed --holdout 0 --no-save";
+    for stream in ["", "--stream"] {
+        let said = |files: &str| done(at, &format!("fit {files} {given} --drop-missing {stream}"));
+        assert!(said("whole.csv").contains("certified:"), "{stream}: {}", said("whole.csv"));
+        assert!(said("blind.csv").contains("not met: 48 planned observations were lost"), "{stream}: {}", said("blind.csv"));
+        assert!(
+            said("whole.csv again.csv").contains("observations equal another in every number"),
+            "{stream}: {}",
+            said("whole.csv again.csv")
+        );
+    }
+    assert!(refused(at, &format!("fit whole.csv w*.csv {given}")).contains("is named twice"));
 }

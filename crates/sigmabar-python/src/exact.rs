@@ -111,3 +111,9 @@ impl PyExactPosterior {
         self.inner.norm()
     }
 }
+
+/// The hashes of rows with their responses, of which a number was learnt.
+#[pyfunction]
+pub fn seen_hashes(x: Rows, y: &Bound<'_, PyArray1<f64>>) -> PyResult<Vec<u64>> {
+    Ok(Seen::of(x.view().map_err(raise)?, &vector(y)?).hashes().to_vec())
+}

@@ -3,13 +3,15 @@
 use crate::arrays::{Rows, from_indices, from_points};
 use crate::error::{raise, unknown};
 use crate::kernel::PyKernel;
+use crate::origin::origin_of;
+use crate::seen::Seen;
 use crate::work;
 use numpy::{PyArray1, PyArray2};
 use pyo3::prelude::*;
-use sigmabar::Collected;
 use sigmabar::inducing::{InducingRule, Stop};
 use sigmabar::points::Locations;
 use sigmabar::residual::{ResidualNorm, ResidualNormKind};
+use sigmabar::{Collected, Origin, Points, Sourced};
 
 /// The names of the rules, as the library's users know them.
 const METHODS: [&str; 12] = [
@@ -127,4 +129,13 @@ fn first_rows(locations: &Locations, distinct: &[usize]) -> Vec<usize> {
         first[locations.distinct_of(row)] = row;
     }
     distinct.iter().map(|&i| first[i]).collect()
+}
+
+/// Inducing points, the word for where they came from, and the rows that what chose them was learnt on.
+pub type InducingParts = (Rows, String, Vec<u64>);
+
+/// Inducing points for a claim about these rows: "chosen" by a rule, which looks at no response, handed over, or chosen by something learnt.
+pub fn inducing_on((points, source, seen): InducingParts, rows: &Seen) -> PyResult<Sourced<Points>> {
+    let origin = if source == "chosen" { Origin::Guaranteed } else { Seen::from(seen).origin_on(origin_of(&source)?, rows) };
+    Ok(Sourced::new(points.to_points().map_err(raise)?, origin))
 }

@@ -4,7 +4,7 @@ use crate::error::{raise, unknown};
 use crate::seen::Seen;
 use pyo3::prelude::*;
 use sigmabar::strategy::Failures;
-use sigmabar::{Collected, Origin, Points, Sourced};
+use sigmabar::{Collected, Origin, Sourced};
 
 /// A number, the word for where it came from, and the rows it was learnt on.
 type NumberParts = (f64, String, Vec<u64>);
@@ -30,11 +30,6 @@ impl FromPyObject<'_, '_> for Number {
         let (value, origin, seen): NumberParts = object.extract()?;
         Ok(Self { value: Sourced::new(value, origin_of(&origin)?), seen: seen.into() })
     }
-}
-
-/// Inducing points that a rule chose, which looks at no response, or that were handed over.
-pub fn chosen(inducing: Points, by_rule: bool) -> Sourced<Points> {
-    Sourced::new(inducing, if by_rule { Origin::Guaranteed } else { Origin::Declared })
 }
 
 /// Where something came from, in one word.

@@ -4,8 +4,9 @@ use crate::arrays::{Rows, from_matrix, from_points, vector};
 use crate::claim::{Ends, PyClaim, ends, residual_method};
 use crate::error::raise;
 use crate::inducing::kind_name;
+use crate::inducing::{InducingParts, inducing_on};
 use crate::kernel::PyKernel;
-use crate::origin::{Number, chosen, collected, origin_name};
+use crate::origin::{Number, collected, origin_name};
 use crate::seen::Seen;
 use crate::work;
 use numpy::{IntoPyArray, PyArray1, PyArray2};
@@ -144,7 +145,7 @@ impl PyPosterior {
         tau: Number,
         x: Rows,
         y: &Bound<'_, PyArray1<f64>>,
-        inducing: (Rows, bool),
+        inducing: InducingParts,
         how: Option<&str>,
         mean: Option<Number>,
         unit: Number,
@@ -154,10 +155,10 @@ impl PyPosterior {
         let (y, how, learnt_on) = (vector(y)?, collected(how)?, kernel.seen.with(&tau.seen).with(&unit.seen));
         let rows = Seen::of(x.view().map_err(raise)?, &y);
         let prior = prior(mean, &unit, &y, &rows)?;
-        let (kernel, tau) = (kernel.on(&rows), tau.on(&rows));
+        let (kernel, tau, inducing) = (kernel.on(&rows), tau.on(&rows), inducing_on(inducing, &rows)?);
         let fitted = work::run(py, move || {
             let observations = observed(x.to_points()?, &y, weights.as_deref(), how, prior)?;
-            Posterior::fit(Arc::new(FeatureMap::new(kernel, chosen(inducing.0.to_points()?, inducing.1))?), tau, observations)
+            Posterior::fit(Arc::new(FeatureMap::new(kernel, inducing)?), tau, observations)
         })?;
         Ok(Self::new(fitted, rows, learnt_on))
     }

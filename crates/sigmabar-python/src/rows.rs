@@ -2,8 +2,9 @@
 
 use crate::arrays::{Rows, vector};
 use crate::error::raise;
+use crate::inducing::{InducingParts, inducing_on};
 use crate::kernel::PyKernel;
-use crate::origin::{Number, chosen, collected};
+use crate::origin::{Number, collected};
 use crate::posterior::PyPosterior;
 use crate::seen::Seen;
 use crate::work;
@@ -43,7 +44,7 @@ impl PyPlan {
     fn of(
         kernel: &PyKernel,
         tau: Number,
-        inducing: (Rows, bool),
+        inducing: InducingParts,
         chunks: Vec<Option<u64>>,
         data: &str,
         centre: f64,
@@ -55,8 +56,7 @@ impl PyPlan {
         drop_missing: bool,
         look_ahead: Option<Rows>,
     ) -> PyResult<Self> {
-        let plan = Plan::new(kernel.inner.clone(), chosen(inducing.0.to_points().map_err(raise)?, inducing.1), tau.value, chunks)
-            .map_err(raise)?;
+        let plan = Plan::new(kernel.inner.clone(), inducing_on(inducing, &Seen::default())?, tau.value, chunks).map_err(raise)?;
         let mut plan = plan.data(data).centre(centre).map_err(raise)?.worst(worst).drop_missing(drop_missing);
         plan = match road {
             None => plan,

@@ -308,12 +308,15 @@ def test_marks_stay_on_whatever_is_made_of_a_learnt_number() -> None:
     p = model()
     for bound in (p.norm, 2 * p.least_norm(sb.Gaussian(0.1)), sb.ExactPosterior(K, 0.1, X, Y).norm):
         assert certificate(p, norm_bound=bound).premises["norm_bound"].origin == "learnt_here"
+        assert certificate(p, norm_bound=bound.for_new_data()).premises["norm_bound"].origin == "learnt_here", "the same rows"
     new = p.prediction_interval(X[:2], 3.0, sb.Gaussian(0.1), new_noise=sb.Gaussian(tau))
     assert new.certificate.premises["noise"].origin == "learnt_here"
 
 
 def test_inducing_points_say_who_chose_them() -> None:
     chosen = sb.select_inducing(K, X, 0.1, size=5)
-    for inducing, origin in ((chosen, "guaranteed"), (chosen.points, "declared")):
+    learnt = sb.fit_hyperparameters(sb.Matern(nu=2.5), X, Y, starts=1)
+    by_learnt = sb.select_inducing(learnt.kernel, X, learnt.tau, size=5)
+    for inducing, origin in ((chosen, "guaranteed"), (chosen.points, "declared"), (by_learnt, "learnt_here")):
         p = sb.SparsePosterior(K, 0.1, X, Y, inducing=inducing, collected="fixed")
         assert certificate(p).premises["inducing"].origin == origin

@@ -118,7 +118,7 @@ fn a_withdrawn_result_is_a_loss() {
     let (_directory, study) = begun(&certified());
     batch(&study);
     assert!(matches!(study.withdraw(99, "?"), Err(Error::UnknownTrial { .. })));
-    assert_eq!(study.withdraw(3, "the wrong vial").unwrap(), Corrected::InTime, "nobody has asked since");
+    assert_eq!(study.withdraw(3, "the wrong vial").unwrap(), Corrected::AfterAnalysis, "whoever looks has it analysed");
     let row = &study.trials().unwrap()[3];
     assert_eq!((row.state, row.value, row.reason.as_deref()), (TrialStatus::Failed, None, Some("withdrawn: the wrong vial")));
     assert_eq!(study.recommend().unwrap().unwrap().label().to_string(), "estimated", "a loss of which nobody said that it is unrelated");

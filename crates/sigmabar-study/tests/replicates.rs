@@ -58,8 +58,11 @@ fn means_are_kept_with_their_numbers_of_replicates_and_pooled() {
     let study = study(&place, "replicates = 3");
     let trials = batch(&study);
     assert_eq!(study.strategy().unwrap().repeats(), None);
-    let mean =
-        |trial: &AskedTrial, replicates| TrialResult::Value { value: (at(trial) / 10.0).sin(), standard_error: Some(0.05), replicates };
+    let mean = |trial: &AskedTrial, replicates| TrialResult::Value {
+        value: (at(trial) / 10.0).sin() + 1e-9 * trial.id as f64,
+        standard_error: Some(0.05),
+        replicates,
+    };
     let refused = |result| study.tell(trials[0].id, result).unwrap_err().to_string();
     assert!(refused(mean(&trials[0], Some(0))).contains("number of replicates"));
     let bare = TrialResult::Value { value: 1.0, standard_error: None, replicates: Some(3) };

@@ -217,11 +217,9 @@ fn missing_rows_are_dropped_and_counted_where_that_was_asked_for() {
     let (x, y) = &mut data.chunks[1];
     x.splice(20..20, [0.5, f64::NAN]);
     y.insert(10, 3.0);
-    x.extend([0.1, 0.2]);
-    y.push(f64::NAN);
     let plan = data.plan(0.1).drop_missing(true);
     let sums = data.merged(&plan, 1);
-    assert_eq!((sums.rows(), sums.missing_rows()), (70, 2));
+    assert_eq!((sums.rows(), sums.missing_rows()), (70, 1));
     assert!(Posterior::from_sums(&plan, &sums).unwrap().to_bytes() == expected.to_bytes());
 }
 

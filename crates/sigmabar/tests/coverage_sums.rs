@@ -8,7 +8,7 @@ use coverage_support::{Instance, LAWS, Law, points};
 use sigmabar::accumulator::{Accumulator, Plan, Road};
 use sigmabar::certificate::Method;
 use sigmabar::residual::ResidualNormKind;
-use sigmabar::{Claim, Collected, Expansion, Noise, Observations, Points, Posterior, Prior};
+use sigmabar::{Claim, Collected, Expansion, Label, Noise, Observations, Points, Posterior, Prior};
 use std::sync::Arc;
 
 const DRAWS: usize = 2000;
@@ -54,7 +54,9 @@ fn misses(instance: &Instance, plan: &Plan, query: &Points, claim: &Claim, law: 
         let y: Vec<f64> = at_x.iter().map(|v| v + law.sample(&mut random, scale)).collect();
         let posterior = Posterior::from_sums(plan, &sums(plan, &instance.x, &y)).unwrap();
         let found = posterior.interval(query.view(), claim).unwrap();
-        assert!(found.certificate().label().to_string().contains("certified"), "{}", found.certificate());
+        // Coins may fall alike twice at one point, which looks like one measurement written down twice.
+        let is_doubted = found.certificate().premises.copies.value > 0;
+        assert!(is_doubted || found.certificate().label() == Label::Certified, "{}", found.certificate());
         let (mean, lower, upper) = (found.mean()[0], found.lower()[0], found.upper()[0]);
         for (missed, share) in missed.iter_mut().zip([1.0, 0.8]) {
             let is_outside = truth < mean - share * (mean - lower) || truth > mean + share * (upper - mean);

@@ -145,7 +145,7 @@ pub(crate) fn run(arguments: &Arguments, global: &Global, console: &Console) -> 
 
 fn model_in_memory(arguments: &Arguments, table: &Table, seed: u64, console: &Console) -> Outcome<(Model, Option<(Scores, Answer)>)> {
     let frame = read(arguments, table, console)?;
-    let columns = features_of(&frame.columns)?;
+    let (columns, lost) = (features_of(&frame.columns)?, frame.lost);
     let by = arguments.by.as_deref().map(|name| grouping(&columns, name)).transpose()?;
     let (mut rows, held) = split(frame, arguments.holdout, seed);
     let calibrating = rows.take_out(calibration_rows(arguments, rows.len()), seed);
@@ -156,7 +156,7 @@ fn model_in_memory(arguments: &Arguments, table: &Table, seed: u64, console: &Co
     let learns = declared.lengthscale.is_none() || declared.ridge.is_none();
     let plan = planned(arguments, rows.len(), held.len() + calibrating.len(), columns.len(), learns)?;
     console.say(plan);
-    let mut model = fitted(arguments, rows, &declared, columns, &plan, seed, console)?;
+    let mut model = fitted(arguments, (rows, lost), &declared, columns, &plan, seed, console)?;
     calibrate(&mut model, calibrating, by, console)?;
     let scored = score(&mut model, &held, arguments.delta, console)?;
     Ok((model, scored))
@@ -433,7 +433,7 @@ fn declared(arguments: &Arguments, rows: usize) -> Outcome<Declared> {
 
 fn fitted(
     arguments: &Arguments,
-    rows: Rows,
+    (rows, lost): (Rows, usize),
     declared: &Declared,
     columns: Vec<ColumnInfo>,
     plan: &Plan,
@@ -443,7 +443,8 @@ fn fitted(
     let prior = declared.prior.map_or_else(|| Prior::learnt(&rows.y), Ok)?;
     let learnt = learnt(&rows, prior, declared, &columns, plan, seed, console)?;
     let pilot = pilot_seconds(&rows, prior, &learnt, columns.len())?;
-    let posterior = console.timed("fitting all rows", pilot, || learn::fit(rows, prior, learnt, columns.len(), declared.collected))?;
+    let posterior =
+        console.timed("fitting all rows", pilot, || learn::fit(rows, lost, prior, learnt, columns.len(), declared.collected))?;
     Ok(Model { about: about(arguments, columns), posterior })
 }
 
@@ -503,7 +504,7 @@ fn pilot_seconds(rows: &Rows, prior: Prior, learnt: &learn::Learnt, columns: usi
         wide: None,
         posterior: None,
     };
-    learn::fit(sample, prior, parts, columns, Collected::Undeclared)?;
+    learn::fit(sample, 0, prior, parts, columns, Collected::Undeclared)?;
     Ok(Some(share * begun.elapsed().as_secs_f64()))
 }
 

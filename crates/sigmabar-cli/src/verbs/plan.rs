@@ -13,7 +13,7 @@ use crate::verbs::merge::read_sums;
 use crate::which_study::quoted;
 use serde_json::{Value, json};
 use sigmabar::accumulator::{Plan, Road};
-use sigmabar::{Noise, Points};
+use sigmabar::{Noise, Points, Sourced};
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
@@ -75,6 +75,7 @@ fn extended(files: &[PathBuf], console: &Console) -> Outcome<(Plan, Job)> {
     let left = features.residual(Points::from_rows(&worst.iter().map(|row| &row.point).collect::<Vec<_>>())?.view())?;
     let gone: f64 = worst.iter().zip(left).map(|(row, left)| row.residual - left).sum();
     job.mean_residual = (sums.residual_trace() - gone).max(0.0) / sums.rows().max(1) as f64;
+    let inducing = Sourced::new(inducing, plan.features().sourced_given().origin);
     Ok((plan.with_inducing(inducing)?, job))
 }
 

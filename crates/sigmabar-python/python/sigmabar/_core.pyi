@@ -65,7 +65,7 @@ class Plan:
     def of(
         kernel: Kernel,
         tau: _Number,
-        inducing: tuple[_Floats, bool],
+        inducing: tuple[_Floats, str, list[int]],
         chunks: list[int | None],
         data: str,
         centre: float,
@@ -160,7 +160,7 @@ class Conformal:
 class Posterior:
     @staticmethod
     def fit(
-        kernel: Kernel, tau: _Number, x: _Floats, y: _Floats, inducing: tuple[_Floats, bool], how: str | None, mean: _Number | None, unit: _Number, weights: _Floats | None
+        kernel: Kernel, tau: _Number, x: _Floats, y: _Floats, inducing: tuple[_Floats, str, list[int]], how: str | None, mean: _Number | None, unit: _Number, weights: _Floats | None
     ) -> Posterior: ...
     @staticmethod
     def from_bytes(bytes: bytes, seen: tuple[list[int], list[int]]) -> tuple[Posterior, str]: ...
@@ -300,6 +300,7 @@ def fit_hyperparameters(
     kernels: list[Kernel], x: _Floats, y: _Floats, how: str | None, mean: _Number | None, unit: _Number, options: dict[str, Any], weights: _Floats | None
 ) -> tuple[Posterior, float, float, int, bool]: ...
 def calibration_rows_needed(delta: float) -> int: ...
+def seen_hashes(x: _Floats, y: _Floats) -> list[int]: ...
 def max_variance_design(kernel: Kernel, tau: _Number, candidates: _Floats, count: int, options: dict[str, Any]) -> Design: ...
 def max_variance_design_in_box(
     kernel: Kernel, tau: _Number, low: _Floats, high: _Floats, count: int, slack: float, options: dict[str, Any]

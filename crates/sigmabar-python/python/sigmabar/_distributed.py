@@ -14,6 +14,7 @@ from ._core import Error
 from ._core import Kernel as CoreKernel
 from ._evidence import fit_hyperparameters
 from ._inducing import select_inducing
+from ._learnt import LearntNumber
 from ._kernels import Kernel, Matern
 from ._learnt import LearntNumber
 from ._posterior import SparsePosterior
@@ -84,7 +85,9 @@ class Settings:
             raise Error(f"{len(values)} rows are left to fit: at least 2 are needed")
         X, y = np.ascontiguousarray(values[:, :-1]), np.ascontiguousarray(values[:, -1])
         centre = float(y.mean())
-        mean, unit = (centre, float(y.std()) or 1.0) if self.mean is None else (self.mean, self.unit)
+        mean, unit = self.mean, self.unit
+        if mean is None:
+            mean, unit = (LearntNumber(value, "learnt-here") for value in (centre, float(y.std()) or 1.0))
         kernel, tau = self.kernel, self.tau
         inducing: Any
         if kernel is None or tau is None:

@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 from . import _core
 from ._arrays import Floats, rows
 from ._checks import count, count_or_none, number, number_or_none, seed_of, text
-from ._kernels import Kernel, kernel_core
+from ._kernels import Kernel, kernel_core, learnt_parameters
+from ._learnt import source_of
 
 
 @dataclass(frozen=True)
@@ -19,7 +20,8 @@ class Inducing:
     """Inducing points as a rule chose them.
 
     ``residual_norm`` bounds what they miss at the data, the largest eigenvalue of ``k - kappa`` there, and ``residual_norm_kind`` says how it was obtained;
-    both are ``None`` for rules that do not compute one on the way (see :meth:`SparsePosterior.residual_norm`).
+    both are ``None`` for rules that do not compute one on the way (see :meth:`SparsePosterior.residual_norm`). ``source`` is ``"chosen"``: no response was looked at;
+    with a kernel or ``tau`` that was learnt it is what they are.
 
     >>> import numpy as np, sigmabar as sb
     >>> ind = sb.select_inducing(sb.Matern(nu=2.5, lengthscale=0.5), np.linspace(0, 1, 100), 0.1, method="uniform", size=7)
@@ -31,6 +33,8 @@ class Inducing:
     indices: NDArray[np.int64] | None
     residual_norm: float | None
     residual_norm_kind: str | None
+    source: str = "chosen"
+    _seen: tuple[int, ...] = ()
 
     def __len__(self) -> int:
         return len(self.points)
@@ -75,9 +79,12 @@ def select_inducing(
     }
     points, indices, norm = _core.select_inducing(kernel_core(kernel), rows(X), number(tau, "tau"), options, seed_of(seed))
     value, kind = norm if norm is not None else (None, None)
-    return Inducing(points, indices, value, kind)
+    source, seen = source_of([tau, *learnt_parameters(kernel)])
+    return Inducing(points, indices, value, kind, "chosen" if source == "declared" else source, tuple(seen))
 
 
-def inducing_points(inducing: Any) -> tuple[Floats, bool]:
-    """The points of an array or of the result of :func:`select_inducing`, and whether a rule chose them, which looks at no response."""
-    return (inducing.points, True) if isinstance(inducing, Inducing) else (rows(inducing, "inducing points"), False)
+def inducing_points(inducing: Any) -> tuple[Floats, str, list[int]]:
+    """The points of an array or of the result of :func:`select_inducing`, where they came from, and the rows that what chose them was learnt on."""
+    if isinstance(inducing, Inducing):
+        return inducing.points, inducing.source, list(inducing._seen)
+    return rows(inducing, "inducing points"), "declared", []

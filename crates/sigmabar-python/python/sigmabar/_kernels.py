@@ -264,6 +264,11 @@ def kernel_core(kernel: Any) -> CoreKernel:
     return kernel._core
 
 
+def learnt_parameters(kernel: Kernel) -> list[float]:
+    """One number with the kernel's mark, if it was learnt."""
+    return [] if kernel.source == "declared" else [kernel._marked(0.0)]
+
+
 def _made(kind: str, lengthscale: Scale, variance: float, shape: float = 0.0, period: Scale = 1.0) -> CoreKernel:
     core = CoreKernel.of(
         kind, floats(lengthscale, "lengthscale"), bool(np.ndim(lengthscale) == 0), number(variance, "variance"), float(shape), floats(period, "period")

@@ -231,7 +231,7 @@ class ExactPosterior:
     @property
     def norm(self) -> float:
         """The norm of the mean, in the model's scale. Learnt from the responses: as a norm bound it makes an estimate."""
-        return LearntNumber(self._core.norm(), "learnt-here")
+        return LearntNumber(self._core.norm(), "learnt-here", _core.seen_hashes(*self._made_of[:2]))
 
 
 def _fitted_again(

@@ -24,6 +24,12 @@ pub enum DataError {
         /// What was given.
         input: PathBuf,
     },
+    /// One file, named twice.
+    #[error("{}: is named twice, and its rows would count twice: name it once", file.display())]
+    Twice {
+        /// The file.
+        file: PathBuf,
+    },
     /// Not a pattern.
     #[error("{}: not a pattern of file names: {reason}", input.display())]
     Pattern {

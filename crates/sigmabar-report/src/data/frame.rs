@@ -83,6 +83,8 @@ pub struct Frame {
     pub has_decimal_commas: bool,
     /// Rows passed over because a value was missing.
     pub dropped: usize,
+    /// Those of them whose last column, the target, was missing.
+    pub lost: usize,
 }
 
 /// Rows as numbers, one after the other.
@@ -154,7 +156,7 @@ impl Frame {
     /// [`DataError`] naming the file, the row, the column and what was found.
     pub fn read(reader: Reader, selection: &Selection) -> Result<Self, DataError> {
         let (file, mut numbers) = (reader.file().to_owned(), Numbers::new(reader, selection)?);
-        let mut frame = Self { file, columns: Vec::new(), values: Vec::new(), has_decimal_commas: false, dropped: 0 };
+        let mut frame = Self { file, columns: Vec::new(), values: Vec::new(), has_decimal_commas: false, dropped: 0, lost: 0 };
         frame.append(&mut numbers, selection)?;
         frame.finish()
     }
@@ -166,7 +168,7 @@ impl Frame {
     pub fn read_table(table: &Table, selection: &Selection) -> Result<Self, DataError> {
         let first = table.part(0)?;
         let mut frame =
-            Self { file: first.file().to_owned(), columns: Vec::new(), values: Vec::new(), has_decimal_commas: false, dropped: 0 };
+            Self { file: first.file().to_owned(), columns: Vec::new(), values: Vec::new(), has_decimal_commas: false, dropped: 0, lost: 0 };
         // Standard input can be opened once.
         let mut first = Some(first);
         for part in 0..table.parts.len() {
@@ -181,6 +183,7 @@ impl Frame {
         let mut end = self.values.len();
         while numbers.next_row(&mut self.values)?.is_some() {
             if selection.drop_missing && self.values[end..].iter().any(|value| value.is_nan()) {
+                self.lost += usize::from(self.values.last().is_some_and(|target| target.is_nan()));
                 self.values.truncate(end);
                 self.dropped += 1;
             }

@@ -2,6 +2,7 @@
 
 use super::{Cell, DataError, Reader, extension, parquet_file};
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeSet;
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 
@@ -69,6 +70,10 @@ impl Table {
             } else {
                 parts.push(Part { groups: groups(input)?, constants: Vec::new(), file: input.clone() });
             }
+        }
+        let mut known = BTreeSet::new();
+        if let Some(twice) = parts.iter().find(|part| part.file.canonicalize().is_ok_and(|path| !known.insert(path))) {
+            return Err(DataError::Twice { file: twice.file.clone() });
         }
         Ok(Self { parts })
     }

@@ -88,12 +88,12 @@ fn templates(declared: &Declared, observations: &Observations, columns: &[Column
     families.into_iter().map(|family| family.kernel(&lengths, 1.0, columns)).collect()
 }
 
-/// One pass over all rows.
-pub fn fit(rows: Rows, prior: Prior, learnt: Learnt, columns: usize, collected: Collected) -> Result<Posterior> {
+/// One pass over all rows; so many beside them had no response.
+pub fn fit(rows: Rows, lost: usize, prior: Prior, learnt: Learnt, columns: usize, collected: Collected) -> Result<Posterior> {
     if let Some(posterior) = learnt.posterior {
         return Ok(posterior);
     }
     let features = Arc::new(FeatureMap::new(learnt.kernel, learnt.inducing)?);
-    let observations = Observations::new(Points::new(rows.x, columns)?, &rows.y, collected, prior)?;
+    let observations = Observations::new(Points::new(rows.x, columns)?, &rows.y, collected, prior)?.with_lost(lost);
     Posterior::fit(features, learnt.ridge, observations)
 }

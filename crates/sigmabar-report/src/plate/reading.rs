@@ -155,7 +155,8 @@ impl Reading {
                 0 => first,
                 _ if group.is_empty() => first,
                 count => {
-                    let standard_error = pooled.map(|level| level / (count as f64).sqrt());
+                    // One that is left of several is a single measurement.
+                    let standard_error = pooled.filter(|_| count > 1).map(|level| level / (count as f64).sqrt());
                     TrialResult::Value {
                         value: values.iter().sum::<f64>() / count as f64,
                         standard_error,

@@ -86,7 +86,8 @@ impl Study {
 
     fn standing(&self, transaction: &Transaction<'_>, id: u64) -> Result<Standing, Failure> {
         let row = i64::try_from(id).unwrap_or(-1);
-        let look = "SELECT t.batch, t.state, t.value, t.std_error, t.reason, b.closed_at IS NOT NULL \
+        let look = "SELECT t.batch, t.state, t.value, t.std_error, t.reason, b.closed_at IS NOT NULL OR NOT EXISTS \
+                    (SELECT 1 FROM sb_trials AS o WHERE o.study = t.study AND o.batch = t.batch AND o.state IN ('queued', 'leased')) \
                     FROM sb_trials t JOIN sb_batches b ON b.study = t.study AND b.batch = t.batch WHERE t.study = ?1 AND t.id = ?2";
         let standing = |found: &rusqlite::Row<'_>| {
             Ok(Standing {

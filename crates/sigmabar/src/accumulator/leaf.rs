@@ -49,13 +49,17 @@ impl Leaf<'_> {
             let odd = point.iter().chain([response]).position(|v| !v.is_finite());
             let is_missing = point.iter().chain([response]).any(|v| v.is_nan());
             match odd {
-                Some(_) if is_missing && summed.drop_missing => self.node.missing += 1,
+                Some(_) if is_missing && summed.drop_missing => {
+                    self.node.missing += 1;
+                    self.node.lost += u64::from(response.is_nan());
+                }
                 Some(column) => {
                     let value = if column < dim { point[column] } else { *response };
                     return Err(SumsError::NotFinite { chunk: place.chunk, row: place.row, column, value }.into());
                 }
                 None if summed.left_out.iter().any(|picked| picked.contains(place)) => self.node.left_out += 1,
                 None => {
+                    self.node.sketch.add(point, *response);
                     self.x.extend_from_slice(point);
                     self.y.push(response - summed.centre);
                     self.places.push(place);

@@ -8,6 +8,7 @@ mod leaf;
 mod node;
 mod plan;
 mod sample;
+mod sketch;
 
 pub use crate::error::SumsError;
 pub use leaf::Leaf;

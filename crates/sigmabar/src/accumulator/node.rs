@@ -2,6 +2,7 @@
 
 use super::plan::{Plan, Road};
 use super::sample::RowPlace;
+use super::sketch::Sketch;
 use crate::error::Result;
 use crate::features::MoreFeatures;
 use crate::points::PointsRef;
@@ -36,7 +37,10 @@ pub(crate) struct Node {
     pub largest: f64,
     pub rows: u64,
     pub missing: u64,
+    /// Those of them that had no response.
+    pub lost: u64,
     pub left_out: u64,
+    pub sketch: Sketch,
     /// Descending by residual, then by place.
     pub worst: Vec<WorstRow>,
 }
@@ -111,7 +115,9 @@ impl Node {
             largest: 0.0,
             rows: 0,
             missing: 0,
+            lost: 0,
             left_out: 0,
+            sketch: Sketch::default(),
             worst: Vec::new(),
         }
     }
@@ -179,6 +185,8 @@ impl Node {
         self.largest = self.largest.max(right.largest);
         self.rows += right.rows;
         self.missing += right.missing;
+        self.lost += right.lost;
+        self.sketch.merge(&right.sketch);
         self.left_out += right.left_out;
         self.keep_worst(right.worst, worst);
         Ok(())

@@ -196,7 +196,7 @@ impl ExactPosterior {
                 ridge: Sourced::new(Some(self.ridge()), self.ridge_origin()),
                 ..Premises::of(claim, self.kernel(), observed, energy)
             }
-            .with_copies(self.observations().copies()),
+            .with_doubts(self.observations().doubts()),
             bounds: Bounds {
                 residual_norm: Some(ResidualNorm { value: 0.0, kind: ResidualNormKind::Dense }),
                 noise_factor: Some(worked.factor),

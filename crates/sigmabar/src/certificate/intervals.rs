@@ -7,7 +7,7 @@ use super::widths::{HalfWidth, Widths};
 use crate::error::{Error, Result};
 use crate::information::{PartsRounding, VarianceParts};
 use crate::origin::{Origin, Sourced};
-use crate::points::{Observations, PointsRef, Prior};
+use crate::points::{PointsRef, Prior};
 use crate::posterior::Posterior;
 use serde::{Deserialize, Serialize};
 use sigmabar_linalg::matvec_rows;
@@ -192,7 +192,7 @@ impl Posterior {
             ridge: Sourced::new(Some(information.ridge()), information.ridge_origin()),
             ..Premises::of(claim, kernel, (self.prior(), information.collected(), information.len()), adaptive_safe)
         }
-        .with_copies(self.observations().map_or(0, Observations::copies))
+        .with_doubts(self.responses().doubts())
     }
 
     pub(crate) fn certificate_of(&self, widths: &Widths, queries: usize) -> Certificate {

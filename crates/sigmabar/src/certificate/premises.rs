@@ -6,7 +6,7 @@ use crate::information::Information;
 use crate::kernel::Kernel;
 use crate::noise::{LevelBound, Noise};
 use crate::origin::{Origin, Sourced};
-use crate::points::{Collected, Prior};
+use crate::points::{Collected, Doubts, Prior};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
@@ -190,10 +190,12 @@ impl Premises {
     }
 
     /// With rows that may be one measurement written down twice; where noise is declared to be none, that adds nothing.
-    pub(crate) fn with_copies(self, copies: usize) -> Self {
+    /// Rows without a response may have lost it because of its value: nobody vouches for them.
+    pub(crate) fn with_doubts(self, Doubts { copies, lost }: Doubts) -> Self {
         let is_exact = self.noise.value.as_ref().is_some_and(|noise| noise.level() == 0.0);
         let origin = if copies == 0 || is_exact { Origin::Guaranteed } else { Origin::Unmet };
-        Self { copies: Sourced::new(copies, origin), ..self }
+        let losses = if lost == 0 { self.losses } else { Sourced::new(self.losses.value + lost, Origin::Unmet) };
+        Self { copies: Sourced::new(copies, origin), losses, ..self }
     }
 
     /// Normal noise of one unknown level: its law is what was declared, and the bound on its level is paid for.

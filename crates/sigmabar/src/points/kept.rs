@@ -1,6 +1,6 @@
 //! What is left of the rows after a fit: all of them, or sums over them.
 
-use super::{Collected, Locations, Observations, PointsRef, Prior};
+use super::{Collected, Doubts, Locations, Observations, PointsRef, Prior};
 use crate::error::{Error, Result};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
@@ -39,6 +39,7 @@ pub(crate) struct SummedResponses {
     pub terms: f64,
     /// A bound on $\sum|y-\text{mean}|/\text{unit}$ and on the sums that $h$ was put together from.
     pub absolute: f64,
+    pub doubts: Doubts,
 }
 
 /// Asked of a model that has its sums only.
@@ -135,6 +136,14 @@ impl KeptResponses {
         }
     }
 
+    /// What speaks against the rows.
+    pub fn doubts(&self) -> Doubts {
+        match self {
+            Self::Rows(observations) => observations.doubts(),
+            Self::Sums(sums) => sums.doubts,
+        }
+    }
+
     /// What is left when the rows go. Cost O(n).
     pub fn sums(&self) -> SummedResponses {
         match self {
@@ -143,6 +152,7 @@ impl KeptResponses {
                 sum_squares: o.sum_squares(),
                 terms: o.sum_squares(),
                 absolute: o.sums().iter().map(|s| s.abs()).sum(),
+                doubts: o.doubts(),
             },
             Self::Sums(sums) => *sums,
         }

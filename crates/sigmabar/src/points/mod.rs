@@ -6,6 +6,7 @@ mod observations;
 
 pub(crate) use kept::{KeptLocations, KeptResponses, SummedLocations, SummedResponses};
 pub use locations::{Collected, Locations};
+pub(crate) use observations::Doubts;
 pub(crate) use observations::finite_responses;
 pub use observations::{Observations, Prior};
 

@@ -104,8 +104,16 @@ pub struct Observations {
     /// $\sum ((y-\text{mean})/\text{unit})^2$ over all observations, kept for the evidence.
     sum_squares: f64,
     prior: Prior,
+    doubts: Doubts,
+}
+
+/// What speaks against rows being independent measurements, every one of those that were made.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Doubts {
     /// Rows that equal another in every number.
-    copies: usize,
+    pub copies: usize,
+    /// Rows that were left out because they had no response.
+    pub lost: usize,
 }
 
 impl Observations {
@@ -127,7 +135,7 @@ impl Observations {
         let centred: Vec<f64> = y.iter().map(|&v| prior.to_model(v)).collect();
         let sums = locations.sum_by_point("responses", &centred)?;
         let sum_squares = centred.iter().map(|v| v * v).sum();
-        Ok(Self { copies: copies(&locations, 0, y), locations, sums, sum_squares, prior })
+        Ok(Self { doubts: doubts(&locations, 0, y), locations, sums, sum_squares, prior })
     }
 
     /// Responses that are worth $w_i$ ones of variance $\tau^2$ each: the weights stand in the place of the repetition counts, so that means and variances are
@@ -143,20 +151,30 @@ impl Observations {
         let weighed: Vec<f64> = centred.iter().zip(weights).map(|(y, w)| w * y).collect();
         let sums = locations.sum_by_point("responses", &weighed)?;
         let sum_squares = centred.iter().zip(&weighed).map(|(y, wy)| wy * y).sum();
-        Ok(Self { copies: copies(&locations, 0, y), locations: Arc::new(locations), sums, sum_squares, prior })
+        Ok(Self { doubts: doubts(&locations, 0, y), locations: Arc::new(locations), sums, sum_squares, prior })
     }
 
     /// Declares that rows which equal another in every number are measurements of their own, as a coarse instrument makes them.
     #[must_use]
     pub fn with_distinct_rows(self) -> Self {
-        Self { copies: 0, ..self }
+        Self { doubts: Doubts { copies: 0, ..self.doubts }, ..self }
+    }
+
+    /// Says that so many rows were left out because they had no response: it may have been their value that kept them away.
+    #[must_use]
+    pub fn with_lost(self, lost: usize) -> Self {
+        Self { doubts: Doubts { lost, ..self.doubts }, ..self }
+    }
+
+    pub(crate) fn doubts(&self) -> Doubts {
+        self.doubts
     }
 
     /// How many rows equal another in every number, the response included, without having been asked for or declared to be measurements of their own: noise with a
     /// density never does that, so a claim that counts them rests on one measurement written down twice.
     #[must_use]
     pub fn copies(&self) -> usize {
-        self.copies
+        self.doubts.copies
     }
 
     /// Where the responses were measured.
@@ -201,7 +219,7 @@ impl Observations {
         let n = self.len() as f64;
         let sum_squares = (self.sum_squares - shift * (2.0 * total - n * shift)).max(0.0);
         let prior = Prior { mean, unit: self.prior.unit, origin: Origin::LearntHere };
-        Self { locations: Arc::clone(&self.locations), sums, sum_squares, prior, copies: self.copies }
+        Self { locations: Arc::clone(&self.locations), sums, sum_squares, prior, doubts: self.doubts }
     }
 
     /// The observations at some of the distinct points. Only the total scatter of repeated responses is known: each point gets its share by its count.
@@ -215,7 +233,7 @@ impl Observations {
         let repeats = (self.len() - self.locations.distinct()) as f64;
         let kept = (locations.len() - locations.distinct()) as f64;
         let scatter = if repeats > 0.0 { self.scatter() * kept / repeats } else { 0.0 };
-        Ok(Self { locations: Arc::new(locations), sums, sum_squares: between + scatter, prior: self.prior, copies: self.copies })
+        Ok(Self { locations: Arc::new(locations), sums, sum_squares: between + scatter, prior: self.prior, doubts: self.doubts })
     }
 
     /// The same with more responses, at locations that were extended by their points. Cost O(n + b).
@@ -227,7 +245,8 @@ impl Observations {
             sums[locations.distinct_of(self.len() + i)] += response;
             sum_squares += response * response;
         }
-        Ok(Self { copies: self.copies + copies(&locations, self.len(), y), locations, sums, sum_squares, prior: self.prior })
+        let copies = self.doubts.copies + doubts(&locations, self.len(), y).copies;
+        Ok(Self { doubts: Doubts { copies, ..self.doubts }, locations, sums, sum_squares, prior: self.prior })
     }
 
     /// Number of observations, repetitions counted.
@@ -274,12 +293,12 @@ impl Observations {
 }
 
 /// Rows from `first` on that equal another of them in point and response; none where the program chose the points itself. Cost O(n log n).
-fn copies(locations: &Locations, first: usize, y: &[f64]) -> usize {
+fn doubts(locations: &Locations, first: usize, y: &[f64]) -> Doubts {
     if locations.collected() == Collected::Designed {
-        return 0;
+        return Doubts::default();
     }
     // Adding 0 makes −0 and 0 one number.
     let mut rows: Vec<(usize, u64)> = y.iter().enumerate().map(|(i, y)| (locations.distinct_of(first + i), (y + 0.0).to_bits())).collect();
     rows.sort_unstable();
-    rows.windows(2).filter(|pair| pair[0] == pair[1]).count()
+    Doubts { copies: rows.windows(2).filter(|pair| pair[0] == pair[1]).count(), lost: 0 }
 }

@@ -6,7 +6,7 @@ use crate::error::Result;
 use crate::features::MoreFeatures;
 use crate::information::{Absorbed, Ahead, FitFacts, GramMethod, Information, factor, of_root};
 use crate::origin::{Origin, Sourced};
-use crate::points::{KeptLocations, KeptResponses, Prior, SummedLocations, SummedResponses};
+use crate::points::{Doubts, KeptLocations, KeptResponses, Prior, SummedLocations, SummedResponses};
 use sigmabar_linalg::{Matrix, TallQr};
 use std::sync::Arc;
 
@@ -72,7 +72,8 @@ fn responses(node: &Node, prior: Prior, centre: f64) -> (SummedResponses, f64) {
     let sum_squares = (squares - shift * (2.0 * node.scalars.responses / unit - n * shift)).max(0.0);
     let terms = (squares.sqrt() + shift.abs() * n.sqrt()).powi(2);
     let absolute = node.scalars.absolute / unit + shift.abs() * n;
-    (SummedResponses { prior, sum_squares, terms, absolute }, shift)
+    let doubts = Doubts { copies: node.sketch.copies(), lost: node.lost as usize };
+    (SummedResponses { prior, sum_squares, terms, absolute, doubts }, shift)
 }
 
 /// `a/unit − shift·b`.

@@ -56,7 +56,10 @@ fn replicates(problem: &Problem, ledger: &Ledger, batch: usize) -> Result<Replic
             }
         }
     }
-    let told = means.iter().filter_map(|m| Some((m.standard_error?, m.replicates.filter(|r| *r > 1)?)));
+    // Equal to the last digit, two means are one that was told twice.
+    let mut known = HashSet::new();
+    let bits = |m: &Measured<'_>| m.point.iter().chain([&m.value]).chain(&m.standard_error).map(|v| v.to_bits()).collect::<Vec<_>>();
+    let told = means.iter().filter(|m| known.insert(bits(m))).filter_map(|m| Some((m.standard_error?, m.replicates.filter(|r| *r > 1)?)));
     let singles =
         if values.is_empty() { Replicates::default() } else { Replicates::of(Points::new(points, problem.domain().dim())?, &values)? };
     told.into_iter().try_fold(singles, |found, (error, r)| found.with_mean(error / problem.prior().unit(), r))

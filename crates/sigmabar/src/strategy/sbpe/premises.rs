@@ -6,7 +6,7 @@ use crate::error::{Error, Result};
 use crate::kernel::Kernel;
 use crate::noise::Noise;
 use crate::origin::{Origin, Sourced};
-use crate::points::{Collected, Locations, Points};
+use crate::points::{Collected, Doubts, Locations, Points};
 use crate::strategy::run::ledger::{Ledger, Measured};
 use crate::strategy::run::problem::Problem;
 use crate::strategy::run::recommendation::model_certificate;
@@ -128,7 +128,7 @@ impl Facts {
             Some(bound) => premises.with_level(bound),
             None => premises,
         };
-        let premises = premises.with_copies(self.copies);
+        let premises = premises.with_doubts(Doubts { copies: self.copies, lost: 0 });
         let Self { residual_norm, noise_factor, rounding, .. } = *self;
         let bounds = Bounds { residual_norm, noise_factor, rounding, ..Bounds::default() };
         let contradiction = self.contradiction;

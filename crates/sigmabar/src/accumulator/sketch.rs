@@ -1,0 +1,69 @@
+//! Whether rows were summed twice, from a few of them.
+
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// How many rows are watched.
+const WATCHED: usize = 256;
+
+/// The rows of the smallest hashes, each with how often it came. Which these are depends on the rows alone, not on their order, so that sketches of parts merge into
+/// that of the whole: of a table that is there twice nothing escapes, of a share $p$ of doubled rows all escape with probability $(1-p)^{256}$.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub(crate) struct Sketch(BTreeMap<u64, u32>);
+
+impl Sketch {
+    pub fn add(&mut self, point: &[f64], response: f64) {
+        self.count(hash(point.iter().chain([&response])), 1);
+    }
+
+    pub fn merge(&mut self, other: &Self) {
+        other.0.iter().for_each(|(&hash, &times)| self.count(hash, times));
+    }
+
+    /// Rows, of those watched, that equal another in every number.
+    pub fn copies(&self) -> usize {
+        self.0.values().map(|times| *times as usize - 1).sum()
+    }
+
+    /// A hash that is dropped is never among the smallest again: counts of those kept are complete.
+    fn count(&mut self, hash: u64, times: u32) {
+        if self.0.len() == WATCHED && self.0.last_key_value().is_some_and(|(&last, _)| hash > last) {
+            return;
+        }
+        let known = self.0.entry(hash).or_default();
+        *known = known.saturating_add(times);
+        if self.0.len() > WATCHED {
+            self.0.pop_last();
+        }
+    }
+}
+
+/// The finaliser of `splitmix64` over the bits of the numbers, with −0 equal to 0.
+fn hash<'a>(values: impl Iterator<Item = &'a f64>) -> u64 {
+    values.fold(0x9e37_79b9_7f4a_7c15, |state, value| {
+        let mixed = (state ^ (value + 0.0).to_bits()).wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        mixed ^ (mixed >> 31)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_comes_twice_is_found_in_whatever_parts_it_comes() {
+        let row = |i: usize| ([i as f64, 0.5], (i as f64).sin());
+        let of = |rows: &mut dyn Iterator<Item = usize>| {
+            let mut sketch = Sketch::default();
+            rows.for_each(|i| sketch.add(&row(i).0, row(i).1));
+            sketch
+        };
+        let (mut first, second) = (of(&mut (0..3000)), of(&mut (2000..5000)));
+        assert_eq!((first.copies(), second.copies()), (0, 0));
+        first.merge(&second);
+        assert_eq!(first.0, of(&mut (2000..5000).rev().chain(0..3000)).0);
+        assert!((20..90).contains(&first.copies()), "a fifth of 256: {}", first.copies());
+    }
+}
