@@ -148,7 +148,9 @@ fn imports_are_checked_before_a_study_is_begun() {
     let (export, _) = ends(path, &["export", "study.toml"], 0);
     assert!(export.contains(",,imported,10,1.5") && export.contains(",,imported,20,2.5"), "{export}");
     ends(path, &["ask", "study.toml"], 0);
-    assert!(ends(path, &["import", "old.csv", "--study", "study.toml"], 0).1.contains("the strategy does not see them"));
+    assert!(ends(path, &["import", "old.csv", "--study", "study.toml"], 1).1.contains("written down twice"));
+    fs::write(path.join("more.csv"), "n,result\n10,1.25\n").unwrap();
+    assert!(ends(path, &["import", "more.csv", "--study", "study.toml"], 0).1.contains("the strategy does not see them"));
 }
 
 #[test]
