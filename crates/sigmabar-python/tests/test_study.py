@@ -306,8 +306,9 @@ def test_results_are_corrected_and_study_files_amended(tmp_path: Path) -> None:
     study = sb.Study.create(tmp_path / "s.db", "s", spec)
     first = study.ask(4)
     assert first is not None
-    study.tell_all([(trial.id, trial.params["x"]) for trial in first])
+    study.tell(first[0].id, first[0].params["x"])
     assert study.replace(0, 0.5, "misread") == "in time"
+    study.tell_all([(trial.id, trial.params["x"]) for trial in first[1:]])
     study.ask(1)
     assert study.withdraw(1, "the wrong vial") == "after analysis"
     advice = study.recommend()

@@ -43,6 +43,7 @@ __all__ = [
     "run_command",
     "samples_for_error",
     "samples_for_std",
+    "seen_hashes",
     "select_inducing",
     "set_num_threads",
     "study_schema",
