@@ -102,7 +102,7 @@ fn twenty_processes_get_every_trial_once_and_come_to_the_same_end() {
 fn killed_processes_lose_nothing_that_was_acknowledged() {
     let spec = spec(
         r#"
-        budget = 600
+        budget = 1500
         strategy = { name = "gp-ucb", batch_len = 10, width = 2.0, candidates = 200 }
         noise = 0.1
         kernel = { name = "matern", lengthscale = 0.3 }
@@ -156,6 +156,9 @@ fn killed_processes_lose_nothing_that_was_acknowledged() {
     let alone = Study::create(&directory.path().join("alone.db"), "a", &spec).unwrap();
     alone.run(&RunOptions::default(), &mut |_| {}, &sigmabar::linalg::Interrupt::default()).unwrap();
     assert_eq!(essence(&rows), essence(&alone.trials().unwrap()), "{kills} kills");
-    assert_eq!(study.recommend().unwrap(), alone.recommend().unwrap());
+    // What was lost on the way and measured again is said, and nothing else differs.
+    let [mut killed, undisturbed] = [&study, &alone].map(|study| study.recommend().unwrap().unwrap());
+    killed.certificate.premises.losses = undisturbed.certificate.premises.losses;
+    assert_eq!(killed, undisturbed);
     println!("{kills} kills");
 }
