@@ -1,5 +1,6 @@
 //! Which rows something was learnt on: enough to notice when it is used on them again (algorithm notes 12, P6).
 
+use sigmabar::points::row_hash;
 use sigmabar::{Origin, PointsRef};
 
 /// How many hashes are kept.
@@ -13,7 +14,7 @@ pub struct Seen(Vec<u64>);
 impl Seen {
     /// Of rows and their responses.
     pub fn of(x: PointsRef<'_>, y: &[f64]) -> Self {
-        x.rows().zip(y).map(|(row, y)| hash(row.iter().chain([y]))).collect::<Vec<u64>>().into()
+        x.rows().zip(y).map(|(row, y)| row_hash(row, *y)).collect::<Vec<u64>>().into()
     }
 
     /// Of both together.
@@ -43,15 +44,4 @@ impl From<Vec<u64>> for Seen {
         hashes.truncate(KEPT);
         Self(hashes)
     }
-}
-
-/// The finaliser of `splitmix64` over the bits of the numbers, with −0 equal to 0.
-fn hash<'a>(values: impl Iterator<Item = &'a f64>) -> u64 {
-    values.fold(0x9e37_79b9_7f4a_7c15, |state, value| {
-        let bits = if *value == 0.0 { 0 } else { value.to_bits() };
-        let mixed = (state ^ bits).wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        mixed ^ (mixed >> 31)
-    })
 }

@@ -7,7 +7,7 @@ use sigmabar::accumulator::{Accumulator, Picked, Plan, Road, RowPlace, RowSample
 use sigmabar::certificate::{Coverage, Method, ResidualNormMethod};
 use sigmabar::linalg::Matrix;
 use sigmabar::sealed::{self, SavedError};
-use sigmabar::{Claim, Collected, Error, Expansion, FeatureMap, Kernel, Noise, Observations, Points, Posterior, Prior};
+use sigmabar::{Claim, Collected, Error, Expansion, FeatureMap, Kernel, Noise, Observations, Origin, Points, Posterior, Prior};
 use std::sync::Arc;
 
 /// Rows in chunks of uneven length.
@@ -221,6 +221,18 @@ fn missing_rows_are_dropped_and_counted_where_that_was_asked_for() {
     let sums = data.merged(&plan, 1);
     assert_eq!((sums.rows(), sums.missing_rows()), (70, 1));
     assert!(Posterior::from_sums(&plan, &sums).unwrap().to_bytes() == expected.to_bytes());
+    // A missing response may be missing because of its value: the same predictions, and no claim.
+    let (x, y) = &mut data.chunks[1];
+    x.extend([0.1, 0.2]);
+    y.push(f64::NAN);
+    let plan = data.plan(0.1).drop_missing(true);
+    let sums = data.merged(&plan, 1);
+    let (lost, at) = (Posterior::from_sums(&plan, &sums).unwrap(), Points::new(vec![0.3, 0.6], DIM).unwrap());
+    assert_eq!((sums.rows(), sums.missing_rows()), (70, 2));
+    assert_eq!(lost.mean(at.view()).unwrap(), expected.mean(at.view()).unwrap());
+    let claim = Claim::new(0.1).unwrap().norm_bound(3.0).unwrap().noise(Noise::gaussian(0.1).unwrap());
+    let losses = lost.interval(at.view(), &claim).unwrap().certificate().premises.losses;
+    assert_eq!((losses.value, losses.origin), (1, Origin::Unmet));
 }
 
 #[test]

@@ -1,5 +1,6 @@
 //! Whether rows were summed twice, from a few of them.
 
+use crate::points::row_hash;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -13,7 +14,7 @@ pub(crate) struct Sketch(BTreeMap<u64, u32>);
 
 impl Sketch {
     pub fn add(&mut self, point: &[f64], response: f64) {
-        self.count(hash(point.iter().chain([&response])), 1);
+        self.count(row_hash(point, response), 1);
     }
 
     pub fn merge(&mut self, other: &Self) {
@@ -36,16 +37,6 @@ impl Sketch {
             self.0.pop_last();
         }
     }
-}
-
-/// The finaliser of `splitmix64` over the bits of the numbers, with −0 equal to 0.
-fn hash<'a>(values: impl Iterator<Item = &'a f64>) -> u64 {
-    values.fold(0x9e37_79b9_7f4a_7c15, |state, value| {
-        let mixed = (state ^ (value + 0.0).to_bits()).wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        mixed ^ (mixed >> 31)
-    })
 }
 
 #[cfg(test)]

@@ -8,7 +8,7 @@ pub(crate) use kept::{KeptLocations, KeptResponses, SummedLocations, SummedRespo
 pub use locations::{Collected, Locations};
 pub(crate) use observations::Doubts;
 pub(crate) use observations::finite_responses;
-pub use observations::{Observations, Prior};
+pub use observations::{Observations, Prior, row_hash};
 
 use crate::error::{Error, Result};
 use serde::{Deserialize, Serialize};

@@ -302,3 +302,14 @@ fn doubts(locations: &Locations, first: usize, y: &[f64]) -> Doubts {
     rows.sort_unstable();
     Doubts { copies: rows.windows(2).filter(|pair| pair[0] == pair[1]).count(), lost: 0 }
 }
+
+/// A hash of a row and its response: the finaliser of `splitmix64` over the bits of the numbers, with −0 equal to 0. What has seen a row is recognised by it.
+#[must_use]
+pub fn row_hash(point: &[f64], response: f64) -> u64 {
+    point.iter().chain([&response]).fold(0x9e37_79b9_7f4a_7c15, |state, value| {
+        let mixed = (state ^ (value + 0.0).to_bits()).wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        mixed ^ (mixed >> 31)
+    })
+}
