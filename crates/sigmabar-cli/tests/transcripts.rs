@@ -1,4 +1,4 @@
-//! The stories of the command, as they look on the screen. `TRYCMD=overwrite cargo test -p sigmabar-cli --test transcripts` writes them anew.
+//! The stories of the command, as they look on the screen. `TRYCMD=overwrite cargo nextest run --workspace transcripts::` writes them anew.
 
 #[test]
 fn stories() {

@@ -2,7 +2,7 @@
 
 #![allow(clippy::unwrap_used)]
 
-mod common;
+use crate::common;
 
 use common::{LARGE, Random, SIZES, any_threads, close, largest, naive_product};
 use sigmabar_linalg::{LinalgError, Lower, Matrix, PivotedCholesky};

@@ -2,7 +2,7 @@
 
 #![allow(clippy::unwrap_used)]
 
-mod common;
+use crate::common;
 
 use common::{Random, any_threads, close, naive_product};
 use sigmabar_linalg::{Matrix, TallQr, symmetric_eigen, symmetric_eigenvalues};

@@ -1,6 +1,6 @@
 //! Asking and telling over HTTP: nothing acknowledged is lost, nothing is counted twice, whatever the network does.
 
-mod support;
+use crate::support;
 
 use sigmabar::linalg::Interrupt;
 use sigmabar_serve::{Remote, Source};

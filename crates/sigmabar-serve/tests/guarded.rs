@@ -1,6 +1,6 @@
 //! What is defended: each refusal is seen over a real socket, and that the same request without its fault is done.
 
-mod support;
+use crate::support;
 
 use sigmabar_serve::{Source, Tokens};
 use sigmabar_study::Study;

@@ -1,6 +1,6 @@
 //! Changing one's mind: failures tried again, results corrected, study files amended, settings that can be made.
 
-mod support;
+use crate::support;
 
 use sigmabar_study::{
     AskRequest, Asked, AskedTrial, Corrected, Error, EventKind, RunOptions, Study, StudySpec, TrialResult, TrialStatus, Value,

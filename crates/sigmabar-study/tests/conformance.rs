@@ -1,6 +1,6 @@
 //! What every store of studies must do, whatever it is made of. A second store runs the same suite by giving another [`Maker`].
 
-mod support;
+use crate::support;
 
 use sigmabar_study::{
     AskRequest, Asked, Error, EventKind, ImportedRow, Nearest, Page, Study, StudySpec, Told, TrialResult, TrialStatus, Value,

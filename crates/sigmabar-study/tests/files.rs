@@ -1,6 +1,6 @@
 //! Files that are damaged, foreign, newer, cut, read-only or on a full disk: a clear error, and nothing lost.
 
-mod support;
+use crate::support;
 
 use sigmabar_study::{AskRequest, Asked, Error, StoreError, Study, TrialResult};
 use std::path::{Path, PathBuf};

@@ -1,6 +1,6 @@
 //! The main story: a certified run of a function whose truth is known.
 
-mod support;
+use crate::support;
 
 use sigmabar::Label;
 use sigmabar_study::{RunEnd, RunEvent, RunOptions, Study, Survivors, TrialStatus, Value};

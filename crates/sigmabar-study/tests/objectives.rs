@@ -1,7 +1,5 @@
 //! Evaluating: commands and processes that work, fail, hang and talk nonsense.
 
-mod support;
-
 use sigmabar_study::{Error, RunEnd, RunEvent, RunOptions, Study, StudySpec, TrialRow, TrialStatus};
 use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};

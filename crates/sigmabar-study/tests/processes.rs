@@ -1,6 +1,6 @@
 //! Many processes on one file, and processes that are killed.
 
-mod support;
+use crate::support;
 
 use sigmabar_study::{AskRequest, Asked, RunEvent, RunOptions, Study, TrialResult, TrialStatus};
 use std::io::{BufRead, BufReader, Write};
@@ -58,7 +58,7 @@ struct Running {
 
 fn start(file: &Path, role: &str) -> Running {
     let mut child = Command::new(std::env::current_exe().unwrap())
-        .args(["--exact", "child", "--nocapture", "--test-threads=1"])
+        .args(["--exact", "processes::child", "--nocapture", "--test-threads=1"])
         .env(FILE, file)
         .env(ROLE, role)
         .stdout(Stdio::piped())

@@ -1,6 +1,6 @@
 //! The rows are the truth: the strategy is made from them, whatever became of its bytes, and looking at a study changes nothing.
 
-mod support;
+use crate::support;
 
 use sigmabar::Collected;
 use sigmabar_study::{AskRequest, Asked, AskedTrial, BatchRow, ImportedRow, Study, StudySpec, Survivors, TrialResult, TrialStatus, Value};

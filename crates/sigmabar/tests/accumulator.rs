@@ -1,6 +1,6 @@
 //! Sums over rows: the same bits whoever adds them, never a row twice, and certificates that hold without rows.
 
-mod oracle;
+use crate::oracle;
 
 use oracle::{Draws, close};
 use sigmabar::accumulator::{Accumulator, Picked, Plan, Road, RowPlace, RowSample, SumsError};

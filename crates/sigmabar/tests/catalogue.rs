@@ -1,6 +1,6 @@
 //! The catalogue of strategies: what it says is what is built, and the documents made from it are up to date.
 //!
-//! `UPDATE_CATALOGUE=1 cargo nextest run -p sigmabar --test catalogue` writes the documents anew.
+//! `UPDATE_CATALOGUE=1 cargo nextest run --workspace catalogue::` writes the documents anew.
 
 use sigmabar::catalogue::{OptionKind, OptionValue, PolicyProblem, PolicySpec, STRATEGIES, StrategyEntry, StrategyOption};
 use sigmabar::strategy::{

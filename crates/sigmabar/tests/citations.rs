@@ -1,7 +1,7 @@
 //! Words that point somewhere: every citation of the algorithm notes resolves in `docs/notes`, every link between documents leads to something, every
 //! test that a document names exists, and nothing names a path outside the repository.
 
-mod citations_support;
+use crate::citations_support;
 
 use citations_support::reference::{bare_corrections, citations};
 use citations_support::tree::{File, anchors, files, root};

@@ -1,7 +1,7 @@
 //! Points chosen by looking at earlier responses: the energy band still covers, at every point at once.
 #![allow(clippy::unwrap_used)]
 
-mod coverage_support;
+use crate::coverage_support;
 
 use coverage_support::oracle::Draws;
 use coverage_support::{LAWS, Law, kernel, points};

@@ -1,7 +1,7 @@
 //! Miss rates over thousands of draws, against the function that attains the bound. Each test also shows that 0.8 of the width would fail.
 #![allow(clippy::unwrap_used, clippy::cloned_ref_to_slice_refs, clippy::unnecessary_cast)]
 
-mod coverage_support;
+use crate::coverage_support;
 
 use coverage_support::oracle::{Draws, worst_case};
 use coverage_support::{Instance, LAWS, Law, points};

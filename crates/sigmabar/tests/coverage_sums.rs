@@ -1,7 +1,7 @@
 //! Models made of sums over parts, without rows: miss rates over thousands of draws against the function that hides most from them. Each shows that 0.8 of the width would fail.
 #![allow(clippy::unwrap_used)]
 
-mod coverage_support;
+use crate::coverage_support;
 
 use coverage_support::oracle::Draws;
 use coverage_support::{Instance, LAWS, Law, points};

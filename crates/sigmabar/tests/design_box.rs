@@ -1,6 +1,6 @@
 //! Max-variance design on boxes against dense grids.
 
-mod oracle;
+use crate::oracle;
 
 use oracle::Draws;
 use sigmabar::design::{CellSearch, Design, DictionarySize, MaxVariance};

@@ -1,6 +1,6 @@
 //! Max-variance design on lists of candidates against plain loops, and what it promises.
 
-mod oracle;
+use crate::oracle;
 
 use oracle::{Covariance, Draws};
 use sigmabar::certificate::Claimed;

@@ -1,6 +1,6 @@
 //! The paper's design against its definition.
 
-mod oracle;
+use crate::oracle;
 
 use oracle::{Covariance, Draws};
 use sigmabar::design::PaperMaxVariance;

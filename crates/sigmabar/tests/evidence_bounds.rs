@@ -1,6 +1,6 @@
 //! ELBO, upper bound and divergence against the printed formulas, and their order on many instances.
 
-mod oracle;
+use crate::oracle;
 
 use oracle::double::{Double, dot, pivots, solve};
 use oracle::{Covariance, Draws, close};

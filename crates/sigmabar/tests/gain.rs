@@ -1,7 +1,7 @@
 //! Information gain and effective dimension against enumeration, eigenvalues and the printed table.
 #![allow(clippy::unwrap_used)]
 
-mod theory_loops;
+use crate::theory_loops;
 
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;

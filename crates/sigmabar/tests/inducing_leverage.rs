@@ -2,7 +2,7 @@
 
 #![allow(clippy::unwrap_used)]
 
-mod inducing_plain;
+use crate::inducing_plain;
 
 use inducing_plain::{eigenvalues, solve, squared_exponential, weighted_gram};
 use rand::{RngExt, SeedableRng};

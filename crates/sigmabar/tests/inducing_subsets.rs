@@ -2,7 +2,7 @@
 
 #![allow(clippy::unwrap_used)]
 
-mod inducing_plain;
+use crate::inducing_plain;
 
 use inducing_plain::{chi_squared, determinant, weighted_gram};
 use rand::{RngExt, SeedableRng};

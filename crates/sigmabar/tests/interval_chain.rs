@@ -1,7 +1,7 @@
 //! The chain exact ≤ b_W ≤ b ≤ √(1+r)σ̄ ≤ (2+√r)σ̄ and "never wider than the paper", against worst cases in higher precision.
 #![allow(clippy::unwrap_used)]
 
-mod coverage_support;
+use crate::coverage_support;
 
 use coverage_support::oracle::{Draws, worst_case};
 use coverage_support::{Instance, points};

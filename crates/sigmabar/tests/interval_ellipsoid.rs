@@ -1,7 +1,7 @@
 //! The projected ellipsoid (algorithm notes 14.1): against the printed formula, against what it replaces, and under attack.
 #![allow(clippy::unwrap_used)]
 
-mod coverage_support;
+use crate::coverage_support;
 
 use coverage_support::oracle::Draws;
 use coverage_support::{Instance, points};

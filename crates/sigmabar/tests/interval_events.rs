@@ -1,7 +1,7 @@
 //! What δ is spent on: quantiles, sides, lists, every point at once, boxes and the energy of the noise.
 #![allow(clippy::unwrap_used, clippy::cloned_ref_to_slice_refs, clippy::unnecessary_cast)]
 
-mod coverage_support;
+use crate::coverage_support;
 
 use coverage_support::literal::{C, R, TAU, assert_ends, claim, instance, intervals, norm, oracles, queries, responses, true_lambda};
 use coverage_support::oracle::{Sparse, close, sparse};

@@ -1,7 +1,7 @@
 //! Each width against its printed formula, in plain loops and higher precision.
 #![allow(clippy::unwrap_used, clippy::cloned_ref_to_slice_refs, clippy::unnecessary_cast)]
 
-mod coverage_support;
+use crate::coverage_support;
 
 use coverage_support::literal::{
     C, QUERIES, R, TAU, assert_ends, claim, instance, intervals, norm, oracles, queries, responses, true_lambda,

@@ -1,7 +1,7 @@
 //! What an interval may be called, in which scale it comes back, and what is refused.
 #![allow(clippy::unwrap_used)]
 
-mod coverage_support;
+use crate::coverage_support;
 
 use coverage_support::oracle::{Draws, close};
 use coverage_support::{kernel, points};

@@ -2,7 +2,7 @@
 //! narrower interval would miss more.
 #![allow(clippy::unwrap_used)]
 
-mod coverage_support;
+use crate::coverage_support;
 
 use coverage_support::oracle::{Draws, worst_case};
 use coverage_support::{Instance, points};

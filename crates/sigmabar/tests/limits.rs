@@ -1,6 +1,6 @@
 //! The edge of double precision: nearly singular kernels, tiny and huge ridges. Equalities end there; the inequalities must not.
 
-mod oracle;
+use crate::oracle;
 
 use oracle::{Covariance, Draws, close};
 use sigmabar::certificate::{Method, ResidualNormMethod};

@@ -1,6 +1,6 @@
 //! Rounding at the edge of double precision: coordinates far from 0, and noise so small that an absolute allowance would drown it (algorithm notes 12, P7–P9, P12).
 
-mod oracle;
+use crate::oracle;
 
 use oracle::{Covariance, Draws};
 use sigmabar::certificate::{Method, Widths};

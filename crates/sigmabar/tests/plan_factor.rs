@@ -1,6 +1,6 @@
 //! Plans that go by more than the declared norm bound: what is claimed is claimed under the bound, and stands for larger ones.
 
-mod sbpe_support;
+use crate::sbpe_support;
 
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;

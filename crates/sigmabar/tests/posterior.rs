@@ -1,6 +1,6 @@
 //! The posteriors against the literal oracle, and the invariants that tie the methods together.
 
-mod oracle;
+use crate::oracle;
 
 use oracle::{Covariance, Draws, close};
 use sigmabar::information::GramMethod;

@@ -1,6 +1,6 @@
 //! The certificate as a function of its premises, under attack: each row is true under its own premise, and the breakdown point is where the claim breaks.
 
-mod sbpe_support;
+use crate::sbpe_support;
 
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;

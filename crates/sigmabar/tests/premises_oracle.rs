@@ -1,6 +1,6 @@
 //! The breakdown point against dense formulas in plain loops, which share nothing with the code; the norm inequality between length-scales; the curve on a box.
 
-mod sbpe_support;
+use crate::sbpe_support;
 
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;

@@ -1,7 +1,7 @@
 //! Attacks that once obtained a false "certified" (algorithm notes 12): each succeeds where the rule is taken out, and fails against it.
 #![allow(clippy::unwrap_used)]
 
-mod coverage_support;
+use crate::coverage_support;
 
 use coverage_support::oracle::Draws;
 use coverage_support::points;

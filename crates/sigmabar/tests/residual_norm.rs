@@ -1,7 +1,7 @@
 //! Every certified bound on λ is above the true one, the Lanczos value below it: dense reference in higher precision.
 #![allow(clippy::unwrap_used)]
 
-mod coverage_support;
+use crate::coverage_support;
 
 use coverage_support::oracle::Draws;
 use coverage_support::{Instance, jacobi, points, residual_matrix};

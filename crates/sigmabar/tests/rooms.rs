@@ -193,7 +193,7 @@ fn the_picture_of_the_rooms_is_that_of_the_source() {
     }
     assert!(
         fs::read_to_string(&path).unwrap_or_default() == drawing(),
-        "draw it anew: UPDATE_ROOMS=1 cargo nextest run --workspace --test rooms"
+        "draw it anew: UPDATE_ROOMS=1 cargo nextest run --workspace rooms::"
     );
 }
 
@@ -213,4 +213,21 @@ fn the_reader_sees_what_it_must() {
     let names = root_names("pub use error::{Error, Result};\npub(crate) use space::Space;", &rooms);
     assert_eq!(names["Result"], "error");
     assert_eq!(names["Space"], "space");
+}
+
+/// Tests are built into one program a crate, which names its files: one that it does not name would never run.
+#[test]
+fn no_file_of_tests_is_forgotten() {
+    let named =
+        |tests: &Path, file: &str| fs::read_to_string(tests.join("all.rs")).unwrap().lines().any(|line| line == format!("mod {file};"));
+    let mut seen = 0;
+    let members = fs::read_dir(root().join("crates")).unwrap().map(|member| member.unwrap().path().join("tests"));
+    for tests in members.filter(|tests| tests.join("all.rs").is_file()) {
+        for path in sources(&tests).into_iter().filter(|path| path.parent() == Some(&tests)) {
+            let file = path.file_stem().unwrap().to_str().unwrap();
+            assert!(file == "all" || named(&tests, file), "{} is not named in all.rs beside it", path.display());
+            seen += 1;
+        }
+    }
+    assert!(seen > 80, "{seen} files seen");
 }

@@ -1,6 +1,6 @@
 //! Boxes: the maximiser of a continuous function stays in a surviving cell, and the gap holds everywhere.
 
-mod sbpe_support;
+use crate::sbpe_support;
 
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;

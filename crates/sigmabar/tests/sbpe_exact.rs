@@ -1,6 +1,6 @@
 //! Exactly and nearly noise-free objectives: gaps fall with the noise and never below the truth (algorithm notes 12, P8 and P9).
 
-mod oracle;
+use crate::oracle;
 
 use oracle::Draws;
 use oracle::double::{Double, dot, solve};

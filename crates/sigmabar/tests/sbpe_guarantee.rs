@@ -1,6 +1,6 @@
 //! The guarantee under attack: the maximiser is kept and the gap holds in all but a δ share of the runs, and tests of that can fail.
 
-mod sbpe_support;
+use crate::sbpe_support;
 
 use rayon::prelude::*;
 use sbpe_support::{DELTA, Drawn, Known, Verdict, attack, exact_weights, sbpe, uniform};

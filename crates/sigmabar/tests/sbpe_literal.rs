@@ -1,6 +1,6 @@
 //! Against the printed formulas in plain loops.
 
-mod sbpe_support;
+use crate::sbpe_support;
 
 use sbpe_support::{DELTA, Drawn, Known, exact_weights, finish, sbpe};
 use sigmabar::strategy::{Rules, Sbpe, Schedule};

@@ -1,6 +1,6 @@
 //! The table of algorithm notes 5.3 with few seeds: the certified rules regret far less than the paper's. `examples/regret.rs` prints it in full.
 
-mod sbpe_support;
+use crate::sbpe_support;
 
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;

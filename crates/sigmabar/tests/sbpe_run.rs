@@ -1,6 +1,6 @@
 //! How a run goes: batch lengths, saving, orders, losses, refusals, labels.
 
-mod sbpe_support;
+use crate::sbpe_support;
 
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;

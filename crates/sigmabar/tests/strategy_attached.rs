@@ -1,6 +1,6 @@
 //! Results from before a run, what is left of each kind of domain, and the posterior of everything measured.
 
-mod sbpe_support;
+use crate::sbpe_support;
 
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;

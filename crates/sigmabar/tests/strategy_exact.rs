@@ -2,7 +2,7 @@
 
 #![allow(clippy::unwrap_used)]
 
-mod strategy_plain;
+use crate::strategy_plain;
 
 use sigmabar::strategy::{
     Bpe, BpeSchedule, BpeWidth, ExpectedImprovement, GpUcb, LargestVariance, MetaIndex, MiniMeta, ProbabilityOfImprovement, SampleScale,

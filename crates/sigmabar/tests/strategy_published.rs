@@ -2,7 +2,7 @@
 
 #![allow(clippy::unwrap_used)]
 
-mod strategy_plain;
+use crate::strategy_plain;
 
 use sigmabar::domain::ListDomain;
 use sigmabar::strategy::{

@@ -2,7 +2,7 @@
 
 #![allow(clippy::unwrap_used)]
 
-mod strategy_plain;
+use crate::strategy_plain;
 
 use rand::RngExt;
 use rand_distr::{ChiSquared, Distribution, StandardNormal};

@@ -1,7 +1,7 @@
 //! The bounds attacked: real designs, measured errors of random and worst-case functions, regrets of a literal run.
 #![allow(clippy::unwrap_used)]
 
-mod theory_loops;
+use crate::theory_loops;
 
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;

@@ -1,7 +1,7 @@
 //! The bounds as printed formulas, term by term.
 #![allow(clippy::unwrap_used)]
 
-mod theory_loops;
+use crate::theory_loops;
 
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;

@@ -1,7 +1,7 @@
 //! Each correction to the paper as a test: where the printed statement fails, and that the corrected one holds.
 #![allow(clippy::unwrap_used)]
 
-mod theory_loops;
+use crate::theory_loops;
 
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;

@@ -1,6 +1,6 @@
 //! Runs whose noise level nobody knows: replicates bound it, the bound is paid for, and everything claimed holds (algorithm notes 13.3).
 
-mod sbpe_support;
+use crate::sbpe_support;
 
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;

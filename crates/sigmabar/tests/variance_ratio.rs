@@ -1,7 +1,7 @@
 //! The paper's Lemma G.1 (σ² ≤ σ̄² ≤ (1+r)σ²) is false on both sides; 1/ρ ≤ σ̄²/σ² ≤ ρ holds.
 #![allow(clippy::unwrap_used)]
 
-mod theory_loops;
+use crate::theory_loops;
 
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;

@@ -1,14 +1,10 @@
 //! Random instances shared by the tests of certificates.
 #![allow(dead_code)]
 
-#[path = "../oracle/mod.rs"]
-pub mod oracle;
-
 pub mod literal;
-#[path = "../jacobi/mod.rs"]
-mod rotations;
 
-pub use rotations::eigenvalues as jacobi;
+pub use crate::jacobi::eigenvalues as jacobi;
+pub(crate) use crate::oracle;
 
 use oracle::{Covariance, Draws};
 use sigmabar::points::Locations;

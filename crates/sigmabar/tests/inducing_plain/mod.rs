@@ -1,10 +1,7 @@
 //! Plain loops over the printed formulas, sharing no code with the crate.
 #![allow(dead_code, unused_imports, clippy::unwrap_used)]
 
-#[path = "../jacobi/mod.rs"]
-mod rotations;
-
-pub use rotations::eigenvalues;
+pub use crate::jacobi::eigenvalues;
 
 pub type Dense = Vec<Vec<f64>>;
 

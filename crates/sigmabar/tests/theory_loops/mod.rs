@@ -1,12 +1,9 @@
 //! Plain loops over the printed formulas: kernels, elimination, eigenvalues. No code is shared with the crate.
 #![allow(dead_code)]
 
-#[path = "../jacobi/mod.rs"]
-mod rotations;
-
+pub use crate::jacobi::eigenvalues;
 use rand::RngExt;
 use rand_chacha::ChaCha8Rng;
-pub use rotations::eigenvalues;
 use sigmabar::points::Locations;
 use sigmabar::{Collected, FeatureMap, Information, Kernel, Points};
 use std::sync::Arc;

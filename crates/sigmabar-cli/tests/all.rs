@@ -1,0 +1,12 @@
+//! All integration tests of this crate in one program: each linked on its own, they take minutes to build. `cargo nextest run --workspace MODULE::` runs one file's.
+
+mod faults;
+mod killed;
+mod many_rows;
+mod mistakes;
+mod mutations;
+mod pictures;
+mod premises;
+mod refusals;
+mod reports;
+mod transcripts;

@@ -1,0 +1,12 @@
+//! All integration tests of this crate in one program: each linked on its own, they take minutes to build. `cargo nextest run --workspace MODULE::` runs one file's.
+
+mod changes;
+mod conformance;
+mod files;
+mod life;
+mod objectives;
+mod processes;
+mod replicates;
+mod rows;
+mod spec;
+mod support;
