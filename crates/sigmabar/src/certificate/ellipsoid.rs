@@ -151,12 +151,16 @@ impl Directions {
         let quadratic = quadratic * (1.0 - self.unit);
         let centre: Vec<f64> = rotated.iter().zip(&self.values).map(|(h, &g)| if kept(g) { h / (g + s2) } else { 0.0 }).collect();
         // The largest of C² − c² + (Γ+√λc)²/s² over c is C² + Γ²/(s²−λ), at c = Γ√λ/(s²−λ).
+        let square = norm_bound.powi(2) + misfit.noise.powi(2) / excess - quadratic;
+        let at_bound = (misfit.noise + misfit.root * norm_bound).powi(2) / s2 - quadratic;
         Slice {
-            square: norm_bound.powi(2) + misfit.noise.powi(2) / excess - quadratic,
-            square_at_bound: (misfit.noise + misfit.root * norm_bound).powi(2) / s2 - quadratic,
+            square,
+            radius: square.max(0.0).sqrt(),
+            radius_at_bound: at_bound.max(0.0).sqrt(),
             drift: misfit.noise * misfit.root / excess,
             // (s²−λ)/s², which is 1 without a ridge.
             curvature: 1.0 / (1.0 + lambda / excess),
+            tilt: (1.0 + lambda / excess).sqrt(),
             norm: norm_squared(&centre).sqrt(),
             centre,
             shrink: self.values.iter().map(|g| 1.0 / (1.0 + g / s2)).collect(),
@@ -210,11 +214,13 @@ pub(crate) struct Ellipsoid {
 pub(crate) struct Slice {
     /// $K_s^2 = C^2+\Gamma_\rho^2/(s^2-\lambda)-q_s$: the square of the radius for the worst norm $c$ of the rest, which is `drift` larger for the noise.
     square: f64,
+    /// $K_s$, and the same for $c = C$.
+    radius: f64,
+    radius_at_bound: f64,
     drift: f64,
-    /// $1-\lambda/s^2$: what the radius loses as $c$ moves on.
+    /// $1-\lambda/s^2$: what the radius loses as $c$ moves on; and one over its root.
     curvature: f64,
-    /// The same for $c = C$.
-    square_at_bound: f64,
+    tilt: f64,
     /// $U^\top w_s$ and its norm.
     centre: Vec<f64>,
     norm: f64,
@@ -260,15 +266,16 @@ impl Ellipsoid {
     /// $\max_{0\le c\le C}\sqrt{K_s^2-(1-\lambda/s^2)(c-d)^2}\,\sigma_s+c\cdot\text{outside}$, $d$ the drift, with its rounding; for $\sigma_s^2$ and the norm of the
     /// coordinates.
     pub fn reach(&self, slice: &Slice, square: f64, size: f64, outside: f64) -> f64 {
-        let k = slice.square.max(0.0).sqrt();
         let length = square.max(0.0).sqrt() + self.unit * size;
-        let both = length.hypot(outside / slice.curvature.sqrt());
+        let beyond = outside * slice.tilt;
+        // Not hypot, which takes most of the time of all comparisons: lengths are far from where squares overflow, and the rounding below covers where they vanish.
+        let both = (length * length + beyond * beyond).sqrt();
         let rounding = self.unit * size * slice.norm;
         // The function of c is concave: its maximum lies inside, or at the bound.
-        if k * outside <= (self.norm_bound - slice.drift) * slice.curvature * both {
-            return k * both + slice.drift * outside + rounding;
+        if slice.radius * outside <= (self.norm_bound - slice.drift) * slice.curvature * both {
+            return slice.radius * both + slice.drift * outside + rounding;
         }
-        slice.square_at_bound.max(0.0).sqrt() * length + self.norm_bound * outside + rounding
+        slice.radius_at_bound * length + self.norm_bound * outside + rounding
     }
 }
 
@@ -285,6 +292,6 @@ impl Slice {
 
     /// $\lVert w_s\rVert$ and $K_s$: what the bounds' slopes are made of.
     pub fn slopes(&self) -> (f64, f64) {
-        (self.norm, self.square.max(0.0).sqrt())
+        (self.norm, self.radius)
     }
 }

@@ -88,13 +88,12 @@ impl Sliced {
 impl ConfinedBlock<'_> {
     /// An upper bound on $\langle f,r\rangle$ under one of the premises for survivor `i` of the block and challenger `j`, everywhere within `radius` of the survivor.
     ///
-    /// `outside` bounds the rest of $r$, `fit` is $\lVert e\rVert^2+\lVert e'\rVert^2$, and `rounding` is what a square of a difference loses relative to it.
-    pub fn difference(&self, premise: usize, (i, j): (usize, usize), outside: f64, (fit, rounding): (f64, f64), radius: f64) -> f64 {
+    /// `outside` bounds the rest of $r$, `size` bounds $\lVert\Delta e\rVert$, and `lost` is what its square loses by being expanded.
+    pub fn difference(&self, premise: usize, (i, j): (usize, usize), outside: f64, (size, lost): (f64, f64), radius: f64) -> f64 {
         let (challengers, ellipsoid) = (&self.confined.challengers, &self.confined.ellipsoids[premise]);
-        let size = (2.0 * fit).sqrt();
         let slices = ellipsoid.best(SLICES).iter().enumerate();
         let bounds = slices.map(|(s, slice)| {
-            let square = self.own.squares[s][i] + challengers.squares[s][j] - 2.0 * self.cross[s][(i, j)] + rounding * fit;
+            let square = self.own.squares[s][i] + challengers.squares[s][j] - 2.0 * self.cross[s][(i, j)] + lost;
             let centre = self.own.centres[s][i] - challengers.centres[s][j];
             centre + ellipsoid.reach(slice, square, size, outside) + self.confined.slopes[premise][s] * radius
         });

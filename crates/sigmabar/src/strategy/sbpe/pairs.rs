@@ -8,7 +8,8 @@ use crate::information::{Information, PartsRounding, Sizes, VarianceParts};
 use crate::noise::Noise;
 use crate::points::{Points, PointsRef};
 use crate::posterior::Posterior;
-use sigmabar_linalg::{Matrix, norm_squared, product_transposed};
+use rayon::prelude::*;
+use sigmabar_linalg::{Matrix, norm_squared, parallel, product_transposed};
 
 /// Survivors taken at a time.
 pub(super) const BLOCK: usize = 1024;
@@ -27,6 +28,9 @@ pub(super) struct Challengers<'a> {
     width: Width,
     settings: Vec<Setting>,
     rounding: PartsRounding,
+    /// $e$ is off by so much of its size, and so much is lost where squares of differences are expanded.
+    solve_rounding: f64,
+    expansion: f64,
 }
 
 /// The premises that may be turned (algorithm notes 13): $C$, and how many times as large as it was declared the noise is.
@@ -104,7 +108,9 @@ struct Pair {
     bias: f64,
     /// $s_1+\sqrt\lambda\lVert\Delta V\rVert$.
     outside: f64,
+    /// $\lVert e\rVert^2+\lVert e'\rVert^2$, and the root of twice that: $\lVert\Delta e\rVert$ at most.
     fit: f64,
+    size: f64,
     noise: f64,
 }
 
@@ -135,6 +141,8 @@ impl<'a> Challengers<'a> {
         Ok(Self {
             levels: NoiseForm::new(information, noise, &solved)?,
             rounding: information.parts_rounding(),
+            solve_rounding: information.rounding(),
+            expansion: 8.0 * (information.features().len() + 4) as f64 * f64::EPSILON,
             confined: Confined::new(under, &solved, &width)?,
             information,
             points,
@@ -185,7 +193,7 @@ impl<'a> Challengers<'a> {
         let (whitened, fits) = (product_transposed(&whitened, &self.whitened)?, product_transposed(&solved, &self.solved)?);
         let levels = self.levels.as_ref().map(|l| l.block(&solved)).transpose()?;
         let metric = self.information.features().kernel().metric_block(block, self.points.view())?;
-        let pair = |(i, j): (usize, usize)| -> Result<Option<Pair>> {
+        let pair = |i: usize, j: usize| -> Result<Option<Pair>> {
             if block.row(i) == self.points.row(j) {
                 return Ok(None);
             }
@@ -194,16 +202,19 @@ impl<'a> Challengers<'a> {
             let norm = parts.noise.sqrt() / self.information.ridge();
             let by_level = levels.as_ref().map_or(f64::INFINITY, |l| l.difference(i, j));
             let residual = self.width.lambda_root * norm;
+            let fit = points[i].fit + self.own[j].fit;
             Ok(Some(Pair {
                 centre: centres[i].mean - own[j].mean,
                 slack: centres[i].slack + own[j].slack,
                 bias: direct_bias(parts.projection.sqrt(), residual, parts.fit),
                 outside: parts.projection.sqrt() + residual,
-                fit: points[i].fit + self.own[j].fit,
+                fit,
+                size: (2.0 * fit).sqrt(),
                 noise: self.width.emphasis[j] * (self.width.level * norm).min(by_level),
             }))
         };
-        let pairs = (0..block.len()).flat_map(|i| (0..self.len()).map(move |j| (i, j))).map(pair).collect::<Result<_>>()?;
+        let of = |at: usize| pair(at / self.len(), at % self.len());
+        let pairs = parallel(|_| (0..block.len() * self.len()).into_par_iter().with_min_len(4096).map(of).collect::<Result<_>>())?;
         let radii = centres.iter().map(|centre| centre.radius).collect();
         Ok(PairBlock { challengers: self, confined: self.confined.block(&solved)?, solved, radii, pairs })
     }
@@ -268,11 +279,10 @@ impl PairBlock<'_> {
     pub fn difference(&self, i: usize, j: usize, setting: usize) -> Difference {
         let Some(pair) = &self.pairs[i * self.challengers.len() + j] else { return Difference::default() };
         let Setting { norm_bound, scale } = self.challengers.settings[setting];
-        let information = self.challengers.information;
-        let expansion = 8.0 * (information.features().len() + 4) as f64 * f64::EPSILON;
         // e is off by η of its size: so much of f's norm may lie there.
-        let moved = 2.0 * information.rounding() * (2.0 * pair.fit).sqrt() * norm_bound;
-        let confined = self.confined.difference(setting, (i, j), pair.outside, (pair.fit, expansion), self.radii[i]) + moved;
+        let moved = 2.0 * self.challengers.solve_rounding * pair.size * norm_bound;
+        let lost = self.challengers.expansion * pair.fit;
+        let confined = self.confined.difference(setting, (i, j), pair.outside, (pair.size, lost), self.radii[i]) + moved;
         let plain = norm_bound * pair.bias;
         Difference { centre: pair.centre, bias: plain.min(confined) + pair.slack, noise: scale * pair.noise, plain, ridge: 0 }
     }

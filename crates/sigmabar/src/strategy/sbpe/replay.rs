@@ -23,12 +23,16 @@ use crate::posterior::Posterior;
 use crate::strategy::run::ledger::Ledger;
 use crate::strategy::run::problem::Problem;
 use crate::theory::half_width_slope;
+use rayon::prelude::*;
+use sigmabar_linalg::parallel;
 
 /// Slices of each batch's ellipsoid, in steps of its grid from the one that is best under the run's own premises: a larger norm wants smaller ridges, more noise
 /// larger ones.
 const STEPS: [isize; 7] = [-5, -3, -1, 0, 1, 3, 5];
 /// Cells of a box that a replay holds: so many times what is left of the run's own, and so many at least and at most.
 const CELLS: (usize, usize, usize) = (16, 1024, 50_000);
+/// Places that one thread takes at least, one after the other: the challenger that ruled out the last one probably rules out the next one too.
+const ROWS: usize = 32;
 
 /// The batches of a run, ready to be judged under any setting of norm and noise.
 pub(super) struct Replay<'a> {
@@ -146,8 +150,6 @@ struct Judge<'s> {
     slopes: Vec<(f64, f64)>,
     /// The recommended point among the challengers.
     recommended: Option<usize>,
-    /// The challenger that ruled out the last place: probably it rules out the next one too.
-    favourite: usize,
 }
 
 /// A place with what its own bound says.
@@ -180,7 +182,7 @@ impl<'a, 'c> Course<'a, 'c> {
         let ellipsoids = directions.ellipsoids(&seen.evidence.posterior, premises, &ridges);
         self.contradict(seen, &ellipsoids);
         self.raise(seen, recommended)?;
-        let mut judge = Judge::new(seen, &ellipsoids, self.chain, recommended)?;
+        let judge = Judge::new(seen, &ellipsoids, self.chain, recommended)?;
         let mut pairwise = vec![f64::NEG_INFINITY; self.chain.len()];
         let mut ceiling = pairwise.clone();
         // Places of the smallest settings first: where cells run out, it is under premises far from the declared ones.
@@ -189,7 +191,7 @@ impl<'a, 'c> Course<'a, 'c> {
             let (now, later) = frontier.into_iter().partition(|&place| self.first[place] == first);
             frontier = later;
             let looked = self.look(&judge, &now)?;
-            frontier.extend(self.compare(&mut judge, &looked, &mut pairwise, &mut ceiling)?);
+            frontier.extend(self.compare(&judge, &looked, &mut pairwise, &mut ceiling)?);
         }
         self.compact();
         // A setting that nothing survives is contradicted, and so is every one before it.
@@ -279,40 +281,32 @@ impl<'a, 'c> Course<'a, 'c> {
     }
 
     /// The first setting under which no challenger beats a place; the halves of cells that are too coarse come back.
-    fn compare(&mut self, judge: &mut Judge<'_>, looked: &[Looked], pairwise: &mut [f64], ceiling: &mut [f64]) -> Result<Vec<usize>> {
+    fn compare(&mut self, judge: &Judge<'_>, looked: &[Looked], pairwise: &mut [f64], ceiling: &mut [f64]) -> Result<Vec<usize>> {
         if looked.is_empty() {
             return Ok(Vec::new());
         }
-        let mut halves = Vec::new();
+        let (mut halves, settings) = (Vec::new(), self.chain.len());
         for block in looked.chunks(BLOCK) {
-            let points = self.places.centres(&block.iter().map(|l| l.place).collect::<Vec<_>>())?;
-            let centres: Vec<Centre> = block.iter().map(|l| l.centre).collect();
-            let Judge { seen, challengers, own, beside, above, tail, slopes, recommended, favourite } = judge;
-            let mut ridges = vec![challengers.block(points.view(), &centres, own)?];
-            for other in beside {
-                ridges.push(other.block(points.view())?);
-            }
-            for (i, Looked { place, centre, half }) in block.iter().enumerate() {
-                let pairs = Pairs::new(&ridges, i, seen.batch.premises.norm_bound, *tail);
-                let reach = |s: usize| slopes[s].1 * centre.radius;
-                let first = first_unbeaten(&pairs, self.first[*place]..self.chain.len(), favourite, |d, s| d.upper(*tail) + reach(s) < 0.0);
+            let against = Against::new(judge, &self.places, block)?;
+            let firsts = against.firsts(&self.first, settings);
+            let mut left = Vec::new();
+            for (i, (Looked { place, half, .. }, &first)) in block.iter().zip(&firsts).enumerate() {
                 self.first[*place] = first;
-                if first == self.chain.len() {
+                if first == settings {
                     continue;
                 }
-                let width = seen.half_width(half, self.chain[first], *above);
-                if reach(first) > FINE * width
-                    && let Some(split) = self.split(*place)
-                {
-                    halves.extend(split);
-                    continue;
+                let is_coarse = against.reach(i, first) > FINE * judge.seen.half_width(half, self.chain[first], judge.above);
+                match if is_coarse { self.split(*place) } else { None } {
+                    Some(split) => halves.extend(split),
+                    None => left.push((i, first)),
                 }
-                for s in first..self.chain.len() {
-                    ceiling[s] = ceiling[s].max(self.upper[place * self.chain.len() + s]);
-                    if let Some(j) = recommended {
-                        pairwise[s] = pairwise[s].max(pairs.difference(*j, s).upper(*tail) + reach(s));
-                    }
-                }
+            }
+            for &(i, first) in &left {
+                let row = &self.upper[block[i].place * settings..][..settings];
+                (first..settings).for_each(|s| ceiling[s] = ceiling[s].max(row[s]));
+            }
+            for (s, difference) in against.recommended(&left, settings) {
+                pairwise[s] = pairwise[s].max(difference);
             }
         }
         Ok(halves)
@@ -327,6 +321,56 @@ impl<'a, 'c> Course<'a, 'c> {
             self.first.push(self.first[place]);
         }
         Some(halves)
+    }
+}
+
+/// A block of places against every challenger.
+struct Against<'b> {
+    judge: &'b Judge<'b>,
+    block: &'b [Looked],
+    ridges: Vec<PairBlock<'b>>,
+}
+
+impl<'b> Against<'b> {
+    fn new(judge: &'b Judge<'b>, places: &Places<'_>, block: &'b [Looked]) -> Result<Self> {
+        let points = places.centres(&block.iter().map(|l| l.place).collect::<Vec<_>>())?;
+        let centres: Vec<Centre> = block.iter().map(|l| l.centre).collect();
+        let mut ridges = vec![judge.challengers.block(points.view(), &centres, &judge.own)?];
+        for other in &judge.beside {
+            ridges.push(other.block(points.view())?);
+        }
+        Ok(Self { judge, block, ridges })
+    }
+
+    fn pairs(&self, i: usize) -> Pairs<'_> {
+        Pairs::new(&self.ridges, i, self.judge.seen.batch.premises.norm_bound, self.judge.tail)
+    }
+
+    /// What the bound on a pair grows by inside the cell.
+    fn reach(&self, i: usize, setting: usize) -> f64 {
+        self.judge.slopes[setting].1 * self.block[i].centre.radius
+    }
+
+    /// The first setting under which each place survives; `known` are those so far.
+    fn firsts(&self, known: &[usize], settings: usize) -> Vec<usize> {
+        let first = |favourite: &mut usize, i: usize| {
+            let beats = |d: Difference, s: usize| d.upper(self.judge.tail) + self.reach(i, s) < 0.0;
+            first_unbeaten(&self.pairs(i), known[self.block[i].place]..settings, favourite, beats)
+        };
+        parallel(|watch| {
+            let rows = (0..self.block.len()).into_par_iter().with_min_len(ROWS).inspect(|_| watch.check());
+            rows.map_init(|| self.judge.recommended.unwrap_or(0), first).collect()
+        })
+    }
+
+    /// How far the recommended point can be below the places that are left, each from its first setting on.
+    fn recommended(&self, left: &[(usize, usize)], settings: usize) -> Vec<(usize, f64)> {
+        let Some(recommended) = self.judge.recommended else { return Vec::new() };
+        let below = |&(i, first): &(usize, usize)| {
+            let pairs = self.pairs(i);
+            (first..settings).map(move |s| (s, pairs.difference(recommended, s).upper(self.judge.tail) + self.reach(i, s)))
+        };
+        parallel(|_| left.par_iter().with_min_len(ROWS).flat_map_iter(below).collect())
     }
 }
 
@@ -406,7 +450,7 @@ impl<'s> Judge<'s> {
         let beside = |posterior| Beside::new(posterior, under, challengers, &evidence.noise, &width);
         let beside = seen.others.iter().map(beside).collect::<Result<_>>()?;
         let challengers = Challengers::new(&evidence.posterior, under, challengers.clone(), &evidence.noise, width)?;
-        Ok(Self { seen, challengers, own, beside, above, tail, slopes, recommended, favourite: 0 })
+        Ok(Self { seen, challengers, own, beside, above, tail, slopes, recommended })
     }
 }
 
