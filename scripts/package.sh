@@ -20,7 +20,8 @@ if [[ "$target" == *-linux-gnu ]]; then
     portable=(--zig --compatibility manylinux2014)
 fi
 rustup target add "$target" 2>/dev/null || true
-"$bin/maturin" build --release --quiet --target "$target" "${portable[@]}" --manifest-path crates/sigmabar-python/Cargo.toml --out "$out"
+# maturin looks for zig beside the first Python of the path.
+PATH="$bin:$PATH" "$bin/maturin" build --release --quiet --target "$target" "${portable[@]}" --manifest-path crates/sigmabar-python/Cargo.toml --out "$out"
 
 # The command is in the wheel as a library already; as a program it is built by the same compiler and linker.
 if [[ "$target" == *-linux-gnu ]]; then

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# The Python package in an environment of its own, tested, on Dask too.
+# The Python package in an environment of its own, tested.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -19,5 +19,3 @@ fi
 
 bash scripts/install-package.sh "$environment"
 MPLBACKEND=Agg "$environment/bin/python" -m pytest "$package/tests" -q --rootdir "$package" "$@"
-# Whoever names tests wants those.
-[[ $# -gt 0 ]] || "$environment/bin/python" -m pytest "$package/engines/test_dask.py" -q --rootdir "$package/engines" --show-capture=no

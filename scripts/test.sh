@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # All checks of the project, in the order in which they are cheapest to fail. Installs the tools it needs where they are missing.
-# With --all also Spark and Ray, whose packages are large, and a Slurm of this machine's own.
+# With --all also a Slurm of this machine's own.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 begun=$SECONDS times=()
@@ -28,8 +28,8 @@ step bash scripts/test-docs.sh
 step bash scripts/test-python.sh
 step bash scripts/test-browser.sh
 step bash scripts/test-api.sh
+step bash scripts/test-engines.sh
 if [[ "${1:-}" == --all ]]; then
-    step bash scripts/test-engines.sh
     step bash scripts/test-slurm.sh
 fi
 printf '%s\n' "${times[@]}"

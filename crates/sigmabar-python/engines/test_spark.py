@@ -73,15 +73,34 @@ def test_the_same_bytes_although_an_executor_is_killed(plan, one_process, spark)
     summing = threading.Thread(target=lambda: found.update(sums=sb.spark.accumulate(plan, spark, parts=len(plan))))
     summing.start()
     tracker = spark.sparkContext.statusTracker()
+
+    def is_in_the_middle():
+        stages = (tracker.getStageInfo(stage) for stage in tracker.getActiveStageIds())
+        return any(stage and 0 < stage.numCompletedTasks < stage.numTasks for stage in stages)
+
     deadline = time.monotonic() + 60
-    while not tracker.getActiveStageIds() and time.monotonic() < deadline:
-        time.sleep(0.02)
+    while not is_in_the_middle() and time.monotonic() < deadline:
+        time.sleep(0.005)
+    assert time.monotonic() < deadline, "the sums were all made, or none"
     os.kill(before[0], signal.SIGKILL)
     summing.join(timeout=300)
     assert not summing.is_alive()
     assert before[0] not in executors()
     assert found["sums"].rows == ROWS
     assert plan.model_bytes(found["sums"]) == one_process
+
+
+def test_samples_of_many_partitions_fit_the_driver(spark):
+    """Merged on the executors: the samples of all partitions together would be more than the driver takes."""
+    X = np.random.default_rng(1).random((40_000, 8))
+    frame = spark.createDataFrame(pd.DataFrame({**dict(zip(COLUMNS, X.T)), "y": np.sin(4 * X[:, 0])})).repartition(80)
+    estimator = sb.spark.SparseKernelRegressor(COLUMNS, "y", sb.Matern(nu=2.5, lengthscale=1.5), 0.1, inducing=20, mean=0.0, sample=500)
+    seen = []
+    collect = type(frame).collect
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(type(frame), "collect", lambda self: seen.append(collect(self)) or seen[-1])
+        assert len(estimator.fit(frame.persist()).posterior) == 40_000
+    assert [len(rows) for rows in seen] == [1, 1]
 
 
 def test_an_estimator_with_its_model(data, spark, tmp_path):

@@ -341,6 +341,21 @@ def is_quick_with_20_000_trials(page, base):
     return seconds
 
 
+def many_tabs(page, base):
+    """Tabs that nobody looks at hold no connection: a browser has six for a server, and the ninth tab would wait for ever."""
+    asleep = "(is) => { Object.defineProperty(document, 'hidden', { value: is, configurable: true }); document.dispatchEvent(new Event('visibilitychange')); }"
+    tabs = [page.context.new_page() for _ in range(9)]
+    for tab in tabs:
+        tab.goto(base + "/s/plate", timeout=10_000)
+        tab.get_by_text("live", exact=True).wait_for()
+        tab.evaluate(asleep, True)
+        tab.get_by_text("asleep", exact=True).wait_for()
+    tabs[0].evaluate(asleep, False)
+    tabs[0].get_by_text("live", exact=True).wait_for()
+    for tab in tabs:
+        tab.close()
+
+
 def reads_without_script(browser, base, address):
     without = browser.new_context(java_script_enabled=False).new_page()
     without.goto(address)
@@ -388,6 +403,7 @@ def main(place):
         follows_workers(page, base, address, place)
         corrects(page, base)
         all_screens(page, base, "light")
+        many_tabs(page, base)
         large = is_quick_with_20_000_trials(page, base)
         light.check()
         dark = Watched(browser, base, color_scheme="dark", viewport={"width": 1280, "height": 900})

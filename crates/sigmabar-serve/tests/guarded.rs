@@ -342,3 +342,20 @@ fn who_gives_no_token_guesses_none() {
     assert!((0..70).all(|_| server.raw("GET", "/api/v1/studies", &[], None).status == 401));
     assert_eq!(server.raw("TRACE", "/api/v1/studies", &[&bearer()], None).error(), (405, "wrong-method".into()));
 }
+
+#[test]
+fn a_study_that_cannot_be_read_hides_no_other() {
+    let directory = tempfile::tempdir().unwrap();
+    study(directory.path(), "demo", 20);
+    let spoilt = study(directory.path(), "spoilt", 20);
+    let server = Server::start(Source::Directory(directory.path().to_owned()));
+    for file in [spoilt.clone(), spoilt.with_extension("db-wal")] {
+        std::fs::write(file, [0x5a; 40_000]).unwrap();
+    }
+    let listed = server.get("/api/v1/studies");
+    assert!(listed.status == 200 && listed.body.contains("\"study\":\"demo\""), "{}", listed.body);
+    assert!(listed.body.contains("\"error\""), "{}", listed.body);
+    let page = server.get("/");
+    assert!(page.status == 200 && page.body.contains("/s/demo") && page.body.contains("/s/spoilt"), "{}", page.body);
+    assert_eq!(server.get("/api/v1/studies/demo/trials").status, 200);
+}

@@ -237,6 +237,6 @@ def sampled(seed: int, size: int, chunk: int, X: Any, y: Any) -> list[tuple[int,
     return [(int(hashes[i]), int(chunk), int(i), [*map(float, points[i]), float(values[i])]) for i in order]
 
 
-def smallest(size: int, parts: Iterable[list[tuple[int, int, int, list[float]]]]) -> list[tuple[int, int, int, list[float]]]:
+def smallest(size: int, parts: Iterable[Iterable[tuple[int, int, int, list[float]]]]) -> list[tuple[int, int, int, list[float]]]:
     """The rows of smallest hash of several samples."""
     return sorted(row for part in parts for row in part)[:size]

@@ -55,9 +55,20 @@ def _leaf(data: bytes, chunk: int, X: Any, y: Any) -> bytes:
     return bytes_of(plan_of(data).leaf(chunk, _matrix(X), _column(y)))
 
 
-def _sample(seed: int, size: int, chunk: int, X: Any, y: Any) -> tuple[int, Any]:
+def _sample(seed: int, size: int, chunk: int, X: Any, y: Any) -> tuple[list[int], Any]:
     values = _column(y)
-    return len(values), sampled(seed, size, chunk, _matrix(X), values)
+    return [len(values)], sampled(seed, size, chunk, _matrix(X), values)
+
+
+def _smaller(size: int, parts: list[tuple[list[int], Any]]) -> tuple[list[int], Any]:
+    return [n for counts, _ in parts for n in counts], smallest(size, (rows for _, rows in parts))
+
+
+def _sampled(client: Any, parts: list[Any], size: int) -> tuple[list[int], Any]:
+    """The rows of every chunk and the sample of them all, merged on the workers: the samples of many partitions do not fit here."""
+    while len(parts) > 1:
+        parts = [client.submit(_smaller, size, parts[i : i + _FAN_IN], pure=False) for i in range(0, len(parts), _FAN_IN)]
+    return parts[0].result()  # type: ignore[no-any-return]
 
 
 def _squares(model: SparsePosterior, X: Any, y: Any) -> Any:
@@ -103,8 +114,8 @@ class SparseKernelRegressor:
         client, settings = _client(client), self.settings
         pairs = _pairs(X, y)
         drawn = [delayed(_sample)(settings.seed, settings.sample, i, a, b) for i, (a, b) in enumerate(pairs)]
-        found = client.gather(client.compute(drawn))
-        plan = settings.plan(smallest(settings.sample, (rows for _, rows in found)), [n for n, _ in found], "a Dask collection")
+        counts, rows = _sampled(client, client.compute(drawn), settings.sample)
+        plan = settings.plan(rows, counts, "a Dask collection")
         shared = _shared(client, plan)
         leaves = client.compute([delayed(_leaf)(shared, i, a, b) for i, (a, b) in enumerate(pairs)])
         self.sums_ = _reduced(client, plan, shared, leaves)

@@ -1,7 +1,7 @@
 """Rows on Spark: the sums of a plan through Arrow, and an Estimator with its Model.
 
-Needs ``pyspark`` and ``pyarrow``: ``pip install sigmabar[spark]``, on the executors too. Sums travel as rows of bytes and are added in groups, never collected
-leaf by leaf: a driver refuses results above its limit. No Spark accumulator is used, which would count a retried task twice.
+Needs ``pyspark`` and ``pyarrow``: ``pip install sigmabar[spark]``, on the executors too. Sums and samples travel as rows and are merged in groups on the
+executors, never collected leaf by leaf: a driver refuses results above its limit. No Spark accumulator is used, which would count a retried task twice.
 """
 
 from __future__ import annotations
@@ -29,7 +29,10 @@ from ._threads import set_num_threads
 __all__ = ["SparseKernelModel", "SparseKernelRegressor", "accumulate"]
 
 _SUMS = "bucket long, sums binary"
+_SAMPLE = "bucket long, counts string, drawn string"
 _FAN_IN = 8
+# How many partitions there are is not known before they were sampled: two rounds, after which a driver gets one sample for a thousand of them.
+_SAMPLES, _ROUNDS = 32, 2
 
 
 def accumulate(plan: Plan, spark: Any, *, parts: int | None = None) -> Accumulator:
@@ -47,21 +50,42 @@ def accumulate(plan: Plan, spark: Any, *, parts: int | None = None) -> Accumulat
 
     # A partition for each part: hashes of their numbers would put several into one.
     tasks = spark.sparkContext.parallelize(ranges, len(ranges)).toDF("part long, chunks array<long>")
-    return _reduced(plan, tasks.mapInArrow(of, _SUMS))
+    return _reduced(plan, tasks.mapInArrow(of, _SUMS), len(ranges))
 
 
-def _reduced(plan: Plan, leaves: Any) -> Accumulator:
+def _reduced(plan: Plan, leaves: Any, count: int) -> Accumulator:
+    """The sums of all leaves, of which there are ``count``."""
     data = plan.save()
 
     def merged(table: Any) -> Any:
         import pyarrow as pa
 
         parts = [value.as_py() for value in table.column("sums")]
-        bucket = table.column("bucket")[0].as_py()
+        bucket = table.column("bucket")[0].as_py() // _FAN_IN
         return pa.table({"bucket": pa.array([bucket], pa.int64()), "sums": pa.array([added(data, parts)], pa.binary())})
 
-    rows = leaves.groupBy("bucket").applyInArrow(merged, _SUMS).collect()
-    return plan.merge(sums_of(plan, bytes(row["sums"])) for row in rows)
+    while count > 1:
+        leaves, count = leaves.groupBy("bucket").applyInArrow(merged, _SUMS), -(-count // _FAN_IN)
+    return plan.merge(sums_of(plan, bytes(row["sums"])) for row in leaves.collect())
+
+
+def _sampled(samples: Any, size: int) -> tuple[list[int], list[tuple[int, int, int, list[float]]]]:
+    """The rows of every chunk, and the sample of them all."""
+
+    def merged(table: Any) -> Any:
+        import pyarrow as pa
+
+        counts = {chunk: rows for part in table.column("counts") for chunk, rows in json.loads(part.as_py()).items()}
+        drawn = smallest(size, (map(tuple, json.loads(part.as_py())) for part in table.column("drawn")))
+        bucket = table.column("bucket")[0].as_py() // _SAMPLES
+        return pa.table({"bucket": pa.array([bucket], pa.int64()), "counts": [json.dumps(counts)], "drawn": [json.dumps(drawn)]})
+
+    for _ in range(_ROUNDS):
+        samples = samples.groupBy("bucket").applyInArrow(merged, _SAMPLE)
+    found = samples.collect()
+    counts = {int(chunk): rows for part in found for chunk, rows in json.loads(part["counts"]).items()}
+    chunks = [counts.get(chunk, 0) for chunk in range(1 + max(counts, default=0))]
+    return chunks, smallest(size, (map(tuple, json.loads(part["drawn"])) for part in found))
 
 
 class SparseKernelRegressor(Estimator, HasInputCols, HasLabelCol, MLWritable, MLReadable):  # type: ignore[misc]
@@ -90,14 +114,12 @@ class SparseKernelRegressor(Estimator, HasInputCols, HasLabelCol, MLWritable, ML
 
             chunk, values = _partition(batches, names)
             drawn = sampled(settings.seed, settings.sample, chunk, values[:, :-1], values[:, -1])
-            yield pa.RecordBatch.from_pylist([{"chunk": chunk, "rows": len(values), "drawn": json.dumps(drawn)}])
+            yield pa.RecordBatch.from_pylist([
+                {"bucket": chunk // _SAMPLES, "counts": json.dumps({chunk: len(values)}), "drawn": json.dumps(drawn)}
+            ])
 
-        found = chosen.mapInArrow(draw, "chunk long, rows long, drawn string").collect()
-        chunks = [0] * (1 + max((row["chunk"] for row in found), default=0))
-        for row in found:
-            chunks[row["chunk"]] = row["rows"]
-        drawn = ([tuple(row) for row in json.loads(part["drawn"])] for part in found)
-        plan = settings.plan(smallest(settings.sample, drawn), chunks, "a Spark DataFrame")
+        chunks, drawn = _sampled(chosen.mapInArrow(draw, _SAMPLE), settings.sample)
+        plan = settings.plan(drawn, chunks, "a Spark DataFrame")
         data = plan.save()
 
         def leaves(batches: Iterator[Any]) -> Iterator[Any]:
@@ -107,7 +129,7 @@ class SparseKernelRegressor(Estimator, HasInputCols, HasLabelCol, MLWritable, ML
             sums = bytes_of(plan_of(data).leaf(chunk, np.ascontiguousarray(values[:, :-1]), np.ascontiguousarray(values[:, -1])))
             yield pa.RecordBatch.from_pylist([{"bucket": chunk // _FAN_IN, "sums": sums}])
 
-        sums = _reduced(plan, chosen.mapInArrow(leaves, _SUMS))
+        sums = _reduced(plan, chosen.mapInArrow(leaves, _SUMS), len(chunks))
         model = SparseKernelModel(plan.model(sums), names[:-1], names[-1], settings)
         model.sums = sums
         return self._copyValues(model)  # type: ignore[no-any-return]

@@ -27,20 +27,27 @@ const LARGEST_PAGE: usize = 5000;
 pub(super) async fn studies(State(app): State<Arc<App>>) -> Outcome<Json<Studies>> {
     let mut studies = Vec::new();
     for desk in app.desks.all() {
-        studies.push(shown(&desk).await?);
+        // One study that cannot be read does not hide the others.
+        studies.push(shown(&desk).await.unwrap_or_else(|refusal| StudyShown { error: Some(refusal.message), ..in_short(&desk) }));
     }
     Ok(Json(Studies { studies }))
 }
 
 pub(super) async fn shown(desk: &Arc<Desk>) -> Outcome<StudyShown> {
     let workers = desk.read(Study::workers).await?.iter().filter(|worker| worker.leased > 0).count();
-    Ok(StudyShown {
+    Ok(StudyShown { workers, last_event: desk.read(Study::last_event).await?, ..in_short(desk) })
+}
+
+/// What is known without reading the file.
+fn in_short(desk: &Desk) -> StudyShown {
+    StudyShown {
         study: desk.slug.clone(),
         name: desk.reader.name().to_owned(),
         description: desk.reader.spec().description().map(str::to_owned),
-        workers,
-        last_event: desk.read(Study::last_event).await?,
-    })
+        workers: 0,
+        last_event: 0,
+        error: None,
+    }
 }
 
 fn names(study: &Study) -> Vec<String> {

@@ -68,15 +68,26 @@ async function refresh() {
   if (stale || isWaiting()) refresh();
 }
 
+let stream = null;
+
 function listen() {
-  if (!events) return;
-  const stream = new EventSource(events);
+  if (!events || stream || document.hidden) return;
+  stream = new EventSource(events);
   stream.onopen = () => { live.textContent = "live"; };
   stream.onerror = () => { live.textContent = "not connected, trying again"; };
   let first = true;
   stream.addEventListener("changed", () => { if (!first || !events.endsWith("/events")) refresh(); first = false; });
   stream.addEventListener("happened", () => { first = false; refresh(); });
 }
+
+// A browser keeps six connections to one server: a tab that nobody looks at gives its own back, and catches up when it is looked at.
+document.addEventListener("visibilitychange", () => {
+  if (!events) return;
+  if (!document.hidden) { listen(); refresh(); return; }
+  stream?.close();
+  stream = null;
+  live.textContent = "asleep";
+});
 
 function localise() {
   for (const time of document.querySelectorAll("time[datetime]")) {

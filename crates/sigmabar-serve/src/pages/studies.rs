@@ -15,8 +15,9 @@ pub(super) async fn show(State(app): State<Arc<App>>, Extension(access): Extensi
     for desk in app.desks.all() {
         let about = escape(desk.reader.spec().description().unwrap_or_default());
         let name = format!("<a href=\"{}\">{}</a><br><span class=\"about\">{about}</span>", address(&desk, ""), escape(&desk.slug));
-        let at_work = desk.read(Study::workers).await?.iter().filter(|worker| worker.leased > 0).count().to_string();
         // One study that cannot be read does not hide the others.
+        let workers = desk.read(Study::workers).await;
+        let at_work = workers.map_or_else(|_| "–".to_owned(), |all| all.iter().filter(|worker| worker.leased > 0).count().to_string());
         let cells = match desk.glance().await {
             Ok(None) => vec![name, "–".into(), "–".into(), "–".into(), "–".into(), at_work, "<span data-waiting>being read</span>".into()],
             Ok(Some(known)) => {

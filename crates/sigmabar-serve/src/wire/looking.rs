@@ -167,6 +167,9 @@ pub struct StudyShown {
     pub workers: usize,
     /// The number of its last event.
     pub last_event: u64,
+    /// Why it cannot be read, where it cannot.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub error: Option<String>,
 }
 
 /// Where a study stands.
