@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+import warnings
 
 import numpy as np
 import pytest
@@ -227,3 +228,21 @@ def test_what_is_missing_is_named() -> None:
         SparseKernelRegressor(learn=False).fit(X, y)
     with pytest.raises(ValueError, match="n_inducing"):
         SparseKernelRegressor(n_inducing="many").fit(X, y)
+
+
+def test_nothing_is_warned_of_where_nothing_is_wrong() -> None:
+    """Every warning is an error here: fitting, searching, updating and asking, from arrays and from tables."""
+    pandas = pytest.importorskip("pandas")
+    X, y = data(80)
+    table = pandas.DataFrame(X, columns=["a", "b"]).assign(kind=["x", "y"] * 40)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        model = SparseKernelRegressor(random_state=0).fit(X, y)
+        model.predict(X, return_std=True)
+        model.interval(X[:5])
+        model.partial_fit(X[:10], y[:10])
+        named = SparseKernelRegressor(random_state=0).fit(table, pandas.Series(y, name="y"))
+        named.predict(table.iloc[:3], return_interval=True)
+        estimator = SparseKernelRegressor(sb.SquaredExponential(0.3), noise=0.1, learn=False)
+        GridSearchCV(estimator, {"kernel__lengthscale": [0.2, 0.4]}, cv=2).fit(X, y)
+        pickle.loads(pickle.dumps(named)).predict(table.iloc[:3])

@@ -16,6 +16,7 @@ from ._inducing import inducing_points
 from ._interval import claim_from
 from ._kernels import Kernel, kernel_core
 from ._learnt import sourced
+from ._names import Collected
 from ._noise import Noise, as_noise
 
 
@@ -101,7 +102,7 @@ def max_variance_design(
     max_inducing: int | None = None,
     share: float | None = None,
     measured: Any = None,
-    collected: str | None = None,
+    collected: Collected | None = None,
     running: Any = None,
     slack: float = 0.01,
 ) -> Design:

@@ -17,6 +17,7 @@ from ._inducing import select_inducing
 from ._learnt import LearntNumber
 from ._kernels import Kernel, Matern
 from ._learnt import LearntNumber
+from ._names import Collected
 from ._posterior import SparsePosterior
 from ._rows import Accumulator, Plan
 from ._threads import set_num_threads
@@ -37,7 +38,7 @@ class Settings:
         sample: int = 10_000,
         mean: float | None = None,
         unit: float = 1.0,
-        collected: str | None = None,
+        collected: Collected | None = None,
         norm_bound: float | None = None,
         noise: Any = None,
         delta: float = 0.05,

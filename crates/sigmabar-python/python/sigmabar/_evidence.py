@@ -11,6 +11,7 @@ from ._arrays import rows, vector
 from ._checks import count, flag, number, pair, seed_of, text, text_or_none
 from ._kernels import Kernel, kernel_core
 from ._learnt import LearntNumber, sourced, sourced_or_none
+from ._names import Collected, LearningMethod
 from ._posterior import SparsePosterior
 
 
@@ -59,14 +60,14 @@ def fit_hyperparameters(
     tau: float = 0.1,
     tau_limits: tuple[float, float] | None = None,
     max_inducing: int = 4000,
-    method: str = "rpcholesky",
+    method: LearningMethod = "rpcholesky",
     gap: float = 0.002,
     starts: int = 4,
     regularised: bool = True,
     learn_mean: bool = False,
     mean: float | None = 0.0,
     unit: float = 1.0,
-    collected: str | None = None,
+    collected: Collected | None = None,
     exact_points: int = 1500,
     exact_steps: int = 25,
     rounds: int = 2,

@@ -13,6 +13,7 @@ from ._arrays import Floats, rows
 from ._checks import count, count_or_none, number, number_or_none, seed_of, text
 from ._kernels import Kernel, kernel_core, learnt_parameters
 from ._learnt import source_of
+from ._names import InducingMethod
 
 
 @dataclass(frozen=True)
@@ -45,7 +46,7 @@ def select_inducing(
     X: Any,
     tau: float,
     *,
-    method: str = "greedy",
+    method: InducingMethod = "greedy",
     size: int | None = None,
     theta: float | None = 0.1,
     delta: float = 0.01,

@@ -11,6 +11,7 @@ from ._certificate import Certificate, warned
 from ._checks import flag, number, pair, text
 from ._html import columns
 from ._learnt import sourced_or_none
+from ._names import Coverage, Side, Width
 from ._noise import Noise, noise_core
 
 
@@ -61,9 +62,9 @@ def claim_from(
     norm_bound: float | None,
     noise: Noise | None,
     delta: float,
-    side: str = "both",
-    method: str = "tight",
-    coverage: str = "point",
+    side: Side = "both",
+    method: Width = "tight",
+    coverage: Coverage = "point",
     domain: tuple[Any, Any] | None = None,
     *,
     norm_estimated: bool = False,

@@ -16,6 +16,7 @@ from ._checks import count, number, saved, seed_of, text, text_or_none
 from ._core import Error
 from ._kernels import Kernel, kernel_core
 from ._learnt import LearntNumber, marked, sourced, sourced_or_none
+from ._names import Collected, Coverage, NormKind, Side, Width
 from ._noise import Noise
 
 
@@ -111,7 +112,7 @@ class ExactPosterior:
         X: Any,
         y: Any,
         *,
-        collected: str | None = None,
+        collected: Collected | None = None,
         mean: float | None = 0.0,
         unit: float = 1.0,
     ) -> None:
@@ -171,9 +172,9 @@ class ExactPosterior:
         noise: Noise,
         delta: float = 0.05,
         *,
-        side: str = "both",
-        method: str = "tight",
-        coverage: str = "point",
+        side: Side = "both",
+        method: Width = "tight",
+        coverage: Coverage = "point",
         domain: tuple[Any, Any] | None = None,
         norm_estimated: bool = False,
     ) -> Interval:
@@ -189,9 +190,9 @@ class ExactPosterior:
         delta: float = 0.05,
         *,
         new_noise: Noise | None = None,
-        side: str = "both",
-        method: str = "tight",
-        coverage: str = "point",
+        side: Side = "both",
+        method: Width = "tight",
+        coverage: Coverage = "point",
         domain: tuple[Any, Any] | None = None,
         norm_estimated: bool = False,
     ) -> Interval:
@@ -235,7 +236,7 @@ class ExactPosterior:
 
 
 def _fitted_again(
-    kernel: Kernel, tau: float, X: Floats, y: Floats, collected: str | None, mean: float | None, unit: float
+    kernel: Kernel, tau: float, X: Floats, y: Floats, collected: Collected | None, mean: float | None, unit: float
 ) -> ExactPosterior:
     return ExactPosterior(kernel, tau, X, y, collected=collected, mean=mean, unit=unit)
 
@@ -270,7 +271,7 @@ class SparsePosterior:
         y: Any,
         *,
         inducing: Any,
-        collected: str | None = None,
+        collected: Collected | None = None,
         mean: float | None = 0.0,
         unit: float = 1.0,
         weights: Any = None,
@@ -356,7 +357,7 @@ class SparsePosterior:
         """``size`` draws of the function at the points, one per row."""
         return self._core.sample(rows(x), count(size, "size"), seed_of(seed))
 
-    def update(self, x: Any, y: Any, *, collected: str | None = None) -> None:
+    def update(self, x: Any, y: Any, *, collected: Collected | None = None) -> None:
         """Takes in more observations, a block at a time; all or, on an error, none. Rows where there are no inducing points are told of by a warning. Unless ``collected`` declares it again, nobody vouches for the points from here on.
 
         >>> import sigmabar as sb
@@ -381,7 +382,7 @@ class SparsePosterior:
         return Variational(*self._core.variational())
 
     def residual_norm(
-        self, kind: str = "best", *, pivots: int = 64, steps: int = 30, failure: float = 1e-3, seed: int = 0
+        self, kind: NormKind = "best", *, pivots: int = 64, steps: int = 30, failure: float = 1e-3, seed: int = 0
     ) -> ResidualNorm:
         """A certified bound on what the inducing points miss at the data: ``kind`` is ``"trace"``, ``"lookahead"`` (with ``pivots``), ``"dense"``,
         ``"randomised"`` (with ``steps``, ``failure`` and ``seed``) or ``"best"``, which chooses.
@@ -431,9 +432,9 @@ class SparsePosterior:
         noise: Noise | None = None,
         delta: float = 0.05,
         *,
-        side: str = "both",
-        method: str = "tight",
-        coverage: str = "point",
+        side: Side = "both",
+        method: Width = "tight",
+        coverage: Coverage = "point",
         domain: tuple[Any, Any] | None = None,
         norm_estimated: bool = False,
     ) -> Interval:
@@ -471,9 +472,9 @@ class SparsePosterior:
         delta: float = 0.05,
         *,
         new_noise: Noise | None = None,
-        side: str = "both",
-        method: str = "tight",
-        coverage: str = "point",
+        side: Side = "both",
+        method: Width = "tight",
+        coverage: Coverage = "point",
         domain: tuple[Any, Any] | None = None,
         norm_estimated: bool = False,
     ) -> Interval:

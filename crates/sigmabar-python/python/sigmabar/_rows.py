@@ -18,6 +18,7 @@ from ._core import Plan as _PlanCore
 from ._inducing import inducing_points
 from ._kernels import Kernel, kernel_core
 from ._learnt import sourced
+from ._names import Collected, Road
 from ._posterior import SparsePosterior
 
 
@@ -52,8 +53,8 @@ class Plan:
         centre: float = 0.0,
         mean: float | None = None,
         unit: float = 1.0,
-        collected: str | None = None,
-        road: str | None = None,
+        collected: Collected | None = None,
+        road: Road | None = None,
         worst: int = 64,
         drop_missing: bool = False,
         left_out: Sequence[tuple[int, int, int, int]] = (),

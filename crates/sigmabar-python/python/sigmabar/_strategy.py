@@ -19,6 +19,7 @@ from ._domain import Domain, domain_from
 from ._html import advice
 from ._kernels import Kernel, kernel_core
 from ._learnt import sourced, sourced_or_none
+from ._names import Collected, Direction, Failures
 from ._noise import Noise, noise_core
 
 if TYPE_CHECKING:
@@ -237,12 +238,12 @@ class Strategy:
         noise: Noise | None = None,
         delta: float = 0.05,
         seed: int = 0,
-        direction: str = "maximize",
+        direction: Direction = "maximize",
         mean: float = 0.0,
         unit: float = 1.0,
         stop_at_gap: float | None = None,
         stop_at_candidate_gap: float | None = None,
-        failures: str | None = None,
+        failures: Failures | None = None,
         informative_failures: bool | None = None,
         **options: Unpack[StrategyOptions],
     ) -> None:
@@ -320,7 +321,7 @@ class Strategy:
         warn_of(self._core.contradiction())
 
     def attach(
-        self, points: Any, values: Any, standard_errors: Any = None, *, replicates: Any = None, collected: str | None = None
+        self, points: Any, values: Any, standard_errors: Any = None, *, replicates: Any = None, collected: Collected | None = None
     ) -> None:
         """Results measured before the run, which cost nothing of the budget. Only before the first :meth:`ask`.
 
@@ -459,10 +460,11 @@ def _results(
     return results
 
 
-def failures_of(failures: str | None, informative: bool | None) -> str | None:
+def failures_of(failures: Failures | None, informative: bool | None) -> Failures | None:
     """What a lost evaluation tells about its value; the older spelling says yes or no."""
     if informative is None:
-        return text_or_none(failures, "failures")
+        text_or_none(failures, "failures")
+        return failures
     if failures is not None:
         raise Error("informative_failures is the older spelling of failures: give failures alone")
     return "informative" if flag(informative, "informative_failures") else "unrelated"

@@ -35,6 +35,7 @@ from ._core import Contradicted, Error
 from ._domain import Categorical, Column, Float, Int, Space
 from ._evidence import fit_hyperparameters
 from ._kernels import Kernel, kernel_core
+from ._names import Direction, Failures, Rules
 from ._noise import Noise, noise_core
 from ._strategy import Recommendation, Strategy, batches_of, failures_of
 
@@ -343,8 +344,8 @@ class SBPESampler(_Sampler):
         norm_bound: float | None = None,
         noise: Noise | None = None,
         delta: float = 0.05,
-        rules: str | None = None,
-        failures: str | None = None,
+        rules: Rules | None = None,
+        failures: Failures | None = None,
         go_on_despite_contradiction: bool = False,
         independent_sampler: BaseSampler | None = None,
     ) -> None:
@@ -599,7 +600,7 @@ def _one_objective(study: Study) -> None:
         raise ValueError("this sampler optimises one objective: use another sampler for several, or combine them into one")
 
 
-def _direction(study: Study) -> str:
+def _direction(study: Study) -> Direction:
     return "maximize" if study.direction == optuna.study.StudyDirection.MAXIMIZE else "minimize"
 
 

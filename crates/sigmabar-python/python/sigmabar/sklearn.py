@@ -28,6 +28,7 @@ from ._evidence import fit_hyperparameters
 from ._inducing import select_inducing
 from ._interval import Interval, interval_from
 from ._kernels import Hamming, Kernel, Matern, SquaredExponential
+from ._names import Calibration, Collected, Coverage, Of
 from ._noise import Gaussian
 from ._posterior import Bracket, SparsePosterior
 
@@ -130,8 +131,8 @@ class SparseKernelRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):  #
         learn: bool = True,
         norm_bound: float | None = None,
         confidence: float = 0.95,
-        collected: str | None = None,
-        calibration: str | None = "auto",
+        collected: Collected | None = None,
+        calibration: Calibration | None = "auto",
         group: int | str | None = None,
         categorical: Any = None,
         random_state: Any = None,
@@ -282,7 +283,7 @@ class SparseKernelRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):  #
             raise Error(f"confidence must be between 0 and 1, not {self.confidence!r}")
         return float(self.confidence)
 
-    def partial_fit(self, X: Any, y: Any, *, collected: str | None = None) -> SparseKernelRegressor:
+    def partial_fit(self, X: Any, y: Any, *, collected: Collected | None = None) -> SparseKernelRegressor:
         """Takes in more rows; kernel, noise and inducing points stay those of the first fit. Unless ``collected`` declares it again, nobody vouches for how rows
         were chosen from here on."""
         if hasattr(self, "outputs_"):
@@ -296,7 +297,7 @@ class SparseKernelRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):  #
         return self
 
     def predict(
-        self, X: Any, return_std: bool = False, return_cov: bool = False, return_interval: bool = False, *, of: str = "function"
+        self, X: Any, return_std: bool = False, return_cov: bool = False, return_interval: bool = False, *, of: Of = "function"
     ) -> Any:
         """The mean; with ``return_std`` also the standard deviation **of the function**, with ``return_cov`` its covariance, with ``return_interval`` lower and
         upper end of its interval (see :meth:`interval`). With ``of="response"`` deviation and interval are those of a new, noisy response."""
@@ -315,7 +316,7 @@ class SparseKernelRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):  #
             return tuple(np.column_stack(part) for part in zip(*answers))
         return self._answer(X, return_std, return_cov, return_interval, of)
 
-    def _answer(self, X: Floats, return_std: bool, return_cov: bool, return_interval: bool, of: str) -> Any:
+    def _answer(self, X: Floats, return_std: bool, return_cov: bool, return_interval: bool, of: Of) -> Any:
         if return_std:
             mean, deviation = self.posterior_.predict(X)
             return mean, np.hypot(deviation, self.noise_) if of == "response" else deviation
@@ -328,7 +329,7 @@ class SparseKernelRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):  #
             return mean, interval.lower, interval.upper
         return mean
 
-    def interval(self, X: Any, *, of: str = "function", coverage: str = "point") -> Interval:
+    def interval(self, X: Any, *, of: Of = "function", coverage: Coverage = "point") -> Interval:
         """Intervals that hold with probability ``confidence``, for the ``"function"`` or for a new ``"response"``, with their certificate.
 
         Without ``norm_bound``, those for a new response are calibrated on rows kept from the model: a theorem for exchangeable rows, labelled "conformal", with the
@@ -341,7 +342,7 @@ class SparseKernelRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):  #
             raise Error("each output has its own intervals: ask outputs_[j].interval(X)")
         return self._interval(X, of, coverage)
 
-    def _interval(self, X: Floats, of: str, coverage: str) -> Interval:
+    def _interval(self, X: Floats, of: Of, coverage: Coverage) -> Interval:
         posterior, delta = self.posterior_, 1.0 - self._confidence()
         ask = {"function": posterior.interval, "response": posterior.prediction_interval}.get(of)
         if ask is None:
