@@ -3,7 +3,7 @@
 use crate::Outcome;
 use crate::advice;
 use crate::args::{Format, Global};
-use crate::console::Console;
+use crate::console::{Console, Watch};
 use crate::failure::Ending;
 use crate::interrupt;
 use crate::output;
@@ -13,15 +13,11 @@ use crate::verbs::status::repeats;
 use crate::verbs::worker::{OUTBOX, Work};
 use crate::which_study::{StudyArgument, WhichStudy, quoted};
 use indicatif::ProgressBar;
-use sigmabar::strategy::{Direction, StillPossible};
+use sigmabar::strategy::StillPossible;
 use sigmabar::{Certificate, Label};
 use sigmabar_study::{BatchRow, Page, RunEnd, RunEvent, RunOptions, Status, Study, Survivors, TrialResult, TrialStatus};
-use std::collections::BTreeMap;
 use std::path::PathBuf;
-use std::time::{Duration, Instant};
-
-/// An evaluation that takes longer than this is named while one waits.
-const LONG: Duration = Duration::from_secs(5);
+use std::time::Duration;
 
 /// Options.
 #[derive(Debug, clap::Args)]
@@ -132,39 +128,24 @@ struct Screen<'a> {
     study: &'a Study,
     console: &'a Console,
     bar: ProgressBar,
+    watch: Watch,
     /// Batches whose plan was shown.
     planned: Option<usize>,
     /// Batches whose end was shown.
     closed: usize,
-    failed: usize,
-    /// The best single value so far, with the sign that makes larger better.
-    best: Option<f64>,
-    sign: f64,
-    /// What is being evaluated, and since when.
-    running: BTreeMap<u64, Instant>,
 }
 
 impl<'a> Screen<'a> {
     fn new(study: &'a Study, console: &'a Console) -> Outcome<Self> {
-        let bar = console.progress("measuring", Some(study.spec().problem().budget() as u64));
-        bar.set_position(told(&study.status()?) as u64);
+        let (status, problem) = (study.status()?, study.spec().problem());
+        let done = study.trials_of(&Page { state: Some(TrialStatus::Done), ..Page::default() })?;
+        let values = done.iter().filter_map(|trial| trial.value);
+        let watch = Watch::new(problem.direction(), values, status.count(TrialStatus::Failed));
+        let bar = console.watched(&watch, problem.budget());
+        bar.set_position(told(&status) as u64);
         // What was there before says nothing about how fast it goes now.
         bar.reset_eta();
-        let sign = if study.spec().problem().direction() == Direction::Minimize { -1.0 } else { 1.0 };
-        let done = study.trials_of(&Page { state: Some(TrialStatus::Done), ..Page::default() })?;
-        let best = done.iter().filter_map(|trial| trial.value.map(|value| sign * value)).reduce(f64::max);
-        let (planned, closed, failed) = (None, study.batches()?.len(), study.status()?.count(TrialStatus::Failed));
-        Ok(Self { study, console, bar, planned, closed, failed, best, sign, running: BTreeMap::new() })
-    }
-
-    /// Best so far, failures, and what has been running longest: what one wants to know while waiting.
-    fn describe(&self) {
-        let mut words = vec!["measuring".to_owned()];
-        words.extend(self.best.map(|best| format!("best {}", short(self.sign * best))));
-        words.extend((self.failed > 0).then(|| format!("{} failed", self.failed)));
-        let oldest = self.running.iter().min_by_key(|(_, since)| **since).filter(|(_, since)| since.elapsed() > LONG);
-        words.extend(oldest.map(|(id, since)| format!("trial {id} for {:#}", indicatif::HumanDuration(since.elapsed()))));
-        self.bar.set_message(words.join(", "));
+        Ok(Self { study, console, bar, watch, planned: None, closed: study.batches()?.len() })
     }
 
     fn say(&self, words: String) {
@@ -172,21 +153,7 @@ impl<'a> Screen<'a> {
     }
 
     fn show(&mut self, event: RunEvent) {
-        match &event {
-            RunEvent::Started { trial } => drop(self.running.insert(trial.id, Instant::now())),
-            RunEvent::Told { id, result, .. } => {
-                self.running.remove(id);
-                if let TrialResult::Value { value, .. } = result {
-                    self.best = Some(self.best.map_or(self.sign * value, |best| best.max(self.sign * value)));
-                }
-            }
-            _ => {}
-        }
-        self.report(event);
-        self.describe();
-    }
-
-    fn report(&mut self, event: RunEvent) {
+        self.watch.note(&event);
         match event {
             RunEvent::Recovered { ids } => {
                 self.say(format!("{} settings of a run that ended without their results are measured again", ids.len()))
@@ -206,7 +173,6 @@ impl<'a> Screen<'a> {
             RunEvent::Told { id, result, .. } => {
                 self.bar.inc(1);
                 if let TrialResult::Failed { reason } = result {
-                    self.failed += 1;
                     self.say(format!("trial {id} failed: {reason}"));
                 }
             }

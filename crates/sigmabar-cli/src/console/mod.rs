@@ -1,5 +1,10 @@
 //! The two voices of the command: data on stdout in the format asked for, words on stderr.
 
+mod table;
+mod watch;
+
+pub(crate) use watch::Watch;
+
 use crate::Outcome;
 use crate::args::{Format, Global};
 use crate::failure::Failure;
@@ -7,7 +12,6 @@ use crate::quantity::short;
 use crate::sheet::Sheet;
 pub(crate) use crate::sheet::{plain, write_csv};
 use anstyle::{AnsiColor, Style};
-use comfy_table::{ContentArrangement, Table, presets};
 use indicatif::{HumanDuration, ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
 use serde_json::Value;
 use std::fmt::{self, Display};
@@ -106,6 +110,16 @@ impl Console {
         bar
     }
 
+    /// A bar over evaluations, with what is known of them so far; nothing where stderr is not a terminal.
+    pub(crate) fn watched(&self, watch: &Watch, length: usize) -> ProgressBar {
+        let bar = self.progress("measuring", Some(length as u64));
+        let watch = watch.clone();
+        if let Ok(style) = ProgressStyle::with_template("{watch} {wide_bar}") {
+            bar.set_style(style.with_key("watch", move |state: &ProgressState, out: &mut dyn fmt::Write| watch.write(state, out)));
+        }
+        bar
+    }
+
     /// Does work that is expected to take so many seconds, with a bar that follows the clock; a spinner where nothing is known.
     pub(crate) fn timed<T>(&self, what: &str, seconds: Option<f64>, work: impl FnOnce() -> T) -> T {
         if let Some(seconds) = seconds {
@@ -136,7 +150,14 @@ impl Console {
     pub(crate) fn sheet(&self, sheet: &Sheet, default: Format) -> Outcome<()> {
         let mut out = io::BufWriter::new(anstream::stdout().lock());
         match self.format(default) {
-            Format::Table => writeln!(out, "{}", drawn(sheet))?,
+            Format::Table => {
+                let rows: Vec<Vec<String>> = sheet.rows.iter().map(|row| row.iter().map(cell).collect()).collect();
+                let (table, left_out) = table::drawn(&sheet.columns, &rows, table::terminal_width(false));
+                writeln!(out, "{table}")?;
+                if !left_out.is_empty() {
+                    self.say(format_args!("too narrow for {}: --format csv has everything", left_out.join(", ")));
+                }
+            }
             Format::Csv => write_csv(sheet, &mut out)?,
             Format::Jsonl => {
                 for row in &sheet.rows {
@@ -169,8 +190,13 @@ impl Console {
             Format::Table => {
                 let width = names().map(|name| name.chars().count()).max().unwrap_or(0);
                 let mut out = anstream::stdout().lock();
+                let room = table::terminal_width(false).map_or(usize::MAX, |terminal| terminal.saturating_sub(width + 2));
                 for (name, value) in fields {
-                    writeln!(out, "{name:<width$}  {}", cell(value))?;
+                    let mut name = *name;
+                    for line in table::wrapped(&cell(value), room) {
+                        writeln!(out, "{name:<width$}  {line}")?;
+                        name = "";
+                    }
                 }
                 Ok(out.flush()?)
             }
@@ -225,14 +251,4 @@ fn cell(value: &Value) -> String {
         Value::Object(fields) => fields.iter().map(|(name, value)| format!("{name} = {}", cell(value))).collect::<Vec<_>>().join(", "),
         other => plain(other),
     }
-}
-
-fn drawn(sheet: &Sheet) -> Table {
-    let mut table = Table::new();
-    table.load_style(presets::UTF8_FULL_CONDENSED).set_content_arrangement(ContentArrangement::Dynamic);
-    table.set_header(&sheet.columns);
-    for row in &sheet.rows {
-        table.add_row(row.iter().map(cell));
-    }
-    table
 }
