@@ -6,8 +6,8 @@ use sigmabar::{
     Strategy,
 };
 use sigmabar_cli::plot::{
-    BatchEnd, Effect, Elimination, Frame, HeldOut, Measured, Medium, Picture, Plate, Progress, RegretCurve, RegretGrowth, RegretPanel,
-    Remaining, Rival, Scale, Side, Slice, Slices, Well, calibration, effects, growth, regret, residuals, rivals, well_place,
+    BatchEnd, Effect, Elimination, Frame, HeldOut, MeanMap, Measured, Medium, Picture, Plate, Progress, RegretCurve, RegretGrowth,
+    RegretPanel, Remaining, Rival, Scale, Side, Slice, Slices, Well, calibration, effects, growth, regret, residuals, rivals, well_place,
 };
 use std::error::Error;
 use std::path::Path;
@@ -31,6 +31,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let mut pictures = model_pictures()?;
     pictures.extend(run_pictures()?);
     pictures.push(plate());
+    pictures.push(mean_map());
     pictures.extend(regret_pictures());
     for picture in &pictures {
         let path = Path::new(&directory).join(picture.name());
@@ -226,6 +227,7 @@ fn plate() -> Picture {
             row,
             column,
             setting: format!("pH = {i}"),
+            is_control: i % 20 == 3,
             measured: match i {
                 17 => Measured::Failed,
                 44 | 45 => Measured::Missing,
@@ -236,8 +238,33 @@ fn plate() -> Picture {
             surprise: (![17, 44, 45].contains(&i)).then(|| 2.0 * noise(i)),
         })
         .collect();
-    let plate = Plate { title: "Plate 1".to_owned(), name: "plate-1".to_owned(), size: (8, 12), response: "yield / %".to_owned(), wells };
+    let plate = Plate {
+        title: "Plate 1".to_owned(),
+        name: "plate-1".to_owned(),
+        size: (8, 12),
+        response: "yield / %".to_owned(),
+        wells,
+        blocked: vec![(7, 10), (7, 11)],
+    };
     plate.picture()
+}
+
+fn mean_map() -> Picture {
+    let side = |name: &str| Side { name: name.to_owned(), scale: Scale::Linear { low: 0.0, high: 1.0 } };
+    let steps: Vec<f64> = (0..33).map(|i| (f64::from(i) + 0.5) / 33.0).collect();
+    let at = |x: f64, y: f64| (x + y < 1.7).then(|| (truth(x) * y, 0.1 + 0.4 * (x - 0.5).abs()));
+    let says = steps.iter().flat_map(|y| steps.iter().map(move |x| (*x, *y))).map(|(x, y)| at(x, y)).collect();
+    MeanMap {
+        through: "the recommendation".to_owned(),
+        response: "yield / %".to_owned(),
+        label: "certified".to_owned(),
+        sides: [side("temperature"), side("pH")],
+        steps: [steps.clone(), steps],
+        says,
+        measured: (0..40).map(|i| ((f64::from(i) * 0.618).rem_euclid(1.0), (f64::from(i) * 0.414).rem_euclid(0.7))).collect(),
+        through_point: Some((0.25, 0.9)),
+    }
+    .picture()
 }
 
 fn regret_pictures() -> Vec<Picture> {
@@ -245,7 +272,15 @@ fn regret_pictures() -> Vec<Picture> {
         let evaluations: Vec<f64> = (0..60).map(|i| 10f64.powf(f64::from(i) / 59.0 * 3.0)).collect();
         let mean: Vec<f64> = evaluations.iter().map(|n| factor * n.powf(power)).collect();
         let scaled = |by: f64| mean.iter().map(|m| m * by).collect();
-        RegretCurve { strategy: strategy.to_owned(), lower: scaled(0.7), upper: scaled(1.4), evaluations, mean, seeds: 20 }
+        RegretCurve {
+            strategy: strategy.to_owned(),
+            lower: scaled(0.7),
+            upper: scaled(1.4),
+            evaluations,
+            mean,
+            seeds: 20,
+            is_stepped: strategy == "s-bpe",
+        }
     };
     let panel = |problem: &str| RegretPanel {
         problem: problem.to_owned(),

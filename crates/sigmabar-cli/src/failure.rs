@@ -131,6 +131,20 @@ impl Failure {
         Self::Refused { what: what.into(), remedy: remedy.into() }
     }
 
+    /// The same with a column's name in the place of its number, which whoever typed the names need not know.
+    pub(crate) fn naming(self, columns: &[String]) -> Self {
+        match self {
+            Self::Core(sigmabar::Error::Digits { column, value, spacing, length }) if column < columns.len() => Self::refused(
+                format!(
+                    "column \"{}\" holds {value:e}, where neighbouring numbers are {spacing:e} apart, against a length-scale of {length:e}: differences carry no digits",
+                    columns[column]
+                ),
+                "subtract a reference value while the column is still exact (as integers or dates), or use a longer length-scale",
+            ),
+            other => other,
+        }
+    }
+
     /// For `map_err`: what was tried with which file.
     pub(crate) fn file(path: &Path, action: &'static str) -> impl FnOnce(io::Error) -> Self {
         move |source| Self::File { path: path.to_owned(), action, source }

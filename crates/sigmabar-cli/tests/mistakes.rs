@@ -1,5 +1,7 @@
 //! Commands typed once too often or with the wrong file: nothing is lost, and what is wrong is named.
 
+mod support;
+
 use std::fs;
 use std::path::Path;
 use std::process::{Command, Output};
@@ -17,6 +19,9 @@ fn ends(directory: &Path, arguments: &[&str], code: i32) -> (String, String) {
     let words = String::from_utf8_lossy(&output.stderr).into_owned();
     assert_eq!(output.status.code(), Some(code), "{arguments:?}: {words}");
     assert!(!words.contains("panicked"), "{words}");
+    if code != 0 {
+        support::options_exist(arguments[0], &words);
+    }
     (String::from_utf8_lossy(&output.stdout).into_owned(), words)
 }
 
@@ -159,6 +164,28 @@ fn problems_of_one_family_are_told_apart() {
     let bench = ["bench", "--problems", "se-2,matern-2", "--strategies", "random", "--seeds", "1", "--budget", "6", "--format", "csv"];
     let (table, _) = ends(directory.path(), &bench, 0);
     assert!(table.contains("\nse-2,random,1") && table.contains("\nmatern-2,random,1"), "{table}");
+}
+
+/// The page of a comparison has the command that made it, defaults and all: typed again, it makes the same rows.
+#[test]
+fn the_command_on_a_comparison_makes_its_rows_again() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path();
+    let bench = ["bench", "--problems", "branin", "--strategies", "random,ei:batch_len=3", "--seeds", "2", "--budget", "9"];
+    ends(path, &[&bench[..], &["--seed", "5", "-o", "first rows.csv", "--report", "bench.html"]].concat(), 0);
+    let html = fs::read_to_string(path.join("bench.html")).unwrap();
+    let (_, rest) = html.split_once("<pre>sigmabar bench ").unwrap();
+    let line = rest.split_once("</pre>").unwrap().0.replace("&#39;", "'").replace("first rows", "again");
+    let script = format!("{} bench {line}", env!("CARGO_BIN_EXE_sigmabar"));
+    assert!(Command::new("sh").args(["-c", &script]).current_dir(path).output().unwrap().status.success(), "{script}");
+    let rows = |name: &str| {
+        let text = fs::read_to_string(path.join(name)).unwrap();
+        let seconds = text.lines().next().unwrap().split(',').position(|column| column == "seconds").unwrap();
+        let without =
+            |line: &str| line.split(',').enumerate().filter(|(i, _)| *i != seconds).map(|(_, cell)| cell.to_owned()).collect::<Vec<_>>();
+        text.lines().map(without).collect::<Vec<_>>()
+    };
+    assert_eq!(rows("first rows.csv"), rows("again.csv"));
 }
 
 #[test]
@@ -434,4 +461,104 @@ fn many_processes_begin_one_study_at_once() {
     trials.sort_unstable();
     // The first batch has four settings: the others are told to wait, which is no failure.
     assert_eq!(trials, [0, 1, 2, 3]);
+}
+
+/// A plate that is asked for again is the one on the bench: every well where it was, with what was told of it; and nothing is added to it.
+#[test]
+fn a_plate_asked_for_again_is_the_same_plate() {
+    let directory = with(
+        "plates = 2\nplate = 12\ncontrols = 2\nblocked = [\"C4\"]\nstrategy = \"sobol\"\n\n[parameters.x]\ntype = \"float\"\nlow = 0\nhigh = 1\ndigits = 3\n",
+    );
+    let path = directory.path();
+    let ask = ["ask", "study.toml", "--plate", "12", "-o", "plate1.csv"];
+    ends(path, &[&ask[..], &["--map", "map1.csv"]].concat(), 0);
+    let read = |name: &str| fs::read_to_string(path.join(name)).unwrap();
+    let (first, first_map) = (read("plate1.csv"), read("map1.csv"));
+    let cells = |line: &str| line.split(',').map(str::to_owned).collect::<Vec<_>>();
+    let rows: Vec<Vec<String>> = first.lines().skip(1).map(cells).collect();
+    assert_eq!(rows.len(), 11, "nine settings and two controls");
+    // Half of it is told, one well has failed; the file is gone.
+    let filled: String = rows
+        .iter()
+        .enumerate()
+        .map(|(i, row)| match i {
+            0..5 => format!("{},{i}.5,,\n", row[..3].join(",")),
+            5 if row[1] != "control" => format!("{},failed,,spilt\n", row[..3].join(",")),
+            _ => format!("{},,,\n", row[..3].join(",")),
+        })
+        .collect();
+    fs::write(path.join("filled.csv"), format!("well,trial,x,result,std,note\n{filled}")).unwrap();
+    ends(path, &["tell", "filled.csv", "--study", "study.toml"], 0);
+    fs::remove_file(path.join("plate1.csv")).unwrap();
+    let said = ends(path, &[&ask[..], &["--map", "map2.csv"]].concat(), 0).1;
+    assert!(said.contains("this plate lies on the bench already"), "{said}");
+    let (again, again_map) = (read("plate1.csv"), read("map2.csv"));
+    assert_eq!(again_map, first_map);
+    for (before, now) in rows.iter().zip(again.lines().skip(1).map(cells)) {
+        assert_eq!(before[..3], now[..3], "the well, its trial and its setting");
+    }
+    assert_eq!(again.lines().count(), first.lines().count());
+    let told = rows[..5].iter().filter(|row| row[1] != "control").count();
+    assert_eq!(again.lines().filter(|line| line.contains(".5,,")).count(), told, "{again}");
+    // The sheet can be told as it is: nothing of it is new.
+    assert!(ends(path, &["tell", "plate1.csv", "--study", "study.toml"], 0).1.contains("written down: 0 values and 0 failures"));
+    fs::remove_file(path.join("plate1.csv")).unwrap();
+    let said = ends(path, &["ask", "study.toml", "--plate", "24", "-o", "plate1.csv"], 2).1;
+    assert!(said.contains("lie on a plate of 12 wells: ask for it with --plate 12"), "{said}");
+    let leased = ends(path, &["trials", "study.toml", "--state", "leased", "--format", "csv"], 0).0;
+    assert!(leased.lines().count() > 1, "what was refused gave nothing back: {leased}");
+}
+
+/// A server says how a worker is started: with a command only where the study needs one, and then with its own parameters.
+#[test]
+#[cfg(unix)]
+fn a_server_names_the_command_that_works() {
+    use std::io::{BufRead, BufReader};
+    let said = |study: &str| {
+        let directory = with(study);
+        let mut command = Command::new(env!("CARGO_BIN_EXE_sigmabar"));
+        command.args(["serve", "study.toml", "--port", "0"]).current_dir(directory.path()).env("NO_COLOR", "1");
+        let mut child = command.stdout(std::process::Stdio::null()).stderr(std::process::Stdio::piped()).spawn().unwrap();
+        let lines = BufReader::new(child.stderr.take().unwrap()).lines();
+        let next = lines.map_while(Result::ok).find(|line| line.starts_with("next: "));
+        child.kill().unwrap();
+        child.wait().unwrap();
+        next.unwrap()
+    };
+    let built_in =
+        said(&(STUDY.to_owned() + "[parameters.y]\ntype = \"float\"\nlow = 0\nhigh = 1\n[objective]\nbuiltin = \"hills\"\nnoise = 0.1\n"));
+    assert!(built_in.starts_with("next: sigmabar worker --server 'http://") && !built_in.contains("--command"), "{built_in}");
+    let program = said(&(STUDY.to_owned() + "[objective]\ncommand = \"sh tune.sh {x}\"\n"));
+    assert!(program.ends_with("' --command 'sh tune.sh {x}'"), "{program}");
+    let by_hand = said(STUDY);
+    assert!(by_hand.ends_with("' --command 'your program {x}'"), "{by_hand}");
+}
+
+/// What is wrong is said in the terms of whoever typed it: a number is not called none, columns have names, and no option is named that the verb lacks.
+#[test]
+fn words_are_about_what_was_typed() {
+    let directory = with(STUDY);
+    let path = directory.path();
+    ends(path, &["ask", "study.toml", "-n", "2"], 0);
+    let tell = |text: &str| {
+        fs::write(path.join("r.csv"), text).unwrap();
+        ends(path, &["tell", "r.csv", "--study", "study.toml"], 1).1
+    };
+    let said = tell("trial,result,std\n0,1,-6\n");
+    assert!(said.contains("r.csv, line 2, column \"std\": -6 does not belong there; a positive standard error"), "{said}");
+    let said = tell("trial,result\n0.5,6\n");
+    assert!(said.contains("column \"trial\": 0.5 does not belong there") && !said.contains("finite"), "{said}");
+    let rows: String = (0..40).map(|i| format!("{},{}\n", f64::from(i) / 40.0, f64::from(i).sin())).collect();
+    fs::write(path.join("d.csv"), format!("speed,y\n{rows}")).unwrap();
+    let fit = ["fit", "d.csv", "--target", "y", "--lengthscale", "0.2", "--tau", "0.1", "--out", "m.sbm"];
+    ends(path, &fit, 0);
+    // predict has neither --ignore nor --categorical.
+    fs::write(path.join("new.csv"), "speed\nfast\n").unwrap();
+    let said = ends(path, &["predict", "m.sbm", "new.csv"], 1).1;
+    assert!(said.contains("new.csv, line 2, column \"speed\": \"fast\"") && !said.contains("--"), "{said}");
+    // A column that cannot be told apart at its length-scale has its name.
+    let rows: String = (0..40).map(|i| format!("{},{}\n", 1e15 + f64::from(i), f64::from(i).sin())).collect();
+    fs::write(path.join("far.csv"), format!("stamp,y\n{rows}")).unwrap();
+    let said = ends(path, &["fit", "far.csv", "--target", "y", "--lengthscale", "0.01", "--tau", "0.1", "--no-save"], 1).1;
+    assert!(said.contains("stamp") && !said.contains("counted from 0"), "{said}");
 }

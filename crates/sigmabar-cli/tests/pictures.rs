@@ -2,8 +2,9 @@
 
 use resvg::usvg::roxmltree::Document;
 use sigmabar_cli::plot::{
-    Axis, BatchEnd, Cell, Elimination, Figure, Frame, HeldOut, Measured, Medium, Panel, Picture, Plate, Progress, Remaining, Scale, Side,
-    Slice, Slices, Table, Well, coverage, escape, last_decade_slope, number, plate_size, well_name, well_place,
+    Axis, BatchEnd, Cell, Elimination, Figure, Frame, HeldOut, MeanMap, Measured, Medium, Panel, Picture, Plate, Progress, RegretCurve,
+    RegretPanel, Remaining, Scale, Side, Slice, Slices, Table, Well, coverage, escape, heat, last_decade_slope, number, plate_size, regret,
+    verdict, well_name, well_place,
 };
 
 /// All coordinates of marks, rectangles and polygons of a picture lie on its sheet.
@@ -107,6 +108,10 @@ fn coverage_counts_hits_and_allows_for_chance() {
     // A model that is twice too sure falls out of the envelope.
     let sure: Vec<HeldOut> = held_out.iter().map(|h| HeldOut { std_dev: 1.0, ..*h }).collect();
     assert!(coverage(&sure).iter().any(|row| row.observed < row.envelope.0));
+    let careful: Vec<HeldOut> = held_out.iter().map(|h| HeldOut { std_dev: 4.0, ..*h }).collect();
+    assert!(verdict(&held_out).starts_with("The intervals hold about as often as they say: intervals that say 95 % held 9"));
+    assert!(verdict(&sure).starts_with("The model is too sure") && verdict(&careful).starts_with("The model is too careful"));
+    assert!(verdict(&held_out[..10]).starts_with("Too few measurements"));
 }
 
 fn slices(names: Option<Vec<String>>) -> Slices {
@@ -133,8 +138,11 @@ fn slices_hold_their_mean_and_stay_on_the_sheet() {
     let named = (0..20).map(|i| format!("kind {i}")).collect();
     for picture in [slices(None).picture(), slices(Some(named)).picture()] {
         is_on_its_sheet(&picture);
-        assert_eq!(picture.table().rows().len(), 40);
-        for row in picture.table().rows() {
+        let rows = picture.table().rows();
+        assert_eq!(rows.len(), 44, "twenty values and two measurements of each slice");
+        let dots: Vec<_> = rows.iter().filter(|row| matches!(row[2], Cell::Empty)).map(|row| (row[7].clone(), row[8].clone())).collect();
+        assert_eq!(dots[..2], [(Cell::Number(4.0), Cell::Number(1.0)), (Cell::Number(-4.0), Cell::Number(0.1))]);
+        for row in rows.iter().filter(|row| !matches!(row[2], Cell::Empty)) {
             let [mean, low, high, least, most] = [2, 3, 4, 5, 6].map(|i| if let Cell::Number(v) = row[i] { v } else { panic!("{row:?}") });
             assert!(least <= low && low <= mean && mean <= high && high <= most);
         }
@@ -191,13 +199,163 @@ fn wells_have_names_and_places() {
         assert_eq!(well_place(wrong), None, "{wrong}");
     }
     assert_eq!(plate_size([(7, 3)].into_iter()), (8, 12));
-    let well = |measured| Well { row: 1, column: 2, setting: "x = 1".to_owned(), measured, predicted: None, std_dev: None, surprise: None };
+    let well = |measured| Well {
+        row: 1,
+        column: 2,
+        setting: "x = 1".to_owned(),
+        is_control: false,
+        measured,
+        predicted: None,
+        std_dev: None,
+        surprise: None,
+    };
     let wells = vec![well(Measured::Failed), Well { column: 3, ..well(Measured::Missing) }, Well { row: 2, ..well(Measured::Value(5.0)) }];
-    let plate = Plate { title: "Plate".to_owned(), name: "plate".to_owned(), size: (8, 12), response: "y".to_owned(), wells };
+    let plate = Plate {
+        title: "Plate".to_owned(),
+        name: "plate".to_owned(),
+        size: (8, 12),
+        response: "y".to_owned(),
+        wells,
+        blocked: vec![(7, 11)],
+    };
     is_on_its_sheet(&plate.picture());
     assert!(plate.picture().svg(Medium::File).contains("B3: failed"));
     let untouched = Plate { wells: vec![well(Measured::Missing)], ..plate };
     assert!(untouched.picture().svg(Medium::File).contains("B3: no result"));
+}
+
+/// The texts of a picture in the order in which they are drawn, and the fillings of its marks.
+fn texts_and_fillings(picture: &Picture) -> (Vec<String>, Vec<(String, String)>) {
+    let svg = picture.svg(Medium::File);
+    let document = Document::parse(&svg).unwrap();
+    let texts = document.descendants().filter(|node| node.has_tag_name("text")).filter_map(|node| Some(node.text()?.to_owned())).collect();
+    let tip = |node: &resvg::usvg::roxmltree::Node<'_, '_>| {
+        node.descendants().find(|child| child.has_tag_name("title")).and_then(|title| title.text().map(str::to_owned))
+    };
+    let filled = document.descendants().filter_map(|node| Some((tip(&node)?, node.attribute("fill")?.to_owned()))).collect();
+    (texts, filled)
+}
+
+#[test]
+fn measured_and_predicted_wells_have_one_scale_and_controls_their_squares() {
+    let well = |column: usize, measured: f64, predicted: f64| Well {
+        row: 0,
+        column,
+        setting: "x = 1".to_owned(),
+        is_control: false,
+        measured: Measured::Value(measured),
+        predicted: Some(predicted),
+        std_dev: Some(0.5),
+        surprise: Some((measured - predicted) / 0.5),
+    };
+    let control =
+        Well { is_control: true, predicted: None, std_dev: None, surprise: None, setting: "control".to_owned(), ..well(2, 30.0, 0.0) };
+    let wells = vec![well(0, 10.0, 20.0), well(1, 40.0, 20.0), control];
+    let plate = Plate {
+        title: "Plate".to_owned(),
+        name: "plate".to_owned(),
+        size: (4, 6),
+        response: "yield / %".to_owned(),
+        wells,
+        blocked: vec![(3, 5)],
+    };
+    let picture = plate.picture();
+    is_on_its_sheet(&picture);
+    let (texts, filled) = texts_and_fillings(&picture);
+    for title in ["measured yield / %", "predicted yield / % (model's mean)", "(measured − predicted) / standard deviation"] {
+        assert!(texts.iter().any(|text| text == title), "{title}: {texts:?}");
+    }
+    // The prediction of 20 lies a third up the measured range, and has the colour of a third: not of its own range, which is a point.
+    let colour = |tip: &str| {
+        filled.iter().find(|(found, _)| found.starts_with(tip)).map(|(_, fill)| fill.clone()).unwrap_or_else(|| panic!("{tip}: {filled:?}"))
+    };
+    assert_eq!(colour("A1: 20"), heat(1.0 / 3.0).value(Medium::File));
+    assert_eq!((colour("A1: 10"), colour("A2: 40")), (heat(0.0).value(Medium::File), heat(1.0).value(Medium::File)));
+    assert_eq!(colour("A3: 30 · control"), heat(2.0 / 3.0).value(Medium::File));
+    assert!(picture.caption().contains("The control, in a square, came to 30. Wells with a dash stay empty."), "{}", picture.caption());
+}
+
+#[test]
+fn a_map_of_two_parameters_shows_the_mean_where_a_setting_may_be() {
+    let side = |name: &str, scale: Scale| Side { name: name.to_owned(), scale };
+    let (x, y) = (vec![0.25, 0.75], vec![0.0, 1.0, 2.0]);
+    let names = Scale::Names(["dmso", "thf", "water"].map(str::to_owned).to_vec());
+    let says = vec![Some((1.0, 0.1)), Some((2.0, 0.2)), Some((3.0, 0.3)), None, Some((5.0, 0.5)), Some((9.0, 0.6))];
+    let map = MeanMap {
+        through: "the recommendation".to_owned(),
+        response: "yield / %".to_owned(),
+        label: "estimated".to_owned(),
+        sides: [side("dose", Scale::Linear { low: 0.0, high: 1.0 }), side("solvent", names)],
+        steps: [x, y],
+        says,
+        measured: vec![(0.2, 0.0), (0.9, 2.0)],
+        through_point: Some((0.75, 2.0)),
+    };
+    let picture = map.picture();
+    is_on_its_sheet(&picture);
+    let (texts, filled) = texts_and_fillings(&picture);
+    for text in ["yield / % over dose and solvent", "mean of the yield / %", "half the interval for the mean", "dose", "solvent", "thf"] {
+        assert!(texts.iter().any(|found| found == text), "{text}: {texts:?}");
+    }
+    let colour = |tip: &str| filled.iter().find(|(found, _)| found == tip).map(|(_, fill)| fill.clone());
+    assert_eq!((colour("1"), colour("9")), (Some(heat(0.0).value(Medium::File)), Some(heat(1.0).value(Medium::File))));
+    assert_eq!(picture.table().csv().lines().nth(3).unwrap(), "0.25,thf,3.0,0.3");
+    assert_eq!(picture.table().rows().len(), 5, "what constraints forbid is left out");
+}
+
+#[test]
+fn strategies_with_batches_are_drawn_as_steps() {
+    let curve = |strategy: &str, is_stepped: bool| RegretCurve {
+        strategy: strategy.to_owned(),
+        evaluations: vec![10.0, 40.0, 100.0],
+        mean: vec![1.0, 0.5, 0.1],
+        lower: vec![0.9, 0.4, 0.05],
+        upper: vec![1.1, 0.6, 0.2],
+        seeds: 3,
+        is_stepped,
+    };
+    let panel = RegretPanel { problem: "hill".to_owned(), curves: vec![curve("s-bpe", true), curve("gp-ucb", false)], theory_slope: None };
+    let picture = regret(&[panel], "simple regret");
+    is_on_its_sheet(&picture);
+    let svg = picture.svg(Medium::File);
+    let document = Document::parse(&svg).unwrap();
+    let lines = document.descendants().filter(|node| node.has_tag_name("polyline")).filter_map(|node| node.attribute("points"));
+    let points = |text: &str| -> Vec<(f64, f64)> {
+        text.split_whitespace().map(|pair| pair.split_once(',').map(|(x, y)| (x.parse().unwrap(), y.parse().unwrap())).unwrap()).collect()
+    };
+    let lines: Vec<Vec<(f64, f64)>> = lines.map(points).collect();
+    let steps = lines.iter().find(|line| line.len() == 5).expect("three ends of batches and two steps between them");
+    assert!(steps.windows(2).all(|pair| pair[0].0 == pair[1].0 || pair[0].1 == pair[1].1), "{steps:?}");
+    assert!(lines.iter().any(|line| line.len() == 3 && line.windows(2).all(|pair| pair[0].0 < pair[1].0 && pair[0].1 < pair[1].1)));
+    assert!(picture.caption().contains("their curves are steps"));
+}
+
+#[test]
+fn strips_show_the_share_of_each_part_that_is_left() {
+    let names = Scale::Names(["a", "b"].map(str::to_owned).to_vec());
+    let sides = vec![
+        Side { name: "kind".to_owned(), scale: names },
+        Side { name: "dose".to_owned(), scale: Scale::Linear { low: 0.0, high: 1.0 } },
+    ];
+    // Forty settings of each kind, of which a batch leaves ten and thirty.
+    let candidates: Vec<Vec<f64>> = (0..80).map(|i| vec![f64::from(i / 40), f64::from(i % 40) / 40.0]).collect();
+    let left: Vec<usize> = (0..10).chain(40..70).collect();
+    let frame = Frame { remaining: Remaining::Candidates(left), share: None, measured: vec![vec![0.0, 0.5]] };
+    let elimination = Elimination { sides, candidates, is_list: true, frames: vec![frame], ..Elimination::default() };
+    let picture = elimination.picture();
+    is_on_its_sheet(&picture);
+    let svg = picture.svg(Medium::File);
+    let document = Document::parse(&svg).unwrap();
+    let opacity = |tip: &str| -> f64 {
+        let is_it = |node: &resvg::usvg::roxmltree::Node<'_, '_>| {
+            node.has_tag_name("rect") && node.descendants().any(|child| child.has_tag_name("title") && child.text() == Some(tip))
+        };
+        let node = document.descendants().find(is_it).unwrap_or_else(|| panic!("{tip}: {svg}"));
+        node.attribute("fill-opacity").unwrap().parse().unwrap()
+    };
+    let (few, many) = (opacity("10 of 40 settings left"), opacity("30 of 40 settings left"));
+    assert!((few - 0.325).abs() < 0.01 && (many - 0.675).abs() < 0.01, "{few} {many}");
+    assert!(picture.caption().contains("which share of the candidates there was left"));
 }
 
 #[test]

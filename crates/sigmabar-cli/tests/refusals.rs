@@ -1,5 +1,7 @@
 //! Everything that can be wrong with a file, a directory or a disk: a clear error, the right exit code, nothing lost.
 
+mod support;
+
 use assert_cmd::Command;
 use std::fs;
 use std::path::Path;
@@ -18,6 +20,7 @@ fn refused(directory: &Path, arguments: &[&str], code: i32) -> String {
     let words = String::from_utf8_lossy(&output.stderr).into_owned();
     assert_eq!(output.status.code(), Some(code), "{arguments:?}: {words}");
     assert!(!words.contains("panicked"), "{words}");
+    support::options_exist(arguments[0], &words);
     words
 }
 
@@ -115,8 +118,13 @@ fn tables_name_the_place() {
     assert!(refused(directory.path(), &["fit", "bad.csv.gz", "--target", "y"], 1).contains("bad.csv.gz"));
     let small = ["fit", "data.csv", "--target", "y", "--memory", "100"];
     assert!(refused(directory.path(), &small, 1).contains("raise --memory"));
-    let small = ["fit", "data.csv", "--target", "y", "--memory", "1M"];
-    assert!(refused(directory.path(), &small, 2).contains("raise --memory"));
+    let fit = |memory: &'static str| ["fit", "data.csv", "--target", "y", "--no-save", "--memory", memory];
+    let said = refused(directory.path(), &fit("1M"), 2);
+    assert!(said.contains("raise --memory"));
+    // What is said to be the least is enough.
+    let (_, least) = said.split_once("need at least ").unwrap();
+    let least: String = least.split(',').next().unwrap().replace(' ', "");
+    done(directory.path(), &fit(Box::leak(least.into_boxed_str())));
 }
 
 #[test]
@@ -437,4 +445,28 @@ fn an_interrupt_calls_planning_off() {
     assert_eq!(child.wait().unwrap().code(), Some(130));
     assert!(begun.elapsed() < Duration::from_secs(3), "{:?}", begun.elapsed());
     assert!(done(directory.path(), &["status", "study.toml", "--format", "json"]).contains("\"budget\": 40000"));
+}
+
+/// Ctrl-C ends a fit at once, and leaves neither a model nor a part of one.
+#[test]
+#[cfg(unix)]
+fn an_interrupt_ends_a_fit_and_leaves_nothing() {
+    use std::time::{Duration, Instant};
+    let directory = tempfile::tempdir().unwrap();
+    let row = |i: u32| {
+        let x = |k: u32| f64::from((i * 7919 + k * 104_729) % 10_007) / 10_007.0;
+        format!("{},{},{},{}\n", x(1), x(2), x(3), x(1) * x(2))
+    };
+    fs::write(directory.path().join("d.csv"), format!("a,b,c,y\n{}", (0..60_000).map(row).collect::<String>())).unwrap();
+    let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_sigmabar"));
+    command.args(["fit", "d.csv", "--target", "y", "--out", "m.sbm", "--quiet"]).current_dir(directory.path());
+    let mut child = command.stdout(std::process::Stdio::null()).spawn().unwrap();
+    std::thread::sleep(Duration::from_millis(1500));
+    assert!(child.try_wait().unwrap().is_none(), "it is still fitting");
+    let begun = Instant::now();
+    assert!(std::process::Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap().success());
+    assert!(!child.wait().unwrap().success());
+    assert!(begun.elapsed() < Duration::from_secs(2), "{:?}", begun.elapsed());
+    let left: Vec<_> = fs::read_dir(directory.path()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+    assert_eq!(left, ["d.csv"]);
 }

@@ -90,6 +90,12 @@ fn check(page: &Page, name: &str) {
     }
 }
 
+/// The rows of one of the page's tables.
+fn rows(page: &Page, file: &str) -> Vec<Vec<String>> {
+    let (_, text) = page.csvs().into_iter().find(|(name, _)| name == file).unwrap_or_else(|| panic!("there is no {file}"));
+    csv::Reader::from_reader(text.as_bytes()).records().map(|row| row.unwrap().iter().map(str::to_owned).collect()).collect()
+}
+
 fn names(page: &Page) -> Vec<&str> {
     page.pictures().iter().map(sigmabar_cli::plot::Picture::name).collect()
 }
@@ -126,9 +132,24 @@ fn a_certified_study_says_so_and_shows_all_its_pictures() {
     answer(&study, usize::MAX, hills);
     let page = report::study(&study).unwrap();
     check(&page, "certified");
-    let expected =
-        ["progress", "elimination", "recommended-or-luckiest", "slices", "effects", "calibration", "residuals", "premises", "premise-map"];
+    let expected = [
+        "progress",
+        "elimination",
+        "recommended-or-luckiest",
+        "slices",
+        "effects",
+        "mean-map",
+        "calibration",
+        "residuals",
+        "premises",
+        "premise-map",
+    ];
     assert_eq!(names(&page), expected);
+    // Bounds on the effects are theorems where the band is one; the verdict on the model stands in words before its picture.
+    let effects = rows(&page, "effects.csv");
+    assert!(effects.iter().all(|row| row[7] == "certified"), "{effects:?}");
+    let (verdict, picture) = (page.html().find("intervals that say 95 % held"), page.html().find("Do prediction intervals hold"));
+    assert!(verdict.is_some() && verdict < picture);
     let html = page.html();
     let advice = study.recommend().unwrap().unwrap();
     assert_eq!(advice.label(), sigmabar::Label::Certified);
@@ -149,15 +170,87 @@ fn what_matters_most_comes_first_in_the_unit_of_the_result() {
         value(solvent + 3.0 * (number(trial, 0) / 4.0).sin() + 8.0 * number(trial, 2) / 8.0 + 0.1 * noise(trial.seed))
     });
     let page = report::study(&study).unwrap();
-    let (_, text) = page.csvs().into_iter().find(|(file, _)| file == "effects.csv").unwrap();
-    let rows: Vec<Vec<String>> =
-        csv::Reader::from_reader(text.as_bytes()).records().map(|row| row.unwrap().iter().map(str::to_owned).collect()).collect();
-    let column = |row: usize, column: usize| rows[row][column].parse::<f64>().unwrap();
-    assert_eq!(rows[0][0], "solvent", "{text}");
+    let effects = rows(&page, "effects.csv");
+    let column = |row: usize, column: usize| effects[row][column].parse::<f64>().unwrap();
+    assert_eq!(effects[0][0], "solvent", "{effects:?}");
     // Two of three solvents give 0 and one 57: a standard deviation of 26.9 and a swing of 57.
-    assert!((column(0, 1) - 26.9).abs() < 3.0 && (column(0, 3) - 57.0).abs() < 6.0, "{text}");
-    assert!(column(0, 1) <= column(0, 2) && column(0, 4) > 0.8 && rows.len() == 3, "{text}");
-    assert!(page.html().contains("yield / %"));
+    assert!((column(0, 1) - 26.9).abs() < 3.0 && (column(0, 3) - 57.0).abs() < 6.0, "{effects:?}");
+    assert!(column(0, 1) <= column(0, 2) && column(0, 4) > 0.8 && effects.len() == 3, "{effects:?}");
+    for picture in page.pictures().iter().filter(|picture| !matches!(picture.name(), "elimination" | "calibration")) {
+        assert!(picture.svg(Medium::File).contains("yield / %"), "{} does not say what is measured", picture.name());
+    }
+    // The map is about the two that matter most, the others at the recommendation: 57 more in thf, 8 more after eight hours.
+    check(&page, "mixed");
+    let map = rows(&page, "mean-map.csv");
+    assert_eq!(map.len(), 3 * 33);
+    let ends = |solvent: &str| {
+        let mut means: Vec<(f64, f64)> = map
+            .iter()
+            .filter(|row| row[0] == solvent || row[1] == solvent)
+            .map(|row| (row[usize::from(row[0] == solvent)].parse().unwrap(), row[2].parse().unwrap()))
+            .collect();
+        means.sort_by(|a, b| a.0.total_cmp(&b.0));
+        (means[0].1, means[means.len() - 1].1)
+    };
+    let (thf, water) = (ends("thf"), ends("water"));
+    assert!((thf.1 - water.1 - 57.0).abs() < 6.0 && (thf.1 - thf.0 - 8.0).abs() < 4.0, "{thf:?} {water:?}");
+}
+
+/// A measurement is shown on the slice where it would be by the model if only that parameter were another: what the other parameters do is taken out.
+#[test]
+fn dots_of_slices_are_partial_residuals() {
+    let directory = TempDir::new().unwrap();
+    let toml = "budget = 60\nbatches = 3\n[parameters.a]\ntype = \"float\"\nlow = 0\nhigh = 1\n[parameters.b]\ntype = \"float\"\nlow = 0\nhigh = 1\n";
+    let study = study(&directory, toml);
+    // b does far more than a: measured values say nothing about a before its share is taken out.
+    answer(&study, usize::MAX, |trial| value(number(trial, 0) - 20.0 * (number(trial, 1) - 0.5).powi(2) + 0.05 * noise(trial.seed)));
+    let page = report::study(&study).unwrap();
+    let slices = rows(&page, "slices.csv");
+    let number = |text: &str| text.parse::<f64>().unwrap();
+    let along_a = || slices.iter().filter(|row| row[0] == "a");
+    let curve: Vec<(f64, f64)> = along_a().filter(|row| row[7].is_empty()).map(|row| (number(&row[1]), number(&row[2]))).collect();
+    let dots: Vec<(f64, f64)> = along_a().filter(|row| !row[7].is_empty()).map(|row| (number(&row[1]), number(&row[7]))).collect();
+    assert_eq!(dots.len(), 60);
+    let foot = |x: f64| curve.iter().min_by(|p, q| (p.0 - x).abs().total_cmp(&(q.0 - x).abs())).unwrap().1;
+    let off = dots.iter().map(|(x, y)| (y - foot(*x)).powi(2)).sum::<f64>() / 60.0;
+    assert!(off.sqrt() < 0.3, "off by {} where values spread by several", off.sqrt());
+    let told = study.trials().unwrap();
+    let spread = told.iter().filter_map(|row| row.value).fold((f64::INFINITY, f64::NEG_INFINITY), |(a, b), v| (a.min(v), b.max(v)));
+    assert!(spread.1 - spread.0 > 3.0, "{spread:?}");
+    assert!(page.html().contains("Dots are partial residuals"));
+}
+
+/// Names of candidates are wherever their settings are.
+#[test]
+fn labels_of_candidates_are_on_every_part_of_the_page() {
+    let directory = TempDir::new().unwrap();
+    let rows_of: String = (0..12).map(|i| format!("recipe {i},{},{}\n", 20 + 5 * i, i % 3)).collect();
+    std::fs::write(directory.path().join("recipes.csv"), format!("label,temperature,hours\n{rows_of}")).unwrap();
+    let toml = "candidates = \"recipes.csv\"\nplates = 1\nplate = 24\ncontrols = 4\nblocked = [\"A1\"]\nstrategy = \"random\"\nnoise = 0.1\n\
+                kernel = { name = \"matern\", lengthscale = 0.5 }\n";
+    let study = study(&directory, toml);
+    let Asked::Trials(trials) = study.ask(&AskRequest::new("plate1", 19)).unwrap() else { panic!() };
+    let plate = sigmabar_cli::plate::Plate::with_wells(24).unwrap();
+    let layout =
+        sigmabar_cli::plate::Layout::new(plate, &trials, study.spec(), sigmabar_cli::plate::Layout::seed(study.spec(), &trials)).unwrap();
+    study.set_wells(&layout.places()).unwrap();
+    let results: Vec<(u64, TrialResult)> = trials.iter().map(|t| (t.id, value(-(number(t, 0) - 40.0).powi(2) / 100.0))).collect();
+    study.tell_all(&results).unwrap();
+    let controls: Vec<(String, f64)> = layout.controls().into_iter().zip([0.5, 0.7, 0.6, 0.4]).collect();
+    study.note_controls(0, &controls).unwrap();
+    let page = report::study(&study).unwrap();
+    check(&page, "labelled");
+    assert!(page.html().contains("Use recipe 4: temperature = 40"), "the headline");
+    assert!(rows(&page, "recommendation.csv").contains(&vec!["candidate".to_owned(), "recipe 4".to_owned()]));
+    assert!(rows(&page, "runners-up.csv").iter().all(|row| row[0].starts_with("recipe ")), "runners-up");
+    assert!(rows(&page, "trials.csv").iter().all(|row| row[3].starts_with("recipe ")), "trials");
+    let wells = rows(&page, "plate-1.csv");
+    assert_eq!(wells.iter().filter(|row| row[1].starts_with("recipe ")).count(), 19, "wells");
+    assert_eq!(wells.iter().filter(|row| row[1] == "control" && !row[2].is_empty() && row[3].is_empty()).count(), 4, "controls");
+    assert!(wells.iter().all(|row| row[0] != "A1"), "a blocked well");
+    let words = "The 4 controls, in squares, came to 0.55 on average, with a standard deviation of 0.1291. Wells with a dash stay empty.";
+    assert!(page.html().contains(words));
+    assert!(page.html().contains("recipe 4: temperature = 40, hours = 1"), "rivals");
 }
 
 /// The page of a study says what to do: firmly at its end only, in forms that can be copied, with what comes next.
@@ -186,8 +279,7 @@ fn the_headline_is_firm_at_the_end_only_and_can_be_copied() {
     assert!(
         html.contains("more times: their mean should lie between") && html.contains("yield / %") && html.contains("failed evaluations")
     );
-    let rows = |name: &str| page.csvs().into_iter().find(|(file, _)| file == name).unwrap().1.lines().count();
-    assert_eq!((rows("recommendation.csv"), rows("runners-up.csv")), (2, 6));
+    assert_eq!((rows(&page, "recommendation.csv").len(), rows(&page, "runners-up.csv").len()), (1, 5));
 }
 
 #[test]
@@ -266,6 +358,34 @@ fn plates_show_failed_and_missing_wells() {
     assert!(page.html().contains("spilt &lt;i&gt;all&lt;/i&gt; of it"));
 }
 
+/// The page of a model: what it says, along one column and over two, and predicted against measured on rows that it had not seen.
+#[test]
+fn a_model_has_a_page_with_predicted_against_measured() {
+    let directory = TempDir::new().unwrap();
+    let path = directory.path();
+    let solvent = |i: usize| ["dmso", "thf", "water"][i % 3];
+    let row = |i: usize| {
+        let (speed, angle) = ((i * 37 % 211) as f64 / 211.0, (i * 53 % 199) as f64 / 199.0);
+        let drag = (5.0 * speed).sin() + angle + if solvent(i) == "thf" { 4.0 } else { 0.0 } + 0.1 * noise(i as u64);
+        format!("{speed},{angle},{},{drag}\n", solvent(i))
+    };
+    std::fs::write(path.join("runs.csv"), format!("speed,angle,solvent,drag\n{}", (0..300).map(row).collect::<String>())).unwrap();
+    let run = |line: &str| {
+        let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_sigmabar"));
+        let done = command.args(line.split(' ')).current_dir(path).env("SIGMABAR_NUM_THREADS", "1").output().unwrap();
+        assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
+    };
+    run("fit runs.csv --target drag --categorical solvent --keep-rows -o m.sbm");
+    run("report m.sbm -o m.html");
+    let html = std::fs::read_to_string(path.join("m.html")).unwrap();
+    std::fs::write(kept("model").join("report.html"), &html).unwrap();
+    for picture in ["slices", "effects", "mean-map", "predicted-measured", "calibration", "residuals"] {
+        assert!(html.contains(&format!("download=\"{picture}.csv\"")), "{picture}");
+    }
+    assert!(html.contains("predicted drag") && html.contains("measured drag") && html.contains("drag over solvent and speed"));
+    assert!(html.contains("<nav><ul>") && html.contains("intervals that say 95 % held"));
+}
+
 #[test]
 fn a_study_without_measurements_has_a_page() {
     let directory = TempDir::new().unwrap();
@@ -281,7 +401,7 @@ fn a_comparison_reads_its_table_back_and_names_what_is_wrong_in_it() {
         strategy: strategy.to_owned(),
         seed,
         evaluation: n,
-        batch: 0,
+        batch: if strategy == "random" { n - 1 } else { (n - 1) / 50 },
         simple_regret: n.is_multiple_of(10).then(|| (1.0 + seed as f64) / (n as f64).powf(if strategy == "random" { 0.5 } else { 1.0 })),
         cumulative_regret: (n as f64).powf(if strategy == "random" { 0.9 } else { 0.6 }) * (1.0 + 0.1 * seed as f64),
         certified_gap: None,
@@ -294,8 +414,10 @@ fn a_comparison_reads_its_table_back_and_names_what_is_wrong_in_it() {
     let mut text = Vec::new();
     sigmabar_experiment::write_csv(&all, &mut text).unwrap();
     assert_eq!(report::read_evaluations(&text[..]).unwrap(), all);
-    let page = report::bench(&all, &[("hill, \"steep\"".to_owned(), 0.6)]).unwrap();
+    let command = "sigmabar bench --problems hill --strategies s-bpe,random --seeds 5 --seed 0";
+    let page = report::bench(&all, &[("hill, \"steep\"".to_owned(), 0.6)], command).unwrap();
     check(&page, "bench");
+    assert!(page.html().contains(&format!("<pre>{command}</pre>")));
     assert_eq!(names(&page), ["simple-regret", "cumulative-regret"]);
 
     let broken = String::from_utf8(text).unwrap().replacen(",1,0,,", ",1.5,0,,", 1);

@@ -7,7 +7,7 @@ use crate::strategy::PyStrategy;
 use crate::work;
 use pyo3::prelude::*;
 use serde_json::{Map, Value as Json};
-use sigmabar_study::{AskRequest, Asked, AskedTrial, Corrected, ImportedRow, Study, StudySpec, TrialResult, Value};
+use sigmabar_study::{AskRequest, Asked, AskedTrial, Corrected, ImportedRow, Study, StudySpec, TrialResult, TrialRow, Value};
 use std::fmt::Display;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -224,7 +224,16 @@ impl PyStudy {
     }
 
     fn trials(&self, py: Python<'_>) -> PyResult<String> {
-        let rows = self.with(py, Study::trials)?;
+        let rows = self.with(py, |study| {
+            let called = |row: &TrialRow| study.spec().space().label(&row.values);
+            study.trials().map(|rows| rows.into_iter().map(|row| (called(&row), row)).collect::<Vec<_>>())
+        })?;
+        let row = |(called, row)| {
+            let mut row = serde_json::to_value::<TrialRow>(row)?;
+            row["called"] = Json::from(called);
+            Ok(row)
+        };
+        let rows: Vec<Json> = rows.into_iter().map(row).collect::<serde_json::Result<_>>().map_err(raise)?;
         serde_json::to_string(&rows).map_err(raise)
     }
 
@@ -243,6 +252,7 @@ impl PyStudy {
         let Some(advice) = self.with(py, Study::recommend)? else { return Ok(None) };
         let mut values = Map::new();
         values.insert("values".into(), setting_json(&advice.values));
+        values.insert("called".into(), Json::from(advice.called.clone()));
         if let Some(best) = &advice.best_observed {
             let best = [("id", Json::from(best.id)), ("values", setting_json(&best.values)), ("value", Json::from(best.value))];
             values.insert("best_observed".into(), best.into_iter().map(|(key, value)| (key.to_owned(), value)).collect());

@@ -318,3 +318,18 @@ def test_results_are_corrected_and_study_files_amended(tmp_path: Path) -> None:
     with pytest.raises(sb.Error, match="delta cannot be changed once the study has begun"):
         study.amend({**spec, "budget": 12, "description": "longer", "delta": 0.1})
     assert "finished" in study._repr_html_()
+
+
+def test_candidates_are_called_by_their_labels(tmp_path: Path) -> None:
+    (tmp_path / "recipes.csv").write_text("label,temperature,hours\ncold,20,1\nwarm,40,2\nhot,80,1\n")
+    (tmp_path / "s.toml").write_text('candidates = "recipes.csv"\nbudget = 9\nstrategy = "random"\n')
+    study = sb.Study.create(tmp_path / "s.db", "recipes", tmp_path / "s.toml")
+    assert study.run(lambda temperature, hours: -abs(temperature - 40)) == "finished"
+    advice = study.recommend()
+    assert advice is not None and advice.called == "warm" and advice.params == {"temperature": 40, "hours": 2}
+    assert "warm" in advice._repr_html_()
+    assert {(t["called"], t["params"]["temperature"]) for t in study.trials()} <= {("cold", 20), ("warm", 40), ("hot", 80)}
+    assert list(study.dataframe()["called"]) == [t["called"] for t in study.trials()]
+    plain = make(tmp_path, "plain")
+    plain.run(bowl, at_most=1)
+    assert {t["called"] for t in plain.trials()} == {None}

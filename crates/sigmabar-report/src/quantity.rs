@@ -48,6 +48,21 @@ impl FromStr for Bytes {
     }
 }
 
+impl Bytes {
+    /// The next larger number that is written in full: whoever types what is written has at least as many.
+    #[must_use]
+    pub fn rounded_up(self) -> Self {
+        let mut unit = 1_u64;
+        while self.0 / unit >= 1000 && unit < 1 << 40 {
+            unit <<= 10;
+        }
+        // Below ten there is one decimal, and a tenth of a unit is no whole number of bytes.
+        let value = self.0 as f64 / unit as f64;
+        let value = if unit > 1 && value < 9.9 { (10.0 * value).ceil() / 10.0 } else { value.ceil() };
+        Self((value * unit as f64).ceil() as u64)
+    }
+}
+
 impl fmt::Display for Bytes {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (mut value, mut unit) = (self.0 as f64, "B");
@@ -105,6 +120,10 @@ mod tests {
         assert!("".parse::<Bytes>().is_err() && "G".parse::<Bytes>().is_err() && "-1M".parse::<Bytes>().is_err());
         assert_eq!(Bytes(4 << 30).to_string(), "4.0 GB");
         assert_eq!(Bytes(900).to_string(), "900 B");
+        for bytes in [1, 999, 1000, 1025, 17_300_000, 9_960_000, 10_400_000, 5_000_000_000, u64::from(u32::MAX)] {
+            let typed: Bytes = Bytes(bytes).rounded_up().to_string().replace(' ', "").parse().unwrap();
+            assert!(typed.0 >= bytes && typed.0 as f64 <= 1.2 * bytes as f64 + 1.0, "{bytes}: {typed:?}");
+        }
     }
 
     #[test]

@@ -14,7 +14,6 @@ mod desks;
 mod guard;
 mod outbox;
 mod pages;
-mod plates;
 mod refusal;
 mod server;
 mod token;

@@ -262,3 +262,26 @@ fn a_result_of_a_second_attempt_is_a_loss_that_somebody_must_vouch_for() {
         assert_eq!(first.premises.losses, advice.certificate.premises.losses);
     }
 }
+
+/// Everything about how settings are evaluated may be changed, and the next run goes by it.
+#[test]
+fn every_key_of_the_objective_may_be_amended() {
+    let file =
+        |objective: &str| spec(&format!("budget = 4\n[parameters.x]\ntype = \"float\"\nlow = 0\nhigh = 1\n[objective]\n{objective}\n"));
+    let (directory, mut study) = begun(&file("command = \"exit 3\""));
+    let run = |study: &Study| study.run(&RunOptions::default(), &mut |_| {}, &sigmabar::linalg::Interrupt::default());
+    assert!(run(&study).is_err());
+    let elsewhere = directory.path().join("elsewhere");
+    std::fs::create_dir(&elsewhere).unwrap();
+    std::fs::write(elsewhere.join("once.sh"), "test -e tried && echo $1 && exit 0; touch tried; exit 1\n").unwrap();
+    let mended = "command = \"sh once.sh {x}\"\ntimeout = 20\nretries = 2\ndirectory = \"elsewhere\"";
+    let changed = study.amend(&file(mended)).unwrap();
+    assert_eq!(changed, ["objective.command", "objective.directory", "objective.retries", "objective.timeout"]);
+    study.retry_failed().unwrap();
+    run(&study).unwrap();
+    assert_eq!(
+        study.status().unwrap().count(TrialStatus::Done),
+        4,
+        "the script lies in the directory, and succeeds when it is tried again"
+    );
+}

@@ -5,7 +5,7 @@ use crate::args::{Format, Global};
 use crate::console::{Console, write_csv};
 use crate::failure::{Ending, Failure};
 use crate::output;
-use crate::plate::{Layout, Plate};
+use crate::plate::{self, LaidPlate, Layout, Plate};
 use crate::quantity::{counted, duration, positive};
 use crate::sheet::Sheet;
 use crate::verbs::status::repeats;
@@ -54,11 +54,13 @@ pub(crate) fn run(arguments: &Arguments, global: &Global, console: &Console) -> 
     if begun {
         console.say(format_args!("begun: {}", study.file().display()));
     }
+    let worker = worker(arguments);
+    let pending = if arguments.plate.is_some() { plate::pending(&study, &worker)? } else { None };
     let (at_most, time) = match arguments.plate {
-        Some(plate) => (room(&study, plate)?, PLATE_LEASE),
+        Some(plate) => (pending.map_or_else(|| room(&study, plate), Ok)?, PLATE_LEASE),
         None => (arguments.count, Duration::from_secs(3600)),
     };
-    let request = AskRequest::new(worker(arguments), at_most).with_lease(arguments.lease.unwrap_or(time));
+    let request = AskRequest::new(worker, at_most).with_lease(arguments.lease.unwrap_or(time));
     if arguments.despite_contradiction {
         study.go_on_despite_contradiction()?;
     }
@@ -69,8 +71,10 @@ pub(crate) fn run(arguments: &Arguments, global: &Global, console: &Console) -> 
     match asked {
         Asked::Trials(trials) => {
             if let Err(failure) = hand_out(arguments, out, &place, &study, &trials, console) {
-                // Nobody saw these settings: they are given back.
-                trials.iter().try_for_each(|trial| study.release(trial.id, &request.worker))?;
+                // Nobody saw these settings: they are given back. Those of a plate that is asked for again were seen.
+                if pending.is_none() {
+                    trials.iter().try_for_each(|trial| study.release(trial.id, &request.worker))?;
+                }
                 return Err(failure);
             }
             if trials.iter().any(|trial| trial.id == 0) {
@@ -115,15 +119,15 @@ fn hand_out(
 ) -> Outcome<()> {
     let sheet = match arguments.plate {
         Some(plate) => {
-            let layout = Layout::new(plate, trials, study.spec(), study.spec().problem().seed() ^ trials[0].id).map_err(|well| {
-                Failure::usage(format!("blocked: a plate of {plate} wells has no well {well}"), "name wells as A1, or another plate")
-            })?;
-            study.set_wells(&layout.places())?;
+            let (sheet, map) = match plate::laid_before(study, trials)? {
+                Some(laid) => again(plate, &laid, study, console)?,
+                None => lay_out(plate, trials, study)?,
+            };
             if let Some(path) = &arguments.map {
-                output::write(path, &place.files(), |out| write_csv(&layout.map(study.spec()), out))?;
+                output::write(path, &place.files(), |out| write_csv(&map, out))?;
                 console.say(format_args!("wrote {}: the plate as it lies on the bench, for pipetting", path.display()));
             }
-            layout.sheet(study.spec())
+            sheet
         }
         None => list(study, trials),
     };
@@ -143,6 +147,29 @@ fn hand_out(
         _ => console.next(format_args!("sigmabar tell {} VALUE{}", trials[0].id, place.typed_option())),
     }
     Ok(())
+}
+
+/// The sheet and the pipetting map of a new plate.
+fn lay_out(plate: Plate, trials: &[AskedTrial], study: &Study) -> Outcome<(Sheet, Sheet)> {
+    let layout = Layout::new(plate, trials, study.spec(), Layout::seed(study.spec(), trials)).map_err(|well| {
+        Failure::usage(format!("blocked: a plate of {plate} wells has no well {well}"), "name wells as A1, or another plate")
+    })?;
+    study.set_wells(&layout.places())?;
+    Ok((layout.sheet(study.spec()), layout.map(study.spec())))
+}
+
+/// Those of a plate that lies on the bench: every well is where it was, with what was told of it.
+fn again(plate: Plate, laid: &LaidPlate, study: &Study, console: &Console) -> Outcome<(Sheet, Sheet)> {
+    if laid.size != plate.size() {
+        let (what, wells) = (format!("these settings lie on a plate of {} wells", laid.size.0 * laid.size.1), laid.size.0 * laid.size.1);
+        return Err(Failure::usage(what, format!("ask for it with --plate {wells}, or for another plate under another name")));
+    }
+    let spec = study.spec();
+    let sheets = laid.with_layout(study, |layout| (layout.sheet_so_far(spec, laid.trials()), layout.map(spec)));
+    let otherwise = || Failure::refused("this plate was not laid out by the study".to_owned(), "tell its results by their trials");
+    let sheets = sheets.ok_or_else(otherwise)?;
+    console.say("this plate lies on the bench already: every setting is where it was");
+    Ok(sheets)
 }
 
 fn list(study: &Study, trials: &[AskedTrial]) -> Sheet {

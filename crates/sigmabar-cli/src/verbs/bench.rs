@@ -7,13 +7,14 @@ use crate::failure::{Ending, Failure};
 use crate::memory;
 use crate::output;
 use crate::sheet::Sheet;
+use crate::which_study::quoted;
 use serde_json::{Value, json};
 use sigmabar::catalogue::PolicySpec;
 use sigmabar_experiment::{
     Evaluation, Experiment, Mean, Measure, PROBLEMS, RecommendAt, log_log_slope, mean_curve, policy_for, problem_named, stated_slope,
     summaries, write_csv,
 };
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 /// Options.
@@ -62,12 +63,29 @@ pub(crate) fn run(arguments: &Arguments, global: &Global, console: &Console) -> 
     console.sheet(&summary(&rows), Format::Table)?;
     if let Some(path) = &arguments.report {
         let slopes: Vec<_> = arguments.problems.iter().filter_map(|name| Some((name.clone(), stated_slope(name)?))).collect();
-        crate::verbs::report::write(&crate::report::bench(&rows, &slopes)?, path, &[], console)?;
+        crate::verbs::report::write(&crate::report::bench(&rows, &slopes, &typed(arguments, global))?, path, &[], console)?;
     }
     if arguments.out.is_none() {
         console.next("sigmabar bench … -o rows.csv --report bench.html   (one row for every evaluation, and the pictures)");
     }
     Ok(Ending::Done)
+}
+
+/// The command that makes the same rows, with everything that was left to a default.
+fn typed(arguments: &Arguments, global: &Global) -> String {
+    let list = |words: &[String]| quoted(Path::new(&words.join(",")));
+    let mut line = format!(
+        "sigmabar bench --problems {} --strategies {} --seeds {} --seed {}",
+        list(&arguments.problems),
+        list(&arguments.strategies),
+        arguments.seeds,
+        global.seed.unwrap_or(0)
+    );
+    line += &arguments.budget.map_or_else(String::new, |budget| format!(" --budget {budget}"));
+    for (option, path) in [("--out", &arguments.out), ("--report", &arguments.report)] {
+        line += &path.as_ref().map_or_else(String::new, |path| format!(" {option} {}", quoted(path)));
+    }
+    line
 }
 
 /// Bytes at the peak: a row for every evaluation of every run, and the books of the runs that are going on.

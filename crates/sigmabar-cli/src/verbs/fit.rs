@@ -156,9 +156,11 @@ fn model_in_memory(arguments: &Arguments, table: &Table, seed: u64, console: &Co
     let learns = declared.lengthscale.is_none() || declared.ridge.is_none();
     let plan = planned(arguments, rows.len(), held.len() + calibrating.len(), columns.len(), learns)?;
     console.say(plan);
-    let mut model = fitted(arguments, (rows, lost), &declared, columns, &plan, seed, console)?;
-    calibrate(&mut model, calibrating, by, console)?;
-    let scored = score(&mut model, &held, arguments.delta, console)?;
+    let names: Vec<String> = columns.iter().map(|column| column.name.clone()).collect();
+    let naming = |failure: Failure| failure.naming(&names);
+    let mut model = fitted(arguments, (rows, lost), &declared, columns, &plan, seed, console).map_err(naming)?;
+    calibrate(&mut model, calibrating, by, console).map_err(naming)?;
+    let scored = score(&mut model, &held, arguments.delta, console).map_err(naming)?;
     Ok((model, scored))
 }
 
@@ -166,7 +168,8 @@ fn model_in_memory(arguments: &Arguments, table: &Table, seed: u64, console: &Co
 fn streamed_model(arguments: &Arguments, table: &Table, seed: u64, console: &Console) -> Outcome<(Model, Option<(Scores, Answer)>)> {
     let (plan, job, calibration) = make_plan(arguments, table, seed, arguments.holdout, console)?;
     let chunks: Vec<u64> = (0..plan.chunks().len() as u64).collect();
-    let sums = job.sums(&plan, &chunks, console)?;
+    let names: Vec<String> = job.about.features.iter().map(|column| column.name.clone()).collect();
+    let sums = job.sums(&plan, &chunks, console).map_err(|failure| failure.naming(&names))?;
     if sums.missing_rows() > 0 {
         console.warn(format_args!("{} rows with a missing value were dropped", grouped(sums.missing_rows() as usize)));
     }
@@ -362,7 +365,7 @@ fn planned(arguments: &Arguments, rows: usize, held_out: usize, columns: usize, 
     let left = memory::available().filter(|_| arguments.memory.is_none());
     let roomy = within(arguments.memory).filter(|plan| left.is_none_or(|left| plan.memory <= left));
     roomy.or_else(|| within(left.or(arguments.memory))).ok_or_else(|| {
-        let least = Plan::least(rows, held_out, columns, learns);
+        let least = Plan::least(rows, held_out, columns, learns).rounded_up();
         let there = arguments.memory.or(left).map_or_else(String::new, |there| format!(", and there are {there}"));
         Failure::usage(
             format!("{} rows need at least {least}{there}", grouped(rows)),

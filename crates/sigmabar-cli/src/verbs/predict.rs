@@ -45,20 +45,29 @@ const COLUMNS: [&str; 6] = ["mean", "std", "mean_lower", "mean_upper", "predicti
 
 pub(crate) fn run(arguments: &Arguments, console: &Console) -> Outcome {
     let model = model_file::load(&arguments.model)?;
-    let names = model.about.features.iter().map(|column| column.name.clone()).collect();
+    let names: Vec<String> = model.about.features.iter().map(|column| column.name.clone()).collect();
+    answered(arguments, &model, &names, console).map_err(|failure| failure.naming(&names))
+}
+
+fn answered(arguments: &Arguments, model: &Model, names: &[String], console: &Console) -> Outcome {
     let categories = Categories::Known(model.about.features.clone());
-    let selection =
-        Selection { wanted: Wanted::Named(names), categories, memory: memory::available(), has_options: false, drop_missing: false };
+    let selection = Selection {
+        wanted: Wanted::Named(names.to_vec()),
+        categories,
+        memory: memory::available(),
+        has_options: false,
+        drop_missing: false,
+    };
     let table = Table::open(&arguments.data)?;
     if let Some(out) = &arguments.out {
-        return streamed(&model, &table, &selection, out, arguments, console);
+        return streamed(model, &table, &selection, out, arguments, console);
     }
     let frame = Frame::read_table(&table, &selection)?;
     console.say_decimal_commas(&frame.file, frame.has_decimal_commas);
     let points = Points::new(frame.values, model.about.features.len())?;
     let answer = model.answers(arguments.delta)?.at(points.view())?;
     console.say(model::words(&answer));
-    write(&model, &points, &answer, arguments.inputs, console)?;
+    write(model, &points, &answer, arguments.inputs, console)?;
     console.next(format_args!("sigmabar report {}", quoted(&arguments.model)));
     Ok(Ending::Done)
 }

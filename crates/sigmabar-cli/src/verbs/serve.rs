@@ -6,10 +6,11 @@ use crate::console::Console;
 use crate::failure::{Ending, Failure};
 use crate::interrupt;
 use crate::quantity::counted;
-use crate::which_study::WhichStudy;
+use crate::which_study::{WhichStudy, quoted};
 use sigmabar_serve::{Options, Source, Tokens, is_usable};
+use sigmabar_study::Study;
 use std::net::{IpAddr, SocketAddr};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// Options.
 #[derive(Debug, clap::Args)]
@@ -47,7 +48,8 @@ pub(crate) fn run(arguments: &Arguments, global: &Global, console: &Console) -> 
         allowed_hosts: arguments.allow_host.clone(),
         tokens: tokens.clone(),
     };
-    let ready = |address: SocketAddr| announce(address, &tokens, arguments.read_token, console);
+    let evaluated = evaluated(&source);
+    let ready = |address: SocketAddr| announce(address, &tokens, arguments.read_token, &evaluated, console);
     sigmabar_serve::serve(options, &stop, ready)?;
     console.say("stopped: everything told is kept");
     Ok(Ending::Done)
@@ -86,14 +88,27 @@ fn tokens(arguments: &Arguments, source: &Source, console: &Console) -> Outcome<
     Ok(tokens)
 }
 
+/// What a worker has to be told about how settings are evaluated: nothing where that is built in, else a command with the study's own parameters.
+fn evaluated(source: &Source) -> String {
+    let command = |words: &str| format!(" --command {}", quoted(Path::new(words)));
+    let Source::File(file) = source else { return command("your program {parameter}") };
+    let Ok(study) = Study::open(file, None) else { return command("your program {parameter}") };
+    let spec = study.spec();
+    if spec.has_objective() && !spec.runs_a_program() {
+        return String::new();
+    }
+    let names: Vec<String> = spec.space().parameters().iter().map(|parameter| format!("{{{}}}", parameter.name)).collect();
+    command(spec.command().unwrap_or(&format!("your program {}", names.join(" "))))
+}
+
 /// The address goes to standard output: a script may want it.
-fn announce(address: SocketAddr, tokens: &Tokens, read_token: bool, console: &Console) {
+fn announce(address: SocketAddr, tokens: &Tokens, read_token: bool, evaluated: &str, console: &Console) {
     let own = if address.ip().is_unspecified() { SocketAddr::new([127, 0, 0, 1].into(), address.port()) } else { address };
     // A closed pipe is nobody's fault, and no reason to stop.
     drop(console.answer(format_args!("http://{own}/?token={}", tokens.write())));
     if read_token {
         drop(console.answer(format_args!("http://{own}/?token={}  (only to look)", tokens.read())));
     }
-    console.next(format_args!("sigmabar worker --server 'http://{own}/?token={}' --command 'your program {{parameter}}'", tokens.write()));
+    console.next(format_args!("sigmabar worker --server 'http://{own}/?token={}'{evaluated}", tokens.write()));
     console.say("Ctrl-C stops the server; the studies stay as they are");
 }

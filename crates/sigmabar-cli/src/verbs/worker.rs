@@ -1,7 +1,7 @@
 //! `sigmabar worker --server URL`: evaluates settings of a study that is served by another machine.
 
 use crate::Outcome;
-use crate::console::Console;
+use crate::console::{Console, Watch};
 use crate::failure::{Ending, Failure};
 use crate::interrupt;
 use crate::quantity::{counted, duration, positive, short};
@@ -74,25 +74,29 @@ impl Work<'_> {
         console.say(format_args!("working for study {} of {}, {} at a time", remote.study(), remote.server(), self.options.parallel));
         self.options.lease = Some(self.options.lease.unwrap_or(LEASE));
         let slots = (0..self.options.parallel).map(|_| Box::new(remote.again()) as Box<dyn Exchange>).collect();
-        let bar = console.progress("measuring", Some(status.budget as u64));
-        bar.set_position(
-            status.counts.iter().filter(|(state, _)| ["done", "failed"].contains(&state.as_str())).map(|(_, n)| *n as u64).sum(),
-        );
+        let count = |state: &str| status.counts.get(state).copied().unwrap_or(0);
+        let watch = Watch::new(spec.problem().direction(), std::iter::empty(), count("failed"));
+        let bar = console.watched(&watch, status.budget);
+        bar.set_position((count("done") + count("failed")) as u64);
+        bar.reset_eta();
         let mut told = 0;
-        let mut show = |event: RunEvent| match event {
-            RunEvent::Told { id, result, .. } => {
-                told += 1;
-                bar.inc(1);
-                if let TrialResult::Failed { reason } = result {
-                    bar.suspend(|| console.say(format_args!("trial {id} failed: {reason}")));
+        let mut show = |event: RunEvent| {
+            watch.note(&event);
+            match event {
+                RunEvent::Told { id, result, .. } => {
+                    told += 1;
+                    bar.inc(1);
+                    if let TrialResult::Failed { reason } = result {
+                        bar.suspend(|| console.say(format_args!("trial {id} failed: {reason}")));
+                    }
                 }
+                RunEvent::Retried { id, reason } => {
+                    bar.suspend(|| console.detail(format_args!("trial {id} failed ({reason}) and is tried again")))
+                }
+                _ => {}
             }
-            RunEvent::Retried { id, reason } => {
-                bar.suspend(|| console.detail(format_args!("trial {id} failed ({reason}) and is tried again")))
-            }
-            _ => {}
         };
-        let is_proven = status.counts.get("done").is_some_and(|done| *done > 0);
+        let is_proven = count("done") > 0;
         let evaluated = Evaluated { name: remote.study(), spec: &spec, directory: Path::new(""), is_proven };
         let end = evaluated.run(slots, &self.options, &mut show, &stop);
         bar.finish_and_clear();
@@ -126,8 +130,9 @@ fn finish(remote: &Remote, console: &Console) -> Outcome {
             |value: &serde_json::Value| value.as_f64().filter(|v| v.fract() != 0.0).map_or_else(|| crate::console::plain(value), short);
         let setting: Vec<String> = advice.values.iter().map(|(name, value)| format!("{name} = {}", shown(value))).collect();
         let end = |value: Option<f64>| value.map_or_else(|| "?".to_owned(), short);
+        let called = advice.called.map_or_else(String::new, |label| format!("{label}: "));
         console.answer(format_args!(
-            "recommended: {}\n  its value: between {} and {}\n  {}",
+            "recommended: {called}{}\n  its value: between {} and {}\n  {}",
             setting.join(", "),
             end(advice.lower),
             end(advice.upper),

@@ -156,7 +156,7 @@ class RemoteStudy:
         advice = self._call("GET", "/recommendation")["recommendation"]
         if advice is None:
             return None
-        stored = {"values": advice["values"], "best_observed": advice["best_observed"]}
+        stored = {"called": advice.get("called"), "values": advice["values"], "best_observed": advice["best_observed"]}
         ends = (_number(advice["lower"], "-inf"), _number(advice["upper"], "inf"), _number(advice["gap"], "inf"), advice["candidate_gap"])
         return json.dumps(stored), ends, json.dumps(advice["certificate"])
 

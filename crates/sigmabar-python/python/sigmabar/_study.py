@@ -21,6 +21,7 @@ from ._certificate import Certificate, PremiseRange, warned
 from ._checks import count, count_or_none, flag, number, number_or_none, path, text, text_or_none
 from ._core import Error
 from ._html import advice, table
+from ._names import Collected
 from ._remote import RemoteStudy
 from ._strategy import Strategy
 
@@ -73,6 +74,8 @@ class Advice:
     candidate_gap: float | None
     certificate: Certificate
     best_observed: dict[str, Any] | None
+    #: What the candidate is called, where ``candidates`` have labels.
+    called: str | None = None
 
     @property
     def label(self) -> str:
@@ -80,7 +83,8 @@ class Advice:
         return self.certificate.label
 
     def _repr_html_(self) -> str:
-        return advice(self.params, self.lower, self.upper, self.gap, self.label)
+        named = {} if self.called is None else {"candidate": self.called}
+        return advice({**named, **self.params}, self.lower, self.upper, self.gap, self.label)
 
     @property
     def premises(self) -> PremiseRange | None:
@@ -230,7 +234,7 @@ class Study:
         """Puts trials whose lease ran out back into the queue."""
         return self._core.reap()
 
-    def import_results(self, rows: Iterable[tuple[Mapping[str, Any], float]], *, collected: str | None = None) -> int:
+    def import_results(self, rows: Iterable[tuple[Mapping[str, Any], float]], *, collected: Collected | None = None) -> int:
         """Results measured before the study, as pairs of setting and value; all are written or none, and how many is returned.
 
         With ``collected="fixed"`` you declare that no setting, nor how many there are, was chosen by looking at a value, and certified S-BPE counts those that
@@ -249,7 +253,7 @@ class Study:
         return self._core.import_rows(packed, text_or_none(collected, "collected"))
 
     def trials(self) -> list[dict[str, Any]]:
-        """All trials as they stand in the file."""
+        """All trials as they stand in the file; ``called`` is what a candidate is called, where candidates have labels."""
         names, rows = self.parameters, json.loads(self._core.trials())
         return [{**row, "params": dict(zip(names, row.pop("values")))} for row in rows]
 
@@ -289,7 +293,8 @@ class Study:
             return None
         settings, (lower, upper, gap, candidate_gap), certificate = found
         stored = json.loads(settings)
-        return Advice(stored["values"], lower, upper, gap, candidate_gap, warned(Certificate(certificate), 3), stored.get("best_observed"))
+        shown = warned(Certificate(certificate), 3)
+        return Advice(stored["values"], lower, upper, gap, candidate_gap, shown, stored.get("best_observed"), stored.get("called"))
 
     @property
     def strategy(self) -> Strategy:

@@ -3,7 +3,7 @@
 use super::{CONTROL, NOTE, Plate, RESULT, STANDARD_ERROR};
 use crate::sheet::Sheet;
 use serde_json::{Value, json};
-use sigmabar_study::{AskedTrial, StudySpec};
+use sigmabar_study::{AskedTrial, StudySpec, TrialRow};
 
 /// Where everything goes on a plate.
 #[derive(Clone, Debug, PartialEq)]
@@ -27,6 +27,12 @@ impl<'a> Layout<'a> {
         let mut wells: Vec<_> = plate.shuffled_free(laid.len(), &blocked, seed).into_iter().zip(laid).collect();
         wells.sort_by_key(|(well, _)| *well);
         Ok(Self { plate, wells })
+    }
+
+    /// What the order of trials on a plate follows from: the same for the same trials.
+    #[must_use]
+    pub fn seed(spec: &StudySpec, trials: &[AskedTrial]) -> u64 {
+        spec.problem().seed() ^ trials.first().map_or(0, |trial| trial.id)
     }
 
     /// The wells of each trial, separated by semicolons.
@@ -76,6 +82,27 @@ impl<'a> Layout<'a> {
             }
             row.extend([Value::Null, Value::Null, Value::Null]);
             sheet.rows.push(row);
+        }
+        sheet
+    }
+
+    /// The sheet with what was told of its trials so far. Wells of replicates stay empty: only their mean was told.
+    #[must_use]
+    pub fn sheet_so_far(&self, spec: &StudySpec, told: &[TrialRow]) -> Sheet {
+        let mut sheet = self.sheet(spec);
+        let from = sheet.columns.len() - 3;
+        for ((_, trial), row) in self.wells.iter().zip(&mut sheet.rows) {
+            let Some(known) = trial.and_then(|trial| told.iter().find(|known| known.id == trial.id)) else { continue };
+            if spec.replicates() > 1 {
+                continue;
+            }
+            row[from] = match (known.value, &known.reason) {
+                (Some(value), _) => json!(value),
+                (None, Some(reason)) if !known.state.is_open() => json!(format!("failed: {reason}")),
+                _ => Value::Null,
+            };
+            row[from + 1] = json!(known.standard_error);
+            row[from + 2] = json!(known.note);
         }
         sheet
     }

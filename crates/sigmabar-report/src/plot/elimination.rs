@@ -81,7 +81,7 @@ impl Elimination {
     }
 
     fn entries(&self) -> Vec<(Sample, &'static str)> {
-        let mut entries = if self.candidates.is_empty() {
+        let mut entries = if self.candidates.is_empty() || self.is_mixed() {
             vec![(Sample::Band(LEFT), "still possible")]
         } else {
             vec![(Sample::Point(Marker::Disc, LEFT), "still possible"), (Sample::Point(Marker::Disc, GONE), "ruled out")]
@@ -99,7 +99,7 @@ impl Elimination {
         !self.candidates.is_empty() && (self.sides.len() > 3 || has_names)
     }
 
-    /// One panel for each parameter, one row for each batch: where along it the settings are that are left, darkest where most of them are.
+    /// One panel for each parameter, one row for each batch: the share of the settings that is left in each part of its range.
     fn shares(&self, figure: &mut Figure) -> String {
         let name = |i: usize| if self.is_list { self.heading(i) } else { format!("batch {}", i + 1) };
         let rows: Vec<String> = (0..self.frames.len()).rev().map(name).collect();
@@ -118,23 +118,31 @@ impl Elimination {
                 }
             }
         }
-        " Each row is a batch and shows where along the parameter the settings are that were left after it, darkest where most of them are; crosses are its measurements.".to_owned()
+        let whole = if self.is_list { "the candidates" } else { "the settings that were looked at" };
+        format!(
+            " Each row is a batch and shows, along the parameter, which share of {whole} there was left after it: the darker, the larger, and nothing where none is. Crosses are its measurements."
+        )
     }
 
-    /// The settings left after a batch along one parameter, in equal parts.
+    /// The share of the settings that is left after a batch in equal parts of one parameter.
     fn strip(&self, panel: &Panel, scene: &mut Scene, frame: &Frame, p: usize, (parts, row): (usize, f64)) {
         let Remaining::Candidates(left) = &frame.remaining else { return };
         let scale = &self.sides[p].scale;
-        let mut counts = vec![0_usize; parts];
-        for share in left.iter().filter_map(|&i| scale.share(self.candidates[i][p])) {
-            counts[((share.clamp(0.0, 1.0) * parts as f64) as usize).min(parts - 1)] += 1;
-        }
-        let (inner, most) = (panel.inner(), counts.iter().copied().max().unwrap_or(0).max(1) as f64);
+        let counted = |settings: &mut dyn Iterator<Item = usize>| {
+            let mut counts = vec![0_usize; parts];
+            for share in settings.filter_map(|i| scale.share(self.candidates[i][p])) {
+                counts[((share.clamp(0.0, 1.0) * parts as f64) as usize).min(parts - 1)] += 1;
+            }
+            counts
+        };
+        let (counts, whole) = (counted(&mut left.iter().copied()), counted(&mut (0..self.candidates.len())));
+        let inner = panel.inner();
         let Some((_, middle)) = left.first().and_then(|&i| panel.place((self.candidates[i][p], row))) else { return };
         let width = inner.width / parts as f64;
-        for (part, &count) in counts.iter().enumerate().filter(|(_, count)| **count > 0) {
-            let fill = Fill { ink: Ink::Series(0), opacity: 0.2 + 0.6 * count as f64 / most };
-            let tip = format!("{count} of {} settings", left.len());
+        for (part, (&count, &whole)) in counts.iter().zip(&whole).enumerate().filter(|(_, (count, _))| **count > 0) {
+            // The fewest that are left are still seen.
+            let fill = Fill { ink: Ink::Series(0), opacity: 0.15 + 0.7 * count as f64 / whole.max(1) as f64 };
+            let tip = format!("{count} of {whole} settings left");
             scene.rect((inner.left + part as f64 * width, middle - 8.0), (width, 12.0), fill, tip);
         }
     }

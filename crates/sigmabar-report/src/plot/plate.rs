@@ -1,6 +1,6 @@
 //! Plate maps: numbers in their wells.
 
-use super::{Anchor, Area, Figure, Fill, Ink, Marker, Picture, Scene, Style, Table, heat, number, on_heat, shortened, significant};
+use super::{Anchor, Area, Figure, Fill, Ink, Marker, Picture, Scene, Stroke, Style, Table, heat, number, on_heat, shortened, significant};
 
 /// What came of a well.
 #[derive(Clone, Debug, PartialEq)]
@@ -22,6 +22,8 @@ pub struct Well {
     pub column: usize,
     /// The setting in words.
     pub setting: String,
+    /// Whether it holds a control: the model says nothing about it.
+    pub is_control: bool,
     /// What was measured.
     pub measured: Measured,
     /// What the model says now, where there is a model.
@@ -45,6 +47,8 @@ pub struct Plate {
     pub response: String,
     /// The used wells.
     pub wells: Vec<Well>,
+    /// Rows and columns of wells that stay empty.
+    pub blocked: Vec<(usize, usize)>,
 }
 
 /// Reads a well's name: `A1` is row 0, column 0; `AA1` follows `Z1`. `None` for anything else.
@@ -103,10 +107,35 @@ impl Plate {
         let failed = self.wells.iter().filter(|well| well.measured == Measured::Failed).count();
         let missing = self.wells.iter().filter(|well| well.measured == Measured::Missing).count();
         let caption = format!(
-            "{} wells in use, {failed} failed (×), {missing} without a result (○). Bright is high, and measured and predicted wells have the same colours. Wells more than three standard deviations from their prediction deserve a look.",
-            self.wells.len()
+            "{} wells in use, {failed} failed (×), {missing} without a result (○).{} Bright is high, and measured and predicted wells have the same colours. Wells more than three standard deviations from their prediction deserve a look.",
+            self.wells.len(),
+            self.controls()
         );
         figure.finish(caption, self.table())
+    }
+
+    /// What the controls came to, in a sentence.
+    fn controls(&self) -> String {
+        let all = self.wells.iter().filter(|well| well.is_control);
+        let values: Vec<f64> = all.filter_map(|well| if let Measured::Value(v) = well.measured { Some(v) } else { None }).collect();
+        let has_some = self.wells.iter().any(|well| well.is_control);
+        let blocked = if self.blocked.is_empty() { "" } else { " Wells with a dash stay empty." };
+        let count = values.len() as f64;
+        let mean = values.iter().sum::<f64>() / count;
+        let scatter = (values.iter().map(|v| (v - mean).powi(2)).sum::<f64>() / (count - 1.0)).sqrt();
+        let words = match values.len() {
+            _ if !has_some => String::new(),
+            0 => " Controls stand in squares.".to_owned(),
+            1 => format!(" The control, in a square, came to {}.", number(mean)),
+            n => {
+                format!(
+                    " The {n} controls, in squares, came to {} on average, with a standard deviation of {}.",
+                    number(mean),
+                    number(scatter)
+                )
+            }
+        };
+        words + blocked
     }
 
     /// The ends of the colours of a map: the same for measured and predicted, and three standard deviations either way for their difference.
@@ -148,10 +177,22 @@ impl Plate {
             }
         }
         let values: Vec<f64> = self.wells.iter().filter_map(value).filter(|v| v.is_finite()).collect();
+        let place = |row: usize, column: usize| (left + (column as f64 + 0.5) * pitch, top + (row as f64 + 0.5) * pitch);
+        for &(row, column) in &self.blocked {
+            let (x, y) = place(row, column);
+            scene.line(vec![(x - 0.2 * pitch, y), (x + 0.2 * pitch, y)], Stroke::solid(Ink::Muted, 1.5));
+        }
         for well in &self.wells {
-            let at = (left + (well.column as f64 + 0.5) * pitch, top + (well.row as f64 + 0.5) * pitch);
+            let at = place(well.row, well.column);
             let name = well_name(well.row, well.column);
+            if well.is_control {
+                let (x, y, r) = (at.0, at.1, 0.48 * pitch);
+                let corners = vec![(x - r, y - r), (x + r, y - r), (x + r, y + r), (x - r, y + r), (x - r, y - r)];
+                scene.line(corners, Stroke::solid(Ink::Text, 1.2));
+            }
             match value(well) {
+                // The model has nothing to say about a control.
+                None if well.is_control && well.measured != Measured::Missing => {}
                 Some(v) => {
                     let share = if high > low { (v - low) / (high - low) } else { 0.5 };
                     let tip = format!("{name}: {} · {}", number(v), well.setting);
@@ -197,7 +238,8 @@ impl Plate {
     }
 }
 
-fn colour_bar(scene: &mut Scene, (left, top): (f64, f64), width: f64, (low, high): (f64, f64)) {
+/// The colours of a map with the numbers at their ends.
+pub(super) fn colour_bar(scene: &mut Scene, (left, top): (f64, f64), width: f64, (low, high): (f64, f64)) {
     let (from, length) = (left + 0.2 * width, 0.6 * width);
     let parts = 40;
     for i in 0..parts {

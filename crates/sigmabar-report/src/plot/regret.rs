@@ -17,6 +17,20 @@ pub struct RegretCurve {
     pub upper: Vec<f64>,
     /// Number of seeds.
     pub seeds: usize,
+    /// Whether it changes at the evaluations given alone, as after the batches of a strategy: drawn as steps.
+    pub is_stepped: bool,
+}
+
+impl RegretCurve {
+    /// A line through values at its evaluations, with steps where it has them.
+    fn drawn(&self, values: &[f64]) -> Vec<(f64, f64)> {
+        let mut points: Vec<(f64, f64)> = Vec::with_capacity(2 * values.len());
+        for (n, value) in self.evaluations.iter().zip(values) {
+            points.extend(points.last().filter(|_| self.is_stepped).map(|(_, before)| (*n, *before)));
+            points.push((*n, *value));
+        }
+        points
+    }
 }
 
 /// All strategies on one problem.
@@ -68,7 +82,8 @@ pub fn regret(panels: &[RegretPanel], measure: &str) -> Picture {
             }
         }
     }
-    let caption = "Mean over seeds with the middle 80 % of them; lower is better. On log-log axes a power of the number of evaluations is a straight line. A regret of exactly 0 has no \
+    let caption = "Mean over seeds with the middle 80 % of them; lower is better. Strategies that measure in batches know more after each batch alone: their curves are steps. On \
+                   log-log axes a power of the number of evaluations is a straight line. A regret of exactly 0 has no \
                    place on a logarithmic axis and is left out.";
     figure.finish(caption, table)
 }
@@ -88,13 +103,14 @@ fn draw(panel: &RegretPanel, strategies: &[&str], measure: &str, area: super::Ar
         let foot = if let Scale::Log { low, .. } = axes.y() { *low } else { 0.0 };
         let lower: Vec<f64> = curve.lower.iter().map(|v| v.max(foot)).collect();
         let upper: Vec<f64> = curve.upper.iter().map(|v| v.max(foot)).collect();
-        axes.band(scene, &curve.evaluations, &lower, &upper, Fill::faint(Ink::Series(i), 0.15));
-        let points: Vec<(f64, f64)> = curve.evaluations.iter().copied().zip(curve.mean.iter().copied()).filter(|p| p.1 > 0.0).collect();
-        axes.line(scene, &points, stroke(i));
-        if points.len() <= 12 {
-            points
-                .iter()
-                .for_each(|point| axes.mark(scene, *point, 3.0, super::Marker::Disc, Fill::opaque(Ink::Series(i)), &number(point.1)));
+        let (n, lower): (Vec<f64>, Vec<f64>) = curve.drawn(&lower).into_iter().unzip();
+        let upper: Vec<f64> = curve.drawn(&upper).into_iter().map(|(_, v)| v).collect();
+        axes.band(scene, &n, &lower, &upper, Fill::faint(Ink::Series(i), 0.15));
+        let line: Vec<(f64, f64)> = curve.drawn(&curve.mean).into_iter().filter(|p| p.1 > 0.0).collect();
+        axes.line(scene, &line, stroke(i));
+        let points = curve.evaluations.iter().copied().zip(curve.mean.iter().copied()).filter(|p| p.1 > 0.0);
+        if curve.evaluations.len() <= 12 {
+            points.for_each(|point| axes.mark(scene, point, 3.0, super::Marker::Disc, Fill::opaque(Ink::Series(i)), &number(point.1)));
         }
     }
     if let Some(slope) = panel.theory_slope {

@@ -21,7 +21,8 @@ pub struct Slice {
     pub mean_interval: (Vec<f64>, Vec<f64>),
     /// The interval for a new measurement, where there is one.
     pub prediction_interval: Option<(Vec<f64>, Vec<f64>)>,
-    /// Measurements: where, what, and how near to the slice they lie (1 on it, 0 far).
+    /// Measurements as partial residuals: where, what they would be on the slice by the model (its mean there plus how far the measurement was from its own),
+    /// and how near to the slice they lie (1 on it, 0 far).
     pub data: Vec<(f64, f64, f64)>,
     /// The same for measurements from before the study.
     pub imported: Vec<(f64, f64, f64)>,
@@ -50,7 +51,7 @@ const MEAN: Fill = Fill { ink: Ink::Series(0), opacity: 0.35 };
 const PREDICTION: Fill = Fill { ink: Ink::Series(4), opacity: 0.25 };
 
 /// The most measurements of a panel: more hide the bands.
-const MOST_DOTS: usize = 250;
+pub const MOST_DOTS: usize = 250;
 
 impl Slices {
     /// One panel for each parameter.
@@ -67,8 +68,8 @@ impl Slices {
             slice.draw(&panel, &mut figure.scene);
         }
         let caption = format!(
-            "One parameter moves, the others stay at {}. The narrow band is for the true mean ({}); the wide one for a new noisy measurement ({}). The measurements nearest to the slice are shown and \
-             fade with their distance from it; ticks at the foot are inducing points.",
+            "One parameter moves, the others stay at {}. The narrow band is for the true mean ({}); the wide one for a new noisy measurement ({}). Dots are partial residuals: \
+             measurements, moved to the slice by what the model says the other parameters do. Those nearest to it are shown, and fade with their distance; ticks at the foot are inducing points.",
             self.through, self.mean_label, self.prediction_label
         );
         figure.finish(caption, self.table())
@@ -82,7 +83,7 @@ impl Slices {
             entries.push((Sample::Band(PREDICTION), "prediction interval: where a new measurement falls"));
         }
         if has(|slice| !slice.data.is_empty()) {
-            entries.push((Sample::Point(Marker::Disc, Fill::opaque(Ink::Text)), "measurements"));
+            entries.push((Sample::Point(Marker::Disc, Fill::opaque(Ink::Text)), "partial residuals"));
         }
         if has(|slice| !slice.imported.is_empty()) {
             entries.push((Sample::Point(Marker::Ring, Fill::opaque(Ink::Series(3))), "imported: measured before the study"));
@@ -105,15 +106,22 @@ impl Slices {
     }
 
     fn table(&self) -> Table {
-        let mut table = Table::new(["parameter", "value", "mean", "mean_lower", "mean_upper", "prediction_lower", "prediction_upper"]);
+        let bands = ["mean", "mean_lower", "mean_upper", "prediction_lower", "prediction_upper"];
+        let mut table = Table::new(["parameter", "value"].into_iter().chain(bands).chain(["partial_residual", "nearness"]));
         for slice in &self.slices {
+            let value =
+                |x: f64| slice.names.as_ref().and_then(|names| names.get(x as usize)).map_or(Cell::Number(x), |name| name.clone().into());
             for (i, x) in slice.x.iter().enumerate() {
-                let value =
-                    slice.names.as_ref().and_then(|names| names.get(*x as usize)).map_or(Cell::Number(*x), |name| name.clone().into());
-                let mut row = vec![slice.parameter.clone().into(), value, slice.mean[i].into()];
+                let mut row = vec![slice.parameter.clone().into(), value(*x), slice.mean[i].into()];
                 row.extend([slice.mean_interval.0[i].into(), slice.mean_interval.1[i].into()]);
                 row.extend(slice.prediction_interval.iter().flat_map(|(lower, upper)| [lower[i].into(), upper[i].into()]));
                 table.push(row);
+            }
+            for (x, y, near) in slice.dots() {
+                let empty = bands.iter().map(|_| Cell::Empty);
+                table.push(
+                    [slice.parameter.clone().into(), value(*x)].into_iter().chain(empty).chain([(*y).into(), (*near).into()]).collect(),
+                );
             }
         }
         table

@@ -5,7 +5,7 @@ use super::fields::Fields;
 use super::page::Page;
 use crate::plot::{self, Cell, RegretCurve, RegretGrowth, RegretPanel, Table, number, significant};
 use sigmabar_experiment::{Evaluation, Mean, summaries};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::Read;
 
 /// Reads the tidy table of an experiment, as the core's `write_csv` writes it.
@@ -46,11 +46,12 @@ pub fn read_growth(input: impl Read) -> Result<Vec<RegretGrowth>> {
     })
 }
 
-/// The page of a comparison. `slopes` gives the slope of cumulative regret on log-log axes that theory states for a problem, where it does.
+/// The page of a comparison. `slopes` gives the slope of cumulative regret on log-log axes that theory states for a problem, where it does; `command` is what made the
+/// rows.
 ///
 /// # Errors
 /// [`Error::Empty`] without rows.
-pub fn bench(rows: &[Evaluation], slopes: &[(String, f64)]) -> Result<Page> {
+pub fn bench(rows: &[Evaluation], slopes: &[(String, f64)], command: &str) -> Result<Page> {
     if rows.is_empty() {
         return Err(Error::Empty { what: "the table of evaluations" });
     }
@@ -59,7 +60,7 @@ pub fn bench(rows: &[Evaluation], slopes: &[(String, f64)]) -> Result<Page> {
     page.title("Strategies compared");
     let problems = distinct(rows, |row| &row.problem);
     let strategies = distinct(rows, |row| &row.strategy);
-    let seeds = rows.iter().map(|row| row.seed).collect::<std::collections::BTreeSet<_>>().len();
+    let seeds = rows.iter().map(|row| row.seed).collect::<BTreeSet<_>>().len();
     let counts = format!("Strategies: {}. Problems: {}. Seeds: {seeds}.", strategies.len(), problems.len());
     page.paragraph(&format!("{counts} Regrets are of noise-free values; lower is better."));
     let best = |problem: &str| {
@@ -73,12 +74,12 @@ pub fn bench(rows: &[Evaluation], slopes: &[(String, f64)]) -> Result<Page> {
             .collect::<Vec<_>>(),
     );
     let slope = |problem: &str| slopes.iter().find(|(name, _)| name == problem).map(|(_, slope)| *slope);
-    for (measure, value) in MEASURES {
+    for (measure, value, is_known_at_ends) in MEASURES {
         let panels: Vec<RegretPanel> = problems
             .iter()
             .map(|problem| RegretPanel {
                 problem: (*problem).to_owned(),
-                curves: strategies.iter().filter_map(|strategy| curve(rows, problem, strategy, value)).collect(),
+                curves: strategies.iter().filter_map(|strategy| curve(rows, problem, strategy, value, is_known_at_ends)).collect(),
                 theory_slope: slope(problem).filter(|_| measure == "cumulative regret"),
             })
             .filter(|panel| !panel.curves.is_empty())
@@ -90,7 +91,8 @@ pub fn bench(rows: &[Evaluation], slopes: &[(String, f64)]) -> Result<Page> {
     page.heading("At the end of the runs");
     page.table("summary", summary_table(&summary));
     page.heading("How to run it again");
-    page.verbatim("sigmabar bench --help");
+    page.verbatim(command);
+    page.paragraph(&format!("sigmabar {}. The same command gives the same rows, their seconds apart.", env!("CARGO_PKG_VERSION")));
     Ok(page)
 }
 
@@ -112,31 +114,37 @@ pub fn growth(rows: &[RegretGrowth]) -> Result<Page> {
 }
 
 type Value = fn(&Evaluation) -> Option<f64>;
-const MEASURES: [(&str, Value); 3] = [
-    ("simple regret", |row| row.simple_regret),
-    ("cumulative regret", |row| Some(row.cumulative_regret)),
-    ("certified gap", |row| row.certified_gap),
+/// What is drawn, and whether a strategy with batches knows it at their ends alone.
+const MEASURES: [(&str, Value, bool); 3] = [
+    ("simple regret", |row| row.simple_regret, true),
+    ("cumulative regret", |row| Some(row.cumulative_regret), false),
+    ("certified gap", |row| row.certified_gap, true),
 ];
 /// The most points of a curve: more are not seen on a logarithmic axis.
 const MOST_POINTS: f64 = 160.0;
 
-/// The mean and the middle 80 % of the seeds, where at least half of the seeds have a value.
-fn curve(rows: &[Evaluation], problem: &str, strategy: &str, value: Value) -> Option<RegretCurve> {
-    let mut values: BTreeMap<usize, Vec<f64>> = BTreeMap::new();
-    let mine = || rows.iter().filter(|row| row.problem == problem && row.strategy == strategy);
-    for row in mine() {
-        if let Some(v) = value(row) {
-            values.entry(row.evaluation).or_default().push(v);
-        }
+/// The mean and the middle 80 % of the seeds, where at least half of the seeds have a value. What is known at the ends of batches alone stays until the next.
+fn curve(rows: &[Evaluation], problem: &str, strategy: &str, value: Value, is_known_at_ends: bool) -> Option<RegretCurve> {
+    let mut seeds: BTreeMap<u64, BTreeMap<usize, f64>> = BTreeMap::new();
+    let mut has_batches = false;
+    for row in rows.iter().filter(|row| row.problem == problem && row.strategy == strategy) {
+        has_batches |= row.evaluation > row.batch + 1;
+        let known = seeds.entry(row.seed).or_default();
+        known.extend(value(row).map(|v| (row.evaluation, v)));
     }
-    let seeds = mine().map(|row| row.seed).collect::<std::collections::BTreeSet<_>>().len();
-    let mut curve = RegretCurve { strategy: strategy.to_owned(), seeds, ..RegretCurve::default() };
-    let mut last = 0.0;
-    let end = values.keys().next_back().copied();
-    for (evaluation, mut values) in values {
+    let is_stepped = has_batches && is_known_at_ends;
+    let at = |known: &BTreeMap<usize, f64>, n: usize| match is_stepped {
+        true => known.range(..=n).next_back().map(|(_, v)| *v),
+        false => known.get(&n).copied(),
+    };
+    let mut curve = RegretCurve { strategy: strategy.to_owned(), seeds: seeds.len(), is_stepped, ..RegretCurve::default() };
+    let all: BTreeSet<usize> = seeds.values().flat_map(|known| known.keys().copied()).collect();
+    let (mut last, end) = (0.0, all.last().copied());
+    for evaluation in all {
         let next = evaluation as f64;
+        let mut values: Vec<f64> = seeds.values().filter_map(|known| at(known, evaluation)).collect();
         // Steps of equal ratio, and the end in any case.
-        if (next < last * 10f64.powf(4.0 / MOST_POINTS) && Some(evaluation) != end) || 2 * values.len() < seeds {
+        if (next < last * 10f64.powf(4.0 / MOST_POINTS) && Some(evaluation) != end) || 2 * values.len() < seeds.len() {
             continue;
         }
         values.sort_by(f64::total_cmp);

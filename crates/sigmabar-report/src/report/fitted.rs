@@ -3,7 +3,8 @@
 use super::assumptions::{kernel_words, source_words};
 use super::error::Result;
 use super::page::Page;
-use crate::plot::{self, Effect, HeldOut, Slice, Slices};
+use super::study_model::most_important;
+use crate::plot::{self, Effect, HeldOut, MeanMap, Scale, Side, Slice, Slices};
 use sigmabar::certificate::Contradiction;
 use sigmabar::{Label, Points, PointsRef, Posterior};
 
@@ -58,6 +59,8 @@ const STEPS: usize = 121;
 /// Rows over which effects are averaged, and values that a column takes in each.
 const SETTINGS: usize = 64;
 const LEVELS: usize = 12;
+/// Values of each column of a map.
+const MAP_LEVELS: usize = 33;
 /// The most measurements of a picture.
 const MOST_DOTS: usize = 800;
 
@@ -86,6 +89,9 @@ pub fn fitted(model: &Fitted<'_>) -> Result<Page> {
     let effects = effects(model)?;
     if !effects.is_empty() {
         page.picture(plot::effects(&effects, model.target));
+    }
+    if let Some(map) = mean_map(model, &effects)? {
+        page.picture(map.picture());
     }
     page.heading("Can the model be trusted?");
     if model.held_out.is_empty() {
@@ -119,14 +125,13 @@ fn slices(model: &Fitted<'_>) -> Result<(Slices, String, Option<Contradiction>)>
     let points = shown(model.posterior);
     let every = points.len().div_ceil(MOST_DOTS).max(1);
     let rows: Vec<&[f64]> = (0..points.len()).step_by(every).map(|i| points.row(i)).collect();
-    let middle: Vec<f64> = (0..points.dim()).map(|column| median(rows.iter().map(|row| row[column]).collect())).collect();
+    let middle = middle(points);
     let (mut words, mut contradiction) = (String::new(), None);
     let mut slices = Slices { through: "the middle of the data".to_owned(), response: model.target.to_owned(), ..Slices::default() };
     let kernel = model.posterior.information().features().kernel();
     let whole = kernel.value(&middle, &middle);
     for (column, feature) in model.features.iter().enumerate() {
-        let ends =
-            points.rows().map(|row| row[column]).fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), v| (low.min(v), high.max(v)));
+        let ends = ends(points, column);
         let x: Vec<f64> = match &feature.categories {
             Some(names) => (0..names.len()).map(|i| i as f64).collect(),
             None => (0..STEPS).map(|i| ends.0 + (ends.1 - ends.0) * i as f64 / (STEPS - 1) as f64).collect(),
@@ -134,11 +139,14 @@ fn slices(model: &Fitted<'_>) -> Result<(Slices, String, Option<Contradiction>)>
         let moved = |value: f64| middle.iter().enumerate().map(|(c, v)| if c == column { value } else { *v }).collect::<Vec<f64>>();
         let answers = (model.answer)(Points::from_rows(&x.iter().map(|v| moved(*v)).collect::<Vec<_>>())?.view())?;
         let near = |row: &[f64]| (kernel.value(row, &moved(row[column])) / whole).clamp(0.0, 1.0);
-        // Distinct points carry means of their repetitions: what was measured there on average.
+        // Distinct points carry means of their repetitions: what was measured there on average, moved to the slice by what the model says of the other columns.
         let dots = match model.posterior.observations() {
             Ok(seen) => {
                 let value = |i: usize| seen.prior().to_data(seen.sums()[i] / seen.locations().count(i));
-                (0..points.len()).step_by(every).map(|i| (points.row(i)[column], value(i), near(points.row(i)))).collect()
+                let feet: Vec<Vec<f64>> = rows.iter().map(|row| moved(row[column])).collect();
+                let (own, foot) = (says(model, &rows)?, says(model, &feet)?);
+                let dot = |(i, row): (usize, &&[f64])| (row[column], value(i * every) - own[i] + foot[i], near(row));
+                rows.iter().enumerate().map(dot).collect()
             }
             Err(_) => Vec::new(),
         };
@@ -161,18 +169,71 @@ fn slices(model: &Fitted<'_>) -> Result<(Slices, String, Option<Contradiction>)>
     Ok((slices, words, contradiction))
 }
 
+/// The model's means.
+fn says<R: AsRef<[f64]>>(model: &Fitted<'_>, rows: &[R]) -> Result<Vec<f64>> {
+    Ok((model.answer)(Points::from_rows(rows)?.view())?.mean)
+}
+
+/// The middle of the data, column by column.
+fn middle(points: PointsRef<'_>) -> Vec<f64> {
+    let every = points.len().div_ceil(MOST_DOTS).max(1);
+    (0..points.dim()).map(|column| median((0..points.len()).step_by(every).map(|i| points.row(i)[column]).collect())).collect()
+}
+
+/// What the model says over the two columns that matter most, the others in the middle of the data.
+fn mean_map(model: &Fitted<'_>, effects: &[Effect]) -> Result<Option<MeanMap>> {
+    let names: Vec<&str> = model.features.iter().map(|feature| feature.name.as_str()).collect();
+    let Some(pair) = most_important(effects, &names) else { return Ok(None) };
+    let points = shown(model.posterior);
+    let steps = pair.map(|column| levels(&model.features[column], ends(points, column), MAP_LEVELS));
+    let middle = middle(points);
+    let setting = |x: f64, y: f64| {
+        let mut setting = middle.clone();
+        (setting[pair[0]], setting[pair[1]]) = (x, y);
+        setting
+    };
+    let grid: Vec<Vec<f64>> = steps[1].iter().flat_map(|y| steps[0].iter().map(move |x| (*x, *y))).map(|(x, y)| setting(x, y)).collect();
+    let answers = (model.answer)(Points::from_rows(&grid)?.view())?;
+    let side = |column: usize| Side {
+        name: model.features[column].name.clone(),
+        scale: match (&model.features[column].categories, ends(points, column)) {
+            (Some(names), _) => Scale::Names(names.clone()),
+            (None, (low, high)) => Scale::Linear { low, high },
+        },
+    };
+    Ok(Some(MeanMap {
+        through: "the middle of the data".to_owned(),
+        response: model.target.to_owned(),
+        label: answers.label,
+        sides: pair.map(side),
+        says: answers.mean.iter().zip(&answers.function).map(|(mean, (low, high))| Some((*mean, 0.5 * (high - low)))).collect(),
+        measured: points.rows().map(|row| (row[pair[0]], row[pair[1]])).collect(),
+        through_point: Some((middle[pair[0]], middle[pair[1]])),
+        steps,
+    }))
+}
+
+/// The smallest and the largest value of a column.
+fn ends(points: PointsRef<'_>, column: usize) -> (f64, f64) {
+    points.rows().map(|row| row[column]).fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), v| (low.min(v), high.max(v)))
+}
+
+/// Values evenly over a column's range: the middles of equal parts, or every category.
+fn levels(feature: &Feature, (low, high): (f64, f64), count: usize) -> Vec<f64> {
+    match &feature.categories {
+        Some(names) => (0..names.len()).map(|i| i as f64).collect(),
+        None => (0..count).map(|i| low + (high - low) * (i as f64 + 0.5) / count as f64).collect(),
+    }
+}
+
 /// How much each column matters, over rows of the data in which it takes values evenly over its range.
 fn effects(model: &Fitted<'_>) -> Result<Vec<Effect>> {
     let points = shown(model.posterior);
     let rows: Vec<&[f64]> = (0..points.len()).step_by(points.len().div_ceil(SETTINGS).max(1)).map(|i| points.row(i)).collect();
     let mut list = Vec::new();
     for (column, feature) in model.features.iter().enumerate() {
-        let ends =
-            points.rows().map(|row| row[column]).fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), v| (low.min(v), high.max(v)));
-        let levels: Vec<f64> = match &feature.categories {
-            Some(names) => (0..names.len()).map(|i| i as f64).collect(),
-            None => (0..LEVELS).map(|i| ends.0 + (ends.1 - ends.0) * (i as f64 + 0.5) / LEVELS as f64).collect(),
-        };
+        let ends = ends(points, column);
+        let levels = levels(feature, ends, LEVELS);
         if levels.len() < 2 || ends.0 >= ends.1 {
             continue;
         }

@@ -1,7 +1,7 @@
 //! A study's parameter as an axis.
 
 use crate::plot::Scale;
-use sigmabar_study::{Parameter, ParameterKind, Value};
+use sigmabar_study::{Parameter, ParameterKind, Space, Value};
 
 /// How many values a slice through a continuous parameter has.
 const STEPS: usize = 121;
@@ -107,6 +107,19 @@ fn between(low: f64, high: f64, value: f64) -> Value {
 #[must_use]
 pub fn setting_words(values: &[(String, Value)]) -> String {
     values.iter().map(|(name, value)| format!("{name} = {}", value_words(value))).collect::<Vec<_>>().join(", ")
+}
+
+/// Whether candidates have names of their own.
+#[must_use]
+pub fn has_labels(space: &Space) -> bool {
+    space.candidates().is_some_and(|table| table.labels.is_some())
+}
+
+/// A setting in words, after what it is called where candidates have labels.
+#[must_use]
+pub fn called_words(space: &Space, values: &[Value]) -> String {
+    let named: Vec<(String, Value)> = space.parameters().iter().map(|p| p.name.clone()).zip(values.iter().cloned()).collect();
+    space.label(values).map_or_else(String::new, |label| format!("{label}: ")) + &setting_words(&named)
 }
 
 /// A value for reading.

@@ -9,13 +9,13 @@ use super::parameter::setting_words;
 use super::plates::plates;
 use super::study_model::{Dots, StudyModel, Through};
 use super::tables::{batch_table, trial_table};
-use crate::plot::{self, BatchEnd, Progress, Rival, Table, between, number};
+use crate::plot::{self, BatchEnd, Progress, Table, between, number};
 use crate::quantity::counted;
 use serde_json::json;
 use sigmabar::certificate::Contradiction;
 use sigmabar::strategy::{Direction, Rules};
-use sigmabar::{Certificate, Label, Points, Policy, Strategy};
-use sigmabar_study::{Advice, BatchRow, BestObserved, ImportedRow, Status, Study, TrialResult, TrialRow, TrialStatus};
+use sigmabar::{Certificate, Label, Policy, Strategy};
+use sigmabar_study::{Advice, BatchRow, ImportedRow, Status, Study, TrialResult, TrialRow, TrialStatus};
 
 /// Everything a study's page is made of.
 pub(super) struct Content<'a> {
@@ -59,9 +59,6 @@ pub fn study(study: &Study) -> Result<Page> {
     Ok(page)
 }
 
-/// Settings shown after the recommended one.
-const RUNNERS_UP: usize = 5;
-
 /// Length-scales of the premise map, as multiples of the declared ones.
 const FACTORS: [f64; 5] = [0.5, 0.7, 1.0, 1.4, 2.0];
 
@@ -72,11 +69,11 @@ impl Content<'_> {
     }
 
     /// The study's database, as it is called.
-    fn file(&self) -> String {
+    pub fn file(&self) -> String {
         self.study.file().file_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned())
     }
 
-    fn maximises(&self) -> bool {
+    pub fn maximises(&self) -> bool {
         self.study.spec().problem().direction() == Direction::Maximize
     }
 
@@ -120,7 +117,7 @@ impl Content<'_> {
         }
     }
 
-    fn contradiction(&self) -> Option<Contradiction> {
+    pub fn contradiction(&self) -> Option<Contradiction> {
         self.status.contradiction.or_else(|| self.advice.as_ref()?.certificate.contradiction)
     }
 
@@ -128,86 +125,20 @@ impl Content<'_> {
     fn copies(&self, page: &mut Page) {
         let Some(advice) = &self.advice else { return };
         let mut table = Table::new(["parameter", "value"]);
+        if let Some(label) = &advice.called {
+            table.push(vec!["candidate".into(), label.as_str().into()]);
+        }
         for (name, value) in &advice.values {
             table.push(vec![name.as_str().into(), value.to_string().into()]);
         }
         page.table("recommendation", table);
         let setting = crate::advice::setting(&advice.values);
-        let answer =
-            json!({ "setting": setting, "lower": advice.lower, "upper": advice.upper, "gap": advice.gap, "label": advice.label() });
+        let answer = json!({ "candidate": advice.called, "setting": setting, "lower": advice.lower, "upper": advice.upper, "gap": advice.gap, "label": advice.label() });
         page.folded("As JSON", &answer.to_string());
         let shell = |text: String| format!("'{}'", text.replace('\'', r"'\''"));
         let name = |name: &str| name.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '_' }).collect::<String>();
         let lines = advice.values.iter().map(|(n, value)| format!("export SIGMABAR_PARAM_{}={}", name(n), shell(value.to_string())));
         page.folded_lines("As variables for a shell", &lines.collect::<Vec<_>>());
-    }
-
-    /// Settings that come next, how often to measure the recommended one again, and the next command.
-    fn runners_up(&self, page: &mut Page) -> Result<()> {
-        let (Some(advice), Some(model)) = (&self.advice, StudyModel::new(self.study, self.run)?) else { return Ok(()) };
-        page.heading("What to do next");
-        let file = self.file();
-        if self.contradiction().is_some() {
-            page.paragraph("To go on without a promise:");
-            page.verbatim(&format!("sigmabar ask {file} --despite-contradiction"));
-            return Ok(());
-        }
-        let noise = model.noise_at(0.5 * (advice.lower + advice.upper));
-        let width = advice.upper - advice.lower;
-        if width > 0.0 && noise > 0.0 {
-            // So many that the standard error of their mean is a quarter of the interval.
-            let count = ((4.0 * noise / width).powi(2).ceil() as usize).clamp(2, 12);
-            page.paragraph(&format!(
-                "To confirm it, measure the recommended setting {count} more times: their mean should lie between {} and {}, give or take {}.",
-                number(advice.lower),
-                number(advice.upper),
-                number(noise / (count as f64).sqrt())
-            ));
-        }
-        page.verbatim(&if self.status.is_finished {
-            format!("sigmabar recommend {file}")
-        } else if self.study.spec().has_objective() {
-            format!("sigmabar run {file}")
-        } else {
-            format!("sigmabar ask {file}")
-        });
-        let rivals = self.next_best(advice, &model)?;
-        if !rivals.rows().is_empty() {
-            page.paragraph("Runners-up among the measured settings, by the lower end of what the model says about them:");
-            page.table("runners-up", rivals);
-        }
-        Ok(())
-    }
-
-    /// Measured settings other than the recommended one, the best first.
-    fn next_best(&self, advice: &Advice, model: &StudyModel<'_>) -> Result<Table> {
-        let space = self.study.spec().space();
-        let mut settings: Vec<(&[sigmabar_study::Value], usize)> = Vec::new();
-        for row in self.trials.iter().filter(|row| row.value.is_some()) {
-            match settings.iter_mut().find(|(known, _)| known.iter().zip(&row.values).all(|(a, b)| a.same(b))) {
-                Some((_, count)) => *count += 1,
-                None => settings.push((&row.values, 1)),
-            }
-        }
-        settings.retain(|(values, _)| !values.iter().zip(&advice.values).all(|(a, (_, b))| a.same(b)));
-        let placed: Vec<_> = settings.into_iter().filter_map(|(values, count)| Some((space.point(values).ok()?, values, count))).collect();
-        let mut table =
-            Table::new(space.parameters().iter().map(|p| p.name.clone()).chain(["mean", "lower", "upper", "measured"].map(str::to_owned)));
-        if placed.is_empty() {
-            return Ok(table);
-        }
-        let points: Vec<&[f64]> = placed.iter().map(|(point, ..)| point.as_slice()).collect();
-        let says = model.predict(Points::from_rows(&points)?.view())?;
-        let sign = if self.maximises() { 1.0 } else { -1.0 };
-        let mut order: Vec<usize> = (0..placed.len()).collect();
-        order.sort_by(|&a, &b| (sign * says[b].0 - says[b].1).total_cmp(&(sign * says[a].0 - says[a].1)));
-        for &i in order.iter().take(RUNNERS_UP) {
-            let (mean, deviation) = says[i];
-            let mut row: Vec<plot::Cell> = placed[i].1.iter().map(|value| super::parameter::value_words(value).into()).collect();
-            row.extend([mean.into(), (mean - 1.96 * deviation).into(), (mean + 1.96 * deviation).into(), placed[i].2.into()]);
-            table.push(row);
-        }
-        Ok(table)
     }
 
     fn words(&self, advice: &Advice) -> Vec<String> {
@@ -249,7 +180,7 @@ impl Content<'_> {
         let model = model.as_ref();
         page.heading("How it got there");
         self.history(page, model)?;
-        for plate in plates(self.study.spec().space(), &self.trials, model, self.response())? {
+        for plate in plates(self.study, model, self.response())? {
             page.picture(plate.picture());
         }
         let Some(model) = model else { return Ok(None) };
@@ -282,7 +213,7 @@ impl Content<'_> {
         Ok(())
     }
 
-    /// Slices and relevance; gives the certificate behind the slices back.
+    /// Slices, effects and the map of the two largest; gives the certificate behind the slices back.
     pub fn model(&self, page: &mut Page, model: &StudyModel<'_>, through: Option<&Through>) -> Result<Option<Certificate>> {
         let space = self.study.spec().space();
         let mut certificate = None;
@@ -298,6 +229,10 @@ impl Content<'_> {
         let effects = model.effects(space)?;
         if !effects.is_empty() {
             page.picture(plot::effects(&effects, self.response()));
+        }
+        if let Some(through) = through {
+            let map = model.mean_map(space, through, &effects, &self.dots(), self.response())?;
+            map.into_iter().for_each(|map| page.picture(map.picture()));
         }
         Ok(certificate)
     }
@@ -362,46 +297,13 @@ impl Content<'_> {
         failures
     }
 
-    fn rivals(&self, advice: &Advice, model: Option<&StudyModel<'_>>) -> Result<Vec<Rival>> {
-        let space = self.study.spec().space();
-        let at = |values: &[(String, sigmabar_study::Value)]| -> Vec<f64> {
-            let same = |row: &&TrialRow| row.values.iter().zip(values).all(|(a, (_, b))| a.same(b));
-            self.trials.iter().filter(same).filter_map(|row| row.value).collect()
-        };
-        let says = |point: &[f64]| model.map(|model| model.view(Points::from_rows(&[point.to_vec()])?.view())).transpose();
-        let mut rivals = vec![Rival {
-            name: "recommended".to_owned(),
-            setting: setting_words(&advice.values),
-            measured: at(&advice.values),
-            mean: says(&advice.point)?.map(|view| view.mean[0]),
-            interval: Some((advice.lower, advice.upper)),
-            label: advice.label().to_string(),
-        }];
-        let is_same = |best: &BestObserved| best.values.iter().zip(&advice.values).all(|((_, a), (_, b))| a.same(b));
-        if advice.best_observed.as_ref().is_some_and(is_same) {
-            rivals[0].name = "recommended, and best measured".to_owned();
-        } else if let Some(best) = &advice.best_observed {
-            let values: Vec<_> = best.values.iter().map(|(_, value)| value.clone()).collect();
-            let view = space.point(&values).ok().map(|point| says(&point)).transpose()?.flatten();
-            rivals.push(Rival {
-                name: "best measured".to_owned(),
-                setting: setting_words(&best.values),
-                measured: at(&best.values),
-                mean: view.as_ref().map(|view| view.mean[0]),
-                interval: view.as_ref().map(|view| view.interval[0]),
-                label: view.map_or_else(|| "no interval is claimed".to_owned(), |view| view.label.to_string()),
-            });
-        }
-        Ok(rivals)
-    }
-
     fn tables(&self, page: &mut Page) {
         if !self.batches.is_empty() {
             page.heading("Batches");
             page.table("batches", batch_table(&self.batches));
         }
         page.heading("Trials");
-        page.table("trials", trial_table(self.study.spec().space().parameters(), &self.trials, &self.imported));
+        page.table("trials", trial_table(self.study.spec().space(), &self.trials, &self.imported));
     }
 
     /// A name for each column that the strategy sees: a list's words have one column each.

@@ -2,7 +2,7 @@
 
 use super::error::Result;
 use super::parameter;
-use crate::plot::{Effect, Slice, Slices};
+use crate::plot::{Effect, MOST_DOTS, MeanMap, Side, Slice, Slices};
 use sigmabar::certificate::Coverage;
 use sigmabar::strategy::{RunPosterior, Scale};
 use sigmabar::{Certificate, Claim, Label, Origin, Points, PointsRef, Strategy};
@@ -16,6 +16,8 @@ const REACH: f64 = 1.96;
 const SETTINGS: usize = 64;
 /// Values of a parameter that are put into each of them; all of a categorical one.
 const LEVELS: usize = 12;
+/// Values of each parameter of a map; all of a categorical one.
+const MAP_LEVELS: usize = 33;
 
 /// The run's posterior, asked in the strategy's coordinates.
 pub(super) struct StudyModel<'a> {
@@ -199,19 +201,6 @@ impl<'a> StudyModel<'a> {
 
     fn slice(&self, space: &Space, through: &Through, dots: &Dots<'_>, p: usize, x: Vec<f64>, view: &View) -> Result<Slice> {
         let parameter = &space.parameters()[p];
-        let kernel = &self.posterior.kernel().value;
-        let scale = kernel.value(&through.point, &through.point);
-        // How near a measurement is to the slice: the correlation with its foot on it.
-        let near = |values: &[Value]| {
-            let point = space.point(values).ok()?;
-            let mut foot = through.point.clone();
-            let columns = space.columns_of(p);
-            foot[columns.clone()].copy_from_slice(&point[columns]);
-            Some((kernel.value(&foot, &point) / scale).clamp(0.0, 1.0))
-        };
-        let placed = |dots: &[(&[Value], f64)]| {
-            dots.iter().filter_map(|(values, y)| Some((parameter::coordinate(parameter, &values[p]), *y, near(values)?))).collect()
-        };
         let (inducing, distinct) = (self.inducing(space, p)?, parameter::names(parameter).is_some());
         Ok(Slice {
             parameter: parameter.name.clone(),
@@ -222,11 +211,83 @@ impl<'a> StudyModel<'a> {
             mean: view.mean.clone(),
             mean_interval: view.interval.iter().copied().unzip(),
             prediction_interval: Some(view.prediction.iter().copied().unzip()),
-            data: placed(&dots.own),
-            imported: placed(&dots.imported),
+            data: self.partial_residuals(space, through, &dots.own, p)?,
+            imported: self.partial_residuals(space, through, &dots.imported, p)?,
             inducing: if distinct { Vec::new() } else { inducing },
             through: through.values.get(p).map(|(_, value)| parameter::coordinate(parameter, value)),
         })
+    }
+
+    /// Where measurements would be on a slice, by the model: its mean at their foot on the slice, plus how far they were from its mean at their own place. Those
+    /// nearest to the slice, with how near they are: the correlation with their foot.
+    fn partial_residuals(&self, space: &Space, through: &Through, dots: &[(&[Value], f64)], p: usize) -> Result<Vec<(f64, f64, f64)>> {
+        let (parameter, kernel) = (&space.parameters()[p], &self.posterior.kernel().value);
+        let scale = kernel.value(&through.point, &through.point);
+        let mut near: Vec<(f64, f64, f64, Vec<f64>, Vec<f64>)> = Vec::new();
+        for (values, y) in dots {
+            let Ok(point) = space.point(values) else { continue };
+            let (mut foot, columns) = (through.point.clone(), space.columns_of(p));
+            foot[columns.clone()].copy_from_slice(&point[columns]);
+            let nearness = (kernel.value(&foot, &point) / scale).clamp(0.0, 1.0);
+            near.push((parameter::coordinate(parameter, &values[p]), *y, nearness, point, foot));
+        }
+        near.sort_by(|a, b| b.2.total_cmp(&a.2));
+        near.truncate(MOST_DOTS);
+        if near.is_empty() {
+            return Ok(Vec::new());
+        }
+        let says = |points: Vec<&[f64]>| self.predict(Points::from_rows(&points)?.view());
+        let there = says(near.iter().map(|(.., point, _)| point.as_slice()).collect())?;
+        let on_slice = says(near.iter().map(|(.., foot)| foot.as_slice()).collect())?;
+        let mut moved = Vec::with_capacity(near.len());
+        for ((x, y, nearness, ..), ((own, _), (foot, _))) in near.into_iter().zip(there.into_iter().zip(on_slice)) {
+            moved.push((x, y - own + foot, nearness));
+        }
+        Ok(moved)
+    }
+
+    /// What the model says over the two parameters that matter most, the others as in a setting; none where fewer than two can be moved.
+    pub fn mean_map(
+        &self,
+        space: &Space,
+        through: &Through,
+        effects: &[Effect],
+        dots: &Dots<'_>,
+        response: &str,
+    ) -> Result<Option<MeanMap>> {
+        let Some([p, q]) = most_important(effects, &space.parameters().iter().map(|p| p.name.as_str()).collect::<Vec<_>>()) else {
+            return Ok(None);
+        };
+        let [across, up] = [p, q].map(|i| parameter::some_levels(&space.parameters()[i], MAP_LEVELS));
+        let mut asked = Vec::new();
+        let mut places = Vec::with_capacity(across.len() * up.len());
+        for y in &up {
+            for x in &across {
+                let point = placed(space, through, &[(p, x), (q, y)]);
+                places.push(point.is_some());
+                asked.extend(point);
+            }
+        }
+        if asked.is_empty() {
+            return Ok(None);
+        }
+        let view = self.view(Points::from_rows(&asked)?.view())?;
+        let mut said = view.mean.iter().zip(&view.interval).map(|(mean, (low, high))| (*mean, 0.5 * (high - low)));
+        let place = |values: &[Value]| {
+            let at = |i: usize| parameter::coordinate(&space.parameters()[i], &values[i]);
+            (at(p), at(q))
+        };
+        let here: Vec<Value> = through.values.iter().map(|(_, value)| value.clone()).collect();
+        Ok(Some(MeanMap {
+            through: through.words.clone(),
+            response: response.to_owned(),
+            label: view.label.to_string(),
+            sides: [p, q].map(|i| Side { name: space.parameters()[i].name.clone(), scale: parameter::scale(&space.parameters()[i]) }),
+            steps: [(p, &across), (q, &up)].map(|(i, all)| all.iter().map(|v| parameter::coordinate(&space.parameters()[i], v)).collect()),
+            says: places.into_iter().map(|is_there| if is_there { said.next() } else { None }).collect(),
+            measured: dots.own.iter().chain(&dots.imported).map(|(values, _)| place(values)).collect(),
+            through_point: (here.len() == space.parameters().len()).then(|| place(&here)),
+        }))
     }
 
     /// Where inducing points are along a parameter.
@@ -270,26 +331,41 @@ fn moved(space: &Space, p: usize, setting: &[Value], point: &[f64], value: &Valu
 /// The settings that differ from a setting in one parameter: their places on its axis and the strategy's points.
 fn line(space: &Space, through: &Through, p: usize) -> (Vec<f64>, Vec<Vec<f64>>) {
     let parameter = &space.parameters()[p];
-    let point = |value: &Value| -> Option<Vec<f64>> {
-        if space.candidates().is_some() {
-            // Between the candidates of a list the model is asked all the same.
-            let mut point = through.point.clone();
-            let columns = space.columns_of(p);
-            match &parameter.kind {
-                ParameterKind::Column { low, high } => point[columns.start] = (value.as_number()? - low) / (high - low),
-                ParameterKind::Categorical { choices } => {
-                    choices
-                        .iter()
-                        .zip(&mut point[columns])
-                        .for_each(|(choice, v)| *v = if choice.same(value) { FRAC_1_SQRT_2 } else { 0.0 });
-                }
-                _ => return None,
-            }
-            return point.iter().all(|v| v.is_finite()).then_some(point);
-        }
+    let place = |value: &Value| Some((parameter::coordinate(parameter, value), placed(space, through, &[(p, value)])?));
+    parameter::levels(parameter).iter().filter_map(place).unzip()
+}
+
+/// A setting with other values of some parameters, as the strategy sees it; none where constraints forbid it.
+fn placed(space: &Space, through: &Through, others: &[(usize, &Value)]) -> Option<Vec<f64>> {
+    if space.candidates().is_none() {
         let mut values: Vec<Value> = through.values.iter().map(|(_, value)| value.clone()).collect();
-        values[p] = value.clone();
-        space.point(&values).ok()
-    };
-    parameter::levels(parameter).iter().filter_map(|value| Some((parameter::coordinate(parameter, value), point(value)?))).unzip()
+        for (p, value) in others {
+            values[*p] = (*value).clone();
+        }
+        return space.point(&values).ok();
+    }
+    // Between the candidates of a list the model is asked all the same.
+    let mut point = through.point.clone();
+    for (p, value) in others {
+        let columns = space.columns_of(*p);
+        match &space.parameters()[*p].kind {
+            ParameterKind::Column { low, high } => point[columns.start] = (value.as_number()? - low) / (high - low),
+            ParameterKind::Categorical { choices } => {
+                choices.iter().zip(&mut point[columns]).for_each(|(choice, v)| *v = if choice.same(value) { FRAC_1_SQRT_2 } else { 0.0 });
+            }
+            _ => return None,
+        }
+    }
+    point.iter().all(|v| v.is_finite()).then_some(point)
+}
+
+/// The places among all parameters of the two that matter most.
+pub(super) fn most_important(effects: &[Effect], names: &[&str]) -> Option<[usize; 2]> {
+    let mut sorted: Vec<&Effect> = effects.iter().collect();
+    sorted.sort_by(|a, b| b.total.total_cmp(&a.total));
+    let place = |effect: &Effect| names.iter().position(|name| *name == effect.parameter);
+    match sorted[..] {
+        [first, second, ..] => Some([place(first)?, place(second)?]),
+        _ => None,
+    }
 }

@@ -1,9 +1,9 @@
 //! The batches and trials of a study as tables.
 
-use super::parameter::value_words;
+use super::parameter::{has_labels, value_words};
 use crate::plot::{Cell, Table};
 use sigmabar::strategy::StillPossible;
-use sigmabar_study::{BatchRow, ImportedRow, Parameter, TrialResult, TrialRow, Value};
+use sigmabar_study::{BatchRow, ImportedRow, Space, TrialResult, TrialRow, Value};
 
 /// One row for each closed batch.
 pub(super) fn batch_table(batches: &[BatchRow]) -> Table {
@@ -25,16 +25,19 @@ pub(super) fn batch_table(batches: &[BatchRow]) -> Table {
 }
 
 /// One row for each trial, and below them one for each result from before the study.
-pub(super) fn trial_table(parameters: &[Parameter], trials: &[TrialRow], imported: &[ImportedRow]) -> Table {
-    let parameters = parameters.iter().map(|p| p.name.clone());
+pub(super) fn trial_table(space: &Space, trials: &[TrialRow], imported: &[ImportedRow]) -> Table {
+    let parameters = space.parameters().iter().map(|p| p.name.clone());
+    let label = |values: &[Value]| has_labels(space).then(|| Cell::from(space.label(values).unwrap_or_default()));
     let columns = ["trial", "batch", "well"]
         .into_iter()
+        .chain(has_labels(space).then_some("label"))
         .map(str::to_owned)
         .chain(parameters)
         .chain(["state", "value", "std. error", "reason", "note"].map(str::to_owned));
     let mut table = Table::new(columns);
     for row in trials {
         let mut cells: Vec<Cell> = vec![Cell::Whole(row.id), (row.batch + 1).into(), row.well.clone().unwrap_or_default().into()];
+        cells.extend(label(&row.values));
         cells.extend(row.values.iter().map(setting));
         cells.extend([
             row.state.to_string().into(),
@@ -51,6 +54,7 @@ pub(super) fn trial_table(parameters: &[Parameter], trials: &[TrialRow], importe
             TrialResult::Failed { reason } => (None, None, reason.as_str()),
         };
         let mut cells = vec![Cell::Empty, Cell::Empty, Cell::Empty];
+        cells.extend(label(&row.values));
         cells.extend(row.values.iter().map(setting));
         cells.extend(["imported".into(), value.into(), error.into(), reason.into(), "".into()]);
         table.push(cells);

@@ -101,6 +101,7 @@ fn recommended(advice: &Advice) -> Outcome<Recommendation> {
     let finite = |value: f64| value.is_finite().then_some(value);
     let seen = |best: &BestObserved| BestSeen { id: best.id, values: named(&best.values), value: best.value };
     Ok(Recommendation {
+        called: advice.called.clone(),
         values: named(&advice.values),
         lower: finite(advice.lower),
         upper: finite(advice.upper),
@@ -146,10 +147,9 @@ pub(super) async fn trials(State(app): State<Arc<App>>, Path(s): Path<String>, A
         batch: query.batch,
         worker: query.worker.map(worker_of_query).transpose()?,
     };
-    let names = names(&desk.reader);
     let rows = desk.read(move |study| study.trials_of(&page)).await?;
     let next = (rows.len() == limit).then(|| rows.last().map(|row| row.id)).flatten();
-    Ok(Json(Trials { trials: rows.into_iter().map(|row| TrialShown::of(row, &names)).collect(), next }))
+    Ok(Json(Trials { trials: rows.into_iter().map(|row| TrialShown::of(row, desk.reader.spec().space())).collect(), next }))
 }
 
 fn standing(state: TrialState) -> TrialStatus {

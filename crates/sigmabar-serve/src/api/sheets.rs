@@ -4,7 +4,6 @@ use super::asking::{answer, worker};
 use super::taking::{Args, Body};
 use crate::app::App;
 use crate::desk::Desk;
-use crate::plates::{self, LaidPlate, Well};
 use crate::refusal::{Outcome, Refusal};
 use crate::wire::*;
 use axum::Json;
@@ -13,7 +12,7 @@ use axum::http::header;
 use axum::response::{IntoResponse, Response};
 use serde_json::Value as Any;
 use sigmabar_report::data::Reader;
-use sigmabar_report::plate::{self, Layout, Plate, Reading};
+use sigmabar_report::plate::{self, Content, LaidPlate, Layout, Plate, Reading};
 use sigmabar_report::plot::well_place;
 use sigmabar_report::sheet::{Sheet, write_csv};
 use sigmabar_study::{AskRequest, AskedTrial, HandedOut, Page, Study, TrialResult, TrialRow, TrialStatus, Value};
@@ -32,25 +31,24 @@ pub(super) async fn lay_out(State(app): State<Arc<App>>, Path(s): Path<String>, 
     if settings == 0 {
         return Err(Refusal::invalid(format!("controls and blocked wells leave no room on a plate of {plate} wells: take a larger one")));
     }
-    let request = AskRequest::new(worker(body.name)?, settings).with_lease(PLATE_LEASE);
-    let handed = desk.ask(request, Duration::from_secs(60)).await?;
+    let name = worker(body.name)?;
+    let asks = name.clone();
+    let at_most = desk.read(move |study| plate::pending(study, &asks)).await?.unwrap_or(settings);
+    let handed = desk.ask(AskRequest::new(name, at_most).with_lease(PLATE_LEASE), Duration::from_secs(60)).await?;
     if let HandedOut::Trials(trials) = &handed
         && !is_laid(&desk, trials).await?
     {
-        let seed = desk.reader.spec().problem().seed() ^ trials.first().map_or(0, |trial| trial.id);
-        let layout = Layout::new(plate, trials, desk.reader.spec(), seed);
+        let layout = Layout::new(plate, trials, desk.reader.spec(), Layout::seed(desk.reader.spec(), trials));
         let wells = layout.map_err(|well| Refusal::invalid(format!("blocked: a plate of {plate} wells has no well {well}")))?.places();
         desk.writer()?.with(move |study| study.set_wells(&wells)).await?;
     }
     Ok(answer(handed))
 }
 
-/// Whether a plate is asked for again: what lies on the bench stays where it is.
+/// Whether a plate is asked for again.
 async fn is_laid(desk: &Arc<Desk>, trials: &[AskedTrial]) -> Outcome<bool> {
-    let Some(first) = trials.first().map(|trial| trial.id) else { return Ok(true) };
-    let page = Page { after: first.checked_sub(1), at_most: Some(1), ..Page::default() };
-    let row = desk.read(move |study| study.trials_of(&page)).await?;
-    Ok(row.first().is_some_and(|row| row.well.is_some()))
+    let trials = trials.to_vec();
+    Ok(desk.read(move |study| plate::laid_before(study, &trials)).await?.is_some())
 }
 
 /// A file of a plate: `sheet.csv` to be filled in, or `map.csv` for pipetting.
@@ -75,7 +73,7 @@ fn csv(sheet: &Sheet) -> Outcome<String> {
 
 /// Looks at the layout of the plate of this number.
 fn laid<T>(study: &Study, number: &str, look: impl FnOnce(&Layout<'_>) -> T) -> Outcome<T> {
-    let all = plates::plates(study)?;
+    let all = plate::laid(study)?;
     let plate = number.parse().ok().and_then(|number: usize| all.iter().find(|plate| plate.number == number));
     let plate = plate.ok_or_else(|| Refusal::not_found(format!("there is no plate \"{number}\"")))?;
     let elsewhere = || Refusal::conflict("laid-otherwise", "this plate was not laid out by the study: tell its results by their trials");
@@ -162,8 +160,8 @@ fn batch_of(study: &Study, beside: Option<u64>, controls: &[(String, f64)]) -> s
         return Ok(study.trials_of(&page)?.first().map_or(0, |row| row.batch));
     }
     let places: Vec<_> = controls.iter().filter_map(|(well, _)| well_place(well)).collect();
-    let has_them = |plate: &LaidPlate| places.iter().all(|place| matches!(plate.wells.get(place), Some(Well::Control(_))));
-    Ok(plates::plates(study)?.iter().rev().find(|plate| has_them(plate)).map_or(0, |plate| plate.batch))
+    let has_them = |plate: &LaidPlate| places.iter().all(|place| matches!(plate.wells.get(place), Some(Content::Control(_))));
+    Ok(plate::laid(study)?.iter().rev().find(|plate| has_them(plate)).map_or(0, |plate| plate.batch))
 }
 
 /// Settings as they were used in truth, where the study takes such.

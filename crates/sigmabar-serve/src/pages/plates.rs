@@ -4,13 +4,13 @@ use super::Shown;
 use super::html::{Screen, button};
 use crate::app::App;
 use crate::desk::Desk;
-use crate::plates::{LaidPlate, Well, plates};
 use crate::token::Access;
 use axum::Extension;
 use axum::extract::{Path, State};
+use sigmabar_report::plate::{Content, LaidPlate, laid};
 use sigmabar_report::plot::{escape, number, well_name};
-use sigmabar_report::report::setting_words;
-use sigmabar_study::{Study, TrialRow, TrialStatus, Value};
+use sigmabar_report::report::called_words;
+use sigmabar_study::{Study, TrialRow, TrialStatus};
 use std::sync::Arc;
 
 /// The last plates are shown; older ones are in the report.
@@ -18,12 +18,12 @@ const MOST_PLATES: usize = 12;
 
 pub(super) async fn show(State(app): State<Arc<App>>, Path(s): Path<String>, Extension(access): Extension<Access>) -> Shown {
     let desk = app.desk(&s)?;
-    let plates = desk.read(plates).await?;
+    let plates = desk.read(laid).await?;
     let begun = plates.len();
     let values = plates.iter().flat_map(|plate| plate.wells.values()).filter_map(|well| match well {
-        Well::Trial(row) => row.value,
-        Well::Control(value) => *value,
-        Well::Blocked => None,
+        Content::Trial(row) => row.value,
+        Content::Control(value) => *value,
+        Content::Blocked => None,
     });
     let ends = values.fold((f64::INFINITY, f64::NEG_INFINITY), |(a, b), v| (a.min(v), b.max(v)));
     let shown: String = plates.iter().rev().take(MOST_PLATES).map(|plate| section(plate, &desk, access, ends)).collect();
@@ -65,11 +65,11 @@ fn section(plate: &LaidPlate, desk: &Desk, access: Access, ends: (f64, f64)) -> 
         format!("<tr><th scope=\"row\">{letter}</th>{cells}</tr>")
     };
     let lines: String = (0..height).map(line).collect();
-    let has = |wanted: fn(&Well) -> bool| plate.wells.values().any(wanted);
+    let has = |wanted: fn(&Content) -> bool| plate.wells.values().any(wanted);
     let legend: String = [
-        (has(|well| matches!(well, Well::Control(_))), "C: a control. "),
-        (has(|well| matches!(well, Well::Blocked)), "Hatched: stays empty. "),
-        (has(|well| matches!(well, Well::Trial(row) if row.value.is_none() && !is_open(row))), "×: failed. "),
+        (has(|well| matches!(well, Content::Control(_))), "C: a control. "),
+        (has(|well| matches!(well, Content::Blocked)), "Hatched: stays empty. "),
+        (has(|well| matches!(well, Content::Trial(row) if row.value.is_none() && !is_open(row))), "×: failed. "),
     ]
     .iter()
     .filter(|(is_there, _)| *is_there)
@@ -92,23 +92,21 @@ fn is_open(row: &TrialRow) -> bool {
     row.state.is_open() || row.state == TrialStatus::Missing
 }
 
-fn well(content: &Well, name: &str, plate: &LaidPlate, study: &Study, access: Access, (low, high): (f64, f64)) -> String {
+fn well(content: &Content, name: &str, plate: &LaidPlate, study: &Study, access: Access, (low, high): (f64, f64)) -> String {
     let heat = |value: f64| format!("heat-{}", step(value, low, high));
     let (class, text, tip, trial) = match content {
-        Well::Blocked => ("blocked".to_owned(), String::new(), format!("{name} · stays empty"), None),
-        Well::Control(None) => ("open control".to_owned(), "C".to_owned(), format!("{name} · control"), Some("control".to_owned())),
-        Well::Control(Some(value)) => {
+        Content::Blocked => ("blocked".to_owned(), String::new(), format!("{name} · stays empty"), None),
+        Content::Control(None) => ("open control".to_owned(), "C".to_owned(), format!("{name} · control"), Some("control".to_owned())),
+        Content::Control(Some(value)) => {
             (format!("{} control", heat(*value)), number(*value), format!("{name} · control"), Some("control".to_owned()))
         }
-        Well::Trial(row) => {
-            let names = study.spec().space().parameters().iter().map(|p| p.name.clone());
-            let setting: Vec<(String, Value)> = names.zip(row.values.iter().cloned()).collect();
+        Content::Trial(row) => {
             let wells = row
                 .well
                 .as_deref()
                 .filter(|wells| wells.contains(';'))
                 .map_or_else(String::new, |wells| format!(" (in {})", wells.replace(';', ", ")));
-            let tip = format!("{name} · trial {}{wells} · {}", row.id, setting_words(&setting));
+            let tip = format!("{name} · trial {}{wells} · {}", row.id, called_words(study.spec().space(), &row.values));
             match row.value {
                 Some(value) => (heat(value), number(value), tip, None),
                 None if is_open(row) => ("open".to_owned(), "·".to_owned(), tip, Some(row.id.to_string())),
@@ -119,7 +117,7 @@ fn well(content: &Well, name: &str, plate: &LaidPlate, study: &Study, access: Ac
     let tip = escape(&tip);
     match trial.filter(|_| access == Access::Write) {
         Some(trial) => {
-            let is_one_of_many = matches!(content, Well::Trial(row) if row.well.as_ref().is_some_and(|wells| wells.contains(';')));
+            let is_one_of_many = matches!(content, Content::Trial(row) if row.well.as_ref().is_some_and(|wells| wells.contains(';')));
             let together = if is_one_of_many { " data-together" } else { "" };
             format!(
                 "<button type=\"button\" class=\"well {class}\" data-plate=\"{}\" data-well=\"{name}\" data-trial=\"{trial}\"{together} title=\"{tip}\" aria-label=\"{tip}\">{text}</button>",

@@ -9,8 +9,8 @@ use crate::token::Access;
 use axum::Extension;
 use axum::extract::{Path, Query, State};
 use sigmabar_report::plot::{escape, number};
-use sigmabar_report::report::value_words;
-use sigmabar_study::{Page, TrialRow, TrialStatus};
+use sigmabar_report::report::{has_labels, value_words};
+use sigmabar_study::{Page, Space, TrialRow, TrialStatus};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -37,8 +37,10 @@ pub(super) async fn show(
     let mut rows = desk.read(move |study| study.trials_of(&page)).await?;
     let more = rows.len() > ROWS;
     rows.truncate(ROWS);
-    let names: Vec<String> = desk.reader.spec().space().parameters().iter().map(|p| p.name.clone()).collect();
+    let space = desk.reader.spec().space();
+    let names: Vec<String> = space.parameters().iter().map(|p| p.name.clone()).collect();
     let mut heads = vec!["trial", "state", "value"];
+    heads.extend(has_labels(space).then_some("label"));
     heads.extend(names.iter().map(String::as_str));
     heads.extend(["batch", "worker", "well", "told", "note"]);
     let base = address(&desk, "trials");
@@ -53,7 +55,7 @@ pub(super) async fn show(
     } else {
         String::new()
     };
-    let shown = table("trials", &heads, rows.iter().map(|row| (row.id.to_string(), cells(row, access))));
+    let shown = table("trials", &heads, rows.iter().map(|row| (row.id.to_string(), cells(row, space, access))));
     let body =
         format!("<h1>Trials</h1>{}{shown}<p class=\"pages\">{first}{next}</p>", filters(&base, state, &field("batch"), &field("worker")));
     let screen = Screen { title: "Trials", study: Some((&desk, "trials")), access, events: format!("{}/events", desk.address()) };
@@ -88,7 +90,7 @@ fn correct(row: &TrialRow, access: Access) -> String {
     )
 }
 
-fn cells(row: &TrialRow, access: Access) -> Vec<String> {
+fn cells(row: &TrialRow, space: &Space, access: Access) -> Vec<String> {
     let may = access == Access::Write;
     let value = match (row.value, row.state) {
         (Some(value), _) => {
@@ -113,6 +115,7 @@ fn cells(row: &TrialRow, access: Access) -> Vec<String> {
         note
     };
     let mut cells = vec![row.id.to_string(), format!("<span class=\"badge {0}\">{0}</span>", row.state), value];
+    cells.extend(has_labels(space).then(|| escape(&space.label(&row.values).unwrap_or_default())));
     cells.extend(row.values.iter().map(|value| escape(&value_words(value))));
     cells.extend([
         (row.batch + 1).to_string(),

@@ -4,7 +4,7 @@ use super::{NAME_PATTERN, Setting, setting};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
-use sigmabar_study::TrialRow;
+use sigmabar_study::{Space, TrialRow};
 use std::collections::BTreeMap;
 
 /// Settings to predict.
@@ -91,6 +91,9 @@ pub struct TrialShown {
     pub id: u64,
     /// Its batch, from 0.
     pub batch: usize,
+    /// What the candidate is called, in a list that has labels.
+    #[serde(default)]
+    pub called: Option<String>,
     /// The setting.
     pub values: Setting,
     /// Where it stands.
@@ -124,11 +127,13 @@ pub struct TrialShown {
 }
 
 impl TrialShown {
-    pub(crate) fn of(row: TrialRow, names: &[String]) -> Self {
+    pub(crate) fn of(row: TrialRow, space: &Space) -> Self {
+        let names: Vec<String> = space.parameters().iter().map(|parameter| parameter.name.clone()).collect();
         Self {
             id: row.id,
             batch: row.batch,
-            values: setting(names, &row.values),
+            called: space.label(&row.values),
+            values: setting(&names, &row.values),
             state: row.state.name().to_owned(),
             worker: row.worker,
             leased_until: row.leased_until,
@@ -223,6 +228,9 @@ pub struct RecommendationAnswer {
 /// A setting to use, with what is known about it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Recommendation {
+    /// What the candidate is called, in a list that has labels.
+    #[serde(default)]
+    pub called: Option<String>,
     /// The setting.
     pub values: Setting,
     /// Lower end of the interval for its true value.

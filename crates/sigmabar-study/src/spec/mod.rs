@@ -210,6 +210,12 @@ impl StudySpec {
         self.file.objective.as_ref().is_some_and(|objective| objective.command.is_some() || objective.process.is_some())
     }
 
+    /// The command that evaluates a setting, where there is one.
+    #[must_use]
+    pub fn command(&self) -> Option<&str> {
+        self.file.objective.as_ref()?.command.as_deref()
+    }
+
     /// The same study evaluated by a command for each trial.
     #[must_use]
     pub fn with_command(mut self, command: impl Into<String>) -> Self {

@@ -1,8 +1,8 @@
 //! Plates as they lie on the bench, made again from the trials that were laid into their wells.
 
-use sigmabar_report::plate::{Layout, Plate};
-use sigmabar_report::plot::{plate_size, well_place};
-use sigmabar_study::{AskedTrial, Result, Study, TrialRow};
+use super::{Layout, Plate};
+use crate::plot::{plate_size, well_place};
+use sigmabar_study::{AskedTrial, Page, Result, Study, TrialRow};
 use std::collections::BTreeMap;
 
 /// The usual plates.
@@ -10,19 +10,22 @@ const USUAL: [usize; 7] = [6, 12, 24, 48, 96, 384, 1536];
 
 /// A plate.
 #[derive(Debug)]
-pub(crate) struct LaidPlate {
+pub struct LaidPlate {
     /// From 1.
     pub number: usize,
+    /// The batch of its trials, from 0.
     pub batch: usize,
     /// Rows and columns.
     pub size: (usize, usize),
-    pub wells: BTreeMap<(usize, usize), Well>,
+    /// What is in the wells that are not empty by chance: by row and column, from 0.
+    pub wells: BTreeMap<(usize, usize), Content>,
     rows: Vec<TrialRow>,
 }
 
 /// What is in a well.
 #[derive(Clone, Debug)]
-pub(crate) enum Well {
+pub enum Content {
+    /// A trial.
     Trial(Box<TrialRow>),
     /// A control, and what it came to.
     Control(Option<f64>),
@@ -31,22 +34,25 @@ pub(crate) enum Well {
 }
 
 /// All plates of a study.
-pub(crate) fn plates(study: &Study) -> Result<Vec<LaidPlate>> {
-    let rows: Vec<TrialRow> = study.trials()?.into_iter().filter(|row| row.well.is_some()).collect();
+///
+/// # Errors
+/// What reading the study runs into.
+pub fn laid(study: &Study) -> Result<Vec<LaidPlate>> {
+    let rows: Vec<TrialRow> = study.trials()?.into_iter().filter(|row| places(row).next().is_some()).collect();
     let controls = if rows.is_empty() { Vec::new() } else { study.controls()? };
     let lay = |(i, rows): (usize, Vec<TrialRow>)| {
         let mut plate = LaidPlate { number: i + 1, batch: rows[0].batch, size: (1, 1), wells: BTreeMap::new(), rows };
         for row in &plate.rows {
-            let places = row.well.iter().flat_map(|wells| wells.split(';')).filter_map(well_place);
-            plate.wells.extend(places.map(|place| (place, Well::Trial(Box::new(row.clone())))));
+            plate.wells.extend(places(row).map(|place| (place, Content::Trial(Box::new(row.clone())))));
         }
         let (size, control_wells) = plate.with_layout(study, |layout| (Some(layout.size()), layout.controls())).unwrap_or_default();
         let told = controls.iter().filter(|control| control.batch == plate.batch);
         let told: BTreeMap<&str, f64> = told.map(|control| (control.well.as_str(), control.value)).collect();
-        let places = control_wells.iter().map(String::as_str).chain(told.keys().copied());
-        plate.wells.extend(places.filter_map(|well| Some((well_place(well)?, Well::Control(told.get(well).copied())))).collect::<Vec<_>>());
+        let wells = control_wells.iter().map(String::as_str).chain(told.keys().copied());
+        let wells = wells.filter_map(|well| Some((well_place(well)?, Content::Control(told.get(well).copied()))));
+        plate.wells.extend(wells.collect::<Vec<_>>());
         for place in study.spec().blocked_wells().iter().filter_map(|well| well_place(well)) {
-            plate.wells.entry(place).or_insert(Well::Blocked);
+            plate.wells.entry(place).or_insert(Content::Blocked);
         }
         plate.size = size.unwrap_or_else(|| plate_size(plate.wells.keys().copied()));
         plate
@@ -54,12 +60,39 @@ pub(crate) fn plates(study: &Study) -> Result<Vec<LaidPlate>> {
     Ok(grouped(rows).into_iter().enumerate().map(lay).collect())
 }
 
+/// How many trials a worker still has to tell that lie on a plate: whoever asks for a plate again is given these, and nothing is added to it.
+///
+/// # Errors
+/// What reading the study runs into.
+pub fn pending(study: &Study, worker: &str) -> Result<Option<usize>> {
+    let rows = study.trials_of(&Page { worker: Some(worker.to_owned()), ..Page::default() })?;
+    let count = rows.iter().filter(|row| row.state.is_open() && row.well.is_some()).count();
+    Ok((count > 0).then_some(count))
+}
+
+/// The plate on which all these trials lie already: what is on the bench stays where it is.
+///
+/// # Errors
+/// What reading the study runs into.
+pub fn laid_before(study: &Study, trials: &[AskedTrial]) -> Result<Option<LaidPlate>> {
+    let Some(first) = trials.first() else { return Ok(None) };
+    let row = study.trials_of(&Page { after: first.id.checked_sub(1), at_most: Some(1), ..Page::default() })?;
+    if row.first().is_none_or(|row| row.well.is_none()) {
+        return Ok(None);
+    }
+    Ok(laid(study)?.into_iter().find(|plate| trials.iter().all(|trial| plate.holds(trial.id))))
+}
+
+fn places(row: &TrialRow) -> impl Iterator<Item = (usize, usize)> {
+    row.well.iter().flat_map(|wells| wells.split(';')).filter_map(well_place)
+}
+
 /// A batch begins a new plate, and so does a well that is in use already.
 fn grouped(rows: Vec<TrialRow>) -> Vec<Vec<TrialRow>> {
     let mut plates: Vec<Vec<TrialRow>> = Vec::new();
     for row in rows {
-        let is_new = plates.last().is_none_or(|plate| plate.iter().any(|other| other.batch != row.batch || other.well == row.well));
-        if is_new {
+        let meets = |other: &TrialRow| other.batch != row.batch || places(other).any(|place| places(&row).any(|own| own == place));
+        if plates.last().is_none_or(|plate| plate.iter().any(meets)) {
             plates.push(Vec::new());
         }
         if let Some(plate) = plates.last_mut() {
@@ -70,6 +103,18 @@ fn grouped(rows: Vec<TrialRow>) -> Vec<Vec<TrialRow>> {
 }
 
 impl LaidPlate {
+    /// Whether a trial lies on it.
+    #[must_use]
+    pub fn holds(&self, id: u64) -> bool {
+        self.rows.iter().any(|row| row.id == id)
+    }
+
+    /// Its trials in the order of their numbers.
+    #[must_use]
+    pub fn trials(&self) -> &[TrialRow] {
+        &self.rows
+    }
+
     /// The layout that put the trials where they are, which alone knows where the controls are; none where they were laid out otherwise.
     pub fn with_layout<T>(&self, study: &Study, look: impl FnOnce(&Layout<'_>) -> T) -> Option<T> {
         let spec = study.spec();
@@ -82,7 +127,7 @@ impl LaidPlate {
             leased_until: row.leased_until.unwrap_or_default(),
         };
         let trials: Vec<AskedTrial> = self.rows.iter().map(asked).collect();
-        let seed = spec.problem().seed() ^ trials.first()?.id;
+        let seed = Layout::seed(spec, &trials);
         let is_so = |layout: &Layout<'_>| {
             let places: BTreeMap<u64, String> = layout.places().into_iter().collect();
             self.rows.iter().all(|row| places.get(&row.id) == row.well.as_ref())
