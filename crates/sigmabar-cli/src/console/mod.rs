@@ -149,14 +149,13 @@ impl Console {
     /// Writes a sheet to stdout.
     pub(crate) fn sheet(&self, sheet: &Sheet, default: Format) -> Outcome<()> {
         let mut out = io::BufWriter::new(anstream::stdout().lock());
+        let mut missing = Vec::new();
         match self.format(default) {
             Format::Table => {
                 let rows: Vec<Vec<String>> = sheet.rows.iter().map(|row| row.iter().map(cell).collect()).collect();
                 let (table, left_out) = table::drawn(&sheet.columns, &rows, table::terminal_width(false));
                 writeln!(out, "{table}")?;
-                if !left_out.is_empty() {
-                    self.say(format_args!("too narrow for {}: --format csv has everything", left_out.join(", ")));
-                }
+                missing = left_out;
             }
             Format::Csv => write_csv(sheet, &mut out)?,
             Format::Jsonl => {
@@ -169,7 +168,11 @@ impl Console {
                 writeln!(out, "{:#}", Value::from(rows))?;
             }
         }
-        Ok(out.flush()?)
+        out.flush()?;
+        if !missing.is_empty() {
+            self.say(format_args!("too narrow for {}: --format csv has everything", missing.join(", ")));
+        }
+        Ok(())
     }
 
     /// An empty list, for programs that read one.

@@ -4,6 +4,8 @@ use comfy_table::{ColumnConstraint, ContentArrangement, Table, Width, presets};
 
 /// What is left out last: without them the other cells say nothing.
 const NEEDED: [&str; 4] = ["trial", "state", "value", "result"];
+/// What is left out first: nobody misses them beside the others.
+const SPARED: [&str; 3] = ["told_at", "seed", "worker"];
 /// The longest word that is kept whole.
 const LONGEST_WORD: usize = 24;
 /// Beside what is in a cell: its frame and the spaces in it.
@@ -49,7 +51,7 @@ fn needs(name: &str, rows: &[Vec<String>], column: usize) -> (usize, usize) {
     (cells().map(longest).max().unwrap_or(0).min(LONGEST_WORD), most)
 }
 
-/// The columns that fit side by side: empty ones are left out first, then those on the right.
+/// The columns that fit side by side: empty ones are left out first, then those that are not missed, then those on the right.
 fn fitting(columns: &[String], rows: &[Vec<String>], width: usize) -> Vec<usize> {
     let mut kept: Vec<usize> = (0..columns.len()).collect();
     let least = |kept: &[usize]| 1 + kept.iter().map(|&i| needs(&columns[i], rows, i).0 + FRAME).sum::<usize>();
@@ -57,7 +59,9 @@ fn fitting(columns: &[String], rows: &[Vec<String>], width: usize) -> Vec<usize>
     let is_needed = |i: usize| i == 0 || NEEDED.contains(&columns[i].as_str());
     while least(&kept) > width && kept.len() > 1 {
         let of = |wanted: &dyn Fn(usize) -> bool| kept.iter().rposition(|&i| wanted(i));
-        let next = of(&|i| !is_needed(i) && is_empty(i)).or_else(|| of(&|i| !is_needed(i))).unwrap_or(kept.len() - 1);
+        let is_spared = |i: usize| !is_needed(i) && SPARED.contains(&columns[i].as_str());
+        let next = of(&|i| !is_needed(i) && is_empty(i)).or_else(|| of(&is_spared)).or_else(|| of(&|i| !is_needed(i)));
+        let next = next.unwrap_or(kept.len() - 1);
         kept.remove(next);
     }
     kept

@@ -98,6 +98,8 @@ impl<'a> Layout<'a> {
             }
             row[from] = match (known.value, &known.reason) {
                 (Some(value), _) => json!(value),
+                // A note beside it is the reason too.
+                (None, Some(reason)) if !known.state.is_open() && known.note.as_ref() == Some(reason) => json!("failed"),
                 (None, Some(reason)) if !known.state.is_open() => json!(format!("failed: {reason}")),
                 _ => Value::Null,
             };

@@ -35,6 +35,15 @@ pub(super) struct Dots<'a> {
     pub imported: Vec<(&'a [Value], f64)>,
 }
 
+/// A measurement beside a slice: its place on the parameter's axis, its value, how near it is, its point, and the foot of that on the slice.
+struct Dot {
+    x: f64,
+    y: f64,
+    nearness: f64,
+    point: Vec<f64>,
+    foot: Vec<f64>,
+}
+
 /// A setting that slices are laid through.
 pub(super) struct Through {
     pub values: Vec<(String, Value)>,
@@ -223,27 +232,24 @@ impl<'a> StudyModel<'a> {
     fn partial_residuals(&self, space: &Space, through: &Through, dots: &[(&[Value], f64)], p: usize) -> Result<Vec<(f64, f64, f64)>> {
         let (parameter, kernel) = (&space.parameters()[p], &self.posterior.kernel().value);
         let scale = kernel.value(&through.point, &through.point);
-        let mut near: Vec<(f64, f64, f64, Vec<f64>, Vec<f64>)> = Vec::new();
+        let mut near: Vec<Dot> = Vec::new();
         for (values, y) in dots {
             let Ok(point) = space.point(values) else { continue };
             let (mut foot, columns) = (through.point.clone(), space.columns_of(p));
             foot[columns.clone()].copy_from_slice(&point[columns]);
             let nearness = (kernel.value(&foot, &point) / scale).clamp(0.0, 1.0);
-            near.push((parameter::coordinate(parameter, &values[p]), *y, nearness, point, foot));
+            near.push(Dot { x: parameter::coordinate(parameter, &values[p]), y: *y, nearness, point, foot });
         }
-        near.sort_by(|a, b| b.2.total_cmp(&a.2));
+        near.sort_by(|a, b| b.nearness.total_cmp(&a.nearness));
         near.truncate(MOST_DOTS);
         if near.is_empty() {
             return Ok(Vec::new());
         }
         let says = |points: Vec<&[f64]>| self.predict(Points::from_rows(&points)?.view());
-        let there = says(near.iter().map(|(.., point, _)| point.as_slice()).collect())?;
-        let on_slice = says(near.iter().map(|(.., foot)| foot.as_slice()).collect())?;
-        let mut moved = Vec::with_capacity(near.len());
-        for ((x, y, nearness, ..), ((own, _), (foot, _))) in near.into_iter().zip(there.into_iter().zip(on_slice)) {
-            moved.push((x, y - own + foot, nearness));
-        }
-        Ok(moved)
+        let there = says(near.iter().map(|dot| dot.point.as_slice()).collect())?;
+        let on_slice = says(near.iter().map(|dot| dot.foot.as_slice()).collect())?;
+        let moved = |(dot, ((own, _), (foot, _))): (&Dot, ((f64, f64), (f64, f64)))| (dot.x, dot.y - own + foot, dot.nearness);
+        Ok(near.iter().zip(there.into_iter().zip(on_slice)).map(moved).collect())
     }
 
     /// What the model says over the two parameters that matter most, the others as in a setting; none where fewer than two can be moved.
