@@ -9,4 +9,5 @@ mod pictures;
 mod premises;
 mod refusals;
 mod reports;
+mod support;
 mod transcripts;

@@ -1,7 +1,6 @@
 //! Commands typed once too often or with the wrong file: nothing is lost, and what is wrong is named.
 
-mod support;
-
+use crate::support;
 use std::fs;
 use std::path::Path;
 use std::process::{Command, Output};

@@ -1,7 +1,6 @@
 //! Everything that can be wrong with a file, a directory or a disk: a clear error, the right exit code, nothing lost.
 
-mod support;
-
+use crate::support;
 use assert_cmd::Command;
 use std::fs;
 use std::path::Path;

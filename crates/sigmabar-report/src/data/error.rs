@@ -201,7 +201,11 @@ pub enum DataError {
 
 /// What is wrong with a cell: a number can be the wrong one, too, and nothing is no number that is not finite.
 fn unfit(found: &str) -> &'static str {
-    if found == "an empty cell" || found.parse::<f64>().is_ok_and(f64::is_finite) { "does not belong there" } else { "is not a finite number" }
+    if found == "an empty cell" || found.parse::<f64>().is_ok_and(f64::is_finite) {
+        "does not belong there"
+    } else {
+        "is not a finite number"
+    }
 }
 
 /// ` (did you mean "x"?)` where one name is close.
