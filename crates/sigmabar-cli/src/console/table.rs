@@ -124,6 +124,9 @@ mod tests {
             assert!(width < 17 || !left_out.contains(&"value".to_owned()), "{width}: {table}");
             assert!(left_out.is_empty() || left_out.contains(&"std".to_owned()), "what is empty goes first: {left_out:?}");
         }
+        // Who looks at failures wants their reason, not who told of them when.
+        let (_, left_out) = drawn(&columns, &rows, Some(50));
+        assert_eq!(left_out, ["std", "told_at"]);
         let (whole, _) = drawn(&columns, &rows, None);
         assert_eq!(drawn(&columns, &rows, Some(200)).0.to_string(), whole.to_string(), "there is room for all of it");
     }

@@ -248,8 +248,8 @@ impl<'a> StudyModel<'a> {
         let says = |points: Vec<&[f64]>| self.predict(Points::from_rows(&points)?.view());
         let there = says(near.iter().map(|dot| dot.point.as_slice()).collect())?;
         let on_slice = says(near.iter().map(|dot| dot.foot.as_slice()).collect())?;
-        let moved = |(dot, ((own, _), (foot, _))): (&Dot, ((f64, f64), (f64, f64)))| (dot.x, dot.y - own + foot, dot.nearness);
-        Ok(near.iter().zip(there.into_iter().zip(on_slice)).map(moved).collect())
+        let says = there.into_iter().zip(on_slice);
+        Ok(near.iter().zip(says).map(|(dot, (own, foot))| (dot.x, dot.y - own.0 + foot.0, dot.nearness)).collect())
     }
 
     /// What the model says over the two parameters that matter most, the others as in a setting; none where fewer than two can be moved.
