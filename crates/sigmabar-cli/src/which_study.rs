@@ -162,7 +162,7 @@ impl WhichStudy {
         if !expected.declares_the_same(&begun.clone().with_seed(begun.problem().seed())) {
             let what = format!("{} was changed after its study was begun in {}", path.display(), self.file.display());
             let remedy = format!(
-                "sigmabar amend {} takes over a changed objective, description, stop_when or larger budget; begin a new study from it with --name NAME, or \
+                "sigmabar amend {} takes over a changed objective, description, stop_when or larger budget, and premises after a pilot; begin a new study from it with --name NAME, or \
                  name the .db file to go on as begun",
                 quoted(path)
             );
@@ -189,11 +189,28 @@ impl WhichStudy {
         Ending::Uncertified
     }
 
+    /// Says that the pilot is measured, and what can be done.
+    pub fn awaits_premises(&self, console: &Console) -> Ending {
+        console.say("the pilot is measured: fix kernel, norm bound and noise by what it shows; none of it will be in a claim");
+        console.next(self.fixing_premises());
+        Ending::Done
+    }
+
+    fn fixing_premises(&self) -> String {
+        match &self.spec {
+            Some(path) => format!("sigmabar premises {0}   or edit it, and   sigmabar amend {0}", quoted(path)),
+            None => format!("sigmabar amend{} --from FILE   (a study file with kernel, norm_bound and noise)", self.typed()),
+        }
+    }
+
     /// The commands that go on when nothing is open: the next plate where the study is laid out on plates, and no more asking where it is over.
     pub fn going_on(&self, study: &Study, status: &Status) -> String {
         let typed = self.typed();
         if status.count(TrialStatus::Done) == 0 && status.count(TrialStatus::Failed) > 0 && study.spec().has_objective() {
             return format!("sigmabar run{typed} --retry-failed");
+        }
+        if status.awaits_premises {
+            return self.fixing_premises();
         }
         if status.is_finished {
             return format!("sigmabar recommend{typed}   or   sigmabar report{typed}");

@@ -209,6 +209,20 @@ fn lost_and_doubled_rows_certify_nothing() {
             "{stream}: {}",
             said("whole.csv again.csv")
         );
+        // Whoever knows that the instrument is coarse says so, and the certificate repeats it.
+        let declared = said("whole.csv again.csv --distinct-rows");
+        assert!(declared.contains("certified:") && declared.contains("measured again, not written down twice"), "{stream}: {declared}");
+    }
+    // A plan carries it to whoever sums and merges.
+    let rows = "--target y --kernel se --lengthscale 0.3 --tau 0.1 --inducing 30 --norm-bound 4 --noise gaussian:0.1 --collected fixed --holdout 0";
+    for (flag, label) in [("", "not met"), ("--distinct-rows", "certified:")] {
+        let name = if flag.is_empty() { "plain" } else { "distinct" };
+        done(at, &format!("plan whole.csv again.csv {rows} {flag} -o {name}.sbp"));
+        done(at, &format!("accumulate --plan {name}.sbp -o {name}.sbs"));
+        done(at, &format!("merge {name}.sbs -o {name}.sbm"));
+        fs::write(at.join("new.csv"), "x\n0.5\n").unwrap();
+        let said = done(at, &format!("predict {name}.sbm new.csv"));
+        assert!(said.contains(label), "{name}: {said}");
     }
     assert!(refused(at, &format!("fit whole.csv w*.csv {given}")).contains("is named twice"));
 }

@@ -116,6 +116,68 @@ fn a_pilot_teaches_premises_and_is_left_out() {
     assert!(ends(path, &["premises", "other.toml", "--from", "few.csv"], "", 1).1.contains("has 2 results"));
 }
 
+/// One file, one study: a pilot, what it suggests, and a certificate about what was measured afterwards.
+#[test]
+fn a_pilot_inside_one_study() {
+    let place = tempfile::tempdir().unwrap();
+    let path = place.path();
+    let study = "budget = 64\nbatches = 2\npilot = 24\nresponse = \"yield / %\"\n\n[parameters.temperature]\ntype = \"float\"\nlow = 0\nhigh = 60\nstep = 2\n";
+    fs::write(path.join("study.toml"), study).unwrap();
+    let batch = |count: &str| {
+        let (asked, said) = ends(path, &["ask", "study.toml", "--count", count, "--format", "json"], "", 0);
+        let trials: Vec<Value> = serde_json::from_str(&asked).unwrap();
+        for trial in &trials {
+            let value = measure(trial["temperature"].as_f64().unwrap(), trial["trial"].as_u64().unwrap());
+            ends(path, &["tell", &trial["trial"].to_string(), &value.to_string()], "", 0);
+        }
+        (trials.len(), said)
+    };
+    ends(path, &["ask", "study.toml", "--count", "1"], "", 0);
+    assert!(ends(path, &["premises", "study.toml"], "", 2).1.contains("has 0 of 24 results"));
+    assert_eq!(batch("24").0, 24);
+    let (none, said) = batch("24");
+    assert!(none == 0 && said.contains("the pilot is measured") && said.contains("sigmabar premises study.toml"), "{said}");
+    let (shown, said) = ends(path, &["status", "study.toml"], "", 0);
+    assert!(shown.contains("24 evaluations, measured") && said.contains("sigmabar premises study.toml"), "{shown}{said}");
+    let (_, said) = ends(path, &["premises", "study.toml"], "", 0);
+    assert!(said.contains("learnt the premises from 24 results of the pilot") && said.contains("amended: kernel, noise"), "{said}");
+    let file = fs::read_to_string(path.join("study.toml")).unwrap();
+    println!("{file}");
+    assert!(file.contains("results of the pilot, which is left out") && !file.contains("learnt_from"), "{file}");
+    // Looked at again, they are judged; what one knows better is taken over as long as nothing was planned.
+    assert!(ends(path, &["premises", "study.toml"], "", 0).1.contains("suggested"));
+    let wider = file.replace("# 1.5 times", "# wider than 1.5 times").replace("norm_bound = ", "norm_bound = 1");
+    fs::write(path.join("study.toml"), &wider).unwrap();
+    assert!(ends(path, &["premises", "study.toml"], "", 0).1.contains("sigmabar amend study.toml"));
+    assert!(ends(path, &["amend", "study.toml"], "", 0).1.contains("amended: norm_bound"));
+    fs::write(path.join("study.toml"), &file).unwrap();
+    assert!(ends(path, &["ask", "study.toml"], "", 1).1.contains("was changed after its study was begun"));
+    ends(path, &["amend", "study.toml"], "", 0);
+
+    assert!(batch("40").1.contains("of batch 2 repeat others"));
+    // From here on premises stay, whichever way somebody tries.
+    fs::write(path.join("study.toml"), &wider).unwrap();
+    let (_, refused) = ends(path, &["amend", "study.toml"], "", 1);
+    assert!(refused.contains("norm_bound cannot be changed") && refused.contains("after the pilot"), "{refused}");
+    assert!(ends(path, &["premises", "study.toml"], "", 2).1.contains("is planned"));
+    assert!(ends(path, &["premises", "study.toml", "--questions"], BELIEFS, 2).1.contains("is planned"));
+    fs::write(path.join("study.toml"), &file).unwrap();
+    batch("40");
+    let (answer, _) = ends(path, &["recommend", "study.toml", "--format", "json"], "", 0);
+    let answer: Value = serde_json::from_str(&answer).unwrap();
+    let premises = &answer["certificate"]["premises"];
+    assert_eq!((answer["label"].as_str(), premises["pilot"]["value"].as_u64()), (Some("certified"), Some(24)), "{answer}");
+    assert_eq!((premises["kernel"]["origin"].as_str(), premises["observations"]["value"].as_u64()), (Some("learnt_elsewhere"), Some(40)));
+    assert!(answer["stands"].as_str().unwrap().contains("stands for every function of norm up to"), "{answer}");
+    ends(path, &["report", "study.toml"], "", 0);
+    let page = fs::read_to_string(path.join("study-report.html")).unwrap();
+    assert!(page.contains("a pilot of 24 evaluations") && page.contains("What would have to be true for this to be wrong?"));
+    // The pilot's own rows, as a table that somebody declares fixed, are refused by a study that has a pilot.
+    fs::write(path.join("rows.csv"), "temperature,result\n2,50\n").unwrap();
+    let (_, refused) = ends(path, &["import", "rows.csv", "--study", "study.toml", "--collected", "fixed"], "", 1);
+    assert!(refused.contains("pilot"), "{refused}");
+}
+
 #[test]
 fn questions_that_cannot_be_asked_are_refused_by_name() {
     let place = tempfile::tempdir().unwrap();

@@ -43,6 +43,11 @@ impl PyDesign {
         self.inner.variance_bound().sqrt()
     }
 
+    /// Up to which norm bound the error is at most this.
+    fn norm_breakdown(&self, claim: &PyClaim, error: f64) -> PyResult<Option<f64>> {
+        claim.about(&Seen::default()).and_then(|claim| self.inner.norm_breakdown(&claim, error)).map_err(raise)
+    }
+
     /// The uniform error that the design guarantees, the smaller of what was known before it and after, and its certificate.
     fn uniform_error(&self, claim: &PyClaim) -> PyResult<(f64, String)> {
         let error = claim.about(&Seen::default()).and_then(|claim| self.inner.uniform_error(&claim)).map_err(raise)?;

@@ -44,15 +44,19 @@ impl PyExactPosterior {
         tau: Number,
         x: Rows,
         y: &Bound<'_, PyArray1<f64>>,
-        how: Option<&str>,
+        how: (Option<String>, bool),
         mean: Option<Number>,
         unit: Number,
     ) -> PyResult<Self> {
-        let (y, how) = (vector(y)?, collected(how)?);
+        let distinct_rows = how.1;
+        let (y, how) = (vector(y)?, collected(how.0.as_deref())?);
         let rows = Seen::of(x.view().map_err(raise)?, &y);
         let prior = prior(mean, &unit, &y, &rows)?;
         let (kernel, tau) = (kernel.on(&rows), tau.on(&rows));
-        let inner = work::run(py, move || ExactPosterior::new(kernel, tau, Observations::new(x.to_points()?, &y, how, prior)?))?;
+        let inner = work::run(py, move || {
+            let observations = Observations::new(x.to_points()?, &y, how, prior)?;
+            ExactPosterior::new(kernel, tau, if distinct_rows { observations.with_distinct_rows() } else { observations })
+        })?;
         Ok(Self { inner: Arc::new(inner), rows })
     }
 

@@ -146,18 +146,20 @@ impl PyPosterior {
         x: Rows,
         y: &Bound<'_, PyArray1<f64>>,
         inducing: InducingParts,
-        how: Option<&str>,
+        how: (Option<String>, bool),
         mean: Option<Number>,
         unit: Number,
         weights: Option<&Bound<'_, PyArray1<f64>>>,
     ) -> PyResult<Self> {
         let weights = weights.map(vector).transpose()?;
-        let (y, how, learnt_on) = (vector(y)?, collected(how)?, kernel.seen.with(&tau.seen).with(&unit.seen));
+        let distinct_rows = how.1;
+        let (y, how, learnt_on) = (vector(y)?, collected(how.0.as_deref())?, kernel.seen.with(&tau.seen).with(&unit.seen));
         let rows = Seen::of(x.view().map_err(raise)?, &y);
         let prior = prior(mean, &unit, &y, &rows)?;
         let (kernel, tau, inducing) = (kernel.on(&rows), tau.on(&rows), inducing_on(inducing, &rows)?);
         let fitted = work::run(py, move || {
             let observations = observed(x.to_points()?, &y, weights.as_deref(), how, prior)?;
+            let observations = if distinct_rows { observations.with_distinct_rows() } else { observations };
             Posterior::fit(Arc::new(FeatureMap::new(kernel, inducing)?), tau, observations)
         })?;
         Ok(Self::new(fitted, rows, learnt_on))
@@ -229,6 +231,12 @@ impl PyPosterior {
 
     fn prediction_interval<'py>(&self, py: Python<'py>, x: Rows, claim: &PyClaim) -> PyResult<Ends<'py>> {
         self.answer(py, claim, move |answers| answers.response(x.view()?))
+    }
+
+    /// For each query the largest norm bound under which its interval lies on the same side of a threshold.
+    fn norm_breakdown(&self, py: Python<'_>, x: Rows, claim: &PyClaim, threshold: f64) -> PyResult<Vec<Option<f64>>> {
+        let claim = claim.about(&self.get().rows).map_err(raise)?;
+        self.with(py, move |p| p.norm_breakdown(x.view()?, &claim, threshold))
     }
 
     /// The least norm that the data allow, and whether they contradict the claim.

@@ -49,7 +49,7 @@ impl PyPlan {
         data: &str,
         centre: f64,
         prior: Option<(Number, Number)>,
-        how: Option<&str>,
+        how: (Option<String>, bool),
         left_out: Vec<PickedParts>,
         road: Option<&str>,
         worst: usize,
@@ -71,7 +71,8 @@ impl PyPlan {
             let declared = Prior::declared(mean.value.value, unit.value.value).map_err(raise)?;
             plan.prior = Some(declared.with_origin(mean.value.origin.max(unit.value.origin)));
         }
-        plan.collected = collected(how)?;
+        plan.collected = collected(how.0.as_deref())?;
+        plan.distinct_rows = how.1;
         if let Some(sample) = look_ahead {
             plan = plan.look_ahead(sample.to_points().map_err(raise)?, AHEAD).map_err(raise)?;
         }

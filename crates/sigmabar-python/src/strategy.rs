@@ -88,27 +88,33 @@ impl From<Strategy> for PyStrategy {
     }
 }
 
-/// What is assumed about the problem.
+/// What is assumed about the function and its noise.
 #[derive(FromPyObject)]
 #[pyo3(from_item_all)]
-pub struct ProblemOptions<'py> {
+pub struct PremiseOptions<'py> {
     kernel: Option<PyRef<'py, PyKernel>>,
     shortest: Option<PyRef<'py, PyKernel>>,
     tau: Option<Number>,
     norm_bound: Option<Number>,
     noise: Option<PyRef<'py, PyNoise>>,
+    mean: Number,
+    unit: Number,
+}
+
+/// The rest of the problem.
+#[derive(FromPyObject)]
+#[pyo3(from_item_all)]
+pub struct ProblemOptions {
     budget: usize,
     delta: f64,
     seed: u64,
     direction: String,
-    mean: Number,
-    unit: Number,
     stop_at_gap: Option<f64>,
     stop_at_candidate_gap: Option<f64>,
     failures: Option<String>,
 }
 
-impl ProblemOptions<'_> {
+impl ProblemOptions {
     fn problem(&self, domain: &PyDomain) -> PyResult<Problem> {
         let direction = match self.direction.as_str() {
             "maximize" => Direction::Maximize,
@@ -116,11 +122,25 @@ impl ProblemOptions<'_> {
             other => return Err(unknown("direction", other, &["maximize", "minimize"])),
         };
         let problem = Problem::new(domain.inner.clone(), self.budget).map_err(raise)?.with_direction(direction);
-        self.assumptions(problem.with_failures(failures(self.failures.as_deref())?)).map_err(raise)
+        self.stopping(problem.with_failures(failures(self.failures.as_deref())?)).map_err(raise)
     }
 
-    fn assumptions(&self, problem: Problem) -> sigmabar::Result<Problem> {
-        let mut problem = problem.with_delta(self.delta)?.with_seed(self.seed).with_prior(self.prior()?);
+    fn stopping(&self, problem: Problem) -> sigmabar::Result<Problem> {
+        let mut problem = problem.with_delta(self.delta)?.with_seed(self.seed);
+        if let Some(gap) = self.stop_at_gap {
+            problem = problem.with_wanted_gap(gap)?;
+        }
+        Ok(match self.stop_at_candidate_gap {
+            Some(gap) => problem.with_wanted_candidate_gap(gap)?,
+            None => problem,
+        })
+    }
+}
+
+impl PremiseOptions<'_> {
+    /// A problem with these premises and no others.
+    fn given(&self, problem: Problem) -> sigmabar::Result<Problem> {
+        let mut problem = problem.without_premises().with_prior(self.prior()?);
         if let Some(kernel) = &self.kernel {
             problem = problem.with_kernel(kernel.inner.clone())?;
         }
@@ -139,13 +159,7 @@ impl ProblemOptions<'_> {
                 None => problem.with_noise(noise.on(&Seen::default()))?,
             };
         }
-        if let Some(gap) = self.stop_at_gap {
-            problem = problem.with_wanted_gap(gap)?;
-        }
-        Ok(match self.stop_at_candidate_gap {
-            Some(gap) => problem.with_wanted_candidate_gap(gap)?,
-            None => problem,
-        })
+        Ok(problem)
     }
 
     fn prior(&self) -> sigmabar::Result<Prior> {
@@ -181,8 +195,16 @@ impl PyStrategy {
 #[pymethods]
 impl PyStrategy {
     #[new]
-    fn new(py: Python<'_>, name: &str, domain: &PyDomain, problem: ProblemOptions<'_>, options: &Bound<'_, PyDict>) -> PyResult<Self> {
-        let (policy, seen, problem) = (policy(name, problem.budget, options)?, problem.seen(), problem.problem(domain)?);
+    fn new(
+        py: Python<'_>,
+        name: &str,
+        domain: &PyDomain,
+        problem: ProblemOptions,
+        premises: PremiseOptions<'_>,
+        options: &Bound<'_, PyDict>,
+    ) -> PyResult<Self> {
+        let policy = policy(name, problem.budget, options)?;
+        let (seen, problem) = (premises.seen(), premises.given(problem.problem(domain)?).map_err(raise)?);
         let mut run = Self::from(work::run(py, move || Strategy::new(problem, policy))?);
         run.facts.seen = seen;
         Ok(run)
@@ -220,6 +242,13 @@ impl PyStrategy {
             run.tell(results)?;
             Ok::<_, sigmabar::Error>(run.strategy.contradiction().map(|c| c.to_string()))
         })
+    }
+
+    /// Other premises, until the batch after the pilot is planned.
+    fn fix_premises(&self, py: Python<'_>, premises: PremiseOptions<'_>) -> PyResult<()> {
+        let problem = self.with(py, |run| Ok(run.problem().clone()))?;
+        let problem = premises.given(problem).map_err(raise)?;
+        self.with(py, move |run| run.fix_premises(problem))
     }
 
     /// What the first batch spends on replicates, in words.

@@ -320,3 +320,40 @@ def test_inducing_points_say_who_chose_them() -> None:
     for inducing, origin in ((chosen, "guaranteed"), (chosen.points, "declared"), (by_learnt, "learnt_here")):
         p = sb.SparsePosterior(K, 0.1, X, Y, inducing=inducing, collected="fixed")
         assert certificate(p).premises["inducing"].origin == origin
+
+
+def test_rows_that_are_equal_in_every_number_are_distinct_on_your_word_only():
+    x = np.repeat(np.linspace(0, 1, 20), 2)
+    y = np.round(np.sin(6 * x), 1)
+    k, claim = sb.SquaredExponential(0.2), {"norm_bound": 3.0, "noise": sb.Gaussian(0.1)}
+    for fit in (
+        lambda **said: sb.ExactPosterior(k, 0.1, x, y, collected="fixed", **said),
+        lambda **said: sb.SparsePosterior(k, 0.1, x, y, inducing=x[::4], collected="fixed", **said),
+    ):
+        assert fit().interval([0.5], **claim).label == "estimated"
+        certificate = fit(distinct_rows=True).interval([0.5], **claim).certificate
+        assert certificate.label == "certified" and certificate.premises["copies"].origin == "declared"
+        assert "20 observations equal another" in certificate.premises["copies"].statement
+    plan = lambda **said: sb.Plan(k, 0.1, inducing=x[::4, None], chunks=1, mean=0.0, collected="fixed", **said)  # noqa: E731
+    for said, origin in (({}, "unmet"), ({"distinct_rows": True}, "declared")):
+        one = plan(**said)
+        model = one.model(one.leaf(0, x[:, None], y))
+        assert model.interval([0.5], **claim).certificate.premises["copies"].origin == origin
+    # What is declared about some rows says nothing about those that come later.
+    p = sb.SparsePosterior(k, 0.1, x, y, inducing=x[::4], collected="fixed", distinct_rows=True)
+    p.update(np.array([0.3, 0.3]), np.array([1.0, 1.0]), collected="fixed")
+    assert p.interval([0.5], **claim).label == "estimated"
+
+
+def test_a_conclusion_stands_up_to_the_norm_that_it_says():
+    x = np.linspace(0, 1, 60)
+    y = np.sin(5 * x) + 0.1 * np.random.default_rng(0).standard_normal(60)
+    for collected in ("fixed", None):
+        p = sb.SparsePosterior(sb.SquaredExponential(0.3), 0.1, x, y, inducing=x[::6], collected=collected)
+        at = np.linspace(0.05, 0.95, 12)
+        found = p.norm_breakdown(at, 0.5, norm_bound=3.0, noise=sb.Gaussian(0.1))
+        assert np.isfinite(found).any() and np.all((found >= 3.0) | np.isnan(found))
+        for point, norm in zip(at, found):
+            if np.isfinite(norm) and norm < 23.0:
+                iv = p.interval([point], norm_bound=1.06 * norm, noise=sb.Gaussian(0.1))
+                assert iv.lower[0] <= 0.5 <= iv.upper[0]

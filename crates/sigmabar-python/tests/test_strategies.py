@@ -247,3 +247,65 @@ def test_results_from_before_the_run_are_used() -> None:
     s.ask()
     with pytest.raises(sb.Error, match="begun"):
         s.attach([0.5], [1.0])
+
+
+def test_a_pilot_is_in_no_claim_and_premises_stay_after_it():
+    rng = np.random.default_rng(3)
+    x = np.linspace(0, 1, 60)
+    f = lambda x: np.sin(5 * x)  # noqa: E731
+    ends = []
+    for offset in (0.0, 1e6):
+        rng = np.random.default_rng(3)
+        s = sb.Strategy("s-bpe", domain=x, budget=84, pilot=24, seed=1)
+        a = s.ask()
+        assert len(a) == 24 and len(np.unique(a.points)) == 20
+        s.tell(a.ids, offset + f(a.points[:, 0]))
+        with pytest.raises(sb.Error, match="premises"):
+            s.ask()
+        # A kernel learnt on the pilot's own rows is one learnt from other data for what follows.
+        learnt = sb.fit_hyperparameters(sb.SquaredExponential(0.3), a.points, f(a.points[:, 0]) + 0.1 * rng.standard_normal(24))
+        s.fix_premises(kernel=learnt.kernel, norm_bound=9.0, noise=sb.Gaussian(0.1))
+        s.fix_premises(kernel=sb.SquaredExponential(0.3), norm_bound=3.0, noise=sb.Gaussian(0.1))
+        while (a := s.ask()) is not None:
+            s.tell(a.ids, f(a.points[:, 0]) + 0.1 * rng.standard_normal(len(a)))
+            with pytest.raises(sb.Error, match="is planned"):
+                s.fix_premises(kernel=sb.SquaredExponential(0.3), norm_bound=0.1, noise=sb.Gaussian(0.1))
+        ends.append(s.recommend())
+    plain, spoilt = ends
+    assert plain.label == "certified" and plain.certificate == spoilt.certificate and plain.gap == spoilt.gap
+    assert plain.certificate.details["premises"]["observations"]["value"] == 60
+    assert {plain.certificate.premises[name].origin for name in ("kernel", "norm_bound", "noise", "pilot")} == {"learnt_elsewhere"}
+    with pytest.raises(sb.Error, match="no pilot"):
+        sb.Strategy("random", domain=x, budget=3).fix_premises()
+
+
+def test_a_kernel_learnt_on_the_pilot_certifies_what_follows():
+    x = np.linspace(0, 1, 60)
+    s = sb.Strategy("s-bpe", domain=x, budget=84, pilot=24)
+    a = s.ask()
+    y = np.sin(5 * a.points[:, 0]) + 0.1 * np.random.default_rng(0).standard_normal(24)
+    s.tell(a.ids, y)
+    learnt = sb.fit_hyperparameters(sb.SquaredExponential(0.3), a.points, y)
+    assert learnt.kernel.source == "learnt-here"
+    s.fix_premises(kernel=learnt.kernel, norm_bound=5.0, noise=sb.Gaussian(0.1))
+    while (a := s.ask()) is not None:
+        s.tell(a.ids, np.sin(5 * a.points[:, 0]))
+    assert s.recommend().label == "certified"
+
+
+def test_the_map_of_premises_holds_whatever_chose_the_points():
+    x = np.linspace(0, 1, 40)
+    f = np.sin(5 * x)
+    for name in ("gp-ucb", "ei", "auto"):
+        rng = np.random.default_rng(1)
+        s = sb.Strategy(name, domain=x, kernel=sb.SquaredExponential(0.3), norm_bound=3.0, noise=sb.Gaussian(0.05), budget=60)
+        while (a := s.ask()) is not None:
+            s.tell(a.ids, f[a.indices] + 0.05 * rng.standard_normal(len(a)))
+        r, standing, found = s.recommend(), s.standing(), s.premise_map()
+        assert r.label == "estimated" and standing.certificate.label == "certified"
+        assert standing.certificate.details["theorem"] == "energy"
+        regret = f.max() - f[r.index]
+        assert np.all(standing.gaps[standing.norm_bounds >= 3.0] >= regret)
+        assert r.premises == standing.range and r.premises.norm_breakdown >= 3.0
+        assert found.gaps.shape == (5, 20) and np.all(found.gaps[2][np.isfinite(found.gaps[2])] == standing.gaps[np.isfinite(standing.gaps)])
+    assert sb.Strategy("gp-ucb", domain=x, budget=3).standing() is None

@@ -46,7 +46,7 @@ pub fn words(advice: &Advice) -> String {
         } else if gap.is_finite() {
             format!("{} by the model, which is no theorem here", short(gap))
         } else {
-            "nothing is known about how far from the best it is".to_owned()
+            "the model does not say how far from the best it is".to_owned()
         }
     };
     let gap = worth(advice.gap, "there is");

@@ -57,6 +57,7 @@ impl From<&Error> for Refusal {
             Error::Amended { .. } => (StatusCode::SERVICE_UNAVAILABLE, "busy"),
             Error::StudyExists { .. } => (StatusCode::CONFLICT, "study-exists"),
             Error::Contradicted(_) => (StatusCode::CONFLICT, "contradicted"),
+            Error::PremisesAwaited { .. } => (StatusCode::CONFLICT, "premises-awaited"),
             Error::Result { .. }
             | Error::Setting { .. }
             | Error::SettingLength { .. }

@@ -5,6 +5,7 @@ mod conformance;
 mod files;
 mod life;
 mod objectives;
+mod pilot;
 mod processes;
 mod replicates;
 mod rows;

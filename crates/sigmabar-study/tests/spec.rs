@@ -296,7 +296,9 @@ fn candidates_come_from_a_table() {
 fn the_schema_names_every_key() {
     let schema = StudySpec::json_schema();
     let keys = schema["properties"].as_object().unwrap();
-    for key in ["parameters", "budget", "batches", "kernel", "noise", "objective", "strategy", "stop_when", "constraints", "candidates"] {
+    for key in
+        ["parameters", "budget", "batches", "pilot", "kernel", "noise", "objective", "strategy", "stop_when", "constraints", "candidates"]
+    {
         assert!(keys.contains_key(key), "{key}");
     }
     assert_eq!(schema["additionalProperties"], false);
@@ -304,7 +306,7 @@ fn the_schema_names_every_key() {
     let text = schema.to_string();
     for entry in STRATEGIES.iter().filter(|entry| !entry.is_contextual) {
         assert!(text.contains(&format!("{{\"const\":\"{}\"", entry.name)), "{}", entry.name);
-        for option in entry.options.iter().filter(|option| option.name != "batches") {
+        for option in entry.options.iter().filter(|option| !["batches", "pilot"].contains(&option.name)) {
             assert!(
                 text.contains(&format!("\"{}\":", option.name)) && text.contains(&option.about.replace('"', "\\\"")),
                 "{}",

@@ -12,7 +12,8 @@ use sigmabar::noise::{NOISE_SHARE, Replicates};
 use sigmabar::posterior::ExactPosterior;
 use sigmabar::strategy::{Sbpe, Schedule};
 use sigmabar::{
-    Ask, Claim, Collected, Domain, FeatureMap, Kernel, Label, Noise, Observations, Outcome, Points, Posterior, Prior, Problem, Strategy,
+    Ask, Claim, Collected, Domain, FeatureMap, Kernel, Label, Noise, Observations, Origin, Outcome, Points, Posterior, Prior, Problem,
+    Strategy,
 };
 use std::sync::Arc;
 
@@ -208,5 +209,15 @@ fn a_table_with_every_row_written_down_twice_is_not_certified() {
     assert_eq!(label(2, Collected::DeclaredFixed, 0.0), Label::Certified);
     assert_eq!(label(2, Collected::Designed, 0.1), Label::Certified);
     let twice = Observations::new(Points::on_line(vec![0.0, 0.0]).unwrap(), &[1.0, 1.0], Collected::DeclaredFixed, Prior::ZERO).unwrap();
-    assert_eq!((twice.copies(), twice.with_distinct_rows().copies()), (1, 0));
+    assert_eq!((twice.copies(), twice.clone().with_distinct_rows().copies()), (1, 0));
+    // Declared to be measurements of their own they certify, and the certificate says on whose word.
+    let claimed = |observations: Observations| {
+        let claim = Claim::new(0.05).unwrap().norm_bound(3.0).unwrap().noise(Noise::gaussian(0.1).unwrap());
+        let posterior = ExactPosterior::new(Kernel::squared_exponential(0.3, 1.0).unwrap(), 0.1, observations).unwrap();
+        posterior.interval(Points::on_line(vec![0.5]).unwrap().view(), &claim).unwrap().certificate().clone()
+    };
+    let declared = claimed(twice.clone().with_distinct_rows());
+    assert_eq!((claimed(twice).label(), declared.label()), (Label::Estimated, Label::Certified));
+    assert_eq!((declared.premises.copies.value, declared.premises.copies.origin), (1, Origin::Declared));
+    assert!(declared.to_string().contains("1 observations equal another in every number"), "{declared}");
 }

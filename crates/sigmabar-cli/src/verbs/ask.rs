@@ -66,6 +66,10 @@ pub(crate) fn run(arguments: &Arguments, global: &Global, console: &Console) -> 
     }
     let asked = match study.ask(&request) {
         Err(sigmabar_study::Error::Contradicted(contradiction)) => return Ok(place.contradicted(&contradiction, "ask", console)),
+        Err(sigmabar_study::Error::PremisesAwaited { .. }) => {
+            console.nothing()?;
+            return Ok(place.awaits_premises(console));
+        }
         asked => asked?,
     };
     match asked {
@@ -77,7 +81,7 @@ pub(crate) fn run(arguments: &Arguments, global: &Global, console: &Console) -> 
                 }
                 return Err(failure);
             }
-            if trials.iter().any(|trial| trial.id == 0) {
+            if trials.iter().any(|trial| trial.id as usize == study.spec().pilot()) {
                 repeats(&study)?.iter().for_each(|words| console.say(words));
             }
         }

@@ -47,6 +47,10 @@ pub(crate) fn close(arguments: &Close, console: &Console) -> Outcome {
         said();
         return Ok(place.contradicted(contradiction, "ask", console));
     }
+    if let Err(Error::PremisesAwaited { .. }) = &closed {
+        said();
+        return Ok(place.awaits_premises(console));
+    }
     closed.map_err(|error| match error {
         Error::NotHandedOut { batch, .. } => {
             let remedy = format!("sigmabar ask{} hands it out, --force closes it all the same", place.typed());

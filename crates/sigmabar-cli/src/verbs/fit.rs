@@ -95,6 +95,9 @@ pub struct Arguments {
     /// How the points were chosen; without "fixed" intervals are the wider ones that hold anyway
     #[arg(long, value_name = "HOW", default_value = Collected::Undeclared.name(), value_parser = args::collected())]
     collected: Collected,
+    /// Rows that are equal in every number are measurements of their own, as a coarse instrument makes them: without it they count as one written down twice, and nothing is certified
+    #[arg(long)]
+    distinct_rows: bool,
     /// Miss probability of the intervals that are scored
     #[arg(long, default_value_t = 0.05)]
     delta: f64,
@@ -237,7 +240,7 @@ pub(super) fn make_plan(
     for picked in left_out.into_iter().flatten() {
         plan = plan.leave_out(picked);
     }
-    (plan.prior, plan.collected) = (Some(prior), declared.collected);
+    (plan.prior, plan.collected, plan.distinct_rows) = (Some(prior), declared.collected, declared.distinct_rows);
     let seen = Points::new(found.sample.x, columns.len())?;
     let residual = plan.features().residual(seen.view())?;
     let mean_residual = residual.iter().sum::<f64>() / residual.len() as f64;
@@ -431,7 +434,8 @@ fn declared(arguments: &Arguments, rows: usize) -> Outcome<Declared> {
     let prior = said.then(|| Prior::declared(arguments.prior_mean.unwrap_or(0.0), arguments.unit.unwrap_or(1.0))).transpose()?;
     let ridge = arguments.tau.or_else(|| arguments.noise.as_ref().map(|noise| noise.usual_ridge(arguments.variance, rows)));
     let (family, lengthscale, variance) = (arguments.kernel, arguments.lengthscale.clone(), arguments.variance);
-    Ok(Declared { family, lengthscale, variance, ridge, prior, collected: arguments.collected })
+    let (collected, distinct_rows) = (arguments.collected, arguments.distinct_rows);
+    Ok(Declared { family, lengthscale, variance, ridge, prior, collected, distinct_rows })
 }
 
 fn fitted(
@@ -445,9 +449,8 @@ fn fitted(
 ) -> Outcome<Model> {
     let prior = declared.prior.map_or_else(|| Prior::learnt(&rows.y), Ok)?;
     let learnt = learnt(&rows, prior, declared, &columns, plan, seed, console)?;
-    let pilot = pilot_seconds(&rows, prior, &learnt, columns.len())?;
-    let posterior =
-        console.timed("fitting all rows", pilot, || learn::fit(rows, lost, prior, learnt, columns.len(), declared.collected))?;
+    let pilot = pilot_seconds(&rows, prior, &learnt, columns.len(), declared)?;
+    let posterior = console.timed("fitting all rows", pilot, || learn::fit(rows, lost, prior, learnt, columns.len(), declared))?;
     Ok(Model { about: about(arguments, columns), posterior })
 }
 
@@ -493,7 +496,7 @@ fn about(arguments: &Arguments, features: Vec<ColumnInfo>) -> About {
 }
 
 /// How long the pass will take, from a fiftieth of it: for the clock on the screen.
-fn pilot_seconds(rows: &Rows, prior: Prior, learnt: &learn::Learnt, columns: usize) -> Outcome<Option<f64>> {
+fn pilot_seconds(rows: &Rows, prior: Prior, learnt: &learn::Learnt, columns: usize, declared: &Declared) -> Outcome<Option<f64>> {
     if learnt.posterior.is_some() || rows.len() < 200_000 {
         return Ok(None);
     }
@@ -507,7 +510,7 @@ fn pilot_seconds(rows: &Rows, prior: Prior, learnt: &learn::Learnt, columns: usi
         wide: None,
         posterior: None,
     };
-    learn::fit(sample, 0, prior, parts, columns, Collected::Undeclared)?;
+    learn::fit(sample, 0, prior, parts, columns, declared)?;
     Ok(Some(share * begun.elapsed().as_secs_f64()))
 }
 

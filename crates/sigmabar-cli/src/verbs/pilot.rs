@@ -8,9 +8,9 @@ use crate::failure::Failure;
 use crate::which_study::WhichStudy;
 use sigmabar::evidence::{Learning, fit_hyperparameters};
 use sigmabar::{Claim, Collected, Kernel, Noise, Observations, Points, Posterior, Prior, Problem};
-use sigmabar_study::{ImportedRow, ParameterKind, StudySpec, TrialResult, Value};
+use sigmabar_study::{ImportedRow, ParameterKind, Study, StudySpec, TrialResult, Value};
 use std::fmt::Write;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// Fewer results teach nothing about four numbers and a kernel.
 const FEWEST: usize = 8;
@@ -19,6 +19,8 @@ const SAFETY: f64 = 1.5;
 
 /// Results of before, as the study sees them.
 pub(crate) struct Pilot {
+    /// The table or study that they come from; none for the pilot of the study itself.
+    from: Option<PathBuf>,
     names: Vec<String>,
     points: Vec<Vec<f64>>,
     values: Vec<f64>,
@@ -27,13 +29,6 @@ pub(crate) struct Pilot {
 impl Pilot {
     /// From a table, or from an earlier study with the same parameters.
     pub(crate) fn read(spec: &StudySpec, from: &Path, console: &Console) -> Outcome<Self> {
-        let parameters = spec.space().parameters();
-        if let Some(choice) = parameters.iter().find(|p| matches!(p.kind, ParameterKind::Categorical { .. })) {
-            return Err(Failure::refused(
-                format!("the parameter {} is a choice, and its premises are not learnt from a table", choice.name),
-                "answer the questions instead: sigmabar premises",
-            ));
-        }
         let rows = if from.extension().is_some_and(|end| end == "db" || end == "toml") {
             earlier(spec, from)?
         } else {
@@ -42,18 +37,40 @@ impl Pilot {
             console.say_decimal_commas(from, reader.has_decimal_commas());
             rows
         };
-        let mut pilot = Self { names: parameters.iter().map(|p| p.name.clone()).collect(), points: Vec::new(), values: Vec::new() };
-        for row in &rows {
+        Self::new(spec, &rows, Some(from))
+    }
+
+    /// What a study has measured so far: its own pilot.
+    pub(crate) fn of(study: &Study) -> Outcome<Self> {
+        Self::new(study.spec(), &told(study, |values| values.to_vec())?, None)
+    }
+
+    fn new(spec: &StudySpec, rows: &[ImportedRow], from: Option<&Path>) -> Outcome<Self> {
+        let parameters = spec.space().parameters();
+        if let Some(choice) = parameters.iter().find(|p| matches!(p.kind, ParameterKind::Categorical { .. })) {
+            return Err(Failure::refused(
+                format!("the parameter {} is a choice, and its premises are not learnt from results", choice.name),
+                "answer the questions instead: sigmabar premises --questions",
+            ));
+        }
+        let names = parameters.iter().map(|p| p.name.clone()).collect();
+        let mut pilot = Self { from: from.map(Path::to_owned), names, points: Vec::new(), values: Vec::new() };
+        for row in rows {
             if let TrialResult::Value { value, .. } = row.result {
                 pilot.points.push(spec.space().point(&row.values)?);
                 pilot.values.push(value);
             }
         }
         if pilot.len() < FEWEST {
-            let what = format!("{} has {} results", from.display(), pilot.len());
+            let what = format!("{} has {} results", from.map_or("the pilot".to_owned(), |from| from.display().to_string()), pilot.len());
             return Err(Failure::refused(what, format!("premises are learnt from {FEWEST} at least")));
         }
         Ok(pilot)
+    }
+
+    /// The table or study that the results come from; none for the pilot of the study itself.
+    pub(crate) fn from(&self) -> Option<&Path> {
+        self.from.as_deref()
     }
 
     pub(crate) fn len(&self) -> usize {
@@ -65,7 +82,7 @@ impl Pilot {
     }
 
     /// The keys of a study file, learnt from the results.
-    pub(crate) fn to_toml(&self, from: &Path, seed: u64) -> Outcome<String> {
+    pub(crate) fn to_toml(&self, seed: u64) -> Outcome<String> {
         let prior = Prior::learnt(&self.values)?;
         let template = Kernel::matern(2.5, vec![0.3; self.names.len()], 1.0)?;
         let learnt = fit_hyperparameters(&self.observations(prior)?, &learning(template, seed))?;
@@ -77,9 +94,14 @@ impl Pilot {
             let _ = write!(lengths, "{}{name:?} = {length:.4}", if i > 0 { ", " } else { "" });
         }
         let (variance, bound) = (kernel.value(&self.points[0], &self.points[0]), SAFETY * norm.max(least));
+        let source = match &self.from {
+            Some(from) => {
+                format!("earlier results, which are left out of what this study claims.\nlearnt_from = {:?}", from.display().to_string())
+            }
+            None => "results of the pilot, which is left out of what this study claims.".to_owned(),
+        };
         Ok(format!(
-            "# Learnt from {count} earlier results, which are left out of what this study claims.\n\
-             learnt_from = {from:?}\n\
+            "# Learnt from {count} {source}\n\
              prior_mean = {:.6}  # their mean\n\
              unit = {:.6}  # their standard deviation: norm and noise count in these\n\
              norm_bound = {bound:.4}  # {SAFETY} times the norm of what fits them best; under this kernel they exclude norms below {least:.3}\n\
@@ -89,7 +111,6 @@ impl Pilot {
             prior.unit(),
             learnt.ridge(),
             count = self.len(),
-            from = from.display().to_string(),
         ))
     }
 
@@ -132,10 +153,15 @@ fn earlier(spec: &StudySpec, from: &Path) -> Outcome<Vec<ImportedRow>> {
         })?);
     }
     let ordered = |values: &[Value]| places.iter().map(|&i| values[i].clone()).collect::<Vec<_>>();
+    told(&study, ordered)
+}
+
+/// Everything that a study knows, from before it and its own, with the values of each row put in order.
+fn told(study: &Study, ordered: impl Fn(&[Value]) -> Vec<Value>) -> Outcome<Vec<ImportedRow>> {
+    let before = study.imported()?.into_iter().map(|row| ImportedRow { values: ordered(&row.values), result: row.result });
     let told = study.trials()?.into_iter().filter_map(|row| {
         let result = TrialResult::Value { value: row.value?, standard_error: row.standard_error, replicates: row.replicates };
         Some(ImportedRow { values: ordered(&row.values), result })
     });
-    let before = study.imported()?.into_iter().map(|row| ImportedRow { values: ordered(&row.values), result: row.result });
     Ok(before.chain(told).collect())
 }

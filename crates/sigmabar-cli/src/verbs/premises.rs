@@ -8,8 +8,8 @@ use crate::failure::{Ending, Failure};
 use crate::plot::{self, Medium};
 use crate::quantity::counted;
 use crate::questions::{Asker, Beliefs};
-use crate::which_study::{is_spec, quoted};
-use sigmabar_study::StudySpec;
+use crate::which_study::{WhichStudy, is_spec, quoted};
+use sigmabar_study::{Study, StudySpec, TrialStatus};
 use std::fs;
 use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
@@ -20,13 +20,14 @@ const KEYS: [&str; 5] = ["prior_mean", "unit", "norm_bound", "noise", "kernel"];
 /// Options.
 #[derive(Debug, clap::Args)]
 pub struct Arguments {
-    /// The study file that the premises are written into
+    /// The study file that the premises are written into; a study that waits for them after its pilot takes them over
     #[arg(value_name = "FILE", default_value = "study.toml")]
     file: PathBuf,
     /// Ask the questions even where standard input is not a terminal
     #[arg(long)]
     questions: bool,
-    /// Learn them from results of before instead, a pilot for one: a table, or an earlier study. Where the file has premises already: what the data say about these
+    /// Learn them from results of before instead: a table, or an earlier study. Where the file has premises already: what the data say about these. A study that is at the
+    /// end of its pilot needs no --from: its own results are taken
     #[arg(long, value_name = "TABLE|STUDY", conflicts_with = "questions")]
     from: Option<PathBuf>,
 }
@@ -39,13 +40,19 @@ pub(crate) fn run(arguments: &Arguments, global: &Global, console: &Console) -> 
             "premises are written into a study file such as study.toml",
         ));
     }
-    if file.with_extension("db").exists() {
-        let remedy = "premises are fixed before the first measurement: begin another study, and import what was measured";
-        return Err(Failure::usage(format!("the study of {} has begun", file.display()), remedy));
-    }
+    let begun = after_pilot(file)?;
     let text = fs::read_to_string(file).map_err(Failure::file(file, "read"))?;
-    if let Some(from) = &arguments.from {
-        return learn(file, &text, from, global.seed.unwrap_or(0), console);
+    let seed = global.seed.unwrap_or(0);
+    match (&arguments.from, &begun) {
+        (Some(from), _) => {
+            let pilot = Pilot::read(&StudySpec::read(file)?, from, console)?;
+            return learn(file, &text, &pilot, begun, seed, console);
+        }
+        (None, Some(study)) if !arguments.questions => {
+            let pilot = Pilot::of(study)?;
+            return learn(file, &text, &pilot, begun, seed, console);
+        }
+        _ => {}
     }
     if let Some(key) = KEYS.iter().find(|key| text.lines().any(|line| line.split('=').next().is_some_and(|k| k.trim() == **key))) {
         return Err(Failure::usage(format!("{} has a {key} already", file.display()), "take it out to be asked about it"));
@@ -59,34 +66,77 @@ pub(crate) fn run(arguments: &Arguments, global: &Global, console: &Console) -> 
     StudySpec::from_toml(&written, file.parent().unwrap_or(Path::new(".")))?;
     fs::write(file, written).map_err(Failure::file(file, "write"))?;
     let picture = file.with_extension("premises.svg");
-    let drawn = plot::functions(&beliefs.functions(global.seed.unwrap_or(0))?, (beliefs.usual, beliefs.stray));
+    let drawn = plot::functions(&beliefs.functions(seed)?, (beliefs.usual, beliefs.stray));
     fs::write(&picture, drawn.svg(Medium::File)).map_err(Failure::file(&picture, "write"))?;
     console.say(format_args!("wrote the premises into {}", file.display()));
     console.say(format_args!("drew functions of that norm: {}. Could yours look like these?", picture.display()));
     console.say("If yours is wilder, say more hills or a shorter way; the answer will say for which norms it stands.");
-    console.next(format_args!("sigmabar new {}", quoted(file)));
-    Ok(Ending::Done)
+    go_on(file, begun, console)
+}
+
+/// The study of the file if it has begun, is at the end of its pilot, and so waits for its premises.
+fn after_pilot(file: &Path) -> Outcome<Option<Study>> {
+    if !file.with_extension("db").exists() {
+        return Ok(None);
+    }
+    let study = WhichStudy::find(Some(file), None)?.open()?;
+    let status = study.status()?;
+    let refused = |what: String, remedy: &str| Err(Failure::usage(what, remedy));
+    if study.spec().pilot() == 0 {
+        let remedy =
+            "premises are fixed before the first measurement: begin another study, and import what was measured, or begin it with a pilot";
+        return refused(format!("the study of {} has begun", file.display()), remedy);
+    }
+    if status.batches > 1 {
+        let remedy = "premises that change after looking at its results are none: begin another study";
+        return refused(format!("the batch after the pilot of {} is planned", file.display()), remedy);
+    }
+    if status.closed == 0 {
+        let (told, of) = (status.count(TrialStatus::Done), study.spec().pilot());
+        let remedy = "ask for the rest and tell it, or end the pilot with sigmabar close-batch";
+        return refused(format!("the pilot of {} has {told} of {of} results", file.display()), remedy);
+    }
+    Ok(Some(study))
 }
 
 /// Premises from results of before, or what these say about the premises that are there.
-fn learn(file: &Path, text: &str, from: &Path, seed: u64, console: &Console) -> Outcome {
+fn learn(file: &Path, text: &str, pilot: &Pilot, begun: Option<Study>, seed: u64, console: &Console) -> Outcome {
     let spec = StudySpec::read(file)?;
-    let pilot = Pilot::read(&spec, from, console)?;
     if spec.problem().kernel().is_some() {
         console.say(pilot.judge(spec.problem())?);
+        if begun.is_some_and(|study| !study.spec().declares_the_same(&spec.clone().with_seed(study.spec().problem().seed()))) {
+            console.next(format_args!("sigmabar amend {}", quoted(file)));
+        }
         return Ok(Ending::Done);
     }
-    let written = with_premises(text, &pilot.to_toml(from, seed)?);
+    let written = with_premises(text, &pilot.to_toml(seed)?);
     StudySpec::from_toml(&written, file.parent().unwrap_or(Path::new(".")))?;
     fs::write(file, written).map_err(Failure::file(file, "write"))?;
+    let from = pilot.from().map_or("the pilot".to_owned(), |from| from.display().to_string());
     console.say(format_args!(
-        "learnt the premises from {} of {} and wrote them into {}",
+        "learnt the premises from {} of {from} and wrote them into {}",
         counted(pilot.len(), "result"),
-        from.display(),
         file.display()
     ));
-    console.say("These results are left out of what the study will claim: do not import them as fixed.");
-    console.next(format_args!("sigmabar new {}", quoted(file)));
+    console.say(match pilot.from() {
+        Some(_) => "These results are left out of what the study will claim: do not import them as fixed.",
+        None => {
+            "The pilot is left out of what the study will claim. Change what you know better, and sigmabar amend, before the next batch."
+        }
+    });
+    go_on(file, begun, console)
+}
+
+/// What follows: a study that waits for its premises takes them over.
+fn go_on(file: &Path, begun: Option<Study>, console: &Console) -> Outcome {
+    let Some(mut study) = begun else {
+        console.next(format_args!("sigmabar new {}", quoted(file)));
+        return Ok(Ending::Done);
+    };
+    let changed = study.amend(&StudySpec::read(file)?)?;
+    console.say(format_args!("amended: {}", changed.join(", ")));
+    let verb = if study.spec().has_objective() { "run" } else { "ask" };
+    console.next(format_args!("sigmabar {verb} {}", quoted(file)));
     Ok(Ending::Done)
 }
 

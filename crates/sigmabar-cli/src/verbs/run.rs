@@ -81,6 +81,9 @@ pub(crate) fn run(arguments: &Arguments, global: &Global, console: &Console) -> 
     if let Err(sigmabar_study::Error::Contradicted(contradiction)) = &end {
         return Ok(place.contradicted(contradiction, "run", console));
     }
+    if let Err(sigmabar_study::Error::PremisesAwaited { .. }) = &end {
+        return Ok(place.awaits_premises(console));
+    }
     let end = end?;
     if end == RunEnd::Stopped && stop.is_triggered() {
         // Neither advice nor page: both may take long, and somebody wants to go.

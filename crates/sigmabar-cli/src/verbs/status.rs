@@ -60,6 +60,10 @@ pub(crate) fn run(arguments: &Arguments, console: &Console) -> Outcome {
     // Only one of them is wanted.
     fields.retain(|(name, _)| *name != if status.wanted_candidate_gap.is_some() { "wanted_gap" } else { "wanted_candidate_gap" });
     fields.extend(repeats(&study)?.map(|words| ("repeats", json!(words))));
+    if study.spec().pilot() > 0 {
+        let stage = if status.awaits_premises { ", measured: the premises are to be fixed now" } else { "" };
+        fields.push(("pilot", json!(format!("{}{stage}", counted(study.spec().pilot(), "evaluation")))));
+    }
     if let Some(advice) = study.recommend()? {
         fields.extend([("best", setting(&advice.values)), ("gap", json!(advice.gap))]);
         fields.extend(advice.candidate_gap.map(|gap| ("candidate_gap", json!(gap))));
@@ -74,7 +78,7 @@ pub(crate) fn run(arguments: &Arguments, console: &Console) -> Outcome {
         return Ok(place.contradicted(contradiction, "ask", console));
     }
     let handed_out = status.count(TrialStatus::Leased);
-    if status.is_finished || (open(&status) == 0 && !study.spec().has_objective()) {
+    if status.is_finished || status.awaits_premises || (open(&status) == 0 && !study.spec().has_objective()) {
         console.next(place.going_on(&study, &status));
     } else if study.spec().has_objective() {
         console.next(format_args!("sigmabar run{}", place.typed()));

@@ -50,7 +50,7 @@ from ._learnt import LearntNumber
 from ._noise import Bounded, Gaussian, LightTailed, Noise, PerObservation, SubGaussian, UnknownLevel
 from ._posterior import Bracket, ExactPosterior, ResidualNorm, SparsePosterior, VarianceParts, Variational
 from ._rows import Accumulator, Plan
-from ._strategy import Ask, Batch, Cells, Recommendation, Standing, Strategy, Trials
+from ._strategy import Ask, Batch, Cells, PremiseMap, Recommendation, Standing, Strategy, Trials
 from ._study import Advice, Study, Trial, study_schema
 from ._threads import get_num_threads, set_num_threads
 
@@ -91,6 +91,7 @@ __all__ = [
     "Periodic",
     "Plan",
     "Premise",
+    "PremiseMap",
     "PremiseRange",
     "RationalQuadratic",
     "Recommendation",

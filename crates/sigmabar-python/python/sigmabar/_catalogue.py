@@ -28,6 +28,7 @@ class StrategyOptions(TypedDict, total=False):
     max_depth: int | None
     max_inducing: int | None
     oversampling: float | None
+    pilot: int | None
     plan_factor: float | None
     rule: Literal["global", "local"] | None
     rules: Literal["certified", "paper"] | None
@@ -53,6 +54,7 @@ HELP = """
         ``max_cells`` (a whole number of at least 1; default 50000): Cells of a box at most; coarser cells are still correct ones.
         ``share`` (a number above 0; default 0.1): Share of the squared ridge that the inducing points may miss of the prior.
         ``plan_factor`` (a number of at least 1; default 1.5): Plans go by this many times the declared norm bound, claims by the bound itself: the answer stands for larger norms, and costs more.
+        ``pilot`` (a whole number of at least 1; default none): So many evaluations first, spread over the domain: kernel, norm bound and noise may be fixed after them, and none of them is in a claim.
         ``simulated_quantiles`` (true or false; default false): Simulated quantiles for normal noise on finite sets: narrower, and slower.
 
     ``"bpe"``: Batched pure exploration with the exact posterior.

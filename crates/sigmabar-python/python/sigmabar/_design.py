@@ -85,6 +85,17 @@ class Design:
         bound, certificate = self._core.uniform_error(claim_from(norm_bound, as_noise(noise), delta))
         return UniformError(bound, Certificate(certificate))
 
+    def norm_breakdown(self, error: float, norm_bound: float, noise: Noise | float, delta: float = 0.05) -> float | None:
+        """The largest norm bound under which the uniform error is still at most ``error``; ``None`` where it is larger under ``norm_bound`` itself.
+
+        >>> import numpy as np, sigmabar as sb
+        >>> d = sb.max_variance_design(sb.SquaredExponential(0.3), 0.1, np.linspace(0, 1, 200), 200)
+        >>> c = d.norm_breakdown(0.2, norm_bound=1.0, noise=0.1)
+        >>> c > 1.0, bool(np.isclose(d.uniform_error(c, 0.1).bound, 0.2)), d.norm_breakdown(0.01, 1.0, 0.1)
+        (True, True, None)
+        """
+        return self._core.norm_breakdown(claim_from(norm_bound, as_noise(noise), delta), number(error, "error"))
+
     def __len__(self) -> int:
         return len(self.indices)
 

@@ -8,11 +8,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from . import _core
 from ._arrays import Floats, rows, vector
 from ._inducing import inducing_points
 from ._interval import Interval, claim_from, interval_from
-from ._checks import count, number, saved, seed_of, text, text_or_none
+from ._checks import count, flag, number, saved, seed_of, text, text_or_none
 from ._core import Error
 from ._kernels import Kernel, kernel_core
 from ._learnt import LearntNumber, marked, sourced, sourced_or_none
@@ -87,7 +89,9 @@ class ExactPosterior:
 
     ``tau`` is the ridge: the standard deviation of the noise that the model assumes. ``collected`` says how the points came about: ``"fixed"`` (you
     declare that none was chosen by looking at a response, nor how many there are), ``"exchangeable"`` (rows were drawn alike) or ``"adaptive"``; ``"designed"``
-    is your word too, and says the same as ``"fixed"``. Where nobody said, intervals are those that hold however the points were chosen, which are wider. ``mean`` and ``unit`` are declared before the data; ``mean=None`` learns
+    is your word too, and says the same as ``"fixed"``. Where nobody said, intervals are those that hold however the points were chosen, which are wider. Rows that are
+    equal in every number count as one measurement written down twice, and nothing is certified, unless ``distinct_rows`` declares that they are measurements of their
+    own, as a coarse instrument makes them. ``mean`` and ``unit`` are declared before the data; ``mean=None`` learns
     them, and intervals are then estimates. The model is of ``(y - mean) / unit``: the kernel's
     variance, ``tau``, norm bounds and noise are all in units of ``unit``, while means, standard deviations and intervals come in the units of ``y``.
 
@@ -113,6 +117,7 @@ class ExactPosterior:
         y: Any,
         *,
         collected: Collected | None = None,
+        distinct_rows: bool = False,
         mean: float | None = 0.0,
         unit: float = 1.0,
     ) -> None:
@@ -120,13 +125,14 @@ class ExactPosterior:
         self.tau = tau
         # Copies, which no later change of the arrays reaches: the model is written down as what it was made of.
         points, values = rows(X).copy(), vector(y).copy()
-        self._made_of = (points, values, text_or_none(collected, "collected"), mean, unit)
+        how = (text_or_none(collected, "collected"), flag(distinct_rows, "distinct_rows"))
+        self._made_of = (points, values, how, mean, unit)
         self._core = _core.ExactPosterior.fit(
             kernel_core(kernel),
             sourced(tau, "tau"),
             points,
             values,
-            text_or_none(collected, "collected"),
+            how,
             sourced_or_none(mean, "mean"),
             sourced(unit, "unit"),
         )
@@ -236,9 +242,9 @@ class ExactPosterior:
 
 
 def _fitted_again(
-    kernel: Kernel, tau: float, X: Floats, y: Floats, collected: Collected | None, mean: float | None, unit: float
+    kernel: Kernel, tau: float, X: Floats, y: Floats, how: tuple[Collected | None, bool], mean: float | None, unit: float
 ) -> ExactPosterior:
-    return ExactPosterior(kernel, tau, X, y, collected=collected, mean=mean, unit=unit)
+    return ExactPosterior(kernel, tau, X, y, collected=how[0], distinct_rows=how[1], mean=mean, unit=unit)
 
 
 class SparsePosterior:
@@ -272,6 +278,7 @@ class SparsePosterior:
         *,
         inducing: Any,
         collected: Collected | None = None,
+        distinct_rows: bool = False,
         mean: float | None = 0.0,
         unit: float = 1.0,
         weights: Any = None,
@@ -283,7 +290,7 @@ class SparsePosterior:
             rows(X),
             vector(y),
             points,
-            text_or_none(collected, "collected"),
+            (text_or_none(collected, "collected"), flag(distinct_rows, "distinct_rows")),
             sourced_or_none(mean, "mean"),
             sourced(unit, "unit"),
             None if weights is None else vector(weights, "weights"),
@@ -463,6 +470,20 @@ class SparsePosterior:
         _check_claim(norm_bound, noise, coverage)
         claim = claim_from(norm_bound, noise, delta, side, method, coverage, domain, norm_estimated=norm_estimated)
         return interval_from(self._core.interval(rows(x), claim))
+
+    def norm_breakdown(self, x: Any, threshold: float, norm_bound: float, noise: Noise, delta: float = 0.05) -> Floats:
+        """For each point the largest norm bound under which its interval still lies on the same side of ``threshold`` as under ``norm_bound``: "above 80" then stands
+        for every function of norm up to this. ``nan`` where the interval does not exclude the threshold; looked for up to 8 times ``norm_bound``.
+
+        >>> import numpy as np, sigmabar as sb
+        >>> x = np.linspace(0, 1, 200)
+        >>> p = sb.SparsePosterior(sb.SquaredExponential(0.2), 0.1, x, np.sin(6 * x), inducing=x[::10], collected="fixed")
+        >>> above, unclear = p.norm_breakdown([0.25, 0.52], 0.0, norm_bound=3.0, noise=sb.Gaussian(0.1))
+        >>> bool(above >= 3.0), bool(np.isnan(unclear))
+        (True, True)
+        """
+        found = self._core.norm_breakdown(rows(x), claim_from(norm_bound, noise, delta), number(threshold, "threshold"))
+        return np.array([np.nan if bound is None else bound for bound in found])
 
     def prediction_interval(
         self,

@@ -11,7 +11,7 @@ import numpy as np
 
 from . import _core
 from ._arrays import rows, vector
-from ._checks import count, number, saved, seed_of, text, text_or_none
+from ._checks import count, flag, number, saved, seed_of, text, text_or_none
 from ._core import Accumulator as _SumsCore
 from ._core import Error
 from ._core import Plan as _PlanCore
@@ -27,7 +27,7 @@ class Plan:
 
     ``chunks`` is the number of chunks, or the number of rows of each. They are numbered in the order of the data, never by the engine: each becomes one
     :meth:`leaf`, and leaves are added along a fixed tree, so that the model is the same to the bit whoever adds them. ``centre`` is taken off the responses
-    before they are summed; near their mean it keeps digits. ``mean`` and ``unit`` as for :class:`SparsePosterior`; with ``mean=None`` they are learnt
+    before they are summed; near their mean it keeps digits. ``mean``, ``unit`` and ``distinct_rows`` as for :class:`SparsePosterior`; with ``mean=None`` they are learnt
     from all rows. ``look_ahead``, points of some of the rows, has up to 64 inducing points more summed beside: they do not predict, but make claims narrower. A plan of ``sigmabar plan`` (:meth:`load`) also knows in which files its chunks are (:meth:`sum`).
 
     >>> import numpy as np, sigmabar as sb
@@ -54,6 +54,7 @@ class Plan:
         mean: float | None = None,
         unit: float = 1.0,
         collected: Collected | None = None,
+        distinct_rows: bool = False,
         road: Road | None = None,
         worst: int = 64,
         drop_missing: bool = False,
@@ -70,7 +71,7 @@ class Plan:
             text(data, "data"),
             number(centre, "centre"),
             prior,
-            text_or_none(collected, "collected"),
+            (text_or_none(collected, "collected"), flag(distinct_rows, "distinct_rows")),
             list(left_out),
             text_or_none(road, "road"),
             int(worst),

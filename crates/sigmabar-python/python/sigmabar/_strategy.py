@@ -98,7 +98,8 @@ class Recommendation:
 
     @property
     def premises(self) -> PremiseRange | None:
-        """For which premises the claim stands; ``None`` for a strategy that certifies nothing."""
+        """For which premises it stands that the point is within some gap of the best; ``None`` without kernel, norm bound and noise. For a strategy that certifies
+        nothing itself this is what holds whatever chose the points, though ``label`` says "estimated"."""
         return self.certificate.range
 
 
@@ -114,6 +115,22 @@ class Standing(NamedTuple):
     gaps: Floats
     norm_bound: float
     range: PremiseRange
+    certificate: Certificate
+
+
+class PremiseMap(NamedTuple):
+    """The gap over premises: ``gaps[i, j]`` holds for every function of norm up to ``norm_bounds[j]`` under the kernel with all length-scales times ``factors[i]``, and is
+    NaN where the data exclude that; under that kernel they exclude norms below ``least_norms[i]``.
+
+    >>> import sigmabar as sb
+    >>> sb.Strategy("random", domain=sb.Candidates([0.0, 1.0]), budget=2).premise_map() is None
+    True
+    """
+
+    factors: Floats
+    norm_bounds: Floats
+    gaps: Floats
+    least_norms: Floats
 
 
 class Batch(NamedTuple):
@@ -248,28 +265,22 @@ class Strategy:
         **options: Unpack[StrategyOptions],
     ) -> None:
         problem = {
-            "kernel": None if kernel is None else kernel_core(kernel),
-            "shortest": None if shortest is None else kernel_core(shortest),
-            "tau": sourced_or_none(tau, "tau"),
-            "norm_bound": sourced_or_none(norm_bound, "norm_bound"),
-            "noise": noise_core(noise),
             "budget": count(budget, "budget"),
             "delta": number(delta, "delta"),
             "seed": seed_of(seed),
             "direction": text(direction, "direction"),
-            "mean": sourced(mean, "mean"),
-            "unit": sourced(unit, "unit"),
             "stop_at_gap": number_or_none(stop_at_gap, "stop_at_gap"),
             "stop_at_candidate_gap": number_or_none(stop_at_candidate_gap, "stop_at_candidate_gap"),
             "failures": failures_of(failures, informative_failures),
         }
+        premises = premises_of(kernel, shortest, tau, norm_bound, noise, mean, unit)
         given: dict[str, Any] = dict(options)
         if given.get("batches") is not None:
             given["batches"] = batches_of(given["batches"])
         if given.get("actions") is not None:
             given["actions"] = rows(given["actions"], "actions")
         self._domain: Domain | None = domain_from(domain)
-        self._core = _core.Strategy(text(name, "name"), self._domain._core, problem, given)
+        self._core = _core.Strategy(text(name, "name"), self._domain._core, problem, premises, given)
 
     @classmethod
     def _wrap(cls, core: _core.Strategy, domain: Domain | None = None) -> Strategy:
@@ -314,6 +325,37 @@ class Strategy:
         errors = [standard_errors] if single and standard_errors is not None else standard_errors
         results = _results(numbers, "ids", told, errors, replicates)
         warn_of(self._core.tell([(count(i, "ids"), result) for i, result in zip(numbers, results)]))
+
+    def fix_premises(
+        self,
+        *,
+        kernel: Kernel | None = None,
+        shortest: Kernel | None = None,
+        tau: float | None = None,
+        norm_bound: float | None = None,
+        noise: Noise | None = None,
+        mean: float = 0.0,
+        unit: float = 1.0,
+    ) -> None:
+        """What is assumed from now on, after a pilot (``pilot=24``) was looked at, and may be learnt from it: nothing of it is in a claim.
+
+        As often as you like, until the batch after the pilot is asked for; then premises stay. The certificate says that they were fixed on other data.
+
+        >>> import numpy as np, sigmabar as sb
+        >>> rng = np.random.default_rng(0)
+        >>> measure = lambda x: 60 + 8 * np.sin(5 * x) + 0.5 * rng.standard_normal(len(x))
+        >>> s = sb.Strategy("s-bpe", domain=np.linspace(0, 1, 101), budget=224, pilot=24)
+        >>> pilot = s.ask()
+        >>> values = measure(pilot.points[:, 0])
+        >>> s.tell(pilot.ids, values)
+        >>> s.fix_premises(kernel=sb.SquaredExponential(0.3), norm_bound=3.0, noise=sb.Gaussian(0.1), mean=values.mean(), unit=8.0)
+        >>> while (a := s.ask()) is not None:
+        ...     s.tell(a.ids, measure(a.points[:, 0]))
+        >>> r = s.recommend()
+        >>> r.label, r.certificate.premises["pilot"].origin, r.certificate.details["premises"]["observations"]["value"]
+        ('certified', 'learnt_elsewhere', 200)
+        """
+        self._core.fix_premises(premises_of(kernel, shortest, tau, norm_bound, noise, mean, unit))
 
     def close_batch(self) -> None:
         """Closes the batch with what has arrived; results that come later are kept but certify nothing."""
@@ -360,7 +402,8 @@ class Strategy:
         return Recommendation(point[0], index, lower, upper, gap, candidate_gap, warned(Certificate(certificate), 3), self._params(point[0], index))
 
     def standing(self) -> Standing | None:
-        """The claim as a function of the norm bound, from the same data; ``None`` for a strategy that certifies nothing, and before anything was recommended.
+        """The claim as a function of the norm bound, from the same data: that of ``"s-bpe"``, and for every other strategy what holds whatever chose the points, which is
+        wider. ``None`` without kernel, norm bound and noise, and before anything was recommended.
 
         >>> import numpy as np, sigmabar as sb
         >>> s = sb.Strategy("s-bpe", domain=np.linspace(0, 1, 20), kernel=sb.Matern(nu=2.5, lengthscale=0.5), norm_bound=2.0, noise=sb.Gaussian(0.1), budget=60)
@@ -376,7 +419,25 @@ class Strategy:
         found = json.loads(text)
         points = found["curve"]
         gaps = np.array([np.nan if p["gap"] is None else p["gap"] for p in points])
-        return Standing(np.array([p["norm_bound"] for p in points]), gaps, found["norm_bound"], PremiseRange(**found["range"]))
+        return Standing(np.array([p["norm_bound"] for p in points]), gaps, found["norm_bound"], PremiseRange(**found["range"]), Certificate.from_json(json.dumps(found["certificate"])))
+
+    def premise_map(self, factors: Sequence[float] = (0.5, 0.7, 1.0, 1.4, 2.0)) -> PremiseMap | None:
+        """The gap over norm bound and length-scale: :meth:`standing` with all length-scales times each factor. Every entry is a statement about its own premises. ``None`` where
+        there is no curve.
+
+        >>> import numpy as np, sigmabar as sb
+        >>> s = sb.Strategy("gp-ucb", domain=np.linspace(0, 1, 20), kernel=sb.SquaredExponential(0.5), norm_bound=2.0, noise=sb.Gaussian(0.1), budget=30)
+        >>> while (a := s.ask()) is not None:
+        ...     s.tell(a.ids, 1 - 2 * (a.points[:, 0] - 0.5) ** 2)
+        >>> s.premise_map([0.7, 1.0]).gaps.shape, s.recommend().premises.norm_breakdown >= 2.0
+        ((2, 20), True)
+        """
+        found = json.loads(self._core.premise_map([number(f, "factors") for f in factors]))
+        if not found:
+            return None
+        gaps = np.array([[np.nan if p["gap"] is None else p["gap"] for p in row["curve"]] for row in found])
+        norms = np.array([p["norm_bound"] for p in found[0]["curve"]])
+        return PremiseMap(np.array([row["factor"] for row in found]), norms, gaps, np.array([row["least_norm"] for row in found]))
 
     @property
     def survivors(self) -> NDArray[np.int64] | Cells | Floats | None:
@@ -475,3 +536,24 @@ def batches_of(batches: Any) -> int | list[int]:
     if np.ndim(batches) == 1:
         return [count(length, "batches", least=1) for length in batches]
     return count(batches, "batches", least=1)
+
+
+def premises_of(
+    kernel: Kernel | None,
+    shortest: Kernel | None,
+    tau: float | None,
+    norm_bound: float | None,
+    noise: Noise | None,
+    mean: float,
+    unit: float,
+) -> dict[str, Any]:
+    """What is assumed about the function and its noise, checked."""
+    return {
+        "kernel": None if kernel is None else kernel_core(kernel),
+        "shortest": None if shortest is None else kernel_core(shortest),
+        "tau": sourced_or_none(tau, "tau"),
+        "norm_bound": sourced_or_none(norm_bound, "norm_bound"),
+        "noise": noise_core(noise),
+        "mean": sourced(mean, "mean"),
+        "unit": sourced(unit, "unit"),
+    }

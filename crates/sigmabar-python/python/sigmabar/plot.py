@@ -25,7 +25,7 @@ from ._noise import Noise
 from ._posterior import ExactPosterior, SparsePosterior
 from ._strategy import Cells, Strategy
 
-__all__ = ["calibration", "gap", "posterior", "premises", "survivors"]
+__all__ = ["calibration", "gap", "posterior", "premise_map", "premises", "survivors"]
 
 _BLUE, _SKY, _ORANGE, _GREEN, _GREY = "#0072B2", "#56B4E9", "#D55E00", "#009E73", "#999999"
 
@@ -153,6 +153,36 @@ def premises(strategy: Strategy, *, ax: Axes | None = None) -> Axes:
         ax.axvspan(standing.norm_bounds[0], found.least_norm, color=_GREY, alpha=0.25, label="excluded by the data")
     ax.set(xscale="log", yscale="log", xlabel="norm bound", ylabel="gap")
     ax.legend(fontsize="small")
+    return ax
+
+
+def premise_map(strategy: Strategy, *, ax: Axes | None = None) -> Axes:
+    """The gap over norm bound and length-scale: bright where it is about the claimed one, dark from ten times that on, empty where the data exclude the premises.
+
+    >>> import matplotlib
+    >>> matplotlib.use("Agg")
+    >>> import numpy as np, sigmabar as sb
+    >>> s = sb.Strategy("s-bpe", domain=np.linspace(0, 1, 20), kernel=sb.Matern(nu=2.5, lengthscale=0.5), norm_bound=2.0, noise=sb.Gaussian(0.1), budget=60)
+    >>> while (a := s.ask()) is not None:
+    ...     s.tell(a.ids, 1 - 2 * (a.points[:, 0] - 0.5) ** 2)
+    >>> sb.plot.premise_map(s).get_ylabel()
+    'length-scale times'
+    """
+    ax = _axes(ax)
+    found, standing = strategy.premise_map(), strategy.standing()
+    if found is None or standing is None:
+        raise ValueError(f"strategy {strategy.name!r} has certified nothing yet, or has no kernel, norm bound and noise")
+    claimed = standing.gaps[np.searchsorted(standing.norm_bounds, standing.norm_bound * (1 - 1e-12))]
+    darkness = np.log10(np.maximum(found.gaps / claimed, 1.0))
+    ax.imshow(-darkness, cmap="viridis", vmin=-1.0, vmax=0.0, origin="lower", aspect="auto")
+    for i, row in enumerate(found.gaps):
+        for j, gap in enumerate(row):
+            if np.isfinite(gap) and j % 2 == 0:
+                ax.text(j, i, f"{gap:.2g}", ha="center", va="center", fontsize="x-small", color="white" if darkness[i, j] > 0.5 else "black")
+    columns = np.arange(0, len(found.norm_bounds), 2)
+    ax.set_xticks(columns, [f"{norm:.2g}" for norm in found.norm_bounds[columns]])
+    ax.set_yticks(np.arange(len(found.factors)), [f"{factor:g}" for factor in found.factors])
+    ax.set(xlabel="norm bound", ylabel="length-scale times")
     return ax
 
 

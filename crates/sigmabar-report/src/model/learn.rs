@@ -25,6 +25,8 @@ pub struct Declared {
     pub prior: Option<Prior>,
     /// How the points were chosen: nobody but the user can know, and the certificate repeats it.
     pub collected: Collected,
+    /// Whether rows that equal another in every number are measurements of their own, which nobody but the user can know either.
+    pub distinct_rows: bool,
 }
 
 /// The kernel and all else that is needed before the pass over everything.
@@ -89,11 +91,12 @@ fn templates(declared: &Declared, observations: &Observations, columns: &[Column
 }
 
 /// One pass over all rows; so many beside them had no response.
-pub fn fit(rows: Rows, lost: usize, prior: Prior, learnt: Learnt, columns: usize, collected: Collected) -> Result<Posterior> {
+pub fn fit(rows: Rows, lost: usize, prior: Prior, learnt: Learnt, columns: usize, declared: &Declared) -> Result<Posterior> {
     if let Some(posterior) = learnt.posterior {
         return Ok(posterior);
     }
     let features = Arc::new(FeatureMap::new(learnt.kernel, learnt.inducing)?);
-    let observations = Observations::new(Points::new(rows.x, columns)?, &rows.y, collected, prior)?.with_lost(lost);
+    let observations = Observations::new(Points::new(rows.x, columns)?, &rows.y, declared.collected, prior)?.with_lost(lost);
+    let observations = if declared.distinct_rows { observations.with_distinct_rows() } else { observations };
     Posterior::fit(features, learnt.ridge, observations)
 }

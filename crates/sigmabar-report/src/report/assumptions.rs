@@ -58,11 +58,8 @@ pub(super) fn declared(problem: &Problem, names: &[String]) -> Vec<String> {
         Some(noise) => list.push(format!("Noise: independent, mean zero; {noise}, in units of {}.", number(problem.prior().unit()))),
         None => list.push("Noise: not given; estimated where the strategy needs it.".to_owned()),
     }
-    list.push(format!(
-        "Prior mean {} and unit {}, declared before the data.",
-        number(problem.prior().mean()),
-        number(problem.prior().unit())
-    ));
+    let source = source_words(problem.prior().origin());
+    list.push(format!("Prior mean {} and unit {} {source}.", number(problem.prior().mean()), number(problem.prior().unit())));
     list.push(format!("All claims of the run together may be wrong with probability at most {} (delta).", number(problem.delta())));
     list.push(match problem.failures() {
         Failures::Unrelated => "A lost measurement says nothing about its value (declared).".to_owned(),

@@ -13,6 +13,7 @@ mod next;
 mod page;
 mod parameter;
 mod plates;
+mod premises;
 mod study;
 mod study_model;
 mod style;

@@ -59,9 +59,6 @@ pub fn study(study: &Study) -> Result<Page> {
     Ok(page)
 }
 
-/// Length-scales of the premise map, as multiples of the declared ones.
-const FACTORS: [f64; 5] = [0.5, 0.7, 1.0, 1.4, 2.0];
-
 impl Content<'_> {
     /// What is measured, as people call it.
     pub fn response(&self) -> &str {
@@ -237,24 +234,6 @@ impl Content<'_> {
         Ok(certificate)
     }
 
-    /// What would have to be true for the claim to be wrong (algorithm notes 13).
-    fn premises(&self, page: &mut Page) -> Result<()> {
-        let certified = self.advice.as_ref().is_some_and(|advice| advice.label().is_certified());
-        let Some(standing) = self.run.standing()?.filter(|_| certified) else { return Ok(()) };
-        page.heading("What would have to be true for this to be wrong?");
-        if let Some(sentence) = standing.range.sentence() {
-            page.paragraph(&format!("{}{}.", sentence[..1].to_uppercase(), &sentence[1..]));
-        }
-        if standing.curve.iter().all(|point| point.gap.is_none()) {
-            return Ok(());
-        }
-        page.picture(plot::standing(&standing, self.response()));
-        let map = self.run.premise_map(&FACTORS)?;
-        let claimed = standing.gap_at(standing.norm_bound).unwrap_or(f64::INFINITY);
-        page.picture(plot::premise_map(&map, claimed, self.response()));
-        Ok(())
-    }
-
     fn dots(&self) -> Dots<'_> {
         let earlier = |row: &'_ ImportedRow| match row.result {
             TrialResult::Value { value, .. } => Some(value),
@@ -320,6 +299,10 @@ impl Content<'_> {
             }
             _ => declared(self.study.spec().problem(), &self.columns()),
         };
+        if self.study.spec().pilot() > 0 {
+            let pilot = counted(self.study.spec().pilot(), "evaluation");
+            list.push(format!("All of this was fixed after a pilot of {pilot}, which the pictures show and none of which is in a claim."));
+        }
         list.push(format!("Strategy: {}.", self.status.strategy));
         let lost = self.status.count(TrialStatus::Failed) + self.status.count(TrialStatus::Missing);
         if lost > 0 {

@@ -106,6 +106,15 @@ pub enum Error {
         /// From what.
         from: String,
     },
+    /// The pilot is measured, and nobody has said yet what follows from it.
+    #[error(
+        "the pilot of study \"{study}\" is measured: fix kernel, norm_bound and noise in the study file before the next batch (sigmabar premises suggests them, \
+         sigmabar amend takes them over)"
+    )]
+    PremisesAwaited {
+        /// The study.
+        study: String,
+    },
     /// A study with this name exists.
     #[error("{} already has a study named \"{name}\": choose another name or another file", file.display())]
     StudyExists {

@@ -33,7 +33,7 @@ impl StudySpec {
     /// [`Error::Unamendable`].
     pub(crate) fn amended(&self, edited: &Self, changed: &[String], planned: &[usize]) -> Result<Self> {
         for key in changed {
-            if let Some(reason) = fixed(key) {
+            if let Some(reason) = self.fixed(key, planned.len()) {
                 return Err(Error::Unamendable { key: key.clone(), reason });
             }
         }
@@ -48,7 +48,19 @@ impl StudySpec {
         Self::build(file, Path::new(".")).map_err(|fault| super::located(fault, "", |_, _| None))
     }
 
-    /// How the larger budget is cut into batches.
+    /// Why a key cannot be changed after so many batches were planned; none for one that can. After a pilot premises are fixed by what it showed, until the next batch
+    /// is planned by them.
+    fn fixed(&self, key: &str, batches: usize) -> Option<&'static str> {
+        match key {
+            "kernel" | "norm_bound" | "noise" | "learnt_from" | "prior_mean" | "unit" | "tau" if self.file.pilot.is_some() => {
+                let reason = "the batch after the pilot is planned by it, and a premise that is changed after looking at results is none; begin a new study";
+                (batches > 1).then_some(reason)
+            }
+            _ => fixed(key),
+        }
+    }
+
+    /// How the larger budget is cut into batches after the pilot.
     fn longer(&self, key: &str, budget: usize, planned: &[usize]) -> Result<Option<OneOrMany<usize>>> {
         let refused = |reason| Err(Error::Unamendable { key: key.to_owned(), reason });
         if budget < self.problem.budget() {
@@ -59,7 +71,9 @@ impl StudySpec {
             let usual = planned.first().copied().filter(|_| self.file.batches.is_some() || self.policy.name() == "auto");
             return Ok(usual.map(|length| OneOrMany::One(budget.div_ceil(length).max(planned.len() + 1))));
         };
-        let lengths = policy.batch_lengths(self.problem.budget())?;
+        let pilots = usize::from(policy.pilot().is_some());
+        let (pilot, planned) = (policy.pilot().unwrap_or(0), planned.get(pilots..).unwrap_or_default());
+        let lengths = policy.batch_lengths(self.problem.budget())?.split_off(pilots);
         if key == "plates" {
             return refused(
                 "the number of batches entered every claim: another plate would be another batch; begin a new study and import the results",
@@ -71,7 +85,7 @@ impl StudySpec {
             );
         };
         let (done, left): (usize, usize) = (planned.iter().sum(), rest.iter().sum());
-        let wanted = budget - done.min(budget);
+        let wanted = budget.saturating_sub(pilot + done);
         let mut longer: Vec<usize> = rest.iter().map(|length| length * wanted / left).collect();
         let short = wanted - longer.iter().sum::<usize>();
         if let Some(last) = longer.last_mut() {

@@ -21,7 +21,9 @@ pub(super) fn problem(file: &StudyFile, space: &Space, budget: usize) -> Result<
     if let Some(delta) = file.delta {
         problem = problem.with_delta(delta).map_err(Fault::core(&["delta"]))?;
     }
-    let origin = if file.learnt_from.is_some() { Origin::LearntElsewhere } else { Origin::Declared };
+    // Whoever has seen a pilot declares nothing before the first response any more.
+    let is_learnt = file.learnt_from.is_some() || file.pilot.is_some();
+    let origin = if is_learnt { Origin::LearntElsewhere } else { Origin::Declared };
     if let Some(PlainOr::Table(table)) = &file.kernel {
         problem = problem.with_kernel(Sourced::new(kernel(table, space)?, origin)).map_err(Fault::core(&["kernel"]))?;
     }

@@ -28,9 +28,13 @@ pub struct StudyFile {
     /// How many evaluations may be made.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub budget: Option<usize>,
-    /// How many batches, or the length of each.
+    /// How many batches, or the length of each; a pilot comes before them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub batches: Option<OneOrMany<usize>>,
+    /// So many evaluations first, out of the budget and before the batches: a pilot, spread over the space. Kernel, norm bound, noise, prior mean and unit may be written
+    /// into the file after it (`sigmabar premises` suggests them), and nothing of it is in a claim. For S-BPE.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pilot: Option<usize>,
     /// How many plates, one batch each; together with `plate`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub plates: Option<usize>,

@@ -156,10 +156,17 @@ impl StudySpec {
         self.file.learnt_from.as_deref()
     }
 
-    /// How many batches there will be, where that was declared.
+    /// Evaluations of the pilot; 0 without one. They are the first trials, and in no claim.
+    #[must_use]
+    pub fn pilot(&self) -> usize {
+        self.file.pilot.unwrap_or(0)
+    }
+
+    /// How many batches there will be, the pilot among them, where that was declared.
     #[must_use]
     pub fn batch_count(&self) -> Option<usize> {
-        schedule::Plan::of(&self.file).ok()?.batches.map(|batches| batches.count())
+        let batches = schedule::Plan::of(&self.file).ok()?.batches?;
+        Some(batches.count() + usize::from(self.file.pilot.is_some()))
     }
 
     /// Wells of a plate, if the study is laid out on plates.

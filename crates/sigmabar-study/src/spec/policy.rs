@@ -10,7 +10,8 @@ use sigmabar::{Policy, Problem};
 /// The core's policy.
 pub(super) fn policy(file: &StudyFile, problem: &Problem, plan: &Plan) -> Result<Policy, Fault> {
     let is_known = problem.kernel().is_some() && problem.norm_bound().is_some() && problem.noise().is_some();
-    let mut spec = file.strategy.clone().unwrap_or_else(|| PolicySpec::new(if is_known { "s-bpe" } else { "auto" }));
+    let mut spec =
+        file.strategy.clone().unwrap_or_else(|| PolicySpec::new(if is_known || file.pilot.is_some() { "s-bpe" } else { "auto" }));
     let entry = spec.entry().map_err(fault)?;
     check_use(file, problem, &spec, entry)?;
     if let (Some(batches), Some(_)) = (&plan.batches, entry.option("batches")) {
@@ -18,6 +19,9 @@ pub(super) fn policy(file: &StudyFile, problem: &Problem, plan: &Plan) -> Result
             Batches::Count(count) => spec.with("batches", *count),
             Batches::Lengths(lengths) => spec.with("batches", lengths.as_slice()),
         };
+    }
+    if let Some(evaluations) = file.pilot {
+        spec = spec.with("pilot", evaluations);
     }
     spec.policy(plan.budget).map_err(fault)
 }
@@ -52,16 +56,25 @@ fn check_use(file: &StudyFile, problem: &Problem, spec: &PolicySpec, entry: &Str
     if file.batches.is_some() && entry.option("batches").is_none() {
         return conflict("batches", "this strategy", "it cuts its batches by a rule of its own: leave them out");
     }
-    if spec.get("batches").is_some() {
-        let problem = SpecProblem::Misplaced { found: "batches".into(), remedy: "say it at the top of the file" };
-        return Err(Fault::new(&["strategy", "batches"], problem));
+    if file.pilot.is_some() && entry.option("pilot").is_none() {
+        return conflict(
+            "pilot",
+            "this strategy",
+            "only s-bpe leaves its pilot out of what it claims: leave the pilot or the strategy out",
+        );
+    }
+    for key in ["batches", "pilot"] {
+        if spec.get(key).is_some() {
+            let problem = SpecProblem::Misplaced { found: key.into(), remedy: "say it at the top of the file" };
+            return Err(Fault::new(&["strategy", key], problem));
+        }
     }
     Ok(())
 }
 
 fn fault(error: PolicyError) -> Fault {
     let path = match error.option.as_deref() {
-        Some("batches") => vec!["batches".to_owned()],
+        Some(key @ ("batches" | "pilot")) => vec![key.to_owned()],
         option => vec!["strategy".to_owned(), option.unwrap_or("name").to_owned()],
     };
     Fault { path, problem: SpecProblem::Strategy(Box::new(error)) }

@@ -5,7 +5,7 @@ use super::file::StudyFile;
 use crate::error::SpecProblem;
 use crate::union::OneOrMany;
 
-/// The budget, and what was said about batches.
+/// The budget, and what was said about the batches after the pilot.
 pub(super) struct Plan {
     pub budget: usize,
     pub batches: Option<Batches>,
@@ -37,13 +37,14 @@ impl Plan {
                 OneOrMany::Many(lengths) => Batches::Lengths(lengths.clone()),
             };
             let budget = match (&batches, file.budget, file.plates.zip(file.plate)) {
-                (Batches::Lengths(lengths), ..) => lengths.iter().sum(),
+                (Batches::Lengths(lengths), ..) => lengths.iter().sum::<usize>() + file.pilot.unwrap_or(0),
                 (_, Some(budget), _) => budget,
-                (_, None, Some((plates, wells))) => plates * settings_on(file, wells)?,
+                (_, None, Some((plates, wells))) => plates * settings_on(file, wells)? + file.pilot.unwrap_or(0),
                 (_, None, None) => 0,
             };
             return Ok(Self { budget, batches: Some(batches) });
         }
+        let pilot = pilot(file)?;
         let batches = match (&file.batches, file.plates, file.plate) {
             (Some(_), Some(_), _) => {
                 return Err(Fault::new(
@@ -69,12 +70,12 @@ impl Plan {
             (None, None, _) => None,
         };
         let total = match &batches {
-            Some(Batches::Lengths(lengths)) => lengths.iter().try_fold(0_usize, |sum, &length| sum.checked_add(length)),
+            Some(Batches::Lengths(lengths)) => lengths.iter().try_fold(pilot, |sum, &length| sum.checked_add(length)),
             _ => None,
         };
         let budget = match (file.budget, total) {
             (Some(budget), Some(total)) if budget != total => {
-                let requirement = "the sum of the batch lengths (or no budget: it follows from them)";
+                let requirement = "the sum of the batch lengths and of the pilot's (or no budget: it follows from them)";
                 return Err(Fault::new(&["budget"], SpecProblem::Requirement { found: budget.to_string(), requirement }));
             }
             (Some(budget), _) => positive("budget", budget)?,
@@ -85,6 +86,19 @@ impl Plan {
             }
         };
         Ok(Self { budget, batches })
+    }
+}
+
+/// Evaluations of the pilot: no more than fit on a plate, where there is one.
+fn pilot(file: &StudyFile) -> Result<usize, Fault> {
+    let Some(pilot) = file.pilot else { return Ok(0) };
+    let room = file.plate.map(|wells| settings_on(file, wells)).transpose()?;
+    match room.filter(|room| pilot > *room) {
+        Some(_) => {
+            let requirement = "as many settings as fit on a plate at most, beside controls and replicates";
+            Err(Fault::new(&["pilot"], SpecProblem::Requirement { found: pilot.to_string(), requirement }))
+        }
+        None => positive("pilot", pilot),
     }
 }
 

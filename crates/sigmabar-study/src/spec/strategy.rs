@@ -20,10 +20,10 @@ impl JsonSchema for StrategySchema {
     }
 }
 
-/// The table of one strategy; batches are said at the top of the file.
+/// The table of one strategy; batches and pilot are said at the top of the file.
 fn table(entry: &StrategyEntry) -> Value {
     let mut properties = Map::from_iter([("name".to_owned(), json!({ "const": entry.name }))]);
-    for option in entry.options.iter().filter(|option| option.kind != OptionKind::Batches) {
+    for option in entry.options.iter().filter(|option| option.kind != OptionKind::Batches && option.name != "pilot") {
         let mut schema = kind(option.kind);
         schema["description"] = format!("{} Default: {}.", option.about, option.default).into();
         properties.insert(option.name.to_owned(), schema);

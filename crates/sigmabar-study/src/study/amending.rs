@@ -8,7 +8,8 @@ use serde_json::json;
 use std::sync::Arc;
 
 impl Study {
-    /// Goes on by an edited study file: objective, description, stop_when and a larger budget may be changed. The keys that were.
+    /// Goes on by an edited study file: objective, description, stop_when and a larger budget may be changed, and the premises until the batch after a pilot is
+    /// planned. The keys that were.
     ///
     /// Other processes that have the study open go on as they were until they plan, and are then told to open it again.
     ///
@@ -20,7 +21,8 @@ impl Study {
         if changed.is_empty() {
             return Ok(changed);
         }
-        let amended = self.spec.amended(&edited, &changed, &self.planned_lengths()?)?;
+        let planned = self.planned_lengths()?;
+        let amended = self.spec.amended(&edited, &changed, &planned)?;
         let text = serde_json::to_string(&amended).map_err(|_| self.inconsistent("the study file cannot be written as JSON"))?;
         let at_least = self.amendments;
         self.store().write(|transaction| {
@@ -28,6 +30,12 @@ impl Study {
             let so_far: i64 = transaction.query_row(look, [self.key], |row| row.get(0))?;
             if so_far != at_least {
                 return Err(Error::Amended { study: self.name.clone() }.into());
+            }
+            let look = "SELECT count(DISTINCT batch) FROM sb_trials WHERE study = ?1";
+            let batches: i64 = transaction.query_row(look, [self.key], |row| row.get(0))?;
+            if usize::try_from(batches) != Ok(planned.len()) {
+                let reason = "another process planned a batch at this moment; look at the study, and try again";
+                return Err(Error::Unamendable { key: changed[0].clone(), reason }.into());
             }
             // A kept strategy has the earlier budget in it; the study may not be over any more.
             transaction.execute(

@@ -7,6 +7,7 @@ use crate::store::{Failure, now};
 use crate::{Error, EventKind, Result, TrialResult, TrialStatus};
 use rusqlite::{OptionalExtension, Transaction, params};
 use serde_json::json;
+use sigmabar::certificate::Theorem;
 use sigmabar::{Certificate, Sourced};
 
 /// What a correction came to.
@@ -59,7 +60,7 @@ impl Study {
 
     fn correct(&self, id: u64, result: &TrialResult, kind: EventKind, why: &str) -> Result<Corrected> {
         self.store().write(|transaction| {
-            let before = self.standing(transaction, id)?;
+            let before = self.before(transaction, id)?;
             let corrected = match before.state {
                 TrialStatus::Late => Corrected::Late,
                 _ if before.is_analysed => Corrected::AfterAnalysis,
@@ -84,7 +85,7 @@ impl Study {
         })
     }
 
-    fn standing(&self, transaction: &Transaction<'_>, id: u64) -> Result<Standing, Failure> {
+    fn before(&self, transaction: &Transaction<'_>, id: u64) -> Result<Standing, Failure> {
         let row = i64::try_from(id).unwrap_or(-1);
         let look = "SELECT t.batch, t.state, t.value, t.std_error, t.reason, b.closed_at IS NOT NULL OR NOT EXISTS \
                     (SELECT 1 FROM sb_trials AS o WHERE o.study = t.study AND o.batch = t.batch AND o.state IN ('queued', 'leased')) \
@@ -147,11 +148,16 @@ impl Study {
         })
     }
 
+    /// The first trial that a claim can rest on: those of a pilot may be corrected and measured again as one likes.
+    fn first_claimed(&self) -> i64 {
+        i64::try_from(self.spec.pilot()).unwrap_or(i64::MAX)
+    }
+
     /// How many results were corrected after their batch was analysed.
     fn corrections(&self) -> Result<usize> {
         let look = "SELECT count(DISTINCT trial) FROM sb_events WHERE study = ?1 AND kind IN ('replaced', 'withdrawn') \
-                    AND json_extract(detail, '$.analysed')";
-        let count: i64 = self.store().read(|c| c.prepare_cached(look)?.query_row([self.key], |row| row.get(0)))?;
+                    AND trial >= ?2 AND json_extract(detail, '$.analysed')";
+        let count: i64 = self.store().read(|c| c.prepare_cached(look)?.query_row([self.key, self.first_claimed()], |row| row.get(0)))?;
         Ok(usize::try_from(count).unwrap_or_default())
     }
 
@@ -159,8 +165,8 @@ impl Study {
     fn measured_again(&self) -> Result<usize> {
         // Not a join: the planner of SQLite would look at all events for each trial.
         let look = "SELECT count(DISTINCT e.trial) FROM sb_events AS e WHERE e.study = ?1 AND e.kind IN ('expired', 'worker ended', 'retried') \
-                    AND EXISTS (SELECT 1 FROM sb_trials AS t WHERE t.study = ?1 AND t.id = e.trial AND t.value IS NOT NULL)";
-        let count: i64 = self.store().read(|c| c.prepare_cached(look)?.query_row([self.key], |row| row.get(0)))?;
+                    AND e.trial >= ?2 AND EXISTS (SELECT 1 FROM sb_trials AS t WHERE t.study = ?1 AND t.id = e.trial AND t.value IS NOT NULL)";
+        let count: i64 = self.store().read(|c| c.prepare_cached(look)?.query_row([self.key, self.first_claimed()], |row| row.get(0)))?;
         Ok(usize::try_from(count).unwrap_or_default())
     }
 
@@ -186,6 +192,9 @@ impl Study {
         premises.corrections = Sourced::new(mishaps.corrections, vouched(mishaps.corrections));
         premises.losses.value += mishaps.measured_again;
         premises.losses.origin = premises.losses.origin.max(vouched(mishaps.measured_again));
+        let is_vouched = premises.corrections.origin.max(premises.losses.origin).is_firm();
+        // Beside a model's own word the range stands by itself: nothing else says that it does not.
+        certificate.range = certificate.range.filter(|_| is_vouched || certificate.theorem != Theorem::Model);
         certificate
     }
 }

@@ -43,7 +43,7 @@ impl Study {
     /// Plans the next batch if nothing is left to be answered; whether the study is over. Waits for another process that is planning already.
     ///
     /// # Errors
-    /// [`Error::Contradicted`], [`Error::Store`], or what the strategy runs into.
+    /// [`Error::Contradicted`], [`Error::PremisesAwaited`], [`Error::Store`], or what the strategy runs into.
     pub fn advance(&self) -> Result<bool> {
         let me = WorkerName::here(0).to_string();
         loop {
@@ -97,6 +97,9 @@ impl Study {
         let (mut strategy, at) = self.informed()?;
         if at != plan {
             return Ok(None);
+        }
+        if strategy.awaits_premises() {
+            return Err(Error::PremisesAwaited { study: self.name.clone() });
         }
         let closed = strategy.ledger().closed();
         let trials = match strategy.ask(usize::MAX)? {

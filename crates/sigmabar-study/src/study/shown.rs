@@ -123,6 +123,8 @@ pub struct Status {
     pub closed: usize,
     /// Whether the study is over.
     pub is_finished: bool,
+    /// Whether the pilot is measured and the premises are still to be fixed: nothing is planned before.
+    pub awaits_premises: bool,
     /// The gap at which to stop.
     pub wanted_gap: Option<f64>,
     /// The gap among the candidates at which to stop.

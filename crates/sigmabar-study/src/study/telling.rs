@@ -178,7 +178,8 @@ impl Study {
     /// # Errors
     /// As [`Study::import`].
     pub fn import_as(&self, rows: &[ImportedRow], collected: Collected) -> Result<usize> {
-        if let Some(from) = self.spec.learnt_from().filter(|_| collected.is_fixed()) {
+        let from = self.spec.learnt_from().or((self.spec.pilot() > 0).then_some("its pilot and what was there with it"));
+        if let Some(from) = from.filter(|_| collected.is_fixed()) {
             return Err(Error::LearntFrom { from: from.to_owned() });
         }
         for (number, row) in rows.iter().enumerate() {

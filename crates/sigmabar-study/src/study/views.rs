@@ -7,7 +7,7 @@ use crate::store::now;
 use crate::{ControlRow, EventRow, ImportedRow, Page, Result, TrialResult, TrialRow, TrialStatus, Value};
 use rusqlite::{OptionalExtension, Row, params};
 use sigmabar::Strategy;
-use sigmabar::strategy::{BatchReport, Direction};
+use sigmabar::strategy::{BatchReport, Direction, Standing};
 use std::collections::BTreeMap;
 
 impl Study {
@@ -205,6 +205,7 @@ impl Study {
         let (wanted_gap, wanted_candidate_gap) = (problem.wanted_gap(), problem.wanted_candidate_gap());
         let is_wanted = wanted_gap.is_some() || wanted_candidate_gap.is_some();
         let last = if is_wanted { self.batches()?.pop() } else { None };
+        let strategy = self.strategy()?;
         let is_gap_reached = last.is_some_and(|row| problem.is_reached(row.report.gap, row.report.candidate_gap));
         Ok(Status {
             name: self.name.clone(),
@@ -219,10 +220,21 @@ impl Study {
             wanted_gap,
             wanted_candidate_gap,
             is_gap_reached,
-            contradiction: self.strategy()?.contradiction(),
+            awaits_premises: strategy.awaits_premises(),
+            contradiction: strategy.contradiction(),
             imported,
             imported_in_time,
         })
+    }
+
+    /// The claim as a function of its premises ([`Strategy::standing`]), with what happened to results in its certificate.
+    ///
+    /// # Errors
+    /// [`crate::Error::Store`], or what the strategy runs into.
+    pub fn standing(&self) -> Result<Option<Standing>> {
+        let Some(mut standing) = self.strategy()?.standing()? else { return Ok(None) };
+        standing.certificate = self.with_mishaps(standing.certificate, self.mishaps()?);
+        Ok(Some(standing))
     }
 
     /// The run with everything told so far, for reports.

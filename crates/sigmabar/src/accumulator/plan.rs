@@ -28,7 +28,7 @@ pub enum Road {
 
 /// What is to be summed and over which chunks: everything two workers must agree on before their sums may be added.
 ///
-/// Prior mean and unit, ridge and how the points were collected are only carried along: sums leave them open.
+/// Prior mean and unit, ridge, how the points were collected and whether equal rows are distinct are only carried along: sums leave them open.
 #[derive(Clone, Debug)]
 pub struct Plan {
     features: Arc<FeatureMap>,
@@ -42,6 +42,8 @@ pub struct Plan {
     pub prior: Option<Prior>,
     /// How the points were chosen.
     pub collected: Collected,
+    /// Whether rows that equal another in every number are declared to be measurements of their own.
+    pub distinct_rows: bool,
 }
 
 /// What the sums depend on beside kernel and inducing points.
@@ -76,6 +78,7 @@ struct Stored {
     ridge: Sourced<f64>,
     prior: Option<Prior>,
     collected: Collected,
+    distinct_rows: bool,
 }
 
 const TORN: Error = Error::Saved(SavedError::Content { what: "a plan" });
@@ -106,7 +109,7 @@ impl Plan {
             return Err(Error::Empty { what: "the list of chunks" });
         }
         let identity = Identity::of(&features, None, &summed);
-        Ok(Self { features: Arc::new(features), ahead: None, summed, identity, ridge, prior, collected })
+        Ok(Self { features: Arc::new(features), ahead: None, summed, identity, ridge, prior, collected, distinct_rows: false })
     }
 
     fn changed(self, change: impl FnOnce(&mut Summed)) -> Self {
@@ -184,6 +187,7 @@ impl Plan {
     pub fn with_inducing(self, inducing: impl Into<Sourced<Points>>) -> Result<Self> {
         let features = FeatureMap::new(self.features.sourced_kernel().clone(), inducing)?;
         let plan = Self::assemble(features, self.summed, self.ridge, self.prior, self.collected)?;
+        let plan = Self { distinct_rows: self.distinct_rows, ..plan };
         match &self.ahead {
             Some(ahead) => plan.with_ahead(ahead.points()),
             None => Ok(plan),
@@ -255,6 +259,7 @@ impl Plan {
             ridge: self.ridge,
             prior: self.prior,
             collected: self.collected,
+            distinct_rows: self.distinct_rows,
         };
         sealed::seal(Kind::Plan, remark, &postcard::to_stdvec(&stored).expect("plain numbers and lists always serialise"))
     }
@@ -265,7 +270,8 @@ impl Plan {
     /// [`SavedError`] saying why: foreign, of another version, cut short, damaged, or not a plan.
     pub fn from_bytes_with(bytes: &[u8]) -> Result<(Self, &str)> {
         let opened = sealed::open(Kind::Plan, bytes)?;
-        let Stored { kernel, inducing, ahead, summed, ridge, prior, collected } = postcard::from_bytes(opened.content).map_err(|_| TORN)?;
+        let Stored { kernel, inducing, ahead, summed, ridge, prior, collected, distinct_rows } =
+            postcard::from_bytes(opened.content).map_err(|_| TORN)?;
         let sound = ahead.as_ref().is_none_or(|points| points.dim() == inducing.value.dim())
             && kernel.value.validate().is_ok()
             && kernel.value.check_dim(inducing.value.dim()).is_ok()
@@ -275,7 +281,7 @@ impl Plan {
         if !sound {
             return Err(TORN);
         }
-        let plan = Self::assemble(FeatureMap::new(kernel, inducing)?, summed, ridge, prior, collected)?;
+        let plan = Self { distinct_rows, ..Self::assemble(FeatureMap::new(kernel, inducing)?, summed, ridge, prior, collected)? };
         let plan = match ahead {
             Some(points) => plan.with_ahead(points.view())?,
             None => plan,

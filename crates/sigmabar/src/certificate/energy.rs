@@ -73,6 +73,20 @@ impl<'a> Energy<'a> {
         self.residual_norm.value.sqrt()
     }
 
+    /// What a query says under one ridge, whatever the norm bound is.
+    fn at(&self, terms: &RidgeTerms, q: usize, k_xx: f64, ridge: &Ridge) -> Result<AtRidge> {
+        let unit = 8.0 * self.posterior.information().features().len() as f64 * f64::EPSILON * k_xx.sqrt();
+        let parts = self.path.variance_parts(terms, q, ridge.s)?;
+        let eta = self.gram_rounding / (ridge.s * ridge.s);
+        let sums = self.projected_rounding * parts.fit.sqrt() / (ridge.s * ridge.s);
+        Ok(AtRidge {
+            centre: self.path.mean(terms, &self.rotated, q, ridge.s)?,
+            deviation: ((parts.fit + parts.noise) * (1.0 + eta)).sqrt() + unit,
+            outside: parts.projection,
+            rounding: (eta * parts.fit.sqrt() + unit) * ridge.norm + sums,
+        })
+    }
+
     /// The grid of ridges: around $s = (\Gamma+\sqrt\lambda C)/C$, plus $\tau$. All are valid at once, so looking at the responses to choose is allowed.
     fn ridges(&self, norm_bound: f64) -> Result<Vec<Ridge>> {
         let middle = (self.gamma + self.lambda_root() * norm_bound) / norm_bound;
@@ -94,9 +108,9 @@ impl<'a> Energy<'a> {
         Ok(Ridge { s, quadratic, norm: norm_squared.sqrt() })
     }
 
-    /// `C² + (Γ+√λC)²/s² − yᵀ(κ+s²I)⁻¹y`.
-    fn radicand(&self, ridge: &Ridge, norm_bound: f64) -> f64 {
-        let misfit = (self.gamma + self.lambda_root() * norm_bound) / ridge.s;
+    /// `C² + (Γ+√λC)²/s² − yᵀ(κ+s²I)⁻¹y`, with noise so many times as large as was claimed.
+    fn radicand(&self, ridge: &Ridge, norm_bound: f64, scale: f64) -> f64 {
+        let misfit = (scale * self.gamma + self.lambda_root() * norm_bound) / ridge.s;
         norm_bound * norm_bound + misfit * misfit - ridge.quadratic
     }
 
@@ -126,22 +140,82 @@ impl<'a> Energy<'a> {
         ridges: &[(Ridge, f64)],
         norm_bound: f64,
     ) -> Result<(f64, f64)> {
-        let features = self.posterior.information().features();
-        let unit = 8.0 * features.len() as f64 * f64::EPSILON * k_xx.sqrt();
         let mut best = (0.0, f64::INFINITY);
         for (ridge, root) in ridges {
-            let parts = self.path.variance_parts(terms, q, ridge.s)?;
-            let eta = self.gram_rounding / (ridge.s * ridge.s);
-            let deviation = ((parts.fit + parts.noise) * (1.0 + eta)).sqrt() + unit;
-            let outside = (parts.projection + rounding).sqrt();
-            let sums = self.projected_rounding * parts.fit.sqrt() / (ridge.s * ridge.s);
-            let mean_rounding = (eta * parts.fit.sqrt() + unit) * ridge.norm + sums;
-            let half = root * deviation + norm_bound * outside + mean_rounding;
+            let at = self.at(terms, q, k_xx, ridge)?;
+            let half = at.half_width(*root, norm_bound, rounding);
             if half < best.1 {
-                best = (self.path.mean(terms, &self.rotated, q, ridge.s)?, half);
+                best = (at.centre, half);
             }
         }
         Ok(best)
+    }
+}
+
+/// What a query says under one ridge.
+struct AtRidge {
+    centre: f64,
+    deviation: f64,
+    /// What the inducing points miss of the variance there.
+    outside: f64,
+    /// Of the centre.
+    rounding: f64,
+}
+
+impl AtRidge {
+    fn half_width(&self, root: f64, norm_bound: f64, outside_rounding: f64) -> f64 {
+        root * self.deviation + norm_bound * (self.outside + outside_rounding).sqrt() + self.rounding
+    }
+}
+
+/// The band at a list of queries under any norm bound, and noise so many times as large as was claimed (algorithm notes 13.2): what depends on neither is computed once.
+/// On one event, that of the noise's energy, it holds under all of them at once, and whatever chose the points.
+pub(crate) struct EnergyBand<'a> {
+    energy: Energy<'a>,
+    ridges: Vec<Ridge>,
+    /// One for each ridge, query after query.
+    at: Vec<AtRidge>,
+    diagonal: Vec<f64>,
+    rounding: Vec<f64>,
+}
+
+impl<'a> EnergyBand<'a> {
+    /// The ridges are those that serve the claim's norm bound: they span six powers of ten.
+    pub fn new(posterior: &'a Posterior, queries: PointsRef<'_>, claim: &Claim) -> Result<Self> {
+        let energy = Energy::new(posterior, claim)?;
+        let ridges = energy.ridges(claim.required_norm_bound()?)?;
+        let (terms, features) = (energy.path.terms(queries)?, posterior.information().features());
+        let diagonal = features.kernel().diagonal(queries);
+        let rounding = features.residual_rounding_of(queries, features.features(queries)?.as_slice())?;
+        let mut at = Vec::with_capacity(queries.len() * ridges.len());
+        for (q, &k_xx) in diagonal.iter().enumerate() {
+            for ridge in &ridges {
+                at.push(energy.at(&terms, q, k_xx, ridge)?);
+            }
+        }
+        Ok(Self { energy, ridges, at, diagonal, rounding })
+    }
+
+    /// Lower and upper end at each query; none where the data contradict the premises.
+    pub fn ends(&self, norm_bound: f64, scale: f64) -> Option<Vec<(f64, f64)>> {
+        let radicands: Vec<f64> = self.ridges.iter().map(|ridge| self.energy.radicand(ridge, norm_bound, scale)).collect();
+        if radicands.iter().any(|r| *r < 0.0) {
+            return None;
+        }
+        let roots: Vec<f64> = radicands.into_iter().map(f64::sqrt).collect();
+        let end = |(at, (k_xx, rounding)): (&[AtRidge], (&f64, &f64))| {
+            // Neither end says less than |f| ≤ C√k does.
+            let reach = norm_bound * k_xx.sqrt();
+            let both = at.iter().zip(&roots).map(|(at, root)| (at.centre, at.half_width(*root, norm_bound, *rounding)));
+            both.fold((-reach, reach), |(low, high), (centre, half)| (low.max(centre - half), high.min(centre + half)))
+        };
+        let ends: Vec<(f64, f64)> = self.at.chunks(self.ridges.len()).zip(self.diagonal.iter().zip(&self.rounding)).map(end).collect();
+        ends.iter().all(|(low, high)| low <= high).then_some(ends)
+    }
+
+    /// $\lambda$ and the noise energy.
+    pub fn bounds(&self) -> Bounds {
+        self.energy.bounds()
     }
 }
 
@@ -153,7 +227,7 @@ impl Posterior {
         }
         let energy = Energy::new(self, claim)?;
         let ridges = energy.ridges(norm_bound)?;
-        let radicands: Vec<f64> = ridges.iter().map(|ridge| energy.radicand(ridge, norm_bound)).collect();
+        let radicands: Vec<f64> = ridges.iter().map(|ridge| energy.radicand(ridge, norm_bound, 1.0)).collect();
         // A negative radicand contradicts the claim: no function satisfies it, and the certificate says so.
         let contradicted = radicands.iter().any(|r| *r < 0.0);
         let ridges: Vec<(Ridge, f64)> = ridges.into_iter().zip(radicands).map(|(ridge, r)| (ridge, r.max(0.0).sqrt())).collect();
@@ -199,14 +273,18 @@ impl Energy<'_> {
             spent,
             theorem: Theorem::Energy,
             premises: self.posterior.premises(claim, true),
-            bounds: Bounds {
-                residual_norm: Some(self.residual_norm),
-                noise_factor: Some(self.gamma),
-                rounding: Some(self.gram_rounding / self.posterior.information().ridge().powi(2)),
-                ..Bounds::default()
-            },
+            bounds: self.bounds(),
             contradiction,
             range: None,
+        }
+    }
+
+    fn bounds(&self) -> Bounds {
+        Bounds {
+            residual_norm: Some(self.residual_norm),
+            noise_factor: Some(self.gamma),
+            rounding: Some(self.gram_rounding / self.posterior.information().ridge().powi(2)),
+            ..Bounds::default()
         }
     }
 }

@@ -51,6 +51,9 @@ pub struct Premises {
     pub constants: Origin,
     /// The rows that an interval was calibrated on: the model has not learnt from them. None where nothing was calibrated.
     pub calibration: Option<Sourced<Calibrated>>,
+    /// How many evaluations a pilot had after which everything above was fixed: none of them is in the claim. None where there was no pilot.
+    #[serde(default)]
+    pub pilot: Option<Sourced<usize>>,
 }
 
 /// The rows that an interval was calibrated on.
@@ -124,6 +127,7 @@ impl Premises {
             queries: unmet,
             constants: Origin::Guaranteed,
             calibration: None,
+            pilot: None,
         }
     }
 
@@ -189,11 +193,16 @@ impl Premises {
         }
     }
 
-    /// With rows that may be one measurement written down twice; where noise is declared to be none, that adds nothing.
+    /// With rows that may be one measurement written down twice, unless somebody declares that they are not; where noise is declared to be none, that adds nothing.
     /// Rows without a response may have lost it because of its value: nobody vouches for them.
-    pub(crate) fn with_doubts(self, Doubts { copies, lost }: Doubts) -> Self {
+    pub(crate) fn with_doubts(self, Doubts { copies, are_distinct, lost }: Doubts) -> Self {
         let is_exact = self.noise.value.as_ref().is_some_and(|noise| noise.level() == 0.0);
-        let origin = if copies == 0 || is_exact { Origin::Guaranteed } else { Origin::Unmet };
+        let origin = match copies {
+            0 => Origin::Guaranteed,
+            _ if is_exact => Origin::Guaranteed,
+            _ if are_distinct => Origin::Declared,
+            _ => Origin::Unmet,
+        };
         let losses = if lost == 0 { self.losses } else { Sourced::new(self.losses.value + lost, Origin::Unmet) };
         Self { copies: Sourced::new(copies, origin), losses, ..self }
     }
@@ -202,6 +211,17 @@ impl Premises {
     pub(crate) fn with_level(self, bound: LevelBound) -> Self {
         let noise = Sourced::new(Some(Noise::Gaussian { std_dev: bound.level }), Origin::Declared);
         Self { noise, level: Some(bound), ..self }
+    }
+
+    /// Whatever was said is fixed after a pilot of so many evaluations: nothing was declared before the first response, and none of the pilot's is in the claim
+    /// (algorithm notes 13.4).
+    pub(crate) fn after_pilot(mut self, evaluations: usize) -> Self {
+        let other = Origin::LearntElsewhere;
+        let lengthscales = self.lengthscales.iter_mut().map(|l| &mut l.origin);
+        let fixed =
+            [&mut self.kernel.origin, &mut self.prior.origin, &mut self.norm_bound.origin, &mut self.noise.origin, &mut self.ridge.origin];
+        fixed.into_iter().chain(lengthscales).for_each(|origin| *origin = (*origin).max(other));
+        Self { pilot: Some(Sourced::new(evaluations, other)), ..self }
     }
 
     /// All of them, in a fixed order, in words.
@@ -224,6 +244,10 @@ impl Premises {
         let prior = self.prior.value;
         let lengthscales = self.lengthscales.as_ref().map(|l| premise("lengthscales", l.origin, l.value.to_string()));
         let calibration = self.calibration.map(|c| premise("calibration", c.origin, c.value.to_string()));
+        let pilot = self.pilot.map(|p| {
+            let said = format!("all of this fixed after a pilot of {} evaluations, none of which is in the claim", p.value);
+            premise("pilot", p.origin, said)
+        });
         let list = vec![
             premise("kernel", self.kernel.origin, kernel),
             premise("prior", self.prior.origin, format!("prior mean {} and unit {}", prior.mean(), prior.unit())),
@@ -270,7 +294,7 @@ impl Premises {
             premise("queries", self.queries, "what is asked about was fixed before the noise".to_owned()),
             premise("constants", self.constants, "the theorem's constants bound this case".to_owned()),
         ];
-        list.into_iter().chain(lengthscales).chain(calibration).collect()
+        list.into_iter().chain(lengthscales).chain(calibration).chain(pilot).collect()
     }
 }
 

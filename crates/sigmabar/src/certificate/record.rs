@@ -175,10 +175,16 @@ pub struct Contradiction {
 }
 
 impl Certificate {
-    /// For which premises the claim stands, in words: only what is certified stands for anything.
+    /// For which premises the claim stands, in words: only what is certified stands for anything. A model's own word has a range beside it where the band that holds whatever chose
+    /// the points proves one, and the words say so.
     #[must_use]
     pub fn stands(&self) -> Option<String> {
-        self.range.as_ref().filter(|_| self.label().is_certified()).and_then(Range::sentence)
+        let range = self.range.as_ref()?;
+        match self.theorem {
+            Theorem::Model => range.gap.and(range.sentence()).map(|proved| format!("proved whatever chose the points: {proved}")),
+            _ if self.label().is_certified() => range.sentence(),
+            _ => None,
+        }
     }
 
     /// What the claim may be called: the one place where that is decided.

@@ -1,7 +1,7 @@
 //! A chosen design and what it guarantees.
 
 use crate::certificate::{About, Bounds, Certificate, Claim, Claimed, Premises, Spent, Theorem};
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, positive};
 use crate::information::Information;
 use crate::points::{Collected, Points, PointsRef};
 use crate::theory::{Multiplier, Setting, Theorems};
@@ -145,5 +145,25 @@ impl Design {
             contradiction: None,
         };
         Ok(UniformError { before, after, certificate })
+    }
+
+    /// The largest norm bound under which the uniform error is still at most `error`, by the same design (algorithm notes 13.2); none where it is larger under the claim's own
+    /// bound. The error grows linearly with the bound, so that nothing is looked for. Cost that of [`Design::uniform_error`].
+    ///
+    /// # Errors
+    /// As [`Design::uniform_error`]; [`Error::Parameter`] unless `error` is finite and positive.
+    pub fn norm_breakdown(&self, claim: &Claim, error: f64) -> Result<Option<f64>> {
+        positive("error", error)?;
+        let (found, declared) = (self.uniform_error(claim)?, claim.required_norm_bound()?);
+        let Bounds { residual_norm: Some(residual), beta: Some(beta), .. } = found.certificate.bounds else { return Ok(None) };
+        if found.before.min(found.after) > error {
+            return Ok(None);
+        }
+        // error(C) = min{C√k_max, (aC + b)σ}.
+        let slope = Multiplier::Direct.bias(residual.value / self.information.ridge().powi(2));
+        let std_dev = self.max_std.min(self.variance_bound().sqrt());
+        let by_width = (error / std_dev - (beta - slope * declared)) / slope;
+        let by_value = self.information.features().kernel().max_variance().map_or(0.0, |k_max| error / k_max.sqrt());
+        Ok(Some((by_width.max(by_value) * (1.0 - 1e-12)).max(declared)))
     }
 }

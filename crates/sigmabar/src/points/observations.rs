@@ -112,6 +112,8 @@ pub struct Observations {
 pub(crate) struct Doubts {
     /// Rows that equal another in every number.
     pub copies: usize,
+    /// Whether somebody declares that these are measurements of their own.
+    pub are_distinct: bool,
     /// Rows that were left out because they had no response.
     pub lost: usize,
 }
@@ -154,10 +156,11 @@ impl Observations {
         Ok(Self { doubts: doubts(&locations, 0, y), locations: Arc::new(locations), sums, sum_squares, prior })
     }
 
-    /// Declares that rows which equal another in every number are measurements of their own, as a coarse instrument makes them.
+    /// Declares that rows which equal another in every number are measurements of their own, as a coarse instrument makes them. Certificates name it as a premise, with
+    /// their number.
     #[must_use]
     pub fn with_distinct_rows(self) -> Self {
-        Self { doubts: Doubts { copies: 0, ..self.doubts }, ..self }
+        Self { doubts: Doubts { are_distinct: true, ..self.doubts }, ..self }
     }
 
     /// Says that so many rows were left out because they had no response: it may have been their value that kept them away.
@@ -174,7 +177,7 @@ impl Observations {
     /// density never does that, so a claim that counts them rests on one measurement written down twice.
     #[must_use]
     pub fn copies(&self) -> usize {
-        self.doubts.copies
+        if self.doubts.are_distinct { 0 } else { self.doubts.copies }
     }
 
     /// Where the responses were measured.
@@ -245,8 +248,11 @@ impl Observations {
             sums[locations.distinct_of(self.len() + i)] += response;
             sum_squares += response * response;
         }
-        let copies = self.doubts.copies + doubts(&locations, self.len(), y).copies;
-        Ok(Self { doubts: Doubts { copies, ..self.doubts }, locations, sums, sum_squares, prior: self.prior })
+        let more = doubts(&locations, self.len(), y).copies;
+        // What was declared about the rows before says nothing about these.
+        let are_distinct = self.doubts.are_distinct && more == 0;
+        let doubts = Doubts { copies: self.doubts.copies + more, are_distinct, ..self.doubts };
+        Ok(Self { doubts, locations, sums, sum_squares, prior: self.prior })
     }
 
     /// Number of observations, repetitions counted.
@@ -300,7 +306,7 @@ fn doubts(locations: &Locations, first: usize, y: &[f64]) -> Doubts {
     // Adding 0 makes −0 and 0 one number.
     let mut rows: Vec<(usize, u64)> = y.iter().enumerate().map(|(i, y)| (locations.distinct_of(first + i), (y + 0.0).to_bits())).collect();
     rows.sort_unstable();
-    Doubts { copies: rows.windows(2).filter(|pair| pair[0] == pair[1]).count(), lost: 0 }
+    Doubts { copies: rows.windows(2).filter(|pair| pair[0] == pair[1]).count(), ..Doubts::default() }
 }
 
 /// A hash of a row and its response: the finaliser of `splitmix64` over the bits of the numbers, with −0 equal to 0. What has seen a row is recognised by it.

@@ -19,7 +19,7 @@ impl Posterior {
     pub fn from_sums(plan: &Plan, sums: &Accumulator) -> Result<Self> {
         let (mut node, centre) = (sums.total(plan)?, plan.summed().centre);
         let prior = plan.prior.map_or_else(|| learnt_prior(&node, centre), Ok)?;
-        let (responses, shift) = responses(&node, prior, centre);
+        let (responses, shift) = responses(&node, prior, plan);
         let projected = shifted(&node.projected, &node.features, prior.unit(), shift);
         let locations = SummedLocations { rows: node.rows as usize, largest: node.largest, collected: plan.collected };
         let more = plan.ahead().zip(node.ahead.take());
@@ -65,14 +65,14 @@ fn learnt_prior(node: &Node, centre: f64) -> Result<Prior> {
 }
 
 /// The sums of $(y-\text{mean})/\text{unit}$ from those of $y-\text{centre}$; and $(\text{mean}-\text{centre})/\text{unit}$.
-fn responses(node: &Node, prior: Prior, centre: f64) -> (SummedResponses, f64) {
-    let (n, unit) = (node.rows as f64, prior.unit());
+fn responses(node: &Node, prior: Prior, plan: &Plan) -> (SummedResponses, f64) {
+    let (n, unit, centre) = (node.rows as f64, prior.unit(), plan.summed().centre);
     let shift = (prior.mean() - centre) / unit;
     let squares = node.scalars.squares / (unit * unit);
     let sum_squares = (squares - shift * (2.0 * node.scalars.responses / unit - n * shift)).max(0.0);
     let terms = (squares.sqrt() + shift.abs() * n.sqrt()).powi(2);
     let absolute = node.scalars.absolute / unit + shift.abs() * n;
-    let doubts = Doubts { copies: node.sketch.copies(), lost: node.lost as usize };
+    let doubts = Doubts { copies: node.sketch.copies(), are_distinct: plan.distinct_rows, lost: node.lost as usize };
     (SummedResponses { prior, sum_squares, terms, absolute, doubts }, shift)
 }
 

@@ -1,5 +1,6 @@
 //! Where to measure next: strategies with one ask/tell interface, deterministic from their seed.
 
+mod any_data;
 mod auto;
 mod baselines;
 pub mod catalogue;
@@ -27,6 +28,8 @@ pub use sbpe::{Rules, Sbpe, Schedule};
 use crate::certificate::Contradiction;
 use crate::error::{Error, Result};
 use crate::points::Collected;
+use any_data::AnyData;
+use run::dial::Setting;
 use run::ledger::Proposal;
 use serde::{Deserialize, Serialize};
 use sigmabar_linalg::{Interrupt, caught};
@@ -144,6 +147,34 @@ impl Strategy {
         self.ledger.attach(Attached { candidate, point, outcome, collected })
     }
 
+    /// Gives kernel, norm bound, noise, ridge and prior of a run with a pilot ([`Sbpe::with_pilot`]), in a problem that is otherwise the same: as often as one likes, until
+    /// the first batch after the pilot is planned. The certificate says that they were fixed on other data, from which they may well have been learnt.
+    ///
+    /// # Errors
+    /// [`Error::Premise`] for a run without a pilot, once the batch after it is planned, or for another problem; nothing is changed then.
+    pub fn fix_premises(&mut self, problem: Problem) -> Result<()> {
+        let refused = |reason| Err(Error::Premise { what: "fixing the premises", reason });
+        if !matches!(&self.policy, Policy::Sbpe(policy) if policy.pilot().is_some()) {
+            return refused("the run has no pilot: its premises are those that it was begun with");
+        }
+        if self.ledger.batches() > 1 {
+            return refused("the batch after the pilot is planned by those that were given: premises that change after it are none");
+        }
+        if self.problem.clone().without_premises() != problem.clone().without_premises() {
+            return refused("kernel, norm bound, noise, ridge and prior may be given after the pilot, and nothing else may change");
+        }
+        self.policy.check(&problem)?;
+        self.problem = problem.for_new_data();
+        Ok(())
+    }
+
+    /// Whether the pilot is measured and kernel, norm bound or noise are still to be given: asking fails until then.
+    #[must_use]
+    pub fn awaits_premises(&self) -> bool {
+        let is_missing = matches!(&self.policy, Policy::Sbpe(policy) if policy.awaits_premises(&self.problem));
+        is_missing && self.ledger.closed() > 0
+    }
+
     /// Writes the result of a trial down. When it was the last one missing, the batch is closed.
     ///
     /// # Errors
@@ -216,24 +247,37 @@ impl Strategy {
     /// As [`Strategy::recommend`].
     pub fn recommend_with_range(&self) -> Result<Option<Recommendation>> {
         let Some(mut recommendation) = self.recommend()? else { return Ok(None) };
-        if let Policy::Sbpe(policy) = &self.policy
-            && let Some(range) = caught(|| policy.range(&self.problem, &self.ledger))??
-        {
-            recommendation.certificate.range = Some(range);
-        }
+        let range = caught(|| match self.replayed() {
+            Some(policy) => policy.range(&self.problem, &self.ledger),
+            None => self.any_data(Some(&recommendation))?.map_or(Ok(None), |data| data.range()),
+        })??;
+        recommendation.certificate.range = range.or(recommendation.certificate.range);
         Ok(Some(recommendation))
     }
 
-    /// The claim as a function of the norm bound, from the same data, and where it breaks (algorithm notes 13.1). `None` for a policy that certifies nothing, and before
-    /// anything was recommended.
+    /// The certified run whose batches are judged again; for every other run the statements are those that hold whatever chose the points.
+    fn replayed(&self) -> Option<&Sbpe> {
+        if let Policy::Sbpe(policy) = &self.policy { Some(&**policy).filter(|p| p.is_replayed()) } else { None }
+    }
+
+    /// Everything measured with what is recommended; a contextual run has no one setting to recommend.
+    fn any_data(&self, recommendation: Option<&Recommendation>) -> Result<Option<AnyData<'_>>> {
+        match recommendation.filter(|_| !matches!(self.policy, Policy::EkUcb(_))) {
+            Some(recommendation) => AnyData::new(&self.problem, &self.ledger, &recommendation.point),
+            None => Ok(None),
+        }
+    }
+
+    /// The claim as a function of the norm bound, from the same data, and where it breaks (algorithm notes 13.1): of certified elimination, and for any other policy by the band
+    /// that holds whatever chose the points (13.2). `None` without kernel, norm bound and noise, and before anything was recommended.
     ///
     /// # Errors
     /// What evaluating the batches again runs into.
     pub fn standing(&self) -> Result<Option<Standing>> {
-        match &self.policy {
-            Policy::Sbpe(policy) => caught(|| policy.standing(&self.problem, &self.ledger))?,
-            _ => Ok(None),
-        }
+        caught(|| match self.replayed() {
+            Some(policy) => policy.standing(&self.problem, &self.ledger),
+            None => self.any_data(self.recommend()?.as_ref())?.map_or(Ok(None), |data| data.standing()),
+        })?
     }
 
     /// The claim of [`Strategy::standing`] under one other norm bound, with noise `noise_scale` ≥ 1 times as large as it was declared. `None` where the data contradict that.
@@ -245,10 +289,11 @@ impl Strategy {
         if !(noise_scale.is_finite() && noise_scale >= 1.0) {
             return Err(Error::Parameter { name: "noise scale", value: noise_scale, requirement: "finite and at least 1" });
         }
-        match &self.policy {
-            Policy::Sbpe(policy) => caught(|| policy.gap_under(&self.problem, &self.ledger, norm_bound, noise_scale))?,
-            _ => Ok(None),
-        }
+        let setting = Setting { norm_bound, scale: noise_scale };
+        caught(|| match self.replayed() {
+            Some(policy) => policy.gap_under(&self.problem, &self.ledger, setting),
+            None => self.any_data(self.recommend()?.as_ref())?.map_or(Ok(None), |data| data.gap_under(setting)),
+        })?
     }
 
     /// The curve of [`Strategy::standing`] with all length-scales multiplied by each of these factors; empty where there is no curve.
@@ -256,10 +301,10 @@ impl Strategy {
     /// # Errors
     /// [`Error::Parameter`] for a factor that is not finite and positive; what evaluating the batches again runs into.
     pub fn premise_map(&self, factors: &[f64]) -> Result<Vec<PremiseRow>> {
-        match &self.policy {
-            Policy::Sbpe(policy) => caught(|| policy.premise_map(&self.problem, &self.ledger, factors))?,
-            _ => Ok(Vec::new()),
-        }
+        caught(|| match self.replayed() {
+            Some(policy) => policy.premise_map(&self.problem, &self.ledger, factors),
+            None => self.any_data(self.recommend()?.as_ref())?.map_or(Ok(Vec::new()), |data| data.premise_map(factors)),
+        })?
     }
 
     /// What the first batch spends on replicates because the level of the noise is unknown; none before it was planned, and where the level is declared.

@@ -179,7 +179,7 @@ impl Policy {
     pub(super) fn reports(&self, problem: &Problem, ledger: &Ledger) -> Result<Vec<BatchReport>> {
         match self {
             Self::Auto(p) => Ok(p.reports(problem, ledger)),
-            Self::Sbpe(p) => Ok(p.reports()),
+            Self::Sbpe(p) => Ok(p.reports(ledger)),
             _ => {
                 let report = |batch| BatchReport { inducing: self.inducing(batch), ..BatchReport::plain(ledger, batch) };
                 Ok((0..ledger.closed()).map(report).collect())

@@ -153,6 +153,12 @@ pub const STRATEGIES: [StrategyEntry; 19] = [
                     "1.5",
                     "Plans go by this many times the declared norm bound, claims by the bound itself: the answer stands for larger norms, and costs more.",
                 ),
+                option(
+                    "pilot",
+                    Count,
+                    "none",
+                    "So many evaluations first, spread over the domain: kernel, norm bound and noise may be fixed after them, and none of them is in a claim.",
+                ),
                 option("simulated_quantiles", Flag, "false", "Simulated quantiles for normal noise on finite sets: narrower, and slower."),
             ],
             make::sbpe,

@@ -32,6 +32,9 @@ pub(super) fn sbpe(given: &Given<'_>) -> Made {
     if let Some(share) = given.number("share") {
         sbpe = sbpe.with_share(share)?;
     }
+    if let Some(evaluations) = given.count("pilot") {
+        sbpe = sbpe.with_pilot(evaluations)?;
+    }
     if let Some(factor) = given.number("plan_factor") {
         sbpe = sbpe.with_plan_factor(factor)?;
     }

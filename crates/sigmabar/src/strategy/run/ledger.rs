@@ -153,15 +153,6 @@ impl Ledger {
         fixed.filter_map(Attached::measured)
     }
 
-    /// How many of them equal another in every number.
-    pub(crate) fn copies_before(&self) -> usize {
-        let key = |m: Measured<'_>| {
-            (m.point.iter().map(|v| v.to_bits()).collect::<Vec<_>>(), m.value.to_bits(), m.standard_error.map(f64::to_bits))
-        };
-        let mut seen = HashSet::new();
-        self.fixed_before().filter(|m| !seen.insert(key(*m))).count()
-    }
-
     /// How many of the results from before the run whose points were fixed have no value.
     pub fn lost_before(&self) -> usize {
         self.attached.iter().filter(|a| a.collected.is_fixed() && a.measured().is_none()).count()
@@ -332,6 +323,14 @@ impl Ledger {
         };
         Ok(())
     }
+}
+
+/// How many values equal another in every number.
+pub(crate) fn copies<'m>(measured: impl Iterator<Item = Measured<'m>>) -> usize {
+    let key =
+        |m: &Measured<'_>| (m.point.iter().map(|v| v.to_bits()).collect::<Vec<_>>(), m.value.to_bits(), m.standard_error.map(f64::to_bits));
+    let mut seen = HashSet::new();
+    measured.filter(|m| !seen.insert(key(m))).count()
 }
 
 impl Attached {

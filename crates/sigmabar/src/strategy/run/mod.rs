@@ -1,5 +1,6 @@
 //! What every policy works with: the problem, the book of what was asked and told, and what may be said at the end.
 
+pub(crate) mod dial;
 pub(crate) mod ledger;
 pub(crate) mod problem;
 pub(crate) mod recommendation;

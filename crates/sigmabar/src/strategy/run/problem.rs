@@ -221,6 +221,32 @@ impl Problem {
         Ok(Self { wanted_candidate_gap: Some(positive("wanted candidate gap", gap)?), ..self })
     }
 
+    /// The same problem with nothing assumed about the function and its noise.
+    #[must_use]
+    pub fn without_premises(self) -> Self {
+        let (kernel, ridge, norm_bound, noise, unknown_level, lengthscales) = (None, None, None, None, None, None);
+        Self { kernel, ridge, norm_bound, noise, prior: Prior::ZERO, unknown_level, lengthscales, ..self }
+    }
+
+    /// The same problem for data that do not exist yet: whatever was learnt, was learnt from others.
+    pub(crate) fn for_new_data(self) -> Self {
+        fn other<T>(sourced: Option<Sourced<T>>) -> Option<Sourced<T>> {
+            sourced.map(|s| Sourced::new(s.value, elsewhere(s.origin)))
+        }
+        fn elsewhere(origin: Origin) -> Origin {
+            if origin == Origin::LearntHere { Origin::LearntElsewhere } else { origin }
+        }
+        let prior = self.prior.with_origin(elsewhere(self.prior.origin()));
+        Self {
+            kernel: other(self.kernel),
+            ridge: other(self.ridge),
+            norm_bound: other(self.norm_bound),
+            noise: other(self.noise),
+            prior,
+            ..self
+        }
+    }
+
     /// Declares what a failed or late evaluation says about its value.
     #[must_use]
     pub fn with_failures(self, failures: Failures) -> Self {

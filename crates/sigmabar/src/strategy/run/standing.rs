@@ -1,6 +1,6 @@
 //! A run's claim as a function of its premises.
 
-use crate::certificate::Range;
+use crate::certificate::{Certificate, Range};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
@@ -19,6 +19,8 @@ pub struct Standing {
     pub curve: Vec<Standpoint>,
     /// $c_0$, $C^\dagger$ and $R^\dagger$.
     pub range: Range,
+    /// What all this rests on: elimination by batches, or for any other run the band that holds whatever chose the points.
+    pub certificate: Certificate,
 }
 
 /// One point of the curve.
@@ -31,10 +33,12 @@ pub struct Standpoint {
     pub gap: Option<f64>,
 }
 
-/// Evaluations that repeat others of the first batch because the level of the noise is unknown (algorithm notes 13.3).
+/// Evaluations that repeat others of the first batch that counts because the level of the noise is unknown (algorithm notes 13.3).
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct Repeats {
+    /// The batch, from 0: the first, or the one after the pilot.
+    pub batch: usize,
     /// So many.
     pub count: usize,
     /// Of so many in the batch.
@@ -72,10 +76,11 @@ impl Standing {
 
 impl fmt::Display for Repeats {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { count, of, factor } = self;
+        let Self { batch, count, of, factor } = self;
         write!(
             f,
-            "{count} of the {of} evaluations of batch 1 repeat others: nobody knows the noise, and so many bound it by {factor:.2} times their scatter"
+            "{count} of the {of} evaluations of batch {} repeat others: nobody knows the noise, and so many bound it by {factor:.2} times their scatter",
+            batch + 1
         )
     }
 }

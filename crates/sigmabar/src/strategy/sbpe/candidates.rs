@@ -6,7 +6,7 @@ use crate::points::{Points, PointsRef};
 use crate::strategy::run::problem::Problem;
 
 /// All candidates, and whether they are the whole domain.
-pub(super) struct SetOfCandidates {
+pub(in crate::strategy) struct SetOfCandidates {
     points: Points,
     whole: bool,
 }

@@ -3,7 +3,7 @@
 use super::cells::Cells;
 use super::elimination::{Batch, CHALLENGERS};
 use super::premises::Premises;
-use super::shares::Budget;
+use super::shares::{Budget, Counted};
 use super::{Sbpe, state::State};
 use crate::domain::{BoxDomain, Domain};
 use crate::expansion::Expansion;
@@ -49,8 +49,8 @@ fn cells_bound_a_dense_grid_and_discard_only_what_points_would() {
             ledger: &ledger,
             premises,
             index: 0,
-            batches: 2,
-            budget: Budget::of_batch(problem.delta(), 0, 2),
+            counted: Counted { first: 0, count: 2 },
+            budget: Budget::of_batch(problem.delta(), 0, Counted { first: 0, count: 2 }),
         };
         let evidence = batch.evidence(&mut state).expect("fits").expect("arrived");
         let mut cells: Cells = state.cells.take().expect("a box");

@@ -8,7 +8,7 @@ use super::pairs::{Centre, Challengers, Setting, Under, Width};
 use super::premises::{Arrived, Premises};
 use super::quantile::Simulation;
 use super::ridges::{self, Beside};
-use super::shares::{Budget, SHARES};
+use super::shares::{Budget, Counted, SHARES};
 use super::state::State;
 use crate::certificate::{Claim, Directions, EllipsoidPremises, Method, Widths};
 use crate::error::Result;
@@ -31,10 +31,10 @@ pub(super) struct Batch<'a> {
     pub problem: &'a Problem,
     pub ledger: &'a Ledger,
     pub premises: Premises<'a>,
-    /// Its number, from 0.
+    /// Its number among all batches, from 0.
     pub index: usize,
-    /// Of so many.
-    pub batches: usize,
+    /// Which batches claims are made of.
+    pub counted: Counted,
     /// What the run's claims may spend.
     pub budget: Budget,
 }
@@ -108,7 +108,7 @@ impl Batch<'_> {
         if self.problem.unknown_level().is_none() {
             return Ok(None);
         }
-        level::bound(self.problem, self.ledger, self.index, self.batches)
+        level::bound(self.problem, self.ledger, self.index, self.counted)
     }
 
     /// What is claimed about the norm: plans may go by more.

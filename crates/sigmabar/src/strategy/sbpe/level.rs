@@ -1,6 +1,6 @@
 //! Noise of one level that nobody knows: bounded by the replicates of a run, and planned for (algorithm notes 13.3).
 
-use super::shares::Budget;
+use super::shares::{Budget, Counted};
 use crate::error::{Error, Result};
 use crate::noise::{LevelBound, NOISE_SHARE, Replicates};
 use crate::points::Points;
@@ -19,11 +19,11 @@ pub(super) fn share(problem: &Problem) -> f64 {
     if problem.unknown_level().is_some() { NOISE_SHARE } else { 0.0 }
 }
 
-/// The smallest of the bounds by the batches up to `last`, out of `batches`. Each goes by its own replicates: given what was measured before it, their number is fixed
+/// The smallest of the bounds by the counted batches up to `last`. Each goes by its own replicates: given what was measured before it, their number is fixed
 /// and their scatter is $\chi^2$. None before there are any.
-pub(super) fn bound(problem: &Problem, ledger: &Ledger, last: usize, batches: usize) -> Result<Option<LevelBound>> {
+pub(super) fn bound(problem: &Problem, ledger: &Ledger, last: usize, counted: Counted) -> Result<Option<LevelBound>> {
     let mut smallest: Option<LevelBound> = None;
-    for batch in 0..=last {
+    for batch in counted.first..=last {
         let found = replicates(problem, ledger, batch)?;
         if found.identical() > 0 && found.freedom() == 0 {
             return Err(Error::Premise {
@@ -31,14 +31,14 @@ pub(super) fn bound(problem: &Problem, ledger: &Ledger, last: usize, batches: us
                 reason: "all repeated measurements are equal to the last digit, which noise never makes them: tell what each of them gave, or declare the level",
             });
         }
-        let bound = found.bound(delta(problem, batch, batches))?;
+        let bound = found.bound(delta(problem, batch, counted))?;
         smallest = bound.into_iter().chain(smallest).min_by(|a, b| a.level.total_cmp(&b.level));
     }
     Ok(smallest)
 }
 
-fn delta(problem: &Problem, batch: usize, batches: usize) -> f64 {
-    Budget::of_batch(NOISE_SHARE * problem.delta(), batch, batches).each(1.0, 1)
+fn delta(problem: &Problem, batch: usize, counted: Counted) -> f64 {
+    Budget::of_batch(NOISE_SHARE * problem.delta(), batch, counted).each(1.0, 1)
 }
 
 /// Single values that the run asked for at one point, and means whose numbers of replicates were told. Single values from before the run do not count: nobody said that they
@@ -66,14 +66,15 @@ fn replicates(problem: &Problem, ledger: &Ledger, batch: usize) -> Result<Replic
 }
 
 /// A batch in which so many evaluations repeat others that the level can be bounded: the last ones give way to the first ones again.
-pub(super) fn with_repeats(problem: &Problem, ledger: &Ledger, batches: usize, proposals: Vec<Proposal>) -> Result<Vec<Proposal>> {
+pub(super) fn with_repeats(problem: &Problem, ledger: &Ledger, counted: Counted, proposals: Vec<Proposal>) -> Result<Vec<Proposal>> {
     let batch = ledger.closed();
-    let before = if batch > 0 && problem.unknown_level().is_some() { bound(problem, ledger, batch - 1, batches)? } else { None };
+    let before =
+        if batch > counted.first && problem.unknown_level().is_some() { bound(problem, ledger, batch - 1, counted)? } else { None };
     if problem.unknown_level() != Some(1) || before.is_some_and(|b| b.level <= ENOUGH * b.scatter) {
         return Ok(proposals);
     }
     let count = proposals.len();
-    let wanted = Replicates::needed(FACTOR, delta(problem, batch, batches))?.min(count / 2);
+    let wanted = Replicates::needed(FACTOR, delta(problem, batch, counted))?.min(count / 2);
     let mut kept = proposals;
     // As many of the first as leave that many repeats.
     while count - (kept.len() - repeated(&kept)) < wanted {
@@ -84,13 +85,14 @@ pub(super) fn with_repeats(problem: &Problem, ledger: &Ledger, batches: usize, p
     Ok(kept)
 }
 
-/// What the first batch spends on repeats, and what that buys.
-pub(super) fn repeats(problem: &Problem, ledger: &Ledger, batches: usize) -> Option<Repeats> {
-    problem.unknown_level().filter(|&each| each == 1 && ledger.batches() > 0)?;
-    let trials = &ledger.trials()[ledger.batch(0)];
+/// What the first counted batch spends on repeats, and what that buys.
+pub(super) fn repeats(problem: &Problem, ledger: &Ledger, counted: Counted) -> Option<Repeats> {
+    let batch = counted.first;
+    problem.unknown_level().filter(|&each| each == 1 && ledger.batches() > batch)?;
+    let trials = &ledger.trials()[ledger.batch(batch)];
     let proposals: Vec<Proposal> = trials.iter().map(|t| Proposal { candidate: t.candidate, point: t.point.clone() }).collect();
     let count = repeated(&proposals);
-    Some(Repeats { count, of: trials.len(), factor: Replicates::factor_at(count, delta(problem, 0, batches)) })
+    Some(Repeats { batch, count, of: trials.len(), factor: Replicates::factor_at(count, delta(problem, batch, counted)) })
 }
 
 /// How many of them stand at the point of an earlier one.

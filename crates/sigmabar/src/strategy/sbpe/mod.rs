@@ -11,6 +11,7 @@ mod noise_form;
 mod pairs;
 mod paper;
 mod paper_box;
+mod pilot;
 mod premises;
 mod quantile;
 mod replay;
@@ -20,6 +21,8 @@ mod shares;
 mod standing;
 mod state;
 
+pub(super) use candidates::SetOfCandidates;
+pub(super) use premises::Arrived;
 pub use schedule::Schedule;
 
 use crate::certificate::{Certificate, Contradiction, Spent, Theorem};
@@ -33,7 +36,6 @@ use crate::strategy::run::problem::Problem;
 use crate::strategy::run::recommendation::{BatchReport, Recommendation, StillPossible};
 use crate::strategy::run::standing::Repeats;
 use crate::strategy::run::survivors::Survivors;
-use candidates::SetOfCandidates;
 use cells::Cells;
 use elimination::Batch;
 use pairs::Setting;
@@ -87,6 +89,7 @@ pub struct Sbpe {
     cells: usize,
     simulated: bool,
     plan_factor: f64,
+    pilot: Option<usize>,
     state: Option<State>,
 }
 
@@ -109,6 +112,7 @@ impl Sbpe {
             cells: CELLS,
             simulated: false,
             plan_factor: PLAN_FACTOR,
+            pilot: None,
             state: None,
         }
     }
@@ -175,12 +179,12 @@ impl Sbpe {
         self.rules
     }
 
-    /// The lengths of the batches for a budget: their number enters every claim.
+    /// The lengths of the batches for a budget, the pilot's first where there is one: the number of the others enters every claim.
     ///
     /// # Errors
     /// As [`Schedule::lengths`].
     pub fn batch_lengths(&self, budget: usize) -> Result<Vec<usize>> {
-        self.schedule.lengths(budget)
+        Ok(self.pilot.into_iter().chain(self.lengths(budget)?).collect())
     }
 
     /// What is left of a box, once a batch was planned.
@@ -190,15 +194,16 @@ impl Sbpe {
     }
 
     pub(super) fn check(&self, problem: &Problem) -> Result<()> {
-        let premises = self.planning(problem)?;
-        self.schedule.lengths(problem.budget())?;
+        self.check_pilot()?;
+        self.lengths(problem.budget())?;
         if self.rules == Rules::Paper && problem.unknown_level().is_some() {
             return Err(Error::Premise {
                 what: "the paper's rules",
                 reason: "they need the level of the noise: declare it, or use the certified rules",
             });
         }
-        if self.cells_of(problem, &premises)?.is_none() {
+        let cells = if self.awaits_premises(problem) { None } else { self.cells_of(problem, &self.planning(problem)?)? };
+        if cells.is_none() {
             // Whether there are candidates is known without making them: a run is checked whenever it is restored.
             problem.domain().candidates(self.declared_candidates(), problem.seed())?;
         }
@@ -218,7 +223,7 @@ impl Sbpe {
     }
 
     pub(super) fn repeats(&self, problem: &Problem, ledger: &Ledger) -> Option<Repeats> {
-        level::repeats(problem, ledger, self.schedule.lengths(problem.budget()).ok()?.len())
+        level::repeats(problem, ledger, self.counted(problem).ok()?)
     }
 
     /// The box to be cut into cells, if that is how this run goes.
@@ -258,9 +263,12 @@ impl Sbpe {
     }
 
     pub(super) fn plan(&mut self, problem: &Problem, ledger: &Ledger) -> Result<Vec<Proposal>> {
-        let lengths = self.schedule.lengths(problem.budget())?;
-        let Some(&count) = lengths.get(ledger.closed()) else { return Ok(Vec::new()) };
-        let premises = self.planning(problem)?;
+        if self.is_pilot(ledger.closed()) {
+            return self.pilot_design(problem);
+        }
+        let (lengths, counted) = (self.lengths(problem.budget())?, self.counted(problem)?);
+        let Some(&count) = lengths.get(ledger.closed() - counted.first) else { return Ok(Vec::new()) };
+        let premises = self.planning(problem).map_err(|error| self.without_premises(error))?;
         let mut state = match &self.state {
             Some(state) => state.clone(),
             None => self.fresh(problem, &premises)?,
@@ -289,12 +297,15 @@ impl Sbpe {
             }
         };
         self.state = Some(state);
-        level::with_repeats(problem, ledger, lengths.len(), proposals)
+        level::with_repeats(problem, ledger, counted, proposals)
     }
 
     pub(super) fn learn(&mut self, problem: &Problem, ledger: &Ledger) -> Result<bool> {
-        let lengths = self.schedule.lengths(problem.budget())?;
         let batch = ledger.closed() - 1;
+        if self.is_pilot(batch) {
+            return Ok(false);
+        }
+        let (lengths, counted) = (self.lengths(problem.budget())?, self.counted(problem)?);
         let premises = self.planning(problem)?;
         let mut state = match &self.state {
             Some(state) => state.clone(),
@@ -313,8 +324,8 @@ impl Sbpe {
                 }
             }
             Rules::Certified => {
-                let budget = Budget::of_batch(self.spendable(problem), batch, lengths.len());
-                let batch = Batch { settings: self, problem, ledger, premises, index: batch, batches: lengths.len(), budget };
+                let budget = Budget::of_batch(self.spendable(problem), batch, counted);
+                let batch = Batch { settings: self, problem, ledger, premises, index: batch, counted, budget };
                 self.digest(&batch, &mut state)?;
                 self.claim(problem, ledger, &mut state)?;
             }
@@ -325,7 +336,7 @@ impl Sbpe {
         let certificate = gap.map(|_| self.certificate(problem, &state));
         state.reports.push(BatchReport { survivors, gap, candidate_gap, certificate, inducing, ..BatchReport::plain(ledger, batch) });
         self.state = Some(state);
-        Ok(problem.is_reached(gap, candidate_gap) || ledger.closed() >= lengths.len())
+        Ok(problem.is_reached(gap, candidate_gap) || ledger.closed() - counted.first >= lengths.len())
     }
 
     /// The gap under the declared norm bound, where plans go by a larger one.
@@ -387,7 +398,11 @@ impl Sbpe {
             Rules::Certified => Theorem::Elimination,
             Rules::Paper => Theorem::PaperElimination,
         };
-        state.facts.certificate(problem, theorem, self.spent(problem))
+        let certificate = state.facts.certificate(problem, theorem, self.spent(problem));
+        match self.pilot {
+            Some(evaluations) => Certificate { premises: certificate.premises.after_pilot(evaluations), ..certificate },
+            None => certificate,
+        }
     }
 
     /// How δ is spent over all batches.
@@ -414,8 +429,9 @@ impl Sbpe {
         self.state.as_ref()?.facts.contradiction
     }
 
-    pub(super) fn reports(&self) -> Vec<BatchReport> {
-        self.state.as_ref().map_or_else(Vec::new, |s| s.reports.clone())
+    pub(super) fn reports(&self, ledger: &Ledger) -> Vec<BatchReport> {
+        let pilot = (self.pilot.is_some() && ledger.closed() > 0).then(|| BatchReport::plain(ledger, 0));
+        pilot.into_iter().chain(self.state.iter().flat_map(|s| s.reports.clone())).collect()
     }
 
     pub(super) fn survivors(&self, problem: &Problem) -> Result<Option<Survivors>> {

@@ -1,5 +1,7 @@
 //! Upper bounds on the differences $f(x)-f(x')$ for all survivors $x$ and a list of challengers $x'$, in bulk.
 
+pub(super) use crate::strategy::run::dial::Setting;
+
 use super::confined::{Confined, ConfinedBlock};
 use super::noise_form::NoiseForm;
 use crate::certificate::{Directions, Ellipsoid, direct_bias};
@@ -31,13 +33,6 @@ pub(super) struct Challengers<'a> {
     /// $e$ is off by so much of its size, and so much is lost where squares of differences are expanded.
     solve_rounding: f64,
     expansion: f64,
-}
-
-/// The premises that may be turned (algorithm notes 13): $C$, and how many times as large as it was declared the noise is.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Setting {
-    pub norm_bound: f64,
-    pub scale: f64,
 }
 
 /// What turns parts into widths, whatever the setting.

@@ -7,7 +7,7 @@ use crate::kernel::Kernel;
 use crate::noise::Noise;
 use crate::origin::{Origin, Sourced};
 use crate::points::{Collected, Doubts, Locations, Points};
-use crate::strategy::run::ledger::{Ledger, Measured};
+use crate::strategy::run::ledger::{Ledger, Measured, copies};
 use crate::strategy::run::problem::Problem;
 use crate::strategy::run::recommendation::model_certificate;
 use std::sync::Arc;
@@ -40,7 +40,7 @@ impl<'a> Premises<'a> {
 }
 
 /// What arrived of a batch, in the order of the ids and in the model's scale.
-pub(super) struct Arrived {
+pub(in crate::strategy) struct Arrived {
     pub points: Vec<f64>,
     pub values: Vec<f64>,
     /// The standard error and the number of replicates that came with each.
@@ -63,12 +63,22 @@ impl Arrived {
     }
 
     pub fn new(problem: &Problem, ledger: &Ledger, batch: usize) -> Self {
+        Self::of(problem, ledger.measured(batch))
+    }
+
+    /// These results.
+    pub fn of<'m>(problem: &Problem, measured: impl Iterator<Item = Measured<'m>>) -> Self {
         let mut arrived = Self { points: Vec::new(), values: Vec::new(), repeats: Vec::new() };
-        ledger.measured(batch).for_each(|m| arrived.push(problem, &m));
+        measured.for_each(|m| arrived.push(problem, &m));
         arrived
     }
 
-    /// With the first batch come the results from before the run whose points were fixed: the batch is designed knowing where they lie and nothing else, so
+    /// How many of them are means whose numbers of replicates were told.
+    pub fn means(&self) -> usize {
+        self.repeats.iter().filter(|(_, replicates)| *replicates > 1).count()
+    }
+
+    /// With the first batch, unless it is a pilot, come the results from before the run whose points were fixed: the batch is designed knowing where they lie and nothing else, so
     /// that all its points together are as independent of the noise as the theorem wants them. A batch of which nothing arrived stays empty.
     pub fn with_fixed_results(problem: &Problem, ledger: &Ledger, batch: usize) -> Self {
         let mut arrived = Self::new(problem, ledger, batch);
@@ -85,13 +95,14 @@ impl Arrived {
     }
 
     /// Adds what claims rest on here to the facts of the run.
-    pub fn count(&self, ledger: &Ledger, batch: usize, facts: &mut Facts) {
+    pub(super) fn count(&self, ledger: &Ledger, batch: usize, facts: &mut Facts) {
         facts.observations += self.values.len();
-        facts.means += self.repeats.iter().filter(|(_, replicates)| *replicates > 1).count();
-        facts.attached = ledger.fixed_before().count();
-        facts.copies = ledger.copies_before();
+        facts.means += self.means();
         facts.lost += ledger.lost(batch);
+        // After a pilot the first batch that counts is the second: what was there before the premises is in no claim.
         if batch == 0 {
+            facts.attached = ledger.fixed_before().count();
+            facts.copies = copies(ledger.fixed_before());
             facts.lost += ledger.lost_before();
         }
     }
@@ -128,7 +139,7 @@ impl Facts {
             Some(bound) => premises.with_level(bound),
             None => premises,
         };
-        let premises = premises.with_doubts(Doubts { copies: self.copies, lost: 0 });
+        let premises = premises.with_doubts(Doubts { copies: self.copies, ..Doubts::default() });
         let Self { residual_norm, noise_factor, rounding, .. } = *self;
         let bounds = Bounds { residual_norm, noise_factor, rounding, ..Bounds::default() };
         let contradiction = self.contradiction;

@@ -70,14 +70,14 @@ impl<'a> Replay<'a> {
     ) -> Result<Self> {
         let declared = settings.planning(problem)?;
         let is_other = kernel.value != declared.kernel.value;
-        let lengths = settings.schedule.lengths(problem.budget())?;
+        let counted = settings.counted(problem)?;
         let growth = DictionarySize { share: settings.share, max_size: settings.max_inducing };
         let candidates = if state.cells.is_some() { None } else { Some(settings.candidates(problem)?) };
         let mut batches = Vec::with_capacity(state.kept.len());
         for Kept { index, inducing, challengers, ranks, list } in &state.kept {
             let premises = Premises { kernel, ..declared };
-            let budget = Budget::of_batch(settings.spendable(problem), *index, lengths.len());
-            let batch = Batch { settings, problem, ledger, premises, index: *index, batches: lengths.len(), budget };
+            let budget = Budget::of_batch(settings.spendable(problem), *index, counted);
+            let batch = Batch { settings, problem, ledger, premises, index: *index, counted, budget };
             let arrived = Arrived::with_fixed_results(problem, ledger, *index);
             let inducing = if is_other {
                 let measured = Locations::new(Points::new(arrived.points.clone(), inducing.dim())?, Collected::Designed);

@@ -18,6 +18,15 @@ pub(super) struct Shares {
 /// What elimination and the gap rest on takes nearly everything; the interval rule beside it has a remainder.
 pub(super) const SHARES: Shares = Shares { alarm: 0.05, ellipsoid: 0.125, pairs: 0.785, above: 0.02, below: 0.02 };
 
+/// The batches of a run that claims are made of: all but the pilot.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Counted {
+    /// The first of them, among all batches.
+    pub first: usize,
+    /// How many there are.
+    pub count: usize,
+}
+
 /// What the events of one batch may spend.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Budget {
@@ -25,11 +34,10 @@ pub(super) struct Budget {
 }
 
 impl Budget {
-    /// Of batch `index` out of `batches`: half as much as the batch before it, because what it decides holds for fewer measurements. All batches together spend
-    /// `delta`.
-    pub fn of_batch(delta: f64, index: usize, batches: usize) -> Self {
+    /// Of the batch `index`: half as much as the batch before it, because what it decides holds for fewer measurements. All that count spend `delta` together.
+    pub fn of_batch(delta: f64, index: usize, counted: Counted) -> Self {
         let halves = |count: usize| 0.5_f64.powi(i32::try_from(count).unwrap_or(i32::MAX));
-        Self { delta: delta * halves(index + 1) / (1.0 - halves(batches)) }
+        Self { delta: delta * halves(index + 1 - counted.first) / (1.0 - halves(counted.count)) }
     }
 
     /// What each of `events` equal events with a share of the batch's $\delta$ may spend.
@@ -51,12 +59,14 @@ mod tests {
     fn every_event_of_a_run_together_spends_delta_and_no_more() {
         let Shares { alarm, ellipsoid, pairs, above, below } = SHARES;
         assert!((alarm + ellipsoid + pairs + above + below - 1.0).abs() < 1e-15);
-        let batch = |index: usize| {
-            let budget = Budget::of_batch(0.05, index, 7);
+        let batch = |first: usize, index: usize| {
+            let budget = Budget::of_batch(0.05, first + index, Counted { first, count: 7 });
             let spent = |share: f64, events: usize| (0..events).map(|_| budget.each(share, events)).sum::<f64>();
             spent(alarm, 1) + spent(ellipsoid, 1) + spent(pairs, 64) + spent(above, 1) + spent(below, 500)
         };
-        let run: f64 = (0..7).map(batch).sum();
-        assert!((run - 0.05).abs() < 1e-15, "{run}");
+        for first in [0, 1] {
+            let run: f64 = (0..7).map(|index| batch(first, index)).sum();
+            assert!((run - 0.05).abs() < 1e-15, "{run}");
+        }
     }
 }

@@ -1,0 +1,35 @@
+//! What would have to be true for a claim to be wrong (algorithm notes 13).
+
+use super::error::Result;
+use super::page::Page;
+use super::study::Content;
+use crate::plot;
+use sigmabar::certificate::Theorem;
+
+/// Length-scales of the premise map, as multiples of the declared ones.
+const FACTORS: [f64; 5] = [0.5, 0.7, 1.0, 1.4, 2.0];
+
+impl Content<'_> {
+    /// The claim along the norm bound, and over the length-scale: only where a theorem stands behind it.
+    pub(super) fn premises(&self, page: &mut Page) -> Result<()> {
+        let Some(standing) = self.study.standing()?.filter(|s| s.certificate.label().is_certified()) else { return Ok(()) };
+        page.heading("What would have to be true for this to be wrong?");
+        if standing.certificate.theorem == Theorem::Energy {
+            page.paragraph(
+                "This strategy looks at results before it chooses the next setting, and what it recommends is an estimate. Here is what is proved about its recommendation whatever \
+                 chose the settings: wide, but true.",
+            );
+        }
+        if let Some(sentence) = standing.range.sentence() {
+            page.paragraph(&format!("{}{}.", sentence[..1].to_uppercase(), &sentence[1..]));
+        }
+        if standing.curve.iter().all(|point| point.gap.is_none()) {
+            return Ok(());
+        }
+        page.picture(plot::standing(&standing, self.response()));
+        let map = self.run.premise_map(&FACTORS)?;
+        let claimed = standing.gap_at(standing.norm_bound).unwrap_or(f64::INFINITY);
+        page.picture(plot::premise_map(&map, claimed, self.response()));
+        Ok(())
+    }
+}

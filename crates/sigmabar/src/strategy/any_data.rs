@@ -1,0 +1,192 @@
+//! What is proved about a run whatever chose its points: its claim as a function of the premises, by the band that holds for every number of observations
+//! (algorithm notes 13.2).
+
+use super::run::dial::{Judged, Reading, Setting};
+use super::run::ledger::{Ledger, copies};
+use super::run::problem::Problem;
+use super::run::recommendation::model_certificate;
+use super::run::standing::{PremiseRow, Standing};
+use super::sbpe::{Arrived, SetOfCandidates};
+use crate::certificate::{Bounds, Certificate, Claim, EnergyBand, Premises, Range, Spent, Theorem};
+use crate::design::DictionarySize;
+use crate::error::Result;
+use crate::features::FeatureMap;
+use crate::kernel::Kernel;
+use crate::noise::Noise;
+use crate::origin::{Origin, Sourced};
+use crate::points::{Collected, Doubts, Observations, Points, Prior};
+use crate::posterior::Posterior;
+use std::sync::Arc;
+
+/// Points that stand for a box or a space.
+const CANDIDATES: usize = 1024;
+/// Up to this many distinct points all of them are inducing points, and nothing is missed; beyond it, as many pivots at most.
+const MAX_INDUCING: usize = 500;
+/// The share of $\delta$ that finds $c_0$.
+const ALARM_SHARE: f64 = 0.05;
+
+/// A run's data with the setting that is judged.
+pub(super) struct AnyData<'a> {
+    problem: &'a Problem,
+    noise: Noise,
+    norm_bound: f64,
+    observations: Observations,
+    ridge: f64,
+    /// Candidates, and after them the recommended point.
+    queries: Points,
+    is_whole: bool,
+    facts: Facts,
+}
+
+/// What the premises of a claim count.
+struct Facts {
+    means: usize,
+    lost: usize,
+    copies: usize,
+}
+
+/// The band at the candidates and at the recommended point, which is the last.
+struct Band<'a>(EnergyBand<'a>);
+
+impl Judged for Band<'_> {
+    fn gaps(&self, chain: &[Setting]) -> Result<Vec<Option<f64>>> {
+        let gap = |setting: &Setting| {
+            let ends = self.0.ends(setting.norm_bound, setting.scale)?;
+            let lower = ends.last()?.0;
+            Some(ends.iter().map(|(_, upper)| upper - lower).fold(0.0, f64::max))
+        };
+        Ok(chain.iter().map(gap).collect())
+    }
+}
+
+impl<'a> AnyData<'a> {
+    /// Everything a run has measured, and the setting it recommends; none where kernel, norm bound and noise were not given.
+    pub fn new(problem: &'a Problem, ledger: &Ledger, recommended: &[f64]) -> Result<Option<Self>> {
+        let (Some(_), Some(norm_bound), Some(noise), Some(ridge), None) =
+            (problem.kernel(), problem.norm_bound(), problem.noise(), problem.ridge(), problem.unknown_level())
+        else {
+            return Ok(None);
+        };
+        let arrived = Arrived::of(problem, ledger.all_measured());
+        if arrived.is_empty() {
+            return Ok(None);
+        }
+        let points = Points::new(arrived.points.clone(), problem.domain().dim())?;
+        let observations = Observations::new(points, &arrived.values, Collected::Adaptive, Prior::ZERO)?;
+        let candidates = SetOfCandidates::new(problem, CANDIDATES)?;
+        let mut queries = candidates.points().to_points();
+        queries.push(recommended)?;
+        let lost = (0..ledger.closed()).map(|batch| ledger.lost(batch)).sum::<usize>() + ledger.lost_before();
+        let facts = Facts { means: arrived.means(), lost, copies: copies(ledger.measured_before()) };
+        let noise = arrived.noise(noise)?;
+        Ok(Some(Self { problem, noise, norm_bound, observations, ridge, queries, is_whole: candidates.is_whole(), facts }))
+    }
+
+    /// The claim along the norm bound, and where it breaks.
+    pub fn standing(&self) -> Result<Option<Standing>> {
+        let Some(kernel) = self.problem.kernel() else { return Ok(None) };
+        let posterior = self.posterior(kernel)?;
+        let (band, reading) = (self.band(&posterior)?, self.reading(&kernel.value));
+        Ok(Some(Standing {
+            norm_bound: self.norm_bound,
+            noise_level: self.problem.noise().map(Noise::std_dev_bound),
+            among_candidates: reading.among_candidates,
+            curve: reading.curve(&band, self.norm_bound)?,
+            range: self.range_of(&posterior, &band, &reading)?,
+            certificate: self.certificate(&posterior, band.0.bounds()),
+        }))
+    }
+
+    /// $c_0$, $C^\dagger$ and $R^\dagger$ alone; none where the premises are no premises of a theorem.
+    pub fn range(&self) -> Result<Option<Range>> {
+        let Some(kernel) = self.problem.kernel() else { return Ok(None) };
+        let posterior = self.posterior(kernel)?;
+        let band = self.band(&posterior)?;
+        if !self.certificate(&posterior, band.0.bounds()).label().is_certified() {
+            return Ok(None);
+        }
+        self.range_of(&posterior, &band, &self.reading(&kernel.value)).map(Some)
+    }
+
+    /// The gap under one other norm bound, and noise so many times as large.
+    pub fn gap_under(&self, setting: Setting) -> Result<Option<f64>> {
+        let Some(kernel) = self.problem.kernel() else { return Ok(None) };
+        let posterior = self.posterior(kernel)?;
+        let gap = self.band(&posterior)?.gaps(&[setting])?[0];
+        Ok(gap.map(|gap| self.reading(&kernel.value).gap(setting, gap)))
+    }
+
+    /// The curve with all length-scales multiplied by each factor. On the one event of the noise all rows hold at once.
+    pub fn premise_map(&self, factors: &[f64]) -> Result<Vec<PremiseRow>> {
+        let Some(kernel) = self.problem.kernel() else { return Ok(Vec::new()) };
+        let row = |&factor: &f64| {
+            let kernel = Sourced::new(kernel.value.stretched(factor)?, kernel.origin);
+            let posterior = self.posterior(&kernel)?;
+            let curve = self.reading(&kernel.value).curve(&self.band(&posterior)?, self.norm_bound)?;
+            Ok(PremiseRow { factor, least_norm: self.least_norm(&posterior)?, curve })
+        };
+        factors.iter().map(row).collect()
+    }
+
+    /// The inducing points are among the measured ones: the band holds for any.
+    fn posterior(&self, kernel: &Sourced<Kernel>) -> Result<Posterior> {
+        let measured = self.observations.locations().points().to_points();
+        let features = if measured.len() <= MAX_INDUCING {
+            FeatureMap::new(kernel.clone(), Sourced::new(measured, Origin::Guaranteed))?
+        } else {
+            DictionarySize::at_most(MAX_INDUCING).start(kernel, self.ridge, measured, self.observations.len())?
+        };
+        Posterior::fit(Arc::new(features), self.ridge, self.observations.clone())
+    }
+
+    fn claim(&self, share: f64) -> Result<Claim> {
+        Claim::new(share * self.problem.delta())?.norm_bound(self.norm_bound).map(|claim| claim.noise(self.noise.clone()))
+    }
+
+    fn band<'p>(&self, posterior: &'p Posterior) -> Result<Band<'p>> {
+        EnergyBand::new(posterior, self.queries.view(), &self.claim(1.0 - ALARM_SHARE)?).map(Band)
+    }
+
+    fn least_norm(&self, posterior: &Posterior) -> Result<f64> {
+        Ok(posterior.norm_check(&self.claim(ALARM_SHARE)?)?.least_norm)
+    }
+
+    fn reading<'r>(&'r self, kernel: &'r Kernel) -> Reading<'r> {
+        let candidates = || self.problem.domain().candidates(CANDIDATES, self.problem.seed()).ok();
+        let cover = if self.is_whole { Some(0.0) } else { candidates().and_then(|c| c.cover_radius(kernel)) };
+        Reading { problem: self.problem, kernel, cover, among_candidates: !self.is_whole && self.problem.wanted_gap().is_none() }
+    }
+
+    fn range_of(&self, posterior: &Posterior, band: &Band<'_>, reading: &Reading<'_>) -> Result<Range> {
+        let least_norm = self.least_norm(posterior)?;
+        let declared = Setting { norm_bound: self.norm_bound, scale: 1.0 };
+        match band.gaps(&[declared])?[0] {
+            Some(gap) => {
+                let level = self.problem.noise().map_or(0.0, Noise::std_dev_bound);
+                reading.range(band, least_norm, reading.gap(declared, gap), (self.norm_bound, level))
+            }
+            None => Ok(Range { least_norm, ..Range::default() }),
+        }
+    }
+
+    fn certificate(&self, posterior: &Posterior, bounds: Bounds) -> Certificate {
+        let (free, rows) = (Origin::Guaranteed, self.observations.len());
+        let Facts { means, lost, copies } = self.facts;
+        let premises = Premises {
+            means: Sourced::new(means, if means > 0 { Origin::Declared } else { free }),
+            points: Sourced::new(Collected::Adaptive, free),
+            observations: Sourced::new(rows, free),
+            losses: Sourced::new(lost, self.problem.failures().origin(lost)),
+            inducing: Sourced::new(posterior.information().features().len(), free),
+            queries: free,
+            ..self.problem.premises(rows)
+        };
+        let premises = premises.with_doubts(Doubts { copies, ..Doubts::default() });
+        let delta = self.problem.delta();
+        let spent = vec![
+            Spent::new("the energy of the noise, for every number of observations", (1.0 - ALARM_SHARE) * delta, None),
+            Spent::new("the check of the premises", ALARM_SHARE * delta, None),
+        ];
+        Certificate { theorem: Theorem::Energy, spent, bounds, ..model_certificate(self.problem, premises) }
+    }
+}

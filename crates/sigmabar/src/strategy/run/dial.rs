@@ -1,0 +1,89 @@
+//! The dial of premises: one claim judged under many norm bounds and noise levels, and where it breaks (algorithm notes 13.1).
+
+use super::problem::Problem;
+use super::standing::{Standpoint, curve};
+use crate::certificate::Range;
+use crate::error::Result;
+use crate::kernel::Kernel;
+
+/// The curve's norm bounds: quarter powers of two around the declared one.
+const BELOW: i32 = 8;
+const ABOVE: i32 = 11;
+/// Breakdown points are looked for up to this many times the declared value, and found within one in (RESOLUTION+1)² of that, on a logarithmic scale.
+const FARTHEST: f64 = 8.0;
+const RESOLUTION: usize = 16;
+/// Without a wanted gap: the claim that breaks is that the recommended setting is within so many times the reported gap.
+const LEEWAY: f64 = 2.0;
+
+/// The premises that may be turned: $C$, and how many times as large as it was declared the noise is.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Setting {
+    pub norm_bound: f64,
+    pub scale: f64,
+}
+
+/// Data that a claim was made from, ready to be judged under other premises.
+pub(crate) trait Judged {
+    /// How far the recommended point can be from the best place under each setting of an ascending chain, in the model's scale; none where the data contradict it.
+    fn gaps(&self, chain: &[Setting]) -> Result<Vec<Option<f64>>>;
+}
+
+/// How gaps in the model's scale become those of the declared domain.
+pub(crate) struct Reading<'a> {
+    pub problem: &'a Problem,
+    pub kernel: &'a Kernel,
+    /// The kernel-metric radius of the candidates' cover, 0 where they are the whole domain; none where it is not known.
+    pub cover: Option<f64>,
+    pub among_candidates: bool,
+}
+
+impl Reading<'_> {
+    /// In the data's scale.
+    pub fn gap(&self, setting: Setting, gap: f64) -> f64 {
+        let trivial = self.kernel.max_variance().map_or(f64::INFINITY, |k| 2.0 * setting.norm_bound * k.sqrt());
+        let between = if self.among_candidates { Some(0.0) } else { self.cover.map(|radius| setting.norm_bound * radius) };
+        self.problem.prior().unit() * between.map_or(trivial, |b| (gap + b).min(trivial))
+    }
+
+    /// gap(C) around a declared bound, and its running maximum.
+    pub fn curve(&self, judged: &impl Judged, norm_bound: f64) -> Result<Vec<Standpoint>> {
+        let norm_bounds: Vec<f64> = (-BELOW..=ABOVE).map(|k| norm_bound * (0.25 * f64::from(k)).exp2()).collect();
+        let chain: Vec<Setting> = norm_bounds.iter().map(|&norm_bound| Setting { norm_bound, scale: 1.0 }).collect();
+        let gaps = judged.gaps(&chain)?;
+        let gaps: Vec<Option<f64>> = chain.iter().zip(gaps).map(|(&setting, gap)| gap.map(|gap| self.gap(setting, gap))).collect();
+        Ok(curve(&norm_bounds, &gaps))
+    }
+
+    /// $C^\dagger$ and $R^\dagger$ of a claim with this gap under the declared norm bound and noise level.
+    pub fn range(&self, judged: &impl Judged, least_norm: f64, reported: f64, (norm_bound, level): (f64, f64)) -> Result<Range> {
+        let wanted = if self.among_candidates { self.problem.wanted_candidate_gap() } else { self.problem.wanted_gap() };
+        let gap = wanted.filter(|&wanted| reported <= wanted).unwrap_or(LEEWAY * reported);
+        let declared = Setting { norm_bound, scale: 1.0 };
+        let norm = |factor: f64| Setting { norm_bound: factor * norm_bound, ..declared };
+        let noisier = |factor: f64| Setting { scale: factor, ..declared };
+        let mut range = Range { least_norm, gap: Some(gap), ..Range::default() };
+        range.norm_breakdown = Some(norm_bound * self.breakdown(judged, gap, norm)?);
+        if level > 0.0 {
+            range.noise_breakdown = Some(level * self.breakdown(judged, gap, noisier)?);
+        }
+        Ok(range)
+    }
+
+    /// The largest factor at which the claim was seen to stand; 1, the claim itself, at least.
+    fn breakdown(&self, judged: &impl Judged, gap: f64, at: impl Fn(f64) -> Setting) -> Result<f64> {
+        let (mut stands, mut breaks) = (1.0, FARTHEST);
+        for _ in 0..2 {
+            let step = (breaks / stands).powf(1.0 / (RESOLUTION + 1) as f64);
+            let factors: Vec<f64> = (1..=RESOLUTION).map(|i| stands * step.powi(i as i32)).chain([breaks]).collect();
+            let chain: Vec<Setting> = factors.iter().map(|&factor| at(factor)).collect();
+            let gaps = judged.gaps(&chain)?;
+            let holds = |i: usize| gaps[i].is_some_and(|found| self.gap(chain[i], found) <= gap);
+            let held = (0..factors.len()).take_while(|&i| holds(i)).count();
+            if held == factors.len() {
+                return Ok(breaks);
+            }
+            (stands, breaks) = (if held > 0 { factors[held - 1] } else { stands }, factors[held]);
+        }
+        Ok(stands)
+    }
+}

@@ -1,0 +1,103 @@
+//! Up to which norm a conclusion from an interval, or the error of a design, stands: against formulas in plain loops.
+
+use crate::oracle;
+
+use oracle::{Draws, close, exact, squared_exponential, worst_case};
+use sigmabar::certificate::Method;
+use sigmabar::design::MaxVariance;
+use sigmabar::{Claim, Collected, FeatureMap, Kernel, Noise, Observations, Points, Posterior, Prior};
+use std::sync::Arc;
+
+const TAU: f64 = 0.1;
+const LEVEL: f64 = 0.1;
+const NORM: f64 = 1.5;
+/// One side of δ = 0.05 for normal noise, two sides.
+const Z: f64 = 1.959_963_984_540_054;
+
+fn kernel() -> Kernel {
+    // The oracle's.
+    Kernel::squared_exponential(0.3, 1.0).unwrap()
+}
+
+fn claim(norm_bound: f64) -> Claim {
+    Claim::new(0.05).unwrap().norm_bound(norm_bound).unwrap().noise(Noise::gaussian(LEVEL).unwrap())
+}
+
+/// Lower and upper at C are μ ∓ (C·b + R z ‖V‖): the C at which one of them crosses the threshold is a quotient.
+#[test]
+fn a_conclusion_breaks_where_the_printed_interval_crosses() {
+    let mut draws = Draws::new(11);
+    let mut found = 0;
+    for problem in 0..20 {
+        let x = draws.points(14, 1);
+        let y: Vec<f64> = x.iter().map(|p| (5.0 * p[0]).sin() + LEVEL * draws.normal()).collect();
+        let points = Points::from_rows(&x).unwrap();
+        let features = Arc::new(FeatureMap::new(kernel(), points.clone()).unwrap());
+        let observations = |collected| Observations::new(points.clone(), &y, collected, Prior::ZERO).unwrap();
+        let posterior = Posterior::fit(Arc::clone(&features), TAU, observations(Collected::DeclaredFixed)).unwrap();
+        let queries: Vec<Vec<f64>> = (0..12).map(|q| vec![(f64::from(q) + 0.5) / 12.0]).collect();
+        let (threshold, direct) = (0.3, claim(NORM).method(Method::Direct));
+        let stands = posterior.norm_breakdown(Points::from_rows(&queries).unwrap().view(), &direct, threshold).unwrap();
+        for (query, stands) in queries.iter().zip(&stands) {
+            let o = exact(squared_exponential, TAU, &x, &y, query);
+            let noise = LEVEL * Z * o.weights.iter().map(|w| w * w).sum::<f64>().sqrt();
+            let bias = worst_case(squared_exponential, &x, &o.weights, query);
+            let literal = ((o.mean - threshold).abs() - noise) / bias;
+            match stands {
+                // In steps of a twenty-fifth from below, up to eight times the bound; λ = 0 but for rounding.
+                Some(norm) if *norm < 7.9 * NORM => {
+                    assert!((0.99 * literal / 1.04..=1.001 * literal).contains(norm), "problem {problem}: {norm} for {literal}");
+                    found += 1;
+                }
+                Some(_) => assert!(literal > 7.5 * NORM, "{literal}"),
+                None => assert!(literal < 1.01 * NORM, "problem {problem}: {literal}"),
+            }
+        }
+        // By the intervals themselves, for the narrowest ones and for points that nobody vouches for.
+        for collected in [Collected::DeclaredFixed, Collected::Undeclared] {
+            let posterior = Posterior::fit(Arc::clone(&features), TAU, observations(collected)).unwrap();
+            let stands = posterior.norm_breakdown(Points::from_rows(&queries).unwrap().view(), &claim(NORM), threshold).unwrap();
+            for (query, stands) in queries.iter().zip(stands) {
+                let excludes = |norm: f64| {
+                    let ends = posterior.interval(Points::from_rows(&[query]).unwrap().view(), &claim(norm)).unwrap();
+                    ends.certificate().contradiction.is_none() && (ends.lower()[0] > threshold || ends.upper()[0] < threshold)
+                };
+                assert_eq!(stands.is_some(), excludes(NORM));
+                if let Some(norm) = stands.filter(|norm| *norm < 7.9 * NORM) {
+                    assert!(excludes(norm) && !excludes(1.04 * norm), "problem {problem}, {collected:?}: {norm}");
+                }
+            }
+        }
+    }
+    assert!(found >= 45, "{found}");
+    let one = Points::on_line(vec![0.2]).unwrap();
+    let posterior = Posterior::fit(
+        Arc::new(FeatureMap::new(kernel(), one.clone()).unwrap()),
+        TAU,
+        Observations::new(one.clone(), &[1.0], Collected::DeclaredFixed, Prior::ZERO).unwrap(),
+    );
+    assert!(posterior.unwrap().norm_breakdown(one.view(), &claim(NORM), f64::NAN).is_err());
+}
+
+#[test]
+fn the_error_of_a_design_stands_up_to_the_norm_that_it_says() {
+    let candidates = Points::on_line((0..60).map(|i| f64::from(i) / 59.0).collect()).unwrap();
+    for measurements in [5, 20, 80] {
+        let design = MaxVariance::new(Arc::new(FeatureMap::new(kernel(), candidates.clone()).unwrap()), TAU).unwrap();
+        let design = design.choose(candidates.view(), measurements).unwrap();
+        let error = |norm: f64| {
+            let found = design.uniform_error(&claim(norm)).unwrap();
+            found.before.min(found.after)
+        };
+        // λ = 0 but for rounding: β = C + z/τ·R with z for 60 candidates and two sides.
+        let beta = NORM + (2.0 * (2.0 * 60.0_f64 / 0.05).ln()).sqrt() * LEVEL / TAU;
+        assert!(error(NORM) <= (beta * design.max_std()).min(NORM) * 1.001);
+        for wanted in [1.01 * error(NORM), 1.5 * error(NORM), 4.0 * error(NORM)] {
+            let norm = design.norm_breakdown(&claim(NORM), wanted).unwrap().unwrap();
+            assert!(error(norm) <= wanted * (1.0 + 1e-9) && error(1.001 * norm) > wanted, "{measurements}: {norm}");
+            close(error(norm), wanted, 1e-6, "the end");
+        }
+        assert_eq!(design.norm_breakdown(&claim(NORM), 0.99 * error(NORM)).unwrap(), None);
+        assert!(design.norm_breakdown(&claim(NORM), 0.0).is_err());
+    }
+}
