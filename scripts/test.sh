@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # All checks of the project, in the order in which they are cheapest to fail. Installs the tools it needs where they are missing.
-# With --all also a Slurm of this machine's own.
+# With --all also a Slurm of this machine's own, and whether the fuzz targets compile.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 begun=$SECONDS times=()
@@ -31,6 +31,7 @@ step bash scripts/test-api.sh
 step bash scripts/test-engines.sh
 if [[ "${1:-}" == --all ]]; then
     step bash scripts/test-slurm.sh
+    step cargo check --manifest-path fuzz/Cargo.toml --target-dir target/fuzz
 fi
 printf '%s\n' "${times[@]}"
 echo "all checks passed in $(((SECONDS - begun + 59) / 60)) minutes"
