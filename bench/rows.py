@@ -77,7 +77,7 @@ def engines(folder: Path, rows: int, inducing: int, which: list[str]) -> None:
     make(folder, rows, max(1000, rows // 32))
     command("plan", str(folder / "part-*.parquet"), *DECLARED, "--inducing", str(inducing), "-o", "plan.sbp", threads=2, cwd=folder)
     plan = sb.Plan.load(folder / "plan.sbp")
-    _, seconds, alone = timed(lambda: command("accumulate", "--plan", "plan.sbp", "-o", "all.sba", threads=1, cwd=folder))
+    _, seconds, alone = timed(lambda: command("accumulate", "--plan", "plan.sbp", "-o", "all.sba", "--force", threads=1, cwd=folder))
     command("merge", "all.sba", "-o", "one.sbm", threads=2, cwd=folder)
     one = (folder / "one.sbm").read_bytes()
     print(f"{rows} rows, {inducing} inducing points, {len(plan)} chunks\n| | seconds | processor seconds | throughput a core |\n|---|---|---|---|")
@@ -85,7 +85,7 @@ def engines(folder: Path, rows: int, inducing: int, which: list[str]) -> None:
 
     def parts() -> bytes:
         for part in (3, 1, 2):
-            command("accumulate", "--plan", "plan.sbp", "--part", f"{part}/3", "-o", f"{part}.sba", threads=1, cwd=folder)
+            command("accumulate", "--plan", "plan.sbp", "--part", f"{part}/3", "-o", f"{part}.sba", "--force", threads=1, cwd=folder)
         command("merge", "2.sba", "3.sba", "1.sba", "-o", "merged.sbm", threads=1, cwd=folder)
         return (folder / "merged.sbm").read_bytes()
 

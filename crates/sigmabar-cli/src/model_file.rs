@@ -12,6 +12,8 @@ use std::path::Path;
 /// Writes a model; its size.
 pub(crate) fn save(model: &Model, path: &Path) -> Outcome<u64> {
     let bytes = model.to_bytes();
+    // A file that nobody can open would be found out too late.
+    Model::from_bytes(&bytes).map_err(|problem| Failure::Model { path: path.to_owned(), problem })?;
     output::replace(path, |out| out.write_all(&bytes))?;
     Ok(bytes.len() as u64)
 }

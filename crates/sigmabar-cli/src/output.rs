@@ -34,7 +34,19 @@ pub(crate) fn check_model(path: &Path) -> Outcome<()> {
         return Ok(());
     }
     let what = format!("{} is there and is no sigmabar model: it would be lost", path.display());
-    Err(Failure::usage(what, "choose another name for the model, such as model.sbm"))
+    Err(Failure::usage(what, "choose another name, such as model.sbm for a model, 1.sba for sums"))
+}
+
+/// Refuses, before the work, a target that is there already: what the command reads and what is no sigmabar file even by force.
+pub(crate) fn check_target(path: &Path, inputs: &[&Path], force: bool) -> Outcome<()> {
+    if !path.exists() {
+        return check_writable(path, inputs);
+    }
+    if inputs.iter().any(|input| is_same(path, input)) {
+        return check(path, inputs);
+    }
+    check_model(path)?;
+    if force { Ok(()) } else { Err(Failure::Exists { path: path.to_owned() }) }
 }
 
 /// Refuses, before the work, a target that could not be written after it.

@@ -8,9 +8,10 @@ use crate::model::training::Rows;
 use crate::model::{About, Model, ScoreSums, Scores};
 use serde::{Deserialize, Serialize};
 use sigmabar::Points;
-use sigmabar::accumulator::{Accumulator, Picked, Plan, RowPlace, RowSample, SumsError};
+use sigmabar::accumulator::{Accumulator, Digest, Picked, Plan, RowPlace, RowSample, SumsError};
 use sigmabar::certificate::Answer;
-use std::collections::BTreeMap;
+use std::collections::BTreeSet;
+use std::path::PathBuf;
 
 /// Rows handed on at a time.
 const BATCH: usize = 4096;
@@ -31,6 +32,8 @@ pub(crate) struct Job {
     pub drop_missing: bool,
     /// The mean of $s_1^2$ over the rows learnt on.
     pub mean_residual: f64,
+    /// The folder that names of files are relative to.
+    pub folder: PathBuf,
 }
 
 /// What the first pass finds.
@@ -39,6 +42,8 @@ pub(crate) struct Survey {
     pub columns: Vec<ColumnInfo>,
     /// Rows of each chunk.
     pub chunks: Vec<Option<u64>>,
+    /// What they are.
+    pub digests: Vec<Digest>,
     /// Rows to learn on.
     pub sample: Rows,
     /// All of them, as a set.
@@ -67,6 +72,7 @@ pub(crate) fn survey(table: &Table, selection: &Selection, shares: &Shares, cons
     let mut found = Survey {
         columns: Vec::new(),
         chunks: Vec::new(),
+        digests: Vec::new(),
         sample: Rows::default(),
         sampled: None,
         calibration: Rows::default(),
@@ -84,9 +90,12 @@ pub(crate) fn survey(table: &Table, selection: &Selection, shares: &Shares, cons
             let sample = |seed, size| RowSample::new(seed, size, width, held.into_iter().collect());
             (sample(shares.seed, shares.sample), sample(shares.seed ^ CALIBRATING, shares.calibration.max(1)))
         });
-        let (mut row, mut values) = (0, Vec::with_capacity(width));
+        let (mut row, mut digest, mut values) = (0, Digest::default(), Vec::with_capacity(width));
         while numbers.next_row(&mut values)?.is_some() {
             let place = RowPlace { chunk: number as u64, row };
+            if let Some((response, point)) = values.split_last() {
+                digest.add(point, *response);
+            }
             learning.offer(place, &values)?;
             if shares.calibration > 0 {
                 calibrating.offer(place, &values)?;
@@ -100,6 +109,7 @@ pub(crate) fn survey(table: &Table, selection: &Selection, shares: &Shares, cons
         found.columns = numbers.columns().to_vec();
         found.has_decimal_commas |= numbers.reader().has_decimal_commas();
         found.chunks.push(Some(row));
+        found.digests.push(digest);
     }
     bar.finish_and_clear();
     let Some((mut learning, calibrating)) = samples else { return Ok(found) };
@@ -133,8 +143,10 @@ impl Job {
     }
 
     /// Calls `take(points, responses)` for the rows of a chunk, batch by batch.
-    fn each_batch(&self, chunk: Chunk, mut take: impl FnMut(&[f64], &[f64]) -> sigmabar::Result<()>) -> Outcome<()> {
-        let mut numbers = Numbers::new(self.table.chunk(chunk)?, &self.selection())?;
+    fn each_batch(&self, table: &Table, chunk: Chunk, mut take: impl FnMut(&[f64], &[f64]) -> sigmabar::Result<()>) -> Outcome<()> {
+        // The last row groups of a file would otherwise be left out without a word.
+        table.check_groups(chunk.part)?;
+        let mut numbers = Numbers::new(table.chunk(chunk)?, &self.selection())?;
         let dim = self.about.features.len();
         let (mut x, mut y, mut row) = (Vec::with_capacity(BATCH * dim), Vec::with_capacity(BATCH), Vec::with_capacity(dim + 1));
         loop {
@@ -157,7 +169,7 @@ impl Job {
 
     /// The sums of some chunks, added up as they come.
     pub fn sums(&self, plan: &Plan, wanted: &[u64], console: &Console) -> Outcome<Accumulator> {
-        let chunks = self.table.chunks();
+        let (table, chunks) = (self.table.seen_from(&self.folder), self.table.chunks());
         let rows: Option<u64> = wanted.iter().map(|&chunk| plan.chunks().get(chunk as usize).copied().flatten()).sum();
         let bar = console.progress("summing rows", rows);
         let mut sums: Option<Accumulator> = None;
@@ -167,7 +179,7 @@ impl Job {
                 .ok_or(SumsError::NoChunk { chunk: number, chunks: chunks.len() as u64 })
                 .map_err(sigmabar::Error::from)?;
             let mut leaf = plan.leaf(number)?;
-            self.each_batch(chunk, |x, y| {
+            self.each_batch(&table, chunk, |x, y| {
                 bar.inc(y.len() as u64);
                 leaf.add(x, y)
             })?;
@@ -189,6 +201,8 @@ impl Job {
             SumsError::Twice { chunk }
             | SumsError::Missing { chunk, .. }
             | SumsError::Rows { chunk, .. }
+            | SumsError::Changed { chunk }
+            | SumsError::TooLarge { chunk, .. }
             | SumsError::NotFinite { chunk, .. } => *chunk,
             _ => return problem.into(),
         };
@@ -199,16 +213,17 @@ impl Job {
     }
 
     /// Scores the model on the rows held out, which are read again; and what it answered to the last of them.
-    pub fn scored(&self, model: &mut Model, chunks: &[Option<u64>], delta: f64, console: &Console) -> Outcome<Option<(Scores, Answer)>> {
+    pub fn scored(&self, model: &mut Model, plan: &Plan, delta: f64, console: &Console) -> Outcome<Option<(Scores, Answer)>> {
         let Some(held) = self.held else { return Ok(None) };
         let (mut sums, mut last) = (ScoreSums::new(model.noise_level()), None);
         let answers = model.answers(delta)?;
-        let bar = console.progress("scoring the rows held out", chunks.iter().copied().sum());
-        let dim = self.about.features.len();
-        for (number, chunk) in self.table.chunks().into_iter().enumerate() {
-            let (mut row, mut kept) = (0, Rows::default());
-            self.each_batch(chunk, |x, y| {
+        let bar = console.progress("scoring the rows held out", plan.chunks().iter().copied().sum());
+        let (dim, table) = (self.about.features.len(), self.table.seen_from(&self.folder));
+        for (number, chunk) in table.chunks().into_iter().enumerate() {
+            let (mut row, mut digest, mut kept) = (0, Digest::default(), Rows::default());
+            self.each_batch(&table, chunk, |x, y| {
                 for (point, response) in x.chunks_exact(dim).zip(y) {
+                    digest.add(point, *response);
                     let is_whole = point.iter().chain([response]).all(|value| value.is_finite());
                     if is_whole && held.contains(RowPlace { chunk: number as u64, row }) {
                         kept.x.extend_from_slice(point);
@@ -222,6 +237,7 @@ impl Job {
                 }
                 Ok(())
             })?;
+            plan.check_rows(number as u64, row, digest).map_err(|problem| self.named(problem))?;
             if !kept.is_empty() {
                 last = Some(answered(&answers, &mut sums, kept, dim)?);
             }
@@ -234,23 +250,26 @@ impl Job {
         Ok(Some((scores, last)))
     }
 
-    /// The chunks of files, by their names as the plan has them or without their folders.
-    pub fn chunks_of(&self, files: &[std::path::PathBuf]) -> Outcome<Vec<u64>> {
-        let mut of: BTreeMap<usize, ()> = BTreeMap::new();
+    /// The files, seen from here.
+    pub fn files(&self) -> Vec<PathBuf> {
+        self.table.seen_from(&self.folder).parts.into_iter().map(|part| part.file).collect()
+    }
+
+    /// The chunks of files. A file of the same name elsewhere is another file.
+    pub fn chunks_of(&self, files: &[PathBuf]) -> Outcome<Vec<u64>> {
+        let planned: Vec<Option<PathBuf>> = self.files().iter().map(|file| file.canonicalize().ok()).collect();
+        let mut of = BTreeSet::new();
         for file in files {
-            let same = |part: &&crate::data::Part| part.file == *file || part.file.file_name() == file.file_name();
-            let exact = self.table.parts.iter().position(|part| part.file == *file);
-            let likely = || self.table.parts.iter().filter(same).count();
-            let place = exact.or_else(|| if likely() == 1 { self.table.parts.iter().position(|part| same(&part)) } else { None });
-            let place = place.ok_or_else(|| {
+            let full = file.canonicalize().ok();
+            let place = planned.iter().position(|planned| full.is_some() && *planned == full).ok_or_else(|| {
                 Failure::usage(
                     format!("{} is none of the {} files of the plan", file.display(), self.table.parts.len()),
                     "name files that were planned, or plan again",
                 )
             })?;
-            of.insert(place, ());
+            of.insert(place);
         }
-        Ok(self.table.chunks().iter().enumerate().filter(|(_, chunk)| of.contains_key(&chunk.part)).map(|(i, _)| i as u64).collect())
+        Ok(self.table.chunks().iter().enumerate().filter(|(_, chunk)| of.contains(&chunk.part)).map(|(i, _)| i as u64).collect())
     }
 }
 

@@ -35,11 +35,11 @@ fn make(folder: &Path) {
         let place = folder.join(format!("data/year={}", 2020 + file % 2));
         fs::create_dir_all(&place).unwrap();
         let names = ["a", "b", "y"].map(str::to_owned);
-        let mut out = ParquetWriter::new(File::create(place.join(format!("part-{file}.parquet"))).unwrap(), &names).unwrap();
+        let mut out = ParquetWriter::of_numbers(File::create(place.join(format!("part-{file}.parquet"))).unwrap(), &names).unwrap();
         for rows in [400, 600] {
             let (a, b): (Vec<f64>, Vec<f64>) = (0..rows).map(|_| (uniform(), uniform())).unzip();
             let y = a.iter().zip(&b).map(|(a, b)| 5.0 + (4.0 * a).sin() + b + 0.1 * (uniform() - 0.5)).collect();
-            out.write(&[a, b, y]).unwrap();
+            out.write_numbers(&[a, b, y]).unwrap();
         }
         out.finish().unwrap();
     }
@@ -96,15 +96,23 @@ fn one_process_or_many_the_model_is_the_same_to_the_byte() {
     // The rows explained worst become inducing points of the next plan.
     let said = done(at, &format!("plan data {GIVEN} -o next.sbp --extend all.sba"));
     assert!(said.contains("inducing points more") || said.contains("saved next.sbp"), "{said}");
+    let lost = refused(at, &format!("plan data {GIVEN} -o all.sba --force --extend all.sba"));
+    assert!(lost.contains("all.sba is what this command reads"), "{lost}");
 
     // Other data under the same names are noticed.
     fs::copy(at.join("data/year=2021/part-1.parquet"), at.join("data/year=2020/part-0.parquet")).unwrap();
-    let mut out =
-        ParquetWriter::new(File::create(at.join("data/year=2020/part-2.parquet")).unwrap(), &["a", "b", "y"].map(str::to_owned)).unwrap();
-    out.write(&[vec![0.5; 7], vec![0.5; 7], vec![1.0; 7]]).unwrap();
-    out.write(&[vec![0.5; 600], vec![0.5; 600], vec![1.0; 600]]).unwrap();
-    out.finish().unwrap();
-    let changed = refused(at, "accumulate data/year=2020/part-2.parquet --plan plan.sbp -o x.sba");
+    let changed = refused(at, "accumulate data/year=2020/part-0.parquet --plan plan.sbp -o x.sba");
+    assert!(changed.contains("part-0.parquet, row group 0: chunk 0 has other rows, or others first"), "{changed}");
+    let table = |rows: &[usize]| {
+        let file = File::create(at.join("data/year=2020/part-2.parquet")).unwrap();
+        let mut out = ParquetWriter::of_numbers(file, &["a", "b", "y"].map(str::to_owned)).unwrap();
+        rows.iter().for_each(|&n| out.write_numbers(&[vec![0.5; n], vec![0.5; n], vec![1.0; n]]).unwrap());
+        out.finish().unwrap();
+        refused(at, "accumulate data/year=2020/part-2.parquet --plan plan.sbp -o x.sba")
+    };
+    let changed = table(&[400, 600, 1]);
+    assert!(changed.contains("part-2.parquet: has 3 row groups, where there were 2: the data have changed since the plan"), "{changed}");
+    let changed = table(&[7, 600]);
     assert!(changed.contains("has 7 rows, where the plan says 400"), "{changed}");
 }
 
@@ -225,4 +233,180 @@ fn lost_and_doubled_rows_certify_nothing() {
         assert!(said.contains(label), "{name}: {said}");
     }
     assert!(refused(at, &format!("fit whole.csv w*.csv {given}")).contains("is named twice"));
+}
+
+/// Two files of a curve with noise, of 120 rows each.
+fn two_files(at: &Path) -> [String; 2] {
+    let row = |i: usize| (i as f64 / 240.0, (i as f64 / 40.0).sin() + 0.1 * (i as f64 * 12.9898).sin());
+    let text = |from: usize| format!("x,y\n{}", (from..from + 120).map(row).map(|(x, y)| format!("{x},{y}\n")).collect::<String>());
+    let tables = [text(0), text(120)];
+    for (name, table) in ["a.csv", "b.csv"].iter().zip(&tables) {
+        fs::write(at.join(name), table).unwrap();
+    }
+    tables
+}
+
+const CURVE: &str = "--target y --kernel se --lengthscale 0.3 --tau 0.1 --inducing 12";
+
+/// A plan leaves rows out by their places: had the rows other places when they are summed, a kernel would be certified on rows that it was learnt from.
+#[test]
+fn data_that_changed_after_the_plan_are_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = folder.path();
+    let [_, table] = two_files(at);
+    done(at, "plan a.csv b.csv --target y --kernel se --inducing 12 --learn-apart -o p.sbp");
+    let turned: Vec<&str> = table.lines().skip(1).rev().collect();
+    let moved = table.lines().skip(1).map(|line| line.split_once(',').unwrap()).map(|(x, y)| format!("{x},{}", y.parse::<f64>().unwrap() + 100.0));
+    for other in [turned.join("\n"), moved.collect::<Vec<_>>().join("\n")] {
+        fs::write(at.join("b.csv"), format!("x,y\n{other}\n")).unwrap();
+        let said = refused(at, "accumulate --plan p.sbp -o s.sba");
+        assert!(said.contains("b.csv: chunk 1 has other rows, or others first: the data have changed since the plan was made"), "{said}");
+    }
+    fs::write(at.join("b.csv"), table).unwrap();
+    done(at, "accumulate --plan p.sbp -o s.sba");
+    // Inducing points that are rows of the claim are no others' learning: their locations chose them, and no response.
+    let said = |sums: &str| {
+        let found = sigmabar(at, &format!("merge {sums} -o m.sbm --force --norm-bound 9 --noise gaussian:0.1 --format json"));
+        let found: serde_json::Value = serde_json::from_slice(&found.stdout).unwrap();
+        found["certificate"]["premises"]["inducing"].to_string()
+    };
+    assert!(said("s.sba").contains("learnt_elsewhere"), "{}", said("s.sba"));
+    done(at, "plan a.csv b.csv --target y --kernel se --inducing 2 --learn-apart -o few.sbp");
+    done(at, "accumulate --plan few.sbp -o few.sba");
+    done(at, "plan a.csv b.csv --target y -o more.sbp --extend few.sba");
+    done(at, "accumulate --plan more.sbp -o more.sba");
+    assert!(said("more.sba").contains("guaranteed"), "{}", said("more.sba"));
+}
+
+/// Whoever merges must not get the premises of the file that happens to come first.
+#[test]
+fn sums_of_different_plans_are_refused_by_name() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = folder.path();
+    two_files(at);
+    let planned = |name: &str, premises: &str| {
+        done(at, &format!("plan a.csv b.csv {CURVE} --noise gaussian:0.1 {premises} -o {name}.sbp"));
+        done(at, &format!("accumulate --plan {name}.sbp --part 1/2 -o {name}-1.sba"));
+        done(at, &format!("accumulate --plan {name}.sbp --part 2/2 -o {name}-2.sba"));
+    };
+    planned("strict", "--norm-bound 5 --collected fixed");
+    planned("loose", "--norm-bound 50 --collected fixed");
+    planned("adaptive", "--norm-bound 5 --collected adaptive");
+    let said = refused(at, "merge strict-1.sba loose-2.sba -o m.sbm");
+    assert!(said.contains("loose-2.sba: these sums were planned with another norm bound than strict-1.sba"), "{said}");
+    let said = refused(at, "merge strict-1.sba adaptive-2.sba -o m.sbm");
+    assert!(said.contains("adaptive-2.sba: these sums have another ridge or prior, another way of choosing points"), "{said}");
+    done(at, "merge strict-2.sba strict-1.sba -o all.sba");
+
+    // Noise that is given is used, or refused.
+    let found = done(at, "merge all.sba -o m.sbm --noise gaussian:0.25 --format json");
+    assert!(found.contains("\"noise\": 0.25"), "{found}");
+    let said = refused(at, "merge strict-1.sba strict-2.sba -o again.sba --noise gaussian:0.25");
+    assert!(said.contains("when you merge into a model"), "{said}");
+    done(at, &format!("plan a.csv b.csv {CURVE} -o open.sbp"));
+    done(at, "accumulate --plan open.sbp -o open.sba");
+    let said = refused(at, "merge open.sba -o n.sbm --noise gaussian:0.25");
+    assert!(said.contains("--noise alone makes no claim"), "{said}");
+}
+
+/// Nothing is written over that is something else, or that the command reads, and nothing without --force; nor are rows read in vain.
+#[test]
+fn what_is_there_is_not_written_over() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = folder.path();
+    let [table, _] = two_files(at);
+    done(at, &format!("plan a.csv b.csv {CURVE} -o p.sbp"));
+    fs::write(at.join("study.db"), b"SQLite format 3\0 and what people measured").unwrap();
+    done(at, "accumulate --plan p.sbp -o s.sba");
+    for (line, why) in [
+        ("accumulate --plan p.sbp -o a.csv --force", "a.csv is what this command reads and would be lost"),
+        ("accumulate --plan p.sbp -o p.sbp --force", "p.sbp is what this command reads and would be lost"),
+        ("accumulate --plan p.sbp -o study.db --force", "study.db is there and is no sigmabar model"),
+        ("accumulate --plan p.sbp -o s.sba", "s.sba: is there already"),
+        ("accumulate --plan p.sbp -o none/s.sba", "none/s.sba: cannot write"),
+        ("merge s.sba -o study.db --force", "study.db is there and is no sigmabar model"),
+        ("merge s.sba -o s.sba --force", "s.sba is what this command reads and would be lost"),
+        ("merge s.sba -o p.sbp", "p.sbp: is there already"),
+        ("merge s.sba -o none/m.sbm", "none/m.sbm: cannot write"),
+    ] {
+        let said = refused(at, line);
+        assert!(said.contains(why), "{line}: {said}");
+    }
+    assert_eq!(fs::read_to_string(at.join("a.csv")).unwrap(), table);
+    done(at, "accumulate --plan p.sbp -o s.sba --force");
+    done(at, "merge s.sba -o m.sbm");
+}
+
+/// A file is the plan's by its place, not by its name; from another folder its full path says which it is.
+#[test]
+fn a_file_of_the_same_name_elsewhere_is_another_file() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = folder.path();
+    two_files(at);
+    done(at, &format!("plan a.csv b.csv {CURVE} -o p.sbp"));
+    fs::create_dir(at.join("other")).unwrap();
+    fs::copy(at.join("a.csv"), at.join("other/b.csv")).unwrap();
+    let said = refused(at, "accumulate other/b.csv --plan p.sbp -o x.sba");
+    assert!(said.contains("other/b.csv is none of the 2 files of the plan"), "{said}");
+    let other = at.join("other");
+    let said = refused(&other, "accumulate b.csv --plan ../p.sbp -o x.sba");
+    assert!(said.contains("b.csv is none of the 2 files of the plan"), "{said}");
+    done(&other, &format!("accumulate {} --plan ../p.sbp -o b.sba", at.join("b.csv").display()));
+    done(&other, "accumulate ../a.csv --plan ../p.sbp -o a.sba");
+    done(&other, "merge a.sba b.sba -o m.sbm");
+    done(at, &format!("fit a.csv b.csv {CURVE} --stream --holdout 0 --calibrate 0 -o one.sbm"));
+    assert!(fs::read(other.join("m.sbm")).unwrap() == fs::read(at.join("one.sbm")).unwrap(), "wherever it is summed");
+}
+
+/// A file of predictions says what standard output says: names of categories, and quotes where a name has a comma.
+#[test]
+fn predictions_in_a_file_are_those_on_standard_output() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = folder.path();
+    let line = |i: usize| format!("{},\"{}\",{}\n", i as f64 / 500.0, ["oak, red", "fir"][i % 2], (i as f64 / 70.0).sin());
+    fs::write(at.join("t.csv"), format!("\"x, mm\",wood,y\n{}", (0..500).map(line).collect::<String>())).unwrap();
+    done(at, "fit t.csv --target y --categorical wood --lengthscale 0.3 --tau 0.1 --inducing 10 -o m.sbm");
+    let shown = String::from_utf8(sigmabar(at, "predict m.sbm t.csv --inputs").stdout).unwrap();
+    assert!(shown.starts_with("\"x, mm\",wood,mean,") && shown.contains("\"oak, red\""), "{}", &shown[..200]);
+    done(at, "predict m.sbm t.csv --inputs -o p.csv");
+    assert_eq!(fs::read_to_string(at.join("p.csv")).unwrap(), shown);
+    done(at, "predict m.sbm t.csv --inputs -o p.parquet");
+    let selection = Selection {
+        wanted: Wanted::AllBut(Vec::new()),
+        categories: sigmabar_cli::data::Categories::Collected(vec!["wood".to_owned()]),
+        memory: None,
+        has_options: false,
+        drop_missing: false,
+    };
+    let [text, typed] = ["p.csv", "p.parquet"].map(|name| Frame::read(Reader::open(&at.join(name)).unwrap(), &selection).unwrap());
+    assert_eq!((text.columns, text.values), (typed.columns, typed.values));
+    if Path::new("/dev/full").exists() {
+        let said = refused(at, "predict m.sbm t.csv --inputs -o /dev/full");
+        assert!(said.contains("/dev/full: cannot write") && !said.contains("standard output"), "{said}");
+    }
+}
+
+/// Squares of such responses are no numbers: the model was called certified, and its file could not be opened.
+#[test]
+fn responses_that_cannot_be_squared_are_refused_by_line() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = folder.path();
+    let table = |unit: f64, odd: Option<f64>| {
+        let line = |i: usize| format!("{},{:e}\n", i as f64 / 300.0, if i == 200 { odd } else { None }.unwrap_or(unit * (i as f64 / 50.0).sin()));
+        fs::write(at.join("t.csv"), format!("x,y\n{}", (0..300).map(line).collect::<String>())).unwrap();
+    };
+    let fit = "fit t.csv --target y --kernel se --lengthscale 0.3 --inducing 20 --noise gaussian:0.1 --norm-bound 5 --force -o m.sbm";
+    for (unit, odd, line) in [(1.0, Some(1e200), 202), (1e153, None, 3)] {
+        table(unit, odd);
+        for stream in ["", "--stream"] {
+            let said = refused(at, &format!("{fit} {stream}"));
+            assert!(said.contains(&format!("t.csv, line {line}, column \"y\"")) && said.contains("beyond 1e100"), "{said}");
+        }
+        assert!(!at.join("m.sbm").exists());
+    }
+    table(1e90, None);
+    let found = sigmabar(at, fit);
+    let said = String::from_utf8_lossy(&found.stderr).into_owned();
+    assert!(found.status.code() == Some(3) && said.contains("the data contradict the premises"), "{said}");
+    assert!(sigmabar(at, "predict m.sbm t.csv").status.success(), "what is saved can be opened");
 }

@@ -4,6 +4,7 @@ import threading
 import time
 
 import numpy as np
+import pandas as pd
 import pytest
 
 pytest.importorskip("distributed", reason="dask is not installed")
@@ -77,6 +78,32 @@ def test_a_regressor_on_dataframes_and_arrays(data, client):
         again.fit(X, y.rechunk(2 * y.chunksize[0]), client)
     with pytest.raises(sb.Error, match="for arrays in memory"):
         again.predict(first)
+
+
+def test_columns_are_known_by_name_and_rows_by_index(client):
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame({"a": rng.uniform(size=90), "b": rng.uniform(size=90)})
+    table["y"] = np.sin(6 * table["a"]) + 0.2 * table["b"]
+    frame = dd.from_pandas(table, npartitions=3)
+    regressor = sb.dask.SparseKernelRegressor(sb.Matern(nu=2.5, lengthscale=0.5), 0.05, inducing=30, mean=0.0)
+    regressor.fit(frame[["a", "b"]], frame["y"], client)
+    assert list(regressor.feature_names_in_) == ["a", "b"]
+    right = regressor.predict(frame[["a", "b"]]).compute()
+    np.testing.assert_array_equal(regressor.predict(frame[["b", "a"]]).compute(), right)
+    np.testing.assert_array_equal(regressor.predict(frame).compute(), right)
+    assert regressor.score(frame[["b", "a"]], frame["y"]) == regressor.score(frame[["a", "b"]], frame["y"]) > 0.99
+    with pytest.raises(sb.Error, match='no column "b", which the model was fitted on: its columns are a, c'):
+        regressor.predict(frame.rename(columns={"b": "c"})[["a", "c"]])
+    with pytest.raises(sb.Error, match='two columns of X are called "a"'):
+        regressor.predict(frame.rename(columns={"b": "a"}))
+    other = dd.from_pandas(table["y"].set_axis(np.arange(90) + 1000), npartitions=3)
+    with pytest.raises(sb.Error, match="partition 0 of X has another index than that of y"):
+        regressor.fit(frame[["a", "b"]], other, client)
+    short = dd.from_pandas(table["y"].iloc[:84], npartitions=3)
+    with pytest.raises(sb.Error, match="partition 0 of X has 30 rows and that of y has 28"):
+        regressor.fit(frame[["a", "b"]], short, client)
+    regressor.fit(frame[["a", "b"]].to_dask_array(lengths=True), frame["y"].to_dask_array(lengths=True), client)
+    assert not hasattr(regressor, "feature_names_in_")
 
 
 def test_claims_learnt_and_declared(data, client):

@@ -24,17 +24,50 @@ impl Sheet {
 /// # Errors
 /// Those of the stream.
 pub fn write_csv(sheet: &Sheet, out: impl Write) -> io::Result<()> {
-    let mut writer = csv::Writer::from_writer(out);
-    // The error of the stream itself: a closed pipe must be recognised as one.
-    let unwrapped = |error: csv::Error| match error.into_kind() {
+    let mut writer = CsvWriter::new(out, &sheet.columns)?;
+    writer.write(&sheet.rows)?;
+    writer.finish()
+}
+
+/// CSV as [`write_csv`] writes it, some rows at a time.
+pub struct CsvWriter<W: Write> {
+    writer: csv::Writer<W>,
+}
+
+impl<W: Write> CsvWriter<W> {
+    /// Writes the names of the columns.
+    ///
+    /// # Errors
+    /// Those of the stream.
+    pub fn new(out: W, columns: &[String]) -> io::Result<Self> {
+        let mut writer = csv::Writer::from_writer(out);
+        writer.write_record(columns).map_err(unwrapped)?;
+        Ok(Self { writer })
+    }
+
+    /// Writes rows.
+    ///
+    /// # Errors
+    /// Those of the stream.
+    pub fn write(&mut self, rows: &[Vec<Value>]) -> io::Result<()> {
+        rows.iter().try_for_each(|row| self.writer.write_record(row.iter().map(plain)).map_err(unwrapped))
+    }
+
+    /// Hands the last rows to the stream.
+    ///
+    /// # Errors
+    /// Those of the stream.
+    pub fn finish(mut self) -> io::Result<()> {
+        self.writer.flush()
+    }
+}
+
+/// The error of the stream itself: a closed pipe must be recognised as one.
+fn unwrapped(error: csv::Error) -> io::Error {
+    match error.into_kind() {
         csv::ErrorKind::Io(source) => source,
         other => io::Error::other(format!("{other:?}")),
-    };
-    writer.write_record(&sheet.columns).map_err(unwrapped)?;
-    for row in &sheet.rows {
-        writer.write_record(row.iter().map(plain)).map_err(unwrapped)?;
     }
-    writer.flush()
 }
 
 /// A cell without quotes or rounding; lists are words with semicolons between them.

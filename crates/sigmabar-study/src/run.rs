@@ -5,6 +5,7 @@ use crate::patience::Patience;
 use crate::study::WorkerName;
 use crate::{AskRequest, Asked, AskedTrial, Error, Page, Result, Study, StudySpec, Told, TrialResult, TrialStatus};
 use sigmabar::linalg::Interrupt;
+use sigmabar::points::LARGEST_RESPONSE;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::mpsc::{Sender, channel};
@@ -327,7 +328,7 @@ impl Worker<'_> {
         loop {
             let mut watch = Lease { worker: self, id: trial.id, renewed: Instant::now() };
             match self.evaluator.evaluate(trial, &mut watch)? {
-                Attempt::Done(TrialResult::Value { value, .. }) if !value.is_finite() => {
+                Attempt::Done(TrialResult::Value { value, .. }) if !(-LARGEST_RESPONSE..=LARGEST_RESPONSE).contains(&value) => {
                     return Ok(Some(TrialResult::Failed { reason: format!("the value is {value}") }));
                 }
                 Attempt::Done(result) => return Ok(Some(result)),

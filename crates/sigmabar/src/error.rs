@@ -34,6 +34,14 @@ pub enum Error {
         /// The value found.
         value: f64,
     },
+    /// A response that cannot be squared and summed.
+    #[error("the response in row {row} (counted from 0) is of the size {value:e}: at most 1e100 can be summed; take another unit, or the row out")]
+    TooLarge {
+        /// Row, from 0.
+        row: usize,
+        /// Its size, in the data's unit or the model's, whichever is larger.
+        value: f64,
+    },
     /// A row of another width than the rest.
     #[error("{what} has {found} columns in row {row} (counted from 0), where {expected} are expected")]
     Width {
@@ -323,7 +331,7 @@ pub enum SumsError {
         what: &'static str,
     },
     /// A chunk of another length than planned.
-    #[error("chunk {chunk} has {found} rows, where the plan says {expected}: the data have changed; plan again")]
+    #[error("chunk {chunk} has {found} rows, where the plan says {expected}: the data have changed since the plan was made; plan again")]
     Rows {
         /// The chunk.
         chunk: u64,
@@ -331,6 +339,22 @@ pub enum SumsError {
         expected: u64,
         /// Rows found.
         found: u64,
+    },
+    /// A chunk whose rows are others, or in another order, than when the plan was made.
+    #[error("chunk {chunk} has other rows, or others first: the data have changed since the plan was made; plan again")]
+    Changed {
+        /// The chunk.
+        chunk: u64,
+    },
+    /// A response that cannot be squared and summed.
+    #[error("chunk {chunk} has the response {value:e} in row {row} (counted from 0): at most 1e100 can be summed; take another unit, or the row out")]
+    TooLarge {
+        /// The chunk.
+        chunk: u64,
+        /// Row of the chunk, from 0.
+        row: u64,
+        /// The value found.
+        value: f64,
     },
     /// A chunk that the plan does not know.
     #[error("there is no chunk {chunk}: the plan has {chunks}, numbered from 0")]

@@ -3,11 +3,11 @@
 use crate::oracle;
 
 use oracle::{Draws, close};
-use sigmabar::accumulator::{Accumulator, Picked, Plan, Road, RowPlace, RowSample, SumsError};
+use sigmabar::accumulator::{Accumulator, Digest, Picked, Plan, Road, RowPlace, RowSample, SumsError};
 use sigmabar::certificate::{Coverage, Method, ResidualNormMethod};
 use sigmabar::linalg::Matrix;
 use sigmabar::sealed::{self, SavedError};
-use sigmabar::{Claim, Collected, Error, Expansion, FeatureMap, Kernel, Noise, Observations, Origin, Points, Posterior, Prior};
+use sigmabar::{Claim, Collected, Error, Expansion, FeatureMap, Kernel, Noise, Observations, Origin, Points, Posterior, Prior, Sourced};
 use std::sync::Arc;
 
 /// Rows in chunks of uneven length.
@@ -168,10 +168,27 @@ fn what_would_count_twice_or_not_at_all_is_refused_by_name() {
     for plan in [data.plan(0.1).data("other.parquet"), data.plan(0.1).centre(1.0).unwrap(), data.plan(0.1).drop_missing(true)] {
         assert!(said(sums.merge(data.leaf(&plan, 2, 70))).contains("another data"));
     }
-    // Ridge and prior stay open.
-    let mut open = data.plan(0.1);
-    (open.ridge, open.prior) = (0.3.into(), Some(Prior::ZERO));
-    sums.merge(data.leaf(&open, 2, 70)).unwrap();
+    // Sums that rest on something else are not added: whose premises would the whole have?
+    let changed = |change: &dyn Fn(&mut Plan)| {
+        let mut plan = data.plan(0.1);
+        change(&mut plan);
+        plan
+    };
+    let learnt = Sourced::new(data.kernel.clone(), Origin::LearntHere);
+    let rows = data.plan(0.1).chunks().to_vec();
+    for other in [
+        changed(&|plan| plan.ridge = 0.3.into()),
+        changed(&|plan| plan.ridge.origin = Origin::LearntHere),
+        changed(&|plan| plan.prior = Some(Prior::ZERO)),
+        changed(&|plan| plan.collected = Collected::DeclaredFixed),
+        Plan::new(learnt, data.inducing.clone(), 0.1, rows).unwrap().centre(40.0).unwrap(),
+    ] {
+        assert!(said(sums.merge(data.leaf(&other, 2, 70))).contains("another ridge or prior, another way of choosing points"));
+        assert!(said(Accumulator::from_bytes(&other, &sums.to_bytes()).map(drop)).contains("another ridge or prior"));
+    }
+    // But they leave ridge and prior open to whoever makes the model.
+    sums.merge(data.leaf(&plan, 2, 70)).unwrap();
+    let open = changed(&|plan| (plan.ridge, plan.prior) = (0.3.into(), Some(Prior::ZERO)));
     assert_eq!(Posterior::from_sums(&open, &sums).unwrap().information().ridge(), 0.3);
 
     let mut short = plan.leaf(1).unwrap();
@@ -181,6 +198,33 @@ fn what_would_count_twice_or_not_at_all_is_refused_by_name() {
     let mut odd = plan.leaf(1).unwrap();
     let refused = odd.add(&[0.0, 1.0, f64::NAN, 1.0], &[1.0; 2]).unwrap_err().to_string();
     assert!(refused.starts_with("chunk 1 has the value NaN in row 1, column 0"), "{refused}");
+}
+
+/// A plan that knows its rows sums those and no others: not in another order, which would put rows that were learnt on into the claim, and not other values.
+#[test]
+fn rows_that_changed_after_the_plan_are_refused() {
+    let data = Data::new(12, &[50, 60], 8);
+    let digest = |(x, y): &(Vec<f64>, Vec<f64>)| {
+        let mut digest = Digest::default();
+        x.chunks(DIM).zip(y).for_each(|(x, y)| digest.add(x, *y));
+        digest
+    };
+    let plan = data.plan(0.1).digests(data.chunks.iter().map(digest).collect()).unwrap();
+    let (plan, _) = Plan::from_bytes_with(&plan.to_bytes_with("")).map(|(plan, remark)| (plan, remark.to_owned())).unwrap();
+    assert_eq!(data.merged(&plan, 1).rows(), 110);
+    let summed = |x: &[f64], y: &[f64]| {
+        let mut leaf = plan.leaf(1).unwrap();
+        leaf.add(x, y).unwrap();
+        leaf.finish().map(drop)
+    };
+    let (x, y) = data.chunks[1].clone();
+    summed(&x, &y).unwrap();
+    let changed = Err(Error::Sums(SumsError::Changed { chunk: 1 }));
+    let turned: Vec<f64> = x.chunks(DIM).rev().flatten().copied().collect();
+    assert_eq!(summed(&turned, &y.iter().rev().copied().collect::<Vec<_>>()), changed, "another order");
+    assert_eq!(summed(&x, &y.iter().map(|y| y + 100.0).collect::<Vec<_>>()), changed, "other values");
+    assert_eq!(summed(&x[DIM..], &y[1..]), Err(Error::Sums(SumsError::Rows { chunk: 1, expected: 60, found: 59 })));
+    assert!(data.plan(0.1).digests(vec![Digest::default()]).is_err(), "one for each chunk");
 }
 
 #[test]

@@ -3,9 +3,10 @@
 use crate::oracle;
 
 use oracle::{Covariance, Draws};
+use sigmabar::accumulator::{Plan, SumsError};
 use sigmabar::certificate::{Method, Widths};
 use sigmabar::design::{DictionarySize, MaxVariance};
-use sigmabar::{Claim, Collected, Error, FeatureMap, Kernel, Noise, Observations, Points, Posterior, Prior};
+use sigmabar::{Claim, Collected, Error, ExactPosterior, FeatureMap, Kernel, Noise, Observations, Points, Posterior, Prior};
 use std::sync::Arc;
 
 fn line(x: &[f64]) -> Points {
@@ -215,4 +216,43 @@ fn the_largest_deviation_of_a_design_counts_what_was_dropped() {
     assert!(features.len() < features.given().len(), "nothing was dropped: the test shows nothing");
     let largest = design.information().variance(candidates.view()).unwrap().into_iter().fold(0.0, f64::max).sqrt();
     assert!(design.max_std() >= largest, "{:e} below {largest:e}", design.max_std());
+}
+
+/// Squares of responses that leave the range of numbers once made every comparison of the alarm false: a model of them was certified, and could not be loaded.
+#[test]
+fn responses_that_cannot_be_squared_are_refused_by_row() {
+    let (x, mut y) = (grid(0.0, 1.0, 30), grid(-1.0, 1.0, 30));
+    y[17] = 1e200;
+    let too_large = |row: usize, value: f64| Some(Error::TooLarge { row, value });
+    let observed = |y: &[f64], prior: Prior| Observations::new(line(&x), y, Collected::DeclaredFixed, prior).err();
+    assert_eq!(observed(&y, Prior::ZERO), too_large(17, 1e200));
+    assert_eq!(Prior::learnt(&y).err(), too_large(17, 1e200));
+    y[17] = 1e60;
+    assert_eq!(observed(&y, Prior::declared(0.0, 1e-50).unwrap()), too_large(17, 1e60 / 1e-50), "in the model's unit");
+    let mut posterior = fit(&Kernel::squared_exponential(0.3, 1.0).unwrap(), 0.1, &x, &x, &x[..8]);
+    assert_eq!(posterior.update(&[0.5], -1e200).err(), too_large(30, 1e200));
+    assert_eq!(posterior.update_block(line(&[0.5]).view(), &[1e200], Collected::Undeclared).err(), too_large(0, 1e200));
+    let plan = Plan::new(Kernel::squared_exponential(0.3, 1.0).unwrap(), line(&x[..8]), 0.1, vec![Some(2)]).unwrap();
+    let refused = plan.leaf(0).unwrap().add(&[0.1, 0.2], &[1.0, 1e153]).err();
+    assert_eq!(refused, Some(Error::Sums(SumsError::TooLarge { chunk: 0, row: 1, value: 1e153 })));
+}
+
+/// What leaves the range of numbers in spite of that, with a tiny kernel and ridge, refutes the premises instead of fitting them.
+#[test]
+fn what_cannot_be_computed_is_not_certified() {
+    let (x, y) = (grid(0.0, 1.0, 6), [1e99, -1e99, 1e99, -1e99, 1e99, -1e99]);
+    let kernel = Kernel::squared_exponential(0.1, 1e-200).unwrap();
+    let observations = Observations::new(line(&x), &y, Collected::DeclaredFixed, Prior::ZERO).unwrap();
+    let exact = ExactPosterior::fit(kernel.clone(), 1e-150, observations).unwrap();
+    let claim = Claim::new(0.1).unwrap().norm_bound(5.0).unwrap().noise(Noise::gaussian(1e-150).unwrap());
+    let found = exact.checked_interval(line(&[0.45]).view(), &claim).unwrap();
+    assert!(found.certificate().contradiction.is_some(), "{}", found.certificate());
+    let energy = exact.interval(line(&[0.45]).view(), &claim.clone().method(Method::Energy)).unwrap();
+    assert!(energy.certificate().contradiction.is_some(), "{}", energy.certificate());
+    // The largest responses that are taken are refuted as any others are, and their model can be opened.
+    let posterior = fit(&Kernel::squared_exponential(0.1, 1.0).unwrap(), 0.1, &x, &y, &x);
+    let claim = claim.noise(Noise::gaussian(0.1).unwrap());
+    let answer = posterior.answers(&claim).unwrap().at(line(&[0.45]).view()).unwrap();
+    assert!(answer.certificate.contradiction.is_some() && answer.response_certificate.contradiction.is_some());
+    Posterior::from_bytes(&posterior.to_bytes()).unwrap();
 }

@@ -53,11 +53,16 @@ pub struct Arguments {
     /// Where to save the sums
     #[arg(long, short, value_name = "FILE")]
     out: PathBuf,
+    /// Replace the file
+    #[arg(long)]
+    force: bool,
 }
 
 pub(crate) fn run(arguments: &Arguments, console: &Console) -> Outcome {
     let bytes = std::fs::read(&arguments.plan).map_err(Failure::file(&arguments.plan, "read"))?;
     let (planned, job) = plan::opened(&arguments.plan, &bytes)?;
+    let read = [job.files(), vec![arguments.plan.clone()]].concat();
+    output::check_target(&arguments.out, &read.iter().map(PathBuf::as_path).collect::<Vec<_>>(), arguments.force)?;
     let all = planned.chunks().len() as u64;
     let chunks = match arguments.part {
         Some(part) => part.chunks(all),

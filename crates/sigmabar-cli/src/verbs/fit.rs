@@ -132,7 +132,7 @@ const AHEAD: usize = 64;
 pub(crate) fn run(arguments: &Arguments, global: &Global, console: &Console) -> Outcome {
     let (seed, begun) = (global.seed.unwrap_or(0), Instant::now());
     check(arguments)?;
-    let target = (!arguments.no_save).then(|| target(arguments, "sbm")).transpose()?;
+    let target = (!arguments.no_save).then(|| target(arguments, "sbm", &[])).transpose()?;
     let table = Table::open(&arguments.data)?;
     let (model, scored) = if is_streamed(arguments, &table)? {
         streamed_model(arguments, &table, seed, console)?
@@ -179,7 +179,7 @@ fn streamed_model(arguments: &Arguments, table: &Table, seed: u64, console: &Con
     let posterior = Posterior::from_sums(&plan, &sums)?;
     let mut model = Model { about: job.about.clone(), posterior };
     calibrate(&mut model, calibration, job.by, console)?;
-    let scored = job.scored(&mut model, plan.chunks(), arguments.delta, console)?;
+    let scored = job.scored(&mut model, &plan, arguments.delta, console)?;
     Ok((model, scored))
 }
 
@@ -233,6 +233,7 @@ pub(super) fn make_plan(
         prior = prior.with_origin(elsewhere(prior.origin()));
     }
     let mut plan = accumulator::Plan::new(learnt.kernel, learnt.inducing, learnt.ridge, found.chunks)?
+        .digests(found.digests)?
         .data(&serde_json::to_string(table).unwrap_or_default())
         .centre(prior.mean())?
         .drop_missing(arguments.drop_missing);
@@ -257,6 +258,7 @@ pub(super) fn make_plan(
         by,
         drop_missing: arguments.drop_missing,
         mean_residual,
+        folder: std::env::current_dir().unwrap_or_default(),
     };
     Ok((plan, job, found.calibration))
 }
@@ -318,9 +320,9 @@ pub(super) fn check(arguments: &Arguments) -> Outcome<()> {
 }
 
 /// Where the model goes, found out before the work: a name that was given, else the first free one after that of the data.
-pub(super) fn target(arguments: &Arguments, kind: &str) -> Outcome<PathBuf> {
+pub(super) fn target(arguments: &Arguments, kind: &str, read: &[PathBuf]) -> Outcome<PathBuf> {
     let data = arguments.data[0].as_path();
-    let inputs = [data];
+    let inputs: Vec<&Path> = arguments.data.iter().chain(read).map(PathBuf::as_path).collect();
     let Some(path) = &arguments.out else {
         let is_plain = data.as_os_str() != "-" && !data.to_string_lossy().contains(['*', '?', '[']);
         let stem = if is_plain { stem(data) } else { "model".to_owned() };
@@ -330,14 +332,7 @@ pub(super) fn target(arguments: &Arguments, kind: &str) -> Outcome<PathBuf> {
         output::check_writable(&free, &inputs)?;
         return Ok(free);
     };
-    if path.exists() {
-        output::check_model(path)?;
-        if !arguments.force {
-            return Err(Failure::Exists { path: path.clone() });
-        }
-        return Ok(path.clone());
-    }
-    output::check_writable(path, &inputs)?;
+    output::check_target(path, &inputs, arguments.force)?;
     Ok(path.clone())
 }
 

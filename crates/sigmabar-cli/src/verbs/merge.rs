@@ -7,7 +7,7 @@ use crate::console::Console;
 use crate::data::Table;
 use crate::failure::{Ending, Failure};
 use crate::kernels;
-use crate::model::Model;
+use crate::model::{About, Model};
 use crate::model_file;
 use crate::output;
 use crate::quantity::{Bytes, grouped};
@@ -26,10 +26,13 @@ pub struct Arguments {
     /// Where to save the model; a name that ends in .sba saves the sums merged so far
     #[arg(long, short, value_name = "FILE")]
     out: PathBuf,
+    /// Replace the file
+    #[arg(long)]
+    force: bool,
     /// Bound on the norm of the function minus its prior mean: declared before the data, it makes intervals theorems
     #[arg(long, value_name = "C", requires = "noise")]
     norm_bound: Option<f64>,
-    /// Noise of a measurement: a level (sub-Gaussian), gaussian:SD, bounded:A or light-tailed:XI0:H0
+    /// Noise of a measurement: a level (sub-Gaussian), gaussian:SD, bounded:A or light-tailed:XI0:H0; alone it goes with the norm bound of the plan
     #[arg(long, value_parser = kernels::noise)]
     noise: Option<Noise>,
     /// Miss probability of the intervals that are shown
@@ -39,11 +42,16 @@ pub struct Arguments {
 
 pub(crate) fn run(arguments: &Arguments, console: &Console) -> Outcome {
     let files = patterns(&arguments.sums)?;
+    output::check_target(&arguments.out, &files.iter().map(PathBuf::as_path).collect::<Vec<_>>(), arguments.force)?;
+    let is_model = arguments.out.extension().is_none_or(|end| end != "sba");
+    if !is_model && arguments.noise.is_some() {
+        return Err(Failure::usage("sums have no premises beside those of their plan", "give --norm-bound and --noise when you merge into a model"));
+    }
     let (planned, mut job, sums) = read_sums(&files)?;
     if sums.missing_rows() > 0 {
         console.warn(format_args!("{} rows with a missing value were dropped", grouped(sums.missing_rows() as usize)));
     }
-    if arguments.out.extension().is_some_and(|end| end == "sba") {
+    if !is_model {
         let plan = planned.to_bytes_with(&serde_json::to_string(&job).map_err(std::io::Error::from)?);
         let bytes = sums.to_bytes_with(&hex(&plan));
         output::replace(&arguments.out, |out| out.write_all(&bytes))?;
@@ -56,7 +64,10 @@ pub(crate) fn run(arguments: &Arguments, console: &Console) -> Outcome {
         ));
         return Ok(Ending::Done);
     }
-    if let Some(bound) = arguments.norm_bound {
+    if arguments.noise.is_some() {
+        let bound = arguments.norm_bound.or(job.about.norm_bound).ok_or_else(|| {
+            Failure::usage("--noise alone makes no claim, and the plan has no norm bound", "give --norm-bound too, or neither")
+        })?;
         (job.about.norm_bound, job.about.noise) = (Some(bound), arguments.noise.clone());
     }
     let posterior = Posterior::from_sums(&planned, &sums).map_err(|problem| job.named(problem))?;
@@ -79,11 +90,15 @@ pub(super) fn read_sums(files: &[PathBuf]) -> Outcome<(Plan, Job, Accumulator)> 
         let failed = |problem| Failure::Model { path: path.clone(), problem };
         match &mut merged {
             None => {
-                let (planned, job) = carried(path, &bytes)?;
+                let (planned, job) = plan::opened(path, &carried(path, &bytes)?.0)?;
                 let sums = Accumulator::from_bytes(&planned, &bytes).map_err(failed)?;
                 merged = Some((planned, job, sums));
             }
             Some((planned, job, sums)) => {
+                if let Some(what) = differs(&job.about, &carried(path, &bytes)?.1.about) {
+                    let what = format!("{}: these sums were planned with another {what} than {}", path.display(), files[0].display());
+                    return Err(Failure::refused(what, "merge sums of one plan"));
+                }
                 let more = Accumulator::from_bytes(planned, &bytes).map_err(failed)?;
                 sums.merge(more).map_err(|problem| match job.named(problem) {
                     Failure::Refused { what, remedy } => Failure::refused(format!("{}: {what}", path.display()), remedy),
@@ -96,10 +111,23 @@ pub(super) fn read_sums(files: &[PathBuf]) -> Outcome<(Plan, Job, Accumulator)> 
     merged.ok_or_else(|| Failure::usage("there are no sums", "name files from sigmabar accumulate"))
 }
 
-/// The plan in the remark of a file of sums.
-fn carried(path: &Path, bytes: &[u8]) -> Outcome<(Plan, Job)> {
+/// What two models would differ in that have the same sums: the first file must not decide that for the others.
+fn differs(ours: &About, theirs: &About) -> Option<&'static str> {
+    let columns = |about: &About| (about.target.clone(), about.features.clone());
+    let same = [
+        ("norm bound", ours.norm_bound == theirs.norm_bound),
+        ("noise", ours.noise == theirs.noise),
+        ("target, columns or categories", columns(ours) == columns(theirs)),
+        ("name of the data", ours == theirs),
+    ];
+    same.into_iter().find(|(_, same)| !same).map(|(what, _)| what)
+}
+
+/// The plan in the remark of a file of sums, and what it remarks itself: read without its features, which are dear.
+fn carried(path: &Path, bytes: &[u8]) -> Outcome<(Vec<u8>, Job)> {
     let failed = |problem: SavedError| Failure::Model { path: path.to_owned(), problem: problem.into() };
     let remark = sealed::open(Kind::Sums, bytes).map_err(failed)?.remark;
     let plan = unhex(remark).filter(|plan| !plan.is_empty()).ok_or(failed(SavedError::Content { what: "the sums carry no plan" }))?;
-    plan::opened(path, &plan)
+    let job = plan::remarked(path, sealed::open(Kind::Plan, &plan).map_err(failed)?.remark)?;
+    Ok((plan, job))
 }

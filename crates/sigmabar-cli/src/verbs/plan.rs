@@ -13,7 +13,7 @@ use crate::verbs::merge::read_sums;
 use crate::which_study::quoted;
 use serde_json::{Value, json};
 use sigmabar::accumulator::{Plan, Road};
-use sigmabar::{Noise, Points, Sourced};
+use sigmabar::{Noise, Origin, Points, Sourced};
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
@@ -35,7 +35,7 @@ pub struct Arguments {
 
 pub(crate) fn run(arguments: &Arguments, global: &Global, console: &Console) -> Outcome {
     let seed = global.seed.unwrap_or(0);
-    let target = fit::target(&arguments.fit, "sbp")?;
+    let target = fit::target(&arguments.fit, "sbp", &arguments.extend)?;
     let table = Table::open(&arguments.fit.data)?;
     let (plan, job) = if arguments.extend.is_empty() {
         fit::check(&arguments.fit)?;
@@ -75,7 +75,12 @@ fn extended(files: &[PathBuf], console: &Console) -> Outcome<(Plan, Job)> {
     let left = features.residual(Points::from_rows(&worst.iter().map(|row| &row.point).collect::<Vec<_>>())?.view())?;
     let gone: f64 = worst.iter().zip(left).map(|(row, left)| row.residual - left).sum();
     job.mean_residual = (sums.residual_trace() - gone).max(0.0) / sums.rows().max(1) as f64;
-    let inducing = Sourced::new(inducing, plan.features().sourced_given().origin);
+    // Residuals look at locations alone: no response chose a point, but some are rows of the claim, and no other data.
+    let origin = match plan.features().sourced_given().origin {
+        Origin::LearntElsewhere => Origin::Guaranteed,
+        origin => origin,
+    };
+    let inducing = Sourced::new(inducing, origin);
     Ok((plan.with_inducing(inducing)?, job))
 }
 
@@ -129,7 +134,11 @@ fn enough(plan: &Plan, job: &Job, delta: f64) -> Option<f64> {
 pub(super) fn opened(path: &Path, bytes: &[u8]) -> Outcome<(Plan, Job)> {
     let failed = |problem| Failure::Model { path: path.to_owned(), problem };
     let (plan, remark) = Plan::from_bytes_with(bytes).map_err(failed)?;
+    Ok((plan, remarked(path, remark)?))
+}
+
+/// What a plan remarks; `path` is for messages.
+pub(super) fn remarked(path: &Path, remark: &str) -> Outcome<Job> {
     let torn = sigmabar::sealed::SavedError::Content { what: "what the plan is about cannot be read" };
-    let job = serde_json::from_str(remark).map_err(|_| failed(torn.into()))?;
-    Ok((plan, job))
+    serde_json::from_str(remark).map_err(|_| Failure::Model { path: path.to_owned(), problem: torn.into() })
 }

@@ -3,14 +3,14 @@
 use crate::Outcome;
 use crate::args::Format;
 use crate::console::Console;
-use crate::data::{Categories, Frame, Numbers, ParquetWriter, Selection, Table, Wanted};
-use crate::failure::Ending;
+use crate::data::{Categories, Column, Frame, Numbers, ParquetWriter, Selection, Table, Wanted};
+use crate::failure::{Ending, Failure};
 use crate::memory;
 use crate::model::{self, Model};
 use crate::model_file;
 use crate::output;
 use crate::quantity::grouped;
-use crate::sheet::Sheet;
+use crate::sheet::{CsvWriter, Sheet};
 use crate::which_study::quoted;
 use serde_json::{Value, json};
 use sigmabar::Points;
@@ -78,11 +78,9 @@ fn streamed(model: &Model, table: &Table, selection: &Selection, out: &Path, arg
     output::check_writable(out, &inputs)?;
     let answers = model.answers(arguments.delta)?;
     let (dim, bar) = (model.about.features.len(), console.progress("predicting", table.rows()));
-    let repeated = model.about.features.iter().filter(|_| arguments.inputs).map(|column| column.name.clone());
-    let names: Vec<String> = repeated.chain(COLUMNS.map(str::to_owned)).collect();
     let is_parquet = out.extension().is_some_and(|end| end.eq_ignore_ascii_case("parquet"));
     let (mut words, mut failure, mut rows) = (None, None, 0);
-    let mut each = |take: &mut dyn FnMut(&[Vec<f64>]) -> std::io::Result<()>| -> Outcome<()> {
+    let mut each = |take: &mut dyn FnMut(&Points, &Answer) -> std::io::Result<()>| -> Outcome<()> {
         for chunk in table.chunks() {
             let mut numbers = Numbers::new(table.chunk(chunk)?, selection)?;
             loop {
@@ -94,16 +92,7 @@ fn streamed(model: &Model, table: &Table, selection: &Selection, out: &Path, arg
                 let points = Points::new(values, dim)?;
                 let answer = answers.at(points.view())?;
                 words.get_or_insert_with(|| model::words(&answer));
-                let mut columns: Vec<Vec<f64>> = if arguments.inputs {
-                    (0..dim).map(|c| points.view().rows().map(|row| row[c]).collect()).collect()
-                } else {
-                    Vec::new()
-                };
-                let ends = |pick: fn(&(f64, f64)) -> f64, of: &[(f64, f64)]| of.iter().map(pick).collect::<Vec<f64>>();
-                columns.extend([answer.mean.clone(), answer.std_dev.clone()]);
-                columns.extend([ends(|e| e.0, &answer.function), ends(|e| e.1, &answer.function)]);
-                columns.extend([ends(|e| e.0, &answer.response), ends(|e| e.1, &answer.response)]);
-                take(&columns)?;
+                take(&points, &answer).map_err(Failure::file(out, "write"))?;
                 rows += points.len();
                 bar.inc(points.len() as u64);
             }
@@ -119,18 +108,14 @@ fn streamed(model: &Model, table: &Table, selection: &Selection, out: &Path, arg
             })
         };
         if is_parquet {
-            let mut writer = ParquetWriter::new(file, &names)?;
-            kept(each(&mut |columns| writer.write(columns)))?;
+            let repeated = model.about.features.iter().filter(|_| arguments.inputs).map(|c| (c.name.as_str(), c.categories.is_some()));
+            let mut writer = ParquetWriter::new(file, repeated.chain(COLUMNS.map(|name| (name, false))))?;
+            kept(each(&mut |points, answer| writer.write(&columns(model, points, answer, arguments.inputs))))?;
             return writer.finish();
         }
-        writeln!(file, "{}", names.join(","))?;
-        kept(each(&mut |columns| {
-            for i in 0..columns[0].len() {
-                let line: Vec<String> = columns.iter().map(|column| column[i].to_string()).collect();
-                writeln!(file, "{}", line.join(","))?;
-            }
-            Ok(())
-        }))
+        let mut writer = CsvWriter::new(file, &sheet(model, arguments.inputs).columns)?;
+        kept(each(&mut |points, answer| writer.write(&cells(model, points, answer, arguments.inputs))))?;
+        writer.finish()
     })
     .map_err(|outer| failure.take().unwrap_or(outer))?;
     bar.finish_and_clear();
@@ -141,21 +126,41 @@ fn streamed(model: &Model, table: &Table, selection: &Selection, out: &Path, arg
     Ok(Ending::Done)
 }
 
-fn write(model: &Model, points: &Points, answer: &Answer, inputs: bool, console: &Console) -> Outcome<()> {
-    let mut sheet = Sheet::new(if inputs { model.about.features.iter().map(|c| c.name.as_str()).collect() } else { Vec::new() });
-    sheet.columns.extend(COLUMNS.map(str::to_owned));
-    for i in 0..points.len() {
-        let mut row: Vec<Value> = Vec::with_capacity(sheet.columns.len());
-        if inputs {
-            row.extend(points.row(i).iter().zip(&model.about.features).map(|(value, column)| match &column.categories {
-                Some(names) => json!(names.get(*value as usize)),
-                None => json!(value),
-            }));
+/// What is written of some rows, column by column; categories by their names.
+fn columns(model: &Model, points: &Points, answer: &Answer, inputs: bool) -> Vec<Column> {
+    let repeated = model.about.features.iter().enumerate().filter(|_| inputs).map(|(c, column)| {
+        let values = points.view().rows().map(|row| row[c]);
+        match &column.categories {
+            Some(names) => Column::Text(values.map(|value| names.get(value as usize).cloned().unwrap_or_default()).collect()),
+            None => Column::Numbers(values.collect()),
         }
-        let ((low, high), (new_low, new_high)) = (answer.function[i], answer.response[i]);
-        row.extend([answer.mean[i], answer.std_dev[i], low, high, new_low, new_high].map(Value::from));
-        sheet.rows.push(row);
-    }
+    });
+    let ends = |of: &[(f64, f64)]| [of.iter().map(|end| end.0).collect(), of.iter().map(|end| end.1).collect()];
+    let [low, high] = ends(&answer.function);
+    let [new_low, new_high] = ends(&answer.response);
+    let found = [answer.mean.clone(), answer.std_dev.clone(), low, high, new_low, new_high];
+    repeated.chain(found.map(Column::Numbers)).collect()
+}
+
+/// The names of what is written.
+fn sheet(model: &Model, inputs: bool) -> Sheet {
+    let repeated = model.about.features.iter().filter(|_| inputs).map(|column| column.name.as_str());
+    Sheet::new(repeated.chain(COLUMNS))
+}
+
+/// The same row by row.
+fn cells(model: &Model, points: &Points, answer: &Answer, inputs: bool) -> Vec<Vec<Value>> {
+    let columns = columns(model, points, answer, inputs);
+    let cell = |column: &Column, i: usize| match column {
+        Column::Numbers(values) => json!(values[i]),
+        Column::Text(words) => json!(words[i]),
+    };
+    (0..points.len()).map(|i| columns.iter().map(|column| cell(column, i)).collect()).collect()
+}
+
+fn write(model: &Model, points: &Points, answer: &Answer, inputs: bool, console: &Console) -> Outcome<()> {
+    let mut sheet = sheet(model, inputs);
+    sheet.rows = cells(model, points, answer, inputs);
     if console.format(Format::Csv) != Format::Json {
         return console.sheet(&sheet, Format::Csv);
     }

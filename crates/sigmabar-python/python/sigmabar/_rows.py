@@ -180,7 +180,7 @@ class Accumulator:
         return f"<Accumulator of {self.rows} rows, {done} of {len(self._plan)} chunks>"
 
     def merge(self, other: Accumulator) -> Accumulator:
-        """The sums of both; refused where a chunk is in both, or kernel, inducing points or data differ."""
+        """The sums of both; refused where a chunk is in both, or kernel, inducing points, data or premises differ."""
         return Accumulator._wrap(self._plan, self._core.merged(other._core))
 
     @property

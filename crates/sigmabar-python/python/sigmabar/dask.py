@@ -52,12 +52,12 @@ def _reduced(client: Any, plan: Plan, shared: Any, leaves: list[Any]) -> Accumul
 
 
 def _leaf(data: bytes, chunk: int, X: Any, y: Any) -> bytes:
-    return bytes_of(plan_of(data).leaf(chunk, _matrix(X), _column(y)))
+    return bytes_of(plan_of(data).leaf(chunk, *_rows(chunk, X, y)))
 
 
 def _sample(seed: int, size: int, chunk: int, X: Any, y: Any) -> tuple[list[int], Any]:
-    values = _column(y)
-    return [len(values)], sampled(seed, size, chunk, _matrix(X), values)
+    points, values = _rows(chunk, X, y)
+    return [len(values)], sampled(seed, size, chunk, points, values)
 
 
 def _smaller(size: int, parts: list[tuple[list[int], Any]]) -> tuple[list[int], Any]:
@@ -71,10 +71,20 @@ def _sampled(client: Any, parts: list[Any], size: int) -> tuple[list[int], Any]:
     return parts[0].result()  # type: ignore[no-any-return]
 
 
-def _squares(model: SparsePosterior, X: Any, y: Any) -> Any:
-    values = _column(y)
-    errors = values - model.mean(_matrix(X)) if len(values) else values
+def _squares(model: SparsePosterior, chunk: int, X: Any, y: Any) -> Any:
+    points, values = _rows(chunk, X, y)
+    errors = values - model.mean(points) if len(values) else values
     return np.array([len(values), values.sum(), (values**2).sum(), (errors**2).sum()])
+
+
+def _rows(chunk: int, X: Any, y: Any) -> tuple[Any, Any]:
+    """The rows of one partition: as many responses as points, and those of the same index where both have one."""
+    points, values = _matrix(X), _column(y)
+    if len(points) != len(values):
+        raise Error(f"partition {chunk} of X has {len(points)} rows and that of y has {len(values)}: repartition or rechunk one of them as the other")
+    if hasattr(X, "index") and hasattr(y, "index") and not X.index.equals(y.index):
+        raise Error(f"partition {chunk} of X has another index than that of y: take both from one dataframe, or align them first")
+    return points, values
 
 
 def _matrix(X: Any) -> Any:
@@ -100,8 +110,10 @@ class SparseKernelRegressor:
     """scikit-learn's habits on Dask collections: ``fit(X, y)``, ``predict(X)``, ``score(X, y)``; ``predict_interval(X)`` gives mean, standard deviation and
     both ends of the interval as columns.
 
+    The columns of a dataframe are known by their names: ``predict`` finds them in whatever order they come, among others too, and refuses a dataframe that lacks one.
     Kernel and ridge are learnt on a sample by smallest hashes unless both are given. ``fit`` computes every partition twice, to sample and to sum, and keeps none:
-    ``persist`` a collection that is dear to compute and fits into the cluster's memory. ``X`` and ``y`` must have the same partitions.
+    ``persist`` a collection that is dear to compute and fits into the cluster's memory. ``X`` and ``y`` must have the same partitions, and
+    the same index where both have one.
     """
 
     def __init__(self, kernel: Any = None, tau: float | None = None, **settings: Any) -> None:
@@ -112,6 +124,7 @@ class SparseKernelRegressor:
         from dask.delayed import delayed
 
         client, settings = _client(client), self.settings
+        names = _names(X)
         pairs = _pairs(X, y)
         drawn = [delayed(_sample)(settings.seed, settings.sample, i, a, b) for i, (a, b) in enumerate(pairs)]
         counts, rows = _sampled(client, client.compute(drawn), settings.sample)
@@ -121,6 +134,9 @@ class SparseKernelRegressor:
         self.sums_ = _reduced(client, plan, shared, leaves)
         self.plan_, self.posterior_ = plan, plan.model(self.sums_)
         self.n_features_in_ = self.posterior_.inducing.shape[1]
+        self.__dict__.pop("feature_names_in_", None)
+        if names is not None:
+            self.feature_names_in_ = np.array(names, dtype=object)
         return self
 
     def predict(self, X: Any) -> Any:
@@ -132,6 +148,7 @@ class SparseKernelRegressor:
         """Mean, standard deviation, lower and upper end for the function, lazily: columns of a Dask array, or of a dataframe with the index of ``X``."""
         from dask.delayed import delayed
 
+        X = self._arranged(X)
         _blocks(X)
         model = delayed(self._fitted(), pure=False)
         if not hasattr(X, "map_blocks"):
@@ -144,14 +161,35 @@ class SparseKernelRegressor:
         from dask.delayed import delayed
 
         shared = delayed(self._fitted(), pure=False)
-        parts = [delayed(_squares)(shared, a, b) for a, b in _pairs(X, y)]
+        parts = [delayed(_squares)(shared, i, a, b) for i, (a, b) in enumerate(_pairs(self._arranged(X), y))]
         n, total, squares, errors = delayed(np.sum)(parts, axis=0).compute()
         return float(1.0 - errors / (squares - total * total / n))
+
+    def _arranged(self, X: Any) -> Any:
+        """The columns of a dataframe in the order of those that were fitted."""
+        known, names = getattr(self, "feature_names_in_", None), _names(X)
+        if known is None or names is None:
+            return X
+        missing = [str(name) for name in known if name not in names]
+        if missing:
+            raise Error(f'X has no column "{missing[0]}", which the model was fitted on: its columns are {", ".join(map(str, names))}')
+        return X if names == list(known) else X[list(known)]
 
     def _fitted(self) -> SparsePosterior:
         if not hasattr(self, "posterior_"):
             raise Error("this regressor is not fitted yet: call fit first")
         return self.posterior_
+
+
+def _names(X: Any) -> list[Any] | None:
+    """The names of a dataframe's columns; none of an array or a series."""
+    if not hasattr(X, "columns"):
+        return None
+    names = list(X.columns)
+    twice = [name for i, name in enumerate(names) if name in names[:i]]
+    if twice:
+        raise Error(f'two columns of X are called "{twice[0]}": names must differ')
+    return names
 
 
 def _pairs(X: Any, y: Any) -> list[tuple[Any, Any]]:

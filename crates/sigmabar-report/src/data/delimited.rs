@@ -158,6 +158,11 @@ pub(super) fn check_names(file: &Path, names: &[&str], may_be_commas: bool) -> R
     if names.iter().all(|name| name.is_empty() || decimals.number(name).is_some()) {
         return Err(header(&format!("is numbers: {}", names.join(if may_be_commas { "; " } else { ", " }))));
     }
+    check_distinct(file, names)
+}
+
+/// Refuses two columns of one name: whoever asks for it would get the first without a word.
+pub(super) fn check_distinct(file: &Path, names: &[&str]) -> Result<(), DataError> {
     for (second, name) in names.iter().enumerate().filter(|(_, name)| !name.is_empty()) {
         if let Some(first) = names[..second].iter().position(|earlier| earlier == name) {
             return Err(DataError::SameName { file: file.to_owned(), name: (*name).to_owned(), first: first + 1, second: second + 1 });

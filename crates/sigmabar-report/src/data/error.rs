@@ -24,6 +24,16 @@ pub enum DataError {
         /// What was given.
         input: PathBuf,
     },
+    /// A file that has got or lost row groups.
+    #[error("{}: has {found} row groups, where there were {expected}: the data have changed since the plan was made; plan again", file.display())]
+    Changed {
+        /// The file.
+        file: PathBuf,
+        /// Row groups at first.
+        expected: usize,
+        /// Row groups now.
+        found: usize,
+    },
     /// One file, named twice.
     #[error("{}: is named twice, and its rows would count twice: name it once", file.display())]
     Twice {

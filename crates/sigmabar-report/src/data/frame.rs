@@ -3,6 +3,7 @@
 use super::{Cell, DataError, Reader, Table, moments};
 use crate::quantity::Bytes;
 use serde::{Deserialize, Serialize};
+use sigmabar::points::LARGEST_RESPONSE;
 use std::path::PathBuf;
 
 /// Which columns to take.
@@ -268,14 +269,15 @@ struct Place<'a> {
 impl Place<'_> {
     fn number(&self, column: &str, cell: &Cell) -> Result<f64, DataError> {
         let found = match cell {
-            Cell::Number(value) if value.is_finite() => return Ok(*value),
-            Cell::Number(value) => value.to_string(),
+            Cell::Number(value) if value.abs() <= LARGEST_RESPONSE => return Ok(*value),
+            Cell::Number(value) => format!("{value:e}"),
             Cell::Missing => "an empty cell".to_owned(),
             Cell::Text(text) if moments::number(text).is_some() => return Ok(moments::number(text).unwrap_or_default()),
             Cell::Text(text) => format!("\"{text}\""),
         };
         let remedy = match cell {
             Cell::Text(text) if is_numeral(text) => NUMERAL.to_owned(),
+            Cell::Number(value) if value.is_finite() => "numbers beyond 1e100 cannot be squared and summed: take another unit, or the row out".to_owned(),
             Cell::Text(_) if self.has_options => {
                 format!("put a number there, leave the column out (--ignore {column}), or declare it (--categorical {column})")
             }

@@ -14,7 +14,7 @@ pub use error::DataError;
 pub use error::closest;
 pub use frame::{Categories, ColumnInfo, Frame, Numbers, Selection, Wanted};
 pub use frame::{NUMERAL, is_numeral};
-pub use parquet_writer::ParquetWriter;
+pub use parquet_writer::{Column, ParquetWriter};
 pub use table::{Chunk, Part, Table};
 
 use std::fmt;

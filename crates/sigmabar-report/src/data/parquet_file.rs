@@ -1,5 +1,6 @@
 //! Parquet files with flat columns of numbers, dates or text, read column by column in batches.
 
+use super::delimited::check_distinct;
 use super::{Cell, DataError, Rows};
 use parquet::basic::{ConvertedType, LogicalType, TimeUnit};
 use parquet::column::reader::{ColumnReader, ColumnReaderImpl};
@@ -41,6 +42,7 @@ pub(super) fn open(path: &Path, file: File, group: Option<usize>) -> Result<(Vec
     if names.is_empty() {
         return Err(wrong("it has no columns".to_owned()));
     }
+    check_distinct(path, &names.iter().map(String::as_str).collect::<Vec<_>>())?;
     let groups = group.map_or_else(|| (0..reader.num_row_groups()).rev().collect(), |group| vec![group]);
     let rows = Parquet {
         file: path.to_owned(),
@@ -256,6 +258,18 @@ mod tests {
         assert_eq!(rows.next_row(&mut cells).unwrap(), Some(2));
         assert!(matches!(&cells[..], [Cell::Number(x), Cell::Missing, Cell::Text(s)] if x.is_nan() && s == "b"));
         assert_eq!(rows.next_row(&mut cells).unwrap(), None);
+    }
+
+    /// As in CSV: the second column would never be seen.
+    #[test]
+    fn two_columns_of_one_name_are_refused() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("t.parquet");
+        let schema = "message t { required double x; required double y; required double x; }";
+        let ones = |column: &mut SerializedColumnWriter<'_>| fill::<DoubleType>(column, &[1.0]);
+        write(&path, schema, Compression::UNCOMPRESSED, &[&ones, &ones, &ones]);
+        let said = Reader::open(&path).err().unwrap().to_string();
+        assert!(said.ends_with("t.parquet: columns 1 and 3 (counted from 1) are both called \"x\": names must differ"), "{said}");
     }
 
     fn fill<T: DataType>(column: &mut SerializedColumnWriter<'_>, values: &[T::T]) {

@@ -1,7 +1,7 @@
-//! Columns of numbers into a Parquet file, a row group at a time.
+//! Columns into a Parquet file, a row group at a time.
 
-use parquet::basic::Compression;
-use parquet::data_type::DoubleType;
+use parquet::basic::{Compression, LogicalType, Repetition, Type as Physical};
+use parquet::data_type::{ByteArray, ByteArrayType, DoubleType};
 use parquet::errors::ParquetError;
 use parquet::file::properties::WriterProperties;
 use parquet::file::writer::SerializedFileWriter;
@@ -9,41 +9,72 @@ use parquet::schema::types::Type;
 use std::io::{self, Write};
 use std::sync::Arc;
 
+/// The cells of one column.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Column {
+    /// Numbers.
+    Numbers(Vec<f64>),
+    /// Text, such as names of categories.
+    Text(Vec<String>),
+}
+
 /// A Parquet file that is being written.
 pub struct ParquetWriter<W: Write + Send> {
     writer: SerializedFileWriter<W>,
 }
 
 impl<W: Write + Send> ParquetWriter<W> {
-    /// Begins a file with columns of these names.
+    /// Begins a file with columns of these names, each with whether it holds text.
     ///
     /// # Errors
     /// What writing runs into.
-    pub fn new(out: W, names: &[String]) -> io::Result<Self> {
-        let column = |name: &String| {
-            Type::primitive_type_builder(name, parquet::basic::Type::DOUBLE)
-                .with_repetition(parquet::basic::Repetition::REQUIRED)
-                .build()
-                .map(Arc::new)
+    pub fn new<'a>(out: W, columns: impl IntoIterator<Item = (&'a str, bool)>) -> io::Result<Self> {
+        let column = |(name, is_text)| {
+            let (physical, logical) = if is_text { (Physical::BYTE_ARRAY, Some(LogicalType::String)) } else { (Physical::DOUBLE, None) };
+            let kind = Type::primitive_type_builder(name, physical).with_logical_type(logical);
+            kind.with_repetition(Repetition::REQUIRED).build().map(Arc::new)
         };
-        let columns = names.iter().map(column).collect::<Result<Vec<_>, _>>().map_err(failed)?;
+        let columns = columns.into_iter().map(column).collect::<Result<Vec<_>, _>>().map_err(failed)?;
         let schema = Type::group_type_builder("schema").with_fields(columns).build().map_err(failed)?;
         let properties = WriterProperties::builder().set_compression(Compression::SNAPPY).build();
         Ok(Self { writer: SerializedFileWriter::new(out, Arc::new(schema), Arc::new(properties)).map_err(failed)? })
     }
 
-    /// Writes a row group.
+    /// Begins a file with columns of numbers.
     ///
     /// # Errors
     /// What writing runs into.
-    pub fn write(&mut self, columns: &[Vec<f64>]) -> io::Result<()> {
+    pub fn of_numbers(out: W, names: &[String]) -> io::Result<Self> {
+        Self::new(out, names.iter().map(|name| (name.as_str(), false)))
+    }
+
+    /// Writes a row group.
+    ///
+    /// # Errors
+    /// What writing runs into, a column of another kind among it.
+    pub fn write(&mut self, columns: &[Column]) -> io::Result<()> {
         let mut group = self.writer.next_row_group().map_err(failed)?;
-        for values in columns {
+        for cells in columns {
             let Some(mut column) = group.next_column().map_err(failed)? else { break };
-            column.typed::<DoubleType>().write_batch(values, None, None).map_err(failed)?;
+            match cells {
+                Column::Numbers(values) => column.typed::<DoubleType>().write_batch(values, None, None),
+                Column::Text(words) => {
+                    let words: Vec<ByteArray> = words.iter().map(|word| ByteArray::from(word.as_str())).collect();
+                    column.typed::<ByteArrayType>().write_batch(&words, None, None)
+                }
+            }
+            .map_err(failed)?;
             column.close().map_err(failed)?;
         }
         group.close().map(drop).map_err(failed)
+    }
+
+    /// Writes a row group of numbers.
+    ///
+    /// # Errors
+    /// What writing runs into.
+    pub fn write_numbers(&mut self, columns: &[Vec<f64>]) -> io::Result<()> {
+        self.write(&columns.iter().cloned().map(Column::Numbers).collect::<Vec<_>>())
     }
 
     /// Writes the end of the file.

@@ -130,6 +130,23 @@ impl Table {
         Ok(reader)
     }
 
+    /// The same files, seen from wherever we are: names that are no full paths are looked for in this folder first.
+    #[must_use]
+    pub fn seen_from(&self, folder: &Path) -> Self {
+        let found = |part: &Part| Part { file: Some(folder.join(&part.file)).filter(|file| file.exists()).unwrap_or_else(|| part.file.clone()), ..part.clone() };
+        Self { parts: self.parts.iter().map(found).collect() }
+    }
+
+    /// Refuses a file that has got or lost row groups since the table was opened: chunks would be missing.
+    ///
+    /// # Errors
+    /// [`DataError::Changed`]; one for a file that cannot be opened.
+    pub fn check_groups(&self, part: usize) -> Result<(), DataError> {
+        let Part { file, groups: expected, .. } = &self.parts[part];
+        let (expected, found) = (expected.len(), groups(file)?.len());
+        if expected == found { Ok(()) } else { Err(DataError::Changed { file: file.clone(), expected, found }) }
+    }
+
     /// What the chunk is called in messages.
     #[must_use]
     pub fn name(&self, chunk: Chunk) -> String {

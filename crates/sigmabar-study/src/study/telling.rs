@@ -6,6 +6,7 @@ use crate::store::{CollectedWord, Failure, now};
 use crate::{Error, EventKind, ImportedRow, Result, Told, TrialResult, TrialStatus, Value};
 use rusqlite::{OptionalExtension, Transaction, params};
 use sigmabar::Collected;
+use sigmabar::points::LARGEST_RESPONSE;
 use std::collections::HashSet;
 
 impl Study {
@@ -281,6 +282,9 @@ pub(super) fn check(id: u64, result: &TrialResult) -> Result<()> {
     match *result {
         TrialResult::Value { value, .. } if !value.is_finite() => {
             Err(Error::Result { id, what: "value", found: value, requirement: "a finite number" })
+        }
+        TrialResult::Value { value, .. } if value.abs() > LARGEST_RESPONSE => {
+            Err(Error::Result { id, what: "value", found: value, requirement: "at most 1e100 in size" })
         }
         TrialResult::Value { standard_error: Some(found), .. } if !(found.is_finite() && found > 0.0) => {
             Err(Error::Result { id, what: "standard error", found, requirement: "finite and positive" })

@@ -4,9 +4,10 @@ use super::Accumulator;
 use super::node::Node;
 use super::plan::Plan;
 use super::sample::RowPlace;
+use super::sketch::Digest;
 use crate::error::{Result, SumsError, same_length};
 use crate::features::BLOCK_ROWS;
-use crate::points::PointsRef;
+use crate::points::{LARGEST_RESPONSE, PointsRef};
 use std::collections::BTreeMap;
 
 /// The sums of one chunk while its rows come in. The batches they come in leave no trace: blocks of a fixed size are made of them.
@@ -14,6 +15,7 @@ use std::collections::BTreeMap;
 pub struct Leaf<'a> {
     plan: &'a Plan,
     place: RowPlace,
+    digest: Digest,
     node: Node,
     x: Vec<f64>,
     y: Vec<f64>,
@@ -31,7 +33,8 @@ impl Plan {
             return Err(SumsError::NoChunk { chunk, chunks }.into());
         }
         let node = Node::empty(self);
-        Ok(Leaf { plan: self, place: RowPlace { chunk, row: 0 }, node, x: Vec::new(), y: Vec::new(), places: Vec::new() })
+        let (place, digest) = (RowPlace { chunk, row: 0 }, Digest::default());
+        Ok(Leaf { plan: self, place, digest, node, x: Vec::new(), y: Vec::new(), places: Vec::new() })
     }
 }
 
@@ -39,13 +42,15 @@ impl Leaf<'_> {
     /// Adds rows, in the order of the chunk: points one after the other, and one response for each. NaN stands for a missing value. Cost O(m² + md) a row.
     ///
     /// # Errors
-    /// [`crate::Error::Length`] where points and responses do not match; [`SumsError::NotFinite`] naming the row of the chunk; failed self-checks.
+    /// [`crate::Error::Length`] where points and responses do not match; [`SumsError::NotFinite`] and [`SumsError::TooLarge`] naming the row of the chunk; failed
+    /// self-checks.
     pub fn add(&mut self, x: &[f64], y: &[f64]) -> Result<()> {
         let (dim, summed) = (self.plan.inducing().dim(), self.plan.summed());
         same_length("the points of a batch", y.len() * dim, x.len())?;
         for (point, response) in x.chunks_exact(dim).zip(y) {
             let place = self.place;
             self.place.row += 1;
+            self.digest.add(point, *response);
             let odd = point.iter().chain([response]).position(|v| !v.is_finite());
             let is_missing = point.iter().chain([response]).any(|v| v.is_nan());
             match odd {
@@ -56,6 +61,9 @@ impl Leaf<'_> {
                 Some(column) => {
                     let value = if column < dim { point[column] } else { *response };
                     return Err(SumsError::NotFinite { chunk: place.chunk, row: place.row, column, value }.into());
+                }
+                None if (response - summed.centre).abs() > LARGEST_RESPONSE => {
+                    return Err(SumsError::TooLarge { chunk: place.chunk, row: place.row, value: *response }.into());
                 }
                 None if summed.left_out.iter().any(|picked| picked.contains(place)) => self.node.left_out += 1,
                 None => {
@@ -87,12 +95,10 @@ impl Leaf<'_> {
     /// The sums of the chunk.
     ///
     /// # Errors
-    /// [`SumsError::Rows`] where the chunk had another number of rows than the plan says; failed self-checks.
+    /// [`SumsError::Rows`] and [`SumsError::Changed`] where the chunk had other rows than the plan says; failed self-checks.
     pub fn finish(mut self) -> Result<Accumulator> {
-        let RowPlace { chunk, row: found } = self.place;
-        if let Some(expected) = self.plan.chunks()[chunk as usize].filter(|expected| *expected != found) {
-            return Err(SumsError::Rows { chunk, expected, found }.into());
-        }
+        let RowPlace { chunk, row: rows } = self.place;
+        self.plan.check_rows(chunk, rows, self.digest)?;
         self.flush()?;
         Ok(Accumulator::of(self.plan, BTreeMap::from([(chunk, (0, self.node))])))
     }

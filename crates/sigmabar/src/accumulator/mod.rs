@@ -17,6 +17,7 @@ pub(crate) use node::{Ahead as SummedAhead, Node, Squares};
 pub(crate) use plan::ORTHOGONAL_ABOVE;
 pub use plan::{Plan, Road};
 pub use sample::{Picked, RowPlace, RowSample};
+pub use sketch::Digest;
 
 use crate::error::{Error, Result, SavedError};
 use crate::sealed::{self, Kind};
@@ -46,18 +47,11 @@ impl Accumulator {
     /// Adds the sums of other chunks. Cost O(m²) for each pair of neighbours that meet, O(m³) on the orthogonal road.
     ///
     /// # Errors
-    /// [`SumsError`] where a chunk is in both, or kernel, inducing points or data differ: this is then unchanged. A failed self-check, after which it has lost chunks.
+    /// [`SumsError`] where a chunk is in both, or kernel, inducing points, data or premises differ: this is then unchanged. A failed self-check, after which it has
+    /// lost chunks.
     pub fn merge(&mut self, other: Self) -> Result<()> {
-        let (ours, theirs) = (&self.identity, &other.identity);
-        for (what, same) in [
-            ("kernel", ours.kernel == theirs.kernel),
-            ("inducing points", ours.inducing == theirs.inducing),
-            ("data, or ways of summing them", ours.summed == theirs.summed),
-        ] {
-            if !same {
-                return Err(SumsError::Other { what }.into());
-            }
-        }
+        self.identity.same_sums(&other.identity)?;
+        self.identity.same_premises(&other.identity)?;
         if let Some(chunk) = self.first_common(&other) {
             return Err(SumsError::Twice { chunk }.into());
         }
@@ -124,16 +118,7 @@ impl Accumulator {
     /// # Errors
     /// [`SumsError::Missing`] naming the first chunk that is not there; [`SumsError::Other`] for another plan's sums.
     pub(crate) fn total(&self, plan: &Plan) -> Result<Node> {
-        let planned = plan.identity();
-        for (what, same) in [
-            ("kernel", self.identity.kernel == planned.kernel),
-            ("inducing points", self.identity.inducing == planned.inducing),
-            ("data, or ways of summing them", self.identity == planned),
-        ] {
-            if !same {
-                return Err(SumsError::Other { what }.into());
-            }
-        }
+        self.identity.same_sums(&plan.identity())?;
         let missing = self.uncovered();
         if let Some(&chunk) = missing.first() {
             return Err(SumsError::Missing { chunk, count: missing.len() as u64 }.into());

@@ -1,7 +1,8 @@
 //! What is to be summed, said before anybody sums: kernel, inducing points, the chunks of the data.
 
 use super::sample::Picked;
-use crate::error::{Error, Result, SavedError, positive};
+use super::sketch::Digest;
+use crate::error::{Error, Result, SavedError, SumsError, positive, same_length};
 use crate::features::{FeatureMap, MoreFeatures, pivots};
 use crate::kernel::Kernel;
 use crate::origin::Sourced;
@@ -28,7 +29,8 @@ pub enum Road {
 
 /// What is to be summed and over which chunks: everything two workers must agree on before their sums may be added.
 ///
-/// Prior mean and unit, ridge, how the points were collected and whether equal rows are distinct are only carried along: sums leave them open.
+/// Prior mean and unit, ridge, how the points were collected and whether equal rows are distinct are carried along: sums leave them open, and another plan that differs
+/// in nothing else makes another model of them. But sums that were made under different ones are not added: nobody could say what the whole rests on.
 #[derive(Clone, Debug)]
 pub struct Plan {
     features: Arc<FeatureMap>,
@@ -55,6 +57,8 @@ pub(crate) struct Summed {
     pub worst: usize,
     /// Rows of each chunk, where they are known.
     pub chunks: Vec<Option<u64>>,
+    /// What the rows of each chunk were when the plan was made; empty where nobody looked.
+    pub digests: Vec<Digest>,
     /// What the data are called.
     pub data: String,
     pub left_out: Vec<Picked>,
@@ -67,6 +71,8 @@ pub(crate) struct Identity {
     pub kernel: [u8; 32],
     pub inducing: [u8; 32],
     pub summed: [u8; 32],
+    /// What a claim rests on beside: ridge, prior, how the points were chosen, where kernel and inducing points came from.
+    pub premises: [u8; 32],
 }
 
 #[derive(Serialize, Deserialize)]
@@ -100,7 +106,7 @@ impl Plan {
         let features = FeatureMap::new(kernel, inducing)?;
         let k_max = features.kernel().max_diagonal(features.inducing());
         let road = if rows as f64 * k_max / ridge.value.powi(2) > ORTHOGONAL_ABOVE { Road::Orthogonal } else { Road::Gram };
-        let summed = Summed { centre: 0.0, road, worst: WORST, chunks, data: String::new(), left_out: Vec::new(), drop_missing: false };
+        let summed = Summed { centre: 0.0, road, worst: WORST, chunks, digests: Vec::new(), data: String::new(), left_out: Vec::new(), drop_missing: false };
         Self::assemble(features, summed, ridge, None, Collected::Undeclared)
     }
 
@@ -123,6 +129,30 @@ impl Plan {
     #[must_use]
     pub fn data(self, name: &str) -> Self {
         self.changed(|summed| name.clone_into(&mut summed.data))
+    }
+
+    /// What the rows of each chunk were: a chunk that has others when it is summed, or has them in another order, is refused.
+    ///
+    /// # Errors
+    /// [`Error::Length`] unless there is one for each chunk.
+    pub fn digests(self, digests: Vec<Digest>) -> Result<Self> {
+        same_length("digests of chunks", self.chunks().len(), digests.len())?;
+        Ok(self.changed(|summed| summed.digests = digests))
+    }
+
+    /// Whether these are the rows of a chunk that were planned, as far as the plan knows them.
+    ///
+    /// # Errors
+    /// [`SumsError::Rows`] for another number, [`SumsError::Changed`] for other rows.
+    pub fn check_rows(&self, chunk: u64, rows: u64, digest: Digest) -> Result<()> {
+        let place = chunk as usize;
+        if let Some(expected) = self.chunks().get(place).copied().flatten().filter(|expected| *expected != rows) {
+            return Err(SumsError::Rows { chunk, expected, found: rows }.into());
+        }
+        match self.summed.digests.get(place) {
+            Some(planned) if *planned != digest => Err(SumsError::Changed { chunk }.into()),
+            _ => Ok(()),
+        }
     }
 
     /// Taken off the responses before they are summed: close to their mean it keeps the digits of their squares.
@@ -245,7 +275,8 @@ impl Plan {
     }
 
     pub(crate) fn identity(&self) -> Identity {
-        self.identity
+        let origins = (self.features.sourced_kernel().origin, self.features.sourced_given().origin);
+        Identity { premises: hashed(&(self.ridge, self.prior, self.collected, origins)), ..self.identity }
     }
 
     /// The plan as bytes, in the envelope of everything saved ([`crate::sealed`]), with a remark for whoever reads it.
@@ -277,6 +308,7 @@ impl Plan {
             && kernel.value.check_dim(inducing.value.dim()).is_ok()
             && positive("ridge", ridge.value).is_ok()
             && summed.centre.is_finite()
+            && [0, summed.chunks.len()].contains(&summed.digests.len())
             && prior.is_none_or(|prior| prior.is_consistent());
         if !sound {
             return Err(TORN);
@@ -292,12 +324,31 @@ impl Plan {
 
 impl Identity {
     fn of(features: &FeatureMap, ahead: Option<&MoreFeatures>, summed: &Summed) -> Self {
-        let hash =
-            |bytes: Result<Vec<u8>, postcard::Error>| *blake3::hash(&bytes.expect("plain numbers and lists always serialise")).as_bytes();
         Self {
-            kernel: hash(postcard::to_stdvec(features.kernel())),
-            inducing: hash(postcard::to_stdvec(&(features.given().to_points(), ahead.map(|ahead| ahead.points().to_points())))),
-            summed: hash(postcard::to_stdvec(summed)),
+            kernel: hashed(features.kernel()),
+            inducing: hashed(&(features.given().to_points(), ahead.map(|ahead| ahead.points().to_points()))),
+            summed: hashed(summed),
+            premises: [0; 32],
         }
     }
+
+    /// Refuses sums of something else.
+    pub fn same_sums(&self, other: &Self) -> Result<()> {
+        same("kernel", self.kernel, other.kernel)?;
+        same("inducing points", self.inducing, other.inducing)?;
+        same("data, or ways of summing them", self.summed, other.summed)
+    }
+
+    /// Refuses sums for a claim that rests on something else.
+    pub fn same_premises(&self, other: &Self) -> Result<()> {
+        same("ridge or prior, another way of choosing points, or another origin of kernel or inducing points", self.premises, other.premises)
+    }
+}
+
+fn same(what: &'static str, ours: [u8; 32], theirs: [u8; 32]) -> Result<()> {
+    if ours == theirs { Ok(()) } else { Err(SumsError::Other { what }.into()) }
+}
+
+fn hashed(value: &impl Serialize) -> [u8; 32] {
+    *blake3::hash(&postcard::to_stdvec(value).expect("plain numbers and lists always serialise")).as_bytes()
 }

@@ -2,6 +2,7 @@
 
 use super::claim::{Claim, Coverage, Side};
 use super::conformal::{Conformal, frequency};
+use super::energy::refutes;
 use super::intervals::{Intervals, clip};
 use super::prediction::PredictionIntervals;
 use super::premises::Premises;
@@ -96,7 +97,7 @@ impl Posterior {
         let bound = claim.required_norm_bound()?;
         let check = self.norm_check(&claim.clone().with_delta(ALARM_SHARE * claim.delta())?)?;
         answers.contradiction =
-            (bound < check.least_norm).then_some(Contradiction { least_norm: Some(check.least_norm), norm_bound: bound });
+            refutes(check.least_norm, bound).then_some(Contradiction { least_norm: Some(check.least_norm), norm_bound: bound });
         answers.left = claim.clone().with_delta((1.0 - ALARM_SHARE) * claim.delta())?;
         if resolve(claim.method_claimed(), self.information().collected()) != Method::Energy {
             answers.widths = Some(Widths::new(Arc::clone(self.information()), &answers.left)?);

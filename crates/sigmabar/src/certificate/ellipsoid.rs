@@ -7,6 +7,7 @@
 //! $w_s$: an ellipsoid. By duality the smallest of its bounds over $s$ is the worst case over both constraints.
 
 use super::bias::ResidualForm;
+use super::energy::is_possible;
 use crate::error::Result;
 use crate::information::Information;
 use crate::noise::Noise;
@@ -231,7 +232,7 @@ pub(crate) struct Slice {
 impl Ellipsoid {
     /// Whether no function within the premises fits: the event or a premise is false.
     pub fn is_contradicted(&self) -> bool {
-        self.slices.iter().any(|s| s.square < 0.0)
+        self.slices.iter().any(|s| !is_possible(s.square))
     }
 
     /// At most `count` slices around the one that is best for the functionals whose profile chose the directions; the responses may choose.

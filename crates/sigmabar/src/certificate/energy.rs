@@ -25,6 +25,31 @@ pub struct NormCheck {
     pub contradicted: Option<bool>,
 }
 
+impl NormCheck {
+    pub(super) fn new(least_norm: f64, norm_bound: Option<f64>) -> Self {
+        Self { least_norm, contradicted: norm_bound.map(|bound| refutes(least_norm, bound)) }
+    }
+}
+
+/// Whether a least norm refutes a bound. A number that could not be computed does: what cannot be checked is not certified.
+pub(super) fn refutes(least_norm: f64, norm_bound: f64) -> bool {
+    norm_bound.partial_cmp(&least_norm).is_none_or(|order| order.is_lt())
+}
+
+/// Whether a square of a radius leaves room for a function: one that could not be computed does not.
+pub(super) fn is_possible(square: f64) -> bool {
+    square >= 0.0
+}
+
+/// The quadratic form of the responses, which is never negative but for rounding; where it left the range of numbers it refutes every bound.
+pub(crate) fn at_least_zero(quadratic: f64) -> f64 {
+    number_or_infinity(quadratic).max(0.0)
+}
+
+fn number_or_infinity(value: f64) -> f64 {
+    if value.is_nan() { f64::INFINITY } else { value }
+}
+
 /// $t = \ln(1/\delta)$ where $n$ was fixed with the points. Where nobody vouches for that, $t = \ln(n(n+1)/\delta)$: since $\sum_n 1/(n(n+1)) = 1$ the event then
 /// holds for every $n$ at once, and it does not matter when somebody stops looking (algorithm notes 12, P4).
 pub(super) fn tail(rows: usize, collected: Collected, delta: f64) -> f64 {
@@ -104,7 +129,7 @@ impl<'a> Energy<'a> {
         // hᵀ(G+s²)⁻¹h moves by ‖(G+s²)⁻¹h‖²·‖ΔG‖ and by 2‖(G+s²)⁻¹h‖·‖Δh‖.
         let moved = norm_squared.sqrt() * (self.gram_rounding * norm_squared.sqrt() + 2.0 * self.projected_rounding);
         let rounding = (4.0 * length * f64::EPSILON * terms + moved) / (s * s);
-        let quadratic = (self.path.quadratic(sum_squares, &self.rotated, s)? - rounding).max(0.0);
+        let quadratic = at_least_zero(self.path.quadratic(sum_squares, &self.rotated, s)? - rounding);
         Ok(Ridge { s, quadratic, norm: norm_squared.sqrt() })
     }
 
@@ -119,7 +144,7 @@ impl<'a> Energy<'a> {
         let s2 = ridge.s * ridge.s;
         let (a, b) = (1.0 + self.residual_norm.value / s2, self.gamma * self.lambda_root() / s2);
         let c = self.gamma * self.gamma / s2 - ridge.quadratic;
-        if c >= 0.0 { 0.0 } else { -c / (b + (b * b - a * c).sqrt()) }
+        if c >= 0.0 { 0.0 } else { number_or_infinity(-c / (b + (b * b - a * c).sqrt())) }
     }
 
     /// $c_0$ over a grid of ridges centred on a guess of the norm; any ridge is valid, so a second round around the first answer can only help.
@@ -128,7 +153,8 @@ impl<'a> Energy<'a> {
             Ok(self.ridges(guess)?.iter().map(|ridge| self.least_norm(ridge)).fold(least, f64::max))
         };
         let first = largest(guess, 0.0)?;
-        if first > 0.0 { largest(first, first) } else { Ok(first) }
+        // Around what left the range of numbers there is no grid.
+        if first > 0.0 && first.is_finite() { largest(first, first) } else { Ok(first) }
     }
 
     /// Centre and half-width at query `q`, for the ridge whose band is narrowest there.
@@ -229,7 +255,7 @@ impl Posterior {
         let ridges = energy.ridges(norm_bound)?;
         let radicands: Vec<f64> = ridges.iter().map(|ridge| energy.radicand(ridge, norm_bound, 1.0)).collect();
         // A negative radicand contradicts the claim: no function satisfies it, and the certificate says so.
-        let contradicted = radicands.iter().any(|r| *r < 0.0);
+        let contradicted = radicands.iter().any(|r| !is_possible(*r));
         let ridges: Vec<(Ridge, f64)> = ridges.into_iter().zip(radicands).map(|(ridge, r)| (ridge, r.max(0.0).sqrt())).collect();
         let terms = energy.path.terms(x)?;
         let diagonal = self.information().features().kernel().diagonal(x);
@@ -257,7 +283,7 @@ impl Posterior {
         let energy = Energy::new(self, claim)?;
         let around = claim.known_norm_bound().unwrap_or_else(|| self.norm().max(f64::MIN_POSITIVE));
         let least_norm = energy.least_norm_around(around)?;
-        Ok(NormCheck { least_norm, contradicted: claim.known_norm_bound().map(|bound| bound < least_norm) })
+        Ok(NormCheck::new(least_norm, claim.known_norm_bound()))
     }
 }
 
@@ -286,5 +312,18 @@ impl Energy<'_> {
             rounding: Some(self.gram_rounding / self.posterior.information().ridge().powi(2)),
             ..Bounds::default()
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_no_number_refutes() {
+        assert!(refutes(f64::NAN, 5.0) && refutes(5.0, f64::NAN) && refutes(f64::INFINITY, 5.0) && refutes(5.1, 5.0));
+        assert!(!refutes(5.0, 5.0) && !refutes(0.0, 5.0));
+        assert!(!is_possible(f64::NAN) && !is_possible(-1e-9) && is_possible(0.0));
+        assert_eq!((at_least_zero(f64::NAN), at_least_zero(-1.0), at_least_zero(2.0)), (f64::INFINITY, 0.0, 2.0));
     }
 }

@@ -68,7 +68,8 @@ impl ExactPosterior {
     fn after_alarm(&self, claim: &Claim) -> Result<(Claim, Option<Contradiction>)> {
         let norm_bound = claim.required_norm_bound()?;
         let least_norm = self.norm_check(&claim.clone().with_delta(ALARM_SHARE * claim.delta())?)?.least_norm;
-        let contradiction = (norm_bound < least_norm).then_some(Contradiction { least_norm: Some(least_norm), norm_bound });
+        let contradiction =
+            energy::refutes(least_norm, norm_bound).then_some(Contradiction { least_norm: Some(least_norm), norm_bound });
         Ok((claim.clone().with_delta((1.0 - ALARM_SHARE) * claim.delta())?, contradiction))
     }
 
@@ -80,8 +81,8 @@ impl ExactPosterior {
         let locations = self.observations().locations();
         let noise = claim.required_noise(Some(locations.len()))?;
         let gamma = noise.energy(locations.len(), energy::tail(locations.len(), locations.collected(), claim.delta()));
-        let least_norm = (self.certified_quadratic() - (gamma / self.ridge()).powi(2)).max(0.0).sqrt();
-        Ok(NormCheck { least_norm, contradicted: claim.known_norm_bound().map(|bound| bound < least_norm) })
+        let least_norm = energy::at_least_zero(self.certified_quadratic() - (gamma / self.ridge()).powi(2)).sqrt();
+        Ok(NormCheck::new(least_norm, claim.known_norm_bound()))
     }
 
     /// Ends that also hold one more noise term of this level, independent of the observations', and what they rest on.
@@ -179,7 +180,7 @@ impl ExactPosterior {
 
     fn certificate_of(&self, claim: &Claim, worked: &ExactClaim, queries: usize) -> Certificate {
         let energy = worked.method == Method::Energy;
-        let contradicted = energy && self.radicand(worked) < 0.0;
+        let contradicted = energy && !energy::is_possible(self.radicand(worked));
         let beta = matches!(worked.method, Method::DropIn | Method::Paper)
             .then(|| worked.norm_bound + worked.noise.level() / self.ridge() * worked.factor);
         let events = (!energy).then(|| (claim.delta() * worked.tail.exp()).round());

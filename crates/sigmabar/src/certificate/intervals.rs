@@ -90,7 +90,9 @@ pub(super) fn clip<'a>(prior: Prior, norm_bound: f64, diagonal: &[f64], ends: im
         let reach = prior.unit() * norm_bound * k_xx.max(0.0).sqrt();
         let reach = reach + 4.0 * f64::EPSILON * (prior.mean().abs() + reach);
         let (low, high) = (prior.mean() - reach, prior.mean() + reach);
-        if *lower > high || *upper < low {
+        // An end that is no number is nowhere.
+        let meets = *lower <= high && *upper >= low;
+        if !meets {
             possible = false;
             continue;
         }

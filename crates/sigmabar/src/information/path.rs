@@ -118,6 +118,8 @@ impl RidgePath<'_> {
     pub fn quadratic(&self, sum_squares: f64, rotated_h: &[f64], tau: f64) -> Result<f64> {
         let tau2 = positive("ridge", tau)?.powi(2);
         let explained: f64 = rotated_h.iter().zip(&self.values).map(|(h, gamma)| h * h / (gamma + tau2)).sum();
-        Ok((sum_squares - explained).max(0.0) / tau2)
+        let left = sum_squares - explained;
+        // A NaN stays one: `max` would make it 0.
+        Ok(if left < 0.0 { 0.0 } else { left / tau2 })
     }
 }

@@ -1,6 +1,6 @@
 //! What is left of the rows after a fit: all of them, or sums over them.
 
-use super::{Collected, Doubts, Locations, Observations, PointsRef, Prior};
+use super::{Collected, Doubts, Locations, Observations, PointsRef, Prior, usable_responses};
 use crate::error::{Error, Result};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
@@ -162,8 +162,8 @@ impl KeptResponses {
     pub fn push(&mut self, x: &[f64], y: f64) -> Result<()> {
         match self {
             Self::Rows(observations) => observations.push(x, y).map(drop),
-            Self::Sums(_) if !y.is_finite() => Err(Error::NotFinite { what: "responses", row: 0, column: 0, value: y }),
             Self::Sums(sums) => {
+                usable_responses(&[y], sums.prior, 0)?;
                 let centred = sums.prior.to_model(y);
                 sums.sum_squares += centred * centred;
                 sums.terms += centred * centred;

@@ -7,8 +7,8 @@ mod observations;
 pub(crate) use kept::{KeptLocations, KeptResponses, SummedLocations, SummedResponses};
 pub use locations::{Collected, Locations};
 pub(crate) use observations::Doubts;
-pub(crate) use observations::finite_responses;
-pub use observations::{Observations, Prior, row_hash};
+pub(crate) use observations::usable_responses;
+pub use observations::{LARGEST_RESPONSE, Observations, Prior, row_hash};
 
 use crate::error::{Error, Result};
 use serde::{Deserialize, Serialize};

@@ -34,9 +34,9 @@ impl Prior {
     /// Mean and standard deviation of the responses (unit 1 where they do not vary): intervals become estimates.
     ///
     /// # Errors
-    /// [`Error::Empty`] without responses, [`Error::NotFinite`] naming the row.
+    /// [`Error::Empty`] without responses, [`Error::NotFinite`] or [`Error::TooLarge`] naming the row.
     pub fn learnt(y: &[f64]) -> Result<Self> {
-        finite_responses(y)?;
+        usable_responses(y, Self::ZERO, 0)?;
         if y.is_empty() {
             return Err(Error::Empty { what: "responses" });
         }
@@ -88,11 +88,21 @@ impl Prior {
     }
 }
 
-pub(crate) fn finite_responses(y: &[f64]) -> Result<()> {
-    match y.iter().position(|v| !v.is_finite()) {
-        Some(row) => Err(Error::NotFinite { what: "responses", row, column: 0, value: y[row] }),
-        None => Ok(()),
+/// The largest response, in the data's unit and in the model's: sums of squares of larger ones, divided by small ridges, would leave the range of numbers.
+pub const LARGEST_RESPONSE: f64 = 1e100;
+
+/// Responses, of the rows from `first` on, that can be squared and summed.
+pub(crate) fn usable_responses(y: &[f64], prior: Prior, first: usize) -> Result<()> {
+    for (row, &value) in (first..).zip(y) {
+        if !value.is_finite() {
+            return Err(Error::NotFinite { what: "responses", row, column: 0, value });
+        }
+        let largest = value.abs().max(prior.to_model(value).abs());
+        if largest > LARGEST_RESPONSE {
+            return Err(Error::TooLarge { row, value: largest });
+        }
     }
+    Ok(())
 }
 
 /// Measured values at [`Locations`]: for each distinct point the sum of its responses, centred and scaled by the prior.
@@ -122,7 +132,7 @@ impl Observations {
     /// Pairs each row of `x` with its response. Cost O(nd + n log n).
     ///
     /// # Errors
-    /// [`Error::Length`] when there is not one response per row, [`Error::NotFinite`] naming the row.
+    /// [`Error::Length`] when there is not one response per row, [`Error::NotFinite`] or [`Error::TooLarge`] naming the row.
     pub fn new(x: Points, y: &[f64], collected: Collected, prior: Prior) -> Result<Self> {
         same_length("responses", x.len(), y.len())?;
         Self::at(Arc::new(Locations::new(x, collected)), y, prior)
@@ -133,7 +143,7 @@ impl Observations {
     /// # Errors
     /// As [`Observations::new`].
     pub fn at(locations: Arc<Locations>, y: &[f64], prior: Prior) -> Result<Self> {
-        finite_responses(y)?;
+        usable_responses(y, prior, 0)?;
         let centred: Vec<f64> = y.iter().map(|&v| prior.to_model(v)).collect();
         let sums = locations.sum_by_point("responses", &centred)?;
         let sum_squares = centred.iter().map(|v| v * v).sum();
@@ -147,7 +157,7 @@ impl Observations {
     /// As [`Observations::new`]; [`Error::Parameter`] for a weight that is not positive and finite.
     pub fn weighted(x: Points, y: &[f64], weights: &[f64], collected: Collected, prior: Prior) -> Result<Self> {
         same_length("responses", x.len(), y.len())?;
-        finite_responses(y)?;
+        usable_responses(y, prior, 0)?;
         let locations = Locations::weighted(x, weights, collected)?;
         let centred: Vec<f64> = y.iter().map(|&v| prior.to_model(v)).collect();
         let weighed: Vec<f64> = centred.iter().zip(weights).map(|(y, w)| w * y).collect();
@@ -242,6 +252,7 @@ impl Observations {
     /// The same with more responses, at locations that were extended by their points. Cost O(n + b).
     pub(crate) fn extended(&self, locations: Arc<Locations>, y: &[f64]) -> Result<Self> {
         same_length("responses", locations.len() - self.len(), y.len())?;
+        usable_responses(y, self.prior, self.len())?;
         let (mut sums, mut sum_squares) = (self.sums.clone(), self.sum_squares);
         sums.resize(locations.distinct(), 0.0);
         for (i, response) in y.iter().map(|y| self.prior.to_model(*y)).enumerate() {
@@ -283,9 +294,7 @@ impl Observations {
 
     /// One more response. Cost O(nd).
     pub(crate) fn push(&mut self, x: &[f64], y: f64) -> Result<(usize, bool)> {
-        if !y.is_finite() {
-            return Err(Error::NotFinite { what: "responses", row: self.len(), column: 0, value: y });
-        }
+        usable_responses(&[y], self.prior, self.len())?;
         let (index, new) = Arc::make_mut(&mut self.locations).push(x)?;
         let centred = self.prior.to_model(y);
         if new {

@@ -1,5 +1,6 @@
 //! The exact Gaussian-process posterior: the oracle of the sparse one, and the better choice for a few hundred distinct points.
 
+use crate::certificate::at_least_zero;
 use crate::error::{Error, Result, positive};
 use crate::kernel::{Digits, Kernel};
 use crate::origin::{Origin, Sourced};
@@ -221,10 +222,11 @@ impl ExactPosterior {
         let locations = self.observations.locations();
         let between: f64 = self.observations.sums().iter().enumerate().map(|(i, s)| s * s / locations.count(i)).sum();
         let tau2 = self.ridge() * self.ridge();
-        let within = (self.observations.sum_squares() - between).max(0.0) / tau2;
+        let scatter = self.observations.sum_squares() - between;
+        let within = if scatter < 0.0 { 0.0 } else { scatter / tau2 };
         let summation = 4.0 * locations.len() as f64 * f64::EPSILON * self.observations.sum_squares() / tau2;
         let quadratic = norm_squared(&self.whitened);
-        (within + quadratic * (1.0 - self.solve_rounding()) - summation).max(0.0)
+        at_least_zero(within + quadratic * (1.0 - self.solve_rounding()) - summation)
     }
 
     fn block(&self, x: PointsRef<'_>) -> Result<Matrix> {

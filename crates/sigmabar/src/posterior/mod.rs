@@ -363,7 +363,7 @@ impl Posterior {
     /// Points of another width, another number of responses, or a value that is not finite. Nothing is changed then.
     pub fn update_block(&mut self, x: PointsRef<'_>, y: &[f64], collected: Collected) -> Result<usize> {
         crate::error::same_length("responses", x.len(), y.len())?;
-        crate::points::finite_responses(y)?;
+        crate::points::usable_responses(y, self.prior(), 0)?;
         let mut next = self.clone();
         let collected = next.information.collected().weaker(collected);
         let centred: Vec<f64> = y.iter().map(|y| next.prior().to_model(*y)).collect();
