@@ -255,8 +255,10 @@ fn data_that_changed_after_the_plan_are_refused() {
     let at = folder.path();
     let [_, table] = two_files(at);
     done(at, "plan a.csv b.csv --target y --kernel se --inducing 12 --learn-apart -o p.sbp");
-    let turned: Vec<&str> = table.lines().skip(1).rev().collect();
-    let moved = table.lines().skip(1).map(|line| line.split_once(',').unwrap()).map(|(x, y)| format!("{x},{}", y.parse::<f64>().unwrap() + 100.0));
+    let mut turned: Vec<&str> = table.lines().skip(1).collect();
+    turned.reverse();
+    let moved =
+        table.lines().skip(1).map(|line| line.split_once(',').unwrap()).map(|(x, y)| format!("{x},{}", y.parse::<f64>().unwrap() + 100.0));
     for other in [turned.join("\n"), moved.collect::<Vec<_>>().join("\n")] {
         fs::write(at.join("b.csv"), format!("x,y\n{other}\n")).unwrap();
         let said = refused(at, "accumulate --plan p.sbp -o s.sba");
@@ -392,7 +394,8 @@ fn responses_that_cannot_be_squared_are_refused_by_line() {
     let folder = tempfile::tempdir().unwrap();
     let at = folder.path();
     let table = |unit: f64, odd: Option<f64>| {
-        let line = |i: usize| format!("{},{:e}\n", i as f64 / 300.0, if i == 200 { odd } else { None }.unwrap_or(unit * (i as f64 / 50.0).sin()));
+        let line =
+            |i: usize| format!("{},{:e}\n", i as f64 / 300.0, if i == 200 { odd } else { None }.unwrap_or(unit * (i as f64 / 50.0).sin()));
         fs::write(at.join("t.csv"), format!("x,y\n{}", (0..300).map(line).collect::<String>())).unwrap();
     };
     let fit = "fit t.csv --target y --kernel se --lengthscale 0.3 --inducing 20 --noise gaussian:0.1 --norm-bound 5 --force -o m.sbm";

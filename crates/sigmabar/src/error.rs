@@ -35,7 +35,9 @@ pub enum Error {
         value: f64,
     },
     /// A response that cannot be squared and summed.
-    #[error("the response in row {row} (counted from 0) is of the size {value:e}: at most 1e100 can be summed; take another unit, or the row out")]
+    #[error(
+        "the response in row {row} (counted from 0) is of the size {value:e}: at most 1e100 can be summed; take another unit, or the row out"
+    )]
     TooLarge {
         /// Row, from 0.
         row: usize,
@@ -347,7 +349,9 @@ pub enum SumsError {
         chunk: u64,
     },
     /// A response that cannot be squared and summed.
-    #[error("chunk {chunk} has the response {value:e} in row {row} (counted from 0): at most 1e100 can be summed; take another unit, or the row out")]
+    #[error(
+        "chunk {chunk} has the response {value:e} in row {row} (counted from 0): at most 1e100 can be summed; take another unit, or the row out"
+    )]
     TooLarge {
         /// The chunk.
         chunk: u64,

@@ -6,7 +6,8 @@ use oracle::{Covariance, Draws};
 use sigmabar::accumulator::{Plan, SumsError};
 use sigmabar::certificate::{Method, Widths};
 use sigmabar::design::{DictionarySize, MaxVariance};
-use sigmabar::{Claim, Collected, Error, ExactPosterior, FeatureMap, Kernel, Noise, Observations, Points, Posterior, Prior};
+use sigmabar::posterior::ExactPosterior;
+use sigmabar::{Claim, Collected, Error, FeatureMap, Kernel, Noise, Observations, Points, Posterior, Prior};
 use std::sync::Arc;
 
 fn line(x: &[f64]) -> Points {
@@ -243,7 +244,7 @@ fn what_cannot_be_computed_is_not_certified() {
     let (x, y) = (grid(0.0, 1.0, 6), [1e99, -1e99, 1e99, -1e99, 1e99, -1e99]);
     let kernel = Kernel::squared_exponential(0.1, 1e-200).unwrap();
     let observations = Observations::new(line(&x), &y, Collected::DeclaredFixed, Prior::ZERO).unwrap();
-    let exact = ExactPosterior::fit(kernel.clone(), 1e-150, observations).unwrap();
+    let exact = ExactPosterior::new(kernel.clone(), 1e-150, observations).unwrap();
     let claim = Claim::new(0.1).unwrap().norm_bound(5.0).unwrap().noise(Noise::gaussian(1e-150).unwrap());
     let found = exact.checked_interval(line(&[0.45]).view(), &claim).unwrap();
     assert!(found.certificate().contradiction.is_some(), "{}", found.certificate());

@@ -45,7 +45,10 @@ pub(crate) fn run(arguments: &Arguments, console: &Console) -> Outcome {
     output::check_target(&arguments.out, &files.iter().map(PathBuf::as_path).collect::<Vec<_>>(), arguments.force)?;
     let is_model = arguments.out.extension().is_none_or(|end| end != "sba");
     if !is_model && arguments.noise.is_some() {
-        return Err(Failure::usage("sums have no premises beside those of their plan", "give --norm-bound and --noise when you merge into a model"));
+        return Err(Failure::usage(
+            "sums have no premises beside those of their plan",
+            "give --norm-bound and --noise when you merge into a model",
+        ));
     }
     let (planned, mut job, sums) = read_sums(&files)?;
     if sums.missing_rows() > 0 {

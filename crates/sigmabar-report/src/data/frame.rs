@@ -277,7 +277,9 @@ impl Place<'_> {
         };
         let remedy = match cell {
             Cell::Text(text) if is_numeral(text) => NUMERAL.to_owned(),
-            Cell::Number(value) if value.is_finite() => "numbers beyond 1e100 cannot be squared and summed: take another unit, or the row out".to_owned(),
+            Cell::Number(value) if value.is_finite() => {
+                "numbers beyond 1e100 cannot be squared and summed: take another unit, or the row out".to_owned()
+            }
             Cell::Text(_) if self.has_options => {
                 format!("put a number there, leave the column out (--ignore {column}), or declare it (--categorical {column})")
             }

@@ -133,7 +133,10 @@ impl Table {
     /// The same files, seen from wherever we are: names that are no full paths are looked for in this folder first.
     #[must_use]
     pub fn seen_from(&self, folder: &Path) -> Self {
-        let found = |part: &Part| Part { file: Some(folder.join(&part.file)).filter(|file| file.exists()).unwrap_or_else(|| part.file.clone()), ..part.clone() };
+        let found = |part: &Part| Part {
+            file: Some(folder.join(&part.file)).filter(|file| file.exists()).unwrap_or_else(|| part.file.clone()),
+            ..part.clone()
+        };
         Self { parts: self.parts.iter().map(found).collect() }
     }
 

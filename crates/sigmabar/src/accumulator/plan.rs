@@ -106,7 +106,16 @@ impl Plan {
         let features = FeatureMap::new(kernel, inducing)?;
         let k_max = features.kernel().max_diagonal(features.inducing());
         let road = if rows as f64 * k_max / ridge.value.powi(2) > ORTHOGONAL_ABOVE { Road::Orthogonal } else { Road::Gram };
-        let summed = Summed { centre: 0.0, road, worst: WORST, chunks, digests: Vec::new(), data: String::new(), left_out: Vec::new(), drop_missing: false };
+        let summed = Summed {
+            centre: 0.0,
+            road,
+            worst: WORST,
+            chunks,
+            digests: Vec::new(),
+            data: String::new(),
+            left_out: Vec::new(),
+            drop_missing: false,
+        };
         Self::assemble(features, summed, ridge, None, Collected::Undeclared)
     }
 
@@ -341,7 +350,11 @@ impl Identity {
 
     /// Refuses sums for a claim that rests on something else.
     pub fn same_premises(&self, other: &Self) -> Result<()> {
-        same("ridge or prior, another way of choosing points, or another origin of kernel or inducing points", self.premises, other.premises)
+        same(
+            "ridge or prior, another way of choosing points, or another origin of kernel or inducing points",
+            self.premises,
+            other.premises,
+        )
     }
 }
 

@@ -106,8 +106,9 @@ impl Directions {
     /// What the responses say: one slice per ridge of the grid.
     pub fn ellipsoid(&self, posterior: &Posterior) -> Result<Ellipsoid> {
         let misfit = self.misfit_of(posterior, self.norm_bound, 1.0);
-        // Without a ridge only the norm bound speaks: never wider than C‖r‖.
-        let ridges = grid(misfit.noise / self.norm_bound).chain([f64::INFINITY]).map(|e| e * e).collect();
+        // Where no direction is kept and there is no noise, no finite ridge says anything; without a ridge only the norm bound speaks: never wider than C‖r‖.
+        let finite = grid(misfit.noise / self.norm_bound).filter(|e| *e > 0.0);
+        let ridges = finite.chain([f64::INFINITY]).map(|e| e * e).collect();
         let rotated = self.rotated(posterior);
         Ok(self.at_ridges(&rotated, misfit, self.norm_bound, ridges))
     }

@@ -7,7 +7,7 @@ use super::widths::charged;
 use crate::error::Result;
 use crate::information::{RidgePath, RidgeTerms};
 use crate::points::{Collected, PointsRef};
-use crate::posterior::Posterior;
+use crate::posterior::{Posterior, at_least_zero};
 use crate::residual::ResidualNorm;
 
 /// Ridges tried: a geometric grid of this many around the natural one, and the model's own.
@@ -39,11 +39,6 @@ pub(super) fn refutes(least_norm: f64, norm_bound: f64) -> bool {
 /// Whether a square of a radius leaves room for a function: one that could not be computed does not.
 pub(super) fn is_possible(square: f64) -> bool {
     square >= 0.0
-}
-
-/// The quadratic form of the responses, which is never negative but for rounding; where it left the range of numbers it refutes every bound.
-pub(crate) fn at_least_zero(quadratic: f64) -> f64 {
-    number_or_infinity(quadratic).max(0.0)
 }
 
 fn number_or_infinity(value: f64) -> f64 {

@@ -11,7 +11,7 @@ use crate::error::{Error, Result};
 use crate::noise::Noise;
 use crate::origin::{Origin, Sourced};
 use crate::points::PointsRef;
-use crate::posterior::ExactPosterior;
+use crate::posterior::{ExactPosterior, at_least_zero};
 use crate::residual::{ResidualNorm, ResidualNormKind};
 use sigmabar_linalg::{Matrix, norm_squared};
 
@@ -68,8 +68,7 @@ impl ExactPosterior {
     fn after_alarm(&self, claim: &Claim) -> Result<(Claim, Option<Contradiction>)> {
         let norm_bound = claim.required_norm_bound()?;
         let least_norm = self.norm_check(&claim.clone().with_delta(ALARM_SHARE * claim.delta())?)?.least_norm;
-        let contradiction =
-            energy::refutes(least_norm, norm_bound).then_some(Contradiction { least_norm: Some(least_norm), norm_bound });
+        let contradiction = energy::refutes(least_norm, norm_bound).then_some(Contradiction { least_norm: Some(least_norm), norm_bound });
         Ok((claim.clone().with_delta((1.0 - ALARM_SHARE) * claim.delta())?, contradiction))
     }
 
@@ -81,7 +80,7 @@ impl ExactPosterior {
         let locations = self.observations().locations();
         let noise = claim.required_noise(Some(locations.len()))?;
         let gamma = noise.energy(locations.len(), energy::tail(locations.len(), locations.collected(), claim.delta()));
-        let least_norm = energy::at_least_zero(self.certified_quadratic() - (gamma / self.ridge()).powi(2)).sqrt();
+        let least_norm = at_least_zero(self.certified_quadratic() - (gamma / self.ridge()).powi(2)).sqrt();
         Ok(NormCheck::new(least_norm, claim.known_norm_bound()))
     }
 

@@ -39,6 +39,6 @@ pub use residual_norm::ResidualNormMethod;
 pub use widths::{HalfWidth, Widths};
 
 pub(crate) use ellipsoid::{Directions, Ellipsoid, Premises as EllipsoidPremises, Slice};
-pub(crate) use energy::{EnergyBand, at_least_zero};
+pub(crate) use energy::EnergyBand;
 pub(crate) use simulated::NormalDraws;
 pub(crate) use widths::{direct_bias, level_form};

@@ -1,6 +1,5 @@
 //! The exact Gaussian-process posterior: the oracle of the sparse one, and the better choice for a few hundred distinct points.
 
-use crate::certificate::at_least_zero;
 use crate::error::{Error, Result, positive};
 use crate::kernel::{Digits, Kernel};
 use crate::origin::{Origin, Sourced};
@@ -247,4 +246,9 @@ impl ExactPosterior {
         }
         Ok(value.max(0.0))
     }
+}
+
+/// The quadratic form of the responses, which is never negative but for rounding; where it left the range of numbers it refutes every bound.
+pub(crate) fn at_least_zero(quadratic: f64) -> f64 {
+    if quadratic.is_nan() { f64::INFINITY } else { quadratic.max(0.0) }
 }

@@ -6,6 +6,7 @@ mod sample;
 mod summed;
 
 pub use exact::ExactPosterior;
+pub(crate) use exact::at_least_zero;
 pub use sample::sample_gaussian;
 
 use crate::error::Result;
