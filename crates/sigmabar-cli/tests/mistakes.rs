@@ -226,7 +226,7 @@ fn a_model_replaces_models_alone() {
     fs::write(path.join("thesis.txt"), "ten years of work").unwrap();
     for force in [false, true] {
         assert!(fit("thesis.txt", force, 2).contains("thesis.txt is there and is no sigmabar model"));
-        assert!(fit("data.csv", force, 2).contains("no sigmabar model"));
+        assert!(fit("data.csv", force, 2).contains("would be lost"));
         assert!(fit(".", force, 2).contains("no sigmabar model"));
     }
     assert_eq!(fs::read_to_string(path.join("thesis.txt")).unwrap(), "ten years of work");
