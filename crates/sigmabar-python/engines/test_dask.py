@@ -97,10 +97,10 @@ def test_columns_are_known_by_name_and_rows_by_index(client):
     with pytest.raises(sb.Error, match='two columns of X are called "a"'):
         regressor.predict(frame.rename(columns={"b": "a"}))
     other = dd.from_pandas(table["y"].set_axis(np.arange(90) + 1000), npartitions=3)
-    with pytest.raises(sb.Error, match="partition 0 of X has another index than that of y"):
+    with pytest.raises(sb.Error, match=r"partition \d of X has another index than that of y"):
         regressor.fit(frame[["a", "b"]], other, client)
     short = dd.from_pandas(table["y"].iloc[:84], npartitions=3)
-    with pytest.raises(sb.Error, match="partition 0 of X has 30 rows and that of y has 28"):
+    with pytest.raises(sb.Error, match=r"partition \d of X has \d+ rows and that of y has 28"):
         regressor.fit(frame[["a", "b"]], short, client)
     regressor.fit(frame[["a", "b"]].to_dask_array(lengths=True), frame["y"].to_dask_array(lengths=True), client)
     assert not hasattr(regressor, "feature_names_in_")
