@@ -69,6 +69,7 @@ pub(super) async fn status(State(app): State<Arc<App>>, Path(s): Path<String>) -
         batches: status.batches,
         closed: status.closed,
         is_finished: status.is_finished,
+        awaits_premises: status.awaits_premises,
         is_paused,
         wanted_gap: status.wanted_gap,
         wanted_candidate_gap: status.wanted_candidate_gap,

@@ -198,6 +198,9 @@ pub struct StudyStatus {
     pub closed: usize,
     /// Whether the study is over.
     pub is_finished: bool,
+    /// Whether its pilot is measured and the premises are to be fixed now.
+    #[serde(default)]
+    pub awaits_premises: bool,
     /// Whether nothing is handed out.
     pub is_paused: bool,
     /// The gap at which to stop.
