@@ -93,6 +93,7 @@ pub enum Failure {
     Report(#[from] crate::report::Error),
     /// The server could not be started.
     #[error(transparent)]
+    #[cfg(feature = "serve")]
     Serve(#[from] sigmabar_serve::ServeError),
     /// The number of threads could not be set.
     #[error("{name} is \"{value}\": it must be a whole number of threads, at least 1")]

@@ -34,6 +34,7 @@ pub struct StudyOption {
 
 impl StudyArgument {
     /// Which of several.
+    #[cfg(feature = "serve")]
     pub(crate) fn name(&self) -> Option<&str> {
         self.name.as_deref()
     }

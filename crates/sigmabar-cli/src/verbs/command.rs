@@ -71,8 +71,10 @@ pub enum Verb {
     /// Make one page with pictures of a study or a model
     Report(super::report::Arguments),
     /// Serve studies as a live page, and to workers on other machines
+    #[cfg(feature = "serve")]
     Serve(super::serve::Arguments),
     /// Evaluate settings of a study that another machine serves
+    #[cfg(feature = "serve")]
     Worker(super::worker::Arguments),
     /// What the theorems say before anything is measured
     Theory(super::theory::Arguments),

@@ -21,12 +21,14 @@ pub(crate) mod recommend;
 pub(crate) mod report;
 pub(crate) mod run;
 pub(crate) mod schema;
+#[cfg(feature = "serve")]
 pub(crate) mod serve;
 pub(crate) mod status;
 pub(crate) mod tell;
 pub(crate) mod theory;
 pub(crate) mod trials;
 pub(crate) mod void;
+#[cfg(feature = "serve")]
 pub(crate) mod worker;
 
 pub(crate) use accumulate::hex;
@@ -60,7 +62,9 @@ pub(crate) fn run(verb: Verb, global: &Global, console: &Console) -> Outcome {
         Verb::CloseBatch(arguments) => batch::close(&arguments, console),
         Verb::Reap(arguments) => batch::reap(&arguments, console),
         Verb::Report(arguments) => report::run(&arguments, console),
+        #[cfg(feature = "serve")]
         Verb::Serve(arguments) => serve::run(&arguments, global, console),
+        #[cfg(feature = "serve")]
         Verb::Worker(arguments) => worker::run(&arguments, console),
         Verb::Schema(arguments) => schema::run(&arguments),
         Verb::Theory(arguments) => theory::run(&arguments, global, console),

@@ -10,6 +10,7 @@ use crate::output;
 use crate::quantity::{counted, duration, grouped, positive, short};
 use crate::verbs::report;
 use crate::verbs::status::repeats;
+#[cfg(feature = "serve")]
 use crate::verbs::worker::{OUTBOX, Work};
 use crate::which_study::{StudyArgument, WhichStudy, quoted};
 use indicatif::ProgressBar;
@@ -26,6 +27,7 @@ pub struct Arguments {
     study: StudyArgument,
     /// Work for a study that sigmabar serve has at this address, together with others
     #[arg(long, value_name = "URL", conflicts_with_all = ["study", "report", "no_report", "despite_contradiction"])]
+    #[cfg(feature = "serve")]
     server: Option<String>,
     /// Evaluations at a time
     #[arg(long, short, value_name = "N", default_value_t = 1, value_parser = positive)]
@@ -54,6 +56,7 @@ pub struct Arguments {
 }
 
 pub(crate) fn run(arguments: &Arguments, global: &Global, console: &Console) -> Outcome {
+    #[cfg(feature = "serve")]
     if let Some(server) = &arguments.server {
         let options = RunOptions { parallel: arguments.parallel, lease: arguments.lease, at_most: arguments.at_most };
         let (name, command) = (arguments.study.name(), arguments.command.as_deref());

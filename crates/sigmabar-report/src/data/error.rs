@@ -70,6 +70,14 @@ pub enum DataError {
         /// What its reader says.
         reason: String,
     },
+    /// This build has no reader for it.
+    #[error("{}: this sigmabar was built without {kind} files; build it with --features tables, or give CSV", file.display())]
+    Absent {
+        /// The file.
+        file: PathBuf,
+        /// The kind of file.
+        kind: &'static str,
+    },
     /// No header, or one of numbers.
     #[error("{}: the first line must name the columns, and it {found}", file.display())]
     Header {

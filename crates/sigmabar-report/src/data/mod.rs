@@ -1,12 +1,18 @@
 //! Tables of numbers from CSV (also compressed, also standard input), Parquet, Excel and NumPy files, read row after row.
 
+#[cfg(not(feature = "tables"))]
+mod absent;
 mod delimited;
 mod error;
+#[cfg(feature = "tables")]
 mod excel;
 mod frame;
 mod moments;
+#[cfg(feature = "tables")]
 mod numpy;
+#[cfg(feature = "tables")]
 mod parquet_file;
+#[cfg(feature = "tables")]
 mod parquet_writer;
 mod table;
 
@@ -14,8 +20,14 @@ pub use error::DataError;
 pub use error::closest;
 pub use frame::{Categories, ColumnInfo, Frame, Numbers, Selection, Wanted};
 pub use frame::{NUMERAL, is_numeral};
-pub use parquet_writer::{Column, ParquetWriter};
+#[cfg(feature = "tables")]
+pub use parquet_writer::ParquetWriter;
 pub use table::{Chunk, Part, Table};
+
+#[cfg(not(feature = "tables"))]
+pub use absent::ParquetWriter;
+#[cfg(not(feature = "tables"))]
+use absent::{excel, numpy, parquet_file};
 
 use std::fmt;
 use std::fs::File;
@@ -41,6 +53,15 @@ impl fmt::Display for Cell {
             Self::Missing => Ok(()),
         }
     }
+}
+
+/// The cells of one column.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Column {
+    /// Numbers.
+    Numbers(Vec<f64>),
+    /// Text, such as names of categories.
+    Text(Vec<String>),
 }
 
 /// Rows one after the other. The number given back is the row as its reader would count it: the line of a CSV file, the row from 1 elsewhere.

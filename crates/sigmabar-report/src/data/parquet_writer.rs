@@ -1,5 +1,6 @@
 //! Columns into a Parquet file, a row group at a time.
 
+use super::Column;
 use parquet::basic::{Compression, LogicalType, Repetition, Type as Physical};
 use parquet::data_type::{ByteArray, ByteArrayType, DoubleType};
 use parquet::errors::ParquetError;
@@ -8,15 +9,6 @@ use parquet::file::writer::SerializedFileWriter;
 use parquet::schema::types::Type;
 use std::io::{self, Write};
 use std::sync::Arc;
-
-/// The cells of one column.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Column {
-    /// Numbers.
-    Numbers(Vec<f64>),
-    /// Text, such as names of categories.
-    Text(Vec<String>),
-}
 
 /// A Parquet file that is being written.
 pub struct ParquetWriter<W: Write + Send> {

@@ -1,8 +1,11 @@
 //! SVG to PNG with a font of our own: the picture has its words on a machine without fonts, and looks the same on all.
 
+#[cfg(feature = "png")]
 use resvg::{tiny_skia, usvg};
+#[cfg(feature = "png")]
 use std::sync::{Arc, OnceLock};
 
+#[cfg(feature = "png")]
 /// DejaVu Sans, cut down to Latin, Greek, Cyrillic and signs.
 const FONT: &[u8] = include_bytes!("../../assets/font/DejaVuSans-subset.ttf");
 
@@ -11,8 +14,12 @@ const FONT: &[u8] = include_bytes!("../../assets/font/DejaVuSans-subset.ttf");
 #[non_exhaustive]
 pub enum PngError {
     /// The drawing is not SVG that the renderer reads.
+    #[cfg(feature = "png")]
     #[error("the drawing cannot be rendered")]
     Drawing(#[from] usvg::Error),
+    /// This build draws no pixels.
+    #[error("this sigmabar was built without PNG pictures; build it with --features png, or take the SVG")]
+    Absent,
     /// There is no memory for so many pixels, or none at all is asked for.
     #[error("a picture of {width} × {height} pixels cannot be made")]
     Size {
@@ -29,6 +36,7 @@ pub enum PngError {
     },
 }
 
+#[cfg(feature = "png")]
 fn fonts() -> Arc<usvg::fontdb::Database> {
     static FONTS: OnceLock<Arc<usvg::fontdb::Database>> = OnceLock::new();
     let load = || {
@@ -40,10 +48,20 @@ fn fonts() -> Arc<usvg::fontdb::Database> {
     Arc::clone(FONTS.get_or_init(load))
 }
 
+/// Refuses: the renderer is left out.
+///
+/// # Errors
+/// Always.
+#[cfg(not(feature = "png"))]
+pub fn rasterise(_svg: &str, _zoom: f32) -> Result<Vec<u8>, PngError> {
+    Err(PngError::Absent)
+}
+
 /// Renders an SVG document, `zoom` pixels for each unit.
 ///
 /// # Errors
 /// [`PngError`]
+#[cfg(feature = "png")]
 pub fn rasterise(svg: &str, zoom: f32) -> Result<Vec<u8>, PngError> {
     let options = usvg::Options { fontdb: fonts(), font_family: "DejaVu Sans".to_owned(), ..usvg::Options::default() };
     let tree = usvg::Tree::from_str(svg, &options)?;
