@@ -95,6 +95,18 @@ def test_a_ridge_or_noise_learnt_from_the_responses_is_no_declaration() -> None:
         assert s.recommend().label == "estimated", name  # type: ignore[union-attr]
 
 
+def test_what_replicates_say_about_the_noise_is_learnt_from_them(tmp_path: Path) -> None:
+    x, y = np.repeat(X[:20], 2, axis=0), np.repeat(Y[:20], 2) + 0.1 * RNG.standard_normal(40)
+    level, bound, _ = sb.premises.noise_level(x, y)
+    for learnt in (level, bound, sb.premises.norm_bound(height=level, hills=2)):
+        assert isinstance(learnt, sb.LearntNumber) and learnt.source == "learnt-here"
+        assert certificate(model(x=x, y=y), noise=sb.Gaussian(learnt)).label == "estimated"
+        assert certificate(model(), noise=sb.Gaussian(learnt.for_new_data())).label == "certified", "other rows"
+    spec = {"budget": 9, "norm_bound": 2.0, "noise": {"gaussian": level}, "parameters": {"x": {"type": "float", "low": 0, "high": 1}}}
+    with pytest.raises(sb.Error, match=r"noise\.gaussian was learnt from responses"):
+        sb.Study.create(tmp_path / "s.db", "s", spec)
+
+
 def test_what_was_learnt_on_other_rows_is_noticed_on_the_same() -> None:
     learnt = sb.fit_hyperparameters(sb.Matern(nu=2.5), X[:40], Y[:40], starts=1)
     new = learnt.for_new_data()

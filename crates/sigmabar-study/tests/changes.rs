@@ -2,6 +2,7 @@
 
 use crate::support;
 
+use sigmabar::{Origin, Strategy};
 use sigmabar_study::{
     AskRequest, Asked, AskedTrial, Corrected, Error, EventKind, RunOptions, Study, StudySpec, TrialResult, TrialStatus, Value,
 };
@@ -69,7 +70,7 @@ fn an_objective_that_only_fails_is_an_error_each_time_and_its_trials_can_be_trie
 }
 
 #[test]
-fn a_correction_in_time_leaves_no_trace_but_the_event() {
+fn a_correction_in_time_is_a_premise_on_the_word_of_whoever_made_it() {
     let (_directory, study) = begun(&certified());
     let trials = ask(&study, "worker", usize::MAX);
     study.tell(0, value(40.0)).unwrap();
@@ -78,12 +79,52 @@ fn a_correction_in_time_leaves_no_trace_but_the_event() {
     tell(&study, &trials[1..]);
     let (_other, straight) = begun(&certified());
     batch(&straight);
-    assert_eq!(study.recommend().unwrap(), straight.recommend().unwrap());
+    let mut corrected = study.recommend().unwrap().unwrap();
+    let said = corrected.certificate.premises.corrected_in_time.take().unwrap();
+    assert_eq!((said.value, said.origin), (1, Origin::Declared));
+    assert_eq!(corrected, straight.recommend().unwrap().unwrap());
     assert_eq!(from_rows(&study).label().to_string(), "certified");
     let event = study.events_after(0).unwrap().into_iter().find(|event| event.kind == EventKind::Replaced).unwrap();
     let detail: serde_json::Value = serde_json::from_str(&event.detail.unwrap()).unwrap();
     assert_eq!((event.trial, &detail["value"], &detail["why"]), (Some(0), &serde_json::json!(40.0), &serde_json::json!(note)));
     assert_eq!(study.trials().unwrap()[0].note.as_deref(), Some(note));
+}
+
+/// Whoever tells unwelcome values as failures and gives them others afterwards has chosen among draws.
+#[test]
+fn a_failure_that_gets_a_value_was_measured_again() {
+    for (failures, label) in [("", "estimated"), ("failures = \"unrelated\"\n", "certified")] {
+        let (_directory, study) = begun(&spec(&format!("{failures}{}", certified().to_toml())));
+        let trials = ask(&study, "worker", usize::MAX);
+        study.tell(0, TrialResult::Failed { reason: "too low".to_owned() }).unwrap();
+        assert_eq!(study.replace(0, &truth(&trials[0]), "second attempt").unwrap(), Corrected::InTime);
+        tell(&study, &trials[1..]);
+        let advice = study.recommend().unwrap().unwrap();
+        assert_eq!((advice.label().to_string().as_str(), advice.certificate.premises.losses.value), (label, 1));
+        // The strategy that is handed out, its copy and its claims say so too.
+        let strategy = Strategy::from_bytes(&study.strategy().unwrap().to_bytes()).unwrap();
+        assert_eq!(strategy.recommend_with_range().unwrap().unwrap().certificate, advice.certificate);
+        assert_eq!(strategy.standing().unwrap().unwrap().certificate.label().to_string(), label);
+        assert!(strategy.batches().unwrap().iter().all(|b| b.certificate.as_ref().is_some_and(|c| c.label().to_string() == label)));
+        assert_eq!(advice.certificate.range.is_some(), label == "certified", "an estimate stands for no range");
+    }
+}
+
+/// With noise near 0 the ridge follows from the budget: a budget chosen after looking must not choose the ridge of what was looked at.
+#[test]
+fn a_larger_budget_leaves_the_ridge_as_it_was() {
+    let text = certified().to_toml().replace("gaussian = 0.1", "gaussian = 1e-9");
+    let (_directory, mut study) = begun(&spec(&text));
+    let ridge = study.spec().problem().ridge().unwrap();
+    assert!(ridge > 1e-7, "rounding has the last word, not the noise: {ridge}");
+    for trial in ask(&study, "worker", usize::MAX) {
+        let x: f64 = trial.values.iter().filter_map(|(_, value)| value.as_number()).sum();
+        study.tell(trial.id, value((x / 10.0).sin())).unwrap();
+    }
+    let before = study.recommend().unwrap();
+    study.amend(&spec(&text.replace("budget = 48", "budget = 480"))).unwrap();
+    assert_eq!((study.spec().problem().budget(), study.spec().problem().ridge()), (480, Some(ridge)));
+    assert_eq!(study.recommend().unwrap(), before);
 }
 
 #[test]
@@ -241,7 +282,9 @@ fn values_that_were_used_enter_as_the_point_measured_where_that_is_declared() {
     assert_eq!(strategy.ledger().trials()[0].point, study.spec().space().point(&moved[0].1).unwrap());
     let again = Study::open(study.file(), None).unwrap();
     assert_eq!(again.strategy().unwrap(), strategy);
-    assert_eq!(again.recommend().unwrap().unwrap().label().to_string(), "certified");
+    let advice = again.recommend().unwrap().unwrap();
+    let said = advice.certificate.premises.used_otherwise.unwrap();
+    assert_eq!((advice.label().to_string().as_str(), said.value, said.origin), ("certified", 1, Origin::Declared));
     assert!(
         matches!(study.tell_sheet(&[], &[], &[(0, vec![Value::Float(0.9)])]), Err(Error::UsedOtherwise { .. })),
         "it has a result already"

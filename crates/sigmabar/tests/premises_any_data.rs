@@ -167,6 +167,16 @@ fn its_certificate_names_what_it_rests_on() {
     assert_eq!(spoilt(Failures::Undeclared, false, true), (Label::Estimated, false));
     assert_eq!(spoilt(Failures::Unrelated, false, true), (Label::Certified, true));
     assert_eq!(spoilt(Failures::Unrelated, true, false), (Label::Estimated, false));
+    // While a batch is open, what has failed in it counts, and nothing beyond the first that is still to come: who tells the best first has chosen.
+    let mut open = Strategy::new(problem.clone(), policies()[2].clone()).unwrap();
+    let Ask::Trials(trials) = open.ask(usize::MAX).unwrap() else { panic!("nothing to do") };
+    open.tell(trials[0].id, Outcome::Value(known.values[trials[0].candidate.unwrap()])).unwrap();
+    let first = open.standing().unwrap().unwrap();
+    open.tell(trials[2].id, Outcome::Value(9.0)).unwrap();
+    let skipped = open.standing().unwrap().unwrap();
+    assert_eq!((skipped.certificate.premises.observations.value, skipped.range.least_norm), (1, first.range.least_norm));
+    open.tell(trials[1].id, Outcome::Failed).unwrap();
+    assert_eq!(open.standing().unwrap().unwrap().certificate.label(), Label::Estimated);
     // Without premises there is nothing to turn.
     let bare = measured(problem.clone().without_premises(), policies()[2].clone(), &known, 4);
     assert!(bare.standing().unwrap().is_none() && bare.premise_map(&[1.0]).unwrap().is_empty());

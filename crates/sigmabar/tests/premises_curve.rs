@@ -7,7 +7,7 @@ use rand_chacha::ChaCha8Rng;
 use rayon::prelude::*;
 use sbpe_support::{DELTA, Drawn, Known, exact_weights, finish, sbpe, uniform};
 use sigmabar::strategy::{Sbpe, Schedule, Standpoint};
-use sigmabar::{Expansion, Kernel, Points, Strategy};
+use sigmabar::{Ask, Expansion, Kernel, Outcome, Points, Strategy};
 
 /// The norm bound and the length-scale that runs are planned with.
 const PLANNED: (f64, f64) = (1.0, 0.25);
@@ -163,6 +163,27 @@ fn the_claim_breaks_at_its_breakdown_points() {
     let found = looked.iter().filter(|&&l| l).count();
     println!("{found} of {} runs have both ends inside", looked.len());
     assert!(found >= 100);
+}
+
+/// A range is found once for each batch: asked for again it is the same, and never that of an earlier batch.
+#[test]
+fn a_range_is_that_of_the_last_batch() {
+    let known = Known::random(kernel(2, 0.2), 1, 30, 1.5, 0.1, 9);
+    let mut run = Strategy::new(known.problem(120, Drawn::Gaussian, 9).with_ridge(0.6).unwrap(), sbpe(Sbpe::default())).unwrap();
+    let mut rng = ChaCha8Rng::seed_from_u64(9);
+    let mut seen = Vec::new();
+    while let Ask::Trials(trials) = run.ask(usize::MAX).unwrap() {
+        for trial in trials {
+            let value = known.values[trial.candidate.unwrap()] + Drawn::Gaussian.draw(known.level, &mut rng);
+            run.tell(trial.id, Outcome::Value(value)).unwrap();
+        }
+        let range = run.recommend_with_range().unwrap().unwrap().certificate.range;
+        let afresh = Strategy::from_bytes(&run.to_bytes()).unwrap();
+        assert_eq!(range, afresh.recommend_with_range().unwrap().unwrap().certificate.range);
+        assert_eq!(range, run.standing().unwrap().map(|standing| standing.range));
+        seen.push(range);
+    }
+    assert!(seen.len() > 1 && seen.windows(2).any(|two| two[0] != two[1]), "{seen:?}");
 }
 
 /// A run of one batch that had declared the norm bound from the start comes to the same claim: the ridge, the design and the challengers are the same, only the slices of

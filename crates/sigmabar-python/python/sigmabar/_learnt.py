@@ -10,7 +10,8 @@ from ._checks import number
 
 class LearntNumber(float):
     """A number that was learnt from responses. It is used like any other, and a claim that rests on it says so. Arithmetic, ``round`` and NumPy's functions of
-    single numbers keep the mark; ``float(…)`` takes it off, and is your word that the number does not come from the responses.
+    single numbers keep the mark; ``float(…)`` takes it off, and is your word that the number does not come from the responses. What makes plain numbers of its arguments,
+    such as ``math`` and arrays, takes it off too.
 
     >>> import numpy as np, sigmabar as sb
     >>> x = np.linspace(0, 1, 80)

@@ -21,6 +21,7 @@ from ._certificate import Certificate, PremiseRange, warned
 from ._checks import count, count_or_none, flag, number, number_or_none, path, text, text_or_none
 from ._core import Error
 from ._html import advice, table
+from ._learnt import LearntNumber
 from ._names import Collected
 from ._remote import RemoteStudy
 from ._strategy import Strategy
@@ -528,8 +529,18 @@ def _plain(value: Any) -> Any:
     return value.item() if hasattr(value, "item") else value
 
 
+def _refuse_learnt(value: Any, key: str) -> None:
+    """A study's premises are declared: a number that was learnt is none until somebody says so."""
+    if isinstance(value, LearntNumber):
+        raise Error(f"{key} was learnt from responses, and a study would declare it: write float(…) if it is your own word, and import none of those responses")
+    parts = value.items() if isinstance(value, Mapping) else enumerate(value) if isinstance(value, (list, tuple)) else ()
+    for name, part in parts:
+        _refuse_learnt(part, f"{key}.{name}" if key else str(name))
+
+
 def _spec_text(spec: Mapping[str, Any] | str | os.PathLike[str]) -> tuple[str, str, Path]:
     if isinstance(spec, Mapping):
+        _refuse_learnt(spec, "")
         try:
             return json.dumps(spec, default=_plain), "json", Path.cwd()
         except (TypeError, ValueError) as error:

@@ -16,6 +16,7 @@ from . import _core
 from ._arrays import Floats, rows, vector
 from ._checks import count, number
 from ._kernels import Kernel
+from ._learnt import LearntNumber, marked, source_of
 
 __all__ = ["functions", "noise_level", "norm_bound"]
 
@@ -28,22 +29,26 @@ def norm_bound(height: float, hills: int, unit: float = 1.0) -> float:
     >>> sb.premises.norm_bound(height=2.0, hills=1)
     3.0
     """
-    return _core.norm_of_hills(number(height, "height") / number(unit, "unit"), count(hills, "hills"))
+    bound = _core.norm_of_hills(number(height, "height") / number(unit, "unit"), count(hills, "hills"))
+    return marked(bound, *source_of((height, unit)))
 
 
-def noise_level(x: Any, y: Any, delta: float = 0.005) -> tuple[float, float, int]:
+def noise_level(x: Any, y: Any, delta: float = 0.005) -> tuple[LearntNumber, LearntNumber, int]:
     """What replicates say about normal noise of one unknown level, whatever the function is: the pooled standard deviation, a bound on the level that is exceeded with
-    probability ``delta`` at most, and the degrees of freedom. Rows of ``x`` that are equal are replicates; without any it is a ``ValueError``.
+    probability ``delta`` at most, and the degrees of freedom. Rows of ``x`` that are equal are replicates; without any it is a ``ValueError``. Both numbers are learnt
+    from these responses, and a claim about the same ones says so; declare noise of an unknown level to have the bound inside the claim.
 
     >>> import sigmabar as sb
     >>> s, bound, freedom = sb.premises.noise_level([0, 0, 1, 1, 2], [1.0, 1.2, 3.0, 3.1, 9.0])
     >>> freedom, s < bound
     (2, True)
     """
-    found = _core.replicates(rows(x), vector(y).tolist(), number(delta, "delta"))
+    points, values = rows(x), vector(y)
+    found = _core.replicates(points, values.tolist(), number(delta, "delta"))
     if found is None:
         raise ValueError("there are no replicates: measure some settings twice or more, or declare the level")
-    return found
+    seen = _core.seen_hashes(points, values)
+    return LearntNumber(found[0], "learnt-here", seen), LearntNumber(found[1], "learnt-here", seen), found[2]
 
 
 def functions(kernel: Kernel, norm: float, x: Any, *, hills: int = 4, count: int = 3, seed: int = 0) -> Floats:

@@ -51,7 +51,10 @@ impl<W: Write + Send> ParquetWriter<W> {
     /// # Errors
     /// Always.
     pub fn new<'a>(_out: W, _columns: impl IntoIterator<Item = (&'a str, bool)>) -> io::Result<Self> {
-        Err(io::Error::new(io::ErrorKind::Unsupported, "this sigmabar was built without Parquet files; build it with --features tables, or write CSV"))
+        Err(io::Error::new(
+            io::ErrorKind::Unsupported,
+            "this sigmabar was built without Parquet files; build it with --features tables, or write CSV",
+        ))
     }
 
     /// Nothing: there is no file.

@@ -36,7 +36,7 @@ pub fn live(study: &Study, address: &str) -> Result<Live> {
     if let Some(advice) = &content.advice {
         page.certificate(&advice.certificate.to_string());
     }
-    content.history(&mut page, StudyModel::new(study, &run)?.as_ref())?;
+    content.history(&mut page, StudyModel::new(&run)?.as_ref())?;
     page.picture(gantt(&content.trials, &content.batches).picture());
     Ok(Live { status: content.status, advice: content.advice, batches: content.batches, page })
 }
@@ -47,7 +47,7 @@ pub fn live(study: &Study, address: &str) -> Result<Live> {
 /// A setting that the space does not have, or what reading the study or asking its model runs into.
 pub fn live_model(study: &Study, address: &str, at: Option<&[Value]>) -> Result<Option<Page>> {
     let run = study.strategy()?;
-    let Some(model) = StudyModel::new(study, &run)? else { return Ok(None) };
+    let Some(model) = StudyModel::new(&run)? else { return Ok(None) };
     let content = Content::read(study, &run)?;
     let names = || study.spec().space().parameters().iter().map(|parameter| parameter.name.clone());
     let through = match at {
@@ -86,7 +86,7 @@ pub struct Predicted {
 /// A setting that the space does not have, or what the model runs into.
 pub fn predict(study: &Study, settings: &[Vec<Value>]) -> Result<Option<Vec<Predicted>>> {
     let run = study.strategy()?;
-    let Some(model) = StudyModel::new(study, &run)? else { return Ok(None) };
+    let Some(model) = StudyModel::new(&run)? else { return Ok(None) };
     let points = settings.iter().map(|values| study.spec().space().point(values)).collect::<sigmabar_study::Result<Vec<_>>>()?;
     let view = model.view(Points::from_rows(&points)?.view())?;
     let one = |(mean, (lower, upper)): (&f64, &(f64, f64))| Predicted { mean: *mean, lower: *lower, upper: *upper, label: view.label };

@@ -15,7 +15,7 @@ const RUNNERS_UP: usize = 5;
 impl Content<'_> {
     /// Settings that come next, how often to measure the recommended one again, and the next command.
     pub fn runners_up(&self, page: &mut Page) -> Result<()> {
-        let (Some(advice), Some(model)) = (&self.advice, StudyModel::new(self.study, self.run)?) else { return Ok(()) };
+        let (Some(advice), Some(model)) = (&self.advice, StudyModel::new(self.run)?) else { return Ok(()) };
         page.heading("What to do next");
         let file = self.file();
         if self.contradiction().is_some() {

@@ -6,8 +6,9 @@ use super::study::Content;
 use crate::plot;
 use sigmabar::certificate::Theorem;
 
-/// Length-scales of the premise map, as multiples of the declared ones.
-const FACTORS: [f64; 5] = [0.5, 0.7, 1.0, 1.4, 2.0];
+/// Length-scales of the premise map beside the declared ones, as multiples of these.
+const SHORTER: [f64; 2] = [0.5, 0.7];
+const LONGER: [f64; 2] = [1.4, 2.0];
 
 impl Content<'_> {
     /// The claim along the norm bound, and over the length-scale: only where a theorem stands behind it.
@@ -27,7 +28,9 @@ impl Content<'_> {
             return Ok(());
         }
         page.picture(plot::standing(&standing, self.response()));
-        let map = self.run.premise_map(&FACTORS)?;
+        let mut map = self.run.premise_map(&SHORTER)?;
+        map.push(standing.row());
+        map.extend(self.run.premise_map(&LONGER)?);
         let claimed = standing.gap_at(standing.norm_bound).unwrap_or(f64::INFINITY);
         page.picture(plot::premise_map(&map, claimed, self.response()));
         Ok(())

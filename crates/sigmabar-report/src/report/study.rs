@@ -173,7 +173,7 @@ impl Content<'_> {
 
     /// All pictures; gives the certificate behind the slices back.
     fn pictures(&self, page: &mut Page) -> Result<Option<Certificate>> {
-        let model = StudyModel::new(self.study, self.run)?;
+        let model = StudyModel::new(self.run)?;
         let model = model.as_ref();
         page.heading("How it got there");
         self.history(page, model)?;

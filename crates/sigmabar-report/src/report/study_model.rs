@@ -4,9 +4,9 @@ use super::error::Result;
 use super::parameter;
 use crate::plot::{Effect, MOST_DOTS, MeanMap, Side, Slice, Slices};
 use sigmabar::certificate::Coverage;
-use sigmabar::strategy::{RunPosterior, Scale};
+use sigmabar::strategy::{Mishaps, RunPosterior, Scale};
 use sigmabar::{Certificate, Claim, Label, Origin, Points, PointsRef, Strategy};
-use sigmabar_study::{Advice, ParameterKind, Space, Study, Value};
+use sigmabar_study::{Advice, ParameterKind, Space, Value};
 use std::f64::consts::FRAC_1_SQRT_2;
 
 /// Both sides of a normal interval that misses once in twenty times.
@@ -73,12 +73,13 @@ pub(super) struct View {
 
 impl<'a> StudyModel<'a> {
     /// `None` where there is no kernel or nothing was measured.
-    pub fn new(study: &Study, run: &'a Strategy) -> Result<Option<Self>> {
+    pub fn new(run: &'a Strategy) -> Result<Option<Self>> {
         let Some(posterior) = run.posterior()? else { return Ok(None) };
         let (scale, noise) = (posterior.scale(), posterior.noise());
         let ledger = run.ledger();
         let lost = ledger.lost_before() + (0..ledger.batches()).map(|batch| ledger.lost(batch)).sum::<usize>();
-        let is_whole = run.problem().failures().origin(lost + study.mishap_count()?) != Origin::Unmet;
+        let Mishaps { corrected, measured_again, .. } = run.mishaps();
+        let is_whole = run.problem().failures().origin(lost + corrected + measured_again) != Origin::Unmet;
         Ok(Some(Self { run, posterior, scale, noise, is_whole }))
     }
 

@@ -40,10 +40,17 @@ impl StudySpec {
         let mut file = edited.file.clone();
         file.seed = self.file.seed;
         file.amended_batches.clone_from(&self.file.amended_batches);
+        file.amended_ridge = self.file.amended_ridge;
         let (old, new) = (self.problem.budget(), edited.problem.budget());
         if new != old {
             let key = if changed.iter().any(|key| key == "plates") { "plates" } else { "budget" };
             file.amended_batches = self.longer(key, new, planned)?;
+            // The smallest ridge follows from the budget: what was analysed stays analysed with the one it had.
+            file.amended_ridge = if matches!(self.policy, Policy::Sbpe(_)) && self.fixed("tau", planned.len()).is_some() {
+                self.problem.ridge()
+            } else {
+                None
+            };
         }
         Self::build(file, Path::new(".")).map_err(|fault| super::located(fault, "", |_, _| None))
     }
@@ -97,7 +104,7 @@ impl StudySpec {
 
 fn written(file: &StudyFile) -> Map<String, Value> {
     // The seed of a begun study is its own, whether or not the file names one.
-    let plain = StudyFile { amended_batches: None, seed: None, ..file.clone() };
+    let plain = StudyFile { amended_batches: None, amended_ridge: None, seed: None, ..file.clone() };
     match serde_json::to_value(plain) {
         Ok(Value::Object(map)) => map,
         _ => Map::new(),

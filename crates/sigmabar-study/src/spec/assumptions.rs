@@ -27,7 +27,7 @@ pub(super) fn problem(file: &StudyFile, space: &Space, budget: usize) -> Result<
     if let Some(PlainOr::Table(table)) = &file.kernel {
         problem = problem.with_kernel(Sourced::new(kernel(table, space)?, origin)).map_err(Fault::core(&["kernel"]))?;
     }
-    if let Some(tau) = file.tau.and_then(NumberOrAuto::number) {
+    if let Some(tau) = file.tau.and_then(NumberOrAuto::number).or(file.amended_ridge) {
         problem = problem.with_ridge(tau).map_err(Fault::core(&["tau"]))?;
     }
     if let Some(bound) = file.norm_bound.and_then(NumberOrAuto::number) {

@@ -54,6 +54,10 @@ pub struct StudyFile {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(skip)]
     pub amended_batches: Option<OneOrMany<usize>>,
+    /// The ridge of the batches before that; written by `amend` only.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(skip)]
+    pub amended_ridge: Option<f64>,
     /// Whether settings may come back as they were used in truth (a weight of 4.87 where 4.85 was asked for): they enter as the points measured. Declare it
     /// only if the deviations have nothing to do with the results.
     #[serde(default, skip_serializing_if = "Option::is_none")]

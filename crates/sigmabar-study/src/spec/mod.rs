@@ -241,6 +241,7 @@ impl StudySpec {
                 objective.directory = None;
             }
             file.amended_batches = None;
+            file.amended_ridge = None;
             toml::to_string(&file).unwrap_or_default()
         };
         placeless(self) == placeless(other)

@@ -7,8 +7,7 @@ use crate::store::{Failure, now};
 use crate::{Error, EventKind, Result, TrialResult, TrialStatus};
 use rusqlite::{OptionalExtension, Transaction, params};
 use serde_json::json;
-use sigmabar::certificate::Theorem;
-use sigmabar::{Certificate, Sourced};
+use sigmabar::strategy::Mishaps;
 
 /// What a correction came to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -19,13 +18,6 @@ pub enum Corrected {
     AfterAnalysis,
     /// It had come late, and is used by nothing.
     Late,
-}
-
-/// What happened to results that the strategy does not know of.
-#[derive(Clone, Copy)]
-pub(super) struct Mishaps {
-    corrections: usize,
-    measured_again: usize,
 }
 
 /// A trial as it stands before it is corrected.
@@ -68,7 +60,7 @@ impl Study {
             };
             let detail = json!({
                 "value": before.value, "std": before.std_error, "reason": before.reason,
-                "analysed": corrected == Corrected::AfterAnalysis, "why": why,
+                "analysed": corrected == Corrected::AfterAnalysis, "late": corrected == Corrected::Late, "why": why,
             });
             let (value, std_error, replicates, reason) = result.columns();
             let state = match (before.state, value) {
@@ -153,48 +145,27 @@ impl Study {
         i64::try_from(self.spec.pilot()).unwrap_or(i64::MAX)
     }
 
-    /// How many results were corrected after their batch was analysed.
-    fn corrections(&self) -> Result<usize> {
-        let look = "SELECT count(DISTINCT trial) FROM sb_events WHERE study = ?1 AND kind IN ('replaced', 'withdrawn') \
-                    AND trial >= ?2 AND json_extract(detail, '$.analysed')";
-        let count: i64 = self.store().read(|c| c.prepare_cached(look)?.query_row([self.key, self.first_claimed()], |row| row.get(0)))?;
-        Ok(usize::try_from(count).unwrap_or_default())
-    }
-
-    /// How many results are not the first attempt's: it failed, or its worker was lost with what it had measured, and the setting was measured again.
-    fn measured_again(&self) -> Result<usize> {
-        // Not a join: the planner of SQLite would look at all events for each trial.
-        let look = "SELECT count(DISTINCT e.trial) FROM sb_events AS e WHERE e.study = ?1 AND e.kind IN ('expired', 'worker ended', 'retried') \
-                    AND e.trial >= ?2 AND EXISTS (SELECT 1 FROM sb_trials AS t WHERE t.study = ?1 AND t.id = e.trial AND t.value IS NOT NULL)";
-        let count: i64 = self.store().read(|c| c.prepare_cached(look)?.query_row([self.key, self.first_claimed()], |row| row.get(0)))?;
-        Ok(usize::try_from(count).unwrap_or_default())
-    }
-
-    /// How many results were corrected after their batch was analysed, or are not the first attempt's.
-    ///
-    /// # Errors
-    /// [`Error::Store`].
-    pub fn mishap_count(&self) -> Result<usize> {
-        let mishaps = self.mishaps()?;
-        Ok(mishaps.corrections + mishaps.measured_again)
-    }
-
-    /// What happened to results outside the strategy's sight.
+    /// What happened to results outside the strategy's sight, as the book of events has it.
     pub(super) fn mishaps(&self) -> Result<Mishaps> {
-        Ok(Mishaps { corrections: self.corrections()?, measured_again: self.measured_again()? })
+        // What was told as failed and has a value now was measured again, whoever did it.
+        let replaced = "kind = 'replaced' AND NOT json_extract(detail, '$.analysed') AND NOT coalesce(json_extract(detail, '$.late'), 0)";
+        // Not a join: the planner of SQLite would look at all events for each trial.
+        let valued = "EXISTS (SELECT 1 FROM sb_trials AS t WHERE t.study = ?1 AND t.id = trial AND t.value IS NOT NULL)";
+        let again = format!(
+            "(kind IN ('expired', 'worker ended', 'retried') OR ({replaced} AND json_extract(detail, '$.value') IS NULL)) AND {valued}"
+        );
+        Ok(Mishaps {
+            corrected: self.events_of("kind IN ('replaced', 'withdrawn') AND json_extract(detail, '$.analysed')")?,
+            corrected_in_time: self.events_of(&format!("{replaced} AND json_extract(detail, '$.value') IS NOT NULL"))?,
+            measured_again: self.events_of(&again)?,
+            used_otherwise: self.events_of(&format!("kind = 'used otherwise' AND {valued}"))?,
+        })
     }
 
-    /// A certificate that says so. Correcting a result, or losing it and measuring again, may be as good as choosing it: only who declares that lost results have
-    /// nothing to do with the noise has vouched for these.
-    pub(super) fn with_mishaps(&self, mut certificate: Certificate, mishaps: Mishaps) -> Certificate {
-        let vouched = |count| self.spec.problem().failures().origin(count);
-        let premises = &mut certificate.premises;
-        premises.corrections = Sourced::new(mishaps.corrections, vouched(mishaps.corrections));
-        premises.losses.value += mishaps.measured_again;
-        premises.losses.origin = premises.losses.origin.max(vouched(mishaps.measured_again));
-        let is_vouched = premises.corrections.origin.max(premises.losses.origin).is_firm();
-        // Beside a model's own word the range stands by itself: nothing else says that it does not.
-        certificate.range = certificate.range.filter(|_| is_vouched || certificate.theorem != Theorem::Model);
-        certificate
+    /// How many trials that a claim can rest on have an event like this.
+    fn events_of(&self, which: &str) -> Result<usize> {
+        let look = format!("SELECT count(DISTINCT trial) FROM sb_events WHERE study = ?1 AND trial >= ?2 AND {which}");
+        let count: i64 = self.store().read(|c| c.prepare_cached(&look)?.query_row([self.key, self.first_claimed()], |row| row.get(0)))?;
+        Ok(usize::try_from(count).unwrap_or_default())
     }
 }

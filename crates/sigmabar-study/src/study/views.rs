@@ -108,7 +108,7 @@ impl Study {
     /// [`crate::Error::Store`], or what the strategy runs into.
     pub fn batches(&self) -> Result<Vec<BatchRow>> {
         let strategy = self.strategy()?;
-        let (closed, mishaps) = (strategy.ledger().closed() as i64, self.mishaps()?);
+        let closed = strategy.ledger().closed() as i64;
         let query = "SELECT batch, opened_at, closed_at, survivors FROM sb_batches WHERE study = ?1 ORDER BY batch";
         let rows: Vec<(i64, i64, Option<i64>, Option<String>)> = self
             .store()
@@ -119,8 +119,6 @@ impl Study {
                 None if batch + 1 == closed => Survivors::of(&strategy, self.spec.space())?,
                 text => text.and_then(|text| serde_json::from_str(&text).ok()),
             };
-            let certificate = report.certificate.map(|certificate| self.with_mishaps(certificate, mishaps));
-            let report = BatchReport { certificate, ..report };
             Ok(BatchRow { batch: usize::try_from(batch).unwrap_or_default(), report, survivors, opened_at, closed_at })
         };
         strategy.batches()?.into_iter().zip(rows).map(row).collect()
@@ -150,7 +148,7 @@ impl Study {
             upper: best.upper + slack,
             gap: best.gap + slack,
             candidate_gap: best.candidate_gap.map(|gap| gap + slack),
-            certificate: self.with_mishaps(best.certificate, self.mishaps()?),
+            certificate: best.certificate,
             best_observed,
             point: best.point,
             nearest,
@@ -227,22 +225,21 @@ impl Study {
         })
     }
 
-    /// The claim as a function of its premises ([`Strategy::standing`]), with what happened to results in its certificate.
+    /// The claim as a function of its premises ([`Strategy::standing`]).
     ///
     /// # Errors
     /// [`crate::Error::Store`], or what the strategy runs into.
     pub fn standing(&self) -> Result<Option<Standing>> {
-        let Some(mut standing) = self.strategy()?.standing()? else { return Ok(None) };
-        standing.certificate = self.with_mishaps(standing.certificate, self.mishaps()?);
-        Ok(Some(standing))
+        Ok(self.strategy()?.standing()?)
     }
 
-    /// The run with everything told so far, for reports.
+    /// The run with everything told so far, and with what happened to it.
     ///
     /// # Errors
     /// [`crate::Error::Store`], or what the strategy runs into.
     pub fn strategy(&self) -> Result<Strategy> {
-        let (strategy, plan) = self.informed()?;
+        let (mut strategy, plan) = self.informed()?;
+        strategy.set_mishaps(self.mishaps()?);
         self.keep(plan, strategy.clone());
         Ok(strategy)
     }

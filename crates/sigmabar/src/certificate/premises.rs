@@ -41,6 +41,12 @@ pub struct Premises {
     /// How many results were corrected after their batch was analysed: correcting them had nothing to do with the noise.
     #[serde(default = "none_of_them")]
     pub corrections: Sourced<usize>,
+    /// How many results were corrected before anything was made of them, for reasons that have nothing to do with the noise. None where no result was.
+    #[serde(default)]
+    pub corrected_in_time: Option<Sourced<usize>>,
+    /// How many settings were used otherwise than planned, for reasons that have nothing to do with the noise, and entered as they were used. None where no setting was.
+    #[serde(default)]
+    pub used_otherwise: Option<Sourced<usize>>,
     /// $m$: the inducing points in use were not chosen by looking at responses.
     pub inducing: Sourced<usize>,
     /// $\tau$; none where nothing was modelled.
@@ -122,6 +128,8 @@ impl Premises {
             copies: none_of_them(),
             losses: Sourced::new(0, Origin::Guaranteed),
             corrections: none_of_them(),
+            corrected_in_time: None,
+            used_otherwise: None,
             inducing: Sourced::new(0, Origin::Guaranteed),
             ridge: Sourced::new(None, unmet),
             queries: unmet,
@@ -248,6 +256,18 @@ impl Premises {
             let said = format!("all of this fixed after a pilot of {} evaluations, none of which is in the claim", p.value);
             premise("pilot", p.origin, said)
         });
+        let corrected = self.corrected_in_time.map(|c| {
+            let said = format!(
+                "{} results were corrected before they were analysed, for reasons that have nothing to do with their noise",
+                c.value
+            );
+            premise("corrected_in_time", c.origin, said)
+        });
+        let used = self.used_otherwise.map(|u| {
+            let said =
+                format!("{} settings were used otherwise than planned, for reasons that have nothing to do with their noise", u.value);
+            premise("used_otherwise", u.origin, said)
+        });
         let list = vec![
             premise("kernel", self.kernel.origin, kernel),
             premise("prior", self.prior.origin, format!("prior mean {} and unit {}", prior.mean(), prior.unit())),
@@ -294,7 +314,7 @@ impl Premises {
             premise("queries", self.queries, "what is asked about was fixed before the noise".to_owned()),
             premise("constants", self.constants, "the theorem's constants bound this case".to_owned()),
         ];
-        list.into_iter().chain(lengthscales).chain(calibration).chain(pilot).collect()
+        list.into_iter().chain(corrected).chain(used).chain(lengthscales).chain(calibration).chain(pilot).collect()
     }
 }
 

@@ -20,13 +20,13 @@ impl Range {
     /// The range in words; none where nothing is known.
     #[must_use]
     pub fn sentence(&self) -> Option<String> {
-        let excluded = (self.least_norm > 0.0).then(|| format!("the data exclude norms below {}", short(self.least_norm)));
+        let excluded = (self.least_norm > 0.0).then(|| format!("the data exclude norms below {}", short(self.least_norm, Towards::Below)));
         let stands = self.gap.zip(self.norm_breakdown).map(|(gap, norm)| {
-            let noise = self.noise_breakdown.map(|noise| format!(", or noise up to {} at the declared norm", short(noise)));
+            let noise = self.noise_breakdown.map(|noise| format!(", or noise up to {} at the declared norm", short(noise, Towards::Below)));
             format!(
                 "that it is within {} of the best stands for every function of norm up to {}{}",
-                short(gap),
-                short(norm),
+                short(gap, Towards::Above),
+                short(norm, Towards::Below),
                 noise.unwrap_or_default()
             )
         });
@@ -37,8 +37,53 @@ impl Range {
     }
 }
 
-/// Three digits.
-fn short(value: f64) -> String {
-    let digits = (2 - value.abs().log10().floor() as i32).clamp(0, 8);
-    format!("{value:.*}", digits as usize)
+/// Where the words may err: a claim that is rounded claims less, never more.
+#[derive(Clone, Copy, PartialEq)]
+enum Towards {
+    Below,
+    Above,
+}
+
+/// Three digits, and for whole numbers all of them.
+fn short(value: f64, towards: Towards) -> String {
+    if value == 0.0 || !value.is_finite() {
+        return value.to_string();
+    }
+    let power = value.abs().log10().floor() as i32;
+    let is_plain = (-4..6).contains(&power);
+    let unit = 10_f64.powi(if is_plain { (power - 2).min(0) } else { power - 2 });
+    let written = |steps: f64| match is_plain {
+        true => format!("{:.*}", usize::try_from(2 - power).unwrap_or(0), steps * unit),
+        false => format!("{:.2e}", steps * unit),
+    };
+    let nearest = (value / unit).round();
+    let (step, text) = (if towards == Towards::Above { 1.0 } else { -1.0 }, written(nearest));
+    let is_beyond = text.parse::<f64>().is_ok_and(|said| (said - value) * step < 0.0);
+    if is_beyond { written(nearest + step) } else { text }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Towards, short};
+
+    #[test]
+    fn words_claim_no_more_than_numbers() {
+        for (value, below, above) in [
+            (0.0, "0", "0"),
+            (0.1, "0.100", "0.100"),
+            (1.40127, "1.40", "1.41"),
+            (3.2393, "3.23", "3.24"),
+            (9.999, "9.99", "10.00"),
+            (2261.3, "2261", "2262"),
+            (3.3e-12, "3.30e-12", "3.30e-12"),
+            (1.2345e9, "1.23e9", "1.24e9"),
+        ] {
+            assert_eq!((short(value, Towards::Below).as_str(), short(value, Towards::Above).as_str()), (below, above));
+        }
+        for i in 1..2000 {
+            let value = f64::from(i).powi(7) * 1e-15;
+            let said = |towards| short(value, towards).parse::<f64>().expect("a number");
+            assert!(said(Towards::Below) <= value && value <= said(Towards::Above) && said(Towards::Above) <= 1.02 * value, "{value}");
+        }
+    }
 }

@@ -67,7 +67,9 @@ impl<'a> AnyData<'a> {
         else {
             return Ok(None);
         };
-        let arrived = Arrived::of(problem, ledger.all_measured());
+        // Which of the open batch have arrived may depend on what they are; where the first one is missing the run may be stopped, whoever chose when.
+        let settled = ledger.settled();
+        let arrived = Arrived::of(problem, ledger.measured_before().chain(ledger.measured_until(settled)));
         if arrived.is_empty() {
             return Ok(None);
         }
@@ -76,7 +78,7 @@ impl<'a> AnyData<'a> {
         let candidates = SetOfCandidates::new(problem, CANDIDATES)?;
         let mut queries = candidates.points().to_points();
         queries.push(recommended)?;
-        let lost = (0..ledger.closed()).map(|batch| ledger.lost(batch)).sum::<usize>() + ledger.lost_before();
+        let lost = ledger.lost_until(settled) + ledger.lost_before();
         let facts = Facts { means: arrived.means(), lost, copies: copies(ledger.measured_before()) };
         let noise = arrived.noise(noise)?;
         Ok(Some(Self { problem, noise, norm_bound, observations, ridge, queries, is_whole: candidates.is_whole(), facts }))
@@ -163,7 +165,7 @@ impl<'a> AnyData<'a> {
         match band.gaps(&[declared])?[0] {
             Some(gap) => {
                 let level = self.problem.noise().map_or(0.0, Noise::std_dev_bound);
-                reading.range(band, least_norm, reading.gap(declared, gap), (self.norm_bound, level))
+                reading.range(band, least_norm, reading.followed(reading.gap(declared, gap)), (self.norm_bound, level))
             }
             None => Ok(Range { least_norm, ..Range::default() }),
         }

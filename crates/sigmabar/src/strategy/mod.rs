@@ -19,13 +19,13 @@ pub use baselines::{
 };
 pub use policy::Policy;
 pub use run::{
-    Ask, Attached, BatchReport, Cell, Direction, Failures, Ledger, Measured, Outcome, PremiseRow, Problem, Recommendation, Repeats,
-    Standing, Standpoint, StillPossible, Survivors, Trial, TrialState,
+    Ask, Attached, BatchReport, Cell, Direction, Failures, Ledger, Measured, Mishaps, Outcome, PremiseRow, Problem, Recommendation,
+    Repeats, Standing, Standpoint, StillPossible, Survivors, Trial, TrialState,
 };
 pub use run_posterior::RunPosterior;
 pub use sbpe::{Rules, Sbpe, Schedule};
 
-use crate::certificate::Contradiction;
+use crate::certificate::{Certificate, Contradiction};
 use crate::error::{Error, Result};
 use crate::points::Collected;
 use any_data::AnyData;
@@ -45,6 +45,7 @@ pub struct Strategy {
     ledger: Ledger,
     finished: bool,
     despite_contradiction: bool,
+    mishaps: Mishaps,
 }
 
 impl Strategy {
@@ -54,7 +55,7 @@ impl Strategy {
     /// What the policy cannot do with the problem: a premise it misses, a domain it does not know.
     pub fn new(problem: Problem, policy: Policy) -> Result<Self> {
         policy.check(&problem)?;
-        Ok(Self { problem, policy, ledger: Ledger::default(), finished: false, despite_contradiction: false })
+        Ok(Self { problem, policy, ledger: Ledger::default(), finished: false, despite_contradiction: false, mishaps: Mishaps::default() })
     }
 
     /// The problem.
@@ -237,7 +238,23 @@ impl Strategy {
     /// # Errors
     /// What fitting the model runs into.
     pub fn recommend(&self) -> Result<Option<Recommendation>> {
-        caught(|| self.policy.recommend(&self.problem, &self.ledger))?
+        let found = caught(|| self.policy.recommend(&self.problem, &self.ledger))??;
+        Ok(found.map(|found| Recommendation { certificate: self.with_mishaps(found.certificate), ..found }))
+    }
+
+    /// Notes what happened to results that the run cannot see: its certificates say so from now on.
+    pub fn set_mishaps(&mut self, mishaps: Mishaps) {
+        self.mishaps = mishaps;
+    }
+
+    /// What happened to results that the run cannot see.
+    #[must_use]
+    pub fn mishaps(&self) -> Mishaps {
+        self.mishaps
+    }
+
+    fn with_mishaps(&self, certificate: Certificate) -> Certificate {
+        self.mishaps.told_in(certificate, self.problem.failures())
     }
 
     /// The same with the range of premises within which it stands, $c_0$, $C^\dagger$ and $R^\dagger$, in its certificate (algorithm notes 13). Costs some four times
@@ -246,12 +263,13 @@ impl Strategy {
     /// # Errors
     /// As [`Strategy::recommend`].
     pub fn recommend_with_range(&self) -> Result<Option<Recommendation>> {
-        let Some(mut recommendation) = self.recommend()? else { return Ok(None) };
+        let Some(mut recommendation) = caught(|| self.policy.recommend(&self.problem, &self.ledger))?? else { return Ok(None) };
         let range = caught(|| match self.replayed() {
             Some(policy) => policy.range(&self.problem, &self.ledger),
             None => self.any_data(Some(&recommendation))?.map_or(Ok(None), |data| data.range()),
         })??;
         recommendation.certificate.range = range.or(recommendation.certificate.range);
+        recommendation.certificate = self.with_mishaps(recommendation.certificate);
         Ok(Some(recommendation))
     }
 
@@ -274,10 +292,11 @@ impl Strategy {
     /// # Errors
     /// What evaluating the batches again runs into.
     pub fn standing(&self) -> Result<Option<Standing>> {
-        caught(|| match self.replayed() {
+        let standing = caught(|| match self.replayed() {
             Some(policy) => policy.standing(&self.problem, &self.ledger),
             None => self.any_data(self.recommend()?.as_ref())?.map_or(Ok(None), |data| data.standing()),
-        })?
+        })??;
+        Ok(standing.map(|standing| Standing { certificate: self.with_mishaps(standing.certificate), ..standing }))
     }
 
     /// The claim of [`Strategy::standing`] under one other norm bound, with noise `noise_scale` ≥ 1 times as large as it was declared. `None` where the data contradict that.
@@ -329,7 +348,9 @@ impl Strategy {
     /// # Errors
     /// What fitting the model runs into.
     pub fn batches(&self) -> Result<Vec<BatchReport>> {
-        caught(|| self.policy.reports(&self.problem, &self.ledger))?
+        let reports = caught(|| self.policy.reports(&self.problem, &self.ledger))??;
+        let told = |report: BatchReport| BatchReport { certificate: report.certificate.map(|c| self.with_mishaps(c)), ..report };
+        Ok(reports.into_iter().map(told).collect())
     }
 
     /// What is still possible, for a policy that rules settings out: numbers of a list's candidates, cells of a box, or those of the candidates that stand

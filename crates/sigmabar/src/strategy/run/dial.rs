@@ -54,10 +54,14 @@ impl Reading<'_> {
         Ok(curve(&norm_bounds, &gaps))
     }
 
-    /// $C^\dagger$ and $R^\dagger$ of a claim with this gap under the declared norm bound and noise level.
-    pub fn range(&self, judged: &impl Judged, least_norm: f64, reported: f64, (norm_bound, level): (f64, f64)) -> Result<Range> {
+    /// The gap whose claim is followed to where it breaks: the wanted one where it is reached.
+    pub fn followed(&self, reported: f64) -> f64 {
         let wanted = if self.among_candidates { self.problem.wanted_candidate_gap() } else { self.problem.wanted_gap() };
-        let gap = wanted.filter(|&wanted| reported <= wanted).unwrap_or(LEEWAY * reported);
+        wanted.filter(|&wanted| reported <= wanted).unwrap_or(LEEWAY * reported)
+    }
+
+    /// $C^\dagger$ and $R^\dagger$ of a claim of this gap, under the declared norm bound and noise level.
+    pub fn range(&self, judged: &impl Judged, least_norm: f64, gap: f64, (norm_bound, level): (f64, f64)) -> Result<Range> {
         let declared = Setting { norm_bound, scale: 1.0 };
         let norm = |factor: f64| Setting { norm_bound: factor * norm_bound, ..declared };
         let noisier = |factor: f64| Setting { scale: factor, ..declared };

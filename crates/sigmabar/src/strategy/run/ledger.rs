@@ -184,7 +184,22 @@ impl Ledger {
 
     /// Values of a batch that were told while it was open, in the order of their ids, whatever the order of telling.
     pub fn measured(&self, batch: usize) -> impl Iterator<Item = Measured<'_>> + '_ {
-        self.batch(batch).filter_map(|i| match self.states[i] {
+        self.measured_of(self.batch(batch))
+    }
+
+    /// The first trial that is still to be answered: every one before it is told or lost.
+    pub(crate) fn settled(&self) -> usize {
+        let waits = |state: &TrialState| matches!(state, TrialState::Queued | TrialState::Asked);
+        self.states.iter().position(waits).unwrap_or(self.states.len())
+    }
+
+    /// Values of the trials before one, those that were told while their batch was open.
+    pub(crate) fn measured_until(&self, end: usize) -> impl Iterator<Item = Measured<'_>> + '_ {
+        self.measured_of(0..end)
+    }
+
+    fn measured_of(&self, trials: std::ops::Range<usize>) -> impl Iterator<Item = Measured<'_>> + '_ {
+        trials.filter_map(|i| match self.states[i] {
             TrialState::Told(outcome) => {
                 let trial = &self.trials[i];
                 outcome.measured(trial.candidate, &trial.point).map(|m| Measured { id: Some(trial.id), ..m })
@@ -196,8 +211,17 @@ impl Ledger {
     /// Whether a batch lost points: failed, or missing when it was closed.
     #[must_use]
     pub fn lost(&self, batch: usize) -> usize {
-        let lost = |s: &TrialState| matches!(s, TrialState::Missing | TrialState::Late(_) | TrialState::Told(Outcome::Failed));
-        self.states[self.batch(batch)].iter().filter(|s| lost(s)).count()
+        self.lost_of(self.batch(batch))
+    }
+
+    /// How many of the trials before one were lost.
+    pub(crate) fn lost_until(&self, end: usize) -> usize {
+        self.lost_of(0..end)
+    }
+
+    fn lost_of(&self, trials: std::ops::Range<usize>) -> usize {
+        let lost = |s: &&TrialState| matches!(s, TrialState::Missing | TrialState::Late(_) | TrialState::Told(Outcome::Failed));
+        self.states[trials].iter().filter(lost).count()
     }
 
     /// Whether everything fits together, and together with the domain: asked of what comes from a file.

@@ -2,6 +2,7 @@
 
 pub(crate) mod dial;
 pub(crate) mod ledger;
+pub(crate) mod mishaps;
 pub(crate) mod problem;
 pub(crate) mod recommendation;
 pub(crate) mod standing;
@@ -9,6 +10,7 @@ mod stored_problem;
 pub(crate) mod survivors;
 
 pub use ledger::{Ask, Attached, Ledger, Measured, Outcome, Trial, TrialState};
+pub use mishaps::Mishaps;
 pub use problem::{Direction, Failures, Problem};
 pub use recommendation::{BatchReport, Recommendation, StillPossible};
 pub use standing::{PremiseRow, Repeats, Standing, Standpoint};

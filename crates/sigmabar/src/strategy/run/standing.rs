@@ -60,6 +60,12 @@ pub struct PremiseRow {
 }
 
 impl Standing {
+    /// The row of the map for the declared length-scales.
+    #[must_use]
+    pub fn row(&self) -> PremiseRow {
+        PremiseRow { factor: 1.0, least_norm: self.range.least_norm, curve: self.curve.clone() }
+    }
+
     /// The claim at a norm bound: that of the next larger value of the curve. None where the data contradict that, or the curve ends before.
     #[must_use]
     pub fn gap_at(&self, norm_bound: f64) -> Option<f64> {

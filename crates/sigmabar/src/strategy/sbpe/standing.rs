@@ -2,7 +2,7 @@
 
 use super::pairs::Setting;
 use super::replay::Replay;
-use super::state::State;
+use super::state::{Best, State};
 use super::{Rules, Sbpe};
 use crate::certificate::Range;
 use crate::error::Result;
@@ -13,6 +13,7 @@ use crate::strategy::run::dial::{Judged, Reading};
 use crate::strategy::run::ledger::Ledger;
 use crate::strategy::run::problem::Problem;
 use crate::strategy::run::standing::{PremiseRow, Standing};
+use std::borrow::Borrow;
 
 impl Sbpe {
     /// The run's claim along the norm bound, and where it breaks. None before anything was recommended, and for the paper's rules.
@@ -27,7 +28,7 @@ impl Sbpe {
             noise_level: Some(claimed_level(state, noise)),
             among_candidates: reading.among_candidates,
             curve: reading.curve(&replay, norm_bound)?,
-            range: self.range_of(problem, state, &replay, &reading, noise)?,
+            range: self.range_of((problem, state, noise), &reading, || Ok(&replay))?,
             certificate: self.certificate(problem, state),
         }))
     }
@@ -42,9 +43,11 @@ impl Sbpe {
 
     /// $c_0$, $C^\dagger$ and $R^\dagger$ alone.
     pub(in crate::strategy) fn range(&self, problem: &Problem, ledger: &Ledger) -> Result<Option<Range>> {
-        let Some((state, replay)) = self.replay(problem, ledger, problem.kernel())? else { return Ok(None) };
-        let (Some(kernel), Some(noise)) = (problem.kernel(), problem.noise()) else { return Ok(None) };
-        self.range_of(problem, state, &replay, &self.reading(problem, state, &kernel.value), noise).map(Some)
+        let (Some((state, best)), Some(kernel), Some(noise)) = (self.replayable(), problem.kernel(), problem.noise()) else {
+            return Ok(None);
+        };
+        let replay = || Replay::new((self, problem, ledger), state, kernel, &best.point);
+        self.range_of((problem, state, noise), &self.reading(problem, state, &kernel.value), replay).map(Some)
     }
 
     /// The curve with all length-scales multiplied by each factor.
@@ -65,14 +68,19 @@ impl Sbpe {
         self.rules == Rules::Certified
     }
 
+    /// A run with a recommendation by the certified rules.
+    fn replayable(&self) -> Option<(&State, &Best)> {
+        let state = self.state.as_ref().filter(|_| self.is_replayed())?;
+        Some((state, state.best.as_ref()?))
+    }
+
     fn replay<'a>(
         &'a self,
         problem: &'a Problem,
         ledger: &'a Ledger,
         kernel: Option<&'a Sourced<Kernel>>,
     ) -> Result<Option<(&'a State, Replay<'a>)>> {
-        let (Some(state), Some(kernel), true) = (&self.state, kernel, self.is_replayed()) else { return Ok(None) };
-        let Some(best) = &state.best else { return Ok(None) };
+        let (Some((state, best)), Some(kernel)) = (self.replayable(), kernel) else { return Ok(None) };
         Ok(Some((state, Replay::new((self, problem, ledger), state, kernel, &best.point)?)))
     }
 
@@ -83,13 +91,19 @@ impl Sbpe {
         Reading { problem, kernel, cover, among_candidates: !is_whole && problem.wanted_gap().is_none() }
     }
 
-    fn range_of(&self, problem: &Problem, state: &State, replay: &Replay<'_>, reading: &Reading<'_>, noise: &Noise) -> Result<Range> {
+    /// As it was found before, or from the run judged again.
+    fn range_of<'a, R: Borrow<Replay<'a>>>(
+        &self,
+        (problem, state, noise): (&Problem, &State, &Noise),
+        reading: &Reading<'_>,
+        replay: impl FnOnce() -> Result<R>,
+    ) -> Result<Range> {
         let least_norm = state.facts.least_norm;
         let (Some(norm_bound), Some((whole, among))) = (problem.norm_bound(), self.claimed_gaps(problem, state)) else {
             return Ok(Range { least_norm, ..Range::default() });
         };
-        let reported = if reading.among_candidates { among.unwrap_or(whole) } else { whole };
-        reading.range(replay, least_norm, reported, (norm_bound, claimed_level(state, noise)))
+        let gap = reading.followed(if reading.among_candidates { among.unwrap_or(whole) } else { whole });
+        state.range.or_find(gap, || reading.range(replay()?.borrow(), least_norm, gap, (norm_bound, claimed_level(state, noise))))
     }
 }
 

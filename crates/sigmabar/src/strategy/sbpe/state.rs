@@ -2,13 +2,14 @@
 
 use super::cells::{Cells, Fixed};
 use super::elimination::{Batch, Chosen};
-use crate::certificate::Contradiction;
+use crate::certificate::{Contradiction, Range};
 use crate::error::Result;
 use crate::noise::LevelBound;
 use crate::points::Points;
 use crate::residual::ResidualNorm;
 use crate::strategy::run::recommendation::BatchReport;
 use serde::{Deserialize, Serialize};
+use std::sync::{Arc, OnceLock};
 
 /// The memory of a run. Values are in the model's scale, where larger is better.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -37,6 +38,31 @@ pub(super) struct State {
     pub facts: Facts,
     /// One report per closed batch.
     pub reports: Vec<BatchReport>,
+    /// The range that was found for these batches.
+    #[serde(skip)]
+    pub range: Found,
+}
+
+/// A range that took long to find, for all who ask before the next batch; two runs differ by none of it.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Found(Arc<OnceLock<Range>>);
+
+impl Found {
+    /// What was found for this gap, or what is found now.
+    pub fn or_find(&self, gap: f64, find: impl FnOnce() -> Result<Range>) -> Result<Range> {
+        if let Some(range) = self.0.get().filter(|range| range.gap == Some(gap)) {
+            return Ok(*range);
+        }
+        let range = find()?;
+        let _ = self.0.set(range);
+        Ok(range)
+    }
+}
+
+impl PartialEq for Found {
+    fn eq(&self, _: &Self) -> bool {
+        true
+    }
 }
 
 /// What claims rest on that only the run can tell.
@@ -127,6 +153,7 @@ impl State {
             kept: Vec::new(),
             facts: Facts { between, ..Facts::default() },
             reports: Vec::new(),
+            range: Found::default(),
         }
     }
 
@@ -149,6 +176,7 @@ impl State {
                 (candidates.select(&chosen)?, ranks, Listed::Candidates(self.survivors.clone()))
             }
         };
+        self.range = Found::default();
         self.kept.push(Kept { index: batch.index, inducing: inducing.clone(), challengers, ranks, list });
         Ok(())
     }

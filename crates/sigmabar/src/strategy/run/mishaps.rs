@@ -1,0 +1,38 @@
+//! What happened to results outside a run's own sight.
+
+use super::problem::Failures;
+use crate::certificate::{Certificate, Theorem};
+use crate::origin::{Origin, Sourced};
+use serde::{Deserialize, Serialize};
+
+/// What whoever keeps the results knows about them and the run cannot see: every certificate of the run says so.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Mishaps {
+    /// Results that were corrected after their batch was analysed.
+    pub corrected: usize,
+    /// Results that were corrected before.
+    pub corrected_in_time: usize,
+    /// Results that are not the first attempt's: it failed, or its worker was lost with what it had measured.
+    pub measured_again: usize,
+    /// Settings that were used otherwise than planned, and entered as they were used.
+    pub used_otherwise: usize,
+}
+
+impl Mishaps {
+    /// A certificate that says so. Correcting a result, or losing it and measuring again, may be as good as choosing it. Before anything was made of a result, whoever
+    /// corrects it declares with that why; later only who has declared that lost results have nothing to do with the noise has vouched for it.
+    pub(crate) fn told_in(self, mut certificate: Certificate, failures: Failures) -> Certificate {
+        let declared = |count: usize| (count > 0).then(|| Sourced::new(count, Origin::Declared));
+        let premises = &mut certificate.premises;
+        premises.corrections = Sourced::new(self.corrected, failures.origin(self.corrected));
+        premises.corrected_in_time = declared(self.corrected_in_time);
+        premises.used_otherwise = declared(self.used_otherwise);
+        premises.losses.value += self.measured_again;
+        premises.losses.origin = premises.losses.origin.max(failures.origin(self.measured_again));
+        let is_vouched = premises.corrections.origin.max(premises.losses.origin).is_firm();
+        // Beside a model's own word the range stands by itself: nothing else says that it does not.
+        let stands = if certificate.theorem == Theorem::Model { is_vouched } else { certificate.label().is_certified() };
+        certificate.range = certificate.range.filter(|_| stands);
+        certificate
+    }
+}
