@@ -110,6 +110,23 @@ fn a_failure_that_gets_a_value_was_measured_again() {
     }
 }
 
+/// What took long is found out once: the next process reads it, and whoever deletes it changes nothing.
+#[test]
+fn an_analysis_is_kept_for_the_next_process_and_may_be_deleted() {
+    let (_directory, study) = begun(&certified());
+    batch(&study);
+    let first = study.recommend().unwrap();
+    let bytes = || Study::open(study.file(), None).unwrap().strategy().unwrap().found_out();
+    assert_eq!(bytes(), Some((1, true)));
+    rusqlite::Connection::open(study.file()).unwrap().execute("DELETE FROM sb_strategies", []).unwrap();
+    let again = Study::open(study.file(), None).unwrap();
+    assert_eq!(again.strategy().unwrap().found_out(), Some((1, false)));
+    assert_eq!(again.recommend().unwrap(), first);
+    // What was corrected is found out anew.
+    study.replace(0, &value(0.25), "misread").unwrap();
+    assert_eq!(bytes(), Some((1, false)));
+}
+
 /// With noise near 0 the ridge follows from the budget: a budget chosen after looking must not choose the ridge of what was looked at.
 #[test]
 fn a_larger_budget_leaves_the_ridge_as_it_was() {

@@ -47,6 +47,8 @@ pub struct Study {
     amendments: i64,
     /// The strategy after the plan of a number, kept so that it need not be made again.
     cached: Mutex<Option<(i64, Strategy)>>,
+    /// What the bytes in the file know, and after which plan.
+    on_file: Mutex<Option<(i64, (usize, bool))>>,
 }
 
 impl Study {
@@ -74,6 +76,7 @@ impl Study {
             spec: Arc::new(spec.clone()),
             amendments: 0,
             cached: Mutex::new(None),
+            on_file: Mutex::new(None),
         })
     }
 
@@ -107,7 +110,16 @@ impl Study {
         let (key, text, amendments): (i64, String, i64) =
             store.read(|c| c.query_row(look, [&name], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?))))?;
         let spec = serde_json::from_str(&text).map_err(|_| inconsistent(file, "the study file in it cannot be read"))?;
-        Ok(Self { store: Mutex::new(store), file: file.to_owned(), key, name, spec: Arc::new(spec), amendments, cached: Mutex::new(None) })
+        Ok(Self {
+            store: Mutex::new(store),
+            file: file.to_owned(),
+            key,
+            name,
+            spec: Arc::new(spec),
+            amendments,
+            cached: Mutex::new(None),
+            on_file: Mutex::new(None),
+        })
     }
 
     /// The names of the studies of a file.
@@ -149,6 +161,7 @@ impl Study {
             spec: Arc::clone(&self.spec),
             amendments: self.amendments,
             cached: Mutex::new(None),
+            on_file: Mutex::new(None),
         })
     }
 

@@ -6,6 +6,7 @@ use crate::{Result, TrialResult, TrialStatus};
 use rusqlite::{Connection, OptionalExtension, params};
 use sigmabar::strategy::TrialState;
 use sigmabar::{Outcome, Strategy};
+use std::sync::{MutexGuard, PoisonError};
 
 /// Whose bytes a kept strategy is: another version may plan otherwise, and makes its own from the rows.
 const WRITER: &str = concat!("sigmabar-study ", env!("CARGO_PKG_VERSION"));
@@ -81,7 +82,9 @@ impl Study {
             fresh.attach(&self.spec.space().natural(&self.read_values(settings)?)?, *outcome, *collected)?;
         }
         let kept = record.kept.as_deref().and_then(|bytes| Strategy::from_bytes_with(bytes).ok());
-        Ok(kept.filter(|(kept, writer)| *writer == WRITER && self.agrees(kept, &fresh, record)).map_or(fresh, |(kept, _)| kept))
+        let kept = kept.filter(|(kept, writer)| *writer == WRITER && self.agrees(kept, &fresh, record)).map(|(kept, _)| kept);
+        *self.on_file() = kept.as_ref().and_then(Strategy::found_out).map(|found| (record.plan, found));
+        Ok(kept.unwrap_or(fresh))
     }
 
     /// Whether a kept strategy has seen exactly what stands in the rows, as far as it goes.
@@ -148,6 +151,24 @@ impl Study {
     /// A planned setting as it stands in a row.
     pub(super) fn written(&self, candidate: Option<usize>, point: &[f64]) -> Option<String> {
         serde_json::to_string(&self.spec.space().setting(candidate, point)).ok()
+    }
+
+    /// Spares the next process what took long here: to analyse a batch, and to find the range of its claim. The bytes can be made again from the rows, so that nothing is
+    /// lost where they cannot be written.
+    pub(super) fn remember(&self, plan: i64, strategy: &Strategy) {
+        let Some(found) = strategy.found_out().map(|found| (plan, found)).filter(|(_, (closed, _))| *closed > 0) else { return };
+        if self.on_file().is_some_and(|written| written >= found) {
+            return;
+        }
+        let write = "INSERT OR REPLACE INTO sb_strategies (study, bytes) SELECT ?1, ?2 FROM sb_studies WHERE study = ?1 AND plan = ?3";
+        let bytes = Self::kept_bytes(strategy);
+        if self.store().write(|transaction| Ok(transaction.execute(write, params![self.key, bytes, plan])?)).is_ok() {
+            *self.on_file() = Some(found);
+        }
+    }
+
+    fn on_file(&self) -> MutexGuard<'_, Option<(i64, (usize, bool))>> {
+        self.on_file.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// The bytes that spare the next process making the strategy again.

@@ -89,14 +89,15 @@ impl<'a> AnyData<'a> {
         let Some(kernel) = self.problem.kernel() else { return Ok(None) };
         let posterior = self.posterior(kernel)?;
         let (band, reading) = (self.band(&posterior)?, self.reading(&kernel.value));
-        Ok(Some(Standing {
+        let standing = Standing {
             norm_bound: self.norm_bound,
             noise_level: self.problem.noise().map(Noise::std_dev_bound),
             among_candidates: reading.among_candidates,
             curve: reading.curve(&band, self.norm_bound)?,
             range: self.range_of(&posterior, &band, &reading)?,
             certificate: self.certificate(&posterior, band.0.bounds()),
-        }))
+        };
+        Ok(Some(standing.with_claims(None)))
     }
 
     /// $c_0$, $C^\dagger$ and $R^\dagger$ alone; none where the premises are no premises of a theorem.

@@ -273,6 +273,13 @@ impl Strategy {
         Ok(Some(recommendation))
     }
 
+    /// What took long to find out and stays true until the next batch: how many batches were analysed, and whether the range of the claim is known. None for a run that is
+    /// made again as fast as it is read.
+    #[must_use]
+    pub fn found_out(&self) -> Option<(usize, bool)> {
+        self.replayed().map(|policy| (self.ledger.closed(), policy.is_range_known()))
+    }
+
     /// The certified run whose batches are judged again; for every other run the statements are those that hold whatever chose the points.
     fn replayed(&self) -> Option<&Sbpe> {
         if let Policy::Sbpe(policy) = &self.policy { Some(&**policy).filter(|p| p.is_replayed()) } else { None }

@@ -80,6 +80,20 @@ impl Standing {
     }
 }
 
+impl Standing {
+    /// With what is known besides the curve, on the same event: a claim for every function of norm up to some bound is one for every smaller bound. Along a chain of
+    /// premises a box has fewer cells for each than it has for one alone.
+    pub(crate) fn with_claims(mut self, reported: Option<f64>) -> Self {
+        let declared = reported.map(|gap| (self.norm_bound, gap));
+        for (norm_bound, gap) in declared.into_iter().chain(self.range.norm_breakdown.zip(self.range.gap)) {
+            for point in self.curve.iter_mut().filter(|point| point.norm_bound <= norm_bound) {
+                point.gap = point.gap.map(|own| own.min(gap));
+            }
+        }
+        self
+    }
+}
+
 impl fmt::Display for Repeats {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { batch, count, of, factor } = self;

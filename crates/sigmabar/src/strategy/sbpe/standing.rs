@@ -23,14 +23,21 @@ impl Sbpe {
             return Ok(None);
         };
         let reading = self.reading(problem, state, &kernel.value);
-        Ok(Some(Standing {
+        let standing = Standing {
             norm_bound,
             noise_level: Some(claimed_level(state, noise)),
             among_candidates: reading.among_candidates,
             curve: reading.curve(&replay, norm_bound)?,
             range: self.range_of((problem, state, noise), &reading, || Ok(&replay))?,
             certificate: self.certificate(problem, state),
-        }))
+        };
+        Ok(Some(standing.with_claims(self.reported(problem, state, &reading))))
+    }
+
+    /// The gap that the run reports, of the places that the reading speaks of.
+    fn reported(&self, problem: &Problem, state: &State, reading: &Reading<'_>) -> Option<f64> {
+        let (whole, among) = self.claimed_gaps(problem, state)?;
+        Some(if reading.among_candidates { among.unwrap_or(whole) } else { whole })
     }
 
     /// The gap under one other norm bound, and noise so many times as large.
@@ -61,6 +68,11 @@ impl Sbpe {
             rows.push(PremiseRow { factor, least_norm: replay.least_norm(), curve });
         }
         Ok(rows)
+    }
+
+    /// Whether a range was found since the last batch.
+    pub(in crate::strategy) fn is_range_known(&self) -> bool {
+        self.state.as_ref().is_some_and(|state| state.range.is_known())
     }
 
     /// Whether the run is replayed: else what is proved about it is what is proved about any data.
@@ -99,10 +111,10 @@ impl Sbpe {
         replay: impl FnOnce() -> Result<R>,
     ) -> Result<Range> {
         let least_norm = state.facts.least_norm;
-        let (Some(norm_bound), Some((whole, among))) = (problem.norm_bound(), self.claimed_gaps(problem, state)) else {
+        let (Some(norm_bound), Some(reported)) = (problem.norm_bound(), self.reported(problem, state, reading)) else {
             return Ok(Range { least_norm, ..Range::default() });
         };
-        let gap = reading.followed(if reading.among_candidates { among.unwrap_or(whole) } else { whole });
+        let gap = reading.followed(reported);
         state.range.or_find(gap, || reading.range(replay()?.borrow(), least_norm, gap, (norm_bound, claimed_level(state, noise))))
     }
 }

@@ -39,12 +39,12 @@ pub(super) struct State {
     /// One report per closed batch.
     pub reports: Vec<BatchReport>,
     /// The range that was found for these batches.
-    #[serde(skip)]
     pub range: Found,
 }
 
 /// A range that took long to find, for all who ask before the next batch; two runs differ by none of it.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[serde(from = "Option<Range>", into = "Option<Range>")]
 pub(super) struct Found(Arc<OnceLock<Range>>);
 
 impl Found {
@@ -56,6 +56,22 @@ impl Found {
         let range = find()?;
         let _ = self.0.set(range);
         Ok(range)
+    }
+
+    pub fn is_known(&self) -> bool {
+        self.0.get().is_some()
+    }
+}
+
+impl From<Option<Range>> for Found {
+    fn from(found: Option<Range>) -> Self {
+        Self(Arc::new(found.map_or_else(OnceLock::new, OnceLock::from)))
+    }
+}
+
+impl From<Found> for Option<Range> {
+    fn from(found: Found) -> Self {
+        found.0.get().copied()
     }
 }
 
