@@ -80,3 +80,36 @@ fn workers_go_on_when_the_server_is_killed() {
     let rows = Study::open(&directory.path().join("study.db"), None).unwrap().trials().unwrap();
     assert!(rows.len() == PAIRS && rows.iter().all(|row| row.value == Some(row.seed as f64)), "what was acknowledged is in the file");
 }
+
+#[test]
+fn the_command_that_a_server_prints_keeps_its_token_out_of_the_arguments() {
+    let directory = tempfile::tempdir().unwrap();
+    let text = "budget = 4\nstrategy = \"random\"\n[parameters.x]\ntype = \"float\"\nlow = 0\nhigh = 1\n";
+    std::fs::write(directory.path().join("study.toml"), text).unwrap();
+    let mut server = Command::new(env!("CARGO_BIN_EXE_sigmabar"))
+        .args(["serve", "study.toml", "--port", "0"])
+        .current_dir(directory.path())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut address = String::new();
+    BufReader::new(server.stdout.take().unwrap()).read_line(&mut address).unwrap();
+    let (place, token) = address.trim().split_once("/?token=").unwrap();
+    let mut lines = BufReader::new(server.stderr.take().unwrap()).lines().map_while(Result::ok);
+    let next = lines.find(|line| line.contains("sigmabar worker")).unwrap();
+    assert!(next.contains(&format!("SIGMABAR_TOKEN={token} sigmabar worker --server {place} ")), "{next}");
+    let work = |server: &str, variable: &str| {
+        let mut worker = Command::new(env!("CARGO_BIN_EXE_sigmabar"));
+        worker.args(["worker", "--server", server, "--command", "echo {x}", "--at-most", "2"]).current_dir(directory.path());
+        worker.env("SIGMABAR_TOKEN", variable).output().unwrap()
+    };
+    let done = work(place, token);
+    assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
+    let done = work(address.trim(), "the-token-of-another-server");
+    assert!(done.status.success(), "an address brings its own: {}", String::from_utf8_lossy(&done.stderr));
+    server.kill().unwrap();
+    server.wait().unwrap();
+    let rows = Study::open(&directory.path().join("study.db"), None).unwrap().trials().unwrap();
+    assert!(rows.len() == 4 && rows.iter().all(|row| row.value.is_some()));
+}

@@ -1,5 +1,6 @@
 """A study on a server, with the methods of one in a file."""
 
+import http.server
 import json
 import pathlib
 import re
@@ -8,7 +9,10 @@ import subprocess
 import sys
 import threading
 import time
+import urllib.error
+import urllib.request
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 
 import pytest
 import sigmabar as sb
@@ -47,6 +51,47 @@ class Server:
         self.process.wait(20)
 
 
+Refusal = tuple[int, str, str]
+
+
+@contextmanager
+def between(server: Server, refuse: Callable[[str, str], Refusal | None]) -> Iterator[str]:
+    """The address of a server between, which answers for the other one where it is told to, by method and path."""
+
+    class Handler(http.server.BaseHTTPRequestHandler):
+        def answer(self) -> None:
+            body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
+            refusal = refuse(self.command, self.path)
+            if refusal is not None:
+                status, reply = refusal[0], json.dumps({"error": refusal[1], "message": refusal[2]}).encode()
+            else:
+                headers = {key: value for key, value in self.headers.items() if key.lower() not in ("host", "connection")}
+                url = f"http://127.0.0.1:{server.port}{self.path}"
+                try:
+                    with urllib.request.urlopen(urllib.request.Request(url, body or None, headers, method=self.command)) as answer:
+                        status, reply = answer.status, answer.read()
+                except urllib.error.HTTPError as error:
+                    status, reply = error.code, error.read()
+            self.send_response(status)
+            self.send_header("Content-Length", str(len(reply)))
+            self.end_headers()
+            self.wfile.write(reply)
+
+        do_GET = do_PUT = do_POST = do_DELETE = answer  # noqa: N815
+
+        def log_message(self, *_: object) -> None:
+            pass
+
+    proxy = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    threading.Thread(target=proxy.serve_forever, daemon=True).start()
+    yield f"http://127.0.0.1:{proxy.server_port}/?token={server.token}"
+    proxy.shutdown()
+
+
+def letters(outbox: pathlib.Path) -> list[str]:
+    return sorted(path.suffix for path in outbox.glob("*"))
+
+
 @pytest.fixture
 def server(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:
     monkeypatch.chdir(tmp_path)
@@ -76,7 +121,7 @@ def test_a_served_study_is_run_as_one_in_a_file(server: Server) -> None:
     status, known = study.status(), beside.status()
     assert {key: status[key] for key in known} == known
     assert study.report().read_text().startswith("<!DOCTYPE html>")
-    assert not (server.place / ".sigmabar-outbox").exists(), "what the server has is kept nowhere else"
+    assert letters(server.place / ".sigmabar-outbox") == [".refused"] * 2, "what the server has is kept nowhere else; what it refused is"
     with pytest.raises(sb.Error, match="on a server"):
         _ = study.file
 
@@ -126,12 +171,86 @@ def test_what_an_earlier_process_left_in_the_outbox_is_sent(server: Server) -> N
     assert asked is not None
     outbox = server.place / "out"
     outbox.mkdir()
-    letter = {"server": f"http://127.0.0.1:{server.port}", "study": "demo", "id": asked[0].id, "key": "k1", "result": {"value": 0.75}}
+    identity = json.loads(urllib.request.urlopen(authorised(server, "/api/v1/studies")).read())["studies"][0]["identity"]
+    letter = {"server": f"http://127.0.0.1:{server.port}", "study": "demo", "identity": identity, "id": asked[0].id, "key": "k1", "result": {"value": 0.75}}
     (outbox / "a.json").write_text(json.dumps(letter))
     (outbox / "b.json").write_text("{ half")
     study = sb.Study(server.url, outbox=outbox)
     assert study.trials()[asked[0].id]["value"] == 0.75
     assert [path.name for path in outbox.iterdir()] == ["b.json"]
+
+
+def authorised(server: Server, path: str) -> urllib.request.Request:
+    return urllib.request.Request(f"http://127.0.0.1:{server.port}{path}", headers={"Authorization": f"Bearer {server.token}"})
+
+
+def test_an_old_letter_is_not_told_to_another_study_of_the_same_name(server: Server, capsys: pytest.CaptureFixture[str]) -> None:
+    outbox = server.place / "out"
+    before = sb.Study(server.url, outbox=outbox)
+    asked = before.ask(1, worker="me")
+    assert asked is not None
+    server.kill()
+    for path in server.place.glob("demo.db*"):
+        path.unlink()
+    server.start()
+    with pytest.raises(sb.Error, match="another study"):
+        before.tell(asked[0].id, 0.75)
+    assert letters(outbox) == [".json"]
+    after = sb.Study(server.url, outbox=outbox)
+    assert asked[0].id in [trial.id for trial in after.ask(4, worker="me") or []]
+    again = sb.Study(server.url, outbox=outbox)
+    assert letters(outbox) == [".json"] and "another study" in capsys.readouterr().err
+    assert again.trials()[asked[0].id]["value"] is None
+
+
+def test_a_result_is_kept_while_the_disk_of_the_server_is_full(server: Server, capsys: pytest.CaptureFixture[str]) -> None:
+    outbox, seen = server.place / "out", []
+
+    def full(method: str, _: str) -> Refusal | None:
+        if method != "PUT" or len(seen) >= 5:
+            return None
+        seen.append(letters(outbox))
+        return 507, "disk-full", "the disk is full"
+
+    with between(server, full) as url:
+        study = sb.Study(url, outbox=outbox)
+        asked = study.ask(1, worker="me")
+        assert asked is not None and study.tell(asked[0].id, 0.5) is True
+    assert seen == [[".json"]] * 5 and letters(outbox) == []
+    assert "the disk is full" in capsys.readouterr().err
+    assert sb.Study(server.url).trials()[asked[0].id]["value"] == 0.5
+
+
+def test_what_the_server_does_not_take_is_kept_and_stops_nobody(server: Server, capsys: pytest.CaptureFixture[str]) -> None:
+    outbox, refusals = server.place / "out", {"read-only": 409, "not-found": 404, "not-asked": 409, "unknown-trial": 404}
+    for code, status in refusals.items():
+        with between(server, lambda method, _: (status, code, f"because {code}") if method == "PUT" else None) as url:  # noqa: B023
+            study = sb.Study(url, outbox=outbox)
+            asked = study.ask(1, worker="me")
+            assert asked is not None
+            with pytest.raises(sb.Error, match=f"because {code}"):
+                study.tell(asked[0].id, 0.5)
+            capsys.readouterr()
+            sb.Study(url, outbox=outbox)
+            assert ("is kept in" in capsys.readouterr().err) == (code in ("read-only", "not-found")), "what may be taken later is sent again"
+    assert letters(outbox) == [".json", ".json", ".refused", ".refused"]
+
+
+def test_a_server_with_a_fault_is_given_up_in_its_own_words(server: Server, capsys: pytest.CaptureFixture[str]) -> None:
+    with between(server, lambda _, path: (500, "unreadable", "the database is damaged") if "/ask" in path else None) as url:
+        study = sb.Study(url)
+        begun = time.monotonic()
+        with pytest.raises(sb.Error, match="the database is damaged"):
+            study.ask(1, worker="me")
+        assert 4 < time.monotonic() - begun < 60
+        assert "the database is damaged; trying on" in capsys.readouterr().err
+
+
+def test_the_token_is_taken_from_the_environment(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SIGMABAR_TOKEN", server.token)
+    assert sb.Study(server.url.split("?")[0]).name == "demo"
+    monkeypatch.setenv("SIGMABAR_TOKEN", "of-another-server-0123456789")
+    assert sb.Study(server.url).name == "demo", "an address brings its own"
 
 
 @pytest.mark.parametrize(

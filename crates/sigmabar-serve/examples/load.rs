@@ -8,7 +8,7 @@
 //! killed without warning so many times and started again; workers find out by themselves. At the end every acknowledged result is looked up in the file.
 
 use sigmabar::linalg::Interrupt;
-use sigmabar_serve::{Options, Source, Tokens, serve};
+use sigmabar_serve::{Limits, Options, Source, Tokens, serve};
 use sigmabar_study::{Study, StudySpec};
 use std::collections::HashMap;
 use std::error::Error;
@@ -39,7 +39,13 @@ fn main() -> Answer<()> {
 }
 
 fn be_server(file: &str, address: SocketAddr) -> Answer<()> {
-    let options = Options { source: Source::File(file.into()), address, allowed_hosts: Vec::new(), tokens: Tokens::new(TOKEN) };
+    let options = Options {
+        source: Source::File(file.into()),
+        address,
+        allowed_hosts: Vec::new(),
+        tokens: Tokens::new(TOKEN),
+        limits: Limits::default(),
+    };
     Ok(serve(options, &Interrupt::default(), |address| println!("{address}"))?)
 }
 

@@ -16,6 +16,8 @@ const WAIT: u32 = 2;
 const LONGEST_PAUSE: Duration = Duration::from_secs(10);
 /// A server that was never reached is given up after this: most likely its address is wrong.
 const FIRST_PATIENCE: Duration = Duration::from_secs(5);
+/// A server that cannot do what it should is given up after this: a file that is damaged does not mend itself.
+const PATIENCE_WITH_FAULTS: Duration = Duration::from_secs(5);
 
 /// What to do with words about trouble on the way.
 type Say = Arc<dyn Fn(String) + Send + Sync>;
@@ -26,6 +28,7 @@ pub struct Remote {
     server: String,
     token: String,
     study: String,
+    identity: String,
     outbox: Option<Arc<Outbox>>,
     stop: Interrupt,
     say: Say,
@@ -40,11 +43,18 @@ impl std::fmt::Debug for Remote {
 /// How an answer came out.
 enum Reply<T> {
     Done(T),
-    Refused(u16, Problem),
+    Refused(Problem),
+}
+
+/// What became of a letter that the server has looked at.
+enum Sent {
+    Told(Told),
+    /// It will not take it, now or later.
+    Refused(Error),
 }
 
 impl Remote {
-    /// Finds the study: that of this name, else that of the address (`http://host:port/s/NAME`), else the only one of the server.
+    /// Finds the study, with the token of the address or else this one: that of this name, else that of the address (`http://host:port/s/NAME`), else the only one of the server.
     ///
     /// # Errors
     /// [`Error::Server`] saying what is wrong with address, token or name.
@@ -56,8 +66,8 @@ impl Remote {
             .strip_prefix("http://")
             .ok_or_else(|| wrong("the address begins with http://; reach a server behind https through ssh -L"))?;
         let (host, path) = rest.split_once('/').unwrap_or((rest, ""));
-        let token = token.or_else(|| query.split('&').find_map(|pair| pair.strip_prefix("token=")));
-        let token = token.ok_or_else(|| wrong("there is no token: use the address that sigmabar serve prints, or set SIGMABAR_TOKEN"))?;
+        let token = query.split('&').find_map(|pair| pair.strip_prefix("token=")).or(token);
+        let token = token.ok_or_else(|| wrong("there is no token: set SIGMABAR_TOKEN, or use the address that sigmabar serve prints"))?;
         let named =
             study.map(str::to_owned).or_else(|| path.strip_prefix("s/").map(|rest| decoded(rest.split('/').next().unwrap_or_default())));
         let mut remote = Self {
@@ -65,12 +75,16 @@ impl Remote {
             server: format!("http://{host}"),
             token: token.to_owned(),
             study: String::new(),
+            identity: String::new(),
             outbox: None,
             stop: stop.clone(),
             say,
         };
-        let Reply::Done(Studies { studies }) = remote.first_call()? else { return Err(wrong("this is no server of studies")) };
-        let known: Vec<String> = studies.into_iter().map(|study| study.study).collect();
+        let Studies { studies } = match remote.first_call()? {
+            Reply::Done(answer) => answer,
+            Reply::Refused(problem) => return Err(wrong(&problem.message)),
+        };
+        let known: Vec<String> = studies.iter().map(|study| study.study.clone()).collect();
         remote.study = match (named, &known[..]) {
             (Some(name), _) if known.contains(&name) => name,
             (Some(name), _) => return Err(wrong(&format!("there is no study \"{name}\"; there are: {}", known.join(", ")))),
@@ -78,25 +92,43 @@ impl Remote {
             (None, []) => return Err(wrong("it serves no study yet")),
             (None, _) => return Err(wrong(&format!("it serves several studies, name one with --name: {}", known.join(", ")))),
         };
+        remote.identity = studies.into_iter().find(|study| study.study == remote.study).map(|study| study.identity).unwrap_or_default();
         Ok(remote)
     }
 
-    /// Keeps results in this directory until the server has them, and sends those that an earlier run left there; how many.
+    /// Keeps results in this directory until the server has them, and sends those that an earlier run left there; how many it took. What it does not take is
+    /// kept and spoken of, and stops nobody from working.
     ///
     /// # Errors
-    /// [`Error::File`], [`Error::Server`].
+    /// [`Error::File`]; [`Error::Server`] where it was interrupted.
     pub fn with_outbox(mut self, directory: &Path) -> Result<(Self, usize)> {
         let refused = |source| Error::File { path: directory.to_owned(), source };
         let outbox = Arc::new(Outbox::in_directory(directory).map_err(refused)?);
-        let letters = outbox.letters(&self.server, &self.study);
-        for (path, letter) in &letters {
-            match self.send(letter) {
-                Ok(_) | Err(Error::AlreadyTold { .. } | Error::UnknownTrial { .. }) => Outbox::forget(path),
-                Err(error) => return Err(error),
-            }
+        let mut taken = 0;
+        for (path, letter) in outbox.letters(&self.server, &self.study) {
+            taken += usize::from(self.send_again(&path, &letter)?);
         }
         self.outbox = Some(outbox);
-        Ok((self, letters.len()))
+        Ok((self, taken))
+    }
+
+    /// Sends what an earlier run left; whether the server took it.
+    fn send_again(&self, path: &Path, letter: &Letter) -> Result<bool> {
+        let left = |place: &Path, why: &str| (self.say)(format!("a result of trial {} is left in {}: {why}", letter.id, place.display()));
+        if letter.identity != self.identity {
+            left(path, "it is for another study that was called the same");
+            return Ok(false);
+        }
+        match self.send(letter) {
+            Ok(Sent::Told(_)) => {
+                Outbox::forget(path);
+                return Ok(true);
+            }
+            Ok(Sent::Refused(error)) => left(&Outbox::set_aside(path), &error.to_string()),
+            Err(error) if self.stop.is_triggered() => return Err(error),
+            Err(error) => left(path, &error.to_string()),
+        }
+        Ok(false)
     }
 
     /// The same study through a connection of its own.
@@ -107,6 +139,7 @@ impl Remote {
             server: self.server.clone(),
             token: self.token.clone(),
             study: self.study.clone(),
+            identity: self.identity.clone(),
             outbox: self.outbox.clone(),
             stop: self.stop.clone(),
             say: Arc::clone(&self.say),
@@ -165,16 +198,22 @@ impl Remote {
         Err(self.trouble("it is not reached"))
     }
 
-    /// Sends a request until it is answered: everything here may be sent twice.
+    /// Sends a request until it is answered: everything here may be sent twice. What the server says is handed on.
     fn call<T: DeserializeOwned>(&self, method: &str, path: &str, body: Option<&impl Serialize>, key: Option<&str>) -> Result<Reply<T>> {
         let url = format!("{}/api/v1/studies/{}{path}", self.server, crate::desk::encoded(&self.study));
         let body = body.map(serde_json::to_vec).transpose().map_err(|error| self.trouble(&error.to_string()))?;
+        let mut faulty: Option<Instant> = None;
         for attempt in 0.. {
-            let problem = match self.once(method, &url, body.as_deref(), key) {
+            let answer = self.once(method, &url, body.as_deref(), key);
+            faulty = matches!(answer, Ok((500, _))).then(|| faulty.unwrap_or_else(Instant::now));
+            let problem = match answer {
                 Ok((status, text)) if !is_passing(status) => return self.read((status, text)),
-                Ok((status, _)) => format!("it answers {status}"),
+                Ok((status, text)) => said(status, &text),
                 Err(error) => error.to_string(),
             };
+            if faulty.is_some_and(|since| since.elapsed() > PATIENCE_WITH_FAULTS) {
+                return Err(self.trouble(&problem));
+            }
             if attempt == 3 {
                 (self.say)(format!("{}: {problem}; trying on", self.server));
             }
@@ -187,6 +226,9 @@ impl Remote {
         let mut request = ureq::http::Request::builder().method(method).uri(url).header("Authorization", format!("Bearer {}", self.token));
         if let Some(key) = key {
             request = request.header("Idempotency-Key", key);
+        }
+        if !self.identity.is_empty() {
+            request = request.header(STUDY, &self.identity);
         }
         let mut response = match body {
             Some(body) => self.agent.run(request.header("Content-Type", "application/json").body(body)?)?,
@@ -203,15 +245,15 @@ impl Remote {
         }
         let problem: Problem = serde_json::from_slice(&text).map_err(|_| garbled())?;
         match status {
-            401 | 403 | 421 => Err(self.trouble(&problem.message)),
-            _ => Ok(Reply::Refused(status, problem)),
+            401 | 403 | 412 | 421 => Err(self.trouble(&problem.message)),
+            _ => Ok(Reply::Refused(problem)),
         }
     }
 
     fn done<T>(&self, reply: Reply<T>) -> Result<T> {
         match reply {
             Reply::Done(answer) => Ok(answer),
-            Reply::Refused(_, problem) => Err(self.trouble(&problem.message)),
+            Reply::Refused(problem) => Err(self.trouble(&problem.message)),
         }
     }
 
@@ -232,17 +274,21 @@ impl Remote {
         Ok(())
     }
 
-    fn send(&self, letter: &Letter) -> Result<Told> {
+    /// Tells what is in a letter. An error says that the server did not come to look at it: another time it may.
+    fn send(&self, letter: &Letter) -> Result<Sent> {
         let path = format!("/trials/{}/result", letter.id);
         match self.call::<ToldAnswer>("PUT", &path, Some(&letter.result), Some(&letter.key))? {
-            Reply::Done(answer) => Ok(answer.told()),
-            Reply::Refused(409, problem) if problem.error == "already-told" => {
-                Err(Error::AlreadyTold { study: self.study.clone(), id: letter.id })
+            Reply::Done(answer) => Ok(Sent::Told(answer.told())),
+            Reply::Refused(problem) => {
+                let (study, id) = (self.study.clone(), letter.id);
+                match problem.error.as_str() {
+                    "already-told" => Ok(Sent::Refused(Error::AlreadyTold { study, id })),
+                    "unknown-trial" => Ok(Sent::Refused(Error::UnknownTrial { study, id })),
+                    "not-asked" => Ok(Sent::Refused(Error::NotAsked { study, id })),
+                    "invalid" => Ok(Sent::Refused(self.trouble(&problem.message))),
+                    _ => Err(self.trouble(&problem.message)),
+                }
             }
-            Reply::Refused(404, problem) if problem.error == "unknown-trial" => {
-                Err(Error::UnknownTrial { study: self.study.clone(), id: letter.id })
-            }
-            Reply::Refused(_, problem) => Err(self.trouble(&problem.message)),
         }
     }
 }
@@ -272,14 +318,20 @@ impl Exchange for Remote {
 
     fn tell(&self, id: u64, result: TrialResult) -> Result<Told> {
         let key = format!("{id}-{:016x}{:016x}", random(), random());
-        let letter = Letter { server: self.server.clone(), study: self.study.clone(), id, key, result: ResultBody::of(&result) };
+        let (server, study, identity) = (self.server.clone(), self.study.clone(), self.identity.clone());
+        let letter = Letter { server, study, identity, id, key, result: ResultBody::of(&result) };
         let kept = self.outbox.as_ref().map(|outbox| outbox.keep(&letter)).transpose();
         let kept = kept.map_err(|source| Error::File { path: "the outbox".into(), source })?;
-        let told = self.send(&letter);
-        if let (Some(path), Ok(_) | Err(Error::AlreadyTold { .. })) = (&kept, &told) {
-            Outbox::forget(path);
+        match self.send(&letter)? {
+            Sent::Told(told) => {
+                kept.iter().for_each(|path| Outbox::forget(path));
+                Ok(told)
+            }
+            Sent::Refused(error) => {
+                kept.iter().for_each(|path| (self.say)(format!("{error}; the result is kept in {}", Outbox::set_aside(path).display())));
+                Err(error)
+            }
         }
-        told
     }
 
     fn renew(&self, id: u64, worker: &str, lease: Duration) -> Result<bool> {
@@ -306,9 +358,14 @@ impl Exchange for Remote {
     }
 }
 
-/// Whether to try again: the server is busy, stopping, or hidden behind a proxy that cannot reach it.
+/// Whether to try again: the server is busy, stopping, out of disk, or hidden behind a proxy that cannot reach it; and for a moment where it has a fault.
 fn is_passing(status: u16) -> bool {
-    matches!(status, 408 | 429 | 500 | 502 | 503 | 504)
+    matches!(status, 408 | 429 | 500 | 502 | 503 | 504 | 507)
+}
+
+/// The server's own words, where it has some.
+fn said(status: u16, text: &[u8]) -> String {
+    serde_json::from_slice(text).map_or_else(|_| format!("it answers {status}"), |problem: Problem| problem.message)
 }
 
 fn agent() -> ureq::Agent {

@@ -1,10 +1,10 @@
 //! One study of the server: who reads, who writes, who plans, and what is known of it at this moment.
 
-use crate::refusal::{Outcome, Refusal};
+use crate::refusal::{Outcome, Refusal, UNREADABLE};
 use crate::writer::Writer;
 use sigmabar::linalg::Interrupt;
 use sigmabar_report::report::{self, Live};
-use sigmabar_study::{AskRequest, EventKind, HandedOut, Study, StudySpec};
+use sigmabar_study::{AskRequest, EventKind, HandedOut, Page, Study, StudySpec};
 use std::collections::{BTreeSet, VecDeque};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
@@ -161,9 +161,8 @@ impl Desk {
             tokio::spawn(async move {
                 tokio::time::sleep(due.saturating_duration_since(Instant::now())).await;
                 desk.is_refreshing.store(false, Ordering::Release);
-                let made = desk.fresh().await;
                 // A page that cannot be made now shows what was known, or why nothing is.
-                *desk.unreadable.lock().unwrap_or_else(PoisonError::into_inner) = made.err();
+                drop(desk.fresh().await);
                 desk.changes.send_modify(|count| *count += 1);
             });
         }
@@ -172,14 +171,30 @@ impl Desk {
         }
         drop(tokio::time::timeout(FIRST_LOOK, news.changed()).await);
         let known = news.borrow().clone();
-        match self.unreadable.lock().unwrap_or_else(PoisonError::into_inner).clone() {
+        match self.unreadable().clone() {
             Some(refusal) if known.is_none() => Err(refusal),
             _ => Ok(known),
         }
     }
 
+    /// Whether the file can be read: by eyes that have not seen it yet, as what is remembered of it may outlive it.
+    pub async fn check(self: &Arc<Self>) -> Outcome<()> {
+        let known = self.unreadable().clone().into_iter().chain(self.trouble().clone()).find(|refusal| refusal.error == UNREADABLE);
+        if let Some(refusal) = known {
+            return Err(refusal);
+        }
+        let first = Page { at_most: Some(1), ..Page::default() };
+        self.read(move |study| study.reopen()?.trials_of(&first).map(drop)).await
+    }
+
     /// What is known with everything that was told before this call.
     pub async fn fresh(self: &Arc<Self>) -> Outcome<Arc<Snapshot>> {
+        let made = self.made_fresh().await;
+        *self.unreadable() = made.as_ref().err().cloned();
+        made
+    }
+
+    async fn made_fresh(self: &Arc<Self>) -> Outcome<Arc<Snapshot>> {
         let wanted = self.read(Study::last_event).await?;
         let _one_at_a_time = self.refreshing.lock().await;
         if let Some(known) = self.snapshot.borrow().clone().filter(|known| known.event >= wanted) {
@@ -329,6 +344,10 @@ impl Desk {
 
     fn paused(&self) -> MutexGuard<'_, BTreeSet<String>> {
         self.paused_workers.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn unreadable(&self) -> MutexGuard<'_, Option<Refusal>> {
+        self.unreadable.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn trouble(&self) -> MutexGuard<'_, Option<Refusal>> {

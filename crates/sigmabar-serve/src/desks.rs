@@ -74,6 +74,11 @@ impl Desks {
 
     /// Adds the studies of a file that are not known yet.
     pub fn add(&self, file: &Path) -> Result<(), Error> {
+        // A file that was put in the place of an open one is not opened beside it: the log of the other lies beside it.
+        let is_replaced = |desk: &Arc<Desk>| desk.reader.file() == file && desk.reader.last_event().is_err();
+        if self.all().iter().any(is_replaced) {
+            return Ok(());
+        }
         for name in Study::names(file)? {
             let is_known = |desk: &Arc<Desk>| desk.reader.file() == file && desk.reader.name() == name;
             if self.all().iter().any(is_known) {

@@ -14,6 +14,7 @@ mod desks;
 mod guard;
 mod outbox;
 mod pages;
+mod patient;
 mod refusal;
 mod server;
 mod token;
@@ -22,5 +23,5 @@ mod writer;
 
 pub use client::Remote;
 pub use desks::Source;
-pub use server::{Options, ServeError, serve};
+pub use server::{Limits, Options, ServeError, serve};
 pub use token::{Access, Tokens, is_usable};

@@ -17,6 +17,9 @@ pub(crate) struct Outbox {
 pub(crate) struct Letter {
     pub server: String,
     pub study: String,
+    /// The study's random name: another one with the other names is not meant. Letters without one are sent nowhere.
+    #[serde(default)]
+    pub identity: String,
     pub id: u64,
     pub key: String,
     pub result: ResultBody,
@@ -49,6 +52,12 @@ impl Outbox {
         let mut letters: Vec<_> = entries.filter(|path| path.extension().is_some_and(|end| end == "json")).filter_map(read).collect();
         letters.sort_by(|(a, _), (b, _)| a.cmp(b));
         letters
+    }
+
+    /// The server will not take it: it is kept under another ending, and not sent again. Where.
+    pub fn set_aside(path: &Path) -> PathBuf {
+        let aside = path.with_extension("refused");
+        if fs::rename(path, &aside).is_ok() { aside } else { path.to_owned() }
     }
 
     /// The server has it.

@@ -6,6 +6,9 @@ use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use sigmabar_study::{Error, StoreError};
 
+/// A file that is damaged, or no longer there.
+pub(crate) const UNREADABLE: &str = "unreadable";
+
 /// Why a request was not done.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Refusal {
@@ -69,6 +72,9 @@ impl From<&Error> for Refusal {
             Error::Store { problem: StoreError::Busy { .. }, .. } => (StatusCode::SERVICE_UNAVAILABLE, "busy"),
             Error::Store { problem: StoreError::Full, .. } => (StatusCode::INSUFFICIENT_STORAGE, "disk-full"),
             Error::Store { problem: StoreError::ReadOnly, .. } => (StatusCode::CONFLICT, "read-only"),
+            Error::Store { problem: StoreError::Replaced, .. } => (StatusCode::SERVICE_UNAVAILABLE, "replaced"),
+            // It does not pass by itself: clients try again for a moment, and then say what stands here.
+            Error::Store { .. } => (StatusCode::INTERNAL_SERVER_ERROR, UNREADABLE),
             _ => (StatusCode::INTERNAL_SERVER_ERROR, "internal"),
         };
         Self::new(status, name, error.to_string())

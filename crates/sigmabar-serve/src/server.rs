@@ -6,6 +6,7 @@ use crate::counters::{Counters, WrongTokens};
 use crate::desks::{Desks, Source};
 use crate::guard::{Peer, guard};
 use crate::pages;
+use crate::patient::Patient;
 use crate::token::Tokens;
 use axum::Router;
 use axum::body::Body;
@@ -20,12 +21,33 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{Semaphore, watch};
 use tower_service::Service;
 
-/// So many connections at a time; the next ones wait at the door.
-const MOST_CONNECTIONS: usize = 1024;
 /// Whoever has not sent the head of a request by then is not waited for.
 const SLOWEST_HEAD: Duration = Duration::from_secs(10);
 /// How long requests may go on after the server was told to stop.
 const FAREWELL: Duration = Duration::from_secs(5);
+
+/// What nobody may take from the others.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// So many connections at a time; the next ones wait at the door. Streams of events take at most a quarter of them, and half of that each with the token
+    /// that may only look and with the other one.
+    pub connections: usize,
+    /// A connection whose other end takes nothing of an answer for so long is ended.
+    pub slowest_reader: Duration,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self { connections: 1024, slowest_reader: Duration::from_secs(30) }
+    }
+}
+
+impl Limits {
+    /// Places for the streams of one token.
+    fn streams(self) -> Arc<Semaphore> {
+        Arc::new(Semaphore::new((self.connections / 8).max(1)))
+    }
+}
 
 /// What to serve, and to whom.
 #[derive(Clone, Debug)]
@@ -38,6 +60,8 @@ pub struct Options {
     pub allowed_hosts: Vec<String>,
     /// The tokens.
     pub tokens: Tokens,
+    /// How much of the server one client may take.
+    pub limits: Limits,
 }
 
 /// Why there is no server.
@@ -87,12 +111,13 @@ async fn listen(options: Options, stop: Interrupt, ready: impl FnOnce(SocketAddr
         cookie: format!("sigmabar-{}", address.port()),
         wrong: WrongTokens::default(),
         counters: Counters::default(),
+        streams: [options.limits.streams(), options.limits.streams()],
         down: down.clone(),
     });
     let routes = api::routes().merge(pages::routes());
     let router = routes.layer(axum::middleware::from_fn_with_state(Arc::clone(&app), guard)).with_state(app);
     ready(address);
-    accept(&listener, &router, &stop, &down).await;
+    accept(&listener, &router, options.limits, &stop, &down).await;
     // Whoever streams ends, whoever waits for trials is told to come again, and what was begun is finished.
     drop((listener, router, down));
     shut.send_replace(true);
@@ -114,20 +139,22 @@ fn hosts(address: SocketAddr, allowed: &[String]) -> Vec<String> {
     hosts
 }
 
-async fn accept(listener: &TcpListener, router: &Router, stop: &Interrupt, down: &watch::Receiver<bool>) {
-    let places = Arc::new(Semaphore::new(MOST_CONNECTIONS));
-    let mut look = tokio::time::interval(Duration::from_millis(50));
+async fn accept(listener: &TcpListener, router: &Router, limits: Limits, stop: &Interrupt, down: &watch::Receiver<bool>) {
+    let places = Arc::new(Semaphore::new(limits.connections));
     loop {
-        let Ok(place) = Arc::clone(&places).acquire_owned().await else { return };
-        let accepted = loop {
-            tokio::select! {
-                accepted = listener.accept() => break accepted,
-                _ = look.tick() => if stop.is_triggered() { return },
-            }
+        // Also while all places are taken it is seen that the server is to stop.
+        let next = async { (Arc::clone(&places).acquire_owned().await, listener.accept().await) };
+        let (Ok(place), accepted) = (tokio::select! {
+            next = next => next,
+            () = stopped(stop) => return,
+        }) else {
+            return;
         };
         match accepted {
             Ok((stream, peer)) => {
                 let (router, down) = (router.clone(), down.clone());
+                drop(stream.set_nodelay(true));
+                let stream = Patient::new(stream, limits.slowest_reader);
                 tokio::spawn(async move {
                     connection(stream, peer, router, down).await;
                     drop(place);
@@ -139,8 +166,14 @@ async fn accept(listener: &TcpListener, router: &Router, stop: &Interrupt, down:
     }
 }
 
-async fn connection(stream: TcpStream, peer: SocketAddr, router: Router, mut down: watch::Receiver<bool>) {
-    drop(stream.set_nodelay(true));
+async fn stopped(stop: &Interrupt) {
+    let mut look = tokio::time::interval(Duration::from_millis(50));
+    while !stop.is_triggered() {
+        look.tick().await;
+    }
+}
+
+async fn connection(stream: Patient<TcpStream>, peer: SocketAddr, router: Router, mut down: watch::Receiver<bool>) {
     let service = hyper::service::service_fn(move |request: hyper::Request<hyper::body::Incoming>| {
         let mut request = request.map(Body::new);
         request.extensions_mut().insert(Peer(peer));

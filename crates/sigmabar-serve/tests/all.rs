@@ -3,3 +3,4 @@
 mod exchange;
 mod guarded;
 mod support;
+mod trouble;

@@ -189,7 +189,8 @@ fn lossy(to: std::net::SocketAddr) -> (std::net::SocketAddr, Arc<AtomicUsize>) {
     (address, lost)
 }
 
-fn read_message(stream: &mut TcpStream) -> Vec<u8> {
+/// A whole request.
+pub fn read_message(stream: &mut TcpStream) -> Vec<u8> {
     let (mut bytes, mut part) = (Vec::new(), [0; 4096]);
     loop {
         let text = String::from_utf8_lossy(&bytes).into_owned();
@@ -246,8 +247,10 @@ fn what_a_dead_worker_left_in_its_outbox_is_sent_by_the_next() {
     let Asked::Trials(trials) = remote(&server).ask(&AskRequest::new("w", 2)).unwrap() else { panic!() };
     let outbox = directory.path().join("outbox");
     std::fs::create_dir(&outbox).unwrap();
-    let letter =
-        |id: u64, server: &str| format!(r#"{{"server":"{server}","study":"demo","id":{id},"key":"k{id}","result":{{"value":{id}.5}}}}"#);
+    let identity = Study::open(&file, None).unwrap().identity().to_owned();
+    let letter = |id: u64, server: &str| {
+        format!(r#"{{"server":"{server}","study":"demo","identity":"{identity}","id":{id},"key":"k{id}","result":{{"value":{id}.5}}}}"#)
+    };
     let own = format!("http://{}", server.address);
     std::fs::write(outbox.join("a.json"), letter(trials[0].id, &own)).unwrap();
     std::fs::write(outbox.join("b.json"), letter(trials[1].id, "http://elsewhere:1")).unwrap();
@@ -399,4 +402,55 @@ fn wells_of_a_replicated_setting_are_told_together() {
     post("/plates", r#"{"wells":6,"name":"plate1"}"#);
     assert_eq!(study.trials().unwrap()[1].well, before);
     assert_eq!(server.get("/api/v1/studies/demo/plates/2/sheet.csv").status, 404);
+}
+
+#[test]
+fn a_plate_is_what_was_laid_out_together() {
+    let directory = tempfile::tempdir().unwrap();
+    let text = "budget = 80\nstrategy = \"random\"\ncontrols = 3\n[parameters.x]\ntype = \"float\"\nlow = 0\nhigh = 1\n";
+    let file = support::with(directory.path(), "demo", text);
+    let server = Server::start(Source::File(file.clone()));
+    let post = |path: &str, body: &str| server.post(&format!("/api/v1/studies/demo{path}"), body);
+    let sheet = |plate: usize| server.get(&format!("/api/v1/studies/demo/plates/{plate}/sheet.csv"));
+    let mut first = Vec::new();
+    for (i, name) in ["anna", "bert", "carl", "d", "e", "f", "g", "h"].iter().enumerate() {
+        let laid = post("/plates", &format!(r#"{{"name":"{name}","wells":12}}"#));
+        assert_eq!(laid.json()["trials"].as_array().unwrap().len(), 9, "{}", laid.body);
+        first.push(sheet(i + 1));
+    }
+    for (i, before) in first.iter().enumerate() {
+        assert_eq!(before.status, 200, "{}", before.body);
+        assert_eq!(sheet(i + 1).body, before.body, "plate {} stays as it was when others are laid out", i + 1);
+    }
+    let wells = |plate: usize, what: &str| -> Vec<String> {
+        let lines = first[plate - 1].body.lines().skip(1).map(|line| line.split(',').collect::<Vec<_>>());
+        lines.filter(|line| line[1] == what).map(|line| line[0].to_owned()).collect()
+    };
+    // A well that is a control on one plate and a trial or a control on another.
+    let study = Study::open(&file, None).unwrap();
+    for plate in 1..=8 {
+        for (i, well) in wells(plate, "control").iter().enumerate() {
+            let value = plate as f64 + i as f64 / 8.0;
+            let told = post(&format!("/plates/{plate}/wells"), &format!(r#"{{"wells":{{"{well}":"{value}"}}}}"#));
+            assert_eq!(told.status, 200, "plate {plate}, {well}: {}", told.body);
+        }
+    }
+    assert!(study.trials().unwrap().iter().all(|row| row.value.is_none()), "no control became a result");
+    let controls = study.controls().unwrap();
+    assert_eq!(controls.len(), 24, "each plate has its own: {controls:?}");
+    for plate in 1..=8 {
+        for (i, well) in wells(plate, "control").iter().enumerate() {
+            let kept = controls.iter().find(|control| control.plate == Some(plate as u64) && control.well == *well);
+            assert_eq!(kept.map(|control| control.value), Some(plate as f64 + i as f64 / 8.0), "plate {plate}, {well}");
+        }
+    }
+    let well = &wells(3, "control")[0];
+    let retype = |value: &str| post("/plates/3/wells", &format!(r#"{{"wells":{{"{well}":"{value}"}}}}"#));
+    assert_eq!(retype("3").status, 200, "the same again");
+    assert_eq!(retype("0.77").error(), (409, "already-told".into()));
+    assert!(study.controls().unwrap() == controls);
+    // A sheet that comes back tells the controls of its own plate; controls alone belong to nobody knows which.
+    let shared = controls.iter().find(|one| controls.iter().filter(|other| other.well == one.well).count() > 1).unwrap();
+    let alone = post("/import", &format!(r#"{{"csv":"well,trial,result\n{},control,9\n"}}"#, shared.well));
+    assert_eq!(alone.error(), (422, "invalid".into()), "{}", alone.body);
 }

@@ -239,7 +239,9 @@ pub struct TrialRow {
     pub asked_at: Option<i64>,
     /// When its result was told.
     pub told_at: Option<i64>,
-    /// The plate and well it was laid into.
+    /// The plate that it was laid into with others, from 1; none where none was counted.
+    pub plate: Option<u64>,
+    /// The well it was laid into.
     pub well: Option<String>,
     /// What people remarked about it.
     pub note: Option<String>,
@@ -248,12 +250,22 @@ pub struct TrialRow {
 /// What a control well came to.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct ControlRow {
-    /// The batch whose plate it is on, from 0.
+    /// The batch of the trials beside it, from 0.
     pub batch: usize,
+    /// Their plate, from 1; none where none was counted.
+    pub plate: Option<u64>,
     /// Its well.
     pub well: String,
     /// Its value.
     pub value: f64,
+}
+
+impl ControlRow {
+    /// Whether it is on the plate of a trial. Before plates were counted, each batch had one.
+    #[must_use]
+    pub fn is_beside(&self, trial: &TrialRow) -> bool {
+        self.plate == trial.plate && (self.plate.is_some() || self.batch == trial.batch)
+    }
 }
 
 /// A result measured before the study.

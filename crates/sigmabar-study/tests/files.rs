@@ -52,7 +52,7 @@ fn a_newer_format_is_refused_with_its_number() {
     let file = directory.path().join("study.db");
     Study::create(&file, "a", &plain(3)).unwrap();
     rusqlite::Connection::open(&file).unwrap().execute_batch("PRAGMA user_version = 99;").unwrap();
-    assert!(matches!(problem(&file), StoreError::Newer { found: 99, supported: 3 }));
+    assert!(matches!(problem(&file), StoreError::Newer { found: 99, supported: 4 }));
 }
 
 #[test]
@@ -170,7 +170,7 @@ fn an_older_file_on_a_read_only_disk_says_what_to_do() {
     drop(connection);
     assert!(Command::new("mount").args(["-o", "remount,ro"]).arg(&disk.0).status().unwrap().success());
     let refused = problem(&file);
-    assert!(matches!(refused, StoreError::OlderReadOnly { found: 1, needed: 3 }), "{refused}");
+    assert!(matches!(refused, StoreError::OlderReadOnly { found: 1, needed: 4 }), "{refused}");
     assert!(refused.to_string().contains("format 1") && refused.to_string().contains("copy it to where it can be written"));
     let copy = directory.path().join("copy.db");
     std::fs::copy(&file, &copy).unwrap();
@@ -182,4 +182,42 @@ fn a_missing_directory_is_named() {
     let directory = tempfile::tempdir().unwrap();
     let refused = Study::create(&directory.path().join("nowhere").join("study.db"), "a", &plain(3)).unwrap_err().to_string();
     assert!(refused.contains("there is no directory") && refused.contains("nowhere"), "{refused}");
+}
+
+#[cfg(unix)]
+#[test]
+fn a_file_that_was_replaced_is_neither_read_nor_written() {
+    let directory = tempfile::tempdir().unwrap();
+    let (file, moved) = (directory.path().join("study.db"), directory.path().join("moved.db"));
+    let study = Study::create(&file, "a", &plain(3)).unwrap();
+    let id = ask(&study, "w", 1)[0].id;
+    let mut feed = study.feed().unwrap();
+    let result = TrialResult::Value { value: 1.0, standard_error: None, replicates: None };
+    let is_replaced = |error: Error| matches!(error, Error::Store { problem: StoreError::Replaced, .. });
+    std::fs::rename(&file, &moved).unwrap();
+    for is_other_there in [false, true] {
+        if is_other_there {
+            std::fs::write(&file, "another file").unwrap();
+        }
+        assert!(is_replaced(study.tell(id, result.clone()).unwrap_err()) && is_replaced(study.trials().unwrap_err()));
+        assert!(is_replaced(study.reopen().unwrap_err()) && is_replaced(feed.has_changed().unwrap_err()));
+    }
+    std::fs::rename(&moved, &file).unwrap();
+    study.tell(id, result).unwrap();
+    assert_eq!(Study::open(&file, None).unwrap().trials().unwrap()[id as usize].value, Some(1.0));
+}
+
+#[test]
+fn every_study_has_an_identity_that_it_keeps() {
+    let directory = tempfile::tempdir().unwrap();
+    let file = directory.path().join("study.db");
+    let first = Study::create(&file, "a", &plain(3)).unwrap();
+    let second = Study::create(&file, "b", &plain(3)).unwrap();
+    assert!(first.identity().len() == 32 && first.identity() != second.identity());
+    assert_eq!(Study::open(&file, Some("a")).unwrap().identity(), first.identity());
+    assert_eq!(first.reopen().unwrap().identity(), first.identity());
+    drop((first, second));
+    rusqlite::Connection::open(&file).unwrap().execute_batch(TO_FORMAT_2).unwrap();
+    let names = ["a", "b", "a"].map(|name| Study::open(&file, Some(name)).unwrap().identity().to_owned());
+    assert!(names[0] == names[2] && names[0] != names[1] && names[0].len() == 32, "an older file is given some: {names:?}");
 }

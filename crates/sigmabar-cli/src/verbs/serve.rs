@@ -7,7 +7,7 @@ use crate::failure::{Ending, Failure};
 use crate::interrupt;
 use crate::quantity::counted;
 use crate::which_study::{WhichStudy, quoted};
-use sigmabar_serve::{Options, Source, Tokens, is_usable};
+use sigmabar_serve::{Limits, Options, Source, Tokens, is_usable};
 use sigmabar_study::Study;
 use std::net::{IpAddr, SocketAddr};
 use std::path::{Path, PathBuf};
@@ -47,6 +47,7 @@ pub(crate) fn run(arguments: &Arguments, global: &Global, console: &Console) -> 
         address: SocketAddr::new(arguments.host, arguments.port),
         allowed_hosts: arguments.allow_host.clone(),
         tokens: tokens.clone(),
+        limits: Limits::default(),
     };
     let evaluated = evaluated(&source);
     let ready = |address: SocketAddr| announce(address, &tokens, arguments.read_token, &evaluated, console);
@@ -109,6 +110,7 @@ fn announce(address: SocketAddr, tokens: &Tokens, read_token: bool, evaluated: &
     if read_token {
         drop(console.answer(format_args!("http://{own}/?token={}  (only to look)", tokens.read())));
     }
-    console.next(format_args!("sigmabar worker --server 'http://{own}/?token={}'{evaluated}", tokens.write()));
+    // Other users of a machine see the arguments of a process, and not what is set for it.
+    console.next(format_args!("SIGMABAR_TOKEN={} sigmabar worker --server http://{own}{evaluated}", tokens.write()));
     console.say("Ctrl-C stops the server; the studies stay as they are");
 }

@@ -92,15 +92,18 @@ fn table(path: &Path, arguments: &Arguments, place: &WhichStudy, console: &Conso
     console.say_decimal_commas(path, reading.has_decimal_commas);
     let used = plate::check(&study, path, &reading)?;
     let reading = if replicates > 1 { reading.averaged() } else { reading };
+    let first = reading.rows.first().map(|(id, ..)| *id);
+    if first.is_none() && !reading.controls.is_empty() {
+        let what = format!("{} has controls, and no trial beside them says on which plate", path.display());
+        return Err(Failure::usage(what, "keep the rows of the plate's trials in the table"));
+    }
     let results: Vec<(u64, TrialResult)> = reading.results.iter().map(|(id, result, _)| (*id, result.clone())).collect();
     let told = study.tell_sheet(&results, &reading.notes, &used).map_err(|error| at_line(error, path, &reading))?;
     let new = || results.iter().zip(&told).filter(|(_, told)| !told.is_again());
     let failed = new().filter(|((_, result), _)| matches!(result, TrialResult::Failed { .. })).count();
     console.say(format_args!("written down: {} and {}", counted(new().count() - failed, "value"), counted(failed, "failure")));
-    if !reading.controls.is_empty() {
-        let first = reading.rows.first().map(|(id, ..)| *id);
-        let batch = study.trials()?.iter().find(|trial| Some(trial.id) == first).map_or(0, |trial| trial.batch);
-        study.note_controls(batch, &reading.controls)?;
+    if let Some(beside) = first.filter(|_| !reading.controls.is_empty()) {
+        study.note_controls(beside, &reading.controls)?;
         console.say(format_args!("kept: {}", counted(reading.controls.len(), "control")));
     }
     if !used.is_empty() {

@@ -19,8 +19,12 @@ from typing import Any
 
 from ._core import Contradicted, Error
 
-_PASSING = {408, 429, 500, 502, 503, 504}
+_PASSING = {408, 429, 500, 502, 503, 504, 507}
 _FIRST_PATIENCE = 5.0
+# A server that cannot do what it should is given up after this: a file that is damaged does not mend itself.
+_PATIENCE_WITH_FAULTS = 5.0
+# What the server has looked at and will not take, now or later.
+_REFUSED = {"already-told", "unknown-trial", "not-asked", "invalid"}
 _LONGEST_PAUSE = 10.0
 
 ResultParts = tuple[float | None, float | None, str | None, int | None]
@@ -51,24 +55,23 @@ class RemoteStudy:
             raise Error(f"{self.server}: there is no token: use the address that sigmabar serve prints, give token=…, or set SIGMABAR_TOKEN")
         if parts.scheme != "http":
             raise Error(f"{self.server}: the address begins with http://; reach a server behind https through ssh -L")
-        self._token, self._outbox = token, outbox
+        self._token, self._outbox, self._identity = token, outbox, ""
         self._open = urllib.request.build_opener(_NoRedirect, urllib.request.ProxyHandler({})).open
         path = parts.path.split("/")
         named = name or (urllib.parse.unquote(path[2]) if len(path) > 2 and path[1] == "s" else None)
-        known = [study["study"] for study in self._call("GET", None, patience=_FIRST_PATIENCE)["studies"]]
+        studies = {study["study"]: study for study in self._call("GET", None, patience=_FIRST_PATIENCE)["studies"]}
+        known = list(studies)
         if named is not None and named not in known:
             raise Error(f'{self.server}: there is no study "{named}"; there are: {", ".join(known)}')
         if named is None and len(known) != 1:
             raise Error(f"{self.server}: it serves {len(known)} studies, give name=…: {', '.join(known)}")
         self._study = named or known[0]
+        self._identity = str(studies[self._study]["identity"])
         self._parameters: list[str] = self._call("GET", "")["parameters"]
         for letter in self._letters():
-            try:
+            # What the server does not take is kept and spoken of, and stops nobody from working.
+            with contextlib.suppress(_Refused):
                 self._deliver(letter)
-            except _Refused as refused:
-                # Somebody told it meanwhile, or the study is another one by now.
-                if refused.code not in ("already-told", "unknown-trial"):
-                    raise
 
     def name(self) -> str:
         return self._study
@@ -179,8 +182,8 @@ class RemoteStudy:
         raise Error(f"the strategy of a study on a server is there: recommend(), batches() and report() say what it knows, and {self.place()}/model shows it")
 
     def _tell_one(self, trial: int, parts: ResultParts) -> dict[str, Any]:
-        """Written down here before it is sent, and until the server has it or refuses it."""
-        letter = {"server": self.server, "study": self._study, "id": trial, "key": uuid.uuid4().hex, "result": _body(parts)}
+        """Written down here before it is sent, and until the server has it."""
+        letter = {"server": self.server, "study": self._study, "identity": self._identity, "id": trial, "key": uuid.uuid4().hex, "result": _body(parts)}
         self._outbox.mkdir(parents=True, exist_ok=True)
         path = self._outbox / f"{letter['key']}.json"
         part = path.with_suffix(".part")
@@ -196,21 +199,27 @@ class RemoteStudy:
         try:
             told: dict[str, Any] = self._call("PUT", f"/trials/{letter['id']}/result", letter["result"], key=letter["key"])
         except _Refused as refused:
-            if refused.status in (401, 403, 421):
-                raise
-            _forget(path)
+            # What was measured is never deleted: what will not be taken is kept under another ending, and not sent again.
+            if refused.code in _REFUSED:
+                path = path.replace(path.with_suffix(".refused"))
+            _say(f"{refused}; the result of trial {letter['id']} is kept in {path}")
             raise
         _forget(path)
         return told
 
     def _letters(self) -> list[Path]:
-        """What an earlier run left for this study; what cannot be read is left where it is."""
+        """What an earlier run left for this study; what cannot be read, or is for another study that was called the same, is left where it is."""
 
         def is_own(path: Path) -> bool:
             try:
                 letter = json.loads(path.read_text(encoding="utf-8"))
-                return bool(letter["server"] == self.server and letter["study"] == self._study)
-            except (OSError, ValueError, KeyError, TypeError):
+                if letter["server"] != self.server or letter["study"] != self._study:
+                    return False
+                if letter.get("identity") != self._identity:
+                    _say(f"a result of trial {letter['id']} is left in {path}: it is for another study that was called the same")
+                    return False
+                return True
+            except (OSError, ValueError, KeyError, TypeError, AttributeError):
                 return False
 
         return [path for path in sorted(self._outbox.glob("*.json")) if is_own(path)]
@@ -229,26 +238,38 @@ class RemoteStudy:
         """Sends until it is answered: everything here may be sent twice."""
         place = "" if path is None else f"/{urllib.parse.quote(self._study, safe='')}{path}"
         headers = {"Authorization": f"Bearer {self._token}", "Content-Type": "application/json"}
+        if self._identity:
+            headers["Sigmabar-Study"] = self._identity
         if key is not None:
             headers["Idempotency-Key"] = key
         data = None if body is None else json.dumps(body).encode()
         begun, attempt = time.monotonic(), 0
+        faulty: float | None = None
         while True:
             request = urllib.request.Request(f"{self.server}/api/v1/studies{place}", data, headers, method=method)
             try:
                 with self._open(request, timeout=60) as answer:
                     return json.load(answer)
             except urllib.error.HTTPError as error:
-                if error.code not in _PASSING:
-                    raise _refusal(self.server, error) from None
-                reason: Exception = error
+                refusal = _refusal(self.server, error)
+                now = time.monotonic()
+                faulty = (now if faulty is None else faulty) if error.code == 500 else None
+                if error.code not in _PASSING or (faulty is not None and now - faulty > _PATIENCE_WITH_FAULTS):
+                    raise refusal from None
+                reason = str(refusal)
             except (OSError, ValueError, http.client.HTTPException) as error:
-                reason = error
+                reason, faulty = f"{self.server}: it is not reached: {error}", None
             if patience is not None and time.monotonic() - begun > patience:
-                raise Error(f"{self.server}: it is not reached: {reason}") from None
+                raise Error(reason) from None
+            if attempt == 3:
+                _say(f"{reason}; trying on")
             # Longer each time, and never the same for two: a server that comes back is not overrun.
             time.sleep(min(_LONGEST_PAUSE, 0.1 * 2 ** min(attempt, 10)) * random.uniform(0.5, 1.5))
             attempt += 1
+
+
+def _say(words: str) -> None:
+    print(words, file=sys.stderr)
 
 
 def _refusal(server: str, error: urllib.error.HTTPError) -> Error:

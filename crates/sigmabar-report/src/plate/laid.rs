@@ -40,13 +40,13 @@ pub enum Content {
 pub fn laid(study: &Study) -> Result<Vec<LaidPlate>> {
     let rows: Vec<TrialRow> = study.trials()?.into_iter().filter(|row| places(row).next().is_some()).collect();
     let controls = if rows.is_empty() { Vec::new() } else { study.controls()? };
-    let lay = |(i, rows): (usize, Vec<TrialRow>)| {
-        let mut plate = LaidPlate { number: i + 1, batch: rows[0].batch, size: (1, 1), wells: BTreeMap::new(), rows };
+    let lay = |(number, rows): (usize, Vec<TrialRow>)| {
+        let mut plate = LaidPlate { number, batch: rows[0].batch, size: (1, 1), wells: BTreeMap::new(), rows };
         for row in &plate.rows {
             plate.wells.extend(places(row).map(|place| (place, Content::Trial(Box::new(row.clone())))));
         }
         let (size, control_wells) = plate.with_layout(study, |layout| (Some(layout.size()), layout.controls())).unwrap_or_default();
-        let told = controls.iter().filter(|control| control.batch == plate.batch);
+        let told = controls.iter().filter(|control| control.is_beside(plate.first()));
         let told: BTreeMap<&str, f64> = told.map(|control| (control.well.as_str(), control.value)).collect();
         let wells = control_wells.iter().map(String::as_str).chain(told.keys().copied());
         let wells = wells.filter_map(|well| Some((well_place(well)?, Content::Control(told.get(well).copied()))));
@@ -57,7 +57,7 @@ pub fn laid(study: &Study) -> Result<Vec<LaidPlate>> {
         plate.size = size.unwrap_or_else(|| plate_size(plate.wells.keys().copied()));
         plate
     };
-    Ok(grouped(rows).into_iter().enumerate().map(lay).collect())
+    Ok(grouped(rows).into_iter().map(lay).collect())
 }
 
 /// How many trials a worker still has to tell that lie on a plate: whoever asks for a plate again is given these, and nothing is added to it.
@@ -87,19 +87,25 @@ fn places(row: &TrialRow) -> impl Iterator<Item = (usize, usize)> {
     row.well.iter().flat_map(|wells| wells.split(';')).filter_map(well_place)
 }
 
-/// A batch begins a new plate, and so does a well that is in use already.
-fn grouped(rows: Vec<TrialRow>) -> Vec<Vec<TrialRow>> {
-    let mut plates: Vec<Vec<TrialRow>> = Vec::new();
+/// What was laid out together, with the number of its plate. Trials of a file from before plates were counted come first: there a batch begins a new plate, and so
+/// does a well that is in use already.
+fn grouped(rows: Vec<TrialRow>) -> Vec<(usize, Vec<TrialRow>)> {
+    let mut uncounted: Vec<Vec<TrialRow>> = Vec::new();
+    let mut counted: BTreeMap<u64, Vec<TrialRow>> = BTreeMap::new();
     for row in rows {
-        let meets = |other: &TrialRow| other.batch != row.batch || places(other).any(|place| places(&row).any(|own| own == place));
-        if plates.last().is_none_or(|plate| plate.iter().any(meets)) {
-            plates.push(Vec::new());
+        if let Some(plate) = row.plate {
+            counted.entry(plate).or_default().push(row);
+            continue;
         }
-        if let Some(plate) = plates.last_mut() {
-            plate.push(row);
+        let meets = |other: &TrialRow| other.batch != row.batch || places(other).any(|place| places(&row).any(|own| own == place));
+        match uncounted.last_mut().filter(|plate| !plate.iter().any(meets)) {
+            Some(plate) => plate.push(row),
+            None => uncounted.push(vec![row]),
         }
     }
-    plates
+    let before = uncounted.len();
+    let counted = counted.into_iter().map(|(number, rows)| (before + number as usize, rows));
+    uncounted.into_iter().enumerate().map(|(i, rows)| (i + 1, rows)).chain(counted).collect()
 }
 
 impl LaidPlate {
@@ -113,6 +119,12 @@ impl LaidPlate {
     #[must_use]
     pub fn trials(&self) -> &[TrialRow] {
         &self.rows
+    }
+
+    /// Its first trial.
+    #[must_use]
+    pub fn first(&self) -> &TrialRow {
+        &self.rows[0]
     }
 
     /// The layout that put the trials where they are, which alone knows where the controls are; none where they were laid out otherwise.

@@ -16,9 +16,10 @@ pub(super) async fn ask(
     State(app): State<Arc<App>>,
     Path(s): Path<String>,
     Args(query): Args<AskQuery>,
+    headers: HeaderMap,
     Body(body): Body<AskBody>,
 ) -> Outcome<Response> {
-    let desk = app.desk(&s)?;
+    let desk = app.desk_meant(&s, &headers)?;
     if query.wait > 60 {
         return Err(Refusal::new(StatusCode::BAD_REQUEST, "wrong-query", "wait is at most 60 seconds"));
     }
@@ -80,7 +81,7 @@ pub(super) async fn tell(
     headers: HeaderMap,
     Body(body): Body<ResultBody>,
 ) -> Outcome<(StatusCode, Json<ToldAnswer>)> {
-    let (desk, id) = (app.desk(&s)?, number(&id)?);
+    let (desk, id) = (app.desk_meant(&s, &headers)?, number(&id)?);
     let key = headers.get("idempotency-key").map(|key| key.to_str().map(str::to_owned));
     let key = key.transpose().map_err(|_| Refusal::invalid("Idempotency-Key must be plain text"))?;
     if key.as_ref().is_some_and(|key| key.len() > 200) {
@@ -95,9 +96,10 @@ pub(super) async fn tell(
 pub(super) async fn tell_all(
     State(app): State<Arc<App>>,
     Path(s): Path<String>,
+    headers: HeaderMap,
     Body(body): Body<ResultsBody>,
 ) -> Outcome<Json<ToldAnswers>> {
-    let desk = app.desk(&s)?;
+    let desk = app.desk_meant(&s, &headers)?;
     if body.results.len() > MOST_RESULTS {
         return Err(Refusal::invalid(format!("a request has at most {MOST_RESULTS} results")));
     }
@@ -115,9 +117,10 @@ pub(super) async fn tell_all(
 pub(super) async fn renew(
     State(app): State<Arc<App>>,
     Path((s, id)): Path<(String, String)>,
+    headers: HeaderMap,
     Body(body): Body<LeaseBody>,
 ) -> Outcome<Json<LeaseAnswer>> {
-    let (desk, id) = (app.desk(&s)?, number(&id)?);
+    let (desk, id) = (app.desk_meant(&s, &headers)?, number(&id)?);
     let (worker, time) = (worker(body.worker)?, lease(body.lease_seconds).map_err(Refusal::invalid)?);
     let held = desk.writer()?.with(move |study| study.renew(id, &worker, time)).await?;
     Ok(Json(LeaseAnswer { held }))
@@ -127,8 +130,9 @@ pub(super) async fn release(
     State(app): State<Arc<App>>,
     Path((s, id)): Path<(String, String)>,
     Args(query): Args<WorkerQuery>,
+    headers: HeaderMap,
 ) -> Outcome<Json<LeaseAnswer>> {
-    let (desk, id) = (app.desk(&s)?, number(&id)?);
+    let (desk, id) = (app.desk_meant(&s, &headers)?, number(&id)?);
     let worker = worker_of_query(query.worker)?;
     desk.writer()?.with(move |study| study.release(id, &worker)).await?;
     desk.open();

@@ -129,6 +129,7 @@ impl Entry {
             ("401", "a wrong token"),
             ("404", "no such study, trial or picture"),
             ("429", "too many wrong tokens"),
+            ("500", "the study's file cannot be read"),
             ("503", "busy: try again"),
         ];
         for (status, words) in all.iter().chain(refusals) {

@@ -4,7 +4,9 @@ use super::taking::Args;
 use crate::app::App;
 use crate::desk::Desk;
 use crate::refusal::Outcome;
+use crate::token::Access;
 use crate::wire::EventsQuery;
+use axum::Extension;
 use axum::extract::{Path, State};
 use axum::http::HeaderMap;
 use axum::response::Sse;
@@ -32,14 +34,19 @@ pub(super) async fn of_study(
     State(app): State<Arc<App>>,
     Path(s): Path<String>,
     Args(query): Args<EventsQuery>,
+    Extension(access): Extension<Access>,
     headers: HeaderMap,
 ) -> Outcome<Stream> {
-    let desk = app.desk(&s)?;
+    let (desk, place) = (app.desk(&s)?, app.stream(access)?);
     let seen = headers.get("last-event-id").and_then(|id| id.to_str().ok()?.parse().ok());
     let now = desk.read(sigmabar_study::Study::last_event).await?;
     let after = seen.or(query.after).unwrap_or(now);
     let (sender, receiver) = channel(64);
-    tokio::spawn(tell_events(desk, after, sender, app.down.clone()));
+    let down = app.down.clone();
+    tokio::spawn(async move {
+        tell_events(desk, after, sender, down).await;
+        drop(place);
+    });
     Ok(stream(receiver))
 }
 
@@ -82,9 +89,11 @@ async fn tell_events(desk: Arc<Desk>, mut after: u64, sender: Sender<Result<Even
 }
 
 /// Which studies change, without saying how.
-pub(super) async fn all(State(app): State<Arc<App>>) -> Stream {
+pub(super) async fn all(State(app): State<Arc<App>>, Extension(access): Extension<Access>) -> Outcome<Stream> {
     let (sender, receiver) = channel(64);
+    let place = app.stream(access)?;
     tokio::spawn(async move {
+        let _place = place;
         let (mut arrivals, mut down) = (app.desks.arrivals(), app.down.clone());
         let mut followed: Vec<Weak<Desk>> = Vec::new();
         loop {
@@ -106,7 +115,7 @@ pub(super) async fn all(State(app): State<Arc<App>>) -> Stream {
             }
         }
     });
-    stream(receiver)
+    Ok(stream(receiver))
 }
 
 async fn tell_changes(desk: Arc<Desk>, sender: Sender<Result<Event, Infallible>>, mut down: watch::Receiver<bool>) {

@@ -43,6 +43,7 @@ fn in_short(desk: &Desk) -> StudyShown {
     StudyShown {
         study: desk.slug.clone(),
         name: desk.reader.name().to_owned(),
+        identity: desk.reader.identity().to_owned(),
         description: desk.reader.spec().description().map(str::to_owned),
         workers: 0,
         last_event: 0,
@@ -61,6 +62,7 @@ pub(super) async fn status(State(app): State<Arc<App>>, Path(s): Path<String>) -
     let status = &known.live.status;
     Ok(Json(StudyStatus {
         name: status.name.clone(),
+        identity: desk.reader.identity().to_owned(),
         strategy: status.strategy.clone(),
         parameters: names(&desk.reader),
         counts: status.counts.iter().map(|(state, count)| (state.name().to_owned(), *count)).collect(),
@@ -229,7 +231,7 @@ pub(super) async fn healthy() -> &'static str {
 
 pub(super) async fn ready(State(app): State<Arc<App>>) -> Outcome<&'static str> {
     for desk in app.desks.all() {
-        desk.read(Study::last_event).await?;
+        desk.check().await.map_err(|refusal| Refusal::new(StatusCode::SERVICE_UNAVAILABLE, refusal.error, refusal.message))?;
     }
     Ok("ready\n")
 }

@@ -111,35 +111,48 @@ fn asked(table: Table) -> Table {
     table
         .add("/studies/{s}/ask", post(asking::ask), |d| {
             let entry = d.entry("post", "/studies/{s}/ask", "Lease trials; with wait, until there are some").query::<AskQuery>(d);
-            let entry = entry.body::<AskBody>(d).answers::<AskAnswer>("200", "Trials, or wait (with Retry-After), or finished", d);
-            vec![entry.refuses(&[("403", FORBIDDEN), ("409", "the data contradict the premises: nothing more is handed out")], d)]
+            let entry = entry.header(STUDY, MEANT).body::<AskBody>(d).answers::<AskAnswer>(
+                "200",
+                "Trials, or wait (with Retry-After), or finished",
+                d,
+            );
+            let refusals = [("403", FORBIDDEN), ("409", "the data contradict the premises: nothing more is handed out"), OTHER];
+            vec![entry.refuses(&refusals, d)]
         })
         .add("/studies/{s}/trials/{id}/lease", post(asking::renew).delete(asking::release), |d| {
-            let renew = d.entry("post", "/studies/{s}/trials/{id}/lease", "Keep a trial for longer").body::<LeaseBody>(d);
-            let release = d.entry("delete", "/studies/{s}/trials/{id}/lease", "Give a trial back").query::<WorkerQuery>(d);
+            let renew = d.entry("post", "/studies/{s}/trials/{id}/lease", "Keep a trial for longer");
+            let renew = renew.header(STUDY, MEANT).body::<LeaseBody>(d);
+            let release = d.entry("delete", "/studies/{s}/trials/{id}/lease", "Give a trial back");
+            let release = release.header(STUDY, MEANT).query::<WorkerQuery>(d);
             vec![
-                renew.answers::<LeaseAnswer>("200", "Whether the worker still has it", d).refuses(&[("403", FORBIDDEN)], d),
-                release.answers::<LeaseAnswer>("200", "It is in the queue", d).refuses(&[("403", FORBIDDEN)], d),
+                renew.answers::<LeaseAnswer>("200", "Whether the worker still has it", d).refuses(&[("403", FORBIDDEN), OTHER], d),
+                release.answers::<LeaseAnswer>("200", "It is in the queue", d).refuses(&[("403", FORBIDDEN), OTHER], d),
             ]
         })
 }
 
 const FORBIDDEN: &str = "a token that may only look, or another site";
+const MEANT: &str = "The identity of the study that is meant";
+const OTHER: (&str, &str) = ("412", "the study of this name is another one than was meant");
+const FULL: (&str, &str) = ("507", "the disk is full: try again");
 
 fn told(table: Table) -> Table {
     table
         .add("/studies/{s}/trials/{id}/result", put(asking::tell), |d| {
             let entry = d.entry("put", "/studies/{s}/trials/{id}/result", "Tell a result; told again with the same value it is as it was");
             let entry =
-                entry.header("Idempotency-Key", "The sender's own name for this telling, kept with the result").body::<ResultBody>(d);
+                entry.header("Idempotency-Key", "The sender's own name for this telling, kept with the result").header(STUDY, MEANT);
+            let entry = entry.body::<ResultBody>(d);
             let entry =
                 entry.answers::<ToldAnswer>("201", "It is written down", d).answers::<ToldAnswer>("200", "It stood there already", d);
-            vec![entry.refuses(&[("403", FORBIDDEN), ("409", "another result stands there, or the trial was not handed out")], d)]
+            let refusals = [("403", FORBIDDEN), ("409", "another result stands there, or the trial was not handed out"), OTHER, FULL];
+            vec![entry.refuses(&refusals, d)]
         })
         .add("/studies/{s}/results", post(asking::tell_all), |d| {
-            let entry = d.entry("post", "/studies/{s}/results", "Tell results: all of them or none").body::<ResultsBody>(d);
-            let entry = entry.answers::<ToldAnswers>("200", "What became of each", d);
-            vec![entry.refuses(&[("403", FORBIDDEN), ("409", "one of them contradicts what stands there: nothing was written")], d)]
+            let entry = d.entry("post", "/studies/{s}/results", "Tell results: all of them or none").header(STUDY, MEANT);
+            let entry = entry.body::<ResultsBody>(d).answers::<ToldAnswers>("200", "What became of each", d);
+            let refusals = [("403", FORBIDDEN), ("409", "one of them contradicts what stands there: nothing was written"), OTHER, FULL];
+            vec![entry.refuses(&refusals, d)]
         })
         .add("/studies/{s}/earlier", post(changing::earlier), |d| {
             let entry = d.entry("post", "/studies/{s}/earlier", "Keep results measured before the study").body::<EarlierBody>(d);

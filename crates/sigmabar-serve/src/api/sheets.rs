@@ -15,7 +15,7 @@ use sigmabar_report::data::Reader;
 use sigmabar_report::plate::{self, Content, LaidPlate, Layout, Plate, Reading};
 use sigmabar_report::plot::well_place;
 use sigmabar_report::sheet::{Sheet, write_csv};
-use sigmabar_study::{AskRequest, AskedTrial, HandedOut, Page, Study, TrialResult, TrialRow, TrialStatus, Value};
+use sigmabar_study::{AskRequest, AskedTrial, HandedOut, Study, TrialResult, TrialRow, TrialStatus, Value};
 use std::collections::{BTreeMap, HashMap};
 use std::io::Cursor;
 use std::sync::Arc;
@@ -60,7 +60,7 @@ pub(super) async fn file(State(app): State<Arc<App>>, Path((s, plate, name)): Pa
         _ => return Err(Refusal::not_found("a plate has sheet.csv and map.csv")),
     };
     let sheet = desk
-        .read(move |study| Ok(laid(study, &plate, |layout| if is_map { layout.map(study.spec()) } else { layout.sheet(study.spec()) })))
+        .read(move |study| Ok(laid(study, &plate, |layout, _| if is_map { layout.map(study.spec()) } else { layout.sheet(study.spec()) })))
         .await??;
     Ok(([(header::CONTENT_TYPE, "text/csv; charset=utf-8")], csv(&sheet)?).into_response())
 }
@@ -71,13 +71,13 @@ fn csv(sheet: &Sheet) -> Outcome<String> {
     String::from_utf8(bytes).map_err(|error| Refusal::internal(error.to_string()))
 }
 
-/// Looks at the layout of the plate of this number.
-fn laid<T>(study: &Study, number: &str, look: impl FnOnce(&Layout<'_>) -> T) -> Outcome<T> {
+/// Looks at the layout of the plate of this number, and at its first trial.
+fn laid<T>(study: &Study, number: &str, look: impl FnOnce(&Layout<'_>, u64) -> T) -> Outcome<T> {
     let all = plate::laid(study)?;
     let plate = number.parse().ok().and_then(|number: usize| all.iter().find(|plate| plate.number == number));
     let plate = plate.ok_or_else(|| Refusal::not_found(format!("there is no plate \"{number}\"")))?;
     let elsewhere = || Refusal::conflict("laid-otherwise", "this plate was not laid out by the study: tell its results by their trials");
-    plate.with_layout(study, look).ok_or_else(elsewhere)
+    plate.with_layout(study, |layout| look(layout, plate.first().id)).ok_or_else(elsewhere)
 }
 
 /// What was typed into wells, as the sheet of their plate.
@@ -89,8 +89,10 @@ pub(super) async fn wells(
 ) -> Outcome<Json<ImportAnswer>> {
     let desk = app.desk(&s)?;
     let file = Some(format!("plate {plate}"));
-    let table = desk.read(move |study| Ok(laid(study, &plate, |layout| filled(layout, study, &body.wells)).flatten())).await??;
-    tell(&desk, ImportBody { csv: csv(&table)?, file, column: None }, query.dry_run).await.map(Json)
+    let fill =
+        move |study: &Study| laid(study, &plate, |layout, first| filled(layout, study, &body.wells).map(|sheet| (sheet, first))).flatten();
+    let (table, first) = desk.read(move |study| Ok(fill(study))).await??;
+    tell(&desk, ImportBody { csv: csv(&table)?, file, column: None }, Some(first), query.dry_run).await.map(Json)
 }
 
 /// The rows of the sheet whose wells have something in them.
@@ -121,11 +123,11 @@ pub(super) async fn import(
     Args(query): Args<ImportQuery>,
     Body(body): Body<ImportBody>,
 ) -> Outcome<Json<ImportAnswer>> {
-    tell(&app.desk(&s)?, body, query.dry_run).await.map(Json)
+    tell(&app.desk(&s)?, body, None, query.dry_run).await.map(Json)
 }
 
-/// Says what a table changes and, unless it is only looked at, tells it.
-async fn tell(desk: &Arc<Desk>, body: ImportBody, dry_run: bool) -> Outcome<ImportAnswer> {
+/// Says what a table changes and, unless it is only looked at, tells it; the plate may be known by one of its trials.
+async fn tell(desk: &Arc<Desk>, body: ImportBody, beside: Option<u64>, dry_run: bool) -> Outcome<ImportAnswer> {
     let (read, used, changes) = desk.read(move |study| Ok(difference(study, body))).await??;
     let decimal_commas = read.has_decimal_commas;
     if dry_run {
@@ -140,28 +142,50 @@ async fn tell(desk: &Arc<Desk>, body: ImportBody, dry_run: bool) -> Outcome<Impo
     }
     let results: Vec<(u64, TrialResult)> = read.results.into_iter().map(|(id, result, _)| (id, result)).collect();
     let (notes, controls, told) = (read.notes, read.controls, !results.is_empty());
-    desk.writer()?
-        .with(move |study| {
+    let beside = beside.or(read.rows.first().map(|(id, ..)| *id));
+    let write = move |study: &Study| {
+        if controls.is_empty() {
             study.tell_sheet(&results, &notes, &used)?;
-            if controls.is_empty() {
-                return Ok(());
-            }
-            let batch = batch_of(study, read.rows.first().map(|(id, ..)| *id), &controls)?;
-            study.note_controls(batch, &controls)
-        })
-        .await?;
+            return Ok(Ok(()));
+        }
+        let beside = match plate_of(study, beside, &controls)? {
+            Ok(beside) => beside,
+            Err(refusal) => return Ok(Err(refusal)),
+        };
+        study.tell_sheet(&results, &notes, &used)?;
+        study.note_controls(beside, &controls).map(Ok)
+    };
+    desk.writer()?.with(write).await??;
     Ok(ImportAnswer { told, changes, decimal_commas })
 }
 
-/// The batch whose plate controls are on: that of a trial beside them, else the newest plate that has them.
-fn batch_of(study: &Study, beside: Option<u64>, controls: &[(String, f64)]) -> sigmabar_study::Result<usize> {
-    if let Some(id) = beside {
-        let page = Page { after: id.checked_sub(1), at_most: Some(1), ..Page::default() };
-        return Ok(study.trials_of(&page)?.first().map_or(0, |row| row.batch));
-    }
+/// A trial on the plate that controls are on: one beside them in the table, else the first of the only plate that has them. Another value than was told of a control
+/// is refused.
+fn plate_of(study: &Study, beside: Option<u64>, controls: &[(String, f64)]) -> sigmabar_study::Result<Outcome<u64>> {
+    let all = plate::laid(study)?;
     let places: Vec<_> = controls.iter().filter_map(|(well, _)| well_place(well)).collect();
-    let has_them = |plate: &LaidPlate| places.iter().all(|place| matches!(plate.wells.get(place), Some(Content::Control(_))));
-    Ok(plate::laid(study)?.iter().rev().find(|plate| has_them(plate)).map_or(0, |plate| plate.batch))
+    let has_them = |plate: &&LaidPlate| places.iter().all(|place| matches!(plate.wells.get(place), Some(Content::Control(_))));
+    let plate = match (beside, &all.iter().filter(has_them).collect::<Vec<_>>()[..]) {
+        (Some(id), _) => all.iter().find(|plate| plate.holds(id)),
+        (None, [only]) => Some(*only),
+        (None, _) => None,
+    };
+    let Some(plate) = plate else {
+        let message =
+            "the table has controls, and no trial beside them says on which plate: type them into the wells, or send the whole sheet";
+        return Ok(beside.ok_or_else(|| Refusal::invalid(message)));
+    };
+    let told = |well: &str| well_place(well).and_then(|place| plate.wells.get(&place));
+    for (well, value) in controls {
+        if let Some(Content::Control(Some(before))) = told(well)
+            && before != value
+        {
+            let message =
+                format!("the control in well {well} came to {before} already; nothing was written. sigmabar tell SHEET replaces it");
+            return Ok(Err(Refusal::conflict("already-told", message)));
+        }
+    }
+    Ok(Ok(plate.first().id))
 }
 
 /// Settings as they were used in truth, where the study takes such.

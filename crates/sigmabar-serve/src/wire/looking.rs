@@ -120,7 +120,10 @@ pub struct TrialShown {
     pub asked_at: Option<i64>,
     /// When its result was told.
     pub told_at: Option<i64>,
-    /// The plate and well it was laid into.
+    /// The plate that it was laid into with others, from 1; none where none was counted.
+    #[serde(default)]
+    pub plate: Option<u64>,
+    /// Its well.
     pub well: Option<String>,
     /// What people remarked about it.
     pub note: Option<String>,
@@ -146,6 +149,7 @@ impl TrialShown {
             planned_at: row.planned_at,
             asked_at: row.asked_at,
             told_at: row.told_at,
+            plate: row.plate,
             well: row.well,
             note: row.note,
         }
@@ -166,6 +170,8 @@ pub struct StudyShown {
     pub study: String,
     /// Its name in its file.
     pub name: String,
+    /// Its random name, which no other study has.
+    pub identity: String,
     /// What it is about.
     pub description: Option<String>,
     /// How many workers have trials now.
@@ -182,6 +188,8 @@ pub struct StudyShown {
 pub struct StudyStatus {
     /// The study's name.
     pub name: String,
+    /// Its random name, which no other study has.
+    pub identity: String,
     /// The strategy's name.
     pub strategy: String,
     /// The names of its parameters, in order.

@@ -23,6 +23,9 @@ pub(crate) const NAME_PATTERN: &str = r"^[^\s\u0000-\u001f\u007f-\u009f][^\u0000
 /// A setting: a value for each parameter.
 pub type Setting = Map<String, Json>;
 
+/// The header that says which study is meant, by its identity: another one of the same name is refused.
+pub const STUDY: &str = "Sigmabar-Study";
+
 /// Why a request was refused.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Problem {

@@ -2,7 +2,7 @@
 #![allow(dead_code)]
 
 use sigmabar::linalg::Interrupt;
-use sigmabar_serve::{Options, Source, Tokens, serve};
+use sigmabar_serve::{Limits, Options, Source, Tokens, serve};
 use sigmabar_study::{Study, StudySpec};
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
@@ -26,7 +26,12 @@ impl Server {
     }
 
     pub fn start_at(source: Source, address: SocketAddr) -> Self {
-        let options = Options { source, address, allowed_hosts: vec!["Proxy.Example:443".into()], tokens: Tokens::new(TOKEN) };
+        Self::limited(source, address, Limits::default())
+    }
+
+    pub fn limited(source: Source, address: SocketAddr, limits: Limits) -> Self {
+        let allowed_hosts = vec!["Proxy.Example:443".into()];
+        let options = Options { source, address, allowed_hosts, tokens: Tokens::new(TOKEN), limits };
         let stop = Interrupt::default();
         let (sender, ready) = channel();
         let wish = stop.clone();

@@ -332,6 +332,11 @@ pub enum StoreError {
         /// The format of this version.
         needed: i32,
     },
+    /// Another file has its name now, or none.
+    #[error(
+        "the file was moved away or replaced while it was open: what is told now would be lost. Put it back; or end every process that has it open, delete FILE-wal and FILE-shm beside it, and begin again with the file that is there"
+    )]
+    Replaced,
     /// The file cannot be opened.
     #[error("the file cannot be opened: {detail}")]
     CannotOpen {

@@ -20,6 +20,8 @@ pub(crate) struct Store {
     connection: Connection,
     file: PathBuf,
     durability: Durability,
+    /// The file that was opened, which another may replace; none where nobody can write.
+    place: Option<opening::Place>,
 }
 
 /// What a finished transaction survives. All survive the end of the process.
@@ -68,7 +70,7 @@ impl Store {
             0 => return Err(StoreError::ReadOnly),
             found => return Err(StoreError::OlderReadOnly { found, needed: schema::FORMAT }),
         }
-        Ok(Self { connection, file: file.to_owned(), durability: Durability::Power })
+        Ok(Self { connection, file: file.to_owned(), durability: Durability::Power, place: None })
     }
 
     fn connect(file: &Path, flags: OpenFlags) -> Result<Self, StoreError> {
@@ -81,11 +83,21 @@ impl Store {
         }
         connection.execute_batch("PRAGMA synchronous = FULL; PRAGMA foreign_keys = ON;").map_err(problem)?;
         schema::migrate(&mut connection, file)?;
-        Ok(Self { connection, file: file.to_owned(), durability: Durability::Power })
+        let place = opening::Place::of(file);
+        Ok(Self { connection, file: file.to_owned(), durability: Durability::Power, place })
+    }
+
+    /// Another file in the place of this one is not read and not written: what is told to a file that nobody finds any more is lost.
+    pub fn check_place(&self) -> Result<()> {
+        match &self.place {
+            Some(place) if !place.is_kept() => Err(Error::Store { file: self.file.clone(), problem: StoreError::Replaced }),
+            _ => Ok(()),
+        }
     }
 
     /// For reading: everything that the work looks at is of one moment, and SQLite itself refuses to write.
     pub fn read<T>(&self, work: impl FnOnce(&Connection) -> rusqlite::Result<T>) -> Result<T> {
+        self.check_place()?;
         let glance = Glance(&self.connection);
         let looked = glance.0.execute_batch("PRAGMA query_only = ON; BEGIN").and_then(|()| work(glance.0));
         looked.map_err(|error| self.refused(error))
@@ -97,8 +109,9 @@ impl Store {
         self.write_with(Durability::Power, work)
     }
 
-    /// One short transaction: all of it or nothing.
+    /// One short transaction: all of it or nothing. It is not acknowledged where another file has taken the place of this one meanwhile.
     pub fn write_with<T>(&mut self, durability: Durability, work: impl FnOnce(&Transaction<'_>) -> Result<T, Failure>) -> Result<T> {
+        self.check_place()?;
         let refused = |failure: Failure| match failure {
             Failure::Sqlite(error) => Error::Store { file: self.file.clone(), problem: problem(error) },
             Failure::Refused(error) => *error,
@@ -112,6 +125,7 @@ impl Store {
         let transaction = begun.map_err(|error| refused(error.into()))?;
         let result = work(&transaction).map_err(&refused)?;
         transaction.commit().map_err(|error| refused(error.into()))?;
+        self.check_place()?;
         Ok(result)
     }
 

@@ -48,6 +48,40 @@ pub(super) fn fixed_uri(file: &Path) -> String {
     format!("file:{path}?immutable=1")
 }
 
+/// Where a file was opened, and which file of which disk stood there.
+#[derive(Clone, Debug)]
+pub(super) struct Place {
+    /// Absolute: a process may go to another directory.
+    path: PathBuf,
+    found: (u64, u64),
+}
+
+impl Place {
+    /// What stands at this name now; none where there is nothing to compare.
+    pub fn of(file: &Path) -> Option<Self> {
+        let path = std::path::absolute(file).ok()?;
+        let found = found(&path)?;
+        Some(Self { path, found })
+    }
+
+    /// Whether the same file stands there.
+    pub fn is_kept(&self) -> bool {
+        found(&self.path) == Some(self.found)
+    }
+}
+
+#[cfg(unix)]
+fn found(file: &Path) -> Option<(u64, u64)> {
+    use std::os::unix::fs::MetadataExt;
+    std::fs::metadata(file).ok().map(|metadata| (metadata.dev(), metadata.ino()))
+}
+
+/// Elsewhere an open file cannot be replaced.
+#[cfg(not(unix))]
+fn found(_file: &Path) -> Option<(u64, u64)> {
+    None
+}
+
 fn directory(file: &Path) -> &Path {
     file.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }

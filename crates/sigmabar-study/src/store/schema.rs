@@ -9,7 +9,7 @@ use std::time::Duration;
 pub(super) const APPLICATION_ID: i32 = 0x5342_4152;
 
 /// One step for each format: step i turns format i into format i + 1.
-const STEPS: [&str; 3] = [CREATE, NOTES, ROWS];
+const STEPS: [&str; 4] = [CREATE, NOTES, ROWS, NAMES];
 
 /// The format this version writes.
 pub(super) const FORMAT: i32 = STEPS.len() as i32;
@@ -96,6 +96,14 @@ ALTER TABLE sb_studies ADD COLUMN despite_contradiction INTEGER NOT NULL DEFAULT
 ALTER TABLE sb_imports ADD COLUMN collected TEXT NOT NULL DEFAULT 'adaptive';
 UPDATE sb_imports SET collected = 'fixed' WHERE is_fixed;
 ALTER TABLE sb_imports DROP COLUMN is_fixed;
+";
+
+/// A study has a random name of its own, so that a result on its way is never told to another study that has its other names; a plate has a number, so that
+/// what was laid out together stays together.
+const NAMES: &str = "
+ALTER TABLE sb_studies ADD COLUMN identity TEXT;
+UPDATE sb_studies SET identity = lower(hex(randomblob(16)));
+ALTER TABLE sb_trials ADD COLUMN plate INTEGER;
 ";
 
 /// Brings a database to the format of this version; a copy of an older one is written first.

@@ -19,7 +19,7 @@ impl Study {
     /// # Errors
     /// [`crate::Error::Store`].
     pub fn feed(&self) -> Result<Feed> {
-        let store = Store::open(&self.file)?;
+        let store = self.opened_again()?;
         let version = store.data_version()?;
         Ok(Feed { store, version })
     }
@@ -29,8 +29,9 @@ impl Feed {
     /// Whether anything was committed since the last look.
     ///
     /// # Errors
-    /// [`crate::Error::Store`].
+    /// [`crate::Error::Store`], also where another file has taken the place of this one.
     pub fn has_changed(&mut self) -> Result<bool> {
+        self.store.check_place()?;
         let version = self.store.data_version()?;
         Ok(std::mem::replace(&mut self.version, version) != version)
     }

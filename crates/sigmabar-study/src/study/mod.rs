@@ -42,6 +42,7 @@ pub struct Study {
     /// The study's key in the file.
     key: i64,
     name: String,
+    identity: String,
     spec: Arc<StudySpec>,
     /// How often the study file had been amended when this was opened.
     amendments: i64,
@@ -60,19 +61,21 @@ impl Study {
         Strategy::new(spec.problem().clone(), spec.policy().clone())?;
         let text = serde_json::to_string(spec).map_err(|_| inconsistent(file, "the study file cannot be written as JSON"))?;
         let mut store = Store::create(file)?;
-        let key = store.write(|transaction| {
+        let (key, identity) = store.write(|transaction| {
             let exists = transaction.query_row("SELECT 1 FROM sb_studies WHERE name = ?1", [name], |_| Ok(())).optional()?;
             if exists.is_some() {
                 return Err(Error::StudyExists { file: file.to_owned(), name: name.to_owned() }.into());
             }
-            transaction.execute("INSERT INTO sb_studies (name, spec, created_at) VALUES (?1, ?2, ?3)", params![name, text, now()])?;
-            Ok(transaction.last_insert_rowid())
+            let insert = "INSERT INTO sb_studies (name, spec, created_at, identity) VALUES (?1, ?2, ?3, lower(hex(randomblob(16)))) \
+                          RETURNING study, identity";
+            Ok(transaction.query_row(insert, params![name, text, now()], |row| Ok((row.get(0)?, row.get(1)?)))?)
         })?;
         Ok(Self {
             store: Mutex::new(store),
             file: file.to_owned(),
             key,
             name: name.to_owned(),
+            identity,
             spec: Arc::new(spec.clone()),
             amendments: 0,
             cached: Mutex::new(None),
@@ -105,21 +108,13 @@ impl Study {
             None if names.len() == 1 => names.remove(0),
             None => return Err(Error::WhichStudy { file: file.to_owned(), names }),
         };
-        let look = "SELECT study, spec, (SELECT count(*) FROM sb_events e WHERE e.study = s.study AND kind = 'amended') \
+        let look = "SELECT study, identity, spec, (SELECT count(*) FROM sb_events e WHERE e.study = s.study AND kind = 'amended') \
                     FROM sb_studies s WHERE name = ?1";
-        let (key, text, amendments): (i64, String, i64) =
-            store.read(|c| c.query_row(look, [&name], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?))))?;
+        let (key, identity, text, amendments): (i64, String, String, i64) =
+            store.read(|c| c.query_row(look, [&name], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?))))?;
         let spec = serde_json::from_str(&text).map_err(|_| inconsistent(file, "the study file in it cannot be read"))?;
-        Ok(Self {
-            store: Mutex::new(store),
-            file: file.to_owned(),
-            key,
-            name,
-            spec: Arc::new(spec),
-            amendments,
-            cached: Mutex::new(None),
-            on_file: Mutex::new(None),
-        })
+        let (store, spec, cached) = (Mutex::new(store), Arc::new(spec), Mutex::new(None));
+        Ok(Self { store, file: file.to_owned(), key, name, identity, spec, amendments, cached, on_file: Mutex::new(None) })
     }
 
     /// The names of the studies of a file.
@@ -134,6 +129,12 @@ impl Study {
     #[must_use]
     pub fn name(&self) -> &str {
         &self.name
+    }
+
+    /// Its random name, which no other study has: a copy of its file keeps it.
+    #[must_use]
+    pub fn identity(&self) -> &str {
+        &self.identity
     }
 
     /// What was declared.
@@ -154,15 +155,22 @@ impl Study {
     /// [`Error::Store`].
     pub fn reopen(&self) -> Result<Self> {
         Ok(Self {
-            store: Mutex::new(Store::open(&self.file)?),
+            store: Mutex::new(self.opened_again()?),
             file: self.file.clone(),
             key: self.key,
             name: self.name.clone(),
+            identity: self.identity.clone(),
             spec: Arc::clone(&self.spec),
             amendments: self.amendments,
             cached: Mutex::new(None),
             on_file: Mutex::new(None),
         })
+    }
+
+    /// Another connection to the file, which must be the one that this study was opened in.
+    fn opened_again(&self) -> Result<Store> {
+        self.store().check_place()?;
+        Store::open(&self.file)
     }
 
     fn store(&self) -> MutexGuard<'_, Store> {

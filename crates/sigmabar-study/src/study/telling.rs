@@ -231,27 +231,34 @@ impl Study {
         Ok(())
     }
 
-    /// Writes down what the controls of a batch's plate came to. Told again, a well has its new value.
+    /// Writes down what the controls came to that are on the plate of a trial. Told again, a well has its new value.
     ///
     /// # Errors
-    /// [`Error::Store`].
-    pub fn note_controls(&self, batch: usize, controls: &[(String, f64)]) -> Result<()> {
+    /// [`Error::UnknownTrial`], [`Error::Store`].
+    pub fn note_controls(&self, beside: u64, controls: &[(String, f64)]) -> Result<()> {
         self.store().write(|transaction| {
+            let look = "SELECT batch, plate FROM sb_trials WHERE study = ?1 AND id = ?2";
+            let row = i64::try_from(beside).unwrap_or(-1);
+            let found = transaction.query_row(look, params![self.key, row], |row| Ok((row.get(0)?, row.get(1)?))).optional()?;
+            let (batch, plate): (i64, Option<i64>) = found.ok_or_else(|| Error::UnknownTrial { study: self.name.clone(), id: beside })?;
             for (well, value) in controls {
-                let detail = serde_json::json!({ "batch": batch, "well": well, "value": value });
+                let detail = serde_json::json!({ "batch": batch, "plate": plate, "well": well, "value": value });
                 note_detail(transaction, self.key, EventKind::Control, None, &detail)?;
             }
             Ok(())
         })
     }
 
-    /// Writes down which wells trials were laid into.
+    /// Writes down which wells of a plate trials were laid into together: a plate of its own, whatever lies in the wells of others.
     ///
     /// # Errors
     /// [`Error::UnknownTrial`], [`Error::Store`].
     pub fn set_wells(&self, wells: &[(u64, String)]) -> Result<()> {
         self.store().write(|transaction| {
-            let update = "UPDATE sb_trials SET well = ?3 WHERE study = ?1 AND id = ?2";
+            let last: i64 =
+                transaction.query_row("SELECT coalesce(max(plate), 0) FROM sb_trials WHERE study = ?1", [self.key], |row| row.get(0))?;
+            let update = format!("UPDATE sb_trials SET well = ?3, plate = {} WHERE study = ?1 AND id = ?2", last + 1);
+            let update = update.as_str();
             wells.iter().try_for_each(|(id, well)| self.write_word(transaction, update, *id, well))
         })
     }

@@ -26,7 +26,7 @@ impl Study {
     pub fn trials_of(&self, page: &Page) -> Result<Vec<TrialRow>> {
         let query = format!(
             "SELECT id, batch, settings, {STANDING}, worker, leased_until, attempts, value, std_error, reason, seed, planned_at, asked_at, \
-             told_at, well, note, replicates FROM sb_trials WHERE study = ?1 AND id > ?3 AND (?4 IS NULL OR {STANDING} = ?4) AND (?5 IS NULL OR batch = ?5) AND (?7 IS NULL OR worker = ?7) \
+             told_at, well, note, replicates, plate FROM sb_trials WHERE study = ?1 AND id > ?3 AND (?4 IS NULL OR {STANDING} = ?4) AND (?5 IS NULL OR batch = ?5) AND (?7 IS NULL OR worker = ?7) \
              ORDER BY id LIMIT ?6"
         );
         let limit = |number: Option<usize>| number.map(|number| i64::try_from(number).unwrap_or(i64::MAX));
@@ -47,17 +47,23 @@ impl Study {
         rows.into_iter().map(|(settings, result)| Ok(ImportedRow { values: self.read_values(&settings)?, result })).collect()
     }
 
-    /// What control wells came to, in the order of batches and wells.
+    /// What control wells came to, in the order of batches, plates and wells.
     ///
     /// # Errors
     /// [`crate::Error::Store`].
     pub fn controls(&self) -> Result<Vec<ControlRow>> {
-        let query = "SELECT json_extract(detail, '$.batch'), json_extract(detail, '$.well'), json_extract(detail, '$.value') FROM sb_events \
-                     WHERE study = ?1 AND kind = 'control' ORDER BY event";
-        let rows: Vec<(i64, String, f64)> =
-            self.store().read(|c| c.prepare(query)?.query_map([self.key], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))?.collect())?;
-        let latest: BTreeMap<(i64, String), f64> = rows.into_iter().map(|(batch, well, value)| ((batch, well), value)).collect();
-        let row = |((batch, well), value)| ControlRow { batch: usize::try_from(batch).unwrap_or_default(), well, value };
+        let query = "SELECT json_extract(detail, '$.batch'), json_extract(detail, '$.plate'), json_extract(detail, '$.well'), \
+                     json_extract(detail, '$.value') FROM sb_events WHERE study = ?1 AND kind = 'control' ORDER BY event";
+        let read = |row: &Row<'_>| Ok(((row.get(0)?, row.get(1)?, row.get(2)?), row.get(3)?));
+        type Key = (i64, Option<i64>, String);
+        let rows: Vec<(Key, f64)> = self.store().read(|c| c.prepare(query)?.query_map([self.key], read)?.collect())?;
+        let latest: BTreeMap<Key, f64> = rows.into_iter().collect();
+        let row = |((batch, plate, well), value): (Key, f64)| ControlRow {
+            batch: usize::try_from(batch).unwrap_or_default(),
+            plate: plate.map(i64::unsigned_abs),
+            well,
+            value,
+        };
         Ok(latest.into_iter().map(row).collect())
     }
 
@@ -284,6 +290,7 @@ fn trial_row(row: &Row<'_>) -> rusqlite::Result<(TrialRow, String)> {
         planned_at: row.get(11)?,
         asked_at: row.get(12)?,
         told_at: row.get(13)?,
+        plate: row.get::<_, Option<i64>>(17)?.map(i64::unsigned_abs),
         well: row.get(14)?,
         note: row.get(15)?,
     };
