@@ -4,7 +4,9 @@ import http.server
 import json
 import pathlib
 import re
+import shutil
 import signal
+import ssl
 import subprocess
 import sys
 import threading
@@ -55,7 +57,7 @@ Refusal = tuple[int, str, str]
 
 
 @contextmanager
-def between(server: Server, refuse: Callable[[str, str], Refusal | None]) -> Iterator[str]:
+def between(server: Server, refuse: Callable[[str, str], Refusal | None], tls: ssl.SSLContext | None = None) -> Iterator[str]:
     """The address of a server between, which answers for the other one where it is told to, by method and path."""
 
     class Handler(http.server.BaseHTTPRequestHandler):
@@ -83,8 +85,10 @@ def between(server: Server, refuse: Callable[[str, str], Refusal | None]) -> Ite
             pass
 
     proxy = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    if tls is not None:
+        proxy.socket = tls.wrap_socket(proxy.socket, server_side=True)
     threading.Thread(target=proxy.serve_forever, daemon=True).start()
-    yield f"http://127.0.0.1:{proxy.server_port}/?token={server.token}"
+    yield f"{'http' if tls is None else 'https'}://127.0.0.1:{proxy.server_port}/?token={server.token}"
     proxy.shutdown()
 
 
@@ -253,13 +257,28 @@ def test_the_token_is_taken_from_the_environment(server: Server, monkeypatch: py
     assert sb.Study(server.url).name == "demo", "an address brings its own"
 
 
+@pytest.mark.skipif(shutil.which("openssl") is None, reason="needs openssl")
+def test_a_server_behind_a_proxy_that_speaks_https_is_reached(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+    who = ["-subj", "/CN=127.0.0.1", "-addext", "subjectAltName=IP:127.0.0.1"]
+    subprocess.run(["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-keyout", "key.pem", "-out", "own.pem", *who], check=True, capture_output=True)
+    tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    tls.load_cert_chain("own.pem", "key.pem")
+    with between(server, lambda *_: None, tls) as url:
+        with pytest.raises(sb.Error, match="certificate verify failed"):
+            sb.Study(url)
+        monkeypatch.setenv("SSL_CERT_FILE", "own.pem")
+        study = sb.Study(url)
+        (trial,) = study.ask() or []
+        assert study.tell(trial.id, 1.5)
+        assert study.trials()[0]["value"] == 1.5
+
+
 @pytest.mark.parametrize(
     ("make", "words"),
     [
         (lambda base, url: sb.Study(base), "SIGMABAR_TOKEN"),
         (lambda base, url: sb.Study(base, token="wrong-token-0123456789"), "token is wrong"),
         (lambda base, url: sb.Study(url, name="other"), "there are: demo"),
-        (lambda base, url: sb.Study("https://host", token="x"), "ssh -L"),
         (lambda base, url: sb.Study("demo.db"), "Study.create"),
     ],
 )

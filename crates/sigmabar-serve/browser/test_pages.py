@@ -296,7 +296,16 @@ def rules_workers(page, base, api):
 
 
 def follows_workers(page, base, address, place):
-    """The page follows a study that processes of their own evaluate over HTTP, to its end."""
+    """The page follows a study that processes of their own evaluate over HTTP, to its end; so do the model and the report, where something half typed stays."""
+    model, report = page.context.new_page(), page.context.new_page()
+    model.goto(base + "/s/hills/model")
+    report.goto(base + "/s/hills/report")
+    expect(report.locator(".headline")).not_to_contain_text("Use ")
+    for tab in [model, report]:
+        expect(tab.locator("#live")).to_have_text("live", timeout=10000)
+    model.locator("[name='at.east']").fill("0.25")
+    model.locator("[name='at.north']").focus()
+    before = model.locator("figure").count()
     page.goto(base + "/s/hills")
     expect(page.locator("#live")).to_have_text("live", timeout=10000)
     worker = subprocess.Popen(
@@ -308,6 +317,11 @@ def follows_workers(page, base, address, place):
         assert worker.wait(60) == 0
     finally:
         worker.kill()
+    expect(report.locator(".headline")).to_contain_text("Use ", timeout=30000)
+    expect(model.locator("figure")).not_to_have_count(before, timeout=30000)
+    expect(model.locator("[name='at.east']")).to_have_value("0.25")
+    model.close()
+    report.close()
     page.locator(".certificate summary").click()
     expect(page.locator(".certificate pre")).to_contain_text("norm")
 

@@ -62,9 +62,9 @@ impl Remote {
         let wrong =
             |problem: &str| Error::Server { server: address.split('?').next().unwrap_or_default().to_owned(), problem: problem.to_owned() };
         let (place, query) = address.split_once('?').unwrap_or((address, ""));
-        let rest = place
-            .strip_prefix("http://")
-            .ok_or_else(|| wrong("the address begins with http://; reach a server behind https through ssh -L"))?;
+        let rest = place.strip_prefix("http://").ok_or_else(|| {
+            wrong("workers speak http: reach a server behind https by ssh -L 8713:127.0.0.1:8713 HOST, as http://127.0.0.1:8713")
+        })?;
         let (host, path) = rest.split_once('/').unwrap_or((rest, ""));
         let token = query.split('&').find_map(|pair| pair.strip_prefix("token=")).or(token);
         let token = token.ok_or_else(|| wrong("there is no token: set SIGMABAR_TOKEN, or use the address that sigmabar serve prints"))?;

@@ -19,7 +19,7 @@ const FIRST_LOOK: Duration = Duration::from_millis(60);
 const LOOK_AGAIN: Duration = Duration::from_secs(2);
 
 /// So many pages that take long are kept for those who look next.
-const MOST_PAGES: usize = 8;
+const MOST_PAGES: usize = 4;
 
 /// A page that takes long to make, with its name and the state of the file that it shows.
 type KeptPage = (String, (u64, u64), Arc<str>);
@@ -59,6 +59,8 @@ pub(crate) struct Desk {
     /// Why nothing could be shown at the last try.
     unreadable: Mutex<Option<Refusal>>,
     paused_workers: Mutex<BTreeSet<String>>,
+    /// When somebody last looked, or a plan was made; none once what was kept from it is forgotten.
+    used: Mutex<Option<Instant>>,
     /// Counts changes of the file and new snapshots.
     changes: watch::Sender<u64>,
     /// Counts moments at which there may be something to hand out again.
@@ -89,6 +91,7 @@ impl Desk {
             trouble: Mutex::new(None),
             unreadable: Mutex::new(None),
             paused_workers: Mutex::new(paused),
+            used: Mutex::new(None),
             changes: watch::Sender::new(0),
             openings: watch::Sender::new(0),
             last_event: AtomicU64::new(last_event),
@@ -123,8 +126,10 @@ impl Desk {
     /// Asks the model or makes pages: what may take long.
     pub async fn view<T: Send + 'static>(self: &Arc<Self>, work: impl FnOnce(&Study) -> report::Result<T> + Send + 'static) -> Outcome<T> {
         let desk = Arc::clone(self);
+        self.touch();
         blocking(move || {
             let done = desk.stop.watch(|| work(&desk.viewer));
+            desk.touch();
             done.map_err(|_| Refusal::busy("the server is stopping"))?.map_err(Refusal::from)
         })
         .await
@@ -136,6 +141,7 @@ impl Desk {
         name: String,
         make: impl FnOnce(&Study) -> report::Result<String> + Send + 'static,
     ) -> Outcome<Arc<str>> {
+        self.touch();
         let mut pages = self.pages.lock().await;
         let state = (self.read(Study::last_event).await?, self.version.load(Ordering::Acquire));
         if let Some((.., page)) = pages.iter().find(|(kept, at, _)| *kept == name && *at == state) {
@@ -151,6 +157,7 @@ impl Desk {
     /// What is known now, perhaps a moment old; what is newer is made ready meanwhile. None while the first of it is made, which may take a second where there
     /// are many trials: whoever looks is told when it is there.
     pub async fn glance(self: &Arc<Self>) -> Outcome<Option<Arc<Snapshot>>> {
+        self.touch();
         let mut news = self.snapshot.subscribe();
         let known = news.borrow_and_update().clone();
         let is_old = known.as_ref().is_none_or(|known| known.event < self.last_event.load(Ordering::Acquire));
@@ -285,6 +292,7 @@ impl Desk {
         work: impl FnOnce(&Study) -> sigmabar_study::Result<T> + Send + 'static,
     ) -> Outcome<T> {
         let _one_at_a_time = self.planning.lock().await;
+        self.touch();
         let desk = Arc::clone(self);
         let stopping = || Refusal::busy("the server is stopping: the plan is made when it is there again");
         blocking(move || match desk.stop.watch(|| work(&desk.viewer)) {
@@ -330,6 +338,26 @@ impl Desk {
         Ok(())
     }
 
+    /// Forgets answer, pages and strategy once nobody has needed them for so long: they are made again for whoever does. Memory is that of what is looked at, not of
+    /// all that ever was.
+    pub fn rest(&self, after: Duration) {
+        let mut used = self.used();
+        if used.is_none_or(|used| used.elapsed() < after) || self.changes.receiver_count() > 0 {
+            return;
+        }
+        *used = None;
+        drop(used);
+        self.snapshot.send_replace(None);
+        if let Ok(mut pages) = self.pages.try_lock() {
+            pages.clear();
+        }
+        self.viewer.rest();
+    }
+
+    pub fn has_answer(&self) -> bool {
+        self.snapshot.borrow().is_some()
+    }
+
     pub fn changes(&self) -> watch::Receiver<u64> {
         self.changes.subscribe()
     }
@@ -344,6 +372,14 @@ impl Desk {
 
     fn paused(&self) -> MutexGuard<'_, BTreeSet<String>> {
         self.paused_workers.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn touch(&self) {
+        *self.used() = Some(Instant::now());
+    }
+
+    fn used(&self) -> MutexGuard<'_, Option<Instant>> {
+        self.used.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn unreadable(&self) -> MutexGuard<'_, Option<Refusal>> {

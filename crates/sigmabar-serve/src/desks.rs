@@ -121,8 +121,8 @@ impl Desks {
         self.known.read().unwrap_or_else(PoisonError::into_inner).values().cloned().collect()
     }
 
-    /// Watches the files until the server stops: one look at each, ten times a second.
-    pub fn watch(&self) {
+    /// Watches the files until the server stops: one look at each, ten times a second. What nobody needed for so long is forgotten.
+    pub fn watch(&self, rest_after: Duration) {
         let mut feeds: Vec<(Arc<Desk>, Option<Feed>)> = Vec::new();
         let mut searched = Instant::now();
         while !self.stop.is_triggered() {
@@ -155,6 +155,7 @@ impl Desks {
                 if desk.is_amended() {
                     drop(self.renew(desk));
                 }
+                desk.rest(rest_after);
             }
             std::thread::sleep(LOOK);
         }

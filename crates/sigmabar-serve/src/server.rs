@@ -34,11 +34,13 @@ pub struct Limits {
     pub connections: usize,
     /// A connection whose other end takes nothing of an answer for so long is ended.
     pub slowest_reader: Duration,
+    /// What was computed for a study is forgotten when nobody has looked at it for so long.
+    pub rest_after: Duration,
 }
 
 impl Default for Limits {
     fn default() -> Self {
-        Self { connections: 1024, slowest_reader: Duration::from_secs(30) }
+        Self { connections: 1024, slowest_reader: Duration::from_secs(30), rest_after: Duration::from_secs(300) }
     }
 }
 
@@ -102,8 +104,13 @@ async fn listen(options: Options, stop: Interrupt, ready: impl FnOnce(SocketAddr
     let listener = TcpListener::bind(options.address).await.map_err(unheard)?;
     let address = listener.local_addr()?;
     let (shut, down) = watch::channel(false);
-    let watched = Arc::clone(&desks);
-    let watching = std::thread::Builder::new().name("sigmabar-feed".to_owned()).spawn(move || watched.watch())?;
+    let (watched, rest_after) = (Arc::clone(&desks), options.limits.rest_after);
+    let watching = std::thread::Builder::new().name("sigmabar-feed".to_owned()).spawn(move || watched.watch(rest_after))?;
+    // Whoever serves one study looks at it next: its answer is made ready.
+    if let [only] = &desks.all()[..] {
+        let only = Arc::clone(only);
+        tokio::spawn(async move { drop(only.glance().await) });
+    }
     let app = Arc::new(App {
         desks,
         tokens: options.tokens,

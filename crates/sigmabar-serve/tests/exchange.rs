@@ -140,6 +140,29 @@ fn what_others_do_to_the_file_is_seen_within_a_second() {
 }
 
 #[test]
+fn every_screen_of_a_study_follows_it_and_its_numbers_are_there() {
+    let directory = tempfile::tempdir().unwrap();
+    let server = Server::start(Source::File(study(directory.path(), "demo", 20)));
+    let asked = server.post("/api/v1/studies/demo/ask?wait=20", r#"{"worker":"w","at_most":12}"#).json();
+    for trial in asked["trials"].as_array().unwrap() {
+        let path = format!("/api/v1/studies/demo/trials/{}/result", trial["id"]);
+        assert_eq!(server.send("PUT", &path, Some(&format!("{{\"value\":{}}}", trial["values"]["x"]))).status, 201);
+    }
+    for screen in ["", "/trials", "/workers", "/plates", "/model", "/report"] {
+        let page = server.get(&format!("/s/demo{screen}"));
+        assert!(page.status == 200 && page.body.contains("data-events=\"/api/v1/studies/demo/events\""), "{screen}");
+        for link in page.body.split("download href=\"").skip(1).filter_map(|rest| rest.split('"').next()) {
+            let numbers = server.get(link);
+            assert!(numbers.status == 200 && numbers.body.contains(','), "{link} of {screen}: {}", numbers.status);
+        }
+    }
+    let live = server.get("/s/demo/report").body;
+    assert!(live.contains("download href=\"/api/v1/studies/demo/pictures/trials.csv\"") && !live.contains("<!--"), "{live}");
+    let file = server.get("/s/demo/report.html");
+    assert!(file.status == 200 && file.body.contains("<style>") && !file.body.contains("<script"), "the file needs nothing else");
+}
+
+#[test]
 fn an_open_stream_does_not_keep_the_server_from_stopping() {
     let directory = tempfile::tempdir().unwrap();
     let server = Server::start(Source::File(study(directory.path(), "demo", 8)));

@@ -367,7 +367,7 @@ fn a_server_whose_places_are_all_taken_stops_when_it_is_told_to() {
 
 #[test]
 fn whoever_asks_and_never_reads_keeps_no_place() {
-    let (_directory, server) = limited(Limits { connections: 1, slowest_reader: Duration::from_secs(1) });
+    let (_directory, server) = limited(Limits { connections: 1, slowest_reader: Duration::from_secs(1), ..Limits::default() });
     let mut hog = server.connect();
     let head = format!("GET /api/v1/openapi.json HTTP/1.1\r\nHost: {}\r\n{}\r\n\r\n", server.address, bearer());
     // More than any buffer between the two holds, and none of it is read.
@@ -403,6 +403,32 @@ fn streams_leave_places_for_workers() {
         assert!(begun.elapsed() < Duration::from_secs(20), "places are given back");
         std::thread::sleep(Duration::from_millis(50));
     }
+}
+
+#[test]
+fn what_nobody_looks_at_is_forgotten_and_made_again() {
+    let (_directory, server) = limited(Limits { rest_after: Duration::from_millis(500), ..Limits::default() });
+    let is_kept = || server.get("/metrics").body.contains("sigmabar_answer_kept{study=\"demo\"} 1");
+    let wait_until_forgotten = || {
+        let begun = Instant::now();
+        while is_kept() {
+            assert!(begun.elapsed() < Duration::from_secs(20), "the answer is kept though nobody looks");
+            std::thread::sleep(Duration::from_millis(50));
+        }
+    };
+    let look = || assert_eq!(server.get("/api/v1/studies/demo/recommendation").status, 200);
+    look();
+    wait_until_forgotten();
+    let mut open = server.connect();
+    let head = format!("GET /api/v1/studies/demo/events HTTP/1.1\r\nHost: {}\r\n{}\r\n\r\n", server.address, bearer());
+    open.write_all(head.as_bytes()).unwrap();
+    open.read_exact(&mut [0; 16]).unwrap();
+    look();
+    std::thread::sleep(Duration::from_secs(2));
+    assert!(is_kept(), "a page is open");
+    drop(open);
+    wait_until_forgotten();
+    look();
 }
 
 #[test]

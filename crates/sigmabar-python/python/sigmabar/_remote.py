@@ -53,8 +53,8 @@ class RemoteStudy:
         self.server = f"{parts.scheme}://{parts.netloc}"
         if not token:
             raise Error(f"{self.server}: there is no token: use the address that sigmabar serve prints, give token=…, or set SIGMABAR_TOKEN")
-        if parts.scheme != "http":
-            raise Error(f"{self.server}: the address begins with http://; reach a server behind https through ssh -L")
+        if parts.scheme not in ("http", "https"):
+            raise Error(f"{self.server}: the address begins with http:// or https://")
         self._token, self._outbox, self._identity = token, outbox, ""
         self._open = urllib.request.build_opener(_NoRedirect, urllib.request.ProxyHandler({})).open
         path = parts.path.split("/")
@@ -87,7 +87,7 @@ class RemoteStudy:
 
     def report(self) -> str:
         """The page that the command writes."""
-        return self._text(f"{self.place()}/report")
+        return self._text(f"{self.place()}/report.html")
 
     def parameters(self) -> list[str]:
         return list(self._parameters)

@@ -10,13 +10,18 @@ pub fn compared(studies: &[(String, Vec<BatchEnd>)]) -> Picture {
         let ink = Ink::Series(i % 7);
         if i < 7 { Stroke::solid(ink, 2.0) } else { Stroke::dashed(ink, 2.0) }
     };
-    let entries: Vec<(Sample, &str)> = studies.iter().enumerate().map(|(i, (name, _))| (Sample::Line(stroke(i)), name.as_str())).collect();
-    figure.legend(&entries);
     let known = |batches: &[BatchEnd]| -> Vec<(f64, f64)> {
         let gap = |batch: &BatchEnd| Some((batch.evaluations as f64, batch.gap.filter(|gap| gap.is_finite() && *gap > 0.0)?));
         batches.iter().filter_map(gap).collect()
     };
     let curves: Vec<Vec<(f64, f64)>> = studies.iter().map(|(_, batches)| known(batches)).collect();
+    let names = studies
+        .iter()
+        .zip(&curves)
+        .map(|((name, _), curve)| if curve.is_empty() { format!("{name} (no gap known)") } else { name.clone() });
+    let names: Vec<String> = names.collect();
+    let entries: Vec<(Sample, &str)> = names.iter().enumerate().map(|(i, name)| (Sample::Line(stroke(i)), name.as_str())).collect();
+    figure.legend(&entries);
     let last = curves.iter().flatten().map(|(x, _)| *x).fold(1.0, f64::max);
     let area = figure.grid(1, 1, 320.0)[0];
     let x = Axis::new(Scale::Linear { low: 0.0, high: 1.04 * last }, "evaluations");

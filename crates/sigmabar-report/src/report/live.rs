@@ -4,7 +4,7 @@ use super::error::Result;
 use super::held_out::held_out;
 use super::page::Page;
 use super::parameter::setting_words;
-use super::study::{Content, trust};
+use super::study::{Content, trust, written};
 use super::study_model::{StudyModel, Through};
 use crate::plot::{Bar, BatchEnd, Gantt};
 use sigmabar::Points;
@@ -65,6 +65,14 @@ pub fn live_model(study: &Study, address: &str, at: Option<&[Value]>) -> Result<
         trust(&mut page, &checks, content.response());
     }
     Ok(Some(page))
+}
+
+/// The report as it stands, whose numbers are at `address/NAME.csv`.
+///
+/// # Errors
+/// What reading the study or asking its model runs into.
+pub fn live_report(study: &Study, address: &str) -> Result<Page> {
+    written(study, Page::served(study.name(), address))
 }
 
 /// What the model says at settings.

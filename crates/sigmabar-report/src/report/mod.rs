@@ -22,7 +22,7 @@ mod tables;
 pub use bench::{bench, growth, read_evaluations, read_growth};
 pub use error::{Error, Result};
 pub use fitted::{Answers, Feature, Fitted, fitted};
-pub use live::{Live, Predicted, gaps, live, live_model, predict};
+pub use live::{Live, Predicted, gaps, live, live_model, live_report, predict};
 pub use model::model;
 pub use page::Page;
 pub use parameter::{called_words, has_labels, setting_words, value_words};

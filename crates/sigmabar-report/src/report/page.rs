@@ -47,8 +47,13 @@ impl Page {
 
     /// What stands on the page, without head and style.
     #[must_use]
-    pub fn body(&self) -> &str {
-        &self.body
+    pub fn body(&self) -> String {
+        let line = |(i, text): (usize, &String)| format!("<li><a href=\"#part-{i}\">{}</a></li>", escape(text));
+        let contents = match self.headings.len() {
+            0 | 1 => String::new(),
+            _ => format!("<nav><ul>{}</ul></nav>", self.headings.iter().enumerate().map(line).collect::<String>()),
+        };
+        self.body.replacen(CONTENTS, &contents, 1)
     }
 
     fn download(&self, name: &str, table: &Table) -> String {
@@ -61,13 +66,7 @@ impl Page {
     /// The page: no script, no request to any network, readable in a light and a dark room.
     #[must_use]
     pub fn html(&self) -> String {
-        let title = escape(&self.title);
-        let line = |(i, text): (usize, &String)| format!("<li><a href=\"#part-{i}\">{}</a></li>", escape(text));
-        let contents = match self.headings.len() {
-            0 | 1 => String::new(),
-            _ => format!("<nav><ul>{}</ul></nav>", self.headings.iter().enumerate().map(line).collect::<String>()),
-        };
-        let body = self.body.replacen(CONTENTS, &contents, 1);
+        let (title, body) = (escape(&self.title), self.body());
         format!(
             "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"/>\
              <meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'; img-src data:\"/>\

@@ -40,9 +40,13 @@ impl<'a> Content<'a> {
 /// # Errors
 /// What reading the study or asking its model runs into.
 pub fn study(study: &Study) -> Result<Page> {
+    written(study, Page::new(format!("{} · sigmabar", study.name())))
+}
+
+/// The report on a page that says where its numbers are.
+pub(super) fn written(study: &Study, mut page: Page) -> Result<Page> {
     let run = study.strategy()?;
     let content = Content::read(study, &run)?;
-    let mut page = Page::new(format!("{} · sigmabar", study.name()));
     page.title(study.name());
     if let Some(text) = study.spec().description() {
         page.paragraph(text);

@@ -242,7 +242,7 @@ pub(super) async fn metrics(State(app): State<Arc<App>>) -> Outcome<Response> {
     for (digit, count) in app.counters.0.iter().enumerate().skip(1) {
         let _ = writeln!(text, "sigmabar_answers_total{{status=\"{digit}xx\"}} {}", count.load(Ordering::Relaxed));
     }
-    text.push_str("# TYPE sigmabar_trials gauge\n# TYPE sigmabar_workers gauge\n# TYPE sigmabar_last_event counter\n");
+    text.push_str("# TYPE sigmabar_trials gauge\n# TYPE sigmabar_workers gauge\n# TYPE sigmabar_last_event counter\n# TYPE sigmabar_answer_kept gauge\n");
     for desk in app.desks.all() {
         let name = desk.slug.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n");
         for (state, count) in desk.read(Study::counts).await? {
@@ -250,6 +250,7 @@ pub(super) async fn metrics(State(app): State<Arc<App>>) -> Outcome<Response> {
         }
         let workers = desk.read(Study::workers).await?.iter().filter(|worker| worker.leased > 0).count();
         let _ = writeln!(text, "sigmabar_workers{{study=\"{name}\"}} {workers}");
+        let _ = writeln!(text, "sigmabar_answer_kept{{study=\"{name}\"}} {}", u8::from(desk.has_answer()));
         let _ = writeln!(text, "sigmabar_last_event{{study=\"{name}\"}} {}", desk.last_event());
     }
     Ok(([(header::CONTENT_TYPE, "text/plain; version=0.0.4")], text).into_response())

@@ -250,6 +250,7 @@ fn words(result: &TrialResult) -> String {
     match result {
         TrialResult::Value { value, standard_error: Some(error), .. } => format!("{value} ± {error}"),
         TrialResult::Value { value, standard_error: None, .. } => value.to_string(),
+        TrialResult::Failed { reason } if reason == "failed" => reason.clone(),
         TrialResult::Failed { reason } => format!("failed: {reason}"),
     }
 }

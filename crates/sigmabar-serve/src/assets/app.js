@@ -245,9 +245,9 @@ document.addEventListener("keydown", (event) => {
   if (well) well.focus();
 });
 
-// Fields of tables: a result to tell, a note to keep.
+// Fields of tables: a result to tell, a note to keep. What is chosen in a form stays until it is sent.
 document.addEventListener("input", (event) => {
-  if (event.target.matches("input.tell, input.note-of")) event.target.dataset.dirty = "";
+  if (event.target.matches("input.tell, input.note-of, .filter input, .filter select")) event.target.dataset.dirty = "";
 });
 document.addEventListener("change", async (event) => {
   const field = event.target;

@@ -31,7 +31,7 @@ pub(super) async fn show(State(app): State<Arc<App>>, Path(s): Path<String>, Ext
         Some(known) => (may_stop(&known.live), known.live.page.body()),
         None => (
             String::new(),
-            "<p data-waiting>The answer is being computed, and comes by itself; without JavaScript, load the page again.</p>",
+            "<p data-waiting>The answer is being computed, and comes by itself; without JavaScript, load the page again.</p>".to_owned(),
         ),
     };
     let body = format!(

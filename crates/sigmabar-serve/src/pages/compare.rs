@@ -8,6 +8,7 @@ use axum::Extension;
 use axum::extract::{RawQuery, State};
 use sigmabar_report::plot::{Medium, between, compared, escape, number};
 use sigmabar_report::report::{gaps, setting_words};
+use sigmabar_study::TrialStatus;
 use std::sync::Arc;
 
 pub(super) async fn show(State(app): State<Arc<App>>, Extension(access): Extension<Access>, RawQuery(query): RawQuery) -> Shown {
@@ -34,7 +35,7 @@ pub(super) async fn show(State(app): State<Arc<App>>, Extension(access): Extensi
                 advice.filter(|advice| advice.gap.is_finite()).map_or_else(dash, |advice| number(advice.gap)),
                 advice.map_or_else(dash, |advice| between(advice.lower, advice.upper)),
                 advice.map_or_else(dash, |advice| escape(&setting_words(&advice.values))),
-                format!("{} of {}", status.planned, status.budget),
+                format!("{} of {}", status.count(TrialStatus::Done) + status.count(TrialStatus::Failed), status.budget),
             ],
         ));
         curves.push((desk.slug.clone(), gaps(&known.live.batches)));
@@ -48,7 +49,7 @@ pub(super) async fn show(State(app): State<Arc<App>>, Extension(access): Extensi
         })
         .collect();
     let picture = compared(&curves);
-    let heads = ["study", "strategy", "label", "gap", "true value there", "setting", "planned"];
+    let heads = ["study", "strategy", "label", "gap", "true value there", "setting", "measured"];
     let body = format!(
         "<h1>Compare</h1><form class=\"filter\" action=\"/compare\" method=\"get\">{boxes}<button>Compare</button></form>{waiting}{}<figure>{}<figcaption>{}</figcaption></figure>",
         table("compared", &heads, rows.into_iter()),

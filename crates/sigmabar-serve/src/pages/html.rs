@@ -12,7 +12,7 @@ pub(super) struct Screen<'a> {
     /// The study, and which of its tabs is open.
     pub study: Option<(&'a Desk, &'a str)>,
     pub access: Access,
-    /// Where news come from; empty for a screen that stays as it is.
+    /// Where news come from.
     pub events: String,
 }
 

@@ -5,6 +5,7 @@ mod compare;
 mod html;
 mod model;
 mod plates;
+mod report;
 mod studies;
 mod trials;
 mod workers;
@@ -12,12 +13,11 @@ mod workers;
 use crate::app::App;
 use crate::refusal::{Outcome, Refusal};
 use axum::Router;
-use axum::extract::{Path, State};
-use axum::http::{HeaderValue, header};
+use axum::extract::Path;
+use axum::http::header;
 use axum::response::{Html, IntoResponse, Response};
 use axum::routing::get;
 use sigmabar_report::plot::escape;
-use sigmabar_report::report;
 use std::sync::Arc;
 
 const SCRIPT: &str = include_str!("../assets/app.js");
@@ -34,7 +34,8 @@ pub(crate) fn routes() -> Router<Arc<App>> {
         .route("/s/{s}/workers", get(workers::show))
         .route("/s/{s}/plates", get(plates::show))
         .route("/s/{s}/model", get(model::show))
-        .route("/s/{s}/report", get(whole_report))
+        .route("/s/{s}/report", get(report::show))
+        .route("/s/{s}/report.html", get(report::file))
         .route("/assets/{name}", get(asset))
         .fallback(|| async { Wrong(Refusal::not_found("there is no such page here")) })
 }
@@ -77,19 +78,9 @@ fn plain(title: &str, body: &str) -> Html<String> {
 async fn asset(Path(name): Path<String>) -> Outcome<Response> {
     let (kind, text) = match name.as_str() {
         "app.js" => ("text/javascript; charset=utf-8", SCRIPT.to_owned()),
-        "style.css" => ("text/css; charset=utf-8", format!("{}\n{STYLE}", report::STYLE)),
+        "style.css" => ("text/css; charset=utf-8", format!("{}\n{STYLE}", sigmabar_report::report::STYLE)),
         "icon.svg" => ("image/svg+xml", ICON.to_owned()),
         _ => return Err(Refusal::not_found("there is no such file")),
     };
     Ok(([(header::CONTENT_TYPE, kind)], text).into_response())
-}
-
-/// The report, as the command writes it: it carries its own style, and its own leave for it.
-async fn whole_report(State(app): State<Arc<App>>, Path(s): Path<String>) -> Result<Response, Wrong> {
-    let desk = app.desk(&s)?;
-    let page = desk.page("report".to_owned(), |study| Ok(report::study(study)?.html())).await?;
-    let mut response = Html(page.to_string()).into_response();
-    let policy = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; frame-ancestors 'none'";
-    response.headers_mut().insert(header::CONTENT_SECURITY_POLICY, HeaderValue::from_static(policy));
-    Ok(response)
 }

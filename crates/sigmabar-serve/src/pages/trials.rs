@@ -98,7 +98,7 @@ fn cells(row: &TrialRow, space: &Space, access: Access) -> Vec<String> {
             format!("{}{error}{}", number(value), correct(row, access))
         }
         (None, TrialStatus::Failed | TrialStatus::Late) => {
-            format!("failed: {}{}", escape(row.reason.as_deref().unwrap_or_default()), correct(row, access))
+            format!("{}{}", escape(row.reason.as_deref().unwrap_or_default()), correct(row, access))
         }
         (None, state) if may && row.attempts > 0 && (state.is_open() || state == TrialStatus::Missing) => {
             format!(

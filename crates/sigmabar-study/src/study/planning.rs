@@ -167,6 +167,11 @@ impl Study {
         self.cached.lock().unwrap_or_else(PoisonError::into_inner).take()
     }
 
+    /// Forgets what is only kept to be quick: the next who needs the strategy makes it again from the file.
+    pub fn rest(&self) {
+        drop(self.at_hand());
+    }
+
     fn row_of(&self, trial: &Trial) -> Result<(i64, i64, String, i64)> {
         let settings = self.written(trial.candidate, &trial.point).ok_or_else(|| self.inconsistent("a setting cannot be written"))?;
         Ok((trial.id as i64, trial.batch as i64, settings, seed_of(self.spec.problem().seed(), trial.id)))
