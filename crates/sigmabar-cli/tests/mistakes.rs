@@ -526,11 +526,12 @@ fn a_server_names_the_command_that_works() {
     };
     let built_in =
         said(&(STUDY.to_owned() + "[parameters.y]\ntype = \"float\"\nlow = 0\nhigh = 1\n[objective]\nbuiltin = \"hills\"\nnoise = 0.1\n"));
-    assert!(built_in.starts_with("next: sigmabar worker --server 'http://") && !built_in.contains("--command"), "{built_in}");
+    assert!(built_in.starts_with("next: SIGMABAR_TOKEN=") && built_in.contains(" sigmabar worker --server http://"), "{built_in}");
+    assert!(!built_in.contains("--command"), "{built_in}");
     let program = said(&(STUDY.to_owned() + "[objective]\ncommand = \"sh tune.sh {x}\"\n"));
-    assert!(program.ends_with("' --command 'sh tune.sh {x}'"), "{program}");
+    assert!(program.ends_with(" --command 'sh tune.sh {x}'"), "{program}");
     let by_hand = said(STUDY);
-    assert!(by_hand.ends_with("' --command 'your program {x}'"), "{by_hand}");
+    assert!(by_hand.ends_with(" --command 'your program {x}'"), "{by_hand}");
 }
 
 /// What is wrong is said in the terms of whoever typed it: a number is not called none, columns have names, and no option is named that the verb lacks.

@@ -116,6 +116,7 @@ fn an_analysis_is_kept_for_the_next_process_and_may_be_deleted() {
     let (_directory, study) = begun(&certified());
     batch(&study);
     let first = study.recommend().unwrap();
+    study.remember();
     let bytes = || Study::open(study.file(), None).unwrap().strategy().unwrap().found_out();
     assert_eq!(bytes(), Some((1, true)));
     rusqlite::Connection::open(study.file()).unwrap().execute("DELETE FROM sb_strategies", []).unwrap();

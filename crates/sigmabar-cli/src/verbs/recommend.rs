@@ -17,7 +17,9 @@ pub struct Arguments {
 pub(crate) fn run(arguments: &Arguments, console: &Console) -> Outcome {
     let place = arguments.study.place()?;
     let study = place.open()?;
-    let Some(advice) = study.recommend()? else {
+    let advice = study.recommend()?;
+    study.remember();
+    let Some(advice) = advice else {
         if matches!(console.format(Format::Table), Format::Json | Format::Jsonl) {
             console.answer("null")?;
         }

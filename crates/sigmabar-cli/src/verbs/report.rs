@@ -61,7 +61,9 @@ fn write_all(page: &Page, inputs: &[&Path], arguments: &Arguments, usual: PathBu
 
 /// The page of a study.
 pub(crate) fn write_study(study: &Study, place: &WhichStudy, path: &Path, console: &Console) -> Outcome<()> {
-    write(&report::study(study)?, path, &place.files(), console)
+    let page = report::study(study)?;
+    study.remember();
+    write(&page, path, &place.files(), console)
 }
 
 /// A page, over none of the files that it was made from.

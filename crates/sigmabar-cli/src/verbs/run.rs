@@ -225,6 +225,7 @@ fn closed(row: &BatchRow) -> String {
 
 fn finish(arguments: &Arguments, place: &WhichStudy, study: &Study, end: RunEnd, console: &Console) -> Outcome {
     let advice = study.recommend()?;
+    study.remember();
     let status = study.status()?;
     if let Some(advice) = &advice {
         if console.format(Format::Table) == Format::Table {

@@ -64,7 +64,9 @@ pub(crate) fn run(arguments: &Arguments, console: &Console) -> Outcome {
         let stage = if status.awaits_premises { ", measured: the premises are to be fixed now" } else { "" };
         fields.push(("pilot", json!(format!("{}{stage}", counted(study.spec().pilot(), "evaluation")))));
     }
-    if let Some(advice) = study.recommend()? {
+    let advice = study.recommend()?;
+    study.remember();
+    if let Some(advice) = advice {
         fields.extend([("best", setting(&advice.values)), ("gap", json!(advice.gap))]);
         fields.extend(advice.candidate_gap.map(|gap| ("candidate_gap", json!(gap))));
         fields.push(("label", json!(advice.label())));

@@ -182,6 +182,7 @@ fn say_missing(study: &Study, reading: &Reading, place: &WhichStudy, console: &C
 
 pub(crate) fn next(study: &Study, place: &WhichStudy, console: &Console) -> Outcome<()> {
     let status = study.status()?;
+    study.remember();
     if let Some(contradiction) = &status.contradiction {
         place.contradicted(contradiction, "ask", console);
         return Ok(());

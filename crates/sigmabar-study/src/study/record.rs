@@ -153,15 +153,16 @@ impl Study {
         serde_json::to_string(&self.spec.space().setting(candidate, point)).ok()
     }
 
-    /// Spares the next process what took long here: to analyse a batch, and to find the range of its claim. The bytes can be made again from the rows, so that nothing is
-    /// lost where they cannot be written.
-    pub(super) fn remember(&self, plan: i64, strategy: &Strategy) {
+    /// Spares the next process what took long in this one: to analyse a batch, and to find the range of its claim. Looking writes nothing, and this writes nothing but what
+    /// can be made again from the rows; where it cannot be written, nothing is lost.
+    pub fn remember(&self) {
+        let Some((plan, strategy)) = self.cached.lock().unwrap_or_else(PoisonError::into_inner).clone() else { return };
         let Some(found) = strategy.found_out().map(|found| (plan, found)).filter(|(_, (closed, _))| *closed > 0) else { return };
         if self.on_file().is_some_and(|written| written >= found) {
             return;
         }
         let write = "INSERT OR REPLACE INTO sb_strategies (study, bytes) SELECT ?1, ?2 FROM sb_studies WHERE study = ?1 AND plan = ?3";
-        let bytes = Self::kept_bytes(strategy);
+        let bytes = Self::kept_bytes(&strategy);
         if self.store().write(|transaction| Ok(transaction.execute(write, params![self.key, bytes, plan])?)).is_ok() {
             *self.on_file() = Some(found);
         }

@@ -135,10 +135,7 @@ impl Study {
     /// # Errors
     /// [`crate::Error::Store`], or what the strategy runs into.
     pub fn recommend(&self) -> Result<Option<Advice>> {
-        let (strategy, plan) = self.strategy_and_plan()?;
-        let best = strategy.recommend_with_range()?;
-        self.remember(plan, &strategy);
-        let Some(best) = best else { return Ok(None) };
+        let Some(best) = self.strategy()?.recommend_with_range()? else { return Ok(None) };
         let names = || self.spec.space().parameters().iter().map(|p| p.name.clone());
         let is_minimized = self.spec.problem().direction() == Direction::Minimize;
         let sign = if is_minimized { -1.0 } else { 1.0 };
@@ -239,10 +236,7 @@ impl Study {
     /// # Errors
     /// [`crate::Error::Store`], or what the strategy runs into.
     pub fn standing(&self) -> Result<Option<Standing>> {
-        let (strategy, plan) = self.strategy_and_plan()?;
-        let standing = strategy.standing()?;
-        self.remember(plan, &strategy);
-        Ok(standing)
+        Ok(self.strategy()?.standing()?)
     }
 
     /// The run with everything told so far, and with what happened to it.
@@ -250,15 +244,10 @@ impl Study {
     /// # Errors
     /// [`crate::Error::Store`], or what the strategy runs into.
     pub fn strategy(&self) -> Result<Strategy> {
-        self.strategy_and_plan().map(|(strategy, _)| strategy)
-    }
-
-    fn strategy_and_plan(&self) -> Result<(Strategy, i64)> {
         let (mut strategy, plan) = self.informed()?;
         strategy.set_mishaps(self.mishaps()?);
         self.keep(plan, strategy.clone());
-        self.remember(plan, &strategy);
-        Ok((strategy, plan))
+        Ok(strategy)
     }
 
     pub(super) fn read_values(&self, settings: &str) -> Result<Vec<Value>> {
