@@ -8,7 +8,8 @@
 //!
 //! Names choose problems, and so do `goal`, `own` and `battery`; without any, all are run. `--data DIRECTORY` says where the measured tables are; without it there
 //! are only the functions. Functions carry normal noise of standard deviation 0.05; tables are looked up as they are, their regret is in shares of the table's
-//! range. `--policy NAME` runs another policy of the catalogue. `--save FILE` writes one line a run; `--against FILE` compares with what an earlier build saved.
+//! range. `--policy NAME` runs another policy of the catalogue. `--each` also prints, for every seed, what was lost at the recommended point and at the best point
+//! evaluated up to each batch, by the truth: whether the loss lies in the search or in the choice at its end. `--save FILE` writes one line a run; `--against FILE` compares with what an earlier build saved.
 
 mod functions;
 mod tables;
@@ -36,6 +37,8 @@ struct Run {
     value: f64,
     gap: f64,
     interval: (f64, f64),
+    /// The largest true value evaluated up to each batch.
+    found: Vec<f64>,
     /// Time spent in asking, telling and recommending.
     seconds: f64,
 }
@@ -45,24 +48,28 @@ fn run(problem: Problem, policy: Policy, truth: impl Fn(&[f64]) -> Answer<f64>, 
     let mut strategy = Strategy::new(problem, policy)?;
     let mut rng = ChaCha8Rng::seed_from_u64(seed ^ 0x5eed);
     let normal = Normal::new(0.0, noise)?;
-    let mut seconds = 0.0;
+    let (mut seconds, mut found) = (0.0, Vec::new());
     loop {
         let start = Instant::now();
         let Ask::Trials(trials) = strategy.ask(usize::MAX)? else { break };
         seconds += start.elapsed().as_secs_f64();
+        let mut best = found.last().copied().unwrap_or(f64::NEG_INFINITY);
         for trial in trials {
             let natural = strategy.problem().domain().decode(Points::from_rows(&[&trial.point])?.view())?;
-            let value = truth(natural.row(0))? + normal.sample(&mut rng);
+            let value = truth(natural.row(0))?;
+            best = best.max(value);
+            let value = value + normal.sample(&mut rng);
             let start = Instant::now();
             strategy.tell(trial.id, Outcome::Value(value))?;
             seconds += start.elapsed().as_secs_f64();
         }
+        found.push(best);
     }
     let start = Instant::now();
     let recommended = strategy.recommend()?.ok_or("nothing was recommended")?;
     seconds += start.elapsed().as_secs_f64();
     let natural = strategy.problem().domain().decode(Points::from_rows(&[&recommended.point])?.view())?;
-    Ok(Run { value: truth(natural.row(0))?, gap: recommended.gap, interval: (recommended.lower, recommended.upper), seconds })
+    Ok(Run { value: truth(natural.row(0))?, gap: recommended.gap, interval: (recommended.lower, recommended.upper), found, seconds })
 }
 
 fn mean_and_error(values: &[f64]) -> (f64, f64) {
@@ -82,6 +89,7 @@ struct Arguments {
     data: Option<PathBuf>,
     save: Option<PathBuf>,
     against: Option<PathBuf>,
+    each: bool,
     names: Vec<String>,
 }
 
@@ -97,6 +105,7 @@ impl Arguments {
             data: None,
             save: None,
             against: None,
+            each: false,
             names: Vec::new(),
         };
         let mut words = std::env::args().skip(1);
@@ -110,6 +119,7 @@ impl Arguments {
                 "--noise" => found.noise = value()?.parse()?,
                 "--policy" => found.policy = Some(value()?),
                 "--data" => found.data = Some(value()?.into()),
+                "--each" => found.each = true,
                 "--save" => found.save = Some(value()?.into()),
                 "--against" => found.against = Some(value()?.into()),
                 _ => found.names.push(word),
@@ -208,6 +218,10 @@ fn measure_function(function: &TestFunction, arguments: &Arguments, before: Opti
         print!("  before {old_mean:.4}: {:.2} times as large now", mean / old_mean);
     }
     println!();
+    for (seed, (regret, run)) in arguments.seeds().zip(&runs).filter(|_| arguments.each) {
+        let found: Vec<String> = run.found.iter().map(|v| format!("{:.4}", regret + run.value - v)).collect();
+        println!("  {seed:4} recommended {regret:.4}  best evaluated {}  gap {:.3}", found.join(" "), run.gap);
+    }
     Ok(regrets)
 }
 
