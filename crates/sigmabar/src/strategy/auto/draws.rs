@@ -1,7 +1,7 @@
 //! Functions drawn from the posterior: random waves for the prior, corrected at the data (algorithm notes 5.10).
 
 use super::model::Model;
-use super::structure::Structure;
+use super::structure::{Smoothness, Structure};
 use crate::error::Result;
 use crate::points::PointsRef;
 use rand::RngExt;
@@ -86,8 +86,8 @@ impl<'a> Functions<'a> {
 }
 
 impl Waves {
-    /// The joint term's frequencies are Student's with five degrees of freedom over the length-scales; each single term has waves of its own. With each
-    /// wave the root of its share of the variance.
+    /// The joint term's frequencies over the length-scales are Student's with five degrees of freedom, or normal for the squared exponential; each single
+    /// term has waves of its own. With each wave the root of its share of the variance.
     fn new(structure: &Structure, joint: usize, sites: PointsRef<'_>, rng: &mut ChaCha8Rng) -> (Self, Vec<f64>) {
         let d = structure.dim();
         let alone = if structure.alone.is_empty() { 0 } else { (joint / (2 * d)).max(16) };
@@ -96,7 +96,10 @@ impl Waves {
         let mut amplitudes = vec![(structure.variance / joint as f64).sqrt(); joint];
         amplitudes.resize(count, (structure.share / (d * alone.max(1)) as f64).sqrt());
         let normal = |rng: &mut ChaCha8Rng| -> f64 { StandardNormal.sample(rng) };
-        let student = |rng: &mut ChaCha8Rng| ChiSquared::new(5.0_f64).map_or(1.0, |chi| (5.0 / chi.sample(rng)).sqrt());
+        let student = |rng: &mut ChaCha8Rng| match structure.smoothness {
+            Smoothness::Twice => ChiSquared::new(5.0_f64).map_or(1.0, |chi| (5.0 / chi.sample(rng)).sqrt()),
+            Smoothness::Fully => 1.0,
+        };
         for k in 0..joint {
             let scale = student(rng);
             for c in (0..d).filter(|&c| !structure.category[c]) {
@@ -207,10 +210,11 @@ mod tests {
     use crate::points::Points;
     use rand::SeedableRng;
 
-    fn model() -> Model {
+    fn model(smoothness: Smoothness) -> Model {
         let columns = vec![Column::float(0.0, 1.0), Column::categorical(3), Column::float(0.0, 1.0)];
         let domain = Domain::Space(SpaceDomain::new(columns, Vec::new()).unwrap());
-        let structure = Structure::new(&domain, 4.0).with_theta(&[-0.9, 0.3, -0.7, 0.1, -1.0, -0.2, -1.1, -0.7]);
+        let theta = [-0.9, 0.3, -0.7, 0.1, -1.0, -0.2, -1.1, -0.7];
+        let structure = Structure { smoothness, ..Structure::new(&domain, 4.0).with_theta(&theta) };
         let at = |i: usize, golden: f64| (0.3 + i as f64 * golden).fract();
         let rows: Vec<[f64; 3]> = (0..12).map(|i| [at(i, 0.618), (i % 3) as f64, at(i, 0.414)]).collect();
         let raw = rows.iter().map(|x| (5.0 * x[0]).sin() + x[1] * x[2]).collect();
@@ -230,18 +234,23 @@ mod tests {
 
     #[test]
     fn draws_have_the_mean_and_the_covariance_of_the_posterior() {
-        let model = model();
+        for smoothness in Smoothness::ALL {
+            draws_agree(&model(smoothness));
+        }
+    }
+
+    fn draws_agree(model: &Model) {
         let x = Points::from_rows(&[[0.2, 1.0, 0.9], [0.8, 2.0, 0.4], [0.3, 0.0, 0.9]]).unwrap();
         let outlook = model.outlook(x.view()).unwrap();
         let (mut values, count) = (Vec::new(), 150);
         for seed in 0..20 {
             let mut rng = ChaCha8Rng::seed_from_u64(seed);
-            let drawn = Functions::new(&model, count, 256, &mut rng).unwrap().unwrap().values(x.view()).unwrap();
+            let drawn = Functions::new(model, count, 256, &mut rng).unwrap().unwrap().values(x.view()).unwrap();
             (0..count).for_each(|i| values.push(drawn.row(i).to_vec()));
         }
         let n = values.len() as f64;
         let mean = |j: usize| values.iter().map(|v| v[j]).sum::<f64>() / n;
-        let covariance = outlook.covariance(&model, x.view(), &[0, 1, 2]).unwrap();
+        let covariance = outlook.covariance(model, x.view(), &[0, 1, 2]).unwrap();
         for i in 0..3 {
             assert!((mean(i) - outlook.mean[i]).abs() < 0.1 * outlook.variance[i].sqrt(), "{} and {}", mean(i), outlook.mean[i]);
             for j in 0..3 {
@@ -254,7 +263,7 @@ mod tests {
 
     #[test]
     fn slopes_are_differences_and_values_agree() {
-        let model = model();
+        let model = model(Smoothness::Twice);
         let mut rng = ChaCha8Rng::seed_from_u64(3);
         let functions = Functions::new(&model, 4, 32, &mut rng).unwrap().unwrap();
         let x = [0.37, 1.0, 0.61];

@@ -2,15 +2,12 @@
 
 use super::model::{Data, Model};
 use super::scale::Scale;
-use super::structure::Structure;
+use super::structure::{Smoothness, Structure};
 use crate::error::{Error, Result};
 use crate::evidence::{Effort, Space, Variable, add_gradient, inverse, maximise};
 use crate::kernel::Kernel;
 use crate::points::{Collected, Observations, PointsRef, Prior};
 use crate::strategy::run::problem::Problem;
-use rand::SeedableRng;
-use rand_chacha::ChaCha8Rng;
-use rand_distr::{Distribution, StandardNormal};
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 use sigmabar_linalg::{Lower, Matrix, dot};
@@ -21,23 +18,19 @@ const SPREAD_POINTS: usize = 1024;
 const STARTS: usize = 4;
 /// Starts that are climbed at all, steps of each, and for the best of them.
 const CLIMBED: usize = 2;
-const STEPS: (usize, usize) = (10, 30);
+pub(super) const STEPS: (usize, usize) = (10, 30);
 /// The same where little is new since the last fit.
 const BRIEF: (usize, usize) = (0, 6);
-const TOLERANCE: f64 = 1e-5;
+pub(super) const TOLERANCE: f64 = 1e-5;
 /// The ridge stays within these multiples of the values' standard deviation.
 const RIDGE_LIMITS: (f64, f64) = (1e-5, 3.0);
 /// Variances in squared units of the values: of the constant, and of the additive part before the data.
 const CONSTANT: f64 = 4.0;
 const ADDITIVE: f64 = 0.5;
-/// Nats by which a scale with a tail drawn in must win.
+/// Nats by which a scale with a tail drawn in, or the smoother kernel, must win.
 const MARGIN: f64 = 2.0;
 /// Parameters are fitted to at most this many values.
-const FITTED: usize = 400;
-/// Hyper-parameters drawn for statements, and how many of them are kept.
-const DRAWN: usize = 24;
-/// Steps of the differences behind their spread.
-const DIFFERENCE: f64 = 0.15;
+pub(super) const FITTED: usize = 400;
 
 /// A fitted kernel with the scale on which it was fitted.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -83,8 +76,8 @@ pub(super) struct Fitting {
     ridge: Option<f64>,
     /// Whether values may be centred, stretched and warped: not where a kernel or a norm bound speaks of them as they are.
     scale_given: bool,
-    seed: u64,
-    space: Space,
+    pub seed: u64,
+    pub space: Space,
 }
 
 /// Where the kernel comes from.
@@ -115,21 +108,36 @@ impl Fitting {
         let like = |scale: &Scale| last.iter().find(|fit| fit.scale.is_like(scale));
         let data = &data.for_fitting(FITTED);
         if self.scale_given {
-            return Ok(vec![self.best(data, Scale::IDENTITY, like(&Scale::IDENTITY))?]);
+            return Ok(vec![self.smoothest(data, Scale::IDENTITY, like(&Scale::IDENTITY))?]);
         }
         let plain = Scale::standard(&data.raw);
         // A noise level that is given holds in the problem's unit, also where the model leaves much unexplained.
         let lower = Scale::lower(&data.raw).filter(|_| self.ridge.is_none());
         let scales: Vec<Scale> = [Some(plain), lower, Scale::upper(&data.raw, &data.raw[..data.spread])].into_iter().flatten().collect();
-        let mut fits: Vec<Result<Fit>> = scales.into_par_iter().map(|scale| self.best(data, scale, like(&scale))).collect();
+        let mut fits: Vec<Result<Fit>> = scales.into_par_iter().map(|scale| self.smoothest(data, scale, like(&scale))).collect();
         let plain = fits.remove(0)?;
         let bent = fits.into_iter().flatten().max_by(|a, b| a.value.total_cmp(&b.value));
         Ok(bent.filter(|fit| fit.value > plain.value + MARGIN).into_iter().chain([plain]).collect())
     }
 
-    /// The best fit on one scale.
-    fn best(&self, data: &Data, scale: Scale, last: Option<&Fit>) -> Result<Fit> {
-        let target = Target::new(self, data, scale);
+    /// The best fit on one scale: of the smoother kernel, if that explains the values clearly better. Few values hardly tell the two apart, and then the rougher
+    /// one claims less.
+    fn smoothest(&self, data: &Data, scale: Scale, last: Option<&Fit>) -> Result<Fit> {
+        let target = Target::new(self, data, scale, Smoothness::Twice);
+        let twice = self.best(&target, last)?;
+        if matches!(self.shape, Shape::Given(_)) {
+            return Ok(twice);
+        }
+        let target = Target { smoothness: Smoothness::Fully, ..target };
+        let effort = Effort { steps: STEPS.1, tolerance: TOLERANCE };
+        let fully = maximise(|theta: &[f64]| target.with_slope(theta), &twice.theta, &self.bounds(&scale), effort);
+        let fully = fully.and_then(|ascent| self.fit(&target, ascent.point));
+        Ok(fully.ok().filter(|fit| fit.value > twice.value + MARGIN).unwrap_or(twice))
+    }
+
+    /// The best fit on one scale and of one smoothness.
+    fn best(&self, target: &Target<'_>, last: Option<&Fit>) -> Result<Fit> {
+        let (data, scale) = (target.data, target.scale);
         let objective = |theta: &[f64]| target.with_slope(theta);
         let bounds = self.bounds(&scale);
         let clamped = |start: Vec<f64>| start.iter().zip(&bounds).map(|(&v, &(low, high))| v.clamp(low, high)).collect::<Vec<f64>>();
@@ -143,12 +151,10 @@ impl Fitting {
         // With kernel and noise given there is nothing to climb; a few values more change little.
         let few = last.is_some_and(|fit| data.raw.len() <= fit.seen + fit.seen / 8);
         let fixed = matches!(self.shape, Shape::Given(_)) && self.ridge.is_some();
-        let steps = if fixed {
-            (0, 0)
-        } else if few {
-            BRIEF
-        } else {
-            STEPS
+        let steps = match (fixed, few) {
+            (true, _) => (0, 0),
+            (_, true) => BRIEF,
+            _ => STEPS,
         };
         let mut best: Option<(f64, Vec<f64>)> = None;
         for (_, start) in starts.iter().take(if few { 1 } else { CLIMBED }) {
@@ -161,68 +167,15 @@ impl Fitting {
         }
         let (_, start) = best.ok_or(Error::Premise { what: "fitting a kernel", reason: "the evidence is not finite at any start" })?;
         let ascent = maximise(objective, &start, &bounds, Effort { steps: steps.1, tolerance: TOLERANCE })?;
-        self.fit(&target, ascent.point)
+        self.fit(target, ascent.point)
     }
 
-    fn fit(&self, target: &Target<'_>, theta: Vec<f64>) -> Result<Fit> {
+    pub fn fit(&self, target: &Target<'_>, theta: Vec<f64>) -> Result<Fit> {
         let n = target.data.raw.len() as f64;
-        let (kernel, structure, ridge) = self.parts(&target.scale, &theta)?;
+        let (kernel, structure, ridge) = self.parts(&target.scale, target.smoothness, &theta)?;
         let jacobian: f64 = target.data.raw.iter().map(|&v| target.scale.slope(v).ln()).sum();
         let value = target.value(&theta)? * n + jacobian;
         Ok(Fit { kernel, structure, ridge, scale: target.scale, value, trust: target.trust(&theta)?, theta, seen: n as usize })
-    }
-
-    /// Other parameters that explain the data nearly as well, drawn in proportion to evidence and prior: a normal law around the best, from the curvature
-    /// along each parameter, made right by weights.
-    pub fn alternatives(&self, data: &Data, best: &Fit, count: usize) -> Result<Vec<Fit>> {
-        let data = &data.for_fitting(FITTED);
-        let (target, bounds) = (Target::new(self, data, best.scale), self.bounds(&best.scale));
-        let n = data.raw.len() as f64;
-        let top = target.value(&best.theta)? * n;
-        let at = |theta: &[f64]| target.value(theta).map_or(f64::NEG_INFINITY, |v| v * n - top);
-        let spread: Vec<f64> = (0..best.theta.len())
-            .into_par_iter()
-            .map(|p| {
-                let (low, high) = bounds[p];
-                if low >= high {
-                    return 0.0;
-                }
-                let moved = |step: f64| {
-                    let mut theta = best.theta.clone();
-                    theta[p] += step;
-                    at(&theta)
-                };
-                let curvature = -(moved(DIFFERENCE) + moved(-DIFFERENCE)) / DIFFERENCE.powi(2);
-                let widest = self.space.width(p);
-                if curvature.is_finite() { curvature.max(widest.powi(-2)).sqrt().recip() } else { DIFFERENCE }
-            })
-            .collect();
-        let mut rng = ChaCha8Rng::seed_from_u64(self.seed ^ 0xa17e);
-        let mut drawn: Vec<(f64, Vec<f64>)> = Vec::new();
-        for _ in 0..DRAWN {
-            let normal: Vec<f64> = spread.iter().map(|_| StandardNormal.sample(&mut rng)).collect();
-            let theta: Vec<f64> =
-                (0..spread.len()).map(|p| (best.theta[p] + spread[p] * normal[p]).clamp(bounds[p].0, bounds[p].1)).collect();
-            drawn.push((0.5 * dot(&normal, &normal), theta));
-        }
-        let weights: Vec<f64> = drawn.par_iter().map(|(extra, theta)| at(theta) + extra).collect();
-        let most = weights.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-        // No draw counts more than e³ times the typical one: a single one would be a point estimate again.
-        let mut sorted = weights.clone();
-        sorted.sort_by(f64::total_cmp);
-        let cap = (sorted[sorted.len() / 2] + 3.0).min(most);
-        let weights: Vec<f64> = weights.iter().map(|w| (w.min(cap) - cap).exp()).collect();
-        let total: f64 = weights.iter().sum();
-        // Systematic resampling: as many of each as its weight says.
-        let (mut fits, mut sum, mut next) = (Vec::new(), 0.0, 0.5 * total / count as f64);
-        for ((_, theta), weight) in drawn.into_iter().zip(&weights) {
-            sum += weight;
-            while next < sum && fits.len() < count {
-                fits.extend(self.fit(&target, theta.clone()).ok());
-                next += total / count as f64;
-            }
-        }
-        Ok(fits)
     }
 
     fn given_ridge(&self, scale: &Scale) -> Option<f64> {
@@ -230,7 +183,7 @@ impl Fitting {
     }
 
     /// Bounds of $\theta$; what is given may not move.
-    fn bounds(&self, scale: &Scale) -> Vec<(f64, f64)> {
+    pub fn bounds(&self, scale: &Scale) -> Vec<(f64, f64)> {
         let mut bounds = self.space.bounds();
         let parameters = self.space.kernel.len();
         if let Shape::Given(kernel) = &self.shape {
@@ -262,13 +215,13 @@ impl Fitting {
         starts
     }
 
-    fn parts(&self, scale: &Scale, theta: &[f64]) -> Result<(Kernel, Option<Structure>, f64)> {
+    fn parts(&self, scale: &Scale, smoothness: Smoothness, theta: &[f64]) -> Result<(Kernel, Option<Structure>, f64)> {
         let parameters = self.space.kernel.len();
         let ridge = self.given_ridge(scale).unwrap_or_else(|| theta[parameters].exp());
         match &self.shape {
             Shape::Given(kernel) => Ok((kernel.clone(), None, ridge)),
             Shape::Learnt(structure) => {
-                let structure = structure.with_theta(&theta[..parameters]);
+                let structure = Structure { smoothness, ..structure.with_theta(&theta[..parameters]) };
                 Ok((structure.kernel()?, Some(structure), ridge))
             }
         }
@@ -306,11 +259,12 @@ impl Shape {
 }
 
 /// Log evidence plus log prior per observation, on one scale.
-struct Target<'a> {
-    fitting: &'a Fitting,
-    data: &'a Data,
-    scale: Scale,
-    values: Vec<f64>,
+pub(super) struct Target<'a> {
+    pub fitting: &'a Fitting,
+    pub data: &'a Data,
+    pub scale: Scale,
+    pub smoothness: Smoothness,
+    pub values: Vec<f64>,
 }
 
 /// What one factorisation gives.
@@ -324,12 +278,12 @@ struct Factored {
 }
 
 impl<'a> Target<'a> {
-    fn new(fitting: &'a Fitting, data: &'a Data, scale: Scale) -> Self {
-        Self { fitting, data, scale, values: data.values(&scale) }
+    pub fn new(fitting: &'a Fitting, data: &'a Data, scale: Scale, smoothness: Smoothness) -> Self {
+        Self { fitting, data, scale, smoothness, values: data.values(&scale) }
     }
 
     fn factored(&self, theta: &[f64]) -> Result<Factored> {
-        let (kernel, _, ridge) = self.fitting.parts(&self.scale, theta)?;
+        let (kernel, _, ridge) = self.fitting.parts(&self.scale, self.smoothness, theta)?;
         let noise = self.data.noise(&self.scale, ridge);
         let mut gram = kernel.gram(self.data.points.view())?;
         noise.iter().enumerate().for_each(|(i, v)| gram[(i, i)] += v);
@@ -342,14 +296,14 @@ impl<'a> Target<'a> {
         Ok(Factored { kernel, noise, lower, alpha, evidence })
     }
 
-    fn value(&self, theta: &[f64]) -> Result<f64> {
+    pub fn value(&self, theta: &[f64]) -> Result<f64> {
         let (prior, _) = self.fitting.space.log_prior(theta);
         Ok((self.factored(theta)?.evidence + prior) / self.values.len() as f64)
     }
 
     /// With its slopes. With $A=K+N$ and $\alpha=A^{-1}y$ the adjoint of $K$ is $\tfrac12(\alpha\alpha^\top-A^{-1})$, and that of $\log\tau$ sums
     /// $\tau^2(\alpha_i^2-(A^{-1})_{ii})$ over the observations with the common noise.
-    fn with_slope(&self, theta: &[f64]) -> Result<(f64, Vec<f64>)> {
+    pub fn with_slope(&self, theta: &[f64]) -> Result<(f64, Vec<f64>)> {
         let n = self.values.len();
         let Factored { kernel, noise, lower, alpha, evidence } = self.factored(theta)?;
         let inverse = inverse(&lower)?;
@@ -415,7 +369,7 @@ mod tests {
         let upper = Scale::upper(&data.raw, &data.raw).unwrap();
         for scale in [Scale::standard(&data.raw), Scale::lower(&data.raw).unwrap(), upper] {
             let theta = vec![-0.7, 0.9, 0.2, -0.9, 0.4, -1.1, -1.6];
-            let target = Target::new(&fitting, &data, scale);
+            let target = Target::new(&fitting, &data, scale, Smoothness::Fully);
             let (_, slope) = target.with_slope(&theta).unwrap();
             for p in 0..theta.len() {
                 let moved = |step: f64| {
@@ -447,7 +401,7 @@ mod tests {
     fn trust_is_that_of_models_without_each_value() {
         let (problem, data) = (problem(), data());
         let fitting = Fitting::new(&problem, &data, 1).unwrap();
-        let target = Target::new(&fitting, &data, Scale::standard(&data.raw));
+        let target = Target::new(&fitting, &data, Scale::standard(&data.raw), Smoothness::Twice);
         let theta = vec![-0.7, 0.9, 0.2, -0.9, 0.4, -1.1, -1.6];
         let fit = fitting.fit(&target, theta).unwrap();
         let noise = data.noise(&fit.scale, fit.ridge);
@@ -463,12 +417,13 @@ mod tests {
     }
 
     #[test]
-    fn alternatives_are_as_many_as_asked_for_and_differ() {
-        let (problem, data) = (problem(), data());
-        let fitting = Fitting::new(&problem, &data, 1).unwrap();
-        let best = fitting.views(&data, &[]).unwrap().remove(0);
-        let others = fitting.alternatives(&data, &best, 6).unwrap();
-        assert_eq!(others.len(), 6);
-        assert!(others.iter().any(|fit| fit.theta != others[0].theta) && others.iter().all(|fit| fit.value <= best.value + 1.0));
+    fn the_smoother_kernel_is_taken_where_it_explains_the_values_clearly_better() {
+        let chosen = |f: fn(&[f64]) -> f64| {
+            let data = Data { raw: data().points.view().rows().map(f).collect(), ..data() };
+            let plain = Fitting::new(&problem(), &data, 1).unwrap().views(&data, &[]).unwrap().pop();
+            plain.unwrap().structure.unwrap().smoothness
+        };
+        assert_eq!(chosen(|x| (4.0 * x[0]).cos() * (-0.1 * x[1] * x[1]).exp()), Smoothness::Fully);
+        assert_eq!(chosen(|x| (x[0] - 0.4).abs() * (1.0 + 0.1 * (x[1] - 1.0).abs())), Smoothness::Twice);
     }
 }

@@ -1,6 +1,7 @@
 //! Optimisation for users who know neither kernel, norm nor noise: S-BPE's shape without its premises (algorithm notes 5.9).
 
 mod advice;
+mod alternatives;
 mod assumed;
 mod draws;
 mod fit;

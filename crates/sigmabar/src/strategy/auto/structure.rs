@@ -9,9 +9,48 @@ use serde::{Deserialize, Serialize};
 /// The constant is a linear kernel whose slope over the whole domain is this small beside its offset.
 const FLAT: f64 = 1e-5;
 
-/// $k=v\,k_{5/2}(\rho)\prod_ce^{-[x_c\ne z_c]/\ell_c}+\frac sd\sum_jk_j(x_j,z_j)+m$ with Matérn-5/2 terms on numbers and Hamming terms on categories.
+/// How smooth the terms on numbers are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) enum Smoothness {
+    /// Matérn-5/2: functions with two derivatives.
+    Twice,
+    /// Squared exponential: functions with all derivatives, which a few values pin down far around.
+    Fully,
+}
+
+impl Smoothness {
+    #[cfg(test)]
+    pub const ALL: [Self; 2] = [Self::Twice, Self::Fully];
+
+    fn kernel(self, lengths: Vec<f64>, variance: f64) -> Result<Kernel> {
+        match self {
+            Self::Twice => Kernel::matern(2.5, lengths, variance),
+            Self::Fully => Kernel::squared_exponential(lengths, variance),
+        }
+    }
+
+    /// The exponent $p$ of the term's $e^p$ at a squared distance $\rho^2$: $-a$ with $a=\sqrt5\rho$, or $-\rho^2/2$.
+    fn exponent(self, square: f64) -> f64 {
+        match self {
+            Self::Twice => -(5.0 * square).sqrt(),
+            Self::Fully => -0.5 * square,
+        }
+    }
+
+    /// What $e^p$ is multiplied by for the term's value and for minus twice its derivative by $\rho^2$: $1+a+a^2/3$ and $\frac53(1+a)$, or 1 and 1.
+    fn factors(self, exponent: f64) -> (f64, f64) {
+        match self {
+            Self::Twice => (1.0 - exponent + exponent * exponent / 3.0, 5.0 / 3.0 * (1.0 - exponent)),
+            Self::Fully => (1.0, 1.0),
+        }
+    }
+}
+
+/// $k=v\,k_0(\rho)\prod_ce^{-[x_c\ne z_c]/\ell_c}+\frac sd\sum_jk_j(x_j,z_j)+m$ with Matérn-5/2 or squared exponential terms on numbers and Hamming
+/// terms on categories.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(super) struct Structure {
+    pub smoothness: Smoothness,
     /// Which columns hold categories.
     pub category: Vec<bool>,
     /// Length-scales of the joint term.
@@ -40,7 +79,7 @@ impl Structure {
             Domain::Space(_) => 1.0,
         };
         let alone = if dim > 1 { vec![1.0; dim] } else { Vec::new() };
-        Self { category, joint: vec![1.0; dim], variance: 1.0, alone, share: 0.5, constant, reach }
+        Self { smoothness: Smoothness::Twice, category, joint: vec![1.0; dim], variance: 1.0, alone, share: 0.5, constant, reach }
     }
 
     pub fn dim(&self) -> usize {
@@ -93,18 +132,18 @@ impl Structure {
         let (categories, numbers): (Vec<usize>, Vec<usize>) = (0..self.dim()).partition(|&c| self.category[c]);
         let of = |columns: &[usize]| columns.iter().map(|&c| self.joint[c]).collect::<Vec<f64>>();
         if categories.is_empty() {
-            return Kernel::matern(2.5, of(&numbers), self.variance);
+            return self.smoothness.kernel(of(&numbers), self.variance);
         }
         if numbers.is_empty() {
             return Kernel::hamming(of(&categories), self.variance);
         }
-        let smooth = Kernel::matern(2.5, of(&numbers), self.variance)?.columns(numbers)?;
+        let smooth = self.smoothness.kernel(of(&numbers), self.variance)?.columns(numbers)?;
         Ok(smooth * Kernel::hamming(of(&categories), 1.0)?.columns(categories)?)
     }
 
     pub fn alone_kernel(&self, column: usize, length: f64, variance: f64) -> Result<Kernel> {
-        let kernel =
-            if self.category[column] { Kernel::hamming(vec![length], variance) } else { Kernel::matern(2.5, vec![length], variance) };
+        let lengths = vec![length];
+        let kernel = if self.category[column] { Kernel::hamming(lengths, variance) } else { self.smoothness.kernel(lengths, variance) };
         kernel?.columns(vec![column])
     }
 
@@ -162,12 +201,10 @@ impl Sites {
     }
 
     /// $\sum_kw_kk(x,z_k)$, and its slope added to `slope`, 0 in categories. Cost O(nd).
-    ///
-    /// With $a=\sqrt5\rho$ the Matérn-5/2 function is $(1+a+a^2/3)e^{-a}$ and its derivative by $\rho^2$ is $-\frac56(1+a)e^{-a}$.
     pub fn sum_with_slope(&self, x: &[f64], weights: &[f64], slope: &mut [f64]) -> f64 {
         let (s, n, d) = (&self.structure, self.len, x.len());
         let parts = if s.alone.is_empty() { 1 } else { d + 1 };
-        // Part 0 is the joint term. `powers` holds −a for numbers, the exponent for categories.
+        // Part 0 is the joint term. `powers` holds squared distances, then exponents; `exponent` what categories add to those.
         let mut powers = vec![0.0; parts * n];
         let mut exponent = vec![0.0; n];
         for c in 0..d {
@@ -182,15 +219,16 @@ impl Sites {
                 }
                 continue;
             }
-            let weight = 5.0 / s.joint[c].powi(2);
+            let weight = s.joint[c].powi(-2);
             let (joint, rest) = powers.split_at_mut(n);
             joint.iter_mut().zip(column).for_each(|(p, z)| *p += weight * (x[c] - z) * (x[c] - z));
             if parts > 1 {
-                let scale = -(5_f64.sqrt()) / s.alone[c];
-                rest[c * n..(c + 1) * n].iter_mut().zip(column).for_each(|(p, z)| *p = scale * (x[c] - z).abs());
+                let weight = s.alone[c].powi(-2);
+                let own = &mut rest[c * n..(c + 1) * n];
+                own.iter_mut().zip(column).for_each(|(p, z)| *p = s.smoothness.exponent(weight * (x[c] - z) * (x[c] - z)));
             }
         }
-        powers[..n].iter_mut().for_each(|p| *p = -p.sqrt());
+        powers[..n].iter_mut().for_each(|p| *p = s.smoothness.exponent(*p));
         let mut exponentials = powers.clone();
         exponentials[..n].iter_mut().zip(&exponent).for_each(|(e, extra)| *e += extra);
         exp_in_place(&mut exponentials);
@@ -199,15 +237,15 @@ impl Sites {
         let mut pull = vec![0.0; n];
         let mut joint = 0.0;
         for k in 0..n {
-            let (a, e) = (-powers[k], weights[k] * exponentials[k]);
-            joint += (1.0 + a + a * a / 3.0) * e;
-            pull[k] = (1.0 + a) * e;
+            let ((value, steep), e) = (s.smoothness.factors(powers[k]), weights[k] * exponentials[k]);
+            joint += value * e;
+            pull[k] = steep * e;
         }
         total += s.variance * joint;
         for c in (0..d).filter(|&c| !s.category[c]) {
             let column = &self.columns[c];
             let sum: f64 = pull.iter().zip(column).map(|(p, z)| p * (x[c] - z)).sum();
-            slope[c] -= 5.0 / 3.0 * s.variance / s.joint[c].powi(2) * sum;
+            slope[c] -= s.variance / s.joint[c].powi(2) * sum;
         }
         for c in 0..parts - 1 {
             let share = s.share / d as f64;
@@ -217,11 +255,11 @@ impl Sites {
                 sum = weights.iter().zip(exponentials).map(|(w, e)| w * e).sum();
             } else {
                 for k in 0..n {
-                    let (a, e) = (-powers[k], weights[k] * exponentials[k]);
-                    sum += (1.0 + a + a * a / 3.0) * e;
-                    steep += (1.0 + a) * e * (x[c] - self.columns[c][k]);
+                    let ((value, pull), e) = (s.smoothness.factors(powers[k]), weights[k] * exponentials[k]);
+                    sum += value * e;
+                    steep += pull * e * (x[c] - self.columns[c][k]);
                 }
-                slope[c] -= 5.0 / 3.0 * share / s.alone[c].powi(2) * steep;
+                slope[c] -= share / s.alone[c].powi(2) * steep;
             }
             total += share * sum;
         }
@@ -236,56 +274,60 @@ mod tests {
     use crate::domain::{Column, SpaceDomain};
     use crate::points::Points;
 
-    fn mixed() -> (Structure, Points) {
+    fn mixed(smoothness: Smoothness) -> (Structure, Points) {
         let columns = vec![Column::float(0.0, 1.0), Column::categorical(3), Column::integer(0, 9)];
         let domain = Domain::Space(SpaceDomain::new(columns, Vec::new()).unwrap());
         let theta = [-0.4, 0.3, 0.2, 0.5, -1.0, -0.2, 0.1, -0.7];
         let at = |i: usize, golden: f64| (0.3 + i as f64 * golden).fract();
         let rows: Vec<[f64; 3]> = (0..11).map(|i| [at(i, 0.618), (i % 3) as f64, at(i, 0.414)]).collect();
-        (Structure::new(&domain, 4.0).with_theta(&theta), Points::from_rows(&rows).unwrap())
+        (Structure { smoothness, ..Structure::new(&domain, 4.0).with_theta(&theta) }, Points::from_rows(&rows).unwrap())
     }
 
     #[test]
     fn sums_and_slopes_are_those_of_the_kernel() {
-        let (structure, points) = mixed();
-        let kernel = structure.kernel().unwrap();
-        let weights: Vec<f64> = (0..points.len()).map(|i| (i as f64 * 1.7).sin()).collect();
-        let sites = Sites::new(&structure, points.view());
-        let plain = |x: &[f64]| points.view().rows().zip(&weights).map(|(z, w)| w * kernel.value(x, z)).sum::<f64>();
-        let x = [0.37, 1.0, 0.81];
-        let mut slope = vec![0.0; 3];
-        let total = sites.sum_with_slope(&x, &weights, &mut slope);
-        assert!((total - plain(&x)).abs() < 1e-8, "{total} and {}", plain(&x));
-        assert!((structure.diagonal() - kernel.value(&x, &x)).abs() < 1e-8);
-        for c in [0, 2] {
-            let moved = |step: f64| {
-                let mut x = x;
-                x[c] += step;
-                plain(&x)
-            };
-            let difference = (moved(1e-5) - moved(-1e-5)) / 2e-5;
-            assert!((difference - slope[c]).abs() < 1e-6, "column {c}: {difference} and {}", slope[c]);
+        for smoothness in Smoothness::ALL {
+            let (structure, points) = mixed(smoothness);
+            let kernel = structure.kernel().unwrap();
+            let weights: Vec<f64> = (0..points.len()).map(|i| (i as f64 * 1.7).sin()).collect();
+            let sites = Sites::new(&structure, points.view());
+            let plain = |x: &[f64]| points.view().rows().zip(&weights).map(|(z, w)| w * kernel.value(x, z)).sum::<f64>();
+            let x = [0.37, 1.0, 0.81];
+            let mut slope = vec![0.0; 3];
+            let total = sites.sum_with_slope(&x, &weights, &mut slope);
+            assert!((total - plain(&x)).abs() < 1e-8, "{total} and {}", plain(&x));
+            assert!((structure.diagonal() - kernel.value(&x, &x)).abs() < 1e-8);
+            for c in [0, 2] {
+                let moved = |step: f64| {
+                    let mut x = x;
+                    x[c] += step;
+                    plain(&x)
+                };
+                let difference = (moved(1e-5) - moved(-1e-5)) / 2e-5;
+                assert!((difference - slope[c]).abs() < 1e-6, "column {c}: {difference} and {}", slope[c]);
+            }
+            assert_eq!(slope[1], 0.0);
         }
-        assert_eq!(slope[1], 0.0);
     }
 
     #[test]
     fn slopes_by_the_kernels_parameters_fold_into_those_of_the_structure() {
-        let (structure, points) = mixed();
-        let theta = structure.theta();
-        let (x, z) = (points.row(1), points.row(3));
-        let kernel = structure.kernel().unwrap();
-        let mut slope = vec![0.0; kernel.parameters().len()];
-        kernel.gradient_value(x, z, &mut slope);
-        let folded = structure.folded(&slope);
-        for p in 0..theta.len() {
-            let moved = |step: f64| {
-                let mut theta = theta.clone();
-                theta[p] += step;
-                structure.with_theta(&theta).kernel().unwrap().value(x, z)
-            };
-            let difference = (moved(1e-5) - moved(-1e-5)) / 2e-5;
-            assert!((difference - folded[p]).abs() < 1e-8, "parameter {p}: {difference} and {}", folded[p]);
+        for smoothness in Smoothness::ALL {
+            let (structure, points) = mixed(smoothness);
+            let theta = structure.theta();
+            let (x, z) = (points.row(1), points.row(3));
+            let kernel = structure.kernel().unwrap();
+            let mut slope = vec![0.0; kernel.parameters().len()];
+            kernel.gradient_value(x, z, &mut slope);
+            let folded = structure.folded(&slope);
+            for p in 0..theta.len() {
+                let moved = |step: f64| {
+                    let mut theta = theta.clone();
+                    theta[p] += step;
+                    structure.with_theta(&theta).kernel().unwrap().value(x, z)
+                };
+                let difference = (moved(1e-5) - moved(-1e-5)) / 2e-5;
+                assert!((difference - folded[p]).abs() < 1e-8, "parameter {p}: {difference} and {}", folded[p]);
+            }
         }
     }
 }
