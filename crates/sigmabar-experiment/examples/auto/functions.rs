@@ -17,6 +17,10 @@ enum Source {
     Fixed(Plain, f64),
     /// Drawn for every seed: a Gaussian process with the Matérn-5/2 kernel of this length-scale.
     Drawn(f64),
+    /// Drawn for every seed: two high hills and two low ones, each long in some columns and short in others.
+    Hills,
+    /// Drawn for every seed: a curved valley between steep walls.
+    Valley,
 }
 
 /// A function of a point.
@@ -39,6 +43,8 @@ pub enum Group {
     Own,
     /// For the frequency of false statements.
     Battery,
+    /// Families like the goals, drawn anew for every seed: settings are decided on them.
+    Kin,
 }
 
 /// What one seed maximises.
@@ -57,6 +63,8 @@ impl TestFunction {
                 let best = wave.largest(seed)?;
                 Ok(Objective { value: Box::new(move |x| wave.value(x)), best })
             }
+            Source::Hills => Ok(hills(self.domain.dim(), seed)),
+            Source::Valley => Ok(valley(self.domain.dim(), seed)),
         }
     }
 }
@@ -67,7 +75,7 @@ pub fn functions() -> Answer<Vec<TestFunction>> {
     let mut all = Vec::new();
     let mut add = |name, group, domain, source| all.push(TestFunction { name, group, domain, source });
     let fixed = |value: Plain, best: f64| Source::Fixed(value, best);
-    use Group::{Battery, Goal, Own};
+    use Group::{Battery, Goal, Kin, Own};
     add("branin", Goal, cube(2, 0.0, 1.0)?, fixed(branin, 1.047_394));
     add("hartmann3", Goal, cube(3, 0.0, 1.0)?, fixed(hartmann3, 3.862_782));
     add("hartmann4", Goal, cube(4, 0.0, 1.0)?, fixed(hartmann4, 3.134_494_1));
@@ -111,6 +119,9 @@ pub fn functions() -> Answer<Vec<TestFunction>> {
     }
     add("ackley4", Battery, cube(4, -5.0, 5.0)?, fixed(ackley, 0.0));
     add("spike3", Battery, cube(3, 0.0, 1.0)?, fixed(spike, spike_top()));
+
+    add("hills6", Kin, cube(6, 0.0, 1.0)?, Source::Hills);
+    add("valley4", Kin, cube(4, -2.0, 2.0)?, Source::Valley);
     Ok(all)
 }
 
@@ -327,6 +338,67 @@ fn spike(x: &[f64]) -> f64 {
 
 fn spike_top() -> f64 {
     1.2 + (-3.0 * (0.5_f64 / 0.4).powi(2)).exp()
+}
+
+/// Four bumps, drawn until the second hill has 85 to 98 % of the height of the first.
+fn hills(dim: usize, seed: u64) -> Objective {
+    let mut rng = ChaCha8Rng::seed_from_u64(seed ^ 0x4115);
+    loop {
+        let mut draw = |low: f64, high: f64| (0..dim).map(|_| rng.random_range(low..high)).collect::<Vec<f64>>();
+        let bumps = [1.0, 1.2, 3.0, 3.2].map(|height| Bump {
+            height,
+            centre: draw(0.0, 1.0),
+            scales: draw(-0.7, 2.9).into_iter().map(f64::exp).collect(),
+        });
+        let tops = tops(&bumps);
+        if tops.len() > 1 && (0.85..0.98).contains(&(tops[1] / tops[0])) {
+            return Objective { value: Box::new(move |x| bumps.iter().map(|bump| bump.value(x)).sum()), best: tops[0] };
+        }
+    }
+}
+
+struct Bump {
+    height: f64,
+    centre: Vec<f64>,
+    scales: Vec<f64>,
+}
+
+impl Bump {
+    fn value(&self, x: &[f64]) -> f64 {
+        let far: f64 = (0..x.len()).map(|j| self.scales[j] * (x[j] - self.centre[j]).powi(2)).sum();
+        self.height * (-far).exp()
+    }
+}
+
+/// Heights of the hills of a sum of bumps, the highest first: the mean shift climbs them from every centre.
+fn tops(bumps: &[Bump]) -> Vec<f64> {
+    let mut tops: Vec<f64> = Vec::new();
+    for start in bumps {
+        let mut x = start.centre.clone();
+        for _ in 0..500 {
+            let weights: Vec<f64> = bumps.iter().map(|bump| bump.value(&x)).collect();
+            let sum = |j: usize, of: &dyn Fn(&Bump) -> f64| bumps.iter().zip(&weights).map(|(b, w)| w * b.scales[j] * of(b)).sum::<f64>();
+            x = (0..x.len()).map(|j| sum(j, &|b| b.centre[j]) / sum(j, &|_| 1.0)).collect();
+        }
+        let top: f64 = bumps.iter().map(|bump| bump.value(&x)).sum();
+        if tops.iter().all(|other| (other - top).abs() > 1e-3) {
+            tops.push(top);
+        }
+    }
+    tops.sort_by(|a, b| b.total_cmp(a));
+    tops
+}
+
+/// In thousands; 0 at its one maximum.
+fn valley(dim: usize, seed: u64) -> Objective {
+    let mut rng = ChaCha8Rng::seed_from_u64(seed ^ 0x7a11e);
+    let top: Vec<f64> = (0..dim).map(|_| rng.random_range(-1.4..1.4)).collect();
+    let (wall, bend) = (rng.random_range(50.0..200.0), rng.random_range(-1.0..1.0));
+    let value = move |x: &[f64]| {
+        let floor = |i: usize| x[i + 1] - top[i + 1] - bend * (x[i].powi(2) - top[i].powi(2));
+        -(0..x.len() - 1).map(|i| wall * floor(i).powi(2) + (x[i] - top[i]).powi(2)).sum::<f64>() / 1000.0
+    };
+    Objective { value: Box::new(value), best: 0.0 }
 }
 
 /// A function drawn from a Gaussian process, as a sum of waves.

@@ -6,7 +6,7 @@
 //! cargo run --release -p sigmabar-experiment --example auto -- --seeds 20 hartmann6 levy4
 //! ```
 //!
-//! Names choose problems, and so do `goal`, `own` and `battery`; without any, all are run. `--data DIRECTORY` says where the measured tables are; without it there
+//! Names choose problems, and so do `goal`, `own`, `battery` and `kin`; without any, all are run. `--data DIRECTORY` says where the measured tables are; without it there
 //! are only the functions. Functions carry normal noise of standard deviation 0.05; tables are looked up as they are, their regret is in shares of the table's
 //! range. `--policy NAME` runs another policy of the catalogue. `--each` also prints, for every seed, what was lost at the recommended point and at the best point
 //! evaluated up to each batch, by the truth: whether the loss lies in the search or in the choice at its end. `--save FILE` writes one line a run; `--against FILE` compares with what an earlier build saved.
@@ -184,6 +184,7 @@ fn group_name(group: Group) -> &'static str {
         Group::Goal => "goal",
         Group::Own => "own",
         Group::Battery => "battery",
+        Group::Kin => "kin",
     }
 }
 
