@@ -109,7 +109,7 @@ mod tests {
 
     fn rougher_ones(f: fn(&[f64]) -> f64) -> usize {
         let (fitting, data) = parts(f);
-        let best = fitting.views(&data, &[]).unwrap().pop().unwrap();
+        let best = fitting.smoothest(&data, fitting.views(&data, &[]).unwrap().last().unwrap()).unwrap();
         let others = fitting.alternatives(&data, &best, 6).unwrap();
         assert_eq!(others.len(), 6);
         assert!(others.iter().any(|fit| fit.theta != others[0].theta) && others.iter().all(|fit| fit.value <= best.value + 1.0));

@@ -108,36 +108,35 @@ impl Fitting {
         let like = |scale: &Scale| last.iter().find(|fit| fit.scale.is_like(scale));
         let data = &data.for_fitting(FITTED);
         if self.scale_given {
-            return Ok(vec![self.smoothest(data, Scale::IDENTITY, like(&Scale::IDENTITY))?]);
+            return Ok(vec![self.best(data, Scale::IDENTITY, like(&Scale::IDENTITY))?]);
         }
         let plain = Scale::standard(&data.raw);
         // A noise level that is given holds in the problem's unit, also where the model leaves much unexplained.
         let lower = Scale::lower(&data.raw).filter(|_| self.ridge.is_none());
         let scales: Vec<Scale> = [Some(plain), lower, Scale::upper(&data.raw, &data.raw[..data.spread])].into_iter().flatten().collect();
-        let mut fits: Vec<Result<Fit>> = scales.into_par_iter().map(|scale| self.smoothest(data, scale, like(&scale))).collect();
+        let mut fits: Vec<Result<Fit>> = scales.into_par_iter().map(|scale| self.best(data, scale, like(&scale))).collect();
         let plain = fits.remove(0)?;
         let bent = fits.into_iter().flatten().max_by(|a, b| a.value.total_cmp(&b.value));
         Ok(bent.filter(|fit| fit.value > plain.value + MARGIN).into_iter().chain([plain]).collect())
     }
 
-    /// The best fit on one scale: of the smoother kernel, if that explains the values clearly better. Few values hardly tell the two apart, and then the rougher
-    /// one claims less.
-    fn smoothest(&self, data: &Data, scale: Scale, last: Option<&Fit>) -> Result<Fit> {
-        let target = Target::new(self, data, scale, Smoothness::Twice);
-        let twice = self.best(&target, last)?;
+    /// The fit to choose and to speak by: the same data and scale with the smoother kernel, if that explains the values clearly better. A few values hardly
+    /// tell the two apart, and then the rougher one claims less.
+    pub fn smoothest(&self, data: &Data, fit: &Fit) -> Result<Fit> {
         if matches!(self.shape, Shape::Given(_)) {
-            return Ok(twice);
+            return Ok(fit.clone());
         }
-        let target = Target { smoothness: Smoothness::Fully, ..target };
+        let data = &data.for_fitting(FITTED);
+        let target = Target::new(self, data, fit.scale, Smoothness::Fully);
         let effort = Effort { steps: STEPS.1, tolerance: TOLERANCE };
-        let fully = maximise(|theta: &[f64]| target.with_slope(theta), &twice.theta, &self.bounds(&scale), effort);
-        let fully = fully.and_then(|ascent| self.fit(&target, ascent.point));
-        Ok(fully.ok().filter(|fit| fit.value > twice.value + MARGIN).unwrap_or(twice))
+        let smooth = maximise(|theta: &[f64]| target.with_slope(theta), &fit.theta, &self.bounds(&fit.scale), effort);
+        let smooth = smooth.and_then(|ascent| self.fit(&target, ascent.point)).ok();
+        Ok(smooth.filter(|smooth| smooth.value > fit.value + MARGIN).unwrap_or_else(|| fit.clone()))
     }
 
-    /// The best fit on one scale and of one smoothness.
-    fn best(&self, target: &Target<'_>, last: Option<&Fit>) -> Result<Fit> {
-        let (data, scale) = (target.data, target.scale);
+    /// The best fit on one scale, of the rougher kernel.
+    fn best(&self, data: &Data, scale: Scale, last: Option<&Fit>) -> Result<Fit> {
+        let target = Target::new(self, data, scale, Smoothness::Twice);
         let objective = |theta: &[f64]| target.with_slope(theta);
         let bounds = self.bounds(&scale);
         let clamped = |start: Vec<f64>| start.iter().zip(&bounds).map(|(&v, &(low, high))| v.clamp(low, high)).collect::<Vec<f64>>();
@@ -167,7 +166,7 @@ impl Fitting {
         }
         let (_, start) = best.ok_or(Error::Premise { what: "fitting a kernel", reason: "the evidence is not finite at any start" })?;
         let ascent = maximise(objective, &start, &bounds, Effort { steps: steps.1, tolerance: TOLERANCE })?;
-        self.fit(target, ascent.point)
+        self.fit(&target, ascent.point)
     }
 
     pub fn fit(&self, target: &Target<'_>, theta: Vec<f64>) -> Result<Fit> {
@@ -420,8 +419,10 @@ mod tests {
     fn the_smoother_kernel_is_taken_where_it_explains_the_values_clearly_better() {
         let chosen = |f: fn(&[f64]) -> f64| {
             let data = Data { raw: data().points.view().rows().map(f).collect(), ..data() };
-            let plain = Fitting::new(&problem(), &data, 1).unwrap().views(&data, &[]).unwrap().pop();
-            plain.unwrap().structure.unwrap().smoothness
+            let fitting = Fitting::new(&problem(), &data, 1).unwrap();
+            let plain = fitting.views(&data, &[]).unwrap().pop().unwrap();
+            assert_eq!(plain.structure.as_ref().unwrap().smoothness, Smoothness::Twice);
+            fitting.smoothest(&data, &plain).unwrap().structure.unwrap().smoothness
         };
         assert_eq!(chosen(|x| (4.0 * x[0]).cos() * (-0.1 * x[1] * x[1]).exp()), Smoothness::Fully);
         assert_eq!(chosen(|x| (x[0] - 0.4).abs() * (1.0 + 0.1 * (x[1] - 1.0).abs())), Smoothness::Twice);

@@ -184,15 +184,18 @@ impl Auto {
         let last = self.rounds.last();
         let fitting = Fitting::new(problem, &data, seed)?;
         let fits = fitting.views(&data, last.map_or(&[], |round| &round.fits))?;
-        let (fit, model) = (&fits[0], fits[0].model(&data)?);
-        let mut assumed = Assumed::new(problem, fit, &model);
+        // The search goes by the rougher kernel, which rules out less; the choice, and what is said of it, by the smoother one where that explains more.
+        let (model, fit) = (fits[0].model(&data)?, fitting.smoothest(&data, &fits[0])?);
+        let smooth = fit.model(&data)?;
+        let mut assumed = Assumed::new(problem, &fit, &smooth);
         let delta = problem.delta() / self.batches as f64;
         // What was given holds from the first batch on; estimates are checked by the data that came after them.
         let before = last.map_or(&assumed, |round| &round.assumed);
         assumed.least_norm = before.contradicted_by(&data, delta)?;
         let ground = Ground::new(problem.domain(), &model);
         let pool = Sieve { beta: REPORTED, ..Sieve::new(&ground, &model, &data, seed) }.pool()?;
-        let evidence = Evidence { problem, ground: &ground, data: &data, fitting: &fitting, fit, model: &model, pool: &pool, seed };
+        let ground = Ground::new(problem.domain(), &smooth);
+        let evidence = Evidence { problem, ground: &ground, data: &data, fitting: &fitting, fit: &fit, model: &smooth, pool: &pool, seed };
         let advice = evidence.advice()?;
         let gap = problem.prior().unit() * advice.gap;
         let Pool { share, survivors, .. } = pool;

@@ -10,9 +10,10 @@ use serde::{Deserialize, Serialize};
 const FLAT: f64 = 1e-5;
 
 /// How smooth the terms on numbers are.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum Smoothness {
     /// Matérn-5/2: functions with two derivatives.
+    #[default]
     Twice,
     /// Squared exponential: functions with all derivatives, which a few values pin down far around.
     Fully,
@@ -50,6 +51,8 @@ impl Smoothness {
 /// terms on categories.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(super) struct Structure {
+    /// Not saved: a run keeps the fits that its search goes by, which are the rougher ones.
+    #[serde(skip)]
     pub smoothness: Smoothness,
     /// Which columns hold categories.
     pub category: Vec<bool>,
