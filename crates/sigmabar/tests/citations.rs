@@ -151,8 +151,9 @@ fn tests_named_in_documents_exist() {
 fn outside<'a>(file: &File, line: &'a str) -> Option<&'a str> {
     const SYSTEM: [&str; 6] = ["bin", "dev", "etc", "proc", "sys", "usr"];
     // What looks like a path there is an address of the server.
-    let serves =
-        file.path.starts_with("crates/sigmabar-serve") || file.path.ends_with("docs/serve.md") || ["_remote.py", "test_remote.py"].iter().any(|name| file.path.ends_with(name));
+    let serves = file.path.starts_with("crates/sigmabar-serve")
+        || file.path.ends_with("docs/serve.md")
+        || ["_remote.py", "test_remote.py"].iter().any(|name| file.path.ends_with(name));
     let quoted = line.split(['"', '\'', '`', '(', ')', ' ', '=', ',', '<', '>']);
     quoted.into_iter().find(|word| {
         let is_absolute = word.strip_prefix('/').and_then(|rest| rest.split_once('/')).is_some_and(|(first, _)| {
