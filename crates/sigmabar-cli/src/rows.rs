@@ -5,6 +5,7 @@ use crate::streamed::Job;
 use crate::verbs::hex;
 use sigmabar::Error;
 use sigmabar::accumulator::{Accumulator, Plan};
+use sigmabar::evidence::{Slope, SlopeSums};
 use sigmabar::sealed::SavedError;
 
 fn job(remark: &str) -> Result<Job, Error> {
@@ -19,6 +20,28 @@ fn job(remark: &str) -> Result<Job, Error> {
 pub fn sum(plan: &Plan, remark: &str, chunks: &[u64]) -> Result<Accumulator, String> {
     let job = job(remark).map_err(|problem| problem.to_string())?;
     job.sums(plan, chunks, &Console::silent()).map_err(|problem| problem.to_string())
+}
+
+/// The shares of some chunks of a plan in the gradient of the evidence.
+///
+/// # Errors
+/// As [`sum`].
+pub fn slopes(plan: &Plan, remark: &str, slope: &Slope, chunks: &[u64]) -> Result<SlopeSums, String> {
+    let job = job(remark).map_err(|problem| problem.to_string())?;
+    job.slopes(plan, slope, chunks, &Console::silent()).map_err(|problem| problem.to_string())
+}
+
+/// The plan with more inducing points, as `sigmabar plan --extend` makes it, with its remark where it has one.
+///
+/// # Errors
+/// Those of [`Plan::extended`]; a remark that is none of the command's.
+pub fn extended(plan: &Plan, remark: &str, sums: &Accumulator, most: usize) -> Result<(Plan, String), Error> {
+    let extended = plan.extended(sums, most)?;
+    if remark.is_empty() {
+        return Ok((extended.plan, String::new()));
+    }
+    let job = Job { mean_residual: extended.mean_residual, ..job(remark)? };
+    Ok((extended.plan, serde_json::to_string(&job).unwrap_or_default()))
 }
 
 /// The bytes of a file of sums, as `sigmabar merge` reads them.

@@ -10,8 +10,12 @@ use serde::{Deserialize, Serialize};
 use sigmabar::Points;
 use sigmabar::accumulator::{Accumulator, Digest, Picked, Plan, RowPlace, RowSample, SumsError};
 use sigmabar::certificate::Answer;
+use sigmabar::evidence::{Slope, SlopeSums};
 use std::collections::BTreeSet;
 use std::path::PathBuf;
+
+/// What takes the rows of a chunk: points and responses.
+type Batches<'a> = &'a mut dyn FnMut(&[f64], &[f64]) -> sigmabar::Result<()>;
 
 /// Rows handed on at a time.
 const BATCH: usize = 4096;
@@ -169,28 +173,55 @@ impl Job {
 
     /// The sums of some chunks, added up as they come.
     pub fn sums(&self, plan: &Plan, wanted: &[u64], console: &Console) -> Outcome<Accumulator> {
+        let mut sums = Accumulator::empty(plan);
+        self.each_chunk("summing rows", plan, wanted, console, |number, rows| {
+            let mut leaf = plan.leaf(number)?;
+            rows(&mut |x, y| leaf.add(x, y))?;
+            Ok(sums.merge(leaf.finish()?)?)
+        })?;
+        Ok(sums)
+    }
+
+    /// The shares of some chunks in the gradient of the evidence.
+    pub fn slopes(&self, plan: &Plan, slope: &Slope, wanted: &[u64], console: &Console) -> Outcome<SlopeSums> {
+        let mut sums = SlopeSums::empty(plan);
+        self.each_chunk("the gradient over all rows", plan, wanted, console, |number, rows| {
+            let mut leaf = slope.leaf(plan, number)?;
+            rows(&mut |x, y| leaf.add(x, y))?;
+            Ok(sums.merge(leaf.finish()?)?)
+        })?;
+        Ok(sums)
+    }
+
+    /// Calls `take(number, rows)` for each chunk that is wanted; `rows` hands its rows on, batch by batch.
+    fn each_chunk(
+        &self,
+        what: &str,
+        plan: &Plan,
+        wanted: &[u64],
+        console: &Console,
+        mut take: impl FnMut(u64, &mut dyn FnMut(Batches<'_>) -> Outcome<()>) -> Outcome<()>,
+    ) -> Outcome<()> {
         let (table, chunks) = (self.table.seen_from(&self.folder), self.table.chunks());
         let rows: Option<u64> = wanted.iter().map(|&chunk| plan.chunks().get(chunk as usize).copied().flatten()).sum();
-        let bar = console.progress("summing rows", rows);
-        let mut sums: Option<Accumulator> = None;
+        let bar = console.progress(what, rows);
         for &number in wanted {
-            let chunk = *chunks
-                .get(number as usize)
-                .ok_or(SumsError::NoChunk { chunk: number, chunks: chunks.len() as u64 })
-                .map_err(sigmabar::Error::from)?;
-            let mut leaf = plan.leaf(number)?;
-            self.each_batch(&table, chunk, |x, y| {
-                bar.inc(y.len() as u64);
-                leaf.add(x, y)
-            })?;
-            let leaf = leaf.finish().map_err(|problem| self.named(problem))?;
-            match &mut sums {
-                Some(sums) => sums.merge(leaf)?,
-                None => sums = Some(leaf),
-            }
+            let missing = SumsError::NoChunk { chunk: number, chunks: chunks.len() as u64 };
+            let chunk = *chunks.get(number as usize).ok_or(missing).map_err(sigmabar::Error::from)?;
+            let named = |failure| match failure {
+                Failure::Core(problem) => self.named(problem),
+                other => other,
+            };
+            take(number, &mut |batch| {
+                self.each_batch(&table, chunk, |x, y| {
+                    bar.inc(y.len() as u64);
+                    batch(x, y)
+                })
+            })
+            .map_err(named)?;
         }
         bar.finish_and_clear();
-        sums.ok_or_else(|| Failure::usage("there is nothing to sum", "name files of the plan, or a part"))
+        Ok(())
     }
 
     /// A refusal with the name of the file in the place of the chunk's number.

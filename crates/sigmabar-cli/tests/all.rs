@@ -6,6 +6,7 @@ mod many_rows;
 mod mistakes;
 mod mutations;
 mod pictures;
+mod plans;
 mod premises;
 mod refusals;
 mod reports;

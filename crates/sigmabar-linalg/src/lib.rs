@@ -12,6 +12,7 @@
 mod check;
 mod cholesky;
 mod condition;
+mod cross;
 mod eigen;
 mod error;
 mod gram;
@@ -30,6 +31,7 @@ mod triangular;
 mod vector;
 mod workers;
 
+pub use cross::CrossAccumulator;
 pub use eigen::{SymmetricEigen, symmetric_eigen, symmetric_eigenvalues};
 pub use error::{LinalgError, Operation};
 pub use gram::{GramAccumulator, add_gram};
@@ -39,5 +41,5 @@ pub use matrix::Matrix;
 pub use pivoted::{PivotedCholesky, RANK_TOLERANCE};
 pub use product::{add_product_rows, add_transposed_product, product, product_transposed, transposed_product};
 pub use qr::TallQr;
-pub use vector::{add_transposed_matvec, argmax, dot, matvec, matvec_rows, norm_squared};
+pub use vector::{add_transposed_matvec, argmax, dot, instructions, matvec, matvec_rows, norm_squared};
 pub use workers::{chosen_threads, parallel, set_threads, threads};

@@ -66,6 +66,14 @@ fn one_wrong_entry_is_caught() {
             g.add_rows(b.as_slice());
             g.finish()
         });
+        caught(Operation::Product, by, || {
+            let mut sums = CrossAccumulator::new(2, m);
+            sums.add_rows(random(m, 2).as_slice(), a.as_slice());
+            let mut more = CrossAccumulator::new(2, m);
+            more.add_rows(random(m, 2).as_slice(), b.as_slice());
+            sums.merge(&more);
+            sums.finish()
+        });
         caught(Operation::Qr, by, || TallQr::new(m).add_rows(random(2 * m, m).as_slice()));
         caught(Operation::Eigen, by, || symmetric_eigen(&spd));
         caught(Operation::Eigen, 1e-5, || symmetric_eigenvalues(&spd));

@@ -12,6 +12,23 @@ pub(crate) const ROW_CHUNK: usize = 128;
 /// Below this many entries a pass over memory is not worth a second thread.
 pub(crate) const PARALLEL_ENTRIES: usize = 1 << 17;
 
+/// The vector instructions that numbers are made with here. Between machines that differ in them sums agree to rounding, not to the bit.
+#[must_use]
+pub fn instructions() -> &'static str {
+    #[cfg(target_arch = "x86_64")]
+    {
+        if std::arch::is_x86_feature_detected!("avx512f") {
+            "x86-64, AVX-512"
+        } else if std::arch::is_x86_feature_detected!("avx2") && std::arch::is_x86_feature_detected!("fma") {
+            "x86-64, AVX2"
+        } else {
+            "x86-64, SSE2"
+        }
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    std::env::consts::ARCH
+}
+
 /// The number with the largest score; the first of equals, `None` of none. A NaN is never the largest unless it comes first.
 pub fn argmax(scores: impl IntoIterator<Item = (usize, f64)>) -> Option<usize> {
     let best = scores.into_iter().reduce(|best, next| if next.1 > best.1 { next } else { best });

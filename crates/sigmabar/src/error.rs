@@ -360,6 +360,14 @@ pub enum SumsError {
         /// The value found.
         value: f64,
     },
+    /// No row that would be an inducing point more.
+    #[error("the plan cannot be extended: {}", unextended(*.inducing, *.most))]
+    Explained {
+        /// Inducing points of the plan.
+        inducing: usize,
+        /// At most so many were asked for.
+        most: usize,
+    },
     /// A chunk that the plan does not know.
     #[error("there is no chunk {chunk}: the plan has {chunks}, numbered from 0")]
     NoChunk {
@@ -382,6 +390,14 @@ pub enum SumsError {
         /// The value found.
         value: f64,
     },
+}
+
+fn unextended(inducing: usize, most: usize) -> String {
+    if inducing >= most {
+        format!("it has {inducing} inducing points, and at most {most} were asked for")
+    } else {
+        format!("its sums know no row that its {inducing} inducing points do not explain already")
+    }
 }
 
 fn others(count: u64) -> String {

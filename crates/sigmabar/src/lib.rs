@@ -58,9 +58,9 @@ pub mod simulated;
 pub mod strategy;
 pub mod theory;
 
-/// What the linear algebra below shares with its users: a matrix, its errors, interrupts, the number of threads.
+/// What the linear algebra below shares with its users: a matrix, its errors, interrupts, the number of threads, the machine's instructions.
 pub mod linalg {
-    pub use sigmabar_linalg::{Interrupt, Interrupted, LinalgError, Matrix, Operation, chosen_threads, set_threads, threads};
+    pub use sigmabar_linalg::{Interrupt, Interrupted, LinalgError, Matrix, Operation, chosen_threads, instructions, set_threads, threads};
 }
 
 pub use certificate::{Certificate, Claim, Intervals, Label};

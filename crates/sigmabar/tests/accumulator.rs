@@ -141,11 +141,25 @@ fn worst_rows_and_traces_are_what_loops_find() {
         close(found.residual, *residual, 1e-9, "residual");
         assert_eq!(found.place, *place);
     }
-    // They are the next inducing points: tr D falls.
-    let mut more = data.inducing.clone();
-    worst.iter().for_each(|row| more.push(&row.point).unwrap());
-    let extended = Data { inducing: more, ..Data::new(4, &[200, 90], 12) };
-    assert!(extended.merged(&extended.plan(0.2), 1).residual_trace() < 0.9 * sums.residual_trace());
+    // They are the next inducing points: tr D falls, by what the extended plan says at least.
+    let extended = plan.extended(&sums, usize::MAX).unwrap();
+    assert!((1..=7).contains(&extended.added));
+    let again = data.merged(&extended.plan, 1);
+    assert!(again.residual_trace() < 0.9 * sums.residual_trace());
+    assert!(again.mean_residual() <= extended.mean_residual * (1.0 + 1e-9), "{} {}", again.mean_residual(), extended.mean_residual);
+    let capped = plan.extended(&sums, 14).unwrap();
+    assert_eq!((capped.added, capped.plan.inducing().len()), (2, 14));
+    assert_eq!(capped.plan.inducing().row(12), worst[0].point, "the worst comes first");
+    // Nothing left, other sums, as many as were asked for.
+    let explained = plan.extended(&sums, 12).unwrap_err().to_string();
+    assert_eq!(explained, "the plan cannot be extended: it has 12 inducing points, and at most 12 were asked for");
+    assert_eq!(extended.plan.extended(&sums, usize::MAX).err(), Some(Error::Sums(SumsError::Other { what: "inducing points" })));
+    let known = Plan::new(data.kernel.clone(), Points::new(data.rows().0, DIM).unwrap(), 0.2, plan.chunks().to_vec())
+        .unwrap()
+        .centre(40.0)
+        .unwrap();
+    let refused = known.extended(&data.merged(&known, 1), usize::MAX).map(drop).unwrap_err().to_string();
+    assert!(refused.contains("inducing points do not explain already"), "{refused}");
 }
 
 #[test]
@@ -181,6 +195,7 @@ fn what_would_count_twice_or_not_at_all_is_refused_by_name() {
         changed(&|plan| plan.ridge.origin = Origin::LearntHere),
         changed(&|plan| plan.prior = Some(Prior::ZERO)),
         changed(&|plan| plan.collected = Collected::DeclaredFixed),
+        changed(&|plan| plan.distinct_rows = true),
         Plan::new(learnt, data.inducing.clone(), 0.1, rows).unwrap().centre(40.0).unwrap(),
     ] {
         assert!(said(sums.merge(data.leaf(&other, 2, 70))).contains("another ridge or prior, another way of choosing points"));

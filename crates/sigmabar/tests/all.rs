@@ -19,6 +19,7 @@ mod domain_candidates;
 mod domain_cells;
 mod domain_cover;
 mod domain_space;
+mod evidence_all_rows;
 mod evidence_bounds;
 mod evidence_gradient;
 mod evidence_learning;

@@ -80,6 +80,9 @@ pub(crate) fn run(arguments: &Arguments, console: &Console) -> Outcome {
     let written = sums.to_bytes_with(&hex(&bytes));
     output::replace(&arguments.out, |out| out.write_all(&written))?;
     console.record(&[("chunks", json!(chunks.len())), ("of", json!(all)), ("rows", json!(sums.rows()))], Format::Table)?;
+    if chunks.is_empty() {
+        console.say(format_args!("none of the {all} chunks of the plan is in this part: its sums are empty, and merge like any others"));
+    }
     console.say(format_args!("saved {} ({})", arguments.out.display(), Bytes(written.len() as u64)));
     console.next(format_args!("sigmabar merge {} ... -o model.sbm", quoted(&arguments.out)));
     Ok(Ending::Done)

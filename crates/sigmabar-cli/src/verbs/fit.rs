@@ -1,5 +1,6 @@
 //! `sigmabar fit DATA --target y`: a model from a table.
 
+use super::planning;
 use crate::Outcome;
 use crate::args::{self, Format, Global};
 use crate::console::Console;
@@ -8,23 +9,21 @@ use crate::failure::{Ending, Failure};
 use crate::kernels::{self, Family};
 use crate::memory;
 use crate::model::learn::{self, Declared};
-use crate::model::plan::{self, Plan};
+use crate::model::plan::Plan;
 use crate::model::training::{Rows, split};
 use crate::model::{self, About, Model, Scores};
 use crate::model_file;
 use crate::output;
 use crate::quantity::{Bytes, grouped, short};
-use crate::streamed::{self, Job, Shares};
 use crate::which_study::{quoted, stem};
 use serde_json::{Value, json};
 use sigmabar::certificate::{Answer, Calibration, Contradiction};
-use sigmabar::evidence::Learning;
-use sigmabar::{Collected, Noise, Origin, Points, Posterior, Prior, accumulator};
+use sigmabar::{Collected, Noise, Points, Posterior, Prior};
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 /// More rows than this hardly make calibrated intervals better.
-const MOST_CALIBRATING: usize = 10_000;
+pub(super) const MOST_CALIBRATING: usize = 10_000;
 /// Fewer than this make them wide, if a quarter of all rows are more.
 const MOST_OF_FEW: usize = 100;
 
@@ -43,7 +42,7 @@ pub struct Arguments {
     pub(super) data: Vec<PathBuf>,
     /// The column to predict
     #[arg(long, value_name = "COLUMN")]
-    target: String,
+    pub(super) target: String,
     /// The columns to predict it from; all others unless named
     #[arg(long, value_name = "COLUMNS", value_delimiter = ',', conflicts_with = "ignore")]
     features: Vec<String>,
@@ -67,7 +66,7 @@ pub struct Arguments {
     tau: Option<f64>,
     /// At most this many inducing points
     #[arg(long, value_name = "M")]
-    inducing: Option<usize>,
+    pub(super) inducing: Option<usize>,
     /// Memory to stay within, such as 4G
     #[arg(long, value_name = "SIZE")]
     memory: Option<Bytes>,
@@ -79,13 +78,13 @@ pub struct Arguments {
     pub(super) calibrate: Option<f64>,
     /// A column of categories each of which is calibrated by itself
     #[arg(long, value_name = "COLUMN", conflicts_with = "norm_bound")]
-    by: Option<String>,
+    pub(super) by: Option<String>,
     /// Bound on the norm of the function minus its prior mean: declared before the data, it makes intervals theorems
     #[arg(long, value_name = "C", requires = "noise")]
-    norm_bound: Option<f64>,
+    pub(super) norm_bound: Option<f64>,
     /// Noise of a measurement: a level (sub-Gaussian), gaussian:SD, bounded:A or light-tailed:XI0:H0
     #[arg(long, value_parser = kernels::noise)]
-    noise: Option<Noise>,
+    pub(super) noise: Option<Noise>,
     /// Prior mean, declared before the data (0 with --norm-bound, learnt otherwise)
     #[arg(long, value_name = "MEAN", allow_negative_numbers = true)]
     prior_mean: Option<f64>,
@@ -112,7 +111,7 @@ pub struct Arguments {
     no_save: bool,
     /// Pass over rows with a missing value, and say how many
     #[arg(long)]
-    drop_missing: bool,
+    pub(super) drop_missing: bool,
     /// Keep the measured rows in the model file, whatever their number; beyond 5000 a model predicts and claims from sums over them
     #[arg(long)]
     keep_rows: bool,
@@ -121,13 +120,26 @@ pub struct Arguments {
     stream: bool,
     /// Learn the kernel on rows that the claim then leaves out, so that it was fixed before the others were seen
     #[arg(long)]
-    learn_apart: bool,
+    pub(super) learn_apart: bool,
+    /// Rows by whose evidence the kernel is learnt: all are read twice at each of up to 10 steps, after a sample has said where to begin
+    #[arg(long, value_name = "ROWS", default_value_t, value_enum)]
+    pub(super) learn_on: LearnOn,
+}
+
+/// Rows to learn on.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
+pub(super) enum LearnOn {
+    /// Some ten thousand of them
+    #[default]
+    Sample,
+    /// Every row that is fitted
+    All,
 }
 
 /// Models of more rows than this are saved without them.
 const MOST_KEPT: usize = 5000;
 /// Inducing points kept for claims in the place of the rows.
-const AHEAD: usize = 64;
+pub(super) const AHEAD: usize = 64;
 
 pub(crate) fn run(arguments: &Arguments, global: &Global, console: &Console) -> Outcome {
     let (seed, begun) = (global.seed.unwrap_or(0), Instant::now());
@@ -169,7 +181,7 @@ fn model_in_memory(arguments: &Arguments, table: &Table, seed: u64, console: &Co
 
 /// The model from sums over rows that are read again for every pass.
 fn streamed_model(arguments: &Arguments, table: &Table, seed: u64, console: &Console) -> Outcome<(Model, Option<(Scores, Answer)>)> {
-    let (plan, job, calibration) = make_plan(arguments, table, seed, arguments.holdout, console)?;
+    let (plan, job, calibration) = planning::make_plan(arguments, table, seed, arguments.holdout, console)?;
     let chunks: Vec<u64> = (0..plan.chunks().len() as u64).collect();
     let names: Vec<String> = job.about.features.iter().map(|column| column.name.clone()).collect();
     let sums = job.sums(&plan, &chunks, console).map_err(|failure| failure.naming(&names))?;
@@ -183,89 +195,9 @@ fn streamed_model(arguments: &Arguments, table: &Table, seed: u64, console: &Con
     Ok((model, scored))
 }
 
-/// Looks at all rows once, learns on a sample, chooses inducing points, and says what is to be summed.
-pub(super) fn make_plan(
-    arguments: &Arguments,
-    table: &Table,
-    seed: u64,
-    held_out: f64,
-    console: &Console,
-) -> Outcome<(accumulator::Plan, Job, Rows)> {
-    if !table.is_rereadable() {
-        return Err(Failure::usage("standard input can be read only once, and this takes several passes", "give a file"));
-    }
-    let known = table.rows().map_or(usize::MAX, |rows| rows as usize);
-    let selection = selection(arguments, &table.part(0)?)?;
-    let sample =
-        plan::pool(known, arguments.inducing.unwrap_or_else(|| Learning::new(Vec::new()).most_inducing(known))).max(plan::LEARNING_ROWS);
-    let shares = Shares {
-        sample,
-        calibration: calibration_rows(arguments, known).min(MOST_CALIBRATING),
-        held_out,
-        seed,
-        apart: arguments.learn_apart,
-    };
-    let found = streamed::survey(table, &selection, &shares, console)?;
-    console.say_decimal_commas(&table.parts[0].file, found.has_decimal_commas);
-    let columns = features_of(&found.columns)?;
-    let by = arguments.by.as_deref().map(|name| grouping(&columns, name)).transpose()?;
-    if found.sample.len() < 2 {
-        return Err(Failure::usage(format!("{} row is left to fit", found.sample.len()), "give more rows or a smaller --holdout"));
-    }
-    let declared = declared(arguments, found.rows as usize)?;
-    let learns = declared.lengthscale.is_none() || declared.ridge.is_none();
-    let memory_plan = planned(arguments, found.sample.len(), 0, columns.len(), learns)?;
-    let total: u64 = found.chunks.iter().flatten().sum();
-    console.say(format_args!(
-        "plan: {} rows in {} chunks of {} files, read again for every pass; {} of them to learn on",
-        grouped(total as usize),
-        grouped(found.chunks.len()),
-        grouped(table.parts.len()),
-        grouped(found.sample.len())
-    ));
-    let mut prior = declared.prior.map_or_else(|| Prior::learnt(&found.sample.y), Ok)?;
-    let mut learnt = learnt(&found.sample, prior, &declared, &columns, &memory_plan, seed, console)?;
-    if arguments.learn_apart {
-        let elsewhere = |origin: Origin| if origin == Origin::LearntHere { Origin::LearntElsewhere } else { origin };
-        learnt.kernel.origin = elsewhere(learnt.kernel.origin);
-        learnt.ridge.origin = elsewhere(learnt.ridge.origin);
-        learnt.inducing.origin = elsewhere(learnt.inducing.origin);
-        prior = prior.with_origin(elsewhere(prior.origin()));
-    }
-    let mut plan = accumulator::Plan::new(learnt.kernel, learnt.inducing, learnt.ridge, found.chunks)?
-        .digests(found.digests)?
-        .data(&serde_json::to_string(table).unwrap_or_default())
-        .centre(prior.mean())?
-        .drop_missing(arguments.drop_missing);
-    let left_out = [found.held, found.calibrating, found.sampled.filter(|_| arguments.learn_apart)];
-    for picked in left_out.into_iter().flatten() {
-        plan = plan.leave_out(picked);
-    }
-    (plan.prior, plan.collected, plan.distinct_rows) = (Some(prior), declared.collected, declared.distinct_rows);
-    let seen = Points::new(found.sample.x, columns.len())?;
-    let residual = plan.features().residual(seen.view())?;
-    let mean_residual = residual.iter().sum::<f64>() / residual.len() as f64;
-    // Only a claim can tell the difference; one may still be declared for rows that were not learnt on.
-    if arguments.norm_bound.is_some() || arguments.learn_apart {
-        plan = plan.look_ahead(seen, AHEAD)?;
-    }
-    let about = about(arguments, columns);
-    let job = Job {
-        about,
-        table: table.clone(),
-        held: found.held,
-        calibrating: found.calibrating,
-        by,
-        drop_missing: arguments.drop_missing,
-        mean_residual,
-        folder: std::env::current_dir().unwrap_or_default(),
-    };
-    Ok((plan, job, found.calibration))
-}
-
 /// Whether the rows are read again for every pass: where that was asked for, and where they would not fit.
 fn is_streamed(arguments: &Arguments, table: &Table) -> Outcome<bool> {
-    if arguments.stream || arguments.learn_apart {
+    if arguments.stream || arguments.learn_apart || arguments.learn_on == LearnOn::All {
         return Ok(true);
     }
     let Some(limit) = arguments.memory.or_else(memory::available) else { return Ok(false) };
@@ -308,11 +240,26 @@ pub(super) fn check(arguments: &Arguments) -> Outcome<()> {
     if arguments.lengthscale.is_some() && arguments.tau.is_none() && arguments.noise.is_none() {
         return Err(Failure::usage("a declared kernel needs a ridge", "give --tau, or --noise"));
     }
-    if arguments.norm_bound.is_some() && arguments.lengthscale.is_none() {
-        let remedy = "declare the kernel too: --kernel and --lengthscale (and --variance)";
+    check_learning(arguments)
+}
+
+/// What is learnt, and on which rows.
+fn check_learning(arguments: &Arguments) -> Outcome<()> {
+    if arguments.learn_on == LearnOn::All && arguments.lengthscale.is_some() {
+        return Err(Failure::usage(
+            "--learn-on all, and --lengthscale declares the kernel",
+            "give one of them: nothing is learnt of a declared kernel",
+        ));
+    }
+    if arguments.learn_on == LearnOn::All && arguments.learn_apart {
+        return Err(Failure::usage("--learn-on all leaves no rows apart from those learnt on", "give --learn-apart or --learn-on all"));
+    }
+    let is_learnt = arguments.lengthscale.is_none();
+    if arguments.norm_bound.is_some() && is_learnt && !arguments.learn_apart {
+        let remedy = "declare the kernel too, --kernel and --lengthscale (and --variance), or learn it on other rows with --learn-apart";
         return Err(Failure::usage("a norm bound speaks of one kernel, and this one would be learnt", remedy));
     }
-    if arguments.norm_bound.is_some() && arguments.kernel.is_none() {
+    if arguments.norm_bound.is_some() && !is_learnt && arguments.kernel.is_none() {
         let remedy = "name the family: --kernel se, matern-2.5 (how smooth the function is) or rq-ALPHA";
         return Err(Failure::usage("a norm bound speaks of one kernel, and only its length-scale is given", remedy));
     }
@@ -337,7 +284,7 @@ pub(super) fn target(arguments: &Arguments, kind: &str, read: &[PathBuf]) -> Out
 }
 
 /// Rows that calibrate: as many as were said; else a tenth, but about 100 where a quarter are so many, and none where they would not do or premises are there.
-fn calibration_rows(arguments: &Arguments, rows: usize) -> usize {
+pub(super) fn calibration_rows(arguments: &Arguments, rows: usize) -> usize {
     if arguments.norm_bound.is_some() {
         return 0;
     }
@@ -350,7 +297,7 @@ fn calibration_rows(arguments: &Arguments, rows: usize) -> usize {
 }
 
 /// The column of categories that groups the rows.
-fn grouping(columns: &[ColumnInfo], name: &str) -> Outcome<usize> {
+pub(super) fn grouping(columns: &[ColumnInfo], name: &str) -> Outcome<usize> {
     let place = columns.iter().position(|column| column.name == name && column.categories.is_some());
     place.ok_or_else(|| {
         Failure::usage(format!("--by {name}: there is no such column of categories"), "name one that --categorical declares")
@@ -358,7 +305,7 @@ fn grouping(columns: &[ColumnInfo], name: &str) -> Outcome<usize> {
 }
 
 /// What will be taken, within the memory stated, else within what is left.
-fn planned(arguments: &Arguments, rows: usize, held_out: usize, columns: usize, learns: bool) -> Outcome<Plan> {
+pub(super) fn planned(arguments: &Arguments, rows: usize, held_out: usize, columns: usize, learns: bool) -> Outcome<Plan> {
     let within = |limit| Plan::new(rows, held_out, columns, learns, arguments.inducing, limit);
     let left = memory::available().filter(|_| arguments.memory.is_none());
     let roomy = within(arguments.memory).filter(|plan| left.is_none_or(|left| plan.memory <= left));
@@ -372,7 +319,7 @@ fn planned(arguments: &Arguments, rows: usize, held_out: usize, columns: usize, 
     })
 }
 
-fn selection(arguments: &Arguments, reader: &Reader) -> Outcome<Selection> {
+pub(super) fn selection(arguments: &Arguments, reader: &Reader) -> Outcome<Selection> {
     reader.column(&arguments.target)?;
     let target = arguments.target.clone();
     let named: Vec<String> = if arguments.features.is_empty() {
@@ -413,7 +360,7 @@ fn read(arguments: &Arguments, table: &Table, console: &Console) -> Outcome<Fram
 }
 
 /// All columns but the target, which is read last.
-fn features_of(columns: &[ColumnInfo]) -> Outcome<Vec<ColumnInfo>> {
+pub(super) fn features_of(columns: &[ColumnInfo]) -> Outcome<Vec<ColumnInfo>> {
     let (target, features) = columns.split_last().ok_or_else(|| Failure::usage("there are no columns", "name some"))?;
     if features.is_empty() {
         return Err(Failure::usage(format!("there is no column to predict {} from", target.name), "name some with --features"));
@@ -424,7 +371,7 @@ fn features_of(columns: &[ColumnInfo]) -> Outcome<Vec<ColumnInfo>> {
     Ok(features.to_vec())
 }
 
-fn declared(arguments: &Arguments, rows: usize) -> Outcome<Declared> {
+pub(super) fn declared(arguments: &Arguments, rows: usize) -> Outcome<Declared> {
     let said = arguments.prior_mean.is_some() || arguments.unit.is_some() || arguments.norm_bound.is_some();
     let prior = said.then(|| Prior::declared(arguments.prior_mean.unwrap_or(0.0), arguments.unit.unwrap_or(1.0))).transpose()?;
     let ridge = arguments.tau.or_else(|| arguments.noise.as_ref().map(|noise| noise.usual_ridge(arguments.variance, rows)));
@@ -449,7 +396,7 @@ fn fitted(
     Ok(Model { about: about(arguments, columns), posterior })
 }
 
-fn learnt(
+pub(super) fn learnt(
     rows: &Rows,
     prior: Prior,
     declared: &Declared,
@@ -477,7 +424,7 @@ fn learnt(
     Ok(learnt)
 }
 
-fn about(arguments: &Arguments, features: Vec<ColumnInfo>) -> About {
+pub(super) fn about(arguments: &Arguments, features: Vec<ColumnInfo>) -> About {
     About {
         target: arguments.target.clone(),
         features,

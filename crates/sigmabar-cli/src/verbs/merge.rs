@@ -4,7 +4,7 @@ use super::accumulate::{hex, unhex};
 use super::{fit, plan};
 use crate::Outcome;
 use crate::console::Console;
-use crate::data::Table;
+use crate::data::{DataError, Table};
 use crate::failure::{Ending, Failure};
 use crate::kernels;
 use crate::model::{About, Model};
@@ -54,6 +54,12 @@ pub(crate) fn run(arguments: &Arguments, console: &Console) -> Outcome {
     if sums.missing_rows() > 0 {
         console.warn(format_args!("{} rows with a missing value were dropped", grouped(sums.missing_rows() as usize)));
     }
+    if let [_, _, ..] = sums.instructions()[..] {
+        console.warn(format_args!(
+            "the parts were summed with different vector instructions ({}): the model is that of one machine to rounding, not to the bit",
+            sums.instructions().join("; ")
+        ));
+    }
     if !is_model {
         let plan = planned.to_bytes_with(&serde_json::to_string(&job).map_err(std::io::Error::from)?);
         let bytes = sums.to_bytes_with(&hex(&plan));
@@ -82,7 +88,15 @@ pub(crate) fn run(arguments: &Arguments, console: &Console) -> Outcome {
 }
 
 fn patterns(inputs: &[PathBuf]) -> Outcome<Vec<PathBuf>> {
-    Ok(Table::open(inputs)?.parts.into_iter().map(|part| part.file).collect())
+    let found = Table::open(inputs).map_err(|problem| match problem {
+        DataError::NoFiles { input } => no_sums(&input.display().to_string()),
+        other => other.into(),
+    })?;
+    Ok(found.parts.into_iter().map(|part| part.file).collect())
+}
+
+fn no_sums(named: &str) -> Failure {
+    Failure::usage(format!("{named}: there are no sums to merge"), "name files that sigmabar accumulate wrote")
 }
 
 /// Reads sums and merges them, with the plan that they carry.
@@ -111,7 +125,7 @@ pub(super) fn read_sums(files: &[PathBuf]) -> Outcome<(Plan, Job, Accumulator)> 
             }
         }
     }
-    merged.ok_or_else(|| Failure::usage("there are no sums", "name files from sigmabar accumulate"))
+    merged.ok_or_else(|| no_sums("merge"))
 }
 
 /// What two models would differ in that have the same sums: the first file must not decide that for the others.

@@ -15,6 +15,7 @@ pub(crate) mod merge;
 pub(crate) mod new;
 mod pilot;
 pub(crate) mod plan;
+mod planning;
 pub(crate) mod predict;
 pub(crate) mod premises;
 pub(crate) mod recommend;

@@ -1,6 +1,6 @@
 //! `sigmabar plan DATA --target y`: what is to be summed, and what that will cost.
 
-use super::fit;
+use super::{fit, planning};
 use crate::Outcome;
 use crate::args::{Format, Global};
 use crate::console::Console;
@@ -12,8 +12,9 @@ use crate::streamed::Job;
 use crate::verbs::merge::read_sums;
 use crate::which_study::quoted;
 use serde_json::{Value, json};
+use sigmabar::Noise;
 use sigmabar::accumulator::{Plan, Road};
-use sigmabar::{Noise, Origin, Points, Sourced};
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
@@ -28,10 +29,37 @@ const LEAF_WORK: f64 = 3e11;
 pub struct Arguments {
     #[command(flatten)]
     fit: fit::Arguments,
-    /// Instead of learning: the plan of these sums (.sba) with the rows that it explained worst as further inducing points
-    #[arg(long, value_name = "SUMS", num_args = 1..)]
+    /// Instead of learning: the plan of these sums (.sba) with the rows that it explained worst as further inducing points, at most --inducing in all
+    #[arg(long, value_name = "SUMS", num_args = 1.., conflicts_with_all = SAID_BEFORE)]
     extend: Vec<PathBuf>,
 }
+
+/// What the plan that is extended has said already.
+const SAID_BEFORE: [&str; 23] = [
+    "features",
+    "ignore",
+    "categorical",
+    "kernel",
+    "lengthscale",
+    "variance",
+    "tau",
+    "memory",
+    "holdout",
+    "calibrate",
+    "by",
+    "norm_bound",
+    "noise",
+    "prior_mean",
+    "unit",
+    "collected",
+    "distinct_rows",
+    "no_save",
+    "drop_missing",
+    "keep_rows",
+    "stream",
+    "learn_apart",
+    "learn_on",
+];
 
 pub(crate) fn run(arguments: &Arguments, global: &Global, console: &Console) -> Outcome {
     let seed = global.seed.unwrap_or(0);
@@ -42,10 +70,10 @@ pub(crate) fn run(arguments: &Arguments, global: &Global, console: &Console) -> 
         // Whoever merges has no rows to score or calibrate on.
         let mut apart = arguments.fit.clone();
         apart.calibrate = Some(0.0);
-        let (plan, job, _) = fit::make_plan(&apart, &table, seed, 0.0, console)?;
+        let (plan, job, _) = planning::make_plan(&apart, &table, seed, 0.0, console)?;
         (plan, job)
     } else {
-        extended(&arguments.extend, console)?
+        extended(arguments, &table, console)?
     };
     let bytes = plan.to_bytes_with(&serde_json::to_string(&job).map_err(std::io::Error::from)?);
     output::replace(&target, |out| out.write_all(&bytes))?;
@@ -55,33 +83,26 @@ pub(crate) fn run(arguments: &Arguments, global: &Global, console: &Console) -> 
     Ok(Ending::Done)
 }
 
-/// The same plan with more inducing points: the rows of largest residual, each as far as those before it left something there.
-fn extended(files: &[PathBuf], console: &Console) -> Outcome<(Plan, Job)> {
-    let (plan, mut job, sums) = read_sums(files)?;
-    let mut features = sigmabar::FeatureMap::clone(plan.features());
-    let before = features.len();
-    let worst = sums.worst();
-    let mut inducing = plan.inducing().to_points();
-    for row in &worst {
-        let left = features.residual(Points::new(row.point.clone(), inducing.dim())?.view())?[0];
-        if left > 0.1 * row.residual && features.append(&row.point)? {
-            inducing.push(&row.point)?;
-        }
+/// The plan of sums with more inducing points, for the same data and target.
+fn extended(arguments: &Arguments, table: &Table, console: &Console) -> Outcome<(Plan, Job)> {
+    let (plan, mut job, sums) = read_sums(&arguments.extend)?;
+    if arguments.fit.target != job.about.target {
+        let what = format!("--target is {}, and these sums were planned to predict {}", arguments.fit.target, job.about.target);
+        return Err(Failure::usage(what, "name the target of the plan, or make a new plan without --extend"));
     }
-    if features.len() == before {
-        return Err(Failure::refused("the sums know no row that is not explained already", "this plan needs no further inducing points"));
+    let full = |files: Vec<PathBuf>| files.into_iter().map(|file| file.canonicalize().unwrap_or(file)).collect::<BTreeSet<_>>();
+    let (given, planned) = (full(table.parts.iter().map(|part| part.file.clone()).collect()), full(job.files()));
+    if let Some(other) = given.symmetric_difference(&planned).next() {
+        let whose = if planned.contains(other) { "is a file of the plan and is not named" } else { "is no file of the plan" };
+        return Err(Failure::usage(
+            format!("{} {whose}", other.display()),
+            "name the data of the plan, or make a new plan without --extend",
+        ));
     }
-    console.say(format_args!("{} inducing points more, of {} rows that were explained worst", features.len() - before, worst.len()));
-    let left = features.residual(Points::from_rows(&worst.iter().map(|row| &row.point).collect::<Vec<_>>())?.view())?;
-    let gone: f64 = worst.iter().zip(left).map(|(row, left)| row.residual - left).sum();
-    job.mean_residual = (sums.residual_trace() - gone).max(0.0) / sums.rows().max(1) as f64;
-    // Residuals look at locations alone: no response chose a point, but some are rows of the claim, and no other data.
-    let origin = match plan.features().sourced_given().origin {
-        Origin::LearntElsewhere => Origin::Guaranteed,
-        origin => origin,
-    };
-    let inducing = Sourced::new(inducing, origin);
-    Ok((plan.with_inducing(inducing)?, job))
+    let extended = plan.extended(&sums, arguments.fit.inducing.unwrap_or(usize::MAX))?;
+    console.say(format_args!("{} inducing points more, of {} rows that were explained worst", extended.added, sums.worst().len()));
+    job.mean_residual = extended.mean_residual;
+    Ok((extended.plan, job))
 }
 
 /// The table: passes, memory, size of a leaf, core-hours, and the number of rows beyond which more of them buy nothing.
@@ -106,7 +127,11 @@ fn costs(plan: &Plan, job: &Job, delta: f64) -> Outcome<Vec<(&'static str, Value
         ("core-hours", json!(format!("{:.3}", per_row * rows as f64 / 3600.0))),
         (
             "more rows buy nothing beyond",
-            json!(enough(plan, job, delta).map_or("unknown: declare --norm-bound and --noise".to_owned(), |n| grouped(n as usize))),
+            json!(match enough(plan, job, delta) {
+                None => "unknown: declare --norm-bound and --noise".to_owned(),
+                Some(n) if n < 1.0 => "the first: the inducing points miss more than the noise hides; take more of them".to_owned(),
+                Some(n) => grouped(n as usize),
+            }),
         ),
     ])
 }
@@ -141,4 +166,23 @@ pub(super) fn opened(path: &Path, bytes: &[u8]) -> Outcome<(Plan, Job)> {
 pub(super) fn remarked(path: &Path, remark: &str) -> Outcome<Job> {
     let torn = sigmabar::sealed::SavedError::Content { what: "what the plan is about cannot be read" };
     serde_json::from_str(remark).map_err(|_| Failure::Model { path: path.to_owned(), problem: torn.into() })
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::verbs::Cli;
+    use clap::CommandFactory as _;
+
+    /// Data, target, size and where to: everything else that can be said was said when the plan was made.
+    #[test]
+    fn every_option_is_honoured_or_refused_with_extend() {
+        let command = Cli::command();
+        let plan = command.find_subcommand("plan").unwrap();
+        let extend = plan.get_arguments().find(|argument| argument.get_id() == "extend").unwrap();
+        let refused: Vec<&str> = plan.get_arg_conflicts_with(extend).iter().map(|argument| argument.get_id().as_str()).collect();
+        for argument in plan.get_arguments().map(|argument| argument.get_id().as_str()) {
+            let is_honoured = ["data", "target", "inducing", "delta", "out", "force", "extend"].contains(&argument);
+            assert!(is_honoured != refused.contains(&argument), "{argument}");
+        }
+    }
 }

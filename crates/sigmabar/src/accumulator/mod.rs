@@ -4,6 +4,7 @@
 //! tree over their numbers: an [`Accumulator`] holds the subtrees that are complete, so that neither the order nor the grouping of merges can be seen in the result.
 //! It knows which chunks it covers, and refuses to count one twice.
 
+mod extend;
 mod leaf;
 mod node;
 mod plan;
@@ -11,19 +12,20 @@ mod sample;
 mod sketch;
 
 pub use crate::error::SumsError;
+pub use extend::Extended;
 pub use leaf::Leaf;
+pub(crate) use leaf::{Arrived, Fate};
 pub use node::WorstRow;
-pub(crate) use node::{Ahead as SummedAhead, Node, Squares};
-pub(crate) use plan::ORTHOGONAL_ABOVE;
+pub(crate) use node::{Ahead as SummedAhead, Node, Scalars, Squares};
+pub(crate) use plan::{Identity, ORTHOGONAL_ABOVE};
 pub use plan::{Plan, Road};
 pub use sample::{Picked, RowPlace, RowSample};
 pub use sketch::Digest;
 
 use crate::error::{Error, Result, SavedError};
 use crate::sealed::{self, Kind};
-use plan::Identity;
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// The sums of some chunks of a [`Plan`].
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -31,7 +33,8 @@ pub struct Accumulator {
     identity: Identity,
     chunks: u64,
     worst: usize,
-    features: usize,
+    /// Vector instructions of the machines that summed.
+    instructions: BTreeSet<String>,
     /// Complete subtrees by their first chunk: each covers $2^{\text{level}}$ chunks from a multiple of that number.
     nodes: BTreeMap<u64, (u32, Node)>,
 }
@@ -41,7 +44,14 @@ const TORN: Error = Error::Saved(SavedError::Content { what: "sums" });
 impl Accumulator {
     fn of(plan: &Plan, nodes: BTreeMap<u64, (u32, Node)>) -> Self {
         let (chunks, worst) = (plan.chunks().len() as u64, plan.summed().worst);
-        Self { identity: plan.identity(), chunks, worst, features: plan.features().len(), nodes }
+        let instructions = nodes.iter().map(|_| sigmabar_linalg::instructions().to_owned()).collect();
+        Self { identity: plan.identity(), chunks, worst, instructions, nodes }
+    }
+
+    /// The sums of no chunk: whoever has nothing to do gives this.
+    #[must_use]
+    pub fn empty(plan: &Plan) -> Self {
+        Self::of(plan, BTreeMap::new())
     }
 
     /// Adds the sums of other chunks. Cost O(m²) for each pair of neighbours that meet, O(m³) on the orthogonal road.
@@ -58,7 +68,14 @@ impl Accumulator {
         for (first, (level, node)) in other.nodes {
             insert(&mut self.nodes, first, level, node, self.worst)?;
         }
+        self.instructions.extend(other.instructions);
         Ok(())
+    }
+
+    /// The vector instructions of the machines that summed: with more than one kind the sums agree with those of one machine to rounding, not to the bit.
+    #[must_use]
+    pub fn instructions(&self) -> Vec<&str> {
+        self.instructions.iter().map(String::as_str).collect()
     }
 
     fn first_common(&self, other: &Self) -> Option<u64> {
@@ -175,7 +192,9 @@ impl Accumulator {
     pub fn from_bytes(plan: &Plan, bytes: &[u8]) -> Result<Self> {
         let opened = sealed::open(Kind::Sums, bytes)?;
         let sums: Self = postcard::from_bytes(opened.content).map_err(|_| TORN)?;
-        Self::of(plan, BTreeMap::new()).merge(Self { nodes: BTreeMap::new(), ..sums.clone() })?;
+        let expected = plan.identity();
+        expected.same_sums(&sums.identity)?;
+        expected.same_premises(&sums.identity)?;
         let mut end = 0;
         let sound = sums.chunks == plan.chunks().len() as u64
             && sums.nodes.iter().all(|(&first, (level, node))| {

@@ -7,7 +7,7 @@ use crate::error::Result;
 use crate::features::MoreFeatures;
 use crate::points::PointsRef;
 use serde::{Deserialize, Serialize};
-use sigmabar_linalg::{GramAccumulator, Matrix, TallQr, add_transposed_matvec, add_transposed_product, norm_squared};
+use sigmabar_linalg::{CrossAccumulator, GramAccumulator, TallQr, norm_squared};
 
 /// A row with what the inducing points miss there.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -24,10 +24,8 @@ pub struct WorstRow {
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Node {
     pub squares: Squares,
-    /// $\sum y\psi$.
-    pub projected: Vec<f64>,
-    /// $\sum\psi$.
-    pub features: Vec<f64>,
+    /// $\sum y\psi$ and $\sum\psi$, which leave prior mean and unit open  (2 × m).
+    pub moments: CrossAccumulator,
     pub ahead: Option<Ahead>,
     pub scalars: Scalars,
     /// The longest chain of additions behind any sum.
@@ -57,7 +55,7 @@ pub(crate) enum Squares {
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Ahead {
     /// $\sum\varphi[\psi^\top,\varphi^\top]$  (p × (m + p)).
-    pub products: Matrix,
+    pub products: CrossAccumulator,
     /// What they miss too, $\operatorname{tr}D'$.
     pub residual_trace: f64,
 }
@@ -68,7 +66,8 @@ impl Ahead {
         let (m, p) = (psi.len() / x.len(), more.len());
         let all: Vec<f64> = psi.chunks_exact(m).zip(phi.chunks_exact(p)).flat_map(|(psi, phi)| psi.iter().chain(phi).copied()).collect();
         self.residual_trace += more.all().residual_of(x, &all, 0)?.iter().sum::<f64>();
-        Ok(add_transposed_product(&mut self.products, 1.0, &phi, &all)?)
+        self.products.add_rows(&phi, &all);
+        Ok(())
     }
 }
 
@@ -106,9 +105,8 @@ impl Node {
         };
         Self {
             squares,
-            projected: vec![0.0; m],
-            features: vec![0.0; m],
-            ahead: plan.ahead().map(|more| Ahead { products: Matrix::zeros(more.len(), m + more.len()), residual_trace: 0.0 }),
+            moments: CrossAccumulator::new(2, m),
+            ahead: plan.ahead().map(|more| Ahead { products: CrossAccumulator::new(more.len(), m + more.len()), residual_trace: 0.0 }),
             scalars: Scalars::default(),
             length: 0.0,
             reflected: 0.0,
@@ -136,8 +134,7 @@ impl Node {
             self.largest = self.largest.max(k_xx);
         }
         self.scalars.add(&scalars);
-        add_transposed_matvec(&psi, y, &mut self.projected);
-        add_transposed_matvec(&psi, &vec![1.0; y.len()], &mut self.features);
+        self.moments.add_rows(&y.iter().flat_map(|y| [*y, 1.0]).collect::<Vec<f64>>(), &psi);
         if let (Some(ahead), Some(more)) = (&mut self.ahead, plan.ahead()) {
             ahead.add_block(more, x, &psi)?;
         }
@@ -171,17 +168,15 @@ impl Node {
             (Squares::Factor(left), Squares::Factor(right)) => left.merge(right)?,
             _ => unreachable!("plans that agree take the same road"),
         }
-        for (left, right) in [(&mut self.projected, &right.projected), (&mut self.features, &right.features)] {
-            left.iter_mut().zip(right).for_each(|(l, r)| *l += r);
-        }
+        self.moments.merge(&right.moments);
         if let (Some(left), Some(right)) = (&mut self.ahead, &right.ahead) {
-            left.products.as_mut_slice().iter_mut().zip(right.products.as_slice()).for_each(|(l, r)| *l += r);
+            left.products.merge(&right.products);
             left.residual_trace += right.residual_trace;
         }
         self.scalars.add(&right.scalars);
         self.length = self.length.max(right.length) + 1.0;
         // A factor of m + 2 rows is stacked under the other.
-        self.reflected = self.reflected.max(right.reflected) + (self.projected.len() + 3) as f64;
+        self.reflected = self.reflected.max(right.reflected) + (self.moments.shape().1 + 3) as f64;
         self.largest = self.largest.max(right.largest);
         self.rows += right.rows;
         self.missing += right.missing;
@@ -204,13 +199,15 @@ impl Node {
         };
         let ahead = self.ahead.as_ref().map_or(p == 0, |ahead| {
             p > 0
-                && (ahead.products.rows(), ahead.products.cols()) == (p, m + p)
-                && ahead.products.as_slice().iter().chain([&ahead.residual_trace]).all(|v| v.is_finite())
+                && ahead.products.shape() == (p, m + p)
+                && ahead.products.is_consistent()
+                && ahead.residual_trace.is_finite()
                 && ahead.residual_trace >= 0.0
         });
         squares
             && ahead
-            && [&self.projected, &self.features].iter().all(|list| list.len() == m && list.iter().all(|v| v.is_finite()))
+            && self.moments.shape() == (2, m)
+            && self.moments.is_consistent()
             && responses.is_finite()
             && sizes.iter().all(|v| v.is_finite() && *v >= 0.0)
             && self.worst.iter().all(|row| row.point.len() == dim && row.point.iter().chain([&row.residual]).all(|v| v.is_finite()))

@@ -27,6 +27,13 @@ pub enum Road {
     Orthogonal,
 }
 
+impl Road {
+    fn of(features: &FeatureMap, ridge: f64, chunks: &[Option<u64>]) -> Self {
+        let (rows, k_max) = (chunks.iter().flatten().sum::<u64>(), features.kernel().max_diagonal(features.inducing()));
+        if rows as f64 * k_max / (ridge * ridge) > ORTHOGONAL_ABOVE { Self::Orthogonal } else { Self::Gram }
+    }
+}
+
 /// What is to be summed and over which chunks: everything two workers must agree on before their sums may be added.
 ///
 /// Prior mean and unit, ridge, how the points were collected and whether equal rows are distinct are carried along: sums leave them open, and another plan that differs
@@ -71,7 +78,7 @@ pub(crate) struct Identity {
     pub kernel: [u8; 32],
     pub inducing: [u8; 32],
     pub summed: [u8; 32],
-    /// What a claim rests on beside: ridge, prior, how the points were chosen, where kernel and inducing points came from.
+    /// What a claim rests on beside: ridge, prior, how the points were chosen, whether equal rows are distinct, where kernel and inducing points came from.
     pub premises: [u8; 32],
 }
 
@@ -102,13 +109,10 @@ impl Plan {
     ) -> Result<Self> {
         let ridge = ridge.into();
         positive("ridge", ridge.value)?;
-        let rows: u64 = chunks.iter().flatten().sum();
         let features = FeatureMap::new(kernel, inducing)?;
-        let k_max = features.kernel().max_diagonal(features.inducing());
-        let road = if rows as f64 * k_max / ridge.value.powi(2) > ORTHOGONAL_ABOVE { Road::Orthogonal } else { Road::Gram };
         let summed = Summed {
             centre: 0.0,
-            road,
+            road: Road::of(&features, ridge.value, &chunks),
             worst: WORST,
             chunks,
             digests: Vec::new(),
@@ -225,6 +229,22 @@ impl Plan {
     /// Those of [`FeatureMap::new`].
     pub fn with_inducing(self, inducing: impl Into<Sourced<Points>>) -> Result<Self> {
         let features = FeatureMap::new(self.features.sourced_kernel().clone(), inducing)?;
+        self.over(features)
+    }
+
+    /// The same with another kernel and ridge. Cost O(m³).
+    ///
+    /// # Errors
+    /// Those of [`FeatureMap::new`]; [`Error::Parameter`] for a ridge that is not positive.
+    pub fn with_kernel(mut self, kernel: impl Into<Sourced<Kernel>>, ridge: impl Into<Sourced<f64>>) -> Result<Self> {
+        self.ridge = ridge.into();
+        positive("ridge", self.ridge.value)?;
+        let features = FeatureMap::new(kernel, self.features.sourced_given().clone())?;
+        self.summed.road = Road::of(&features, self.ridge.value, &self.summed.chunks);
+        self.over(features)
+    }
+
+    fn over(self, features: FeatureMap) -> Result<Self> {
         let plan = Self::assemble(features, self.summed, self.ridge, self.prior, self.collected)?;
         let plan = Self { distinct_rows: self.distinct_rows, ..plan };
         match &self.ahead {
@@ -285,7 +305,7 @@ impl Plan {
 
     pub(crate) fn identity(&self) -> Identity {
         let origins = (self.features.sourced_kernel().origin, self.features.sourced_given().origin);
-        Identity { premises: hashed(&(self.ridge, self.prior, self.collected, origins)), ..self.identity }
+        Identity { premises: hashed(&(self.ridge, self.prior, self.collected, self.distinct_rows, origins)), ..self.identity }
     }
 
     /// The plan as bytes, in the envelope of everything saved ([`crate::sealed`]), with a remark for whoever reads it.
@@ -351,7 +371,7 @@ impl Identity {
     /// Refuses sums for a claim that rests on something else.
     pub fn same_premises(&self, other: &Self) -> Result<()> {
         same(
-            "ridge or prior, another way of choosing points, or another origin of kernel or inducing points",
+            "ridge or prior, another way of choosing points, another word on equal rows, or another origin of kernel or inducing points",
             self.premises,
             other.premises,
         )

@@ -3,10 +3,12 @@
 use crate::error::Result;
 use crate::features::{BLOCK_ROWS, FeatureMap};
 use crate::kernel::{Kernel, PreparedKernel};
-use crate::points::{Locations, PointsRef};
+use crate::points::PointsRef;
 use crate::posterior::Posterior;
 use rayon::prelude::*;
+use serde::{Deserialize, Serialize};
 use sigmabar_linalg::{Lower, Matrix, add_product_rows, dot, matvec_rows, norm_squared, parallel};
+use std::sync::Arc;
 
 /// Rows whose derivatives one task sums: fixed, so that the sums are the same for every number of threads.
 const CHUNK: usize = 64;
@@ -42,28 +44,23 @@ impl Posterior {
     /// # Errors
     /// A failed self-check.
     pub fn elbo_gradient(&self) -> Result<EvidenceGradient> {
-        let information = self.information();
-        let (features, locations) = (information.features(), information.locations()?);
-        let sums = self.observations()?.sums();
+        let (locations, sums) = (self.information().locations()?, self.observations()?.sums());
         let adjoint = Adjoint::new(self)?;
-        let mut kernel = vec![0.0; features.prepared().parameter_count()];
-        let mut residual_sum = 0.0;
+        let mut passed = adjoint.nothing();
         let x = locations.points();
-        let m = features.len();
-        let mut rows = vec![0.0; BLOCK_ROWS.min(x.len()) * m];
-        let mut weights = rows.clone();
         for start in (0..x.len()).step_by(BLOCK_ROWS) {
-            let block = x.range(start, (start + BLOCK_ROWS).min(x.len()));
-            let rows = &mut rows[..block.len() * m];
-            let weights = &mut weights[..block.len() * m];
-            let part = Block { features, locations, sums, start, points: block };
-            residual_sum += adjoint.of_block(&part, rows, weights)?;
-            add_gradient(features.prepared(), block, weights, &mut kernel);
-            let diagonal: Vec<f64> = (0..block.len()).map(|i| -0.5 * locations.count(start + i) / adjoint.tau2).collect();
-            add_diagonal_gradient(features.kernel(), block, &diagonal, &mut kernel);
+            let end = (start + BLOCK_ROWS).min(x.len());
+            let counts = locations.counts().map(|counts| &counts[start..end]);
+            adjoint.add(&Block { points: x.range(start, end), counts, sums: &sums[start..end] }, &mut passed)?;
         }
+        self.gradient_of(&adjoint, passed)
+    }
+
+    /// The gradient, from what a pass over all rows has summed.
+    pub(super) fn gradient_of(&self, adjoint: &Adjoint, passed: Passed) -> Result<EvidenceGradient> {
+        let (features, mut kernel) = (self.information().features(), passed.kernel);
         add_gradient(features.prepared(), features.inducing(), adjoint.inducing.as_slice(), &mut kernel);
-        let mean = residual_sum / adjoint.tau2 / self.prior().unit();
+        let mean = passed.residual / adjoint.tau2 / self.prior().unit();
         Ok(EvidenceGradient { value: self.elbo(), kernel, ridge: self.ridge_slope(adjoint.inverse_trace), mean })
     }
 
@@ -77,17 +74,25 @@ impl Posterior {
     }
 }
 
-/// One block of measured points.
-struct Block<'a> {
-    features: &'a FeatureMap,
-    locations: &'a Locations,
-    sums: &'a [f64],
-    start: usize,
-    points: PointsRef<'a>,
+/// One block of measured points, with how often each was measured and the sums of its responses, in the model's scale.
+pub(super) struct Block<'a> {
+    pub points: PointsRef<'a>,
+    /// Once where nothing is said.
+    pub counts: Option<&'a [f64]>,
+    pub sums: &'a [f64],
+}
+
+/// What a pass sums: the share of the measured points in the kernel's derivatives, and $\sum s_i-c_i\mu_i$.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(super) struct Passed {
+    pub kernel: Vec<f64>,
+    pub residual: f64,
 }
 
 /// What turns kernel values into their adjoints.
-struct Adjoint {
+#[derive(Clone, Debug)]
+pub(super) struct Adjoint {
+    features: Arc<FeatureMap>,
     tau2: f64,
     /// $\beta$ where the rows are features, $w = L^{-\top}\beta$ where they are kernel values.
     mean_weights: Vec<f64>,
@@ -103,7 +108,7 @@ struct Adjoint {
 }
 
 impl Adjoint {
-    fn new(posterior: &Posterior) -> Result<Self> {
+    pub fn new(posterior: &Posterior) -> Result<Self> {
         let information = posterior.information();
         let (lower, tau2) = (information.features().lower(), information.ridge().powi(2));
         let beta = posterior.coefficients();
@@ -125,22 +130,39 @@ impl Adjoint {
             right = unwhiten(lower, right.transposed())?;
         }
         let mean_weights = if direct { kernel_weights.clone() } else { beta.to_vec() };
-        Ok(Self { tau2, mean_weights, kernel_weights, right, direct, inducing, inverse_trace })
+        let features = Arc::clone(information.features());
+        Ok(Self { features, tau2, mean_weights, kernel_weights, right, direct, inducing, inverse_trace })
+    }
+
+    pub fn nothing(&self) -> Passed {
+        Passed { kernel: vec![0.0; self.features.prepared().parameter_count()], residual: 0.0 }
+    }
+
+    /// Adds the share of a block.
+    pub fn add(&self, block: &Block<'_>, passed: &mut Passed) -> Result<()> {
+        let (m, b) = (self.mean_weights.len(), block.points.len());
+        let mut rows = vec![0.0; b * m];
+        let mut weights = rows.clone();
+        passed.residual += self.of_block(block, &mut rows, &mut weights)?;
+        add_gradient(self.features.prepared(), block.points, &weights, &mut passed.kernel);
+        let diagonal: Vec<f64> = (0..b).map(|i| -0.5 * block.count(i) / self.tau2).collect();
+        add_diagonal_gradient(self.features.kernel(), block.points, &diagonal, &mut passed.kernel);
+        Ok(())
     }
 
     /// Writes the adjoint of the block's kernel values into `out`; the sum of $s_i - c_i\mu_i$.
     fn of_block(&self, block: &Block<'_>, rows: &mut [f64], out: &mut [f64]) -> Result<f64> {
         let m = self.mean_weights.len();
-        block.features.prepared().par_rows_into(block.points, rows);
+        self.features.prepared().par_rows_into(block.points, rows);
         if !self.direct {
-            block.features.lower().solve_rows(rows)?;
+            self.features.lower().solve_rows(rows)?;
         }
         let mut mean = vec![0.0; block.points.len()];
         matvec_rows(rows, &self.mean_weights, &mut mean);
         let mut total = 0.0;
         for (i, (row, out)) in rows.chunks_exact_mut(m).zip(out.chunks_exact_mut(m)).enumerate() {
-            let count = block.locations.count(block.start + i);
-            let residual = block.sums[block.start + i] - count * mean[i];
+            let count = block.count(i);
+            let residual = block.sums[i] - count * mean[i];
             total += residual;
             out.iter_mut().zip(&self.kernel_weights).for_each(|(o, w)| *o = residual / self.tau2 * w);
             if count != 1.0 {
@@ -149,6 +171,12 @@ impl Adjoint {
         }
         add_product_rows(out, m, 1.0, rows, m, &self.right)?;
         Ok(total)
+    }
+}
+
+impl Block<'_> {
+    fn count(&self, i: usize) -> f64 {
+        self.counts.map_or(1.0, |counts| counts[i])
     }
 }
 

@@ -1,6 +1,7 @@
 //! How well a kernel and a ridge explain the responses: evidence, its bounds, their gradients, and learning by them.
 
 mod additive;
+mod all_rows;
 mod bounds;
 mod elbo;
 mod exact;
@@ -10,6 +11,7 @@ mod learning;
 mod quasi_newton;
 mod search;
 
+pub use all_rows::{Climbed, Slope, SlopeLeaf, SlopeSums, climb_all_rows};
 pub(crate) use bounds::{Space, Variable};
 pub use gradient::EvidenceGradient;
 pub(crate) use gradient::{add_gradient, inverse};

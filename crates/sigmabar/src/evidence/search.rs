@@ -76,7 +76,7 @@ impl<'a> Search<'a> {
         let objective = |theta: &[f64]| {
             let (kernel, ridge) = self.kernel_and_ridge(theta)?;
             let posterior = ExactPosterior::new(kernel, ridge, self.recentred(observations, theta))?;
-            Ok(self.penalised(observations, theta, posterior.log_evidence_gradient()?))
+            Ok(self.penalised(observations.len() as f64, theta, posterior.log_evidence_gradient()?))
         };
         maximise(objective, start, &self.bounds(), self.effort(steps))
     }
@@ -129,7 +129,7 @@ impl<'a> Search<'a> {
     fn climb_sparse(&self, inducing: &Points, start: &[f64], steps: usize) -> Result<Ascent> {
         let objective = |theta: &[f64]| {
             let posterior = self.posterior(theta, inducing.clone())?;
-            Ok(self.penalised(self.observations, theta, posterior.elbo_gradient()?))
+            Ok(self.penalised(self.observations.len() as f64, theta, posterior.elbo_gradient()?))
         };
         maximise(objective, start, &self.bounds(), self.effort(steps))
     }
@@ -140,7 +140,7 @@ impl<'a> Search<'a> {
         Posterior::fit(Arc::new(features), Sourced::new(ridge, Origin::LearntHere), self.recentred(self.observations, theta))
     }
 
-    fn kernel_and_ridge(&self, theta: &[f64]) -> Result<(Kernel, f64)> {
+    pub(super) fn kernel_and_ridge(&self, theta: &[f64]) -> Result<(Kernel, f64)> {
         let parameters = self.space.kernel.len();
         Ok((self.template.with_log_parameters(&theta[..parameters])?, theta[parameters].exp()))
     }
@@ -152,9 +152,25 @@ impl<'a> Search<'a> {
         }
     }
 
-    /// Evidence and log-prior per observation, with their slopes in $\theta$.
-    fn penalised(&self, observations: &Observations, theta: &[f64], evidence: EvidenceGradient) -> (f64, Vec<f64>) {
-        let n = observations.len() as f64;
+    /// The ELBO of `rows` observations that are elsewhere, `at` a kernel and a ridge; `heard` is told every value.
+    pub(super) fn climb_elsewhere(
+        &self,
+        rows: f64,
+        start: &[f64],
+        heard: impl Fn(f64),
+        at: impl Fn(&Kernel, f64) -> Result<EvidenceGradient>,
+    ) -> Result<Ascent> {
+        let objective = |theta: &[f64]| {
+            let (kernel, ridge) = self.kernel_and_ridge(theta)?;
+            let found = self.penalised(rows, theta, at(&kernel, ridge)?);
+            heard(found.0);
+            Ok(found)
+        };
+        maximise(objective, start, &self.bounds(), self.effort(self.learning.steps))
+    }
+
+    /// Evidence and log-prior of n observations, per observation, with their slopes in $\theta$.
+    fn penalised(&self, n: f64, theta: &[f64], evidence: EvidenceGradient) -> (f64, Vec<f64>) {
         let EvidenceGradient { mut value, kernel: mut slope, ridge, mean } = evidence;
         slope.push(ridge);
         if self.learning.regularised {
@@ -162,7 +178,7 @@ impl<'a> Search<'a> {
             value += prior;
             slope.iter_mut().zip(prior_slope).for_each(|(s, p)| *s += p);
         }
-        slope.extend(self.learning.mean.then_some(mean * observations.prior().unit()));
+        slope.extend(self.learning.mean.then_some(mean * self.observations.prior().unit()));
         slope.iter_mut().for_each(|s| *s /= n);
         (value / n, slope)
     }

@@ -4,6 +4,8 @@ mod exact;
 mod model;
 mod sample;
 mod summed;
+#[cfg(test)]
+mod summed_test;
 
 pub use exact::ExactPosterior;
 pub(crate) use exact::at_least_zero;

@@ -1,13 +1,13 @@
 //! From sums over rows to the model they make: the same as from the rows, but for rounding.
 
 use super::Posterior;
-use crate::accumulator::{Accumulator, Node, Plan, Squares, SummedAhead};
+use crate::accumulator::{Accumulator, Node, Plan, Scalars, Squares, SummedAhead};
 use crate::error::Result;
 use crate::features::MoreFeatures;
 use crate::information::{Absorbed, Ahead, FitFacts, GramMethod, Information, factor, of_root};
 use crate::origin::{Origin, Sourced};
 use crate::points::{Doubts, KeptLocations, KeptResponses, Prior, SummedLocations, SummedResponses};
-use sigmabar_linalg::{Matrix, TallQr};
+use sigmabar_linalg::{LinalgError, Matrix, Operation, TallQr, norm_squared};
 use std::sync::Arc;
 
 impl Posterior {
@@ -18,25 +18,27 @@ impl Posterior {
     /// [`crate::accumulator::SumsError`] where a chunk is missing or the sums are another plan's; a failed self-check, the sums' own included.
     pub fn from_sums(plan: &Plan, sums: &Accumulator) -> Result<Self> {
         let (mut node, centre) = (sums.total(plan)?, plan.summed().centre);
+        let moments = node.moments.clone().finish()?;
         let prior = plan.prior.map_or_else(|| learnt_prior(&node, centre), Ok)?;
         let (responses, shift) = responses(&node, prior, plan);
-        let projected = shifted(&node.projected, &node.features, prior.unit(), shift);
+        let projected = shifted(moments.row(0), moments.row(1), prior.unit(), shift);
         let locations = SummedLocations { rows: node.rows as usize, largest: node.largest, collected: plan.collected };
         let more = plan.ahead().zip(node.ahead.take());
         let (absorbed, whitened) = absorbed(node, plan.ridge.value, (prior.unit(), shift))?;
         let information = Information::assemble(Arc::clone(plan.features()), plan.ridge, KeptLocations::Sums(locations), absorbed)?;
-        let ahead = more.map_or(Ok(None), |(more, sums)| looked_ahead(more, &sums, &information))?;
+        let ahead = more.map_or(Ok(None), |(more, sums)| looked_ahead(more, sums, &information))?;
         let information = information.with_ahead(ahead);
         Self::assemble(Arc::new(information), KeptResponses::Sums(responses), (projected, whitened), 1.0)
     }
 }
 
 /// The same measurements through the further inducing points too; `None` where rounding leaves them no factor.
-fn looked_ahead(more: &MoreFeatures, sums: &SummedAhead, information: &Information) -> Result<Option<Ahead>> {
+fn looked_ahead(more: &MoreFeatures, sums: SummedAhead, information: &Information) -> Result<Option<Ahead>> {
     let (m, p, own) = (information.features().len(), more.len(), information.gram());
+    let products = sums.products.finish()?;
     let gram = Matrix::from_fn(m + p, m + p, |i, j| {
         let (low, high) = (i.min(j), i.max(j));
-        if high < m { own[(i, j)] } else { sums.products[(high - m, low)] }
+        if high < m { own[(i, j)] } else { products[(high - m, low)] }
     });
     let Ok(lower) = factor(&gram, information.ridge()) else { return Ok(None) };
     let absorbed = Absorbed {
@@ -51,7 +53,7 @@ fn looked_ahead(more: &MoreFeatures, sums: &SummedAhead, information: &Informati
     };
     let ridge = Sourced::new(information.ridge(), information.ridge_origin());
     let larger = Information::assemble(Arc::clone(more.all()), ridge, information.kept().clone(), absorbed)?;
-    Ok(Some(Ahead { information: larger, cross: Matrix::from_fn(p, m, |i, j| sums.products[(i, j)]) }))
+    Ok(Some(Ahead { information: larger, cross: Matrix::from_fn(p, m, |i, j| products[(i, j)]) }))
 }
 
 /// Mean and standard deviation of the responses, unit 1 where they do not vary.
@@ -81,11 +83,20 @@ fn shifted(a: &[f64], b: &[f64], unit: f64, shift: f64) -> Vec<f64> {
     a.iter().zip(b).map(|(a, b)| a / unit - shift * b).collect()
 }
 
+/// $\operatorname{tr}K-\operatorname{tr}D$ is the trace of $G$, which was summed by another way.
+fn check_traces(scalars: &Scalars, explained: f64, length: f64) -> Result<()> {
+    let discrepancy = (scalars.prior_trace - scalars.residual_trace - explained).abs() / scalars.prior_trace.max(f64::MIN_POSITIVE);
+    let allowed = 8.0 * (length + 8.0) * f64::EPSILON;
+    // Written so that NaN fails.
+    if discrepancy <= allowed { Ok(()) } else { Err(LinalgError::SelfCheck { operation: Operation::Gram, discrepancy, allowed }.into()) }
+}
+
 fn absorbed(node: Node, ridge: f64, (unit, shift): (f64, f64)) -> Result<(Absorbed, Option<Vec<f64>>)> {
-    let m = node.projected.len();
+    let m = node.moments.shape().1;
     let (gram, lower, method, whitened) = match node.squares {
         Squares::Gram(gram) => {
             let mut gram = gram.finish()?;
+            check_traces(&node.scalars, gram.diagonal().iter().sum(), node.length + m as f64)?;
             gram.mirror_lower();
             let lower = factor(&gram, ridge)?;
             (gram, lower, GramMethod::WhitenFirst, None)
@@ -95,6 +106,8 @@ fn absorbed(node: Node, ridge: f64, (unit, shift): (f64, f64)) -> Result<(Absorb
             let mut qr = TallQr::new(m + 2);
             qr.add_rows(Matrix::from_fn(m, m + 2, |i, j| f64::from(u8::from(i == j))).as_slice())?;
             let mut scaled = rows.gram_factor();
+            let explained = scaled.as_slice().chunks_exact(m + 2).map(|row| norm_squared(&row[..m])).sum();
+            check_traces(&node.scalars, explained, node.length + node.reflected + m as f64)?;
             scaled.as_mut_slice().iter_mut().for_each(|v| *v /= ridge);
             qr.add_rows(scaled.as_slice())?;
             let all = qr.gram_factor();

@@ -1,0 +1,155 @@
+//! From a table to a plan: a look at every row, a sample to learn on, inducing points, and what is to be summed.
+
+use super::fit::{self, Arguments, LearnOn};
+use crate::Outcome;
+use crate::console::Console;
+use crate::data::{ColumnInfo, Table};
+use crate::failure::Failure;
+use crate::kernels;
+use crate::model::learn::{Declared, Learnt};
+use crate::model::plan as sizes;
+use crate::model::training::Rows;
+use crate::quantity::{grouped, short};
+use crate::streamed::{self, Job, Shares, Survey};
+use sigmabar::accumulator::Plan;
+use sigmabar::evidence::{EvidenceGradient, Learning, Slope, climb_all_rows};
+use sigmabar::{Kernel, Observations, Origin, Points, Posterior, Prior, Sourced};
+use std::cell::RefCell;
+
+/// Looks at all rows once, learns on a sample or on all, chooses inducing points, and says what is to be summed.
+pub(super) fn make_plan(arguments: &Arguments, table: &Table, seed: u64, held_out: f64, console: &Console) -> Outcome<(Plan, Job, Rows)> {
+    let found = surveyed(arguments, table, seed, held_out, console)?;
+    let columns = fit::features_of(&found.columns)?;
+    let by = arguments.by.as_deref().map(|name| fit::grouping(&columns, name)).transpose()?;
+    if found.sample.len() < 2 {
+        return Err(Failure::usage(format!("{} row is left to fit", found.sample.len()), "give more rows or a smaller --holdout"));
+    }
+    let declared = fit::declared(arguments, found.rows as usize)?;
+    let learns = declared.lengthscale.is_none() || declared.ridge.is_none();
+    let memory_plan = fit::planned(arguments, found.sample.len(), 0, columns.len(), learns)?;
+    say_plan(&found, table, console);
+    let mut prior = declared.prior.map_or_else(|| Prior::learnt(&found.sample.y), Ok)?;
+    let mut learnt = fit::learnt(&found.sample, prior, &declared, &columns, &memory_plan, seed, console)?;
+    if arguments.learn_apart {
+        (learnt, prior) = learnt_apart(learnt, prior);
+    }
+    let mut plan = Plan::new(learnt.kernel, learnt.inducing, learnt.ridge, found.chunks)?
+        .digests(found.digests)?
+        .data(&serde_json::to_string(table).unwrap_or_default())
+        .centre(prior.mean())?
+        .drop_missing(arguments.drop_missing);
+    let left_out = [found.held, found.calibrating, found.sampled.filter(|_| arguments.learn_apart)];
+    for picked in left_out.into_iter().flatten() {
+        plan = plan.leave_out(picked);
+    }
+    (plan.prior, plan.collected, plan.distinct_rows) = (Some(prior), declared.collected, declared.distinct_rows);
+    let mut job = Job {
+        about: fit::about(arguments, columns.clone()),
+        table: table.clone(),
+        held: found.held,
+        calibrating: found.calibrating,
+        by,
+        drop_missing: arguments.drop_missing,
+        mean_residual: 0.0,
+        folder: std::env::current_dir().unwrap_or_default(),
+    };
+    if arguments.learn_on == LearnOn::All {
+        plan = learnt_on_all(plan, &job, &found.sample, &declared, &columns, console)?;
+    }
+    let seen = Points::new(found.sample.x, columns.len())?;
+    let residual = plan.features().residual(seen.view())?;
+    job.mean_residual = residual.iter().sum::<f64>() / residual.len() as f64;
+    // Only a claim can tell the difference; one may still be declared for rows that were not learnt on.
+    if arguments.norm_bound.is_some() || arguments.learn_apart {
+        plan = plan.look_ahead(seen, fit::AHEAD)?;
+    }
+    Ok((plan, job, found.calibration))
+}
+
+fn surveyed(arguments: &Arguments, table: &Table, seed: u64, held_out: f64, console: &Console) -> Outcome<Survey> {
+    if !table.is_rereadable() {
+        return Err(Failure::usage("standard input can be read only once, and this takes several passes", "give a file"));
+    }
+    let known = table.rows().map_or(usize::MAX, |rows| rows as usize);
+    let selection = fit::selection(arguments, &table.part(0)?)?;
+    let inducing = arguments.inducing.unwrap_or_else(|| Learning::new(Vec::new()).most_inducing(known));
+    let shares = Shares {
+        sample: sizes::pool(known, inducing).max(sizes::LEARNING_ROWS),
+        calibration: fit::calibration_rows(arguments, known).min(fit::MOST_CALIBRATING),
+        held_out,
+        seed,
+        apart: arguments.learn_apart,
+    };
+    let found = streamed::survey(table, &selection, &shares, console)?;
+    console.say_decimal_commas(&table.parts[0].file, found.has_decimal_commas);
+    Ok(found)
+}
+
+fn say_plan(found: &Survey, table: &Table, console: &Console) {
+    let total: u64 = found.chunks.iter().flatten().sum();
+    console.say(format_args!(
+        "plan: {} rows in {} chunks of {} files, read again for every pass; {} of them to learn on",
+        grouped(total as usize),
+        grouped(found.chunks.len()),
+        grouped(table.parts.len()),
+        grouped(found.sample.len())
+    ));
+}
+
+/// The claim leaves the rows out that all this was learnt on.
+fn learnt_apart(mut learnt: Learnt, prior: Prior) -> (Learnt, Prior) {
+    let elsewhere = |origin: Origin| if origin == Origin::LearntHere { Origin::LearntElsewhere } else { origin };
+    learnt.kernel.origin = elsewhere(learnt.kernel.origin);
+    learnt.ridge.origin = elsewhere(learnt.ridge.origin);
+    learnt.inducing.origin = elsewhere(learnt.inducing.origin);
+    (learnt, prior.with_origin(elsewhere(prior.origin())))
+}
+
+/// The plan with the kernel and ridge to which the evidence of all its rows leads from where the sample's ended.
+fn learnt_on_all(plan: Plan, job: &Job, sample: &Rows, declared: &Declared, columns: &[ColumnInfo], console: &Console) -> Outcome<Plan> {
+    let chunks: Vec<u64> = (0..plan.chunks().len() as u64).collect();
+    // What a pass runs into ends the climb, and is no point to turn back from.
+    let failed: RefCell<Option<Failure>> = RefCell::new(None);
+    let passes = |kernel: &Kernel, ridge: f64| -> Outcome<EvidenceGradient> {
+        let plan = moved(&plan, kernel, ridge)?;
+        let posterior = Posterior::from_sums(&plan, &job.sums(&plan, &chunks, console)?)?;
+        let slope = Slope::new(&posterior)?;
+        Ok(slope.finish(&plan, &job.slopes(&plan, &slope, &chunks, console)?)?)
+    };
+    let at = |kernel: &Kernel, ridge: f64| {
+        let stopped = sigmabar::Error::Empty { what: "the rest of the climb" };
+        if failed.borrow().is_some() {
+            return Err(stopped);
+        }
+        passes(kernel, ridge).map_err(|failure| match failure {
+            Failure::Core(problem) => problem,
+            other => {
+                *failed.borrow_mut() = Some(other);
+                stopped
+            }
+        })
+    };
+    let prior = plan.prior.unwrap_or(Prior::ZERO);
+    let observations = Observations::new(Points::new(sample.x.clone(), columns.len())?, &sample.y, declared.collected, prior)?;
+    let rows = plan.chunks().iter().flatten().sum();
+    let learning = Learning::new(vec![plan.features().kernel().clone()]);
+    let climbed = climb_all_rows((plan.features().kernel(), plan.ridge.value), &observations, rows, &learning, at);
+    if let Some(failure) = failed.into_inner() {
+        return Err(failure);
+    }
+    let climbed = climbed?;
+    let names: Vec<&str> = columns.iter().map(|column| column.name.as_str()).collect();
+    console.say(format_args!(
+        "on all rows: {}; noise {}; {} nats a row gained by {} times two passes",
+        kernels::described(&climbed.kernel, &names),
+        short(climbed.ridge),
+        short(climbed.gained),
+        climbed.evaluations
+    ));
+    moved(&plan, &climbed.kernel, climbed.ridge)
+}
+
+fn moved(plan: &Plan, kernel: &Kernel, ridge: f64) -> Outcome<Plan> {
+    let here = Origin::LearntHere;
+    Ok(plan.clone().with_kernel(Sourced::new(kernel.clone(), here), Sourced::new(ridge, here))?)
+}
