@@ -50,13 +50,32 @@ def here(data, tmp_path, monkeypatch):
     return tmp_path
 
 
+DECLARED = ["--target", "y", "--lengthscale", "1.5", "--tau", "0.1", "--prior-mean", "3"]
+
+
+@pytest.fixture(scope="session")
+def apart(data):
+    """The model of ``sigmabar fit`` whose inducing points were chosen on rows that it then leaves out, with a claim."""
+    claim = ["--kernel", "matern-2.5", "--inducing", "60", "--learn-apart", "--norm-bound", "10", "--noise", "gaussian:0.1", "--holdout", "0"]
+    command("fit", str(data / "part-*.parquet"), *DECLARED, *claim, "-o", "apart.sbm", cwd=data)
+    return sb.SparsePosterior.load((data / "apart.sbm").read_bytes())
+
+
+@pytest.fixture(scope="session")
+def extended(data, one_process):
+    """The plan of ``sigmabar plan --extend``, and the model that the command makes by it."""
+    command("plan", str(data / "part-*.parquet"), "--target", "y", "--extend", "all.sba", "-o", "next.sbp", cwd=data)
+    command("accumulate", "--plan", "next.sbp", "-o", "next.sba", cwd=data)
+    command("merge", "next.sba", "-o", "next.sbm", cwd=data)
+    return (data / "next.sbp").read_bytes(), (data / "next.sbm").read_bytes()
+
+
 @pytest.fixture(scope="session")
 def data(tmp_path_factory):
     folder = tmp_path_factory.mktemp("rows")
     make(folder, ROWS)
     pattern = str(folder / "part-*.parquet")
-    declared = ["--target", "y", "--lengthscale", "1.5", "--tau", "0.1", "--inducing", str(INDUCING), "--prior-mean", "3"]
-    command("plan", pattern, *declared, "-o", "plan.sbp", cwd=folder)
+    command("plan", pattern, *DECLARED, "--inducing", str(INDUCING), "-o", "plan.sbp", cwd=folder)
     return folder
 
 

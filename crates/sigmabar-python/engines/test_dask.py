@@ -123,6 +123,81 @@ def test_claims_learnt_and_declared(data, client):
     np.testing.assert_allclose(lower, found.lower, rtol=1e-9)
 
 
+def test_learnt_apart_and_extended_as_the_command_does(data, plan, apart, extended, client):
+    """Rows that were learnt on are left out, and the rows explained worst become inducing points: the command's models, byte for byte."""
+    frame = dd.read_parquet(data / "part-*.parquet", split_row_groups=True)
+    declared = {"kernel": sb.Matern(nu=2.5, lengthscale=1.5), "tau": 0.1, "inducing": 60, "mean": 3.0}
+    claim = {"norm_bound": 10.0, "noise": sb.Gaussian(0.1)}
+    regressor = sb.dask.SparseKernelRegressor(**declared, learn_apart=True, **claim).fit(frame[COLUMNS], frame["y"], client)
+    assert len(regressor.posterior_) == ROWS - 10_000
+    assert regressor.posterior_._core.to_bytes("") == apart._core.to_bytes("")
+
+    sums = sb.dask.accumulate(plan, client)
+    more = plan.extend(sums)
+    assert more.save() == extended[0]
+    assert more.model_bytes(sb.dask.accumulate(more, client)) == extended[1]
+    once = sb.dask.SparseKernelRegressor(**declared, extend=1).fit(frame[COLUMNS], frame["y"], client)
+    plain = sb.dask.SparseKernelRegressor(**declared).fit(frame[COLUMNS], frame["y"], client)
+    assert len(once.posterior_.inducing) > len(plain.posterior_.inducing) == 60
+    assert once.sums_.residual_trace < plain.sums_.residual_trace
+    again = plain.plan_.extend(plain.sums_)
+    assert once.plan_.save() == again.save()
+
+
+def test_a_kernel_learnt_apart_is_certified_and_one_learnt_on_all_rows_is_better(client):
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame({"a": rng.uniform(size=3000), "b": rng.uniform(size=3000)})
+    table["y"] = np.sin(6 * table["a"]) + 0.2 * table["b"] + 0.1 * rng.standard_normal(3000)
+    frame = dd.from_pandas(table, npartitions=5)
+    X, y = frame[["a", "b"]], frame["y"]
+    claim = {"norm_bound": 50.0, "noise": sb.Gaussian(0.1)}
+    usual = {"inducing": 40, "sample": 200, "mean": 0.0, "collected": "fixed", **claim}
+    labels = {}
+    for apart in (False, True):
+        fitted = sb.dask.SparseKernelRegressor(**usual, learn_apart=apart).fit(X, y, client)
+        labels[apart] = fitted.posterior_.interval([[0.5, 0.5]], **claim).certificate.label
+        assert len(fitted.posterior_) == 3000 - 200 * apart
+    assert labels == {False: "estimated", True: "certified"}
+
+    sample = sb.dask.SparseKernelRegressor(**usual).fit(X, y, client)
+    everything = sb.dask.SparseKernelRegressor(**usual, learn_on="all").fit(X, y, client)
+    assert everything.posterior_.elbo > sample.posterior_.elbo + 1
+    np.testing.assert_array_equal(everything.posterior_.inducing, sample.posterior_.inducing)
+    assert everything.posterior_.kernel.source == "learnt-here"
+    with pytest.raises(sb.Error, match="leaves no rows apart"):
+        sb.dask.SparseKernelRegressor(**usual, learn_on="all", learn_apart=True).fit(X, y, client)
+    with pytest.raises(sb.Error, match='"sample" or "all"'):
+        sb.dask.SparseKernelRegressor(**usual, learn_on="some").fit(X, y, client)
+
+
+def test_the_habits_of_scikit_learn(client):
+    clone = pytest.importorskip("sklearn.base", reason="scikit-learn is not installed").clone
+    kernel = sb.Matern(nu=2.5, lengthscale=0.5)
+    regressor = sb.dask.SparseKernelRegressor(kernel, 0.05, inducing=30, noise=sb.Gaussian(0.1))
+    copy = clone(regressor)
+    assert copy is not regressor and copy.get_params() == regressor.get_params() and not hasattr(copy, "posterior_")
+    assert copy.set_params(inducing=12, seed=3) is copy and (copy.inducing, copy.get_params()["seed"]) == (12, 3)
+    assert "inducing=12" in repr(copy) and "sample" not in repr(copy)
+    with pytest.raises(sb.Error, match='no parameter "inducers"'):
+        copy.set_params(inducers=3)
+    table = pd.DataFrame({"a": np.linspace(0, 1, 60)})
+    table["y"] = np.sin(6 * table["a"])
+    frame = dd.from_pandas(table, npartitions=2)
+    assert len(copy.fit(frame[["a"]], frame["y"], client).posterior_.inducing) <= 12
+    assert not hasattr(clone(copy), "posterior_")
+
+
+def test_a_missing_value_names_its_column(client):
+    table = pd.DataFrame({"a": np.linspace(0, 1, 60), "b": np.linspace(1, 2, 60)})
+    table["y"] = np.sin(6 * table["a"])
+    table.loc[41, "b"] = np.nan
+    frame = dd.from_pandas(table, npartitions=2)
+    regressor = sb.dask.SparseKernelRegressor(sb.Matern(nu=2.5, lengthscale=0.5), 0.05, inducing=30, mean=0.0)
+    with pytest.raises(sb.Error, match=r'column "b" has a missing value \(null or NaN\) in row 11 of partition 1'):
+        regressor.fit(frame[["a", "b"]], frame["y"], client)
+    assert len(regressor.set_params(drop_missing=True).fit(frame[["a", "b"]], frame["y"], client).posterior_) == 59
+
+
 def test_what_would_count_twice_or_not_at_all_is_refused_by_name(plan, client):
     sums = sb.dask.accumulate(plan, client)
     with pytest.raises(sb.Error, match="chunk 0 is in both: it would be counted twice"):

@@ -20,6 +20,12 @@ def test_the_same_bytes(plan, one_process, cluster):
     assert plan.model_bytes(sums) == one_process
 
 
+def test_extended_as_the_command_does(plan, extended, cluster):
+    more = plan.extend(sb.ray.accumulate(plan))
+    assert more.save() == extended[0]
+    assert more.model_bytes(sb.ray.accumulate(more)) == extended[1]
+
+
 def test_an_executor_of_tasks(cluster):
     with sb.ray.Executor() as executor:
         assert list(executor.map(abs, [-1, 2, -3])) == [1, 2, 3]

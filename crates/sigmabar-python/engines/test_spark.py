@@ -144,6 +144,67 @@ def test_an_estimator_with_its_model(data, spark, tmp_path):
         model.transform(model.transform(new))
 
 
+def test_learnt_apart_and_extended_as_the_command_does(data, plan, apart, extended, spark):
+    """Rows that were learnt on are left out, and the rows explained worst become inducing points: the command's models, byte for byte."""
+    import pyarrow as pa
+
+    # One partition for each row group, as the command has its chunks.
+    groups = [(str(file), i) for file in sorted(data.glob("part-*.parquet")) for i in range(pq.ParquetFile(file).num_row_groups)]
+
+    def read(batches):
+        for batch in batches:
+            for row in batch.to_pylist():
+                yield from pq.ParquetFile(row["file"]).read_row_group(row["row_group"]).to_batches()
+
+    tasks = spark.sparkContext.parallelize(groups, len(groups)).toDF("file string, row_group long")
+    frame = tasks.mapInArrow(read, ", ".join(f"{name} double" for name in [*COLUMNS, "y"]))
+    settings = {"kernel": sb.Matern(nu=2.5, lengthscale=1.5), "tau": 0.1, "inducing": 60, "mean": 3.0}
+    claim = {"norm_bound": 10.0, "noise": sb.Gaussian(0.1)}
+    model = sb.spark.SparseKernelRegressor(COLUMNS, "y", **settings, learn_apart=True, **claim).fit(frame)
+    assert len(model.posterior) == ROWS - 10_000
+    assert model.posterior._core.to_bytes("") == apart._core.to_bytes("")
+
+    more = plan.extend(sb.spark.accumulate(plan, spark))
+    assert more.save() == extended[0]
+    assert more.model_bytes(sb.spark.accumulate(more, spark)) == extended[1]
+
+
+def test_settings_are_parameters_of_spark(spark):
+    from pyspark.ml.evaluation import RegressionEvaluator
+    from pyspark.ml.tuning import CrossValidator, ParamGridBuilder
+
+    X = np.random.default_rng(1).random((400, 2))
+    table = pd.DataFrame({"a": X[:, 0], "b": X[:, 1], "y": np.sin(6 * X[:, 0]) + X[:, 1]})
+    frame = spark.createDataFrame(table).repartition(2).persist()
+    estimator = sb.spark.SparseKernelRegressor(["a", "b"], "y", sb.Matern(nu=2.5, lengthscale=0.5), 0.05, inducing=20, mean=0.0)
+    assert "inducing" in estimator.explainParams() and estimator.getOrDefault("inducing") == 20
+    other = estimator.copy({estimator.inducing: 5})
+    assert (other.settings.inducing, estimator.settings.inducing) == (5, 20)
+    assert len(estimator.fit(frame, {estimator.inducing: 7}).posterior.inducing) == 7
+    grid = ParamGridBuilder().addGrid(estimator.inducing, [3, 25]).build()
+    evaluator = RegressionEvaluator(predictionCol="mean", labelCol="y")
+    chosen = CrossValidator(estimator=estimator, estimatorParamMaps=grid, evaluator=evaluator, numFolds=2, seed=1).fit(frame)
+    assert chosen.bestModel.settings.inducing == 25
+
+    # Learning on all rows and extension go over the partitions again.
+    learnt = sb.spark.SparseKernelRegressor(["a", "b"], "y", inducing=20, sample=60, mean=0.0)
+    sample, everything = learnt.fit(frame), learnt.fit(frame, {learnt.learn_on: "all"})
+    assert everything.posterior.elbo > sample.posterior.elbo + 1
+    assert len(estimator.fit(frame, {estimator.extend: 1}).posterior.inducing) > 20
+
+
+def test_a_null_names_its_column(spark):
+    rows = [(0.01 * i, None if i == 33 else float(i % 7), i % 2 == 0, float(i)) for i in range(60)]
+    frame = spark.createDataFrame(rows, "a double, b double, wet boolean, y double").coalesce(1)
+    estimator = sb.spark.SparseKernelRegressor(["a", "b", "wet"], "y", sb.Matern(nu=2.5, lengthscale=2.0), 0.05, inducing=20, mean=0.0)
+    with pytest.raises(Exception, match=r'column "b" has a missing value \(null or NaN\) in row 33 of partition 0'):
+        estimator.fit(frame)
+    model = estimator.fit(frame, {estimator.drop_missing: True})
+    assert len(model.posterior) == 59
+    with pytest.raises(Exception, match='column "b" has a missing value'):
+        model.transform(frame).collect()
+
+
 def test_the_example_of_the_book(data, spark, here):
     frame = spark.read.parquet(str(data / "part-*.parquet"))
     names = {"spark": spark, "frame": frame, "new": frame.limit(10)}

@@ -11,9 +11,11 @@ use crate::work;
 use numpy::{IntoPyArray, PyArray1};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
-use sigmabar::accumulator::{Accumulator, Picked, Plan, Road, RowPlace};
-use sigmabar::{Posterior, Prior};
+use sigmabar::accumulator::{Accumulator, Picked, Plan, Road, RowPlace, SumsError};
+use sigmabar::evidence::{EvidenceGradient, Learning, Slope, SlopeSums, climb_all_rows};
+use sigmabar::{Kernel, Observations, Origin, Posterior, Prior, Sourced};
 use sigmabar_cli::rows;
+use std::cell::RefCell;
 use std::sync::Arc;
 
 /// Inducing points that claims look ahead with.
@@ -138,9 +140,100 @@ impl PyPlan {
         Ok(PyPosterior::new(posterior, Seen::default(), self.learnt_on.clone()))
     }
 
+    /// The sums of no chunk.
+    fn empty(&self) -> PyAccumulator {
+        PyAccumulator::new(Accumulator::empty(&self.plan))
+    }
+
+    /// The plan with the rows that its sums found to be explained worst as further inducing points; none where no row is left to add.
+    fn extended(&self, py: Python<'_>, sums: &PyAccumulator, most: Option<usize>) -> PyResult<Option<Self>> {
+        let (plan, remark, sums) = (Arc::clone(&self.plan), self.remark.clone(), Arc::clone(&sums.sums));
+        let extended = work::run(py, move || match rows::extended(&plan, &remark, &sums, most.unwrap_or(usize::MAX)) {
+            Err(sigmabar::Error::Sums(SumsError::Explained { .. })) => Ok(None),
+            extended => extended.map(Some),
+        })?;
+        Ok(extended.map(|(plan, remark)| Self { plan: Arc::new(plan), remark, learnt_on: self.learnt_on.clone() }))
+    }
+
+    /// The share of a chunk whose rows are here in the gradient of the evidence, `model` being that of all rows.
+    fn slope_leaf<'py>(
+        &self,
+        py: Python<'py>,
+        model: &PyPosterior,
+        chunk: u64,
+        x: Rows,
+        y: &Bound<'py, PyArray1<f64>>,
+    ) -> PyResult<Bound<'py, PyBytes>> {
+        let (plan, posterior, y) = (Arc::clone(&self.plan), model.posterior(), vector(y)?);
+        let share = work::run(py, move || {
+            let slope = Slope::new(&posterior)?;
+            let mut leaf = slope.leaf(&plan, chunk)?;
+            leaf.add(x.values(), &y)?;
+            leaf.finish()
+        })?;
+        Ok(PyBytes::new(py, &share.to_bytes()))
+    }
+
+    /// The shares of chunks whose rows are in files.
+    fn slopes<'py>(&self, py: Python<'py>, model: &PyPosterior, chunks: Vec<u64>) -> PyResult<Bound<'py, PyBytes>> {
+        let (plan, remark, posterior) = (Arc::clone(&self.plan), self.remark.clone(), model.posterior());
+        let shares = work::run(py, move || {
+            let slope = Slope::new(&posterior).map_err(|problem| problem.to_string())?;
+            rows::slopes(&plan, &remark, &slope, &chunks)
+        })?;
+        Ok(PyBytes::new(py, &shares.to_bytes()))
+    }
+
+    /// The evidence's lower bound over all rows, with its derivatives in the kernel's log-parameters and in the logarithm of the ridge.
+    fn elbo_gradient(&self, model: &PyPosterior, shares: Vec<Vec<u8>>) -> PyResult<(f64, Vec<f64>, f64)> {
+        let mut sums = SlopeSums::empty(&self.plan);
+        for share in shares {
+            sums.merge(SlopeSums::from_bytes(&share).map_err(raise)?).map_err(raise)?;
+        }
+        let found = Slope::new(&model.posterior()).and_then(|slope| slope.finish(&self.plan, &sums)).map_err(raise)?;
+        Ok((found.value, found.kernel, found.ridge))
+    }
+
+    /// The plan with the kernel and ridge to which the evidence of all rows leads; `at` computes it with its derivatives for a plan. A sample bounds the search.
+    fn climbed(&self, x: Rows, y: &Bound<'_, PyArray1<f64>>, rows: u64, at: &Bound<'_, PyAny>) -> PyResult<(Self, f64)> {
+        let prior = self.plan.prior.unwrap_or(Prior::ZERO);
+        let sample = Observations::new(x.to_points().map_err(raise)?, &vector(y)?, self.plan.collected, prior).map_err(raise)?;
+        let failed: RefCell<Option<PyErr>> = RefCell::new(None);
+        let passes = |kernel: &Kernel, ridge: f64| -> PyResult<EvidenceGradient> {
+            let (value, kernel, ridge) = at.call1((self.moved(kernel, ridge)?,))?.extract()?;
+            Ok(EvidenceGradient { value, kernel, ridge, mean: 0.0 })
+        };
+        let evidence = |kernel: &Kernel, ridge: f64| {
+            let stopped = || sigmabar::Error::Empty { what: "the rest of the climb" };
+            if failed.borrow().is_some() {
+                return Err(stopped());
+            }
+            passes(kernel, ridge).map_err(|problem| {
+                // What a pass runs into ends the climb, and is no point to turn back from.
+                *failed.borrow_mut() = Some(problem);
+                stopped()
+            })
+        };
+        let kernel = self.plan.features().kernel();
+        let climbed = climb_all_rows((kernel, self.plan.ridge.value), &sample, rows, &Learning::new(vec![kernel.clone()]), evidence);
+        if let Some(problem) = failed.into_inner() {
+            return Err(problem);
+        }
+        let climbed = climbed.map_err(raise)?;
+        Ok((self.moved(&climbed.kernel, climbed.ridge)?, climbed.gained))
+    }
+
     /// What the model of a plan of the command is about, as its model file says.
     fn about(&self) -> PyResult<String> {
         rows::about(&self.remark).map_err(raise)
+    }
+}
+
+impl PyPlan {
+    fn moved(&self, kernel: &Kernel, ridge: f64) -> PyResult<Self> {
+        let here = Origin::LearntHere;
+        let plan = Plan::clone(&self.plan).with_kernel(Sourced::new(kernel.clone(), here), Sourced::new(ridge, here)).map_err(raise)?;
+        Ok(Self { plan: Arc::new(plan), remark: self.remark.clone(), learnt_on: self.learnt_on.clone() })
     }
 }
 
@@ -168,6 +261,11 @@ impl PyAccumulator {
     /// Rows summed, dropped for a missing value, and left out.
     fn rows(&self) -> (u64, u64, u64) {
         (self.sums.rows(), self.sums.missing_rows(), self.sums.left_out())
+    }
+
+    /// Vector instructions of the machines that summed.
+    fn instructions(&self) -> Vec<String> {
+        self.sums.instructions().into_iter().map(str::to_owned).collect()
     }
 
     fn covered(&self) -> Vec<(u64, u64)> {

@@ -44,6 +44,39 @@ def test_leaves_in_any_order_through_pickles() -> None:
         model.weights(X[:1])
 
 
+def test_a_plan_is_extended_by_the_rows_explained_worst() -> None:
+    X, y = data()
+    p = plan(X, inducing=X[:10])
+    sums = p.merge(p.leaf(i, X[i::5], y[i::5]) for i in range(5))
+    more = p.extend(sums, inducing=14)
+    assert more._core.sizes()[0] == 14
+    again = more.merge(more.leaf(i, X[i::5], y[i::5]) for i in (3, 1, 0, 4, 2))
+    assert again.residual_trace < sums.residual_trace
+    assert more.model(again).interval(X[:3], 6.0, sb.Gaussian(0.1)).certificate.label == "certified"
+    with pytest.raises(sb.Error, match="cannot be extended"):
+        p.extend(sums, inducing=10)
+    with pytest.raises(sb.Error, match="another inducing points"):
+        more.extend(sums)
+
+
+def test_sums_know_the_machines_behind_them() -> None:
+    X, y = data()
+    p = plan(X, chunks=2)
+    first, second = p.leaf(0, X[:300], y[:300]), p.leaf(1, X[300:], y[300:])
+    (here,) = first.instructions
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        p.model(first.merge(second))
+
+    class Mixed:
+        """Sums of two machines."""
+
+        _core, instructions = first.merge(second)._core, [here, "another machine"]
+
+    with pytest.warns(UserWarning, match="different vector instructions .*another machine.*not to the bit"):
+        p.model(Mixed())  # type: ignore[arg-type]
+
+
 def test_refusals_by_name() -> None:
     X, y = data()
     p = plan(X)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import warnings
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -80,10 +81,14 @@ class Plan:
         )
 
     @classmethod
-    def _from_bytes(cls, data: bytes) -> Plan:
+    def _wrap(cls, core: _PlanCore) -> Plan:
         plan = cls.__new__(cls)
-        plan._core = _core.Plan.from_bytes(data)
+        plan._core = core
         return plan
+
+    @classmethod
+    def _from_bytes(cls, data: bytes) -> Plan:
+        return cls._wrap(_core.Plan.from_bytes(data))
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Plan:
@@ -131,8 +136,35 @@ class Plan:
             raise Error("there are no sums to merge")
         return merged
 
+    def extend(self, sums: Accumulator, inducing: int | None = None) -> Plan:
+        """The same plan with the rows that its sums found to be explained worst as further inducing points, at most ``inducing`` in all: what ``sigmabar plan
+        --extend`` does. Sum over it anew; two or three such passes replace choosing all inducing points on one machine.
+
+        >>> import numpy as np, sigmabar as sb
+        >>> X = np.linspace(0, 1, 90)[:, None]
+        >>> plan = sb.Plan(sb.Matern(nu=2.5, lengthscale=0.3), 0.1, inducing=X[:5], chunks=1)
+        >>> more = plan.extend(plan.leaf(0, X, X[:, 0]), inducing=10)
+        >>> more
+        <Plan of 1 chunks with 10 inducing points, by the gram road>
+        """
+        extended = self._extended(sums, inducing)
+        if extended is None:
+            raise Error("the plan cannot be extended: its sums know no row that its inducing points do not explain already, or it has as many as were asked for")
+        return extended
+
+    def _extended(self, sums: Accumulator, inducing: int | None = None) -> Plan | None:
+        core = self._core.extended(sums._core, None if inducing is None else count(inducing, "inducing"))
+        return None if core is None else Plan._wrap(core)
+
     def model(self, sums: Accumulator) -> SparsePosterior:
-        """The model of all chunks; a missing one is named. It keeps no rows: what needs them says so."""
+        """The model of all chunks; a missing one is named. It keeps no rows: what needs them says so. Sums of machines with other vector instructions make a model
+        that agrees with that of one machine to rounding, not to the bit: a warning says so.
+        """
+        if len(sums.instructions) > 1:
+            warnings.warn(
+                f"the parts were summed with different vector instructions ({'; '.join(sums.instructions)}): the model is that of one machine to rounding, not to the bit",
+                stacklevel=2,
+            )
         posterior = SparsePosterior._wrap(self._core.model(sums._core))
         posterior._facts = json.loads(self._core.about()) if self._core.remark() else {}
         return posterior
@@ -194,6 +226,11 @@ class Accumulator:
         return self._core.rows()[1]
 
     @property
+    def instructions(self) -> list[str]:
+        """Vector instructions of the machines that summed."""
+        return self._core.instructions()
+
+    @property
     def covered(self) -> list[tuple[int, int]]:
         """The chunks that are covered, as ranges from one up to but without another."""
         return self._core.covered()
@@ -232,10 +269,13 @@ def row_hashes(seed: int, chunk: int, rows: int) -> np.ndarray[Any, np.dtype[np.
 
 
 def sampled(seed: int, size: int, chunk: int, X: Any, y: Any) -> list[tuple[int, int, int, list[float]]]:
-    """The rows of smallest hash of one chunk: merged with those of other chunks by :func:`smallest`, they are a sample of all."""
+    """The rows of smallest hash of one chunk, those with a value that is not finite left out: merged with those of other chunks by :func:`smallest`, they are a sample
+    of all.
+    """
     points, values = rows(X), vector(y)
     hashes = row_hashes(seed, chunk, len(values))
-    order = np.argsort(hashes, kind="stable")[:size]
+    whole = np.flatnonzero(np.isfinite(values) & np.isfinite(points).all(axis=1))
+    order = whole[np.argsort(hashes[whole], kind="stable")[:size]]
     return [(int(hashes[i]), int(chunk), int(i), [*map(float, points[i]), float(values[i])]) for i in order]
 
 

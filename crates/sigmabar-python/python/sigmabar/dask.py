@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from ._core import Error
-from ._distributed import COLUMNS, Settings, added, bytes_of, plan_of, summed, sums_of
+from ._distributed import COLUMNS, Counted, Drawn, Settings, added, bytes_of, plan_of, refuse_missing, slope_of, summed, sums_of, whole_rows
 from ._posterior import SparsePosterior
 from ._rows import Accumulator, Plan, aligned, sampled, smallest
 
@@ -24,7 +24,7 @@ def accumulate(plan: Plan, client: Any = None, *, parts: int | None = None) -> A
     """The sums of all chunks of a plan of ``sigmabar plan``, read and summed by the workers, who must see its files."""
     client = _client(client)
     parts = parts if parts is not None else 4 * max(1, len(client.scheduler_info()["workers"]))
-    shared = _shared(client, plan)
+    shared = _shared(client, plan.save())
     leaves = [client.submit(summed, shared, list(chunks), pure=False) for chunks in aligned(len(plan), parts)]
     return _reduced(client, plan, shared, leaves)
 
@@ -40,9 +40,13 @@ def _client(client: Any) -> Any:
         raise Error("there is no Dask client: make one with distributed.Client(...) first, or pass it") from None
 
 
-def _shared(client: Any, plan: Plan) -> Any:
-    """The plan as the result of a task: what is scattered instead is lost with the last worker that holds it."""
-    return client.submit(bytes, plan.save(), pure=False)
+def _shared(client: Any, data: Any) -> Any:
+    """What all workers need as the result of a task: what is scattered instead is lost with the last worker that holds it."""
+    return client.submit(_same, data, pure=False)
+
+
+def _same(data: Any) -> Any:
+    return data
 
 
 def _reduced(client: Any, plan: Plan, shared: Any, leaves: list[Any]) -> Accumulator:
@@ -51,20 +55,49 @@ def _reduced(client: Any, plan: Plan, shared: Any, leaves: list[Any]) -> Accumul
     return sums_of(plan, leaves[0].result())
 
 
+class _Passes:
+    """The rows of a collection's partitions, computed again for every pass."""
+
+    def __init__(self, client: Any, pairs: list[tuple[Any, Any]]) -> None:
+        self._client, self._pairs = client, pairs
+
+    def sums(self, plan: Plan) -> Accumulator:
+        """The sums of all chunks."""
+        shared = _shared(self._client, plan.save())
+        return _reduced(self._client, plan, shared, self._each(_leaf, shared))
+
+    def slopes(self, plan: Plan, model: SparsePosterior) -> list[bytes]:
+        """The shares of all chunks in the gradient of the evidence."""
+        return self._client.gather(self._each(_slope, _shared(self._client, (plan.save(), model.save()))))  # type: ignore[no-any-return]
+
+    def _each(self, work: Any, shared: Any) -> list[Any]:
+        from dask.delayed import delayed
+
+        return self._client.compute([delayed(work)(shared, i, a, b) for i, (a, b) in enumerate(self._pairs)])  # type: ignore[no-any-return]
+
+
 def _leaf(data: bytes, chunk: int, X: Any, y: Any) -> bytes:
     return bytes_of(plan_of(data).leaf(chunk, *_rows(chunk, X, y)))
 
 
-def _sample(seed: int, size: int, chunk: int, X: Any, y: Any) -> tuple[list[int], Any]:
+def _slope(shared: tuple[bytes, bytes], chunk: int, X: Any, y: Any) -> bytes:
+    return slope_of(*shared, chunk, *_rows(chunk, X, y))
+
+
+def _sample(settings: Settings, chunk: int, X: Any, y: Any) -> tuple[list[Counted], list[Drawn]]:
     points, values = _rows(chunk, X, y)
-    return [len(values)], sampled(seed, size, chunk, points, values)
+    table = np.column_stack([points, values])
+    if not settings.drop_missing:
+        names = list(X.columns) if hasattr(X, "columns") else [f"{i}" for i in range(points.shape[1])]
+        refuse_missing(table, [*map(str, names), str(getattr(y, "name", None) or "y")], f"partition {chunk}")
+    return [(len(values), whole_rows(table))], sampled(settings.seed, settings.sample, chunk, points, values)
 
 
-def _smaller(size: int, parts: list[tuple[list[int], Any]]) -> tuple[list[int], Any]:
+def _smaller(size: int, parts: list[tuple[list[Counted], list[Drawn]]]) -> tuple[list[Counted], list[Drawn]]:
     return [n for counts, _ in parts for n in counts], smallest(size, (rows for _, rows in parts))
 
 
-def _sampled(client: Any, parts: list[Any], size: int) -> tuple[list[int], Any]:
+def _sampled(client: Any, parts: list[Any], size: int) -> tuple[list[Counted], list[Drawn]]:
     """The rows of every chunk and the sample of them all, merged on the workers: the samples of many partitions do not fit here."""
     while len(parts) > 1:
         parts = [client.submit(_smaller, size, parts[i : i + _FAN_IN], pure=False) for i in range(0, len(parts), _FAN_IN)]
@@ -106,32 +139,39 @@ def _columns(X: Any, model: SparsePosterior, settings: Settings) -> Any:
     return pd.DataFrame(found, columns=list(COLUMNS), index=X.index)
 
 
-class SparseKernelRegressor:
-    """scikit-learn's habits on Dask collections: ``fit(X, y)``, ``predict(X)``, ``score(X, y)``; ``predict_interval(X)`` gives mean, standard deviation and
-    both ends of the interval as columns.
+class SparseKernelRegressor(Settings):
+    """scikit-learn's habits on Dask collections: ``fit(X, y)``, ``predict(X)``, ``score(X, y)``, ``get_params``, ``set_params`` and with them ``clone``;
+    ``predict_interval(X)`` gives mean, standard deviation and both ends of the interval as columns.
+
+    ``learn_apart`` leaves the sampled rows out of the sums, so that the kernel was fixed before the others were seen; ``learn_on="all"`` goes on learning by the
+    evidence of all rows, two passes a step; ``extend`` is how often the rows explained worst become inducing points, with one pass more each time. All are what
+    ``sigmabar plan`` calls so.
 
     The columns of a dataframe are known by their names: ``predict`` finds them in whatever order they come, among others too, and refuses a dataframe that lacks one.
-    Kernel and ridge are learnt on a sample by smallest hashes unless both are given. ``fit`` computes every partition twice, to sample and to sum, and keeps none:
+    Kernel and ridge are learnt on a sample by smallest hashes unless both are given. ``fit`` computes every partition anew for every pass and keeps none:
     ``persist`` a collection that is dear to compute and fits into the cluster's memory. ``X`` and ``y`` must have the same partitions, and
     the same index where both have one.
     """
 
-    def __init__(self, kernel: Any = None, tau: float | None = None, **settings: Any) -> None:
-        self.settings = Settings(kernel, tau, **settings)
+    @property
+    def settings(self) -> Settings:
+        """What was declared."""
+        return Settings(**self.get_params())
+
+    def __repr__(self) -> str:
+        said, usual = self.get_params(), Settings().get_params()
+        return f"SparseKernelRegressor({', '.join(f'{name}={value!r}' for name, value in said.items() if value is not usual[name] and value != usual[name])})"
 
     def fit(self, X: Any, y: Any, client: Any = None) -> SparseKernelRegressor:
-        """One pass to sample, one to sum."""
+        """One pass to sample and one to sum; more where they were asked for."""
         from dask.delayed import delayed
 
         client, settings = _client(client), self.settings
         names = _names(X)
         pairs = _pairs(X, y)
-        drawn = [delayed(_sample)(settings.seed, settings.sample, i, a, b) for i, (a, b) in enumerate(pairs)]
+        drawn = [delayed(_sample)(settings, i, a, b) for i, (a, b) in enumerate(pairs)]
         counts, rows = _sampled(client, client.compute(drawn), settings.sample)
-        plan = settings.plan(rows, counts, "a Dask collection")
-        shared = _shared(client, plan)
-        leaves = client.compute([delayed(_leaf)(shared, i, a, b) for i, (a, b) in enumerate(pairs)])
-        self.sums_ = _reduced(client, plan, shared, leaves)
+        plan, self.sums_ = settings.fitted(rows, counts, "a Dask collection", _Passes(client, pairs))
         self.plan_, self.posterior_ = plan, plan.model(self.sums_)
         self.n_features_in_ = self.posterior_.inducing.shape[1]
         self.__dict__.pop("feature_names_in_", None)

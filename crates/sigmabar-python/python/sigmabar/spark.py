@@ -15,13 +15,14 @@ import numpy as np
 
 try:
     from pyspark.ml import Estimator, Model
+    from pyspark.ml.param import Param, Params
     from pyspark.ml.param.shared import HasInputCols, HasLabelCol
     from pyspark.ml.util import DefaultParamsReader, DefaultParamsWriter, MLReadable, MLReader, MLWritable, MLWriter
 except ModuleNotFoundError as missing:
     raise ModuleNotFoundError("sigmabar.spark needs PySpark: pip install sigmabar[spark]", name=missing.name) from missing
 
 from ._core import Error
-from ._distributed import COLUMNS, Settings, added, bytes_of, plan_of, summed, sums_of
+from ._distributed import COLUMNS, Counted, Drawn, Settings, added, bytes_of, plan_of, refuse_missing, slope_of, summed, sums_of, whole_rows
 from ._posterior import SparsePosterior
 from ._rows import Accumulator, Plan, aligned, sampled, smallest
 from ._threads import set_num_threads
@@ -69,7 +70,7 @@ def _reduced(plan: Plan, leaves: Any, count: int) -> Accumulator:
     return plan.merge(sums_of(plan, bytes(row["sums"])) for row in leaves.collect())
 
 
-def _sampled(samples: Any, size: int) -> tuple[list[int], list[tuple[int, int, int, list[float]]]]:
+def _sampled(samples: Any, size: int) -> tuple[list[Counted], list[Drawn]]:
     """The rows of every chunk, and the sample of them all."""
 
     def merged(table: Any) -> Any:
@@ -83,28 +84,76 @@ def _sampled(samples: Any, size: int) -> tuple[list[int], list[tuple[int, int, i
     for _ in range(_ROUNDS):
         samples = samples.groupBy("bucket").applyInArrow(merged, _SAMPLE)
     found = samples.collect()
-    counts = {int(chunk): rows for part in found for chunk, rows in json.loads(part["counts"]).items()}
-    chunks = [counts.get(chunk, 0) for chunk in range(1 + max(counts, default=0))]
+    counts = {int(chunk): tuple(rows) for part in found for chunk, rows in json.loads(part["counts"]).items()}
+    chunks = [counts.get(chunk, (0, 0)) for chunk in range(1 + max(counts, default=0))]
     return chunks, smallest(size, (map(tuple, json.loads(part["drawn"])) for part in found))
 
 
-class SparseKernelRegressor(Estimator, HasInputCols, HasLabelCol, MLWritable, MLReadable):  # type: ignore[misc]
+class _Passes:
+    """The rows of a DataFrame's partitions, computed again for every pass."""
+
+    def __init__(self, chosen: Any, names: Sequence[str], count: int) -> None:
+        self._chosen, self._names, self._count = chosen, names, count
+
+    def sums(self, plan: Plan) -> Accumulator:
+        """The sums of all chunks."""
+        data = plan.save()
+        return _reduced(plan, self._each(lambda chunk, X, y: bytes_of(plan_of(data).leaf(chunk, X, y))), self._count)
+
+    def slopes(self, plan: Plan, model: SparsePosterior) -> list[bytes]:
+        """The shares of all chunks in the gradient of the evidence: a few numbers each."""
+        shared = (plan.save(), model.save())
+        return [bytes(row["sums"]) for row in self._each(lambda chunk, X, y: slope_of(*shared, chunk, X, y)).collect()]
+
+    def _each(self, work: Any) -> Any:
+        names = self._names
+
+        def of(batches: Iterator[Any]) -> Iterator[Any]:
+            import pyarrow as pa
+
+            chunk, values = _partition(batches, names)
+            found = work(chunk, np.ascontiguousarray(values[:, :-1]), np.ascontiguousarray(values[:, -1]))
+            yield pa.RecordBatch.from_pylist([{"bucket": chunk // _FAN_IN, "sums": found}])
+
+        return self._chosen.mapInArrow(of, _SUMS)
+
+
+class _Declared(HasInputCols, HasLabelCol):  # type: ignore[misc]
+    """Columns and settings as Spark's own parameters: in grids, copies and explanations."""
+
+    def _declare(self, features: Sequence[str], label: str, settings: Settings) -> None:
+        self._setDefault(**Settings().get_params())
+        usual = Settings().get_params()
+        said = {name: value for name, value in settings.get_params().items() if value is not usual[name]}
+        self._set(inputCols=list(features), labelCol=label, **said)
+
+    @property
+    def settings(self) -> Settings:
+        """What was declared."""
+        return Settings(**{name: self.getOrDefault(name) for name in Settings.names()})
+
+
+for _name, _usual in Settings().get_params().items():
+    setattr(_Declared, _name, Param(Params._dummy(), _name, f"what sigmabar.dask.SparseKernelRegressor calls so; {_usual!r} unless said"))
+
+
+class SparseKernelRegressor(Estimator, _Declared, MLWritable, MLReadable):  # type: ignore[misc]
     """An estimator on a DataFrame: ``fit`` gives a :class:`SparseKernelModel`, whose ``transform`` adds mean, standard deviation and both ends of the interval.
 
-    ``features`` are the columns to predict ``label`` from (``inputCols`` and ``labelCol`` to Spark): numbers or truth values. Every partition of the DataFrame is one
-    chunk. Spark computes it again after a loss, and must find the same rows there: sort or persist a DataFrame whose order is left to chance. Kernel and ridge are
-    learnt on a sample by smallest hashes unless both are given. It stands in pipelines, and is saved and loaded with them.
+    ``features`` are the columns to predict ``label`` from (``inputCols`` and ``labelCol`` to Spark): numbers or truth values. ``settings`` are those of
+    :class:`sigmabar.dask.SparseKernelRegressor`, and parameters of Spark too: they stand in grids (``ParamGridBuilder``), ``copy`` and ``explainParams``. Every partition
+    of the DataFrame is one chunk. Spark computes it again after a loss, and must find the same rows there: sort or persist a DataFrame whose order is left to chance.
+    Kernel and ridge are learnt on a sample by smallest hashes unless both are given. It stands in pipelines, and is saved and loaded with them.
     """
 
     def __init__(
         self, features: Sequence[str] = (), label: str = "label", kernel: Any = None, tau: float | None = None, **settings: Any
     ) -> None:
         super().__init__()
-        self._set(inputCols=list(features), labelCol=label)
-        self.settings = Settings(kernel, tau, **settings)
+        self._declare(features, label, Settings(kernel, tau, **settings))
 
     def _fit(self, dataset: Any) -> SparseKernelModel:
-        """One pass to sample, one to sum."""
+        """One pass to sample and one to sum; more where they were asked for."""
         names, settings = [*self.getInputCols(), self.getLabelCol()], self.settings
         _check(dataset, names)
         chosen = dataset.select(*names)
@@ -113,23 +162,14 @@ class SparseKernelRegressor(Estimator, HasInputCols, HasLabelCol, MLWritable, ML
             import pyarrow as pa
 
             chunk, values = _partition(batches, names)
+            if not settings.drop_missing:
+                refuse_missing(values, names, f"partition {chunk}")
             drawn = sampled(settings.seed, settings.sample, chunk, values[:, :-1], values[:, -1])
-            yield pa.RecordBatch.from_pylist([
-                {"bucket": chunk // _SAMPLES, "counts": json.dumps({chunk: len(values)}), "drawn": json.dumps(drawn)}
-            ])
+            counts = {chunk: (len(values), whole_rows(values))}
+            yield pa.RecordBatch.from_pylist([{"bucket": chunk // _SAMPLES, "counts": json.dumps(counts), "drawn": json.dumps(drawn)}])
 
-        chunks, drawn = _sampled(chosen.mapInArrow(draw, _SAMPLE), settings.sample)
-        plan = settings.plan(drawn, chunks, "a Spark DataFrame")
-        data = plan.save()
-
-        def leaves(batches: Iterator[Any]) -> Iterator[Any]:
-            import pyarrow as pa
-
-            chunk, values = _partition(batches, names)
-            sums = bytes_of(plan_of(data).leaf(chunk, np.ascontiguousarray(values[:, :-1]), np.ascontiguousarray(values[:, -1])))
-            yield pa.RecordBatch.from_pylist([{"bucket": chunk // _FAN_IN, "sums": sums}])
-
-        sums = _reduced(plan, chosen.mapInArrow(leaves, _SUMS), len(chunks))
+        counts, drawn = _sampled(chosen.mapInArrow(draw, _SAMPLE), settings.sample)
+        plan, sums = settings.fitted(drawn, counts, "a Spark DataFrame", _Passes(chosen, names, len(counts)))
         model = SparseKernelModel(plan.model(sums), names[:-1], names[-1], settings)
         model.sums = sums
         return self._copyValues(model)  # type: ignore[no-any-return]
@@ -144,7 +184,7 @@ class SparseKernelRegressor(Estimator, HasInputCols, HasLabelCol, MLWritable, ML
         return _Reader()
 
 
-class SparseKernelModel(Model, HasInputCols, HasLabelCol, MLWritable, MLReadable):  # type: ignore[misc]
+class SparseKernelModel(Model, _Declared, MLWritable, MLReadable):  # type: ignore[misc]
     """A fitted model: ``transform`` adds its predictions to a DataFrame; ``save`` and ``load`` keep it as Spark keeps models, :meth:`to_file` and :meth:`from_file`
     as the command does.
     """
@@ -153,9 +193,8 @@ class SparseKernelModel(Model, HasInputCols, HasLabelCol, MLWritable, MLReadable
 
     def __init__(self, posterior: SparsePosterior, features: Sequence[str], label: str, settings: Settings | None = None) -> None:
         super().__init__()
-        self._set(inputCols=list(features), labelCol=label)
+        self._declare(features, label, settings if settings is not None else Settings())
         self.posterior = posterior
-        self.settings = settings if settings is not None else Settings()
 
     def _transform(self, dataset: Any) -> Any:
         """The DataFrame with the columns mean, std, lower and upper."""
@@ -174,7 +213,9 @@ class SparseKernelModel(Model, HasInputCols, HasLabelCol, MLWritable, MLReadable
             set_num_threads(1)
             model = SparsePosterior.load(data)
             for batch in batches:
-                found = settings.columns(model, _numbers(batch, names))
+                values = _numbers(batch, names)
+                refuse_missing(values, names, "a batch")
+                found = settings.columns(model, values)
                 columns = [pa.array(found[:, i]) for i in range(len(COLUMNS))]
                 yield pa.RecordBatch.from_arrays([*batch.columns, *columns], names=[*batch.schema.names, *COLUMNS])
 
@@ -216,7 +257,9 @@ class _Writer(MLWriter):  # type: ignore[misc]
         self.stage = stage
 
     def saveImpl(self, path: str) -> None:
-        DefaultParamsWriter.saveMetadata(self.stage, path, self.sc, extraMetadata={"settings": self.stage.settings.to_dict()})
+        # Kernel and noise are no values that Spark could write.
+        columns = {"inputCols": self.stage.getInputCols(), "labelCol": self.stage.getLabelCol()}
+        DefaultParamsWriter.saveMetadata(self.stage, path, self.sc, extraMetadata={"settings": self.stage.settings.to_dict()}, paramMap=columns)
         if isinstance(self.stage, SparseKernelModel):
             row = [(bytearray(self.stage.to_bytes()),)]
             self.sparkSession.createDataFrame(row, "model binary").write.parquet(f"{path}/model")
@@ -231,8 +274,7 @@ class _Reader(MLReader):  # type: ignore[misc]
             data = bytes(self.sparkSession.read.parquet(f"{path}/model").first()["model"])
             stage: Any = SparseKernelModel(SparsePosterior.load(data), columns["inputCols"], columns["labelCol"], settings)
         else:
-            stage = SparseKernelRegressor(columns["inputCols"], columns["labelCol"])
-            stage.settings = settings
+            stage = SparseKernelRegressor(columns["inputCols"], columns["labelCol"], **settings.get_params())
         stage._resetUid(metadata["uid"])
         return stage
 
@@ -261,5 +303,8 @@ def _partition(batches: Iterator[Any], names: Sequence[str]) -> tuple[int, Any]:
 
 
 def _numbers(batch: Any, names: Sequence[str]) -> Any:
-    columns = [np.asarray(batch.column(batch.schema.names.index(name)).to_numpy(zero_copy_only=False), dtype=np.float64) for name in names]
+    import pyarrow as pa
+
+    # A null becomes a NaN, also among truth values.
+    columns = [batch.column(batch.schema.names.index(name)).cast(pa.float64()).to_numpy(zero_copy_only=False) for name in names]
     return np.ascontiguousarray(np.column_stack(columns)) if columns else np.empty((len(batch), 0))
