@@ -246,7 +246,7 @@ fn plate() -> Picture {
         wells,
         blocked: vec![(7, 10), (7, 11)],
     };
-    plate.picture()
+    plate.picture(std::slice::from_ref(&plate))
 }
 
 fn mean_map() -> Picture {

@@ -173,6 +173,12 @@ impl Failure {
         }
     }
 
+    /// Whether somebody called the work off.
+    #[must_use]
+    pub fn is_interrupted(&self) -> bool {
+        matches!(self.core(), Some(sigmabar::Error::Interrupted(_)))
+    }
+
     /// Whether the reader of our output went away, as `head` does: not worth a word.
     #[must_use]
     pub fn is_closed_pipe(&self) -> bool {

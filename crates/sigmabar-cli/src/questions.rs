@@ -13,11 +13,27 @@ use std::io::BufRead;
 pub(crate) enum Levels {
     /// Any number from low to high, perhaps in steps, or to so many decimals.
     Range(f64, f64, Made),
+    /// The same with equal ratios equally far apart, to so many significant digits.
+    Ratios(f64, f64, usize),
+    /// Whole numbers, perhaps with equal ratios equally far apart, else in steps.
+    Whole(i64, i64, Apart),
     /// These numbers.
     Numbers(Vec<f64>),
     /// These names.
     Names(Vec<String>),
 }
+
+/// Which whole numbers of a range there are.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Apart {
+    /// Every so many.
+    Step(u64),
+    /// All, and equal ratios are equally far apart.
+    Ratios,
+}
+
+/// Significant digits on a logarithmic scale, unless said.
+const SIGNIFICANT: usize = 3;
 
 /// What of a range can be made.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -69,9 +85,13 @@ pub(crate) fn ask(input: &mut dyn BufRead, console: &Console) -> Outcome<Answers
         if name.is_empty() && !factors.is_empty() {
             break;
         }
-        // The same that study files ask of a name.
-        if name.contains(['{', '}', '[', ']', '(', ')', '"', '\'', '=', '<', '>']) || name.contains(char::is_control) {
+        // The same that study files ask of a name, and what would have to be escaped in a command.
+        if name.contains(['[', ']', '(', ')', '\'', '<', '>']) {
             console.say("a name has no brackets, quotes or equals signs");
+            continue;
+        }
+        if let Some(reason) = sigmabar_study::wrong_name(&name).filter(|_| !name.is_empty()) {
+            console.say(format_args!("a factor cannot be called \"{name}\": {reason}"));
             continue;
         }
         if name.is_empty() || factors.iter().any(|(known, _)| *known == name) {
@@ -79,7 +99,7 @@ pub(crate) fn ask(input: &mut dyn BufRead, console: &Console) -> Outcome<Answers
             continue;
         }
         let levels = asker.until(
-            &format!("Levels of {name} (20..80, or 20..80 step 5, or 20..80 digits 1, or 1, 2, 4, 8 h, or dmso, thf):"),
+            &format!("Levels of {name} (20..80, or 20..80 step 5, or 20..80 digits 1, or 1..1000 log, or 1..64 int, or 1, 2, 4, 8 h, or dmso, thf):"),
             "",
             levels,
         )?;
@@ -114,19 +134,52 @@ pub(crate) struct Beliefs {
     pub repeat: f64,
 }
 
+/// The remarks behind the lines that answers give, in the order of the keys: by these they are known again.
+pub(crate) struct Said {
+    pub heading: &'static str,
+    pub remarks: [&'static str; 5],
+}
+
+pub(crate) const SAID: Said = Said {
+    heading: "# What you said is assumed",
+    remarks: [
+        "# the usual value",
+        "# how far settings stray from it",
+        "# 1.5 times the root of",
+        "# two measurements usually differ by",
+        "# so far to a clear change",
+    ],
+};
+
 impl Beliefs {
-    pub(crate) fn ask(asker: &mut Asker<'_>) -> Outcome<Self> {
+    /// The answers behind the premises of a study file, as far as its lines still say them.
+    pub(crate) fn said(text: &str) -> Option<Self> {
+        let line = |i: usize| text.lines().find(|line| line.contains(SAID.remarks[i]));
+        let value = |i: usize| line(i)?.split_once('=')?.1.split_once('#')?.0.trim().parse::<f64>().ok();
+        let remark = |i: usize| {
+            let words = line(i)?.split_once(SAID.remarks[i])?.1.trim_start();
+            words.split(|c: char| c.is_whitespace() || c == ':').next()?.parse::<f64>().ok()
+        };
+        let change = line(4)?.split_once("lengthscale =")?.1.split_once('}')?.0.trim().parse().ok()?;
+        Some(Self { usual: value(0)?, stray: value(1)?, hills: remark(2)? as usize, change, repeat: remark(3)? })
+    }
+
+    /// Asks; what was said before stands unless something else is said now.
+    pub(crate) fn ask(asker: &mut Asker<'_>, earlier: Option<Self>) -> Outcome<Self> {
+        let Self { usual, stray, hills, change, repeat } =
+            earlier.unwrap_or(Self { usual: 0.0, stray: 1.0, hills: 4, change: 0.3, repeat: 0.1 });
         let number = |text: &str| text.parse::<f64>().ok().filter(|v| v.is_finite()).ok_or_else(|| "a number, such as 50".to_owned());
         let positive = |text: &str| number(text).and_then(|v| if v > 0.0 { Ok(v) } else { Err("a number above 0".to_owned()) });
-        let usual = asker.until("Which value is usual, before you know anything about a setting?", "0", number)?;
-        let stray = asker.until("How far from it do good and bad settings stray?", "1", positive)?;
-        let hills = asker.until("How many hills and valleys fit into the whole range?", "4", |text| {
+        let usual = asker.until("Which value is usual, before you know anything about a setting?", &usual.to_string(), number)?;
+        let stray = asker.until("How far from it do good and bad settings stray?", &stray.to_string(), positive)?;
+        let hills = asker.until("How many hills and valleys fit into the whole range?", &hills.to_string(), |text| {
             text.parse::<usize>().ok().filter(|n| *n > 0).ok_or_else(|| "a whole number, at least 1".to_owned())
         })?;
         let share =
             |text: &str| positive(text).and_then(|v| if v <= 10.0 { Ok(v) } else { Err("a share of the range, such as 0.3".to_owned()) });
-        let change = asker.until("How far must one go along a factor, as a share of its range, to see a clear change?", "0.3", share)?;
-        let repeat = asker.until("By how much do two measurements of one setting usually differ?", "0.1", positive)?;
+        let way = "How far must one go along a factor, as a share of its range, to see a clear change?";
+        let change = asker.until(way, &change.to_string(), share)?;
+        let repeat = asker.until("By how much do two measurements of one setting usually differ?", &repeat.to_string(), positive)?;
         Ok(Self { usual, stray, hills, change, repeat })
     }
 
@@ -209,21 +262,9 @@ impl<'a> Asker<'a> {
 
 fn levels(text: &str) -> Result<Factor, String> {
     const WRONG: &str = "give a range such as 20..80 or 20 to 80, or at least two levels such as 10, 20, 40";
-    const RANGE: &str = "a range goes from a smaller to a larger number, such as 20..80, 20..80 step 5 or 20..80 digits 1";
+    const RANGE: &str = "a range goes from a smaller to a larger number, such as 20..80, 20..80 step 5, 20..80 digits 1, 1..1000 log (above 0, without steps) or 1..64 int";
     if let Some((low, rest)) = ends(text) {
-        if let Some((high, digits)) = rest.split_once("digits") {
-            let digits: usize = digits.trim().parse().ok().filter(|digits| *digits <= 12).ok_or(RANGE)?;
-            let (numbers, unit) = measured(&[low, high]).filter(|(numbers, _)| numbers[0] < numbers[1]).ok_or(RANGE)?;
-            return Ok(Factor { levels: Levels::Range(numbers[0], numbers[1], Made::Digits(digits)), unit });
-        }
-        let (high, step) = rest.split_once("step").map_or((rest, None), |(high, step)| (high, Some(step)));
-        let parts: Vec<&str> = [low, high].into_iter().chain(step).collect();
-        let (numbers, unit) = measured(&parts).ok_or(RANGE)?;
-        return match numbers[..] {
-            [low, high] if low < high => Ok(Factor { levels: Levels::Range(low, high, Made::usual(low, high)), unit }),
-            [low, high, step] if low < high && step > 0.0 => Ok(Factor { levels: Levels::Range(low, high, Made::Step(step)), unit }),
-            _ => Err(RANGE.to_owned()),
-        };
+        return range(low, rest).ok_or_else(|| RANGE.to_owned());
     }
     let names: Vec<&str> = text.split(',').map(str::trim).filter(|name| !name.is_empty()).collect();
     let differ = (0..names.len()).all(|i| !names[..i].contains(&names[i]));
@@ -239,11 +280,48 @@ fn levels(text: &str) -> Result<Factor, String> {
     })
 }
 
+/// A range from `low` to the beginning of `rest`, which may go on with step, digits, log and int.
+fn range(low: &str, rest: &str) -> Option<Factor> {
+    let (rest, is_log, is_whole) = scales(rest);
+    let (rest, digits) = rest.split_once("digits").map_or((rest.as_str(), None), |(high, digits)| (high, Some(digits)));
+    let digits = digits.map_or(Some(None), |digits| digits.trim().parse::<usize>().ok().filter(|digits| *digits <= 12).map(Some))?;
+    let (high, step) = rest.split_once("step").map_or((rest, None), |(high, step)| (high, Some(step)));
+    let parts: Vec<&str> = [low, high].into_iter().chain(step).collect();
+    let (numbers, unit) = measured(&parts)?;
+    let (low, high, step) = (numbers[0], numbers[1], numbers.get(2).copied());
+    let is_sound = low < high && step.is_none_or(|step| step > 0.0) && (digits.is_none() || (step.is_none() && !is_whole));
+    if !is_sound || (is_log && (low <= 0.0 || step.is_some() || digits == Some(0))) {
+        return None;
+    }
+    let whole = |value: f64| (value.fract() == 0.0 && value.abs() < 1e15).then_some(value as i64);
+    let levels = match (is_whole, is_log) {
+        (true, true) => Levels::Whole(whole(low)?, whole(high)?, Apart::Ratios),
+        (true, false) => Levels::Whole(whole(low)?, whole(high)?, Apart::Step(whole(step.unwrap_or(1.0))?.unsigned_abs())),
+        (false, true) => Levels::Ratios(low, high, digits.unwrap_or(SIGNIFICANT)),
+        (false, false) => {
+            Levels::Range(low, high, step.map(Made::Step).or(digits.map(Made::Digits)).unwrap_or_else(|| Made::usual(low, high)))
+        }
+    };
+    Some(Factor { levels, unit })
+}
+
+/// The rest of a range without the words log and int, and whether each was there: everything else may be a unit.
+fn scales(rest: &str) -> (String, bool, bool) {
+    let words: Vec<&str> = rest.split_whitespace().collect();
+    let is_log = |word: &&str| matches!(word.to_lowercase().trim_matches(','), "log" | "logarithmic");
+    let is_whole = |word: &&str| matches!(word.to_lowercase().trim_matches(','), "int" | "integer" | "integers" | "whole");
+    let kept: Vec<&str> = words.iter().copied().filter(|word| !is_log(word) && !is_whole(word)).collect();
+    (kept.join(" "), words.iter().any(is_log), words.iter().any(is_whole))
+}
+
 /// The two ends of a range, as people write it: `20..80`, `20 to 80`, `20-80`.
 fn ends(text: &str) -> Option<(&str, &str)> {
     let dashes =
         text.char_indices().skip(1).filter(|(_, c)| matches!(c, '-' | '–' | '—')).map(|(at, c)| (&text[..at], &text[at + c.len_utf8()..]));
-    let high = |rest: &str| rest.split("step").flat_map(|part| part.split("digits")).next().is_some_and(|high| measured(&[high]).is_some());
+    let high = |rest: &str| {
+        let (rest, ..) = scales(rest);
+        rest.split("step").flat_map(|part| part.split("digits")).next().is_some_and(|high| measured(&[high]).is_some())
+    };
     text.split_once("..")
         .map(|(low, rest)| (low, rest.trim_start_matches('.')))
         .or_else(|| text.split_once(" to ").filter(|(low, rest)| measured(&[low]).is_some() && high(rest)))
@@ -304,6 +382,18 @@ impl Answers {
                         Made::Digits(digits) => format!("digits = {digits}   # decimals that can be set"),
                     });
                 }
+                Levels::Ratios(low, high, digits) => {
+                    line(format!("type = \"float\"\nlow = {low}\nhigh = {high}\nlog = true   # equal ratios are equally far apart"));
+                    line(format!("digits = {digits}   # significant digits that can be set"));
+                }
+                Levels::Whole(low, high, apart) => {
+                    line(format!("type = \"int\"\nlow = {low}\nhigh = {high}"));
+                    match apart {
+                        Apart::Step(1) => {}
+                        Apart::Step(step) => line(format!("step = {step}")),
+                        Apart::Ratios => line("log = true   # equal ratios are equally far apart".to_owned()),
+                    }
+                }
                 Levels::Numbers(numbers) => {
                     let numbers: Vec<String> = numbers.iter().map(ToString::to_string).collect();
                     line(format!("type = \"ordinal\"\nchoices = [{}]", numbers.join(", ")));
@@ -341,12 +431,35 @@ mod tests {
         for names in [["dmso", "thf"], ["2-propanol", "3-pentanol"], ["1 h", "2 d"], ["5-HT", "dmso"]] {
             assert_eq!(read(&names.join(", ")), Ok((Levels::Names(names.map(str::to_owned).to_vec()), String::new())));
         }
+        // Words for the scale are no units, and everything else still is.
+        assert_eq!(read("1..1000 log"), Ok((Levels::Ratios(1.0, 1000.0, 3), String::new())));
+        assert_eq!(read("1 to 1000 nM log"), Ok((Levels::Ratios(1.0, 1000.0, 3), "nM".into())));
+        assert_eq!(read("1e-5-1e-1 log digits 2"), Ok((Levels::Ratios(1e-5, 1e-1, 2), String::new())));
+        assert_eq!(read("1..64 int log"), Ok((Levels::Whole(1, 64, Apart::Ratios), String::new())));
+        assert_eq!(read("1..64 integer"), Ok((Levels::Whole(1, 64, Apart::Step(1)), String::new())));
+        assert_eq!(read("2-64 trees int step 2"), Ok((Levels::Whole(2, 64, Apart::Step(2)), "trees".into())));
+        assert_eq!(read("1..10 logs"), Ok((range(1.0, 10.0, Made::Digits(2)), "logs".into())));
+        assert!(["0..10 log", "1..10 log step 2", "0.5..3 int", "1..9 int digits 1"].iter().all(|text| levels(text).is_err()));
         assert!(["80..20", "80-20", "2..8 step x", "a", "a, a", ""].iter().all(|text| levels(text).is_err()));
     }
 
     #[test]
+    fn what_was_said_is_read_back_from_the_file() {
+        let beliefs = Beliefs { usual: 50.0, stray: 20.0, hills: 3, change: 0.4, repeat: 2.5 };
+        assert_eq!(Beliefs::said(&beliefs.to_toml().unwrap()), Some(beliefs));
+        assert_eq!(Beliefs::said("prior_mean = 3\n"), None);
+    }
+
+    #[test]
     fn the_file_that_is_written_can_be_read() {
-        let answers = [("temperature", "20..80 step 2.5"), ("dose", "1, 2.5 ml"), ("solvent", "dmso, thf")];
+        let answers = [
+            ("temperature", "20..80 step 2.5"),
+            ("dose", "1, 2.5 ml"),
+            ("solvent", "dmso, thf"),
+            ("rate", "1e-5..1e-1 log"),
+            ("depth", "1..64 int log"),
+            ("trees", "10..90 int step 10"),
+        ];
         let factors = answers.map(|(name, text)| (name.to_owned(), levels(text).unwrap())).to_vec();
         for wells in [None, Some(24)] {
             let answers = Answers {
@@ -358,7 +471,7 @@ mod tests {
                 per_batch: 24,
             };
             let spec = sigmabar_study::StudySpec::from_toml(&answers.to_toml(3), std::path::Path::new(".")).unwrap();
-            assert_eq!((spec.space().parameters().len(), spec.problem().budget(), spec.problem().seed()), (3, 48, 3));
+            assert_eq!((spec.space().parameters().len(), spec.problem().budget(), spec.problem().seed()), (6, 48, 3));
         }
     }
 }

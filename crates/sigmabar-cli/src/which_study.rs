@@ -207,8 +207,12 @@ impl WhichStudy {
     /// The commands that go on when nothing is open: the next plate where the study is laid out on plates, and no more asking where it is over.
     pub fn going_on(&self, study: &Study, status: &Status) -> String {
         let typed = self.typed();
-        if status.count(TrialStatus::Done) == 0 && status.count(TrialStatus::Failed) > 0 && study.spec().has_objective() {
-            return format!("sigmabar run{typed} --retry-failed");
+        let has_only_failures = status.count(TrialStatus::Done) == 0 && status.count(TrialStatus::Failed) > 0;
+        if has_only_failures && study.spec().has_objective() {
+            return format!("sigmabar run{typed} --retry-failed   or   sigmabar trials{typed}");
+        }
+        if has_only_failures && status.is_finished {
+            return format!("sigmabar trials{typed}   (all of them failed)");
         }
         if status.awaits_premises {
             return self.fixing_premises();

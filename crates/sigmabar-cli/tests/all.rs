@@ -12,3 +12,4 @@ mod refusals;
 mod reports;
 mod support;
 mod transcripts;
+mod words;

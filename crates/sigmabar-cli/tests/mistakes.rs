@@ -339,6 +339,35 @@ fn a_recommendation_among_failures_is_given_with_a_warning() {
 
 /// Tables as spreadsheets save them all over the world: read, or refused with the place and what to do.
 #[test]
+fn all_columns_of_words_are_named_at_once() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path();
+    fs::write(path.join("t.csv"), "name,t,solvent,y\nplate a,1,dmso,2\nplate b,2,thf,3\n").unwrap();
+    let said = ends(path, &["fit", "t.csv", "--target", "y"], 1).1;
+    let words = "column \"name\": \"plate a\" is not a number; 2 columns hold words there: put numbers there, leave the columns out (--ignore \"name,solvent\"), \
+                 or declare them (--categorical \"name,solvent\")";
+    assert!(said.contains(words), "{said}");
+}
+
+#[test]
+fn rows_with_holes_are_predicted_without_them_where_that_is_said() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path();
+    fs::write(path.join("t.csv"), "x,y\n0,1\n1,2\n2,4\n3,5\n").unwrap();
+    ends(path, &["fit", "t.csv", "--target", "y", "--lengthscale", "1", "--tau", "0.1", "--holdout", "0", "-o", "m.sbm"], 0);
+    fs::write(path.join("new.csv"), "x,z\n0.5,1\n,2\n2.5,3\n").unwrap();
+    let said = ends(path, &["predict", "m.sbm", "new.csv"], 1).1;
+    assert!(said.contains("line 3, column \"x\""), "{said}");
+    ends(path, &["predict", "m.sbm", "new.csv", "--drop-missing"], 2);
+    let (out, said) = ends(path, &["predict", "m.sbm", "new.csv", "--drop-missing", "--inputs"], 0);
+    assert!(out.lines().count() == 3 && out.contains("\n0.5,") && out.contains("\n2.5,"), "{out}");
+    assert!(said.contains("1 rows with a missing value were dropped"), "{said}");
+    let said = ends(path, &["predict", "m.sbm", "new.csv", "--drop-missing", "--inputs", "-o", "out.csv"], 0).1;
+    assert!(said.contains("1 rows with a missing value were dropped") && said.contains("2 rows predicted"), "{said}");
+    assert_eq!(fs::read_to_string(path.join("out.csv")).unwrap(), out);
+}
+
+#[test]
 fn spreadsheets_of_every_kind_are_read_or_refused_with_their_place() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path();
@@ -350,9 +379,9 @@ fn spreadsheets_of_every_kind_are_read_or_refused_with_their_place() {
     let said = fit(good.as_bytes(), 0);
     assert!(said.contains("read 3 rows of 2 columns") && said.contains("commas are read as decimal points"), "{said}");
     for (text, words) in [
-        ("x,y\n1,\"1,234.5\"\n2,3\n", "line 2, column \"y\": \"1,234.5\" is not a finite number; write every number with a point"),
-        ("x;y\n1,5;2\n2;1.234\n", "line 3, column \"y\": \"1.234\" is not a finite number; write every number with a point"),
-        ("x,y\n01.11.2026,1\n02.11.2026,2\n", "line 2, column \"x\": \"01.11.2026\" is not a finite number"),
+        ("x,y\n1,\"1,234.5\"\n2,3\n", "line 2, column \"y\": \"1,234.5\" is not a number; write every number with a point"),
+        ("x;y\n1,5;2\n2;1.234\n", "line 3, column \"y\": \"1.234\" does not belong there; write every number with a point"),
+        ("x,y\n01.11.2026,1\n02.11.2026,2\n", "line 2, column \"x\": \"01.11.2026\" is not a number"),
         ("x,y\n1,#DIV/0!\n", "line 2, column \"y\": \"#DIV/0!\""),
         ("x,x,y\n1,2,3\n", "columns 1 and 2 (counted from 1) are both called \"x\""),
         ("x,y\n1,2\n,\n3,4\n", "line 3: an empty row between others"),

@@ -218,10 +218,10 @@ fn wells_have_names_and_places() {
         wells,
         blocked: vec![(7, 11)],
     };
-    is_on_its_sheet(&plate.picture());
-    assert!(plate.picture().svg(Medium::File).contains("B3: failed"));
+    is_on_its_sheet(&plate.picture(std::slice::from_ref(&plate)));
+    assert!(plate.picture(std::slice::from_ref(&plate)).svg(Medium::File).contains("B3: failed"));
     let untouched = Plate { wells: vec![well(Measured::Missing)], ..plate };
-    assert!(untouched.picture().svg(Medium::File).contains("B3: no result"));
+    assert!(untouched.picture(std::slice::from_ref(&untouched)).svg(Medium::File).contains("B3: no result"));
 }
 
 /// The texts of a picture in the order in which they are drawn, and the fillings of its marks.
@@ -259,7 +259,7 @@ fn measured_and_predicted_wells_have_one_scale_and_controls_their_squares() {
         wells,
         blocked: vec![(3, 5)],
     };
-    let picture = plate.picture();
+    let picture = plate.picture(std::slice::from_ref(&plate));
     is_on_its_sheet(&picture);
     let (texts, filled) = texts_and_fillings(&picture);
     for title in ["measured yield / %", "predicted yield / % (model's mean)", "(measured − predicted) / standard deviation"] {
@@ -272,6 +272,10 @@ fn measured_and_predicted_wells_have_one_scale_and_controls_their_squares() {
     assert_eq!(colour("A1: 20"), heat(1.0 / 3.0).value(Medium::File));
     assert_eq!((colour("A1: 10"), colour("A2: 40")), (heat(0.0).value(Medium::File), heat(1.0).value(Medium::File)));
     assert_eq!(colour("A3: 30 · control"), heat(2.0 / 3.0).value(Medium::File));
+    // Beside a plate that reached 70, the same wells are darker: a study's plates have one scale.
+    let other = Plate { wells: vec![well(0, 70.0, 70.0)], ..plate.clone() };
+    let (_, beside) = texts_and_fillings(&plate.picture(&[plate.clone(), other]));
+    assert!(beside.iter().any(|(tip, fill)| tip.starts_with("A2: 40") && *fill == heat(0.5).value(Medium::File)), "{beside:?}");
     assert!(picture.caption().contains("The control, in a square, came to 30. Wells with a dash stay empty."), "{}", picture.caption());
 }
 

@@ -30,6 +30,19 @@ fn a_part_without_chunks_is_empty_and_merges() {
     assert!(said.contains("none-*.sba: there are no sums to merge: name files that sigmabar accumulate wrote"), "{said}");
 }
 
+/// What needs single rows means nothing for sums: it is refused rather than passed over.
+#[test]
+fn what_needs_rows_at_hand_is_refused_by_a_plan() {
+    let folder = tempfile::tempdir().unwrap();
+    two_files(folder.path());
+    for option in ["--holdout 0.2", "--calibrate 0.1", "--keep-rows", "--stream", "--no-save"] {
+        let said = refused(folder.path(), &format!("plan a.csv {CURVE} {option}"));
+        let name = option.split(' ').next().unwrap();
+        assert!(said.contains(&format!("{name} is for sigmabar fit, which has the rows at hand")), "{said}");
+    }
+    assert!(!folder.path().join("a.sbp").exists());
+}
+
 fn inducing(at: &Path, plan: &str) -> usize {
     Plan::from_bytes_with(&fs::read(at.join(plan)).unwrap()).unwrap().0.features().len()
 }

@@ -6,7 +6,7 @@ use std::io::Write;
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
 
-fn sigmabar(directory: &Path, arguments: &[&str], answers: &str) -> Output {
+pub fn sigmabar(directory: &Path, arguments: &[&str], answers: &str) -> Output {
     let mut command = Command::new(env!("CARGO_BIN_EXE_sigmabar"));
     command.args(arguments).current_dir(directory).env("SIGMABAR_NUM_THREADS", "1").env("NO_COLOR", "1");
     let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
@@ -16,7 +16,7 @@ fn sigmabar(directory: &Path, arguments: &[&str], answers: &str) -> Output {
 }
 
 /// Runs a command that must end with this code, and gives what it wrote and said.
-fn ends(directory: &Path, arguments: &[&str], answers: &str, code: i32) -> (String, String) {
+pub fn ends(directory: &Path, arguments: &[&str], answers: &str, code: i32) -> (String, String) {
     let output = sigmabar(directory, arguments, answers);
     let words = String::from_utf8_lossy(&output.stderr).into_owned();
     assert_eq!(output.status.code(), Some(code), "{arguments:?}: {words}");
@@ -50,8 +50,18 @@ fn from_answers_to_a_certificate_with_its_range() {
         assert!(file.contains(line), "{line} is not in\n{file}");
     }
     assert!(fs::read_to_string(path.join("study.premises.svg")).unwrap().contains("</svg>"));
-    // Asked again, nothing is lost.
-    assert!(ends(path, &["premises", "study.toml", "--questions"], BELIEFS, 2).1.contains("has a prior_mean already"));
+    // Asked again, what was said is the default, and only the lines written here are replaced.
+    let (_, said) = ends(path, &["premises", "study.toml", "--questions"], "\n\n12\n\n\n", 0);
+    assert!(said.contains("whole range? [3]") && said.contains("usually differ? [2]"), "{said}");
+    let wilder = fs::read_to_string(path.join("study.toml")).unwrap();
+    assert_eq!(wilder.lines().count(), file.lines().count(), "{wilder}");
+    assert!(
+        wilder.contains("norm_bound = 5.1962") && wilder.contains("prior_mean = 50.0") && wilder.contains("lengthscale = 0.4"),
+        "{wilder}"
+    );
+    fs::write(path.join("study.toml"), wilder.replace("norm_bound = 5.1962", "norm_bound = 7 # mine\n#")).unwrap();
+    assert!(ends(path, &["premises", "study.toml", "--questions"], BELIEFS, 2).1.contains("has a norm_bound already"));
+    fs::write(path.join("study.toml"), &file).unwrap();
 
     for _ in 0..2 {
         let (asked, _) = ends(path, &["ask", "study.toml", "--count", "20", "--format", "json"], "", 0);
@@ -74,6 +84,12 @@ fn from_answers_to_a_certificate_with_its_range() {
     ends(path, &["report", "study.toml"], "", 0);
     let page = fs::read_to_string(path.join("study-report.html")).unwrap();
     assert!(page.contains("What would have to be true for this to be wrong?"));
+    // What the claim rests on is the bound by replicates, not the guess that planned them.
+    assert!(page.contains("of one unknown level; at most") && !page.contains("standard deviation 0.0886"), "{page}");
+    // Noise is said in the unit of the results, of which one of the model's is 20.
+    let said = answer["stands"].as_str().unwrap();
+    let noise: f64 = said.split("or noise up to ").nth(1).unwrap().split(' ').next().unwrap().parse().unwrap();
+    assert!((noise / (20.0 * number("noise_breakdown")) - 1.0).abs() < 0.02, "{said}");
     // Once it has begun, premises stay.
     fs::write(path.join("study.toml"), fs::read_to_string(path.join("study.toml")).unwrap().replace("prior_mean", "# prior_mean")).unwrap();
     assert!(ends(path, &["premises", "study.toml", "--questions"], BELIEFS, 2).1.contains("has begun"));
@@ -212,4 +228,55 @@ fn the_less_noise_the_smaller_the_gap() {
         last = gap;
     }
     assert!(last <= 1e-4, "{last}");
+}
+
+/// A study of a command, with a pilot of twelve.
+fn piloted(command: &str) -> String {
+    format!(
+        "budget = 44\nbatches = 2\npilot = 12\n\n[parameters.x]\ntype = \"float\"\nlow = 0\nhigh = 20\n\n[objective]\ncommand = \"{command}\"\n"
+    )
+}
+
+/// Repeats that are all equal bound no level: the pilot saw that, and suggests a level that is declared.
+#[test]
+fn a_pilot_whose_repeats_are_equal_suggests_a_declared_level() {
+    let place = tempfile::tempdir().unwrap();
+    let path = place.path();
+    for (file, command, noise) in [
+        ("exact.toml", "echo {x}", "noise = 0  # repeats gave the same"),
+        ("rounded.toml", "printf '%.1f' {x}", "all values multiples of 0.1"),
+    ] {
+        fs::write(path.join(file), piloted(command)).unwrap();
+        ends(path, &["run", file, "--no-report"], "", 0);
+        ends(path, &["premises", file], "", 0);
+        let written = fs::read_to_string(path.join(file)).unwrap();
+        assert!(written.contains(noise) && !written.contains("about ="), "{written}");
+        ends(path, &["run", file, "--no-report", "-q"], "", 0);
+        let (answer, _) = ends(path, &["recommend", file, "--format", "json"], "", 0);
+        let answer: Value = serde_json::from_str(&answer).unwrap();
+        assert_eq!(answer["label"], "certified", "{answer}");
+        ends(path, &["status", file], "", 0);
+    }
+}
+
+/// Where somebody declares an unknown level all the same, the study says what happened and how to go on, and stays readable.
+#[test]
+fn equal_repeats_refute_an_unknown_level_and_lose_nothing() {
+    let place = tempfile::tempdir().unwrap();
+    let path = place.path();
+    let study = "budget = 40\nbatches = 2\nnorm_bound = 4\nnoise = { about = 0.001 }\nkernel = { name = \"se\", lengthscale = 0.5 }\n\n\
+                 [parameters.x]\ntype = \"float\"\nlow = 0\nhigh = 1\n\n[objective]\ncommand = \"echo {x}\"\n";
+    fs::write(path.join("study.toml"), study).unwrap();
+    for verb in ["run", "status", "recommend", "report", "ask"] {
+        let (_, said) = ends(path, &[verb, "study.toml"], "", 3);
+        assert!(said.contains("equal to the last digit") && said.contains("--despite-contradiction"), "{verb}: {said}");
+    }
+    let (answer, _) = ends(path, &["recommend", "study.toml", "--format", "json"], "", 3);
+    let answer: Value = serde_json::from_str(&answer).unwrap();
+    assert_eq!((answer["label"].as_str(), answer["gap"].as_f64()), (Some("estimated"), None), "{answer}");
+    let (before, _) = ends(path, &["trials", "study.toml", "--state", "done", "--format", "csv"], "", 0);
+    assert!(before.lines().count() == 10, "{before}");
+    ends(path, &["run", "study.toml", "--despite-contradiction", "--no-report"], "", 3);
+    let (after, _) = ends(path, &["trials", "study.toml", "--state", "done", "--format", "csv"], "", 0);
+    assert!(after.lines().count() == 41 && after.starts_with(&before), "{after}");
 }

@@ -469,3 +469,56 @@ fn an_interrupt_ends_a_fit_and_leaves_nothing() {
     let left: Vec<_> = fs::read_dir(directory.path()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
     assert_eq!(left, ["d.csv"]);
 }
+
+/// Begins a command and gives it with what it says, line by line.
+#[cfg(unix)]
+fn begin(directory: &Path, arguments: &[&str]) -> (std::process::Child, impl Iterator<Item = String> + use<>) {
+    use std::io::{BufRead, BufReader};
+    let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_sigmabar"));
+    command.args(arguments).current_dir(directory).env("NO_COLOR", "1").stdout(std::process::Stdio::null());
+    let mut child = command.stderr(std::process::Stdio::piped()).spawn().unwrap();
+    let lines = BufReader::new(child.stderr.take().unwrap()).lines().map_while(Result::ok);
+    (child, lines)
+}
+
+/// Six factors, of which next to nothing is ruled out: judging the claim under other premises takes longer than measuring.
+#[cfg(unix)]
+const LONG_ENDING: &str = "budget = 60\nbatches = 1\nstrategy = { name = \"s-bpe\", candidates = 6000 }\nnorm_bound = 6.0\n\
+                           noise = { gaussian = 0.1 }\nkernel = { name = \"matern\", lengthscale = 0.4 }\n";
+
+/// When everything is measured, range, map and page are worked out: whoever wants to go then may, too, and nothing is lost or half written.
+#[test]
+#[cfg(unix)]
+fn an_interrupt_ends_the_last_phase_of_a_run() {
+    use std::time::{Duration, Instant};
+    let directory = tempfile::tempdir().unwrap();
+    let mut text = LONG_ENDING.to_owned();
+    for name in ["a", "b", "c", "d", "e", "f"] {
+        text += &format!("\n[parameters.{name}]\ntype = \"float\"\nlow = 0\nhigh = 1\n");
+    }
+    fs::write(directory.path().join("study.toml"), text + "\n[objective]\nbuiltin = \"hartmann-6\"\nnoise = 0.1\n").unwrap();
+    let interrupt =
+        |id: u32, signal: &str| assert!(std::process::Command::new("kill").args([signal, &id.to_string()]).status().unwrap().success());
+    for (verb, signal) in [("run", "-INT"), ("run", "-TERM"), ("recommend", "-INT"), ("status", "-INT"), ("report", "-TERM")] {
+        let (mut child, mut lines) = begin(directory.path(), &[verb, "study.toml"]);
+        if verb == "run" {
+            assert!(lines.any(|line| line.contains("60 of 60 measured") || line.contains("resumed")));
+        }
+        std::thread::sleep(Duration::from_millis(700));
+        assert!(child.try_wait().unwrap().is_none(), "{verb} is at work");
+        let begun = Instant::now();
+        interrupt(child.id(), signal);
+        let status = child.wait().unwrap();
+        assert!(begun.elapsed() < Duration::from_secs(3), "{verb}: {:?}", begun.elapsed());
+        let said: Vec<String> = lines.collect();
+        if verb == "run" {
+            assert_eq!(status.code(), Some(130), "{said:?}");
+            assert!(said.iter().any(|line| line.contains("interrupted: everything told is kept")), "{said:?}");
+        } else {
+            assert!(!status.success());
+        }
+        assert!(!directory.path().join("study-report.html").exists());
+    }
+    let left = done(directory.path(), &["trials", "study.db", "--state", "done", "--format", "csv"]);
+    assert_eq!(left.lines().count(), 61);
+}

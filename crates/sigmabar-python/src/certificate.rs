@@ -2,6 +2,7 @@
 
 use crate::error::raise;
 use pyo3::prelude::*;
+use sigmabar::certificate::Range;
 use sigmabar::{Certificate, Origin};
 
 /// Name, statement and origin of a premise, the last as the JSON writes it.
@@ -18,6 +19,12 @@ pub fn certificate_json(certificate: &Certificate) -> PyResult<String> {
 #[pyfunction]
 pub fn read_certificate(json: &str) -> PyResult<String> {
     certificate_json(&serde_json::from_str(json).map_err(raise)?)
+}
+
+/// A written range in words, with noise in the data's scale; none where it says nothing.
+#[pyfunction]
+pub fn range_sentence(json: &str, unit: f64) -> PyResult<Option<String>> {
+    Ok(serde_json::from_str::<Range>(json).map_err(raise)?.sentence(unit))
 }
 
 /// What a written certificate says; refused if its label is not the one that its premises carry.

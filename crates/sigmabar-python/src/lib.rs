@@ -36,7 +36,7 @@ mod _core {
     #[pymodule_export]
     use super::arrow::arrow_rows;
     #[pymodule_export]
-    use super::certificate::{describe_certificate, read_certificate};
+    use super::certificate::{describe_certificate, range_sentence, read_certificate};
     #[pymodule_export]
     use super::claim::PyClaim;
     #[pymodule_export]
@@ -66,7 +66,7 @@ mod _core {
     #[pymodule_export]
     use super::strategy::PyStrategy;
     #[pymodule_export]
-    use super::study::{PyStudy, study_schema};
+    use super::study::{PyStudy, judge_premises, learn_premises, study_schema};
     #[pymodule_export]
     use super::theory::{
         batch_sizes, data_gain, gain_bounds, norm_of_hills, regression_bound, regret_bound, replicates, samples_for_error, samples_for_std,

@@ -7,7 +7,7 @@ use crate::strategy::PyStrategy;
 use crate::work;
 use pyo3::prelude::*;
 use serde_json::{Map, Value as Json};
-use sigmabar_study::{AskRequest, Asked, AskedTrial, Corrected, ImportedRow, Study, StudySpec, TrialResult, TrialRow, Value};
+use sigmabar_study::{AskRequest, Asked, AskedTrial, Corrected, ImportedRow, Pilot, Study, StudySpec, TrialResult, TrialRow, Value};
 use std::fmt::Display;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -265,6 +265,43 @@ impl PyStudy {
     fn strategy(&self, py: Python<'_>) -> PyResult<PyStrategy> {
         self.with(py, Study::strategy).map(PyStrategy::from)
     }
+}
+
+/// A study file in JSON, and results of before: settings as JSON lists in the order of the parameters.
+fn pilot(text: &str, rows: Vec<(String, f64)>) -> Result<(StudySpec, Pilot), String> {
+    let row = |(values, value): (String, f64)| {
+        let result = TrialResult::Value { value, standard_error: None, replicates: None };
+        serde_json::from_str(&values).map(|values| ImportedRow { values, result })
+    };
+    let rows = rows.into_iter().map(row).collect::<Result<Vec<_>, _>>().map_err(said)?;
+    let spec = StudySpec::from_json(text, Path::new(".")).map_err(said)?;
+    let pilot = Pilot::new(&spec, &rows, "the table").map_err(said)?;
+    Ok((spec, pilot))
+}
+
+fn said(error: impl Display) -> String {
+    error.to_string()
+}
+
+/// Premises that results suggest, as JSON: the keys of a study file, the least norm, and the lines of a study file. `source` is where the results come from, none for a pilot.
+#[pyfunction]
+pub fn learn_premises(py: Python<'_>, text: String, rows: Vec<(String, f64)>, source: Option<String>, seed: u64) -> PyResult<String> {
+    work::run(py, move || {
+        let learnt = pilot(&text, rows)?.1.learn(seed).map_err(said)?;
+        let (lines, keys) = (learnt.to_toml(source.as_deref().map(Path::new)), learnt.keys(source.as_deref()));
+        let found = serde_json::json!({ "keys": keys, "least_norm": learnt.least_norm, "results": learnt.results, "lines": lines });
+        Ok::<_, String>(found.to_string())
+    })
+}
+
+/// What results say about the premises of a study file: the least norm, that of what fits best, and the one that is suggested.
+#[pyfunction]
+pub fn judge_premises(py: Python<'_>, text: String, rows: Vec<(String, f64)>) -> PyResult<Option<(f64, f64, f64)>> {
+    let verdict = work::run(py, move || {
+        let (spec, pilot) = pilot(&text, rows)?;
+        pilot.judge(spec.problem()).map_err(said)
+    })?;
+    Ok(verdict.map(|v| (v.least_norm, v.norm, v.suggested)))
 }
 
 /// The JSON Schema of study files.

@@ -189,6 +189,33 @@ def test_a_signal_stops_the_computation_itself(long: Callable[[], object]) -> No
     assert cpu_seconds() - before < 0.1, "nothing computes any more"
 
 
+@pytest.fixture(scope="module")
+def judged() -> bytes:
+    """A run whose claim takes seconds to be judged under other premises."""
+    domain = np.random.default_rng(3).random((30_000, 4))
+    s = sb.Strategy("s-bpe", domain=domain, kernel=sb.Matern(nu=2.5, lengthscale=0.4), norm_bound=4.0, noise=sb.Gaussian(0.1), budget=600, batches=2)
+    while (a := s.ask()) is not None:
+        s.tell(a.ids, np.sin(5 * a.points[:, 0]) + a.points[:, 1])
+    return s.save()
+
+
+@pytest.mark.parametrize("asked", ["standing", "premise_map", "recommend"])
+def test_a_signal_stops_the_range_of_a_claim(judged: bytes, asked: str) -> None:
+    def work_for_ever() -> None:
+        while True:
+            getattr(sb.Strategy.load(judged), asked)()
+
+    threading.Timer(1.0, os.kill, (os.getpid(), signal.SIGINT)).start()
+    started = time.monotonic()
+    with pytest.raises(KeyboardInterrupt):
+        work_for_ever()
+    assert time.monotonic() - started < 4.0
+    time.sleep(0.4)
+    before = cpu_seconds()
+    time.sleep(0.5)
+    assert cpu_seconds() - before < 0.1, "nothing computes any more"
+
+
 def test_an_interrupted_run_is_as_if_nobody_had_asked() -> None:
     def fresh() -> sb.Strategy:
         domain = np.random.default_rng(3).random((20_000, 3))

@@ -246,3 +246,22 @@ def test_nothing_is_warned_of_where_nothing_is_wrong() -> None:
         estimator = SparseKernelRegressor(sb.SquaredExponential(0.3), noise=0.1, learn=False)
         GridSearchCV(estimator, {"kernel__lengthscale": [0.2, 0.4]}, cv=2).fit(X, y)
         pickle.loads(pickle.dumps(named)).predict(table.iloc[:3])
+
+
+def test_numbers_that_fit_no_float_are_refused_in_words() -> None:
+    with pytest.raises(sb.Error, match="numbers that fit a float"):
+        SparseKernelRegressor().fit([[10**400], [1]], [1.0, 2.0])
+
+
+def test_dates_are_days_since_1970_as_in_the_command() -> None:
+    pandas = pytest.importorskip("pandas")
+    days = np.arange(60.0) + 20_000.0
+    frame = pandas.DataFrame({"day": pandas.to_datetime(days, unit="D"), "x": np.linspace(0, 1, 60)})
+    plain = pandas.DataFrame({"day": days, "x": frame["x"]})
+    y = np.sin(days / 9.0)
+    model, expected = (SparseKernelRegressor(random_state=0).fit(table, y) for table in (frame, plain))
+    np.testing.assert_array_equal(model.predict(frame), expected.predict(plain))
+    zoned = frame.assign(day=frame["day"].dt.tz_localize("UTC"))
+    np.testing.assert_array_equal(model.predict(zoned), expected.predict(plain))
+    with pytest.raises(ValueError, match="NaN"):
+        model.predict(frame.assign(day=frame["day"].where(frame["x"] > 0.5)))

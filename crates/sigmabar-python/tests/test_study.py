@@ -307,6 +307,8 @@ def test_results_are_corrected_and_study_files_amended(tmp_path: Path) -> None:
     first = study.ask(4)
     assert first is not None
     study.tell(first[0].id, first[0].params["x"])
+    assert study.replace(0, 0.4, "a mean of three", standard_error=0.02, replicates=3) == "in time"
+    assert study.trials()[0]["replicates"] == 3
     assert study.replace(0, 0.5, "misread") == "in time"
     study.tell_all([(trial.id, trial.params["x"]) for trial in first[1:]])
     study.ask(1)

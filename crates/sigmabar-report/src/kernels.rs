@@ -25,7 +25,7 @@ impl FromStr for Family {
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         const WRONG: &str = "a kernel is se, matern-NU or rq-ALPHA, such as matern-2.5";
         let number = |text: &str| text.parse::<f64>().ok().filter(|v| v.is_finite() && *v > 0.0).ok_or(WRONG);
-        match text {
+        match text.to_lowercase().replace('_', "-").as_str() {
             "se" | "rbf" | "squared-exponential" => Ok(Self::SquaredExponential),
             "matern" => Ok(Self::Matern(2.5)),
             "rq" | "rational-quadratic" => Ok(Self::RationalQuadratic(1.0)),

@@ -11,18 +11,7 @@ pub fn positive(text: &str) -> Result<usize, &'static str> {
 
 /// A time, typed as `90`, `90s`, `1.5h` or `3d`: a number without a unit is seconds, as in study files.
 pub fn duration(text: &str) -> Result<Duration, &'static str> {
-    const WRONG: &str = "a time is a number of seconds, or a number with s, m, h or d behind it, such as 90m";
-    let text = text.trim();
-    let number = text.trim_end_matches(|c: char| c.is_ascii_alphabetic());
-    let seconds = match text[number.len()..].trim() {
-        "" | "s" => 1.0,
-        "m" | "min" => 60.0,
-        "h" => 3600.0,
-        "d" => 86400.0,
-        _ => return Err(WRONG),
-    };
-    let time = number.trim().parse::<f64>().map_err(|_| WRONG)? * seconds;
-    if time > 0.0 { Duration::try_from_secs_f64(time).map_err(|_| WRONG) } else { Err(WRONG) }
+    sigmabar_study::seconds(text).map(Duration::from_secs_f64)
 }
 
 /// A number of bytes, typed as `4G`, `500M` or `1000000`.

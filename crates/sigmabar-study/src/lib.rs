@@ -43,6 +43,7 @@ mod error;
 mod expression;
 mod objective;
 mod patience;
+mod pilot;
 mod run;
 mod space;
 mod spec;
@@ -55,11 +56,13 @@ mod value;
 pub use error::{Error, Result, SpecError, SpecProblem, StoreError, TextPosition};
 pub use expression::{Expression, ExpressionError, ExpressionProblem, parse_expression};
 pub use objective::{Reply, ReplyProblem, parse_reply};
+pub use pilot::{Learnt, Level, Pilot, Verdict};
 pub use run::{Evaluated, Exchange, RunEnd, RunEvent, RunOptions};
 pub use space::{CandidateTable, Parameter, ParameterKind, Space};
-pub use spec::StudySpec;
+pub use spec::{StudySpec, wrong_name};
 pub use study::{Advice, BatchRow, BestObserved, Cell, Corrected, Feed, KeyedResult, Nearest, Status, Study, Survivors, WorkerRow};
 pub use trial::{
     AskRequest, Asked, AskedTrial, ControlRow, EventKind, EventRow, HandedOut, ImportedRow, Page, Told, TrialResult, TrialRow, TrialStatus,
 };
+pub use union::seconds;
 pub use value::Value;

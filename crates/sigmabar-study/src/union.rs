@@ -98,3 +98,41 @@ pub enum OneOrMany<T> {
     /// Several.
     Many(Vec<T>),
 }
+
+/// A time as people write it, in seconds: `90`, `90s`, `1.5h`, `3d`. A number without a unit is seconds.
+///
+/// # Errors
+/// What a time looks like.
+pub fn seconds(text: &str) -> Result<f64, &'static str> {
+    const WRONG: &str = "a time is a number of seconds, or a number with s, m, h or d behind it, such as 90m";
+    let text = text.trim();
+    let number = text.trim_end_matches(|c: char| c.is_ascii_alphabetic());
+    let unit = match text[number.len()..].trim() {
+        "" | "s" => 1.0,
+        "m" | "min" => 60.0,
+        "h" => 3600.0,
+        "d" => 86400.0,
+        _ => return Err(WRONG),
+    };
+    let time = number.trim().parse::<f64>().map_err(|_| WRONG)? * unit;
+    if time > 0.0 && std::time::Duration::try_from_secs_f64(time).is_ok() { Ok(time) } else { Err(WRONG) }
+}
+
+/// Seconds, or a time as people write it; kept as seconds.
+#[derive(Deserialize, JsonSchema)]
+#[serde(untagged, expecting = "a number of seconds, or a time in quotes such as \"90s\", \"30m\", \"2h\" or \"3d\"")]
+pub enum Time {
+    /// Seconds.
+    Seconds(f64),
+    /// In words.
+    Words(String),
+}
+
+/// For `deserialize_with`.
+pub fn time<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<f64>, D::Error> {
+    Ok(match Option::<Time>::deserialize(deserializer)? {
+        None => None,
+        Some(Time::Seconds(seconds)) => Some(seconds),
+        Some(Time::Words(text)) => Some(seconds(&text).map_err(|wrong| D::Error::custom(format_args!("\"{text}\": {wrong}")))?),
+    })
+}

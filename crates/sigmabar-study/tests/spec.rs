@@ -396,7 +396,10 @@ fn a_misplaced_key_of_a_json_file_is_explained_in_its_own_terms() {
 fn a_parameter_that_plates_and_exports_could_not_tell_from_their_own_columns_is_refused() {
     for name in ["value", "batch", "result", "trial", "std", "note", "well", "Well", "id", "state", "seed"] {
         let said = refused(&format!("budget = 8\n\n[parameters.{name}]\ntype = \"float\"\nlow = 0\nhigh = 1\n"));
-        assert!(said.contains(name) && said.contains("another name"), "{said}");
+        assert!(
+            said.contains(&format!("a parameter cannot be called \"{name}\": plates")) && said.contains("choose another name"),
+            "{said}"
+        );
     }
     assert!(read("budget = 8\n\n[parameters.values]\ntype = \"float\"\nlow = 0\nhigh = 1\n").is_ok());
 }
@@ -441,4 +444,35 @@ fn retries_under_a_claim_need_a_word_about_failures() {
     for fine in [file("", 0), file("failures = \"unrelated\"", 3)] {
         read(&fine).unwrap();
     }
+}
+
+#[test]
+fn times_are_written_as_on_the_command_line() {
+    let study = |timeout: &str, lease: &str| {
+        format!(
+            "budget = 8\n\n[parameters.x]\ntype = \"float\"\nlow = 0\nhigh = 1\n\n[objective]\ncommand = \"echo {{x}}\"\ntimeout = {timeout}\nlease = {lease}\n"
+        )
+    };
+    let seconds = read(&study("3", "7200")).unwrap();
+    for (timeout, lease) in [("\"3s\"", "\"2h\""), ("3.0", "\"120m\""), ("\"3\"", "\"120 min\"")] {
+        assert!(read(&study(timeout, lease)).unwrap().declares_the_same(&seconds), "{timeout}, {lease}");
+    }
+    assert!(read(&study("\"0.5h\"", "\"3d\"")).unwrap().to_toml().contains("lease = 259200"));
+    for wrong in ["\"3 parsecs\"", "\"-1h\"", "\"\"", "0", "true"] {
+        let said = refused(&study(wrong, "60"));
+        assert!(said.contains("timeout") && said.contains("seconds"), "{wrong}: {said}");
+    }
+}
+
+#[test]
+fn kernels_are_known_by_all_their_names_in_any_case() {
+    let study = |name: &str| {
+        format!("budget = 8\nkernel = {{ name = \"{name}\", lengthscale = 0.3 }}\n\n[parameters.x]\ntype = \"float\"\nlow = 0\nhigh = 1\n")
+    };
+    let plain = read(&study("squared-exponential")).unwrap();
+    for name in ["SE", "se", "RBF", "rbf", "Squared-Exponential", "squared_exponential", "squared exponential"] {
+        assert_eq!(read(&study(name)).unwrap().problem().kernel(), plain.problem().kernel(), "{name}");
+    }
+    assert_eq!(read(&study("Matérn-1.5")).unwrap().problem().kernel(), read(&study("matern-1.5")).unwrap().problem().kernel());
+    assert!(refused(&study("SEE")).contains("unknown kernel"));
 }

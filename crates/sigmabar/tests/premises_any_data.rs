@@ -5,10 +5,10 @@ use crate::sbpe_support;
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
 use rayon::prelude::*;
-use sbpe_support::{DELTA, Drawn, Known, finish, solve};
+use sbpe_support::{DELTA, Drawn, Known, finish, sbpe, solve};
 use sigmabar::certificate::Theorem;
-use sigmabar::strategy::{Auto, ExpectedImprovement, Failures, GpUcb, Random, Standing};
-use sigmabar::{Ask, BoxDomain, Collected, Domain, Kernel, Label, Noise, Outcome, Policy, Problem, Strategy};
+use sigmabar::strategy::{Auto, ExpectedImprovement, Failures, GpUcb, Random, Sbpe, Standing};
+use sigmabar::{Ask, BoxDomain, Collected, Domain, Kernel, Label, Noise, Origin, Outcome, Policy, Problem, Sourced, Strategy};
 
 const PLANNED: (f64, f64) = (1.0, 0.25);
 
@@ -203,4 +203,33 @@ fn on_a_box_the_gap_covers_what_lies_between_candidates() {
     let (among, whole) = (gap(problem.clone()), gap(problem.with_wanted_gap(1e-9).unwrap()));
     assert_eq!((among.0, whole.0), (true, false));
     assert!(among.1 < whole.1 && whole.1 < 1.2 * among.1, "{among:?} {whole:?}");
+}
+
+/// A claim about everything measured at once is made of what was given, and only where nothing measured can have taught it or be there because of its value.
+#[test]
+fn a_claim_about_all_data_rests_on_no_guess_and_on_nothing_that_taught_it() {
+    let known = Known::random(Kernel::squared_exponential(0.3, 1.0).unwrap(), 1, 12, 1.0, 0.05, 3);
+    let declared = || known.problem(40, Drawn::Gaussian, 3);
+    let learnt = || declared().with_kernel(Sourced::new(known.kernel.clone(), Origin::LearntElsewhere)).unwrap();
+    let ends = |problem: Problem, policy: Policy, attached: usize| {
+        let mut run = Strategy::new(problem, policy).unwrap();
+        (0..attached).for_each(|i| run.attach(known.points.row(i), Outcome::Value(known.values[i]), Collected::Undeclared).unwrap());
+        finish(&mut run, |i| known.values[i] + 0.01 * i as f64);
+        let has_range = run.recommend_with_range().unwrap().unwrap().certificate.range.is_some();
+        (run.posterior().unwrap().unwrap().claim().is_some(), has_range)
+    };
+    let ucb = || Policy::GpUcb(GpUcb::default());
+    assert_eq!(ends(declared(), ucb(), 4), (true, true));
+    assert_eq!(ends(learnt(), ucb(), 0), (true, true));
+    assert_eq!(ends(learnt(), ucb(), 4), (false, false), "what was there before may have taught the kernel");
+    assert!(!ends(declared().with_unknown_level(0.05, 1).unwrap(), sbpe(Sbpe::default()), 0).0, "the level is a guess");
+    assert!(ends(declared(), sbpe(Sbpe::default()), 0).0);
+    assert!(!ends(learnt(), sbpe(Sbpe::default().with_pilot(8).unwrap()), 0).0, "the pilot is among the data");
+    // Of an open batch, those may have arrived whose values were welcome.
+    let mut open = Strategy::new(declared(), sbpe(Sbpe::default())).unwrap();
+    let Ask::Trials(trials) = open.ask(2).unwrap() else { panic!("a batch is open") };
+    open.tell(trials[1].id, Outcome::Value(0.1)).unwrap();
+    assert!(open.posterior().unwrap().unwrap().claim().is_none());
+    open.tell(trials[0].id, Outcome::Value(0.1)).unwrap();
+    assert!(open.posterior().unwrap().unwrap().claim().is_some());
 }

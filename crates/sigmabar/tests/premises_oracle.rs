@@ -209,9 +209,9 @@ fn dense(i: u64) -> Option<(Dense, sigmabar::certificate::Range, Strategy)> {
         run
     };
     let problem = || known.problem(16, Drawn::Rademacher, i);
-    // The same run, wanted to be a fifth worse than it is: that claim breaks not far away.
+    // The same run, wanted to be a tenth worse than it is: that claim breaks not far away.
     let gap = finished(problem()).recommend().unwrap().map(|advice| advice.gap).filter(|gap| *gap > 0.0)?;
-    let run = finished(problem().with_wanted_gap(1.2 * gap).unwrap());
+    let run = finished(problem().with_wanted_gap(1.1 * gap).unwrap());
     if !(0..CANDIDATES).all(|c| chosen.contains(&c)) {
         return None;
     }
@@ -222,7 +222,7 @@ fn dense(i: u64) -> Option<(Dense, sigmabar::certificate::Range, Strategy)> {
 
 #[test]
 fn the_breakdown_point_is_that_of_the_dense_formulas() {
-    let found: Vec<(f64, f64)> = (0..240_u64)
+    let found: Vec<(f64, f64)> = (0..400_u64)
         .into_par_iter()
         .filter_map(|i| {
             let (dense, range, run) = dense(i)?;
@@ -233,7 +233,9 @@ fn the_breakdown_point_is_that_of_the_dense_formulas() {
                 let gap = run.gap_under(c, 1.0).unwrap()?;
                 assert!(gap >= sharp * (1.0 - 3e-4) && gap <= plain * (1.0 + 1e-4) + 1e-6, "run {i} at {c}: {sharp} {gap} {plain}");
             }
-            // Just below, the claim stands by the dense formulas too; how far above they lose it.
+            // Just above, it is lost; just below, it stands by the dense formulas too; how far above these lose it, which may keep a candidate out that the code no longer can.
+            let is_inside = norm > 1.001 * dense.known.norm && norm < 7.9 * dense.known.norm;
+            assert!(!is_inside || run.gap_under(1.02 * norm, 1.0).unwrap().is_none_or(|gap| gap > judged), "run {i}");
             assert!(dense.gaps(0.999 * norm).0 <= judged * (1.0 + 3e-4), "run {i}");
             let breaks = [1.01, 1.02, 1.05, 1.1, 1.2].into_iter().find(|factor| dense.gaps(factor * norm).0 > judged);
             Some((norm / dense.known.norm, breaks.unwrap_or(f64::INFINITY)))
@@ -242,14 +244,9 @@ fn the_breakdown_point_is_that_of_the_dense_formulas() {
     let inside: Vec<&(f64, f64)> = found.iter().filter(|f| f.0 > 1.001 && f.0 < 7.9).collect();
     // Along a chain all settings share a few slices, chosen near the declared norm: far from it the code is on the safe side of the sharpest bound.
     let close: Vec<&&(f64, f64)> = inside.iter().filter(|f| f.0 <= 3.0).collect();
-    let near = close.iter().filter(|f| f.1 <= 1.05).count();
-    println!(
-        "{} problems, {} break inside; of {} within three times the norm {near} to a twentieth",
-        found.len(),
-        inside.len(),
-        close.len()
-    );
-    assert!(inside.len() >= 100 && close.len() >= 30 && near * 10 >= close.len() * 9);
+    let near = close.iter().filter(|f| f.1 <= 1.1).count();
+    println!("{} problems, {} break inside; of {} within three times the norm {near} to a tenth", found.len(), inside.len(), close.len());
+    assert!(inside.len() >= 200 && close.len() >= 150 && near * 10 >= close.len() * 8);
 }
 
 /// Of the functions that a kernel holds, each has a larger norm under shorter length-scales, and never by more than the printed factor.

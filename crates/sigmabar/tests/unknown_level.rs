@@ -145,7 +145,7 @@ fn told_means_are_pooled_and_nothing_is_repeated_for_them() {
 }
 
 #[test]
-fn what_was_not_asked_for_does_not_count_and_equal_values_are_refused() {
+fn what_was_not_asked_for_does_not_count_and_equal_values_refute_the_premise() {
     let known = known();
     let mut run = Strategy::new(unknown(&known, 20), sbpe(Sbpe::default().with_schedule(Schedule::Lengths(vec![20])))).unwrap();
     // A file attached twice: its rows look like replicates without any scatter.
@@ -165,9 +165,14 @@ fn what_was_not_asked_for_does_not_count_and_equal_values_are_refused() {
     // And what they seem to say about the function is not certified either.
     assert!(certificate.label() != Label::Certified && certificate.premises.copies.value == 20, "{certificate}");
     // A simulation without noise: told values that repeat say that the premise is wrong.
-    let told: Vec<_> = trials.iter().map(|t| failed.tell(t.id, Outcome::Value(known.values[t.candidate.unwrap()]))).collect();
-    let error = told.into_iter().find_map(Result::err).unwrap();
-    assert!(error.to_string().contains("equal to the last digit"), "{error}");
+    for t in &trials {
+        failed.tell(t.id, Outcome::Value(known.values[t.candidate.unwrap()])).unwrap();
+    }
+    let contradiction = failed.contradiction().unwrap();
+    assert!(contradiction.equal_repeats == Some(10) && contradiction.to_string().contains("equal to the last digit"), "{contradiction}");
+    let advice = failed.recommend_with_range().unwrap().unwrap();
+    assert!(advice.label() == Label::Estimated && advice.gap.is_infinite() && advice.certificate.contradiction == Some(contradiction));
+    assert_eq!(Strategy::from_bytes(&failed.to_bytes()).unwrap(), failed);
 }
 
 #[test]

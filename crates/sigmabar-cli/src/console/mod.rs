@@ -8,7 +8,7 @@ pub(crate) use watch::Watch;
 use crate::Outcome;
 use crate::args::{Format, Global};
 use crate::failure::Failure;
-use crate::quantity::short;
+use crate::quantity::{grouped, short};
 use crate::sheet::Sheet;
 pub(crate) use crate::sheet::{plain, write_csv};
 use anstyle::{AnsiColor, Style};
@@ -78,6 +78,13 @@ impl Console {
     pub(crate) fn say_decimal_commas(&self, file: &Path, has_them: bool) {
         if has_them {
             self.say(format_args!("{}: commas are read as decimal points (1,234 is 1.234)", file.display()));
+        }
+    }
+
+    /// How many rows were passed over because a value was missing.
+    pub(crate) fn warn_dropped(&self, rows: usize) {
+        if rows > 0 {
+            self.warn(format_args!("{} rows with a missing value were dropped", grouped(rows)));
         }
     }
 

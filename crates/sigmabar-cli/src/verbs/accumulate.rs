@@ -7,7 +7,7 @@ use crate::console::Console;
 use crate::data::Table;
 use crate::failure::{Ending, Failure};
 use crate::output;
-use crate::quantity::{Bytes, grouped};
+use crate::quantity::Bytes;
 use crate::which_study::quoted;
 use serde_json::json;
 use std::path::PathBuf;
@@ -73,9 +73,7 @@ pub(crate) fn run(arguments: &Arguments, console: &Console) -> Outcome {
         }
     };
     let sums = job.sums(&planned, &chunks, console)?;
-    if sums.missing_rows() > 0 {
-        console.warn(format_args!("{} rows with a missing value were dropped", grouped(sums.missing_rows() as usize)));
-    }
+    console.warn_dropped(sums.missing_rows() as usize);
     // The plan goes with its sums: whoever merges needs nothing else.
     let written = sums.to_bytes_with(&hex(&bytes));
     output::replace(&arguments.out, |out| out.write_all(&written))?;

@@ -116,7 +116,9 @@ impl Ground {
         };
         let names = spec.space().parameters().iter().map(|parameter| parameter.name.clone()).collect();
         let norm_bound = arguments.norm_bound.or(problem.norm_bound());
-        let noise = arguments.noise.clone().or_else(|| problem.noise().cloned());
+        // A level that nobody knows was guessed to plan with: nothing is said of it.
+        let known = problem.noise().filter(|_| problem.unknown_level().is_none());
+        let noise = arguments.noise.clone().or_else(|| known.cloned());
         let delta = arguments.delta.unwrap_or(problem.delta());
         let ridge =
             arguments.tau.or(problem.ridge()).unwrap_or_else(|| usual_ridge(noise.as_ref(), &kernel.value, &points, arguments.count));

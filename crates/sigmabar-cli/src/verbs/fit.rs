@@ -32,6 +32,26 @@ impl Arguments {
     pub(super) fn delta(&self) -> f64 {
         self.delta
     }
+
+    /// The share of rows to score on.
+    fn held_out(&self) -> f64 {
+        self.holdout.unwrap_or(0.1)
+    }
+
+    /// An option that was given and means nothing where only sums of the rows are known.
+    pub(super) fn for_rows_at_hand(&self) -> Option<&'static str> {
+        let is_some = |share: Option<f64>| share.is_some_and(|share| share > 0.0);
+        [
+            ("--holdout", is_some(self.holdout)),
+            ("--calibrate", is_some(self.calibrate)),
+            ("--by", self.by.is_some()),
+            ("--keep-rows", self.keep_rows),
+            ("--stream", self.stream),
+            ("--no-save", self.no_save),
+        ]
+        .into_iter()
+        .find_map(|(option, is_given)| is_given.then_some(option))
+    }
 }
 
 /// Options.
@@ -70,9 +90,9 @@ pub struct Arguments {
     /// Memory to stay within, such as 4G
     #[arg(long, value_name = "SIZE")]
     memory: Option<Bytes>,
-    /// Share of the rows to hold out for scoring; 0 for none
-    #[arg(long, default_value_t = 0.1, value_name = "SHARE")]
-    holdout: f64,
+    /// Share of the rows to hold out for scoring; a tenth unless given, 0 for none
+    #[arg(long, value_name = "SHARE")]
+    holdout: Option<f64>,
     /// Share of the rows that the model must not learn from, to calibrate intervals for new responses; a tenth or about 100 unless given, 0 for none
     #[arg(long, value_name = "SHARE", conflicts_with = "norm_bound")]
     pub(super) calibrate: Option<f64>,
@@ -162,7 +182,7 @@ fn model_in_memory(arguments: &Arguments, table: &Table, seed: u64, console: &Co
     let frame = read(arguments, table, console)?;
     let (columns, lost) = (features_of(&frame.columns)?, frame.lost);
     let by = arguments.by.as_deref().map(|name| grouping(&columns, name)).transpose()?;
-    let (mut rows, held) = split(frame, arguments.holdout, seed);
+    let (mut rows, held) = split(frame, arguments.held_out(), seed);
     let calibrating = rows.take_out(calibration_rows(arguments, rows.len()), seed);
     if rows.len() < 2 {
         return Err(Failure::usage(format!("{} row is left to fit", rows.len()), "give more rows or a smaller --holdout"));
@@ -181,13 +201,11 @@ fn model_in_memory(arguments: &Arguments, table: &Table, seed: u64, console: &Co
 
 /// The model from sums over rows that are read again for every pass.
 fn streamed_model(arguments: &Arguments, table: &Table, seed: u64, console: &Console) -> Outcome<(Model, Option<(Scores, Answer)>)> {
-    let (plan, job, calibration) = planning::make_plan(arguments, table, seed, arguments.holdout, console)?;
+    let (plan, job, calibration) = planning::make_plan(arguments, table, seed, arguments.held_out(), console)?;
     let chunks: Vec<u64> = (0..plan.chunks().len() as u64).collect();
     let names: Vec<String> = job.about.features.iter().map(|column| column.name.clone()).collect();
     let sums = job.sums(&plan, &chunks, console).map_err(|failure| failure.naming(&names))?;
-    if sums.missing_rows() > 0 {
-        console.warn(format_args!("{} rows with a missing value were dropped", grouped(sums.missing_rows() as usize)));
-    }
+    console.warn_dropped(sums.missing_rows() as usize);
     let posterior = Posterior::from_sums(&plan, &sums)?;
     let mut model = Model { about: job.about.clone(), posterior };
     calibrate(&mut model, calibration, job.by, console)?;
@@ -227,8 +245,8 @@ fn calibrate(model: &mut Model, rows: Rows, by: Option<usize>, console: &Console
 }
 
 pub(super) fn check(arguments: &Arguments) -> Outcome<()> {
-    if !(0.0..1.0).contains(&arguments.holdout) {
-        return Err(Failure::usage(format!("--holdout is {}", arguments.holdout), "it must be at least 0 and below 1"));
+    if !(0.0..1.0).contains(&arguments.held_out()) {
+        return Err(Failure::usage(format!("--holdout is {}", arguments.held_out()), "it must be at least 0 and below 1"));
     }
     if arguments.calibrate.is_some_and(|share| !(0.0..1.0).contains(&share)) {
         let share = arguments.calibrate.unwrap_or_default();
@@ -353,9 +371,7 @@ fn read(arguments: &Arguments, table: &Table, console: &Console) -> Outcome<Fram
     console.say_decimal_commas(&frame.file, frame.has_decimal_commas);
     let files = if table.parts.len() == 1 { frame.file.display().to_string() } else { format!("{} files", table.parts.len()) };
     console.say(format_args!("read {} rows of {} columns from {files}", grouped(frame.len()), frame.columns.len()));
-    if frame.dropped > 0 {
-        console.warn(format_args!("{} rows with a missing value were dropped", grouped(frame.dropped)));
-    }
+    console.warn_dropped(frame.dropped);
     Ok(frame)
 }
 

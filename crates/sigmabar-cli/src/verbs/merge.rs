@@ -10,7 +10,7 @@ use crate::kernels;
 use crate::model::{About, Model};
 use crate::model_file;
 use crate::output;
-use crate::quantity::{Bytes, grouped};
+use crate::quantity::Bytes;
 use crate::streamed::Job;
 use sigmabar::accumulator::{Accumulator, Plan};
 use sigmabar::sealed::{self, Kind, SavedError};
@@ -51,9 +51,7 @@ pub(crate) fn run(arguments: &Arguments, console: &Console) -> Outcome {
         ));
     }
     let (planned, mut job, sums) = read_sums(&files)?;
-    if sums.missing_rows() > 0 {
-        console.warn(format_args!("{} rows with a missing value were dropped", grouped(sums.missing_rows() as usize)));
-    }
+    console.warn_dropped(sums.missing_rows() as usize);
     if let [_, _, ..] = sums.instructions()[..] {
         console.warn(format_args!(
             "the parts were summed with different vector instructions ({}): the model is that of one machine to rounding, not to the bit",

@@ -4,9 +4,8 @@ use crate::Outcome;
 use crate::args::Global;
 use crate::console::Console;
 use crate::failure::{Ending, Failure};
-use crate::plate::Plate;
 use crate::quantity::counted;
-use crate::questions::{Answers, ask};
+use crate::questions::ask;
 use crate::which_study::{is_spec, quoted};
 use sigmabar_study::{Study, StudySpec};
 use std::fs::OpenOptions;
@@ -59,7 +58,7 @@ pub(crate) fn run(arguments: &Arguments, global: &Global, console: &Console) -> 
     write_new(file, &text)?;
     console.say(format_args!("wrote {}; for a certified answer say what you know: sigmabar premises {}", file.display(), quoted(file)));
     say_plan(&spec, console);
-    say_next(file, &answers, console);
+    say_next(file, &spec, None, console);
     Ok(Ending::Done)
 }
 
@@ -71,10 +70,7 @@ fn begin(arguments: &Arguments, global: &Global, console: &Console) -> Outcome {
     let study = Study::create(&file.with_extension("db"), &name, &spec)?;
     console.say(format_args!("begun: {}", study.file().display()));
     say_plan(&spec, console);
-    let verb = if spec.has_objective() { "run" } else { "ask" };
-    let plate = spec.plate().map_or_else(String::new, |wells| format!(" --plate {wells} -o plate1.csv"));
-    let name = arguments.name.as_ref().map_or_else(String::new, |name| format!(" --name {name}"));
-    console.next(format_args!("sigmabar {verb} {}{name}{}", quoted(file), if verb == "ask" { plate } else { String::new() }));
+    say_next(file, &spec, arguments.name.as_deref(), console);
     Ok(Ending::Done)
 }
 
@@ -87,10 +83,13 @@ fn say_plan(spec: &StudySpec, console: &Console) {
     ));
 }
 
-fn say_next(file: &Path, answers: &Answers, console: &Console) {
-    match answers.wells.and_then(Plate::with_wells) {
-        Some(plate) => console.next(format_args!("sigmabar ask {} --plate {plate} -o plate1.csv", quoted(file))),
-        None => console.next(format_args!("sigmabar ask {}", quoted(file))),
+/// The first command of a study.
+pub(super) fn say_next(file: &Path, spec: &StudySpec, name: Option<&str>, console: &Console) {
+    let (file, name) = (quoted(file), name.map_or_else(String::new, |name| format!(" --name {name}")));
+    match spec.plate() {
+        _ if spec.has_objective() => console.next(format_args!("sigmabar run {file}{name}")),
+        Some(wells) => console.next(format_args!("sigmabar ask {file}{name} --plate {wells} -o plate1.csv")),
+        None => console.next(format_args!("sigmabar ask {file}{name}")),
     }
 }
 

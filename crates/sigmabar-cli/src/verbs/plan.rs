@@ -67,6 +67,12 @@ pub(crate) fn run(arguments: &Arguments, global: &Global, console: &Console) -> 
     let table = Table::open(&arguments.fit.data)?;
     let (plan, job) = if arguments.extend.is_empty() {
         fit::check(&arguments.fit)?;
+        if let Some(option) = arguments.fit.for_rows_at_hand() {
+            return Err(Failure::usage(
+                format!("{option} is for sigmabar fit, which has the rows at hand: sums know no single row"),
+                format!("leave {option} out, or use sigmabar fit"),
+            ));
+        }
         // Whoever merges has no rows to score or calibrate on.
         let mut apart = arguments.fit.clone();
         apart.calibrate = Some(0.0);

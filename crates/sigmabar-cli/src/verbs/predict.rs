@@ -35,6 +35,9 @@ pub struct Arguments {
     /// Repeat the columns that were predicted from
     #[arg(long)]
     inputs: bool,
+    /// Pass over rows with a missing value, and say how many; with --inputs, which show what is left
+    #[arg(long, requires = "inputs")]
+    drop_missing: bool,
 }
 
 /// Rows answered at a time.
@@ -56,7 +59,7 @@ fn answered(arguments: &Arguments, model: &Model, names: &[String], console: &Co
         categories,
         memory: memory::available(),
         has_options: false,
-        drop_missing: false,
+        drop_missing: arguments.drop_missing,
     };
     let table = Table::open(&arguments.data)?;
     if let Some(out) = &arguments.out {
@@ -64,6 +67,7 @@ fn answered(arguments: &Arguments, model: &Model, names: &[String], console: &Co
     }
     let frame = Frame::read_table(&table, &selection)?;
     console.say_decimal_commas(&frame.file, frame.has_decimal_commas);
+    console.warn_dropped(frame.dropped);
     let points = Points::new(frame.values, model.about.features.len())?;
     let answer = model.answers(arguments.delta)?.at(points.view())?;
     console.say(model::words(&answer));
@@ -79,13 +83,19 @@ fn streamed(model: &Model, table: &Table, selection: &Selection, out: &Path, arg
     let answers = model.answers(arguments.delta)?;
     let (dim, bar) = (model.about.features.len(), console.progress("predicting", table.rows()));
     let is_parquet = out.extension().is_some_and(|end| end.eq_ignore_ascii_case("parquet"));
-    let (mut words, mut failure, mut rows) = (None, None, 0);
+    let (mut words, mut failure, mut rows, mut dropped) = (None, None, 0, 0);
     let mut each = |take: &mut dyn FnMut(&Points, &Answer) -> std::io::Result<()>| -> Outcome<()> {
         for chunk in table.chunks() {
             let mut numbers = Numbers::new(table.chunk(chunk)?, selection)?;
             loop {
                 let mut values = Vec::with_capacity(BATCH * dim);
-                while values.len() < BATCH * dim && numbers.next_row(&mut values)?.is_some() {}
+                while values.len() < BATCH * dim && numbers.next_row(&mut values)?.is_some() {
+                    let last = values.len() - dim;
+                    if values[last..].iter().any(|value| value.is_nan()) {
+                        values.truncate(last);
+                        dropped += 1;
+                    }
+                }
                 if values.is_empty() {
                     break;
                 }
@@ -122,6 +132,7 @@ fn streamed(model: &Model, table: &Table, selection: &Selection, out: &Path, arg
     if let Some(words) = words {
         console.say(words);
     }
+    console.warn_dropped(dropped);
     console.say(format_args!("{} rows predicted; wrote {}", grouped(rows), out.display()));
     Ok(Ending::Done)
 }

@@ -1,15 +1,15 @@
 //! `sigmabar premises`: a few questions about the function, and what they mean for a study file.
 
-use super::pilot::Pilot;
+use super::pilot;
 use crate::Outcome;
 use crate::args::Global;
 use crate::console::Console;
 use crate::failure::{Ending, Failure};
 use crate::plot::{self, Medium};
 use crate::quantity::counted;
-use crate::questions::{Asker, Beliefs};
+use crate::questions::{Asker, Beliefs, SAID};
 use crate::which_study::{WhichStudy, is_spec, quoted};
-use sigmabar_study::{Study, StudySpec, TrialStatus};
+use sigmabar_study::{Pilot, Study, StudySpec, TrialStatus, Verdict};
 use std::fs;
 use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
@@ -45,22 +45,25 @@ pub(crate) fn run(arguments: &Arguments, global: &Global, console: &Console) -> 
     let seed = global.seed.unwrap_or(0);
     match (&arguments.from, &begun) {
         (Some(from), _) => {
-            let pilot = Pilot::read(&StudySpec::read(file)?, from, console)?;
-            return learn(file, &text, &pilot, begun, seed, console);
+            let pilot = pilot::read(&StudySpec::read(file)?, from, console)?;
+            return learn(file, &text, (&pilot, Some(from)), begun, seed, console);
         }
         (None, Some(study)) if !arguments.questions => {
-            let pilot = Pilot::of(study)?;
-            return learn(file, &text, &pilot, begun, seed, console);
+            let pilot = pilot::of(study)?;
+            return learn(file, &text, (&pilot, None), begun, seed, console);
         }
         _ => {}
     }
-    if let Some(key) = KEYS.iter().find(|key| text.lines().any(|line| line.split('=').next().is_some_and(|k| k.trim() == **key))) {
-        return Err(Failure::usage(format!("{} has a {key} already", file.display()), "take it out to be asked about it"));
+    let earlier = Beliefs::said(&text);
+    let text = without_premises(&text);
+    if let Some(key) = KEYS.iter().find(|key| text.lines().any(|line| is_key(line, key))) {
+        let remedy = "it is not one that was written here: take it out to be asked about it";
+        return Err(Failure::usage(format!("{} has a {key} already", file.display()), remedy));
     }
     if !std::io::stdin().is_terminal() && !arguments.questions {
         return Err(Failure::usage("the questions need a terminal", "say --questions to answer them from standard input"));
     }
-    let beliefs = Beliefs::ask(&mut Asker::new(&mut std::io::stdin().lock(), console))?;
+    let beliefs = Beliefs::ask(&mut Asker::new(&mut std::io::stdin().lock(), console), earlier)?;
     let written = with_premises(&text, &beliefs.to_toml()?);
     // What is about to be written must be readable: a fault here is ours, and nothing is changed.
     StudySpec::from_toml(&written, file.parent().unwrap_or(Path::new(".")))?;
@@ -70,7 +73,10 @@ pub(crate) fn run(arguments: &Arguments, global: &Global, console: &Console) -> 
     fs::write(&picture, drawn.svg(Medium::File)).map_err(Failure::file(&picture, "write"))?;
     console.say(format_args!("wrote the premises into {}", file.display()));
     console.say(format_args!("drew functions of that norm: {}. Could yours look like these?", picture.display()));
-    console.say("If yours is wilder, say more hills or a shorter way; the answer will say for which norms it stands.");
+    console.say(format_args!(
+        "If yours is wilder, say more hills or a shorter way: sigmabar premises {} asks again. The answer will say for which norms it stands.",
+        quoted(file)
+    ));
     go_on(file, begun, console)
 }
 
@@ -100,25 +106,25 @@ fn after_pilot(file: &Path) -> Outcome<Option<Study>> {
 }
 
 /// Premises from results of before, or what these say about the premises that are there.
-fn learn(file: &Path, text: &str, pilot: &Pilot, begun: Option<Study>, seed: u64, console: &Console) -> Outcome {
+fn learn(file: &Path, text: &str, (pilot, from): (&Pilot, Option<&Path>), begun: Option<Study>, seed: u64, console: &Console) -> Outcome {
     let spec = StudySpec::read(file)?;
     if spec.problem().kernel().is_some() {
-        console.say(pilot.judge(spec.problem())?);
+        say_verdict(pilot, &spec, console)?;
         if begun.is_some_and(|study| !study.spec().declares_the_same(&spec.clone().with_seed(study.spec().problem().seed()))) {
             console.next(format_args!("sigmabar amend {}", quoted(file)));
         }
         return Ok(Ending::Done);
     }
-    let written = with_premises(text, &pilot.to_toml(seed)?);
+    let written = with_premises(text, &pilot.learn(seed)?.to_toml(from));
     StudySpec::from_toml(&written, file.parent().unwrap_or(Path::new(".")))?;
     fs::write(file, written).map_err(Failure::file(file, "write"))?;
-    let from = pilot.from().map_or("the pilot".to_owned(), |from| from.display().to_string());
+    let source = from.map_or("the pilot".to_owned(), |from| from.display().to_string());
     console.say(format_args!(
-        "learnt the premises from {} of {from} and wrote them into {}",
+        "learnt the premises from {} of {source} and wrote them into {}",
         counted(pilot.len(), "result"),
         file.display()
     ));
-    console.say(match pilot.from() {
+    console.say(match from {
         Some(_) => "These results are left out of what the study will claim: do not import them as fixed.",
         None => {
             "The pilot is left out of what the study will claim. Change what you know better, and sigmabar amend, before the next batch."
@@ -127,10 +133,23 @@ fn learn(file: &Path, text: &str, pilot: &Pilot, begun: Option<Study>, seed: u64
     go_on(file, begun, console)
 }
 
+/// What results say about the premises that are there.
+fn say_verdict(pilot: &Pilot, spec: &StudySpec, console: &Console) -> Outcome<()> {
+    let Some(Verdict { least_norm, norm, suggested }) = pilot.judge(spec.problem())? else {
+        return Err(Failure::usage("the study file has a kernel and no noise", "declare both, or neither"));
+    };
+    let declared = spec.problem().norm_bound().map_or("none".to_owned(), |bound| format!("{bound}"));
+    console.say(format_args!(
+        "under the kernel and the noise of the file these {} results exclude norms below {least_norm:.3}; what fits them best has norm {norm:.3}; declared: {declared}, suggested: {suggested:.3}",
+        pilot.len(),
+    ));
+    Ok(())
+}
+
 /// What follows: a study that waits for its premises takes them over.
 fn go_on(file: &Path, begun: Option<Study>, console: &Console) -> Outcome {
     let Some(mut study) = begun else {
-        console.next(format_args!("sigmabar new {}", quoted(file)));
+        super::new::say_next(file, &StudySpec::read(file)?, None, console);
         return Ok(Ending::Done);
     };
     let changed = study.amend(&StudySpec::read(file)?)?;
@@ -138,6 +157,20 @@ fn go_on(file: &Path, begun: Option<Study>, console: &Console) -> Outcome {
     let verb = if study.spec().has_objective() { "run" } else { "ask" };
     console.next(format_args!("sigmabar {verb} {}", quoted(file)));
     Ok(Ending::Done)
+}
+
+fn is_key(line: &str, key: &str) -> bool {
+    line.split_once('=').is_some_and(|(before, _)| before.trim() == key)
+}
+
+/// The study file without the lines that answers gave: each of them is known by its remark.
+fn without_premises(text: &str) -> String {
+    let is_ours = |line: &str| {
+        line.starts_with(SAID.heading) || KEYS.iter().zip(SAID.remarks).any(|(key, remark)| is_key(line, key) && line.contains(remark))
+    };
+    let kept: String = text.lines().filter(|line| !is_ours(line)).map(|line| format!("{line}\n")).collect();
+    // What stood between two empty lines leaves one.
+    if kept.len() < text.len() { kept.replace("\n\n\n", "\n\n") } else { kept }
 }
 
 /// The premises in the place of the commented ones that `new` writes, or before the first table.

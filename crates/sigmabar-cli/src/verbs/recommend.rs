@@ -5,7 +5,10 @@ use crate::advice;
 use crate::args::Format;
 use crate::console::Console;
 use crate::failure::Ending;
+use crate::verbs::status::say_next;
 use crate::which_study::StudyArgument;
+
+use serde_json::Value;
 
 /// Options.
 #[derive(Debug, clap::Args)]
@@ -24,12 +27,20 @@ pub(crate) fn run(arguments: &Arguments, console: &Console) -> Outcome {
             console.answer("null")?;
         }
         console.say("nothing was measured yet: there is nothing to recommend");
-        console.next(format_args!("sigmabar ask{}", place.typed()));
+        say_next(&place, &study, &study.status()?, console)?;
         return Ok(Ending::Done);
     };
     let mut fields = advice::fields(&advice);
     if !matches!(console.format(Format::Table), Format::Json | Format::Jsonl) {
-        fields.retain(|(name, value)| *name != "certificate" && (*name != "stands" || !value.is_null()));
+        let is_empty = |value: &Value| value.is_null() || value.as_array().is_some_and(Vec::is_empty);
+        // A column of a table that goes on is there whether or not it is empty; a row for people is not.
+        let is_for_people = console.format(Format::Table) == Format::Table;
+        fields.retain(|(name, value)| match *name {
+            "certificate" => false,
+            "stands" => !value.is_null(),
+            "reasons" => !(is_for_people && is_empty(value)),
+            _ => true,
+        });
     }
     console.record(&fields, Format::Table)?;
     if let Some(words) = advice::warning(&advice) {

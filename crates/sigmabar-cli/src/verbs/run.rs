@@ -14,6 +14,7 @@ use crate::verbs::status::repeats;
 use crate::verbs::worker::{OUTBOX, Work};
 use crate::which_study::{StudyArgument, WhichStudy, quoted};
 use indicatif::ProgressBar;
+use sigmabar::linalg::Interrupt;
 use sigmabar::strategy::StillPossible;
 use sigmabar::{Certificate, Label};
 use sigmabar_study::{BatchRow, Page, RunEnd, RunEvent, RunOptions, Status, Study, Survivors, TrialResult, TrialStatus};
@@ -80,7 +81,7 @@ pub(crate) fn run(arguments: &Arguments, global: &Global, console: &Console) -> 
         study.go_on_despite_contradiction()?;
     }
     let end = study.run(&options, &mut |event| screen.show(event), &stop);
-    screen.finish();
+    screen.finish(&stop);
     if let Err(sigmabar_study::Error::Contradicted(contradiction)) = &end {
         return Ok(place.contradicted(contradiction, "run", console));
     }
@@ -90,11 +91,20 @@ pub(crate) fn run(arguments: &Arguments, global: &Global, console: &Console) -> 
     let end = end?;
     if end == RunEnd::Stopped && stop.is_triggered() {
         // Neither advice nor page: both may take long, and somebody wants to go.
-        console.say("interrupted: everything told is kept");
-        console.next(format_args!("sigmabar run{}", place.typed()));
-        return Ok(Ending::Interrupted);
+        return Ok(interrupted(&place, console));
     }
-    finish(arguments, &place, &study, end, console)
+    // For the same reason both can be called off: nothing is written before all of it is there.
+    match stop.watch(|| finish(arguments, &place, &study, end, console)) {
+        Err(_) => Ok(interrupted(&place, console)),
+        Ok(Err(failure)) if failure.is_interrupted() => Ok(interrupted(&place, console)),
+        Ok(ended) => ended,
+    }
+}
+
+fn interrupted(place: &WhichStudy, console: &Console) -> Ending {
+    console.say("interrupted: everything told is kept");
+    console.next(format_args!("sigmabar run{}", place.typed()));
+    Ending::Interrupted
 }
 
 fn report_of(arguments: &Arguments, place: &WhichStudy) -> PathBuf {
@@ -195,8 +205,9 @@ impl<'a> Screen<'a> {
         self.closed = self.closed.max(batches.len());
     }
 
-    fn finish(&mut self) {
-        self.show_closed();
+    fn finish(&mut self, stop: &Interrupt) {
+        // Whoever stops is not told how far it got.
+        let _ = stop.watch(|| self.show_closed());
         self.bar.finish_and_clear();
     }
 }

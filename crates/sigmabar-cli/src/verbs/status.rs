@@ -7,10 +7,11 @@ use crate::console::Console;
 use crate::failure::Ending;
 use crate::quantity::counted;
 use crate::sheet::Sheet;
-use crate::which_study::StudyArgument;
+use crate::which_study::{StudyArgument, WhichStudy, quoted};
 use serde_json::{Map, Value, json};
 use sigmabar::strategy::StillPossible;
-use sigmabar_study::{BatchRow, Status, Study, TrialStatus};
+use sigmabar_study::{BatchRow, Page, Status, Study, TrialStatus};
+use std::path::PathBuf;
 
 /// Options.
 #[derive(Debug, clap::Args)]
@@ -79,18 +80,41 @@ pub(crate) fn run(arguments: &Arguments, console: &Console) -> Outcome {
     if let Some(contradiction) = &status.contradiction {
         return Ok(place.contradicted(contradiction, "ask", console));
     }
+    say_next(&place, &study, &status, console)?;
+    Ok(Ending::Done)
+}
+
+/// The command that goes on from here.
+pub(crate) fn say_next(place: &WhichStudy, study: &Study, status: &Status, console: &Console) -> Outcome<()> {
+    let has_objective = study.spec().has_objective();
+    let has_only_failures = status.count(TrialStatus::Done) == 0 && status.count(TrialStatus::Failed) > 0;
     let handed_out = status.count(TrialStatus::Leased);
-    if status.is_finished || status.awaits_premises || (open(&status) == 0 && !study.spec().has_objective()) {
-        console.next(place.going_on(&study, &status));
-    } else if study.spec().has_objective() {
+    if status.is_finished || status.awaits_premises || (open(status) == 0 && !has_objective) || (has_only_failures && has_objective) {
+        console.next(place.going_on(study, status));
+    } else if has_objective {
         console.next(format_args!("sigmabar run{}", place.typed()));
-    } else if handed_out == open(&status) {
+    } else if handed_out > 0 && handed_out == open(status) {
         console.say(format_args!("everything of batch {} is handed out: {} to be told", status.batches, counted(handed_out, "result")));
-        console.next(format_args!("sigmabar tell TRIAL VALUE{}   or   sigmabar close-batch{}", place.typed_option(), place.typed()));
+        let what = sheet(study)?.unwrap_or("TRIAL VALUE".to_owned());
+        console.next(format_args!("sigmabar tell {what}{}   or   sigmabar close-batch{}", place.typed_option(), place.typed()));
     } else {
         console.next(format_args!("sigmabar ask{}", place.typed()));
     }
-    Ok(Ending::Done)
+    Ok(())
+}
+
+/// The sheet that everything handed out stands on: a plate is told as a whole. By its name where it lies here.
+fn sheet(study: &Study) -> Outcome<Option<String>> {
+    let leased = study.trials_of(&Page { state: Some(TrialStatus::Leased), ..Page::default() })?;
+    let mut workers: Vec<Option<&str>> = leased.iter().map(|trial| trial.worker.as_deref().filter(|_| trial.well.is_some())).collect();
+    workers.dedup();
+    Ok(match workers[..] {
+        [Some(worker)] => {
+            let file = PathBuf::from(format!("{worker}.csv"));
+            Some(if file.exists() { quoted(&file) } else { "SHEET".to_owned() })
+        }
+        _ => None,
+    })
 }
 
 fn batch_sheet(batches: &[BatchRow]) -> Sheet {

@@ -17,7 +17,7 @@ pub struct Arguments {
     #[arg(value_name = "TRIAL|FILE")]
     what: String,
     /// The value measured
-    #[arg(allow_negative_numbers = true, conflicts_with = "failed")]
+    #[arg(allow_negative_numbers = true, conflicts_with = "failed", value_parser = measured)]
     value: Option<f64>,
     /// Its standard error, for a mean of replicates
     #[arg(long, value_name = "S", requires = "value")]
@@ -42,6 +42,17 @@ pub struct Arguments {
     column: Option<String>,
     #[command(flatten)]
     study: StudyOption,
+}
+
+/// A value as somebody types it.
+fn measured(text: &str) -> Result<f64, String> {
+    match text.trim().parse::<f64>() {
+        Ok(value) if value.is_finite() => Ok(value),
+        Ok(_) => Err(format!("{text} is no measurement; where there is no value, say --failed")),
+        Err(_) => {
+            Err(format!("{text} is not a number; write it in digits and without a unit, such as 6.5, or say --failed where there is none"))
+        }
+    }
 }
 
 pub(crate) fn run(arguments: &Arguments, console: &Console) -> Outcome {

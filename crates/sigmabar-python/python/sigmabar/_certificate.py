@@ -50,12 +50,26 @@ class PremiseRange(NamedTuple):
     >>> r = s.recommend().premises
     >>> r.least_norm <= 2.0 <= r.norm_breakdown, r.noise_breakdown >= 0.1
     (True, True)
+    >>> print(r)  # doctest: +ELLIPSIS
+    that it is within ... of the best stands for every function of norm up to ...
+
+    ``print`` says it in words, with the noise in the unit of the results.
     """
 
     least_norm: float
     gap: float | None
     norm_breakdown: float | None
     noise_breakdown: float | None
+    #: The same in words; empty where there is nothing to say.
+    sentence: str = ""
+
+    def __str__(self) -> str:
+        return self.sentence
+
+    @classmethod
+    def said(cls, found: dict[str, Any], unit: float) -> PremiseRange:
+        """From JSON; ``unit`` is that of the results."""
+        return cls(**found, sentence=_core.range_sentence(json.dumps(found), unit) or "")
 
 
 @dataclass(frozen=True, repr=False)
@@ -130,7 +144,7 @@ class Certificate:
     def range(self) -> PremiseRange | None:
         """For which other premises the claim stands by the same data, where that was worked out."""
         found: dict[str, Any] | None = self.details["range"]
-        return None if found is None else PremiseRange(**found)
+        return None if found is None else PremiseRange.said(found, self.details["premises"]["prior"]["value"]["unit"])
 
     @property
     def beta(self) -> float | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Sequence
-from typing import Any, Union
+from typing import Any, NoReturn, Union
 
 import numpy as np
 
@@ -174,6 +174,12 @@ class SquaredExponential(Kernel):
         self._core = _made("squared-exponential", lengthscale, variance)
 
 
+def _refuse_unnamed(unnamed: tuple[Any, ...], name: str, shape: str) -> None:
+    """Nobody knows whether the 0.3 of ``Matern(0.3)`` is a length."""
+    if unnamed:
+        raise TypeError(f"say which number is which: {name}({shape}=…, lengthscale=…), not {name}({', '.join(map(repr, unnamed))})")
+
+
 class Matern(Kernel):
     """The Matérn kernel of smoothness ``nu``; 1.5 and 2.5 are usual. Parameters are named: nobody knows whether the 0.3 of ``Matern(0.3)`` is a length.
 
@@ -182,7 +188,8 @@ class Matern(Kernel):
     array([[0.3679]])
     """
 
-    def __init__(self, *, nu: float = 2.5, lengthscale: Scale = 1.0, variance: float = 1.0) -> None:
+    def __init__(self, *unnamed: NoReturn, nu: float = 2.5, lengthscale: Scale = 1.0, variance: float = 1.0) -> None:
+        _refuse_unnamed(unnamed, "Matern", "nu")
         self._core = _made("matern", lengthscale, variance, kept(nu, "nu"))
 
     @property
@@ -199,7 +206,8 @@ class RationalQuadratic(Kernel):
     array([[0.6667]])
     """
 
-    def __init__(self, *, alpha: float = 1.0, lengthscale: Scale = 1.0, variance: float = 1.0) -> None:
+    def __init__(self, *unnamed: NoReturn, alpha: float = 1.0, lengthscale: Scale = 1.0, variance: float = 1.0) -> None:
+        _refuse_unnamed(unnamed, "RationalQuadratic", "alpha")
         self._core = _made("rational-quadratic", lengthscale, variance, kept(alpha, "alpha"))
 
     @property

@@ -419,7 +419,9 @@ class Strategy:
         found = json.loads(text)
         points = found["curve"]
         gaps = np.array([np.nan if p["gap"] is None else p["gap"] for p in points])
-        return Standing(np.array([p["norm_bound"] for p in points]), gaps, found["norm_bound"], PremiseRange(**found["range"]), Certificate.from_json(json.dumps(found["certificate"])))
+        certificate = Certificate.from_json(json.dumps(found["certificate"]))
+        reach = PremiseRange.said(found["range"], certificate.details["premises"]["prior"]["value"]["unit"])
+        return Standing(np.array([p["norm_bound"] for p in points]), gaps, found["norm_bound"], reach, certificate)
 
     def premise_map(self, factors: Sequence[float] = (0.5, 0.7, 1.0, 1.4, 2.0)) -> PremiseMap | None:
         """The gap over norm bound and length-scale: :meth:`standing` with all length-scales times each factor. Every entry is a statement about its own premises. ``None`` where

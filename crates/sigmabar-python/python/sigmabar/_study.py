@@ -190,13 +190,14 @@ class Study:
         """Several results in one transaction, all or none; ``None`` is a failure."""
         return self._core.tell([(count(i, "id"), (number_or_none(v, "value"), None, None if v is not None else "no value", None)) for i, v in results])
 
-    def replace(self, id: int, value: float, why: str, *, standard_error: float | None = None) -> str:
+    def replace(self, id: int, value: float, why: str, *, standard_error: float | None = None, replicates: int | None = None) -> str:
         """Another value in the place of the one that was told, and why; the study's events keep both.
 
         Says ``"in time"``, ``"after analysis"`` where later batches were planned from the earlier value (what was planned stays, claims are computed anew and
         their certificate says so), or ``"late"``.
         """
-        return self._core.correct(count(id, "id"), (number(value, "value"), number_or_none(standard_error, "standard_error"), None, None), text(why, "why"))
+        parts = (number(value, "value"), number_or_none(standard_error, "standard_error"), None, count_or_none(replicates, "replicates", least=1))
+        return self._core.correct(count(id, "id"), parts, text(why, "why"))
 
     def withdraw(self, id: int, why: str) -> str:
         """Takes a result back: the trial counts as failed. Says what :meth:`replace` says."""

@@ -149,8 +149,11 @@ def premises(strategy: Strategy, *, ax: Axes | None = None) -> Axes:
     ax.axvline(standing.norm_bound, color="black", ls="--", lw=1, label="declared")
     if found.norm_breakdown is not None:
         ax.axvline(found.norm_breakdown, color=_ORANGE, ls="--", label="the claim breaks")
-    if found.least_norm > standing.norm_bounds[0]:
-        ax.axvspan(standing.norm_bounds[0], found.least_norm, color=_GREY, alpha=0.25, label="excluded by the data")
+    if found.gap is not None:
+        ax.axhline(found.gap, color=_ORANGE, ls=":", label="the gap that is judged")
+    # Far below everything else it would leave no room for the curve.
+    if found.least_norm > standing.norm_bound / 1000:
+        ax.axvspan(min(standing.norm_bounds[0], found.least_norm / 1.5), found.least_norm, color=_GREY, alpha=0.25, label="excluded by the data")
     ax.set(xscale="log", yscale="log", xlabel="norm bound", ylabel="gap")
     ax.legend(fontsize="small")
     return ax

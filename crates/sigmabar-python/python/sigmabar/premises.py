@@ -7,18 +7,22 @@
 
 from __future__ import annotations
 
+import json
 import math
-from typing import Any
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from . import _core
 from ._arrays import Floats, rows, vector
-from ._checks import count, number
+from ._checks import count, number, seed_of
+from ._core import Error
 from ._kernels import Kernel
 from ._learnt import LearntNumber, marked, source_of
 
-__all__ = ["functions", "noise_level", "norm_bound"]
+__all__ = ["Learnt", "Verdict", "functions", "judge", "learn", "noise_level", "norm_bound"]
 
 
 def norm_bound(height: float, hills: int, unit: float = 1.0) -> float:
@@ -67,3 +71,75 @@ def functions(kernel: Kernel, norm: float, x: Any, *, hills: int = 4, count: int
         size = math.sqrt(max(float(weights @ kernel(centres, centres) @ weights), 1e-300))
         drawn.append(kernel(points, centres) @ weights * (norm / size))
     return np.array(drawn)
+
+
+@dataclass(frozen=True)
+class Learnt:
+    """Premises that results of before suggest, for other measurements than these: ``keys`` are those of a study file, in units of ``keys["unit"]``; under the kernel the
+    results exclude norms below ``least_norm``. ``print`` shows the lines of a study file, with where each number comes from."""
+
+    keys: dict[str, Any]
+    least_norm: float
+    results: int
+    lines: str
+
+    def into(self, study: Mapping[str, Any]) -> dict[str, Any]:
+        """The study with these premises: nothing that taught them may be imported into it as fixed, and it says so."""
+        return {**study, **self.keys}
+
+    def __str__(self) -> str:
+        return self.lines
+
+
+class Verdict(NamedTuple):
+    """What results of before say about premises: they exclude norms below ``least_norm``, what fits them best has ``norm``, and ``suggested`` would be the norm bound."""
+
+    least_norm: float
+    norm: float
+    suggested: float
+
+
+def learn(study: Mapping[str, Any], x: Any, y: Any, *, source: str = "earlier results", seed: int = 0) -> Learnt:
+    """What a table of pilot results suggests for a study: prior mean, unit, norm bound, noise and kernel, as ``sigmabar premises --from`` does. ``x`` has a column for
+    each parameter of the study, by name or in its order; ``source`` is what the study will say that they came from. A study that begins with a ``pilot`` of its own may take them
+    from that.
+
+    >>> import numpy as np, sigmabar as sb
+    >>> study = {"budget": 40, "parameters": {"t": {"type": "float", "low": 0, "high": 60}}}
+    >>> t = np.linspace(0, 60, 24)
+    >>> y = 50 + 18 * np.exp(-(((t - 38) / 15) ** 2)) + np.random.default_rng(0).normal(size=24)
+    >>> learnt = sb.premises.learn(study, {"t": t}, y)
+    >>> bool(learnt.least_norm < learnt.keys["norm_bound"]), sorted(learnt.keys)
+    (True, ['kernel', 'learnt_from', 'noise', 'norm_bound', 'prior_mean', 'unit'])
+    >>> planned = learnt.into(study)
+    >>> verdict = sb.premises.judge(planned, {"t": t}, y)
+    >>> bool(abs(verdict.suggested / planned["norm_bound"] - 1) < 0.1)
+    True
+    """
+    origin = None if "pilot" in study else source
+    found = json.loads(_core.learn_premises(json.dumps(dict(study)), _settings(study, x, y), origin, seed_of(seed)))
+    return Learnt(found["keys"], found["least_norm"], found["results"], found["lines"])
+
+
+def judge(study: Mapping[str, Any], x: Any, y: Any) -> Verdict:
+    """What a table of pilot results says about the premises of a study, which has a kernel and noise."""
+    found = _core.judge_premises(json.dumps(dict(study)), _settings(study, x, y))
+    if found is None:
+        raise Error("the study has no kernel or no noise: declare both to have them judged, or learn them")
+    return Verdict(*found)
+
+
+def _settings(study: Mapping[str, Any], x: Any, y: Any) -> list[tuple[str, float]]:
+    """Settings as JSON lists in the order of the parameters, each with its value."""
+    parameters: Mapping[str, Any] = study.get("parameters", {})
+    by_name = isinstance(x, Mapping) or hasattr(x, "columns")
+    missing = [name for name in parameters if by_name and name not in x]
+    if missing:
+        raise Error(f"x has no column for the parameter {missing[0]!r} of the study")
+    table = np.column_stack([vector(x[name], f"column {name!r}") for name in parameters]) if by_name else rows(x, "x")
+    values = vector(y, "y")
+    if table.shape != (len(values), len(parameters)):
+        raise Error(f"x must have a row for each of the {len(values)} results and a column for each of the {len(parameters)} parameters, not shape {table.shape}")
+    whole = [parameter.get("type") == "int" for parameter in parameters.values()]
+    setting = [json.dumps([round(v) if is_whole and v == round(v) else v for v, is_whole in zip(row, whole)]) for row in table.tolist()]
+    return list(zip(setting, values.tolist()))

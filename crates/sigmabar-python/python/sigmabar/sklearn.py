@@ -21,7 +21,7 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted, vali
 
 from . import _core
 from ._arrays import Floats
-from ._categories import Categories
+from ._categories import Categories, with_days
 from ._checks import count, number
 from ._core import Error
 from ._evidence import fit_hyperparameters
@@ -153,17 +153,25 @@ class SparseKernelRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):  #
         """Learns from the rows of ``X`` and their responses. A row of weight w counts as w replicates: its noise variance is that of the others divided by w."""
         for former in ("outputs_", "posterior_", "_categories", "_group"):
             self.__dict__.pop(former, None)
+        X = with_days(X)
         if hasattr(X, "iloc") or isinstance(X, np.ndarray):
             self._categories = Categories(X, self.categorical or ())
             if self.group is not None:
                 self._group = self._categories.place(X, self.group)
             X = self._categories.encode(X)
-        X, y = validate_data(self, X, y, dtype=np.float64, order="C", y_numeric=True, multi_output=True)
+        X, y = self._validated(X, y, y_numeric=True, multi_output=True)
         weights = None if sample_weight is None else _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
         if y.ndim == 2 and y.shape[1] > 1:
             self.outputs_ = [clone(self)._fit_one(X, column, weights, self._hidden()) for column in np.ascontiguousarray(y.T)]
             return self
         return self._fit_one(X, y.reshape(-1), weights, self._hidden())
+
+    def _validated(self, *arrays: Any, **options: Any) -> Any:
+        """Dense numbers, as scikit-learn checks them."""
+        try:
+            return validate_data(self, *arrays, dtype=np.float64, order="C", **options)
+        except OverflowError:
+            raise Error("X and y must be numbers that fit a float, at most about 1.8e308: one of them is larger; take its logarithm or another unit") from None
 
     def _hidden(self) -> tuple[Categories | None, int | None, Any, int]:
         """What the models of single outputs share."""
@@ -292,7 +300,7 @@ class SparseKernelRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):  #
             return self
         if not hasattr(self, "posterior_"):
             return self.fit(X, y)
-        X, y = validate_data(self, self._encoded(X), y, dtype=np.float64, order="C", y_numeric=True, reset=False)
+        X, y = self._validated(self._encoded(X), y, y_numeric=True, reset=False)
         self.posterior_.update(X, y, collected=collected)
         return self
 
@@ -306,7 +314,7 @@ class SparseKernelRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):  #
             raise Error("ask for one of return_std, return_cov and return_interval at a time")
         if of not in ("function", "response"):
             raise Error(f'of="{of}" is not known: choose "function" or "response"')
-        X = validate_data(self, self._encoded(X), dtype=np.float64, order="C", reset=False)
+        X = self._validated(self._encoded(X), reset=False)
         if hasattr(self, "outputs_"):
             if return_cov:
                 raise Error("the covariance of several outputs is theirs: ask outputs_[j].predict(X, return_cov=True)")
@@ -337,7 +345,7 @@ class SparseKernelRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):  #
         with how often they held then.
         """
         check_is_fitted(self)
-        X = validate_data(self, self._encoded(X), dtype=np.float64, order="C", reset=False)
+        X = self._validated(self._encoded(X), reset=False)
         if hasattr(self, "outputs_"):
             raise Error("each output has its own intervals: ask outputs_[j].interval(X)")
         return self._interval(X, of, coverage)
@@ -361,14 +369,15 @@ class SparseKernelRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):  #
     def sample_y(self, X: Any, n_samples: int = 1, random_state: Any = 0) -> Floats:
         """Draws of the function at the rows of ``X``, one column for each draw."""
         check_is_fitted(self)
-        X = validate_data(self, self._encoded(X), dtype=np.float64, order="C", reset=False)
+        X = self._validated(self._encoded(X), reset=False)
         if hasattr(self, "outputs_"):
             raise Error("each output has its own draws: ask outputs_[j].sample_y(X)")
         seed = int(check_random_state(random_state).randint(2**31 - 1))
         return self.posterior_.sample(X, n_samples, seed).T
 
     def _encoded(self, X: Any) -> Any:
-        """Names of categories as the numbers they were counted by."""
+        """Names of categories as the numbers they were counted by, dates as days."""
+        X = with_days(X)
         categories = getattr(self, "_categories", None)
         return X if categories is None else categories.encode(X)
 

@@ -219,10 +219,14 @@ pub enum DataError {
 
 /// What is wrong with a cell: a number can be the wrong one, too, and nothing is no number that is not finite.
 fn unfit(found: &str) -> &'static str {
-    if found == "an empty cell" || found.parse::<f64>().is_ok_and(f64::is_finite) {
-        "does not belong there"
-    } else {
-        "is not a finite number"
+    let text = found.trim_matches('"').trim();
+    let number = text.trim_end_matches(|c: char| !c.is_ascii_digit() && c != '.').trim_end();
+    match text.parse::<f64>() {
+        _ if found == "an empty cell" => "does not belong there",
+        Ok(value) if value.is_finite() => "does not belong there",
+        Ok(_) => "is not a finite number",
+        Err(_) if number.parse::<f64>().is_ok() => "is a number with something behind it",
+        Err(_) => "is not a number",
     }
 }
 

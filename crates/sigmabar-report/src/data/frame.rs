@@ -125,16 +125,39 @@ impl Numbers {
     pub fn next_row(&mut self, values: &mut Vec<f64>) -> Result<Option<u64>, DataError> {
         let Some(line) = self.reader.next_row(&mut self.cells)? else { return Ok(None) };
         let place = Place { reader: &self.reader, line, has_options: self.has_options };
-        for (column, &position) in self.columns.iter_mut().zip(&self.positions) {
-            let cell = &self.cells[position];
+        for (c, column) in self.columns.iter_mut().enumerate() {
+            let cell = &self.cells[self.positions[c]];
             let is_missing = matches!(cell, Cell::Missing) || matches!(cell, Cell::Number(value) if value.is_nan());
             values.push(match &mut column.categories {
                 _ if is_missing && self.drops => f64::NAN,
-                None => place.number(&column.name, cell)?,
+                None => match place.number(&column.name, cell) {
+                    Ok(value) => value,
+                    Err(problem) => return Err(self.naming_all_words(c, problem)),
+                },
                 Some(known) => place.category(&column.name, known, self.collects, cell)?,
             });
         }
         Ok(Some(line))
+    }
+
+    /// Where a column holds words, the others of this row that do are named with it: nobody wants to hear of them one by one.
+    fn naming_all_words(&self, c: usize, problem: DataError) -> DataError {
+        let is_words = |c: usize| match &self.cells[self.positions[c]] {
+            Cell::Text(text) => self.columns[c].categories.is_none() && moments::number(text).is_none() && !is_numeral(text),
+            _ => false,
+        };
+        let words: Vec<&str> = (0..self.columns.len()).filter(|&c| is_words(c)).map(|c| self.columns[c].name.as_str()).collect();
+        match problem {
+            DataError::Cell { file, line, line_word, column, found, .. } if self.has_options && is_words(c) && words.len() > 1 => {
+                let all = words.join(",");
+                let remedy = format!(
+                    "{} columns hold words there: put numbers there, leave the columns out (--ignore {all:?}), or declare them (--categorical {all:?})",
+                    words.len()
+                );
+                DataError::Cell { file, line, line_word, column, found, remedy: remedy.into() }
+            }
+            one => one,
+        }
     }
 
     /// The columns, with the categories that were found so far.

@@ -227,7 +227,7 @@ mod tests {
         let said = |text: &str| of(text).unwrap_err().to_string();
         assert_eq!(
             said("trial,result\n0,1\n1,high\n"),
-            "plate.csv, line 3, column \"result\": \"high\" is not a finite number; put a number there, the word failed, or leave it empty if there is no result"
+            "plate.csv, line 3, column \"result\": \"high\" is not a number; put a number there, the word failed, or leave it empty if there is no result"
         );
         assert!(said("trial,result\n0,\"1,5\"\n").contains("with a point"));
         assert!(said("trial,result\n0.5,1\n").contains("line 2, column \"trial\": 0.5"));

@@ -85,9 +85,10 @@ pub fn plate_size(places: impl Iterator<Item = (usize, usize)>) -> (usize, usize
 type Reading = fn(&Well) -> Option<f64>;
 
 impl Plate {
-    /// Four maps: measured and predicted in the same colours, how far they are apart, and how uncertain the model is.
+    /// Four maps: measured and predicted in the same colours, how far they are apart, and how uncertain the model is. The colours are those of all plates of the study, `all`,
+    /// so that a well is as bright as an equal one of another plate.
     #[must_use]
-    pub fn picture(&self) -> Picture {
+    pub fn picture(&self, all: &[Self]) -> Picture {
         let mut figure = Figure::new(self.name.as_str(), format!("{}: measured, predicted, and where they differ", self.title));
         let maps: [(String, Reading); 4] = [
             (format!("measured {}", self.response), |w| if let Measured::Value(v) = w.measured { Some(v) } else { None }),
@@ -102,7 +103,7 @@ impl Plate {
         let width = if columns == 1 { 820.0 } else { 410.0 };
         let height = 66.0 + (width - 40.0) / self.size.1 as f64 * self.size.0 as f64;
         for ((title, value), area) in shown.iter().zip(figure.grid(shown.len().max(columns), columns, height)) {
-            self.map(&mut figure.scene, area, title, *value, self.ends(*value, [maps[0].1, maps[1].1], maps[2].1));
+            self.map(&mut figure.scene, area, title, *value, ends(all, *value, [maps[0].1, maps[1].1], maps[2].1));
         }
         let failed = self.wells.iter().filter(|well| well.measured == Measured::Failed).count();
         let missing = self.wells.iter().filter(|well| well.measured == Measured::Missing).count();
@@ -136,24 +137,6 @@ impl Plate {
             }
         };
         words + blocked
-    }
-
-    /// The ends of the colours of a map: the same for measured and predicted, and three standard deviations either way for their difference.
-    fn ends(&self, value: Reading, shared: [Reading; 2], difference: Reading) -> (f64, f64) {
-        let range = |readings: &[Reading]| {
-            let all = self.wells.iter().flat_map(|well| readings.iter().filter_map(move |reading| reading(well))).filter(|v| v.is_finite());
-            all.fold((f64::INFINITY, f64::NEG_INFINITY), |(a, b), v| (a.min(v), b.max(v)))
-        };
-        let is = |other: Reading| std::ptr::fn_addr_eq(value, other);
-        if shared.into_iter().any(is) {
-            range(&shared)
-        } else if is(difference) {
-            let (low, high) = range(&[value]);
-            let reach = low.abs().max(high.abs()).max(3.0);
-            (-reach, reach)
-        } else {
-            range(&[value])
-        }
     }
 
     fn map(&self, scene: &mut Scene, area: Area, title: &str, value: Reading, (low, high): (f64, f64)) {
@@ -235,6 +218,25 @@ impl Plate {
             ]);
         }
         table
+    }
+}
+
+/// The ends of the colours of a map: the same for measured and predicted, and three standard deviations either way for their difference.
+fn ends(plates: &[Plate], value: Reading, shared: [Reading; 2], difference: Reading) -> (f64, f64) {
+    let wells = || plates.iter().flat_map(|plate| &plate.wells);
+    let range = |readings: &[Reading]| {
+        let all = wells().flat_map(|well| readings.iter().filter_map(move |reading| reading(well))).filter(|v| v.is_finite());
+        all.fold((f64::INFINITY, f64::NEG_INFINITY), |(a, b), v| (a.min(v), b.max(v)))
+    };
+    let is = |other: Reading| std::ptr::fn_addr_eq(value, other);
+    if shared.into_iter().any(is) {
+        range(&shared)
+    } else if is(difference) {
+        let (low, high) = range(&[value]);
+        let reach = low.abs().max(high.abs()).max(3.0);
+        (-reach, reach)
+    } else {
+        range(&[value])
     }
 }
 

@@ -5,6 +5,9 @@ use super::{
 };
 use sigmabar::strategy::{PremiseRow, Standing, Standpoint};
 
+/// Norms this many times smaller than the declared one are not drawn.
+const FARTHEST: f64 = 1000.0;
+
 /// gap(C) with the norms that the data exclude, the declared one and the one at which the claim breaks.
 #[must_use]
 pub fn standing(standing: &Standing, response: &str) -> Picture {
@@ -21,14 +24,16 @@ pub fn standing(standing: &Standing, response: &str) -> Picture {
     let area = figure.grid(1, 1, 320.0)[0];
     let known: Vec<(f64, f64)> = standing.curve.iter().filter_map(|p| Some((p.norm_bound, p.gap.filter(|g| *g > 0.0)?))).collect();
     let range = &standing.range;
-    let norms = Scale::log_covering(standing.curve.iter().map(|p| p.norm_bound));
+    // c₀ far below everything else would leave no room for the curve.
+    let least = Some(range.least_norm).filter(|c| *c > standing.norm_bound / FARTHEST);
+    let marked = least.into_iter().chain(range.norm_breakdown).chain([standing.norm_bound]);
+    let norms = Scale::log_covering(standing.curve.iter().map(|p| p.norm_bound).chain(marked));
     let gaps = Scale::log_covering(known.iter().map(|k| k.1).chain(range.gap));
-    let lowest = standing.curve.first().map_or(0.0, |p| p.norm_bound);
     let x = Axis::new(norms, "norm bound C");
     let panel = Panel::new(&mut figure.scene, area, "", x, Axis::new(gaps, format!("gap in {response}")));
     let inner = panel.inner();
     // From the edge of the panel on: the axis begins a little before the curve does.
-    if let Some(share) = panel.x().share(range.least_norm).filter(|_| range.least_norm > lowest) {
+    if let Some(share) = least.and_then(|least| panel.x().share(least)) {
         let size = (inner.width * share, inner.height);
         figure.scene.rect((inner.left, inner.top), size, excluded, format!("norms below {}", number(range.least_norm)));
     }
@@ -91,4 +96,31 @@ fn cell(scene: &mut Scene, (x, y): (f64, f64), (width, height): (f64, f64), gap:
     let share = 1.0 - (gap / claimed).max(1.0).log10().min(1.0);
     scene.rect(corner, (width, height), Fill::opaque(heat(share)), number(gap));
     scene.text((x, y + 4.0), significant(gap, 2), Style::new(on_heat(share), 11.0, Anchor::Middle));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::plot::Medium;
+    use sigmabar::domain::ListDomain;
+    use sigmabar::strategy::Policy;
+    use sigmabar::{Ask, Domain, Kernel, Noise, Outcome, Points, Problem, Strategy};
+
+    /// A norm declared far too large: the data exclude none that the curve reaches, and what they do exclude is in the picture all the same.
+    #[test]
+    fn what_the_data_exclude_is_drawn_wherever_it_lies() {
+        let domain = Domain::List(ListDomain::new(Points::on_line((0..20).map(|i| f64::from(i) / 19.0).collect()).unwrap()).unwrap());
+        let problem = Problem::new(domain, 60).unwrap().with_kernel(Kernel::matern(2.5, 0.5, 1.0).unwrap()).unwrap();
+        let problem = problem.with_norm_bound(8.0).unwrap().with_noise(Noise::gaussian(0.1).unwrap()).unwrap();
+        let mut run = Strategy::new(problem, Policy::Sbpe(Box::default())).unwrap();
+        while let Ask::Trials(trials) = run.ask(usize::MAX).unwrap() {
+            for trial in trials {
+                run.tell(trial.id, Outcome::Value(1.0 - 2.0 * (trial.point[0] - 0.5).powi(2))).unwrap();
+            }
+        }
+        let found = run.standing().unwrap().unwrap();
+        assert!(found.range.least_norm > 0.0 && found.range.least_norm < found.curve[0].norm_bound, "{:?}", found.range);
+        let svg = standing(&found, "yield").svg(Medium::File);
+        assert!(svg.contains(&format!("norms below {}", number(found.range.least_norm))), "{svg}");
+    }
 }

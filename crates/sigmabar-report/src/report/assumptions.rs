@@ -2,7 +2,7 @@
 
 use crate::plot::number;
 use sigmabar::strategy::{Assumed, Failures, Quantity};
-use sigmabar::{Kernel, Origin, Problem, Sourced};
+use sigmabar::{Certificate, Kernel, Origin, Problem, Sourced};
 
 /// The kernel in a few words; `names` are those of its columns.
 pub(super) fn kernel_words(kernel: &Kernel, names: &[String]) -> String {
@@ -42,7 +42,7 @@ pub(super) fn source_words(origin: Origin) -> &'static str {
 }
 
 /// What was declared, as sentences.
-pub(super) fn declared(problem: &Problem, names: &[String]) -> Vec<String> {
+pub(super) fn declared(problem: &Problem, certificate: Option<&Certificate>, names: &[String]) -> Vec<String> {
     let mut list = Vec::new();
     match problem.kernel() {
         Some(Sourced { value: kernel, .. }) => list.push(format!("Kernel: {}.", kernel_words(kernel, names))),
@@ -54,9 +54,21 @@ pub(super) fn declared(problem: &Problem, names: &[String]) -> Vec<String> {
         }
         None => list.push("Norm bound: not given.".to_owned()),
     }
-    match problem.noise() {
-        Some(noise) => list.push(format!("Noise: independent, mean zero; {noise}, in units of {}.", number(problem.prior().unit()))),
-        None => list.push("Noise: not given; estimated where the strategy needs it.".to_owned()),
+    // Where replicates bound the level, that is what the claim rests on, not the guess that planned them.
+    match (certificate.and_then(|c| c.premises.level), problem.noise()) {
+        (Some(bound), _) => list.push(format!(
+            "Noise: independent, mean zero, normal, of one unknown level; at most {} by replicates with {} degrees of freedom, in units of {}.",
+            number(bound.level),
+            bound.freedom,
+            number(problem.prior().unit())
+        )),
+        (None, Some(noise)) if problem.unknown_level().is_some() => list.push(format!(
+            "Noise: independent, mean zero, normal, of one unknown level; {} was guessed to plan with, in units of {}, and nothing rests on it.",
+            number(noise.std_dev_bound()),
+            number(problem.prior().unit())
+        )),
+        (None, Some(noise)) => list.push(format!("Noise: independent, mean zero; {noise}, in units of {}.", number(problem.prior().unit()))),
+        (None, None) => list.push("Noise: not given; estimated where the strategy needs it.".to_owned()),
     }
     let source = source_words(problem.prior().origin());
     list.push(format!("Prior mean {} and unit {} {source}.", number(problem.prior().mean()), number(problem.prior().unit())));

@@ -34,6 +34,16 @@ impl Content<'_> {
                 number(advice.upper),
                 number(noise / (count as f64).sqrt())
             ));
+            page.paragraph(
+                "They are measurements of your own: a study hands out what it planned, and its claims rest on that alone. Keep them with it as a table of the settings and a \
+                 column result, one row for each:",
+            );
+            let names = self.study.spec().space().parameters().iter().map(|p| p.name.as_str()).chain(["result"]);
+            page.verbatim(&format!(
+                "# confirmed.csv: {}\nsigmabar import confirmed.csv --study {file}",
+                names.collect::<Vec<_>>().join(",")
+            ));
+            page.paragraph("Then:");
         }
         page.verbatim(&if self.status.is_finished {
             format!("sigmabar recommend {file}")
@@ -44,7 +54,11 @@ impl Content<'_> {
         });
         let rivals = self.next_best(advice, &model)?;
         if !rivals.rows().is_empty() {
-            page.paragraph("Runners-up among the measured settings, by the lower end of what the model says about them:");
+            let label = advice.label();
+            page.paragraph(&format!(
+                "Runners-up among the measured settings, by the lower end of what the model says about them. The recommended setting above is {label}; these intervals are estimated: the \
+                 model's own word, about each setting by itself."
+            ));
             page.table("runners-up", rivals);
         }
         Ok(())
@@ -64,7 +78,9 @@ impl Content<'_> {
         let placed: Vec<_> = settings.into_iter().filter_map(|(values, count)| Some((space.point(values).ok()?, values, count))).collect();
         let label = has_labels(space).then(|| "label".to_owned());
         let names = space.parameters().iter().map(|p| p.name.clone());
-        let mut table = Table::new(label.into_iter().chain(names).chain(["mean", "lower", "upper", "measured"].map(str::to_owned)));
+        let mut table = Table::new(
+            label.into_iter().chain(names).chain(["model's mean", "model's lower", "model's upper", "measured"].map(str::to_owned)),
+        );
         if placed.is_empty() {
             return Ok(table);
         }

@@ -21,7 +21,7 @@ impl Content<'_> {
                  chose the settings: wide, but true.",
             );
         }
-        if let Some(sentence) = standing.range.sentence() {
+        if let Some(sentence) = standing.range.sentence(self.study.spec().problem().prior().unit()) {
             page.paragraph(&format!("{}{}.", sentence[..1].to_uppercase(), &sentence[1..]));
         }
         if standing.curve.iter().all(|point| point.gap.is_none()) {

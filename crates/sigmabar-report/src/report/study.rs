@@ -181,8 +181,9 @@ impl Content<'_> {
         let model = model.as_ref();
         page.heading("How it got there");
         self.history(page, model)?;
-        for plate in plates(self.study, model, self.response())? {
-            page.picture(plate.picture());
+        let plates = plates(self.study, model, self.response())?;
+        for plate in &plates {
+            page.picture(plate.picture(&plates));
         }
         let Some(model) = model else { return Ok(None) };
         page.heading("What the model says");
@@ -301,7 +302,7 @@ impl Content<'_> {
             Policy::Auto(auto) if auto.assumed().len() > 0 => {
                 auto.assumed().last().map_or_else(Vec::new, |last| assumed(last, &self.columns()))
             }
-            _ => declared(self.study.spec().problem(), &self.columns()),
+            _ => declared(self.study.spec().problem(), self.advice.as_ref().map(|advice| &advice.certificate), &self.columns()),
         };
         if self.study.spec().pilot() > 0 {
             let pilot = counted(self.study.spec().pilot(), "evaluation");

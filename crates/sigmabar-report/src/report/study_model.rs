@@ -4,8 +4,8 @@ use super::error::Result;
 use super::parameter;
 use crate::plot::{Effect, MOST_DOTS, MeanMap, Side, Slice, Slices};
 use sigmabar::certificate::Coverage;
-use sigmabar::strategy::{Mishaps, RunPosterior, Scale};
-use sigmabar::{Certificate, Claim, Label, Origin, Points, PointsRef, Strategy};
+use sigmabar::strategy::{RunPosterior, Scale};
+use sigmabar::{Certificate, Label, Points, PointsRef, Sourced, Strategy};
 use sigmabar_study::{Advice, ParameterKind, Space, Value};
 use std::f64::consts::FRAC_1_SQRT_2;
 
@@ -25,8 +25,6 @@ pub(super) struct StudyModel<'a> {
     posterior: RunPosterior<'a>,
     scale: Option<Scale>,
     noise: f64,
-    /// Whether nothing was lost, corrected or measured again, or somebody vouches that it has nothing to do with the noise.
-    is_whole: bool,
 }
 
 /// What was measured where: by the study, and before it.
@@ -76,11 +74,7 @@ impl<'a> StudyModel<'a> {
     pub fn new(run: &'a Strategy) -> Result<Option<Self>> {
         let Some(posterior) = run.posterior()? else { return Ok(None) };
         let (scale, noise) = (posterior.scale(), posterior.noise());
-        let ledger = run.ledger();
-        let lost = ledger.lost_before() + (0..ledger.batches()).map(|batch| ledger.lost(batch)).sum::<usize>();
-        let Mishaps { corrected, measured_again, .. } = run.mishaps();
-        let is_whole = run.problem().failures().origin(lost + corrected + measured_again) != Origin::Unmet;
-        Ok(Some(Self { run, posterior, scale, noise, is_whole }))
+        Ok(Some(Self { run, posterior, scale, noise }))
     }
 
     pub fn run(&self) -> &Strategy {
@@ -134,18 +128,19 @@ impl<'a> StudyModel<'a> {
         let around =
             |noise: f64| mean.iter().zip(&deviation).map(|(m, s)| (m, REACH * s.hypot(noise))).map(|(m, r)| ends(m - r, m + r)).collect();
         let means = mean.iter().map(|m| self.to_data(*m)).collect();
-        if let Some(claim) = self.claim()? {
+        if let Some(claim) = self.posterior.claim() {
             // One event for all points at once: the points shown were chosen by looking at the measurements.
             let interval = model.interval(points, &claim.clone().coverage(Coverage::Uniform))?;
-            let response = model.prediction_interval(points, &claim)?;
+            let response = model.prediction_interval(points, claim)?;
+            let certificate = self.in_data_scale(interval.certificate().clone());
             let pairs = |low: &[f64], high: &[f64]| low.iter().zip(high).map(|(a, b)| ends(*a, *b)).collect();
             return Ok(View {
                 mean: means,
                 interval: pairs(interval.lower(), interval.upper()),
                 prediction: pairs(response.response_lower(), response.response_upper()),
-                label: interval.certificate().label(),
+                label: certificate.label(),
                 prediction_label: response.certificate().label(),
-                certificate: Some(interval.certificate().clone()),
+                certificate: Some(certificate),
             });
         }
         // The run's own claim may be a theorem; these bands are not, and must not borrow its name.
@@ -153,16 +148,11 @@ impl<'a> StudyModel<'a> {
         Ok(View { mean: means, interval: around(0.0), prediction: around(self.noise), label, prediction_label: label, certificate: None })
     }
 
-    /// What was declared, if that is enough for a theorem about all data at once: not where values are warped or some count more than others, nor where lost or
-    /// corrected results may have been chosen by their noise.
-    fn claim(&self) -> Result<Option<Claim>> {
-        let problem = self.run.problem();
-        let weighted = self.run.ledger().all_measured().any(|measured| measured.standard_error.is_some());
-        let (None, false, true, Some(bound), Some(noise)) = (self.scale, weighted, self.is_whole, problem.norm_bound(), problem.noise())
-        else {
-            return Ok(None);
-        };
-        Ok(Some(Claim::new(problem.delta())?.norm_bound(bound)?.noise(noise.clone())))
+    /// The model's values are centred and in units; what was said about mean and unit is the problem's.
+    fn in_data_scale(&self, mut certificate: Certificate) -> Certificate {
+        let prior = self.run.problem().prior();
+        certificate.premises.prior = Sourced::new(prior, prior.origin());
+        certificate
     }
 
     /// How much each parameter matters, over declared settings of the space; with certified bounds where the band is certified.

@@ -106,6 +106,14 @@ pub enum Error {
         /// From what.
         from: String,
     },
+    /// Results from which premises cannot be learnt.
+    #[error("{what}: {remedy}")]
+    NotLearnt {
+        /// What is wrong.
+        what: String,
+        /// What would be right.
+        remedy: String,
+    },
     /// The pilot is measured, and nobody has said yet what follows from it.
     #[error(
         "the pilot of study \"{study}\" is measured: fix kernel, norm_bound and noise in the study file before the next batch (sigmabar premises suggests them, \

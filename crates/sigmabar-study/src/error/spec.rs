@@ -80,6 +80,14 @@ pub enum SpecProblem {
         /// Where to put it.
         remedy: &'static str,
     },
+    /// A name that no parameter can have.
+    #[error("a parameter cannot be called \"{found}\": {reason}")]
+    Name {
+        /// The name.
+        found: String,
+        /// Why not.
+        reason: &'static str,
+    },
     /// A value that cannot be.
     #[error("found {found}, where {requirement} is needed")]
     Requirement {

@@ -1,6 +1,6 @@
 //! The table of an objective in a study file.
 
-use crate::union::OneOrMany;
+use crate::union::{OneOrMany, Time, time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -20,14 +20,16 @@ pub struct ObjectiveTable {
     /// Standard deviation of the normal noise of a built-in function.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub noise: Option<f64>,
-    /// Seconds after which an evaluation is killed and counts as failed.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    /// When an evaluation is killed and counts as failed: after so many seconds, or a time such as "90s" or "2h".
+    #[serde(default, deserialize_with = "time", skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<Time>")]
     pub timeout: Option<f64>,
     /// How often a failed evaluation is tried again; 0 unless said.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub retries: Option<u32>,
-    /// Seconds that a trial stays with its worker; the time-out and a minute, or an hour.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    /// How long a trial stays with its worker, in seconds or as a time such as "30m" or "2h"; two minutes unless said, and renewed as long as the worker lives.
+    #[serde(default, deserialize_with = "time", skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<Time>")]
     pub lease: Option<f64>,
     /// Where commands run, seen from the directory of the study's database; that directory unless said.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -144,6 +144,7 @@ fn kernel(table: &KernelTable, space: &Space) -> Result<Kernel, Fault> {
 /// The table with the kernel's full name: `se`, `rbf`, `rq`, `matern-1.5` and `rq-2` are spelt as on the command line.
 fn spelt_out(table: &KernelTable) -> Result<KernelTable, Fault> {
     let mut table = table.clone();
+    table.name = table.name.to_lowercase().replace([' ', '_'], "-").replace('é', "e");
     let (name, shape) = match table.name.rsplit_once('-').and_then(|(name, shape)| Some((name.to_owned(), shape.parse::<f64>().ok()?))) {
         Some((name, shape)) => (name, Some(shape)),
         None => (table.name.clone(), None),

@@ -10,6 +10,8 @@ mod schedule;
 mod searched;
 mod strategy;
 
+pub use searched::wrong_name;
+
 use crate::error::{Error, Result, SpecError, SpecProblem, TextPosition, Top};
 use crate::objective::ObjectiveTable;
 use crate::space::Space;

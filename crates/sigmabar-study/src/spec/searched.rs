@@ -15,8 +15,6 @@ use std::path::Path;
 /// Columns that plates, lists of trials and exports have besides the parameters: a parameter of the same name could not be told from them when results come back.
 const RESERVED: [&str; 13] =
     ["well", "trial", "id", "batch", "state", "value", "result", "std", "worker", "reason", "note", "told_at", "seed"];
-const RESERVED_WORDS: &str = "another name: plates and exports have columns well, trial, id, batch, state, value, result, std, worker, reason, note, told_at \
-                              and seed of their own";
 
 /// A float with steps has at most this many levels.
 const MAX_LEVELS: f64 = 1e6;
@@ -103,17 +101,25 @@ fn product(file: &StudyFile) -> Result<Space, Fault> {
 
 /// Names become environment variables, placeholders and column heads.
 fn check_name(name: &str, earlier: &[String], path: &[&str]) -> Result<(), Fault> {
+    if let Some(reason) = wrong_name(name) {
+        return Err(Fault::new(path, SpecProblem::Name { found: name.to_owned(), reason }));
+    }
+    if earlier.iter().any(|other| other == name) {
+        let requirement = "a name of its own for every parameter";
+        return Err(Fault::new(path, SpecProblem::Requirement { found: format!("\"{name}\""), requirement }));
+    }
+    Ok(())
+}
+
+/// Why a parameter cannot be called so, if it cannot.
+#[must_use]
+pub fn wrong_name(name: &str) -> Option<&'static str> {
     let is_plain = !name.is_empty() && !name.contains(|c: char| c.is_control() || matches!(c, '{' | '}' | '=' | '`' | '"'));
-    let requirement = if !is_plain {
-        "a name without brackets, quotes, \"=\" and control characters"
-    } else if RESERVED.iter().any(|taken| name.trim().eq_ignore_ascii_case(taken)) {
-        RESERVED_WORDS
-    } else if earlier.iter().any(|other| other == name) {
-        "a name of its own for every parameter"
-    } else {
-        return Ok(());
-    };
-    Err(Fault::new(path, SpecProblem::Requirement { found: format!("\"{name}\""), requirement }))
+    if !is_plain {
+        return Some("a name has no braces, quotes, equals signs or control characters");
+    }
+    let is_reserved = RESERVED.iter().any(|taken| name.trim().eq_ignore_ascii_case(taken));
+    is_reserved.then_some("plates and exports have a column of that name; choose another name")
 }
 
 fn kind(name: &str, table: &ParameterTable) -> Result<ParameterKind, Fault> {

@@ -96,8 +96,7 @@ impl Posterior {
         }
         let bound = claim.required_norm_bound()?;
         let check = self.norm_check(&claim.clone().with_delta(ALARM_SHARE * claim.delta())?)?;
-        answers.contradiction =
-            refutes(check.least_norm, bound).then_some(Contradiction { least_norm: Some(check.least_norm), norm_bound: bound });
+        answers.contradiction = refutes(check.least_norm, bound).then_some(Contradiction::of_norm(Some(check.least_norm), bound));
         answers.left = claim.clone().with_delta((1.0 - ALARM_SHARE) * claim.delta())?;
         if resolve(claim.method_claimed(), self.information().collected()) != Method::Energy {
             answers.widths = Some(Widths::new(Arc::clone(self.information()), &answers.left)?);
@@ -179,7 +178,7 @@ impl<'a> Answers<'a> {
         let norm_bound = self.claim.required_norm_bound()?;
         let diagonal = self.posterior.information().features().kernel().diagonal(x);
         if !clip(self.posterior.prior(), norm_bound, &diagonal, ends.iter_mut().map(|(lower, upper)| (lower, upper))) {
-            certificate.contradiction.get_or_insert(Contradiction { least_norm: None, norm_bound });
+            certificate.contradiction.get_or_insert(Contradiction::of_norm(None, norm_bound));
         }
         Ok((ends, certificate))
     }

@@ -264,7 +264,7 @@ impl Posterior {
         }
         let ends = Ends::new(self.prior(), claim.side_claimed(), &centres, &halves);
         let least_norm = if contradicted { Some(energy.least_norm_around(norm_bound)?) } else { None };
-        let contradiction = contradicted.then_some(Contradiction { least_norm, norm_bound });
+        let contradiction = contradicted.then_some(Contradiction::of_norm(least_norm, norm_bound));
         let certificate = energy.certificate(claim, x.len(), contradiction);
         Ok(Intervals::assemble(ends, vec![Method::Energy; x.len()], certificate))
     }

@@ -50,7 +50,7 @@ impl ExactPosterior {
         let possible = clip(prior, worked.norm_bound, &diagonal, ends.lower.iter_mut().zip(&mut ends.upper));
         let mut certificate = self.certificate_of(&left, &worked, x.len()).after_check(claim.delta(), contradiction);
         if !possible {
-            certificate.contradiction.get_or_insert(Contradiction { least_norm: None, norm_bound: worked.norm_bound });
+            certificate.contradiction.get_or_insert(Contradiction::of_norm(None, worked.norm_bound));
         }
         Ok(Intervals::assemble(ends, vec![worked.method; x.len()], certificate))
     }
@@ -68,7 +68,7 @@ impl ExactPosterior {
     fn after_alarm(&self, claim: &Claim) -> Result<(Claim, Option<Contradiction>)> {
         let norm_bound = claim.required_norm_bound()?;
         let least_norm = self.norm_check(&claim.clone().with_delta(ALARM_SHARE * claim.delta())?)?.least_norm;
-        let contradiction = energy::refutes(least_norm, norm_bound).then_some(Contradiction { least_norm: Some(least_norm), norm_bound });
+        let contradiction = energy::refutes(least_norm, norm_bound).then_some(Contradiction::of_norm(Some(least_norm), norm_bound));
         Ok((claim.clone().with_delta((1.0 - ALARM_SHARE) * claim.delta())?, contradiction))
     }
 
@@ -204,7 +204,7 @@ impl ExactPosterior {
                 rounding: Some(self.weights_rounding()),
                 ..Bounds::default()
             },
-            contradiction: contradicted.then_some(Contradiction { least_norm: None, norm_bound: worked.norm_bound }),
+            contradiction: contradicted.then_some(Contradiction::of_norm(None, worked.norm_bound)),
             range: None,
         }
     }

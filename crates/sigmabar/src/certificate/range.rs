@@ -17,12 +17,13 @@ pub struct Range {
 }
 
 impl Range {
-    /// The range in words; none where nothing is known.
+    /// The range in words, with noise in the data's scale by the prior's unit; norms stay in units. None where nothing is known.
     #[must_use]
-    pub fn sentence(&self) -> Option<String> {
+    pub fn sentence(&self, unit: f64) -> Option<String> {
         let excluded = (self.least_norm > 0.0).then(|| format!("the data exclude norms below {}", short(self.least_norm, Towards::Below)));
         let stands = self.gap.zip(self.norm_breakdown).map(|(gap, norm)| {
-            let noise = self.noise_breakdown.map(|noise| format!(", or noise up to {} at the declared norm", short(noise, Towards::Below)));
+            let noise =
+                self.noise_breakdown.map(|noise| format!(", or noise up to {} at the declared norm", short(unit * noise, Towards::Below)));
             format!(
                 "that it is within {} of the best stands for every function of norm up to {}{}",
                 short(gap, Towards::Above),
@@ -64,7 +65,14 @@ fn short(value: f64, towards: Towards) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{Towards, short};
+    use super::{Range, Towards, short};
+
+    #[test]
+    fn noise_is_said_in_the_unit_of_the_results() {
+        let range = Range { least_norm: 1.0, gap: Some(4.0), norm_breakdown: Some(2.5), noise_breakdown: Some(0.1) };
+        let said = range.sentence(20.0).expect("something stands");
+        assert!(said.contains("norm up to 2.50, or noise up to 2.00 at the declared norm; the data exclude norms below 1.00"), "{said}");
+    }
 
     #[test]
     fn words_claim_no_more_than_numbers() {

@@ -172,6 +172,16 @@ pub struct Contradiction {
     pub least_norm: Option<f64>,
     /// The bound that was claimed.
     pub norm_bound: f64,
+    /// How many repeated measurements of a batch were all equal to the last digit, which normal noise never makes them; none where it was not that.
+    #[serde(default)]
+    pub equal_repeats: Option<usize>,
+}
+
+impl Contradiction {
+    /// That no function within the norm bound fits.
+    pub(crate) fn of_norm(least_norm: Option<f64>, norm_bound: f64) -> Self {
+        Self { least_norm, norm_bound, equal_repeats: None }
+    }
 }
 
 impl Certificate {
@@ -180,9 +190,10 @@ impl Certificate {
     #[must_use]
     pub fn stands(&self) -> Option<String> {
         let range = self.range.as_ref()?;
+        let sentence = range.sentence(self.premises.prior.value.unit());
         match self.theorem {
-            Theorem::Model => range.gap.and(range.sentence()).map(|proved| format!("proved whatever chose the points: {proved}")),
-            _ if self.label().is_certified() => range.sentence(),
+            Theorem::Model => range.gap.and(sentence).map(|proved| format!("proved whatever chose the points: {proved}")),
+            _ if self.label().is_certified() => sentence,
             _ => None,
         }
     }
@@ -280,6 +291,13 @@ impl Spent {
 
 impl fmt::Display for Contradiction {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(repeats) = self.equal_repeats {
+            return write!(
+                f,
+                "the data contradict the premises: all {repeats} repeated measurements of a batch are equal to the last digit, which noise of an unknown level never makes them; \
+                 declare the level instead: 0 where a repeat always gives the same, the rounding step where values are rounded"
+            );
+        }
         match self.least_norm {
             Some(least) => write!(
                 f,

@@ -119,8 +119,7 @@ impl Posterior {
             Ok(())
         })?;
         let mut certificate = self.certificate_of(widths, x.len());
-        certificate.contradiction =
-            ellipsoid.is_contradicted().then_some(Contradiction { least_norm: None, norm_bound: widths.norm_bound });
+        certificate.contradiction = ellipsoid.is_contradicted().then_some(Contradiction::of_norm(None, widths.norm_bound));
         certificate.theorem = Theorem::Width(Method::Ellipsoid);
         certificate.bounds.noise_factor = Some(directions.radius());
         let ends = Ends::new(self.prior(), widths.claim.side_claimed(), &centres, &halves);

@@ -67,6 +67,10 @@ impl<'a> AnyData<'a> {
         else {
             return Ok(None);
         };
+        // What was there before may have taught what was learnt from other data.
+        if problem.is_learnt_elsewhere() && ledger.measured_before().next().is_some() {
+            return Ok(None);
+        }
         // Which of the open batch have arrived may depend on what they are; where the first one is missing the run may be stopped, whoever chose when.
         let settled = ledger.settled();
         let arrived = Arrived::of(problem, ledger.measured_before().chain(ledger.measured_until(settled)));

@@ -5,8 +5,8 @@ use super::policy::Policy;
 use super::run::ledger::Ledger;
 use super::run::problem::Problem;
 use super::run::recommendation::{Recommendation, model_certificate, weight};
-use super::{Assumed, Scale, Strategy};
-use crate::certificate::{About, Certificate, Claimed, Side};
+use super::{Assumed, Mishaps, Scale, Strategy};
+use crate::certificate::{About, Certificate, Claim, Claimed, Side};
 use crate::error::Result;
 use crate::features::FeatureMap;
 use crate::inducing::{InducingRule, Stop};
@@ -34,6 +34,8 @@ pub struct RunPosterior<'a> {
     noise: f64,
     /// What the model says about the run by itself.
     certificate: Certificate,
+    /// What was given, where that is enough for a theorem about everything measured at once.
+    claim: Option<Claim>,
 }
 
 /// What the model goes by.
@@ -69,7 +71,24 @@ impl<'a> RunPosterior<'a> {
             _ => None,
         };
         let basis = learnt.map_or_else(|| Basis::of(&run.problem, &run.ledger), |basis| Ok(Some(basis)))?;
-        basis.map_or(Ok(None), |basis| Self::fit(&run.problem, &run.ledger, &basis))
+        let fitted = basis.map_or(Ok(None), |basis| Self::fit(&run.problem, &run.ledger, &basis))?;
+        let Some(fitted) = fitted else { return Ok(None) };
+        let claim = if fitted.scale.is_none() && Self::is_whole(run) { run.problem.claim()? } else { None };
+        Ok(Some(Self { claim, ..fitted }))
+    }
+
+    /// Whether everything measured may stand in one claim: nothing counts more than the rest, nothing was lost, corrected or is still open that may have been
+    /// chosen by its noise, and nothing is there from which the premises may have been learnt.
+    fn is_whole(run: &Strategy) -> bool {
+        let Mishaps { corrected, measured_again, .. } = run.mishaps();
+        let ledger = &run.ledger;
+        let settled = ledger.settled();
+        let lost = ledger.lost_before() + ledger.lost_until(settled) + corrected + measured_again;
+        let has_pilot = matches!(&run.policy, Policy::Sbpe(sbpe) if sbpe.pilot().is_some());
+        let may_have_taught = has_pilot || (run.problem.is_learnt_elsewhere() && ledger.measured_before().next().is_some());
+        let all = || ledger.all_measured();
+        let is_settled = ledger.measured_before().chain(ledger.measured_until(settled)).count() == all().count();
+        is_settled && !may_have_taught && all().all(|m| m.standard_error.is_none()) && run.problem.failures().origin(lost) != Origin::Unmet
     }
 
     fn fit(problem: &'a Problem, ledger: &Ledger, basis: &Basis) -> Result<Option<Self>> {
@@ -105,7 +124,7 @@ impl<'a> RunPosterior<'a> {
             None => problem.premises(values.len()),
         };
         let certificate = model_certificate(problem, premises);
-        Ok(Some(Self { problem, scale, posterior: Posterior::fit(features, ridge, observations)?, noise, certificate }))
+        Ok(Some(Self { problem, scale, posterior: Posterior::fit(features, ridge, observations)?, noise, certificate, claim: None }))
     }
 
     /// The measured point with the largest $\mu-\sigma/2$: shrinks lucky single draws. Kernel and noise are those of the problem, else learnt from what was
@@ -157,6 +176,12 @@ impl<'a> RunPosterior<'a> {
     #[must_use]
     pub fn certificate(&self) -> Certificate {
         Certificate { claim: Claimed::Function { side: Side::Both }, about: About::Point, ..self.certificate.clone() }
+    }
+
+    /// What was given, where that is enough for a theorem about everything measured at once, on the scale of the model.
+    #[must_use]
+    pub fn claim(&self) -> Option<&Claim> {
+        self.claim.as_ref()
     }
 
     /// The noise of one evaluation, on the scale of the model.

@@ -79,7 +79,7 @@ impl Evidence<'_> {
             let mean = |x: &[f64]| self.model.mean_with_slope(x, &ranges);
             self.ground.climb(&mean, self.data.points.row(at), self.data.points.view(), ASCENT)
         };
-        let ends: Vec<(Vec<f64>, f64)> = parallel(|_| order.par_iter().map(climb).collect());
+        let ends: Vec<(Vec<f64>, f64)> = parallel(|watch| order.par_iter().inspect(|_| watch.check()).map(climb).collect());
         let best = ends.into_iter().max_by(|a, b| a.1.total_cmp(&b.1));
         // Without noise, what was measured is known and what was not is a guess.
         Ok(match best {

@@ -120,6 +120,6 @@ impl Assumed {
     /// The contradiction, if what was contradicted is what the user gave and not an estimate.
     pub(super) fn contradiction(&self) -> Option<Contradiction> {
         let given = self.kernel.origin == Origin::Declared && !self.norm_bound.is_estimated() && !self.noise.is_estimated();
-        self.least_norm.filter(|_| given).map(|least| Contradiction { least_norm: Some(least), norm_bound: self.norm_bound.value() })
+        self.least_norm.filter(|_| given).map(|least| Contradiction::of_norm(Some(least), self.norm_bound.value()))
     }
 }

@@ -41,7 +41,7 @@ impl Hills {
         let starts = largest(&mean, (mean.len() / 2).clamp(12, 200).min(mean.len()));
         let climb =
             |&at: &usize| ground.climb(&|x: &[f64]| model.mean_with_slope(x, &ranges), data.points.row(at), data.points.view(), ASCENT);
-        let mut ends: Vec<(Vec<f64>, f64)> = parallel(|_| starts.par_iter().map(climb).collect());
+        let mut ends: Vec<(Vec<f64>, f64)> = parallel(|watch| starts.par_iter().inspect(|_| watch.check()).map(climb).collect());
         ends.sort_by(|a, b| b.1.total_cmp(&a.1));
         let margin = model.ridge.max(DIP * deviation(&data.values(&model.scale)));
         let mut hills = Self { tops: Vec::new(), heights: Vec::new(), deviations: Vec::new() };
@@ -108,7 +108,7 @@ impl Hills {
             let start = largest(values.row(draw), 1)[0];
             ground.climb(&|x: &[f64]| functions.with_slope(draw, x), points.row(start), points.view(), ASCENT).0
         };
-        let ends: Vec<Vec<f64>> = parallel(|_| (0..functions.len()).into_par_iter().map(climb).collect());
+        let ends: Vec<Vec<f64>> = parallel(|watch| (0..functions.len()).into_par_iter().inspect(|_| watch.check()).map(climb).collect());
         ends.iter().filter(|x| self.contains(ground, hill, x)).try_for_each(|x| points.push(x))?;
         let own: Vec<&Vec<f64>> = known.iter().filter(|x| self.contains(ground, hill, x)).collect();
         let values = functions.values(points.view())?;

@@ -110,7 +110,7 @@ impl Choice<'_> {
             None => self.with_slope(x, &ranges),
         };
         let climb = |&at: &usize| ground.climb(&f, points.row(at), points.view(), ASCENT);
-        let mut ends: Vec<(Vec<f64>, f64)> = parallel(|_| starts.par_iter().map(climb).collect());
+        let mut ends: Vec<(Vec<f64>, f64)> = parallel(|watch| starts.par_iter().inspect(|_| watch.check()).map(climb).collect());
         ends.extend(starts.iter().map(|&i| (points.row(i).to_vec(), scores[i])));
         let best = |new: bool| ends.iter().filter(|(x, _)| !new || is_new(x)).max_by(|a, b| a.1.total_cmp(&b.1));
         Ok(best(true).or_else(|| best(false)).map(|(x, _)| Proposal::anywhere(x.clone())))

@@ -1,7 +1,7 @@
 //! What is to be optimised, and what is assumed about it.
 
 use super::stored_problem::StoredProblem;
-use crate::certificate::{Lengthscales, Premises};
+use crate::certificate::{Claim, Lengthscales, Premises};
 use crate::domain::Domain;
 use crate::error::{Error, Result, positive, probability};
 use crate::kernel::Kernel;
@@ -299,6 +299,27 @@ impl Problem {
     #[must_use]
     pub fn noise(&self) -> Option<&Noise> {
         self.noise.as_ref().map(|noise| &noise.value)
+    }
+
+    /// What was given as a claim, each number with where it comes from; none where there is no norm bound or no noise, or where nobody knows its level: nothing may rest on
+    /// the guess that plans.
+    ///
+    /// # Errors
+    /// None for a problem that is sound.
+    pub fn claim(&self) -> Result<Option<Claim>> {
+        let (Some(bound), Some(noise), None) = (self.norm_bound, &self.noise, self.unknown_level) else { return Ok(None) };
+        Ok(Some(Claim::new(self.delta)?.norm_bound(bound)?.noise(noise.clone())))
+    }
+
+    /// Whether any premise was learnt from other data: these must not be among those that a claim is about.
+    pub(crate) fn is_learnt_elsewhere(&self) -> bool {
+        let origins = [
+            self.kernel.as_ref().map(|k| k.origin),
+            self.norm_bound.map(|b| b.origin),
+            self.noise.as_ref().map(|n| n.origin),
+            Some(self.prior.origin()),
+        ];
+        origins.contains(&Some(Origin::LearntElsewhere))
     }
 
     /// How many replicates every evaluation is the mean of, if the level of the noise is unknown.

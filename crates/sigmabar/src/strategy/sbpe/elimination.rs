@@ -78,6 +78,10 @@ impl Batch<'_> {
         if arrived.is_empty() {
             return Ok(None);
         }
+        if let Some(repeats) = self.equal_repeats()? {
+            state.contradict_by_repeats(repeats, self.claimed_norm());
+            return Ok(None);
+        }
         let level = self.level()?;
         if self.problem.unknown_level().is_some() && level.is_none() {
             // Nothing can be said yet; the next batch repeats more.
@@ -101,6 +105,14 @@ impl Batch<'_> {
         state.facts.inducing = evidence.posterior.information().features().len();
         state.facts.record(evidence.widths.residual_norm());
         Ok(Some(evidence))
+    }
+
+    /// That the replicates of this batch, from which an unknown noise level is to be found, are all equal.
+    fn equal_repeats(&self) -> Result<Option<usize>> {
+        if self.problem.unknown_level().is_none() {
+            return Ok(None);
+        }
+        level::equal_repeats(self.problem, self.ledger, self.index)
     }
 
     /// The bound on an unknown noise level by this batch and those before it.

@@ -1,7 +1,7 @@
 //! Noise of one level that nobody knows: bounded by the replicates of a run, and planned for (algorithm notes 13.3).
 
 use super::shares::{Budget, Counted};
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::noise::{LevelBound, NOISE_SHARE, Replicates};
 use crate::points::Points;
 use crate::strategy::run::ledger::{Ledger, Measured, Proposal};
@@ -24,17 +24,16 @@ pub(super) fn share(problem: &Problem) -> f64 {
 pub(super) fn bound(problem: &Problem, ledger: &Ledger, last: usize, counted: Counted) -> Result<Option<LevelBound>> {
     let mut smallest: Option<LevelBound> = None;
     for batch in counted.first..=last {
-        let found = replicates(problem, ledger, batch)?;
-        if found.identical() > 0 && found.freedom() == 0 {
-            return Err(Error::Premise {
-                what: "a noise level from replicates",
-                reason: "all repeated measurements are equal to the last digit, which noise never makes them: tell what each of them gave, or declare the level",
-            });
-        }
-        let bound = found.bound(delta(problem, batch, counted))?;
+        let bound = replicates(problem, ledger, batch)?.bound(delta(problem, batch, counted))?;
         smallest = bound.into_iter().chain(smallest).min_by(|a, b| a.level.total_cmp(&b.level));
     }
     Ok(smallest)
+}
+
+/// How many repeated measurements of a batch there are if all of them are equal to the last digit, which noise never makes them.
+pub(super) fn equal_repeats(problem: &Problem, ledger: &Ledger, batch: usize) -> Result<Option<usize>> {
+    let found = replicates(problem, ledger, batch)?;
+    Ok(Some(found.identical()).filter(|&identical| identical > 0 && found.freedom() == 0))
 }
 
 fn delta(problem: &Problem, batch: usize, counted: Counted) -> f64 {

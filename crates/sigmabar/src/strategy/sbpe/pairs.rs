@@ -209,7 +209,9 @@ impl<'a> Challengers<'a> {
             }))
         };
         let of = |at: usize| pair(at / self.len(), at % self.len());
-        let pairs = parallel(|_| (0..block.len() * self.len()).into_par_iter().with_min_len(4096).map(of).collect::<Result<_>>())?;
+        let pairs = parallel(|watch| {
+            (0..block.len() * self.len()).into_par_iter().with_min_len(4096).inspect(|_| watch.check()).map(of).collect::<Result<_>>()
+        })?;
         let radii = centres.iter().map(|centre| centre.radius).collect();
         Ok(PairBlock { challengers: self, confined: self.confined.block(&solved)?, solved, radii, pairs })
     }

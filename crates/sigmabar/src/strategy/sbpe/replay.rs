@@ -370,7 +370,7 @@ impl<'b> Against<'b> {
             let pairs = self.pairs(i);
             (first..settings).map(move |s| (s, pairs.difference(recommended, s).upper(self.judge.tail) + self.reach(i, s)))
         };
-        parallel(|_| left.par_iter().with_min_len(ROWS).flat_map_iter(below).collect())
+        parallel(|watch| left.par_iter().with_min_len(ROWS).inspect(|_| watch.check()).flat_map_iter(below).collect())
     }
 }
 

@@ -175,7 +175,12 @@ impl State {
 
     /// Nothing is ruled out or claimed any more: no function within the premises gives these data.
     pub fn contradict(&mut self, least_norm: Option<f64>, norm_bound: f64) {
-        self.facts.contradiction.get_or_insert(Contradiction { least_norm, norm_bound });
+        self.facts.contradiction.get_or_insert(Contradiction::of_norm(least_norm, norm_bound));
+    }
+
+    /// The same where so many repeated measurements are all equal: noise that nobody knows the level of is not of the kind that was declared.
+    pub fn contradict_by_repeats(&mut self, repeats: usize, norm_bound: f64) {
+        self.facts.contradiction.get_or_insert(Contradiction { least_norm: None, norm_bound, equal_repeats: Some(repeats) });
     }
 
     /// Writes down what the batch is judged with.

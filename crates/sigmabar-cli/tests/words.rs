@@ -1,0 +1,97 @@
+//! Words that somebody reads who knows nothing of the inside: what to type next, what was wrong, what was understood.
+
+use crate::premises::ends;
+use serde_json::Value;
+use std::fs;
+
+const STUDY: &str = "budget = 4\nbatches = 2\n\n[parameters.x]\ntype = \"float\"\nlow = 0\nhigh = 1\n";
+
+#[test]
+fn a_factor_that_cannot_be_called_so_is_asked_for_again() {
+    let place = tempfile::tempdir().unwrap();
+    let answers = "yield\nlarge\nvalue\nWell\ndose\n1..1000 nM log\nlayers\n1..64 int log\n\n0\n2\n10\n";
+    let (_, said) = ends(place.path(), &["new", "study.toml", "--questions"], answers, 0);
+    assert!(said.contains("a factor cannot be called \"value\": plates") && said.contains("called \"Well\""), "{said}");
+    let file = fs::read_to_string(place.path().join("study.toml")).unwrap();
+    assert!(file.contains("[parameters.\"dose\"]   # in nM\ntype = \"float\"\nlow = 1\nhigh = 1000\nlog = true"), "{file}");
+    assert!(file.contains("type = \"int\"\nlow = 1\nhigh = 64\nlog = true"), "{file}");
+}
+
+#[test]
+fn where_all_failed_the_next_step_is_to_mend_and_try_again() {
+    let place = tempfile::tempdir().unwrap();
+    let path = place.path();
+    fs::write(path.join("study.toml"), format!("{STUDY}\n[objective]\ncommand = \"exit 3\"\n")).unwrap();
+    ends(path, &["run", "study.toml", "--no-report", "--at-most", "1"], "", 1);
+    for verb in ["status", "recommend"] {
+        let (_, said) = ends(path, &[verb, "study.toml"], "", 0);
+        assert!(said.contains("next: sigmabar run study.toml --retry-failed   or   sigmabar trials study.toml"), "{verb}: {said}");
+    }
+    fs::write(path.join("hand.toml"), STUDY.replace("batches = 2", "batches = 1")).unwrap();
+    ends(path, &["ask", "hand.toml", "-n", "4"], "", 0);
+    for trial in ["0", "1", "2", "3"] {
+        ends(path, &["tell", trial, "--failed", "--study", "hand.toml"], "", 0);
+    }
+    let (_, said) = ends(path, &["status", "hand.toml"], "", 0);
+    assert!(said.contains("next: sigmabar trials hand.toml   (all of them failed)"), "{said}");
+}
+
+#[test]
+fn what_is_handed_out_is_told_next() {
+    let place = tempfile::tempdir().unwrap();
+    let path = place.path();
+    fs::write(path.join("study.toml"), STUDY).unwrap();
+    ends(path, &["ask", "study.toml", "-n", "2"], "", 0);
+    for verb in ["status", "recommend"] {
+        let (_, said) = ends(path, &[verb, "study.toml"], "", 0);
+        assert!(
+            said.contains("next: sigmabar tell TRIAL VALUE --study study.toml") && !said.contains("next: sigmabar ask"),
+            "{verb}: {said}"
+        );
+    }
+    let plate = "plate = 6\nplates = 1\n\n[parameters.x]\ntype = \"float\"\nlow = 0\nhigh = 1\n";
+    fs::write(path.join("plate.toml"), plate).unwrap();
+    ends(path, &["ask", "plate.toml", "--plate", "6", "-o", "first.csv"], "", 0);
+    assert!(ends(path, &["status", "plate.toml"], "", 0).1.contains("next: sigmabar tell first.csv --study plate.toml"));
+    fs::remove_file(path.join("first.csv")).unwrap();
+    assert!(ends(path, &["status", "plate.toml"], "", 0).1.contains("next: sigmabar tell SHEET --study plate.toml"));
+}
+
+#[test]
+fn nothing_to_recommend_is_null_and_no_failure() {
+    let place = tempfile::tempdir().unwrap();
+    let path = place.path();
+    fs::write(path.join("study.toml"), STUDY).unwrap();
+    ends(path, &["ask", "study.toml"], "", 0);
+    let (answer, _) = ends(path, &["recommend", "--format", "json"], "", 0);
+    assert_eq!(serde_json::from_str::<Value>(&answer).unwrap(), Value::Null);
+}
+
+#[test]
+fn values_that_are_no_numbers_are_refused_in_plain_words() {
+    let place = tempfile::tempdir().unwrap();
+    let path = place.path();
+    fs::write(path.join("study.toml"), STUDY).unwrap();
+    ends(path, &["ask", "study.toml", "-n", "2", "-o", "sheet.csv"], "", 0);
+    assert!(ends(path, &["tell", "0", "six"], "", 2).1.contains("six is not a number"));
+    assert!(ends(path, &["tell", "0", "inf"], "", 2).1.contains("inf is no measurement"));
+    fs::write(path.join("filled.csv"), "trial,result\n0,6 %\n").unwrap();
+    let (_, said) = ends(path, &["tell", "filled.csv"], "", 1);
+    assert!(said.contains("\"6 %\" is a number with something behind it") && !said.contains("finite"), "{said}");
+    fs::write(path.join("filled.csv"), "trial,result\n0,six\n").unwrap();
+    assert!(ends(path, &["tell", "filled.csv"], "", 1).1.contains("\"six\" is not a number"));
+}
+
+/// A certified answer has nothing that keeps it from being certified: no empty row says so.
+#[test]
+fn a_certified_answer_shows_no_empty_row() {
+    let place = tempfile::tempdir().unwrap();
+    let path = place.path();
+    let premises = "norm_bound = 4\nnoise = { gaussian = 0.1 }\nkernel = { name = \"SE\", lengthscale = 0.5 }\n";
+    fs::write(path.join("study.toml"), format!("{premises}{STUDY}\n[objective]\ncommand = \"echo {{x}}\"\ntimeout = \"30s\"\n")).unwrap();
+    ends(path, &["run", "study.toml", "--no-report", "-q"], "", 0);
+    let (shown, _) = ends(path, &["recommend", "study.toml"], "", 0);
+    assert!(shown.contains("certified") && !shown.contains("reasons"), "{shown}");
+    let (json, _) = ends(path, &["recommend", "study.toml", "--format", "json"], "", 0);
+    assert_eq!(serde_json::from_str::<Value>(&json).unwrap()["reasons"], Value::Array(Vec::new()));
+}

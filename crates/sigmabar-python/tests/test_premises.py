@@ -1,0 +1,114 @@
+"""Premises from Python: learnt from a table, judged, said in words and drawn."""
+
+from __future__ import annotations
+
+import itertools
+import os
+from pathlib import Path
+
+import matplotlib
+import numpy as np
+import pytest
+
+import sigmabar as sb
+from sigmabar.__main__ import run
+
+matplotlib.use("Agg")
+
+STUDY = {"budget": 40, "batches": 2, "parameters": {"t": {"type": "float", "low": 0, "high": 60, "step": 2}}}
+T = np.repeat(np.arange(0.0, 48.0, 4.0), 2)
+
+
+def yields(t: np.ndarray, seed: int = 0) -> np.ndarray:
+    return 50 + 18 * np.exp(-(((t - 38) / 15) ** 2)) + 1.6 * np.random.default_rng(seed).normal(size=len(t))
+
+
+def finished(**more: object) -> sb.Strategy:
+    domain = np.linspace(0, 1, 20)
+    s = sb.Strategy("s-bpe", domain=domain, kernel=sb.Matern(nu=2.5, lengthscale=0.5), norm_bound=8.0, noise=sb.Gaussian(0.1), budget=60, **more)  # type: ignore[arg-type]
+    while (a := s.ask()) is not None:
+        s.tell(a.ids, 1 - 2 * (a.points[:, 0] - 0.5) ** 2)
+    return s
+
+
+def test_a_table_teaches_the_premises_of_a_study_as_the_command_does(tmp_path: Path) -> None:
+    y = yields(T)
+    learnt = sb.premises.learn(STUDY, T, y, source="pilot.csv")
+    assert learnt.results == 24 and 0 < learnt.least_norm < learnt.keys["norm_bound"]
+    assert learnt.keys["prior_mean"] == pytest.approx(y.mean()) and learnt.keys["unit"] == pytest.approx(y.std(ddof=0), rel=0.05)
+    # The same lines as the command writes.
+    (tmp_path / "study.toml").write_text("budget = 40\nbatches = 2\n\n[parameters.t]\ntype = \"float\"\nlow = 0\nhigh = 60\nstep = 2\n")
+    (tmp_path / "pilot.csv").write_text("t,result\n" + "".join(f"{a},{b!r}\n" for a, b in zip(T.tolist(), y.tolist())))
+    here = os.getcwd()
+    os.chdir(tmp_path)
+    try:
+        assert run(["premises", "study.toml", "--from", "pilot.csv", "-q"]) == 0
+    finally:
+        os.chdir(here)
+    assert str(learnt) in (tmp_path / "study.toml").read_text()
+    # And the study that has them says where they come from.
+    study = sb.Study.create(tmp_path / "python.db", "python", learnt.into(STUDY))
+    draws = itertools.count()
+    study.run(lambda t: float(yields(np.array([t]), seed=next(draws))[0]))
+    advice = study.recommend()
+    assert advice is not None and advice.certificate.premises["kernel"].origin == "learnt_elsewhere"
+    with pytest.raises(sb.Error, match="learnt from pilot.csv"):
+        study.import_results([({"t": 2.0}, 50.0)], collected="fixed")
+
+
+def test_columns_go_by_name_and_wrong_tables_are_refused_by_name() -> None:
+    study = {"budget": 40, "parameters": {"a": {"type": "float", "low": 0, "high": 1}, "n": {"type": "int", "low": 0, "high": 30}}}
+    rng = np.random.default_rng(1)
+    a, n = rng.random(20), rng.integers(0, 30, 20)
+    y = a + n / 30 + 0.05 * rng.normal(size=20)
+    by_name = sb.premises.learn(study, {"n": n, "a": a}, y)
+    assert by_name == sb.premises.learn(study, np.column_stack([a, n]), y)
+    with pytest.raises(sb.Error, match="x has no column for the parameter 'n'"):
+        sb.premises.learn(study, {"a": a}, y)
+    with pytest.raises(sb.Error, match="a row for each of the 20 results and a column for each of the 2 parameters"):
+        sb.premises.learn(study, a, y)
+    with pytest.raises(sb.Error, match="the table has 4 results"):
+        sb.premises.learn(study, np.column_stack([a, n])[:4], y[:4])
+    with pytest.raises(sb.Error, match="declare both"):
+        sb.premises.judge(study, np.column_stack([a, n]), y)
+    verdict = sb.premises.judge(by_name.into(study), np.column_stack([a, n]), y)
+    assert verdict.least_norm <= verdict.suggested and verdict.norm <= verdict.suggested
+
+
+def test_equal_repeats_suggest_a_declared_level() -> None:
+    exact = sb.premises.learn(STUDY, T, np.sin(T / 9.0))
+    assert exact.keys["noise"] == 0.0 and "repeats gave the same" in str(exact)
+    rounded = sb.premises.learn(STUDY, T, np.round(10 * np.sin(T / 9.0), 1))
+    assert rounded.keys["noise"]["bounded"] == pytest.approx(0.1 / rounded.keys["unit"]) and "multiples of 0.1" in str(rounded)
+    assert "about" in sb.premises.learn(STUDY, T, yields(T)).keys["noise"]
+
+
+def test_the_range_is_said_in_words_with_noise_in_the_unit_of_the_results() -> None:
+    for unit in (1.0, 20.0):
+        s = finished(unit=unit) if unit == 1.0 else finished(mean=0.0, unit=unit)
+        found = s.recommend()
+        assert found is not None and found.premises is not None and found.premises.noise_breakdown is not None
+        said = str(found.premises)
+        assert said in str(found.certificate) and said.startswith("that it is within ")
+        noise = float(said.split("or noise up to ")[1].split()[0])
+        assert noise == pytest.approx(unit * found.premises.noise_breakdown, rel=0.02)
+        standing = s.standing()
+        assert standing is not None and str(standing.range) == said
+
+
+def test_the_picture_shows_what_is_judged_and_what_is_excluded() -> None:
+    s = finished()
+    standing = s.standing()
+    assert standing is not None and standing.range.gap is not None and 0 < standing.range.least_norm < standing.norm_bounds[0], "c₀ lies left of the curve"
+    ax = sb.plot.premises(s)
+    levels = [line for line in ax.lines if len(set(map(float, line.get_ydata()))) == 1 and float(line.get_ydata()[0]) == standing.range.gap]
+    assert levels, "a horizontal line at the gap that is judged"
+    assert ax.get_xlim()[0] < standing.range.least_norm
+    assert "excluded by the data" in [text.get_text() for text in ax.get_legend().get_texts()]
+
+
+def test_a_kernel_whose_numbers_have_no_names_says_which_they_have() -> None:
+    with pytest.raises(TypeError, match=r"Matern\(nu=…, lengthscale=…\), not Matern\(0.3\)"):
+        sb.Matern(0.3)  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match=r"alpha=…, lengthscale=…"):
+        sb.RationalQuadratic(1.0, 2.0)  # type: ignore[arg-type]
