@@ -314,6 +314,7 @@ def follows_workers(page, base, address, place):
     try:
         expect(page.locator("#stop")).to_contain_text("You may stop", timeout=60000)
         expect(page.locator(".answer.certified")).to_be_visible()
+        expect(page.locator("#premises")).to_be_visible(timeout=30000)
         assert worker.wait(60) == 0
     finally:
         worker.kill()

@@ -13,7 +13,7 @@ use tokio::sync::watch;
 
 /// A page shows what is known; what is newer is made ready meanwhile, but not more often than this.
 const PAUSE: Duration = Duration::from_millis(250);
-/// A page waits so long for the first look at a study.
+/// A page waits so long for the first look at a study, or the first after something happened.
 const FIRST_LOOK: Duration = Duration::from_millis(60);
 /// Somebody who waits for trials looks again after this, as leases run out without a word.
 const LOOK_AGAIN: Duration = Duration::from_secs(2);
@@ -154,26 +154,29 @@ impl Desk {
         Ok(page)
     }
 
-    /// What is known now, perhaps a moment old; what is newer is made ready meanwhile. None while the first of it is made, which may take a second where there
-    /// are many trials: whoever looks is told when it is there.
+    /// What is known now, perhaps a moment old; what is newer is made ready meanwhile. None, or the answer without its pictures, while the first of it is made, which may take
+    /// seconds where there are many trials: whoever looks is told when it is there.
     pub async fn glance(self: &Arc<Self>) -> Outcome<Option<Arc<Snapshot>>> {
         self.touch();
         let mut news = self.snapshot.subscribe();
         let known = news.borrow_and_update().clone();
-        let is_old = known.as_ref().is_none_or(|known| known.event < self.last_event.load(Ordering::Acquire));
+        // What the file says, as the thread that watches it looks only now and then.
+        let last = self.read(Study::last_event).await.unwrap_or_else(|_| self.last_event());
+        let is_old = known.as_ref().is_none_or(|known| known.event < last);
+        // One that takes long is not made all the time.
+        let due = known.as_ref().map_or_else(Instant::now, |known| known.made + PAUSE.max(4 * known.took));
+        let wait = due.saturating_duration_since(Instant::now());
         if is_old && !self.is_refreshing.swap(true, Ordering::AcqRel) {
             let desk = Arc::clone(self);
-            // One that takes long is not made all the time.
-            let due = known.as_ref().map_or_else(Instant::now, |known| known.made + PAUSE.max(4 * known.took));
             tokio::spawn(async move {
-                tokio::time::sleep(due.saturating_duration_since(Instant::now())).await;
+                tokio::time::sleep(wait).await;
                 desk.is_refreshing.store(false, Ordering::Release);
                 // A page that cannot be made now shows what was known, or why nothing is.
                 drop(desk.fresh().await);
                 desk.changes.send_modify(|count| *count += 1);
             });
         }
-        if known.is_some() {
+        if known.is_some() && (!is_old || !wait.is_zero()) {
             return Ok(known);
         }
         drop(tokio::time::timeout(FIRST_LOOK, news.changed()).await);
@@ -204,17 +207,39 @@ impl Desk {
     async fn made_fresh(self: &Arc<Self>) -> Outcome<Arc<Snapshot>> {
         let wanted = self.read(Study::last_event).await?;
         let _one_at_a_time = self.refreshing.lock().await;
-        if let Some(known) = self.snapshot.borrow().clone().filter(|known| known.event >= wanted) {
+        let before = self.snapshot.borrow().clone();
+        if let Some(known) = before.clone().filter(|known| known.event >= wanted && known.live.is_whole) {
             return Ok(known);
         }
         let event = self.read(Study::last_event).await?;
-        let (begun, address) = (Instant::now(), format!("{}/pictures", self.address()));
-        let live = self.view(move |study| report::live(study, &address)).await?;
-        let made = Instant::now();
-        let snapshot = Arc::new(Snapshot { event, live, took: made - begun, made });
-        self.snapshot.send_replace(Some(Arc::clone(&snapshot)));
+        let (begun, address, desk) = (Instant::now(), format!("{}/pictures", self.address()), Arc::clone(self));
+        let at_first = before.is_none();
+        let made = self.view(move |study| {
+            let snapshot = |live| Arc::new(Snapshot { event, live, took: begun.elapsed(), made: Instant::now() });
+            // Whoever sees nothing yet sees what is there so far; a page that is there stays until all of the next one is.
+            let publish = |live: &Live| {
+                if at_first {
+                    desk.publish(Some(snapshot(live.clone())))
+                }
+            };
+            let live = report::live(study, &address, before.as_ref().map(|known| &known.live), publish)?;
+            // The server after this one has the claim at once.
+            study.remember();
+            Ok(snapshot(live))
+        });
+        let made = made.await;
+        match &made {
+            Ok(snapshot) => self.publish(Some(Arc::clone(snapshot))),
+            // Half a page whose other half does not come is none.
+            Err(_) if at_first => self.publish(None),
+            Err(_) => {}
+        }
+        made
+    }
+
+    fn publish(&self, snapshot: Option<Arc<Snapshot>>) {
+        self.snapshot.send_replace(snapshot);
         self.changes.send_modify(|count| *count += 1);
-        Ok(snapshot)
     }
 
     /// Leases trials to a worker, waiting for them as long as it says; plans beside it where a plan is due.

@@ -113,7 +113,8 @@ fn linear_ticks(low: f64, high: f64, at_most: usize) -> Vec<Tick> {
 
 fn tick_label(value: f64, step: f64) -> String {
     let largest = value.abs().max(step);
-    if largest >= 1e6 || step < 1e-5 {
+    // Numbers near 1 that differ in the seventh digit are written out: their power of ten says nothing.
+    if largest >= 1e6 || (step < 1e-5 && !(0.1..1e3).contains(&largest)) || step < 1e-9 {
         // As many digits as neighbours need to be told apart.
         let digits = (largest / step).log10().ceil().clamp(1.0, 12.0) as usize;
         return if value == 0.0 { "0".to_owned() } else { minus(format!("{value:.digits$e}").replace(".0e", "e")) };

@@ -7,8 +7,9 @@ use super::parameter::setting_words;
 use super::study::{Content, trust, written};
 use super::study_model::{StudyModel, Through};
 use crate::plot::{Bar, BatchEnd, Gantt};
-use sigmabar::Points;
 use sigmabar::certificate::Label;
+use sigmabar::strategy::Standing;
+use sigmabar::{Points, Strategy};
 use sigmabar_study::{Advice, BatchRow, Status, Study, TrialRow, TrialStatus, Value};
 
 /// A study at one moment.
@@ -22,13 +23,31 @@ pub struct Live {
     pub batches: Vec<BatchRow>,
     /// The answer in its frame, then the pictures of how it got there; numbers are at `address/NAME.csv`.
     pub page: Page,
+    /// Whether the page has all its pictures.
+    pub is_whole: bool,
+    /// The claim as a function of its premises, and the batches it belongs to.
+    standing: Option<(Option<(usize, bool)>, Standing)>,
+}
+
+impl Live {
+    /// The claim along its premises, which a run that is judged batch by batch keeps until the next one ends.
+    fn standing(study: &Study, run: &Strategy, advice: Option<&Advice>, before: Option<&Self>) -> Result<Option<Standing>> {
+        let known = before.filter(|before| before.is_whole && before.advice.as_ref() == advice && run.found_out().is_some());
+        if let Some((_, standing)) = known.and_then(|before| before.standing.as_ref()).filter(|(found, _)| *found == run.found_out()) {
+            return Ok(Some(standing.clone()));
+        }
+        Ok(study.standing()?.filter(|standing| standing.certificate.label().is_certified()))
+    }
 }
 
 /// The study as it stands; nothing is planned or written. The address is where a server gives the numbers of its pictures.
 ///
+/// The answer with its certificate takes no model of all measurements, and pictures do: `publish` is given what is there already, each time there is more. What the page `before`
+/// this one had, and still holds, is not computed again.
+///
 /// # Errors
 /// What reading the study or asking its model runs into.
-pub fn live(study: &Study, address: &str) -> Result<Live> {
+pub fn live(study: &Study, address: &str, before: Option<&Live>, mut publish: impl FnMut(&Live)) -> Result<Live> {
     let run = study.strategy()?;
     let content = Content::read(study, &run)?;
     let mut page = Page::served(study.name(), address);
@@ -36,9 +55,18 @@ pub fn live(study: &Study, address: &str) -> Result<Live> {
     if let Some(advice) = &content.advice {
         page.certificate(&advice.certificate.to_string());
     }
-    content.history(&mut page, StudyModel::new(&run)?.as_ref())?;
-    page.picture(gantt(&content.trials, &content.batches).picture());
-    Ok(Live { status: content.status, advice: content.advice, batches: content.batches, page })
+    let Content { status, advice, batches, .. } = &content;
+    let mut live = Live { status: status.clone(), advice: advice.clone(), batches: batches.clone(), page, is_whole: false, standing: None };
+    publish(&live);
+    content.history(&mut live.page, StudyModel::new(&run)?.as_ref())?;
+    live.page.picture(gantt(&content.trials, &content.batches).picture());
+    publish(&live);
+    if let Some(standing) = Live::standing(study, &run, advice.as_ref(), before)? {
+        content.breaking(&mut live.page, &standing);
+        live.standing = Some((run.found_out(), standing));
+    }
+    live.is_whole = true;
+    Ok(live)
 }
 
 /// What the model says: slices through a setting (the recommendation unless given), relevance, calibration and residuals; `None` where there is no model.

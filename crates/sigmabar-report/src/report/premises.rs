@@ -5,6 +5,7 @@ use super::page::Page;
 use super::study::Content;
 use crate::plot;
 use sigmabar::certificate::Theorem;
+use sigmabar::strategy::Standing;
 
 /// Length-scales of the premise map beside the declared ones, as multiples of these.
 const SHORTER: [f64; 2] = [0.5, 0.7];
@@ -14,6 +15,19 @@ impl Content<'_> {
     /// The claim along the norm bound, and over the length-scale: only where a theorem stands behind it.
     pub(super) fn premises(&self, page: &mut Page) -> Result<()> {
         let Some(standing) = self.study.standing()?.filter(|s| s.certificate.label().is_certified()) else { return Ok(()) };
+        if !self.breaking(page, &standing) {
+            return Ok(());
+        }
+        let mut map = self.run.premise_map(&SHORTER)?;
+        map.push(standing.row());
+        map.extend(self.run.premise_map(&LONGER)?);
+        let claimed = standing.gap_at(standing.norm_bound).unwrap_or(f64::INFINITY);
+        page.picture(plot::premise_map(&map, claimed, self.response()));
+        Ok(())
+    }
+
+    /// Where the claim breaks, in a sentence and as a curve; false where no norm bound gives a gap.
+    pub(super) fn breaking(&self, page: &mut Page, standing: &Standing) -> bool {
         page.heading("What would have to be true for this to be wrong?");
         if standing.certificate.theorem == Theorem::Energy {
             page.paragraph(
@@ -24,15 +38,10 @@ impl Content<'_> {
         if let Some(sentence) = standing.range.sentence(self.study.spec().problem().prior().unit()) {
             page.paragraph(&format!("{}{}.", sentence[..1].to_uppercase(), &sentence[1..]));
         }
-        if standing.curve.iter().all(|point| point.gap.is_none()) {
-            return Ok(());
+        let is_curve = standing.curve.iter().any(|point| point.gap.is_some());
+        if is_curve {
+            page.picture(plot::standing(standing, self.response()));
         }
-        page.picture(plot::standing(&standing, self.response()));
-        let mut map = self.run.premise_map(&SHORTER)?;
-        map.push(standing.row());
-        map.extend(self.run.premise_map(&LONGER)?);
-        let claimed = standing.gap_at(standing.norm_bound).unwrap_or(f64::INFINITY);
-        page.picture(plot::premise_map(&map, claimed, self.response()));
-        Ok(())
+        is_curve
     }
 }

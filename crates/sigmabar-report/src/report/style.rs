@@ -8,7 +8,7 @@ pub const STYLE: &str = "\
 --series-2:#2fc49a;--series-3:#dd9cc0;--series-4:#f0b429;--series-5:#7cc8f2;--series-6:#a0a0a0}}\
 *{box-sizing:border-box}body{margin:0;background:var(--page);color:var(--ink);font:16px/1.55 system-ui,'Segoe UI',Verdana,sans-serif}\
 main{max-width:930px;margin:0 auto;padding:24px 18px 64px}h1{font-size:1.7rem;line-height:1.25;margin:.4em 0}h2{font-size:1.25rem;margin:2em 0 .5em}\
-figure{margin:1.2em 0;padding:10px;background:var(--paper);border:1px solid var(--grid);border-radius:8px}figure svg{display:block;width:100%;height:auto}\
+figure{margin:1.2em 0;padding:10px;background:var(--paper);border:1px solid var(--grid);border-radius:8px}figure svg{display:block;width:100%;height:auto}#mean-map rect{shape-rendering:crispEdges}\
 figcaption,.note{color:var(--muted);font-size:.88rem;padding:4px 6px}a{color:var(--series-0)}.download{white-space:nowrap}\
 .answer{background:var(--paper);border:1px solid var(--grid);border-left:8px solid var(--series-6);border-radius:8px;padding:14px 20px}\
 .answer.certified{border-left-color:var(--series-2)}.answer.conformal{border-left-color:var(--series-4)}.answer.estimated{border-left-color:var(--series-1)}\

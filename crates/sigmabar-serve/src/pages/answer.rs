@@ -15,24 +15,25 @@ pub(super) async fn show(State(app): State<Arc<App>>, Path(s): Path<String>, Ext
     let desk = app.desk(&s)?;
     let known = desk.glance().await?;
     let is_paused = desk.read(Study::is_paused).await?;
-    let counts = desk.read(Study::counts).await?;
+    let (counts, last) = desk.read(|study| Ok((study.counts()?, study.last_event()?))).await?;
     let about = desk.reader.spec().description().map_or_else(String::new, |text| format!("<p>{}</p>", escape(text)));
     let count = |state: TrialStatus| counts.get(&state).copied().unwrap_or(0);
     let told = count(TrialStatus::Done) + count(TrialStatus::Failed) + count(TrialStatus::Late);
     let budget = desk.reader.spec().problem().budget();
     let bar = format!(
-        "<p id=\"progress-words\"><progress value=\"{told}\" max=\"{budget}\" aria-label=\"measured\"></progress> {told} of {budget} told · {} running · {} waiting · {}</p>",
+        "<p id=\"progress-words\"><progress value=\"{told}\" max=\"{budget}\" aria-label=\"measured\"></progress> {told} of {budget} told · {} running · {} waiting{}{}</p>",
         count(TrialStatus::Leased),
         count(TrialStatus::Queued) + count(TrialStatus::Expired),
-        known.as_ref().map_or_else(String::new, |known| batch_words(known.live.status.batches, &desk.reader))
+        known.as_ref().map_or_else(String::new, |known| format!(" · {}", batch_words(known.live.status.batches, &desk.reader))),
+        if known.as_ref().is_some_and(|known| known.event < last) { " · the answer below is a moment older" } else { "" }
     );
     let is_finished = known.as_ref().is_some_and(|known| known.live.status.is_finished);
     let (stop, answer) = match &known {
-        Some(known) => (may_stop(&known.live), known.live.page.body()),
-        None => (
-            String::new(),
-            "<p data-waiting>The answer is being computed, and comes by itself; without JavaScript, load the page again.</p>".to_owned(),
-        ),
+        Some(known) if known.live.is_whole => (may_stop(&known.live), known.live.page.body()),
+        Some(known) => {
+            (may_stop(&known.live), format!("{}{}", known.live.page.body(), coming("The rest of this page is being drawn and comes")))
+        }
+        None => (String::new(), coming("The answer is being computed and comes")),
     };
     let body = format!(
         "<h1>{}</h1>{about}{bar}{stop}{}<div id=\"answer\">{answer}</div>",
@@ -41,6 +42,10 @@ pub(super) async fn show(State(app): State<Arc<App>>, Path(s): Path<String>, Ext
     );
     let screen = Screen { title: desk.reader.name(), study: Some((&desk, "")), access, events: format!("{}/events", desk.address()) };
     Ok(screen.around(&body))
+}
+
+fn coming(words: &str) -> String {
+    format!("<p data-waiting>{words} by itself; without JavaScript, load the page again.</p>")
 }
 
 /// May I stop? Yes, no, and why.

@@ -29,7 +29,13 @@ pub(super) async fn show(State(app): State<Arc<App>>, Path(s): Path<String>, Ext
     let shown: String = plates.iter().rev().take(MOST_PLATES).map(|plate| section(plate, &desk, access, ends)).collect();
     let wells = desk.reader.spec().plate().unwrap_or(24);
     let body = serde_json::json!({ "wells": wells, "name": format!("plate{}", begun + 1) }).to_string();
-    let next = button(access, &format!("Lay out the next plate ({wells} wells)"), "POST", "/plates", &body, "");
+    // Nothing is handed out once the study is over.
+    let is_over = desk.glance().await?.is_some_and(|known| known.live.status.is_finished);
+    let next = if is_over {
+        String::new()
+    } else {
+        button(access, &format!("Lay out the next plate ({wells} wells)"), "POST", "/plates", &body, "")
+    };
     let upload = if access == Access::Write {
         "<section class=\"upload\"><h2>A filled-in sheet</h2><p>CSV with the columns <code>trial</code> and <code>result</code>, as <code>sigmabar ask --plate</code> writes it. \
          You see what it changes before anything is told.</p><label>Sheet <input type=\"file\" id=\"sheet\" accept=\".csv,text/csv,text/plain\"></label><div id=\"difference\" data-keep></div></section>"

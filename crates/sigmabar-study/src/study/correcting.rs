@@ -5,7 +5,7 @@ use super::asking::{note, note_detail};
 use super::telling::check;
 use crate::store::{Failure, now};
 use crate::{Error, EventKind, Result, TrialResult, TrialStatus};
-use rusqlite::{OptionalExtension, Transaction, params};
+use rusqlite::{OptionalExtension, Row, Transaction, params};
 use serde_json::json;
 use sigmabar::strategy::Mishaps;
 
@@ -82,7 +82,7 @@ impl Study {
         let look = "SELECT t.batch, t.state, t.value, t.std_error, t.reason, b.closed_at IS NOT NULL OR NOT EXISTS \
                     (SELECT 1 FROM sb_trials AS o WHERE o.study = t.study AND o.batch = t.batch AND o.state IN ('queued', 'leased')) \
                     FROM sb_trials t JOIN sb_batches b ON b.study = t.study AND b.batch = t.batch WHERE t.study = ?1 AND t.id = ?2";
-        let standing = |found: &rusqlite::Row<'_>| {
+        let standing = |found: &Row<'_>| {
             Ok(Standing {
                 row,
                 batch: found.get(0)?,
@@ -145,27 +145,31 @@ impl Study {
         i64::try_from(self.spec.pilot()).unwrap_or(i64::MAX)
     }
 
-    /// What happened to results outside the strategy's sight, as the book of events has it.
+    /// What happened to results outside the strategy's sight, as the book of events has it: of how many trials that a claim can rest on.
     pub(super) fn mishaps(&self) -> Result<Mishaps> {
         // What was told as failed and has a value now was measured again, whoever did it.
         let replaced = "kind = 'replaced' AND NOT json_extract(detail, '$.analysed') AND NOT coalesce(json_extract(detail, '$.late'), 0)";
         // Not a join: the planner of SQLite would look at all events for each trial.
         let valued = "EXISTS (SELECT 1 FROM sb_trials AS t WHERE t.study = ?1 AND t.id = trial AND t.value IS NOT NULL)";
-        let again = format!(
-            "(kind IN ('expired', 'worker ended', 'retried') OR ({replaced} AND json_extract(detail, '$.value') IS NULL)) AND {valued}"
+        let events = [
+            "kind IN ('replaced', 'withdrawn') AND json_extract(detail, '$.analysed')".to_owned(),
+            format!("{replaced} AND json_extract(detail, '$.value') IS NOT NULL"),
+            format!(
+                "(kind IN ('expired', 'worker ended', 'retried') OR ({replaced} AND json_extract(detail, '$.value') IS NULL)) AND {valued}"
+            ),
+            format!("kind = 'used otherwise' AND {valued}"),
+        ];
+        let counts = events.map(|which| format!("count(DISTINCT CASE WHEN {which} THEN trial END)")).join(", ");
+        // Of the many events of a study few are of these kinds: one look at all of them.
+        let look = format!(
+            "SELECT {counts} FROM sb_events WHERE study = ?1 AND trial >= ?2 \
+             AND kind IN ('replaced', 'withdrawn', 'expired', 'worker ended', 'retried', 'used otherwise')"
         );
-        Ok(Mishaps {
-            corrected: self.events_of("kind IN ('replaced', 'withdrawn') AND json_extract(detail, '$.analysed')")?,
-            corrected_in_time: self.events_of(&format!("{replaced} AND json_extract(detail, '$.value') IS NOT NULL"))?,
-            measured_again: self.events_of(&again)?,
-            used_otherwise: self.events_of(&format!("kind = 'used otherwise' AND {valued}"))?,
-        })
-    }
-
-    /// How many trials that a claim can rest on have an event like this.
-    fn events_of(&self, which: &str) -> Result<usize> {
-        let look = format!("SELECT count(DISTINCT trial) FROM sb_events WHERE study = ?1 AND trial >= ?2 AND {which}");
-        let count: i64 = self.store().read(|c| c.prepare_cached(&look)?.query_row([self.key, self.first_claimed()], |row| row.get(0)))?;
-        Ok(usize::try_from(count).unwrap_or_default())
+        let count = |row: &Row<'_>, i: usize| Ok::<_, rusqlite::Error>(usize::try_from(row.get::<_, i64>(i)?).unwrap_or_default());
+        let mishaps = |row: &Row<'_>| {
+            let (corrected, corrected_in_time, measured_again) = (count(row, 0)?, count(row, 1)?, count(row, 2)?);
+            Ok(Mishaps { corrected, corrected_in_time, measured_again, used_otherwise: count(row, 3)? })
+        };
+        Ok(self.store().read(|c| c.prepare_cached(&look)?.query_row([self.key, self.first_claimed()], mishaps))?)
     }
 }

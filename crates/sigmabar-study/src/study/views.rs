@@ -236,6 +236,11 @@ impl Study {
     /// # Errors
     /// [`crate::Error::Store`], or what the strategy runs into.
     pub fn standing(&self) -> Result<Option<Standing>> {
+        // Without premises there is none, and a recommendation to speak of would be learnt first.
+        let problem = self.spec.problem();
+        if problem.norm_bound().is_none() && self.spec.pilot() == 0 {
+            return Ok(None);
+        }
         Ok(self.strategy()?.standing()?)
     }
 
