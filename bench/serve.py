@@ -60,6 +60,9 @@ class Server:
             text = answer.read().decode()
         return text, 1000 * (time.perf_counter() - begun)
 
+    def screen(self, *names):
+        return self.get("/".join(["", "s", *names]))
+
     def processor_ms(self):
         fields = pathlib.Path(f"/proc/{self.process.pid}/stat").read_text().rpartition(")")[2].split()
         return 1000 * (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
@@ -90,16 +93,16 @@ def answer(command, place, repeats):
     for name in STUDIES:
         for i in range(repeats):
             with served(command, place) as server:
-                text, first = server.get(f"/s/{name}")
+                text, first = server.screen(name)
                 seen, begun = label(text), time.perf_counter()
                 answered = 0.0 if seen != "not there yet" else None
                 while "data-waiting" in text:
                     time.sleep(0.02)
-                    text, _ = server.get(f"/s/{name}")
+                    text, _ = server.screen(name)
                     if answered is None and label(text) != "not there yet":
                         answered = time.perf_counter() - begun
                 whole, used = time.perf_counter() - begun, server.processor_ms()
-                again = sorted(server.get(f"/s/{name}")[1] for _ in range(21))
+                again = sorted(server.screen(name)[1] for _ in range(21))
             print(
                 f"{name}, start {i + 1}: first look {first:.0f} ms (answer {seen}), the answer {answered or 0:.2f} s later ({label(text)}), all pictures {whole:.2f} s later, "
                 f"{used:.0f} ms of processor time; after that {again[10]:.1f} ms, at most {again[-1]:.1f} ms ({len(text) / 1000:.0f} kB)",
@@ -116,14 +119,14 @@ def memory(command, place, forget):
             file.write(f"seed = {i}\n{text}")
         subprocess.run([command, "run", f"hills{i}.toml", "--parallel", "2"], cwd=place, check=True, capture_output=True)
     with served(command, place) as server:
-        time.sleep(2)
+        time.sleep(3)
         print(f"10 studies, after the start: {server.resident_mb():.1f} MB", flush=True)
         for i in range(10):
-            while "data-waiting" in server.get(f"/s/hills{i}")[0]:
+            while "data-waiting" in server.screen(f"hills{i}")[0]:
                 time.sleep(0.05)
         print(f"after a look at each answer: {server.resident_mb():.1f} MB", flush=True)
         for i in range(10):
-            server.get(f"/s/hills{i}/model"), server.get(f"/s/hills{i}/report")
+            server.screen(f"hills{i}", "model"), server.screen(f"hills{i}", "report")
         print(f"after a look at each model and report: {server.resident_mb():.1f} MB", flush=True)
         if forget:
             time.sleep(330)

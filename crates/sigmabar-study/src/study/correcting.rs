@@ -170,6 +170,6 @@ impl Study {
             let (corrected, corrected_in_time, measured_again) = (count(row, 0)?, count(row, 1)?, count(row, 2)?);
             Ok(Mishaps { corrected, corrected_in_time, measured_again, used_otherwise: count(row, 3)? })
         };
-        Ok(self.store().read(|c| c.prepare_cached(&look)?.query_row([self.key, self.first_claimed()], mishaps))?)
+        self.store().read(|c| c.prepare_cached(&look)?.query_row([self.key, self.first_claimed()], mishaps))
     }
 }
