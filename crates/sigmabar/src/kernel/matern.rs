@@ -55,7 +55,7 @@ impl Matern {
 
     /// $d_k^2=2v(1-M_\nu(r))$ without cancellation.
     pub(super) fn squared_metric(&self, squared_distance: f64) -> f64 {
-        2.0 * self.variance * bessel::loss(self.nu, self.radius(squared_distance))
+        2.0 * self.variance * loss(self.nu, self.radius(squared_distance))
     }
 }
 
@@ -82,6 +82,31 @@ pub(super) fn slope(nu: f64, r: f64) -> f64 {
         decayed(5.0 / 3.0 * (1.0 + r), r)
     } else {
         bessel::slope(nu, r)
+    }
+}
+
+/// $1-M_\nu(r)$ without cancellation. Where it is small, by its power series, in which $(-r)^j/j!$ comes $j-1$ times for $\nu=3/2$ and $-(j-1)(j-3)/3$ times for
+/// $\nu=5/2$.
+fn loss(nu: f64, r: f64) -> f64 {
+    if nu == 0.5 {
+        -(-r).exp_m1()
+    } else if nu == 1.5 || nu == 2.5 {
+        if r >= 1.0 {
+            return 1.0 - profile(nu, r);
+        }
+        let coefficient = |j: f64| if nu == 1.5 { j - 1.0 } else { -(j - 1.0) * (j - 3.0) / 3.0 };
+        let (mut power, mut sum) = (-r, 0.0);
+        for j in 2..24 {
+            let j = f64::from(j);
+            power *= -r / j;
+            sum += coefficient(j) * power;
+            if power.abs() * j * j < 1e-18 * sum {
+                break;
+            }
+        }
+        sum
+    } else {
+        bessel::loss(nu, r)
     }
 }
 

@@ -109,6 +109,13 @@ struct Pair {
     noise: f64,
 }
 
+/// What a block of survivors has with the challengers whatever the ridge: $\psi$, its products with theirs, and the kernel metric.
+pub(super) struct Common {
+    psi: Matrix,
+    seen: Matrix,
+    metric: Matrix,
+}
+
 /// A block of survivors against every challenger.
 pub(super) struct PairBlock<'b> {
     challengers: &'b Challengers<'b>,
@@ -168,26 +175,28 @@ impl<'a> Challengers<'a> {
         own: &[Centre],
         mut f: impl FnMut(usize, &[f64], &[Difference]) -> Result<()>,
     ) -> Result<()> {
-        let mut row = vec![Difference::default(); self.len()];
         for start in (0..survivors.len()).step_by(BLOCK) {
             let end = survivors.len().min(start + BLOCK);
-            let block = self.block(survivors.range(start, end), &centres[start..end], own)?;
-            for i in 0..end - start {
-                row.iter_mut().enumerate().for_each(|(j, out)| *out = block.difference(i, j, 0));
-                f(start + i, block.solved.row(i), &row)?;
-            }
+            let points = survivors.range(start, end);
+            let block = self.block(points, &self.common(points)?, &centres[start..end], own)?;
+            block.for_each_row(|i, solved, row| f(start + i, solved, row))?;
         }
         Ok(())
     }
 
-    /// Everything about the pairs of a block of survivors that does not depend on the setting. Cost O(A(md + m² + Mm)).
-    pub fn block(&self, block: PointsRef<'_>, centres: &[Centre], own: &[Centre]) -> Result<PairBlock<'_>> {
+    /// What every ridge shares about a block of survivors. Cost O(A(md + m² + Mm)).
+    pub fn common(&self, block: PointsRef<'_>) -> Result<Common> {
         let psi = self.information.features().features(block)?;
         let seen = product_transposed(&psi, &self.features)?;
+        Ok(Common { psi, seen, metric: self.information.features().kernel().metric_block(block, self.points.view())? })
+    }
+
+    /// Everything about the pairs of a block of survivors that does not depend on the setting. Cost O(A(m² + Mm)).
+    pub fn block(&self, block: PointsRef<'_>, common: &Common, centres: &[Centre], own: &[Centre]) -> Result<PairBlock<'_>> {
+        let Common { psi, seen, metric } = common;
         let (whitened, solved, points) = solve(self.information, block, psi.as_slice())?;
         let (whitened, fits) = (product_transposed(&whitened, &self.whitened)?, product_transposed(&solved, &self.solved)?);
         let levels = self.levels.as_ref().map(|l| l.block(&solved)).transpose()?;
-        let metric = self.information.features().kernel().metric_block(block, self.points.view())?;
         let pair = |i: usize, j: usize| -> Result<Option<Pair>> {
             if block.row(i) == self.points.row(j) {
                 return Ok(None);
@@ -261,6 +270,21 @@ fn solve(information: &Information, points: PointsRef<'_>, psi: &[f64]) -> Resul
 }
 
 impl PairBlock<'_> {
+    /// Calls `f(survivor, its e, its differences to each challenger)` for one survivor after another, under the first setting.
+    pub fn for_each_row(&self, mut f: impl FnMut(usize, &[f64], &[Difference]) -> Result<()>) -> Result<()> {
+        let mut row = vec![Difference::default(); self.challengers()];
+        for i in 0..self.radii.len() {
+            row.iter_mut().enumerate().for_each(|(j, out)| *out = self.difference(i, j, 0));
+            f(i, self.solved.row(i), &row)?;
+        }
+        Ok(())
+    }
+
+    /// $e$ of a survivor.
+    pub fn solved(&self, i: usize) -> &[f64] {
+        self.solved.row(i)
+    }
+
     /// The number of challengers.
     pub fn challengers(&self) -> usize {
         self.challengers.len()

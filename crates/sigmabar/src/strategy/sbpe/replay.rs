@@ -335,9 +335,10 @@ impl<'b> Against<'b> {
     fn new(judge: &'b Judge<'b>, places: &Places<'_>, block: &'b [Looked]) -> Result<Self> {
         let points = places.centres(&block.iter().map(|l| l.place).collect::<Vec<_>>())?;
         let centres: Vec<Centre> = block.iter().map(|l| l.centre).collect();
-        let mut ridges = vec![judge.challengers.block(points.view(), &centres, &judge.own)?];
+        let common = judge.challengers.common(points.view())?;
+        let mut ridges = vec![judge.challengers.block(points.view(), &common, &centres, &judge.own)?];
         for other in &judge.beside {
-            ridges.push(other.block(points.view())?);
+            ridges.push(other.block(points.view(), &common)?);
         }
         Ok(Self { judge, block, ridges })
     }

@@ -4,7 +4,7 @@
 //! as under one ridge, and nothing of $\delta$ is spent.
 
 use super::elimination::Evidence;
-use super::pairs::{BLOCK, Centre, Challengers, Difference, PairBlock, Under, Width};
+use super::pairs::{BLOCK, Centre, Challengers, Common, Difference, PairBlock, Under, Width};
 use crate::error::Result;
 use crate::noise::Noise;
 use crate::points::{Points, PointsRef};
@@ -42,29 +42,13 @@ impl<'a> Beside<'a> {
     }
 
     /// A block of points against the challengers.
-    pub fn block(&self, points: PointsRef<'_>) -> Result<PairBlock<'_>> {
-        self.challengers.block(points, &centres(self.posterior, points)?, &self.own)
+    pub fn block(&self, points: PointsRef<'_>, common: &Common) -> Result<PairBlock<'_>> {
+        self.challengers.block(points, common, &centres(self.posterior, points)?, &self.own)
     }
 
     pub fn challengers(&self) -> &Challengers<'a> {
         &self.challengers
     }
-
-    fn rows(&self, survivors: PointsRef<'_>) -> Result<Rows> {
-        let mut rows = Rows { solved: Vec::new(), differences: Vec::with_capacity(survivors.len() * self.challengers.len()) };
-        self.challengers.for_each_survivor(survivors, &centres(self.posterior, survivors)?, &self.own, |_, solved, differences| {
-            rows.solved.extend_from_slice(solved);
-            rows.differences.extend_from_slice(differences);
-            Ok(())
-        })?;
-        Ok(rows)
-    }
-}
-
-/// A block of survivors under one ridge: $e$ of each, and its differences to every challenger.
-struct Rows {
-    solved: Vec<f64>,
-    differences: Vec<Difference>,
 }
 
 fn centres(posterior: &Posterior, points: PointsRef<'_>) -> Result<Vec<Centre>> {
@@ -83,23 +67,23 @@ impl Challengers<'_> {
         own: &[Centre],
         mut f: impl FnMut(usize, &[&[f64]], &[Difference]) -> Result<()>,
     ) -> Result<()> {
-        let width = self.len();
-        let mut best = vec![Difference::default(); width];
+        let mut best = vec![Difference::default(); self.len()];
         for start in (0..survivors.len()).step_by(BLOCK) {
             let end = survivors.len().min(start + BLOCK);
-            let block = survivors.range(start, end);
-            let others: Vec<Rows> = beside.iter().map(|b| b.rows(block)).collect::<Result<_>>()?;
-            self.for_each_survivor(block, &centres[start..end], own, |i, solved, differences| {
+            let points = survivors.range(start, end);
+            let common = self.common(points)?;
+            let others: Vec<PairBlock<'_>> = beside.iter().map(|b| b.block(points, &common)).collect::<Result<_>>()?;
+            self.block(points, &common, &centres[start..end], own)?.for_each_row(|i, solved, differences| {
                 best.copy_from_slice(differences);
-                for (ridge, rows) in others.iter().enumerate() {
-                    for (best, other) in best.iter_mut().zip(&rows.differences[i * width..]) {
+                for (ridge, other) in others.iter().enumerate() {
+                    for (j, best) in best.iter_mut().enumerate() {
+                        let other = other.difference(i, j, 0);
                         if other.planned(factor) < best.planned(factor) {
-                            *best = Difference { ridge: ridge + 1, ..*other };
+                            *best = Difference { ridge: ridge + 1, ..other };
                         }
                     }
                 }
-                let theirs = others.iter().map(|rows| &rows.solved[i * solved.len()..][..solved.len()]);
-                let solved: Vec<&[f64]> = iter::once(solved).chain(theirs).collect();
+                let solved: Vec<&[f64]> = iter::once(solved).chain(others.iter().map(|block| block.solved(i))).collect();
                 f(start + i, &solved, &best)
             })?;
         }
