@@ -1,12 +1,17 @@
 //! The exact posterior variance of many points while measurements are added: for fewer measurements than a dictionary would have inducing points.
 
+use super::pairs::{Vectors, for_each_pair, padded};
 use super::queue::Stale;
 use crate::error::Result;
-use crate::kernel::Kernel;
+use crate::kernel::{Kernel, PreparedKernel};
 use crate::points::PointsRef;
 use rayon::prelude::*;
 use sigmabar_linalg::{check_interrupt, dot, parallel};
 
+/// Measured points whose kernel values are computed together, and whose entries share a pass over the entries before them.
+const BLOCK: usize = 32;
+/// Points brought up to date by one task.
+const TASK: usize = 16;
 /// Below this many multiplications points are brought up to date on one thread.
 const PARALLEL_WORK: usize = 1 << 16;
 
@@ -16,13 +21,17 @@ pub(crate) struct ExactSweep<'a> {
     kernel: &'a Kernel,
     ridge: f64,
     points: PointsRef<'a>,
-    /// The most measurements there may be.
-    most: usize,
-    /// `most` entries of the factor for each point, as far as they are computed.
+    /// The most measurements there may be, with padding.
+    width: usize,
+    /// `width` entries of the factor for each point, as far as they are computed; zeros after them.
     entries: Vec<f64>,
     computed: Vec<usize>,
     variance: Vec<f64>,
     measured: Vec<Measured>,
+    /// The columns of the measured points as they were just before, one after the other.
+    factor: Vec<f64>,
+    /// The measured points, made ready by blocks.
+    blocks: Vec<PreparedKernel>,
     gain: f64,
 }
 
@@ -32,18 +41,29 @@ struct Measured {
     root: f64,
 }
 
+/// A point being brought up to date.
+struct Late<'a> {
+    point: usize,
+    from: usize,
+    column: &'a mut [f64],
+    variance: f64,
+}
+
 impl<'a> ExactSweep<'a> {
     pub fn new(kernel: &'a Kernel, ridge: f64, points: PointsRef<'a>, most: usize) -> Self {
+        let width = padded(most);
         Self {
-            entries: vec![0.0; points.len() * most],
+            entries: vec![0.0; points.len() * width],
             computed: vec![0; points.len()],
             variance: kernel.diagonal(points),
             measured: Vec::with_capacity(most),
+            factor: Vec::with_capacity(most * width),
+            blocks: Vec::new(),
             gain: 0.0,
             kernel,
             ridge,
             points,
-            most,
+            width,
         }
     }
 
@@ -62,25 +82,40 @@ impl<'a> ExactSweep<'a> {
         self.refresh(&mut [at])?;
         let (variance, tau2) = (self.variance[at], self.ridge.powi(2));
         self.gain += 0.5 * (variance / tau2).ln_1p();
+        self.factor.extend_from_slice(&self.entries[at * self.width..(at + 1) * self.width]);
         self.measured.push(Measured { at, root: (tau2 + variance).sqrt() });
+        let first = (self.measured.len() - 1) / BLOCK * BLOCK;
+        let block: Vec<usize> = self.measured[first..].iter().map(|m| m.at).collect();
+        self.blocks.truncate(first / BLOCK);
+        self.blocks.push(self.kernel.prepare(self.points.select(&block)?.view())?);
         Ok(())
     }
 
-    fn column(&self, point: usize) -> &[f64] {
-        &self.entries[point * self.most..point * self.most + self.computed[point]]
-    }
-
-    /// The point's column of the factor and its variance as of now: $g_j(x) = (k(x,x_j) - \sum_{l<j}g_l(x)g_l(x_j))/\sqrt{\tau^2+\sigma^2(x_j)}$.
-    fn completed(&self, point: usize) -> (Vec<f64>, f64) {
-        let mut column = self.column(point).to_vec();
-        let mut variance = self.variance[point];
-        for (j, Measured { at, root }) in self.measured.iter().enumerate().skip(column.len()) {
-            let covariance = self.kernel.value(self.points.row(point), self.points.row(*at)) - dot(&column, &self.column(*at)[..j]);
-            let entry = covariance / root;
-            variance = (variance - entry * entry).max(0.0);
-            column.push(entry);
+    /// Brings columns and variances up to now, block after block: $g_j(x) = (k(x,x_j) - \sum_{l<j}g_l(x)g_l(x_j))/\sqrt{\tau^2+\sigma^2(x_j)}$. The sum over
+    /// the blocks before that of $j$ is taken for several points and measurements at once.
+    fn complete(&self, late: &mut [Late<'_>]) {
+        let now = self.measured.len();
+        let mut values = [0.0; BLOCK];
+        let mut sums = vec![0.0; late.len() * BLOCK];
+        let from = late.iter().map(|l| l.from).min().unwrap_or(now);
+        for (block, prepared) in self.blocks.iter().enumerate().skip(from / BLOCK) {
+            let (start, end) = (block * BLOCK, now.min((block + 1) * BLOCK));
+            let before: Vec<&[f64]> = late.iter().map(|l| &l.column[..start]).collect();
+            let vectors = Vectors { entries: &self.factor[start * self.width..end * self.width], width: self.width, triangular: false };
+            for_each_pair(&before, vectors, from.saturating_sub(start), |r, j, sum| sums[r * BLOCK + j] = sum);
+            for (late, sums) in late.iter_mut().zip(sums.chunks_exact(BLOCK)) {
+                if late.from >= end {
+                    continue;
+                }
+                prepared.rows_into(self.points.range(late.point, late.point + 1), &mut values[..end - start]);
+                for j in late.from.max(start)..end {
+                    let within = dot(&late.column[start..j], &self.factor[j * self.width..][start..j]);
+                    let entry = (values[j - start] - sums[j - start] - within) / self.measured[j].root;
+                    late.variance = (late.variance - entry * entry).max(0.0);
+                    late.column[j] = entry;
+                }
+            }
         }
-        (column, variance)
     }
 }
 
@@ -99,19 +134,34 @@ impl Stale for ExactSweep<'_> {
 
     fn refresh(&mut self, points: &mut [usize]) -> Result<()> {
         check_interrupt();
+        points.sort_unstable();
         let now = self.measured.len();
         let work: usize = points.iter().map(|&p| (now - self.computed[p]) * now).sum();
-        let this = &*self;
-        let completed: Vec<(Vec<f64>, f64)> = if work < PARALLEL_WORK {
-            points.iter().map(|&p| this.completed(p)).collect()
+        let mut entries = std::mem::take(&mut self.entries);
+        let mut late = Vec::with_capacity(points.len());
+        let (mut rest, mut next) = (&mut entries[..], 0);
+        for &point in &*points {
+            let (column, after) = rest[(point - next) * self.width..].split_at_mut(self.width);
+            late.push(Late { point, from: self.computed[point], column, variance: self.variance[point] });
+            (rest, next) = (after, point + 1);
+        }
+        // Equally late points side by side share the passes over the factor.
+        late.sort_by_key(|l| l.from);
+        if work < PARALLEL_WORK {
+            late.chunks_mut(TASK).for_each(|task| self.complete(task));
         } else {
-            parallel(|_| points.par_iter().map(|&p| this.completed(p)).collect())
-        };
-        for (&point, (column, variance)) in points.iter().zip(completed) {
-            self.entries[point * self.most..][..now].copy_from_slice(&column);
+            parallel(|watch| {
+                late.par_chunks_mut(TASK).for_each(|task| {
+                    watch.check();
+                    self.complete(task);
+                });
+            });
+        }
+        for Late { point, variance, .. } in late {
             self.computed[point] = now;
             self.variance[point] = variance;
         }
+        self.entries = entries;
         Ok(())
     }
 }

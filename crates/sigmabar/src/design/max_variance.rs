@@ -16,6 +16,8 @@ use std::sync::Arc;
 
 /// Bytes that the features of the candidates may take unless told otherwise.
 const MEMORY: usize = 768 << 20;
+/// Candidates by which the size of a dictionary is judged beforehand, or eight for each inducing point.
+const LOOKED_AT: usize = 1024;
 
 /// Where the features come from.
 #[derive(Clone, Debug)]
@@ -107,15 +109,10 @@ impl MaxVariance {
         self.check(candidates, count)?;
         let distinct = Locations::new(candidates.to_points(), Collected::Designed);
         let features = match self.exact_size(distinct.distinct(), count) {
-            Some(size) => {
-                let quarter = size.div_ceil(4);
-                let features = self.features(distinct.points(), count, quarter)?;
-                if features.len() >= quarter {
-                    return self.choose_exactly(&distinct, candidates.len(), count);
-                }
-                features
+            Some(size) if self.asks_for(size.div_ceil(4), distinct.points(), count)? => {
+                return self.choose_exactly(&distinct, candidates.len(), count);
             }
-            None => self.features(distinct.points(), count, usize::MAX)?,
+            _ => self.features(distinct.points(), count, usize::MAX)?,
         };
         let mut run = Run::new(self, &distinct, features)?;
         let mut picks = Vec::with_capacity(count);
@@ -148,6 +145,13 @@ impl MaxVariance {
         let points = distinct.points().select(picks)?;
         let information = self.information(features, Some(points.view()))?.expect("a design has at least one point");
         Ok(Design { indices, points, variances, max_std, domain_size: distinct.distinct(), stage, information })
+    }
+
+    /// Whether a dictionary would have so many inducing points, judged by some of the candidates.
+    fn asks_for(&self, size: usize, candidates: PointsRef<'_>, count: usize) -> Result<bool> {
+        let step = candidates.len().div_ceil(LOOKED_AT.max(8 * size));
+        let some = candidates.select(&(0..candidates.len()).step_by(step).collect::<Vec<_>>())?;
+        Ok(self.features(some.view(), count, size)?.len() >= size)
     }
 
     /// All measurements there will be, if as many inducing points are allowed and the exact model of `candidates` points fits into memory.

@@ -37,7 +37,8 @@ impl<'a> Vectors<'a> {
     }
 }
 
-/// Calls `take(row, vector, inner product)` for every pair; for a given row the vectors come in order. Cost $2\,r\,p\,m$.
+/// Calls `take(row, vector, inner product)` for every pair; for a given row the vectors come in order. Rows that are shorter than the vectors meet the first
+/// entries of those. Cost $2\,r\,p\,m$.
 pub(super) fn for_each_pair(rows: &[&[f64]], vectors: Vectors<'_>, first: usize, take: impl FnMut(usize, usize, f64)) {
     Arch::new().dispatch(Pairs { rows, vectors, first, take });
 }
@@ -55,9 +56,10 @@ impl<F: FnMut(usize, usize, f64)> WithSimd for Pairs<'_, F> {
     #[inline(always)]
     fn with_simd<S: Simd>(mut self, simd: S) {
         let count = self.vectors.len();
+        let entries = self.rows.first().map_or(0, |row| row.len());
         for start in (self.first..count).step_by(VECTORS) {
             let used = VECTORS.min(count - start);
-            let length = if self.vectors.triangular { padded(start + used) } else { self.vectors.width };
+            let length = if self.vectors.triangular { padded(start + used) } else { entries };
             // The last vector stands in for missing ones; their sums are not read.
             let vectors: [&[f64]; VECTORS] = std::array::from_fn(|v| &self.vectors.get(start + v.min(used - 1))[..length]);
             let (blocks, rest) = self.rows.as_chunks::<ROWS>();

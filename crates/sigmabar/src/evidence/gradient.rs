@@ -7,7 +7,7 @@ use crate::points::PointsRef;
 use crate::posterior::Posterior;
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
-use sigmabar_linalg::{Lower, Matrix, add_product_rows, dot, matvec_rows, norm_squared, parallel};
+use sigmabar_linalg::{Lower, Matrix, add_gram, add_product_rows, dot, matvec_rows, norm_squared, parallel};
 use std::sync::Arc;
 
 /// Rows whose derivatives one task sums: fixed, so that the sums are the same for every number of threads.
@@ -183,9 +183,11 @@ impl Block<'_> {
 /// `A⁻¹ = L⁻ᵀL⁻¹`, both triangles.
 pub(crate) fn inverse(lower: &Lower) -> Result<Matrix> {
     let mut rows = Matrix::identity(lower.len());
-    lower.solve_rows(rows.as_mut_slice())?;
     lower.solve_transposed_rows(rows.as_mut_slice())?;
-    Ok(rows)
+    let mut inverse = Matrix::zeros(lower.len(), lower.len());
+    add_gram(&mut inverse, rows.as_slice())?;
+    inverse.mirror_lower();
+    Ok(inverse)
 }
 
 /// `A L⁻¹`: the rows of `A` as vectors become `L⁻ᵀa`.

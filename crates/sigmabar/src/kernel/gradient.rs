@@ -19,13 +19,7 @@ impl PreparedKernel {
         if self.is_empty() {
             return;
         }
-        // A single radial kernel takes all rows at once and keeps its sums in vectors; everything else goes row by row.
-        if let Node::Radial(radial) = &self.node {
-            return radial.gradient(x, adjoint, grad);
-        }
-        for (i, weights) in adjoint.chunks_exact(self.len()).enumerate() {
-            self.node.gradient(x.range(i, i + 1), weights, grad);
-        }
+        self.node.gradient(x, adjoint, grad);
     }
 }
 
@@ -40,13 +34,10 @@ impl Node {
         }
     }
 
-    /// Adds the derivatives of $\sum_jw_jk(x,z_j)$ for the one point `x`.
+    /// Adds the derivatives of $\sum_{ij}w_{ij}k(x_i,z_j)$. Radial kernels take all rows at once and keep their sums in vectors; everything else goes row by row.
     fn gradient(&self, x: PointsRef<'_>, weights: &[f64], grad: &mut [f64]) {
         match self {
             Self::Radial(radial) => radial.gradient(x, weights, grad),
-            Self::Periodic { radial, kernel, raw } => periodic_gradient(radial, kernel, raw, x, weights, grad),
-            Self::Linear { kernel, coordinates } => linear_gradient(kernel, coordinates, x.row(0), weights, grad),
-            Self::Hamming { kernel, coordinates } => hamming_gradient(kernel, coordinates, x.row(0), weights, grad),
             Self::Sum(parts) => {
                 let mut start = 0;
                 for part in parts {
@@ -55,6 +46,21 @@ impl Node {
                     start = end;
                 }
             }
+            _ => {
+                for (i, weights) in weights.chunks_exact(weights.len() / x.len()).enumerate() {
+                    self.row_gradient(x.range(i, i + 1), weights, grad);
+                }
+            }
+        }
+    }
+
+    /// The same for one point `x`.
+    fn row_gradient(&self, x: PointsRef<'_>, weights: &[f64], grad: &mut [f64]) {
+        match self {
+            Self::Radial(_) | Self::Sum(_) => self.gradient(x, weights, grad),
+            Self::Periodic { radial, kernel, raw } => periodic_gradient(radial, kernel, raw, x, weights, grad),
+            Self::Linear { kernel, coordinates } => linear_gradient(kernel, coordinates, x.row(0), weights, grad),
+            Self::Hamming { kernel, coordinates } => hamming_gradient(kernel, coordinates, x.row(0), weights, grad),
             Self::Product(parts) => {
                 let m = weights.len();
                 let mut values = vec![0.0; parts.len() * m];
@@ -67,7 +73,7 @@ impl Node {
                         others.iter_mut().zip(row).for_each(|(w, k)| *w *= k);
                     }
                     let end = start + part.parameter_count();
-                    part.gradient(x, &others, &mut grad[start..end]);
+                    part.row_gradient(x, &others, &mut grad[start..end]);
                     start = end;
                 }
             }

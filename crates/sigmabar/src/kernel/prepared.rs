@@ -6,11 +6,14 @@ use super::radial::Radial;
 use super::{Hamming, Kernel, Linear, Periodic};
 use crate::error::Result;
 use crate::points::PointsRef;
+use pulp::Arch;
 use rayon::prelude::*;
 use sigmabar_linalg::parallel;
 
 /// Rows that one task computes: fixed, so that the work is cut the same way for every number of threads.
 const CHUNK: usize = 64;
+/// Entries of a sum's or product's part that are computed before they are joined to the others.
+const CACHED: usize = 4096;
 
 /// A kernel and points $z_1,\dots,z_m$, made ready by [`Kernel::prepare`]. It owns all it needs.
 #[derive(Clone, Debug)]
@@ -164,12 +167,15 @@ fn combine_rows(parts: &[Node], x: PointsRef<'_>, len: usize, out: &mut [f64], j
     if rest.is_empty() || len == 0 {
         return;
     }
-    // Row by row, so that the second factor stays in the cache.
-    let mut row = vec![0.0; len];
-    for (i, entries) in out.chunks_exact_mut(len).enumerate() {
+    // Some rows at a time, so that the second part stays in the cache.
+    let rows = (CACHED / len).max(1);
+    let mut second = vec![0.0; (rows * len).min(out.len())];
+    for (block, entries) in out.chunks_mut(rows * len).enumerate() {
+        let (start, second) = (block * rows, &mut second[..entries.len()]);
+        let x = x.range(start, start + entries.len() / len);
         for part in rest {
-            part.rows_into(x.range(i, i + 1), len, &mut row);
-            entries.iter_mut().zip(&row).for_each(|(a, &b)| *a = join(*a, b));
+            part.rows_into(x, len, second);
+            Arch::new().dispatch(|| entries.iter_mut().zip(&*second).for_each(|(a, &b)| *a = join(*a, b)));
         }
     }
 }
@@ -204,9 +210,11 @@ fn tiled_rows(coordinates: &Coordinates, x: PointsRef<'_>, out: &mut [f64], fill
     let mut sums = [0.0; TILE];
     for (row, entries) in x.rows().zip(out.chunks_exact_mut(coordinates.len().max(1))) {
         coordinates.map_into(row, &mut point);
-        for (tile, part) in coordinates.tiles().zip(entries.chunks_mut(TILE)) {
-            fill(&point, tile, &mut sums);
-            part.copy_from_slice(&sums[..part.len()]);
-        }
+        Arch::new().dispatch(|| {
+            for (tile, part) in coordinates.tiles().zip(entries.chunks_mut(TILE)) {
+                fill(&point, tile, &mut sums);
+                part.copy_from_slice(&sums[..part.len()]);
+            }
+        });
     }
 }

@@ -9,6 +9,7 @@ mod summed_test;
 
 pub use exact::ExactPosterior;
 pub(crate) use exact::at_least_zero;
+pub(crate) use sample::sample_coarsely;
 pub use sample::sample_gaussian;
 
 use crate::error::Result;

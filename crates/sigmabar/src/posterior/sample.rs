@@ -14,10 +14,15 @@ const SAMPLE_TOLERANCE: f64 = 1e-14;
 /// # Errors
 /// [`crate::Error::Length`] when mean and covariance differ in size.
 pub fn sample_gaussian(mean: &[f64], covariance: &Matrix, size: usize, seed: u64) -> Result<Matrix> {
+    sample_coarsely(mean, covariance, SAMPLE_TOLERANCE, size, seed)
+}
+
+/// The same without directions of smaller variance than `tolerance` times the largest. Cost O(q²r + size·qr) for $r$ directions.
+pub(crate) fn sample_coarsely(mean: &[f64], covariance: &Matrix, tolerance: f64, size: usize, seed: u64) -> Result<Matrix> {
     let q = mean.len();
     same_length("covariance", q, covariance.rows())?;
     let largest = covariance.diagonal().into_iter().fold(0.0, f64::max);
-    let pivoted = PivotedCholesky::new(covariance, SAMPLE_TOLERANCE * largest, q)?;
+    let pivoted = PivotedCholesky::new(covariance, tolerance * largest, q)?;
     let rank = pivoted.pivots.len();
     if rank == 0 {
         return Ok(Matrix::from_fn(size, q, |_, j| mean[j]));

@@ -2,17 +2,17 @@
 
 use super::fit::{Fit, Fitting};
 use super::ground::Ground;
-use super::maximisers::{largest, promising};
+use super::maximisers::{COARSE, largest, promising};
 use super::model::{Data, Model, Outlook};
 use super::pool::{self, Pool};
 use super::unexplained::Unexplained;
 use crate::error::Result;
 use crate::points::Points;
-use crate::posterior::sample_gaussian;
+use crate::posterior::sample_coarsely;
 use crate::strategy::run::problem::Problem;
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
-use sigmabar_linalg::parallel;
+use sigmabar_linalg::{argmax, parallel};
 use statrs::distribution::{ContinuousCDF, Normal};
 
 /// Measured points from which the mean is climbed, and steps of a climb.
@@ -20,7 +20,7 @@ const STARTS: usize = 12;
 const ASCENT: usize = 30;
 /// Hyper-parameters drawn for a statement, candidates and functions for each.
 const ALTERNATIVES: usize = 8;
-const CANDIDATES: usize = 512;
+const CANDIDATES: usize = 256;
 const FUNCTIONS: usize = 64;
 /// Deviations are this much wider than leave-one-out asks for: at a point chosen for its large mean the mean is too large more often than elsewhere.
 const CHOSEN: f64 = 1.5;
@@ -64,7 +64,7 @@ impl Evidence<'_> {
         self.stated(point, measured, mean, unexplained)
     }
 
-    /// The largest posterior mean over the domain, climbed from the best measured points; of these themselves the largest $\hat f-\sigma/2$ where the domain is
+    /// The largest $\mu-\sigma/2$ of the tops of the posterior mean climbed from the best measured points; of these themselves the largest $\hat f-\sigma/2$ where the domain is
     /// looked at whole, or where repeated measurements say that the function is rougher than the model. $\hat f$ is the mean, moved towards what was measured
     /// as far as [`Unexplained`] says.
     fn best(&self, outlook: &Outlook, unexplained: Unexplained) -> Result<(Vec<f64>, Option<usize>)> {
@@ -80,13 +80,12 @@ impl Evidence<'_> {
             self.ground.climb(&mean, self.data.points.row(at), self.data.points.view(), ASCENT)
         };
         let ends: Vec<(Vec<f64>, f64)> = parallel(|watch| order.par_iter().inspect(|_| watch.check()).map(climb).collect());
-        let best = ends.into_iter().max_by(|a, b| a.1.total_cmp(&b.1));
-        // Without noise, what was measured is known and what was not is a guess.
-        Ok(match best {
-            Some((x, mean)) if mean > outlook.mean[order[0]] => {
-                let there = self.model.outlook(Points::from_rows(&[&x])?.view())?;
-                let sure = mean - 0.5 * there.variance[0].sqrt() > score[order[0]];
-                if sure || self.fit.ridge > 1e-3 { (x, None) } else { measured }
+        let there = self.model.outlook(Points::from_rows(&ends.iter().map(|(x, _)| x).collect::<Vec<_>>())?.view())?;
+        let cautious = |i: usize| there.mean[i] - 0.5 * there.variance[i].sqrt();
+        // Of two hills, the one that is the surer to be high. Without noise, what was measured is known and what was not is a guess.
+        Ok(match argmax((0..ends.len()).map(|i| (i, cautious(i)))) {
+            Some(i) if there.mean[i] > outlook.mean[order[0]] && (cautious(i) > score[order[0]] || self.fit.ridge > 1e-3) => {
+                (ends[i].0.clone(), None)
             }
             _ => measured,
         })
@@ -126,7 +125,7 @@ impl Evidence<'_> {
         let outlook = model.outlook(points.view())?;
         let all: Vec<usize> = (0..points.len()).collect();
         let covariance = outlook.covariance(&model, points.view(), &all)?;
-        let draws = sample_gaussian(&vec![0.0; all.len()], &covariance, FUNCTIONS, seed)?;
+        let draws = sample_coarsely(&vec![0.0; all.len()], &covariance, COARSE, FUNCTIONS, seed)?;
         let wide = CHOSEN * fit.trust.miss.max(1.0);
         let pair = |draw: usize| {
             let value = |i: usize| outlook.mean[i] + wide * draws[(draw, i)];

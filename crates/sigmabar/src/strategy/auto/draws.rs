@@ -4,6 +4,7 @@ use super::model::Model;
 use super::structure::{Smoothness, Structure};
 use crate::error::Result;
 use crate::points::PointsRef;
+use pulp::Arch;
 use rand::RngExt;
 use rand_chacha::ChaCha8Rng;
 use rand_distr::{ChiSquared, Distribution, StandardNormal};
@@ -146,22 +147,24 @@ impl Waves {
     }
 
     fn fill(&self, x: &[f64], row: &mut [f64]) {
-        let m = self.count;
-        let mut angles = vec![0.0; m];
-        for (frequencies, v) in self.frequencies.iter().zip(x) {
-            angles.iter_mut().zip(frequencies).for_each(|(a, f)| *a += f * v);
-        }
-        let (cosine, sine) = row.split_at_mut(m);
-        for k in 0..m {
-            (cosine[k], sine[k]) = turn(angles[k]);
-        }
-        for (column, table) in &self.signs {
-            let signs = &table[(x[*column].max(0.0) as usize).min(table.len() - 1)];
-            for k in 0..m {
-                cosine[k] *= signs[k];
-                sine[k] *= signs[k];
+        Arch::new().dispatch(|| {
+            let m = self.count;
+            let mut angles = vec![0.0; m];
+            for (frequencies, v) in self.frequencies.iter().zip(x) {
+                angles.iter_mut().zip(frequencies).for_each(|(a, f)| *a += f * v);
             }
-        }
+            let (cosine, sine) = row.split_at_mut(m);
+            for ((cosine, sine), angle) in cosine.iter_mut().zip(sine.iter_mut()).zip(&angles) {
+                (*cosine, *sine) = turn(*angle);
+            }
+            for (column, table) in &self.signs {
+                let signs = &table[(x[*column].max(0.0) as usize).min(table.len() - 1)];
+                for k in 0..m {
+                    cosine[k] *= signs[k];
+                    sine[k] *= signs[k];
+                }
+            }
+        });
     }
 }
 

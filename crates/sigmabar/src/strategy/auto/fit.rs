@@ -173,8 +173,9 @@ impl Fitting {
         let n = target.data.raw.len() as f64;
         let (kernel, structure, ridge) = self.parts(&target.scale, target.smoothness, &theta)?;
         let jacobian: f64 = target.data.raw.iter().map(|&v| target.scale.slope(v).ln()).sum();
-        let value = target.value(&theta)? * n + jacobian;
-        Ok(Fit { kernel, structure, ridge, scale: target.scale, value, trust: target.trust(&theta)?, theta, seen: n as usize })
+        let factored = target.factored(&theta)?;
+        let value = factored.evidence + self.space.log_prior(&theta).0 + jacobian;
+        Ok(Fit { kernel, structure, ridge, scale: target.scale, value, trust: target.trust(&factored)?, theta, seen: n as usize })
     }
 
     fn given_ridge(&self, scale: &Scale) -> Option<f64> {
@@ -269,6 +270,7 @@ pub(super) struct Target<'a> {
 /// What one factorisation gives.
 struct Factored {
     kernel: Kernel,
+    structure: Option<Structure>,
     noise: Vec<f64>,
     lower: Lower,
     /// $A^{-1}y$ with $A=K+N$.
@@ -282,7 +284,7 @@ impl<'a> Target<'a> {
     }
 
     fn factored(&self, theta: &[f64]) -> Result<Factored> {
-        let (kernel, _, ridge) = self.fitting.parts(&self.scale, self.smoothness, theta)?;
+        let (kernel, structure, ridge) = self.fitting.parts(&self.scale, self.smoothness, theta)?;
         let noise = self.data.noise(&self.scale, ridge);
         let mut gram = kernel.gram(self.data.points.view())?;
         noise.iter().enumerate().for_each(|(i, v)| gram[(i, i)] += v);
@@ -292,7 +294,7 @@ impl<'a> Target<'a> {
         lower.solve_transposed_rows(&mut alpha)?;
         let n = self.values.len() as f64;
         let evidence = -0.5 * (dot(&self.values, &alpha) + lower.log_det() + n * std::f64::consts::TAU.ln());
-        Ok(Factored { kernel, noise, lower, alpha, evidence })
+        Ok(Factored { kernel, structure, noise, lower, alpha, evidence })
     }
 
     pub fn value(&self, theta: &[f64]) -> Result<f64> {
@@ -304,14 +306,16 @@ impl<'a> Target<'a> {
     /// $\tau^2(\alpha_i^2-(A^{-1})_{ii})$ over the observations with the common noise.
     pub fn with_slope(&self, theta: &[f64]) -> Result<(f64, Vec<f64>)> {
         let n = self.values.len();
-        let Factored { kernel, noise, lower, alpha, evidence } = self.factored(theta)?;
+        let Factored { kernel, structure, noise, lower, alpha, evidence } = self.factored(theta)?;
         let inverse = inverse(&lower)?;
         let adjoint = Matrix::from_fn(n, n, |i, j| 0.5 * (alpha[i] * alpha[j] - inverse[(i, j)]));
         let x = self.data.points.view();
-        let prepared = kernel.prepare(x)?;
+        // The constant is not fitted.
+        let fitted = structure.as_ref().map(|s| Structure { constant: 0.0, ..s.clone() }.kernel()).transpose()?.unwrap_or(kernel);
+        let prepared = fitted.prepare(x)?;
         let mut slope = vec![0.0; prepared.parameter_count()];
         add_gradient(&prepared, x, adjoint.as_slice(), &mut slope);
-        if let Shape::Learnt(structure) = &self.fitting.shape {
+        if let Some(structure) = &structure {
             slope = structure.folded(&slope);
         }
         let common = (0..n).filter(|&i| self.data.errors[i].is_none());
@@ -322,9 +326,9 @@ impl<'a> Target<'a> {
     }
 
     /// Leave-one-out: $y_i-\mu_{-i}=\alpha_i/(A^{-1})_{ii}$ with variance $1/(A^{-1})_{ii}$.
-    fn trust(&self, theta: &[f64]) -> Result<Trust> {
-        let Factored { lower, alpha, .. } = self.factored(theta)?;
-        let inverse = inverse(&lower)?;
+    fn trust(&self, factored: &Factored) -> Result<Trust> {
+        let alpha = &factored.alpha;
+        let inverse = inverse(&factored.lower)?;
         let n = self.values.len() as f64;
         let mean = self.values.iter().sum::<f64>() / n;
         let square = self.values.iter().map(|v| (v - mean).powi(2)).sum::<f64>() / n;

@@ -6,7 +6,7 @@ use super::model::{Data, Model, Outlook};
 use super::pool::Pool;
 use crate::error::Result;
 use crate::points::{Points, PointsRef};
-use crate::posterior::sample_gaussian;
+use crate::posterior::sample_coarsely;
 use crate::strategy::run::ledger::Proposal;
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
@@ -27,6 +27,8 @@ const ASCENT: usize = 15;
 const NEAR: f64 = 0.1;
 /// Candidates on which functions are drawn jointly where the domain is looked at whole, or the kernel was given.
 const JOINT: usize = 1024;
+/// Joint draws leave out directions of smaller variance than this share of the largest, a ten-thousandth of its deviation.
+pub(super) const COARSE: f64 = 1e-8;
 /// Candidates are drawn where $\mu+2\sigma$ is largest.
 const PROMISE: f64 = 2.0;
 
@@ -106,7 +108,7 @@ impl Maximisers {
         let outlook = model.outlook(points.view())?;
         let all: Vec<usize> = (0..points.len()).collect();
         let covariance = outlook.covariance(model, points.view(), &all)?;
-        let values = sample_gaussian(&outlook.mean, &covariance, draws, seed)?;
+        let values = sample_coarsely(&outlook.mean, &covariance, COARSE, draws, seed)?;
         let tops = (0..draws).map(|draw| largest(&values.row(draw)[..at.len()], 1)[0]).collect();
         let indices = pool.indices.as_ref().map(|indices| at.iter().map(|&i| indices[i]).collect());
         let floor = values.as_slice().iter().copied().fold(f64::INFINITY, f64::min);

@@ -50,10 +50,11 @@ const REPORTED: f64 = 2.0;
 const SURVIVORS: [f64; 4] = [0.6, 0.5, 0.4, 0.2];
 /// Nats per value by which a model must predict better than a constant to be trusted fully.
 const TRUSTED: f64 = 1.0;
-/// Other hills that are searched by themselves, the highest included; the share of the batch they get; and how high they must reach to stay.
+/// Hills that are searched by themselves, the highest included; the share of the batch that those besides the highest get at most; and how much of its part the
+/// first of them keeps, however few of the functions drawn on it reach the highest.
 const HILLS: [f64; 4] = [3.0, 3.0, 2.0, 2.0];
 const HILL_SHARE: [f64; 4] = [0.5, 0.5, 0.5, 0.35];
-const HILL_DEPTH: [f64; 4] = [0.25, 0.3, 0.4, 0.75];
+const HILL_LEAST: [f64; 4] = [0.8, 0.8, 0.4, 0.0];
 /// Batches smaller than this have no room for other hills.
 const HILLY: usize = 4;
 /// The share of the search that learns the maximisers' values; the rest improves greedily.
@@ -321,17 +322,16 @@ impl Batch<'_> {
         if self.is_whole()? {
             return Ok(());
         }
-        let mut first = self.data.values(&model.scale)[..self.data.spread].to_vec();
-        first.sort_by(f64::total_cmp);
-        let middle = first[first.len() / 2];
-        let most = self.setting(HILLS).round() as usize;
-        let hills = Hills::new(&ground, model, self.data)?.confined(model, most, self.setting(HILL_DEPTH), middle);
-        let others = hills.tops.len() - 1;
+        let hills = Hills::new(&ground, model, self.data)?;
+        let others = hills.tops.len().min(self.setting(HILLS).round() as usize) - 1;
         let total = self.share_of(self.setting(HILL_SHARE) * (2.0 * structure.jointness()).min(1.0));
         let mut known: Vec<Vec<f64>> = self.data.points.view().rows().map(<[f64]>::to_vec).collect();
         for hill in 1..=others {
-            let count = total * hill / others - total * (hill - 1) / others;
-            let found = hills.search(&ground, model, &known, hill, count, self.seed.wrapping_add(hill as u64))?;
+            let part = total * hill / others - total * (hill - 1) / others;
+            let (mut found, reaching) = hills.search(&ground, model, &known, hill, part, self.seed.wrapping_add(hill as u64))?;
+            // Once most was measured elsewhere, the model is too sure that a hill is low: the first one gets its chance all the same.
+            let least = if hill == 1 { self.setting(HILL_LEAST) } else { 0.0 };
+            found.truncate(((2.0 * reaching).clamp(least, 1.0) * part as f64).round() as usize);
             known.extend(found.iter().cloned());
             self.chosen.extend(found.into_iter().map(Proposal::anywhere));
         }

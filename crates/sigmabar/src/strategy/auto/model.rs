@@ -310,6 +310,7 @@ impl Outlook {
 pub(super) struct Shrinking<'a> {
     model: &'a Model,
     x: PointsRef<'a>,
+    prepared: PreparedKernel,
     outlook: &'a Outlook,
     pub variance: Vec<f64>,
     /// One column of $\mathrm{cov}(x,p)/\sqrt{\sigma^2(p)+\tau^2}$ for each pick.
@@ -317,8 +318,8 @@ pub(super) struct Shrinking<'a> {
 }
 
 impl<'a> Shrinking<'a> {
-    pub fn new(model: &'a Model, x: PointsRef<'a>, outlook: &'a Outlook) -> Self {
-        Self { model, x, outlook, variance: outlook.variance.clone(), picks: Vec::new() }
+    pub fn new(model: &'a Model, x: PointsRef<'a>, outlook: &'a Outlook) -> Result<Self> {
+        Ok(Self { model, x, prepared: model.kernel.prepare(x)?, outlook, variance: outlook.variance.clone(), picks: Vec::new() })
     }
 
     /// The variance of a measurement to come at a point.
@@ -329,8 +330,7 @@ impl<'a> Shrinking<'a> {
     /// Takes a point into the batch; gives the column by which covariances shrink: $c(x,z)\leftarrow c(x,z)-u_xu_z$. Cost O(A(n + picks)) for A points.
     pub fn pick(&mut self, point: usize) -> Result<&[f64]> {
         let mut covariance = vec![0.0; self.x.len()];
-        let picked = self.x.select(&[point])?;
-        self.model.kernel.prepare(picked.view())?.par_rows_into(self.x, &mut covariance);
+        self.prepared.rows_into(self.x.range(point, point + 1), &mut covariance);
         for (i, c) in covariance.iter_mut().enumerate() {
             *c -= self.outlook.explained(i, point);
         }
@@ -415,7 +415,7 @@ mod tests {
             let (mean, variance) = plain(&kernel, &points, &noise, &values, x);
             assert!((outlook.mean[i] - mean).abs() < 1e-10 && (outlook.variance[i] - variance).abs() < 1e-10);
         }
-        let mut shrinking = Shrinking::new(&model, candidates.view(), &outlook);
+        let mut shrinking = Shrinking::new(&model, candidates.view(), &outlook).unwrap();
         for pick in [3, 11, 3, 20] {
             shrinking.pick(pick).unwrap();
             points.push(candidates.row(pick).to_vec());

@@ -21,7 +21,7 @@ pub(super) struct Picking<'a> {
 impl<'a> Picking<'a> {
     /// Knows the points that are about to be measured. Cost O(P·T·n) for P points and T maximisers.
     pub fn new(model: &'a Model, found: &'a Maximisers) -> Result<Self> {
-        let shrinking = Shrinking::new(model, found.points.view(), &found.outlook);
+        let shrinking = Shrinking::new(model, found.points.view(), &found.outlook)?;
         let covariance = found.outlook.cross(model, found.points.view(), &found.tops)?;
         let (barred, reached) = (found.barred.clone(), found.reached.clone());
         let mut picking = Self { found, shrinking, covariance, barred, reached, chosen: Vec::new() };
@@ -86,7 +86,7 @@ impl<'a> Picking<'a> {
 /// `count` points of a pool where the variance is largest, given all data, what is about to be measured (the points from `pending` on), and the picks made.
 /// Cost O(count·A·n).
 pub(super) fn by_variance(model: &Model, pool: &Pool, pending: usize, count: usize) -> Result<Vec<usize>> {
-    let mut shrinking = Shrinking::new(model, pool.points.view(), &pool.outlook);
+    let mut shrinking = Shrinking::new(model, pool.points.view(), &pool.outlook)?;
     (pending..pool.points.len()).try_for_each(|i| shrinking.pick(i).map(drop))?;
     let mut picks = Vec::new();
     while picks.len() < count {

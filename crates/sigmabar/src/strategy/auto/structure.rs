@@ -4,6 +4,7 @@ use crate::domain::Domain;
 use crate::error::Result;
 use crate::kernel::{Kernel, exp_in_place};
 use crate::points::PointsRef;
+use pulp::Arch;
 use serde::{Deserialize, Serialize};
 
 /// The constant is a linear kernel whose slope over the whole domain is this small beside its offset.
@@ -31,6 +32,7 @@ impl Smoothness {
     }
 
     /// The exponent $p$ of the term's $e^p$ at a squared distance $\rho^2$: $-a$ with $a=\sqrt5\rho$, or $-\rho^2/2$.
+    #[inline(always)]
     fn exponent(self, square: f64) -> f64 {
         match self {
             Self::Twice => -(5.0 * square).sqrt(),
@@ -39,6 +41,7 @@ impl Smoothness {
     }
 
     /// What $e^p$ is multiplied by for the term's value and for minus twice its derivative by $\rho^2$: $1+a+a^2/3$ and $\frac53(1+a)$, or 1 and 1.
+    #[inline(always)]
     fn factors(self, exponent: f64) -> (f64, f64) {
         match self {
             Self::Twice => (1.0 - exponent + exponent * exponent / 3.0, 5.0 / 3.0 * (1.0 - exponent)),
@@ -205,6 +208,12 @@ impl Sites {
 
     /// $\sum_kw_kk(x,z_k)$, and its slope added to `slope`, 0 in categories. Cost O(nd).
     pub fn sum_with_slope(&self, x: &[f64], weights: &[f64], slope: &mut [f64]) -> f64 {
+        Arch::new().dispatch(|| self.vectorised_sum(x, weights, slope))
+    }
+
+    /// Inlined where vectors are as long as the machine has them.
+    #[inline(always)]
+    fn vectorised_sum(&self, x: &[f64], weights: &[f64], slope: &mut [f64]) -> f64 {
         let (s, n, d) = (&self.structure, self.len, x.len());
         let parts = if s.alone.is_empty() { 1 } else { d + 1 };
         // Part 0 is the joint term. `powers` holds squared distances, then exponents; `exponent` what categories add to those.
