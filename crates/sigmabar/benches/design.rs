@@ -1,4 +1,4 @@
-//! Max-variance design as ratios in one run. `cargo bench --bench design`, or with the names of the parts wanted: `sweep batch million long`.
+//! Max-variance design as ratios in one run. `cargo bench --bench design`, or with the names of the parts wanted: `short sweep batch million long`.
 
 use sigmabar::design::{Design, DictionarySize, MaxVariance};
 use sigmabar::inducing::{InducingRule, Stop};
@@ -12,7 +12,8 @@ type Part = (&'static str, fn());
 
 fn main() {
     let wanted: Vec<String> = std::env::args().skip(1).filter(|a| !a.starts_with('-')).collect();
-    let parts: [Part; 4] = [("batch", batch), ("sweep", against_plain_sweep), ("long", long_designs), ("million", million)];
+    let parts: [Part; 5] =
+        [("short", against_plain_exact), ("batch", batch), ("sweep", against_plain_sweep), ("long", long_designs), ("million", million)];
     println!("threads {}", sigmabar::linalg::threads());
     for (name, part) in parts {
         if wanted.is_empty() || wanted.iter().any(|w| w == name) {
@@ -70,6 +71,46 @@ fn plain_sweep(features: &FeatureMap, candidates: &Points, ridge: f64, count: us
         }
     }
     picks
+}
+
+/// 500 of 10 000 candidates with inducing points of its own choosing, against the exact model updated everywhere at every step, as in `bench/peers/numpy_peer.py`.
+fn against_plain_exact() {
+    let (candidates, ridge, count) = (uniform(10_000, 4, 1), 0.1, 500);
+    let kernel = Kernel::matern(2.5, 0.5, 1.0).expect("valid");
+    let design = MaxVariance::growing(kernel.clone(), ridge, DictionarySize::default()).expect("valid");
+    let (mut plain, mut lazy) = (f64::INFINITY, f64::INFINITY);
+    for _ in 0..3 {
+        let start = Instant::now();
+        let expected = plain_exact(&kernel, &candidates, ridge, count);
+        plain = plain.min(start.elapsed().as_secs_f64());
+        let start = Instant::now();
+        let chosen = design.choose(candidates.view(), count).expect("chooses");
+        lazy = lazy.min(start.elapsed().as_secs_f64());
+        assert!((chosen.max_std() - expected).abs() < 1e-9, "{} and {expected}", chosen.max_std());
+    }
+    println!("500 of 10 000, d = 4, exact model: plain {plain:.3} s, lazy {lazy:.3} s, plain / lazy = {:.1}   [at least 3]", plain / lazy);
+}
+
+/// The largest standard deviation in the end.
+fn plain_exact(kernel: &Kernel, candidates: &Points, ridge: f64, count: usize) -> f64 {
+    let n = candidates.len();
+    let prepared = kernel.prepare(candidates.view()).expect("fits");
+    let mut variance = kernel.diagonal(candidates.view());
+    let mut rows: Vec<f64> = Vec::with_capacity(count * n);
+    for _ in 0..count {
+        let best = (1..n).fold(0, |best, i| if variance[i] > variance[best] { i } else { best });
+        let mut row = vec![0.0; n];
+        prepared.par_rows_into(candidates.view().range(best, best + 1), &mut row);
+        let here: Vec<f64> = rows.chunks_exact(n).map(|row| -row[best]).collect();
+        sigmabar_linalg::add_transposed_matvec(&rows, &here, &mut row);
+        let root = (variance[best] + ridge * ridge).sqrt();
+        row.iter_mut().zip(&mut variance).for_each(|(g, v)| {
+            *g /= root;
+            *v -= *g * *g;
+        });
+        rows.extend_from_slice(&row);
+    }
+    variance.into_iter().fold(0.0, f64::max).sqrt()
 }
 
 /// 10 000 points from 100 000 candidates in six dimensions, with the memory the process has ever used.
