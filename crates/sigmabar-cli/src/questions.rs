@@ -137,11 +137,13 @@ pub(crate) struct Beliefs {
 /// The remarks behind the lines that answers give, in the order of the keys: by these they are known again.
 pub(crate) struct Said {
     pub heading: &'static str,
+    pub failures: &'static str,
     pub remarks: [&'static str; 5],
 }
 
 pub(crate) const SAID: Said = Said {
     heading: "# What you said is assumed",
+    failures: "# failures = ",
     remarks: [
         "# the usual value",
         "# how far settings stray from it",
@@ -203,7 +205,8 @@ impl Beliefs {
              unit = {stray:?}  # how far settings stray from it: norm and noise count in these\n\
              norm_bound = {norm:.4}  # 1.5 times the root of {hills} hills and valleys\n\
              noise = {{ about = {:.6} }}  # two measurements usually differ by {repeat}: a guess that plans; replicates bound it\n\
-             kernel = {{ name = \"matern\", nu = 2.5, lengthscale = {change:?} }}  # so far to a clear change, in shares of the range\n",
+             kernel = {{ name = \"matern\", nu = 2.5, lengthscale = {change:?} }}  # so far to a clear change, in shares of the range\n\
+             # failures = \"unrelated\"  # take the first # away if a lost measurement says nothing about its value; else one of them makes the answer an estimate\n",
             self.noise()
         ))
     }

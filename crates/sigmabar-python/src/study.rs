@@ -287,7 +287,7 @@ fn said(error: impl Display) -> String {
 #[pyfunction]
 pub fn learn_premises(py: Python<'_>, text: String, rows: Vec<(String, f64)>, source: Option<String>, seed: u64) -> PyResult<String> {
     work::run(py, move || {
-        let learnt = pilot(&text, rows)?.1.learn(seed).map_err(said)?;
+        let learnt = pilot(&text, rows)?.1.learn(false, seed).map_err(said)?;
         let (lines, keys) = (learnt.to_toml(source.as_deref().map(Path::new)), learnt.keys(source.as_deref()));
         let found = serde_json::json!({ "keys": keys, "least_norm": learnt.least_norm, "results": learnt.results, "lines": lines });
         Ok::<_, String>(found.to_string())

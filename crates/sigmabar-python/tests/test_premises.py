@@ -75,12 +75,17 @@ def test_columns_go_by_name_and_wrong_tables_are_refused_by_name() -> None:
     assert verdict.least_norm <= verdict.suggested and verdict.norm <= verdict.suggested
 
 
-def test_equal_repeats_suggest_a_declared_level() -> None:
-    exact = sb.premises.learn(STUDY, T, np.sin(T / 9.0))
-    assert exact.keys["noise"] == 0.0 and "repeats gave the same" in str(exact)
-    rounded = sb.premises.learn(STUDY, T, np.round(10 * np.sin(T / 9.0), 1))
-    assert rounded.keys["noise"]["bounded"] == pytest.approx(0.1 / rounded.keys["unit"]) and "multiples of 0.1" in str(rounded)
-    assert "about" in sb.premises.learn(STUDY, T, yields(T)).keys["noise"]
+def test_equal_rows_of_a_table_teach_no_level() -> None:
+    for y in (np.sin(T / 9.0), np.round(10 * np.sin(T / 9.0), 1), yields(T)):
+        assert list(sb.premises.learn(STUDY, T, y).keys["noise"]) == ["about"]
+    assert "multiples of 0.1, which hides the noise" in str(sb.premises.learn(STUDY, T, np.round(10 * np.sin(T / 9.0), 1)))
+
+
+def test_premises_say_where_they_come_from_whatever_study_they_are_put_into(tmp_path: Path) -> None:
+    learnt = sb.premises.learn({**STUDY, "pilot": 8}, T, yields(T))
+    study = sb.Study.create(tmp_path / "s.db", "s", learnt.into(STUDY))
+    with pytest.raises(sb.Error, match="learnt from earlier results"):
+        study.import_results([({"t": 2.0}, 50.0)], collected="fixed")
 
 
 def test_the_range_is_said_in_words_with_noise_in_the_unit_of_the_results() -> None:

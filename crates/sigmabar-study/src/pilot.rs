@@ -50,14 +50,14 @@ pub struct Learnt {
 pub enum Level {
     /// A guess that plans; replicates will bound it.
     About(f64),
-    /// Repeats were equal to the last digit: there is none.
+    /// Repeats that the study itself asked for were equal to the last digit: there is none.
     Exact,
-    /// Repeats were equal, and all values are multiples of a step: noise hides below it.
-    Rounded {
+    /// A guess that plans, where repeats were equal and all values are multiples of a step: the noise hides below it.
+    Hidden {
+        /// The guess.
+        level: f64,
         /// The step, in the data's scale.
         step: f64,
-        /// The step in units.
-        level: f64,
     },
 }
 
@@ -110,17 +110,17 @@ impl Pilot {
         Ok(Observations::new(Points::from_rows(&self.points)?, &self.values, Collected::Undeclared, prior)?)
     }
 
-    /// Premises for measurements to come.
+    /// Premises for measurements to come. Rows of a table that are equal in every number may be one that was written down twice; those of a pilot of the study's own are not.
     ///
     /// # Errors
     /// What learning a kernel runs into, as where all results are equal.
-    pub fn learn(&self, seed: u64) -> Result<Learnt> {
+    pub fn learn(&self, is_own: bool, seed: u64) -> Result<Learnt> {
         let prior = Prior::learnt(&self.values)?;
         let mut learning = Learning::new(vec![Kernel::matern(2.5, vec![0.3; self.names.len()], 1.0)?]);
         learning.seed = seed;
         let learnt = fit_hyperparameters(&self.observations(prior)?, &learning)?;
         let (kernel, posterior) = (&learnt.kernel().value, learnt.posterior());
-        let level = self.level(prior.unit(), learnt.ridge())?;
+        let level = self.level(is_own, learnt.ridge())?;
         let least_norm = posterior.norm_check(&Claim::new(ALARM)?.noise(level.noise()?))?.least_norm;
         let length = |i: usize| kernel.lengthscale().map_or(0.3, |l| l.get(i));
         Ok(Learnt {
@@ -134,13 +134,15 @@ impl Pilot {
         })
     }
 
-    /// Repeats that are all equal bound no level, and never will: what they show is said instead.
-    fn level(&self, unit: f64, guess: f64) -> Result<Level> {
+    /// Repeats that are all equal bound no level, and never will: what they show is said.
+    fn level(&self, is_own: bool, guess: f64) -> Result<Level> {
         let repeats = Replicates::of(Points::from_rows(&self.points)?, &self.values)?;
-        if repeats.identical() == 0 || repeats.freedom() > 0 {
-            return Ok(Level::About(guess));
-        }
-        Ok(rounding_step(&self.values).map_or(Level::Exact, |step| Level::Rounded { step, level: step / unit }))
+        let all_equal = repeats.identical() > 0 && repeats.freedom() == 0;
+        Ok(match rounding_step(&self.values).filter(|_| all_equal) {
+            Some(step) => Level::Hidden { level: guess, step },
+            None if all_equal && is_own => Level::Exact,
+            None => Level::About(guess),
+        })
     }
 
     /// What the results say about the premises of a problem; none where these have a kernel and no noise.
@@ -172,9 +174,8 @@ fn rounding_step(values: &[f64]) -> Option<f64> {
 impl Level {
     fn noise(self) -> Result<Noise> {
         Ok(match self {
-            Self::About(level) => Noise::gaussian(level)?,
+            Self::About(level) | Self::Hidden { level, .. } => Noise::gaussian(level)?,
             Self::Exact => Noise::gaussian(0.0)?,
-            Self::Rounded { level, .. } => Noise::bounded(level)?,
         })
     }
 
@@ -182,9 +183,8 @@ impl Level {
     #[must_use]
     pub fn key(self) -> Value {
         match self {
-            Self::About(level) => json!({ "about": level }),
+            Self::About(level) | Self::Hidden { level, .. } => json!({ "about": level }),
             Self::Exact => json!(0.0),
-            Self::Rounded { level, .. } => json!({ "bounded": level }),
         }
     }
 
@@ -194,8 +194,8 @@ impl Level {
             Self::Exact => {
                 "noise = 0  # repeats gave the same to the last digit: there is none; if a repeat can differ, say by how much".to_owned()
             }
-            Self::Rounded { step, level } => format!(
-                "noise = {{ bounded = {level:.6} }}  # repeats are equal and all values multiples of {step}: that rounding step stands for the noise, which hides below it; say 0 if a repeat always gives the same"
+            Self::Hidden { level, step } => format!(
+                "noise = {{ about = {level:.6} }}  # a guess; repeats are equal and all values multiples of {step}, which hides the noise: write down more digits, so that replicates can bound it"
             ),
         }
     }

@@ -104,7 +104,7 @@ fn a_failure_that_gets_a_value_was_measured_again() {
         // The strategy that is handed out, its copy and its claims say so too.
         let strategy = Strategy::from_bytes(&study.strategy().unwrap().to_bytes()).unwrap();
         assert_eq!(strategy.recommend_with_range().unwrap().unwrap().certificate, advice.certificate);
-        assert_eq!(strategy.standing().unwrap().unwrap().certificate.label().to_string(), label);
+        assert_eq!(strategy.standing().unwrap().is_some(), label == "certified", "there is nothing to judge about an estimate");
         assert!(strategy.batches().unwrap().iter().all(|b| b.certificate.as_ref().is_some_and(|c| c.label().to_string() == label)));
         assert_eq!(advice.certificate.range.is_some(), label == "certified", "an estimate stands for no range");
     }

@@ -48,7 +48,7 @@ fn show(name: &str, (domain, budget): (Domain, usize), kernel: &Kernel, function
         }
         println!();
     }
-    println!("  {}", standing.range.sentence(1.0).unwrap_or_default());
+    println!("  {}", standing.range.sentence(&standing.certificate.premises).unwrap_or_default());
     let times = |duration: Duration| duration.as_secs_f64() / analysis.as_secs_f64();
     println!(
         "  analysis of the batches {:.3} s; a curve of {} values {:.2} times that; curve and breakdown points {:.2} times\n",

@@ -161,12 +161,12 @@ fn its_certificate_names_what_it_rests_on() {
                 run.tell(trial.id, if fails && count == 2 { Outcome::Failed } else { Outcome::Value(value) }).unwrap();
             }
         }
-        (run.standing().unwrap().unwrap().certificate.label(), run.recommend_with_range().unwrap().unwrap().certificate.range.is_some())
+        (run.standing().unwrap().is_some(), run.recommend_with_range().unwrap().unwrap().certificate.range.is_some())
     };
-    assert_eq!(spoilt(Failures::Undeclared, false, false), (Label::Certified, true));
-    assert_eq!(spoilt(Failures::Undeclared, false, true), (Label::Estimated, false));
-    assert_eq!(spoilt(Failures::Unrelated, false, true), (Label::Certified, true));
-    assert_eq!(spoilt(Failures::Unrelated, true, false), (Label::Estimated, false));
+    assert_eq!(spoilt(Failures::Undeclared, false, false), (true, true));
+    assert_eq!(spoilt(Failures::Undeclared, false, true), (false, false));
+    assert_eq!(spoilt(Failures::Unrelated, false, true), (true, true));
+    assert_eq!(spoilt(Failures::Unrelated, true, false), (false, false));
     // While a batch is open, what has failed in it counts, and nothing beyond the first that is still to come: who tells the best first has chosen.
     let mut open = Strategy::new(problem.clone(), policies()[2].clone()).unwrap();
     let Ask::Trials(trials) = open.ask(usize::MAX).unwrap() else { panic!("nothing to do") };
@@ -176,7 +176,7 @@ fn its_certificate_names_what_it_rests_on() {
     let skipped = open.standing().unwrap().unwrap();
     assert_eq!((skipped.certificate.premises.observations.value, skipped.range.least_norm), (1, first.range.least_norm));
     open.tell(trials[1].id, Outcome::Failed).unwrap();
-    assert_eq!(open.standing().unwrap().unwrap().certificate.label(), Label::Estimated);
+    assert!(open.standing().unwrap().is_none());
     // Without premises there is nothing to turn.
     let bare = measured(problem.clone().without_premises(), policies()[2].clone(), &known, 4);
     assert!(bare.standing().unwrap().is_none() && bare.premise_map(&[1.0]).unwrap().is_empty());
@@ -232,4 +232,29 @@ fn a_claim_about_all_data_rests_on_no_guess_and_on_nothing_that_taught_it() {
     assert!(open.posterior().unwrap().unwrap().claim().is_none());
     open.tell(trials[0].id, Outcome::Value(0.1)).unwrap();
     assert!(open.posterior().unwrap().unwrap().claim().is_some());
+}
+
+/// Results that were told as failures because they were unwelcome leave nothing to judge, wherever it would be shown.
+#[test]
+fn nothing_is_judged_where_results_may_have_been_withheld() {
+    let known = Known::random(Kernel::squared_exponential(0.3, 1.0).unwrap(), 1, 12, 1.0, 0.05, 3);
+    for (policy, failures) in [sbpe(Sbpe::default()), Policy::GpUcb(GpUcb::default())]
+        .into_iter()
+        .flat_map(|policy| [Failures::Undeclared, Failures::Unrelated].map(|failures| (policy.clone(), failures)))
+    {
+        let mut run = Strategy::new(known.problem(40, Drawn::Gaussian, 3).with_failures(failures), policy).unwrap();
+        let mut count = 0;
+        while let Ask::Trials(trials) = run.ask(usize::MAX).unwrap() {
+            for trial in trials {
+                count += 1;
+                let value = known.values[trial.candidate.unwrap()];
+                run.tell(trial.id, if count % 7 == 0 { Outcome::Failed } else { Outcome::Value(value + 0.01 * f64::from(count % 3)) })
+                    .unwrap();
+            }
+        }
+        let is_judged = failures == Failures::Unrelated;
+        assert_eq!(run.standing().unwrap().is_some(), is_judged);
+        assert_eq!(!run.premise_map(&[1.0]).unwrap().is_empty(), is_judged);
+        assert_eq!(run.gap_under(1.0, 1.0).unwrap().is_some(), is_judged);
+    }
 }

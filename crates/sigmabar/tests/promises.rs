@@ -274,3 +274,21 @@ fn a_learnt_noise_of_new_responses_is_not_declared() {
     };
     assert_eq!((label(Origin::Declared), label(Origin::LearntHere)), (Label::Certified, Label::Estimated));
 }
+
+/// Beside a large offset a response has fewer digits than its noise: what is left of it is rounding, which no theorem speaks of.
+#[test]
+fn responses_have_more_digits_than_noise() {
+    let strategy = |mean: f64, unit: f64, level: f64| {
+        let problem = Problem::new(Domain::List(ListDomain::new(Points::on_line(vec![0.0, 0.5, 1.0]).unwrap()).unwrap()), 9).unwrap();
+        let problem = problem.with_kernel(Kernel::squared_exponential(0.3, 1.0).unwrap()).unwrap().with_norm_bound(1.0).unwrap();
+        let problem = problem.with_noise(Noise::gaussian(level).unwrap()).unwrap().with_prior(Prior::declared(mean, unit).unwrap());
+        Strategy::new(problem, Policy::Sbpe(Box::default()))
+    };
+    for (mean, unit, level) in [(1e18, 1.0, 0.05), (1e16, 1.0, 0.05), (-1e12, 1e-4, 0.05), (1e18, 1.0, 0.0)] {
+        let said = strategy(mean, unit, level).unwrap_err().to_string();
+        assert!(said.contains("subtract the prior mean from every response"), "{said}");
+    }
+    for (mean, unit, level) in [(1e18, 1e5, 0.05), (1e12, 1.0, 0.05), (0.0, 1e-300, 0.05), (100.0, 1.0, 0.0)] {
+        strategy(mean, unit, level).unwrap();
+    }
+}

@@ -6,7 +6,7 @@ use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
 use rand_distr::{Distribution, StandardNormal};
 use rayon::prelude::*;
-use sbpe_support::{Drawn, Known, sbpe};
+use sbpe_support::{Drawn, Known, finish, sbpe};
 use sigmabar::domain::ListDomain;
 use sigmabar::noise::{NOISE_SHARE, Replicates};
 use sigmabar::posterior::ExactPosterior;
@@ -173,6 +173,21 @@ fn what_was_not_asked_for_does_not_count_and_equal_values_refute_the_premise() {
     let advice = failed.recommend_with_range().unwrap().unwrap();
     assert!(advice.label() == Label::Estimated && advice.gap.is_infinite() && advice.certificate.contradiction == Some(contradiction));
     assert_eq!(Strategy::from_bytes(&failed.to_bytes()).unwrap(), failed);
+}
+
+/// An instrument that shows few digits: nearly all repeats are equal and a few jump by a step, which normal noise never does.
+#[test]
+fn a_coarse_instrument_refutes_normal_noise() {
+    let known = known();
+    let told = |step: f64| {
+        let mut run = Strategy::new(unknown(&known, 60), sbpe(Sbpe::default().with_schedule(Schedule::Lengths(vec![60])))).unwrap();
+        let mut rng = ChaCha8Rng::seed_from_u64(9);
+        finish(&mut run, |i| ((known.values[i] + SIGMA * noise(&mut rng)) / step).round() * step);
+        run
+    };
+    assert!(told(6.0 * SIGMA).contradiction().is_some_and(|c| c.equal_repeats.is_some()));
+    // Steps below the noise are seen now and then, and do no harm.
+    assert!(told(0.2 * SIGMA).contradiction().is_none());
 }
 
 #[test]

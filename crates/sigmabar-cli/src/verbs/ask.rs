@@ -36,7 +36,7 @@ pub struct Arguments {
     /// Lay the settings into the wells of a plate: 24, 96, 384, …
     #[arg(long, value_name = "WELLS")]
     plate: Option<Plate>,
-    /// Also write the pipetting map: for every parameter the plate as it lies on the bench
+    /// Also write the pipetting map, a CSV: for every parameter the plate as it lies on the bench
     #[arg(long, value_name = "FILE", requires = "plate")]
     map: Option<PathBuf>,
     /// Go on although the data contradict the premises: nothing is certified any more

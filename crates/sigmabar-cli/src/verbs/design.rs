@@ -111,11 +111,17 @@ impl Ground {
             Some(kernel) => kernel,
             None => {
                 let lengths = lengths(arguments, &points);
-                Sourced::new(domain.default_kernel(lengths.value, arguments.variance.unwrap_or(1.0))?, lengths.origin)
+                // A family that nobody named is a guess, however well its length-scale is known.
+                Sourced::new(domain.default_kernel(lengths.value, arguments.variance.unwrap_or(1.0))?, Origin::Estimated)
             }
         };
         let names = spec.space().parameters().iter().map(|parameter| parameter.name.clone()).collect();
-        let norm_bound = arguments.norm_bound.or(problem.norm_bound());
+        if arguments.norm_bound.is_some() && problem.lengthscales().is_some() {
+            let remedy = "declare it as norm_bound there: it grows with the length-scales that are possible";
+            return Err(Failure::usage("--norm-bound does not go with a study whose length-scales are \"at least\"", remedy));
+        }
+        // The norm of the study is one under its kernel, and says nothing under another.
+        let norm_bound = arguments.norm_bound.or(problem.norm_bound().filter(|_| arguments.lengthscale.is_none()));
         // A level that nobody knows was guessed to plan with: nothing is said of it.
         let known = problem.noise().filter(|_| problem.unknown_level().is_none());
         let noise = arguments.noise.clone().or_else(|| known.cloned());

@@ -58,7 +58,7 @@ pub(crate) fn run(arguments: &Arguments, global: &Global, console: &Console) -> 
     write_new(file, &text)?;
     console.say(format_args!("wrote {}; for a certified answer say what you know: sigmabar premises {}", file.display(), quoted(file)));
     say_plan(&spec, console);
-    say_next(file, &spec, None, console);
+    console.next(format_args!("sigmabar premises {}   or   {}", quoted(file), first_step(file, &spec, None)));
     Ok(Ending::Done)
 }
 
@@ -70,7 +70,7 @@ fn begin(arguments: &Arguments, global: &Global, console: &Console) -> Outcome {
     let study = Study::create(&file.with_extension("db"), &name, &spec)?;
     console.say(format_args!("begun: {}", study.file().display()));
     say_plan(&spec, console);
-    say_next(file, &spec, arguments.name.as_deref(), console);
+    console.next(first_step(file, &spec, arguments.name.as_deref()));
     Ok(Ending::Done)
 }
 
@@ -84,12 +84,12 @@ fn say_plan(spec: &StudySpec, console: &Console) {
 }
 
 /// The first command of a study.
-pub(super) fn say_next(file: &Path, spec: &StudySpec, name: Option<&str>, console: &Console) {
+pub(super) fn first_step(file: &Path, spec: &StudySpec, name: Option<&str>) -> String {
     let (file, name) = (quoted(file), name.map_or_else(String::new, |name| format!(" --name {name}")));
     match spec.plate() {
-        _ if spec.has_objective() => console.next(format_args!("sigmabar run {file}{name}")),
-        Some(wells) => console.next(format_args!("sigmabar ask {file}{name} --plate {wells} -o plate1.csv")),
-        None => console.next(format_args!("sigmabar ask {file}{name}")),
+        _ if spec.has_objective() => format!("sigmabar run {file}{name}"),
+        Some(wells) => format!("sigmabar ask {file}{name} --plate {wells} -o plate1.csv"),
+        None => format!("sigmabar ask {file}{name}"),
     }
 }
 

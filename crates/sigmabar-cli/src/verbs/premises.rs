@@ -115,7 +115,7 @@ fn learn(file: &Path, text: &str, (pilot, from): (&Pilot, Option<&Path>), begun:
         }
         return Ok(Ending::Done);
     }
-    let written = with_premises(text, &pilot.learn(seed)?.to_toml(from));
+    let written = with_premises(text, &pilot.learn(from.is_none(), seed)?.to_toml(from));
     StudySpec::from_toml(&written, file.parent().unwrap_or(Path::new(".")))?;
     fs::write(file, written).map_err(Failure::file(file, "write"))?;
     let source = from.map_or("the pilot".to_owned(), |from| from.display().to_string());
@@ -149,7 +149,7 @@ fn say_verdict(pilot: &Pilot, spec: &StudySpec, console: &Console) -> Outcome<()
 /// What follows: a study that waits for its premises takes them over.
 fn go_on(file: &Path, begun: Option<Study>, console: &Console) -> Outcome {
     let Some(mut study) = begun else {
-        super::new::say_next(file, &StudySpec::read(file)?, None, console);
+        console.next(super::new::first_step(file, &StudySpec::read(file)?, None));
         return Ok(Ending::Done);
     };
     let changed = study.amend(&StudySpec::read(file)?)?;
@@ -166,7 +166,9 @@ fn is_key(line: &str, key: &str) -> bool {
 /// The study file without the lines that answers gave: each of them is known by its remark.
 fn without_premises(text: &str) -> String {
     let is_ours = |line: &str| {
-        line.starts_with(SAID.heading) || KEYS.iter().zip(SAID.remarks).any(|(key, remark)| is_key(line, key) && line.contains(remark))
+        line.starts_with(SAID.heading)
+            || line.starts_with(SAID.failures)
+            || KEYS.iter().zip(SAID.remarks).any(|(key, remark)| is_key(line, key) && line.contains(remark))
     };
     let kept: String = text.lines().filter(|line| !is_ours(line)).map(|line| format!("{line}\n")).collect();
     // What stood between two empty lines leaves one.

@@ -102,6 +102,7 @@ fn table(path: &Path, arguments: &Arguments, place: &WhichStudy, console: &Conso
     let reading = plate::read(reader, arguments.column.as_deref(), spec.space().parameters(), replicates)?;
     console.say_decimal_commas(path, reading.has_decimal_commas);
     let used = plate::check(&study, path, &reading)?;
+    let remarks = reading.notes.len();
     let reading = if replicates > 1 { reading.averaged() } else { reading };
     let first = reading.rows.first().map(|(id, ..)| *id);
     if first.is_none() && !reading.controls.is_empty() {
@@ -120,8 +121,8 @@ fn table(path: &Path, arguments: &Arguments, place: &WhichStudy, console: &Conso
     if !used.is_empty() {
         console.say(format_args!("measured where the sheet says, not where it was asked: {}", counted(used.len(), "setting")));
     }
-    if !reading.notes.is_empty() {
-        console.say(format_args!("kept: {}", counted(reading.notes.len(), "note")));
+    if remarks > 0 {
+        console.say(format_args!("kept: {}", counted(remarks, "note")));
     }
     say_unused(&study, &reading, arguments, console);
     let known = told.len() - new().count();

@@ -60,6 +60,8 @@ class PremiseRange(NamedTuple):
     gap: float | None
     norm_breakdown: float | None
     noise_breakdown: float | None
+    #: Whether the gap is that from the best of the candidates that stand for the space.
+    among_candidates: bool = False
     #: The same in words; empty where there is nothing to say.
     sentence: str = ""
 
@@ -67,9 +69,9 @@ class PremiseRange(NamedTuple):
         return self.sentence
 
     @classmethod
-    def said(cls, found: dict[str, Any], unit: float) -> PremiseRange:
-        """From JSON; ``unit`` is that of the results."""
-        return cls(**found, sentence=_core.range_sentence(json.dumps(found), unit) or "")
+    def said(cls, found: dict[str, Any], premises: dict[str, Any]) -> PremiseRange:
+        """From JSON, with the premises of its certificate."""
+        return cls(**found, sentence=_core.range_sentence(json.dumps(found), json.dumps(premises)) or "")
 
 
 @dataclass(frozen=True, repr=False)
@@ -144,7 +146,7 @@ class Certificate:
     def range(self) -> PremiseRange | None:
         """For which other premises the claim stands by the same data, where that was worked out."""
         found: dict[str, Any] | None = self.details["range"]
-        return None if found is None else PremiseRange.said(found, self.details["premises"]["prior"]["value"]["unit"])
+        return None if found is None else PremiseRange.said(found, self.details["premises"])
 
     @property
     def beta(self) -> float | None:

@@ -420,7 +420,7 @@ class Strategy:
         points = found["curve"]
         gaps = np.array([np.nan if p["gap"] is None else p["gap"] for p in points])
         certificate = Certificate.from_json(json.dumps(found["certificate"]))
-        reach = PremiseRange.said(found["range"], certificate.details["premises"]["prior"]["value"]["unit"])
+        reach = PremiseRange.said(found["range"], certificate.details["premises"])
         return Standing(np.array([p["norm_bound"] for p in points]), gaps, found["norm_bound"], reach, certificate)
 
     def premise_map(self, factors: Sequence[float] = (0.5, 0.7, 1.0, 1.4, 2.0)) -> PremiseMap | None:

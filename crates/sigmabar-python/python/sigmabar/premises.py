@@ -116,8 +116,7 @@ def learn(study: Mapping[str, Any], x: Any, y: Any, *, source: str = "earlier re
     >>> bool(abs(verdict.suggested / planned["norm_bound"] - 1) < 0.1)
     True
     """
-    origin = None if "pilot" in study else source
-    found = json.loads(_core.learn_premises(json.dumps(dict(study)), _settings(study, x, y), origin, seed_of(seed)))
+    found = json.loads(_core.learn_premises(json.dumps(dict(study)), _settings(study, x, y), source, seed_of(seed)))
     return Learnt(found["keys"], found["least_norm"], found["results"], found["lines"])
 
 

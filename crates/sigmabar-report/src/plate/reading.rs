@@ -150,6 +150,11 @@ impl Reading {
         let pooled = if freedom > 0.0 && scatter > 0.0 { Some((scatter / freedom).sqrt()) } else { None };
         for (id, mut group) in groups {
             let values = values(&group);
+            if values.len() > 1 {
+                // Only their mean is told: what each of them was stays with it as a note.
+                let each: Vec<String> = values.iter().map(f64::to_string).collect();
+                self.notes.push((id, format!("replicates {}", each.join(", "))));
+            }
             let (first, line) = group.swap_remove(0);
             let result = match values.len() {
                 0 => first,
@@ -168,6 +173,10 @@ impl Reading {
             self.results.push((id, result, line));
         }
         self.missing.dedup();
+        // A trial has one note, and several wells.
+        let mut notes: BTreeMap<u64, Vec<String>> = BTreeMap::new();
+        self.notes.drain(..).for_each(|(id, note)| notes.entry(id).or_default().push(note));
+        self.notes = notes.into_iter().map(|(id, all)| (id, all.join("; "))).collect();
         self
     }
 }

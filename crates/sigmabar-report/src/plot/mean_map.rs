@@ -37,7 +37,10 @@ impl MeanMap {
     pub fn picture(&self) -> Picture {
         let title = format!("{} over {} and {}", self.response, self.sides[0].name, self.sides[1].name);
         let mut figure = Figure::new("mean-map", title);
-        let mut entries = vec![(Sample::Point(Marker::Disc, DOT), "measured there")];
+        let mut entries = Vec::new();
+        if !self.measured.is_empty() {
+            entries.push((Sample::Point(Marker::Disc, DOT), "measured there"));
+        }
         let goal = Fill::opaque(Ink::Series(1));
         entries.extend(self.through_point.map(|_| (Sample::Point(Marker::Diamond, goal), "what the map goes through")));
         figure.legend(&entries);

@@ -93,8 +93,9 @@ impl Progress {
         }
         let others = if self.among_candidates { "of the candidates that stand for the space" } else { "setting" };
         let caption = format!(
-            "The gap says how much better than the recommendation any other {others} can still be: once it is below the stop line there is nothing worth looking for. \
-                       The best measured value is a lucky draw as often as a good setting; the gap is not read from it."
+            "The gap says how much better than the recommendation any other {others} can still be{}. \
+                       The best measured value is a lucky draw as often as a good setting; the gap is not read from it.",
+            if self.wanted_gap.is_some() { ": once it is below the stop line there is nothing worth looking for" } else { "" }
         );
         figure.finish(caption, self.table())
     }

@@ -67,11 +67,17 @@ impl Slices {
             let panel = Panel::new(&mut figure.scene, area, "", Axis::new(slice.scale(), &slice.parameter), Axis::new(y.clone(), label));
             slice.draw(&panel, &mut figure.scene);
         }
-        let caption = format!(
-            "One parameter moves, the others stay at {}. The narrow band is for the true mean ({}); the wide one for a new noisy measurement ({}). Dots are partial residuals: \
-             measurements, moved to the slice by what the model says the other parameters do. Those nearest to it are shown, and fade with their distance; ticks at the foot are inducing points.",
+        let mut caption = format!(
+            "One parameter moves, the others stay at {}. The narrow band is for the true mean ({}); the wide one for a new noisy measurement ({}).",
             self.through, self.mean_label, self.prediction_label
         );
+        if self.slices.iter().any(|slice| !slice.data.is_empty()) {
+            caption += " Dots are partial residuals: measurements, moved to the slice by what the model says the other parameters do. Those nearest to it are shown, and fade with their \
+                        distance.";
+        }
+        if self.slices.iter().any(|slice| !slice.inducing.is_empty()) {
+            caption += " Ticks at the foot are inducing points.";
+        }
         figure.finish(caption, self.table())
     }
 

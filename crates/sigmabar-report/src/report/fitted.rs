@@ -184,7 +184,7 @@ fn middle(points: PointsRef<'_>) -> Vec<f64> {
 fn mean_map(model: &Fitted<'_>, effects: &[Effect]) -> Result<Option<MeanMap>> {
     let names: Vec<&str> = model.features.iter().map(|feature| feature.name.as_str()).collect();
     let Some(pair) = most_important(effects, &names) else { return Ok(None) };
-    let points = shown(model.posterior);
+    let (points, is_known) = (shown(model.posterior), model.posterior.information().locations().is_ok());
     let steps = pair.map(|column| levels(&model.features[column], ends(points, column), MAP_LEVELS));
     let middle = middle(points);
     let setting = |x: f64, y: f64| {
@@ -207,7 +207,8 @@ fn mean_map(model: &Fitted<'_>, effects: &[Effect]) -> Result<Option<MeanMap>> {
         label: answers.label,
         sides: pair.map(side),
         says: answers.mean.iter().zip(&answers.function).map(|(mean, (low, high))| Some((*mean, 0.5 * (high - low)))).collect(),
-        measured: points.rows().map(|row| (row[pair[0]], row[pair[1]])).collect(),
+        // Where only sums are left, nobody knows where was measured.
+        measured: points.rows().filter(|_| is_known).map(|row| (row[pair[0]], row[pair[1]])).collect(),
         through_point: Some((middle[pair[0]], middle[pair[1]])),
         steps,
     }))

@@ -35,7 +35,7 @@ impl Content<'_> {
                  chose the settings: wide, but true.",
             );
         }
-        if let Some(sentence) = standing.range.sentence(self.study.spec().problem().prior().unit()) {
+        if let Some(sentence) = standing.range.sentence(&standing.certificate.premises) {
             page.paragraph(&format!("{}{}.", sentence[..1].to_uppercase(), &sentence[1..]));
         }
         let is_curve = standing.curve.iter().any(|point| point.gap.is_some());

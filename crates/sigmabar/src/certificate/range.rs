@@ -1,5 +1,6 @@
 //! For which premises a claim stands, by the same data (algorithm notes 13).
 
+use super::premises::Premises;
 use serde::{Deserialize, Serialize};
 
 /// The range of premises within which a claim stands. Norms and noise levels are in the model's scale, where the prior's unit is 1.
@@ -14,20 +15,32 @@ pub struct Range {
     pub norm_breakdown: Option<f64>,
     /// $R^\dagger$: so much holds for noise of a level up to this, at the declared norm bound.
     pub noise_breakdown: Option<f64>,
+    /// Whether the gap is that from the best of the candidates that stand for the space, and not from the best there is.
+    #[serde(default)]
+    pub among_candidates: bool,
 }
 
 impl Range {
-    /// The range in words, with noise in the data's scale by the prior's unit; norms stay in units. None where nothing is known.
+    /// The range in words: with noise in the data's scale, and norms in units and under the kernel that was declared, where the run went by one with shorter length-scales.
+    /// None where nothing is known.
     #[must_use]
-    pub fn sentence(&self, unit: f64) -> Option<String> {
-        let excluded = (self.least_norm > 0.0).then(|| format!("the data exclude norms below {}", short(self.least_norm, Towards::Below)));
+    pub fn sentence(&self, premises: &Premises) -> Option<String> {
+        // Under the shorter length-scales a norm is at most so many times as large: what is shown of all norms up to one there is shown of all up to that share of it.
+        let growth = premises.lengthscales.as_ref().map_or(1.0, |l| l.value.bound / l.value.norm_bound);
+        self.words(premises.prior.value.unit(), growth)
+    }
+
+    fn words(&self, unit: f64, growth: f64) -> Option<String> {
+        let least = self.least_norm / growth;
+        let excluded = (least > 0.0).then(|| format!("the data exclude norms below {}", short(least, Towards::Below)));
         let stands = self.gap.zip(self.norm_breakdown).map(|(gap, norm)| {
             let noise =
                 self.noise_breakdown.map(|noise| format!(", or noise up to {} at the declared norm", short(unit * noise, Towards::Below)));
             format!(
-                "that it is within {} of the best stands for every function of norm up to {}{}",
+                "that it is within {} of the best{} stands for every function of norm up to {}{}",
                 short(gap, Towards::Above),
-                short(norm, Towards::Below),
+                if self.among_candidates { " of the candidates that stand for the space" } else { "" },
+                short(norm / growth, Towards::Below),
                 noise.unwrap_or_default()
             )
         });
@@ -69,9 +82,17 @@ mod tests {
 
     #[test]
     fn noise_is_said_in_the_unit_of_the_results() {
-        let range = Range { least_norm: 1.0, gap: Some(4.0), norm_breakdown: Some(2.5), noise_breakdown: Some(0.1) };
-        let said = range.sentence(20.0).expect("something stands");
+        let range =
+            Range { least_norm: 1.0, gap: Some(4.0), norm_breakdown: Some(2.5), noise_breakdown: Some(0.1), among_candidates: false };
+        let said = range.words(20.0, 1.0).expect("something stands");
         assert!(said.contains("norm up to 2.50, or noise up to 2.00 at the declared norm; the data exclude norms below 1.00"), "{said}");
+        // In the norm that was declared where the run goes by a shorter length-scale, and of what it speaks.
+        let said = Range { among_candidates: true, ..range }.words(20.0, 2.0).expect("something stands");
+        assert!(
+            said.contains("of the best of the candidates that stand for the space stands for every function of norm up to 1.25"),
+            "{said}"
+        );
+        assert!(said.ends_with("exclude norms below 0.500"), "{said}");
     }
 
     #[test]

@@ -172,7 +172,7 @@ pub struct Contradiction {
     pub least_norm: Option<f64>,
     /// The bound that was claimed.
     pub norm_bound: f64,
-    /// How many repeated measurements of a batch were all equal to the last digit, which normal noise never makes them; none where it was not that.
+    /// How many repeated measurements of a batch were equal to the last digit, more than differed, which normal noise never makes them; none where it was not that.
     #[serde(default)]
     pub equal_repeats: Option<usize>,
 }
@@ -190,7 +190,7 @@ impl Certificate {
     #[must_use]
     pub fn stands(&self) -> Option<String> {
         let range = self.range.as_ref()?;
-        let sentence = range.sentence(self.premises.prior.value.unit());
+        let sentence = range.sentence(&self.premises);
         match self.theorem {
             Theorem::Model => range.gap.and(sentence).map(|proved| format!("proved whatever chose the points: {proved}")),
             _ if self.label().is_certified() => sentence,
@@ -294,8 +294,8 @@ impl fmt::Display for Contradiction {
         if let Some(repeats) = self.equal_repeats {
             return write!(
                 f,
-                "the data contradict the premises: all {repeats} repeated measurements of a batch are equal to the last digit, which noise of an unknown level never makes them; \
-                 declare the level instead: 0 where a repeat always gives the same, the rounding step where values are rounded"
+                "the data contradict the premises: {repeats} repeated measurements of a batch are equal to the last digit, more than differ, which normal noise never makes them; \
+                 write down more digits, or declare noise = 0 where a repeat always gives the same and values are not rounded"
             );
         }
         match self.least_norm {

@@ -176,7 +176,16 @@ impl<'a> AnyData<'a> {
         }
     }
 
+    /// What its claims rest on, without what was computed for them.
+    pub fn bare_certificate(&self) -> Certificate {
+        self.certified(0, Bounds::default())
+    }
+
     fn certificate(&self, posterior: &Posterior, bounds: Bounds) -> Certificate {
+        self.certified(posterior.information().features().len(), bounds)
+    }
+
+    fn certified(&self, inducing: usize, bounds: Bounds) -> Certificate {
         let (free, rows) = (Origin::Guaranteed, self.observations.len());
         let Facts { means, lost, copies } = self.facts;
         let premises = Premises {
@@ -184,7 +193,7 @@ impl<'a> AnyData<'a> {
             points: Sourced::new(Collected::Adaptive, free),
             observations: Sourced::new(rows, free),
             losses: Sourced::new(lost, self.problem.failures().origin(lost)),
-            inducing: Sourced::new(posterior.information().features().len(), free),
+            inducing: Sourced::new(inducing, free),
             queries: free,
             ..self.problem.premises(rows)
         };

@@ -54,6 +54,7 @@ impl Strategy {
     /// # Errors
     /// What the policy cannot do with the problem: a premise it misses, a domain it does not know.
     pub fn new(problem: Problem, policy: Policy) -> Result<Self> {
+        problem.check_digits()?;
         policy.check(&problem)?;
         Ok(Self { problem, policy, ledger: Ledger::default(), finished: false, despite_contradiction: false, mishaps: Mishaps::default() })
     }
@@ -164,6 +165,7 @@ impl Strategy {
         if self.problem.clone().without_premises() != problem.clone().without_premises() {
             return refused("kernel, norm bound, noise, ridge and prior may be given after the pilot, and nothing else may change");
         }
+        problem.check_digits()?;
         self.policy.check(&problem)?;
         self.problem = problem.for_new_data();
         Ok(())
@@ -303,7 +305,17 @@ impl Strategy {
             Some(policy) => policy.standing(&self.problem, &self.ledger),
             None => self.any_data(self.recommend()?.as_ref())?.map_or(Ok(None), |data| data.standing()),
         })??;
-        Ok(standing.map(|standing| Standing { certificate: self.with_mishaps(standing.certificate), ..standing }))
+        let standing = standing.map(|standing| Standing { certificate: self.with_mishaps(standing.certificate), ..standing });
+        Ok(standing.filter(|standing| is_proved(&standing.certificate)))
+    }
+
+    /// Whether what would be judged under other premises is a theorem at all: not where results were lost or corrected that may have been chosen by their noise.
+    fn is_judged(&self) -> Result<bool> {
+        let certificate = match self.replayed() {
+            Some(_) => self.recommend()?.map(|advice| advice.certificate),
+            None => self.any_data(self.recommend()?.as_ref())?.map(|data| data.bare_certificate()),
+        };
+        Ok(certificate.is_some_and(|certificate| is_proved(&self.with_mishaps(certificate))))
     }
 
     /// The claim of [`Strategy::standing`] under one other norm bound, with noise `noise_scale` ≥ 1 times as large as it was declared. `None` where the data contradict that.
@@ -316,6 +328,9 @@ impl Strategy {
             return Err(Error::Parameter { name: "noise scale", value: noise_scale, requirement: "finite and at least 1" });
         }
         let setting = Setting { norm_bound, scale: noise_scale };
+        if !self.is_judged()? {
+            return Ok(None);
+        }
         caught(|| match self.replayed() {
             Some(policy) => policy.gap_under(&self.problem, &self.ledger, setting),
             None => self.any_data(self.recommend()?.as_ref())?.map_or(Ok(None), |data| data.gap_under(setting)),
@@ -327,6 +342,9 @@ impl Strategy {
     /// # Errors
     /// [`Error::Parameter`] for a factor that is not finite and positive; what evaluating the batches again runs into.
     pub fn premise_map(&self, factors: &[f64]) -> Result<Vec<PremiseRow>> {
+        if !self.is_judged()? {
+            return Ok(Vec::new());
+        }
         caught(|| match self.replayed() {
             Some(policy) => policy.premise_map(&self.problem, &self.ledger, factors),
             None => self.any_data(self.recommend()?.as_ref())?.map_or(Ok(Vec::new()), |data| data.premise_map(factors)),
@@ -377,4 +395,9 @@ impl Strategy {
     pub fn posterior(&self) -> Result<Option<RunPosterior<'_>>> {
         caught(|| RunPosterior::new(self))?
     }
+}
+
+/// Whether a certificate stands for a theorem, or says that the data contradict its premises: then what they exclude is still worth knowing.
+fn is_proved(certificate: &Certificate) -> bool {
+    certificate.label().is_certified() || certificate.contradiction.is_some()
 }

@@ -65,7 +65,7 @@ impl Reading<'_> {
         let declared = Setting { norm_bound, scale: 1.0 };
         let norm = |factor: f64| Setting { norm_bound: factor * norm_bound, ..declared };
         let noisier = |factor: f64| Setting { scale: factor, ..declared };
-        let mut range = Range { least_norm, gap: Some(gap), ..Range::default() };
+        let mut range = Range { least_norm, gap: Some(gap), among_candidates: self.among_candidates, ..Range::default() };
         range.norm_breakdown = Some(norm_bound * self.breakdown(judged, gap, norm)?);
         if level > 0.0 {
             range.noise_breakdown = Some(level * self.breakdown(judged, gap, noisier)?);

@@ -10,6 +10,10 @@ use crate::origin::{Origin, Sourced};
 use crate::points::Prior;
 use serde::{Deserialize, Serialize};
 
+/// The steps between responses as a share of the noise that is still no worse than the noise itself, and in units where there is none.
+const DIGITS: f64 = 0.05;
+const DIGITS_WITHOUT_NOISE: f64 = 1e-9;
+
 /// Whether large or small values are wanted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Direction {
@@ -293,6 +297,26 @@ impl Problem {
     #[must_use]
     pub fn norm_bound(&self) -> Option<f64> {
         self.norm_bound.map(|bound| bound.value)
+    }
+
+    /// That the length-scales are only known to be at least the kernel's, if that was declared.
+    #[must_use]
+    pub fn lengthscales(&self) -> Option<&Lengthscales> {
+        self.lengthscales.as_ref()
+    }
+
+    /// Refuses a prior mean beside which a response has fewer digits than its noise: what rounding adds to it is neither independent nor of mean zero.
+    ///
+    /// # Errors
+    /// [`Error::Premise`].
+    pub(crate) fn check_digits(&self) -> Result<()> {
+        let level = self.noise.as_ref().map_or(0.0, |noise| noise.value.std_dev_bound());
+        let mean = self.prior.mean().abs();
+        if (mean.next_up() - mean) / self.prior.unit() > (DIGITS * level).max(DIGITS_WITHOUT_NOISE) {
+            let reason = "responses of that size are rounded by more than a twentieth of their noise before anybody sees them: subtract the prior mean from every response, and declare a prior mean of 0";
+            return Err(Error::Premise { what: "a prior mean so large", reason });
+        }
+        Ok(())
     }
 
     /// The noise, if given.

@@ -30,10 +30,10 @@ pub(super) fn bound(problem: &Problem, ledger: &Ledger, last: usize, counted: Co
     Ok(smallest)
 }
 
-/// How many repeated measurements of a batch there are if all of them are equal to the last digit, which noise never makes them.
+/// How many repeated measurements of a batch are equal to the last digit, if more are than differ: noise never makes them so, and an instrument that shows few digits hides it.
 pub(super) fn equal_repeats(problem: &Problem, ledger: &Ledger, batch: usize) -> Result<Option<usize>> {
     let found = replicates(problem, ledger, batch)?;
-    Ok(Some(found.identical()).filter(|&identical| identical > 0 && found.freedom() == 0))
+    Ok(Some(found.identical()).filter(|&identical| identical > found.freedom()))
 }
 
 fn delta(problem: &Problem, batch: usize, counted: Counted) -> f64 {
