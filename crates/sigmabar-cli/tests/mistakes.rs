@@ -338,6 +338,24 @@ fn a_recommendation_among_failures_is_given_with_a_warning() {
 }
 
 /// Tables as spreadsheets save them all over the world: read, or refused with the place and what to do.
+/// The norm of a study is one under its kernel: under another it bounds nothing.
+#[test]
+fn a_design_takes_no_norm_over_to_another_kernel() {
+    let kernel = |more: &str| {
+        format!(
+            "budget = 20\nnorm_bound = 2\nnoise = 0.01\nkernel = {{ name = \"se\", lengthscale = 0.2{more} }}\n\n\
+             [parameters.x]\ntype = \"float\"\nlow = 0\nhigh = 1\nstep = 0.05\n"
+        )
+    };
+    let said = |more: &str, options: &[&str], code: i32| {
+        let directory = with(&kernel(more));
+        ends(directory.path(), &[&["design", "study.toml", "--count", "8"], options].concat(), code).1
+    };
+    assert!(said("", &[], 0).contains("certified"));
+    assert!(!said("", &["--lengthscale", "3"], 0).contains("certified"));
+    assert!(said(", at_least = 0.1", &["--norm-bound", "2"], 2).contains("does not go with a study whose length-scales are"));
+}
+
 #[test]
 fn all_columns_of_words_are_named_at_once() {
     let directory = tempfile::tempdir().unwrap();

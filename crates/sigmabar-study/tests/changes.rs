@@ -69,6 +69,19 @@ fn an_objective_that_only_fails_is_an_error_each_time_and_its_trials_can_be_trie
     assert!(study.events_after(0).unwrap().iter().any(|event| event.kind == EventKind::Retried));
 }
 
+/// A batch that was planned from nothing and waits is not a beginning: the one before it is tried again.
+#[test]
+fn a_first_batch_that_failed_is_tried_again_although_the_next_is_planned() {
+    let (_directory, study) = begun(&spec("budget = 6\nbatches = 2\n[parameters.x]\ntype = \"float\"\nlow = 0\nhigh = 1\n"));
+    let first = ask(&study, "worker", 3);
+    first.iter().for_each(|t| drop(study.tell(t.id, TrialResult::Failed { reason: "broken".to_owned() }).unwrap()));
+    let next = ask(&study, "worker", 1);
+    study.tell(next[0].id, TrialResult::Failed { reason: "broken".to_owned() }).unwrap();
+    assert!(study.status().unwrap().count(TrialStatus::Queued) > 0);
+    let failed: Vec<u64> = first.iter().map(|t| t.id).collect();
+    assert_eq!(study.retry_failed().unwrap(), failed);
+}
+
 #[test]
 fn a_correction_in_time_is_a_premise_on_the_word_of_whoever_made_it() {
     let (_directory, study) = begun(&certified());
