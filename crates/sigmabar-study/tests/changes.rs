@@ -74,7 +74,9 @@ fn an_objective_that_only_fails_is_an_error_each_time_and_its_trials_can_be_trie
 fn a_first_batch_that_failed_is_tried_again_although_the_next_is_planned() {
     let (_directory, study) = begun(&spec("budget = 6\nbatches = 2\n[parameters.x]\ntype = \"float\"\nlow = 0\nhigh = 1\n"));
     let first = ask(&study, "worker", 3);
-    first.iter().for_each(|t| drop(study.tell(t.id, TrialResult::Failed { reason: "broken".to_owned() }).unwrap()));
+    for trial in &first {
+        study.tell(trial.id, TrialResult::Failed { reason: "broken".to_owned() }).unwrap();
+    }
     let next = ask(&study, "worker", 1);
     study.tell(next[0].id, TrialResult::Failed { reason: "broken".to_owned() }).unwrap();
     assert!(study.status().unwrap().count(TrialStatus::Queued) > 0);
