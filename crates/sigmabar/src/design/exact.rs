@@ -8,8 +8,10 @@ use crate::points::PointsRef;
 use rayon::prelude::*;
 use sigmabar_linalg::{check_interrupt, dot, parallel};
 
-/// Measured points whose kernel values are computed together, and whose entries share a pass over the entries before them.
+/// Measured points whose entries share a pass over the entries before them.
 const BLOCK: usize = 32;
+/// Measured points whose kernel values are computed together: most points looked at are a few measurements late.
+const KERNEL_BLOCK: usize = 8;
 /// Points brought up to date by one task.
 const TASK: usize = 16;
 /// Below this many multiplications points are brought up to date on one thread.
@@ -84,9 +86,9 @@ impl<'a> ExactSweep<'a> {
         self.gain += 0.5 * (variance / tau2).ln_1p();
         self.factor.extend_from_slice(&self.entries[at * self.width..(at + 1) * self.width]);
         self.measured.push(Measured { at, root: (tau2 + variance).sqrt() });
-        let first = (self.measured.len() - 1) / BLOCK * BLOCK;
+        let first = (self.measured.len() - 1) / KERNEL_BLOCK * KERNEL_BLOCK;
         let block: Vec<usize> = self.measured[first..].iter().map(|m| m.at).collect();
-        self.blocks.truncate(first / BLOCK);
+        self.blocks.truncate(first / KERNEL_BLOCK);
         self.blocks.push(self.kernel.prepare(self.points.select(&block)?.view())?);
         Ok(())
     }
@@ -98,23 +100,32 @@ impl<'a> ExactSweep<'a> {
         let mut values = [0.0; BLOCK];
         let mut sums = vec![0.0; late.len() * BLOCK];
         let from = late.iter().map(|l| l.from).min().unwrap_or(now);
-        for (block, prepared) in self.blocks.iter().enumerate().skip(from / BLOCK) {
-            let (start, end) = (block * BLOCK, now.min((block + 1) * BLOCK));
+        for start in (from / BLOCK * BLOCK..now).step_by(BLOCK) {
+            let end = now.min(start + BLOCK);
             let before: Vec<&[f64]> = late.iter().map(|l| &l.column[..start]).collect();
             let vectors = Vectors { entries: &self.factor[start * self.width..end * self.width], width: self.width, triangular: false };
             for_each_pair(&before, vectors, from.saturating_sub(start), |r, j, sum| sums[r * BLOCK + j] = sum);
             for (late, sums) in late.iter_mut().zip(sums.chunks_exact(BLOCK)) {
-                if late.from >= end {
+                let first = late.from.max(start);
+                if first >= end {
                     continue;
                 }
-                prepared.rows_into(self.points.range(late.point, late.point + 1), &mut values[..end - start]);
-                for j in late.from.max(start)..end {
+                self.kernel_values(late.point, first - start, start, &mut values[..end - start]);
+                for j in first..end {
                     let within = dot(&late.column[start..j], &self.factor[j * self.width..][start..j]);
                     let entry = (values[j - start] - sums[j - start] - within) / self.measured[j].root;
                     late.variance = (late.variance - entry * entry).max(0.0);
                     late.column[j] = entry;
                 }
             }
+        }
+    }
+
+    /// Kernel values of a point with the measured ones from `start` on; those before number `first` of them may be left out.
+    fn kernel_values(&self, point: usize, first: usize, start: usize, values: &mut [f64]) {
+        let blocks = &self.blocks[start / KERNEL_BLOCK..];
+        for (block, values) in blocks.iter().zip(values.chunks_mut(KERNEL_BLOCK)).skip(first / KERNEL_BLOCK) {
+            block.rows_into(self.points.range(point, point + 1), values);
         }
     }
 }

@@ -98,5 +98,12 @@ fn block_sums<S: Simd, const R: usize>(simd: S, rows: [&[f64]; R], vectors: [&[f
             }
         }
     }
-    sums.map(|row| row.map(|sum| simd.reduce_sum_f64s(sum)))
+    // Plain loops: what is called through `map` is not inlined with the vector registers.
+    let mut reduced = [[0.0; VECTORS]; R];
+    for r in 0..R {
+        for j in 0..VECTORS {
+            reduced[r][j] = simd.reduce_sum_f64s(sums[r][j]);
+        }
+    }
+    reduced
 }

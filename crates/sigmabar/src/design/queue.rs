@@ -4,7 +4,8 @@ use crate::error::Result;
 use std::cmp::{Ordering, Reverse};
 use std::collections::BinaryHeap;
 
-/// Refreshed at first when the top is stale, then twice as many each time: few where few are needed, blocks where many are.
+/// Refreshed at least when the top is stale: half as many as were needed last time, then twice as many each time. Few where few are needed, and few rounds where
+/// many are: each round wakes the threads anew.
 const SMALLEST_BLOCK: usize = 4;
 const LARGEST_BLOCK: usize = 512;
 
@@ -58,18 +59,21 @@ pub(crate) trait Stale {
 /// as it is fresh (algorithm notes 0.5).
 pub(crate) struct Queue {
     heap: BinaryHeap<Entry>,
+    /// How many were refreshed for the largest value before.
+    needed: usize,
 }
 
 impl Queue {
     /// Of the first `count` candidates.
     pub fn new(sweep: &impl Stale, count: usize) -> Self {
         let entries: Vec<Entry> = (0..count).map(|i| Entry { key: sweep.upper_rank(i), candidate: i as u32 }).collect();
-        Self { heap: entries.into() }
+        Self { heap: entries.into(), needed: 0 }
     }
 
     /// The candidate with the largest variance, fresh; among equals the lowest number.
     pub fn largest(&mut self, sweep: &mut impl Stale) -> Result<usize> {
-        let mut block = SMALLEST_BLOCK;
+        let mut block = (self.needed / 2).clamp(SMALLEST_BLOCK, LARGEST_BLOCK);
+        self.needed = 0;
         let mut stale = Vec::with_capacity(LARGEST_BLOCK);
         loop {
             stale.clear();
@@ -85,6 +89,7 @@ impl Queue {
                 stale.push(candidate);
                 self.heap.pop();
             }
+            self.needed += stale.len();
             sweep.refresh(&mut stale)?;
             self.heap.extend(stale.iter().map(|&i| Entry { key: sweep.rank(i), candidate: i as u32 }));
             block = (2 * block).min(LARGEST_BLOCK);
