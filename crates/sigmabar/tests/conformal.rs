@@ -83,6 +83,7 @@ fn split_calibration_keeps_its_level_whatever_the_noise() {
             normal += spread / new.len() as f64;
         }
         let coverage = share(&all);
+        println!("{world:?}: coverage {coverage:.4}, mean width {:.3} times the normal interval's", widths / normal);
         assert!((0.95..=0.965).contains(&coverage), "{world:?}: {coverage}");
         if world == World::Normal {
             assert!(widths <= 1.1 * normal, "{widths} against {normal}");
@@ -117,7 +118,8 @@ fn cross_calibration_and_leaving_out_keep_their_levels() {
         assert_eq!((found.certificate().bounds.level, found.certificate().label()), (Some(0.9), Label::Conformal));
         jackknifed.extend(held(&found, &responses));
     }
-    for share in [share(&crossed), share(&jackknifed)] {
+    for (name, share) in [("five folds", share(&crossed)), ("each left out", share(&jackknifed))] {
+        println!("{name}: coverage {share:.4}");
         assert!((0.945..=0.97).contains(&share), "{share}");
     }
 }
