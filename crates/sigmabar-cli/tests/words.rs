@@ -57,6 +57,21 @@ fn what_is_handed_out_is_told_next() {
     assert!(ends(path, &["status", "plate.toml"], "", 0).1.contains("next: sigmabar tell SHEET --study plate.toml"));
 }
 
+/// Trials of a study that has none yet are asked for, not judged.
+#[test]
+fn the_next_step_after_trials_and_void_is_one_that_can_be_taken() {
+    let place = tempfile::tempdir().unwrap();
+    let path = place.path();
+    fs::write(path.join("study.toml"), STUDY).unwrap();
+    ends(path, &["new", "study.toml"], "", 0);
+    assert!(ends(path, &["trials", "study.toml"], "", 0).1.contains("next: sigmabar ask study.toml"));
+    ends(path, &["ask", "study.toml", "-n", "2"], "", 0);
+    let (_, said) = ends(path, &["tell", "0", "1.5", "--study", "study.toml"], "", 0);
+    assert!(said.contains("next: sigmabar tell TRIAL VALUE --study study.toml"), "one is still handed out: {said}");
+    let (_, said) = ends(path, &["void", "0", "--note", "the wrong vial", "--study", "study.toml"], "", 0);
+    assert!(said.contains("next: sigmabar tell TRIAL VALUE --study study.toml"), "{said}");
+}
+
 #[test]
 fn nothing_to_recommend_is_null_and_no_failure() {
     let place = tempfile::tempdir().unwrap();
@@ -74,7 +89,7 @@ fn values_that_are_no_numbers_are_refused_in_plain_words() {
     fs::write(path.join("study.toml"), STUDY).unwrap();
     ends(path, &["ask", "study.toml", "-n", "2", "-o", "sheet.csv"], "", 0);
     assert!(ends(path, &["tell", "0", "six"], "", 2).1.contains("six is not a number"));
-    assert!(ends(path, &["tell", "0", "inf"], "", 2).1.contains("inf is no measurement"));
+    assert!(ends(path, &["tell", "0", "inf"], "", 2).1.contains("inf is not a measurement"));
     fs::write(path.join("filled.csv"), "trial,result\n0,6 %\n").unwrap();
     let (_, said) = ends(path, &["tell", "filled.csv"], "", 1);
     assert!(said.contains("\"6 %\" is a number with something behind it") && !said.contains("finite"), "{said}");

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import itertools
 import os
+import subprocess
+import sys
 from pathlib import Path
 
 import matplotlib
@@ -94,7 +96,7 @@ def test_the_range_is_said_in_words_with_noise_in_the_unit_of_the_results() -> N
         found = s.recommend()
         assert found is not None and found.premises is not None and found.premises.noise_breakdown is not None
         said = str(found.premises)
-        assert said in str(found.certificate) and said.startswith("that it is within ")
+        assert said in str(found.certificate) and said.startswith("it is within ")
         noise = float(said.split("or noise up to ")[1].split()[0])
         assert noise == pytest.approx(unit * found.premises.noise_breakdown, rel=0.02)
         standing = s.standing()
@@ -109,7 +111,10 @@ def test_the_picture_shows_what_is_judged_and_what_is_excluded() -> None:
     levels = [line for line in ax.lines if len(set(map(float, line.get_ydata()))) == 1 and float(line.get_ydata()[0]) == standing.range.gap]
     assert levels, "a horizontal line at the gap that is judged"
     assert ax.get_xlim()[0] < standing.range.least_norm
-    assert "excluded by the data" in [text.get_text() for text in ax.get_legend().get_texts()]
+    assert f"excluded by the data: below {standing.range.least_norm:.3g}" in [text.get_text() for text in ax.get_legend().get_texts()]
+    drawn = sb.plot.premise_map(s)
+    assert "declared premises" in [text.get_text() for text in drawn.get_legend().get_texts()]
+    assert len(drawn.figure.axes) > 1 and drawn.figure.axes[-1].get_ylabel() == "gap", "a scale for the colours"
 
 
 def test_a_kernel_whose_numbers_have_no_names_says_which_they_have() -> None:
@@ -117,3 +122,29 @@ def test_a_kernel_whose_numbers_have_no_names_says_which_they_have() -> None:
         sb.Matern(0.3)  # type: ignore[arg-type]
     with pytest.raises(TypeError, match=r"alpha=…, lengthscale=…"):
         sb.RationalQuadratic(1.0, 2.0)  # type: ignore[arg-type]
+
+
+ANSWERS = {"usual": 50, "stray": 20, "hills": 4, "change": 0.5, "repeat": 1.5}
+
+
+def test_five_answers_make_a_study_that_ends_with_a_certificate_and_its_range(tmp_path: Path) -> None:
+    said = sb.premises.ask(**ANSWERS)
+    (tmp_path / "study.toml").write_text("budget = 60\nbatches = 2\n\n[parameters.t]\ntype = \"float\"\nlow = 0\nhigh = 60\nstep = 2\n")
+    answers = "".join(f"{value}\n" for value in ANSWERS.values())
+    command = [sys.executable, "-m", "sigmabar", "premises", "study.toml", "--questions", "-q"]
+    subprocess.run(command, input=answers, text=True, cwd=tmp_path, check=True)
+    assert str(said) in (tmp_path / "study.toml").read_text(), "the command writes the same lines"
+    study = sb.Study.create(tmp_path / "python.db", "python", said.into({**STUDY, "budget": 60}))
+    draws = itertools.count()
+    study.run(lambda t: float(yields(np.array([t]), seed=next(draws))[0]))
+    advice = study.recommend()
+    assert advice is not None and advice.certificate.label == "certified", advice
+    assert "for every function of norm up to" in str(advice.certificate)
+
+
+def test_answers_that_make_no_sense_are_refused_by_name() -> None:
+    for wrong, match in (({"stray": 0}, "stray"), ({"repeat": -1}, "repeat"), ({"change": 11}, "change"), ({"hills": 0}, "hills")):
+        with pytest.raises((sb.Error, ValueError, TypeError), match=match):
+            sb.premises.ask(**{**ANSWERS, **wrong})
+    with pytest.raises(sb.Error, match="the study has a unit already"):
+        sb.premises.ask(**ANSWERS).into({"unit": 3.0})

@@ -44,7 +44,7 @@ pub fn words(advice: &Advice) -> String {
         if gap.is_finite() && advice.label() == Label::Certified {
             format!("at most {} from the best {best}", short(gap))
         } else if gap.is_finite() {
-            format!("{} by the model, which is no theorem here", short(gap))
+            format!("{} by the model's estimate", short(gap))
         } else {
             "the model does not say how far from the best it is".to_owned()
         }

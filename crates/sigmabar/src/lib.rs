@@ -57,6 +57,8 @@ pub mod sealed;
 pub mod simulated;
 pub mod strategy;
 pub mod theory;
+#[cfg(test)]
+mod work;
 
 /// What the linear algebra below shares with its users: a matrix, its errors, interrupts, the number of threads, the machine's instructions.
 pub mod linalg {

@@ -146,7 +146,7 @@ fn its_certificate_names_what_it_rests_on() {
     // What the run itself recommends stays the model's word.
     let advice = run.recommend_with_range().unwrap().unwrap();
     assert_eq!(advice.label(), Label::Estimated);
-    assert!(advice.certificate.stands().unwrap().starts_with("proved whatever chose the points: that it is within"));
+    assert!(advice.certificate.stands().unwrap().starts_with("proved whatever chose the points: it is within"));
     // A result that failed may have failed because of its value; one attached twice is one.
     let spoilt = |failures: Failures, twice: bool, fails: bool| {
         let mut run = Strategy::new(problem.clone().with_failures(failures), policies()[0].clone()).unwrap();

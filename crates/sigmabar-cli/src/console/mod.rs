@@ -117,6 +117,14 @@ impl Console {
         bar
     }
 
+    /// Something takes a while: a spinner, or a line where stderr is not a terminal. Nothing for programs that read JSON.
+    pub(crate) fn busy(&self, what: &str) -> ProgressBar {
+        if !io::stderr().is_terminal() && !matches!(self.format, Some(Format::Json | Format::Jsonl)) {
+            self.say(format_args!("{what} …"));
+        }
+        self.progress(what, None)
+    }
+
     /// A bar over evaluations, with what is known of them so far; nothing where stderr is not a terminal.
     pub(crate) fn watched(&self, watch: &Watch, length: usize) -> ProgressBar {
         let bar = self.progress("measuring", Some(length as u64));

@@ -8,7 +8,7 @@ use crate::output;
 use crate::plate::{self, LaidPlate, Layout, Plate};
 use crate::quantity::{counted, duration, positive};
 use crate::sheet::Sheet;
-use crate::verbs::status::repeats;
+use crate::verbs::status::{repeats, schedule};
 use crate::which_study::{StudyArgument, WhichStudy, quoted};
 use serde_json::json;
 use sigmabar_study::{AskRequest, Asked, AskedTrial, Study};
@@ -82,7 +82,7 @@ pub(crate) fn run(arguments: &Arguments, global: &Global, console: &Console) -> 
                 return Err(failure);
             }
             if trials.iter().any(|trial| trial.id as usize == study.spec().pilot()) {
-                repeats(&study)?.iter().for_each(|words| console.say(words));
+                schedule(&study).iter().chain(&repeats(&study)?).for_each(|words| console.say(words));
             }
         }
         Asked::Wait => {

@@ -427,7 +427,10 @@ pub(super) fn learnt(
     spinner.finish_and_clear();
     let names: Vec<&str> = columns.iter().map(|column| column.name.as_str()).collect();
     let word = if plan.learns { "learnt" } else { "given" };
-    console.say(format_args!("kernel {word}: {}; noise {}", kernels::described(&learnt.kernel.value, &names), short(learnt.ridge.value)));
+    // The kernel is about standardised values; the noise is something to compare with the column.
+    let noise = short(prior.unit() * learnt.ridge.value);
+    console
+        .say(format_args!("kernel {word}: {}; noise {noise}, as the target is measured", kernels::described(&learnt.kernel.value, &names)));
     console.say(format_args!("{} inducing points after {:.1} s", learnt.inducing.value.len(), begun.elapsed().as_secs_f64()));
     if let Some(wide) = learnt.wide {
         let many = learnt.inducing.value.len();

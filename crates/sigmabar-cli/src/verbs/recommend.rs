@@ -5,7 +5,7 @@ use crate::advice;
 use crate::args::Format;
 use crate::console::Console;
 use crate::failure::Ending;
-use crate::verbs::status::say_next;
+use crate::verbs::status::{recommended, say_next};
 use crate::which_study::StudyArgument;
 
 use serde_json::Value;
@@ -20,9 +20,7 @@ pub struct Arguments {
 pub(crate) fn run(arguments: &Arguments, console: &Console) -> Outcome {
     let place = arguments.study.place()?;
     let study = place.open()?;
-    let advice = study.recommend()?;
-    study.remember();
-    let Some(advice) = advice else {
+    let Some(advice) = recommended(&study, console)? else {
         if matches!(console.format(Format::Table), Format::Json | Format::Jsonl) {
             console.answer("null")?;
         }

@@ -9,7 +9,7 @@ use crate::interrupt;
 use crate::output;
 use crate::quantity::{counted, duration, grouped, positive, short};
 use crate::verbs::report;
-use crate::verbs::status::repeats;
+use crate::verbs::status::{recommended, repeats, schedule};
 #[cfg(feature = "serve")]
 use crate::verbs::worker::{OUTBOX, Work};
 use crate::which_study::{StudyArgument, WhichStudy, quoted};
@@ -180,6 +180,7 @@ impl<'a> Screen<'a> {
                 let planned = self.study.trials_of(&Page { batch: Some(trial.batch), ..Page::default() }).map_or(0, |trials| trials.len());
                 self.say(format!("batch {}: {} planned", trial.batch + 1, counted(planned, "setting")));
                 if trial.batch == 0 {
+                    schedule(self.study).into_iter().for_each(|words| self.say(words));
                     repeats(self.study).ok().flatten().into_iter().for_each(|words| self.say(words));
                 }
             }
@@ -235,8 +236,7 @@ fn closed(row: &BatchRow) -> String {
 }
 
 fn finish(arguments: &Arguments, place: &WhichStudy, study: &Study, end: RunEnd, console: &Console) -> Outcome {
-    let advice = study.recommend()?;
-    study.remember();
+    let advice = recommended(study, console)?;
     let status = study.status()?;
     if let Some(advice) = &advice {
         if console.format(Format::Table) == Format::Table {

@@ -8,9 +8,11 @@ use crate::failure::Ending;
 use crate::quantity::counted;
 use crate::sheet::Sheet;
 use crate::which_study::{StudyArgument, WhichStudy, quoted};
+use indicatif::ProgressBar;
 use serde_json::{Map, Value, json};
+use sigmabar::Policy;
 use sigmabar::strategy::StillPossible;
-use sigmabar_study::{BatchRow, Page, Status, Study, TrialStatus};
+use sigmabar_study::{Advice, BatchRow, Page, Status, Study, TrialStatus};
 use std::path::PathBuf;
 
 /// Options.
@@ -32,6 +34,25 @@ pub(crate) fn open(status: &Status) -> usize {
 pub(crate) fn repeats(study: &Study) -> Outcome<Option<String>> {
     let is_unknown = study.spec().problem().unknown_level().is_some();
     Ok(if is_unknown { study.strategy()?.repeats().map(|repeats| repeats.to_string()) } else { None })
+}
+
+/// Why batches are as long as they are, where they are not all alike.
+pub(crate) fn schedule(study: &Study) -> Option<String> {
+    let Policy::Sbpe(policy) = study.spec().policy() else { return None };
+    let lengths = policy.batch_lengths(study.spec().problem().budget()).ok()?;
+    let is_even = lengths.iter().max()? - lengths.iter().min()? <= 1;
+    let list: Vec<String> = lengths.iter().map(ToString::to_string).collect();
+    (!is_even).then(|| format!("batches by S-BPE's schedule: {}; each rules settings out, and the next measures what is left", list.join(", ")))
+}
+
+/// The recommendation with the range of premises it holds for, which may take a while to find.
+pub(crate) fn recommended(study: &Study, console: &Console) -> Outcome<Option<Advice>> {
+    let is_range_known = study.strategy()?.found_out().is_none_or(|(closed, is_known)| closed == 0 || is_known);
+    let busy = (!is_range_known).then(|| console.busy("finding the range of the claim"));
+    let advice = study.recommend()?;
+    study.remember();
+    busy.iter().for_each(ProgressBar::finish_and_clear);
+    Ok(advice)
 }
 
 pub(crate) fn run(arguments: &Arguments, console: &Console) -> Outcome {
@@ -65,9 +86,7 @@ pub(crate) fn run(arguments: &Arguments, console: &Console) -> Outcome {
         let stage = if status.awaits_premises { ", measured: the premises are to be fixed now" } else { "" };
         fields.push(("pilot", json!(format!("{}{stage}", counted(study.spec().pilot(), "evaluation")))));
     }
-    let advice = study.recommend()?;
-    study.remember();
-    if let Some(advice) = advice {
+    if let Some(advice) = recommended(&study, console)? {
         fields.extend([("best", setting(&advice.values)), ("gap", json!(advice.gap))]);
         fields.extend(advice.candidate_gap.map(|gap| ("candidate_gap", json!(gap))));
         fields.push(("label", json!(advice.label())));

@@ -6,8 +6,9 @@ use crate::data::Reader;
 use crate::failure::{Ending, Failure};
 use crate::plate::{self, Reading};
 use crate::quantity::counted;
+use crate::verbs::status;
 use crate::which_study::{StudyOption, WhichStudy};
-use sigmabar_study::{Corrected, Error, Study, Told, TrialResult};
+use sigmabar_study::{Corrected, Error, Study, Told, TrialResult, TrialStatus};
 use std::path::Path;
 
 /// Options.
@@ -48,10 +49,8 @@ pub struct Arguments {
 fn measured(text: &str) -> Result<f64, String> {
     match text.trim().parse::<f64>() {
         Ok(value) if value.is_finite() => Ok(value),
-        Ok(_) => Err(format!("{text} is no measurement; where there is no value, say --failed")),
-        Err(_) => {
-            Err(format!("{text} is not a number; write it in digits and without a unit, such as 6.5, or say --failed where there is none"))
-        }
+        Ok(_) => Err(format!("{text} is not a measurement; if there is no value, use --failed")),
+        Err(_) => Err(format!("{text} is not a number; write digits without a unit, such as 6.5, or use --failed if there is no value")),
     }
 }
 
@@ -199,12 +198,9 @@ pub(crate) fn next(study: &Study, place: &WhichStudy, console: &Console) -> Outc
         place.contradicted(contradiction, "ask", console);
         return Ok(());
     }
-    let open = crate::verbs::status::open(&status);
-    if open > 0 {
+    let (open, handed_out) = (status::open(&status), status.count(TrialStatus::Leased));
+    if open > handed_out {
         console.say(format_args!("{} of batch {} still open", counted(open, "setting"), status.batches));
-        console.next(format_args!("sigmabar status{}", place.typed()));
-    } else {
-        console.next(place.going_on(study, &status));
     }
-    Ok(())
+    status::say_next(place, study, &status, console)
 }

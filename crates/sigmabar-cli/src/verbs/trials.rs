@@ -6,6 +6,7 @@ use crate::args::Format;
 use crate::console::{Console, write_csv};
 use crate::failure::{Ending, Failure};
 use crate::output;
+use crate::verbs::status::say_next;
 use crate::which_study::StudyArgument;
 use sigmabar_study::{Page, TrialStatus};
 use std::path::PathBuf;
@@ -40,7 +41,7 @@ pub(crate) fn run(arguments: &Arguments, console: &Console) -> Outcome {
     let study = place.open()?;
     let trials = study.trials_of(&Page { state, ..Page::default() })?;
     console.sheet(&trial_sheet(&study, &trials), Format::Table)?;
-    console.next(format_args!("sigmabar recommend{}", place.typed()));
+    say_next(&place, &study, &study.status()?, console)?;
     Ok(Ending::Done)
 }
 

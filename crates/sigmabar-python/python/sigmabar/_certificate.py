@@ -51,7 +51,7 @@ class PremiseRange(NamedTuple):
     >>> r.least_norm <= 2.0 <= r.norm_breakdown, r.noise_breakdown >= 0.1
     (True, True)
     >>> print(r)  # doctest: +ELLIPSIS
-    that it is within ... of the best stands for every function of norm up to ...
+    it is within ... of the best for every function of norm up to ...
 
     ``print`` says it in words, with the noise in the unit of the results.
     """

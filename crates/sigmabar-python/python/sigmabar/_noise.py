@@ -85,7 +85,7 @@ class UnknownLevel(Noise):
     >>> k = sb.Matern(nu=2.5, lengthscale=0.5)
     >>> s = sb.Strategy("s-bpe", domain=([0.0], [1.0]), kernel=k, norm_bound=1.0, noise=sb.UnknownLevel(about=0.1), budget=24, batches=[24])
     >>> len(s.ask(24).points), s.repeats
-    (24, '12 of the 24 evaluations of batch 1 repeat others: nobody knows the noise, and so many bound it by 1.98 times their scatter')
+    (24, '12 of the 24 evaluations of batch 1 are repeats: the noise level is not declared, and this many repeats bound it at 1.98 times their scatter')
     """
 
     def __init__(self, about: float, replicates: int = 1) -> None:

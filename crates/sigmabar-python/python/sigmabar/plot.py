@@ -145,15 +145,15 @@ def premises(strategy: Strategy, *, ax: Axes | None = None) -> Axes:
     if standing is None:
         raise ValueError(f"strategy {strategy.name!r} has certified nothing yet, or never does")
     found = standing.range
-    ax.plot(standing.norm_bounds, standing.gaps, color=_BLUE, marker="o", ms=3, label="gap")
-    ax.axvline(standing.norm_bound, color="black", ls="--", lw=1, label="declared")
+    ax.plot(standing.norm_bounds, standing.gaps, color=_BLUE, marker="o", ms=3, label="gap, for every norm up to this at once")
+    ax.axvline(standing.norm_bound, color="black", ls="--", lw=1, label=f"declared: {standing.norm_bound:.3g}")
     if found.norm_breakdown is not None:
-        ax.axvline(found.norm_breakdown, color=_ORANGE, ls="--", label="the claim breaks")
+        ax.axvline(found.norm_breakdown, color=_ORANGE, ls="--", label=f"the claim breaks: {found.norm_breakdown:.3g}")
     if found.gap is not None:
-        ax.axhline(found.gap, color=_ORANGE, ls=":", label="the gap that is judged")
+        ax.axhline(found.gap, color=_ORANGE, ls=":", label=f"the gap that is claimed: {found.gap:.3g}")
     # Far below everything else it would leave no room for the curve.
     if found.least_norm > standing.norm_bound / 1000:
-        ax.axvspan(min(standing.norm_bounds[0], found.least_norm / 1.5), found.least_norm, color=_GREY, alpha=0.25, label="excluded by the data")
+        ax.axvspan(min(standing.norm_bounds[0], found.least_norm / 1.5), found.least_norm, color=_GREY, alpha=0.25, label=f"excluded by the data: below {found.least_norm:.3g}")
     ax.set(xscale="log", yscale="log", xlabel="norm bound", ylabel="gap")
     ax.legend(fontsize="small")
     return ax
@@ -177,7 +177,7 @@ def premise_map(strategy: Strategy, *, ax: Axes | None = None) -> Axes:
         raise ValueError(f"strategy {strategy.name!r} has certified nothing yet, or has no kernel, norm bound and noise")
     claimed = standing.gaps[np.searchsorted(standing.norm_bounds, standing.norm_bound * (1 - 1e-12))]
     darkness = np.log10(np.maximum(found.gaps / claimed, 1.0))
-    ax.imshow(-darkness, cmap="viridis", vmin=-1.0, vmax=0.0, origin="lower", aspect="auto")
+    image = ax.imshow(-darkness, cmap="viridis", vmin=-1.0, vmax=0.0, origin="lower", aspect="auto")
     for i, row in enumerate(found.gaps):
         for j, gap in enumerate(row):
             if np.isfinite(gap) and j % 2 == 0:
@@ -185,6 +185,11 @@ def premise_map(strategy: Strategy, *, ax: Axes | None = None) -> Axes:
     columns = np.arange(0, len(found.norm_bounds), 2)
     ax.set_xticks(columns, [f"{norm:.2g}" for norm in found.norm_bounds[columns]])
     ax.set_yticks(np.arange(len(found.factors)), [f"{factor:g}" for factor in found.factors])
+    j, i = int(np.argmin(np.abs(found.norm_bounds - standing.norm_bound))), int(np.argmin(np.abs(found.factors - 1.0)))
+    ax.plot([j - 0.5, j + 0.5, j + 0.5, j - 0.5, j - 0.5], [i - 0.5, i - 0.5, i + 0.5, i + 0.5, i - 0.5], color=_ORANGE, lw=3, label="declared premises")
+    ax.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), frameon=False, fontsize="small")
+    bar = ax.figure.colorbar(image, ax=ax, ticks=[-1.0, -0.5, 0.0], label="gap")
+    bar.ax.set_yticklabels([f"{claimed * factor:.2g}" for factor in (10.0, 10.0**0.5, 1.0)])
     ax.set(xlabel="norm bound", ylabel="length-scale times")
     return ax
 

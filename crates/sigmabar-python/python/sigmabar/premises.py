@@ -22,7 +22,7 @@ from ._core import Error
 from ._kernels import Kernel
 from ._learnt import LearntNumber, marked, source_of
 
-__all__ = ["Learnt", "Verdict", "functions", "judge", "learn", "noise_level", "norm_bound"]
+__all__ = ["Learnt", "Said", "Verdict", "ask", "functions", "judge", "learn", "noise_level", "norm_bound"]
 
 
 def norm_bound(height: float, hills: int, unit: float = 1.0) -> float:
@@ -91,12 +91,65 @@ class Learnt:
         return self.lines
 
 
+@dataclass(frozen=True)
+class Said:
+    """Five answers as premises: ``keys`` are those of a study file. ``print`` shows its lines, with what each was said to be; those of ``sigmabar premises``."""
+
+    keys: dict[str, Any]
+    lines: str
+
+    def into(self, study: Mapping[str, Any]) -> dict[str, Any]:
+        """The study with these premises, ready for :meth:`sigmabar.Study.create`. A premise that it has already is an error."""
+        twice = [key for key in self.keys if key in study]
+        if twice:
+            raise Error(f"the study has a {twice[0]} already: take it out, or leave the answers")
+        return {**study, **self.keys}
+
+    def __str__(self) -> str:
+        return self.lines
+
+
 class Verdict(NamedTuple):
     """What results of before say about premises: they exclude norms below ``least_norm``, what fits them best has ``norm``, and ``suggested`` would be the norm bound."""
 
     least_norm: float
     norm: float
     suggested: float
+
+
+def ask(*, usual: float, stray: float, hills: int, change: float, repeat: float) -> Said:
+    """What somebody knows about a function before measuring it, as the premises of a study: the ``usual`` value, how far good and bad settings ``stray`` from it, how
+    many ``hills`` and valleys fit into the whole range, how far one must go to see a clear ``change`` (a share of a factor's range), and by how much two measurements of
+    one setting usually differ, ``repeat``. They are the questions of ``sigmabar premises``. The noise level is only guessed: replicates in batch 1 bound it.
+
+    >>> import sigmabar as sb
+    >>> said = sb.premises.ask(usual=50, stray=20, hills=4, change=0.5, repeat=1)
+    >>> said.keys["norm_bound"], said.keys["unit"], sorted(said.keys)
+    (3.0, 20.0, ['kernel', 'noise', 'norm_bound', 'prior_mean', 'unit'])
+    >>> study = said.into({"budget": 40, "parameters": {"t": {"type": "float", "low": 0, "high": 60}}})
+    """
+    if not 0 < number(change, "change") <= 10:
+        raise Error(f"change is a share of the range, above 0 and at most 10, not {change}")
+    for name, value in (("stray", stray), ("repeat", repeat)):
+        if number(value, name) <= 0:
+            raise Error(f"{name} must be above 0, not {value}")
+    # E|a − b| = 2σ/√π for two draws of normal noise.
+    about = round(repeat * math.sqrt(math.pi) / 2 / stray, 6)
+    keys: dict[str, Any] = {
+        "prior_mean": float(usual),
+        "unit": float(stray),
+        "norm_bound": round(float(norm_bound(height=stray, hills=hills, unit=stray)), 4),
+        "noise": {"about": about},
+        "kernel": {"name": "matern", "nu": 2.5, "lengthscale": float(change)},
+    }
+    lines = (
+        f"prior_mean = {float(usual)!r}  # the usual value\n"
+        f"unit = {float(stray)!r}  # how far settings stray from it: norm and noise count in these\n"
+        f"norm_bound = {keys['norm_bound']:.4f}  # 1.5 times the root of {hills} hills and valleys\n"
+        f"noise = {{ about = {about:.6f} }}  # two measurements usually differ by {repeat}: a guess that plans; replicates bound it\n"
+        f'kernel = {{ name = "matern", nu = 2.5, lengthscale = {float(change)!r} }}  # so far to a clear change, in shares of the range\n'
+    )
+    return Said(keys, lines)
 
 
 def learn(study: Mapping[str, Any], x: Any, y: Any, *, source: str = "earlier results", seed: int = 0) -> Learnt:

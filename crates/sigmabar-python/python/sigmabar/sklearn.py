@@ -341,7 +341,7 @@ class SparseKernelRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):  #
         """Intervals that hold with probability ``confidence``, for the ``"function"`` or for a new ``"response"``, with their certificate.
 
         Without ``norm_bound``, those for a new response are calibrated on rows kept from the model: a theorem for exchangeable rows, labelled "conformal", with the
-        level that so many rows prove in the certificate. Those for the function are the model's own word, "estimated": widened by what leaving rows out shows,
+        level that so many rows prove in the certificate. Those for the function are the model's estimates: widened by what leaving rows out shows,
         with how often they held then.
         """
         check_is_fitted(self)

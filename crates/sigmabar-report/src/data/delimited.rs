@@ -113,7 +113,7 @@ pub(super) fn open(file: &Path, input: Box<dyn Read>) -> Result<(Vec<String>, Bo
         return Err(DataError::Format { file: file.to_owned(), kind: "CSV", reason: (*reason).to_owned() });
     }
     if start.contains(&0) {
-        let reason = "it has zero bytes, which text has not".to_owned();
+        let reason = "it contains zero bytes, so it is not text".to_owned();
         return Err(DataError::Format { file: file.to_owned(), kind: "CSV", reason });
     }
     let delimiter = separator(start);

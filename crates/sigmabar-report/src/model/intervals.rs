@@ -51,7 +51,7 @@ pub fn words(answer: &Answer) -> String {
     format!("for the function: {}\nfor a new response: {}", own_word(function), own_word(response))
 }
 
-/// A theorem in full; the model's own word in a line, with how often it held.
+/// A theorem in full; an estimate in a line, with how often it held.
 fn own_word(certificate: &Certificate) -> String {
     if certificate.theorem != Theorem::Model {
         return certificate.to_string();

@@ -65,8 +65,8 @@ pub fn verdict(held_out: &[HeldOut]) -> String {
     match (below, above) {
         // A few of nineteen shares leave their envelopes by chance, and neighbours leave it together.
         (below, above) if below + above <= 3 => format!("The intervals hold about as often as they say: {held}."),
-        (below, above) if below > above => format!("The model is too sure: {held}. Real intervals are wider than those shown."),
-        _ => format!("The model is too careful: {held}. Real intervals are narrower than those shown."),
+        (below, above) if below > above => format!("The model is too sure: {held}. It needs wider intervals than those shown."),
+        _ => format!("The model is too careful: {held}. Narrower intervals would do."),
     }
 }
 

@@ -1,5 +1,6 @@
 //! What would have to be true for a claim to be wrong: the gap as a function of the norm, and the map over the length-scale.
 
+use super::plate::colour_bar;
 use super::{
     Anchor, Axis, Figure, Fill, Ink, Marker, Panel, Picture, Sample, Scale, Scene, Stroke, Style, Table, heat, number, on_heat, significant,
 };
@@ -59,9 +60,13 @@ pub fn standing(standing: &Standing, response: &str) -> Picture {
 
 /// The gap over norm and length-scale: one row for each factor, the shortest below.
 #[must_use]
-pub fn premise_map(rows: &[PremiseRow], claimed: f64, response: &str) -> Picture {
+pub fn premise_map(rows: &[PremiseRow], (declared, claimed): (f64, f64), response: &str) -> Picture {
     let mut figure = Figure::new("premise-map", "And if it changes faster? The gap over norm and length-scale");
-    let area = figure.grid(1, 1, 70.0 + 44.0 * rows.len() as f64)[0];
+    let frame = Stroke::solid(Ink::Series(1), 3.0);
+    figure.legend(&[(Sample::Line(frame), "declared premises")]);
+    let whole = figure.grid(1, 1, 104.0 + 44.0 * rows.len() as f64)[0];
+    let mut area = whole;
+    area.height -= 34.0;
     // Every other norm: there has to be room for its number.
     let norms: Vec<f64> = rows.first().map_or(Vec::new(), |row| row.curve.iter().step_by(2).map(|p| p.norm_bound).collect());
     let names = |values: &mut dyn Iterator<Item = f64>, digits: usize| Scale::Names(values.map(|v| significant(v, digits)).collect());
@@ -70,17 +75,28 @@ pub fn premise_map(rows: &[PremiseRow], claimed: f64, response: &str) -> Picture
     let panel = Panel::new(&mut figure.scene, area, "", x, y);
     let inner = panel.inner();
     let (width, height) = (inner.width / norms.len().max(1) as f64, inner.height / rows.len().max(1) as f64);
+    let mut marked = None;
     let mut table = Table::new(["length_scale_factor", "norm_bound", "gap"]);
     for (i, row) in rows.iter().enumerate() {
         for (j, point) in row.curve.iter().step_by(2).enumerate() {
             let Some(at) = panel.place((j as f64, i as f64)) else { continue };
             cell(&mut figure.scene, at, (width - 1.0, height - 1.0), point.gap, claimed);
+            if row.factor == 1.0 && (point.norm_bound / declared - 1.0).abs() < 1e-9 {
+                marked = Some(at);
+            }
             table.push(vec![row.factor.into(), point.norm_bound.into(), point.gap.into()]);
         }
     }
+    if let Some((x, y)) = marked {
+        let (w, h) = (0.5 * width - 1.5, 0.5 * height - 1.5);
+        figure.scene.line(vec![(x - w, y - h), (x + w, y - h), (x + w, y + h), (x - w, y + h), (x - w, y - h)], frame);
+    }
+    let below = whole.top + whole.height - 20.0;
+    colour_bar(&mut figure.scene, (inner.left, below), inner.width, (10.0 * claimed, claimed));
+    figure.scene.text((inner.left + 0.5 * inner.width, below - 4.0), "gap", Style::new(Ink::Muted, 10.5, Anchor::Middle));
     let caption = format!(
-        "The number is the gap in {response} under that norm and that length-scale, bright where it is about the claimed one. A dash: the data exclude these premises. Rows below the middle \
-         are about functions that change faster than was declared."
+        "The number is the gap in {response} under that norm and that length-scale, bright where it is about the claimed one and dark from ten times that on. Framed: what was declared. A dash: the data \
+         exclude these premises. Rows below the frame are about functions that change faster than was declared."
     );
     figure.finish(caption, table)
 }
@@ -122,5 +138,8 @@ mod tests {
         assert!(found.range.least_norm > 0.0 && found.range.least_norm < found.curve[0].norm_bound, "{:?}", found.range);
         let svg = standing(&found, "yield").svg(Medium::File);
         assert!(svg.contains(&format!("norms below {}", number(found.range.least_norm))), "{svg}");
+        let claimed = found.gap_at(found.norm_bound).unwrap();
+        let map = premise_map(&[found.row()], (found.norm_bound, claimed), "yield").svg(Medium::File);
+        assert!(map.contains("declared premises") && map.contains(&significant(10.0 * claimed, 3)), "a frame and a scale: {map}");
     }
 }

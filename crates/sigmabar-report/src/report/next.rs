@@ -56,8 +56,8 @@ impl Content<'_> {
         if !rivals.rows().is_empty() {
             let label = advice.label();
             page.paragraph(&format!(
-                "Runners-up among the measured settings, by the lower end of what the model says about them. The recommended setting above is {label}; these intervals are estimated: the \
-                 model's own word, about each setting by itself."
+                "Runners-up among the measured settings, by the lower end of what the model says about them. The recommended setting above is {label}; these intervals are the \
+                 model's estimates, each about its own setting."
             ));
             page.table("runners-up", rivals);
         }

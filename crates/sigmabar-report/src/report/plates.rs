@@ -21,9 +21,11 @@ pub(super) fn plates(study: &Study, model: Option<&StudyModel<'_>>, response: &s
                 Content::Blocked => {}
             }
         }
+        let has_means = plate.trials().iter().any(|row| row.replicates.is_some());
+        let means = if has_means { ": each well shows the mean of its replicates" } else { "" };
         let is_blocked = |content: &Content| matches!(content, Content::Blocked);
         Ok(Plate {
-            title: format!("Plate {} (batch {})", plate.number, plate.batch + 1),
+            title: format!("Plate {} (batch {}){means}", plate.number, plate.batch + 1),
             name: format!("plate-{}", plate.number),
             size: plate.size,
             response: response.to_owned(),
@@ -44,7 +46,8 @@ fn of_trial((row, column): (usize, usize), trial: &TrialRow, space: &Space, mode
     Ok(Well {
         row,
         column,
-        setting: called_words(space, &trial.values),
+        setting: called_words(space, &trial.values)
+            + &trial.replicates.map_or_else(String::new, |count| format!(", mean of {count} replicates")),
         is_control: false,
         measured: match (trial.value, trial.state) {
             (Some(value), _) => Measured::Value(value),

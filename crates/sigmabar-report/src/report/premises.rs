@@ -22,7 +22,7 @@ impl Content<'_> {
         map.push(standing.row());
         map.extend(self.run.premise_map(&LONGER)?);
         let claimed = standing.gap_at(standing.norm_bound).unwrap_or(f64::INFINITY);
-        page.picture(plot::premise_map(&map, claimed, self.response()));
+        page.picture(plot::premise_map(&map, (standing.norm_bound, claimed), self.response()));
         Ok(())
     }
 

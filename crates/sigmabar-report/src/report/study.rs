@@ -155,7 +155,7 @@ impl Content<'_> {
                  gap. This is a theorem under the assumptions listed below; if those are wrong, it is not."
             ),
             _ => {
-                "Estimated: interval and gap are the model's own word. They are about right if the model is; no theorem stands behind them."
+                "Estimated: interval and gap are what the model expects. They are about right if the model is; no theorem covers them."
                     .to_owned()
             }
         });

@@ -7,7 +7,7 @@ use sigmabar_study::{BatchRow, ImportedRow, Space, TrialResult, TrialRow, Value}
 
 /// One row for each closed batch.
 pub(super) fn batch_table(batches: &[BatchRow]) -> Table {
-    let mut table = Table::new(["batch", "planned", "measured", "still possible", "gap", "candidate gap", "worth", "inducing points"]);
+    let mut table = Table::new(["batch", "planned", "measured", "still possible", "gap", "candidate gap", "label", "inducing points"]);
     for batch in batches {
         let report = &batch.report;
         table.push(vec![

@@ -218,7 +218,7 @@ impl<'a> Answers<'a> {
         certificate.clone().after_check(self.claim.delta(), self.contradiction)
     }
 
-    /// $\mu\pm z\sigma$ and $\mu\pm z\sqrt{\sigma^2+\tau^2}$: the model's own word, with the factor that rows it had not learnt from ask for.
+    /// $\mu\pm z\sigma$ and $\mu\pm z\sqrt{\sigma^2+\tau^2}$: what the model estimates, with the factor that rows it had not learnt from ask for.
     fn of_model(&self, mean: Vec<f64>, std_dev: Vec<f64>) -> Result<Answer> {
         let z = self.checked.map_or_else(|| self.normal_factor(), |checked| Ok(checked.factor))?;
         let noise = self.posterior.information().ridge() * self.posterior.prior().unit();

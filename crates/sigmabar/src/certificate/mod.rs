@@ -19,6 +19,7 @@ mod lipschitz;
 mod prediction;
 mod premises;
 mod range;
+mod reasons;
 mod record;
 mod residual_norm;
 mod simulated;

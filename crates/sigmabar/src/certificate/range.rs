@@ -37,7 +37,7 @@ impl Range {
             let noise =
                 self.noise_breakdown.map(|noise| format!(", or noise up to {} at the declared norm", short(unit * noise, Towards::Below)));
             format!(
-                "that it is within {} of the best{} stands for every function of norm up to {}{}",
+                "it is within {} of the best{} for every function of norm up to {}{}",
                 short(gap, Towards::Above),
                 if self.among_candidates { " of the candidates that stand for the space" } else { "" },
                 short(norm / growth, Towards::Below),
@@ -89,7 +89,9 @@ mod tests {
         // In the norm that was declared where the run goes by a shorter length-scale, and of what it speaks.
         let said = Range { among_candidates: true, ..range }.words(20.0, 2.0).expect("something stands");
         assert!(
-            said.contains("of the best of the candidates that stand for the space stands for every function of norm up to 1.25"),
+            said.starts_with(
+                "it is within 4.00 of the best of the candidates that stand for the space for every function of norm up to 1.25"
+            ),
             "{said}"
         );
         assert!(said.ends_with("exclude norms below 0.500"), "{said}");

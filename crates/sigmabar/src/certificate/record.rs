@@ -107,7 +107,7 @@ pub enum Theorem {
     Design,
     /// Calibration on exchangeable rows (algorithm notes 16).
     Conformal,
-    /// None: the model's own word.
+    /// None: an estimate of the model.
     Model,
 }
 
@@ -185,7 +185,7 @@ impl Contradiction {
 }
 
 impl Certificate {
-    /// For which premises the claim stands, in words: only what is certified stands for anything. A model's own word has a range beside it where the band that holds whatever chose
+    /// For which premises the claim stands, in words: only what is certified stands for anything. An estimate has a range beside it where the band that holds whatever chose
     /// the points proves one, and the words say so.
     #[must_use]
     pub fn stands(&self) -> Option<String> {
@@ -202,20 +202,6 @@ impl Certificate {
     #[must_use]
     pub fn label(&self) -> Label {
         Label::of(self.theorem, &self.premises, self.contradiction.as_ref())
-    }
-
-    /// The premises that keep the claim from being certified, in words; empty if it is, and for a theorem about rows declared exchangeable.
-    #[must_use]
-    pub fn weak_premises(&self) -> Vec<String> {
-        let mut weak: Vec<String> = self.contradiction.iter().map(ToString::to_string).collect();
-        if self.theorem == Theorem::Model {
-            weak.push("the model's own word: no theorem stands behind it".to_owned());
-        }
-        for origin in [Origin::Assumed, Origin::LearntHere, Origin::Estimated, Origin::Unmet] {
-            let names: Vec<&str> = self.premises.list().iter().filter(|p| p.origin == origin).map(|p| p.name).collect();
-            weak.extend((!names.is_empty()).then(|| format!("{origin}: {}", names.join(", ").replace('_', " "))));
-        }
-        weak
     }
 }
 
@@ -388,7 +374,7 @@ impl fmt::Display for Theorem {
             Self::PaperElimination => f.write_str("elimination by the paper's rules"),
             Self::Design => f.write_str("the a-priori error of a max-variance design"),
             Self::Conformal => f.write_str("calibration on exchangeable rows"),
-            Self::Model => f.write_str("the model's own word"),
+            Self::Model => f.write_str("the model alone, without a theorem"),
         }
     }
 }

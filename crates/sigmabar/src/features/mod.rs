@@ -223,6 +223,8 @@ impl FeatureMap {
 
     /// Features of a block of points, row-major into `rows`.
     pub(crate) fn features_into(&self, x: PointsRef<'_>, rows: &mut [f64]) -> Result<()> {
+        #[cfg(test)]
+        crate::work::count(x.len() * self.len() * (x.dim() + self.len() / 2));
         self.prepared.par_rows_into(x, rows);
         self.lower.solve_rows(rows)?;
         Ok(())

@@ -172,7 +172,7 @@ impl<'a> RunPosterior<'a> {
         self.scale
     }
 
-    /// What its bands rest on: the model's own word, about each point by itself.
+    /// What its bands rest on: an estimate, about each point by itself.
     #[must_use]
     pub fn certificate(&self) -> Certificate {
         Certificate { claim: Claimed::Function { side: Side::Both }, about: About::Point, ..self.certificate.clone() }

@@ -30,7 +30,7 @@ impl Mishaps {
         premises.losses.value += self.measured_again;
         premises.losses.origin = premises.losses.origin.max(failures.origin(self.measured_again));
         let is_vouched = premises.corrections.origin.max(premises.losses.origin).is_firm();
-        // Beside a model's own word the range stands by itself: nothing else says that it does not.
+        // Beside an estimate the range stands by itself: nothing else says that it does not.
         let stands = if certificate.theorem == Theorem::Model { is_vouched } else { certificate.label().is_certified() };
         certificate.range = certificate.range.filter(|_| stands);
         certificate

@@ -99,7 +99,7 @@ impl fmt::Display for Repeats {
         let Self { batch, count, of, factor } = self;
         write!(
             f,
-            "{count} of the {of} evaluations of batch {} repeat others: nobody knows the noise, and so many bound it by {factor:.2} times their scatter",
+            "{count} of the {of} evaluations of batch {} are repeats: the noise level is not declared, and this many repeats bound it at {factor:.2} times their scatter",
             batch + 1
         )
     }

@@ -9,7 +9,7 @@ use crate::error::Result;
 use sigmabar_linalg::{Matrix, dot, norm_squared, product, product_transposed};
 
 /// Slices of the ellipsoid that are tried for each pair.
-const SLICES: usize = 7;
+pub(super) const SLICES: usize = 7;
 
 /// What a batch's ellipsoid is made of.
 pub(super) struct Confinement {

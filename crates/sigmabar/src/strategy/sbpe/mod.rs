@@ -20,6 +20,8 @@ mod schedule;
 mod shares;
 mod standing;
 mod state;
+#[cfg(test)]
+mod work_test;
 
 pub(super) use candidates::SetOfCandidates;
 pub(super) use premises::Arrived;

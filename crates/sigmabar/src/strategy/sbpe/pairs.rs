@@ -186,6 +186,8 @@ impl<'a> Challengers<'a> {
 
     /// What every ridge shares about a block of survivors. Cost O(A(md + m² + Mm)).
     pub fn common(&self, block: PointsRef<'_>) -> Result<Common> {
+        #[cfg(test)]
+        crate::work::count(block.len() * self.len() * (self.features.cols() + block.dim()));
         let psi = self.information.features().features(block)?;
         let seen = product_transposed(&psi, &self.features)?;
         Ok(Common { psi, seen, metric: self.information.features().kernel().metric_block(block, self.points.view())? })
@@ -194,6 +196,9 @@ impl<'a> Challengers<'a> {
     /// Everything about the pairs of a block of survivors that does not depend on the setting. Cost O(A(m² + Mm)).
     pub fn block(&self, block: PointsRef<'_>, common: &Common, centres: &[Centre], own: &[Centre]) -> Result<PairBlock<'_>> {
         let Common { psi, seen, metric } = common;
+        // Two products of all pairs, and those of the slices of the ellipsoid.
+        #[cfg(test)]
+        crate::work::count(block.len() * self.len() * self.features.cols() * (2 + super::confined::SLICES));
         let (whitened, solved, points) = solve(self.information, block, psi.as_slice())?;
         let (whitened, fits) = (product_transposed(&whitened, &self.whitened)?, product_transposed(&solved, &self.solved)?);
         let levels = self.levels.as_ref().map(|l| l.block(&solved)).transpose()?;
@@ -252,6 +257,9 @@ impl<'a> Challengers<'a> {
 /// $c$ and $e$ of points with these features, and what differences need of each.
 fn solve(information: &Information, points: PointsRef<'_>, psi: &[f64]) -> Result<(Matrix, Matrix, Vec<Own>)> {
     let (features, m) = (information.features(), information.features().len());
+    // Half a square for each of two triangular solves, and one to turn into the ellipsoid's coordinates.
+    #[cfg(test)]
+    crate::work::count(2 * points.len() * m * m);
     let residual = features.residual_rounding_of(points, psi)?;
     let variance = features.kernel().diagonal(points);
     let mut whitened = Matrix::from_vec(psi.to_vec(), points.len(), m);
@@ -300,6 +308,9 @@ impl PairBlock<'_> {
     pub fn difference(&self, i: usize, j: usize, setting: usize) -> Difference {
         let Some(pair) = &self.pairs[i * self.challengers.len() + j] else { return Difference::default() };
         let Setting { norm_bound, scale } = self.challengers.settings[setting];
+        // Some ten for each slice, a root among them.
+        #[cfg(test)]
+        crate::work::count(10 * super::confined::SLICES);
         // e is off by η of its size: so much of f's norm may lie there.
         let moved = 2.0 * self.challengers.solve_rounding * pair.size * norm_bound;
         let lost = self.challengers.expansion * pair.fit;
