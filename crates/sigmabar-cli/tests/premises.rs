@@ -71,7 +71,7 @@ fn from_answers_to_a_certificate_with_its_range() {
             ends(path, &["tell", &trial["trial"].to_string(), &value.to_string()], "", 0);
         }
     }
-    assert!(ends(path, &["status", "study.toml"], "", 0).0.contains("nobody knows the noise"));
+    assert!(ends(path, &["status", "study.toml"], "", 0).0.contains("the noise level is not declared"));
     let (answer, _) = ends(path, &["recommend", "study.toml", "--format", "json"], "", 0);
     let answer: Value = serde_json::from_str(&answer).unwrap();
     assert_eq!(answer["label"], "certified", "{answer}");

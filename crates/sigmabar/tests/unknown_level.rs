@@ -115,7 +115,7 @@ fn a_run_repeats_in_its_first_batch_and_says_how_often_and_why() {
     let repeats = run.repeats().unwrap();
     assert_eq!(repeats.of, run.ledger().batch(0).len());
     assert!(repeats.count * 2 >= repeats.of - 1 && repeats.factor > 1.2 && repeats.factor < 4.0, "{repeats}");
-    assert!(repeats.to_string().contains("nobody knows the noise"));
+    assert!(repeats.to_string().contains("the noise level is not declared"));
     assert!(levels.windows(2).all(|w| w[1] <= w[0]) && levels.last() < levels.first() && *levels.last().unwrap() >= SIGMA, "{levels:?}");
     let range = run.recommend_with_range().unwrap().unwrap().certificate.range.unwrap();
     assert!(range.noise_breakdown.unwrap() >= *levels.last().unwrap());

@@ -42,7 +42,8 @@ pub(crate) fn schedule(study: &Study) -> Option<String> {
     let lengths = policy.batch_lengths(study.spec().problem().budget()).ok()?;
     let is_even = lengths.iter().max()? - lengths.iter().min()? <= 1;
     let list: Vec<String> = lengths.iter().map(ToString::to_string).collect();
-    (!is_even).then(|| format!("batches by S-BPE's schedule: {}; each rules settings out, and the next measures what is left", list.join(", ")))
+    (!is_even)
+        .then(|| format!("batches by S-BPE's schedule: {}; each rules settings out, and the next measures what is left", list.join(", ")))
 }
 
 /// The recommendation with the range of premises it holds for, which may take a while to find.

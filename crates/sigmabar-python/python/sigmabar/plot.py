@@ -190,7 +190,7 @@ def premise_map(strategy: Strategy, *, ax: Axes | None = None) -> Axes:
     ax.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), frameon=False, fontsize="small")
     bar = ax.figure.colorbar(image, ax=ax, ticks=[-1.0, -0.5, 0.0], label="gap")
     bar.ax.set_yticklabels([f"{claimed * factor:.2g}" for factor in (10.0, 10.0**0.5, 1.0)])
-    ax.set(xlabel="norm bound", ylabel="length-scale times")
+    ax.set(xlabel="norm bound (white: excluded by the data)", ylabel="length-scale times")
     return ax
 
 

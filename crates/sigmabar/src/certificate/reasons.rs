@@ -11,8 +11,8 @@ impl Certificate {
     pub fn weak_premises(&self) -> Vec<String> {
         let mut weak: Vec<String> = self.contradiction.iter().map(ToString::to_string).collect();
         if self.theorem == Theorem::Model {
-            let what = if self.premises.kernel.value.is_some() { "an estimate of the model" } else { "a guess without a model" };
-            weak.push(format!("{what}, which no theorem covers"));
+            let who = if self.premises.kernel.value.is_some() { "the model says so" } else { "a guess without a model" };
+            weak.push(format!("{who}, and no theorem covers it"));
         }
         let premises = self.premises.list();
         for origin in [Origin::Assumed, Origin::LearntHere, Origin::Estimated] {
