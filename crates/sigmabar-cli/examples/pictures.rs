@@ -6,7 +6,7 @@ use sigmabar::{
     Strategy,
 };
 use sigmabar_cli::plot::{
-    BatchEnd, Effect, Elimination, Frame, HeldOut, MeanMap, Measured, Medium, Picture, Plate, Progress, RegretCurve, RegretGrowth,
+    BatchEnd, Dot, Effect, Elimination, Frame, HeldOut, MeanMap, Measured, Medium, Picture, Plate, Progress, RegretCurve, RegretGrowth,
     RegretPanel, Remaining, Rival, Scale, Side, Slice, Slices, Well, calibration, effects, growth, regret, residuals, rivals, well_place,
 };
 use std::error::Error;
@@ -65,7 +65,7 @@ fn model_pictures() -> Result<Vec<Picture>, Box<dyn Error>> {
         mean: interval.mean().to_vec(),
         mean_interval: (interval.lower().to_vec(), interval.upper().to_vec()),
         prediction_interval: Some((prediction.response_lower().to_vec(), prediction.response_upper().to_vec())),
-        data: x.iter().zip(&y).map(|(x, y)| (*x, *y, 1.0)).collect(),
+        data: x.iter().zip(&y).map(|(x, y)| (Dot { at: (*x, *y), trial: None }, 1.0)).collect(),
         inducing,
         through: Some(0.23),
         ..Slice::default()
@@ -77,7 +77,7 @@ fn model_pictures() -> Result<Vec<Picture>, Box<dyn Error>> {
         mean: vec![0.2, 0.9, 0.5],
         mean_interval: (vec![0.0, 0.7, 0.1], vec![0.4, 1.1, 0.9]),
         prediction_interval: Some((vec![-0.2, 0.5, -0.1], vec![0.6, 1.3, 1.1])),
-        data: vec![(0.0, 0.1, 0.4), (1.0, 1.0, 0.9)],
+        data: vec![(Dot { at: (0.0, 0.1), trial: None }, 0.4), (Dot { at: (1.0, 1.0), trial: None }, 0.9)],
         through: Some(1.0),
         ..Slice::default()
     };
@@ -92,7 +92,12 @@ fn model_pictures() -> Result<Vec<Picture>, Box<dyn Error>> {
     for fold in 0..10 {
         let (out, kept): (Vec<usize>, Vec<usize>) = (0..x.len()).partition(|i| i % 10 == fold);
         let (mean, std_dev) = fit(&kept)?.predict(Points::on_line(out.iter().map(|&i| x[i]).collect())?.view())?;
-        held_out.extend((0..out.len()).map(|i| HeldOut { predicted: mean[i], std_dev: std_dev[i].hypot(NOISE), measured: y[out[i]] }));
+        held_out.extend((0..out.len()).map(|i| HeldOut {
+            predicted: mean[i],
+            std_dev: std_dev[i].hypot(NOISE),
+            measured: y[out[i]],
+            trial: None,
+        }));
     }
     let names =
         [("temperature", 4.0), ("pH", 1.5), ("stirring speed", 0.2), ("a name that is much too long for the margin of a bar chart", 1.0)];
@@ -122,7 +127,7 @@ fn run_pictures() -> Result<Vec<Picture>, Box<dyn Error>> {
         for trial in trials {
             let value = f(&trial.point) + noise(values.len());
             values.push(value);
-            measured.push(trial.point.clone());
+            measured.push((trial.id, trial.point.clone()));
             run.tell(trial.id, Outcome::Value(value))?;
         }
         let share = run.batches()?.last().and_then(|batch| batch.survivors).map(StillPossible::number).filter(|share| *share < 1.0);
@@ -151,7 +156,8 @@ fn run_pictures() -> Result<Vec<Picture>, Box<dyn Error>> {
         gap_label: advice.label().to_string(),
         among_candidates: false,
         wanted_gap: Some(0.3),
-        failures: vec![20, 21, 130],
+        trials: Vec::new(),
+        failures: vec![(20, 20), (21, 22), (130, 132)],
         values,
         batches,
     };
@@ -167,7 +173,7 @@ fn run_pictures() -> Result<Vec<Picture>, Box<dyn Error>> {
         Rival {
             name: "best measured".to_owned(),
             setting: "temperature = 0.64, pH = 0.31".to_owned(),
-            measured: vec![best],
+            measured: vec![(7, best)],
             mean: Some(0.97),
             interval: Some((0.8, 1.2)),
             label: "heuristic, not certified".to_owned(),
@@ -188,7 +194,7 @@ fn strips() -> Picture {
     let frame = |cells: &[(f64, f64)], points: usize| Frame {
         remaining: Remaining::Cells(cells.iter().map(|(a, b)| (vec![*a], vec![*b])).collect()),
         share: Some(cells.iter().map(|(a, b)| b - a).sum::<f64>()),
-        measured: (0..points).map(|i| vec![cells[0].0 + (cells[0].1 - cells[0].0) * i as f64 / points as f64]).collect(),
+        measured: (0..points).map(|i| (i as u64, vec![cells[0].0 + (cells[0].1 - cells[0].0) * i as f64 / points as f64])).collect(),
     };
     let frames = vec![frame(&[(0.1, 0.5), (0.7, 0.9)], 10), frame(&[(0.2, 0.4)], 20), frame(&[(0.27, 0.33)], 30)];
     let sides = vec![Side { name: "dose / mg".to_owned(), scale: Scale::Linear { low: 0.0, high: 1.0 } }];
@@ -205,7 +211,7 @@ fn dots() -> Picture {
     let frame = |r: f64| Frame {
         remaining: Remaining::Candidates((0..400).filter(|i| near(i, r)).collect()),
         share: None,
-        measured: (0..400).filter(|i| near(i, 1.3 * r)).step_by(5).map(|i| candidates[i].clone()).collect(),
+        measured: (0..400).filter(|i| near(i, 1.3 * r)).step_by(5).map(|i| (i as u64, candidates[i].clone())).collect(),
     };
     let frames = vec![frame(0.5), frame(0.3), frame(0.15), frame(0.08)];
     let sides = ["a", "b", "c", "d"].map(|name| Side { name: name.to_owned(), scale: Scale::Linear { low: 0.0, high: 1.0 } }).to_vec();
@@ -227,6 +233,7 @@ fn plate() -> Picture {
             row,
             column,
             setting: format!("pH = {i}"),
+            trial: Some(i as u64),
             is_control: i % 20 == 3,
             measured: match i {
                 17 => Measured::Failed,
@@ -261,7 +268,9 @@ fn mean_map() -> Picture {
         sides: [side("temperature"), side("pH")],
         steps: [steps.clone(), steps],
         says,
-        measured: (0..40).map(|i| ((f64::from(i) * 0.618).rem_euclid(1.0), (f64::from(i) * 0.414).rem_euclid(0.7))).collect(),
+        measured: (0..40)
+            .map(|i| Dot { at: ((f64::from(i) * 0.618).rem_euclid(1.0), (f64::from(i) * 0.414).rem_euclid(0.7)), trial: None })
+            .collect(),
         through_point: Some((0.25, 0.9)),
     }
     .picture()

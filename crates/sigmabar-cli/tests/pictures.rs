@@ -2,9 +2,9 @@
 
 use resvg::usvg::roxmltree::Document;
 use sigmabar_cli::plot::{
-    Axis, BatchEnd, Cell, Elimination, Figure, Frame, HeldOut, MeanMap, Measured, Medium, Panel, Picture, Plate, Progress, RegretCurve,
-    RegretPanel, Remaining, Scale, Side, Slice, Slices, Table, Well, coverage, escape, heat, last_decade_slope, number, plate_size, regret,
-    verdict, well_name, well_place,
+    Axis, BatchEnd, Cell, Dot, Elimination, Figure, Frame, HeldOut, MeanMap, Measured, Medium, Panel, Picture, Plate, Progress,
+    RegretCurve, RegretPanel, Remaining, Scale, Side, Slice, Slices, Table, Well, coverage, escape, heat, last_decade_slope, number,
+    plate_size, regret, verdict, well_name, well_place,
 };
 
 /// All coordinates of marks, rectangles and polygons of a picture lie on its sheet.
@@ -97,7 +97,8 @@ fn coverage_counts_hits_and_allows_for_chance() {
         .collect();
     let quantile = |p: f64| -8.0 + step * cumulative.partition_point(|mass| *mass < p) as f64;
     let measured = |i: i32| 1.0 + 2.0 * quantile((f64::from(i) + 0.5) / f64::from(n));
-    let held_out: Vec<HeldOut> = (0..n).map(|i| HeldOut { predicted: 1.0, std_dev: 2.0, measured: measured(i) }).collect();
+    let held_out: Vec<HeldOut> =
+        (0..n).map(|i| HeldOut { predicted: 1.0, std_dev: 2.0, measured: measured(i), trial: Some(i as u64) }).collect();
     let rows = coverage(&held_out);
     assert_eq!(rows.len(), 19);
     for row in &rows {
@@ -123,7 +124,7 @@ fn slices(names: Option<Vec<String>>) -> Slices {
         names,
         mean_interval: around(0.2),
         prediction_interval: Some(around(0.5)),
-        data: vec![(3.0, 4.0, 1.0), (5.0, -4.0, 0.1)],
+        data: vec![(Dot { at: (3.0, 4.0), trial: Some(8) }, 1.0), (Dot { at: (5.0, -4.0), trial: None }, 0.1)],
         inducing: vec![0.0, 19.0],
         through: Some(7.0),
         mean,
@@ -156,7 +157,7 @@ fn films_of_cells_and_candidates_stay_on_the_sheet_and_tell_all_survivors() {
     for dim in 1..=4 {
         let sides: Vec<Side> = (0..dim).map(|i| Side { name: format!("x{i}"), scale: Scale::Linear { low: 0.0, high: 1.0 } }).collect();
         let cells: Vec<(Vec<f64>, Vec<f64>)> = (0..8).map(|i| (vec![f64::from(i) / 8.0; dim], vec![f64::from(i + 1) / 8.0; dim])).collect();
-        let frame = |remaining| Frame { remaining, share: Some(0.5), measured: vec![vec![0.3; dim]] };
+        let frame = |remaining| Frame { remaining, share: Some(0.5), measured: vec![(7, vec![0.3; dim])] };
         let elimination = Elimination {
             sides: sides.clone(),
             frames: vec![frame(Remaining::Cells(cells.clone())); 3],
@@ -203,6 +204,7 @@ fn wells_have_names_and_places() {
         row: 1,
         column: 2,
         setting: "x = 1".to_owned(),
+        trial: Some(5),
         is_control: false,
         measured,
         predicted: None,
@@ -242,6 +244,7 @@ fn measured_and_predicted_wells_have_one_scale_and_controls_their_squares() {
         row: 0,
         column,
         setting: "x = 1".to_owned(),
+        trial: Some(5),
         is_control: false,
         measured: Measured::Value(measured),
         predicted: Some(predicted),
@@ -292,7 +295,7 @@ fn a_map_of_two_parameters_shows_the_mean_where_a_setting_may_be() {
         sides: [side("dose", Scale::Linear { low: 0.0, high: 1.0 }), side("solvent", names)],
         steps: [x, y],
         says,
-        measured: vec![(0.2, 0.0), (0.9, 2.0)],
+        measured: [(0.2, 0.0), (0.9, 2.0)].map(|at| Dot { at, trial: Some(4) }).to_vec(),
         through_point: Some((0.75, 2.0)),
     };
     let picture = map.picture();
@@ -344,7 +347,7 @@ fn strips_show_the_share_of_each_part_that_is_left() {
     // Forty settings of each kind, of which a batch leaves ten and thirty.
     let candidates: Vec<Vec<f64>> = (0..80).map(|i| vec![f64::from(i / 40), f64::from(i % 40) / 40.0]).collect();
     let left: Vec<usize> = (0..10).chain(40..70).collect();
-    let frame = Frame { remaining: Remaining::Candidates(left), share: None, measured: vec![vec![0.0, 0.5]] };
+    let frame = Frame { remaining: Remaining::Candidates(left), share: None, measured: vec![(7, vec![0.0, 0.5])] };
     let elimination = Elimination { sides, candidates, is_list: true, frames: vec![frame], ..Elimination::default() };
     let picture = elimination.picture();
     is_on_its_sheet(&picture);

@@ -76,6 +76,8 @@ def between(server: Server, refuse: Callable[[str, str], Refusal | None], tls: s
                     status, reply = error.code, error.read()
             self.send_response(status)
             self.send_header("Content-Length", str(len(reply)))
+            if status == 429:
+                self.send_header("Retry-After", "2")
             self.end_headers()
             self.wfile.write(reply)
 
@@ -103,6 +105,22 @@ def server(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[
     server = Server(tmp_path)
     yield server
     server.kill()
+
+
+def test_whoever_asks_too_often_waits_as_long_as_the_server_says(server: Server) -> None:
+    asked: list[float] = []
+
+    def too_often(method: str, path: str) -> Refusal | None:
+        if path.endswith("/studies") or "/ask" in path:
+            asked.append(time.monotonic())
+            # The first time at the door, and once more at work.
+            return (429, "too-many", "wait") if len(asked) in (1, 3) else None
+        return None
+
+    with between(server, too_often) as url:
+        study = sb.Study(url)
+        assert study.ask(1, worker="me")
+    assert len(asked) == 4 and asked[1] - asked[0] >= 2 and asked[3] - asked[2] >= 2
 
 
 def test_a_served_study_is_run_as_one_in_a_file(server: Server) -> None:

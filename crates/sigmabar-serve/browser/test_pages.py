@@ -352,8 +352,38 @@ def is_quick_with_20_000_trials(page, base):
     seconds = time.monotonic() - begun
     page.goto(base + "/s/large")
     expect(page.locator("#progress-words")).to_contain_text("20000 of 20000")
+    expect(page.locator("#progress path title").first).to_contain_text("measurements in each of these", timeout=120_000)
+    assert page.locator("#progress [data-id]").count() < 2000, "20 000 points are bins, and what is alone in one a mark"
+    assert len(page.content()) < 600_000, "the page stays small"
     shot(page, "large")
     return seconds
+
+
+def marks_lead_to_their_trials(page, base):
+    """By the mouse and by the keyboard; what is chosen stays chosen while the page follows the study."""
+    page.goto(base + "/s/hills")
+    mark = page.locator("#progress [data-id='5']")
+    mark.hover(force=True)
+    expect(mark.locator("title")).to_have_text("trial 5")
+    mark.click(force=True)
+    page.wait_for_url("**/s/hills/trials?after=4#trials-5")
+    row = page.locator("#trials tbody tr").first
+    expect(row.locator("td").first).to_have_text("5")
+    assert row.evaluate("(row) => row.matches(':target')"), "its row stands out"
+    page.go_back()
+    page.locator("#progress svg").focus()
+    for key in ["ArrowRight", "End", "Home", "ArrowRight"]:
+        page.keyboard.press(key)
+    expect(page.locator("#progress [data-chosen]")).to_have_count(1)
+    expect(page.locator("#say")).to_contain_text("Enter shows it")
+    trial = page.locator("#progress [data-chosen]").get_attribute("data-id")
+    page.keyboard.press("Enter")
+    page.wait_for_url(f"**/s/hills/trials*#trials-{trial}")
+    for place in ["#elimination", "#workers", "#recommended-or-luckiest"]:
+        page.goto(base + "/s/hills")
+        expect(page.locator(f"{place} [data-id]").first).to_be_attached()
+    page.goto(base + "/s/plate/report")
+    expect(page.locator("#plate-1 [data-id]").first).to_be_attached()
 
 
 def many_tabs(page, base):
@@ -416,6 +446,7 @@ def main(place):
         rules_workers(page, base, api)
         fills_replicates(page, base)
         follows_workers(page, base, address, place)
+        marks_lead_to_their_trials(page, base)
         corrects(page, base)
         all_screens(page, base, "light")
         many_tabs(page, base)

@@ -1,8 +1,9 @@
 //! What all requests share.
 
-use crate::counters::{Counters, WrongTokens};
+use crate::counters::Counters;
 use crate::desk::Desk;
 use crate::desks::Desks;
+use crate::rates::Rates;
 use crate::refusal::{Outcome, Refusal};
 use crate::token::{Access, Tokens};
 use crate::wire::STUDY;
@@ -19,7 +20,7 @@ pub(crate) struct App {
     pub hosts: Vec<String>,
     /// The name of its cookie: browsers share cookies between the ports of a machine.
     pub cookie: String,
-    pub wrong: WrongTokens,
+    pub rates: Rates,
     pub counters: Counters,
     /// Places for streams of the token that looks, and of the other one.
     pub streams: [Arc<Semaphore>; 2],

@@ -14,6 +14,10 @@ use std::time::{Duration, Instant};
 const WAIT: u32 = 2;
 /// The longest pause between two tries.
 const LONGEST_PAUSE: Duration = Duration::from_secs(10);
+/// A server that asks to wait for longer is asked again after this.
+const LONGEST_WAIT: Duration = Duration::from_secs(60);
+/// The answer to somebody who asks too often.
+const TOO_MANY: u16 = 429;
 /// A server that was never reached is given up after this: most likely its address is wrong.
 const FIRST_PATIENCE: Duration = Duration::from_secs(5);
 /// A server that cannot do what it should is given up after this: a file that is damaged does not mend itself.
@@ -38,6 +42,14 @@ impl std::fmt::Debug for Remote {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Remote").field("server", &self.server).field("study", &self.study).finish_non_exhaustive()
     }
+}
+
+/// An answer as it came.
+struct Heard {
+    status: u16,
+    text: Vec<u8>,
+    /// How long the server asks to wait.
+    wait: Duration,
 }
 
 /// How an answer came out.
@@ -189,11 +201,13 @@ impl Remote {
         let begun = Instant::now();
         let url = format!("{}/api/v1/studies", self.server);
         for attempt in 0.. {
-            match self.once("GET", &url, None, None) {
-                Ok(reply) => return self.read(reply),
+            let wait = match self.once("GET", &url, None, None) {
+                Ok(heard) if heard.status == TOO_MANY => heard.wait,
+                Ok(heard) => return self.read(heard),
                 Err(error) if begun.elapsed() > FIRST_PATIENCE => return Err(self.trouble(&format!("it is not reached: {error}"))),
-                Err(_) => self.pause(attempt)?,
-            }
+                Err(_) => Duration::ZERO,
+            };
+            self.pause(attempt, wait)?;
         }
         Err(self.trouble("it is not reached"))
     }
@@ -205,11 +219,11 @@ impl Remote {
         let mut faulty: Option<Instant> = None;
         for attempt in 0.. {
             let answer = self.once(method, &url, body.as_deref(), key);
-            faulty = matches!(answer, Ok((500, _))).then(|| faulty.unwrap_or_else(Instant::now));
-            let problem = match answer {
-                Ok((status, text)) if !is_passing(status) => return self.read((status, text)),
-                Ok((status, text)) => said(status, &text),
-                Err(error) => error.to_string(),
+            faulty = matches!(answer, Ok(Heard { status: 500, .. })).then(|| faulty.unwrap_or_else(Instant::now));
+            let (problem, wait) = match answer {
+                Ok(heard) if !is_passing(heard.status) => return self.read(heard),
+                Ok(heard) => (said(heard.status, &heard.text), heard.wait),
+                Err(error) => (error.to_string(), Duration::ZERO),
             };
             if faulty.is_some_and(|since| since.elapsed() > PATIENCE_WITH_FAULTS) {
                 return Err(self.trouble(&problem));
@@ -217,12 +231,12 @@ impl Remote {
             if attempt == 3 {
                 (self.say)(format!("{}: {problem}; trying on", self.server));
             }
-            self.pause(attempt)?;
+            self.pause(attempt, wait)?;
         }
         Err(self.trouble("it is not reached"))
     }
 
-    fn once(&self, method: &str, url: &str, body: Option<&[u8]>, key: Option<&str>) -> std::result::Result<(u16, Vec<u8>), ureq::Error> {
+    fn once(&self, method: &str, url: &str, body: Option<&[u8]>, key: Option<&str>) -> std::result::Result<Heard, ureq::Error> {
         let mut request = ureq::http::Request::builder().method(method).uri(url).header("Authorization", format!("Bearer {}", self.token));
         if let Some(key) = key {
             request = request.header("Idempotency-Key", key);
@@ -235,10 +249,12 @@ impl Remote {
             None => self.agent.run(request.body(())?)?,
         };
         let status = response.status().as_u16();
-        Ok((status, response.body_mut().with_config().limit(64 << 20).read_to_vec()?))
+        let wait = response.headers().get("retry-after").and_then(|seconds| seconds.to_str().ok()?.parse().ok()).unwrap_or(0);
+        let wait = Duration::from_secs(wait).min(LONGEST_WAIT);
+        Ok(Heard { status, text: response.body_mut().with_config().limit(64 << 20).read_to_vec()?, wait })
     }
 
-    fn read<T: DeserializeOwned>(&self, (status, text): (u16, Vec<u8>)) -> Result<Reply<T>> {
+    fn read<T: DeserializeOwned>(&self, Heard { status, text, .. }: Heard) -> Result<Reply<T>> {
         let garbled = || self.trouble(&format!("it answers {status} with what is no answer of a server of studies"));
         if (200..300).contains(&status) {
             return serde_json::from_slice(&text).map(|answer| Reply::Done(answer)).map_err(|_| garbled());
@@ -261,10 +277,10 @@ impl Remote {
         Error::Server { server: self.server.clone(), problem: problem.to_owned() }
     }
 
-    /// Longer each time, and never the same for two workers: a server that comes back is not overrun.
-    fn pause(&self, attempt: u32) -> Result<()> {
+    /// Longer each time, as long as the server asks for, and never the same for two workers: a server that comes back is not overrun.
+    fn pause(&self, attempt: u32, asked: Duration) -> Result<()> {
         let full = LONGEST_PAUSE.min(Duration::from_millis(100) * 2u32.saturating_pow(attempt.min(10)));
-        let until = Instant::now() + full.mul_f64(0.5 + jitter());
+        let until = Instant::now() + full.mul_f64(0.5 + jitter()).max(asked.mul_f64(1.0 + 0.25 * jitter()));
         while Instant::now() < until {
             if self.stop.is_triggered() {
                 return Err(self.trouble("interrupted while it was not reached; results are kept in the outbox and sent next time"));
@@ -340,7 +356,7 @@ impl Exchange for Remote {
         let body = serde_json::to_vec(&body).map_err(|error| self.trouble(&error.to_string()))?;
         // Not tried for long: the evaluation goes on meanwhile, and the next try is soon enough.
         Ok(match self.once("POST", &url, Some(&body), None) {
-            Ok((200, text)) => serde_json::from_slice::<LeaseAnswer>(&text).is_ok_and(|answer| answer.held),
+            Ok(Heard { status: 200, text, .. }) => serde_json::from_slice::<LeaseAnswer>(&text).is_ok_and(|answer| answer.held),
             _ => true,
         })
     }

@@ -61,6 +61,8 @@ pub(crate) struct Desk {
     paused_workers: Mutex<BTreeSet<String>>,
     /// When somebody last looked, or a plan was made; none once what was kept from it is forgotten.
     used: Mutex<Option<Instant>>,
+    /// Whether something was computed since memory was given back.
+    has_computed: AtomicBool,
     /// Counts changes of the file and new snapshots.
     changes: watch::Sender<u64>,
     /// Counts moments at which there may be something to hand out again.
@@ -92,6 +94,7 @@ impl Desk {
             unreadable: Mutex::new(None),
             paused_workers: Mutex::new(paused),
             used: Mutex::new(None),
+            has_computed: AtomicBool::new(false),
             changes: watch::Sender::new(0),
             openings: watch::Sender::new(0),
             last_event: AtomicU64::new(last_event),
@@ -130,6 +133,7 @@ impl Desk {
         blocking(move || {
             let done = desk.stop.watch(|| work(&desk.viewer));
             desk.touch();
+            desk.has_computed.store(true, Ordering::Release);
             done.map_err(|_| Refusal::busy("the server is stopping"))?.map_err(Refusal::from)
         })
         .await
@@ -377,6 +381,12 @@ impl Desk {
             pages.clear();
         }
         self.viewer.rest();
+        self.has_computed.store(true, Ordering::Release);
+    }
+
+    /// Whether something was computed, or forgotten, since this was asked last: then much memory may be free.
+    pub fn has_computed(&self) -> bool {
+        self.has_computed.swap(false, Ordering::AcqRel)
     }
 
     pub fn has_answer(&self) -> bool {

@@ -1,6 +1,7 @@
 //! All studies of the server, found by name in a list: no name ever becomes a path.
 
 use crate::desk::Desk;
+use crate::heap;
 use sigmabar::linalg::Interrupt;
 use sigmabar_study::{Error, Feed, Study};
 use std::collections::BTreeMap;
@@ -13,6 +14,9 @@ use tokio::sync::watch;
 const LOOK: Duration = Duration::from_millis(100);
 /// How often a directory is searched for new files.
 const SEARCH: Duration = Duration::from_secs(2);
+
+/// How often memory that was needed to compute is given back.
+const GIVE_BACK: Duration = Duration::from_secs(2);
 
 /// Where studies are.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -124,7 +128,7 @@ impl Desks {
     /// Watches the files until the server stops: one look at each, ten times a second. What nobody needed for so long is forgotten.
     pub fn watch(&self, rest_after: Duration) {
         let mut feeds: Vec<(Arc<Desk>, Option<Feed>)> = Vec::new();
-        let mut searched = Instant::now();
+        let (mut searched, mut given_back) = (Instant::now(), Instant::now());
         while !self.stop.is_triggered() {
             if matches!(self.source, Source::Directory(_)) && searched.elapsed() > SEARCH {
                 for file in self.source.files() {
@@ -156,6 +160,13 @@ impl Desks {
                     drop(self.renew(desk));
                 }
                 desk.rest(rest_after);
+            }
+            if given_back.elapsed() > GIVE_BACK {
+                // Each of them is asked: all that was computed is given back at once.
+                if self.all().iter().filter(|desk| desk.has_computed()).count() > 0 {
+                    heap::give_back();
+                }
+                given_back = Instant::now();
             }
             std::thread::sleep(LOOK);
         }

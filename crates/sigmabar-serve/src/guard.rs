@@ -1,6 +1,7 @@
 //! What every request passes: the right name of the server, a token, no other site behind a change, and no more than the limits.
 
 use crate::app::App;
+use crate::rates::Who;
 use crate::refusal::Refusal;
 use crate::token::Access;
 use axum::body::Body;
@@ -8,7 +9,7 @@ use axum::extract::{Request, State};
 use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -47,6 +48,10 @@ enum Admitted {
 }
 
 async fn admit(app: &App, request: Request) -> Result<Admitted, Refusal> {
+    let known = identify(app, request.headers());
+    if let Some(peer) = peer(&request) {
+        app.rates.take(peer, known.as_ref().ok().map(|(access, _)| *access).into())?;
+    }
     check_host(app, request.headers())?;
     if !METHODS.contains(request.method()) {
         let message = format!("{} is no method of this server", request.method());
@@ -60,7 +65,7 @@ async fn admit(app: &App, request: Request) -> Result<Admitted, Refusal> {
     if let Some(given) = token_of_query(request.uri().query()).filter(|_| is_page) {
         return admit_by_address(app, &request, &given);
     }
-    let (access, by_cookie) = match identify(app, request.headers()) {
+    let (access, by_cookie) = match known {
         Ok(identified) => identified,
         Err(_) if is_page && request.method() == Method::GET && !has_token(app, request.headers()) => {
             return Ok(Admitted::Answer(sign_in()));
@@ -139,11 +144,14 @@ fn wrong_token(app: &App, request: &Request, refusal: Refusal) -> Refusal {
     if !has_token(app, request.headers()) && token_of_query(request.uri().query()).is_none() {
         return refusal;
     }
-    let peer = request.extensions().get::<Peer>().map(|peer| peer.0.ip());
-    if peer.is_some_and(|peer| app.wrong.is_too_much(peer)) {
-        return Refusal::new(StatusCode::TOO_MANY_REQUESTS, "too-many", "too many wrong tokens from this address: wait a minute");
+    match peer(request).map(|peer| app.rates.take(peer, Who::Guesser)) {
+        Some(Err(too_many)) => too_many,
+        _ => refusal,
     }
-    refusal
+}
+
+fn peer(request: &Request) -> Option<IpAddr> {
+    request.extensions().get::<Peer>().map(|peer| peer.0.ip())
 }
 
 /// A change is made by somebody who may, from this server's own pages or from no page at all, and says so in JSON, which no form of another site can.

@@ -15,13 +15,15 @@ pub(crate) struct Refusal {
     pub status: StatusCode,
     pub error: &'static str,
     pub message: String,
+    /// Seconds after which to try again, where that may help.
+    pub retry_after: u64,
 }
 
 pub(crate) type Outcome<T> = Result<T, Refusal>;
 
 impl Refusal {
     pub fn new(status: StatusCode, error: &'static str, message: impl Into<String>) -> Self {
-        Self { status, error, message: message.into() }
+        Self { status, error, message: message.into(), retry_after: 2 }
     }
 
     /// What was sent is not what the API takes.
@@ -40,6 +42,11 @@ impl Refusal {
     /// Later it may work.
     pub fn busy(message: impl Into<String>) -> Self {
         Self::new(StatusCode::SERVICE_UNAVAILABLE, "busy", message)
+    }
+
+    /// Somebody asks too often.
+    pub fn too_many(retry_after: u64, message: impl Into<String>) -> Self {
+        Self { retry_after, ..Self::new(StatusCode::TOO_MANY_REQUESTS, "too-many", message) }
     }
 
     pub fn internal(message: impl Into<String>) -> Self {
@@ -102,7 +109,7 @@ impl IntoResponse for Refusal {
         let mut response = (self.status, Json(Problem { error: self.error.to_owned(), message: self.message })).into_response();
         let headers = response.headers_mut();
         if retry {
-            headers.insert(header::RETRY_AFTER, HeaderValue::from_static("2"));
+            headers.insert(header::RETRY_AFTER, self.retry_after.into());
         }
         if self.status == StatusCode::UNAUTHORIZED {
             headers.insert(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));

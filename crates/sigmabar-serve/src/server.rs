@@ -2,11 +2,13 @@
 
 use crate::api;
 use crate::app::App;
-use crate::counters::{Counters, WrongTokens};
+use crate::counters::Counters;
 use crate::desks::{Desks, Source};
 use crate::guard::{Peer, guard};
+use crate::heap;
 use crate::pages;
 use crate::patient::Patient;
+use crate::rates::Rates;
 use crate::token::Tokens;
 use axum::Router;
 use axum::body::Body;
@@ -34,13 +36,15 @@ pub struct Limits {
     pub connections: usize,
     /// A connection whose other end takes nothing of an answer for so long is ended.
     pub slowest_reader: Duration,
+    /// So many requests a second from one address with the token of workers, and twice as many at once; with the token that may only look a tenth.
+    pub rate: u32,
     /// What was computed for a study is forgotten when nobody has looked at it for so long.
     pub rest_after: Duration,
 }
 
 impl Default for Limits {
     fn default() -> Self {
-        Self { connections: 1024, slowest_reader: Duration::from_secs(30), rest_after: Duration::from_secs(300) }
+        Self { connections: 1024, slowest_reader: Duration::from_secs(30), rate: 20_000, rest_after: Duration::from_secs(300) }
     }
 }
 
@@ -73,6 +77,16 @@ pub enum ServeError {
     /// A study cannot be opened.
     #[error(transparent)]
     Study(#[from] sigmabar_study::Error),
+    /// Another program listens there.
+    #[error(
+        "port {} of {} is in use already, perhaps by another sigmabar serve: choose another one with --port, or --port 0 for any that is free",
+        address.port(),
+        address.ip()
+    )]
+    InUse {
+        /// Where.
+        address: SocketAddr,
+    },
     /// Nobody can listen there.
     #[error("cannot listen on {address}: {source}")]
     Listen {
@@ -91,6 +105,7 @@ pub enum ServeError {
 /// # Errors
 /// [`ServeError`]
 pub fn serve(options: Options, stop: &Interrupt, ready: impl FnOnce(SocketAddr)) -> Result<(), ServeError> {
+    heap::share();
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).max_blocking_threads(32).enable_all().build()?;
     let served = runtime.block_on(listen(options, stop.clone(), ready));
     // Long work was called off by the interrupt; what still waits for a disk is not waited for.
@@ -100,7 +115,10 @@ pub fn serve(options: Options, stop: &Interrupt, ready: impl FnOnce(SocketAddr))
 
 async fn listen(options: Options, stop: Interrupt, ready: impl FnOnce(SocketAddr)) -> Result<(), ServeError> {
     let desks = Arc::new(Desks::open(options.source, stop.clone())?);
-    let unheard = |source| ServeError::Listen { address: options.address, source };
+    let unheard = |source: io::Error| match source.kind() {
+        io::ErrorKind::AddrInUse => ServeError::InUse { address: options.address },
+        _ => ServeError::Listen { address: options.address, source },
+    };
     let listener = TcpListener::bind(options.address).await.map_err(unheard)?;
     let address = listener.local_addr()?;
     let (shut, down) = watch::channel(false);
@@ -116,7 +134,7 @@ async fn listen(options: Options, stop: Interrupt, ready: impl FnOnce(SocketAddr
         tokens: options.tokens,
         hosts: hosts(address, &options.allowed_hosts),
         cookie: format!("sigmabar-{}", address.port()),
-        wrong: WrongTokens::default(),
+        rates: Rates::new(options.limits.rate),
         counters: Counters::default(),
         streams: [options.limits.streams(), options.limits.streams()],
         down: down.clone(),

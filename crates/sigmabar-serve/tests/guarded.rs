@@ -262,9 +262,55 @@ fn what_is_no_http_ends_the_connection_only() {
 fn guessing_tokens_is_slowed_and_locks_nobody_out() {
     let (_directory, server) = served();
     let guess = |i: usize| server.raw("GET", "/api/v1/studies", &[&format!("Authorization: Bearer guess-{i:020}")], None).status;
-    let answers: Vec<u16> = (0..70).map(guess).collect();
-    assert!(answers[..60].iter().all(|status| *status == 401) && answers[60..].iter().all(|status| *status == 429), "{answers:?}");
+    let begun = Instant::now();
+    let answers: Vec<u16> = (0..90).map(guess).collect();
+    let (first, more) = answers.split_at(60);
+    let allowed = 1 + begun.elapsed().as_secs() as usize;
+    assert!(first.iter().all(|status| *status == 401), "{answers:?}");
+    assert!(more.iter().filter(|status| **status != 429).count() <= allowed, "one more a second: {answers:?}");
     assert_eq!(server.get("/api/v1/studies").status, 200);
+}
+
+#[test]
+fn strangers_may_not_ask_without_end() {
+    let (_directory, server) = served();
+    let begun = Instant::now();
+    let answers: Vec<Answer> = (0..200).map(|_| server.raw("GET", "/readyz", &[], None)).collect();
+    let answered = answers.iter().filter(|answer| answer.status == 200).count();
+    let allowed = 101 + 10 * (1 + begun.elapsed().as_secs() as usize);
+    assert!((100..=allowed).contains(&answered), "{answered}, of {allowed}");
+    if let Some(refused) = answers.iter().find(|answer| answer.status != 200) {
+        assert_eq!(refused.error(), (429, "too-many".into()));
+        assert!(refused.head.contains("retry-after: 1"), "{}", refused.head);
+    }
+    // A foreign name counts as well, and a right token is not held up by any of it.
+    assert_eq!(server.get("/api/v1/studies").status, 200);
+    assert_eq!(server.raw("GET", "/healthz", &[&bearer()], None).status, 200);
+}
+
+#[test]
+fn who_asks_too_often_is_told_for_how_long_to_wait() {
+    let (_directory, server) = limited(Limits { rate: 2, ..Limits::default() });
+    let begun = Instant::now();
+    let answers: Vec<Answer> = (0..20).map(|_| server.get("/api/v1/studies")).collect();
+    let answered = answers.iter().filter(|answer| answer.status == 200).count();
+    let allowed = 5 + 2 * (1 + begun.elapsed().as_secs() as usize);
+    assert!((4..=allowed).contains(&answered), "{answered}, of {allowed}");
+    let refused = answers.iter().find(|answer| answer.status != 200).expect("twenty at once are too many");
+    assert_eq!(refused.error(), (429, "too-many".into()));
+    assert!(refused.head.contains("retry-after: 1") && refused.body.contains("--rate"), "{refused:?}");
+    // The other token has a bucket of its own.
+    let reading = format!("Authorization: Bearer {}", Tokens::new(TOKEN).read());
+    assert_eq!(server.raw("GET", "/api/v1/studies", &[&reading], None).status, 200);
+    std::thread::sleep(Duration::from_secs(1));
+    assert_eq!(server.get("/api/v1/studies").status, 200, "after that it goes on");
+    let described = server.raw("GET", "/api/v1/openapi.json", &[&reading], None);
+    if described.status == 200 {
+        assert_eq!(
+            described.json()["paths"]["/api/v1/studies"]["get"]["responses"]["429"]["headers"]["Retry-After"]["schema"]["type"],
+            "integer"
+        );
+    }
 }
 
 #[test]

@@ -67,7 +67,9 @@ fn between(to: SocketAddr, refuse: impl Fn(&str) -> Option<(u16, String)> + Send
                 let Some((head, _)) = request.split_once("\r\n\r\n") else { return };
                 let answer = match refuse(head) {
                     Some((status, body)) => {
-                        format!("HTTP/1.1 {status} No\r\nContent-Length: {}\r\nConnection: close\r\n\r\n{body}", body.len()).into_bytes()
+                        let wait = if status == 429 { "Retry-After: 3\r\n" } else { "" };
+                        format!("HTTP/1.1 {status} No\r\n{wait}Content-Length: {}\r\nConnection: close\r\n\r\n{body}", body.len())
+                            .into_bytes()
                     }
                     None => {
                         let request = request.replace(&address.to_string(), &to.to_string());
@@ -150,6 +152,34 @@ fn a_worker_waits_for_a_disk_that_is_full() {
     assert_eq!((tries.load(Ordering::Relaxed), values(&file)[id as usize]), (6, Some(0.5)));
     assert!(said.lock().unwrap().iter().any(|words| words.contains("the disk is full")), "{said:?}");
     assert_eq!(endings(&outbox), [""; 0]);
+}
+
+#[test]
+fn a_worker_waits_as_long_as_the_server_asks_for() {
+    let directory = tempfile::tempdir().unwrap();
+    let file = study(directory.path(), "demo", 8);
+    // Two requests a second and four at once: finding the study takes some of them.
+    let limits = sigmabar_serve::Limits { rate: 2, ..Default::default() };
+    let server = Server::limited(Source::File(file.clone()), "127.0.0.1:0".parse().unwrap(), limits);
+    let refusals = Arc::new(AtomicUsize::new(0));
+    let (to, count) = (server.address, Arc::clone(&refusals));
+    let asked_too_often = between(to, move |head| {
+        let wait = || (429, r#"{"error":"too-many","message":"wait"}"#.to_owned());
+        (head.starts_with("POST") && count.fetch_add(1, Ordering::Relaxed) < 1).then(wait)
+    });
+    let begun = Instant::now();
+    let (remote, _) = worker(asked_too_often);
+    let id = asked(&remote, 1)[0];
+    assert!(begun.elapsed() > Duration::from_secs(3), "Retry-After said three seconds: {:?}", begun.elapsed());
+    assert_eq!(refusals.load(Ordering::Relaxed), 2, "and it did not ask in between");
+    // Against the server's own limit: all of it arrives, only later.
+    let (remote, _) = worker(server.address);
+    remote.tell(id, value(0.5)).unwrap();
+    for _ in 0..6 {
+        let id = asked(&remote, 1)[0];
+        remote.tell(id, value(0.25)).unwrap();
+    }
+    assert_eq!(values(&file).into_iter().flatten().count(), 7);
 }
 
 #[test]

@@ -61,6 +61,7 @@ mod sbpe_literal;
 mod sbpe_regret;
 mod sbpe_run;
 mod sbpe_support;
+mod shared_model;
 mod strategy_attached;
 mod strategy_chance;
 mod strategy_contextual;

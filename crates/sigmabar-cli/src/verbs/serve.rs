@@ -30,6 +30,9 @@ pub struct Arguments {
     /// Print a second address whose token may only look
     #[arg(long)]
     read_token: bool,
+    /// Requests a second from one address that are answered with the token, and a tenth of that with the one that may only look; more are told to wait
+    #[arg(long, value_name = "N", default_value_t = Limits::default().rate, value_parser = clap::value_parser!(u32).range(1..))]
+    rate: u32,
     /// The token, in a file; .sigmabar-token beside the studies unless named, made at the first time
     #[arg(long, value_name = "FILE")]
     token_file: Option<PathBuf>,
@@ -47,7 +50,7 @@ pub(crate) fn run(arguments: &Arguments, global: &Global, console: &Console) -> 
         address: SocketAddr::new(arguments.host, arguments.port),
         allowed_hosts: arguments.allow_host.clone(),
         tokens: tokens.clone(),
-        limits: Limits::default(),
+        limits: Limits { rate: arguments.rate, ..Limits::default() },
     };
     let evaluated = evaluated(&source);
     let ready = |address: SocketAddr| announce(address, &tokens, arguments.read_token, &evaluated, console);

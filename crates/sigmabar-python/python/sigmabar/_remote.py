@@ -26,6 +26,8 @@ _PATIENCE_WITH_FAULTS = 5.0
 # What the server has looked at and will not take, now or later.
 _REFUSED = {"already-told", "unknown-trial", "not-asked", "invalid"}
 _LONGEST_PAUSE = 10.0
+# A server that asks to wait for longer is asked again after this.
+_LONGEST_WAIT = 60.0
 
 ResultParts = tuple[float | None, float | None, str | None, int | None]
 
@@ -246,6 +248,7 @@ class RemoteStudy:
         begun, attempt = time.monotonic(), 0
         faulty: float | None = None
         while True:
+            asked = 0.0
             request = urllib.request.Request(f"{self.server}/api/v1/studies{place}", data, headers, method=method)
             try:
                 with self._open(request, timeout=60) as answer:
@@ -256,20 +259,28 @@ class RemoteStudy:
                 faulty = (now if faulty is None else faulty) if error.code == 500 else None
                 if error.code not in _PASSING or (faulty is not None and now - faulty > _PATIENCE_WITH_FAULTS):
                     raise refusal from None
-                reason = str(refusal)
+                reason, asked = str(refusal), _wait(error)
             except (OSError, ValueError, http.client.HTTPException) as error:
                 reason, faulty = f"{self.server}: it is not reached: {error}", None
-            if patience is not None and time.monotonic() - begun > patience:
+            # Whoever is told to wait has reached the server.
+            if patience is not None and not asked and time.monotonic() - begun > patience:
                 raise Error(reason) from None
             if attempt == 3:
                 _say(f"{reason}; trying on")
-            # Longer each time, and never the same for two: a server that comes back is not overrun.
-            time.sleep(min(_LONGEST_PAUSE, 0.1 * 2 ** min(attempt, 10)) * random.uniform(0.5, 1.5))
+            # Longer each time, as long as the server asks for, and never the same for two: a server that comes back is not overrun.
+            pause = min(_LONGEST_PAUSE, 0.1 * 2 ** min(attempt, 10)) * random.uniform(0.5, 1.5)
+            time.sleep(max(pause, asked * random.uniform(1.0, 1.25)))
             attempt += 1
 
 
 def _say(words: str) -> None:
     print(words, file=sys.stderr)
+
+
+def _wait(error: urllib.error.HTTPError) -> float:
+    """Seconds that a server asks for which answers too many requests with 429."""
+    seconds = error.headers.get("Retry-After", "")
+    return min(float(seconds), _LONGEST_WAIT) if error.code == 429 and seconds.isdigit() else 0.0
 
 
 def _refusal(server: str, error: urllib.error.HTTPError) -> Error:

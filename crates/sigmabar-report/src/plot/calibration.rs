@@ -1,6 +1,7 @@
 //! Held-out checks of the model: calibration, residuals and the Q–Q picture.
 
-use super::{Axis, Figure, Fill, Ink, Marker, Panel, Picture, Sample, Scale, Stroke, Table, number};
+use super::cloud::{Look, MOST_MARKS};
+use super::{Axis, Dot, Figure, Fill, Ink, Marker, Panel, Picture, Sample, Scale, Stroke, Table, number};
 use statrs::distribution::{Binomial, ContinuousCDF, DiscreteCDF, Normal};
 
 /// One measurement that the model did not see when it predicted it.
@@ -12,6 +13,8 @@ pub struct HeldOut {
     pub std_dev: f64,
     /// What was measured.
     pub measured: f64,
+    /// The trial, if it is one of a study's.
+    pub trial: Option<u64>,
 }
 
 impl HeldOut {
@@ -126,7 +129,7 @@ pub fn measured_against_predicted(held_out: &[HeldOut], response: &str, how: &st
         (Sample::Line(line), "predicted as measured"),
     ]);
     let area = figure.grid(1, 1, 380.0)[0];
-    let every = held_out.len().div_ceil(MOST_DOTS).max(1);
+    let every = held_out.len().div_ceil(MOST_LINES).max(1);
     let scale = Scale::covering(held_out.iter().flat_map(|h| [h.predicted, h.measured]));
     let axis = |label: String| Axis::new(scale.clone(), label);
     let panel = Panel::new(&mut figure.scene, area, "", axis(format!("predicted {response}")), axis(format!("measured {response}")));
@@ -141,15 +144,17 @@ pub fn measured_against_predicted(held_out: &[HeldOut], response: &str, how: &st
         }
         panel.line(&mut figure.scene, &[(low, low), (high, high)], line);
     }
-    for h in held_out.iter().step_by(every) {
-        panel.mark(&mut figure.scene, (h.predicted, h.measured), 2.8, Marker::Disc, dot, "");
-    }
+    panel.cloud(&mut figure.scene, held_out.iter().map(|h| Dot { at: (h.predicted, h.measured), trial: h.trial }), look(dot));
     let caption = format!("{} measurements, {how}. The nearer to the dashed line, the better the prediction.", held_out.len());
     figure.finish(caption, residual_table(held_out))
 }
 
-/// The most residuals drawn; the file of numbers has all.
-const MOST_DOTS: usize = 1500;
+/// The most intervals drawn; the file of numbers has all.
+const MOST_LINES: usize = 1500;
+
+fn look(fill: Fill) -> Look<'static> {
+    Look { radius: 2.8, marker: Marker::Disc, fill, what: "measurements", most: MOST_MARKS }
+}
 
 /// Residuals against the prediction, and their quantiles against the normal ones. `response` is what is measured, with its unit.
 #[must_use]
@@ -179,9 +184,8 @@ pub fn residuals(held_out: &[HeldOut], response: &str, how: &str) -> Picture {
         left.band(&mut figure.scene, &[low, high], &[-1.96; 2], &[1.96; 2], envelope);
     }
     left.level(&mut figure.scene, 0.0, line);
-    for (h, z) in held_out.iter().zip(&standardised).step_by(held_out.len().div_ceil(MOST_DOTS).max(1)) {
-        left.mark(&mut figure.scene, (h.predicted, *z), 2.8, Marker::Disc, dot, "");
-    }
+    let dots = held_out.iter().zip(&standardised).map(|(h, z)| Dot { at: (h.predicted, *z), trial: h.trial });
+    left.cloud(&mut figure.scene, dots, look(dot));
 
     let quantiles = quantiles(&standardised);
     let x = Scale::covering(quantiles.iter().map(|q| q.normal).chain([-2.5, 2.5]));

@@ -1,6 +1,7 @@
 //! The elimination: what is still possible after each batch.
 
-use super::{Axis, Cell, Figure, Fill, Ink, Marker, Panel, Picture, Sample, Scale, Scene, Table, significant};
+use super::cloud::{Look, MOST_MARKS};
+use super::{Axis, Cell, Dot, Figure, Fill, Ink, Marker, Panel, Picture, Sample, Scale, Scene, Table, significant};
 
 /// A parameter's whole range.
 #[derive(Clone, Debug, PartialEq)]
@@ -27,8 +28,8 @@ pub struct Frame {
     pub remaining: Remaining,
     /// The share of the domain that it is, from 0 to 1, where it is known.
     pub share: Option<f64>,
-    /// Where the batch measured.
-    pub measured: Vec<Vec<f64>>,
+    /// Which trials the batch measured, and where.
+    pub measured: Vec<(u64, Vec<f64>)>,
 }
 
 /// All batches of a run.
@@ -48,8 +49,8 @@ pub struct Elimination {
     pub recommended: Option<Vec<f64>>,
 }
 
-/// The most dots of one kind in a panel: more are not seen apart and make the page slow.
-const MOST_DOTS: usize = 1500;
+/// Bins begin no earlier than this, however many panels share the marks of a picture.
+const FEWEST_MARKS: usize = 500;
 /// The most boxes of a panel; more are shown on a raster of this many parts a side.
 const MOST_BOXES: usize = 2500;
 const RASTER: usize = 64;
@@ -112,7 +113,7 @@ impl Elimination {
                 let row = (rows.len() - 1 - i) as f64;
                 let at = |point: &[f64]| (point[p], row);
                 self.strip(&panel, &mut figure.scene, frame, p, (parts, row));
-                crosses(frame, |point| (at(point).0, row - 0.3), &panel, &mut figure.scene);
+                self.crosses(frame, |point| (at(point).0, row - 0.3), &panel, &mut figure.scene);
                 if i + 1 == self.frames.len() {
                     self.goal(at, &panel, &mut figure.scene);
                 }
@@ -160,7 +161,7 @@ impl Elimination {
                 Remaining::Cells(cells) => cells.iter().for_each(|(low, high)| panel.rect(scene, (low[0], -0.35), (high[0], 0.35), LEFT)),
                 Remaining::Candidates(left) => self.dots(left, |p| (p[0], 0.0), &panel, scene),
             }
-            crosses(frame, |p| (p[0], 0.0), &panel, scene);
+            self.crosses(frame, |p| (p[0], 0.0), &panel, scene);
             self.goal(|p| (p[0], 0.0), &panel, scene);
         }
     }
@@ -182,7 +183,7 @@ impl Elimination {
                     Remaining::Candidates(left) => self.dots(left, at, &panel, &mut figure.scene),
                     Remaining::Cells(cells) => self.boxes(cells, (a, b), &panel, &mut figure.scene),
                 }
-                crosses(frame, at, &panel, &mut figure.scene);
+                self.crosses(frame, at, &panel, &mut figure.scene);
                 self.goal(at, &panel, &mut figure.scene);
             }
         }
@@ -231,9 +232,8 @@ impl Elimination {
         left.iter().for_each(|&i| is_left[i] = true);
         let gone: Vec<usize> = (0..self.candidates.len()).filter(|&i| !is_left[i]).collect();
         for (list, radius, fill) in [(&gone[..], 1.6, GONE), (left, 3.0, LEFT)] {
-            for &i in list.iter().step_by(list.len().div_ceil(MOST_DOTS).max(1)) {
-                panel.mark(scene, at(&self.candidates[i]), radius, Marker::Disc, fill, "");
-            }
+            let look = Look { radius, marker: Marker::Disc, fill, what: "settings", most: self.most_marks() };
+            panel.cloud(scene, list.iter().map(|&i| Dot { at: at(&self.candidates[i]), trial: None }), look);
         }
     }
 
@@ -294,15 +294,19 @@ impl Elimination {
         }
         table
     }
-}
 
-fn crosses(frame: &Frame, at: impl Fn(&[f64]) -> (f64, f64), panel: &Panel, scene: &mut Scene) {
-    // A point measured again and again is one cross, and many crosses are small and faint: what is left must be seen through them.
-    let mut places: Vec<(f64, f64)> = frame.measured.iter().map(|point| at(point)).collect();
-    places.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.total_cmp(&b.1)));
-    places.dedup();
-    let (radius, opacity) = if places.len() > 60 { (1.8, 0.6) } else { (2.6, 0.9) };
-    for place in places.iter().step_by(places.len().div_ceil(MOST_DOTS).max(1)) {
-        panel.mark(scene, *place, radius, Marker::Cross, Fill { opacity, ..MEASURED }, "");
+    /// The marks of one kind that a panel may have.
+    fn most_marks(&self) -> usize {
+        (MOST_MARKS / self.frames.len().max(1)).max(FEWEST_MARKS)
+    }
+
+    fn crosses(&self, frame: &Frame, at: impl Fn(&[f64]) -> (f64, f64), panel: &Panel, scene: &mut Scene) {
+        // A point measured again and again is one cross, and many crosses are small and faint: what is left must be seen through them.
+        let mut dots: Vec<Dot> = frame.measured.iter().map(|(trial, point)| Dot { at: at(point), trial: Some(*trial) }).collect();
+        dots.sort_by(|a, b| a.at.0.total_cmp(&b.at.0).then(a.at.1.total_cmp(&b.at.1)));
+        dots.dedup_by_key(|dot| dot.at);
+        let (radius, opacity) = if dots.len() > 60 { (1.8, 0.6) } else { (2.6, 0.9) };
+        let fill = Fill { opacity, ..MEASURED };
+        panel.cloud(scene, dots, Look { radius, marker: Marker::Cross, fill, what: "measurements", most: self.most_marks() });
     }
 }

@@ -9,6 +9,9 @@ use super::table::Table;
 const WIDTH: f64 = 860.0;
 const MARGIN: f64 = 14.0;
 
+/// What a caption adds where points are drawn as bins.
+const BINNED: &str = " Points that are too many to be told apart are drawn as bins, the darker the more there are; one that is alone in its bin is drawn itself.";
+
 /// What stands for a series in the legend.
 #[derive(Clone, Copy, Debug)]
 pub enum Sample {
@@ -78,6 +81,7 @@ impl Figure {
     /// The finished picture.
     pub fn finish(mut self, caption: impl Into<String>, table: Table) -> Picture {
         self.scene.height = self.bottom + 8.0;
-        Picture::new(self.name, self.title, caption.into(), self.scene, table)
+        let bins = if self.scene.has_bins() { BINNED } else { "" };
+        Picture::new(self.name, self.title, caption.into() + bins, self.scene, table)
     }
 }

@@ -1,6 +1,6 @@
 //! Who worked when: one bar for each evaluation, in the row of its worker, with a fence where a batch begins.
 
-use super::{Anchor, Axis, Cell, Figure, Fill, Ink, Marker, Panel, Picture, Sample, Scale, Stroke, Style, Table};
+use super::{Anchor, Axis, Cell, Figure, Fill, Ink, Marker, Panel, Picture, Sample, Scale, Stroke, Style, Table, Tip};
 
 /// One evaluation.
 #[derive(Clone, Debug, PartialEq)]
@@ -62,7 +62,7 @@ impl Gantt {
             let fill = if stretch.to.is_none() { runs } else { done };
             figure.scene.rect((low.0, high.1), ((high.0 - low.0).max(1.0), low.1 - high.1), fill, stretch.tip());
             if stretch.failed {
-                panel.mark(&mut figure.scene, (to, y), 4.0, Marker::Cross, failed, "failed");
+                panel.mark(&mut figure.scene, (to, y), 4.0, Marker::Cross, failed, Tip { words: "failed".to_owned(), ..stretch.tip() });
             }
         }
         if workers.is_empty() {
@@ -148,12 +148,13 @@ struct Stretch {
 }
 
 impl Stretch {
-    fn tip(&self) -> String {
+    fn tip(&self) -> Tip {
         let what = if self.count == 1 { format!("trial {}", self.trial) } else { format!("{} trials", self.count) };
-        match self.to {
+        let words = match self.to {
             Some(to) => format!("{what}: {:.1} s, {}", to - self.from, self.worker),
             None => format!("{what}: running, {}", self.worker),
-        }
+        };
+        Tip::of((self.count == 1).then_some(self.trial), words)
     }
 }
 
@@ -194,6 +195,7 @@ mod tests {
         let picture = run(9).picture();
         let svg = picture.svg(Medium::Page);
         assert_eq!(svg.matches("<title>trial ").count(), 9);
+        assert!((0..9).all(|id| svg.contains(&format!("data-id=\"{id}\""))), "each leads to its trial");
         assert!(svg.contains("running") && !svg.contains("style="));
         assert_eq!(picture.table().rows().len(), 9);
     }

@@ -1,7 +1,8 @@
 //! What the model says over two parameters at once, and how well it knows it.
 
+use super::cloud::Look;
 use super::plate::colour_bar;
-use super::{Axis, Figure, Fill, Ink, Marker, Panel, Picture, Sample, Scale, Scene, Side, Table, heat, number};
+use super::{Axis, Dot, Figure, Fill, Ink, Marker, Panel, Picture, Sample, Scale, Scene, Side, Table, heat, number};
 
 /// The model over two parameters, the others fixed.
 #[derive(Clone, Debug)]
@@ -19,12 +20,12 @@ pub struct MeanMap {
     /// Mean and half the interval for it, all of the first parameter for each value of the second; none where constraints forbid the setting.
     pub says: Vec<Option<(f64, f64)>>,
     /// Where was measured, whatever the other parameters were.
-    pub measured: Vec<(f64, f64)>,
+    pub measured: Vec<Dot>,
     /// The setting that the map goes through.
     pub through_point: Option<(f64, f64)>,
 }
 
-/// The most measurements shown.
+/// The most measurements shown: bins would hide the map.
 const MOST_DOTS: usize = 400;
 /// Colours of a map: their edges are lines of equal height.
 const COLOURS: f64 = 20.0;
@@ -38,8 +39,11 @@ impl MeanMap {
         let title = format!("{} over {} and {}", self.response, self.sides[0].name, self.sides[1].name);
         let mut figure = Figure::new("mean-map", title);
         let mut entries = Vec::new();
-        if !self.measured.is_empty() {
-            entries.push((Sample::Point(Marker::Disc, DOT), "measured there"));
+        let (shown, all) = self.shown();
+        let words =
+            if shown.len() < all { format!("measured there ({} of {all} places)", shown.len()) } else { "measured there".to_owned() };
+        if !shown.is_empty() {
+            entries.push((Sample::Point(Marker::Disc, DOT), words.as_str()));
         }
         let goal = Fill::opaque(Ink::Series(1));
         entries.extend(self.through_point.map(|_| (Sample::Point(Marker::Diamond, goal), "what the map goes through")));
@@ -53,7 +57,7 @@ impl MeanMap {
             let [x, y] = [0, 1].map(|i| Axis::new(self.sides[i].scale.clone(), self.sides[i].name.as_str()));
             let panel = Panel::new(&mut figure.scene, inner, &title, x, y);
             self.fill(&panel, &mut figure.scene, read);
-            self.marks(&panel, &mut figure.scene, goal);
+            self.marks(&panel, &mut figure.scene, &shown, goal);
             let ends = self.ends(read);
             colour_bar(&mut figure.scene, (panel.inner().left, area.top + area.height - 18.0), panel.inner().width, ends);
         }
@@ -98,14 +102,19 @@ impl MeanMap {
         }
     }
 
-    fn marks(&self, panel: &Panel, scene: &mut Scene, goal: Fill) {
+    /// Places that were measured, as many as can be shown, and how many there are.
+    fn shown(&self) -> (Vec<Dot>, usize) {
         let mut places = self.measured.clone();
-        places.sort_by(|a, b| a.0.total_cmp(&b.0).then(a.1.total_cmp(&b.1)));
-        places.dedup();
-        for place in places.iter().step_by(places.len().div_ceil(MOST_DOTS).max(1)) {
-            panel.mark(scene, *place, 2.8, Marker::Disc, HALO, "");
-            panel.mark(scene, *place, 1.9, Marker::Disc, DOT, "");
-        }
+        places.sort_by(|a, b| a.at.0.total_cmp(&b.at.0).then(a.at.1.total_cmp(&b.at.1)));
+        places.dedup_by_key(|dot| dot.at);
+        let (all, every) = (places.len(), places.len().div_ceil(MOST_DOTS).max(1));
+        (places.into_iter().step_by(every).collect(), all)
+    }
+
+    fn marks(&self, panel: &Panel, scene: &mut Scene, shown: &[Dot], goal: Fill) {
+        let look = Look { radius: 2.8, marker: Marker::Disc, fill: HALO, what: "measurements", most: MOST_DOTS };
+        panel.cloud(scene, shown.iter().map(|dot| Dot { trial: None, ..*dot }), look);
+        panel.cloud(scene, shown.iter().copied(), Look { radius: 1.9, fill: DOT, ..look });
         if let Some(place) = self.through_point {
             panel.mark(scene, place, 8.5, Marker::Diamond, HALO, "");
             panel.mark(scene, place, 6.5, Marker::Diamond, goal, &self.through);

@@ -4,6 +4,7 @@
 //! form or dashes say the same as colour does.
 
 mod calibration;
+mod cloud;
 mod compared;
 mod effects;
 mod elimination;
@@ -26,6 +27,7 @@ mod svg;
 mod table;
 
 pub use calibration::{Coverage, HeldOut, calibration, coverage, measured_against_predicted, residuals, verdict};
+pub use cloud::MOST_MARKS;
 pub use compared::compared;
 pub use effects::{Effect, effects};
 pub use elimination::{Elimination, Frame, Remaining, Side};
@@ -41,7 +43,7 @@ pub use png::PngError;
 pub use progress::{BatchEnd, Progress, Rival, rivals};
 pub use regret::{RegretCurve, RegretGrowth, RegretPanel, growth, last_decade_slope, regret};
 pub use scale::{Scale, Tick, between, number, significant};
-pub use scene::{Anchor, Fill, Marker, Scene, Stroke, Style, text_width};
+pub use scene::{Anchor, Dot, Fill, Marker, Scene, Stroke, Style, Tip, text_width};
 pub use slices::{MOST_DOTS, Slice, Slices};
 pub use standing::{premise_map, standing};
 pub use svg::escape;

@@ -2,7 +2,7 @@
 
 use super::ink::Ink;
 use super::scale::{Scale, Tick};
-use super::scene::{Anchor, Fill, Marker, Scene, Stroke, Style, text_width};
+use super::scene::{Anchor, Fill, Marker, Scene, Stroke, Style, Tip, text_width};
 
 const SMALL: f64 = 11.0;
 
@@ -161,7 +161,7 @@ impl Panel {
     }
 
     /// A point, with what is shown when one points at it.
-    pub fn mark(&self, scene: &mut Scene, point: (f64, f64), radius: f64, marker: Marker, fill: Fill, tip: &str) {
+    pub fn mark(&self, scene: &mut Scene, point: (f64, f64), radius: f64, marker: Marker, fill: Fill, tip: impl Into<Tip>) {
         if let Some(at) = self.place(point) {
             scene.mark(at, radius, marker, fill, tip);
         }

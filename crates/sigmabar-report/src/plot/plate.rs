@@ -1,6 +1,8 @@
 //! Plate maps: numbers in their wells.
 
-use super::{Anchor, Area, Figure, Fill, Ink, Marker, Picture, Scene, Stroke, Style, Table, heat, number, on_heat, shortened, significant};
+use super::{
+    Anchor, Area, Figure, Fill, Ink, Marker, Picture, Scene, Stroke, Style, Table, Tip, heat, number, on_heat, shortened, significant,
+};
 
 /// What came of a well.
 #[derive(Clone, Debug, PartialEq)]
@@ -22,6 +24,8 @@ pub struct Well {
     pub column: usize,
     /// The setting in words.
     pub setting: String,
+    /// The trial in it, if it is one.
+    pub trial: Option<u64>,
     /// Whether it holds a control: the model says nothing about it.
     pub is_control: bool,
     /// What was measured.
@@ -178,7 +182,7 @@ impl Plate {
                 None if well.is_control && well.measured != Measured::Missing => {}
                 Some(v) => {
                     let share = if high > low { (v - low) / (high - low) } else { 0.5 };
-                    let tip = format!("{name}: {} · {}", number(v), well.setting);
+                    let tip = Tip::of(well.trial, format!("{name}: {} · {}", number(v), well.setting));
                     scene.mark(at, 0.46 * pitch, Marker::Disc, Fill::opaque(heat(share)), tip);
                     if pitch > 28.0 {
                         let text = significant(v, 2);
@@ -187,10 +191,12 @@ impl Plate {
                     }
                 }
                 None if well.measured == Measured::Failed => {
-                    scene.mark(at, 0.28 * pitch, Marker::Cross, Fill::opaque(Ink::Series(1)), format!("{name}: failed · {}", well.setting));
+                    let tip = Tip::of(well.trial, format!("{name}: failed · {}", well.setting));
+                    scene.mark(at, 0.28 * pitch, Marker::Cross, Fill::opaque(Ink::Series(1)), tip);
                 }
                 None => {
-                    scene.mark(at, 0.4 * pitch, Marker::Ring, Fill::opaque(Ink::Muted), format!("{name}: no result · {}", well.setting))
+                    let tip = Tip::of(well.trial, format!("{name}: no result · {}", well.setting));
+                    scene.mark(at, 0.4 * pitch, Marker::Ring, Fill::opaque(Ink::Muted), tip);
                 }
             }
         }

@@ -1,6 +1,7 @@
 //! How a run got on: the gap after each batch, the best so far, and the recommendation beside the luckiest draw.
 
-use super::{Anchor, Axis, Figure, Fill, Ink, Marker, Panel, Picture, Sample, Scale, Scene, Stroke, Style, Table, number};
+use super::cloud::{Look, MOST_MARKS, cloud};
+use super::{Anchor, Axis, Dot, Figure, Fill, Ink, Marker, Panel, Picture, Sample, Scale, Scene, Stroke, Style, Table, Tip, number};
 
 /// A closed batch.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -26,16 +27,16 @@ pub struct Progress {
     pub wanted_gap: Option<f64>,
     /// Measured values in the order of evaluation.
     pub values: Vec<f64>,
-    /// After how many measurements evaluations failed.
-    pub failures: Vec<usize>,
+    /// The trials of these values, for marks that lead there; empty for none.
+    pub trials: Vec<u64>,
+    /// After how many measurements an evaluation failed, and which trial it was.
+    pub failures: Vec<(usize, u64)>,
     /// The batches that are closed.
     pub batches: Vec<BatchEnd>,
 }
 
 /// More batches than these are not worth a fence each: a strategy that plans one evaluation at a time has no batches to speak of.
 const MOST_FENCES: usize = 20;
-/// The most measurements drawn; the file of numbers has all.
-const MOST_DOTS: usize = 1500;
 
 impl Progress {
     /// The gap and the best so far against evaluations; fences are ends of batches.
@@ -80,17 +81,19 @@ impl Progress {
         let y = Axis::new(Scale::covering(self.values.iter().copied()), self.response.as_str());
         let right = Panel::new(&mut figure.scene, areas[1], "", evaluations(), y);
         self.fences(&right, &mut figure.scene);
-        for (i, value) in self.values.iter().enumerate().step_by(self.values.len().div_ceil(MOST_DOTS).max(1)) {
-            right.mark(&mut figure.scene, (i as f64 + 1.0, *value), 2.2, Marker::Disc, Fill::faint(Ink::Text, 0.3), "");
-        }
+        let dot = |(i, value): (usize, &f64)| Dot { at: (i as f64 + 1.0, *value), trial: self.trials.get(i).copied() };
+        let measured = self.values.iter().enumerate().map(dot);
+        let look = Look { radius: 2.2, marker: Marker::Disc, fill: Fill::faint(Ink::Text, 0.3), what: "measurements", most: MOST_MARKS };
+        right.cloud(&mut figure.scene, measured, look);
         right.line(&mut figure.scene, &self.best_so_far(), best);
         let inner = right.inner();
-        for &after in self.failures.iter().step_by(self.failures.len().div_ceil(MOST_DOTS).max(1)) {
-            if let Some(share) = right.x().share(after as f64 + 0.5) {
-                let at = (inner.left + inner.width * share, inner.top + inner.height - 6.0);
-                figure.scene.mark(at, 3.5, Marker::Cross, Fill::opaque(Ink::Series(1)), format!("failed after {after} measurements"));
-            }
-        }
+        let foot = |&(after, trial): &(usize, u64)| {
+            let share = right.x().share(after as f64 + 0.5)?;
+            Some(Dot { at: (inner.left + inner.width * share, inner.top + inner.height - 6.0), trial: Some(trial) })
+        };
+        let failed = self.failures.iter().filter_map(foot).collect();
+        let fill = Fill::opaque(Ink::Series(1));
+        cloud(&mut figure.scene, inner, failed, Look { radius: 3.5, marker: Marker::Cross, fill, what: "failed evaluations", ..look });
         let others = if self.among_candidates { "of the candidates that stand for the space" } else { "setting" };
         let caption = format!(
             "The gap says how much better than the recommendation any other {others} can still be{}. \
@@ -167,8 +170,8 @@ pub struct Rival {
     pub name: String,
     /// The setting in words.
     pub setting: String,
-    /// Measured values there.
-    pub measured: Vec<f64>,
+    /// Measured values there, with their trials.
+    pub measured: Vec<(u64, f64)>,
     /// The model's mean there, where it is known.
     pub mean: Option<f64>,
     /// The interval for its true value, where one is known.
@@ -199,8 +202,9 @@ pub fn rivals(rivals: &[Rival], response: &str) -> Picture {
         (Sample::Point(Marker::Cross, Fill::opaque(Ink::Series(1))), "measured there"),
     ]);
     let area = figure.grid(1, 1, 60.0 + 64.0 * rivals.len() as f64)[0];
-    let numbers =
-        rivals.iter().flat_map(|r| r.measured.iter().copied().chain(r.mean).chain(r.interval.into_iter().flat_map(|(a, b)| [a, b])));
+    let numbers = rivals
+        .iter()
+        .flat_map(|r| r.measured.iter().map(|(_, value)| *value).chain(r.mean).chain(r.interval.into_iter().flat_map(|(a, b)| [a, b])));
     let names = rivals.iter().rev().map(|r| r.name.clone()).collect();
     let panel = Panel::new(&mut figure.scene, area, "", Axis::new(Scale::covering(numbers), response), Axis::new(Scale::Names(names), ""));
     for (i, rival) in rivals.iter().rev().enumerate() {
@@ -211,9 +215,16 @@ pub fn rivals(rivals: &[Rival], response: &str) -> Picture {
         if let Some(mean) = rival.mean {
             panel.mark(&mut figure.scene, (mean, y), 6.0, Marker::Diamond, Fill::opaque(Ink::Series(0)), &number(mean));
         }
-        for value in &rival.measured {
+        for (trial, value) in &rival.measured {
             // Below the interval, so that many of them do not hide it.
-            panel.mark(&mut figure.scene, (*value, y - 0.2), 4.0, Marker::Cross, Fill::opaque(Ink::Series(1)), &number(*value));
+            panel.mark(
+                &mut figure.scene,
+                (*value, y - 0.2),
+                4.0,
+                Marker::Cross,
+                Fill::opaque(Ink::Series(1)),
+                Tip::of(Some(*trial), number(*value)),
+            );
         }
         if let Some((_, at)) = panel.place((0.0, y)) {
             let text = format!("{} · {}", rival.setting, rival.label);
@@ -224,7 +235,7 @@ pub fn rivals(rivals: &[Rival], response: &str) -> Picture {
     let mut table = Table::new(["which", "setting", "label", "mean", "lower", "upper", "measured"]);
     for r in rivals {
         let ends = (r.interval.map(|i| i.0), r.interval.map(|i| i.1));
-        let measured = r.measured.iter().map(ToString::to_string).collect::<Vec<_>>().join(" ");
+        let measured = r.measured.iter().map(|(_, value)| value.to_string()).collect::<Vec<_>>().join(" ");
         table.push(vec![
             r.name.as_str().into(),
             r.setting.as_str().into(),

@@ -105,6 +105,37 @@ impl Style {
     }
 }
 
+/// What is shown when one points at a shape, and the trial that it stands for: on a page it leads there.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Tip {
+    /// The words; empty for none.
+    pub words: String,
+    /// The trial, if it stands for one.
+    pub trial: Option<u64>,
+}
+
+impl Tip {
+    /// Words about a trial.
+    pub fn of(trial: Option<u64>, words: impl Into<String>) -> Self {
+        Self { words: words.into(), trial }
+    }
+}
+
+impl<W: Into<String>> From<W> for Tip {
+    fn from(words: W) -> Self {
+        Self { words: words.into(), trial: None }
+    }
+}
+
+/// A point, and the trial that was measured there.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Dot {
+    /// Where.
+    pub at: (f64, f64),
+    /// The trial, if it is one of the study's.
+    pub trial: Option<u64>,
+}
+
 /// Everything drawn so far. Lengths are in pixels, y grows downwards.
 #[derive(Clone, Debug)]
 pub struct Scene {
@@ -117,11 +148,46 @@ pub struct Scene {
 
 #[derive(Clone, Debug)]
 pub(super) enum Shape {
-    Line { points: Vec<(f64, f64)>, stroke: Stroke },
-    Area { points: Vec<(f64, f64)>, fill: Fill },
-    Rect { corner: (f64, f64), size: (f64, f64), fill: Fill, tip: String },
-    Mark { at: (f64, f64), radius: f64, marker: Marker, fill: Fill, tip: String },
-    Text { at: (f64, f64), text: String, style: Style },
+    Line {
+        points: Vec<(f64, f64)>,
+        stroke: Stroke,
+    },
+    Area {
+        points: Vec<(f64, f64)>,
+        fill: Fill,
+    },
+    Rect {
+        corner: (f64, f64),
+        size: (f64, f64),
+        fill: Fill,
+        tip: Tip,
+    },
+    Mark {
+        at: (f64, f64),
+        radius: f64,
+        marker: Marker,
+        fill: Fill,
+        tip: Tip,
+    },
+    /// Many points of one look.
+    Dots {
+        dots: Vec<Dot>,
+        radius: f64,
+        marker: Marker,
+        fill: Fill,
+    },
+    /// Bins of one size and look, by their upper left corners.
+    Cells {
+        corners: Vec<(f64, f64)>,
+        size: (f64, f64),
+        fill: Fill,
+        tip: Tip,
+    },
+    Text {
+        at: (f64, f64),
+        text: String,
+        style: Style,
+    },
 }
 
 impl Scene {
@@ -142,13 +208,28 @@ impl Scene {
     }
 
     /// A filled rectangle, with what is shown when one points at it.
-    pub fn rect(&mut self, corner: (f64, f64), size: (f64, f64), fill: Fill, tip: impl Into<String>) {
+    pub fn rect(&mut self, corner: (f64, f64), size: (f64, f64), fill: Fill, tip: impl Into<Tip>) {
         self.shapes.push(Shape::Rect { corner, size, fill, tip: tip.into() });
     }
 
     /// A point, with what is shown when one points at it.
-    pub fn mark(&mut self, at: (f64, f64), radius: f64, marker: Marker, fill: Fill, tip: impl Into<String>) {
+    pub fn mark(&mut self, at: (f64, f64), radius: f64, marker: Marker, fill: Fill, tip: impl Into<Tip>) {
         self.shapes.push(Shape::Mark { at, radius, marker, fill, tip: tip.into() });
+    }
+
+    /// Points of one look, each with its trial.
+    pub fn dots(&mut self, dots: Vec<Dot>, radius: f64, marker: Marker, fill: Fill) {
+        self.shapes.push(Shape::Dots { dots, radius, marker, fill });
+    }
+
+    /// Bins of one size and look, by their upper left corners.
+    pub fn cells(&mut self, corners: Vec<(f64, f64)>, size: (f64, f64), fill: Fill, tip: impl Into<Tip>) {
+        self.shapes.push(Shape::Cells { corners, size, fill, tip: tip.into() });
+    }
+
+    /// Whether points were so many that they are drawn as bins.
+    pub(super) fn has_bins(&self) -> bool {
+        self.shapes.iter().any(|shape| matches!(shape, Shape::Cells { .. }))
     }
 
     /// A text.

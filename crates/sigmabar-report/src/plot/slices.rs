@@ -1,6 +1,6 @@
 //! Posterior slices: one parameter moves, the others stay.
 
-use super::{Axis, Cell, Figure, Fill, Ink, Marker, Panel, Picture, Sample, Scale, Scene, Stroke, Table};
+use super::{Axis, Cell, Dot, Figure, Fill, Ink, Marker, Panel, Picture, Sample, Scale, Scene, Stroke, Table, Tip};
 
 /// What the model says along one parameter.
 #[derive(Clone, Debug, Default)]
@@ -23,9 +23,9 @@ pub struct Slice {
     pub prediction_interval: Option<(Vec<f64>, Vec<f64>)>,
     /// Measurements as partial residuals: where, what they would be on the slice by the model (its mean there plus how far the measurement was from its own),
     /// and how near to the slice they lie (1 on it, 0 far).
-    pub data: Vec<(f64, f64, f64)>,
+    pub data: Vec<(Dot, f64)>,
     /// The same for measurements from before the study.
-    pub imported: Vec<(f64, f64, f64)>,
+    pub imported: Vec<(Dot, f64)>,
     /// Inducing points.
     pub inducing: Vec<f64>,
     /// The value through which the slices of the other parameters go.
@@ -108,7 +108,7 @@ impl Slices {
             let (lower, upper) = slice.prediction_interval.as_ref().unwrap_or(&slice.mean_interval);
             [lower, upper, &slice.mean_interval.0, &slice.mean_interval.1].into_iter().flatten().copied()
         });
-        Scale::covering(bands.chain(self.slices.iter().flat_map(|slice| slice.dots().map(|(_, y, _)| *y))))
+        Scale::covering(bands.chain(self.slices.iter().flat_map(|slice| slice.dots().map(|(dot, _)| dot.at.1))))
     }
 
     fn table(&self) -> Table {
@@ -123,7 +123,7 @@ impl Slices {
                 row.extend(slice.prediction_interval.iter().flat_map(|(lower, upper)| [lower[i].into(), upper[i].into()]));
                 table.push(row);
             }
-            for (x, y, near) in slice.dots() {
+            for (Dot { at: (x, y), .. }, near) in slice.dots() {
                 let empty = bands.iter().map(|_| Cell::Empty);
                 table.push(
                     [slice.parameter.clone().into(), value(*x)].into_iter().chain(empty).chain([(*y).into(), (*near).into()]).collect(),
@@ -136,7 +136,7 @@ impl Slices {
 
 impl Slice {
     fn scale(&self) -> Scale {
-        let all = || self.x.iter().copied().chain(self.dots().map(|(x, _, _)| *x)).chain(self.through);
+        let all = || self.x.iter().copied().chain(self.dots().map(|(dot, _)| dot.at.0)).chain(self.through);
         match &self.names {
             Some(names) => Scale::Names(names.clone()),
             None if self.log => Scale::log_covering(all()),
@@ -154,10 +154,10 @@ impl Slice {
             self.draw_bands(panel, scene)
         }
         for (data, marker, ink) in [(&self.imported, Marker::Ring, Ink::Series(3)), (&self.data, Marker::Disc, Ink::Text)] {
-            for (i, (x, y, strength)) in nearest(data).into_iter().enumerate() {
+            for (i, (Dot { at: (x, y), trial }, strength)) in nearest(data).into_iter().enumerate() {
                 // Beside the interval of a name, not upon it.
                 let aside = if self.names.is_some() { -0.1 - 0.05 * (i % 5) as f64 } else { 0.0 };
-                panel.mark(scene, (x + aside, y), 2.6, marker, Fill::faint(ink, strength), "");
+                panel.mark(scene, (x + aside, y), 2.6, marker, Fill::faint(ink, strength), Tip::of(trial, ""));
             }
         }
         let foot = panel.inner().top + panel.inner().height - 5.0;
@@ -169,7 +169,7 @@ impl Slice {
     }
 
     /// Everything measured.
-    fn dots(&self) -> impl Iterator<Item = &(f64, f64, f64)> {
+    fn dots(&self) -> impl Iterator<Item = &(Dot, f64)> {
         self.data.iter().chain(&self.imported)
     }
 
@@ -194,14 +194,14 @@ impl Slice {
 }
 
 /// The measurements nearest to the slice, the farther the fainter: by rank, because what "far" is depends on the model.
-fn nearest(data: &[(f64, f64, f64)]) -> Vec<(f64, f64, f64)> {
+fn nearest(data: &[(Dot, f64)]) -> Vec<(Dot, f64)> {
     let mut sorted = data.to_vec();
-    sorted.sort_by(|a, b| b.2.total_cmp(&a.2));
+    sorted.sort_by(|a, b| b.1.total_cmp(&a.1));
     sorted.truncate(MOST_DOTS);
     let count = sorted.len() as f64;
-    let strength = |(i, (x, y, near)): (usize, (f64, f64, f64))| {
+    let strength = |(i, (dot, near)): (usize, (Dot, f64))| {
         let rank = if near > 0.999 { 1.0 } else { (1.0 - i as f64 / count).powi(3) };
-        (x, y, (0.1 + 0.8 * rank) * if count > 100.0 { 0.6 } else { 1.0 })
+        (dot, (0.1 + 0.8 * rank) * if count > 100.0 { 0.6 } else { 1.0 })
     };
     sorted.into_iter().enumerate().map(strength).collect()
 }

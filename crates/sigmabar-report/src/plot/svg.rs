@@ -1,7 +1,7 @@
 //! A sheet as SVG.
 
 use super::ink::{Ink, Medium};
-use super::scene::{Anchor, Fill, Marker, Scene, Shape, Stroke, Style};
+use super::scene::{Anchor, Fill, Marker, Scene, Shape, Stroke, Style, Tip};
 use std::fmt::Write;
 
 impl Scene {
@@ -41,47 +41,63 @@ impl Shape {
                 let [x, y, w, h] = [corner.0, corner.1, size.0, size.1].map(short);
                 let _ = write!(out, "<rect x=\"{x}\" y=\"{y}\" width=\"{w}\" height=\"{h}\"");
                 write_fill(out, fill, medium);
-                close(out, tip, "rect");
+                close(out, tip, "rect", medium);
             }
-            Self::Mark { at, radius, marker, fill, tip } => write_mark(out, *at, *radius, *marker, fill, tip, medium),
+            Self::Mark { at, radius, marker, fill, tip } => {
+                let element = write_form(out, *at, *radius, *marker);
+                write_paint(out, *marker, fill, medium);
+                close(out, tip, element, medium);
+            }
+            Self::Dots { dots, radius, marker, fill } => {
+                out.push_str("<g");
+                write_paint(out, *marker, fill, medium);
+                out.push('>');
+                for dot in dots {
+                    let element = write_form(out, dot.at, *radius, *marker);
+                    close(out, &Tip::of(dot.trial, ""), element, medium);
+                }
+                out.push_str("</g>");
+            }
+            Self::Cells { corners, size, fill, tip } => {
+                let (w, h) = (short(size.0), short(size.1));
+                out.push_str("<path d=\"");
+                for (x, y) in corners {
+                    let _ = write!(out, "M{} {}h{w}v{h}h-{w}z", short(*x), short(*y));
+                }
+                out.push('"');
+                write_fill(out, fill, medium);
+                close(out, tip, "path", medium);
+            }
             Self::Text { at, text, style } => write_text(out, *at, text, style, medium),
         }
     }
 }
 
-fn write_mark(out: &mut String, at: (f64, f64), r: f64, marker: Marker, fill: &Fill, tip: &str, medium: Medium) {
-    let (x, y) = at;
+/// Begins the element of a marker; its name.
+fn write_form(out: &mut String, (x, y): (f64, f64), r: f64, marker: Marker) -> &'static str {
     let [left, right, up, down] = [x - r, x + r, y - r, y + r].map(short);
     let (x, y) = (short(x), short(y));
-    let element = match marker {
+    let path = match marker {
         Marker::Disc | Marker::Ring => {
             let _ = write!(out, "<circle cx=\"{x}\" cy=\"{y}\" r=\"{}\"", short(r));
-            "circle"
+            return "circle";
         }
-        Marker::Diamond => {
-            let _ = write!(out, "<path d=\"M{x} {up}L{right} {y}L{x} {down}L{left} {y}Z\"");
-            "path"
-        }
-        Marker::Triangle => {
-            let _ = write!(out, "<path d=\"M{x} {up}L{right} {down}L{left} {down}Z\"");
-            "path"
-        }
-        Marker::Cross => {
-            let _ = write!(out, "<path d=\"M{left} {up}L{right} {down}M{left} {down}L{right} {up}\"");
-            "path"
-        }
-        Marker::Tick => {
-            let _ = write!(out, "<path d=\"M{x} {up}L{x} {down}\"");
-            "path"
-        }
+        Marker::Diamond => format!("M{x} {up}L{right} {y}L{x} {down}L{left} {y}Z"),
+        Marker::Triangle => format!("M{x} {up}L{right} {down}L{left} {down}Z"),
+        Marker::Cross => format!("M{left} {up}L{right} {down}M{left} {down}L{right} {up}"),
+        Marker::Tick => format!("M{x} {up}L{x} {down}"),
     };
+    let _ = write!(out, "<path d=\"{path}\"");
+    "path"
+}
+
+fn write_paint(out: &mut String, marker: Marker, fill: &Fill, medium: Medium) {
     if matches!(marker, Marker::Ring | Marker::Cross | Marker::Tick) {
         let (ink, opacity) = (fill.ink.value(medium), short(fill.opacity));
         let _ = write!(out, " fill=\"none\" stroke=\"{ink}\" stroke-width=\"1.5\" stroke-opacity=\"{opacity}\"");
     } else {
         write_fill(out, fill, medium);
     }
-    close(out, tip, element);
 }
 
 fn write_text(out: &mut String, (x, y): (f64, f64), text: &str, style: &Style, medium: Medium) {
@@ -117,11 +133,15 @@ fn write_fill(out: &mut String, fill: &Fill, medium: Medium) {
     }
 }
 
-fn close(out: &mut String, tip: &str, element: &str) {
-    if tip.is_empty() {
+fn close(out: &mut String, tip: &Tip, element: &str, medium: Medium) {
+    // On a page a mark is found by its trial; in a picture file nobody asks.
+    if let Some(trial) = tip.trial.filter(|_| medium == Medium::Page) {
+        let _ = write!(out, " data-id=\"{trial}\"");
+    }
+    if tip.words.is_empty() {
         out.push_str("/>");
     } else {
-        let _ = write!(out, "><title>{}</title></{element}>", escape(tip));
+        let _ = write!(out, "><title>{}</title></{element}>", escape(&tip.words));
     }
 }
 

@@ -10,8 +10,9 @@ use std::collections::HashMap;
 pub(super) fn elimination(space: &Space, batches: &[BatchRow], trials: &[TrialRow], advice: Option<&Advice>) -> Option<Elimination> {
     let parameters = space.parameters();
     let place = |values: &[sigmabar_study::Value]| parameter::coordinates(parameters, values);
-    let measured =
-        |batch: usize| trials.iter().filter(|row| row.batch == batch && row.value.is_some()).map(|row| place(&row.values)).collect();
+    let measured = |batch: usize| {
+        trials.iter().filter(|row| row.batch == batch && row.value.is_some()).map(|row| (row.id, place(&row.values))).collect()
+    };
     let mut candidates: Vec<Vec<f64>> = space.candidates().map_or_else(Vec::new, |table| table.rows.iter().map(|row| place(row)).collect());
     let is_list = !candidates.is_empty();
     let mut seen = Seen::default();

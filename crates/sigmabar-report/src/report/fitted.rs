@@ -4,7 +4,7 @@ use super::assumptions::{kernel_words, source_words};
 use super::error::Result;
 use super::page::Page;
 use super::study_model::most_important;
-use crate::plot::{self, Effect, HeldOut, MeanMap, Scale, Side, Slice, Slices};
+use crate::plot::{self, Dot, Effect, HeldOut, MeanMap, Scale, Side, Slice, Slices};
 use sigmabar::certificate::Contradiction;
 use sigmabar::{Label, Points, PointsRef, Posterior};
 
@@ -145,7 +145,10 @@ fn slices(model: &Fitted<'_>) -> Result<(Slices, String, Option<Contradiction>)>
                 let value = |i: usize| seen.prior().to_data(seen.sums()[i] / seen.locations().count(i));
                 let feet: Vec<Vec<f64>> = rows.iter().map(|row| moved(row[column])).collect();
                 let (own, foot) = (says(model, &rows)?, says(model, &feet)?);
-                let dot = |(i, row): (usize, &&[f64])| (row[column], value(i * every) - own[i] + foot[i], near(row));
+                let dot = |(i, row): (usize, &&[f64])| {
+                    let at = (row[column], value(i * every) - own[i] + foot[i]);
+                    (Dot { at, trial: None }, near(row))
+                };
                 rows.iter().enumerate().map(dot).collect()
             }
             Err(_) => Vec::new(),
@@ -208,7 +211,7 @@ fn mean_map(model: &Fitted<'_>, effects: &[Effect]) -> Result<Option<MeanMap>> {
         sides: pair.map(side),
         says: answers.mean.iter().zip(&answers.function).map(|(mean, (low, high))| Some((*mean, 0.5 * (high - low)))).collect(),
         // Where only sums are left, nobody knows where was measured.
-        measured: points.rows().filter(|_| is_known).map(|row| (row[pair[0]], row[pair[1]])).collect(),
+        measured: points.rows().filter(|_| is_known).map(|row| Dot { at: (row[pair[0]], row[pair[1]]), trial: None }).collect(),
         through_point: Some((middle[pair[0]], middle[pair[1]])),
         steps,
     }))

@@ -3,6 +3,7 @@
 use super::error::Result;
 use super::study_model::StudyModel;
 use crate::plot::HeldOut;
+use sigmabar::strategy::Measured;
 use sigmabar::{Collected, Observations, Points, Posterior, Prior};
 use std::sync::Arc;
 
@@ -14,8 +15,7 @@ const MOST_WORK: f64 = 2e10;
 /// Every tenth measurement predicted by a model that was fitted to the rest, ten times over (fewer where that takes long), under the run's kernel. Means of
 /// replicates count as one measurement each, with their own standard error as noise.
 pub(super) fn held_out(model: &StudyModel<'_>) -> Result<Vec<HeldOut>> {
-    let measured: Vec<(&[f64], f64, Option<f64>)> =
-        model.run().ledger().all_measured().map(|measured| (measured.point, measured.value, measured.standard_error)).collect();
+    let measured: Vec<Measured<'_>> = model.run().ledger().all_measured().collect();
     if measured.len() < FEWEST {
         return Ok(Vec::new());
     }
@@ -26,15 +26,15 @@ pub(super) fn held_out(model: &StudyModel<'_>) -> Result<Vec<HeldOut>> {
     let mut checks = Vec::new();
     for fold in 0..folds {
         let (out, kept): (Vec<usize>, Vec<usize>) = (0..measured.len()).partition(|i| i % 10 == fold);
-        let points = |rows: &[usize]| Points::from_rows(&rows.iter().map(|&i| measured[i].0.to_vec()).collect::<Vec<_>>());
-        let values: Vec<f64> = kept.iter().map(|&i| model.to_model(measured[i].1)).collect();
+        let points = |rows: &[usize]| Points::from_rows(&rows.iter().map(|&i| measured[i].point.to_vec()).collect::<Vec<_>>());
+        let values: Vec<f64> = kept.iter().map(|&i| model.to_model(measured[i].value)).collect();
         let observations = Observations::new(points(&kept)?, &values, Collected::Adaptive, Prior::ZERO)?;
         let (mean, deviation) = Posterior::fit(Arc::clone(&features), information.ridge(), observations)?.predict(points(&out)?.view())?;
         for (j, &i) in out.iter().enumerate() {
-            let (_, value, error) = measured[i];
+            let Measured { id: trial, value, standard_error: error, .. } = measured[i];
             let function = model.spread(mean[j], deviation[j]);
             let noise = error.unwrap_or_else(|| model.spread(mean[j], model.noise()));
-            checks.push(HeldOut { predicted: model.to_data(mean[j]), std_dev: function.hypot(noise), measured: value });
+            checks.push(HeldOut { predicted: model.to_data(mean[j]), std_dev: function.hypot(noise), measured: value, trial });
         }
     }
     checks.retain(|check| check.std_dev > 0.0 && check.std_dev.is_finite());

@@ -66,6 +66,7 @@ pub fn live(study: &Study, address: &str, before: Option<&Live>, mut publish: im
         live.standing = Some((run.found_out(), standing));
     }
     live.is_whole = true;
+    run.forget_posterior();
     Ok(live)
 }
 
@@ -92,6 +93,7 @@ pub fn live_model(study: &Study, address: &str, at: Option<&[Value]>) -> Result<
     if !checks.is_empty() {
         trust(&mut page, &checks, content.response());
     }
+    run.forget_posterior();
     Ok(Some(page))
 }
 

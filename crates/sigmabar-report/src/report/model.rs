@@ -24,8 +24,11 @@ pub fn model(model: &Model) -> Result<Page> {
         Ok(Answers { mean: answer.mean, function: answer.function, response: answer.response, label, response_label, words, contradiction })
     };
     let noise = model.noise_level();
-    let held_out =
-        about.held_out.iter().map(|row| HeldOut { predicted: row.mean, std_dev: row.std.hypot(noise), measured: row.response }).collect();
+    let held_out = about
+        .held_out
+        .iter()
+        .map(|row| HeldOut { predicted: row.mean, std_dev: row.std.hypot(noise), measured: row.response, trial: None })
+        .collect();
     let mut facts = Vec::new();
     if let Some(scores) = &about.scores {
         let percent = |share: f64| format!("{} %", number(100.0 * share));

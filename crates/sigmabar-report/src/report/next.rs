@@ -101,9 +101,9 @@ impl Content<'_> {
 
     pub fn rivals(&self, advice: &Advice, model: Option<&StudyModel<'_>>) -> Result<Vec<Rival>> {
         let space = self.study.spec().space();
-        let at = |values: &[(String, sigmabar_study::Value)]| -> Vec<f64> {
+        let at = |values: &[(String, sigmabar_study::Value)]| -> Vec<(u64, f64)> {
             let same = |row: &&TrialRow| row.values.iter().zip(values).all(|(a, (_, b))| a.same(b));
-            self.trials.iter().filter(same).filter_map(|row| row.value).collect()
+            self.trials.iter().filter(same).filter_map(|row| Some((row.id, row.value?))).collect()
         };
         let says = |point: &[f64]| model.map(|model| model.view(Points::from_rows(&[point.to_vec()])?.view())).transpose();
         let mut rivals = vec![Rival {

@@ -48,6 +48,7 @@ fn of_trial((row, column): (usize, usize), trial: &TrialRow, space: &Space, mode
         column,
         setting: called_words(space, &trial.values)
             + &trial.replicates.map_or_else(String::new, |count| format!(", mean of {count} replicates")),
+        trial: Some(trial.id),
         is_control: false,
         measured: match (trial.value, trial.state) {
             (Some(value), _) => Measured::Value(value),
@@ -62,5 +63,6 @@ fn of_trial((row, column): (usize, usize), trial: &TrialRow, space: &Space, mode
 
 fn of_control((row, column): (usize, usize), value: Option<f64>) -> Well {
     let measured = value.map_or(Measured::Missing, Measured::Value);
-    Well { row, column, setting: "control".to_owned(), is_control: true, measured, predicted: None, std_dev: None, surprise: None }
+    let setting = "control".to_owned();
+    Well { row, column, setting, trial: None, is_control: true, measured, predicted: None, std_dev: None, surprise: None }
 }

@@ -60,6 +60,7 @@ pub(super) fn written(study: &Study, mut page: Page) -> Result<Page> {
     content.tables(&mut page);
     content.grounds(&mut page, certificate.as_ref());
     content.again(&mut page);
+    run.forget_posterior();
     Ok(page)
 }
 
@@ -245,8 +246,8 @@ impl Content<'_> {
             TrialResult::Failed { .. } => None,
         };
         Dots {
-            own: self.trials.iter().filter_map(|row| Some((row.values.as_slice(), row.value?))).collect(),
-            imported: self.imported.iter().filter_map(|row| Some((row.values.as_slice(), earlier(row)?))).collect(),
+            own: self.trials.iter().filter_map(|row| Some((Some(row.id), row.values.as_slice(), row.value?))).collect(),
+            imported: self.imported.iter().filter_map(|row| Some((None, row.values.as_slice(), earlier(row)?))).collect(),
         }
     }
 
@@ -267,16 +268,17 @@ impl Content<'_> {
             wanted_gap: wanted.map(|(gap, _)| gap),
             batches: self.batches.iter().map(&mut end).collect(),
             values: self.trials.iter().filter_map(|row| row.value).collect(),
+            trials: self.trials.iter().filter(|row| row.value.is_some()).map(|row| row.id).collect(),
             failures: self.failures(),
         }
     }
 
-    /// After how many measurements evaluations failed.
-    fn failures(&self) -> Vec<usize> {
+    /// After how many measurements evaluations failed, and which.
+    fn failures(&self) -> Vec<(usize, u64)> {
         let (mut measured, mut failures) = (0, Vec::new());
         for row in &self.trials {
             measured += usize::from(row.value.is_some());
-            failures.extend((row.state == TrialStatus::Failed).then_some(measured));
+            failures.extend((row.state == TrialStatus::Failed).then_some((measured, row.id)));
         }
         failures
     }

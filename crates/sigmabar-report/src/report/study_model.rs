@@ -2,7 +2,7 @@
 
 use super::error::Result;
 use super::parameter;
-use crate::plot::{Effect, MOST_DOTS, MeanMap, Side, Slice, Slices};
+use crate::plot::{Dot, Effect, MOST_DOTS, MeanMap, Side, Slice, Slices};
 use sigmabar::certificate::Coverage;
 use sigmabar::strategy::{RunPosterior, Scale};
 use sigmabar::{Certificate, Label, Points, PointsRef, Sourced, Strategy};
@@ -27,14 +27,17 @@ pub(super) struct StudyModel<'a> {
     noise: f64,
 }
 
-/// What was measured where: by the study, and before it.
+/// What was measured where, in which trial if it was one: by the study, and before it.
 pub(super) struct Dots<'a> {
-    pub own: Vec<(&'a [Value], f64)>,
-    pub imported: Vec<(&'a [Value], f64)>,
+    pub own: Vec<Seen<'a>>,
+    pub imported: Vec<Seen<'a>>,
 }
 
-/// A measurement beside a slice: its place on the parameter's axis, its value, how near it is, its point, and the foot of that on the slice.
-struct Dot {
+type Seen<'a> = (Option<u64>, &'a [Value], f64);
+
+/// A measurement beside a slice: its trial, its place on the parameter's axis, its value, how near it is, its point, and the foot of that on the slice.
+struct Beside {
+    trial: Option<u64>,
     x: f64,
     y: f64,
     nearness: f64,
@@ -220,16 +223,16 @@ impl<'a> StudyModel<'a> {
 
     /// Where measurements would be on a slice, by the model: its mean at their foot on the slice, plus how far they were from its mean at their own place. Those
     /// nearest to the slice, with how near they are: the correlation with their foot.
-    fn partial_residuals(&self, space: &Space, through: &Through, dots: &[(&[Value], f64)], p: usize) -> Result<Vec<(f64, f64, f64)>> {
+    fn partial_residuals(&self, space: &Space, through: &Through, dots: &[Seen<'_>], p: usize) -> Result<Vec<(Dot, f64)>> {
         let (parameter, kernel) = (&space.parameters()[p], &self.posterior.kernel().value);
         let scale = kernel.value(&through.point, &through.point);
-        let mut near: Vec<Dot> = Vec::new();
-        for (values, y) in dots {
+        let mut near: Vec<Beside> = Vec::new();
+        for (trial, values, y) in dots {
             let Ok(point) = space.point(values) else { continue };
             let (mut foot, columns) = (through.point.clone(), space.columns_of(p));
             foot[columns.clone()].copy_from_slice(&point[columns]);
             let nearness = (kernel.value(&foot, &point) / scale).clamp(0.0, 1.0);
-            near.push(Dot { x: parameter::coordinate(parameter, &values[p]), y: *y, nearness, point, foot });
+            near.push(Beside { trial: *trial, x: parameter::coordinate(parameter, &values[p]), y: *y, nearness, point, foot });
         }
         near.sort_by(|a, b| b.nearness.total_cmp(&a.nearness));
         near.truncate(MOST_DOTS);
@@ -240,7 +243,10 @@ impl<'a> StudyModel<'a> {
         let there = says(near.iter().map(|dot| dot.point.as_slice()).collect())?;
         let on_slice = says(near.iter().map(|dot| dot.foot.as_slice()).collect())?;
         let says = there.into_iter().zip(on_slice);
-        Ok(near.iter().zip(says).map(|(dot, (own, foot))| (dot.x, dot.y - own.0 + foot.0, dot.nearness)).collect())
+        let moved = |(dot, (own, foot)): (&Beside, ((f64, f64), (f64, f64)))| {
+            (Dot { at: (dot.x, dot.y - own.0 + foot.0), trial: dot.trial }, dot.nearness)
+        };
+        Ok(near.iter().zip(says).map(moved).collect())
     }
 
     /// What the model says over the two parameters that matter most, the others as in a setting; none where fewer than two can be moved.
@@ -282,7 +288,7 @@ impl<'a> StudyModel<'a> {
             sides: [p, q].map(|i| Side { name: space.parameters()[i].name.clone(), scale: parameter::scale(&space.parameters()[i]) }),
             steps: [(p, &across), (q, &up)].map(|(i, all)| all.iter().map(|v| parameter::coordinate(&space.parameters()[i], v)).collect()),
             says: places.into_iter().map(|is_there| if is_there { said.next() } else { None }).collect(),
-            measured: dots.own.iter().chain(&dots.imported).map(|(values, _)| place(values)).collect(),
+            measured: dots.own.iter().chain(&dots.imported).map(|(trial, values, _)| Dot { at: place(values), trial: *trial }).collect(),
             through_point: (here.len() == space.parameters().len()).then(|| place(&here)),
         }))
     }

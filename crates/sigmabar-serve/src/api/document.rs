@@ -128,12 +128,16 @@ impl Entry {
             ("400", "a wrong query"),
             ("401", "a wrong token"),
             ("404", "no such study, trial or picture"),
-            ("429", "too many wrong tokens"),
+            ("429", "too many requests from this address: wait as long as Retry-After says"),
             ("500", "the study's file cannot be read"),
             ("503", "busy: try again"),
         ];
         for (status, words) in all.iter().chain(refusals) {
             self.value["responses"][*status] = problem(words, document);
+        }
+        for status in ["429", "503"] {
+            let seconds = json!({ "description": "Seconds to wait", "schema": { "type": "integer", "minimum": 1 } });
+            self.value["responses"][status]["headers"] = json!({ "Retry-After": seconds });
         }
         self
     }

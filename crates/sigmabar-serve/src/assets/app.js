@@ -25,11 +25,12 @@ function morph(old, fresh) {
   for (const { name, value } of fresh.attributes) if (old.getAttribute(name) !== value) old.setAttribute(name, value);
   if (open) old.open = true;
   if (old.nodeName === "INPUT" && old.value !== fresh.value) old.value = fresh.value;
+  // A trial may have several marks in one picture.
   const keyed = new Map();
-  for (const child of old.childNodes) { const key = keyOf(child); if (key) keyed.set(key, child); }
+  for (const child of old.childNodes) { const key = keyOf(child); if (key) keyed.set(key, [...(keyed.get(key) || []), child]); }
   let place = old.firstChild;
   for (const child of [...fresh.childNodes]) {
-    const key = keyOf(child), known = key && keyed.get(key);
+    const key = keyOf(child), known = key && keyed.get(key)?.shift();
     if (known && known !== place) { old.insertBefore(known, place); morph(known, child); continue; }
     if (!place || (key && !known) || (keyOf(place) && !known)) { old.insertBefore(child, place); continue; }
     const next = place.nextSibling;
@@ -54,6 +55,7 @@ async function refresh() {
   await new Promise((done) => setTimeout(done, Math.max(0, next - Date.now())));
   stale = false;
   const begun = Date.now();
+  let pause = 200;
   try {
     const answer = await fetch(location.href, { headers: { accept: "text/html" } });
     if (answer.ok) {
@@ -61,9 +63,12 @@ async function refresh() {
       morph($("main"), $("main", page));
       localise();
       document.dispatchEvent(new CustomEvent("refreshed"));
+    } else if (answer.status === 429) {
+      pause = 1000 * Number(answer.headers.get("retry-after") || 2);
+      stale = true;
     }
   } catch { /* The stream says when the server is there again. */ }
-  next = Date.now() + Math.max(200, 3 * (Date.now() - begun));
+  next = Date.now() + Math.max(pause, 3 * (Date.now() - begun));
   busy = false;
   if (stale || isWaiting()) refresh();
 }
@@ -233,6 +238,36 @@ function pressed(words, work) {
   return button;
 }
 
+// A mark of a picture leads to its trial. With the keyboard, arrows walk over the marks of a picture, and Enter follows the one that stands out.
+const marksOf = (picture) => [...picture.querySelectorAll("[data-id]")];
+const visit = (id) => { location.href = `${api.replace("/api/v1/studies/", "/s/")}/trials${id > 0 ? `?after=${id - 1}` : ""}#trials-${id}`; };
+document.addEventListener("click", ({ target }) => {
+  const mark = api && target.closest("figure svg [data-id]");
+  if (mark) visit(mark.dataset.id);
+});
+document.addEventListener("mouseover", ({ target }) => {
+  const mark = target.closest("figure svg [data-id]");
+  if (!mark || $("title", mark)) return;
+  const words = document.createElementNS("http://www.w3.org/2000/svg", "title");
+  words.textContent = `trial ${mark.dataset.id}`;
+  mark.append(words);
+});
+document.addEventListener("keydown", (event) => {
+  const picture = api && event.target.closest?.("figure svg");
+  const steps = { ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1, PageDown: 50, PageUp: -50, Home: -Infinity, End: Infinity };
+  if (!picture || !(event.key in steps || event.key === "Enter")) return;
+  const marks = marksOf(picture), at = marks.findIndex((mark) => mark.dataset.chosen !== undefined);
+  if (marks.length === 0) return;
+  event.preventDefault();
+  if (event.key === "Enter") { if (at >= 0) visit(marks[at].dataset.id); return; }
+  const next = at < 0 ? 0 : Math.min(marks.length - 1, Math.max(0, at + steps[event.key]));
+  if (at >= 0) delete marks[at].dataset.chosen;
+  marks[next].dataset.chosen = "";
+  tell(`trial ${marks[next].dataset.id}: Enter shows it`);
+});
+const reachable = () => { if (api) for (const picture of document.querySelectorAll("figure svg")) if ($("[data-id]", picture)) picture.setAttribute("tabindex", "0"); };
+document.addEventListener("refreshed", reachable);
+
 // Arrow keys walk over a plate.
 document.addEventListener("keydown", (event) => {
   const step = { ArrowLeft: [0, -1], ArrowRight: [0, 1], ArrowUp: [-1, 0], ArrowDown: [1, 0] }[event.key];
@@ -299,6 +334,7 @@ async function difference(place, title, path, body, after) {
 }
 
 localise();
+reachable();
 showAllTyped();
 if (isWaiting()) refresh();
 listen();

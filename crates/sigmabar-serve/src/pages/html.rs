@@ -105,12 +105,13 @@ pub(super) fn left(until: Option<i64>) -> String {
     }
 }
 
-/// A table; cells are HTML already.
+/// A table; cells are HTML already. A row is found by its key: that of the trials is #trials-17.
 pub(super) fn table(id: &str, heads: &[&str], rows: impl Iterator<Item = (String, Vec<String>)>) -> String {
     let heads: String = heads.iter().map(|head| format!("<th scope=\"col\">{}</th>", escape(head))).collect();
     let row = |(key, cells): (String, Vec<String>)| {
         let cells: String = cells.iter().map(|cell| format!("<td>{cell}</td>")).collect();
-        format!("<tr data-id=\"{}\">{cells}</tr>", escape(&key))
+        let key = escape(&key);
+        format!("<tr data-id=\"{key}\" id=\"{id}-{key}\">{cells}</tr>")
     };
     let rows: String = rows.map(row).collect();
     format!("<div class=\"table\" tabindex=\"0\" id=\"{id}\"><table><thead><tr>{heads}</tr></thead><tbody>{rows}</tbody></table></div>")

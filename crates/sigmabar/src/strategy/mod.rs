@@ -31,6 +31,7 @@ use crate::points::Collected;
 use any_data::AnyData;
 use run::dial::Setting;
 use run::ledger::Proposal;
+use run_posterior::Known;
 use serde::{Deserialize, Serialize};
 use sigmabar_linalg::{Interrupt, caught};
 
@@ -46,6 +47,8 @@ pub struct Strategy {
     finished: bool,
     despite_contradiction: bool,
     mishaps: Mishaps,
+    #[serde(skip)]
+    known: Known,
 }
 
 impl Strategy {
@@ -56,7 +59,8 @@ impl Strategy {
     pub fn new(problem: Problem, policy: Policy) -> Result<Self> {
         problem.check_digits()?;
         policy.check(&problem)?;
-        Ok(Self { problem, policy, ledger: Ledger::default(), finished: false, despite_contradiction: false, mishaps: Mishaps::default() })
+        let (ledger, mishaps, known) = (Ledger::default(), Mishaps::default(), Known::default());
+        Ok(Self { problem, policy, ledger, finished: false, despite_contradiction: false, mishaps, known })
     }
 
     /// The problem.
@@ -146,6 +150,7 @@ impl Strategy {
         if !self.problem.domain().contains(natural) {
             return Err(Error::Premise { what: "attaching a result", reason: "its point violates a constraint of the domain" });
         }
+        self.known = Known::default();
         self.ledger.attach(Attached { candidate, point, outcome, collected })
     }
 
@@ -168,6 +173,7 @@ impl Strategy {
         problem.check_digits()?;
         self.policy.check(&problem)?;
         self.problem = problem.for_new_data();
+        self.known = Known::default();
         Ok(())
     }
 
@@ -184,6 +190,7 @@ impl Strategy {
     /// [`crate::Error::UnknownTrial`], [`crate::Error::NotAsked`], [`crate::Error::AlreadyTold`], [`crate::Error::NotFinite`]: nothing is changed then.
     pub fn tell(&mut self, id: u64, outcome: Outcome) -> Result<()> {
         self.ledger.tell(id, outcome)?;
+        self.known = Known::default();
         if self.ledger.is_open() && !self.ledger.is_waiting() {
             self.close()?;
         }
@@ -197,6 +204,7 @@ impl Strategy {
     /// [`Error::UnknownTrial`], [`Error::Premise`] for a trial whose batch is closed, [`Error::Outside`]; nothing is changed then.
     pub fn relocate(&mut self, id: u64, natural: &[f64]) -> Result<()> {
         let Proposal { candidate, point } = self.placed(natural)?;
+        self.known = Known::default();
         self.ledger.relocate(id, candidate, point)
     }
 
@@ -211,6 +219,7 @@ impl Strategy {
 
     fn close(&mut self) -> Result<()> {
         let before = self.ledger.close();
+        self.known = Known::default();
         match self.with_policy(Policy::learn) {
             Ok(finished) => {
                 self.finished = finished;
@@ -240,8 +249,21 @@ impl Strategy {
     /// # Errors
     /// What fitting the model runs into.
     pub fn recommend(&self) -> Result<Option<Recommendation>> {
-        let found = caught(|| self.policy.recommend(&self.problem, &self.ledger))??;
-        Ok(found.map(|found| Recommendation { certificate: self.with_mishaps(found.certificate), ..found }))
+        Ok(self.best()?.map(|found| Recommendation { certificate: self.with_mishaps(found.certificate), ..found }))
+    }
+
+    /// What the policy claims; where it claims nothing, the model's guess, with the reason if the data contradict the premises.
+    fn best(&self) -> Result<Option<Recommendation>> {
+        caught(|| {
+            if let Some(claimed) = self.policy.claimed(&self.problem, &self.ledger)? {
+                return Ok(Some(claimed));
+            }
+            let mut guess = RunPosterior::best_measured(self)?;
+            if let Some(guess) = &mut guess {
+                guess.certificate.contradiction = self.policy.contradiction();
+            }
+            Ok(guess)
+        })?
     }
 
     /// Notes what happened to results that the run cannot see: its certificates say so from now on.
@@ -265,7 +287,7 @@ impl Strategy {
     /// # Errors
     /// As [`Strategy::recommend`].
     pub fn recommend_with_range(&self) -> Result<Option<Recommendation>> {
-        let Some(mut recommendation) = caught(|| self.policy.recommend(&self.problem, &self.ledger))?? else { return Ok(None) };
+        let Some(mut recommendation) = self.best()? else { return Ok(None) };
         let range = caught(|| match self.replayed() {
             Some(policy) => policy.range(&self.problem, &self.ledger),
             None => self.any_data(Some(&recommendation))?.map_or(Ok(None), |data| data.range()),
@@ -394,6 +416,11 @@ impl Strategy {
     /// What fitting the model runs into.
     pub fn posterior(&self) -> Result<Option<RunPosterior<'_>>> {
         caught(|| RunPosterior::new(self))?
+    }
+
+    /// Forgets the posterior of everything measured, which is large; what was learnt for it stays, and whoever asks next has it fitted again.
+    pub fn forget_posterior(&self) {
+        self.known.forget();
     }
 }
 

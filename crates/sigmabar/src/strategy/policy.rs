@@ -4,7 +4,6 @@ use super::run::ledger::{Ledger, Proposal};
 use super::run::problem::Problem;
 use super::run::recommendation::{BatchReport, Recommendation};
 use super::run::survivors::Survivors;
-use super::run_posterior::RunPosterior;
 use super::{
     AdaBkb, Auto, Bbkb, Bkb, Bpe, DecoupledThompson, EkUcb, ExpectedImprovement, GpThreds, GpUcb, LargestVariance, MiniMeta,
     ProbabilityOfImprovement, Random, Rips, Sbpe, Sobol, SupKernelUcb, ThompsonSampling,
@@ -152,18 +151,12 @@ impl Policy {
         Ok(ledger.trials().len() >= problem.budget())
     }
 
-    pub(super) fn recommend(&self, problem: &Problem, ledger: &Ledger) -> Result<Option<Recommendation>> {
+    /// What the policy itself claims; `None` where it claims nothing, or nothing yet.
+    pub(super) fn claimed(&self, problem: &Problem, ledger: &Ledger) -> Result<Option<Recommendation>> {
         match self {
             Self::Auto(p) => p.recommend(problem, ledger),
-            Self::Sbpe(p) => match p.recommend(problem)? {
-                // Nothing could be claimed, as when the data contradict the premises: the model's guess, with the reason.
-                None => Ok(RunPosterior::best_measured(problem, ledger)?.map(|mut r| {
-                    r.certificate.contradiction = p.contradiction();
-                    r
-                })),
-                claimed => Ok(claimed),
-            },
-            _ => RunPosterior::best_measured(problem, ledger),
+            Self::Sbpe(p) => p.recommend(problem),
+            _ => Ok(None),
         }
     }
 

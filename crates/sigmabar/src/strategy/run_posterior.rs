@@ -16,7 +16,7 @@ use crate::origin::{Origin, Sourced};
 use crate::points::{Collected, Observations, Points, PointsRef, Prior};
 use crate::posterior::Posterior;
 use sigmabar_linalg::argmax;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// Up to this many distinct points all of them are inducing points, so that the posterior is the exact one.
 const EXACT: usize = 1000;
@@ -28,14 +28,65 @@ const EXACT: usize = 1000;
 #[derive(Clone, Debug)]
 pub struct RunPosterior<'a> {
     problem: &'a Problem,
+    fitted: Fitted,
+    /// What was given, where that is enough for a theorem about everything measured at once.
+    claim: Option<Claim>,
+}
+
+/// A model of everything measured.
+#[derive(Clone, Debug)]
+struct Fitted {
     scale: Option<Scale>,
-    posterior: Posterior,
+    posterior: Arc<Posterior>,
     /// The noise of one evaluation, on the scale of the model.
     noise: f64,
     /// What the model says about the run by itself.
     certificate: Certificate,
-    /// What was given, where that is enough for a theorem about everything measured at once.
-    claim: Option<Claim>,
+}
+
+/// What a run has found out about everything measured so far, for all who ask before the next result comes: it takes long. Two runs differ by none of it.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Known(Arc<Mutex<Kept>>);
+
+#[derive(Debug, Default)]
+struct Kept {
+    learnt: Option<Option<Assumed>>,
+    fitted: Option<Option<Fitted>>,
+}
+
+impl Known {
+    fn kept(&self) -> MutexGuard<'_, Kept> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub fn forget(&self) {
+        self.kept().fitted = None;
+    }
+
+    /// What was learnt, or is learnt now. Two who ask at once learn the same.
+    fn learnt(&self, problem: &Problem, ledger: &Ledger) -> Result<Option<Assumed>> {
+        if let Some(known) = &self.kept().learnt {
+            return Ok(known.clone());
+        }
+        let learnt = first_look(problem, ledger)?;
+        self.kept().learnt = Some(learnt.clone());
+        Ok(learnt)
+    }
+
+    fn fitted(&self, fit: impl FnOnce() -> Result<Option<Fitted>>) -> Result<Option<Fitted>> {
+        if let Some(known) = &self.kept().fitted {
+            return Ok(known.clone());
+        }
+        let fitted = fit()?;
+        self.kept().fitted = Some(fitted.clone());
+        Ok(fitted)
+    }
+}
+
+impl PartialEq for Known {
+    fn eq(&self, _: &Self) -> bool {
+        true
+    }
 }
 
 /// What the model goes by.
@@ -50,9 +101,10 @@ struct Basis {
 
 impl Basis {
     /// What was given; else what was learnt from everything measured.
-    fn of(problem: &Problem, ledger: &Ledger) -> Result<Option<Self>> {
+    fn of(run: &Strategy) -> Result<Option<Self>> {
+        let problem = &run.problem;
         let (Some(kernel), Some(ridge)) = (problem.kernel(), problem.ridge()) else {
-            return Ok(first_look(problem, ledger)?.map(Self::learnt));
+            return Ok(run.known.learnt(problem, &run.ledger)?.map(Self::learnt));
         };
         let noise = problem.noise().map_or(ridge, Noise::std_dev_bound);
         Ok(Some(Self { kernel: kernel.clone(), ridge, scale: None, noise, learnt: None }))
@@ -64,34 +116,8 @@ impl Basis {
     }
 }
 
-impl<'a> RunPosterior<'a> {
-    pub(super) fn new(run: &'a Strategy) -> Result<Option<Self>> {
-        let learnt = match &run.policy {
-            Policy::Auto(auto) => auto.assumed().last().cloned().map(Basis::learnt),
-            _ => None,
-        };
-        let basis = learnt.map_or_else(|| Basis::of(&run.problem, &run.ledger), |basis| Ok(Some(basis)))?;
-        let fitted = basis.map_or(Ok(None), |basis| Self::fit(&run.problem, &run.ledger, &basis))?;
-        let Some(fitted) = fitted else { return Ok(None) };
-        let claim = if fitted.scale.is_none() && Self::is_whole(run) { run.problem.claim()? } else { None };
-        Ok(Some(Self { claim, ..fitted }))
-    }
-
-    /// Whether everything measured may stand in one claim: nothing counts more than the rest, nothing was lost, corrected or is still open that may have been
-    /// chosen by its noise, and nothing is there from which the premises may have been learnt.
-    fn is_whole(run: &Strategy) -> bool {
-        let Mishaps { corrected, measured_again, .. } = run.mishaps();
-        let ledger = &run.ledger;
-        let settled = ledger.settled();
-        let lost = ledger.lost_before() + ledger.lost_until(settled) + corrected + measured_again;
-        let has_pilot = matches!(&run.policy, Policy::Sbpe(sbpe) if sbpe.pilot().is_some());
-        let may_have_taught = has_pilot || (run.problem.is_learnt_elsewhere() && ledger.measured_before().next().is_some());
-        let all = || ledger.all_measured();
-        let is_settled = ledger.measured_before().chain(ledger.measured_until(settled)).count() == all().count();
-        is_settled && !may_have_taught && all().all(|m| m.standard_error.is_none()) && run.problem.failures().origin(lost) != Origin::Unmet
-    }
-
-    fn fit(problem: &'a Problem, ledger: &Ledger, basis: &Basis) -> Result<Option<Self>> {
+impl Fitted {
+    fn new(problem: &Problem, ledger: &Ledger, basis: &Basis) -> Result<Option<Self>> {
         let Basis { kernel, ridge, scale, noise, .. } = basis;
         let (ridge, scale, noise) = (*ridge, *scale, *noise);
         let (mut rows, mut values, mut weights) = (Vec::new(), Vec::new(), Vec::new());
@@ -124,18 +150,56 @@ impl<'a> RunPosterior<'a> {
             None => problem.premises(values.len()),
         };
         let certificate = model_certificate(problem, premises);
-        Ok(Some(Self { problem, scale, posterior: Posterior::fit(features, ridge, observations)?, noise, certificate, claim: None }))
+        let posterior = Arc::new(Posterior::fit(features, ridge, observations)?);
+        Ok(Some(Self { scale, posterior, noise, certificate }))
+    }
+
+    fn to_data(&self, problem: &Problem, value: f64) -> f64 {
+        problem.to_data(self.scale.map_or(value, |s| s.to_problem(value)))
+    }
+}
+
+impl<'a> RunPosterior<'a> {
+    pub(super) fn new(run: &'a Strategy) -> Result<Option<Self>> {
+        let Some(fitted) = Self::fitted(run)? else { return Ok(None) };
+        let claim = if fitted.scale.is_none() && Self::is_whole(run) { run.problem.claim()? } else { None };
+        Ok(Some(Self { problem: &run.problem, fitted, claim }))
+    }
+
+    /// The model of a run under what was given, what `auto` went by, or what is learnt.
+    fn fitted(run: &Strategy) -> Result<Option<Fitted>> {
+        run.known.fitted(|| {
+            let assumed = match &run.policy {
+                Policy::Auto(auto) => auto.assumed().last().cloned().map(Basis::learnt),
+                _ => None,
+            };
+            let basis = assumed.map_or_else(|| Basis::of(run), |basis| Ok(Some(basis)))?;
+            basis.map_or(Ok(None), |basis| Fitted::new(&run.problem, &run.ledger, &basis))
+        })
+    }
+
+    /// Whether everything measured may stand in one claim: nothing counts more than the rest, nothing was lost, corrected or is still open that may have been
+    /// chosen by its noise, and nothing is there from which the premises may have been learnt.
+    fn is_whole(run: &Strategy) -> bool {
+        let Mishaps { corrected, measured_again, .. } = run.mishaps();
+        let ledger = &run.ledger;
+        let settled = ledger.settled();
+        let lost = ledger.lost_before() + ledger.lost_until(settled) + corrected + measured_again;
+        let has_pilot = matches!(&run.policy, Policy::Sbpe(sbpe) if sbpe.pilot().is_some());
+        let may_have_taught = has_pilot || (run.problem.is_learnt_elsewhere() && ledger.measured_before().next().is_some());
+        let all = || ledger.all_measured();
+        let is_settled = ledger.measured_before().chain(ledger.measured_until(settled)).count() == all().count();
+        is_settled && !may_have_taught && all().all(|m| m.standard_error.is_none()) && run.problem.failures().origin(lost) != Origin::Unmet
     }
 
     /// The measured point with the largest $\mu-\sigma/2$: shrinks lucky single draws. Kernel and noise are those of the problem, else learnt from what was
     /// measured, which [`Strategy::recommend`] needs before a policy has learnt anything. The interval is $\mu\pm2\sigma$, a heuristic.
-    pub(super) fn best_measured(problem: &Problem, ledger: &Ledger) -> Result<Option<Recommendation>> {
-        let Some(basis) = Basis::of(problem, ledger)? else { return Ok(None) };
-        let Some(fitted) = RunPosterior::fit(problem, ledger, &basis)? else { return Ok(None) };
+    pub(super) fn best_measured(run: &Strategy) -> Result<Option<Recommendation>> {
+        let (Some(fitted), ledger) = (Self::fitted(run)?, &run.ledger) else { return Ok(None) };
         let points: Vec<&[f64]> = ledger.all_measured().map(|m| m.point).collect();
         let (mean, deviation) = fitted.posterior.predict(Points::from_rows(&points)?.view())?;
         let best = argmax((0..points.len()).map(|i| (i, mean[i] - 0.5 * deviation[i]))).unwrap_or(0);
-        let end = |z: f64| fitted.to_data(mean[best] + z * deviation[best]);
+        let end = |z: f64| fitted.to_data(&run.problem, mean[best] + z * deviation[best]);
         let (a, b) = (end(-2.0), end(2.0));
         Ok(Some(Recommendation {
             point: points[best].to_vec(),
@@ -151,31 +215,31 @@ impl<'a> RunPosterior<'a> {
     /// A value of the model in the data's scale.
     #[must_use]
     pub fn to_data(&self, value: f64) -> f64 {
-        self.problem.to_data(self.scale.map_or(value, |s| s.to_problem(value)))
+        self.fitted.to_data(self.problem, value)
     }
 
     /// The posterior itself: encoded points, and the model's scale, where larger is better.
     #[must_use]
     pub fn posterior(&self) -> &Posterior {
-        &self.posterior
+        &self.fitted.posterior
     }
 
     /// The kernel, with where it came from.
     #[must_use]
     pub fn kernel(&self) -> &Sourced<Kernel> {
-        self.posterior.information().features().sourced_kernel()
+        self.fitted.posterior.information().features().sourced_kernel()
     }
 
     /// The scale on which values are modelled, where they are centred, stretched or warped.
     #[must_use]
     pub fn scale(&self) -> Option<Scale> {
-        self.scale
+        self.fitted.scale
     }
 
     /// What its bands rest on: an estimate, about each point by itself.
     #[must_use]
     pub fn certificate(&self) -> Certificate {
-        Certificate { claim: Claimed::Function { side: Side::Both }, about: About::Point, ..self.certificate.clone() }
+        Certificate { claim: Claimed::Function { side: Side::Both }, about: About::Point, ..self.fitted.certificate.clone() }
     }
 
     /// What was given, where that is enough for a theorem about everything measured at once, on the scale of the model.
@@ -187,7 +251,7 @@ impl<'a> RunPosterior<'a> {
     /// The noise of one evaluation, on the scale of the model.
     #[must_use]
     pub fn noise(&self) -> f64 {
-        self.noise
+        self.fitted.noise
     }
 
     /// The natural values of the inducing points.
@@ -195,7 +259,7 @@ impl<'a> RunPosterior<'a> {
     /// # Errors
     /// None for a run that is sound.
     pub fn inducing(&self) -> Result<Points> {
-        self.problem.domain().decode(self.posterior.information().features().inducing())
+        self.problem.domain().decode(self.fitted.posterior.information().features().inducing())
     }
 
     /// The median of the function's value at natural points.
@@ -219,7 +283,7 @@ impl<'a> RunPosterior<'a> {
     /// # Errors
     /// As [`RunPosterior::mean`].
     pub fn prediction_band(&self, natural: PointsRef<'_>, z: f64) -> Result<Vec<(f64, f64)>> {
-        self.ends(natural, z, self.noise)
+        self.ends(natural, z, self.fitted.noise)
     }
 
     /// Half the distance between $\mu\pm\sigma$ in the data's scale: the standard deviation, where values are not warped.
@@ -232,7 +296,7 @@ impl<'a> RunPosterior<'a> {
 
     fn ends(&self, natural: PointsRef<'_>, z: f64, noise: f64) -> Result<Vec<(f64, f64)>> {
         let encoded = self.problem.domain().encode(natural)?;
-        let (mean, deviation) = self.posterior.predict(encoded.view())?;
+        let (mean, deviation) = self.fitted.posterior.predict(encoded.view())?;
         let both = |(mean, deviation): (&f64, &f64)| {
             let reach = z * deviation.hypot(noise);
             let (a, b) = (self.to_data(mean - reach), self.to_data(mean + reach));

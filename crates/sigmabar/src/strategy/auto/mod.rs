@@ -27,7 +27,6 @@ use crate::strategy::baselines::Sobol;
 use crate::strategy::run::ledger::{Ledger, Outcome, Proposal, TrialState};
 use crate::strategy::run::problem::{Failures, Problem};
 use crate::strategy::run::recommendation::{self, BatchReport, Recommendation, StillPossible};
-use crate::strategy::run_posterior::RunPosterior;
 use crate::theory::even_batch_lengths;
 use advice::{Advice, Evidence};
 use fit::{Fit, Fitting};
@@ -210,7 +209,7 @@ impl Auto {
     }
 
     pub(super) fn recommend(&self, problem: &Problem, ledger: &Ledger) -> Result<Option<Recommendation>> {
-        let Some(Round { advice, assumed, .. }) = self.rounds.last() else { return RunPosterior::best_measured(problem, ledger) };
+        let Some(Round { advice, assumed, .. }) = self.rounds.last() else { return Ok(None) };
         let candidate = advice.measured.and_then(|i| ledger.all_measured().nth(i)).and_then(|m| m.candidate);
         let (a, b) = (problem.to_data(advice.lower), problem.to_data(advice.upper));
         let premises = assumed.premises(problem, ledger.all_measured().count());
