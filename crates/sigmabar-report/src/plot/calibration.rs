@@ -101,7 +101,7 @@ pub fn calibration(held_out: &[HeldOut], how: &str) -> Picture {
             3.0,
             Marker::Disc,
             Fill::opaque(Ink::Series(0)),
-            &format!("{} %: {} %", number(point.0), number(point.1)),
+            format!("{} %: {} %", number(point.0), number(point.1)),
         );
     }
     let mut table = Table::new(["nominal", "observed", "envelope_lower", "envelope_upper", "count"]);

@@ -52,7 +52,8 @@ pub(super) fn cloud(scene: &mut Scene, area: Area, dots: Vec<Dot>, look: Look<'_
     }
     let highest = levels.keys().copied().max().unwrap_or(1);
     for (level, corners) in levels {
-        let opacity = 0.2 + 0.75 * f64::from(level) / f64::from(highest);
+        // Lines that lie over them stay to be seen.
+        let opacity = 0.1 + 0.5 * f64::from(level) / f64::from(highest);
         let tip = format!("{} to {} {what} in each of these", 1_u64 << level, (2_u64 << level) - 1);
         scene.cells(corners, (BIN, BIN), Fill { opacity, ..fill }, tip);
     }

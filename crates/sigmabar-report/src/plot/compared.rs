@@ -30,7 +30,7 @@ pub fn compared(studies: &[(String, Vec<BatchEnd>)]) -> Picture {
     for (i, curve) in curves.iter().enumerate() {
         panel.line(&mut figure.scene, curve, stroke(i));
         for (x, y) in curve {
-            panel.mark(&mut figure.scene, (*x, *y), 3.5, super::Marker::Disc, super::Fill::opaque(Ink::Series(i % 7)), &super::number(*y));
+            panel.mark(&mut figure.scene, (*x, *y), 3.5, super::Marker::Disc, super::Fill::opaque(Ink::Series(i % 7)), super::number(*y));
         }
     }
     if curves.iter().all(Vec::is_empty) {

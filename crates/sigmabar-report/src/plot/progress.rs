@@ -71,7 +71,7 @@ impl Progress {
         }
         left.line(&mut figure.scene, &steps(&gaps, last as f64), gap);
         for (x, y) in &gaps {
-            left.mark(&mut figure.scene, (*x, *y), 4.0, Marker::Disc, Fill::opaque(Ink::Series(0)), &number(*y));
+            left.mark(&mut figure.scene, (*x, *y), 4.0, Marker::Disc, Fill::opaque(Ink::Series(0)), number(*y));
         }
         if gaps.is_empty() {
             let inner = left.inner();
@@ -213,7 +213,7 @@ pub fn rivals(rivals: &[Rival], response: &str) -> Picture {
             panel.line(&mut figure.scene, &[(lower, y), (upper, y)], Stroke::solid(Ink::Series(0), 4.0));
         }
         if let Some(mean) = rival.mean {
-            panel.mark(&mut figure.scene, (mean, y), 6.0, Marker::Diamond, Fill::opaque(Ink::Series(0)), &number(mean));
+            panel.mark(&mut figure.scene, (mean, y), 6.0, Marker::Diamond, Fill::opaque(Ink::Series(0)), number(mean));
         }
         for (trial, value) in &rival.measured {
             // Below the interval, so that many of them do not hide it.

@@ -110,7 +110,7 @@ fn draw(panel: &RegretPanel, strategies: &[&str], measure: &str, area: super::Ar
         axes.line(scene, &line, stroke(i));
         let points = curve.evaluations.iter().copied().zip(curve.mean.iter().copied()).filter(|p| p.1 > 0.0);
         if curve.evaluations.len() <= 12 {
-            points.for_each(|point| axes.mark(scene, point, 3.0, super::Marker::Disc, Fill::opaque(Ink::Series(i)), &number(point.1)));
+            points.for_each(|point| axes.mark(scene, point, 3.0, super::Marker::Disc, Fill::opaque(Ink::Series(i)), number(point.1)));
         }
     }
     if let Some(slope) = panel.theory_slope {
@@ -188,7 +188,7 @@ pub fn growth(rows: &[RegretGrowth]) -> Picture {
         axes.line(&mut figure.scene, &bounds, bound);
         axes.line(&mut figure.scene, &regrets, measured);
         for p in &regrets {
-            axes.mark(&mut figure.scene, *p, 3.0, super::Marker::Disc, Fill::opaque(Ink::Series(0)), &number(p.1));
+            axes.mark(&mut figure.scene, *p, 3.0, super::Marker::Disc, Fill::opaque(Ink::Series(0)), number(p.1));
         }
         let limit = mine.first().map_or(1.0, |g| g.slope_limit);
         let end = RegretCurve {

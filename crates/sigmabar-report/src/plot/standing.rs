@@ -47,7 +47,7 @@ pub fn standing(standing: &Standing, response: &str) -> Picture {
     }
     panel.line(&mut figure.scene, &known, curve);
     for (norm, gap) in &known {
-        panel.mark(&mut figure.scene, (*norm, *gap), 3.0, Marker::Disc, Fill::opaque(Ink::Series(0)), &number(*gap));
+        panel.mark(&mut figure.scene, (*norm, *gap), 3.0, Marker::Disc, Fill::opaque(Ink::Series(0)), number(*gap));
     }
     let caption = "Each point is a statement about its own premise, from the same data: a function of norm C at most has no setting better than the recommended one by more than the gap. \
                    Left of the shaded edge no function fits the data; right of C† the claim is no longer proved.";

@@ -242,11 +242,11 @@ impl<'a> StudyModel<'a> {
         let says = |points: Vec<&[f64]>| self.predict(Points::from_rows(&points)?.view());
         let there = says(near.iter().map(|dot| dot.point.as_slice()).collect())?;
         let on_slice = says(near.iter().map(|dot| dot.foot.as_slice()).collect())?;
-        let says = there.into_iter().zip(on_slice);
-        let moved = |(dot, (own, foot)): (&Beside, ((f64, f64), (f64, f64)))| {
-            (Dot { at: (dot.x, dot.y - own.0 + foot.0), trial: dot.trial }, dot.nearness)
+        let moved = |(i, dot): (usize, &Beside)| {
+            let at = (dot.x, dot.y - there[i].0 + on_slice[i].0);
+            (Dot { at, trial: dot.trial }, dot.nearness)
         };
-        Ok(near.iter().zip(says).map(moved).collect())
+        Ok(near.iter().enumerate().map(moved).collect())
     }
 
     /// What the model says over the two parameters that matter most, the others as in a setting; none where fewer than two can be moved.
