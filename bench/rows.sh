@@ -3,8 +3,6 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 export CARGO_TARGET_DIR="$PWD/target"
-environment="$CARGO_TARGET_DIR/engines-venv"
-[[ -x "$environment/bin/python" ]] || "${PYTHON:-python3}" -m venv "$environment"
-"$environment/bin/pip" install --quiet --requirement crates/sigmabar-python/engines/requirements.txt
+environment="$(bash scripts/environment.sh engines crates/sigmabar-python/engines/requirements.txt)"
 VIRTUAL_ENV="$environment" "$environment/bin/maturin" develop --release --quiet --manifest-path crates/sigmabar-python/Cargo.toml
 "$environment/bin/python" bench/rows.py "$@"

@@ -5,9 +5,7 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 
 export CARGO_TARGET_DIR="$PWD/target"
-environment="$CARGO_TARGET_DIR/browser-venv"
-[[ -x "$environment/bin/python" ]] || "${PYTHON:-python3}" -m venv "$environment"
-if [[ ! -x "$environment/bin/schemathesis" ]] && ! "$environment/bin/pip" install --quiet schemathesis==4.32.5; then
+if ! environment="$(bash scripts/environment.sh browser crates/sigmabar-serve/browser/requirements.txt)"; then
     echo "API: not tested, schemathesis cannot be installed"
     exit 0
 fi

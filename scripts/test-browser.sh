@@ -7,7 +7,6 @@ cd "$(dirname "$0")/.."
 skip() { echo "browser: not tested, $1"; exit 0; }
 
 export CARGO_TARGET_DIR="$PWD/target"
-environment="$CARGO_TARGET_DIR/browser-venv"
 CHROMIUM="${CHROMIUM:-$(command -v chromium || command -v chromium-browser || command -v google-chrome || true)}"
 if [[ -z "$CHROMIUM" ]]; then
     as_root=(); [[ "$(id -u)" == 0 ]] || as_root=(sudo -n)
@@ -15,8 +14,7 @@ if [[ -z "$CHROMIUM" ]]; then
     CHROMIUM="$(command -v chromium || true)"
     [[ -n "$CHROMIUM" ]] || skip "chromium is not here and cannot be installed"
 fi
-[[ -x "$environment/bin/python" ]] || "${PYTHON:-python3}" -m venv "$environment"
-"$environment/bin/python" -c "import playwright" 2>/dev/null || "$environment/bin/pip" install --quiet playwright==1.65.0 || skip "Playwright cannot be installed"
+environment="$(bash scripts/environment.sh browser crates/sigmabar-serve/browser/requirements.txt)" || skip "Playwright cannot be installed"
 
 # As the Rust tests build it, so that nothing is compiled twice.
 cargo build --quiet --workspace --lib --bins --tests

@@ -4,19 +4,10 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 
 export CARGO_TARGET_DIR="$PWD/target"
-environment="$CARGO_TARGET_DIR/engines-venv"
 package=crates/sigmabar-python
-stamp="$environment/installed"
-
-if [[ ! -x "$environment/bin/python" ]]; then
-    "${PYTHON:-python3}" -m venv "$environment"
-fi
-if ! cmp -s "$package/engines/requirements.txt" "$stamp"; then
-    if ! "$environment/bin/pip" install --quiet --requirement "$package/engines/requirements.txt"; then
-        echo "skipped: the engines could not be installed (is there a network?)"
-        exit 0
-    fi
-    cp "$package/engines/requirements.txt" "$stamp"
+if ! environment="$(bash scripts/environment.sh engines "$package/engines/requirements.txt")"; then
+    echo "skipped: the engines could not be installed (is there a network?)"
+    exit 0
 fi
 if ! command -v java > /dev/null; then
     if ! { command -v apt-get > /dev/null && [[ "$(id -u)" == 0 ]] && apt-get install -qq -y --no-install-recommends default-jre-headless > /dev/null; }; then

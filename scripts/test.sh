@@ -12,6 +12,13 @@ step() {
     times+=("$(printf '%5d s  %s' $((SECONDS - from)) "$*")")
 }
 
+# Whoever checks everything builds once: what would make a second build faster makes this one slower.
+export CARGO_INCREMENTAL="${CARGO_INCREMENTAL:-0}"
+# Python's tools come over the network while the compiler works.
+bash scripts/environment.sh python crates/sigmabar-python/tests/requirements.txt > /dev/null &
+bash scripts/environment.sh browser crates/sigmabar-serve/browser/requirements.txt > /dev/null 2>&1 &
+bash scripts/environment.sh engines crates/sigmabar-python/engines/requirements.txt > /dev/null 2>&1 &
+
 have nextest || step cargo install --locked cargo-nextest
 step cargo fmt --all --check
 # Licences and sources, where the tool is at hand: to build it takes longer than most of what follows.

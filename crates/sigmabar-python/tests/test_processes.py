@@ -192,8 +192,8 @@ def test_a_signal_stops_the_computation_itself(long: Callable[[], object]) -> No
 @pytest.fixture(scope="module")
 def judged() -> bytes:
     """A run whose claim takes seconds to be judged under other premises."""
-    domain = np.random.default_rng(3).random((30_000, 4))
-    s = sb.Strategy("s-bpe", domain=domain, kernel=sb.Matern(nu=2.5, lengthscale=0.4), norm_bound=4.0, noise=sb.Gaussian(0.1), budget=600, batches=2)
+    domain = np.random.default_rng(3).random((8_000, 4))
+    s = sb.Strategy("s-bpe", domain=domain, kernel=sb.Matern(nu=2.5, lengthscale=0.4), norm_bound=4.0, noise=sb.Gaussian(0.1), budget=300, batches=2)
     while (a := s.ask()) is not None:
         s.tell(a.ids, np.sin(5 * a.points[:, 0]) + a.points[:, 1])
     return s.save()
