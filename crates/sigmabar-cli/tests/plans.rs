@@ -121,6 +121,48 @@ fn a_kernel_learnt_apart_with_a_norm_bound_is_certified_on_one_machine() {
     assert!(said.contains("\"label\": \"estimated\""), "{said}");
 }
 
+/// Nobody knows a unit that was learnt: what is declared at the merge is said as the target is measured, and means there what it means in `fit`.
+#[test]
+fn premises_declared_at_the_merge_are_in_the_unit_of_the_target() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = folder.path();
+    let row = |i: usize| {
+        let (x, noise) = ((i as f64 * 0.618_034) % 1.0, ((i as f64 * 12.9898).sin() * 43_758.545_3).fract());
+        format!("{x},{}\n", 0.05 * (6.0 * x).sin() + 0.05 * noise)
+    };
+    fs::write(at.join("a.csv"), format!("x,y\n{}", (0..2000).map(row).collect::<String>())).unwrap();
+    done(at, "plan a.csv --target y --kernel se --inducing 30 --learn-apart --collected fixed -o p.sbp");
+    done(at, "accumulate --plan p.sbp -o s.sba");
+    let merged = |noise: &str| {
+        let said = done(at, &format!("merge s.sba -o m.sbm --force --norm-bound 28 --noise {noise} --format json"));
+        serde_json::from_str::<serde_json::Value>(&said[said.find('{').unwrap()..]).unwrap()
+    };
+    for noise in ["gaussian:0.05", "bounded:0.05"] {
+        let said = merged(noise);
+        assert!((said["noise"].as_f64().unwrap() - 0.05).abs() < 1e-12, "{said}");
+    }
+}
+
+/// A table that came twice has taught the model the rows that would calibrate it: neither road calls that a theorem.
+#[test]
+fn a_table_given_twice_calibrates_nothing_whether_its_rows_are_kept_or_summed() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = folder.path();
+    let row = |i: usize| {
+        let (x, noise) = ((i as f64 * 0.618_034) % 1.0, ((i as f64 * 12.9898).sin() * 43_758.545_3).fract());
+        format!("{x},{}\n", (6.0 * x).sin() + noise)
+    };
+    let table = format!("x,y\n{}", (0..1000).map(row).collect::<String>());
+    ["a.csv", "b.csv"].iter().for_each(|name| fs::write(at.join(name), &table).unwrap());
+    let given = "--target y --collected exchangeable --kernel matern-1.5 --lengthscale 0.02 --tau 0.05 --inducing 300 --calibrate 0.1";
+    for (files, road, label) in
+        [("a.csv", "--stream", "conformal"), ("a.csv b.csv", "--stream", "estimated"), ("a.csv b.csv", "", "estimated")]
+    {
+        let said = done(at, &format!("fit {files} {given} {road} -o m.sbm --force --format json"));
+        assert!(said.contains(&format!("\"response_label\": \"{label}\"")), "{files} {road}: {said}");
+    }
+}
+
 fn elbo(path: &Path) -> f64 {
     Posterior::from_bytes_with(&fs::read(path).unwrap()).unwrap().0.elbo()
 }

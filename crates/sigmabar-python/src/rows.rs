@@ -58,6 +58,8 @@ impl PyPlan {
         drop_missing: bool,
         look_ahead: Option<Rows>,
     ) -> PyResult<Self> {
+        let learnt_on = kernel.seen.with(&tau.seen).with(&Seen::from(inducing.2.clone()));
+        let learnt_on = prior.iter().fold(learnt_on, |all, (mean, unit)| all.with(&mean.seen).with(&unit.seen));
         let plan = Plan::new(kernel.inner.clone(), inducing_on(inducing, &Seen::default())?, tau.value, chunks).map_err(raise)?;
         let mut plan = plan.data(data).centre(centre).map_err(raise)?.worst(worst).drop_missing(drop_missing);
         plan = match road {
@@ -75,17 +77,18 @@ impl PyPlan {
         }
         plan.collected = collected(how.0.as_deref())?;
         plan.distinct_rows = how.1;
+        plan.learnt_on = learnt_on.hashes().to_vec();
         if let Some(sample) = look_ahead {
             plan = plan.look_ahead(sample.to_points().map_err(raise)?, AHEAD).map_err(raise)?;
         }
-        Ok(Self { plan: Arc::new(plan), remark: String::new(), learnt_on: kernel.seen.clone() })
+        Ok(Self { plan: Arc::new(plan), remark: String::new(), learnt_on })
     }
 
     #[staticmethod]
     fn from_bytes(py: Python<'_>, bytes: Vec<u8>) -> PyResult<Self> {
         let read = move || Plan::from_bytes_with(&bytes).map(|(plan, remark)| (plan, remark.to_owned()));
         let (plan, remark) = work::run(py, read)?;
-        Ok(Self { plan: Arc::new(plan), remark, learnt_on: Seen::default() })
+        Ok(Self { learnt_on: plan.learnt_on.clone().into(), plan: Arc::new(plan), remark })
     }
 
     fn to_bytes<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {

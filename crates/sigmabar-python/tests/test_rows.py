@@ -151,3 +151,24 @@ def test_new_regions_are_told_of() -> None:
 def test_importing_stays_light() -> None:
     code = "import sys, sigmabar; print([m for m in ('dask', 'distributed', 'pyspark', 'ray', 'pyarrow', 'pandas') if m in sys.modules])"
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.strip() == "[]"
+
+
+def test_what_was_learnt_on_the_rows_summed_was_not_learnt_elsewhere() -> None:
+    X, y = data(1200)
+    learnt = sb.fit_hyperparameters(sb.Matern(nu=2.5, lengthscale=0.5), X[:600], y[:600]).for_new_data()
+    claim = {"norm_bound": 50.0, "noise": sb.Gaussian(0.1)}
+    for rows, label in ((slice(0, 600), "estimated"), (slice(600, 1200), "certified"), (slice(300, 900), "estimated")):
+        p = sb.Plan(learnt.kernel, learnt.tau, inducing=X[::30], chunks=1, mean=2.0, collected="fixed")
+        for one in (p, pickle.loads(pickle.dumps(p))):
+            model = one.model(one.leaf(0, X[rows], y[rows]))
+            assert model.interval(X[:3], **claim).label == label
+
+
+def test_copies_that_come_in_one_update_are_seen_without_rows() -> None:
+    X, y = data()
+    claim = {"norm_bound": 50.0, "noise": sb.Gaussian(0.1)}
+    for rows, label in ((np.arange(100), "certified"), (np.full(100, 7), "estimated")):
+        p = plan(X, chunks=1)
+        model = p.model(p.leaf(0, X[:500], y[:500]))
+        model.update(X[rows] + 0.5, y[rows], collected="fixed")
+        assert model.interval(X[:3], **claim).label == label

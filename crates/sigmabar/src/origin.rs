@@ -25,6 +25,12 @@ pub enum Origin {
 }
 
 impl Origin {
+    /// The same for a claim about rows among which are some that it was learnt from.
+    #[must_use]
+    pub(crate) fn on_own_rows(self) -> Self {
+        if self == Self::LearntElsewhere { Self::LearntHere } else { self }
+    }
+
     /// Whether a theorem may rest on it.
     #[must_use]
     pub fn is_firm(self) -> bool {

@@ -20,7 +20,7 @@ const MARK: [u8; 8] = *b"SBAR\r\n\x1a\n";
 /// Marks of formats 1 and 2, which had an envelope for each kind and writer.
 const EARLIER: [[u8; 8]; 3] = [*b"SIGMABAR", *b"SIGMARUN", *b"sbmodl\r\n"];
 /// Rises whenever the content of any kind changes.
-const VERSION: u32 = 9;
+const VERSION: u32 = 10;
 const HEADER: usize = 64;
 /// Where the checksum begins; it covers what stands before it and what comes after it.
 const CHECKSUM: usize = 32;
@@ -188,8 +188,8 @@ mod tests {
         let mut early = seal(Kind::Model, "", b"");
         early[8] = 2;
         assert_eq!(open(Kind::Model, &early), Err(SavedError::Earlier));
-        early[8] = 10;
-        assert_eq!(open(Kind::Model, &early), Err(SavedError::Newer { found: 10, supported: VERSION }));
+        early[8] = 11;
+        assert_eq!(open(Kind::Model, &early), Err(SavedError::Newer { found: 11, supported: VERSION }));
         assert_eq!(open(Kind::Model, b"SBAR\n\x1a\n and more"), Err(SavedError::Foreign), "line ends were rewritten");
     }
 }

@@ -292,3 +292,29 @@ fn responses_have_more_digits_than_noise() {
         strategy(mean, unit, level).unwrap();
     }
 }
+
+/// What a claim found to be refuted where it was asked about the function is refuted for new responses too.
+#[test]
+fn a_new_response_is_not_certified_where_the_function_is_refuted() {
+    let kernel = Kernel::squared_exponential(0.2, 1.0).unwrap();
+    let query = Points::on_line(vec![0.5]).unwrap();
+    let mut found = 0;
+    for seed in 0..40 {
+        let mut draws = Draws::new(seed);
+        let x: Vec<f64> = (0..3000).map(|_| draws.uniform()).collect();
+        let y: Vec<f64> = x.iter().map(|x| 1.06 * (-(x - 0.5_f64).powi(2) / 0.08).exp() + 0.5 * draws.normal()).collect();
+        let observations = Observations::new(Points::on_line(x).unwrap(), &y, Collected::DeclaredFixed, Prior::ZERO).unwrap();
+        let z = Points::on_line((0..20).map(|i| f64::from(i) / 19.0).collect()).unwrap();
+        let features = FeatureMap::new(kernel.clone(), z).unwrap();
+        let posterior = Posterior::fit(Arc::new(features), 0.5, observations).unwrap();
+        let claim = Claim::new(0.05).unwrap().norm_bound(1.0).unwrap().noise(Noise::gaussian(0.5).unwrap());
+        let answers = posterior.answers(&claim).unwrap();
+        let answer = answers.at(query.view()).unwrap();
+        if answers.contradiction().is_none() && answer.certificate.contradiction.is_some() {
+            found += 1;
+            assert_ne!(answer.response_certificate.label(), Label::Certified);
+            assert_ne!(answers.response(query.view()).unwrap().1.label(), Label::Certified);
+        }
+    }
+    assert!(found > 0, "no draw showed it at the point alone");
+}

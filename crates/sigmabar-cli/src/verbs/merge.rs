@@ -14,7 +14,7 @@ use crate::quantity::Bytes;
 use crate::streamed::Job;
 use sigmabar::accumulator::{Accumulator, Plan};
 use sigmabar::sealed::{self, Kind, SavedError};
-use sigmabar::{Noise, Posterior};
+use sigmabar::{Noise, Origin, Posterior};
 use std::path::{Path, PathBuf};
 
 /// Options.
@@ -29,10 +29,10 @@ pub struct Arguments {
     /// Replace the file
     #[arg(long)]
     force: bool,
-    /// Bound on the norm of the function minus its prior mean: declared before the data, it makes intervals theorems
+    /// Bound on the norm of the function minus its prior mean, as the target is measured: declared before the data, it makes intervals theorems
     #[arg(long, value_name = "C", requires = "noise")]
     norm_bound: Option<f64>,
-    /// Noise of a measurement: a level (sub-Gaussian), gaussian:SD, bounded:A or light-tailed:XI0:H0; alone it goes with the norm bound of the plan
+    /// Noise of a measurement, as the target is measured: a level (sub-Gaussian), gaussian:SD, bounded:A or light-tailed:XI0:H0; alone it goes with the norm bound of the plan
     #[arg(long, value_parser = kernels::noise)]
     noise: Option<Noise>,
     /// Miss probability of the intervals that are shown
@@ -78,6 +78,12 @@ pub(crate) fn run(arguments: &Arguments, console: &Console) -> Outcome {
         (job.about.norm_bound, job.about.noise) = (Some(bound), arguments.noise.clone());
     }
     let posterior = Posterior::from_sums(&planned, &sums).map_err(|problem| job.named(problem))?;
+    // Somebody who declared a unit speaks in it; one that was learnt nobody knows.
+    let prior = posterior.prior();
+    if arguments.noise.is_some() && prior.origin() != Origin::Declared {
+        job.about.norm_bound = job.about.norm_bound.map(|bound| bound / prior.unit());
+        job.about.noise = job.about.noise.map(|noise| noise.in_unit(prior.unit())).transpose()?;
+    }
     let model = Model { about: job.about, posterior };
     let contradiction = fit::report(&model, None, arguments.delta, console)?;
     let size = model_file::save(&model, &arguments.out)?;

@@ -13,6 +13,7 @@ use crate::quantity::{grouped, short};
 use crate::streamed::{self, Job, Shares, Survey};
 use sigmabar::accumulator::Plan;
 use sigmabar::evidence::{EvidenceGradient, Learning, Slope, climb_all_rows};
+use sigmabar::points::row_hash;
 use sigmabar::{Kernel, Observations, Origin, Points, Posterior, Prior, Sourced};
 use std::cell::RefCell;
 
@@ -43,6 +44,9 @@ pub(super) fn make_plan(arguments: &Arguments, table: &Table, seed: u64, held_ou
         plan = plan.leave_out(picked);
     }
     (plan.prior, plan.collected, plan.distinct_rows) = (Some(prior), declared.collected, declared.distinct_rows);
+    if arguments.learn_apart {
+        plan.learnt_on = smallest_hashes(&found.sample);
+    }
     let mut job = Job {
         about: fit::about(arguments, columns.clone()),
         table: table.clone(),
@@ -64,6 +68,16 @@ pub(super) fn make_plan(arguments: &Arguments, table: &Table, seed: u64, held_ou
         plan = plan.look_ahead(seen, fit::AHEAD)?;
     }
     Ok((plan, job, found.calibration))
+}
+
+/// Of the rows of a sample, enough to notice that rows it was drawn from stand in the data a second time.
+fn smallest_hashes(sample: &Rows) -> Vec<u64> {
+    let width = sample.x.len() / sample.y.len();
+    let mut hashes: Vec<u64> = sample.x.chunks_exact(width).zip(&sample.y).map(|(row, y)| row_hash(row, *y)).collect();
+    hashes.sort_unstable();
+    hashes.dedup();
+    hashes.truncate(256);
+    hashes
 }
 
 fn surveyed(arguments: &Arguments, table: &Table, seed: u64, held_out: f64, console: &Console) -> Outcome<Survey> {

@@ -21,6 +21,7 @@ pub(crate) use plan::{Identity, ORTHOGONAL_ABOVE};
 pub use plan::{Plan, Road};
 pub use sample::{Picked, RowPlace, RowSample};
 pub use sketch::Digest;
+pub(crate) use sketch::WATCHED;
 
 use crate::error::{Error, Result, SavedError};
 use crate::sealed::{self, Kind};

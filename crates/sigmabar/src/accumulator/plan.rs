@@ -53,6 +53,9 @@ pub struct Plan {
     pub collected: Collected,
     /// Whether rows that equal another in every number are declared to be measurements of their own.
     pub distinct_rows: bool,
+    /// Hashes of rows ([`crate::points::row_hash`]) from which kernel, ridge, prior or inducing points were learnt, the smallest of them: where the sums hold such a
+    /// row, nothing was learnt from other data.
+    pub learnt_on: Vec<u64>,
 }
 
 /// What the sums depend on beside kernel and inducing points.
@@ -92,6 +95,7 @@ struct Stored {
     prior: Option<Prior>,
     collected: Collected,
     distinct_rows: bool,
+    learnt_on: Vec<u64>,
 }
 
 const TORN: Error = Error::Saved(SavedError::Content { what: "a plan" });
@@ -128,7 +132,17 @@ impl Plan {
             return Err(Error::Empty { what: "the list of chunks" });
         }
         let identity = Identity::of(&features, None, &summed);
-        Ok(Self { features: Arc::new(features), ahead: None, summed, identity, ridge, prior, collected, distinct_rows: false })
+        Ok(Self {
+            features: Arc::new(features),
+            ahead: None,
+            summed,
+            identity,
+            ridge,
+            prior,
+            collected,
+            distinct_rows: false,
+            learnt_on: Vec::new(),
+        })
     }
 
     fn changed(self, change: impl FnOnce(&mut Summed)) -> Self {
@@ -246,11 +260,19 @@ impl Plan {
 
     fn over(self, features: FeatureMap) -> Result<Self> {
         let plan = Self::assemble(features, self.summed, self.ridge, self.prior, self.collected)?;
-        let plan = Self { distinct_rows: self.distinct_rows, ..plan };
+        let plan = Self { distinct_rows: self.distinct_rows, learnt_on: self.learnt_on, ..plan };
         match &self.ahead {
             Some(ahead) => plan.with_ahead(ahead.points()),
             None => Ok(plan),
         }
+    }
+
+    /// The plan for sums that hold rows which kernel, ridge, prior or inducing points were learnt from.
+    pub(crate) fn on_own_rows(mut self) -> Self {
+        self.features = Arc::new(Arc::unwrap_or_clone(self.features).on_own_rows());
+        self.ridge.origin = self.ridge.origin.on_own_rows();
+        self.prior = self.prior.map(|prior| prior.with_origin(prior.origin().on_own_rows()));
+        self
     }
 
     /// The features.
@@ -305,7 +327,10 @@ impl Plan {
 
     pub(crate) fn identity(&self) -> Identity {
         let origins = (self.features.sourced_kernel().origin, self.features.sourced_given().origin);
-        Identity { premises: hashed(&(self.ridge, self.prior, self.collected, self.distinct_rows, origins)), ..self.identity }
+        Identity {
+            premises: hashed(&(self.ridge, self.prior, self.collected, self.distinct_rows, &self.learnt_on, origins)),
+            ..self.identity
+        }
     }
 
     /// The plan as bytes, in the envelope of everything saved ([`crate::sealed`]), with a remark for whoever reads it.
@@ -320,6 +345,7 @@ impl Plan {
             prior: self.prior,
             collected: self.collected,
             distinct_rows: self.distinct_rows,
+            learnt_on: self.learnt_on.clone(),
         };
         sealed::seal(Kind::Plan, remark, &postcard::to_stdvec(&stored).expect("plain numbers and lists always serialise"))
     }
@@ -330,7 +356,7 @@ impl Plan {
     /// [`SavedError`] saying why: foreign, of another version, cut short, damaged, or not a plan.
     pub fn from_bytes_with(bytes: &[u8]) -> Result<(Self, &str)> {
         let opened = sealed::open(Kind::Plan, bytes)?;
-        let Stored { kernel, inducing, ahead, summed, ridge, prior, collected, distinct_rows } =
+        let Stored { kernel, inducing, ahead, summed, ridge, prior, collected, distinct_rows, learnt_on } =
             postcard::from_bytes(opened.content).map_err(|_| TORN)?;
         let sound = ahead.as_ref().is_none_or(|points| points.dim() == inducing.value.dim())
             && kernel.value.validate().is_ok()
@@ -342,7 +368,8 @@ impl Plan {
         if !sound {
             return Err(TORN);
         }
-        let plan = Self { distinct_rows, ..Self::assemble(FeatureMap::new(kernel, inducing)?, summed, ridge, prior, collected)? };
+        let plan =
+            Self { distinct_rows, learnt_on, ..Self::assemble(FeatureMap::new(kernel, inducing)?, summed, ridge, prior, collected)? };
         let plan = match ahead {
             Some(points) => plan.with_ahead(points.view())?,
             None => plan,

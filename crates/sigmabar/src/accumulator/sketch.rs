@@ -5,36 +5,77 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 /// How many rows are watched.
-const WATCHED: usize = 256;
+pub(crate) const WATCHED: usize = 256;
+/// Into how many groups all rows are dealt, and how many signs every row has.
+const GROUPS: usize = 64;
+const SIGNS: usize = 64;
+/// How much larger than for distinct rows the squares of a group, and of all groups, must be to tell of copies: distinct rows exceed either with probability
+/// below $10^{-5}$, as a mean of $\chi^2_1$.
+const GROUP_EXCESS: f64 = 2.4;
+const WHOLE_EXCESS: f64 = 1.15;
 
-/// The rows of the smallest hashes, each with how often it came. Which these are depends on the rows alone, not on their order, so that sketches of parts merge into
-/// that of the whole: of a table that is there twice nothing escapes, of a share $p$ of doubled rows all escape with probability $(1-p)^{256}$.
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
-pub(crate) struct Sketch(BTreeMap<u64, u32>);
+/// What tells of rows that came more than once, whatever the parts and the order they came in.
+///
+/// The rows of the smallest hashes are counted: of a table that is there twice nothing escapes, of a share $p$ of doubled rows all escape with probability
+/// $(1-p)^{256}$. One row that came often is rarely among them. So every row also adds its own random signs to 64 sums of its group: of $n$ distinct rows
+/// their squares are $n$ in the mean, of a row that came $c$ times $c^2$.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) struct Sketch {
+    watched: BTreeMap<u64, u32>,
+    rows: Vec<u64>,
+    signed: Vec<i64>,
+}
+
+impl Default for Sketch {
+    fn default() -> Self {
+        Self { watched: BTreeMap::new(), rows: vec![0; GROUPS], signed: vec![0; GROUPS * SIGNS] }
+    }
+}
 
 impl Sketch {
     pub fn add(&mut self, point: &[f64], response: f64) {
-        self.count(row_hash(point, response), 1);
+        let hash = row_hash(point, response);
+        self.count(hash, 1);
+        // Bits other than those that decide which rows are watched.
+        let group = (hash % GROUPS as u64) as usize;
+        let signs = row_hash(&[], f64::from_bits(hash >> 2));
+        self.rows[group] += 1;
+        let signed = &mut self.signed[group * SIGNS..][..SIGNS];
+        signed.iter_mut().enumerate().for_each(|(bit, sum)| *sum += 2 * (signs >> bit & 1).cast_signed() - 1);
     }
 
     pub fn merge(&mut self, other: &Self) {
-        other.0.iter().for_each(|(&hash, &times)| self.count(hash, times));
+        other.watched.iter().for_each(|(&hash, &times)| self.count(hash, times));
+        self.rows.iter_mut().zip(&other.rows).for_each(|(a, b)| *a += b);
+        self.signed.iter_mut().zip(&other.signed).for_each(|(a, b)| *a += b);
     }
 
-    /// Rows, of those watched, that equal another in every number.
+    /// Whether a row of one of these hashes is among those watched.
+    pub fn holds_any(&self, hashes: &[u64]) -> bool {
+        hashes.iter().any(|hash| self.watched.contains_key(hash))
+    }
+
+    /// About how many rows equal another in every number, rather too few: those among the watched, or the fewest that explain the squares.
     pub fn copies(&self) -> usize {
-        self.0.values().map(|times| *times as usize - 1).sum()
+        let watched = self.watched.values().map(|times| *times as usize - 1).sum::<usize>();
+        let squares = self.signed.chunks_exact(SIGNS).map(|group| group.iter().map(|&s| (s as f64).powi(2)).sum::<f64>() / SIGNS as f64);
+        let groups: Vec<(f64, f64)> = squares.zip(&self.rows).map(|(squares, &rows)| (squares, rows as f64)).collect();
+        let whole = groups.iter().fold((0.0, 0.0), |sum, group| (sum.0 + group.0, sum.1 + group.1));
+        let told = groups.iter().map(|g| (g, GROUP_EXCESS)).chain([(&whole, WHOLE_EXCESS)]);
+        // c(c − 1) more than the rows themselves are c − 1 copies of one row.
+        let fewest = told.filter(|((squares, rows), excess)| *squares > excess * rows).map(|((squares, rows), _)| (squares - rows).sqrt());
+        watched.max(fewest.fold(0.0, f64::max) as usize)
     }
 
     /// A hash that is dropped is never among the smallest again: counts of those kept are complete.
     fn count(&mut self, hash: u64, times: u32) {
-        if self.0.len() == WATCHED && self.0.last_key_value().is_some_and(|(&last, _)| hash > last) {
+        if self.watched.len() == WATCHED && self.watched.last_key_value().is_some_and(|(&last, _)| hash > last) {
             return;
         }
-        let known = self.0.entry(hash).or_default();
+        let known = self.watched.entry(hash).or_default();
         *known = known.saturating_add(times);
-        if self.0.len() > WATCHED {
-            self.0.pop_last();
+        if self.watched.len() > WATCHED {
+            self.watched.pop_last();
         }
     }
 }
@@ -80,7 +121,26 @@ mod tests {
         let (mut first, second) = (of(&mut (0..3000)), of(&mut (2000..5000)));
         assert_eq!((first.copies(), second.copies()), (0, 0));
         first.merge(&second);
-        assert_eq!(first.0, of(&mut (2000..5000).rev().chain(0..3000)).0);
+        let whole = of(&mut (2000..5000).rev().chain(0..3000));
+        assert_eq!((&first.watched, &first.rows, &first.signed), (&whole.watched, &whole.rows, &whole.signed));
         assert!((20..90).contains(&first.copies()), "a fifth of 256: {}", first.copies());
+    }
+
+    /// A few rows that came often, in a table of twenty thousand: none is likely to be watched.
+    #[test]
+    fn rows_that_came_often_are_found_and_distinct_rows_never() {
+        for seed in 0..40_usize {
+            let row = |i: usize| ([(seed * 1_000_003 + i) as f64, 0.5], ((seed + 7 * i) as f64).sin());
+            let with = |n: usize, often: usize, times: usize| {
+                let mut sketch = Sketch::default();
+                (0..n).chain((0..often).flat_map(|i| std::iter::repeat_n(i, times))).for_each(|i| sketch.add(&row(i).0, row(i).1));
+                sketch.copies()
+            };
+            assert_eq!([1, 2, 5, 300, 20_000].map(|n| with(n, 0, 0)), [0; 5]);
+            for (often, times) in [(1, 5000), (1, 300), (1, 60), (20, 50), (100, 20)] {
+                let found = with(20_000, often, times);
+                assert!(found > 0 && found <= 2 * often * times, "{often} rows {times} times: {found}");
+            }
+        }
     }
 }

@@ -154,11 +154,13 @@ impl<'a> Answers<'a> {
         let (function, certificate) = self.function(x)?;
         // Of new responses there is one at each point, however many points the function is bounded at.
         let listed = matches!(self.left.coverage_claimed(), Coverage::Point | Coverage::Points);
-        let (response, response_certificate) = if listed {
-            self.response(x)?
+        let (response, mut response_certificate) = if listed {
+            self.claimed_response(x)?
         } else {
             self.whole_response(&self.posterior.prediction_interval(x, &self.left.clone().coverage(Coverage::Point))?)
         };
+        // A new response rests on the premises of the function: what refutes the one refutes the other.
+        response_certificate.contradiction = certificate.contradiction;
         Ok(Answer { mean, std_dev, function, response, certificate, response_certificate })
     }
 
@@ -195,6 +197,12 @@ impl<'a> Answers<'a> {
         if !self.is_claim() {
             return self.at(x).map(|answer| (answer.response, answer.response_certificate));
         }
+        let (response, certificate) = self.claimed_response(x)?;
+        let contradiction = self.function(x)?.1.contradiction;
+        Ok((response, Certificate { contradiction, ..certificate }))
+    }
+
+    fn claimed_response(&self, x: PointsRef<'_>) -> Result<(Vec<(f64, f64)>, Certificate)> {
         Ok(self.whole_response(&match &self.widths {
             Some(widths) => self.posterior.prediction_with(widths, x)?,
             None => self.posterior.prediction_interval(x, &self.left)?,

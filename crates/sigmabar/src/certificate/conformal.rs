@@ -260,7 +260,8 @@ impl<'a> Conformal<'a> {
     fn certificate(&self, delta: f64) -> Certificate {
         let (first, learnt) = (&self.folds[0].0, self.folds.iter().map(|(_, c)| c.learnt).sum::<usize>());
         let rows = self.rows();
-        let vouched = if 2 * learnt > rows { Origin::Unmet } else { Origin::Declared };
+        let seen = 2 * learnt > rows || self.folds.iter().any(|(model, _)| model.is_mostly_copies());
+        let vouched = if seen { Origin::Unmet } else { Origin::Declared };
         let calibrated = Calibrated { rows, folds: self.folds.len(), groups: self.values().len().max(1) };
         let (level, features) = (self.level(delta), first.information().features());
         let ridge = first.information().ridge();

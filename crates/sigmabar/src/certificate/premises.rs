@@ -203,11 +203,12 @@ impl Premises {
 
     /// With rows that may be one measurement written down twice, unless somebody declares that they are not; where noise is declared to be none, that adds nothing.
     /// Rows without a response may have lost it because of its value: nobody vouches for them.
-    pub(crate) fn with_doubts(self, Doubts { copies, are_distinct, lost }: Doubts) -> Self {
+    pub(crate) fn with_doubts(self, Doubts { copies, are_distinct, are_watched, lost }: Doubts) -> Self {
         let is_exact = self.noise.value.as_ref().is_some_and(|noise| noise.level() == 0.0);
         let origin = match copies {
-            0 => Origin::Guaranteed,
             _ if is_exact => Origin::Guaranteed,
+            0 if are_watched => Origin::Declared,
+            0 => Origin::Guaranteed,
             _ if are_distinct => Origin::Declared,
             _ => Origin::Unmet,
         };

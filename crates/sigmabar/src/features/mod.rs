@@ -89,6 +89,13 @@ impl FeatureMap {
         &self.kernel
     }
 
+    /// The same for a claim about rows among which are some that kernel and inducing points were learnt from.
+    pub(crate) fn on_own_rows(mut self) -> Self {
+        self.kernel.origin = self.kernel.origin.on_own_rows();
+        self.given.origin = self.given.origin.on_own_rows();
+        self
+    }
+
     /// All inducing points as they were given.
     #[must_use]
     pub fn given(&self) -> PointsRef<'_> {

@@ -122,6 +122,21 @@ impl Noise {
         }
     }
 
+    /// The noise of what is measured in multiples of `unit`.
+    ///
+    /// # Errors
+    /// [`Error::Parameter`] where a level leaves the range of numbers.
+    pub fn in_unit(&self, unit: f64) -> Result<Self> {
+        match self {
+            Self::SubGaussian { level } => Self::SubGaussian { level: level / unit },
+            Self::Gaussian { std_dev } => Self::Gaussian { std_dev: std_dev / unit },
+            Self::LightTailed { xi0, h0 } => Self::LightTailed { xi0: xi0 / (unit * unit), h0: h0 * unit },
+            Self::Bounded { half_width } => Self::Bounded { half_width: half_width / unit },
+            Self::PerObservation { levels } => Self::PerObservation { levels: levels.iter().map(|level| level / unit).collect() },
+        }
+        .validated(None)
+    }
+
     /// A bound on the standard deviation of the noise: the level where there is one, $\sqrt{\xi_0}$ for light tails (the second-order terms of
     /// $\mathbb E e^{h\varepsilon}\le e^{h^2\xi_0/2}$ at $h\to0$ say $\mathbb E\varepsilon^2\le\xi_0$).
     #[must_use]

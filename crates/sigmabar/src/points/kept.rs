@@ -1,6 +1,6 @@
 //! What is left of the rows after a fit: all of them, or sums over them.
 
-use super::{Collected, Doubts, Locations, Observations, PointsRef, Prior, usable_responses};
+use super::{Collected, Doubts, Locations, Observations, PointsRef, Prior, row_hash, usable_responses};
 use crate::error::{Error, Result};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
@@ -174,10 +174,14 @@ impl KeptResponses {
     }
 
     /// More responses, at locations that know them already.
-    pub fn extend(&mut self, locations: &KeptLocations, y: &[f64]) -> Result<()> {
+    pub fn extend(&mut self, x: PointsRef<'_>, locations: &KeptLocations, y: &[f64]) -> Result<()> {
         match self {
             Self::Rows(observations) => *observations = observations.extended(Arc::clone(locations.rows()?), y)?,
             Self::Sums(sums) => {
+                // Of rows that come in one call, copies can be seen; of those before them only the sums are left.
+                let more = copies(x, y);
+                sums.doubts.copies += more;
+                sums.doubts.are_distinct &= more == 0;
                 for y in y.iter().map(|y| sums.prior.to_model(*y)) {
                     sums.sum_squares += y * y;
                     sums.terms += y * y;
@@ -198,4 +202,11 @@ impl KeptResponses {
             }
         }
     }
+}
+
+/// Rows that equal another in every number. Cost O(nd + n log n).
+fn copies(x: PointsRef<'_>, y: &[f64]) -> usize {
+    let mut hashes: Vec<u64> = x.rows().zip(y).map(|(row, y)| row_hash(row, *y)).collect();
+    hashes.sort_unstable();
+    hashes.windows(2).filter(|pair| pair[0] == pair[1]).count()
 }

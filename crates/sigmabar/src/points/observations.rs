@@ -124,6 +124,8 @@ pub(crate) struct Doubts {
     pub copies: usize,
     /// Whether somebody declares that these are measurements of their own.
     pub are_distinct: bool,
+    /// Whether not all rows were compared with each other, but watched for what came often: that there is no copy is then the word of whoever declared the noise.
+    pub are_watched: bool,
     /// Rows that were left out because they had no response.
     pub lost: usize,
 }

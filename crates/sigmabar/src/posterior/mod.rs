@@ -12,6 +12,7 @@ pub(crate) use exact::at_least_zero;
 pub(crate) use sample::sample_coarsely;
 pub use sample::sample_gaussian;
 
+use crate::accumulator::WATCHED;
 use crate::error::Result;
 use crate::features::{BLOCK_ROWS, FeatureMap};
 use crate::information::{Ahead, GramMethod, Information, RidgePath, VarianceParts, absorb};
@@ -330,6 +331,12 @@ impl Posterior {
         (self.sum_squares() - explained).max(0.0) / (self.information.ridge() * self.information.ridge())
     }
 
+    /// Whether a model of sums learnt from rows most of which came more than once: then it may well have learnt from those that calibrate it.
+    pub(crate) fn is_mostly_copies(&self) -> bool {
+        let doubts = self.responses.doubts();
+        doubts.are_watched && !doubts.are_distinct && 2 * doubts.copies > self.information.len().min(WATCHED)
+    }
+
     /// One more observation, without a new pass. Cost O(nd + m²).
     ///
     /// # Errors
@@ -374,7 +381,7 @@ impl Posterior {
         let information = Arc::make_mut(&mut next.information);
         let (projected, unexplained) = information.update_block(x, &centred)?;
         information.declare(collected);
-        next.responses.extend(information.kept(), y)?;
+        next.responses.extend(x, information.kept(), y)?;
         next.projected.iter_mut().zip(&projected).for_each(|(h, more)| *h += more);
         next.whitened = None;
         next.solve_mean()?;

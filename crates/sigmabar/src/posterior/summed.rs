@@ -19,6 +19,7 @@ impl Posterior {
     pub fn from_sums(plan: &Plan, sums: &Accumulator) -> Result<Self> {
         let (mut node, centre) = (sums.total(plan)?, plan.summed().centre);
         let moments = node.moments.clone().finish()?;
+        let plan = &if node.sketch.holds_any(&plan.learnt_on) { plan.clone().on_own_rows() } else { plan.clone() };
         let prior = plan.prior.map_or_else(|| learnt_prior(&node, centre), Ok)?;
         let (responses, shift) = responses(&node, prior, plan);
         let projected = shifted(moments.row(0), moments.row(1), prior.unit(), shift);
@@ -74,7 +75,7 @@ fn responses(node: &Node, prior: Prior, plan: &Plan) -> (SummedResponses, f64) {
     let sum_squares = (squares - shift * (2.0 * node.scalars.responses / unit - n * shift)).max(0.0);
     let terms = (squares.sqrt() + shift.abs() * n.sqrt()).powi(2);
     let absolute = node.scalars.absolute / unit + shift.abs() * n;
-    let doubts = Doubts { copies: node.sketch.copies(), are_distinct: plan.distinct_rows, lost: node.lost as usize };
+    let doubts = Doubts { copies: node.sketch.copies(), are_distinct: plan.distinct_rows, are_watched: true, lost: node.lost as usize };
     (SummedResponses { prior, sum_squares, terms, absolute, doubts }, shift)
 }
 
