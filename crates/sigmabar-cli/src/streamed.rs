@@ -61,9 +61,12 @@ pub(crate) struct Survey {
 }
 
 /// How many rows each use takes.
-pub(crate) struct Shares {
+pub(crate) struct Shares<'a> {
     pub sample: usize,
-    pub calibration: usize,
+    /// Rows to calibrate on, of so many that may be fitted: how many these are is known after the pass.
+    pub calibration: &'a dyn Fn(usize) -> usize,
+    /// At most so many, which stay in memory.
+    pub most_calibrating: usize,
     pub held_out: f64,
     pub seed: u64,
     /// Whether the rows learnt on are left out afterwards: then at most half of all.
@@ -71,7 +74,7 @@ pub(crate) struct Shares {
 }
 
 /// Reads everything once: categories, rows of each chunk, a sample to learn on and one to calibrate on.
-pub(crate) fn survey(table: &Table, selection: &Selection, shares: &Shares, console: &Console) -> Outcome<Survey> {
+pub(crate) fn survey(table: &Table, selection: &Selection, shares: &Shares<'_>, console: &Console) -> Outcome<Survey> {
     let held = Picked::share(shares.seed ^ HELD_OUT, shares.held_out);
     let mut found = Survey {
         columns: Vec::new(),
@@ -85,6 +88,7 @@ pub(crate) fn survey(table: &Table, selection: &Selection, shares: &Shares, cons
         has_decimal_commas: false,
         rows: 0,
     };
+    let kept = (shares.calibration)(table.rows().map_or(usize::MAX, |rows| rows as usize)).min(shares.most_calibrating);
     let mut samples: Option<(RowSample, RowSample)> = None;
     let bar = console.progress("looking at every row once", table.rows());
     for (number, chunk) in table.chunks().into_iter().enumerate() {
@@ -92,7 +96,7 @@ pub(crate) fn survey(table: &Table, selection: &Selection, shares: &Shares, cons
         let width = numbers.columns().len();
         let (learning, calibrating) = samples.get_or_insert_with(|| {
             let sample = |seed, size| RowSample::new(seed, size, width, held.into_iter().collect());
-            (sample(shares.seed, shares.sample), sample(shares.seed ^ CALIBRATING, shares.calibration.max(1)))
+            (sample(shares.seed, shares.sample), sample(shares.seed ^ CALIBRATING, kept))
         });
         let (mut row, mut digest, mut values) = (0, Digest::default(), Vec::with_capacity(width));
         while numbers.next_row(&mut values)?.is_some() {
@@ -101,7 +105,7 @@ pub(crate) fn survey(table: &Table, selection: &Selection, shares: &Shares, cons
                 digest.add(point, *response);
             }
             learning.offer(place, &values)?;
-            if shares.calibration > 0 {
+            if kept > 0 {
                 calibrating.offer(place, &values)?;
             }
             values.clear();
@@ -116,9 +120,11 @@ pub(crate) fn survey(table: &Table, selection: &Selection, shares: &Shares, cons
         found.digests.push(digest);
     }
     bar.finish_and_clear();
-    let Some((mut learning, calibrating)) = samples else { return Ok(found) };
+    let Some((mut learning, mut calibrating)) = samples else { return Ok(found) };
     found.rows = learning.seen();
-    if shares.calibration > 0 {
+    let calibration = (shares.calibration)(found.rows as usize);
+    if calibration.min(kept) > 0 {
+        calibrating.shrink(calibration);
         let (x, y, picked) = calibrating.finish();
         found.rows -= y.len() as u64;
         (found.calibration, found.calibrating) = (Rows { x, y }, picked);

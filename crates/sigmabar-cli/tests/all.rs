@@ -12,4 +12,5 @@ mod refusals;
 mod reports;
 mod support;
 mod transcripts;
+mod which_files;
 mod words;

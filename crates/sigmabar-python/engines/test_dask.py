@@ -9,6 +9,7 @@ import pytest
 
 pytest.importorskip("distributed", reason="dask is not installed")
 
+import dask.array as da
 import dask.dataframe as dd
 from distributed import Client, LocalCluster
 
@@ -196,6 +197,78 @@ def test_a_missing_value_names_its_column(client):
     with pytest.raises(sb.Error, match=r'column "b" has a missing value \(null or NaN\) in row 11 of partition 1'):
         regressor.fit(frame[["a", "b"]], frame["y"], client)
     assert len(regressor.set_params(drop_missing=True).fit(frame[["a", "b"]], frame["y"], client).posterior_) == 59
+
+
+@pytest.mark.parametrize("zone", [None, "Europe/Vienna"])
+def test_a_date_or_duration_that_is_missing_is_no_number(client, zone):
+    day = 86400e9
+    table = pd.DataFrame({"a": np.linspace(0, 1, 60), "t": pd.date_range("2024-01-01", periods=60, unit="ns", tz=zone)})
+    table["y"] = np.sin(6 * table["a"])
+    table["took"] = pd.to_timedelta(1 + table["y"], unit="s").astype("timedelta64[ns]")
+    table.loc[41, ["t", "took"]] = pd.NaT
+    frame = dd.from_pandas(table, npartitions=2)
+    kernel = sb.SquaredExponential(lengthscale=20 * day)
+    for X, y, named in ((frame[["t"]], frame["y"], "t"), (frame[["a", "t"]], frame["y"], "t"), (frame[["a"]], frame["took"], "took")):
+        regressor = sb.dask.SparseKernelRegressor(kernel, 0.05, inducing=20, mean=0.0)
+        with pytest.raises(sb.Error, match=rf'column "{named}" has a missing value \(null or NaN\) in row 11 of partition 1'):
+            regressor.fit(X, y, client)
+        fitted = regressor.set_params(drop_missing=True).fit(X, y, client)
+        assert len(fitted.posterior_) == 59 and fitted.sums_.dropped == 1
+        assert fitted.posterior_.inducing[:, -1].min() >= 0
+    whole = table.drop(index=41)
+    dates = dd.from_pandas(whole, npartitions=2)
+    points = whole["t"].astype("int64").to_numpy(dtype=float)[:, None]
+    fitted = sb.dask.SparseKernelRegressor(kernel, 0.05, inducing=20, mean=0.0).fit(dates[["t"]], dates["y"], client)
+    np.testing.assert_allclose(fitted.predict(dates[["t"]]).compute(), fitted.posterior_.mean(points), rtol=1e-12)
+    masked = np.ma.masked_array(table[["a"]].to_numpy(), mask=(table.index == 41)[:, None])
+    response = da.from_array(table["y"].to_numpy(), chunks=30)
+    with pytest.raises(sb.Error, match='column "0" has a missing value'):
+        sb.dask.SparseKernelRegressor(kernel, 0.05, mean=0.0).fit(da.from_array(masked, chunks=(30, 1)), response, client)
+    times = da.from_array(table["took"].to_numpy()[:, None], chunks=(30, 1))
+    with pytest.raises(sb.Error, match='column "0" has a missing value'):
+        sb.dask.SparseKernelRegressor(kernel, 0.05, mean=0.0).fit(times, response, client)
+
+
+def test_a_declared_unit_stays(client):
+    table = pd.DataFrame({"a": np.random.default_rng(0).uniform(size=400)})
+    table["y"] = 50 + 3 * np.sin(6 * table["a"])
+    frame = dd.from_pandas(table, npartitions=2)
+    for apart in (False, True):
+        for given in ({}, {"kernel": sb.Matern(nu=2.5, lengthscale=0.5), "tau": 0.05}):
+            settings = {"inducing": 30, "sample": 100, "learn_apart": apart, **given}
+            fitted = sb.dask.SparseKernelRegressor(**settings, unit=7.0).fit(frame[["a"]], frame["y"], client)
+            mean, unit, *_ = fitted.posterior_.prior
+            assert unit == 7.0 and abs(mean - table["y"].mean()) < 1, (settings, mean, unit)
+            assert fitted.score(frame[["a"]], frame["y"]) > 0.99
+            learnt = sb.dask.SparseKernelRegressor(**settings).fit(frame[["a"]], frame["y"], client).posterior_.prior
+            assert abs(learnt[1] - table["y"].std()) < 0.5, (settings, learnt)
+
+
+_PASSES = {"count": 0}
+
+
+def _another_each_time(part, how):
+    """Rows that an engine finds otherwise when it computes them again."""
+    _PASSES["count"] += 1
+    if how == "values":
+        return part.assign(y=part["y"] + 1e-9 * _PASSES["count"])
+    return part.sample(frac=1, random_state=_PASSES["count"])
+
+
+@pytest.mark.parametrize("how", ["values", "order"])
+@pytest.mark.parametrize("more", [{}, {"learn_apart": True}, {"learn_on": "all"}])
+def test_partitions_that_come_back_otherwise_are_refused(client, how, more):
+    table = pd.DataFrame({"a": np.random.default_rng(0).uniform(size=300)})
+    table["y"] = np.sin(6 * table["a"])
+    frame = dd.from_pandas(table, npartitions=1).map_partitions(_another_each_time, how, meta=table)
+    regressor = sb.dask.SparseKernelRegressor(inducing=20, sample=100, mean=0.0, **more)
+    with Client(n_workers=1, threads_per_worker=1, processes=False, dashboard_address=None, set_as_default=False) as here:
+        table_again = frame.to_delayed()[0]
+        X, y = (dd.from_delayed([table_again[names]], meta=table[names]) for names in (["a"], "y"))
+        with pytest.raises(sb.Error, match="chunk 0 has other rows, or others first: the data have changed .*persist them first"):
+            regressor.fit(X, y, here)
+        kept = frame.persist(scheduler="synchronous")
+        assert len(regressor.fit(kept[["a"]], kept["y"], here).posterior_) == (200 if "learn_apart" in more else 300)
 
 
 def test_what_would_count_twice_or_not_at_all_is_refused_by_name(plan, client):

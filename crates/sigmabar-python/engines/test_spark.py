@@ -205,6 +205,18 @@ def test_a_null_names_its_column(spark):
         model.transform(frame).collect()
 
 
+def test_partitions_that_come_back_otherwise_are_refused(spark):
+    from pyspark.sql import functions as sql
+
+    # What Spark may take for the same each time, and is not: a number that Python draws.
+    drawn = sql.udf(lambda: float(np.random.default_rng().uniform()), "double").asNondeterministic()
+    frame = spark.range(300).coalesce(2).select(drawn().alias("a")).withColumn("y", sql.sin("a"))
+    estimator = sb.spark.SparseKernelRegressor(["a"], "y", sb.Matern(nu=2.5, lengthscale=0.5), 0.05, inducing=20, mean=0.0)
+    with pytest.raises(Exception, match=r"chunk \d has other rows, or others first: the data have changed"):
+        estimator.fit(frame)
+    assert len(estimator.fit(frame.persist()).posterior) == 300
+
+
 def test_the_example_of_the_book(data, spark, here):
     frame = spark.read.parquet(str(data / "part-*.parquet"))
     names = {"spark": spark, "frame": frame, "new": frame.limit(10)}

@@ -62,7 +62,7 @@ mod _core {
     #[pymodule_export]
     use super::posterior::PyPosterior;
     #[pymodule_export]
-    use super::rows::{PyAccumulator, PyPlan, row_hashes};
+    use super::rows::{PyAccumulator, PyPlan, digest, row_hashes};
     #[pymodule_export]
     use super::strategy::PyStrategy;
     #[pymodule_export]

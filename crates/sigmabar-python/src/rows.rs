@@ -11,7 +11,7 @@ use crate::work;
 use numpy::{IntoPyArray, PyArray1};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
-use sigmabar::accumulator::{Accumulator, Picked, Plan, Road, RowPlace, SumsError};
+use sigmabar::accumulator::{Accumulator, Digest, Picked, Plan, Road, RowPlace, SumsError};
 use sigmabar::evidence::{EvidenceGradient, Learning, Slope, SlopeSums, climb_all_rows};
 use sigmabar::{Kernel, Observations, Origin, Posterior, Prior, Sourced};
 use sigmabar_cli::rows;
@@ -97,6 +97,12 @@ impl PyPlan {
 
     fn remark(&self) -> &str {
         &self.remark
+    }
+
+    /// The plan with what the rows of each chunk were at the first pass, by [`digest`]: others are refused.
+    fn with_digests(&self, digests: Vec<u64>) -> PyResult<Self> {
+        let plan = Plan::clone(&self.plan).digests(digests.into_iter().map(Digest::from).collect()).map_err(raise)?;
+        Ok(Self { plan: Arc::new(plan), remark: self.remark.clone(), learnt_on: self.learnt_on.clone() })
     }
 
     /// Rows of each chunk, where they are known.
@@ -293,4 +299,13 @@ impl PyAccumulator {
 #[pyfunction]
 pub fn row_hashes(py: Python<'_>, seed: u64, chunk: u64, first: u64, count: u64) -> Bound<'_, PyArray1<u64>> {
     (first..first + count).map(|row| RowPlace { chunk, row }.hash(seed)).collect::<Vec<u64>>().into_pyarray(py)
+}
+
+/// A hash of rows in their order, a missing value included.
+#[pyfunction]
+pub fn digest(x: Rows, y: &Bound<'_, PyArray1<f64>>) -> PyResult<u64> {
+    let (mut digest, y) = (Digest::default(), vector(y)?);
+    let dim = x.values().len().checked_div(y.len()).unwrap_or_default().max(1);
+    x.values().chunks_exact(dim).zip(&y).for_each(|(point, response)| digest.add(point, *response));
+    Ok(digest.value())
 }

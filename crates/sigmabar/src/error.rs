@@ -343,7 +343,9 @@ pub enum SumsError {
         found: u64,
     },
     /// A chunk whose rows are others, or in another order, than when the plan was made.
-    #[error("chunk {chunk} has other rows, or others first: the data have changed since the plan was made; plan again")]
+    #[error(
+        "chunk {chunk} has other rows, or others first: the data have changed since the plan was made; plan again, and on an engine sort or persist them first"
+    )]
     Changed {
         /// The chunk.
         chunk: u64,

@@ -89,13 +89,22 @@ fn surveyed(arguments: &Arguments, table: &Table, seed: u64, held_out: f64, cons
     let inducing = arguments.inducing.unwrap_or_else(|| Learning::new(Vec::new()).most_inducing(known));
     let shares = Shares {
         sample: sizes::pool(known, inducing).max(sizes::LEARNING_ROWS),
-        calibration: fit::calibration_rows(arguments, known).min(fit::MOST_CALIBRATING),
+        calibration: &|rows| fit::calibration_rows(arguments, rows),
+        most_calibrating: fit::MOST_CALIBRATING,
         held_out,
         seed,
         apart: arguments.learn_apart,
     };
     let found = streamed::survey(table, &selection, &shares, console)?;
     console.say_decimal_commas(&table.parts[0].file, found.has_decimal_commas);
+    let (calibrating, asked) = (found.calibration.len(), fit::calibration_rows(arguments, found.rows as usize + found.calibration.len()));
+    if asked > calibrating {
+        console.say(format_args!(
+            "{} rows calibrate, not the {} of --calibrate: they stay in memory, and more hardly make intervals better",
+            grouped(calibrating),
+            grouped(asked)
+        ));
+    }
     Ok(found)
 }
 

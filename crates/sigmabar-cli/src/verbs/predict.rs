@@ -3,7 +3,7 @@
 use crate::Outcome;
 use crate::args::Format;
 use crate::console::Console;
-use crate::data::{Categories, Column, Frame, Numbers, ParquetWriter, Selection, Table, Wanted};
+use crate::data::{Categories, Column, Frame, Numbers, ParquetWriter, Selection, Table, Wanted, is_parquet};
 use crate::failure::{Ending, Failure};
 use crate::memory;
 use crate::model::{self, Model};
@@ -26,7 +26,7 @@ pub struct Arguments {
     /// A table with the model's columns: CSV (also .gz; - for standard input), Parquet, Excel (.xlsx, first sheet) or .npy; with --out also several files, patterns and folders
     #[arg(required = true)]
     data: Vec<PathBuf>,
-    /// Write a file (.parquet, else CSV) instead of standard output, a batch of rows at a time: any number of rows
+    /// Write a file (.parquet or .pq, else CSV) instead of standard output, a batch of rows at a time: any number of rows
     #[arg(long, short, value_name = "FILE")]
     out: Option<PathBuf>,
     /// Miss probability of each interval
@@ -82,7 +82,6 @@ fn streamed(model: &Model, table: &Table, selection: &Selection, out: &Path, arg
     output::check_writable(out, &inputs)?;
     let answers = model.answers(arguments.delta)?;
     let (dim, bar) = (model.about.features.len(), console.progress("predicting", table.rows()));
-    let is_parquet = out.extension().is_some_and(|end| end.eq_ignore_ascii_case("parquet"));
     let (mut words, mut failure, mut rows, mut dropped) = (None, None, 0, 0);
     let mut each = |take: &mut dyn FnMut(&Points, &Answer) -> std::io::Result<()>| -> Outcome<()> {
         for chunk in table.chunks() {
@@ -117,7 +116,7 @@ fn streamed(model: &Model, table: &Table, selection: &Selection, out: &Path, arg
                 said
             })
         };
-        if is_parquet {
+        if is_parquet(out) {
             let repeated = model.about.features.iter().filter(|_| arguments.inputs).map(|c| (c.name.as_str(), c.categories.is_some()));
             let mut writer = ParquetWriter::new(file, repeated.chain(COLUMNS.map(|name| (name, false))))?;
             kept(each(&mut |points, answer| writer.write(&columns(model, points, answer, arguments.inputs))))?;

@@ -12,7 +12,7 @@ import numpy as np
 
 from . import _noise
 from ._arrays import rows, vector
-from ._core import Error
+from ._core import Error, digest
 from ._core import Kernel as CoreKernel
 from ._evidence import fit_hyperparameters
 from ._inducing import Inducing, select_inducing
@@ -25,8 +25,8 @@ from ._threads import set_num_threads
 
 Drawn: TypeAlias = tuple[int, int, int, list[float]]
 """A sampled row: its hash, its chunk, its place there, and its values with the response last."""
-Counted: TypeAlias = tuple[int, int]
-"""Rows of a chunk, and those of them without a missing value."""
+Counted: TypeAlias = tuple[int, int, int]
+"""Rows of a chunk, those of them without a missing value, and a hash of all in their order: later passes must find the same."""
 
 COLUMNS = ("mean", "std", "lower", "upper")
 """What predictions come as."""
@@ -53,7 +53,7 @@ class Settings:
         inducing: int = 500,
         sample: int = 10_000,
         mean: float | None = None,
-        unit: float = 1.0,
+        unit: float | None = None,
         collected: Collected | None = None,
         distinct_rows: bool = False,
         norm_bound: float | None = None,
@@ -123,13 +123,14 @@ class Settings:
     def fitted(self, found: Sequence[Drawn], counts: Sequence[Counted], data: str, passes: Passes) -> tuple[Plan, Accumulator]:
         """The plan and the sums of all rows by it, from a sample of them: learnt on all where that was asked for, and extended as often as was said."""
         self._check()
-        whole = sum(complete for _, complete in counts)
+        whole = sum(complete for _, complete, _ in counts)
         drawn = sorted(found)[: whole // 2] if self.learn_apart else sorted(found)
         values = np.array([row for *_, row in sorted(drawn, key=lambda row: row[1:3])])
         if len(values) < 2:
             raise Error(f"{len(values)} rows are left to fit: at least 2 are needed")
         X, y = np.ascontiguousarray(values[:, :-1]), np.ascontiguousarray(values[:, -1])
-        plan = self._plan(X, y, [all_rows for all_rows, _ in counts], data, [(self.seed, *drawn[-1][:3])] if self.learn_apart else [])
+        plan = self._plan(X, y, [all_rows for all_rows, *_ in counts], data, [(self.seed, *drawn[-1][:3])] if self.learn_apart else [])
+        plan = Plan._wrap(plan._core.with_digests([digest for *_, digest in counts]))
         if self.learn_on == "all":
             plan = Plan._wrap(plan._core.climbed(X, y, whole, lambda core: _evidence(Plan._wrap(core), passes))[0])
         sums = passes.sums(plan)
@@ -151,16 +152,21 @@ class Settings:
     def _plan(self, X: Any, y: Any, chunks: list[int], data: str, left_out: list[tuple[int, int, int, int]]) -> Plan:
         """A plan over chunks of so many rows, from a sample of them."""
         source = "learnt-before" if self.learn_apart else "learnt-here"
-        mean, unit = self.mean, self.unit
-        if mean is None:
+        mean, unit = self.mean, 1.0 if self.unit is None else self.unit
+        if mean is None and self.norm_bound is not None:
+            mean = 0.0  # As the command: a bound speaks of a mean that somebody knows.
+        is_learnt = mean is None and self.unit is None
+        if is_learnt:
             mean, unit = (LearntNumber(value, source) for value in (float(y.mean()), float(y.std()) or 1.0))
+        elif mean is None:
+            mean = LearntNumber(float(y.mean()), source)
         kernel, tau = self.kernel, self.tau
         inducing: Any
         if kernel is None or tau is None:
             spread = np.where(X.std(axis=0) > 0, X.std(axis=0), 1.0)
             template = kernel if kernel is not None else Matern(nu=2.5, lengthscale=list(spread * np.sqrt(X.shape[1])))
-            learnt = fit_hyperparameters(template, X, y, mean=self.mean, unit=self.unit, max_inducing=self.inducing, seed=self.seed)
-            if self.mean is None:
+            learnt = fit_hyperparameters(template, X, y, mean=None if is_learnt else mean, unit=1.0 if is_learnt else unit, max_inducing=self.inducing, seed=self.seed)
+            if is_learnt:
                 mean, unit = (LearntNumber(value, source) for value in learnt.posterior.prior[:2])
             inducing = Inducing(learnt.posterior.inducing, None, None, None, source)
             learnt = learnt.for_new_data() if self.learn_apart else learnt
@@ -199,9 +205,10 @@ def _evidence(plan: Plan, passes: Passes) -> tuple[float, list[float], float]:
     return plan._core.elbo_gradient(model._core, passes.slopes(plan, model))
 
 
-def whole_rows(values: Any) -> int:
-    """Rows without a missing value."""
-    return int(np.isfinite(values).all(axis=1).sum())
+def counted(values: Any) -> Counted:
+    """What the first pass knows of a chunk, the response being the last column."""
+    whole = int(np.isfinite(values).all(axis=1).sum())
+    return len(values), whole, digest(rows(values[:, :-1]), np.ascontiguousarray(values[:, -1]))
 
 
 def refuse_missing(values: Any, names: Sequence[str], where: str) -> None:

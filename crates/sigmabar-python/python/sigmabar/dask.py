@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from ._core import Error
-from ._distributed import COLUMNS, Counted, Drawn, Settings, added, bytes_of, plan_of, refuse_missing, slope_of, summed, sums_of, whole_rows
+from ._distributed import COLUMNS, Counted, Drawn, Settings, added, bytes_of, counted, plan_of, refuse_missing, slope_of, summed, sums_of
 from ._posterior import SparsePosterior
 from ._rows import Accumulator, Plan, aligned, sampled, smallest
 
@@ -90,7 +90,7 @@ def _sample(settings: Settings, chunk: int, X: Any, y: Any) -> tuple[list[Counte
     if not settings.drop_missing:
         names = list(X.columns) if hasattr(X, "columns") else [f"{i}" for i in range(points.shape[1])]
         refuse_missing(table, [*map(str, names), str(getattr(y, "name", None) or "y")], f"partition {chunk}")
-    return [(len(values), whole_rows(table))], sampled(settings.seed, settings.sample, chunk, points, values)
+    return [counted(table)], sampled(settings.seed, settings.sample, chunk, points, values)
 
 
 def _smaller(size: int, parts: list[tuple[list[Counted], list[Drawn]]]) -> tuple[list[Counted], list[Drawn]]:
@@ -121,12 +121,31 @@ def _rows(chunk: int, X: Any, y: Any) -> tuple[Any, Any]:
 
 
 def _matrix(X: Any) -> Any:
-    points = np.ascontiguousarray(X, dtype=np.float64)
-    return points[:, None] if points.ndim == 1 else points
+    if not hasattr(X, "columns"):
+        points = _numbers(X)
+        return points[:, None] if points.ndim == 1 else points
+    columns = [_numbers(X.iloc[:, i]) for i in range(X.shape[1])]
+    return np.ascontiguousarray(np.column_stack(columns)) if columns else np.empty((len(X), 0))
 
 
 def _column(y: Any) -> Any:
-    return np.asarray(y, dtype=np.float64).reshape(-1)
+    return _matrix(y).reshape(-1)
+
+
+def _numbers(values: Any) -> Any:
+    """Numbers, where nothing is a NaN: a date or duration that is missing would else become the smallest whole number, and what is masked the number below."""
+    if hasattr(values, "isna"):
+        missing = values.isna().to_numpy()
+        known = values[~missing] if missing.any() else values
+        numbers = np.full(values.shape, np.nan)
+        numbers[~missing] = np.asarray(known, dtype=np.float64)
+        return numbers
+    array = np.asarray(values)
+    numbers = array.astype(np.float64, order="C")
+    if array.dtype.kind in "mM":
+        numbers[np.isnat(array)] = np.nan
+    numbers[np.ma.getmaskarray(values)] = np.nan
+    return numbers
 
 
 def _columns(X: Any, model: SparsePosterior, settings: Settings) -> Any:

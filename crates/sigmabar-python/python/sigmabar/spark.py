@@ -22,7 +22,7 @@ except ModuleNotFoundError as missing:
     raise ModuleNotFoundError("sigmabar.spark needs PySpark: pip install sigmabar[spark]", name=missing.name) from missing
 
 from ._core import Error
-from ._distributed import COLUMNS, Counted, Drawn, Settings, added, bytes_of, plan_of, refuse_missing, slope_of, summed, sums_of, whole_rows
+from ._distributed import COLUMNS, Counted, Drawn, Settings, added, bytes_of, counted, plan_of, refuse_missing, slope_of, summed, sums_of
 from ._posterior import SparsePosterior
 from ._rows import Accumulator, Plan, aligned, sampled, smallest
 from ._threads import set_num_threads
@@ -85,7 +85,7 @@ def _sampled(samples: Any, size: int) -> tuple[list[Counted], list[Drawn]]:
         samples = samples.groupBy("bucket").applyInArrow(merged, _SAMPLE)
     found = samples.collect()
     counts = {int(chunk): tuple(rows) for part in found for chunk, rows in json.loads(part["counts"]).items()}
-    chunks = [counts.get(chunk, (0, 0)) for chunk in range(1 + max(counts, default=0))]
+    chunks = [counts.get(chunk, (0, 0, 0)) for chunk in range(1 + max(counts, default=0))]
     return chunks, smallest(size, (map(tuple, json.loads(part["drawn"])) for part in found))
 
 
@@ -165,7 +165,7 @@ class SparseKernelRegressor(Estimator, _Declared, MLWritable, MLReadable):  # ty
             if not settings.drop_missing:
                 refuse_missing(values, names, f"partition {chunk}")
             drawn = sampled(settings.seed, settings.sample, chunk, values[:, :-1], values[:, -1])
-            counts = {chunk: (len(values), whole_rows(values))}
+            counts = {chunk: counted(values)}
             yield pa.RecordBatch.from_pylist([{"bucket": chunk // _SAMPLES, "counts": json.dumps(counts), "drawn": json.dumps(drawn)}])
 
         counts, drawn = _sampled(chosen.mapInArrow(draw, _SAMPLE), settings.sample)

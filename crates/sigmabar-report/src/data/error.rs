@@ -19,10 +19,32 @@ pub enum DataError {
         source: io::Error,
     },
     /// A pattern or a folder without tables.
-    #[error("{}: there are no tables (CSV, Parquet, .xlsx or .npy files) there", input.display())]
+    #[error("{}: there are no tables (CSV, TSV, Parquet, .xlsx or .npy files) there", input.display())]
     NoFiles {
         /// What was given.
         input: PathBuf,
+    },
+    /// A folder with files that may hold rows and would not be read.
+    #[error(
+        "{}: {} would be left out, and may hold rows: name the tables by a pattern such as '{}', or move the others away",
+        folder.display(), named(files), folder.join("*.csv").display()
+    )]
+    LeftOut {
+        /// The folder.
+        folder: PathBuf,
+        /// The files.
+        files: Vec<PathBuf>,
+    },
+    /// A folder with tables of several kinds.
+    #[error(
+        "{}: {} are tables of different kinds, perhaps of the same rows: name those that count by a pattern such as '{}'",
+        folder.display(), named(files), folder.join("*.csv").display()
+    )]
+    Mixed {
+        /// The folder.
+        folder: PathBuf,
+        /// One of the one kind and one of another.
+        files: [PathBuf; 2],
     },
     /// A file that has got or lost row groups.
     #[error("{}: has {found} row groups, where there were {expected}: the data have changed since the plan was made; plan again", file.display())]
@@ -215,6 +237,14 @@ pub enum DataError {
         /// What is allowed.
         limit: Bytes,
     },
+}
+
+/// The first few files and how many more.
+fn named(files: &[PathBuf]) -> String {
+    const SHOWN: usize = 5;
+    let names: Vec<String> = files.iter().take(SHOWN).map(|file| file.display().to_string()).collect();
+    let more = if files.len() > SHOWN { format!(" and {} more", files.len() - SHOWN) } else { String::new() };
+    names.join(", ") + &more
 }
 
 /// What is wrong with a cell: a number can be the wrong one, too, and nothing is no number that is not finite.

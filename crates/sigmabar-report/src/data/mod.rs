@@ -88,6 +88,12 @@ fn extension(path: &Path) -> String {
     path.extension().map(|end| end.to_string_lossy().to_ascii_lowercase()).unwrap_or_default()
 }
 
+/// Whether a name promises a Parquet file.
+#[must_use]
+pub fn is_parquet(path: &Path) -> bool {
+    matches!(extension(path).as_str(), "parquet" | "pq")
+}
+
 /// A table that is being read.
 pub struct Reader {
     file: PathBuf,
@@ -99,7 +105,7 @@ pub struct Reader {
 }
 
 impl Reader {
-    /// Opens a table: `-` is CSV on standard input; `.parquet`, `.xlsx`, `.npy` by their extension; everything else is CSV. Compressed text is recognised by its first bytes.
+    /// Opens a table: `-` is CSV on standard input; `.parquet` or `.pq`, `.xlsx`, `.npy` by their extension; everything else is CSV. Compressed text is recognised by its first bytes.
     ///
     /// # Errors
     /// [`DataError`] for a file that cannot be opened or has no header.
@@ -114,7 +120,7 @@ impl Reader {
         }
         let open = || File::open(path).map_err(|source| DataError::Open { file: path.to_owned(), source });
         let (names, rows): (_, Box<dyn Rows>) = match extension(path).as_str() {
-            "parquet" => parquet_file::open(path, open()?, group)?,
+            "parquet" | "pq" => parquet_file::open(path, open()?, group)?,
             "xlsx" => excel::open(path, BufReader::new(open()?))?,
             "npy" => numpy::open(path, BufReader::new(open()?))?,
             _ => return Self::csv(path.to_owned(), Box::new(open()?)),

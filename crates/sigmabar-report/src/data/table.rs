@@ -1,13 +1,19 @@
 //! Several files as one table: named, by pattern, or all of a folder; cut into chunks that can be read by themselves.
 
-use super::{Cell, DataError, Reader, extension, parquet_file};
+use super::{Cell, DataError, Reader, extension, is_parquet, parquet_file};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 
-/// Files that are tables, by what their names end in.
-const KINDS: [&str; 5] = ["parquet", "csv", "npy", "gz", "xlsx"];
+/// What tables are written as, by what their names end in.
+const KINDS: [(&str, &[&str]); 4] =
+    [("text", &["csv", "tsv", "tab", "gz"]), ("Parquet", &["parquet", "pq"]), ("NumPy", &["npy"]), ("Excel", &["xlsx"])];
+/// What stands beside tables and holds no rows: our own files, words, pictures and programs.
+const NO_TABLES: [&str; 14] = ["sbm", "sbp", "sba", "db", "toml", "md", "html", "pdf", "svg", "png", "py", "sh", "ipynb", "log"];
+/// What engines write for themselves.
+const MARKS: [&str; 8] =
+    ["_SUCCESS", "_metadata", "_common_metadata", "_temporary", "_delta_log", "_spark_metadata", "_committed_", "_started_"];
 
 /// One file of a table.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -39,36 +45,22 @@ pub struct Chunk {
 }
 
 impl Table {
-    /// Files, patterns such as `part-*.parquet`, and folders, whose files are taken in the order of their paths.
+    /// Files, patterns such as `part-*.parquet`, and folders, whose files are taken in the order of their paths. No file that may hold rows is passed over.
     ///
     /// # Errors
-    /// [`DataError`] for a file that cannot be opened, and for a pattern or folder without tables.
+    /// [`DataError`] for a file that cannot be opened, for a pattern or folder without tables, and for a folder with files that are no tables for certain.
     pub fn open(inputs: &[PathBuf]) -> Result<Self, DataError> {
         let mut parts = Vec::new();
         for input in inputs {
-            let text = input.to_string_lossy();
-            if input.is_dir() {
-                let mut files = Vec::new();
-                walk(input, &mut files)?;
-                if files.is_empty() {
-                    return Err(DataError::NoFiles { input: input.clone() });
+            for path in matched(input)? {
+                if !path.is_dir() {
+                    parts.push(Part { groups: groups(&path)?, constants: Vec::new(), file: path });
+                    continue;
                 }
-                files.sort();
-                for file in files {
-                    let constants = constants(file.strip_prefix(input).unwrap_or(&file));
+                for file in tables_of(&path)? {
+                    let constants = constants(file.strip_prefix(&path).unwrap_or(&file));
                     parts.push(Part { groups: groups(&file)?, constants, file });
                 }
-            } else if !input.exists() && text.contains(['*', '?', '[']) {
-                let files = glob::glob(&text).map_err(|error| DataError::Pattern { input: input.clone(), reason: error.msg })?;
-                let files: Vec<PathBuf> = files.filter_map(Result::ok).filter(|path| path.is_file()).collect();
-                if files.is_empty() {
-                    return Err(DataError::NoFiles { input: input.clone() });
-                }
-                for file in files {
-                    parts.push(Part { groups: groups(&file)?, constants: Vec::new(), file });
-                }
-            } else {
-                parts.push(Part { groups: groups(input)?, constants: Vec::new(), file: input.clone() });
             }
         }
         let mut known = BTreeSet::new();
@@ -82,7 +74,7 @@ impl Table {
     #[must_use]
     pub fn chunks(&self) -> Vec<Chunk> {
         let of = |(part, file): (usize, &Part)| -> Vec<Chunk> {
-            if extension(&file.file) != "parquet" {
+            if !is_parquet(&file.file) {
                 return vec![Chunk { part, group: None, rows: None }];
             }
             file.groups.iter().enumerate().map(|(group, rows)| Chunk { part, group: Some(group), rows: Some(*rows) }).collect()
@@ -159,29 +151,85 @@ impl Table {
 }
 
 fn groups(file: &Path) -> Result<Vec<u64>, DataError> {
-    if extension(file) != "parquet" {
+    if !is_parquet(file) {
         return Ok(Vec::new());
     }
     let opened = File::open(file).map_err(|source| DataError::Open { file: file.to_owned(), source })?;
     parquet_file::groups(file, opened)
 }
 
-/// All tables below a folder, but for those that engines mark as their own by a first `_` or `.`.
-fn walk(folder: &Path, files: &mut Vec<PathBuf>) -> Result<(), DataError> {
+/// What an input stands for: itself, or what matches it where it is a pattern. A match that cannot be looked at is an error, or its rows would be missing.
+fn matched(input: &Path) -> Result<Vec<PathBuf>, DataError> {
+    let text = input.to_string_lossy();
+    if input.exists() || !text.contains(['*', '?', '[']) {
+        return Ok(vec![input.to_owned()]);
+    }
+    let found = glob::glob(&text).map_err(|error| DataError::Pattern { input: input.to_owned(), reason: error.msg })?;
+    let there = |path: Result<PathBuf, glob::GlobError>| match path {
+        Ok(path) => is_there(path),
+        Err(error) => Err(DataError::Open { file: error.path().to_owned(), source: error.into() }),
+    };
+    let files: Vec<PathBuf> = found.map(there).collect::<Result<_, _>>()?;
+    if files.is_empty() { Err(DataError::NoFiles { input: input.to_owned() }) } else { Ok(files) }
+}
+
+/// Refuses a link to nothing.
+fn is_there(path: PathBuf) -> Result<PathBuf, DataError> {
+    match fs::metadata(&path) {
+        Ok(_) => Ok(path),
+        Err(source) => Err(DataError::Open { file: path, source }),
+    }
+}
+
+/// All tables below a folder: of one kind, for the same rows may be there as another kind too; and nothing beside them that may be one.
+fn tables_of(folder: &Path) -> Result<Vec<PathBuf>, DataError> {
+    let (mut files, mut strange) = (Vec::new(), Vec::new());
+    walk(folder, &mut files, &mut strange)?;
+    strange.sort();
+    files.sort();
+    if !strange.is_empty() {
+        return Err(DataError::LeftOut { folder: folder.to_owned(), files: strange });
+    }
+    let Some(first) = files.first() else { return Err(DataError::NoFiles { input: folder.to_owned() }) };
+    if let Some(other) = files.iter().find(|file| kind(file) != kind(first)) {
+        return Err(DataError::Mixed { folder: folder.to_owned(), files: [first.clone(), other.clone()] });
+    }
+    Ok(files)
+}
+
+/// The tables below a folder, and files that may be some but are not known to be.
+fn walk(folder: &Path, files: &mut Vec<PathBuf>, strange: &mut Vec<PathBuf>) -> Result<(), DataError> {
     let failed = |source| DataError::Open { file: folder.to_owned(), source };
     for entry in fs::read_dir(folder).map_err(failed)? {
         let path = entry.map_err(failed)?.path();
         let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
-        if name.starts_with(['_', '.']) {
+        let is_table = kind(&path).is_some();
+        if is_mark(&name) || (name.starts_with('.') && (!is_table || path.is_dir())) {
             continue;
         }
-        if path.is_dir() {
-            walk(&path, files)?;
-        } else if KINDS.contains(&extension(&path).as_str()) {
+        let path = is_there(path)?;
+        if name.starts_with(['_', '.']) {
+            strange.push(path);
+        } else if path.is_dir() {
+            walk(&path, files, strange)?;
+        } else if is_table {
             files.push(path);
+        } else if !NO_TABLES.contains(&extension(&path).as_str()) {
+            strange.push(path);
         }
     }
     Ok(())
+}
+
+/// Whether engines, or the Finder with its `._`, write a file of this name for themselves.
+fn is_mark(name: &str) -> bool {
+    name.starts_with("._") || MARKS.iter().any(|mark| if mark.ends_with('_') { name.starts_with(mark) } else { name == *mark })
+}
+
+/// The kind of table that a name promises.
+fn kind(file: &Path) -> Option<&'static str> {
+    let end = extension(file);
+    KINDS.iter().find(|(_, ends)| ends.contains(&end.as_str())).map(|(kind, _)| *kind)
 }
 
 /// `year=2024/month=3/part.parquet`.

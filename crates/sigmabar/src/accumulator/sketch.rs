@@ -90,6 +90,18 @@ impl Digest {
         // Odd, so that nothing is lost; multiplied after every row, so that the order counts.
         self.0 = (self.0.rotate_left(23) ^ row_hash(point, response)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
     }
+
+    /// What [`Digest::from`] takes: for engines that send it between their passes.
+    #[must_use]
+    pub fn value(self) -> u64 {
+        self.0
+    }
+}
+
+impl From<u64> for Digest {
+    fn from(value: u64) -> Self {
+        Self(value)
+    }
 }
 
 #[cfg(test)]
