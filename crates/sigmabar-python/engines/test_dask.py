@@ -262,12 +262,12 @@ def test_partitions_that_come_back_otherwise_are_refused(client, how, more):
     table["y"] = np.sin(6 * table["a"])
     frame = dd.from_pandas(table, npartitions=1).map_partitions(_another_each_time, how, meta=table)
     regressor = sb.dask.SparseKernelRegressor(inducing=20, sample=100, mean=0.0, **more)
-    with Client(n_workers=1, threads_per_worker=1, processes=False, dashboard_address=None, set_as_default=False) as here:
+    with Client(n_workers=1, threads_per_worker=1, processes=False, dashboard_address=":0", set_as_default=False) as here:
         table_again = frame.to_delayed()[0]
         X, y = (dd.from_delayed([table_again[names]], meta=table[names]) for names in (["a"], "y"))
         with pytest.raises(sb.Error, match="chunk 0 has other rows, or others first: the data have changed .*persist them first"):
             regressor.fit(X, y, here)
-        kept = frame.persist(scheduler="synchronous")
+        kept = here.persist(frame)
         assert len(regressor.fit(kept[["a"]], kept["y"], here).posterior_) == (200 if "learn_apart" in more else 300)
 
 
