@@ -220,7 +220,8 @@ def test_partitions_that_come_back_otherwise_are_refused(spark):
 def test_the_example_of_the_book(data, spark, here):
     frame = spark.read.parquet(str(data / "part-*.parquet"))
     names = {"spark": spark, "frame": frame, "new": frame.limit(10)}
-    exec(example("spark"), names)
+    # A bare name is a place beside the Java machine, which began elsewhere.
+    exec(example("spark").replace('"model.spark"', repr(str(here / "model.spark"))), names)
     assert len(names["model"]) == len(names["again"].posterior) == ROWS
     assert names["predicted"].columns[-4:] == ["mean", "std", "lower", "upper"]
     assert sb.SparsePosterior.load((here / "model.sbm").read_bytes()).facts["target"] == "y"
