@@ -111,7 +111,9 @@ def test_the_picture_shows_what_is_judged_and_what_is_excluded() -> None:
     levels = [line for line in ax.lines if len(set(map(float, line.get_ydata()))) == 1 and float(line.get_ydata()[0]) == standing.range.gap]
     assert levels, "a horizontal line at the gap that is judged"
     assert ax.get_xlim()[0] < standing.range.least_norm
-    assert f"excluded by the data: below {standing.range.least_norm:.3g}" in [text.get_text() for text in ax.get_legend().get_texts()]
+    said = {text.get_text().rsplit(" ", 1)[0]: text.get_text() for text in ax.get_legend().get_texts()}
+    for words, norm in (("excluded by the data: below", standing.range.least_norm), ("the claim breaks:", standing.range.norm_breakdown)):
+        assert norm is not None and 0.99 * norm < float(said[words].rsplit(" ", 1)[1]) <= norm, "rounded so that it says no more"
     drawn = sb.plot.premise_map(s)
     assert "declared premises" in [text.get_text() for text in drawn.get_legend().get_texts()]
     assert len(drawn.figure.axes) > 1 and drawn.figure.axes[-1].get_ylabel() == "gap", "a scale for the colours"
@@ -140,10 +142,17 @@ def test_five_answers_make_a_study_that_ends_with_a_certificate_and_its_range(tm
     advice = study.recommend()
     assert advice is not None and advice.certificate.label == "certified", advice
     assert "for every function of norm up to" in str(advice.certificate)
+    # The pictures of a run are there for the study that holds it.
+    import matplotlib.pyplot as plt
+
+    for drawn in (sb.plot.premises, sb.plot.premise_map, sb.plot.gap):
+        assert drawn(study).get_xlabel()
+        plt.close("all")
 
 
 def test_answers_that_make_no_sense_are_refused_by_name() -> None:
-    for wrong, match in (({"stray": 0}, "stray"), ({"repeat": -1}, "repeat"), ({"change": 11}, "change"), ({"hills": 0}, "hills")):
+    wrong_usual = [({"usual": value}, "usual") for value in (float("nan"), float("inf"), "x")]
+    for wrong, match in (*wrong_usual, ({"stray": float("inf")}, "stray"), ({"stray": 0}, "stray"), ({"repeat": -1}, "repeat"), ({"change": 11}, "change"), ({"hills": 0}, "hills")):
         with pytest.raises((sb.Error, ValueError, TypeError), match=match):
             sb.premises.ask(**{**ANSWERS, **wrong})
     with pytest.raises(sb.Error, match="the study has a unit already"):

@@ -12,6 +12,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -24,6 +25,7 @@ from ._arrays import rows, vector
 from ._noise import Noise
 from ._posterior import ExactPosterior, SparsePosterior
 from ._strategy import Cells, Strategy
+from ._study import Study
 
 __all__ = ["calibration", "gap", "posterior", "premise_map", "premises", "survivors"]
 
@@ -128,7 +130,7 @@ def calibration(model: Any, X: Any, y: Any, *, ax: Axes | None = None) -> Axes:
     return ax
 
 
-def premises(strategy: Strategy, *, ax: Axes | None = None) -> Axes:
+def premises(strategy: Strategy | Study, *, ax: Axes | None = None) -> Axes:
     """What would have to be true for the claim to be wrong: the gap against the norm bound, the norms that the data exclude, and where the claim breaks.
 
     >>> import matplotlib
@@ -140,7 +142,7 @@ def premises(strategy: Strategy, *, ax: Axes | None = None) -> Axes:
     >>> sb.plot.premises(s).get_xlabel()
     'norm bound'
     """
-    ax = _axes(ax)
+    ax, strategy = _axes(ax), _run_of(strategy)
     standing = strategy.standing()
     if standing is None:
         raise ValueError(f"strategy {strategy.name!r} has certified nothing yet, or never does")
@@ -148,18 +150,20 @@ def premises(strategy: Strategy, *, ax: Axes | None = None) -> Axes:
     ax.plot(standing.norm_bounds, standing.gaps, color=_BLUE, marker="o", ms=3, label="gap, for every norm up to this at once")
     ax.axvline(standing.norm_bound, color="black", ls="--", lw=1, label=f"declared: {standing.norm_bound:.3g}")
     if found.norm_breakdown is not None:
-        ax.axvline(found.norm_breakdown, color=_ORANGE, ls="--", label=f"the claim breaks: {found.norm_breakdown:.3g}")
+        ax.axvline(found.norm_breakdown, color=_ORANGE, ls="--", label=f"the claim breaks: {_down(found.norm_breakdown)}")
     if found.gap is not None:
-        ax.axhline(found.gap, color=_ORANGE, ls=":", label=f"the gap that is claimed: {found.gap:.3g}")
+        ax.axhline(found.gap, color=_ORANGE, ls=":", label=f"the claim: within {found.gap:.3g} of the best")
     # Far below everything else it would leave no room for the curve.
     if found.least_norm > standing.norm_bound / 1000:
-        ax.axvspan(min(standing.norm_bounds[0], found.least_norm / 1.5), found.least_norm, color=_GREY, alpha=0.25, label=f"excluded by the data: below {found.least_norm:.3g}")
+        left = min(standing.norm_bounds[0], found.least_norm) / 1.5
+        ax.axvspan(left, found.least_norm, color=_GREY, alpha=0.25, label=f"excluded by the data: below {_down(found.least_norm)}")
+        ax.set_xlim(left=left)
     ax.set(xscale="log", yscale="log", xlabel="norm bound", ylabel="gap")
     ax.legend(fontsize="small")
     return ax
 
 
-def premise_map(strategy: Strategy, *, ax: Axes | None = None) -> Axes:
+def premise_map(strategy: Strategy | Study, *, ax: Axes | None = None) -> Axes:
     """The gap over norm bound and length-scale: bright where it is about the claimed one, dark from ten times that on, empty where the data exclude the premises.
 
     >>> import matplotlib
@@ -171,7 +175,7 @@ def premise_map(strategy: Strategy, *, ax: Axes | None = None) -> Axes:
     >>> sb.plot.premise_map(s).get_ylabel()
     'length-scale times'
     """
-    ax = _axes(ax)
+    ax, strategy = _axes(ax), _run_of(strategy)
     found, standing = strategy.premise_map(), strategy.standing()
     if found is None or standing is None:
         raise ValueError(f"strategy {strategy.name!r} has certified nothing yet, or has no kernel, norm bound and noise")
@@ -194,7 +198,7 @@ def premise_map(strategy: Strategy, *, ax: Axes | None = None) -> Axes:
     return ax
 
 
-def survivors(strategy: Strategy, *, candidates: Any = None, columns: tuple[int, int] = (0, 1), ax: Axes | None = None) -> Axes:
+def survivors(strategy: Strategy | Study, *, candidates: Any = None, columns: tuple[int, int] = (0, 1), ax: Axes | None = None) -> Axes:
     """What a run has not ruled out, in one or two columns, with its recommendation. A list needs its ``candidates``.
 
     >>> import matplotlib
@@ -206,7 +210,7 @@ def survivors(strategy: Strategy, *, candidates: Any = None, columns: tuple[int,
     >>> sb.plot.survivors(s).get_title().startswith("still possible")
     True
     """
-    ax = _axes(ax)
+    ax, strategy = _axes(ax), _run_of(strategy)
     left = strategy.survivors
     if left is None:
         raise ValueError(f"strategy {strategy.name!r} has ruled nothing out yet, or never does")
@@ -231,7 +235,7 @@ def survivors(strategy: Strategy, *, candidates: Any = None, columns: tuple[int,
     return ax
 
 
-def gap(strategy: Strategy, *, ax: Axes | None = None) -> Axes:
+def gap(strategy: Strategy | Study, *, ax: Axes | None = None) -> Axes:
     """How far from the best the recommendation could still be, after each batch, with the best value told so far.
 
     >>> import matplotlib
@@ -243,7 +247,7 @@ def gap(strategy: Strategy, *, ax: Axes | None = None) -> Axes:
     >>> sb.plot.gap(s).get_yscale()
     'log'
     """
-    ax = _axes(ax)
+    ax, strategy = _axes(ax), _run_of(strategy)
     reports = strategy.batches
     evaluations = np.cumsum([b.measured for b in reports])
     known = [(n, b.gap, b.label) for n, b in zip(evaluations, reports) if b.gap is not None and np.isfinite(b.gap)]
@@ -261,6 +265,16 @@ def _posterior_of(model: Any) -> SparsePosterior | ExactPosterior:
     if not isinstance(found, (SparsePosterior, ExactPosterior)):
         raise ValueError(f"a posterior or a fitted regressor can be drawn, not {model!r}")
     return found
+
+
+def _run_of(strategy: Strategy | Study) -> Strategy:
+    return strategy.strategy if isinstance(strategy, Study) else strategy
+
+
+def _down(value: float) -> str:
+    """Three digits that never say more than the value."""
+    step = 10.0 ** (math.floor(math.log10(value)) - 2)
+    return f"{math.floor(value / step) * step:.3g}"
 
 
 def _names(model: Any, data: tuple[Any, Any] | None, names: Sequence[str] | None) -> list[str]:

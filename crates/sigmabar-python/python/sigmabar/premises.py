@@ -130,9 +130,11 @@ def ask(*, usual: float, stray: float, hills: int, change: float, repeat: float)
     """
     if not 0 < number(change, "change") <= 10:
         raise Error(f"change is a share of the range, above 0 and at most 10, not {change}")
+    if not math.isfinite(number(usual, "usual")):
+        raise Error(f"usual must be a finite number, not {usual}")
     for name, value in (("stray", stray), ("repeat", repeat)):
-        if number(value, name) <= 0:
-            raise Error(f"{name} must be above 0, not {value}")
+        if not 0 < number(value, name) < math.inf:
+            raise Error(f"{name} must be above 0 and finite, not {value}")
     # E|a − b| = 2σ/√π for two draws of normal noise.
     about = round(repeat * math.sqrt(math.pi) / 2 / stray, 6)
     keys: dict[str, Any] = {
