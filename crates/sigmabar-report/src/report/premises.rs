@@ -40,6 +40,14 @@ impl Content<'_> {
         }
         let is_curve = standing.curve.iter().any(|point| point.gap.is_some());
         if is_curve {
+            if let Some(lengthscales) = &standing.certificate.premises.lengthscales {
+                let (declared, shortest) = (lengthscales.value.norm_bound, lengthscales.value.bound);
+                page.paragraph(&format!(
+                    "The pictures count norms under the shortest length-scales that were declared, where the norm bound {} becomes {}.",
+                    plot::number(declared),
+                    plot::number(shortest)
+                ));
+            }
             page.picture(plot::standing(standing, self.response()));
         }
         is_curve
