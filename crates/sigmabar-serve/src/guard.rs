@@ -50,7 +50,9 @@ enum Admitted {
 async fn admit(app: &App, request: Request) -> Result<Admitted, Refusal> {
     let known = identify(app, request.headers());
     if let Some(peer) = peer(&request) {
-        app.rates.take(peer, known.as_ref().ok().map(|(access, _)| *access).into())?;
+        // A right token in the address is one as well: strangers must not lock out who opens the page for the first time.
+        let by_address = || token_of_query(request.uri().query()).and_then(|given| app.tokens.access(&given));
+        app.rates.take(peer, known.as_ref().ok().map(|(access, _)| *access).or_else(by_address).into())?;
     }
     check_host(app, request.headers())?;
     if !METHODS.contains(request.method()) {
@@ -193,7 +195,8 @@ fn check_change(app: &App, request: &Request, access: Access, by_cookie: bool) -
 
 /// Reads the body, as far as it may go and as long as it may take.
 async fn limited(request: Request) -> Result<Request, Refusal> {
-    let most = if request.uri().path().ends_with("/import") { MOST_TABLE_BYTES } else { MOST_BYTES };
+    let is_table = request.method() == Method::POST && request.uri().path().ends_with("/import");
+    let most = if is_table { MOST_TABLE_BYTES } else { MOST_BYTES };
     let too_long = || Refusal::new(StatusCode::PAYLOAD_TOO_LARGE, "too-large", format!("a request has at most {most} bytes"));
     let length = request.headers().get(header::CONTENT_LENGTH).and_then(|length| length.to_str().ok()?.parse::<u64>().ok());
     if length.is_some_and(|length| length > most as u64) {

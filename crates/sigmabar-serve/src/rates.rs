@@ -111,7 +111,8 @@ fn words(who: Who, rate: f64) -> String {
 
 /// Somebody who has one address of version 6 has all of its network.
 fn network(address: IpAddr) -> IpAddr {
-    match address {
+    // An IPv4 address that comes as one of IPv6 is that address.
+    match address.to_canonical() {
         IpAddr::V6(address) => Ipv6Addr::from_bits(address.to_bits() & (u128::MAX << 64)).into(),
         four => four,
     }
@@ -155,6 +156,7 @@ mod tests {
         let take = |address: &str| rates.take_at(address.parse().unwrap(), Who::Writer, now).is_ok();
         assert_eq!(["10.0.0.1", "10.0.0.1", "10.0.0.1", "10.0.0.2"].map(take), [true, true, false, true]);
         assert_eq!(["2001:db8::1", "2001:db8::2", "2001:db8::3", "2001:db8:0:1::1"].map(take), [true, true, false, true]);
+        assert_eq!(["::ffff:10.0.0.3", "::ffff:10.0.0.3", "10.0.0.3", "::ffff:10.0.0.4", "::1"].map(take), [true, true, false, true, true]);
         for i in 0..3 * MOST_BUCKETS as u32 {
             drop(rates.take_at(std::net::Ipv4Addr::from_bits(i).into(), Who::Stranger, now));
         }

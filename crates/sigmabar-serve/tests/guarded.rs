@@ -286,6 +286,8 @@ fn strangers_may_not_ask_without_end() {
     // A foreign name counts as well, and a right token is not held up by any of it.
     assert_eq!(server.get("/api/v1/studies").status, 200);
     assert_eq!(server.raw("GET", "/healthz", &[&bearer()], None).status, 200);
+    let address = format!("/?token={}", bearer().rsplit(' ').next().unwrap());
+    assert_eq!(server.raw("GET", &address, &[], None).status, 303, "nor who opens the page for the first time");
 }
 
 #[test]

@@ -84,6 +84,36 @@ fn a_first_batch_that_failed_is_tried_again_although_the_next_is_planned() {
     assert_eq!(study.retry_failed().unwrap(), failed);
 }
 
+/// Numbers of trials that are given anew would put what somebody still measures at another setting.
+#[test]
+fn what_was_handed_out_of_a_later_batch_is_not_planned_anew() {
+    let (_directory, study) = begun(&spec("budget = 6\nbatches = 2\n[parameters.x]\ntype = \"float\"\nlow = 0\nhigh = 1\n"));
+    for trial in &ask(&study, "worker", 3) {
+        study.tell(trial.id, TrialResult::Failed { reason: "broken".to_owned() }).unwrap();
+    }
+    let measured = ask(&study, "slow", 1).remove(0);
+    study.close_batch().unwrap();
+    assert_eq!(study.retry_failed().unwrap(), Vec::<u64>::new());
+    let kept = study.trials().unwrap().into_iter().find(|trial| trial.id == measured.id).unwrap();
+    assert!(kept.values.iter().eq(measured.values.iter().map(|(_, value)| value)));
+}
+
+/// A double of a telling that comes late, after its failure was put back, does not spoil what is measured again.
+#[test]
+fn a_failure_told_twice_is_one_failure() {
+    let (_directory, study) = begun(&spec("budget = 6\nbatches = 2\n[parameters.x]\ntype = \"float\"\nlow = 0\nhigh = 1\n"));
+    let id = ask(&study, "worker", 1)[0].id;
+    let told = |result: TrialResult, key: &str| {
+        study.tell_each(&[sigmabar_study::KeyedResult { id, result, key: Some(key.to_owned()) }]).unwrap().remove(0).unwrap()
+    };
+    let failed = || TrialResult::Failed { reason: "gpu gone".to_owned() };
+    assert!(!told(failed(), "k1").is_again());
+    assert_eq!(study.retry_failed().unwrap(), [id]);
+    ask(&study, "another", 1);
+    assert!(told(failed(), "k1").is_again());
+    assert!(!told(value(0.31), "k2").is_again());
+}
+
 #[test]
 fn a_correction_in_time_is_a_premise_on_the_word_of_whoever_made_it() {
     let (_directory, study) = begun(&certified());

@@ -116,7 +116,9 @@ impl Study {
     /// [`Error::Store`].
     pub fn retry_failed(&self) -> Result<Vec<u64>> {
         self.store().write(|transaction| {
-            let look = "SELECT coalesce(max(batch), 0), coalesce(max(value IS NOT NULL OR state = 'leased'), 0) \
+            // Numbers of trials are given anew with another plan: nothing that somebody may still measure is taken back.
+            let look = "SELECT coalesce(max(batch), 0), \
+                        coalesce(max(value IS NOT NULL OR state = 'leased' OR (batch > 0 AND attempts > 0 AND state <> 'failed')), 0) \
                         FROM sb_trials WHERE study = ?1";
             let (newest, is_begun): (i64, bool) = transaction.query_row(look, [self.key], |row| Ok((row.get(0)?, row.get(1)?)))?;
             let batch = if is_begun { newest } else { 0 };

@@ -4,7 +4,7 @@ use super::Study;
 use super::telling::check;
 use crate::store::Failure;
 use crate::{Error, Result, Told, TrialResult};
-use rusqlite::{OptionalExtension, params};
+use rusqlite::{OptionalExtension, Transaction, params};
 
 /// A result, and the key under which its sender tells it.
 #[derive(Clone, Debug, PartialEq)]
@@ -27,7 +27,11 @@ impl Study {
             let mut told = Vec::with_capacity(results.len());
             for KeyedResult { id, result, key } in results {
                 // A refusal is found before anything is changed; trouble with the file takes all of it back.
-                let one = check(*id, result).map_err(Failure::from).and_then(|()| self.write_result(transaction, *id, result));
+                let one = check(*id, result).map_err(Failure::from).and_then(|()| match key {
+                    // A late double of a failure that is being measured again is no failure of that.
+                    Some(key) if self.was_told_under(transaction, *id, key)? => Ok(Told::Again { is_late: false }),
+                    _ => self.write_result(transaction, *id, result),
+                });
                 told.push(match one {
                     Ok(told) => {
                         if !told.is_again() && key.is_some() {
@@ -42,6 +46,13 @@ impl Study {
             }
             Ok(told)
         })
+    }
+
+    /// Whether a failure was told under this key that is to be measured again.
+    fn was_told_under(&self, transaction: &Transaction<'_>, id: u64, key: &str) -> Result<bool, Failure> {
+        let look = "SELECT told_key = ?3 AND state IN ('queued', 'leased') FROM sb_trials WHERE study = ?1 AND id = ?2";
+        let found = transaction.prepare_cached(look)?.query_row(params![self.key, id as i64, key], |row| row.get::<_, Option<bool>>(0));
+        Ok(found.optional()?.flatten().unwrap_or(false))
     }
 
     /// The key under which the result of a trial was told, where there was one.
