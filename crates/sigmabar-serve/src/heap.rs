@@ -14,6 +14,7 @@ mod system {
 
     pub const ARENA_MAX: c_int = -8;
     pub const MMAP_THRESHOLD: c_int = -3;
+    pub const TRIM_THRESHOLD: c_int = -1;
 
     unsafe extern "C" {
         pub safe fn mallopt(parameter: c_int, value: c_int) -> c_int;
@@ -27,6 +28,8 @@ pub(crate) fn share() {
     {
         system::mallopt(system::ARENA_MAX, HEAPS);
         system::mallopt(system::MMAP_THRESHOLD, LARGE);
+        // Else the end of the heap goes back and forth with every request; `give_back` sees to it.
+        system::mallopt(system::TRIM_THRESHOLD, 16 * LARGE);
     }
 }
 
