@@ -220,8 +220,13 @@ impl WhichStudy {
         if status.is_finished {
             return format!("sigmabar recommend{typed}   or   sigmabar report{typed}");
         }
+        format!("{}   or   sigmabar recommend{typed}", self.asking(study, status))
+    }
+
+    /// The command that hands settings out: the next plate where the study is laid out on plates.
+    pub fn asking(&self, study: &Study, status: &Status) -> String {
         let plate = study.spec().plate().map(|wells| format!(" --plate {wells} -o plate{}.csv", status.closed + 1));
-        format!("sigmabar ask{typed}{}   or   sigmabar recommend{typed}", plate.unwrap_or_default())
+        format!("sigmabar ask{}{}", self.typed(), plate.unwrap_or_default())
     }
 
     /// The same as an option.

@@ -9,6 +9,7 @@ mod pictures;
 mod plans;
 mod premises;
 mod refusals;
+mod report_parts;
 mod reports;
 mod support;
 mod transcripts;

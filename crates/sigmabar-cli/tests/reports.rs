@@ -15,7 +15,7 @@ fn kept(name: &str) -> PathBuf {
 }
 
 /// Normal noise that depends on the trial's seed alone.
-fn noise(seed: u64) -> f64 {
+pub(crate) fn noise(seed: u64) -> f64 {
     let mut state = seed;
     let mut uniform = || {
         state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
@@ -26,13 +26,13 @@ fn noise(seed: u64) -> f64 {
     (-2.0 * uniform().ln()).sqrt() * (std::f64::consts::TAU * uniform()).cos()
 }
 
-fn study(directory: &TempDir, toml: &str) -> Study {
+pub(crate) fn study(directory: &TempDir, toml: &str) -> Study {
     let spec = StudySpec::from_toml(toml, directory.path()).unwrap_or_else(|error| panic!("{error}"));
     Study::create(&directory.path().join("study.db"), "a <b>study</b>", &spec).unwrap()
 }
 
 /// Runs a study to its end, or for some batches.
-fn answer(study: &Study, batches: usize, mut evaluate: impl FnMut(&AskedTrial) -> TrialResult) {
+pub(crate) fn answer(study: &Study, batches: usize, mut evaluate: impl FnMut(&AskedTrial) -> TrialResult) {
     while let Asked::Trials(trials) = study.ask(&AskRequest::new("test", 10_000)).unwrap() {
         if trials[0].batch >= batches {
             return;
@@ -42,11 +42,11 @@ fn answer(study: &Study, batches: usize, mut evaluate: impl FnMut(&AskedTrial) -
     }
 }
 
-fn value(value: f64) -> TrialResult {
+pub(crate) fn value(value: f64) -> TrialResult {
     TrialResult::Value { value, standard_error: None, replicates: None }
 }
 
-fn number(trial: &AskedTrial, parameter: usize) -> f64 {
+pub(crate) fn number(trial: &AskedTrial, parameter: usize) -> f64 {
     trial.values[parameter].1.as_number().unwrap()
 }
 

@@ -72,6 +72,28 @@ fn the_next_step_after_trials_and_void_is_one_that_can_be_taken() {
     assert!(said.contains("next: sigmabar tell TRIAL VALUE --study study.toml"), "{said}");
 }
 
+/// Whoever closes a batch without a result hears at once what that costs, and the answer agrees.
+#[test]
+fn what_a_missing_result_costs_is_said_when_the_batch_is_closed() {
+    let place = tempfile::tempdir().unwrap();
+    let path = place.path();
+    let premises = "norm_bound = 4\nnoise = { gaussian = 0.1 }\nkernel = { name = \"SE\", lengthscale = 0.5 }\n";
+    for (file, declared, words, label) in [
+        ("silent.toml", "", "the study does not declare failures = \"unrelated\"", "estimated"),
+        ("declared.toml", "failures = \"unrelated\"\n", "valid if missing does not depend on the noise", "certified"),
+    ] {
+        fs::write(path.join(file), format!("{premises}{declared}{}", STUDY.replace("batches = 2", "batches = 1"))).unwrap();
+        ends(path, &["ask", file, "-n", "4"], "", 0);
+        for trial in ["0", "1", "2"] {
+            ends(path, &["tell", trial, "0.5", "--study", file], "", 0);
+        }
+        let (_, said) = ends(path, &["close-batch", file], "", 0);
+        assert!(said.contains(words), "{file}: {said}");
+        let (json, _) = ends(path, &["recommend", file, "--format", "json"], "", 0);
+        assert_eq!(serde_json::from_str::<Value>(&json).unwrap()["label"], label, "{file}: {json}");
+    }
+}
+
 #[test]
 fn nothing_to_recommend_is_null_and_no_failure() {
     let place = tempfile::tempdir().unwrap();

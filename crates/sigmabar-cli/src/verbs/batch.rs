@@ -8,6 +8,7 @@ use crate::quantity::counted;
 use crate::sheet::Sheet;
 use crate::which_study::StudyArgument;
 use serde_json::json;
+use sigmabar::strategy::Failures;
 use sigmabar_study::Error;
 
 /// Options of `close-batch`.
@@ -59,7 +60,12 @@ pub(crate) fn close(arguments: &Close, console: &Console) -> Outcome {
         other => other.into(),
     })?;
     said();
-    if open > 0 {
+    let problem = study.spec().problem();
+    if open > 0 && problem.norm_bound().is_some() && problem.failures() != Failures::Unrelated {
+        console.warn(
+            "the study does not declare failures = \"unrelated\": after a missing result its answer is an estimate; results that come later are kept but certify nothing",
+        );
+    } else if open > 0 {
         console.warn("what follows is valid if missing does not depend on the noise; results that come later are kept but certify nothing");
     }
     console.next(place.going_on(&study, &study.status()?));

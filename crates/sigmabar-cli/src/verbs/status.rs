@@ -118,7 +118,7 @@ pub(crate) fn say_next(place: &WhichStudy, study: &Study, status: &Status, conso
         let what = sheet(study)?.unwrap_or("TRIAL VALUE".to_owned());
         console.next(format_args!("sigmabar tell {what}{}   or   sigmabar close-batch{}", place.typed_option(), place.typed()));
     } else {
-        console.next(format_args!("sigmabar ask{}", place.typed()));
+        console.next(place.asking(study, status));
     }
     Ok(())
 }
