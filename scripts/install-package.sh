@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # install-package.sh ENVIRONMENT: the Python package as it stands, into an environment for tests. The build is that of the Rust tests, so that nothing is compiled
-# twice (maturin would build the workspace's crates again with other features of their dependencies); the wheel is made and tried by test-wheel.sh.
+# twice (maturin would build the workspace's crates again with other features of their dependencies); the wheel is made and tried by test-package.sh.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 

@@ -5,8 +5,11 @@ fn stories() {
     let cases = trycmd::TestCases::new();
     // What people do between two commands: filling in a plate, cutting a file.
     cases.register_bin("sh", std::path::Path::new("/bin/sh"));
-    let directory = std::path::Path::new(env!("CARGO_BIN_EXE_sigmabar")).parent().unwrap();
-    cases.env("PATH", format!("{}:{}", directory.display(), std::env::var("PATH").unwrap()));
+    // The command of this build, or the one that a release ships.
+    let command = std::env::var("SIGMABAR_COMMAND").unwrap_or_else(|_| env!("CARGO_BIN_EXE_sigmabar").to_owned());
+    let command = std::path::Path::new(&command);
+    cases.register_bin("sigmabar", command);
+    cases.env("PATH", format!("{}:{}", command.parent().unwrap().display(), std::env::var("PATH").unwrap()));
     cases.env("SIGMABAR_NUM_THREADS", "2");
     cases.env("NO_COLOR", "1");
     cases.case("tests/cmd/*.trycmd");
