@@ -189,7 +189,7 @@ def test_calls_wait_for_a_server_that_was_killed(server: Server) -> None:
 
 
 def test_what_an_earlier_process_left_in_the_outbox_is_sent(server: Server) -> None:
-    asked = sb.Study(server.url).ask(1, worker="me")
+    asked = sb.Study(server.url).ask(2, worker="me")
     assert asked is not None
     outbox = server.place / "out"
     outbox.mkdir()
@@ -197,9 +197,13 @@ def test_what_an_earlier_process_left_in_the_outbox_is_sent(server: Server) -> N
     letter = {"server": f"http://127.0.0.1:{server.port}", "study": "demo", "identity": identity, "id": asked[0].id, "key": "k1", "result": {"value": 0.75}}
     (outbox / "a.json").write_text(json.dumps(letter))
     (outbox / "b.json").write_text("{ half")
+    # The server has moved, and what it calls the study has changed: it is the same study.
+    moved = letter | {"server": "http://elsewhere:1", "study": "old.demo", "id": asked[1].id, "key": "k2"}
+    (outbox / "c.json").write_text(json.dumps(moved))
+    (outbox / "d.json").write_text(json.dumps(letter | {"study": "another", "identity": "0123"}))
     study = sb.Study(server.url, outbox=outbox)
-    assert study.trials()[asked[0].id]["value"] == 0.75
-    assert [path.name for path in outbox.iterdir()] == ["b.json"]
+    assert [study.trials()[trial.id]["value"] for trial in asked] == [0.75, 0.75]
+    assert sorted(path.name for path in outbox.iterdir()) == ["b.json", "d.json"]
 
 
 def authorised(server: Server, path: str) -> urllib.request.Request:
@@ -244,8 +248,9 @@ def test_a_result_is_kept_while_the_disk_of_the_server_is_full(server: Server, c
 
 
 def test_what_the_server_does_not_take_is_kept_and_stops_nobody(server: Server, capsys: pytest.CaptureFixture[str]) -> None:
-    outbox, refusals = server.place / "out", {"read-only": 409, "not-found": 404, "not-asked": 409, "unknown-trial": 404}
-    for code, status in refusals.items():
+    refusals = {"read-only": (409, ".json"), "not-found": (404, ".json"), "not-asked": (409, ".refused"), "unknown-trial": (404, ".refused")}
+    for code, (status, ending) in refusals.items():
+        outbox = server.place / code
         with between(server, lambda method, _: (status, code, f"because {code}") if method == "PUT" else None) as url:  # noqa: B023
             study = sb.Study(url, outbox=outbox)
             asked = study.ask(1, worker="me")
@@ -255,7 +260,7 @@ def test_what_the_server_does_not_take_is_kept_and_stops_nobody(server: Server, 
             capsys.readouterr()
             sb.Study(url, outbox=outbox)
             assert ("is kept in" in capsys.readouterr().err) == (code in ("read-only", "not-found")), "what may be taken later is sent again"
-    assert letters(outbox) == [".json", ".json", ".refused", ".refused"]
+        assert letters(outbox) == [ending]
 
 
 def test_a_server_with_a_fault_is_given_up_in_its_own_words(server: Server, capsys: pytest.CaptureFixture[str]) -> None:
@@ -296,6 +301,7 @@ def test_a_server_behind_a_proxy_that_speaks_https_is_reached(server: Server, mo
     [
         (lambda base, url: sb.Study(base), "SIGMABAR_TOKEN"),
         (lambda base, url: sb.Study(base, token="wrong-token-0123456789"), "token is wrong"),
+        (lambda base, url: sb.Study(base, token="…"), "is no token"),
         (lambda base, url: sb.Study(url, name="other"), "there are: demo"),
         (lambda base, url: sb.Study("demo.db"), "Study.create"),
     ],

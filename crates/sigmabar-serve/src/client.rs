@@ -1,6 +1,7 @@
 //! A study on a server, seen by a worker: patient with the network, and careful with results.
 
 use crate::outbox::{Letter, Outbox};
+use crate::token::is_usable;
 use crate::wire::*;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -80,6 +81,11 @@ impl Remote {
         let (host, path) = rest.split_once('/').unwrap_or((rest, ""));
         let token = query.split('&').find_map(|pair| pair.strip_prefix("token=")).or(token);
         let token = token.ok_or_else(|| wrong("there is no token: set SIGMABAR_TOKEN, or use the address that sigmabar serve prints"))?;
+        if !is_usable(token) {
+            return Err(wrong(
+                "what was given is no token: it has 16 to 200 letters, digits, hyphens and underscores, as sigmabar serve prints it",
+            ));
+        }
         let named =
             study.map(str::to_owned).or_else(|| path.strip_prefix("s/").map(|rest| decoded(rest.split('/').next().unwrap_or_default())));
         let mut remote = Self {
@@ -117,7 +123,7 @@ impl Remote {
         let refused = |source| Error::File { path: directory.to_owned(), source };
         let outbox = Arc::new(Outbox::in_directory(directory).map_err(refused)?);
         let mut taken = 0;
-        for (path, letter) in outbox.letters(&self.server, &self.study) {
+        for (path, letter) in outbox.letters(&self.study, &self.identity) {
             taken += usize::from(self.send_again(&path, &letter)?);
         }
         self.outbox = Some(outbox);
@@ -128,7 +134,7 @@ impl Remote {
     fn send_again(&self, path: &Path, letter: &Letter) -> Result<bool> {
         let left = |place: &Path, why: &str| (self.say)(format!("a result of trial {} is left in {}: {why}", letter.id, place.display()));
         if letter.identity != self.identity {
-            left(path, "it is for another study that was called the same");
+            left(path, &format!("it is for another study that was called the same, on {}", letter.server));
             return Ok(false);
         }
         match self.send(letter) {

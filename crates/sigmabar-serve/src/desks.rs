@@ -153,7 +153,7 @@ impl Desks {
                         feed.is_some()
                     }
                 };
-                if has_changed {
+                if has_changed || desk.has_lapsed() {
                     drop(desk.look());
                 }
                 if desk.is_amended() {

@@ -97,19 +97,19 @@ fn token_of_query(query: Option<&str>) -> Option<String> {
     query?.split('&').find_map(|pair| pair.strip_prefix("token=")).map(str::to_owned)
 }
 
-/// The address that was printed: the token moves into a cookie, and out of the address.
+/// The address that was printed: a cookie made from the token stays, and the token goes out of the address.
 fn admit_by_address(app: &App, request: &Request, given: &str) -> Result<Admitted, Refusal> {
     if request.method() != Method::GET {
         return Err(Refusal::new(StatusCode::UNAUTHORIZED, "unauthorised", "a token in the address opens pages only"));
     }
-    if app.tokens.access(given).is_none() {
+    let Some(access) = app.tokens.access(given) else {
         return Err(wrong_token(app, request, unauthorised("the token of this address is wrong")));
-    }
+    };
     let rest: Vec<&str> = request.uri().query().unwrap_or_default().split('&').filter(|pair| !pair.starts_with("token=")).collect();
     let query = if rest.is_empty() { String::new() } else { format!("?{}", rest.join("&")) };
     // A path that begins with two slashes would lead to another server.
     let target = format!("/{}{query}", request.uri().path().trim_start_matches('/'));
-    let cookie = format!("{}={given}; Path=/; HttpOnly; SameSite=Strict; Max-Age=2592000", app.cookie);
+    let cookie = format!("{}={}; Path=/; HttpOnly; SameSite=Strict; Max-Age=2592000", app.cookie, app.tokens.cookie(access));
     let headers = [(header::LOCATION, target), (header::SET_COOKIE, cookie)];
     Ok(Admitted::Answer((StatusCode::SEE_OTHER, headers).into_response()))
 }
@@ -121,19 +121,19 @@ fn identify(app: &App, headers: &HeaderMap) -> Result<(Access, bool), Refusal> {
         let access = app.tokens.access(given);
         return access.map(|access| (access, false)).ok_or_else(|| unauthorised("the token is wrong"));
     }
-    let given = cookie(app, headers);
-    let access = given.and_then(|given| app.tokens.access(given));
+    // A browser may send several of one name: old ones, or those of another path.
+    let access = cookies(app, headers).filter_map(|given| app.tokens.access_by_cookie(given)).max();
     access.map(|access| (access, true)).ok_or_else(|| unauthorised("send the token as \"Authorization: Bearer …\""))
 }
 
 fn has_token(app: &App, headers: &HeaderMap) -> bool {
-    headers.contains_key(header::AUTHORIZATION) || cookie(app, headers).is_some()
+    headers.contains_key(header::AUTHORIZATION) || cookies(app, headers).next().is_some()
 }
 
-fn cookie<'a>(app: &App, headers: &'a HeaderMap) -> Option<&'a str> {
+fn cookies<'a>(app: &'a App, headers: &'a HeaderMap) -> impl Iterator<Item = &'a str> {
     let cookies = headers.get_all(header::COOKIE).into_iter().filter_map(|value| value.to_str().ok());
-    let mut pairs = cookies.flat_map(|text| text.split(';')).filter_map(|pair| pair.trim().split_once('='));
-    pairs.find(|(name, _)| *name == app.cookie).map(|(_, value)| value)
+    let pairs = cookies.flat_map(|text| text.split(';')).filter_map(|pair| pair.trim().split_once('='));
+    pairs.filter(|(name, _)| *name == app.cookie).map(|(_, value)| value)
 }
 
 fn unauthorised(message: &str) -> Refusal {

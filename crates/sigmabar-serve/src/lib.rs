@@ -19,6 +19,7 @@ mod patient;
 mod rates;
 mod refusal;
 mod server;
+mod shelf;
 mod token;
 pub mod wire;
 mod writer;

@@ -15,6 +15,7 @@ pub(crate) struct Outbox {
 /// A result with where it goes.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Letter {
+    /// For whoever looks into the outbox: a server may have moved since, and its studies may be called otherwise.
     pub server: String,
     pub study: String,
     /// The study's random name: another one with the other names is not meant. Letters without one are sent nowhere.
@@ -42,12 +43,12 @@ impl Outbox {
         Ok(path)
     }
 
-    /// The letters of earlier runs for this study of this server. What cannot be read is left where it is.
-    pub fn letters(&self, server: &str, study: &str) -> Vec<(PathBuf, Letter)> {
+    /// The letters of earlier runs for the study of this identity, wherever its server was then, and for others that were called like it. What cannot be read is left where it is.
+    pub fn letters(&self, study: &str, identity: &str) -> Vec<(PathBuf, Letter)> {
         let entries = fs::read_dir(&self.directory).into_iter().flatten().flatten().map(|entry| entry.path());
         let read = |path: PathBuf| {
             let letter: Letter = serde_json::from_slice(&fs::read(&path).ok()?).ok()?;
-            (letter.server == server && letter.study == study).then_some((path, letter))
+            (letter.identity == identity || letter.study == study).then_some((path, letter))
         };
         let mut letters: Vec<_> = entries.filter(|path| path.extension().is_some_and(|end| end == "json")).filter_map(read).collect();
         letters.sort_by(|(a, _), (b, _)| a.cmp(b));

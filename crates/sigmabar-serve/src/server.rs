@@ -151,7 +151,7 @@ async fn listen(options: Options, stop: Interrupt, ready: impl FnOnce(SocketAddr
     Ok(())
 }
 
-/// The names of the server: those of its own machine, or the address it listens on, always with the port.
+/// The names of the server: those of its own machine, or the address it listens on, always with the port; without it too where browsers leave it out.
 fn hosts(address: SocketAddr, allowed: &[String]) -> Vec<String> {
     let port = address.port();
     let mut hosts = vec![address.to_string(), format!("127.0.0.1:{port}"), format!("localhost:{port}"), format!("[::1]:{port}")];
@@ -159,6 +159,8 @@ fn hosts(address: SocketAddr, allowed: &[String]) -> Vec<String> {
         hosts.remove(0);
     }
     hosts.extend(allowed.iter().map(|host| host.to_ascii_lowercase()));
+    let bare = |host: &String| host.strip_suffix(":80").or_else(|| host.strip_suffix(":443")).map(str::to_owned);
+    hosts.extend(hosts.iter().filter_map(bare).collect::<Vec<_>>());
     hosts.sort();
     hosts.dedup();
     hosts
@@ -218,5 +220,22 @@ async fn connection(stream: Patient<TcpStream>, peer: SocketAddr, router: Router
             connection.as_mut().graceful_shutdown();
             drop(tokio::time::timeout(FAREWELL, connection).await);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_usual_ports_may_be_left_out_of_a_name_and_no_others() {
+        let names = |address: &str, allowed: &str| hosts(address.parse().unwrap(), &[allowed.to_owned()]);
+        let usual = names("127.0.0.1:80", "Its.Name:443");
+        for name in ["127.0.0.1", "127.0.0.1:80", "localhost", "localhost:80", "[::1]", "[::1]:80", "its.name", "its.name:443"] {
+            assert!(usual.iter().any(|known| known == name), "{name}: {usual:?}");
+        }
+        let other = names("0.0.0.0:8080", "its.name:8443");
+        assert_eq!(other, ["127.0.0.1:8080", "[::1]:8080", "its.name:8443", "localhost:8080"]);
+        assert!(names("[::]:80", "a:1").iter().all(|known| known != "[::]"), "everywhere is no name");
     }
 }

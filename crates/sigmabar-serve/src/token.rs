@@ -19,6 +19,8 @@ pub enum Access {
 pub struct Tokens {
     write: String,
     read: String,
+    /// What a browser keeps instead of each of them.
+    cookies: [String; 2],
 }
 
 impl std::fmt::Debug for Tokens {
@@ -36,8 +38,10 @@ impl Tokens {
     /// The tokens of this one; the one that only reads is derived from it and does not lead back to it.
     #[must_use]
     pub fn new(token: &str) -> Self {
-        let read = blake3::derive_key("sigmabar serve 2026 read-only token", token.as_bytes());
-        Self { write: token.to_owned(), read: hex(&read[..16]) }
+        let derived = |purpose: &str, from: &str| hex(&blake3::derive_key(purpose, from.as_bytes())[..16]);
+        let read = derived("sigmabar serve 2026 read-only token", token);
+        let cookie = |token: &str| derived("sigmabar serve 2026 cookie", token);
+        Self { cookies: [cookie(token), cookie(&read)], write: token.to_owned(), read }
     }
 
     /// The tokens kept in a directory, made at the first time.
@@ -78,15 +82,26 @@ impl Tokens {
     /// What a token may do; compared in a time that does not depend on where it differs.
     #[must_use]
     pub fn access(&self, given: &str) -> Option<Access> {
-        let is = |token: &str| bool::from(token.as_bytes().ct_eq(given.as_bytes()));
-        let (write, read) = (is(&self.write), is(&self.read));
-        if write {
-            Some(Access::Write)
-        } else if read {
-            Some(Access::Read)
-        } else {
-            None
-        }
+        which(given, [&self.write, &self.read])
+    }
+
+    /// What a browser may do by its cookie.
+    pub(crate) fn access_by_cookie(&self, given: &str) -> Option<Access> {
+        which(given, [&self.cookies[0], &self.cookies[1]])
+    }
+
+    /// The cookie of whoever has the token of this access: it opens this server's pages, and is no token.
+    pub(crate) fn cookie(&self, access: Access) -> &str {
+        &self.cookies[usize::from(access == Access::Read)]
+    }
+}
+
+fn which(given: &str, [write, read]: [&String; 2]) -> Option<Access> {
+    let is = |secret: &String| bool::from(secret.as_bytes().ct_eq(given.as_bytes()));
+    match (is(write), is(read)) {
+        (true, _) => Some(Access::Write),
+        (false, true) => Some(Access::Read),
+        (false, false) => None,
     }
 }
 
@@ -139,6 +154,11 @@ mod tests {
         for wrong in ["", "0123456789abcdef012", "0123456789abcdef01234", "0123456789abcdef0124"] {
             assert_eq!(tokens.access(wrong), None, "{wrong}");
         }
+        for access in [Access::Write, Access::Read] {
+            let cookie = tokens.cookie(access);
+            assert_eq!((tokens.access_by_cookie(cookie), tokens.access(cookie)), (Some(access), None), "a cookie is no token");
+        }
+        assert_eq!((tokens.access_by_cookie(tokens.write()), tokens.access_by_cookie(tokens.read())), (None, None));
         assert!(!is_usable("short") && !is_usable("with blank in it 0123") && is_usable(tokens.read()));
     }
 }

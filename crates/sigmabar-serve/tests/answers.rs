@@ -4,6 +4,7 @@ use crate::support;
 
 use sigmabar_serve::Source;
 use sigmabar_study::Study;
+use std::io::{BufRead, BufReader, Write};
 use std::time::{Duration, Instant};
 use support::Server;
 
@@ -70,4 +71,53 @@ fn an_estimate_has_nothing_that_could_break() {
     measure(&server);
     let page = whole(&server);
     assert!(page.contains("class=\"answer estimated\"") && !page.contains("What would have to be true"), "{page}");
+}
+
+/// A study whose data contradict its premises stops, until somebody says to go on: here, or in another process.
+#[test]
+fn that_a_study_goes_on_is_heard_from_another_process() {
+    let directory = tempfile::tempdir().unwrap();
+    let file = support::with(directory.path(), "bump", CERTIFIED);
+    let server = Server::start(Source::File(file.clone()));
+    let ask = |worker: &str| server.post("/api/v1/studies/bump/ask?wait=5", &format!(r#"{{"worker":"{worker}","at_most":50}}"#));
+    for trial in ask("w").json()["trials"].as_array().unwrap() {
+        let id = trial["id"].as_u64().unwrap();
+        let body = format!("{{\"value\":{}}}", if id % 2 == 0 { 500 } else { -500 });
+        assert_eq!(server.send("PUT", &format!("/api/v1/studies/bump/trials/{id}/result"), Some(&body)).status, 201);
+    }
+    assert_eq!(ask("w").error(), (409, "contradicted".into()));
+    assert!(whole(&server).contains("The data contradict the premises"));
+    // By now the server has heard of everything that was told: it knows why there is no plan, and makes no other.
+    std::thread::sleep(Duration::from_millis(400));
+    assert_eq!(ask("w").error(), (409, "contradicted".into()));
+    Study::open(&file, None).unwrap().go_on_despite_contradiction().unwrap();
+    let begun = Instant::now();
+    let mut answer = ask("w");
+    while answer.status == 409 {
+        assert!(begun.elapsed() < Duration::from_secs(5), "the server still says that the data contradict the premises");
+        answer = ask("w");
+    }
+    assert_eq!(answer.json()["state"], "trials");
+}
+
+/// A lease runs out without a word in the file: whoever looks at the page, or asks for numbers, sees it all the same.
+#[test]
+fn a_lease_that_runs_out_is_news() {
+    let directory = tempfile::tempdir().unwrap();
+    let server = Server::start(Source::File(support::study(directory.path(), "bump", 8)));
+    let ask = r#"{"worker":"w","at_most":2,"lease_seconds":1}"#;
+    assert_eq!(server.post("/api/v1/studies/bump/ask?wait=20", ask).json()["trials"].as_array().unwrap().len(), 2);
+    let begun = Instant::now();
+    let counts = || server.get("/api/v1/studies/bump").json()["counts"].clone();
+    assert_eq!(counts()["leased"], 2);
+    let mut stream = server.connect();
+    let head =
+        format!("GET /api/v1/studies/bump/events HTTP/1.1\r\nHost: {}\r\nAuthorization: Bearer {}\r\n\r\n", server.address, support::TOKEN);
+    stream.write_all(head.as_bytes()).unwrap();
+    stream.set_read_timeout(Some(Duration::from_millis(200))).unwrap();
+    let mut news = BufReader::new(stream);
+    // What was known at first, and what came of looking at it, is told before the second is over.
+    let is_told = std::iter::repeat_with(|| news.read_line(&mut String::new())).take_while(|_| begun.elapsed() < Duration::from_secs(4));
+    assert!(is_told.flatten().any(|_| begun.elapsed() > Duration::from_secs(1)), "the page hears of it");
+    assert_eq!((&counts()["leased"], &counts()["expired"]), (&serde_json::Value::Null, &serde_json::json!(2)));
 }

@@ -271,17 +271,21 @@ fn what_a_dead_worker_left_in_its_outbox_is_sent_by_the_next() {
     let outbox = directory.path().join("outbox");
     std::fs::create_dir(&outbox).unwrap();
     let identity = Study::open(&file, None).unwrap().identity().to_owned();
-    let letter = |id: u64, server: &str| {
-        format!(r#"{{"server":"{server}","study":"demo","identity":"{identity}","id":{id},"key":"k{id}","result":{{"value":{id}.5}}}}"#)
+    let letter = |id: u64, server: &str, study: &str, identity: &str| {
+        format!(r#"{{"server":"{server}","study":"{study}","identity":"{identity}","id":{id},"key":"k{id}","result":{{"value":{id}.5}}}}"#)
     };
     let own = format!("http://{}", server.address);
-    std::fs::write(outbox.join("a.json"), letter(trials[0].id, &own)).unwrap();
-    std::fs::write(outbox.join("b.json"), letter(trials[1].id, "http://elsewhere:1")).unwrap();
+    std::fs::write(outbox.join("a.json"), letter(trials[0].id, &own, "demo", &identity)).unwrap();
+    // The server has moved, and what it calls the study has changed: it is the same study.
+    std::fs::write(outbox.join("b.json"), letter(trials[1].id, "http://elsewhere:1", "old.demo", &identity)).unwrap();
     std::fs::write(outbox.join("c.json"), "{ half").unwrap();
+    std::fs::write(outbox.join("d.json"), letter(trials[0].id, &own, "another", "0123")).unwrap();
     let (_remote, sent) = remote(&server).with_outbox(&outbox).unwrap();
-    assert_eq!(sent, 1);
+    assert_eq!(sent, 2);
     let study = Study::open(&file, None).unwrap();
-    assert_eq!(study.trials().unwrap()[trials[0].id as usize].value, Some(trials[0].id as f64 + 0.5));
+    for trial in &trials[..2] {
+        assert_eq!(study.trials().unwrap()[trial.id as usize].value, Some(trial.id as f64 + 0.5));
+    }
     assert_eq!(study.told_key(trials[0].id).unwrap().as_deref(), Some(&*format!("k{}", trials[0].id)));
     assert_eq!(std::fs::read_dir(&outbox).unwrap().count(), 2, "what is for others stays");
 }
@@ -327,6 +331,7 @@ fn wrong_addresses_and_tokens_are_named_at_once() {
     assert!(connect(&format!("http://{}", server.address), None).contains("SIGMABAR_TOKEN"));
     assert!(connect(&format!("http://{}/?token=wrong-token-0123456", server.address), None).contains("token is wrong"));
     assert!(connect(&server.url(), Some("other")).contains("there are: demo"));
+    assert!(connect(&format!("http://{}/?token=…", server.address), None).contains("is no token"), "pasted from a page");
     assert!(connect("https://host/?token=x", None).contains("ssh -L"));
     assert!(connect(&format!("http://127.0.0.1:9/?token={TOKEN}"), None).contains("not reached"));
     assert_eq!(remote(&server).study(), "demo");

@@ -22,6 +22,12 @@ fn bearer() -> String {
     format!("Authorization: Bearer {TOKEN}")
 }
 
+/// What a browser keeps that has opened the address with this token.
+fn cookie(server: &Server, token: &str) -> String {
+    let head = server.raw("GET", &format!("/?token={token}"), &[], None).head;
+    head.split("set-cookie: ").nth(1).unwrap().split(';').next().unwrap().to_owned()
+}
+
 #[test]
 fn nobody_is_answered_without_the_token() {
     let (_directory, server) = served();
@@ -49,9 +55,20 @@ fn the_address_that_was_printed_becomes_a_cookie_of_this_port() {
     let first = server.raw("GET", &format!("/s/demo?after=3&token={TOKEN}"), &[], None);
     assert_eq!(first.status, 303);
     assert!(first.head.contains("location: /s/demo?after=3\r"), "{}", first.head);
-    let cookie = format!("sigmabar-{}={TOKEN}", server.address.port());
+    let (name, cookie) = (format!("sigmabar-{}", server.address.port()), cookie(&server, TOKEN));
     assert!(first.head.contains(&format!("set-cookie: {cookie}; path=/; httponly; samesite=strict")), "{}", first.head);
-    assert_eq!(server.raw("GET", "/", &[&format!("Cookie: other=1; {cookie}")], None).status, 200);
+    let seen = |cookies: &str| server.raw("GET", "/", &[&format!("Cookie: {cookies}")], None).status;
+    assert_eq!(seen(&format!("other=1; {cookie}")), 200);
+    assert_eq!(seen(&format!("{name}=of-another-server; {cookie}; {name}=")), 200, "one of several is right");
+    assert_eq!(server.raw("GET", "/", &[&format!("Cookie: {name}=old"), &format!("Cookie: {cookie}")], None).status, 200);
+    assert_eq!((seen(&format!("{name}={TOKEN}")), seen(&format!("{name}=old"))), (401, 401));
+    let value = cookie.split_once('=').unwrap().1;
+    assert_ne!(value, TOKEN);
+    assert_eq!(
+        server.raw("GET", "/api/v1/studies", &[&format!("Authorization: Bearer {value}")], None).status,
+        401,
+        "a cookie is no token"
+    );
     assert_eq!(server.raw("GET", "/?token=wrong", &[], None).status, 401);
     let elsewhere = server.raw("GET", &format!("//evil.example/?token={TOKEN}"), &[], None);
     assert!(elsewhere.head.contains("location: /evil.example/"), "{}", elsewhere.head);
@@ -70,6 +87,10 @@ fn the_token_that_looks_changes_nothing() {
     let looks =
         server.raw("POST", "/api/v1/studies/demo/predict", &[&read, "Content-Type: application/json"], Some(r#"{"settings":[{"x":0.5}]}"#));
     assert_eq!(looks.status, 200, "{}", looks.body);
+    let cookie = format!("Cookie: {}", cookie(&server, Tokens::new(TOKEN).read()));
+    let headers = [cookie.as_str(), "Content-Type: application/json", "Sec-Fetch-Site: same-origin"];
+    assert_eq!(server.raw("GET", "/s/demo/trials", &[&cookie], None).status, 200);
+    assert_eq!(server.raw("POST", "/api/v1/studies/demo/pause", &headers, Some(r#"{"paused":true}"#)).error(), (403, "read-only".into()));
 }
 
 #[test]
@@ -86,7 +107,13 @@ fn a_foreign_host_is_not_answered() {
         let refused = server.bare("GET", "/api/v1/studies", &[&format!("Host: {host}"), &bearer()], None);
         assert_eq!(refused.error(), (421, "foreign-host".into()), "{host}");
     }
-    for host in [format!("localhost:{port}"), format!("LOCALHOST:{port}"), format!("[::1]:{port}"), "proxy.example:443".to_owned()] {
+    for host in [
+        format!("localhost:{port}"),
+        format!("LOCALHOST:{port}"),
+        format!("[::1]:{port}"),
+        "proxy.example:443".to_owned(),
+        "proxy.example".to_owned(),
+    ] {
         assert_eq!(server.bare("GET", "/api/v1/studies", &[&format!("Host: {host}"), &bearer()], None).status, 200, "{host}");
     }
 }
@@ -94,7 +121,7 @@ fn a_foreign_host_is_not_answered() {
 #[test]
 fn other_sites_change_nothing() {
     let (_directory, server) = served();
-    let cookie = format!("Cookie: sigmabar-{}={TOKEN}", server.address.port());
+    let cookie = format!("Cookie: {}", cookie(&server, TOKEN));
     let (own, json) = (format!("Origin: http://{}", server.address), "Content-Type: application/json");
     let ask = |headers: &[&str]| server.raw("POST", "/api/v1/studies/demo/ask", headers, Some(ASK));
     for headers in [

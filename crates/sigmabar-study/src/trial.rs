@@ -329,6 +329,8 @@ pub enum EventKind {
     Paused,
     /// Trials are handed out again.
     Resumed,
+    /// Somebody said to go on although the data contradict the premises.
+    WentOn,
     /// The study file was changed; the detail names the keys.
     Amended,
     /// Nothing is handed out to one worker from here on.
@@ -338,7 +340,7 @@ pub enum EventKind {
 }
 
 impl EventKind {
-    const ALL: [Self; 19] = [
+    const ALL: [Self; 20] = [
         Self::Planned,
         Self::Finished,
         Self::Closed,
@@ -355,6 +357,7 @@ impl EventKind {
         Self::Imported,
         Self::Paused,
         Self::Resumed,
+        Self::WentOn,
         Self::Amended,
         Self::WorkerPaused,
         Self::WorkerResumed,
@@ -385,6 +388,7 @@ impl EventKind {
             Self::Imported => "imported",
             Self::Paused => "paused",
             Self::Resumed => "resumed",
+            Self::WentOn => "went on",
             Self::Amended => "amended",
             Self::WorkerPaused => "worker paused",
             Self::WorkerResumed => "worker resumed",

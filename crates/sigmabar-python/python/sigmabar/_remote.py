@@ -7,6 +7,7 @@ import http.client
 import json
 import os
 import random
+import re
 import sys
 import time
 import urllib.error
@@ -55,6 +56,8 @@ class RemoteStudy:
         self.server = f"{parts.scheme}://{parts.netloc}"
         if not token:
             raise Error(f"{self.server}: there is no token: use the address that sigmabar serve prints, give token=…, or set SIGMABAR_TOKEN")
+        if not re.fullmatch(r"[A-Za-z0-9_-]{16,200}", token):
+            raise Error(f"{self.server}: what was given is no token: it has 16 to 200 letters, digits, hyphens and underscores, as sigmabar serve prints it")
         if parts.scheme not in ("http", "https"):
             raise Error(f"{self.server}: the address begins with http:// or https://")
         self._token, self._outbox, self._identity = token, outbox, ""
@@ -210,17 +213,16 @@ class RemoteStudy:
         return told
 
     def _letters(self) -> list[Path]:
-        """What an earlier run left for this study; what cannot be read, or is for another study that was called the same, is left where it is."""
+        """What an earlier run left for this study, wherever its server was then; what cannot be read, or is for another study, is left where it is."""
 
         def is_own(path: Path) -> bool:
             try:
                 letter = json.loads(path.read_text(encoding="utf-8"))
-                if letter["server"] != self.server or letter["study"] != self._study:
-                    return False
-                if letter.get("identity") != self._identity:
-                    _say(f"a result of trial {letter['id']} is left in {path}: it is for another study that was called the same")
-                    return False
-                return True
+                if letter.get("identity") == self._identity:
+                    return True
+                if letter["study"] == self._study:
+                    _say(f"a result of trial {letter['id']} is left in {path}: it is for another study that was called the same, on {letter['server']}")
+                return False
             except (OSError, ValueError, KeyError, TypeError, AttributeError):
                 return False
 

@@ -4,10 +4,11 @@ use super::asking::worker_of_query;
 use super::changing::values;
 use super::taking::{Args, Body};
 use crate::app::App;
-use crate::desk::{Desk, Snapshot, blocking};
+use crate::desk::Desk;
 use crate::refusal::{Outcome, Refusal};
 use crate::wire::*;
 use axum::Json;
+use axum::body::Bytes;
 use axum::extract::{Path, State};
 use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Response};
@@ -175,36 +176,37 @@ pub(super) async fn picture(State(app): State<Arc<App>>, Path((s, name)): Path<(
     if !["svg", "png", "csv"].contains(&kind) {
         return Err(unknown());
     }
-    let (stem, kind) = (stem.to_owned(), kind.to_owned());
     let known = match desk.glance().await? {
         Some(known) => known,
         None => desk.fresh().await?,
     };
-    if let Some(picture) = find(&known, &stem) {
-        return blocking(move || sent(&picture, &kind)).await;
+    // A picture of the live page is of the state that the page shows, perhaps a moment old.
+    if let Some(picture) = found(&known.live.page, stem) {
+        return drawn(&desk, format!("{name} at {} and {}", known.event, known.lapses), picture, kind).await;
     }
-    let page = desk.view(report::study).await?;
-    if let Some(picture) = page.pictures().iter().find(|picture| picture.name() == stem).cloned() {
-        return blocking(move || sent(&picture, &kind)).await;
+    let page = desk.report().await?;
+    if let Some(picture) = found(&page, stem) {
+        return drawn(&desk, name.clone(), picture, kind).await;
     }
     let table = page.csvs().into_iter().find(|(file, _)| *file == name);
     let (_, text) = table.ok_or_else(unknown)?;
-    Ok(([(header::CONTENT_TYPE, "text/csv; charset=utf-8")], text).into_response())
+    Ok(([(header::CONTENT_TYPE, CSV)], text).into_response())
 }
 
-fn find(known: &Snapshot, name: &str) -> Option<Picture> {
-    known.live.page.pictures().iter().find(|picture| picture.name() == name).cloned()
+const CSV: &str = "text/csv; charset=utf-8";
+
+fn found(page: &report::Page, name: &str) -> Option<Picture> {
+    page.pictures().iter().find(|picture| picture.name() == name).cloned()
 }
 
-fn sent(picture: &Picture, kind: &str) -> Outcome<Response> {
-    Ok(match kind {
-        "svg" => ([(header::CONTENT_TYPE, "image/svg+xml")], picture.svg(Medium::File)).into_response(),
-        "csv" => ([(header::CONTENT_TYPE, "text/csv; charset=utf-8")], picture.table().csv()).into_response(),
-        _ => {
-            let bytes = picture.png().map_err(|error| Refusal::internal(error.to_string()))?;
-            ([(header::CONTENT_TYPE, "image/png")], bytes).into_response()
-        }
-    })
+/// A picture as a file, rendered once.
+async fn drawn(desk: &Arc<Desk>, name: String, picture: Picture, kind: &str) -> Outcome<Response> {
+    let (kind, content) = match kind {
+        "svg" => ("image/svg+xml", desk.kept(name, move |_| Ok(Bytes::from(picture.svg(Medium::File)))).await?),
+        "csv" => (CSV, desk.kept(name, move |_| Ok(Bytes::from(picture.table().csv()))).await?),
+        _ => ("image/png", desk.kept(name, move |_| Ok(Bytes::from(picture.png()?))).await?),
+    };
+    Ok(([(header::CONTENT_TYPE, kind)], Bytes::clone(&content)).into_response())
 }
 
 pub(super) async fn predict(
@@ -220,7 +222,7 @@ pub(super) async fn predict(
     let one =
         |(i, setting): (usize, &Setting)| values(&names, setting).map_err(|what| Refusal::invalid(format!("setting {}: {what}", i + 1)));
     let settings = body.settings.iter().enumerate().map(one).collect::<Outcome<Vec<_>>>()?;
-    let predicted = desk.view(move |study| report::predict(study, &settings)).await?;
+    let predicted = desk.in_turn(move |study| report::predict(study, &settings)).await?;
     let one = |p: report::Predicted| Prediction { mean: p.mean, lower: p.lower, upper: p.upper, label: p.label.to_string() };
     Ok(Json(Predictions { predictions: predicted.unwrap_or_default().into_iter().map(one).collect() }))
 }

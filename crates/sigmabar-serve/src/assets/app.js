@@ -63,7 +63,7 @@ async function refresh() {
       morph($("main"), $("main", page));
       localise();
       document.dispatchEvent(new CustomEvent("refreshed"));
-    } else if (answer.status === 429) {
+    } else if (answer.status === 429 || answer.status === 503) {
       pause = 1000 * Number(answer.headers.get("retry-after") || 2);
       stale = true;
     }

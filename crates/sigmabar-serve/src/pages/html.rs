@@ -1,6 +1,6 @@
 //! The frame around every screen, and the few words of HTML they share.
 
-use crate::desk::{Desk, encoded};
+use crate::desk::{Desk, encoded, now};
 use crate::token::Access;
 use axum::response::Html;
 use sigmabar_report::plot::escape;
@@ -94,8 +94,7 @@ pub(super) fn time(at: Option<i64>) -> String {
 
 /// How long a lease has left.
 pub(super) fn left(until: Option<i64>) -> String {
-    let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).map_or(0, |since| since.as_millis() as i64);
-    match until.map(|until| (until - now) / 1000) {
+    match until.map(|until| (until - now()) / 1000) {
         None => String::new(),
         Some(seconds) if seconds <= 0 => "run out".to_owned(),
         Some(seconds) if seconds < 120 => format!("{seconds} s"),

@@ -29,7 +29,7 @@ pub(super) async fn show(
         let none = "<p>There is no model yet: it needs measurements, and a kernel.</p>";
         Ok(report::live_model(study, &pictures, at.as_deref())?.map_or_else(|| none.to_owned(), |page| page.body()))
     };
-    let drawn = desk.page(format!("model at {chosen:?}"), draw).await;
+    let drawn = desk.kept(format!("model at {chosen:?}"), draw).await;
     let shown = drawn.map_or_else(|refusal| format!("<p class=\"wrong\">{}</p>", escape(&refusal.message)), |page| page.to_string());
     let form = form(&desk, chosen.as_deref(), known.as_ref().and_then(|known| known.live.advice.as_ref()));
     let screen = Screen { title: "Model", study: Some((&desk, "model")), access, events: format!("{}/events", desk.address()) };

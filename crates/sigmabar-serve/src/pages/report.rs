@@ -9,14 +9,11 @@ use axum::extract::{Path, State};
 use axum::http::{HeaderValue, header};
 use axum::response::{Html, IntoResponse, Response};
 use sigmabar_report::report;
-use sigmabar_study::Study;
 use std::sync::Arc;
 
 pub(super) async fn show(State(app): State<Arc<App>>, Path(s): Path<String>, Extension(access): Extension<Access>) -> Shown {
     let desk = app.desk(&s)?;
-    let pictures = format!("{}/pictures", desk.address());
-    let draw = move |study: &Study| Ok(report::live_report(study, &pictures)?.body());
-    let drawn = desk.page("report".to_owned(), draw).await?;
+    let drawn = desk.report().await?.body();
     let link =
         format!("<p class=\"note\"><a href=\"{}\">This report as one file</a>, to keep or to send</p>", address(&desk, "report.html"));
     let screen = Screen { title: desk.reader.name(), study: Some((&desk, "report")), access, events: format!("{}/events", desk.address()) };
@@ -26,7 +23,7 @@ pub(super) async fn show(State(app): State<Arc<App>>, Path(s): Path<String>, Ext
 /// The page that the command writes: it carries its own style, and its own leave for it.
 pub(super) async fn file(State(app): State<Arc<App>>, Path(s): Path<String>) -> Result<Response, Wrong> {
     let desk = app.desk(&s)?;
-    let page = desk.page("report.html".to_owned(), |study| Ok(report::study(study)?.html())).await?;
+    let page = desk.kept("report.html".to_owned(), |study| Ok(report::study(study)?.html())).await?;
     let mut response = Html(page.to_string()).into_response();
     let policy = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; frame-ancestors 'none'";
     response.headers_mut().insert(header::CONTENT_SECURITY_POLICY, HeaderValue::from_static(policy));

@@ -59,10 +59,18 @@ impl Study {
         Ok(lengths.into_iter().map(|length| usize::try_from(length).unwrap_or_default()).collect())
     }
 
-    /// Whether this process still has the study as it is declared now.
-    pub(super) fn check_amendments(&self) -> Result<()> {
+    /// Whether the study file was amended since the study was opened here.
+    ///
+    /// # Errors
+    /// [`Error::Store`].
+    pub fn is_amended(&self) -> Result<bool> {
         let look = "SELECT count(*) FROM sb_events WHERE study = ?1 AND kind = 'amended'";
         let so_far: i64 = self.store().read(|c| c.prepare_cached(look)?.query_row([self.key], |row| row.get(0)))?;
-        if so_far == self.amendments { Ok(()) } else { Err(Error::Amended { study: self.name.clone() }) }
+        Ok(so_far != self.amendments)
+    }
+
+    /// Refuses to go on with a study that is declared otherwise by now.
+    pub(super) fn check_amendments(&self) -> Result<()> {
+        if self.is_amended()? { Err(Error::Amended { study: self.name.clone() }) } else { Ok(()) }
     }
 }

@@ -157,7 +157,10 @@ impl Study {
     /// [`Error::Store`].
     pub fn go_on_despite_contradiction(&self) -> Result<()> {
         self.store().write(|transaction| {
-            transaction.execute("UPDATE sb_studies SET despite_contradiction = 1 WHERE study = ?1", [self.key])?;
+            let go_on = "UPDATE sb_studies SET despite_contradiction = 1 WHERE study = ?1 AND NOT despite_contradiction";
+            if transaction.execute(go_on, [self.key])? > 0 {
+                note(transaction, self.key, EventKind::WentOn, None, None)?;
+            }
             Ok(())
         })
     }

@@ -4,7 +4,7 @@ use super::Study;
 use super::nearest::Nearest;
 use super::shown::{Advice, BatchRow, BestObserved, Status, Survivors};
 use crate::store::now;
-use crate::{ControlRow, EventRow, ImportedRow, Page, Result, TrialResult, TrialRow, TrialStatus, Value};
+use crate::{ControlRow, EventKind, EventRow, ImportedRow, Page, Result, TrialResult, TrialRow, TrialStatus, Value};
 use rusqlite::{OptionalExtension, Row, params};
 use sigmabar::Strategy;
 use sigmabar::strategy::{BatchReport, Direction, Standing};
@@ -96,6 +96,20 @@ impl Study {
         let after = i64::try_from(number).unwrap_or(i64::MAX);
         let limit = i64::try_from(at_most).unwrap_or(i64::MAX);
         self.store().read(|c| c.prepare_cached(query)?.query_map(params![self.key, after, limit], event)?.collect())
+    }
+
+    /// Which kinds of events there were after the event of a number, and the number of the last event.
+    ///
+    /// # Errors
+    /// [`crate::Error::Store`].
+    pub fn news_after(&self, number: u64) -> Result<(Vec<EventKind>, u64)> {
+        let query = "SELECT kind, max(event) FROM sb_events WHERE event > ?2 AND study = ?1 GROUP BY kind";
+        let after = i64::try_from(number).unwrap_or(i64::MAX);
+        let kind = |row: &Row<'_>| Ok((row.get(0)?, row.get(1)?));
+        let news: Vec<(EventKind, i64)> =
+            self.store().read(|c| c.prepare_cached(query)?.query_map(params![self.key, after], kind)?.collect())?;
+        let last = news.iter().map(|(_, last)| last.unsigned_abs()).max().unwrap_or(number);
+        Ok((news.into_iter().map(|(kind, _)| kind).collect(), last))
     }
 
     /// The number of the last event; 0 where nothing has happened.

@@ -64,6 +64,15 @@ impl Study {
         self.store().write(|transaction| Ok(super::asking::note(transaction, self.key, kind, None, Some(worker))?))
     }
 
+    /// When the next lease runs out after a moment, in milliseconds since 1970.
+    ///
+    /// # Errors
+    /// [`crate::Error::Store`].
+    pub fn next_lapse(&self, after: i64) -> Result<Option<i64>> {
+        let query = "SELECT min(leased_until) FROM sb_trials INDEXED BY sb_trials_by_state WHERE study = ?1 AND state = 'leased' AND leased_until > ?2";
+        self.store().read(|c| c.prepare_cached(query)?.query_row(params![self.key, after], |row| row.get(0)))
+    }
+
     /// The workers to whom nothing is handed out.
     ///
     /// # Errors

@@ -1,34 +1,33 @@
 //! One study of the server: who reads, who writes, who plans, and what is known of it at this moment.
 
+mod planning;
+#[cfg(test)]
+mod tests;
+
 use crate::refusal::{Outcome, Refusal, UNREADABLE};
+use crate::shelf::Shelf;
 use crate::writer::Writer;
 use sigmabar::linalg::Interrupt;
 use sigmabar_report::report::{self, Live};
-use sigmabar_study::{AskRequest, EventKind, HandedOut, Page, Study, StudySpec};
-use std::collections::{BTreeSet, VecDeque};
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use sigmabar_study::{EventKind, Page, Study};
+use std::collections::BTreeSet;
+use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use tokio::sync::watch;
 
 /// A page shows what is known; what is newer is made ready meanwhile, but not more often than this.
 const PAUSE: Duration = Duration::from_millis(250);
 /// A page waits so long for the first look at a study, or the first after something happened.
 const FIRST_LOOK: Duration = Duration::from_millis(60);
-/// Somebody who waits for trials looks again after this, as leases run out without a word.
-const LOOK_AGAIN: Duration = Duration::from_secs(2);
-
-/// So many pages that take long are kept for those who look next.
-const MOST_PAGES: usize = 4;
-
-/// A page that takes long to make, with its name and the state of the file that it shows.
-type KeptPage = (String, (u64, u64), Arc<str>);
 
 /// A study as it stood after an event.
 #[derive(Debug)]
 pub(crate) struct Snapshot {
     /// The last event that it includes, and perhaps more.
     pub event: u64,
+    /// How often leases had run out.
+    pub lapses: u64,
     pub live: Live,
     /// How long it took to make.
     pub took: Duration,
@@ -48,8 +47,8 @@ pub(crate) struct Desk {
     snapshot: watch::Sender<Option<Arc<Snapshot>>>,
     refreshing: tokio::sync::Mutex<()>,
     is_refreshing: AtomicBool,
-    /// Whoever draws holds this: one page at a time, and nobody draws what another has just drawn.
-    pages: tokio::sync::Mutex<VecDeque<KeptPage>>,
+    /// Pages, pictures and predictions: nobody makes what another has just made.
+    shelf: Shelf,
     planning: tokio::sync::Mutex<()>,
     is_planning: AtomicBool,
     /// Whether the study file was amended: another desk takes its place.
@@ -70,14 +69,19 @@ pub(crate) struct Desk {
     last_event: AtomicU64,
     /// Counts changes of the file, also those that are no events.
     version: AtomicU64,
+    /// Counts moments at which leases ran out, of which the file says nothing.
+    lapses: AtomicU64,
+    /// When the next one does, in milliseconds since 1970.
+    next_lapse: AtomicI64,
     stop: Interrupt,
 }
 
 impl Desk {
     pub fn new(slug: String, study: Study, stop: Interrupt) -> sigmabar_study::Result<Arc<Self>> {
         let viewer = study.reopen()?;
+        // What happens after this is news; what happened before it, since the study was opened, is looked up.
         let last_event = study.last_event()?;
-        let paused = study.paused_workers()?;
+        let (is_amended, paused) = (study.is_amended()?, study.paused_workers()?);
         Ok(Arc::new(Self {
             slug,
             reader: study,
@@ -86,10 +90,10 @@ impl Desk {
             snapshot: watch::Sender::new(None),
             refreshing: tokio::sync::Mutex::default(),
             is_refreshing: AtomicBool::new(false),
-            pages: tokio::sync::Mutex::default(),
+            shelf: Shelf::new(),
             planning: tokio::sync::Mutex::default(),
             is_planning: AtomicBool::new(false),
-            is_amended: AtomicBool::new(false),
+            is_amended: AtomicBool::new(is_amended),
             trouble: Mutex::new(None),
             unreadable: Mutex::new(None),
             paused_workers: Mutex::new(paused),
@@ -99,6 +103,8 @@ impl Desk {
             openings: watch::Sender::new(0),
             last_event: AtomicU64::new(last_event),
             version: AtomicU64::new(0),
+            lapses: AtomicU64::new(0),
+            next_lapse: AtomicI64::new(i64::MAX),
             stop,
         }))
     }
@@ -127,7 +133,7 @@ impl Desk {
     }
 
     /// Asks the model or makes pages: what may take long.
-    pub async fn view<T: Send + 'static>(self: &Arc<Self>, work: impl FnOnce(&Study) -> report::Result<T> + Send + 'static) -> Outcome<T> {
+    async fn view<T: Send + 'static>(self: &Arc<Self>, work: impl FnOnce(&Study) -> report::Result<T> + Send + 'static) -> Outcome<T> {
         let desk = Arc::clone(self);
         self.touch();
         blocking(move || {
@@ -139,23 +145,44 @@ impl Desk {
         .await
     }
 
-    /// A page that takes long to make: once for each state of the study, however many look at it.
-    pub async fn page(
+    /// Something that takes long to make: once for each state of the study, however many look at it.
+    pub async fn kept<T: Send + Sync + 'static>(
         self: &Arc<Self>,
         name: String,
-        make: impl FnOnce(&Study) -> report::Result<String> + Send + 'static,
-    ) -> Outcome<Arc<str>> {
-        self.touch();
-        let mut pages = self.pages.lock().await;
-        let state = (self.read(Study::last_event).await?, self.version.load(Ordering::Acquire));
-        if let Some((.., page)) = pages.iter().find(|(kept, at, _)| *kept == name && *at == state) {
-            return Ok(Arc::clone(page));
-        }
-        let page: Arc<str> = self.view(make).await?.into();
-        pages.retain(|(kept, at, _)| *kept != name && *at == state);
-        pages.truncate(MOST_PAGES - 1);
-        pages.push_front((name, state, Arc::clone(&page)));
-        Ok(page)
+        make: impl FnOnce(&Study) -> report::Result<T> + Send + 'static,
+    ) -> Outcome<Arc<T>> {
+        let desk = Arc::clone(self);
+        to_the_end(async move {
+            desk.touch();
+            let mut turn = desk.shelf.turn().await?;
+            let state = (desk.read(Study::last_event).await?, desk.version.load(Ordering::Acquire));
+            if let Some(made) = turn.find(&name, state) {
+                return Ok(made);
+            }
+            let made = Arc::new(desk.view(make).await?);
+            turn.keep(name, state, Arc::clone(&made));
+            Ok(made)
+        })
+        .await
+    }
+
+    /// The report of its screen, with its pictures.
+    pub async fn report(self: &Arc<Self>) -> Outcome<Arc<report::Page>> {
+        let pictures = format!("{}/pictures", self.address());
+        self.kept("report".to_owned(), move |study| report::live_report(study, &pictures)).await
+    }
+
+    /// Something that takes long and is of use to one only: in turn with all that is kept.
+    pub async fn in_turn<T: Send + 'static>(
+        self: &Arc<Self>,
+        make: impl FnOnce(&Study) -> report::Result<T> + Send + 'static,
+    ) -> Outcome<T> {
+        let desk = Arc::clone(self);
+        to_the_end(async move {
+            let _turn = desk.shelf.turn().await?;
+            desk.view(make).await
+        })
+        .await
     }
 
     /// What is known now, perhaps a moment old; what is newer is made ready meanwhile. None, or the answer without its pictures, while the first of it is made, which may take
@@ -166,7 +193,7 @@ impl Desk {
         let known = news.borrow_and_update().clone();
         // What the file says, as the thread that watches it looks only now and then.
         let last = self.read(Study::last_event).await.unwrap_or_else(|_| self.last_event());
-        let is_old = known.as_ref().is_none_or(|known| known.event < last);
+        let is_old = known.as_ref().is_none_or(|known| known.event < last || known.lapses < self.lapses());
         // One that takes long is not made all the time.
         let due = known.as_ref().map_or_else(Instant::now, |known| known.made + PAUSE.max(4 * known.took));
         let wait = due.saturating_duration_since(Instant::now());
@@ -203,23 +230,24 @@ impl Desk {
 
     /// What is known with everything that was told before this call.
     pub async fn fresh(self: &Arc<Self>) -> Outcome<Arc<Snapshot>> {
-        let made = self.made_fresh().await;
+        let desk = Arc::clone(self);
+        let made = to_the_end(async move { desk.made_fresh().await }).await;
         *self.unreadable() = made.as_ref().err().cloned();
         made
     }
 
     async fn made_fresh(self: &Arc<Self>) -> Outcome<Arc<Snapshot>> {
-        let wanted = self.read(Study::last_event).await?;
+        let (wanted, lapses) = (self.read(Study::last_event).await?, self.lapses());
         let _one_at_a_time = self.refreshing.lock().await;
         let before = self.snapshot.borrow().clone();
-        if let Some(known) = before.clone().filter(|known| known.event >= wanted && known.live.is_whole) {
+        if let Some(known) = before.clone().filter(|known| known.event >= wanted && known.lapses >= lapses && known.live.is_whole) {
             return Ok(known);
         }
-        let event = self.read(Study::last_event).await?;
+        let (event, lapses) = (self.read(Study::last_event).await?, self.lapses());
         let (begun, address, desk) = (Instant::now(), format!("{}/pictures", self.address()), Arc::clone(self));
         let at_first = before.is_none();
         let made = self.view(move |study| {
-            let snapshot = |live| Arc::new(Snapshot { event, live, took: begun.elapsed(), made: Instant::now() });
+            let snapshot = |live| Arc::new(Snapshot { event, lapses, live, took: begun.elapsed(), made: Instant::now() });
             // Whoever sees nothing yet sees what is there so far; a page that is there stays until all of the next one is.
             let publish = |live: &Live| {
                 if at_first {
@@ -246,125 +274,46 @@ impl Desk {
         self.changes.send_modify(|count| *count += 1);
     }
 
-    /// Leases trials to a worker, waiting for them as long as it says; plans beside it where a plan is due.
-    pub async fn ask(self: &Arc<Self>, request: AskRequest, patience: Duration) -> Outcome<HandedOut> {
-        let until = tokio::time::Instant::now() + patience;
-        let mut openings = self.openings.subscribe();
-        loop {
-            openings.borrow_and_update();
-            let handed = if self.is_paused(&request.worker) { HandedOut::Wait } else { self.writer()?.ask(request.clone()).await? };
-            match handed {
-                HandedOut::Unplanned => {
-                    if let Some(refusal) = self.trouble().clone() {
-                        return Err(refusal);
-                    }
-                    self.plan();
-                }
-                HandedOut::Wait => {}
-                other => return Ok(other),
-            }
-            let now = tokio::time::Instant::now();
-            if now >= until {
-                return Ok(HandedOut::Wait);
-            }
-            let look = tokio::time::timeout_at(until.min(now + LOOK_AGAIN), openings.changed());
-            if matches!(look.await, Ok(Err(_))) || self.stop.is_triggered() {
-                return Err(Refusal::busy("the server is stopping: try again later"));
-            }
-            if self.is_amended() {
-                return Err(Refusal::busy("the study file was amended: try again"));
-            }
-        }
-    }
-
-    /// Plans the next batch beside everything else, one plan at a time.
-    fn plan(self: &Arc<Self>) {
-        if self.is_planning.swap(true, Ordering::AcqRel) {
-            return;
-        }
-        let desk = Arc::clone(self);
-        tokio::spawn(async move {
-            let planned = desk.with_planner(|study| study.advance().map(drop)).await;
-            desk.is_planning.store(false, Ordering::Release);
-            *desk.trouble() = planned.err().filter(|refusal| refusal.error != "busy");
-            desk.open();
-        });
-    }
-
-    /// Closes the open batch, and plans the next one.
-    pub async fn close_batch(self: &Arc<Self>, force: bool) -> Outcome<()> {
-        let closed = self.with_planner(move |study| if force { study.close_batch_unseen() } else { study.close_batch() }).await;
-        self.open();
-        closed
-    }
-
-    /// Goes on by an edited study file; the keys that changed. Afterwards another desk is needed.
-    pub async fn amend(self: &Arc<Self>, edited: StudySpec) -> Outcome<Vec<String>> {
-        let changed = self.with_planner(move |study| study.reopen()?.amend(&edited)).await?;
-        self.is_amended.fetch_or(!changed.is_empty(), Ordering::AcqRel);
-        Ok(changed)
-    }
-
-    pub fn is_amended(&self) -> bool {
-        self.is_amended.load(Ordering::Acquire)
-    }
-
-    /// Another desk has the place of this one: whoever waits here is sent there.
-    pub fn retire(&self) {
-        self.is_amended.store(true, Ordering::Release);
-        self.changes.send_modify(|count| *count += 1);
-        self.open();
-    }
-
-    async fn with_planner<T: Send + 'static>(
-        self: &Arc<Self>,
-        work: impl FnOnce(&Study) -> sigmabar_study::Result<T> + Send + 'static,
-    ) -> Outcome<T> {
-        let _one_at_a_time = self.planning.lock().await;
-        self.touch();
-        let desk = Arc::clone(self);
-        let stopping = || Refusal::busy("the server is stopping: the plan is made when it is there again");
-        blocking(move || match desk.stop.watch(|| work(&desk.viewer)) {
-            Err(_) | Ok(Err(sigmabar_study::Error::Core(sigmabar::Error::Interrupted(_)))) => Err(stopping()),
-            Ok(done) => done.map_err(Refusal::from),
-        })
-        .await
-    }
-
-    /// A plan that could not be made is tried again.
-    pub fn forget_trouble(&self) {
-        *self.trouble() = None;
-        self.open();
-    }
-
-    /// There may be something to hand out again.
-    pub fn open(&self) {
-        self.openings.send_modify(|count| *count += 1);
-    }
-
-    /// Something happened in the file: called by the thread that watches it.
+    /// Something happened in the file, or a lease ran out: called by the thread that watches it.
     pub fn look(&self) -> sigmabar_study::Result<()> {
         self.version.fetch_add(1, Ordering::AcqRel);
+        self.look_at_leases()?;
         let known = self.last_event.load(Ordering::Acquire);
-        let last = self.reader.last_event()?;
-        if last > known {
-            let is_opening = |kind: EventKind| !matches!(kind, EventKind::Asked | EventKind::Told);
-            let news = self.reader.some_events_after(known, 5000)?;
-            // A plan that failed may succeed after anything but an ask.
-            if news.iter().any(|event| event.kind != EventKind::Asked) {
-                *self.trouble() = None;
-            }
-            if news.iter().any(|event| event.kind == EventKind::Amended) {
-                self.is_amended.store(true, Ordering::Release);
-            }
-            if news.iter().any(|event| is_opening(event.kind)) || last > known + 5000 {
-                *self.paused() = self.reader.paused_workers()?;
-                self.open();
-            }
-            self.last_event.store(last, Ordering::Release);
+        let (news, last) = self.reader.news_after(known)?;
+        let is_opening = |kind: &EventKind| !matches!(kind, EventKind::Asked | EventKind::Told);
+        // A plan that failed may succeed after anything but an ask.
+        if news.iter().any(|kind| *kind != EventKind::Asked) {
+            *self.trouble() = None;
         }
+        if news.contains(&EventKind::Amended) {
+            self.is_amended.store(true, Ordering::Release);
+        }
+        if news.iter().any(is_opening) {
+            *self.paused() = self.reader.paused_workers()?;
+            self.open();
+        }
+        self.last_event.store(last, Ordering::Release);
         self.changes.send_modify(|count| *count += 1);
         Ok(())
+    }
+
+    /// Whether a lease ran out since the last look.
+    pub fn has_lapsed(&self) -> bool {
+        now() >= self.next_lapse.load(Ordering::Acquire)
+    }
+
+    fn look_at_leases(&self) -> sigmabar_study::Result<()> {
+        let has_lapsed = self.has_lapsed();
+        self.next_lapse.store(self.reader.next_lapse(now())?.unwrap_or(i64::MAX), Ordering::Release);
+        if has_lapsed {
+            self.lapses.fetch_add(1, Ordering::AcqRel);
+            self.open();
+        }
+        Ok(())
+    }
+
+    fn lapses(&self) -> u64 {
+        self.lapses.load(Ordering::Acquire)
     }
 
     /// Forgets answer, pages and strategy once nobody has needed them for so long: they are made again for whoever does. Memory is that of what is looked at, not of
@@ -377,9 +326,7 @@ impl Desk {
         *used = None;
         drop(used);
         self.snapshot.send_replace(None);
-        if let Ok(mut pages) = self.pages.try_lock() {
-            pages.clear();
-        }
+        self.shelf.clear();
         self.viewer.rest();
         self.has_computed.store(true, Ordering::Release);
     }
@@ -432,6 +379,16 @@ pub(crate) async fn blocking<T: Send + 'static>(work: impl FnOnce() -> Outcome<T
         Ok(done) => done,
         Err(error) => Err(Refusal::internal(format!("the work ended unexpectedly: {error}"))),
     }
+}
+
+/// Work that is done even if whoever wanted it goes away: what a blocking thread has begun it ends, and until then it is the turn of no other.
+async fn to_the_end<T: Send + 'static>(work: impl Future<Output = Outcome<T>> + Send + 'static) -> Outcome<T> {
+    tokio::spawn(work).await.unwrap_or_else(|error| Err(Refusal::internal(format!("the work ended unexpectedly: {error}"))))
+}
+
+/// Milliseconds since 1970.
+pub(crate) fn now() -> i64 {
+    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_millis() as i64)
 }
 
 /// A name as a part of an address.
