@@ -19,11 +19,12 @@ pub(crate) fn save(model: &Model, path: &Path) -> Outcome<u64> {
 }
 
 /// Says that the data contradict what was declared for a model, and what can be done.
-pub(crate) fn contradicted(contradiction: &Contradiction, about: &About, console: &Console) -> Ending {
+pub(crate) fn contradicted(contradiction: &Contradiction, verb: &str, about: &About, console: &Console) -> Ending {
     console.warn(contradiction);
     console.say(model::MEND);
     let About { data, target, .. } = about;
-    console.next(format_args!("sigmabar fit {data} --target {target} --prior-mean MEAN --unit UNIT --norm-bound C   (the rest as before)"));
+    console
+        .next(format_args!("sigmabar {verb} {data} --target {target} --prior-mean MEAN --unit UNIT --norm-bound C   (the rest as before)"));
     Ending::Uncertified
 }
 

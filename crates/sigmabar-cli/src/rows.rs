@@ -1,6 +1,6 @@
 //! Plan files for others than the command: sums of their chunks, wherever these are computed.
 
-use crate::console::Console;
+use crate::console::{Console, Passes};
 use crate::streamed::Job;
 use crate::verbs::hex;
 use sigmabar::Error;
@@ -19,7 +19,7 @@ fn job(remark: &str) -> Result<Job, Error> {
 /// A plan without files; what reading and summing runs into, in words.
 pub fn sum(plan: &Plan, remark: &str, chunks: &[u64]) -> Result<Accumulator, String> {
     let job = job(remark).map_err(|problem| problem.to_string())?;
-    job.sums(plan, chunks, &Console::silent()).map_err(|problem| problem.to_string())
+    job.sums(plan, chunks, &Passes::new(&Console::silent(), Some(1))).map_err(|problem| problem.to_string())
 }
 
 /// The shares of some chunks of a plan in the gradient of the evidence.
@@ -28,7 +28,7 @@ pub fn sum(plan: &Plan, remark: &str, chunks: &[u64]) -> Result<Accumulator, Str
 /// As [`sum`].
 pub fn slopes(plan: &Plan, remark: &str, slope: &Slope, chunks: &[u64]) -> Result<SlopeSums, String> {
     let job = job(remark).map_err(|problem| problem.to_string())?;
-    job.slopes(plan, slope, chunks, &Console::silent()).map_err(|problem| problem.to_string())
+    job.slopes(plan, slope, chunks, &Passes::new(&Console::silent(), Some(1))).map_err(|problem| problem.to_string())
 }
 
 /// The plan with more inducing points, as `sigmabar plan --extend` makes it, with its remark where it has one.

@@ -1,7 +1,7 @@
 //! Rows that do not stay in memory: each pass reads them again, chunk by chunk, and keeps sums.
 
 use crate::Outcome;
-use crate::console::Console;
+use crate::console::Passes;
 use crate::data::{Categories, Chunk, ColumnInfo, Numbers, Selection, Table, Wanted};
 use crate::failure::Failure;
 use crate::model::training::Rows;
@@ -13,6 +13,7 @@ use sigmabar::certificate::Answer;
 use sigmabar::evidence::{Slope, SlopeSums};
 use std::collections::BTreeSet;
 use std::path::PathBuf;
+use std::time::Instant;
 
 /// What takes the rows of a chunk: points and responses.
 type Batches<'a> = &'a mut dyn FnMut(&[f64], &[f64]) -> sigmabar::Result<()>;
@@ -36,6 +37,12 @@ pub(crate) struct Job {
     pub drop_missing: bool,
     /// The mean of $s_1^2$ over the rows learnt on.
     pub mean_residual: f64,
+    /// Rows that will be summed: those left out and those with a missing value taken off.
+    #[serde(default)]
+    pub rows: u64,
+    /// Passes over all rows that were made for the plan.
+    #[serde(default)]
+    pub passes: u64,
     /// The folder that names of files are relative to.
     pub folder: PathBuf,
 }
@@ -56,6 +63,10 @@ pub(crate) struct Survey {
     pub calibrating: Option<Picked>,
     pub held: Option<Picked>,
     pub has_decimal_commas: bool,
+    /// Files whose last line has no end.
+    pub cut: Vec<PathBuf>,
+    /// How long the look took.
+    pub seconds: f64,
     /// Rows that may be fitted: those held out, calibrated on or missing values taken off.
     pub rows: u64,
 }
@@ -74,7 +85,7 @@ pub(crate) struct Shares<'a> {
 }
 
 /// Reads everything once: categories, rows of each chunk, a sample to learn on and one to calibrate on.
-pub(crate) fn survey(table: &Table, selection: &Selection, shares: &Shares<'_>, console: &Console) -> Outcome<Survey> {
+pub(crate) fn survey(table: &Table, selection: &Selection, shares: &Shares<'_>, passes: &Passes<'_>) -> Outcome<Survey> {
     let held = Picked::share(shares.seed ^ HELD_OUT, shares.held_out);
     let mut found = Survey {
         columns: Vec::new(),
@@ -86,11 +97,13 @@ pub(crate) fn survey(table: &Table, selection: &Selection, shares: &Shares<'_>, 
         calibrating: None,
         held,
         has_decimal_commas: false,
+        cut: Vec::new(),
+        seconds: 0.0,
         rows: 0,
     };
     let kept = (shares.calibration)(table.rows().map_or(usize::MAX, |rows| rows as usize)).min(shares.most_calibrating);
     let mut samples: Option<(RowSample, RowSample)> = None;
-    let bar = console.progress("looking at every row once", table.rows());
+    let bar = passes.next("looking at every row", table.rows());
     for (number, chunk) in table.chunks().into_iter().enumerate() {
         let mut numbers = Numbers::new(table.chunk(chunk)?, &selection.knowing(&found.columns))?;
         let width = numbers.columns().len();
@@ -110,16 +123,19 @@ pub(crate) fn survey(table: &Table, selection: &Selection, shares: &Shares<'_>, 
             }
             values.clear();
             row += 1;
-            if row % 65_536 == 0 {
-                bar.inc(65_536);
+            if row % BATCH as u64 == 0 {
+                bar.inc(BATCH as u64);
             }
         }
+        bar.inc(row % BATCH as u64);
         found.columns = numbers.columns().to_vec();
         found.has_decimal_commas |= numbers.reader().has_decimal_commas();
+        found.cut.extend(numbers.reader().ends_open().then(|| numbers.reader().file().to_owned()));
         found.chunks.push(Some(row));
         found.digests.push(digest);
     }
-    bar.finish_and_clear();
+    found.seconds = bar.seconds();
+    bar.finish();
     let Some((mut learning, mut calibrating)) = samples else { return Ok(found) };
     found.rows = learning.seen();
     let calibration = (shares.calibration)(found.rows as usize);
@@ -177,10 +193,26 @@ impl Job {
         }
     }
 
+    /// Seconds to read a row, from the first of the first chunk that has so many.
+    pub fn seconds_to_read(&self, most: usize) -> Outcome<f64> {
+        let (table, mut row, begun, mut read) = (self.table.seen_from(&self.folder), Vec::new(), Instant::now(), 0);
+        for chunk in table.chunks() {
+            if read == most {
+                break;
+            }
+            let mut numbers = Numbers::new(table.chunk(chunk)?, &self.selection())?;
+            while read < most && numbers.next_row(&mut row)?.is_some() {
+                row.clear();
+                read += 1;
+            }
+        }
+        Ok(begun.elapsed().as_secs_f64() / read.max(1) as f64)
+    }
+
     /// The sums of some chunks, added up as they come.
-    pub fn sums(&self, plan: &Plan, wanted: &[u64], console: &Console) -> Outcome<Accumulator> {
+    pub fn sums(&self, plan: &Plan, wanted: &[u64], passes: &Passes<'_>) -> Outcome<Accumulator> {
         let mut sums = Accumulator::empty(plan);
-        self.each_chunk("summing rows", plan, wanted, console, |number, rows| {
+        self.each_chunk("summing rows", plan, wanted, passes, |number, rows| {
             let mut leaf = plan.leaf(number)?;
             rows(&mut |x, y| leaf.add(x, y))?;
             Ok(sums.merge(leaf.finish()?)?)
@@ -189,9 +221,9 @@ impl Job {
     }
 
     /// The shares of some chunks in the gradient of the evidence.
-    pub fn slopes(&self, plan: &Plan, slope: &Slope, wanted: &[u64], console: &Console) -> Outcome<SlopeSums> {
+    pub fn slopes(&self, plan: &Plan, slope: &Slope, wanted: &[u64], passes: &Passes<'_>) -> Outcome<SlopeSums> {
         let mut sums = SlopeSums::empty(plan);
-        self.each_chunk("the gradient over all rows", plan, wanted, console, |number, rows| {
+        self.each_chunk("the gradient over all rows", plan, wanted, passes, |number, rows| {
             let mut leaf = slope.leaf(plan, number)?;
             rows(&mut |x, y| leaf.add(x, y))?;
             Ok(sums.merge(leaf.finish()?)?)
@@ -205,12 +237,12 @@ impl Job {
         what: &str,
         plan: &Plan,
         wanted: &[u64],
-        console: &Console,
+        passes: &Passes<'_>,
         mut take: impl FnMut(u64, &mut dyn FnMut(Batches<'_>) -> Outcome<()>) -> Outcome<()>,
     ) -> Outcome<()> {
         let (table, chunks) = (self.table.seen_from(&self.folder), self.table.chunks());
         let rows: Option<u64> = wanted.iter().map(|&chunk| plan.chunks().get(chunk as usize).copied().flatten()).sum();
-        let bar = console.progress(what, rows);
+        let bar = passes.next(what, rows);
         for &number in wanted {
             let missing = SumsError::NoChunk { chunk: number, chunks: chunks.len() as u64 };
             let chunk = *chunks.get(number as usize).ok_or(missing).map_err(sigmabar::Error::from)?;
@@ -226,7 +258,7 @@ impl Job {
             })
             .map_err(named)?;
         }
-        bar.finish_and_clear();
+        bar.finish();
         Ok(())
     }
 
@@ -250,11 +282,11 @@ impl Job {
     }
 
     /// Scores the model on the rows held out, which are read again; and what it answered to the last of them.
-    pub fn scored(&self, model: &mut Model, plan: &Plan, delta: f64, console: &Console) -> Outcome<Option<(Scores, Answer)>> {
+    pub fn scored(&self, model: &mut Model, plan: &Plan, delta: f64, passes: &Passes<'_>) -> Outcome<Option<(Scores, Answer)>> {
         let Some(held) = self.held else { return Ok(None) };
         let (mut sums, mut last) = (ScoreSums::new(model.noise_level()), None);
         let answers = model.answers(delta)?;
-        let bar = console.progress("scoring the rows held out", plan.chunks().iter().copied().sum());
+        let bar = passes.next("scoring the rows held out", plan.chunks().iter().copied().sum());
         let (dim, table) = (self.about.features.len(), self.table.seen_from(&self.folder));
         for (number, chunk) in table.chunks().into_iter().enumerate() {
             let (mut row, mut digest, mut kept) = (0, Digest::default(), Rows::default());
@@ -279,7 +311,7 @@ impl Job {
                 last = Some(answered(&answers, &mut sums, kept, dim)?);
             }
         }
-        bar.finish_and_clear();
+        bar.finish();
         let Some(last) = last else { return Ok(None) };
         let scores = sums.finish(delta);
         drop(answers);

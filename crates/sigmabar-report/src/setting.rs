@@ -67,7 +67,7 @@ fn chosen<'a>(cell: &Cell, choices: &'a [Value]) -> Option<&'a Value> {
         return Some(choice);
     }
     let number = match cell {
-        Cell::Number(number) => Some(*number),
+        Cell::Number(number) | Cell::Moment(number) => Some(*number),
         // A comma can be a decimal one only: no choice is written so.
         Cell::Text(text) => text.replacen(',', ".", 1).parse().ok(),
         Cell::Missing => None,

@@ -1,8 +1,10 @@
 //! The two voices of the command: data on stdout in the format asked for, words on stderr.
 
+mod passes;
 mod table;
 mod watch;
 
+pub(crate) use passes::Passes;
 pub(crate) use watch::Watch;
 
 use crate::Outcome;
@@ -16,7 +18,7 @@ use indicatif::{HumanDuration, ProgressBar, ProgressDrawTarget, ProgressState, P
 use serde_json::Value;
 use std::fmt::{self, Display};
 use std::io::{self, IsTerminal, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
@@ -78,6 +80,13 @@ impl Console {
     pub(crate) fn say_decimal_commas(&self, file: &Path, has_them: bool) {
         if has_them {
             self.say(format_args!("{}: commas are read as decimal points (1,234 is 1.234)", file.display()));
+        }
+    }
+
+    /// That a table may have been cut: what is left of its last number is a number too.
+    pub(crate) fn warn_cut(&self, files: &[PathBuf]) {
+        for file in files {
+            self.warn(format_args!("{}: its last line has no end: if the file was cut, its last number is wrong", file.display()));
         }
     }
 

@@ -3,7 +3,7 @@
 use super::plan;
 use crate::Outcome;
 use crate::args::Format;
-use crate::console::Console;
+use crate::console::{Console, Passes};
 use crate::data::Table;
 use crate::failure::{Ending, Failure};
 use crate::output;
@@ -68,11 +68,11 @@ pub(crate) fn run(arguments: &Arguments, console: &Console) -> Outcome {
         Some(part) => part.chunks(all),
         None if arguments.files.is_empty() => (0..all).collect(),
         None => {
-            let files: Vec<PathBuf> = Table::open(&arguments.files)?.parts.into_iter().map(|part| part.file).collect();
+            let files: Vec<PathBuf> = Table::files(&arguments.files)?;
             job.chunks_of(&files)?
         }
     };
-    let sums = job.sums(&planned, &chunks, console)?;
+    let sums = job.sums(&planned, &chunks, &Passes::new(console, Some(1)))?;
     console.warn_dropped(sums.missing_rows() as usize);
     // The plan goes with its sums: whoever merges needs nothing else.
     let written = sums.to_bytes_with(&hex(&bytes));

@@ -142,6 +142,7 @@ impl Ground {
         };
         let frame = Frame::read(Reader::open(&arguments.space)?, &selection)?;
         console.say_decimal_commas(&frame.file, frame.has_decimal_commas);
+        console.warn_cut(&frame.cut);
         let points = Points::new(frame.values, frame.columns.len())?;
         let lengths = lengths(arguments, &points);
         let family = arguments.kernel.unwrap_or(Family::Matern(2.5));

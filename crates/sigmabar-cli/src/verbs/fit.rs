@@ -3,13 +3,13 @@
 use super::planning;
 use crate::Outcome;
 use crate::args::{self, Format, Global};
-use crate::console::Console;
+use crate::console::{Console, Passes};
 use crate::data::{Categories, ColumnInfo, Frame, Reader, Selection, Table, Wanted};
 use crate::failure::{Ending, Failure};
 use crate::kernels::{self, Family};
 use crate::memory;
 use crate::model::learn::{self, Declared};
-use crate::model::plan::Plan;
+use crate::model::plan::{Beside, Plan};
 use crate::model::training::{Rows, split};
 use crate::model::{self, About, Model, Scores};
 use crate::model_file;
@@ -175,7 +175,7 @@ pub(crate) fn run(arguments: &Arguments, global: &Global, console: &Console) -> 
     let contradiction = report(&model, scored, arguments.delta, console)?;
     let about = model.about.clone();
     save(model, arguments, target.as_deref(), console)?;
-    Ok(ending(contradiction.as_ref(), &about, target.as_deref(), "NEW.csv", console))
+    Ok(ending(contradiction.as_ref(), "fit", &about, target.as_deref(), "NEW.csv", console))
 }
 
 fn model_in_memory(arguments: &Arguments, table: &Table, seed: u64, console: &Console) -> Outcome<(Model, Option<(Scores, Answer)>)> {
@@ -188,8 +188,8 @@ fn model_in_memory(arguments: &Arguments, table: &Table, seed: u64, console: &Co
         return Err(Failure::usage(format!("{} row is left to fit", rows.len()), "give more rows or a smaller --holdout"));
     }
     let declared = declared(arguments, rows.len())?;
-    let learns = declared.lengthscale.is_none() || declared.ridge.is_none();
-    let plan = planned(arguments, rows.len(), held.len() + calibrating.len(), columns.len(), learns)?;
+    let learns = declared.learns();
+    let plan = planned(arguments, rows.len(), held.len() + calibrating.len(), columns.len(), learns, Beside::default())?;
     console.say(plan);
     let names: Vec<String> = columns.iter().map(|column| column.name.clone()).collect();
     let naming = |failure: Failure| failure.naming(&names);
@@ -201,15 +201,19 @@ fn model_in_memory(arguments: &Arguments, table: &Table, seed: u64, console: &Co
 
 /// The model from sums over rows that are read again for every pass.
 fn streamed_model(arguments: &Arguments, table: &Table, seed: u64, console: &Console) -> Outcome<(Model, Option<(Scores, Answer)>)> {
-    let (plan, job, calibration) = planning::make_plan(arguments, table, seed, arguments.held_out(), console)?;
+    let scores = usize::from(arguments.held_out() > 0.0);
+    let passes = Passes::new(console, (arguments.learn_on == LearnOn::Sample).then_some(2 + scores));
+    let (plan, job, found) = planning::make_plan(arguments, table, seed, arguments.held_out(), console, &passes)?;
+    // Scoring reads the rows again, and answers for some.
+    passes.expect(scores as f64 * found.seconds);
     let chunks: Vec<u64> = (0..plan.chunks().len() as u64).collect();
     let names: Vec<String> = job.about.features.iter().map(|column| column.name.clone()).collect();
-    let sums = job.sums(&plan, &chunks, console).map_err(|failure| failure.naming(&names))?;
+    let sums = job.sums(&plan, &chunks, &passes).map_err(|failure| failure.naming(&names))?;
     console.warn_dropped(sums.missing_rows() as usize);
     let posterior = Posterior::from_sums(&plan, &sums)?;
     let mut model = Model { about: job.about.clone(), posterior };
-    calibrate(&mut model, calibration, job.by, console)?;
-    let scored = job.scored(&mut model, &plan, arguments.delta, console)?;
+    calibrate(&mut model, found.calibration, job.by, console)?;
+    let scored = job.scored(&mut model, &plan, arguments.delta, &passes)?;
     Ok((model, scored))
 }
 
@@ -323,12 +327,12 @@ pub(super) fn grouping(columns: &[ColumnInfo], name: &str) -> Outcome<usize> {
 }
 
 /// What will be taken, within the memory stated, else within what is left.
-pub(super) fn planned(arguments: &Arguments, rows: usize, held_out: usize, columns: usize, learns: bool) -> Outcome<Plan> {
-    let within = |limit| Plan::new(rows, held_out, columns, learns, arguments.inducing, limit);
+pub(super) fn planned(arguments: &Arguments, rows: usize, held_out: usize, columns: usize, learns: bool, beside: Beside) -> Outcome<Plan> {
+    let within = |limit| Plan::beside(beside, rows, held_out, columns, learns, arguments.inducing, limit);
     let left = memory::available().filter(|_| arguments.memory.is_none());
     let roomy = within(arguments.memory).filter(|plan| left.is_none_or(|left| plan.memory <= left));
     roomy.or_else(|| within(left.or(arguments.memory))).ok_or_else(|| {
-        let least = Plan::least(rows, held_out, columns, learns).rounded_up();
+        let least = Plan::least(beside, rows, held_out, columns, learns).rounded_up();
         let there = arguments.memory.or(left).map_or_else(String::new, |there| format!(", and there are {there}"));
         Failure::usage(
             format!("{} rows need at least {least}{there}", grouped(rows)),
@@ -369,6 +373,7 @@ fn read(arguments: &Arguments, table: &Table, console: &Console) -> Outcome<Fram
     };
     spinner.finish_and_clear();
     console.say_decimal_commas(&frame.file, frame.has_decimal_commas);
+    console.warn_cut(&frame.cut);
     let files = if table.parts.len() == 1 { frame.file.display().to_string() } else { format!("{} files", table.parts.len()) };
     console.say(format_args!("read {} rows of {} columns from {files}", grouped(frame.len()), frame.columns.len()));
     console.warn_dropped(frame.dropped);
@@ -487,9 +492,16 @@ fn score(model: &mut Model, held: &Rows, delta: f64, console: &Console) -> Outco
 }
 
 /// What follows from a model: predictions, or a remedy where the data contradict what was declared.
-pub(super) fn ending(contradiction: Option<&Contradiction>, about: &About, saved: Option<&Path>, asked: &str, console: &Console) -> Ending {
+pub(super) fn ending(
+    contradiction: Option<&Contradiction>,
+    verb: &str,
+    about: &About,
+    saved: Option<&Path>,
+    asked: &str,
+    console: &Console,
+) -> Ending {
     match (contradiction, saved) {
-        (Some(contradiction), _) => return model_file::contradicted(contradiction, about, console),
+        (Some(contradiction), _) => return model_file::contradicted(contradiction, verb, about, console),
         (None, Some(path)) => console.next(format_args!("sigmabar predict {} {asked}", quoted(path))),
         (None, None) => {}
     }

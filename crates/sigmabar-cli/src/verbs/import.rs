@@ -177,7 +177,7 @@ impl<'a> Columns<'a> {
 fn shown(cell: &Cell) -> String {
     match cell {
         Cell::Text(text) => format!("\"{text}\""),
-        Cell::Number(number) => number.to_string(),
+        Cell::Number(number) | Cell::Moment(number) => number.to_string(),
         Cell::Missing => "an empty cell".to_owned(),
     }
 }

@@ -88,15 +88,14 @@ pub(crate) fn run(arguments: &Arguments, console: &Console) -> Outcome {
     let contradiction = fit::report(&model, None, arguments.delta, console)?;
     let size = model_file::save(&model, &arguments.out)?;
     console.say(format_args!("saved {} ({})", arguments.out.display(), Bytes(size)));
-    Ok(fit::ending(contradiction.as_ref(), &model.about, Some(&arguments.out), "NEW.parquet", console))
+    Ok(fit::ending(contradiction.as_ref(), "plan", &model.about, Some(&arguments.out), "NEW.parquet", console))
 }
 
 fn patterns(inputs: &[PathBuf]) -> Outcome<Vec<PathBuf>> {
-    let found = Table::open(inputs).map_err(|problem| match problem {
+    Table::files(inputs).map_err(|problem| match problem {
         DataError::NoFiles { input } => no_sums(&input.display().to_string()),
         other => other.into(),
-    })?;
-    Ok(found.parts.into_iter().map(|part| part.file).collect())
+    })
 }
 
 fn no_sums(named: &str) -> Failure {

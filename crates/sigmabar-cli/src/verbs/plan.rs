@@ -3,14 +3,16 @@
 use super::{fit, planning};
 use crate::Outcome;
 use crate::args::{Format, Global};
-use crate::console::Console;
+use crate::console::{Console, Passes};
 use crate::data::Table;
 use crate::failure::{Ending, Failure};
+use crate::model::plan::Beside;
 use crate::output;
-use crate::quantity::{Bytes, grouped};
+use crate::quantity::{Bytes, grouped, short};
 use crate::streamed::Job;
 use crate::verbs::merge::read_sums;
 use crate::which_study::quoted;
+use clap::Arg;
 use serde_json::{Value, json};
 use sigmabar::Noise;
 use sigmabar::accumulator::{Plan, Road};
@@ -22,16 +24,34 @@ use std::time::Instant;
 const TIMED: usize = 4096;
 /// A leaf should be at least this much work, so that starting it costs nothing beside: seconds at some 60 thousand million operations each.
 const LEAF_WORK: f64 = 3e11;
+/// With few inducing points reading is the work, and with very many a block of rows is enough.
+const SMALLEST_LEAF: f64 = 1024.0;
+const LARGEST_LEAF: f64 = 1e7;
+/// Rows that the clock of reading is set by.
+const READ: usize = 65_536;
 
 /// Options: those of fit.
 #[derive(Debug, clap::Args)]
 #[group(id = "plan")]
+#[command(mut_args(of_plans))]
 pub struct Arguments {
     #[command(flatten)]
     fit: fit::Arguments,
     /// Instead of learning: the plan of these sums (.sba) with the rows that it explained worst as further inducing points, at most --inducing in all
     #[arg(long, value_name = "SUMS", num_args = 1.., conflicts_with_all = SAID_BEFORE)]
     extend: Vec<PathBuf>,
+}
+
+/// Options of fit that plan takes; those that it refuses are not shown.
+fn of_plans(argument: Arg) -> Arg {
+    match argument.get_id().as_str() {
+        "holdout" | "calibrate" | "by" | "keep_rows" | "stream" | "no_save" => argument.hide(true),
+        "data" => argument.help("Parquet, CSV with a header (also .gz), Excel (.xlsx, first sheet) or .npy (columns c0, c1, …): files, patterns such as 'part-*.parquet', folders"),
+        "out" => argument.help("Where to save the plan; DATA.sbp unless named, or DATA-2.sbp where that is there"),
+        "delta" => argument.help("Miss probability of the claim, for the number of rows beyond which more of them buy nothing"),
+        "memory" => argument.help("Memory to stay within while planning, such as 4G; what a worker will take is in the table"),
+        _ => argument,
+    }
 }
 
 /// What the plan that is extended has said already.
@@ -76,14 +96,15 @@ pub(crate) fn run(arguments: &Arguments, global: &Global, console: &Console) -> 
         // Whoever merges has no rows to score or calibrate on.
         let mut apart = arguments.fit.clone();
         apart.calibrate = Some(0.0);
-        let (plan, job, _) = planning::make_plan(&apart, &table, seed, 0.0, console)?;
+        let passes = Passes::new(console, (apart.learn_on == fit::LearnOn::Sample).then_some(1));
+        let (plan, job, _) = planning::make_plan(&apart, &table, seed, 0.0, console, &passes)?;
         (plan, job)
     } else {
         extended(arguments, &table, console)?
     };
     let bytes = plan.to_bytes_with(&serde_json::to_string(&job).map_err(std::io::Error::from)?);
     output::replace(&target, |out| out.write_all(&bytes))?;
-    console.record(&costs(&plan, &job, arguments.fit.delta())?, Format::Table)?;
+    console.record(&costs(&plan, &job, bytes.len(), arguments.fit.delta())?, Format::Table)?;
     console.say(format_args!("saved {} ({})", target.display(), Bytes(bytes.len() as u64)));
     console.next(format_args!("sigmabar accumulate --plan {} --part 1/2 -o 1.sba", quoted(&target)));
     Ok(Ending::Done)
@@ -108,29 +129,40 @@ fn extended(arguments: &Arguments, table: &Table, console: &Console) -> Outcome<
     let extended = plan.extended(&sums, arguments.fit.inducing.unwrap_or(usize::MAX))?;
     console.say(format_args!("{} inducing points more, of {} rows that were explained worst", extended.added, sums.worst().len()));
     job.mean_residual = extended.mean_residual;
+    // The sums that it is made from were a pass too.
+    job.passes += 1;
     Ok((extended.plan, job))
 }
 
 /// The table: passes, memory, size of a leaf, core-hours, and the number of rows beyond which more of them buy nothing.
-fn costs(plan: &Plan, job: &Job, delta: f64) -> Outcome<Vec<(&'static str, Value)>> {
-    let (m, p, rows) = (plan.features().len(), plan.ahead_len(), plan.chunks().iter().flatten().sum::<u64>());
-    let per_row = seconds_a_row(plan)?;
-    let (square, beside) = (8 * (m * m) as u64, 8 * (p * (m + p)) as u64);
-    let depth = (plan.chunks().len() as f64).log2().ceil() as u64 + 4;
+fn costs(plan: &Plan, job: &Job, size: usize, delta: f64) -> Outcome<Vec<(&'static str, Value)>> {
+    let (m, p, rows) = (plan.features().len(), plan.ahead_len(), job.rows);
+    let (all, chunks) = (plan.chunks().iter().flatten().sum::<u64>(), plan.chunks().len());
+    let per_row = seconds_a_row(plan)? + job.seconds_to_read(READ)?;
+    let columns = job.about.features.len();
+    let beside = Beside { reading: job.table.seen_from(&job.folder).reading(columns + 1), chunks, ahead: p };
+    let blocks = 3 * 8 * 1024 * (m + p) as u64;
+    // One run of aligned neighbours, or as many as an odd part falls into; with the plan as text of two letters a byte.
+    let runs = 2 * u64::from(chunks.next_power_of_two().ilog2()).max(1);
+    let sums = |runs: u64| runs * 8 * (m * (m + 1) / 2 + p * (m + p) + 4 * m) as u64 + 2 * size as u64;
     let road = match plan.road_taken() {
         Road::Orthogonal => "orthogonal factors",
         _ => "Gram matrices",
     };
+    let worth = (LEAF_WORK / (m * m) as f64).clamp(SMALLEST_LEAF, LARGEST_LEAF) as u64;
+    let should =
+        if worth < all { format!("{} or more", grouped(worth as usize)) } else { format!("all {}: one is enough", grouped(all as usize)) };
     Ok(vec![
         ("rows", json!(rows)),
-        ("chunks", json!(plan.chunks().len())),
+        ("rows left out", json!(all - rows)),
+        ("chunks", json!(chunks)),
         ("inducing", json!(m)),
         ("road", json!(road)),
-        ("passes", json!("one to plan, one to sum")),
-        ("memory of a worker", json!(Bytes(depth * (square + beside) + 3 * 8 * 1024 * (m + p) as u64 + (64 << 20)).to_string())),
-        ("size of its sums", json!(Bytes(square / 2 + beside).to_string())),
-        ("rows a chunk should have", json!(format!("{} or more", grouped((LEAF_WORK / (m * m) as f64) as usize)))),
-        ("core-hours", json!(format!("{:.3}", per_row * rows as f64 / 3600.0))),
+        ("passes", json!(format!("{} to plan, 1 to sum", job.passes))),
+        ("memory of a worker", json!(Bytes(Beside::PROGRAM + beside.bytes(m) + blocks + 2 * sums(runs)).to_string())),
+        ("size of its sums", json!(format!("{} to {}", Bytes(sums(1)), Bytes(sums(runs))))),
+        ("rows a chunk should have", json!(should)),
+        ("core-hours", json!(short(per_row * all as f64 / 3600.0))),
         (
             "more rows buy nothing beyond",
             json!(match enough(plan, job, delta) {

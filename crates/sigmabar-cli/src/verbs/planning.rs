@@ -2,12 +2,12 @@
 
 use super::fit::{self, Arguments, LearnOn};
 use crate::Outcome;
-use crate::console::Console;
-use crate::data::{ColumnInfo, Table};
+use crate::console::{Console, Passes};
+use crate::data::{ColumnInfo, Part, Table};
 use crate::failure::Failure;
 use crate::kernels;
 use crate::model::learn::{Declared, Learnt};
-use crate::model::plan as sizes;
+use crate::model::plan::{self as sizes, Beside};
 use crate::model::training::Rows;
 use crate::quantity::{grouped, short};
 use crate::streamed::{self, Job, Shares, Survey};
@@ -15,30 +15,39 @@ use sigmabar::accumulator::Plan;
 use sigmabar::evidence::{EvidenceGradient, Learning, Slope, climb_all_rows};
 use sigmabar::points::row_hash;
 use sigmabar::{Kernel, Observations, Origin, Points, Posterior, Prior, Sourced};
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 
 /// Looks at all rows once, learns on a sample or on all, chooses inducing points, and says what is to be summed.
-pub(super) fn make_plan(arguments: &Arguments, table: &Table, seed: u64, held_out: f64, console: &Console) -> Outcome<(Plan, Job, Rows)> {
-    let found = surveyed(arguments, table, seed, held_out, console)?;
+pub(super) fn make_plan(
+    arguments: &Arguments,
+    table: &Table,
+    seed: u64,
+    held_out: f64,
+    console: &Console,
+    passes: &Passes<'_>,
+) -> Outcome<(Plan, Job, Survey)> {
+    let mut found = surveyed(arguments, table, seed, held_out, console, passes)?;
     let columns = fit::features_of(&found.columns)?;
     let by = arguments.by.as_deref().map(|name| fit::grouping(&columns, name)).transpose()?;
     if found.sample.len() < 2 {
         return Err(Failure::usage(format!("{} row is left to fit", found.sample.len()), "give more rows or a smaller --holdout"));
     }
     let declared = fit::declared(arguments, found.rows as usize)?;
-    let learns = declared.lengthscale.is_none() || declared.ridge.is_none();
-    let memory_plan = fit::planned(arguments, found.sample.len(), 0, columns.len(), learns)?;
+    let learns = declared.learns();
+    let beside = beside(arguments, table, columns.len());
+    let memory_plan = fit::planned(arguments, found.sample.len(), found.calibration.len(), columns.len(), learns, beside)?;
     say_plan(&found, table, console);
     let mut prior = declared.prior.map_or_else(|| Prior::learnt(&found.sample.y), Ok)?;
     let mut learnt = fit::learnt(&found.sample, prior, &declared, &columns, &memory_plan, seed, console)?;
     if arguments.learn_apart {
         (learnt, prior) = learnt_apart(learnt, prior);
     }
-    let mut plan = Plan::new(learnt.kernel, learnt.inducing, learnt.ridge, found.chunks)?
-        .digests(found.digests)?
+    let mut plan = Plan::new(learnt.kernel, learnt.inducing, learnt.ridge, std::mem::take(&mut found.chunks))?
+        .digests(std::mem::take(&mut found.digests))?
         .data(&serde_json::to_string(table).unwrap_or_default())
         .centre(prior.mean())?
         .drop_missing(arguments.drop_missing);
+    let apart = if arguments.learn_apart { found.sample.len() as u64 } else { 0 };
     let left_out = [found.held, found.calibrating, found.sampled.filter(|_| arguments.learn_apart)];
     for picked in left_out.into_iter().flatten() {
         plan = plan.leave_out(picked);
@@ -55,19 +64,23 @@ pub(super) fn make_plan(arguments: &Arguments, table: &Table, seed: u64, held_ou
         by,
         drop_missing: arguments.drop_missing,
         mean_residual: 0.0,
+        rows: found.rows - apart,
+        passes: 1,
         folder: std::env::current_dir().unwrap_or_default(),
     };
     if arguments.learn_on == LearnOn::All {
-        plan = learnt_on_all(plan, &job, &found.sample, &declared, &columns, console)?;
+        let made;
+        (plan, made) = learnt_on_all(plan, &job, &found.sample, &declared, &columns, console, passes)?;
+        job.passes += made;
     }
-    let seen = Points::new(found.sample.x, columns.len())?;
+    let seen = Points::new(std::mem::take(&mut found.sample.x), columns.len())?;
     let residual = plan.features().residual(seen.view())?;
     job.mean_residual = residual.iter().sum::<f64>() / residual.len() as f64;
     // Only a claim can tell the difference; one may still be declared for rows that were not learnt on.
     if arguments.norm_bound.is_some() || arguments.learn_apart {
         plan = plan.look_ahead(seen, fit::AHEAD)?;
     }
-    Ok((plan, job, found.calibration))
+    Ok((plan, job, found))
 }
 
 /// Of the rows of a sample, enough to notice that rows it was drawn from stand in the data a second time.
@@ -80,12 +93,13 @@ fn smallest_hashes(sample: &Rows) -> Vec<u64> {
     hashes
 }
 
-fn surveyed(arguments: &Arguments, table: &Table, seed: u64, held_out: f64, console: &Console) -> Outcome<Survey> {
+fn surveyed(arguments: &Arguments, table: &Table, seed: u64, held_out: f64, console: &Console, passes: &Passes<'_>) -> Outcome<Survey> {
     if !table.is_rereadable() {
         return Err(Failure::usage("standard input can be read only once, and this takes several passes", "give a file"));
     }
     let known = table.rows().map_or(usize::MAX, |rows| rows as usize);
     let selection = fit::selection(arguments, &table.part(0)?)?;
+    let width = selection.width();
     let inducing = arguments.inducing.unwrap_or_else(|| Learning::new(Vec::new()).most_inducing(known));
     let shares = Shares {
         sample: sizes::pool(known, inducing).max(sizes::LEARNING_ROWS),
@@ -95,8 +109,14 @@ fn surveyed(arguments: &Arguments, table: &Table, seed: u64, held_out: f64, cons
         seed,
         apart: arguments.learn_apart,
     };
-    let found = streamed::survey(table, &selection, &shares, console)?;
+    // What cannot be kept to is refused before every row is read.
+    let most = table.rows().map_or_else(|| most_rows(table, width), |rows| rows as usize);
+    let (sampled, calibrating) = (shares.sample.min(most), fit::calibration_rows(arguments, most).min(fit::MOST_CALIBRATING));
+    let learns = fit::declared(arguments, most)?.learns();
+    fit::planned(arguments, sampled, calibrating, width, learns, beside(arguments, table, width))?;
+    let found = streamed::survey(table, &selection, &shares, passes)?;
     console.say_decimal_commas(&table.parts[0].file, found.has_decimal_commas);
+    console.warn_cut(&found.cut);
     let (calibrating, asked) = (found.calibration.len(), fit::calibration_rows(arguments, found.rows as usize + found.calibration.len()));
     if asked > calibrating {
         console.say(format_args!(
@@ -106,6 +126,21 @@ fn surveyed(arguments: &Arguments, table: &Table, seed: u64, held_out: f64, cons
         ));
     }
     Ok(found)
+}
+
+/// More rows than files of text can have: a value takes two bytes at least, unless it is packed.
+fn most_rows(table: &Table, width: usize) -> usize {
+    let of = |part: &Part| -> Option<u64> {
+        let is_packed = part.file.extension().is_none_or(|end| end != "csv" && end != "tsv");
+        if is_packed { None } else { Some(part.file.metadata().ok()?.len() / (2 * (width as u64 + 1))) }
+    };
+    table.parts.iter().map(of).sum::<Option<u64>>().map_or(usize::MAX, |rows| rows as usize)
+}
+
+/// What passes take beside the sample.
+fn beside(arguments: &Arguments, table: &Table, width: usize) -> Beside {
+    let ahead = if arguments.norm_bound.is_some() || arguments.learn_apart { fit::AHEAD } else { 0 };
+    Beside { reading: table.reading(width + 1), chunks: table.chunks().len(), ahead }
 }
 
 fn say_plan(found: &Survey, table: &Table, console: &Console) {
@@ -128,23 +163,34 @@ fn learnt_apart(mut learnt: Learnt, prior: Prior) -> (Learnt, Prior) {
     (learnt, prior.with_origin(elsewhere(prior.origin())))
 }
 
-/// The plan with the kernel and ridge to which the evidence of all its rows leads from where the sample's ended.
-fn learnt_on_all(plan: Plan, job: &Job, sample: &Rows, declared: &Declared, columns: &[ColumnInfo], console: &Console) -> Outcome<Plan> {
+/// The plan with the kernel and ridge to which the evidence of all its rows leads from where the sample's ended, and the passes this took.
+fn learnt_on_all(
+    plan: Plan,
+    job: &Job,
+    sample: &Rows,
+    declared: &Declared,
+    columns: &[ColumnInfo],
+    console: &Console,
+    passes: &Passes<'_>,
+) -> Outcome<(Plan, u64)> {
     let chunks: Vec<u64> = (0..plan.chunks().len() as u64).collect();
     // What a pass runs into ends the climb, and is no point to turn back from.
     let failed: RefCell<Option<Failure>> = RefCell::new(None);
-    let passes = |kernel: &Kernel, ridge: f64| -> Outcome<EvidenceGradient> {
+    let made = Cell::new(0);
+    let evidence = |kernel: &Kernel, ridge: f64| -> Outcome<EvidenceGradient> {
         let plan = moved(&plan, kernel, ridge)?;
-        let posterior = Posterior::from_sums(&plan, &job.sums(&plan, &chunks, console)?)?;
+        made.set(made.get() + 1);
+        let posterior = Posterior::from_sums(&plan, &job.sums(&plan, &chunks, passes)?)?;
         let slope = Slope::new(&posterior)?;
-        Ok(slope.finish(&plan, &job.slopes(&plan, &slope, &chunks, console)?)?)
+        made.set(made.get() + 1);
+        Ok(slope.finish(&plan, &job.slopes(&plan, &slope, &chunks, passes)?)?)
     };
     let at = |kernel: &Kernel, ridge: f64| {
         let stopped = sigmabar::Error::Empty { what: "the rest of the climb" };
         if failed.borrow().is_some() {
             return Err(stopped);
         }
-        passes(kernel, ridge).map_err(|failure| match failure {
+        evidence(kernel, ridge).map_err(|failure| match failure {
             Failure::Core(problem) => problem,
             other => {
                 *failed.borrow_mut() = Some(other);
@@ -169,7 +215,7 @@ fn learnt_on_all(plan: Plan, job: &Job, sample: &Rows, declared: &Declared, colu
         short(climbed.gained),
         climbed.evaluations
     ));
-    moved(&plan, &climbed.kernel, climbed.ridge)
+    Ok((moved(&plan, &climbed.kernel, climbed.ridge)?, made.get()))
 }
 
 fn moved(plan: &Plan, kernel: &Kernel, ridge: f64) -> Outcome<Plan> {

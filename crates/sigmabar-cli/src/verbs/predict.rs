@@ -67,6 +67,7 @@ fn answered(arguments: &Arguments, model: &Model, names: &[String], console: &Co
     }
     let frame = Frame::read_table(&table, &selection)?;
     console.say_decimal_commas(&frame.file, frame.has_decimal_commas);
+    console.warn_cut(&frame.cut);
     console.warn_dropped(frame.dropped);
     let points = Points::new(frame.values, model.about.features.len())?;
     let answer = model.answers(arguments.delta)?.at(points.view())?;
@@ -82,7 +83,7 @@ fn streamed(model: &Model, table: &Table, selection: &Selection, out: &Path, arg
     output::check_writable(out, &inputs)?;
     let answers = model.answers(arguments.delta)?;
     let (dim, bar) = (model.about.features.len(), console.progress("predicting", table.rows()));
-    let (mut words, mut failure, mut rows, mut dropped) = (None, None, 0, 0);
+    let (mut words, mut failure, mut rows, mut dropped, mut cut) = (None, None, 0, 0, Vec::new());
     let mut each = |take: &mut dyn FnMut(&Points, &Answer) -> std::io::Result<()>| -> Outcome<()> {
         for chunk in table.chunks() {
             let mut numbers = Numbers::new(table.chunk(chunk)?, selection)?;
@@ -96,6 +97,7 @@ fn streamed(model: &Model, table: &Table, selection: &Selection, out: &Path, arg
                     }
                 }
                 if values.is_empty() {
+                    cut.extend(numbers.reader().ends_open().then(|| numbers.reader().file().to_owned()));
                     break;
                 }
                 let points = Points::new(values, dim)?;
@@ -132,6 +134,7 @@ fn streamed(model: &Model, table: &Table, selection: &Selection, out: &Path, arg
         console.say(words);
     }
     console.warn_dropped(dropped);
+    console.warn_cut(&cut);
     console.say(format_args!("{} rows predicted; wrote {}", grouped(rows), out.display()));
     Ok(Ending::Done)
 }

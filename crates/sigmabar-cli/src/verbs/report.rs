@@ -36,7 +36,9 @@ pub(crate) fn run(arguments: &Arguments, console: &Console) -> Outcome {
             let model = model_file::load(path)?;
             let page = report::model(&model)?;
             write_all(&page, &[path], arguments, usual, console)?;
-            Ok(page.contradiction().map_or(Ending::Done, |contradiction| model_file::contradicted(contradiction, &model.about, console)))
+            Ok(page
+                .contradiction()
+                .map_or(Ending::Done, |contradiction| model_file::contradicted(contradiction, "fit", &model.about, console)))
         }
         other => {
             let place = WhichStudy::find(other.as_deref(), arguments.name.clone())?;

@@ -59,7 +59,7 @@ pub struct Arguments {
 pub(crate) fn run(arguments: &Arguments, global: &Global, console: &Console) -> Outcome {
     let points = candidates(arguments, global.seed.unwrap_or(0), console)?;
     memory::check("a number of candidates of", points.len(), needed)?;
-    let columns = vec![ColumnInfo { name: String::new(), categories: None }; points.dim()];
+    let columns = vec![ColumnInfo::named(""); points.dim()];
     let kernel = arguments.kernel.kernel(&arguments.lengthscale, arguments.variance, &columns)?;
     let table = Bounds::new(arguments, &kernel, points)?.sheet(arguments)?;
     console.sheet(&table, Format::Table)?;
@@ -84,6 +84,7 @@ fn candidates(arguments: &Arguments, seed: u64, console: &Console) -> Outcome<Po
         };
         let frame = Frame::read(Reader::open(path)?, &selection)?;
         console.say_decimal_commas(&frame.file, frame.has_decimal_commas);
+        console.warn_cut(&frame.cut);
         return Ok(Points::new(frame.values, frame.columns.len())?);
     }
     memory::check("--points", arguments.points, needed)?;

@@ -15,6 +15,8 @@ pub(super) mod parquet_file {
     use super::{DataError, Opened, Path, refuse};
     use std::fs::File;
 
+    pub const BATCH: usize = 0;
+
     pub fn open(path: &Path, _file: File, _group: Option<usize>) -> Opened {
         refuse(path, "Parquet")
     }

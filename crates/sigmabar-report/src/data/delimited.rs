@@ -14,7 +14,7 @@ const STRANGERS: [(&[u8], &str); 3] = [
 
 struct Delimited {
     file: PathBuf,
-    reader: csv::Reader<BufReader<Box<dyn Read>>>,
+    reader: csv::Reader<BufReader<Lines>>,
     record: csv::StringRecord,
     line: u64,
     /// Whether lines end with a carriage return and a line feed.
@@ -85,11 +85,13 @@ struct Lines {
     input: Box<dyn Read>,
     /// Of the line that is being read.
     length: usize,
+    is_at_end: bool,
 }
 
 impl Read for Lines {
     fn read(&mut self, bytes: &mut [u8]) -> std::io::Result<usize> {
         let count = self.input.read(bytes)?;
+        self.is_at_end = count == 0;
         self.length = match bytes[..count].iter().rposition(|byte| matches!(byte, b'\n' | b'\r')) {
             Some(end) => count - end - 1,
             None => self.length + count,
@@ -103,7 +105,7 @@ impl Read for Lines {
 
 /// The header's names and the rows below.
 pub(super) fn open(file: &Path, input: Box<dyn Read>) -> Result<(Vec<String>, Box<dyn Rows>), DataError> {
-    let mut input = BufReader::with_capacity(1 << 16, Box::new(Lines { input, length: 0 }) as Box<dyn Read>);
+    let mut input = BufReader::with_capacity(1 << 16, Lines { input, length: 0, is_at_end: false });
     let failed = |source| DataError::Read { file: file.to_owned(), line: 0, line_word: "line", source };
     if input.fill_buf().map_err(failed)?.starts_with(BYTE_ORDER_MARK) {
         input.consume(BYTE_ORDER_MARK.len());
@@ -220,6 +222,11 @@ impl Rows for Delimited {
 
     fn has_decimal_commas(&self) -> bool {
         self.decimals.mark == Some(',')
+    }
+
+    fn ends_open(&self) -> bool {
+        let lines = self.reader.get_ref().get_ref();
+        lines.is_at_end && lines.length > 0
     }
 }
 

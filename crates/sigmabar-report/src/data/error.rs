@@ -35,16 +35,48 @@ pub enum DataError {
         /// The files.
         files: Vec<PathBuf>,
     },
-    /// A folder with tables of several kinds.
+    /// A folder or pattern with tables that may hold the same rows.
     #[error(
-        "{}: {} are tables of different kinds, perhaps of the same rows: name those that count by a pattern such as '{}'",
+        "{}: {} are {what}, perhaps of the same rows: name those that count by a pattern such as '{}'",
         folder.display(), named(files), folder.join("*.csv").display()
     )]
     Mixed {
-        /// The folder.
+        /// The folder or pattern.
         folder: PathBuf,
+        /// What they are.
+        what: &'static str,
         /// One of the one kind and one of another.
         files: [PathBuf; 2],
+    },
+    /// Files whose folders name different columns.
+    #[error(
+        "{} and {} are no parts of one table: the folders of the first say {}, those of the second {}: name files of folders that say the same",
+        files[0].display(), files[1].display(), said(&names[0]), said(&names[1])
+    )]
+    Folders {
+        /// Two of the files.
+        files: [PathBuf; 2],
+        /// The columns that the folders of each name.
+        names: [Vec<String>; 2],
+    },
+    /// A date in a column of plain numbers, or the other way round.
+    #[error(
+        "{}, {line_word} {line}, column \"{column}\": {found} is {}: write all of the column alike",
+        file.display(), if *is_date { "a date, and the column holds plain numbers" } else { "a plain number, and the column holds dates" }
+    )]
+    Dates {
+        /// The file.
+        file: PathBuf,
+        /// The row.
+        line: u64,
+        /// "line" or "row".
+        line_word: &'static str,
+        /// The column's name.
+        column: String,
+        /// What was found.
+        found: String,
+        /// Whether that is a date.
+        is_date: bool,
     },
     /// A file that has got or lost row groups.
     #[error("{}: has {found} row groups, where there were {expected}: the data have changed since the plan was made; plan again", file.display())]
@@ -237,6 +269,11 @@ pub enum DataError {
         /// What is allowed.
         limit: Bytes,
     },
+}
+
+/// Names of columns, as `year and month`.
+fn said(names: &[String]) -> String {
+    if names.is_empty() { "nothing".to_owned() } else { names.join(" and ") }
 }
 
 /// The first few files and how many more.

@@ -75,7 +75,7 @@ impl Sheet {
             Data::Bool(truth) => Cell::Number(f64::from(u8::from(*truth))),
             Data::DateTime(moment) if moment.is_duration() => Cell::Number(moment.as_f64()),
             Data::DateTime(moment) => {
-                Cell::Number(moment.as_f64() - DAYS_TO_1970 + if self.counts_from_1904 { DAYS_1900_TO_1904 } else { 0.0 })
+                Cell::Moment(moment.as_f64() - DAYS_TO_1970 + if self.counts_from_1904 { DAYS_1900_TO_1904 } else { 0.0 })
             }
             // Numbers typed as text stay text, for whoever wants a number there to refuse; dates are read as in CSV.
             Data::String(text) | Data::DateTimeIso(text) | Data::DurationIso(text) if text.trim().is_empty() => Cell::Missing,
@@ -144,9 +144,9 @@ mod tests {
     fn sheets_are_read_as_they_are_numbered() {
         let rows = r#"<row r="3"><c r="B3" s="1"><v>45292.5</v></c><c r="C3" t="b"><v>1</v></c><c r="D3"><v>1.25</v></c></row><row r="4"><c r="B4" t="str"><v>2024-01-02</v></c><c r="D4" t="e"><v>#DIV/0!</v></c></row>"#;
         let found = read(rows, false).unwrap();
-        assert_eq!(found[0], (3, vec![Cell::Number(19_723.5), Cell::Number(1.0), Cell::Number(1.25)]));
+        assert_eq!(found[0], (3, vec![Cell::Moment(19_723.5), Cell::Number(1.0), Cell::Number(1.25)]));
         assert_eq!(found[1], (4, vec![Cell::Text("2024-01-02".into()), Cell::Missing, Cell::Text("#DIV/0!".into())]));
-        assert_eq!(read(rows, true).unwrap()[0].1[0], Cell::Number(19_723.5 + 1462.0));
+        assert_eq!(read(rows, true).unwrap()[0].1[0], Cell::Moment(19_723.5 + 1462.0));
     }
 
     #[test]

@@ -69,6 +69,21 @@ pub struct ColumnInfo {
     pub name: String,
     /// The categories.
     pub categories: Option<Vec<String>>,
+    /// Whether it holds dates, where that is known; only that it does is kept.
+    #[serde(default, skip_serializing_if = "is_no_date")]
+    pub dates: Option<bool>,
+}
+
+impl ColumnInfo {
+    /// A column of which only the name is known.
+    #[must_use]
+    pub fn named(name: impl Into<String>) -> Self {
+        Self { name: name.into(), categories: None, dates: None }
+    }
+}
+
+fn is_no_date(dates: &Option<bool>) -> bool {
+    *dates != Some(true)
 }
 
 /// Numbers, row after row.
@@ -86,6 +101,8 @@ pub struct Frame {
     pub dropped: usize,
     /// Those of them whose last column, the target, was missing.
     pub lost: usize,
+    /// Files whose last line has no end: they may have been cut.
+    pub cut: Vec<PathBuf>,
 }
 
 /// Rows as numbers, one after the other.
@@ -131,7 +148,13 @@ impl Numbers {
             values.push(match &mut column.categories {
                 _ if is_missing && self.drops => f64::NAN,
                 None => match place.number(&column.name, cell) {
-                    Ok(value) => value,
+                    Ok(value) => {
+                        let is_date = is_date(cell);
+                        if *column.dates.get_or_insert(is_date) != is_date {
+                            return Err(place.other_kind(&column.name, cell, is_date));
+                        }
+                        value
+                    }
                     Err(problem) => return Err(self.naming_all_words(c, problem)),
                 },
                 Some(known) => place.category(&column.name, known, self.collects, cell)?,
@@ -180,7 +203,8 @@ impl Frame {
     /// [`DataError`] naming the file, the row, the column and what was found.
     pub fn read(reader: Reader, selection: &Selection) -> Result<Self, DataError> {
         let (file, mut numbers) = (reader.file().to_owned(), Numbers::new(reader, selection)?);
-        let mut frame = Self { file, columns: Vec::new(), values: Vec::new(), has_decimal_commas: false, dropped: 0, lost: 0 };
+        let mut frame =
+            Self { file, columns: Vec::new(), values: Vec::new(), has_decimal_commas: false, dropped: 0, lost: 0, cut: Vec::new() };
         frame.append(&mut numbers, selection)?;
         frame.finish()
     }
@@ -191,8 +215,9 @@ impl Frame {
     /// As [`Frame::read`].
     pub fn read_table(table: &Table, selection: &Selection) -> Result<Self, DataError> {
         let first = table.part(0)?;
+        let file = first.file().to_owned();
         let mut frame =
-            Self { file: first.file().to_owned(), columns: Vec::new(), values: Vec::new(), has_decimal_commas: false, dropped: 0, lost: 0 };
+            Self { file, columns: Vec::new(), values: Vec::new(), has_decimal_commas: false, dropped: 0, lost: 0, cut: Vec::new() };
         // Standard input can be opened once.
         let mut first = Some(first);
         for part in 0..table.parts.len() {
@@ -216,6 +241,7 @@ impl Frame {
         }
         self.columns = numbers.columns().to_vec();
         self.has_decimal_commas |= numbers.reader().has_decimal_commas();
+        self.cut.extend(numbers.reader().ends_open().then(|| numbers.reader().file().to_owned()));
         Ok(())
     }
 
@@ -254,13 +280,12 @@ fn positions(reader: &Reader, wanted: &Wanted) -> Result<Vec<usize>, DataError> 
 
 fn described(reader: &Reader, position: usize, categories: &Categories) -> ColumnInfo {
     let name = &reader.names()[position];
-    let categories = match categories {
-        Categories::Collected(names) => names.contains(name).then(Vec::new),
+    match categories {
+        Categories::Collected(names) => ColumnInfo { categories: names.contains(name).then(Vec::new), ..ColumnInfo::named(name) },
         Categories::Known(columns) | Categories::Growing(columns) => {
-            columns.iter().find(|column| column.name == *name).and_then(|column| column.categories.clone())
+            columns.iter().find(|column| column.name == *name).cloned().unwrap_or_else(|| ColumnInfo::named(name))
         }
-    };
-    ColumnInfo { name: name.clone(), categories }
+    }
 }
 
 fn check_memory(reader: &Reader, values: &[f64], columns: usize, limit: Option<Bytes>) -> Result<(), DataError> {
@@ -282,6 +307,11 @@ pub fn is_numeral(text: &str) -> bool {
     bare.starts_with(|c: char| c.is_ascii_digit() || matches!(c, '-' | '+')) && bare.parse::<f64>().is_ok_and(f64::is_finite)
 }
 
+/// Whether a cell holds a date or a time; truth values are numbers.
+fn is_date(cell: &Cell) -> bool {
+    matches!(cell, Cell::Moment(_)) || matches!(cell, Cell::Text(text) if text.starts_with(|c: char| c.is_ascii_digit()))
+}
+
 /// Where a cell stands.
 struct Place<'a> {
     reader: &'a Reader,
@@ -292,8 +322,8 @@ struct Place<'a> {
 impl Place<'_> {
     fn number(&self, column: &str, cell: &Cell) -> Result<f64, DataError> {
         let found = match cell {
-            Cell::Number(value) if value.abs() <= LARGEST_RESPONSE => return Ok(*value),
-            Cell::Number(value) => format!("{value:e}"),
+            Cell::Number(value) | Cell::Moment(value) if value.abs() <= LARGEST_RESPONSE => return Ok(*value),
+            Cell::Number(value) | Cell::Moment(value) => format!("{value:e}"),
             Cell::Missing => "an empty cell".to_owned(),
             Cell::Text(text) if moments::number(text).is_some() => return Ok(moments::number(text).unwrap_or_default()),
             Cell::Text(text) => format!("\"{text}\""),
@@ -321,13 +351,27 @@ impl Place<'_> {
         })
     }
 
+    /// A date among plain numbers, or the other way round: days since 1970 beside 20240101 would both be numbers.
+    fn other_kind(&self, column: &str, cell: &Cell, is_date: bool) -> DataError {
+        DataError::Dates {
+            file: self.reader.file().to_owned(),
+            line: self.line,
+            line_word: self.reader.line_word(),
+            column: column.to_owned(),
+            found: if let Cell::Moment(days) = cell { format!("day {days} since 1970") } else { cell.to_string() },
+            is_date,
+        }
+    }
+
     fn category(&self, column: &str, known: &mut Vec<String>, collects: bool, cell: &Cell) -> Result<f64, DataError> {
         let text = match cell {
             Cell::Text(text) => text.clone(),
-            Cell::Number(value) => value.to_string(),
+            Cell::Number(value) | Cell::Moment(value) => value.to_string(),
             Cell::Missing => return self.number(column, cell),
         };
         let same = known.iter().position(|category| *category == text);
+        // Tables that lack a value somewhere write 1.0 for 1; what begins with zeros, as 007, means more than its number.
+        let same = same.or_else(|| known.iter().position(|category| whole(category) == whole(&text)));
         // A number may be written otherwise than where the categories were learnt, as files with types do.
         let same = same.or_else(|| if collects { None } else { only(known, |category| is_same_number(category, &text)) });
         let position = match same {
@@ -357,6 +401,14 @@ fn only(known: &[String], is_meant: impl Fn(&str) -> bool) -> Option<usize> {
     found.next().filter(|_| found.next().is_none())
 }
 
+/// A whole number without the zeros behind its point.
+fn whole(text: &str) -> &str {
+    let is_digits = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
+    let parts =
+        text.split_once('.').filter(|(whole, rest)| is_digits(whole.trim_start_matches('-')) && rest.bytes().all(|byte| byte == b'0'));
+    parts.map_or(text, |(whole, _)| whole)
+}
+
 fn is_same_number(a: &str, b: &str) -> bool {
     matches!((a.parse::<f64>(), b.parse::<f64>()), (Ok(a), Ok(b)) if a == b)
 }
@@ -380,9 +432,37 @@ mod tests {
         assert_eq!((0..4).map(|i| frame.row(i)[0]).collect::<Vec<_>>(), [0.0, 1.0, 2.0, 0.0]);
         let known = |names: &[&str]| {
             let categories = Some(names.iter().map(|name| (*name).to_owned()).collect());
-            Categories::Known(vec![ColumnInfo { name: "layers".into(), categories }])
+            Categories::Known(vec![ColumnInfo { categories, ..ColumnInfo::named("layers") }])
         };
         assert_eq!(read("layers\n7.0\n", known(&["a", "7"])).unwrap().values, [1.0]);
-        assert!(matches!(read("layers\n7.0\n", known(&["07", "7"])), Err(DataError::Category { .. })), "which of the two is not guessed");
+        assert_eq!(read("layers\n7.0\n", known(&["07", "7"])).unwrap().values, [1.0]);
+        assert!(matches!(read("layers\n7e0\n", known(&["07", "7"])), Err(DataError::Category { .. })), "which of the two is not guessed");
+        let frame = read("layers\n1\n1.0\n1.\n01\n1.5\n1.50\n1.00\nSt\nSt.\n", Categories::Collected(vec!["layers".into()])).unwrap();
+        assert_eq!(frame.columns[0].categories.as_deref().unwrap(), ["1", "01", "1.5", "1.50", "St", "St."]);
+        assert_eq!(frame.values, [0.0, 0.0, 0.0, 1.0, 2.0, 3.0, 0.0, 4.0, 5.0]);
+    }
+
+    /// The day 20240101 is no day 20240101 after 1970.
+    #[test]
+    fn dates_among_plain_numbers_are_refused_by_their_place() {
+        let plain = || Categories::Collected(Vec::new());
+        let said = |text: &str| read(text, plain()).unwrap_err().to_string();
+        assert_eq!(
+            said("d,x\n20240101,1\n2024-01-02,2\n"),
+            "t.csv, line 3, column \"d\": 2024-01-02 is a date, and the column holds plain numbers: write all of the column alike"
+        );
+        assert!(said("d\n2024-01-02\n19725\n").contains("19725 is a plain number, and the column holds dates"));
+        assert_eq!(read("d,w\n2024-01-02,true\n2024-01-03T12:00:00,0\n", plain()).unwrap().values, [19_724.0, 1.0, 19_725.5, 0.0]);
+        let dated = Categories::Known(vec![ColumnInfo { dates: Some(true), ..ColumnInfo::named("d") }]);
+        assert!(read("d\n19725\n", dated).is_err(), "a model of dates");
+    }
+
+    #[test]
+    fn a_last_line_without_an_end_is_known() {
+        let plain = || Categories::Collected(Vec::new());
+        assert_eq!(read("x\n1.25\n1.2", plain()).unwrap().cut, [PathBuf::from("t.csv")]);
+        for whole in ["x\n1.25\n1.2\n", "x\r\n1.25\r\n", "x\n1\n\n"] {
+            assert!(read(whole, plain()).unwrap().cut.is_empty(), "{whole:?}");
+        }
     }
 }

@@ -39,6 +39,8 @@ use std::path::{Path, PathBuf};
 pub enum Cell {
     /// A number, perhaps not finite.
     Number(f64),
+    /// A date or time, in days since 1970.
+    Moment(f64),
     /// Anything else.
     Text(String),
     /// Nothing.
@@ -48,7 +50,7 @@ pub enum Cell {
 impl fmt::Display for Cell {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Number(number) => number.fmt(f),
+            Self::Number(number) | Self::Moment(number) => number.fmt(f),
             Self::Text(text) => f.write_str(text),
             Self::Missing => Ok(()),
         }
@@ -70,6 +72,11 @@ trait Rows {
 
     /// Whether commas were read as decimal points.
     fn has_decimal_commas(&self) -> bool {
+        false
+    }
+
+    /// Whether the last line that was read has no end, as in a file that was cut.
+    fn ends_open(&self) -> bool {
         false
     }
 
@@ -100,8 +107,8 @@ pub struct Reader {
     names: Vec<String>,
     rows: Box<dyn Rows>,
     line_word: &'static str,
-    /// Cells that every row has at its end: what the names of folders say.
-    constants: Vec<Cell>,
+    /// Cells that every row has at its end: what the names of folders say, as it is written and as it is read.
+    constants: Vec<(Option<String>, Cell)>,
 }
 
 impl Reader {
@@ -166,7 +173,7 @@ impl Reader {
     pub fn next_row(&mut self, cells: &mut Vec<Cell>) -> Result<Option<u64>, DataError> {
         let line = self.rows.next_row(cells)?;
         if line.is_some() {
-            cells.extend(self.constants.iter().cloned());
+            cells.extend(self.constants.iter().map(|(_, cell)| cell.clone()));
         }
         Ok(line)
     }
@@ -182,9 +189,20 @@ impl Reader {
         self.rows.has_decimal_commas()
     }
 
+    /// Whether all was read and the last line has no end: the file may have been cut within a number.
+    #[must_use]
+    pub fn ends_open(&self) -> bool {
+        self.rows.ends_open()
+    }
+
     /// From now on a column's cells are given as they are written, so that `00412` stays what it is; nothing in it says how numbers are written elsewhere.
     pub fn keep_text(&mut self, column: usize) {
-        self.rows.keep_text(column);
+        let own = self.names.len() - self.constants.len();
+        match column.checked_sub(own).map(|constant| &mut self.constants[constant]) {
+            Some((Some(text), cell)) => *cell = Cell::Text(text.clone()),
+            Some((None, _)) => {}
+            None => self.rows.keep_text(column),
+        }
     }
 
     /// The position of a column whose name people write in any case of letters, none of those in use for something else; one written exactly so comes first.

@@ -12,7 +12,7 @@ use std::fs::File;
 use std::path::{Path, PathBuf};
 
 /// Rows decoded at a time.
-const BATCH: usize = 4096;
+pub(super) const BATCH: usize = 4096;
 const MILLISECONDS_A_DAY: f64 = 86_400_000.0;
 
 struct Parquet {
@@ -131,18 +131,20 @@ impl Parquet {
 
 fn decode(reader: &mut ColumnReader, column: &ColumnDescriptor, count: usize, out: &mut Vec<Cell>) -> Result<(), ParquetError> {
     let most = column.max_def_level();
-    let unit = unit(column);
+    let (unit, is_moment) = (unit(column), is_moment(column));
     match reader {
         ColumnReader::BoolColumnReader(r) => cells(r, most, count, out, |v| Cell::Number(f64::from(u8::from(*v)))),
         ColumnReader::Int32ColumnReader(r) => cells(r, most, count, out, |v| match column.converted_type() {
             ConvertedType::UINT_32 => Cell::Number(f64::from(*v as u32)),
+            _ if is_moment => Cell::Moment(f64::from(*v) / unit),
             _ => Cell::Number(f64::from(*v) / unit),
         }),
         ColumnReader::Int64ColumnReader(r) => cells(r, most, count, out, |v| match column.converted_type() {
             ConvertedType::UINT_64 => Cell::Number(*v as u64 as f64),
+            _ if is_moment => Cell::Moment(*v as f64 / unit),
             _ => Cell::Number(*v as f64 / unit),
         }),
-        ColumnReader::Int96ColumnReader(r) => cells(r, most, count, out, |v| Cell::Number(v.to_millis() as f64 / MILLISECONDS_A_DAY)),
+        ColumnReader::Int96ColumnReader(r) => cells(r, most, count, out, |v| Cell::Moment(v.to_millis() as f64 / MILLISECONDS_A_DAY)),
         ColumnReader::FloatColumnReader(r) => cells(r, most, count, out, |v| Cell::Number(f64::from(*v))),
         ColumnReader::DoubleColumnReader(r) => cells(r, most, count, out, |v| Cell::Number(*v)),
         ColumnReader::ByteArrayColumnReader(r) => cells(r, most, count, out, |v| bytes(column, v.data())),
@@ -163,6 +165,12 @@ fn unit(column: &ColumnDescriptor) -> f64 {
         (Some(LogicalType::Decimal { .. }), _) | (_, ConvertedType::DECIMAL) => 10.0_f64.powi(column.type_scale()),
         _ => 1.0,
     }
+}
+
+/// Whether the column holds dates or times.
+fn is_moment(column: &ColumnDescriptor) -> bool {
+    let converted = [ConvertedType::DATE, ConvertedType::TIMESTAMP_MILLIS, ConvertedType::TIMESTAMP_MICROS];
+    matches!(column.logical_type_ref(), Some(LogicalType::Timestamp(_) | LogicalType::Date)) || converted.contains(&column.converted_type())
 }
 
 fn bytes(column: &ColumnDescriptor, data: &[u8]) -> Cell {

@@ -15,6 +15,9 @@ const NO_TABLES: [&str; 14] = ["sbm", "sbp", "sba", "db", "toml", "md", "html", 
 const MARKS: [&str; 8] =
     ["_SUCCESS", "_metadata", "_common_metadata", "_temporary", "_delta_log", "_spark_metadata", "_committed_", "_started_"];
 
+/// A value that engines have none for.
+const MISSING: &str = "__HIVE_DEFAULT_PARTITION__";
+
 /// One file of a table.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Part {
@@ -22,8 +25,8 @@ pub struct Part {
     pub file: PathBuf,
     /// Rows of each row group of a Parquet file; empty for other files.
     pub groups: Vec<u64>,
-    /// Columns that the names of its folders give, as in `year=2024/`.
-    pub constants: Vec<(String, String)>,
+    /// Columns that the names of its folders give, as in `year=2024/`; nothing where the name says that the value is missing.
+    pub constants: Vec<(String, Option<String>)>,
 }
 
 /// A table in one or several files, in an order of its own.
@@ -50,24 +53,35 @@ impl Table {
     /// # Errors
     /// [`DataError`] for a file that cannot be opened, for a pattern or folder without tables, and for a folder with files that are no tables for certain.
     pub fn open(inputs: &[PathBuf]) -> Result<Self, DataError> {
-        let mut parts = Vec::new();
+        let part = |file: PathBuf| Ok(Part { groups: groups(&file)?, constants: constants(&file), file });
+        let parts: Vec<Part> = Self::files(inputs)?.into_iter().map(part).collect::<Result<_, _>>()?;
+        let names = |part: &Part| part.constants.iter().map(|(name, _)| name.clone()).collect::<Vec<_>>();
+        if let Some(other) = parts.iter().find(|part| names(part) != names(&parts[0])) {
+            return Err(DataError::Folders { files: [parts[0].file.clone(), other.file.clone()], names: [names(&parts[0]), names(other)] });
+        }
+        Ok(Self { parts })
+    }
+
+    /// The files that are named, match or lie in a folder, each of them once.
+    ///
+    /// # Errors
+    /// As [`Table::open`].
+    pub fn files(inputs: &[PathBuf]) -> Result<Vec<PathBuf>, DataError> {
+        let mut files = Vec::new();
         for input in inputs {
             for path in matched(input)? {
-                if !path.is_dir() {
-                    parts.push(Part { groups: groups(&path)?, constants: Vec::new(), file: path });
-                    continue;
-                }
-                for file in tables_of(&path)? {
-                    let constants = constants(file.strip_prefix(&path).unwrap_or(&file));
-                    parts.push(Part { groups: groups(&file)?, constants, file });
+                if path.is_dir() {
+                    files.extend(tables_of(&path)?);
+                } else {
+                    files.push(path);
                 }
             }
         }
         let mut known = BTreeSet::new();
-        if let Some(twice) = parts.iter().find(|part| part.file.canonicalize().is_ok_and(|path| !known.insert(path))) {
-            return Err(DataError::Twice { file: twice.file.clone() });
+        if let Some(twice) = files.iter().find(|file| file.canonicalize().is_ok_and(|path| !known.insert(path))) {
+            return Err(DataError::Twice { file: twice.clone() });
         }
-        Ok(Self { parts })
+        Ok(files)
     }
 
     /// The chunks, in the order of the table.
@@ -116,10 +130,27 @@ impl Table {
         for (name, value) in &part.constants {
             if !reader.names.contains(name) {
                 reader.names.push(name.clone());
-                reader.constants.push(value.parse().map_or_else(|_| Cell::Text(value.clone()), Cell::Number));
+                let number = |text: &String| text.parse().map_or_else(|_| Cell::Text(text.clone()), Cell::Number);
+                reader.constants.push((value.clone(), value.as_ref().map_or(Cell::Missing, number)));
             }
         }
         Ok(reader)
+    }
+
+    /// Bytes that reading so many of its columns takes at most, unless its writer made pages of more than a megabyte.
+    #[must_use]
+    pub fn reading(&self, columns: usize) -> u64 {
+        let of = |part: &Part| match kind(&part.file) {
+            // A page, packed and unpacked, a dictionary likewise, and the cells of a batch.
+            Some("Parquet") => {
+                let rows = part.groups.iter().copied().max().unwrap_or(0);
+                columns as u64 * ((32 * rows).min(4 << 20) + 48 * rows.min(parquet_file::BATCH as u64))
+            }
+            // A sheet is read as a whole.
+            Some("Excel") => 40 * part.file.metadata().map_or(0, |file| file.len()),
+            _ => 1 << 20,
+        };
+        self.parts.iter().map(of).max().unwrap_or(0)
     }
 
     /// The same files, seen from wherever we are: names that are no full paths are looked for in this folder first.
@@ -170,7 +201,20 @@ fn matched(input: &Path) -> Result<Vec<PathBuf>, DataError> {
         Err(error) => Err(DataError::Open { file: error.path().to_owned(), source: error.into() }),
     };
     let files: Vec<PathBuf> = found.map(there).collect::<Result<_, _>>()?;
+    check_copies(input, &files)?;
     if files.is_empty() { Err(DataError::NoFiles { input: input.to_owned() }) } else { Ok(files) }
+}
+
+/// Refuses a table beside its packed copy: nobody named them one by one.
+fn check_copies(folder: &Path, files: &[PathBuf]) -> Result<(), DataError> {
+    let plain: BTreeSet<&PathBuf> = files.iter().collect();
+    let packed = files.iter().filter(|file| extension(file) == "gz");
+    match packed.map(|file| (file, file.with_extension(""))).find(|(_, copy)| plain.contains(copy)) {
+        Some((file, copy)) => {
+            Err(DataError::Mixed { folder: folder.to_owned(), what: "one table, plain and packed", files: [copy, file.clone()] })
+        }
+        None => Ok(()),
+    }
 }
 
 /// Refuses a link to nothing.
@@ -192,8 +236,10 @@ fn tables_of(folder: &Path) -> Result<Vec<PathBuf>, DataError> {
     }
     let Some(first) = files.first() else { return Err(DataError::NoFiles { input: folder.to_owned() }) };
     if let Some(other) = files.iter().find(|file| kind(file) != kind(first)) {
-        return Err(DataError::Mixed { folder: folder.to_owned(), files: [first.clone(), other.clone()] });
+        let what = "tables of different kinds";
+        return Err(DataError::Mixed { folder: folder.to_owned(), what, files: [first.clone(), other.clone()] });
     }
+    check_copies(folder, &files)?;
     Ok(files)
 }
 
@@ -232,8 +278,37 @@ fn kind(file: &Path) -> Option<&'static str> {
     KINDS.iter().find(|(_, ends)| ends.contains(&end.as_str())).map(|(kind, _)| *kind)
 }
 
-/// `year=2024/month=3/part.parquet`.
-fn constants(below: &Path) -> Vec<(String, String)> {
-    let folders = below.parent().into_iter().flat_map(Path::components);
-    folders.filter_map(|folder| folder.as_os_str().to_string_lossy().split_once('=').map(|(n, v)| (n.to_owned(), v.to_owned()))).collect()
+/// What the folders of a path say, as in `year=2024/city=New%20York/part.parquet`.
+fn constants(file: &Path) -> Vec<(String, Option<String>)> {
+    let folders = file.parent().into_iter().flat_map(Path::components).map(|folder| folder.as_os_str().to_string_lossy());
+    let pair = |folder: std::borrow::Cow<'_, str>| {
+        let (name, value) = folder.split_once('=').filter(|(name, _)| !name.is_empty())?;
+        Some((unescaped(name), Some(unescaped(value)).filter(|value| value != MISSING)))
+    };
+    folders.filter_map(pair).collect()
+}
+
+/// `%20` for a space, as engines write what no name of a folder may contain.
+fn unescaped(text: &str) -> String {
+    let (bytes, mut found, mut at) = (text.as_bytes(), Vec::with_capacity(text.len()), 0);
+    while at < bytes.len() {
+        let code = text.get(at + 1..at + 3).filter(|_| bytes[at] == b'%').and_then(|code| u8::from_str_radix(code, 16).ok());
+        found.push(code.unwrap_or(bytes[at]));
+        at += if code.is_some() { 3 } else { 1 };
+    }
+    String::from_utf8_lossy(&found).into_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn folders_say_values_as_engines_write_them() {
+        let said = constants(Path::new("../year=2024/city=New%20York%2F1/%C3%A9=50%/day=__HIVE_DEFAULT_PARTITION__/=3/x=y.parquet"));
+        let value = |text: &str| Some(text.to_owned());
+        let expected = [("year", value("2024")), ("city", value("New York/1")), ("é", value("50%")), ("day", None)];
+        assert_eq!(said, expected.map(|(name, value)| (name.to_owned(), value)));
+        assert_eq!((unescaped("%zz%2"), unescaped("é%41")), ("%zz%2".to_owned(), "éA".to_owned()));
+    }
 }

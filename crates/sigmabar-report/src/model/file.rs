@@ -25,7 +25,7 @@ impl Model {
         };
         let width = posterior.information().features().inducing().dim();
         if about.features.is_empty() {
-            about.features = (0..width).map(|i| ColumnInfo { name: format!("c{i}"), categories: None }).collect();
+            about.features = (0..width).map(|i| ColumnInfo::named(format!("c{i}"))).collect();
         }
         if about.features.len() != width {
             return Err(torn("another number of column names than its points have columns").into());

@@ -46,7 +46,7 @@ pub const MEND: &str = "intervals under premises that the data refute are no the
 pub fn words(answer: &Answer) -> String {
     let (function, response) = (&answer.certificate, &answer.response_certificate);
     if function.theorem == Theorem::Model && response.theorem == Theorem::Model {
-        return format!("{}\nbecause no norm bound and noise were declared (fit --norm-bound C --noise R)", own_word(function));
+        return format!("{}\nbecause no norm bound and noise were declared with the model (--norm-bound C --noise R)", own_word(function));
     }
     format!("for the function: {}\nfor a new response: {}", own_word(function), own_word(response))
 }

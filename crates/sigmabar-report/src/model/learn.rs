@@ -29,6 +29,14 @@ pub struct Declared {
     pub distinct_rows: bool,
 }
 
+impl Declared {
+    /// Whether something of kernel and ridge is left to be learnt.
+    #[must_use]
+    pub fn learns(&self) -> bool {
+        self.lengthscale.is_none() || self.ridge.is_none()
+    }
+}
+
 /// The kernel and all else that is needed before the pass over everything.
 pub struct Learnt {
     /// The kernel, and where it came from.

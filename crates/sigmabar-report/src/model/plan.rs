@@ -31,21 +31,60 @@ pub struct Plan {
     pub limit: Option<Bytes>,
 }
 
+/// What passes over rows that stay on disk take beside a sample of them; nothing where all rows are in memory.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Beside {
+    /// Bytes of the readers.
+    pub reading: u64,
+    /// Chunks that are summed one by one.
+    pub chunks: usize,
+    /// Further inducing points that are summed beside.
+    pub ahead: usize,
+}
+
+impl Beside {
+    /// The program itself, where its matrices are small.
+    pub const PROGRAM: u64 = 32 << 20;
+
+    /// Bytes of the sums that wait for their neighbours, and of the readers.
+    #[must_use]
+    pub fn bytes(self, m: usize) -> u64 {
+        if self.chunks == 0 {
+            return 0;
+        }
+        let waiting = u64::from(self.chunks.next_power_of_two().ilog2()) + 4;
+        self.reading + waiting * 8 * (m * m + self.ahead * (m + self.ahead)) as u64
+    }
+}
+
 impl Plan {
     /// As many inducing points as were wanted and fit; `None` where not even ten do.
     pub fn new(rows: usize, held_out: usize, columns: usize, learns: bool, wanted: Option<usize>, limit: Option<Bytes>) -> Option<Self> {
+        Self::beside(Beside::default(), rows, held_out, columns, learns, wanted, limit)
+    }
+
+    /// The same where passes over rows on disk take more.
+    pub fn beside(
+        beside: Beside,
+        rows: usize,
+        held_out: usize,
+        columns: usize,
+        learns: bool,
+        wanted: Option<usize>,
+        limit: Option<Bytes>,
+    ) -> Option<Self> {
         let most = wanted.unwrap_or_else(|| Learning::new(Vec::new()).most_inducing(rows)).min(rows);
         let least = most.min(10);
-        let at =
-            |inducing| Self { rows, held_out, columns, learns, inducing, memory: needed(rows, held_out, columns, learns, inducing), limit };
+        let memory = |inducing| needed(beside, rows, held_out, columns, learns, inducing);
+        let at = |inducing| Self { rows, held_out, columns, learns, inducing, memory: memory(inducing), limit };
         let fits = |inducing| limit.is_none_or(|limit| at(inducing).memory <= limit);
         let sizes = std::iter::successors(Some(most), |size| (*size > least).then_some((size * 9 / 10).max(least)));
         sizes.into_iter().find(|size| fits(*size)).map(at)
     }
 
     /// What the rows need with as few inducing points as make sense.
-    pub fn least(rows: usize, held_out: usize, columns: usize, learns: bool) -> Bytes {
-        needed(rows, held_out, columns, learns, rows.min(10))
+    pub fn least(beside: Beside, rows: usize, held_out: usize, columns: usize, learns: bool) -> Bytes {
+        needed(beside, rows, held_out, columns, learns, rows.min(10))
     }
 
     /// Rows that inducing points are chosen from.
@@ -66,14 +105,16 @@ pub fn pool(rows: usize, inducing: usize) -> usize {
 }
 
 /// Bytes at the peak, from above: the rows with their sorting and counts, the factor of the pool, a few square matrices, the blocks of a pass.
-fn needed(rows: usize, held_out: usize, columns: usize, learns: bool, m: usize) -> Bytes {
+fn needed(beside: Beside, rows: usize, held_out: usize, columns: usize, learns: bool, m: usize) -> Bytes {
     let table = (rows + held_out) * (columns + 1);
     let sorted = rows * (2 * columns + 6);
     let factor = 2 * pool(rows, m) * m;
     let squares = 8 * m * m;
     let blocks = 16 * 1024 * m;
     let exact = if learns { 10 * EXACT_POINTS.min(rows).pow(2) + 3 * LEARNING_ROWS.min(rows) * m } else { 0 };
-    Bytes(8 * (table + sorted + factor + squares + blocks + exact) as u64 + (16 << 20))
+    // Further points are chosen from the sample with factors of their own.
+    let ahead = if beside.ahead == 0 { 0 } else { rows * (7 * beside.ahead + m) };
+    Bytes(8 * (table + sorted + factor + squares + blocks + exact + ahead) as u64 + Beside::PROGRAM + beside.bytes(m))
 }
 
 impl fmt::Display for Plan {

@@ -92,9 +92,9 @@ mod tests {
 
     #[test]
     fn every_row_lands_on_one_side() {
-        let columns = ["a", "y"].map(|name| ColumnInfo { name: name.into(), categories: None }).to_vec();
+        let columns = ["a", "y"].map(|name| ColumnInfo::named(name)).to_vec();
         let values = (0..2000).map(f64::from).collect();
-        let frame = Frame { file: "t.csv".into(), columns, values, has_decimal_commas: false, dropped: 0, lost: 0 };
+        let frame = Frame { file: "t.csv".into(), columns, values, has_decimal_commas: false, dropped: 0, lost: 0, cut: Vec::new() };
         let (fit, held) = split(frame.clone(), 0.1, 7);
         assert_eq!(fit.len() + held.len(), 1000);
         assert!((60..140).contains(&held.len()), "{}", held.len());

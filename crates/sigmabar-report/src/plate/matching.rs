@@ -94,7 +94,7 @@ fn plain(well: &str) -> String {
 fn shown(cell: &Cell) -> String {
     match cell {
         Cell::Text(text) => text.clone(),
-        Cell::Number(number) => number.to_string(),
+        Cell::Number(number) | Cell::Moment(number) => number.to_string(),
         Cell::Missing => "nothing".to_owned(),
     }
 }

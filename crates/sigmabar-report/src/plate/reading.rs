@@ -30,7 +30,7 @@ pub fn is_blank(cell: &Cell) -> bool {
     match cell {
         Cell::Missing => true,
         Cell::Text(text) => ["n/a", "na", "-", "–"].contains(&text.to_lowercase().as_str()),
-        Cell::Number(_) => false,
+        Cell::Number(_) | Cell::Moment(_) => false,
     }
 }
 
@@ -76,7 +76,7 @@ pub fn read(mut reader: Reader, result: Option<&str>, parameters: &[Parameter], 
             column: reader.names()[column].clone(),
             found: match &cells[column] {
                 Cell::Text(text) => format!("\"{text}\""),
-                Cell::Number(number) => number.to_string(),
+                Cell::Number(number) | Cell::Moment(number) => number.to_string(),
                 Cell::Missing => "an empty cell".to_owned(),
             },
             remedy: remedy.into(),
