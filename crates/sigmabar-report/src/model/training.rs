@@ -92,7 +92,7 @@ mod tests {
 
     #[test]
     fn every_row_lands_on_one_side() {
-        let columns = ["a", "y"].map(|name| ColumnInfo::named(name)).to_vec();
+        let columns = ["a", "y"].map(ColumnInfo::named).to_vec();
         let values = (0..2000).map(f64::from).collect();
         let frame = Frame { file: "t.csv".into(), columns, values, has_decimal_commas: false, dropped: 0, lost: 0, cut: Vec::new() };
         let (fit, held) = split(frame.clone(), 0.1, 7);
