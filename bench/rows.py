@@ -1,6 +1,6 @@
 """Rows beyond memory and beyond one process: what engines and disk cost beside the sums themselves.
 
-    bash bench/rows.sh engines --rows 3000000 --inducing 1000      # one process, accumulate and merge, Dask, Spark, Ray: the same bytes, seconds, processor time
+    bash bench/rows.sh engines --rows 3000000 --inducing 1000      # one process, accumulate and merge, Dask, Spark, Ray, and Dask and Spark with a worker killed -9 on the way: the same bytes, seconds, processor time
     bash bench/rows.sh memory --rows 30000000 --inducing 200       # a fit from disk against one in memory: resident memory, seconds, processor time
 
 Shares are of processor time, which other work on the machine changes little; seconds are by the clock.
@@ -9,10 +9,13 @@ Shares are of processor time, which other work on the machine changes little; se
 import argparse
 import os
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
+import threading
 import time
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -50,14 +53,8 @@ def tree() -> float:
             fields = Path(f"/proc/{entry}/stat").read_text().rsplit(")", 1)[1].split()
         except OSError:
             continue
-        stats[int(entry)] = (int(fields[1]), sum(map(int, fields[11:15])) / TICKS)
-
-    def ours(pid: int) -> bool:
-        while pid in stats and pid != os.getpid():
-            pid = stats[pid][0]
-        return pid == os.getpid()
-
-    return sum(seconds for pid, (_, seconds) in stats.items() if ours(pid))
+        stats[int(entry)] = sum(map(int, fields[11:15])) / TICKS
+    return sum(seconds for pid, seconds in stats.items() if ours(pid))
 
 
 def command(*arguments: str, threads: int, cwd: Path) -> None:
@@ -69,6 +66,52 @@ def timed(work):
     before, begun = tree(), time.perf_counter()
     result = work()
     return result, time.perf_counter() - begun, tree() - before
+
+
+def killing(work, victim):
+    """Does the work while the process that ``victim()`` names is killed; it names none as long as there is nothing to lose."""
+    found = {}
+    thread = threading.Thread(target=lambda: found.update(result=work()))
+    thread.start()
+    while (pid := victim()) is None:
+        assert thread.is_alive(), "the work was done before anybody could be killed"
+        time.sleep(0.05)
+    os.kill(pid, signal.SIGKILL)
+    thread.join()
+    return found["result"]
+
+
+def holding_sums(client, pids):
+    """A Dask worker that holds sums, while others are still to be made."""
+    if not any(client.processing().values()):
+        return None
+    holding = [worker for worker, keys in client.has_what().items() if any("summed" in str(key) for key in keys)]
+    return pids[holding[0]] if holding else None
+
+
+def executor(spark):
+    """A Spark executor, when some tasks of the stage are done and some are not."""
+    tracker = spark.sparkContext.statusTracker()
+    stages = [tracker.getStageInfo(stage) for stage in tracker.getActiveStageIds()]
+    if not any(stage and 0 < stage.numCompletedTasks < stage.numTasks for stage in stages):
+        return None
+    for entry in filter(str.isdigit, os.listdir("/proc")):
+        try:
+            if "CoarseGrainedExecutorBackend" in Path(f"/proc/{entry}/cmdline").read_text() and ours(int(entry)):
+                return int(entry)
+        except OSError:
+            continue
+    return None
+
+
+def ours(pid: int) -> bool:
+    """Whether a process descends from this one."""
+    while pid > 1 and pid != os.getpid():
+        try:
+            pid = int(Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[1])
+        except OSError:
+            return False
+    return pid == os.getpid()
 
 
 def engines(folder: Path, rows: int, inducing: int, which: list[str]) -> None:
@@ -94,6 +137,14 @@ def engines(folder: Path, rows: int, inducing: int, which: list[str]) -> None:
         assert model == one, f"{name} gives another model"
         print(f"| {name} | {seconds:.0f} | {spent:.0f} | {alone / spent:.2f} |", flush=True)
 
+    def summed(name: str, work) -> None:
+        def model() -> bytes:
+            sums = work()
+            assert sums.rows == rows, f"{name}: {sums.rows} rows"
+            return plan.model_bytes(sums)
+
+        report(name, model)
+
     if "parts" in which:
         report("accumulate, three parts, and merge", parts)
     if "dask" in which:
@@ -102,7 +153,10 @@ def engines(folder: Path, rows: int, inducing: int, which: list[str]) -> None:
 
         with LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as cluster, Client(cluster) as client:
             client.wait_for_workers(2)
-            report("Dask, 2 workers", lambda: plan.model_bytes(sb.dask.accumulate(plan, client)))
+            summed("Dask, 2 workers", lambda: sb.dask.accumulate(plan, client))
+            pids = client.run(os.getpid)
+            in_parts = partial(sb.dask.accumulate, plan, client, parts=len(plan))
+            summed("Dask, one of 2 workers killed", lambda: killing(in_parts, lambda: holding_sums(client, pids)))
     if "spark" in which:
         import sigmabar.spark
         from pyspark.sql import SparkSession
@@ -110,14 +164,16 @@ def engines(folder: Path, rows: int, inducing: int, which: list[str]) -> None:
         os.environ["PYSPARK_PYTHON"] = sys.executable
         builder = SparkSession.builder.master("local-cluster[2,1,1024]").config("spark.ui.enabled", "false").config("spark.driver.host", "127.0.0.1")
         spark = builder.config("spark.executor.memory", "768m").config("spark.sql.shuffle.partitions", "4").getOrCreate()
-        report("Spark, 2 executors", lambda: plan.model_bytes(sb.spark.accumulate(plan, spark)))
+        summed("Spark, 2 executors", lambda: sb.spark.accumulate(plan, spark))
+        in_parts = partial(sb.spark.accumulate, plan, spark, parts=len(plan))
+        summed("Spark, one of 2 executors killed", lambda: killing(in_parts, lambda: executor(spark)))
         spark.stop()
     if "ray" in which:
         import ray
         import sigmabar.ray
 
         ray.init(num_cpus=2, include_dashboard=False, log_to_driver=False)
-        report("Ray, 2 processors", lambda: plan.model_bytes(sb.ray.accumulate(plan)))
+        summed("Ray, 2 processors", lambda: sb.ray.accumulate(plan))
         ray.shutdown()
 
 

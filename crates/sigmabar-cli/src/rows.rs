@@ -40,7 +40,9 @@ pub fn extended(plan: &Plan, remark: &str, sums: &Accumulator, most: usize) -> R
     if remark.is_empty() {
         return Ok((extended.plan, String::new()));
     }
-    let job = Job { mean_residual: extended.mean_residual, ..job(remark)? };
+    let job = job(remark)?;
+    // The sums that it is made from were a pass too.
+    let job = Job { mean_residual: extended.mean_residual, passes: job.passes + 1, ..job };
     Ok((extended.plan, serde_json::to_string(&job).unwrap_or_default()))
 }
 

@@ -2,6 +2,7 @@ import os
 import signal
 import threading
 import time
+import warnings
 
 import numpy as np
 import pandas as pd
@@ -122,6 +123,20 @@ def test_claims_learnt_and_declared(data, client):
     assert found.certificate.label == "certified"
     lower = declared.predict_interval(frame[COLUMNS]).head(3)["lower"]
     np.testing.assert_allclose(lower, found.lower, rtol=1e-9)
+
+
+def test_a_claim_that_cannot_stand_is_spoken_of_before_the_first_pass(client):
+    frame = dd.from_pandas(pd.DataFrame({"a": np.arange(40.0), "y": np.arange(40.0) % 7}), npartitions=2)
+    nothing = object()  # What would fail as soon as it is looked at.
+    with pytest.raises(sb.Error, match="norm_bound is given and noise is not"):
+        sb.dask.SparseKernelRegressor(norm_bound=3.0).fit(nothing, nothing, client)
+    with pytest.warns(UserWarning, match="estimated, not certified"):
+        learnt = sb.dask.SparseKernelRegressor(norm_bound=3.0, noise=sb.Gaussian(0.1), inducing=10).fit(frame[["a"]], frame["y"], client)
+    assert learnt.posterior_.interval([[1.0]], 3.0, sb.Gaussian(0.1)).certificate.label == "estimated"
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for said in ({"kernel": sb.Matern(nu=2.5, lengthscale=9.0), "tau": 0.1}, {"learn_apart": True}):
+            sb.dask.SparseKernelRegressor(norm_bound=3.0, noise=sb.Gaussian(0.1), inducing=10, **said).settings.check()
 
 
 def test_learnt_apart_and_extended_as_the_command_does(data, plan, apart, extended, client):

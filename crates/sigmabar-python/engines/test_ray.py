@@ -30,6 +30,8 @@ def test_an_executor_of_tasks(cluster):
     with sb.ray.Executor() as executor:
         assert list(executor.map(abs, [-1, 2, -3])) == [1, 2, 3]
         assert isinstance(executor.submit(divmod, 1, 0).exception(timeout=60), ZeroDivisionError)
+    with pytest.raises(RuntimeError, match="after shutdown"):
+        executor.submit(abs, -1)
 
 
 def test_the_example_of_the_book(cluster, here):

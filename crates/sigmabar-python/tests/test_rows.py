@@ -172,3 +172,11 @@ def test_copies_that_come_in_one_update_are_seen_without_rows() -> None:
         model = p.model(p.leaf(0, X[:500], y[:500]))
         model.update(X[rows] + 0.5, y[rows], collected="fixed")
         assert model.interval(X[:3], **claim).label == label
+
+
+@pytest.mark.parametrize(("engine", "package"), [("dask", "dask"), ("dask", "distributed"), ("spark", "pyspark"), ("ray", "ray")])
+def test_an_engine_that_is_not_installed_is_named_with_its_remedy(engine: str, package: str) -> None:
+    """A package that stands as nothing among the modules cannot be imported, installed or not."""
+    program = f"import sys; sys.modules[{package!r}] = None; import sigmabar.{engine}"
+    found = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert f'pip install "sigmabar[{engine}]"' in found.stderr

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import json
+import warnings
 from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any, Protocol, TypeAlias
@@ -122,7 +123,6 @@ class Settings:
 
     def fitted(self, found: Sequence[Drawn], counts: Sequence[Counted], data: str, passes: Passes) -> tuple[Plan, Accumulator]:
         """The plan and the sums of all rows by it, from a sample of them: learnt on all where that was asked for, and extended as often as was said."""
-        self._check()
         whole = sum(complete for _, complete, _ in counts)
         drawn = sorted(found)[: whole // 2] if self.learn_apart else sorted(found)
         values = np.array([row for *_, row in sorted(drawn, key=lambda row: row[1:3])])
@@ -141,7 +141,15 @@ class Settings:
             plan, sums = extended, passes.sums(extended)
         return plan, sums
 
-    def _check(self) -> None:
+    def check(self) -> None:
+        """Refuses what cannot be fitted, before the first pass; warns of a claim that can be no theorem."""
+        if self.norm_bound is not None and self.noise is None:
+            raise Error("norm_bound is given and noise is not: a claim needs both, so declare the noise of a measurement too, as in noise=sb.Gaussian(0.1)")
+        if self.norm_bound is not None and (self.kernel is None or self.tau is None) and not self.learn_apart:
+            warnings.warn(
+                "norm_bound speaks of one kernel, and this one is learnt on the rows of the claim: intervals will be estimated, not certified; declare kernel and tau, or learn_apart=True",
+                stacklevel=3,
+            )
         if self.learn_on not in ("sample", "all"):
             raise Error(f'learn_on is {self.learn_on!r}: it must be "sample" or "all"')
         if self.learn_on == "all" and self.learn_apart:

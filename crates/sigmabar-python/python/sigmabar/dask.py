@@ -1,6 +1,6 @@
 """Rows on a Dask cluster: the sums of a plan by futures, and a regressor on Dask arrays and dataframes.
 
-Needs ``dask`` and ``distributed``: ``pip install sigmabar[dask]``. A worker that dies costs its chunks once more and nothing else: sums say which chunks they
+Needs ``dask`` and ``distributed``: ``pip install "sigmabar[dask]"``. A worker that dies costs its chunks once more and nothing else: sums say which chunks they
 cover, and none is counted twice.
 """
 
@@ -9,6 +9,12 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+
+try:
+    import dask as _dask  # noqa: F401
+    import distributed as _distributed  # noqa: F401
+except ModuleNotFoundError as missing:
+    raise ModuleNotFoundError('sigmabar.dask needs Dask: pip install "sigmabar[dask]"', name=missing.name) from missing
 
 from ._core import Error
 from ._distributed import COLUMNS, Counted, Drawn, Settings, added, bytes_of, counted, plan_of, refuse_missing, slope_of, summed, sums_of
@@ -185,8 +191,9 @@ class SparseKernelRegressor(Settings):
         """One pass to sample and one to sum; more where they were asked for."""
         from dask.delayed import delayed
 
-        client, settings = _client(client), self.settings
-        names = _names(X)
+        settings = self.settings
+        settings.check()
+        client, names = _client(client), _names(X)
         pairs = _pairs(X, y)
         drawn = [delayed(_sample)(settings, i, a, b) for i, (a, b) in enumerate(pairs)]
         counts, rows = _sampled(client, client.compute(drawn), settings.sample)

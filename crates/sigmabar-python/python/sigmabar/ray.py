@@ -1,6 +1,6 @@
 """Rows on Ray: the sums of a plan by tasks over its chunks, and an executor for evaluations.
 
-Needs ``ray``: ``pip install sigmabar[ray]``. Tasks give their sums back; no actor keeps any, so that a retry counts nothing twice.
+Needs ``ray``: ``pip install "sigmabar[ray]"``. Tasks give their sums back; no actor keeps any, so that a retry counts nothing twice.
 """
 
 from __future__ import annotations
@@ -9,6 +9,11 @@ from collections.abc import Callable
 from concurrent.futures import Executor as _Executor
 from concurrent.futures import Future
 from typing import Any
+
+try:
+    import ray
+except ModuleNotFoundError as missing:
+    raise ModuleNotFoundError('sigmabar.ray needs Ray: pip install "sigmabar[ray]"', name=missing.name) from missing
 
 from ._distributed import added, summed, sums_of
 from ._rows import Accumulator, Plan, aligned
@@ -29,8 +34,6 @@ def _called(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
 
 def accumulate(plan: Plan, *, parts: int | None = None) -> Accumulator:
     """The sums of all chunks of a plan of ``sigmabar plan``, read and summed by Ray's workers, who must see its files."""
-    import ray
-
     if not ray.is_initialized():
         ray.init()
     parts = parts if parts is not None else 4 * max(1, int(ray.cluster_resources().get("CPU", 1)))
@@ -46,17 +49,16 @@ class Executor(_Executor):
     """A :class:`concurrent.futures.Executor` of Ray tasks, for ``Study.run(executor=...)``."""
 
     def __init__(self, **options: Any) -> None:
-        import ray
-
         if not ray.is_initialized():
             ray.init()
         self._options = options
         self._waiting: list[Any] = []
+        self._is_shut = False
 
     def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
         """Calls the function in a Ray task."""
-        import ray
-
+        if self._is_shut:
+            raise RuntimeError("cannot schedule new futures after shutdown")
         task = ray.remote(_called).options(**self._options) if self._options else ray.remote(_called)
         reference = task.remote(fn, *args, **kwargs)
         self._waiting.append(reference)
@@ -64,9 +66,8 @@ class Executor(_Executor):
         return future
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
-        """Waits for what is under way, or calls it off."""
-        import ray
-
+        """Waits for what is under way, or calls it off; nothing can be submitted afterwards."""
+        self._is_shut = True
         if cancel_futures:
             for reference in self._waiting:
                 ray.cancel(reference)

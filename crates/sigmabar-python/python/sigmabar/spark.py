@@ -1,6 +1,6 @@
 """Rows on Spark: the sums of a plan through Arrow, and an Estimator with its Model.
 
-Needs ``pyspark`` and ``pyarrow``: ``pip install sigmabar[spark]``, on the executors too. Sums and samples travel as rows and are merged in groups on the
+Needs ``pyspark`` and ``pyarrow``: ``pip install "sigmabar[spark]"``, on the executors too. Sums and samples travel as rows and are merged in groups on the
 executors, never collected leaf by leaf: a driver refuses results above its limit. No Spark accumulator is used, which would count a retried task twice.
 """
 
@@ -19,7 +19,7 @@ try:
     from pyspark.ml.param.shared import HasInputCols, HasLabelCol
     from pyspark.ml.util import DefaultParamsReader, DefaultParamsWriter, MLReadable, MLReader, MLWritable, MLWriter
 except ModuleNotFoundError as missing:
-    raise ModuleNotFoundError("sigmabar.spark needs PySpark: pip install sigmabar[spark]", name=missing.name) from missing
+    raise ModuleNotFoundError('sigmabar.spark needs PySpark: pip install "sigmabar[spark]"', name=missing.name) from missing
 
 from ._core import Error
 from ._distributed import COLUMNS, Counted, Drawn, Settings, added, bytes_of, counted, plan_of, refuse_missing, slope_of, summed, sums_of
@@ -155,6 +155,7 @@ class SparseKernelRegressor(Estimator, _Declared, MLWritable, MLReadable):  # ty
     def _fit(self, dataset: Any) -> SparseKernelModel:
         """One pass to sample and one to sum; more where they were asked for."""
         names, settings = [*self.getInputCols(), self.getLabelCol()], self.settings
+        settings.check()
         _check(dataset, names)
         chosen = dataset.select(*names)
 
