@@ -132,3 +132,14 @@ fn a_certified_answer_shows_no_empty_row() {
     let (json, _) = ends(path, &["recommend", "study.toml", "--format", "json"], "", 0);
     assert_eq!(serde_json::from_str::<Value>(&json).unwrap()["reasons"], Value::Array(Vec::new()));
 }
+
+/// The target cannot be left out: nobody is advised to.
+#[test]
+fn a_hole_in_the_target_is_not_left_out_with_its_column() {
+    let place = tempfile::tempdir().unwrap();
+    let path = place.path();
+    fs::write(path.join("a.csv"), "a,y\n1,2\n3,\n").unwrap();
+    let (_, said) = ends(path, &["fit", "a.csv", "--target", "y"], "", 1);
+    assert!(said.contains("this is the target") && said.contains("--drop-missing") && !said.contains("--ignore"), "{said}");
+    assert!(ends(path, &["fit", "a.csv", "--target", "y", "--ignore", "y"], "", 2).1.contains("y, which is the target"));
+}

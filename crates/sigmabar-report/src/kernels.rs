@@ -148,7 +148,10 @@ pub fn described(kernel: &Kernel, names: &[&str]) -> String {
         Kernel::Product(parts) => all(parts, " × "),
         Kernel::Columns { kernel, columns } => {
             let chosen: Vec<&str> = columns.iter().map(|&c| names.get(c).copied().unwrap_or("?")).collect();
-            described(kernel, &chosen)
+            match chosen[..] {
+                [one] => format!("{} (of {one})", described(kernel, &chosen)),
+                _ => described(kernel, &chosen),
+            }
         }
         other => format!("{other:?}"),
     }

@@ -131,6 +131,25 @@ fn a_stopped_run_gives_its_trials_back_and_goes_on_later() {
     assert_eq!(stage.run(4).0.unwrap(), RunEnd::Finished);
 }
 
+/// Ctrl-C may reach a program before it has a group of its own, and the run a moment later: its trial has not failed. A program that ends itself so has.
+#[test]
+#[cfg(unix)]
+fn a_program_that_the_interrupt_reached_first_has_not_failed() {
+    let stage = Stage::new("command = 'kill -INT $$'");
+    let stop = sigmabar::linalg::Interrupt::default();
+    let mut observer = |event| {
+        if matches!(event, RunEvent::Started { .. }) {
+            std::thread::sleep(Duration::from_millis(200));
+            stop.trigger();
+        }
+    };
+    assert_eq!(stage.study.run(&RunOptions { parallel: 2, ..RunOptions::default() }, &mut observer, &stop).unwrap(), RunEnd::Stopped);
+    assert!(stage.rows().iter().all(|row| row.state == TrialStatus::Queued), "{:?}", stage.rows());
+    let alone = RunOptions { at_most: Some(1), ..RunOptions::default() };
+    let _ = stage.study.run(&alone, &mut |_| {}, &sigmabar::linalg::Interrupt::default());
+    assert_eq!(stage.rows().iter().filter(|row| row.state == TrialStatus::Failed).count(), 1);
+}
+
 const SERVER: &str = r#"
 import json, sys
 held = None

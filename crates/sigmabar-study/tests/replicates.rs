@@ -52,6 +52,26 @@ fn a_level_that_nobody_knows_is_bounded_by_the_replicates_of_the_first_batch() {
     assert_eq!(advice.certificate.premises.level.unwrap().freedom, 12);
 }
 
+/// A mistyped repeat contradicts no premise where replicates bound the level: whoever tells it is asked about it, and nobody else.
+#[test]
+fn of_two_repeats_that_are_far_apart_one_is_named() {
+    let place = tempfile::tempdir().unwrap();
+    let study = study(&place, "");
+    let trials = batch(&study);
+    let value = |value: f64| TrialResult::Value { value, standard_error: None, replicates: None };
+    let right = |trial: &AskedTrial| (at(trial) / 10.0).sin() + noise(trial.id);
+    for trial in &trials {
+        study.tell(trial.id, value(right(trial))).unwrap();
+    }
+    assert!(study.repeats_apart().unwrap().is_none());
+    let repeated = trials.iter().find(|a| trials.iter().any(|b| a.id != b.id && at(a) == at(b))).unwrap();
+    study.replace(repeated.id, &value(10.0 * right(repeated) + 3.0), "a slip").unwrap();
+    let apart = study.repeats_apart().unwrap().unwrap();
+    assert_eq!(apart.high.id, repeated.id);
+    assert!(apart.low.values[0].same(&apart.high.values[0]) && apart.usual < 0.5, "{apart:?}");
+    assert_eq!(study.recommend().unwrap().unwrap().certificate.contradiction, None);
+}
+
 #[test]
 fn means_are_kept_with_their_numbers_of_replicates_and_pooled() {
     let place = tempfile::tempdir().unwrap();

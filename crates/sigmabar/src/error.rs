@@ -133,7 +133,7 @@ pub enum Error {
         id: u64,
     },
     /// A column of a box or of a space without room between its ends.
-    #[error("column {column} (counted from 0) goes from {low} to {high}: both must be finite, and the first less than the second")]
+    #[error("the {} column goes from {low} to {high}: both must be finite, and the first less than the second", nth(*column))]
     Interval {
         /// Column, from 0.
         column: usize,
@@ -143,7 +143,7 @@ pub enum Error {
         high: f64,
     },
     /// A column of a space that takes no values, or ones that cannot be used.
-    #[error("column {column} (counted from 0) has {value}: it must have or be {requirement}")]
+    #[error("the {} column has {value}: it must have or be {requirement}", nth(*column))]
     Column {
         /// Column, from 0.
         column: usize,
@@ -432,4 +432,17 @@ pub(crate) fn probability(name: &'static str, value: f64) -> Result<f64> {
 /// Checks that two lengths agree.
 pub(crate) fn same_length(what: &'static str, expected: usize, found: usize) -> Result<()> {
     if expected == found { Ok(()) } else { Err(Error::Length { what, expected, found }) }
+}
+
+/// "first" for 0: nobody has to ask where counting begins.
+fn nth(place: usize) -> String {
+    const WORDS: [&str; 9] = ["first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth"];
+    let number = place + 1;
+    let ending = match (number % 10, number % 100) {
+        (1, last) if last != 11 => "st",
+        (2, last) if last != 12 => "nd",
+        (3, last) if last != 13 => "rd",
+        _ => "th",
+    };
+    WORDS.get(place).map_or_else(|| format!("{number}{ending}"), |&word| word.to_owned())
 }

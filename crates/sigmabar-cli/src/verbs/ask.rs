@@ -83,6 +83,8 @@ pub(crate) fn run(arguments: &Arguments, global: &Global, console: &Console) -> 
             }
             if trials.iter().any(|trial| trial.id as usize == study.spec().pilot()) {
                 schedule(&study).iter().chain(&repeats(&study)?).for_each(|words| console.say(words));
+            } else if arguments.plate.is_some() {
+                say_repeated(&trials, console);
             }
         }
         Asked::Wait => {
@@ -97,6 +99,19 @@ pub(crate) fn run(arguments: &Arguments, global: &Global, console: &Console) -> 
         }
     }
     Ok(Ending::Done)
+}
+
+/// That a later plate holds settings more than once, which looks like a mistake to whoever pipettes it.
+fn say_repeated(trials: &[AskedTrial], console: &Console) {
+    let same = |a: &AskedTrial, b: &AskedTrial| a.values.iter().zip(&b.values).all(|(a, b)| a.1.same(&b.1));
+    let distinct = trials.iter().enumerate().filter(|(i, trial)| !trials[..*i].iter().any(|before| same(before, trial))).count();
+    if distinct < trials.len() {
+        console.say(format_args!(
+            "{} in {} wells: measuring some of what is left again tells more than measuring others",
+            counted(distinct, "setting"),
+            trials.len()
+        ));
+    }
 }
 
 /// How many settings fit on a plate.

@@ -344,6 +344,9 @@ pub(super) fn planned(arguments: &Arguments, rows: usize, held_out: usize, colum
 pub(super) fn selection(arguments: &Arguments, reader: &Reader) -> Outcome<Selection> {
     reader.column(&arguments.target)?;
     let target = arguments.target.clone();
+    if arguments.ignore.contains(&target) {
+        return Err(Failure::usage(format!("--ignore leaves out {target}, which is the target"), "leave it out of --ignore"));
+    }
     let named: Vec<String> = if arguments.features.is_empty() {
         arguments.ignore.iter().try_for_each(|name| reader.column(name).map(drop))?;
         let kept = |name: &&String| **name != target && !arguments.ignore.contains(name);

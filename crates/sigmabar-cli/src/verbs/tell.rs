@@ -5,10 +5,10 @@ use crate::console::Console;
 use crate::data::Reader;
 use crate::failure::{Ending, Failure};
 use crate::plate::{self, Reading};
-use crate::quantity::counted;
+use crate::quantity::{counted, short};
 use crate::verbs::status;
 use crate::which_study::{StudyOption, WhichStudy};
-use sigmabar_study::{Corrected, Error, Study, Told, TrialResult, TrialStatus};
+use sigmabar_study::{Apart, Corrected, Error, Study, Told, TrialResult, TrialRow, TrialStatus};
 use std::path::Path;
 
 /// Options.
@@ -191,6 +191,23 @@ fn say_missing(study: &Study, reading: &Reading, place: &WhichStudy, console: &C
     Ok(())
 }
 
+/// One of two repeats that are far apart is probably mistyped, and nobody else would notice: it makes the noise look larger.
+fn say_apart(study: &Study, place: &WhichStudy, console: &Console) -> Outcome<()> {
+    let Some(Apart { low, high, usual }) = study.repeats_apart()? else { return Ok(()) };
+    let named = |row: &TrialRow| {
+        let well = row.well.as_ref().map(|well| format!(" (well {well})")).unwrap_or_default();
+        format!("trial {}{well} {}", row.id, row.value.unwrap_or_default())
+    };
+    console.warn(format_args!(
+        "one setting gave {} and {}, where repeats are usually {} apart: if one is mistyped, every interval is too wide; sigmabar tell TRIAL VALUE --replace --note WHY{} corrects it",
+        named(&low),
+        named(&high),
+        short(usual),
+        place.typed_option()
+    ));
+    Ok(())
+}
+
 pub(crate) fn next(study: &Study, place: &WhichStudy, console: &Console) -> Outcome<()> {
     let status = study.status()?;
     study.remember();
@@ -198,6 +215,7 @@ pub(crate) fn next(study: &Study, place: &WhichStudy, console: &Console) -> Outc
         place.contradicted(contradiction, "ask", console);
         return Ok(());
     }
+    say_apart(study, place, console)?;
     let (open, handed_out) = (status::open(&status), status.count(TrialStatus::Leased));
     if open > handed_out {
         console.say(format_args!("{} of batch {} still open", counted(open, "setting"), status.batches));

@@ -307,7 +307,8 @@ def domain_from(domain: Any) -> Domain:
             raise _ambiguous(domain, f"sb.Box({list(domain[0])}, {list(domain[1])}) with two corners", f"sb.Box([{domain[0]}, {domain[1]}]) with the ends of each column")
         return Box(*domain)
     if _could_be_box(domain):
-        raise _ambiguous(domain, f"sb.Box({_short(domain)})" if np.ndim(domain) == 2 and np.shape(domain)[1] == 2 else "sb.Box(low, high)", "sb.Candidates(points)")
+        has_ends = np.ndim(domain) == 2 and np.shape(domain)[1] == 2 and bool((_array(domain)[:, 0] < _array(domain)[:, 1]).all())
+        raise _ambiguous(domain, f"sb.Box({_short(domain)})" if has_ends else "sb.Box(low, high)", "sb.Candidates(points)")
     return Candidates(domain)
 
 

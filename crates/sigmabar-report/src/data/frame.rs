@@ -141,8 +141,9 @@ impl Numbers {
     /// [`DataError`] naming the file, the row, the column and what was found.
     pub fn next_row(&mut self, values: &mut Vec<f64>) -> Result<Option<u64>, DataError> {
         let Some(line) = self.reader.next_row(&mut self.cells)? else { return Ok(None) };
-        let place = Place { reader: &self.reader, line, has_options: self.has_options };
+        let target = self.columns.len() - 1;
         for (c, column) in self.columns.iter_mut().enumerate() {
+            let place = Place { reader: &self.reader, line, has_options: self.has_options, is_target: self.has_options && c == target };
             let cell = &self.cells[self.positions[c]];
             let is_missing = matches!(cell, Cell::Missing) || matches!(cell, Cell::Number(value) if value.is_nan());
             values.push(match &mut column.categories {
@@ -317,6 +318,8 @@ struct Place<'a> {
     reader: &'a Reader,
     line: u64,
     has_options: bool,
+    /// Whether it is in the target's column, which cannot be left out.
+    is_target: bool,
 }
 
 impl Place<'_> {
@@ -333,6 +336,8 @@ impl Place<'_> {
             Cell::Number(value) if value.is_finite() => {
                 "numbers beyond 1e100 cannot be squared and summed: take another unit, or the row out".to_owned()
             }
+            Cell::Text(_) if self.is_target => "this is the target: put a number there, or take the row out".to_owned(),
+            _ if self.is_target => "this is the target: put a number there, or take the row out (--drop-missing)".to_owned(),
             Cell::Text(_) if self.has_options => {
                 format!("put a number there, leave the column out (--ignore {column}), or declare it (--categorical {column})")
             }

@@ -31,6 +31,9 @@ impl CommandObjective {
         let status = loop {
             let ended = child.try_wait().map_err(|source| Error::Spawn { program: command.clone(), source })?;
             if let Some(status) = ended {
+                if was_interrupted(status) && is_stopped_soon(watch)? {
+                    return Ok(Attempt::Stopped);
+                }
                 break status;
             }
             if watch.is_stopped()? {
@@ -55,6 +58,26 @@ impl CommandObjective {
         }
         judge(status, &output.lines(), &errors.lines(), &command)
     }
+}
+
+/// Ctrl-C reaches a program that is just being started, before it has a process group of its own: that is no failure of its trial.
+fn was_interrupted(status: ExitStatus) -> bool {
+    #[cfg(unix)]
+    return std::os::unix::process::ExitStatusExt::signal(&status) == Some(2);
+    #[cfg(not(unix))]
+    return false;
+}
+
+/// Whether the run was told to stop too: the signal may reach it a moment after the program.
+fn is_stopped_soon(watch: &mut dyn Watch) -> Result<bool> {
+    let begin = Instant::now();
+    while !watch.is_stopped()? {
+        if begin.elapsed() > GRACE {
+            return Ok(false);
+        }
+        std::thread::sleep(GLANCE);
+    }
+    Ok(true)
 }
 
 fn judge(status: ExitStatus, output: &[String], errors: &[String], command: &str) -> Result<Attempt> {
