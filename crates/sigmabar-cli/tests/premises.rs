@@ -44,6 +44,8 @@ fn from_answers_to_a_certificate_with_its_range() {
     assert!(said.contains("sigmabar premises study.toml"), "{said}");
     let (_, said) = ends(path, &["premises", "study.toml", "--questions"], BELIEFS, 0);
     assert!(said.contains("Could yours look like these?"), "{said}");
+    // Two rounds of 20 were asked for: what S-BPE makes of them is said before anything is measured, and how to have them alike.
+    assert!(said.contains("batches by S-BPE's schedule: 9, 31") && said.contains("schedule = \"even\""), "{said}");
     let file = fs::read_to_string(path.join("study.toml")).unwrap();
     println!("{file}");
     for line in ["prior_mean = 50.0", "unit = 20.0", "norm_bound = 2.5981", "lengthscale = 0.4", "# two", "noise = { about = 0.0886"] {
@@ -79,20 +81,109 @@ fn from_answers_to_a_certificate_with_its_range() {
     let number = |key: &str| range[key].as_f64().unwrap();
     assert!(number("least_norm") < 2.5981 && number("norm_breakdown") >= 2.598 && number("noise_breakdown") >= 0.0886, "{range}");
     assert!(answer["stands"].as_str().unwrap().contains("for every function of norm up to"), "{answer}");
-    let (shown, _) = ends(path, &["status", "study.toml"], "", 0);
-    assert!(shown.contains("stands"), "{shown}");
+    // In words too, with what finding the level of the noise cost; for programs the label stays one word.
+    let spent = "degrees of freedom, on which 0.005 of delta = 0.05 is spent";
+    for verb in ["status", "recommend"] {
+        let (shown, _) = ends(path, &[verb, "study.toml"], "", 0);
+        assert!(shown.contains("stands") && shown.contains("certified; normal noise of one unknown level, at most "), "{shown}");
+        assert!(shown.contains("by the chi-squared bound with ") && shown.contains(spent), "{shown}");
+        let (written, _) = ends(path, &[verb, "study.toml", "--format", "json"], "", 0);
+        let written: Value = serde_json::from_str(&written).unwrap();
+        assert_eq!((written["label"].as_str(), written["terms"].as_array().map(Vec::len)), (Some("certified"), Some(1)));
+    }
     ends(path, &["report", "study.toml"], "", 0);
     let page = fs::read_to_string(path.join("study-report.html")).unwrap();
-    assert!(page.contains("What would have to be true for this to be wrong?"));
+    assert!(page.contains("What would have to be true for this to be wrong?") && page.contains(spent));
     // What the claim rests on is the bound by replicates, not the guess that planned them.
     assert!(page.contains("of one unknown level; at most") && !page.contains("standard deviation 0.0886"), "{page}");
     // Noise is said in the unit of the results, of which one of the model's is 20.
     let said = answer["stands"].as_str().unwrap();
-    let noise: f64 = said.split("or noise up to ").nth(1).unwrap().split(' ').next().unwrap().parse().unwrap();
+    let noise: f64 = said.split("or up to noise ").nth(1).unwrap().split(' ').next().unwrap().parse().unwrap();
     assert!((noise / (20.0 * number("noise_breakdown")) - 1.0).abs() < 0.02, "{said}");
     // Once it has begun, premises stay.
     fs::write(path.join("study.toml"), fs::read_to_string(path.join("study.toml")).unwrap().replace("prior_mean", "# prior_mean")).unwrap();
     assert!(ends(path, &["premises", "study.toml", "--questions"], BELIEFS, 2).1.contains("has begun"));
+}
+
+/// The norm below which words say that the data exclude all.
+fn excluded(words: &str) -> &str {
+    let number = words.split("exclude norms below ").nth(1).unwrap().split([';', '\n']).next().unwrap();
+    assert!(number.parse::<f64>().unwrap() > 0.0, "{words}");
+    number
+}
+
+/// An earlier study, by its file or its database, teaches the premises of the next one, and is in no claim of it.
+#[test]
+fn an_earlier_study_teaches_premises() {
+    let place = tempfile::tempdir().unwrap();
+    let path = place.path();
+    let space = "[parameters.temperature]\ntype = \"float\"\nlow = 0\nhigh = 60\nstep = 2\n";
+    fs::write(path.join("old.toml"), format!("budget = 24\nstrategy = \"sobol\"\n{space}")).unwrap();
+    let answered = |file: &str, count: &str| {
+        let (asked, _) = ends(path, &["ask", file, "--count", count, "--format", "json"], "", 0);
+        for trial in serde_json::from_str::<Vec<Value>>(&asked).unwrap() {
+            let value = measure(trial["temperature"].as_f64().unwrap(), trial["trial"].as_u64().unwrap());
+            ends(path, &["tell", &trial["trial"].to_string(), &value.to_string(), "--study", file], "", 0);
+        }
+    };
+    answered("old.toml", "24");
+    let mut written = Vec::new();
+    for from in ["old.toml", "old.db"] {
+        fs::write(path.join("new.toml"), format!("budget = 40\nbatches = 2\n{space}")).unwrap();
+        let (_, said) = ends(path, &["premises", "new.toml", "--from", from], "", 0);
+        assert!(said.contains(&format!("learnt the premises from 24 results of {from}")), "{said}");
+        let file = fs::read_to_string(path.join("new.toml")).unwrap();
+        let (_, judged) = ends(path, &["premises", "new.toml", "--from", from], "", 0);
+        // Said twice, it is one number; and what is declared is what is suggested.
+        assert_eq!(excluded(&judged), excluded(&file), "{judged}\n{file}");
+        let number =
+            |words: &str, before: &str| words.split(before).nth(1).unwrap().split([',', '\n']).next().unwrap().parse::<f64>().unwrap();
+        assert!((number(&judged, "declared: ") / number(&judged, "suggested: ") - 1.0).abs() < 1e-3, "{judged}");
+        written.push(file.replace(from, "old"));
+    }
+    assert_eq!(written[0], written[1]);
+    (0..2).for_each(|_| answered("new.toml", "40"));
+    let (answer, _) = ends(path, &["recommend", "new.toml", "--format", "json"], "", 0);
+    let answer: Value = serde_json::from_str(&answer).unwrap();
+    let premises = &answer["certificate"]["premises"];
+    assert_eq!(
+        (answer["label"].as_str(), premises["kernel"]["origin"].as_str()),
+        (Some("certified"), Some("learnt_elsewhere")),
+        "{answer}"
+    );
+    assert_eq!(premises["observations"]["value"].as_u64(), Some(40), "{answer}");
+    fs::write(path.join("other.toml"), format!("budget = 40\n{}", space.replace("temperature", "pressure"))).unwrap();
+    assert!(ends(path, &["premises", "other.toml", "--from", "old.toml"], "", 1).1.contains("old.toml has no parameter pressure"));
+}
+
+/// Whoever knows only "not shorter than" gets a certificate in the norm that was declared: words, JSON and picture count alike.
+#[test]
+fn length_scales_that_are_at_least_some() {
+    let place = tempfile::tempdir().unwrap();
+    let path = place.path();
+    let study = "budget = 60\nnorm_bound = 2.5\nnoise = { gaussian = 0.1 }\nkernel = { name = \"matern\", nu = 2.5, lengthscale = 0.4, at_least = 0.25 }\n\
+                 [parameters.x]\ntype = \"float\"\nlow = 0\nhigh = 1\n[objective]\ncommand = \"echo {x}\"\n";
+    fs::write(path.join("study.toml"), study).unwrap();
+    ends(path, &["run", "study.toml", "-q"], "", 0);
+    let (answer, _) = ends(path, &["recommend", "study.toml", "--format", "json"], "", 0);
+    let answer: Value = serde_json::from_str(&answer).unwrap();
+    let certificate = &answer["certificate"];
+    assert_eq!(
+        (answer["label"].as_str(), certificate["premises"]["lengthscales"]["value"]["norm_bound"].as_f64()),
+        (Some("certified"), Some(2.5))
+    );
+    // √(0.4/0.25) times as large is the norm under the shortest.
+    let growth = 1.6_f64.sqrt();
+    assert!((certificate["premises"]["norm_bound"]["value"].as_f64().unwrap() / (2.5 * growth) - 1.0).abs() < 1e-9);
+    let said = answer["stands"].as_str().unwrap();
+    let end = said.split("up to norm ").nth(1).unwrap().split([',', ';']).next().unwrap().parse::<f64>().unwrap();
+    assert!(said.contains("up to the declared 2.5;") && said.ends_with(&format!("below {}", excluded(said))), "{said}");
+    assert!((end / (certificate["range"]["norm_breakdown"].as_f64().unwrap() / growth) - 1.0).abs() < 0.01 && end >= 2.5, "{said}");
+    let page = fs::read_to_string(path.join("study-report.html")).unwrap();
+    assert!(page.contains("declared norm bound: C = 2.5") && page.contains("C† = "), "{page}");
+    // The longest is what a norm is declared under, and no length-scale is longer than it.
+    fs::write(path.join("wrong.toml"), study.replace("at_least = 0.25", "at_least = 0.5")).unwrap();
+    assert!(ends(path, &["new", "wrong.toml"], "", 1).1.contains("no length-scale of the shortest longer"));
 }
 
 #[test]
@@ -108,7 +199,7 @@ fn a_pilot_teaches_premises_and_is_left_out() {
     assert!(file.contains("learnt_from = \"pilot.csv\"") && file.contains("exclude norms below"), "{file}");
     // What they say about premises that are there changes nothing.
     let (_, said) = ends(path, &["premises", "study.toml", "--from", "pilot.csv"], "", 0);
-    assert!(said.contains("exclude norms below") && said.contains("suggested"), "{said}");
+    assert!(said.contains("suggested") && excluded(&said) == excluded(&file), "the same number twice: {said}\n{file}");
     assert_eq!(fs::read_to_string(path.join("study.toml")).unwrap(), file);
     let (_, refused) = ends(path, &["import", "pilot.csv", "--study", "study.toml", "--collected", "fixed"], "", 1);
     assert!(refused.contains("were learnt from pilot.csv"), "{refused}");
@@ -161,7 +252,8 @@ fn a_pilot_inside_one_study() {
     println!("{file}");
     assert!(file.contains("results of the pilot, which is left out") && !file.contains("learnt_from"), "{file}");
     // Looked at again, they are judged; what one knows better is taken over as long as nothing was planned.
-    assert!(ends(path, &["premises", "study.toml"], "", 0).1.contains("suggested"));
+    let (_, said) = ends(path, &["premises", "study.toml"], "", 0);
+    assert!(said.contains("suggested") && excluded(&said) == excluded(&file) && !said.contains("sigmabar amend"), "{said}");
     let wider = file.replace("# 1.5 times", "# wider than 1.5 times").replace("norm_bound = ", "norm_bound = 1");
     fs::write(path.join("study.toml"), &wider).unwrap();
     assert!(ends(path, &["premises", "study.toml"], "", 0).1.contains("sigmabar amend study.toml"));
@@ -185,8 +277,16 @@ fn a_pilot_inside_one_study() {
     assert_eq!((answer["label"].as_str(), premises["pilot"]["value"].as_u64()), (Some("certified"), Some(24)), "{answer}");
     assert_eq!((premises["kernel"]["origin"].as_str(), premises["observations"]["value"].as_u64()), (Some("learnt_elsewhere"), Some(40)));
     assert!(answer["stands"].as_str().unwrap().contains("for every function of norm up to"), "{answer}");
+    for verb in ["recommend", "status"] {
+        let (shown, _) = ends(path, &[verb, "study.toml"], "", 0);
+        assert!(
+            shown.contains("certified; premises fixed after a pilot of 24, which is in no claim; normal noise of one unknown level"),
+            "{shown}"
+        );
+    }
     ends(path, &["report", "study.toml"], "", 0);
     let page = fs::read_to_string(path.join("study-report.html")).unwrap();
+    assert!(page.contains("Premises fixed after a pilot of 24, which is in no claim."), "{page}");
     assert!(page.contains("a pilot of 24 evaluations") && page.contains("What would have to be true for this to be wrong?"));
     // The pilot's own rows, as a table that somebody declares fixed, are refused by a study that has a pilot.
     fs::write(path.join("rows.csv"), "temperature,result\n2,50\n").unwrap();

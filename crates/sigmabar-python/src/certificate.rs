@@ -7,8 +7,8 @@ use sigmabar::{Certificate, Origin};
 
 /// Name, statement and origin of a premise, the last as the JSON writes it.
 type PremiseParts = (&'static str, String, String);
-/// The text, the label, whether and how the data contradict the premises, the premises, and those that keep the claim from being certified.
-type Described = (String, String, Option<String>, Vec<PremiseParts>, Vec<String>);
+/// The text, the label, whether and how the data contradict the premises, the premises, those that keep the claim from being certified, and the terms of the label.
+type Described = (String, String, Option<String>, Vec<PremiseParts>, Vec<String>, Vec<String>);
 
 /// The certificate as everybody writes it.
 pub fn certificate_json(certificate: &Certificate) -> PyResult<String> {
@@ -35,5 +35,12 @@ pub fn describe_certificate(json: &str) -> PyResult<Described> {
     let word = |origin: Origin| serde_json::to_value(origin).ok().and_then(|word| word.as_str().map(str::to_owned)).unwrap_or_default();
     let premises = certificate.premises.list().into_iter().map(|p| (p.name, p.statement, word(p.origin))).collect();
     let contradiction = certificate.contradiction.as_ref().map(ToString::to_string);
-    Ok((certificate.to_string(), certificate.label().to_string(), contradiction, premises, certificate.weak_premises()))
+    Ok((
+        certificate.to_string(),
+        certificate.label().to_string(),
+        contradiction,
+        premises,
+        certificate.weak_premises(),
+        certificate.terms(),
+    ))
 }

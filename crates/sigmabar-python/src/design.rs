@@ -48,6 +48,16 @@ impl PyDesign {
         claim.about(&Seen::default()).and_then(|claim| self.inner.norm_breakdown(&claim, error)).map_err(raise)
     }
 
+    /// Up to which noise level the error is at most this.
+    fn noise_breakdown(&self, claim: &PyClaim, error: f64) -> PyResult<Option<f64>> {
+        claim.about(&Seen::default()).and_then(|claim| self.inner.noise_breakdown(&claim, error)).map_err(raise)
+    }
+
+    /// Norm bounds, each with the uniform error under it.
+    fn error_curve(&self, claim: &PyClaim) -> PyResult<Vec<(f64, f64)>> {
+        claim.about(&Seen::default()).and_then(|claim| self.inner.error_curve(&claim)).map_err(raise)
+    }
+
     /// The uniform error that the design guarantees, the smaller of what was known before it and after, and its certificate.
     fn uniform_error(&self, claim: &PyClaim) -> PyResult<(f64, String)> {
         let error = claim.about(&Seen::default()).and_then(|claim| self.inner.uniform_error(&claim)).map_err(raise)?;

@@ -36,6 +36,9 @@ pub fn observed(x: Points, y: &[f64], weights: Option<&[f64]>, how: Collected, p
     }
 }
 
+/// A norm bound and the ends of intervals under it; none where the data contradict it.
+type CurveRow = (f64, Option<Vec<(f64, f64)>>);
+
 /// Mean, standard deviation and everything else that the sparse model knows.
 #[pyclass(frozen, name = "Posterior", module = "sigmabar._core")]
 pub struct PyPosterior {
@@ -237,6 +240,19 @@ impl PyPosterior {
     fn norm_breakdown(&self, py: Python<'_>, x: Rows, claim: &PyClaim, threshold: f64) -> PyResult<Vec<Option<f64>>> {
         let claim = claim.about(&self.get().rows).map_err(raise)?;
         self.with(py, move |p| p.norm_breakdown(x.view()?, &claim, threshold))
+    }
+
+    /// The same for the level of the noise.
+    fn noise_breakdown(&self, py: Python<'_>, x: Rows, claim: &PyClaim, threshold: f64) -> PyResult<Vec<Option<f64>>> {
+        let claim = claim.about(&self.get().rows).map_err(raise)?;
+        self.with(py, move |p| p.noise_breakdown(x.view()?, &claim, threshold))
+    }
+
+    /// Norm bounds, each with the ends of the intervals under it; none where the data contradict it.
+    fn interval_curve(&self, py: Python<'_>, x: Rows, claim: &PyClaim) -> PyResult<Vec<CurveRow>> {
+        let claim = claim.about(&self.get().rows).map_err(raise)?;
+        let curve = self.with(py, move |p| p.interval_curve(x.view()?, &claim))?;
+        Ok(curve.into_iter().map(|at| (at.norm_bound, at.ends)).collect())
     }
 
     /// The least norm that the data allow, and whether they contradict the claim.

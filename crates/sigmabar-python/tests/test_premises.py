@@ -97,7 +97,8 @@ def test_the_range_is_said_in_words_with_noise_in_the_unit_of_the_results() -> N
         assert found is not None and found.premises is not None and found.premises.noise_breakdown is not None
         said = str(found.premises)
         assert said in str(found.certificate) and said.startswith("it is within ")
-        noise = float(said.split("or noise up to ")[1].split()[0])
+        assert "norm up to the declared 8; within " in said and "twice that" in said and found.premises.claimed == pytest.approx(found.gap)
+        noise = float(said.split("or up to noise ")[1].split()[0])
         assert noise == pytest.approx(unit * found.premises.noise_breakdown, rel=0.02)
         standing = s.standing()
         assert standing is not None and str(standing.range) == said
@@ -116,7 +117,74 @@ def test_the_picture_shows_what_is_judged_and_what_is_excluded() -> None:
         assert norm is not None and 0.99 * norm < float(said[words].rsplit(" ", 1)[1]) <= norm, "rounded so that it says no more"
     drawn = sb.plot.premise_map(s)
     assert "declared premises" in [text.get_text() for text in drawn.get_legend().get_texts()]
+    found = s.premise_map()
+    assert found is not None
+    stands = [text.get_text() for text in drawn.get_legend().get_texts() if "stands on the bright side" in text.get_text()]
+    assert stands == [f"within {standing.range.gap:.3g} of the best stands on the bright side"]
+    # Exactly between cells in which the claim stands and cells in which it does not.
+    upright = {(float(line.get_xdata()[0]), float(np.mean(line.get_ydata()))) for line in drawn.lines if len(set(line.get_xdata())) == 1 and len(line.get_xdata()) == 2}
+    known = np.isfinite(found.gaps)
+    for i, j in np.ndindex(len(found.factors), len(found.norm_bounds) - 1):
+        left, right = found.gaps[i, j] <= standing.range.gap, found.gaps[i, j + 1] <= standing.range.gap
+        assert ((j + 0.5, float(i)) in upright) == bool(known[i, j] and known[i, j + 1] and left != right), (i, j)
     assert len(drawn.figure.axes) > 1 and drawn.figure.axes[-1].get_ylabel() == "gap", "a scale for the colours"
+
+
+def test_norms_count_as_they_were_declared_where_length_scales_are_at_least_some() -> None:
+    longest, shortest = sb.Matern(nu=2.5, lengthscale=0.5), sb.Matern(nu=2.5, lengthscale=0.3)
+    s = sb.Strategy("s-bpe", domain=np.linspace(0, 1, 20), kernel=longest, shortest=shortest, norm_bound=2.0, noise=sb.Gaussian(0.1), budget=60)
+    while (a := s.ask()) is not None:
+        s.tell(a.ids, 1 - 2 * (a.points[:, 0] - 0.5) ** 2)
+    advice, standing = s.recommend(), s.standing()
+    assert advice is not None and advice.label == "certified" and standing is not None and advice.premises is not None
+    growth = np.sqrt(0.5 / 0.3)
+    assert standing.growth == pytest.approx(growth) and standing.norm_bound == pytest.approx(2.0 * growth)
+    said = str(advice.premises)
+    assert "norm up to the declared 2; within " in said and "length-scales at least those of the kernel" in str(advice.certificate)
+    assert advice.premises.norm_breakdown is not None and advice.premises.least_norm > 0
+    end, least = advice.premises.norm_breakdown / growth, advice.premises.least_norm / growth
+    assert float(said.split("up to norm ")[1].split(",")[0]) == pytest.approx(end, rel=0.01)
+    assert float(said.split("exclude norms below ")[1]) == pytest.approx(least, rel=0.01)
+    ax = sb.plot.premises(s)
+    upright = sorted(float(line.get_xdata()[0]) for line in ax.lines if len(line.get_xdata()) == 2 and len(set(line.get_xdata())) == 1)
+    assert upright == pytest.approx([2.0, end]), "C and C† are where the words have them"
+    assert ax.patches[0].get_extents().transformed(ax.transData.inverted()).x1 == pytest.approx(least)
+    assert "2" in [label.get_text() for label in sb.plot.premise_map(s).get_xticklabels()]
+    with pytest.raises(sb.Error, match="no length-scale of the shortest longer"):
+        sb.Strategy("s-bpe", domain=np.linspace(0, 1, 20), kernel=shortest, shortest=longest, norm_bound=2.0, noise=sb.Gaussian(0.1), budget=60)
+
+
+def test_certificates_say_what_the_label_does_not() -> None:
+    s = sb.Strategy(
+        "s-bpe", domain=np.linspace(0, 1, 20), kernel=sb.Matern(nu=2.5, lengthscale=0.5), norm_bound=2.0, noise=sb.UnknownLevel(0.1), budget=60
+    )
+    rng = np.random.default_rng(0)
+    while (a := s.ask()) is not None:
+        s.tell(a.ids, 1 - 2 * (a.points[:, 0] - 0.5) ** 2 + 0.1 * rng.normal(size=len(a)))
+    advice = s.recommend()
+    assert advice is not None and advice.label == "certified"
+    (term,) = advice.certificate.terms
+    assert "normal noise of one unknown level, at most " in term and term.endswith("degrees of freedom, on which 0.005 of delta = 0.05 is spent")
+    assert term in str(advice.certificate) and term in repr(advice.certificate) and term in advice._repr_html_()
+    plain = finished().recommend()
+    assert plain is not None and plain.certificate.terms == [] and repr(plain.certificate) == "Certificate(label='certified', delta=0.05)"
+
+
+def test_intervals_and_designs_have_a_curve_and_the_noise_at_which_they_break() -> None:
+    x = np.linspace(0, 1, 60)
+    p = sb.SparsePosterior(sb.SquaredExponential(0.3), 0.1, x, np.sin(5 * x), inducing=x[::4], collected="fixed")
+    curve = p.interval_curve([0.3, 0.6], norm_bound=3.0, noise=sb.Gaussian(0.1))
+    assert curve.lower.shape == (20, 2) and np.isnan(curve.lower[0]).all(), "the data exclude small norms"
+    for norm, low, high in zip(curve.norm_bounds[10:], curve.lower[10:], curve.upper[10:]):
+        interval = p.interval([0.3, 0.6], norm_bound=norm, noise=sb.Gaussian(0.1))
+        assert np.all(low <= interval.lower + 1e-12) and np.all(high >= interval.upper - 1e-12)
+    (level,) = p.noise_breakdown([0.3], 0.5, norm_bound=3.0, noise=sb.Gaussian(0.1))
+    assert p.interval([0.3], 3.0, sb.Gaussian(level)).lower[0] > 0.5 and (level >= 0.79 or p.interval([0.3], 3.0, sb.Gaussian(1.05 * level)).lower[0] <= 0.5)
+    assert np.isnan(p.noise_breakdown([0.3], p.mean([0.3])[0], norm_bound=3.0, noise=sb.Gaussian(0.1))[0])
+    d = sb.max_variance_design(sb.SquaredExponential(0.3), 0.1, np.linspace(0, 1, 100), 100)
+    norms, errors = d.error_curve(norm_bound=1.0, noise=0.1)
+    assert errors == pytest.approx([d.uniform_error(norm, 0.1).bound for norm in norms])
+    assert d.noise_breakdown(0.5 * errors[norms == 1.0][0], 1.0, 0.1) is None
 
 
 def test_a_kernel_whose_numbers_have_no_names_says_which_they_have() -> None:

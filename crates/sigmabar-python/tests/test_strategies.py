@@ -275,6 +275,7 @@ def test_a_pilot_is_in_no_claim_and_premises_stay_after_it():
     assert plain.label == "certified" and plain.certificate == spoilt.certificate and plain.gap == spoilt.gap
     assert plain.certificate.details["premises"]["observations"]["value"] == 60
     assert {plain.certificate.premises[name].origin for name in ("kernel", "norm_bound", "noise", "pilot")} == {"learnt_elsewhere"}
+    assert plain.certificate.terms == ["premises fixed after a pilot of 24, which is in no claim"]
     with pytest.raises(sb.Error, match="no pilot"):
         sb.Strategy("random", domain=x, budget=3).fix_premises()
 

@@ -21,6 +21,7 @@ pub fn fields(advice: &Advice) -> Vec<(&'static str, Value)> {
         ("gap", json!(advice.gap)),
         ("candidate_gap", json!(advice.candidate_gap)),
         ("label", json!(advice.label())),
+        ("terms", json!(advice.certificate.terms())),
         ("reasons", json!(advice.certificate.weak_premises())),
         ("stands", json!(advice.certificate.stands())),
         ("certificate", json!(advice.certificate)),
@@ -59,7 +60,7 @@ pub fn words(advice: &Advice) -> String {
     let called = advice.called.as_ref().map_or_else(String::new, |label| format!("{label}: "));
     format!(
         "recommended: {called}{setting}\n  its value: between {low} and {high}\n  gap: {gap}{candidate_gap}\n  {}{why}{range}",
-        advice.label()
+        advice.certificate.label_in_words()
     )
 }
 

@@ -4,7 +4,7 @@ use crate::{Error, ImportedRow, ParameterKind, Result, StudySpec, TrialResult};
 use serde_json::{Map, Value, json};
 use sigmabar::evidence::{Learning, fit_hyperparameters};
 use sigmabar::noise::Replicates;
-use sigmabar::{Claim, Collected, FeatureMap, Kernel, Noise, Observations, Points, Posterior, Prior, Problem};
+use sigmabar::{Claim, Collected, FeatureMap, Kernel, Noise, Observations, Points, Posterior, Prior, Problem, Sourced};
 use std::fmt::Write;
 use std::path::Path;
 use std::sync::Arc;
@@ -13,8 +13,10 @@ use std::sync::Arc;
 const FEWEST: usize = 8;
 /// The norm that is suggested, over that of what fits best.
 const SAFETY: f64 = 1.5;
-/// The share of $\delta$ at which norms are excluded: the alarm's of a claim at 5 %.
-const ALARM: f64 = 0.0025;
+/// The share of $\delta$ at which norms are excluded: the alarm's.
+const ALARM_SHARE: f64 = 0.05;
+/// Up to this many results all of them are inducing points; of more, as many spread over the table: what they exclude is then a little less.
+const MOST_INDUCING: usize = 1000;
 /// Values that come in more steps than this over their span are not called rounded: nothing would hide in a step.
 const STEPS: f64 = 1e6;
 
@@ -24,6 +26,9 @@ pub struct Pilot {
     names: Vec<String>,
     points: Vec<Vec<f64>>,
     values: Vec<f64>,
+    /// The study's.
+    delta: f64,
+    budget: usize,
 }
 
 /// What results suggest: premises for other data than themselves.
@@ -85,7 +90,9 @@ impl Pilot {
                 remedy: "answer the questions instead: sigmabar premises --questions".into(),
             });
         }
-        let mut pilot = Self { names: parameters.iter().map(|p| p.name.clone()).collect(), points: Vec::new(), values: Vec::new() };
+        let names = parameters.iter().map(|p| p.name.clone()).collect();
+        let (delta, budget) = (spec.problem().delta(), spec.problem().budget());
+        let mut pilot = Self { names, points: Vec::new(), values: Vec::new(), delta, budget };
         for row in rows {
             if let TrialResult::Value { value, .. } = row.result {
                 pilot.points.push(spec.space().point(&row.values)?);
@@ -110,27 +117,31 @@ impl Pilot {
         Ok(Observations::new(Points::from_rows(&self.points)?, &self.values, Collected::Undeclared, prior)?)
     }
 
-    /// Premises for measurements to come. Rows of a table that are equal in every number may be one that was written down twice; those of a pilot of the study's own are not.
+    /// Premises for measurements to come, each to the digits that a study file gets, and judged as such. Rows of a table that are equal in every number may be one that was written down twice; those of a pilot of the study's own are not.
     ///
     /// # Errors
     /// What learning a kernel runs into, as where all results are equal.
     pub fn learn(&self, is_own: bool, seed: u64) -> Result<Learnt> {
-        let prior = Prior::learnt(&self.values)?;
+        let found = Prior::learnt(&self.values)?;
+        let prior = Prior::declared(digits(found.mean()), digits(found.unit()))?;
         let mut learning = Learning::new(vec![Kernel::matern(2.5, vec![0.3; self.names.len()], 1.0)?]);
         learning.seed = seed;
         let learnt = fit_hyperparameters(&self.observations(prior)?, &learning)?;
-        let (kernel, posterior) = (&learnt.kernel().value, learnt.posterior());
-        let level = self.level(is_own, learnt.ridge())?;
-        let least_norm = posterior.norm_check(&Claim::new(ALARM)?.noise(level.noise()?))?.least_norm;
-        let length = |i: usize| kernel.lengthscale().map_or(0.3, |l| l.get(i));
+        let kernel = &learnt.kernel().value;
+        let lengths: Vec<f64> = (0..self.names.len()).map(|i| digits(kernel.lengthscale().map_or(0.3, |l| l.get(i)))).collect();
+        let variance = digits(kernel.value(&self.points[0], &self.points[0]));
+        let level = self.level(is_own, digits(learnt.ridge()))?;
+        let (kernel, noise) = (Kernel::matern(2.5, lengths.clone(), variance)?, level.noise()?);
+        let ridge = noise.usual_ridge(variance, self.budget);
+        let Verdict { least_norm, suggested, .. } = self.verdict(kernel.into(), (prior, &noise, ridge), self.delta)?;
         Ok(Learnt {
             results: self.len(),
             prior,
-            norm_bound: SAFETY * posterior.norm().max(least_norm),
+            norm_bound: digits(suggested),
             least_norm,
             level,
-            lengthscales: self.names.iter().enumerate().map(|(i, name)| (name.clone(), length(i))).collect(),
-            variance: kernel.value(&self.points[0], &self.points[0]),
+            lengthscales: self.names.iter().cloned().zip(lengths).collect(),
+            variance,
         })
     }
 
@@ -151,13 +162,24 @@ impl Pilot {
     /// What fitting runs into.
     pub fn judge(&self, problem: &Problem) -> Result<Option<Verdict>> {
         let (Some(kernel), Some(noise), Some(ridge)) = (problem.kernel(), problem.noise(), problem.ridge()) else { return Ok(None) };
-        let observations = self.observations(problem.prior())?;
-        let features = FeatureMap::new(kernel.clone(), observations.locations().points().to_points())?;
-        let posterior = Posterior::fit(Arc::new(features), ridge, observations)?;
-        let least_norm = posterior.norm_check(&Claim::new(problem.delta() / 20.0)?.noise(noise.clone()))?.least_norm;
-        let norm = posterior.norm();
-        Ok(Some(Verdict { least_norm, norm, suggested: SAFETY * norm.max(least_norm) }))
+        self.verdict(kernel.clone(), (problem.prior(), noise, ridge), problem.delta()).map(Some)
     }
+
+    fn verdict(&self, kernel: Sourced<Kernel>, (prior, noise, ridge): (Prior, &Noise, f64), delta: f64) -> Result<Verdict> {
+        let observations = self.observations(prior)?;
+        let measured = observations.locations().points();
+        let spread: Vec<usize> = (0..measured.len()).step_by(measured.len().div_ceil(MOST_INDUCING)).collect();
+        let features = FeatureMap::new(kernel, measured.select(&spread)?)?;
+        let posterior = Posterior::fit(Arc::new(features), ridge, observations)?;
+        let least_norm = posterior.norm_check(&Claim::new(ALARM_SHARE * delta)?.noise(noise.clone()))?.least_norm;
+        let norm = posterior.norm();
+        Ok(Verdict { least_norm, norm, suggested: SAFETY * norm.max(least_norm) })
+    }
+}
+
+/// Six digits: as many as a study file gets, so that what is said about premises is said about those that are written.
+fn digits(value: f64) -> f64 {
+    format!("{value:.5e}").parse().unwrap_or(value)
 }
 
 /// The largest power of ten that all values are multiples of, unless it is too fine to hide anything.
@@ -190,12 +212,12 @@ impl Level {
 
     fn to_toml(self) -> String {
         match self {
-            Self::About(level) => format!("noise = {{ about = {level:.6} }}  # a guess that plans; replicates bound it"),
+            Self::About(level) => format!("noise = {{ about = {level:?} }}  # a guess that plans; replicates bound it"),
             Self::Exact => {
                 "noise = 0  # repeats gave the same to the last digit: there is none; if a repeat can differ, say by how much".to_owned()
             }
             Self::Hidden { level, step } => format!(
-                "noise = {{ about = {level:.6} }}  # a guess; repeats are equal and all values multiples of {step}, which hides the noise: write down more digits, so that replicates can bound it"
+                "noise = {{ about = {level:?} }}  # a guess; repeats are equal and all values multiples of {step}, which hides the noise: write down more digits, so that replicates can bound it"
             ),
         }
     }
@@ -208,7 +230,7 @@ impl Learnt {
         let Self { results, prior, norm_bound, least_norm, level, variance, .. } = self;
         let mut lengths = String::new();
         for (i, (name, length)) in self.lengthscales.iter().enumerate() {
-            let _ = write!(lengths, "{}{name:?} = {length:.4}", if i > 0 { ", " } else { "" });
+            let _ = write!(lengths, "{}{name:?} = {length:?}", if i > 0 { ", " } else { "" });
         }
         let source = match from {
             Some(from) => {
@@ -218,11 +240,11 @@ impl Learnt {
         };
         format!(
             "# Learnt from {results} {source}\n\
-             prior_mean = {:.6}  # their mean\n\
-             unit = {:.6}  # their standard deviation: norm and noise count in these\n\
-             norm_bound = {norm_bound:.4}  # {SAFETY} times the norm of what fits them best; under this kernel they exclude norms below {least_norm:.3}\n\
+             prior_mean = {:?}  # their mean\n\
+             unit = {:?}  # their standard deviation: norm and noise count in these\n\
+             norm_bound = {norm_bound:?}  # {SAFETY} times the norm of what fits them best; under this kernel they exclude norms below {least_norm:.3}\n\
              {}\n\
-             kernel = {{ name = \"matern\", nu = 2.5, lengthscale = {{ {lengths} }}, variance = {variance:.6} }}\n",
+             kernel = {{ name = \"matern\", nu = 2.5, lengthscale = {{ {lengths} }}, variance = {variance:?} }}\n",
             prior.mean(),
             prior.unit(),
             level.to_toml(),

@@ -316,6 +316,18 @@ fn settings_have_the_digits_that_can_be_set_and_are_measured_there() {
     // The claim is about the setting as it can be made: moving there costs at most C·d_k.
     let best = strategy.recommend().unwrap().unwrap();
     assert!(advice.gap >= best.gap && advice.lower <= best.lower && advice.gap - best.gap < 0.2);
+    // So are its range, the curve and the map: under a larger norm moving costs more.
+    let (range, standing, bare) =
+        (advice.certificate.range.unwrap(), study.standing().unwrap().unwrap(), strategy.standing().unwrap().unwrap());
+    let gap = if range.among_candidates { advice.candidate_gap.unwrap() } else { advice.gap };
+    assert!(range == standing.range && (range.claimed.unwrap() - gap).abs() <= 1e-12 * gap, "{range:?} {gap}");
+    let (map, bare_map) = (study.premise_map(&[0.5]).unwrap(), strategy.premise_map(&[0.5]).unwrap());
+    let slack = (advice.gap - best.gap) / bare.norm_bound;
+    let rows = [(&standing.curve, &bare.curve), (&map[0].curve, &bare_map[0].curve)];
+    for (moved, plain) in rows.into_iter().flat_map(|(moved, plain)| moved.iter().zip(plain)) {
+        let by = moved.gap.unwrap_or(0.0) - plain.gap.unwrap_or(0.0);
+        assert!(plain.gap.is_none() || by >= plain.norm_bound * slack - 1e-9, "at {}: {by}", plain.norm_bound);
+    }
     let refused =
         |text: &str| StudySpec::from_toml(&format!("budget = 9\n[parameters.x]\n{text}\n"), Path::new(".")).unwrap_err().to_string();
     assert!(refused("type = \"int\"\nlow = 1\nhigh = 5\ndigits = 1").contains("a float parameter"));

@@ -48,6 +48,7 @@ mod posterior;
 mod premises_any_data;
 mod premises_breakdown;
 mod premises_curve;
+mod premises_dense;
 mod premises_oracle;
 mod promises;
 mod refusals;

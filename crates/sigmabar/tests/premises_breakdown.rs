@@ -23,6 +23,69 @@ fn claim(norm_bound: f64) -> Claim {
     Claim::new(0.05).unwrap().norm_bound(norm_bound).unwrap().noise(Noise::gaussian(LEVEL).unwrap())
 }
 
+/// A posterior of a sine through declared points, and queries on a grid.
+fn fitted(seed: u64, height: f64) -> (Vec<Vec<f64>>, Vec<f64>, Posterior, Points) {
+    let mut draws = Draws::new(seed);
+    let x = draws.points(14, 1);
+    let y: Vec<f64> = x.iter().map(|p| height * (5.0 * p[0]).sin() + LEVEL * draws.normal()).collect();
+    let points = Points::from_rows(&x).unwrap();
+    let features = Arc::new(FeatureMap::new(kernel(), points.clone()).unwrap());
+    let observations = Observations::new(points, &y, Collected::DeclaredFixed, Prior::ZERO).unwrap();
+    let queries = Points::on_line((0..12).map(|q| (f64::from(q) + 0.5) / 12.0).collect()).unwrap();
+    (x, y, Posterior::fit(features, TAU, observations).unwrap(), queries)
+}
+
+/// The level at which an end crosses the threshold is a quotient too.
+#[test]
+fn a_conclusion_breaks_at_the_noise_that_it_says() {
+    let mut found = 0;
+    for seed in 30..50 {
+        let (x, y, posterior, queries) = fitted(seed, 1.0);
+        let stands = posterior.noise_breakdown(queries.view(), &claim(NORM).method(Method::Direct), 0.3).unwrap();
+        for (query, stands) in queries.view().rows().zip(stands) {
+            let o = exact(squared_exponential, TAU, &x, &y, query);
+            let noise = Z * o.weights.iter().map(|w| w * w).sum::<f64>().sqrt();
+            let literal = ((o.mean - 0.3).abs() - NORM * worst_case(squared_exponential, &x, &o.weights, query)) / noise;
+            match stands {
+                Some(level) if level < 7.9 * LEVEL => {
+                    assert!((0.99 * literal / 1.04..=1.001 * literal).contains(&level), "seed {seed}: {level} for {literal}");
+                    found += 1;
+                }
+                Some(_) => assert!(literal > 7.5 * LEVEL, "{literal}"),
+                None => assert!(literal < 1.01 * LEVEL, "seed {seed}: {literal}"),
+            }
+        }
+        assert!(posterior.noise_breakdown(queries.view(), &claim(NORM), f64::NAN).is_err());
+    }
+    assert!(found >= 45, "{found}");
+}
+
+/// Each row of the curve is the interval under its own norm bound, with those of smaller bounds inside.
+#[test]
+fn the_curve_of_an_interval_is_the_interval_under_each_norm() {
+    let (x, y, posterior, queries) = fitted(7, 3.0);
+    let curve = posterior.interval_curve(queries.view(), &claim(NORM).method(Method::Direct)).unwrap();
+    assert!(curve.len() == 20 && curve[0].norm_bound < 0.3 * NORM && curve[19].norm_bound > 6.0 * NORM);
+    // A twentieth of δ finds what the data exclude.
+    let z = 1.981_814_553_506_451;
+    let mut known = 0;
+    for row in &curve {
+        let Some(ends) = &row.ends else { continue };
+        known += 1;
+        for (query, (lower, upper)) in queries.view().rows().zip(ends) {
+            let o = exact(squared_exponential, TAU, &x, &y, query);
+            let noise = LEVEL * z * o.weights.iter().map(|w| w * w).sum::<f64>().sqrt();
+            let half = row.norm_bound * worst_case(squared_exponential, &x, &o.weights, query) + noise;
+            // |f| ≤ C√k(x,x) may cut an end off.
+            assert!(*lower >= o.mean - half - 1e-4 && *upper <= o.mean + half + 1e-4, "{} at {query:?}", row.norm_bound);
+            assert!((upper - lower - 2.0 * half).abs() < 1e-3 || upper.abs().max(lower.abs()) > row.norm_bound - 1e-3);
+        }
+    }
+    assert!((1..20).contains(&known), "the data exclude small norms: {known}");
+    let widths: Vec<f64> = curve.iter().filter_map(|row| row.ends.as_ref().map(|ends| ends[0].1 - ends[0].0)).collect();
+    assert!(widths.windows(2).all(|w| w[0] <= w[1]) && curve.iter().skip_while(|row| row.ends.is_none()).all(|row| row.ends.is_some()));
+}
+
 /// Lower and upper at C are μ ∓ (C·b + R z ‖V‖): the C at which one of them crosses the threshold is a quotient.
 #[test]
 fn a_conclusion_breaks_where_the_printed_interval_crosses() {
@@ -98,6 +161,26 @@ fn the_error_of_a_design_stands_up_to_the_norm_that_it_says() {
             close(error(norm), wanted, 1e-6, "the end");
         }
         assert_eq!(design.norm_breakdown(&claim(NORM), 0.99 * error(NORM)).unwrap(), None);
+        for (norm, bound) in design.error_curve(&claim(NORM)).unwrap() {
+            close(bound, error(norm), 1e-9, "the curve");
+        }
+        // The noise at which a design is no longer good enough, by designs that declare it; where the norm bound alone says so, no noise spoils it.
+        let noisy = |level: f64| {
+            let found = design.uniform_error(&claim(NORM).noise(Noise::gaussian(level).unwrap())).unwrap();
+            found.before.min(found.after)
+        };
+        for wanted in [1.01 * error(NORM), 1.5 * error(NORM)] {
+            let level = design.noise_breakdown(&claim(NORM), wanted).unwrap().unwrap();
+            assert!(level >= LEVEL);
+            match level.is_finite() {
+                true => {
+                    close(noisy(level), wanted, 1e-6, "the end of the noise");
+                    assert!(noisy(1.001 * level) > wanted);
+                }
+                false => assert!(NORM <= wanted * (1.0 + 1e-9) && noisy(1e6) <= wanted * (1.0 + 1e-9)),
+            }
+        }
+        assert_eq!(design.noise_breakdown(&claim(NORM), 0.99 * error(NORM)).unwrap(), None);
         assert!(design.norm_breakdown(&claim(NORM), 0.0).is_err());
     }
 }

@@ -5,9 +5,9 @@ use crate::sbpe_support;
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
 use rayon::prelude::*;
-use sbpe_support::{DELTA, Drawn, Known, exact_weights, finish, sbpe, uniform};
+use sbpe_support::{DELTA, Drawn, Known, PLAN_FACTOR, exact_weights, finish, planned, sbpe, uniform};
 use sigmabar::strategy::{Sbpe, Schedule, Standpoint};
-use sigmabar::{Ask, Expansion, Kernel, Outcome, Points, Strategy};
+use sigmabar::{Ask, Expansion, Kernel, Outcome, Points, Policy, Strategy};
 
 /// The norm bound and the length-scale that runs are planned with.
 const PLANNED: (f64, f64) = (1.0, 0.25);
@@ -41,11 +41,11 @@ impl Attacked {
 }
 
 /// Plans with [`PLANNED`], measures the truth, and asks for the row of the map that is about the truth's kernel. `width` is what the declared noise is of the true one.
-fn attack(truth: &Known, which: usize, (norm, factor, width): (f64, f64, f64), policy: Sbpe, budget: usize, seed: u64) -> Attacked {
+fn attack(truth: &Known, which: usize, (norm, factor, width): (f64, f64, f64), policy: Policy, budget: usize, seed: u64) -> Attacked {
     let drawn = Drawn::ALL[seed as usize % 3];
     let declared = Known { kernel: kernel(which, PLANNED.1), norm: PLANNED.0, level: width * truth.level, ..truth.clone() };
     let problem = declared.problem(budget, drawn, seed).with_ridge(4.0 * truth.level).unwrap();
-    let mut run = Strategy::new(problem, sbpe(policy)).unwrap();
+    let mut run = Strategy::new(problem, policy).unwrap();
     run.go_on_despite_contradiction();
     let mut rng = ChaCha8Rng::seed_from_u64(seed ^ 0xd1a1);
     finish(&mut run, |i| truth.values[i] + drawn.draw(truth.level, &mut rng));
@@ -60,24 +60,24 @@ fn premises(i: u64) -> (f64, f64) {
     (0.3 * (4.0_f64 / 0.3).powf((i % 10) as f64 / 9.0), 0.5 * 4.0_f64.powf((i / 10 % 5) as f64 / 4.0))
 }
 
-fn random(i: u64) -> Attacked {
+fn random(i: u64, plan: f64) -> Attacked {
     let (norm, factor) = premises(i);
     let which = i as usize / 3;
     let truth = Known::random(kernel(which, factor * PLANNED.1), 1 + i as usize % 2, 24, norm * PLANNED.0, 0.1, i);
-    attack(&truth, which, (norm, factor, 1.0), Sbpe::default(), 40, i)
+    attack(&truth, which, (norm, factor, 1.0), planned(Sbpe::default(), plan), 40, i)
 }
 
 /// Where nothing is measured there is a hill that the data say nothing about: $f = C\,r/\lVert r\rVert$ with $r = k_x-\sum V_ik(x_i,\cdot)$, for which the bias is all of $Cb$.
-fn hidden(i: u64, width: f64) -> Option<Attacked> {
+fn hidden(i: u64, width: f64, factor_of_plan: f64) -> Option<Attacked> {
     let ((norm, factor), which, level) = (premises(i), i as usize, 0.01);
     let (points, kernel_of_truth) = (uniform(10, 1, 77 * i + 3), kernel(which, factor * PLANNED.1));
-    let plan = || Sbpe::default().with_schedule(Schedule::Lengths(vec![5]));
+    let plan = || planned(Sbpe::default().with_schedule(Schedule::Lengths(vec![5])), factor_of_plan);
     let mut truth = Known { kernel: kernel_of_truth.clone(), values: vec![0.0; 10], points: points.clone(), norm, level };
     let measured: Vec<Vec<f64>> = {
         let mut rows = Vec::new();
         let blank = Known { kernel: kernel(which, PLANNED.1), norm: PLANNED.0, ..truth.clone() };
         let problem = blank.problem(5, Drawn::Gaussian, i).with_ridge(4.0 * level).unwrap();
-        finish(&mut Strategy::new(problem, sbpe(plan())).unwrap(), |c| {
+        finish(&mut Strategy::new(problem, plan()).unwrap(), |c| {
             rows.push(points.row(c).to_vec());
             0.0
         });
@@ -99,13 +99,21 @@ fn hidden(i: u64, width: f64) -> Option<Attacked> {
 
 #[test]
 fn statements_at_the_true_premise_are_false_in_at_most_a_delta_share() {
-    let runs: Vec<Attacked> =
-        (0..350_u64).into_par_iter().map(random).chain((0..160_u64).into_par_iter().filter_map(|i| hidden(i, 1.0))).collect();
+    [1.0, PLAN_FACTOR].into_iter().for_each(hold_at_the_true_premise);
+}
+
+/// Under plans by so many times the norm bound.
+fn hold_at_the_true_premise(plan: f64) {
+    let open = (0..350_u64).into_par_iter().map(|i| random(i, plan));
+    let runs: Vec<Attacked> = open.chain((0..160_u64).into_par_iter().filter_map(|i| hidden(i, 1.0, plan))).collect();
     assert!(runs.len() >= 500, "{} functions", runs.len());
     let share = |which: fn((bool, bool)) -> bool| runs.iter().filter(|r| which(r.is_false(r.norm))).count() as f64 / runs.len() as f64;
     let (at_truth, anywhere) = (share(|f| f.0), share(|f| f.1));
     let useful = runs.iter().filter(|r| r.curve.iter().any(|p| p.gap.is_some_and(|g| g < r.norm))).count();
-    println!("false at the true premise {at_truth}, at any norm above it {anywhere}; {useful} of {} curves say something", runs.len());
+    println!(
+        "plans by {plan}: false at the true premise {at_truth}, at any norm above it {anywhere}; {useful} of {} curves say something",
+        runs.len()
+    );
     assert!(at_truth <= DELTA && anywhere <= DELTA);
     assert!(useful > runs.len() / 2);
     assert!(runs.iter().any(|r| r.factor < 0.6) && runs.iter().any(|r| r.norm > 3.9));
@@ -114,7 +122,11 @@ fn statements_at_the_true_premise_are_false_in_at_most_a_delta_share() {
 /// Six tenths of norm and noise are six tenths of every width.
 #[test]
 fn six_tenths_of_the_width_are_not_enough() {
-    let runs: Vec<Attacked> = (0..200_u64).into_par_iter().filter_map(|i| hidden(i, 0.6)).collect();
+    [1.0, PLAN_FACTOR].into_iter().for_each(break_at_six_tenths);
+}
+
+fn break_at_six_tenths(plan: f64) {
+    let runs: Vec<Attacked> = (0..200_u64).into_par_iter().filter_map(|i| hidden(i, 0.6, plan)).collect();
     // The largest norm bound of the curve up to six tenths of the truth.
     let exceeded = |r: &&Attacked| {
         let at = r.curve.iter().rfind(|point| point.norm_bound <= 0.6 * r.norm * PLANNED.0);
@@ -125,10 +137,10 @@ fn six_tenths_of_the_width_are_not_enough() {
     assert!(share > 3.0 * DELTA);
 }
 
-fn ordinary(i: u64, budget: usize, policy: Sbpe) -> (Strategy, Known, Vec<f64>) {
+fn ordinary(i: u64, budget: usize, policy: Policy) -> (Strategy, Known, Vec<f64>) {
     let known = Known::random(kernel(i as usize, 0.2), 1 + i as usize % 2, 30, 1.5, 0.1, 4000 + i);
     // With this ridge the estimates do not depend on the norm bound.
-    let mut run = Strategy::new(known.problem(budget, Drawn::Gaussian, i).with_ridge(0.6).unwrap(), sbpe(policy)).unwrap();
+    let mut run = Strategy::new(known.problem(budget, Drawn::Gaussian, i).with_ridge(0.6).unwrap(), policy).unwrap();
     let mut rng = ChaCha8Rng::seed_from_u64(i);
     let mut told = Vec::new();
     finish(&mut run, |c| {
@@ -141,10 +153,14 @@ fn ordinary(i: u64, budget: usize, policy: Sbpe) -> (Strategy, Known, Vec<f64>) 
 /// Just below the breakdown points the claim stands, just above it does not, each judged by itself instead of along a chain.
 #[test]
 fn the_claim_breaks_at_its_breakdown_points() {
-    let looked: Vec<bool> = (0..103_u64)
+    [(1.0, 103), (PLAN_FACTOR, 130)].into_iter().for_each(|(plan, problems)| break_at_the_breakdown_points(plan, problems));
+}
+
+fn break_at_the_breakdown_points(plan: f64, problems: u64) {
+    let looked: Vec<bool> = (0..problems)
         .into_par_iter()
         .map(|i| {
-            let (run, known, _) = ordinary(i, 50, Sbpe::default());
+            let (run, known, _) = ordinary(i, 50, planned(Sbpe::default(), plan));
             let range = run.recommend_with_range().unwrap().unwrap().certificate.range.unwrap();
             let (gap, norm, noise) = (range.gap.unwrap(), range.norm_breakdown.unwrap(), range.noise_breakdown.unwrap());
             let stands = |norm_bound: f64, scale: f64| run.gap_under(norm_bound, scale).unwrap().is_some_and(|g| g <= gap);
@@ -161,7 +177,7 @@ fn the_claim_breaks_at_its_breakdown_points() {
         })
         .collect();
     let found = looked.iter().filter(|&&l| l).count();
-    println!("{found} of {} runs have both ends inside", looked.len());
+    println!("plans by {plan}: {found} of {} runs have both ends inside", looked.len());
     assert!(found >= 100);
 }
 
@@ -194,7 +210,7 @@ fn a_run_that_had_declared_it_agrees() {
         .into_par_iter()
         .map(|i| {
             let plan = || Sbpe::default().with_schedule(Schedule::Lengths(vec![40]));
-            let (run, known, told) = ordinary(i, 40, plan());
+            let (run, known, told) = ordinary(i, 40, sbpe(plan()));
             let declared = Known { norm: 1.5 * known.norm, ..known.clone() };
             let mut again = Strategy::new(declared.problem(40, Drawn::Gaussian, i).with_ridge(0.6).unwrap(), sbpe(plan())).unwrap();
             let mut values = told.iter().copied();

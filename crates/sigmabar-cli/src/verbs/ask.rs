@@ -82,7 +82,7 @@ pub(crate) fn run(arguments: &Arguments, global: &Global, console: &Console) -> 
                 return Err(failure);
             }
             if trials.iter().any(|trial| trial.id as usize == study.spec().pilot()) {
-                schedule(&study).iter().chain(&repeats(&study)?).for_each(|words| console.say(words));
+                schedule(study.spec()).iter().chain(&repeats(&study)?).for_each(|words| console.say(words));
             } else if arguments.plate.is_some() {
                 say_repeated(&trials, console);
             }

@@ -1,6 +1,7 @@
 //! `sigmabar premises`: a few questions about the function, and what they mean for a study file.
 
 use super::pilot;
+use super::status::schedule;
 use crate::Outcome;
 use crate::args::Global;
 use crate::console::Console;
@@ -110,7 +111,11 @@ fn learn(file: &Path, text: &str, (pilot, from): (&Pilot, Option<&Path>), begun:
     let spec = StudySpec::read(file)?;
     if spec.problem().kernel().is_some() {
         say_verdict(pilot, &spec, console)?;
-        if begun.is_some_and(|study| !study.spec().declares_the_same(&spec.clone().with_seed(study.spec().problem().seed()))) {
+        let differs = |study: Study| {
+            let seeded = |spec: &StudySpec| spec.clone().with_seed(study.spec().problem().seed());
+            !seeded(study.spec()).declares_the_same(&seeded(&spec))
+        };
+        if begun.is_some_and(differs) {
             console.next(format_args!("sigmabar amend {}", quoted(file)));
         }
         return Ok(Ending::Done);
@@ -149,14 +154,26 @@ fn say_verdict(pilot: &Pilot, spec: &StudySpec, console: &Console) -> Outcome<()
 /// What follows: a study that waits for its premises takes them over.
 fn go_on(file: &Path, begun: Option<Study>, console: &Console) -> Outcome {
     let Some(mut study) = begun else {
-        console.next(super::new::first_step(file, &StudySpec::read(file)?, None));
+        let spec = StudySpec::read(file)?;
+        say_batches(&spec, console);
+        console.next(super::new::first_step(file, &spec, None));
         return Ok(Ending::Done);
     };
     let changed = study.amend(&StudySpec::read(file)?)?;
     console.say(format_args!("amended: {}", changed.join(", ")));
+    schedule(study.spec()).iter().for_each(|words| console.say(words));
     let verb = if study.spec().has_objective() { "run" } else { "ask" };
     console.next(format_args!("sigmabar {verb} {}", quoted(file)));
     Ok(Ending::Done)
+}
+
+/// With premises the strategy is S-BPE, whose batches differ from the rounds that somebody may have asked for.
+fn say_batches(spec: &StudySpec, console: &Console) {
+    let Some(words) = schedule(spec) else { return };
+    console.say(words);
+    if spec.batch_count().is_some() {
+        console.say("for rounds of one length write: strategy = { name = \"s-bpe\", schedule = \"even\" }");
+    }
 }
 
 fn is_key(line: &str, key: &str) -> bool {

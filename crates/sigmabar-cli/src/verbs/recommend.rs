@@ -35,10 +35,16 @@ pub(crate) fn run(arguments: &Arguments, console: &Console) -> Outcome {
         let is_for_people = console.format(Format::Table) == Format::Table;
         fields.retain(|(name, value)| match *name {
             "certificate" => false,
+            // The label says it.
+            "terms" => !is_for_people,
             "stands" => !value.is_null(),
             "reasons" => !(is_for_people && is_empty(value)),
             _ => true,
         });
+    }
+    if console.format(Format::Table) == Format::Table {
+        let label = fields.iter_mut().find(|(name, _)| *name == "label");
+        label.into_iter().for_each(|(_, value)| *value = Value::from(advice.certificate.label_in_words()));
     }
     console.record(&fields, Format::Table)?;
     if let Some(words) = advice::warning(&advice) {

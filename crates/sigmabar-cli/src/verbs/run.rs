@@ -180,7 +180,7 @@ impl<'a> Screen<'a> {
                 let planned = self.study.trials_of(&Page { batch: Some(trial.batch), ..Page::default() }).map_or(0, |trials| trials.len());
                 self.say(format!("batch {}: {} planned", trial.batch + 1, counted(planned, "setting")));
                 if trial.batch == 0 {
-                    schedule(self.study).into_iter().for_each(|words| self.say(words));
+                    schedule(self.study.spec()).into_iter().for_each(|words| self.say(words));
                     repeats(self.study).ok().flatten().into_iter().for_each(|words| self.say(words));
                 }
             }

@@ -12,7 +12,7 @@ use indicatif::ProgressBar;
 use serde_json::{Map, Value, json};
 use sigmabar::Policy;
 use sigmabar::strategy::StillPossible;
-use sigmabar_study::{Advice, BatchRow, Page, Status, Study, TrialStatus};
+use sigmabar_study::{Advice, BatchRow, Page, Status, Study, StudySpec, TrialStatus};
 use std::path::PathBuf;
 
 /// Options.
@@ -37,9 +37,9 @@ pub(crate) fn repeats(study: &Study) -> Outcome<Option<String>> {
 }
 
 /// Why batches are as long as they are, where they are not all alike.
-pub(crate) fn schedule(study: &Study) -> Option<String> {
-    let Policy::Sbpe(policy) = study.spec().policy() else { return None };
-    let lengths = policy.batch_lengths(study.spec().problem().budget()).ok()?;
+pub(crate) fn schedule(spec: &StudySpec) -> Option<String> {
+    let Policy::Sbpe(policy) = spec.policy() else { return None };
+    let lengths = policy.batch_lengths(spec.problem().budget()).ok()?;
     let is_even = lengths.iter().max()? - lengths.iter().min()? <= 1;
     let list: Vec<String> = lengths.iter().map(ToString::to_string).collect();
     (!is_even)
@@ -90,7 +90,9 @@ pub(crate) fn run(arguments: &Arguments, console: &Console) -> Outcome {
     if let Some(advice) = recommended(&study, console)? {
         fields.extend([("best", setting(&advice.values)), ("gap", json!(advice.gap))]);
         fields.extend(advice.candidate_gap.map(|gap| ("candidate_gap", json!(gap))));
-        fields.push(("label", json!(advice.label())));
+        let is_for_people = console.format(Format::Table) == Format::Table;
+        fields.push(("label", json!(if is_for_people { advice.certificate.label_in_words() } else { advice.label().to_string() })));
+        fields.extend((!is_for_people).then(|| ("terms", json!(advice.certificate.terms()))));
         fields.extend(advice.certificate.stands().map(|range| ("stands", json!(range))));
         if matches!(console.format(Format::Table), Format::Json | Format::Jsonl) {
             fields.push(("certificate", json!(advice.certificate)));

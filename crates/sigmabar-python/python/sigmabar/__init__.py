@@ -48,7 +48,7 @@ from ._interval import Interval
 from ._kernels import Hamming, Kernel, Linear, Matern, Periodic, RationalQuadratic, SquaredExponential
 from ._learnt import LearntNumber
 from ._noise import Bounded, Gaussian, LightTailed, Noise, PerObservation, SubGaussian, UnknownLevel
-from ._posterior import Bracket, ExactPosterior, ResidualNorm, SparsePosterior, VarianceParts, Variational
+from ._posterior import Bracket, ExactPosterior, IntervalCurve, ResidualNorm, SparsePosterior, VarianceParts, Variational
 from ._rows import Accumulator, Plan
 from ._strategy import Ask, Batch, Cells, PremiseMap, Recommendation, Standing, Strategy, Trials
 from ._study import Advice, Study, Trial, study_schema
@@ -79,6 +79,7 @@ __all__ = [
     "Inducing",
     "Int",
     "Interval",
+    "IntervalCurve",
     "Kernel",
     "Learnt",
     "LearntNumber",

@@ -41,7 +41,8 @@ class Premise(NamedTuple):
 
 class PremiseRange(NamedTuple):
     """For which premises a claim stands by the same data, in the model's scale: the data exclude norms below ``least_norm``; that the recommended setting is within
-    ``gap`` of the best holds for every function of norm up to ``norm_breakdown``, and for noise up to ``noise_breakdown`` at the declared norm bound.
+    ``claimed`` of the best holds under the declared premises; within ``gap`` (the wanted gap where it was reached, else twice as much) for every function of norm up to
+    ``norm_breakdown``, and for noise up to ``noise_breakdown`` at the declared norm bound.
 
     >>> import numpy as np, sigmabar as sb
     >>> s = sb.Strategy("s-bpe", domain=np.linspace(0, 1, 20), kernel=sb.Matern(nu=2.5, lengthscale=0.5), norm_bound=2.0, noise=sb.Gaussian(0.1), budget=60)
@@ -51,7 +52,7 @@ class PremiseRange(NamedTuple):
     >>> r.least_norm <= 2.0 <= r.norm_breakdown, r.noise_breakdown >= 0.1
     (True, True)
     >>> print(r)  # doctest: +ELLIPSIS
-    it is within ... of the best for every function of norm up to ...
+    it is within ... of the best for every function of norm up to the declared 2; within ..., twice that, up to norm ...
 
     ``print`` says it in words, with the noise in the unit of the results.
     """
@@ -62,6 +63,10 @@ class PremiseRange(NamedTuple):
     noise_breakdown: float | None
     #: Whether the gap is that from the best of the candidates that stand for the space.
     among_candidates: bool = False
+    #: The gap under the declared premises.
+    claimed: float | None = None
+    #: The wanted gap, where it was reached.
+    wanted: float | None = None
     #: The same in words; empty where there is nothing to say.
     sentence: str = ""
 
@@ -103,7 +108,7 @@ class Certificate:
         return self._json
 
     @cached_property
-    def _described(self) -> tuple[str, str, str | None, list[tuple[str, str, str]], list[str]]:
+    def _described(self) -> tuple[str, str, str | None, list[tuple[str, str, str]], list[str], list[str]]:
         return _core.describe_certificate(self._json)
 
     @cached_property
@@ -138,6 +143,11 @@ class Certificate:
         return self._described[4]
 
     @property
+    def terms(self) -> list[str]:
+        """What ``label`` does not say and a reader has to know: that premises were fixed after a pilot, that the noise level was found from replicates and at what cost."""
+        return self._described[5]
+
+    @property
     def delta(self) -> float:
         """The total probability that something claimed is false."""
         return float(self.details["delta"])
@@ -161,7 +171,8 @@ class Certificate:
         return f"<pre>{escape(str(self))}</pre>"
 
     def __repr__(self) -> str:
-        return f"Certificate(label={self.label!r}, delta={self.delta!r})"
+        terms = f", terms={self.terms!r}" if self.terms else ""
+        return f"Certificate(label={self.label!r}, delta={self.delta!r}{terms})"
 
 
 def warned(certificate: Certificate, stacklevel: int = 4) -> Certificate:

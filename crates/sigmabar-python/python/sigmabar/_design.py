@@ -96,6 +96,29 @@ class Design:
         """
         return self._core.norm_breakdown(claim_from(norm_bound, as_noise(noise), delta), number(error, "error"))
 
+    def noise_breakdown(self, error: float, norm_bound: float, noise: Noise | float, delta: float = 0.05) -> float | None:
+        """The largest noise level under which the uniform error is still at most ``error`` at ``norm_bound``; infinite where the norm bound alone says so.
+
+        >>> import numpy as np, sigmabar as sb
+        >>> d = sb.max_variance_design(sb.SquaredExponential(0.3), 0.1, np.linspace(0, 1, 200), 200)
+        >>> r = d.noise_breakdown(0.2, norm_bound=1.0, noise=0.1)
+        >>> r > 0.1, bool(np.isclose(d.uniform_error(1.0, r).bound, 0.2))
+        (True, True)
+        """
+        return self._core.noise_breakdown(claim_from(norm_bound, as_noise(noise), delta), number(error, "error"))
+
+    def error_curve(self, norm_bound: float, noise: Noise | float, delta: float = 0.05) -> tuple[Floats, Floats]:
+        """Norm bounds around ``norm_bound``, and the uniform error under each: it holds for every function of norm up to that.
+
+        >>> import numpy as np, sigmabar as sb
+        >>> d = sb.max_variance_design(sb.SquaredExponential(0.3), 0.1, np.linspace(0, 1, 200), 200)
+        >>> norms, errors = d.error_curve(norm_bound=1.0, noise=0.1)
+        >>> bool(np.all(np.diff(errors) > 0)), bool(np.isclose(errors[norms == 1.0][0], d.uniform_error(1.0, 0.1).bound))
+        (True, True)
+        """
+        curve = np.array(self._core.error_curve(claim_from(norm_bound, as_noise(noise), delta)))
+        return curve[:, 0], curve[:, 1]
+
     def __len__(self) -> int:
         return len(self.indices)
 

@@ -22,6 +22,29 @@ from ._names import Collected, Coverage, NormKind, Side, Width
 from ._noise import Noise
 
 
+class IntervalCurve(NamedTuple):
+    """Intervals along the norm bound: ``lower[i, j]`` and ``upper[i, j]`` hold at point ``j`` for every function of norm up to ``norm_bounds[i]``, and are NaN where the
+    data contradict that norm.
+
+    >>> import numpy as np, sigmabar as sb
+    >>> x = np.linspace(0, 1, 50)
+    >>> p = sb.SparsePosterior(sb.SquaredExponential(0.2), 0.1, x, np.sin(6 * x), inducing=x[::5], collected="fixed")
+    >>> c = p.interval_curve([0.25], norm_bound=3.0, noise=sb.Gaussian(0.1))
+    >>> bool(c.width[c.norm_bounds == 3.0] < c.width[-1])
+    True
+    """
+
+    norm_bounds: Floats
+    lower: Floats
+    upper: Floats
+
+    @property
+    def width(self) -> Floats:
+        """Upper end minus lower end."""
+        width: Floats = self.upper - self.lower
+        return width
+
+
 class VarianceParts(NamedTuple):
     """The three parts of the variance; their sum is ``std**2``.
 
@@ -484,6 +507,33 @@ class SparsePosterior:
         """
         found = self._core.norm_breakdown(rows(x), claim_from(norm_bound, noise, delta), number(threshold, "threshold"))
         return np.array([np.nan if bound is None else bound for bound in found])
+
+    def noise_breakdown(self, x: Any, threshold: float, norm_bound: float, noise: Noise, delta: float = 0.05) -> Floats:
+        """The same for the level of the noise, in units of ``unit``, at ``norm_bound``.
+
+        >>> import numpy as np, sigmabar as sb
+        >>> x = np.linspace(0, 1, 200)
+        >>> p = sb.SparsePosterior(sb.SquaredExponential(0.2), 0.1, x, np.sin(6 * x), inducing=x[::10], collected="fixed")
+        >>> bool(p.noise_breakdown([0.25], 0.0, norm_bound=3.0, noise=sb.Gaussian(0.1))[0] >= 0.1)
+        True
+        """
+        found = self._core.noise_breakdown(rows(x), claim_from(norm_bound, noise, delta), number(threshold, "threshold"))
+        return np.array([np.nan if level is None else level for level in found])
+
+    def interval_curve(self, x: Any, norm_bound: float, noise: Noise, delta: float = 0.05) -> IntervalCurve:
+        """The interval at each point as a function of the norm bound, around ``norm_bound``: it holds for every function of norm up to that, all norms at once.
+
+        >>> import numpy as np, sigmabar as sb
+        >>> x = np.linspace(0, 1, 200)
+        >>> p = sb.SparsePosterior(sb.SquaredExponential(0.2), 0.1, x, np.sin(6 * x), inducing=x[::10], collected="fixed")
+        >>> c = p.interval_curve([0.25, 0.5], norm_bound=3.0, noise=sb.Gaussian(0.1))
+        >>> c.lower.shape, bool(np.all(np.diff(c.width[np.isfinite(c.width[:, 0])], axis=0) >= 0))
+        ((20, 2), True)
+        """
+        points = rows(x)
+        found = self._core.interval_curve(points, claim_from(norm_bound, noise, delta))
+        ends = np.array([[(np.nan, np.nan)] * len(points) if ends is None else ends for _, ends in found])
+        return IntervalCurve(np.array([norm for norm, _ in found]), ends[:, :, 0], ends[:, :, 1])
 
     def prediction_interval(
         self,

@@ -94,7 +94,7 @@ class Recommendation:
         return self.certificate.label
 
     def _repr_html_(self) -> str:
-        return advice(self.params, self.lower, self.upper, self.gap, self.label)
+        return advice(self.params, self.lower, self.upper, self.gap, "; ".join([self.label, *self.certificate.terms]))
 
     @property
     def premises(self) -> PremiseRange | None:
@@ -116,6 +116,13 @@ class Standing(NamedTuple):
     norm_bound: float
     range: PremiseRange
     certificate: Certificate
+
+    @property
+    def growth(self) -> float:
+        """How many times as large a norm can be under the kernel of the run as under the length-scales that were declared; 1 without ``shortest``. The sentence of
+        ``range`` and pictures count norms as declared, the numbers here under the kernel of the run."""
+        found = self.certificate.details["premises"]["lengthscales"]
+        return 1.0 if found is None else float(found["value"]["bound"] / found["value"]["norm_bound"])
 
 
 class PremiseMap(NamedTuple):

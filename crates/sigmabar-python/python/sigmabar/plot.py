@@ -21,7 +21,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.patches import Rectangle
 
-from ._arrays import rows, vector
+from ._arrays import Floats, rows, vector
 from ._noise import Noise
 from ._posterior import ExactPosterior, SparsePosterior
 from ._strategy import Cells, Strategy
@@ -131,7 +131,8 @@ def calibration(model: Any, X: Any, y: Any, *, ax: Axes | None = None) -> Axes:
 
 
 def premises(strategy: Strategy | Study, *, ax: Axes | None = None) -> Axes:
-    """What would have to be true for the claim to be wrong: the gap against the norm bound, the norms that the data exclude, and where the claim breaks.
+    """What would have to be true for the claim to be wrong: the gap against the norm bound, the norms that the data exclude, and where the claim breaks. Norms count as
+    they were declared, also with ``shortest``.
 
     >>> import matplotlib
     >>> matplotlib.use("Agg")
@@ -146,17 +147,19 @@ def premises(strategy: Strategy | Study, *, ax: Axes | None = None) -> Axes:
     standing = strategy.standing()
     if standing is None:
         raise ValueError(f"strategy {strategy.name!r} has certified nothing yet, or never does")
-    found = standing.range
-    ax.plot(standing.norm_bounds, standing.gaps, color=_BLUE, marker="o", ms=3, label="gap, for every norm up to this at once")
-    ax.axvline(standing.norm_bound, color="black", ls="--", lw=1, label=f"declared: {standing.norm_bound:.3g}")
+    found, norms = standing.range, standing.norm_bounds / standing.growth
+    declared, least = standing.norm_bound / standing.growth, found.least_norm / standing.growth
+    ax.plot(norms, standing.gaps, color=_BLUE, marker="o", ms=3, label="gap, for every norm up to this at once")
+    ax.axvline(declared, color="black", ls="--", lw=1, label=f"declared: {declared:.3g}")
     if found.norm_breakdown is not None:
-        ax.axvline(found.norm_breakdown, color=_ORANGE, ls="--", label=f"the claim breaks: {_down(found.norm_breakdown)}")
+        end = found.norm_breakdown / standing.growth
+        ax.axvline(end, color=_ORANGE, ls="--", label=f"the claim breaks: {_down(end)}")
     if found.gap is not None:
         ax.axhline(found.gap, color=_ORANGE, ls=":", label=f"the claim: within {found.gap:.3g} of the best")
     # Far below everything else it would leave no room for the curve.
-    if found.least_norm > standing.norm_bound / 1000:
-        left = min(standing.norm_bounds[0], found.least_norm) / 1.5
-        ax.axvspan(left, found.least_norm, color=_GREY, alpha=0.25, label=f"excluded by the data: below {_down(found.least_norm)}")
+    if least > declared / 1000:
+        left = min(norms[0], least) / 1.5
+        ax.axvspan(left, least, color=_GREY, alpha=0.25, label=f"excluded by the data: below {_down(least)}")
         ax.set_xlim(left=left)
     ax.set(xscale="log", yscale="log", xlabel="norm bound", ylabel="gap")
     ax.legend(fontsize="small")
@@ -164,7 +167,8 @@ def premises(strategy: Strategy | Study, *, ax: Axes | None = None) -> Axes:
 
 
 def premise_map(strategy: Strategy | Study, *, ax: Axes | None = None) -> Axes:
-    """The gap over norm bound and length-scale: bright where it is about the claimed one, dark from ten times that on, empty where the data exclude the premises.
+    """The gap over norm bound and length-scale: bright where it is about the claimed one, dark from ten times that on, empty where the data exclude the premises. A line
+    parts the premises under which the claim stands from those under which it does not. Norms count as they were declared, also with ``shortest``.
 
     >>> import matplotlib
     >>> matplotlib.use("Agg")
@@ -187,10 +191,15 @@ def premise_map(strategy: Strategy | Study, *, ax: Axes | None = None) -> Axes:
             if np.isfinite(gap) and j % 2 == 0:
                 ax.text(j, i, f"{gap:.2g}", ha="center", va="center", fontsize="x-small", color="white" if darkness[i, j] > 0.5 else "black")
     columns = np.arange(0, len(found.norm_bounds), 2)
-    ax.set_xticks(columns, [f"{norm:.2g}" for norm in found.norm_bounds[columns]])
+    ax.set_xticks(columns, [f"{norm:.2g}" for norm in found.norm_bounds[columns] / standing.growth])
     ax.set_yticks(np.arange(len(found.factors)), [f"{factor:g}" for factor in found.factors])
     j, i = int(np.argmin(np.abs(found.norm_bounds - standing.norm_bound))), int(np.argmin(np.abs(found.factors - 1.0)))
     ax.plot([j - 0.5, j + 0.5, j + 0.5, j - 0.5, j - 0.5], [i - 0.5, i - 0.5, i + 0.5, i + 0.5, i - 0.5], color=_ORANGE, lw=3, label="declared premises")
+    edges = _edges(found.gaps, standing.range.gap if standing.range.gap is not None else claimed)
+    for x, y in edges:
+        ax.plot(x, y, color="black", lw=3, solid_capstyle="projecting")
+    if edges:
+        ax.plot([], [], color="black", lw=3, label=f"within {standing.range.gap:.3g} of the best stands on the bright side")
     ax.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), frameon=False, fontsize="small")
     bar = ax.figure.colorbar(image, ax=ax, ticks=[-1.0, -0.5, 0.0], label="gap")
     bar.ax.set_yticklabels([f"{claimed * factor:.2g}" for factor in (10.0, 10.0**0.5, 1.0)])
@@ -269,6 +278,13 @@ def _posterior_of(model: Any) -> SparsePosterior | ExactPosterior:
 
 def _run_of(strategy: Strategy | Study) -> Strategy:
     return strategy.strategy if isinstance(strategy, Study) else strategy
+
+
+def _edges(gaps: Floats, gap: float) -> list[tuple[list[float], list[float]]]:
+    """Where cells in which a gap stands meet cells in which it does not; what the data exclude is neither."""
+    stands = np.where(np.isnan(gaps), np.nan, gaps <= gap)
+    found = [([j + 0.5, j + 0.5], [i - 0.5, i + 0.5]) for i, j in np.argwhere(np.abs(np.diff(stands, axis=1)) == 1)]
+    return found + [([j - 0.5, j + 0.5], [i + 0.5, i + 0.5]) for i, j in np.argwhere(np.abs(np.diff(stands, axis=0)) == 1)]
 
 
 def _down(value: float) -> str:

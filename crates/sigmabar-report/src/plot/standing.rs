@@ -16,19 +16,22 @@ pub fn standing(standing: &Standing, response: &str) -> Picture {
     let curve = Stroke::solid(Ink::Series(0), 2.0);
     let (declared, breaks) = (Stroke::dashed(Ink::Text, 1.5), Stroke::dashed(Ink::Series(1), 2.0));
     let excluded = Fill::faint(Ink::Muted, 0.25);
-    figure.legend(&[
-        (Sample::Line(curve), "gap, valid for every norm up to C at once"),
-        (Sample::Line(declared), "declared norm bound"),
-        (Sample::Line(breaks), "the claim breaks: C† and its gap"),
-        (Sample::Band(excluded), "the data exclude these norms"),
-    ]);
-    let area = figure.grid(1, 1, 320.0)[0];
-    let known: Vec<(f64, f64)> = standing.curve.iter().filter_map(|p| Some((p.norm_bound, p.gap.filter(|g| *g > 0.0)?))).collect();
-    let range = &standing.range;
+    let (range, (norm_bound, growth)) = (&standing.range, standing.declared());
+    let known: Vec<(f64, f64)> = standing.curve.iter().filter_map(|p| Some((p.norm_bound / growth, p.gap.filter(|g| *g > 0.0)?))).collect();
     // c₀ far below everything else would leave no room for the curve.
-    let least = Some(range.least_norm).filter(|c| *c > standing.norm_bound / FARTHEST);
-    let marked = least.into_iter().chain(range.norm_breakdown).chain([standing.norm_bound]);
-    let norms = Scale::log_covering(standing.curve.iter().map(|p| p.norm_bound).chain(marked));
+    let least = Some(range.least_norm / growth).filter(|c| *c > norm_bound / FARTHEST);
+    let end = range.norm_breakdown.map(|norm| norm / growth);
+    let words = [
+        format!("declared norm bound: C = {}", number(norm_bound)),
+        end.zip(range.gap).map_or_else(String::new, |(end, gap)| format!("a gap of {} breaks: C† = {}", number(gap), down(end))),
+        least.map_or_else(String::new, |least| format!("the data exclude norms below c₀ = {}", down(least))),
+    ];
+    let samples = [Sample::Line(declared), Sample::Line(breaks), Sample::Band(excluded)];
+    let marks = samples.into_iter().zip(&words).filter(|(_, words)| !words.is_empty()).map(|(sample, words)| (sample, words.as_str()));
+    figure.legend(&std::iter::once((Sample::Line(curve), "gap, valid for every norm up to C at once")).chain(marks).collect::<Vec<_>>());
+    let area = figure.grid(1, 1, 320.0)[0];
+    let marked = least.into_iter().chain(end).chain([norm_bound]);
+    let norms = Scale::log_covering(standing.curve.iter().map(|p| p.norm_bound / growth).chain(marked));
     let gaps = Scale::log_covering(known.iter().map(|k| k.1).chain(range.gap));
     let x = Axis::new(norms, "norm bound C");
     let panel = Panel::new(&mut figure.scene, area, "", x, Axis::new(gaps, format!("gap in {response}")));
@@ -36,13 +39,13 @@ pub fn standing(standing: &Standing, response: &str) -> Picture {
     // From the edge of the panel on: the axis begins a little before the curve does.
     if let Some(share) = least.and_then(|least| panel.x().share(least)) {
         let size = (inner.width * share, inner.height);
-        figure.scene.rect((inner.left, inner.top), size, excluded, format!("norms below {}", number(range.least_norm)));
+        figure.scene.rect((inner.left, inner.top), size, excluded, format!("norms below {}", down(range.least_norm / growth)));
     }
-    panel.fence(&mut figure.scene, standing.norm_bound, declared);
+    panel.fence(&mut figure.scene, norm_bound, declared);
     if let Some(gap) = range.gap {
         panel.level(&mut figure.scene, gap, breaks);
     }
-    if let Some(norm) = range.norm_breakdown {
+    if let Some(norm) = end {
         panel.fence(&mut figure.scene, norm, breaks);
     }
     panel.line(&mut figure.scene, &known, curve);
@@ -50,25 +53,36 @@ pub fn standing(standing: &Standing, response: &str) -> Picture {
         panel.mark(&mut figure.scene, (*norm, *gap), 3.0, Marker::Disc, Fill::opaque(Ink::Series(0)), number(*gap));
     }
     let caption = "Each point is a statement about its own premise, from the same data: a function of norm C at most has no setting better than the recommended one by more than the gap. \
-                   Left of the shaded edge no function fits the data; right of C† the claim is no longer proved.";
+                   Left of the shaded edge no function fits the data; right of C† the gap at the dashed level is no longer proved.";
     let mut table = Table::new(["norm_bound", "gap"]);
     for Standpoint { norm_bound, gap, .. } in &standing.curve {
-        table.push(vec![(*norm_bound).into(), (*gap).into()]);
+        table.push(vec![(*norm_bound / growth).into(), (*gap).into()]);
     }
     figure.finish(caption, table)
 }
 
-/// The gap over norm and length-scale: one row for each factor, the shortest below.
+/// Three digits of an end of a range: never more than it.
+fn down(value: f64) -> String {
+    let step = 10_f64.powf(value.log10().floor() - 2.0);
+    significant((value / step + 1e-9).floor() * step, 3)
+}
+
+/// The gap over norm and length-scale: one row for each factor, the shortest below, and an edge where the claim no longer stands.
 #[must_use]
-pub fn premise_map(rows: &[PremiseRow], (declared, claimed): (f64, f64), response: &str) -> Picture {
+pub fn premise_map(rows: &[PremiseRow], standing: &Standing, response: &str) -> Picture {
+    let claimed = standing.gap_at(standing.norm_bound).unwrap_or(f64::INFINITY);
+    let growth = standing.declared().1;
+    let followed = standing.range.gap.unwrap_or(claimed);
     let mut figure = Figure::new("premise-map", "And if it changes faster? The gap over norm and length-scale");
     let frame = Stroke::solid(Ink::Series(1), 3.0);
-    figure.legend(&[(Sample::Line(frame), "declared premises")]);
+    let edge = Stroke::solid(Ink::Text, 4.0);
+    let stands = format!("a gap of {} stands on the bright side", number(followed));
+    figure.legend(&[(Sample::Line(frame), "declared premises"), (Sample::Line(edge), &stands)]);
     let whole = figure.grid(1, 1, 104.0 + 44.0 * rows.len() as f64)[0];
     let mut area = whole;
     area.height -= 34.0;
     // Every other norm: there has to be room for its number.
-    let norms: Vec<f64> = rows.first().map_or(Vec::new(), |row| row.curve.iter().step_by(2).map(|p| p.norm_bound).collect());
+    let norms: Vec<f64> = rows.first().map_or(Vec::new(), |row| row.curve.iter().step_by(2).map(|p| p.norm_bound / growth).collect());
     let names = |values: &mut dyn Iterator<Item = f64>, digits: usize| Scale::Names(values.map(|v| significant(v, digits)).collect());
     let x = Axis::new(names(&mut norms.iter().copied(), 2), "norm bound C");
     let y = Axis::new(names(&mut rows.iter().map(|row| row.factor), 2), "length-scale ×");
@@ -81,24 +95,47 @@ pub fn premise_map(rows: &[PremiseRow], (declared, claimed): (f64, f64), respons
         for (j, point) in row.curve.iter().step_by(2).enumerate() {
             let Some(at) = panel.place((j as f64, i as f64)) else { continue };
             cell(&mut figure.scene, at, (width - 1.0, height - 1.0), point.gap, claimed);
-            if row.factor == 1.0 && (point.norm_bound / declared - 1.0).abs() < 1e-9 {
+            if row.factor == 1.0 && (point.norm_bound / standing.norm_bound - 1.0).abs() < 1e-9 {
                 marked = Some(at);
             }
-            table.push(vec![row.factor.into(), point.norm_bound.into(), point.gap.into()]);
+            table.push(vec![row.factor.into(), (point.norm_bound / growth).into(), point.gap.into()]);
         }
     }
+    for ends in edges(rows, followed) {
+        let corner = |(j, i): (f64, f64)| {
+            let (x, y) = panel.place((0.0, 0.0))?;
+            Some((x + (j - 0.5) * width, y - (i - 0.5) * height))
+        };
+        figure.scene.line(ends.into_iter().filter_map(corner).collect(), edge);
+    }
     if let Some((x, y)) = marked {
-        let (w, h) = (0.5 * width - 1.5, 0.5 * height - 1.5);
+        let (w, h) = (0.5 * width - 4.0, 0.5 * height - 4.0);
         figure.scene.line(vec![(x - w, y - h), (x + w, y - h), (x + w, y + h), (x - w, y + h), (x - w, y - h)], frame);
     }
     let below = whole.top + whole.height - 20.0;
     colour_bar(&mut figure.scene, (inner.left, below), inner.width, (10.0 * claimed, claimed));
     figure.scene.text((inner.left + 0.5 * inner.width, below - 4.0), "gap", Style::new(Ink::Muted, 10.5, Anchor::Middle));
     let caption = format!(
-        "The number is the gap in {response} under that norm and that length-scale, bright where it is about the claimed one and dark from ten times that on. Framed: what was declared. A dash: the data \
-         exclude these premises. Rows below the frame are about functions that change faster than was declared."
+        "The number is the gap in {response} under that norm and that length-scale, bright where it is about the claimed one and dark from ten times that on. Framed: what was declared. On the dark side of the heavy line a \
+         gap of {} is no longer proved. A dash: the data exclude these premises. Rows below the frame are about functions that change faster than was declared.",
+        number(followed)
     );
     figure.finish(caption, table)
+}
+
+/// Where cells in which a gap stands meet cells in which it does not: ends of segments, in columns and rows from the lower left corner. What the data exclude is neither.
+fn edges(rows: &[PremiseRow], gap: f64) -> Vec<[(f64, f64); 2]> {
+    let stands = |i: usize, j: usize| Some(rows.get(i)?.curve.get(2 * j)?.gap? <= gap);
+    let meet = |a: Option<bool>, b: Option<bool>| a.zip(b).is_some_and(|(a, b)| a != b);
+    let mut found = Vec::new();
+    for (i, row) in rows.iter().enumerate() {
+        for j in 0..row.curve.len().div_ceil(2) {
+            let (x, y) = (j as f64, i as f64);
+            found.extend(meet(stands(i, j), stands(i, j + 1)).then_some([(x + 1.0, y), (x + 1.0, y + 1.0)]));
+            found.extend(meet(stands(i, j), stands(i + 1, j)).then_some([(x, y + 1.0), (x + 1.0, y + 1.0)]));
+        }
+    }
+    found
 }
 
 /// One premise: bright where the gap is the claimed one, dark from ten times that on.
@@ -111,7 +148,7 @@ fn cell(scene: &mut Scene, (x, y): (f64, f64), (width, height): (f64, f64), gap:
     };
     let share = 1.0 - (gap / claimed).max(1.0).log10().min(1.0);
     scene.rect(corner, (width, height), Fill::opaque(heat(share)), number(gap));
-    scene.text((x, y + 4.0), significant(gap, 2), Style::new(on_heat(share), 11.0, Anchor::Middle));
+    scene.text((x, y + 4.0), significant(gap, 3), Style::new(on_heat(share), 11.0, Anchor::Middle));
 }
 
 #[cfg(test)]
@@ -122,24 +159,89 @@ mod tests {
     use sigmabar::strategy::Policy;
     use sigmabar::{Ask, Domain, Kernel, Noise, Outcome, Points, Problem, Strategy};
 
-    /// A norm declared far too large: the data exclude none that the curve reaches, and what they do exclude is in the picture all the same.
-    #[test]
-    fn what_the_data_exclude_is_drawn_wherever_it_lies() {
-        let domain = Domain::List(ListDomain::new(Points::on_line((0..20).map(|i| f64::from(i) / 19.0).collect()).unwrap()).unwrap());
-        let problem = Problem::new(domain, 60).unwrap().with_kernel(Kernel::matern(2.5, 0.5, 1.0).unwrap()).unwrap();
-        let problem = problem.with_norm_bound(8.0).unwrap().with_noise(Noise::gaussian(0.1).unwrap()).unwrap();
+    fn finished(problem: Problem) -> Standing {
         let mut run = Strategy::new(problem, Policy::Sbpe(Box::default())).unwrap();
         while let Ask::Trials(trials) = run.ask(usize::MAX).unwrap() {
             for trial in trials {
                 run.tell(trial.id, Outcome::Value(1.0 - 2.0 * (trial.point[0] - 0.5).powi(2))).unwrap();
             }
         }
-        let found = run.standing().unwrap().unwrap();
+        run.standing().unwrap().unwrap()
+    }
+
+    fn problem(norm_bound: f64) -> Problem {
+        let domain = Domain::List(ListDomain::new(Points::on_line((0..20).map(|i| f64::from(i) / 19.0).collect()).unwrap()).unwrap());
+        let problem = Problem::new(domain, 60).unwrap().with_kernel(Kernel::matern(2.5, 0.5, 1.0).unwrap()).unwrap();
+        problem.with_norm_bound(norm_bound).unwrap().with_noise(Noise::gaussian(0.1).unwrap()).unwrap()
+    }
+
+    /// A norm declared far too large: the data exclude none that the curve reaches, and what they do exclude is in the picture all the same.
+    #[test]
+    fn what_the_data_exclude_is_drawn_wherever_it_lies() {
+        let found = finished(problem(8.0));
         assert!(found.range.least_norm > 0.0 && found.range.least_norm < found.curve[0].norm_bound, "{:?}", found.range);
         let svg = standing(&found, "yield").svg(Medium::File);
-        assert!(svg.contains(&format!("norms below {}", number(found.range.least_norm))), "{svg}");
+        assert!(svg.contains(&format!("norms below {}", down(found.range.least_norm))), "{svg}");
         let claimed = found.gap_at(found.norm_bound).unwrap();
-        let map = premise_map(&[found.row()], (found.norm_bound, claimed), "yield").svg(Medium::File);
+        let map = premise_map(&[found.row()], &found, "yield").svg(Medium::File);
         assert!(map.contains("declared premises") && map.contains(&significant(10.0 * claimed, 3)), "a frame and a scale: {map}");
+    }
+
+    /// Where the upright dashed lines of a picture are, from the left.
+    fn fences(svg: &str) -> Vec<f64> {
+        let ends = |line: &str| {
+            let points = line.split("points=\"").nth(1)?.split('"').next()?;
+            let numbers: Vec<f64> = points.split([',', ' ']).filter_map(|n| n.parse().ok()).collect();
+            (numbers.len() == 4 && numbers[0] == numbers[2]).then_some(numbers[0])
+        };
+        svg.split('<').filter(|line| line.contains("stroke-dasharray")).filter_map(ends).collect()
+    }
+
+    /// c₀, C and C† stand in the legend with their numbers, and C and C† as lines where the axis has them; under "at least" length-scales in the norm that was declared.
+    #[test]
+    fn the_ends_of_the_range_are_marked_with_their_numbers() {
+        let plain = finished(problem(2.0));
+        let shorter = finished(problem(2.0).with_lengthscales_at_least(Kernel::matern(2.5, 0.3, 1.0).unwrap()).unwrap());
+        for (found, growth) in [(plain, 1.0), (shorter, (0.5_f64 / 0.3).sqrt())] {
+            let (range, picture) = (found.range, standing(&found, "yield"));
+            let svg = picture.svg(Medium::File);
+            let (end, gap) = (range.norm_breakdown.unwrap() / growth, range.gap.unwrap());
+            assert!((found.declared().0 - 2.0).abs() < 1e-12 && range.least_norm > 0.0 && end > 2.0, "{range:?}");
+            for words in [
+                "declared norm bound: C = 2".to_owned(),
+                format!("a gap of {} breaks: C† = {}", number(gap), down(end)),
+                format!("the data exclude norms below c₀ = {}", down(range.least_norm / growth)),
+            ] {
+                assert!(svg.contains(&words), "{words} is not in {svg}");
+            }
+            // The sentence says the same numbers.
+            let said = range.sentence(&found.certificate.premises).unwrap();
+            assert!(said.contains(&format!("up to norm {}", down(end))) && said.contains("the declared 2;"), "{said}");
+            // On a logarithmic axis the lines are as far apart as the logarithm of their ratio says, by the scale of the curve's own points.
+            let known: Vec<f64> = found.curve.iter().filter(|p| p.gap.is_some_and(|g| g > 0.0)).map(|p| p.norm_bound.ln()).collect();
+            let places: Vec<f64> =
+                svg.split("<circle").skip(1).filter_map(|c| c.split("cx=\"").nth(1)?.split('"').next()?.parse().ok()).collect();
+            let (first, last) = (places[places.len() - known.len()], places[places.len() - 1]);
+            let scale = (last - first) / (known[known.len() - 1] - known[0]);
+            let fences = fences(&svg);
+            assert_eq!(fences.len(), 2, "C and C†");
+            assert!(((fences[1] - fences[0]) / scale - (end / 2.0).ln()).abs() < 0.01, "{fences:?}");
+        }
+    }
+
+    /// The line is drawn exactly where a cell in which the gap stands meets one in which it does not.
+    #[test]
+    fn an_edge_parts_what_stands_from_what_does_not() {
+        let row = |factor: f64, gaps: [Option<f64>; 5]| {
+            let mut row = finished(problem(2.0)).row();
+            row.factor = factor;
+            row.curve.truncate(5);
+            row.curve.iter_mut().zip(gaps).for_each(|(point, gap)| point.gap = gap);
+            row
+        };
+        // Every other column is drawn: the first row stands in two of three, the second in one, and one is excluded.
+        let rows = [row(0.5, [Some(1.0), None, Some(1.0), None, Some(3.0)]), row(1.0, [None, None, Some(3.0), None, Some(3.0)])];
+        assert_eq!(edges(&rows, 2.0), [[(2.0, 0.0), (2.0, 1.0)], [(1.0, 1.0), (2.0, 1.0)]]);
+        assert!(edges(&rows, 3.0).is_empty() && edges(&rows, 0.5).is_empty());
     }
 }

@@ -2,7 +2,7 @@
 
 use super::error::Result;
 use super::page::Page;
-use super::study::Content;
+use super::study::{Content, sentence};
 use crate::plot;
 use sigmabar::certificate::Theorem;
 use sigmabar::strategy::Standing;
@@ -18,11 +18,10 @@ impl Content<'_> {
         if !self.breaking(page, &standing) {
             return Ok(());
         }
-        let mut map = self.run.premise_map(&SHORTER)?;
+        let mut map = self.study.premise_map(&SHORTER)?;
         map.push(standing.row());
-        map.extend(self.run.premise_map(&LONGER)?);
-        let claimed = standing.gap_at(standing.norm_bound).unwrap_or(f64::INFINITY);
-        page.picture(plot::premise_map(&map, (standing.norm_bound, claimed), self.response()));
+        map.extend(self.study.premise_map(&LONGER)?);
+        page.picture(plot::premise_map(&map, &standing, self.response()));
         Ok(())
     }
 
@@ -35,19 +34,11 @@ impl Content<'_> {
                  chose the settings: wide, but true.",
             );
         }
-        if let Some(sentence) = standing.range.sentence(&standing.certificate.premises) {
-            page.paragraph(&format!("{}{}.", sentence[..1].to_uppercase(), &sentence[1..]));
+        if let Some(words) = standing.range.sentence(&standing.certificate.premises) {
+            page.paragraph(&sentence(&words));
         }
         let is_curve = standing.curve.iter().any(|point| point.gap.is_some());
         if is_curve {
-            if let Some(lengthscales) = &standing.certificate.premises.lengthscales {
-                let (declared, shortest) = (lengthscales.value.norm_bound, lengthscales.value.bound);
-                page.paragraph(&format!(
-                    "The pictures count norms under the shortest length-scales that were declared, where the norm bound {} becomes {}.",
-                    plot::number(declared),
-                    plot::number(shortest)
-                ));
-            }
             page.picture(plot::standing(standing, self.response()));
         }
         is_curve

@@ -160,6 +160,7 @@ impl Content<'_> {
                     .to_owned()
             }
         });
+        words.extend(advice.certificate.terms().into_iter().map(|term| sentence(&term)));
         let weak = advice.certificate.weak_premises();
         if !weak.is_empty() && self.contradiction().is_none() {
             words.push(format!("Why it is not certified: {}.", weak.join("; ")));
@@ -362,6 +363,12 @@ pub(super) fn trust(page: &mut Page, checks: &[plot::HeldOut], response: &str) {
     page.paragraph(&plot::verdict(checks));
     page.picture(plot::calibration(checks, how));
     page.picture(plot::residuals(checks, response, how));
+}
+
+/// Words as a sentence.
+pub(super) fn sentence(words: &str) -> String {
+    let mut letters = words.chars();
+    letters.next().map_or_else(String::new, |first| format!("{}{}.", first.to_uppercase(), letters.as_str()))
 }
 
 /// What a strategy that speaks of its own data only does with results from before the study; `None` for those whose model includes them.

@@ -7,7 +7,7 @@ use crate::store::now;
 use crate::{ControlRow, EventKind, EventRow, ImportedRow, Page, Result, TrialResult, TrialRow, TrialStatus, Value};
 use rusqlite::{OptionalExtension, Row, params};
 use sigmabar::Strategy;
-use sigmabar::strategy::{BatchReport, Direction, Standing};
+use sigmabar::strategy::{BatchReport, Direction, PremiseRow, Standing};
 use std::collections::BTreeMap;
 
 impl Study {
@@ -160,7 +160,11 @@ impl Study {
             .max_by(|(a, first), (b, second)| (sign * a).total_cmp(&(sign * b)).then(second.id.cmp(&first.id)))
             .map(|(value, row)| BestObserved { id: row.id, values: names().zip(row.values).collect(), value });
         let values = self.spec.space().setting(best.candidate, &best.point);
-        let slack = self.rounding_slack(&best.point, &values)?;
+        let per_norm = self.rounding_slack(&best.point, &values, 1.0)?;
+        let norm_bound = self.spec.problem().norm_bound().unwrap_or(0.0);
+        let slack = norm_bound * per_norm;
+        let mut certificate = best.certificate;
+        certificate.range = certificate.range.map(|range| range.moved(norm_bound, per_norm));
         Ok(Some(Advice {
             called: self.spec.space().label(&values),
             values: names().zip(values).collect(),
@@ -168,7 +172,7 @@ impl Study {
             upper: best.upper + slack,
             gap: best.gap + slack,
             candidate_gap: best.candidate_gap.map(|gap| gap + slack),
-            certificate: best.certificate,
+            certificate,
             best_observed,
             point: best.point,
             nearest,
@@ -185,20 +189,28 @@ impl Study {
         self.store().read(|c| c.prepare_cached(&query)?.query_map(params![self.key, now()], count)?.collect())
     }
 
-    /// How far the value at a recommended point can be from that at the setting to which its digits are cut: $C\,d_k$, because
-    /// $|f(x)-f(x')|\le\lVert f\rVert d_k(x,x')$ (algorithm notes 9.1). 0 where nothing is cut; a model without a norm bound claims nothing that this could spoil.
-    fn rounding_slack(&self, point: &[f64], values: &[Value]) -> Result<f64> {
+    /// How far the value at a recommended point can be from that at the setting to which its digits are cut, for each unit of norm: $d_k$ in the data's scale, because
+    /// $|f(x)-f(x')|\le\lVert f\rVert d_k(x,x')$ (algorithm notes 9.1); under the kernel with all length-scales times `factor`. 0 where nothing is cut; a model without a norm
+    /// bound claims nothing that this could spoil.
+    fn rounding_slack(&self, point: &[f64], values: &[Value], factor: f64) -> Result<f64> {
         let problem = self.spec.problem();
-        let (Some(kernel), Some(bound), true) = (problem.kernel(), problem.norm_bound(), self.spec.space().is_rounding()) else {
+        let (Some(kernel), Some(_), true) = (problem.kernel(), problem.norm_bound(), self.spec.space().is_rounding()) else {
             return Ok(0.0);
         };
         let made = self.spec.space().point(values)?;
         if made == point {
             return Ok(0.0);
         }
-        let (a, b, both) = (kernel.value.value(point, point), kernel.value.value(&made, &made), kernel.value.value(point, &made));
+        let kernel = kernel.value.stretched(factor)?;
+        let (a, b, both) = (kernel.value(point, point), kernel.value(&made, &made), kernel.value(point, &made));
         let rounding = 8.0 * f64::EPSILON * (a + b);
-        Ok(problem.prior().unit() * bound * ((a + b - 2.0 * both).max(0.0) + rounding).sqrt())
+        Ok(problem.prior().unit() * ((a + b - 2.0 * both).max(0.0) + rounding).sqrt())
+    }
+
+    /// The same for the setting that a run recommends.
+    fn slack_of(&self, run: &Strategy, factor: f64) -> Result<f64> {
+        let Some(best) = run.recommend()? else { return Ok(0.0) };
+        self.rounding_slack(&best.point, &self.spec.space().setting(best.candidate, &best.point), factor)
     }
 
     /// Where the study stands.
@@ -255,7 +267,18 @@ impl Study {
         if problem.norm_bound().is_none() && self.spec.pilot() == 0 {
             return Ok(None);
         }
-        Ok(self.strategy()?.standing()?)
+        let run = self.strategy()?;
+        let Some(standing) = run.standing()? else { return Ok(None) };
+        Ok(Some(standing.moved(self.slack_of(&run, 1.0)?)))
+    }
+
+    /// The same with all length-scales multiplied by each factor ([`Strategy::premise_map`]).
+    ///
+    /// # Errors
+    /// [`crate::Error::Store`], or what the strategy runs into.
+    pub fn premise_map(&self, factors: &[f64]) -> Result<Vec<PremiseRow>> {
+        let run = self.strategy()?;
+        run.premise_map(factors)?.into_iter().map(|row| Ok(row.clone().moved(self.slack_of(&run, row.factor)?))).collect()
     }
 
     /// The run with everything told so far, and with what happened to it.

@@ -27,6 +27,7 @@ mod uniform;
 mod widths;
 
 pub use answer::{Answer, Answers};
+pub use breakdown::IntervalsAt;
 pub use claim::{Claim, Coverage, Method, Side};
 pub use conformal::{Calibration, Conformal};
 pub use energy::NormCheck;
@@ -41,5 +42,6 @@ pub use widths::{HalfWidth, Widths};
 
 pub(crate) use ellipsoid::{Directions, Ellipsoid, Premises as EllipsoidPremises, Slice};
 pub(crate) use energy::EnergyBand;
+pub(crate) use range::norm_bounds_around;
 pub(crate) use simulated::NormalDraws;
 pub(crate) use widths::{direct_bias, level_form};

@@ -233,6 +233,12 @@ impl Premises {
         Self { pilot: Some(Sourced::new(evaluations, other)), ..self }
     }
 
+    /// By how much a norm can be larger under the kernel than under the length-scales that were declared: 1 unless these are only known to be at least the kernel's.
+    #[must_use]
+    pub fn norm_growth(&self) -> f64 {
+        self.lengthscales.as_ref().map_or(1.0, |l| l.value.bound / l.value.norm_bound)
+    }
+
     /// All of them, in a fixed order, in words.
     #[must_use]
     pub fn list(&self) -> Vec<Premise> {

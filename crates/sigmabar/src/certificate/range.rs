@@ -3,13 +3,28 @@
 use super::premises::Premises;
 use serde::{Deserialize, Serialize};
 
+/// Norm bounds of a curve: quarter powers of two around the declared one.
+const BELOW: i32 = 8;
+const ABOVE: i32 = 11;
+
+/// The norm bounds of a curve around a declared one.
+pub(crate) fn norm_bounds_around(declared: f64) -> Vec<f64> {
+    (-BELOW..=ABOVE).map(|k| declared * (0.25 * f64::from(k)).exp2()).collect()
+}
+
 /// The range of premises within which a claim stands. Norms and noise levels are in the model's scale, where the prior's unit is 1.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct Range {
     /// $c_0$: the data exclude every norm below it, at the alarm's share of $\delta$.
     pub least_norm: f64,
-    /// What is judged: the recommended setting is within this of the best, in the data's scale.
+    /// What is claimed under the declared premises: the recommended setting is within this of the best, in the data's scale.
+    #[serde(default)]
+    pub claimed: Option<f64>,
+    /// The gap that was wanted, where it was reached: the claim of it is the one followed to where it breaks.
+    #[serde(default)]
+    pub wanted: Option<f64>,
+    /// The gap whose claim is followed to where it breaks: the wanted one, else twice the claimed one, which itself is proved for the declared premises alone.
     pub gap: Option<f64>,
     /// $C^\dagger$: so much holds for every function of norm up to this.
     pub norm_breakdown: Option<f64>,
@@ -21,33 +36,51 @@ pub struct Range {
 }
 
 impl Range {
-    /// The range in words: with noise in the data's scale, and norms in units and under the kernel that was declared, where the run went by one with shorter length-scales.
-    /// None where nothing is known.
+    /// The range in words: $c_0 \le C \le C^\dagger$ and $R^\dagger$, and for which gap; with noise in the data's scale, and norms in units and under the kernel that was declared,
+    /// where the run went by one with shorter length-scales. None where nothing is known.
     #[must_use]
     pub fn sentence(&self, premises: &Premises) -> Option<String> {
         // Under the shorter length-scales a norm is at most so many times as large: what is shown of all norms up to one there is shown of all up to that share of it.
-        let growth = premises.lengthscales.as_ref().map_or(1.0, |l| l.value.bound / l.value.norm_bound);
-        self.words(premises.prior.value.unit(), growth)
+        self.words(premises.prior.value.unit(), premises.norm_growth(), premises.norm_bound.value)
     }
 
-    fn words(&self, unit: f64, growth: f64) -> Option<String> {
+    fn words(&self, unit: f64, growth: f64, declared: Option<f64>) -> Option<String> {
+        let best = if self.among_candidates { "the best of the candidates that stand for the space" } else { "the best" };
+        let declared = declared.map(|norm| as_said(norm / growth));
+        let claimed = self.claimed.zip(declared.as_ref()).map(|(gap, norm)| {
+            format!("it is within {} of {best} for every function of norm up to the declared {norm}", short(gap, Towards::Above))
+        });
+        let followed = self.gap.zip(self.norm_breakdown).map(|(gap, norm)| {
+            let (gap, norm) = (short(gap, Towards::Above), short(norm / growth, Towards::Below));
+            let noise = self.noise_breakdown.zip(declared).map_or_else(String::new, |(noise, declared)| {
+                format!(", or up to noise {} at norm {declared}", short(unit * noise, Towards::Below))
+            });
+            match claimed {
+                Some(_) => format!("within {gap}, {}, up to norm {norm}{noise}", self.which()),
+                None => format!("it is within {gap} of {best} for every function of norm up to {norm}{noise}"),
+            }
+        });
         let least = self.least_norm / growth;
         let excluded = (least > 0.0).then(|| format!("the data exclude norms below {}", short(least, Towards::Below)));
-        let stands = self.gap.zip(self.norm_breakdown).map(|(gap, norm)| {
-            let noise =
-                self.noise_breakdown.map(|noise| format!(", or noise up to {} at the declared norm", short(unit * noise, Towards::Below)));
-            format!(
-                "it is within {} of the best{} for every function of norm up to {}{}",
-                short(gap, Towards::Above),
-                if self.among_candidates { " of the candidates that stand for the space" } else { "" },
-                short(norm / growth, Towards::Below),
-                noise.unwrap_or_default()
-            )
-        });
-        match (stands, excluded) {
-            (Some(stands), Some(excluded)) => Some(format!("{stands}; {excluded}")),
-            (stands, excluded) => stands.or(excluded),
+        let said: Vec<String> = claimed.into_iter().chain(followed).chain(excluded).collect();
+        (!said.is_empty()).then(|| said.join("; "))
+    }
+
+    /// Why the claim of this gap is the one that is followed.
+    fn which(&self) -> &'static str {
+        match (self.wanted, self.gap.zip(self.claimed)) {
+            (Some(wanted), Some((gap, _))) if wanted == gap => "the gap wanted",
+            (Some(_), _) => "the gap wanted and what rounding the setting costs",
+            (None, Some((gap, claimed))) if gap == 2.0 * claimed => "twice that",
+            _ => "about twice that",
         }
+    }
+
+    /// About a setting at a kernel distance from the recommended one, of which a unit of norm makes `slack` in the data's scale.
+    #[must_use]
+    pub fn moved(self, norm_bound: f64, slack: f64) -> Self {
+        let farthest = self.norm_breakdown.unwrap_or(norm_bound);
+        Self { claimed: self.claimed.map(|gap| gap + norm_bound * slack), gap: self.gap.map(|gap| gap + farthest * slack), ..self }
     }
 }
 
@@ -56,6 +89,12 @@ impl Range {
 enum Towards {
     Below,
     Above,
+}
+
+/// A number that somebody said, as it was said unless that is long.
+fn as_said(value: f64) -> String {
+    let text = value.to_string();
+    if text.len() <= 6 { text } else { short(value, Towards::Below) }
 }
 
 /// Three digits, and for whole numbers all of them.
@@ -81,20 +120,39 @@ mod tests {
     use super::{Range, Towards, short};
 
     #[test]
-    fn noise_is_said_in_the_unit_of_the_results() {
-        let range =
-            Range { least_norm: 1.0, gap: Some(4.0), norm_breakdown: Some(2.5), noise_breakdown: Some(0.1), among_candidates: false };
-        let said = range.words(20.0, 1.0).expect("something stands");
-        assert!(said.contains("norm up to 2.50, or noise up to 2.00 at the declared norm; the data exclude norms below 1.00"), "{said}");
-        // In the norm that was declared where the run goes by a shorter length-scale, and of what it speaks.
-        let said = Range { among_candidates: true, ..range }.words(20.0, 2.0).expect("something stands");
-        assert!(
-            said.starts_with(
-                "it is within 4.00 of the best of the candidates that stand for the space for every function of norm up to 1.25"
-            ),
-            "{said}"
+    fn the_sentence_says_every_end_and_of_which_gap() {
+        let range = Range {
+            least_norm: 1.0,
+            claimed: Some(2.0),
+            wanted: None,
+            gap: Some(4.0),
+            norm_breakdown: Some(2.5),
+            noise_breakdown: Some(0.1),
+            among_candidates: false,
+        };
+        let said = |range: Range, growth: f64| range.words(20.0, growth, Some(2.0)).expect("something stands");
+        assert_eq!(
+            said(range, 1.0),
+            "it is within 2.00 of the best for every function of norm up to the declared 2; within 4.00, twice that, up to norm 2.50, or up to noise 2.00 at norm 2; \
+             the data exclude norms below 1.00"
         );
-        assert!(said.ends_with("exclude norms below 0.500"), "{said}");
+        assert!(said(Range { wanted: Some(4.0), ..range }, 1.0).contains("within 4.00, the gap wanted, up to norm 2.50"));
+        // In the norm that was declared where the run goes by a shorter length-scale, and of what it speaks.
+        let shorter = said(Range { among_candidates: true, ..range }, 2.0);
+        assert!(shorter.starts_with("it is within 2.00 of the best of the candidates that stand for the space for every function of norm up to the declared 1; within 4.00"));
+        assert!(
+            shorter.contains("up to norm 1.25, or up to noise 2.00 at norm 1") && shorter.ends_with("exclude norms below 0.500"),
+            "{shorter}"
+        );
+        // A setting whose digits are cut is a little farther from the best, and more so under a larger norm.
+        let moved = range.moved(2.0, 0.1);
+        assert!((moved.claimed, moved.gap) == (Some(2.2), Some(4.25)) && said(moved, 1.0).contains("about twice that"));
+        assert!(said(Range { wanted: Some(4.0), ..moved }, 1.0).contains("the gap wanted and what rounding the setting costs"));
+        // Certificates of earlier versions know one gap.
+        assert!(
+            said(Range { claimed: None, ..range }, 1.0)
+                .starts_with("it is within 4.00 of the best for every function of norm up to 2.50, or")
+        );
     }
 
     #[test]

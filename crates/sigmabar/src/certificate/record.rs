@@ -6,7 +6,7 @@ use super::premises::Premises;
 use super::range::Range;
 use crate::domain::Domain;
 use crate::error::Error;
-use crate::noise::Noise;
+use crate::noise::{LevelBound, Noise};
 use crate::origin::Origin;
 use crate::points::Collected;
 use crate::residual::{ResidualNorm, ResidualNormKind};
@@ -198,6 +198,33 @@ impl Certificate {
         }
     }
 
+    /// What the label does not say and a reader has to know: that the premises were fixed after a pilot, and that the level of the noise was found from replicates. Noise is in
+    /// the data's scale.
+    #[must_use]
+    pub fn terms(&self) -> Vec<String> {
+        let pilot = self.premises.pilot.map(|pilot| format!("premises fixed after a pilot of {}, which is in no claim", pilot.value));
+        let level = self.premises.level.map(|LevelBound { level, scatter, freedom }| {
+            let unit = self.premises.prior.value.unit();
+            let spent = self.spent.iter().find(|spent| spent.on == Spent::NOISE_LEVEL).map_or(0.0, |spent| spent.delta);
+            format!(
+                "normal noise of one unknown level, at most {:.3} by replicates: {:.2} times their scatter {:.3}, by the chi-squared bound with {freedom} degrees of freedom, \
+                 on which {} of delta = {} is spent",
+                unit * level,
+                level / scatter,
+                unit * scatter,
+                (1e6 * spent).round() / 1e6,
+                self.delta
+            )
+        });
+        pilot.into_iter().chain(level).collect()
+    }
+
+    /// The label with its terms: what is printed where a sentence has room.
+    #[must_use]
+    pub fn label_in_words(&self) -> String {
+        std::iter::once(self.label().to_string()).chain(self.terms()).collect::<Vec<_>>().join("; ")
+    }
+
     /// What the claim may be called: the one place where that is decided.
     #[must_use]
     pub fn label(&self) -> Label {
@@ -270,6 +297,9 @@ impl About {
 }
 
 impl Spent {
+    /// What finding the level of the noise is called.
+    pub(crate) const NOISE_LEVEL: &'static str = "the level of the noise, by replicates";
+
     pub(crate) fn new(on: &str, delta: f64, events: Option<f64>) -> Self {
         Self { on: on.to_owned(), delta, events }
     }
@@ -299,6 +329,7 @@ impl fmt::Display for Contradiction {
 impl fmt::Display for Certificate {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(f, "{}: {} {}, wrong with probability at most {}", self.label(), self.claim, self.about, self.delta)?;
+        self.terms().iter().try_for_each(|term| writeln!(f, "{term}"))?;
         if let Some(contradiction) = &self.contradiction {
             writeln!(f, "{contradiction}")?;
         }

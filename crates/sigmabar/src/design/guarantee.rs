@@ -1,6 +1,6 @@
 //! A chosen design and what it guarantees.
 
-use crate::certificate::{About, Bounds, Certificate, Claim, Claimed, Premises, Spent, Theorem};
+use crate::certificate::{About, Bounds, Certificate, Claim, Claimed, Premises, Spent, Theorem, norm_bounds_around};
 use crate::error::{Error, Result, positive};
 use crate::information::Information;
 use crate::points::{Collected, Points, PointsRef};
@@ -147,6 +147,17 @@ impl Design {
         Ok(UniformError { before, after, certificate })
     }
 
+    /// The uniform error along the norm bound, ascending around the claim's: each with its bound (algorithm notes 13.2). It grows with the bound by itself, and so holds for
+    /// every norm up to it. Cost that of [`Design::uniform_error`].
+    ///
+    /// # Errors
+    /// As [`Design::uniform_error`].
+    pub fn error_curve(&self, claim: &Claim) -> Result<Vec<(f64, f64)>> {
+        let declared = claim.required_norm_bound()?;
+        let form = self.error_form(claim)?;
+        Ok(norm_bounds_around(declared).into_iter().map(|bound| (bound, form.error(bound, 1.0))).collect())
+    }
+
     /// The largest norm bound under which the uniform error is still at most `error`, by the same design (algorithm notes 13.2); none where it is larger under the claim's own
     /// bound. The error grows linearly with the bound, so that nothing is looked for. Cost that of [`Design::uniform_error`].
     ///
@@ -154,16 +165,62 @@ impl Design {
     /// As [`Design::uniform_error`]; [`Error::Parameter`] unless `error` is finite and positive.
     pub fn norm_breakdown(&self, claim: &Claim, error: f64) -> Result<Option<f64>> {
         positive("error", error)?;
-        let (found, declared) = (self.uniform_error(claim)?, claim.required_norm_bound()?);
-        let Bounds { residual_norm: Some(residual), beta: Some(beta), .. } = found.certificate.bounds else { return Ok(None) };
-        if found.before.min(found.after) > error {
+        let (form, declared) = (self.error_form(claim)?, claim.required_norm_bound()?);
+        if form.error(declared, 1.0) > error {
             return Ok(None);
         }
-        // error(C) = min{C√k_max, (aC + b)σ}.
-        let slope = Multiplier::Direct.bias(residual.value / self.information.ridge().powi(2));
-        let std_dev = self.max_std.min(self.variance_bound().sqrt());
-        let by_width = (error / std_dev - (beta - slope * declared)) / slope;
-        let by_value = self.information.features().kernel().max_variance().map_or(0.0, |k_max| error / k_max.sqrt());
+        let by_width = (error / form.std_dev - form.noise) / form.slope;
+        let by_value = error / form.prior;
         Ok(Some((by_width.max(by_value) * (1.0 - 1e-12)).max(declared)))
+    }
+
+    /// The same for the level of the noise, at the claim's norm bound (R†); infinite where `error` is no less than what the norm bound alone allows.
+    ///
+    /// # Errors
+    /// As [`Design::norm_breakdown`].
+    pub fn noise_breakdown(&self, claim: &Claim, error: f64) -> Result<Option<f64>> {
+        positive("error", error)?;
+        let (form, declared) = (self.error_form(claim)?, claim.required_norm_bound()?);
+        if form.error(declared, 1.0) > error {
+            return Ok(None);
+        }
+        if declared * form.prior <= error || form.noise == 0.0 {
+            return Ok(Some(f64::INFINITY));
+        }
+        let factor = (error / form.std_dev - form.slope * declared) / form.noise;
+        let level = claim.required_noise(Some(self.information.len()))?.std_dev_bound();
+        Ok(Some(level * (factor * (1.0 - 1e-12)).max(1.0)))
+    }
+
+    /// What the uniform error is made of.
+    fn error_form(&self, claim: &Claim) -> Result<ErrorForm> {
+        let (found, declared) = (self.uniform_error(claim)?, claim.required_norm_bound()?);
+        let Bounds { residual_norm: Some(residual), beta: Some(beta), .. } = found.certificate.bounds else {
+            return Err(Error::Premise { what: "the error of a design", reason: "its certificate has no factor" });
+        };
+        let slope = Multiplier::Direct.bias(residual.value / self.information.ridge().powi(2));
+        Ok(ErrorForm {
+            std_dev: self.max_std.min(self.variance_bound().sqrt()),
+            slope,
+            noise: (beta - slope * declared).max(0.0),
+            prior: self.information.features().kernel().max_variance().map_or(f64::INFINITY, f64::sqrt),
+        })
+    }
+}
+
+/// $\text{error}(C, s) = \min\{C\sqrt{k_{\max}}, (aC+sb)\max\bar\sigma\}$ with noise $s$ times as large as claimed.
+struct ErrorForm {
+    std_dev: f64,
+    /// $a$.
+    slope: f64,
+    /// $b$.
+    noise: f64,
+    /// $\sqrt{k_{\max}}$.
+    prior: f64,
+}
+
+impl ErrorForm {
+    fn error(&self, norm_bound: f64, scale: f64) -> f64 {
+        (norm_bound * self.prior).min((self.slope * norm_bound + scale * self.noise) * self.std_dev)
     }
 }

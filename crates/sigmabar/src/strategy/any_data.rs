@@ -170,7 +170,7 @@ impl<'a> AnyData<'a> {
         match band.gaps(&[declared])?[0] {
             Some(gap) => {
                 let level = self.problem.noise().map_or(0.0, Noise::std_dev_bound);
-                reading.range(band, least_norm, reading.followed(reading.gap(declared, gap)), (self.norm_bound, level))
+                reading.range(band, least_norm, reading.gap(declared, gap), (self.norm_bound, level))
             }
             None => Ok(Range { least_norm, ..Range::default() }),
         }

@@ -89,7 +89,15 @@ pub fn uniform(count: usize, dim: usize, seed: u64) -> Points {
 
 /// Planned with the norm bound that is claimed: printed formulas know of one.
 pub fn sbpe(policy: Sbpe) -> Policy {
-    Policy::Sbpe(Box::new(policy.with_plan_factor(1.0).unwrap()))
+    planned(policy, 1.0)
+}
+
+/// What plans go by unless somebody says otherwise.
+pub const PLAN_FACTOR: f64 = 1.5;
+
+/// Planned with so many times the norm bound.
+pub fn planned(policy: Sbpe, factor: f64) -> Policy {
+    Policy::Sbpe(Box::new(policy.with_plan_factor(factor).unwrap()))
 }
 
 /// Answers everything until the run is over.

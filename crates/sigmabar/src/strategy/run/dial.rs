@@ -2,17 +2,14 @@
 
 use super::problem::Problem;
 use super::standing::{Standpoint, curve};
-use crate::certificate::Range;
+use crate::certificate::{Range, norm_bounds_around};
 use crate::error::Result;
 use crate::kernel::Kernel;
 
-/// The curve's norm bounds: quarter powers of two around the declared one.
-const BELOW: i32 = 8;
-const ABOVE: i32 = 11;
 /// Breakdown points are looked for up to this many times the declared value, and found within one in (RESOLUTION+1)² of that, on a logarithmic scale.
 const FARTHEST: f64 = 8.0;
 const RESOLUTION: usize = 16;
-/// Without a wanted gap: the claim that breaks is that the recommended setting is within so many times the reported gap.
+/// Without a wanted gap: the claim that breaks is that the recommended setting is within so many times the reported gap, which itself grows with the norm at once.
 const LEEWAY: f64 = 2.0;
 
 /// The premises that may be turned: $C$, and how many times as large as it was declared the noise is.
@@ -47,25 +44,32 @@ impl Reading<'_> {
 
     /// gap(C) around a declared bound, and its running maximum.
     pub fn curve(&self, judged: &impl Judged, norm_bound: f64) -> Result<Vec<Standpoint>> {
-        let norm_bounds: Vec<f64> = (-BELOW..=ABOVE).map(|k| norm_bound * (0.25 * f64::from(k)).exp2()).collect();
+        let norm_bounds = norm_bounds_around(norm_bound);
         let chain: Vec<Setting> = norm_bounds.iter().map(|&norm_bound| Setting { norm_bound, scale: 1.0 }).collect();
         let gaps = judged.gaps(&chain)?;
         let gaps: Vec<Option<f64>> = chain.iter().zip(gaps).map(|(&setting, gap)| gap.map(|gap| self.gap(setting, gap))).collect();
         Ok(curve(&norm_bounds, &gaps))
     }
 
-    /// The gap whose claim is followed to where it breaks: the wanted one where it is reached.
-    pub fn followed(&self, reported: f64) -> f64 {
+    /// The wanted gap, where it is reached.
+    fn wanted(&self, reported: f64) -> Option<f64> {
         let wanted = if self.among_candidates { self.problem.wanted_candidate_gap() } else { self.problem.wanted_gap() };
-        wanted.filter(|&wanted| reported <= wanted).unwrap_or(LEEWAY * reported)
+        wanted.filter(|&wanted| reported <= wanted)
     }
 
-    /// $C^\dagger$ and $R^\dagger$ of a claim of this gap, under the declared norm bound and noise level.
-    pub fn range(&self, judged: &impl Judged, least_norm: f64, gap: f64, (norm_bound, level): (f64, f64)) -> Result<Range> {
+    /// The gap whose claim is followed to where it breaks: the wanted one where it is reached.
+    pub fn followed(&self, reported: f64) -> f64 {
+        self.wanted(reported).unwrap_or(LEEWAY * reported)
+    }
+
+    /// $C^\dagger$ and $R^\dagger$ of the claim that follows from this one, under the declared norm bound and noise level.
+    pub fn range(&self, judged: &impl Judged, least_norm: f64, reported: f64, (norm_bound, level): (f64, f64)) -> Result<Range> {
         let declared = Setting { norm_bound, scale: 1.0 };
         let norm = |factor: f64| Setting { norm_bound: factor * norm_bound, ..declared };
         let noisier = |factor: f64| Setting { scale: factor, ..declared };
+        let gap = self.followed(reported);
         let mut range = Range { least_norm, gap: Some(gap), among_candidates: self.among_candidates, ..Range::default() };
+        (range.claimed, range.wanted) = (Some(reported), self.wanted(reported));
         range.norm_breakdown = Some(norm_bound * self.breakdown(judged, gap, norm)?);
         if level > 0.0 {
             range.noise_breakdown = Some(level * self.breakdown(judged, gap, noisier)?);

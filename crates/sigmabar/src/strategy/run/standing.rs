@@ -94,6 +94,35 @@ impl Standing {
     }
 }
 
+impl Standing {
+    /// The norm bound as it was declared, and how many times as large norms are under the kernel of curve and map: for pictures that count norms as the sentence does.
+    #[must_use]
+    pub fn declared(&self) -> (f64, f64) {
+        let growth = self.certificate.premises.norm_growth();
+        (self.norm_bound / growth, growth)
+    }
+
+    /// About a setting at a kernel distance from the recommended one, of which a unit of norm makes `slack` in the data's scale.
+    #[must_use]
+    pub fn moved(mut self, slack: f64) -> Self {
+        self.curve = moved(self.curve, slack);
+        self.range = self.range.moved(self.norm_bound, slack);
+        self
+    }
+}
+
+impl PremiseRow {
+    /// As [`Standing::moved`], by the distance under the kernel of this row.
+    #[must_use]
+    pub fn moved(self, slack: f64) -> Self {
+        Self { curve: moved(self.curve, slack), ..self }
+    }
+}
+
+fn moved(curve: Vec<Standpoint>, slack: f64) -> Vec<Standpoint> {
+    curve.into_iter().map(|point| Standpoint { gap: point.gap.map(|gap| gap + point.norm_bound * slack), ..point }).collect()
+}
+
 impl fmt::Display for Repeats {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { batch, count, of, factor } = self;

@@ -410,8 +410,7 @@ impl Sbpe {
     /// How δ is spent over all batches.
     fn spent(&self, problem: &Problem) -> Vec<Spent> {
         let share = |on, part: f64| Spent::new(on, part * self.spendable(problem), None);
-        let level =
-            problem.unknown_level().map(|_| Spent::new("the level of the noise, by replicates", NOISE_SHARE * problem.delta(), None));
+        let level = problem.unknown_level().map(|_| Spent::new(Spent::NOISE_LEVEL, NOISE_SHARE * problem.delta(), None));
         let mut spent = match self.rules {
             Rules::Certified => vec![
                 share("pairs with the best setting", SHARES.pairs),

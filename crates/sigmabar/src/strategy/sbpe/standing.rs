@@ -114,8 +114,8 @@ impl Sbpe {
         let (Some(norm_bound), Some(reported)) = (problem.norm_bound(), self.reported(problem, state, reading)) else {
             return Ok(Range { least_norm, ..Range::default() });
         };
-        let gap = reading.followed(reported);
-        state.range.or_find(gap, || reading.range(replay()?.borrow(), least_norm, gap, (norm_bound, claimed_level(state, noise))))
+        let find = || reading.range(replay()?.borrow(), least_norm, reported, (norm_bound, claimed_level(state, noise)));
+        state.range.or_find((reported, reading.followed(reported)), find)
     }
 }
 

@@ -48,9 +48,9 @@ pub(super) struct State {
 pub(super) struct Found(Arc<OnceLock<Range>>);
 
 impl Found {
-    /// What was found for this gap, or what is found now.
-    pub fn or_find(&self, gap: f64, find: impl FnOnce() -> Result<Range>) -> Result<Range> {
-        if let Some(range) = self.0.get().filter(|range| range.gap == Some(gap)) {
+    /// What was found for this claim and the gap that is followed from it, or what is found now.
+    pub fn or_find(&self, (claimed, gap): (f64, f64), find: impl FnOnce() -> Result<Range>) -> Result<Range> {
+        if let Some(range) = self.0.get().filter(|range| (range.claimed, range.gap) == (Some(claimed), Some(gap))) {
             return Ok(*range);
         }
         let range = find()?;
