@@ -32,7 +32,8 @@ step cargo clippy --workspace --all-targets -- -D warnings
 step cargo clippy --workspace --no-default-features -- -D warnings
 RUSTDOCFLAGS="-D warnings --html-in-header katex.html" step cargo doc --workspace --no-deps
 step cargo test --workspace --doc
-step cargo nextest run --workspace
+# A fifth of the time tests wait, for leases, timeouts and processes: one more than there are cores keeps the cores busy.
+step cargo nextest run --workspace --test-threads "$(($(nproc) + 1))"
 step bash scripts/test-docs.sh
 step bash scripts/test-python.sh
 step bash scripts/test-browser.sh
