@@ -12,7 +12,7 @@ use std::sync::Arc;
 const DRAWS: usize = 2000;
 
 /// A greedy searcher: after three fixed points it measures next to the best response so far.
-fn searched(f: &Expansion, law: Law, scale: f64, random: &mut Draws) -> (Vec<Vec<f64>>, Vec<f64>) {
+pub(crate) fn searched(f: &Expansion, law: Law, scale: f64, random: &mut Draws) -> (Vec<Vec<f64>>, Vec<f64>) {
     let mut x: Vec<Vec<f64>> = [0.1, 0.5, 0.9].iter().map(|&v| vec![v]).collect();
     let mut y: Vec<f64> = x.iter().map(|p| f.value(p) + law.sample(random, scale)).collect();
     while x.len() < 15 {

@@ -1,14 +1,15 @@
 //! Models made of sums over parts, without rows: miss rates over thousands of draws against the function that hides most from them. Each shows that 0.8 of the width would fail.
 #![allow(clippy::unwrap_used)]
 
+use crate::coverage_adaptive::searched;
 use crate::coverage_support;
 
 use coverage_support::oracle::Draws;
-use coverage_support::{Instance, LAWS, Law, points};
+use coverage_support::{Instance, LAWS, Law, kernel, points};
 use sigmabar::accumulator::{Accumulator, Plan, Road};
-use sigmabar::certificate::Method;
+use sigmabar::certificate::{Coverage, Method, Theorem};
 use sigmabar::residual::ResidualNormKind;
-use sigmabar::{Claim, Collected, Expansion, Label, Noise, Observations, Origin, Points, Posterior, Prior};
+use sigmabar::{Claim, Collected, Expansion, Intervals, Label, Noise, Observations, Origin, Points, Posterior, Prior};
 use std::sync::Arc;
 
 const DRAWS: usize = 2000;
@@ -36,32 +37,38 @@ fn sums(plan: &Plan, x: &[Vec<f64>], y: &[f64]) -> Accumulator {
     leaves.into_iter().rev().reduce(merge).unwrap()
 }
 
-/// `k(x,·) − Σ V_i k(x_i,·)` for the weights of the model, scaled to the norm.
-fn adversary(instance: &Instance, query: &Points, norm: f64) -> Expansion {
-    let weights = instance.information.weights(query.view()).unwrap();
-    let mut centres = query.clone();
+/// `k(x,·) − Σ V_i k(x_i,·)` at the first query for the weights of the model, scaled to the norm.
+fn adversary(instance: &Instance, queries: &Points, norm: f64) -> Expansion {
+    let mut centres = points(&[queries.row(0).to_vec()]);
+    let weights = instance.information.weights(centres.view()).unwrap();
     instance.x.iter().for_each(|row| centres.push(row).unwrap());
     let coefficients = [1.0].into_iter().chain(weights.row(0).iter().map(|v| -v)).collect();
     Expansion::new(instance.kernel.clone(), centres, coefficients).unwrap().with_norm(norm).unwrap()
 }
 
-/// How often the function leaves the interval at the query, with the whole width and with 0.8 of it.
-fn misses(instance: &Instance, plan: &Plan, query: &Points, claim: &Claim, law: Law, norm: f64, scale: f64) -> [f64; 2] {
-    let f = adversary(instance, query, norm);
-    let (at_x, truth) = (f.values(points(&instance.x).view()).unwrap(), f.values(query.view()).unwrap()[0]);
+/// Whether the function leaves one of the intervals with this share of their widths.
+fn leaves(found: &Intervals, truth: &[f64], share: f64) -> bool {
+    (0..truth.len()).any(|i| {
+        let (mean, lower, upper) = (found.mean()[i], found.lower()[i], found.upper()[i]);
+        truth[i] < mean - share * (mean - lower) || truth[i] > mean + share * (upper - mean)
+    })
+}
+
+/// How often the function leaves an interval at one of the queries, with the whole width and with 0.8 of it.
+fn misses(instance: &Instance, plan: &Plan, queries: &Points, claim: &Claim, law: Law, norm: f64, scale: f64) -> [f64; 2] {
+    let f = adversary(instance, queries, norm);
+    let (at_x, truth) = (f.values(points(&instance.x).view()).unwrap(), f.values(queries.view()).unwrap());
     let (mut random, mut missed) = (Draws::new(53), [0.0; 2]);
     for _ in 0..DRAWS {
         let y: Vec<f64> = at_x.iter().map(|v| v + law.sample(&mut random, scale)).collect();
         let posterior = Posterior::from_sums(plan, &sums(plan, &instance.x, &y)).unwrap();
-        let found = posterior.interval(query.view(), claim).unwrap();
+        let found = posterior.interval(queries.view(), claim).unwrap();
         // Coins may fall alike twice at one point, which looks like one measurement written down twice.
         let mut certificate = found.certificate().clone();
         certificate.premises.copies.origin = Origin::Guaranteed;
         assert_eq!(certificate.label(), Label::Certified, "{certificate}");
-        let (mean, lower, upper) = (found.mean()[0], found.lower()[0], found.upper()[0]);
         for (missed, share) in missed.iter_mut().zip([1.0, 0.8]) {
-            let is_outside = truth < mean - share * (mean - lower) || truth > mean + share * (upper - mean);
-            *missed += f64::from(u8::from(is_outside)) / DRAWS as f64;
+            *missed += f64::from(u8::from(leaves(&found, &truth, share))) / DRAWS as f64;
         }
     }
     missed
@@ -106,6 +113,46 @@ fn every_width_and_both_roads_cover_and_can_fail() {
             let margin = 4.5 * (delta * (1.0 - delta) / DRAWS as f64).sqrt();
             assert!(whole <= delta + margin && shrunk > delta + margin, "{method:?} {road:?}: {whole} {shrunk}");
         }
+    }
+}
+
+/// At sixty points at once.
+#[test]
+fn sums_cover_lists_and_can_fail() {
+    let ((instance, query), delta) = (sharp(), 0.1);
+    let list: Vec<Vec<f64>> = [query.row(0).to_vec()].into_iter().chain((0..60).map(|i| vec![f64::from(i) / 60.0])).collect();
+    for law in LAWS {
+        let claim = Claim::new(delta).unwrap().norm_bound(60.0).unwrap().noise(law.noise(0.02)).coverage(Coverage::Points);
+        let plan = plan(&instance, 4).look_ahead(points(&instance.x), 64).unwrap();
+        let [whole, shrunk] = misses(&instance, &plan, &points(&list), &claim, law, 60.0, 0.02);
+        let margin = 4.5 * (delta * (1.0 - delta) / DRAWS as f64).sqrt();
+        assert!(whole <= delta + margin && shrunk > delta + margin, "{law:?}: {whole} {shrunk}");
+    }
+}
+
+/// Rows whose points were chosen by looking at earlier responses, or of which nobody said how: everywhere at once.
+#[test]
+fn sums_of_searched_rows_cover_and_can_fail() {
+    let ((kernel, _), norm, delta) = (kernel(1), 3.0, 0.1);
+    let f =
+        Expansion::new(kernel.clone(), points(&[vec![0.3], vec![0.7], vec![9.0]]), vec![0.1, -0.05, 1.0]).unwrap().with_norm(norm).unwrap();
+    let queries: Vec<Vec<f64>> = (0..20).map(|i| vec![f64::from(i) / 19.0]).chain([vec![9.0]]).collect();
+    let (view, truth) = (points(&queries), f.values(points(&queries).view()).unwrap());
+    let z: Vec<Vec<f64>> = (0..6).map(|i| vec![0.2 * f64::from(i)]).collect();
+    for (law, collected) in LAWS.into_iter().map(|law| (law, Collected::Adaptive)).chain([(Law::Gaussian, Collected::Undeclared)]) {
+        let mut plan = Plan::new(kernel.clone(), points(&z), 0.2, vec![Some(5); 3]).unwrap();
+        (plan.prior, plan.collected) = (Some(Prior::ZERO), collected);
+        let claim = Claim::new(delta).unwrap().norm_bound(norm).unwrap().noise(law.noise(0.2));
+        let (mut random, mut missed) = (Draws::new(51), [0; 2]);
+        for _ in 0..DRAWS {
+            let (x, y) = searched(&f, law, 0.2, &mut random);
+            let found = Posterior::from_sums(&plan, &sums(&plan, &x, &y)).unwrap().interval(view.view(), &claim).unwrap();
+            assert_eq!(found.certificate().theorem, Theorem::Energy);
+            missed[0] += usize::from(found.certificate().contradiction.is_none() && leaves(&found, &truth, 1.0));
+            missed[1] += usize::from(leaves(&found, &truth, 0.8));
+        }
+        let allowed = DRAWS as f64 * delta + 4.5 * (DRAWS as f64 * delta * (1.0 - delta)).sqrt();
+        assert!(missed[0] as f64 <= allowed && missed[1] as f64 > allowed, "{law:?} {collected:?}: {missed:?} of {DRAWS}");
     }
 }
 

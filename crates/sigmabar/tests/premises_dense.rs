@@ -261,7 +261,7 @@ impl Dense {
 
     fn gap(&self, at: (f64, f64), bias: impl Fn(&Batch, &Functional) -> f64) -> f64 {
         let mut left: Vec<usize> = (0..CANDIDATES).collect();
-        let mut upper = vec![f64::INFINITY; CANDIDATES];
+        let mut upper = [f64::INFINITY; CANDIDATES];
         let (mut floor, mut lower, mut gap) = (f64::NEG_INFINITY, f64::NEG_INFINITY, 2.0 * at.0);
         for batch in &self.batches {
             left.iter().for_each(|&i| upper[i] = upper[i].min(batch.ends(i, at).0));
