@@ -82,7 +82,7 @@ fn from_answers_to_a_certificate_with_its_range() {
     assert!(number("least_norm") < 2.5981 && number("norm_breakdown") >= 2.598 && number("noise_breakdown") >= 0.0886, "{range}");
     assert!(answer["stands"].as_str().unwrap().contains("for every function of norm up to"), "{answer}");
     // In words too, with what finding the level of the noise cost; for programs the label stays one word.
-    let spent = "degrees of freedom, on which 0.005 of delta = 0.05 is spent";
+    let spent = "degrees of freedom, on which all batches together spend 0.005 of delta = 0.05";
     for verb in ["status", "recommend"] {
         let (shown, _) = ends(path, &[verb, "study.toml"], "", 0);
         assert!(shown.contains("stands") && shown.contains("certified; normal noise of one unknown level, at most "), "{shown}");
@@ -343,12 +343,12 @@ fn equal_repeats_of_a_pilot_say_no_more_than_they_show() {
     let place = tempfile::tempdir().unwrap();
     let path = place.path();
     let learnt = |file: &str, command: &str| {
-        fs::write(path.join(file), piloted(command)).unwrap();
+        fs::write(path.join(file), piloted(command).replace("pilot = 12", "pilot = 24")).unwrap();
         ends(path, &["run", file, "--no-report"], "", 0);
         ends(path, &["premises", file], "", 0);
         fs::read_to_string(path.join(file)).unwrap()
     };
-    let written = learnt("exact.toml", "echo {x}");
+    let written = learnt("exact.toml", "python3 -c 'import math; print(math.sin({x}))'");
     assert!(written.contains("noise = 0  # repeats gave the same"), "{written}");
     ends(path, &["run", "exact.toml", "--no-report", "-q"], "", 0);
     let (answer, _) = ends(path, &["recommend", "exact.toml", "--format", "json"], "", 0);
@@ -357,6 +357,11 @@ fn equal_repeats_of_a_pilot_say_no_more_than_they_show() {
     ends(path, &["status", "exact.toml"], "", 0);
     let written = learnt("rounded.toml", "printf '%.1f' {x}");
     assert!(written.contains("noise = { about = ") && written.contains("multiples of 0.1, which hides the noise"), "{written}");
+    // A converter that reads in steps, an instrument that reads nothing below its limit, and too few repeats.
+    let written = learnt("steps.toml", "python3 -c 'import math; print(round(50 * math.sin({x})) * 5 / 256)'");
+    assert!(written.contains("which hides the noise"), "{written}");
+    let written = learnt("limit.toml", "python3 -c 'import math; print(max(0.0, math.sin({x} / 8 + 3)))'");
+    assert!(written.contains("noise = { about = "), "{written}");
     // One line that was pasted twice.
     let rows: String = (0..12).map(|i| format!("{},{}\n", i, (f64::from(i) * 0.7).sin())).collect();
     fs::write(path.join("old.csv"), format!("x,result\n{rows}3,{}\n", (3.0 * 0.7_f64).sin())).unwrap();

@@ -113,7 +113,7 @@ def test_the_picture_shows_what_is_judged_and_what_is_excluded() -> None:
     assert levels, "a horizontal line at the gap that is judged"
     assert ax.get_xlim()[0] < standing.range.least_norm
     said = {text.get_text().rsplit(" ", 1)[0]: text.get_text() for text in ax.get_legend().get_texts()}
-    for words, norm in (("excluded by the data: below", standing.range.least_norm), ("the claim breaks:", standing.range.norm_breakdown)):
+    for words, norm in (("excluded by the data: below", standing.range.least_norm), ("it stands up to:", standing.range.norm_breakdown)):
         assert norm is not None and 0.99 * norm < float(said[words].rsplit(" ", 1)[1]) <= norm, "rounded so that it says no more"
     drawn = sb.plot.premise_map(s)
     assert "declared premises" in [text.get_text() for text in drawn.get_legend().get_texts()]
@@ -164,7 +164,7 @@ def test_certificates_say_what_the_label_does_not() -> None:
     advice = s.recommend()
     assert advice is not None and advice.label == "certified"
     (term,) = advice.certificate.terms
-    assert "normal noise of one unknown level, at most " in term and term.endswith("degrees of freedom, on which 0.005 of delta = 0.05 is spent")
+    assert "normal noise of one unknown level, at most " in term and term.endswith("degrees of freedom, on which all batches together spend 0.005 of delta = 0.05")
     assert term in str(advice.certificate) and term in repr(advice.certificate) and term in advice._repr_html_()
     plain = finished().recommend()
     assert plain is not None and plain.certificate.terms == [] and repr(plain.certificate) == "Certificate(label='certified', delta=0.05)"
@@ -225,3 +225,16 @@ def test_answers_that_make_no_sense_are_refused_by_name() -> None:
             sb.premises.ask(**{**ANSWERS, **wrong})
     with pytest.raises(sb.Error, match="the study has a unit already"):
         sb.premises.ask(**ANSWERS).into({"unit": 3.0})
+
+
+def test_what_a_table_suggests_is_learnt_from_it() -> None:
+    study = {"budget": 40, "parameters": {"t": {"type": "float", "low": 0, "high": 1}}}
+    t = np.linspace(0, 1, 30)
+    y = np.sin(5 * t) + 0.1 * np.random.default_rng(1).normal(size=30)
+    learnt = sb.premises.learn(study, {"t": t}, y)
+    verdict = sb.premises.judge(learnt.into(study), {"t": t}, y)
+    for bound in (learnt.keys["norm_bound"], verdict.suggested):
+        posterior = sb.SparsePosterior(sb.Matern(nu=2.5, lengthscale=0.3), 0.1, t, y, inducing=t, collected="fixed")
+        assert posterior.interval(t, bound, sb.Gaussian(0.1)).certificate.label == "estimated"
+        assert posterior.interval(t, float(bound), sb.Gaussian(0.1)).certificate.label == "certified"
+    assert all(type(value) is not sb.LearntNumber for value in learnt.into(study).values())

@@ -17,6 +17,10 @@ const SAFETY: f64 = 1.5;
 const ALARM_SHARE: f64 = 0.05;
 /// Up to this many results all of them are inducing points; of more, as many spread over the table: what they exclude is then a little less.
 const MOST_INDUCING: usize = 1000;
+/// So many equal repeats at different values at least show that there is no noise.
+const LEAST_REPEATS: usize = 3;
+/// The smallest distance of readings in steps is at most so many of them.
+const PARTS: i32 = 16;
 /// Values that come in more steps than this over their span are not called rounded: nothing would hide in a step.
 const STEPS: f64 = 1e6;
 
@@ -149,11 +153,23 @@ impl Pilot {
     fn level(&self, is_own: bool, guess: f64) -> Result<Level> {
         let repeats = Replicates::of(Points::from_rows(&self.points)?, &self.values)?;
         let all_equal = repeats.identical() > 0 && repeats.freedom() == 0;
-        Ok(match rounding_step(&self.values).filter(|_| all_equal) {
+        Ok(match rounding_step(&self.values).or_else(|| lattice_step(&self.values)).filter(|_| all_equal) {
             Some(step) => Level::Hidden { level: guess, step },
-            None if all_equal && is_own => Level::Exact,
+            None if all_equal && is_own && self.shows_no_noise() => Level::Exact,
             None => Level::About(guess),
         })
+    }
+
+    /// Whether equal repeats show that there is no noise: several of them at different values, and no value twice for different settings, as it is where an instrument
+    /// reads nothing below its limit.
+    fn shows_no_noise(&self) -> bool {
+        let mut rows: Vec<(&[f64], f64)> = self.points.iter().map(Vec::as_slice).zip(self.values.iter().copied()).collect();
+        rows.sort_by(|a, b| a.1.total_cmp(&b.1));
+        let pairs = || rows.windows(2).filter(|pair| pair[0].1 == pair[1].1);
+        let is_own = pairs().all(|pair| pair[0].0 == pair[1].0);
+        let mut values: Vec<f64> = rows.iter().map(|row| row.1).collect();
+        values.dedup();
+        is_own && rows.len() - values.len() >= LEAST_REPEATS
     }
 
     /// What the results say about the premises of a problem; none where these have a kernel and no noise.
@@ -183,6 +199,16 @@ fn digits(value: f64) -> f64 {
 }
 
 /// The largest power of ten that all values are multiples of, unless it is too fine to hide anything.
+/// The step of readings that are all on one lattice, as those of a converter are: some part of their smallest distance.
+fn lattice_step(values: &[f64]) -> Option<f64> {
+    let mut values = values.to_vec();
+    values.sort_by(f64::total_cmp);
+    values.dedup();
+    let distance = values.windows(2).map(|pair| pair[1] - pair[0]).fold(f64::INFINITY, f64::min);
+    let is_on = |step: f64| values.iter().all(|v| ((v - values[0]) / step - ((v - values[0]) / step).round()).abs() < 1e-6);
+    (1..=PARTS).map(|parts| distance / f64::from(parts)).find(|step| is_on(*step))
+}
+
 fn rounding_step(values: &[f64]) -> Option<f64> {
     let is_multiple = |value: f64, step: f64| {
         let steps = value / step;
@@ -212,12 +238,14 @@ impl Level {
 
     fn to_toml(self) -> String {
         match self {
-            Self::About(level) => format!("noise = {{ about = {level:?} }}  # a guess that plans; replicates bound it"),
+            Self::About(level) => {
+                format!("noise = {{ about = {level:?} }}  # a guess that plans; replicates bound it (noise = 0 where no repeat can differ)")
+            }
             Self::Exact => {
                 "noise = 0  # repeats gave the same to the last digit: there is none; if a repeat can differ, say by how much".to_owned()
             }
             Self::Hidden { level, step } => format!(
-                "noise = {{ about = {level:?} }}  # a guess; repeats are equal and all values multiples of {step}, which hides the noise: write down more digits, so that replicates can bound it"
+                "noise = {{ about = {level:?} }}  # a guess; repeats are equal and all values multiples of {step}, which hides the noise: write down more digits, so that replicates can bound it (noise = 0 where no repeat can differ)"
             ),
         }
     }

@@ -188,8 +188,8 @@ mod tests {
         let mut early = seal(Kind::Model, "", b"");
         early[8] = 2;
         assert_eq!(open(Kind::Model, &early), Err(SavedError::Earlier));
-        early[8] = 11;
-        assert_eq!(open(Kind::Model, &early), Err(SavedError::Newer { found: 11, supported: VERSION }));
+        early[8] = VERSION as u8 + 1;
+        assert_eq!(open(Kind::Model, &early), Err(SavedError::Newer { found: VERSION + 1, supported: VERSION }));
         assert_eq!(open(Kind::Model, b"SBAR\n\x1a\n and more"), Err(SavedError::Foreign), "line ends were rewritten");
     }
 }

@@ -130,8 +130,8 @@ fn saved_models_come_back_bitwise_and_damage_is_refused() {
     assert!(matches!(refused(&bytes[..30]), SavedError::Length { .. }));
     assert!(matches!(refused(&bytes[..bytes.len() - 1]), SavedError::Length { .. }));
     let mut newer = bytes.clone();
-    newer[8] = 11;
-    assert_eq!(refused(&newer), SavedError::Newer { found: 11, supported: 10 });
+    newer[8] = 12;
+    assert_eq!(refused(&newer), SavedError::Newer { found: 12, supported: 11 });
     for at in (32..bytes.len()).step_by(3) {
         let mut damaged = bytes.clone();
         damaged[at] ^= 0x10;

@@ -5,8 +5,9 @@ use crate::sbpe_support;
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use sbpe_support::{Drawn, Known, finish, sbpe, uniform};
+use sigmabar::domain::ListDomain;
 use sigmabar::strategy::{Direction, Failures, Rules, Sbpe, Schedule, TrialState};
-use sigmabar::{Ask, BoxDomain, Domain, Error, Kernel, Label, Noise, Origin, Outcome, Policy, Prior, Problem, Sourced, Strategy};
+use sigmabar::{Ask, BoxDomain, Domain, Error, Kernel, Label, Noise, Origin, Outcome, Points, Policy, Prior, Problem, Sourced, Strategy};
 
 fn known() -> Known {
     Known::random(Kernel::matern(2.5, 0.3, 1.0).unwrap(), 1, 40, 2.0, 0.2, 3)
@@ -158,6 +159,30 @@ fn data_that_contradict_the_norm_are_not_certified() {
     let guess = strategy.recommend().unwrap().unwrap();
     assert!(guess.label() == Label::Estimated && guess.gap == f64::INFINITY && guess.certificate.contradiction.is_some());
     assert!(strategy.batches().unwrap().iter().all(|b| b.gap.is_none()));
+}
+
+/// A hill a little higher than the norm bound allows: many measurements prove it, and the alarm of a batch need not see it. No interval of no width is certified then.
+#[test]
+fn a_lower_end_beyond_the_reach_of_the_norm_refutes_it() {
+    let kernel = Kernel::matern(2.5, 0.15, 1.0).unwrap();
+    let values: Vec<f64> = (0..20).map(|i| 1.15 * kernel.value(&[f64::from(i) / 19.0], &[11.0 / 19.0])).collect();
+    let (mut refuted, mut certified) = (0, 0);
+    for seed in 0..12 {
+        let list = Points::on_line((0..20).map(|i| f64::from(i) / 19.0).collect()).unwrap();
+        let problem = Problem::new(Domain::List(ListDomain::new(list).unwrap()), 800)
+            .and_then(|p| p.with_kernel(kernel.clone()))
+            .and_then(|p| p.with_norm_bound(1.0))
+            .and_then(|p| p.with_noise(Noise::gaussian(0.3)?))
+            .unwrap();
+        let mut strategy = Strategy::new(problem, sbpe(Sbpe::default())).unwrap();
+        let mut rng = ChaCha8Rng::seed_from_u64(seed);
+        finish(&mut strategy, |i| values[i] + Drawn::Gaussian.draw(0.3, &mut rng));
+        let advice = strategy.recommend().unwrap().unwrap();
+        let is_refuted = advice.certificate.contradiction.is_some();
+        assert!(is_refuted || (advice.lower < advice.upper && advice.lower <= 1.0), "{} {}", advice.lower, advice.upper);
+        (refuted, certified) = (refuted + usize::from(is_refuted), certified + usize::from(advice.label() == Label::Certified));
+    }
+    assert!(refuted > 6, "{refuted} refuted, {certified} certified");
 }
 
 #[test]

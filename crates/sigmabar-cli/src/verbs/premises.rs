@@ -73,7 +73,7 @@ pub(crate) fn run(arguments: &Arguments, global: &Global, console: &Console) -> 
     let drawn = plot::functions(&beliefs.functions(seed)?, (beliefs.usual, beliefs.stray));
     fs::write(&picture, drawn.svg(Medium::File)).map_err(Failure::file(&picture, "write"))?;
     console.say(format_args!("wrote the premises into {}", file.display()));
-    console.say(format_args!("drew functions of that norm: {}. Could yours look like these?", picture.display()));
+    console.say(format_args!("drew functions as large as you said: {}. Could yours look like these?", picture.display()));
     console.say(format_args!(
         "If yours is wilder, say more hills or a shorter way: sigmabar premises {} asks again. The answer will say for which norms it stands.",
         quoted(file)
@@ -148,6 +148,11 @@ fn say_verdict(pilot: &Pilot, spec: &StudySpec, console: &Console) -> Outcome<()
         "under the kernel and the noise of the file these {} results exclude norms below {least_norm:.3}; what fits them best has norm {norm:.3}; declared: {declared}, suggested: {suggested:.3}",
         pilot.len(),
     ));
+    if spec.problem().norm_bound().is_some_and(|bound| bound < least_norm) {
+        console.warn(format_args!(
+            "the declared norm bound {declared} is excluded: write norm_bound = {suggested:.3}, or another kernel or noise"
+        ));
+    }
     Ok(())
 }
 

@@ -40,6 +40,8 @@ pub(crate) fn repeats(study: &Study) -> Outcome<Option<String>> {
 pub(crate) fn schedule(spec: &StudySpec) -> Option<String> {
     let Policy::Sbpe(policy) = spec.policy() else { return None };
     let lengths = policy.batch_lengths(spec.problem().budget()).ok()?;
+    let pilot = spec.pilot();
+    let lengths = if pilot > 0 && lengths.first() == Some(&pilot) { &lengths[1..] } else { &lengths[..] };
     let is_even = lengths.iter().max()? - lengths.iter().min()? <= 1;
     let list: Vec<String> = lengths.iter().map(ToString::to_string).collect();
     (!is_even)

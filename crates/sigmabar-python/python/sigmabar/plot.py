@@ -149,19 +149,20 @@ def premises(strategy: Strategy | Study, *, ax: Axes | None = None) -> Axes:
         raise ValueError(f"strategy {strategy.name!r} has certified nothing yet, or never does")
     found, norms = standing.range, standing.norm_bounds / standing.growth
     declared, least = standing.norm_bound / standing.growth, found.least_norm / standing.growth
-    ax.plot(norms, standing.gaps, color=_BLUE, marker="o", ms=3, label="gap, for every norm up to this at once")
+    among = " among the candidates" if standing.range.among_candidates else ""
+    ax.plot(norms, standing.gaps, color=_BLUE, marker="o", ms=3, drawstyle="steps-pre", label="gap, for every norm up to this at once")
     ax.axvline(declared, color="black", ls="--", lw=1, label=f"declared: {declared:.3g}")
     if found.norm_breakdown is not None:
         end = found.norm_breakdown / standing.growth
-        ax.axvline(end, color=_ORANGE, ls="--", label=f"the claim breaks: {_down(end)}")
+        ax.axvline(end, color=_ORANGE, ls="--", label=f"it stands up to: {_down(end)}")
     if found.gap is not None:
-        ax.axhline(found.gap, color=_ORANGE, ls=":", label=f"the claim: within {found.gap:.3g} of the best")
+        ax.axhline(found.gap, color=_ORANGE, ls=":", label=f"within {found.gap:.3g} of the best{among}")
     # Far below everything else it would leave no room for the curve.
     if least > declared / 1000:
         left = min(norms[0], least) / 1.5
         ax.axvspan(left, least, color=_GREY, alpha=0.25, label=f"excluded by the data: below {_down(least)}")
         ax.set_xlim(left=left)
-    ax.set(xscale="log", yscale="log", xlabel="norm bound", ylabel="gap")
+    ax.set(xscale="log", yscale="log", xlabel="norm bound", ylabel=f"gap{among}")
     ax.legend(fontsize="small")
     return ax
 
@@ -183,6 +184,7 @@ def premise_map(strategy: Strategy | Study, *, ax: Axes | None = None) -> Axes:
     found, standing = strategy.premise_map(), strategy.standing()
     if found is None or standing is None:
         raise ValueError(f"strategy {strategy.name!r} has certified nothing yet, or has no kernel, norm bound and noise")
+    among = " among the candidates" if standing.range.among_candidates else ""
     claimed = standing.gaps[np.searchsorted(standing.norm_bounds, standing.norm_bound * (1 - 1e-12))]
     darkness = np.log10(np.maximum(found.gaps / claimed, 1.0))
     image = ax.imshow(-darkness, cmap="viridis", vmin=-1.0, vmax=0.0, origin="lower", aspect="auto")
@@ -199,9 +201,9 @@ def premise_map(strategy: Strategy | Study, *, ax: Axes | None = None) -> Axes:
     for x, y in edges:
         ax.plot(x, y, color="black", lw=3, solid_capstyle="projecting")
     if edges:
-        ax.plot([], [], color="black", lw=3, label=f"within {standing.range.gap:.3g} of the best stands on the bright side")
+        ax.plot([], [], color="black", lw=3, label=f"within {standing.range.gap:.3g} of the best{among} stands on the bright side")
     ax.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), frameon=False, fontsize="small")
-    bar = ax.figure.colorbar(image, ax=ax, ticks=[-1.0, -0.5, 0.0], label="gap")
+    bar = ax.figure.colorbar(image, ax=ax, ticks=[-1.0, -0.5, 0.0], label=f"gap{among}")
     bar.ax.set_yticklabels([f"{claimed * factor:.2g}" for factor in (10.0, 10.0**0.5, 1.0)])
     ax.set(xlabel="norm bound (white: excluded by the data)", ylabel="length-scale times")
     return ax

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -76,7 +76,8 @@ def functions(kernel: Kernel, norm: float, x: Any, *, hills: int = 4, count: int
 @dataclass(frozen=True)
 class Learnt:
     """Premises that results of before suggest, for other measurements than these: ``keys`` are those of a study file, in units of ``keys["unit"]``; under the kernel the
-    results exclude norms below ``least_norm``. ``print`` shows the lines of a study file, with where each number comes from."""
+    results exclude norms below ``least_norm``. ``print`` shows the lines of a study file, with where each number comes from. The numbers are marked as learnt: a claim about these
+    same results that rests on them is an estimate."""
 
     keys: dict[str, Any]
     least_norm: float
@@ -85,7 +86,7 @@ class Learnt:
 
     def into(self, study: Mapping[str, Any]) -> dict[str, Any]:
         """The study with these premises: nothing that taught them may be imported into it as fixed, and it says so."""
-        return {**study, **self.keys}
+        return {**study, **_each_number(self.keys, float)}
 
     def __str__(self) -> str:
         return self.lines
@@ -172,7 +173,15 @@ def learn(study: Mapping[str, Any], x: Any, y: Any, *, source: str = "earlier re
     True
     """
     found = json.loads(_core.learn_premises(json.dumps(dict(study)), _settings(study, x, y), source, seed_of(seed)))
-    return Learnt(found["keys"], found["least_norm"], found["results"], found["lines"])
+    keys = _each_number(found["keys"], lambda value: LearntNumber(value, "learnt-here"))
+    return Learnt(keys, found["least_norm"], found["results"], found["lines"])
+
+
+def _each_number(keys: Any, made: Callable[[float], float]) -> Any:
+    """The same with each number made anew, however deep it stands."""
+    if isinstance(keys, Mapping):
+        return {key: _each_number(value, made) for key, value in keys.items()}
+    return made(keys) if isinstance(keys, float) else keys
 
 
 def judge(study: Mapping[str, Any], x: Any, y: Any) -> Verdict:
@@ -180,7 +189,8 @@ def judge(study: Mapping[str, Any], x: Any, y: Any) -> Verdict:
     found = _core.judge_premises(json.dumps(dict(study)), _settings(study, x, y))
     if found is None:
         raise Error("the study has no kernel or no noise: declare both to have them judged, or learn them")
-    return Verdict(*found)
+    least, norm, suggested = found
+    return Verdict(least, LearntNumber(norm, "learnt-here"), LearntNumber(suggested, "learnt-here"))
 
 
 def _settings(study: Mapping[str, Any], x: Any, y: Any) -> list[tuple[str, float]]:

@@ -5,7 +5,7 @@ use super::{Axis, Figure, Ink, Panel, Picture, Sample, Scale, Stroke, Table};
 /// Functions along one parameter, from 0 to 1 of its range: their values at equal steps. `around` is the usual value and how far values stray.
 #[must_use]
 pub fn functions(functions: &[Vec<f64>], around: (f64, f64)) -> Picture {
-    let mut figure = Figure::new("functions", "Could yours look like this? Functions of the norm that your answers give");
+    let mut figure = Figure::new("functions", "Could yours look like this? Functions as large as your answers say");
     let (line, band) = (Stroke::solid(Ink::Series(0), 2.0), Stroke::dashed(Ink::Muted, 1.0));
     figure.legend(&[(Sample::Line(line), "a function"), (Sample::Line(band), "the usual value, and how far values stray from it")]);
     let areas = figure.grid(functions.len(), functions.len(), 220.0);
@@ -26,7 +26,7 @@ pub fn functions(functions: &[Vec<f64>], around: (f64, f64)) -> Picture {
             table.push(vec![(i + 1).into(), share.into(), value.into()]);
         }
     }
-    let caption = "Random functions with as many hills and valleys as were said, of the height that was said, along one factor while the others stay. The norm bound leaves room for \
-                   half as much again.";
+    let caption = "Random functions made of as many hills and valleys as were said, which may run into each other, along one factor while the others stay. Their norm is two thirds of \
+                   the bound, which leaves room for half as much again.";
     figure.finish(caption, table)
 }

@@ -23,7 +23,7 @@ pub fn standing(standing: &Standing, response: &str) -> Picture {
     let end = range.norm_breakdown.map(|norm| norm / growth);
     let words = [
         format!("declared norm bound: C = {}", number(norm_bound)),
-        end.zip(range.gap).map_or_else(String::new, |(end, gap)| format!("a gap of {} breaks: C† = {}", number(gap), down(end))),
+        end.zip(range.gap).map_or_else(String::new, |(end, gap)| format!("a gap of {} stands up to C† = {}", number(gap), down(end))),
         least.map_or_else(String::new, |least| format!("the data exclude norms below c₀ = {}", down(least))),
     ];
     let samples = [Sample::Line(declared), Sample::Line(breaks), Sample::Band(excluded)];
@@ -32,9 +32,10 @@ pub fn standing(standing: &Standing, response: &str) -> Picture {
     let area = figure.grid(1, 1, 320.0)[0];
     let marked = least.into_iter().chain(end).chain([norm_bound]);
     let norms = Scale::log_covering(standing.curve.iter().map(|p| p.norm_bound / growth).chain(marked));
+    let gap_axis = if standing.among_candidates { "gap among the candidates" } else { "gap" };
     let gaps = Scale::log_covering(known.iter().map(|k| k.1).chain(range.gap));
     let x = Axis::new(norms, "norm bound C");
-    let panel = Panel::new(&mut figure.scene, area, "", x, Axis::new(gaps, format!("gap in {response}")));
+    let panel = Panel::new(&mut figure.scene, area, "", x, Axis::new(gaps, format!("{gap_axis} in {response}")));
     let inner = panel.inner();
     // From the edge of the panel on: the axis begins a little before the curve does.
     if let Some(share) = least.and_then(|least| panel.x().share(least)) {
@@ -48,17 +49,26 @@ pub fn standing(standing: &Standing, response: &str) -> Picture {
     if let Some(norm) = end {
         panel.fence(&mut figure.scene, norm, breaks);
     }
-    panel.line(&mut figure.scene, &known, curve);
+    panel.line(&mut figure.scene, &next_up(&known), curve);
     for (norm, gap) in &known {
         panel.mark(&mut figure.scene, (*norm, *gap), 3.0, Marker::Disc, Fill::opaque(Ink::Series(0)), number(*gap));
     }
-    let caption = "Each point is a statement about its own premise, from the same data: a function of norm C at most has no setting better than the recommended one by more than the gap. \
-                   Left of the shaded edge no function fits the data; right of C† the gap at the dashed level is no longer proved.";
+    let others = if standing.among_candidates { "no candidate that stands for the space" } else { "no setting" };
+    let caption = format!(
+        "Each point is a statement about its own premise, from the same data: a function of norm C at most has {others} better than the recommended one by more than the gap. \
+         Left of the shaded edge no function fits the data; up to C† the gap at the dashed level was seen to stand. Eight times the declared norm is the farthest that is looked at."
+    );
     let mut table = Table::new(["norm_bound", "gap"]);
     for Standpoint { norm_bound, gap, .. } in &standing.curve {
         table.push(vec![(*norm_bound / growth).into(), (*gap).into()]);
     }
     figure.finish(caption, table)
+}
+
+/// Between two norms the statement of the larger one is what holds.
+fn next_up(known: &[(f64, f64)]) -> Vec<(f64, f64)> {
+    let steps = known.windows(2).flat_map(|pair| [(pair[0].0, pair[1].1), pair[1]]);
+    known.first().copied().into_iter().chain(steps).collect()
 }
 
 /// Three digits of an end of a range: never more than it.
@@ -77,7 +87,9 @@ pub fn premise_map(rows: &[PremiseRow], standing: &Standing, response: &str) -> 
     let frame = Stroke::solid(Ink::Series(1), 3.0);
     let edge = Stroke::solid(Ink::Text, 4.0);
     let stands = format!("a gap of {} stands on the bright side", number(followed));
-    figure.legend(&[(Sample::Line(frame), "declared premises"), (Sample::Line(edge), &stands)]);
+    let borders = edges(rows, followed);
+    let entries = [(Sample::Line(frame), "declared premises"), (Sample::Line(edge), stands.as_str())];
+    figure.legend(&entries[..if borders.is_empty() { 1 } else { 2 }]);
     let whole = figure.grid(1, 1, 104.0 + 44.0 * rows.len() as f64)[0];
     let mut area = whole;
     area.height -= 34.0;
@@ -101,7 +113,7 @@ pub fn premise_map(rows: &[PremiseRow], standing: &Standing, response: &str) -> 
             table.push(vec![row.factor.into(), (point.norm_bound / growth).into(), point.gap.into()]);
         }
     }
-    for ends in edges(rows, followed) {
+    for ends in borders {
         let corner = |(j, i): (f64, f64)| {
             let (x, y) = panel.place((0.0, 0.0))?;
             Some((x + (j - 0.5) * width, y - (i - 0.5) * height))
@@ -116,8 +128,9 @@ pub fn premise_map(rows: &[PremiseRow], standing: &Standing, response: &str) -> 
     colour_bar(&mut figure.scene, (inner.left, below), inner.width, (10.0 * claimed, claimed));
     figure.scene.text((inner.left + 0.5 * inner.width, below - 4.0), "gap", Style::new(Ink::Muted, 10.5, Anchor::Middle));
     let caption = format!(
-        "The number is the gap in {response} under that norm and that length-scale, bright where it is about the claimed one and dark from ten times that on. Framed: what was declared. On the dark side of the heavy line a \
+        "The number is the gap{} in {response} under that norm and that length-scale, bright where it is about the claimed one and dark from ten times that on. Framed: what was declared. On the dark side of the heavy line a \
          gap of {} is no longer proved. A dash: the data exclude these premises. Rows below the frame are about functions that change faster than was declared.",
+        if standing.among_candidates { " among the candidates that stand for the space" } else { "" },
         number(followed)
     );
     figure.finish(caption, table)
@@ -209,7 +222,7 @@ mod tests {
             assert!((found.declared().0 - 2.0).abs() < 1e-12 && range.least_norm > 0.0 && end > 2.0, "{range:?}");
             for words in [
                 "declared norm bound: C = 2".to_owned(),
-                format!("a gap of {} breaks: C† = {}", number(gap), down(end)),
+                format!("a gap of {} stands up to C† = {}", number(gap), down(end)),
                 format!("the data exclude norms below c₀ = {}", down(range.least_norm / growth)),
             ] {
                 assert!(svg.contains(&words), "{words} is not in {svg}");

@@ -86,7 +86,7 @@ impl Range {
 
 /// Where the words may err: a claim that is rounded claims less, never more.
 #[derive(Clone, Copy, PartialEq)]
-enum Towards {
+pub(super) enum Towards {
     Below,
     Above,
 }
@@ -98,7 +98,7 @@ fn as_said(value: f64) -> String {
 }
 
 /// Three digits, and for whole numbers all of them.
-fn short(value: f64, towards: Towards) -> String {
+pub(super) fn short(value: f64, towards: Towards) -> String {
     if value == 0.0 || !value.is_finite() {
         return value.to_string();
     }

@@ -3,7 +3,7 @@
 use super::claim::{Claim, Coverage, Method, Side};
 use super::label::Label;
 use super::premises::Premises;
-use super::range::Range;
+use super::range::{Range, Towards, short};
 use crate::domain::Domain;
 use crate::error::Error;
 use crate::noise::{LevelBound, Noise};
@@ -207,11 +207,11 @@ impl Certificate {
             let unit = self.premises.prior.value.unit();
             let spent = self.spent.iter().find(|spent| spent.on == Spent::NOISE_LEVEL).map_or(0.0, |spent| spent.delta);
             format!(
-                "normal noise of one unknown level, at most {:.3} by replicates: {:.2} times their scatter {:.3}, by the chi-squared bound with {freedom} degrees of freedom, \
-                 on which {} of delta = {} is spent",
-                unit * level,
+                "normal noise of one unknown level, at most {} by replicates: {:.2} times their scatter {}, by the chi-squared bound with {freedom} degrees of freedom, \
+                 on which all batches together spend {} of delta = {}",
+                short(unit * level, Towards::Above),
                 level / scatter,
-                unit * scatter,
+                short(unit * scatter, Towards::Above),
                 (1e6 * spent).round() / 1e6,
                 self.delta
             )

@@ -330,6 +330,7 @@ impl Sbpe {
                 let batch = Batch { settings: self, problem, ledger, premises, index: batch, counted, budget };
                 self.digest(&batch, &mut state)?;
                 self.claim(problem, ledger, &mut state)?;
+                contradict_beyond_reach(problem, &mut state);
             }
         }
         let (gap, candidate_gap) = gaps(problem, &state);
@@ -379,8 +380,7 @@ impl Sbpe {
         let Some(best) = &state.best else { return Ok(None) };
         // f(x̂) ≥ f(x*) − gap ≥ max l − gap, and f(x̂) ≤ f(x*) ≤ max u.
         // Neither end says less than |f| ≤ C√k does.
-        let reach =
-            problem.kernel().zip(problem.norm_bound()).map_or(f64::INFINITY, |(k, c)| c * k.value.value(&best.point, &best.point).sqrt());
+        let reach = reach(problem, &best.point);
         let lower = best.lower.max(state.floor - state.claimed.unwrap_or(best.gap)).max(-reach);
         let (a, b) = (problem.to_data(lower), problem.to_data(state.ceiling.min(reach).max(lower)));
         let (gap, candidate_gap) = gaps(problem, state);
@@ -441,6 +441,20 @@ impl Sbpe {
             Some(cells) => Survivors::of_tree(&cells.tree, cells.whole_cells()),
             None => Survivors::among(problem, self.candidates(problem)?.points(), &state.survivors)?,
         }))
+    }
+}
+
+/// $C\sqrt{k(x,x)}$, beyond which no function of the declared norm goes.
+fn reach(problem: &Problem, point: &[f64]) -> f64 {
+    problem.kernel().zip(problem.norm_bound()).map_or(f64::INFINITY, |(k, c)| c * k.value.value(point, point).sqrt())
+}
+
+/// A lower end that is proved and lies beyond the reach of the norm bound refutes it; clipped there it would be an interval of no width.
+fn contradict_beyond_reach(problem: &Problem, state: &mut State) {
+    let (Some(best), Some(norm_bound)) = (&state.best, problem.norm_bound()) else { return };
+    let beyond = best.lower / reach(problem, &best.point);
+    if beyond > 1.0 + 1e-9 {
+        state.contradict(Some(beyond * norm_bound), norm_bound);
     }
 }
 
