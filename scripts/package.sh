@@ -42,7 +42,7 @@ done
 tar -C "$(dirname "$folder")" -czf "$out/sigmabar-$version-$target.tar.gz" "$(basename "$folder")"
 
 if [[ "$target" == x86_64-unknown-linux-gnu ]]; then
-    "$bin/maturin" sdist --quiet --manifest-path crates/sigmabar-python/Cargo.toml --out "$out"
+    "$bin/maturin" sdist --manifest-path crates/sigmabar-python/Cargo.toml --out "$out"
     cargo metadata --locked --format-version 1 | "$bin/python" scripts/parts.py > "$out/sigmabar-$version.cdx.json"
 fi
 ls -l "$out"

@@ -290,7 +290,7 @@ fn one_candidate_and_coinciding_candidates_do_no_harm() {
     for count in [1, 2] {
         let mut points = uniform(count, 1, 8);
         if count == 2 {
-            points = sigmabar::Points::on_line(vec![0.5, 0.5 + 1e-13]).unwrap();
+            points = Points::on_line(vec![0.5, 0.5 + 1e-13]).unwrap();
         }
         let known = Known { values: vec![0.3; count], points, ..known() };
         let mut strategy = Strategy::new(known.problem(20, Drawn::Gaussian, 0), sbpe(Sbpe::default())).unwrap();
