@@ -141,9 +141,9 @@ impl Numbers {
     /// [`DataError`] naming the file, the row, the column and what was found.
     pub fn next_row(&mut self, values: &mut Vec<f64>) -> Result<Option<u64>, DataError> {
         let Some(line) = self.reader.next_row(&mut self.cells)? else { return Ok(None) };
-        let target = self.columns.len() - 1;
+        let width = self.columns.len();
         for (c, column) in self.columns.iter_mut().enumerate() {
-            let place = Place { reader: &self.reader, line, has_options: self.has_options, is_target: self.has_options && c == target };
+            let place = Place { reader: &self.reader, line, has_options: self.has_options, is_target: self.has_options && c + 1 == width };
             let cell = &self.cells[self.positions[c]];
             let is_missing = matches!(cell, Cell::Missing) || matches!(cell, Cell::Number(value) if value.is_nan());
             values.push(match &mut column.categories {
