@@ -42,4 +42,4 @@ pub use pivoted::{PivotedCholesky, RANK_TOLERANCE};
 pub use product::{add_product_rows, add_transposed_product, product, product_transposed, transposed_product};
 pub use qr::TallQr;
 pub use vector::{add_transposed_matvec, argmax, dot, instructions, matvec, matvec_rows, norm_squared};
-pub use workers::{chosen_threads, parallel, set_threads, threads};
+pub use workers::{chosen_threads, in_tasks, parallel, set_threads, threads};

@@ -1,6 +1,7 @@
 //! The threads that share large work. They belong to one process: a forked child has none of its parent's, and starts its own.
 
 use crate::interrupt::{self, Watch};
+use rayon::prelude::*;
 use rayon::{ThreadPool, ThreadPoolBuilder};
 use std::iter::successors;
 use std::num::NonZeroUsize;
@@ -47,6 +48,15 @@ pub fn parallel<T: Send>(work: impl FnOnce(&Watch) -> T + Send) -> T {
     if rayon::current_thread_index().is_some() { work(&watch) } else { pool().install(|| work(&watch)) }
 }
 
+/// The answers of so many tasks, in their order. One task alone wakes nobody.
+pub fn in_tasks<T: Send>(count: usize, task: impl Fn(usize) -> T + Sync + Send) -> Vec<T> {
+    if count == 1 {
+        interrupt::check();
+        return vec![task(0)];
+    }
+    parallel(|watch| (0..count).into_par_iter().inspect(|_| watch.check()).map(task).collect())
+}
+
 fn pool() -> &'static ThreadPool {
     let (process, wanted) = (std::process::id(), WANTED.load(Ordering::Relaxed));
     let mut newest = POOLS.load(Ordering::Acquire);
@@ -74,7 +84,6 @@ fn pool() -> &'static ThreadPool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use rayon::prelude::*;
 
     #[test]
     fn as_many_threads_work_as_were_asked_for() {
@@ -85,6 +94,13 @@ mod tests {
         let own = ThreadPoolBuilder::new().num_threads(2).build().unwrap();
         assert_eq!(own.install(|| parallel(|_| rayon::current_num_threads())), 2, "the caller's own pool is used");
         set_threads(None);
+    }
+
+    #[test]
+    fn one_task_alone_wakes_nobody() {
+        assert_eq!(in_tasks(1, |_| rayon::current_thread_index()), [None]);
+        assert!(in_tasks(2, |_| rayon::current_thread_index()).iter().all(Option::is_some));
+        assert_eq!((in_tasks(0, |i| i), in_tasks(3, |i| i)), (vec![], vec![0, 1, 2]));
     }
 
     #[test]

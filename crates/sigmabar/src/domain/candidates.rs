@@ -245,7 +245,11 @@ impl Candidates {
                 self.row_into(start + task * task_rows + offset, row, &mut unit, &mut natural);
             }
         };
-        parallel(|_| rows.par_chunks_mut(task_rows * dim).enumerate().for_each(place));
+        if rows.len() <= task_rows * dim {
+            place((0, rows));
+        } else {
+            parallel(|_| rows.par_chunks_mut(task_rows * dim).enumerate().for_each(place));
+        }
         Ok(())
     }
 

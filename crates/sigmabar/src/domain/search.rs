@@ -4,8 +4,7 @@ use super::SpaceDomain;
 use super::grid::Grid;
 use super::sobol::SobolSequence;
 use crate::error::{Error, Result};
-use rayon::prelude::*;
-use sigmabar_linalg::parallel;
+use sigmabar_linalg::in_tasks;
 use std::collections::HashSet;
 
 /// Discrete spaces up to this size are searched exhaustively when they have constraints; elsewhere at least this many points are tried.
@@ -47,7 +46,7 @@ pub(super) fn feasible_of_grid(space: &SpaceDomain, grid: &Grid) -> Result<Vec<u
         };
         range.filter(keep).collect::<Vec<_>>()
     };
-    let kept = in_tasks(0, grid.len(), feasible);
+    let kept = in_ranges(0, grid.len(), feasible);
     if kept.is_empty() { Err(Error::NoFeasiblePoint { tried: grid.len() }) } else { Ok(kept) }
 }
 
@@ -63,7 +62,7 @@ pub(super) fn feasible_of_sequence(space: &SpaceDomain, sequence: &SobolSequence
     let (mut start, mut round) = (0, TASK);
     while start < effort && kept.len() < count {
         let end = (start + round).min(effort);
-        let found = in_tasks(start, end, |range| feasible_range(space, sequence, range));
+        let found = in_ranges(start, end, |range| feasible_range(space, sequence, range));
         for (index, hash) in found {
             if kept.len() < count && seen.as_mut().is_none_or(|seen| seen.insert(hash)) {
                 kept.push(index);
@@ -87,12 +86,13 @@ fn feasible_range(space: &SpaceDomain, sequence: &SobolSequence, range: std::ops
     found
 }
 
-/// Tasks in parallel, their answers in order.
-fn in_tasks<T: Send>(start: u64, end: u64, task: impl Fn(std::ops::Range<u64>) -> Vec<T> + Sync) -> Vec<T> {
-    let tasks = (end - start).div_ceil(TASK);
-    let one = |number: u64| task(start + number * TASK..(start + (number + 1) * TASK).min(end));
-    let parts: Vec<Vec<T>> = parallel(|watch| (0..tasks).into_par_iter().inspect(|_| watch.check()).map(one).collect());
-    parts.into_iter().flatten().collect()
+/// The answers for ranges that one task tests, in order.
+fn in_ranges<T: Send>(start: u64, end: u64, task: impl Fn(std::ops::Range<u64>) -> Vec<T> + Sync + Send) -> Vec<T> {
+    let one = |number: usize| {
+        let first = start + number as u64 * TASK;
+        task(first..(first + TASK).min(end))
+    };
+    in_tasks((end - start).div_ceil(TASK) as usize, one).into_iter().flatten().collect()
 }
 
 /// A 64-bit mix of a point's bits. Two points that collide cost one candidate, nothing else.

@@ -5,9 +5,8 @@ use crate::features::{BLOCK_ROWS, FeatureMap};
 use crate::kernel::{Kernel, PreparedKernel};
 use crate::points::PointsRef;
 use crate::posterior::Posterior;
-use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
-use sigmabar_linalg::{Lower, Matrix, add_gram, add_product_rows, dot, matvec_rows, norm_squared, parallel};
+use sigmabar_linalg::{Lower, Matrix, add_gram, add_product_rows, dot, in_tasks, matvec_rows, norm_squared};
 use std::sync::Arc;
 
 /// Rows whose derivatives one task sums: fixed, so that the sums are the same for every number of threads.
@@ -199,25 +198,24 @@ fn unwhiten(lower: &Lower, mut a: Matrix) -> Result<Matrix> {
 /// Adds `Σ W_ij ∂k(x_i,z_j)/∂log θ`, in parallel over chunks of rows whose sums are joined in order.
 pub(crate) fn add_gradient(prepared: &PreparedKernel, x: PointsRef<'_>, adjoint: &[f64], grad: &mut [f64]) {
     let m = prepared.len();
-    let part = |(chunk, weights): (usize, &[f64])| {
-        let start = chunk * CHUNK;
+    let part = |chunk: usize| {
+        let rows = chunk * CHUNK..((chunk + 1) * CHUNK).min(x.len());
         let mut part = vec![0.0; prepared.parameter_count()];
-        prepared.gradient_rows(x.range(start, start + weights.len() / m), weights, &mut part);
+        prepared.gradient_rows(x.range(rows.start, rows.end), &adjoint[rows.start * m..rows.end * m], &mut part);
         part
     };
-    let parts: Vec<Vec<f64>> = parallel(|watch| adjoint.par_chunks(CHUNK * m).enumerate().inspect(|_| watch.check()).map(part).collect());
-    join(&parts, grad);
+    join(&in_tasks(x.len().div_ceil(CHUNK), part), grad);
 }
 
 fn add_diagonal_gradient(kernel: &Kernel, x: PointsRef<'_>, adjoint: &[f64], grad: &mut [f64]) {
     let count = grad.len();
-    let part = |(chunk, weights): (usize, &[f64])| {
+    let part = |chunk: usize| {
+        let rows = chunk * CHUNK..((chunk + 1) * CHUNK).min(x.len());
         let mut part = vec![0.0; count];
-        kernel.gradient_diagonal(x.range(chunk * CHUNK, chunk * CHUNK + weights.len()), weights, &mut part);
+        kernel.gradient_diagonal(x.range(rows.start, rows.end), &adjoint[rows], &mut part);
         part
     };
-    let parts: Vec<Vec<f64>> = parallel(|_| adjoint.par_chunks(CHUNK).enumerate().map(part).collect());
-    join(&parts, grad);
+    join(&in_tasks(x.len().div_ceil(CHUNK), part), grad);
 }
 
 fn join(parts: &[Vec<f64>], grad: &mut [f64]) {

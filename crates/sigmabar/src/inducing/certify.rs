@@ -6,8 +6,7 @@ use crate::error::Result;
 use crate::kernel::Kernel;
 use crate::points::{Points, PointsRef};
 use crate::residual::{ResidualNorm, ResidualNormKind};
-use rayon::prelude::*;
-use sigmabar_linalg::{Lower, Matrix, norm_squared, parallel, symmetric_eigenvalues};
+use sigmabar_linalg::{Lower, Matrix, in_tasks, norm_squared, symmetric_eigenvalues};
 
 /// Rows streamed at a time.
 const STREAM_ROWS: usize = 1024;
@@ -83,10 +82,10 @@ impl PartialCholesky<'_> {
 
     /// $\sum_i c_i f(i)f(i)^\top$ over the pivots from `first` on, chunks added in order.
     fn tail_gram(&self, first: usize) -> Result<Matrix> {
-        let parts = parallel(|_| self.chunks.par_iter().map(|chunk| chunk.tail_gram(first)).collect::<Result<Vec<_>>>())?;
         let p = self.len() - first;
         let mut sum = Matrix::zeros(p, p);
-        for part in parts {
+        for part in in_tasks(self.chunks.len(), |chunk| self.chunks[chunk].tail_gram(first)) {
+            let part = part?;
             sum.as_mut_slice().iter_mut().zip(part.as_slice()).for_each(|(s, v)| *s += v);
         }
         Ok(sum)

@@ -267,9 +267,12 @@ impl<'a> PartialCholesky<'a> {
 
     fn update(&mut self, block: &Block<'_>) -> Result<()> {
         // Per-chunk sums are added in the order of the chunks: the same for any number of threads.
-        let parts = parallel(|_| self.chunks.par_iter_mut().with_max_len(1).map(|chunk| chunk.absorb(block)).collect::<Result<Vec<_>>>())?;
+        let parts: Result<Vec<_>> = match &mut self.chunks[..] {
+            [alone] => alone.absorb(block).map(|part| vec![part]),
+            chunks => parallel(|_| chunks.par_iter_mut().with_max_len(1).map(|chunk| chunk.absorb(block)).collect()),
+        };
         let mut explained = vec![0.0; block.points.len()];
-        for part in parts {
+        for part in parts? {
             explained.iter_mut().zip(part).for_each(|(sum, value)| *sum += value);
         }
         self.explained.extend(explained);

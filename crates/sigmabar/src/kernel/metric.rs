@@ -1,5 +1,6 @@
 //! The kernel metric $d_k(x,z)=\|k(x,\cdot)-k(z,\cdot)\|_k$, computed without subtracting near-equal numbers.
 
+use super::prepared::PARALLEL_ENTRIES;
 use super::{Kernel, compose::gathered};
 use crate::error::{Result, same_length};
 use crate::points::PointsRef;
@@ -108,7 +109,12 @@ impl Kernel {
                     *entry = self.metric(x.row(i), point);
                 }
             };
-            parallel(|watch| out.as_mut_slice().par_chunks_mut(z.len()).enumerate().inspect(|_| watch.check()).for_each(row));
+            let rows = out.as_mut_slice();
+            if rows.len() < PARALLEL_ENTRIES {
+                rows.chunks_mut(z.len()).enumerate().for_each(row);
+            } else {
+                parallel(|watch| rows.par_chunks_mut(z.len()).enumerate().inspect(|_| watch.check()).for_each(row));
+            }
         }
         Ok(out)
     }

@@ -12,6 +12,8 @@ use sigmabar_linalg::parallel;
 
 /// Rows that one task computes: fixed, so that the work is cut the same way for every number of threads.
 const CHUNK: usize = 64;
+/// Fewer values are computed before another thread is awake.
+pub(super) const PARALLEL_ENTRIES: usize = 1 << 12;
 /// Entries of a sum's or product's part that are computed before they are joined to the others.
 const CACHED: usize = 4096;
 
@@ -95,6 +97,9 @@ impl PreparedKernel {
         self.check(x, out.len());
         if out.is_empty() {
             return;
+        }
+        if out.len() < PARALLEL_ENTRIES || x.len() <= CHUNK {
+            return self.node.rows_into(x, self.len, out);
         }
         parallel(|watch| {
             out.par_chunks_mut(CHUNK * self.len).enumerate().for_each(|(chunk, rows)| {
