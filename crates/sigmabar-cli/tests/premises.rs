@@ -136,9 +136,11 @@ fn an_earlier_study_teaches_premises() {
         let (_, judged) = ends(path, &["premises", "new.toml", "--from", from], "", 0);
         // Said twice, it is one number; and what is declared is what is suggested.
         assert_eq!(excluded(&judged), excluded(&file), "{judged}\n{file}");
+        let guesses = [file.contains("if noise is no larger than the guess"), judged.contains("the guess of the noise in the file")];
+        assert_eq!(guesses, [file.contains("about = "); 2], "what is excluded under a guess says so: {judged}\n{file}");
         let number =
             |words: &str, before: &str| words.split(before).nth(1).unwrap().split([',', '\n']).next().unwrap().parse::<f64>().unwrap();
-        assert!((number(&judged, "declared: ") / number(&judged, "suggested: ") - 1.0).abs() < 1e-3, "{judged}");
+        assert!((number(&judged, "in the file: ") / number(&judged, "suggested: ") - 1.0).abs() < 1e-3, "{judged}");
         written.push(file.replace(from, "old"));
     }
     assert_eq!(written[0], written[1]);

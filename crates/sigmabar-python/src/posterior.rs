@@ -1,6 +1,7 @@
 //! The sparse posterior.
 
 use crate::arrays::{Rows, from_matrix, from_points, vector};
+use crate::certificate::certificate_json;
 use crate::claim::{Ends, PyClaim, ends, residual_method};
 use crate::error::raise;
 use crate::inducing::kind_name;
@@ -237,22 +238,24 @@ impl PyPosterior {
     }
 
     /// For each query the largest norm bound under which its interval lies on the same side of a threshold.
-    fn norm_breakdown(&self, py: Python<'_>, x: Rows, claim: &PyClaim, threshold: f64) -> PyResult<Vec<Option<f64>>> {
+    fn norm_breakdown(&self, py: Python<'_>, x: Rows, claim: &PyClaim, threshold: f64) -> PyResult<(Vec<Option<f64>>, String)> {
         let claim = claim.about(&self.get().rows).map_err(raise)?;
-        self.with(py, move |p| p.norm_breakdown(x.view()?, &claim, threshold))
+        let found = self.with(py, move |p| p.norm_breakdown(x.view()?, &claim, threshold))?;
+        Ok((found.ends, certificate_json(&found.certificate)?))
     }
 
     /// The same for the level of the noise.
-    fn noise_breakdown(&self, py: Python<'_>, x: Rows, claim: &PyClaim, threshold: f64) -> PyResult<Vec<Option<f64>>> {
+    fn noise_breakdown(&self, py: Python<'_>, x: Rows, claim: &PyClaim, threshold: f64) -> PyResult<(Vec<Option<f64>>, String)> {
         let claim = claim.about(&self.get().rows).map_err(raise)?;
-        self.with(py, move |p| p.noise_breakdown(x.view()?, &claim, threshold))
+        let found = self.with(py, move |p| p.noise_breakdown(x.view()?, &claim, threshold))?;
+        Ok((found.ends, certificate_json(&found.certificate)?))
     }
 
     /// Norm bounds, each with the ends of the intervals under it; none where the data contradict it.
-    fn interval_curve(&self, py: Python<'_>, x: Rows, claim: &PyClaim) -> PyResult<Vec<CurveRow>> {
+    fn interval_curve(&self, py: Python<'_>, x: Rows, claim: &PyClaim) -> PyResult<(Vec<CurveRow>, String)> {
         let claim = claim.about(&self.get().rows).map_err(raise)?;
         let curve = self.with(py, move |p| p.interval_curve(x.view()?, &claim))?;
-        Ok(curve.into_iter().map(|at| (at.norm_bound, at.ends)).collect())
+        Ok((curve.rows.into_iter().map(|at| (at.norm_bound, at.ends)).collect(), certificate_json(&curve.certificate)?))
     }
 
     /// The least norm that the data allow, and whether they contradict the claim.

@@ -261,6 +261,16 @@ impl PyStudy {
         Ok(Some((Json::from(values).to_string(), numbers, certificate_json(&advice.certificate)?)))
     }
 
+    /// The claim about the setting as it can be made, as a function of its premises.
+    fn standing(&self, py: Python<'_>) -> PyResult<Option<String>> {
+        Ok(self.with(py, Study::standing)?.map(|standing| serde_json::json!(standing).to_string()))
+    }
+
+    /// The same under other length-scales.
+    fn premise_map(&self, py: Python<'_>, factors: Vec<f64>) -> PyResult<String> {
+        Ok(serde_json::json!(self.with(py, move |study| study.premise_map(&factors))?).to_string())
+    }
+
     /// The run with everything told so far.
     fn strategy(&self, py: Python<'_>) -> PyResult<PyStrategy> {
         self.with(py, Study::strategy).map(PyStrategy::from)

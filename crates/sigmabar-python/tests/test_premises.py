@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 import os
 import subprocess
 import sys
@@ -96,7 +97,7 @@ def test_the_range_is_said_in_words_with_noise_in_the_unit_of_the_results() -> N
         found = s.recommend()
         assert found is not None and found.premises is not None and found.premises.noise_breakdown is not None
         said = str(found.premises)
-        assert said in str(found.certificate) and said.startswith("it is within ")
+        assert said in str(found.certificate) and said.startswith("under this kernel and noise it is within ")
         assert "norm up to the declared 8; within " in said and "twice that" in said and found.premises.claimed == pytest.approx(found.gap)
         noise = float(said.split("or up to noise ")[1].split()[0])
         assert noise == pytest.approx(unit * found.premises.noise_breakdown, rel=0.02)
@@ -178,9 +179,10 @@ def test_intervals_and_designs_have_a_curve_and_the_noise_at_which_they_break() 
     for norm, low, high in zip(curve.norm_bounds[10:], curve.lower[10:], curve.upper[10:]):
         interval = p.interval([0.3, 0.6], norm_bound=norm, noise=sb.Gaussian(0.1))
         assert np.all(low <= interval.lower + 1e-12) and np.all(high >= interval.upper - 1e-12)
-    (level,) = p.noise_breakdown([0.3], 0.5, norm_bound=3.0, noise=sb.Gaussian(0.1))
+    (level,) = p.noise_breakdown([0.3], 0.5, norm_bound=3.0, noise=sb.Gaussian(0.1)).ends
     assert p.interval([0.3], 3.0, sb.Gaussian(level)).lower[0] > 0.5 and (level >= 0.79 or p.interval([0.3], 3.0, sb.Gaussian(1.05 * level)).lower[0] <= 0.5)
-    assert np.isnan(p.noise_breakdown([0.3], p.mean([0.3])[0], norm_bound=3.0, noise=sb.Gaussian(0.1))[0])
+    assert np.isnan(p.noise_breakdown([0.3], p.mean([0.3])[0], norm_bound=3.0, noise=sb.Gaussian(0.1)).ends[0])
+    assert curve.certificate.label == "certified" and 0 < curve.certificate.details["range"]["least_norm"] < 3.0
     d = sb.max_variance_design(sb.SquaredExponential(0.3), 0.1, np.linspace(0, 1, 100), 100)
     norms, errors = d.error_curve(norm_bound=1.0, noise=0.1)
     assert errors == pytest.approx([d.uniform_error(norm, 0.1).bound for norm in norms])
@@ -238,3 +240,32 @@ def test_what_a_table_suggests_is_learnt_from_it() -> None:
         assert posterior.interval(t, bound, sb.Gaussian(0.1)).certificate.label == "estimated"
         assert posterior.interval(t, float(bound), sb.Gaussian(0.1)).certificate.label == "certified"
     assert all(type(value) is not sb.LearntNumber for value in learnt.into(study).values())
+
+
+def test_pictures_of_a_study_count_what_rounding_a_setting_costs(tmp_path: Path) -> None:
+    """The setting that is recommended has two digits, and is a little farther from the best than the one that was found."""
+    keys = {
+        "budget": 24,
+        "norm_bound": 2.0,
+        "noise": 0.1,
+        "kernel": {"name": "matern", "nu": 2.5, "lengthscale": 0.3},
+        "parameters": {"x": {"type": "float", "low": 0, "high": 1, "digits": 1}},
+    }
+    study = sb.Study.create(tmp_path / "s.db", "s", keys)
+    rng = np.random.default_rng(1)
+    study.run(lambda x: math.sin(5 * x) + 0.05 * rng.normal())
+    whole, bare = study.standing(), study.strategy.standing()
+    assert whole is not None and bare is not None and whole.range.claimed is not None and bare.range.claimed is not None
+    assert whole.range.claimed > bare.range.claimed
+    drawn = sb.plot.premises(study).get_lines()[0].get_ydata()
+    assert np.array_equal(np.asarray(drawn), whole.gaps, equal_nan=True) and not np.array_equal(np.asarray(drawn), bare.gaps, equal_nan=True)
+    found = study.premise_map([1.0])
+    assert found is not None and np.nanmax(found.gaps[0] - bare.gaps) > 0
+
+
+def test_functions_are_drawn_along_a_number_and_over_the_levels_of_a_choice() -> None:
+    kernel = sb.Matern(nu=2.5, lengthscale=0.4)
+    figure = sb.plot.functions(kernel, 2.0, np.linspace(0, 1, 30), usual=50.0, unit=20.0, count=2)
+    assert [len(ax.get_lines()[1].get_xdata()) for ax in figure.axes] == [30, 30]
+    levels = sb.plot.functions(kernel, 2.0, np.eye(4), count=2)
+    assert all(ax.get_lines()[1].get_linestyle() == "None" for ax in levels.axes), "nothing lies between two choices"

@@ -44,7 +44,7 @@ pub struct Learnt {
     pub prior: Prior,
     /// One and a half times the norm of what fits them best, or the least that fits them where that is larger.
     pub norm_bound: f64,
-    /// $c_0$: under the kernel and the noise they exclude every smaller norm.
+    /// $c_0$: under the kernel, and under noise of this level, which may be a guess, they exclude every smaller norm.
     pub least_norm: f64,
     /// What they say about the noise.
     pub level: Level,
@@ -73,7 +73,7 @@ pub enum Level {
 /// What results say about premises that somebody has.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Verdict {
-    /// They exclude norms below this.
+    /// Under the kernel and the noise, or the guess of it, they exclude norms below this.
     pub least_norm: f64,
     /// What fits them best has this norm.
     pub norm: f64,
@@ -227,6 +227,14 @@ impl Level {
         })
     }
 
+    /// What a statement under it rests on.
+    fn supposing(self) -> String {
+        match self {
+            Self::About(level) | Self::Hidden { level, .. } => format!("if noise is no larger than the guess {level:?}"),
+            Self::Exact => "without noise".to_owned(),
+        }
+    }
+
     /// As a study file has it.
     #[must_use]
     pub fn key(self) -> Value {
@@ -270,11 +278,12 @@ impl Learnt {
             "# Learnt from {results} {source}\n\
              prior_mean = {:?}  # their mean\n\
              unit = {:?}  # their standard deviation: norm and noise count in these\n\
-             norm_bound = {norm_bound:?}  # {SAFETY} times the norm of what fits them best; under this kernel they exclude norms below {least_norm:.3}\n\
+             norm_bound = {norm_bound:?}  # {SAFETY} times the norm of what fits them best; under this kernel and {} they exclude norms below {least_norm:.3}\n\
              {}\n\
              kernel = {{ name = \"matern\", nu = 2.5, lengthscale = {{ {lengths} }}, variance = {variance:?} }}\n",
             prior.mean(),
             prior.unit(),
+            level.supposing(),
             level.to_toml(),
         )
     }

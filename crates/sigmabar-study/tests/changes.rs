@@ -262,7 +262,9 @@ fn what_touches_no_claim_may_be_amended_and_the_rest_is_refused_by_its_key() {
     let better = file("budget = 50\nbatches = 3\ndescription = \"better\"", "[objective]\ncommand = \"true\"\ntimeout = 9\n");
     let changed = study.amend(&better).unwrap();
     assert_eq!(changed, ["budget", "description", "objective.command", "objective.timeout"]);
-    assert_eq!(study.recommend().unwrap(), before, "no claim is lost, and none changes");
+    let (before, mut after) = (before.unwrap(), study.recommend().unwrap().unwrap());
+    assert!(after.certificate.premises.objective.take().is_some(), "another program may measure another function");
+    assert_eq!(after, before, "no claim is lost, and none changes");
     assert!(matches!(other.ask(&AskRequest::new("other", 1)), Err(Error::Amended { .. })), "a process that has the old file plans nothing");
     let study = Study::open(study.file(), None).unwrap();
     assert!(study.spec().declares_the_same(&better) && study.spec().problem().budget() == 50);
@@ -378,6 +380,36 @@ fn a_result_of_a_second_attempt_is_a_loss_that_somebody_must_vouch_for() {
         assert_eq!((advice.label().to_string().as_str(), advice.certificate.premises.losses.value), (label, 1));
         let first = study.batches().unwrap()[0].report.certificate.clone().unwrap();
         assert_eq!(first.premises.losses, advice.certificate.premises.losses);
+    }
+}
+
+/// Another program may measure another function: that it does not is whose word it is, in every certificate from then on, whoever opens the file.
+#[test]
+fn a_program_that_is_exchanged_after_results_is_a_premise_from_then_on() {
+    let file = |objective: &str| spec(&format!("budget = 30\nbatches = 3\n{LINE}[objective]\n{objective}\n"));
+    let (_directory, mut study) = begun(&file("command = \"echo {x}\""));
+    study.amend(&file("command = \"echo 2*{x}\"")).unwrap();
+    batch(&study);
+    assert_eq!(from_rows(&study).certificate.premises.objective, None, "there was no result before it");
+    study.amend(&file("command = \"echo 2*{x}\"\ntimeout = 5\nlease = 60")).unwrap();
+    assert_eq!(from_rows(&study).certificate.premises.objective, None, "how long one waits is not what is measured");
+    let told = study.status().unwrap().count(TrialStatus::Done);
+    study.amend(&file("builtin = \"levy\"")).unwrap();
+    batch(&study);
+    // What is kept to be quick does not matter: another process that made everything from the rows says the same.
+    for study in [&study, &Study::open(study.file(), None).unwrap()] {
+        let advice = study.recommend().unwrap().unwrap();
+        let said = advice.certificate.premises.objective.clone().unwrap();
+        assert_eq!((said.value.results, said.origin, advice.label().to_string().as_str()), (told, Origin::Declared, "certified"));
+        assert_eq!(said.value.keys, ["objective.builtin", "objective.command"]);
+        let sentence =
+            format!("objective.builtin and objective.command amended after {told} results, declared to measure the same function");
+        assert!(advice.certificate.label_in_words().contains(&sentence), "{}", advice.certificate.label_in_words());
+        let certificates = study.batches().unwrap().into_iter().filter_map(|row| row.report.certificate);
+        let standing = study.standing().unwrap().unwrap().certificate;
+        for certificate in certificates.chain([standing]) {
+            assert_eq!(certificate.premises.objective, Some(said.clone()));
+        }
     }
 }
 

@@ -4,7 +4,7 @@ use crate::support;
 
 use sigmabar::certificate::Label;
 use sigmabar::{Collected, Origin, Policy};
-use sigmabar_study::{AskRequest, Asked, AskedTrial, Error, ImportedRow, Study, StudySpec, TrialResult, Value};
+use sigmabar_study::{AskRequest, Asked, AskedTrial, Error, ImportedRow, RunOptions, Study, StudySpec, TrialResult, Value};
 use std::path::Path;
 use support::{ask, spec, truth};
 
@@ -42,6 +42,36 @@ fn finish(study: &Study) {
 
 fn refused(text: &str) -> String {
     StudySpec::from_toml(text, Path::new(".")).unwrap_err().to_string()
+}
+
+/// Simulated noise comes from the seeds of trials: a study whose premises were learnt from another of the same seed must not see that one's noise again.
+#[test]
+fn noise_that_taught_the_premises_does_not_come_again() {
+    let results = |learnt: &str| {
+        let text = format!(
+            "budget = 30\nbatches = 2\nseed = 5\nnorm_bound = 2\nnoise = 0.1\n{learnt}kernel = {{ name = \"matern\", nu = 2.5, lengthscale = 0.3 }}\n\
+             [parameters.x]\ntype = \"float\"\nlow = 0\nhigh = 1\n[parameters.y]\ntype = \"float\"\nlow = 0\nhigh = 1\n\
+             [objective]\nbuiltin = \"hills\"\nnoise = 0.1\n"
+        );
+        let directory = tempfile::tempdir().unwrap();
+        let study = Study::create(&directory.path().join("study.db"), "study", &spec(&text)).unwrap();
+        study.run(&RunOptions::default(), &mut |_| {}, &sigmabar::linalg::Interrupt::default()).unwrap();
+        study
+            .trials()
+            .unwrap()
+            .into_iter()
+            .map(|row| (row.batch, format!("{:?}", row.values), row.seed, row.value.unwrap()))
+            .collect::<Vec<_>>()
+    };
+    let (old, again) = (results(""), results(""));
+    assert_eq!(old, again, "one seed, one run");
+    for learnt in ["learnt_from = \"old.db\"\n", "learnt_from = \"older.db\"\n"] {
+        let new = results(learnt);
+        let same: Vec<_> = old.iter().zip(&new).filter(|(a, b)| a.0 == 0 && a.1 == b.1).collect();
+        assert!(same.len() > 5, "the first batch is where it was");
+        assert!(same.iter().all(|(a, b)| a.2 != b.2 && a.3 != b.3), "{same:?}");
+    }
+    assert_ne!(results("learnt_from = \"old.db\"\n"), results("learnt_from = \"older.db\"\n"));
 }
 
 #[test]

@@ -140,7 +140,7 @@ fn nothing_of_the_pilot_is_in_the_claim() {
         assert_eq!((reports[0].planned, reports[0].gap, reports.len()), (PILOT, None, run.ledger().closed()));
         assert_eq!(run.ledger().trials().len(), PILOT + 100);
         if unknown {
-            assert!(run.repeats().unwrap().to_string().contains("of batch 2 are repeats"));
+            assert!(run.repeats().unwrap().batch >= 1, "none is of the pilot");
         }
         assert_eq!(Strategy::from_bytes(&run.to_bytes()).unwrap(), run);
     }

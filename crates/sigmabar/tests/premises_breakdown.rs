@@ -11,8 +11,8 @@ use std::sync::Arc;
 const TAU: f64 = 0.1;
 const LEVEL: f64 = 0.1;
 const NORM: f64 = 1.5;
-/// One side of δ = 0.05 for normal noise, two sides.
-const Z: f64 = 1.959_963_984_540_054;
+/// Two sides of what is left of δ = 0.05 after a twentieth of it found what the data exclude, for normal noise.
+const Z: f64 = 1.981_814_553_506_451;
 
 fn kernel() -> Kernel {
     // The oracle's.
@@ -42,7 +42,12 @@ fn a_conclusion_breaks_at_the_noise_that_it_says() {
     for seed in 30..50 {
         let (x, y, posterior, queries) = fitted(seed, 1.0);
         let stands = posterior.noise_breakdown(queries.view(), &claim(NORM).method(Method::Direct), 0.3).unwrap();
-        for (query, stands) in queries.view().rows().zip(stands) {
+        if stands.certificate.contradiction.is_some() {
+            assert!(stands.ends.iter().all(Option::is_none));
+            continue;
+        }
+        assert!(stands.certificate.label().is_certified());
+        for (query, stands) in queries.view().rows().zip(stands.ends) {
             let o = exact(squared_exponential, TAU, &x, &y, query);
             let noise = Z * o.weights.iter().map(|w| w * w).sum::<f64>().sqrt();
             let literal = ((o.mean - 0.3).abs() - NORM * worst_case(squared_exponential, &x, &o.weights, query)) / noise;
@@ -64,17 +69,17 @@ fn a_conclusion_breaks_at_the_noise_that_it_says() {
 #[test]
 fn the_curve_of_an_interval_is_the_interval_under_each_norm() {
     let (x, y, posterior, queries) = fitted(7, 3.0);
-    let curve = posterior.interval_curve(queries.view(), &claim(NORM).method(Method::Direct)).unwrap();
+    let found = posterior.interval_curve(queries.view(), &claim(NORM).method(Method::Direct)).unwrap();
+    let (curve, range) = (found.rows, found.certificate.range.unwrap());
+    assert!(curve.iter().all(|row| row.ends.is_none() || row.norm_bound >= range.least_norm));
     assert!(curve.len() == 20 && curve[0].norm_bound < 0.3 * NORM && curve[19].norm_bound > 6.0 * NORM);
-    // A twentieth of δ finds what the data exclude.
-    let z = 1.981_814_553_506_451;
     let mut known = 0;
     for row in &curve {
         let Some(ends) = &row.ends else { continue };
         known += 1;
         for (query, (lower, upper)) in queries.view().rows().zip(ends) {
             let o = exact(squared_exponential, TAU, &x, &y, query);
-            let noise = LEVEL * z * o.weights.iter().map(|w| w * w).sum::<f64>().sqrt();
+            let noise = LEVEL * Z * o.weights.iter().map(|w| w * w).sum::<f64>().sqrt();
             let half = row.norm_bound * worst_case(squared_exponential, &x, &o.weights, query) + noise;
             // |f| ≤ C√k(x,x) may cut an end off.
             assert!(*lower >= o.mean - half - 1e-4 && *upper <= o.mean + half + 1e-4, "{} at {query:?}", row.norm_bound);
@@ -101,7 +106,11 @@ fn a_conclusion_breaks_where_the_printed_interval_crosses() {
         let queries: Vec<Vec<f64>> = (0..12).map(|q| vec![(f64::from(q) + 0.5) / 12.0]).collect();
         let (threshold, direct) = (0.3, claim(NORM).method(Method::Direct));
         let stands = posterior.norm_breakdown(Points::from_rows(&queries).unwrap().view(), &direct, threshold).unwrap();
-        for (query, stands) in queries.iter().zip(&stands) {
+        if stands.certificate.contradiction.is_some() {
+            assert!(stands.ends.iter().all(Option::is_none));
+            continue;
+        }
+        for (query, stands) in queries.iter().zip(&stands.ends) {
             let o = exact(squared_exponential, TAU, &x, &y, query);
             let noise = LEVEL * Z * o.weights.iter().map(|w| w * w).sum::<f64>().sqrt();
             let bias = worst_case(squared_exponential, &x, &o.weights, query);
@@ -120,9 +129,12 @@ fn a_conclusion_breaks_where_the_printed_interval_crosses() {
         for collected in [Collected::DeclaredFixed, Collected::Undeclared] {
             let posterior = Posterior::fit(Arc::clone(&features), TAU, observations(collected)).unwrap();
             let stands = posterior.norm_breakdown(Points::from_rows(&queries).unwrap().view(), &claim(NORM), threshold).unwrap();
-            for (query, stands) in queries.iter().zip(stands) {
+            let checked = posterior.norm_check(&claim(NORM).with_delta(0.05 / 20.0).unwrap()).unwrap();
+            assert!(checked.contradicted == Some(false) && stands.certificate.range.unwrap().least_norm == checked.least_norm);
+            for (query, stands) in queries.iter().zip(stands.ends) {
                 let excludes = |norm: f64| {
-                    let ends = posterior.interval(Points::from_rows(&[query]).unwrap().view(), &claim(norm)).unwrap();
+                    let left = claim(norm).with_delta(0.95 * 0.05).unwrap();
+                    let ends = posterior.interval(Points::from_rows(&[query]).unwrap().view(), &left).unwrap();
                     ends.certificate().contradiction.is_none() && (ends.lower()[0] > threshold || ends.upper()[0] < threshold)
                 };
                 assert_eq!(stands.is_some(), excludes(NORM));
@@ -140,6 +152,21 @@ fn a_conclusion_breaks_where_the_printed_interval_crosses() {
         Observations::new(one.clone(), &[1.0], Collected::DeclaredFixed, Prior::ZERO).unwrap(),
     );
     assert!(posterior.unwrap().norm_breakdown(one.view(), &claim(NORM), f64::NAN).is_err());
+}
+
+/// Premises that the data contradict conclude nothing: the widths alone would, since they know nothing of the responses.
+#[test]
+fn nothing_is_concluded_from_premises_that_the_data_contradict() {
+    let (_, _, posterior, queries) = fitted(7, 3.0);
+    let wrong = claim(0.4 * NORM).method(Method::Direct);
+    let ends = posterior.interval(queries.view(), &wrong).unwrap();
+    assert!(ends.certificate().contradiction.is_none() && ends.lower().iter().any(|low| *low > 0.3), "an interval alone does not look");
+    for found in [posterior.norm_breakdown(queries.view(), &wrong, 0.3), posterior.noise_breakdown(queries.view(), &wrong, 0.3)] {
+        let found = found.unwrap();
+        assert!(found.ends.iter().all(Option::is_none), "{:?}", found.ends);
+        assert!(found.certificate.contradiction.is_some() && !found.certificate.label().is_certified());
+        assert!(found.certificate.delta == 0.05 && found.certificate.spent.iter().map(|s| s.delta).sum::<f64>() <= 0.05 * (1.0 + 1e-12));
+    }
 }
 
 #[test]

@@ -16,6 +16,8 @@ const CANDIDATES: usize = 12;
 const PAIRS: f64 = 0.785;
 const SINGLES: f64 = 0.02;
 const ELLIPSOID: f64 = 0.125;
+/// Within this the literal formulas agree, the code on the safe side: its λ is zero but for rounding.
+const EXACT: f64 = 5e-4;
 
 fn z(events: f64, delta: f64) -> f64 {
     (2.0 * (events / delta).ln()).sqrt()
@@ -77,6 +79,7 @@ struct Batch {
     ridge: f64,
     /// How many directions are kept.
     rank: usize,
+    slices: Vec<f64>,
     /// Weights of every candidate under the batch's ridge and those beside it.
     weights: Vec<Vec<Vec<f64>>>,
     /// Challengers with the noise factor of each.
@@ -108,7 +111,7 @@ impl Batch {
         let at = |factor: f64| (0..CANDIDATES).map(|i| exact_weights(&known.kernel, factor * ridge, &rows, known.points.row(i))).collect();
         let weights = [1.0, 0.35, 0.7, 1.4].into_iter().map(at).collect();
         let gamma = order.iter().map(|&k| values[k].max(0.0)).collect();
-        let (level, rank, challengers, singles, pairs) = (known.level, 0, Vec::new(), Vec::new(), Vec::new());
+        let (level, rank, slices, challengers, singles, pairs) = (known.level, 0, Vec::new(), Vec::new(), Vec::new(), Vec::new());
         let mut batch = Self {
             level,
             planned,
@@ -121,12 +124,14 @@ impl Batch {
             along,
             ridge,
             rank,
+            slices,
             weights,
             challengers,
             singles,
             pairs,
         };
         batch.rank = batch.best_rank();
+        batch.slices = batch.slices();
         batch.challengers = batch.ranked(lower);
         batch.singles = (0..CANDIDATES).map(|i| batch.functional(&batch.weights[0][i], &[(i, 1.0)])).collect();
         batch.pairs = (0..CANDIDATES).map(|i| batch.challengers.iter().map(|&(j, factor)| batch.pair(i, j, factor)).collect()).collect();
@@ -182,28 +187,41 @@ impl Batch {
         (scale * self.level).powi(2) * (rank + 2.0 * (rank * t).sqrt() + 2.0 * t)
     }
 
-    /// The largest ⟨f, r⟩ of a function of norm C at most whose distance to the responses in `rank` directions is Γ at most: by duality the smallest of the bounds over s.
-    fn largest(&self, f: &Functional, (c, scale): (f64, f64)) -> f64 {
-        let (rank, gamma2) = (self.rank, self.radius2(self.rank, scale));
-        let bound = |s2: f64| {
-            let (mut centre, mut spread, mut fitted) = (0.0, f.outside, 0.0);
-            for (k, &x) in f.coordinates.iter().enumerate() {
-                let g = if k < rank { self.gamma[k] } else { 0.0 };
-                centre += g.sqrt() * self.along[k] / (g + s2) * x;
-                spread += x * x * s2 / (g + s2);
-                fitted += if k < rank { self.along[k].powi(2) / (g + s2) } else { 0.0 };
-            }
-            centre + (c * c + gamma2 / s2 - fitted).max(0.0).sqrt() * spread.sqrt()
+    /// What the responses say along the kept directions under s²: yᵀ(κ+s²)⁻¹y.
+    fn fitted(&self, s2: f64) -> f64 {
+        (0..self.rank).map(|k| self.along[k].powi(2) / (self.gamma[k] + s2)).sum()
+    }
+
+    /// The seven values of s² under which a pair is bounded: of 25 around Γ/C the one that makes functionals like those of the design smallest under the plan's premises, and
+    /// those one, three and five steps beside it.
+    fn slices(&self) -> Vec<f64> {
+        let (gamma2, c2, ridge2) = (self.radius2(self.rank, 1.0), self.planned.powi(2), self.ridge.powi(2));
+        let grid: Vec<f64> = (0..25).map(|i| gamma2 / c2 * 100.0_f64.powf(2.0 * (f64::from(i) / 12.0 - 1.0))).collect();
+        let profile = |k: usize| self.gamma[k] * (ridge2 / (self.gamma[k] + ridge2)).powi(2);
+        let size = |s2: f64| {
+            let shrunk = |k: usize| if k < self.rank { 1.0 / (1.0 + self.gamma[k] / s2) } else { 1.0 };
+            (c2 + gamma2 / s2 - self.fitted(s2)).max(0.0) * (0..CANDIDATES).map(|k| profile(k) * shrunk(k)).sum::<f64>()
         };
-        let at = |power: f64| bound(gamma2 / (c * c) * 10.0_f64.powf(power));
-        let coarse = (0..33).map(|i| -4.0 + f64::from(i) / 4.0).min_by(|a, b| at(*a).total_cmp(&at(*b))).unwrap();
-        // Between its neighbours by golden sections.
-        let (mut low, mut high, share) = (coarse - 0.25, coarse + 0.25, 0.618_033_988_749_895);
-        for _ in 0..12 {
-            let (a, b) = (high - share * (high - low), low + share * (high - low));
-            (low, high) = if at(a) < at(b) { (low, b) } else { (a, high) };
-        }
-        at(coarse).min(at(0.5 * (low + high))).min(c * f.norm)
+        let best = (0..25).min_by(|&a, &b| size(grid[a]).total_cmp(&size(grid[b]))).unwrap();
+        [-5_isize, -3, -1, 0, 1, 3, 5].iter().map(|&step| grid[best.saturating_add_signed(step).min(24)]).collect()
+    }
+
+    /// The largest ⟨f, r⟩ of a function of norm C at most whose distance to the responses in the kept directions is Γ at most, as the slices have it: c of the norm lies outside of
+    /// the directions, and what it adds is concave in c.
+    fn largest(&self, f: &Functional, (c, scale): (f64, f64)) -> f64 {
+        let gamma2 = self.radius2(self.rank, scale);
+        let bound = |s2: f64| {
+            let kept = |k: usize| if k < self.rank { self.gamma[k] } else { 0.0 };
+            let centre: f64 = f.coordinates.iter().enumerate().map(|(k, x)| kept(k).sqrt() * self.along[k] / (kept(k) + s2) * x).sum();
+            let inside: f64 = f.coordinates.iter().enumerate().map(|(k, x)| x * x * s2 / (kept(k) + s2)).sum();
+            let (radius2, outside) = (c * c + gamma2 / s2 - self.fitted(s2), f.outside.sqrt());
+            let both = (inside + f.outside).sqrt();
+            if radius2.max(0.0).sqrt() * outside <= c * both {
+                return centre + radius2.max(0.0).sqrt() * both;
+            }
+            centre + (radius2 - c * c).max(0.0).sqrt() * inside.sqrt() + c * outside
+        };
+        self.slices.iter().map(|&s2| bound(s2)).fold(c * f.norm, f64::min)
     }
 
     /// How many directions are kept: those with which functionals of mean square γ(τ²/(γ+τ²))² along each have the smallest mean square of all, before any response.
@@ -253,13 +271,8 @@ impl Dense {
         Self { known, batches, recommended }
     }
 
-    /// How far the recommended candidate can be from the best under C and the noise: with the smallest of all bounds over s, and by the norm bound alone.
-    fn gaps(&self, at: (f64, f64)) -> (f64, f64) {
-        let sharp = self.gap(at, |batch, f| batch.largest(f, at));
-        (sharp, self.gap(at, |_, f| at.0 * f.norm))
-    }
-
-    fn gap(&self, at: (f64, f64), bias: impl Fn(&Batch, &Functional) -> f64) -> f64 {
+    /// How far the recommended candidate can be from the best under C and noise so many times as large.
+    fn gap(&self, at: (f64, f64)) -> f64 {
         let mut left: Vec<usize> = (0..CANDIDATES).collect();
         let mut upper = [f64::INFINITY; CANDIDATES];
         let (mut floor, mut lower, mut gap) = (f64::NEG_INFINITY, f64::NEG_INFINITY, 2.0 * at.0);
@@ -272,7 +285,7 @@ impl Dense {
             }
             let difference = |i: usize, p: usize| {
                 let (f, factor) = (&batch.pairs[i][p], batch.challengers[p].1);
-                f.mean + bias(batch, f) + factor * at.1 * f.noise
+                f.mean + batch.largest(f, at) + factor * at.1 * f.noise
             };
             let beaten = |i: usize| (0..batch.challengers.len()).any(|p| batch.challengers[p].0 != i && difference(i, p) < 0.0);
             left.retain(|&i| upper[i] >= floor && !beaten(i));
@@ -302,7 +315,7 @@ fn dense(i: u64, lengths: &[usize], factor: f64) -> Option<(Dense, Range, Strate
             for trial in trials {
                 let c = trial.candidate.unwrap();
                 measured.chosen.push(c);
-                measured.values.push(known.values[c] + Drawn::Rademacher.draw(known.level, &mut rng));
+                measured.values.push(known.values[c] + Drawn::Uniform.draw(known.level, &mut rng));
                 run.tell(trial.id, Outcome::Value(measured.values[measured.values.len() - 1])).unwrap();
             }
             list = run.survivors().unwrap()?.candidates()?.to_vec();
@@ -325,67 +338,40 @@ fn dense(i: u64, lengths: &[usize], factor: f64) -> Option<(Dense, Range, Strate
     Some((Dense::new(known, factor, lengths.len() as i32, seen, advice.candidate?), range, run))
 }
 
-/// By how many times the declared value an end lies away, and by how many times that the dense formulas break.
-struct End {
-    away: f64,
-    breaks: f64,
-}
-
-/// The ends of norm and noise of one run.
-fn ends(i: u64, lengths: &[usize], factor: f64) -> Option<[End; 2]> {
+/// Whether the ends of norm and noise of one run lie inside what is looked for; where they do, the dense formulas keep the claim just below and lose it just above.
+fn ends(i: u64, lengths: &[usize], factor: f64) -> Option<[bool; 2]> {
     let (dense, range, run) = dense(i, lengths, factor)?;
     let (judged, norm) = (range.gap?, dense.known.norm);
     let end = |away: f64, at: &dyn Fn(f64) -> (f64, f64)| {
-        // The code's gap lies between the sharpest bound and that of the norm alone, on both sides of the breakdown point.
         for factor in [1.0, 0.5 * (1.0 + away), away, 1.02 * away] {
-            let ((sharp, plain), (c, scale)) = (dense.gaps(at(factor)), at(factor));
+            let ((c, scale), literal) = (at(factor), dense.gap(at(factor)));
             let gap = run.gap_under(c, scale).unwrap().unwrap();
-            assert!(gap >= sharp * (1.0 - 3e-4) && gap <= plain * (1.0 + 1e-4) + 1e-6, "run {i} at {c}, {scale}: {sharp} {gap} {plain}");
+            assert!((gap / literal - 1.0).abs() < EXACT, "run {i} at {c}, {scale}: {gap} for {literal}");
         }
-        // Just above, it is lost; just below, it stands by the dense formulas too; how far above these lose it, which may keep a candidate out that the code no longer can.
-        let is_lost = |(c, scale): (f64, f64)| run.gap_under(c, scale).unwrap().is_none_or(|gap| gap > judged);
-        assert!(away <= 1.001 || away >= 7.9 || is_lost(at(1.02 * away)), "run {i}");
-        assert!(dense.gaps(at(0.999 * away)).0 <= judged * (1.0 + 3e-4), "run {i}");
-        let breaks = [1.01, 1.02, 1.05, 1.1, 1.2].into_iter().find(|factor| dense.gaps(at(factor * away)).0 > judged);
-        End { away, breaks: breaks.unwrap_or(f64::INFINITY) }
+        let is_inside = away > 1.001 && away < 7.9;
+        if is_inside {
+            // Ends are found to within one step of 289 on the way to eight times what was declared.
+            assert!(dense.gap(at((1.0 - EXACT) * away)) <= judged, "run {i}: just below it stands");
+            assert!(dense.gap(at(1.01 * away)) > judged, "run {i}: just above it is lost");
+        }
+        is_inside
     };
     let by_norm = end(range.norm_breakdown? / norm, &|factor| (factor * norm, 1.0));
     let by_noise = end(range.noise_breakdown? / dense.known.level, &|factor| (norm, factor));
     Some([by_norm, by_noise])
 }
 
-/// Ends of one kind: those inside what is looked for, of these the ones within three times the declared value, and of these the ones that the dense formulas lose within a tenth.
-#[derive(Default)]
-struct Tally {
-    inside: usize,
-    close: usize,
-    near: usize,
-}
-
-impl Tally {
-    fn count(&mut self, end: &End) {
-        let is_inside = end.away > 1.001 && end.away < 7.9;
-        self.inside += usize::from(is_inside);
-        self.close += usize::from(is_inside && end.away <= 3.0);
-        self.near += usize::from(is_inside && end.away <= 3.0 && end.breaks <= 1.1);
-    }
-}
-
-/// Along a chain all settings share a few slices of the ellipsoid, chosen near the declared premises: far from these the code is on the safe side of the sharpest bound.
+/// Literally: the weights, the directions and the slices of the ellipsoid by their formulas, everything judged again under each premise.
 #[test]
 fn the_breakdown_points_are_those_of_the_dense_formulas() {
-    let mut tallies = [Tally::default(), Tally::default()];
+    let mut inside = [0, 0];
     let plans: [(u64, &[usize], f64); 4] =
-        [(240, &[16], 1.0), (300, &[16, 12], 1.0), (300, &[16, 12], PLAN_FACTOR), (150, &[16, 10, 10], PLAN_FACTOR)];
+        [(80, &[16], 1.0), (100, &[16, 12], 1.0), (100, &[16, 12], PLAN_FACTOR), (60, &[16, 10, 10], PLAN_FACTOR)];
     for (problems, lengths, factor) in plans {
-        let found: Vec<[End; 2]> = (0..problems).into_par_iter().filter_map(|i| ends(i, lengths, factor)).collect();
-        let inside = found.iter().filter(|f| f.iter().all(|end| end.away > 1.001 && end.away < 7.9)).count();
-        println!("batches of {lengths:?}, plans by {factor}: {} runs, {inside} with both ends inside", found.len());
-        assert!(found.len() >= 30);
-        found.iter().for_each(|ends| tallies.iter_mut().zip(ends).for_each(|(tally, end)| tally.count(end)));
+        let found: Vec<[bool; 2]> = (0..problems).into_par_iter().filter_map(|i| ends(i, lengths, factor)).collect();
+        println!("batches of {lengths:?}, plans by {factor}: {} runs", found.len());
+        inside.iter_mut().enumerate().for_each(|(k, inside)| *inside += found.iter().filter(|ends| ends[k]).count());
     }
-    for (Tally { inside, close, near }, name) in tallies.iter().zip(["norm", "noise"]) {
-        println!("by {name} {inside} break inside; of {close} within three times the declared {near} to a tenth");
-        assert!(*inside >= 200 && *close >= 150 && near * 10 >= close * 8, "{name}");
-    }
+    println!("by norm and by noise {inside:?} break inside");
+    assert!(inside.iter().all(|&count| count >= 100), "{inside:?}");
 }

@@ -5,7 +5,7 @@ use crate::sbpe_support;
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
 use rayon::prelude::*;
-use sbpe_support::{Drawn, Known, finish, sbpe, solve, uniform};
+use sbpe_support::{DELTA, Drawn, Known, finish, sbpe, solve, uniform};
 use sigmabar::domain::BoxDomain;
 use sigmabar::strategy::{Sbpe, Schedule};
 use sigmabar::{
@@ -147,4 +147,44 @@ fn the_curve_on_a_box_is_true_and_breaks_where_it_says() {
         .collect();
     assert!(judged.iter().filter(|j| j.0).count() <= 2, "false {}", judged.iter().filter(|j| j.0).count());
     assert!(judged.iter().filter(|j| j.1).count() > 12, "{} break inside", judged.iter().filter(|j| j.1).count());
+}
+
+/// Boxes cut into cells, and boxes for which declared candidates stand, with norms from 0.3 to 4 times the planned one and length-scales from half to twice: the row about the truth
+/// is true, of the whole box. Small runs, so that there are many.
+#[test]
+fn statements_at_the_true_premise_hold_on_boxes_and_among_candidates() {
+    let judged: Vec<Option<(bool, bool)>> = (0..680_u64).into_par_iter().map(on_a_box).collect();
+    for (kind, runs) in [("cells", judged.iter().step_by(2)), ("candidates", judged.iter().skip(1).step_by(2))] {
+        let spoke: Vec<(bool, bool)> = runs.flatten().copied().collect();
+        let (wrong, useful) = (spoke.iter().filter(|j| j.0).count(), spoke.iter().filter(|j| j.1).count());
+        println!("{kind}: {wrong} of {} false at the truth or above, {useful} say something", spoke.len());
+        assert!(wrong as f64 <= DELTA * spoke.len() as f64 && useful * 4 > spoke.len() && spoke.len() >= 250, "{kind}");
+    }
+}
+
+/// Whether the row of the map about the truth is false at the true norm or above, and whether it says more than the norm does; none where the data contradict what was planned with.
+fn on_a_box(i: u64) -> Option<(bool, bool)> {
+    let (norm, factor) = (0.3 * (4.0_f64 / 0.3).powf((i / 2 % 10) as f64 / 9.0), 0.5 * 4.0_f64.powf((i / 20 % 5) as f64 / 4.0));
+    let kernel = |length: f64| Kernel::squared_exponential(length, 1.0).unwrap();
+    let truth = Expansion::random(kernel(factor * 0.4), uniform(5, 1, 70 + i), norm, i).unwrap();
+    let value = |x: f64| truth.values(Points::from_rows(&[vec![x]]).unwrap().view()).unwrap()[0];
+    let problem = Problem::new(Domain::Box(BoxDomain::unit(1).unwrap()), 24).unwrap().with_kernel(kernel(0.4)).unwrap().with_seed(i);
+    let problem = problem.with_norm_bound(1.0).unwrap().with_noise(Noise::gaussian(0.05).unwrap()).unwrap().with_delta(DELTA).unwrap();
+    let plan = Sbpe::default().with_schedule(Schedule::Lengths(vec![10, 14])).with_max_cells(400).unwrap();
+    // A wanted gap is one of the whole box, also where candidates stand for it.
+    let (problem, plan) = (problem.with_wanted_gap(1e-9).unwrap(), if i % 2 == 0 { plan } else { plan.with_candidates(128).unwrap() });
+    let mut run = Strategy::new(problem, sbpe(plan)).unwrap();
+    run.go_on_despite_contradiction();
+    let mut rng = ChaCha8Rng::seed_from_u64(i);
+    while let Ask::Trials(trials) = run.ask(usize::MAX).unwrap() {
+        for trial in trials {
+            run.tell(trial.id, Outcome::Value(value(trial.point[0]) + Drawn::Gaussian.draw(0.05, &mut rng))).unwrap();
+        }
+    }
+    let (advice, row) = (run.recommend().unwrap()?, run.premise_map(&[factor]).unwrap().pop()?);
+    let best = (0..=400).map(|k| value(f64::from(k) / 400.0)).fold(f64::NEG_INFINITY, f64::max);
+    let regret = best - value(advice.point[0]);
+    let above: Vec<_> = row.curve.iter().filter(|point| point.norm_bound >= norm).collect();
+    let says = above.first()?.gap.is_some_and(|gap| gap < norm);
+    Some((above.iter().any(|point| point.gap.is_none_or(|gap| regret > gap)), says))
 }

@@ -2,10 +2,12 @@
 
 use crate::sbpe_support;
 
+use rand::SeedableRng;
+use rand_chacha::ChaCha8Rng;
 use rayon::prelude::*;
-use sbpe_support::{DELTA, Drawn, Known, Verdict, attack, exact_weights, sbpe, uniform};
+use sbpe_support::{DELTA, Drawn, Known, Verdict, attack, exact_weights, finish, sbpe, uniform};
 use sigmabar::strategy::{Rules, Sbpe, Schedule};
-use sigmabar::{Ask, Expansion, Kernel, Points, Strategy};
+use sigmabar::{Ask, Expansion, Kernel, Origin, Points, Strategy};
 
 fn kernel(which: usize, lengthscale: f64) -> Kernel {
     match which % 3 {
@@ -164,4 +166,63 @@ fn paper_rules_keep_the_maximiser_and_rule_out_less() {
         .collect();
     assert!(runs.iter().all(|(paper, certified)| !paper.lost && !paper.exceeded && certified.gap <= paper.gap));
     assert!(runs.iter().map(|r| r.1.survivors).sum::<usize>() < runs.iter().map(|r| r.0.survivors).sum::<usize>());
+}
+
+/// What an objective shows that keeps its results: each setting has one draw of the noise, however often it is asked for. Of how many runs the gap or the interval was false, and in
+/// how many something was still ruled out.
+fn kept(runs: u64, lengths: &[usize], level: f64) -> (f64, f64) {
+    let budget = lengths.iter().sum();
+    let judged: Vec<(bool, bool)> = (0..runs)
+        .into_par_iter()
+        .map(|seed| {
+            let known = Known::random(kernel(seed as usize, 0.1), 1, 6, 1.0, level, seed);
+            let drawn = if seed % 2 == 0 { Drawn::Gaussian } else { Drawn::Uniform };
+            let mut rng = ChaCha8Rng::seed_from_u64(seed);
+            let noise: Vec<f64> = known.values.iter().map(|_| drawn.draw(level, &mut rng)).collect();
+            let plan = Sbpe::default().with_schedule(Schedule::Lengths(lengths.to_vec()));
+            let mut run = Strategy::new(known.problem(budget, drawn, seed), sbpe(plan)).unwrap();
+            finish(&mut run, |i| known.values[i] + noise[i]);
+            let advice = run.recommend().unwrap().unwrap();
+            let repeats = advice.certificate.premises.repeats.unwrap();
+            assert_eq!((repeats.origin, advice.certificate.premises.copies.origin), (Origin::Declared, Origin::Declared));
+            assert!(repeats.value.equal > 0 && advice.certificate.to_string().contains("measured anew with noise of its own"));
+            let truth = known.values[advice.candidate.unwrap()];
+            let is_false = known.best() - truth > advice.gap || truth < advice.lower || truth > advice.upper;
+            (is_false, run.survivors().unwrap().unwrap().candidates().unwrap().len() < 6)
+        })
+        .collect();
+    let share = |which: fn(&(bool, bool)) -> bool| judged.iter().filter(|j| which(j)).count() as f64 / runs as f64;
+    (share(|j| j.0), share(|j| j.1))
+}
+
+/// Equal repeats count as one measurement: where the noise of a setting never changes, sixty measurements of six settings say no more than six. Over several batches the same noise
+/// chooses what is measured next, which is on the word of whoever declared it independent; it is looked at all the same.
+#[test]
+fn an_objective_that_keeps_its_results_gets_no_narrower_claims_for_repeats() {
+    for lengths in [&[60][..], &[20, 40], &[12, 24, 24]] {
+        let (wrong, useful) = kept(400, lengths, 0.3);
+        println!("{lengths:?}: false {wrong}, something ruled out {useful}");
+        assert!(wrong <= DELTA, "{lengths:?}: {wrong}");
+    }
+    // Less noise: the claims are not empty.
+    let (wrong, useful) = kept(100, &[60], 0.05);
+    assert!(wrong <= DELTA && useful > 0.3, "{useful}");
+}
+
+/// Repeats of noise that is new each time are what they were, whatever the rule about equal ones; values that several settings share say nothing.
+#[test]
+fn repeats_that_differ_and_readings_in_steps_count_in_full() {
+    let known = Known::random(kernel(0, 0.2), 1, 8, 1.0, 0.3, 5);
+    let run = |answer: &mut dyn FnMut(usize) -> f64| {
+        let plan = Sbpe::default().with_schedule(Schedule::Lengths(vec![60]));
+        let mut run = Strategy::new(known.problem(60, Drawn::Uniform, 5), sbpe(plan)).unwrap();
+        finish(&mut run, answer);
+        run.recommend().unwrap().unwrap().certificate.premises.repeats.unwrap().value
+    };
+    let mut rng = ChaCha8Rng::seed_from_u64(3);
+    let found = run(&mut |i| known.values[i] + Drawn::Uniform.draw(0.3, &mut rng));
+    assert!(found.count > 40 && found.equal == 0 && found.handed_out == 0, "{found:?}");
+    // One success or none: equal by chance, at several settings.
+    let found = run(&mut |i| if known.values[i] > 0.0 { 0.1 } else { -0.1 });
+    assert!(found.count > 40 && found.equal == 0, "{found:?}");
 }

@@ -99,8 +99,9 @@ fn a_run_repeats_in_its_first_batch_and_says_how_often_and_why() {
     let mut run = Strategy::new(unknown(&known, 400), sbpe(Sbpe::default())).unwrap();
     assert_eq!(run.repeats(), None);
     let mut rng = ChaCha8Rng::seed_from_u64(5);
-    let mut levels = Vec::new();
+    let (mut levels, mut first) = (Vec::new(), None);
     while let Ask::Trials(trials) = run.ask(usize::MAX).unwrap() {
+        first = first.or(run.repeats());
         for trial in trials {
             run.tell(trial.id, Outcome::Value(known.values[trial.candidate.unwrap()] + SIGMA * noise(&mut rng))).unwrap();
         }
@@ -112,8 +113,8 @@ fn a_run_repeats_in_its_first_batch_and_says_how_often_and_why() {
         assert!(certificate.to_string().contains("one unknown level, at most"), "{certificate}");
         levels.push(certificate.premises.level.unwrap().level);
     }
-    let repeats = run.repeats().unwrap();
-    assert_eq!(repeats.of, run.ledger().batch(0).len());
+    let repeats = first.unwrap();
+    assert_eq!((repeats.batch, repeats.of), (0, run.ledger().batch(0).len()));
     assert!(repeats.count * 2 >= repeats.of - 1 && repeats.factor > 1.2 && repeats.factor < 4.0, "{repeats}");
     assert!(repeats.to_string().contains("the noise level is not declared"));
     assert!(levels.windows(2).all(|w| w[1] <= w[0]) && levels.last() < levels.first() && *levels.last().unwrap() >= SIGMA, "{levels:?}");
@@ -121,6 +122,31 @@ fn a_run_repeats_in_its_first_batch_and_says_how_often_and_why() {
     assert!(range.noise_breakdown.unwrap() >= *levels.last().unwrap());
     let restored = Strategy::from_bytes(&run.to_bytes()).unwrap();
     assert_eq!(restored, run);
+}
+
+/// A first batch that is short knows the level badly: later ones repeat too, and say so.
+#[test]
+fn later_batches_that_repeat_say_so() {
+    let known = known();
+    let policy = sbpe(Sbpe::default().with_schedule(Schedule::Lengths(vec![6, 40, 40])));
+    let mut run = Strategy::new(unknown(&known, 86), policy).unwrap();
+    let mut rng = ChaCha8Rng::seed_from_u64(5);
+    let mut said = Vec::new();
+    while let Ask::Trials(trials) = run.ask(usize::MAX).unwrap() {
+        let repeats = run.repeats().unwrap();
+        let mut points: Vec<_> = trials.iter().map(|trial| trial.candidate).collect();
+        points.sort_unstable();
+        points.dedup();
+        if repeats.batch == trials[0].batch {
+            assert_eq!((repeats.count, repeats.of), (trials.len() - points.len(), trials.len()));
+            assert!(repeats.to_string().contains(&format!("of batch {} are repeats", repeats.batch + 1)), "{repeats}");
+        }
+        said.push(repeats.batch);
+        for trial in trials {
+            run.tell(trial.id, Outcome::Value(known.values[trial.candidate.unwrap()] + SIGMA * noise(&mut rng))).unwrap();
+        }
+    }
+    assert_eq!(said, [0, 1, 1], "the second batch knows enough for the third");
 }
 
 #[test]

@@ -7,9 +7,6 @@ use crate::which_study::StudyArgument;
 use sigmabar_study::{StudySpec, TrialStatus};
 use std::path::PathBuf;
 
-/// Keys that say what is measured, and not only how it is run.
-const PROGRAM: [&str; 3] = ["objective.command", "objective.process", "objective.builtin"];
-
 /// Options.
 #[derive(Debug, clap::Args)]
 pub struct Arguments {
@@ -32,8 +29,8 @@ pub(crate) fn run(arguments: &Arguments, console: &Console) -> Outcome {
         console.say(format_args!("{} says what the study says already: nothing was changed", edited.display()));
     } else {
         console.say(format_args!("amended: {}", changed.join(", ")));
-        if changed.iter().any(|key| PROGRAM.contains(&key.as_str())) && study.status()?.count(TrialStatus::Done) > 0 {
-            console.warn("the results so far are of the program of before: claims go on only if the new one measures the same function");
+        if changed.iter().any(|key| StudySpec::is_program(key)) && study.status()?.count(TrialStatus::Done) > 0 {
+            console.warn("the results so far are of the program of before: every certificate from now on says that you declare the new one to measure the same function");
         }
     }
     let status = study.status()?;

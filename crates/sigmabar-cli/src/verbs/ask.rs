@@ -8,7 +8,7 @@ use crate::output;
 use crate::plate::{self, LaidPlate, Layout, Plate};
 use crate::quantity::{counted, duration, positive};
 use crate::sheet::Sheet;
-use crate::verbs::status::{repeats, schedule};
+use crate::verbs::status::{repeats_of, schedule};
 use crate::which_study::{StudyArgument, WhichStudy, quoted};
 use serde_json::json;
 use sigmabar_study::{AskRequest, Asked, AskedTrial, Study};
@@ -82,10 +82,13 @@ pub(crate) fn run(arguments: &Arguments, global: &Global, console: &Console) -> 
                 return Err(failure);
             }
             if trials.iter().any(|trial| trial.id as usize == study.spec().pilot()) {
-                schedule(study.spec()).iter().chain(&repeats(&study)?).for_each(|words| console.say(words));
+                schedule(study.spec()).iter().for_each(|words| console.say(words));
             } else if arguments.plate.is_some() {
                 say_repeated(&trials, console);
             }
+            let batch = trials.iter().map(|trial| trial.batch).max().unwrap_or_default();
+            let repeats = repeats_of(&study, batch, |first| trials.iter().any(|trial| trial.id == first))?;
+            repeats.iter().for_each(|words| console.say(words));
         }
         Asked::Wait => {
             console.nothing()?;

@@ -143,15 +143,14 @@ fn say_verdict(pilot: &Pilot, spec: &StudySpec, console: &Console) -> Outcome<()
     let Some(Verdict { least_norm, norm, suggested }) = pilot.judge(spec.problem())? else {
         return Err(Failure::usage("the study file has a kernel and no noise", "declare both, or neither"));
     };
+    let noise = if spec.problem().unknown_level().is_some() { "the guess of the noise in" } else { "the noise of" };
     let declared = spec.problem().norm_bound().map_or("none".to_owned(), |bound| format!("{bound}"));
     console.say(format_args!(
-        "under the kernel and the noise of the file these {} results exclude norms below {least_norm:.3}; what fits them best has norm {norm:.3}; declared: {declared}, suggested: {suggested:.3}",
+        "under the kernel and {noise} the file these {} results exclude norms below {least_norm:.3}; what fits them best has norm {norm:.3}; in the file: {declared}, suggested: {suggested:.3}",
         pilot.len(),
     ));
     if spec.problem().norm_bound().is_some_and(|bound| bound < least_norm) {
-        console.warn(format_args!(
-            "the declared norm bound {declared} is excluded: write norm_bound = {suggested:.3}, or another kernel or noise"
-        ));
+        console.warn(format_args!("the norm bound {declared} is excluded: write norm_bound = {suggested:.3}, or another kernel or noise"));
     }
     Ok(())
 }

@@ -9,7 +9,7 @@ use crate::interrupt;
 use crate::output;
 use crate::quantity::{counted, duration, grouped, positive, short};
 use crate::verbs::report;
-use crate::verbs::status::{recommended, repeats, schedule};
+use crate::verbs::status::{recommended, repeats_of, schedule};
 #[cfg(feature = "serve")]
 use crate::verbs::worker::{OUTBOX, Work};
 use crate::which_study::{StudyArgument, WhichStudy, quoted};
@@ -181,8 +181,8 @@ impl<'a> Screen<'a> {
                 self.say(format!("batch {}: {} planned", trial.batch + 1, counted(planned, "setting")));
                 if trial.batch == 0 {
                     schedule(self.study.spec()).into_iter().for_each(|words| self.say(words));
-                    repeats(self.study).ok().flatten().into_iter().for_each(|words| self.say(words));
                 }
+                repeats_of(self.study, trial.batch, |_| true).ok().flatten().into_iter().for_each(|words| self.say(words));
             }
             RunEvent::Retried { id, reason } => {
                 self.bar.suspend(|| self.console.detail(format_args!("trial {id} failed ({reason}) and is tried again")))

@@ -30,7 +30,17 @@ pub(crate) fn open(status: &Status) -> usize {
     TrialStatus::ALL.into_iter().filter(|state| state.is_open()).map(|state| status.count(state)).sum()
 }
 
-/// What the first batch spends on replicates where nobody knows the noise.
+/// What a batch spends on replicates where nobody knows the noise, for those who see its first settings.
+pub(crate) fn repeats_of(study: &Study, batch: usize, sees_first: impl Fn(u64) -> bool) -> Outcome<Option<String>> {
+    if study.spec().problem().unknown_level().is_none() {
+        return Ok(None);
+    }
+    let run = study.strategy()?;
+    let begins = sees_first(run.ledger().batch(batch).start as u64);
+    Ok(run.repeats().filter(|repeats| begins && repeats.batch == batch).map(|repeats| repeats.to_string()))
+}
+
+/// What the newest batch with any spends on replicates where nobody knows the noise.
 pub(crate) fn repeats(study: &Study) -> Outcome<Option<String>> {
     let is_unknown = study.spec().problem().unknown_level().is_some();
     Ok(if is_unknown { study.strategy()?.repeats().map(|repeats| repeats.to_string()) } else { None })

@@ -48,7 +48,7 @@ from ._interval import Interval
 from ._kernels import Hamming, Kernel, Linear, Matern, Periodic, RationalQuadratic, SquaredExponential
 from ._learnt import LearntNumber
 from ._noise import Bounded, Gaussian, LightTailed, Noise, PerObservation, SubGaussian, UnknownLevel
-from ._posterior import Bracket, ExactPosterior, IntervalCurve, ResidualNorm, SparsePosterior, VarianceParts, Variational
+from ._posterior import Bracket, Breakdown, ExactPosterior, IntervalCurve, ResidualNorm, SparsePosterior, VarianceParts, Variational
 from ._rows import Accumulator, Plan
 from ._strategy import Ask, Batch, Cells, PremiseMap, Recommendation, Standing, Strategy, Trials
 from ._study import Advice, Study, Trial, study_schema
@@ -62,6 +62,7 @@ __all__ = [
     "Bounded",
     "Box",
     "Bracket",
+    "Breakdown",
     "Candidates",
     "Categorical",
     "Cells",

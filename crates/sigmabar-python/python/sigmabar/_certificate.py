@@ -52,7 +52,7 @@ class PremiseRange(NamedTuple):
     >>> r.least_norm <= 2.0 <= r.norm_breakdown, r.noise_breakdown >= 0.1
     (True, True)
     >>> print(r)  # doctest: +ELLIPSIS
-    it is within ... of the best for every function of norm up to the declared 2; within ..., twice that, up to norm ...
+    under this kernel and noise it is within ... of the best for every function of norm up to the declared 2; within ..., twice that, up to norm ...
 
     ``print`` says it in words, with the noise in the unit of the results.
     """
@@ -67,6 +67,12 @@ class PremiseRange(NamedTuple):
     claimed: float | None = None
     #: The wanted gap, where it was reached.
     wanted: float | None = None
+    #: Whether ``norm_breakdown`` is as far as was looked: the claim may stand farther.
+    norm_is_open: bool = False
+    #: The same of ``noise_breakdown``.
+    noise_is_open: bool = False
+    #: Whether the norm bound alone says what is claimed: the data rule nothing out.
+    is_trivial: bool = False
     #: The same in words; empty where there is nothing to say.
     sentence: str = ""
 

@@ -12,6 +12,7 @@ import numpy as np
 
 from . import _core
 from ._arrays import Floats, rows, vector
+from ._certificate import Certificate, warned
 from ._inducing import inducing_points
 from ._interval import Interval, claim_from, interval_from
 from ._checks import count, flag, number, saved, seed_of, text, text_or_none
@@ -37,12 +38,42 @@ class IntervalCurve(NamedTuple):
     norm_bounds: Floats
     lower: Floats
     upper: Floats
+    #: What all of them rest on, each under its own norm bound.
+    certificate: Certificate
 
     @property
     def width(self) -> Floats:
         """Upper end minus lower end."""
         width: Floats = self.upper - self.lower
         return width
+
+
+class Breakdown(NamedTuple):
+    """Where conclusions from intervals break: for each point the largest norm bound, or noise level, under which its conclusion stands; NaN where there is none, and everywhere
+    where the data contradict the premises.
+
+    >>> import numpy as np, sigmabar as sb
+    >>> x = np.linspace(0, 1, 50)
+    >>> p = sb.SparsePosterior(sb.SquaredExponential(0.2), 0.1, x, np.sin(6 * x), inducing=x[::5], collected="fixed")
+    >>> b = p.norm_breakdown([0.25], 0.0, norm_bound=3.0, noise=sb.Gaussian(0.1))
+    >>> b.label, bool(b.ends[0] >= 3.0)
+    ('certified', True)
+    """
+
+    ends: Floats
+    #: What the conclusions rest on.
+    certificate: Certificate
+
+    @property
+    def label(self) -> str:
+        """What the conclusions may be called."""
+        return self.certificate.label
+
+    @classmethod
+    def said(cls, found: tuple[list[float | None], str]) -> Breakdown:
+        """From what the private module returns."""
+        ends, certificate = found
+        return cls(np.array([np.nan if end is None else end for end in ends]), warned(Certificate(certificate)))
 
 
 class VarianceParts(NamedTuple):
@@ -494,31 +525,29 @@ class SparsePosterior:
         claim = claim_from(norm_bound, noise, delta, side, method, coverage, domain, norm_estimated=norm_estimated)
         return interval_from(self._core.interval(rows(x), claim))
 
-    def norm_breakdown(self, x: Any, threshold: float, norm_bound: float, noise: Noise, delta: float = 0.05) -> Floats:
+    def norm_breakdown(self, x: Any, threshold: float, norm_bound: float, noise: Noise, delta: float = 0.05) -> Breakdown:
         """For each point the largest norm bound under which its interval still lies on the same side of ``threshold`` as under ``norm_bound``: "above 80" then stands
-        for every function of norm up to this. ``nan`` where the interval does not exclude the threshold; looked for up to 8 times ``norm_bound``.
+        for every function of norm up to this. ``nan`` where the interval does not exclude the threshold, and where the data contradict the premises; looked for up to 8 times ``norm_bound``.
 
         >>> import numpy as np, sigmabar as sb
         >>> x = np.linspace(0, 1, 200)
         >>> p = sb.SparsePosterior(sb.SquaredExponential(0.2), 0.1, x, np.sin(6 * x), inducing=x[::10], collected="fixed")
-        >>> above, unclear = p.norm_breakdown([0.25, 0.52], 0.0, norm_bound=3.0, noise=sb.Gaussian(0.1))
+        >>> above, unclear = p.norm_breakdown([0.25, 0.52], 0.0, norm_bound=3.0, noise=sb.Gaussian(0.1)).ends
         >>> bool(above >= 3.0), bool(np.isnan(unclear))
         (True, True)
         """
-        found = self._core.norm_breakdown(rows(x), claim_from(norm_bound, noise, delta), number(threshold, "threshold"))
-        return np.array([np.nan if bound is None else bound for bound in found])
+        return Breakdown.said(self._core.norm_breakdown(rows(x), claim_from(norm_bound, noise, delta), number(threshold, "threshold")))
 
-    def noise_breakdown(self, x: Any, threshold: float, norm_bound: float, noise: Noise, delta: float = 0.05) -> Floats:
+    def noise_breakdown(self, x: Any, threshold: float, norm_bound: float, noise: Noise, delta: float = 0.05) -> Breakdown:
         """The same for the level of the noise, in units of ``unit``, at ``norm_bound``.
 
         >>> import numpy as np, sigmabar as sb
         >>> x = np.linspace(0, 1, 200)
         >>> p = sb.SparsePosterior(sb.SquaredExponential(0.2), 0.1, x, np.sin(6 * x), inducing=x[::10], collected="fixed")
-        >>> bool(p.noise_breakdown([0.25], 0.0, norm_bound=3.0, noise=sb.Gaussian(0.1))[0] >= 0.1)
+        >>> bool(p.noise_breakdown([0.25], 0.0, norm_bound=3.0, noise=sb.Gaussian(0.1)).ends[0] >= 0.1)
         True
         """
-        found = self._core.noise_breakdown(rows(x), claim_from(norm_bound, noise, delta), number(threshold, "threshold"))
-        return np.array([np.nan if level is None else level for level in found])
+        return Breakdown.said(self._core.noise_breakdown(rows(x), claim_from(norm_bound, noise, delta), number(threshold, "threshold")))
 
     def interval_curve(self, x: Any, norm_bound: float, noise: Noise, delta: float = 0.05) -> IntervalCurve:
         """The interval at each point as a function of the norm bound, around ``norm_bound``: it holds for every function of norm up to that, all norms at once.
@@ -531,9 +560,9 @@ class SparsePosterior:
         ((20, 2), True)
         """
         points = rows(x)
-        found = self._core.interval_curve(points, claim_from(norm_bound, noise, delta))
+        found, certificate = self._core.interval_curve(points, claim_from(norm_bound, noise, delta))
         ends = np.array([[(np.nan, np.nan)] * len(points) if ends is None else ends for _, ends in found])
-        return IntervalCurve(np.array([norm for norm, _ in found]), ends[:, :, 0], ends[:, :, 1])
+        return IntervalCurve(np.array([norm for norm, _ in found]), ends[:, :, 0], ends[:, :, 1], warned(Certificate(certificate)))
 
     def prediction_interval(
         self,

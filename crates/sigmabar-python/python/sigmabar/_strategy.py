@@ -124,6 +124,18 @@ class Standing(NamedTuple):
         found = self.certificate.details["premises"]["lengthscales"]
         return 1.0 if found is None else float(found["value"]["bound"] / found["value"]["norm_bound"])
 
+    @classmethod
+    def said(cls, text: str | None) -> Standing | None:
+        """From JSON, if there is any."""
+        if text is None:
+            return None
+        found = json.loads(text)
+        points = found["curve"]
+        gaps = np.array([np.nan if p["gap"] is None else p["gap"] for p in points])
+        certificate = Certificate.from_json(json.dumps(found["certificate"]))
+        reach = PremiseRange.said(found["range"], certificate.details["premises"])
+        return cls(np.array([p["norm_bound"] for p in points]), gaps, found["norm_bound"], reach, certificate)
+
 
 class PremiseMap(NamedTuple):
     """The gap over premises: ``gaps[i, j]`` holds for every function of norm up to ``norm_bounds[j]`` under the kernel with all length-scales times ``factors[i]``, and is
@@ -138,6 +150,16 @@ class PremiseMap(NamedTuple):
     norm_bounds: Floats
     gaps: Floats
     least_norms: Floats
+
+    @classmethod
+    def said(cls, text: str) -> PremiseMap | None:
+        """From JSON; ``None`` where it has no rows."""
+        found = json.loads(text)
+        if not found:
+            return None
+        gaps = np.array([[np.nan if p["gap"] is None else p["gap"] for p in row["curve"]] for row in found])
+        norms = np.array([p["norm_bound"] for p in found[0]["curve"]])
+        return cls(np.array([row["factor"] for row in found]), norms, gaps, np.array([row["least_norm"] for row in found]))
 
 
 class Batch(NamedTuple):
@@ -420,15 +442,7 @@ class Strategy:
         >>> bool(np.all(np.diff(c.gaps[np.isfinite(c.gaps)]) >= 0)), c.norm_bound
         (True, 2.0)
         """
-        text = self._core.standing()
-        if text is None:
-            return None
-        found = json.loads(text)
-        points = found["curve"]
-        gaps = np.array([np.nan if p["gap"] is None else p["gap"] for p in points])
-        certificate = Certificate.from_json(json.dumps(found["certificate"]))
-        reach = PremiseRange.said(found["range"], certificate.details["premises"])
-        return Standing(np.array([p["norm_bound"] for p in points]), gaps, found["norm_bound"], reach, certificate)
+        return Standing.said(self._core.standing())
 
     def premise_map(self, factors: Sequence[float] = (0.5, 0.7, 1.0, 1.4, 2.0)) -> PremiseMap | None:
         """The gap over norm bound and length-scale: :meth:`standing` with all length-scales times each factor. Every entry is a statement about its own premises. ``None`` where
@@ -441,12 +455,7 @@ class Strategy:
         >>> s.premise_map([0.7, 1.0]).gaps.shape, s.recommend().premises.norm_breakdown >= 2.0
         ((2, 20), True)
         """
-        found = json.loads(self._core.premise_map([number(f, "factors") for f in factors]))
-        if not found:
-            return None
-        gaps = np.array([[np.nan if p["gap"] is None else p["gap"] for p in row["curve"]] for row in found])
-        norms = np.array([p["norm_bound"] for p in found[0]["curve"]])
-        return PremiseMap(np.array([row["factor"] for row in found]), norms, gaps, np.array([row["least_norm"] for row in found]))
+        return PremiseMap.said(self._core.premise_map([number(f, "factors") for f in factors]))
 
     @property
     def survivors(self) -> NDArray[np.int64] | Cells | Floats | None:

@@ -9,7 +9,7 @@ import pickle
 import socket
 import threading
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, CancelledError, Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor, wait
 from dataclasses import dataclass
 from pathlib import Path
@@ -24,7 +24,7 @@ from ._html import advice, table
 from ._learnt import LearntNumber
 from ._names import Collected
 from ._remote import RemoteStudy
-from ._strategy import Strategy
+from ._strategy import PremiseMap, Standing, Strategy
 
 Setting = dict[str, Any]
 
@@ -297,6 +297,14 @@ class Study:
         stored = json.loads(settings)
         shown = warned(Certificate(certificate), 3)
         return Advice(stored["values"], lower, upper, gap, candidate_gap, shown, stored.get("best_observed"), stored.get("called"))
+
+    def standing(self) -> Standing | None:
+        """The claim as a function of the norm bound, about the setting as it can be made: what rounding it to its digits costs is counted. ``None`` where there is no claim."""
+        return Standing.said(self._core.standing())
+
+    def premise_map(self, factors: Sequence[float] = (0.5, 0.7, 1.0, 1.4, 2.0)) -> PremiseMap | None:
+        """The same with all length-scales times each factor."""
+        return PremiseMap.said(self._core.premise_map([number(f, "factors") for f in factors]))
 
     @property
     def strategy(self) -> Strategy:

@@ -19,15 +19,18 @@ from typing import Any
 import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.axes import Axes
+from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 
 from ._arrays import Floats, rows, vector
+from ._kernels import Kernel
 from ._noise import Noise
 from ._posterior import ExactPosterior, SparsePosterior
 from ._strategy import Cells, Strategy
 from ._study import Study
+from .premises import functions as premise_functions
 
-__all__ = ["calibration", "gap", "posterior", "premise_map", "premises", "survivors"]
+__all__ = ["calibration", "functions", "gap", "posterior", "premise_map", "premises", "survivors"]
 
 _BLUE, _SKY, _ORANGE, _GREEN, _GREY = "#0072B2", "#56B4E9", "#D55E00", "#009E73", "#999999"
 
@@ -143,10 +146,10 @@ def premises(strategy: Strategy | Study, *, ax: Axes | None = None) -> Axes:
     >>> sb.plot.premises(s).get_xlabel()
     'norm bound'
     """
-    ax, strategy = _axes(ax), _run_of(strategy)
+    ax = _axes(ax)
     standing = strategy.standing()
     if standing is None:
-        raise ValueError(f"strategy {strategy.name!r} has certified nothing yet, or never does")
+        raise ValueError(f"strategy {_run_of(strategy).name!r} has certified nothing yet, or never does")
     found, norms = standing.range, standing.norm_bounds / standing.growth
     declared, least = standing.norm_bound / standing.growth, found.least_norm / standing.growth
     among = " among the candidates" if standing.range.among_candidates else ""
@@ -167,6 +170,29 @@ def premises(strategy: Strategy | Study, *, ax: Axes | None = None) -> Axes:
     return ax
 
 
+def functions(kernel: Kernel, norm: float, x: Any, *, usual: float = 0.0, unit: float = 1.0, hills: int = 4, count: int = 3, seed: int = 0) -> Figure:
+    """Random functions of this norm next to each other: could yours look like these? ``x`` are settings along one column, or the levels of a choice one by one; values are
+    ``usual`` plus ``unit`` times the function.
+
+    >>> import matplotlib
+    >>> matplotlib.use("Agg")
+    >>> import numpy as np, sigmabar as sb
+    >>> len(sb.plot.functions(sb.Matern(nu=2.5, lengthscale=0.2), 2.0, np.linspace(0, 1, 50)).axes)
+    3
+    """
+    drawn = usual + unit * premise_functions(kernel, norm, x, hills=hills, count=count, seed=seed)
+    points = rows(x)
+    # Levels of a choice are 0 and 1 in several columns: they have no order, and nothing lies between them.
+    is_choice = points.shape[1] > 1
+    along = np.arange(len(points)) if is_choice else points[:, 0]
+    figure, axes = plt.subplots(1, len(drawn), figsize=(2.6 * len(drawn), 2.4), sharey=True, squeeze=False, layout="constrained")
+    for ax, values in zip(axes[0], drawn):
+        ax.axhline(usual, color=_GREY, ls="--", lw=1)
+        ax.plot(along, values, color=_BLUE, ls="none" if is_choice else "-", marker="o" if is_choice else "")
+    figure.suptitle("Could yours look like this?", fontsize="medium")
+    return figure
+
+
 def premise_map(strategy: Strategy | Study, *, ax: Axes | None = None) -> Axes:
     """The gap over norm bound and length-scale: bright where it is about the claimed one, dark from ten times that on, empty where the data exclude the premises. A line
     parts the premises under which the claim stands from those under which it does not. Norms count as they were declared, also with ``shortest``.
@@ -180,10 +206,10 @@ def premise_map(strategy: Strategy | Study, *, ax: Axes | None = None) -> Axes:
     >>> sb.plot.premise_map(s).get_ylabel()
     'length-scale times'
     """
-    ax, strategy = _axes(ax), _run_of(strategy)
+    ax = _axes(ax)
     found, standing = strategy.premise_map(), strategy.standing()
     if found is None or standing is None:
-        raise ValueError(f"strategy {strategy.name!r} has certified nothing yet, or has no kernel, norm bound and noise")
+        raise ValueError(f"strategy {_run_of(strategy).name!r} has certified nothing yet, or has no kernel, norm bound and noise")
     among = " among the candidates" if standing.range.among_candidates else ""
     claimed = standing.gaps[np.searchsorted(standing.norm_bounds, standing.norm_bound * (1 - 1e-12))]
     darkness = np.log10(np.maximum(found.gaps / claimed, 1.0))

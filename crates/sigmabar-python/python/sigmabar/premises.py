@@ -75,9 +75,9 @@ def functions(kernel: Kernel, norm: float, x: Any, *, hills: int = 4, count: int
 
 @dataclass(frozen=True)
 class Learnt:
-    """Premises that results of before suggest, for other measurements than these: ``keys`` are those of a study file, in units of ``keys["unit"]``; under the kernel the
-    results exclude norms below ``least_norm``. ``print`` shows the lines of a study file, with where each number comes from. The numbers are marked as learnt: a claim about these
-    same results that rests on them is an estimate."""
+    """Premises that results of before suggest, for other measurements than these: ``keys`` are those of a study file, in units of ``keys["unit"]``; under the kernel, and if
+    the noise is no larger than its guess, the results exclude norms below ``least_norm``. ``print`` shows the lines of a study file, with where each number comes from. The
+    numbers are marked as learnt: a claim about these same results that rests on them is an estimate."""
 
     keys: dict[str, Any]
     least_norm: float
@@ -111,7 +111,8 @@ class Said:
 
 
 class Verdict(NamedTuple):
-    """What results of before say about premises: they exclude norms below ``least_norm``, what fits them best has ``norm``, and ``suggested`` would be the norm bound."""
+    """What results of before say about premises: under the kernel and the noise, or the guess of it, they exclude norms below ``least_norm``, what fits them best has
+    ``norm``, and ``suggested`` would be the norm bound."""
 
     least_norm: float
     norm: float

@@ -135,7 +135,7 @@ impl<'a> StudyModel<'a> {
             // One event for all points at once: the points shown were chosen by looking at the measurements.
             let interval = model.interval(points, &claim.clone().coverage(Coverage::Uniform))?;
             let response = model.prediction_interval(points, claim)?;
-            let certificate = self.in_data_scale(interval.certificate().clone());
+            let certificate = self.run.with_mishaps(self.in_data_scale(interval.certificate().clone()));
             let pairs = |low: &[f64], high: &[f64]| low.iter().zip(high).map(|(a, b)| ends(*a, *b)).collect();
             return Ok(View {
                 mean: means,

@@ -9,7 +9,16 @@ use sigmabar::Policy;
 use std::collections::BTreeSet;
 use std::path::Path;
 
+/// What evaluates a setting: another one may measure another function.
+const PROGRAM: [&str; 5] = ["objective.command", "objective.process", "objective.builtin", "objective.noise", "objective.directory"];
+
 impl StudySpec {
+    /// Whether a key says what evaluates settings: results from before and after it was changed are of one function only if somebody says so.
+    #[must_use]
+    pub fn is_program(key: &str) -> bool {
+        PROGRAM.contains(&key)
+    }
+
     /// The keys in which another study file says something else, such as `budget` and `objective.timeout`. Where commands run is one of them only in
     /// [`StudySpec::amended`]: a study may be moved.
     pub(crate) fn changed_keys(&self, other: &Self) -> Vec<String> {

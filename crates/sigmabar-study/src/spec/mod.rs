@@ -249,6 +249,15 @@ impl StudySpec {
         placeless(self) == placeless(other)
     }
 
+    /// What tells the seeds of this study's trials from those of the one that its premises were learnt from, should both have one seed: simulated noise that came again would have
+    /// taught the premises. 0 where nothing was learnt elsewhere.
+    pub(crate) fn salt(&self) -> u64 {
+        let StudyFile { learnt_from: Some(from), prior_mean, unit, norm_bound, noise, kernel, .. } = &self.file else { return 0 };
+        let premises = serde_json::json!([from, prior_mean, unit, norm_bound, noise, kernel]).to_string();
+        // FNV-1a: the same on every machine and in every version.
+        premises.bytes().fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3))
+    }
+
     /// The same study with another seed.
     #[must_use]
     pub fn with_seed(mut self, seed: u64) -> Self {

@@ -4,9 +4,11 @@ use super::Study;
 use super::asking::{note, note_detail};
 use super::telling::check;
 use crate::store::{Failure, now};
-use crate::{Error, EventKind, Result, TrialResult, TrialStatus};
+use crate::{Error, EventKind, Result, StudySpec, TrialResult, TrialStatus};
 use rusqlite::{OptionalExtension, Row, Transaction, params};
+use serde::Deserialize;
 use serde_json::json;
+use sigmabar::certificate::Amended;
 use sigmabar::strategy::Mishaps;
 
 /// What a correction came to.
@@ -18,6 +20,12 @@ pub enum Corrected {
     AfterAnalysis,
     /// It had come late, and is used by nothing.
     Late,
+}
+
+/// What the event of an amendment says.
+#[derive(Deserialize)]
+struct AmendedKeys {
+    keys: Vec<String>,
 }
 
 /// A trial as it stands before it is corrected.
@@ -147,6 +155,28 @@ impl Study {
         i64::try_from(self.spec.pilot()).unwrap_or(i64::MAX)
     }
 
+    /// Whether what evaluates settings was exchanged after results came that a claim can rest on, as the book of events has it.
+    fn amended_objective(&self) -> Result<Option<Amended>> {
+        let look = "SELECT a.detail, (SELECT count(DISTINCT t.trial) FROM sb_events t JOIN sb_trials r ON r.study = t.study AND r.id = t.trial \
+                    WHERE t.study = ?1 AND t.kind = 'told' AND t.event < a.event AND t.trial >= ?2 AND r.value IS NOT NULL) \
+                    FROM sb_events a WHERE a.study = ?1 AND a.kind = 'amended' ORDER BY a.event";
+        let row = |row: &Row<'_>| Ok((row.get::<_, String>(0)?, row.get::<_, i64>(1)?));
+        let events: Vec<(String, i64)> =
+            self.store().read(|c| c.prepare_cached(look)?.query_map([self.key, self.first_claimed()], row)?.collect())?;
+        let mut amended = Amended { keys: Vec::new(), results: 0 };
+        for (detail, results) in events.into_iter().filter(|(_, results)| *results > 0) {
+            let keys = serde_json::from_str(&detail).map_or_else(|_| Vec::new(), |AmendedKeys { keys }| keys);
+            let exchanged = keys.into_iter().filter(|key| StudySpec::is_program(key));
+            for key in exchanged {
+                amended.results = amended.results.max(usize::try_from(results).unwrap_or_default());
+                if !amended.keys.contains(&key) {
+                    amended.keys.push(key);
+                }
+            }
+        }
+        Ok((!amended.keys.is_empty()).then_some(amended))
+    }
+
     /// What happened to results outside the strategy's sight, as the book of events has it: of how many trials that a claim can rest on.
     pub(super) fn mishaps(&self) -> Result<Mishaps> {
         // What was told as failed and has a value now was measured again, whoever did it.
@@ -170,8 +200,9 @@ impl Study {
         let count = |row: &Row<'_>, i: usize| Ok::<_, rusqlite::Error>(usize::try_from(row.get::<_, i64>(i)?).unwrap_or_default());
         let mishaps = |row: &Row<'_>| {
             let (corrected, corrected_in_time, measured_again) = (count(row, 0)?, count(row, 1)?, count(row, 2)?);
-            Ok(Mishaps { corrected, corrected_in_time, measured_again, used_otherwise: count(row, 3)? })
+            Ok(Mishaps { corrected, corrected_in_time, measured_again, used_otherwise: count(row, 3)?, objective: None })
         };
-        self.store().read(|c| c.prepare_cached(&look)?.query_row([self.key, self.first_claimed()], mishaps))
+        let mishaps = self.store().read(|c| c.prepare_cached(&look)?.query_row([self.key, self.first_claimed()], mishaps))?;
+        Ok(Mishaps { objective: self.amended_objective()?, ..mishaps })
     }
 }

@@ -174,7 +174,7 @@ impl Study {
 
     fn row_of(&self, trial: &Trial) -> Result<(i64, i64, String, i64)> {
         let settings = self.written(trial.candidate, &trial.point).ok_or_else(|| self.inconsistent("a setting cannot be written"))?;
-        Ok((trial.id as i64, trial.batch as i64, settings, seed_of(self.spec.problem().seed(), trial.id)))
+        Ok((trial.id as i64, trial.batch as i64, settings, seed_of(self.spec.problem().seed() ^ self.spec.salt(), trial.id)))
     }
 
     fn write_trials(&self, transaction: &Transaction<'_>, rows: &[(i64, i64, String, i64)]) -> Result<(), Failure> {

@@ -6,6 +6,7 @@ use super::energy::refutes;
 use super::intervals::{Intervals, clip};
 use super::prediction::PredictionIntervals;
 use super::premises::Premises;
+use super::range::Range;
 use super::record::{About, Bounds, Certificate, Claimed, Contradiction, Frequency, Spent, Theorem, Unseen, resolve};
 use super::widths::Widths;
 use super::{Label, Method};
@@ -57,6 +58,8 @@ pub struct Answers<'a> {
     left: Claim,
     widths: Option<Widths>,
     contradiction: Option<Contradiction>,
+    /// $c_0$, where there is a claim.
+    least_norm: Option<f64>,
     /// What calibrates intervals for a new response where no premises are there.
     conformal: Option<Conformal<'a>>,
     /// How the model's own intervals did.
@@ -84,6 +87,7 @@ impl Posterior {
             left: claim.clone(),
             widths: None,
             contradiction: None,
+            least_norm: None,
             conformal: None,
             checked: None,
         };
@@ -96,6 +100,7 @@ impl Posterior {
         }
         let bound = claim.required_norm_bound()?;
         let check = self.norm_check(&claim.clone().with_delta(ALARM_SHARE * claim.delta())?)?;
+        answers.least_norm = Some(check.least_norm);
         answers.contradiction = refutes(check.least_norm, bound).then_some(Contradiction::of_norm(Some(check.least_norm), bound));
         answers.left = claim.clone().with_delta((1.0 - ALARM_SHARE) * claim.delta())?;
         if resolve(claim.method_claimed(), self.information().collected()) != Method::Energy {
@@ -212,9 +217,9 @@ impl<'a> Answers<'a> {
     /// The same with a copy of the posterior, to be kept.
     #[must_use]
     pub fn into_owned(self) -> Answers<'static> {
-        let Self { posterior, claim, left, widths, contradiction, conformal, checked } = self;
+        let Self { posterior, claim, left, widths, contradiction, least_norm, conformal, checked } = self;
         let conformal = conformal.map(Conformal::into_owned);
-        Answers { posterior: Cow::Owned(posterior.into_owned()), claim, left, widths, contradiction, conformal, checked }
+        Answers { posterior: Cow::Owned(posterior.into_owned()), claim, left, widths, contradiction, least_norm, conformal, checked }
     }
 
     fn whole_response(&self, response: &PredictionIntervals) -> (Vec<(f64, f64)>, Certificate) {
@@ -223,7 +228,11 @@ impl<'a> Answers<'a> {
 
     /// What intervals rest on that were made with what the check of the premises has left.
     fn whole(&self, certificate: &Certificate) -> Certificate {
-        certificate.clone().after_check(self.claim.delta(), self.contradiction)
+        let checked = certificate.clone().after_check(self.claim.delta(), self.contradiction);
+        match self.least_norm {
+            Some(least_norm) => checked.with_range(Range { least_norm, ..Range::default() }),
+            None => checked,
+        }
     }
 
     /// $\mu\pm z\sigma$ and $\mu\pm z\sqrt{\sigma^2+\tau^2}$: what the model estimates, with the factor that rows it had not learnt from ask for.
@@ -273,5 +282,10 @@ impl Certificate {
         self.spent.push(Spent::new("the check of the premises", ALARM_SHARE * delta, None));
         self.contradiction = contradiction.or(self.contradiction);
         self
+    }
+
+    /// With the range of premises within which it stands.
+    pub(super) fn with_range(self, range: Range) -> Self {
+        Self { range: Some(range), ..self }
     }
 }

@@ -21,22 +21,24 @@ mod premises;
 mod range;
 mod reasons;
 mod record;
+mod repeated;
 mod residual_norm;
 mod simulated;
 mod uniform;
 mod widths;
 
 pub use answer::{Answer, Answers};
-pub use breakdown::IntervalsAt;
+pub use breakdown::{Breakdown, IntervalCurve, IntervalsAt};
 pub use claim::{Claim, Coverage, Method, Side};
 pub use conformal::{Calibration, Conformal};
 pub use energy::NormCheck;
 pub use intervals::Intervals;
 pub use label::Label;
 pub use prediction::PredictionIntervals;
-pub use premises::{Calibrated, Lengthscales, Premise, Premises};
+pub use premises::{Amended, Calibrated, Lengthscales, Premise, Premises};
 pub use range::Range;
 pub use record::{About, Bounds, Certificate, Claimed, Contradiction, Frequency, Spent, Theorem, Unseen};
+pub use repeated::Repeated;
 pub use residual_norm::ResidualNormMethod;
 pub use widths::{HalfWidth, Widths};
 

@@ -1,6 +1,7 @@
 //! The premises of every theorem here, complete (algorithm notes 12): each with its value and where it came from.
 
 use super::claim::{Claim, Coverage};
+use super::repeated::Repeated;
 use crate::error::{Error, Result};
 use crate::information::Information;
 use crate::kernel::Kernel;
@@ -36,6 +37,9 @@ pub struct Premises {
     /// How many observations equal another in every number: none is a measurement that was written down twice.
     #[serde(default = "none_of_them")]
     pub copies: Sourced<usize>,
+    /// Those that repeat a setting: each was measured anew, with noise of its own. None where none does, and where there is no noise.
+    #[serde(default)]
+    pub repeats: Option<Sourced<Repeated>>,
     /// How many planned observations were lost: losing them had nothing to do with the noise.
     pub losses: Sourced<usize>,
     /// How many results were corrected after their batch was analysed: correcting them had nothing to do with the noise.
@@ -47,6 +51,9 @@ pub struct Premises {
     /// How many settings were used otherwise than planned, for reasons that have nothing to do with the noise, and entered as they were used. None where no setting was.
     #[serde(default)]
     pub used_otherwise: Option<Sourced<usize>>,
+    /// That the function stayed the same where what evaluates it was exchanged after results were told. None where it was not.
+    #[serde(default)]
+    pub objective: Option<Sourced<Amended>>,
     /// $m$: the inducing points in use were not chosen by looking at responses.
     pub inducing: Sourced<usize>,
     /// $\tau$; none where nothing was modelled.
@@ -60,6 +67,15 @@ pub struct Premises {
     /// How many evaluations a pilot had after which everything above was fixed: none of them is in the claim. None where there was no pilot.
     #[serde(default)]
     pub pilot: Option<Sourced<usize>>,
+}
+
+/// What evaluates settings was exchanged while a study ran.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Amended {
+    /// The keys of the study file that say what it is.
+    pub keys: Vec<String>,
+    /// So many results had been told by then, the last time.
+    pub results: usize,
 }
 
 /// The rows that an interval was calibrated on.
@@ -126,10 +142,12 @@ impl Premises {
             points: Sourced::new(Collected::Undeclared, unmet),
             observations: Sourced::new(observations, unmet),
             copies: none_of_them(),
+            repeats: None,
             losses: Sourced::new(0, Origin::Guaranteed),
             corrections: none_of_them(),
             corrected_in_time: None,
             used_otherwise: None,
+            objective: None,
             inducing: Sourced::new(0, Origin::Guaranteed),
             ridge: Sourced::new(None, unmet),
             queries: unmet,
@@ -216,6 +234,18 @@ impl Premises {
         Self { copies: Sourced::new(copies, origin), losses, ..self }
     }
 
+    /// With observations of a run that repeat a setting. That an objective measures anew, and does not hand out what it measured before, is the word of whoever declared
+    /// independent noise. Where all of a batch at a setting are equal they count as one, whatever the truth.
+    pub(crate) fn with_repeats(self, repeated: Repeated) -> Self {
+        let is_exact = self.noise.value.as_ref().is_some_and(|noise| noise.level() == 0.0);
+        if repeated.count == 0 || is_exact {
+            return self;
+        }
+        let (declared, copies) = (Origin::Declared, self.copies);
+        let origin = if repeated.equal > 0 { copies.origin.max(declared) } else { copies.origin };
+        Self { repeats: Some(Sourced::new(repeated, declared)), copies: Sourced::new(copies.value + repeated.equal, origin), ..self }
+    }
+
     /// Normal noise of one unknown level: its law is what was declared, and the bound on its level is paid for.
     pub(crate) fn with_level(self, bound: LevelBound) -> Self {
         let noise = Sourced::new(Some(Noise::Gaussian { std_dev: bound.level }), Origin::Declared);
@@ -275,6 +305,8 @@ impl Premises {
                 format!("{} settings were used otherwise than planned, for reasons that have nothing to do with their noise", u.value);
             premise("used_otherwise", u.origin, said)
         });
+        let repeats = self.repeats.map(|r| premise("repeats", r.origin, r.value.to_string()));
+        let objective = self.objective.as_ref().map(|o| premise("objective", o.origin, o.value.to_string()));
         let list = vec![
             premise("kernel", self.kernel.origin, kernel),
             premise("prior", self.prior.origin, format!("prior mean {} and unit {}", prior.mean(), prior.unit())),
@@ -321,7 +353,15 @@ impl Premises {
             premise("queries", self.queries, "what is asked about was fixed before the noise".to_owned()),
             premise("constants", self.constants, "the theorem's constants bound this case".to_owned()),
         ];
-        list.into_iter().chain(corrected).chain(used).chain(lengthscales).chain(calibration).chain(pilot).collect()
+        list.into_iter()
+            .chain(repeats)
+            .chain(corrected)
+            .chain(used)
+            .chain(objective)
+            .chain(lengthscales)
+            .chain(calibration)
+            .chain(pilot)
+            .collect()
     }
 }
 
@@ -332,6 +372,14 @@ impl fmt::Display for Lengthscales {
             f,
             "length-scales at least those of the kernel and at most those of {longest}: for some of them the norm is at most {norm_bound}, so that it is at most {bound:.4} under the kernel"
         )
+    }
+}
+
+impl fmt::Display for Amended {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { keys, results } = self;
+        let results = if *results == 1 { "1 result".to_owned() } else { format!("{results} results") };
+        write!(f, "the function stayed the same: {} amended after {results}, declared to measure the same function", keys.join(" and "))
     }
 }
 

@@ -1,6 +1,7 @@
 //! For which premises a claim stands, by the same data (algorithm notes 13).
 
 use super::premises::Premises;
+use crate::origin::Origin;
 use serde::{Deserialize, Serialize};
 
 /// Norm bounds of a curve: quarter powers of two around the declared one.
@@ -33,6 +34,15 @@ pub struct Range {
     /// Whether the gap is that from the best of the candidates that stand for the space, and not from the best there is.
     #[serde(default)]
     pub among_candidates: bool,
+    /// Whether $C^\dagger$ is as far as was looked: the claim may stand farther.
+    #[serde(default)]
+    pub norm_is_open: bool,
+    /// The same of $R^\dagger$.
+    #[serde(default)]
+    pub noise_is_open: bool,
+    /// Whether the norm bound alone says what is claimed: the data rule nothing out.
+    #[serde(default)]
+    pub is_trivial: bool,
 }
 
 impl Range {
@@ -41,19 +51,23 @@ impl Range {
     #[must_use]
     pub fn sentence(&self, premises: &Premises) -> Option<String> {
         // Under the shorter length-scales a norm is at most so many times as large: what is shown of all norms up to one there is shown of all up to that share of it.
-        self.words(premises.prior.value.unit(), premises.norm_growth(), premises.norm_bound.value)
+        let whose = if premises.norm_bound.origin == Origin::LearntElsewhere { "learnt" } else { "declared" };
+        self.words(premises.prior.value.unit(), premises.norm_growth(), premises.norm_bound.value, whose)
     }
 
-    fn words(&self, unit: f64, growth: f64, declared: Option<f64>) -> Option<String> {
+    fn words(&self, unit: f64, growth: f64, declared: Option<f64>, whose: &str) -> Option<String> {
         let best = if self.among_candidates { "the best of the candidates that stand for the space" } else { "the best" };
         let declared = declared.map(|norm| as_said(norm / growth));
         let claimed = self.claimed.zip(declared.as_ref()).map(|(gap, norm)| {
-            format!("it is within {} of {best} for every function of norm up to the declared {norm}", short(gap, Towards::Above))
+            format!("it is within {} of {best} for every function of norm up to the {whose} {norm}", short(gap, Towards::Above))
         });
-        let followed = self.gap.zip(self.norm_breakdown).map(|(gap, norm)| {
-            let (gap, norm) = (short(gap, Towards::Above), short(norm / growth, Towards::Below));
+        let nothing = self.is_trivial.then(|| "that follows from the norm alone: the data rule nothing out yet".to_owned());
+        let farthest = |is_open: bool| if is_open { " (no farther was looked)" } else { "" };
+        let followed = self.gap.zip(self.norm_breakdown).filter(|_| !self.is_trivial).map(|(gap, norm)| {
+            let norm = format!("{}{}", short(norm / growth, Towards::Below), farthest(self.norm_is_open));
+            let gap = short(gap, Towards::Above);
             let noise = self.noise_breakdown.zip(declared).map_or_else(String::new, |(noise, declared)| {
-                format!(", or up to noise {} at norm {declared}", short(unit * noise, Towards::Below))
+                format!(", or up to noise {}{} at norm {declared}", short(unit * noise, Towards::Below), farthest(self.noise_is_open))
             });
             match claimed {
                 Some(_) => format!("within {gap}, {}, up to norm {norm}{noise}", self.which()),
@@ -62,8 +76,8 @@ impl Range {
         });
         let least = self.least_norm / growth;
         let excluded = (least > 0.0).then(|| format!("the data exclude norms below {}", short(least, Towards::Below)));
-        let said: Vec<String> = claimed.into_iter().chain(followed).chain(excluded).collect();
-        (!said.is_empty()).then(|| said.join("; "))
+        let said: Vec<String> = claimed.into_iter().chain(nothing).chain(followed).chain(excluded).collect();
+        (!said.is_empty()).then(|| format!("under this kernel and noise {}", said.join("; ")))
     }
 
     /// Why the claim of this gap is the one that is followed.
@@ -128,18 +142,18 @@ mod tests {
             gap: Some(4.0),
             norm_breakdown: Some(2.5),
             noise_breakdown: Some(0.1),
-            among_candidates: false,
+            ..Range::default()
         };
-        let said = |range: Range, growth: f64| range.words(20.0, growth, Some(2.0)).expect("something stands");
+        let said = |range: Range, growth: f64| range.words(20.0, growth, Some(2.0), "declared").expect("something stands");
         assert_eq!(
             said(range, 1.0),
-            "it is within 2.00 of the best for every function of norm up to the declared 2; within 4.00, twice that, up to norm 2.50, or up to noise 2.00 at norm 2; \
+            "under this kernel and noise it is within 2.00 of the best for every function of norm up to the declared 2; within 4.00, twice that, up to norm 2.50, or up to noise 2.00 at norm 2; \
              the data exclude norms below 1.00"
         );
         assert!(said(Range { wanted: Some(4.0), ..range }, 1.0).contains("within 4.00, the gap wanted, up to norm 2.50"));
         // In the norm that was declared where the run goes by a shorter length-scale, and of what it speaks.
         let shorter = said(Range { among_candidates: true, ..range }, 2.0);
-        assert!(shorter.starts_with("it is within 2.00 of the best of the candidates that stand for the space for every function of norm up to the declared 1; within 4.00"));
+        assert!(shorter.starts_with("under this kernel and noise it is within 2.00 of the best of the candidates that stand for the space for every function of norm up to the declared 1; within 4.00"));
         assert!(
             shorter.contains("up to norm 1.25, or up to noise 2.00 at norm 1") && shorter.ends_with("exclude norms below 0.500"),
             "{shorter}"
@@ -148,10 +162,19 @@ mod tests {
         let moved = range.moved(2.0, 0.1);
         assert!((moved.claimed, moved.gap) == (Some(2.2), Some(4.25)) && said(moved, 1.0).contains("about twice that"));
         assert!(said(Range { wanted: Some(4.0), ..moved }, 1.0).contains("the gap wanted and what rounding the setting costs"));
+        // A bound that somebody learnt was not declared; where the search ended is no end; and where the norm alone says it, nothing else is followed.
+        assert!(range.words(20.0, 1.0, Some(2.0), "learnt").expect("stands").contains("up to the learnt 2;"));
+        let open = said(Range { norm_is_open: true, noise_is_open: true, ..range }, 1.0);
+        assert!(open.contains("up to norm 2.50 (no farther was looked), or up to noise 2.00 (no farther was looked) at norm 2;"), "{open}");
+        let trivial = said(Range { is_trivial: true, ..range }, 1.0);
+        assert!(
+            trivial.contains("up to the declared 2; that follows from the norm alone: the data rule nothing out yet; the data exclude"),
+            "{trivial}"
+        );
         // Certificates of earlier versions know one gap.
         assert!(
             said(Range { claimed: None, ..range }, 1.0)
-                .starts_with("it is within 4.00 of the best for every function of norm up to 2.50, or")
+                .starts_with("under this kernel and noise it is within 4.00 of the best for every function of norm up to 2.50, or")
         );
     }
 

@@ -198,7 +198,8 @@ impl Certificate {
         }
     }
 
-    /// What the label does not say and a reader has to know: that the premises were fixed after a pilot, and that the level of the noise was found from replicates. Noise is in
+    /// What the label does not say and a reader has to know: that the premises were fixed after a pilot, that the level of the noise was found from replicates, that what measures
+    /// was exchanged meanwhile, and that repeats gave what was known. Noise is in
     /// the data's scale.
     #[must_use]
     pub fn terms(&self) -> Vec<String> {
@@ -216,7 +217,9 @@ impl Certificate {
                 self.delta
             )
         });
-        pilot.into_iter().chain(level).collect()
+        let objective = self.premises.objective.as_ref().map(|objective| objective.value.to_string());
+        let repeats = self.premises.repeats.and_then(|repeats| repeats.value.said());
+        pilot.into_iter().chain(level).chain(objective).chain(repeats).collect()
     }
 
     /// The label with its terms: what is printed where a sentence has room.

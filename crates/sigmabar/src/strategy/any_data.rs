@@ -5,9 +5,10 @@ use super::run::dial::{Judged, Reading, Setting};
 use super::run::ledger::{Ledger, copies};
 use super::run::problem::Problem;
 use super::run::recommendation::model_certificate;
+use super::run::repeated::repeats_among;
 use super::run::standing::{PremiseRow, Standing};
 use super::sbpe::{Arrived, SetOfCandidates};
-use crate::certificate::{Bounds, Certificate, Claim, EnergyBand, Premises, Range, Spent, Theorem};
+use crate::certificate::{Bounds, Certificate, Claim, EnergyBand, Premises, Range, Repeated, Spent, Theorem};
 use crate::design::DictionarySize;
 use crate::error::Result;
 use crate::features::FeatureMap;
@@ -43,6 +44,7 @@ struct Facts {
     means: usize,
     lost: usize,
     copies: usize,
+    repeats: Repeated,
 }
 
 /// The band at the candidates and at the recommended point, which is the last.
@@ -83,7 +85,8 @@ impl<'a> AnyData<'a> {
         let mut queries = candidates.points().to_points();
         queries.push(recommended)?;
         let lost = ledger.lost_until(settled) + ledger.lost_before();
-        let facts = Facts { means: arrived.means(), lost, copies: copies(ledger.measured_before()) };
+        let repeats = repeats_among(ledger.measured_until(settled));
+        let facts = Facts { means: arrived.means(), lost, copies: copies(ledger.measured_before()), repeats };
         let noise = arrived.noise(noise)?;
         Ok(Some(Self { problem, noise, norm_bound, observations, ridge, queries, is_whole: candidates.is_whole(), facts }))
     }
@@ -187,7 +190,7 @@ impl<'a> AnyData<'a> {
 
     fn certified(&self, inducing: usize, bounds: Bounds) -> Certificate {
         let (free, rows) = (Origin::Guaranteed, self.observations.len());
-        let Facts { means, lost, copies } = self.facts;
+        let Facts { means, lost, copies, repeats } = self.facts;
         let premises = Premises {
             means: Sourced::new(means, if means > 0 { Origin::Declared } else { free }),
             points: Sourced::new(Collected::Adaptive, free),
@@ -197,7 +200,7 @@ impl<'a> AnyData<'a> {
             queries: free,
             ..self.problem.premises(rows)
         };
-        let premises = premises.with_doubts(Doubts { copies, ..Doubts::default() });
+        let premises = premises.with_doubts(Doubts { copies, ..Doubts::default() }).with_repeats(repeats);
         let delta = self.problem.delta();
         let spent = vec![
             Spent::new("the energy of the noise, for every number of observations", (1.0 - ALARM_SHARE) * delta, None),

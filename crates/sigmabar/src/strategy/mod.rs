@@ -273,11 +273,13 @@ impl Strategy {
 
     /// What happened to results that the run cannot see.
     #[must_use]
-    pub fn mishaps(&self) -> Mishaps {
-        self.mishaps
+    pub fn mishaps(&self) -> &Mishaps {
+        &self.mishaps
     }
 
-    fn with_mishaps(&self, certificate: Certificate) -> Certificate {
+    /// A certificate of what was made from this run's results that says what happened to them.
+    #[must_use]
+    pub fn with_mishaps(&self, certificate: Certificate) -> Certificate {
         self.mishaps.told_in(certificate, self.problem.failures())
     }
 
@@ -373,7 +375,7 @@ impl Strategy {
         })?
     }
 
-    /// What the first batch spends on replicates because the level of the noise is unknown; none before it was planned, and where the level is declared.
+    /// What the newest batch that has any spends on replicates because the level of the noise is unknown; none before one was planned, and where the level is declared.
     #[must_use]
     pub fn repeats(&self) -> Option<Repeats> {
         if let Policy::Sbpe(policy) = &self.policy { policy.repeats(&self.problem, &self.ledger) } else { None }

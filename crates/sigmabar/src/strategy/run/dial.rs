@@ -23,6 +23,11 @@ pub(crate) struct Setting {
 pub(crate) trait Judged {
     /// How far the recommended point can be from the best place under each setting of an ascending chain, in the model's scale; none where the data contradict it.
     fn gaps(&self, chain: &[Setting]) -> Result<Vec<Option<f64>>>;
+
+    /// Whether a setting is judged the same alone and in any chain: cells of a box are shared by a chain, and finer for a shorter one.
+    fn is_the_same_in_every_chain(&self) -> bool {
+        true
+    }
 }
 
 /// How gaps in the model's scale become those of the declared domain.
@@ -37,9 +42,14 @@ pub(crate) struct Reading<'a> {
 impl Reading<'_> {
     /// In the data's scale.
     pub fn gap(&self, setting: Setting, gap: f64) -> f64 {
-        let trivial = self.kernel.max_variance().map_or(f64::INFINITY, |k| 2.0 * setting.norm_bound * k.sqrt());
+        let trivial = self.trivial(setting.norm_bound);
         let between = if self.among_candidates { Some(0.0) } else { self.cover.map(|radius| setting.norm_bound * radius) };
         self.problem.prior().unit() * between.map_or(trivial, |b| (gap + b).min(trivial))
+    }
+
+    /// No two values are farther apart than $2C\sqrt{k_{\max}}$.
+    fn trivial(&self, norm_bound: f64) -> f64 {
+        self.kernel.max_variance().map_or(f64::INFINITY, |k| 2.0 * norm_bound * k.sqrt())
     }
 
     /// gap(C) around a declared bound, and its running maximum.
@@ -70,11 +80,28 @@ impl Reading<'_> {
         let gap = self.followed(reported);
         let mut range = Range { least_norm, gap: Some(gap), among_candidates: self.among_candidates, ..Range::default() };
         (range.claimed, range.wanted) = (Some(reported), self.wanted(reported));
-        range.norm_breakdown = Some(norm_bound * self.breakdown(judged, gap, norm)?);
-        if level > 0.0 {
-            range.noise_breakdown = Some(level * self.breakdown(judged, gap, noisier)?);
+        let mut farthest = self.breakdown(judged, gap, norm)?;
+        if !judged.is_the_same_in_every_chain() {
+            farthest = farthest.max(self.farthest_on_curve(judged, gap, norm_bound)?);
         }
+        (range.norm_breakdown, range.norm_is_open) = (Some(norm_bound * farthest), farthest >= FARTHEST);
+        if level > 0.0 {
+            let farthest = self.breakdown(judged, gap, noisier)?;
+            (range.noise_breakdown, range.noise_is_open) = (Some(level * farthest), farthest >= FARTHEST);
+        }
+        range.is_trivial = reported >= (1.0 - 1e-9) * self.problem.prior().unit() * self.trivial(norm_bound);
         Ok(range)
+    }
+
+    /// The largest factor of the curve at which it shows the claim to stand; 1 at least.
+    ///
+    /// What is seen to stand anywhere stands: the events of the noise are about weights that do not depend on $C$, so that on one of probability $1-\delta$ every judgement under
+    /// every $C\ge\lVert f\rVert$ is true at once, in whatever chain it was made. One at $C$ is then a claim for all functions of norm up to $C$, and the largest such $C$ of all
+    /// chains is one too.
+    fn farthest_on_curve(&self, judged: &impl Judged, gap: f64, norm_bound: f64) -> Result<f64> {
+        let curve = self.curve(judged, norm_bound)?;
+        let stands = curve.iter().filter(|point| point.gap.is_some_and(|found| found <= gap));
+        Ok(stands.map(|point| point.norm_bound / norm_bound).fold(1.0, f64::max))
     }
 
     /// The largest factor at which the claim was seen to stand; 1, the claim itself, at least.

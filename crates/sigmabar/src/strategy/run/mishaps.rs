@@ -1,12 +1,12 @@
 //! What happened to results outside a run's own sight.
 
 use super::problem::Failures;
-use crate::certificate::{Certificate, Theorem};
+use crate::certificate::{Amended, Certificate, Theorem};
 use crate::origin::{Origin, Sourced};
 use serde::{Deserialize, Serialize};
 
 /// What whoever keeps the results knows about them and the run cannot see: every certificate of the run says so.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Mishaps {
     /// Results that were corrected after their batch was analysed.
     pub corrected: usize,
@@ -16,17 +16,22 @@ pub struct Mishaps {
     pub measured_again: usize,
     /// Settings that were used otherwise than planned, and entered as they were used.
     pub used_otherwise: usize,
+    /// That what evaluates settings was exchanged after results were told, if it was.
+    pub objective: Option<Amended>,
 }
 
 impl Mishaps {
     /// A certificate that says so. Correcting a result, or losing it and measuring again, may be as good as choosing it. Before anything was made of a result, whoever
     /// corrects it declares with that why; later only who has declared that lost results have nothing to do with the noise has vouched for it.
-    pub(crate) fn told_in(self, mut certificate: Certificate, failures: Failures) -> Certificate {
+    ///
+    /// Whoever exchanges the program that measures goes on with the results of the one before: with that they declare that both measure the same function.
+    pub(crate) fn told_in(&self, mut certificate: Certificate, failures: Failures) -> Certificate {
         let declared = |count: usize| (count > 0).then(|| Sourced::new(count, Origin::Declared));
         let premises = &mut certificate.premises;
         premises.corrections = Sourced::new(self.corrected, failures.origin(self.corrected));
         premises.corrected_in_time = declared(self.corrected_in_time);
         premises.used_otherwise = declared(self.used_otherwise);
+        premises.objective = self.objective.clone().map(|amended| Sourced::new(amended, Origin::Declared));
         premises.losses.value += self.measured_again;
         premises.losses.origin = premises.losses.origin.max(failures.origin(self.measured_again));
         let is_vouched = premises.corrections.origin.max(premises.losses.origin).is_firm();

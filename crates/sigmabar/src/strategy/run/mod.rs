@@ -5,6 +5,7 @@ pub(crate) mod ledger;
 pub(crate) mod mishaps;
 pub(crate) mod problem;
 pub(crate) mod recommendation;
+pub(crate) mod repeated;
 pub(crate) mod standing;
 mod stored_problem;
 pub(crate) mod survivors;

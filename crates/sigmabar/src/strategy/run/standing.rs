@@ -33,11 +33,11 @@ pub struct Standpoint {
     pub gap: Option<f64>,
 }
 
-/// Evaluations that repeat others of the first batch that counts because the level of the noise is unknown (algorithm notes 13.3).
+/// Evaluations of a batch that repeat others because the level of the noise is unknown (algorithm notes 13.3).
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct Repeats {
-    /// The batch, from 0: the first, or the one after the pilot.
+    /// The batch, from 0: the first that counts, or a later one as long as those before it know the level badly.
     pub batch: usize,
     /// So many.
     pub count: usize,

@@ -43,6 +43,8 @@ pub(super) struct Batch<'a> {
 pub(super) struct Evidence {
     pub posterior: Posterior,
     pub noise: Noise,
+    /// The noise of one evaluation, as it is known without looking at which results are equal and what came with them: by it ridges are chosen.
+    pub one: Noise,
     pub widths: Widths,
     pub confinement: Confinement,
     /// $c_0$: what the alarm says the norm must be at least.
@@ -131,12 +133,13 @@ impl Batch<'_> {
     /// What arrived, seen through these inducing points.
     pub fn gather(&self, inducing: Points, arrived: Arrived) -> Result<Evidence> {
         let bounded = self.level()?.map(|bound| Noise::gaussian(bound.level)).transpose()?;
-        let noise = arrived.noise(bounded.as_ref().unwrap_or(self.premises.noise))?;
+        let one = bounded.unwrap_or_else(|| self.premises.noise.clone());
+        let noise = arrived.noise(&one)?;
         let posterior = self.posterior(inducing, arrived)?;
         let least_norm = self.least_norm(&posterior, &noise)?;
         let widths = Widths::new(Arc::clone(posterior.information()), &self.claim(&noise)?)?;
         let confinement = self.confinement(&posterior, &noise, &widths)?;
-        Ok(Evidence { posterior, noise, widths, confinement, least_norm })
+        Ok(Evidence { posterior, noise, one, widths, confinement, least_norm })
     }
 
     /// The ellipsoid of this batch (algorithm notes 14.2), for functionals like $e = B^{-1}\psi$.
@@ -188,6 +191,7 @@ impl Batch<'_> {
     pub fn width(&self, evidence: &Evidence, ranks: &[usize]) -> Width {
         Width {
             level: evidence.noise.level(),
+            planned: evidence.one.level(),
             lambda_root: evidence.widths.residual_norm().value.sqrt(),
             ridge: self.ridge(),
             emphasis: self.emphasis(&evidence.noise, ranks),
@@ -297,7 +301,8 @@ impl Batch<'_> {
         let simulation = self.simulation(field, evidence)?;
         let mut kept = Vec::with_capacity(possible.len());
         let mut gaps = vec![f64::NEG_INFINITY; challengers.len()];
-        challengers.for_each_survivor_at_best(beside, tail, left.view(), &centres, &own, |i, solved, differences| {
+        let planned = self.pair_tail(&evidence.one, challengers.len());
+        challengers.for_each_survivor_at_best(beside, planned, left.view(), &centres, &own, |i, solved, differences| {
             let factor = simulation.as_ref().map_or(tail, |s| s.factor(solved, differences));
             if differences.iter().all(|d| d.upper(factor) >= 0.0) {
                 kept.push(possible[i]);

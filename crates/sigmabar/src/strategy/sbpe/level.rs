@@ -67,9 +67,7 @@ fn replicates(problem: &Problem, ledger: &Ledger, batch: usize) -> Result<Replic
 /// A batch in which so many evaluations repeat others that the level can be bounded: the last ones give way to the first ones again.
 pub(super) fn with_repeats(problem: &Problem, ledger: &Ledger, counted: Counted, proposals: Vec<Proposal>) -> Result<Vec<Proposal>> {
     let batch = ledger.closed();
-    let before =
-        if batch > counted.first && problem.unknown_level().is_some() { bound(problem, ledger, batch - 1, counted)? } else { None };
-    if problem.unknown_level() != Some(1) || before.is_some_and(|b| b.level <= ENOUGH * b.scatter) {
+    if !is_repeating(problem, ledger, batch, counted)? {
         return Ok(proposals);
     }
     let count = proposals.len();
@@ -84,10 +82,19 @@ pub(super) fn with_repeats(problem: &Problem, ledger: &Ledger, counted: Counted,
     Ok(kept)
 }
 
-/// What the first counted batch spends on repeats, and what that buys.
+/// Whether a batch repeats because the batches before it do not bound the level well enough.
+fn is_repeating(problem: &Problem, ledger: &Ledger, batch: usize, counted: Counted) -> Result<bool> {
+    if problem.unknown_level() != Some(1) {
+        return Ok(false);
+    }
+    let before = if batch > counted.first { bound(problem, ledger, batch - 1, counted)? } else { None };
+    Ok(before.is_none_or(|b| b.level > ENOUGH * b.scatter))
+}
+
+/// What the newest batch that repeats for that reason spends on it, and what that buys.
 pub(super) fn repeats(problem: &Problem, ledger: &Ledger, counted: Counted) -> Option<Repeats> {
-    let batch = counted.first;
-    problem.unknown_level().filter(|&each| each == 1 && ledger.batches() > batch)?;
+    let repeating = |&batch: &usize| is_repeating(problem, ledger, batch, counted).unwrap_or(false);
+    let batch = (counted.first..ledger.batches()).rev().find(repeating)?;
     let trials = &ledger.trials()[ledger.batch(batch)];
     let proposals: Vec<Proposal> = trials.iter().map(|t| Proposal { candidate: t.candidate, point: t.point.clone() }).collect();
     let count = repeated(&proposals);

@@ -39,6 +39,8 @@ pub(super) struct Challengers<'a> {
 #[derive(Clone)]
 pub(super) struct Width {
     pub level: f64,
+    /// The level that is known before the responses.
+    pub planned: f64,
     /// $\sqrt\lambda$.
     pub lambda_root: f64,
     pub ridge: f64,
@@ -64,8 +66,9 @@ pub(super) struct Difference {
     pub bias: f64,
     /// $R\lVert\Delta V\rVert$, times the challenger's emphasis.
     pub noise: f64,
-    /// The bias that the norm bound alone allows: known before any response.
+    /// The bias that the norm bound alone allows, and the noise at the planned level: known before any response.
     pub plain: f64,
+    pub known: f64,
     /// Under which ridge: 0 is the batch's own.
     pub ridge: usize,
 }
@@ -107,6 +110,8 @@ struct Pair {
     fit: f64,
     size: f64,
     noise: f64,
+    /// The same at the planned level.
+    known: f64,
 }
 
 /// What a block of survivors has with the challengers whatever the ridge: $\psi$, its products with theirs, and the kernel metric.
@@ -220,6 +225,7 @@ impl<'a> Challengers<'a> {
                 fit,
                 size: (2.0 * fit).sqrt(),
                 noise: self.width.emphasis[j] * (self.width.level * norm).min(by_level),
+                known: self.width.emphasis[j] * self.width.planned * norm,
             }))
         };
         let of = |at: usize| pair(at / self.len(), at % self.len());
@@ -300,7 +306,7 @@ impl PairBlock<'_> {
 
     /// What the bound on the difference of survivor `i` and challenger `j` promises before the noise, as [`Difference::planned`] has it.
     pub fn planned(&self, i: usize, j: usize, norm_bound: f64, factor: f64) -> f64 {
-        self.pairs[i * self.challengers.len() + j].as_ref().map_or(0.0, |pair| norm_bound * pair.bias + factor * pair.noise)
+        self.pairs[i * self.challengers.len() + j].as_ref().map_or(0.0, |pair| norm_bound * pair.bias + factor * pair.known)
     }
 
     /// The bound on the difference of survivor `i` and challenger `j` under one of the settings: the bias is $C$ times the functional's norm (algorithm notes 5.3), or
@@ -316,7 +322,14 @@ impl PairBlock<'_> {
         let lost = self.challengers.expansion * pair.fit;
         let confined = self.confined.difference(setting, (i, j), pair.outside, (pair.size, lost), self.radii[i]) + moved;
         let plain = norm_bound * pair.bias;
-        Difference { centre: pair.centre, bias: plain.min(confined) + pair.slack, noise: scale * pair.noise, plain, ridge: 0 }
+        Difference {
+            centre: pair.centre,
+            bias: plain.min(confined) + pair.slack,
+            noise: scale * pair.noise,
+            plain,
+            known: pair.known,
+            ridge: 0,
+        }
     }
 }
 
@@ -336,6 +349,6 @@ impl Difference {
 
     /// The half-width that could be promised before any response.
     pub fn planned(&self, factor: f64) -> f64 {
-        self.plain + factor * self.noise
+        self.plain + factor * self.known
     }
 }

@@ -10,6 +10,7 @@ use crate::points::{Collected, Doubts, Locations, Points};
 use crate::strategy::run::ledger::{Ledger, Measured, copies};
 use crate::strategy::run::problem::Problem;
 use crate::strategy::run::recommendation::model_certificate;
+use crate::strategy::run::repeated::{Settings, repeats_of_batch};
 use std::sync::Arc;
 
 const PURPOSE: &str = "certified elimination";
@@ -52,14 +53,30 @@ impl Arrived {
     /// estimate and can only raise the level (algorithm notes 12, P1).
     ///
     /// A mean of replicates of light-tailed noise is at least as light-tailed as one of them.
+    ///
+    /// Results at one setting that are all equal in every digit may be one that an objective keeps and hands out again. So the $c$ of them count as one: each has level
+    /// $R\sqrt c$. Were they one, the noise has the proxy $R^2AA^\top$ of covariance, $A$ saying which result is which measurement, and a block of ones is at most $c$ times the
+    /// unit matrix, so that $AA^\top\preceq\operatorname{diag}(c_i)$: every bound on linear and quadratic forms holds. Were they measured anew, or exact, the weights are the same
+    /// and the widths only larger. So looking at the values to find them spoils nothing, whatever the law; leaving all but one out would choose by the noise where readings are coarse.
     pub fn noise(&self, one: &Noise) -> Result<Noise> {
-        let level = one.level();
+        let (level, equal) = (one.level(), self.equal());
         let mean = |&(error, replicates): &(Option<f64>, u32)| error.unwrap_or(0.0).max(level / f64::from(replicates).sqrt());
-        let levels: Vec<f64> = self.repeats.iter().map(mean).collect();
-        if matches!(one, Noise::LightTailed { .. }) || levels.iter().all(|&l| l == level) {
+        let levels: Vec<f64> = self.repeats.iter().map(mean).zip(&equal).map(|(level, count)| level * (*count as f64).sqrt()).collect();
+        if matches!(one, Noise::LightTailed { .. }) {
+            let most = equal.iter().max().map_or(1.0, |&count| count as f64);
+            return one.in_unit(most.sqrt().recip());
+        }
+        if levels.iter().all(|&l| l == level) {
             return Ok(one.clone());
         }
         Noise::per_observation(levels)
+    }
+
+    /// For each of them, how many measurements may be the same one.
+    fn equal(&self) -> Vec<usize> {
+        let rows = self.points.chunks(self.points.len() / self.values.len().max(1));
+        let settings = Settings::of(rows.zip(self.values.iter().copied()));
+        settings.alike()
     }
 
     pub fn new(problem: &Problem, ledger: &Ledger, batch: usize) -> Self {
@@ -105,6 +122,7 @@ impl Arrived {
             facts.copies = copies(ledger.fixed_before());
             facts.lost += ledger.lost_before();
         }
+        facts.repeats = facts.repeats.and(repeats_of_batch(ledger, batch));
     }
 
     pub fn is_empty(&self) -> bool {
@@ -139,7 +157,7 @@ impl Facts {
             Some(bound) => premises.with_level(bound),
             None => premises,
         };
-        let premises = premises.with_doubts(Doubts { copies: self.copies, ..Doubts::default() });
+        let premises = premises.with_doubts(Doubts { copies: self.copies, ..Doubts::default() }).with_repeats(self.repeats);
         let Self { residual_norm, noise_factor, rounding, .. } = *self;
         let bounds = Bounds { residual_norm, noise_factor, rounding, ..Bounds::default() };
         let contradiction = self.contradiction;

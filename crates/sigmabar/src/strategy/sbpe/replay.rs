@@ -105,6 +105,11 @@ impl<'a> Replay<'a> {
         Ok(Self { batches, places, recommended: recommended.to_vec() })
     }
 
+    /// Whether the places are cells of a box.
+    pub fn has_cells(&self) -> bool {
+        matches!(self.places, Places::Cells(..))
+    }
+
     /// $c_0$: no norm below it fits the data.
     pub fn least_norm(&self) -> f64 {
         self.batches.iter().map(|seen| seen.evidence.least_norm).fold(0.0, f64::max)
@@ -146,6 +151,8 @@ struct Judge<'s> {
     /// $z$ at $x^*$ and for pairs.
     above: f64,
     tail: f64,
+    /// $z$ for pairs by which ridges are chosen.
+    planned: f64,
     /// How fast the bounds at a point and of pairs grow with the distance, for each setting.
     slopes: Vec<(f64, f64)>,
     /// The recommended point among the challengers.
@@ -344,7 +351,7 @@ impl<'b> Against<'b> {
     }
 
     fn pairs(&self, i: usize) -> Pairs<'_> {
-        Pairs::new(&self.ridges, i, self.judge.seen.batch.premises.norm_bound, self.judge.tail)
+        Pairs::new(&self.ridges, i, self.judge.seen.batch.premises.norm_bound, self.judge.planned)
     }
 
     /// What the bound on a pair grows by inside the cell.
@@ -438,6 +445,7 @@ impl<'s> Judge<'s> {
         let Seen { batch, evidence, challengers, ranks, .. } = seen;
         let own = batch.singles(evidence, challengers)?.centres;
         let (above, tail) = (batch.above(&evidence.noise), batch.pair_tail(&evidence.noise, challengers.len()));
+        let planned = batch.pair_tail(&evidence.one, challengers.len());
         let width: Width = batch.width(evidence, ranks);
         let largest = width.emphasis.iter().copied().fold(1.0, f64::max);
         let ratio = (width.lambda_root / width.ridge).powi(2);
@@ -451,7 +459,7 @@ impl<'s> Judge<'s> {
         let beside = |posterior| Beside::new(posterior, under, challengers, &evidence.noise, &width);
         let beside = seen.others.iter().map(beside).collect::<Result<_>>()?;
         let challengers = Challengers::new(&evidence.posterior, under, challengers.clone(), &evidence.noise, width)?;
-        Ok(Self { seen, challengers, own, beside, above, tail, slopes, recommended })
+        Ok(Self { seen, challengers, own, beside, above, tail, planned, slopes, recommended })
     }
 }
 

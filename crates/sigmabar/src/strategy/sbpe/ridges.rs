@@ -15,10 +15,10 @@ use std::sync::Arc;
 /// Ridges beside the batch's own, relative to it.
 const FACTORS: [f64; 3] = [0.35, 0.7, 1.4];
 
-/// The batch under ridges beside its own. None where levels came with the responses: a choice that looks at them would look at the noise. A
+/// The batch under ridges beside its own. Levels that came with the responses are not looked at to choose one: that would look at the noise. A
 /// level bounded by replicates of normal noise may be looked at: scatter within groups is independent of their means, which is all that weights see.
 pub(super) fn others(evidence: &Evidence) -> Result<Vec<Posterior>> {
-    if matches!(evidence.noise, Noise::PerObservation { .. }) || evidence.noise.level() == 0.0 {
+    if evidence.noise.level() == 0.0 {
         return Ok(Vec::new());
     }
     let (posterior, information) = (&evidence.posterior, evidence.posterior.information());

@@ -123,6 +123,10 @@ impl Judged for Replay<'_> {
     fn gaps(&self, chain: &[Setting]) -> Result<Vec<Option<f64>>> {
         Replay::gaps(self, chain)
     }
+
+    fn is_the_same_in_every_chain(&self) -> bool {
+        !self.has_cells()
+    }
 }
 
 /// The level that is claimed: as declared, or what replicates bound it by.

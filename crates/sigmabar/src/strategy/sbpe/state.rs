@@ -2,7 +2,7 @@
 
 use super::cells::{Cells, Fixed};
 use super::elimination::{Batch, Chosen};
-use crate::certificate::{Contradiction, Range};
+use crate::certificate::{Contradiction, Range, Repeated};
 use crate::error::Result;
 use crate::noise::LevelBound;
 use crate::points::Points;
@@ -92,6 +92,8 @@ pub(super) struct Facts {
     pub attached: usize,
     /// Of these, those that equal another in every number.
     pub copies: usize,
+    /// Those that repeat a setting.
+    pub repeats: Repeated,
     /// Planned observations that were lost.
     pub lost: usize,
     /// Inducing points of the last batch.
