@@ -17,7 +17,7 @@ const PAIRS: f64 = 0.785;
 const SINGLES: f64 = 0.02;
 const ELLIPSOID: f64 = 0.125;
 /// Within this the literal formulas agree, the code on the safe side: its λ is zero but for rounding.
-const EXACT: f64 = 5e-4;
+const EXACT: f64 = 2e-3;
 
 fn z(events: f64, delta: f64) -> f64 {
     (2.0 * (events / delta).ln()).sqrt()

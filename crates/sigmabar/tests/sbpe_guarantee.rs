@@ -170,22 +170,30 @@ fn paper_rules_keep_the_maximiser_and_rule_out_less() {
 
 /// What an objective shows that keeps its results: each setting has one draw of the noise, however often it is asked for. Of how many runs the gap or the interval was false, and in
 /// how many something was still ruled out.
-fn kept(runs: u64, lengths: &[usize], level: f64) -> (f64, f64) {
+fn kept(runs: u64, lengths: &[usize], (level, jitter): (f64, f64)) -> (f64, f64) {
     let budget = lengths.iter().sum();
     let judged: Vec<(bool, bool)> = (0..runs)
         .into_par_iter()
         .map(|seed| {
             let known = Known::random(kernel(seed as usize, 0.1), 1, 6, 1.0, level, seed);
-            let drawn = if seed % 2 == 0 { Drawn::Gaussian } else { Drawn::Uniform };
+            let drawn = if seed.is_multiple_of(2) { Drawn::Gaussian } else { Drawn::Uniform };
             let mut rng = ChaCha8Rng::seed_from_u64(seed);
             let noise: Vec<f64> = known.values.iter().map(|_| drawn.draw(level, &mut rng)).collect();
             let plan = Sbpe::default().with_schedule(Schedule::Lengths(lengths.to_vec()));
             let mut run = Strategy::new(known.problem(budget, drawn, seed), sbpe(plan)).unwrap();
-            finish(&mut run, |i| known.values[i] + noise[i]);
+            let mut told = 0.0;
+            finish(&mut run, |i| {
+                told += 1.0;
+                known.values[i] + noise[i] + jitter * told
+            });
             let advice = run.recommend().unwrap().unwrap();
             let repeats = advice.certificate.premises.repeats.unwrap();
-            assert_eq!((repeats.origin, advice.certificate.premises.copies.origin), (Origin::Declared, Origin::Declared));
-            assert!(repeats.value.equal > 0 && advice.certificate.to_string().contains("measured anew with noise of its own"));
+            let copies = if jitter == 0.0 { Origin::Declared } else { Origin::Guaranteed };
+            assert_eq!((repeats.origin, advice.certificate.premises.copies.origin), (Origin::Declared, copies));
+            assert!(
+                (repeats.value.equal > 0) == (jitter == 0.0)
+                    && advice.certificate.to_string().contains("measured anew with noise of its own")
+            );
             let truth = known.values[advice.candidate.unwrap()];
             let is_false = known.best() - truth > advice.gap || truth < advice.lower || truth > advice.upper;
             (is_false, run.survivors().unwrap().unwrap().candidates().unwrap().len() < 6)
@@ -200,12 +208,15 @@ fn kept(runs: u64, lengths: &[usize], level: f64) -> (f64, f64) {
 #[test]
 fn an_objective_that_keeps_its_results_gets_no_narrower_claims_for_repeats() {
     for lengths in [&[60][..], &[20, 40], &[12, 24, 24]] {
-        let (wrong, useful) = kept(400, lengths, 0.3);
+        let (wrong, useful) = kept(400, lengths, (0.3, 0.0));
         println!("{lengths:?}: false {wrong}, something ruled out {useful}");
         assert!(wrong <= DELTA, "{lengths:?}: {wrong}");
     }
+    // Where the rule does not see that they are one, as many as that are false.
+    let unseen = kept(400, &[60], (0.3, 1e-12)).0;
+    assert!(unseen > 2.0 * DELTA, "{unseen}");
     // Less noise: the claims are not empty.
-    let (wrong, useful) = kept(100, &[60], 0.05);
+    let (wrong, useful) = kept(100, &[60], (0.05, 0.0));
     assert!(wrong <= DELTA && useful > 0.3, "{useful}");
 }
 
