@@ -187,7 +187,11 @@ fn kept(runs: u64, lengths: &[usize], (level, jitter): (f64, f64)) -> (f64, f64)
                 known.values[i] + noise[i] + jitter * told
             });
             let advice = run.recommend().unwrap().unwrap();
-            let repeats = advice.certificate.premises.repeats.unwrap();
+            // Noise that never averages out may refute the premises by itself: nothing is claimed then.
+            let Some(repeats) = advice.certificate.premises.repeats.filter(|_| advice.label().is_certified()) else {
+                assert!(jitter > 0.0 && advice.certificate.contradiction.is_some());
+                return (false, false);
+            };
             let copies = if jitter == 0.0 { Origin::Declared } else { Origin::Guaranteed };
             assert_eq!((repeats.origin, advice.certificate.premises.copies.origin), (Origin::Declared, copies));
             assert!(
@@ -214,6 +218,7 @@ fn an_objective_that_keeps_its_results_gets_no_narrower_claims_for_repeats() {
     }
     // Where the rule does not see that they are one, as many as that are false.
     let unseen = kept(400, &[60], (0.3, 1e-12)).0;
+    println!("unseen: false {unseen}");
     assert!(unseen > 2.0 * DELTA, "{unseen}");
     // Less noise: the claims are not empty.
     let (wrong, useful) = kept(100, &[60], (0.05, 0.0));
