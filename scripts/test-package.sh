@@ -39,7 +39,12 @@ cp -r "$package/README.md" "$package/tests" "$fresh/copy/crates/sigmabar-python/
 (cd "$fresh/copy" && MPLBACKEND=Agg "$python" -m pytest -q crates/sigmabar-python/tests/test_{book,stories,sklearn,optuna}.py)
 
 tar -C "$fresh" -xzf "$(echo "$folder"/sigmabar-*-*.tar.gz)"
-SIGMABAR_COMMAND="$(echo "$fresh"/sigmabar-*-*/sigmabar)" cargo nextest run --workspace transcripts::stories
+command="$(echo "$fresh"/sigmabar-*-*/sigmabar)"
+if readelf -SW "$command" | grep -F .symtab; then
+    echo "the command was shipped with the names of its functions, a fifth of it" >&2
+    exit 1
+fi
+SIGMABAR_COMMAND="$command" cargo nextest run --workspace transcripts::stories
 
 # A build from nothing, as pip does it where no wheel fits.
 "$fresh/tools/bin/pip" wheel --quiet --no-deps --wheel-dir "$fresh/built" "$folder/sigmabar-${version#sigmabar }.tar.gz"
