@@ -2,14 +2,18 @@
 
 use crate::refusal::{Outcome, Refusal};
 use std::any::Any;
-use std::collections::VecDeque;
-use std::sync::Arc;
-use tokio::sync::{Mutex, MutexGuard, Semaphore, SemaphorePermit};
+use std::collections::{BTreeSet, VecDeque};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+use tokio::sync::{Semaphore, SemaphorePermit};
 
 /// So much is kept.
 const MOST_KEPT: usize = 8;
 /// So many may wait for their turn; more are told to come again.
 const MOST_WAITING: usize = 32;
+
+/// One that takes long rests so many times as long before it is made again for whoever only watches.
+const REST: u32 = 4;
 
 /// A state of a study: its last event, and how often its file changed otherwise.
 pub(crate) type State = (u64, u64);
@@ -18,55 +22,107 @@ pub(crate) type State = (u64, u64);
 #[derive(Debug)]
 struct Kept {
     name: String,
-    state: State,
-    made: Arc<dyn Any + Send + Sync>,
+    known: Known<dyn Any + Send + Sync>,
+}
+
+/// Something that was made.
+#[derive(Debug)]
+pub(crate) struct Known<T: ?Sized> {
+    /// The state that it shows.
+    pub state: State,
+    pub made: Arc<T>,
+    at: Instant,
+    took: Duration,
+}
+
+impl<T: ?Sized> Known<T> {
+    /// How long until it may be made again.
+    pub fn rests(&self) -> Duration {
+        (self.at + REST * self.took).saturating_duration_since(Instant::now())
+    }
 }
 
 /// Pages, pictures and what they are made from.
 #[derive(Debug)]
 pub(crate) struct Shelf {
     kept: Mutex<VecDeque<Kept>>,
+    /// Names of what is being made for pages.
+    begun: Mutex<BTreeSet<String>>,
+    turn: tokio::sync::Mutex<()>,
     places: Semaphore,
 }
 
 /// Whoever has it makes something; nobody else does meanwhile.
 #[derive(Debug)]
 pub(crate) struct Turn<'a> {
-    kept: MutexGuard<'a, VecDeque<Kept>>,
+    shelf: &'a Shelf,
+    _turn: tokio::sync::MutexGuard<'a, ()>,
     _place: SemaphorePermit<'a>,
 }
 
+/// Something is being made for pages, until this is dropped.
+#[derive(Debug)]
+pub(crate) struct Begun {
+    shelf: Arc<Shelf>,
+    name: String,
+}
+
+impl Drop for Begun {
+    fn drop(&mut self) {
+        self.shelf.begun().remove(&self.name);
+    }
+}
+
 impl Shelf {
-    pub fn new() -> Self {
-        Self { kept: Mutex::default(), places: Semaphore::new(MOST_WAITING) }
+    pub fn new() -> Arc<Self> {
+        let places = Semaphore::new(MOST_WAITING);
+        Arc::new(Self { kept: Mutex::default(), begun: Mutex::default(), turn: tokio::sync::Mutex::default(), places })
     }
 
     /// Waits for its turn; refused where too many wait already.
     pub async fn turn(&self) -> Outcome<Turn<'_>> {
         let crowded = |_| Refusal::busy("too many wait for pages, pictures and predictions of this study: try again");
         let place = self.places.try_acquire().map_err(crowded)?;
-        Ok(Turn { kept: self.kept.lock().await, _place: place })
+        Ok(Turn { shelf: self, _turn: self.turn.lock().await, _place: place })
     }
 
-    /// Forgets everything, unless something is being made.
+    /// Says that something is being made for pages; none where it is already.
+    pub fn begin(self: &Arc<Self>, name: &str) -> Option<Begun> {
+        self.begun().insert(name.to_owned()).then(|| Begun { shelf: Arc::clone(self), name: name.to_owned() })
+    }
+
+    /// What was made last under a name.
+    pub fn find<T: Any + Send + Sync>(&self, name: &str) -> Option<Known<T>> {
+        let kept = self.kept();
+        let Known { state, made, at, took } = &kept.iter().find(|kept| kept.name == name)?.known;
+        Some(Known { state: *state, made: Arc::clone(made).downcast().ok()?, at: *at, took: *took })
+    }
+
+    /// Forgets everything.
     pub fn clear(&self) {
-        if let Ok(mut kept) = self.kept.try_lock() {
-            kept.clear();
-        }
+        self.kept().clear();
+    }
+
+    fn kept(&self) -> MutexGuard<'_, VecDeque<Kept>> {
+        self.kept.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn begun(&self) -> MutexGuard<'_, BTreeSet<String>> {
+        self.begun.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl Turn<'_> {
-    pub fn find<T: Any + Send + Sync>(&self, name: &str, state: State) -> Option<Arc<T>> {
-        let found = self.kept.iter().find(|kept| kept.name == name && kept.state == state)?;
-        Arc::clone(&found.made).downcast().ok()
+    pub fn find<T: Any + Send + Sync>(&self, name: &str) -> Option<Known<T>> {
+        self.shelf.find(name)
     }
 
-    /// Keeps something, and nothing of another state.
-    pub fn keep<T: Any + Send + Sync>(&mut self, name: String, state: State, made: Arc<T>) {
-        self.kept.retain(|kept| kept.name != name && kept.state == state);
-        self.kept.truncate(MOST_KEPT - 1);
-        self.kept.push_front(Kept { name, state, made });
+    /// Keeps something in the place of what had its name.
+    pub fn keep<T: Any + Send + Sync>(&self, name: String, state: State, took: Duration, made: Arc<T>) {
+        let mut kept = self.shelf.kept();
+        kept.retain(|kept| kept.name != name);
+        kept.truncate(MOST_KEPT - 1);
+        kept.push_front(Kept { name, known: Known { state, made, at: Instant::now(), took } });
     }
 }
 
@@ -79,25 +135,31 @@ mod tests {
     }
 
     #[test]
-    fn what_was_made_is_found_in_its_own_state_only() {
+    fn what_was_made_is_found_under_its_name_with_its_state() {
         shelf(async {
             let shelf = Shelf::new();
-            let mut turn = shelf.turn().await.unwrap();
+            let turn = shelf.turn().await.unwrap();
             for i in 0..2 * MOST_KEPT {
-                turn.keep(i.to_string(), (1, 0), Arc::new(i));
+                turn.keep(i.to_string(), (1, 0), Duration::from_secs(9), Arc::new(i));
             }
-            assert_eq!(turn.kept.len(), MOST_KEPT);
-            assert_eq!(turn.find::<usize>("15", (1, 0)).as_deref(), Some(&15));
-            assert_eq!(
-                (turn.find::<usize>("15", (2, 0)), turn.find::<usize>("15", (1, 1)), turn.find::<usize>("0", (1, 0))),
-                (None, None, None)
-            );
-            turn.keep("other".to_owned(), (2, 0), Arc::new(String::new()));
-            assert_eq!(turn.kept.len(), 1, "an old state is of no use");
-            drop(turn);
+            assert_eq!(shelf.kept().len(), MOST_KEPT);
+            let found = |name: &str| shelf.find::<usize>(name).map(|known| (known.state, *known.made));
+            assert_eq!((found("15"), found("0")), (Some(((1, 0), 15)), None));
+            assert!(shelf.find::<usize>("15").unwrap().rests() > Duration::from_secs(30), "what takes long is not made all the time");
+            turn.keep("15".to_owned(), (2, 0), Duration::ZERO, Arc::new(16_usize));
+            assert_eq!((found("15"), shelf.kept().len()), (Some(((2, 0), 16)), MOST_KEPT), "the new in the place of the old");
             shelf.clear();
-            assert_eq!(shelf.turn().await.unwrap().kept.len(), 0);
+            assert_eq!(found("15"), None);
         });
+    }
+
+    #[test]
+    fn one_begins_what_another_has_not_begun() {
+        let shelf = Shelf::new();
+        let begun = shelf.begin("page");
+        assert!(begun.is_some() && shelf.begin("page").is_none() && shelf.begin("other").is_some());
+        drop(begun);
+        assert!(shelf.begin("page").is_some());
     }
 
     #[test]

@@ -2,13 +2,19 @@
 
 use crate::refusal::{Outcome, Refusal};
 use sigmabar_study::{AskRequest, HandedOut, KeyedResult, Study, Told};
+use std::sync::Arc;
 use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
 use tokio::sync::oneshot;
 
 /// So many may wait; more are told to come again.
 const MOST_WAITING: usize = 4096;
 /// The most requests of one transaction, so that nobody waits long for it.
 const MOST_TOGETHER: usize = 256;
+
+/// How long the end waits for a disk.
+const FAREWELL: Duration = Duration::from_secs(5);
 
 type Reply<T> = oneshot::Sender<Outcome<T>>;
 
@@ -22,14 +28,25 @@ enum Job {
 #[derive(Clone, Debug)]
 pub(crate) struct Writer {
     jobs: SyncSender<Job>,
+    thread: Arc<JoinHandle<()>>,
 }
 
 impl Writer {
     /// Starts the thread.
     pub fn start(study: Study) -> std::io::Result<Self> {
         let (jobs, waiting) = sync_channel(MOST_WAITING);
-        std::thread::Builder::new().name("sigmabar-writer".to_owned()).spawn(move || work(&study, &waiting))?;
-        Ok(Self { jobs })
+        let thread = std::thread::Builder::new().name("sigmabar-writer".to_owned()).spawn(move || work(&study, &waiting))?;
+        Ok(Self { jobs, thread: Arc::new(thread) })
+    }
+
+    /// Waits until all is written and the file is closed.
+    pub fn close(self) {
+        let Self { jobs, thread } = self;
+        drop(jobs);
+        let begun = Instant::now();
+        while !thread.is_finished() && begun.elapsed() < FAREWELL {
+            std::thread::sleep(Duration::from_millis(1));
+        }
     }
 
     pub async fn ask(&self, request: AskRequest) -> Outcome<HandedOut> {

@@ -148,18 +148,28 @@ fn every_screen_of_a_study_follows_it_and_its_numbers_are_there() {
         let path = format!("/api/v1/studies/demo/trials/{}/result", trial["id"]);
         assert_eq!(server.send("PUT", &path, Some(&format!("{{\"value\":{}}}", trial["values"]["x"]))).status, 201);
     }
-    for screen in ["", "/trials", "/workers", "/plates", "/model", "/report"] {
+    let whole = |screen: &str| loop {
         let page = server.get(&format!("/s/demo{screen}"));
+        if !page.body.contains("data-waiting") {
+            return page;
+        }
+    };
+    for screen in ["", "/trials", "/workers", "/plates", "/model", "/report"] {
+        let page = whole(screen);
         assert!(page.status == 200 && page.body.contains("data-events=\"/api/v1/studies/demo/events\""), "{screen}");
         for link in page.body.split("download href=\"").skip(1).filter_map(|rest| rest.split('"').next()) {
             let numbers = server.get(link);
             assert!(numbers.status == 200 && numbers.body.contains(','), "{link} of {screen}: {}", numbers.status);
         }
     }
-    let live = server.get("/s/demo/report").body;
+    let live = whole("/report").body;
     assert!(live.contains("download href=\"/api/v1/studies/demo/pictures/trials.csv\"") && !live.contains("<!--"), "{live}");
     let file = server.get("/s/demo/report.html");
     assert!(file.status == 200 && file.body.contains("<style>") && !file.body.contains("<script"), "the file needs nothing else");
+    assert!(
+        file.body.contains("data:text/csv") && !file.body.contains("/api/v1") && !live.contains("data:text/csv"),
+        "its numbers are inside"
+    );
 }
 
 #[test]

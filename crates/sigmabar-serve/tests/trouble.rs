@@ -296,3 +296,22 @@ fn a_server_whose_file_cannot_be_read_is_not_ready() {
     assert!(refused.body.contains("demo.db"), "the file is named: {}", refused.body);
     assert_eq!(support::Answer::error(&server.get("/api/v1/studies/demo/plates/1/sheet.csv")).0 / 100, 5, "and requests say so");
 }
+
+/// Whoever copies or sends the file after the server said that everything is kept has everything.
+#[test]
+fn a_server_that_stopped_leaves_one_file_with_everything_in_it() {
+    let directory = tempfile::tempdir().unwrap();
+    let file = study(directory.path(), "demo", 20);
+    let server = Server::start(Source::File(file.clone()));
+    let (remote, _) = worker(server.address);
+    for id in asked(&remote, 5) {
+        remote.tell(id, value(0.5)).unwrap();
+    }
+    assert_eq!(server.get("/s/demo").status, 200);
+    drop((remote, server));
+    assert!(!file.with_extension("db-wal").exists(), "nothing is left in a log beside it");
+    let copy = directory.path().join("copy.db");
+    std::fs::copy(&file, &copy).unwrap();
+    let told = Study::open(&copy, None).unwrap().trials().unwrap().iter().filter(|row| row.value == Some(0.5)).count();
+    assert_eq!(told, 5);
+}

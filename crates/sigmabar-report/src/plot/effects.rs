@@ -99,7 +99,7 @@ pub fn effects(list: &[Effect], response: &str) -> Picture {
     let label = sorted.first().map_or_else(String::new, |e| e.label.to_string());
     let caption = format!(
         "How much the {response} varies when one parameter runs through its range, in units of the {response}, so that numbers and names can be compared: averaged over the other parameters \
-         (dark), and including what it does only together with them (light). The swing is the best minus the worst average. Thin lines: how far the function's total effect can be from the \
+         (strong colour), and including what it does only together with them (faint). The swing is the best minus the worst average. Thin lines: how far the function's total effect can be from the \
          model's ({label}); Sobol' indices are in the data of the picture."
     );
     figure.finish(caption, table)

@@ -121,7 +121,7 @@ impl Elimination {
         }
         let whole = if self.is_list { "the candidates" } else { "the settings that were looked at" };
         format!(
-            " Each row is a batch and shows, along the parameter, which share of {whole} there was left after it: the darker, the larger, and nothing where none is. Crosses are its measurements."
+            " Each row is a batch and shows, along the parameter, which share of {whole} there was left after it: the stronger the colour, the larger, and nothing where none is. Crosses are its measurements."
         )
     }
 

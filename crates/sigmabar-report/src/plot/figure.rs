@@ -10,7 +10,7 @@ const WIDTH: f64 = 860.0;
 const MARGIN: f64 = 14.0;
 
 /// What a caption adds where points are drawn as bins.
-const BINNED: &str = " Points that are too many to be told apart are drawn as bins, the darker the more there are; one that is alone in its bin is drawn itself.";
+const BINNED: &str = " Points that are too many to be told apart are drawn as bins, the stronger the more there are; one that is alone in its bin is drawn itself.";
 
 /// What stands for a series in the legend.
 #[derive(Clone, Copy, Debug)]

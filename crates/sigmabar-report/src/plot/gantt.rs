@@ -55,7 +55,10 @@ impl Gantt {
             panel.fence(&mut figure.scene, fence / seconds, Stroke::dotted(Ink::Muted, 1.0));
         }
         let row = |worker: &str| workers.iter().rev().position(|known| *known == worker).map(|row| row as f64);
-        for stretch in self.stretches() {
+        // Whoever has many at once, as a plate has, shows what was told over what still runs.
+        let mut stretches = self.stretches();
+        stretches.sort_by_key(|stretch| stretch.to.is_some());
+        for stretch in stretches {
             let Some(y) = row(&stretch.worker) else { continue };
             let (from, to) = (stretch.from / seconds, stretch.to.unwrap_or(self.now) / seconds);
             let (Some(low), Some(high)) = (panel.place((from, y - 0.35)), panel.place((to, y + 0.35))) else { continue };
@@ -188,6 +191,14 @@ mod tests {
             failed: i == 1,
         };
         Gantt { bars: (0..count).map(bar).collect(), fences: vec![0.0], now: count as f64 + 3.0 }
+    }
+
+    #[test]
+    fn what_was_told_lies_over_what_still_runs() {
+        let bar = |trial, to| Bar { trial, worker: "plate1".to_owned(), from: 0.0, to, failed: false };
+        let svg = Gantt { bars: vec![bar(1, Some(5.0)), bar(2, None)], fences: Vec::new(), now: 60.0 }.picture().svg(Medium::Page);
+        let place = |id: u64| svg.find(&format!("data-id=\"{id}\"")).unwrap();
+        assert!(place(2) < place(1), "a plate is handed out at once and told well by well");
     }
 
     #[test]

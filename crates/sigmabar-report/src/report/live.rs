@@ -4,7 +4,7 @@ use super::error::Result;
 use super::held_out::held_out;
 use super::page::Page;
 use super::parameter::setting_words;
-use super::study::{Content, trust, written};
+use super::study::{Content, title, trust, written};
 use super::study_model::{StudyModel, Through};
 use crate::plot::{Bar, BatchEnd, Gantt};
 use sigmabar::certificate::Label;
@@ -97,12 +97,12 @@ pub fn live_model(study: &Study, address: &str, at: Option<&[Value]>) -> Result<
     Ok(Some(page))
 }
 
-/// The report as it stands, whose numbers are at `address/NAME.csv`.
+/// The report as it stands, whose numbers are at `address/NAME.csv`; as a file it is what [`super::study`] makes.
 ///
 /// # Errors
 /// What reading the study or asking its model runs into.
 pub fn live_report(study: &Study, address: &str) -> Result<Page> {
-    written(study, Page::served(study.name(), address))
+    written(study, Page::served(title(study), address))
 }
 
 /// What the model says at settings.

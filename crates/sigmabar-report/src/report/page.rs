@@ -14,6 +14,10 @@ const MOST_BYTES: usize = 4 << 20;
 /// Stands for the list of contents until all headings are known; text cannot hold it, because it is escaped.
 const CONTENTS: &str = "<!--contents-->";
 
+/// Stand around the name of numbers until it is known how they are linked to: one page is read on a server and kept as a file.
+const NUMBERS: &str = "<!--numbers ";
+const END: &str = "-->";
+
 /// A report: one HTML page, its pictures and its numbers.
 #[derive(Clone, Debug)]
 pub struct Page {
@@ -48,25 +52,43 @@ impl Page {
     /// What stands on the page, without head and style.
     #[must_use]
     pub fn body(&self) -> String {
+        self.written(self.numbers_at.as_deref())
+    }
+
+    fn written(&self, address: Option<&str>) -> String {
         let line = |(i, text): (usize, &String)| format!("<li><a href=\"#part-{i}\">{}</a></li>", escape(text));
         let contents = match self.headings.len() {
             0 | 1 => String::new(),
             _ => format!("<nav><ul>{}</ul></nav>", self.headings.iter().enumerate().map(line).collect::<String>()),
         };
-        self.body.replacen(CONTENTS, &contents, 1)
+        self.linked(address).replacen(CONTENTS, &contents, 1)
     }
 
-    fn download(&self, name: &str, table: &Table) -> String {
-        match &self.numbers_at {
-            Some(address) => format!("<a class=\"download\" download href=\"{}/{1}.csv\">numbers (CSV)</a>", escape(address), escape(name)),
-            None => download(name, table),
+    /// What was written, with links to the numbers: to an address, or with the numbers inside.
+    fn linked(&self, address: Option<&str>) -> String {
+        let mut parts = self.body.split(NUMBERS);
+        let mut out = parts.next().unwrap_or_default().to_owned();
+        for (name, rest) in parts.filter_map(|part| part.split_once(END)) {
+            out += &match address {
+                Some(address) => format!("<a class=\"download\" download href=\"{}/{name}.csv\">numbers (CSV)</a>", escape(address)),
+                None => {
+                    self.numbers().find(|(known, _)| escape(known) == name).map_or_else(String::new, |(name, table)| download(name, table))
+                }
+            };
+            out += rest;
         }
+        out
+    }
+
+    fn numbers(&self) -> impl Iterator<Item = (&str, &Table)> {
+        let pictures = self.pictures.iter().map(|picture| (picture.name(), picture.table()));
+        pictures.chain(self.tables.iter().map(|(name, table)| (name.as_str(), table)))
     }
 
     /// The page: no script, no request to any network, readable in a light and a dark room.
     #[must_use]
     pub fn html(&self) -> String {
-        let (title, body) = (escape(&self.title), self.body());
+        let (title, body) = (escape(&self.title), self.written(None));
         format!(
             "<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"/>\
              <meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'; img-src data:\"/>\
@@ -108,9 +130,7 @@ impl Page {
     /// File names and contents of all numbers: one file for each picture and each table.
     #[must_use]
     pub fn csvs(&self) -> Vec<(String, String)> {
-        let pictures = self.pictures.iter().map(|picture| (picture.name(), picture.table()));
-        let tables = self.tables.iter().map(|(name, table)| (name.as_str(), table));
-        pictures.chain(tables).map(|(name, table)| (format!("{name}.csv"), table.csv())).collect()
+        self.numbers().map(|(name, table)| (format!("{name}.csv"), table.csv())).collect()
     }
 
     pub(super) fn title(&mut self, text: &str) {
@@ -176,7 +196,7 @@ impl Page {
     }
 
     pub(super) fn picture(&mut self, picture: Picture) {
-        let link = self.download(picture.name(), picture.table());
+        let link = numbers(picture.name());
         let (svg, caption) = (picture.svg(Medium::Page), escape(picture.caption()));
         let _ = write!(self.body, "<figure id=\"{}\">{svg}<figcaption>{caption} {link}</figcaption></figure>", escape(picture.name()));
         self.pictures.push(picture);
@@ -190,7 +210,7 @@ impl Page {
         let rows: String = table.rows().iter().take(MOST_ROWS).map(row).collect();
         let more = table.rows().len().saturating_sub(MOST_ROWS);
         let note = if more > 0 { format!("{more} more rows are in the file. ") } else { String::new() };
-        let link = self.download(name, &table);
+        let link = numbers(name);
         let _ = write!(
             self.body,
             "<div class=\"table\" id=\"{}\"><table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table></div><p class=\"note\">{note}{link}</p>",
@@ -219,6 +239,11 @@ fn field(cell: &Cell) -> String {
         Cell::Whole(count) => format!("<td class=\"number\">{count}</td>"),
         Cell::Empty => "<td></td>".to_owned(),
     }
+}
+
+/// Where the link to the numbers goes.
+fn numbers(name: &str) -> String {
+    format!("{NUMBERS}{}{END}", escape(name))
 }
 
 /// A link that holds the numbers themselves.

@@ -40,7 +40,12 @@ impl<'a> Content<'a> {
 /// # Errors
 /// What reading the study or asking its model runs into.
 pub fn study(study: &Study) -> Result<Page> {
-    written(study, Page::new(format!("{} · sigmabar", study.name())))
+    written(study, Page::new(title(study)))
+}
+
+/// What the window of a report is called.
+pub(super) fn title(study: &Study) -> String {
+    format!("{} · sigmabar", study.name())
 }
 
 /// The report on a page that says where its numbers are.

@@ -1,5 +1,6 @@
 //! One study of the server: who reads, who writes, who plans, and what is known of it at this moment.
 
+mod keeping;
 mod planning;
 #[cfg(test)]
 mod tests;
@@ -48,7 +49,7 @@ pub(crate) struct Desk {
     refreshing: tokio::sync::Mutex<()>,
     is_refreshing: AtomicBool,
     /// Pages, pictures and predictions: nobody makes what another has just made.
-    shelf: Shelf,
+    shelf: Arc<Shelf>,
     planning: tokio::sync::Mutex<()>,
     is_planning: AtomicBool,
     /// Whether the study file was amended: another desk takes its place.
@@ -141,46 +142,6 @@ impl Desk {
             desk.touch();
             desk.has_computed.store(true, Ordering::Release);
             done.map_err(|_| Refusal::busy("the server is stopping"))?.map_err(Refusal::from)
-        })
-        .await
-    }
-
-    /// Something that takes long to make: once for each state of the study, however many look at it.
-    pub async fn kept<T: Send + Sync + 'static>(
-        self: &Arc<Self>,
-        name: String,
-        make: impl FnOnce(&Study) -> report::Result<T> + Send + 'static,
-    ) -> Outcome<Arc<T>> {
-        let desk = Arc::clone(self);
-        to_the_end(async move {
-            desk.touch();
-            let mut turn = desk.shelf.turn().await?;
-            let state = (desk.read(Study::last_event).await?, desk.version.load(Ordering::Acquire));
-            if let Some(made) = turn.find(&name, state) {
-                return Ok(made);
-            }
-            let made = Arc::new(desk.view(make).await?);
-            turn.keep(name, state, Arc::clone(&made));
-            Ok(made)
-        })
-        .await
-    }
-
-    /// The report of its screen, with its pictures.
-    pub async fn report(self: &Arc<Self>) -> Outcome<Arc<report::Page>> {
-        let pictures = format!("{}/pictures", self.address());
-        self.kept("report".to_owned(), move |study| report::live_report(study, &pictures)).await
-    }
-
-    /// Something that takes long and is of use to one only: in turn with all that is kept.
-    pub async fn in_turn<T: Send + 'static>(
-        self: &Arc<Self>,
-        make: impl FnOnce(&Study) -> report::Result<T> + Send + 'static,
-    ) -> Outcome<T> {
-        let desk = Arc::clone(self);
-        to_the_end(async move {
-            let _turn = desk.shelf.turn().await?;
-            desk.view(make).await
         })
         .await
     }
@@ -370,6 +331,15 @@ impl Desk {
 
     fn trouble(&self) -> MutexGuard<'_, Option<Refusal>> {
         self.trouble.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// The file is closed last, when nobody writes any more: then all of it is in the one file, and nothing in the log beside it.
+impl Drop for Desk {
+    fn drop(&mut self) {
+        if let Some(writer) = self.writer.take() {
+            writer.close();
+        }
     }
 }
 

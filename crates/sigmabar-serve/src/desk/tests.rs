@@ -104,3 +104,39 @@ fn what_takes_long_is_made_once_for_each_state_and_by_one_at_a_time() {
         assert!((1..=68).contains(&busy), "{busy} of 100 were told to come again");
     });
 }
+
+#[test]
+fn a_page_does_not_wait_for_what_takes_long_and_has_the_last_one_meanwhile() {
+    let directory = tempfile::tempdir().unwrap();
+    let study = begun(directory.path(), 8);
+    let desk = desk(study.reopen().unwrap());
+    let made = Arc::new(AtomicU64::new(0));
+    let make = |seconds: f64| {
+        let made = Arc::clone(&made);
+        move |_: &Study| {
+            std::thread::sleep(Duration::from_secs_f64(seconds));
+            Ok(made.fetch_add(1, Ordering::AcqRel))
+        }
+    };
+    let slow = 3.0 * keeping::PATIENCE.as_secs_f64();
+    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
+    runtime.block_on(async {
+        let page = |seconds: f64| {
+            let (desk, make) = (Arc::clone(&desk), make(seconds));
+            async move { desk.soon("page", make).await.unwrap().map(|page| *page) }
+        };
+        let mut news = desk.changes();
+        let (first, second) = tokio::join!(page(slow), page(slow));
+        assert_eq!((first, second), (None, None), "neither waits to the end");
+        news.changed().await.unwrap();
+        assert_eq!((page(slow).await, made.load(Ordering::Acquire)), (Some(0), 1), "it was made once, and they were told");
+        study.ask(&AskRequest::new("w", 1)).unwrap();
+        let begun = Instant::now();
+        assert_eq!(page(0.0).await, Some(0), "the last one stays until the next is there");
+        news.changed().await.unwrap();
+        assert_eq!(page(slow).await, Some(1));
+        assert!(begun.elapsed().as_secs_f64() > 2.0 * slow, "what took long rests before it is made again");
+        let quick = desk.soon("quick", |_: &Study| Ok(7)).await.unwrap();
+        assert_eq!(quick.as_deref(), Some(&7), "what is quick is there at once");
+    });
+}

@@ -1,7 +1,7 @@
 //! The answer of a study: the setting, what is known about it, whether to stop, and how it got there.
 
 use super::Shown;
-use super::html::{Screen, batch_words, button};
+use super::html::{Screen, batch_words, button, coming};
 use crate::app::App;
 use crate::token::Access;
 use axum::Extension;
@@ -42,10 +42,6 @@ pub(super) async fn show(State(app): State<Arc<App>>, Path(s): Path<String>, Ext
     );
     let screen = Screen { title: desk.reader.name(), study: Some((&desk, "")), access, events: format!("{}/events", desk.address()) };
     Ok(screen.around(&body))
-}
-
-fn coming(words: &str) -> String {
-    format!("<p data-waiting>{words} by itself; without JavaScript, load the page again.</p>")
 }
 
 /// May I stop? Yes, no, and why.

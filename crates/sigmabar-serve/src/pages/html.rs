@@ -53,6 +53,11 @@ pub(super) fn batch_words(begun: usize, study: &Study) -> String {
     count.map_or_else(|| format!("batch {begun}"), |count| format!("batch {begun} of {count}"))
 }
 
+/// Says that the rest of a page follows.
+pub(super) fn coming(words: &str) -> String {
+    format!("<p data-waiting>{words} by itself; without JavaScript, load the page again.</p>")
+}
+
 /// Where a screen of a study is.
 pub(super) fn address(desk: &Desk, screen: &str) -> String {
     let base = format!("/s/{}", encoded(&desk.slug));

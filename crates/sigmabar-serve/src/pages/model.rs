@@ -1,7 +1,7 @@
 //! What the model says: slices through a setting of one's choice, relevance, and whether it can be trusted.
 
 use super::Shown;
-use super::html::{Screen, address};
+use super::html::{Screen, address, coming};
 use crate::app::App;
 use crate::desk::Desk;
 use crate::refusal::Refusal;
@@ -29,8 +29,10 @@ pub(super) async fn show(
         let none = "<p>There is no model yet: it needs measurements, and a kernel.</p>";
         Ok(report::live_model(study, &pictures, at.as_deref())?.map_or_else(|| none.to_owned(), |page| page.body()))
     };
-    let drawn = desk.kept(format!("model at {chosen:?}"), draw).await;
-    let shown = drawn.map_or_else(|refusal| format!("<p class=\"wrong\">{}</p>", escape(&refusal.message)), |page| page.to_string());
+    let shown = match desk.soon(&format!("model at {chosen:?}"), draw).await {
+        Ok(drawn) => drawn.map_or_else(|| coming("The model is being asked, and what it says comes"), |page| page.to_string()),
+        Err(refusal) => format!("<p class=\"wrong\">{}</p>", escape(&refusal.message)),
+    };
     let form = form(&desk, chosen.as_deref(), known.as_ref().and_then(|known| known.live.advice.as_ref()));
     let screen = Screen { title: "Model", study: Some((&desk, "model")), access, events: format!("{}/events", desk.address()) };
     Ok(screen.around(&format!("<h1>Model</h1>{form}{shown}")))
@@ -73,7 +75,7 @@ fn form(desk: &Desk, chosen: Option<&[Value]>, advice: Option<&Advice>) -> Strin
                 format!("<label>{name} <select name=\"at.{name}\">{}</select></label> ", values.iter().map(option).collect::<String>())
             }
             _ => {
-                format!("<label>{name} <input name=\"at.{name}\" size=\"14\" inputmode=\"decimal\" value=\"{}\"></label> ", escape(&value))
+                format!("<label>{name} <input name=\"at.{name}\" size=\"20\" inputmode=\"decimal\" value=\"{}\"></label> ", escape(&value))
             }
         }
     };
