@@ -186,6 +186,14 @@ class RemoteStudy:
     def strategy(self) -> Any:
         raise Error(f"the strategy of a study on a server is there: recommend(), batches() and report() say what it knows, and {self.place()}/model shows it")
 
+    def standing(self) -> str | None:
+        self.strategy()
+        return None
+
+    def premise_map(self, factors: list[float]) -> str:
+        self.strategy()
+        return "[]"
+
     def _tell_one(self, trial: int, parts: ResultParts) -> dict[str, Any]:
         """Written down here before it is sent, and until the server has it."""
         letter = {"server": self.server, "study": self._study, "identity": self._identity, "id": trial, "key": uuid.uuid4().hex, "result": _body(parts)}
