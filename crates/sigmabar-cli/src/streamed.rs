@@ -2,7 +2,7 @@
 
 use crate::Outcome;
 use crate::console::Passes;
-use crate::data::{Categories, Chunk, ColumnInfo, Numbers, Selection, Table, Wanted};
+use crate::data::{Categories, Chunk, ColumnInfo, Numbers, Options, Selection, Table, Wanted};
 use crate::failure::Failure;
 use crate::model::training::Rows;
 use crate::model::{About, Model, ScoreSums, Scores};
@@ -163,7 +163,7 @@ impl Job {
             wanted: Wanted::Named(names.collect()),
             categories: Categories::Known(self.about.features.clone()),
             memory: None,
-            has_options: false,
+            options: Options::None,
             drop_missing: self.drop_missing,
         }
     }

@@ -1,6 +1,6 @@
 //! Rows that do not fit, or are not here: several files, passes that read them again, sums that are merged, and refusals by name.
 
-use sigmabar_cli::data::{Frame, ParquetWriter, Reader, Selection, Wanted};
+use sigmabar_cli::data::{Frame, Options, ParquetWriter, Reader, Selection, Wanted};
 use std::fs::{self, File};
 use std::io::Write;
 use std::path::Path;
@@ -144,7 +144,7 @@ fn what_does_not_fit_is_read_again_and_scored_by_sums() {
         wanted: Wanted::Named(names),
         categories: sigmabar_cli::data::Categories::Collected(Vec::new()),
         memory: None,
-        has_options: false,
+        options: Options::None,
         drop_missing: false,
     };
     let written = Frame::read(Reader::open(&at.join("p.parquet")).unwrap(), &selection).unwrap();
@@ -371,7 +371,7 @@ fn predictions_in_a_file_are_those_on_standard_output() {
         wanted: Wanted::AllBut(Vec::new()),
         categories: sigmabar_cli::data::Categories::Collected(vec!["wood".to_owned()]),
         memory: None,
-        has_options: false,
+        options: Options::None,
         drop_missing: false,
     };
     let [text, typed] = ["p.csv", "p.parquet"].map(|name| Frame::read(Reader::open(&at.join(name)).unwrap(), &selection).unwrap());

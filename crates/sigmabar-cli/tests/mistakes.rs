@@ -375,8 +375,12 @@ fn rows_with_holes_are_predicted_without_them_where_that_is_said() {
     ends(path, &["fit", "t.csv", "--target", "y", "--lengthscale", "1", "--tau", "0.1", "--holdout", "0", "-o", "m.sbm"], 0);
     fs::write(path.join("new.csv"), "x,z\n0.5,1\n,2\n2.5,3\n").unwrap();
     let said = ends(path, &["predict", "m.sbm", "new.csv"], 1).1;
-    assert!(said.contains("line 3, column \"x\""), "{said}");
+    assert!(said.contains("line 3, column \"x\"") && said.contains("--drop-missing --inputs"), "{said}");
     ends(path, &["predict", "m.sbm", "new.csv", "--drop-missing"], 2);
+    // Words are no holes, and no flag passes over them.
+    fs::write(path.join("words.csv"), "x\n0.5\nmuch\n").unwrap();
+    let said = ends(path, &["predict", "m.sbm", "words.csv"], 1).1;
+    assert!(said.contains("line 3, column \"x\"") && !said.contains("--"), "{said}");
     let (out, said) = ends(path, &["predict", "m.sbm", "new.csv", "--drop-missing", "--inputs"], 0);
     assert!(out.lines().count() == 3 && out.contains("\n0.5,") && out.contains("\n2.5,"), "{out}");
     assert!(said.contains("1 rows with a missing value were dropped"), "{said}");

@@ -2,7 +2,7 @@
 //! every test run; `SIGMABAR_MUTATION_SECONDS=60` for longer. The coverage-guided form is in `fuzz/`.
 
 use sigmabar::sealed::{Kind, open, seal};
-use sigmabar_cli::data::{Categories, Frame, Reader, Selection, Wanted};
+use sigmabar_cli::data::{Categories, Frame, Options, Reader, Selection, Wanted};
 use sigmabar_cli::model::Model;
 use sigmabar_study::{StudySpec, parse_expression, parse_reply};
 use std::io::Cursor;
@@ -122,7 +122,7 @@ fn tables_and_plates() {
                 wanted: Wanted::AllBut(Vec::new()),
                 categories: Categories::Collected(Vec::new()),
                 memory: None,
-                has_options: false,
+                options: Options::None,
                 drop_missing: false,
             };
             if let Ok(frame) = Frame::read(reader, &selection) {

@@ -3,7 +3,7 @@
 use crate::Outcome;
 use crate::args::{Format, Global};
 use crate::console::{Console, write_csv};
-use crate::data::{Categories, Frame, Reader, Selection, Wanted};
+use crate::data::{Categories, Frame, Options, Reader, Selection, Wanted};
 use crate::failure::{Ending, Failure};
 use crate::kernels::{Family, described};
 use crate::memory;
@@ -137,7 +137,7 @@ impl Ground {
             wanted: Wanted::AllBut(Vec::new()),
             categories: Categories::Collected(Vec::new()),
             memory: memory::available(),
-            has_options: false,
+            options: Options::None,
             drop_missing: false,
         };
         let frame = Frame::read(Reader::open(&arguments.space)?, &selection)?;

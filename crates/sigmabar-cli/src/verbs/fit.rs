@@ -4,7 +4,7 @@ use super::planning;
 use crate::Outcome;
 use crate::args::{self, Format, Global};
 use crate::console::{Console, Passes};
-use crate::data::{Categories, ColumnInfo, Frame, Reader, Selection, Table, Wanted};
+use crate::data::{Categories, ColumnInfo, Frame, Options, Reader, Selection, Table, Wanted};
 use crate::failure::{Ending, Failure};
 use crate::kernels::{self, Family};
 use crate::memory;
@@ -358,7 +358,7 @@ pub(super) fn selection(arguments: &Arguments, reader: &Reader) -> Outcome<Selec
         wanted: Wanted::Named(named.into_iter().chain([target]).collect()),
         categories: Categories::Collected(arguments.categorical.clone()),
         memory: arguments.memory.or_else(memory::available),
-        has_options: true,
+        options: Options::Fit,
         drop_missing: arguments.drop_missing,
     })
 }

@@ -3,7 +3,7 @@
 use crate::Outcome;
 use crate::args::Format;
 use crate::console::Console;
-use crate::data::{Categories, Column, Frame, Numbers, ParquetWriter, Selection, Table, Wanted, is_parquet};
+use crate::data::{Categories, Column, Frame, Numbers, Options, ParquetWriter, Selection, Table, Wanted, is_parquet};
 use crate::failure::{Ending, Failure};
 use crate::memory;
 use crate::model::{self, Model};
@@ -58,7 +58,7 @@ fn answered(arguments: &Arguments, model: &Model, names: &[String], console: &Co
         wanted: Wanted::Named(names.to_vec()),
         categories,
         memory: memory::available(),
-        has_options: false,
+        options: Options::Predict,
         drop_missing: arguments.drop_missing,
     };
     let table = Table::open(&arguments.data)?;

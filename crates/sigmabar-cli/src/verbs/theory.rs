@@ -3,7 +3,7 @@
 use crate::Outcome;
 use crate::args::{Format, Global};
 use crate::console::Console;
-use crate::data::{Categories, ColumnInfo, Frame, Reader, Selection, Wanted};
+use crate::data::{Categories, ColumnInfo, Frame, Options, Reader, Selection, Wanted};
 use crate::failure::Ending;
 use crate::kernels::Family;
 use crate::memory;
@@ -79,7 +79,7 @@ fn candidates(arguments: &Arguments, seed: u64, console: &Console) -> Outcome<Po
             wanted: Wanted::AllBut(Vec::new()),
             categories: Categories::Collected(Vec::new()),
             memory: memory::available(),
-            has_options: false,
+            options: Options::None,
             drop_missing: false,
         };
         let frame = Frame::read(Reader::open(path)?, &selection)?;

@@ -258,7 +258,7 @@ pub enum DataError {
         file: PathBuf,
     },
     /// More rows than fit in the memory stated, or left.
-    #[error("{}: the first {rows} rows already need {needed}, and there are {limit}: raise --memory if the machine has more, or take fewer rows or columns", file.display())]
+    #[error("{}: the first {rows} rows already need {needed}, and there are {limit}: {remedy}", file.display())]
     Memory {
         /// The file.
         file: PathBuf,
@@ -268,6 +268,8 @@ pub enum DataError {
         needed: Bytes,
         /// What is allowed.
         limit: Bytes,
+        /// What to do.
+        remedy: &'static str,
     },
 }
 

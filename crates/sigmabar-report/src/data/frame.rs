@@ -1,6 +1,6 @@
 //! The columns that were asked for, as numbers, row after row.
 
-use super::{Cell, DataError, Reader, Table, moments};
+use super::{Cell, DataError, Options, Reader, Table, moments};
 use crate::quantity::Bytes;
 use serde::{Deserialize, Serialize};
 use sigmabar::points::LARGEST_RESPONSE;
@@ -35,8 +35,8 @@ pub struct Selection {
     pub categories: Categories,
     /// Bytes the numbers may take.
     pub memory: Option<Bytes>,
-    /// Whether the command has `--ignore` and `--categorical`, for its advice.
-    pub has_options: bool,
+    /// Which options the command has, for its advice.
+    pub options: Options,
     /// Whether rows with a missing value are passed over, instead of refused.
     pub drop_missing: bool,
 }
@@ -111,7 +111,7 @@ pub struct Numbers {
     positions: Vec<usize>,
     columns: Vec<ColumnInfo>,
     collects: bool,
-    has_options: bool,
+    options: Options,
     drops: bool,
     cells: Vec<Cell>,
 }
@@ -131,8 +131,8 @@ impl Numbers {
         of_categories.for_each(|(_, &position)| reader.keep_text(position));
         reader.only(&positions);
         let collects = !matches!(selection.categories, Categories::Known(_));
-        let (has_options, drops) = (selection.has_options, selection.drop_missing);
-        Ok(Self { reader, positions, columns, collects, has_options, drops, cells: Vec::new() })
+        let (options, drops) = (selection.options, selection.drop_missing);
+        Ok(Self { reader, positions, columns, collects, options, drops, cells: Vec::new() })
     }
 
     /// Appends the next row to `values`; its number, and `None` after the last. A missing value is NaN where such rows are to be dropped.
@@ -143,11 +143,11 @@ impl Numbers {
         let Some(line) = self.reader.next_row(&mut self.cells)? else { return Ok(None) };
         let width = self.columns.len();
         for (c, column) in self.columns.iter_mut().enumerate() {
-            let place = Place { reader: &self.reader, line, has_options: self.has_options, is_target: self.has_options && c + 1 == width };
+            let place =
+                Place { reader: &self.reader, line, options: self.options, is_target: self.options == Options::Fit && c + 1 == width };
             let cell = &self.cells[self.positions[c]];
-            let is_missing = matches!(cell, Cell::Missing) || matches!(cell, Cell::Number(value) if value.is_nan());
             values.push(match &mut column.categories {
-                _ if is_missing && self.drops => f64::NAN,
+                _ if self.drops && is_missing(cell) => f64::NAN,
                 None => match place.number(&column.name, cell) {
                     Ok(value) => {
                         let is_date = is_date(cell);
@@ -172,7 +172,9 @@ impl Numbers {
         };
         let words: Vec<&str> = (0..self.columns.len()).filter(|&c| is_words(c)).map(|c| self.columns[c].name.as_str()).collect();
         match problem {
-            DataError::Cell { file, line, line_word, column, found, .. } if self.has_options && is_words(c) && words.len() > 1 => {
+            DataError::Cell { file, line, line_word, column, found, .. }
+                if self.options == Options::Fit && is_words(c) && words.len() > 1 =>
+            {
                 let all = words.join(",");
                 let remedy = format!(
                     "{} columns hold words there: put numbers there, leave the columns out (--ignore {all:?}), or declare them (--categorical {all:?})",
@@ -238,7 +240,7 @@ impl Frame {
                 self.dropped += 1;
             }
             end = self.values.len();
-            check_memory(numbers.reader(), &self.values, numbers.columns().len(), selection.memory)?;
+            check_memory(numbers.reader(), &self.values, numbers.columns().len(), selection)?;
         }
         self.columns = numbers.columns().to_vec();
         self.has_decimal_commas |= numbers.reader().has_decimal_commas();
@@ -289,11 +291,12 @@ fn described(reader: &Reader, position: usize, categories: &Categories) -> Colum
     }
 }
 
-fn check_memory(reader: &Reader, values: &[f64], columns: usize, limit: Option<Bytes>) -> Result<(), DataError> {
+fn check_memory(reader: &Reader, values: &[f64], columns: usize, selection: &Selection) -> Result<(), DataError> {
     let needed = Bytes(8 * values.len() as u64);
-    match limit {
+    match selection.memory {
         Some(limit) if needed > limit => {
-            Err(DataError::Memory { file: reader.file().to_owned(), rows: values.len() / columns.max(1), needed, limit })
+            let (file, rows, remedy) = (reader.file().to_owned(), values.len() / columns.max(1), selection.options.make_room());
+            Err(DataError::Memory { file, rows, needed, limit, remedy })
         }
         _ => Ok(()),
     }
@@ -313,11 +316,16 @@ fn is_date(cell: &Cell) -> bool {
     matches!(cell, Cell::Moment(_)) || matches!(cell, Cell::Text(text) if text.starts_with(|c: char| c.is_ascii_digit()))
 }
 
+/// Whether nothing stands in a cell.
+fn is_missing(cell: &Cell) -> bool {
+    matches!(cell, Cell::Missing) || matches!(cell, Cell::Number(value) if value.is_nan())
+}
+
 /// Where a cell stands.
 struct Place<'a> {
     reader: &'a Reader,
     line: u64,
-    has_options: bool,
+    options: Options,
     /// Whether it is in the target's column, which cannot be left out.
     is_target: bool,
 }
@@ -336,14 +344,12 @@ impl Place<'_> {
             Cell::Number(value) if value.is_finite() => {
                 "numbers beyond 1e100 cannot be squared and summed: take another unit, or the row out".to_owned()
             }
-            Cell::Text(_) if self.is_target => "this is the target: put a number there, or take the row out".to_owned(),
-            _ if self.is_target => "this is the target: put a number there, or take the row out (--drop-missing)".to_owned(),
-            Cell::Text(_) if self.has_options => {
+            _ if is_missing(cell) => self.options.fill(column, self.is_target),
+            _ if self.is_target => "this is the target: put a number there, or take the row out".to_owned(),
+            Cell::Text(_) if self.options == Options::Fit => {
                 format!("put a number there, leave the column out (--ignore {column}), or declare it (--categorical {column})")
             }
-            _ if self.has_options => {
-                format!("put a number there, take the row out (--drop-missing), or leave the column out (--ignore {column})")
-            }
+            _ if self.options == Options::Fit => format!("put a number there, or leave the column out (--ignore {column})"),
             _ => "put a number there, or take the row out".to_owned(),
         };
         Err(DataError::Cell {
@@ -426,7 +432,7 @@ mod tests {
         let reader = Reader::csv("t.csv".into(), Box::new(std::io::Cursor::new(text.as_bytes().to_vec())))?;
         Frame::read(
             reader,
-            &Selection { wanted: Wanted::AllBut(Vec::new()), categories, memory: None, has_options: true, drop_missing: false },
+            &Selection { wanted: Wanted::AllBut(Vec::new()), categories, memory: None, options: Options::Fit, drop_missing: false },
         )
     }
 

@@ -10,6 +10,7 @@ mod frame;
 mod moments;
 #[cfg(feature = "tables")]
 mod numpy;
+mod options;
 #[cfg(feature = "tables")]
 mod parquet_file;
 #[cfg(feature = "tables")]
@@ -20,6 +21,7 @@ pub use error::DataError;
 pub use error::closest;
 pub use frame::{Categories, ColumnInfo, Frame, Numbers, Selection, Wanted};
 pub use frame::{NUMERAL, is_numeral};
+pub use options::Options;
 #[cfg(feature = "tables")]
 pub use parquet_writer::ParquetWriter;
 pub use table::{Chunk, Part, Table};

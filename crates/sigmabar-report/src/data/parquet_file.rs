@@ -228,7 +228,7 @@ fn cells<T: DataType>(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::data::{Categories, Frame, Reader, Selection, Wanted};
+    use crate::data::{Categories, Frame, Options, Reader, Selection, Wanted};
     use parquet::basic::{BrotliLevel, Compression, GzipLevel, ZstdLevel};
     use parquet::data_type::{
         BoolType, ByteArray, ByteArrayType, DoubleType, FixedLenByteArray, FixedLenByteArrayType, Int32Type, Int64Type,
@@ -365,7 +365,7 @@ mod tests {
             wanted: Wanted::AllBut(Vec::new()),
             categories: Categories::Collected(Vec::new()),
             memory: None,
-            has_options: false,
+            options: Options::None,
             drop_missing: false,
         };
         let [typed, written] = [&path, &csv].map(|path| Frame::read(Reader::open(path).unwrap(), &selection).unwrap());
