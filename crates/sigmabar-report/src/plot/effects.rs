@@ -49,6 +49,13 @@ impl Effect {
     }
 }
 
+impl Effect {
+    /// Whether its bounds say anything on an axis from 0 to `most`: that there is an effect, or that there is no larger one.
+    fn is_bounded_within(&self, most: f64) -> bool {
+        self.total > self.uncertainty || self.total + self.uncertainty < most
+    }
+}
+
 /// The variance of values that are all equally likely.
 fn variance(values: &[f64]) -> f64 {
     let count = values.len().max(1) as f64;
@@ -76,8 +83,10 @@ pub fn effects(list: &[Effect], response: &str) -> Picture {
         let y = i as f64;
         panel.rect(&mut figure.scene, (0.0, y - 0.32), (e.total, y + 0.32), Fill::faint(Ink::Series(0), 0.35));
         panel.rect(&mut figure.scene, (0.0, y - 0.32), (e.main, y + 0.32), Fill::opaque(Ink::Series(0)));
-        let ends = [((e.total - e.uncertainty).max(0.0), y), ((e.total + e.uncertainty).min(most), y)];
-        panel.line(&mut figure.scene, &ends, Stroke::solid(Ink::Text, 1.0));
+        if e.is_bounded_within(most) {
+            let ends = [((e.total - e.uncertainty).max(0.0), y), ((e.total + e.uncertainty).min(most), y)];
+            panel.line(&mut figure.scene, &ends, Stroke::solid(Ink::Text, 1.0));
+        }
         if let Some((x, y)) = panel.place((e.total, y)) {
             let words = format!("{} (swing {})", number(e.total), number(e.swing));
             figure.scene.text((x + 6.0, y - 7.0), words, Style::new(Ink::Text, 11.0, Anchor::Start));
@@ -97,10 +106,17 @@ pub fn effects(list: &[Effect], response: &str) -> Picture {
         ]);
     }
     let label = sorted.first().map_or_else(String::new, |e| e.label.to_string());
+    let bounded = sorted.iter().filter(|e| e.is_bounded_within(most)).count();
+    let bounds = if bounded == 0 {
+        format!("How far the function's effects can be from these, the model's, is too wide a range to tell ({label})")
+    } else {
+        let others = if bounded < sorted.len() { "; where there is none, too far to tell" } else { "" };
+        format!("Thin lines: how far the function's total effect can be from the model's ({label}){others}")
+    };
     let caption = format!(
         "How much the {response} varies when one parameter runs through its range, in units of the {response}, so that numbers and names can be compared: averaged over the other parameters \
-         (strong colour), and including what it does only together with them (faint). The swing is the best minus the worst average. Thin lines: how far the function's total effect can be from the \
-         model's ({label}); Sobol' indices are in the data of the picture."
+         (strong colour), and including what it does only together with them (faint). The swing is the best minus the worst average. {bounds}; \
+         Sobol' indices and bounds are in the data of the picture."
     );
     figure.finish(caption, table)
 }
@@ -147,6 +163,21 @@ mod tests {
         assert_eq!((constant.main, constant.total, constant.swing), (0.0, 0.0, 0.0));
         // Two levels that are 57 apart on average.
         assert!((effect(&|l, _| 57.0 * l as f64, 2, 4, &[]).swing - 57.0).abs() < 1e-12);
+    }
+
+    #[test]
+    fn bounds_that_span_everything_are_not_drawn_and_the_caption_says_so() {
+        let parts = |reach: f64| {
+            let list = [57.0, 40.0].map(|size| effect(&|l, _| size * l as f64, 2, 4, &[reach; 8]));
+            let picture = effects(&list, "yield");
+            let svg = picture.svg(crate::plot::Medium::File);
+            (svg.matches("<polyline").count() + svg.matches("<path").count() + svg.matches("<line").count(), picture.caption().to_owned())
+        };
+        let ((narrow, all), (half, some), (wide, none)) = (parts(1.0), parts(22.0), parts(500.0));
+        assert_eq!((narrow - half, half - wide), (1, 1), "one line for each effect that is bounded");
+        assert!(all.contains("Thin lines") && !all.contains("too"), "{all}");
+        assert!(some.contains("Thin lines") && some.contains("too far to tell"), "{some}");
+        assert!(!none.contains("Thin lines") && none.contains("too wide a range to tell"), "{none}");
     }
 
     #[test]
