@@ -6,7 +6,9 @@ use crate::failure::{Ending, Failure};
 use crate::model::{self, About, Model};
 use crate::output;
 use sigmabar::certificate::Contradiction;
+use sigmabar::sealed::is_sealed;
 use std::fs;
+use std::io::Read;
 use std::path::Path;
 
 /// Writes a model; its size.
@@ -28,8 +30,21 @@ pub(crate) fn contradicted(contradiction: &Contradiction, verb: &str, about: &Ab
     Ending::Uncertified
 }
 
+/// The bytes of something saved; of a file that does not begin as one only the beginning, for it may have no end.
+pub(crate) fn read_sealed(path: &Path) -> Outcome<Vec<u8>> {
+    let read = || {
+        let (mut file, mut bytes) = (fs::File::open(path)?, Vec::new());
+        file.by_ref().take(64).read_to_end(&mut bytes)?;
+        if is_sealed(&bytes) {
+            file.read_to_end(&mut bytes)?;
+        }
+        Ok(bytes)
+    };
+    read().map_err(Failure::file(path, "read"))
+}
+
 /// Reads a model file.
 pub(crate) fn load(path: &Path) -> Outcome<Model> {
-    let bytes = fs::read(path).map_err(Failure::file(path, "read"))?;
+    let bytes = read_sealed(path)?;
     Model::from_bytes(&bytes).map_err(|problem| Failure::Model { path: path.to_owned(), problem })
 }

@@ -81,10 +81,11 @@ pub(crate) fn ask(input: &mut dyn BufRead, console: &Console) -> Outcome<Answers
     console.say("Name the factors you can set, one at a time; an empty line ends the list.");
     let mut factors: Vec<(String, Factor)> = Vec::new();
     loop {
-        let name = asker.line(&format!("Factor {}:", factors.len() + 1), "")?;
-        if name.is_empty() && !factors.is_empty() {
+        let typed = asker.line(&format!("Factor {}:", factors.len() + 1), "")?;
+        if typed.is_empty() && !factors.is_empty() {
             break;
         }
+        let (name, unit) = with_unit(&typed);
         // The same that study files ask of a name, and what would have to be escaped in a command.
         if name.contains(['[', ']', '(', ')', '\'', '<', '>']) {
             console.say("a name has no brackets, quotes or equals signs");
@@ -103,7 +104,7 @@ pub(crate) fn ask(input: &mut dyn BufRead, console: &Console) -> Outcome<Answers
             "",
             levels,
         )?;
-        factors.push((name, levels));
+        factors.push((name, Factor { unit: levels.unit.or(unit.filter(|_| !matches!(levels.levels, Levels::Names(_)))), ..levels }));
     }
     let wells = asker.until("Wells of a plate (24, 96, 384; 0 without plates):", "96", |text| match text.parse::<usize>() {
         Ok(0) => Ok(None),
@@ -263,9 +264,24 @@ impl<'a> Asker<'a> {
     }
 }
 
+/// A name, and the unit that people put behind it: `temperature (°C)`, `time [h]`.
+fn with_unit(typed: &str) -> (String, Option<String>) {
+    let split = |open: char, close: char| {
+        let (name, unit) = typed.strip_suffix(close)?.rsplit_once(open)?;
+        // P(O2) is a name, and no unit.
+        name.ends_with(' ').then(|| (name.trim().to_owned(), Some(unit.trim().to_owned()).filter(|unit| !unit.is_empty())))
+    };
+    split('(', ')').or_else(|| split('[', ']')).unwrap_or_else(|| (typed.to_owned(), None))
+}
+
 fn levels(text: &str) -> Result<Factor, String> {
     const WRONG: &str = "give a range such as 20..80 or 20 to 80, or at least two levels such as 10, 20, 40";
     const RANGE: &str = "a range goes from a smaller to a larger number, such as 20..80, 20..80 step 5, 20..80 digits 1, 1..1000 log (above 0, without steps) or 1..64 int";
+    let has_decimal_comma = text.as_bytes().windows(3).any(|w| w[1] == b',' && w[0].is_ascii_digit() && w[2].is_ascii_digit());
+    let pointed = text.replace(',', ".");
+    if has_decimal_comma && ends(&pointed).is_some_and(|(low, rest)| range(low, rest).is_some()) {
+        return Err(format!("write decimals with a point: {pointed}"));
+    }
     if let Some((low, rest)) = ends(text) {
         return range(low, rest).ok_or_else(|| RANGE.to_owned());
     }
@@ -375,8 +391,7 @@ impl Answers {
         );
         line("# norm_bound = 2.0\n# noise = { gaussian = 0.1 }\n# kernel = { name = \"matern\", lengthscale = 0.3 }".to_owned());
         for (name, factor) in &self.factors {
-            let unit = factor.unit.as_ref().map_or_else(String::new, |unit| format!("   # in {unit}"));
-            line(format!("\n[parameters.{}]{unit}", quoted(name)));
+            line(format!("\n[parameters.{}]", quoted(name)));
             match &factor.levels {
                 Levels::Range(low, high, made) => {
                     line(format!("type = \"float\"\nlow = {low}\nhigh = {high}"));
@@ -405,6 +420,9 @@ impl Answers {
                     let names: Vec<String> = names.iter().map(|name| quoted(name)).collect();
                     line(format!("type = \"categorical\"\nchoices = [{}]", names.join(", ")));
                 }
+            }
+            if let Some(unit) = &factor.unit {
+                line(format!("unit = {}", quoted(unit)));
             }
         }
         text
@@ -442,8 +460,12 @@ mod tests {
         assert_eq!(read("1..64 integer"), Ok((Levels::Whole(1, 64, Apart::Step(1)), String::new())));
         assert_eq!(read("2-64 trees int step 2"), Ok((Levels::Whole(2, 64, Apart::Step(2)), "trees".into())));
         assert_eq!(read("1..10 logs"), Ok((range(1.0, 10.0, Made::Digits(2)), "logs".into())));
-        assert!(["0..10 log", "1..10 log step 2", "0.5..3 int", "1..9 int digits 1"].iter().all(|text| levels(text).is_err()));
-        assert!(["80..20", "80-20", "2..8 step x", "a", "a, a", ""].iter().all(|text| levels(text).is_err()));
+        let is_pointed = |text: &str| levels(text).is_err_and(|said| said.contains(&text.replace(',', ".")));
+        assert!(["20,5 - 80,5", "20,5-80", "0..1,5", "0,1 to 0,9"].iter().all(|text| is_pointed(text)));
+        assert!(levels("0-10, 10-20").is_ok_and(|factor| matches!(factor.levels, Levels::Names(_))));
+        let refused =
+            ["0..10 log", "1..10 log step 2", "0.5..3 int", "1..9 int digits 1", "80..20", "80-20", "2..8 step x", "a", "a, a", ""];
+        assert!(refused.iter().all(|text| levels(text).is_err()));
     }
 
     #[test]

@@ -183,10 +183,15 @@ impl WhichStudy {
     }
 
     /// Says that the data contradict the premises, and what can be done.
-    pub fn contradicted(&self, contradiction: &Contradiction, verb: &str, console: &Console) -> Ending {
+    pub fn contradicted(&self, study: &Study, contradiction: &Contradiction, verb: &str, console: &Console) -> Ending {
         console.warn(contradiction);
         console.say(advice::MEND);
-        console.next(format_args!("sigmabar {verb}{} --despite-contradiction   (goes on without a promise)", self.typed()));
+        // Nothing goes on where the budget is spent.
+        if study.status().is_ok_and(|status| status.is_finished) {
+            console.next(format_args!("sigmabar export{} -o results.csv   (for the new study to import)", self.typed()));
+        } else {
+            console.next(format_args!("sigmabar {verb}{} --despite-contradiction   (goes on without a promise)", self.typed()));
+        }
         Ending::Uncertified
     }
 

@@ -293,6 +293,44 @@ fn closing_a_batch_that_refutes_the_premises_says_so() {
     assert!(words.contains("next: sigmabar ask study.toml --despite-contradiction"), "{words}");
 }
 
+/// A file without an end is not read to its end.
+#[test]
+#[cfg(unix)]
+fn what_is_no_saved_file_is_refused_by_its_beginning() {
+    let directory = tempfile::tempdir().unwrap();
+    fs::write(directory.path().join("t.csv"), "x\n1\n").unwrap();
+    for arguments in [
+        &["predict", "/dev/zero", "t.csv"][..],
+        &["report", "/dev/zero"],
+        &["merge", "/dev/zero", "-o", "m.sbm"],
+        &["accumulate", "--plan", "/dev/zero", "--part", "1/1", "-o", "s.sba"],
+    ] {
+        // Without the check memory ends first, and this fails by its limit.
+        let line = format!("ulimit -v 4000000; exec \"$0\" {}", arguments.join(" "));
+        let output = Command::new("sh").args(["-c", &line, env!("CARGO_BIN_EXE_sigmabar")]).current_dir(directory.path()).output().unwrap();
+        let words = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(output.status.code() == Some(1) && words.contains("/dev/zero") && words.lines().count() < 4, "{arguments:?}: {words}");
+    }
+}
+
+/// Where the budget is spent nothing goes on, whatever is promised.
+#[test]
+fn refuted_premises_at_the_end_of_a_study_lead_to_a_new_one() {
+    let directory = tempfile::tempdir().unwrap();
+    let text = "budget = 2\nnorm_bound = 2.0\nnoise = { gaussian = 0.05 }\nkernel = { name = \"se\", lengthscale = 0.4 }\n\
+                [parameters.x]\ntype = \"float\"\nlow = 0\nhigh = 1\n[objective]\ncommand = \"echo 80\"\n";
+    fs::write(directory.path().join("study.toml"), text).unwrap();
+    sigmabar(directory.path(), &["run", "study.toml"]).output().unwrap();
+    for verb in ["status", "recommend", "report"] {
+        let words = refused(directory.path(), &[verb, "study.toml"], 3);
+        assert!(words.contains("next: sigmabar export study.toml -o results.csv"), "{verb}: {words}");
+        assert!(!words.contains("--despite-contradiction"), "{verb}: {words}");
+    }
+    let page = fs::read_to_string(directory.path().join("study-report.html")).unwrap();
+    assert!(page.contains("sigmabar export study.db -o results.csv") && !page.contains("--despite-contradiction"), "{page}");
+    done(directory.path(), &["export", "study.toml", "-o", "results.csv"]);
+}
+
 /// Root may write everywhere: then a directory that nobody can write to is one of /proc.
 #[test]
 #[cfg(unix)]

@@ -13,7 +13,7 @@ fn a_factor_that_cannot_be_called_so_is_asked_for_again() {
     let (_, said) = ends(place.path(), &["new", "study.toml", "--questions"], answers, 0);
     assert!(said.contains("a factor cannot be called \"value\": plates") && said.contains("called \"Well\""), "{said}");
     let file = fs::read_to_string(place.path().join("study.toml")).unwrap();
-    assert!(file.contains("[parameters.\"dose\"]   # in nM\ntype = \"float\"\nlow = 1\nhigh = 1000\nlog = true"), "{file}");
+    assert!(file.contains("[parameters.\"dose\"]\ntype = \"float\"\nlow = 1\nhigh = 1000\nlog = true"), "{file}");
     assert!(file.contains("type = \"int\"\nlow = 1\nhigh = 64\nlog = true"), "{file}");
 }
 
@@ -142,4 +142,52 @@ fn a_hole_in_the_target_is_not_left_out_with_its_column() {
     let (_, said) = ends(path, &["fit", "a.csv", "--target", "y"], "", 1);
     assert!(said.contains("this is the target") && said.contains("--drop-missing") && !said.contains("--ignore"), "{said}");
     assert!(ends(path, &["fit", "a.csv", "--target", "y", "--ignore", "y"], "", 2).1.contains("y, which is the target"));
+}
+
+/// A unit is typed once, stands wherever a person reads, and nowhere that a program does.
+#[test]
+fn units_are_shown_to_people_and_read_back() {
+    let place = tempfile::tempdir().unwrap();
+    let path = place.path();
+    let answers = "yield\nlarge\ntemperature (°C)\n20..80 step 5\nhours\n1, 2, 4, 8 h\nsolvent (polar)\ndmso, thf\n\n6\n1\n";
+    ends(path, &["new", "study.toml", "--questions"], answers, 0);
+    let file = fs::read_to_string(path.join("study.toml")).unwrap();
+    ends(path, &["premises", "study.toml", "--questions"], "50\n20\n4\n0.5\n1\n", 0);
+    ends(path, &["premises", "study.toml", "--questions"], "3\n20\n9\n0.5\n1\n", 0);
+    assert!(file.matches("unit = ").count() == 2 && file.contains("unit = \"°C\"") && file.contains("unit = \"h\""), "{file}");
+    ends(path, &["ask", "study.toml", "--plate", "6", "-o", "plate.csv", "--map", "map.csv"], "", 0);
+    let sheet = fs::read_to_string(path.join("plate.csv")).unwrap();
+    assert!(sheet.starts_with("well,trial,temperature (°C),hours (h),solvent,result"), "{sheet}");
+    assert!(fs::read_to_string(path.join("map.csv")).unwrap().contains("\ntemperature (°C),A,"));
+    let filled: Vec<String> =
+        sheet.lines().enumerate().map(|(i, line)| if i == 0 { line.into() } else { line.replace(",,,", &format!(",{i}.5,,")) }).collect();
+    // With the heading as it was written, or with the name alone.
+    let plain = filled.join("\n").replace("temperature (°C)", "temperature");
+    fs::write(path.join("sorted.csv"), plain.replace("temperature,hours (h)", "hours,temperature")).unwrap();
+    ends(path, &["tell", "sorted.csv", "--study", "study.toml"], "", 1);
+    for (name, text, said) in [("plate.csv", filled.join("\n"), "6 values"), ("plain.csv", plain, "there already: 6")] {
+        fs::write(path.join(name), text).unwrap();
+        let (_, found) = ends(path, &["tell", name, "--study", "study.toml"], "", 0);
+        assert!(found.contains(said) && !found.contains("not kept"), "{found}");
+    }
+    for verb in ["status", "recommend"] {
+        let (table, _) = ends(path, &[verb, "study.toml"], "", 0);
+        assert!(table.contains(" °C, hours = ") && table.contains(" h, solvent = "), "{table}");
+        let json = ends(path, &[verb, "study.toml", "--format", "json"], "", 0).0;
+        assert!(!json.contains("°C"), "{json}");
+    }
+    ends(path, &["report", "study.toml", "-o", "page.html"], "", 0);
+    let page = fs::read_to_string(path.join("page.html")).unwrap();
+    assert!(
+        page.contains("temperature (°C)</text>") && page.contains("hours (h)</text>") && page.contains("Use temperature = "),
+        "axes and headline"
+    );
+    // What is exported has plain names, and comes back.
+    ends(path, &["export", "study.toml", "-o", "all.csv"], "", 0);
+    assert!(fs::read_to_string(path.join("all.csv")).unwrap().starts_with("trial,batch,state,temperature,hours,solvent"));
+    fs::copy(path.join("study.toml"), path.join("again.toml")).unwrap();
+    for from in ["all.csv", "plate.csv"] {
+        let (_, said) = ends(path, &["import", from, "--study", "again.toml", "--dry-run"], "", 0);
+        assert!(said.contains("6 rows can be imported"), "{from}: {said}");
+    }
 }

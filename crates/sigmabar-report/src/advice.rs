@@ -1,10 +1,10 @@
 //! The recommendation and the progress of a study in words and fields.
 
 use crate::quantity::short;
-use crate::sheet::Sheet;
+use crate::sheet::{Sheet, plain};
 use serde_json::{Map, Value, json};
 use sigmabar::Label;
-use sigmabar_study::{Advice, ImportedRow, Nearest, Study, TrialResult, TrialRow};
+use sigmabar_study::{Advice, ImportedRow, Nearest, Parameter, Space, Study, TrialResult, TrialRow};
 
 /// What to do about a study whose premises the data refute.
 pub const MEND: &str = "nothing more is measured under premises that the data refute; mend prior_mean, unit, norm_bound or noise in a new study, and import this one's results";
@@ -37,10 +37,17 @@ pub fn setting(values: &[(String, sigmabar_study::Value)]) -> Value {
     Value::Object(values.iter().map(|(name, value)| (name.clone(), json!(value))).collect::<Map<String, Value>>())
 }
 
-/// The recommendation in sentences.
-pub fn words(advice: &Advice) -> String {
+/// The same for people: numbers are rounded and have their units.
+#[must_use]
+pub fn setting_for_people(space: &Space, values: &[(String, sigmabar_study::Value)]) -> Value {
     let shown = |value: &sigmabar_study::Value| value.as_number().filter(|v| v.fract() != 0.0).map_or_else(|| value.to_string(), short);
-    let setting = advice.values.iter().map(|(name, value)| format!("{name} = {}", shown(value))).collect::<Vec<_>>().join(", ");
+    let word = |(parameter, (name, value)): (&Parameter, &(String, _))| format!("{name} = {}{}", shown(value), parameter.unit_words());
+    json!(space.parameters().iter().zip(values).map(word).collect::<Vec<_>>().join(", "))
+}
+
+/// The recommendation in sentences.
+pub fn words(space: &Space, advice: &Advice) -> String {
+    let setting = plain(&setting_for_people(space, &advice.values));
     let worth = |gap: f64, best: &str| {
         if gap.is_finite() && advice.label() == Label::Certified {
             format!("at most {} from the best {best}", short(gap))

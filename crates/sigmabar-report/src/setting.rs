@@ -91,7 +91,8 @@ mod tests {
     #[test]
     fn choices_that_look_like_numbers_are_choices() {
         let words = ["10", "2", "inf", "a"].map(|word| Value::Choice(word.to_owned())).to_vec();
-        let parameter = Parameter { name: "p".into(), kind: ParameterKind::Categorical { choices: words.clone() }, digits: None };
+        let parameter =
+            Parameter { name: "p".into(), kind: ParameterKind::Categorical { choices: words.clone() }, digits: None, unit: None };
         let cells = [Cell::Number(10.0), Cell::Number(2.0), Cell::Number(f64::INFINITY), Cell::Text("a".into())];
         for (cell, word) in cells.iter().zip(&words) {
             assert_eq!(value(cell, &parameter).as_ref(), Some(word));
@@ -99,12 +100,12 @@ mod tests {
         }
         assert_eq!(value(&Cell::Number(3.0), &parameter), Some(Value::Int(3)));
         let twice = ["1", "1.0"].map(|word| Value::Choice(word.to_owned())).to_vec();
-        let twice = Parameter { name: "p".into(), kind: ParameterKind::Categorical { choices: twice }, digits: None };
+        let twice = Parameter { name: "p".into(), kind: ParameterKind::Categorical { choices: twice }, digits: None, unit: None };
         assert_eq!(value(&Cell::Number(1.0), &twice), Some(Value::Int(1)), "which of the two is not guessed");
         let text = |text: &str| Cell::Text(text.to_owned());
         assert_eq!(value(&text("1.0"), &twice), Some(Value::Choice("1.0".into())), "what is written is meant");
         let numbers = vec![Value::Float(1.5), Value::Choice("64,32".into()), Value::Float(64.32)];
-        let mixed = Parameter { name: "p".into(), kind: ParameterKind::Categorical { choices: numbers.clone() }, digits: None };
+        let mixed = Parameter { name: "p".into(), kind: ParameterKind::Categorical { choices: numbers.clone() }, digits: None, unit: None };
         for (written, meant) in [("1,5", 0), ("1.50", 0), ("64,32", 1), ("64.32", 2)] {
             assert_eq!(value(&text(written), &mixed).as_ref(), Some(&numbers[meant]), "{written}");
         }
@@ -112,7 +113,8 @@ mod tests {
 
     #[test]
     fn numbers_agree_up_to_the_rounding_of_spreadsheets() {
-        let parameter = Parameter { name: "p".into(), kind: ParameterKind::Float { low: 0.0, high: 1.0, log: false }, digits: None };
+        let parameter =
+            Parameter { name: "p".into(), kind: ParameterKind::Float { low: 0.0, high: 1.0, log: false }, digits: None, unit: None };
         let agrees = |cell: Cell, asked: Value| agrees(&cell, &parameter, &asked);
         assert!(agrees(Cell::Number(0.333_333_4), Value::Float(1.0 / 3.0)));
         assert!(!agrees(Cell::Number(0.334), Value::Float(1.0 / 3.0)));

@@ -390,7 +390,7 @@ fn results_are_corrected_and_commands_do_not_come_over_the_network() {
     assert_eq!(post("/trials/0/replace", r#"{"value":2,"why":"read wrong"}"#).json()["corrected"], "in-time");
     assert_eq!(post("/trials/0/void", r#"{"why":"spilt"}"#).json()["corrected"], "in-time");
     let rows = Study::open(&file, None).unwrap().trials().unwrap();
-    assert_eq!((rows[0].state, rows[0].note.as_deref()), (TrialStatus::Failed, Some("spilt")));
+    assert_eq!((rows[0].state, rows[0].note.as_deref()), (TrialStatus::Failed, Some("spilt; before: read wrong")));
     assert_eq!(post("/retry-failed", "{}").json()["trials"], serde_json::json!([0]));
     let spec = |more: &str| {
         format!(r#"{{"spec":{{"budget":6,"strategy":"random","parameters":{{"x":{{"type":"float","low":0,"high":1}}}}{more}}}}}"#)

@@ -258,6 +258,11 @@ fn what_touches_no_claim_may_be_amended_and_the_rest_is_refused_by_its_key() {
         assert_eq!(refused(&mut study, spec(&format!("budget = 30\nbatches = 3\n{line}[objective]\ncommand = \"false\"\n"))), key);
     }
     assert_eq!(refused(&mut study, file("budget = 20\nbatches = 3", "[objective]\ncommand = \"false\"\n")), "budget");
+    let in_grams =
+        format!("budget = 30\nbatches = 3\n{}[objective]\ncommand = \"false\"\n", LINE.replace("high = 1", "high = 1\nunit = \"g\""));
+    assert_eq!(study.amend(&spec(&in_grams)).unwrap(), ["units"], "a unit is a word about the space");
+    assert_eq!(study.recommend().unwrap(), before);
+    assert_eq!(study.amend(&file("budget = 30\nbatches = 3", "[objective]\ncommand = \"false\"\n")).unwrap(), ["units"]);
     let other = Study::open(study.file(), None).unwrap();
     let better = file("budget = 50\nbatches = 3\ndescription = \"better\"", "[objective]\ncommand = \"true\"\ntimeout = 9\n");
     let changed = study.amend(&better).unwrap();
@@ -434,4 +439,26 @@ fn every_key_of_the_objective_may_be_amended() {
         4,
         "the script lies in the directory, and succeeds when it is tried again"
     );
+}
+
+/// What each replicate well came to stands in a note: a correction of the mean must not wipe it out.
+#[test]
+fn a_correction_keeps_what_was_remarked_before() {
+    let (_directory, study) = begun(&spec(&format!("budget = 30\nbatches = 3\n{LINE}")));
+    let Asked::Trials(trials) = study.ask(&AskRequest::new("w", 1)).unwrap() else { panic!() };
+    let (id, note) = (trials[0].id, "bubbles; replicates A1 1, A2 3".to_owned());
+    let mean = TrialResult::Value { value: 2.0, standard_error: Some(1.0), replicates: Some(2) };
+    study.tell_with_notes(&[(id, mean)], &[(id, note.clone())]).unwrap();
+    let noted = || study.trials().unwrap()[0].note.clone().unwrap();
+    study.replace(id, &value(2.5), "a slip").unwrap();
+    assert_eq!(noted(), format!("a slip; before: {note}"));
+    study.withdraw(id, "the wrong vial").unwrap();
+    assert_eq!(noted(), format!("the wrong vial; before: a slip; before: {note}"));
+    let events = study.events_after(0).unwrap();
+    let details: Vec<serde_json::Value> = events
+        .iter()
+        .filter_map(|event| serde_json::from_str(event.detail.as_deref()?).ok())
+        .filter(|d: &serde_json::Value| d["why"].is_string())
+        .collect();
+    assert_eq!((details.len(), details[0]["note"].as_str(), details[0]["replicates"].as_u64()), (2, Some(note.as_str()), Some(2)));
 }

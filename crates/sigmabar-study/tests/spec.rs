@@ -394,7 +394,7 @@ fn a_misplaced_key_of_a_json_file_is_explained_in_its_own_terms() {
 
 #[test]
 fn a_parameter_that_plates_and_exports_could_not_tell_from_their_own_columns_is_refused() {
-    for name in ["value", "batch", "result", "trial", "std", "note", "well", "Well", "id", "state", "seed"] {
+    for name in ["value", "batch", "result", "trial", "std", "note", "well", "Well", "id", "state", "seed", "replicates"] {
         let said = refused(&format!("budget = 8\n\n[parameters.{name}]\ntype = \"float\"\nlow = 0\nhigh = 1\n"));
         assert!(
             said.contains(&format!("a parameter cannot be called \"{name}\": plates")) && said.contains("choose another name"),
@@ -402,6 +402,25 @@ fn a_parameter_that_plates_and_exports_could_not_tell_from_their_own_columns_is_
         );
     }
     assert!(read("budget = 8\n\n[parameters.values]\ntype = \"float\"\nlow = 0\nhigh = 1\n").is_ok());
+}
+
+#[test]
+fn units_belong_to_numbers_and_to_headings_of_their_own() {
+    let text = |unit: &str| {
+        format!(
+            "budget = 8\n\n[parameters.x]\ntype = \"float\"\nlow = 0\nhigh = 1\nunit = {unit}\n\n[parameters.\"x (m)\"]\ntype = \"categorical\"\nchoices = [\"a\", \"b\"]\n"
+        )
+    };
+    let spec = read(&text("\" °C \"")).unwrap();
+    let [x, word] = spec.space().parameters() else { panic!() };
+    assert_eq!((x.title().as_str(), word.title().as_str()), ("x (°C)", "x (m)"));
+    assert!(x.is_headed("x") && x.is_headed("x (°C)") && !x.is_headed("x (m)") && word.is_headed("x (m)"));
+    for (unit, words) in
+        [("\"m\"", "another parameter"), ("\" \"", "1 to 40 characters"), ("\"a\\nb\"", "1 to 40 characters"), ("3", "line 7")]
+    {
+        assert!(refused(&text(unit)).contains(words), "{unit}: {}", refused(&text(unit)));
+    }
+    assert!(refused(&format!("{}unit = \"m\"\n", text("\"°C\""))).contains("a parameter of numbers"));
 }
 
 #[test]

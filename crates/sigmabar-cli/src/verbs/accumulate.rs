@@ -5,7 +5,8 @@ use crate::Outcome;
 use crate::args::Format;
 use crate::console::{Console, Passes};
 use crate::data::Table;
-use crate::failure::{Ending, Failure};
+use crate::failure::Ending;
+use crate::model_file;
 use crate::output;
 use crate::quantity::Bytes;
 use crate::which_study::quoted;
@@ -59,7 +60,7 @@ pub struct Arguments {
 }
 
 pub(crate) fn run(arguments: &Arguments, console: &Console) -> Outcome {
-    let bytes = std::fs::read(&arguments.plan).map_err(Failure::file(&arguments.plan, "read"))?;
+    let bytes = model_file::read_sealed(&arguments.plan)?;
     let (planned, job) = plan::opened(&arguments.plan, &bytes)?;
     let read = [job.files(), vec![arguments.plan.clone()]].concat();
     output::check_target(&arguments.out, &read.iter().map(PathBuf::as_path).collect::<Vec<_>>(), arguments.force)?;

@@ -65,7 +65,7 @@ pub(crate) fn run(arguments: &Arguments, global: &Global, console: &Console) -> 
         study.go_on_despite_contradiction()?;
     }
     let asked = match study.ask(&request) {
-        Err(sigmabar_study::Error::Contradicted(contradiction)) => return Ok(place.contradicted(&contradiction, "ask", console)),
+        Err(sigmabar_study::Error::Contradicted(contradiction)) => return Ok(place.contradicted(&study, &contradiction, "ask", console)),
         Err(sigmabar_study::Error::PremisesAwaited { .. }) => {
             console.nothing()?;
             return Ok(place.awaits_premises(console));

@@ -46,7 +46,7 @@ pub(crate) fn close(arguments: &Close, console: &Console) -> Outcome {
     let said = || console.say(format_args!("the batch is closed, {} missing", counted(open, "setting")));
     if let Err(Error::Contradicted(contradiction)) = &closed {
         said();
-        return Ok(place.contradicted(contradiction, "ask", console));
+        return Ok(place.contradicted(&study, contradiction, "ask", console));
     }
     if let Err(Error::PremisesAwaited { .. }) = &closed {
         said();

@@ -109,7 +109,11 @@ impl<'a> Columns<'a> {
 
     /// The rows with a result, their lines, and how many have none.
     pub(crate) fn read(&self, reader: &mut Reader) -> Result<(Vec<ImportedRow>, Vec<u64>, usize), DataError> {
-        let place = |(parameter, name): &(&'a Parameter, String)| Ok((*parameter, reader.column(name)?));
+        let headed = |parameter: &Parameter| reader.names().iter().position(|name| parameter.is_headed(name));
+        let place = |(parameter, name): &(&'a Parameter, String)| {
+            let usual = headed(parameter).filter(|_| *name == parameter.name);
+            Ok((*parameter, usual.map_or_else(|| reader.column(name), Ok)?))
+        };
         let parameters = self.parameters.iter().map(place).collect::<Result<Vec<_>, DataError>>()?;
         let in_use: Vec<usize> = parameters.iter().map(|(_, column)| *column).collect();
         // What `export` wrote has its results under "value", and says in "state" which of them failed.

@@ -106,7 +106,7 @@ fn no_sums(named: &str) -> Failure {
 pub(super) fn read_sums(files: &[PathBuf]) -> Outcome<(Plan, Job, Accumulator)> {
     let mut merged: Option<(Plan, Job, Accumulator)> = None;
     for path in files {
-        let bytes = std::fs::read(path).map_err(Failure::file(path, "read"))?;
+        let bytes = model_file::read_sealed(path)?;
         let failed = |problem| Failure::Model { path: path.clone(), problem };
         match &mut merged {
             None => {

@@ -9,7 +9,7 @@ use crate::kernels;
 use crate::model::learn::{Declared, Learnt};
 use crate::model::plan::{self as sizes, Beside};
 use crate::model::training::Rows;
-use crate::quantity::{grouped, short};
+use crate::quantity::{counted, grouped, short};
 use crate::streamed::{self, Job, Shares, Survey};
 use sigmabar::accumulator::Plan;
 use sigmabar::evidence::{EvidenceGradient, Learning, Slope, climb_all_rows};
@@ -146,10 +146,10 @@ fn beside(arguments: &Arguments, table: &Table, width: usize) -> Beside {
 fn say_plan(found: &Survey, table: &Table, console: &Console) {
     let total: u64 = found.chunks.iter().flatten().sum();
     console.say(format_args!(
-        "plan: {} rows in {} chunks of {} files, read again for every pass; {} of them to learn on",
-        grouped(total as usize),
-        grouped(found.chunks.len()),
-        grouped(table.parts.len()),
+        "plan: {} in {} of {}, read again for every pass; {} of them to learn on",
+        counted(total as usize, "row"),
+        counted(found.chunks.len(), "chunk"),
+        counted(table.parts.len(), "file"),
         grouped(found.sample.len())
     ));
 }

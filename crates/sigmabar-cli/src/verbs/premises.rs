@@ -57,7 +57,9 @@ pub(crate) fn run(arguments: &Arguments, global: &Global, console: &Console) -> 
     }
     let earlier = Beliefs::said(&text);
     let text = without_premises(&text);
-    if let Some(key) = KEYS.iter().find(|key| text.lines().any(|line| is_key(line, key))) {
+    // A parameter may have a unit of its own: premises stand before the first table.
+    let before_tables = || text.lines().take_while(|line| !line.starts_with('['));
+    if let Some(key) = KEYS.iter().find(|key| before_tables().any(|line| is_key(line, key))) {
         let remedy = "it is not one that was written here: take it out to be asked about it";
         return Err(Failure::usage(format!("{} has a {key} already", file.display()), remedy));
     }

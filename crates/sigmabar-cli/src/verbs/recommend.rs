@@ -43,15 +43,20 @@ pub(crate) fn run(arguments: &Arguments, console: &Console) -> Outcome {
         });
     }
     if console.format(Format::Table) == Format::Table {
-        let label = fields.iter_mut().find(|(name, _)| *name == "label");
-        label.into_iter().for_each(|(_, value)| *value = Value::from(advice.certificate.label_in_words()));
+        for (name, value) in &mut fields {
+            match *name {
+                "label" => *value = Value::from(advice.certificate.label_in_words()),
+                "setting" => *value = advice::setting_for_people(study.spec().space(), &advice.values),
+                _ => {}
+            }
+        }
     }
     console.record(&fields, Format::Table)?;
     if let Some(words) = advice::warning(&advice) {
         console.warn(words);
     }
     if let Some(contradiction) = study.status()?.contradiction {
-        return Ok(place.contradicted(&contradiction, "ask", console));
+        return Ok(place.contradicted(&study, &contradiction, "ask", console));
     }
     console.next(format_args!("sigmabar report{}", place.typed()));
     Ok(Ending::Done)

@@ -42,9 +42,10 @@ pub(crate) fn run(arguments: &Arguments, console: &Console) -> Outcome {
         }
         other => {
             let place = WhichStudy::find(other.as_deref(), arguments.name.clone())?;
-            let page = report::study(&place.open()?)?;
+            let study = place.open()?;
+            let page = report::study(&study)?;
             write_all(&page, &place.files(), arguments, place.report(), console)?;
-            Ok(page.contradiction().map_or(Ending::Done, |contradiction| place.contradicted(contradiction, "ask", console)))
+            Ok(page.contradiction().map_or(Ending::Done, |contradiction| place.contradicted(&study, contradiction, "ask", console)))
         }
     }
 }

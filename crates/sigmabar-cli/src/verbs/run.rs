@@ -83,7 +83,7 @@ pub(crate) fn run(arguments: &Arguments, global: &Global, console: &Console) -> 
     let end = study.run(&options, &mut |event| screen.show(event), &stop);
     screen.finish(&stop);
     if let Err(sigmabar_study::Error::Contradicted(contradiction)) = &end {
-        return Ok(place.contradicted(contradiction, "run", console));
+        return Ok(place.contradicted(&study, contradiction, "run", console));
     }
     if let Err(sigmabar_study::Error::PremisesAwaited { .. }) = &end {
         return Ok(place.awaits_premises(console));
@@ -240,7 +240,7 @@ fn finish(arguments: &Arguments, place: &WhichStudy, study: &Study, end: RunEnd,
     let status = study.status()?;
     if let Some(advice) = &advice {
         if console.format(Format::Table) == Format::Table {
-            console.answer(advice::words(advice))?;
+            console.answer(advice::words(study.spec().space(), advice))?;
         } else {
             console.record(&advice::fields(advice), Format::Json)?;
         }

@@ -1,7 +1,7 @@
 //! `sigmabar status`: where a study stands.
 
 use crate::Outcome;
-use crate::advice::setting;
+use crate::advice::{setting, setting_for_people};
 use crate::args::Format;
 use crate::console::Console;
 use crate::failure::Ending;
@@ -100,9 +100,10 @@ pub(crate) fn run(arguments: &Arguments, console: &Console) -> Outcome {
         fields.push(("pilot", json!(format!("{}{stage}", counted(study.spec().pilot(), "evaluation")))));
     }
     if let Some(advice) = recommended(&study, console)? {
-        fields.extend([("best", setting(&advice.values)), ("gap", json!(advice.gap))]);
-        fields.extend(advice.candidate_gap.map(|gap| ("candidate_gap", json!(gap))));
         let is_for_people = console.format(Format::Table) == Format::Table;
+        let best = if is_for_people { setting_for_people(study.spec().space(), &advice.values) } else { setting(&advice.values) };
+        fields.extend([("best", best), ("gap", json!(advice.gap))]);
+        fields.extend(advice.candidate_gap.map(|gap| ("candidate_gap", json!(gap))));
         fields.push(("label", json!(if is_for_people { advice.certificate.label_in_words() } else { advice.label().to_string() })));
         fields.extend((!is_for_people).then(|| ("terms", json!(advice.certificate.terms()))));
         fields.extend(advice.certificate.stands().map(|range| ("stands", json!(range))));
@@ -112,7 +113,7 @@ pub(crate) fn run(arguments: &Arguments, console: &Console) -> Outcome {
     }
     console.record(&fields, Format::Table)?;
     if let Some(contradiction) = &status.contradiction {
-        return Ok(place.contradicted(contradiction, "ask", console));
+        return Ok(place.contradicted(&study, contradiction, "ask", console));
     }
     say_next(&place, &study, &status, console)?;
     Ok(Ending::Done)

@@ -165,7 +165,7 @@ fn at_line(error: Error, path: &Path, reading: &Reading) -> Failure {
 /// Columns that are neither asked for nor kept are named, so that nobody believes them to be in the study.
 fn say_unused(study: &Study, reading: &Reading, arguments: &Arguments, console: &Console) {
     let known = ["well", "trial", "id", "label", "batch", "state", "worker", "reason", "told_at", plate::RESULT, plate::STANDARD_ERROR];
-    let is_parameter = |name: &str| study.spec().space().parameters().iter().any(|parameter| parameter.name == name);
+    let is_parameter = |name: &str| study.spec().space().parameters().iter().any(|parameter| parameter.is_headed(name));
     let is_known = |name: &str| known.iter().chain(&plate::NOTES).any(|known| known.eq_ignore_ascii_case(name));
     let is_unused = |name: &&String| !is_known(name) && !is_parameter(name) && arguments.column.as_ref() != Some(name);
     let unused: Vec<&str> = reading.columns.iter().filter(is_unused).map(String::as_str).collect();
@@ -176,6 +176,13 @@ fn say_unused(study: &Study, reading: &Reading, arguments: &Arguments, console: 
 }
 
 fn say_missing(study: &Study, reading: &Reading, place: &WhichStudy, console: &Console) -> Outcome<()> {
+    if let Some(first) = reading.partial.first() {
+        console.warn(format_args!(
+            "of {} (trial {first} first) only some replicates have a result, and these alone are told: should the others come later, sigmabar tell TRIAL MEAN --replace --note WHY{} takes them in",
+            counted(reading.partial.len(), "setting"),
+            place.typed_option()
+        ));
+    }
     let trials = study.trials()?;
     let open: Vec<String> = trials
         .iter()
@@ -212,7 +219,7 @@ pub(crate) fn next(study: &Study, place: &WhichStudy, console: &Console) -> Outc
     let status = study.status()?;
     study.remember();
     if let Some(contradiction) = &status.contradiction {
-        place.contradicted(contradiction, "ask", console);
+        place.contradicted(study, contradiction, "ask", console);
         return Ok(());
     }
     say_apart(study, place, console)?;

@@ -38,11 +38,10 @@ impl Mismatch {
 /// # Errors
 /// [`Mismatch`] naming line and column.
 pub fn check(study: &Study, path: &Path, reading: &Reading) -> Result<Vec<(u64, Vec<Value>)>, Mismatch> {
-    let column = |name: &str| reading.columns.iter().position(|found| found == name);
     let well = reading.columns.iter().position(|found| found.eq_ignore_ascii_case(WELL));
     let mut parameters = Vec::new();
     for (i, parameter) in study.spec().space().parameters().iter().enumerate() {
-        match column(&parameter.name) {
+        match reading.columns.iter().position(|found| parameter.is_headed(found)) {
             Some(place) => parameters.push((place, i, parameter)),
             None if well.is_some() => {
                 let what = format!("{}: the column \"{}\" of the plate is gone", path.display(), parameter.name);

@@ -13,6 +13,8 @@ pub struct Reading {
     pub results: Vec<(u64, TrialResult, u64)>,
     /// Trials whose result is empty.
     pub missing: Vec<u64>,
+    /// Trials of which some replicate has a result and another is empty.
+    pub partial: Vec<u64>,
     /// What was remarked about trials.
     pub notes: Vec<(u64, String)>,
     /// What controls came to, by their wells.
@@ -50,7 +52,7 @@ pub fn remedy(cell: &Cell) -> &'static str {
 pub fn read(mut reader: Reader, result: Option<&str>, parameters: &[Parameter], replicates: usize) -> Result<Reading, DataError> {
     let mut in_use = Vec::new();
     for parameter in parameters {
-        if let Ok(column) = reader.column(&parameter.name) {
+        if let Some(column) = reader.names().iter().position(|name| parameter.is_headed(name)) {
             setting::keep_choices(&mut reader, parameter, column);
             in_use.push(column);
         }
@@ -130,6 +132,17 @@ pub fn read(mut reader: Reader, result: Option<&str>, parameters: &[Parameter], 
 }
 
 impl Reading {
+    /// What one well came to.
+    fn well_words(&self, result: &TrialResult, line: u64) -> String {
+        let column = self.columns.iter().position(|name| name.eq_ignore_ascii_case("well"));
+        let row = self.rows.iter().find(|(_, at, _)| *at == line);
+        let well = column.zip(row).map_or_else(String::new, |(column, (.., cells))| format!("{} ", cells[column]));
+        match result {
+            TrialResult::Value { value, .. } => format!("{well}{value}"),
+            TrialResult::Failed { .. } => format!("{well}failed"),
+        }
+    }
+
     /// The means of replicates, with their number and the standard error that the scatter of all replicates of the sheet gives them.
     #[must_use]
     pub fn averaged(mut self) -> Self {
@@ -150,10 +163,13 @@ impl Reading {
         let pooled = if freedom > 0.0 && scatter > 0.0 { Some((scatter / freedom).sqrt()) } else { None };
         for (id, mut group) in groups {
             let values = values(&group);
-            if values.len() > 1 {
-                // Only their mean is told: what each of them was stays with it as a note.
-                let each: Vec<String> = values.iter().map(f64::to_string).collect();
+            if group.len() > 1 {
+                // Only their mean is told: what each well came to stays with it as a note.
+                let each: Vec<String> = group.iter().map(|(result, line)| self.well_words(result, *line)).collect();
                 self.notes.push((id, format!("replicates {}", each.join(", "))));
+            }
+            if self.missing.contains(&id) {
+                self.partial.push(id);
             }
             let (first, line) = group.swap_remove(0);
             let result = match values.len() {
@@ -173,6 +189,7 @@ impl Reading {
             self.results.push((id, result, line));
         }
         self.missing.dedup();
+        self.partial.dedup();
         // A trial has one note, and several wells.
         let mut notes: BTreeMap<u64, Vec<String>> = BTreeMap::new();
         self.notes.drain(..).for_each(|(id, note)| notes.entry(id).or_default().push(note));
@@ -221,6 +238,8 @@ mod tests {
         // The scatter of the only pair is √2, that of a mean of two 1.
         let mean = TrialResult::Value { value: 2.0, standard_error: Some(1.0), replicates: Some(2) };
         assert_eq!(reading.results, [(0, mean, 2), (1, value(4.0), 5), (2, value(7.0), 8)]);
+        let notes = [(0, "replicates A1 1, A2 3".to_owned()), (1, "replicates A4 failed, A5 4".to_owned())];
+        assert_eq!((reading.notes, reading.partial), (notes.to_vec(), vec![2]));
         assert_eq!((reading.missing, reading.controls), (vec![3], vec![("A3".to_owned(), 9.5)]));
         assert!(read(reader(), None, &[], 1).unwrap_err().to_string().contains("no other line may have the same trial"));
     }

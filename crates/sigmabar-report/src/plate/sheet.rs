@@ -3,7 +3,7 @@
 use super::{CONTROL, NOTE, Plate, RESULT, STANDARD_ERROR};
 use crate::sheet::Sheet;
 use serde_json::{Value, json};
-use sigmabar_study::{AskedTrial, StudySpec, TrialRow};
+use sigmabar_study::{AskedTrial, Parameter, StudySpec, TrialRow};
 
 /// Where everything goes on a plate.
 #[derive(Clone, Debug, PartialEq)]
@@ -65,7 +65,7 @@ impl<'a> Layout<'a> {
     /// One row for each well in use: well, trial (or the word control), what a candidate is called, setting, and empty cells for what was measured.
     #[must_use]
     pub fn sheet(&self, spec: &StudySpec) -> Sheet {
-        let names: Vec<String> = spec.space().parameters().iter().map(|parameter| parameter.name.clone()).collect();
+        let names: Vec<String> = spec.space().parameters().iter().map(Parameter::title).collect();
         let has_labels = spec.space().candidates().is_some_and(|table| table.labels.is_some());
         let label = has_labels.then(|| "label".to_owned());
         let mut sheet = Sheet::new(["well".to_owned(), "trial".to_owned()].into_iter().chain(label).chain(names.clone()));
@@ -127,7 +127,7 @@ impl<'a> Layout<'a> {
         };
         layer("trial", &trial, json!(CONTROL));
         for (p, parameter) in spec.space().parameters().iter().enumerate() {
-            layer(&parameter.name, &|trial| json!(trial.values[p].1), Value::Null);
+            layer(&parameter.title(), &|trial| json!(trial.values[p].1), Value::Null);
         }
         sheet
     }

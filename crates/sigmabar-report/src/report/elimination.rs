@@ -35,7 +35,7 @@ pub(super) fn elimination(space: &Space, batches: &[BatchRow], trials: &[TrialRo
     if frames.iter().all(|frame| matches!(frame.remaining, Remaining::Cells(_))) {
         candidates.clear();
     }
-    let sides = parameters.iter().map(|p| Side { name: p.name.clone(), scale: parameter::scale(p) }).collect();
+    let sides = parameters.iter().map(|p| Side { name: p.title(), scale: parameter::scale(p) }).collect();
     let recommended = advice.map(|advice| place(&advice.values.iter().map(|(_, value)| value.clone()).collect::<Vec<_>>()));
     let label = advice.map_or_else(String::new, |advice| advice.label().to_string());
     (!frames.is_empty()).then_some(Elimination { sides, candidates, is_list, label, frames, recommended })

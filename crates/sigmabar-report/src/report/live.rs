@@ -83,7 +83,7 @@ pub fn live_model(study: &Study, address: &str, at: Option<&[Value]>) -> Result<
         Some(values) => {
             let values: Vec<(String, Value)> = names().zip(values.iter().cloned()).collect();
             let plain: Vec<Value> = values.iter().map(|(_, value)| value.clone()).collect();
-            Some(Through { point: study.spec().space().point(&plain)?, words: setting_words(&values), values })
+            Some(Through { point: study.spec().space().point(&plain)?, words: setting_words(study.spec().space(), &plain), values })
         }
         None => content.advice.as_ref().map(Through::from),
     };

@@ -19,8 +19,13 @@ impl Content<'_> {
         page.heading("What to do next");
         let file = self.file();
         if self.contradiction().is_some() {
-            page.paragraph("To go on without a promise:");
-            page.verbatim(&format!("sigmabar ask {file} --despite-contradiction"));
+            if self.status.is_finished {
+                page.paragraph("To take the results into a new study, with other premises:");
+                page.verbatim(&format!("sigmabar export {file} -o results.csv"));
+            } else {
+                page.paragraph("To go on without a promise:");
+                page.verbatim(&format!("sigmabar ask {file} --despite-contradiction"));
+            }
             return Ok(());
         }
         let noise = model.noise_at(0.5 * (advice.lower + advice.upper));

@@ -103,10 +103,11 @@ fn between(low: f64, high: f64, value: f64) -> Value {
     Value::Float(value.clamp(low, high))
 }
 
-/// A setting in words.
+/// A setting in words, numbers with their units.
 #[must_use]
-pub fn setting_words(values: &[(String, Value)]) -> String {
-    values.iter().map(|(name, value)| format!("{name} = {}", value_words(value))).collect::<Vec<_>>().join(", ")
+pub fn setting_words(space: &Space, values: &[Value]) -> String {
+    let word = |(p, value): (&Parameter, &Value)| format!("{} = {}{}", p.name, value_words(value), p.unit_words());
+    space.parameters().iter().zip(values).map(word).collect::<Vec<_>>().join(", ")
 }
 
 /// Whether candidates have names of their own.
@@ -118,8 +119,7 @@ pub fn has_labels(space: &Space) -> bool {
 /// A setting in words, after what it is called where candidates have labels.
 #[must_use]
 pub fn called_words(space: &Space, values: &[Value]) -> String {
-    let named: Vec<(String, Value)> = space.parameters().iter().map(|p| p.name.clone()).zip(values.iter().cloned()).collect();
-    space.label(values).map_or_else(String::new, |label| format!("{label}: ")) + &setting_words(&named)
+    space.label(values).map_or_else(String::new, |label| format!("{label}: ")) + &setting_words(space, values)
 }
 
 /// A value for reading.

@@ -106,7 +106,7 @@ impl Content<'_> {
         }
         facts.push(("evaluations".to_owned(), evaluations));
         if self.contradiction().is_some() {
-            facts.insert(0, ("the model's guess".to_owned(), setting_words(&advice.values)));
+            facts.insert(0, ("the model's guess".to_owned(), setting_words(self.study.spec().space(), &advice.plain_values())));
         }
         page.answer(&advice.label().to_string(), &self.headline(advice), &facts, &self.words(advice));
     }
@@ -114,7 +114,7 @@ impl Content<'_> {
     /// A contradiction, if there is one; else the setting, firm only at the end: before it the answer may change.
     fn headline(&self, advice: &Advice) -> String {
         let called = advice.called.as_ref().map_or_else(String::new, |label| format!("{label}: "));
-        let setting = setting_words(&advice.values);
+        let setting = setting_words(self.study.spec().space(), &advice.plain_values());
         if let Some(contradiction) = self.contradiction() {
             format!("Stop: {contradiction}.")
         } else if self.status.is_finished {

@@ -206,7 +206,7 @@ impl<'a> StudyModel<'a> {
         let parameter = &space.parameters()[p];
         let (inducing, distinct) = (self.inducing(space, p)?, parameter::names(parameter).is_some());
         Ok(Slice {
-            parameter: parameter.name.clone(),
+            parameter: parameter.title(),
             names: parameter::names(parameter),
             log: parameter::is_log(parameter),
             discrete: parameter::is_discrete(parameter),
@@ -285,7 +285,7 @@ impl<'a> StudyModel<'a> {
             through: through.words.clone(),
             response: response.to_owned(),
             label: view.label.to_string(),
-            sides: [p, q].map(|i| Side { name: space.parameters()[i].name.clone(), scale: parameter::scale(&space.parameters()[i]) }),
+            sides: [p, q].map(|i| Side { name: space.parameters()[i].title(), scale: parameter::scale(&space.parameters()[i]) }),
             steps: [(p, &across), (q, &up)].map(|(i, all)| all.iter().map(|v| parameter::coordinate(&space.parameters()[i], v)).collect()),
             says: places.into_iter().map(|is_there| if is_there { said.next() } else { None }).collect(),
             measured: dots.own.iter().chain(&dots.imported).map(|(trial, values, _)| Dot { at: place(values), trial: *trial }).collect(),

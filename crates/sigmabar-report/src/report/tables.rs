@@ -3,7 +3,7 @@
 use super::parameter::{has_labels, value_words};
 use crate::plot::{Cell, Table};
 use sigmabar::strategy::StillPossible;
-use sigmabar_study::{BatchRow, ImportedRow, Space, TrialResult, TrialRow, Value};
+use sigmabar_study::{BatchRow, ImportedRow, Parameter, Space, TrialResult, TrialRow, Value};
 
 /// One row for each closed batch.
 pub(super) fn batch_table(batches: &[BatchRow]) -> Table {
@@ -26,7 +26,7 @@ pub(super) fn batch_table(batches: &[BatchRow]) -> Table {
 
 /// One row for each trial, and below them one for each result from before the study.
 pub(super) fn trial_table(space: &Space, trials: &[TrialRow], imported: &[ImportedRow]) -> Table {
-    let parameters = space.parameters().iter().map(|p| p.name.clone());
+    let parameters = space.parameters().iter().map(Parameter::title);
     let label = |values: &[Value]| has_labels(space).then(|| Cell::from(space.label(values).unwrap_or_default()));
     let columns = ["trial", "batch", "well"]
         .into_iter()

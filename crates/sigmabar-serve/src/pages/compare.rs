@@ -34,7 +34,7 @@ pub(super) async fn show(State(app): State<Arc<App>>, Extension(access): Extensi
                 advice.map_or_else(dash, |advice| format!("<span class=\"badge {0}\">{0}</span>", escape(&advice.label().to_string()))),
                 advice.filter(|advice| advice.gap.is_finite()).map_or_else(dash, |advice| number(advice.gap)),
                 advice.map_or_else(dash, |advice| between(advice.lower, advice.upper)),
-                advice.map_or_else(dash, |advice| escape(&setting_words(&advice.values))),
+                advice.map_or_else(dash, |advice| escape(&setting_words(desk.reader.spec().space(), &advice.plain_values()))),
                 format!("{} of {}", status.count(TrialStatus::Done) + status.count(TrialStatus::Failed), status.budget),
             ],
         ));

@@ -4,6 +4,7 @@ mod candidates;
 mod parameter;
 
 pub use candidates::CandidateTable;
+pub(crate) use parameter::titled;
 pub use parameter::{Parameter, ParameterKind};
 
 use crate::{Error, Result, Value};
@@ -54,7 +55,7 @@ impl Space {
             .columns
             .iter()
             .enumerate()
-            .map(|(column, name)| Parameter { name: name.clone(), kind: kind_of_column(&table.rows, column), digits: None })
+            .map(|(column, name)| Parameter { name: name.clone(), kind: kind_of_column(&table.rows, column), digits: None, unit: None })
             .collect();
         let rows: Vec<Vec<f64>> = table.rows.iter().map(|row| encode_row(&parameters, row)).collect();
         let mut list = ListDomain::new(Points::from_rows(&rows)?)?;

@@ -14,6 +14,9 @@ pub struct Parameter {
     /// How many digits of a float can be set: decimals, or significant digits on a logarithmic scale. None for every digit there is.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub digits: Option<u32>,
+    /// What its numbers are measured in.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub unit: Option<String>,
 }
 
 /// What values a parameter takes.
@@ -88,7 +91,30 @@ impl ParameterKind {
     }
 }
 
+/// A name with a unit.
+pub(crate) fn titled(name: &str, unit: &str) -> String {
+    format!("{name} ({unit})")
+}
+
 impl Parameter {
+    /// Its name with its unit, for axes and headings.
+    #[must_use]
+    pub fn title(&self) -> String {
+        self.unit.as_ref().map_or_else(|| self.name.clone(), |unit| titled(&self.name, unit))
+    }
+
+    /// Its unit behind a number; nothing where it has none.
+    #[must_use]
+    pub fn unit_words(&self) -> String {
+        self.unit.as_ref().map_or_else(String::new, |unit| format!(" {unit}"))
+    }
+
+    /// Whether a column with this heading holds its values.
+    #[must_use]
+    pub fn is_headed(&self, heading: &str) -> bool {
+        heading == self.name || (self.unit.is_some() && heading == self.title())
+    }
+
     /// The value of a natural number, with as many digits as can be set.
     pub(crate) fn value(&self, natural: f64) -> Value {
         let (ParameterKind::Float { low, high, log }, Some(digits)) = (&self.kind, self.digits) else { return self.kind.value(natural) };

@@ -113,9 +113,16 @@ impl StudySpec {
 
 fn written(file: &StudyFile) -> Map<String, Value> {
     // The seed of a begun study is its own, whether or not the file names one.
-    let plain = StudyFile { amended_batches: None, amended_ridge: None, seed: None, ..file.clone() };
+    let mut plain = StudyFile { amended_batches: None, amended_ridge: None, seed: None, ..file.clone() };
+    // Units are words about the space, not the space.
+    let units: Map<String, Value> =
+        plain.parameters.0.iter_mut().filter_map(|(name, table)| Some((name.clone(), table.unit.take()?.into()))).collect();
+    let with_units = |mut map: Map<String, Value>| {
+        map.insert("units".to_owned(), units.into());
+        map
+    };
     match serde_json::to_value(plain) {
-        Ok(Value::Object(map)) => map,
+        Ok(Value::Object(map)) => with_units(map),
         _ => Map::new(),
     }
 }
@@ -128,7 +135,7 @@ fn differing(mine: &Map<String, Value>, theirs: &Map<String, Value>) -> Vec<Stri
 /// Why a key cannot be changed; none for one that can.
 fn fixed(key: &str) -> Option<&'static str> {
     match key {
-        "description" | "response" | "budget" | "plates" | "stop_when" => None,
+        "description" | "response" | "units" | "budget" | "plates" | "stop_when" => None,
         key if key.starts_with("objective.") => None,
         "parameters" | "candidates" | "constraints" => {
             Some("every claim is about the space that was declared; begin a new study and import the results")

@@ -56,6 +56,9 @@ pub struct ParameterTable {
     /// How many digits of a float can be set: decimals, or significant digits where `log` is true. The space stays continuous; settings are rounded.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub digits: Option<u32>,
+    /// What its numbers are measured in, such as °C: for axes, headings and words.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unit: Option<String>,
     /// The choices of a categorical, the numbers of an ordinal parameter.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub choices: Option<Vec<Value>>,

@@ -7,14 +7,14 @@ use crate::Value;
 use crate::error::SpecProblem;
 use crate::expression::parse_expression;
 use crate::objective;
-use crate::space::{CandidateTable, Parameter, ParameterKind, Space};
+use crate::space::{CandidateTable, Parameter, ParameterKind, Space, titled};
 use crate::union::PlainOr;
 use sigmabar::domain::{Constraint, Relation};
 use std::path::Path;
 
 /// Columns that plates, lists of trials and exports have besides the parameters: a parameter of the same name could not be told from them when results come back.
-const RESERVED: [&str; 13] =
-    ["well", "trial", "id", "batch", "state", "value", "result", "std", "worker", "reason", "note", "told_at", "seed"];
+const RESERVED: [&str; 14] =
+    ["well", "trial", "id", "batch", "state", "value", "result", "std", "replicates", "worker", "reason", "note", "told_at", "seed"];
 
 /// A float with steps has at most this many levels.
 const MAX_LEVELS: f64 = 1e6;
@@ -70,7 +70,12 @@ fn product(file: &StudyFile) -> Result<Space, Fault> {
     let mut parameters = Vec::with_capacity(names.len());
     for (i, (name, table)) in file.parameters.0.iter().enumerate() {
         check_name(name, &names[..i], &["parameters", name])?;
-        parameters.push(Parameter { name: name.clone(), kind: kind(name, table)?, digits: digits(name, table)? });
+        parameters.push(Parameter {
+            name: name.clone(),
+            kind: kind(name, table)?,
+            digits: digits(name, table)?,
+            unit: unit(name, table, &names)?,
+        });
     }
     let constraints = file.constraints.iter().enumerate().map(|(i, text)| constraint(i, text, &names)).collect::<Result<Vec<_>, _>>()?;
     Space::product(parameters, constraints).map_err(|error| {
@@ -193,6 +198,23 @@ fn digits(name: &str, table: &ParameterTable) -> Result<Option<u32>, Fault> {
         return at(digits.to_string(), "enough decimals to tell low from high");
     }
     Ok(Some(digits))
+}
+
+/// What numbers are measured in: a short word that can stand in a heading of a table.
+fn unit(name: &str, table: &ParameterTable, names: &[String]) -> Result<Option<String>, Fault> {
+    let at = |found: String, requirement| Err(Fault::new(&["parameters", name, "unit"], SpecProblem::Requirement { found, requirement }));
+    let Some(unit) = &table.unit else { return Ok(None) };
+    if table.kind == ParameterType::Categorical {
+        return at("unit".into(), "a parameter of numbers (write the unit into the choices)");
+    }
+    let is_plain = !unit.trim().is_empty() && unit.chars().count() <= 40 && !unit.contains(|c: char| c.is_control() || c == '"');
+    if !is_plain {
+        return at(format!("{unit:?}"), "1 to 40 characters, such as \"°C\"");
+    }
+    if names.contains(&titled(name, unit.trim())) {
+        return at(format!("\"{unit}\""), "a heading of its own: another parameter is called as this one with its unit");
+    }
+    Ok(Some(unit.trim().to_owned()))
 }
 
 fn listed(name: &str, table: &ParameterTable) -> Result<ParameterKind, Fault> {

@@ -36,11 +36,13 @@ struct Standing {
     value: Option<f64>,
     std_error: Option<f64>,
     reason: Option<String>,
+    replicates: Option<u32>,
+    note: Option<String>,
     is_analysed: bool,
 }
 
 impl Study {
-    /// Puts another result in the place of the one that was told; `why` is kept as the trial's note. What was planned stays planned; what is claimed is computed
+    /// Puts another result in the place of the one that was told; `why` is kept as the trial's note, before what was remarked earlier. What was planned stays planned; what is claimed is computed
     /// again from the rows.
     ///
     /// # Errors
@@ -67,9 +69,11 @@ impl Study {
                 _ => Corrected::InTime,
             };
             let detail = json!({
-                "value": before.value, "std": before.std_error, "reason": before.reason,
+                "value": before.value, "std": before.std_error, "replicates": before.replicates, "reason": before.reason, "note": before.note,
                 "analysed": corrected == Corrected::AfterAnalysis, "late": corrected == Corrected::Late, "why": why,
             });
+            // What was remarked before the correction, such as the values of replicate wells, stays readable.
+            let note = before.note.filter(|earlier| earlier != why).map_or_else(|| why.to_owned(), |earlier| format!("{why}; before: {earlier}"));
             let (value, std_error, replicates, reason) = result.columns();
             let state = match (before.state, value) {
                 (TrialStatus::Late, _) => TrialStatus::Late,
@@ -78,7 +82,7 @@ impl Study {
             };
             let update = "UPDATE sb_trials SET state = ?3, value = ?4, std_error = ?5, reason = ?6, told_at = ?7, note = ?8, replicates = ?9 \
                           WHERE study = ?1 AND id = ?2";
-            transaction.execute(update, params![self.key, before.row, state, value, std_error, reason, now(), why, replicates])?;
+            transaction.execute(update, params![self.key, before.row, state, value, std_error, reason, now(), note, replicates])?;
             note_detail(transaction, self.key, kind, Some(before.row), &detail)?;
             self.forget(transaction, before.batch)?;
             Ok(corrected)
@@ -87,7 +91,7 @@ impl Study {
 
     fn before(&self, transaction: &Transaction<'_>, id: u64) -> Result<Standing, Failure> {
         let row = i64::try_from(id).unwrap_or(-1);
-        let look = "SELECT t.batch, t.state, t.value, t.std_error, t.reason, b.closed_at IS NOT NULL OR NOT EXISTS \
+        let look = "SELECT t.batch, t.state, t.value, t.std_error, t.reason, t.replicates, t.note, b.closed_at IS NOT NULL OR NOT EXISTS \
                     (SELECT 1 FROM sb_trials AS o WHERE o.study = t.study AND o.batch = t.batch AND o.state IN ('queued', 'leased')) \
                     FROM sb_trials t JOIN sb_batches b ON b.study = t.study AND b.batch = t.batch WHERE t.study = ?1 AND t.id = ?2";
         let standing = |found: &Row<'_>| {
@@ -98,7 +102,9 @@ impl Study {
                 value: found.get(2)?,
                 std_error: found.get(3)?,
                 reason: found.get(4)?,
-                is_analysed: found.get(5)?,
+                replicates: found.get(5)?,
+                note: found.get(6)?,
+                is_analysed: found.get(7)?,
             })
         };
         let found = transaction.query_row(look, params![self.key, row], standing).optional()?;

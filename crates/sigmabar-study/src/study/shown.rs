@@ -35,6 +35,12 @@ pub struct Advice {
 }
 
 impl Advice {
+    /// The recommended values in the order of the parameters.
+    #[must_use]
+    pub fn plain_values(&self) -> Vec<Value> {
+        self.values.iter().map(|(_, value)| value.clone()).collect()
+    }
+
     /// What interval and gap may be called.
     #[must_use]
     pub fn label(&self) -> Label {
