@@ -318,8 +318,8 @@ def follows_workers(page, base, address, place):
         assert worker.wait(60) == 0
     finally:
         worker.kill()
-    expect(report.locator(".headline")).to_contain_text("Use ", timeout=30000)
-    expect(model.locator("figure")).not_to_have_count(before, timeout=30000)
+    expect(report.locator(".headline")).to_contain_text("Use ", timeout=60000)
+    expect(model.locator("figure")).not_to_have_count(before, timeout=60000)
     expect(model.locator("[name='at.east']")).to_have_value("0.25")
     model.close()
     report.close()

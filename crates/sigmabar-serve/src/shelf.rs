@@ -12,9 +12,6 @@ const MOST_KEPT: usize = 8;
 /// So many may wait for their turn; more are told to come again.
 const MOST_WAITING: usize = 32;
 
-/// One that takes long rests so many times as long before it is made again for whoever only watches.
-const REST: u32 = 4;
-
 /// A state of a study: its last event, and how often its file changed otherwise.
 pub(crate) type State = (u64, u64);
 
@@ -36,9 +33,9 @@ pub(crate) struct Known<T: ?Sized> {
 }
 
 impl<T: ?Sized> Known<T> {
-    /// How long until it may be made again.
+    /// How long until it may be made again for whoever only watches: it rests as long as it took.
     pub fn rests(&self) -> Duration {
-        (self.at + REST * self.took).saturating_duration_since(Instant::now())
+        (self.at + self.took).saturating_duration_since(Instant::now())
     }
 }
 
@@ -145,7 +142,7 @@ mod tests {
             assert_eq!(shelf.kept().len(), MOST_KEPT);
             let found = |name: &str| shelf.find::<usize>(name).map(|known| (known.state, *known.made));
             assert_eq!((found("15"), found("0")), (Some(((1, 0), 15)), None));
-            assert!(shelf.find::<usize>("15").unwrap().rests() > Duration::from_secs(30), "what takes long is not made all the time");
+            assert!(shelf.find::<usize>("15").unwrap().rests() > Duration::from_secs(7), "what takes long is not made all the time");
             turn.keep("15".to_owned(), (2, 0), Duration::ZERO, Arc::new(16_usize));
             assert_eq!((found("15"), shelf.kept().len()), (Some(((2, 0), 16)), MOST_KEPT), "the new in the place of the old");
             shelf.clear();
