@@ -227,7 +227,7 @@ def corrects(page, base):
     page.on("dialog", lambda dialog: dialog.accept(next(answers)))
     page.locator("button.correct").first.click()
     expect(page.locator("#trials tbody tr").first).to_contain_text("47.25", timeout=5000)
-    expect(page.locator("input.note-of").first).to_have_value("read from the wrong line")
+    expect(page.locator("input.note-of").first).to_have_value("read from the wrong line; before: a bubble")
 
 
 def ACCEPT(dialog):
