@@ -8,7 +8,7 @@ use crate::error::Result;
 use crate::points::PointsRef;
 use pulp::Arch;
 use rayon::prelude::*;
-use sigmabar_linalg::parallel;
+use sigmabar_linalg::{check_interrupt, parallel};
 
 /// Rows that one task computes: fixed, so that the work is cut the same way for every number of threads.
 const CHUNK: usize = 64;
@@ -99,6 +99,7 @@ impl PreparedKernel {
             return;
         }
         if out.len() < PARALLEL_ENTRIES || x.len() <= CHUNK {
+            check_interrupt();
             return self.node.rows_into(x, self.len, out);
         }
         parallel(|watch| {

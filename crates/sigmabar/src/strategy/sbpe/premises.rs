@@ -74,7 +74,7 @@ impl Arrived {
 
     /// For each of them, how many measurements may be the same one.
     fn equal(&self) -> Vec<usize> {
-        let rows = self.points.chunks(self.points.len() / self.values.len().max(1));
+        let rows = self.points.chunks((self.points.len() / self.values.len().max(1)).max(1));
         let settings = Settings::of(rows.zip(self.values.iter().copied()));
         settings.alike()
     }
