@@ -3,5 +3,6 @@
 mod answers;
 mod exchange;
 mod guarded;
+mod limits;
 mod support;
 mod trouble;

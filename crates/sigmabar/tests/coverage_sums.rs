@@ -56,7 +56,7 @@ fn leaves(found: &Intervals, truth: &[f64], share: f64) -> bool {
 
 /// How often the function leaves an interval at one of the queries, with the whole width and with 0.8 of it.
 fn misses(instance: &Instance, plan: &Plan, queries: &Points, claim: &Claim, law: Law, norm: f64, scale: f64) -> [f64; 2] {
-    let f = adversary(instance, queries, norm);
+    let f = adversary(&instance.served(queries.row(0), claim), queries, norm);
     let (at_x, truth) = (f.values(points(&instance.x).view()).unwrap(), f.values(queries.view()).unwrap());
     let (mut random, mut missed) = (Draws::new(53), [0.0; 2]);
     for _ in 0..DRAWS {
@@ -164,7 +164,7 @@ fn what_sums_look_ahead_to_is_what_rows_do() {
     let y: Vec<f64> = x.iter().map(|p| (3.0 * p[0]).sin() + p[1] + 0.1 * draws.normal()).collect();
     let z = draws.points(12, 2);
     let instance = Instance::new(1, x.clone(), z, 0.3, Collected::DeclaredFixed);
-    let claim = Claim::new(0.05).unwrap().norm_bound(5.0).unwrap().noise(Noise::gaussian(0.1).unwrap());
+    let claim = Claim::new(0.05).unwrap().norm_bound(5.0).unwrap().noise(Noise::sub_gaussian(0.1).unwrap());
     let queries = points(&draws.points(20, 2));
     let observations = Observations::new(points(&x), &y, Collected::DeclaredFixed, Prior::ZERO).unwrap();
     let rows = Posterior::fit(Arc::clone(instance.information.features()), 0.3, observations).unwrap().without_rows(64).unwrap();

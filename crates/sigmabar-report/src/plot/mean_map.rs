@@ -43,7 +43,8 @@ impl MeanMap {
         let words =
             if shown.len() < all { format!("measured there ({} of {all} places)", shown.len()) } else { "measured there".to_owned() };
         if !shown.is_empty() {
-            entries.push((Sample::Point(Marker::Disc, DOT), words.as_str()));
+            // On the map dots are dark for the colours there; beside it they must be seen on any page.
+            entries.push((Sample::Point(Marker::Disc, Fill::opaque(Ink::Text)), words.as_str()));
         }
         let goal = Fill::opaque(Ink::Series(1));
         entries.extend(self.through_point.map(|_| (Sample::Point(Marker::Diamond, goal), "what the map goes through")));

@@ -8,7 +8,7 @@ use sigmabar::{Collected, Observations, Points, Posterior, Prior};
 use std::sync::Arc;
 
 /// The fewest measurements worth holding some out.
-const FEWEST: usize = 20;
+pub(super) const FEWEST: usize = 20;
 /// Multiplications that the refits may cost in all.
 const MOST_WORK: f64 = 2e10;
 

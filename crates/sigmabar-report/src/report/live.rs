@@ -89,10 +89,7 @@ pub fn live_model(study: &Study, address: &str, at: Option<&[Value]>) -> Result<
     };
     let mut page = Page::served(study.name(), address);
     content.model(&mut page, &model, through.as_ref())?;
-    let checks = held_out(&model)?;
-    if !checks.is_empty() {
-        trust(&mut page, &checks, content.response());
-    }
+    trust(&mut page, &held_out(&model)?, content.response());
     run.forget_posterior();
     Ok(Some(page))
 }

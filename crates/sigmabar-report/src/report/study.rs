@@ -3,7 +3,7 @@
 use super::assumptions::{assumed, declared};
 use super::elimination::elimination;
 use super::error::Result;
-use super::held_out::held_out;
+use super::held_out::{FEWEST, held_out};
 use super::page::Page;
 use super::parameter::setting_words;
 use super::plates::plates;
@@ -196,11 +196,8 @@ impl Content<'_> {
         page.heading("What the model says");
         let through = self.advice.as_ref().map(Through::from);
         let certificate = self.model(page, model, through.as_ref())?;
-        let checks = held_out(model)?;
-        if !checks.is_empty() {
-            page.heading("Can the model be trusted?");
-            trust(page, &checks, self.response());
-        }
+        page.heading("Can the model be trusted?");
+        trust(page, &held_out(model)?, self.response());
         Ok(certificate)
     }
 
@@ -362,8 +359,14 @@ impl Content<'_> {
     }
 }
 
-/// Calibration and residuals.
+/// Calibration and residuals, or why there are none.
 pub(super) fn trust(page: &mut Page, checks: &[plot::HeldOut], response: &str) {
+    if checks.is_empty() {
+        page.paragraph(&format!(
+            "Nothing here was checked on measurements that the model had not seen: that takes {FEWEST} of them or more, with noise."
+        ));
+        return;
+    }
     let how = "each predicted by a model fitted to nine tenths of the measurements, itself not among them";
     page.paragraph(&plot::verdict(checks));
     page.picture(plot::calibration(checks, how));

@@ -13,6 +13,11 @@ use std::time::Duration;
 
 pub const TOKEN: &str = "test-token-0123456789";
 
+/// The header that shows it.
+pub fn bearer() -> String {
+    format!("Authorization: Bearer {TOKEN}")
+}
+
 /// A server that stops when it is dropped.
 pub struct Server {
     pub address: SocketAddr,
@@ -45,7 +50,7 @@ impl Server {
 
     /// A request as it should be.
     pub fn send(&self, method: &str, path: &str, body: Option<&str>) -> Answer {
-        let token = format!("Authorization: Bearer {TOKEN}");
+        let token = bearer();
         match body {
             Some(_) => self.raw(method, path, &[&token, "Content-Type: application/json"], body),
             None => self.raw(method, path, &[&token], None),

@@ -59,6 +59,11 @@ impl ResidualForm {
         Ok(Self { matrix, summation, rounding: information.residual_rounding()?.norm, ridge: information.ridge() })
     }
 
+    /// The same for weights of another ridge.
+    pub(super) fn at_ridge(&self, ridge: f64) -> Self {
+        Self { ridge, ..self.clone() }
+    }
+
     /// An upper bound on the largest $V^\top DV$ over unit combinations of the weights $\Psi v$ whose $v$ are the rows of `kept`, made so that the $\Psi v$
     /// are orthonormal but for rounding. Cost O(m³).
     pub(crate) fn largest(&self, kept: &Matrix) -> Result<f64> {
@@ -95,8 +100,11 @@ pub(crate) struct Dictionary {
     information: Information,
     /// $F^\top\Psi$: the new features against the old, with counts (p × m).
     cross: Matrix,
-    /// Bounds the rounding of $F^\top\Psi e$ relative to $\lVert e\rVert$, and the new features' share of what the weights of the certificate are beside $\Psi e/\tau^2$.
-    rounding: f64,
+    /// Bounds the rounding of $F^\top\Psi e$ relative to $\lVert e\rVert$.
+    products: f64,
+    /// The new features' share of what the weights of the certificate are beside $\Psi e/\tau^2$, likewise.
+    drift: f64,
+    ridge: f64,
     /// What the larger map loses inside its span, per $\sqrt{k(x,x)}$, and $\sqrt{\operatorname{tr}K}$.
     inside: (f64, f64),
     lambda: f64,
@@ -111,23 +119,30 @@ impl Dictionary {
         let facts = *more.facts();
         let gram = more.gram().diagonal();
         let size = (gram[..m].iter().sum::<f64>() * gram[m..].iter().sum::<f64>()).sqrt();
-        let drift = information.parts_rounding().drift(1.0) * information.ridge() * gram[m..].iter().sum::<f64>().sqrt();
-        let rounding = (facts.summation_length + 2.0 * all as f64) * f64::EPSILON * size + facts.whitening_bound + drift;
+        let products = (facts.summation_length + 2.0 * all as f64) * f64::EPSILON * size + facts.whitening_bound;
         let inside = (more.features().inside_rounding(), more.prior_trace().sqrt());
         // The old features keep their own rounding beside that of the larger map.
         let lambda = more.residual_norm(ResidualNormMethod::Best)?.value + information.residual_rounding()?.norm;
-        Ok(Some(Self { information: more, cross, rounding, inside, lambda }))
+        let found = Self { information: more, cross, products, drift: 0.0, ridge: 0.0, inside, lambda };
+        Ok(Some(found.at_ridge(information)))
+    }
+
+    /// The same for weights of the ridge of `own`, the information through the old features.
+    pub(super) fn at_ridge(&self, own: &Information) -> Self {
+        let new = self.information.gram().diagonal()[self.cross.cols()..].iter().sum::<f64>();
+        let drift = own.parts_rounding().drift(1.0) * own.ridge() * new.sqrt();
+        Self { drift, ridge: own.ridge(), ..self.clone() }
     }
 
     /// $\sqrt{\lambda'}/\tau$, for the Lipschitz constant.
     pub(crate) fn ratio_root(&self) -> f64 {
-        self.lambda.sqrt() / self.information.ridge()
+        self.lambda.sqrt() / self.ridge
     }
 
     /// The bounds for a block of points whose $e = B^{-1}\psi$ are known; `parts` are the certified ones, `own_rounding` the old map's.
     pub(crate) fn bounds(&self, block: PointsRef<'_>, solved: &[f64], parts: &[VarianceParts], own_rounding: &[f64]) -> Result<Vec<f64>> {
         let features = self.information.features();
-        let (m, tau2) = (self.cross.cols(), self.information.ridge() * self.information.ridge());
+        let (m, tau2) = (self.cross.cols(), self.ridge * self.ridge);
         let psi = features.features(block)?;
         let residual = features.residual_of(block, psi.as_slice(), 0)?;
         let rounding = features.residual_rounding_of(block, psi.as_slice())?;
@@ -138,7 +153,7 @@ impl Dictionary {
         for (i, e) in solved.chunks_exact(m).enumerate() {
             matvec_rows(self.cross.as_slice(), e, &mut image);
             let gap: f64 = psi.row(i)[m..].iter().zip(&image).map(|(a, v)| (a - v / tau2).powi(2)).sum();
-            let gap = gap.sqrt() + self.rounding * norm_squared(e).sqrt() / tau2;
+            let gap = gap.sqrt() + (self.products + self.drift) * norm_squared(e).sqrt() / tau2;
             let s1 = (residual[i] + rounding[i] + own_rounding[i]).sqrt();
             let norm = (parts[i].noise.max(0.0) / tau2).sqrt();
             let outside = s1 + self.lambda.sqrt() * norm;

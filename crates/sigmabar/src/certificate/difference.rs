@@ -63,7 +63,7 @@ impl Widths {
             });
         }
         let factor = self.noise.tail_factor(self.tail(to.len()));
-        let lambda = self.residual_norm.value;
+        let (lambda, ridge) = (self.residual_norm.value, self.information.ridge());
         let parts = self.information.difference_parts(from, to)?;
         Ok(parts
             .iter()
@@ -71,7 +71,7 @@ impl Widths {
                 let norm = self.weights_norm(p);
                 let bias = self.norm_bound * direct_bias(p.projection.sqrt(), lambda.sqrt() * norm, p.fit);
                 let coefficient = self.noise.level() * norm;
-                HalfWidth { bias, noise: factor * coefficient, slack: 0.0, method: Method::Direct, coefficient }
+                HalfWidth { bias, noise: factor * coefficient, slack: 0.0, method: Method::Direct, ridge, coefficient }
             })
             .collect())
     }

@@ -29,7 +29,7 @@ impl Intervals {
         Self { mean, lower, upper, methods, certificate }
     }
 
-    /// The centre at each point: the posterior mean; for the energy band the mean of the ridge that is best there.
+    /// The centre at each point: the posterior mean; for the energy band and at single points of normal noise the mean of the ridge that is best there.
     #[must_use]
     pub fn mean(&self) -> &[f64] {
         &self.mean
@@ -58,6 +58,13 @@ impl Intervals {
     pub fn certificate(&self) -> &Certificate {
         &self.certificate
     }
+}
+
+/// A mean in the model's scale, the half-width that was known before the responses, and the rounding of the mean.
+struct Centred {
+    mean: f64,
+    half: HalfWidth,
+    rounding: f64,
 }
 
 /// Centres and ends in the data's scale.
@@ -143,15 +150,29 @@ impl Posterior {
     /// Means and half-widths in the model's scale, the latter with the slack that needs the mean.
     pub(crate) fn centred_widths(&self, widths: &Widths, x: PointsRef<'_>) -> Result<(Vec<f64>, Vec<HalfWidth>)> {
         self.check_widths(widths)?;
-        let mut evaluated = widths.evaluate(x, Some(self.coefficients()))?;
-        let diagonal = self.information().features().kernel().diagonal(x);
-        let rounding = MeanRounding::new(self);
+        let mut best = self.centred(widths, x)?;
+        for beside in widths.beside.iter().flat_map(|beside| beside.iter()) {
+            let others = self.at_ridge(&beside.information)?.centred(beside, x)?;
+            // By what was known before the responses: the rounding of a mean depends on them.
+            best.iter_mut()
+                .zip(others)
+                .filter(|(best, other)| other.half.total() < best.half.total())
+                .for_each(|(best, other)| *best = other);
+        }
         let moved = widths.cover.map_or(0.0, |cover| cover.radius * self.norm());
         let on_box = if widths.considered == [Method::Paper] { 0.0 } else { moved };
-        for ((half, parts), k_xx) in evaluated.widths.iter_mut().zip(&evaluated.parts).zip(diagonal) {
-            half.slack += on_box + rounding.at(parts, k_xx);
-        }
-        Ok((evaluated.means, evaluated.widths))
+        let with_slack = |Centred { mean, half, rounding }| (mean, HalfWidth { slack: half.slack + on_box + rounding, ..half });
+        Ok(best.into_iter().map(with_slack).unzip())
+    }
+
+    /// The same by the weights of one ridge, with what rounding may have done to each mean.
+    fn centred(&self, widths: &Widths, x: PointsRef<'_>) -> Result<Vec<Centred>> {
+        let evaluated = widths.evaluate(x, Some(self.coefficients()))?;
+        let diagonal = self.information().features().kernel().diagonal(x);
+        let rounding = MeanRounding::new(self);
+        let halves = evaluated.means.into_iter().zip(evaluated.widths);
+        let sizes = evaluated.parts.iter().zip(diagonal);
+        Ok(halves.zip(sizes).map(|((mean, half), (parts, k_xx))| Centred { mean, half, rounding: rounding.at(parts, k_xx) }).collect())
     }
 
     /// Means in the model's scale, each with its rounding bound.
@@ -221,6 +242,7 @@ impl Posterior {
                 cover_radius: widths.cover.map(|cover| cover.radius),
                 log_cells: widths.cover.map(|cover| cover.log_cells),
                 rounding: Some(self.information().rounding()),
+                ridges: widths.beside.as_deref().map(|beside| beside.each_ref().map(|widths| widths.information.ridge())),
                 ..Bounds::default()
             },
             contradiction: None,

@@ -12,7 +12,9 @@ impl Widths {
     /// `queries` is the number of points over which the claim is made.
     #[must_use]
     pub fn lipschitz(&self, queries: usize) -> f64 {
-        self.lipschitz_with(self.noise_factor(queries))
+        let factor = self.noise_factor(queries);
+        let beside = self.beside.iter().flat_map(|beside| beside.iter());
+        beside.map(|widths| widths.lipschitz_with(factor)).fold(self.lipschitz_with(factor), f64::max)
     }
 
     pub(crate) fn lipschitz_with(&self, factor: f64) -> f64 {

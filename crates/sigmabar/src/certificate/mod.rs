@@ -23,6 +23,7 @@ mod reasons;
 mod record;
 mod repeated;
 mod residual_norm;
+mod ridges;
 mod simulated;
 mod uniform;
 mod widths;

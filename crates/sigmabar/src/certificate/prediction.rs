@@ -76,7 +76,7 @@ impl Posterior {
         let (centres, halves) = self.centred_widths(widths, x)?;
         // The event for every point at once knows nothing of new noise: here each point has its own.
         let factor = widths.union_factor(x.len());
-        let total = |h: &HalfWidth| h.bias + h.slack + factor * h.coefficient.hypot(new_noise.level());
+        let total = |h: &HalfWidth| h.bias + h.slack + widths.noise_term(h.bias, h.coefficient.hypot(new_noise.level()), factor);
         let totals: Vec<f64> = halves.iter().map(total).collect();
         let ends = Ends::new(self.prior(), claim.side_claimed(), &centres, &totals);
         let mut certificate = self.certificate_of(widths, x.len());

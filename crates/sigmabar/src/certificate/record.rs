@@ -137,6 +137,9 @@ pub struct Bounds {
     pub log_cells: Option<f64>,
     /// The relative rounding that the widths allow for.
     pub rounding: Option<f64>,
+    /// The ridges that compete with the model's own: each point takes the one that serves it best, by points, norm bound and noise alone.
+    #[serde(default)]
+    pub ridges: Option<[f64; 2]>,
     /// The finite-sample level of a calibrated interval: what is proved for this number of rows.
     pub level: Option<f64>,
     /// How often the model's own interval held on rows that it had not learnt from.

@@ -57,7 +57,7 @@ pub(crate) fn absorb(features: &FeatureMap, ridge: f64, locations: &Locations, s
     features.check_width(x)?;
     let pass = Pass { features, ridge, locations, sums };
     let largest = features.kernel().max_diagonal(x);
-    if locations.len() as f64 * largest / (ridge * ridge) > ORTHOGONAL_ABOVE {
+    if asks_for_reflections(locations.len(), largest, ridge) {
         return pass.orthogonal();
     }
     if pass.expected_whitening_bound() <= WHITEN_AFTER_SHARE * ridge * ridge {
@@ -67,6 +67,11 @@ pub(crate) fn absorb(features: &FeatureMap, ridge: f64, locations: &Locations, s
         }
     }
     pass.whiten_first()
+}
+
+/// Whether squaring the features would lose too many digits under this ridge.
+pub(super) fn asks_for_reflections(rows: usize, largest: f64, ridge: f64) -> bool {
+    rows as f64 * largest / (ridge * ridge) > ORTHOGONAL_ABOVE
 }
 
 struct Pass<'a> {

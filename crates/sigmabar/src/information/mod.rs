@@ -135,6 +135,17 @@ impl Information {
         Self { locations: KeptLocations::Sums(SummedLocations { rows, largest, collected }), ..self.clone() }
     }
 
+    /// The same measurements under another ridge. None where that ridge asks for reflections instead of a Gram matrix, or these made the factor. Cost O(m³).
+    pub(crate) fn at_ridge(&self, ridge: f64) -> Option<Self> {
+        let reflected =
+            self.facts.method == GramMethod::Orthogonal || absorb::asks_for_reflections(self.len(), self.largest_variance(), ridge);
+        if reflected || positive("ridge", ridge).is_err() {
+            return None;
+        }
+        let lower = factor(&self.gram, ridge).ok()?;
+        Some(Self { ridge, lower, updates: 0, ..self.clone() })
+    }
+
     /// The ridge $\tau$: the standard deviation of the noise in the model.
     #[must_use]
     pub fn ridge(&self) -> f64 {

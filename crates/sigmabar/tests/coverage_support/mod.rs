@@ -7,8 +7,9 @@ pub use crate::jacobi::eigenvalues as jacobi;
 pub(crate) use crate::oracle;
 
 use oracle::{Covariance, Draws};
+use sigmabar::certificate::Widths;
 use sigmabar::points::Locations;
-use sigmabar::{Collected, FeatureMap, Information, Kernel, Noise, Points};
+use sigmabar::{Claim, Collected, FeatureMap, Information, Kernel, Noise, Points};
 use std::sync::Arc;
 
 /// An instance: rows with repetitions, inducing points with repetitions, and the information they give.
@@ -40,6 +41,15 @@ impl Instance {
         let locations = Arc::new(Locations::new(points(&x), collected));
         let information = Arc::new(Information::new(features, tau, locations).unwrap());
         Self { kernel, covariance, x, z, tau, information }
+    }
+
+    /// The same points under the ridge that serves a claim best at a query: what an adversary must know of the weights.
+    pub fn served(&self, query: &[f64], claim: &Claim) -> Self {
+        let widths = Widths::new(Arc::clone(&self.information), claim).unwrap();
+        let tau = widths.half_widths(points(&[query.to_vec()]).view()).unwrap()[0].ridge;
+        let locations = Arc::clone(self.information.locations().unwrap());
+        let information = Information::new(Arc::clone(self.information.features()), tau, locations).unwrap();
+        Self { kernel: self.kernel.clone(), x: self.x.clone(), z: self.z.clone(), tau, information: Arc::new(information), ..*self }
     }
 
     /// Sizes up to `largest`, mostly small; some rows repeated, inducing points repeated or nearly so, taken from the rows or not; τ from 1e-6 to 1e2.
