@@ -13,8 +13,9 @@ use super::state::State;
 use crate::certificate::{Claim, Directions, EllipsoidPremises, Method, Widths};
 use crate::error::Result;
 use crate::features::FeatureMap;
+use crate::inducing::PartialCholesky;
 use crate::noise::{LevelBound, Noise};
-use crate::points::{Collected, Observations, Points, PointsRef, Prior};
+use crate::points::{Collected, Locations, Observations, Points, PointsRef, Prior};
 use crate::posterior::Posterior;
 use crate::strategy::run::ledger::Ledger;
 use crate::strategy::run::problem::Problem;
@@ -90,6 +91,7 @@ impl Batch<'_> {
             return Ok(None);
         }
         state.facts.level = level;
+        let inducing = if state.cells.is_none() { self.fewest(inducing)? } else { inducing };
         state.keep_for_replay(self, &inducing)?;
         if state.facts.contradiction.is_some() {
             return Ok(None);
@@ -107,6 +109,21 @@ impl Batch<'_> {
         state.facts.inducing = evidence.posterior.information().features().len();
         state.facts.record(evidence.widths.residual_norm());
         Ok(Some(evidence))
+    }
+
+    /// The inducing points of the plan, or the planned points themselves where these are fewer: the plan's stand for the whole list, and what is claimed needs no more than what is measured, of which the planned
+    /// points lose nothing ($\lambda = 0$). Both are known before the noise.
+    fn fewest(&self, inducing: Points) -> Result<Points> {
+        let planned = self.ledger.trials()[self.ledger.batch(self.index)].iter().map(|trial| trial.point.as_slice());
+        let before = self.ledger.fixed_before().map(|measured| measured.point).filter(|_| self.index == 0);
+        let planned: Vec<&[f64]> = planned.chain(before).collect();
+        let planned = Locations::new(Points::from_rows(&planned)?, Collected::Designed);
+        if planned.distinct() >= inducing.len() {
+            return Ok(inducing);
+        }
+        let mut factor = PartialCholesky::new(&self.premises.kernel.value, &planned)?;
+        factor.add_greedy(planned.distinct())?;
+        factor.pivots()
     }
 
     /// That the replicates of this batch, from which an unknown noise level is to be found, are all equal.

@@ -313,7 +313,7 @@ impl Sbpe {
             Some(state) => state.clone(),
             None => self.fresh(problem, &premises)?,
         };
-        let inducing = state.inducing.as_ref().map(Points::len);
+        let planned = state.inducing.as_ref().map(Points::len);
         match self.rules {
             Rules::Paper => {
                 let paper = Paper::new(&premises, problem, batch, lengths.len());
@@ -337,6 +337,7 @@ impl Sbpe {
         let whole = || StillPossible::Candidates(state.survivors.len());
         let survivors = Some(state.cells.as_ref().map_or_else(whole, |cells| StillPossible::Share(cells.tree.surviving_share())));
         let certificate = gap.map(|_| self.certificate(problem, &state));
+        let inducing = state.kept.last().filter(|kept| kept.index == batch).map(|kept| kept.inducing.len()).or(planned);
         state.reports.push(BatchReport { survivors, gap, candidate_gap, certificate, inducing, ..BatchReport::plain(ledger, batch) });
         self.state = Some(state);
         Ok(problem.is_reached(gap, candidate_gap) || ledger.closed() - counted.first >= lengths.len())

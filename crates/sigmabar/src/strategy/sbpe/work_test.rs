@@ -10,9 +10,10 @@ use crate::strategy::{Ask, Outcome, Policy, Problem, Strategy};
 use crate::work;
 
 /// A run to its end, and the multiplications that analysing its batches took: planning them is not counted.
-fn analysed(domain: Domain, budget: usize) -> (Strategy, usize) {
+fn analysed(domain: Domain, budget: usize, settings: Sbpe) -> (Strategy, usize) {
     let kernel = Kernel::matern(2.5, 0.3, 1.0).expect("valid");
-    let centres = Points::new((0..40).map(|i| (0.37 * f64::from(i * i + 1)).fract()).collect(), 2).expect("valid");
+    let dim = domain.dim();
+    let centres = Points::new((0..20 * dim as u32).map(|i| (0.37 * f64::from(i * i + 1)).fract()).collect(), dim).expect("valid");
     let function = Expansion::random(kernel.clone(), centres, 2.0, 5).expect("valid");
     let problem = Problem::new(domain, budget)
         .and_then(|p| p.with_kernel(kernel))
@@ -20,7 +21,7 @@ fn analysed(domain: Domain, budget: usize) -> (Strategy, usize) {
         .and_then(|p| p.with_noise(Noise::gaussian(0.1)?))
         .expect("a complete problem");
     // Planned by the norm that is claimed: else analysing a batch contains a replay, and more would be allowed.
-    let policy = Policy::Sbpe(Box::new(Sbpe::default().with_plan_factor(1.0).expect("a factor")));
+    let policy = Policy::Sbpe(Box::new(settings.with_plan_factor(1.0).expect("a factor")));
     let (mut run, mut cost) = (Strategy::new(problem, policy).expect("complete"), 0);
     while let Ask::Trials(trials) = run.ask(usize::MAX).expect("plans") {
         for trial in trials {
@@ -39,7 +40,7 @@ fn a_curve_of_twenty_values_costs_three_analyses_at_most() {
     let list = Domain::List(ListDomain::new(grid).expect("distinct"));
     let square = Domain::Box(BoxDomain::unit(2).expect("valid"));
     for (name, domain, budget) in [("list", list, 120), ("box", square, 60)] {
-        let (run, analysis) = analysed(domain, budget);
+        let (run, analysis) = analysed(domain, budget, Sbpe::default());
         let (map, curve) = work::of(|| run.premise_map(&[1.0]).expect("replays"));
         let norms: Vec<f64> = map[0].curve.iter().map(|point| point.norm_bound).collect();
         assert_eq!(norms.len(), 20);
@@ -50,4 +51,18 @@ fn a_curve_of_twenty_values_costs_three_analyses_at_most() {
         assert!(apart > 3 * analysis, "{name}: {apart} of {analysis}");
         println!("{name}: curve {ratio:.2}, one by one {:.2} × the analysis", apart as f64 / analysis as f64);
     }
+}
+
+/// The plan's inducing points stand for the whole list; claims need no more than the points that were measured, which lose nothing.
+#[test]
+fn a_short_batch_on_a_long_list_is_analysed_through_its_own_points() {
+    let (candidates, dictionary) = (2048, 600);
+    let settings = Sbpe::default().with_candidates(candidates).and_then(|s| s.with_max_inducing(dictionary)).expect("valid");
+    let (run, cost) = analysed(Domain::Box(BoxDomain::unit(5).expect("valid")), 96, settings);
+    let reports = run.batches().expect("analysed");
+    assert!(reports.iter().all(|report| report.gap.is_some() && report.inducing.is_some_and(|m| m <= report.planned)), "{reports:?}");
+    let lambda = reports.last().and_then(|report| report.certificate.clone()).and_then(|c| c.bounds.residual_norm).expect("certified");
+    assert!(lambda.value < 1e-6, "nothing of the data is lost: {}", lambda.value);
+    // With the plan's 600 each of four ridges takes twice this, in every batch.
+    assert!(cost < 2 * candidates * dictionary * dictionary, "{cost}");
 }
