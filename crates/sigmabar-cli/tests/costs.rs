@@ -88,6 +88,20 @@ fn a_plan_says_what_accumulate_takes() {
     }
 }
 
+/// Where sums are small, what tells of copies and of rows explained badly is most of the file.
+#[test]
+fn small_sums_have_the_size_that_was_said() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = folder.path();
+    make(&at.join("a.parquet"), 20_000);
+    let said = done(at, "plan a.parquet --target y --inducing 8 --kernel se --lengthscale 0.5 --tau 0.1 -o p.sbp --format json");
+    let size = field(&said, "size of its sums").as_str().unwrap().to_owned();
+    let (least, most) = size.split_once(" to ").map(|(least, most)| (bytes(least), bytes(most))).unwrap();
+    done(at, "accumulate --plan p.sbp --part 1/2 -o 1.sba");
+    let size = fs::metadata(at.join("1.sba")).unwrap().len() as f64;
+    assert!((0.6 * least..1.1 * most).contains(&size), "{size} where {least} to {most} were said");
+}
+
 #[test]
 fn passes_are_counted_as_they_are_made() {
     let folder = tempfile::tempdir().unwrap();

@@ -513,6 +513,57 @@ fn many_processes_begin_one_study_at_once() {
     assert_eq!(trials, [0, 1, 2, 3]);
 }
 
+/// A complete plate is analysed at once, so whoever typed it is asked before: nothing of it is written down, and saying that it was measured does.
+#[test]
+fn a_mistyped_well_is_asked_about_before_the_plate_is_analysed() {
+    let premises = "plates = 1\nplate = 12\nstrategy = \"s-bpe\"\nprior_mean = 50\nunit = 20\nnorm_bound = 2\nnoise = { gaussian = 0.1 }\nkernel = { name = \"matern\", lengthscale = 0.5 }\n";
+    let directory = with(&format!("{premises}\n[parameters.x]\ntype = \"float\"\nlow = 0\nhigh = 1\n"));
+    let path = directory.path();
+    ends(path, &["ask", "study.toml", "--plate", "12", "-o", "plate.csv"], 0);
+    let sheet = fs::read_to_string(path.join("plate.csv")).unwrap();
+    let filled = |mistyped: &str| {
+        let mut lines: Vec<String> = sheet.lines().map(str::to_owned).collect();
+        for (i, line) in lines.iter_mut().enumerate().skip(1) {
+            let mut cells: Vec<&str> = line.split(',').collect();
+            let value = if i == 5 { mistyped.to_owned() } else { format!("{}", 60 + cells[1].parse::<u64>().unwrap()) };
+            cells[3] = &value;
+            *line = cells.join(",");
+        }
+        fs::write(path.join("plate.csv"), lines.join("\n")).unwrap();
+    };
+    filled("555");
+    let said = ends(path, &["tell", "plate.csv"], 1).1;
+    let words =
+        "plate.csv, line 6: trial 3 (well B1) came to 555, and what was declared allows -6 to 106; nothing of this file was written down";
+    assert!(said.contains(words) && said.contains("sigmabar tell plate.csv --sure"), "{said}");
+    assert!(ends(path, &["status", "--format", "json"], 0).0.contains("\"closed\": 0"));
+    // One by one they are warned of, and can be corrected while the batch is open.
+    let said = ends(path, &["tell", "0", "555"], 0).1;
+    assert!(said.contains("what was declared allows -6 to 106: if that is mistyped, sigmabar tell TRIAL VALUE --replace"), "{said}");
+    ends(path, &["tell", "0", "60", "--replace", "--note", "a slip"], 0);
+    filled("63");
+    assert!(ends(path, &["tell", "plate.csv"], 0).1.contains("written down: 11 values"));
+    let advice = ends(path, &["recommend", "--format", "json"], 0).0;
+    assert!(advice.contains("\"certified\""), "nothing was corrected after the batch was analysed: {advice}");
+}
+
+/// What was measured is told, however odd, and is not asked about again.
+#[test]
+fn what_looks_mistyped_is_written_down_by_whoever_is_sure() {
+    let directory = with("plates = 1\nplate = 12\nstrategy = \"sobol\"\n\n[parameters.x]\ntype = \"float\"\nlow = 0\nhigh = 1\n");
+    let path = directory.path();
+    ends(path, &["ask", "study.toml", "--plate", "12", "-o", "plate.csv"], 0);
+    let sheet = fs::read_to_string(path.join("plate.csv")).unwrap();
+    let told = |i: usize, line: &str| {
+        if i == 0 { line.to_owned() } else { line.replacen(",,,", &format!(",{},,", if i == 3 { 570 } else { 50 + i }), 1) }
+    };
+    fs::write(path.join("plate.csv"), sheet.lines().enumerate().map(|(i, line)| told(i, line) + "\n").collect::<String>()).unwrap();
+    let said = ends(path, &["tell", "plate.csv"], 1).1;
+    assert!(said.contains("trial 2 (well A3) came to 570, and all others lie between 51 and 62"), "{said}");
+    assert!(ends(path, &["tell", "plate.csv", "--sure"], 0).1.contains("written down: 12 values"));
+    assert!(ends(path, &["tell", "plate.csv"], 0).1.contains("there already: 12 results"));
+}
+
 /// A plate that is asked for again is the one on the bench: every well where it was, with what was told of it; and nothing is added to it.
 #[test]
 fn a_plate_asked_for_again_is_the_same_plate() {

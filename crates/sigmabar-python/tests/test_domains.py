@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import pickle
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -100,3 +102,27 @@ def test_plots_take_regressors_and_names() -> None:
     assert sb.plot.calibration(model, table, drag).get_ylabel() == "observed"
     with pytest.raises(ValueError, match="there is no column 'sped': there are speed, angle"):
         sb.plot.posterior(model, column="sped")
+
+
+def test_what_is_still_possible_is_drawn_by_the_names_of_the_parameters(tmp_path: Path) -> None:
+    pytest.importorskip("matplotlib").use("Agg")
+    kernel = {"name": "matern", "lengthscale": 0.5}
+    spec: dict[str, Any] = {"budget": 12, "batches": [12], "strategy": "s-bpe", "norm_bound": 1.0, "noise": {"gaussian": 0.05}, "kernel": kernel}
+    spec["parameters"] = {name: {"type": "float", "low": 0, "high": 1} for name in ("east", "north")}
+    study = sb.Study.create(tmp_path / "s.db", "hill", spec)
+    study.run(lambda east, north: east / 2)
+    ax = sb.plot.survivors(study)
+    assert (ax.get_xlabel(), ax.get_ylabel(), ax.get_title()) == ("east", "north", "still possible after 1 batch")
+    space = sb.Space(speed=sb.Float(0, 1), angle=sb.Float(0, 90))
+    s = sb.Strategy("s-bpe", domain=space, kernel=sb.Matern(nu=2.5, lengthscale=0.5), norm_bound=1.0, noise=sb.Gaussian(0.05), budget=12)
+    asked = s.ask()
+    assert asked is not None
+    s.tell(asked.ids, asked.points[:, 0] / 2)
+    assert sb.plot.survivors(s).get_xlabel() == "speed"
+    s = sb.Strategy("s-bpe", domain=np.linspace(0, 1, 30), kernel=sb.Matern(nu=2.5, lengthscale=0.5), norm_bound=1.0, noise=sb.Gaussian(0.05), budget=12)
+    asked = s.ask()
+    assert asked is not None
+    s.tell(asked.ids, asked.points[:, 0] / 2)
+    assert sb.plot.survivors(s, candidates=np.linspace(0, 1, 30)).get_xlabel() == "column 0"
+    with pytest.raises(ValueError, match="candidates="):
+        sb.plot.survivors(s)

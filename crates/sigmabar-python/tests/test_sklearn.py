@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pickle
 import warnings
+from typing import Any
 
 import numpy as np
 import pytest
@@ -209,6 +210,17 @@ def test_kernels_have_parameters_for_grids() -> None:
     assert kernel.set_params(k1__lengthscale=0.7).get_params()["k1__lengthscale"] == 0.7
     with pytest.raises(sb.Error, match="has no parameter 'length'"):
         kernel.set_params(k1__length=1.0)
+    wrong: list[tuple[dict[str, Any], str]] = [
+        ({"k1__lengthscale": -1.0}, "lengthscale must be positive and finite, not -1$"),
+        ({"k2__variance": float("nan")}, "variance must be .*, not nan$"),
+        ({"k1__lengthscale": [0.3, 0.0]}, "lengthscale must be positive and finite, not 0$"),
+    ]
+    for params, words in wrong:
+        with pytest.raises(sb.Error, match=words):
+            kernel.set_params(**params)
+    with pytest.raises(sb.Error, match="variance must be"):
+        -1.0 * kernel
+    assert kernel.get_params()["k1__lengthscale"] == 0.7
     estimator = SparseKernelRegressor(sb.SquaredExponential(0.3), noise=0.1, learn=False)
     search = GridSearchCV(estimator, {"kernel__lengthscale": [0.001, 0.4]}, cv=3).fit(X, y)
     assert search.best_params_ == {"kernel__lengthscale": 0.4} and estimator.kernel.lengthscale == 0.3

@@ -60,7 +60,9 @@ pub use pilot::{Learnt, Level, Pilot, Verdict};
 pub use run::{Evaluated, Exchange, RunEnd, RunEvent, RunOptions};
 pub use space::{CandidateTable, Parameter, ParameterKind, Space};
 pub use spec::{StudySpec, wrong_name};
-pub use study::{Advice, Apart, BatchRow, BestObserved, Cell, Corrected, Feed, KeyedResult, Nearest, Status, Study, Survivors, WorkerRow};
+pub use study::{
+    Advice, BatchRow, BestObserved, Cell, Corrected, Feed, KeyedResult, Mistyped, Nearest, Status, Study, Survivors, WorkerRow,
+};
 pub use trial::{
     AskRequest, Asked, AskedTrial, ControlRow, EventKind, EventRow, HandedOut, ImportedRow, Page, Told, TrialResult, TrialRow, TrialStatus,
 };

@@ -54,8 +54,23 @@ impl fmt::Display for Value {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Int(value) => write!(f, "{value}"),
+            // Nobody counts three hundred zeros.
+            Self::Float(value) if *value != 0.0 && !(1e-7..1e16).contains(&value.abs()) => write!(f, "{value:e}"),
             Self::Float(value) => write!(f, "{value}"),
             Self::Choice(value) => f.write_str(value),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn long_numbers_are_written_with_an_exponent_and_read_back() {
+        for (value, text) in [(1e308, "1e308"), (-2.5e-300, "-2.5e-300"), (0.0, "0"), (1e15, "1000000000000000"), (0.000_01, "0.00001")] {
+            assert_eq!(Value::Float(value).to_string(), text);
+            assert!(Value::from_text(text).same(&Value::Float(value)));
         }
     }
 }

@@ -1,7 +1,7 @@
 //! Replicates in studies: an unknown noise level, means told with their numbers, and rows that are there twice.
 
 use sigmabar::{Collected, Label};
-use sigmabar_study::{AskRequest, Asked, AskedTrial, ImportedRow, Study, StudySpec, TrialResult, Value};
+use sigmabar_study::{AskRequest, Asked, AskedTrial, ImportedRow, Mistyped, Study, StudySpec, TrialResult, Value};
 use std::path::Path;
 
 fn spec(more: &str) -> StudySpec {
@@ -52,7 +52,7 @@ fn a_level_that_nobody_knows_is_bounded_by_the_replicates_of_the_first_batch() {
     assert_eq!(advice.certificate.premises.level.unwrap().freedom, 12);
 }
 
-/// A mistyped repeat contradicts no premise where replicates bound the level: whoever tells it is asked about it, and nobody else.
+/// A mistyped repeat contradicts no premise where replicates bound the level: it is named before it is written down, and only once.
 #[test]
 fn of_two_repeats_that_are_far_apart_one_is_named() {
     let place = tempfile::tempdir().unwrap();
@@ -60,16 +60,50 @@ fn of_two_repeats_that_are_far_apart_one_is_named() {
     let trials = batch(&study);
     let value = |value: f64| TrialResult::Value { value, standard_error: None, replicates: None };
     let right = |trial: &AskedTrial| (at(trial) / 10.0).sin() + noise(trial.id);
-    for trial in &trials {
-        study.tell(trial.id, value(right(trial))).unwrap();
+    let mut sheet: Vec<(u64, TrialResult)> = trials.iter().map(|trial| (trial.id, value(right(trial)))).collect();
+    assert!(study.mistyped(&sheet).unwrap().is_empty());
+    let repeated = trials.iter().position(|a| trials.iter().any(|b| a.id != b.id && at(a) == at(b))).unwrap();
+    // Within what the premises allow, and far from the other.
+    sheet[repeated].1 = value(if right(&trials[repeated]) > 0.0 { -2.2 } else { 2.2 });
+    let [Mistyped::Repeats { low, high, usual }] = &study.mistyped(&sheet).unwrap()[..] else { panic!("two repeats are far apart") };
+    assert!([low.id, high.id].contains(&trials[repeated].id) && low.values[0].same(&high.values[0]) && *usual < 0.5);
+    // What was measured is told, and nobody is asked about it again; no premise is contradicted.
+    for (id, result) in &sheet {
+        study.tell(*id, result.clone()).unwrap();
     }
-    assert!(study.repeats_apart().unwrap().is_none());
-    let repeated = trials.iter().find(|a| trials.iter().any(|b| a.id != b.id && at(a) == at(b))).unwrap();
-    study.replace(repeated.id, &value(10.0 * right(repeated) + 3.0), "a slip").unwrap();
-    let apart = study.repeats_apart().unwrap().unwrap();
-    assert_eq!(apart.high.id, repeated.id);
-    assert!(apart.low.values[0].same(&apart.high.values[0]) && apart.usual < 0.5, "{apart:?}");
+    assert!(study.mistyped(&sheet).unwrap().is_empty());
     assert_eq!(study.recommend().unwrap().unwrap().certificate.contradiction, None);
+}
+
+/// What no function within the premises gives, and without premises what lies alone far from all others; but not two that lie there.
+#[test]
+fn a_result_beyond_the_premises_or_alone_is_named() {
+    let place = tempfile::tempdir().unwrap();
+    let value = |value: f64| TrialResult::Value { value, standard_error: None, replicates: None };
+    let study = study(&place, "");
+    let trials = batch(&study);
+    let told = |of: fn(u64) -> f64| -> Vec<(u64, TrialResult)> { trials.iter().map(|trial| (trial.id, value(of(trial.id)))).collect() };
+    assert!(study.mistyped(&[(trials[0].id, value(2.5))]).unwrap().is_empty());
+    assert!(study.mistyped(&told(|_| 82.5)).unwrap().is_empty(), "another unit");
+    let mut sheet = told(|id| 0.8 + 1e-3 * id as f64);
+    sheet[1].1 = value(82.5);
+    let found = study.mistyped(&sheet).unwrap();
+    let [Mistyped::Premises { row, allowed: (low, high) }] = &found[..] else { panic!("{found:?}") };
+    assert_eq!((row.id, row.value), (trials[1].id, Some(82.5)));
+    assert!((*low + 2.8).abs() < 1e-9 && (*high - 2.8).abs() < 1e-9, "{low} to {high}");
+
+    let text = "budget = 12\nstrategy = \"sobol\"\n[parameters.x]\ntype = \"float\"\nlow = 0\nhigh = 1\n";
+    let spec = StudySpec::from_toml(text, Path::new(".")).unwrap();
+    let study = Study::create(&place.path().join("other.db"), "other", &spec).unwrap();
+    let trials = batch(&study);
+    let mut sheet: Vec<(u64, TrialResult)> = trials.iter().map(|trial| (trial.id, value(80.0 + trial.id as f64))).collect();
+    assert!(study.mistyped(&sheet).unwrap().is_empty());
+    sheet[7].1 = value(870.0);
+    let found = study.mistyped(&sheet).unwrap();
+    let [Mistyped::Alone { row, others }] = &found[..] else { panic!("{found:?}") };
+    assert_eq!((row.id, *others), (7, (80.0, 91.0)));
+    sheet[9].1 = value(890.0);
+    assert!(study.mistyped(&sheet).unwrap().is_empty(), "where two lie there, such results come");
 }
 
 #[test]

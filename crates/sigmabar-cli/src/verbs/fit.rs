@@ -15,6 +15,7 @@ use crate::model::{self, About, Model, Scores};
 use crate::model_file;
 use crate::output;
 use crate::quantity::{Bytes, grouped, short};
+use crate::verbs::merge::new_rows;
 use crate::which_study::{quoted, stem};
 use serde_json::{Value, json};
 use sigmabar::certificate::{Answer, Calibration, Contradiction};
@@ -175,7 +176,7 @@ pub(crate) fn run(arguments: &Arguments, global: &Global, console: &Console) -> 
     let contradiction = report(&model, scored, arguments.delta, console)?;
     let about = model.about.clone();
     save(model, arguments, target.as_deref(), console)?;
-    Ok(ending(contradiction.as_ref(), "fit", &about, target.as_deref(), "NEW.csv", console))
+    Ok(ending(contradiction.as_ref(), "fit", &about, target.as_deref(), &new_rows(&arguments.data), console))
 }
 
 fn model_in_memory(arguments: &Arguments, table: &Table, seed: u64, console: &Console) -> Outcome<(Model, Option<(Scores, Answer)>)> {

@@ -84,11 +84,20 @@ pub(crate) fn run(arguments: &Arguments, console: &Console) -> Outcome {
         job.about.norm_bound = job.about.norm_bound.map(|bound| bound / prior.unit());
         job.about.noise = job.about.noise.map(|noise| noise.in_unit(prior.unit())).transpose()?;
     }
+    let new = new_rows(&job.files());
     let model = Model { about: job.about, posterior };
     let contradiction = fit::report(&model, None, arguments.delta, console)?;
     let size = model_file::save(&model, &arguments.out)?;
     console.say(format_args!("saved {} ({})", arguments.out.display(), Bytes(size)));
-    Ok(fit::ending(contradiction.as_ref(), "plan", &model.about, Some(&arguments.out), "NEW.parquet", console))
+    Ok(fit::ending(contradiction.as_ref(), "plan", &model.about, Some(&arguments.out), &new, console))
+}
+
+/// A name for a table of new rows, which come as the old ones did.
+pub(super) fn new_rows(files: &[PathBuf]) -> String {
+    let unpacked =
+        files.first().map(|file| if file.extension().is_some_and(|end| end == "gz") { file.with_extension("") } else { file.clone() });
+    let end = unpacked.as_ref().and_then(|file| file.extension()?.to_str());
+    format!("NEW.{}", end.unwrap_or("csv"))
 }
 
 fn patterns(inputs: &[PathBuf]) -> Outcome<Vec<PathBuf>> {

@@ -144,7 +144,7 @@ fn costs(plan: &Plan, job: &Job, size: usize, delta: f64) -> Outcome<Vec<(&'stat
     let blocks = 3 * 8 * 1024 * (m + p) as u64;
     // One run of aligned neighbours, or as many as an odd part falls into; with the plan as text of two letters a byte.
     let runs = 2 * u64::from(chunks.next_power_of_two().ilog2()).max(1);
-    let sums = |runs: u64| runs * 8 * (m * (m + 1) / 2 + p * (m + p) + 4 * m) as u64 + 2 * size as u64;
+    let sums = |runs: u64| runs * plan.run_bytes() + 2 * size as u64;
     let road = match plan.road_taken() {
         Road::Orthogonal => "orthogonal factors",
         _ => "Gram matrices",

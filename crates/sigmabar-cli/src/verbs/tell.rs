@@ -7,8 +7,8 @@ use crate::failure::{Ending, Failure};
 use crate::plate::{self, Reading};
 use crate::quantity::{counted, short};
 use crate::verbs::status;
-use crate::which_study::{StudyOption, WhichStudy};
-use sigmabar_study::{Apart, Corrected, Error, Study, Told, TrialResult, TrialRow, TrialStatus};
+use crate::which_study::{StudyOption, WhichStudy, quoted};
+use sigmabar_study::{Corrected, Error, Mistyped, Study, Told, TrialResult, TrialRow, TrialStatus};
 use std::path::Path;
 
 /// Options.
@@ -41,6 +41,9 @@ pub struct Arguments {
     /// The column of results in a table
     #[arg(long, value_name = "COLUMN")]
     column: Option<String>,
+    /// What looks mistyped was measured so: write it down
+    #[arg(long)]
+    sure: bool,
     #[command(flatten)]
     study: StudyOption,
 }
@@ -80,11 +83,16 @@ fn one(id: u64, arguments: &Arguments, place: &WhichStudy, console: &Console) ->
         next(&study, place, console)?;
         return Ok(Ending::Done);
     }
+    let doubts = study.mistyped(&[(id, result.clone())])?;
     let notes: Vec<(u64, String)> = arguments.note.iter().map(|note| (id, note.clone())).collect();
     match study.tell_with_notes(&[(id, result)], &notes)?[..] {
         [Told::Again { .. }] => console.say(format_args!("trial {id} has this result already")),
         [Told::Late] => console.warn(format_args!("trial {id} is written down, but its batch was closed before: it certifies nothing")),
         _ => console.say(format_args!("trial {id} is written down")),
+    }
+    for found in doubts.iter().filter(|_| !arguments.sure) {
+        let correct = format!("sigmabar tell TRIAL VALUE --replace --note WHY{} corrects it", place.typed_option());
+        console.warn(format_args!("{}: if that is mistyped, {correct}", probably(found)));
     }
     next(&study, place, console)?;
     Ok(Ending::Done)
@@ -109,6 +117,9 @@ fn table(path: &Path, arguments: &Arguments, place: &WhichStudy, console: &Conso
         return Err(Failure::usage(what, "keep the rows of the plate's trials in the table"));
     }
     let results: Vec<(u64, TrialResult)> = reading.results.iter().map(|(id, result, _)| (*id, result.clone())).collect();
+    if !arguments.sure {
+        refuse_mistyped(&study.mistyped(&results)?, path, &reading, place)?;
+    }
     let told = study.tell_sheet(&results, &reading.notes, &used).map_err(|error| at_line(error, path, &reading))?;
     let new = || results.iter().zip(&told).filter(|(_, told)| !told.is_again());
     let failed = new().filter(|((_, result), _)| matches!(result, TrialResult::Failed { .. })).count();
@@ -198,21 +209,34 @@ fn say_missing(study: &Study, reading: &Reading, place: &WhichStudy, console: &C
     Ok(())
 }
 
-/// One of two repeats that are far apart is probably mistyped, and nobody else would notice: it makes the noise look larger.
-fn say_apart(study: &Study, place: &WhichStudy, console: &Console) -> Outcome<()> {
-    let Some(Apart { low, high, usual }) = study.repeats_apart()? else { return Ok(()) };
+/// A sheet is typed by somebody, and a complete batch is analysed at once: whoever typed it is asked before that. Nothing is decided by a value but the question.
+fn refuse_mistyped(found: &[Mistyped], path: &Path, reading: &Reading, place: &WhichStudy) -> Outcome<()> {
+    let Some(first) = found.first() else { return Ok(()) };
+    let line = |row: &TrialRow| reading.results.iter().find(|(id, ..)| *id == row.id).map(|(.., line)| *line);
+    let at = first.trials().find_map(line).map_or_else(String::new, |line| format!(", line {line}"));
+    let more = if found.len() > 1 { format!(", and {} like it", counted(found.len() - 1, "result")) } else { String::new() };
+    let what = format!("{}{at}: {}{more}; nothing of this file was written down", path.display(), probably(first));
+    let sure = format!("sigmabar tell {}{} --sure", quoted(path), place.typed_option());
+    Err(Failure::refused(what, format!("correct the file if it is mistyped; if that was measured, {sure}")))
+}
+
+/// What is probably mistyped, and why.
+fn probably(found: &Mistyped) -> String {
     let named = |row: &TrialRow| {
         let well = row.well.as_ref().map(|well| format!(" (well {well})")).unwrap_or_default();
-        format!("trial {}{well} {}", row.id, row.value.unwrap_or_default())
+        format!("trial {}{well} came to {}", row.id, short(row.value.unwrap_or_default()))
     };
-    console.warn(format_args!(
-        "one setting gave {} and {}, where repeats are usually {} apart: if one is mistyped, every interval is too wide; sigmabar tell TRIAL VALUE --replace --note WHY{} corrects it",
-        named(&low),
-        named(&high),
-        short(usual),
-        place.typed_option()
-    ));
-    Ok(())
+    match found {
+        Mistyped::Repeats { low, high, usual } => {
+            format!("{}, {} at the same setting, where repeats are usually {} apart", named(low), named(high), short(*usual))
+        }
+        Mistyped::Premises { row, allowed: (low, high) } => {
+            format!("{}, and what was declared allows {} to {}", named(row), short(*low), short(*high))
+        }
+        Mistyped::Alone { row, others: (low, high) } => {
+            format!("{}, and all others lie between {} and {}", named(row), short(*low), short(*high))
+        }
+    }
 }
 
 pub(crate) fn next(study: &Study, place: &WhichStudy, console: &Console) -> Outcome<()> {
@@ -222,7 +246,6 @@ pub(crate) fn next(study: &Study, place: &WhichStudy, console: &Console) -> Outc
         place.contradicted(study, contradiction, "ask", console);
         return Ok(());
     }
-    say_apart(study, place, console)?;
     let (open, handed_out) = (status::open(&status), status.count(TrialStatus::Leased));
     if open > handed_out {
         console.say(format_args!("{} of batch {} still open", counted(open, "setting"), status.batches));

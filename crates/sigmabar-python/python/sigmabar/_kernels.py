@@ -128,7 +128,7 @@ class Kernel:
         node = kernel["value"]
         for name, value in params.items():
             node = _changed(node, name, value)
-        self._core = _sourced(CoreKernel.from_json(json.dumps([{**kernel, "value": node}, *rest])), params.values())
+        self._core = _sourced(_stored([{**kernel, "value": node}, *rest]), params.values())
         return self
 
     def __sklearn_clone__(self) -> Kernel:
@@ -146,8 +146,8 @@ class Kernel:
         """A number times a kernel multiplies its variance."""
         if not isinstance(factor, (int, float, np.number)):
             return NotImplemented
-        scaled = CoreKernel.from_json(json.dumps(_scaled(json.loads(self._core.to_json()), float(factor))))
-        return Kernel._wrap(_sourced(scaled, [factor]))
+        scaled = _scaled(json.loads(self._core.to_json()), float(factor))
+        return Kernel._wrap(_sourced(_stored(scaled), [factor]))
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Kernel) and self._core.to_json() == other._core.to_json()
@@ -288,6 +288,20 @@ def _sourced(core: CoreKernel, parameters: Iterable[Any]) -> CoreKernel:
     """The kernel, learnt if one of its parameters was."""
     flat = [v for p in parameters for v in (p if isinstance(p, (list, tuple)) else [p])]
     return core.sourced(*source_of(flat)) if any(isinstance(v, LearntNumber) for v in flat) else core
+
+
+def _stored(stored: list[Any]) -> CoreKernel:
+    """The kernel that was changed; each part is made as its class makes it, which says what is wrong with a parameter."""
+
+    def check(node: dict[str, Any]) -> None:
+        (kind, body), = node.items()
+        for part in body if kind in ("Sum", "Product") else [body["kernel"]] if kind == "Columns" else []:
+            check(part)
+        if kind in _CLASSES:
+            _CLASSES[kind](**_parameters(node))
+
+    check(stored[0]["value"])
+    return CoreKernel.from_json(json.dumps(stored))
 
 
 def _restored(text: str) -> Kernel:

@@ -247,18 +247,23 @@ def survivors(strategy: Strategy | Study, *, candidates: Any = None, columns: tu
     >>> sb.plot.survivors(s).get_title().startswith("still possible")
     True
     """
+    names = strategy.parameters if isinstance(strategy, Study) else list(getattr(strategy._domain, "names", []))
     ax, strategy = _axes(ax), _run_of(strategy)
     left = strategy.survivors
     if left is None:
         raise ValueError(f"strategy {strategy.name!r} has ruled nothing out yet, or never does")
+    if not isinstance(left, Cells) and left.ndim == 1 and candidates is None:
+        raise ValueError("what is left of a list is known by numbers: give the list as candidates=")
     if isinstance(left, Cells):
         i, j = columns if left.low.shape[1] > 1 else (0, None)
         for low, high in zip(left.low, left.high):
             bottom, height = (0.0, 1.0) if j is None else (low[j], high[j] - low[j])
             ax.add_patch(Rectangle((low[i], bottom), high[i] - low[i], height, color=_SKY, alpha=0.5, lw=0))
         ax.autoscale()
+        width = left.low.shape[1]
     else:
         points = left if left.ndim == 2 else rows(candidates)
+        width = points.shape[1]
         if left.ndim == 1:
             _scatter(ax, points, columns, color=_GREY, alpha=0.5, label="ruled out")
             points = points[left]
@@ -268,7 +273,14 @@ def survivors(strategy: Strategy | Study, *, candidates: Any = None, columns: tu
         best = rows(candidates)[[advice.index]] if candidates is not None and advice.index is not None else advice.point[None, :]
         _scatter(ax, best, columns, color=_ORANGE, marker="*", s=120, label="recommended", zorder=3)
         ax.legend(fontsize="small")
-    ax.set_title(f"still possible after {len(strategy.batches)} batches")
+    called = [names[i] if len(names) == width else f"column {i}" for i in columns[:width]]
+    ax.set_xlabel(called[0])
+    if width > 1:
+        ax.set_ylabel(called[1])
+    else:
+        ax.set_yticks([])
+    closed = len(strategy.batches)
+    ax.set_title(f"still possible after {closed} {'batch' if closed == 1 else 'batches'}")
     return ax
 
 

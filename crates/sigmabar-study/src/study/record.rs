@@ -8,8 +8,8 @@ use sigmabar::strategy::TrialState;
 use sigmabar::{Outcome, Strategy};
 use std::sync::{MutexGuard, PoisonError};
 
-/// Whose bytes a kept strategy is: another version may plan otherwise, and makes its own from the rows.
-const WRITER: &str = concat!("sigmabar-study ", env!("CARGO_PKG_VERSION"));
+/// Whose bytes a kept strategy is: another version may plan or analyse otherwise, and makes its own from the rows. The last number rises when an analysis comes to other digits.
+const WRITER: &str = concat!("sigmabar-study ", env!("CARGO_PKG_VERSION"), ", analysis 2");
 
 /// A study at one moment, as far as its strategy is concerned.
 pub(super) struct Record {

@@ -1,7 +1,7 @@
 //! What is to be summed, said before anybody sums: kernel, inducing points, the chunks of the data.
 
 use super::sample::Picked;
-use super::sketch::Digest;
+use super::sketch::{Digest, Sketch};
 use crate::error::{Error, Result, SavedError, SumsError, positive, same_length};
 use crate::features::{FeatureMap, MoreFeatures, pivots};
 use crate::kernel::Kernel;
@@ -291,6 +291,14 @@ impl Plan {
     #[must_use]
     pub fn ahead_len(&self) -> usize {
         self.ahead.as_ref().map_or(0, |ahead| ahead.len())
+    }
+
+    /// About how many bytes the saved sums over one run of neighbouring chunks take: squares, moments and products, the rows that were explained worst, and what tells of copies.
+    #[must_use]
+    pub fn run_bytes(&self) -> u64 {
+        let (m, p) = (self.features.len(), self.ahead_len());
+        let worst = self.summed.worst * (8 * self.features.inducing().dim() + 16);
+        (8 * (m * (m + 1) / 2 + p * (m + p) + 4 * m) + worst + Sketch::BYTES) as u64
     }
 
     pub(crate) fn ahead(&self) -> Option<&MoreFeatures> {

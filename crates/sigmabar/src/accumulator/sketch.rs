@@ -33,6 +33,9 @@ impl Default for Sketch {
 }
 
 impl Sketch {
+    /// Saved: two bytes for a sum of signs, ten for a hash and one for its count, up to four for the rows of a group.
+    pub const BYTES: usize = 2 * GROUPS * SIGNS + 11 * WATCHED + 4 * GROUPS;
+
     pub fn add(&mut self, point: &[f64], response: f64) {
         let hash = row_hash(point, response);
         self.count(hash, 1);

@@ -1,0 +1,143 @@
+//! Results that are probably mistyped, found before they are written down: once a batch is complete it is analysed, and a correction after that is on the certificate.
+//! Nothing is left out or changed by what is found: whoever measured says whether a number is what was measured.
+
+use super::Study;
+use crate::trial::TrialRow;
+use crate::{Result, TrialResult, TrialStatus, Value};
+use std::collections::BTreeMap;
+
+/// Repeats this many times as far apart as they should be are said to be, and results so many deviations beyond the reach of the norm: normal noise does not do that once in 10¹⁴.
+const FAR: f64 = 8.0;
+/// A result this many times as far from all others as these lie apart is alone.
+const ALONE: f64 = 3.0;
+/// Nobody mistypes one of so many.
+const MANY: usize = 4;
+/// Others there must be, for one to be alone.
+const OTHERS: usize = 8;
+
+/// Why a result is probably mistyped. Rows have the values that are about to be told.
+#[derive(Clone, Debug)]
+pub enum Mistyped {
+    /// Two results of one setting are much farther apart than was said of the noise and than other repeats are.
+    Repeats {
+        /// The trial with the smaller result.
+        low: TrialRow,
+        /// The trial with the larger one.
+        high: Box<TrialRow>,
+        /// How far apart repeats usually are: by what was said of the noise, or by what the other repeats show.
+        usual: f64,
+    },
+    /// No function within the premises gives it.
+    Premises {
+        /// The trial.
+        row: TrialRow,
+        /// What the premises allow.
+        allowed: (f64, f64),
+    },
+    /// All others are close together and far away.
+    Alone {
+        /// The trial.
+        row: TrialRow,
+        /// From the smallest to the largest of the others.
+        others: (f64, f64),
+    },
+}
+
+impl Study {
+    /// Which of these results are probably mistyped, those that were told before left out.
+    ///
+    /// # Errors
+    /// [`crate::Error::Store`].
+    pub fn mistyped(&self, coming: &[(u64, TrialResult)]) -> Result<Vec<Mistyped>> {
+        let (mut rows, mut new) = (self.trials()?, Vec::new());
+        for (id, result) in coming {
+            let Some(row) = rows.iter_mut().find(|row| row.id == *id && row.value.is_none()) else { continue };
+            if let TrialResult::Value { value, .. } = result {
+                (row.value, row.state) = (Some(*value), TrialStatus::Done);
+                new.push(*id);
+            }
+        }
+        rows.retain(|row| row.state == TrialStatus::Done && row.value.is_some());
+        let is_new = |row: &TrialRow| new.contains(&row.id);
+        let beyond: Vec<(bool, Mistyped)> = rows.iter().filter_map(|row| Some((is_new(row), self.beyond(row)?))).collect();
+        if rows.len() > 1 && MANY * beyond.len() > rows.len() {
+            // What was declared is wrong, and the analysis will say so.
+            return Ok(Vec::new());
+        }
+        let mut found: Vec<Mistyped> = beyond.into_iter().filter_map(|(is_new, found)| is_new.then_some(found)).collect();
+        if found.is_empty() {
+            found.extend(self.apart(&rows).filter(|(low, high, _)| is_new(low) || is_new(high)).map(Mistyped::of_repeats));
+        }
+        if found.is_empty() {
+            found.extend(alone(&rows).filter(|(row, _)| is_new(row)).map(|(row, others)| Mistyped::Alone { row, others }));
+        }
+        Ok(found)
+    }
+
+    fn beyond(&self, row: &TrialRow) -> Option<Mistyped> {
+        let problem = self.spec().problem();
+        let (kernel, norm_bound, noise) = (problem.kernel()?, problem.norm_bound()?, problem.noise()?);
+        let reach = norm_bound * kernel.value.max_variance()?.sqrt() + FAR * noise.std_dev_bound();
+        let (a, b) = (problem.to_data(-reach), problem.to_data(reach));
+        (problem.to_model(value(row)).abs() > reach).then(|| Mistyped::Premises { row: row.clone(), allowed: (a.min(b), a.max(b)) })
+    }
+
+    /// The two results of one setting that are farthest apart, if that is much farther than was said of the noise and than other repeats are. Where replicates bound a level
+    /// that nobody knows, no premise is contradicted by a mistyped value: it only makes every interval wider.
+    fn apart(&self, rows: &[TrialRow]) -> Option<(TrialRow, TrialRow, f64)> {
+        let problem = self.spec().problem();
+        let expected = std::f64::consts::SQRT_2 * problem.noise()?.std_dev_bound() * problem.prior().unit();
+        let mut groups = BTreeMap::<String, Vec<&TrialRow>>::new();
+        for row in rows {
+            let setting: Vec<String> = row.values.iter().map(Value::to_string).collect();
+            groups.entry(setting.join("\n")).or_default().push(row);
+        }
+        let mut pairs: Vec<(f64, &TrialRow, &TrialRow)> = groups
+            .into_values()
+            .filter_map(|mut rows| {
+                rows.sort_by(|a, b| value(a).total_cmp(&value(b)));
+                let (high, low) = (rows.pop()?, rows.into_iter().next()?);
+                Some((value(high) - value(low), low, high))
+            })
+            .collect();
+        pairs.sort_by(|a, b| a.0.total_cmp(&b.0));
+        let (distance, low, high) = pairs.pop()?;
+        let usual = pairs.get(pairs.len() / 2).map_or(expected, |middle| expected.max(middle.0));
+        (distance > FAR * usual).then(|| (low.clone(), high.clone(), usual))
+    }
+}
+
+impl Mistyped {
+    fn of_repeats((low, high, usual): (TrialRow, TrialRow, f64)) -> Self {
+        Self::Repeats { low, high: Box::new(high), usual }
+    }
+
+    /// The trials that it is about.
+    pub fn trials(&self) -> impl Iterator<Item = &TrialRow> {
+        let (one, other) = match self {
+            Self::Repeats { low, high, .. } => (low, Some(&**high)),
+            Self::Premises { row, .. } | Self::Alone { row, .. } => (row, None),
+        };
+        std::iter::once(one).chain(other)
+    }
+}
+
+fn value(row: &TrialRow) -> f64 {
+    row.value.unwrap_or_default()
+}
+
+/// The one result that lies far from all others, if one does: of two that do, each is a sign that such results come.
+fn alone(rows: &[TrialRow]) -> Option<(TrialRow, (f64, f64))> {
+    let mut sorted: Vec<&TrialRow> = rows.iter().collect();
+    sorted.sort_by(|a, b| value(a).total_cmp(&value(b)));
+    let (first, last) = (*sorted.first()?, *sorted.last()?);
+    if sorted.len() <= OTHERS {
+        return None;
+    }
+    let (second, second_last) = (value(sorted[1]), value(sorted[sorted.len() - 2]));
+    let is_far = |distance: f64, low: f64, high: f64| high > low && distance > ALONE * (high - low);
+    if is_far(second - value(first), second, value(last)) {
+        return Some((first.clone(), (second, value(last))));
+    }
+    is_far(value(last) - second_last, value(first), second_last).then(|| (last.clone(), (value(first), second_last)))
+}
