@@ -96,12 +96,14 @@ pub enum Failure {
     #[cfg(feature = "serve")]
     Serve(#[from] sigmabar_serve::ServeError),
     /// The number of threads could not be set.
-    #[error("{name} is \"{value}\": it must be a whole number of threads, at least 1")]
+    #[error("{name} is \"{value}\": it must be a whole number of threads, from 1 to {most}")]
     Threads {
         /// The option or environment variable.
         name: &'static str,
         /// The text found.
         value: String,
+        /// How many there can be.
+        most: usize,
     },
 }
 

@@ -11,11 +11,14 @@ const RAYON: &str = "RAYON_NUM_THREADS";
 /// What joblib and many batch systems set, so that processes side by side do not each take every core.
 const OPEN_MP: &str = "OMP_NUM_THREADS";
 
+/// More than this many on one machine would be busy with each other.
+pub const MOST: usize = 1024;
+
 /// Sets the number of threads for the rest of the process.
 pub(crate) fn set(option: Option<usize>) -> Result<(), Failure> {
     match option {
         Some(threads) => {
-            let wanted = NonZeroUsize::new(threads).ok_or_else(|| Failure::Threads { name: "--threads", value: "0".to_owned() })?;
+            let wanted = few(threads).ok_or_else(|| Failure::Threads { name: "--threads", value: threads.to_string(), most: MOST })?;
             sigmabar::linalg::set_threads(Some(wanted));
             Ok(())
         }
@@ -35,10 +38,15 @@ pub fn set_from_environment() -> Result<(), Failure> {
     Ok(())
 }
 
+fn few(threads: usize) -> Option<NonZeroUsize> {
+    NonZeroUsize::new(threads).filter(|_| threads <= MOST)
+}
+
 fn asked_for(ours: Option<&OsStr>, is_left_to_rayon: bool, open_mp: Option<&OsStr>) -> Result<Option<NonZeroUsize>, Failure> {
-    if let Some(text) = ours {
-        let wanted = text.to_str().and_then(|text| text.trim().parse().ok());
-        return wanted.map(Some).ok_or_else(|| Failure::Threads { name: OURS, value: text.to_string_lossy().into_owned() });
+    // A script that passes on what a batch system did not set says nothing.
+    if let Some(text) = ours.filter(|text| !text.is_empty()) {
+        let wanted = text.to_str().and_then(|text| text.trim().parse().ok()).and_then(few);
+        return wanted.map(Some).ok_or_else(|| Failure::Threads { name: OURS, value: text.to_string_lossy().into_owned(), most: MOST });
     }
     // A list there has the number for the outermost level first. Others read this variable too: what we cannot read is theirs to complain about.
     let first = open_mp.filter(|_| !is_left_to_rayon).and_then(|text| text.to_str()?.split(',').next()?.trim().parse().ok());
@@ -58,9 +66,11 @@ mod tests {
         assert_eq!(asked(None, true, Some("2")).unwrap(), None);
         assert_eq!(asked(None, false, Some("4,2")).unwrap(), Some(4));
         assert_eq!(asked(None, false, Some("many")).unwrap(), None);
+        assert_eq!(asked(Some(""), false, Some("4")).unwrap(), Some(4));
         assert_eq!(
             asked(Some("0"), false, None).unwrap_err().to_string(),
-            "SIGMABAR_NUM_THREADS is \"0\": it must be a whole number of threads, at least 1"
+            "SIGMABAR_NUM_THREADS is \"0\": it must be a whole number of threads, from 1 to 1024"
         );
+        assert!(asked(Some("5000"), false, None).is_err() && set(Some(5000)).is_err());
     }
 }

@@ -77,6 +77,8 @@ mod _core {
     #[pymodule_export]
     #[expect(non_upper_case_globals, reason = "the name that Python gives it")]
     const __version__: &str = env!("CARGO_PKG_VERSION");
+    #[pymodule_export]
+    const MOST_THREADS: usize = sigmabar_cli::threads::MOST;
 
     #[pymodule_init]
     fn init(_module: &Bound<'_, PyModule>) -> PyResult<()> {

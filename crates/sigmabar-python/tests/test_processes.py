@@ -126,6 +126,10 @@ def test_the_number_of_threads_is_what_was_said() -> None:
     assert ended(in_child(lambda: sb.get_num_threads() == 3)) == 0
     with pytest.raises(sb.Error, match="at least 1"):
         sb.set_num_threads(0)
+    for many in (5000, 10**30):
+        with pytest.raises(sb.Error, match=f"at most 1024, not {many}"):
+            sb.set_num_threads(many)
+    assert sb.get_num_threads() == 3
     sb.set_num_threads(None)
     assert sb.get_num_threads() == before
 

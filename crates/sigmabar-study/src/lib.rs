@@ -44,6 +44,7 @@ mod expression;
 mod objective;
 mod patience;
 mod pilot;
+mod plate;
 mod run;
 mod space;
 mod spec;
@@ -57,6 +58,7 @@ pub use error::{Error, Result, SpecError, SpecProblem, StoreError, TextPosition}
 pub use expression::{Expression, ExpressionError, ExpressionProblem, parse_expression};
 pub use objective::{Reply, ReplyProblem, parse_reply};
 pub use pilot::{Learnt, Level, Pilot, Verdict};
+pub use plate::{Plate, well_place};
 pub use run::{Evaluated, Exchange, RunEnd, RunEvent, RunOptions};
 pub use space::{CandidateTable, Parameter, ParameterKind, Space};
 pub use spec::{StudySpec, wrong_name};

@@ -495,3 +495,17 @@ fn kernels_are_known_by_all_their_names_in_any_case() {
     assert_eq!(read(&study("Matérn-1.5")).unwrap().problem().kernel(), read(&study("matern-1.5")).unwrap().problem().kernel());
     assert!(refused(&study("SEE")).contains("unknown kernel"));
 }
+
+/// A plate that nobody makes, or a well that it does not have, is found out before the study begins.
+#[test]
+fn plates_are_those_that_there_are() {
+    let read = |plate: &str| {
+        let text = format!("plates = 1\n{plate}\nstrategy = \"sobol\"\n[parameters.x]\ntype = \"float\"\nlow = 0\nhigh = 1\n");
+        StudySpec::from_toml(&text, Path::new(".")).map(|spec| spec.problem().budget()).map_err(|error| error.to_string())
+    };
+    let refused = |plate: &str, words: &str| assert!(read(plate).is_err_and(|said| said.contains(words)), "{plate}: {:?}", read(plate));
+    refused("plate = 7", "plate: found 7, where a plate of 6, 12, 24, 48, 96, 384 or 1536 wells is needed");
+    refused("plate = 6\nblocked = [\"Z99\"]", "blocked: found \"Z99\", where wells of this plate");
+    refused("plate = 6\nblocked = [\"\"]", "blocked: found \"\"");
+    assert_eq!(read("plate = 6\nblocked = [\"a1\", \" A01 \"]"), Ok(5), "one well, however it is written");
+}

@@ -21,6 +21,7 @@ use std::io::{self, IsTerminal, Write};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
+use unicode_width::UnicodeWidthStr;
 
 const BAD: Style = AnsiColor::Red.on_default().bold();
 const HINT: Style = AnsiColor::Cyan.on_default();
@@ -215,7 +216,7 @@ impl Console {
         let values: Vec<Value> = fields.iter().map(|(_, value)| value.clone()).collect();
         match self.format(default) {
             Format::Table => {
-                let width = names().map(|name| name.chars().count()).max().unwrap_or(0);
+                let width = names().map(UnicodeWidthStr::width).max().unwrap_or(0);
                 let mut out = anstream::stdout().lock();
                 let room = table::terminal_width(false).map_or(usize::MAX, |terminal| terminal.saturating_sub(width + 2));
                 for (name, value) in fields {

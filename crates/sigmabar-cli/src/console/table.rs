@@ -1,6 +1,7 @@
 //! Tables and records that fit the width of a terminal.
 
 use comfy_table::{ColumnConstraint, ContentArrangement, Table, Width, presets};
+use unicode_width::UnicodeWidthStr;
 
 /// What is left out last: without them the other cells say nothing.
 const NEEDED: [&str; 4] = ["trial", "state", "value", "result"];
@@ -46,8 +47,8 @@ pub(super) fn drawn(columns: &[String], rows: &[Vec<String>], terminal: Option<u
 /// The least and the best width of a column: its longest word, and its longest cell.
 fn needs(name: &str, rows: &[Vec<String>], column: usize) -> (usize, usize) {
     let cells = || rows.iter().map(|row| row[column].as_str()).chain([name]);
-    let longest = |text: &str| text.split_whitespace().map(|word| word.chars().count()).max().unwrap_or(0);
-    let most = cells().map(|cell| cell.chars().count()).max().unwrap_or(0);
+    let longest = |text: &str| text.split_whitespace().map(UnicodeWidthStr::width).max().unwrap_or(0);
+    let most = cells().map(UnicodeWidthStr::width).max().unwrap_or(0);
     (cells().map(longest).max().unwrap_or(0).min(LONGEST_WORD), most)
 }
 
@@ -80,22 +81,26 @@ fn shared_out(needs: &[(usize, usize)], width: usize) -> Vec<usize> {
     widths
 }
 
-/// A text in lines of at most so many letters, broken between words where that is possible.
+/// A text in lines of at most so many columns of a terminal, broken between words where that is possible; some letters are two columns wide.
 pub(super) fn wrapped(text: &str, width: usize) -> Vec<String> {
     let (mut lines, mut line) = (Vec::new(), String::new());
-    for word in text.split(' ') {
-        let mut word: Vec<char> = word.chars().collect();
-        let free = width.saturating_sub(line.chars().count() + usize::from(!line.is_empty()));
-        if word.len() > free && !line.is_empty() {
+    for mut word in text.split(' ') {
+        let free = width.saturating_sub(line.width() + usize::from(!line.is_empty()));
+        if word.width() > free && !line.is_empty() {
             lines.push(std::mem::take(&mut line));
         }
-        while word.len() > width.max(1) {
-            lines.push(word.drain(..width.max(1)).collect());
+        while word.width() > width.max(1) && word.chars().nth(1).is_some() {
+            let places = word.char_indices().map(|(at, letter)| at + letter.len_utf8());
+            // One letter at least, however narrow the terminal.
+            let end = places.clone().take_while(|&end| word[..end].width() <= width).last().or_else(|| places.clone().next()).unwrap_or(0);
+            let (head, rest) = word.split_at(end);
+            lines.push(head.to_owned());
+            word = rest;
         }
         if !line.is_empty() {
             line.push(' ');
         }
-        line.extend(word);
+        line.push_str(word);
     }
     lines.push(line);
     lines
@@ -118,7 +123,7 @@ mod tests {
         );
         for width in 9..140 {
             let (table, left_out) = drawn(&columns, &rows, Some(width));
-            let widest = table.lines().map(|line| line.chars().count()).max().unwrap_or(0);
+            let widest = table.lines().map(|line| line.width()).max().unwrap_or(0);
             assert!(widest <= width, "{width}: {table}");
             assert_eq!(width >= 31, !left_out.contains(&"temperature".to_owned()), "{width}: {table}");
             assert!(width < 17 || !left_out.contains(&"value".to_owned()), "{width}: {table}");
@@ -135,6 +140,8 @@ mod tests {
     fn texts_break_between_words() {
         assert_eq!(wrapped("one two three", 7), ["one two", "three"]);
         assert_eq!(wrapped("a longerthanthat b", 5), ["a", "longe", "rthan", "that", "b"]);
+        assert_eq!(wrapped("溶媒 = 水水水水 b", 7), ["溶媒 =", "水水水", "水 b"]);
+        assert_eq!(wrapped("水水", 1), ["水", "水"]);
         assert_eq!((wrapped("", 5), wrapped("exact", 5)), (vec![String::new()], vec!["exact".to_owned()]));
     }
 }

@@ -9,6 +9,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
+use unicode_width::UnicodeWidthStr;
 
 /// An evaluation that takes longer than this is named.
 const LONG: Duration = Duration::from_secs(3);
@@ -80,7 +81,7 @@ fn fitted(words: &[String], width: usize) -> String {
     let mut line = String::new();
     for word in words {
         let longer = if line.is_empty() { word.clone() } else { format!("{line}, {word}") };
-        if longer.chars().count() > width {
+        if longer.width() > width {
             break;
         }
         line = longer;

@@ -18,6 +18,7 @@ __all__ = [
     "Error",
     "ExactPosterior",
     "Kernel",
+    "MOST_THREADS",
     "Noise",
     "Plan",
     "Posterior",
@@ -53,6 +54,7 @@ __all__ = [
     "study_schema",
 ]
 __version__: Final[str]
+MOST_THREADS: Final[int]
 
 _Floats = NDArray[np.float64]
 _Indices = NDArray[np.int64]

@@ -20,7 +20,10 @@ def set_num_threads(threads: int | None) -> None:
     2
     >>> sb.set_num_threads(None)
     """
-    _core.set_num_threads(count_or_none(threads, "the number of threads", least=1))
+    wanted = count_or_none(threads, "the number of threads", least=1)
+    if wanted is not None and wanted > _core.MOST_THREADS:
+        raise _core.Error(f"the number of threads must be at most {_core.MOST_THREADS}, not {wanted}")
+    _core.set_num_threads(wanted)
 
 
 def get_num_threads() -> int:

@@ -268,6 +268,9 @@ def survivors(strategy: Strategy | Study, *, candidates: Any = None, columns: tu
             _scatter(ax, points, columns, color=_GREY, alpha=0.5, label="ruled out")
             points = points[left]
         _scatter(ax, points, columns, color=_SKY, label="still possible")
+    if left is not None and (isinstance(left, Cells) or left.ndim == 2):
+        # So that what is ruled out is seen to be.
+        _scatter(ax, strategy.trials.points, columns, color=_GREY, s=6, label="measured")
     advice = strategy.recommend()
     if advice is not None:
         best = rows(candidates)[[advice.index]] if candidates is not None and advice.index is not None else advice.point[None, :]

@@ -1,17 +1,16 @@
 //! Plates: wells by their names, trials laid into them in random order, filled-in plates read back.
 
 mod laid;
-mod layout;
 mod matching;
 mod reading;
 mod sheet;
 
 pub use laid::{Content, LaidPlate, laid, laid_before, pending};
-pub use layout::Plate;
 pub use matching::{Mismatch, check};
 pub use reading::{Reading, read};
 pub use reading::{is_blank, remedy};
 pub use sheet::Layout;
+pub use sigmabar_study::Plate;
 
 /// The column that people fill in.
 pub const RESULT: &str = "result";

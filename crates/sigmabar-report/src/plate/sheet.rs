@@ -13,6 +13,17 @@ pub struct Layout<'a> {
     wells: Vec<(usize, Option<&'a AskedTrial>)>,
 }
 
+/// Whether the candidates of a study have names.
+fn has_labels(spec: &StudySpec) -> bool {
+    spec.space().candidates().is_some_and(|table| table.labels.is_some())
+}
+
+/// What a candidate is called.
+fn label(spec: &StudySpec, trial: &AskedTrial) -> Option<String> {
+    let values: Vec<_> = trial.values.iter().map(|(_, value)| value.clone()).collect();
+    spec.space().label(&values)
+}
+
 impl<'a> Layout<'a> {
     /// Lays trials out in random order, each as often as the study replicates, with its controls among them and its blocked wells empty.
     ///
@@ -66,18 +77,17 @@ impl<'a> Layout<'a> {
     #[must_use]
     pub fn sheet(&self, spec: &StudySpec) -> Sheet {
         let names: Vec<String> = spec.space().parameters().iter().map(Parameter::title).collect();
-        let has_labels = spec.space().candidates().is_some_and(|table| table.labels.is_some());
-        let label = has_labels.then(|| "label".to_owned());
-        let mut sheet = Sheet::new(["well".to_owned(), "trial".to_owned()].into_iter().chain(label).chain(names.clone()));
+        let has_labels = has_labels(spec);
+        let heading = has_labels.then(|| "label".to_owned());
+        let mut sheet = Sheet::new(["well".to_owned(), "trial".to_owned()].into_iter().chain(heading).chain(names.clone()));
         sheet.columns.extend([RESULT, STANDARD_ERROR, NOTE].map(str::to_owned));
         for (well, trial) in &self.wells {
             let mut row = vec![json!(self.plate.name(*well)), trial.map_or(json!(CONTROL), |trial| json!(trial.id))];
-            let values = trial.map(|trial| trial.values.iter().map(|(_, value)| value.clone()).collect::<Vec<_>>());
             if has_labels {
-                row.push(json!(values.as_ref().and_then(|values| spec.space().label(values))));
+                row.push(json!(trial.and_then(|trial| label(spec, trial))));
             }
-            match values {
-                Some(values) => row.extend(values.iter().map(|value| json!(value))),
+            match trial {
+                Some(trial) => row.extend(trial.values.iter().map(|(_, value)| json!(value))),
                 None => row.extend(names.iter().map(|_| Value::Null)),
             }
             row.extend([Value::Null, Value::Null, Value::Null]);
@@ -126,6 +136,9 @@ impl<'a> Layout<'a> {
             }
         };
         layer("trial", &trial, json!(CONTROL));
+        if has_labels(spec) {
+            layer("label", &|trial| json!(label(spec, trial)), Value::Null);
+        }
         for (p, parameter) in spec.space().parameters().iter().enumerate() {
             layer(&parameter.title(), &|trial| json!(trial.values[p].1), Value::Null);
         }

@@ -55,17 +55,6 @@ pub struct Plate {
     pub blocked: Vec<(usize, usize)>,
 }
 
-/// Reads a well's name: `A1` is row 0, column 0; `AA1` follows `Z1`. `None` for anything else.
-#[must_use]
-pub fn well_place(name: &str) -> Option<(usize, usize)> {
-    let digits = name.find(|c: char| c.is_ascii_digit())?;
-    let (letters, number) = name.split_at(digits);
-    let is_well = (1..=2).contains(&letters.len()) && letters.bytes().all(|b| b.is_ascii_alphabetic()) && number.len() <= 3;
-    let column: usize = number.parse().ok().filter(|_| is_well)?;
-    let row = letters.bytes().fold(0, |row, b| row * 26 + usize::from(b.to_ascii_uppercase() - b'A') + 1);
-    Some((row.checked_sub(1)?, column.checked_sub(1)?))
-}
-
 /// The name of a well: `A1` for row 0, column 0.
 #[must_use]
 pub fn well_name(row: usize, column: usize) -> String {

@@ -26,7 +26,8 @@ const PLATE_LEASE: Duration = Duration::from_secs(30 * 86400);
 
 pub(super) async fn lay_out(State(app): State<Arc<App>>, Path(s): Path<String>, Body(body): Body<PlateBody>) -> Outcome<Response> {
     let desk = app.desk(&s)?;
-    let plate = Plate::with_wells(body.wells).ok_or_else(|| Refusal::invalid("a plate has 6, 12, 24, 48, 96, 384 or 1536 wells"))?;
+    let plate =
+        Plate::with_wells(body.wells).ok_or_else(|| Refusal::invalid(format!("{} wells are none: take {}", body.wells, Plate::SIZES)))?;
     let settings = desk.reader.spec().settings_on(plate.wells());
     if settings == 0 {
         return Err(Refusal::invalid(format!("controls and blocked wells leave no room on a plate of {plate} wells: take a larger one")));

@@ -214,7 +214,7 @@ pub enum Error {
         reason: &'static str,
     },
     /// A result that is not a number.
-    #[error("the {what} of trial {id} is {found}: it must be {requirement}; tell a failed evaluation as failed")]
+    #[error("the {what} of trial {id} is {}: it must be {requirement}; tell a failed evaluation as failed", Value::Float(*found))]
     Result {
         /// The trial.
         id: u64,

@@ -4,6 +4,8 @@ use super::Fault;
 use super::file::StudyFile;
 use crate::error::SpecProblem;
 use crate::union::OneOrMany;
+use crate::{Plate, well_place};
+use std::collections::BTreeSet;
 
 /// The budget, and what was said about the batches after the pilot.
 pub(super) struct Plan {
@@ -44,6 +46,7 @@ impl Plan {
             };
             return Ok(Self { budget, batches: Some(batches) });
         }
+        check_plate(file)?;
         let pilot = pilot(file)?;
         let batches = match (&file.batches, file.plates, file.plate) {
             (Some(_), Some(_), _) => {
@@ -102,10 +105,21 @@ fn pilot(file: &StudyFile) -> Result<usize, Fault> {
     }
 }
 
+/// That there are such plates, with the wells that stay empty: found out before a study begins and not when its first plate is laid out.
+fn check_plate(file: &StudyFile) -> Result<(), Fault> {
+    let wrong = |key, found, requirement| Err(Fault::new(&[key], SpecProblem::Requirement { found, requirement }));
+    let Some(wells) = file.plate else { return Ok(()) };
+    let Some(plate) = Plate::with_wells(wells) else { return wrong("plate", wells.to_string(), Plate::SIZES) };
+    match file.blocked.iter().find(|well| plate.place(well).is_none()) {
+        Some(well) => wrong("blocked", format!("\"{well}\""), "wells of this plate, such as [\"A1\", \"B2\"]"),
+        None => Ok(()),
+    }
+}
+
 /// How many settings fit on a plate of so many wells, beside controls and blocked wells, each as often as it is replicated.
 pub(super) fn settings_on(file: &StudyFile, wells: usize) -> Result<usize, Fault> {
     let replicates = positive("replicates", file.replicates.unwrap_or(1))?;
-    let taken = file.controls.unwrap_or(0) + file.blocked.len();
+    let taken = file.controls.unwrap_or(0) + file.blocked.iter().map(|well| well_place(well.trim())).collect::<BTreeSet<_>>().len();
     match wells.checked_sub(taken).map(|free| free / replicates) {
         Some(settings) if settings > 0 => Ok(settings),
         _ => {

@@ -11,6 +11,9 @@ pub struct Plate {
 }
 
 impl Plate {
+    /// Which there are.
+    pub const SIZES: &str = "a plate of 6, 12, 24, 48, 96, 384 or 1536 wells";
+
     /// A plate with so many wells, twice as many columns as half the rows and more.
     pub fn with_wells(wells: usize) -> Option<Self> {
         let (rows, columns) = match wells {
@@ -47,7 +50,7 @@ impl Plate {
     /// The place of a well in the order of [`Plate::name`], by its name; none for one that the plate does not have.
     #[must_use]
     pub fn place(self, name: &str) -> Option<usize> {
-        let (row, column) = crate::plot::well_place(name.trim())?;
+        let (row, column) = well_place(name.trim())?;
         (row < self.rows && column < self.columns).then_some(row * self.columns + column)
     }
 
@@ -74,11 +77,22 @@ impl Plate {
     }
 }
 
+/// Reads a well's name: `A1` is row 0, column 0; `AA1` follows `Z1`. `None` for anything else.
+#[must_use]
+pub fn well_place(name: &str) -> Option<(usize, usize)> {
+    let digits = name.find(|c: char| c.is_ascii_digit())?;
+    let (letters, number) = name.split_at(digits);
+    let is_well = (1..=2).contains(&letters.len()) && letters.bytes().all(|b| b.is_ascii_alphabetic()) && number.len() <= 3;
+    let column: usize = number.parse().ok().filter(|_| is_well)?;
+    let row = letters.bytes().fold(0, |row, b| row * 26 + usize::from(b.to_ascii_uppercase() - b'A') + 1);
+    Some((row.checked_sub(1)?, column.checked_sub(1)?))
+}
+
 impl FromStr for Plate {
     type Err = &'static str;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
-        text.parse().ok().and_then(Self::with_wells).ok_or("a plate has 6, 12, 24, 48, 96, 384 or 1536 wells")
+        text.parse().ok().and_then(Self::with_wells).ok_or(Self::SIZES)
     }
 }
 
