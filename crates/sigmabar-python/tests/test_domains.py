@@ -102,6 +102,19 @@ def test_plots_take_regressors_and_names() -> None:
     assert sb.plot.calibration(model, table, drag).get_ylabel() == "observed"
     with pytest.raises(ValueError, match="there is no column 'sped': there are speed, angle"):
         sb.plot.posterior(model, column="sped")
+    # Categories are drawn at one of them, never between.
+    table["wing"] = np.where(table["angle"] > 0.3, "swept", "straight")
+    model = SparseKernelRegressor(n_inducing=20).fit(table, drag)
+    assert sb.plot.calibration(model, table, drag).get_ylabel() == "observed"
+
+    def mean(**at: Any) -> Any:
+        lines = sb.plot.posterior(model, data=(table, drag), column="speed", **at).get_lines()
+        return next(line.get_ydata() for line in lines if line.get_label() == "mean")
+
+    middle = float(table["angle"].min() + table["angle"].max()) / 2
+    np.testing.assert_allclose(mean(), mean(at=[0.0, middle, "swept"]))
+    with pytest.raises(ValueError, match="wing holds categories"):
+        sb.plot.posterior(model, data=(table, drag), column="wing")
 
 
 def test_what_is_still_possible_is_drawn_by_the_names_of_the_parameters(tmp_path: Path) -> None:

@@ -49,7 +49,7 @@ def posterior(
     response: str | None = None,
     ax: Axes | None = None,
 ) -> Axes:
-    """The mean along one ``column`` (the others fixed to ``at``, by default the middle of the data) with its bands and the inducing points.
+    """The mean along one ``column`` (the others fixed to ``at``, by default the middle of the data and the commonest category) with its bands and the inducing points.
 
     ``model`` is a posterior or a fitted :class:`sigmabar.sklearn.SparseKernelRegressor`. ``names`` are those of the columns, by default of the table that the
     regressor or ``data`` has; a column may be called by its name. ``response`` names the vertical axis.
@@ -72,13 +72,22 @@ def posterior(
         if column not in names:
             raise ValueError(f"there is no column {column!r}: there are {', '.join(names) or 'no names'}")
         column = names.index(column)
+    encode = getattr(model, "_encoded", lambda X: X)
+    categories = getattr(getattr(model, "_categories", None), "values", {})
+    if column in categories:
+        raise ValueError(f"{names[column] if column < len(names) else f'column {column}'} holds categories, and nothing lies between them: draw along another column")
     model = _posterior_of(model)
     inducing = model.inducing if isinstance(model, SparsePosterior) else None
-    known = rows(data[0]) if data is not None else inducing
+    known = rows(encode(data[0])) if data is not None else inducing
     if known is None:
         raise ValueError("data=(X, y) is needed to know where to draw an exact posterior")
     low, high = known.min(axis=0), known.max(axis=0)
-    queries = np.tile((low + high) / 2 if at is None else np.asarray(at, dtype=float), (points, 1))
+    middle = (low + high) / 2
+    for place in categories:
+        # Between two categories there is none: the one that is there most often.
+        codes, counts = np.unique(known[:, place], return_counts=True)
+        middle[place] = codes[np.argmax(counts)]
+    queries = np.tile(middle if at is None else rows(encode(np.array([list(at)], dtype=object)) if categories else [list(at)])[0], (points, 1))
     line = queries[:, column] = np.linspace(low[column], high[column], points)
     mean, std = model.predict(queries)
     if data is not None:
@@ -117,6 +126,7 @@ def calibration(model: Any, X: Any, y: Any, *, ax: Axes | None = None) -> Axes:
     from statistics import NormalDist
 
     ax = _axes(ax)
+    X = getattr(model, "_encoded", lambda X: X)(X)
     model = _posterior_of(model)
     mean, std = model.predict(X)
     unit = model.prior[1]
