@@ -166,16 +166,21 @@ impl Beliefs {
         ))
     }
 
-    /// Three functions with so many hills and valleys along one factor, in the data's scale.
-    pub(crate) fn functions(&self, seed: u64) -> Outcome<Vec<Vec<f64>>> {
-        let steps = Points::on_line((0..=200).map(|i| f64::from(i) / 200.0).collect())?;
-        let one = |which: u64| -> Outcome<Vec<f64>> {
+    /// Three functions with so many hills and valleys along one factor, each at so many choices of another if there are any, in the data's scale.
+    pub(crate) fn functions(&self, choices: usize, seed: u64) -> Outcome<Vec<Vec<Vec<f64>>>> {
+        let lines = choices.max(1);
+        let kernel = self.kernel()?.columns(vec![0])? * Kernel::hamming(self.change, 1.0)?.columns(vec![1])?;
+        let one = |which: u64| -> Outcome<Vec<Vec<f64>>> {
             // Centres at equal steps, turned by the golden ratio from function to function.
-            let centre = |i: usize| ((i as f64 + 0.5) / self.hills as f64 + 0.618 * (which as f64 + 1.0)).fract();
-            let centres = Points::on_line((0..self.hills).map(centre).collect())?;
+            let centre = |i: usize| [((i as f64 + 0.5) / self.hills as f64 + 0.618 * (which as f64 + 1.0)).fract(), (i % lines) as f64];
+            let centres = Points::from_rows(&(0..self.hills).map(centre).collect::<Vec<_>>())?;
             let norm = norm_of_hills(1.0, self.hills)? / 1.5;
-            let function = Expansion::random(self.kernel()?, centres, norm, seed + which)?;
-            Ok(function.values(steps.view())?.into_iter().map(|v| self.usual + self.stray * v).collect())
+            let function = Expansion::random(kernel.clone(), centres, norm, seed + which)?;
+            let along = |line: usize| -> Outcome<Vec<f64>> {
+                let steps: Vec<[f64; 2]> = (0..=200).map(|i| [f64::from(i) / 200.0, line as f64]).collect();
+                Ok(function.values(Points::from_rows(&steps)?.view())?.into_iter().map(|v| self.usual + self.stray * v).collect())
+            };
+            (0..lines).map(along).collect()
         };
         (0..3).map(one).collect()
     }

@@ -4,10 +4,10 @@ use crate::certificate::certificate_json;
 use crate::error::{raise, unknown};
 use crate::noise::PyNoise;
 use crate::origin::Number;
-use crate::seen::Seen;
 use numpy::{IntoPyArray, PyArray1};
 use pyo3::prelude::*;
 use sigmabar::certificate::{Coverage, Method, ResidualNormMethod, Side};
+use sigmabar::points::Seen;
 use sigmabar::{BoxDomain, Certificate, Claim};
 
 /// Lower ends, upper ends, and the certificate as JSON.

@@ -6,12 +6,12 @@ use crate::claim::PyClaim;
 use crate::error::raise;
 use crate::kernel::PyKernel;
 use crate::origin::{Number, collected};
-use crate::seen::Seen;
 use crate::work;
 use numpy::{PyArray1, PyArray2};
 use pyo3::prelude::*;
 use sigmabar::design::{CellSearch, Design, DictionarySize, MaxVariance};
 use sigmabar::points::Locations;
+use sigmabar::points::Seen;
 use sigmabar::{Collected, FeatureMap};
 use std::sync::Arc;
 
@@ -43,24 +43,16 @@ impl PyDesign {
         self.inner.variance_bound().sqrt()
     }
 
-    /// Up to which norm bound the error is at most this.
-    fn norm_breakdown(&self, claim: &PyClaim, error: f64) -> PyResult<Option<f64>> {
-        claim.about(&Seen::default()).and_then(|claim| self.inner.norm_breakdown(&claim, error)).map_err(raise)
-    }
-
-    /// Up to which noise level the error is at most this.
-    fn noise_breakdown(&self, claim: &PyClaim, error: f64) -> PyResult<Option<f64>> {
-        claim.about(&Seen::default()).and_then(|claim| self.inner.noise_breakdown(&claim, error)).map_err(raise)
-    }
-
     /// Norm bounds, each with the uniform error under it.
     fn error_curve(&self, claim: &PyClaim) -> PyResult<Vec<(f64, f64)>> {
         claim.about(&Seen::default()).and_then(|claim| self.inner.error_curve(&claim)).map_err(raise)
     }
 
     /// The uniform error that the design guarantees, the smaller of what was known before it and after, and its certificate.
-    fn uniform_error(&self, claim: &PyClaim) -> PyResult<(f64, String)> {
-        let error = claim.about(&Seen::default()).and_then(|claim| self.inner.uniform_error(&claim)).map_err(raise)?;
+    fn uniform_error(&self, claim: &PyClaim, wanted: Option<f64>) -> PyResult<(f64, String)> {
+        let claim = claim.about(&Seen::default()).map_err(raise)?;
+        let error = wanted.map_or_else(|| self.inner.uniform_error(&claim), |wanted| self.inner.uniform_error_wanted(&claim, wanted));
+        let error = error.map_err(raise)?;
         Ok((error.before.min(error.after), certificate_json(&error.certificate)?))
     }
 }

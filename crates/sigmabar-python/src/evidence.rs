@@ -5,11 +5,11 @@ use crate::error::{raise, unknown};
 use crate::kernel::PyKernel;
 use crate::origin::{Number, collected};
 use crate::posterior::{PyPosterior, observed, prior};
-use crate::seen::Seen;
 use crate::work;
 use numpy::PyArray1;
 use pyo3::prelude::*;
 use sigmabar::evidence::{InducingMethod, Learning, Learnt, fit_hyperparameters as learn};
+use sigmabar::points::Seen;
 
 /// How hard to try.
 #[derive(FromPyObject)]

@@ -6,12 +6,12 @@ use crate::error::raise;
 use crate::kernel::PyKernel;
 use crate::origin::{Number, collected};
 use crate::posterior::prior;
-use crate::seen::Seen;
 use crate::work;
 use numpy::{IntoPyArray, PyArray1, PyArray2};
 use pyo3::prelude::*;
 use sigmabar::Observations;
 use sigmabar::gain::DataGain;
+use sigmabar::points::Seen;
 use sigmabar::posterior::ExactPosterior;
 use std::sync::Arc;
 

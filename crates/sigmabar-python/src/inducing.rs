@@ -4,12 +4,12 @@ use crate::arrays::{Rows, from_indices, from_points};
 use crate::error::{raise, unknown};
 use crate::kernel::PyKernel;
 use crate::origin::origin_of;
-use crate::seen::Seen;
 use crate::work;
 use numpy::{PyArray1, PyArray2};
 use pyo3::prelude::*;
 use sigmabar::inducing::{InducingRule, Stop};
 use sigmabar::points::Locations;
+use sigmabar::points::Seen;
 use sigmabar::residual::{ResidualNorm, ResidualNormKind};
 use sigmabar::{Collected, Origin, Points, Sourced};
 

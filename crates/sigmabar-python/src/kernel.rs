@@ -3,12 +3,12 @@
 use crate::arrays::{Rows, from_matrix};
 use crate::error::{raise, unknown};
 use crate::origin::{origin_name, origin_of};
-use crate::seen::Seen;
 use crate::work;
 use numpy::{IntoPyArray, PyArray1, PyArray2};
 use pyo3::prelude::*;
 use sigmabar::kernel::Lengthscale;
 use sigmabar::linalg::Matrix;
+use sigmabar::points::Seen;
 use sigmabar::{Kernel, Origin, Sourced};
 
 /// A kernel and where its parameters come from.

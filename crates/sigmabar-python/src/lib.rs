@@ -19,7 +19,6 @@ mod origin;
 mod policy;
 mod posterior;
 mod rows;
-mod seen;
 mod strategy;
 mod study;
 mod theory;

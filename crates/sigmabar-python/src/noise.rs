@@ -2,8 +2,8 @@
 
 use crate::error::{raise, unknown};
 use crate::origin::origin_of;
-use crate::seen::Seen;
 use pyo3::prelude::*;
+use sigmabar::points::Seen;
 use sigmabar::{Noise, Origin, Sourced};
 
 /// What is assumed about the noise.

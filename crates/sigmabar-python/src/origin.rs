@@ -1,8 +1,8 @@
 //! Numbers with where they came from, in the words of the Python face.
 
 use crate::error::{raise, unknown};
-use crate::seen::Seen;
 use pyo3::prelude::*;
+use sigmabar::points::Seen;
 use sigmabar::strategy::Failures;
 use sigmabar::{Collected, Origin, Sourced};
 

@@ -8,7 +8,6 @@ use crate::inducing::kind_name;
 use crate::inducing::{InducingParts, inducing_on};
 use crate::kernel::PyKernel;
 use crate::origin::{Number, collected, origin_name};
-use crate::seen::Seen;
 use crate::work;
 use numpy::{IntoPyArray, PyArray1, PyArray2};
 use pyo3::prelude::*;
@@ -16,6 +15,7 @@ use pyo3::types::PyBytes;
 use sigmabar::certificate::Answers;
 use sigmabar::gain::Bracket;
 use sigmabar::information::VarianceParts;
+use sigmabar::points::Seen;
 use sigmabar::{Certificate, Claim, Collected, FeatureMap, Observations, Points, Posterior, Prior};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
@@ -39,6 +39,10 @@ pub fn observed(x: Points, y: &[f64], weights: Option<&[f64]>, how: Collected, p
 
 /// A norm bound and the ends of intervals under it; none where the data contradict it.
 type CurveRow = (f64, Option<Vec<(f64, f64)>>);
+/// Norm bounds or levels, none where there is no conclusion.
+type Stands = Vec<Option<f64>>;
+/// A curve, its slopes and its certificate.
+type Curve = (Vec<CurveRow>, Option<Vec<(f64, f64)>>, String);
 
 /// Mean, standard deviation and everything else that the sparse model knows.
 #[pyclass(frozen, name = "Posterior", module = "sigmabar._core")]
@@ -237,25 +241,20 @@ impl PyPosterior {
         self.answer(py, claim, move |answers| answers.response(x.view()?))
     }
 
-    /// For each query the largest norm bound under which its interval lies on the same side of a threshold.
-    fn norm_breakdown(&self, py: Python<'_>, x: Rows, claim: &PyClaim, threshold: f64) -> PyResult<(Vec<Option<f64>>, String)> {
+    /// For each query the largest norm bound, and the largest noise level, under which its interval lies on the same side of a threshold.
+    fn breakdown(&self, py: Python<'_>, x: Rows, claim: &PyClaim, threshold: f64) -> PyResult<(Stands, Stands, String)> {
         let claim = claim.about(&self.get().rows).map_err(raise)?;
-        let found = self.with(py, move |p| p.norm_breakdown(x.view()?, &claim, threshold))?;
-        Ok((found.ends, certificate_json(&found.certificate)?))
+        let found = self.with(py, move |p| p.breakdown(x.view()?, &claim, threshold))?;
+        Ok((found.norms, found.levels, certificate_json(&found.certificate)?))
     }
 
-    /// The same for the level of the noise.
-    fn noise_breakdown(&self, py: Python<'_>, x: Rows, claim: &PyClaim, threshold: f64) -> PyResult<(Vec<Option<f64>>, String)> {
-        let claim = claim.about(&self.get().rows).map_err(raise)?;
-        let found = self.with(py, move |p| p.noise_breakdown(x.view()?, &claim, threshold))?;
-        Ok((found.ends, certificate_json(&found.certificate)?))
-    }
-
-    /// Norm bounds, each with the ends of the intervals under it; none where the data contradict it.
-    fn interval_curve(&self, py: Python<'_>, x: Rows, claim: &PyClaim) -> PyResult<(Vec<CurveRow>, String)> {
+    /// Norm bounds, each with the ends of the intervals under it, none where the data contradict it; and what the half-widths are per norm and per noise.
+    fn interval_curve(&self, py: Python<'_>, x: Rows, claim: &PyClaim) -> PyResult<Curve> {
         let claim = claim.about(&self.get().rows).map_err(raise)?;
         let curve = self.with(py, move |p| p.interval_curve(x.view()?, &claim))?;
-        Ok((curve.rows.into_iter().map(|at| (at.norm_bound, at.ends)).collect(), certificate_json(&curve.certificate)?))
+        let rows = curve.rows.into_iter().map(|at| (at.norm_bound, at.ends)).collect();
+        let slopes = curve.slopes.map(|slopes| slopes.into_iter().map(|s| (s.per_norm, s.per_noise)).collect());
+        Ok((rows, slopes, certificate_json(&curve.certificate)?))
     }
 
     /// The least norm that the data allow, and whether they contradict the claim.

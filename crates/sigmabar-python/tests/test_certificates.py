@@ -363,7 +363,10 @@ def test_a_conclusion_stands_up_to_the_norm_that_it_says():
     for collected in ("fixed", None):
         p = sb.SparsePosterior(sb.SquaredExponential(0.3), 0.1, x, y, inducing=x[::6], collected=collected)
         at = np.linspace(0.05, 0.95, 12)
-        found, certificate = p.norm_breakdown(at, 0.5, norm_bound=3.0, noise=sb.Gaussian(0.1))
+        found, levels, certificate = p.breakdown(at, 0.5, norm_bound=3.0, noise=sb.Gaussian(0.1))
+        stands = certificate.range
+        assert (stands.norm_breakdown, stands.noise_breakdown) == (np.nanmin(found), np.nanmin(levels))
+        assert stands.of["side"]["threshold"] == 0.5 and "for every function of norm up to" in str(stands)
         assert certificate.label == "certified" and certificate.details["range"]["least_norm"] < 3.0
         assert np.isfinite(found).any() and np.all((found >= 3.0) | np.isnan(found))
         for point, norm in zip(at, found):
@@ -372,5 +375,5 @@ def test_a_conclusion_stands_up_to_the_norm_that_it_says():
                 assert iv.lower[0] <= 0.5 <= iv.upper[0]
         # Premises that the data contradict conclude nothing, and the certificate says so.
         with pytest.warns(UserWarning, match="contradict"):
-            refuted = p.norm_breakdown(at, 0.5, norm_bound=0.3, noise=sb.Gaussian(0.1))
-        assert np.isnan(refuted.ends).all() and refuted.label == "estimated" and refuted.certificate.contradicted
+            refuted = p.breakdown(at, 0.5, norm_bound=0.3, noise=sb.Gaussian(0.1))
+        assert np.isnan(refuted.norms).all() and np.isnan(refuted.levels).all() and refuted.label == "estimated" and refuted.certificate.contradicted

@@ -51,12 +51,20 @@ def test_a_table_teaches_the_premises_of_a_study_as_the_command_does(tmp_path: P
     assert str(learnt) in (tmp_path / "study.toml").read_text()
     # And the study that has them says where they come from.
     study = sb.Study.create(tmp_path / "python.db", "python", learnt.into(STUDY))
-    draws = itertools.count()
+    # Not the seed of the table: its first draw would come again.
+    draws = itertools.count(1)
     study.run(lambda t: float(yields(np.array([t]), seed=next(draws))[0]))
     advice = study.recommend()
     assert advice is not None and advice.certificate.premises["kernel"].origin == "learnt_elsewhere"
     with pytest.raises(sb.Error, match="learnt from pilot.csv"):
         study.import_results([({"t": 2.0}, 50.0)], collected="fixed")
+    # Nor are its results told again as if they were measured anew.
+    again = sb.Study.create(tmp_path / "again.db", "again", learnt.into(STUDY))
+    known = dict(zip(T.tolist(), y.tolist()))
+    again.run(lambda t: known.pop(t, None) or float(yields(np.array([t]), seed=1000 + next(draws))[0]))
+    advice = again.recommend()
+    assert advice is not None and advice.label == "estimated" and advice.certificate.premises["kernel"].origin == "learnt_here"
+    assert any("the same data cannot teach and prove" in weak for weak in advice.certificate.weak_premises)
 
 
 def test_columns_go_by_name_and_wrong_tables_are_refused_by_name() -> None:
@@ -179,14 +187,24 @@ def test_intervals_and_designs_have_a_curve_and_the_noise_at_which_they_break() 
     for norm, low, high in zip(curve.norm_bounds[10:], curve.lower[10:], curve.upper[10:]):
         interval = p.interval([0.3, 0.6], norm_bound=norm, noise=sb.Gaussian(0.1))
         assert np.all(low <= interval.lower + 1e-12) and np.all(high >= interval.upper - 1e-12)
-    (level,) = p.noise_breakdown([0.3], 0.5, norm_bound=3.0, noise=sb.Gaussian(0.1)).ends
+    # The line that every width lies under, at any norm and noise.
+    for norm, level in ((3.0, 0.1), (12.0, 0.02), (5.0, 0.4)):
+        interval = p.interval([0.3, 0.6], norm_bound=norm, noise=sb.Gaussian(level))
+        assert np.all(interval.width <= 2 * (norm * curve.per_norm + level * curve.per_noise) * (1 + 1e-9))
+    (level,) = p.breakdown([0.3], 0.5, norm_bound=3.0, noise=sb.Gaussian(0.1)).levels
     assert p.interval([0.3], 3.0, sb.Gaussian(level)).lower[0] > 0.5 and (level >= 0.79 or p.interval([0.3], 3.0, sb.Gaussian(1.05 * level)).lower[0] <= 0.5)
-    assert np.isnan(p.noise_breakdown([0.3], p.mean([0.3])[0], norm_bound=3.0, noise=sb.Gaussian(0.1)).ends[0])
+    assert np.isnan(p.breakdown([0.3], p.mean([0.3])[0], norm_bound=3.0, noise=sb.Gaussian(0.1)).levels[0])
+    adaptive = sb.SparsePosterior(sb.SquaredExponential(0.3), 0.1, x, np.sin(5 * x), inducing=x[::4])
+    assert np.isnan(adaptive.interval_curve([0.3], norm_bound=3.0, noise=sb.Gaussian(0.1)).per_norm[0])
     assert curve.certificate.label == "certified" and 0 < curve.certificate.details["range"]["least_norm"] < 3.0
     d = sb.max_variance_design(sb.SquaredExponential(0.3), 0.1, np.linspace(0, 1, 100), 100)
     norms, errors = d.error_curve(norm_bound=1.0, noise=0.1)
     assert errors == pytest.approx([d.uniform_error(norm, 0.1).bound for norm in norms])
-    assert d.noise_breakdown(0.5 * errors[norms == 1.0][0], 1.0, 0.1) is None
+    claimed = errors[norms == 1.0][0]
+    unreached, plain = (d.uniform_error(1.0, 0.1, wanted=wanted).certificate.range for wanted in (0.5 * claimed, None))
+    assert unreached == plain and plain.wanted is None and plain.of == "error" and plain.gap == pytest.approx(2 * claimed)
+    assert d.uniform_error(plain.norm_breakdown, 0.1).bound == pytest.approx(plain.gap)
+    assert "the middle of every interval is within" in str(plain) and str(plain) in str(d.uniform_error(1.0, 0.1).certificate)
 
 
 def test_a_kernel_whose_numbers_have_no_names_says_which_they_have() -> None:

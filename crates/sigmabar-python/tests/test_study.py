@@ -322,6 +322,23 @@ def test_results_are_corrected_and_study_files_amended(tmp_path: Path) -> None:
     assert "finished" in study._repr_html_()
 
 
+def test_an_exchanged_objective_is_a_premise(tmp_path: Path) -> None:
+    kernel = {"name": "matern", "nu": 2.5, "lengthscale": 0.5}
+    spec = {"budget": 24, "batches": 2, "norm_bound": 2, "noise": 0.1, "kernel": kernel, "parameters": {"x": {"type": "float", "low": 0, "high": 1}}}
+    study = sb.Study.create(tmp_path / "s.db", "s", {**spec, "objective": {"command": "echo {x}"}})
+    tell = lambda asked: study.tell_all([(trial.id, trial.params["x"]) for trial in asked])  # noqa: E731
+    first = study.ask(8) or []
+    tell(first)
+    study.amend({**spec, "objective": {"command": "printf {x}"}})
+    while asked := study.ask(24):
+        tell(asked)
+    advice = study.recommend()
+    assert advice is not None and advice.label == "certified" and advice.certificate.premises["objective"].origin == "declared"
+    said = f"the function stayed the same: objective.command amended after {len(first)} results, declared to measure the same function"
+    assert advice.certificate.terms == [said] and said in str(advice.certificate) and said in advice._repr_html_()
+    assert advice.certificate.premises["objective"].statement == said
+
+
 def test_candidates_are_called_by_their_labels(tmp_path: Path) -> None:
     (tmp_path / "recipes.csv").write_text("label,temperature,hours\ncold,20,1\nwarm,40,2\nhot,80,1\n")
     (tmp_path / "s.toml").write_text('candidates = "recipes.csv"\nbudget = 9\nstrategy = "random"\n')

@@ -1,9 +1,11 @@
 //! Premises from results of before: what these suggest, and what they exclude (algorithm notes 13.4).
 
+use crate::spec::written_rows;
 use crate::{Error, ImportedRow, ParameterKind, Result, StudySpec, TrialResult};
 use serde_json::{Map, Value, json};
 use sigmabar::evidence::{Learning, fit_hyperparameters};
 use sigmabar::noise::Replicates;
+use sigmabar::points::Seen;
 use sigmabar::{Claim, Collected, FeatureMap, Kernel, Noise, Observations, Points, Posterior, Prior, Problem, Sourced};
 use std::fmt::Write;
 use std::path::Path;
@@ -52,6 +54,8 @@ pub struct Learnt {
     pub lengthscales: Vec<(String, f64)>,
     /// The kernel's variance, in squared units.
     pub variance: f64,
+    /// The results themselves, so that one that is told again is noticed.
+    pub rows: Seen,
 }
 
 /// What results say about the noise, in units.
@@ -146,6 +150,7 @@ impl Pilot {
             level,
             lengthscales: self.names.iter().cloned().zip(lengths).collect(),
             variance,
+            rows: Seen::of(Points::from_rows(&self.points)?.view(), &self.values),
         })
     }
 
@@ -270,7 +275,11 @@ impl Learnt {
         }
         let source = match from {
             Some(from) => {
-                format!("earlier results, which are left out of what this study claims.\nlearnt_from = {:?}", from.display().to_string())
+                let (from, rows) = (from.display().to_string(), written_rows(&self.rows));
+                format!(
+                    "earlier results, which are left out of what this study claims.\nlearnt_from = {from:?}\n\
+                     learnt_rows = \"{rows}\"  # their fingerprints: one of them that is told here is noticed"
+                )
             }
             None => "results of the pilot, which is left out of what this study claims.".to_owned(),
         };
@@ -299,7 +308,7 @@ impl Learnt {
             ("noise", self.level.key()),
             ("kernel", json!({ "name": "matern", "nu": 2.5, "lengthscale": lengths, "variance": self.variance })),
         ];
-        let from = from.map(|from| ("learnt_from", json!(from)));
+        let from = from.into_iter().flat_map(|from| [("learnt_from", json!(from)), ("learnt_rows", json!(written_rows(&self.rows)))]);
         keys.into_iter().chain(from).map(|(key, value)| (key.to_owned(), value)).collect()
     }
 }

@@ -3,7 +3,7 @@
 use crate::oracle;
 
 use oracle::{Draws, close, exact, squared_exponential, worst_case};
-use sigmabar::certificate::Method;
+use sigmabar::certificate::{Certificate, Followed, Method};
 use sigmabar::design::MaxVariance;
 use sigmabar::{Claim, Collected, FeatureMap, Kernel, Noise, Observations, Points, Posterior, Prior};
 use std::sync::Arc;
@@ -41,13 +41,13 @@ fn a_conclusion_breaks_at_the_noise_that_it_says() {
     let mut found = 0;
     for seed in 30..50 {
         let (x, y, posterior, queries) = fitted(seed, 1.0);
-        let stands = posterior.noise_breakdown(queries.view(), &claim(NORM).method(Method::Direct), 0.3).unwrap();
+        let stands = posterior.breakdown(queries.view(), &claim(NORM).method(Method::Direct), 0.3).unwrap();
         if stands.certificate.contradiction.is_some() {
-            assert!(stands.ends.iter().all(Option::is_none));
+            assert!(stands.levels.iter().all(Option::is_none));
             continue;
         }
         assert!(stands.certificate.label().is_certified());
-        for (query, stands) in queries.view().rows().zip(stands.ends) {
+        for (query, stands) in queries.view().rows().zip(stands.levels) {
             let o = exact(squared_exponential, TAU, &x, &y, query);
             let noise = Z * o.weights.iter().map(|w| w * w).sum::<f64>().sqrt();
             let literal = ((o.mean - 0.3).abs() - NORM * worst_case(squared_exponential, &x, &o.weights, query)) / noise;
@@ -60,7 +60,6 @@ fn a_conclusion_breaks_at_the_noise_that_it_says() {
                 None => assert!(literal < 1.01 * LEVEL, "seed {seed}: {literal}"),
             }
         }
-        assert!(posterior.noise_breakdown(queries.view(), &claim(NORM), f64::NAN).is_err());
     }
     assert!(found >= 45, "{found}");
 }
@@ -105,12 +104,12 @@ fn a_conclusion_breaks_where_the_printed_interval_crosses() {
         let posterior = Posterior::fit(Arc::clone(&features), TAU, observations(Collected::DeclaredFixed)).unwrap();
         let queries: Vec<Vec<f64>> = (0..12).map(|q| vec![(f64::from(q) + 0.5) / 12.0]).collect();
         let (threshold, direct) = (0.3, claim(NORM).method(Method::Direct));
-        let stands = posterior.norm_breakdown(Points::from_rows(&queries).unwrap().view(), &direct, threshold).unwrap();
+        let stands = posterior.breakdown(Points::from_rows(&queries).unwrap().view(), &direct, threshold).unwrap();
         if stands.certificate.contradiction.is_some() {
-            assert!(stands.ends.iter().all(Option::is_none));
+            assert!(stands.norms.iter().all(Option::is_none));
             continue;
         }
-        for (query, stands) in queries.iter().zip(&stands.ends) {
+        for (query, stands) in queries.iter().zip(&stands.norms) {
             let o = exact(squared_exponential, TAU, &x, &y, query);
             let noise = LEVEL * Z * o.weights.iter().map(|w| w * w).sum::<f64>().sqrt();
             let bias = worst_case(squared_exponential, &x, &o.weights, query);
@@ -128,10 +127,10 @@ fn a_conclusion_breaks_where_the_printed_interval_crosses() {
         // By the intervals themselves, for the narrowest ones and for points that nobody vouches for.
         for collected in [Collected::DeclaredFixed, Collected::Undeclared] {
             let posterior = Posterior::fit(Arc::clone(&features), TAU, observations(collected)).unwrap();
-            let stands = posterior.norm_breakdown(Points::from_rows(&queries).unwrap().view(), &claim(NORM), threshold).unwrap();
+            let stands = posterior.breakdown(Points::from_rows(&queries).unwrap().view(), &claim(NORM), threshold).unwrap();
             let checked = posterior.norm_check(&claim(NORM).with_delta(0.05 / 20.0).unwrap()).unwrap();
             assert!(checked.contradicted == Some(false) && stands.certificate.range.unwrap().least_norm == checked.least_norm);
-            for (query, stands) in queries.iter().zip(stands.ends) {
+            for (query, stands) in queries.iter().zip(stands.norms) {
                 let excludes = |norm: f64| {
                     let left = claim(norm).with_delta(0.95 * 0.05).unwrap();
                     let ends = posterior.interval(Points::from_rows(&[query]).unwrap().view(), &left).unwrap();
@@ -151,7 +150,7 @@ fn a_conclusion_breaks_where_the_printed_interval_crosses() {
         TAU,
         Observations::new(one.clone(), &[1.0], Collected::DeclaredFixed, Prior::ZERO).unwrap(),
     );
-    assert!(posterior.unwrap().norm_breakdown(one.view(), &claim(NORM), f64::NAN).is_err());
+    assert!(posterior.unwrap().breakdown(one.view(), &claim(NORM), f64::NAN).is_err());
 }
 
 /// Premises that the data contradict conclude nothing: the widths alone would, since they know nothing of the responses.
@@ -161,12 +160,63 @@ fn nothing_is_concluded_from_premises_that_the_data_contradict() {
     let wrong = claim(0.4 * NORM).method(Method::Direct);
     let ends = posterior.interval(queries.view(), &wrong).unwrap();
     assert!(ends.certificate().contradiction.is_none() && ends.lower().iter().any(|low| *low > 0.3), "an interval alone does not look");
-    for found in [posterior.norm_breakdown(queries.view(), &wrong, 0.3), posterior.noise_breakdown(queries.view(), &wrong, 0.3)] {
-        let found = found.unwrap();
-        assert!(found.ends.iter().all(Option::is_none), "{:?}", found.ends);
-        assert!(found.certificate.contradiction.is_some() && !found.certificate.label().is_certified());
-        assert!(found.certificate.delta == 0.05 && found.certificate.spent.iter().map(|s| s.delta).sum::<f64>() <= 0.05 * (1.0 + 1e-12));
+    let found = posterior.breakdown(queries.view(), &wrong, 0.3).unwrap();
+    assert!(found.norms.iter().chain(&found.levels).all(Option::is_none), "{:?}", found.norms);
+    assert!(found.certificate.contradiction.is_some() && !found.certificate.label().is_certified());
+    assert!(found.certificate.range.unwrap().norm_breakdown.is_none() && found.certificate.stands().is_none());
+    assert!(found.certificate.delta == 0.05 && found.certificate.spent.iter().map(|s| s.delta).sum::<f64>() <= 0.05 * (1.0 + 1e-12));
+}
+
+/// What is concluded is in the certificate with where it breaks: under its own C† and R† every conclusion of the list still stands, and a little farther one is lost.
+#[test]
+fn the_certificate_of_a_conclusion_carries_where_it_breaks() {
+    let (mut above, mut below, mut ends) = (0, 0, 0);
+    for seed in 60..75 {
+        let (.., posterior, queries) = fitted(seed, 1.0);
+        let found = posterior.breakdown(queries.view(), &claim(NORM), 0.3).unwrap();
+        let range = found.certificate.range.unwrap();
+        let written: Certificate = serde_json::from_str(&serde_json::to_string(&found.certificate).unwrap()).unwrap();
+        assert_eq!(written, found.certificate);
+        let Followed::Side { threshold: 0.3, above: over, below: under } = range.of else { continue };
+        (above, below) = (above + over, below + under);
+        assert_eq!(over + under, found.norms.iter().flatten().count());
+        let sides = |claim: Claim| {
+            let ends = posterior.interval(queries.view(), &claim.with_delta(0.95 * 0.05).unwrap()).unwrap();
+            let sides = ends.lower().iter().zip(ends.upper()).map(|(low, high)| (*low > 0.3, *high < 0.3));
+            sides.zip(&found.norms).filter(|(_, norm)| norm.is_some()).map(|(side, _)| side).collect::<Vec<_>>()
+        };
+        let now = sides(claim(NORM));
+        if let Some(norm) = range.norm_breakdown {
+            assert!(sides(claim(norm)) == now && (range.norm_is_open || sides(claim(1.04 * norm)) != now), "seed {seed}: {norm}");
+            let noisy = |level: f64| claim(NORM).noise(Noise::gaussian(level).unwrap());
+            let level = range.noise_breakdown.unwrap();
+            assert!(sides(noisy(level)) == now && (range.noise_is_open || sides(noisy(1.04 * level)) != now), "seed {seed}: {level}");
+            assert!(found.certificate.stands().unwrap().contains(" for every function of norm up to "));
+            ends += 1;
+        }
     }
+    assert!(above > 20 && below > 20 && ends >= 10, "{above}, {below}, {ends}");
+}
+
+/// Without a conclusion the dependence itself: every interval, under any norm and any noise, lies within C·b + R·z‖V‖ of its middle, and without tightenings it is that.
+#[test]
+fn half_widths_lie_under_their_slopes() {
+    let (.., posterior, queries) = fitted(7, 1.0);
+    for method in [Method::Direct, Method::Tight] {
+        let slopes = posterior.interval_curve(queries.view(), &claim(NORM).method(method)).unwrap().slopes.unwrap();
+        for (norm, level) in [(NORM, LEVEL), (0.2 * NORM, 3.0 * LEVEL), (9.0 * NORM, 0.01 * LEVEL)] {
+            let claim = claim(norm).method(method).noise(Noise::gaussian(level).unwrap()).with_delta(0.95 * 0.05).unwrap();
+            let found = posterior.interval(queries.view(), &claim).unwrap();
+            for (i, slope) in slopes.iter().enumerate() {
+                let (half, line) = (found.upper()[i] - found.mean()[i], norm * slope.per_norm + level * slope.per_noise);
+                assert!(half <= line * (1.0 + 1e-6), "{method:?}, {norm}, {level}: {half} for {line}");
+                assert!(method != Method::Direct || half >= line * (1.0 - 1e-6), "the line itself: {half} for {line}");
+            }
+        }
+    }
+    let adaptive = Observations::new(queries.clone(), &[0.5; 12], Collected::Adaptive, Prior::ZERO).unwrap();
+    let adaptive = Posterior::fit(Arc::new(FeatureMap::new(kernel(), queries.clone()).unwrap()), TAU, adaptive).unwrap();
+    assert!(adaptive.interval_curve(queries.view(), &claim(NORM)).unwrap().slopes.is_none(), "its widths depend on the responses");
 }
 
 #[test]
@@ -182,12 +232,19 @@ fn the_error_of_a_design_stands_up_to_the_norm_that_it_says() {
         // λ = 0 but for rounding: β = C + z/τ·R with z for 60 candidates and two sides.
         let beta = NORM + (2.0 * (2.0 * 60.0_f64 / 0.05).ln()).sqrt() * LEVEL / TAU;
         assert!(error(NORM) <= (beta * design.max_std()).min(NORM) * 1.001);
+        let range = |wanted: f64| design.uniform_error_wanted(&claim(NORM), wanted).unwrap().certificate.range.unwrap();
         for wanted in [1.01 * error(NORM), 1.5 * error(NORM), 4.0 * error(NORM)] {
-            let norm = design.norm_breakdown(&claim(NORM), wanted).unwrap().unwrap();
-            assert!(error(norm) <= wanted * (1.0 + 1e-9) && error(1.001 * norm) > wanted, "{measurements}: {norm}");
+            let norm = range(wanted).norm_breakdown.unwrap();
+            assert!(
+                range(wanted).wanted == Some(wanted) && error(norm) <= wanted * (1.0 + 1e-9) && error(1.001 * norm) > wanted,
+                "{measurements}: {norm}"
+            );
             close(error(norm), wanted, 1e-6, "the end");
         }
-        assert_eq!(design.norm_breakdown(&claim(NORM), 0.99 * error(NORM)).unwrap(), None);
+        // What is wanted and not reached, and where nothing is wanted: twice what is claimed.
+        let plain = design.uniform_error(&claim(NORM)).unwrap().certificate.range.unwrap();
+        assert!(plain == range(0.99 * error(NORM)) && plain.wanted.is_none() && plain.of == Followed::Error);
+        close(error(plain.norm_breakdown.unwrap()), 2.0 * error(NORM), 1e-6, "twice the error");
         for (norm, bound) in design.error_curve(&claim(NORM)).unwrap() {
             close(bound, error(norm), 1e-9, "the curve");
         }
@@ -197,17 +254,16 @@ fn the_error_of_a_design_stands_up_to_the_norm_that_it_says() {
             found.before.min(found.after)
         };
         for wanted in [1.01 * error(NORM), 1.5 * error(NORM)] {
-            let level = design.noise_breakdown(&claim(NORM), wanted).unwrap().unwrap();
-            assert!(level >= LEVEL);
-            match level.is_finite() {
-                true => {
+            let (level, is_open) = (range(wanted).noise_breakdown.unwrap(), range(wanted).noise_is_open);
+            assert!(level >= LEVEL && noisy(level) <= wanted * (1.0 + 1e-9));
+            match is_open {
+                false => {
                     close(noisy(level), wanted, 1e-6, "the end of the noise");
                     assert!(noisy(1.001 * level) > wanted);
                 }
-                false => assert!(NORM <= wanted * (1.0 + 1e-9) && noisy(1e6) <= wanted * (1.0 + 1e-9)),
+                true => assert!(level == 8.0 * LEVEL),
             }
         }
-        assert_eq!(design.noise_breakdown(&claim(NORM), 0.99 * error(NORM)).unwrap(), None);
-        assert!(design.norm_breakdown(&claim(NORM), 0.0).is_err());
+        assert!(design.uniform_error_wanted(&claim(NORM), 0.0).is_err());
     }
 }

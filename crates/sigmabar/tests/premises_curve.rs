@@ -191,6 +191,30 @@ fn break_at_the_breakdown_points(plan: f64, problems: u64) {
     assert!(found >= 100);
 }
 
+/// What a range says of itself comes from its run: where the search ended is no end, and few measurements are not none.
+#[test]
+fn a_range_says_where_no_farther_was_looked() {
+    let range = |level: f64, budget: usize, wanted: Option<f64>| {
+        let known = Known::random(kernel(0, 0.2), 1, 30, 1.5, level, 5);
+        let problem = known.problem(budget, Drawn::Gaussian, 5).with_ridge(0.6).unwrap();
+        let problem = if let Some(gap) = wanted { problem.with_wanted_gap(gap).unwrap() } else { problem };
+        let mut run = Strategy::new(problem, sbpe(Sbpe::default())).unwrap();
+        let mut rng = ChaCha8Rng::seed_from_u64(5);
+        finish(&mut run, |c| known.values[c] + Drawn::Gaussian.draw(level, &mut rng));
+        let certificate = run.recommend_with_range().unwrap().unwrap().certificate;
+        (certificate.range.unwrap(), certificate.stands().unwrap())
+    };
+    let (plain, words) = range(0.1, 60, None);
+    assert!(!plain.is_trivial && !plain.norm_is_open && !words.contains("no farther") && !words.contains("alone"), "{plain:?}: {words}");
+    let (open, words) = range(0.1, 60, Some(1000.0));
+    assert!(open.norm_is_open && open.noise_is_open && !open.is_trivial, "{open:?}");
+    assert_eq!(words.matches("(no farther was looked)").count(), 2, "{words}");
+    assert!((open.norm_breakdown, open.noise_breakdown) == (Some(12.0), Some(0.8)), "{open:?}");
+    // In little noise measurements tell something, however few.
+    let (few, words) = range(1e-6, 4, None);
+    assert!(!few.is_trivial && !words.contains("alone"), "{few:?}: {words}");
+}
+
 /// A range is found once for each batch: asked for again it is the same, and never that of an earlier batch.
 #[test]
 fn a_range_is_that_of_the_last_batch() {

@@ -135,6 +135,11 @@ fn the_curve_on_a_box_is_true_and_breaks_where_it_says() {
                 "run {i}: the curve and its breakdown point agree"
             );
             let (judged, norm) = (standing.range.gap.unwrap(), standing.range.norm_breakdown.unwrap());
+            let farther = gaps.iter().filter(|(c, own)| *c > norm && *own <= judged).count();
+            assert_eq!(
+                farther, 0,
+                "run {i}: what the curve shows to stand beyond {norm} stands, however coarse the cells were by which the end was looked for"
+            );
             let stands = |c: f64| run.gap_under(c, 1.0).unwrap().is_some_and(|gap| gap <= judged);
             let inside = norm > 1.21 && norm < 7.9 * 1.2;
             // Judged by itself a setting may have finer cells than along a chain: it breaks a little later, never before.

@@ -12,7 +12,7 @@ use crate::quantity::{positive, short};
 use crate::sheet::Sheet;
 use serde_json::{Value, json};
 use sigmabar::design::{Design, DictionarySize, MaxVariance};
-use sigmabar::{Claim, Kernel, Noise, Origin, Points, Sourced};
+use sigmabar::{Claim, Kernel, Noise, Origin, Points, Prior, Sourced};
 use sigmabar_study::StudySpec;
 use std::path::PathBuf;
 
@@ -42,6 +42,9 @@ pub struct Arguments {
     /// Noise of a measurement, for what the plan guarantees: a level (sub-Gaussian), gaussian:SD, bounded:A or light-tailed:XI0:H0
     #[arg(long, value_parser = crate::kernels::noise)]
     noise: Option<Noise>,
+    /// Error that is wanted, in the unit of the results: where the plan reaches it, up to which norm and noise it does is said
+    #[arg(long, value_name = "E")]
+    error: Option<f64>,
     /// Miss probability of the guarantee
     #[arg(long)]
     delta: Option<f64>,
@@ -87,7 +90,7 @@ pub(crate) fn run(arguments: &Arguments, global: &Global, console: &Console) -> 
             console.say(format_args!("wrote {} settings to {}", sheet.rows.len(), path.display()));
         }
     }
-    ground.say_guarantee(&design, console)?;
+    ground.say_guarantee(&design, arguments.error, console)?;
     console.next("measure them, add a column of results, then: sigmabar fit FILE --target COLUMN");
     Ok(Ending::Done)
 }
@@ -166,7 +169,7 @@ impl Ground {
         sheet
     }
 
-    fn say_guarantee(&self, design: &Design, console: &Console) -> Outcome<()> {
+    fn say_guarantee(&self, design: &Design, wanted: Option<f64>, console: &Console) -> Outcome<()> {
         let (count, all) = (design.indices().len(), self.points.len());
         let names: Vec<&str> = self.names.iter().map(String::as_str).collect();
         console.say(format_args!("kernel: {}; ridge {}", described(&self.kernel.value, &names), short(self.ridge)));
@@ -178,13 +181,22 @@ impl Ground {
         match (self.norm_bound, &self.noise) {
             (Some(bound), Some(noise)) => {
                 let claim = Claim::new(self.delta)?.norm_bound(bound)?.noise(noise.clone());
-                let error = design.uniform_error(&claim)?;
+                let mut error = match wanted {
+                    Some(wanted) => design.uniform_error_wanted(&claim, wanted / self.unit)?,
+                    None => design.uniform_error(&claim)?,
+                };
                 console.say(format_args!(
                     "{}: the middle of its interval is within {} of the function at all candidates at once, with probability {} (norm at most {bound}, {noise})",
                     error.certificate.label(),
                     short(self.unit * error.before.min(error.after)),
                     1.0 - self.delta
                 ));
+                // Designs know no unit: the range in words has the study's.
+                error.certificate.premises.prior = Prior::declared(0.0, self.unit)?.into();
+                error.certificate.range = error.certificate.range.map(|range| range.in_unit(self.unit));
+                if let Some(stands) = error.certificate.stands() {
+                    console.say(stands);
+                }
                 for weak in error.certificate.weak_premises() {
                     console.say(format_args!("why it is not certified: {weak}"));
                 }

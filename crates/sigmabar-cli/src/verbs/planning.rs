@@ -13,8 +13,8 @@ use crate::quantity::{counted, grouped, short};
 use crate::streamed::{self, Job, Shares, Survey};
 use sigmabar::accumulator::Plan;
 use sigmabar::evidence::{EvidenceGradient, Learning, Slope, climb_all_rows};
-use sigmabar::points::row_hash;
-use sigmabar::{Kernel, Observations, Origin, Points, Posterior, Prior, Sourced};
+use sigmabar::points::Seen;
+use sigmabar::{Kernel, Observations, Origin, Points, PointsRef, Posterior, Prior, Sourced};
 use std::cell::{Cell, RefCell};
 
 /// Looks at all rows once, learns on a sample or on all, chooses inducing points, and says what is to be summed.
@@ -54,7 +54,8 @@ pub(super) fn make_plan(
     }
     (plan.prior, plan.collected, plan.distinct_rows) = (Some(prior), declared.collected, declared.distinct_rows);
     if arguments.learn_apart {
-        plan.learnt_on = smallest_hashes(&found.sample);
+        let Rows { x, y } = &found.sample;
+        plan.learnt_on = Seen::of(PointsRef::new(x, x.len() / y.len())?, y).hashes().to_vec();
     }
     let mut job = Job {
         about: fit::about(arguments, columns.clone()),
@@ -81,16 +82,6 @@ pub(super) fn make_plan(
         plan = plan.look_ahead(seen, fit::AHEAD)?;
     }
     Ok((plan, job, found))
-}
-
-/// Of the rows of a sample, enough to notice that rows it was drawn from stand in the data a second time.
-fn smallest_hashes(sample: &Rows) -> Vec<u64> {
-    let width = sample.x.len() / sample.y.len();
-    let mut hashes: Vec<u64> = sample.x.chunks_exact(width).zip(&sample.y).map(|(row, y)| row_hash(row, *y)).collect();
-    hashes.sort_unstable();
-    hashes.dedup();
-    hashes.truncate(256);
-    hashes
 }
 
 fn surveyed(arguments: &Arguments, table: &Table, seed: u64, held_out: f64, console: &Console, passes: &Passes<'_>) -> Outcome<Survey> {

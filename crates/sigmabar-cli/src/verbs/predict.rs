@@ -38,7 +38,13 @@ pub struct Arguments {
     /// Pass over rows with a missing value, and say how many; with --inputs, which show what is left
     #[arg(long, requires = "inputs")]
     drop_missing: bool,
+    /// Say of each row whether the function is above or below this, and up to which norm and noise that stands; for a model with a declared norm bound and noise
+    #[arg(long, value_name = "VALUE", conflicts_with = "out", allow_hyphen_values = true)]
+    threshold: Option<f64>,
 }
+
+/// The columns that a threshold adds.
+const STANDS: [&str; 3] = ["side", "stands_to_norm", "stands_to_noise"];
 
 /// Rows answered at a time.
 const BATCH: usize = 65_536;
@@ -70,11 +76,34 @@ fn answered(arguments: &Arguments, model: &Model, names: &[String], console: &Co
     console.warn_cut(&frame.cut);
     console.warn_dropped(frame.dropped);
     let points = Points::new(frame.values, model.about.features.len())?;
-    let answer = model.answers(arguments.delta)?.at(points.view())?;
+    let mut answer = model.answers(arguments.delta)?.at(points.view())?;
+    let concluded = arguments.threshold.map(|threshold| concluded(model, &points, &mut answer, threshold)).transpose()?;
     console.say(model::words(&answer));
-    write(model, &points, &answer, arguments.inputs, console)?;
+    write(model, &points, &answer, (arguments.inputs, concluded), console)?;
     console.next(format_args!("sigmabar report {}", quoted(&arguments.model)));
     Ok(Ending::Done)
+}
+
+/// On which side of a threshold each row is, and up to which norm and noise, in the data's scale; the certificate has the range of all of it.
+fn concluded(model: &Model, points: &Points, answer: &mut Answer, threshold: f64) -> Outcome<Vec<Column>> {
+    if model.about.norm_bound.is_none() || model.about.noise.is_none() {
+        let remedy = "fit it with --kernel, --norm-bound and --noise: what stands for a range of norms begins with one";
+        return Err(Failure::usage("the model has no norm bound and no noise, and so nothing to conclude from", remedy));
+    }
+    let found = model.posterior.breakdown(points.view(), &model.claim(answer.certificate.delta)?, threshold)?;
+    if answer.certificate.contradiction.is_none() {
+        answer.certificate.range = found.certificate.range;
+    }
+    let unit = model.posterior.prior().unit();
+    let side = |(end, norm): (&(f64, f64), &Option<f64>)| match norm {
+        Some(_) if end.0 > threshold => "above",
+        Some(_) => "below",
+        None => "",
+    };
+    let numbers =
+        |ends: &[Option<f64>], unit: f64| Column::Numbers(ends.iter().map(|end| end.map_or(f64::NAN, |end| unit * end)).collect());
+    let sides = answer.function.iter().zip(&found.norms).map(side).map(str::to_owned).collect();
+    Ok(vec![Column::Text(sides), numbers(&found.norms, 1.0), numbers(&found.levels, unit)])
 }
 
 /// Reads, answers and writes batch after batch.
@@ -164,16 +193,24 @@ fn sheet(model: &Model, inputs: bool) -> Sheet {
 /// The same row by row.
 fn cells(model: &Model, points: &Points, answer: &Answer, inputs: bool) -> Vec<Vec<Value>> {
     let columns = columns(model, points, answer, inputs);
-    let cell = |column: &Column, i: usize| match column {
-        Column::Numbers(values) => json!(values[i]),
-        Column::Text(words) => json!(words[i]),
-    };
     (0..points.len()).map(|i| columns.iter().map(|column| cell(column, i)).collect()).collect()
 }
 
-fn write(model: &Model, points: &Points, answer: &Answer, inputs: bool, console: &Console) -> Outcome<()> {
+/// A number that is none is an empty cell.
+fn cell(column: &Column, i: usize) -> Value {
+    match column {
+        Column::Numbers(values) => json!(values[i]),
+        Column::Text(words) => json!(words[i]),
+    }
+}
+
+fn write(model: &Model, points: &Points, answer: &Answer, (inputs, more): (bool, Option<Vec<Column>>), console: &Console) -> Outcome<()> {
     let mut sheet = sheet(model, inputs);
     sheet.rows = cells(model, points, answer, inputs);
+    if let Some(columns) = more {
+        sheet.columns.extend(STANDS.map(str::to_owned));
+        sheet.rows.iter_mut().enumerate().for_each(|(i, row)| row.extend(columns.iter().map(|column| cell(column, i))));
+    }
     if console.format(Format::Csv) != Format::Json {
         return console.sheet(&sheet, Format::Csv);
     }

@@ -10,13 +10,16 @@ use crate::plot::{self, Medium};
 use crate::quantity::counted;
 use crate::questions::{Asker, Beliefs, SAID};
 use crate::which_study::{WhichStudy, is_spec, quoted};
-use sigmabar_study::{Pilot, Study, StudySpec, TrialStatus, Verdict};
+use sigmabar_study::{Parameter, ParameterKind, Pilot, Study, StudySpec, TrialStatus, Verdict};
 use std::fs;
 use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 
 /// Keys that the answers give.
 const KEYS: [&str; 5] = ["prior_mean", "unit", "norm_bound", "noise", "kernel"];
+
+/// Choices at which functions are drawn.
+const SHOWN: usize = 3;
 
 /// Options.
 #[derive(Debug, clap::Args)]
@@ -69,18 +72,36 @@ pub(crate) fn run(arguments: &Arguments, global: &Global, console: &Console) -> 
     let beliefs = Beliefs::ask(&mut Asker::new(&mut std::io::stdin().lock(), console), earlier)?;
     let written = with_premises(&text, &beliefs.to_toml()?);
     // What is about to be written must be readable: a fault here is ours, and nothing is changed.
-    StudySpec::from_toml(&written, file.parent().unwrap_or(Path::new(".")))?;
+    let spec = StudySpec::from_toml(&written, file.parent().unwrap_or(Path::new(".")))?;
     fs::write(file, written).map_err(Failure::file(file, "write"))?;
-    let picture = file.with_extension("premises.svg");
-    let drawn = plot::functions(&beliefs.functions(seed)?, (beliefs.usual, beliefs.stray));
-    fs::write(&picture, drawn.svg(Medium::File)).map_err(Failure::file(&picture, "write"))?;
     console.say(format_args!("wrote the premises into {}", file.display()));
-    console.say(format_args!("drew functions as large as you said: {}. Could yours look like these?", picture.display()));
+    if let Some(choices) = shown_choices(&spec) {
+        let picture = file.with_extension("premises.svg");
+        let drawn = plot::functions(&beliefs.functions(choices.len(), seed)?, &choices, (beliefs.usual, beliefs.stray));
+        fs::write(&picture, drawn.svg(Medium::File)).map_err(Failure::file(&picture, "write"))?;
+        console.say(format_args!("drew functions as large as you said: {}. Could yours look like these?", picture.display()));
+    }
     console.say(format_args!(
         "If yours is wilder, say more hills or a shorter way: sigmabar premises {} asks again. The answer will say for which norms it stands.",
         quoted(file)
     ));
     go_on(file, begun, console)
+}
+
+/// Some choices of the first factor that has choices, as functions of another are drawn at them; none where no factor has a range along which one could draw.
+fn shown_choices(spec: &StudySpec) -> Option<Vec<String>> {
+    let parameters = spec.space().parameters();
+    let is_choice = |parameter: &&Parameter| matches!(parameter.kind, ParameterKind::Categorical { .. });
+    if parameters.iter().all(|parameter| is_choice(&parameter)) {
+        return None;
+    }
+    let named = |parameter: &Parameter| match &parameter.kind {
+        ParameterKind::Categorical { choices } => {
+            choices.iter().take(SHOWN).map(|choice| format!("{} = {choice}", parameter.name)).collect()
+        }
+        _ => Vec::new(),
+    };
+    Some(parameters.iter().find(is_choice).map_or_else(Vec::new, named))
 }
 
 /// The study of the file if it has begun, is at the end of its pilot, and so waits for its premises.

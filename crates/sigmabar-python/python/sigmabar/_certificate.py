@@ -42,7 +42,8 @@ class Premise(NamedTuple):
 class PremiseRange(NamedTuple):
     """For which premises a claim stands by the same data, in the model's scale: the data exclude norms below ``least_norm``; that the recommended setting is within
     ``claimed`` of the best holds under the declared premises; within ``gap`` (the wanted gap where it was reached, else twice as much) for every function of norm up to
-    ``norm_breakdown``, and for noise up to ``noise_breakdown`` at the declared norm bound.
+    ``norm_breakdown``, and for noise up to ``noise_breakdown`` at the declared norm bound. That of a design speaks of its error instead of a gap (``of`` is ``"error"``), and that
+    of a conclusion from intervals of the side of a threshold (``{"side": {"threshold": …, "above": …, "below": …}}``, at how many points).
 
     >>> import numpy as np, sigmabar as sb
     >>> s = sb.Strategy("s-bpe", domain=np.linspace(0, 1, 20), kernel=sb.Matern(nu=2.5, lengthscale=0.5), norm_bound=2.0, noise=sb.Gaussian(0.1), budget=60)
@@ -73,6 +74,8 @@ class PremiseRange(NamedTuple):
     noise_is_open: bool = False
     #: Whether the norm bound alone says what is claimed: the data rule nothing out.
     is_trivial: bool = False
+    #: What is followed to where it breaks: ``"gap"``, ``"error"`` or a side of a threshold.
+    of: str | dict[str, Any] = "gap"
     #: The same in words; empty where there is nothing to say.
     sentence: str = ""
 

@@ -77,35 +77,23 @@ class Design:
         """The a-priori bound on it."""
         return self._core.bound()
 
-    def uniform_error(self, norm_bound: float, noise: Noise | float, delta: float = 0.05) -> UniformError:
+    def uniform_error(self, norm_bound: float, noise: Noise | float, delta: float = 0.05, *, wanted: float | None = None) -> UniformError:
         """A bound on how far the function is from the middle of its interval at all candidates at once, with probability at least ``1 - delta``.
 
-        Never above ``norm_bound`` times the prior's largest standard deviation, which is known without measuring.
-        """
-        bound, certificate = self._core.uniform_error(claim_from(norm_bound, as_noise(noise), delta))
-        return UniformError(bound, Certificate(certificate))
-
-    def norm_breakdown(self, error: float, norm_bound: float, noise: Noise | float, delta: float = 0.05) -> float | None:
-        """The largest norm bound under which the uniform error is still at most ``error``; ``None`` where it is larger under ``norm_bound`` itself.
+        Never above ``norm_bound`` times the prior's largest standard deviation, which is known without measuring. ``certificate.range`` says up to which norm and up to which
+        noise twice as much stands, or the error that is ``wanted``, where it is reached.
 
         >>> import numpy as np, sigmabar as sb
         >>> d = sb.max_variance_design(sb.SquaredExponential(0.3), 0.1, np.linspace(0, 1, 200), 200)
-        >>> c = d.norm_breakdown(0.2, norm_bound=1.0, noise=0.1)
-        >>> c > 1.0, bool(np.isclose(d.uniform_error(c, 0.1).bound, 0.2)), d.norm_breakdown(0.01, 1.0, 0.1)
-        (True, True, None)
-        """
-        return self._core.norm_breakdown(claim_from(norm_bound, as_noise(noise), delta), number(error, "error"))
-
-    def noise_breakdown(self, error: float, norm_bound: float, noise: Noise | float, delta: float = 0.05) -> float | None:
-        """The largest noise level under which the uniform error is still at most ``error`` at ``norm_bound``; infinite where the norm bound alone says so.
-
-        >>> import numpy as np, sigmabar as sb
-        >>> d = sb.max_variance_design(sb.SquaredExponential(0.3), 0.1, np.linspace(0, 1, 200), 200)
-        >>> r = d.noise_breakdown(0.2, norm_bound=1.0, noise=0.1)
-        >>> r > 0.1, bool(np.isclose(d.uniform_error(1.0, r).bound, 0.2))
+        >>> r = d.uniform_error(norm_bound=1.0, noise=0.1, wanted=0.2).certificate.range
+        >>> r.norm_breakdown > 1.0, bool(np.isclose(d.uniform_error(r.norm_breakdown, 0.1).bound, 0.2))
+        (True, True)
+        >>> r.noise_breakdown > 0.1, bool(np.isclose(d.uniform_error(1.0, r.noise_breakdown).bound, 0.2))
         (True, True)
         """
-        return self._core.noise_breakdown(claim_from(norm_bound, as_noise(noise), delta), number(error, "error"))
+        claim = claim_from(norm_bound, as_noise(noise), delta)
+        bound, certificate = self._core.uniform_error(claim, number_or_none(wanted, "wanted"))
+        return UniformError(bound, Certificate(certificate))
 
     def error_curve(self, norm_bound: float, noise: Noise | float, delta: float = 0.05) -> tuple[Floats, Floats]:
         """Norm bounds around ``norm_bound``, and the uniform error under each: it holds for every function of norm up to that.

@@ -40,6 +40,9 @@ class IntervalCurve(NamedTuple):
     upper: Floats
     #: What all of them rest on, each under its own norm bound.
     certificate: Certificate
+    #: What norm 1 adds to the half-width at each point, and what noise of level 1 does: it is at most C times the one and R times the other. NaN where widths depend on the responses.
+    per_norm: Floats
+    per_noise: Floats
 
     @property
     def width(self) -> Floats:
@@ -49,18 +52,22 @@ class IntervalCurve(NamedTuple):
 
 
 class Breakdown(NamedTuple):
-    """Where conclusions from intervals break: for each point the largest norm bound, or noise level, under which its conclusion stands; NaN where there is none, and everywhere
-    where the data contradict the premises.
+    """Where conclusions from intervals break: for each point the largest norm bound, and the largest noise level, under which its conclusion stands; NaN where there is none, and
+    everywhere where the data contradict the premises. ``certificate.range`` has the smallest of each: all conclusions stand up to there.
 
     >>> import numpy as np, sigmabar as sb
     >>> x = np.linspace(0, 1, 50)
     >>> p = sb.SparsePosterior(sb.SquaredExponential(0.2), 0.1, x, np.sin(6 * x), inducing=x[::5], collected="fixed")
-    >>> b = p.norm_breakdown([0.25], 0.0, norm_bound=3.0, noise=sb.Gaussian(0.1))
-    >>> b.label, bool(b.ends[0] >= 3.0)
+    >>> b = p.breakdown([0.25], 0.0, norm_bound=3.0, noise=sb.Gaussian(0.1))
+    >>> b.label, bool(b.norms[0] == b.certificate.range.norm_breakdown >= 3.0)
     ('certified', True)
+    >>> print(b.certificate.range)  # doctest: +ELLIPSIS
+    under this kernel and noise it is above 0 for every function of norm up to ...
     """
 
-    ends: Floats
+    #: In units of ``unit``, as ``levels``.
+    norms: Floats
+    levels: Floats
     #: What the conclusions rest on.
     certificate: Certificate
 
@@ -68,12 +75,6 @@ class Breakdown(NamedTuple):
     def label(self) -> str:
         """What the conclusions may be called."""
         return self.certificate.label
-
-    @classmethod
-    def said(cls, found: tuple[list[float | None], str]) -> Breakdown:
-        """From what the private module returns."""
-        ends, certificate = found
-        return cls(np.array([np.nan if end is None else end for end in ends]), warned(Certificate(certificate)))
 
 
 class VarianceParts(NamedTuple):
@@ -525,29 +526,26 @@ class SparsePosterior:
         claim = claim_from(norm_bound, noise, delta, side, method, coverage, domain, norm_estimated=norm_estimated)
         return interval_from(self._core.interval(rows(x), claim))
 
-    def norm_breakdown(self, x: Any, threshold: float, norm_bound: float, noise: Noise, delta: float = 0.05) -> Breakdown:
-        """For each point the largest norm bound under which its interval still lies on the same side of ``threshold`` as under ``norm_bound``: "above 80" then stands
-        for every function of norm up to this. ``nan`` where the interval does not exclude the threshold, and where the data contradict the premises; looked for up to 8 times ``norm_bound``.
+    def breakdown(self, x: Any, threshold: float, norm_bound: float, noise: Noise, delta: float = 0.05) -> Breakdown:
+        """For each point the largest norm bound, and the largest noise level at ``norm_bound``, under which its interval still lies on the same side of ``threshold``: "above 80"
+        then stands for every function of norm up to this. NaN where the interval does not exclude the threshold, and where the data contradict the premises; looked for up to 8 times
+        what was said.
 
         >>> import numpy as np, sigmabar as sb
         >>> x = np.linspace(0, 1, 200)
         >>> p = sb.SparsePosterior(sb.SquaredExponential(0.2), 0.1, x, np.sin(6 * x), inducing=x[::10], collected="fixed")
-        >>> above, unclear = p.norm_breakdown([0.25, 0.52], 0.0, norm_bound=3.0, noise=sb.Gaussian(0.1)).ends
-        >>> bool(above >= 3.0), bool(np.isnan(unclear))
-        (True, True)
+        >>> found = p.breakdown([0.25, 0.52], 0.0, norm_bound=3.0, noise=sb.Gaussian(0.1))
+        >>> (above, unclear), (level, _) = found.norms, found.levels
+        >>> bool(above >= 3.0), bool(np.isnan(unclear)), bool(level >= 0.1)
+        (True, True, True)
         """
-        return Breakdown.said(self._core.norm_breakdown(rows(x), claim_from(norm_bound, noise, delta), number(threshold, "threshold")))
+        claim = claim_from(norm_bound, noise, delta)
+        norms, levels, certificate = self._core.breakdown(rows(x), claim, number(threshold, "threshold"))
 
-    def noise_breakdown(self, x: Any, threshold: float, norm_bound: float, noise: Noise, delta: float = 0.05) -> Breakdown:
-        """The same for the level of the noise, in units of ``unit``, at ``norm_bound``.
+        def ends(found: list[float | None]) -> Floats:
+            return np.array([np.nan if end is None else end for end in found])
 
-        >>> import numpy as np, sigmabar as sb
-        >>> x = np.linspace(0, 1, 200)
-        >>> p = sb.SparsePosterior(sb.SquaredExponential(0.2), 0.1, x, np.sin(6 * x), inducing=x[::10], collected="fixed")
-        >>> bool(p.noise_breakdown([0.25], 0.0, norm_bound=3.0, noise=sb.Gaussian(0.1)).ends[0] >= 0.1)
-        True
-        """
-        return Breakdown.said(self._core.noise_breakdown(rows(x), claim_from(norm_bound, noise, delta), number(threshold, "threshold")))
+        return Breakdown(ends(norms), ends(levels), warned(Certificate(certificate)))
 
     def interval_curve(self, x: Any, norm_bound: float, noise: Noise, delta: float = 0.05) -> IntervalCurve:
         """The interval at each point as a function of the norm bound, around ``norm_bound``: it holds for every function of norm up to that, all norms at once.
@@ -560,9 +558,11 @@ class SparsePosterior:
         ((20, 2), True)
         """
         points = rows(x)
-        found, certificate = self._core.interval_curve(points, claim_from(norm_bound, noise, delta))
+        found, slopes, certificate = self._core.interval_curve(points, claim_from(norm_bound, noise, delta))
         ends = np.array([[(np.nan, np.nan)] * len(points) if ends is None else ends for _, ends in found])
-        return IntervalCurve(np.array([norm for norm, _ in found]), ends[:, :, 0], ends[:, :, 1], warned(Certificate(certificate)))
+        per = np.full((len(points), 2), np.nan) if slopes is None else np.array(slopes)
+        norms, said = np.array([norm for norm, _ in found]), warned(Certificate(certificate))
+        return IntervalCurve(norms, ends[:, :, 0], ends[:, :, 1], said, per[:, 0], per[:, 1])
 
     def prediction_interval(
         self,

@@ -85,7 +85,7 @@ class Advice:
 
     def _repr_html_(self) -> str:
         named = {} if self.called is None else {"candidate": self.called}
-        return advice({**named, **self.params}, self.lower, self.upper, self.gap, self.label)
+        return advice({**named, **self.params}, self.lower, self.upper, self.gap, "; ".join([self.label, *self.certificate.terms]))
 
     @property
     def premises(self) -> PremiseRange | None:

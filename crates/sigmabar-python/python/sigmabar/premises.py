@@ -85,7 +85,7 @@ class Learnt:
     lines: str
 
     def into(self, study: Mapping[str, Any]) -> dict[str, Any]:
-        """The study with these premises: nothing that taught them may be imported into it as fixed, and it says so."""
+        """The study with these premises: nothing that taught them may be imported into it as fixed, and a result of theirs that is told again is noticed."""
         return {**study, **_each_number(self.keys, float)}
 
     def __str__(self) -> str:
@@ -167,7 +167,7 @@ def learn(study: Mapping[str, Any], x: Any, y: Any, *, source: str = "earlier re
     >>> y = 50 + 18 * np.exp(-(((t - 38) / 15) ** 2)) + np.random.default_rng(0).normal(size=24)
     >>> learnt = sb.premises.learn(study, {"t": t}, y)
     >>> bool(learnt.least_norm < learnt.keys["norm_bound"]), sorted(learnt.keys)
-    (True, ['kernel', 'learnt_from', 'noise', 'norm_bound', 'prior_mean', 'unit'])
+    (True, ['kernel', 'learnt_from', 'learnt_rows', 'noise', 'norm_bound', 'prior_mean', 'unit'])
     >>> planned = learnt.into(study)
     >>> verdict = sb.premises.judge(planned, {"t": t}, y)
     >>> bool(abs(verdict.suggested / planned["norm_bound"] - 1) < 0.1)

@@ -11,18 +11,26 @@ impl Model {
     /// # Errors
     /// Those of the core: a probability out of range, a failed self-check.
     pub fn answers(&self, delta: f64) -> Result<Answers<'_>> {
-        let mut claim = Claim::new(delta)?;
-        if let Some(bound) = self.about.norm_bound {
-            claim = claim.norm_bound(bound)?;
-        }
-        if let Some(noise) = &self.about.noise {
-            claim = claim.noise(noise.clone());
-        }
-        let answers = self.posterior.answers(&claim)?;
+        let answers = self.posterior.answers(&self.claim(delta)?)?;
         match &self.about.calibration {
             Some(calibration) => answers.calibrated(Conformal::split(&self.posterior, calibration)),
             None => Ok(answers),
         }
+    }
+
+    /// What was declared, as a claim.
+    ///
+    /// # Errors
+    /// A probability out of range.
+    pub fn claim(&self, delta: f64) -> Result<Claim> {
+        let mut claim = Claim::new(delta)?;
+        if let Some(bound) = self.about.norm_bound {
+            claim = claim.norm_bound(bound)?;
+        }
+        Ok(match &self.about.noise {
+            Some(noise) => claim.noise(noise.clone()),
+            None => claim,
+        })
     }
 
     /// Calibrates intervals for new responses on rows that nothing was learnt from; by the values of a column if one is given.

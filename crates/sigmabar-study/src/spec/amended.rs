@@ -68,7 +68,9 @@ impl StudySpec {
     /// is planned by them.
     fn fixed(&self, key: &str, batches: usize) -> Option<&'static str> {
         match key {
-            "kernel" | "norm_bound" | "noise" | "learnt_from" | "prior_mean" | "unit" | "tau" if self.file.pilot.is_some() => {
+            "kernel" | "norm_bound" | "noise" | "learnt_from" | "learnt_rows" | "prior_mean" | "unit" | "tau"
+                if self.file.pilot.is_some() =>
+            {
                 let reason = "the batch after the pilot is planned by it, and a premise that is changed after looking at results is none; begin a new study";
                 (batches > 1).then_some(reason)
             }
@@ -135,7 +137,7 @@ fn differing(mine: &Map<String, Value>, theirs: &Map<String, Value>) -> Vec<Stri
 /// Why a key cannot be changed; none for one that can.
 fn fixed(key: &str) -> Option<&'static str> {
     match key {
-        "description" | "response" | "units" | "budget" | "plates" | "stop_when" => None,
+        "description" | "response" | "units" | "budget" | "plates" | "stop_when" | "distinct_rows" => None,
         key if key.starts_with("objective.") => None,
         "parameters" | "candidates" | "constraints" => {
             Some("every claim is about the space that was declared; begin a new study and import the results")
@@ -144,6 +146,7 @@ fn fixed(key: &str) -> Option<&'static str> {
         | "norm_bound"
         | "noise"
         | "learnt_from"
+        | "learnt_rows"
         | "prior_mean"
         | "unit"
         | "tau"

@@ -87,6 +87,14 @@ pub struct StudyFile {
     /// out of every claim of this study.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub learnt_from: Option<String>,
+    /// Fingerprints of the results that `learnt_from` names, 16 hexadecimal digits each, the 256 smallest where there are more: a result that is told again is noticed by
+    /// them, and the certificate says so. Written by `sigmabar premises --from`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub learnt_rows: Option<String>,
+    /// Whether results that equal one from which premises were learnt, in setting and every digit, were measured anew, as happens where few digits are written down.
+    /// Without it their certificate is an estimate.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub distinct_rows: Option<bool>,
     /// When to stop early: "gap < 0.01", or "candidate_gap < 0.01" for the gap among the candidates that stand for the space.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stop_when: Option<String>,

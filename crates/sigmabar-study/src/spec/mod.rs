@@ -9,8 +9,10 @@ mod policy;
 mod schedule;
 mod searched;
 mod strategy;
+mod taught;
 
 pub use searched::wrong_name;
+pub(crate) use taught::written as written_rows;
 
 use crate::error::{Error, Result, SpecError, SpecProblem, TextPosition, Top};
 use crate::objective::ObjectiveTable;
@@ -18,6 +20,7 @@ use crate::space::Space;
 use file::StudyFile;
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::{Deserialize, Serialize};
+use sigmabar::points::Seen;
 use sigmabar::{Policy, Problem, Strategy};
 use std::borrow::Cow;
 use std::io;
@@ -43,6 +46,7 @@ pub struct StudySpec {
     space: Space,
     problem: Problem,
     policy: Policy,
+    learnt_rows: Seen,
 }
 
 /// What is wrong, and with which key.
@@ -156,6 +160,16 @@ impl StudySpec {
     #[must_use]
     pub fn learnt_from(&self) -> Option<&str> {
         self.file.learnt_from.as_deref()
+    }
+
+    /// The rows of these data, as far as they are known: one of them that is told again is no other data.
+    pub(crate) fn learnt_rows(&self) -> &Seen {
+        &self.learnt_rows
+    }
+
+    /// Whether results that equal one of these rows are declared to be measurements of their own.
+    pub(crate) fn has_distinct_rows(&self) -> bool {
+        self.file.distinct_rows == Some(true)
     }
 
     /// Evaluations of the pilot; 0 without one. They are the first trials, and in no claim.
@@ -278,7 +292,8 @@ impl StudySpec {
         let policy = policy::policy(&file, &problem, &plan)?;
         Strategy::new(problem.clone(), policy.clone()).map_err(Fault::core(&["strategy"]))?;
         searched::check_objective(&file, &space)?;
-        Ok(Self { file, space, problem, policy })
+        let learnt_rows = taught::rows(&file)?;
+        Ok(Self { file, space, problem, policy, learnt_rows })
     }
 }
 

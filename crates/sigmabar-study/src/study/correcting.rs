@@ -206,9 +206,28 @@ impl Study {
         let count = |row: &Row<'_>, i: usize| Ok::<_, rusqlite::Error>(usize::try_from(row.get::<_, i64>(i)?).unwrap_or_default());
         let mishaps = |row: &Row<'_>| {
             let (corrected, corrected_in_time, measured_again) = (count(row, 0)?, count(row, 1)?, count(row, 2)?);
-            Ok(Mishaps { corrected, corrected_in_time, measured_again, used_otherwise: count(row, 3)?, objective: None })
+            Ok(Mishaps { corrected, corrected_in_time, measured_again, used_otherwise: count(row, 3)?, ..Mishaps::default() })
         };
         let mishaps = self.store().read(|c| c.prepare_cached(&look)?.query_row([self.key, self.first_claimed()], mishaps))?;
-        Ok(Mishaps { objective: self.amended_objective()?, ..mishaps })
+        let (taught, distinct_rows) = (self.taught()?, self.spec.has_distinct_rows());
+        Ok(Mishaps { objective: self.amended_objective()?, taught, distinct_rows, ..mishaps })
+    }
+
+    /// How many results equal one that its premises were learnt from, in setting and every digit.
+    fn taught(&self) -> Result<usize> {
+        let rows = self.spec.learnt_rows();
+        if rows.hashes().is_empty() {
+            return Ok(0);
+        }
+        let look = "SELECT settings, value FROM sb_trials WHERE study = ?1 AND id >= ?2 AND state = 'done' AND value IS NOT NULL";
+        let row = |row: &Row<'_>| Ok((row.get::<_, String>(0)?, row.get::<_, f64>(1)?));
+        let told: Vec<(String, f64)> =
+            self.store().read(|c| c.prepare_cached(look)?.query_map([self.key, self.first_claimed()], row)?.collect())?;
+        let mut count = 0;
+        for (settings, value) in told {
+            let point = self.spec.space().point(&self.read_values(&settings)?)?;
+            count += usize::from(rows.holds(&point, value));
+        }
+        Ok(count)
     }
 }

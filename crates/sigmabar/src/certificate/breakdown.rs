@@ -1,16 +1,17 @@
 //! Intervals as a function of their premises, and where a conclusion from them breaks, by the same data (algorithm notes 13.2).
 
 use super::answer::ALARM_SHARE;
-use super::claim::Claim;
+use super::claim::{Claim, Method};
 use super::energy::refutes;
-use super::range::{Range, norm_bounds_around};
-use super::record::{Certificate, Contradiction};
+use super::range::{FARTHEST, Followed, Range, norm_bounds_around};
+use super::record::{Certificate, Contradiction, resolve};
+use super::widths::{HalfWidth, Widths};
 use crate::error::{Error, Result};
 use crate::points::PointsRef;
 use crate::posterior::Posterior;
+use std::sync::Arc;
 
-/// Norm bounds and levels are tried up to this many times the claim's, in steps of a twenty-fifth.
-const FARTHEST: f64 = 8.0;
+/// Norm bounds and levels are tried in steps of a twenty-fifth.
 const STEP: f64 = 1.04;
 
 /// The ends of intervals under one norm bound: with every smaller bound's inside, so that they hold for every function of norm up to it.
@@ -23,12 +24,24 @@ pub struct IntervalsAt {
     pub ends: Option<Vec<(f64, f64)>>,
 }
 
+/// What a half-width is made of: at most $C$ times the one and $R$ times the other, in the data's scale and up to rounding, under every norm bound and level in the model's.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct Slopes {
+    /// $b$: what a function of norm 1 can hide.
+    pub per_norm: f64,
+    /// $z\lVert V\rVert$: what noise of level 1 can do.
+    pub per_noise: f64,
+}
+
 /// Intervals along the norm bound, with what they rest on.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct IntervalCurve {
     /// Ascending in the norm bound.
     pub rows: Vec<IntervalsAt>,
+    /// The slopes at each query; none where widths depend on the responses, as those of the band for points that nobody vouches for do.
+    pub slopes: Option<Vec<Slopes>>,
     /// What all of them rest on, each under its own norm bound.
     pub certificate: Certificate,
 }
@@ -37,10 +50,11 @@ pub struct IntervalCurve {
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Breakdown {
-    /// For each query the largest norm bound or noise level under which its conclusion stands; none where there is no conclusion, and none at all where the data contradict the
-    /// premises.
-    pub ends: Vec<Option<f64>>,
-    /// What the conclusions rest on, under the claim's own premises.
+    /// For each query the largest norm bound under which its conclusion stands (C†); none where there is no conclusion, and none at all where the data contradict the premises.
+    pub norms: Vec<Option<f64>>,
+    /// The same for the level of the noise, at the claim's norm bound (R†).
+    pub levels: Vec<Option<f64>>,
+    /// What the conclusions rest on, under the claim's own premises; its range is that of all conclusions at once.
     pub certificate: Certificate,
 }
 
@@ -82,69 +96,91 @@ impl Posterior {
             Ok(IntervalsAt { norm_bound, ends: Some(widest.clone()) })
         };
         let rows = norm_bounds_around(claim.required_norm_bound()?).into_iter().map(at).collect::<Result<_>>()?;
-        Ok(IntervalCurve { rows, certificate })
+        Ok(IntervalCurve { rows, slopes: self.slopes(queries, &left)?, certificate })
     }
 
-    /// For each query the largest norm bound under which its interval still lies on one side of `threshold`, as it does under the claim's bound; none where it does not, and
-    /// where the data contradict that bound: a twentieth of $\delta$ is spent on looking. "Above 80" then stands for every function of norm up to this. On points that nobody
-    /// vouches for the intervals are those of the band that holds whatever chose them.
+    /// What the half-widths are made of, where they follow from the points alone (algorithm notes 13.2).
+    fn slopes(&self, queries: PointsRef<'_>, claim: &Claim) -> Result<Option<Vec<Slopes>>> {
+        if resolve(claim.method_claimed(), self.information().collected()) == Method::Energy {
+            return Ok(None);
+        }
+        let widths = Widths::new(Arc::clone(self.information()), claim)?;
+        if widths.directions.is_some() {
+            return Ok(None);
+        }
+        let (unit, norm_bound) = (self.prior().unit(), claim.required_norm_bound()?);
+        let (factor, level) = (widths.noise_factor(queries.len()), claim.required_noise(Some(self.information().len()))?.std_dev_bound());
+        let per_level = if level > 0.0 { unit * factor / level } else { 0.0 };
+        let slopes = |half: HalfWidth| Slopes { per_norm: unit * half.bias / norm_bound, per_noise: per_level * half.coefficient };
+        // By the model's own ridge: it competes under every norm bound, and the others change with it.
+        Ok(Some(widths.evaluate(queries, None)?.widths.into_iter().map(slopes).collect()))
+    }
+
+    /// For each query the largest norm bound, and the largest level of the noise, under which its interval still lies on one side of `threshold`, as it does under the claim's
+    /// own; none where it does not, and nowhere where the data contradict the premises. The certificate has the smallest of each as its range: all conclusions stand up to there.
     ///
-    /// Intervals grow with the bound, so that the first one that fails is the end. Looked for up to 8 times the claim's bound, to within 4 % from below. Cost of some 50
+    /// Intervals grow with both, so that the first one that fails is the end. Looked for up to 8 times what was claimed, to within 4 % from below. Cost of some 100
     /// calls of [`Posterior::interval`] at most.
     ///
     /// # Errors
     /// As [`Posterior::interval`]; [`Error::Parameter`] for a threshold that is not finite.
-    pub fn norm_breakdown(&self, queries: PointsRef<'_>, claim: &Claim, threshold: f64) -> Result<Breakdown> {
-        let declared = claim.required_norm_bound()?;
-        self.breakdown(queries, claim, (threshold, declared), |left, factor| left.clone().norm_bound(factor * declared))
-    }
-
-    /// The same for the level of the noise, at the claim's norm bound (R†).
-    ///
-    /// # Errors
-    /// As [`Posterior::norm_breakdown`].
-    pub fn noise_breakdown(&self, queries: PointsRef<'_>, claim: &Claim, threshold: f64) -> Result<Breakdown> {
-        let noise = claim.required_noise(Some(self.information().len()))?;
-        let level = noise.std_dev_bound();
-        self.breakdown(queries, claim, (threshold, level), |left, factor| Ok(left.clone().noise(noise.in_unit(factor.recip())?)))
-    }
-
-    /// How far a premise can be enlarged from what was declared before the conclusion breaks.
-    fn breakdown(
-        &self,
-        queries: PointsRef<'_>,
-        claim: &Claim,
-        (threshold, declared): (f64, f64),
-        at: impl Fn(&Claim, f64) -> Result<Claim>,
-    ) -> Result<Breakdown> {
+    pub fn breakdown(&self, queries: PointsRef<'_>, claim: &Claim, threshold: f64) -> Result<Breakdown> {
         if !threshold.is_finite() {
             return Err(Error::Parameter { name: "threshold", value: threshold, requirement: "finite" });
         }
-        let Checked { left, certificate, .. } = self.checked(queries, claim)?;
+        let Checked { least_norm, left, certificate } = self.checked(queries, claim)?;
         if certificate.contradiction.is_some() {
-            return Ok(Breakdown { ends: vec![None; queries.len()], certificate });
+            let none = vec![None; queries.len()];
+            return Ok(Breakdown { norms: none.clone(), levels: none, certificate });
         }
-        let side = |factor: f64| -> Result<Vec<i8>> {
-            let interval = self.interval(queries, &at(&left, factor)?)?;
-            if interval.certificate().contradiction.is_some() {
-                return Ok(vec![0; queries.len()]);
-            }
-            let ends = interval.lower().iter().zip(interval.upper());
-            Ok(ends.map(|(&lower, &upper)| i8::from(lower > threshold) - i8::from(upper < threshold)).collect())
+        let (bound, noise) = (claim.required_norm_bound()?, claim.required_noise(Some(self.information().len()))?);
+        let level = noise.std_dev_bound();
+        let side = |claim: Claim| self.sides(queries, &claim, threshold);
+        let norm = |factor: f64| side(left.clone().norm_bound(factor * bound)?);
+        let noisier = |factor: f64| if level > 0.0 { side(left.clone().noise(noise.in_unit(factor.recip())?)) } else { side(left.clone()) };
+        let (norms, levels) = (farthest(norm, bound)?, farthest(noisier, level)?);
+        let sides = side(left.clone())?;
+        let count = |which: i8| sides.iter().filter(|side| **side == which).count();
+        let smallest = |ends: &[Option<f64>]| ends.iter().flatten().copied().reduce(f64::min);
+        let is_open = |end: Option<f64>, declared: f64| end.is_some_and(|end| end >= FARTHEST * declared);
+        let (norm_breakdown, noise_breakdown) = (smallest(&norms), smallest(&levels).filter(|level| *level > 0.0));
+        let range = Range {
+            least_norm,
+            of: Followed::Side { threshold, above: count(1), below: count(-1) },
+            norm_breakdown,
+            noise_breakdown,
+            norm_is_open: is_open(norm_breakdown, bound),
+            noise_is_open: is_open(noise_breakdown, level),
+            ..Range::default()
         };
-        let concluded = side(1.0)?;
-        let mut stands: Vec<Option<f64>> = concluded.iter().map(|&s| (s != 0).then_some(declared)).collect();
-        let mut holding: Vec<bool> = stands.iter().map(Option::is_some).collect();
-        let mut factor = 1.0;
-        while holding.contains(&true) && factor < FARTHEST {
-            factor = (factor * STEP).min(FARTHEST);
-            for (i, now) in side(factor)?.into_iter().enumerate() {
-                holding[i] &= now == concluded[i];
-                if holding[i] {
-                    stands[i] = Some(factor * declared);
-                }
+        Ok(Breakdown { norms, levels, certificate: certificate.with_range(range) })
+    }
+
+    /// On which side of the threshold each interval lies: 1 above it, −1 below, 0 for neither and where the data contradict the claim.
+    fn sides(&self, queries: PointsRef<'_>, claim: &Claim, threshold: f64) -> Result<Vec<i8>> {
+        let interval = self.interval(queries, claim)?;
+        if interval.certificate().contradiction.is_some() {
+            return Ok(vec![0; queries.len()]);
+        }
+        let ends = interval.lower().iter().zip(interval.upper());
+        Ok(ends.map(|(&lower, &upper)| i8::from(lower > threshold) - i8::from(upper < threshold)).collect())
+    }
+}
+
+/// How far a premise can be enlarged from what was declared before each conclusion breaks.
+fn farthest(sides: impl Fn(f64) -> Result<Vec<i8>>, declared: f64) -> Result<Vec<Option<f64>>> {
+    let concluded = sides(1.0)?;
+    let mut stands: Vec<Option<f64>> = concluded.iter().map(|&s| (s != 0).then_some(declared)).collect();
+    let mut holding: Vec<bool> = stands.iter().map(Option::is_some).collect();
+    let mut factor = 1.0;
+    while holding.contains(&true) && declared > 0.0 && factor < FARTHEST {
+        factor = (factor * STEP).min(FARTHEST);
+        for (i, now) in sides(factor)?.into_iter().enumerate() {
+            holding[i] &= now == concluded[i];
+            if holding[i] {
+                stands[i] = Some(factor * declared);
             }
         }
-        Ok(Breakdown { ends: stands, certificate })
     }
+    Ok(stands)
 }

@@ -29,7 +29,7 @@ mod uniform;
 mod widths;
 
 pub use answer::{Answer, Answers};
-pub use breakdown::{Breakdown, IntervalCurve, IntervalsAt};
+pub use breakdown::{Breakdown, IntervalCurve, IntervalsAt, Slopes};
 pub use claim::{Claim, Coverage, Method, Side};
 pub use conformal::{Calibration, Conformal};
 pub use energy::NormCheck;
@@ -37,7 +37,7 @@ pub use intervals::Intervals;
 pub use label::Label;
 pub use prediction::PredictionIntervals;
 pub use premises::{Amended, Calibrated, Lengthscales, Premise, Premises};
-pub use range::Range;
+pub use range::{Followed, Range};
 pub use record::{About, Bounds, Certificate, Claimed, Contradiction, Frequency, Spent, Theorem, Unseen};
 pub use repeated::Repeated;
 pub use residual_norm::ResidualNormMethod;
@@ -45,6 +45,6 @@ pub use widths::{HalfWidth, Widths};
 
 pub(crate) use ellipsoid::{Directions, Ellipsoid, Premises as EllipsoidPremises, Slice};
 pub(crate) use energy::EnergyBand;
-pub(crate) use range::norm_bounds_around;
+pub(crate) use range::{FARTHEST, LEEWAY, norm_bounds_around};
 pub(crate) use simulated::NormalDraws;
 pub(crate) use widths::{direct_bias, level_form};

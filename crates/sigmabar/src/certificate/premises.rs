@@ -54,6 +54,9 @@ pub struct Premises {
     /// That the function stayed the same where what evaluates it was exchanged after results were told. None where it was not.
     #[serde(default)]
     pub objective: Option<Sourced<Amended>>,
+    /// How many results equal one that premises were learnt from, in setting and every digit: they were measured anew. None where none does.
+    #[serde(default)]
+    pub taught: Option<Sourced<usize>>,
     /// $m$: the inducing points in use were not chosen by looking at responses.
     pub inducing: Sourced<usize>,
     /// $\tau$; none where nothing was modelled.
@@ -148,6 +151,7 @@ impl Premises {
             corrected_in_time: None,
             used_otherwise: None,
             objective: None,
+            taught: None,
             inducing: Sourced::new(0, Origin::Guaranteed),
             ridge: Sourced::new(None, unmet),
             queries: unmet,
@@ -263,6 +267,22 @@ impl Premises {
         Self { pilot: Some(Sourced::new(evaluations, other)), ..self }
     }
 
+    /// With so many results that equal one from which premises were learnt, in setting and every digit: unless somebody declares that rows are distinct, these are the responses
+    /// that taught the premises, and nothing was learnt elsewhere. Where there is no noise, premises that values taught depend on none.
+    pub(crate) fn with_taught(mut self, results: usize, are_distinct: bool) -> Self {
+        let is_exact = self.noise.value.as_ref().is_some_and(|noise| noise.level() == 0.0);
+        if results == 0 || is_exact {
+            return self;
+        }
+        if !are_distinct {
+            let lengthscales = self.lengthscales.iter_mut().map(|l| &mut l.origin);
+            let (kernel, prior, norm) = (&mut self.kernel.origin, &mut self.prior.origin, &mut self.norm_bound.origin);
+            let learnt = [kernel, prior, norm, &mut self.noise.origin, &mut self.ridge.origin];
+            learnt.into_iter().chain(lengthscales).for_each(|origin| *origin = origin.on_own_rows());
+        }
+        Self { taught: Some(Sourced::new(results, if are_distinct { Origin::Declared } else { Origin::Unmet })), ..self }
+    }
+
     /// By how much a norm can be larger under the kernel than under the length-scales that were declared: 1 unless these are only known to be at least the kernel's.
     #[must_use]
     pub fn norm_growth(&self) -> f64 {
@@ -307,6 +327,10 @@ impl Premises {
         });
         let repeats = self.repeats.map(|r| premise("repeats", r.origin, r.value.to_string()));
         let objective = self.objective.as_ref().map(|o| premise("objective", o.origin, o.value.to_string()));
+        let taught = self.taught.map(|t| {
+            let said = format!("{} results equal ones that taught the premises in setting and every digit: measured anew", t.value);
+            premise("taught", t.origin, said)
+        });
         let list = vec![
             premise("kernel", self.kernel.origin, kernel),
             premise("prior", self.prior.origin, format!("prior mean {} and unit {}", prior.mean(), prior.unit())),
@@ -358,6 +382,7 @@ impl Premises {
             .chain(corrected)
             .chain(used)
             .chain(objective)
+            .chain(taught)
             .chain(lengthscales)
             .chain(calibration)
             .chain(pilot)

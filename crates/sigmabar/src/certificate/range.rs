@@ -13,13 +13,42 @@ pub(crate) fn norm_bounds_around(declared: f64) -> Vec<f64> {
     (-BELOW..=ABOVE).map(|k| declared * (0.25 * f64::from(k)).exp2()).collect()
 }
 
+/// Breakdown points are looked for up to this many times the declared value.
+pub(crate) const FARTHEST: f64 = 8.0;
+/// Where nothing smaller is wanted, the claim that is followed is of so many times what is claimed, which itself grows with the norm at once.
+pub(crate) const LEEWAY: f64 = 2.0;
+
+/// Which claim a range follows to where it breaks.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum Followed {
+    /// The recommended setting is within a gap of the best.
+    #[default]
+    Gap,
+    /// The middle of every interval is within an error of the function.
+    Error,
+    /// The function lies on this side of a threshold, at the points whose intervals exclude it: all of these at once.
+    Side {
+        /// The threshold, in the data's scale.
+        threshold: f64,
+        /// At so many points above it.
+        above: usize,
+        /// At so many below it.
+        below: usize,
+    },
+}
+
 /// The range of premises within which a claim stands. Norms and noise levels are in the model's scale, where the prior's unit is 1.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct Range {
     /// $c_0$: the data exclude every norm below it, at the alarm's share of $\delta$.
     pub least_norm: f64,
-    /// What is claimed under the declared premises: the recommended setting is within this of the best, in the data's scale.
+    /// What is followed: a gap, the error of a design, or a conclusion from intervals.
+    #[serde(default)]
+    pub of: Followed,
+    /// What is claimed under the declared premises: the recommended setting is within this of the best, in the data's scale; or the error, in the model's.
     #[serde(default)]
     pub claimed: Option<f64>,
     /// The gap that was wanted, where it was reached: the claim of it is the one followed to where it breaks.
@@ -56,22 +85,29 @@ impl Range {
     }
 
     fn words(&self, unit: f64, growth: f64, declared: Option<f64>, whose: &str) -> Option<String> {
-        let best = if self.among_candidates { "the best of the candidates that stand for the space" } else { "the best" };
+        let best = match self.of {
+            Followed::Error => "the function",
+            _ if self.among_candidates => "the best of the candidates that stand for the space",
+            _ => "the best",
+        };
+        let it = if self.of == Followed::Error { "the middle of every interval" } else { "it" };
         let declared = declared.map(|norm| as_said(norm / growth));
         let claimed = self.claimed.zip(declared.as_ref()).map(|(gap, norm)| {
-            format!("it is within {} of {best} for every function of norm up to the {whose} {norm}", short(gap, Towards::Above))
+            format!("{it} is within {} of {best} for every function of norm up to the {whose} {norm}", short(gap, Towards::Above))
         });
-        let nothing = self.is_trivial.then(|| "that follows from the norm alone: the data rule nothing out yet".to_owned());
+        let why = if self.of == Followed::Error { "so few measurements tell nothing" } else { "the data rule nothing out yet" };
+        let nothing = self.is_trivial.then(|| format!("that follows from the norm alone: {why}"));
         let farthest = |is_open: bool| if is_open { " (no farther was looked)" } else { "" };
-        let followed = self.gap.zip(self.norm_breakdown).filter(|_| !self.is_trivial).map(|(gap, norm)| {
+        let followed = self.norm_breakdown.filter(|_| !self.is_trivial).map(|norm| {
             let norm = format!("{}{}", short(norm / growth, Towards::Below), farthest(self.norm_is_open));
-            let gap = short(gap, Towards::Above);
             let noise = self.noise_breakdown.zip(declared).map_or_else(String::new, |(noise, declared)| {
                 format!(", or up to noise {}{} at norm {declared}", short(unit * noise, Towards::Below), farthest(self.noise_is_open))
             });
-            match claimed {
-                Some(_) => format!("within {gap}, {}, up to norm {norm}{noise}", self.which()),
-                None => format!("it is within {gap} of {best} for every function of norm up to {norm}{noise}"),
+            let gap = self.gap.map(|gap| short(gap, Towards::Above));
+            match (gap, &claimed) {
+                (Some(gap), Some(_)) => format!("within {gap}, {}, up to norm {norm}{noise}", self.which()),
+                (Some(gap), None) => format!("{it} is within {gap} of {best} for every function of norm up to {norm}{noise}"),
+                (None, _) => format!("it is {} for every function of norm up to {norm}{noise}", self.sides()),
             }
         });
         let least = self.least_norm / growth;
@@ -80,14 +116,35 @@ impl Range {
         (!said.is_empty()).then(|| format!("under this kernel and noise {}", said.join("; ")))
     }
 
+    /// A conclusion from intervals: where one point was asked for it goes without saying.
+    fn sides(&self) -> String {
+        let Followed::Side { threshold, above, below } = self.of else { return "as concluded".to_owned() };
+        let at = |points: usize| if points == 1 { "1 point".to_owned() } else { format!("{points} points") };
+        match (above, below) {
+            (1, 0) => format!("above {threshold}"),
+            (0, 1) => format!("below {threshold}"),
+            (above, 0) => format!("above {threshold} at {}", at(above)),
+            (0, below) => format!("below {threshold} at {}", at(below)),
+            (above, below) => format!("above {threshold} at {} and below it at {below}", at(above)),
+        }
+    }
+
     /// Why the claim of this gap is the one that is followed.
     fn which(&self) -> &'static str {
         match (self.wanted, self.gap.zip(self.claimed)) {
+            (Some(_), _) if self.of == Followed::Error => "the error wanted",
             (Some(wanted), Some((gap, _))) if wanted == gap => "the gap wanted",
             (Some(_), _) => "the gap wanted and what rounding the setting costs",
             (None, Some((gap, claimed))) if gap == 2.0 * claimed => "twice that",
             _ => "about twice that",
         }
+    }
+
+    /// The range of a design's error, which is in the model's scale, in another unit.
+    #[must_use]
+    pub fn in_unit(self, unit: f64) -> Self {
+        let times = |value: Option<f64>| value.map(|value| unit * value);
+        Self { claimed: times(self.claimed), wanted: times(self.wanted), gap: times(self.gap), ..self }
     }
 
     /// About a setting at a kernel distance from the recommended one, of which a unit of norm makes `slack` in the data's scale.
@@ -131,7 +188,7 @@ pub(super) fn short(value: f64, towards: Towards) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{Range, Towards, short};
+    use super::{Followed, Range, Towards, short};
 
     #[test]
     fn the_sentence_says_every_end_and_of_which_gap() {
@@ -176,6 +233,32 @@ mod tests {
             said(Range { claimed: None, ..range }, 1.0)
                 .starts_with("under this kernel and noise it is within 4.00 of the best for every function of norm up to 2.50, or")
         );
+    }
+
+    #[test]
+    fn the_sentence_says_what_is_followed() {
+        let range = Range { least_norm: 1.0, norm_breakdown: Some(2.5), noise_breakdown: Some(0.1), ..Range::default() };
+        let side = |above, below| {
+            let of = Followed::Side { threshold: 80.0, above, below };
+            Range { of, ..range }.words(20.0, 1.0, Some(2.0), "declared").expect("something stands")
+        };
+        assert_eq!(
+            side(1, 0),
+            "under this kernel and noise it is above 80 for every function of norm up to 2.50, or up to noise 2.00 at norm 2; the data exclude norms below 1.00"
+        );
+        for ((above, below), words) in
+            [((0, 1), "below 80"), ((3, 0), "above 80 at 3 points"), ((1, 2), "above 80 at 1 point and below it at 2")]
+        {
+            assert!(side(above, below).contains(&format!("it is {words} for every function")), "{}", side(above, below));
+        }
+        let error = Range { of: Followed::Error, least_norm: 0.0, claimed: Some(0.5), wanted: Some(0.75), gap: Some(0.75), ..range };
+        let said = |range: Range| range.words(20.0, 1.0, Some(2.0), "declared").expect("something stands");
+        assert_eq!(
+            said(error.in_unit(20.0)),
+            "under this kernel and noise the middle of every interval is within 10.0 of the function for every function of norm up to the declared 2; \
+             within 15.0, the error wanted, up to norm 2.50, or up to noise 2.00 at norm 2"
+        );
+        assert!(said(Range { is_trivial: true, ..error }).ends_with("that follows from the norm alone: so few measurements tell nothing"));
     }
 
     #[test]

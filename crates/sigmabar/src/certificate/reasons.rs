@@ -26,7 +26,7 @@ impl Certificate {
 
     /// Without a theorem nothing is asked of the points, and where these are in doubt so is their number.
     fn is_beside_the_point(&self, name: &str) -> bool {
-        let results = ["copies", "losses", "corrections", "means"];
+        let results = ["copies", "losses", "corrections", "means", "taught"];
         let is_doubted_already = name == "observations" && self.premises.points.origin == Origin::Unmet;
         is_doubted_already || (self.theorem == Theorem::Model && !results.contains(&name))
     }
@@ -56,6 +56,11 @@ impl Premises {
                 "{} corrected after the batch was analysed, and nobody declared before the first result that lost and corrected results have nothing to do with \
                  the value (failures = \"unrelated\")",
                 results(self.corrections.value)
+            ),
+            "taught" => format!(
+                "{} told from which the premises were learnt, equal in setting and every digit: the same data cannot teach and prove (if it was measured anew, \
+                 declare distinct_rows = true; noise = 0 where a repeat always gives the same)",
+                results(self.taught.map_or(0, |taught| taught.value))
             ),
             "inducing" => "responses may have chosen the inducing points".to_owned(),
             "queries" => "responses may have chosen the points asked about".to_owned(),

@@ -1,6 +1,8 @@
 //! A chosen design and what it guarantees.
 
-use crate::certificate::{About, Bounds, Certificate, Claim, Claimed, Premises, Spent, Theorem, norm_bounds_around};
+use crate::certificate::{
+    About, Bounds, Certificate, Claim, Claimed, FARTHEST, Followed, LEEWAY, Premises, Range, Spent, Theorem, norm_bounds_around,
+};
 use crate::error::{Error, Result, positive};
 use crate::information::Information;
 use crate::points::{Collected, Points, PointsRef};
@@ -101,6 +103,29 @@ impl Design {
     /// [`Error::Missing`] without norm bound or noise; [`Error::Premise`] when points measured before were chosen by looking at responses, or on a box, where the
     /// bound needs a cover ([`Theorems::regression_continuous`]).
     pub fn uniform_error(&self, claim: &Claim) -> Result<UniformError> {
+        self.error_followed(claim, None)
+    }
+
+    /// The same where an error is wanted: if it is reached, the range of the certificate says up to which norm and noise it is kept (C† and R†, algorithm notes 13.2). Else, and
+    /// where none is wanted, it follows twice the error that is claimed.
+    ///
+    /// # Errors
+    /// As [`Design::uniform_error`]; [`Error::Parameter`] unless `wanted` is finite and positive.
+    pub fn uniform_error_wanted(&self, claim: &Claim, wanted: f64) -> Result<UniformError> {
+        positive("error", wanted)?;
+        self.error_followed(claim, Some(wanted))
+    }
+
+    fn error_followed(&self, claim: &Claim, wanted: Option<f64>) -> Result<UniformError> {
+        let mut found = self.error_under(claim)?;
+        let (form, declared) = (self.form_of(&found, claim)?, claim.required_norm_bound()?);
+        let level = claim.required_noise(Some(self.information.len()))?.std_dev_bound();
+        found.certificate.range = Some(form.range(found.before.min(found.after), wanted, (declared, level)));
+        Ok(found)
+    }
+
+    /// Without the range.
+    fn error_under(&self, claim: &Claim) -> Result<UniformError> {
         if self.information.collected() == Collected::Adaptive {
             return Err(Error::Premise {
                 what: "a uniform error bound",
@@ -154,47 +179,13 @@ impl Design {
     /// As [`Design::uniform_error`].
     pub fn error_curve(&self, claim: &Claim) -> Result<Vec<(f64, f64)>> {
         let declared = claim.required_norm_bound()?;
-        let form = self.error_form(claim)?;
+        let form = self.form_of(&self.error_under(claim)?, claim)?;
         Ok(norm_bounds_around(declared).into_iter().map(|bound| (bound, form.error(bound, 1.0))).collect())
     }
 
-    /// The largest norm bound under which the uniform error is still at most `error`, by the same design (algorithm notes 13.2); none where it is larger under the claim's own
-    /// bound. The error grows linearly with the bound, so that nothing is looked for. Cost that of [`Design::uniform_error`].
-    ///
-    /// # Errors
-    /// As [`Design::uniform_error`]; [`Error::Parameter`] unless `error` is finite and positive.
-    pub fn norm_breakdown(&self, claim: &Claim, error: f64) -> Result<Option<f64>> {
-        positive("error", error)?;
-        let (form, declared) = (self.error_form(claim)?, claim.required_norm_bound()?);
-        if form.error(declared, 1.0) > error {
-            return Ok(None);
-        }
-        let by_width = (error / form.std_dev - form.noise) / form.slope;
-        let by_value = error / form.prior;
-        Ok(Some((by_width.max(by_value) * (1.0 - 1e-12)).max(declared)))
-    }
-
-    /// The same for the level of the noise, at the claim's norm bound (R†); infinite where `error` is no less than what the norm bound alone allows.
-    ///
-    /// # Errors
-    /// As [`Design::norm_breakdown`].
-    pub fn noise_breakdown(&self, claim: &Claim, error: f64) -> Result<Option<f64>> {
-        positive("error", error)?;
-        let (form, declared) = (self.error_form(claim)?, claim.required_norm_bound()?);
-        if form.error(declared, 1.0) > error {
-            return Ok(None);
-        }
-        if declared * form.prior <= error || form.noise == 0.0 {
-            return Ok(Some(f64::INFINITY));
-        }
-        let factor = (error / form.std_dev - form.slope * declared) / form.noise;
-        let level = claim.required_noise(Some(self.information.len()))?.std_dev_bound();
-        Ok(Some(level * (factor * (1.0 - 1e-12)).max(1.0)))
-    }
-
     /// What the uniform error is made of.
-    fn error_form(&self, claim: &Claim) -> Result<ErrorForm> {
-        let (found, declared) = (self.uniform_error(claim)?, claim.required_norm_bound()?);
+    fn form_of(&self, found: &UniformError, claim: &Claim) -> Result<ErrorForm> {
+        let declared = claim.required_norm_bound()?;
         let Bounds { residual_norm: Some(residual), beta: Some(beta), .. } = found.certificate.bounds else {
             return Err(Error::Premise { what: "the error of a design", reason: "its certificate has no factor" });
         };
@@ -222,5 +213,27 @@ struct ErrorForm {
 impl ErrorForm {
     fn error(&self, norm_bound: f64, scale: f64) -> f64 {
         (norm_bound * self.prior).min((self.slope * norm_bound + scale * self.noise) * self.std_dev)
+    }
+
+    /// Where an error breaks that is at least the claimed one. It grows linearly with the norm and with the noise, so that nothing is looked for; where it is no less than what the
+    /// norm bound alone allows, no noise spoils it.
+    fn range(&self, claimed: f64, wanted: Option<f64>, (norm_bound, level): (f64, f64)) -> Range {
+        let wanted = wanted.filter(|wanted| claimed <= *wanted);
+        let error = wanted.unwrap_or(LEEWAY * claimed);
+        let short_of = 1.0 - 1e-12;
+        let (by_width, by_value) = ((error / self.std_dev - self.noise) / self.slope, error / self.prior);
+        let noisier = (error / self.std_dev - self.slope * norm_bound) / self.noise;
+        let is_open = norm_bound * self.prior <= error || noisier >= FARTHEST;
+        Range {
+            of: Followed::Error,
+            claimed: Some(claimed),
+            wanted,
+            gap: Some(error),
+            norm_breakdown: Some((by_width.max(by_value) * short_of).max(norm_bound)),
+            noise_breakdown: (level > 0.0).then(|| level * if is_open { FARTHEST } else { (noisier * short_of).max(1.0) }),
+            noise_is_open: is_open,
+            is_trivial: claimed >= (1.0 - 1e-9) * norm_bound * self.prior,
+            ..Range::default()
+        }
     }
 }

@@ -3,12 +3,14 @@
 mod kept;
 mod locations;
 mod observations;
+mod seen;
 
 pub(crate) use kept::{KeptLocations, KeptResponses, SummedLocations, SummedResponses};
 pub use locations::{Collected, Locations};
 pub(crate) use observations::Doubts;
 pub(crate) use observations::usable_responses;
 pub use observations::{LARGEST_RESPONSE, Observations, Prior, row_hash};
+pub use seen::Seen;
 
 use crate::error::{Error, Result};
 use serde::{Deserialize, Serialize};

@@ -18,6 +18,10 @@ pub struct Mishaps {
     pub used_otherwise: usize,
     /// That what evaluates settings was exchanged after results were told, if it was.
     pub objective: Option<Amended>,
+    /// Results that equal one from which premises were learnt, in setting and every digit.
+    pub taught: usize,
+    /// Whether somebody declares that such rows are measurements of their own.
+    pub distinct_rows: bool,
 }
 
 impl Mishaps {
@@ -34,7 +38,9 @@ impl Mishaps {
         premises.objective = self.objective.clone().map(|amended| Sourced::new(amended, Origin::Declared));
         premises.losses.value += self.measured_again;
         premises.losses.origin = premises.losses.origin.max(failures.origin(self.measured_again));
-        let is_vouched = premises.corrections.origin.max(premises.losses.origin).is_firm();
+        *premises = premises.clone().with_taught(self.taught, self.distinct_rows);
+        let taught = premises.taught.map_or(Origin::Guaranteed, |taught| taught.origin);
+        let is_vouched = premises.corrections.origin.max(premises.losses.origin).max(taught).is_firm();
         // Beside an estimate the range stands by itself: nothing else says that it does not.
         let stands = if certificate.theorem == Theorem::Model { is_vouched } else { certificate.label().is_certified() };
         certificate.range = certificate.range.filter(|_| stands);

@@ -1,7 +1,7 @@
 //! Which rows something was learnt on: enough to notice when it is used on them again (algorithm notes 12, P6).
 
-use sigmabar::points::row_hash;
-use sigmabar::{Origin, PointsRef};
+use super::{PointsRef, row_hash};
+use crate::origin::Origin;
 
 /// How many hashes are kept.
 const KEPT: usize = 256;
@@ -13,25 +13,37 @@ pub struct Seen(Vec<u64>);
 
 impl Seen {
     /// Of rows and their responses.
+    #[must_use]
     pub fn of(x: PointsRef<'_>, y: &[f64]) -> Self {
         x.rows().zip(y).map(|(row, y)| row_hash(row, *y)).collect::<Vec<u64>>().into()
     }
 
     /// Of both together.
+    #[must_use]
     pub fn with(&self, other: &Self) -> Self {
         self.0.iter().chain(&other.0).copied().collect::<Vec<u64>>().into()
     }
 
+    /// Whether this row with this response is in the sample.
+    #[must_use]
+    pub fn holds(&self, point: &[f64], response: f64) -> bool {
+        self.0.binary_search(&row_hash(point, response)).is_ok()
+    }
+
     /// Whether some row is in both.
+    #[must_use]
     pub fn meets(&self, other: &Self) -> bool {
         self.0.iter().any(|hash| other.0.binary_search(hash).is_ok())
     }
 
     /// Where something learnt on these rows came from, for a claim about others: from elsewhere is believed only while no row is the same.
+    #[must_use]
     pub fn origin_on(&self, said: Origin, rows: &Self) -> Origin {
-        if said == Origin::LearntElsewhere && self.meets(rows) { Origin::LearntHere } else { said }
+        if self.meets(rows) { said.on_own_rows() } else { said }
     }
 
+    /// The hashes, ascending.
+    #[must_use]
     pub fn hashes(&self) -> &[u64] {
         &self.0
     }
