@@ -7,7 +7,7 @@ use crate::coverage_support;
 use coverage_support::oracle::{Draws, worst_case};
 use coverage_support::{Instance, points};
 use sigmabar::certificate::{Coverage, HalfWidth, Method, Widths};
-use sigmabar::{Claim, Collected, Expansion, Information, Noise, Observations, Posterior, Prior};
+use sigmabar::{Claim, Collected, Expansion, FeatureMap, Information, Kernel, Noise, Observations, Posterior, Prior};
 use statrs::distribution::{ContinuousCDF, Normal};
 use std::sync::Arc;
 
@@ -182,4 +182,21 @@ fn keeps_delta_over_a_list(instance: &Instance, queries: &[Vec<f64>]) {
     let [whole, narrow] = missed.map(|count| count as f64 / tries as f64);
     assert!(whole <= DELTA, "{whole}");
     assert!(narrow > DELTA + margin(tries), "at 0.9 of the width {narrow}");
+}
+
+/// A norm bound far above the kernel's scale: the model's own mean is held back by its prior, and the answer is about the mean that the interval has in its middle.
+#[test]
+fn an_answer_has_the_mean_that_its_interval_is_about() {
+    let x: Vec<Vec<f64>> = (0..60).map(|i| vec![f64::from(i) / 59.0]).collect();
+    let y: Vec<f64> = x.iter().map(|p| 20.0 * (-(p[0] - 0.4).powi(2) / 0.02).exp()).collect();
+    let kernel = Kernel::squared_exponential(0.15, 1.0).unwrap();
+    let features = Arc::new(FeatureMap::new(&kernel, points(&x)).unwrap());
+    let observations = Observations::new(points(&x), &y, Collected::DeclaredFixed, Prior::ZERO).unwrap();
+    let posterior = Posterior::fit(features, 1.0, observations).unwrap();
+    let (query, claim) = (points(&[vec![0.4]]), claim(40.0, 1.0));
+    let answer = posterior.answers(&claim).unwrap().at(query.view()).unwrap();
+    let (lower, upper) = answer.function[0];
+    let own = posterior.mean(query.view()).unwrap()[0];
+    assert!(own < lower && lower < 20.0 && 20.0 < upper, "{own} outside of {lower} to {upper}");
+    assert!(lower < answer.mean[0] && answer.mean[0] < upper, "{} outside of {lower} to {upper}", answer.mean[0]);
 }

@@ -3,7 +3,7 @@
 use super::claim::{Claim, Coverage, Side};
 use super::conformal::{Conformal, frequency};
 use super::energy::refutes;
-use super::intervals::{Intervals, clip};
+use super::intervals::{Ends, Intervals, clip};
 use super::prediction::PredictionIntervals;
 use super::premises::Premises;
 use super::range::Range;
@@ -27,7 +27,7 @@ const LEFT_OUT: usize = 1000;
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Answer {
-    /// Posterior means.
+    /// Posterior means; where a claim takes the ridge that serves each point best, the means under that ridge, which are the centres of its intervals.
     pub mean: Vec<f64>,
     /// Posterior standard deviations of the function.
     pub std_dev: Vec<f64>,
@@ -148,7 +148,7 @@ impl<'a> Answers<'a> {
     /// # Errors
     /// Points of another width; failed self-checks.
     pub fn at(&self, x: PointsRef<'_>) -> Result<Answer> {
-        let (mean, std_dev) = self.posterior.predict(x)?;
+        let (mut mean, std_dev) = self.posterior.predict(x)?;
         if !self.is_claim() {
             let mut answer = self.of_model(mean, std_dev)?;
             if self.conformal.is_some() {
@@ -156,7 +156,11 @@ impl<'a> Answers<'a> {
             }
             return Ok(answer);
         }
-        let (function, certificate) = self.function(x)?;
+        let (ends, certificate) = self.bounded(x)?;
+        let function = pairs(&ends.lower, &ends.upper);
+        if certificate.bounds.ridges.is_some() {
+            mean = ends.mean;
+        }
         // Of new responses there is one at each point, however many points the function is bounded at.
         let listed = matches!(self.left.coverage_claimed(), Coverage::Point | Coverage::Points);
         let (response, mut response_certificate) = if listed {
@@ -177,14 +181,21 @@ impl<'a> Answers<'a> {
         if !self.is_claim() {
             return self.at(x).map(|answer| (answer.function, answer.certificate));
         }
+        self.bounded(x).map(|(ends, certificate)| (pairs(&ends.lower, &ends.upper), certificate))
+    }
+
+    /// Centres, ends and certificate of a claim's intervals for the function.
+    fn bounded(&self, x: PointsRef<'_>) -> Result<(Ends, Certificate)> {
         let intervals: Intervals = match &self.widths {
             Some(widths) => self.posterior.interval_with(widths, x)?,
             None => self.posterior.interval(x, &self.left)?,
         };
-        let (mut ends, mut certificate) = (pairs(intervals.lower(), intervals.upper()), self.whole(intervals.certificate()));
+        let mut certificate = self.whole(intervals.certificate());
+        let [mean, lower, upper] = [intervals.mean(), intervals.lower(), intervals.upper()].map(<[f64]>::to_vec);
+        let mut ends = Ends { mean, lower, upper };
         let norm_bound = self.claim.required_norm_bound()?;
         let diagonal = self.posterior.information().features().kernel().diagonal(x);
-        if !clip(self.posterior.prior(), norm_bound, &diagonal, ends.iter_mut().map(|(lower, upper)| (lower, upper))) {
+        if !clip(self.posterior.prior(), norm_bound, &diagonal, ends.lower.iter_mut().zip(&mut ends.upper)) {
             certificate.contradiction.get_or_insert(Contradiction::of_norm(None, norm_bound));
         }
         Ok((ends, certificate))
