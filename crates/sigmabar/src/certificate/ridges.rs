@@ -1,5 +1,6 @@
 //! A ridge for each point (algorithm notes 14.3): for a claim about one point any weights that were fixed before the noise will do, and those of the model's own ridge are seldom
-//! the best. Which ridge is taken where is decided by the points, the norm bound and the noise, never by a response.
+//! the best. Which ridge is taken where is decided by the points, the norm bound and the noise, never by a response: a level that replicates among the same responses bound (13.3) must
+//! not come here, and S-BPE, which has such levels, claims by [`super::Method::Direct`], which takes no other ridge.
 
 use super::widths::Widths;
 use std::sync::Arc;
