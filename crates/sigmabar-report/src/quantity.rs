@@ -1,5 +1,6 @@
 //! Quantities as people type them: `4G`, `0.3,0.5`, `10%`.
 
+pub use sigmabar_study::short;
 use std::fmt;
 use std::str::FromStr;
 use std::time::Duration;
@@ -83,20 +84,6 @@ pub fn counted(number: usize, noun: &str) -> String {
     format!("{} {noun}{}", grouped(number), if number == 1 { "" } else { "s" })
 }
 
-/// A number with about five significant digits, as short as possible.
-pub fn short(value: f64) -> String {
-    if value == 0.0 || !value.is_finite() {
-        return value.to_string();
-    }
-    let size = value.abs().log10().floor();
-    if !(-4.0..6.0).contains(&size) {
-        return format!("{value:.4e}");
-    }
-    let decimals = (4.0 - size).clamp(0.0, 8.0) as usize;
-    let text = format!("{value:.decimals$}");
-    if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.').to_owned() } else { text }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -122,11 +109,7 @@ mod tests {
     }
 
     #[test]
-    fn numbers_are_short() {
+    fn whole_numbers_are_grouped() {
         assert_eq!(grouped(1_234_567), "1 234 567");
-        assert_eq!(
-            (short(0.123_456_78), short(1234.5678), short(-2.5), short(1e-9)),
-            ("0.12346".into(), "1234.6".into(), "-2.5".into(), "1.0000e-9".into())
-        );
     }
 }

@@ -69,4 +69,4 @@ pub use trial::{
     AskRequest, Asked, AskedTrial, ControlRow, EventKind, EventRow, HandedOut, ImportedRow, Page, Told, TrialResult, TrialRow, TrialStatus,
 };
 pub use union::seconds;
-pub use value::Value;
+pub use value::{Value, short};

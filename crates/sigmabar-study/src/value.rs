@@ -54,17 +54,38 @@ impl fmt::Display for Value {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Int(value) => write!(f, "{value}"),
-            // Nobody counts three hundred zeros.
-            Self::Float(value) if *value != 0.0 && !(1e-7..1e16).contains(&value.abs()) => write!(f, "{value:e}"),
-            Self::Float(value) => write!(f, "{value}"),
+            Self::Float(value) => write!(f, "{}", sigmabar::Number(*value)),
             Self::Choice(value) => f.write_str(value),
         }
     }
 }
 
+/// A number with about five significant digits, as short as possible.
+#[must_use]
+pub fn short(value: f64) -> String {
+    if value == 0.0 || !value.is_finite() {
+        return value.to_string();
+    }
+    let size = value.abs().log10().floor();
+    if !(-4.0..6.0).contains(&size) {
+        return format!("{value:.4e}");
+    }
+    let decimals = (4.0 - size).clamp(0.0, 8.0) as usize;
+    let text = format!("{value:.decimals$}");
+    if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.').to_owned() } else { text }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn numbers_are_short() {
+        assert_eq!(
+            (short(0.123_456_78), short(1234.5678), short(-2.5), short(1e-9)),
+            ("0.12346".into(), "1234.6".into(), "-2.5".into(), "1.0000e-9".into())
+        );
+    }
 
     #[test]
     fn long_numbers_are_written_with_an_exponent_and_read_back() {

@@ -1,5 +1,6 @@
 //! One error type for the whole crate: errors are data, and say what, where, and what would be right.
 
+use crate::number::Number;
 use sigmabar_linalg::{Interrupted, LinalgError};
 use thiserror::Error;
 
@@ -67,7 +68,7 @@ pub enum Error {
         found: usize,
     },
     /// A parameter outside its range.
-    #[error("{name} is {value}: it must be {requirement}")]
+    #[error("{name} is {}: it must be {requirement}", Number(*value))]
     Parameter {
         /// The parameter.
         name: &'static str,
@@ -133,7 +134,12 @@ pub enum Error {
         id: u64,
     },
     /// A column of a box or of a space without room between its ends.
-    #[error("the {} column goes from {low} to {high}: both must be finite, and the first less than the second", nth(*column))]
+    #[error(
+        "the {} column goes from {} to {}: both must be finite, and the first less than the second",
+        nth(*column),
+        Number(*low),
+        Number(*high)
+    )]
     Interval {
         /// Column, from 0.
         column: usize,
@@ -143,7 +149,7 @@ pub enum Error {
         high: f64,
     },
     /// A column of a space that takes no values, or ones that cannot be used.
-    #[error("the {} column has {value}: it must have or be {requirement}", nth(*column))]
+    #[error("the {} column has {}: it must have or be {requirement}", nth(*column), Number(*value))]
     Column {
         /// Column, from 0.
         column: usize,
@@ -168,7 +174,7 @@ pub enum Error {
         length: f64,
     },
     /// A value in a list out of its range.
-    #[error("{what} hold {value} in row {row} (counted from 0): it must be {requirement}")]
+    #[error("{what} hold {} in row {row} (counted from 0): it must be {requirement}", Number(*value))]
     Row {
         /// The list.
         what: &'static str,
@@ -190,7 +196,7 @@ pub enum Error {
         row: usize,
     },
     /// A point outside the domain.
-    #[error("row {row} has {value} in column {column} (both counted from 0), where the domain has no point")]
+    #[error("row {row} has {} in column {column} (both counted from 0), where the domain has no point", Number(*value))]
     Outside {
         /// Row, from 0.
         row: usize,
@@ -234,7 +240,12 @@ pub enum Error {
         second: usize,
     },
     /// A constraint that no point satisfies.
-    #[error("no point satisfies constraint {constraint} (counted from 0): its left side goes from {least} to {most}, its bound is {bound}")]
+    #[error(
+        "no point satisfies constraint {constraint} (counted from 0): its left side goes from {} to {}, its bound is {}",
+        Number(*least),
+        Number(*most),
+        Number(*bound)
+    )]
     Infeasible {
         /// Constraint, from 0.
         constraint: usize,
@@ -445,4 +456,30 @@ fn nth(place: usize) -> String {
         _ => "th",
     };
     WORDS.get(place).map_or_else(|| format!("{number}{ending}"), |&word| word.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Nobody counts three hundred zeros, in whichever error they would stand.
+    #[test]
+    fn no_error_writes_out_a_number_of_any_size() {
+        let (value, requirement, column, row) = (-1e308, "right", 0, 0);
+        let errors = [
+            Error::Parameter { name: "norm", value, requirement },
+            Error::Interval { column, low: value, high: 1e308 },
+            Error::Column { column, value, requirement },
+            Error::Row { what: "levels", row, value, requirement },
+            Error::Outside { row, column, value },
+            Error::Infeasible { constraint: 0, least: value, most: 1e308, bound: 2.5e-300 },
+            Error::TooLarge { row, value },
+        ];
+        for error in errors {
+            let words = error.to_string();
+            assert!(words.contains("-1e308") && words.len() < 160, "{words}");
+        }
+        let usual = Error::Parameter { name: "norm", value: 0.25, requirement };
+        assert_eq!(usual.to_string(), "norm is 0.25: it must be right");
+    }
 }

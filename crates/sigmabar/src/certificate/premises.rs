@@ -6,6 +6,7 @@ use crate::error::{Error, Result};
 use crate::information::Information;
 use crate::kernel::Kernel;
 use crate::noise::{LevelBound, Noise};
+use crate::number::Number;
 use crate::origin::{Origin, Sourced};
 use crate::points::{Collected, Doubts, Prior};
 use serde::{Deserialize, Serialize};
@@ -295,7 +296,7 @@ impl Premises {
         let premise = |name, origin, statement| Premise { name, statement, origin };
         let kernel = self.kernel.value.as_ref().map_or("no kernel".to_owned(), |k| format!("kernel {k}"));
         let norm = match self.norm_bound.value {
-            Some(bound) => format!("the norm of f minus its prior mean is at most {bound}"),
+            Some(bound) => format!("the norm of f minus its prior mean is at most {}", Number(bound)),
             None => "no bound on the norm of f".to_owned(),
         };
         let noise = match (&self.noise.value, self.level) {

@@ -7,6 +7,7 @@ use super::range::{Range, Towards, short};
 use crate::domain::Domain;
 use crate::error::Error;
 use crate::noise::{LevelBound, Noise};
+use crate::number::Number;
 use crate::origin::Origin;
 use crate::points::Collected;
 use crate::residual::{ResidualNorm, ResidualNormKind};
@@ -323,9 +324,10 @@ impl fmt::Display for Contradiction {
         match self.least_norm {
             Some(least) => write!(
                 f,
-                "the data contradict the premises: the norm must be at least {least:.3} in this unit, and {} was declared; probably the prior mean or \
+                "the data contradict the premises: the norm must be at least {:.3} in this unit, and {} was declared; probably the prior mean or \
                  the unit is missing, or the noise is larger than was said",
-                self.norm_bound
+                Number(least),
+                Number(self.norm_bound)
             ),
             None => f.write_str("the data contradict the premises: no function of the declared norm and noise fits them"),
         }
@@ -385,7 +387,7 @@ impl fmt::Display for Claimed {
             Self::Response { side, noise: Some(noise) } => write!(f, "{}, {noise},", ends(*side, "a new response")),
             Self::Response { side, noise: None } => f.write_str(&ends(*side, "a new response")),
             Self::Optimum => f.write_str("the best setting is still among those left and the recommended one within its gap of it"),
-            Self::Error { bound } => write!(f, "the middle of the interval is within {bound} of f"),
+            Self::Error { bound } => write!(f, "the middle of the interval is within {} of f", Number(*bound)),
         }
     }
 }

@@ -1,6 +1,7 @@
 //! A kernel in words, as certificates print it.
 
 use super::Kernel;
+use crate::number::Number;
 use std::fmt;
 
 impl fmt::Display for Kernel {
@@ -20,7 +21,7 @@ impl fmt::Display for Kernel {
             Self::Linear(_) => "linear".to_owned(),
             Self::Hamming(_) => "Hamming".to_owned(),
         };
-        let parameters: Vec<String> = self.parameters().iter().map(|p| format!("{} {}", p.name, p.value)).collect();
+        let parameters: Vec<String> = self.parameters().iter().map(|p| format!("{} {}", p.name, Number(p.value))).collect();
         write!(f, "{family} ({})", parameters.join(", "))
     }
 }

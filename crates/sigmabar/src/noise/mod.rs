@@ -5,6 +5,7 @@ mod replicates;
 pub use replicates::{LevelBound, NOISE_SHARE, Replicates};
 
 use crate::error::{Error, Result, not_negative, positive};
+use crate::number::Number;
 use serde::{Deserialize, Serialize};
 use statrs::distribution::{ChiSquared, ContinuousCDF, Normal};
 use std::fmt;
@@ -219,11 +220,13 @@ impl Noise {
 impl fmt::Display for Noise {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::SubGaussian { level } => write!(f, "noise sub-Gaussian with level {level}"),
-            Self::Gaussian { std_dev } => write!(f, "noise normal with standard deviation {std_dev}"),
-            Self::LightTailed { xi0, h0 } => write!(f, "noise light-tailed with xi0 {xi0}, h0 {h0}"),
-            Self::Bounded { half_width } => write!(f, "noise within ±{half_width}"),
-            Self::PerObservation { .. } => write!(f, "noise sub-Gaussian with a level for each observation, at most {}", self.level()),
+            Self::SubGaussian { level } => write!(f, "noise sub-Gaussian with level {}", Number(*level)),
+            Self::Gaussian { std_dev } => write!(f, "noise normal with standard deviation {}", Number(*std_dev)),
+            Self::LightTailed { xi0, h0 } => write!(f, "noise light-tailed with xi0 {}, h0 {}", Number(*xi0), Number(*h0)),
+            Self::Bounded { half_width } => write!(f, "noise within ±{}", Number(*half_width)),
+            Self::PerObservation { .. } => {
+                write!(f, "noise sub-Gaussian with a level for each observation, at most {}", Number(self.level()))
+            }
         }
     }
 }

@@ -228,7 +228,7 @@ impl fmt::Display for OptionValue {
         match self {
             Self::Flag(value) => write!(f, "{value}"),
             Self::Integer(value) => write!(f, "{value}"),
-            Self::Number(value) => write!(f, "{value}"),
+            Self::Number(value) => write!(f, "{}", crate::Number(*value)),
             Self::Word(value) => write!(f, "\"{value}\""),
             Self::List(values) => write!(f, "{values:?}"),
             Self::Rows(rows) => write!(f, "{} rows", rows.len()),
