@@ -117,8 +117,8 @@ def test_an_estimator_with_its_model(data, spark, tmp_path):
     assert list(predicted.columns) == [*COLUMNS, "y", "mean", "std", "lower", "upper"]
     found = model.posterior.interval(predicted[COLUMNS].to_numpy(), **claim)
     assert found.certificate.label == "certified"
-    mean, std = model.posterior.predict(predicted[COLUMNS].to_numpy())
-    for name, values in {"mean": mean, "std": std, "lower": found.lower, "upper": found.upper}.items():
+    _, std = model.posterior.predict(predicted[COLUMNS].to_numpy())
+    for name, values in {"mean": found.mean, "std": std, "lower": found.lower, "upper": found.upper}.items():
         np.testing.assert_allclose(predicted[name], values, rtol=1e-9)
     assert (predicted["mean"] - predicted["y"]).abs().mean() < 0.5
 

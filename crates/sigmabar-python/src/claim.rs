@@ -6,12 +6,12 @@ use crate::noise::PyNoise;
 use crate::origin::Number;
 use numpy::{IntoPyArray, PyArray1};
 use pyo3::prelude::*;
-use sigmabar::certificate::{Coverage, Method, ResidualNormMethod, Side};
+use sigmabar::certificate::{Coverage, Ends, Method, ResidualNormMethod, Side};
 use sigmabar::points::Seen;
 use sigmabar::{BoxDomain, Certificate, Claim};
 
-/// Lower ends, upper ends, and the certificate as JSON.
-pub type Ends<'py> = (Bound<'py, PyArray1<f64>>, Bound<'py, PyArray1<f64>>, String);
+/// Centres, lower ends, upper ends, and the certificate as JSON.
+pub type PyEnds<'py> = (Bound<'py, PyArray1<f64>>, Bound<'py, PyArray1<f64>>, Bound<'py, PyArray1<f64>>, String);
 
 /// A request for intervals.
 #[pyclass(frozen, name = "Claim", module = "sigmabar._core")]
@@ -104,6 +104,6 @@ pub fn residual_method(name: &str, pivots: usize, steps: usize, failure: f64, se
 }
 
 /// Intervals with what they rest on.
-pub fn ends<'py>(py: Python<'py>, lower: Vec<f64>, upper: Vec<f64>, certificate: &Certificate) -> PyResult<Ends<'py>> {
-    Ok((lower.into_pyarray(py), upper.into_pyarray(py), certificate_json(certificate)?))
+pub fn ends<'py>(py: Python<'py>, Ends { mean, lower, upper }: Ends, certificate: &Certificate) -> PyResult<PyEnds<'py>> {
+    Ok((mean.into_pyarray(py), lower.into_pyarray(py), upper.into_pyarray(py), certificate_json(certificate)?))
 }

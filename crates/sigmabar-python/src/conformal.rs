@@ -1,7 +1,7 @@
 //! Intervals by calibration.
 
 use crate::arrays::{Rows, vector};
-use crate::claim::{Ends, ends};
+use crate::claim::{PyEnds, ends};
 use crate::error::raise;
 use crate::posterior::PyPosterior;
 use crate::work;
@@ -67,10 +67,10 @@ impl PyConformal {
         Ok(self.with().map_err(raise)?.suffices(delta))
     }
 
-    fn interval<'py>(&self, py: Python<'py>, x: Rows, delta: f64) -> PyResult<Ends<'py>> {
+    fn interval<'py>(&self, py: Python<'py>, x: Rows, delta: f64) -> PyResult<PyEnds<'py>> {
         let conformal = self.with().map_err(raise)?;
         let found = work::run(py, move || conformal.interval(x.view()?, delta))?;
-        ends(py, found.response_lower().to_vec(), found.response_upper().to_vec(), found.certificate())
+        ends(py, found.ends(), found.certificate())
     }
 
     /// Models and calibrations as bytes and JSON.

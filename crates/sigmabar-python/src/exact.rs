@@ -1,7 +1,7 @@
 //! The exact posterior, for few points and as the oracle.
 
 use crate::arrays::{Rows, from_matrix, vector};
-use crate::claim::{Ends, PyClaim, ends};
+use crate::claim::{PyClaim, PyEnds, ends};
 use crate::error::raise;
 use crate::kernel::PyKernel;
 use crate::origin::{Number, collected};
@@ -80,22 +80,22 @@ impl PyExactPosterior {
         from_matrix(py, self.with(py, move |p| p.sample(x.view()?, size, seed))?)
     }
 
-    fn interval<'py>(&self, py: Python<'py>, x: Rows, claim: &PyClaim) -> PyResult<Ends<'py>> {
+    fn interval<'py>(&self, py: Python<'py>, x: Rows, claim: &PyClaim) -> PyResult<PyEnds<'py>> {
         let claim = claim.about(&self.rows).map_err(raise)?;
         let intervals = self.with(py, move |p| p.checked_interval(x.view()?, &claim))?;
-        ends(py, intervals.lower().to_vec(), intervals.upper().to_vec(), intervals.certificate())
+        ends(py, intervals.ends(), intervals.certificate())
     }
 
-    fn prediction_interval<'py>(&self, py: Python<'py>, x: Rows, claim: &PyClaim) -> PyResult<Ends<'py>> {
+    fn prediction_interval<'py>(&self, py: Python<'py>, x: Rows, claim: &PyClaim) -> PyResult<PyEnds<'py>> {
         let claim = claim.about(&self.rows).map_err(raise)?;
         let intervals = self.with(py, move |p| p.checked_prediction(x.view()?, &claim))?;
-        ends(py, intervals.response_lower().to_vec(), intervals.response_upper().to_vec(), intervals.certificate())
+        ends(py, intervals.ends(), intervals.certificate())
     }
 
     /// By leaving every row out in turn.
-    fn left_out_interval<'py>(&self, py: Python<'py>, x: Rows, delta: f64) -> PyResult<Ends<'py>> {
+    fn left_out_interval<'py>(&self, py: Python<'py>, x: Rows, delta: f64) -> PyResult<PyEnds<'py>> {
         let intervals = self.with(py, move |p| p.left_out_interval(x.view()?, delta))?;
-        ends(py, intervals.response_lower().to_vec(), intervals.response_upper().to_vec(), intervals.certificate())
+        ends(py, intervals.ends(), intervals.certificate())
     }
 
     fn log_evidence(&self) -> f64 {

@@ -2,7 +2,7 @@
 
 use crate::arrays::{Rows, from_matrix, from_points, vector};
 use crate::certificate::certificate_json;
-use crate::claim::{Ends, PyClaim, ends, residual_method};
+use crate::claim::{PyClaim, PyEnds, ends, residual_method};
 use crate::error::raise;
 use crate::inducing::kind_name;
 use crate::inducing::{InducingParts, inducing_on};
@@ -12,7 +12,7 @@ use crate::work;
 use numpy::{IntoPyArray, PyArray1, PyArray2};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
-use sigmabar::certificate::Answers;
+use sigmabar::certificate::{Answers, Ends};
 use sigmabar::gain::Bracket;
 use sigmabar::information::VarianceParts;
 use sigmabar::points::Seen;
@@ -63,8 +63,8 @@ struct Model {
 
 /// A claim with everything about its answers that does not depend on the points asked for.
 type Prepared = (Claim, Answers<'static>);
-/// Lower and upper ends with what they rest on.
-type Found = (Vec<(f64, f64)>, Certificate);
+/// Centres and ends with what they rest on.
+type Found = (Ends, Certificate);
 
 impl Model {
     fn new(posterior: Posterior, rows: Seen, learnt_on: Seen) -> Self {
@@ -125,12 +125,11 @@ impl PyPosterior {
         py: Python<'py>,
         claim: &PyClaim,
         ask: impl FnOnce(&Answers<'static>) -> sigmabar::Result<Found> + Send + 'static,
-    ) -> PyResult<Ends<'py>> {
+    ) -> PyResult<PyEnds<'py>> {
         let model = self.get();
         let claim = claim.about(&model.rows).map_err(raise)?;
         let (found, certificate) = work::run(py, move || ask(&model.answers(claim)?.1))?;
-        let (lower, upper) = found.into_iter().unzip();
-        ends(py, lower, upper, &certificate)
+        ends(py, found, &certificate)
     }
 }
 
@@ -233,11 +232,11 @@ impl PyPosterior {
         Ok((variational.mean.into_pyarray(py), from_matrix(py, variational.covariance)?))
     }
 
-    fn interval<'py>(&self, py: Python<'py>, x: Rows, claim: &PyClaim) -> PyResult<Ends<'py>> {
+    fn interval<'py>(&self, py: Python<'py>, x: Rows, claim: &PyClaim) -> PyResult<PyEnds<'py>> {
         self.answer(py, claim, move |answers| answers.function(x.view()?))
     }
 
-    fn prediction_interval<'py>(&self, py: Python<'py>, x: Rows, claim: &PyClaim) -> PyResult<Ends<'py>> {
+    fn prediction_interval<'py>(&self, py: Python<'py>, x: Rows, claim: &PyClaim) -> PyResult<PyEnds<'py>> {
         self.answer(py, claim, move |answers| answers.response(x.view()?))
     }
 

@@ -74,6 +74,23 @@ def test_intervals_cover_and_say_that_they_are_estimates() -> None:
     assert np.mean((response.lower <= new) & (new <= response.upper)) >= 0.93
 
 
+def test_the_mean_beside_an_interval_lies_within() -> None:
+    X = np.linspace(0, 1, 60)[:, None]
+    y = 20 * np.exp(-((X[:, 0] - 0.4) ** 2) / 0.02)
+    kernel = sb.SquaredExponential(0.15, variance=1 / np.var(y))
+    model = SparseKernelRegressor(kernel, noise=1.0, learn=False, n_inducing=60, norm_bound=40.0, collected="fixed").fit(X, y)
+    own, (mean, lower, upper) = model.predict(X), model.predict(X, return_interval=True)
+    assert ((own < lower) | (own > upper)).any(), "the prior holds the own mean back"
+    assert ((lower <= mean) & (mean <= upper)).all() and ((lower <= y) & (y <= upper)).all()
+    for of in ("function", "response"):
+        interval = model.interval(X, of=of)
+        assert ((interval.lower <= interval.mean) & (interval.mean <= interval.upper)).all()
+    np.testing.assert_array_equal(model.interval(X).mean, mean)
+    # Without premises the interval is the model's, and so is the mean.
+    free = model.set_params(norm_bound=None, calibration=None).fit(X, y)
+    np.testing.assert_allclose(free.predict(X, return_interval=True)[0], free.predict(X), rtol=1e-9)
+
+
 def test_covariance_and_samples_agree_with_std() -> None:
     X, y = data()
     model = SparseKernelRegressor(random_state=0).fit(X, y)

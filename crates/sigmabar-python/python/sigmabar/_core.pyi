@@ -58,7 +58,7 @@ MOST_THREADS: Final[int]
 
 _Floats = NDArray[np.float64]
 _Indices = NDArray[np.int64]
-_Ends = tuple[_Floats, _Floats, str]
+_Ends = tuple[_Floats, _Floats, _Floats, str]
 _Number = tuple[float, str, list[int]]
 _Outcome = tuple[float | None, float | None, int | None]
 _Result = tuple[float | None, float | None, str | None, int | None]

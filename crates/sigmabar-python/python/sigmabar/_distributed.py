@@ -198,13 +198,13 @@ class Settings:
         )
 
     def columns(self, model: SparsePosterior, X: Any) -> np.ndarray[Any, np.dtype[np.float64]]:
-        """Mean, standard deviation, and the ends of the interval for the function, one row for each point."""
+        """Standard deviation, and the interval for the function with the mean that it is about, one row for each point."""
         points = np.ascontiguousarray(X, dtype=np.float64)
         if len(points) == 0:
             return np.empty((0, len(COLUMNS)))
-        mean, std = model.predict(points)
+        _, std = model.predict(points)
         found = model.interval(points, self.norm_bound, self.noise, self.delta)
-        return np.column_stack([mean, std, found.lower, found.upper])
+        return np.column_stack([found.mean, std, found.lower, found.upper])
 
 
 def _evidence(plan: Plan, passes: Passes) -> tuple[float, list[float], float]:

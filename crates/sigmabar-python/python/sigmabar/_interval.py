@@ -21,16 +21,20 @@ _SHOWN = 10
 
 @dataclass(frozen=True)
 class Interval:
-    """Lower and upper ends, one for each query, and the certificate of all.
+    """What each interval is about, its lower and upper end, one for each query, and the certificate of all.
+
+    ``mean`` lies within the ends. It is the posterior's own mean, or, where a theorem holds for several ridges, that of the ridge under which the interval is
+    narrowest: where the norm bound is far above the kernel's scale the own mean is held back by its prior, and may lie outside.
 
     >>> import numpy as np, sigmabar as sb
     >>> x = np.linspace(0, 1, 50)
     >>> p = sb.ExactPosterior(sb.SquaredExponential(0.2), 0.1, x, np.sin(6 * x))
     >>> iv = p.interval([0.2, 0.8], norm_bound=3.0, noise=sb.Gaussian(0.1), coverage="points")
-    >>> iv.lower.shape, bool((iv.lower <= np.sin([1.2, 4.8])).all()), bool((iv.width > 0).all())
+    >>> iv.lower.shape, bool((iv.lower <= np.sin([1.2, 4.8])).all()), bool((iv.lower < iv.mean).all())
     ((2,), True, True)
     """
 
+    mean: Floats
     lower: Floats
     upper: Floats
     certificate: Certificate
@@ -47,15 +51,15 @@ class Interval:
         return width
 
     def _repr_html_(self) -> str:
-        ends = list(zip(map(float, self.lower), map(float, self.upper)))
+        ends = [tuple(map(float, row)) for row in zip(self.mean, self.lower, self.upper)]
         more = "" if len(ends) <= _SHOWN else f"<p>… and {len(ends) - _SHOWN} more</p>"
-        return f"<p>{self.label}</p>" + columns(["lower", "upper"], ends[:_SHOWN]) + more
+        return f"<p>{self.label}</p>" + columns(["mean", "lower", "upper"], ends[:_SHOWN]) + more
 
 
 def interval_from(ends: Any) -> Interval:
     """From what the private module returns."""
-    lower, upper, certificate = ends
-    return Interval(lower, upper, warned(Certificate(certificate)))
+    mean, lower, upper, certificate = ends
+    return Interval(mean, lower, upper, warned(Certificate(certificate)))
 
 
 def claim_from(

@@ -96,6 +96,7 @@ def posterior(
         wide = model.prediction_interval(queries, norm_bound, noise, delta)
         ax.fill_between(line, wide.lower, wide.upper, color=_SKY, alpha=0.25, lw=0, label=f"prediction interval ({wide.certificate.label})")
         narrow = model.interval(queries, norm_bound, noise, delta)
+        mean = narrow.mean
         ax.fill_between(line, narrow.lower, narrow.upper, color=_BLUE, alpha=0.3, lw=0, label=f"interval for f ({narrow.certificate.label})")
     else:
         ax.fill_between(line, mean - 2 * std, mean + 2 * std, color=_SKY, alpha=0.25, lw=0, label="two standard deviations")

@@ -307,8 +307,11 @@ class SparseKernelRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):  #
     def predict(
         self, X: Any, return_std: bool = False, return_cov: bool = False, return_interval: bool = False, *, of: Of = "function"
     ) -> Any:
-        """The mean; with ``return_std`` also the standard deviation **of the function**, with ``return_cov`` its covariance, with ``return_interval`` lower and
-        upper end of its interval (see :meth:`interval`). With ``of="response"`` deviation and interval are those of a new, noisy response."""
+        """The mean; with ``return_std`` also the standard deviation **of the function**, with ``return_cov`` its covariance. With ``of="response"`` deviation and
+        interval are those of a new, noisy response.
+
+        With ``return_interval`` three arrays: the mean that the interval is about, which always lies within, and the lower and upper end (see :meth:`interval`).
+        With a ``norm_bound`` far above the kernel's scale that mean is another one than ``predict(X)``, which the prior holds back and which may then lie outside."""
         check_is_fitted(self)
         if return_std + return_cov + return_interval > 1:
             raise Error("ask for one of return_std, return_cov and return_interval at a time")
@@ -328,17 +331,18 @@ class SparseKernelRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):  #
         if return_std:
             mean, deviation = self.posterior_.predict(X)
             return mean, np.hypot(deviation, self.noise_) if of == "response" else deviation
+        if return_interval:
+            interval = self._interval(X, of, "point")
+            return interval.mean, interval.lower, interval.upper
         mean = self.posterior_.mean(X)
         if return_cov:
             noise = self.noise_**2 * np.eye(len(X)) if of == "response" else 0.0
             return mean, self.posterior_.covariance(X) + noise
-        if return_interval:
-            interval = self._interval(X, of, "point")
-            return mean, interval.lower, interval.upper
         return mean
 
     def interval(self, X: Any, *, of: Of = "function", coverage: Coverage = "point") -> Interval:
-        """Intervals that hold with probability ``confidence``, for the ``"function"`` or for a new ``"response"``, with their certificate.
+        """Intervals that hold with probability ``confidence``, for the ``"function"`` or for a new ``"response"``, with the ``mean`` that each is about and their
+        certificate. Plot and report that mean beside the interval, not ``predict(X)``: see :class:`sigmabar.Interval`.
 
         Without ``norm_bound``, those for a new response are calibrated on rows kept from the model: a theorem for exchangeable rows, labelled "conformal", with the
         level that so many rows prove in the certificate. Those for the function are the model's estimates: widened by what leaving rows out shows,

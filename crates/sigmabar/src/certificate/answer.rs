@@ -152,7 +152,8 @@ impl<'a> Answers<'a> {
         if !self.is_claim() {
             let mut answer = self.of_model(mean, std_dev)?;
             if self.conformal.is_some() {
-                (answer.response, answer.response_certificate) = self.response(x)?;
+                let (ends, certificate) = self.response(x)?;
+                (answer.response, answer.response_certificate) = (pairs(&ends.lower, &ends.upper), certificate);
             }
             return Ok(answer);
         }
@@ -163,13 +164,14 @@ impl<'a> Answers<'a> {
         }
         // Of new responses there is one at each point, however many points the function is bounded at.
         let listed = matches!(self.left.coverage_claimed(), Coverage::Point | Coverage::Points);
-        let (response, mut response_certificate) = if listed {
+        let (ends, mut response_certificate) = if listed {
             self.claimed_response(x)?
         } else {
             self.whole_response(&self.posterior.prediction_interval(x, &self.left.clone().coverage(Coverage::Point))?)
         };
         // A new response rests on the premises of the function: what refutes the one refutes the other.
         response_certificate.contradiction = certificate.contradiction;
+        let response = pairs(&ends.lower, &ends.upper);
         Ok(Answer { mean, std_dev, function, response, certificate, response_certificate })
     }
 
@@ -177,11 +179,11 @@ impl<'a> Answers<'a> {
     ///
     /// # Errors
     /// As [`Answers::at`].
-    pub fn function(&self, x: PointsRef<'_>) -> Result<(Vec<(f64, f64)>, Certificate)> {
+    pub fn function(&self, x: PointsRef<'_>) -> Result<(Ends, Certificate)> {
         if !self.is_claim() {
-            return self.at(x).map(|answer| (answer.function, answer.certificate));
+            return self.at(x).map(|answer| (Ends::around(answer.mean, answer.function), answer.certificate));
         }
-        self.bounded(x).map(|(ends, certificate)| (pairs(&ends.lower, &ends.upper), certificate))
+        self.bounded(x)
     }
 
     /// Centres, ends and certificate of a claim's intervals for the function.
@@ -191,12 +193,15 @@ impl<'a> Answers<'a> {
             None => self.posterior.interval(x, &self.left)?,
         };
         let mut certificate = self.whole(intervals.certificate());
-        let [mean, lower, upper] = [intervals.mean(), intervals.lower(), intervals.upper()].map(<[f64]>::to_vec);
-        let mut ends = Ends { mean, lower, upper };
+        let mut ends = intervals.ends();
         let norm_bound = self.claim.required_norm_bound()?;
         let diagonal = self.posterior.information().features().kernel().diagonal(x);
         if !clip(self.posterior.prior(), norm_bound, &diagonal, ends.lower.iter_mut().zip(&mut ends.upper)) {
             certificate.contradiction.get_or_insert(Contradiction::of_norm(None, norm_bound));
+        }
+        // What the norm rules out is no centre either.
+        for ((mean, lower), upper) in ends.mean.iter_mut().zip(&ends.lower).zip(&ends.upper) {
+            *mean = mean.max(*lower).min(*upper);
         }
         Ok((ends, certificate))
     }
@@ -205,20 +210,20 @@ impl<'a> Answers<'a> {
     ///
     /// # Errors
     /// As [`Answers::at`]; coverage of more than points, as there is one new response at each.
-    pub fn response(&self, x: PointsRef<'_>) -> Result<(Vec<(f64, f64)>, Certificate)> {
+    pub fn response(&self, x: PointsRef<'_>) -> Result<(Ends, Certificate)> {
         if let Some(conformal) = &self.conformal {
             let found = conformal.interval(x, self.claim.delta())?;
-            return Ok((pairs(found.response_lower(), found.response_upper()), found.certificate().clone()));
+            return Ok((found.ends(), found.certificate().clone()));
         }
         if !self.is_claim() {
-            return self.at(x).map(|answer| (answer.response, answer.response_certificate));
+            return self.at(x).map(|answer| (Ends::around(answer.mean, answer.response), answer.response_certificate));
         }
         let (response, certificate) = self.claimed_response(x)?;
         let contradiction = self.function(x)?.1.contradiction;
         Ok((response, Certificate { contradiction, ..certificate }))
     }
 
-    fn claimed_response(&self, x: PointsRef<'_>) -> Result<(Vec<(f64, f64)>, Certificate)> {
+    fn claimed_response(&self, x: PointsRef<'_>) -> Result<(Ends, Certificate)> {
         Ok(self.whole_response(&match &self.widths {
             Some(widths) => self.posterior.prediction_with(widths, x)?,
             None => self.posterior.prediction_interval(x, &self.left)?,
@@ -233,8 +238,8 @@ impl<'a> Answers<'a> {
         Answers { posterior: Cow::Owned(posterior.into_owned()), claim, left, widths, contradiction, least_norm, conformal, checked }
     }
 
-    fn whole_response(&self, response: &PredictionIntervals) -> (Vec<(f64, f64)>, Certificate) {
-        (pairs(response.response_lower(), response.response_upper()), self.whole(response.certificate()))
+    fn whole_response(&self, response: &PredictionIntervals) -> (Ends, Certificate) {
+        (response.ends(), self.whole(response.certificate()))
     }
 
     /// What intervals rest on that were made with what the check of the premises has left.

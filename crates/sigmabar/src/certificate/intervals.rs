@@ -47,6 +47,13 @@ impl Intervals {
         &self.upper
     }
 
+    /// Centres and ends.
+    #[must_use]
+    pub fn ends(&self) -> Ends {
+        let [mean, lower, upper] = [&self.mean, &self.lower, &self.upper].map(Vec::clone);
+        Ends { mean, lower, upper }
+    }
+
     /// The bound that was used at each point.
     #[must_use]
     pub fn methods(&self) -> &[Method] {
@@ -67,14 +74,24 @@ struct Centred {
     rounding: f64,
 }
 
-/// Centres and ends in the data's scale.
-pub(crate) struct Ends {
+/// Centres and ends of intervals in the data's scale.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Ends {
+    /// What each interval is about: the posterior mean, or that of the ridge that serves the point best.
     pub mean: Vec<f64>,
+    /// The lower ends.
     pub lower: Vec<f64>,
+    /// The upper ends.
     pub upper: Vec<f64>,
 }
 
 impl Ends {
+    /// From means and pairs of ends.
+    pub(super) fn around(mean: Vec<f64>, ends: Vec<(f64, f64)>) -> Self {
+        let (lower, upper) = ends.into_iter().unzip();
+        Self { mean, lower, upper }
+    }
+
     /// From centres and half-widths in the model's scale, rounding outwards.
     pub(crate) fn new(prior: Prior, side: Side, centres: &[f64], half_widths: &[f64]) -> Self {
         let mean: Vec<f64> = centres.iter().map(|&c| prior.to_data(c)).collect();

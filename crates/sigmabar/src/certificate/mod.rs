@@ -33,7 +33,7 @@ pub use breakdown::{Breakdown, IntervalCurve, IntervalsAt, Slopes};
 pub use claim::{Claim, Coverage, Method, Side};
 pub use conformal::{Calibration, Conformal};
 pub use energy::NormCheck;
-pub use intervals::Intervals;
+pub use intervals::{Ends, Intervals};
 pub use label::Label;
 pub use prediction::PredictionIntervals;
 pub use premises::{Amended, Calibrated, Lengthscales, Premise, Premises};

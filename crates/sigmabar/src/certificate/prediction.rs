@@ -39,6 +39,13 @@ impl PredictionIntervals {
         &self.response_upper
     }
 
+    /// Predictions and ends.
+    #[must_use]
+    pub fn ends(&self) -> Ends {
+        let [mean, lower, upper] = [&self.prediction, &self.response_lower, &self.response_upper].map(Vec::clone);
+        Ends { mean, lower, upper }
+    }
+
     /// What the intervals rest on; the noise of a new response is part of the claim.
     #[must_use]
     pub fn certificate(&self) -> &Certificate {
