@@ -7,6 +7,18 @@ use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::marker::PhantomData;
 
+/// What a visitor does with a value that is neither list nor table: reads it as this type, into this variant.
+macro_rules! plain_values {
+    ($type:ty, $into:expr) => {
+        plain_values!($type, $into; visit_bool: bool, visit_i64: i64, visit_u64: u64, visit_f64: f64, visit_str: &str);
+    };
+    ($type:ty, $into:expr; $($visit:ident: $kind:ty),*) => {
+        $(fn $visit<E: Error>(self, value: $kind) -> Result<Self::Value, E> {
+            <$type>::deserialize(value.into_deserializer()).map($into)
+        })*
+    };
+}
+
 /// A plain value, or a table that says more.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 #[serde(untagged)]
@@ -32,25 +44,7 @@ impl<'de, S: Deserialize<'de>, T: Deserialize<'de>> Visitor<'de> for PlainOrVisi
         f.write_str("a plain value or a table")
     }
 
-    fn visit_bool<E: Error>(self, value: bool) -> Result<Self::Value, E> {
-        S::deserialize(value.into_deserializer()).map(PlainOr::Plain)
-    }
-
-    fn visit_i64<E: Error>(self, value: i64) -> Result<Self::Value, E> {
-        S::deserialize(value.into_deserializer()).map(PlainOr::Plain)
-    }
-
-    fn visit_u64<E: Error>(self, value: u64) -> Result<Self::Value, E> {
-        S::deserialize(value.into_deserializer()).map(PlainOr::Plain)
-    }
-
-    fn visit_f64<E: Error>(self, value: f64) -> Result<Self::Value, E> {
-        S::deserialize(value.into_deserializer()).map(PlainOr::Plain)
-    }
-
-    fn visit_str<E: Error>(self, value: &str) -> Result<Self::Value, E> {
-        S::deserialize(value.into_deserializer()).map(PlainOr::Plain)
-    }
+    plain_values!(S, PlainOr::Plain);
 
     fn visit_seq<A: SeqAccess<'de>>(self, sequence: A) -> Result<Self::Value, A::Error> {
         S::deserialize(SeqAccessDeserializer::new(sequence)).map(PlainOr::Plain)
@@ -90,13 +84,59 @@ impl NumberOrAuto {
 }
 
 /// One thing, or a list of them.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(untagged, expecting = "expected one value or a list of values of the same kind")]
+#[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
+#[serde(untagged)]
 pub enum OneOrMany<T> {
     /// One.
     One(T),
     /// Several.
     Many(Vec<T>),
+}
+
+impl<'de, T: Deserialize<'de>> Deserialize<'de> for OneOrMany<T> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(OneOrManyVisitor(PhantomData))
+    }
+}
+
+struct OneOrManyVisitor<T>(PhantomData<T>);
+
+impl<'de, T: Deserialize<'de>> Visitor<'de> for OneOrManyVisitor<T> {
+    type Value = OneOrMany<T>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("one value or a list of values of the same kind")
+    }
+
+    plain_values!(T, OneOrMany::One);
+
+    fn visit_seq<A: SeqAccess<'de>>(self, sequence: A) -> Result<Self::Value, A::Error> {
+        Vec::deserialize(SeqAccessDeserializer::new(sequence)).map(OneOrMany::Many)
+    }
+}
+
+impl<T> From<OneOrMany<T>> for Vec<T> {
+    fn from(written: OneOrMany<T>) -> Self {
+        match written {
+            OneOrMany::One(one) => vec![one],
+            OneOrMany::Many(many) => many,
+        }
+    }
+}
+
+/// For `deserialize_with`: a list, whose brackets may be left out where one thing is in it.
+pub fn many<'de, D: Deserializer<'de>, T: Deserialize<'de>>(deserializer: D) -> Result<Vec<T>, D::Error> {
+    OneOrMany::deserialize(deserializer).map(Vec::from)
+}
+
+/// The same for a list that may be missing.
+pub fn some_many<'de, D: Deserializer<'de>, T: Deserialize<'de>>(deserializer: D) -> Result<Option<Vec<T>>, D::Error> {
+    Ok(Option::<OneOrMany<T>>::deserialize(deserializer)?.map(Vec::from))
+}
+
+/// The same for a list of lists.
+pub fn rows<'de, D: Deserializer<'de>, T: Deserialize<'de>>(deserializer: D) -> Result<Vec<Vec<T>>, D::Error> {
+    Ok(Vec::<OneOrMany<T>>::deserialize(deserializer)?.into_iter().map(Vec::from).collect())
 }
 
 /// A time as people write it, in seconds: `90`, `90s`, `1.5h`, `3d`. A number without a unit is seconds.

@@ -509,3 +509,30 @@ fn plates_are_those_that_there_are() {
     refused("plate = 6\nblocked = [\"\"]", "blocked: found \"\"");
     assert_eq!(read("plate = 6\nblocked = [\"a1\", \" A01 \"]"), Ok(5), "one well, however it is written");
 }
+
+/// A list of one needs no brackets, whichever key it belongs to.
+#[test]
+fn one_value_is_a_list_of_one() {
+    let float = "[parameters.x]\ntype = \"float\"\nlow = 0\nhigh = 1\n";
+    let cases = [
+        ("plates = 1\nplate = 12\n", "blocked", "\"A1\"", float),
+        ("budget = 3\n", "constraints", "\"x <= 0.5\"", float),
+        ("budget = 3\n[parameters.x]\ntype = \"categorical\"\n", "choices", "\"dmso\"", ""),
+        ("budget = 3\n[parameters.x]\ntype = \"ordinal\"\n", "choices", "5", ""),
+        ("budget = 3\n[candidates]\nrows = [[1], [2]]\n", "columns", "\"x\"", ""),
+        ("budget = 3\n[candidates]\ncolumns = [\"x\"]\nrows = [[1]]\n", "labels", "\"one\"", ""),
+        ("budget = 3\n[candidates]\ncolumns = [\"x\"]\nrows = [[1]]\n", "costs", "2.5", ""),
+    ];
+    for (before, key, one, after) in cases {
+        let written = |value: &str| read(&format!("{before}{key} = {value}\n{after}"));
+        let (bare, listed) = (written(one).unwrap(), written(&format!("[{one}]")).unwrap());
+        assert!(bare.declares_the_same(&listed), "{key} = {one}");
+        assert_eq!(bare.to_toml(), listed.to_toml());
+    }
+    let candidates = |rows: &str| read(&format!("budget = 3\n[candidates]\ncolumns = \"x\"\nrows = {rows}\n"));
+    assert!(candidates("[1, 2]").unwrap().declares_the_same(&candidates("[[1], [2]]").unwrap()));
+    // What is no list of the right things is named.
+    assert!(refused("plates = 1\nplate = 12\nblocked = 1\n").contains("line 3"));
+    let said = refused("budget = 3\n[candidates]\ncolumns = \"x\"\nrows = 1\n");
+    assert!(said.contains("line 4") && said.contains("expected a list in brackets"), "{said}");
+}

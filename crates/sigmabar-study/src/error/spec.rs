@@ -155,9 +155,12 @@ impl SpecProblem {
 /// A parser's message in words that need no parser to be understood.
 fn plainly(message: &str, place: Option<&TextPosition>) -> String {
     let mut words = message.trim().to_owned();
-    for (theirs, ours) in
-        [("expected usize", "expected a whole number"), ("expected u64", "expected a whole number"), ("expected f64", "expected a number")]
-    {
+    for (theirs, ours) in [
+        ("expected usize", "expected a whole number"),
+        ("expected u64", "expected a whole number"),
+        ("expected f64", "expected a number"),
+        ("expected a sequence", "expected a list in brackets, such as [1, 2]"),
+    ] {
         words = words.replace(theirs, ours);
     }
     let found = place.and_then(|place| place.excerpt.chars().nth(place.column - 1));

@@ -14,7 +14,6 @@ pub(crate) use table::ObjectiveTable;
 use crate::error::{Error, Result, SpecProblem};
 use crate::space::Space;
 use crate::trial::{AskedTrial, TrialResult};
-use crate::union::OneOrMany;
 use builtin::Builtin;
 use command::CommandObjective;
 use process::ProcessObjective;
@@ -77,10 +76,7 @@ impl Evaluator {
                 Ok(Self::Command(CommandObjective { template, directory, timeout }))
             }
             (None, Some(program), None) => {
-                let program = match program {
-                    OneOrMany::One(line) => vec![line.clone()],
-                    OneOrMany::Many(words) => words.clone(),
-                };
+                let program = Vec::from(program.clone());
                 if program.first().is_none_or(|word| word.trim().is_empty()) {
                     return Err((
                         "process",

@@ -1,5 +1,6 @@
 //! Candidates from a table: a header names the columns, every row is a setting that may be measured.
 
+use crate::union::{OneOrMany, many, rows, some_many};
 use crate::{Error, Result, Value};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -13,14 +14,20 @@ pub struct CandidateTable {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub source: Option<String>,
     /// The names of the columns.
+    #[serde(deserialize_with = "many")]
+    #[schemars(with = "OneOrMany<String>")]
     pub columns: Vec<String>,
     /// One setting in each row.
+    #[serde(deserialize_with = "rows")]
+    #[schemars(with = "Vec<OneOrMany<Value>>")]
     pub rows: Vec<Vec<Value>>,
     /// A label for each row.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, deserialize_with = "some_many", skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<OneOrMany<String>>")]
     pub labels: Option<Vec<String>>,
     /// What it costs to measure each row once.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, deserialize_with = "some_many", skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<OneOrMany<f64>>")]
     pub costs: Option<Vec<f64>>,
 }
 

@@ -4,7 +4,7 @@ use super::parameters::Parameters;
 use super::strategy::StrategySchema;
 use crate::objective::ObjectiveTable;
 use crate::space::CandidateTable;
-use crate::union::{Auto, NumberOrAuto, OneOrMany, PlainOr};
+use crate::union::{Auto, NumberOrAuto, OneOrMany, PlainOr, many};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use sigmabar::catalogue::PolicySpec;
@@ -48,7 +48,8 @@ pub struct StudyFile {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub replicates: Option<usize>,
     /// Wells that stay empty, such as ["A1", "H12"].
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, deserialize_with = "many", skip_serializing_if = "Vec::is_empty")]
+    #[schemars(with = "OneOrMany<String>")]
     pub blocked: Vec<String>,
     /// How batches were cut anew when the budget was made larger; written by `amend` only.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -69,7 +70,8 @@ pub struct StudyFile {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub seed: Option<u64>,
     /// Linear constraints such as "a + b + c == 1" or "x < y".
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, deserialize_with = "many", skip_serializing_if = "Vec::is_empty")]
+    #[schemars(with = "OneOrMany<String>")]
     pub constraints: Vec<String>,
     /// The ridge τ, always a standard deviation; the noise level unless said.
     #[serde(default, skip_serializing_if = "Option::is_none")]

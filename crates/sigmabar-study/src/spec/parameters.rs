@@ -1,6 +1,7 @@
 //! The tables of parameters, in the order in which the file names them.
 
 use crate::Value;
+use crate::union::{OneOrMany, some_many};
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::de::{Deserializer, MapAccess, Visitor};
 use serde::ser::{SerializeMap, Serializer};
@@ -60,7 +61,8 @@ pub struct ParameterTable {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unit: Option<String>,
     /// The choices of a categorical, the numbers of an ordinal parameter.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default, deserialize_with = "some_many", skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<OneOrMany<Value>>")]
     pub choices: Option<Vec<Value>>,
 }
 
