@@ -5,6 +5,7 @@ use crate::console::Console;
 use crate::failure::{Ending, Failure};
 use crate::model::{self, About, Model};
 use crate::output;
+use crate::which_study::quoted;
 use sigmabar::certificate::Contradiction;
 use sigmabar::sealed::is_sealed;
 use std::fs;
@@ -24,7 +25,7 @@ pub(crate) fn save(model: &Model, path: &Path) -> Outcome<u64> {
 pub(crate) fn contradicted(contradiction: &Contradiction, verb: &str, about: &About, console: &Console) -> Ending {
     console.warn(contradiction);
     console.say(model::MEND);
-    let About { data, target, .. } = about;
+    let (data, target) = (&about.data, quoted(Path::new(&about.target)));
     console
         .next(format_args!("sigmabar {verb} {data} --target {target} --prior-mean MEAN --unit UNIT --norm-bound C   (the rest as before)"));
     Ending::Uncertified

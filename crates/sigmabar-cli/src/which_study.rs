@@ -243,10 +243,10 @@ impl WhichStudy {
         self.name.as_ref().map_or_else(String::new, |name| format!(" --name {}", quoted(Path::new(name))))
     }
 
-    /// The page of this study, in the directory where the command was typed: no two studies of a directory have the same.
+    /// The page of this study, beside its files: no two studies of a directory have the same.
     pub fn report(&self) -> PathBuf {
         let name = self.name.clone().unwrap_or_else(|| stem(&self.file));
-        PathBuf::from(format!("{}-report.html", name.replace(['/', '\\'], "_")))
+        self.file.with_file_name(format!("{}-report.html", name.replace(['/', '\\'], "_")))
     }
 }
 

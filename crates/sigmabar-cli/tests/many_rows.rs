@@ -50,7 +50,7 @@ fn data_marker(folder: &Path) -> std::path::PathBuf {
     folder.join("data/_SUCCESS")
 }
 
-const GIVEN: &str = "--target y --ignore year --kernel matern-2.5 --lengthscale 0.5 --tau 0.1 --inducing 40 --prior-mean 5.5 --norm-bound 20 --noise gaussian:0.1 --collected fixed";
+pub const GIVEN: &str = "--target y --ignore year --kernel matern-2.5 --lengthscale 0.5 --tau 0.1 --inducing 40 --prior-mean 5.5 --norm-bound 20 --noise gaussian:0.1 --collected fixed";
 
 #[test]
 fn one_process_or_many_the_model_is_the_same_to_the_byte() {

@@ -1,11 +1,12 @@
 //! Plans over many rows: parts without rows, more inducing points, kernels learnt on other rows or on all, machines that differ.
 
-use crate::many_rows::{CURVE, done, make, refused, sigmabar, two_files};
+use crate::many_rows::{CURVE, GIVEN, done, make, refused, sigmabar, two_files};
 use sigmabar::Posterior;
 use sigmabar::accumulator::{Accumulator, Plan};
 use sigmabar::sealed::{self, Kind};
 use std::fs;
 use std::path::Path;
+use std::process::Command;
 
 /// An array job may have more tasks than there are chunks: those that have nothing to do do not fail.
 #[test]
@@ -28,6 +29,45 @@ fn a_part_without_chunks_is_empty_and_merges() {
     assert!(fs::read(at.join("again.sbm")).unwrap() == fs::read(at.join("one.sbm")).unwrap());
     let said = refused(at, "merge none-*.sba -o none.sbm");
     assert!(said.contains("none-*.sba: there are no sums to merge: name files that sigmabar accumulate wrote"), "{said}");
+}
+
+/// Runs what a command suggests, by a shell and as it stands.
+fn follow(at: &Path, said: &str) -> String {
+    let line = said.lines().find_map(|line| line.strip_prefix("next: ")).unwrap_or_else(|| panic!("nothing is suggested: {said}"));
+    let command = Path::new(env!("CARGO_BIN_EXE_sigmabar")).parent().unwrap().to_owned();
+    let others = std::env::var_os("PATH").unwrap_or_default();
+    let path = std::env::join_paths(std::iter::once(command).chain(std::env::split_paths(&others))).unwrap();
+    let found = Command::new("sh").args(["-c", line]).current_dir(at).env("PATH", path).output().unwrap();
+    let words = String::from_utf8_lossy(&found.stderr).into_owned();
+    assert!(found.status.success(), "{line}: {words}");
+    words + &String::from_utf8_lossy(&found.stdout)
+}
+
+/// From the plan to the page, each step as the one before it suggests, with names that a shell would take for something else.
+#[test]
+fn what_merge_and_those_around_it_suggest_works_as_written() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = folder.path();
+    two_files(at);
+    follow(at, &done(at, &format!("plan a.csv b.csv {CURVE} -o p&q.sbp")));
+    done(at, "accumulate --plan p&q.sbp --part 2/2 -o 2.sba");
+    assert!(done(at, "merge 2.sba -o half.sba").contains("next: sigmabar merge half.sba ... -o model.sbm"), "a chunk is missing");
+    let merged = follow(at, &done(at, "merge 1.sba 2.sba -o all&.sba"));
+    assert!(merged.contains("saved model.sbm"), "{merged}");
+    fs::copy(at.join("a.csv"), at.join("NEW.csv")).unwrap();
+    let rows = fs::read_to_string(at.join("NEW.csv")).unwrap().lines().count();
+    let predicted = follow(at, &merged);
+    assert!(predicted.lines().filter(|line| line.starts_with(|c: char| c.is_ascii_digit() || c == '-')).count() >= rows - 1, "{predicted}");
+    follow(at, &predicted);
+    assert!(at.join("model-model.html").exists());
+    // New rows come as the old ones did.
+    let folder = tempfile::tempdir().unwrap();
+    let at = folder.path();
+    make(at);
+    done(at, &format!("plan data {GIVEN} -o p.sbp"));
+    let merged = follow(at, &done(at, "accumulate --plan p.sbp -o s.sba"));
+    fs::copy(at.join("data/year=2020/part-0.parquet"), at.join("NEW.parquet")).unwrap();
+    assert!(follow(at, &merged).contains("certified"));
 }
 
 /// What needs single rows means nothing for sums: it is refused rather than passed over.

@@ -439,6 +439,21 @@ fn studies_side_by_side_have_pages_of_their_own_and_paths_that_can_be_typed() {
     let words = String::from_utf8_lossy(&output.stderr).into_owned();
     assert!(words.contains("open 'second try-report.html'"), "{words}");
     assert!(directory.path().join("second try-report.html").exists());
+    // Typed from elsewhere, a page lies beside what it is about.
+    fs::create_dir(directory.path().join("far")).unwrap();
+    fs::write(directory.path().join("far/third.toml"), &text).unwrap();
+    let output = sigmabar(directory.path(), &["run", "far/third.toml"]).output().unwrap();
+    assert!(String::from_utf8_lossy(&output.stderr).contains("next: open far/third-report.html"));
+    let page = directory.path().join("far/third-report.html");
+    for name in ["far/third.toml", "far/third.db"] {
+        fs::remove_file(&page).unwrap();
+        done(directory.path(), &["report", name]);
+    }
+    let model = fitted();
+    fs::rename(model.path().join("model.sbm"), directory.path().join("far/model.sbm")).unwrap();
+    done(directory.path(), &["report", "far/model.sbm"]);
+    assert!(page.exists() && directory.path().join("far/model-model.html").exists());
+    assert!(!directory.path().join("third-report.html").exists() && !directory.path().join("model-model.html").exists());
 }
 
 #[test]

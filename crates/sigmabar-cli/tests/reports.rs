@@ -213,6 +213,57 @@ fn what_matters_most_comes_first_in_the_unit_of_the_result() {
     assert!((thf.1 - water.1 - 57.0).abs() < 6.0 && (thf.1 - thf.0 - 8.0).abs() < 4.0, "{thf:?} {water:?}");
 }
 
+/// Length-scales say how fast a parameter acts, not how much: those that were declared here would put the solvent last.
+#[test]
+fn a_category_worth_much_comes_before_numbers_with_short_lengthscales() {
+    let directory = TempDir::new().unwrap();
+    let toml = "budget = 120\nstrategy = \"sobol\"\nprior_mean = 20\nunit = 30\nnoise = 0.01\nnorm_bound = 40\n\
+                kernel = { name = \"matern\", lengthscale = { temperature = 0.3, solvent = 3, hours = 0.35 } }\n\
+                [parameters.temperature]\ntype = \"float\"\nlow = 20\nhigh = 80\n\
+                [parameters.solvent]\ntype = \"categorical\"\nchoices = [\"dmso\", \"thf\", \"water\"]\n[parameters.hours]\ntype = \"float\"\nlow = 0\nhigh = 8\n";
+    let study = study(&directory, toml);
+    answer(&study, usize::MAX, |trial| {
+        let solvent = if trial.values[1].1.to_string() == "thf" { 57.0 } else { 0.0 };
+        value(solvent + 4.0 * (number(trial, 0) / 8.0).sin() + 3.0 * number(trial, 2).cos() + 0.1 * noise(trial.seed))
+    });
+    let effects = rows(&report::study(&study).unwrap(), "effects.csv");
+    let column = |row: usize, column: usize| effects[row][column].parse::<f64>().unwrap();
+    assert_eq!(effects[0][0], "solvent", "{effects:?}");
+    // Of three solvents one gives 57 more: a standard deviation of 26.9 by itself, and hardly more with the others.
+    assert!((column(0, 1) - 26.9).abs() < 3.0 && (column(0, 2) - 26.9).abs() < 4.0 && (column(0, 3) - 57.0).abs() < 6.0, "{effects:?}");
+    for row in [1, 2] {
+        assert!(column(row, 2) < 0.4 * column(0, 2) && column(row, 5) < 0.2, "{effects:?}");
+    }
+}
+
+/// Two parameters that do nothing on average and much together come before one that does a little by itself.
+#[test]
+fn what_matters_only_together_with_others_has_a_total_effect() {
+    let directory = TempDir::new().unwrap();
+    let float = |name: &str| format!("[parameters.{name}]\ntype = \"float\"\nlow = -1\nhigh = 1\n");
+    let toml = format!(
+        "budget = 72\nstrategy = \"sobol\"\nunit = 10\nnoise = 0.01\nnorm_bound = 20\nkernel = {{ name = \"se\", lengthscale = {{ a = 0.8, b = 0.8, c = 0.5 }} }}\n{}{}{}",
+        float("c"),
+        float("a"),
+        float("b")
+    );
+    let study = study(&directory, &toml);
+    answer(&study, usize::MAX, |trial| {
+        value(3.0 * number(trial, 0) + 12.0 * number(trial, 1) * number(trial, 2) + 0.1 * noise(trial.seed))
+    });
+    let effects = rows(&report::study(&study).unwrap(), "effects.csv");
+    let of = |name: &str| {
+        let row = effects.iter().find(|row| row[0] == name).unwrap();
+        (row[1].parse::<f64>().unwrap(), row[2].parse::<f64>().unwrap())
+    };
+    // Over [-1, 1]²: no effect of a or b alone, a standard deviation of 12/3 together; 3/√3 for c. A grid with its ends has a little more.
+    for (name, main, total) in [("a", 0.0, 4.0), ("b", 0.0, 4.0), ("c", 1.73, 1.73)] {
+        let found = of(name);
+        assert!((found.0 - main).abs() < 0.6 && (found.1 - total).abs() < 1.0, "{name}: {found:?}, {effects:?}");
+    }
+    assert_eq!(effects[2][0], "c", "by main effects alone it would come first: {effects:?}");
+}
+
 /// A measurement is shown on the slice where it would be by the model if only that parameter were another: what the other parameters do is taken out.
 #[test]
 fn dots_of_slices_are_partial_residuals() {

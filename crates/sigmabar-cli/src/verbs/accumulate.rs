@@ -11,7 +11,8 @@ use crate::output;
 use crate::quantity::Bytes;
 use crate::which_study::quoted;
 use serde_json::json;
-use std::path::PathBuf;
+use sigmabar::accumulator::Accumulator;
+use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
 /// A part of the chunks: the first of sixteen is 1/16.
@@ -83,8 +84,14 @@ pub(crate) fn run(arguments: &Arguments, console: &Console) -> Outcome {
         console.say(format_args!("none of the {all} chunks of the plan is in this part: its sums are empty, and merge like any others"));
     }
     console.say(format_args!("saved {} ({})", arguments.out.display(), Bytes(written.len() as u64)));
-    console.next(format_args!("sigmabar merge {} ... -o model.sbm", quoted(&arguments.out)));
+    suggest_merging(&sums, &arguments.out, console);
     Ok(Ending::Done)
+}
+
+/// Sums of all chunks are merged by themselves, others with those that are missing.
+pub(super) fn suggest_merging(sums: &Accumulator, saved: &Path, console: &Console) {
+    let others = if sums.uncovered().is_empty() { "" } else { " ..." };
+    console.next(format_args!("sigmabar merge {}{others} -o model.sbm", quoted(saved)));
 }
 
 pub(crate) fn hex(bytes: &[u8]) -> String {

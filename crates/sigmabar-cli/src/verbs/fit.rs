@@ -461,7 +461,7 @@ pub(super) fn about(arguments: &Arguments, features: Vec<ColumnInfo>) -> About {
         calibration: None,
         scores: None,
         held_out: Vec::new(),
-        data: arguments.data.iter().map(|path| path.display().to_string()).collect::<Vec<_>>().join(" "),
+        data: arguments.data.iter().map(|path| quoted(path)).collect::<Vec<_>>().join(" "),
     }
 }
 

@@ -1,6 +1,6 @@
 //! `sigmabar merge SUMS -o model.sbm`: sums of all chunks make the model, in whatever order they come.
 
-use super::accumulate::{hex, unhex};
+use super::accumulate::{hex, suggest_merging, unhex};
 use super::{fit, plan};
 use crate::Outcome;
 use crate::console::Console;
@@ -69,6 +69,7 @@ pub(crate) fn run(arguments: &Arguments, console: &Console) -> Outcome {
             arguments.out.display(),
             Bytes(bytes.len() as u64)
         ));
+        suggest_merging(&sums, &arguments.out, console);
         return Ok(Ending::Done);
     }
     if arguments.noise.is_some() {

@@ -20,7 +20,7 @@ pub struct Arguments {
     /// Which of several studies in one .db file
     #[arg(long, value_name = "NAME")]
     name: Option<String>,
-    /// The page to write; STUDY-report.html or MODEL-model.html unless named
+    /// The page to write; STUDY-report.html or MODEL-model.html beside the study or the model unless named
     #[arg(long, short, value_name = "FILE")]
     out: Option<PathBuf>,
     /// Write the pictures into this directory too, as PNG and SVG, with their numbers as CSV
@@ -32,7 +32,7 @@ pub(crate) fn run(arguments: &Arguments, console: &Console) -> Outcome {
     let is_study = |path: &PathBuf| crate::which_study::is_spec(path) || path.extension().is_some_and(|extension| extension == "db");
     match &arguments.what {
         Some(path) if !is_study(path) => {
-            let usual = PathBuf::from(format!("{}-model.html", stem(path)));
+            let usual = path.with_file_name(format!("{}-model.html", stem(path)));
             let model = model_file::load(path)?;
             let page = report::model(&model)?;
             write_all(&page, &[path], arguments, usual, console)?;

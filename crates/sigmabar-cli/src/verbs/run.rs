@@ -48,7 +48,7 @@ pub struct Arguments {
     /// Evaluate settings again that failed: after the objective was mended
     #[arg(long)]
     retry_failed: bool,
-    /// Where to write the page of pictures; STUDY-report.html unless named
+    /// Where to write the page of pictures; STUDY-report.html beside the study unless named
     #[arg(long, value_name = "FILE")]
     report: Option<PathBuf>,
     /// Write no page
