@@ -533,16 +533,16 @@ fn a_mistyped_well_is_asked_about_before_the_plate_is_analysed() {
     };
     filled("555");
     let said = ends(path, &["tell", "plate.csv"], 1).1;
-    let words =
-        "plate.csv, line 6: trial 3 (well B1) came to 555, and what was declared allows -6 to 106; nothing of this file was written down";
-    assert!(said.contains(words) && said.contains("sigmabar tell plate.csv --sure"), "{said}");
+    let words = "plate.csv, line 6: trial 3 (well B1) came to 555, and what was declared allows -6 to 106; nothing was written down";
+    assert!(said.contains(words) && said.contains("the same command with --sure"), "{said}");
     assert!(ends(path, &["status", "--format", "json"], 0).0.contains("\"closed\": 0"));
-    // One by one they are warned of, and can be corrected while the batch is open.
-    let said = ends(path, &["tell", "0", "555"], 0).1;
-    assert!(said.contains("what was declared allows -6 to 106: if that is mistyped, sigmabar tell TRIAL VALUE --replace"), "{said}");
-    ends(path, &["tell", "0", "60", "--replace", "--note", "a slip"], 0);
-    filled("63");
+    filled("");
     assert!(ends(path, &["tell", "plate.csv"], 0).1.contains("written down: 11 values"));
+    // The one that completes the batch is asked about too, and so before the analysis.
+    let said = ends(path, &["tell", "3", "555"], 1).1;
+    assert!(said.contains("trial 3 (well B1) came to 555, and what was declared allows -6 to 106; nothing was written down"), "{said}");
+    assert!(ends(path, &["status", "--format", "json"], 0).0.contains("\"closed\": 0"));
+    ends(path, &["tell", "3", "63"], 0);
     let advice = ends(path, &["recommend", "--format", "json"], 0).0;
     assert!(advice.contains("\"certified\""), "nothing was corrected after the batch was analysed: {advice}");
 }

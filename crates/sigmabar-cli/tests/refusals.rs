@@ -286,7 +286,7 @@ fn closing_a_batch_that_refutes_the_premises_says_so() {
                 [parameters.x]\ntype = \"float\"\nlow = 0\nhigh = 1\n";
     fs::write(directory.path().join("study.toml"), text).unwrap();
     done(directory.path(), &["ask", "study.toml", "-n", "2"]);
-    done(directory.path(), &["tell", "0", "61"]);
+    done(directory.path(), &["tell", "0", "61", "--sure"]);
     done(directory.path(), &["tell", "1", "83"]);
     let words = refused(directory.path(), &["close-batch", "study.toml"], 3);
     assert!(words.contains("the batch is closed") && words.contains("mend prior_mean"), "{words}");

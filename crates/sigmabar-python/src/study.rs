@@ -7,7 +7,7 @@ use crate::strategy::PyStrategy;
 use crate::work;
 use pyo3::prelude::*;
 use serde_json::{Map, Value as Json};
-use sigmabar_study::{AskRequest, Asked, AskedTrial, Corrected, ImportedRow, Pilot, Study, StudySpec, TrialResult, TrialRow, Value};
+use sigmabar_study::{AskRequest, Asked, AskedTrial, Corrected, Error, ImportedRow, Pilot, Study, StudySpec, TrialResult, TrialRow, Value};
 use std::fmt::Display;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -102,7 +102,7 @@ impl PyStudy {
             }
             let (study, is_own) = Study::create_or_open(&file, &name, &spec)?;
             let is_same = is_own || study.spec().declares_the_same(&spec);
-            if is_same { Ok(study) } else { Err(sigmabar_study::Error::StudyExists { file, name }) }
+            if is_same { Ok(study) } else { Err(Error::StudyExists { file, name }) }
         });
         study.map(Self::from)
     }
@@ -155,14 +155,14 @@ impl PyStudy {
 
     /// The study file, which may have been amended.
     fn toml(&self, py: Python<'_>) -> PyResult<String> {
-        self.with(py, |study| Ok::<_, sigmabar_study::Error>(study.spec().to_toml()))
+        self.with(py, |study| Ok::<_, Error>(study.spec().to_toml()))
     }
 
     /// Trials as JSON objects, an empty list while all are leased, `None` at the end.
     fn ask(&self, py: Python<'_>, worker: String, at_most: usize, lease: f64) -> PyResult<Option<Vec<String>>> {
         let lease = Duration::try_from_secs_f64(lease).map_err(raise)?;
         let asked = self.with(py, move |study| match study.ask(&AskRequest::new(worker, at_most).with_lease(lease)) {
-            Err(sigmabar_study::Error::Contradicted(contradiction)) => Ok(Err(contradiction)),
+            Err(Error::Contradicted(contradiction)) => Ok(Err(contradiction)),
             other => other.map(Ok),
         })?;
         Ok(match asked.map_err(|contradiction| contradicted(&contradiction, "study.go_on_despite_contradiction()"))? {
@@ -173,9 +173,17 @@ impl PyStudy {
     }
 
     /// For each result whether it counted, or came after its batch was closed.
-    fn tell(&self, py: Python<'_>, results: Vec<(u64, ResultParts)>) -> PyResult<Vec<bool>> {
+    fn tell(&self, py: Python<'_>, results: Vec<(u64, ResultParts)>, sure: bool) -> PyResult<Vec<bool>> {
         let results: Vec<(u64, TrialResult)> = results.into_iter().map(|(id, parts)| (id, result(parts))).collect();
-        let told = self.with(py, move |study| study.tell_all(&results))?;
+        let told = self.with(py, move |study| {
+            if !sure {
+                study.refuse_mistyped(&results).map_err(|error| match error {
+                    Error::Mistyped { .. } => format!("{error}: sure=True says that it was measured"),
+                    _ => error.to_string(),
+                })?;
+            }
+            study.tell_all(&results).map_err(said)
+        })?;
         Ok(told.into_iter().map(|told| !told.is_late()).collect())
     }
 
@@ -188,11 +196,16 @@ impl PyStudy {
         self.with(py, if even_unseen { Study::close_batch_unseen } else { Study::close_batch })
     }
 
-    /// A result that may come after that of another worker: the one that was told first stands.
-    fn settle(&self, py: Python<'_>, id: u64, parts: ResultParts) -> PyResult<()> {
-        self.with(py, move |study| match study.tell(id, result(parts)) {
-            Ok(_) | Err(sigmabar_study::Error::AlreadyTold { .. }) => Ok(()),
-            Err(error) => Err(error),
+    /// A result that may come after that of another worker: the one that was told first stands. What a program came to is what it is: why it looks wrong, if it does.
+    fn settle(&self, py: Python<'_>, id: u64, parts: ResultParts) -> PyResult<Option<String>> {
+        self.with(py, move |study| {
+            let result = result(parts);
+            let doubt = study.mistyped(&[(id, result.clone())])?.first().map(ToString::to_string);
+            match study.tell(id, result) {
+                Ok(_) => Ok(doubt),
+                Err(Error::AlreadyTold { .. }) => Ok(None),
+                Err(error) => Err(error),
+            }
         })
     }
 

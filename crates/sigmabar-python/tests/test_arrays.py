@@ -184,7 +184,9 @@ def test_memory_that_is_not_aligned_is_copied_first() -> None:
         (lambda: sb.fit_hyperparameters(K, X, Y, tau_limits=3), "tau_limits must be a pair"),
         (lambda: sb.Space([3]), "column 0 must be a Float"),
         (lambda: sb.Candidates(X[:2], labels=[1, 2]), "labels must be text, not 1"),
-        (lambda: sb.Study("study.db"), "Study.open"),
+        (lambda: sb.Study("nowhere.db"), "nowhere.db: there is no such file: create a study first"),
+        (lambda: sb.Study("a.toml"), r'Study.create\("a.db", "a", "a.toml"\) begins its study'),
+        (lambda: sb.Study(3), r'a study is in a file or on a server: Study\("study.db"\)'),
     ],
 )
 def test_wrong_use_is_refused_in_clear_words(call, words: str | None) -> None:  # type: ignore[no-untyped-def]

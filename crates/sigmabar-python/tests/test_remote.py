@@ -176,6 +176,26 @@ def test_batches_are_closed_results_corrected_and_study_files_amended(server: Se
     assert study.status()["planned"] == 24
 
 
+def test_what_looks_mistyped_is_asked_about_in_a_file_and_over_http(server: Server) -> None:
+    beside = sb.Study.create(server.place / "beside.db", "beside", server.place / "demo.toml")
+    for study in (sb.Study(server.url), beside):
+        first = study.ask(8, worker="me") or []
+        assert study.tell_all([(trial.id, 51.0 + trial.id) for trial in first]) == [True] * 8
+        (odd,) = study.ask(1, worker="me") or []
+        words = "trial 8 came to 570, and all others lie between 51 and 58; nothing was written down: sure=True says that it was measured"
+        for tell in (lambda sure: [study.tell(odd.id, 570.0, sure=sure)], lambda sure: study.tell_all([(odd.id, 570.0), (0, 51.0)], sure=sure)):  # noqa: B023
+            with pytest.raises(sb.Error, match=words):
+                tell(False)
+        assert study.trials()[odd.id]["value"] is None and letters(server.place / ".sigmabar-outbox") == []
+        assert study.tell(odd.id, 570.0, sure=True) and study.tell(odd.id, 570.0), "what is written down is not asked about again"
+        # What an objective came to is what it is.
+        values = iter([5700.0])
+        with pytest.warns(UserWarning, match=r"trial \d+ came to 5700, and all others lie between 51 and 570: if that is wrong, study.replace") as said:
+            assert study.run(lambda x, kind: next(values, 55.0)) == "finished"  # noqa: B023
+        assert len(said) == 1 and said[0].filename == __file__
+        assert 5700.0 in [trial["value"] for trial in study.trials()]
+
+
 def test_calls_wait_for_a_server_that_was_killed(server: Server) -> None:
     study = sb.Study(server.url)
     asked = study.ask(2, worker="me")
@@ -303,7 +323,7 @@ def test_a_server_behind_a_proxy_that_speaks_https_is_reached(server: Server, mo
         (lambda base, url: sb.Study(base, token="wrong-token-0123456789"), "token is wrong"),
         (lambda base, url: sb.Study(base, token="…"), "is no token"),
         (lambda base, url: sb.Study(url, name="other"), "there are: demo"),
-        (lambda base, url: sb.Study("demo.db"), "Study.create"),
+        (lambda base, url: sb.Study("demo.toml"), "Study.create"),
     ],
 )
 def test_what_is_wrong_with_an_address_is_said(server: Server, make: Callable[[str, str], sb.Study], words: str) -> None:

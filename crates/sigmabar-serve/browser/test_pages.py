@@ -127,6 +127,35 @@ def shot(page, name):
     page.screenshot(path=str(SCREENS / f"{name}.png"), full_page=True)
 
 
+def asks_what_is_mistyped(light, api):
+    """A result that no function within the premises gives is asked about before it is written down, and told by whoever is sure."""
+    page, asked = light.page, []
+    page.remove_listener("dialog", ACCEPT)
+
+    def answer(dialog):
+        asked.append(dialog.message)
+        dialog.dismiss() if len(asked) == 1 else dialog.accept()
+
+    page.on("dialog", answer)
+    well = page.locator("button.well.open").first
+    trial = well.get_attribute("data-trial")
+    well.click()
+    page.keyboard.type("51500")
+    page.keyboard.press("Enter")
+    expect(page.locator("#say")).to_contain_text("nothing was written down")
+    expect(page.locator("input.well.wrong")).to_have_value("51500")
+    page.keyboard.press("Enter")
+    expect(page.locator("span.well", has_text="51500")).to_have_count(1, timeout=5000)
+    assert len(asked) == 2 and all("came to 51500, and what was declared allows" in words and words.endswith("Was it measured so?") for words in asked), asked
+    page.keyboard.press("Escape")
+    page.remove_listener("dialog", answer)
+    page.on("dialog", ACCEPT)
+    # The browser speaks of every refusal.
+    light.wrong[:] = [words for words in light.wrong if "409" not in words]
+    api("POST", f"plate/trials/{trial}/replace", {"value": 51.5, "why": "a slip"})
+    expect(page.locator("span.well", has_text="51500")).to_have_count(0, timeout=5000)
+
+
 def fill_wells(page):
     wells = page.locator("button.well.open")
     before = wells.count()
@@ -178,10 +207,10 @@ def upload(page, place):
     expect(page.locator("#difference .change-conflict").first).to_be_visible()
     expect(page.locator("#difference button")).to_have_count(0)
     shot(page, "plates-difference")
-    told = {0: "51.5", 1: "failed", 2: "42"}
+    told = {0: "51.5", 1: "51.5", 2: "failed", 3: "42"}
     page.set_input_files("#sheet", sheet("right.csv", lambda i: told.get(i, 40 + i if i < 20 else "")))
-    expect(page.locator("#difference")).to_contain_text("17 new")
-    page.get_by_role("button", name="Tell 17 results").click()
+    expect(page.locator("#difference")).to_contain_text("16 new")
+    page.get_by_role("button", name="Tell 16 results").click()
     expect(page.locator("#difference")).to_be_empty()
     expect(page.locator("button.well.open")).to_have_count(4, timeout=5000)
 
@@ -443,6 +472,7 @@ def main(place):
         page.goto(address)
         assert "token" not in page.url
         page.goto(base + "/s/plate/plates")
+        asks_what_is_mistyped(light, api)
         fill_wells(page)
         keeps_what_is_being_typed(page, api)
         upload(page, place)

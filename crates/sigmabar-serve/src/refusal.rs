@@ -60,6 +60,7 @@ impl From<&Error> for Refusal {
             Error::UnknownTrial { .. } => (StatusCode::NOT_FOUND, "unknown-trial"),
             Error::NotAsked { .. } => (StatusCode::CONFLICT, "not-asked"),
             Error::AlreadyTold { .. } => (StatusCode::CONFLICT, "already-told"),
+            Error::Mistyped { .. } => (StatusCode::CONFLICT, "mistyped"),
             Error::NotHandedOut { .. } => (StatusCode::CONFLICT, "not-handed-out"),
             Error::NotTold { .. } => (StatusCode::CONFLICT, "not-told"),
             Error::Unamendable { .. } => (StatusCode::CONFLICT, "unamendable"),
@@ -84,7 +85,8 @@ impl From<&Error> for Refusal {
             Error::Store { .. } => (StatusCode::INTERNAL_SERVER_ERROR, UNREADABLE),
             _ => (StatusCode::INTERNAL_SERVER_ERROR, "internal"),
         };
-        Self::new(status, name, error.to_string())
+        let remedy = if matches!(error, Error::Mistyped { .. }) { ": sure=true says that it was measured" } else { "" };
+        Self::new(status, name, format!("{error}{remedy}"))
     }
 }
 

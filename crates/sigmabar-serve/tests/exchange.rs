@@ -376,6 +376,39 @@ fn a_study_file_amended_beside_the_server_is_followed() {
     assert_eq!(finish(), 9);
 }
 
+/// What was typed is asked about before it is written down; what a program came to is what it is.
+#[test]
+fn a_result_that_looks_mistyped_is_asked_about() {
+    let directory = tempfile::tempdir().unwrap();
+    let text = "plates = 1\nplate = 12\nstrategy = \"s-bpe\"\nprior_mean = 50\nunit = 20\nnorm_bound = 2\nnoise = { gaussian = 0.1 }\n\
+                kernel = { name = \"matern\", lengthscale = 0.5 }\n[parameters.x]\ntype = \"float\"\nlow = 0\nhigh = 1\n";
+    let file = support::with(directory.path(), "demo", text);
+    let server = Server::start(Source::File(file.clone()));
+    let post = |path: &str, body: &str| server.post(&format!("/api/v1/studies/demo{path}"), body);
+    let tell =
+        |id: u64, query: &str, body: &str| server.send("PUT", &format!("/api/v1/studies/demo/trials/{id}/result{query}"), Some(body));
+    assert_eq!(post("/plates", r#"{"wells":12,"name":"plate1"}"#).status, 200);
+    let told = || Study::open(&file, None).unwrap().trials().unwrap().iter().filter(|row| row.value.is_some()).count();
+    let words = "came to 555, and what was declared allows -6 to 106; nothing was written down: sure=true says that it was measured";
+    let asked = |answer: support::Answer, words: &str| {
+        let message = answer.json()["message"].as_str().unwrap().to_owned();
+        assert!(answer.error() == (409, "mistyped".into()) && message.contains(words), "{message}");
+        assert_eq!(told(), 0);
+    };
+    asked(tell(0, "", r#"{"value":555}"#), words);
+    asked(post("/results", r#"{"results":[{"id":0,"value":60},{"id":1,"value":61},{"id":2,"value":62},{"id":3,"value":555}]}"#), words);
+    let sheet = r#"{"csv":"trial,result\n0,60\n1,61\n2,62\n3,555\n"}"#;
+    asked(post("/import", sheet), "line 5: trial 3 (well");
+    asked(post("/plates/1/wells", r#"{"wells":{"A1":"60","A2":"61","A3":"62","A4":"555"}}"#), words);
+    assert_eq!(post("/import?dry_run=true", sheet).status, 200);
+    assert_eq!(tell(0, "?sure=perhaps", r#"{"value":555}"#).error(), (400, "wrong-query".into()));
+    assert_eq!(tell(0, "?sure=true", r#"{"value":555}"#).status, 201);
+    assert_eq!(tell(0, "", r#"{"value":555}"#).status, 200, "what is written down is not asked about again");
+    // A worker is asked nothing.
+    assert_eq!(remote(&server).tell(1, value(777.0)).unwrap(), Told::Counted);
+    assert_eq!(told(), 2);
+}
+
 #[test]
 fn results_are_corrected_and_commands_do_not_come_over_the_network() {
     let directory = tempfile::tempdir().unwrap();

@@ -5,10 +5,10 @@ use crate::console::Console;
 use crate::data::Reader;
 use crate::failure::{Ending, Failure};
 use crate::plate::{self, Reading};
-use crate::quantity::{counted, short};
+use crate::quantity::counted;
 use crate::verbs::status;
-use crate::which_study::{StudyOption, WhichStudy, quoted};
-use sigmabar_study::{Corrected, Error, Mistyped, Study, Told, TrialResult, TrialRow, TrialStatus};
+use crate::which_study::{StudyOption, WhichStudy};
+use sigmabar_study::{Corrected, Error, Study, Told, TrialResult, TrialStatus};
 use std::path::Path;
 
 /// Options.
@@ -83,16 +83,13 @@ fn one(id: u64, arguments: &Arguments, place: &WhichStudy, console: &Console) ->
         next(&study, place, console)?;
         return Ok(Ending::Done);
     }
-    let doubts = study.mistyped(&[(id, result.clone())])?;
+    let results = [(id, result)];
+    refuse_mistyped(&study, &results, arguments, |_| String::new())?;
     let notes: Vec<(u64, String)> = arguments.note.iter().map(|note| (id, note.clone())).collect();
-    match study.tell_with_notes(&[(id, result)], &notes)?[..] {
+    match study.tell_with_notes(&results, &notes)?[..] {
         [Told::Again { .. }] => console.say(format_args!("trial {id} has this result already")),
         [Told::Late] => console.warn(format_args!("trial {id} is written down, but its batch was closed before: it certifies nothing")),
         _ => console.say(format_args!("trial {id} is written down")),
-    }
-    for found in doubts.iter().filter(|_| !arguments.sure) {
-        let correct = format!("sigmabar tell TRIAL VALUE --replace --note WHY{} corrects it", place.typed_option());
-        console.warn(format_args!("{}: if that is mistyped, {correct}", probably(found)));
     }
     next(&study, place, console)?;
     Ok(Ending::Done)
@@ -117,9 +114,11 @@ fn table(path: &Path, arguments: &Arguments, place: &WhichStudy, console: &Conso
         return Err(Failure::usage(what, "keep the rows of the plate's trials in the table"));
     }
     let results: Vec<(u64, TrialResult)> = reading.results.iter().map(|(id, result, _)| (*id, result.clone())).collect();
-    if !arguments.sure {
-        refuse_mistyped(&study.mistyped(&results)?, path, &reading, place)?;
-    }
+    let at = |trials: &[u64]| {
+        let line = trials.iter().find_map(|id| reading.line_of(*id)).map_or_else(String::new, |line| format!(", line {line}"));
+        format!("{}{line}: ", path.display())
+    };
+    refuse_mistyped(&study, &results, arguments, at)?;
     let told = study.tell_sheet(&results, &reading.notes, &used).map_err(|error| at_line(error, path, &reading))?;
     let new = || results.iter().zip(&told).filter(|(_, told)| !told.is_again());
     let failed = new().filter(|((_, result), _)| matches!(result, TrialResult::Failed { .. })).count();
@@ -167,7 +166,7 @@ pub(crate) fn say_corrected(id: u64, done: &str, corrected: Corrected, console: 
 /// A result that is not the one that stands there already, with the line it is in.
 fn at_line(error: Error, path: &Path, reading: &Reading) -> Failure {
     let Error::AlreadyTold { id, .. } = error else { return error.into() };
-    let line = reading.results.iter().find(|(told, ..)| *told == id).map_or(0, |(.., line)| *line);
+    let line = reading.line_of(id).unwrap_or_default();
     let what = format!("{}, line {line}: trial {id} already has another result", path.display());
     let remedy = format!("sigmabar tell {id} VALUE --replace --note WHY corrects it; nothing of this file was written down");
     Failure::refused(what, remedy)
@@ -209,34 +208,18 @@ fn say_missing(study: &Study, reading: &Reading, place: &WhichStudy, console: &C
     Ok(())
 }
 
-/// A sheet is typed by somebody, and a complete batch is analysed at once: whoever typed it is asked before that. Nothing is decided by a value but the question.
-fn refuse_mistyped(found: &[Mistyped], path: &Path, reading: &Reading, place: &WhichStudy) -> Outcome<()> {
-    let Some(first) = found.first() else { return Ok(()) };
-    let line = |row: &TrialRow| reading.results.iter().find(|(id, ..)| *id == row.id).map(|(.., line)| *line);
-    let at = first.trials().find_map(line).map_or_else(String::new, |line| format!(", line {line}"));
-    let more = if found.len() > 1 { format!(", and {} like it", counted(found.len() - 1, "result")) } else { String::new() };
-    let what = format!("{}{at}: {}{more}; nothing of this file was written down", path.display(), probably(first));
-    let sure = format!("sigmabar tell {}{} --sure", quoted(path), place.typed_option());
-    Err(Failure::refused(what, format!("correct the file if it is mistyped; if that was measured, {sure}")))
-}
-
-/// What is probably mistyped, and why.
-fn probably(found: &Mistyped) -> String {
-    let named = |row: &TrialRow| {
-        let well = row.well.as_ref().map(|well| format!(" (well {well})")).unwrap_or_default();
-        format!("trial {}{well} came to {}", row.id, short(row.value.unwrap_or_default()))
-    };
-    match found {
-        Mistyped::Repeats { low, high, usual } => {
-            format!("{}, {} at the same setting, where repeats are usually {} apart", named(low), named(high), short(*usual))
-        }
-        Mistyped::Premises { row, allowed: (low, high) } => {
-            format!("{}, and what was declared allows {} to {}", named(row), short(*low), short(*high))
-        }
-        Mistyped::Alone { row, others: (low, high) } => {
-            format!("{}, and all others lie between {} and {}", named(row), short(*low), short(*high))
-        }
+/// What is told by hand may be mistyped, and a complete batch is analysed at once: whoever typed it is asked before that.
+fn refuse_mistyped(study: &Study, results: &[(u64, TrialResult)], arguments: &Arguments, at: impl FnOnce(&[u64]) -> String) -> Outcome<()> {
+    if arguments.sure {
+        return Ok(());
     }
+    study.refuse_mistyped(results).map_err(|error| match &error {
+        Error::Mistyped { trials, .. } => {
+            let remedy = "correct it if it is mistyped; if that was measured, the same command with --sure writes it down";
+            Failure::refused(format!("{}{error}", at(trials)), remedy)
+        }
+        _ => error.into(),
+    })
 }
 
 pub(crate) fn next(study: &Study, place: &WhichStudy, console: &Console) -> Outcome<()> {

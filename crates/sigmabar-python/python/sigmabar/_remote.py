@@ -74,9 +74,9 @@ class RemoteStudy:
         self._identity = str(studies[self._study]["identity"])
         self._parameters: list[str] = self._call("GET", "")["parameters"]
         for letter in self._letters():
-            # What the server does not take is kept and spoken of, and stops nobody from working.
+            # Nobody is there to be asked. What the server does not take is kept and spoken of, and stops nobody from working.
             with contextlib.suppress(_Refused):
-                self._deliver(letter)
+                self._deliver(letter, sure=True)
 
     def name(self) -> str:
         return self._study
@@ -105,20 +105,34 @@ class RemoteStudy:
             return None
         return [json.dumps({"params": trial.pop("values"), **trial}) for trial in answer["trials"]]
 
-    def tell(self, results: Sequence[tuple[int, ResultParts]]) -> list[bool]:
-        if len(results) == 1:
-            [(trial, parts)] = results
-            return [not self._tell_one(trial, parts)["late"]]
-        told = self._call("POST", "/results", {"results": [{"id": trial, **_body(parts)} for trial, parts in results]})
-        return [not one["late"] for one in told["told"]]
-
-    def settle(self, trial: int, parts: ResultParts) -> None:
+    def tell(self, results: Sequence[tuple[int, ResultParts]], sure: bool) -> list[bool]:
+        letter: Path | None = None
         try:
-            self._tell_one(trial, parts)
+            if len(results) == 1:
+                letter = self._written(*results[0])
+                return [not self._deliver(letter, sure)["late"]]
+            body = {"results": [{"id": trial, **_body(parts)} for trial, parts in results]}
+            return [not one["late"] for one in self._call("POST", f"/results{_said(sure)}", body)["told"]]
         except _Refused as refused:
+            if refused.code != "mistyped":
+                raise
+            # Whoever is asked has the value still.
+            if letter is not None:
+                _forget(letter)
+            raise Error(str(refused).replace("sure=true", "sure=True")) from None
+
+    def settle(self, trial: int, parts: ResultParts) -> str | None:
+        letter = self._written(trial, parts)
+        try:
+            self._deliver(letter, sure=False)
+        except _Refused as refused:
+            if refused.code == "mistyped":
+                self._deliver(letter, sure=True)
+                return str(refused).split("; nothing was written down")[0]
             # Another worker was given it too, and was sooner.
             if refused.code != "already-told":
                 raise
+        return None
 
     def renew(self, trial: int, worker: str, lease: float) -> bool:
         held: bool = self._call("POST", f"/trials/{trial}/lease", {"worker": worker, "lease_seconds": lease})["held"]
@@ -194,7 +208,7 @@ class RemoteStudy:
         self.strategy()
         return "[]"
 
-    def _tell_one(self, trial: int, parts: ResultParts) -> dict[str, Any]:
+    def _written(self, trial: int, parts: ResultParts) -> Path:
         """Written down here before it is sent, and until the server has it."""
         letter = {"server": self.server, "study": self._study, "identity": self._identity, "id": trial, "key": uuid.uuid4().hex, "result": _body(parts)}
         self._outbox.mkdir(parents=True, exist_ok=True)
@@ -205,13 +219,15 @@ class RemoteStudy:
             file.flush()
             os.fsync(file.fileno())
         part.replace(path)
-        return self._deliver(path)
+        return path
 
-    def _deliver(self, path: Path) -> dict[str, Any]:
+    def _deliver(self, path: Path, sure: bool) -> dict[str, Any]:
         letter = json.loads(path.read_text(encoding="utf-8"))
         try:
-            told: dict[str, Any] = self._call("PUT", f"/trials/{letter['id']}/result", letter["result"], key=letter["key"])
+            told: dict[str, Any] = self._call("PUT", f"/trials/{letter['id']}/result{_said(sure)}", letter["result"], key=letter["key"])
         except _Refused as refused:
+            if refused.code == "mistyped":
+                raise
             # What was measured is never deleted: what will not be taken is kept under another ending, and not sent again.
             if refused.code in _REFUSED:
                 path = path.replace(path.with_suffix(".refused"))
@@ -285,6 +301,10 @@ class RemoteStudy:
 
 def _say(words: str) -> None:
     print(words, file=sys.stderr)
+
+
+def _said(sure: bool) -> str:
+    return "?sure=true" if sure else ""
 
 
 def _wait(error: urllib.error.HTTPError) -> float:

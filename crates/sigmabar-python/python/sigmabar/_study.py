@@ -9,6 +9,7 @@ import pickle
 import socket
 import threading
 import time
+import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, CancelledError, Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor, wait
 from dataclasses import dataclass
@@ -94,7 +95,8 @@ class Advice:
 
 
 class Study:
-    """One study of an SQLite file that many processes may use at once. Use :meth:`create` or :meth:`open`.
+    """One study of an SQLite file that many processes may use at once: :meth:`create` begins one, ``Study("study.db")`` opens it, with its ``name`` where the file has
+    several.
 
     ``Study("http://host:8713", token="…")`` is a study that ``sigmabar serve`` has, with the same methods; the whole address that the server printed will do too, and
     the token may be in ``SIGMABAR_TOKEN``. ``name`` is needed where the server has several studies. Results are kept in the directory ``outbox`` until the server has
@@ -109,19 +111,24 @@ class Study:
     >>> advice = study.recommend()
     >>> abs(advice.params["x"] - 0.3) < 0.1, advice.label
     (True, 'estimated')
-    >>> len(study.trials()), sb.Study.open(file).status()["is_finished"]
+    >>> len(study.trials()), sb.Study(file).status()["is_finished"]
     (24, True)
     """
 
     def __init__(
-        self, core: _core.Study | str, *, token: str | None = None, name: str | None = None, outbox: str | os.PathLike[str] = ".sigmabar-outbox"
+        self,
+        place: _core.Study | str | os.PathLike[str],
+        *,
+        token: str | None = None,
+        name: str | None = None,
+        outbox: str | os.PathLike[str] = ".sigmabar-outbox",
     ) -> None:
-        if isinstance(core, str) and core.startswith(("http://", "https://")):
-            self._core: _core.Study | RemoteStudy = RemoteStudy(core, text_or_none(token, "token"), text_or_none(name, "name"), path(outbox, "outbox"))
-        elif isinstance(core, _core.Study):
-            self._core = core
+        if isinstance(place, str) and place.startswith(("http://", "https://")):
+            self._core: _core.Study | RemoteStudy = RemoteStudy(place, text_or_none(token, "token"), text_or_none(name, "name"), path(outbox, "outbox"))
+        elif isinstance(place, _core.Study):
+            self._core = place
         else:
-            raise Error('a study is made by Study.create(file, name, spec), found by Study.open(file), or on a server: Study("http://…", token="…")')
+            self._core = _core.Study.open(_database(place), text_or_none(name, "name"))
 
     @classmethod
     def create(
@@ -137,7 +144,7 @@ class Study:
     @classmethod
     def open(cls, file: str | os.PathLike[str], name: str | None = None) -> Study:
         """A study of the file; without a name the only one."""
-        return cls(_core.Study.open(path(file, "file"), None if name is None else text(name, "name")))
+        return cls(path(file, "file"), name=name)
 
     @staticmethod
     def names(file: str | os.PathLike[str]) -> list[str]:
@@ -174,21 +181,31 @@ class Study:
         return None if asked is None else [Trial(**json.loads(trial)) for trial in asked]
 
     def tell(
-        self, id: int, value: float | None = None, *, standard_error: float | None = None, replicates: int | None = None, error: str | None = None
+        self,
+        id: int,
+        value: float | None = None,
+        *,
+        standard_error: float | None = None,
+        replicates: int | None = None,
+        error: str | None = None,
+        sure: bool = False,
     ) -> bool:
         """The result of a trial: a value, or an ``error`` that says why there is none. ``False`` if its batch was closed before: it is kept, but not used.
         A mean of ``replicates`` comes with its standard error.
 
-        Told again with the same value it is as it was; another value is refused: :meth:`replace` corrects one.
+        Told again with the same value it is as it was; another value is refused: :meth:`replace` corrects one. A value that is probably mistyped (far beyond what was
+        declared, what all others came to, or another result of the same setting) is refused too, before anything is analysed: ``sure=True`` says that it was
+        measured, and so should a program that computes values.
         """
         if (value is None) == (error is None):
             raise Error(f"trial {id}: tell a value, or the error that it failed with")
         result = (number_or_none(value, "value"), number_or_none(standard_error, "standard_error"), error, count_or_none(replicates, "replicates", least=1))
-        return self._core.tell([(count(id, "id"), result)])[0]
+        return self._core.tell([(count(id, "id"), result)], flag(sure, "sure"))[0]
 
-    def tell_all(self, results: Iterable[tuple[int, float | None]]) -> list[bool]:
-        """Several results in one transaction, all or none; ``None`` is a failure."""
-        return self._core.tell([(count(i, "id"), (number_or_none(v, "value"), None, None if v is not None else "no value", None)) for i, v in results])
+    def tell_all(self, results: Iterable[tuple[int, float | None]], *, sure: bool = False) -> list[bool]:
+        """Several results in one transaction, all or none; ``None`` is a failure. ``sure`` as for :meth:`tell`."""
+        told = [(count(i, "id"), (number_or_none(v, "value"), None, None if v is not None else "no value", None)) for i, v in results]
+        return self._core.tell(told, flag(sure, "sure"))
 
     def replace(self, id: int, value: float, why: str, *, standard_error: float | None = None, replicates: int | None = None) -> str:
         """Another value in the place of the one that was told, and why; the study's events keep both.
@@ -326,7 +343,7 @@ class Study:
         ``parallel`` many at a time: by default as many as the executor has workers, and one without an executor. An exception in ``f`` is a failed trial and
         does not end the run, unless the first five (or as many as run at a time) all fail: then the last one is raised. Ctrl-C, ``SystemExit`` and a broken or cancelling executor end it too: trials that will not be evaluated are given back, and the study
         can be run again. ``at_most`` evaluations are made in this call, and leases are renewed while they run. Returns ``"finished"``, ``"stopped"`` or, when everything left is leased elsewhere,
-        ``"waiting"``.
+        ``"waiting"``. Values are what ``f`` returned: of one that looks wrong a warning is given.
 
         >>> import os, tempfile, sigmabar as sb
         >>> from concurrent.futures import ThreadPoolExecutor
@@ -352,10 +369,12 @@ class Study:
                 own.shutdown(wait=False, cancel_futures=True)
 
     def report(self, output: str | os.PathLike[str] | None = None) -> Path:
-        """Writes the report of the ``sigmabar`` command, one self-contained page with pictures; ``NAME-report.html`` unless named."""
+        """Writes the report of the ``sigmabar`` command, one self-contained page with pictures: ``NAME-report.html`` beside the study's file unless named, or in
+        the current directory for a study on a server."""
         from .__main__ import run as command
 
-        output = output or self.name.translate(str.maketrans("/\\", "__")) + "-report.html"
+        page = self.name.translate(str.maketrans("/\\", "__")) + "-report.html"
+        output = output or (page if isinstance(self._core, RemoteStudy) else self.file.with_name(page))
         if isinstance(self._core, RemoteStudy):
             Path(output).write_text(self._core.report(), encoding="utf-8")
             return Path(output)
@@ -478,7 +497,9 @@ class _Runner:
     def _settle(self, trial: Trial, future: Future[float]) -> None:
         failure = future.exception()
         value, reason = _value(future.result()) if failure is None else (None, f"{type(failure).__name__}: {failure}")
-        self.study._core.settle(trial.id, (value, None, reason, None))
+        doubt = self.study._core.settle(trial.id, (value, None, reason, None))
+        if doubt is not None:
+            warnings.warn(f"{doubt}: if that is wrong, study.replace({trial.id}, VALUE, WHY) corrects it", stacklevel=6)
         self.is_proven = self.is_proven or value is not None
         self.failures += value is None
         if self.failures >= self.patience:
@@ -531,6 +552,16 @@ def _check_sendable(f: Callable[..., float], pool: Executor) -> None:
 
 def _own_name() -> str:
     return f"python-{socket.gethostname()}-{os.getpid()}-{threading.get_ident()}"
+
+
+def _database(place: Any) -> Path:
+    """Where a study is kept that is there."""
+    if not isinstance(place, (str, os.PathLike)):
+        raise Error(f'a study is in a file or on a server: Study("study.db"), or Study("http://…", token="…"), not {place!r}')
+    file = path(place, "file")
+    if file.suffix in (".toml", ".json"):
+        raise Error(f'{file} is a study file: Study.create("{file.with_suffix(".db")}", "{file.stem}", "{file}") begins its study')
+    return file
 
 
 def _plain(value: Any) -> Any:

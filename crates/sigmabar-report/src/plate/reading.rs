@@ -132,6 +132,12 @@ pub fn read(mut reader: Reader, result: Option<&str>, parameters: &[Parameter], 
 }
 
 impl Reading {
+    /// The line that the result of a trial stands in.
+    #[must_use]
+    pub fn line_of(&self, id: u64) -> Option<u64> {
+        self.results.iter().find(|(told, ..)| *told == id).map(|(.., line)| *line)
+    }
+
     /// What one well came to.
     fn well_words(&self, result: &TrialResult, line: u64) -> String {
         let column = self.columns.iter().position(|name| name.eq_ignore_ascii_case("well"));

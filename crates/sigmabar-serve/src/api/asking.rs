@@ -2,13 +2,14 @@
 
 use super::taking::{Args, Body};
 use crate::app::App;
+use crate::desk::Desk;
 use crate::refusal::{Outcome, Refusal};
 use crate::wire::*;
 use axum::Json;
 use axum::extract::{Path, State};
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
-use sigmabar_study::{AskRequest, AskedTrial, HandedOut, KeyedResult};
+use sigmabar_study::{AskRequest, AskedTrial, HandedOut, KeyedResult, TrialResult};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -78,6 +79,7 @@ pub(super) fn number(id: &str) -> Outcome<u64> {
 pub(super) async fn tell(
     State(app): State<Arc<App>>,
     Path((s, id)): Path<(String, String)>,
+    Args(query): Args<SureQuery>,
     headers: HeaderMap,
     Body(body): Body<ResultBody>,
 ) -> Outcome<(StatusCode, Json<ToldAnswer>)> {
@@ -88,14 +90,25 @@ pub(super) async fn tell(
         return Err(Refusal::invalid("Idempotency-Key has at most 200 characters"));
     }
     let result = body.result().map_err(Refusal::invalid)?;
+    refuse_mistyped(&desk, &[(id, result.clone())], query).await?;
     let told = desk.writer()?.tell(KeyedResult { id, result, key }).await?;
     let status = if told.is_again() { StatusCode::OK } else { StatusCode::CREATED };
     Ok((status, Json(ToldAnswer::of(id, told))))
 }
 
+/// Asks about what is probably mistyped, unless whoever tells it is sure.
+async fn refuse_mistyped(desk: &Arc<Desk>, results: &[(u64, TrialResult)], query: SureQuery) -> Outcome<()> {
+    if query.sure {
+        return Ok(());
+    }
+    let results = results.to_vec();
+    desk.read(move |study| study.refuse_mistyped(&results)).await
+}
+
 pub(super) async fn tell_all(
     State(app): State<Arc<App>>,
     Path(s): Path<String>,
+    Args(query): Args<SureQuery>,
     headers: HeaderMap,
     Body(body): Body<ResultsBody>,
 ) -> Outcome<Json<ToldAnswers>> {
@@ -109,6 +122,7 @@ pub(super) async fn tell_all(
         result.map(|result| (of.id, result)).map_err(|what| Refusal::invalid(format!("trial {}: {what}", of.id)))
     };
     let results = body.results.into_iter().map(one).collect::<Outcome<Vec<_>>>()?;
+    refuse_mistyped(&desk, &results, query).await?;
     let told = desk.writer()?.with(move |study| Ok((study.tell_all(&results)?, results))).await?;
     let (told, results) = told;
     Ok(Json(ToldAnswers { told: results.iter().zip(told).map(|((id, _), told)| ToldAnswer::of(*id, told)).collect() }))

@@ -134,6 +134,7 @@ fn asked(table: Table) -> Table {
 const FORBIDDEN: &str = "a token that may only look, or another site";
 const MEANT: &str = "The identity of the study that is meant";
 const OTHER: (&str, &str) = ("412", "the study of this name is another one than was meant");
+const CONTRADICTED: &str = "one of them contradicts what stands there, or is probably mistyped: nothing was written";
 const FULL: (&str, &str) = ("507", "the disk is full: try again");
 
 fn told(table: Table) -> Table {
@@ -142,16 +143,21 @@ fn told(table: Table) -> Table {
             let entry = d.entry("put", "/studies/{s}/trials/{id}/result", "Tell a result; told again with the same value it is as it was");
             let entry =
                 entry.header("Idempotency-Key", "The sender's own name for this telling, kept with the result").header(STUDY, MEANT);
-            let entry = entry.body::<ResultBody>(d);
+            let entry = entry.query::<SureQuery>(d).body::<ResultBody>(d);
             let entry =
                 entry.answers::<ToldAnswer>("201", "It is written down", d).answers::<ToldAnswer>("200", "It stood there already", d);
-            let refusals = [("403", FORBIDDEN), ("409", "another result stands there, or the trial was not handed out"), OTHER, FULL];
+            let refusals = [
+                ("403", FORBIDDEN),
+                ("409", "another result stands there, the trial was not handed out, or the result is probably mistyped"),
+                OTHER,
+                FULL,
+            ];
             vec![entry.refuses(&refusals, d)]
         })
         .add("/studies/{s}/results", post(asking::tell_all), |d| {
             let entry = d.entry("post", "/studies/{s}/results", "Tell results: all of them or none").header(STUDY, MEANT);
-            let entry = entry.body::<ResultsBody>(d).answers::<ToldAnswers>("200", "What became of each", d);
-            let refusals = [("403", FORBIDDEN), ("409", "one of them contradicts what stands there: nothing was written"), OTHER, FULL];
+            let entry = entry.query::<SureQuery>(d).body::<ResultsBody>(d).answers::<ToldAnswers>("200", "What became of each", d);
+            let refusals = [("403", FORBIDDEN), ("409", CONTRADICTED), OTHER, FULL];
             vec![entry.refuses(&refusals, d)]
         })
         .add("/studies/{s}/earlier", post(changing::earlier), |d| {
@@ -162,7 +168,7 @@ fn told(table: Table) -> Table {
             let entry =
                 d.entry("post", "/studies/{s}/import", "Tell a filled-in sheet, or look what it would change").query::<ImportQuery>(d);
             let entry = entry.body::<ImportBody>(d).answers::<ImportAnswer>("200", "Line by line", d);
-            vec![entry.refuses(&[("403", FORBIDDEN), ("409", "a line contradicts what stands there: nothing was written")], d)]
+            vec![entry.refuses(&[("403", FORBIDDEN), ("409", CONTRADICTED)], d)]
         })
 }
 
@@ -211,7 +217,8 @@ fn changed(table: Table) -> Table {
         .add("/studies/{s}/plates/{plate}/wells", post(sheets::wells), |d| {
             let entry = d.entry("post", "/studies/{s}/plates/{plate}/wells", "Tell what came of wells, or look what that would change");
             let entry = entry.query::<ImportQuery>(d).body::<WellsBody>(d).answers::<ImportAnswer>("200", "Line by line", d);
-            vec![entry.refuses(&[("403", FORBIDDEN), ("409", "another result stands there, or the plate was laid out otherwise")], d)]
+            let conflict = "another result stands there, one is probably mistyped, or the plate was laid out otherwise";
+            vec![entry.refuses(&[("403", FORBIDDEN), ("409", conflict)], d)]
         })
         .add("/studies/{s}/plates/{plate}/{file}", get(sheets::file), |d| {
             let entry =

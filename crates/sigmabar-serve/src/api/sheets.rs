@@ -15,7 +15,7 @@ use sigmabar_report::data::Reader;
 use sigmabar_report::plate::{self, Content, LaidPlate, Layout, Plate, Reading};
 use sigmabar_report::plot::well_place;
 use sigmabar_report::sheet::{Sheet, write_csv};
-use sigmabar_study::{AskRequest, AskedTrial, HandedOut, Study, TrialResult, TrialRow, TrialStatus, Value};
+use sigmabar_study::{AskRequest, AskedTrial, Error, HandedOut, Study, TrialResult, TrialRow, TrialStatus, Value};
 use std::collections::{BTreeMap, HashMap};
 use std::io::Cursor;
 use std::sync::Arc;
@@ -93,7 +93,7 @@ pub(super) async fn wells(
     let fill =
         move |study: &Study| laid(study, &plate, |layout, first| filled(layout, study, &body.wells).map(|sheet| (sheet, first))).flatten();
     let (table, first) = desk.read(move |study| Ok(fill(study))).await??;
-    tell(&desk, ImportBody { csv: csv(&table)?, file, column: None }, Some(first), query.dry_run).await.map(Json)
+    tell(&desk, ImportBody { csv: csv(&table)?, file, column: None }, Some(first), query).await.map(Json)
 }
 
 /// The rows of the sheet whose wells have something in them.
@@ -124,14 +124,14 @@ pub(super) async fn import(
     Args(query): Args<ImportQuery>,
     Body(body): Body<ImportBody>,
 ) -> Outcome<Json<ImportAnswer>> {
-    tell(&app.desk(&s)?, body, None, query.dry_run).await.map(Json)
+    tell(&app.desk(&s)?, body, None, query).await.map(Json)
 }
 
 /// Says what a table changes and, unless it is only looked at, tells it; the plate may be known by one of its trials.
-async fn tell(desk: &Arc<Desk>, body: ImportBody, beside: Option<u64>, dry_run: bool) -> Outcome<ImportAnswer> {
+async fn tell(desk: &Arc<Desk>, body: ImportBody, beside: Option<u64>, query: ImportQuery) -> Outcome<ImportAnswer> {
     let (read, used, changes) = desk.read(move |study| Ok(difference(study, body))).await??;
     let decimal_commas = read.has_decimal_commas;
-    if dry_run {
+    if query.dry_run {
         return Ok(ImportAnswer { told: false, changes, decimal_commas });
     }
     if let Some(wrong) = changes.iter().find(|change| change.kind == ChangeKind::Conflict) {
@@ -141,7 +141,11 @@ async fn tell(desk: &Arc<Desk>, body: ImportBody, beside: Option<u64>, dry_run: 
         );
         return Err(Refusal::conflict("already-told", message));
     }
-    let results: Vec<(u64, TrialResult)> = read.results.into_iter().map(|(id, result, _)| (id, result)).collect();
+    let results: Vec<(u64, TrialResult)> = read.results.iter().map(|(id, result, _)| (*id, result.clone())).collect();
+    if !query.sure {
+        let asked = results.clone();
+        desk.read(move |study| Ok(study.refuse_mistyped(&asked))).await?.map_err(|error| at_line(&error, &read))?;
+    }
     let (notes, controls, told) = (read.notes, read.controls, !results.is_empty());
     let beside = beside.or(read.rows.first().map(|(id, ..)| *id));
     let write = move |study: &Study| {
@@ -158,6 +162,14 @@ async fn tell(desk: &Arc<Desk>, body: ImportBody, beside: Option<u64>, dry_run: 
     };
     desk.writer()?.with(write).await??;
     Ok(ImportAnswer { told, changes, decimal_commas })
+}
+
+/// What is probably mistyped, with the line it stands in.
+fn at_line(error: &Error, read: &Reading) -> Refusal {
+    let refusal = Refusal::from(error);
+    let Error::Mistyped { trials, .. } = error else { return refusal };
+    let line = trials.iter().find_map(|id| read.line_of(*id)).map_or_else(String::new, |line| format!("line {line}: "));
+    Refusal { message: format!("{line}{}", refusal.message), ..refusal }
 }
 
 /// A trial on the plate that controls are on: one beside them in the table, else the first of the only plate that has them. Another value than was told of a control

@@ -107,6 +107,10 @@ async function send(method, path, body) {
   if (method !== "DELETE") options.body = typeof body === "string" ? body : JSON.stringify(body);
   const answer = await fetch(api + path, options);
   const data = await answer.json().catch(() => ({}));
+  // What is probably mistyped is asked about before it is written down.
+  if (data.error === "mistyped" && confirm(`${data.message.replace(/; nothing was written down.*$/, "")}. Was it measured so?`)) {
+    return send(method, `${path}${path.includes("?") ? "&" : "?"}sure=true`, body);
+  }
   if (!answer.ok) throw new Error(data.message || `the server answers ${answer.status}`);
   return data;
 }

@@ -21,13 +21,16 @@ pub struct ImportBody {
     pub column: Option<String>,
 }
 
-/// Whether to look only.
+/// Whether to look only, and whether to ask.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ImportQuery {
     /// Say what would be told, and tell nothing.
     #[serde(default)]
     pub dry_run: bool,
+    /// What looks mistyped was measured so: write it down without a question.
+    #[serde(default)]
+    pub sure: bool,
 }
 
 /// What a table of results changes.

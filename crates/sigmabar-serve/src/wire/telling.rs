@@ -82,6 +82,15 @@ pub struct ResultsBody {
     pub results: Vec<ResultOf>,
 }
 
+/// Whether to ask.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct SureQuery {
+    /// What looks mistyped was measured so: write it down without a question. Programs that evaluate settings say so.
+    #[serde(default)]
+    pub sure: bool,
+}
+
 /// What became of a result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ToldAnswer {

@@ -213,6 +213,16 @@ pub enum Error {
         /// Why it is refused.
         reason: &'static str,
     },
+    /// Results of which one is probably mistyped, told by somebody who was not sure.
+    #[error("{why}{}; nothing was written down", like_it(*more))]
+    Mistyped {
+        /// What is odd about the first.
+        why: String,
+        /// The trials that this is about.
+        trials: Vec<u64>,
+        /// How many others.
+        more: usize,
+    },
     /// A result that is not a number.
     #[error("the {what} of trial {id} is {}: it must be {requirement}; tell a failed evaluation as failed", Value::Float(*found))]
     Result {
@@ -376,6 +386,14 @@ pub enum StoreError {
     /// Anything else that SQLite says.
     #[error("SQLite: {0}")]
     Sqlite(rusqlite::Error),
+}
+
+fn like_it(more: usize) -> String {
+    match more {
+        0 => String::new(),
+        1 => ", and one result like it".to_owned(),
+        more => format!(", and {more} results like it"),
+    }
 }
 
 fn join(values: &[Value]) -> String {

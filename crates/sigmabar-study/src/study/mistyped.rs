@@ -2,9 +2,12 @@
 //! Nothing is left out or changed by what is found: whoever measured says whether a number is what was measured.
 
 use super::Study;
+use super::telling::check;
 use crate::trial::TrialRow;
-use crate::{Result, TrialResult, TrialStatus, Value};
-use std::collections::BTreeMap;
+use crate::value::short;
+use crate::{Error, Result, TrialResult, TrialStatus, Value};
+use std::collections::{BTreeMap, HashSet};
+use std::fmt;
 
 /// Repeats this many times as far apart as they should be are said to be, and results so many deviations beyond the reach of the norm: normal noise does not do that once in 10¹⁴.
 const FAR: f64 = 8.0;
@@ -44,17 +47,33 @@ pub enum Mistyped {
 }
 
 impl Study {
+    /// Refuses results of which one is probably mistyped: to be asked before anything that somebody typed is told. Nothing is decided by a value but the question.
+    ///
+    /// # Errors
+    /// [`Error::Mistyped`], [`Error::Result`], [`Error::Store`].
+    pub fn refuse_mistyped(&self, coming: &[(u64, TrialResult)]) -> Result<()> {
+        coming.iter().try_for_each(|(id, result)| check(*id, result))?;
+        let mut found = self.mistyped(coming)?.into_iter();
+        let Some(first) = found.next() else { return Ok(()) };
+        Err(Error::Mistyped { why: first.to_string(), trials: first.trials().map(|row| row.id).collect(), more: found.len() })
+    }
+
     /// Which of these results are probably mistyped, those that were told before left out.
     ///
     /// # Errors
     /// [`crate::Error::Store`].
     pub fn mistyped(&self, coming: &[(u64, TrialResult)]) -> Result<Vec<Mistyped>> {
-        let (mut rows, mut new) = (self.trials()?, Vec::new());
+        if !coming.iter().any(|(_, result)| matches!(result, TrialResult::Value { .. })) {
+            return Ok(Vec::new());
+        }
+        // In the order of their ids.
+        let (mut rows, mut new) = (self.trials()?, HashSet::new());
         for (id, result) in coming {
-            let Some(row) = rows.iter_mut().find(|row| row.id == *id && row.value.is_none()) else { continue };
-            if let TrialResult::Value { value, .. } = result {
+            let Ok(place) = rows.binary_search_by_key(id, |row| row.id) else { continue };
+            let row = &mut rows[place];
+            if let (None, TrialResult::Value { value, .. }) = (row.value, result) {
                 (row.value, row.state) = (Some(*value), TrialStatus::Done);
-                new.push(*id);
+                new.insert(*id);
             }
         }
         rows.retain(|row| row.state == TrialStatus::Done && row.value.is_some());
@@ -119,6 +138,26 @@ impl Mistyped {
             Self::Premises { row, .. } | Self::Alone { row, .. } => (row, None),
         };
         std::iter::once(one).chain(other)
+    }
+}
+
+impl fmt::Display for Mistyped {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let named = |row: &TrialRow| {
+            let well = row.well.as_ref().map(|well| format!(" (well {well})")).unwrap_or_default();
+            format!("trial {}{well} came to {}", row.id, short(value(row)))
+        };
+        match self {
+            Self::Repeats { low, high, usual } => {
+                write!(f, "{}, {} at the same setting, where repeats are usually {} apart", named(low), named(high), short(*usual))
+            }
+            Self::Premises { row, allowed: (low, high) } => {
+                write!(f, "{}, and what was declared allows {} to {}", named(row), short(*low), short(*high))
+            }
+            Self::Alone { row, others: (low, high) } => {
+                write!(f, "{}, and all others lie between {} and {}", named(row), short(*low), short(*high))
+            }
+        }
     }
 }
 
