@@ -7,7 +7,7 @@ use rand_chacha::ChaCha8Rng;
 use rayon::prelude::*;
 use sbpe_support::{DELTA, Drawn, Known, finish, sbpe, solve, uniform};
 use sigmabar::domain::BoxDomain;
-use sigmabar::strategy::{Sbpe, Schedule};
+use sigmabar::strategy::{Sbpe, Schedule, Standpoint};
 use sigmabar::{
     Ask, Claim, Collected, Domain, Expansion, FeatureMap, Kernel, Label, Noise, Observations, Outcome, Points, Posterior, Prior, Problem,
     Strategy,
@@ -152,6 +152,55 @@ fn the_curve_on_a_box_is_true_and_breaks_where_it_says() {
         .collect();
     assert!(judged.iter().filter(|j| j.0).count() <= 2, "false {}", judged.iter().filter(|j| j.0).count());
     assert!(judged.iter().filter(|j| j.1).count() > 12, "{} break inside", judged.iter().filter(|j| j.1).count());
+}
+
+/// A run of one batch on a box of so many columns under a norm bound, with so many cells at most, which may want a gap.
+fn on_one_batch(i: u64, (dim, norm_bound, cells): (usize, f64, usize), wanted: Option<f64>) -> Strategy {
+    let (kernel, budget, level) = (Kernel::squared_exponential(0.3, 1.0).unwrap(), 5 * dim, 0.03);
+    let truth = Expansion::random(kernel.clone(), uniform(6, dim, 40 + i), 1.0, i).unwrap();
+    let problem = Problem::new(Domain::Box(BoxDomain::unit(dim).unwrap()), budget).unwrap().with_kernel(kernel).unwrap();
+    let problem = problem.with_norm_bound(norm_bound).unwrap().with_noise(Noise::gaussian(level).unwrap()).unwrap().with_seed(i);
+    let problem = wanted.map_or(Ok(problem.clone()), |gap| problem.with_wanted_gap(gap)).unwrap();
+    let plan = Sbpe::default().with_schedule(Schedule::Lengths(vec![budget])).with_max_cells(cells).unwrap();
+    let mut run = Strategy::new(problem, sbpe(plan)).unwrap();
+    let mut rng = ChaCha8Rng::seed_from_u64(i);
+    while let Ask::Trials(trials) = run.ask(usize::MAX).unwrap() {
+        for trial in trials {
+            let value = truth.values(Points::from_rows(&[&trial.point]).unwrap().view()).unwrap()[0];
+            run.tell(trial.id, Outcome::Value(value + Drawn::Gaussian.draw(level, &mut rng))).unwrap();
+        }
+    }
+    run
+}
+
+/// The cells of a box are shared by a chain of norm bounds, and where there are few of them those of the curve may be finer than those by which the end is looked for. Whoever wants a gap
+/// that the curve shows to stand at a norm is told no smaller C†: both are proved by the same data on the same event, and one picture shows them.
+#[test]
+fn the_breakdown_point_denies_nothing_that_the_curve_on_a_box_shows() {
+    for box_of in [(1, 1.2, 60), (1, 4.0, 60), (2, 4.0, 200)] {
+        let judged: Vec<f64> = (0..4_u64)
+            .into_par_iter()
+            .flat_map_iter(|i| {
+                let standing = on_one_batch(i, box_of, None).standing().unwrap().unwrap();
+                let norm = standing.range.norm_breakdown.unwrap();
+                let is_beyond =
+                    move |point: &Standpoint| point.norm_bound > norm && point.gap.is_some_and(|gap| gap < 1.3 * point.norm_bound);
+                standing.curve.into_iter().filter(is_beyond).take(3).map(move |point| {
+                    let run = on_one_batch(i, box_of, point.gap);
+                    let range = run.recommend_with_range().unwrap().unwrap().certificate.range.unwrap();
+                    assert_eq!((range.gap, range.wanted), (point.gap, point.gap), "run {i}: the gap that is wanted is followed");
+                    let norm = range.norm_breakdown.unwrap();
+                    let again = run.gap_under((1.0 - 1e-9) * norm, 1.0).unwrap();
+                    assert!(again <= point.gap, "run {i}: {again:?} for {:?} below {norm}", point.gap);
+                    norm / point.norm_bound
+                })
+            })
+            .collect();
+        println!("{box_of:?}: C† over the norm at which the curve shows the claim {judged:.4?}");
+        assert!(judged.len() >= 10, "{box_of:?}: {}", judged.len());
+        // An end is found within a share of 1 in 139.
+        assert!(judged.iter().all(|ratio| *ratio > 0.992), "{box_of:?}: {judged:?}");
+    }
 }
 
 /// Boxes cut into cells, and boxes for which declared candidates stand, with norms from 0.3 to 4 times the planned one and length-scales from half to twice: the row about the truth

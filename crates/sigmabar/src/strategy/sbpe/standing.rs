@@ -40,12 +40,18 @@ impl Sbpe {
         Some(if reading.among_candidates { among.unwrap_or(whole) } else { whole })
     }
 
-    /// The gap under one other norm bound, and noise so many times as large.
+    /// The gap under one other norm bound, and noise so many times as large. On a box the cells of the curve may be finer than those of one bound alone, and what they show of a larger
+    /// norm is shown of this one.
     pub(in crate::strategy) fn gap_under(&self, problem: &Problem, ledger: &Ledger, setting: Setting) -> Result<Option<f64>> {
         let Some((state, replay)) = self.replay(problem, ledger, problem.kernel())? else { return Ok(None) };
-        let Some(kernel) = problem.kernel() else { return Ok(None) };
-        let gap = replay.gaps(&[setting])?[0];
-        Ok(gap.map(|gap| self.reading(problem, state, &kernel.value).gap(setting, gap)))
+        let (Some(kernel), Some(norm_bound)) = (problem.kernel(), problem.norm_bound()) else { return Ok(None) };
+        let reading = self.reading(problem, state, &kernel.value);
+        let alone = replay.gaps(&[setting])?[0].map(|gap| reading.gap(setting, gap));
+        if replay.is_the_same_in_every_chain() || setting.scale > 1.0 {
+            return Ok(alone);
+        }
+        let larger = reading.curve(&replay, norm_bound)?.into_iter().find(|point| point.norm_bound >= setting.norm_bound);
+        Ok(alone.map(|gap| larger.and_then(|point| point.gap).map_or(gap, |along| gap.min(along))))
     }
 
     /// $c_0$, $C^\dagger$ and $R^\dagger$ alone.
