@@ -6,8 +6,9 @@ use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
 use rayon::prelude::*;
 use sbpe_support::{DELTA, Drawn, Known, PLAN_FACTOR, exact_weights, finish, planned, sbpe, uniform};
+use sigmabar::domain::BoxDomain;
 use sigmabar::strategy::{Sbpe, Schedule, Standpoint};
-use sigmabar::{Ask, Expansion, Kernel, Outcome, Points, Policy, Strategy};
+use sigmabar::{Ask, Domain, Expansion, Kernel, Noise, Outcome, Points, Policy, Problem, Strategy};
 
 /// The norm bound and the length-scale that runs are planned with.
 const PLANNED: (f64, f64) = (1.0, 0.25);
@@ -213,6 +214,51 @@ fn a_range_says_where_no_farther_was_looked() {
     // In little noise measurements tell something, however few.
     let (few, words) = range(1e-6, 4, None);
     assert!(!few.is_trivial && !words.contains("alone"), "{few:?}: {words}");
+}
+
+/// The norm by itself bounds the gap by its value times the kernel distance to the farthest place: of a claim that is no smaller the words say so, and of no other. By elimination on lists and
+/// boxes, and by the band for runs that look at results.
+#[test]
+fn a_range_says_where_the_norm_alone_makes_the_claim() {
+    let judged: Vec<(usize, bool)> = (0..72_u64)
+        .into_par_iter()
+        .filter_map(|i| {
+            let (how, level, budget) = (i as usize % 3, 0.02 * 2.0_f64.powi((i / 3 % 8) as i32), 3 + i as usize / 24 * 6);
+            let known = Known::random(kernel(i as usize / 3, 0.2), 1, 30, 1.5, level, 300 + i);
+            let listed = || known.problem(budget, Drawn::Gaussian, i);
+            let boxed = || {
+                let problem =
+                    Problem::new(Domain::Box(BoxDomain::unit(1).unwrap()), budget).unwrap().with_kernel(known.kernel.clone()).unwrap();
+                problem.with_norm_bound(1.5).unwrap().with_noise(Noise::gaussian(level).unwrap()).unwrap()
+            };
+            let mut run = match how {
+                0 => Strategy::new(listed(), sbpe(Sbpe::default())),
+                1 => Strategy::new(boxed(), sbpe(Sbpe::default().with_max_cells(400).unwrap())),
+                _ => Strategy::new(listed(), Policy::GpUcb(sigmabar::strategy::GpUcb::default())),
+            }
+            .unwrap();
+            let mut rng = ChaCha8Rng::seed_from_u64(i);
+            while let Ask::Trials(trials) = run.ask(usize::MAX).unwrap() {
+                for trial in trials {
+                    let value = trial.candidate.map_or_else(|| 0.3 * (3.0 * trial.point[0]).sin(), |c| known.values[c]);
+                    run.tell(trial.id, Outcome::Value(value + Drawn::Gaussian.draw(level, &mut rng))).unwrap();
+                }
+            }
+            let advice = run.recommend_with_range().unwrap()?;
+            let (range, words) = (advice.certificate.range?, advice.certificate.stands()?);
+            let ends = Points::on_line(vec![0.0, 1.0]).unwrap();
+            let places = if how == 1 { ends.view() } else { known.points.view() };
+            let farthest = places.rows().map(|x| known.kernel.metric(x, &advice.point)).fold(0.0, f64::max);
+            assert_eq!(range.is_trivial, range.claimed? >= 1.5 * farthest * (1.0 - 1e-9), "run {i}: {range:?} for {farthest}");
+            assert_eq!(range.is_trivial, words.contains("follows from the norm alone: the data rule nothing out yet"), "run {i}: {words}");
+            Some((how, range.is_trivial))
+        })
+        .collect();
+    for how in 0..3 {
+        let (alone, more) = [true, false].map(|is_trivial| judged.iter().filter(|j| **j == (how, is_trivial)).count()).into();
+        println!("way {how}: {alone} claims by the norm alone, {more} by more");
+        assert!(alone >= 4 && more >= 4, "way {how}: {alone} and {more}");
+    }
 }
 
 /// A range is found once for each batch: asked for again it is the same, and never that of an earlier batch.

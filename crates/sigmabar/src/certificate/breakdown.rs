@@ -151,9 +151,16 @@ impl Posterior {
             noise_breakdown,
             norm_is_open: is_open(norm_breakdown, bound),
             noise_is_open: is_open(noise_breakdown, level),
+            is_trivial: norm_breakdown.is_some() && self.is_known_without_data(queries, threshold, &norms),
             ..Range::default()
         };
         Ok(Breakdown { norms, levels, certificate: certificate.with_range(range) })
+    }
+
+    /// Whether $|f-m|\le C\sqrt{k(x,x)}$ alone keeps each conclusion up to the norm that was found for it.
+    fn is_known_without_data(&self, queries: PointsRef<'_>, threshold: f64, norms: &[Option<f64>]) -> bool {
+        let (far, variances) = (self.prior().to_model(threshold).abs(), self.information().features().kernel().diagonal(queries));
+        norms.iter().zip(variances).all(|(norm, variance)| norm.is_none_or(|norm| norm * variance.sqrt() <= far))
     }
 
     /// On which side of the threshold each interval lies: 1 above it, −1 below, 0 for neither and where the data contradict the claim.

@@ -95,10 +95,15 @@ impl Range {
         let claimed = self.claimed.zip(declared.as_ref()).map(|(gap, norm)| {
             format!("{it} is within {} of {best} for every function of norm up to the {whose} {norm}", short(gap, Towards::Above))
         });
-        let why = if self.of == Followed::Error { "so few measurements tell nothing" } else { "the data rule nothing out yet" };
+        let why = match self.of {
+            Followed::Error => "so few measurements tell nothing",
+            Followed::Gap => "the data rule nothing out yet",
+            Followed::Side { .. } => "the data add nothing to it",
+        };
         let nothing = self.is_trivial.then(|| format!("that follows from the norm alone: {why}"));
         let farthest = |is_open: bool| if is_open { " (no farther was looked)" } else { "" };
-        let followed = self.norm_breakdown.filter(|_| !self.is_trivial).map(|norm| {
+        // A conclusion is said even where the norm alone draws it: nothing else says what it is.
+        let followed = self.norm_breakdown.filter(|_| !self.is_trivial || self.gap.is_none()).map(|norm| {
             let norm = format!("{}{}", short(norm / growth, Towards::Below), farthest(self.norm_is_open));
             let noise = self.noise_breakdown.zip(declared).map_or_else(String::new, |(noise, declared)| {
                 format!(", or up to noise {}{} at norm {declared}", short(unit * noise, Towards::Below), farthest(self.noise_is_open))
@@ -112,7 +117,7 @@ impl Range {
         });
         let least = self.least_norm / growth;
         let excluded = (least > 0.0).then(|| format!("the data exclude norms below {}", short(least, Towards::Below)));
-        let said: Vec<String> = claimed.into_iter().chain(nothing).chain(followed).chain(excluded).collect();
+        let said: Vec<String> = claimed.into_iter().chain(followed).chain(nothing).chain(excluded).collect();
         (!said.is_empty()).then(|| format!("under this kernel and noise {}", said.join("; ")))
     }
 
@@ -251,6 +256,12 @@ mod tests {
         {
             assert!(side(above, below).contains(&format!("it is {words} for every function")), "{}", side(above, below));
         }
+        let known = Range { of: Followed::Side { threshold: 80.0, above: 1, below: 0 }, is_trivial: true, noise_breakdown: None, ..range };
+        assert_eq!(
+            known.words(20.0, 1.0, Some(2.0), "declared").expect("something stands"),
+            "under this kernel and noise it is above 80 for every function of norm up to 2.50; that follows from the norm alone: the data add nothing to it; \
+             the data exclude norms below 1.00"
+        );
         let error = Range { of: Followed::Error, least_norm: 0.0, claimed: Some(0.5), wanted: Some(0.75), gap: Some(0.75), ..range };
         let said = |range: Range| range.words(20.0, 1.0, Some(2.0), "declared").expect("something stands");
         assert_eq!(

@@ -57,6 +57,11 @@ impl Kernel {
         self.pair(x, z).squared_metric.sqrt()
     }
 
+    /// The largest of the distances to some points.
+    pub(crate) fn farthest(&self, x: &[f64], points: PointsRef<'_>) -> f64 {
+        points.rows().map(|z| self.metric(x, z)).fold(0.0, f64::max)
+    }
+
     fn pair(&self, x: &[f64], z: &[f64]) -> Pair {
         match self {
             Self::SquaredExponential(kernel) => {

@@ -48,7 +48,7 @@ struct Facts {
 }
 
 /// The band at the candidates and at the recommended point, which is the last.
-struct Band<'a>(EnergyBand<'a>);
+struct Band<'a>(EnergyBand<'a>, &'a Points);
 
 impl Judged for Band<'_> {
     fn gaps(&self, chain: &[Setting]) -> Result<Vec<Option<f64>>> {
@@ -58,6 +58,11 @@ impl Judged for Band<'_> {
             Some(ends.iter().map(|(_, upper)| upper - lower).fold(0.0, f64::max))
         };
         Ok(chain.iter().map(gap).collect())
+    }
+
+    fn farthest(&self, kernel: &Kernel) -> Option<f64> {
+        let Self(_, queries) = self;
+        Some(kernel.farthest(queries.row(queries.len().checked_sub(1)?), queries.view()))
     }
 }
 
@@ -153,8 +158,8 @@ impl<'a> AnyData<'a> {
         Claim::new(share * self.problem.delta())?.norm_bound(self.norm_bound).map(|claim| claim.noise(self.noise.clone()))
     }
 
-    fn band<'p>(&self, posterior: &'p Posterior) -> Result<Band<'p>> {
-        EnergyBand::new(posterior, self.queries.view(), &self.claim(1.0 - ALARM_SHARE)?).map(Band)
+    fn band<'p>(&'p self, posterior: &'p Posterior) -> Result<Band<'p>> {
+        EnergyBand::new(posterior, self.queries.view(), &self.claim(1.0 - ALARM_SHARE)?).map(|band| Band(band, &self.queries))
     }
 
     fn least_norm(&self, posterior: &Posterior) -> Result<f64> {

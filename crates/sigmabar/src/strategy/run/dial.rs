@@ -24,7 +24,10 @@ pub(crate) trait Judged {
     /// How far the recommended point can be from the best place under each setting of an ascending chain, in the model's scale; none where the data contradict it.
     fn gaps(&self, chain: &[Setting]) -> Result<Vec<Option<f64>>>;
 
-    /// Whether a setting is judged the same alone and in any chain: cells of a box are shared by a chain, and finer for a shorter one.
+    /// How far the recommended point is from the farthest place where the best can be, in the kernel metric; none where no bound is known.
+    fn farthest(&self, kernel: &Kernel) -> Option<f64>;
+
+    /// Whether a setting is judged the same alone and in any chain: cells of a box are shared by a chain, and are as fine as its first settings want them.
     fn is_the_same_in_every_chain(&self) -> bool {
         true
     }
@@ -89,8 +92,14 @@ impl Reading<'_> {
             let farthest = self.breakdown(judged, gap, noisier)?;
             (range.noise_breakdown, range.noise_is_open) = (Some(level * farthest), farthest >= FARTHEST);
         }
-        range.is_trivial = reported >= (1.0 - 1e-9) * self.problem.prior().unit() * self.trivial(norm_bound);
+        range.is_trivial = reported >= (1.0 - 1e-9) * self.gap(declared, self.without_data(judged, norm_bound));
         Ok(range)
+    }
+
+    /// What the norm bound says about the gap by itself, $C\sup_xd_k(x,\hat x)$: no two values are farther apart. It is $\sqrt2C\sqrt{k_{\max}}$ at most where no covariance is
+    /// negative, so that few claims reach the $2C\sqrt{k_{\max}}$ of the worst kernel even where the data say nothing.
+    fn without_data(&self, judged: &impl Judged, norm_bound: f64) -> f64 {
+        judged.farthest(self.kernel).map_or(f64::INFINITY, |distance| norm_bound * distance)
     }
 
     /// The largest factor of the curve at which it shows the claim to stand; 1 at least.

@@ -110,6 +110,17 @@ impl<'a> Replay<'a> {
         matches!(self.places, Places::Cells(..))
     }
 
+    /// How far the recommended point is from the farthest place, in the kernel metric; none where no bound is known.
+    pub fn farthest(&self, kernel: &Kernel) -> Option<f64> {
+        match &self.places {
+            Places::Candidates(points) => Some(kernel.farthest(&self.recommended, points.view())),
+            Places::Cells(tree, _) => {
+                let sides = self.recommended.iter().zip(tree.low(0).iter().zip(tree.high(0)));
+                kernel.metric_over_cell(&sides.map(|(x, (low, high))| (x - low).max(high - x)).collect::<Vec<_>>())
+            }
+        }
+    }
+
     /// $c_0$: no norm below it fits the data.
     pub fn least_norm(&self) -> f64 {
         self.batches.iter().map(|seen| seen.evidence.least_norm).fold(0.0, f64::max)

@@ -130,6 +130,10 @@ impl Judged for Replay<'_> {
         Replay::gaps(self, chain)
     }
 
+    fn farthest(&self, kernel: &Kernel) -> Option<f64> {
+        Replay::farthest(self, kernel)
+    }
+
     fn is_the_same_in_every_chain(&self) -> bool {
         !self.has_cells()
     }
