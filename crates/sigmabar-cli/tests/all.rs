@@ -9,6 +9,7 @@ mod mutations;
 mod pictures;
 mod plans;
 mod premises;
+mod ranges;
 mod refusals;
 mod report_parts;
 mod reports;

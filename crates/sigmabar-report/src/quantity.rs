@@ -10,6 +10,16 @@ pub fn positive(text: &str) -> Result<usize, &'static str> {
     text.parse().ok().filter(|&count| count > 0).ok_or("it must be a whole number of at least 1")
 }
 
+/// A number, typed: `nan` and `inf` are none.
+pub fn finite(text: &str) -> Result<f64, &'static str> {
+    text.parse().ok().filter(|value: &f64| value.is_finite()).ok_or("it must be a finite number")
+}
+
+/// A number above 0, typed.
+pub fn above_zero(text: &str) -> Result<f64, &'static str> {
+    finite(text).ok().filter(|value| *value > 0.0).ok_or("it must be a finite number above 0")
+}
+
 /// A time, typed as `90`, `90s`, `1.5h` or `3d`: a number without a unit is seconds, as in study files.
 pub fn duration(text: &str) -> Result<Duration, &'static str> {
     sigmabar_study::seconds(text).map(Duration::from_secs_f64)

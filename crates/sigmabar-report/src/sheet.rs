@@ -17,6 +17,11 @@ impl Sheet {
     pub fn new(columns: impl IntoIterator<Item = impl Into<String>>) -> Self {
         Self { columns: columns.into_iter().map(Into::into).collect(), rows: Vec::new() }
     }
+
+    /// Each row as a JSON object.
+    pub fn objects(&self) -> impl Iterator<Item = Value> {
+        self.rows.iter().map(|row| Value::Object(self.columns.iter().cloned().zip(row.iter().cloned()).collect()))
+    }
 }
 
 /// A sheet as CSV, every digit kept.

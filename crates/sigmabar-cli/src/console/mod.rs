@@ -15,7 +15,7 @@ use crate::sheet::Sheet;
 pub(crate) use crate::sheet::{plain, write_csv};
 use anstyle::{AnsiColor, Style};
 use indicatif::{HumanDuration, ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
-use serde_json::Value;
+use serde_json::{Map, Value};
 use std::fmt::{self, Display};
 use std::io::{self, IsTerminal, Write};
 use std::path::{Path, PathBuf};
@@ -184,14 +184,11 @@ impl Console {
             }
             Format::Csv => write_csv(sheet, &mut out)?,
             Format::Jsonl => {
-                for row in &sheet.rows {
-                    writeln!(out, "{}", object(&sheet.columns, row))?;
+                for object in sheet.objects() {
+                    writeln!(out, "{object}")?;
                 }
             }
-            Format::Json => {
-                let rows: Vec<Value> = sheet.rows.iter().map(|row| object(&sheet.columns, row)).collect();
-                writeln!(out, "{:#}", Value::from(rows))?;
-            }
+            Format::Json => writeln!(out, "{:#}", sheet.objects().collect::<Value>())?,
         }
         out.flush()?;
         if !missing.is_empty() {
@@ -230,8 +227,8 @@ impl Console {
             }
             Format::Json => {
                 let mut out = anstream::stdout().lock();
-                let columns: Vec<String> = names().map(str::to_owned).collect();
-                writeln!(out, "{:#}", object(&columns, &values))?;
+                let object: Map<String, Value> = fields.iter().map(|(name, value)| ((*name).to_owned(), value.clone())).collect();
+                writeln!(out, "{:#}", Value::Object(object))?;
                 Ok(out.flush()?)
             }
             Format::Csv => {
@@ -249,10 +246,6 @@ fn left(state: &ProgressState, out: &mut dyn fmt::Write) {
     if !eta.is_zero() {
         let _ = write!(out, ", {:#} left", HumanDuration(eta));
     }
-}
-
-fn object(columns: &[String], row: &[Value]) -> Value {
-    Value::Object(columns.iter().cloned().zip(row.iter().cloned()).collect())
 }
 
 /// Fields for a row of plain cells: what has names inside becomes a column for each, such as `setting.temperature`.

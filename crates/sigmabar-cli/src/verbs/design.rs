@@ -8,9 +8,10 @@ use crate::failure::{Ending, Failure};
 use crate::kernels::{Family, described};
 use crate::memory;
 use crate::output;
-use crate::quantity::{positive, short};
+use crate::quantity::{above_zero, positive, short};
 use crate::sheet::Sheet;
 use serde_json::{Value, json};
+use sigmabar::certificate::Certificate;
 use sigmabar::design::{Design, DictionarySize, MaxVariance};
 use sigmabar::{Claim, Kernel, Noise, Origin, Points, Prior, Sourced};
 use sigmabar_study::StudySpec;
@@ -43,7 +44,7 @@ pub struct Arguments {
     #[arg(long, value_parser = crate::kernels::noise)]
     noise: Option<Noise>,
     /// Error that is wanted, in the unit of the results: where the plan reaches it, up to which norm and noise it does is said
-    #[arg(long, value_name = "E")]
+    #[arg(long, value_name = "E", allow_hyphen_values = true, value_parser = above_zero)]
     error: Option<f64>,
     /// Miss probability of the guarantee
     #[arg(long)]
@@ -82,15 +83,21 @@ pub(crate) fn run(arguments: &Arguments, global: &Global, console: &Console) -> 
     let design = MaxVariance::growing(ground.kernel.clone(), ground.ridge, DictionarySize::at_most(1000))?
         .choose(ground.points.view(), arguments.count)?;
     spinner.finish_and_clear();
-    let sheet = ground.sheet(&design);
+    let (sheet, certificate) = (ground.sheet(&design), ground.certificate(&design, arguments.error)?);
     match &arguments.out {
+        None if console.format(Format::Csv) == Format::Json => {
+            let (rows, std) = (sheet.objects().collect::<Value>(), ground.unit * design.max_std());
+            let (label, error) = (certificate.as_ref().map(Certificate::label), certificate.as_ref().and_then(|c| ground.error(c)));
+            let document = json!({ "rows": rows, "std": std, "error": error, "label": label, "certificate": certificate });
+            console.answer(format_args!("{document:#}"))?;
+        }
         None => console.sheet(&sheet, Format::Csv)?,
         Some(path) => {
             output::write(path, &[&arguments.space], |out| write_csv(&sheet, out))?;
             console.say(format_args!("wrote {} settings to {}", sheet.rows.len(), path.display()));
         }
     }
-    ground.say_guarantee(&design, arguments.error, console)?;
+    ground.say_guarantee(&design, (certificate.as_ref(), arguments.error), console);
     console.next("measure them, add a column of results, then: sigmabar fit FILE --target COLUMN");
     Ok(Ending::Done)
 }
@@ -169,7 +176,25 @@ impl Ground {
         sheet
     }
 
-    fn say_guarantee(&self, design: &Design, wanted: Option<f64>, console: &Console) -> Outcome<()> {
+    /// What the plan guarantees; none without a norm bound and noise.
+    fn certificate(&self, design: &Design, wanted: Option<f64>) -> Outcome<Option<Certificate>> {
+        let (Some(bound), Some(noise)) = (self.norm_bound, &self.noise) else { return Ok(None) };
+        let claim = Claim::new(self.delta)?.norm_bound(bound)?.noise(noise.clone());
+        let mut certificate = match wanted {
+            Some(wanted) => design.uniform_error_wanted(&claim, wanted / self.unit)?.certificate,
+            None => design.uniform_error(&claim)?.certificate,
+        };
+        // Designs know no unit.
+        certificate.premises.prior = Prior::declared(0.0, self.unit)?.into();
+        Ok(Some(certificate))
+    }
+
+    /// The bound on the error, in the unit of the results.
+    fn error(&self, certificate: &Certificate) -> Option<f64> {
+        certificate.range.and_then(|range| range.in_unit(self.unit).claimed)
+    }
+
+    fn say_guarantee(&self, design: &Design, (certificate, wanted): (Option<&Certificate>, Option<f64>), console: &Console) {
         let (count, all) = (design.indices().len(), self.points.len());
         let names: Vec<&str> = self.names.iter().map(String::as_str).collect();
         console.say(format_args!("kernel: {}; ridge {}", described(&self.kernel.value, &names), short(self.ridge)));
@@ -178,35 +203,35 @@ impl Ground {
             short(self.unit * design.max_std())
         ));
         console.detail(format_args!("before any was chosen, {} could be promised", short(self.unit * design.variance_bound().sqrt())));
-        match (self.norm_bound, &self.noise) {
-            (Some(bound), Some(noise)) => {
-                let claim = Claim::new(self.delta)?.norm_bound(bound)?.noise(noise.clone());
-                let mut error = match wanted {
-                    Some(wanted) => design.uniform_error_wanted(&claim, wanted / self.unit)?,
-                    None => design.uniform_error(&claim)?,
-                };
-                console.say(format_args!(
-                    "{}: the middle of its interval is within {} of the function at all candidates at once, with probability {} (norm at most {bound}, {noise})",
-                    error.certificate.label(),
-                    short(self.unit * error.before.min(error.after)),
-                    1.0 - self.delta
-                ));
-                // Designs know no unit: the range in words has the study's.
-                error.certificate.premises.prior = Prior::declared(0.0, self.unit)?.into();
-                error.certificate.range = error.certificate.range.map(|range| range.in_unit(self.unit));
-                if let Some(stands) = error.certificate.stands() {
-                    console.say(stands);
-                }
-                for weak in error.certificate.weak_premises() {
-                    console.say(format_args!("why it is not certified: {weak}"));
-                }
+        match certificate {
+            Some(certificate) => self.say_error(certificate, wanted, console),
+            None if wanted.is_some() => {
+                console.warn("nothing is said about the error that is wanted: that takes --norm-bound C and --noise R")
             }
-            _ => console.say("with --norm-bound C and --noise R this becomes a bound on the error"),
+            None => console.say("with --norm-bound C and --noise R this becomes a bound on the error"),
         }
         if !self.is_whole {
             console.say(format_args!("the candidates stand for a continuous space: the bounds are about these {all} points"));
         }
-        Ok(())
+    }
+
+    fn say_error(&self, certificate: &Certificate, wanted: Option<f64>, console: &Console) {
+        let (Some(range), Some(bound), Some(noise)) = (certificate.range, self.norm_bound, &self.noise) else { return };
+        console.say(format_args!(
+            "{}: the middle of its interval is within {} of the function at all candidates at once, with probability {} (norm at most {bound}, {noise})",
+            certificate.label(),
+            self.error(certificate).map_or_else(String::new, short),
+            1.0 - self.delta
+        ));
+        if let Some(wanted) = wanted.filter(|_| range.wanted.is_none()) {
+            console.warn(format_args!("the error that is wanted, {wanted}, is not reached: choose more settings (--count)"));
+        }
+        let mut in_unit = certificate.clone();
+        in_unit.range = Some(range.in_unit(self.unit));
+        in_unit.stands().iter().for_each(|stands| console.say(stands));
+        for weak in certificate.weak_premises() {
+            console.say(format_args!("why it is not certified: {weak}"));
+        }
     }
 }
 

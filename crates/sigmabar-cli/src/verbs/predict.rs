@@ -9,7 +9,7 @@ use crate::memory;
 use crate::model::{self, Model};
 use crate::model_file;
 use crate::output;
-use crate::quantity::grouped;
+use crate::quantity::{finite, grouped};
 use crate::sheet::{CsvWriter, Sheet};
 use crate::which_study::quoted;
 use serde_json::{Value, json};
@@ -39,7 +39,7 @@ pub struct Arguments {
     #[arg(long, requires = "inputs")]
     drop_missing: bool,
     /// Say of each row whether the function is above or below this, and up to which norm and noise that stands; for a model with a declared norm bound and noise
-    #[arg(long, value_name = "VALUE", conflicts_with = "out", allow_hyphen_values = true)]
+    #[arg(long, value_name = "VALUE", conflicts_with = "out", allow_hyphen_values = true, value_parser = finite)]
     threshold: Option<f64>,
 }
 
@@ -214,7 +214,7 @@ fn write(model: &Model, points: &Points, answer: &Answer, (inputs, more): (bool,
     if console.format(Format::Csv) != Format::Json {
         return console.sheet(&sheet, Format::Csv);
     }
-    let rows: Vec<Value> = sheet.rows.into_iter().map(|row| Value::Object(sheet.columns.iter().cloned().zip(row).collect())).collect();
+    let rows: Value = sheet.objects().collect();
     let certificate = json!({ "function": answer.certificate, "response": answer.response_certificate });
     let document = json!({ "target": model.about.target, "delta": answer.certificate.delta, "label": answer.label(), "response_label": answer.response_certificate.label(), "certificate": certificate, "rows": rows });
     let mut out = std::io::BufWriter::new(std::io::stdout().lock());
