@@ -271,9 +271,18 @@ fn results_that_taught_the_premises_are_no_other_data() {
             assert_eq!(premises[premise]["origin"], "learnt_here", "{answer}");
         }
         assert!(answer["stands"].is_null() && answer["certificate"]["range"].is_null(), "{answer}");
-        let (shown, _) = ends(path, &["recommend", &file], "", 0);
-        assert!(shown.contains("the same data cannot teach and prove"), "{shown}");
+        let words = "the same data cannot teach and prove (if measured anew, declare distinct_rows = true; if copied, begin a study of which everything is measured";
+        for verb in ["status", "recommend"] {
+            let (shown, _) = ends(path, &[verb, &file], "", 0);
+            assert!(shown.contains(words) && !shown.contains("norm bound"), "{verb} says it in one sentence: {shown}");
+            let reasons =
+                serde_json::from_str::<Value>(&ends(path, &[verb, &file, "--format", "json"], "", 0).0).unwrap()["reasons"].clone();
+            assert!(reasons.as_array().is_some_and(|all| all.len() == 1 && all[0].as_str().unwrap().contains(words)), "{verb}: {reasons}");
+        }
+        ends(path, &["report", &file], "", 0);
+        assert!(fs::read_to_string(path.join(format!("again{again}-report.html"))).unwrap().contains(words));
     }
+    assert!(!ends(path, &["status", "honest.toml"], "", 0).0.contains("reasons"));
     let text = fs::read_to_string(path.join("again4.toml")).unwrap();
     fs::write(path.join("again4.toml"), format!("distinct_rows = true\n{text}")).unwrap();
     assert!(ends(path, &["amend", "again4.toml"], "", 0).1.contains("amended: distinct_rows"));

@@ -11,6 +11,7 @@ use crate::which_study::{StudyArgument, WhichStudy, quoted};
 use indicatif::ProgressBar;
 use serde_json::{Map, Value, json};
 use sigmabar::Policy;
+use sigmabar::certificate::{Certificate, Theorem};
 use sigmabar::strategy::StillPossible;
 use sigmabar_study::{Advice, BatchRow, Page, Status, Study, StudySpec, TrialStatus};
 use std::path::PathBuf;
@@ -106,6 +107,7 @@ pub(crate) fn run(arguments: &Arguments, console: &Console) -> Outcome {
         fields.extend(advice.candidate_gap.map(|gap| ("candidate_gap", json!(gap))));
         fields.push(("label", json!(if is_for_people { advice.certificate.label_in_words() } else { advice.label().to_string() })));
         fields.extend((!is_for_people).then(|| ("terms", json!(advice.certificate.terms()))));
+        fields.extend(reasons(&advice.certificate, is_for_people).map(|reasons| ("reasons", json!(reasons))));
         fields.extend(advice.certificate.stands().map(|range| ("stands", json!(range))));
         if matches!(console.format(Format::Table), Format::Json | Format::Jsonl) {
             fields.push(("certificate", json!(advice.certificate)));
@@ -117,6 +119,13 @@ pub(crate) fn run(arguments: &Arguments, console: &Console) -> Outcome {
     }
     say_next(&place, &study, &status, console)?;
     Ok(Ending::Done)
+}
+
+/// Why an answer is not certified. People read it where a theorem was in reach: what no theorem covers says so by its strategy, and a contradiction for itself.
+fn reasons(certificate: &Certificate, is_for_people: bool) -> Option<Vec<String>> {
+    let reasons = certificate.weak_premises();
+    let is_in_reach = certificate.theorem != Theorem::Model && certificate.contradiction.is_none();
+    (!is_for_people || (is_in_reach && !reasons.is_empty())).then_some(reasons)
 }
 
 /// The command that goes on from here.

@@ -15,8 +15,11 @@ impl Certificate {
             weak.push(format!("{who}, and no theorem covers it"));
         }
         let premises = self.premises.list();
+        let is_taught = self.premises.taught.is_some_and(|taught| taught.origin == Origin::Unmet);
         for origin in [Origin::Assumed, Origin::LearntHere, Origin::Estimated] {
-            let names: Vec<&str> = premises.iter().filter(|p| p.origin == origin).map(|p| p.name).collect();
+            // That what was learnt elsewhere was learnt here follows from the one reason below.
+            let is_said_below = is_taught && origin == Origin::LearntHere && self.theorem != Theorem::Model;
+            let names: Vec<&str> = premises.iter().filter(|p| p.origin == origin && !is_said_below).map(|p| p.name).collect();
             weak.extend((!names.is_empty()).then(|| format!("{origin}: {}", names.join(", ").replace('_', " "))));
         }
         let unmet = premises.iter().filter(|p| p.origin == Origin::Unmet && !self.is_beside_the_point(p.name));
@@ -58,8 +61,8 @@ impl Premises {
                 results(self.corrections.value)
             ),
             "taught" => format!(
-                "{} told from which the premises were learnt, equal in setting and every digit: the same data cannot teach and prove (if it was measured anew, \
-                 declare distinct_rows = true; noise = 0 where a repeat always gives the same)",
+                "{} told that taught the premises, equal in setting and every digit: the same data cannot teach and prove (if measured anew, declare distinct_rows = true; \
+                 if copied, begin a study of which everything is measured; noise = 0 where a repeat always gives the same)",
                 results(self.taught.map_or(0, |taught| taught.value))
             ),
             "inducing" => "responses may have chosen the inducing points".to_owned(),
