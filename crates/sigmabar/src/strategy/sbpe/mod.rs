@@ -7,6 +7,8 @@ mod cells_test;
 mod confined;
 mod elimination;
 mod level;
+#[cfg(test)]
+mod level_test;
 mod noise_form;
 mod pairs;
 mod paper;
