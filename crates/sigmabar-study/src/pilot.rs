@@ -19,6 +19,8 @@ const SAFETY: f64 = 1.5;
 const ALARM_SHARE: f64 = 0.05;
 /// Up to this many results all of them are inducing points; of more, as many spread over the table: what they exclude is then a little less.
 const MOST_INDUCING: usize = 1000;
+/// Of a longer table so many results teach, and each of them is named in the study file: one that taught and is not named could be told again, and nobody would notice.
+const MOST_NAMED: usize = 1000;
 /// So many equal repeats at different values at least show that there is no noise.
 const LEAST_REPEATS: usize = 3;
 /// The smallest distance of readings in steps is at most so many of them.
@@ -40,7 +42,7 @@ pub struct Pilot {
 /// What results suggest: premises for other data than themselves.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Learnt {
-    /// From so many.
+    /// From so many: of a long table not from all.
     pub results: usize,
     /// Their mean and their standard deviation.
     pub prior: Prior,
@@ -54,7 +56,7 @@ pub struct Learnt {
     pub lengthscales: Vec<(String, f64)>,
     /// The kernel's variance, in squared units.
     pub variance: f64,
-    /// The results themselves, so that one that is told again is noticed.
+    /// These results themselves, so that one that is told again is noticed.
     pub rows: Seen,
 }
 
@@ -130,6 +132,18 @@ impl Pilot {
     /// # Errors
     /// What learning a kernel runs into, as where all results are equal.
     pub fn learn(&self, is_own: bool, seed: u64) -> Result<Learnt> {
+        let rows = Seen::at_most(MOST_NAMED, Points::from_rows(&self.points)?.view(), &self.values);
+        if is_own { self.learn_all(is_own, seed, rows) } else { self.named(&rows).learn_all(is_own, seed, rows) }
+    }
+
+    /// The results that a study file names. Which of a long table these are is as good as chance.
+    fn named(&self, rows: &Seen) -> Self {
+        let is_named = |i: &usize| rows.holds(&self.points[*i], self.values[*i]);
+        let (points, values) = (0..self.len()).filter(is_named).map(|i| (self.points[i].clone(), self.values[i])).unzip();
+        Self { names: self.names.clone(), points, values, ..*self }
+    }
+
+    fn learn_all(&self, is_own: bool, seed: u64, rows: Seen) -> Result<Learnt> {
         let found = Prior::learnt(&self.values)?;
         let prior = Prior::declared(digits(found.mean()), digits(found.unit()))?;
         let mut learning = Learning::new(vec![Kernel::matern(2.5, vec![0.3; self.names.len()], 1.0)?]);
@@ -150,7 +164,7 @@ impl Pilot {
             level,
             lengthscales: self.names.iter().cloned().zip(lengths).collect(),
             variance,
-            rows: Seen::of(Points::from_rows(&self.points)?.view(), &self.values),
+            rows,
         })
     }
 

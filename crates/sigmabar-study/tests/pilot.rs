@@ -4,7 +4,7 @@ use crate::support;
 
 use sigmabar::certificate::Label;
 use sigmabar::{Collected, Origin, Policy};
-use sigmabar_study::{AskRequest, Asked, AskedTrial, Error, ImportedRow, RunOptions, Study, StudySpec, TrialResult, Value};
+use sigmabar_study::{AskRequest, Asked, AskedTrial, Error, ImportedRow, Pilot, RunOptions, Study, StudySpec, TrialResult, Value};
 use std::path::Path;
 use support::{ask, spec, truth};
 
@@ -215,4 +215,30 @@ fn a_budget_may_grow_after_the_pilot() {
     let planned: Vec<usize> = study.batches().unwrap().iter().map(|row| row.report.planned).collect();
     assert_eq!((planned[0], planned.len(), planned.iter().sum::<usize>()), (12, 4, 84));
     assert_eq!(study.recommend().unwrap().unwrap().label(), Label::Certified);
+}
+
+/// Of a long table a sample teaches, and all of it is named: a row that is told again was either noticed, or has taught nothing.
+#[test]
+fn every_row_that_teaches_is_named() {
+    let text = "budget = 40\n[parameters.x]\ntype = \"float\"\nlow = 0\nhigh = 1\n";
+    let row = |i: u32| {
+        let x = (0.618_033_988_75 * f64::from(i)).fract();
+        let noise = (0.754_877_666 * f64::from(i + 1) * f64::from(i + 7)).fract() - 0.5;
+        let result = TrialResult::Value { value: 50.0 + 10.0 * (6.0 * x).sin() + 3.0 * noise, standard_error: None, replicates: None };
+        ImportedRow { values: vec![Value::Float(x)], result }
+    };
+    let table: Vec<ImportedRow> = (0..3000).map(row).collect();
+    let learn = |rows: &[ImportedRow]| Pilot::new(&spec(text), rows, "table.csv").unwrap().learn(false, 1).unwrap();
+    let learnt = learn(&table);
+    let is_named = |row: &&ImportedRow| {
+        let TrialResult::Value { value, .. } = row.result else { return false };
+        learnt.rows.holds(&spec(text).space().point(&row.values).unwrap(), value)
+    };
+    let named: Vec<ImportedRow> = table.iter().filter(is_named).cloned().collect();
+    assert_eq!((named.len(), learnt.results), (1000, 1000), "as many as the file has room for");
+    assert_eq!(learn(&named), learnt, "the others teach nothing");
+    let written = format!("{}{text}", learnt.to_toml(Some(Path::new("table.csv"))));
+    assert!(StudySpec::from_toml(&written, Path::new(".")).is_ok(), "and the file is read back");
+    // A short table is named whole.
+    assert_eq!(learn(&table[..300]).rows.hashes().len(), 300);
 }

@@ -7,7 +7,7 @@ use crate::args::Global;
 use crate::console::Console;
 use crate::failure::{Ending, Failure};
 use crate::plot::{self, Medium};
-use crate::quantity::counted;
+use crate::quantity::{counted, grouped};
 use crate::questions::{Asker, Beliefs, SAID};
 use crate::which_study::{WhichStudy, is_spec, quoted};
 use sigmabar_study::{Parameter, ParameterKind, Pilot, Study, StudySpec, TrialStatus, Verdict};
@@ -143,15 +143,17 @@ fn learn(file: &Path, text: &str, (pilot, from): (&Pilot, Option<&Path>), begun:
         }
         return Ok(Ending::Done);
     }
-    let written = with_premises(text, &pilot.learn(from.is_none(), seed)?.to_toml(from));
+    let learnt = pilot.learn(from.is_none(), seed)?;
+    let written = with_premises(text, &learnt.to_toml(from));
     StudySpec::from_toml(&written, file.parent().unwrap_or(Path::new(".")))?;
     fs::write(file, written).map_err(Failure::file(file, "write"))?;
     let source = from.map_or("the pilot".to_owned(), |from| from.display().to_string());
-    console.say(format_args!(
-        "learnt the premises from {} of {source} and wrote them into {}",
-        counted(pilot.len(), "result"),
-        file.display()
-    ));
+    let which = if learnt.results < pilot.len() {
+        format!("{} of the {} results of {source}, which the file names,", grouped(learnt.results), grouped(pilot.len()))
+    } else {
+        format!("{} of {source}", counted(pilot.len(), "result"))
+    };
+    console.say(format_args!("learnt the premises from {which} and wrote them into {}", file.display()));
     console.say(match from {
         Some(_) => "These results are left out of what the study will claim: do not import them as fixed.",
         None => {

@@ -3,7 +3,7 @@
 use super::{PointsRef, row_hash};
 use crate::origin::Origin;
 
-/// How many hashes are kept.
+/// How many hashes are kept, unless said.
 const KEPT: usize = 256;
 
 /// The smallest hashes of some rows with their responses, in order. Whatever two sets of rows share below the larger hashes of either is in both samples: of a
@@ -15,13 +15,24 @@ impl Seen {
     /// Of rows and their responses.
     #[must_use]
     pub fn of(x: PointsRef<'_>, y: &[f64]) -> Self {
-        x.rows().zip(y).map(|(row, y)| row_hash(row, *y)).collect::<Vec<u64>>().into()
+        Self::at_most(KEPT, x, y)
+    }
+
+    /// Of rows and their responses, with so many hashes at most.
+    #[must_use]
+    pub fn at_most(kept: usize, x: PointsRef<'_>, y: &[f64]) -> Self {
+        Self::from(x.rows().zip(y).map(|(row, y)| row_hash(row, *y)).collect::<Vec<u64>>()).cut(kept)
     }
 
     /// Of both together.
     #[must_use]
     pub fn with(&self, other: &Self) -> Self {
-        self.0.iter().chain(&other.0).copied().collect::<Vec<u64>>().into()
+        Self::from(self.0.iter().chain(&other.0).copied().collect::<Vec<u64>>()).cut(KEPT)
+    }
+
+    fn cut(mut self, kept: usize) -> Self {
+        self.0.truncate(kept);
+        self
     }
 
     /// Whether this row with this response is in the sample.
@@ -53,7 +64,6 @@ impl From<Vec<u64>> for Seen {
     fn from(mut hashes: Vec<u64>) -> Self {
         hashes.sort_unstable();
         hashes.dedup();
-        hashes.truncate(KEPT);
         Self(hashes)
     }
 }
