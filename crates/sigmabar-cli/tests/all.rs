@@ -15,5 +15,6 @@ mod report_parts;
 mod reports;
 mod support;
 mod transcripts;
+mod wells;
 mod which_files;
 mod words;

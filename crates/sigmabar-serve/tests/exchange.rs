@@ -466,6 +466,29 @@ fn wells_of_a_replicated_setting_are_told_together() {
     assert_eq!(study.trials().unwrap()[0].value, None);
     assert_eq!(post("/plates/1/wells", &both).json()["told"], true);
     assert_eq!(study.trials().unwrap()[0].value, Some(2.0), "the mean counts");
+    // The other trial changes what the scatter of all wells says of this one, which is the same result all the same.
+    let whole = |other: &str| {
+        let rows: String = lines
+            .iter()
+            .filter(|line| line[1] != "control")
+            .map(|line| {
+                let result = if line[1] != "0" {
+                    other
+                } else if line[0] == wells[0] {
+                    "1.5"
+                } else {
+                    "2.5"
+                };
+                format!("{},{},{},{result}\n", line[0], line[1], line[2])
+            })
+            .collect();
+        serde_json::json!({ "csv": format!("well,trial,x,result\n{rows}") }).to_string()
+    };
+    let kinds = |answer: serde_json::Value| answer["changes"].as_array().unwrap().iter().map(|c| c["kind"].clone()).collect::<Vec<_>>();
+    let before = study.trials().unwrap()[0].standard_error;
+    assert_eq!(post("/import", &whole("4")).json()["told"], true);
+    assert!(study.trials().unwrap()[0].standard_error < before, "pooled with wells that do not scatter");
+    assert_eq!(kinds(post("/import?dry_run=true", &whole("4")).json()), ["same", "same"]);
     assert_eq!((study.controls().unwrap()[0].well.as_str(), study.controls().unwrap()[0].value), (control, 9.0));
     assert_eq!(post("/plates/1/wells", r#"{"wells":{"A1":"1"}}"#).error(), (422, "invalid".into()), "nothing is in a blocked well");
     // A plate that is asked for again stays where it lies.

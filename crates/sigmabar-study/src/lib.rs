@@ -63,10 +63,12 @@ pub use run::{Evaluated, Exchange, RunEnd, RunEvent, RunOptions};
 pub use space::{CandidateTable, Parameter, ParameterKind, Space};
 pub use spec::{StudySpec, wrong_name};
 pub use study::{
-    Advice, BatchRow, BestObserved, Cell, Corrected, Feed, KeyedResult, Mistyped, Nearest, Status, Study, Survivors, WorkerRow,
+    Advice, BatchRow, BestObserved, Cell, Feed, FilledSheet, KeyedResult, Mistyped, Nearest, Status, Study, Survivors, Well, Wells,
+    WorkerRow, is_as_told, mean_of, scatter,
 };
 pub use trial::{
-    AskRequest, Asked, AskedTrial, ControlRow, EventKind, EventRow, HandedOut, ImportedRow, Page, Told, TrialResult, TrialRow, TrialStatus,
+    AskRequest, Asked, AskedTrial, ControlRow, Corrected, EventKind, EventRow, HandedOut, ImportedRow, Page, Told, TrialResult, TrialRow,
+    TrialStatus,
 };
 pub use union::seconds;
 pub use value::{Value, short};

@@ -121,6 +121,17 @@ impl TrialResult {
     }
 }
 
+/// What a correction came to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub enum Corrected {
+    /// Its batch is open: nothing had used the earlier result.
+    InTime,
+    /// Its batch was analysed before, and is now analysed again: certificates say so.
+    AfterAnalysis,
+    /// It had come late, and is used by nothing.
+    Late,
+}
+
 /// What became of a told result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub enum Told {
@@ -128,6 +139,8 @@ pub enum Told {
     Counted,
     /// Its batch was closed before: it is kept and shown, but the strategy had to do without.
     Late,
+    /// Another result stood there, and this one is in its place.
+    Corrected(Corrected),
     /// It stood there already, with the same value: nothing was changed.
     Again {
         /// Whether it had come after its batch was closed.
@@ -140,6 +153,12 @@ impl Told {
     #[must_use]
     pub fn is_late(self) -> bool {
         matches!(self, Self::Late | Self::Again { is_late: true })
+    }
+
+    /// What it did to another result that stood there.
+    #[must_use]
+    pub fn corrected(self) -> Option<Corrected> {
+        if let Self::Corrected(corrected) = self { Some(corrected) } else { None }
     }
 
     /// Whether it stood there already.
@@ -317,6 +336,8 @@ pub enum EventKind {
     Retried,
     /// A control was measured; the detail has batch, well and value.
     Control,
+    /// What its wells came to: the detail has them by name, none where another result stands in their place.
+    Wells,
     /// Its lease ran out.
     Expired,
     /// Its worker gave it back.
@@ -340,7 +361,7 @@ pub enum EventKind {
 }
 
 impl EventKind {
-    const ALL: [Self; 20] = [
+    const ALL: [Self; 21] = [
         Self::Planned,
         Self::Finished,
         Self::Closed,
@@ -351,6 +372,7 @@ impl EventKind {
         Self::UsedOtherwise,
         Self::Retried,
         Self::Control,
+        Self::Wells,
         Self::Expired,
         Self::GivenBack,
         Self::WorkerEnded,
@@ -382,6 +404,7 @@ impl EventKind {
             Self::UsedOtherwise => "used otherwise",
             Self::Retried => "retried",
             Self::Control => "control",
+            Self::Wells => "wells",
             Self::Expired => "expired",
             Self::GivenBack => "given back",
             Self::WorkerEnded => "worker ended",

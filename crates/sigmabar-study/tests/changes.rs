@@ -4,7 +4,7 @@ use crate::support;
 
 use sigmabar::{Origin, Strategy};
 use sigmabar_study::{
-    AskRequest, Asked, AskedTrial, Corrected, Error, EventKind, RunOptions, Study, StudySpec, TrialResult, TrialStatus, Value,
+    AskRequest, Asked, AskedTrial, Corrected, Error, EventKind, FilledSheet, RunOptions, Study, StudySpec, TrialResult, TrialStatus, Value,
 };
 use std::path::Path;
 use std::time::Duration;
@@ -18,6 +18,10 @@ fn begun(spec: &StudySpec) -> (tempfile::TempDir, Study) {
 
 fn value(value: f64) -> TrialResult {
     TrialResult::Value { value, standard_error: None, replicates: None }
+}
+
+fn sheet(results: &[(u64, TrialResult)], used: &[(u64, Vec<Value>)]) -> FilledSheet {
+    FilledSheet { results: results.to_vec(), used: used.to_vec(), ..FilledSheet::default() }
 }
 
 fn tell(study: &Study, trials: &[AskedTrial]) {
@@ -353,12 +357,12 @@ fn values_that_were_used_enter_as_the_point_measured_where_that_is_declared() {
     };
     let (_directory, study) = begun(&file(""));
     let (trials, moved) = used(&study);
-    assert!(matches!(study.tell_sheet(&[(0, truth(&trials[0]))], &[], &moved), Err(Error::UsedOtherwise { .. })));
+    assert!(matches!(study.tell_sheet(&sheet(&[(0, truth(&trials[0]))], &moved)), Err(Error::UsedOtherwise { .. })));
     let (_directory, study) = begun(&file("used_values = true\n"));
     let (trials, moved) = used(&study);
-    assert!(matches!(study.tell_sheet(&[], &[], &[(0, vec![Value::Float(1.5)])]), Err(Error::Setting { .. })));
+    assert!(matches!(study.tell_sheet(&sheet(&[], &[(0, vec![Value::Float(1.5)])])), Err(Error::Setting { .. })));
     let _ = study.strategy().unwrap();
-    study.tell_sheet(&[(0, value(0.3))], &[], &moved).unwrap();
+    study.tell_sheet(&sheet(&[(0, value(0.3))], &moved)).unwrap();
     tell(&study, &trials[1..]);
     let strategy = study.strategy().unwrap();
     assert_eq!(strategy.ledger().trials()[0].point, study.spec().space().point(&moved[0].1).unwrap());
@@ -368,7 +372,7 @@ fn values_that_were_used_enter_as_the_point_measured_where_that_is_declared() {
     let said = advice.certificate.premises.used_otherwise.unwrap();
     assert_eq!((advice.label().to_string().as_str(), said.value, said.origin), ("certified", 1, Origin::Declared));
     assert!(
-        matches!(study.tell_sheet(&[], &[], &[(0, vec![Value::Float(0.9)])]), Err(Error::UsedOtherwise { .. })),
+        matches!(study.tell_sheet(&sheet(&[], &[(0, vec![Value::Float(0.9)])])), Err(Error::UsedOtherwise { .. })),
         "it has a result already"
     );
 }

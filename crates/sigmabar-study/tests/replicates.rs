@@ -1,7 +1,9 @@
 //! Replicates in studies: an unknown noise level, means told with their numbers, and rows that are there twice.
 
 use sigmabar::{Collected, Label};
-use sigmabar_study::{AskRequest, Asked, AskedTrial, ImportedRow, Mistyped, Study, StudySpec, TrialResult, Value};
+use sigmabar_study::{
+    AskRequest, Asked, AskedTrial, FilledSheet, ImportedRow, Mistyped, Study, StudySpec, TrialResult, Value, Wells, mean_of, scatter,
+};
 use std::path::Path;
 
 fn spec(more: &str) -> StudySpec {
@@ -73,6 +75,38 @@ fn of_two_repeats_that_are_far_apart_one_is_named() {
     }
     assert!(study.mistyped(&sheet).unwrap().is_empty());
     assert_eq!(study.recommend().unwrap().unwrap().certificate.contradiction, None);
+}
+
+/// Where nothing was said of the noise, the other wells show how far apart two of one setting are; and few of them show nothing.
+#[test]
+fn wells_show_by_themselves_how_far_apart_they_are() {
+    let place = tempfile::tempdir().unwrap();
+    let text = "budget = 12\nreplicates = 2\nstrategy = \"sobol\"\n[parameters.x]\ntype = \"float\"\nlow = 0\nhigh = 1\n";
+    let study = Study::create(&place.path().join("s.db"), "s", &StudySpec::from_toml(text, Path::new(".")).unwrap()).unwrap();
+    let trials = batch(&study);
+    let filled = |count: usize, slip: f64| {
+        let wells: Wells = (0..count)
+            .map(|i| {
+                let value = if i == 0 { 40.0 } else { 40.0 + 59.0 * (0.1 * i as f64).sin() };
+                let other = value + if i == 0 { slip } else { 2.0 + noise(i as u64) };
+                (trials[i].id, vec![("A1".to_owned(), Some(value)), ("B1".to_owned(), Some(other))])
+            })
+            .collect();
+        let level = scatter(wells.values());
+        let results = wells.iter().map(|(id, wells)| (*id, mean_of(wells, level).unwrap())).collect();
+        FilledSheet { results, wells, ..FilledSheet::default() }
+    };
+    study.refuse_mistyped_sheet(&filled(12, 12.0)).unwrap();
+    study.refuse_mistyped_sheet(&filled(5, 30.0)).unwrap();
+    let said = study.refuse_mistyped_sheet(&filled(12, 30.0)).unwrap_err().to_string();
+    assert!(
+        said.starts_with("trial 0 (well A1) came to 40, trial 0 (well B1) came to 70 at the same setting, where repeats are usually "),
+        "{said}"
+    );
+    // Whoever is sure tells it, and is asked no more.
+    study.tell_sheet(&filled(12, 30.0)).unwrap();
+    study.refuse_mistyped_sheet(&filled(12, 30.0)).unwrap();
+    assert_eq!(study.wells().unwrap(), filled(12, 30.0).wells);
 }
 
 /// What no function within the premises gives, and without premises what lies alone far from all others; but not two that lie there.

@@ -7,8 +7,8 @@ use crate::failure::{Ending, Failure};
 use crate::plate::{self, Reading};
 use crate::quantity::counted;
 use crate::verbs::status;
-use crate::which_study::{StudyOption, WhichStudy};
-use sigmabar_study::{Corrected, Error, Study, Told, TrialResult, TrialStatus};
+use crate::which_study::{StudyOption, WhichStudy, quoted};
+use sigmabar_study::{Corrected, Error, FilledSheet, Study, Told, TrialResult, TrialStatus};
 use std::path::Path;
 
 /// Options.
@@ -35,7 +35,7 @@ pub struct Arguments {
     /// A remark to keep with the trial
     #[arg(long, value_name = "TEXT")]
     note: Option<String>,
-    /// Put this result in the place of the one that was told; a --note must say why, and both stay in the study's events
+    /// Put this result, or what has changed in a table, in the place of what was told; a --note must say why, and both stay in the study's events
     #[arg(long, requires = "note")]
     replace: bool,
     /// The column of results in a table
@@ -83,10 +83,10 @@ fn one(id: u64, arguments: &Arguments, place: &WhichStudy, console: &Console) ->
         next(&study, place, console)?;
         return Ok(Ending::Done);
     }
-    let results = [(id, result)];
-    refuse_mistyped(&study, &results, arguments, |_| String::new())?;
-    let notes: Vec<(u64, String)> = arguments.note.iter().map(|note| (id, note.clone())).collect();
-    match study.tell_with_notes(&results, &notes)?[..] {
+    let notes = arguments.note.iter().map(|note| (id, note.clone())).collect();
+    let sheet = FilledSheet { results: vec![(id, result)], notes, ..FilledSheet::default() };
+    refuse_mistyped(&study, &sheet, arguments, |_| String::new())?;
+    match study.tell_sheet(&sheet)?[..] {
         [Told::Again { .. }] => console.say(format_args!("trial {id} has this result already")),
         [Told::Late] => console.warn(format_args!("trial {id} is written down, but its batch was closed before: it certifies nothing")),
         _ => console.say(format_args!("trial {id} is written down")),
@@ -96,9 +96,9 @@ fn one(id: u64, arguments: &Arguments, place: &WhichStudy, console: &Console) ->
 }
 
 fn table(path: &Path, arguments: &Arguments, place: &WhichStudy, console: &Console) -> Outcome {
-    if arguments.value.is_some() || arguments.failed || arguments.note.is_some() || arguments.replace {
+    if arguments.value.is_some() || arguments.failed || (arguments.note.is_some() && !arguments.replace) {
         let what = format!("{} is not the number of a trial", path.display());
-        return Err(Failure::usage(what, "sigmabar tell TRIAL VALUE, or sigmabar tell FILE"));
+        return Err(Failure::usage(what, "sigmabar tell TRIAL VALUE, or sigmabar tell FILE, or sigmabar tell FILE --replace --note WHY"));
     }
     let reader = Reader::open(path)?;
     let study = place.open()?;
@@ -113,28 +113,36 @@ fn table(path: &Path, arguments: &Arguments, place: &WhichStudy, console: &Conso
         let what = format!("{} has controls, and no trial beside them says on which plate", path.display());
         return Err(Failure::usage(what, "keep the rows of the plate's trials in the table"));
     }
-    let results: Vec<(u64, TrialResult)> = reading.results.iter().map(|(id, result, _)| (*id, result.clone())).collect();
-    let at = |trials: &[u64]| {
-        let line = trials.iter().find_map(|id| reading.line_of(*id)).map_or_else(String::new, |line| format!(", line {line}"));
+    let sheet = reading.filled(used, arguments.note.clone());
+    let at = |wells: &[(u64, Option<String>)]| {
+        let line = wells.iter().find_map(|well| reading.line_of_well(well)).map_or_else(String::new, |line| format!(", line {line}"));
         format!("{}{line}: ", path.display())
     };
-    refuse_mistyped(&study, &results, arguments, at)?;
-    let told = study.tell_sheet(&results, &reading.notes, &used).map_err(|error| at_line(error, path, &reading))?;
-    let new = || results.iter().zip(&told).filter(|(_, told)| !told.is_again());
+    refuse_mistyped(&study, &sheet, arguments, at)?;
+    let told = study.tell_sheet(&sheet).map_err(|error| at_line(error, path, &reading, place))?;
+    let new = || sheet.results.iter().zip(&told).filter(|(_, told)| !told.is_again() && told.corrected().is_none());
     let failed = new().filter(|((_, result), _)| matches!(result, TrialResult::Failed { .. })).count();
-    console.say(format_args!("written down: {} and {}", counted(new().count() - failed, "value"), counted(failed, "failure")));
+    let corrections: Vec<(u64, Corrected)> =
+        sheet.results.iter().zip(&told).filter_map(|((id, _), told)| Some((*id, told.corrected()?))).collect();
+    if corrections.is_empty() || new().count() > 0 {
+        console.say(format_args!("written down: {} and {}", counted(new().count() - failed, "value"), counted(failed, "failure")));
+    }
+    for (id, corrected) in &corrections {
+        say_replaced(*id, "replaced", *corrected, console);
+    }
+    warn_analysed(corrections.iter().any(|(_, corrected)| *corrected == Corrected::AfterAnalysis), console);
     if let Some(beside) = first.filter(|_| !reading.controls.is_empty()) {
         study.note_controls(beside, &reading.controls)?;
         console.say(format_args!("kept: {}", counted(reading.controls.len(), "control")));
     }
-    if !used.is_empty() {
-        console.say(format_args!("measured where the sheet says, not where it was asked: {}", counted(used.len(), "setting")));
+    if !sheet.used.is_empty() {
+        console.say(format_args!("measured where the sheet says, not where it was asked: {}", counted(sheet.used.len(), "setting")));
     }
     if remarks > 0 {
         console.say(format_args!("kept: {}", counted(remarks, "note")));
     }
     say_unused(&study, &reading, arguments, console);
-    let known = told.len() - new().count();
+    let known = told.iter().filter(|told| told.is_again()).count();
     if known > 0 {
         console.say(format_args!("there already: {}", counted(known, "result")));
     }
@@ -142,34 +150,46 @@ fn table(path: &Path, arguments: &Arguments, place: &WhichStudy, console: &Conso
     if late > 0 {
         console.warn(format_args!("{late} of them came after their batch was closed: they are kept and certify nothing"));
     }
-    say_missing(&study, &reading, place, console)?;
+    say_missing(&study, &reading, (path, place), console)?;
     next(&study, place, console)?;
     Ok(Ending::Done)
 }
 
 /// What a correction did.
 pub(crate) fn say_corrected(id: u64, done: &str, corrected: Corrected, console: &Console) {
+    say_replaced(id, done, corrected, console);
+    warn_analysed(corrected == Corrected::AfterAnalysis, console);
+}
+
+fn say_replaced(id: u64, done: &str, corrected: Corrected, console: &Console) {
     match corrected {
         Corrected::InTime => console.say(format_args!("the result of trial {id} is {done}")),
         Corrected::Late => console.say(format_args!("the result of trial {id}, which had come late and certifies nothing, is {done}")),
-        Corrected::AfterAnalysis => {
-            console.say(format_args!(
-                "the result of trial {id} is {done}, and everything after it computed again; what was measured since stays"
-            ));
-            console.warn(
-                "its batch had been analysed: the certificate says so, and stays certified only where failures = \"unrelated\" is declared",
-            );
-        }
+        Corrected::AfterAnalysis => console
+            .say(format_args!("the result of trial {id} is {done}, and everything after it computed again; what was measured since stays")),
+    }
+}
+
+fn warn_analysed(is_analysed: bool, console: &Console) {
+    if is_analysed {
+        console.warn(
+            "its batch had been analysed: the certificate says so, and stays certified only where failures = \"unrelated\" is declared",
+        );
     }
 }
 
 /// A result that is not the one that stands there already, with the line it is in.
-fn at_line(error: Error, path: &Path, reading: &Reading) -> Failure {
+fn at_line(error: Error, path: &Path, reading: &Reading, place: &WhichStudy) -> Failure {
     let Error::AlreadyTold { id, .. } = error else { return error.into() };
     let line = reading.line_of(id).unwrap_or_default();
     let what = format!("{}, line {line}: trial {id} already has another result", path.display());
-    let remedy = format!("sigmabar tell {id} VALUE --replace --note WHY corrects it; nothing of this file was written down");
+    let remedy = format!("{} corrects what has changed; nothing of this file was written down", correcting(path, place));
     Failure::refused(what, remedy)
+}
+
+/// How a table corrects.
+fn correcting(path: &Path, place: &WhichStudy) -> String {
+    format!("sigmabar tell {} --replace --note WHY{}", quoted(path), place.typed_option())
 }
 
 /// Columns that are neither asked for nor kept are named, so that nobody believes them to be in the study.
@@ -185,12 +205,12 @@ fn say_unused(study: &Study, reading: &Reading, arguments: &Arguments, console: 
     }
 }
 
-fn say_missing(study: &Study, reading: &Reading, place: &WhichStudy, console: &Console) -> Outcome<()> {
+fn say_missing(study: &Study, reading: &Reading, (path, place): (&Path, &WhichStudy), console: &Console) -> Outcome<()> {
     if let Some(first) = reading.partial.first() {
         console.warn(format_args!(
-            "of {} (trial {first} first) only some replicates have a result, and these alone are told: should the others come later, sigmabar tell TRIAL MEAN --replace --note WHY{} takes them in",
+            "of {} (trial {first} first) only some replicates have a result, and these alone are told: should the others come later, {} takes them in",
             counted(reading.partial.len(), "setting"),
-            place.typed_option()
+            correcting(path, place)
         ));
     }
     let trials = study.trials()?;
@@ -209,14 +229,19 @@ fn say_missing(study: &Study, reading: &Reading, place: &WhichStudy, console: &C
 }
 
 /// What is told by hand may be mistyped, and a complete batch is analysed at once: whoever typed it is asked before that.
-fn refuse_mistyped(study: &Study, results: &[(u64, TrialResult)], arguments: &Arguments, at: impl FnOnce(&[u64]) -> String) -> Outcome<()> {
+fn refuse_mistyped(
+    study: &Study,
+    sheet: &FilledSheet,
+    arguments: &Arguments,
+    at: impl FnOnce(&[(u64, Option<String>)]) -> String,
+) -> Outcome<()> {
     if arguments.sure {
         return Ok(());
     }
-    study.refuse_mistyped(results).map_err(|error| match &error {
-        Error::Mistyped { trials, .. } => {
+    study.refuse_mistyped_sheet(sheet).map_err(|error| match &error {
+        Error::Mistyped { wells, .. } => {
             let remedy = "correct it if it is mistyped; if that was measured, the same command with --sure writes it down";
-            Failure::refused(format!("{}{error}", at(trials)), remedy)
+            Failure::refused(format!("{}{error}", at(wells)), remedy)
         }
         _ => error.into(),
     })

@@ -85,7 +85,7 @@ pub fn check(study: &Study, path: &Path, reading: &Reading) -> Result<Vec<(u64, 
 }
 
 /// A well without the zeros that some machines put before its number: A01 is A1.
-fn plain(well: &str) -> String {
+pub(super) fn plain(well: &str) -> String {
     let (row, number) = well.split_at(well.find(|c: char| c.is_ascii_digit()).unwrap_or(well.len()));
     format!("{}{}", row.trim().to_uppercase(), number.trim_start_matches('0'))
 }

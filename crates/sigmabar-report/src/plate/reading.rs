@@ -1,9 +1,10 @@
 //! A plate, or any table of results, as it comes back.
 
+use super::matching::plain;
 use super::{CONTROL, NOTES, RESULT, STANDARD_ERROR};
 use crate::data::{Cell, DataError, NUMERAL, Reader, is_numeral};
 use crate::setting;
-use sigmabar_study::{Parameter, TrialResult};
+use sigmabar_study::{FilledSheet, Parameter, TrialResult, Value, Well, Wells, mean_of, scatter};
 use std::collections::{BTreeMap, HashMap};
 
 /// What a table of results says.
@@ -19,6 +20,8 @@ pub struct Reading {
     pub notes: Vec<(u64, String)>,
     /// What controls came to, by their wells.
     pub controls: Vec<(String, f64)>,
+    /// What each well came to whose trial is in several, by its trial.
+    pub wells: Wells,
     /// Names of the columns.
     pub columns: Vec<String>,
     /// Every row: its trial, its line, its cells.
@@ -138,15 +141,25 @@ impl Reading {
         self.results.iter().find(|(told, ..)| *told == id).map(|(.., line)| *line)
     }
 
-    /// What one well came to.
-    fn well_words(&self, result: &TrialResult, line: u64) -> String {
+    /// The well in a line, as the plate calls it; empty where there is no such column.
+    fn well_at(&self, line: u64) -> String {
         let column = self.columns.iter().position(|name| name.eq_ignore_ascii_case("well"));
         let row = self.rows.iter().find(|(_, at, _)| *at == line);
-        let well = column.zip(row).map_or_else(String::new, |(column, (.., cells))| format!("{} ", cells[column]));
-        match result {
-            TrialResult::Value { value, .. } => format!("{well}{value}"),
-            TrialResult::Failed { .. } => format!("{well}failed"),
-        }
+        column.zip(row).map_or_else(String::new, |(column, (.., cells))| plain(&cells[column].to_string()))
+    }
+
+    /// The line of a trial, or of one of its wells.
+    #[must_use]
+    pub fn line_of_well(&self, (trial, well): &(u64, Option<String>)) -> Option<u64> {
+        let is_it = |line: &u64| well.as_ref().is_some_and(|well| self.well_at(*line) == *well);
+        self.rows.iter().filter(|(id, ..)| id == trial).map(|(_, line, _)| *line).find(is_it).or_else(|| self.line_of(*trial))
+    }
+
+    /// What is told of it: the results with their wells and remarks, and the settings that were used otherwise than asked.
+    #[must_use]
+    pub fn filled(&self, used: Vec<(u64, Vec<Value>)>, correction: Option<String>) -> FilledSheet {
+        let results = self.results.iter().map(|(id, result, _)| (*id, result.clone())).collect();
+        FilledSheet { results, notes: self.notes.clone(), used, wells: self.wells.clone(), correction }
     }
 
     /// The means of replicates, with their number and the standard error that the scatter of all replicates of the sheet gives them.
@@ -156,41 +169,23 @@ impl Reading {
         for (id, result, line) in std::mem::take(&mut self.results) {
             groups.entry(id).or_default().push((result, line));
         }
-        let values = |group: &[(TrialResult, u64)]| -> Vec<f64> {
-            group.iter().filter_map(|(result, _)| if let TrialResult::Value { value, .. } = result { Some(*value) } else { None }).collect()
+        let well = |(result, line): &(TrialResult, u64)| match result {
+            TrialResult::Value { value, .. } => (self.well_at(*line), Some(*value)),
+            TrialResult::Failed { .. } => (self.well_at(*line), None),
         };
-        let (mut scatter, mut freedom) = (0.0, 0.0);
-        for group in groups.values() {
-            let values = values(group);
-            let mean = values.iter().sum::<f64>() / values.len().max(1) as f64;
-            scatter += values.iter().map(|v| (v - mean).powi(2)).sum::<f64>();
-            freedom += values.len().saturating_sub(1) as f64;
-        }
-        let pooled = if freedom > 0.0 && scatter > 0.0 { Some((scatter / freedom).sqrt()) } else { None };
+        self.wells = groups.iter().map(|(id, group)| (*id, group.iter().map(well).collect())).collect();
+        let level = scatter(self.wells.values());
         for (id, mut group) in groups {
-            let values = values(&group);
             if group.len() > 1 {
-                // Only their mean is told: what each well came to stays with it as a note.
-                let each: Vec<String> = group.iter().map(|(result, line)| self.well_words(result, *line)).collect();
+                // People read notes: what each well came to stands there too.
+                let each: Vec<String> = self.wells[&id].iter().map(well_words).collect();
                 self.notes.push((id, format!("replicates {}", each.join(", "))));
             }
             if self.missing.contains(&id) {
                 self.partial.push(id);
             }
             let (first, line) = group.swap_remove(0);
-            let result = match values.len() {
-                0 => first,
-                _ if group.is_empty() => first,
-                count => {
-                    // One that is left of several is a single measurement.
-                    let standard_error = pooled.filter(|_| count > 1).map(|level| level / (count as f64).sqrt());
-                    TrialResult::Value {
-                        value: values.iter().sum::<f64>() / count as f64,
-                        standard_error,
-                        replicates: standard_error.map(|_| count as u32),
-                    }
-                }
-            };
+            let result = if group.is_empty() { first } else { mean_of(&self.wells[&id], level).unwrap_or(first) };
             self.missing.retain(|missing| *missing != id);
             self.results.push((id, result, line));
         }
@@ -202,6 +197,12 @@ impl Reading {
         self.notes = notes.into_iter().map(|(id, all)| (id, all.join("; "))).collect();
         self
     }
+}
+
+/// What one well came to.
+fn well_words((name, value): &Well) -> String {
+    let value = value.map_or_else(|| "failed".to_owned(), |value| value.to_string());
+    if name.is_empty() { value } else { format!("{name} {value}") }
 }
 
 #[cfg(test)]

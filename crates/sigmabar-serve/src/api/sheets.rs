@@ -15,7 +15,7 @@ use sigmabar_report::data::Reader;
 use sigmabar_report::plate::{self, Content, LaidPlate, Layout, Plate, Reading};
 use sigmabar_report::plot::well_place;
 use sigmabar_report::sheet::{Sheet, write_csv};
-use sigmabar_study::{AskRequest, AskedTrial, Error, HandedOut, Study, TrialResult, TrialRow, TrialStatus, Value};
+use sigmabar_study::{AskRequest, AskedTrial, Error, HandedOut, Study, TrialResult, TrialRow, TrialStatus, Value, is_as_told};
 use std::collections::{BTreeMap, HashMap};
 use std::io::Cursor;
 use std::sync::Arc;
@@ -141,23 +141,23 @@ async fn tell(desk: &Arc<Desk>, body: ImportBody, beside: Option<u64>, query: Im
         );
         return Err(Refusal::conflict("already-told", message));
     }
-    let results: Vec<(u64, TrialResult)> = read.results.iter().map(|(id, result, _)| (*id, result.clone())).collect();
+    let sheet = read.filled(used, None);
     if !query.sure {
-        let asked = results.clone();
-        desk.read(move |study| Ok(study.refuse_mistyped(&asked))).await?.map_err(|error| at_line(&error, &read))?;
+        let asked = sheet.clone();
+        desk.read(move |study| Ok(study.refuse_mistyped_sheet(&asked))).await?.map_err(|error| at_line(&error, &read))?;
     }
-    let (notes, controls, told) = (read.notes, read.controls, !results.is_empty());
+    let (controls, told) = (read.controls, !sheet.results.is_empty());
     let beside = beside.or(read.rows.first().map(|(id, ..)| *id));
     let write = move |study: &Study| {
         if controls.is_empty() {
-            study.tell_sheet(&results, &notes, &used)?;
+            study.tell_sheet(&sheet)?;
             return Ok(Ok(()));
         }
         let beside = match plate_of(study, beside, &controls)? {
             Ok(beside) => beside,
             Err(refusal) => return Ok(Err(refusal)),
         };
-        study.tell_sheet(&results, &notes, &used)?;
+        study.tell_sheet(&sheet)?;
         study.note_controls(beside, &controls).map(Ok)
     };
     desk.writer()?.with(write).await??;
@@ -167,8 +167,8 @@ async fn tell(desk: &Arc<Desk>, body: ImportBody, beside: Option<u64>, query: Im
 /// What is probably mistyped, with the line it stands in.
 fn at_line(error: &Error, read: &Reading) -> Refusal {
     let refusal = Refusal::from(error);
-    let Error::Mistyped { trials, .. } = error else { return refusal };
-    let line = trials.iter().find_map(|id| read.line_of(*id)).map_or_else(String::new, |line| format!("line {line}: "));
+    let Error::Mistyped { wells, .. } = error else { return refusal };
+    let line = wells.iter().find_map(|well| read.line_of_well(well)).map_or_else(String::new, |line| format!("line {line}: "));
     Refusal { message: format!("{line}{}", refusal.message), ..refusal }
 }
 
@@ -218,15 +218,24 @@ fn difference(study: &Study, body: ImportBody) -> Outcome<(Reading, Used, Vec<Ch
     let is_replicated = study.spec().replicates() > 1;
     let reading = if is_replicated { reading.averaged() } else { reading };
     let trials: HashMap<u64, TrialRow> = study.trials()?.into_iter().map(|row| (row.id, row)).collect();
+    let standing = study.wells()?;
+    let is_same =
+        |id: u64, stands: &TrialResult, comes: &TrialResult| is_as_told((stands, standing.get(&id)), (comes, reading.wells.get(&id)));
     let mut changes: Vec<Change> =
-        reading.results.iter().map(|(id, result, line)| change(trials.get(id), *id, Some(result), *line)).collect();
+        reading.results.iter().map(|(id, result, line)| change(trials.get(id), *id, Some(result), *line, &is_same)).collect();
     let line_of = |id: &u64| reading.rows.iter().find(|(known, ..)| known == id).map_or(0, |(_, line, _)| *line);
-    changes.extend(reading.missing.iter().map(|id| change(trials.get(id), *id, None, line_of(id))));
+    changes.extend(reading.missing.iter().map(|id| change(trials.get(id), *id, None, line_of(id), &is_same)));
     changes.sort_by_key(|change| change.line);
     Ok((reading, used, changes))
 }
 
-fn change(row: Option<&TrialRow>, trial: u64, result: Option<&TrialResult>, line: u64) -> Change {
+fn change(
+    row: Option<&TrialRow>,
+    trial: u64,
+    result: Option<&TrialResult>,
+    line: u64,
+    is_same: &dyn Fn(u64, &TrialResult, &TrialResult) -> bool,
+) -> Change {
     let before = row.map_or_else(String::new, before);
     let after = result.map_or_else(String::new, words);
     let kind = match (row, result) {
@@ -236,27 +245,24 @@ fn change(row: Option<&TrialRow>, trial: u64, result: Option<&TrialResult>, line
             TrialStatus::Queued | TrialStatus::Leased | TrialStatus::Expired if row.attempts == 0 => ChangeKind::Unknown,
             TrialStatus::Queued | TrialStatus::Leased | TrialStatus::Expired => ChangeKind::New,
             TrialStatus::Missing => ChangeKind::Late,
-            _ if is_same(row, result) => ChangeKind::Same,
+            _ if is_same(trial, &told(row), result) => ChangeKind::Same,
             _ => ChangeKind::Conflict,
         },
     };
     Change { line, trial, well: row.and_then(|row| row.well.clone()), before, after, kind }
 }
 
-/// Whether telling it again changes nothing.
-fn is_same(row: &TrialRow, result: &TrialResult) -> bool {
-    match result {
-        TrialResult::Value { value, standard_error, .. } => row.value == Some(*value) && row.standard_error == *standard_error,
-        TrialResult::Failed { .. } => row.value.is_none(),
+/// The result that a row has.
+fn told(row: &TrialRow) -> TrialResult {
+    match row.value {
+        Some(value) => TrialResult::Value { value, standard_error: row.standard_error, replicates: row.replicates },
+        None => TrialResult::Failed { reason: row.reason.clone().unwrap_or_default() },
     }
 }
 
 fn before(row: &TrialRow) -> String {
-    match row.value {
-        Some(value) => words(&TrialResult::Value { value, standard_error: row.standard_error, replicates: None }),
-        None if row.state.is_open() || row.state == TrialStatus::Missing => String::new(),
-        None => words(&TrialResult::Failed { reason: row.reason.clone().unwrap_or_default() }),
-    }
+    let is_open = row.state.is_open() || row.state == TrialStatus::Missing;
+    if row.value.is_none() && is_open { String::new() } else { words(&told(row)) }
 }
 
 fn words(result: &TrialResult) -> String {

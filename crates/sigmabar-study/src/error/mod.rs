@@ -218,8 +218,8 @@ pub enum Error {
     Mistyped {
         /// What is odd about the first.
         why: String,
-        /// The trials that this is about.
-        trials: Vec<u64>,
+        /// The trials that this is about, each with its well where it has one.
+        wells: Vec<(u64, Option<String>)>,
         /// How many others.
         more: usize,
     },

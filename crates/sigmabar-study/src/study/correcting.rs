@@ -4,23 +4,12 @@ use super::Study;
 use super::asking::{note, note_detail};
 use super::telling::check;
 use crate::store::{Failure, now};
-use crate::{Error, EventKind, Result, StudySpec, TrialResult, TrialStatus};
+use crate::{Corrected, Error, EventKind, Result, StudySpec, TrialResult, TrialStatus};
 use rusqlite::{OptionalExtension, Row, Transaction, params};
 use serde::Deserialize;
 use serde_json::json;
 use sigmabar::certificate::Amended;
 use sigmabar::strategy::Mishaps;
-
-/// What a correction came to.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Corrected {
-    /// Its batch is open: nothing had used the earlier result.
-    InTime,
-    /// Its batch was analysed before, and is now analysed again: certificates say so.
-    AfterAnalysis,
-    /// It had come late, and is used by nothing.
-    Late,
-}
 
 /// What the event of an amendment says.
 #[derive(Deserialize)]
@@ -62,31 +51,52 @@ impl Study {
 
     fn correct(&self, id: u64, result: &TrialResult, kind: EventKind, why: &str) -> Result<Corrected> {
         self.store().write(|transaction| {
-            let before = self.before(transaction, id)?;
-            let corrected = match before.state {
-                TrialStatus::Late => Corrected::Late,
-                _ if before.is_analysed => Corrected::AfterAnalysis,
-                _ => Corrected::InTime,
-            };
-            let detail = json!({
-                "value": before.value, "std": before.std_error, "replicates": before.replicates, "reason": before.reason, "note": before.note,
-                "analysed": corrected == Corrected::AfterAnalysis, "late": corrected == Corrected::Late, "why": why,
-            });
-            // What was remarked before the correction, such as the values of replicate wells, stays readable.
-            let note = before.note.filter(|earlier| earlier != why).map_or_else(|| why.to_owned(), |earlier| format!("{why}; before: {earlier}"));
-            let (value, std_error, replicates, reason) = result.columns();
-            let state = match (before.state, value) {
-                (TrialStatus::Late, _) => TrialStatus::Late,
-                (_, Some(_)) => TrialStatus::Done,
-                (_, None) => TrialStatus::Failed,
-            };
-            let update = "UPDATE sb_trials SET state = ?3, value = ?4, std_error = ?5, reason = ?6, told_at = ?7, note = ?8, replicates = ?9 \
-                          WHERE study = ?1 AND id = ?2";
-            transaction.execute(update, params![self.key, before.row, state, value, std_error, reason, now(), note, replicates])?;
-            note_detail(transaction, self.key, kind, Some(before.row), &detail)?;
-            self.forget(transaction, before.batch)?;
+            let corrected = self.write_correction(transaction, (id, result), kind, (why, None))?;
+            // Its wells are no longer what it came to, and no longer say how far wells scatter.
+            if self.standing_wells(transaction)?.contains_key(&id) {
+                self.write_wells(transaction, id, &[])?;
+                self.pool_again(transaction, &[id])?;
+            }
             Ok(corrected)
         })
+    }
+
+    /// Puts a result in the place of another; beside the reason, what a sheet remarks is kept as the note.
+    pub(super) fn write_correction(
+        &self,
+        transaction: &Transaction<'_>,
+        (id, result): (u64, &TrialResult),
+        kind: EventKind,
+        (why, remark): (&str, Option<&str>),
+    ) -> Result<Corrected, Failure> {
+        let before = self.before(transaction, id)?;
+        let corrected = match before.state {
+            TrialStatus::Late => Corrected::Late,
+            _ if before.is_analysed => Corrected::AfterAnalysis,
+            _ => Corrected::InTime,
+        };
+        let detail = json!({
+            "value": before.value, "std": before.std_error, "replicates": before.replicates, "reason": before.reason, "note": before.note,
+            "analysed": corrected == Corrected::AfterAnalysis, "late": corrected == Corrected::Late, "why": why,
+        });
+        // What was remarked before the correction, such as the values of replicate wells, stays readable.
+        let said = remark.map_or_else(|| why.to_owned(), |remark| format!("{why}; {remark}"));
+        let note = match before.note.filter(|earlier| *earlier != said) {
+            Some(earlier) => format!("{said}; before: {earlier}"),
+            None => said,
+        };
+        let (value, std_error, replicates, reason) = result.columns();
+        let state = match (before.state, value) {
+            (TrialStatus::Late, _) => TrialStatus::Late,
+            (_, Some(_)) => TrialStatus::Done,
+            (_, None) => TrialStatus::Failed,
+        };
+        let update = "UPDATE sb_trials SET state = ?3, value = ?4, std_error = ?5, reason = ?6, told_at = ?7, note = ?8, replicates = ?9 \
+                      WHERE study = ?1 AND id = ?2";
+        transaction.execute(update, params![self.key, before.row, state, value, std_error, reason, now(), note, replicates])?;
+        note_detail(transaction, self.key, kind, Some(before.row), &detail)?;
+        self.forget(transaction, before.batch)?;
+        Ok(corrected)
     }
 
     fn before(&self, transaction: &Transaction<'_>, id: u64) -> Result<Standing, Failure> {
@@ -116,7 +126,7 @@ impl Study {
     }
 
     /// What was made from rows that have changed is made again: every process has a strategy of an older plan at hand, and the study may not be over any more.
-    fn forget(&self, transaction: &Transaction<'_>, from_batch: i64) -> Result<(), Failure> {
+    pub(super) fn forget(&self, transaction: &Transaction<'_>, from_batch: i64) -> Result<(), Failure> {
         transaction.execute("UPDATE sb_studies SET plan = plan + 1, finished = 0 WHERE study = ?1", [self.key])?;
         transaction.execute("DELETE FROM sb_strategies WHERE study = ?1", [self.key])?;
         transaction.execute("UPDATE sb_batches SET survivors = NULL WHERE study = ?1 AND batch >= ?2", params![self.key, from_batch])?;

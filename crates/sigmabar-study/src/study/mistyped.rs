@@ -3,6 +3,7 @@
 
 use super::Study;
 use super::telling::check;
+use super::wells::{FilledSheet, is_same};
 use crate::trial::TrialRow;
 use crate::value::short;
 use crate::{Error, Result, TrialResult, TrialStatus, Value};
@@ -18,7 +19,7 @@ const MANY: usize = 4;
 /// Others there must be, for one to be alone.
 const OTHERS: usize = 8;
 
-/// Why a result is probably mistyped. Rows have the values that are about to be told.
+/// Why a result is probably mistyped. Rows have the values that are about to be told; of a trial in several wells, a row is one of these.
 #[derive(Clone, Debug)]
 pub enum Mistyped {
     /// Two results of one setting are much farther apart than was said of the noise and than other repeats are.
@@ -52,10 +53,19 @@ impl Study {
     /// # Errors
     /// [`Error::Mistyped`], [`Error::Result`], [`Error::Store`].
     pub fn refuse_mistyped(&self, coming: &[(u64, TrialResult)]) -> Result<()> {
-        coming.iter().try_for_each(|(id, result)| check(*id, result))?;
-        let mut found = self.mistyped(coming)?.into_iter();
+        self.refuse_mistyped_sheet(&FilledSheet { results: coming.to_vec(), ..FilledSheet::default() })
+    }
+
+    /// The same for a sheet, whose wells are looked at one by one.
+    ///
+    /// # Errors
+    /// As [`Study::refuse_mistyped`].
+    pub fn refuse_mistyped_sheet(&self, sheet: &FilledSheet) -> Result<()> {
+        sheet.results.iter().try_for_each(|(id, result)| check(*id, result))?;
+        let mut found = self.mistyped_in(sheet)?.into_iter();
         let Some(first) = found.next() else { return Ok(()) };
-        Err(Error::Mistyped { why: first.to_string(), trials: first.trials().map(|row| row.id).collect(), more: found.len() })
+        let wells = first.trials().map(|row| (row.id, row.well.clone())).collect();
+        Err(Error::Mistyped { why: first.to_string(), wells, more: found.len() })
     }
 
     /// Which of these results are probably mistyped, those that were told before left out.
@@ -63,19 +73,32 @@ impl Study {
     /// # Errors
     /// [`crate::Error::Store`].
     pub fn mistyped(&self, coming: &[(u64, TrialResult)]) -> Result<Vec<Mistyped>> {
-        if !coming.iter().any(|(_, result)| matches!(result, TrialResult::Value { .. })) {
+        self.mistyped_in(&FilledSheet { results: coming.to_vec(), ..FilledSheet::default() })
+    }
+
+    fn mistyped_in(&self, sheet: &FilledSheet) -> Result<Vec<Mistyped>> {
+        if !sheet.results.iter().any(|(_, result)| matches!(result, TrialResult::Value { .. })) {
             return Ok(Vec::new());
         }
         // In the order of their ids.
-        let (mut rows, mut new) = (self.trials()?, HashSet::new());
-        for (id, result) in coming {
-            let Ok(place) = rows.binary_search_by_key(id, |row| row.id) else { continue };
-            let row = &mut rows[place];
-            if let (None, TrialResult::Value { value, .. }) = (row.value, result) {
+        let (mut rows, mut wells, mut new) = (self.trials()?, self.wells()?, HashSet::new());
+        for (id, result) in &sheet.results {
+            let (Ok(place), TrialResult::Value { value, .. }) = (rows.binary_search_by_key(id, |row| row.id), result) else { continue };
+            let (row, given) = (&mut rows[place], sheet.wells.get(id));
+            let is_changed = given.zip(wells.get(id)).map_or(row.value != Some(*value), |(given, standing)| !is_same(given, standing));
+            if row.value.is_none() || (sheet.correction.is_some() && is_changed) {
                 (row.value, row.state) = (Some(*value), TrialStatus::Done);
+                wells.extend(given.map(|given| (*id, given.clone())));
                 new.insert(*id);
             }
         }
+        let mut rows: Vec<TrialRow> = rows
+            .into_iter()
+            .flat_map(|row| {
+                let wells = wells.get(&row.id);
+                row.in_wells(wells)
+            })
+            .collect();
         rows.retain(|row| row.state == TrialStatus::Done && row.value.is_some());
         let is_new = |row: &TrialRow| new.contains(&row.id);
         let beyond: Vec<(bool, Mistyped)> = rows.iter().filter_map(|row| Some((is_new(row), self.beyond(row)?))).collect();
@@ -105,7 +128,7 @@ impl Study {
     /// that nobody knows, no premise is contradicted by a mistyped value: it only makes every interval wider.
     fn apart(&self, rows: &[TrialRow]) -> Option<(TrialRow, TrialRow, f64)> {
         let problem = self.spec().problem();
-        let expected = std::f64::consts::SQRT_2 * problem.noise()?.std_dev_bound() * problem.prior().unit();
+        let declared = problem.noise().map(|noise| std::f64::consts::SQRT_2 * noise.std_dev_bound() * problem.prior().unit());
         let mut groups = BTreeMap::<String, Vec<&TrialRow>>::new();
         for row in rows {
             let setting: Vec<String> = row.values.iter().map(Value::to_string).collect();
@@ -121,8 +144,10 @@ impl Study {
             .collect();
         pairs.sort_by(|a, b| a.0.total_cmp(&b.0));
         let (distance, low, high) = pairs.pop()?;
+        // Where nothing was said of the noise, as many others must show it.
+        let expected = declared.or((pairs.len() >= OTHERS).then_some(0.0))?;
         let usual = pairs.get(pairs.len() / 2).map_or(expected, |middle| expected.max(middle.0));
-        (distance > FAR * usual).then(|| (low.clone(), high.clone(), usual))
+        (usual > 0.0 && distance > FAR * usual).then(|| (low.clone(), high.clone(), usual))
     }
 }
 

@@ -12,15 +12,16 @@ mod record;
 mod shown;
 mod telling;
 mod views;
+mod wells;
 mod worker;
 mod workers;
 
-pub use correcting::Corrected;
 pub use feed::Feed;
 pub use many::KeyedResult;
 pub use mistyped::Mistyped;
 pub use nearest::Nearest;
 pub use shown::{Advice, BatchRow, BestObserved, Cell, Status, Survivors};
+pub use wells::{FilledSheet, Well, Wells, is_as_told, mean_of, scatter};
 pub(crate) use worker::WorkerName;
 pub use workers::WorkerRow;
 

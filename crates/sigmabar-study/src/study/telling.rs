@@ -2,6 +2,7 @@
 
 use super::Study;
 use super::asking::{note, note_detail};
+use super::wells::{FilledSheet, Well, is_as_told, is_same};
 use crate::store::{CollectedWord, Failure, now};
 use crate::{Error, EventKind, ImportedRow, Result, Told, TrialResult, TrialStatus, Value};
 use rusqlite::{OptionalExtension, Transaction, params};
@@ -33,22 +34,66 @@ impl Study {
     /// # Errors
     /// As [`Study::tell`].
     pub fn tell_with_notes(&self, results: &[(u64, TrialResult)], notes: &[(u64, String)]) -> Result<Vec<Told>> {
-        self.tell_sheet(results, notes, &[])
+        self.tell_sheet(&FilledSheet { results: results.to_vec(), notes: notes.to_vec(), ..FilledSheet::default() })
     }
 
-    /// The same for a sheet on which some settings stand as they were used in truth, which the study must have declared to be possible: they enter as the points
-    /// measured.
+    /// The same for a sheet. Settings may stand on it as they were used in truth, if the study declares that to be possible: they enter as the points measured. Results
+    /// of several wells are told with these: only where a well has changed is the result another one, and the standard errors of the plate follow.
     ///
     /// # Errors
     /// As [`Study::tell`]; [`Error::UsedOtherwise`], [`Error::Setting`] for a value that the parameter does not take.
-    pub fn tell_sheet(&self, results: &[(u64, TrialResult)], notes: &[(u64, String)], used: &[(u64, Vec<Value>)]) -> Result<Vec<Told>> {
-        results.iter().try_for_each(|(id, result)| check(*id, result))?;
+    pub fn tell_sheet(&self, sheet: &FilledSheet) -> Result<Vec<Told>> {
+        sheet.results.iter().try_for_each(|(id, result)| check(*id, result))?;
         self.store().write(|transaction| {
-            used.iter().try_for_each(|(id, values)| self.write_used(transaction, *id, values))?;
-            let told = results.iter().map(|(id, result)| self.write_result(transaction, *id, result)).collect::<Result<_, Failure>>()?;
+            sheet.used.iter().try_for_each(|(id, values)| self.write_used(transaction, *id, values))?;
+            let standing = self.standing_wells(transaction)?;
+            let (mut told, mut changed, mut corrected) = (Vec::with_capacity(sheet.results.len()), Vec::new(), HashSet::new());
+            for (id, result) in &sheet.results {
+                let one = self.write_of_sheet(transaction, (*id, result), sheet, standing.get(id))?;
+                if !one.is_again() {
+                    changed.push(*id);
+                }
+                corrected.extend(one.corrected().map(|_| *id));
+                told.push(one);
+            }
+            let notes = sheet.notes.iter().filter(|(id, _)| !corrected.contains(id));
             self.write_notes(transaction, notes)?;
+            self.pool_again(transaction, &changed)?;
             Ok(told)
         })
+    }
+
+    /// Tells one result of a sheet, as a correction if there is a reason for one, and keeps its wells.
+    fn write_of_sheet(
+        &self,
+        transaction: &Transaction<'_>,
+        (id, result): (u64, &TrialResult),
+        sheet: &FilledSheet,
+        standing: Option<&Vec<Well>>,
+    ) -> Result<Told, Failure> {
+        let given = sheet.wells.get(&id);
+        let stands = self.stands(transaction, id)?.filter(|stands| is_as_told((stands, standing), (result, given)));
+        let told = match (self.write_result(transaction, id, stands.as_ref().unwrap_or(result)), &sheet.correction) {
+            (Err(Failure::Refused(error)), Some(why)) if matches!(*error, Error::AlreadyTold { .. }) => {
+                let remark = sheet.notes.iter().find(|(about, _)| *about == id).map(|(_, remark)| remark.as_str());
+                Told::Corrected(self.write_correction(transaction, (id, result), EventKind::Replaced, (why, remark))?)
+            }
+            (told, _) => told?,
+        };
+        match given {
+            Some(wells) if standing.is_none_or(|standing| !is_same(standing, wells)) => self.write_wells(transaction, id, wells)?,
+            None if standing.is_some() && told.corrected().is_some() => self.write_wells(transaction, id, &[])?,
+            _ => {}
+        }
+        Ok(told)
+    }
+
+    /// The value that a trial has, if it has one.
+    fn stands(&self, transaction: &Transaction<'_>, id: u64) -> Result<Option<TrialResult>, Failure> {
+        let look = "SELECT value, std_error, replicates FROM sb_trials WHERE study = ?1 AND id = ?2 AND value IS NOT NULL";
+        let row = i64::try_from(id).unwrap_or(-1);
+        let read = |row: &rusqlite::Row<'_>| Ok(TrialResult::of_columns(row.get(0)?, row.get(1)?, row.get(2)?, None));
+        Ok(transaction.prepare_cached(look)?.query_row(params![self.key, row], read).optional()?)
     }
 
     fn write_used(&self, transaction: &Transaction<'_>, id: u64, values: &[Value]) -> Result<(), Failure> {
@@ -274,9 +319,9 @@ impl Study {
         self.store().write(|transaction| self.write_notes(transaction, notes))
     }
 
-    fn write_notes(&self, transaction: &Transaction<'_>, notes: &[(u64, String)]) -> Result<(), Failure> {
+    fn write_notes<'a>(&self, transaction: &Transaction<'_>, notes: impl IntoIterator<Item = &'a (u64, String)>) -> Result<(), Failure> {
         let update = "UPDATE sb_trials SET note = ?3 WHERE study = ?1 AND id = ?2";
-        notes.iter().try_for_each(|(id, note)| self.write_word(transaction, update, *id, note))
+        notes.into_iter().try_for_each(|(id, note)| self.write_word(transaction, update, *id, note))
     }
 
     fn write_word(&self, transaction: &Transaction<'_>, update: &str, id: u64, word: &str) -> Result<(), Failure> {

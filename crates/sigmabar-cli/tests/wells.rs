@@ -1,0 +1,177 @@
+//! Replicates on plates: what each well came to is asked about, corrected and shown by itself.
+
+use crate::support;
+use sigmabar_study::{EventKind, Study, TrialRow};
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+const STUDY: &str = "response = \"yield / %\"\nplate = 24\nplates = 2\nreplicates = 2\ncontrols = 2\nfailures = \"unrelated\"\nprior_mean = 40.0\nunit = 25.0\nnorm_bound = 3.0\n\
+                     noise = { about = 0.07 }\nkernel = { name = \"matern\", nu = 2.5, lengthscale = 0.4 }\n[parameters.x]\ntype = \"float\"\nlow = 0\nhigh = 1\ndigits = 2\n";
+
+fn ends(directory: &Path, arguments: &[&str], code: i32) -> String {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_sigmabar"));
+    command.args(arguments).current_dir(directory).env("SIGMABAR_NUM_THREADS", "1").env("NO_COLOR", "1");
+    let output = command.output().unwrap();
+    let words = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!(output.status.code(), Some(code), "{arguments:?}: {words}");
+    if code != 0 {
+        support::options_exist(arguments[0], &words);
+    }
+    words
+}
+
+/// A trial, its value, the standard error and the number of its replicates.
+type Stands = (u64, Option<f64>, Option<f64>, Option<u32>);
+
+/// A plate that was asked for, and its filled-in lines: well, trial, setting, result.
+struct Bench {
+    directory: tempfile::TempDir,
+    lines: Vec<[String; 4]>,
+    /// The two lines of one setting.
+    pair: [usize; 2],
+}
+
+impl Bench {
+    fn new() -> Self {
+        let directory = tempfile::tempdir().unwrap();
+        fs::write(directory.path().join("study.toml"), STUDY).unwrap();
+        ends(directory.path(), &["ask", "study.toml", "--plate", "24", "-o", "plate.csv"], 0);
+        let sheet = fs::read_to_string(directory.path().join("plate.csv")).unwrap();
+        let line = |(i, line): (usize, &str)| {
+            let cells: Vec<&str> = line.split(',').collect();
+            let x: f64 = cells[2].parse().unwrap_or(0.0);
+            let result = 38.0 + 15.0 * (5.0 * x).sin() + (i * 7919 % 100) as f64 / 60.0;
+            [cells[0].to_owned(), cells[1].to_owned(), cells[2].to_owned(), format!("{result:.1}")]
+        };
+        let lines: Vec<[String; 4]> = sheet.lines().skip(1).enumerate().map(line).collect();
+        let first = lines.iter().position(|line| line[1] != "control").unwrap();
+        let second = (first + 1..lines.len()).find(|i| lines[*i][1] == lines[first][1]).unwrap();
+        Self { directory, lines, pair: [first, second] }
+    }
+
+    fn path(&self) -> &Path {
+        self.directory.path()
+    }
+
+    fn trial(&self) -> u64 {
+        self.lines[self.pair[0]][1].parse().unwrap()
+    }
+
+    /// The sheet, with another result in one line.
+    fn sheet(&self, but: Option<(usize, &str)>) {
+        let lines = self.lines.iter().enumerate().map(|(i, [well, trial, x, result])| {
+            let result = but.filter(|(line, _)| *line == i).map_or(result.as_str(), |(_, other)| other);
+            format!("{well},{trial},{x},{result},,\n")
+        });
+        fs::write(self.path().join("plate.csv"), "well,trial,x,result,std,note\n".to_owned() + &lines.collect::<String>()).unwrap();
+    }
+
+    fn study(&self) -> Study {
+        Study::open(&self.path().join("study.db"), None).unwrap()
+    }
+
+    /// What stands of the results of the plate.
+    fn stands(&self) -> Vec<Stands> {
+        let first = |row: &TrialRow| (row.batch == 0).then_some((row.id, row.value, row.standard_error, row.replicates));
+        self.study().trials().unwrap().iter().filter_map(first).collect()
+    }
+}
+
+/// Within what was declared and far from its replicate, or beyond all that was declared: the well is named with its own value, and nothing is written down.
+#[test]
+fn a_mistyped_well_of_a_replicated_setting_is_asked_about() {
+    let bench = Bench::new();
+    let [first, second] = bench.pair.map(|i| bench.lines[i].clone());
+    for by in [59.4, 29.4] {
+        let mistyped = format!("{:.1}", first[3].parse::<f64>().unwrap() + by);
+        bench.sheet(Some((bench.pair[1], &mistyped)));
+        let said = ends(bench.path(), &["tell", "plate.csv"], 1);
+        let words = format!(
+            "trial {0} (well {1}) came to {2}, trial {0} (well {3}) came to {mistyped} at the same setting, where repeats are usually 2.47",
+            first[1], first[0], first[3], second[0]
+        );
+        assert!(said.contains(&words), "{said}");
+    }
+    bench.sheet(Some((bench.pair[1], "377")));
+    let said = ends(bench.path(), &["tell", "plate.csv"], 1);
+    let words =
+        format!("plate.csv, line {}: trial {} (well {}) came to 377, and what was declared allows", bench.pair[1] + 2, first[1], second[0]);
+    assert!(said.contains(&words), "no cell holds the mean: {said}");
+    assert!(bench.stands().iter().all(|(_, value, ..)| value.is_none()), "nothing was written down");
+    bench.sheet(None);
+    ends(bench.path(), &["tell", "plate.csv"], 0);
+    assert!(bench.stands().iter().all(|(_, value, ..)| value.is_some()));
+}
+
+/// A corrected sheet corrects the trials whose wells have changed, and all that was pooled over the wells is as if it had been told so at once; the events have both.
+#[test]
+fn a_corrected_sheet_leaves_nothing_of_the_slip_but_its_record() {
+    let straight = Bench::new();
+    straight.sheet(None);
+    ends(straight.path(), &["tell", "plate.csv"], 0);
+
+    let bench = Bench::new();
+    bench.sheet(Some((bench.pair[1], "97.1")));
+    ends(bench.path(), &["tell", "plate.csv", "--sure"], 0);
+    let wide = bench.stands();
+    assert!(wide[0].2 > straight.stands()[0].2.map(|error| 3.0 * error), "the slip widens everything");
+    bench.sheet(None);
+    let refused = ends(bench.path(), &["tell", "plate.csv"], 1);
+    let line = bench.pair[0] + 2;
+    assert!(refused.contains(&format!("line {line}: trial {} already has another result", bench.trial())), "{refused}");
+    assert!(refused.contains("sigmabar tell plate.csv --replace --note WHY"), "{refused}");
+    assert_eq!(bench.stands(), wide);
+    ends(bench.path(), &["tell", "plate.csv", "--note", "a slip"], 2);
+    let said = ends(bench.path(), &["tell", "plate.csv", "--replace", "--note", "a slip"], 0);
+    assert!(said.contains(&format!("the result of trial {} is replaced", bench.trial())), "{said}");
+    assert!(said.contains("there already: 10 results") && said.contains("its batch had been analysed: the certificate says so"), "{said}");
+    assert_eq!(bench.stands(), straight.stands());
+
+    let study = bench.study();
+    let certificate = study.recommend().unwrap().unwrap().certificate;
+    assert_eq!(certificate.premises.corrections.value, 1);
+    let events = study.events_after(0).unwrap();
+    assert_eq!(events.iter().filter(|event| event.kind == EventKind::Replaced).count(), 1, "unchanged trials are no corrections");
+    let wells: Vec<_> = events.iter().filter(|event| event.kind == EventKind::Wells && event.trial == Some(bench.trial())).collect();
+    assert_eq!(wells.len(), 2);
+    assert!(wells[0].detail.as_ref().unwrap().contains("97.1") && !wells[1].detail.as_ref().unwrap().contains("97.1"));
+    let note = study.trials().unwrap()[bench.trial() as usize].note.clone().unwrap();
+    assert!(note.starts_with("a slip; replicates ") && note.contains("; before: replicates ") && note.ends_with("97.1"), "{note}");
+    // Told again, nothing is new.
+    assert!(ends(bench.path(), &["tell", "plate.csv"], 0).contains("there already: 11 results"));
+}
+
+/// A single correction takes its wells out of what is pooled, too.
+#[test]
+fn a_corrected_mean_takes_its_wells_out_of_the_scatter() {
+    let bench = Bench::new();
+    bench.sheet(Some((bench.pair[1], "97.1")));
+    ends(bench.path(), &["tell", "plate.csv", "--sure"], 0);
+    let (id, wide) = (bench.trial(), bench.stands());
+    ends(bench.path(), &["tell", &id.to_string(), "39.35", "--replace", "--note", "a slip"], 0);
+    for ((trial, value, error, replicates), before) in bench.stands().into_iter().zip(wide) {
+        if trial == id {
+            assert_eq!((value, error, replicates), (Some(39.35), None, None));
+        } else {
+            assert!(value == before.1 && replicates == Some(2) && 3.0 * error.unwrap() < before.2.unwrap(), "{trial}: {error:?}");
+        }
+    }
+}
+
+/// What comes in two parts is pooled as what comes at once, and the first part may be told again with the second.
+#[test]
+fn half_a_sheet_and_then_the_whole_is_the_whole() {
+    let straight = Bench::new();
+    straight.sheet(None);
+    ends(straight.path(), &["tell", "plate.csv"], 0);
+    let bench = Bench::new();
+    let half: Vec<String> = bench.lines.iter().map(|line| line[1].clone()).take(6).collect();
+    let part =
+        bench.lines.iter().filter(|line| half.contains(&line[1])).map(|[well, trial, x, result]| format!("{well},{trial},{x},{result}\n"));
+    fs::write(bench.path().join("half.csv"), "well,trial,x,result\n".to_owned() + &part.collect::<String>()).unwrap();
+    ends(bench.path(), &["tell", "half.csv", "--study", "study.toml"], 0);
+    bench.sheet(None);
+    assert!(ends(bench.path(), &["tell", "plate.csv"], 0).contains("there already: "));
+    assert_eq!(bench.stands(), straight.stands());
+}
