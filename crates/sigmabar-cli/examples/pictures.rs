@@ -251,6 +251,7 @@ fn plate() -> Picture {
         size: (8, 12),
         response: "yield / %".to_owned(),
         wells,
+        has_means: false,
         blocked: vec![(7, 10), (7, 11)],
     };
     plate.picture(std::slice::from_ref(&plate))

@@ -218,6 +218,7 @@ fn wells_have_names_and_places() {
         size: (8, 12),
         response: "y".to_owned(),
         wells,
+        has_means: false,
         blocked: vec![(7, 11)],
     };
     is_on_its_sheet(&plate.picture(std::slice::from_ref(&plate)));
@@ -260,6 +261,7 @@ fn measured_and_predicted_wells_have_one_scale_and_controls_their_squares() {
         size: (4, 6),
         response: "yield / %".to_owned(),
         wells,
+        has_means: false,
         blocked: vec![(3, 5)],
     };
     let picture = plate.picture(std::slice::from_ref(&plate));
@@ -280,6 +282,40 @@ fn measured_and_predicted_wells_have_one_scale_and_controls_their_squares() {
     let (_, beside) = texts_and_fillings(&plate.picture(&[plate.clone(), other]));
     assert!(beside.iter().any(|(tip, fill)| tip.starts_with("A2: 40") && *fill == heat(0.5).value(Medium::File)), "{beside:?}");
     assert!(picture.caption().contains("The control, in a square, came to 30. Wells with a dash stay empty."), "{}", picture.caption());
+}
+
+/// Titles are whole, and numbers in wells have the digits that matter beside the others.
+#[test]
+fn wells_and_titles_can_be_read() {
+    let well = |column: usize, surprise: f64| Well {
+        row: 0,
+        column,
+        setting: "x = 1".to_owned(),
+        trial: Some(5),
+        is_control: false,
+        measured: Measured::Value(20.0 + surprise),
+        predicted: Some(20.0),
+        std_dev: Some(0.5),
+        surprise: Some(surprise),
+    };
+    let plate = Plate {
+        title: "Plate 1 (batch 1)".to_owned(),
+        name: "plate".to_owned(),
+        size: (8, 12),
+        response: "enantiomeric excess after work-up / %".to_owned(),
+        wells: vec![well(0, -0.0056), well(1, 9.8e-5), well(2, 1.26), well(3, -0.34)],
+        has_means: true,
+        blocked: Vec::new(),
+    };
+    let picture = plate.picture(std::slice::from_ref(&plate));
+    is_on_its_sheet(&picture);
+    let (texts, _) = texts_and_fillings(&picture);
+    assert!(texts.iter().all(|text| !text.contains('…')), "{texts:?}");
+    assert!(texts.iter().any(|text| text == "uncertainty of the mean (std. dev.) in enantiomeric excess after work-up / %"));
+    for (text, count) in [("0", 2), ("1.3", 1), ("−0.3", 1), ("−0.0056", 0), ("9.8e−5", 0)] {
+        assert_eq!(texts.iter().filter(|found| *found == text).count(), count, "{text}: {texts:?}");
+    }
+    assert!(picture.caption().contains("Each well shows the mean of its replicates."));
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! Replicates on plates: what each well came to is asked about, corrected and shown by itself.
 
 use crate::support;
+use sigmabar_cli::report;
 use sigmabar_study::{EventKind, Study, TrialRow};
 use std::fs;
 use std::path::Path;
@@ -174,4 +175,33 @@ fn half_a_sheet_and_then_the_whole_is_the_whole() {
     bench.sheet(None);
     assert!(ends(bench.path(), &["tell", "plate.csv"], 0).contains("there already: "));
     assert_eq!(bench.stands(), straight.stands());
+}
+
+/// Each well of the report's plate has its own value and its own distance from the prediction, and an empty one is empty.
+#[test]
+fn the_report_shows_each_well_by_itself() {
+    let bench = Bench::new();
+    bench.sheet(Some((bench.pair[1], "")));
+    let said = ends(bench.path(), &["tell", "plate.csv"], 0);
+    assert!(said.contains("sigmabar tell plate.csv --replace --note WHY takes them in"), "{said}");
+    let page = report::study(&bench.study()).unwrap();
+    let html = page.html();
+    assert!(html.contains("24 wells in use, 0 failed (×), 1 without a result (○)."), "one well is empty");
+    assert!(
+        html.contains("Plate 1 (batch 1): measured, predicted, and where they differ<") && !html.contains("the mean of its replicates")
+    );
+    let csvs = page.csvs();
+    let (_, wells) = csvs.iter().find(|(name, _)| name == "plate-1.csv").unwrap();
+    let mut distances = Vec::new();
+    for row in csv::Reader::from_reader(wells.as_bytes()).records().map(Result::unwrap) {
+        let line = bench.lines.iter().position(|line| line[0] == row[0]).unwrap();
+        let result = if line == bench.pair[1] { String::new() } else { bench.lines[line][3].clone() };
+        assert_eq!(row[2].parse::<f64>().ok(), result.parse().ok(), "{row:?}");
+        let is_measured_trial = bench.lines[line][1] != "control" && !result.is_empty();
+        assert_eq!(!row[5].is_empty(), is_measured_trial, "{row:?}");
+        distances.push((bench.lines[line][1].clone(), row[5].to_owned()));
+    }
+    let differ = |(trial, own): &(String, String)| distances.iter().any(|(other, theirs)| other == trial && theirs != own);
+    assert!(distances.iter().filter(|(trial, _)| trial != "control").filter(|well| differ(well)).count() > 10);
+    ends(bench.path(), &["report", "study.toml", "-o", "report.html"], 0);
 }

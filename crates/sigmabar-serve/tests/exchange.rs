@@ -466,6 +466,7 @@ fn wells_of_a_replicated_setting_are_told_together() {
     assert_eq!(study.trials().unwrap()[0].value, None);
     assert_eq!(post("/plates/1/wells", &both).json()["told"], true);
     assert_eq!(study.trials().unwrap()[0].value, Some(2.0), "the mean counts");
+    assert!(server.get("/s/demo/plates").body.contains(">1.5<"), "and each well shows its own");
     // The other trial changes what the scatter of all wells says of this one, which is the same result all the same.
     let whole = |other: &str| {
         let rows: String = lines

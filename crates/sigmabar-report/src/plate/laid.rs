@@ -2,7 +2,7 @@
 
 use super::{Layout, Plate};
 use crate::plot::{plate_size, well_place};
-use sigmabar_study::{AskedTrial, Page, Result, Study, TrialRow};
+use sigmabar_study::{AskedTrial, Page, Result, Study, TrialRow, TrialStatus, Well};
 use std::collections::BTreeMap;
 
 /// The usual plates.
@@ -25,7 +25,7 @@ pub struct LaidPlate {
 /// What is in a well.
 #[derive(Clone, Debug)]
 pub enum Content {
-    /// A trial.
+    /// A trial, with what this well came to where that is known of each of its wells.
     Trial(Box<TrialRow>),
     /// A control, and what it came to.
     Control(Option<f64>),
@@ -40,17 +40,18 @@ pub enum Content {
 pub fn laid(study: &Study) -> Result<Vec<LaidPlate>> {
     let rows: Vec<TrialRow> = study.trials()?.into_iter().filter(|row| places(row).next().is_some()).collect();
     let controls = if rows.is_empty() { Vec::new() } else { study.controls()? };
+    let wells = study.wells()?;
     let lay = |(number, rows): (usize, Vec<TrialRow>)| {
         let mut plate = LaidPlate { number, batch: rows[0].batch, size: (1, 1), wells: BTreeMap::new(), rows };
         for row in &plate.rows {
-            plate.wells.extend(places(row).map(|place| (place, Content::Trial(Box::new(row.clone())))));
+            plate.wells.extend(each(row, wells.get(&row.id)).map(|(place, row)| (place, Content::Trial(Box::new(row)))));
         }
         let (size, control_wells) = plate.with_layout(study, |layout| (Some(layout.size()), layout.controls())).unwrap_or_default();
         let told = controls.iter().filter(|control| control.is_beside(plate.first()));
         let told: BTreeMap<&str, f64> = told.map(|control| (control.well.as_str(), control.value)).collect();
-        let wells = control_wells.iter().map(String::as_str).chain(told.keys().copied());
-        let wells = wells.filter_map(|well| Some((well_place(well)?, Content::Control(told.get(well).copied()))));
-        plate.wells.extend(wells.collect::<Vec<_>>());
+        let beside = control_wells.iter().map(String::as_str).chain(told.keys().copied());
+        let beside = beside.filter_map(|well| Some((well_place(well)?, Content::Control(told.get(well).copied()))));
+        plate.wells.extend(beside.collect::<Vec<_>>());
         for place in study.spec().blocked_wells().iter().filter_map(|well| well_place(well)) {
             plate.wells.entry(place).or_insert(Content::Blocked);
         }
@@ -85,6 +86,18 @@ pub fn laid_before(study: &Study, trials: &[AskedTrial]) -> Result<Option<LaidPl
 
 fn places(row: &TrialRow) -> impl Iterator<Item = (usize, usize)> {
     row.well.iter().flat_map(|wells| wells.split(';')).filter_map(well_place)
+}
+
+/// A trial in each of its wells, with what that well came to where the wells are known: one of which nothing was told is missing then.
+fn each<'a>(row: &'a TrialRow, known: Option<&'a Vec<Well>>) -> impl Iterator<Item = ((usize, usize), TrialRow)> + 'a {
+    let own: BTreeMap<_, TrialRow> =
+        row.clone().in_wells(known).into_iter().filter_map(|own| Some((well_place(own.well.as_deref()?)?, own))).collect();
+    let is_known = known.is_some() && !row.state.is_open() && !own.is_empty();
+    let missing = || TrialRow { value: None, standard_error: None, replicates: None, state: TrialStatus::Missing, ..row.clone() };
+    places(row).map(move |place| {
+        let in_well = if is_known { own.get(&place).cloned().unwrap_or_else(missing) } else { row.clone() };
+        (place, TrialRow { well: row.well.clone(), ..in_well })
+    })
 }
 
 /// What was laid out together, with the number of its plate. Trials of a file from before plates were counted come first: there a batch begins a new plate, and so

@@ -2,6 +2,7 @@
 
 use super::{
     Anchor, Area, Figure, Fill, Ink, Marker, Picture, Scene, Stroke, Style, Table, Tip, heat, number, on_heat, shortened, significant,
+    text_width,
 };
 
 /// What came of a well.
@@ -51,6 +52,8 @@ pub struct Plate {
     pub response: String,
     /// The used wells.
     pub wells: Vec<Well>,
+    /// Whether wells show the mean of their replicates, because their own values are not known.
+    pub has_means: bool,
     /// Rows and columns of wells that stay empty.
     pub blocked: Vec<(usize, usize)>,
 }
@@ -100,8 +103,9 @@ impl Plate {
         }
         let failed = self.wells.iter().filter(|well| well.measured == Measured::Failed).count();
         let missing = self.wells.iter().filter(|well| well.measured == Measured::Missing).count();
+        let means = if self.has_means { " Each well shows the mean of its replicates." } else { "" };
         let caption = format!(
-            "{} wells in use, {failed} failed (×), {missing} without a result (○).{} Bright is high, and measured and predicted wells have the same colours. Wells more than three standard deviations from their prediction deserve a look.",
+            "{} wells in use, {failed} failed (×), {missing} without a result (○).{}{means} Bright is high, and measured and predicted wells have the same colours. Wells more than three standard deviations from their prediction deserve a look.",
             self.wells.len(),
             self.controls()
         );
@@ -136,11 +140,7 @@ impl Plate {
         let (rows, columns) = self.size;
         let pitch = (area.width - 34.0) / columns as f64;
         let (left, top) = (area.left + 26.0, area.top + 38.0);
-        scene.text(
-            (area.left + 4.0, area.top + 14.0),
-            shortened(title, 12.5, area.width - 8.0),
-            Style::new(Ink::Text, 12.5, Anchor::Start),
-        );
+        heading(scene, area, title);
         for column in 0..columns {
             let at = (left + (column as f64 + 0.5) * pitch, top - 5.0);
             scene.text(at, format!("{}", column + 1), Style::new(Ink::Muted, 10.0, Anchor::Middle));
@@ -153,6 +153,7 @@ impl Plate {
             }
         }
         let values: Vec<f64> = self.wells.iter().filter_map(value).filter(|v| v.is_finite()).collect();
+        let largest = values.iter().fold(0.0, |largest: f64, v| largest.max(v.abs()));
         let place = |row: usize, column: usize| (left + (column as f64 + 0.5) * pitch, top + (row as f64 + 0.5) * pitch);
         for &(row, column) in &self.blocked {
             let (x, y) = place(row, column);
@@ -174,7 +175,7 @@ impl Plate {
                     let tip = Tip::of(well.trial, format!("{name}: {} · {}", number(v), well.setting));
                     scene.mark(at, 0.46 * pitch, Marker::Disc, Fill::opaque(heat(share)), tip);
                     if pitch > 28.0 {
-                        let text = significant(v, 2);
+                        let text = beside(v, largest);
                         let size = (0.9 * pitch / text.chars().count().max(3) as f64 / 0.62).min(10.5);
                         scene.text((at.0, at.1 + 0.35 * size), text, Style::new(on_heat(share), size, Anchor::Middle));
                     }
@@ -214,6 +215,23 @@ impl Plate {
         }
         table
     }
+}
+
+/// The title of a map, in smaller letters where it is long: nothing of it is cut unless these are too small to be read.
+fn heading(scene: &mut Scene, area: Area, title: &str) {
+    let width = area.width - 8.0;
+    let size = (12.5 * width / text_width(title, 12.5)).clamp(9.0, 12.5);
+    scene.text((area.left + 4.0, area.top + 14.0), shortened(title, size, width), Style::new(Ink::Text, size, Anchor::Start));
+}
+
+/// A value among others, with the decimals that the largest of them has room for: what is far smaller is 0 beside it.
+fn beside(value: f64, largest: f64) -> String {
+    let power = if largest > 0.0 { largest.log10().floor() as i32 } else { 0 };
+    if !value.is_finite() || !(-4..6).contains(&power) {
+        return significant(value, 2);
+    }
+    let scale = 10_f64.powi((1 - power).max(0));
+    significant((value * scale).round() / scale, if value.abs() * scale < 9.5 { 1 } else { 2 })
 }
 
 /// The ends of the colours of a map: the same for measured and predicted, and three standard deviations either way for their difference.

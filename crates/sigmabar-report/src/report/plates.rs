@@ -15,21 +15,20 @@ pub(super) fn plates(study: &Study, model: Option<&StudyModel<'_>>, response: &s
         let mut wells = Vec::new();
         for (&place, content) in &plate.wells {
             match content {
-                // The mean of replicates is shown in each of their wells.
                 Content::Trial(row) => wells.push(of_trial(place, row, space, model)?),
                 Content::Control(value) => wells.push(of_control(place, *value)),
                 Content::Blocked => {}
             }
         }
-        let has_means = plate.trials().iter().any(|row| row.replicates.is_some());
-        let means = if has_means { ": each well shows the mean of its replicates" } else { "" };
+        let is_mean = |content: &Content| matches!(content, Content::Trial(row) if row.replicates.is_some());
         let is_blocked = |content: &Content| matches!(content, Content::Blocked);
         Ok(Plate {
-            title: format!("Plate {} (batch {}){means}", plate.number, plate.batch + 1),
+            title: format!("Plate {} (batch {})", plate.number, plate.batch + 1),
             name: format!("plate-{}", plate.number),
             size: plate.size,
             response: response.to_owned(),
             wells,
+            has_means: plate.wells.values().any(is_mean),
             blocked: plate.wells.iter().filter(|(_, content)| is_blocked(content)).map(|(place, _)| *place).collect(),
         })
     };

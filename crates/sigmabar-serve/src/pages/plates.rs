@@ -115,6 +115,8 @@ fn well(content: &Content, name: &str, plate: &LaidPlate, study: &Study, access:
             let tip = format!("{name} · trial {}{wells} · {}", row.id, called_words(study.spec().space(), &row.values));
             match row.value {
                 Some(value) => (heat(value), number(value), tip, None),
+                // Its trial has a result, made of its other wells.
+                None if row.state == TrialStatus::Missing && row.told_at.is_some() => ("open".to_owned(), "·".to_owned(), tip, None),
                 None if is_open(row) => ("open".to_owned(), "·".to_owned(), tip, Some(row.id.to_string())),
                 None => ("failed".to_owned(), "×".to_owned(), tip, None),
             }
