@@ -237,7 +237,12 @@ impl Answers {
         line(format!("response = {}   # what is measured, for axes and tables", quoted(&self.description)));
         line(format!("direction = \"{}\"", if self.minimize { "minimize" } else { "maximize" }));
         match self.wells {
-            Some(wells) => line(format!("plate = {wells}\nplates = {}", self.batches)),
+            Some(wells) => {
+                line(format!("plate = {wells}\nplates = {}", self.batches));
+                line("# replicates = 2   # wells of every setting, at random places".to_owned());
+                line("# controls = 4   # wells of every plate that hold controls".to_owned());
+                line("# blocked = [\"A1\"]   # wells that stay empty".to_owned());
+            }
             None => line(format!("budget = {}\nbatches = {}", self.batches * self.per_batch, self.batches)),
         }
         line(format!("seed = {seed}"));
@@ -321,6 +326,14 @@ mod tests {
             };
             let spec = sigmabar_study::StudySpec::from_toml(&answers.to_toml(3), std::path::Path::new(".")).unwrap();
             assert_eq!((spec.space().parameters().len(), spec.problem().budget(), spec.problem().seed()), (8, 48, 3));
+            if wells.is_some() {
+                // What plates can hold besides stands there, to be taken by removing a sign.
+                let text = ["replicates", "controls", "blocked"]
+                    .iter()
+                    .fold(answers.to_toml(3), |text, key| text.replace(&format!("# {key} ="), &format!("{key} =")));
+                let spec = sigmabar_study::StudySpec::from_toml(&text, std::path::Path::new(".")).unwrap();
+                assert_eq!((spec.replicates(), spec.controls(), spec.blocked_wells().len()), (2, 4, 1));
+            }
         }
     }
 }
