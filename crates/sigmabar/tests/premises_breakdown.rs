@@ -267,3 +267,38 @@ fn the_error_of_a_design_stands_up_to_the_norm_that_it_says() {
         assert!(design.uniform_error_wanted(&claim(NORM), 0.0).is_err());
     }
 }
+
+/// A certificate whose numbers no run of this program could have made is refused by the name of the field, label or not.
+#[test]
+fn a_certificate_that_was_altered_is_refused_by_field() {
+    let (_, _, posterior, queries) = fitted(7, 1.0);
+    let of_side = posterior.breakdown(queries.view(), &claim(NORM), 0.3).unwrap().certificate;
+    let design =
+        MaxVariance::growing(kernel(), TAU, sigmabar::design::DictionarySize::at_most(100)).unwrap().choose(queries.view(), 30).unwrap();
+    let of_error = design.uniform_error(&claim(NORM)).unwrap().certificate;
+    for written in [&of_side, &of_error] {
+        assert!(written.label().is_certified());
+        let json = serde_json::to_value(written).unwrap();
+        assert_eq!(&serde_json::from_value::<Certificate>(json.clone()).unwrap(), written);
+        let refused = |path: &str, value: f64| {
+            let mut altered = json.clone();
+            *altered.pointer_mut(path).unwrap() = value.into();
+            serde_json::from_value::<Certificate>(altered).err().map(|error| error.to_string()).unwrap_or_default()
+        };
+        for (path, value, field) in [
+            ("/delta", 5.0, "delta"),
+            ("/delta", 0.0, "delta"),
+            ("/delta", 0.001, "spent"),
+            ("/spent/0/delta", -0.1, "spent.delta"),
+            ("/range/least_norm", 1e9, "range.least_norm"),
+            ("/range/least_norm", -1.0, "range.least_norm"),
+            ("/range/norm_breakdown", -1.0, "range.norm_breakdown"),
+            ("/range/noise_breakdown", 1e9, "range.noise_breakdown"),
+        ] {
+            assert!(refused(path, value).contains(field), "{path} = {value}: {:?}", refused(path, value));
+        }
+    }
+    let mut altered = serde_json::to_value(&of_side).unwrap();
+    altered["range"]["norm_breakdown"] = 1e9.into();
+    assert!(serde_json::from_value::<Certificate>(altered).unwrap_err().to_string().contains("range.norm_breakdown"));
+}

@@ -3,6 +3,7 @@
 mod answer;
 mod bias;
 mod breakdown;
+mod checked;
 mod claim;
 mod conformal;
 mod continuous;
@@ -37,7 +38,7 @@ pub use intervals::{Ends, Intervals};
 pub use label::Label;
 pub use prediction::PredictionIntervals;
 pub use premises::{Amended, Calibrated, Lengthscales, Premise, Premises};
-pub use range::{Followed, Range};
+pub use range::{Followed, Range, Towards, short};
 pub use record::{About, Bounds, Certificate, Claimed, Contradiction, Frequency, Spent, Theorem, Unseen};
 pub use repeated::Repeated;
 pub use residual_norm::ResidualNormMethod;

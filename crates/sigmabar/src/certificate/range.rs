@@ -161,9 +161,11 @@ impl Range {
 }
 
 /// Where the words may err: a claim that is rounded claims less, never more.
-#[derive(Clone, Copy, PartialEq)]
-pub(super) enum Towards {
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Towards {
+    /// Never more than the number.
     Below,
+    /// Never less.
     Above,
 }
 
@@ -174,7 +176,8 @@ fn as_said(value: f64) -> String {
 }
 
 /// Three digits, and for whole numbers all of them.
-pub(super) fn short(value: f64, towards: Towards) -> String {
+#[must_use]
+pub fn short(value: f64, towards: Towards) -> String {
     if value == 0.0 || !value.is_finite() {
         return value.to_string();
     }

@@ -269,7 +269,7 @@ impl TryFrom<Written> for Certificate {
         let Written { label, claim, about, delta, spent, theorem, premises, bounds, contradiction, range } = written;
         let certificate = Self { claim, about, delta, spent, theorem, premises, bounds, contradiction, range };
         if certificate.label() == label {
-            return Ok(certificate);
+            return certificate.checked();
         }
         Err(Error::Premise { what: "this certificate", reason: "its label is not the one its premises carry: it was altered" })
     }
