@@ -166,3 +166,41 @@ fn a_claim_that_the_norm_makes_alone_is_said_to_be_that() {
         assert_eq!(fs::read_to_string(path.join("study-report.html")).unwrap().contains(words), is_trivial);
     }
 }
+
+/// What a design says of a study it says in the study's terms: the norm as it was declared, whatever length-scales are possible, who said it, and all noise in the scale of the results.
+#[test]
+fn a_design_says_the_premises_of_its_study_as_they_were_said() {
+    let place = tempfile::tempdir().unwrap();
+    let path = place.path();
+    let write = |more: &str, kernel: &str| {
+        let study = format!(
+            "budget = 40\nnorm_bound = 2\nnoise = {{ gaussian = 0.1 }}\nunit = 10\n{more}kernel = {{ name = \"matern\", nu = 2.5, lengthscale = 0.8{kernel} }}\n\
+             [parameters.x]\ntype = \"float\"\nlow = 0\nhigh = 1\nstep = 0.05\n"
+        );
+        fs::write(path.join("study.toml"), study).unwrap();
+        let (written, said) = ends(path, &["design", "study.toml", "--count", "40", "--format", "json"], "", 0);
+        (serde_json::from_str::<Value>(&written).unwrap(), said)
+    };
+    let end =
+        |said: &str| said.split("twice that, up to norm ").nth(1).unwrap().split([',', ';', ' ']).next().unwrap().parse::<f64>().unwrap();
+    let (plain, said) = write("", "");
+    assert!(said.contains("up to the declared 2;") && said.contains("(norm at most 2, ") && plain["label"] == "certified", "{said}");
+    // The noise that is declared, and the one up to which it stands, in one scale.
+    let noise = said.split("standard deviation ").find_map(|words| words.split(')').next()?.trim().parse::<f64>().ok()).unwrap();
+    let farthest: f64 = said.split("up to noise ").nth(1).unwrap().split([' ', ',']).next().unwrap().parse().unwrap();
+    let level = plain["certificate"]["range"]["noise_breakdown"].as_f64().unwrap();
+    assert!((noise - 1.0).abs() < 1e-9 && (farthest / (10.0 * level) - 1.0).abs() < 0.01, "{said}");
+    let (shorter, said) = write("", ", at_least = 0.2");
+    let range = &shorter["certificate"]["range"];
+    assert!(said.contains("up to the declared 2;") && said.contains("(norm at most 2, "), "{said}");
+    assert!(
+        (2.0 * end(&said) / range["norm_breakdown"].as_f64().unwrap() - 1.0).abs() < 0.01,
+        "half in the norm that was declared: {said}"
+    );
+    assert_eq!(shorter["certificate"]["premises"]["lengthscales"]["value"]["norm_bound"], 2.0, "{shorter}");
+    let (learnt, said) = write("learnt_from = \"old.csv\"\n", "");
+    assert!(said.contains("up to the learnt 2;"), "{said}");
+    for premise in ["kernel", "norm_bound", "noise", "prior"] {
+        assert_eq!(learnt["certificate"]["premises"][premise]["origin"], "learnt_elsewhere", "{premise}");
+    }
+}

@@ -64,11 +64,11 @@ struct Ground {
     points: Points,
     kernel: Sourced<Kernel>,
     ridge: f64,
-    norm_bound: Option<f64>,
-    noise: Option<Noise>,
+    norm_bound: Option<Sourced<f64>>,
+    noise: Option<Sourced<Noise>>,
     delta: f64,
-    /// What the model's 1 is of the response.
-    unit: f64,
+    /// Its unit is what the model's 1 is of the response.
+    prior: Prior,
     spec: Option<StudySpec>,
     is_whole: bool,
 }
@@ -86,7 +86,7 @@ pub(crate) fn run(arguments: &Arguments, global: &Global, console: &Console) -> 
     let (sheet, certificate) = (ground.sheet(&design), ground.certificate(&design, arguments.error)?);
     match &arguments.out {
         None if console.format(Format::Csv) == Format::Json => {
-            let (rows, std) = (sheet.objects().collect::<Value>(), ground.unit * design.max_std());
+            let (rows, std) = (sheet.objects().collect::<Value>(), ground.unit() * design.max_std());
             let (label, error) = (certificate.as_ref().map(Certificate::label), certificate.as_ref().and_then(|c| ground.error(c)));
             let document = json!({ "rows": rows, "std": std, "error": error, "label": label, "certificate": certificate });
             console.answer(format_args!("{document:#}"))?;
@@ -131,15 +131,16 @@ impl Ground {
             return Err(Failure::usage("--norm-bound does not go with a study whose length-scales are \"at least\"", remedy));
         }
         // The norm of the study is one under its kernel, and says nothing under another.
-        let norm_bound = arguments.norm_bound.or(problem.norm_bound().filter(|_| arguments.lengthscale.is_none()));
+        let norm_bound = arguments.norm_bound.map(Sourced::from);
+        let norm_bound = norm_bound.or(problem.sourced_norm_bound().filter(|_| arguments.lengthscale.is_none()));
         // A level that nobody knows was guessed to plan with: nothing is said of it.
-        let known = problem.noise().filter(|_| problem.unknown_level().is_none());
-        let noise = arguments.noise.clone().or_else(|| known.cloned());
+        let known = problem.sourced_noise().filter(|_| problem.unknown_level().is_none());
+        let noise = arguments.noise.clone().map(Sourced::from).or_else(|| known.cloned());
         let delta = arguments.delta.unwrap_or(problem.delta());
         let ridge =
             arguments.tau.or(problem.ridge()).unwrap_or_else(|| usual_ridge(noise.as_ref(), &kernel.value, &points, arguments.count));
-        let unit = problem.prior().unit();
-        Ok(Self { names, points, kernel, ridge, norm_bound, noise, delta, unit, is_whole, spec: Some(spec) })
+        let prior = problem.prior();
+        Ok(Self { names, points, kernel, ridge, norm_bound, noise, delta, prior, is_whole, spec: Some(spec) })
     }
 
     fn of_table(arguments: &Arguments, console: &Console) -> Outcome<Self> {
@@ -160,9 +161,14 @@ impl Ground {
         // A family that nobody named is a guess, however well its length-scale is known.
         let kernel = Sourced::new(kernel, if arguments.kernel.is_some() { lengths.origin } else { Origin::Estimated });
         let names = frame.columns.into_iter().map(|column| column.name).collect();
-        let (noise, delta) = (arguments.noise.clone(), arguments.delta.unwrap_or(0.05));
+        let (noise, delta) = (arguments.noise.clone().map(Sourced::from), arguments.delta.unwrap_or(0.05));
         let ridge = arguments.tau.unwrap_or_else(|| usual_ridge(noise.as_ref(), &kernel.value, &points, arguments.count));
-        Ok(Self { names, points, kernel, ridge, norm_bound: arguments.norm_bound, noise, delta, unit: 1.0, is_whole: true, spec: None })
+        let (norm_bound, prior) = (arguments.norm_bound.map(Sourced::from), Prior::ZERO);
+        Ok(Self { names, points, kernel, ridge, norm_bound, noise, delta, prior, is_whole: true, spec: None })
+    }
+
+    fn unit(&self) -> f64 {
+        self.prior.unit()
     }
 
     fn sheet(&self, design: &Design) -> Sheet {
@@ -181,17 +187,19 @@ impl Ground {
         let (Some(bound), Some(noise)) = (self.norm_bound, &self.noise) else { return Ok(None) };
         let claim = Claim::new(self.delta)?.norm_bound(bound)?.noise(noise.clone());
         let mut certificate = match wanted {
-            Some(wanted) => design.uniform_error_wanted(&claim, wanted / self.unit)?.certificate,
+            Some(wanted) => design.uniform_error_wanted(&claim, wanted / self.unit())?.certificate,
             None => design.uniform_error(&claim)?.certificate,
         };
-        // Designs know no unit.
-        certificate.premises.prior = Prior::declared(0.0, self.unit)?.into();
+        // Designs know no unit, and a claim no length-scales that are "at least": norms are said as they were declared.
+        certificate.premises.prior = Sourced::new(self.prior, self.prior.origin());
+        let lengthscales = self.spec.as_ref().and_then(|spec| spec.problem().lengthscales());
+        certificate.premises.lengthscales = lengthscales.map(|lengthscales| Sourced::new(lengthscales.clone(), self.kernel.origin));
         Ok(Some(certificate))
     }
 
     /// The bound on the error, in the unit of the results.
     fn error(&self, certificate: &Certificate) -> Option<f64> {
-        certificate.range.and_then(|range| range.in_unit(self.unit).claimed)
+        certificate.range.and_then(|range| range.in_unit(self.unit()).claimed)
     }
 
     fn say_guarantee(&self, design: &Design, (certificate, wanted): (Option<&Certificate>, Option<f64>), console: &Console) {
@@ -200,9 +208,9 @@ impl Ground {
         console.say(format_args!("kernel: {}; ridge {}", described(&self.kernel.value, &names), short(self.ridge)));
         console.say(format_args!(
             "after {count} measurements the standard deviation is at most {} at all {all} candidates",
-            short(self.unit * design.max_std())
+            short(self.unit() * design.max_std())
         ));
-        console.detail(format_args!("before any was chosen, {} could be promised", short(self.unit * design.variance_bound().sqrt())));
+        console.detail(format_args!("before any was chosen, {} could be promised", short(self.unit() * design.variance_bound().sqrt())));
         match certificate {
             Some(certificate) => self.say_error(certificate, wanted, console),
             None if wanted.is_some() => {
@@ -217,6 +225,9 @@ impl Ground {
 
     fn say_error(&self, certificate: &Certificate, wanted: Option<f64>, console: &Console) {
         let (Some(range), Some(bound), Some(noise)) = (certificate.range, self.norm_bound, &self.noise) else { return };
+        // As the range says them: the norm as it was declared, the noise in the scale of the results.
+        let bound = certificate.premises.lengthscales.as_ref().map_or(bound.value, |lengthscales| lengthscales.value.norm_bound);
+        let noise = noise.value.in_unit(self.unit().recip()).unwrap_or_else(|_| noise.value.clone());
         console.say(format_args!(
             "{}: the middle of its interval is within {} of the function at all candidates at once, with probability {} (norm at most {bound}, {noise})",
             certificate.label(),
@@ -227,7 +238,7 @@ impl Ground {
             console.warn(format_args!("the error that is wanted, {wanted}, is not reached: choose more settings (--count)"));
         }
         let mut in_unit = certificate.clone();
-        in_unit.range = Some(range.in_unit(self.unit));
+        in_unit.range = Some(range.in_unit(self.unit()));
         in_unit.stands().iter().for_each(|stands| console.say(stands));
         for weak in certificate.weak_premises() {
             console.say(format_args!("why it is not certified: {weak}"));
@@ -236,9 +247,9 @@ impl Ground {
 }
 
 /// The ridge that serves the noise, else a tenth of the largest deviation of the prior.
-fn usual_ridge(noise: Option<&Noise>, kernel: &Kernel, points: &Points, count: usize) -> f64 {
+fn usual_ridge(noise: Option<&Sourced<Noise>>, kernel: &Kernel, points: &Points, count: usize) -> f64 {
     let largest = kernel.max_diagonal(points.view());
-    noise.map_or_else(|| 0.1 * largest.sqrt(), |noise| noise.usual_ridge(largest, count))
+    noise.map_or_else(|| 0.1 * largest.sqrt(), |noise| noise.value.usual_ridge(largest, count))
 }
 
 /// The length-scales as declared, or a guess.

@@ -1,6 +1,7 @@
 //! The premises of every theorem here, complete (algorithm notes 12): each with its value and where it came from.
 
 use super::claim::{Claim, Coverage};
+use super::range::{Towards, short};
 use super::repeated::Repeated;
 use crate::error::{Error, Result};
 use crate::information::Information;
@@ -301,7 +302,8 @@ impl Premises {
         };
         let noise = match (&self.noise.value, self.level) {
             (_, Some(LevelBound { level, freedom, .. })) => format!(
-                "independent normal noise of mean zero and one unknown level, at most {level:.4} by replicates with {freedom} degrees of freedom"
+                "independent normal noise of mean zero and one unknown level, at most {} by replicates with {freedom} degrees of freedom",
+                short(level, Towards::Above)
             ),
             (Some(noise), None) => format!("independent noise of mean zero: {noise}"),
             (None, None) => "no noise model".to_owned(),
@@ -329,7 +331,10 @@ impl Premises {
         let repeats = self.repeats.map(|r| premise("repeats", r.origin, r.value.to_string()));
         let objective = self.objective.as_ref().map(|o| premise("objective", o.origin, o.value.to_string()));
         let taught = self.taught.map(|t| {
-            let said = format!("{} results equal ones that taught the premises in setting and every digit: measured anew", t.value);
+            let said = format!(
+                "{} results equal ones that taught the premises in setting and, but for rounding, in value: measured anew",
+                t.value
+            );
             premise("taught", t.origin, said)
         });
         let list = vec![

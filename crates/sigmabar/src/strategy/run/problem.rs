@@ -299,6 +299,18 @@ impl Problem {
         self.norm_bound.map(|bound| bound.value)
     }
 
+    /// The norm bound with where it comes from.
+    #[must_use]
+    pub fn sourced_norm_bound(&self) -> Option<Sourced<f64>> {
+        self.norm_bound
+    }
+
+    /// The noise with where it comes from.
+    #[must_use]
+    pub fn sourced_noise(&self) -> Option<&Sourced<Noise>> {
+        self.noise.as_ref()
+    }
+
     /// That the length-scales are only known to be at least the kernel's, if that was declared.
     #[must_use]
     pub fn lengthscales(&self) -> Option<&Lengthscales> {
