@@ -205,6 +205,15 @@ fn a_pilot_teaches_premises_and_is_left_out() {
     let (_, said) = ends(path, &["premises", "study.toml", "--from", "pilot.csv"], "", 0);
     assert!(said.contains("suggested") && excluded(&said) == excluded(&file), "the same number twice: {said}\n{file}");
     assert_eq!(fs::read_to_string(path.join("study.toml")).unwrap(), file);
+    // Premises that somebody has and then changes because of a table are learnt from it: that is said, with what keeps it honest.
+    let warned =
+        "is learnt from pilot.csv, and its results must not be in what is claimed: take the premises out of the file and say this again";
+    assert!(!said.contains(warned), "it is in the file already: {said}");
+    let own = "budget = 40\nnorm_bound = 0.1\nnoise = { gaussian = 0.05 }\nprior_mean = 50\nunit = 10\nkernel = { name = \"matern\", nu = 2.5, lengthscale = 0.3 }\n\
+               [parameters.temperature]\ntype = \"float\"\nlow = 0\nhigh = 60\n";
+    fs::write(path.join("own.toml"), own).unwrap();
+    let (_, said) = ends(path, &["premises", "own.toml", "--from", "pilot.csv"], "", 0);
+    assert!(said.contains("the norm bound 0.1 is excluded: write norm_bound = ") && said.contains(warned), "{said}");
     let (_, refused) = ends(path, &["import", "pilot.csv", "--study", "study.toml", "--collected", "fixed"], "", 1);
     assert!(refused.contains("were learnt from pilot.csv"), "{refused}");
     for _ in 0..2 {
@@ -236,10 +245,11 @@ fn results_that_taught_the_premises_are_no_other_data() {
     let row = |i: u64| (2.0 * (i % 31) as f64, measure(2.0 * (i % 31) as f64, 100 + i));
     let rows: String = (0..24).map(|i| format!("{},{}\n", row(i).0, row(i).1)).collect();
     fs::write(path.join("pilot.csv"), format!("temperature,result\n{rows}")).unwrap();
-    let ended = |file: &str, again: usize| {
+    let changed = |file: &str, again: usize, change: &dyn Fn(String) -> String, copied: &dyn Fn(f64) -> f64| {
         let space = "[parameters.temperature]\ntype = \"float\"\nlow = 0\nhigh = 60\nstep = 2\n";
         fs::write(path.join(file), format!("budget = 40\nbatches = 2\n{space}")).unwrap();
         ends(path, &["premises", file, "--from", "pilot.csv"], "", 0);
+        fs::write(path.join(file), change(fs::read_to_string(path.join(file)).unwrap())).unwrap();
         let mut left = again;
         for _ in 0..2 {
             let (asked, _) = ends(path, &["ask", file, "--count", "40", "--format", "json"], "", 0);
@@ -250,7 +260,7 @@ fn results_that_taught_the_premises_are_no_other_data() {
                     let (temperature, id) = (trial["temperature"].as_f64().unwrap(), trial["trial"].as_u64().unwrap());
                     let known = (0..24).map(row).find(|(t, _)| *t == temperature).filter(|_| left > 0);
                     left -= usize::from(known.is_some());
-                    format!("{id},{}\n", known.map_or_else(|| measure(temperature, id), |(_, value)| value))
+                    format!("{id},{}\n", known.map_or_else(|| measure(temperature, id), |(_, value)| copied(value)))
                 })
                 .collect();
             fs::write(path.join("told.csv"), format!("trial,result\n{told}")).unwrap();
@@ -259,6 +269,16 @@ fn results_that_taught_the_premises_are_no_other_data() {
         assert_eq!(left, 0, "as many of its settings are among those asked for");
         serde_json::from_str::<Value>(&ends(path, &["recommend", file, "--format", "json"], "", 0).0).unwrap()
     };
+    let ended = |file: &str, again: usize| changed(file, again, &|text| text, &|value| value);
+    // Nor does it help to write fewer digits, or to move the ends of the range, in shares of which a setting then is another.
+    let rounded = |value: f64| (1e6 * value).round() / 1e6;
+    for (file, from, to) in
+        [("fewer.toml", "high = 60", "high = 60"), ("longer.toml", "high = 60", "high = 62"), ("lower.toml", "low = 0", "low = -2")]
+    {
+        let answer = changed(file, 2, &|text| text.replace(from, to), &rounded);
+        let taught = answer["certificate"]["premises"]["taught"]["value"].as_u64();
+        assert_eq!((answer["label"].as_str(), taught), (Some("estimated"), Some(2)), "{file}: {answer}");
+    }
     let honest = ended("honest.toml", 0);
     assert_eq!((honest["label"].as_str(), honest["certificate"]["premises"]["taught"].as_u64()), (Some("certified"), None), "{honest}");
     // One is enough: the theorem knows nothing of few.
@@ -293,8 +313,15 @@ fn results_that_taught_the_premises_are_no_other_data() {
     let without: String = text.lines().filter(|line| !line.starts_with("learnt_rows")).map(|line| format!("{line}\n")).collect();
     fs::write(path.join("again4.toml"), without).unwrap();
     assert!(ends(path, &["amend", "again4.toml"], "", 1).1.contains("learnt_rows cannot be changed"));
-    fs::write(path.join("torn.toml"), text.replace("learnt_rows = \"", "learnt_rows = \"0")).unwrap();
+    fs::write(path.join("torn.toml"), text.replace("\"  # their fingerprints", "0\"  # their fingerprints")).unwrap();
     assert!(ends(path, &["new", "torn.toml"], "", 1).1.contains("16 hexadecimal digits for each result"));
+    // A file that says where its premises come from and names no result is warned of.
+    let unnamed: String = text.lines().filter(|line| !line.starts_with("learnt_rows")).map(|line| format!("{line}\n")).collect();
+    fs::write(path.join("unnamed.toml"), unnamed).unwrap();
+    ends(path, &["new", "unnamed.toml"], "", 0);
+    let said = "the study file has no learnt_rows: a result of pilot.csv that was told here again is not noticed";
+    assert!(ends(path, &["status", "unnamed.toml"], "", 0).1.contains(said));
+    assert!(!ends(path, &["status", "honest.toml"], "", 0).1.contains("no learnt_rows"));
     fs::write(path.join("torn.toml"), text.replace("learnt_from", "# learnt_from")).unwrap();
     assert!(ends(path, &["new", "torn.toml"], "", 1).1.contains("learnt_rows"));
 }
@@ -450,7 +477,11 @@ fn equal_repeats_of_a_pilot_say_no_more_than_they_show() {
         fs::read_to_string(path.join(file)).unwrap()
     };
     let written = learnt("exact.toml", "python3 -c 'import math; print(math.sin({x}))'");
-    assert!(written.contains("noise = 0  # repeats gave the same"), "{written}");
+    assert!(written.contains("noise = { about = ") && written.contains("write noise = 0 if no repeat can ever differ"), "{written}");
+    // Only a person can say that there is no noise; who says it gets a certificate.
+    let said = |line: &str| if line.starts_with("noise = ") { "noise = 0\n".to_owned() } else { format!("{line}\n") };
+    fs::write(path.join("exact.toml"), written.lines().map(said).collect::<String>()).unwrap();
+    assert!(ends(path, &["amend", "exact.toml"], "", 0).1.contains("amended: noise"));
     ends(path, &["run", "exact.toml", "--no-report", "-q"], "", 0);
     let (answer, _) = ends(path, &["recommend", "exact.toml", "--format", "json"], "", 0);
     let answer: Value = serde_json::from_str(&answer).unwrap();
@@ -460,7 +491,13 @@ fn equal_repeats_of_a_pilot_say_no_more_than_they_show() {
     assert!(written.contains("noise = { about = ") && written.contains("multiples of 0.1, which hides the noise"), "{written}");
     // A converter that reads in steps, an instrument that reads nothing below its limit, and too few repeats.
     let written = learnt("steps.toml", "python3 -c 'import math; print(round(50 * math.sin({x})) * 5 / 256)'");
-    assert!(written.contains("which hides the noise"), "{written}");
+    assert!(
+        written.contains("noise = { about = ") && written.contains("where an instrument reads in steps, that hides the noise"),
+        "{written}"
+    );
+    // A quiet one of 16 bits, whose few readings are many steps apart: nothing shows that it reads in steps.
+    let written = learnt("quiet.toml", "python3 -c 'import math; print(round(30000 * math.sin({x})) * 10 / 65536)'");
+    assert!(written.contains("noise = { about = ") && written.contains("reads in steps"), "{written}");
     let written = learnt("limit.toml", "python3 -c 'import math; print(max(0.0, math.sin({x} / 8 + 3)))'");
     assert!(written.contains("noise = { about = "), "{written}");
     // One line that was pasted twice.

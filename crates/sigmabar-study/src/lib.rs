@@ -61,7 +61,7 @@ pub use pilot::{Learnt, Level, Pilot, Verdict};
 pub use plate::{Plate, well_place};
 pub use run::{Evaluated, Exchange, RunEnd, RunEvent, RunOptions};
 pub use space::{CandidateTable, Parameter, ParameterKind, Space};
-pub use spec::{StudySpec, wrong_name};
+pub use spec::{StudySpec, Taught, wrong_name};
 pub use study::{
     Advice, BatchRow, BestObserved, Cell, Feed, FilledSheet, KeyedResult, Mistyped, Nearest, Status, Study, Survivors, Well, Wells,
     WorkerRow, is_as_told, mean_of, scatter,

@@ -1,11 +1,10 @@
 //! Premises from results of before: what these suggest, and what they exclude (algorithm notes 13.4).
 
-use crate::spec::written_rows;
-use crate::{Error, ImportedRow, ParameterKind, Result, StudySpec, TrialResult};
+use crate::{Error, ImportedRow, ParameterKind, Result, StudySpec, Taught, TrialResult, Value as Setting};
 use serde_json::{Map, Value, json};
+use sigmabar::certificate::{Towards, short};
 use sigmabar::evidence::{Learning, fit_hyperparameters};
 use sigmabar::noise::Replicates;
-use sigmabar::points::Seen;
 use sigmabar::{Claim, Collected, FeatureMap, Kernel, Noise, Observations, Points, Posterior, Prior, Problem, Sourced};
 use std::fmt::Write;
 use std::path::Path;
@@ -21,10 +20,6 @@ const ALARM_SHARE: f64 = 0.05;
 const MOST_INDUCING: usize = 1000;
 /// Of a longer table so many results teach, and each of them is named in the study file: one that taught and is not named could be told again, and nobody would notice.
 const MOST_NAMED: usize = 1000;
-/// So many equal repeats at different values at least show that there is no noise.
-const LEAST_REPEATS: usize = 3;
-/// The smallest distance of readings in steps is at most so many of them.
-const PARTS: i32 = 16;
 /// Values that come in more steps than this over their span are not called rounded: nothing would hide in a step.
 const STEPS: f64 = 1e6;
 
@@ -32,6 +27,7 @@ const STEPS: f64 = 1e6;
 #[derive(Clone, Debug)]
 pub struct Pilot {
     names: Vec<String>,
+    settings: Vec<Vec<Setting>>,
     points: Vec<Vec<f64>>,
     values: Vec<f64>,
     /// The study's.
@@ -57,7 +53,7 @@ pub struct Learnt {
     /// The kernel's variance, in squared units.
     pub variance: f64,
     /// These results themselves, so that one that is told again is noticed.
-    pub rows: Seen,
+    pub rows: Taught,
 }
 
 /// What results say about the noise, in units.
@@ -65,8 +61,9 @@ pub struct Learnt {
 pub enum Level {
     /// A guess that plans; replicates will bound it.
     About(f64),
-    /// Repeats that the study itself asked for were equal to the last digit: there is none.
-    Exact,
+    /// A guess that plans, where repeats that the study itself asked for were equal to the last digit. There may be none: an instrument that reads in steps shows the same, and only
+    /// a person can say it.
+    Equal(f64),
     /// A guess that plans, where repeats were equal and all values are multiples of a step: the noise hides below it.
     Hidden {
         /// The guess.
@@ -102,10 +99,11 @@ impl Pilot {
         }
         let names = parameters.iter().map(|p| p.name.clone()).collect();
         let (delta, budget) = (spec.problem().delta(), spec.problem().budget());
-        let mut pilot = Self { names, points: Vec::new(), values: Vec::new(), delta, budget };
+        let mut pilot = Self { names, settings: Vec::new(), points: Vec::new(), values: Vec::new(), delta, budget };
         for row in rows {
             if let TrialResult::Value { value, .. } = row.result {
                 pilot.points.push(spec.space().point(&row.values)?);
+                pilot.settings.push(row.values.clone());
                 pilot.values.push(value);
             }
         }
@@ -132,18 +130,19 @@ impl Pilot {
     /// # Errors
     /// What learning a kernel runs into, as where all results are equal.
     pub fn learn(&self, is_own: bool, seed: u64) -> Result<Learnt> {
-        let rows = Seen::at_most(MOST_NAMED, Points::from_rows(&self.points)?.view(), &self.values);
+        let rows = Taught::at_most(MOST_NAMED, &self.settings, &self.values)?;
         if is_own { self.learn_all(is_own, seed, rows) } else { self.named(&rows).learn_all(is_own, seed, rows) }
     }
 
     /// The results that a study file names. Which of a long table these are is as good as chance.
-    fn named(&self, rows: &Seen) -> Self {
-        let is_named = |i: &usize| rows.holds(&self.points[*i], self.values[*i]);
-        let (points, values) = (0..self.len()).filter(is_named).map(|i| (self.points[i].clone(), self.values[i])).unzip();
-        Self { names: self.names.clone(), points, values, ..*self }
+    fn named(&self, rows: &Taught) -> Self {
+        let which: Vec<usize> = (0..self.len()).filter(|&i| rows.holds(&self.settings[i], self.values[i])).collect();
+        let settings = which.iter().map(|&i| self.settings[i].clone()).collect();
+        let points = which.iter().map(|&i| self.points[i].clone()).collect();
+        Self { names: self.names.clone(), settings, points, values: which.iter().map(|&i| self.values[i]).collect(), ..*self }
     }
 
-    fn learn_all(&self, is_own: bool, seed: u64, rows: Seen) -> Result<Learnt> {
+    fn learn_all(&self, is_own: bool, seed: u64, rows: Taught) -> Result<Learnt> {
         let found = Prior::learnt(&self.values)?;
         let prior = Prior::declared(digits(found.mean()), digits(found.unit()))?;
         let mut learning = Learning::new(vec![Kernel::matern(2.5, vec![0.3; self.names.len()], 1.0)?]);
@@ -153,7 +152,7 @@ impl Pilot {
         let lengths: Vec<f64> = (0..self.names.len()).map(|i| digits(kernel.lengthscale().map_or(0.3, |l| l.get(i)))).collect();
         let variance = digits(kernel.value(&self.points[0], &self.points[0]));
         let level = self.level(is_own, digits(learnt.ridge()))?;
-        let (kernel, noise) = (Kernel::matern(2.5, lengths.clone(), variance)?, level.noise()?);
+        let (kernel, noise) = (Kernel::matern(2.5, lengths.clone(), variance)?, Noise::gaussian(level.guess())?);
         let ridge = noise.usual_ridge(variance, self.budget);
         let Verdict { least_norm, suggested, .. } = self.verdict(kernel.into(), (prior, &noise, ridge), self.delta)?;
         Ok(Learnt {
@@ -168,27 +167,15 @@ impl Pilot {
         })
     }
 
-    /// Repeats that are all equal bound no level, and never will: what they show is said.
+    /// Repeats that are all equal bound no level, and never will: what they show is said. In a table they may be one row that was written down twice.
     fn level(&self, is_own: bool, guess: f64) -> Result<Level> {
         let repeats = Replicates::of(Points::from_rows(&self.points)?, &self.values)?;
         let all_equal = repeats.identical() > 0 && repeats.freedom() == 0;
-        Ok(match rounding_step(&self.values).or_else(|| lattice_step(&self.values)).filter(|_| all_equal) {
+        Ok(match rounding_step(&self.values).filter(|_| all_equal) {
             Some(step) => Level::Hidden { level: guess, step },
-            None if all_equal && is_own && self.shows_no_noise() => Level::Exact,
+            None if all_equal && is_own => Level::Equal(guess),
             None => Level::About(guess),
         })
-    }
-
-    /// Whether equal repeats show that there is no noise: several of them at different values, and no value twice for different settings, as it is where an instrument
-    /// reads nothing below its limit.
-    fn shows_no_noise(&self) -> bool {
-        let mut rows: Vec<(&[f64], f64)> = self.points.iter().map(Vec::as_slice).zip(self.values.iter().copied()).collect();
-        rows.sort_by(|a, b| a.1.total_cmp(&b.1));
-        let pairs = || rows.windows(2).filter(|pair| pair[0].1 == pair[1].1);
-        let is_own = pairs().all(|pair| pair[0].0 == pair[1].0);
-        let mut values: Vec<f64> = rows.iter().map(|row| row.1).collect();
-        values.dedup();
-        is_own && rows.len() - values.len() >= LEAST_REPEATS
     }
 
     /// What the results say about the premises of a problem; none where these have a kernel and no noise.
@@ -218,16 +205,6 @@ fn digits(value: f64) -> f64 {
 }
 
 /// The largest power of ten that all values are multiples of, unless it is too fine to hide anything.
-/// The step of readings that are all on one lattice, as those of a converter are: some part of their smallest distance.
-fn lattice_step(values: &[f64]) -> Option<f64> {
-    let mut values = values.to_vec();
-    values.sort_by(f64::total_cmp);
-    values.dedup();
-    let distance = values.windows(2).map(|pair| pair[1] - pair[0]).fold(f64::INFINITY, f64::min);
-    let is_on = |step: f64| values.iter().all(|v| ((v - values[0]) / step - ((v - values[0]) / step).round()).abs() < 1e-6);
-    (1..=PARTS).map(|parts| distance / f64::from(parts)).find(|step| is_on(*step))
-}
-
 fn rounding_step(values: &[f64]) -> Option<f64> {
     let is_multiple = |value: f64, step: f64| {
         let steps = value / step;
@@ -239,42 +216,30 @@ fn rounding_step(values: &[f64]) -> Option<f64> {
 }
 
 impl Level {
-    fn noise(self) -> Result<Noise> {
-        Ok(match self {
-            Self::About(level) | Self::Hidden { level, .. } => Noise::gaussian(level)?,
-            Self::Exact => Noise::gaussian(0.0)?,
-        })
-    }
-
-    /// What a statement under it rests on.
-    fn supposing(self) -> String {
+    /// What plans.
+    fn guess(self) -> f64 {
         match self {
-            Self::About(level) | Self::Hidden { level, .. } => format!("if noise is no larger than the guess {level:?}"),
-            Self::Exact => "without noise".to_owned(),
+            Self::About(level) | Self::Equal(level) | Self::Hidden { level, .. } => level,
         }
     }
 
     /// As a study file has it.
     #[must_use]
     pub fn key(self) -> Value {
-        match self {
-            Self::About(level) | Self::Hidden { level, .. } => json!({ "about": level }),
-            Self::Exact => json!(0.0),
-        }
+        json!({ "about": self.guess() })
     }
 
     fn to_toml(self) -> String {
-        match self {
-            Self::About(level) => {
-                format!("noise = {{ about = {level:?} }}  # a guess that plans; replicates bound it (noise = 0 where no repeat can differ)")
-            }
-            Self::Exact => {
-                "noise = 0  # repeats gave the same to the last digit: there is none; if a repeat can differ, say by how much".to_owned()
-            }
-            Self::Hidden { level, step } => format!(
-                "noise = {{ about = {level:?} }}  # a guess; repeats are equal and all values multiples of {step}, which hides the noise: write down more digits, so that replicates can bound it (noise = 0 where no repeat can differ)"
+        let remark = match self {
+            Self::About(_) => "a guess that plans; replicates bound it (noise = 0 where no repeat can differ)".to_owned(),
+            Self::Equal(_) => "a guess; repeats gave the same to the last digit: write noise = 0 if no repeat can ever differ; where an instrument reads in steps, that hides the \
+                               noise, and replicates will not bound it"
+                .to_owned(),
+            Self::Hidden { step, .. } => format!(
+                "a guess; repeats are equal and all values multiples of {step}, which hides the noise: write down more digits, so that replicates can bound it (noise = 0 where no repeat can differ)"
             ),
-        }
+        };
+        format!("noise = {{ about = {:?} }}  # {remark}", self.guess())
     }
 }
 
@@ -289,7 +254,7 @@ impl Learnt {
         }
         let source = match from {
             Some(from) => {
-                let (from, rows) = (from.display().to_string(), written_rows(&self.rows));
+                let (from, rows) = (from.display().to_string(), self.rows.written());
                 format!(
                     "earlier results, which are left out of what this study claims.\nlearnt_from = {from:?}\n\
                      learnt_rows = \"{rows}\"  # their fingerprints: one of them that is told here is noticed"
@@ -301,12 +266,13 @@ impl Learnt {
             "# Learnt from {results} {source}\n\
              prior_mean = {:?}  # their mean\n\
              unit = {:?}  # their standard deviation: norm and noise count in these\n\
-             norm_bound = {norm_bound:?}  # {SAFETY} times the norm of what fits them best; under this kernel and {} they exclude norms below {least_norm:.3}\n\
+             norm_bound = {norm_bound:?}  # {SAFETY} times the norm of what fits them best; under this kernel and if noise is no larger than the guess {:?} they exclude norms below {}\n\
              {}\n\
              kernel = {{ name = \"matern\", nu = 2.5, lengthscale = {{ {lengths} }}, variance = {variance:?} }}\n",
             prior.mean(),
             prior.unit(),
-            level.supposing(),
+            level.guess(),
+            short(*least_norm, Towards::Below),
             level.to_toml(),
         )
     }
@@ -322,7 +288,7 @@ impl Learnt {
             ("noise", self.level.key()),
             ("kernel", json!({ "name": "matern", "nu": 2.5, "lengthscale": lengths, "variance": self.variance })),
         ];
-        let from = from.into_iter().flat_map(|from| [("learnt_from", json!(from)), ("learnt_rows", json!(written_rows(&self.rows)))]);
+        let from = from.into_iter().flat_map(|from| [("learnt_from", json!(from)), ("learnt_rows", json!(self.rows.written()))]);
         keys.into_iter().chain(from).map(|(key, value)| (key.to_owned(), value)).collect()
     }
 }

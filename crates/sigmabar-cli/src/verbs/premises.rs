@@ -10,7 +10,8 @@ use crate::plot::{self, Medium};
 use crate::quantity::{counted, grouped};
 use crate::questions::{Asker, Beliefs, SAID};
 use crate::which_study::{WhichStudy, is_spec, quoted};
-use sigmabar_study::{Parameter, ParameterKind, Pilot, Study, StudySpec, TrialStatus, Verdict};
+use sigmabar::certificate::{Towards, short};
+use sigmabar_study::{Level, Parameter, ParameterKind, Pilot, Study, StudySpec, TrialStatus, Verdict};
 use std::fs;
 use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
@@ -133,7 +134,7 @@ fn after_pilot(file: &Path) -> Outcome<Option<Study>> {
 fn learn(file: &Path, text: &str, (pilot, from): (&Pilot, Option<&Path>), begun: Option<Study>, seed: u64, console: &Console) -> Outcome {
     let spec = StudySpec::read(file)?;
     if spec.problem().kernel().is_some() {
-        say_verdict(pilot, &spec, console)?;
+        say_verdict((pilot, from), &spec, console)?;
         let differs = |study: Study| {
             let seeded = |spec: &StudySpec| spec.clone().with_seed(study.spec().problem().seed());
             !seeded(study.spec()).declares_the_same(&seeded(&spec))
@@ -160,22 +161,36 @@ fn learn(file: &Path, text: &str, (pilot, from): (&Pilot, Option<&Path>), begun:
             "The pilot is left out of what the study will claim. Change what you know better, and sigmabar amend, before the next batch."
         }
     });
+    if matches!(learnt.level, Level::Equal(_)) {
+        console.say(format_args!(
+            "repeats gave the same to the last digit: if no repeat can ever differ, write noise = 0, and sigmabar amend {}, before the next batch",
+            quoted(file)
+        ));
+    }
     go_on(file, begun, console)
 }
 
 /// What results say about the premises that are there.
-fn say_verdict(pilot: &Pilot, spec: &StudySpec, console: &Console) -> Outcome<()> {
+fn say_verdict((pilot, from): (&Pilot, Option<&Path>), spec: &StudySpec, console: &Console) -> Outcome<()> {
     let Some(Verdict { least_norm, norm, suggested }) = pilot.judge(spec.problem())? else {
         return Err(Failure::usage("the study file has a kernel and no noise", "declare both, or neither"));
     };
     let noise = if spec.problem().unknown_level().is_some() { "the guess of the noise in" } else { "the noise of" };
     let declared = spec.problem().norm_bound().map_or("none".to_owned(), |bound| format!("{bound}"));
     console.say(format_args!(
-        "under the kernel and {noise} the file these {} results exclude norms below {least_norm:.3}; what fits them best has norm {norm:.3}; in the file: {declared}, suggested: {suggested:.3}",
+        "under the kernel and {noise} the file these {} results exclude norms below {}; what fits them best has norm {norm:.3}; in the file: {declared}, suggested: {suggested:.3}",
         pilot.len(),
+        short(least_norm, Towards::Below),
     ));
     if spec.problem().norm_bound().is_some_and(|bound| bound < least_norm) {
         console.warn(format_args!("the norm bound {declared} is excluded: write norm_bound = {suggested:.3}, or another kernel or noise"));
+    }
+    // The study's own pilot is in no claim, and a file that names these results says already where its premises come from.
+    if let Some(from) = from.map(|from| from.display().to_string()).filter(|from| spec.learnt_from() != Some(from)) {
+        console.say(format_args!(
+            "a premise that you change because of this is learnt from {from}, and its results must not be in what is claimed: take the premises out of the file and say this again, \
+             so that learnt_from and learnt_rows are written and a result that is told again is noticed"
+        ));
     }
     Ok(())
 }

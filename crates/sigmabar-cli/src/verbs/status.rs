@@ -114,6 +114,11 @@ pub(crate) fn run(arguments: &Arguments, console: &Console) -> Outcome {
         }
     }
     console.record(&fields, Format::Table)?;
+    if let Some(from) = study.spec().learnt_from_unnamed() {
+        console.warn(format_args!(
+            "the study file has no learnt_rows: a result of {from} that was told here again is not noticed, and the certificate rests on your word that there is none"
+        ));
+    }
     if let Some(contradiction) = &status.contradiction {
         return Ok(place.contradicted(&study, contradiction, "ask", console));
     }

@@ -89,11 +89,11 @@ pub struct StudyFile {
     /// out of every claim of this study.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub learnt_from: Option<String>,
-    /// Fingerprints of the results that `learnt_from` names, 16 hexadecimal digits each, the 256 smallest where there are more: a result that is told again is noticed by
+    /// The step in which results are compared, and fingerprints of those that `learnt_from` names, 16 hexadecimal digits each: a result that is told again is noticed by
     /// them, and the certificate says so. Written by `sigmabar premises --from`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub learnt_rows: Option<String>,
-    /// Whether results that equal one from which premises were learnt, in setting and every digit, were measured anew, as happens where few digits are written down.
+    /// Whether results that equal one from which premises were learnt, in setting and but for rounding in value, were measured anew, as happens where few digits are written down.
     /// Without it their certificate is an estimate.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub distinct_rows: Option<bool>,

@@ -12,7 +12,7 @@ mod strategy;
 mod taught;
 
 pub use searched::wrong_name;
-pub(crate) use taught::written as written_rows;
+pub use taught::Taught;
 
 use crate::error::{Error, Result, SpecError, SpecProblem, TextPosition, Top};
 use crate::objective::ObjectiveTable;
@@ -20,7 +20,6 @@ use crate::space::Space;
 use file::StudyFile;
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::{Deserialize, Serialize};
-use sigmabar::points::Seen;
 use sigmabar::{Policy, Problem, Strategy};
 use std::borrow::Cow;
 use std::io;
@@ -46,7 +45,7 @@ pub struct StudySpec {
     space: Space,
     problem: Problem,
     policy: Policy,
-    learnt_rows: Seen,
+    learnt_rows: Taught,
 }
 
 /// What is wrong, and with which key.
@@ -162,8 +161,14 @@ impl StudySpec {
         self.file.learnt_from.as_deref()
     }
 
+    /// The same where the file does not name the results: one of them that is told again is not noticed.
+    #[must_use]
+    pub fn learnt_from_unnamed(&self) -> Option<&str> {
+        self.learnt_from().filter(|_| self.learnt_rows.is_empty())
+    }
+
     /// The rows of these data, as far as they are known: one of them that is told again is no other data.
-    pub(crate) fn learnt_rows(&self) -> &Seen {
+    pub(crate) fn learnt_rows(&self) -> &Taught {
         &self.learnt_rows
     }
 

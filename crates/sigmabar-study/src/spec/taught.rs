@@ -2,29 +2,120 @@
 
 use super::Fault;
 use super::file::StudyFile;
+use crate::Value;
 use crate::error::SpecProblem;
+use sigmabar::Points;
 use sigmabar::points::Seen;
 
 /// Digits of one fingerprint.
 const DIGITS: usize = 16;
+/// Results are compared in steps of this share of their standard deviation, or a little less: copies that were rounded are noticed, and an honest repeat hardly ever is.
+const STEP: f64 = 1e-4;
 
-/// As a study file has them.
-pub(crate) fn written(rows: &Seen) -> String {
-    rows.hashes().iter().map(|hash| format!("{hash:0DIGITS$x}")).collect()
+/// Results that taught premises, by their settings as somebody writes them, whatever range a parameter has, and in steps. A copy that was rounded to a step is one of them.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Taught {
+    step: f64,
+    rows: Seen,
+}
+
+impl Taught {
+    /// Of these results, so many at most.
+    pub(crate) fn at_most(kept: usize, settings: &[Vec<Value>], results: &[f64]) -> crate::Result<Self> {
+        let step = step(results);
+        let points = Points::from_rows(&settings.iter().map(|setting| as_written(setting)).collect::<Vec<_>>())?;
+        let steps: Vec<f64> = results.iter().map(|result| (result / step).round()).collect();
+        Ok(Self { step, rows: Seen::at_most(kept, points.view(), &steps) })
+    }
+
+    /// Whether this result is one of them. Of a result between two steps either may be the one that was written, so that half a step more or less hides nothing.
+    #[must_use]
+    pub fn holds(&self, setting: &[Value], result: f64) -> bool {
+        let (setting, steps) = (as_written(setting), result / self.step);
+        !self.is_empty() && [steps.floor(), steps.ceil()].into_iter().any(|steps| self.rows.holds(&setting, steps))
+    }
+
+    /// How many there are.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.rows.hashes().len()
+    }
+
+    /// Whether nothing is named.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// As a study file has them: the step, and a fingerprint of each.
+    pub(crate) fn written(&self) -> String {
+        let hashes: String = self.rows.hashes().iter().map(|hash| format!("{hash:0DIGITS$x}")).collect();
+        format!("{:e}:{hashes}", self.step)
+    }
+
+    fn read(text: &str) -> Option<Self> {
+        let (step, hashes) = text.split_once(':')?;
+        let step = step.parse().ok().filter(|step: &f64| *step > 0.0 && step.is_finite())?;
+        let parts = hashes.as_bytes().chunks(DIGITS).map(|part| {
+            let digits = std::str::from_utf8(part).ok().filter(|part| part.len() == DIGITS);
+            digits.and_then(|digits| u64::from_str_radix(digits, 16).ok())
+        });
+        let hashes: Option<Vec<u64>> = parts.collect();
+        Some(Self { step, rows: Seen::from(hashes.filter(|hashes| !hashes.is_empty())?) })
+    }
+}
+
+/// A power of ten.
+fn step(results: &[f64]) -> f64 {
+    let count = results.len() as f64;
+    let mean = results.iter().sum::<f64>() / count;
+    let spread = (results.iter().map(|result| (result - mean).powi(2)).sum::<f64>() / count).sqrt();
+    // By way of the text, so that what is written is what was meant.
+    let power = (STEP * spread).log10().floor();
+    format!("1e{power}").parse().ok().filter(|step: &f64| *step > 0.0 && step.is_finite()).unwrap_or(1.0)
+}
+
+/// Numbers to eight digits, as those on a grid differ in the last when its range does; in no order that a file could change.
+fn as_written(setting: &[Value]) -> Vec<f64> {
+    let rounded = |number: f64| if number.abs() < 1e-12 { 0.0 } else { format!("{number:.7e}").parse().unwrap_or(number) };
+    let mut numbers: Vec<f64> = setting.iter().filter_map(Value::as_number).map(rounded).collect();
+    numbers.sort_by(f64::total_cmp);
+    numbers
 }
 
 /// What a study file has.
-pub(super) fn rows(file: &StudyFile) -> Result<Seen, Fault> {
-    let Some(text) = &file.learnt_rows else { return Ok(Seen::default()) };
+pub(super) fn rows(file: &StudyFile) -> Result<Taught, Fault> {
+    let Some(text) = &file.learnt_rows else { return Ok(Taught::default()) };
     let wrong = |found: String, requirement| Fault::new(&["learnt_rows"], SpecProblem::Requirement { found, requirement });
     if file.learnt_from.is_none() {
         return Err(wrong("no learnt_from".to_owned(), "a learnt_from that says where these results are"));
     }
-    let parts = text.as_bytes().chunks(DIGITS).map(|part| {
-        let digits = std::str::from_utf8(part).ok().filter(|part| part.len() == DIGITS);
-        digits.and_then(|digits| u64::from_str_radix(digits, 16).ok())
-    });
-    let hashes: Option<Vec<u64>> = parts.collect();
-    let requirement = "16 hexadecimal digits for each result, as sigmabar premises --from writes them";
-    hashes.map(Seen::from).ok_or_else(|| wrong(format!("{} characters", text.chars().count()), requirement))
+    let requirement = "a step, a colon and 16 hexadecimal digits for each result, as sigmabar premises --from writes them";
+    Taught::read(text).ok_or_else(|| wrong(format!("{} characters", text.chars().count()), requirement))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_copy_is_noticed_however_it_is_rounded_and_a_repeat_is_not() {
+        let setting = |i: u32| vec![Value::Float(0.1 * f64::from(i)), Value::Int(3)];
+        let result = |i: u32| 50.0 + 13.0 * (1.7 * f64::from(i)).sin();
+        let settings: Vec<_> = (0..40).map(setting).collect();
+        let results: Vec<f64> = (0..40).map(result).collect();
+        let taught = Taught::at_most(1000, &settings, &results).unwrap();
+        assert_eq!(Taught::read(&taught.written()), Some(taught.clone()));
+        for i in 0..40 {
+            let rounded = |decimals: i32| (result(i) * 10_f64.powi(decimals)).round() / 10_f64.powi(decimals);
+            for told in [result(i), rounded(9), rounded(6), rounded(5), rounded(4), result(i).next_up(), result(i) + 4e-5, result(i) - 4e-5]
+            {
+                assert!(taught.holds(&setting(i), told), "{i}: {told}");
+            }
+            // On another grid the same number has another last digit, and the order is the file's.
+            assert!(taught.holds(&[Value::Float(3.0), Value::Float(-0.1 + 0.1 * f64::from(i + 1))], result(i)), "{i}");
+            assert!(!taught.holds(&setting(i), result(i) + 3e-4) && !taught.holds(&setting(i + 40), result(i)), "{i}");
+        }
+        assert!(!Taught::default().holds(&setting(0), 0.0) && Taught::read("1e-5:").is_none() && Taught::read("0:00").is_none());
+    }
 }

@@ -223,10 +223,10 @@ impl Study {
         Ok(Mishaps { objective: self.amended_objective()?, taught, distinct_rows, ..mishaps })
     }
 
-    /// How many results equal one that its premises were learnt from, in setting and every digit.
+    /// How many results equal one that its premises were learnt from, in setting and all digits that count ([`crate::Taught`]).
     fn taught(&self) -> Result<usize> {
         let rows = self.spec.learnt_rows();
-        if rows.hashes().is_empty() {
+        if rows.is_empty() {
             return Ok(0);
         }
         let look = "SELECT settings, value FROM sb_trials WHERE study = ?1 AND id >= ?2 AND state = 'done' AND value IS NOT NULL";
@@ -235,8 +235,7 @@ impl Study {
             self.store().read(|c| c.prepare_cached(look)?.query_map([self.key, self.first_claimed()], row)?.collect())?;
         let mut count = 0;
         for (settings, value) in told {
-            let point = self.spec.space().point(&self.read_values(&settings)?)?;
-            count += usize::from(rows.holds(&point, value));
+            count += usize::from(rows.holds(&self.read_values(&settings)?, value));
         }
         Ok(count)
     }

@@ -61,7 +61,7 @@ impl Premises {
                 results(self.corrections.value)
             ),
             "taught" => format!(
-                "{} told that taught the premises, equal in setting and every digit: the same data cannot teach and prove (if measured anew, declare distinct_rows = true; \
+                "{} told that taught the premises, equal in setting and but for rounding in value: the same data cannot teach and prove (if measured anew, declare distinct_rows = true; \
                  if copied, begin a study of which everything is measured; noise = 0 where a repeat always gives the same)",
                 results(self.taught.map_or(0, |taught| taught.value))
             ),
