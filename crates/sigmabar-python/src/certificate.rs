@@ -2,7 +2,6 @@
 
 use crate::error::raise;
 use pyo3::prelude::*;
-use sigmabar::certificate::{Premises, Range};
 use sigmabar::{Certificate, Origin};
 
 /// Name, statement and origin of a premise, the last as the JSON writes it.
@@ -21,11 +20,12 @@ pub fn read_certificate(json: &str) -> PyResult<String> {
     certificate_json(&serde_json::from_str(json).map_err(raise)?)
 }
 
-/// A written range in words, under the premises of a certificate; none where it says nothing.
+/// A written range in words, as that of a certificate; none where it says nothing, as where the claim is only an estimate.
 #[pyfunction]
-pub fn range_sentence(json: &str, premises: &str) -> PyResult<Option<String>> {
-    let premises: Premises = serde_json::from_str(premises).map_err(raise)?;
-    Ok(serde_json::from_str::<Range>(json).map_err(raise)?.sentence(&premises))
+pub fn range_sentence(json: &str, certificate: &str) -> PyResult<Option<String>> {
+    let mut certificate: Certificate = serde_json::from_str(certificate).map_err(raise)?;
+    certificate.range = Some(serde_json::from_str(json).map_err(raise)?);
+    Ok(certificate.stands())
 }
 
 /// What a written certificate says; refused if its label is not the one that its premises carry.

@@ -377,3 +377,34 @@ def test_a_conclusion_stands_up_to_the_norm_that_it_says():
         with pytest.warns(UserWarning, match="contradict"):
             refuted = p.breakdown(at, 0.5, norm_bound=0.3, noise=sb.Gaussian(0.1))
         assert np.isnan(refuted.norms).all() and np.isnan(refuted.levels).all() and refuted.label == "estimated" and refuted.certificate.contradicted
+
+
+def test_what_the_data_exclude_is_learnt_from_them_wherever_it_stands() -> None:
+    """1.2 c₀ of the same rows is no declared norm bound, whichever object it was read from."""
+    p = model()
+    study = {"budget": 40, "noise": {"gaussian": 0.1}, "kernel": {"name": "se", "lengthscale": 0.2}, "parameters": {"t": {"type": "float", "low": 0, "high": 1}}}
+    plain = {key: study[key] for key in ("budget", "parameters")}
+    found = [p.breakdown([0.25], 0.0, **CLAIM).certificate.range, p.interval_curve([0.25], **CLAIM).certificate.range]
+    on_rows = [range.least_norm for range in found if range is not None]
+    others = [sb.premises.judge(study, X, Y).least_norm, sb.premises.learn(plain, X, Y).least_norm]
+    assert len(on_rows) == 2
+    for least in (*on_rows, *others):
+        assert least > 0 and certificate(p, norm_bound=1.2 * least).premises["norm_bound"].origin == "learnt_here"
+        assert certificate(p, norm_bound=1.2 * least).label == "estimated"
+    for least in on_rows:
+        assert certificate(p, norm_bound=1.2 * least.for_new_data()).label == "estimated", "the same rows"  # type: ignore[attr-defined]
+
+
+def test_an_estimate_has_a_range_and_says_nothing_with_it() -> None:
+    certified = model().breakdown([0.25], 0.0, **CLAIM).certificate
+    estimated = model().breakdown([0.25], 0.0, norm_bound=sb.LearntNumber(3.0, "learnt-here"), noise=sb.Gaussian(0.1)).certificate
+    assert certified.label == "certified" and "for every function of norm up to" in str(certified.range)
+    assert estimated.label == "estimated" and estimated.range is not None and str(estimated.range) == ""
+
+
+def test_an_altered_certificate_is_refused_by_field() -> None:
+    c = model().breakdown([0.25], 0.0, **CLAIM).certificate
+    assert sb.Certificate.from_json(c.to_json()) == c
+    for change, field in (({"delta": 5.0}, "delta"), ({"range": {**c.details["range"], "norm_breakdown": 1e9}}, "range.norm_breakdown")):
+        with pytest.raises(sb.Error, match=field):
+            sb.Certificate.from_json(json.dumps({**c.details, **change}))

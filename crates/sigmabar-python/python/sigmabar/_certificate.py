@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 import warnings
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from html import escape
 from typing import Any, NamedTuple
 
 from . import _core
+from ._learnt import LearntNumber
 
 
 class ContradictionWarning(UserWarning):
@@ -76,16 +77,18 @@ class PremiseRange(NamedTuple):
     is_trivial: bool = False
     #: What is followed to where it breaks: ``"gap"``, ``"error"`` or a side of a threshold.
     of: str | dict[str, Any] = "gap"
-    #: The same in words; empty where there is nothing to say.
+    #: The same in words; empty where there is nothing to say, as where the claim is only an estimate.
     sentence: str = ""
 
     def __str__(self) -> str:
         return self.sentence
 
     @classmethod
-    def said(cls, found: dict[str, Any], premises: dict[str, Any]) -> PremiseRange:
-        """From JSON, with the premises of its certificate."""
-        return cls(**found, sentence=_core.range_sentence(json.dumps(found), json.dumps(premises)) or "")
+    def said(cls, found: dict[str, Any], certificate: Certificate) -> PremiseRange:
+        """From JSON, as the range of a certificate. What the data exclude is learnt from them: as a norm bound it makes an estimate."""
+        least = LearntNumber(found["least_norm"], "learnt-here", certificate._rows)
+        sentence = _core.range_sentence(json.dumps(found), certificate.to_json()) or ""
+        return cls(**{**found, "least_norm": least}, sentence=sentence)
 
 
 @dataclass(frozen=True, repr=False)
@@ -106,6 +109,8 @@ class Certificate:
     """
 
     _json: str
+    #: The rows that it is about, where they are known: what the data say is learnt on these.
+    _rows: tuple[int, ...] = field(default=(), compare=False)
 
     @classmethod
     def from_json(cls, text: str) -> Certificate:
@@ -165,7 +170,7 @@ class Certificate:
     def range(self) -> PremiseRange | None:
         """For which other premises the claim stands by the same data, where that was worked out."""
         found: dict[str, Any] | None = self.details["range"]
-        return None if found is None else PremiseRange.said(found, self.details["premises"])
+        return None if found is None else PremiseRange.said(found, self)
 
     @property
     def beta(self) -> float | None:

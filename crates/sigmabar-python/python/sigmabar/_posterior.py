@@ -385,6 +385,10 @@ class SparsePosterior:
         rows, learnt_on = self._core.seen()
         return [*rows, *learnt_on] if source == "learnt-here" else learnt_on
 
+    def _certificate(self, text: str) -> Certificate:
+        """A certificate about these rows."""
+        return Certificate(text, tuple(self._learnt_on("learnt-here")))
+
     def __len__(self) -> int:
         return self._core.observations()
 
@@ -545,7 +549,7 @@ class SparsePosterior:
         def ends(found: list[float | None]) -> Floats:
             return np.array([np.nan if end is None else end for end in found])
 
-        return Breakdown(ends(norms), ends(levels), warned(Certificate(certificate)))
+        return Breakdown(ends(norms), ends(levels), warned(self._certificate(certificate)))
 
     def interval_curve(self, x: Any, norm_bound: float, noise: Noise, delta: float = 0.05) -> IntervalCurve:
         """The interval at each point as a function of the norm bound, around ``norm_bound``: it holds for every function of norm up to that, all norms at once.
@@ -561,7 +565,7 @@ class SparsePosterior:
         found, slopes, certificate = self._core.interval_curve(points, claim_from(norm_bound, noise, delta))
         ends = np.array([[(np.nan, np.nan)] * len(points) if ends is None else ends for _, ends in found])
         per = np.full((len(points), 2), np.nan) if slopes is None else np.array(slopes)
-        norms, said = np.array([norm for norm, _ in found]), warned(Certificate(certificate))
+        norms, said = np.array([norm for norm, _ in found]), warned(self._certificate(certificate))
         return IntervalCurve(norms, ends[:, :, 0], ends[:, :, 1], said, per[:, 0], per[:, 1])
 
     def prediction_interval(

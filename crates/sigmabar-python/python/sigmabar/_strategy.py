@@ -133,7 +133,7 @@ class Standing(NamedTuple):
         points = found["curve"]
         gaps = np.array([np.nan if p["gap"] is None else p["gap"] for p in points])
         certificate = Certificate.from_json(json.dumps(found["certificate"]))
-        reach = PremiseRange.said(found["range"], certificate.details["premises"])
+        reach = PremiseRange.said(found["range"], certificate)
         return cls(np.array([p["norm_bound"] for p in points]), gaps, found["norm_bound"], reach, certificate)
 
 

@@ -175,7 +175,7 @@ def learn(study: Mapping[str, Any], x: Any, y: Any, *, source: str = "earlier re
     """
     found = json.loads(_core.learn_premises(json.dumps(dict(study)), _settings(study, x, y), source, seed_of(seed)))
     keys = _each_number(found["keys"], lambda value: LearntNumber(value, "learnt-here"))
-    return Learnt(keys, found["least_norm"], found["results"], found["lines"])
+    return Learnt(keys, LearntNumber(found["least_norm"], "learnt-here"), found["results"], found["lines"])
 
 
 def _each_number(keys: Any, made: Callable[[float], float]) -> Any:
@@ -190,8 +190,7 @@ def judge(study: Mapping[str, Any], x: Any, y: Any) -> Verdict:
     found = _core.judge_premises(json.dumps(dict(study)), _settings(study, x, y))
     if found is None:
         raise Error("the study has no kernel or no noise: declare both to have them judged, or learn them")
-    least, norm, suggested = found
-    return Verdict(least, LearntNumber(norm, "learnt-here"), LearntNumber(suggested, "learnt-here"))
+    return Verdict(*(LearntNumber(value, "learnt-here") for value in found))
 
 
 def _settings(study: Mapping[str, Any], x: Any, y: Any) -> list[tuple[str, float]]:
