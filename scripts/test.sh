@@ -29,13 +29,9 @@ else
 fi
 # The lints run inside the build that is tested, and the documentation is made where its tests are, so that no dependency is compiled a second time for either.
 export RUSTC_WORKSPACE_WRAPPER=clippy-driver CLIPPY_ARGS="-D__CLIPPY_HACKERY__warnings__CLIPPY_HACKERY__"
-# As the first command of the README builds it, in what time the other build leaves.
-mkdir -p target
-nice -n 19 cargo check --quiet --no-default-features --target-dir target/first > target/first.log 2>&1 &
-first=$!
-first_command_builds() { wait "$first" || { cat target/first.log; return 1; }; }
 step cargo build --workspace --all-targets
-step first_command_builds
+# As the first command of the README builds it; what its dependencies compile for themselves is there by now.
+step cargo check --quiet --no-default-features
 RUSTDOC="$PWD/scripts/rustdoc.sh" step cargo test --workspace --doc
 # A fifth of the time tests wait, for leases, timeouts and processes: one more than there are cores keeps the cores busy.
 step cargo nextest run --workspace --test-threads "$(($(nproc) + 1))"

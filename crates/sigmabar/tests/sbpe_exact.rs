@@ -87,8 +87,8 @@ fn the_identity_is_certified_to_four_digits() {
 /// Functions of known norm with a maximum anywhere, on a box and among candidates.
 #[test]
 fn gaps_fall_with_the_noise_and_never_below_the_truth() {
-    (0..3_u64).into_par_iter().for_each(|seed| {
-        let kernel = match seed % 2 {
+    (0..2_u64).into_par_iter().for_each(|seed| {
+        let kernel = match seed {
             0 => Kernel::squared_exponential(0.4, 1.0).unwrap(),
             _ => Kernel::matern(2.5, 0.5, 1.0).unwrap(),
         };

@@ -46,10 +46,10 @@ fn a_curve_of_twenty_values_costs_three_analyses_at_most() {
         assert_eq!(norms.len(), 20);
         let ratio = curve as f64 / analysis as f64;
         assert!(ratio <= 3.0, "{name}: {ratio:.2} × the {analysis} multiplications of the analysis");
-        // One norm bound after the other shares nothing, and would be refused.
-        let (_, apart) = work::of(|| norms.iter().map(|&norm| run.gap_under(norm, 1.0).expect("replays")).collect::<Vec<_>>());
+        // One norm bound after the other shares nothing: a third of them would be refused.
+        let (_, apart) = work::of(|| norms.iter().step_by(3).map(|&norm| run.gap_under(norm, 1.0).expect("replays")).collect::<Vec<_>>());
         assert!(apart > 3 * analysis, "{name}: {apart} of {analysis}");
-        println!("{name}: curve {ratio:.2}, one by one {:.2} × the analysis", apart as f64 / analysis as f64);
+        println!("{name}: curve {ratio:.2}, a third of it one by one {:.2} × the analysis", apart as f64 / analysis as f64);
     }
 }
 
