@@ -20,8 +20,9 @@ if [[ "$target" == *-linux-gnu ]]; then
     portable=(--zig --compatibility manylinux2014)
 fi
 rustup target add "$target" 2>/dev/null || true
+# An empty list is an error in the bash of macOS (3.2) unless it is asked for first.
 # maturin looks for zig beside the first Python of the path.
-PATH="$bin:$PATH" "$bin/maturin" build --release --quiet --target "$target" "${portable[@]}" --manifest-path crates/sigmabar-python/Cargo.toml --out "$out"
+PATH="$bin:$PATH" "$bin/maturin" build --release --quiet --target "$target" ${portable[@]+"${portable[@]}"} --manifest-path crates/sigmabar-python/Cargo.toml --out "$out"
 
 # The command is in the wheel as a library already; as a program it is built by the same compiler and linker.
 if [[ "$target" == *-linux-gnu ]]; then
@@ -35,10 +36,14 @@ mkdir -p "$folder/completions" "$folder/man"
 suffix=""
 [[ "$target" == *windows* ]] && suffix=".exe"
 cp "$CARGO_TARGET_DIR/$target/release/sigmabar$suffix" README.md CHANGELOG.md LICENSE-MIT LICENSE-APACHE "$folder/"
-for shell in bash zsh fish; do
+for shell in bash zsh fish powershell elvish; do
     "$folder/sigmabar$suffix" completions "$shell" > "$folder/completions/sigmabar.$shell"
 done
 "$folder/sigmabar$suffix" man > "$folder/man/sigmabar.1"
+verbs="$("$folder/sigmabar$suffix" --help | tr -d '\r' | sed -n '/^Commands:/,/^$/s/^  \([a-z-]*\) .*/\1/p')"
+for verb in $verbs; do
+    "$folder/sigmabar$suffix" man "$verb" > "$folder/man/sigmabar-$verb.1"
+done
 tar -C "$(dirname "$folder")" -czf "$out/sigmabar-$version-$target.tar.gz" "$(basename "$folder")"
 
 if [[ "$target" == x86_64-unknown-linux-gnu ]]; then

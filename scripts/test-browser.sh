@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# The pages of `sigmabar serve` in a real browser. Installs Debian's chromium and Playwright (without a browser of its own) where they are missing, and says so and
+# The pages of `sigmabar serve`, and the book with its search, in a real browser. Installs Debian's chromium and Playwright (without a browser of its own) where they are missing, and says so and
 # ends well where they cannot be installed.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -21,3 +21,5 @@ cargo build --quiet --workspace --lib --bins --tests
 place="$(mktemp -d)"
 trap 'rm -rf "$place"' EXIT
 CHROMIUM="$CHROMIUM" timeout 300 "$environment/bin/python" crates/sigmabar-serve/browser/test_pages.py "$place"
+bash scripts/book.sh
+CHROMIUM="$CHROMIUM" timeout 120 "$environment/bin/python" scripts/test_book.py
