@@ -112,6 +112,14 @@ fn coverage_counts_hits_and_allows_for_chance() {
     let careful: Vec<HeldOut> = held_out.iter().map(|h| HeldOut { std_dev: 4.0, ..*h }).collect();
     assert!(verdict(&held_out).starts_with("The intervals hold about as often as they say: intervals that say 95 % held 9"));
     assert!(verdict(&sure).starts_with("The model is too sure") && verdict(&careful).starts_with("The model is too careful"));
+    // Nine of ten are far too close and one of ten is far out: neither narrower nor wider intervals would do.
+    let tails = |(i, h): (usize, &HeldOut)| HeldOut { std_dev: if i % 10 == 0 { 0.4 } else { 5.0 }, ..*h };
+    let heavy: Vec<HeldOut> = held_out.iter().enumerate().map(tails).collect();
+    assert!(
+        verdict(&heavy).starts_with("Most measurements are closer to the model than it says, and a few much farther"),
+        "{}",
+        verdict(&heavy)
+    );
     assert!(verdict(&held_out[..10]).starts_with("Too few measurements"));
 }
 

@@ -57,6 +57,26 @@ fn what_is_handed_out_is_told_next() {
     assert!(ends(path, &["status", "plate.toml"], "", 0).1.contains("next: sigmabar tell SHEET --study plate.toml"));
 }
 
+/// A round by hand without plates: one sheet for all of it, told as it is; and a study is no table.
+#[test]
+fn a_round_is_a_sheet_that_can_be_filled_in() {
+    let place = tempfile::tempdir().unwrap();
+    let path = place.path();
+    fs::write(path.join("study.toml"), STUDY).unwrap();
+    let (_, said) = ends(path, &["ask", "study.toml", "-o", "round1.csv"], "", 0);
+    assert!(said.contains("fill in the column result") && said.contains("next: sigmabar tell round1.csv --study study.toml"), "{said}");
+    let sheet = fs::read_to_string(path.join("round1.csv")).unwrap();
+    let mut lines = sheet.lines();
+    assert_eq!(lines.next(), Some("trial,batch,x,result"));
+    let filled: Vec<String> = lines.enumerate().map(|(i, line)| format!("{line}{}", 0.5 + 0.1 * i as f64)).collect();
+    assert!(filled.len() > 1, "a round has more than one setting: {sheet}");
+    fs::write(path.join("round1.csv"), format!("trial,batch,x,result\n{}\n", filled.join("\n"))).unwrap();
+    let (_, said) = ends(path, &["tell", "round1.csv", "--study", "study.toml"], "", 0);
+    assert!(said.contains(&format!("{} values", filled.len())) && !said.contains("not kept"), "{said}");
+    let (_, said) = ends(path, &["import", "study.db", "--study", "study.toml"], "", 2);
+    assert!(said.contains("study.db is a study, not a table") && said.contains("sigmabar export study.db"), "{said}");
+}
+
 /// Trials of a study that has none yet are asked for, not judged.
 #[test]
 fn the_next_step_after_trials_and_void_is_one_that_can_be_taken() {

@@ -196,16 +196,11 @@ impl PyStudy {
         self.with(py, if even_unseen { Study::close_batch_unseen } else { Study::close_batch })
     }
 
-    /// A result that may come after that of another worker: the one that was told first stands. What a program came to is what it is: why it looks wrong, if it does.
-    fn settle(&self, py: Python<'_>, id: u64, parts: ResultParts) -> PyResult<Option<String>> {
-        self.with(py, move |study| {
-            let result = result(parts);
-            let doubt = study.mistyped(&[(id, result.clone())])?.first().map(ToString::to_string);
-            match study.tell(id, result) {
-                Ok(_) => Ok(doubt),
-                Err(Error::AlreadyTold { .. }) => Ok(None),
-                Err(error) => Err(error),
-            }
+    /// A result that may come after that of another worker: the one that was told first stands.
+    fn settle(&self, py: Python<'_>, id: u64, parts: ResultParts) -> PyResult<()> {
+        self.with(py, move |study| match study.tell(id, result(parts)) {
+            Ok(_) | Err(Error::AlreadyTold { .. }) => Ok(()),
+            Err(error) => Err(error),
         })
     }
 

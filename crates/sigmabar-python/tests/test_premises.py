@@ -34,6 +34,20 @@ def finished(**more: object) -> sb.Strategy:
     return s
 
 
+def test_pictures_of_a_run_ask_for_the_run() -> None:
+    s = finished()
+    for draw in (sb.plot.premises, sb.plot.premise_map):
+        with pytest.raises(TypeError, match="give the strategy or the study, not its"):
+            draw(s.recommend())
+    # Nowhere left of where the claim breaks is the curve above the gap that is claimed up to there.
+    found = s.standing()
+    assert found is not None and found.range.norm_breakdown is not None and found.range.gap is not None
+    line = sb.plot.premises(s).lines[0]
+    norms, gaps = np.asarray(line.get_xdata()), np.asarray(line.get_ydata())
+    assert (found.range.norm_breakdown, found.range.gap) in zip(norms * found.growth, gaps)
+    assert np.all(gaps[norms * found.growth <= found.range.norm_breakdown] <= found.range.gap * (1 + 1e-12))
+
+
 def test_a_table_teaches_the_premises_of_a_study_as_the_command_does(tmp_path: Path) -> None:
     y = yields(T)
     learnt = sb.premises.learn(STUDY, T, y, source="pilot.csv")

@@ -7,7 +7,7 @@ use sigmabar::Label;
 use sigmabar_study::{Advice, ImportedRow, Nearest, Parameter, Space, Study, TrialResult, TrialRow};
 
 /// What to do about a study whose premises the data refute.
-pub const MEND: &str = "nothing more is measured under premises that the data refute; mend prior_mean, unit, norm_bound or noise in a new study, and import this one's results";
+pub const MEND: &str = "nothing more is measured under premises that the data refute; mend prior_mean, unit, norm_bound or noise in a new study, and take this one's results along: sigmabar export, then sigmabar import";
 
 /// Fields of the recommendation, in the data's scale.
 pub fn fields(advice: &Advice) -> Vec<(&'static str, Value)> {

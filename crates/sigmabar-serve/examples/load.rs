@@ -128,7 +128,7 @@ fn work(name: usize, address: SocketAddr, done: &AtomicUsize) -> Seen {
         }
         for trial in asked["trials"].as_array().into_iter().flatten() {
             let id = trial["id"].as_u64().unwrap_or_default();
-            let (path, body) = (format!("/api/v1/studies/load/trials/{id}/result?sure=true"), format!(r#"{{"value":{}}}"#, trial["seed"]));
+            let (path, body) = (format!("/api/v1/studies/load/trials/{id}/result"), format!(r#"{{"value":{}}}"#, trial["seed"]));
             loop {
                 let begun = Instant::now();
                 match line.send("PUT", &path, &body) {

@@ -83,7 +83,7 @@ fn that_a_study_goes_on_is_heard_from_another_process() {
     for trial in ask("w").json()["trials"].as_array().unwrap() {
         let id = trial["id"].as_u64().unwrap();
         let body = format!("{{\"value\":{}}}", if id % 2 == 0 { 500 } else { -500 });
-        assert_eq!(server.send("PUT", &format!("/api/v1/studies/bump/trials/{id}/result?sure=true"), Some(&body)).status, 201);
+        assert_eq!(server.send("PUT", &format!("/api/v1/studies/bump/trials/{id}/result"), Some(&body)).status, 201);
     }
     assert_eq!(ask("w").error(), (409, "contradicted".into()));
     assert!(whole(&server).contains("The data contradict the premises"));

@@ -395,15 +395,18 @@ fn a_result_that_looks_mistyped_is_asked_about() {
         assert!(answer.error() == (409, "mistyped".into()) && message.contains(words), "{message}");
         assert_eq!(told(), 0);
     };
-    asked(tell(0, "", r#"{"value":555}"#), words);
-    asked(post("/results", r#"{"results":[{"id":0,"value":60},{"id":1,"value":61},{"id":2,"value":62},{"id":3,"value":555}]}"#), words);
+    asked(tell(0, "?sure=false", r#"{"value":555}"#), words);
+    asked(
+        post("/results?sure=false", r#"{"results":[{"id":0,"value":60},{"id":1,"value":61},{"id":2,"value":62},{"id":3,"value":555}]}"#),
+        words,
+    );
     let sheet = r#"{"csv":"trial,result\n0,60\n1,61\n2,62\n3,555\n"}"#;
     asked(post("/import", sheet), "line 5: trial 3 (well");
     asked(post("/plates/1/wells", r#"{"wells":{"A1":"60","A2":"61","A3":"62","A4":"555"}}"#), words);
     assert_eq!(post("/import?dry_run=true", sheet).status, 200);
     assert_eq!(tell(0, "?sure=perhaps", r#"{"value":555}"#).error(), (400, "wrong-query".into()));
-    assert_eq!(tell(0, "?sure=true", r#"{"value":555}"#).status, 201);
-    assert_eq!(tell(0, "", r#"{"value":555}"#).status, 200, "what is written down is not asked about again");
+    assert_eq!(tell(0, "", r#"{"value":555}"#).status, 201, "programs tell what they came to");
+    assert_eq!(tell(0, "?sure=false", r#"{"value":555}"#).status, 200, "what is written down is not asked about again");
     // A worker is asked nothing.
     assert_eq!(remote(&server).tell(1, value(777.0)).unwrap(), Told::Counted);
     assert_eq!(told(), 2);

@@ -3,9 +3,9 @@
 use crate::oracle;
 
 use oracle::{Draws, close, exact, squared_exponential, worst_case};
-use sigmabar::certificate::{Certificate, Followed, Method};
+use sigmabar::certificate::{Breakdown, Certificate, Followed, Method};
 use sigmabar::design::MaxVariance;
-use sigmabar::{Claim, Collected, FeatureMap, Kernel, Noise, Observations, Points, Posterior, Prior};
+use sigmabar::{Claim, Collected, FeatureMap, Kernel, Label, Noise, Observations, Points, Posterior, Prior};
 use std::sync::Arc;
 
 const TAU: f64 = 0.1;
@@ -35,19 +35,24 @@ fn fitted(seed: u64, height: f64) -> (Vec<Vec<f64>>, Vec<f64>, Posterior, Points
     (x, y, Posterior::fit(features, TAU, observations).unwrap(), queries)
 }
 
+/// Conclusions about each query by itself.
+fn one_by_one(posterior: &Posterior, queries: &Points, claim: &Claim) -> Vec<Breakdown> {
+    (0..queries.len()).map(|i| posterior.breakdown(queries.view().range(i, i + 1), claim, 0.3).unwrap()).collect()
+}
+
 /// The level at which an end crosses the threshold is a quotient too.
 #[test]
 fn a_conclusion_breaks_at_the_noise_that_it_says() {
     let mut found = 0;
     for seed in 30..50 {
         let (x, y, posterior, queries) = fitted(seed, 1.0);
-        let stands = posterior.breakdown(queries.view(), &claim(NORM).method(Method::Direct), 0.3).unwrap();
-        if stands.certificate.contradiction.is_some() {
-            assert!(stands.levels.iter().all(Option::is_none));
+        let stands = one_by_one(&posterior, &queries, &claim(NORM).method(Method::Direct));
+        if stands[0].certificate.contradiction.is_some() {
+            assert!(stands.iter().all(|stands| stands.levels == [None]));
             continue;
         }
-        assert!(stands.certificate.label().is_certified());
-        for (query, stands) in queries.view().rows().zip(stands.levels) {
+        assert!(stands[0].certificate.label().is_certified());
+        for (query, stands) in queries.view().rows().zip(stands.iter().map(|stands| stands.levels[0])) {
             let o = exact(squared_exponential, TAU, &x, &y, query);
             let noise = Z * o.weights.iter().map(|w| w * w).sum::<f64>().sqrt();
             let literal = ((o.mean - 0.3).abs() - NORM * worst_case(squared_exponential, &x, &o.weights, query)) / noise;
@@ -104,12 +109,12 @@ fn a_conclusion_breaks_where_the_printed_interval_crosses() {
         let posterior = Posterior::fit(Arc::clone(&features), TAU, observations(Collected::DeclaredFixed)).unwrap();
         let queries: Vec<Vec<f64>> = (0..12).map(|q| vec![(f64::from(q) + 0.5) / 12.0]).collect();
         let (threshold, direct) = (0.3, claim(NORM).method(Method::Direct));
-        let stands = posterior.breakdown(Points::from_rows(&queries).unwrap().view(), &direct, threshold).unwrap();
-        if stands.certificate.contradiction.is_some() {
-            assert!(stands.norms.iter().all(Option::is_none));
+        let stands = one_by_one(&posterior, &Points::from_rows(&queries).unwrap(), &direct);
+        if stands[0].certificate.contradiction.is_some() {
+            assert!(stands.iter().all(|stands| stands.norms == [None]));
             continue;
         }
-        for (query, stands) in queries.iter().zip(&stands.norms) {
+        for (query, stands) in queries.iter().zip(stands.iter().map(|stands| &stands.norms[0])) {
             let o = exact(squared_exponential, TAU, &x, &y, query);
             let noise = LEVEL * Z * o.weights.iter().map(|w| w * w).sum::<f64>().sqrt();
             let bias = worst_case(squared_exponential, &x, &o.weights, query);
@@ -127,10 +132,10 @@ fn a_conclusion_breaks_where_the_printed_interval_crosses() {
         // By the intervals themselves, for the narrowest ones and for points that nobody vouches for.
         for collected in [Collected::DeclaredFixed, Collected::Undeclared] {
             let posterior = Posterior::fit(Arc::clone(&features), TAU, observations(collected)).unwrap();
-            let stands = posterior.breakdown(Points::from_rows(&queries).unwrap().view(), &claim(NORM), threshold).unwrap();
+            let stands = one_by_one(&posterior, &Points::from_rows(&queries).unwrap(), &claim(NORM));
             let checked = posterior.norm_check(&claim(NORM).with_delta(0.05 / 20.0).unwrap()).unwrap();
-            assert!(checked.contradicted == Some(false) && stands.certificate.range.unwrap().least_norm == checked.least_norm);
-            for (query, stands) in queries.iter().zip(stands.norms) {
+            assert!(checked.contradicted == Some(false) && stands[0].certificate.range.unwrap().least_norm == checked.least_norm);
+            for (query, stands) in queries.iter().zip(stands.iter().map(|stands| stands.norms[0])) {
                 let excludes = |norm: f64| {
                     let left = claim(norm).with_delta(0.95 * 0.05).unwrap();
                     let ends = posterior.interval(Points::from_rows(&[query]).unwrap().view(), &left).unwrap();
@@ -181,7 +186,8 @@ fn the_certificate_of_a_conclusion_carries_where_it_breaks() {
         (above, below) = (above + over, below + under);
         assert_eq!(over + under, found.norms.iter().flatten().count());
         let sides = |claim: Claim| {
-            let ends = posterior.interval(queries.view(), &claim.with_delta(0.95 * 0.05).unwrap()).unwrap();
+            let claim = claim.with_delta(0.95 * 0.05 / queries.len() as f64).unwrap();
+            let ends = posterior.interval(queries.view(), &claim).unwrap();
             let sides = ends.lower().iter().zip(ends.upper()).map(|(low, high)| (*low > 0.3, *high < 0.3));
             sides.zip(&found.norms).filter(|(_, norm)| norm.is_some()).map(|(side, _)| side).collect::<Vec<_>>()
         };
@@ -196,6 +202,51 @@ fn the_certificate_of_a_conclusion_carries_where_it_breaks() {
         }
     }
     assert!(above > 20 && below > 20 && ends >= 10, "{above}, {below}, {ends}");
+}
+
+/// "Below at all of these" is one sentence: intervals that hold at each point by itself make it false far more often than δ.
+#[test]
+fn conclusions_about_several_points_hold_at_all_of_them_at_once() {
+    let (delta, runs, threshold, mut draws) = (0.1, 150, 0.5, Draws::new(91));
+    // Far apart, so that each value is as good as free, with six measurements each.
+    let places = Points::on_line((0..30).map(|i| 4.0 * f64::from(i)).collect()).unwrap();
+    let x = Points::on_line((0..180).map(|i| 4.0 * f64::from(i / 6)).collect()).unwrap();
+    let features = Arc::new(FeatureMap::new(kernel(), places.clone()).unwrap());
+    let claim = Claim::new(delta).unwrap().norm_bound(threshold * 30_f64.sqrt()).unwrap().noise(Noise::gaussian(0.3).unwrap());
+    let (mut together, mut by_themselves) = (0, 0);
+    for _ in 0..runs {
+        // The function is a hair below the threshold everywhere.
+        let y: Vec<f64> = (0..180).map(|_| threshold - 1e-6 + 0.3 * draws.normal()).collect();
+        let observations = Observations::new(x.clone(), &y, Collected::DeclaredFixed, Prior::ZERO).unwrap();
+        let posterior = Posterior::fit(Arc::clone(&features), 0.3, observations).unwrap();
+        let found = posterior.breakdown(places.view(), &claim, threshold).unwrap();
+        if found.certificate.contradiction.is_some() {
+            continue;
+        }
+        assert_eq!(found.certificate.label(), Label::Certified);
+        let Followed::Side { above, .. } = found.certificate.range.unwrap().of else { panic!("a side") };
+        together += usize::from(above > 0);
+        let each = posterior.interval(places.view(), &claim.clone().with_delta(0.95 * delta).unwrap()).unwrap();
+        by_themselves += usize::from(each.lower().iter().any(|lower| *lower > threshold));
+    }
+    let allowed = delta + 4.0 * (delta * (1.0 - delta) / f64::from(runs)).sqrt();
+    let share = |count: usize| count as f64 / f64::from(runs);
+    println!("false in {} of runs at once, in {} by each point's own interval", share(together), share(by_themselves));
+    assert!(share(together) <= allowed && share(by_themselves) > allowed, "{together} {by_themselves} of {runs}");
+}
+
+/// Levels that differ from row to row have no one level to be enlarged: the largest of them on all rows would not do.
+#[test]
+fn levels_of_single_rows_have_no_breakdown_of_their_own() {
+    let (.., posterior, queries) = fitted(7, 1.0);
+    let n = posterior.information().len();
+    let levels = |last: f64| (0..n).map(|i| if i + 1 == n { last } else { LEVEL }).collect::<Vec<f64>>();
+    let at =
+        |levels: Vec<f64>| posterior.breakdown(queries.view(), &claim(NORM).noise(Noise::per_observation(levels).unwrap()), 0.3).unwrap();
+    let (equal, different) = (at(levels(LEVEL)), at(levels(5.0 * LEVEL)));
+    assert!(equal.levels.iter().flatten().count() > 0 && equal.certificate.range.unwrap().noise_breakdown.is_some());
+    assert!(different.norms.iter().flatten().count() > 0 && different.levels.iter().all(Option::is_none));
+    assert!(different.certificate.range.unwrap().noise_breakdown.is_none());
 }
 
 /// Without a conclusion the dependence itself: every interval, under any norm and any noise, lies within C·b + R·z‖V‖ of its middle, and without tightenings it is that.

@@ -16,17 +16,17 @@ use std::fs::{File, OpenOptions};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// Plates take days.
-const PLATE_LEASE: Duration = Duration::from_secs(30 * 24 * 3600);
+/// Plates and sheets take days.
+const SHEET_LEASE: Duration = Duration::from_secs(30 * 24 * 3600);
 
 /// Options.
 #[derive(Debug, clap::Args)]
 pub struct Arguments {
     #[command(flatten)]
     study: StudyArgument,
-    /// At most this many settings
-    #[arg(long, short = 'n', value_name = "N", default_value_t = 1, value_parser = positive, conflicts_with = "plate")]
-    count: usize,
+    /// At most this many settings; one unless given, with --out all that can be measured now
+    #[arg(long, short = 'n', value_name = "N", value_parser = positive, conflicts_with = "plate")]
+    count: Option<usize>,
     /// Who asks: asking again with the same name gives the same pending settings
     #[arg(long, value_name = "NAME")]
     worker: Option<String>,
@@ -42,7 +42,7 @@ pub struct Arguments {
     /// Go on although the data contradict the premises: nothing is certified any more
     #[arg(long)]
     despite_contradiction: bool,
-    /// Write CSV to this file instead of standard output
+    /// Write a sheet to fill in, CSV, to this file instead of standard output
     #[arg(long, short, value_name = "FILE")]
     out: Option<PathBuf>,
 }
@@ -57,8 +57,9 @@ pub(crate) fn run(arguments: &Arguments, global: &Global, console: &Console) -> 
     let worker = worker(arguments);
     let pending = if arguments.plate.is_some() { plate::pending(&study, &worker)? } else { None };
     let (at_most, time) = match arguments.plate {
-        Some(plate) => (pending.map_or_else(|| room(&study, plate), Ok)?, PLATE_LEASE),
-        None => (arguments.count, Duration::from_secs(3600)),
+        Some(plate) => (pending.map_or_else(|| room(&study, plate), Ok)?, SHEET_LEASE),
+        None if out.is_some() => (arguments.count.unwrap_or(usize::MAX), SHEET_LEASE),
+        None => (arguments.count.unwrap_or(1), Duration::from_secs(3600)),
     };
     let request = AskRequest::new(worker, at_most).with_lease(arguments.lease.unwrap_or(time));
     if arguments.despite_contradiction {
@@ -151,7 +152,7 @@ fn hand_out(
             }
             sheet
         }
-        None => list(study, trials),
+        None => list(study, trials, out.is_some()),
     };
     let batch = trials[0].batch + 1;
     let until =
@@ -162,11 +163,11 @@ fn hand_out(
     }
     console.say(format_args!("{} of batch {batch}{until}", counted(trials.len(), "setting")));
     match &arguments.out {
-        Some(path) if arguments.plate.is_some() => {
+        Some(path) => {
             console.say("fill in the column result: a number, the word failed, or nothing where there is no result");
             console.next(format_args!("sigmabar tell {}{}", quoted(path), place.typed_option()));
         }
-        _ => console.next(format_args!("sigmabar tell {} VALUE{}", trials[0].id, place.typed_option())),
+        None => console.next(format_args!("sigmabar tell {} VALUE{}", trials[0].id, place.typed_option())),
     }
     Ok(())
 }
@@ -194,20 +195,21 @@ fn again(plate: Plate, laid: &LaidPlate, study: &Study, console: &Console) -> Ou
     Ok(sheets)
 }
 
-fn list(study: &Study, trials: &[AskedTrial]) -> Sheet {
+/// One row for each setting; on a sheet with room for its result, else with the seed that programs take.
+fn list(study: &Study, trials: &[AskedTrial], is_sheet: bool) -> Sheet {
     let space = study.spec().space();
     let names: Vec<String> = space.parameters().iter().map(|parameter| parameter.name.clone()).collect();
     let has_labels = space.candidates().is_some_and(|table| table.labels.is_some());
     let mut sheet =
         Sheet::new(["trial".to_owned(), "batch".to_owned()].into_iter().chain(has_labels.then(|| "label".to_owned())).chain(names));
-    sheet.columns.push("seed".to_owned());
+    sheet.columns.push(if is_sheet { plate::RESULT } else { "seed" }.to_owned());
     for trial in trials {
         let mut row = vec![json!(trial.id), json!(trial.batch + 1)];
         if has_labels {
             row.push(json!(space.label(&trial.values.iter().map(|(_, value)| value.clone()).collect::<Vec<_>>())));
         }
         row.extend(trial.values.iter().map(|(_, value)| json!(value)));
-        row.push(json!(trial.seed));
+        row.push(if is_sheet { json!("") } else { json!(trial.seed) });
         sheet.rows.push(row);
     }
     sheet

@@ -8,10 +8,12 @@ use crate::failure::{Ending, Failure};
 use crate::plate::{REPLICATES, RESULT, STANDARD_ERROR, is_blank, remedy};
 use crate::quantity::counted;
 use crate::setting;
-use crate::which_study::StudyOption;
+use crate::which_study::{StudyOption, quoted};
 use sigmabar::Collected;
 use sigmabar_study::{ImportedRow, Parameter, Space, TrialResult};
-use std::path::PathBuf;
+use std::fs::File;
+use std::io::Read;
+use std::path::{Path, PathBuf};
 
 /// Options.
 #[derive(Debug, clap::Args)]
@@ -45,6 +47,10 @@ pub(crate) fn run(arguments: &Arguments, global: &Global, console: &Console) -> 
     // Everything is checked before a study is begun.
     let spec = place.declared()?;
     let columns = Columns::new(spec.space(), &arguments.map)?;
+    if is_study(&arguments.file) {
+        let remedy = format!("sigmabar export {} > results.csv, and import that", quoted(&arguments.file));
+        return Err(Failure::usage(format!("{} is a study, not a table", arguments.file.display()), remedy));
+    }
     let mut reader = Reader::open(&arguments.file)?;
     let (rows, lines, empty) = columns.read(&mut reader)?;
     console.say_decimal_commas(&arguments.file, reader.has_decimal_commas());
@@ -75,6 +81,12 @@ pub(crate) fn run(arguments: &Arguments, global: &Global, console: &Console) -> 
     }
     console.next(format_args!("sigmabar ask{}", place.typed()));
     Ok(Ending::Done)
+}
+
+/// Whether a file begins as databases do.
+fn is_study(file: &Path) -> bool {
+    let mut begin = [0; 15];
+    File::open(file).and_then(|mut file| file.read_exact(&mut begin)).is_ok() && begin == *b"SQLite format 3"
 }
 
 /// Where parameters and results stand in the table.

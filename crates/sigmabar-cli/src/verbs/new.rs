@@ -89,7 +89,7 @@ pub(super) fn first_step(file: &Path, spec: &StudySpec, name: Option<&str>) -> S
     match spec.plate() {
         _ if spec.has_objective() => format!("sigmabar run {file}{name}"),
         Some(wells) => format!("sigmabar ask {file}{name} --plate {wells} -o plate1.csv"),
-        None => format!("sigmabar ask {file}{name}"),
+        None => format!("sigmabar ask {file}{name} -o round1.csv"),
     }
 }
 

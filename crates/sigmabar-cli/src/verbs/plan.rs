@@ -106,7 +106,8 @@ pub(crate) fn run(arguments: &Arguments, global: &Global, console: &Console) -> 
     output::replace(&target, |out| out.write_all(&bytes))?;
     console.record(&costs(&plan, &job, bytes.len(), arguments.fit.delta())?, Format::Table)?;
     console.say(format_args!("saved {} ({})", target.display(), Bytes(bytes.len() as u64)));
-    console.next(format_args!("sigmabar accumulate --plan {} --part 1/2 -o 1.sba", quoted(&target)));
+    let part = if plan.chunks().len() > 1 { " --part 1/2" } else { "" };
+    console.next(format_args!("sigmabar accumulate --plan {}{part} -o 1.sba", quoted(&target)));
     Ok(Ending::Done)
 }
 

@@ -35,7 +35,8 @@ pub(super) fn make_plan(
     let declared = fit::declared(arguments, found.rows as usize)?;
     let learns = declared.learns();
     let beside = beside(arguments, table, columns.len());
-    let memory_plan = fit::planned(arguments, found.sample.len(), found.calibration.len(), columns.len(), learns, beside)?;
+    let mut memory_plan = fit::planned(arguments, found.sample.len(), found.calibration.len(), columns.len(), learns, beside)?;
+    memory_plan.fitted = found.rows as usize;
     say_plan(&found, table, console);
     let mut prior = declared.prior.map_or_else(|| Prior::learnt(&found.sample.y), Ok)?;
     let mut learnt = fit::learnt(&found.sample, prior, &declared, &columns, &memory_plan, seed, console)?;

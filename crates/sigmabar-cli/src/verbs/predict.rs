@@ -38,7 +38,7 @@ pub struct Arguments {
     /// Pass over rows with a missing value, and say how many; with --inputs, which show what is left
     #[arg(long, requires = "inputs")]
     drop_missing: bool,
-    /// Say of each row whether the function is above or below this, and up to which norm and noise that stands; for a model with a declared norm bound and noise
+    /// Say of each row whether the function is above or below this, all rows at once, and up to which norm and noise that stands; for a model with a declared norm bound and noise
     #[arg(long, value_name = "VALUE", conflicts_with = "out", allow_hyphen_values = true, value_parser = finite)]
     threshold: Option<f64>,
 }
@@ -92,7 +92,10 @@ fn concluded(model: &Model, points: &Points, answer: &mut Answer, threshold: f64
     }
     let found = model.posterior.breakdown(points.view(), &model.claim(answer.certificate.delta)?, threshold)?;
     if answer.certificate.contradiction.is_none() {
-        answer.certificate.range = found.certificate.range;
+        // What is concluded about all rows is one sentence, from intervals that hold at all of them at once.
+        answer.mean = found.intervals.mean().to_vec();
+        answer.function = found.intervals.lower().iter().copied().zip(found.intervals.upper().iter().copied()).collect();
+        answer.certificate = found.certificate;
     }
     let unit = model.posterior.prior().unit();
     let side = |(end, norm): (&(f64, f64), &Option<f64>)| match norm {

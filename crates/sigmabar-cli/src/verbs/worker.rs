@@ -79,7 +79,7 @@ impl Work<'_> {
         let bar = console.watched(&watch, status.budget);
         bar.set_position((count("done") + count("failed")) as u64);
         bar.reset_eta();
-        let mut told = 0;
+        let (mut told, mut failed) = (0, 0);
         let mut show = |event: RunEvent| {
             watch.note(&event);
             match event {
@@ -87,6 +87,7 @@ impl Work<'_> {
                     told += 1;
                     bar.inc(1);
                     if let TrialResult::Failed { reason } = result {
+                        failed += 1;
                         bar.suspend(|| console.say(format_args!("trial {id} failed: {reason}")));
                     }
                 }
@@ -100,7 +101,8 @@ impl Work<'_> {
         let evaluated = Evaluated { name: remote.study(), spec: &spec, directory: Path::new(""), is_proven };
         let end = evaluated.run(slots, &self.options, &mut show, &stop);
         bar.finish_and_clear();
-        console.say(format_args!("{} told by this worker", counted(told, "result")));
+        let failures = if failed > 0 { format!(", {} of them", counted(failed, "failure")) } else { String::new() };
+        console.say(format_args!("{} told by this worker{failures}", counted(told, "result")));
         if stop.is_triggered() {
             console.say("interrupted: everything told is kept");
             return Ok(Ending::Interrupted);

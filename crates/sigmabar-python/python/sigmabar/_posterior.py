@@ -532,8 +532,8 @@ class SparsePosterior:
 
     def breakdown(self, x: Any, threshold: float, norm_bound: float, noise: Noise, delta: float = 0.05) -> Breakdown:
         """For each point the largest norm bound, and the largest noise level at ``norm_bound``, under which its interval still lies on the same side of ``threshold``: "above 80"
-        then stands for every function of norm up to this. NaN where the interval does not exclude the threshold, and where the data contradict the premises; looked for up to 8 times
-        what was said.
+        then stands for every function of norm up to this, at all points at once. NaN where the interval does not exclude the threshold, and where the data contradict the premises;
+        looked for up to 8 times what was said. Noise levels that differ from row to row are no one level, and have none.
 
         >>> import numpy as np, sigmabar as sb
         >>> x = np.linspace(0, 1, 200)

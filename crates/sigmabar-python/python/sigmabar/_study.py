@@ -9,7 +9,6 @@ import pickle
 import socket
 import threading
 import time
-import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, CancelledError, Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor, wait
 from dataclasses import dataclass
@@ -188,21 +187,21 @@ class Study:
         standard_error: float | None = None,
         replicates: int | None = None,
         error: str | None = None,
-        sure: bool = False,
+        sure: bool = True,
     ) -> bool:
         """The result of a trial: a value, or an ``error`` that says why there is none. ``False`` if its batch was closed before: it is kept, but not used.
         A mean of ``replicates`` comes with its standard error.
 
-        Told again with the same value it is as it was; another value is refused: :meth:`replace` corrects one. A value that is probably mistyped (far beyond what was
-        declared, what all others came to, or another result of the same setting) is refused too, before anything is analysed: ``sure=True`` says that it was
-        measured, and so should a program that computes values.
+        Told again with the same value it is as it was; another value is refused: :meth:`replace` corrects one. With ``sure=False``, for numbers that somebody typed, a
+        value that is probably mistyped (far beyond what was declared, what all others came to, or another result of the same setting) is refused too, before anything
+        is analysed.
         """
         if (value is None) == (error is None):
             raise Error(f"trial {id}: tell a value, or the error that it failed with")
         result = (number_or_none(value, "value"), number_or_none(standard_error, "standard_error"), error, count_or_none(replicates, "replicates", least=1))
         return self._core.tell([(count(id, "id"), result)], flag(sure, "sure"))[0]
 
-    def tell_all(self, results: Iterable[tuple[int, float | None]], *, sure: bool = False) -> list[bool]:
+    def tell_all(self, results: Iterable[tuple[int, float | None]], *, sure: bool = True) -> list[bool]:
         """Several results in one transaction, all or none; ``None`` is a failure. ``sure`` as for :meth:`tell`."""
         told = [(count(i, "id"), (number_or_none(v, "value"), None, None if v is not None else "no value", None)) for i, v in results]
         return self._core.tell(told, flag(sure, "sure"))
@@ -497,9 +496,7 @@ class _Runner:
     def _settle(self, trial: Trial, future: Future[float]) -> None:
         failure = future.exception()
         value, reason = _value(future.result()) if failure is None else (None, f"{type(failure).__name__}: {failure}")
-        doubt = self.study._core.settle(trial.id, (value, None, reason, None))
-        if doubt is not None:
-            warnings.warn(f"{doubt}: if that is wrong, study.replace({trial.id}, VALUE, WHY) corrects it", stacklevel=6)
+        self.study._core.settle(trial.id, (value, None, reason, None))
         self.is_proven = self.is_proven or value is not None
         self.failures += value is None
         if self.failures >= self.patience:

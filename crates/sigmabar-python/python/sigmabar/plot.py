@@ -157,14 +157,19 @@ def premises(strategy: Strategy | Study, *, ax: Axes | None = None) -> Axes:
     >>> sb.plot.premises(s).get_xlabel()
     'norm bound'
     """
+    _check_run(strategy)
     ax = _axes(ax)
     standing = strategy.standing()
     if standing is None:
         raise ValueError(f"strategy {_run_of(strategy).name!r} has certified nothing yet, or never does")
-    found, norms = standing.range, standing.norm_bounds / standing.growth
+    found, norms, gaps = standing.range, standing.norm_bounds / standing.growth, standing.gaps
     declared, least = standing.norm_bound / standing.growth, found.least_norm / standing.growth
     among = " among the candidates" if standing.range.among_candidates else ""
-    ax.plot(norms, standing.gaps, color=_BLUE, marker="o", ms=3, drawstyle="steps-pre", label="gap, for every norm up to this at once")
+    if found.norm_breakdown is not None and found.gap is not None:
+        # The claim was seen to stand up to there, which may be between two points of the curve.
+        place = int(np.searchsorted(norms, found.norm_breakdown / standing.growth))
+        norms, gaps = np.insert(norms, place, found.norm_breakdown / standing.growth), np.insert(gaps, place, found.gap)
+    ax.plot(norms, gaps, color=_BLUE, marker="o", ms=3, drawstyle="steps-pre", label="gap, for every norm up to this at once")
     ax.axvline(declared, color="black", ls="--", lw=1, label=f"declared: {declared:.3g}")
     if found.norm_breakdown is not None:
         end = found.norm_breakdown / standing.growth
@@ -217,6 +222,7 @@ def premise_map(strategy: Strategy | Study, *, ax: Axes | None = None) -> Axes:
     >>> sb.plot.premise_map(s).get_ylabel()
     'length-scale times'
     """
+    _check_run(strategy)
     ax = _axes(ax)
     found, standing = strategy.premise_map(), strategy.standing()
     if found is None or standing is None:
@@ -328,6 +334,11 @@ def _posterior_of(model: Any) -> SparsePosterior | ExactPosterior:
     if not isinstance(found, (SparsePosterior, ExactPosterior)):
         raise ValueError(f"a posterior or a fitted regressor can be drawn, not {model!r}")
     return found
+
+
+def _check_run(strategy: object) -> None:
+    if not isinstance(strategy, (Strategy, Study)):
+        raise TypeError(f"this picture is about a whole run: give the strategy or the study, not its {type(strategy).__name__}")
 
 
 def _run_of(strategy: Strategy | Study) -> Strategy:

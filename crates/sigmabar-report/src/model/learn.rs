@@ -67,6 +67,7 @@ pub fn learn(rows: &Rows, prior: Prior, declared: &Declared, columns: &[ColumnIn
     let observations = Observations::new(Points::new(sample.x, dim)?, &sample.y, declared.collected, prior)?;
     let mut learning = Learning::new(templates(declared, &observations, columns)?);
     learning.inducing = plan.inducing;
+    learning.stand_for = plan.fitted;
     learning.additive = declared.family.is_none();
     learning.exact_points = EXACT_POINTS;
     learning.seed = seed;

@@ -15,8 +15,10 @@ pub const EXACT_POINTS: usize = 1000;
 /// What a fit will take.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Plan {
-    /// Rows that are fitted.
+    /// Rows that are in memory.
     pub rows: usize,
+    /// Rows that are fitted: these, or what they are a sample of.
+    pub fitted: usize,
     /// Rows kept back to score the model on.
     pub held_out: usize,
     /// Columns of a point.
@@ -76,7 +78,7 @@ impl Plan {
         let most = wanted.unwrap_or_else(|| Learning::new(Vec::new()).most_inducing(rows)).min(rows);
         let least = most.min(10);
         let memory = |inducing| needed(beside, rows, held_out, columns, learns, inducing);
-        let at = |inducing| Self { rows, held_out, columns, learns, inducing, memory: memory(inducing), limit };
+        let at = |inducing| Self { rows, fitted: rows, held_out, columns, learns, inducing, memory: memory(inducing), limit };
         let fits = |inducing| limit.is_none_or(|limit| at(inducing).memory <= limit);
         let sizes = std::iter::successors(Some(most), |size| (*size > least).then_some((size * 9 / 10).max(least)));
         sizes.into_iter().find(|size| fits(*size)).map(at)

@@ -69,6 +69,9 @@ pub fn verdict(held_out: &[HeldOut]) -> String {
         // A few of nineteen shares leave their envelopes by chance, and neighbours leave it together.
         (below, above) if below + above <= 3 => format!("The intervals hold about as often as they say: {held}."),
         (below, above) if below > above => format!("The model is too sure: {held}. It needs wider intervals than those shown."),
+        _ if at_95 < 95.0 => format!(
+            "Most measurements are closer to the model than it says, and a few much farther: {held}, narrower ones held more often than they say. Such tails are no normal noise."
+        ),
         _ => format!("The model is too careful: {held}. Narrower intervals would do."),
     }
 }

@@ -17,10 +17,15 @@ pub fn standing(standing: &Standing, response: &str) -> Picture {
     let (declared, breaks) = (Stroke::dashed(Ink::Text, 1.5), Stroke::dashed(Ink::Series(1), 2.0));
     let excluded = Fill::faint(Ink::Muted, 0.25);
     let (range, (norm_bound, growth)) = (&standing.range, standing.declared());
-    let known: Vec<(f64, f64)> = standing.curve.iter().filter_map(|p| Some((p.norm_bound / growth, p.gap.filter(|g| *g > 0.0)?))).collect();
+    let mut known: Vec<(f64, f64)> =
+        standing.curve.iter().filter_map(|p| Some((p.norm_bound / growth, p.gap.filter(|g| *g > 0.0)?))).collect();
     // c₀ far below everything else would leave no room for the curve.
     let least = Some(range.least_norm / growth).filter(|c| *c > norm_bound / FARTHEST);
     let end = range.norm_breakdown.map(|norm| norm / growth);
+    // The claim was seen to stand up to there, which may be between two points of the curve.
+    if let Some((end, gap)) = end.zip(range.gap) {
+        known.insert(known.partition_point(|point| point.0 < end), (end, gap));
+    }
     let words = [
         format!("declared norm bound: C = {}", number(norm_bound)),
         end.zip(range.gap).map_or_else(String::new, |(end, gap)| format!("a gap of {} stands up to C† = {}", number(gap), down(end))),

@@ -109,7 +109,7 @@ async function send(method, path, body) {
   const data = await answer.json().catch(() => ({}));
   // What is probably mistyped is asked about before it is written down.
   if (data.error === "mistyped" && confirm(`${data.message.replace(/; nothing was written down.*$/, "")}. Was it measured so?`)) {
-    return send(method, `${path}${path.includes("?") ? "&" : "?"}sure=true`, body);
+    return send(method, `${path.replace(/[?&]sure=false/, "")}${/\?(?!sure=false)/.test(path) ? "&" : "?"}sure=true`, body);
   }
   if (!answer.ok) throw new Error(data.message || `the server answers ${answer.status}`);
   return data;
@@ -132,7 +132,7 @@ function understood(text) {
 
 async function keepResult(trial, text) {
   const result = understood(text);
-  return result !== null && (await attempt(() => send("PUT", `/trials/${trial}/result`, result))) !== null;
+  return result !== null && (await attempt(() => send("PUT", `/trials/${trial}/result?sure=false`, result))) !== null;
 }
 
 // A result that was told is replaced, or withdrawn.

@@ -83,12 +83,17 @@ pub struct ResultsBody {
 }
 
 /// Whether to ask.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct SureQuery {
-    /// What looks mistyped was measured so: write it down without a question. Programs that evaluate settings say so.
-    #[serde(default)]
+    /// Whether what looks mistyped was measured so, as it is unless said: programs tell what they came to. `false` is answered with a question where a number that
+    /// somebody typed looks wrong.
+    #[serde(default = "is_sure")]
     pub sure: bool,
+}
+
+fn is_sure() -> bool {
+    true
 }
 
 /// What became of a result.

@@ -18,6 +18,8 @@ use crate::posterior::Posterior;
 use std::borrow::Cow;
 use std::sync::Arc;
 
+/// What the alarm's share of $\delta$ is spent on.
+const CHECK: &str = "the check of the premises";
 /// The share of $\delta$ that the check of the premises may spend (algorithm notes 12, P10).
 pub(super) const ALARM_SHARE: f64 = 0.05;
 /// Points that are left out in turn to see how often the model's own intervals hold.
@@ -295,8 +297,19 @@ impl Certificate {
     /// Of a claim with so much to spend, a share of which went into the check of the premises, and what that found.
     pub(super) fn after_check(mut self, delta: f64, contradiction: Option<Contradiction>) -> Self {
         self.delta = delta;
-        self.spent.push(Spent::new("the check of the premises", ALARM_SHARE * delta, None));
+        self.spent.push(Spent::new(CHECK, ALARM_SHARE * delta, None));
         self.contradiction = contradiction.or(self.contradiction);
+        self
+    }
+
+    /// One statement about so many points, each by itself at its share of $\delta$: a union bound.
+    pub(super) fn together(mut self, points: usize, shares: usize) -> Self {
+        if points > 1 && self.about == About::Point {
+            self.about = About::List { points };
+            self.spent.iter_mut().filter(|spent| spent.on != CHECK).for_each(|spent| {
+                (spent.delta, spent.events) = (spent.delta * shares as f64, Some(spent.events.unwrap_or(1.0) * shares as f64));
+            });
+        }
         self
     }
 

@@ -221,9 +221,14 @@ impl Certificate {
                 self.delta
             )
         });
+        let is_learnt = |origin: Origin| origin == Origin::LearntElsewhere;
+        let premises = &self.premises;
+        let origins = [premises.kernel.origin, premises.norm_bound.origin, premises.noise.origin, premises.prior.origin];
+        let learnt =
+            (pilot.is_none() && origins.into_iter().any(is_learnt)).then(|| "premises learnt from other data, not declared".to_owned());
         let objective = self.premises.objective.as_ref().map(|objective| objective.value.to_string());
         let repeats = self.premises.repeats.and_then(|repeats| repeats.value.said());
-        pilot.into_iter().chain(level).chain(objective).chain(repeats).collect()
+        pilot.into_iter().chain(learnt).chain(level).chain(objective).chain(repeats).collect()
     }
 
     /// The label with its terms: what is printed where a sentence has room.
@@ -371,7 +376,7 @@ impl fmt::Display for Frequency {
             Unseen::HeldOut => "rows held out",
             Unseen::LeftOut => "rows left out one at a time",
         };
-        write!(f, "the model's own interval held for {} of {} {kind}", self.held, self.of)
+        write!(f, "with the noise added such intervals held for {} of {} {kind}", self.held, self.of)
     }
 }
 

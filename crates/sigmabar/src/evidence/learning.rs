@@ -16,6 +16,9 @@ const TEMPLATE_POINTS: usize = 600;
 /// Steps each template is given there.
 const TEMPLATE_STEPS: usize = 25;
 
+/// Nats of the evidence that inducing points may miss, whatever the number of rows.
+const MISSED_IN_ALL: f64 = 10.0;
+
 /// What to learn and how hard to try. Make one with [`Learning::new`] and change what should differ.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
@@ -35,9 +38,11 @@ pub struct Learning {
     pub additive: bool,
     /// How inducing points are chosen. Default randomly pivoted.
     pub method: InducingMethod,
-    /// Inducing points are added until what they miss costs the ELBO at most so many nats per observation: $\operatorname{tr}D\le2n\,\text{gap}\,\tau^2$. Over
-    /// responses that the model draws, the evidence is then at most twice as much above it. Default 0.002.
+    /// Inducing points are added until what they miss costs the ELBO at most so many nats per observation, and ten in all: $\operatorname{tr}D\le2n\,\text{gap}\,\tau^2$.
+    /// Over responses that the model draws, the evidence is then at most twice as much above it. Default 0.002.
     pub gap: f64,
+    /// Rows that the model will be fitted to, where those learnt on are a sample of them: the more there are, the less inducing points may miss. Default 0.
+    pub stand_for: usize,
     /// Starts for each template. Default 4.
     pub starts: usize,
     /// Seed of the starts, the subsample and the inducing points.
@@ -73,6 +78,7 @@ impl Learning {
             additive: false,
             method: InducingMethod::RandomlyPivoted,
             gap: 0.002,
+            stand_for: 0,
             starts: 4,
             seed: 0,
             regularised: true,
@@ -91,6 +97,12 @@ impl Learning {
     pub fn most_inducing(&self, rows: usize) -> usize {
         let affordable = (self.work / rows.max(1) as f64).sqrt();
         self.inducing.min(affordable as usize).clamp(1, rows.max(1))
+    }
+
+    /// What inducing points may miss of the evidence of so many rows, in nats per row. What noise leaves unknown of the function falls as more are measured; a share
+    /// of it that is missed by all of them alike would stay, and be most of the error in the end.
+    pub(super) fn allowed_gap(&self, rows: usize) -> f64 {
+        self.gap.min(MISSED_IN_ALL / self.stand_for.max(rows) as f64)
     }
 
     fn validate(&self, dim: usize) -> Result<()> {

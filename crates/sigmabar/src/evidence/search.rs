@@ -86,7 +86,7 @@ impl<'a> Search<'a> {
         let learning = self.learning;
         let mut best = f64::NEG_INFINITY;
         for round in 0..learning.rounds {
-            let inducing = self.choose(&found.theta, CLIMBING_INDUCING, round)?;
+            let inducing = self.choose(&found.theta, CLIMBING_INDUCING, learning.gap, round)?;
             if missed(&self.posterior(&found.theta, inducing.clone())?) > WORTH_CLIMBING {
                 return Ok(round);
             }
@@ -106,24 +106,18 @@ impl<'a> Search<'a> {
     /// Step 3.
     pub(super) fn fit(&self, found: &Found, rounds: usize) -> Result<Learnt> {
         let most = self.learning.most_inducing(self.observations.len());
-        let posterior = self.posterior(&found.theta, self.choose(&found.theta, most, rounds)?)?;
+        let gap = self.learning.allowed_gap(self.observations.len());
+        let posterior = self.posterior(&found.theta, self.choose(&found.theta, most, gap, rounds)?)?;
         let (elbo, upper_bound) = (posterior.elbo(), posterior.log_evidence_upper_bound(None)?);
         let capped = missed(&posterior) > 1.5 * self.learning.gap && most < self.observations.locations().distinct();
         Ok(Learnt { posterior, elbo, upper_bound, template: found.template, evaluations: found.evaluations, rounds, capped })
     }
 
-    fn choose(&self, theta: &[f64], size: usize, round: usize) -> Result<Points> {
+    fn choose(&self, theta: &[f64], size: usize, gap: f64, round: usize) -> Result<Points> {
         let (kernel, ridge) = self.kernel_and_ridge(theta)?;
         let (method, seed) = (&self.learning.method, self.learning.seed.wrapping_add(round as u64));
         let size = size.min(self.learning.most_inducing(self.observations.len()));
-        method.points(
-            &kernel,
-            ridge,
-            self.observations.locations(),
-            size,
-            2.0 * self.observations.len() as f64 * self.learning.gap * ridge * ridge,
-            seed,
-        )
+        method.points(&kernel, ridge, self.observations.locations(), size, 2.0 * self.observations.len() as f64 * gap * ridge * ridge, seed)
     }
 
     fn climb_sparse(&self, inducing: &Points, start: &[f64], steps: usize) -> Result<Ascent> {

@@ -138,6 +138,15 @@ impl Noise {
         .validated(None)
     }
 
+    /// The bound on the standard deviation where it is one number for all rows.
+    #[must_use]
+    pub fn one_level(&self) -> Option<f64> {
+        match self {
+            Self::PerObservation { levels } if levels.iter().any(|level| *level != levels[0]) => None,
+            _ => Some(self.std_dev_bound()),
+        }
+    }
+
     /// A bound on the standard deviation of the noise: the level where there is one, $\sqrt{\xi_0}$ for light tails (the second-order terms of
     /// $\mathbb E e^{h\varepsilon}\le e^{h^2\xi_0/2}$ at $h\to0$ say $\mathbb E\varepsilon^2\le\xi_0$).
     #[must_use]
