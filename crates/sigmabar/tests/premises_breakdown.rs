@@ -333,18 +333,18 @@ fn a_certificate_that_was_altered_is_refused_by_field() {
         assert_eq!(&serde_json::from_value::<Certificate>(json.clone()).unwrap(), written);
         let refused = |path: &str, value: f64| {
             let mut altered = json.clone();
-            *altered.pointer_mut(path).unwrap() = value.into();
+            *altered.pointer_mut(&format!("/{}", path.replace('.', "/"))).unwrap() = value.into();
             serde_json::from_value::<Certificate>(altered).err().map(|error| error.to_string()).unwrap_or_default()
         };
         for (path, value, field) in [
-            ("/delta", 5.0, "delta"),
-            ("/delta", 0.0, "delta"),
-            ("/delta", 0.001, "spent"),
-            ("/spent/0/delta", -0.1, "spent.delta"),
-            ("/range/least_norm", 1e9, "range.least_norm"),
-            ("/range/least_norm", -1.0, "range.least_norm"),
-            ("/range/norm_breakdown", -1.0, "range.norm_breakdown"),
-            ("/range/noise_breakdown", 1e9, "range.noise_breakdown"),
+            ("delta", 5.0, "delta"),
+            ("delta", 0.0, "delta"),
+            ("delta", 0.001, "spent"),
+            ("spent.0.delta", -0.1, "spent.delta"),
+            ("range.least_norm", 1e9, "range.least_norm"),
+            ("range.least_norm", -1.0, "range.least_norm"),
+            ("range.norm_breakdown", -1.0, "range.norm_breakdown"),
+            ("range.noise_breakdown", 1e9, "range.noise_breakdown"),
         ] {
             assert!(refused(path, value).contains(field), "{path} = {value}: {:?}", refused(path, value));
         }

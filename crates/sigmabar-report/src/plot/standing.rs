@@ -17,14 +17,14 @@ pub fn standing(standing: &Standing, response: &str) -> Picture {
     let (declared, breaks) = (Stroke::dashed(Ink::Text, 1.5), Stroke::dashed(Ink::Series(1), 2.0));
     let excluded = Fill::faint(Ink::Muted, 0.25);
     let (range, (norm_bound, growth)) = (&standing.range, standing.declared());
-    let mut known: Vec<(f64, f64)> =
-        standing.curve.iter().filter_map(|p| Some((p.norm_bound / growth, p.gap.filter(|g| *g > 0.0)?))).collect();
+    let known: Vec<(f64, f64)> = standing.curve.iter().filter_map(|p| Some((p.norm_bound / growth, p.gap.filter(|g| *g > 0.0)?))).collect();
     // c₀ far below everything else would leave no room for the curve.
     let least = Some(range.least_norm / growth).filter(|c| *c > norm_bound / FARTHEST);
     let end = range.norm_breakdown.map(|norm| norm / growth);
     // The claim was seen to stand up to there, which may be between two points of the curve.
+    let mut line = known.clone();
     if let Some((end, gap)) = end.zip(range.gap) {
-        known.insert(known.partition_point(|point| point.0 < end), (end, gap));
+        line.insert(line.partition_point(|point| point.0 < end), (end, gap));
     }
     let words = [
         format!("declared norm bound: C = {}", number(norm_bound)),
@@ -54,7 +54,7 @@ pub fn standing(standing: &Standing, response: &str) -> Picture {
     if let Some(norm) = end {
         panel.fence(&mut figure.scene, norm, breaks);
     }
-    panel.line(&mut figure.scene, &next_up(&known), curve);
+    panel.line(&mut figure.scene, &next_up(&line), curve);
     for (norm, gap) in &known {
         panel.mark(&mut figure.scene, (*norm, *gap), 3.0, Marker::Disc, Fill::opaque(Ink::Series(0)), number(*gap));
     }
