@@ -292,8 +292,10 @@ def test_pictures_of_a_study_count_what_rounding_a_setting_costs(tmp_path: Path)
     whole, bare = study.standing(), study.strategy.standing()
     assert whole is not None and bare is not None and whole.range.claimed is not None and bare.range.claimed is not None
     assert whole.range.claimed > bare.range.claimed
-    drawn = sb.plot.premises(study).get_lines()[0].get_ydata()
-    assert np.array_equal(np.asarray(drawn), whole.gaps, equal_nan=True) and not np.array_equal(np.asarray(drawn), bare.gaps, equal_nan=True)
+    line = sb.plot.premises(study).get_lines()[0]
+    assert whole.range.norm_breakdown is not None
+    drawn = np.asarray(line.get_ydata())[np.asarray(line.get_xdata()) != whole.range.norm_breakdown / whole.growth]
+    assert np.array_equal(drawn, whole.gaps, equal_nan=True) and not np.array_equal(drawn, bare.gaps, equal_nan=True)
     found = study.premise_map([1.0])
     assert found is not None and np.nanmax(found.gaps[0] - bare.gaps) > 0
 

@@ -307,6 +307,8 @@ def test_the_map_of_premises_holds_whatever_chose_the_points():
         assert standing.certificate.details["theorem"] == "energy"
         regret = f.max() - f[r.index]
         assert np.all(standing.gaps[standing.norm_bounds >= 3.0] >= regret)
-        assert r.premises == standing.range and r.premises.norm_breakdown >= 3.0
+        # The setting is an estimate; how far it can be from the best is proved, and says so.
+        said = "proved whatever chose the points: "
+        assert r.premises.sentence == said + standing.range.sentence and r.premises.norm_breakdown == standing.range.norm_breakdown >= 3.0
         assert found.gaps.shape == (5, 20) and np.all(found.gaps[2][np.isfinite(found.gaps[2])] == standing.gaps[np.isfinite(standing.gaps)])
     assert sb.Strategy("gp-ucb", domain=x, budget=3).standing() is None
