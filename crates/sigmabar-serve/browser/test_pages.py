@@ -163,6 +163,7 @@ def fill_wells(page):
     page.keyboard.type("51.5")
     page.keyboard.press("Enter")
     # The next well is open for typing at once; Escape leaves it.
+    expect(page.locator("button.well.open")).to_have_count(before - 2, timeout=5000)
     expect(page.locator("input.well")).to_be_focused()
     page.keyboard.type("nonsense")
     page.keyboard.press("Enter")
@@ -241,7 +242,9 @@ def fills_replicates(page, base):
     expect(page.locator(".typed .change-new")).to_contain_text("4.5")
     page.get_by_role("button", name="Tell 1 results").click()
     expect(page.locator("button.well.written")).to_have_count(0, timeout=5000)
-    expect(page.locator("span.well", has_text="4.5")).to_have_count(2, timeout=5000)
+    # Each well shows its own value.
+    for text in ["4", "5"]:
+        expect(page.locator(f'.well[data-trial="{trial}"], span.well').filter(has_text=re.compile(f"^{text}$"))).to_have_count(1, timeout=5000)
     with page.expect_download() as download:
         page.get_by_role("link", name="sheet (CSV)").click()
     assert download.value.suggested_filename == "sheet.csv"
