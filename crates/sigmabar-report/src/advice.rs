@@ -93,6 +93,7 @@ pub fn trial_sheet(study: &Study, trials: &[TrialRow]) -> Sheet {
             row.push(json!(space.label(&trial.values)));
         }
         row.extend(trial.values.iter().map(|value| json!(value)));
+        // Milliseconds always with three digits: columns keep their width.
         row.extend([
             json!(trial.value),
             json!(trial.standard_error),
@@ -100,7 +101,7 @@ pub fn trial_sheet(study: &Study, trials: &[TrialRow]) -> Sheet {
             json!(trial.well),
             json!(trial.reason),
             json!(trial.note),
-            json!(trial.told_at.and_then(|at| jiff::Timestamp::from_millisecond(at).ok()).map(|at| at.to_string())),
+            json!(trial.told_at.and_then(|at| jiff::Timestamp::from_millisecond(at).ok()).map(|at| format!("{at:.3}"))),
         ]);
         sheet.rows.push(row);
     }
