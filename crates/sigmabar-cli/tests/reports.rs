@@ -142,6 +142,7 @@ fn a_certified_study_says_so_and_shows_all_its_pictures() {
         "calibration",
         "residuals",
         "premises",
+        "premises-noise",
         "premise-map",
     ];
     assert_eq!(names(&page), expected);

@@ -54,8 +54,16 @@ fn where_a_claim_breaks_is_shown_and_found_out_once() {
     let page = whole(&server);
     assert!(page.contains("class=\"answer certified\""), "{page}");
     assert!(page.contains("What would have to be true for this to be wrong?") && page.contains("<figure id=\"premises\">"), "{page}");
-    let numbers = server.get("/api/v1/studies/bump/pictures/premises.csv");
-    assert!(numbers.status == 200 && numbers.body.starts_with("norm_bound,gap"), "{}", numbers.body);
+    // The range as pictures: along the norm, along the noise, and the map, as in the report.
+    let report = server.get("/s/bump/report").body;
+    for (name, columns) in
+        [("premises", "norm_bound,gap"), ("premises-noise", "noise_level,gap"), ("premise-map", "length_scale_factor,norm_bound,gap")]
+    {
+        assert!(page.contains(&format!("<figure id=\"{name}\">")), "{name}: {page}");
+        let numbers = server.get(&format!("/api/v1/studies/bump/pictures/{name}.csv"));
+        assert!(numbers.status == 200 && numbers.body.starts_with(columns), "{}", numbers.body);
+        assert!(report.contains("data-waiting") || report.contains(&format!("<figure id=\"{name}\">")), "{name}");
+    }
     drop(server);
     assert!(is_known(), "the server leaves what it found out");
     let next = Server::start(Source::File(file.clone()));

@@ -49,6 +49,7 @@ mod premises_any_data;
 mod premises_breakdown;
 mod premises_curve;
 mod premises_dense;
+mod premises_noise;
 mod premises_oracle;
 mod promises;
 mod refusals;

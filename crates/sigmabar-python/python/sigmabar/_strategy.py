@@ -104,7 +104,8 @@ class Recommendation:
 
 
 class Standing(NamedTuple):
-    """A claim along the norm bound: ``gaps[i]`` holds for every function of norm up to ``norm_bounds[i]``, and is NaN where the data exclude that norm.
+    """A claim along the norm bound: ``gaps[i]`` holds for every function of norm up to ``norm_bounds[i]``, and is NaN where the data exclude that norm. Along the noise, at
+    ``norm_bound``: ``noise_gaps[i]`` holds for every level up to ``noise_levels[i]``; these and ``noise_level``, the one that is claimed, count in units of the prior.
 
     >>> import sigmabar as sb
     >>> sb.Strategy("random", domain=sb.Candidates([0.0, 1.0]), budget=2).standing() is None
@@ -116,6 +117,9 @@ class Standing(NamedTuple):
     norm_bound: float
     range: PremiseRange
     certificate: Certificate
+    noise_level: float | None = None
+    noise_levels: Floats = np.empty(0)
+    noise_gaps: Floats = np.empty(0)
 
     @property
     def growth(self) -> float:
@@ -130,11 +134,12 @@ class Standing(NamedTuple):
         if text is None:
             return None
         found = json.loads(text)
-        points = found["curve"]
-        gaps = np.array([np.nan if p["gap"] is None else p["gap"] for p in points])
         certificate = Certificate.from_json(json.dumps(found["certificate"]))
         reach = PremiseRange.said(found["range"], certificate)
-        return cls(np.array([p["norm_bound"] for p in points]), gaps, found["norm_bound"], reach, certificate)
+        norms, gaps = _curve(found["curve"], "norm_bound")
+        # Servers of earlier versions know no curve along the noise.
+        levels, noise_gaps = _curve(found.get("noise_curve", []), "noise_level")
+        return cls(norms, gaps, found["norm_bound"], reach, certificate, found["noise_level"], levels, noise_gaps)
 
 
 class PremiseMap(NamedTuple):
@@ -157,9 +162,14 @@ class PremiseMap(NamedTuple):
         found = json.loads(text)
         if not found:
             return None
-        gaps = np.array([[np.nan if p["gap"] is None else p["gap"] for p in row["curve"]] for row in found])
-        norms = np.array([p["norm_bound"] for p in found[0]["curve"]])
-        return cls(np.array([row["factor"] for row in found]), norms, gaps, np.array([row["least_norm"] for row in found]))
+        curves = [_curve(row["curve"], "norm_bound") for row in found]
+        gaps = np.array([gaps for _, gaps in curves])
+        return cls(np.array([row["factor"] for row in found]), curves[0][0], gaps, np.array([row["least_norm"] for row in found]))
+
+
+def _curve(points: list[dict[str, Any]], along: str) -> tuple[Floats, Floats]:
+    """A premise and its gaps, NaN where the data contradict it."""
+    return np.array([p[along] for p in points]), np.array([np.nan if p["gap"] is None else p["gap"] for p in points])
 
 
 class Batch(NamedTuple):

@@ -46,6 +46,6 @@ pub use scale::{Scale, Tick, between, number, significant};
 pub use scene::{Anchor, Dot, Fill, Marker, Scene, Stroke, Style, Tip, text_width};
 pub use sigmabar_study::well_place;
 pub use slices::{MOST_DOTS, Slice, Slices};
-pub use standing::{premise_map, standing};
+pub use standing::{noise, premise_map, standing};
 pub use svg::escape;
 pub use table::{Cell, Table};

@@ -4,7 +4,8 @@ use super::plate::colour_bar;
 use super::{
     Anchor, Axis, Figure, Fill, Ink, Marker, Panel, Picture, Sample, Scale, Scene, Stroke, Style, Table, heat, number, on_heat, significant,
 };
-use sigmabar::strategy::{PremiseRow, Standing, Standpoint};
+use sigmabar::Origin;
+use sigmabar::strategy::{PremiseRow, Standing};
 
 /// Norms this many times smaller than the declared one are not drawn.
 const FARTHEST: f64 = 1000.0;
@@ -12,65 +13,144 @@ const FARTHEST: f64 = 1000.0;
 /// gap(C) with the norms that the data exclude, the declared one and the one at which the claim breaks.
 #[must_use]
 pub fn standing(standing: &Standing, response: &str) -> Picture {
-    let mut figure = Figure::new("premises", "How large would the norm have to be? The gap as a function of what is assumed");
-    let curve = Stroke::solid(Ink::Series(0), 2.0);
-    let (declared, breaks) = (Stroke::dashed(Ink::Text, 1.5), Stroke::dashed(Ink::Series(1), 2.0));
-    let excluded = Fill::faint(Ink::Muted, 0.25);
     let (range, (norm_bound, growth)) = (&standing.range, standing.declared());
-    let known: Vec<(f64, f64)> = standing.curve.iter().filter_map(|p| Some((p.norm_bound / growth, p.gap.filter(|g| *g > 0.0)?))).collect();
     // c₀ far below everything else would leave no room for the curve.
     let least = Some(range.least_norm / growth).filter(|c| *c > norm_bound / FARTHEST);
     let end = range.norm_breakdown.map(|norm| norm / growth);
-    // The claim was seen to stand up to there, which may be between two points of the curve.
-    let mut line = known.clone();
-    if let Some((end, gap)) = end.zip(range.gap) {
-        line.insert(line.partition_point(|point| point.0 < end), (end, gap));
-    }
-    let words = [
-        format!("declared norm bound: C = {}", number(norm_bound)),
-        end.zip(range.gap).map_or_else(String::new, |(end, gap)| format!("a gap of {} stands up to C† = {}", number(gap), down(end))),
-        least.map_or_else(String::new, |least| format!("the data exclude norms below c₀ = {}", down(least))),
-    ];
-    let samples = [Sample::Line(declared), Sample::Line(breaks), Sample::Band(excluded)];
-    let marks = samples.into_iter().zip(&words).filter(|(_, words)| !words.is_empty()).map(|(sample, words)| (sample, words.as_str()));
-    figure.legend(&std::iter::once((Sample::Line(curve), "gap, valid for every norm up to C at once")).chain(marks).collect::<Vec<_>>());
-    let area = figure.grid(1, 1, 320.0)[0];
-    let marked = least.into_iter().chain(end).chain([norm_bound]);
-    let norms = Scale::log_covering(standing.curve.iter().map(|p| p.norm_bound / growth).chain(marked));
-    let gap_axis = if standing.among_candidates { "gap among the candidates" } else { "gap" };
-    let gaps = Scale::log_covering(known.iter().map(|k| k.1).chain(range.gap));
-    let x = Axis::new(norms, "norm bound C");
-    let panel = Panel::new(&mut figure.scene, area, "", x, Axis::new(gaps, format!("{gap_axis} in {response}")));
-    let inner = panel.inner();
-    // From the edge of the panel on: the axis begins a little before the curve does.
-    if let Some(share) = least.and_then(|least| panel.x().share(least)) {
-        let size = (inner.width * share, inner.height);
-        figure.scene.rect((inner.left, inner.top), size, excluded, format!("norms below {}", down(range.least_norm / growth)));
-    }
-    panel.fence(&mut figure.scene, norm_bound, declared);
-    if let Some(gap) = range.gap {
-        panel.level(&mut figure.scene, gap, breaks);
-    }
-    if let Some(norm) = end {
-        panel.fence(&mut figure.scene, norm, breaks);
-    }
-    panel.line(&mut figure.scene, &next_up(&line), curve);
-    for (norm, gap) in &known {
-        panel.mark(&mut figure.scene, (*norm, *gap), 3.0, Marker::Disc, Fill::opaque(Ink::Series(0)), number(*gap));
-    }
+    let dial = Dial {
+        name: "premises",
+        title: "How large would the norm have to be? The gap as a function of what is assumed",
+        axis: "norm bound C".to_owned(),
+        valid: "gap, valid for every norm up to C at once",
+        column: "norm_bound",
+        curve: standing.curve.iter().map(|p| (p.norm_bound / growth, p.gap)).collect(),
+        least: least
+            .map(|least| (least, format!("the data exclude norms below c₀ = {}", down(least)), format!("norms below {}", down(least)))),
+        declared: (
+            norm_bound,
+            format!("{} norm bound: C = {}", whose(standing.certificate.premises.norm_bound.origin), number(norm_bound)),
+        ),
+        end: end.zip(range.gap).map(|(end, gap)| (end, gap, format!("a gap of {} stands up to C† = {}", number(gap), down(end)))),
+    };
     let others = if standing.among_candidates { "no candidate that stands for the space" } else { "no setting" };
     let caption = format!(
         "Each point is a statement about its own premise, from the same data: a function of norm C at most has {others} better than the recommended one by more than the gap. \
          Left of the shaded edge no function fits the data; up to C† the gap at the dashed level was seen to stand. Eight times the declared norm is the farthest that is looked at."
     );
-    let mut table = Table::new(["norm_bound", "gap"]);
-    for Standpoint { norm_bound, gap, .. } in &standing.curve {
-        table.push(vec![(*norm_bound / growth).into(), (*gap).into()]);
-    }
-    figure.finish(caption, table)
+    dial.picture(&gap_in(standing, response), caption)
 }
 
-/// Between two norms the statement of the larger one is what holds.
+/// gap(R) at the declared norm, with the level that is claimed and the one at which the claim breaks; none where there is no noise, or none gives a gap.
+#[must_use]
+pub fn noise(standing: &Standing, response: &str) -> Option<Picture> {
+    let (range, premises) = (&standing.range, &standing.certificate.premises);
+    let unit = premises.prior.value.unit();
+    let level = unit * standing.noise_level?;
+    let curve: Vec<(f64, Option<f64>)> = standing.noise_curve.iter().map(|p| (unit * p.noise_level, p.gap)).collect();
+    curve.iter().find(|(_, gap)| gap.is_some())?;
+    // Levels of the curve are a fifth apart: the largest that is excluded is what is known.
+    let least = curve.iter().filter(|(_, gap)| gap.is_none()).map(|(level, _)| *level).reduce(f64::max);
+    let end = range.noise_breakdown.map(|end| unit * end);
+    let norm = number(standing.declared().0);
+    let whose = if premises.level.is_some() {
+        "what replicates bound the noise by".to_owned()
+    } else {
+        format!("{} noise", whose(premises.noise.origin))
+    };
+    let dial = Dial {
+        name: "premises-noise",
+        title: "How large would the noise have to be? The gap as a function of its level",
+        axis: format!("noise level R in {response}"),
+        valid: "gap, valid for every level up to R at once",
+        column: "noise_level",
+        least: least.map(|least| {
+            (least, format!("at norm {norm} the data exclude noise up to {}", down(least)), format!("noise up to {}", down(least)))
+        }),
+        declared: (level, format!("{whose}: R = {}", number(level))),
+        end: end.zip(range.gap).map(|(end, gap)| (end, gap, format!("a gap of {} stands up to R† = {}", number(gap), down(end)))),
+        curve,
+    };
+    let others = if standing.among_candidates { "no candidate that stands for the space" } else { "no setting" };
+    let caption = format!(
+        "Each point is a statement about its own premise, from the same data, at norm {norm}: if the noise is no larger than R, {others} is better than the recommended one by more than the gap. Up to R† the gap at \
+         the dashed level was seen to stand. Eight times the level that is claimed is the farthest that is looked at."
+    );
+    Some(dial.picture(&gap_in(standing, response), caption))
+}
+
+/// As the sentence says it.
+fn whose(origin: Origin) -> &'static str {
+    if origin == Origin::LearntElsewhere { "learnt" } else { "declared" }
+}
+
+fn gap_in(standing: &Standing, response: &str) -> String {
+    format!("{} in {response}", if standing.among_candidates { "gap among the candidates" } else { "gap" })
+}
+
+/// The gap along one premise: what the data exclude, what was declared and where the claim breaks.
+struct Dial {
+    name: &'static str,
+    title: &'static str,
+    axis: String,
+    /// What the line is.
+    valid: &'static str,
+    /// The premise in the table.
+    column: &'static str,
+    /// Where the line was computed; no gap where the data contradict the premise.
+    curve: Vec<(f64, Option<f64>)>,
+    /// Up to where the data exclude, with its words in the legend and on the shade.
+    least: Option<(f64, String, String)>,
+    declared: (f64, String),
+    /// Where the claim of which gap breaks.
+    end: Option<(f64, f64, String)>,
+}
+
+impl Dial {
+    fn picture(self, gap_axis: &str, caption: String) -> Picture {
+        let mut figure = Figure::new(self.name, self.title);
+        let curve = Stroke::solid(Ink::Series(0), 2.0);
+        let (declared, breaks) = (Stroke::dashed(Ink::Text, 1.5), Stroke::dashed(Ink::Series(1), 2.0));
+        let excluded = Fill::faint(Ink::Muted, 0.25);
+        let known: Vec<(f64, f64)> = self.curve.iter().filter_map(|(at, gap)| Some((*at, gap.filter(|g| *g > 0.0)?))).collect();
+        // The claim was seen to stand up to there, which may be between two points of the curve.
+        let mut line = known.clone();
+        if let Some((end, gap, _)) = &self.end {
+            line.insert(line.partition_point(|point| point.0 < *end), (*end, *gap));
+        }
+        let mut marks = vec![(Sample::Line(curve), self.valid), (Sample::Line(declared), self.declared.1.as_str())];
+        marks.extend(self.end.as_ref().map(|(_, _, words)| (Sample::Line(breaks), words.as_str())));
+        marks.extend(self.least.as_ref().map(|(_, words, _)| (Sample::Band(excluded), words.as_str())));
+        figure.legend(&marks);
+        let area = figure.grid(1, 1, 320.0)[0];
+        let marked = self.least.iter().map(|l| l.0).chain(self.end.iter().map(|e| e.0)).chain([self.declared.0]);
+        let x = Axis::new(Scale::log_covering(self.curve.iter().map(|p| p.0).chain(marked)), self.axis);
+        let gaps = Scale::log_covering(known.iter().map(|k| k.1).chain(self.end.iter().map(|e| e.1)));
+        let panel = Panel::new(&mut figure.scene, area, "", x, Axis::new(gaps, gap_axis));
+        let inner = panel.inner();
+        // From the edge of the panel on: the axis begins a little before the curve does.
+        if let Some((least, _, words)) = &self.least
+            && let Some(share) = panel.x().share(*least)
+        {
+            figure.scene.rect((inner.left, inner.top), (inner.width * share, inner.height), excluded, words);
+        }
+        panel.fence(&mut figure.scene, self.declared.0, declared);
+        if let Some((end, gap, _)) = &self.end {
+            panel.level(&mut figure.scene, *gap, breaks);
+            panel.fence(&mut figure.scene, *end, breaks);
+        }
+        panel.line(&mut figure.scene, &next_up(&line), curve);
+        for (at, gap) in &known {
+            panel.mark(&mut figure.scene, (*at, *gap), 3.0, Marker::Disc, Fill::opaque(Ink::Series(0)), number(*gap));
+        }
+        let mut table = Table::new([self.column, "gap"]);
+        for (at, gap) in self.curve {
+            table.push(vec![at.into(), gap.into()]);
+        }
+        figure.finish(caption, table)
+    }
+}
+
+/// Between two values the statement of the larger one is what holds.
 fn next_up(known: &[(f64, f64)]) -> Vec<(f64, f64)> {
     let steps = known.windows(2).flat_map(|pair| [(pair[0].0, pair[1].1), pair[1]]);
     known.first().copied().into_iter().chain(steps).collect()
@@ -175,7 +255,7 @@ mod tests {
     use crate::plot::Medium;
     use sigmabar::domain::ListDomain;
     use sigmabar::strategy::Policy;
-    use sigmabar::{Ask, Domain, Kernel, Noise, Outcome, Points, Problem, Strategy};
+    use sigmabar::{Ask, Domain, Kernel, Noise, Outcome, Points, Prior, Problem, Strategy};
 
     fn finished(problem: Problem) -> Standing {
         let mut run = Strategy::new(problem, Policy::Sbpe(Box::default())).unwrap();
@@ -245,6 +325,23 @@ mod tests {
             assert_eq!(fences.len(), 2, "C and C†");
             assert!(((fences[1] - fences[0]) / scale - (end / 2.0).ln()).abs() < 0.01, "{fences:?}");
         }
+    }
+
+    /// R and R† stand in the legend with their numbers and as lines, in the data's scale, and the sentence says the same; without noise there is no such picture.
+    #[test]
+    fn the_noise_at_which_it_breaks_is_marked_with_its_number() {
+        let with = |noise: Noise| finished(problem(2.0).with_noise(noise).unwrap().with_prior(Prior::declared(0.0, 20.0).unwrap()));
+        let found = with(Noise::gaussian(0.1).unwrap());
+        let svg = noise(&found, "yield").unwrap().svg(Medium::File);
+        let (end, gap) = (20.0 * found.range.noise_breakdown.unwrap(), found.range.gap.unwrap());
+        for words in ["declared noise: R = 2".to_owned(), format!("a gap of {} stands up to R† = {}", number(gap), down(end))] {
+            assert!(svg.contains(&words), "{words} is not in {svg}");
+        }
+        let said = found.range.sentence(&found.certificate.premises).unwrap();
+        assert!(end > 2.0 && said.contains(&format!("or up to noise {}", down(end))), "{said}");
+        let fences = fences(&svg);
+        assert!(fences.len() == 2 && fences[0] < fences[1], "R and R†: {fences:?}");
+        assert!(noise(&with(Noise::sub_gaussian(0.0).unwrap()), "yield").is_none());
     }
 
     /// The line is drawn exactly where a cell in which the gap stands meets one in which it does not.

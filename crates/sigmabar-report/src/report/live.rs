@@ -8,7 +8,7 @@ use super::study::{Content, title, trust, written};
 use super::study_model::{StudyModel, Through};
 use crate::plot::{Bar, BatchEnd, Gantt};
 use sigmabar::certificate::Label;
-use sigmabar::strategy::Standing;
+use sigmabar::strategy::{PremiseRow, Standing};
 use sigmabar::{Points, Strategy};
 use sigmabar_study::{Advice, BatchRow, Status, Study, TrialRow, TrialStatus, Value};
 
@@ -26,17 +26,21 @@ pub struct Live {
     /// Whether the page has all its pictures.
     pub is_whole: bool,
     /// The claim as a function of its premises, and the batches it belongs to.
-    standing: Option<(Option<(usize, bool)>, Standing)>,
+    claim: Option<(Option<(usize, bool)>, Claim)>,
+}
+
+/// A claim along its premises, and its map; the map is empty where no norm bound gives a gap.
+#[derive(Clone, Debug)]
+struct Claim {
+    standing: Standing,
+    map: Vec<PremiseRow>,
 }
 
 impl Live {
-    /// The claim along its premises, which a run that is judged batch by batch keeps until the next one ends.
-    fn standing(study: &Study, run: &Strategy, advice: Option<&Advice>, before: Option<&Self>) -> Result<Option<Standing>> {
+    /// What a run that is judged batch by batch keeps until the next one ends.
+    fn claim<'a>(run: &Strategy, advice: Option<&Advice>, before: Option<&'a Self>) -> Option<&'a Claim> {
         let known = before.filter(|before| before.is_whole && before.advice.as_ref() == advice && run.found_out().is_some());
-        if let Some((_, standing)) = known.and_then(|before| before.standing.as_ref()).filter(|(found, _)| *found == run.found_out()) {
-            return Ok(Some(standing.clone()));
-        }
-        Ok(study.standing()?.filter(|standing| standing.certificate.label().is_certified()))
+        known.and_then(|before| before.claim.as_ref()).filter(|(found, _)| *found == run.found_out()).map(|(_, claim)| claim)
     }
 }
 
@@ -56,14 +60,29 @@ pub fn live(study: &Study, address: &str, before: Option<&Live>, mut publish: im
         page.certificate(&advice.certificate.to_string());
     }
     let Content { status, advice, batches, .. } = &content;
-    let mut live = Live { status: status.clone(), advice: advice.clone(), batches: batches.clone(), page, is_whole: false, standing: None };
+    let mut live = Live { status: status.clone(), advice: advice.clone(), batches: batches.clone(), page, is_whole: false, claim: None };
     publish(&live);
     content.history(&mut live.page, StudyModel::new(&run)?.as_ref())?;
     live.page.picture(gantt(&content.trials, &content.batches).picture());
     publish(&live);
-    if let Some(standing) = Live::standing(study, &run, advice.as_ref(), before)? {
-        content.breaking(&mut live.page, &standing);
-        live.standing = Some((run.found_out(), standing));
+    let known = Live::claim(&run, advice.as_ref(), before);
+    let standing = match known {
+        Some(known) => Some(known.standing.clone()),
+        None => study.standing()?.filter(|standing| standing.certificate.label().is_certified()),
+    };
+    if let Some(standing) = standing {
+        let has_curve = content.breaking(&mut live.page, &standing);
+        // The map judges the run under four more kernels.
+        publish(&live);
+        let map = match known {
+            Some(known) => known.map.clone(),
+            None if has_curve => content.map(&standing)?,
+            None => Vec::new(),
+        };
+        if has_curve {
+            content.mapped(&mut live.page, &standing, &map);
+        }
+        live.claim = Some((run.found_out(), Claim { standing, map }));
     }
     live.is_whole = true;
     run.forget_posterior();

@@ -5,7 +5,7 @@ use super::page::Page;
 use super::study::{Content, sentence};
 use crate::plot;
 use sigmabar::certificate::Theorem;
-use sigmabar::strategy::Standing;
+use sigmabar::strategy::{PremiseRow, Standing};
 
 /// Length-scales of the premise map beside the declared ones, as multiples of these.
 const SHORTER: [f64; 2] = [0.5, 0.7];
@@ -18,14 +18,25 @@ impl Content<'_> {
         if !self.breaking(page, &standing) {
             return Ok(());
         }
-        let mut map = self.study.premise_map(&SHORTER)?;
-        map.push(standing.row());
-        map.extend(self.study.premise_map(&LONGER)?);
-        page.picture(plot::premise_map(&map, &standing, self.response()));
+        let map = self.map(&standing)?;
+        self.mapped(page, &standing, &map);
         Ok(())
     }
 
-    /// Where the claim breaks, in a sentence and as a curve; false where no norm bound gives a gap.
+    /// The premise map around a claim, whose own row is known.
+    pub(super) fn map(&self, standing: &Standing) -> Result<Vec<PremiseRow>> {
+        let mut map = self.study.premise_map(&SHORTER)?;
+        map.push(standing.row());
+        map.extend(self.study.premise_map(&LONGER)?);
+        Ok(map)
+    }
+
+    /// The map as a picture.
+    pub(super) fn mapped(&self, page: &mut Page, standing: &Standing, map: &[PremiseRow]) {
+        page.picture(plot::premise_map(map, standing, self.response()));
+    }
+
+    /// Where the claim breaks, in a sentence and as curves along norm and noise; false where no norm bound gives a gap.
     pub(super) fn breaking(&self, page: &mut Page, standing: &Standing) -> bool {
         page.heading("What would have to be true for this to be wrong?");
         if standing.certificate.theorem == Theorem::Energy {
@@ -40,6 +51,7 @@ impl Content<'_> {
         let is_curve = standing.curve.iter().any(|point| point.gap.is_some());
         if is_curve {
             page.picture(plot::standing(standing, self.response()));
+            plot::noise(standing, self.response()).into_iter().for_each(|picture| page.picture(picture));
         }
         is_curve
     }

@@ -4,7 +4,7 @@ use super::answer::ALARM_SHARE;
 use super::claim::{Claim, Coverage, Method};
 use super::energy::refutes;
 use super::intervals::Intervals;
-use super::range::{FARTHEST, Followed, Range, norm_bounds_around};
+use super::range::{FARTHEST, Followed, Range, values_around};
 use super::record::{Certificate, Contradiction, resolve};
 use super::widths::{HalfWidth, Widths};
 use crate::error::{Error, Result};
@@ -100,7 +100,7 @@ impl Posterior {
             }
             Ok(IntervalsAt { norm_bound, ends: Some(widest.clone()) })
         };
-        let rows = norm_bounds_around(claim.required_norm_bound()?).into_iter().map(at).collect::<Result<_>>()?;
+        let rows = values_around(claim.required_norm_bound()?).into_iter().map(at).collect::<Result<_>>()?;
         Ok(IntervalCurve { rows, slopes: self.slopes(queries, &left)?, certificate })
     }
 

@@ -167,15 +167,11 @@ impl Posterior {
     /// Means and half-widths in the model's scale, the latter with the slack that needs the mean.
     pub(crate) fn centred_widths(&self, widths: &Widths, x: PointsRef<'_>) -> Result<(Vec<f64>, Vec<HalfWidth>)> {
         self.check_widths(widths)?;
-        let mut best = self.centred(widths, x)?;
-        for beside in widths.beside.iter().flat_map(|beside| beside.iter()) {
-            let others = self.at_ridge(&beside.information)?.centred(beside, x)?;
-            // By what was known before the responses: the rounding of a mean depends on them.
-            best.iter_mut()
-                .zip(others)
-                .filter(|(best, other)| other.half.total() < best.half.total())
-                .for_each(|(best, other)| *best = other);
-        }
+        let at = |ridge: &Widths| {
+            if std::ptr::eq(ridge, widths) { self.centred(ridge, x) } else { self.at_ridge(&ridge.information)?.centred(ridge, x) }
+        };
+        // By what was known before the responses: the rounding of a mean depends on them.
+        let best = widths.best_of_ridges(at, |centred| centred.half.total())?;
         let moved = widths.cover.map_or(0.0, |cover| cover.radius * self.norm());
         let on_box = if widths.considered == [Method::Paper] { 0.0 } else { moved };
         let with_slack = |Centred { mean, half, rounding }| (mean, HalfWidth { slack: half.slack + on_box + rounding, ..half });

@@ -46,6 +46,6 @@ pub use widths::{HalfWidth, Widths};
 
 pub(crate) use ellipsoid::{Directions, Ellipsoid, Premises as EllipsoidPremises, Slice};
 pub(crate) use energy::EnergyBand;
-pub(crate) use range::{FARTHEST, LEEWAY, norm_bounds_around};
+pub(crate) use range::{FARTHEST, LEEWAY, values_around};
 pub(crate) use simulated::NormalDraws;
 pub(crate) use widths::{direct_bias, level_form};

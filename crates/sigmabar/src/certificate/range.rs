@@ -4,12 +4,12 @@ use super::premises::Premises;
 use crate::origin::Origin;
 use serde::{Deserialize, Serialize};
 
-/// Norm bounds of a curve: quarter powers of two around the declared one.
+/// Norm bounds, or noise levels, of a curve: quarter powers of two around the declared one.
 const BELOW: i32 = 8;
 const ABOVE: i32 = 11;
 
-/// The norm bounds of a curve around a declared one.
-pub(crate) fn norm_bounds_around(declared: f64) -> Vec<f64> {
+/// The norm bounds, or noise levels, of a curve around a declared one.
+pub(crate) fn values_around(declared: f64) -> Vec<f64> {
     (-BELOW..=ABOVE).map(|k| declared * (0.25 * f64::from(k)).exp2()).collect()
 }
 

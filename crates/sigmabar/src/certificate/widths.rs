@@ -274,10 +274,15 @@ impl Widths {
     /// # Errors
     /// Points of another width or outside the box; failed self-checks.
     pub fn half_widths(&self, x: PointsRef<'_>) -> Result<Vec<HalfWidth>> {
-        let mut best = self.evaluate(x, None)?.widths;
+        self.best_of_ridges(|widths| Ok(widths.evaluate(x, None)?.widths), HalfWidth::total)
+    }
+
+    /// At each point the narrowest of what the ridges that compete say; which one is known before the responses if the widths are.
+    pub(crate) fn best_of_ridges<T>(&self, at: impl Fn(&Self) -> Result<Vec<T>>, width: impl Fn(&T) -> f64) -> Result<Vec<T>> {
+        let mut best = at(self)?;
         for beside in self.beside.iter().flat_map(|beside| beside.iter()) {
-            let others = beside.evaluate(x, None)?.widths;
-            best.iter_mut().zip(others).filter(|(best, other)| other.total() < best.total()).for_each(|(best, other)| *best = other);
+            let others = at(beside)?;
+            best.iter_mut().zip(others).filter(|(best, other)| width(other) < width(best)).for_each(|(best, other)| *best = other);
         }
         Ok(best)
     }

@@ -1,7 +1,7 @@
 //! A chosen design and what it guarantees.
 
 use crate::certificate::{
-    About, Bounds, Certificate, Claim, Claimed, FARTHEST, Followed, LEEWAY, Premises, Range, Spent, Theorem, norm_bounds_around,
+    About, Bounds, Certificate, Claim, Claimed, FARTHEST, Followed, LEEWAY, Premises, Range, Spent, Theorem, values_around,
 };
 use crate::error::{Error, Result, positive};
 use crate::information::Information;
@@ -180,7 +180,7 @@ impl Design {
     pub fn error_curve(&self, claim: &Claim) -> Result<Vec<(f64, f64)>> {
         let declared = claim.required_norm_bound()?;
         let form = self.form_of(&self.error_under(claim)?, claim)?;
-        Ok(norm_bounds_around(declared).into_iter().map(|bound| (bound, form.error(bound, 1.0))).collect())
+        Ok(values_around(declared).into_iter().map(|bound| (bound, form.error(bound, 1.0))).collect())
     }
 
     /// What the uniform error is made of.

@@ -101,15 +101,16 @@ impl<'a> AnyData<'a> {
         let Some(kernel) = self.problem.kernel() else { return Ok(None) };
         let posterior = self.posterior(kernel)?;
         let (band, reading) = (self.band(&posterior)?, self.reading(&kernel.value));
-        let standing = Standing {
+        let (range, declared) = (self.range_of(&posterior, &band, &reading)?, (self.norm_bound, self.level()));
+        Ok(Some(Standing {
             norm_bound: self.norm_bound,
-            noise_level: self.problem.noise().map(Noise::std_dev_bound),
+            noise_level: Some(self.level()),
             among_candidates: reading.among_candidates,
-            curve: reading.curve(&band, self.norm_bound)?,
-            range: self.range_of(&posterior, &band, &reading)?,
+            curve: reading.curve(&band, self.norm_bound, &range)?,
+            noise_curve: reading.noise_curve(&band, declared, &range)?,
+            range,
             certificate: self.certificate(&posterior, band.0.bounds()),
-        };
-        Ok(Some(standing.with_claims(None)))
+        }))
     }
 
     /// $c_0$, $C^\dagger$ and $R^\dagger$ alone; none where the premises are no premises of a theorem.
@@ -135,9 +136,15 @@ impl<'a> AnyData<'a> {
     pub fn premise_map(&self, factors: &[f64]) -> Result<Vec<PremiseRow>> {
         let Some(kernel) = self.problem.kernel() else { return Ok(Vec::new()) };
         let row = |&factor: &f64| {
+            // What the standing says about the declared length-scales is what the map says.
+            if factor == 1.0
+                && let Some(standing) = self.standing()?
+            {
+                return Ok(standing.row());
+            }
             let kernel = Sourced::new(kernel.value.stretched(factor)?, kernel.origin);
             let posterior = self.posterior(&kernel)?;
-            let curve = self.reading(&kernel.value).curve(&self.band(&posterior)?, self.norm_bound)?;
+            let curve = self.reading(&kernel.value).curve(&self.band(&posterior)?, self.norm_bound, &Range::default())?;
             Ok(PremiseRow { factor, least_norm: self.least_norm(&posterior)?, curve })
         };
         factors.iter().map(row).collect()
@@ -166,6 +173,11 @@ impl<'a> AnyData<'a> {
         Ok(posterior.norm_check(&self.claim(ALARM_SHARE)?)?.least_norm)
     }
 
+    /// The noise level that was declared.
+    fn level(&self) -> f64 {
+        self.problem.noise().map_or(0.0, Noise::std_dev_bound)
+    }
+
     fn reading<'r>(&'r self, kernel: &'r Kernel) -> Reading<'r> {
         let candidates = || self.problem.domain().candidates(CANDIDATES, self.problem.seed()).ok();
         let cover = if self.is_whole { Some(0.0) } else { candidates().and_then(|c| c.cover_radius(kernel)) };
@@ -176,10 +188,7 @@ impl<'a> AnyData<'a> {
         let least_norm = self.least_norm(posterior)?;
         let declared = Setting { norm_bound: self.norm_bound, scale: 1.0 };
         match band.gaps(&[declared])?[0] {
-            Some(gap) => {
-                let level = self.problem.noise().map_or(0.0, Noise::std_dev_bound);
-                reading.range(band, least_norm, reading.gap(declared, gap), (self.norm_bound, level))
-            }
+            Some(gap) => reading.range(band, least_norm, reading.gap(declared, gap), (self.norm_bound, self.level())),
             None => Ok(Range { least_norm, ..Range::default() }),
         }
     }

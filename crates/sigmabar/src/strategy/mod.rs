@@ -19,8 +19,8 @@ pub use baselines::{
 };
 pub use policy::Policy;
 pub use run::{
-    Ask, Attached, BatchReport, Cell, Direction, Failures, Ledger, Measured, Mishaps, Outcome, PremiseRow, Problem, Recommendation,
-    Repeats, Standing, Standpoint, StillPossible, Survivors, Trial, TrialState,
+    Ask, Attached, BatchReport, Cell, Direction, Failures, Ledger, Measured, Mishaps, Noisepoint, Outcome, PremiseRow, Problem,
+    Recommendation, Repeats, Standing, Standpoint, StillPossible, Survivors, Trial, TrialState,
 };
 pub use run_posterior::RunPosterior;
 pub use sbpe::{Rules, Sbpe, Schedule};

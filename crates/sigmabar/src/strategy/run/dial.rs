@@ -1,16 +1,13 @@
 //! The dial of premises: one claim judged under many norm bounds and noise levels, and where it breaks (algorithm notes 13.1).
 
 use super::problem::Problem;
-use super::standing::{Standpoint, curve};
-use crate::certificate::{Range, norm_bounds_around};
+use super::standing::{Noisepoint, Standpoint};
+use crate::certificate::{FARTHEST, LEEWAY, Range, values_around};
 use crate::error::Result;
 use crate::kernel::Kernel;
 
-/// Breakdown points are looked for up to this many times the declared value, and found within one in (RESOLUTION+1)² of that, on a logarithmic scale.
-const FARTHEST: f64 = 8.0;
+/// Breakdown points are found within one in (RESOLUTION+1)² of how far they are looked for, on a logarithmic scale.
 const RESOLUTION: usize = 16;
-/// Without a wanted gap: the claim that breaks is that the recommended setting is within so many times the reported gap, which itself grows with the norm at once.
-const LEEWAY: f64 = 2.0;
 
 /// The premises that may be turned: $C$, and how many times as large as it was declared the noise is.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -55,13 +52,45 @@ impl Reading<'_> {
         self.kernel.max_variance().map_or(f64::INFINITY, |k| 2.0 * norm_bound * k.sqrt())
     }
 
-    /// gap(C) around a declared bound, and its running maximum.
-    pub fn curve(&self, judged: &impl Judged, norm_bound: f64) -> Result<Vec<Standpoint>> {
-        let norm_bounds = norm_bounds_around(norm_bound);
-        let chain: Vec<Setting> = norm_bounds.iter().map(|&norm_bound| Setting { norm_bound, scale: 1.0 }).collect();
-        let gaps = judged.gaps(&chain)?;
-        let gaps: Vec<Option<f64>> = chain.iter().zip(gaps).map(|(&setting, gap)| gap.map(|gap| self.gap(setting, gap))).collect();
-        Ok(curve(&norm_bounds, &gaps))
+    /// gap(C) around a declared bound, with what else a range says on the same event.
+    pub fn curve(&self, judged: &impl Judged, norm_bound: f64, range: &Range) -> Result<Vec<Standpoint>> {
+        let norm_bounds = values_around(norm_bound);
+        let claims = [(Some(norm_bound), range.claimed), (range.norm_breakdown, range.gap)];
+        let gaps = self.along(judged, &norm_bounds, |norm_bound| Setting { norm_bound, scale: 1.0 }, &claims)?;
+        Ok(norm_bounds.into_iter().zip(gaps).map(|(norm_bound, gap)| Standpoint { norm_bound, gap }).collect())
+    }
+
+    /// gap(R) around a declared level, at the declared norm bound; nothing where there is no noise.
+    pub fn noise_curve(&self, judged: &impl Judged, (norm_bound, level): (f64, f64), range: &Range) -> Result<Vec<Noisepoint>> {
+        if level <= 0.0 {
+            return Ok(Vec::new());
+        }
+        let levels = values_around(level);
+        let claims = [(Some(level), range.claimed), (range.noise_breakdown, range.gap)];
+        let gaps = self.along(judged, &levels, |noise| Setting { norm_bound, scale: noise / level }, &claims)?;
+        Ok(levels.into_iter().zip(gaps).map(|(noise_level, gap)| Noisepoint { noise_level, gap }).collect())
+    }
+
+    /// Gaps along an ascending chain. Their running maximum is what holds for every value above the truth at once (algorithm notes 13.1), and a claim for everything up to some value is
+    /// one for every smaller value: along a chain a box has fewer cells for each premise than it has for one alone.
+    fn along(
+        &self,
+        judged: &impl Judged,
+        values: &[f64],
+        at: impl Fn(f64) -> Setting,
+        claims: &[(Option<f64>, Option<f64>)],
+    ) -> Result<Vec<Option<f64>>> {
+        let chain: Vec<Setting> = values.iter().map(|&value| at(value)).collect();
+        let claimed = |value: f64| {
+            let wider = claims.iter().filter_map(|&(end, gap)| end.zip(gap)).filter(|(end, _)| value <= *end);
+            wider.map(|(_, gap)| gap).fold(f64::INFINITY, f64::min)
+        };
+        let mut largest = f64::NEG_INFINITY;
+        let mut one = |((&value, &setting), gap): ((&f64, &Setting), Option<f64>)| {
+            largest = largest.max(self.gap(setting, gap?));
+            Some(largest.min(claimed(value)))
+        };
+        Ok(values.iter().zip(&chain).zip(judged.gaps(&chain)?).map(&mut one).collect())
     }
 
     /// The wanted gap, where it is reached.
@@ -83,13 +112,10 @@ impl Reading<'_> {
         let gap = self.followed(reported);
         let mut range = Range { least_norm, gap: Some(gap), among_candidates: self.among_candidates, ..Range::default() };
         (range.claimed, range.wanted) = (Some(reported), self.wanted(reported));
-        let mut farthest = self.breakdown(judged, gap, norm)?;
-        if !judged.is_the_same_in_every_chain() {
-            farthest = farthest.max(self.farthest_on_curve(judged, gap, norm_bound)?);
-        }
+        let farthest = self.farthest(judged, gap, norm)?;
         (range.norm_breakdown, range.norm_is_open) = (Some(norm_bound * farthest), farthest >= FARTHEST);
         if level > 0.0 {
-            let farthest = self.breakdown(judged, gap, noisier)?;
+            let farthest = self.farthest(judged, gap, noisier)?;
             (range.noise_breakdown, range.noise_is_open) = (Some(level * farthest), farthest >= FARTHEST);
         }
         range.is_trivial = reported >= (1.0 - 1e-9) * self.gap(declared, self.without_data(judged, norm_bound));
@@ -102,15 +128,20 @@ impl Reading<'_> {
         judged.farthest(self.kernel).map_or(f64::INFINITY, |distance| norm_bound * distance)
     }
 
-    /// The largest factor of the curve at which it shows the claim to stand; 1 at least.
+    /// The largest factor at which the claim was seen to stand, alone or along a curve.
     ///
-    /// What is seen to stand anywhere stands: the events of the noise are about weights that do not depend on $C$, so that on one of probability $1-\delta$ every judgement under
-    /// every $C\ge\lVert f\rVert$ is true at once, in whatever chain it was made. One at $C$ is then a claim for all functions of norm up to $C$, and the largest such $C$ of all
-    /// chains is one too.
-    fn farthest_on_curve(&self, judged: &impl Judged, gap: f64, norm_bound: f64) -> Result<f64> {
-        let curve = self.curve(judged, norm_bound)?;
-        let stands = curve.iter().filter(|point| point.gap.is_some_and(|found| found <= gap));
-        Ok(stands.map(|point| point.norm_bound / norm_bound).fold(1.0, f64::max))
+    /// What is seen to stand anywhere stands: the events of the noise are about weights that depend neither on $C$ nor on how large the noise is called, so that on one of
+    /// probability $1-\delta$ every judgement under every $C\ge\lVert f\rVert$ and every level that the noise has at most is true at once, in whatever chain it was made. One is then a
+    /// claim for everything smaller, and the farthest of all chains is one too.
+    fn farthest(&self, judged: &impl Judged, gap: f64, at: impl Fn(f64) -> Setting) -> Result<f64> {
+        let alone = self.breakdown(judged, gap, &at)?;
+        if judged.is_the_same_in_every_chain() {
+            return Ok(alone);
+        }
+        let factors = values_around(1.0);
+        let stands =
+            factors.iter().zip(self.along(judged, &factors, at, &[])?).filter(|(_, found)| found.is_some_and(|found| found <= gap));
+        Ok(stands.map(|(factor, _)| *factor).fold(alone, f64::max))
     }
 
     /// The largest factor at which the claim was seen to stand; 1, the claim itself, at least.

@@ -14,5 +14,5 @@ pub use ledger::{Ask, Attached, Ledger, Measured, Outcome, Trial, TrialState};
 pub use mishaps::Mishaps;
 pub use problem::{Direction, Failures, Problem};
 pub use recommendation::{BatchReport, Recommendation, StillPossible};
-pub use standing::{PremiseRow, Repeats, Standing, Standpoint};
+pub use standing::{Noisepoint, PremiseRow, Repeats, Standing, Standpoint};
 pub use survivors::{Cell, Survivors};

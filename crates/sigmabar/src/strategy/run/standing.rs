@@ -17,6 +17,9 @@ pub struct Standing {
     pub among_candidates: bool,
     /// gap(C), ascending in C.
     pub curve: Vec<Standpoint>,
+    /// gap(R) at the claimed norm bound, ascending in R; empty where there is no noise.
+    #[serde(default)]
+    pub noise_curve: Vec<Noisepoint>,
     /// $c_0$, $C^\dagger$ and $R^\dagger$.
     pub range: Range,
     /// What all this rests on: elimination by batches, or for any other run the band that holds whatever chose the points.
@@ -30,6 +33,16 @@ pub struct Standpoint {
     /// $C$.
     pub norm_bound: f64,
     /// How far the recommended setting can be from the best, in the data's scale: the largest of this and every smaller $C$. None where the data contradict $C$.
+    pub gap: Option<f64>,
+}
+
+/// One point of the curve along the noise.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct Noisepoint {
+    /// $R$, in the model's scale.
+    pub noise_level: f64,
+    /// How far the recommended setting can be from the best, in the data's scale: the largest of this and every smaller $R$. None where the data contradict so little noise.
     pub gap: Option<f64>,
 }
 
@@ -78,23 +91,7 @@ impl Standing {
         let stands = self.curve.iter().take_while(|point| point.gap.is_none_or(|g| g <= gap));
         stands.filter(|point| point.gap.is_some()).last().map(|point| point.norm_bound)
     }
-}
 
-impl Standing {
-    /// With what is known besides the curve, on the same event: a claim for every function of norm up to some bound is one for every smaller bound. Along a chain of
-    /// premises a box has fewer cells for each than it has for one alone.
-    pub(crate) fn with_claims(mut self, reported: Option<f64>) -> Self {
-        let declared = reported.map(|gap| (self.norm_bound, gap));
-        for (norm_bound, gap) in declared.into_iter().chain(self.range.norm_breakdown.zip(self.range.gap)) {
-            for point in self.curve.iter_mut().filter(|point| point.norm_bound <= norm_bound) {
-                point.gap = point.gap.map(|own| own.min(gap));
-            }
-        }
-        self
-    }
-}
-
-impl Standing {
     /// The norm bound as it was declared, and how many times as large norms are under the kernel of curve and map: for pictures that count norms as the sentence does.
     #[must_use]
     pub fn declared(&self) -> (f64, f64) {
@@ -106,6 +103,9 @@ impl Standing {
     #[must_use]
     pub fn moved(mut self, slack: f64) -> Self {
         self.curve = moved(self.curve, slack);
+        for point in &mut self.noise_curve {
+            point.gap = point.gap.map(|gap| gap + self.norm_bound * slack);
+        }
         self.range = self.range.moved(self.norm_bound, slack);
         self
     }
@@ -132,17 +132,4 @@ impl fmt::Display for Repeats {
             batch + 1
         )
     }
-}
-
-/// The running maximum: what makes the curve valid for every $C \ge \lVert f\rVert$ at once (algorithm notes 13.1).
-pub(crate) fn curve(norm_bounds: &[f64], gaps: &[Option<f64>]) -> Vec<Standpoint> {
-    let mut largest = f64::NEG_INFINITY;
-    let mut at = |(&norm_bound, gap): (&f64, &Option<f64>)| {
-        let gap = gap.map(|gap| {
-            largest = largest.max(gap);
-            largest
-        });
-        Standpoint { norm_bound, gap }
-    };
-    norm_bounds.iter().zip(gaps).map(&mut at).collect()
 }

@@ -15,23 +15,42 @@ use crate::strategy::run::problem::Problem;
 use crate::strategy::run::standing::{PremiseRow, Standing};
 use std::borrow::Borrow;
 
+/// What is claimed under the declared premises, with the run that was judged for it: the curve and the map both begin here.
+struct Own<'a> {
+    state: &'a State,
+    replay: Replay<'a>,
+    reading: Reading<'a>,
+    noise: &'a Noise,
+    range: Range,
+    row: PremiseRow,
+}
+
 impl Sbpe {
     /// The run's claim along the norm bound, and where it breaks. None before anything was recommended, and for the paper's rules.
     pub(in crate::strategy) fn standing(&self, problem: &Problem, ledger: &Ledger) -> Result<Option<Standing>> {
-        let Some((state, replay)) = self.replay(problem, ledger, problem.kernel())? else { return Ok(None) };
+        let (Some(own), Some(norm_bound)) = (self.own(problem, ledger)?, problem.norm_bound()) else { return Ok(None) };
+        let level = claimed_level(own.state, own.noise);
+        Ok(Some(Standing {
+            norm_bound,
+            noise_level: Some(level),
+            among_candidates: own.reading.among_candidates,
+            curve: own.row.curve,
+            noise_curve: own.reading.noise_curve(&own.replay, (norm_bound, level), &own.range)?,
+            range: own.range,
+            certificate: self.certificate(problem, own.state),
+        }))
+    }
+
+    /// The range and the curve under the declared kernel.
+    fn own<'a>(&'a self, problem: &'a Problem, ledger: &'a Ledger) -> Result<Option<Own<'a>>> {
         let (Some(kernel), Some(norm_bound), Some(noise)) = (problem.kernel(), problem.norm_bound(), problem.noise()) else {
             return Ok(None);
         };
+        let Some((state, replay)) = self.replay(problem, ledger, kernel)? else { return Ok(None) };
         let reading = self.reading(problem, state, &kernel.value);
-        let standing = Standing {
-            norm_bound,
-            noise_level: Some(claimed_level(state, noise)),
-            among_candidates: reading.among_candidates,
-            curve: reading.curve(&replay, norm_bound)?,
-            range: self.range_of((problem, state, noise), &reading, || Ok(&replay))?,
-            certificate: self.certificate(problem, state),
-        };
-        Ok(Some(standing.with_claims(self.reported(problem, state, &reading))))
+        let range = self.range_of((problem, state, noise), &reading, || Ok(&replay))?;
+        let row = PremiseRow { factor: 1.0, least_norm: range.least_norm, curve: reading.curve(&replay, norm_bound, &range)? };
+        Ok(Some(Own { state, replay, reading, noise, range, row }))
     }
 
     /// The gap that the run reports, of the places that the reading speaks of.
@@ -43,14 +62,15 @@ impl Sbpe {
     /// The gap under one other norm bound, and noise so many times as large. On a box the cells of the curve may be finer than those of one bound alone, and what they show of a larger
     /// norm is shown of this one.
     pub(in crate::strategy) fn gap_under(&self, problem: &Problem, ledger: &Ledger, setting: Setting) -> Result<Option<f64>> {
-        let Some((state, replay)) = self.replay(problem, ledger, problem.kernel())? else { return Ok(None) };
         let (Some(kernel), Some(norm_bound)) = (problem.kernel(), problem.norm_bound()) else { return Ok(None) };
+        let Some((state, replay)) = self.replay(problem, ledger, kernel)? else { return Ok(None) };
         let reading = self.reading(problem, state, &kernel.value);
         let alone = replay.gaps(&[setting])?[0].map(|gap| reading.gap(setting, gap));
         if replay.is_the_same_in_every_chain() || setting.scale > 1.0 {
             return Ok(alone);
         }
-        let larger = reading.curve(&replay, norm_bound)?.into_iter().find(|point| point.norm_bound >= setting.norm_bound);
+        let larger =
+            reading.curve(&replay, norm_bound, &Range::default())?.into_iter().find(|point| point.norm_bound >= setting.norm_bound);
         Ok(alone.map(|gap| larger.and_then(|point| point.gap).map_or(gap, |along| gap.min(along))))
     }
 
@@ -68,9 +88,13 @@ impl Sbpe {
         let (Some(kernel), Some(norm_bound)) = (problem.kernel(), problem.norm_bound()) else { return Ok(Vec::new()) };
         let mut rows = Vec::with_capacity(factors.len());
         for &factor in factors {
+            if factor == 1.0 {
+                rows.extend(self.own(problem, ledger)?.map(|own| own.row));
+                continue;
+            }
             let kernel = Sourced::new(kernel.value.stretched(factor)?, kernel.origin);
-            let Some((state, replay)) = self.replay(problem, ledger, Some(&kernel))? else { return Ok(Vec::new()) };
-            let curve = self.reading(problem, state, &kernel.value).curve(&replay, norm_bound)?;
+            let Some((state, replay)) = self.replay(problem, ledger, &kernel)? else { return Ok(Vec::new()) };
+            let curve = self.reading(problem, state, &kernel.value).curve(&replay, norm_bound, &Range::default())?;
             rows.push(PremiseRow { factor, least_norm: replay.least_norm(), curve });
         }
         Ok(rows)
@@ -96,9 +120,9 @@ impl Sbpe {
         &'a self,
         problem: &'a Problem,
         ledger: &'a Ledger,
-        kernel: Option<&'a Sourced<Kernel>>,
+        kernel: &'a Sourced<Kernel>,
     ) -> Result<Option<(&'a State, Replay<'a>)>> {
-        let (Some((state, best)), Some(kernel)) = (self.replayable(), kernel) else { return Ok(None) };
+        let Some((state, best)) = self.replayable() else { return Ok(None) };
         Ok(Some((state, Replay::new((self, problem, ledger), state, kernel, &best.point)?)))
     }
 
