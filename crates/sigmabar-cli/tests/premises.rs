@@ -319,7 +319,7 @@ fn results_that_taught_the_premises_are_no_other_data() {
     let unnamed: String = text.lines().filter(|line| !line.starts_with("learnt_rows")).map(|line| format!("{line}\n")).collect();
     fs::write(path.join("unnamed.toml"), unnamed).unwrap();
     ends(path, &["new", "unnamed.toml"], "", 0);
-    let said = "the study file has no learnt_rows: a result of pilot.csv that was told here again is not noticed";
+    let said = "the study file has no learnt_rows: a result of pilot.csv that was told here again is not noticed, and the answer is an estimate unless you declare distinct_rows = true";
     assert!(ends(path, &["status", "unnamed.toml"], "", 0).1.contains(said));
     assert!(!ends(path, &["status", "honest.toml"], "", 0).1.contains("no learnt_rows"));
     fs::write(path.join("torn.toml"), text.replace("learnt_from", "# learnt_from")).unwrap();

@@ -114,9 +114,10 @@ pub(crate) fn run(arguments: &Arguments, console: &Console) -> Outcome {
         }
     }
     console.record(&fields, Format::Table)?;
-    if let Some(from) = study.spec().learnt_from_unnamed() {
+    // Said before anything is measured: afterwards it is a reason.
+    if let Some(from) = study.spec().learnt_from_unnamed().filter(|_| !study.spec().has_distinct_rows()) {
         console.warn(format_args!(
-            "the study file has no learnt_rows: a result of {from} that was told here again is not noticed, and the certificate rests on your word that there is none"
+            "the study file has no learnt_rows: a result of {from} that was told here again is not noticed, and the answer is an estimate unless you declare distinct_rows = true, that there is none"
         ));
     }
     if let Some(contradiction) = &status.contradiction {

@@ -94,7 +94,7 @@ pub struct StudyFile {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub learnt_rows: Option<String>,
     /// Whether results that equal one from which premises were learnt, in setting and but for rounding in value, were measured anew, as happens where few digits are written down.
-    /// Without it their certificate is an estimate.
+    /// Without it their certificate is an estimate; so is every certificate where `learnt_from` stands without `learnt_rows`, unless this declares that none of those results is told again.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub distinct_rows: Option<bool>,
     /// When to stop early: "gap < 0.01", or "candidate_gap < 0.01" for the gap among the candidates that stand for the space.

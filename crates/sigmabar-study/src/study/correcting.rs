@@ -220,7 +220,8 @@ impl Study {
         };
         let mishaps = self.store().read(|c| c.prepare_cached(&look)?.query_row([self.key, self.first_claimed()], mishaps))?;
         let (taught, distinct_rows) = (self.taught()?, self.spec.has_distinct_rows());
-        Ok(Mishaps { objective: self.amended_objective()?, taught, distinct_rows, ..mishaps })
+        let unnamed = self.spec.learnt_from_unnamed().is_some();
+        Ok(Mishaps { objective: self.amended_objective()?, taught, unnamed, distinct_rows, ..mishaps })
     }
 
     /// How many results equal one that its premises were learnt from, in setting and all digits that count ([`crate::Taught`]).

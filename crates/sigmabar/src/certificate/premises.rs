@@ -56,7 +56,8 @@ pub struct Premises {
     /// That the function stayed the same where what evaluates it was exchanged after results were told. None where it was not.
     #[serde(default)]
     pub objective: Option<Sourced<Amended>>,
-    /// How many results equal one that premises were learnt from, in setting and every digit: they were measured anew. None where none does.
+    /// How many results equal one that premises were learnt from, in setting and every digit: they were measured anew. 0 where nobody names those results, and that none of them is here
+    /// is somebody's word; none where they are named and none of them is.
     #[serde(default)]
     pub taught: Option<Sourced<usize>>,
     /// $m$: the inducing points in use were not chosen by looking at responses.
@@ -270,13 +271,14 @@ impl Premises {
     }
 
     /// With so many results that equal one from which premises were learnt, in setting and every digit: unless somebody declares that rows are distinct, these are the responses
-    /// that taught the premises, and nothing was learnt elsewhere. Where there is no noise, premises that values taught depend on none.
-    pub(crate) fn with_taught(mut self, results: usize, are_distinct: bool) -> Self {
+    /// that taught the premises, and nothing was learnt elsewhere. Where nobody names what taught them, the same declaration is what the claim rests on. Where there is no noise, premises
+    /// that values taught depend on none.
+    pub(crate) fn with_taught(mut self, results: usize, is_unnamed: bool, are_distinct: bool) -> Self {
         let is_exact = self.noise.value.as_ref().is_some_and(|noise| noise.level() == 0.0);
-        if results == 0 || is_exact {
+        if (results == 0 && !is_unnamed) || is_exact {
             return self;
         }
-        if !are_distinct {
+        if !are_distinct && results > 0 {
             let lengthscales = self.lengthscales.iter_mut().map(|l| &mut l.origin);
             let (kernel, prior, norm) = (&mut self.kernel.origin, &mut self.prior.origin, &mut self.norm_bound.origin);
             let learnt = [kernel, prior, norm, &mut self.noise.origin, &mut self.ridge.origin];
@@ -331,10 +333,12 @@ impl Premises {
         let repeats = self.repeats.map(|r| premise("repeats", r.origin, r.value.to_string()));
         let objective = self.objective.as_ref().map(|o| premise("objective", o.origin, o.value.to_string()));
         let taught = self.taught.map(|t| {
-            let said = format!(
-                "{} results equal ones that taught the premises in setting and, but for rounding, in value: measured anew",
-                t.value
-            );
+            let said = match t.value {
+                0 => "no result is one of those that taught the premises, which are not named".to_owned(),
+                equal => {
+                    format!("{equal} results equal ones that taught the premises in setting and, but for rounding, in value: measured anew")
+                }
+            };
             premise("taught", t.origin, said)
         });
         let list = vec![

@@ -60,6 +60,11 @@ impl Premises {
                  the value (failures = \"unrelated\")",
                 results(self.corrections.value)
             ),
+            "taught" if self.taught.is_none_or(|taught| taught.value == 0) => {
+                "the premises were learnt from other results, which are not named (learnt_rows, as sigmabar premises --from writes it): one that was told again would not be noticed (if none \
+                 was, declare distinct_rows = true)"
+                    .to_owned()
+            }
             "taught" => format!(
                 "{} told that taught the premises, equal in setting and but for rounding in value: the same data cannot teach and prove (if measured anew, declare distinct_rows = true; \
                  if copied, begin a study of which everything is measured; noise = 0 where a repeat always gives the same)",

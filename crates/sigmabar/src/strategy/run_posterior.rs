@@ -181,13 +181,14 @@ impl<'a> RunPosterior<'a> {
     /// Whether everything measured may stand in one claim: nothing counts more than the rest, nothing was lost, corrected or is still open that may have been
     /// chosen by its noise, and nothing is there from which the premises may have been learnt.
     fn is_whole(run: &Strategy) -> bool {
-        let &Mishaps { corrected, measured_again, taught, distinct_rows, .. } = run.mishaps();
+        let &Mishaps { corrected, measured_again, taught, unnamed, distinct_rows, .. } = run.mishaps();
         let ledger = &run.ledger;
         let settled = ledger.settled();
         let lost = ledger.lost_before() + ledger.lost_until(settled) + corrected + measured_again;
         let has_pilot = matches!(&run.policy, Policy::Sbpe(sbpe) if sbpe.pilot().is_some());
-        let may_have_taught =
-            has_pilot || (taught > 0 && !distinct_rows) || (run.problem.is_learnt_elsewhere() && ledger.measured_before().next().is_some());
+        let may_have_taught = has_pilot
+            || ((taught > 0 || unnamed) && !distinct_rows)
+            || (run.problem.is_learnt_elsewhere() && ledger.measured_before().next().is_some());
         let all = || ledger.all_measured();
         let is_settled = ledger.measured_before().chain(ledger.measured_until(settled)).count() == all().count();
         is_settled && !may_have_taught && all().all(|m| m.standard_error.is_none()) && run.problem.failures().origin(lost) != Origin::Unmet

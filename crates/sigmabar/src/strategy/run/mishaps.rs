@@ -20,7 +20,9 @@ pub struct Mishaps {
     pub objective: Option<Amended>,
     /// Results that equal one from which premises were learnt, in setting and every digit.
     pub taught: usize,
-    /// Whether somebody declares that such rows are measurements of their own.
+    /// Whether premises were learnt from results that nobody names: one of these that is told again would not be noticed.
+    pub unnamed: bool,
+    /// Whether somebody declares that results equal to these are measurements of their own, and that none of them is here.
     pub distinct_rows: bool,
 }
 
@@ -38,7 +40,7 @@ impl Mishaps {
         premises.objective = self.objective.clone().map(|amended| Sourced::new(amended, Origin::Declared));
         premises.losses.value += self.measured_again;
         premises.losses.origin = premises.losses.origin.max(failures.origin(self.measured_again));
-        *premises = premises.clone().with_taught(self.taught, self.distinct_rows);
+        *premises = premises.clone().with_taught(self.taught, self.unnamed, self.distinct_rows);
         let taught = premises.taught.map_or(Origin::Guaranteed, |taught| taught.origin);
         let is_vouched = premises.corrections.origin.max(premises.losses.origin).max(taught).is_firm();
         // Beside an estimate the range stands by itself: nothing else says that it does not.
