@@ -9,7 +9,7 @@ use crate::plate::Plate;
 use levels::{Apart, Factor, Levels, Made, levels, with_unit};
 use sigmabar::theory::norm_of_hills;
 use sigmabar::{Expansion, Kernel, Points};
-use sigmabar_study::Value;
+use sigmabar_study::{Parameter, ParameterKind, Space, Value, choice_length};
 use std::io::BufRead;
 
 /// The answers.
@@ -87,7 +87,14 @@ pub(crate) struct Beliefs {
     pub change: f64,
     /// By how much two measurements of one setting usually differ.
     pub repeat: f64,
+    /// How much values under two choices of a factor correlate, where a factor has choices.
+    pub alike: Option<f64>,
 }
+
+/// Behind the remark of the kernel where a factor has choices: how far, and how alike.
+const CHOICES: (&str, &str) = ("in shares of the range: ", "; two choices are alike by ");
+/// How alike they are until somebody says otherwise.
+const ALIKE: f64 = 0.5;
 
 /// The remarks behind the lines that answers give, in the order of the keys: by these they are known again.
 pub(crate) struct Said {
@@ -117,14 +124,18 @@ impl Beliefs {
             let words = line(i)?.split_once(SAID.remarks[i])?.1.trim_start();
             words.split(|c: char| c.is_whitespace() || c == ':').next()?.parse::<f64>().ok()
         };
-        let change = line(4)?.split_once("lengthscale =")?.1.split_once('}')?.0.trim().parse().ok()?;
-        Some(Self { usual: value(0)?, stray: value(1)?, hills: remark(2)? as usize, change, repeat: remark(3)? })
+        let both = line(4)?.split_once(CHOICES.0).and_then(|(_, both)| both.split_once(CHOICES.1));
+        let (change, alike) = match both {
+            Some((change, alike)) => (change.trim().parse().ok()?, Some(alike.trim().parse().ok()?)),
+            None => (line(4)?.split_once("lengthscale =")?.1.split_once('}')?.0.trim().parse().ok()?, None),
+        };
+        Some(Self { usual: value(0)?, stray: value(1)?, hills: remark(2)? as usize, change, repeat: remark(3)?, alike })
     }
 
-    /// Asks; what was said before stands unless something else is said now.
-    pub(crate) fn ask(asker: &mut Asker<'_>, earlier: Option<Self>) -> Outcome<Self> {
-        let Self { usual, stray, hills, change, repeat } =
-            earlier.unwrap_or(Self { usual: 0.0, stray: 1.0, hills: 4, change: 0.3, repeat: 0.1 });
+    /// Asks; what was said before stands unless something else is said now. How alike choices are is asked where a factor has them.
+    pub(crate) fn ask(asker: &mut Asker<'_>, space: &Space, earlier: Option<Self>) -> Outcome<Self> {
+        let Self { usual, stray, hills, change, repeat, alike } =
+            earlier.unwrap_or(Self { usual: 0.0, stray: 1.0, hills: 4, change: 0.3, repeat: 0.1, alike: None });
         let number = |text: &str| text.parse::<f64>().ok().filter(|v| v.is_finite()).ok_or_else(|| "a number, such as 50".to_owned());
         let positive = |text: &str| number(text).and_then(|v| if v > 0.0 { Ok(v) } else { Err("a number above 0".to_owned()) });
         let usual = asker.until("Which value is usual, before you know anything about a setting?", &usual.to_string(), number)?;
@@ -137,7 +148,18 @@ impl Beliefs {
         let way = "How far must one go along a factor, as a share of its range, to see a clear change?";
         let change = asker.until(way, &change.to_string(), share)?;
         let repeat = asker.until("By how much do two measurements of one setting usually differ?", &repeat.to_string(), positive)?;
-        Ok(Self { usual, stray, hills, change, repeat })
+        let Some(factor) = space.parameters().iter().find(|parameter| is_choice(parameter)) else {
+            return Ok(Self { usual, stray, hills, change, repeat, alike: None });
+        };
+        let question = format!(
+            "How alike are results under two choices of {}, from 0 (one tells nothing about another) to 1 (they are the same)?",
+            factor.name
+        );
+        let inside = |text: &str| {
+            number(text).and_then(|v| if v > 0.0 && v < 1.0 { Ok(v) } else { Err("a number between 0 and 1, such as 0.5".to_owned()) })
+        };
+        let alike = asker.until(&question, &alike.unwrap_or(ALIKE).to_string(), inside)?;
+        Ok(Self { usual, stray, hills, change, repeat, alike: Some(alike) })
     }
 
     /// The kernel along one factor.
@@ -151,16 +173,25 @@ impl Beliefs {
     }
 
     /// The keys of a study file, with where each comes from.
-    pub(crate) fn to_toml(&self) -> Outcome<String> {
-        let Self { usual, stray, hills, change, repeat } = self;
+    pub(crate) fn to_toml(&self, space: &Space) -> Outcome<String> {
+        let Self { usual, stray, hills, change, repeat, alike } = self;
         let norm = norm_of_hills(1.0, *hills)?;
+        let (lengths, remark) = match alike {
+            Some(alike) => {
+                let choice = format!("{:.6}", choice_length(space.candidates().is_some(), *alike)?);
+                let length = |parameter: &Parameter| if is_choice(parameter) { choice.clone() } else { format!("{change:?}") };
+                let named = space.parameters().iter().map(|parameter| format!("{} = {}", quoted(&parameter.name), length(parameter)));
+                (format!("{{ {} }}", named.collect::<Vec<_>>().join(", ")), format!("{}{change:?}{}{alike:?}", CHOICES.0, CHOICES.1))
+            }
+            None => (format!("{change:?}"), "in shares of the range".to_owned()),
+        };
         Ok(format!(
             "# What you said is assumed; if it is wrong, so may be the answer, which says for which norms it stands.\n\
              prior_mean = {usual:?}  # the usual value\n\
              unit = {stray:?}  # how far settings stray from it: norm and noise count in these\n\
              norm_bound = {norm:.4}  # 1.5 times the root of {hills} hills and valleys\n\
              noise = {{ about = {:.6} }}  # two measurements usually differ by {repeat}: a guess that plans; replicates bound it\n\
-             kernel = {{ name = \"matern\", nu = 2.5, lengthscale = {change:?} }}  # so far to a clear change, in shares of the range\n\
+             kernel = {{ name = \"matern\", nu = 2.5, lengthscale = {lengths} }}  # so far to a clear change, {remark}\n\
              # failures = \"unrelated\"  # take the first # away if a lost measurement says nothing about its value; else one of them makes the answer an estimate\n",
             self.noise()
         ))
@@ -169,7 +200,8 @@ impl Beliefs {
     /// Three functions with so many hills and valleys along one factor, each at so many choices of another if there are any, in the data's scale.
     pub(crate) fn functions(&self, choices: usize, seed: u64) -> Outcome<Vec<Vec<Vec<f64>>>> {
         let lines = choices.max(1);
-        let kernel = self.kernel()?.columns(vec![0])? * Kernel::hamming(self.change, 1.0)?.columns(vec![1])?;
+        let between = -1.0 / self.alike.unwrap_or(ALIKE).ln();
+        let kernel = self.kernel()?.columns(vec![0])? * Kernel::hamming(between, 1.0)?.columns(vec![1])?;
         let one = |which: u64| -> Outcome<Vec<Vec<f64>>> {
             // Centres at equal steps, turned by the golden ratio from function to function.
             let centre = |i: usize| [((i as f64 + 0.5) / self.hills as f64 + 0.618 * (which as f64 + 1.0)).fract(), (i % lines) as f64];
@@ -221,6 +253,10 @@ impl<'a> Asker<'a> {
             }
         }
     }
+}
+
+fn is_choice(parameter: &Parameter) -> bool {
+    matches!(parameter.kind, ParameterKind::Categorical { .. })
 }
 
 /// A TOML string: JSON's escapes are TOML's.
@@ -297,8 +333,22 @@ mod tests {
 
     #[test]
     fn what_was_said_is_read_back_from_the_file() {
-        let beliefs = Beliefs { usual: 50.0, stray: 20.0, hills: 3, change: 0.4, repeat: 2.5 };
-        assert_eq!(Beliefs::said(&beliefs.to_toml().unwrap()), Some(beliefs));
+        let number = "budget = 9\n[parameters.t]\ntype = \"float\"\nlow = 0\nhigh = 1\n";
+        let choice = format!("{number}[parameters.solvent]\ntype = \"categorical\"\nchoices = [\"dmso\", \"thf\"]\n");
+        let list = "budget = 9\ncandidates = { columns = [\"t\", \"solvent\"], rows = [[0, \"dmso\"], [0, \"thf\"], [1, \"thf\"]] }\n";
+        for (study, alike) in [(number, None), (&choice, Some(0.25)), (list, Some(0.25))] {
+            let read = |text: &str| sigmabar_study::StudySpec::from_toml(text, std::path::Path::new(".")).unwrap();
+            let beliefs = Beliefs { usual: 50.0, stray: 20.0, hills: 3, change: 0.4, repeat: 2.5, alike };
+            let written = beliefs.to_toml(read(study).space()).unwrap();
+            assert_eq!(Beliefs::said(&written), Some(beliefs));
+            // What was said about choices is what the kernel of the study says.
+            let spec = read(&format!("{written}{study}"));
+            let at = |word: &str| spec.space().point(&[Value::Float(0.0), Value::Choice(word.into())]).unwrap();
+            if let Some(alike) = alike {
+                let found = spec.problem().kernel().unwrap().value.value(&at("dmso"), &at("thf"));
+                assert!((found - alike).abs() < 1e-4, "{found}");
+            }
+        }
         assert_eq!(Beliefs::said("prior_mean = 3\n"), None);
     }
 

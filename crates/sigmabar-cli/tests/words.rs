@@ -172,8 +172,8 @@ fn units_are_shown_to_people_and_read_back() {
     let answers = "yield\nlarge\ntemperature (°C)\n20..80 step 5\nhours\n1, 2, 4, 8 h\nsolvent (polar)\ndmso, thf\n\n6\n1\n";
     ends(path, &["new", "study.toml", "--questions"], answers, 0);
     let file = fs::read_to_string(path.join("study.toml")).unwrap();
-    ends(path, &["premises", "study.toml", "--questions"], "50\n20\n4\n0.5\n1\n", 0);
-    ends(path, &["premises", "study.toml", "--questions"], "3\n20\n9\n0.5\n1\n", 0);
+    ends(path, &["premises", "study.toml", "--questions"], "50\n20\n4\n0.5\n1\n0.3\n", 0);
+    ends(path, &["premises", "study.toml", "--questions"], "3\n20\n9\n0.5\n1\n\n", 0);
     assert!(file.matches("unit = ").count() == 2 && file.contains("unit = \"°C\"") && file.contains("unit = \"h\""), "{file}");
     ends(path, &["ask", "study.toml", "--plate", "6", "-o", "plate.csv", "--map", "map.csv"], "", 0);
     let sheet = fs::read_to_string(path.join("plate.csv")).unwrap();

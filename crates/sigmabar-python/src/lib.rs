@@ -65,7 +65,7 @@ mod _core {
     #[pymodule_export]
     use super::strategy::PyStrategy;
     #[pymodule_export]
-    use super::study::{PyStudy, judge_premises, learn_premises, study_schema};
+    use super::study::{PyStudy, choice_length, judge_premises, learn_premises, study_schema};
     #[pymodule_export]
     use super::theory::{
         batch_sizes, data_gain, gain_bounds, norm_of_hills, regression_bound, regret_bound, replicates, samples_for_error, samples_for_std,

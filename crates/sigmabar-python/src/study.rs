@@ -305,11 +305,22 @@ fn said(error: impl Display) -> String {
 #[pyfunction]
 pub fn learn_premises(py: Python<'_>, text: String, rows: Vec<(String, f64)>, source: Option<String>, seed: u64) -> PyResult<String> {
     work::run(py, move || {
-        let learnt = pilot(&text, rows)?.1.learn(false, seed).map_err(said)?;
+        let pilot = pilot(&text, rows)?.1;
+        let learnt = pilot.learn(false, seed).map_err(said)?;
         let (lines, keys) = (learnt.to_toml(source.as_deref().map(Path::new)), learnt.keys(source.as_deref()));
-        let found = serde_json::json!({ "keys": keys, "least_norm": learnt.least_norm, "results": learnt.results, "lines": lines });
+        let drawn = pilot.functions(&learnt, seed).map_err(said)?;
+        let functions = drawn.map(|d| serde_json::json!({ "along": d.along, "choices": d.choices, "values": d.functions }));
+        let found = serde_json::json!({
+            "keys": keys, "least_norm": learnt.least_norm, "results": learnt.results, "lines": lines, "untaught": learnt.untaught, "functions": functions,
+        });
         Ok::<_, String>(found.to_string())
     })
+}
+
+/// The length-scale of a parameter with choices, in a list or in a product, at which values under two of them correlate so much.
+#[pyfunction]
+pub fn choice_length(is_list: bool, alike: f64) -> PyResult<f64> {
+    sigmabar_study::choice_length(is_list, alike).map_err(raise)
 }
 
 /// What results say about the premises of a study file: the least norm, that of what fits best, and the one that is suggested.

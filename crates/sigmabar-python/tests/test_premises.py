@@ -306,3 +306,103 @@ def test_functions_are_drawn_along_a_number_and_over_the_levels_of_a_choice() ->
     assert [len(ax.get_lines()[1].get_xdata()) for ax in figure.axes] == [30, 30]
     levels = sb.plot.functions(kernel, 2.0, np.eye(4), count=2)
     assert all(ax.get_lines()[1].get_linestyle() == "None" for ax in levels.axes), "nothing lies between two choices"
+
+
+SOLVENTS = ["dmso", "thf", "dmf"]
+CHOICES = {
+    "budget": 60,
+    "batches": 3,
+    "parameters": {"t": {"type": "float", "low": 20, "high": 80, "step": 5}, "solvent": {"type": "categorical", "choices": SOLVENTS}},
+}
+
+
+def solvent_yields(t: float, solvent: str) -> float:
+    best, height = {"dmso": (60, 25), "dmf": (60, 21), "thf": (45, 10)}[solvent]
+    return 50 + height * math.exp(-(((t - best) / 25) ** 2))
+
+
+def test_choices_are_learnt_to_a_certificate_with_its_range(tmp_path: Path) -> None:
+    rng = np.random.default_rng(3)
+    t, words = 20 + 5.0 * (np.arange(30) * 7 % 13), [SOLVENTS[i % 3] for i in range(30)]
+    y = np.array([solvent_yields(a, b) for a, b in zip(t, words)]) + rng.normal(size=30)
+    learnt = sb.premises.learn(CHOICES, {"t": t, "solvent": words}, y)
+    # In the order of the study, as rows of several kinds, it is the same table.
+    assert sb.premises.learn(CHOICES, list(zip(t, words)), y).keys == learnt.keys
+    assert sorted(learnt.keys["kernel"]["lengthscale"]) == ["solvent", "t"] and learnt.untaught == ()
+    assert "values under two choices of solvent correlate by" in str(learnt)
+    verdict = sb.premises.judge(learnt.into(CHOICES), {"t": t, "solvent": words}, y)
+    assert verdict.least_norm == learnt.least_norm and verdict.suggested == pytest.approx(learnt.keys["norm_bound"], rel=1e-3)
+    drawn = learnt.functions
+    assert drawn is not None and drawn.along == "t" and drawn.values.shape == (3, 3, 201)
+    assert drawn.choices == [f"solvent = {word}" for word in SOLVENTS]
+    lines = [line.get_label() for line in sb.plot.functions(learnt).axes[0].get_lines()[1:]]
+    assert lines == drawn.choices
+    study = sb.Study.create(tmp_path / "s.db", "s", learnt.into(CHOICES))
+    study.run(lambda t, solvent: solvent_yields(t, solvent) + rng.normal())
+    advice = study.recommend()
+    assert advice is not None and advice.label == "certified" and advice.premises is not None
+    assert advice.premises.norm_breakdown >= float(learnt.keys["norm_bound"]) > advice.premises.least_norm
+    with pytest.raises(sb.Error, match=r"column 'solvent', row 1: None is not the name of a choice"):
+        sb.premises.learn(CHOICES, {"t": t, "solvent": ["dmso", None, *words[2:]]}, y)
+    with pytest.raises(sb.Error, match="water"):
+        sb.premises.learn(CHOICES, {"t": t, "solvent": ["water", *words[1:]]}, y)
+    with pytest.raises(sb.Error, match="column 'solvent' has another number"):
+        sb.premises.learn(CHOICES, {"t": t, "solvent": words[1:]}, y)
+
+
+def test_a_list_with_words_is_learnt_too() -> None:
+    rows = [[20 + 5 * i, word] for i in range(13) for word in SOLVENTS]
+    study = {"budget": 60, "candidates": {"columns": ["t", "solvent"], "rows": rows}}
+    y = [solvent_yields(t, word) + 0.3 * math.sin(7 * i) for i, (t, word) in enumerate(rows)]
+    learnt = sb.premises.learn(study, rows, y)
+    verdict = sb.premises.judge(learnt.into(study), rows, y)
+    assert verdict.suggested == pytest.approx(learnt.keys["norm_bound"], rel=1e-3)
+
+
+def test_one_thing_has_one_number(tmp_path: Path) -> None:
+    """On a box the cells of a curve are coarser than those of the run: the map and the standing say the same all the same."""
+    keys = {
+        "budget": 40,
+        "batches": 2,
+        "norm_bound": 2.0,
+        "noise": 0.1,
+        "kernel": {"name": "matern", "nu": 2.5, "lengthscale": 0.3},
+        "parameters": {name: {"type": "float", "low": 0, "high": 1} for name in "ab"},
+    }
+    study = sb.Study.create(tmp_path / "s.db", "s", keys)
+    rng = np.random.default_rng(1)
+    study.run(lambda a, b: math.sin(3 * a) * (1 - b) + 0.1 * rng.normal())
+    for asked in (study, study.strategy):
+        standing, found = asked.standing(), asked.premise_map([0.7, 1.0])
+        assert standing is not None and found is not None
+        assert np.array_equal(found.gaps[1], standing.gaps, equal_nan=True) and found.least_norms[1] == standing.range.least_norm
+        assert standing.range.claimed is not None and standing.gaps[np.searchsorted(standing.norm_bounds, standing.norm_bound)] <= standing.range.claimed
+
+
+def test_the_noise_at_which_a_claim_breaks_is_drawn() -> None:
+    s = finished()
+    found = s.standing()
+    assert found is not None and found.noise_level == 0.1 and found.range.noise_breakdown is not None and found.range.gap is not None
+    ax = sb.plot.premises(s, along="noise")
+    line = ax.lines[0]
+    levels, gaps = np.asarray(line.get_xdata()), np.asarray(line.get_ydata())
+    assert (found.range.noise_breakdown, found.range.gap) in zip(levels, gaps)
+    stands = levels <= found.range.noise_breakdown
+    assert np.nanmax(gaps[stands]) <= found.range.gap < np.nanmin(gaps[~stands])
+    assert [line.get_xdata()[0] for line in ax.lines[1:3]] == [0.1, found.range.noise_breakdown]
+    with pytest.raises(ValueError, match="along must be 'norm' or 'noise'"):
+        sb.plot.premises(s, along="delta")  # type: ignore[arg-type]
+
+
+def test_how_alike_choices_are_is_what_the_kernel_says(tmp_path: Path) -> None:
+    said = sb.premises.ask(**ANSWERS, alike=0.25)
+    lengths = said.into(CHOICES)["kernel"]["lengthscale"]
+    assert lengths["t"] == ANSWERS["change"] and math.exp(-1 / lengths["solvent"]) == pytest.approx(0.25)
+    # In a list two words are at distance 1 of a Matérn kernel.
+    rows = {"budget": 9, "candidates": {"columns": ["t", "solvent"], "rows": [[0, "dmso"], [1, "thf"]]}}
+    words = said.into(rows)["kernel"]["lengthscale"]["solvent"]
+    assert sb.Matern(nu=2.5, lengthscale=words)([[0.0]], [[1.0]])[0, 0] == pytest.approx(0.25)
+    assert said.into(STUDY)["kernel"]["lengthscale"] == ANSWERS["change"], "without choices nothing is asked"
+    sb.Study.create(tmp_path / "s.db", "s", said.into(CHOICES))
+    with pytest.raises(sb.Error, match="alike"):
+        sb.premises.ask(**ANSWERS, alike=1.0)

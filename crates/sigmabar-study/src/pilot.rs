@@ -1,9 +1,15 @@
 //! Premises from results of before: what these suggest, and what they exclude (algorithm notes 13.4).
 
-use crate::{Error, ImportedRow, ParameterKind, Result, StudySpec, Taught, TrialResult, Value as Setting};
+mod drawn;
+mod kernel;
+
+pub use drawn::{Drawn, shown_choices};
+pub use kernel::choice_length;
+
+use crate::{Error, ImportedRow, Parameter, ParameterKind, Result, StudySpec, Taught, TrialResult, Value as Setting};
+use kernel::Scales;
 use serde_json::{Map, Value, json};
 use sigmabar::certificate::{Towards, short};
-use sigmabar::evidence::{Learning, fit_hyperparameters};
 use sigmabar::noise::Replicates;
 use sigmabar::{Claim, Collected, FeatureMap, Kernel, Noise, Observations, Points, Posterior, Prior, Problem, Sourced};
 use std::fmt::Write;
@@ -26,13 +32,11 @@ const STEPS: f64 = 1e6;
 /// Results of before, as a study sees them.
 #[derive(Clone, Debug)]
 pub struct Pilot {
-    names: Vec<String>,
+    /// Of the study.
+    spec: StudySpec,
     settings: Vec<Vec<Setting>>,
     points: Vec<Vec<f64>>,
     values: Vec<f64>,
-    /// The study's.
-    delta: f64,
-    budget: usize,
 }
 
 /// What results suggest: premises for other data than themselves.
@@ -50,6 +54,10 @@ pub struct Learnt {
     pub level: Level,
     /// By the names of the parameters, in shares of their ranges.
     pub lengthscales: Vec<(String, f64)>,
+    /// How much values under two choices of a parameter correlate: 1 where one says everything about the other.
+    pub alike: Vec<(String, f64)>,
+    /// What they say nothing about: parameters that never changed, and choices that were never measured.
+    pub untaught: Vec<String>,
     /// The kernel's variance, in squared units.
     pub variance: f64,
     /// These results themselves, so that one that is told again is noticed.
@@ -85,21 +93,12 @@ pub struct Verdict {
 }
 
 impl Pilot {
-    /// The results among rows, of a study with parameters that are numbers; `called` is where they come from, for errors.
+    /// The results among rows, of a study; `called` is where they come from, for errors.
     ///
     /// # Errors
-    /// [`Error::NotLearnt`] for a parameter that is a choice and for too few results; [`Error::Setting`] and its like for a row that is not of the study.
+    /// [`Error::NotLearnt`] for too few results; [`Error::Setting`] and its like for a row that is not of the study.
     pub fn new(spec: &StudySpec, rows: &[ImportedRow], called: &str) -> Result<Self> {
-        let parameters = spec.space().parameters();
-        if let Some(choice) = parameters.iter().find(|p| matches!(p.kind, ParameterKind::Categorical { .. })) {
-            return Err(Error::NotLearnt {
-                what: format!("the parameter {} is a choice, and its premises are not learnt from results", choice.name),
-                remedy: "answer the questions instead: sigmabar premises --questions".into(),
-            });
-        }
-        let names = parameters.iter().map(|p| p.name.clone()).collect();
-        let (delta, budget) = (spec.problem().delta(), spec.problem().budget());
-        let mut pilot = Self { names, settings: Vec::new(), points: Vec::new(), values: Vec::new(), delta, budget };
+        let mut pilot = Self { spec: spec.clone(), settings: Vec::new(), points: Vec::new(), values: Vec::new() };
         for row in rows {
             if let TrialResult::Value { value, .. } = row.result {
                 pilot.points.push(spec.space().point(&row.values)?);
@@ -121,8 +120,8 @@ impl Pilot {
         self.values.len()
     }
 
-    fn observations(&self, prior: Prior) -> Result<Observations> {
-        Ok(Observations::new(Points::from_rows(&self.points)?, &self.values, Collected::Undeclared, prior)?)
+    fn observations_at(&self, points: Points, prior: Prior) -> Result<Observations> {
+        Ok(Observations::new(points, &self.values, Collected::Undeclared, prior)?)
     }
 
     /// Premises for measurements to come, each to the digits that a study file gets, and judged as such. Rows of a table that are equal in every number may be one that was written down twice; those of a pilot of the study's own are not.
@@ -139,32 +138,64 @@ impl Pilot {
         let which: Vec<usize> = (0..self.len()).filter(|&i| rows.holds(&self.settings[i], self.values[i])).collect();
         let settings = which.iter().map(|&i| self.settings[i].clone()).collect();
         let points = which.iter().map(|&i| self.points[i].clone()).collect();
-        Self { names: self.names.clone(), settings, points, values: which.iter().map(|&i| self.values[i]).collect(), ..*self }
+        Self { spec: self.spec.clone(), settings, points, values: which.iter().map(|&i| self.values[i]).collect() }
     }
 
     fn learn_all(&self, is_own: bool, seed: u64, rows: Taught) -> Result<Learnt> {
         let found = Prior::learnt(&self.values)?;
         let prior = Prior::declared(digits(found.mean()), digits(found.unit()))?;
-        let mut learning = Learning::new(vec![Kernel::matern(2.5, vec![0.3; self.names.len()], 1.0)?]);
-        learning.seed = seed;
-        let learnt = fit_hyperparameters(&self.observations(prior)?, &learning)?;
-        let kernel = &learnt.kernel().value;
-        let lengths: Vec<f64> = (0..self.names.len()).map(|i| digits(kernel.lengthscale().map_or(0.3, |l| l.get(i)))).collect();
-        let variance = digits(kernel.value(&self.points[0], &self.points[0]));
-        let level = self.level(is_own, digits(learnt.ridge()))?;
-        let (kernel, noise) = (Kernel::matern(2.5, lengths.clone(), variance)?, Noise::gaussian(level.guess())?);
-        let ridge = noise.usual_ridge(variance, self.budget);
-        let Verdict { least_norm, suggested, .. } = self.verdict(kernel.into(), (prior, &noise, ridge), self.delta)?;
+        let Scales { lengths, variance, ridge } = self.scales(prior, seed)?;
+        let names = self.spec.space().parameters().iter().map(|parameter| parameter.name.clone());
+        let lengthscales: Vec<(String, f64)> = names.zip(lengths).collect();
+        let kernel = self.spec.matern(&lengthscales, variance)?;
+        let alike = self.alike(&kernel);
+        let (level, problem) = (self.level(is_own, ridge)?, self.spec.problem());
+        let noise = Noise::gaussian(level.guess())?;
+        let ridge = noise.usual_ridge(variance, problem.budget());
+        let Verdict { least_norm, suggested, .. } = self.verdict(kernel.into(), (prior, &noise, ridge), problem.delta())?;
         Ok(Learnt {
             results: self.len(),
             prior,
             norm_bound: digits(suggested),
             least_norm,
             level,
-            lengthscales: self.names.iter().cloned().zip(lengths).collect(),
+            lengthscales,
+            alike,
+            untaught: self.untaught(),
             variance,
             rows,
         })
+    }
+
+    /// By the kernel that the study will have.
+    fn alike(&self, kernel: &Kernel) -> Vec<(String, f64)> {
+        let space = self.spec.space();
+        let changed = |(i, parameter): (usize, &Parameter)| {
+            let is_two = matches!(&parameter.kind, ParameterKind::Categorical { choices } if choices.len() > 1);
+            let at = |choice: usize| {
+                let mut point = self.points[0].clone();
+                space.choose(&mut point, i, choice);
+                point
+            };
+            is_two.then(|| (parameter.name.clone(), kernel.value(&at(0), &at(1)) / kernel.value(&at(0), &at(0))))
+        };
+        space.parameters().iter().enumerate().filter_map(changed).collect()
+    }
+
+    /// What the results say nothing about.
+    fn untaught(&self) -> Vec<String> {
+        let space = self.spec.space();
+        let mut found = Vec::new();
+        for (i, parameter) in space.parameters().iter().enumerate() {
+            let is_seen = |value: &Setting| self.settings.iter().any(|setting| setting[i].same(value));
+            if self.settings.iter().all(|setting| setting[i].same(&self.settings[0][i])) {
+                found.push(format!("{} was {} in all of them", parameter.name, self.settings[0][i]));
+            } else if let ParameterKind::Categorical { choices } = &parameter.kind {
+                let missing = choices.iter().filter(|choice| !is_seen(choice));
+                found.extend(missing.map(|choice| format!("{} = {choice} is in none of them", parameter.name)));
+            }
+        }
+        found
     }
 
     /// Repeats that are all equal bound no level, and never will: what they show is said. In a table they may be one row that was written down twice.
@@ -188,7 +219,7 @@ impl Pilot {
     }
 
     fn verdict(&self, kernel: Sourced<Kernel>, (prior, noise, ridge): (Prior, &Noise, f64), delta: f64) -> Result<Verdict> {
-        let observations = self.observations(prior)?;
+        let observations = self.observations_at(Points::from_rows(&self.points)?, prior)?;
         let measured = observations.locations().points();
         let spread: Vec<usize> = (0..measured.len()).step_by(measured.len().div_ceil(MOST_INDUCING)).collect();
         let features = FeatureMap::new(kernel, measured.select(&spread)?)?;
@@ -248,6 +279,13 @@ impl Learnt {
     #[must_use]
     pub fn to_toml(&self, from: Option<&Path>) -> String {
         let Self { results, prior, norm_bound, least_norm, level, variance, .. } = self;
+        let mut remarks = String::new();
+        for (name, correlation) in &self.alike {
+            let _ = writeln!(remarks, "# values under two choices of {name} correlate by {correlation:.2}, by this kernel");
+        }
+        for what in &self.untaught {
+            let _ = writeln!(remarks, "# {what}: what is assumed there is a guess");
+        }
         let mut lengths = String::new();
         for (i, (name, length)) in self.lengthscales.iter().enumerate() {
             let _ = write!(lengths, "{}{name:?} = {length:?}", if i > 0 { ", " } else { "" });
@@ -268,7 +306,7 @@ impl Learnt {
              unit = {:?}  # their standard deviation: norm and noise count in these\n\
              norm_bound = {norm_bound:?}  # {SAFETY} times the norm of what fits them best; under this kernel and if noise is no larger than the guess {:?} they exclude norms below {}\n\
              {}\n\
-             kernel = {{ name = \"matern\", nu = 2.5, lengthscale = {{ {lengths} }}, variance = {variance:?} }}\n",
+             kernel = {{ name = \"matern\", nu = 2.5, lengthscale = {{ {lengths} }}, variance = {variance:?} }}\n{remarks}",
             prior.mean(),
             prior.unit(),
             level.guess(),

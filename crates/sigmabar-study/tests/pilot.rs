@@ -242,3 +242,127 @@ fn every_row_that_teaches_is_named() {
     // A short table is named whole.
     assert_eq!(learn(&table[..300]).rows.len(), 300);
 }
+
+/// Yields over temperature and solvent: how much each solvent moves the optimum is said.
+fn yields(count: u32, apart: f64, words: &[&str]) -> Vec<ImportedRow> {
+    let row = |i: u32| {
+        let (t, word) = ((0.618_033_988_75 * f64::from(i)).fract(), i as usize % words.len());
+        let noise = (0.754_877_666 * f64::from(i + 1) * f64::from(i + 7)).fract() - 0.5;
+        let value = 50.0 + 10.0 * (5.0 * t + apart * word as f64).sin() + noise;
+        let values = vec![Value::Float(t), Value::Choice(words[word].into())];
+        ImportedRow { values, result: TrialResult::Value { value, standard_error: None, replicates: None } }
+    };
+    (0..count).map(row).collect()
+}
+
+/// A range and a solvent, as a product and as a list of all combinations on a grid.
+fn with_solvent() -> String {
+    "budget = 60\n[parameters.t]\ntype = \"float\"\nlow = 0\nhigh = 1\n[parameters.solvent]\ntype = \"categorical\"\nchoices = [\"dmso\", \"thf\", \"dmf\"]\n".into()
+}
+
+/// What is written is what was judged: read back from the file, the premises exclude the same norms and suggest the same, under the kernel that the study has for choices.
+#[test]
+fn choices_are_learnt_like_numbers() {
+    let words = ["dmso", "thf", "dmf"];
+    let learn = |text: &str, rows: &[ImportedRow]| {
+        let pilot = Pilot::new(&spec(text), rows, "table.csv").unwrap();
+        let learnt = pilot.learn(false, 1).unwrap();
+        let written = spec(&format!("{}{text}", learnt.to_toml(Some(Path::new("table.csv")))));
+        let verdict = pilot.judge(written.problem()).unwrap().unwrap();
+        assert!(
+            (verdict.least_norm, verdict.suggested > 0.999 * learnt.norm_bound) == (learnt.least_norm, true),
+            "{verdict:?}: {learnt:?}"
+        );
+        assert!(verdict.suggested < 1.001 * learnt.norm_bound);
+        (pilot, learnt, written)
+    };
+    let (pilot, same, written) = learn(&with_solvent(), &yields(36, 0.0, &words));
+    let (_, apart, _) = learn(&with_solvent(), &yields(36, 2.0, &words));
+    // Solvents that do the same are alike, and others are not.
+    assert!(same.alike[0].1 > 0.8 && apart.alike[0].1 < 0.6, "{:?} and {:?}", same.alike, apart.alike);
+    assert!(same.untaught.is_empty() && same.norm_bound < apart.norm_bound, "{} and {}", same.norm_bound, apart.norm_bound);
+    // A result that taught is known by its solvent too.
+    let TrialResult::Value { value, .. } = yields(1, 0.0, &words)[0].result else { panic!("a value") };
+    let taught = |solvent: &str| same.rows.holds(&[Value::Float(0.0), Value::Choice(solvent.into())], value);
+    assert!(taught("dmso") && !taught("thf"));
+    let shown = format!("{:?}", written.problem().kernel().unwrap().value);
+    assert!(shown.contains("Matern") && shown.contains("Hamming"), "{shown}");
+    // Functions to look at: one line for each solvent, and alike where solvents are.
+    let drawn = pilot.functions(&same, 3).unwrap().unwrap();
+    assert_eq!((drawn.along.as_str(), drawn.choices.as_slice()), ("t", &words.map(|word| format!("solvent = {word}"))[..]));
+    let spread = |lines: &[Vec<f64>]| (0..201).map(|i| (lines[0][i] - lines[1][i]).abs()).sum::<f64>() / 201.0;
+    let (_, other, _) = learn(&with_solvent(), &yields(36, 2.0, &words));
+    let wide = pilot.functions(&other, 3).unwrap().unwrap();
+    assert!(drawn.functions.len() == 3 && drawn.functions.iter().flatten().all(|line| line.len() == 201));
+    assert!(drawn.functions.iter().map(|f| spread(f)).sum::<f64>() < wide.functions.iter().map(|f| spread(f)).sum::<f64>());
+}
+
+/// A list of words, choices alone, a choice that was never measured, and a number that never changed: none of them is refused, and what is a guess is called one.
+#[test]
+fn whatever_a_space_has_its_premises_are_learnt() {
+    let rows: Vec<String> =
+        (0..36).map(|i| format!("[{}, \"{}\"]", f64::from(i / 3) / 11.0, ["dmso", "thf", "dmf"][i as usize % 3])).collect();
+    let list = format!("budget = 60\ncandidates = {{ columns = [\"t\", \"solvent\"], rows = [{}] }}\n", rows.join(", "));
+    let result = |value: f64| TrialResult::Value { value, standard_error: None, replicates: None };
+    let measured = |(i, effect): (u32, f64)| ImportedRow {
+        values: vec![Value::Float(f64::from(i / 3) / 11.0), Value::Choice(["dmso", "thf", "dmf"][i as usize % 3].into())],
+        result: result((0.4 * f64::from(i / 3)).sin() + effect * f64::from(i % 3) + 0.1 * (0.7 * f64::from(i * i)).sin()),
+    };
+    let learn = |text: &str, rows: &[ImportedRow]| {
+        let pilot = Pilot::new(&spec(text), rows, "table.csv").unwrap();
+        let learnt = pilot.learn(false, 1).unwrap();
+        let lines = learnt.to_toml(Some(Path::new("table.csv")));
+        let verdict = pilot.judge(spec(&format!("{lines}{text}")).problem()).unwrap().unwrap();
+        assert!((verdict.suggested / learnt.norm_bound - 1.0).abs() < 1e-3, "{verdict:?}: {learnt:?}");
+        (learnt, lines)
+    };
+    let (alike, _) = learn(&list, &(0..36).map(|i| measured((i, 0.0))).collect::<Vec<_>>());
+    let (apart, lines) = learn(&list, &(0..36).map(|i| measured((i, 2.0))).collect::<Vec<_>>());
+    assert!(alike.alike[0].1 > 0.8 && apart.alike[0].1 < alike.alike[0].1, "{:?} and {:?}", alike.alike, apart.alike);
+    assert!(lines.contains("values under two choices of solvent correlate by"), "{lines}");
+
+    let choices = "budget = 30\n[parameters.solvent]\ntype = \"categorical\"\nchoices = [\"dmso\", \"thf\", \"dmf\"]\n[parameters.base]\ntype = \"categorical\"\nchoices = [\"a\", \"b\"]\n";
+    let pair = |i: u32| {
+        let values =
+            [["dmso", "thf", "dmf"][i as usize % 3], ["a", "b"][i as usize / 3 % 2]].map(|word| Value::Choice(word.into())).to_vec();
+        ImportedRow { values, result: result(f64::from(i % 3) + 0.3 * (1.3 * f64::from(i)).sin()) }
+    };
+    let (only, _) = learn(choices, &(0..18).map(pair).collect::<Vec<_>>());
+    assert!(only.alike.len() == 2 && only.alike[0].1 < only.alike[1].1, "the base does nothing: {:?}", only.alike);
+
+    let (untold, lines) = learn(&with_solvent(), &yields(30, 1.0, &["dmso", "thf"]));
+    assert_eq!(untold.untaught, ["solvent = dmf is in none of them"]);
+    assert!(lines.contains("# solvent = dmf is in none of them: what is assumed there is a guess"), "{lines}");
+    let (one, _) = learn(&with_solvent(), &yields(30, 1.0, &["thf"]));
+    assert_eq!(one.untaught, ["solvent was thf in all of them"]);
+    let error = Pilot::new(&spec(&with_solvent()), &yields(30, 1.0, &["dmso", "water"]), "table.csv").unwrap_err().to_string();
+    assert!(error.contains("solvent") && error.contains("water"), "{error}");
+}
+
+/// Premises that were learnt from results which the file does not name: that none of these is told again is somebody's word, and without it the answer is an estimate. What is certain to be
+/// noticed is what is in the study's own records.
+#[test]
+fn premises_from_results_that_nobody_names_are_somebodys_word() {
+    let end = |said: &str| {
+        let directory = tempfile::tempdir().unwrap();
+        let text = file(&format!("{said}{PREMISES}")).replace("pilot = 12\n", "").replace("budget = 60", "budget = 48");
+        let mut study = Study::create(&directory.path().join("study.db"), "study", &spec(&text)).unwrap();
+        finish(&study);
+        let advice = study.recommend().unwrap().unwrap();
+        // What was written when the study was made stays.
+        let without = spec(&text.replace(said, ""));
+        let kept = said.is_empty() || matches!(study.amend(&without), Err(Error::Unamendable { .. }));
+        (advice, (study, directory), kept)
+    };
+    let (plain, ..) = end("");
+    assert_eq!((plain.label(), plain.certificate.premises.taught), (Label::Certified, None));
+    let (unnamed, (study, _directory), is_kept) = end("learnt_from = \"old.csv\"\n");
+    assert!(is_kept && unnamed.certificate.range.is_none());
+    let reasons = unnamed.certificate.weak_premises();
+    assert!(unnamed.label() == Label::Estimated && reasons.len() == 1 && reasons[0].contains("which are not named"), "{reasons:?}");
+    assert!(study.standing().unwrap().is_none(), "nor is there a range");
+    let (declared, _, is_kept) = end("learnt_from = \"old.csv\"\ndistinct_rows = true\n");
+    let taught = declared.certificate.premises.taught.unwrap();
+    assert_eq!((declared.label(), taught.value, taught.origin), (Label::Certified, 0, Origin::Declared));
+    assert!(is_kept && declared.certificate.to_string().contains("which are not named"), "{}", declared.certificate);
+}

@@ -6,21 +6,18 @@ use crate::Outcome;
 use crate::args::Global;
 use crate::console::Console;
 use crate::failure::{Ending, Failure};
-use crate::plot::{self, Medium};
+use crate::plot::{self, Medium, Picture};
 use crate::quantity::{counted, grouped};
 use crate::questions::{Asker, Beliefs, SAID};
 use crate::which_study::{WhichStudy, is_spec, quoted};
 use sigmabar::certificate::{Towards, short};
-use sigmabar_study::{Level, Parameter, ParameterKind, Pilot, Study, StudySpec, TrialStatus, Verdict};
+use sigmabar_study::{Level, Pilot, Study, StudySpec, TrialStatus, Verdict, shown_choices};
 use std::fs;
 use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 
 /// Keys that the answers give.
 const KEYS: [&str; 5] = ["prior_mean", "unit", "norm_bound", "noise", "kernel"];
-
-/// Choices at which functions are drawn.
-const SHOWN: usize = 3;
 
 /// Options.
 #[derive(Debug, clap::Args)]
@@ -70,17 +67,17 @@ pub(crate) fn run(arguments: &Arguments, global: &Global, console: &Console) -> 
     if !std::io::stdin().is_terminal() && !arguments.questions {
         return Err(Failure::usage("the questions need a terminal", "say --questions to answer them from standard input"));
     }
-    let beliefs = Beliefs::ask(&mut Asker::new(&mut std::io::stdin().lock(), console), earlier)?;
-    let written = with_premises(&text, &beliefs.to_toml()?);
+    let directory = file.parent().unwrap_or(Path::new("."));
+    let space = StudySpec::from_toml(&text, directory)?.space().clone();
+    let beliefs = Beliefs::ask(&mut Asker::new(&mut std::io::stdin().lock(), console), &space, earlier)?;
+    let written = with_premises(&text, &beliefs.to_toml(&space)?);
     // What is about to be written must be readable: a fault here is ours, and nothing is changed.
-    let spec = StudySpec::from_toml(&written, file.parent().unwrap_or(Path::new(".")))?;
+    StudySpec::from_toml(&written, directory)?;
     fs::write(file, written).map_err(Failure::file(file, "write"))?;
     console.say(format_args!("wrote the premises into {}", file.display()));
-    if let Some(choices) = shown_choices(&spec) {
-        let picture = file.with_extension("premises.svg");
-        let drawn = plot::functions(&beliefs.functions(choices.len(), seed)?, &choices, (beliefs.usual, beliefs.stray));
-        fs::write(&picture, drawn.svg(Medium::File)).map_err(Failure::file(&picture, "write"))?;
-        console.say(format_args!("drew functions as large as you said: {}. Could yours look like these?", picture.display()));
+    if let Some(choices) = shown_choices(&space) {
+        let drawn = plot::functions(&beliefs.functions(choices.len(), seed)?, &choices, (beliefs.usual, beliefs.stray), None);
+        draw(file, &drawn, "you said", console)?;
     }
     console.say(format_args!(
         "If yours is wilder, say more hills or a shorter way: sigmabar premises {} asks again. The answer will say for which norms it stands.",
@@ -89,20 +86,12 @@ pub(crate) fn run(arguments: &Arguments, global: &Global, console: &Console) -> 
     go_on(file, begun, console)
 }
 
-/// Some choices of the first factor that has choices, as functions of another are drawn at them; none where no factor has a range along which one could draw.
-fn shown_choices(spec: &StudySpec) -> Option<Vec<String>> {
-    let parameters = spec.space().parameters();
-    let is_choice = |parameter: &&Parameter| matches!(parameter.kind, ParameterKind::Categorical { .. });
-    if parameters.iter().all(|parameter| is_choice(&parameter)) {
-        return None;
-    }
-    let named = |parameter: &Parameter| match &parameter.kind {
-        ParameterKind::Categorical { choices } => {
-            choices.iter().take(SHOWN).map(|choice| format!("{} = {choice}", parameter.name)).collect()
-        }
-        _ => Vec::new(),
-    };
-    Some(parameters.iter().find(is_choice).map_or_else(Vec::new, named))
+/// Functions beside the study file.
+fn draw(file: &Path, picture: &Picture, whose: &str, console: &Console) -> Outcome<()> {
+    let place = file.with_extension("premises.svg");
+    fs::write(&place, picture.svg(Medium::File)).map_err(Failure::file(&place, "write"))?;
+    console.say(format_args!("drew functions as large as {whose}: {}. Could yours look like these?", place.display()));
+    Ok(())
 }
 
 /// The study of the file if it has begun, is at the end of its pilot, and so waits for its premises.
@@ -161,6 +150,13 @@ fn learn(file: &Path, text: &str, (pilot, from): (&Pilot, Option<&Path>), begun:
             "The pilot is left out of what the study will claim. Change what you know better, and sigmabar amend, before the next batch."
         }
     });
+    for what in &learnt.untaught {
+        console.warn(format_args!("{what}: what is assumed there is a guess"));
+    }
+    if let Some(drawn) = pilot.functions(&learnt, seed)? {
+        let around = (learnt.prior.mean(), learnt.prior.unit());
+        draw(file, &plot::functions(&drawn.functions, &drawn.choices, around, Some(&drawn.along)), "these results suggest", console)?;
+    }
     if matches!(learnt.level, Level::Equal(_)) {
         console.say(format_args!(
             "repeats gave the same to the last digit: if no repeat can ever differ, write noise = 0, and sigmabar amend {}, before the next batch",

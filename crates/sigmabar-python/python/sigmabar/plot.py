@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Literal
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -28,6 +28,7 @@ from ._noise import Noise
 from ._posterior import ExactPosterior, SparsePosterior
 from ._strategy import Cells, Strategy
 from ._study import Study
+from .premises import Learnt
 from .premises import functions as premise_functions
 
 __all__ = ["calibration", "functions", "gap", "posterior", "premise_map", "premises", "survivors"]
@@ -144,9 +145,9 @@ def calibration(model: Any, X: Any, y: Any, *, ax: Axes | None = None) -> Axes:
     return ax
 
 
-def premises(strategy: Strategy | Study, *, ax: Axes | None = None) -> Axes:
+def premises(strategy: Strategy | Study, *, along: Literal["norm", "noise"] = "norm", ax: Axes | None = None) -> Axes:
     """What would have to be true for the claim to be wrong: the gap against the norm bound, the norms that the data exclude, and where the claim breaks. Norms count as
-    they were declared, also with ``shortest``.
+    they were declared, also with ``shortest``. With ``along="noise"`` the same against the level of the noise, at the declared norm.
 
     >>> import matplotlib
     >>> matplotlib.use("Agg")
@@ -154,41 +155,63 @@ def premises(strategy: Strategy | Study, *, ax: Axes | None = None) -> Axes:
     >>> s = sb.Strategy("s-bpe", domain=np.linspace(0, 1, 20), kernel=sb.Matern(nu=2.5, lengthscale=0.5), norm_bound=2.0, noise=sb.Gaussian(0.1), budget=60)
     >>> while (a := s.ask()) is not None:
     ...     s.tell(a.ids, 1 - 2 * (a.points[:, 0] - 0.5) ** 2)
-    >>> sb.plot.premises(s).get_xlabel()
-    'norm bound'
+    >>> sb.plot.premises(s).get_xlabel(), sb.plot.premises(s, along="noise").get_xlabel()
+    ('norm bound', 'noise level')
     """
+    if along not in ("norm", "noise"):
+        raise ValueError(f"along must be 'norm' or 'noise', not {along!r}")
     _check_run(strategy)
-    ax = _axes(ax)
     standing = strategy.standing()
     if standing is None:
         raise ValueError(f"strategy {_run_of(strategy).name!r} has certified nothing yet, or never does")
-    found, norms, gaps = standing.range, standing.norm_bounds / standing.growth, standing.gaps
-    declared, least = standing.norm_bound / standing.growth, found.least_norm / standing.growth
-    among = " among the candidates" if standing.range.among_candidates else ""
-    if found.norm_breakdown is not None and found.gap is not None:
-        # The claim was seen to stand up to there, which may be between two points of the curve.
-        place = int(np.searchsorted(norms, found.norm_breakdown / standing.growth))
-        norms, gaps = np.insert(norms, place, found.norm_breakdown / standing.growth), np.insert(gaps, place, found.gap)
-    ax.plot(norms, gaps, color=_BLUE, marker="o", ms=3, drawstyle="steps-pre", label="gap, for every norm up to this at once")
-    ax.axvline(declared, color="black", ls="--", lw=1, label=f"declared: {declared:.3g}")
-    if found.norm_breakdown is not None:
-        end = found.norm_breakdown / standing.growth
-        ax.axvline(end, color=_ORANGE, ls="--", label=f"it stands up to: {_down(end)}")
-    if found.gap is not None:
-        ax.axhline(found.gap, color=_ORANGE, ls=":", label=f"within {found.gap:.3g} of the best{among}")
-    # Far below everything else it would leave no room for the curve.
-    if least > declared / 1000:
-        left = min(norms[0], least) / 1.5
-        ax.axvspan(left, least, color=_GREY, alpha=0.25, label=f"excluded by the data: below {_down(least)}")
-        ax.set_xlim(left=left)
-    ax.set(xscale="log", yscale="log", xlabel="norm bound", ylabel=f"gap{among}")
+    found = standing.range
+    if along == "norm":
+        growth, least = standing.growth, found.least_norm / standing.growth
+        values, gaps, declared, end = standing.norm_bounds / growth, standing.gaps, standing.norm_bound / growth, found.norm_breakdown
+        end = None if end is None else end / growth
+        # Far below everything else it would leave no room for the curve.
+        least = least if least > declared / 1000 else None
+    else:
+        if standing.noise_level is None or not len(standing.noise_levels):
+            raise ValueError("there is no noise to speak of")
+        unit = float(standing.certificate.details["premises"]["prior"]["value"]["unit"])
+        values, gaps, declared, end = unit * standing.noise_levels, standing.noise_gaps, unit * standing.noise_level, found.noise_breakdown
+        end = None if end is None else unit * end
+        least = max(values[np.isnan(gaps)], default=None)
+    among = " among the candidates" if found.among_candidates else ""
+    ax = _dial(_axes(ax), values, gaps, declared, (end, found.gap), least, (along, among))
+    ax.set(xscale="log", yscale="log", xlabel="norm bound" if along == "norm" else "noise level", ylabel=f"gap{among}")
     ax.legend(fontsize="small")
     return ax
 
 
-def functions(kernel: Kernel, norm: float, x: Any, *, usual: float = 0.0, unit: float = 1.0, hills: int = 4, count: int = 3, seed: int = 0) -> Figure:
+def _dial(
+    ax: Axes, values: Floats, gaps: Floats, declared: float, breaks: tuple[float | None, float | None], least: float | None, words: tuple[str, str]
+) -> Axes:
+    """A claim along one premise: what the data exclude, what was declared, and where the claim breaks."""
+    (end, gap), (along, among) = breaks, words
+    if end is not None and gap is not None:
+        # The claim was seen to stand up to there, which may be between two points of the curve.
+        place = int(np.searchsorted(values, end))
+        values, gaps = np.insert(values, place, end), np.insert(gaps, place, gap)
+    ax.plot(values, gaps, color=_BLUE, marker="o", ms=3, drawstyle="steps-pre", label=f"gap, for every {'norm' if along == 'norm' else 'level'} up to this at once")
+    ax.axvline(declared, color="black", ls="--", lw=1, label=f"declared: {declared:.3g}")
+    if end is not None:
+        ax.axvline(end, color=_ORANGE, ls="--", label=f"it stands up to: {_down(end)}")
+    if gap is not None:
+        ax.axhline(gap, color=_ORANGE, ls=":", label=f"within {gap:.3g} of the best{among}")
+    if least is not None:
+        left = min(values[0], least) / 1.5
+        ax.axvspan(left, least, color=_GREY, alpha=0.25, label=f"excluded by the data: {'below' if along == 'norm' else 'up to'} {_down(least)}")
+        ax.set_xlim(left=left)
+    return ax
+
+
+def functions(
+    kernel: Kernel | Learnt, norm: float | None = None, x: Any = None, *, usual: float = 0.0, unit: float = 1.0, hills: int = 4, count: int = 3, seed: int = 0
+) -> Figure:
     """Random functions of this norm next to each other: could yours look like these? ``x`` are settings along one column, or the levels of a choice one by one; values are
-    ``usual`` plus ``unit`` times the function.
+    ``usual`` plus ``unit`` times the function. Of learnt premises, :func:`sigmabar.premises.learn`, the functions under these, with a line for each choice.
 
     >>> import matplotlib
     >>> matplotlib.use("Agg")
@@ -196,15 +219,36 @@ def functions(kernel: Kernel, norm: float, x: Any, *, usual: float = 0.0, unit: 
     >>> len(sb.plot.functions(sb.Matern(nu=2.5, lengthscale=0.2), 2.0, np.linspace(0, 1, 50)).axes)
     3
     """
+    if isinstance(kernel, Learnt):
+        if kernel.functions is None:
+            raise ValueError("no parameter is a number along which functions could be drawn")
+        along, choices, drawn = kernel.functions
+        shares = np.linspace(0, 1, drawn.shape[-1])
+        figure = _side_by_side(len(drawn), float(kernel.keys["prior_mean"]))
+        for ax, function in zip(figure.axes, drawn):
+            for values, colour, label in zip(function, (_BLUE, _ORANGE, _GREEN), choices or [None]):
+                ax.plot(shares, values, color=colour, label=label)
+            ax.set_xlabel(f"share of {along}", fontsize="small")
+        if choices:
+            figure.axes[0].legend(fontsize="x-small")
+        return figure
+    if norm is None or x is None:
+        raise ValueError("give the norm and x, or premises that were learnt")
     drawn = usual + unit * premise_functions(kernel, norm, x, hills=hills, count=count, seed=seed)
     points = rows(x)
     # Levels of a choice are 0 and 1 in several columns: they have no order, and nothing lies between them.
     is_choice = points.shape[1] > 1
-    along = np.arange(len(points)) if is_choice else points[:, 0]
-    figure, axes = plt.subplots(1, len(drawn), figsize=(2.6 * len(drawn), 2.4), sharey=True, squeeze=False, layout="constrained")
-    for ax, values in zip(axes[0], drawn):
+    along_x = np.arange(len(points)) if is_choice else points[:, 0]
+    figure = _side_by_side(len(drawn), usual)
+    for ax, values in zip(figure.axes, drawn):
+        ax.plot(along_x, values, color=_BLUE, ls="none" if is_choice else "-", marker="o" if is_choice else "")
+    return figure
+
+
+def _side_by_side(count: int, usual: float) -> Figure:
+    figure, axes = plt.subplots(1, count, figsize=(2.6 * count, 2.4), sharey=True, squeeze=False, layout="constrained")
+    for ax in axes[0]:
         ax.axhline(usual, color=_GREY, ls="--", lw=1)
-        ax.plot(along, values, color=_BLUE, ls="none" if is_choice else "-", marker="o" if is_choice else "")
     figure.suptitle("Could yours look like this?", fontsize="medium")
     return figure
 

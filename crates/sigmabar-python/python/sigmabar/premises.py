@@ -22,7 +22,7 @@ from ._core import Error
 from ._kernels import Kernel
 from ._learnt import LearntNumber, marked, source_of
 
-__all__ = ["Learnt", "Said", "Verdict", "ask", "functions", "judge", "learn", "noise_level", "norm_bound"]
+__all__ = ["Drawn", "Learnt", "Said", "Verdict", "ask", "functions", "judge", "learn", "noise_level", "norm_bound"]
 
 
 def norm_bound(height: float, hills: int, unit: float = 1.0) -> float:
@@ -73,16 +73,27 @@ def functions(kernel: Kernel, norm: float, x: Any, *, hills: int = 4, count: int
     return np.array(drawn)
 
 
+class Drawn(NamedTuple):
+    """Functions as large as learnt premises say: ``values[i, j]`` are those of function i along the range of ``along``, at ``choices[j]`` where a parameter has choices."""
+
+    along: str
+    choices: list[str]
+    values: Floats
+
+
 @dataclass(frozen=True)
 class Learnt:
     """Premises that results of before suggest, for other measurements than these: ``keys`` are those of a study file, in units of ``keys["unit"]``; under the kernel, and if
     the noise is no larger than its guess, the results exclude norms below ``least_norm``. ``print`` shows the lines of a study file, with where each number comes from. The
-    numbers are marked as learnt: a claim about these same results that rests on them is an estimate."""
+    numbers are marked as learnt: a claim about these same results that rests on them is an estimate. ``untaught`` is what the results say nothing about, such as a choice
+    that was never measured; ``functions`` are as large as the premises say, for :func:`sigmabar.plot.functions`."""
 
     keys: dict[str, Any]
     least_norm: float
     results: int
     lines: str
+    untaught: tuple[str, ...] = ()
+    functions: Drawn | None = None
 
     def into(self, study: Mapping[str, Any]) -> dict[str, Any]:
         """The study with these premises: nothing that taught them may be imported into it as fixed, and a result of theirs that is told again is noticed."""
@@ -94,17 +105,23 @@ class Learnt:
 
 @dataclass(frozen=True)
 class Said:
-    """Five answers as premises: ``keys`` are those of a study file. ``print`` shows its lines, with what each was said to be; those of ``sigmabar premises``."""
+    """Answers as premises: ``keys`` are those of a study file without choices. ``print`` shows its lines, with what each was said to be; those of ``sigmabar premises``."""
 
     keys: dict[str, Any]
     lines: str
+    alike: float = 0.5
 
     def into(self, study: Mapping[str, Any]) -> dict[str, Any]:
         """The study with these premises, ready for :meth:`sigmabar.Study.create`. A premise that it has already is an error."""
         twice = [key for key in self.keys if key in study]
         if twice:
             raise Error(f"the study has a {twice[0]} already: take it out, or leave the answers")
-        return {**study, **self.keys}
+        kinds, kernel = _kinds(study) if "candidates" in study or "parameters" in study else {}, self.keys["kernel"]
+        if "categorical" not in kinds.values():
+            return {**study, **self.keys}
+        choice, number = _core.choice_length("candidates" in study, self.alike), kernel["lengthscale"]
+        lengths = {name: choice if kind == "categorical" else number for name, kind in kinds.items()}
+        return {**study, **self.keys, "kernel": {**kernel, "lengthscale": lengths}}
 
     def __str__(self) -> str:
         return self.lines
@@ -119,10 +136,10 @@ class Verdict(NamedTuple):
     suggested: float
 
 
-def ask(*, usual: float, stray: float, hills: int, change: float, repeat: float) -> Said:
+def ask(*, usual: float, stray: float, hills: int, change: float, repeat: float, alike: float = 0.5) -> Said:
     """What somebody knows about a function before measuring it, as the premises of a study: the ``usual`` value, how far good and bad settings ``stray`` from it, how
     many ``hills`` and valleys fit into the whole range, how far one must go to see a clear ``change`` (a share of a factor's range), and by how much two measurements of
-    one setting usually differ, ``repeat``. They are the questions of ``sigmabar premises``. The noise level is only guessed: replicates in batch 1 bound it.
+    one setting usually differ, ``repeat``; where a parameter has choices, how ``alike`` results under two of them are, from 0 to 1. They are the questions of ``sigmabar premises``. The noise level is only guessed: replicates in batch 1 bound it.
 
     >>> import sigmabar as sb
     >>> said = sb.premises.ask(usual=50, stray=20, hills=4, change=0.5, repeat=1)
@@ -137,6 +154,8 @@ def ask(*, usual: float, stray: float, hills: int, change: float, repeat: float)
     for name, value in (("stray", stray), ("repeat", repeat)):
         if not 0 < number(value, name) < math.inf:
             raise Error(f"{name} must be above 0 and finite, not {value}")
+    if not 0 < number(alike, "alike") < 1:
+        raise Error(f"alike is between 0, where one choice tells nothing about another, and 1, where they are the same, not {alike}")
     # E|a − b| = 2σ/√π for two draws of normal noise.
     about = round(repeat * math.sqrt(math.pi) / 2 / stray, 6)
     keys: dict[str, Any] = {
@@ -153,12 +172,12 @@ def ask(*, usual: float, stray: float, hills: int, change: float, repeat: float)
         f"noise = {{ about = {about:.6f} }}  # two measurements usually differ by {repeat}: a guess that plans; replicates bound it\n"
         f'kernel = {{ name = "matern", nu = 2.5, lengthscale = {float(change)!r} }}  # so far to a clear change, in shares of the range\n'
     )
-    return Said(keys, lines)
+    return Said(keys, lines, float(alike))
 
 
 def learn(study: Mapping[str, Any], x: Any, y: Any, *, source: str = "earlier results", seed: int = 0) -> Learnt:
     """What a table of pilot results suggests for a study: prior mean, unit, norm bound, noise and kernel, as ``sigmabar premises --from`` does. ``x`` has a column for
-    each parameter of the study, by name or in its order; ``source`` is what the study will say that they came from. A study that begins with a ``pilot`` of its own may take them
+    each parameter of the study, by name or in its order, with the names of choices where a parameter has choices; ``source`` is what the study will say that they came from. A study that begins with a ``pilot`` of its own may take them
     from that.
 
     >>> import numpy as np, sigmabar as sb
@@ -175,7 +194,8 @@ def learn(study: Mapping[str, Any], x: Any, y: Any, *, source: str = "earlier re
     """
     found = json.loads(_core.learn_premises(json.dumps(dict(study)), _settings(study, x, y), source, seed_of(seed)))
     keys = _each_number(found["keys"], lambda value: LearntNumber(value, "learnt-here"))
-    return Learnt(keys, LearntNumber(found["least_norm"], "learnt-here"), found["results"], found["lines"])
+    drawn = found["functions"] and Drawn(found["functions"]["along"], found["functions"]["choices"], np.array(found["functions"]["values"]))
+    return Learnt(keys, LearntNumber(found["least_norm"], "learnt-here"), found["results"], found["lines"], tuple(found["untaught"]), drawn)
 
 
 def _each_number(keys: Any, made: Callable[[float], float]) -> Any:
@@ -195,15 +215,42 @@ def judge(study: Mapping[str, Any], x: Any, y: Any) -> Verdict:
 
 def _settings(study: Mapping[str, Any], x: Any, y: Any) -> list[tuple[str, float]]:
     """Settings as JSON lists in the order of the parameters, each with its value."""
-    parameters: Mapping[str, Any] = study.get("parameters", {})
+    kinds, values = _kinds(study), vector(y, "y")
     by_name = isinstance(x, Mapping) or hasattr(x, "columns")
-    missing = [name for name in parameters if by_name and name not in x]
+    missing = [name for name in kinds if by_name and name not in x]
     if missing:
         raise Error(f"x has no column for the parameter {missing[0]!r} of the study")
-    table = np.column_stack([vector(x[name], f"column {name!r}") for name in parameters]) if by_name else rows(x, "x")
-    values = vector(y, "y")
-    if table.shape != (len(values), len(parameters)):
-        raise Error(f"x must have a row for each of the {len(values)} results and a column for each of the {len(parameters)} parameters, not shape {table.shape}")
-    whole = [parameter.get("type") == "int" for parameter in parameters.values()]
-    setting = [json.dumps([round(v) if is_whole and v == round(v) else v for v, is_whole in zip(row, whole)]) for row in table.tolist()]
-    return list(zip(setting, values.tolist()))
+    if not by_name:
+        # A table with words in it has cells of several kinds.
+        table = np.asarray(x, dtype=object) if "categorical" in kinds.values() else rows(x, "x")
+        if table.ndim != 2 or table.shape != (len(values), len(kinds)):
+            raise Error(f"x must have a row for each of the {len(values)} results and a column for each of the {len(kinds)} parameters, not shape {table.shape}")
+        x = dict(zip(kinds, table.T))
+    columns = [_cells(x[name], f"column {name!r}", kind) for name, kind in kinds.items()]
+    short = next((name for name, cells in zip(kinds, columns) if len(cells) != len(values)), None)
+    if short is not None:
+        raise Error(f"x must have a row for each of the {len(values)} results, and column {short!r} has another number")
+    return list(zip((json.dumps(row) for row in zip(*columns)), values.tolist()))
+
+
+def _kinds(study: Mapping[str, Any]) -> dict[str, str]:
+    """The parameters of a study with their types; columns of candidates with words in them are choices."""
+    table = study.get("candidates")
+    if table is None:
+        return {name: parameter.get("type", "") for name, parameter in study.get("parameters", {}).items()}
+    if not isinstance(table, Mapping):
+        raise Error("the candidates of the study are in a file: give them as a table with columns and rows")
+    columns = list(zip(*table.get("rows", [])))
+    return {name: "categorical" if any(isinstance(cell, str) for cell in cells) else "float" for name, cells in zip(table.get("columns", []), columns)}
+
+
+def _cells(column: Any, what: str, kind: str) -> list[Any]:
+    """The cells of a column: numbers, whole ones of an int, and a choice by its name."""
+    if kind != "categorical":
+        numbers: list[float] = vector(column, what).tolist()
+        return [round(v) if kind == "int" and v == round(v) else v for v in numbers]
+    cells = np.asarray(column, dtype=object).tolist()
+    for row, cell in enumerate(cells):
+        if cell is None or cell != cell or not isinstance(cell, (str, int, float)):
+            raise Error(f"{what}, row {row}: {cell!r} is not the name of a choice")
+    return cells

@@ -114,6 +114,15 @@ impl Space {
         start..start + width(&self.parameters[parameter])
     }
 
+    /// Puts a choice of a parameter into a point of the strategy.
+    pub(crate) fn choose(&self, point: &mut [f64], parameter: usize, choice: usize) {
+        let columns = &mut point[self.columns_of(parameter)];
+        match &self.shape {
+            Shape::Columns(_) => columns.fill(choice as f64),
+            Shape::List(_) => columns.iter_mut().enumerate().for_each(|(i, at)| *at = if i == choice { FRAC_1_SQRT_2 } else { 0.0 }),
+        }
+    }
+
     /// The setting at a point of the strategy; in a list, the nearest one.
     #[must_use]
     pub fn values(&self, point: &[f64]) -> Vec<Value> {

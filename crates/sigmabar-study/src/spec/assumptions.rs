@@ -141,6 +141,22 @@ fn kernel(table: &KernelTable, space: &Space) -> Result<Kernel, Fault> {
     Ok(smooth.columns(places).map_err(core)? * hamming)
 }
 
+/// Matérn-5/2 with a length-scale for each parameter, as a study file that says so has it.
+pub(super) fn matern(space: &Space, lengths: &[(String, f64)], variance: f64) -> Result<Kernel, Fault> {
+    let table = KernelTable {
+        name: "matern".to_owned(),
+        lengthscale: PlainOr::Table(lengths.iter().cloned().collect()),
+        at_least: None,
+        variance: Some(variance),
+        nu: Some(2.5),
+        alpha: None,
+        period: None,
+        offset: None,
+        natural: None,
+    };
+    kernel(&table, space)
+}
+
 /// The table with the kernel's full name: `se`, `rbf`, `rq`, `matern-1.5` and `rq-2` are spelt as on the command line.
 fn spelt_out(table: &KernelTable) -> Result<KernelTable, Fault> {
     let mut table = table.clone();

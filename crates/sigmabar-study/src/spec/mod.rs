@@ -20,7 +20,7 @@ use crate::space::Space;
 use file::StudyFile;
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::{Deserialize, Serialize};
-use sigmabar::{Policy, Problem, Strategy};
+use sigmabar::{Kernel, Policy, Problem, Strategy};
 use std::borrow::Cow;
 use std::io;
 use std::path::Path;
@@ -172,8 +172,9 @@ impl StudySpec {
         &self.learnt_rows
     }
 
-    /// Whether results that equal one of these rows are declared to be measurements of their own.
-    pub(crate) fn has_distinct_rows(&self) -> bool {
+    /// Whether results that equal one of these rows are declared to be measurements of their own, and where nobody names these rows, that none of them is told again.
+    #[must_use]
+    pub fn has_distinct_rows(&self) -> bool {
         self.file.distinct_rows == Some(true)
     }
 
@@ -273,8 +274,12 @@ impl StudySpec {
     pub(crate) fn salt(&self) -> u64 {
         let StudyFile { learnt_from: Some(from), prior_mean, unit, norm_bound, noise, kernel, .. } = &self.file else { return 0 };
         let premises = serde_json::json!([from, prior_mean, unit, norm_bound, noise, kernel]).to_string();
-        // FNV-1a: the same on every machine and in every version.
-        premises.bytes().fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3))
+        taught::fingerprint(&premises)
+    }
+
+    /// The kernel that this study would have with Matérn-5/2 of these length-scales, one for each parameter.
+    pub(crate) fn matern(&self, lengths: &[(String, f64)], variance: f64) -> Result<Kernel> {
+        assumptions::matern(&self.space, lengths, variance).map_err(|fault| located(fault, "", |_, _| None))
     }
 
     /// The same study with another seed.

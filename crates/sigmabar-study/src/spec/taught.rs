@@ -75,12 +75,22 @@ fn step(results: &[f64]) -> f64 {
     format!("1e{power}").parse().ok().filter(|step: &f64| *step > 0.0 && step.is_finite()).unwrap_or(1.0)
 }
 
-/// Numbers to eight digits, as those on a grid differ in the last when its range does; in no order that a file could change.
+/// Numbers to eight digits, as those on a grid differ in the last when its range does, and words by what they say; in no order that a file could change.
 fn as_written(setting: &[Value]) -> Vec<f64> {
     let rounded = |number: f64| if number.abs() < 1e-12 { 0.0 } else { format!("{number:.7e}").parse().unwrap_or(number) };
-    let mut numbers: Vec<f64> = setting.iter().filter_map(Value::as_number).map(rounded).collect();
+    let number = |value: &Value| match value {
+        // As many bits as a number holds.
+        Value::Choice(word) => (fingerprint(word) >> 11) as f64,
+        number => rounded(number.as_number().unwrap_or_default()),
+    };
+    let mut numbers: Vec<f64> = setting.iter().map(number).collect();
     numbers.sort_by(f64::total_cmp);
     numbers
+}
+
+/// Of a text, FNV-1a: the same on every machine and in every version.
+pub(super) fn fingerprint(text: &str) -> u64 {
+    text.bytes().fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3))
 }
 
 /// What a study file has.
@@ -116,6 +126,11 @@ mod tests {
             assert!(taught.holds(&[Value::Float(3.0), Value::Float(-0.1 + 0.1 * f64::from(i + 1))], result(i)), "{i}");
             assert!(!taught.holds(&setting(i), result(i) + 3e-4) && !taught.holds(&setting(i + 40), result(i)), "{i}");
         }
+        // Another solvent is another setting, and words alone are one.
+        let word = |solvent: &str| vec![Value::Choice(solvent.into()), Value::Int(3)];
+        let taught = Taught::at_most(1000, &[word("dmso"), word("thf"), vec![Value::Choice("dmso".into()); 2]], &[1.0, 2.0, 3.0]).unwrap();
+        assert!(taught.holds(&word("dmso"), 1.0) && !taught.holds(&word("thf"), 1.0) && !taught.holds(&word("dmf"), 1.0));
+        assert!(taught.holds(&vec![Value::Choice("dmso".into()); 2], 3.0));
         assert!(!Taught::default().holds(&setting(0), 0.0) && Taught::read("1e-5:").is_none() && Taught::read("0:00").is_none());
     }
 }
