@@ -165,21 +165,20 @@ def premises(strategy: Strategy | Study, *, along: Literal["norm", "noise"] = "n
     if standing is None:
         raise ValueError(f"strategy {_run_of(strategy).name!r} has certified nothing yet, or never does")
     found = standing.range
+    least: float | None
     if along == "norm":
-        growth, least = standing.growth, found.least_norm / standing.growth
-        values, gaps, declared, end = standing.norm_bounds / growth, standing.gaps, standing.norm_bound / growth, found.norm_breakdown
-        end = None if end is None else end / growth
+        unit = 1 / standing.growth
+        values, gaps, declared, end = standing.norm_bounds / standing.growth, standing.gaps, standing.norm_bound / standing.growth, found.norm_breakdown
         # Far below everything else it would leave no room for the curve.
-        least = least if least > declared / 1000 else None
+        least = unit * found.least_norm if unit * found.least_norm > declared / 1000 else None
     else:
         if standing.noise_level is None or not len(standing.noise_levels):
             raise ValueError("there is no noise to speak of")
         unit = float(standing.certificate.details["premises"]["prior"]["value"]["unit"])
         values, gaps, declared, end = unit * standing.noise_levels, standing.noise_gaps, unit * standing.noise_level, found.noise_breakdown
-        end = None if end is None else unit * end
         least = max(values[np.isnan(gaps)], default=None)
     among = " among the candidates" if found.among_candidates else ""
-    ax = _dial(_axes(ax), values, gaps, declared, (end, found.gap), least, (along, among))
+    ax = _dial(_axes(ax), values, gaps, declared, (None if end is None else end * unit, found.gap), least, (along, among))
     ax.set(xscale="log", yscale="log", xlabel="norm bound" if along == "norm" else "noise level", ylabel=f"gap{among}")
     ax.legend(fontsize="small")
     return ax
@@ -226,7 +225,7 @@ def functions(
         shares = np.linspace(0, 1, drawn.shape[-1])
         figure = _side_by_side(len(drawn), float(kernel.keys["prior_mean"]))
         for ax, function in zip(figure.axes, drawn):
-            for values, colour, label in zip(function, (_BLUE, _ORANGE, _GREEN), choices or [None]):
+            for values, colour, label in zip(function, (_BLUE, _ORANGE, _GREEN), choices or ["a function"]):
                 ax.plot(shares, values, color=colour, label=label)
             ax.set_xlabel(f"share of {along}", fontsize="small")
         if choices:

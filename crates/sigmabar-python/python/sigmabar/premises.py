@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -93,7 +93,7 @@ class Learnt:
     results: int
     lines: str
     untaught: tuple[str, ...] = ()
-    functions: Drawn | None = None
+    functions: Drawn | None = field(default=None, compare=False, repr=False)
 
     def into(self, study: Mapping[str, Any]) -> dict[str, Any]:
         """The study with these premises: nothing that taught them may be imported into it as fixed, and a result of theirs that is told again is noticed."""
@@ -249,7 +249,7 @@ def _cells(column: Any, what: str, kind: str) -> list[Any]:
     if kind != "categorical":
         numbers: list[float] = vector(column, what).tolist()
         return [round(v) if kind == "int" and v == round(v) else v for v in numbers]
-    cells = np.asarray(column, dtype=object).tolist()
+    cells: list[Any] = np.asarray(column, dtype=object).tolist()
     for row, cell in enumerate(cells):
         if cell is None or cell != cell or not isinstance(cell, (str, int, float)):
             raise Error(f"{what}, row {row}: {cell!r} is not the name of a choice")
