@@ -8,6 +8,7 @@ use sigmabar::{BoxDomain, Domain};
 use std::f64::consts::{PI, TAU};
 
 use crate::Answer;
+use crate::steep::steep;
 
 type Plain = fn(&[f64]) -> f64;
 
@@ -17,6 +18,8 @@ enum Source {
     Fixed(Plain, f64),
     /// Drawn for every seed: a Gaussian process with the Matérn-5/2 kernel of this length-scale.
     Drawn(f64),
+    /// Drawn for every seed: a flat valley between very high walls.
+    Steep,
     /// Drawn for every seed: two high hills and two low ones, each long in some columns and short in others.
     Hills,
     /// Drawn for every seed: a curved valley between steep walls.
@@ -58,6 +61,7 @@ impl TestFunction {
     pub fn objective(&self, seed: u64) -> Answer<Objective> {
         match self.source {
             Source::Fixed(value, best) => Ok(Objective { value: Box::new(value), best }),
+            Source::Steep => Ok(Objective { value: Box::new(steep(self.domain.dim(), seed)), best: 0.0 }),
             Source::Drawn(length) => {
                 let wave = Wave::drawn(self.domain.dim(), length, seed);
                 let best = wave.largest(seed)?;
@@ -122,6 +126,9 @@ pub fn functions() -> Answer<Vec<TestFunction>> {
 
     add("hills6", Kin, cube(6, 0.0, 1.0)?, Source::Hills);
     add("valley4", Kin, cube(4, -2.0, 2.0)?, Source::Valley);
+    for (name, dim) in [("steep2", 2), ("steep3", 3), ("steep4", 4)] {
+        add(name, Kin, cube(dim, -1.0, 1.0)?, Source::Steep);
+    }
     Ok(all)
 }
 

@@ -12,6 +12,7 @@
 //! evaluated up to each batch, by the truth: whether the loss lies in the search or in the choice at its end. `--save FILE` writes one line a run; `--against FILE` compares with what an earlier build saved.
 
 mod functions;
+mod steep;
 mod tables;
 
 use functions::{Group, TestFunction};
