@@ -4,18 +4,19 @@ use super::pairs::{Vectors, for_each_pair, padded};
 use super::queue::Stale;
 use crate::error::Result;
 use crate::kernel::{Kernel, PreparedKernel};
-use crate::points::PointsRef;
+use crate::points::{Points, PointsRef};
+use pulp::Arch;
 use rayon::prelude::*;
-use sigmabar_linalg::{check_interrupt, dot, parallel};
+use sigmabar_linalg::{check_interrupt, parallel};
 
 /// Measured points whose entries share a pass over the entries before them.
 const BLOCK: usize = 32;
-/// Measured points whose kernel values are computed together: most points looked at are a few measurements late.
-const KERNEL_BLOCK: usize = 8;
-/// Points brought up to date by one task.
+/// Measured points whose kernel values are computed together: fewer cost as much, and of more a point that is a little late needs few.
+const KERNEL_BLOCK: usize = 16;
+/// Points brought up to date by one task, side by side in vector registers.
 const TASK: usize = 16;
 /// Below this many multiplications points are brought up to date on one thread.
-const PARALLEL_WORK: usize = 1 << 16;
+const PARALLEL_WORK: usize = 1 << 18;
 
 /// $\sigma^2(x)=k(x,x)-\sum_jg_j(x)^2$ with the rows $g_j$ of the factor of $K+\tau^2I$ against all points: one entry of a point's column after the other, and
 /// only when it is looked at. Late entries are the same sums, so that lateness changes no bit.
@@ -93,27 +94,37 @@ impl<'a> ExactSweep<'a> {
         Ok(())
     }
 
-    /// Brings columns and variances up to now, block after block: $g_j(x) = (k(x,x_j) - \sum_{l<j}g_l(x)g_l(x_j))/\sqrt{\tau^2+\sigma^2(x_j)}$. The sum over
-    /// the blocks before that of $j$ is taken for several points and measurements at once.
+    /// Brings columns and variances of at most [`TASK`] points up to now, the latest point first, block after block:
+    /// $g_j(x) = (k(x,x_j) - \sum_{l<j}g_l(x)g_l(x_j))/\sqrt{\tau^2+\sigma^2(x_j)}$. The sum over the blocks before that of $j$ is taken for several points and
+    /// measurements at once, the rest by all points side by side. No entry depends on the company in which it is computed.
     fn complete(&self, late: &mut [Late<'_>]) {
-        let now = self.measured.len();
-        let mut values = [0.0; BLOCK];
-        let mut sums = vec![0.0; late.len() * BLOCK];
-        let from = late.iter().map(|l| l.from).min().unwrap_or(now);
+        let (now, from) = (self.measured.len(), late[0].from);
+        let rows: Vec<f64> = late.iter().flat_map(|l| self.points.row(l.point)).copied().collect();
+        let rows = Points::from_valid(rows, self.points.dim());
+        let mut block = [[0.0; TASK]; BLOCK];
+        let mut values = [0.0; TASK * KERNEL_BLOCK];
         for start in (from / BLOCK * BLOCK..now).step_by(BLOCK) {
             let end = now.min(start + BLOCK);
+            let behind = late.partition_point(|l| l.from < end);
+            let (late, first) = (&mut late[..behind], from.saturating_sub(start));
             let before: Vec<&[f64]> = late.iter().map(|l| &l.column[..start]).collect();
             let vectors = Vectors { entries: &self.factor[start * self.width..end * self.width], width: self.width, triangular: false };
-            for_each_pair(&before, vectors, from.saturating_sub(start), |r, j, sum| sums[r * BLOCK + j] = sum);
-            for (late, sums) in late.iter_mut().zip(sums.chunks_exact(BLOCK)) {
-                let first = late.from.max(start);
-                if first >= end {
-                    continue;
+            for_each_pair(&before, vectors, first, |r, j, sum| block[j][r] = sum);
+            for kernels in first / KERNEL_BLOCK..(end - start).div_ceil(KERNEL_BLOCK) {
+                let kernel = &self.blocks[start / KERNEL_BLOCK + kernels];
+                let values = &mut values[..behind * kernel.len()];
+                kernel.rows_into(rows.view().range(0, behind), values);
+                for (r, values) in values.chunks_exact(kernel.len()).enumerate() {
+                    values.iter().zip(&mut block[kernels * KERNEL_BLOCK..]).for_each(|(value, row)| row[r] = value - row[r]);
                 }
-                self.kernel_values(late.point, first - start, start, &mut values[..end - start]);
-                for j in first..end {
-                    let within = dot(&late.column[start..j], &self.factor[j * self.width..][start..j]);
-                    let entry = (values[j - start] - sums[j - start] - within) / self.measured[j].root;
+            }
+            for (r, late) in late.iter().enumerate() {
+                late.column[start..start + first].iter().zip(&mut block).for_each(|(&known, row)| row[r] = known);
+            }
+            self.solve(start, first, &mut block[..end - start]);
+            for (r, late) in late.iter_mut().enumerate() {
+                for j in late.from.max(start)..end {
+                    let entry = block[j - start][r];
                     late.variance = (late.variance - entry * entry).max(0.0);
                     late.column[j] = entry;
                 }
@@ -121,12 +132,19 @@ impl<'a> ExactSweep<'a> {
         }
     }
 
-    /// Kernel values of a point with the measured ones from `start` on; those before number `first` of them may be left out.
-    fn kernel_values(&self, point: usize, first: usize, start: usize, values: &mut [f64]) {
-        let blocks = &self.blocks[start / KERNEL_BLOCK..];
-        for (block, values) in blocks.iter().zip(values.chunks_mut(KERNEL_BLOCK)).skip(first / KERNEL_BLOCK) {
-            block.rows_into(self.points.range(point, point + 1), values);
-        }
+    /// Entries from number `first` of a block on, the ones before them in the block known: one row an entry, one column a point.
+    fn solve(&self, start: usize, first: usize, block: &mut [[f64; TASK]]) {
+        Arch::new().dispatch(|| {
+            for j in first..block.len() {
+                let (known, rest) = block.split_at_mut(j);
+                let (row, Measured { root, .. }) = (&mut rest[0], &self.measured[start + j]);
+                let mut sum = *row;
+                for (known, factor) in known.iter().zip(&self.factor[(start + j) * self.width + start..]) {
+                    sum.iter_mut().zip(known).for_each(|(s, k)| *s -= factor * k);
+                }
+                row.iter_mut().zip(sum).for_each(|(entry, s)| *entry = s / root);
+            }
+        });
     }
 }
 
@@ -174,5 +192,63 @@ impl Stale for ExactSweep<'_> {
         }
         self.entries = entries;
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::queue::Queue;
+    use super::*;
+    use rand::{RngExt, SeedableRng};
+    use rand_chacha::ChaCha8Rng;
+
+    /// Picks and the bits of their variances; with `all` every point is brought up to date at every step.
+    fn choose(kernel: &Kernel, ridge: f64, points: &Points, count: usize, all: bool) -> Vec<(usize, u64)> {
+        let mut sweep = ExactSweep::new(kernel, ridge, points.view(), count);
+        let mut queue = Queue::new(&sweep, points.len());
+        let mut picks = Vec::new();
+        for _ in 0..count {
+            if all {
+                sweep.refresh(&mut (0..points.len()).collect::<Vec<usize>>()).expect("refreshes");
+                queue = Queue::new(&sweep, points.len());
+            }
+            let best = queue.largest(&mut sweep).expect("finds");
+            picks.push((best, sweep.variance(best).to_bits()));
+            sweep.pick(best).expect("picks");
+        }
+        picks
+    }
+
+    /// The rows of the factor one after the other, by plain loops; the first of the largest each time.
+    fn plain(kernel: &Kernel, ridge: f64, points: &Points, count: usize) -> Vec<(usize, f64)> {
+        let mut variance = kernel.diagonal(points.view());
+        let (mut rows, mut picks): (Vec<Vec<f64>>, Vec<(usize, f64)>) = (Vec::new(), Vec::new());
+        for _ in 0..count {
+            let best = (1..variance.len()).fold(0, |best, i| if variance[i] > variance[best] { i } else { best });
+            picks.push((best, variance[best]));
+            let root = (variance[best] + ridge * ridge).sqrt();
+            let entry = |i: usize| kernel.value(points.row(best), points.row(i)) - rows.iter().map(|row| row[best] * row[i]).sum::<f64>();
+            let row: Vec<f64> = (0..points.len()).map(|i| entry(i) / root).collect();
+            variance.iter_mut().zip(&row).for_each(|(v, g)| *v -= g * g);
+            rows.push(row);
+        }
+        picks
+    }
+
+    #[test]
+    fn late_entries_are_those_of_the_plain_loop_to_the_last_bit_of_early_ones() {
+        for seed in 0..12 {
+            let mut rng = ChaCha8Rng::seed_from_u64(seed);
+            let (n, dim) = (rng.random_range(30..300), rng.random_range(1..5));
+            let points = Points::new((0..n * dim).map(|_| rng.random()).collect(), dim).expect("finite");
+            let kernel = if seed % 3 == 0 { Kernel::squared_exponential(0.4, 0.8) } else { Kernel::matern(2.5, 0.5, 1.3) }.expect("valid");
+            let (ridge, count) = ([0.3, 0.1, 0.03][seed as usize % 3], rng.random_range(20..140));
+            let lazy = choose(&kernel, ridge, &points, count, false);
+            assert_eq!(lazy, choose(&kernel, ridge, &points, count, true), "seed {seed}");
+            for ((at, bits), (expected, variance)) in lazy.into_iter().zip(plain(&kernel, ridge, &points, count)) {
+                assert_eq!(at, expected, "seed {seed}");
+                assert!((f64::from_bits(bits) - variance).abs() < 1e-11, "seed {seed}: {} and {variance}", f64::from_bits(bits));
+            }
+        }
     }
 }

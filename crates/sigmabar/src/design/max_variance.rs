@@ -11,7 +11,7 @@ use crate::information::Information;
 use crate::kernel::Kernel;
 use crate::origin::{Origin, Sourced};
 use crate::points::{Collected, Locations, Points, PointsRef};
-use sigmabar_linalg::Matrix;
+use sigmabar_linalg::{Matrix, parallel};
 use std::sync::Arc;
 
 /// Bytes that the features of the candidates may take unless told otherwise.
@@ -175,23 +175,27 @@ impl MaxVariance {
         let before = sweep.gain();
         let mut queue = Queue::new(&sweep, candidates);
         let (mut picks, mut variances) = (Vec::with_capacity(count), Vec::with_capacity(count));
-        while picks.len() < count {
-            let best = queue.largest(&mut sweep)?;
-            picks.push(best);
-            variances.push(sweep.variance(best));
-            sweep.pick(best)?;
-        }
-        let last = queue.largest(&mut sweep)?;
+        // Among the threads from the first step to the last: to wake them for each of the many short steps takes longer than the steps.
+        let last = parallel(|watch| {
+            while picks.len() < count {
+                watch.check();
+                let best = queue.largest(&mut sweep)?;
+                picks.push(best);
+                variances.push(sweep.variance(best));
+                sweep.pick(best)?;
+            }
+            queue.largest(&mut sweep)
+        })?;
         let exact_std = sweep.variance(last).sqrt();
         let measured: Vec<usize> = (candidates..points.len()).chain(picks.iter().copied()).collect();
         let inducing = Locations::new(points.view().select(&measured)?, Collected::Designed).points().to_points();
         let features = Arc::new(FeatureMap::new(self.sourced_kernel(), Sourced::new(inducing, Origin::Guaranteed))?);
         let chosen = points.view().select(&picks)?;
         // Points that depend on the others are left out of the dictionary: what it then misses at them counts.
-        let missed = features.residual(chosen.view())?.into_iter().fold(0.0, f64::max);
+        let dropped = features.len() < features.given().len();
+        let missed = if dropped { features.residual(chosen.view())?.into_iter().fold(0.0, f64::max) } else { 0.0 };
         let rounding = features.residual_rounding(self.kernel().max_diagonal(distinct.points()));
         let stage = Stage { picks: count, max_residual: missed + rounding, gain: sweep.gain() - before, slack: 0.0 };
-        let dropped = features.len() < features.given().len();
         let mut design = self.finished(distinct, rows, &picks, features, (variances, exact_std, stage))?;
         if dropped {
             let variances = design.information.variance(distinct.points())?;

@@ -79,13 +79,17 @@ fn fill_rows<S: Simd, P: Profile, const R: usize>(simd: S, profile: P, coordinat
         start += TILE;
     }
     if let (Some(tile), true) = (tiles.next(), start < len) {
-        let mut last = [0.0; TILE];
-        for r in 0..R {
-            for part in 0..TILE / (WIDTH * S::F64_LANES) {
-                let value = profile.value(simd, distances::<S, R>(simd, coordinates.factors(), points, tile, part)[r]);
-                S::as_mut_simd_f64s(&mut last).0[part * WIDTH..(part + 1) * WIDTH].copy_from_slice(&value);
+        // Of the last tile only the parts that have points.
+        let mut last = [[0.0; TILE]; R];
+        for part in 0..(len - start).div_ceil(WIDTH * S::F64_LANES) {
+            let sums = distances::<S, R>(simd, coordinates.factors(), points, tile, part);
+            for r in 0..R {
+                let value = profile.value(simd, sums[r]);
+                S::as_mut_simd_f64s(&mut last[r]).0[part * WIDTH..(part + 1) * WIDTH].copy_from_slice(&value);
             }
-            out[r][start..].copy_from_slice(&last[..len - start]);
+        }
+        for r in 0..R {
+            out[r][start..].copy_from_slice(&last[r][..len - start]);
         }
     }
 }
