@@ -21,6 +21,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
+from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
 
 from ._arrays import Floats, rows, vector
 from ._kernels import Kernel
@@ -164,7 +165,8 @@ def premises(strategy: Strategy | Study, *, along: Literal["norm", "noise"] = "n
     standing = strategy.standing()
     if standing is None:
         raise ValueError(f"strategy {_run_of(strategy).name!r} has certified nothing yet, or never does")
-    found = standing.range
+    found, rests_on = standing.range, standing.certificate.details["premises"]
+    whose = "learnt" if rests_on["norm_bound" if along == "norm" else "noise"]["origin"] == "learnt_elsewhere" else "declared"
     least: float | None
     if along == "norm":
         unit = 1 / standing.growth
@@ -174,27 +176,32 @@ def premises(strategy: Strategy | Study, *, along: Literal["norm", "noise"] = "n
     else:
         if standing.noise_level is None or not len(standing.noise_levels):
             raise ValueError("there is no noise to speak of")
-        unit = float(standing.certificate.details["premises"]["prior"]["value"]["unit"])
+        unit, whose = float(rests_on["prior"]["value"]["unit"]), whose if rests_on["level"] is None else "bounded by replicates"
         values, gaps, declared, end = unit * standing.noise_levels, standing.noise_gaps, unit * standing.noise_level, found.noise_breakdown
         least = max(values[np.isnan(gaps)], default=None)
     among = " among the candidates" if found.among_candidates else ""
-    ax = _dial(_axes(ax), values, gaps, declared, (None if end is None else end * unit, found.gap), least, (along, among))
+    ax = _dial(_axes(ax), values, gaps, declared, (None if end is None else end * unit, found.gap), least, (along, among, whose))
     ax.set(xscale="log", yscale="log", xlabel="norm bound" if along == "norm" else "noise level", ylabel=f"gap{among}")
+    # Numbers as people write them, and so few that they do not run into each other.
+    for axis in (ax.xaxis, ax.yaxis):
+        axis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
+        axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+        axis.set_minor_locator(NullLocator())
     ax.legend(fontsize="small")
     return ax
 
 
 def _dial(
-    ax: Axes, values: Floats, gaps: Floats, declared: float, breaks: tuple[float | None, float | None], least: float | None, words: tuple[str, str]
+    ax: Axes, values: Floats, gaps: Floats, declared: float, breaks: tuple[float | None, float | None], least: float | None, words: tuple[str, str, str]
 ) -> Axes:
     """A claim along one premise: what the data exclude, what was declared, and where the claim breaks."""
-    (end, gap), (along, among) = breaks, words
+    (end, gap), (along, among, whose) = breaks, words
     if end is not None and gap is not None:
         # The claim was seen to stand up to there, which may be between two points of the curve.
         place = int(np.searchsorted(values, end))
         values, gaps = np.insert(values, place, end), np.insert(gaps, place, gap)
     ax.plot(values, gaps, color=_BLUE, marker="o", ms=3, drawstyle="steps-pre", label=f"gap, for every {'norm' if along == 'norm' else 'level'} up to this at once")
-    ax.axvline(declared, color="black", ls="--", lw=1, label=f"declared: {declared:.3g}")
+    ax.axvline(declared, color="black", ls="--", lw=1, label=f"{whose}: {declared:.3g}")
     if end is not None:
         ax.axvline(end, color=_ORANGE, ls="--", label=f"it stands up to: {_down(end)}")
     if gap is not None:
