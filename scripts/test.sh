@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # All checks of the project, in the order in which they are cheapest to fail. Installs the tools it needs where they are missing.
-# With --all also a Slurm of this machine's own, and whether the fuzz targets compile.
+# With --all also a Slurm of this machine's own, and whether the fuzz targets and the command without its server compile.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 begun=$SECONDS times=()
@@ -30,8 +30,6 @@ fi
 # The lints run inside the build that is tested, and the documentation is made where its tests are, so that no dependency is compiled a second time for either.
 export RUSTC_WORKSPACE_WRAPPER=clippy-driver CLIPPY_ARGS="-D__CLIPPY_HACKERY__warnings__CLIPPY_HACKERY__"
 step cargo build --workspace --all-targets
-# As the first command of the README builds it; what its dependencies compile for themselves is there by now.
-step cargo check --quiet --no-default-features
 RUSTDOC="$PWD/scripts/rustdoc.sh" step cargo test --workspace --doc
 # A fifth of the time tests wait, for leases, timeouts and processes: one more than there are cores keeps the cores busy.
 step cargo nextest run --workspace --test-threads "$(($(nproc) + 1))"
@@ -42,6 +40,8 @@ step bash scripts/test-api.sh
 step bash scripts/test-engines.sh
 if [[ "${1:-}" == --all ]]; then
     step bash scripts/test-slurm.sh
+    # As the first command of the README builds it.
+    step cargo check --quiet --no-default-features
     step cargo check --manifest-path fuzz/Cargo.toml --target-dir target/fuzz
 fi
 printf '%s\n' "${times[@]}"

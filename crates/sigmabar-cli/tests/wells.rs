@@ -1,6 +1,7 @@
 //! Replicates on plates: what each well came to is asked about, corrected and shown by itself.
 
 use crate::support;
+use sigmabar::Origin;
 use sigmabar_cli::report;
 use sigmabar_study::{EventKind, Study, TrialRow};
 use std::fs;
@@ -35,8 +36,12 @@ struct Bench {
 
 impl Bench {
     fn new() -> Self {
+        Self::of(STUDY)
+    }
+
+    fn of(study: &str) -> Self {
         let directory = tempfile::tempdir().unwrap();
-        fs::write(directory.path().join("study.toml"), STUDY).unwrap();
+        fs::write(directory.path().join("study.toml"), study).unwrap();
         ends(directory.path(), &["ask", "study.toml", "--plate", "24", "-o", "plate.csv"], 0);
         let sheet = fs::read_to_string(directory.path().join("plate.csv")).unwrap();
         let line = |(i, line): (usize, &str)| {
@@ -103,6 +108,26 @@ fn a_mistyped_well_of_a_replicated_setting_is_asked_about() {
     bench.sheet(None);
     ends(bench.path(), &["tell", "plate.csv"], 0);
     assert!(bench.stands().iter().all(|(_, value, ..)| value.is_some()));
+}
+
+/// A well that is lost may be lost because of its value: what is left of the mean is no better than what is left of a batch.
+#[test]
+fn a_lost_well_is_a_loss() {
+    let label = |word: Option<&str>, is_declared: bool| {
+        let said = if is_declared { STUDY.to_owned() } else { STUDY.replace("failures = \"unrelated\"\n", "") };
+        let bench = Bench::of(&said.replace("plates = 2", "plates = 1"));
+        bench.sheet(word.map(|word| (bench.pair[1], word)));
+        let said = ends(bench.path(), &["tell", "plate.csv"], 0);
+        assert_eq!(said.contains("makes the answer an estimate unless"), word.is_some(), "{said}");
+        let advice = bench.study().recommend().unwrap().unwrap();
+        let losses = advice.certificate.premises.losses;
+        (advice.label().to_string(), losses.value, losses.origin)
+    };
+    for word in ["", "failed"] {
+        assert_eq!(label(Some(word), false), ("estimated".to_owned(), 1, Origin::Unmet), "{word}");
+        assert_eq!(label(Some(word), true), ("certified".to_owned(), 1, Origin::Declared), "{word}");
+    }
+    assert_eq!(label(None, false), ("certified".to_owned(), 0, Origin::Guaranteed));
 }
 
 /// A corrected sheet corrects the trials whose wells have changed, and all that was pooled over the wells is as if it had been told so at once; the events have both.

@@ -247,10 +247,14 @@ impl PyPosterior {
         Ok((found.norms, found.levels, certificate_json(&found.certificate)?))
     }
 
-    /// Norm bounds, each with the ends of the intervals under it, none where the data contradict it; and what the half-widths are per norm and per noise.
-    fn interval_curve(&self, py: Python<'_>, x: Rows, claim: &PyClaim) -> PyResult<Curve> {
+    /// Norm bounds, each with the ends of the intervals under it, none where the data contradict it; and what the half-widths are per norm and per noise. All length-scales are
+    /// multiplied by a factor first.
+    fn interval_curve(&self, py: Python<'_>, x: Rows, claim: &PyClaim, factor: f64) -> PyResult<Curve> {
         let claim = claim.about(&self.get().rows).map_err(raise)?;
-        let curve = self.with(py, move |p| p.interval_curve(x.view()?, &claim))?;
+        let curve = self.with(py, move |p| {
+            let stretched = if factor == 1.0 { None } else { Some(p.stretched(factor)?) };
+            stretched.as_ref().unwrap_or(p).interval_curve(x.view()?, &claim)
+        })?;
         let rows = curve.rows.into_iter().map(|at| (at.norm_bound, at.ends)).collect();
         let slopes = curve.slopes.map(|slopes| slopes.into_iter().map(|s| (s.per_norm, s.per_noise)).collect());
         Ok((rows, slopes, certificate_json(&curve.certificate)?))

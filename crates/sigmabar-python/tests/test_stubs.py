@@ -25,6 +25,14 @@ def test_the_package_is_typed() -> None:
     run("mypy", "--strict", "--ignore-missing-imports", "--cache-dir", str(CACHE), str(PACKAGE))
 
 
+def test_completion_shows_what_a_module_is_for() -> None:
+    import sigmabar as sb
+    import sigmabar.sklearn
+
+    for module in (sb.plot, sb.premises, sb.theory, sigmabar.sklearn):
+        assert dir(module) == sorted(module.__all__)
+
+
 #: What a checker of types must find: the wrong name or value, and nothing in the lines that are right.
 SNIPPET = """\
 import numpy as np

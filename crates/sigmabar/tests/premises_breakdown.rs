@@ -173,6 +173,31 @@ fn nothing_is_concluded_from_premises_that_the_data_contradict() {
 }
 
 /// What is concluded is in the certificate with where it breaks: under its own C† and R† every conclusion of the list still stands, and a little farther one is lost.
+/// No function of norm 3 is above 3 anywhere: an interval that lies there refutes the norm, and nothing follows from it under that or any smaller one.
+#[test]
+fn nothing_is_concluded_beyond_the_reach_of_the_norm() {
+    let mut refuted = 0;
+    for seed in 0..20 {
+        let mut draws = Draws::new(seed);
+        let x: Vec<f64> = (0..40).map(|i| 0.49 + 0.0005 * f64::from(i)).collect();
+        let y: Vec<f64> = x.iter().map(|_| 3.8 + draws.normal()).collect();
+        let features = Arc::new(FeatureMap::new(kernel(), Points::on_line(vec![0.49, 0.5, 0.51]).unwrap()).unwrap());
+        let observations = Observations::new(Points::on_line(x).unwrap(), &y, Collected::DeclaredFixed, Prior::ZERO).unwrap();
+        let posterior = Posterior::fit(features, 1.0, observations).unwrap();
+        let query = Points::on_line(vec![0.5]).unwrap();
+        let claim = Claim::new(0.05).unwrap().norm_bound(3.0).unwrap().noise(Noise::gaussian(1.0).unwrap());
+        let found = posterior.breakdown(query.view(), &claim, 3.0001).unwrap();
+        assert_eq!((&found.norms[..], &found.levels[..]), (&[None][..], &[None][..]), "seed {seed}");
+        let is_beyond = found.intervals.lower()[0] > 3.0001;
+        assert!(!is_beyond || found.certificate.contradiction.is_some(), "seed {seed}");
+        refuted += usize::from(is_beyond);
+        for row in posterior.interval_curve(query.view(), &claim).unwrap().rows {
+            assert!(row.ends.is_none_or(|ends| ends[0].0 <= 1.0001 * row.norm_bound), "seed {seed}: norm {}", row.norm_bound);
+        }
+    }
+    assert!(refuted >= 10, "{refuted}");
+}
+
 #[test]
 fn the_certificate_of_a_conclusion_carries_where_it_breaks() {
     let (mut above, mut below, mut ends) = (0, 0, 0);
@@ -352,4 +377,28 @@ fn a_certificate_that_was_altered_is_refused_by_field() {
     let mut altered = serde_json::to_value(&of_side).unwrap();
     altered["range"]["norm_breakdown"] = 1e9.into();
     assert!(serde_json::from_value::<Certificate>(altered).unwrap_err().to_string().contains("range.norm_breakdown"));
+}
+
+/// Under other length-scales the intervals are those of a posterior that was given that kernel to begin with.
+#[test]
+fn a_stretched_posterior_is_the_one_of_the_stretched_kernel() {
+    let (x, y, posterior, queries) = fitted(3, 1.0);
+    for factor in [0.5, 1.0, 2.0] {
+        let kernel = Kernel::squared_exponential(factor * 0.3, 1.0).unwrap();
+        let points = Points::from_rows(&x).unwrap();
+        let features = Arc::new(FeatureMap::new(kernel, points.clone()).unwrap());
+        let observations = Observations::new(points, &y, Collected::DeclaredFixed, Prior::ZERO).unwrap();
+        let direct = Posterior::fit(features, TAU, observations).unwrap().interval_curve(queries.view(), &claim(NORM)).unwrap();
+        let stretched = posterior.stretched(factor).unwrap().interval_curve(queries.view(), &claim(NORM)).unwrap();
+        let range = |curve: &sigmabar::certificate::IntervalCurve| curve.certificate.range.unwrap().least_norm;
+        close(range(&stretched), range(&direct), 1e-9, "least norm");
+        for (a, b) in direct.rows.iter().zip(&stretched.rows) {
+            assert_eq!((a.norm_bound, a.ends.is_some()), (b.norm_bound, b.ends.is_some()));
+            for (a, b) in a.ends.iter().flatten().zip(b.ends.iter().flatten()) {
+                close(b.0, a.0, 1e-9, "lower");
+                close(b.1, a.1, 1e-9, "upper");
+            }
+        }
+    }
+    assert!(posterior.stretched(0.0).is_err() && posterior.stretched(f64::NAN).is_err());
 }

@@ -230,7 +230,7 @@ impl Ground {
         let noise = noise.value.in_unit(self.unit().recip()).unwrap_or_else(|_| noise.value.clone());
         console.say(format_args!(
             "{}: the middle of its interval is within {} of the function at all candidates at once, with probability {} (norm at most {bound}, {noise})",
-            certificate.label(),
+            certificate.label_in_words(),
             self.error(certificate).map_or_else(String::new, short),
             1.0 - self.delta
         ));

@@ -127,6 +127,17 @@ fn table(path: &Path, arguments: &Arguments, place: &WhichStudy, console: &Conso
     if corrections.is_empty() || new().count() > 0 {
         console.say(format_args!("written down: {} and {}", counted(new().count() - failed, "value"), counted(failed, "failure")));
     }
+    let failed_wells = |(id, result): &(u64, TrialResult)| match result {
+        TrialResult::Value { .. } => sheet.wells.get(id).map_or(0, |wells| wells.iter().filter(|(_, value)| value.is_none()).count()),
+        TrialResult::Failed { .. } => 0,
+    };
+    let lost: usize = sheet.results.iter().map(failed_wells).sum();
+    if lost > 0 {
+        console.warn(format_args!(
+            "{} failed beside others of the same setting, whose mean is told: a loss that makes the answer an estimate unless failures = \"unrelated\" was declared",
+            counted(lost, "well")
+        ));
+    }
     for (id, corrected) in &corrections {
         say_replaced(*id, "replaced", *corrected, console);
     }
@@ -208,7 +219,7 @@ fn say_unused(study: &Study, reading: &Reading, arguments: &Arguments, console: 
 fn say_missing(study: &Study, reading: &Reading, (path, place): (&Path, &WhichStudy), console: &Console) -> Outcome<()> {
     if let Some(first) = reading.partial.first() {
         console.warn(format_args!(
-            "of {} (trial {first} first) only some replicates have a result, and these alone are told: should the others come later, {} takes them in",
+            "of {} (trial {first} first) only some replicates have a result, and these alone are told, which makes the answer an estimate unless failures = \"unrelated\" was declared: should the others come later, {} takes them in",
             counted(reading.partial.len(), "setting"),
             correcting(path, place)
         ));

@@ -561,8 +561,26 @@ class SparsePosterior:
         >>> c.lower.shape, bool(np.all(np.diff(c.width[np.isfinite(c.width[:, 0])], axis=0) >= 0))
         ((20, 2), True)
         """
-        points = rows(x)
-        found, slopes, certificate = self._core.interval_curve(points, claim_from(norm_bound, noise, delta))
+        return self.interval_map(x, norm_bound, noise, (1.0,), delta)[1.0]
+
+    def interval_map(
+        self, x: Any, norm_bound: float, noise: Noise, factors: Sequence[float] = (0.5, 0.7, 1.0, 1.4, 2.0), delta: float = 0.05
+    ) -> dict[float, IntervalCurve]:
+        """The curve with all length-scales of the kernel multiplied by each factor: if the function is of that kernel, its intervals are these. Each factor is a claim of
+        its own.
+
+        >>> import numpy as np, sigmabar as sb
+        >>> x = np.linspace(0, 1, 200)
+        >>> p = sb.SparsePosterior(sb.SquaredExponential(0.2), 0.1, x, np.sin(6 * x), inducing=x[::10], collected="fixed")
+        >>> curves = p.interval_map([0.25], norm_bound=3.0, noise=sb.Gaussian(0.1), factors=[0.5, 1.0])
+        >>> bool(np.nanmin(curves[0.5].width - curves[1.0].width) > 0)
+        True
+        """
+        points, claim = rows(x), claim_from(norm_bound, noise, delta)
+        return {factor: self._curve(points, claim, number(factor, "factor")) for factor in factors}
+
+    def _curve(self, points: Floats, claim: _core.Claim, factor: float) -> IntervalCurve:
+        found, slopes, certificate = self._core.interval_curve(points, claim, factor)
         ends = np.array([[(np.nan, np.nan)] * len(points) if ends is None else ends for _, ends in found])
         per = np.full((len(points), 2), np.nan) if slopes is None else np.array(slopes)
         norms, said = np.array([norm for norm, _ in found]), warned(self._certificate(certificate))

@@ -23,6 +23,11 @@ from ._rows import Accumulator, Plan, aligned, sampled, smallest
 
 __all__ = ["SparseKernelRegressor", "accumulate"]
 
+
+def __dir__() -> list[str]:
+    return __all__
+
+
 _FAN_IN = 8
 
 

@@ -41,6 +41,11 @@ from ._strategy import Recommendation, Strategy, batches_of, failures_of
 
 __all__ = ["EISampler", "GPUCBSampler", "SBPESampler"]
 
+
+def __dir__() -> list[str]:
+    return __all__
+
+
 _RUN = "sigmabar:run"
 _SLOT = "sigmabar:slot"
 _START = "sigmabar:start"

@@ -34,6 +34,11 @@ from .premises import functions as premise_functions
 
 __all__ = ["calibration", "functions", "gap", "posterior", "premise_map", "premises", "survivors"]
 
+
+def __dir__() -> list[str]:
+    return __all__
+
+
 _BLUE, _SKY, _ORANGE, _GREEN, _GREY = "#0072B2", "#56B4E9", "#D55E00", "#009E73", "#999999"
 
 

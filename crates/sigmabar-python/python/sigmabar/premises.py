@@ -25,6 +25,10 @@ from ._learnt import LearntNumber, marked, source_of
 __all__ = ["Drawn", "Learnt", "Said", "Verdict", "ask", "functions", "judge", "learn", "noise_level", "norm_bound"]
 
 
+def __dir__() -> list[str]:
+    return __all__
+
+
 def norm_bound(height: float, hills: int, unit: float = 1.0) -> float:
     """A norm bound for a function that strays by ``height`` from its prior mean, in ``hills`` separate hills and valleys: one and a half times the height in
     units of ``unit`` times the root of their number. One hill of height h has the norm h, q of them far from each other h times the root of q.

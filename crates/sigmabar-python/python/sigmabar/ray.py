@@ -20,6 +20,11 @@ from ._rows import Accumulator, Plan, aligned
 
 __all__ = ["Executor", "accumulate"]
 
+
+def __dir__() -> list[str]:
+    return __all__
+
+
 _FAN_IN = 8
 
 

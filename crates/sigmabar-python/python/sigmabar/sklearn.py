@@ -34,6 +34,11 @@ from ._posterior import Bracket, SparsePosterior
 
 __all__ = ["SparseKernelRegressor"]
 
+
+def __dir__() -> list[str]:
+    return __all__
+
+
 _MOST_INDUCING = 4000
 _NORM_SAFETY = 2.0
 # Fewer rows than this all learn; of more, some calibrate.

@@ -29,6 +29,11 @@ from ._threads import set_num_threads
 
 __all__ = ["SparseKernelModel", "SparseKernelRegressor", "accumulate"]
 
+
+def __dir__() -> list[str]:
+    return __all__
+
+
 _SUMS = "bucket long, sums binary"
 _SAMPLE = "bucket long, counts string, drawn string"
 _FAN_IN = 8

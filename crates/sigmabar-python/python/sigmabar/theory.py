@@ -38,6 +38,10 @@ __all__ = [
 ]
 
 
+def __dir__() -> list[str]:
+    return __all__
+
+
 class GainBounds(NamedTuple):
     """The largest information gain that so many measurements can have: a lower bound, the best upper bound, and all upper bounds by their kinds.
 

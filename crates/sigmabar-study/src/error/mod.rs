@@ -224,7 +224,7 @@ pub enum Error {
         more: usize,
     },
     /// A result that is not a number.
-    #[error("the {what} of trial {id} is {}: it must be {requirement}; tell a failed evaluation as failed", Value::Float(*found))]
+    #[error("the {what} of trial {id} is {}: it must be {requirement}", Value::Float(*found))]
     Result {
         /// The trial.
         id: u64,

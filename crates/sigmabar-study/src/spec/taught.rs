@@ -9,7 +9,8 @@ use sigmabar::points::Seen;
 
 /// Digits of one fingerprint.
 const DIGITS: usize = 16;
-/// Results are compared in steps of this share of their standard deviation, or a little less: copies that were rounded are noticed, and an honest repeat hardly ever is.
+/// Results are compared in steps of this share of their standard deviation, or a little less: copies that were rounded a little are noticed. Honest
+/// repeats are not, as long as they scatter by much more than a step; whoever has a coarse or a very quiet instrument declares `distinct_rows`.
 const STEP: f64 = 1e-4;
 
 /// Results that taught premises, by their settings as somebody writes them, whatever range a parameter has, and in steps. A copy that was rounded to a step is one of them.

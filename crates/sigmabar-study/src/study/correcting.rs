@@ -10,6 +10,7 @@ use serde::Deserialize;
 use serde_json::json;
 use sigmabar::certificate::Amended;
 use sigmabar::strategy::Mishaps;
+use std::collections::BTreeMap;
 
 /// What the event of an amendment says.
 #[derive(Deserialize)]
@@ -220,24 +221,51 @@ impl Study {
         };
         let mishaps = self.store().read(|c| c.prepare_cached(&look)?.query_row([self.key, self.first_claimed()], mishaps))?;
         let (taught, distinct_rows) = (self.taught()?, self.spec.has_distinct_rows());
-        let unnamed = self.spec.learnt_from_unnamed().is_some();
-        Ok(Mishaps { objective: self.amended_objective()?, taught, unnamed, distinct_rows, ..mishaps })
+        let (unnamed, lost_replicates) = (self.spec.learnt_from_unnamed().is_some(), self.lost_replicates()?);
+        Ok(Mishaps { objective: self.amended_objective()?, taught, unnamed, distinct_rows, lost_replicates, ..mishaps })
     }
 
-    /// How many results equal one that its premises were learnt from, in setting and all digits that count ([`crate::Taught`]).
-    fn taught(&self) -> Result<usize> {
-        let rows = self.spec.learnt_rows();
-        if rows.is_empty() {
+    /// How many measurements are missing from the means of replicates that a claim can rest on. Whoever tells a value without wells and number tells what was planned.
+    fn lost_replicates(&self) -> Result<usize> {
+        let planned = self.spec.replicates();
+        if planned < 2 {
             return Ok(0);
         }
-        let look = "SELECT settings, value FROM sb_trials WHERE study = ?1 AND id >= ?2 AND state = 'done' AND value IS NOT NULL";
-        let row = |row: &Row<'_>| Ok((row.get::<_, String>(0)?, row.get::<_, f64>(1)?));
-        let told: Vec<(String, f64)> =
+        let wells = self.wells()?;
+        let look = "SELECT id, replicates FROM sb_trials WHERE study = ?1 AND id >= ?2 AND state = 'done' AND value IS NOT NULL";
+        let row = |row: &Row<'_>| Ok((row.get::<_, i64>(0)?.unsigned_abs(), row.get::<_, Option<u32>>(1)?));
+        let told: Vec<(u64, Option<u32>)> =
             self.store().read(|c| c.prepare_cached(look)?.query_map([self.key, self.first_claimed()], row)?.collect())?;
-        let mut count = 0;
-        for (settings, value) in told {
-            count += usize::from(rows.holds(&self.read_values(&settings)?, value));
+        let measured = |id: &u64| wells.get(id).map(|wells| wells.iter().filter(|(_, value)| value.is_some()).count());
+        Ok(told
+            .iter()
+            .map(|(id, number)| planned.saturating_sub(measured(id).or(number.map(|number| number as usize)).unwrap_or(planned)))
+            .sum())
+    }
+
+    /// How many results equal one that its premises were learnt from: of another study in setting and all digits that count ([`crate::Taught`]), of the pilot in every digit, unless
+    /// more differ at the pilot's settings, as honest repeats of a coarse instrument do.
+    fn taught(&self) -> Result<usize> {
+        let rows = self.spec.learnt_rows();
+        if rows.is_empty() && self.spec.pilot() == 0 {
+            return Ok(0);
         }
-        Ok(count)
+        let look = "SELECT id, settings, value FROM sb_trials WHERE study = ?1 AND state = 'done' AND value IS NOT NULL ORDER BY id";
+        let row = |row: &Row<'_>| Ok((row.get::<_, i64>(0)?, row.get::<_, String>(1)?, row.get::<_, f64>(2)?));
+        let told: Vec<(i64, String, f64)> = self.store().read(|c| c.prepare_cached(look)?.query_map([self.key], row)?.collect())?;
+        let (mut pilot, mut count, mut equal, mut differ) = (BTreeMap::<String, Vec<f64>>::new(), 0, 0, 0);
+        for (id, settings, value) in told {
+            if id < self.first_claimed() {
+                pilot.entry(settings).or_default().push(value);
+                continue;
+            }
+            count += usize::from(rows.holds(&self.read_values(&settings)?, value));
+            match pilot.get(&settings) {
+                Some(values) if values.contains(&value) => equal += 1,
+                Some(_) => differ += 1,
+                None => {}
+            }
+        }
+        Ok(count + if equal > differ { equal } else { 0 })
     }
 }

@@ -335,15 +335,21 @@ impl Study {
 
 pub(super) fn check(id: u64, result: &TrialResult) -> Result<()> {
     match *result {
-        TrialResult::Value { value, .. } if !value.is_finite() => {
-            Err(Error::Result { id, what: "value", found: value, requirement: "a finite number" })
-        }
+        TrialResult::Value { value, .. } if !value.is_finite() => Err(Error::Result {
+            id,
+            what: "value",
+            found: value,
+            requirement: "a finite number, and a failed evaluation is told as failed",
+        }),
         TrialResult::Value { value, .. } if value.abs() > LARGEST_RESPONSE => {
             Err(Error::Result { id, what: "value", found: value, requirement: "at most 1e100 in size" })
         }
-        TrialResult::Value { standard_error: Some(found), .. } if !(found.is_finite() && found > 0.0) => {
-            Err(Error::Result { id, what: "standard error", found, requirement: "finite and positive" })
-        }
+        TrialResult::Value { standard_error: Some(found), .. } if !(found.is_finite() && found > 0.0) => Err(Error::Result {
+            id,
+            what: "standard error",
+            found,
+            requirement: "finite and positive; leave it out where nothing scatters",
+        }),
         TrialResult::Value { replicates: Some(0), .. } => {
             Err(Error::Result { id, what: "number of replicates", found: 0.0, requirement: "at least 1" })
         }

@@ -3,7 +3,7 @@
 use super::answer::ALARM_SHARE;
 use super::claim::{Claim, Coverage, Method};
 use super::energy::refutes;
-use super::intervals::Intervals;
+use super::intervals::{Intervals, clip};
 use super::range::{FARTHEST, Followed, Range, values_around};
 use super::record::{Certificate, Contradiction, resolve};
 use super::widths::{HalfWidth, Widths};
@@ -76,8 +76,12 @@ impl Posterior {
         let bound = claim.required_norm_bound()?;
         let least_norm = self.norm_check(&claim.clone().with_delta(ALARM_SHARE * claim.delta())?)?.least_norm;
         let left = claim.clone().with_delta((1.0 - ALARM_SHARE) * claim.delta() / shares as f64)?;
-        let contradiction = refutes(least_norm, bound).then_some(Contradiction::of_norm(Some(least_norm), bound));
         let intervals = self.interval(queries, &left)?;
+        let contradiction = if refutes(least_norm, bound) {
+            Some(Contradiction::of_norm(Some(least_norm), bound))
+        } else {
+            (!self.is_within_reach(queries, &intervals, bound)).then(|| Contradiction::of_norm(None, bound))
+        };
         let certificate = intervals.certificate().clone().after_check(claim.delta(), contradiction);
         Ok(Checked { least_norm, left, intervals, certificate: certificate.with_range(Range { least_norm, ..Range::default() }) })
     }
@@ -92,7 +96,8 @@ impl Posterior {
         let mut widest = vec![(f64::INFINITY, f64::NEG_INFINITY); queries.len()];
         let at = |norm_bound: f64| {
             let interval = self.interval(queries, &left.clone().norm_bound(norm_bound)?)?;
-            if refutes(least_norm, norm_bound) || interval.certificate().contradiction.is_some() {
+            let is_refuted = refutes(least_norm, norm_bound) || interval.certificate().contradiction.is_some();
+            if is_refuted || !self.is_within_reach(queries, &interval, norm_bound) {
                 return Ok(IntervalsAt { norm_bound, ends: None });
             }
             for ((low, high), (l, u)) in widest.iter_mut().zip(interval.lower().iter().zip(interval.upper())) {
@@ -182,10 +187,16 @@ impl Posterior {
         if is_pointwise { points.max(1) } else { 1 }
     }
 
+    /// Whether some function of this norm can pass through every interval, $|f-m|\le C\sqrt{k(x,x)}$: else the data contradict it.
+    fn is_within_reach(&self, queries: PointsRef<'_>, intervals: &Intervals, norm_bound: f64) -> bool {
+        let (mut ends, diagonal) = (intervals.ends(), self.information().features().kernel().diagonal(queries));
+        clip(self.prior(), norm_bound, &diagonal, ends.lower.iter_mut().zip(&mut ends.upper))
+    }
+
     /// On which side of the threshold each interval lies: 1 above it, −1 below, 0 for neither and where the data contradict the claim.
     fn sides(&self, queries: PointsRef<'_>, claim: &Claim, threshold: f64) -> Result<Vec<i8>> {
         let interval = self.interval(queries, claim)?;
-        if interval.certificate().contradiction.is_some() {
+        if interval.certificate().contradiction.is_some() || !self.is_within_reach(queries, &interval, claim.required_norm_bound()?) {
             return Ok(vec![0; queries.len()]);
         }
         let ends = interval.lower().iter().zip(interval.upper());

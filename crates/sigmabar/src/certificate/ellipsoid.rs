@@ -282,6 +282,11 @@ impl Ellipsoid {
 }
 
 impl Slice {
+    /// No more than [`Ellipsoid::reach`].
+    pub fn least_reach(&self, outside: f64) -> f64 {
+        self.drift.min(0.0) * outside
+    }
+
     /// $w_s^\top r$ from coordinates.
     pub fn centre(&self) -> &[f64] {
         &self.centre

@@ -69,6 +69,19 @@ impl Posterior {
         Self::assemble(Arc::new(information), KeptResponses::Rows(observations), (projected, whitened), growth)
     }
 
+    /// The same data under a kernel whose length-scales are all multiplied by a factor (algorithm notes 13.2), with the same inducing points and ridge: what is claimed of it stands for
+    /// functions of that kernel. Cost as [`Posterior::fit`].
+    ///
+    /// # Errors
+    /// [`crate::Error::Parameter`] for a factor that is not positive, [`crate::Error::Missing`] where only sums over the rows are left.
+    pub fn stretched(&self, factor: f64) -> Result<Self> {
+        let information = self.information();
+        let features = information.features();
+        let kernel = Sourced::new(features.kernel().stretched(factor)?, features.origin());
+        let features = FeatureMap::new(kernel, features.sourced_given().clone())?;
+        Self::fit(Arc::new(features), Sourced::new(information.ridge(), information.ridge_origin()), self.observations()?.clone())
+    }
+
     /// Conditions known information on responses without redoing the location work: $h = L^{-1}\sum_i s_i k_Z(x_i)$. Cost O(nmd + m²).
     ///
     /// Where the bound on the rounding of that short cut would show in the mean (a nearly singular $K_{ZZ}$ with a tiny ridge), features are

@@ -25,7 +25,7 @@ pub use run::{
 pub use run_posterior::RunPosterior;
 pub use sbpe::{Rules, Sbpe, Schedule};
 
-use crate::certificate::{Certificate, Contradiction};
+use crate::certificate::{Certificate, Contradiction, Theorem};
 use crate::error::{Error, Result};
 use crate::points::Collected;
 use any_data::AnyData;
@@ -313,7 +313,9 @@ impl Strategy {
 
     /// Everything measured with what is recommended; a contextual run has no one setting to recommend.
     fn any_data(&self, recommendation: Option<&Recommendation>) -> Result<Option<AnyData<'_>>> {
-        match recommendation.filter(|_| !matches!(self.policy, Policy::EkUcb(_))) {
+        // The paper's elimination has spent all of δ on a theorem of its own: the band, which would spend it again, says nothing beside it.
+        let has_own_theorem = recommendation.is_some_and(|advice| advice.certificate.theorem == Theorem::PaperElimination);
+        match recommendation.filter(|_| !has_own_theorem && !matches!(self.policy, Policy::EkUcb(_))) {
             Some(recommendation) => AnyData::new(&self.problem, &self.ledger, &recommendation.point),
             None => Ok(None),
         }

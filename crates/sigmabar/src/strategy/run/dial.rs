@@ -8,6 +8,9 @@ use crate::kernel::Kernel;
 
 /// Breakdown points are found within one in (RESOLUTION+1)² of how far they are looked for, on a logarithmic scale.
 const RESOLUTION: usize = 16;
+/// Where settings are judged one by one: nearer ones first, which leave fewer places to be judged, and so many halvings of the stretch in which the claim breaks.
+const STRETCHES: [f64; 6] = [1.5, 2.0, 3.0, 4.0, 6.0, FARTHEST];
+const HALVINGS: usize = 3;
 
 /// The premises that may be turned: $C$, and how many times as large as it was declared the noise is.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -134,14 +137,14 @@ impl Reading<'_> {
     /// probability $1-\delta$ every judgement under every $C\ge\lVert f\rVert$ and every level that the noise has at most is true at once, in whatever chain it was made. One is then a
     /// claim for everything smaller, and the farthest of all chains is one too.
     fn farthest(&self, judged: &impl Judged, gap: f64, at: impl Fn(f64) -> Setting) -> Result<f64> {
-        let alone = self.breakdown(judged, gap, &at)?;
         if judged.is_the_same_in_every_chain() {
-            return Ok(alone);
+            return self.breakdown(judged, gap, at);
         }
         let factors = values_around(1.0);
         let stands =
-            factors.iter().zip(self.along(judged, &factors, at, &[])?).filter(|(_, found)| found.is_some_and(|found| found <= gap));
-        Ok(stands.map(|(factor, _)| *factor).fold(alone, f64::max))
+            factors.iter().zip(self.along(judged, &factors, &at, &[])?).filter(|(_, found)| found.is_some_and(|found| found <= gap));
+        let shown = stands.map(|(factor, _)| *factor).fold(1.0, f64::max);
+        self.breakdown_one_by_one(judged, gap, shown, at)
     }
 
     /// The largest factor at which the claim was seen to stand; 1, the claim itself, at least.
@@ -158,6 +161,32 @@ impl Reading<'_> {
                 return Ok(breaks);
             }
             (stands, breaks) = (if held > 0 { factors[held - 1] } else { stands }, factors[held]);
+        }
+        Ok(stands)
+    }
+
+    /// The same from a factor at which it is known to stand, where a chain has to share what a setting alone may have for itself, the cells of a box.
+    fn breakdown_one_by_one(&self, judged: &impl Judged, gap: f64, known: f64, at: impl Fn(f64) -> Setting) -> Result<f64> {
+        let holds = |factor: f64| -> Result<bool> {
+            let setting = at(factor);
+            Ok(judged.gaps(&[setting])?[0].is_some_and(|found| self.gap(setting, found) <= gap))
+        };
+        let mut stands = known;
+        for end in STRETCHES.into_iter().filter(|&end| end > known) {
+            if holds(end)? {
+                stands = end;
+                continue;
+            }
+            let mut breaks = end;
+            for _ in 0..HALVINGS {
+                let middle = (stands * breaks).sqrt();
+                if holds(middle)? {
+                    stands = middle;
+                } else {
+                    breaks = middle;
+                }
+            }
+            break;
         }
         Ok(stands)
     }

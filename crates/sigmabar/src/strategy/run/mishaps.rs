@@ -14,6 +14,8 @@ pub struct Mishaps {
     pub corrected_in_time: usize,
     /// Results that are not the first attempt's: it failed, or its worker was lost with what it had measured.
     pub measured_again: usize,
+    /// Measurements that are missing from the means of replicates: a reader that gives up at high values chooses like one that loses whole settings.
+    pub lost_replicates: usize,
     /// Settings that were used otherwise than planned, and entered as they were used.
     pub used_otherwise: usize,
     /// That what evaluates settings was exchanged after results were told, if it was.
@@ -27,6 +29,11 @@ pub struct Mishaps {
 }
 
 impl Mishaps {
+    /// Measurements that were planned and are in no result, or not as they first were.
+    pub(crate) fn lost(&self) -> usize {
+        self.measured_again + self.lost_replicates
+    }
+
     /// A certificate that says so. Correcting a result, or losing it and measuring again, may be as good as choosing it. Before anything was made of a result, whoever
     /// corrects it declares with that why; later only who has declared that lost results have nothing to do with the noise has vouched for it.
     ///
@@ -38,8 +45,8 @@ impl Mishaps {
         premises.corrected_in_time = declared(self.corrected_in_time);
         premises.used_otherwise = declared(self.used_otherwise);
         premises.objective = self.objective.clone().map(|amended| Sourced::new(amended, Origin::Declared));
-        premises.losses.value += self.measured_again;
-        premises.losses.origin = premises.losses.origin.max(failures.origin(self.measured_again));
+        premises.losses.value += self.lost();
+        premises.losses.origin = premises.losses.origin.max(failures.origin(self.lost()));
         *premises = premises.clone().with_taught(self.taught, self.unnamed, self.distinct_rows);
         let taught = premises.taught.map_or(Origin::Guaranteed, |taught| taught.origin);
         let is_vouched = premises.corrections.origin.max(premises.losses.origin).max(taught).is_firm();

@@ -99,4 +99,15 @@ impl ConfinedBlock<'_> {
         });
         bounds.fold(f64::INFINITY, f64::min)
     }
+
+    /// No more than [`Self::difference`], without its roots.
+    pub fn floor(&self, premise: usize, (i, j): (usize, usize), outside: f64, radius: f64) -> f64 {
+        let (challengers, ellipsoid) = (&self.confined.challengers, &self.confined.ellipsoids[premise]);
+        let slices = ellipsoid.best(SLICES).iter().enumerate();
+        let floors = slices.map(|(s, slice)| {
+            let centre = self.own.centres[s][i] - challengers.centres[s][j];
+            centre + slice.least_reach(outside) + self.confined.slopes[premise][s] * radius
+        });
+        floors.fold(f64::INFINITY, f64::min)
+    }
 }

@@ -309,6 +309,14 @@ impl PairBlock<'_> {
         self.pairs[i * self.challengers.len() + j].as_ref().map_or(0.0, |pair| norm_bound * pair.bias + factor * pair.known)
     }
 
+    /// Whether challenger `j` might beat survivor `i` by what is cheap to know of [`Self::difference`]: most cannot.
+    pub fn might_beat(&self, (i, j): (usize, usize), setting: usize, factor: f64, reach: f64) -> bool {
+        let Some(pair) = &self.pairs[i * self.challengers.len() + j] else { return false };
+        let Setting { norm_bound, scale } = self.challengers.settings[setting];
+        let bias = (norm_bound * pair.bias).min(self.confined.floor(setting, (i, j), pair.outside, self.radii[i]));
+        pair.centre + (bias + pair.slack) + factor * (scale * pair.noise) + reach < 0.0
+    }
+
     /// The bound on the difference of survivor `i` and challenger `j` under one of the settings: the bias is $C$ times the functional's norm (algorithm notes 5.3), or
     /// what the ellipsoid leaves of it.
     pub fn difference(&self, i: usize, j: usize, setting: usize) -> Difference {

@@ -7,9 +7,9 @@
 use super::Sbpe;
 use super::cells::{Cells, FINE};
 use super::elimination::{Batch, Evidence};
-use super::pairs::{BLOCK, Centre, Challengers, Difference, PairBlock, Setting, Under, Width};
+use super::pairs::{BLOCK, Centre, Challengers, PairBlock, Setting, Under, Width};
 use super::premises::{Arrived, Premises};
-use super::ridges::{self, Beside};
+use super::ridges::{self, Beside, Pairs};
 use super::shares::{Budget, SHARES};
 use super::state::{Kept, Listed, State};
 use crate::certificate::{Ellipsoid, HalfWidth};
@@ -373,8 +373,7 @@ impl<'b> Against<'b> {
     /// The first setting under which each place survives; `known` are those so far.
     fn firsts(&self, known: &[usize], settings: usize) -> Vec<usize> {
         let first = |favourite: &mut usize, i: usize| {
-            let beats = |d: Difference, s: usize| d.upper(self.judge.tail) + self.reach(i, s) < 0.0;
-            first_unbeaten(&self.pairs(i), known[self.block[i].place]..settings, favourite, beats)
+            self.pairs(i).first_unbeaten(known[self.block[i].place]..settings, favourite, self.judge.tail, |s| self.reach(i, s))
         };
         parallel(|watch| {
             let rows = (0..self.block.len()).into_par_iter().with_min_len(ROWS).inspect(|_| watch.check());
@@ -391,56 +390,6 @@ impl<'b> Against<'b> {
         };
         parallel(|watch| left.par_iter().with_min_len(ROWS).inspect(|_| watch.check()).flat_map_iter(below).collect())
     }
-}
-
-/// One survivor against every challenger, each pair under the ridge that the run chose for it.
-struct Pairs<'b> {
-    ridges: &'b [PairBlock<'b>],
-    row: usize,
-    chosen: Vec<usize>,
-}
-
-impl<'b> Pairs<'b> {
-    /// The choice is the run's, by its norm bound: known before the noise, and the same for every setting.
-    fn new(ridges: &'b [PairBlock<'b>], row: usize, norm_bound: f64, tail: f64) -> Self {
-        let best = |j: usize| {
-            let planned = |r: usize| ridges[r].planned(row, j, norm_bound, tail);
-            (1..ridges.len()).fold(0, |best, r| if planned(r) < planned(best) { r } else { best })
-        };
-        Self { ridges, row, chosen: (0..ridges[0].challengers()).map(best).collect() }
-    }
-
-    fn difference(&self, j: usize, setting: usize) -> Difference {
-        self.ridges[self.chosen[j]].difference(self.row, j, setting)
-    }
-}
-
-/// The first setting of a range under which no challenger beats the survivor; its end where all do. Bounds grow along the chain, so halving finds it.
-fn first_unbeaten(
-    pairs: &Pairs<'_>,
-    settings: std::ops::Range<usize>,
-    favourite: &mut usize,
-    beats: impl Fn(Difference, usize) -> bool,
-) -> usize {
-    let mut is_beaten = |s: usize| {
-        let order = std::iter::once(*favourite).chain((0..pairs.chosen.len()).filter(|j| j != favourite));
-        let by = order.into_iter().find(|&j| beats(pairs.difference(j, s), s));
-        *favourite = by.unwrap_or(*favourite);
-        by.is_some()
-    };
-    if !is_beaten(settings.start) {
-        return settings.start;
-    }
-    let (mut beaten, mut unbeaten) = (settings.start, settings.end);
-    while unbeaten - beaten > 1 {
-        let middle = usize::midpoint(beaten, unbeaten);
-        if is_beaten(middle) {
-            beaten = middle;
-        } else {
-            unbeaten = middle;
-        }
-    }
-    unbeaten
 }
 
 impl Seen<'_> {

@@ -10,6 +10,7 @@ use crate::noise::Noise;
 use crate::points::{Points, PointsRef};
 use crate::posterior::Posterior;
 use std::iter;
+use std::ops::Range;
 use std::sync::Arc;
 
 /// Ridges beside the batch's own, relative to it.
@@ -88,5 +89,56 @@ impl Challengers<'_> {
             })?;
         }
         Ok(())
+    }
+}
+
+/// One survivor against every challenger, each pair under the ridge that the run chose for it.
+pub(super) struct Pairs<'b> {
+    ridges: &'b [PairBlock<'b>],
+    row: usize,
+    chosen: Vec<usize>,
+}
+
+impl<'b> Pairs<'b> {
+    /// The choice is the run's, by its norm bound: known before the noise, and the same for every setting.
+    pub fn new(ridges: &'b [PairBlock<'b>], row: usize, norm_bound: f64, tail: f64) -> Self {
+        let best = |j: usize| {
+            let planned = |r: usize| ridges[r].planned(row, j, norm_bound, tail);
+            (1..ridges.len()).fold(0, |best, r| if planned(r) < planned(best) { r } else { best })
+        };
+        Self { ridges, row, chosen: (0..ridges[0].challengers()).map(best).collect() }
+    }
+
+    pub fn difference(&self, j: usize, setting: usize) -> Difference {
+        self.ridges[self.chosen[j]].difference(self.row, j, setting)
+    }
+
+    /// The first setting of a range under which no challenger beats the survivor with all that is within `reach` of it; its end where all do. Bounds grow along the
+    /// chain, so halving finds it.
+    pub fn first_unbeaten(&self, settings: Range<usize>, favourite: &mut usize, factor: f64, reach: impl Fn(usize) -> f64) -> usize {
+        let mut is_beaten = |s: usize| {
+            let mut order = iter::once(*favourite).chain((0..self.chosen.len()).filter(|j| j != favourite));
+            let by = order.find(|&j| self.beats(j, s, factor, reach(s)));
+            *favourite = by.unwrap_or(*favourite);
+            by.is_some()
+        };
+        if !is_beaten(settings.start) {
+            return settings.start;
+        }
+        let (mut beaten, mut unbeaten) = (settings.start, settings.end);
+        while unbeaten - beaten > 1 {
+            let middle = usize::midpoint(beaten, unbeaten);
+            if is_beaten(middle) {
+                beaten = middle;
+            } else {
+                unbeaten = middle;
+            }
+        }
+        unbeaten
+    }
+
+    fn beats(&self, j: usize, setting: usize, factor: f64, reach: f64) -> bool {
+        self.ridges[self.chosen[j]].might_beat((self.row, j), setting, factor, reach)
+            && self.difference(j, setting).upper(factor) + reach < 0.0
     }
 }
