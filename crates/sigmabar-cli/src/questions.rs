@@ -207,7 +207,7 @@ impl Beliefs {
             let centre = |i: usize| [((i as f64 + 0.5) / self.hills as f64 + 0.618 * (which as f64 + 1.0)).fract(), (i % lines) as f64];
             let centres = Points::from_rows(&(0..self.hills).map(centre).collect::<Vec<_>>())?;
             let norm = norm_of_hills(1.0, self.hills)? / 1.5;
-            let function = Expansion::random(kernel.clone(), centres, norm, seed + which)?;
+            let function = Expansion::random(kernel.clone(), centres, norm, seed.wrapping_add(which))?;
             let along = |line: usize| -> Outcome<Vec<f64>> {
                 let steps: Vec<[f64; 2]> = (0..=200).map(|i| [f64::from(i) / 200.0, line as f64]).collect();
                 Ok(function.values(Points::from_rows(&steps)?.view())?.into_iter().map(|v| self.usual + self.stray * v).collect())

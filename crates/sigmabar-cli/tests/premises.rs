@@ -530,3 +530,15 @@ fn equal_repeats_refute_an_unknown_level_and_lose_nothing() {
     let (after, _) = ends(path, &["trials", "study.toml", "--state", "done", "--format", "csv"], "", 0);
     assert!(after.lines().count() == 41 && after.starts_with(&before), "{after}");
 }
+
+/// A strategy that needs premises does not keep anybody from being asked for them, and every seed draws.
+#[test]
+fn questions_are_asked_where_the_strategy_needs_their_answers() {
+    for (strategy, seed) in [("\"s-bpe\"", "0"), ("{ name = \"s-bpe\", plan_factor = 2.0 }", "18446744073709551615")] {
+        let place = tempfile::tempdir().unwrap();
+        let text = format!("budget = 40\nstrategy = {strategy}\n[parameters.x]\ntype = \"float\"\nlow = 0\nhigh = 1\n");
+        fs::write(place.path().join("study.toml"), text).unwrap();
+        let (_, said) = ends(place.path(), &["premises", "study.toml", "--questions", "--seed", seed], BELIEFS, 0);
+        assert!(said.contains("wrote the premises into study.toml") && place.path().join("study.premises.svg").exists(), "{said}");
+    }
+}

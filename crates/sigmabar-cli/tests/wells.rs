@@ -130,6 +130,33 @@ fn a_lost_well_is_a_loss() {
     assert_eq!(label(None, false), ("certified".to_owned(), 0, Origin::Guaranteed));
 }
 
+/// Measured until something came, or with a mean written over it: what failed once stays lost.
+#[test]
+fn a_well_that_failed_stays_a_loss() {
+    for over in ["well", "mean"] {
+        let mut bench = Bench::of(&STUDY.replace("failures = \"unrelated\"\n", "").replace("plates = 2", "plates = 1"));
+        let (trial, whole) = (bench.trial().to_string(), bench.lines.clone());
+        // Another setting stays open, so that the batch is not analysed before the correction.
+        let open = whole.iter().rev().find(|line| line[1] != "control" && line[1] != trial).unwrap()[1].clone();
+        bench.lines.iter_mut().filter(|line| line[1] == open).for_each(|line| line[3].clear());
+        bench.sheet(Some((bench.pair[1], "failed")));
+        ends(bench.path(), &["tell", "plate.csv"], 0);
+        if over == "well" {
+            bench.sheet(None);
+            ends(bench.path(), &["tell", "plate.csv", "--replace", "--note", "measured again"], 0);
+        } else {
+            let value = whole[bench.pair[0]][3].clone();
+            ends(bench.path(), &["tell", &trial, &value, "--replace", "--note", "typo"], 0);
+        }
+        let values: Vec<f64> = whole.iter().filter(|line| line[1] == open).map(|line| line[3].parse().unwrap()).collect();
+        let mean = format!("{}", values.iter().sum::<f64>() / values.len() as f64);
+        ends(bench.path(), &["tell", &open, &mean], 0);
+        let advice = bench.study().recommend().unwrap().unwrap();
+        let losses = advice.certificate.premises.losses;
+        assert_eq!((advice.label().to_string(), losses.value), ("estimated".to_owned(), 1), "{over}");
+    }
+}
+
 /// A corrected sheet corrects the trials whose wells have changed, and all that was pooled over the wells is as if it had been told so at once; the events have both.
 #[test]
 fn a_corrected_sheet_leaves_nothing_of_the_slip_but_its_record() {

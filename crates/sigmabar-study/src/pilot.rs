@@ -284,7 +284,8 @@ impl Learnt {
             let _ = writeln!(remarks, "# values under two choices of {name} correlate by {correlation:.2}, by this kernel");
         }
         for what in &self.untaught {
-            let _ = writeln!(remarks, "# {what}: what is assumed there is a guess");
+            // A choice may be called by several lines.
+            let _ = writeln!(remarks, "# {}: what is assumed there is a guess", what.replace(char::is_control, " "));
         }
         let mut lengths = String::new();
         for (i, (name, length)) in self.lengthscales.iter().enumerate() {

@@ -172,7 +172,6 @@ fn nothing_is_concluded_from_premises_that_the_data_contradict() {
     assert!(found.certificate.delta == 0.05 && found.certificate.spent.iter().map(|s| s.delta).sum::<f64>() <= 0.05 * (1.0 + 1e-12));
 }
 
-/// What is concluded is in the certificate with where it breaks: under its own C† and R† every conclusion of the list still stands, and a little farther one is lost.
 /// No function of norm 3 is above 3 anywhere: an interval that lies there refutes the norm, and nothing follows from it under that or any smaller one.
 #[test]
 fn nothing_is_concluded_beyond_the_reach_of_the_norm() {
@@ -198,6 +197,7 @@ fn nothing_is_concluded_beyond_the_reach_of_the_norm() {
     assert!(refuted >= 10, "{refuted}");
 }
 
+/// What is concluded is in the certificate with where it breaks: under its own C† and R† every conclusion of the list still stands, and a little farther one is lost.
 #[test]
 fn the_certificate_of_a_conclusion_carries_where_it_breaks() {
     let (mut above, mut below, mut ends) = (0, 0, 0);

@@ -68,7 +68,8 @@ pub(crate) fn run(arguments: &Arguments, global: &Global, console: &Console) -> 
         return Err(Failure::usage("the questions need a terminal", "say --questions to answer them from standard input"));
     }
     let directory = file.parent().unwrap_or(Path::new("."));
-    let space = StudySpec::from_toml(&text, directory)?.space().clone();
+    // Some premises have to be there for strategies that need them: whichever, as only the space is looked at.
+    let space = StudySpec::from_toml(&with_premises(&text, ANY_PREMISES), directory)?.space().clone();
     let beliefs = Beliefs::ask(&mut Asker::new(&mut std::io::stdin().lock(), console), &space, earlier)?;
     let written = with_premises(&text, &beliefs.to_toml(&space)?);
     // What is about to be written must be readable: a fault here is ours, and nothing is changed.
@@ -85,6 +86,9 @@ pub(crate) fn run(arguments: &Arguments, global: &Global, console: &Console) -> 
     ));
     go_on(file, begun, console)
 }
+
+/// Premises that fit every space.
+const ANY_PREMISES: &str = "norm_bound = 1\nnoise = { about = 0.1 }\nkernel = { name = \"matern\", nu = 2.5, lengthscale = 0.5 }\n";
 
 /// Functions beside the study file.
 fn draw(file: &Path, picture: &Picture, whose: &str, console: &Console) -> Outcome<()> {

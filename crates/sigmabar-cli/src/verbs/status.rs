@@ -100,7 +100,8 @@ pub(crate) fn run(arguments: &Arguments, console: &Console) -> Outcome {
         let stage = if status.awaits_premises { ", measured: the premises are to be fixed now" } else { "" };
         fields.push(("pilot", json!(format!("{}{stage}", counted(study.spec().pilot(), "evaluation")))));
     }
-    if let Some(advice) = recommended(&study, console)? {
+    let advice = recommended(&study, console)?;
+    if let Some(advice) = &advice {
         let is_for_people = console.format(Format::Table) == Format::Table;
         let best = if is_for_people { setting_for_people(study.spec().space(), &advice.values) } else { setting(&advice.values) };
         fields.extend([("best", best), ("gap", json!(advice.gap))]);
@@ -115,7 +116,7 @@ pub(crate) fn run(arguments: &Arguments, console: &Console) -> Outcome {
     }
     console.record(&fields, Format::Table)?;
     // Said before anything is measured: afterwards it is a reason.
-    if let Some(from) = study.spec().learnt_from_unnamed().filter(|_| !study.spec().has_distinct_rows()) {
+    if let Some(from) = study.spec().learnt_from_unnamed().filter(|_| advice.is_none() && !study.spec().has_distinct_rows()) {
         console.warn(format_args!(
             "the study file has no learnt_rows: a result of {from} that was told here again is not noticed, and the answer is an estimate unless you declare distinct_rows = true, that there is none"
         ));

@@ -120,7 +120,8 @@ class Said:
         twice = [key for key in self.keys if key in study]
         if twice:
             raise Error(f"the study has a {twice[0]} already: take it out, or leave the answers")
-        kinds, kernel = _kinds(study) if "candidates" in study or "parameters" in study else {}, self.keys["kernel"]
+        # Of candidates in a file the words are not known: they count as what was said about numbers.
+        kinds, kernel = {} if isinstance(study.get("candidates"), str) else _kinds(study), self.keys["kernel"]
         if "categorical" not in kinds.values():
             return {**study, **self.keys}
         choice, number = _core.choice_length("candidates" in study, self.alike), kernel["lengthscale"]

@@ -55,7 +55,7 @@ impl Pilot {
         let few: Vec<Vec<f64>> = self.points.iter().step_by(self.points.len().div_ceil(CENTRES)).cloned().collect();
         let centres = Points::from_rows(&few)?;
         let one = |which: u64| -> Result<Vec<Vec<f64>>> {
-            let function = Expansion::random(kernel.clone(), centres.clone(), learnt.norm_bound / SAFETY, seed + which)?;
+            let function = Expansion::random(kernel.clone(), centres.clone(), learnt.norm_bound / SAFETY, seed.wrapping_add(which))?;
             let line = |choice: usize| -> Result<Vec<f64>> {
                 let steps: Vec<Vec<f64>> = (0..=STEPS).map(|i| at(space, along, f64::from(i) / f64::from(STEPS), choice)).collect();
                 let values = function.values(Points::from_rows(&steps)?.view())?;

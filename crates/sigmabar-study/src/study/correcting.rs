@@ -12,6 +12,14 @@ use sigmabar::certificate::Amended;
 use sigmabar::strategy::Mishaps;
 use std::collections::BTreeMap;
 
+/// Whether two measurements hardly ever agree in all digits of a number.
+fn is_long(value: f64) -> bool {
+    format!("{value:e}").chars().take_while(|c| *c != 'e').filter(char::is_ascii_digit).count() >= LONG
+}
+
+/// Digits of such a number.
+const LONG: usize = 6;
+
 /// What the event of an amendment says.
 #[derive(Deserialize)]
 struct AmendedKeys {
@@ -231,20 +239,17 @@ impl Study {
         if planned < 2 {
             return Ok(0);
         }
-        let wells = self.wells()?;
+        let lost = self.lost_wells()?;
         let look = "SELECT id, replicates FROM sb_trials WHERE study = ?1 AND id >= ?2 AND state = 'done' AND value IS NOT NULL";
         let row = |row: &Row<'_>| Ok((row.get::<_, i64>(0)?.unsigned_abs(), row.get::<_, Option<u32>>(1)?));
         let told: Vec<(u64, Option<u32>)> =
             self.store().read(|c| c.prepare_cached(look)?.query_map([self.key, self.first_claimed()], row)?.collect())?;
-        let measured = |id: &u64| wells.get(id).map(|wells| wells.iter().filter(|(_, value)| value.is_some()).count());
-        Ok(told
-            .iter()
-            .map(|(id, number)| planned.saturating_sub(measured(id).or(number.map(|number| number as usize)).unwrap_or(planned)))
-            .sum())
+        let by_number = |number: u32| planned.saturating_sub(number as usize);
+        Ok(told.iter().map(|(id, number)| lost.get(id).copied().or(number.map(by_number)).unwrap_or(0)).sum())
     }
 
-    /// How many results equal one that its premises were learnt from: of another study in setting and all digits that count ([`crate::Taught`]), of the pilot in every digit, unless
-    /// more differ at the pilot's settings, as honest repeats of a coarse instrument do.
+    /// How many results equal one that its premises were learnt from: of another study in setting and all digits that count ([`crate::Taught`]), of the pilot in every digit. Short
+    /// numbers, which honest repeats on a coarse instrument share too, count where most repeats of the pilot's settings do.
     fn taught(&self) -> Result<usize> {
         let rows = self.spec.learnt_rows();
         if rows.is_empty() && self.spec.pilot() == 0 {
@@ -259,11 +264,12 @@ impl Study {
                 pilot.entry(settings).or_default().push(value);
                 continue;
             }
-            count += usize::from(rows.holds(&self.read_values(&settings)?, value));
-            match pilot.get(&settings) {
-                Some(values) if values.contains(&value) => equal += 1,
-                Some(_) => differ += 1,
-                None => {}
+            let is_equal = pilot.get(&settings).map(|values| values.contains(&value));
+            if rows.holds(&self.read_values(&settings)?, value) || (is_equal == Some(true) && is_long(value)) {
+                count += 1;
+            } else {
+                equal += usize::from(is_equal == Some(true));
+                differ += usize::from(is_equal == Some(false));
             }
         }
         Ok(count + if equal > differ { equal } else { 0 })

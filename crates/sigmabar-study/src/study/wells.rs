@@ -110,6 +110,22 @@ impl Study {
         Ok(read(&self.store().read(|c| self.well_events(c))?))
     }
 
+    /// How many of the planned measurements of each trial are lost: wells that were empty when wells were last told, and every one that ever failed, even where it has a value now or
+    /// only a mean stands there. Whoever measures until something comes has chosen what comes.
+    pub(super) fn lost_wells(&self) -> Result<BTreeMap<u64, usize>> {
+        let (mut empty, mut failed) = (BTreeMap::new(), BTreeMap::<u64, BTreeSet<String>>::new());
+        for (trial, detail) in self.store().read(|c| self.well_events(c))? {
+            let (id, wells) = (trial.unsigned_abs(), wells_of(&detail));
+            if wells.is_empty() {
+                continue;
+            }
+            empty.insert(id, self.spec.replicates().saturating_sub(values(&wells).len()));
+            let names = wells.into_iter().enumerate().filter(|(_, (_, value))| value.is_none());
+            failed.entry(id).or_default().extend(names.map(|(i, (name, _))| if name.is_empty() { i.to_string() } else { name }));
+        }
+        Ok(empty.into_iter().map(|(id, empty)| (id, empty.max(failed[&id].len()))).collect())
+    }
+
     fn well_events(&self, connection: &Connection) -> rusqlite::Result<Vec<(i64, String)>> {
         // Where a setting is in one well, its trial says what it came to: the many events need not be looked at.
         if self.spec.replicates() < 2 {
@@ -175,13 +191,15 @@ impl Study {
     }
 }
 
+/// The wells of one event.
+fn wells_of(detail: &str) -> Vec<Well> {
+    let words: Vec<(String, Option<String>)> = serde_json::from_str(detail).unwrap_or_default();
+    words.into_iter().map(|(name, value)| (name, value.and_then(|value| value.parse().ok()))).collect()
+}
+
 /// What the newest event says of each trial.
 fn read(events: &[(i64, String)]) -> Wells {
-    let wells = |detail: &String| -> Vec<Well> {
-        let words: Vec<(String, Option<String>)> = serde_json::from_str(detail).unwrap_or_default();
-        words.into_iter().map(|(name, value)| (name, value.and_then(|value| value.parse().ok()))).collect()
-    };
-    let mut all: Wells = events.iter().map(|(trial, detail)| (trial.unsigned_abs(), wells(detail))).collect();
+    let mut all: Wells = events.iter().map(|(trial, detail)| (trial.unsigned_abs(), wells_of(detail))).collect();
     all.retain(|_, wells| !wells.is_empty());
     all
 }
