@@ -12,13 +12,12 @@ use sigmabar::certificate::Amended;
 use sigmabar::strategy::Mishaps;
 use std::collections::BTreeMap;
 
-/// Whether two measurements hardly ever agree in all digits of a number.
+/// Digits of a number in all of which two measurements hardly ever agree.
+const LONG: usize = 6;
+
 fn is_long(value: f64) -> bool {
     format!("{value:e}").chars().take_while(|c| *c != 'e').filter(char::is_ascii_digit).count() >= LONG
 }
-
-/// Digits of such a number.
-const LONG: usize = 6;
 
 /// What the event of an amendment says.
 #[derive(Deserialize)]

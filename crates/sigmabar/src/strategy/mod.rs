@@ -284,7 +284,7 @@ impl Strategy {
     }
 
     /// The same with the range of premises within which it stands, $c_0$, $C^\dagger$ and $R^\dagger$, in its certificate (algorithm notes 13). Costs some four times
-    /// what evaluating the batches did.
+    /// what evaluating the batches did; on a box two chains and up to eighteen premises one by one.
     ///
     /// # Errors
     /// As [`Strategy::recommend`].
