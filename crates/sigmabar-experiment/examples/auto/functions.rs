@@ -8,7 +8,7 @@ use sigmabar::{BoxDomain, Domain};
 use std::f64::consts::{PI, TAU};
 
 use crate::Answer;
-use crate::steep::steep;
+use crate::steep::{polynomial, steep};
 
 type Plain = fn(&[f64]) -> f64;
 
@@ -20,6 +20,8 @@ enum Source {
     Drawn(f64),
     /// Drawn for every seed: a flat valley between very high walls.
     Steep,
+    /// The same between the walls of a polynomial.
+    Polynomial,
     /// Drawn for every seed: two high hills and two low ones, each long in some columns and short in others.
     Hills,
     /// Drawn for every seed: a curved valley between steep walls.
@@ -62,6 +64,7 @@ impl TestFunction {
         match self.source {
             Source::Fixed(value, best) => Ok(Objective { value: Box::new(value), best }),
             Source::Steep => Ok(Objective { value: Box::new(steep(self.domain.dim(), seed)), best: 0.0 }),
+            Source::Polynomial => Ok(Objective { value: Box::new(polynomial(self.domain.dim(), seed)), best: 0.0 }),
             Source::Drawn(length) => {
                 let wave = Wave::drawn(self.domain.dim(), length, seed);
                 let best = wave.largest(seed)?;
@@ -128,6 +131,9 @@ pub fn functions() -> Answer<Vec<TestFunction>> {
     add("valley4", Kin, cube(4, -2.0, 2.0)?, Source::Valley);
     for (name, dim) in [("steep2", 2), ("steep3", 3), ("steep4", 4)] {
         add(name, Kin, cube(dim, -1.0, 1.0)?, Source::Steep);
+    }
+    for (name, dim) in [("polynomial2", 2), ("polynomial3", 3), ("polynomial4", 4)] {
+        add(name, Kin, cube(dim, -1.0, 1.0)?, Source::Polynomial);
     }
     Ok(all)
 }
