@@ -32,9 +32,9 @@ pub fn steep(dim: usize, seed: u64) -> impl Fn(&[f64]) -> f64 + Send + Sync {
     move |x: &[f64]| -unit * wall(x)
 }
 
-/// On the same cube, 0 at a maximum: squares of polynomials of the third degree that are 0 together there.
+/// On the same cube, 0 at a maximum: squares of $x_0(y^k-t)$, k = 1, 2, 3, for every other column y, less their values there.
 pub fn polynomial(dim: usize, seed: u64) -> impl Fn(&[f64]) -> f64 + Send + Sync {
-    let mut rng = ChaCha8Rng::seed_from_u64(seed ^ 0x901_7);
+    let mut rng = ChaCha8Rng::seed_from_u64(seed ^ 0x9017);
     let mut draw = |low: f64, high: f64| (0..dim).map(|_| rng.random_range(low..high)).collect::<Vec<f64>>();
     let (top, reach, tilt) = (draw(-0.7, 0.7), draw(1.5, 4.5), draw(-1.0, 1.0));
     let term = move |x: &[f64], column: usize, power: i32| reach[0] * x[0] * ((reach[column] * x[column]).powi(power) - tilt[column]);
