@@ -15,6 +15,9 @@ use sigmabar::points::Seen;
 use sigmabar::{Collected, FeatureMap};
 use std::sync::Arc;
 
+/// Norm bounds with their errors, and a certificate.
+type ErrorCurve = (Vec<(f64, f64)>, String);
+
 /// A design, with what it guarantees.
 #[pyclass(frozen, name = "Design", module = "sigmabar._core")]
 pub struct PyDesign {
@@ -43,9 +46,11 @@ impl PyDesign {
         self.inner.variance_bound().sqrt()
     }
 
-    /// Norm bounds, each with the uniform error under it.
-    fn error_curve(&self, claim: &PyClaim) -> PyResult<Vec<(f64, f64)>> {
-        claim.about(&Seen::default()).and_then(|claim| self.inner.error_curve(&claim)).map_err(raise)
+    /// Norm bounds, each with the uniform error under it, and a certificate, for each factor by which all length-scales are multiplied.
+    fn error_map(&self, py: Python<'_>, claim: &PyClaim, factors: Vec<f64>) -> PyResult<Vec<ErrorCurve>> {
+        let (design, claim) = (self.inner.clone(), claim.about(&Seen::default()).map_err(raise)?);
+        let rows = work::run(py, move || design.error_map(&claim, &factors))?;
+        rows.into_iter().map(|row| Ok((row.curve, certificate_json(&row.certificate)?))).collect()
     }
 
     /// The uniform error that the design guarantees, the smaller of what was known before it and after, and its certificate.

@@ -215,6 +215,9 @@ def test_intervals_and_designs_have_a_curve_and_the_noise_at_which_they_break() 
     norms, errors = d.error_curve(norm_bound=1.0, noise=0.1)
     assert errors == pytest.approx([d.uniform_error(norm, 0.1).bound for norm in norms])
     claimed = errors[norms == 1.0][0]
+    rows = d.error_map(1.0, 0.1, [0.5, 1.0])
+    assert (rows[1.0].errors == errors).all() and (rows[0.5].errors >= errors).all() and rows[0.5].certificate.label == "certified"
+    assert str(rows[0.5].certificate.premises["kernel"].statement) != str(rows[1.0].certificate.premises["kernel"].statement)
     unreached, plain = (d.uniform_error(1.0, 0.1, wanted=wanted).certificate.range for wanted in (0.5 * claimed, None))
     assert unreached == plain and plain.wanted is None and plain.of == "error" and plain.gap == pytest.approx(2 * claimed)
     assert d.uniform_error(plain.norm_breakdown, 0.1).bound == pytest.approx(plain.gap)

@@ -5,7 +5,8 @@ use crate::oracle;
 use oracle::{Draws, close, exact, squared_exponential, worst_case};
 use sigmabar::certificate::{Breakdown, Certificate, Followed, Method};
 use sigmabar::design::MaxVariance;
-use sigmabar::{Claim, Collected, FeatureMap, Kernel, Label, Noise, Observations, Points, Posterior, Prior};
+use sigmabar::points::Locations;
+use sigmabar::{Claim, Collected, FeatureMap, Information, Kernel, Label, Noise, Observations, Points, Posterior, Prior};
 use std::sync::Arc;
 
 const TAU: f64 = 0.1;
@@ -342,6 +343,54 @@ fn the_error_of_a_design_stands_up_to_the_norm_that_it_says() {
         }
         assert!(design.uniform_error_wanted(&claim(NORM), 0.0).is_err());
     }
+}
+
+/// The map of a design: each row against an information of that kernel made from nothing, and the worst function of that kernel, which finds its fit as far off as the row says and
+/// no farther. Rows at 0.6 of their width are passed by it.
+#[test]
+fn the_map_of_a_design_holds_under_every_kernel_and_not_at_0_6_of_its_width() {
+    let candidates = Points::on_line((0..40).map(|i| f64::from(i) / 39.0).collect()).unwrap();
+    let claim = claim(NORM).noise(Noise::sub_gaussian(0.01 * LEVEL).unwrap());
+    let (mut found, mut narrow) = (0, 0);
+    for measurements in [4, 7, 12] {
+        let design = MaxVariance::new(Arc::new(FeatureMap::new(kernel(), candidates.clone()).unwrap()), TAU).unwrap();
+        let design = design.choose(candidates.view(), measurements).unwrap();
+        let factors = [0.4, 0.7, 1.0, 1.6];
+        let map = design.error_map(&claim, &factors).unwrap();
+        assert_eq!(map[2].curve, design.error_curve(&claim).unwrap());
+        for (row, factor) in map.iter().zip(factors) {
+            let stretched = Kernel::squared_exponential(factor * 0.3, 1.0).unwrap();
+            let features = Arc::new(FeatureMap::new(stretched.clone(), candidates.clone()).unwrap());
+            let locations = Arc::new(Locations::new(design.points().to_points(), Collected::Designed));
+            let information = Information::new(features, TAU, locations).unwrap();
+            let variances = information.variance(candidates.view()).unwrap();
+            let widest = (0..40).max_by(|&a, &b| variances[a].total_cmp(&variances[b])).unwrap();
+            let noise = (2.0 * (2.0 * 40.0_f64 / 0.05).ln()).sqrt() * 0.01 * LEVEL / TAU;
+            for (norm, error) in &row.curve {
+                close(*error, ((norm + noise) * variances[widest].sqrt()).min(*norm), 1e-4, "a row");
+            }
+            assert!(row.factor == factor && row.certificate.label().is_certified());
+            let named = row.certificate.premises.kernel.value.as_ref().unwrap().value(&[0.0], &[0.2]);
+            close(named, stretched.value(&[0.0], &[0.2]), 1e-12, "its kernel");
+            let range = row.certificate.range.unwrap();
+            assert!(range.of == Followed::Error && range.norm_breakdown.unwrap() > NORM);
+            // f = C·r/‖r‖ with r = k(x,·) − ΣV k(xᵢ,·): of all functions of norm C the one whose mean is farthest off at x.
+            let weights = information.weights(candidates.view().range(widest, widest + 1)).unwrap();
+            let r = |x: &[f64]| {
+                let fitted: f64 = design.points().rows().zip(weights.row(0)).map(|(z, w)| w * stretched.value(z, x)).sum();
+                stretched.value(candidates.row(widest), x) - fitted
+            };
+            let size = r(candidates.row(widest)) - design.points().rows().zip(weights.row(0)).map(|(z, w)| w * r(z)).sum::<f64>();
+            let bias = NORM * size.sqrt();
+            let claimed = row.curve.iter().find(|(norm, _)| *norm == NORM).unwrap().1;
+            assert!(bias <= claimed, "{measurements}, {factor}: {bias} for {claimed}");
+            found += 1;
+            narrow += usize::from(bias > 0.6 * claimed);
+        }
+    }
+    assert!(found == 12 && narrow >= 6, "{narrow} of {found}");
+    let design = MaxVariance::growing(kernel(), TAU, sigmabar::design::DictionarySize::at_most(100)).unwrap();
+    assert!(design.choose(candidates.view(), 5).unwrap().error_map(&claim, &[1.0, -0.5]).is_err());
 }
 
 /// A certificate whose numbers no run of this program could have made is refused by the name of the field, label or not.

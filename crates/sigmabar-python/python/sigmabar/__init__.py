@@ -40,7 +40,7 @@ from typing import Any
 from . import premises, theory
 from ._certificate import Certificate, ContradictionWarning, Premise, PremiseRange
 from ._core import Contradicted, Error, __version__
-from ._design import Design, UniformError, max_variance_design
+from ._design import Design, ErrorCurve, UniformError, max_variance_design
 from ._domain import Box, Candidates, Categorical, Constraint, Domain, Float, Int, Ordinal, Space
 from ._evidence import Learnt, fit_hyperparameters
 from ._inducing import Inducing, select_inducing
@@ -73,6 +73,7 @@ __all__ = [
     "Design",
     "Domain",
     "Error",
+    "ErrorCurve",
     "ExactPosterior",
     "Float",
     "Gaussian",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -36,6 +37,20 @@ class UniformError(NamedTuple):
     def label(self) -> str:
         """``"certified"`` or ``"estimated"``."""
         return self.certificate.label
+
+
+class ErrorCurve(NamedTuple):
+    """The uniform error under each norm bound, and the certificate of what is claimed at the declared one.
+
+    >>> import numpy as np, sigmabar as sb
+    >>> d = sb.max_variance_design(sb.SquaredExponential(0.3), 0.1, np.linspace(0, 1, 50), 20)
+    >>> d.error_map(norm_bound=1.0, noise=0.1, factors=[0.7])[0.7].errors.shape
+    (20,)
+    """
+
+    norm_bounds: Floats
+    errors: Floats
+    certificate: Certificate
 
 
 class Design:
@@ -104,8 +119,25 @@ class Design:
         >>> bool(np.all(np.diff(errors) > 0)), bool(np.isclose(errors[norms == 1.0][0], d.uniform_error(1.0, 0.1).bound))
         (True, True)
         """
-        curve = np.array(self._core.error_curve(claim_from(norm_bound, as_noise(noise), delta)))
-        return curve[:, 0], curve[:, 1]
+        norms, errors, _ = self.error_map(norm_bound, noise, (1.0,), delta)[1.0]
+        return norms, errors
+
+    def error_map(
+        self, norm_bound: float, noise: Noise | float, factors: Sequence[float] = (0.5, 0.7, 1.0, 1.4, 2.0), delta: float = 0.05
+    ) -> dict[float, ErrorCurve]:
+        """The curve with all length-scales of the kernel multiplied by each factor: if the function is of that kernel, a fit with it, ``tau`` and :attr:`inducing` is no farther
+        off. Each factor is a claim of its own.
+
+        >>> import numpy as np, sigmabar as sb
+        >>> d = sb.max_variance_design(sb.SquaredExponential(0.3), 0.1, np.linspace(0, 1, 200), 40)
+        >>> rows = d.error_map(norm_bound=1.0, noise=0.1, factors=[0.5, 1.0])
+        >>> bool(np.all(rows[0.5].errors >= rows[1.0].errors)), rows[0.5].certificate.label
+        (True, 'certified')
+        """
+        asked = [number(factor, "factor") for factor in factors]
+        found = self._core.error_map(claim_from(norm_bound, as_noise(noise), delta), asked)
+        curves = ((np.array(curve), Certificate(certificate)) for curve, certificate in found)
+        return {factor: ErrorCurve(curve[:, 0], curve[:, 1], certificate) for factor, (curve, certificate) in zip(asked, curves)}
 
     def __len__(self) -> int:
         return len(self.indices)

@@ -44,7 +44,7 @@ impl MaxVariance {
         let indices = (0..count).map(|row| distinct.distinct_of(row)).collect();
         let (stage, features) = run.finish();
         let information = self.information(features, Some(points.view()))?.expect("a design has at least one point");
-        Ok(Design { indices, points, variances, max_std, domain_size: 0, stage, information })
+        Ok(Design { indices, points, variances, max_std, domain: None, stage, information })
     }
 }
 

@@ -4,9 +4,10 @@ use crate::certificate::{
     About, Bounds, Certificate, Claim, Claimed, FARTHEST, Followed, LEEWAY, Premises, Range, Spent, Theorem, values_around,
 };
 use crate::error::{Error, Result, positive};
-use crate::information::Information;
-use crate::points::{Collected, Points, PointsRef};
+use crate::information::{Information, VarianceParts};
+use crate::points::{Collected, Locations, Points, PointsRef};
 use crate::theory::{Multiplier, Setting, Theorems};
+use std::sync::Arc;
 
 /// Points chosen where the variance was largest, in order, with what follows from them before any response.
 #[derive(Clone, Debug)]
@@ -15,7 +16,8 @@ pub struct Design {
     pub(super) points: Points,
     pub(super) variances: Vec<f64>,
     pub(super) max_std: f64,
-    pub(super) domain_size: usize,
+    /// The distinct candidates; none on a box.
+    pub(super) domain: Option<Arc<Locations>>,
     pub(super) stage: Stage,
     pub(super) information: Information,
 }
@@ -43,6 +45,26 @@ pub struct UniformError {
     pub after: f64,
     /// What the smaller of both rests on.
     pub certificate: Certificate,
+}
+
+/// One row of the map of a design: its error under other length-scales.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct ErrorRow {
+    /// By which all length-scales are multiplied.
+    pub factor: f64,
+    /// Norm bounds, ascending around the claim's, each with the uniform error under it.
+    pub curve: Vec<(f64, f64)>,
+    /// What the error at the claim's norm bound rests on, for functions of this kernel, and how far that stands.
+    pub certificate: Certificate,
+}
+
+/// A design under one kernel: what its error follows from.
+struct Measured<'a> {
+    information: &'a Information,
+    /// The largest standard deviation, as known before the design was made and as it came out.
+    std_devs: [f64; 2],
+    candidates: usize,
 }
 
 impl Design {
@@ -117,59 +139,15 @@ impl Design {
     }
 
     fn error_followed(&self, claim: &Claim, wanted: Option<f64>) -> Result<UniformError> {
-        let mut found = self.error_under(claim)?;
-        let (form, declared) = (self.form_of(&found, claim)?, claim.required_norm_bound()?);
-        let level = claim.required_noise(Some(self.information.len()))?.std_dev_bound();
-        found.certificate.range = Some(form.range(found.before.min(found.after), wanted, (declared, level)));
+        let measured = self.measured();
+        let mut found = measured.error(claim)?;
+        found.certificate.range = Some(measured.form(&found, claim)?.range(found.before.min(found.after), wanted, claim)?);
         Ok(found)
     }
 
-    /// Without the range.
-    fn error_under(&self, claim: &Claim) -> Result<UniformError> {
-        if self.information.collected() == Collected::Adaptive {
-            return Err(Error::Premise {
-                what: "a uniform error bound",
-                reason: "earlier points may have been chosen by looking at responses; design without them",
-            });
-        }
-        if self.domain_size == 0 {
-            return Err(Error::Premise {
-                what: "a uniform error bound over a list",
-                reason: "the domain is a box; use the bound with a cover",
-            });
-        }
-        let (norm_bound, noise) = (claim.required_norm_bound()?, claim.required_noise(Some(self.information.len()))?);
-        let (ridge, delta) = (self.information.ridge(), claim.delta());
-        let residual_norm = self.information.residual_norm(claim.residual_norm_method())?;
-        let kernel = self.information.features().kernel();
-        // Where the prior's variance has no bound over the domain, neither has the trivial interval.
-        let max_variance = kernel.max_variance().unwrap_or(f64::MAX);
-        let residual_ratio = residual_norm.value / (ridge * ridge);
-        let left = delta - residual_norm.failure();
-        let theorems = Theorems::new(Setting { norm_bound, noise, ridge, delta: left, residual_ratio, max_variance })?;
-        let beta = theorems.multiplier(Multiplier::Direct, (2.0 * self.domain_size as f64 / left).ln());
-        let within = |std_dev: f64| theorems.within_value_bound(beta * std_dev);
-        let (before, after) = (within(self.variance_bound().sqrt()), within(self.max_std));
-        let bounds = Bounds {
-            residual_norm: Some(residual_norm),
-            beta: Some(beta),
-            rounding: Some(self.information.rounding()),
-            ..Bounds::default()
-        };
-        let mut spent = vec![Spent::new("the noise", left, Some(2.0 * self.domain_size as f64))];
-        spent.extend((left < delta).then(|| Spent::new("the random bound on lambda", delta - left, None)));
-        let certificate = Certificate {
-            claim: Claimed::Error { bound: before.min(after) },
-            about: About::List { points: self.domain_size },
-            delta,
-            spent,
-            theorem: Theorem::Design,
-            premises: Premises::of_design(claim, &self.information),
-            bounds,
-            range: None,
-            contradiction: None,
-        };
-        Ok(UniformError { before, after, certificate })
+    fn measured(&self) -> Measured<'_> {
+        let std_devs = [self.variance_bound().sqrt(), self.max_std];
+        Measured { information: &self.information, std_devs, candidates: self.domain.as_ref().map_or(0, |list| list.distinct()) }
     }
 
     /// The uniform error along the norm bound, ascending around the claim's: each with its bound (algorithm notes 13.2). It grows with the bound by itself, and so holds for
@@ -178,20 +156,89 @@ impl Design {
     /// # Errors
     /// As [`Design::uniform_error`].
     pub fn error_curve(&self, claim: &Claim) -> Result<Vec<(f64, f64)>> {
-        let declared = claim.required_norm_bound()?;
-        let form = self.form_of(&self.error_under(claim)?, claim)?;
-        Ok(values_around(declared).into_iter().map(|bound| (bound, form.error(bound, 1.0))).collect())
+        Ok(self.error_row(claim, 1.0)?.curve)
+    }
+
+    /// The curve with all length-scales multiplied by each factor, with the same points, inducing points and ridge (algorithm notes 13.2): if the function is of that kernel, a
+    /// fit with it will be no farther off than its row says. Each row is a claim of its own. Cost for each that of [`Information::new`] and of the variance at all candidates.
+    ///
+    /// # Errors
+    /// As [`Design::uniform_error`]; [`Error::Parameter`] for a factor that is not positive.
+    pub fn error_map(&self, claim: &Claim, factors: &[f64]) -> Result<Vec<ErrorRow>> {
+        factors.iter().map(|&factor| self.error_row(claim, factor)).collect()
+    }
+
+    fn error_row(&self, claim: &Claim, factor: f64) -> Result<ErrorRow> {
+        let row = |measured: Measured<'_>| {
+            let found = measured.error(claim)?;
+            let form = measured.form(&found, claim)?;
+            let range = Some(form.range(found.before.min(found.after), None, claim)?);
+            let norms = values_around(claim.required_norm_bound()?).into_iter();
+            let curve = norms.map(|norm_bound| (norm_bound, form.error(norm_bound, 1.0))).collect();
+            Ok(ErrorRow { factor, curve, certificate: Certificate { range, ..found.certificate } })
+        };
+        let Some(domain) = self.domain.as_ref().filter(|_| factor != 1.0) else { return row(self.measured()) };
+        let information = self.information.stretched(factor)?;
+        let largest = information.certified_parts(domain.points())?.iter().map(VarianceParts::total).fold(0.0, f64::max);
+        // The points were not the best ones under this kernel: nothing was known before.
+        row(Measured { information: &information, std_devs: [largest.sqrt(); 2], candidates: domain.distinct() })
+    }
+}
+
+impl Measured<'_> {
+    /// Without the range.
+    fn error(&self, claim: &Claim) -> Result<UniformError> {
+        let (information, candidates) = (self.information, self.candidates);
+        if information.collected() == Collected::Adaptive {
+            return Err(Error::Premise {
+                what: "a uniform error bound",
+                reason: "earlier points may have been chosen by looking at responses; design without them",
+            });
+        }
+        if candidates == 0 {
+            return Err(Error::Premise {
+                what: "a uniform error bound over a list",
+                reason: "the domain is a box; use the bound with a cover",
+            });
+        }
+        let (norm_bound, noise) = (claim.required_norm_bound()?, claim.required_noise(Some(information.len()))?);
+        let (ridge, delta) = (information.ridge(), claim.delta());
+        let residual_norm = information.residual_norm(claim.residual_norm_method())?;
+        // Where the prior's variance has no bound over the domain, neither has the trivial interval.
+        let max_variance = information.features().kernel().max_variance().unwrap_or(f64::MAX);
+        let residual_ratio = residual_norm.value / (ridge * ridge);
+        let left = delta - residual_norm.failure();
+        let theorems = Theorems::new(Setting { norm_bound, noise, ridge, delta: left, residual_ratio, max_variance })?;
+        let beta = theorems.multiplier(Multiplier::Direct, (2.0 * candidates as f64 / left).ln());
+        let [before, after] = self.std_devs.map(|std_dev| theorems.within_value_bound(beta * std_dev));
+        let bounds =
+            Bounds { residual_norm: Some(residual_norm), beta: Some(beta), rounding: Some(information.rounding()), ..Bounds::default() };
+        let mut spent = vec![Spent::new("the noise", left, Some(2.0 * candidates as f64))];
+        spent.extend((left < delta).then(|| Spent::new("the random bound on lambda", delta - left, None)));
+        let certificate = Certificate {
+            claim: Claimed::Error { bound: before.min(after) },
+            about: About::List { points: candidates },
+            delta,
+            spent,
+            theorem: Theorem::Design,
+            premises: Premises::of_design(claim, information),
+            bounds,
+            range: None,
+            contradiction: None,
+        };
+        Ok(UniformError { before, after, certificate })
     }
 
     /// What the uniform error is made of.
-    fn form_of(&self, found: &UniformError, claim: &Claim) -> Result<ErrorForm> {
+    fn form(&self, found: &UniformError, claim: &Claim) -> Result<ErrorForm> {
         let declared = claim.required_norm_bound()?;
         let Bounds { residual_norm: Some(residual), beta: Some(beta), .. } = found.certificate.bounds else {
             return Err(Error::Premise { what: "the error of a design", reason: "its certificate has no factor" });
         };
         let slope = Multiplier::Direct.bias(residual.value / self.information.ridge().powi(2));
+        let [before, after] = self.std_devs;
         Ok(ErrorForm {
-            std_dev: self.max_std.min(self.variance_bound().sqrt()),
+            std_dev: before.min(after),
             slope,
             noise: (beta - slope * declared).max(0.0),
             prior: self.information.features().kernel().max_variance().map_or(f64::INFINITY, f64::sqrt),
@@ -217,14 +264,15 @@ impl ErrorForm {
 
     /// Where an error breaks that is at least the claimed one. It grows linearly with the norm and with the noise, so that nothing is looked for; where it is no less than what the
     /// norm bound alone allows, no noise spoils it.
-    fn range(&self, claimed: f64, wanted: Option<f64>, (norm_bound, level): (f64, f64)) -> Range {
+    fn range(&self, claimed: f64, wanted: Option<f64>, claim: &Claim) -> Result<Range> {
+        let (norm_bound, level) = (claim.required_norm_bound()?, claim.required_noise(None)?.std_dev_bound());
         let wanted = wanted.filter(|wanted| claimed <= *wanted);
         let error = wanted.unwrap_or(LEEWAY * claimed);
         let short_of = 1.0 - 1e-12;
         let (by_width, by_value) = ((error / self.std_dev - self.noise) / self.slope, error / self.prior);
         let noisier = (error / self.std_dev - self.slope * norm_bound) / self.noise;
         let is_open = norm_bound * self.prior <= error || noisier >= FARTHEST;
-        Range {
+        Ok(Range {
             of: Followed::Error,
             claimed: Some(claimed),
             wanted,
@@ -234,6 +282,6 @@ impl ErrorForm {
             noise_is_open: is_open,
             is_trivial: claimed >= (1.0 - 1e-9) * norm_bound * self.prior,
             ..Range::default()
-        }
+        })
     }
 }

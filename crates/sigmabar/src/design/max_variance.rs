@@ -107,7 +107,7 @@ impl MaxVariance {
     /// points and inducing points do not fit, [`Error::NegativeVariance`] or a failed self-check.
     pub fn choose(&self, candidates: PointsRef<'_>, count: usize) -> Result<Design> {
         self.check(candidates, count)?;
-        let distinct = Locations::new(candidates.to_points(), Collected::Designed);
+        let distinct = Arc::new(Locations::new(candidates.to_points(), Collected::Designed));
         let features = match self.exact_size(distinct.distinct(), count) {
             Some(size) if self.asks_for(size.div_ceil(4), distinct.points(), count)? => {
                 return self.choose_exactly(&distinct, candidates.len(), count);
@@ -134,7 +134,7 @@ impl MaxVariance {
     /// The design of these picks among the distinct points of `rows` candidates, with what was found on the way.
     fn finished(
         &self,
-        distinct: &Locations,
+        distinct: &Arc<Locations>,
         rows: usize,
         picks: &[usize],
         features: Arc<FeatureMap>,
@@ -144,7 +144,7 @@ impl MaxVariance {
         let indices = picks.iter().map(|&i| first[i]).collect();
         let points = distinct.points().select(picks)?;
         let information = self.information(features, Some(points.view()))?.expect("a design has at least one point");
-        Ok(Design { indices, points, variances, max_std, domain_size: distinct.distinct(), stage, information })
+        Ok(Design { indices, points, variances, max_std, domain: Some(Arc::clone(distinct)), stage, information })
     }
 
     /// Whether a dictionary would have so many inducing points, judged by some of the candidates.
@@ -166,7 +166,7 @@ impl MaxVariance {
     }
 
     /// With the measured points themselves as inducing points the sparse model is the exact one; where a dictionary would need a quarter as many, this is the shorter way.
-    fn choose_exactly(&self, distinct: &Locations, rows: usize, count: usize) -> Result<Design> {
+    fn choose_exactly(&self, distinct: &Arc<Locations>, rows: usize, count: usize) -> Result<Design> {
         let candidates = distinct.distinct();
         let dim = distinct.points().dim();
         let points = Points::new([distinct.points().as_slice(), &self.known_rows()].concat(), dim)?;

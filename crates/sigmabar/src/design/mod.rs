@@ -16,7 +16,7 @@ mod sweep;
 pub use cells::CellSearch;
 pub use dictionary_size::DictionarySize;
 pub(crate) use exact::ExactSweep;
-pub use guarantee::{Design, UniformError};
+pub use guarantee::{Design, ErrorRow, UniformError};
 pub use max_variance::MaxVariance;
 pub use paper::{PaperDesign, PaperMaxVariance};
 pub(crate) use queue::Queue;

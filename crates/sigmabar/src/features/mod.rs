@@ -89,6 +89,11 @@ impl FeatureMap {
         &self.kernel
     }
 
+    /// The same inducing points under a kernel whose length-scales are all multiplied by a factor.
+    pub(crate) fn stretched(&self, factor: f64) -> Result<Self> {
+        Self::new(Sourced::new(self.kernel().stretched(factor)?, self.kernel.origin), self.given.clone())
+    }
+
     /// The same for a claim about rows among which are some that kernel and inducing points were learnt from.
     pub(crate) fn on_own_rows(mut self) -> Self {
         self.kernel.origin = self.kernel.origin.on_own_rows();

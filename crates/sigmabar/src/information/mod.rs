@@ -58,6 +58,15 @@ impl Information {
         Self::assemble(features, ridge, KeptLocations::Rows(locations), absorbed)
     }
 
+    /// The same locations under a kernel whose length-scales are all multiplied by a factor.
+    pub(crate) fn stretched(&self, factor: f64) -> Result<Self> {
+        Self::new(Arc::new(self.features.stretched(factor)?), self.sourced_ridge(), Arc::clone(self.locations()?))
+    }
+
+    pub(crate) fn sourced_ridge(&self) -> Sourced<f64> {
+        Sourced::new(self.ridge, self.ridge_origin)
+    }
+
     pub(crate) fn assemble(features: Arc<FeatureMap>, ridge: Sourced<f64>, locations: KeptLocations, absorbed: Absorbed) -> Result<Self> {
         positive("ridge", ridge.value)?;
         let Absorbed { gram, lower, prior_trace, residual_trace, facts, updates, .. } = absorbed;

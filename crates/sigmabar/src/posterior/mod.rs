@@ -76,10 +76,8 @@ impl Posterior {
     /// [`crate::Error::Parameter`] for a factor that is not positive, [`crate::Error::Missing`] where only sums over the rows are left.
     pub fn stretched(&self, factor: f64) -> Result<Self> {
         let information = self.information();
-        let features = information.features();
-        let kernel = Sourced::new(features.kernel().stretched(factor)?, features.origin());
-        let features = FeatureMap::new(kernel, features.sourced_given().clone())?;
-        Self::fit(Arc::new(features), Sourced::new(information.ridge(), information.ridge_origin()), self.observations()?.clone())
+        let features = Arc::new(information.features().stretched(factor)?);
+        Self::fit(features, information.sourced_ridge(), self.observations()?.clone())
     }
 
     /// Conditions known information on responses without redoing the location work: $h = L^{-1}\sum_i s_i k_Z(x_i)$. Cost O(nmd + m²).
