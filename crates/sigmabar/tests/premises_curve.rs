@@ -27,6 +27,8 @@ struct Attacked {
     norm: f64,
     factor: f64,
     curve: Vec<Standpoint>,
+    /// Gaps from the declared noise on, where the length-scale is the planned one.
+    noise: Vec<Option<f64>>,
     /// How far the recommended candidate really is from the best; none where nothing was recommended.
     regret: Option<f64>,
 }
@@ -57,8 +59,12 @@ fn attack(truth: &Known, which: usize, (norm, factor, width): (f64, f64, f64), p
     finish(&mut run, |i| truth.values[i] + drawn.draw(truth.level, &mut rng));
     let advice = run.recommend().unwrap();
     let curve = run.premise_map(&[factor]).unwrap().pop().map_or(Vec::new(), |row| row.curve);
+    let standing = if factor == 1.0 { run.standing().unwrap() } else { None };
+    let noise = standing.map_or(Vec::new(), |standing| {
+        standing.noise_curve.iter().filter(|point| Some(point.noise_level) >= standing.noise_level).map(|point| point.gap).collect()
+    });
     let regret = advice.map(|a| truth.best() - truth.values[a.candidate.unwrap()]);
-    Attacked { norm, factor, curve, regret }
+    Attacked { norm, factor, curve, noise, regret }
 }
 
 /// Premises all over: norms from 0.3 to 4 times the planned one, length-scales from half to twice.
@@ -146,6 +152,23 @@ fn break_at_six_tenths(plan: f64) {
     let share = runs.iter().filter(exceeded).count() as f64 / runs.len() as f64;
     println!("false at six tenths: {share} of {}", runs.len());
     assert!(share > 3.0 * DELTA);
+}
+
+/// Along the noise as along the norm: with hills that the data say nothing about it is true from the true level on, and at six tenths of norm and noise it is not.
+#[test]
+fn along_the_noise_six_tenths_of_the_width_are_not_enough() {
+    let share = |width: f64| {
+        let runs: Vec<Attacked> = (0..200_u64).into_par_iter().filter_map(|i| hidden(i, (1.0 / width, 1.0), width, 1.0)).collect();
+        let said: Vec<&Attacked> = runs.iter().filter(|run| !run.noise.is_empty() && run.regret.is_some()).collect();
+        assert!(said.len() >= 150, "{} speak", said.len());
+        // The declared level is the true one, or six tenths of it.
+        let gaps = |run: &Attacked| if width < 1.0 { run.noise[..1].to_vec() } else { run.noise.clone() };
+        let is_false = |run: &&&Attacked| gaps(run).iter().any(|gap| gap.zip(run.regret).is_none_or(|(gap, regret)| regret > gap));
+        said.iter().filter(is_false).count() as f64 / said.len() as f64
+    };
+    let (whole, narrow) = (share(1.0), share(0.6));
+    println!("false along the noise: {whole}, at six tenths {narrow}");
+    assert!(whole <= DELTA && narrow > 3.0 * DELTA);
 }
 
 fn ordinary(i: u64, budget: usize, policy: Policy) -> (Strategy, Known, Vec<f64>) {

@@ -46,20 +46,17 @@ fn boxed(i: u64) -> Strategy {
 fn the_map_at_the_declared_length_scales_is_the_curve() {
     let lists = (0..6).map(|i| listed(i, sbpe(Sbpe::default()), 1.0).0);
     let others = (0..3).map(|i| listed(i, Policy::GpUcb(GpUcb::default()), 1.0).0);
-    let (mut seen, mut smaller) = (0, 0);
+    let mut seen = 0;
     for run in lists.chain(others).chain((0..4).map(boxed)) {
         let Some(standing) = run.standing().unwrap() else { continue };
         let map = run.premise_map(&[0.7, 1.0, 1.4]).unwrap();
         assert_eq!((map.len(), &map[1]), (3, &standing.row()));
         assert!(map[0].factor == 0.7 && map[0].curve != map[1].curve);
         seen += 1;
-        // On a box a chain has coarser cells than the run itself: what was claimed is in the curve all the same, else the map would say more than the standing.
-        let alone = run.gap_under(standing.norm_bound, 1.0).unwrap();
-        smaller += usize::from(alone > standing.gap_at(standing.norm_bound));
+        // On a box a chain has other cells than the run itself: what was claimed is in the curve all the same, else the map would say more than the standing.
         assert!(standing.gap_at(standing.norm_bound) <= standing.range.claimed, "{standing:?}");
     }
-    println!("{seen} runs, {smaller} of which claim less than their cells show again");
-    assert!(seen >= 10 && smaller >= 1, "{seen} and {smaller}");
+    assert!(seen >= 10, "{seen}");
 }
 
 /// The curve stands up to R† and not behind it, grows, and says at the declared level what is claimed.

@@ -75,6 +75,15 @@ pub struct Range {
 }
 
 impl Range {
+    /// The gap that it claims of a norm bound and a noise level, infinite where it claims none: beyond what was declared it speaks of one of both at a time.
+    pub(crate) fn gap_of(&self, (norm_bound, noise): (f64, f64), (declared, level): (f64, f64)) -> f64 {
+        let (usual_norm, usual_noise) = (norm_bound <= declared, noise <= level);
+        let reaches = |end: Option<f64>, value: f64| end.is_some_and(|end| value <= end);
+        let stands = (usual_noise && reaches(self.norm_breakdown, norm_bound)) || (usual_norm && reaches(self.noise_breakdown, noise));
+        let (followed, claimed) = (self.gap.filter(|_| stands), self.claimed.filter(|_| usual_norm && usual_noise));
+        followed.into_iter().chain(claimed).fold(f64::INFINITY, f64::min)
+    }
+
     /// The range in words: $c_0 \le C \le C^\dagger$ and $R^\dagger$, and for which gap; with noise in the data's scale, and norms in units and under the kernel that was declared,
     /// where the run went by one with shorter length-scales. None where nothing is known.
     #[must_use]

@@ -8,9 +8,12 @@ use crate::kernel::Kernel;
 
 /// Breakdown points are found within one in (RESOLUTION+1)² of how far they are looked for, on a logarithmic scale.
 const RESOLUTION: usize = 16;
-/// Where settings are judged one by one: nearer ones first, which leave fewer places to be judged, and so many halvings of the stretch in which the claim breaks.
-const STRETCHES: [f64; 6] = [1.5, 2.0, 3.0, 4.0, 6.0, FARTHEST];
-const HALVINGS: usize = 3;
+/// Where settings are judged one by one: the first step from one at which the claim stands, and how near to each other one at which it stands and one at which it does not are found.
+const STEP: f64 = 1.17;
+const NEAR: f64 = 1.005;
+/// Between two gaps that differ by less than this factor the end is where a line through both has it, for so many tries.
+const ALIKE: f64 = 1.6;
+const TRIES: usize = 4;
 
 /// The premises that may be turned: $C$, and how many times as large as it was declared the noise is.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -58,8 +61,8 @@ impl Reading<'_> {
     /// gap(C) around a declared bound, with what else a range says on the same event.
     pub fn curve(&self, judged: &impl Judged, norm_bound: f64, range: &Range) -> Result<Vec<Standpoint>> {
         let norm_bounds = values_around(norm_bound);
-        let claims = [(Some(norm_bound), range.claimed), (range.norm_breakdown, range.gap)];
-        let gaps = self.along(judged, &norm_bounds, |norm_bound| Setting { norm_bound, scale: 1.0 }, &claims)?;
+        let at = |norm_bound: f64| Setting { norm_bound, scale: 1.0 };
+        let gaps = self.along(judged, &norm_bounds, at, |value| range.gap_of((value, 0.0), (norm_bound, 0.0)))?;
         Ok(norm_bounds.into_iter().zip(gaps).map(|(norm_bound, gap)| Standpoint { norm_bound, gap }).collect())
     }
 
@@ -69,8 +72,8 @@ impl Reading<'_> {
             return Ok(Vec::new());
         }
         let levels = values_around(level);
-        let claims = [(Some(level), range.claimed), (range.noise_breakdown, range.gap)];
-        let gaps = self.along(judged, &levels, |noise| Setting { norm_bound, scale: noise / level }, &claims)?;
+        let at = |noise: f64| Setting { norm_bound, scale: noise / level };
+        let gaps = self.along(judged, &levels, at, |noise| range.gap_of((norm_bound, noise), (norm_bound, level)))?;
         Ok(levels.into_iter().zip(gaps).map(|(noise_level, gap)| Noisepoint { noise_level, gap }).collect())
     }
 
@@ -81,13 +84,9 @@ impl Reading<'_> {
         judged: &impl Judged,
         values: &[f64],
         at: impl Fn(f64) -> Setting,
-        claims: &[(Option<f64>, Option<f64>)],
+        claimed: impl Fn(f64) -> f64,
     ) -> Result<Vec<Option<f64>>> {
         let chain: Vec<Setting> = values.iter().map(|&value| at(value)).collect();
-        let claimed = |value: f64| {
-            let wider = claims.iter().filter_map(|&(end, gap)| end.zip(gap)).filter(|(end, _)| value <= *end);
-            wider.map(|(_, gap)| gap).fold(f64::INFINITY, f64::min)
-        };
         let mut largest = f64::NEG_INFINITY;
         let mut one = |((&value, &setting), gap): ((&f64, &Setting), Option<f64>)| {
             largest = largest.max(self.gap(setting, gap?));
@@ -141,10 +140,19 @@ impl Reading<'_> {
             return self.breakdown(judged, gap, at);
         }
         let factors = values_around(1.0);
-        let stands =
-            factors.iter().zip(self.along(judged, &factors, &at, &[])?).filter(|(_, found)| found.is_some_and(|found| found <= gap));
-        let shown = stands.map(|(factor, _)| *factor).fold(1.0, f64::max);
-        self.breakdown_one_by_one(judged, gap, shown, at)
+        let along = self.along(judged, &factors, &at, |_| f64::INFINITY)?;
+        let stands = |(&factor, found): (&f64, Option<f64>)| Some((factor, found.filter(|found| *found <= gap && factor >= 1.0)?));
+        let (shown, gap_there) = factors.iter().zip(along).filter_map(stands).next_back().unwrap_or((1.0, f64::INFINITY));
+        let last = |chain: &[Setting]| -> Result<f64> {
+            let (&found, &setting) = judged.gaps(chain)?.last().zip(chain.last()).unwrap_or((&None, &at(1.0)));
+            Ok(found.map_or(f64::INFINITY, |found| self.gap(setting, found)))
+        };
+        let alone = |factor: f64| last(&[at(factor)]);
+        // Smaller premises want finer cells and use them up: by itself or behind them, whichever shows more where the claim is known to stand.
+        let behind = |factor: f64| last(&factors.iter().copied().filter(|f| *f < factor).chain([factor]).map(&at).collect::<Vec<_>>());
+        let by_itself = alone(shown)?;
+        let known = (shown, by_itself.min(gap_there));
+        if by_itself <= gap_there { breakdown_one_by_one(gap, known, alone) } else { breakdown_one_by_one(gap, known, behind) }
     }
 
     /// The largest factor at which the claim was seen to stand; 1, the claim itself, at least.
@@ -164,30 +172,32 @@ impl Reading<'_> {
         }
         Ok(stands)
     }
+}
 
-    /// The same from a factor at which it is known to stand, where a chain has to share what a setting alone may have for itself, the cells of a box.
-    fn breakdown_one_by_one(&self, judged: &impl Judged, gap: f64, known: f64, at: impl Fn(f64) -> Setting) -> Result<f64> {
-        let holds = |factor: f64| -> Result<bool> {
-            let setting = at(factor);
-            Ok(judged.gaps(&[setting])?[0].is_some_and(|found| self.gap(setting, found) <= gap))
-        };
-        let mut stands = known;
-        for end in STRETCHES.into_iter().filter(|&end| end > known) {
-            if holds(end)? {
-                stands = end;
-                continue;
-            }
-            let mut breaks = end;
-            for _ in 0..HALVINGS {
-                let middle = (stands * breaks).sqrt();
-                if holds(middle)? {
-                    stands = middle;
-                } else {
-                    breaks = middle;
-                }
-            }
-            break;
+/// The largest factor at which a claim of a gap was seen to stand, from one at which it is known to, with the gap there: where a chain has to share what a setting may have for itself.
+fn breakdown_one_by_one(gap: f64, known: (f64, f64), found: impl Fn(f64) -> Result<f64>) -> Result<f64> {
+    let (mut stands, mut breaks, mut step, mut tries) = (known, None::<(f64, f64)>, STEP, 0);
+    while stands.0 < FARTHEST && breaks.is_none_or(|breaks| breaks.0 > NEAR * stands.0) {
+        // Nearer settings leave fewer places to be judged.
+        let next = breaks.map_or((step * stands.0).min(FARTHEST), |breaks| between(stands, breaks, gap, tries));
+        let found = found(next)?;
+        tries += usize::from(breaks.is_some());
+        if found <= gap {
+            (stands, step) = ((next, found), step * step);
+        } else {
+            breaks = Some((next, found));
         }
-        Ok(stands)
     }
+    Ok(stands.0)
+}
+
+/// Where to look for the end between a factor at which a claim of a gap stands and one at which it does not, each with the gap that was found there. As long as these are alike the gap
+/// grows evenly, and its end is to be seen: a little beyond it, on the farther side, so that two looks have it between them. Where it jumps, the middle.
+fn between((low, least): (f64, f64), (high, most): (f64, f64), gap: f64, tries: usize) -> f64 {
+    let whole = (high / low).ln();
+    let margin = 0.4 * NEAR.ln() / whole;
+    let is_even = most < ALIKE * least && least < gap && tries < TRIES;
+    let share = if is_even { (gap / least).ln() / (most / least).ln() } else { 0.5 };
+    let share = if share < 0.5 { share + margin } else { share - margin };
+    low * (whole * share.clamp(margin, 1.0 - margin)).exp()
 }

@@ -1,5 +1,8 @@
 //! The certificate of a run as a function of its premises (algorithm notes 13).
 
+#[cfg(test)]
+mod breakdown_test;
+
 use super::pairs::Setting;
 use super::replay::Replay;
 use super::state::{Best, State};
@@ -59,19 +62,24 @@ impl Sbpe {
         Some(if reading.among_candidates { among.unwrap_or(whole) } else { whole })
     }
 
-    /// The gap under one other norm bound, and noise so many times as large. On a box the cells of the curve may be finer than those of one bound alone, and what they show of a larger
-    /// norm is shown of this one.
+    /// The gap under one other norm bound, and noise so many times as large. On a box the cells of the curve and of the range may be finer than those of one bound alone, and what they
+    /// show of larger premises is shown of these.
     pub(in crate::strategy) fn gap_under(&self, problem: &Problem, ledger: &Ledger, setting: Setting) -> Result<Option<f64>> {
-        let (Some(kernel), Some(norm_bound)) = (problem.kernel(), problem.norm_bound()) else { return Ok(None) };
+        let (Some(kernel), Some(norm_bound), Some(noise)) = (problem.kernel(), problem.norm_bound(), problem.noise()) else {
+            return Ok(None);
+        };
         let Some((state, replay)) = self.replay(problem, ledger, kernel)? else { return Ok(None) };
         let reading = self.reading(problem, state, &kernel.value);
         let alone = replay.gaps(&[setting])?[0].map(|gap| reading.gap(setting, gap));
-        if replay.is_the_same_in_every_chain() || setting.scale > 1.0 {
+        if replay.is_the_same_in_every_chain() {
             return Ok(alone);
         }
-        let larger =
-            reading.curve(&replay, norm_bound, &Range::default())?.into_iter().find(|point| point.norm_bound >= setting.norm_bound);
-        Ok(alone.map(|gap| larger.and_then(|point| point.gap).map_or(gap, |along| gap.min(along))))
+        let range = self.range_of((problem, state, noise), &reading, || Ok(&replay))?;
+        let larger = if setting.scale > 1.0 { Vec::new() } else { reading.curve(&replay, norm_bound, &range)? };
+        let along = larger.into_iter().find(|point| point.norm_bound >= setting.norm_bound).and_then(|point| point.gap);
+        let level = claimed_level(state, noise);
+        let claimed = range.gap_of((setting.norm_bound, setting.scale * level), (norm_bound, level));
+        Ok(alone.map(|gap| gap.min(claimed).min(along.unwrap_or(f64::INFINITY))))
     }
 
     /// $c_0$, $C^\dagger$ and $R^\dagger$ alone.
