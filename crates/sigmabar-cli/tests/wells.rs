@@ -128,6 +128,12 @@ fn a_lost_well_is_a_loss() {
         assert_eq!(label(Some(word), true), ("certified".to_owned(), 1, Origin::Declared), "{word}");
     }
     assert_eq!(label(None, false), ("certified".to_owned(), 0, Origin::Guaranteed));
+    // On a pilot no claim rests.
+    for word in ["", "failed"] {
+        let bench = Bench::of(&format!("pilot = 11\n{}", STUDY.replace("failures = \"unrelated\"\n", "")));
+        bench.sheet(Some((bench.pair[1], word)));
+        assert!(!ends(bench.path(), &["tell", "plate.csv"], 0).contains("makes the answer an estimate"), "{word}");
+    }
 }
 
 /// Measured until something came, or with a mean written over it: what failed once stays lost.

@@ -16,6 +16,7 @@ import urllib.request
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
+import numpy as np
 import pytest
 import sigmabar as sb
 
@@ -34,9 +35,9 @@ choices = ["a", "b"]
 class Server:
     """`sigmabar serve` in a process of its own."""
 
-    def __init__(self, place: pathlib.Path) -> None:
+    def __init__(self, place: pathlib.Path, spec: str = SPEC) -> None:
         self.place, self.port = place, "0"
-        (place / "demo.toml").write_text(SPEC)
+        (place / "demo.toml").write_text(spec)
         self.url = self.start()
         found = re.match(r"http://127.0.0.1:(\d+)/\?token=(.+)", self.url)
         assert found is not None
@@ -146,6 +147,26 @@ def test_a_served_study_is_run_as_one_in_a_file(server: Server) -> None:
     assert letters(server.place / ".sigmabar-outbox") == [".refused"] * 2, "what the server has is kept nowhere else; what it refused is"
     with pytest.raises(sb.Error, match="on a server"):
         _ = study.file
+
+
+def test_the_claim_of_a_served_study_is_a_function_of_its_premises(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    premises = 'norm_bound = 2\nnoise = { gaussian = 0.1 }\nkernel = { name = "matern", nu = 2.5, lengthscale = 0.5 }\n'
+    server = Server(tmp_path, "budget = 16\n" + premises + '[parameters.x]\ntype = "float"\nlow = 0\nhigh = 1\nstep = 0.1\n')
+    try:
+        study, beside = sb.Study(server.url), sb.Study.open(server.place / "demo.db")
+        assert study.standing() is None and study.premise_map() is None, "nothing is measured"
+        assert study.run(lambda x: 1 - (x - 0.4) ** 2) == "finished"
+        standing, known = study.standing(), beside.standing()
+        assert standing is not None and known is not None and standing.range == known.range
+        assert np.array_equal(standing.gaps, known.gaps, equal_nan=True)
+        rows, same = study.premise_map([0.7, 1.0]), beside.premise_map([0.7, 1.0])
+        assert rows is not None and same is not None and np.array_equal(rows.gaps, same.gaps, equal_nan=True)
+        with pytest.raises(sb.Error, match="at most 20 positive numbers"):
+            study.premise_map([-1.0])
+        assert "norm bound" in sb.plot.premises(study).get_xlabel()
+    finally:
+        server.kill()
 
 
 def test_batches_are_closed_results_corrected_and_study_files_amended(server: Server) -> None:

@@ -94,6 +94,13 @@ pub fn counted(number: usize, noun: &str) -> String {
     format!("{} {noun}{}", grouped(number), if number == 1 { "" } else { "s" })
 }
 
+/// `3, 7, 9`, and of many the first ones.
+#[must_use]
+pub fn first_of(numbers: &[u64]) -> String {
+    let some: Vec<String> = numbers.iter().take(12).map(u64::to_string).collect();
+    format!("{}{}", some.join(", "), if numbers.len() > some.len() { ", …" } else { "" })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -353,7 +353,7 @@ fn a_server_never_runs_an_objective() {
     let server = Server::start(Source::File(file.clone()));
     let asked = server.post("/api/v1/studies/program/ask?wait=20", ASK).json();
     assert_eq!(asked["state"], "trials");
-    for path in ["", "/recommendation", "/batches", "/trials", "/workers"] {
+    for path in ["", "/recommendation", "/premises", "/batches", "/trials", "/workers"] {
         assert_eq!(server.get(&format!("/api/v1/studies/program{path}")).status, 200);
     }
     drop(server);

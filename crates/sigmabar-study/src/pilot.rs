@@ -135,7 +135,7 @@ impl Pilot {
 
     /// The results that a study file names. Which of a long table these are is as good as chance.
     fn named(&self, rows: &Taught) -> Self {
-        let which: Vec<usize> = (0..self.len()).filter(|&i| rows.holds(&self.settings[i], self.values[i])).collect();
+        let which: Vec<usize> = (0..self.len()).filter(|&i| rows.holds(&self.settings[i], self.values[i], 0.0)).collect();
         let settings = which.iter().map(|&i| self.settings[i].clone()).collect();
         let points = which.iter().map(|&i| self.points[i].clone()).collect();
         Self { spec: self.spec.clone(), settings, points, values: which.iter().map(|&i| self.values[i]).collect() }

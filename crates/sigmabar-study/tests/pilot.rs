@@ -4,7 +4,9 @@ use crate::support;
 
 use sigmabar::certificate::Label;
 use sigmabar::{Collected, Origin, Policy};
-use sigmabar_study::{AskRequest, Asked, AskedTrial, Error, ImportedRow, Pilot, RunOptions, Study, StudySpec, TrialResult, Value};
+use sigmabar_study::{
+    AskRequest, Asked, AskedTrial, Error, FilledSheet, ImportedRow, Pilot, RunOptions, Study, StudySpec, TrialResult, Value, mean_of,
+};
 use std::path::Path;
 use support::{ask, spec, truth};
 
@@ -267,7 +269,7 @@ fn every_row_that_teaches_is_named() {
     let learnt = learn(&table);
     let is_named = |row: &&ImportedRow| {
         let TrialResult::Value { value, .. } = row.result else { return false };
-        learnt.rows.holds(&row.values, value)
+        learnt.rows.holds(&row.values, value, 0.0)
     };
     let named: Vec<ImportedRow> = table.iter().filter(is_named).cloned().collect();
     assert_eq!((named.len(), learnt.results), (1000, 1000), "as many as the file has room for");
@@ -276,6 +278,37 @@ fn every_row_that_teaches_is_named() {
     assert!(StudySpec::from_toml(&written, Path::new(".")).is_ok(), "and the file is read back");
     // A short table is named whole.
     assert_eq!(learn(&table[..300]).rows.len(), 300);
+}
+
+/// Each well of a setting is a measurement: one that is a row of the table was told there, though the mean of the wells was not.
+#[test]
+fn a_well_that_taught_is_noticed_in_the_mean_of_its_setting() {
+    let text = "budget = 20\nreplicates = 2\nbatches = 2\nseed = 5\n[parameters.x]\ntype = \"int\"\nlow = 0\nhigh = 20\n";
+    let value = |x: f64, i: u64| 50.0 + 10.0 * (0.3 * x).sin() + (0.754_877_666 * (i + 1) as f64 * (i + 7) as f64).fract();
+    let told = |value: f64| TrialResult::Value { value, standard_error: None, replicates: None };
+    let table: Vec<ImportedRow> =
+        (0..=20).map(|x| ImportedRow { values: vec![Value::Int(x)], result: told(value(x as f64, x.unsigned_abs())) }).collect();
+    let learnt = Pilot::new(&spec(text), &table, "table.csv").unwrap().learn(false, 1).unwrap();
+    let written = format!("{}{text}", learnt.to_toml(Some(Path::new("table.csv"))));
+    for copied in [0, 2] {
+        let directory = tempfile::tempdir().unwrap();
+        let study = Study::create(&directory.path().join("s.db"), "s", &spec(&written)).unwrap();
+        let mut left: usize = copied;
+        while let Asked::Trials(trials) = study.ask(&AskRequest::new("worker", usize::MAX)).unwrap() {
+            let mut sheet = FilledSheet::default();
+            for trial in trials {
+                let x = trial.values[0].1.as_number().unwrap();
+                let first = if left > 0 { value(x, x as u64) } else { value(x, 100 + 2 * trial.id) };
+                left = left.saturating_sub(1);
+                let wells = vec![("A1".to_owned(), Some(first)), ("B1".to_owned(), Some(value(x, 101 + 2 * trial.id)))];
+                sheet.results.push((trial.id, mean_of(&wells, None).unwrap()));
+                sheet.wells.insert(trial.id, wells);
+            }
+            study.tell_sheet(&sheet).unwrap();
+        }
+        let taught = study.recommend().unwrap().unwrap().certificate.premises.taught.map_or(0, |taught| taught.value);
+        assert_eq!(taught, copied);
+    }
 }
 
 /// Yields over temperature and solvent: how much each solvent moves the optimum is said.
@@ -318,7 +351,7 @@ fn choices_are_learnt_like_numbers() {
     assert!(same.untaught.is_empty() && same.norm_bound < apart.norm_bound, "{} and {}", same.norm_bound, apart.norm_bound);
     // A result that taught is known by its solvent too.
     let TrialResult::Value { value, .. } = yields(1, 0.0, &words)[0].result else { panic!("a value") };
-    let taught = |solvent: &str| same.rows.holds(&[Value::Float(0.0), Value::Choice(solvent.into())], value);
+    let taught = |solvent: &str| same.rows.holds(&[Value::Float(0.0), Value::Choice(solvent.into())], value, 0.0);
     assert!(taught("dmso") && !taught("thf"));
     let shown = format!("{:?}", written.problem().kernel().unwrap().value);
     assert!(shown.contains("Matern") && shown.contains("Hamming"), "{shown}");

@@ -52,7 +52,7 @@ pub(crate) fn run(arguments: &Arguments, global: &Global, console: &Console) -> 
         return Err(Failure::usage(format!("{} is a study, not a table", arguments.file.display()), remedy));
     }
     let mut reader = Reader::open(&arguments.file)?;
-    let (rows, lines, empty) = columns.read(&mut reader)?;
+    let Rows { told: rows, lines, empty } = columns.read(&mut reader)?;
     console.say_decimal_commas(&arguments.file, reader.has_decimal_commas());
     for (row, line) in rows.iter().zip(&lines) {
         // Every row is checked here, so that the error names the line of the file.
@@ -63,8 +63,8 @@ pub(crate) fn run(arguments: &Arguments, global: &Global, console: &Console) -> 
             )
         })?;
     }
-    if empty > 0 {
-        console.say(format_args!("left out, without a result: {}", counted(empty, "row")));
+    if !empty.is_empty() {
+        console.say(format_args!("left out, without a result: {}", counted(empty.len(), "row")));
     }
     if arguments.dry_run {
         console.say(format_args!("{} can be imported; nothing was written (--dry-run)", counted(rows.len(), "row")));
@@ -87,6 +87,14 @@ pub(crate) fn run(arguments: &Arguments, global: &Global, console: &Console) -> 
 fn is_study(file: &Path) -> bool {
     let mut begin = [0; 15];
     File::open(file).and_then(|mut file| file.read_exact(&mut begin)).is_ok() && begin == *b"SQLite format 3"
+}
+
+/// Rows of a table with a result and their lines, and the lines of those without.
+#[derive(Default)]
+pub(crate) struct Rows {
+    pub told: Vec<ImportedRow>,
+    pub lines: Vec<u64>,
+    pub empty: Vec<u64>,
 }
 
 /// Where parameters and results stand in the table.
@@ -119,8 +127,8 @@ impl<'a> Columns<'a> {
         Ok(Self { parameters, result, standard_error: mapped(STANDARD_ERROR), replicates: mapped(REPLICATES) })
     }
 
-    /// The rows with a result, their lines, and how many have none.
-    pub(crate) fn read(&self, reader: &mut Reader) -> Result<(Vec<ImportedRow>, Vec<u64>, usize), DataError> {
+    /// Every row.
+    pub(crate) fn read(&self, reader: &mut Reader) -> Result<Rows, DataError> {
         let headed = |parameter: &Parameter| reader.names().iter().position(|name| parameter.is_headed(name));
         let place = |(parameter, name): &(&'a Parameter, String)| {
             let usual = headed(parameter).filter(|_| *name == parameter.name);
@@ -142,7 +150,7 @@ impl<'a> Columns<'a> {
         let error = optional(&self.standard_error, STANDARD_ERROR)?;
         let replicates = optional(&self.replicates, REPLICATES)?;
         parameters.iter().for_each(|&(parameter, column)| setting::keep_choices(reader, parameter, column));
-        let (mut rows, mut lines, mut empty, mut cells) = (Vec::new(), Vec::new(), 0, Vec::new());
+        let (mut rows, mut cells) = (Rows::default(), Vec::new());
         while let Some(line) = reader.next_row(&mut cells)? {
             let wrong = |column: usize, remedy: &str| DataError::Cell {
                 file: reader.file().to_owned(),
@@ -171,7 +179,7 @@ impl<'a> Columns<'a> {
                     TrialResult::Failed { reason: why.unwrap_or_else(|| "failed".to_owned()) }
                 }
                 cell if is_blank(cell) => {
-                    empty += 1;
+                    rows.empty.push(line);
                     continue;
                 }
                 Cell::Number(value) if value.is_finite() => TrialResult::Value { value: *value, standard_error, replicates },
@@ -183,10 +191,10 @@ impl<'a> Columns<'a> {
                 let value = setting::value(&cells[column], parameter);
                 values.push(value.ok_or_else(|| wrong(column, "the setting that was measured belongs there"))?);
             }
-            rows.push(ImportedRow { values, result });
-            lines.push(line);
+            rows.told.push(ImportedRow { values, result });
+            rows.lines.push(line);
         }
-        Ok((rows, lines, empty))
+        Ok(rows)
     }
 }
 

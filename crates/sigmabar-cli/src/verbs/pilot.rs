@@ -1,25 +1,44 @@
 //! Results of before a study, read for its premises: a table, an earlier study, or the pilot of the study itself.
 
-use super::import::Columns;
+use super::import::{Columns, Rows};
 use crate::Outcome;
 use crate::console::Console;
 use crate::data::Reader;
 use crate::failure::Failure;
+use crate::quantity::{counted, first_of};
 use crate::which_study::WhichStudy;
-use sigmabar_study::{ImportedRow, Pilot, Study, StudySpec, TrialResult, Value};
+use sigmabar_study::{ImportedRow, Pilot, Study, StudySpec, TrialResult, TrialStatus, Value};
 use std::path::Path;
 
 /// From a table, or from an earlier study with the same parameters.
 pub(crate) fn read(spec: &StudySpec, from: &Path, console: &Console) -> Outcome<Pilot> {
-    let rows = if from.extension().is_some_and(|end| end == "db" || end == "toml") {
-        earlier(spec, from)?
+    let (rows, (word, lost)) = if from.extension().is_some_and(|end| end == "db" || end == "toml") {
+        let study = WhichStudy::find(Some(from), None)?.open()?;
+        let failed = study.trials()?.into_iter().filter(|trial| trial.state == TrialStatus::Failed).map(|trial| trial.id);
+        (earlier(spec, &study, from)?, ("trial", failed.collect()))
     } else {
         let mut reader = Reader::open(from)?;
-        let (rows, ..) = Columns::new(spec.space(), &[])?.read(&mut reader)?;
+        let Rows { told, lines, mut empty } = Columns::new(spec.space(), &[])?.read(&mut reader)?;
         console.say_decimal_commas(from, reader.has_decimal_commas());
-        rows
+        let failed = told.iter().zip(lines).filter(|(row, _)| matches!(row.result, TrialResult::Failed { .. }));
+        empty.extend(failed.map(|(_, line)| line));
+        empty.sort_unstable();
+        (told, (reader.line_word(), empty))
     };
+    say_lost(from, word, &lost, console);
     Ok(Pilot::new(spec, &rows, &from.display().to_string())?)
+}
+
+/// Who learns from what came through learns about that.
+fn say_lost(from: &Path, word: &str, lost: &[u64], console: &Console) {
+    if !lost.is_empty() {
+        let (count, which) = (counted(lost.len(), "row"), first_of(lost));
+        let many = if lost.len() > 1 { "s" } else { "" };
+        console.warn(format_args!(
+            "{}: {count} without a result ({word}{many} {which}) teach nothing: if they are missing because of what they would have been, what is learnt is about the others alone",
+            from.display()
+        ));
+    }
 }
 
 /// What a study has measured so far: its own pilot.
@@ -28,8 +47,7 @@ pub(crate) fn of(study: &Study) -> Outcome<Pilot> {
 }
 
 /// The results of an earlier study, by the names of its parameters.
-fn earlier(spec: &StudySpec, from: &Path) -> Outcome<Vec<ImportedRow>> {
-    let study = WhichStudy::find(Some(from), None)?.open()?;
+fn earlier(spec: &StudySpec, study: &Study, from: &Path) -> Outcome<Vec<ImportedRow>> {
     let theirs = study.spec().space().parameters();
     let mut places = Vec::new();
     for parameter in spec.space().parameters() {
@@ -41,7 +59,7 @@ fn earlier(spec: &StudySpec, from: &Path) -> Outcome<Vec<ImportedRow>> {
         })?);
     }
     let ordered = |values: &[Value]| places.iter().map(|&i| values[i].clone()).collect::<Vec<_>>();
-    told(&study, ordered)
+    told(study, ordered)
 }
 
 /// Everything that a study knows, from before it and its own, with the values of each row put in order.

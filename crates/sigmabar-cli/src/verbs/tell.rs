@@ -5,10 +5,10 @@ use crate::console::Console;
 use crate::data::Reader;
 use crate::failure::{Ending, Failure};
 use crate::plate::{self, Reading};
-use crate::quantity::counted;
+use crate::quantity::{counted, first_of};
 use crate::verbs::status;
 use crate::which_study::{StudyOption, WhichStudy, quoted};
-use sigmabar_study::{Corrected, Error, FilledSheet, Study, Told, TrialResult, TrialStatus};
+use sigmabar_study::{Corrected, Error, FilledSheet, Study, Told, TrialResult, TrialRow, TrialStatus};
 use std::path::Path;
 
 /// Options.
@@ -131,7 +131,7 @@ fn table(path: &Path, arguments: &Arguments, place: &WhichStudy, console: &Conso
         TrialResult::Value { .. } => sheet.wells.get(id).map_or(0, |wells| wells.iter().filter(|(_, value)| value.is_none()).count()),
         TrialResult::Failed { .. } => 0,
     };
-    let lost: usize = sheet.results.iter().map(failed_wells).sum();
+    let lost: usize = sheet.results.iter().filter(|(id, _)| !study.is_of_pilot(*id)).map(failed_wells).sum();
     if lost > 0 {
         console.warn(format_args!(
             "{} failed beside others of the same setting, whose mean is told: a loss that makes the answer an estimate unless failures = \"unrelated\" was declared",
@@ -218,22 +218,20 @@ fn say_unused(study: &Study, reading: &Reading, arguments: &Arguments, console: 
 
 fn say_missing(study: &Study, reading: &Reading, (path, place): (&Path, &WhichStudy), console: &Console) -> Outcome<()> {
     if let Some(first) = reading.partial.first() {
+        let is_claimed = reading.partial.iter().any(|id| !study.is_of_pilot(*id));
+        let estimate = ", which makes the answer an estimate unless failures = \"unrelated\" was declared";
         console.warn(format_args!(
-            "of {} (trial {first} first) only some replicates have a result, and these alone are told, which makes the answer an estimate unless failures = \"unrelated\" was declared: should the others come later, {} takes them in",
+            "of {} (trial {first} first) only some replicates have a result, and these alone are told{}: should the others come later, {} takes them in",
             counted(reading.partial.len(), "setting"),
+            if is_claimed { estimate } else { "" },
             correcting(path, place)
         ));
     }
     let trials = study.trials()?;
-    let open: Vec<String> = trials
-        .iter()
-        .filter(|trial| reading.missing.contains(&trial.id) && trial.state.is_open())
-        .map(|trial| trial.id.to_string())
-        .collect();
+    let is_open = |trial: &&TrialRow| reading.missing.contains(&trial.id) && trial.state.is_open();
+    let open: Vec<u64> = trials.iter().filter(is_open).map(|trial| trial.id).collect();
     if !open.is_empty() {
-        let more = if open.len() > 12 { ", …" } else { "" };
-        let some = open[..open.len().min(12)].join(", ");
-        console.say(format_args!("{} without a result in the file (trials {some}{more}): still open", counted(open.len(), "well")));
+        console.say(format_args!("{} without a result in the file (trials {}): still open", counted(open.len(), "well"), first_of(&open)));
         console.say(format_args!("to go on without: sigmabar close-batch{}", place.typed()));
     }
     Ok(())

@@ -197,12 +197,11 @@ class RemoteStudy:
         raise Error(f"the strategy of a study on a server is there: recommend(), batches() and report() say what it knows, and {self.place()}/model shows it")
 
     def standing(self) -> str | None:
-        self.strategy()
-        return None
+        found = self._call("GET", "/premises")["standing"]
+        return None if found is None else json.dumps(found)
 
     def premise_map(self, factors: list[float]) -> str:
-        self.strategy()
-        return "[]"
+        return json.dumps(self._call("GET", f"/premises?factors={','.join(repr(float(factor)) for factor in factors)}")["map"])
 
     def _written(self, trial: int, parts: ResultParts) -> Path:
         """Written down here before it is sent, and until the server has it."""

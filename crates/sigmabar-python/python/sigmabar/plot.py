@@ -27,7 +27,7 @@ from ._arrays import Floats, rows, vector
 from ._kernels import Kernel
 from ._noise import Noise
 from ._posterior import ExactPosterior, SparsePosterior
-from ._strategy import Cells, Strategy
+from ._strategy import Cells, Standing, Strategy
 from ._study import Study
 from .premises import Learnt
 from .premises import functions as premise_functions
@@ -171,7 +171,7 @@ def premises(strategy: Strategy | Study, *, along: Literal["norm", "noise"] = "n
     if standing is None:
         raise ValueError(f"strategy {_run_of(strategy).name!r} has certified nothing yet, or never does")
     found, rests_on = standing.range, standing.certificate.details["premises"]
-    whose = "learnt" if rests_on["norm_bound" if along == "norm" else "noise"]["origin"] == "learnt_elsewhere" else "declared"
+    whose = _whose(standing, "norm_bound" if along == "norm" else "noise")
     least: float | None
     if along == "norm":
         unit = 1 / standing.growth
@@ -194,6 +194,11 @@ def premises(strategy: Strategy | Study, *, along: Literal["norm", "noise"] = "n
         axis.set_minor_locator(NullLocator())
     ax.legend(fontsize="small")
     return ax
+
+
+def _whose(standing: Standing, premise: str) -> str:
+    """As the sentence says it."""
+    return "learnt" if standing.certificate.details["premises"][premise]["origin"] == "learnt_elsewhere" else "declared"
 
 
 def _dial(
@@ -293,8 +298,9 @@ def premise_map(strategy: Strategy | Study, *, ax: Axes | None = None) -> Axes:
     columns = np.arange(0, len(found.norm_bounds), 2)
     ax.set_xticks(columns, [f"{norm:.2g}" for norm in found.norm_bounds[columns] / standing.growth])
     ax.set_yticks(np.arange(len(found.factors)), [f"{factor:g}" for factor in found.factors])
+    whose = _whose(standing, "norm_bound")
     j, i = int(np.argmin(np.abs(found.norm_bounds - standing.norm_bound))), int(np.argmin(np.abs(found.factors - 1.0)))
-    ax.plot([j - 0.5, j + 0.5, j + 0.5, j - 0.5, j - 0.5], [i - 0.5, i - 0.5, i + 0.5, i + 0.5, i - 0.5], color=_ORANGE, lw=3, label="declared premises")
+    ax.plot([j - 0.5, j + 0.5, j + 0.5, j - 0.5, j - 0.5], [i - 0.5, i - 0.5, i + 0.5, i + 0.5, i - 0.5], color=_ORANGE, lw=3, label=f"{whose} premises")
     edges = _edges(found.gaps, standing.range.gap if standing.range.gap is not None else claimed)
     for x, y in edges:
         ax.plot(x, y, color="black", lw=3, solid_capstyle="projecting")

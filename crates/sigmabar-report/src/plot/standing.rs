@@ -17,6 +17,7 @@ pub fn standing(standing: &Standing, response: &str) -> Picture {
     // c₀ far below everything else would leave no room for the curve.
     let least = Some(range.least_norm / growth).filter(|c| *c > norm_bound / FARTHEST);
     let end = range.norm_breakdown.map(|norm| norm / growth);
+    let whose = whose(standing.certificate.premises.norm_bound.origin);
     let dial = Dial {
         name: "premises",
         title: "How large would the norm have to be? The gap as a function of what is assumed",
@@ -26,16 +27,13 @@ pub fn standing(standing: &Standing, response: &str) -> Picture {
         curve: standing.curve.iter().map(|p| (p.norm_bound / growth, p.gap)).collect(),
         least: least
             .map(|least| (least, format!("the data exclude norms below c₀ = {}", down(least)), format!("norms below {}", down(least)))),
-        declared: (
-            norm_bound,
-            format!("{} norm bound: C = {}", whose(standing.certificate.premises.norm_bound.origin), number(norm_bound)),
-        ),
+        declared: (norm_bound, format!("{whose} norm bound: C = {}", number(norm_bound))),
         end: end.zip(range.gap).map(|(end, gap)| (end, gap, format!("a gap of {} stands up to C† = {}", number(gap), down(end)))),
     };
     let others = if standing.among_candidates { "no candidate that stands for the space" } else { "no setting" };
     let caption = format!(
         "Each point is a statement about its own premise, from the same data: a function of norm C at most has {others} better than the recommended one by more than the gap. \
-         Left of the shaded edge no function fits the data; up to C† the gap at the dashed level was seen to stand. Eight times the declared norm is the farthest that is looked at."
+         Left of the shaded edge no function fits the data; up to C† the gap at the dashed level was seen to stand. Eight times the {whose} norm is the farthest that is looked at."
     );
     dial.picture(&gap_in(standing, response), caption)
 }
@@ -173,7 +171,9 @@ pub fn premise_map(rows: &[PremiseRow], standing: &Standing, response: &str) -> 
     let edge = Stroke::solid(Ink::Text, 4.0);
     let stands = format!("a gap of {} stands on the bright side", number(followed));
     let borders = edges(rows, followed);
-    let entries = [(Sample::Line(frame), "declared premises"), (Sample::Line(edge), stands.as_str())];
+    let whose = whose(standing.certificate.premises.norm_bound.origin);
+    let framed = format!("{whose} premises");
+    let entries = [(Sample::Line(frame), framed.as_str()), (Sample::Line(edge), stands.as_str())];
     figure.legend(&entries[..if borders.is_empty() { 1 } else { 2 }]);
     let whole = figure.grid(1, 1, 104.0 + 44.0 * rows.len() as f64)[0];
     let mut area = whole;
@@ -213,8 +213,8 @@ pub fn premise_map(rows: &[PremiseRow], standing: &Standing, response: &str) -> 
     colour_bar(&mut figure.scene, (inner.left, below), inner.width, (10.0 * claimed, claimed));
     figure.scene.text((inner.left + 0.5 * inner.width, below - 4.0), "gap", Style::new(Ink::Muted, 10.5, Anchor::Middle));
     let caption = format!(
-        "The number is the gap{} in {response} under that norm and that length-scale, bright where it is about the claimed one and dark from ten times that on. Framed: what was declared. On the dark side of the heavy line a \
-         gap of {} is no longer proved. A dash: the data exclude these premises. Rows below the frame are about functions that change faster than was declared.",
+        "The number is the gap{} in {response} under that norm and that length-scale, bright where it is about the claimed one and dark from ten times that on. Framed: what was {whose}. On the dark side of the heavy line a \
+         gap of {} is no longer proved. A dash: the data exclude these premises. Rows below the frame are about functions that change faster than was {whose}.",
         if standing.among_candidates { " among the candidates that stand for the space" } else { "" },
         number(followed)
     );
@@ -283,6 +283,12 @@ mod tests {
         let claimed = found.gap_at(found.norm_bound).unwrap();
         let map = premise_map(&[found.row()], &found, "yield").svg(Medium::File);
         assert!(map.contains("declared premises") && map.contains(&significant(10.0 * claimed, 3)), "a frame and a scale: {map}");
+        let mut learnt = found;
+        learnt.certificate.premises.norm_bound.origin = Origin::LearntElsewhere;
+        for picture in [premise_map(&[learnt.row()], &learnt, "yield"), standing(&learnt, "yield")] {
+            let said = format!("{}{}", picture.svg(Medium::File), picture.caption());
+            assert!(said.contains("learnt") && !said.contains("declared"), "nobody declared these: {said}");
+        }
     }
 
     /// Where the upright dashed lines of a picture are, from the left.

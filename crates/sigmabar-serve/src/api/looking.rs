@@ -22,6 +22,8 @@ use std::sync::atomic::Ordering;
 
 /// Trials of a page unless another number is asked for.
 const USUAL_PAGE: usize = 500;
+/// The most length-scales of a map.
+const MOST_FACTORS: usize = 20;
 /// The most trials of a page.
 const LARGEST_PAGE: usize = 5000;
 
@@ -98,6 +100,29 @@ pub(super) async fn recommendation(State(app): State<Arc<App>>, Path(s): Path<St
     let known = app.desk(&s)?.fresh().await?;
     let recommendation = known.live.advice.as_ref().map(recommended).transpose()?;
     Ok(Json(RecommendationAnswer { recommendation, event: known.event }))
+}
+
+pub(super) async fn premises(
+    State(app): State<Arc<App>>,
+    Path(s): Path<String>,
+    Args(query): Args<PremisesQuery>,
+) -> Outcome<Json<PremisesAnswer>> {
+    let (desk, asked) = (app.desk(&s)?, query.factors.unwrap_or_default());
+    let factor = |text: &str| text.parse::<f64>().ok().filter(|factor| factor.is_finite() && *factor > 0.0);
+    let factors: Option<Vec<f64>> = asked.split(',').filter(|text| !text.is_empty()).map(factor).collect();
+    let factors = factors.filter(|factors| factors.len() <= MOST_FACTORS).ok_or_else(|| {
+        let message = format!("factors must be at most {MOST_FACTORS} positive numbers with commas between them, not {asked:?}");
+        Refusal::new(StatusCode::BAD_REQUEST, "wrong-query", message)
+    })?;
+    // A map asks for the claim under other length-scales alone, and the claim for no map: each takes long.
+    let made = desk.in_turn(move |study| match factors.as_slice() {
+        [] => Ok((study.standing()?, Vec::new())),
+        factors => Ok((None, study.premise_map(factors)?)),
+    });
+    let (standing, map) = made.await?;
+    let value = |found: serde_json::Result<Any>| found.map_err(|error| Refusal::internal(error.to_string()));
+    let map = map.iter().map(|row| value(serde_json::to_value(row))).collect::<Outcome<_>>()?;
+    Ok(Json(PremisesAnswer { standing: standing.map(|found| value(serde_json::to_value(found))).transpose()?, map }))
 }
 
 fn recommended(advice: &Advice) -> Outcome<Recommendation> {

@@ -82,6 +82,15 @@ fn looked(table: Table) -> Table {
             let entry = d.entry("get", "/studies/{s}/recommendation", "The setting to use by what is known now, with its certificate");
             vec![entry.answers::<RecommendationAnswer>("200", "The recommendation", d).refuses(&[], d)]
         })
+        .add("/studies/{s}/premises", get(looking::premises), |d| {
+            let entry = d.entry(
+                "get",
+                "/studies/{s}/premises",
+                "The claim as a function of its premises, or with factors its map over length-scales",
+            );
+            let entry = entry.query::<PremisesQuery>(d).answers::<PremisesAnswer>("200", "The claim, or the map", d);
+            vec![entry.refuses(&[], d)]
+        })
         .add("/studies/{s}/batches", get(looking::batches), |d| {
             vec![d.entry("get", "/studies/{s}/batches", "The batches").answers::<Batches>("200", "The batches", d).refuses(&[], d)]
         })

@@ -227,6 +227,25 @@ pub struct StudyStatus {
     pub event: u64,
 }
 
+/// Under which other length-scales a claim is asked for.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct PremisesQuery {
+    /// By which all length-scales are multiplied: numbers with commas between them; none for the claim under the declared ones alone.
+    #[serde(default)]
+    #[schemars(length(max = 200), regex(pattern = r"^[0-9.,eE+-]*$"))]
+    pub factors: Option<String>,
+}
+
+/// The claim of a study as a function of its premises.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct PremisesAnswer {
+    /// Along norm and noise, with its range and certificate; none where there is no claim.
+    pub standing: Option<Json>,
+    /// Along the norm with other length-scales, a row for each factor.
+    pub map: Vec<Json>,
+}
+
 /// What to do if the study ended now.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct RecommendationAnswer {

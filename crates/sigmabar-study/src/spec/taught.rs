@@ -9,8 +9,8 @@ use sigmabar::points::Seen;
 
 /// Digits of one fingerprint.
 const DIGITS: usize = 16;
-/// Results are compared in steps of this share of their standard deviation, or a little less: copies that were rounded a little are noticed. Honest
-/// repeats are not, as long as they scatter by much more than a step; whoever has a coarse or a very quiet instrument declares `distinct_rows`.
+/// Results are compared in steps of this share of their standard deviation, or a little less: copies are noticed. Honest repeats are not, as long as they scatter by much more than
+/// a step; whoever has a very quiet instrument declares `distinct_rows`.
 const STEP: f64 = 1e-4;
 
 /// Results that taught premises, by their settings as somebody writes them, whatever range a parameter has, and in steps. A copy that was rounded to a step is one of them.
@@ -29,11 +29,18 @@ impl Taught {
         Ok(Self { step, rows: Seen::at_most(kept, points.view(), &steps) })
     }
 
-    /// Whether this result is one of them. Of a result between two steps either may be the one that was written, so that half a step more or less hides nothing.
+    /// Whether one of them is within this of the result. Of a result between two steps either may be the one that was written, so that half a step more or less hides nothing.
     #[must_use]
-    pub fn holds(&self, setting: &[Value], result: f64) -> bool {
-        let (setting, steps) = (as_written(setting), result / self.step);
-        !self.is_empty() && [steps.floor(), steps.ceil()].into_iter().any(|steps| self.rows.holds(&setting, steps))
+    pub fn holds(&self, setting: &[Value], result: f64, within: f64) -> bool {
+        let (setting, first, last) = (as_written(setting), ((result - within) / self.step).floor(), ((result + within) / self.step).ceil());
+        let steps = (0..=(last - first) as u32).map(|i| first + f64::from(i));
+        !self.is_empty() && steps.into_iter().any(|steps| self.rows.holds(&setting, steps))
+    }
+
+    /// In which they are compared.
+    #[must_use]
+    pub fn step(&self) -> f64 {
+        self.step
     }
 
     /// How many there are.
@@ -121,17 +128,17 @@ mod tests {
             let rounded = |decimals: i32| (result(i) * 10_f64.powi(decimals)).round() / 10_f64.powi(decimals);
             for told in [result(i), rounded(9), rounded(6), rounded(5), rounded(4), result(i).next_up(), result(i) + 4e-5, result(i) - 4e-5]
             {
-                assert!(taught.holds(&setting(i), told), "{i}: {told}");
+                assert!(taught.holds(&setting(i), told, 0.0), "{i}: {told}");
             }
             // On another grid the same number has another last digit, and the order is the file's.
-            assert!(taught.holds(&[Value::Float(3.0), Value::Float(-0.1 + 0.1 * f64::from(i + 1))], result(i)), "{i}");
-            assert!(!taught.holds(&setting(i), result(i) + 3e-4) && !taught.holds(&setting(i + 40), result(i)), "{i}");
+            assert!(taught.holds(&[Value::Float(3.0), Value::Float(-0.1 + 0.1 * f64::from(i + 1))], result(i), 0.0), "{i}");
+            assert!(!taught.holds(&setting(i), result(i) + 3e-4, 0.0) && !taught.holds(&setting(i + 40), result(i), 0.0), "{i}");
         }
         // Another solvent is another setting, and words alone are one.
         let word = |solvent: &str| vec![Value::Choice(solvent.into()), Value::Int(3)];
         let taught = Taught::at_most(1000, &[word("dmso"), word("thf"), vec![Value::Choice("dmso".into()); 2]], &[1.0, 2.0, 3.0]).unwrap();
-        assert!(taught.holds(&word("dmso"), 1.0) && !taught.holds(&word("thf"), 1.0) && !taught.holds(&word("dmf"), 1.0));
-        assert!(taught.holds(&vec![Value::Choice("dmso".into()); 2], 3.0));
-        assert!(!Taught::default().holds(&setting(0), 0.0) && Taught::read("1e-5:").is_none() && Taught::read("0:00").is_none());
+        assert!(taught.holds(&word("dmso"), 1.0, 0.0) && !taught.holds(&word("thf"), 1.0, 0.0) && !taught.holds(&word("dmf"), 1.0, 0.0));
+        assert!(taught.holds(&vec![Value::Choice("dmso".into()); 2], 3.0, 0.0));
+        assert!(!Taught::default().holds(&setting(0), 0.0, 0.0) && Taught::read("1e-5:").is_none() && Taught::read("0:00").is_none());
     }
 }

@@ -10,14 +10,6 @@ use serde::Deserialize;
 use serde_json::json;
 use sigmabar::certificate::Amended;
 use sigmabar::strategy::Mishaps;
-use std::collections::BTreeMap;
-
-/// Digits of a number in all of which two measurements hardly ever agree.
-const LONG: usize = 6;
-
-fn is_long(value: f64) -> bool {
-    format!("{value:e}").chars().take_while(|c| *c != 'e').filter(char::is_ascii_digit).count() >= LONG
-}
 
 /// What the event of an amendment says.
 #[derive(Deserialize)]
@@ -175,8 +167,14 @@ impl Study {
     }
 
     /// The first trial that a claim can rest on: those of a pilot may be corrected and measured again as one likes.
-    fn first_claimed(&self) -> i64 {
+    pub(super) fn first_claimed(&self) -> i64 {
         i64::try_from(self.spec.pilot()).unwrap_or(i64::MAX)
+    }
+
+    /// Whether a trial is one of the pilot, on which no claim rests.
+    #[must_use]
+    pub fn is_of_pilot(&self, id: u64) -> bool {
+        i64::try_from(id).is_ok_and(|id| id < self.first_claimed())
     }
 
     /// Whether what evaluates settings was exchanged after results came that a claim can rest on, as the book of events has it.
@@ -245,32 +243,5 @@ impl Study {
             self.store().read(|c| c.prepare_cached(look)?.query_map([self.key, self.first_claimed()], row)?.collect())?;
         let by_number = |number: u32| planned.saturating_sub(number as usize);
         Ok(told.iter().map(|(id, number)| lost.get(id).copied().or(number.map(by_number)).unwrap_or(0)).sum())
-    }
-
-    /// How many results equal one that its premises were learnt from: of another study in setting and all digits that count ([`crate::Taught`]), of the pilot in every digit. Short
-    /// numbers, which honest repeats on a coarse instrument share too, count where most repeats of the pilot's settings do.
-    fn taught(&self) -> Result<usize> {
-        let rows = self.spec.learnt_rows();
-        if rows.is_empty() && self.spec.pilot() == 0 {
-            return Ok(0);
-        }
-        let look = "SELECT id, settings, value FROM sb_trials WHERE study = ?1 AND state = 'done' AND value IS NOT NULL ORDER BY id";
-        let row = |row: &Row<'_>| Ok((row.get::<_, i64>(0)?, row.get::<_, String>(1)?, row.get::<_, f64>(2)?));
-        let told: Vec<(i64, String, f64)> = self.store().read(|c| c.prepare_cached(look)?.query_map([self.key], row)?.collect())?;
-        let (mut pilot, mut count, mut equal, mut differ) = (BTreeMap::<String, Vec<f64>>::new(), 0, 0, 0);
-        for (id, settings, value) in told {
-            if id < self.first_claimed() {
-                pilot.entry(settings).or_default().push(value);
-                continue;
-            }
-            let is_equal = pilot.get(&settings).map(|values| values.contains(&value));
-            if rows.holds(&self.read_values(&settings)?, value) || (is_equal == Some(true) && is_long(value)) {
-                count += 1;
-            } else {
-                equal += usize::from(is_equal == Some(true));
-                differ += usize::from(is_equal == Some(false));
-            }
-        }
-        Ok(count + if equal > differ { equal } else { 0 })
     }
 }

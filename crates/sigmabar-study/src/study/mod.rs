@@ -2,6 +2,7 @@
 
 mod amending;
 mod asking;
+mod copies;
 mod correcting;
 mod feed;
 mod many;
