@@ -16,6 +16,9 @@ const SHAPE_LIMITS: (f64, f64) = (1e-3, 1e3);
 const PERIOD_LIMITS: (f64, f64) = (0.2, 5.0);
 /// A uniform column's range in units of its standard deviation.
 const RANGE: f64 = 3.464_101_615_137_754_6;
+/// How wide the priors of length-scales and variances are above their centres: a column that does not matter has no length-scale, and a straight line wants a long one
+/// and a large variance.
+const ABOVE: f64 = 4.0;
 /// Pairs of points behind a median distance.
 const PAIRS: usize = 1000;
 
@@ -25,9 +28,19 @@ pub(crate) struct Variable {
     pub bounds: (f64, f64),
     /// The start from the median distance.
     pub median: f64,
-    /// Centre and width of the prior; the centre is also a start.
+    /// Centre of the prior and its width below; the centre is also a start.
     pub centre: f64,
     pub width: f64,
+    /// The width of the prior above its centre.
+    pub above: f64,
+}
+
+impl Variable {
+    /// How far from the centre, in widths, and the width there.
+    fn distance(&self, value: f64) -> (f64, f64) {
+        let width = if value > self.centre { self.above } else { self.width };
+        ((value - self.centre) / width, width)
+    }
 }
 
 /// The variables of a kernel's parameters, in their order, and of the ridge.
@@ -51,8 +64,15 @@ impl Space {
             median: (0.3 * scale.sqrt()).ln(),
             centre: (0.1 * scale.sqrt()).ln(),
             width: 2.0,
+            above: 2.0,
         };
         Self { kernel, ridge }
+    }
+
+    /// With priors as wide above their centres as below.
+    pub fn even(mut self) -> Self {
+        self.kernel.iter_mut().for_each(|v| v.above = v.width);
+        self
     }
 
     fn variables(&self) -> impl Iterator<Item = &Variable> {
@@ -90,11 +110,11 @@ impl Space {
         starts
     }
 
-    /// The log-normal priors' logarithm up to a constant, $-\sum_p (\theta_p - c_p)^2/(2w_p^2)$, and its slope.
+    /// The log-normal priors' logarithm up to a constant, $-\sum_p (\theta_p - c_p)^2/(2w_p^2)$ with one $w_p$ below $c_p$ and another above, and its slope.
     pub fn log_prior(&self, theta: &[f64]) -> (f64, Vec<f64>) {
-        let terms = self.variables().zip(theta).map(|(v, t)| (t - v.centre) / v.width).collect::<Vec<_>>();
-        let value = -0.5 * terms.iter().map(|t| t * t).sum::<f64>();
-        (value, terms.iter().zip(self.variables()).map(|(t, v)| -t / v.width).collect())
+        let terms = self.variables().zip(theta).map(|(v, t)| v.distance(*t)).collect::<Vec<_>>();
+        let value = -0.5 * terms.iter().map(|(t, _)| t * t).sum::<f64>();
+        (value, terms.iter().map(|(t, width)| -t / width).collect())
     }
 }
 
@@ -162,7 +182,7 @@ fn add_variables(kernel: &Kernel, columns: &[Column], seen: &[usize], scale: f64
             return add_variables(kernel, columns, &seen, scale, out);
         }
     }
-    out.push(around(scale.ln(), VARIANCE_LIMITS, 1.5));
+    out.push(Variable { above: ABOVE, ..around(scale.ln(), VARIANCE_LIMITS, 1.5) });
 }
 
 fn add_lengths(lengths: &Lengthscale, columns: &[Column], seen: &[usize], out: &mut Vec<Variable>) {
@@ -181,16 +201,17 @@ fn add_lengths(lengths: &Lengthscale, columns: &[Column], seen: &[usize], out: &
     }
 }
 
-/// A length-scale is about $0.4\sqrt d$ times the column's range, within a factor of $e^{0.8}$ or so.
+/// A length-scale is about $0.4\sqrt d$ times the column's range, hardly shorter than by a factor of $e^{0.8}$, and may be longer.
 fn length(deviation: f64, median: f64, root: f64) -> Variable {
     Variable {
         bounds: ((LENGTH_LIMITS.0 * deviation).ln(), (LENGTH_LIMITS.1 * deviation).ln()),
         median: (root * median).ln(),
         centre: (0.4 * root * RANGE * deviation).ln(),
         width: 0.8,
+        above: ABOVE,
     }
 }
 
 fn around(centre: f64, limits: (f64, f64), width: f64) -> Variable {
-    Variable { bounds: (centre + limits.0.ln(), centre + limits.1.ln()), median: centre, centre, width }
+    Variable { bounds: (centre + limits.0.ln(), centre + limits.1.ln()), median: centre, centre, width, above: width }
 }

@@ -47,7 +47,7 @@ pub struct Learning {
     pub starts: usize,
     /// Seed of the starts, the subsample and the inducing points.
     pub seed: u64,
-    /// Whether log-normal priors are added: length-scales near $0.4\sqrt d$ ranges, weak ones on the rest. Default true.
+    /// Whether log-normal priors are added: length-scales near $0.4\sqrt d$ ranges or longer, weak ones on the rest. Default true.
     pub regularised: bool,
     /// Whether the constant prior mean is learnt too. Default false.
     pub mean: bool,

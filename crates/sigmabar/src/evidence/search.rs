@@ -40,6 +40,8 @@ pub(super) struct Search<'a> {
 impl<'a> Search<'a> {
     pub(super) fn new(template: &'a Kernel, observations: &'a Observations, learning: &'a Learning) -> Self {
         let space = Space::new(template, observations, learning.ridge_limits);
+        // Some rows of many cannot tell a long length-scale from one that all of them would see.
+        let space = if observations.len() > learning.exact_points { space.even() } else { space };
         Self { template, observations, learning, space }
     }
 

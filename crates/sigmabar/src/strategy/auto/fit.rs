@@ -233,7 +233,7 @@ impl Shape {
     fn space(&self, points: PointsRef<'_>, square: f64) -> Result<Space> {
         let sizes = vec![square.sqrt(); points.len()];
         let observations = Observations::new(points.to_points(), &sizes, Collected::DeclaredFixed, Prior::ZERO)?;
-        let of = |kernel: &Kernel| Space::new(kernel, &observations, RIDGE_LIMITS);
+        let of = |kernel: &Kernel| Space::new(kernel, &observations, RIDGE_LIMITS).even();
         let structure = match self {
             Self::Given(kernel) => return Ok(of(kernel)),
             Self::Learnt(structure) => structure,
