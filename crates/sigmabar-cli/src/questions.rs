@@ -9,7 +9,7 @@ use crate::plate::Plate;
 use levels::{Apart, Factor, Levels, Made, levels, with_unit};
 use sigmabar::theory::norm_of_hills;
 use sigmabar::{Expansion, Kernel, Points};
-use sigmabar_study::{Parameter, ParameterKind, Space, Value, choice_length};
+use sigmabar_study::{Parameter, Space, Value, choice_length};
 use std::io::BufRead;
 
 /// The answers.
@@ -148,7 +148,7 @@ impl Beliefs {
         let way = "How far must one go along a factor, as a share of its range, to see a clear change?";
         let change = asker.until(way, &change.to_string(), share)?;
         let repeat = asker.until("By how much do two measurements of one setting usually differ?", &repeat.to_string(), positive)?;
-        let Some(factor) = space.parameters().iter().find(|parameter| is_choice(parameter)) else {
+        let Some(factor) = space.parameters().iter().find(|parameter| parameter.is_choice()) else {
             return Ok(Self { usual, stray, hills, change, repeat, alike: None });
         };
         let question = format!(
@@ -179,7 +179,7 @@ impl Beliefs {
         let (lengths, remark) = match alike {
             Some(alike) => {
                 let choice = format!("{:.6}", choice_length(space.candidates().is_some(), *alike)?);
-                let length = |parameter: &Parameter| if is_choice(parameter) { choice.clone() } else { format!("{change:?}") };
+                let length = |parameter: &Parameter| if parameter.is_choice() { choice.clone() } else { format!("{change:?}") };
                 let named = space.parameters().iter().map(|parameter| format!("{} = {}", quoted(&parameter.name), length(parameter)));
                 (format!("{{ {} }}", named.collect::<Vec<_>>().join(", ")), format!("{}{change:?}{}{alike:?}", CHOICES.0, CHOICES.1))
             }
@@ -253,10 +253,6 @@ impl<'a> Asker<'a> {
             }
         }
     }
-}
-
-fn is_choice(parameter: &Parameter) -> bool {
-    matches!(parameter.kind, ParameterKind::Categorical { .. })
 }
 
 /// A TOML string: JSON's escapes are TOML's.

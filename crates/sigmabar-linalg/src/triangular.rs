@@ -2,18 +2,16 @@
 
 use crate::check::{self, SMALLEST};
 use crate::interrupt;
-use crate::tile::{PARALLEL_WORK, gemm, view, view_mut};
+use crate::tile::{PARALLEL_WORK, view, view_mut};
 use crate::vector::{
     ROW_CHUNK, add_column_squares, add_scaled, add_transposed_matvec, dot, lower_matvec, lower_transposed_matvec, norm_squared,
 };
 use crate::workers::parallel;
 use crate::{LinalgError, Lower, Operation};
 use faer::linalg::triangular_solve::{solve_lower_triangular_in_place, solve_upper_triangular_in_place};
-use faer::{Accum, MatMut, MatRef, Par};
+use faer::{MatMut, MatRef, Par};
 use rayon::prelude::*;
 
-/// Columns of a triangular product done at once.
-const STEP: usize = 64;
 /// Up to this many rows are solved one by one.
 const FEW: usize = 2;
 
@@ -45,22 +43,6 @@ impl Lower {
     /// If `rows.len()` is not a multiple of `m`.
     pub fn solve_transposed_rows(&self, rows: &mut [f64]) -> Result<(), LinalgError> {
         self.solve(rows, Form::Transposed)
-    }
-
-    /// Multiplies every row by `L`: `r ← L r`. Cost `b·m²` for `b` rows; parallel over rows.
-    ///
-    /// # Panics
-    /// If `rows.len()` is not a multiple of `m`.
-    pub fn multiply_rows(&self, rows: &mut [f64]) {
-        self.multiply(rows, Form::Plain);
-    }
-
-    /// Multiplies every row by `Lᵀ`: `r ← Lᵀ r`. Cost `b·m²` for `b` rows; parallel over rows.
-    ///
-    /// # Panics
-    /// If `rows.len()` is not a multiple of `m`.
-    pub fn multiply_transposed_rows(&self, rows: &mut [f64]) {
-        self.multiply(rows, Form::Transposed);
     }
 
     fn count_rows(&self, rows: &[f64]) -> usize {
@@ -158,40 +140,6 @@ impl Lower {
                     add_scaled(&mut x[..i], -xi, &row[..i]);
                 }
             }
-        }
-    }
-
-    fn multiply(&self, rows: &mut [f64], form: Form) {
-        interrupt::check();
-        let (m, b) = (self.len(), self.count_rows(rows));
-        if b == 0 {
-            return;
-        }
-        let l = view(self.matrix.as_slice(), m, m);
-        let chunk = |rows: &mut [f64]| {
-            let count = rows.len() / m;
-            let old = rows.to_vec();
-            let old = view(&old, count, m);
-            let mut new = view_mut(rows, count, m);
-            for k in (0..m).step_by(STEP) {
-                let n = STEP.min(m - k);
-                let out = new.as_mut().subcols_mut(k, n);
-                match form {
-                    // rows of L in this step reach back to column 0
-                    Form::Plain => {
-                        gemm(out, Accum::Replace, 1.0, old.subcols(0, k + n), l.submatrix(k, 0, n, k + n).transpose());
-                    }
-                    // columns of L in this step reach down to row m
-                    Form::Transposed => {
-                        gemm(out, Accum::Replace, 1.0, old.subcols(k, m - k), l.submatrix(k, k, m - k, n));
-                    }
-                }
-            }
-        };
-        if b * m * m < PARALLEL_WORK {
-            rows.chunks_mut(ROW_CHUNK * m).for_each(chunk);
-        } else {
-            parallel(|watch| rows.par_chunks_mut(ROW_CHUNK * m).inspect(|_| watch.check()).for_each(chunk));
         }
     }
 }

@@ -93,8 +93,6 @@ fn solves_and_products_equal_loops() {
                     rows
                 })
             };
-            close(&run(&x, &|r| l.multiply_rows(r)), plain.as_slice(), 1e-13);
-            close(&run(&x, &|r| l.multiply_transposed_rows(r)), transposed.as_slice(), 1e-13);
             close(&run(&plain, &|r| l.solve_rows(r).unwrap()), x.as_slice(), 1e-12);
             close(&run(&transposed, &|r| l.solve_transposed_rows(r).unwrap()), x.as_slice(), 1e-12);
         }

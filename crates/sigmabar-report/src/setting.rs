@@ -25,7 +25,7 @@ pub fn value(cell: &Cell, parameter: &Parameter) -> Option<Value> {
 
 /// Columns of choices are read as text: a choice may be called 64,32 or 007.
 pub fn keep_choices(reader: &mut Reader, parameter: &Parameter, column: usize) {
-    if matches!(parameter.kind, ParameterKind::Categorical { .. }) {
+    if parameter.is_choice() {
         reader.keep_text(column);
     }
 }

@@ -92,7 +92,7 @@ pub(super) fn levels(parameter: &Parameter) -> Vec<Value> {
 /// So many of them, evenly over the range: the middles of equal parts of a continuous one, every value of one that has few.
 pub(super) fn some_levels(parameter: &Parameter, count: usize) -> Vec<Value> {
     let all = levels(parameter);
-    if matches!(parameter.kind, ParameterKind::Categorical { .. }) || all.len() <= count {
+    if parameter.is_choice() || all.len() <= count {
         return all;
     }
     (0..count).map(|i| all[((2 * i + 1) * (all.len() - 1) + count) / (2 * count)].clone()).collect()

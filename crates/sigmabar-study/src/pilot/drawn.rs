@@ -1,6 +1,5 @@
 //! Functions as large as premises say, to look at: could yours look like these?
 
-use super::kernel::is_choice;
 use super::{Learnt, Pilot, SAFETY};
 use crate::Result;
 use crate::space::{Parameter, ParameterKind, Space};
@@ -28,7 +27,7 @@ pub struct Drawn {
 #[must_use]
 pub fn shown_choices(space: &Space) -> Option<Vec<String>> {
     let parameters = space.parameters();
-    if (0..parameters.len()).all(|i| is_choice(space, i)) {
+    if parameters.iter().all(Parameter::is_choice) {
         return None;
     }
     let named = |parameter: &Parameter| match &parameter.kind {
@@ -49,7 +48,7 @@ impl Pilot {
     pub fn functions(&self, learnt: &Learnt, seed: u64) -> Result<Option<Drawn>> {
         let space = self.spec.space();
         let Some(choices) = shown_choices(space) else { return Ok(None) };
-        let numbers = (0..space.parameters().len()).filter(|&i| !is_choice(space, i));
+        let numbers = (0..space.parameters().len()).filter(|&i| !space.parameters()[i].is_choice());
         let Some(along) = numbers.min_by(|&a, &b| learnt.lengthscales[a].1.total_cmp(&learnt.lengthscales[b].1)) else { return Ok(None) };
         let kernel = self.spec.matern(&learnt.lengthscales, learnt.variance)?;
         let few: Vec<Vec<f64>> = self.points.iter().step_by(self.points.len().div_ceil(CENTRES)).cloned().collect();
@@ -71,7 +70,7 @@ impl Pilot {
 /// The strategy's point at a share of one parameter's range and at one choice of the first parameter that has choices; the others in the middle, or at their first choice.
 fn at(space: &Space, along: usize, share: f64, choice: usize) -> Vec<f64> {
     let mut point = vec![0.5; space.domain().dim()];
-    let choices: Vec<usize> = (0..space.parameters().len()).filter(|&i| is_choice(space, i)).collect();
+    let choices: Vec<usize> = (0..space.parameters().len()).filter(|&i| space.parameters()[i].is_choice()).collect();
     choices.iter().enumerate().for_each(|(place, &i)| space.choose(&mut point, i, if place == 0 { choice } else { 0 }));
     point[space.columns_of(along).start] = share;
     point

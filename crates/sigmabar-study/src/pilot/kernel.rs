@@ -24,7 +24,7 @@ impl Pilot {
     /// correlate as much.
     pub(super) fn scales(&self, prior: Prior, seed: u64) -> Result<Scales> {
         let space = self.spec.space();
-        let (choices, numbers): (Vec<usize>, Vec<usize>) = (0..space.parameters().len()).partition(|&i| is_choice(space, i));
+        let (choices, numbers): (Vec<usize>, Vec<usize>) = (0..space.parameters().len()).partition(|&i| space.parameters()[i].is_choice());
         let mut learning = Learning::new(vec![template(&numbers, &choices)?]);
         learning.seed = seed;
         let coordinates: Vec<Vec<f64>> =
@@ -35,16 +35,12 @@ impl Pilot {
             kernel.parameters().into_iter().filter(|parameter| parameter.name.contains("lengthscale")).map(|parameter| parameter.value);
         let mut lengths = vec![STARTS.0; space.parameters().len()];
         for (&parameter, length) in numbers.iter().chain(&choices).zip(learnt) {
-            let is_word = space.candidates().is_some() && is_choice(space, parameter);
+            let is_word = space.candidates().is_some() && space.parameters()[parameter].is_choice();
             lengths[parameter] = digits(if is_word { between_words(length)? } else { length });
         }
         let variance = digits(kernel.value(&coordinates[0], &coordinates[0]));
         Ok(Scales { lengths, variance, ridge: digits(found.ridge()) })
     }
-}
-
-pub(super) fn is_choice(space: &Space, parameter: usize) -> bool {
-    matches!(space.parameters()[parameter].kind, ParameterKind::Categorical { .. })
 }
 
 fn template(numbers: &[usize], choices: &[usize]) -> Result<Kernel> {

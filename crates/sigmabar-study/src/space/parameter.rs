@@ -97,6 +97,12 @@ pub(crate) fn titled(name: &str, unit: &str) -> String {
 }
 
 impl Parameter {
+    /// Whether it takes one of several words.
+    #[must_use]
+    pub fn is_choice(&self) -> bool {
+        matches!(self.kind, ParameterKind::Categorical { .. })
+    }
+
     /// Its name with its unit, for axes and headings.
     #[must_use]
     pub fn title(&self) -> String {

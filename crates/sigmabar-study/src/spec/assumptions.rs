@@ -108,7 +108,7 @@ fn kernel(table: &KernelTable, space: &Space) -> Result<Kernel, Fault> {
     let table = &spelt_out(table)?;
     let lengths = lengthscales(table, space)?;
     let is_list = space.candidates().is_some();
-    let is_choice = |i: usize| !is_list && matches!(space.parameters()[i].kind, ParameterKind::Categorical { .. });
+    let is_choice = |i: usize| !is_list && space.parameters()[i].is_choice();
     let (choices, numbers): (Vec<usize>, Vec<usize>) = (0..space.parameters().len()).partition(|&i| is_choice(i));
     let columns = |of: &[usize]| -> (Vec<usize>, Vec<f64>) {
         of.iter().flat_map(|&i| space.columns_of(i).map(move |column| (i, column))).map(|(i, column)| (column, lengths[i])).unzip()

@@ -166,7 +166,8 @@ impl Node {
         match (&mut self.squares, &right.squares) {
             (Squares::Gram(left), Squares::Gram(right)) => left.merge(right),
             (Squares::Factor(left), Squares::Factor(right)) => left.merge(right)?,
-            _ => unreachable!("plans that agree take the same road"),
+            // Plans that agree take the same road: somebody changed one of the files.
+            _ => return Err(super::TORN),
         }
         self.moments.merge(&right.moments);
         if let (Some(left), Some(right)) = (&mut self.ahead, &right.ahead) {

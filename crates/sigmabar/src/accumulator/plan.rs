@@ -323,12 +323,6 @@ impl Plan {
         &self.summed.left_out
     }
 
-    /// Whether rows with missing values are passed over.
-    #[must_use]
-    pub fn drops_missing(&self) -> bool {
-        self.summed.drop_missing
-    }
-
     pub(crate) fn summed(&self) -> &Summed {
         &self.summed
     }

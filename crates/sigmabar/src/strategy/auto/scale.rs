@@ -60,12 +60,6 @@ impl Scale {
         Self { mean, spread: if spread > 0.0 { spread } else { 1.0 }, ..self }
     }
 
-    /// Whether a tail is drawn in.
-    #[must_use]
-    pub fn is_warped(&self) -> bool {
-        self.warp != Warp::None
-    }
-
     /// Whether the same tail is drawn in.
     pub(super) fn is_like(&self, other: &Self) -> bool {
         self.warp == other.warp
