@@ -1,7 +1,8 @@
-//! Files that a command writes: whole or not at all, and never over a study or a model.
+//! Files that a command writes: whole or not at all, and never over a study, a model or a sheet that somebody may have filled in.
 
 use crate::Outcome;
 use crate::failure::Failure;
+use crate::plate::RESULT;
 use sigmabar::sealed::is_sealed;
 use std::ffi::OsString;
 use std::fs::{self, File};
@@ -10,6 +11,10 @@ use std::path::{Path, PathBuf};
 
 /// The first bytes of every SQLite file.
 const SQLITE: &[u8] = b"SQLite format 3\0";
+/// The first bytes of every .xlsx file.
+const SPREADSHEET: &[u8] = b"PK\x03\x04";
+/// So much of a file shows what it is: the names of its columns.
+const BEGINNING: u64 = 4096;
 /// What SQLite keeps beside a database.
 const COMPANIONS: [&str; 3] = ["-wal", "-shm", "-journal"];
 
@@ -22,6 +27,22 @@ pub(crate) fn check(path: &Path, inputs: &[&Path]) -> Outcome<()> {
         "is a database"
     } else if first_bytes(path).is_some_and(|bytes| is_sealed(&bytes)) {
         "is a model"
+    } else {
+        return Ok(());
+    };
+    Err(Failure::usage(format!("{} {what} and would be lost", path.display()), "choose another name for what is written"))
+}
+
+/// Refuses a target that holds what people typed: a sheet of `ask`, as text or in a spreadsheet.
+fn check_sheet(path: &Path) -> Outcome<()> {
+    let bytes = first_bytes(path).unwrap_or_default();
+    let text = String::from_utf8_lossy(&bytes);
+    let header = text.trim_start_matches('\u{feff}').lines().next().unwrap_or_default().to_lowercase();
+    let names: Vec<&str> = header.split([',', ';', '\t']).map(|name| name.trim_matches(['"', ' '])).collect();
+    let what = if bytes.starts_with(SPREADSHEET) {
+        "is a spreadsheet"
+    } else if names.contains(&"trial") && names.contains(&RESULT) {
+        "is a sheet of results"
     } else {
         return Ok(());
     };
@@ -52,6 +73,7 @@ pub(crate) fn check_target(path: &Path, inputs: &[&Path], force: bool) -> Outcom
 /// Refuses, before the work, a target that could not be written after it.
 pub(crate) fn check_writable(path: &Path, inputs: &[&Path]) -> Outcome<()> {
     check(path, inputs)?;
+    check_sheet(path)?;
     let target = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
     let tried = match fs::metadata(&target) {
         Ok(found) if found.is_dir() => Err(io::ErrorKind::IsADirectory.into()),
@@ -68,6 +90,7 @@ pub(crate) fn check_writable(path: &Path, inputs: &[&Path]) -> Outcome<()> {
 /// Writes a file beside its final name first, so that a full disk or a crash leaves what was there before.
 pub(crate) fn write(path: &Path, inputs: &[&Path], fill: impl FnOnce(&mut (dyn Write + Send)) -> io::Result<()>) -> Outcome<()> {
     check(path, inputs)?;
+    check_sheet(path)?;
     replace(path, fill)
 }
 
@@ -122,7 +145,7 @@ fn is_database(path: &Path) -> bool {
 fn first_bytes(path: &Path) -> Option<Vec<u8>> {
     let mut bytes = Vec::new();
     let is_file = fs::metadata(path).is_ok_and(|found| found.is_file());
-    is_file.then(|| File::open(path).ok()?.take(SQLITE.len() as u64).read_to_end(&mut bytes).ok())??;
+    is_file.then(|| File::open(path).ok()?.take(BEGINNING).read_to_end(&mut bytes).ok())??;
     Some(bytes)
 }
 

@@ -47,7 +47,19 @@ fn outputs_never_replace_a_study_or_a_model() {
     assert!(ends(path, &["design", "study.toml", "-n", "3", "-o", "study.toml"], 2).1.contains("would be lost"));
     assert_eq!(fs::read(path.join("study.db")).unwrap(), before);
     assert_eq!(fs::read_to_string(path.join("study.toml")).unwrap(), STUDY);
+    // What people typed is not there twice: a sheet of ask, whatever a spreadsheet made of it.
+    let sheets = ["trial,batch,x,result\n0,1,0.5,1.5\n", "\u{feff}\"Trial\";\"x\";\"Result\"\n0;0,5;1,5\n", "PK\u{3}\u{4} and more"];
+    for (i, sheet) in sheets.iter().enumerate() {
+        let name = format!("sheet-{i}.csv");
+        fs::write(path.join(&name), sheet).unwrap();
+        for verb in [&["export", "study.toml"][..], &["report", "study.toml"], &["design", "study.toml", "-n", "3"]] {
+            let said = ends(path, &[verb, &["-o", name.as_str()]].concat(), 2).1;
+            assert!(said.contains("sheet") && said.contains("and would be lost"), "{verb:?}: {said}");
+        }
+        assert_eq!(fs::read_to_string(path.join(&name)).unwrap(), *sheet);
+    }
     fs::write(path.join("rows.csv"), "older").unwrap();
+    ends(path, &["export", "study.toml", "-o", "rows.csv"], 0);
     ends(path, &["export", "study.toml", "-o", "rows.csv"], 0);
     assert!(fs::read_to_string(path.join("rows.csv")).unwrap().contains("0,1,done"));
     assert!(fs::read_dir(path).unwrap().all(|entry| !entry.unwrap().file_name().to_string_lossy().ends_with(".part")));
@@ -155,6 +167,30 @@ fn imports_are_checked_before_a_study_is_begun() {
     assert!(ends(path, &["import", "old.csv", "--study", "study.toml"], 1).1.contains("written down twice"));
     fs::write(path.join("more.csv"), "n,result\n10,1.25\n").unwrap();
     assert!(ends(path, &["import", "more.csv", "--study", "study.toml"], 0).1.contains("the strategy does not see them"));
+}
+
+/// Results that were corrected after they were analysed make an estimate; by way of a table they made a certificate.
+#[test]
+fn corrections_are_not_lost_in_a_table() {
+    let directory = with("budget = 4\nstrategy = \"sobol\"\n\n[parameters.x]\ntype = \"float\"\nlow = 0\nhigh = 1\n");
+    let path = directory.path();
+    fs::copy(path.join("study.toml"), path.join("again.toml")).unwrap();
+    ends(path, &["ask", "study.toml", "-n", "4"], 0);
+    for trial in ["0", "1", "2", "3"] {
+        ends(path, &["tell", trial, &format!("1.{trial}"), "--sure", "--study", "study.toml"], 0);
+    }
+    ends(path, &["export", "study.toml", "-o", "before.csv"], 0);
+    assert!(!fs::read_to_string(path.join("before.csv")).unwrap().contains("corrected"));
+    ends(path, &["tell", "2", "1.25", "--replace", "--note", "misread", "--sure", "--study", "study.toml"], 0);
+    ends(path, &["export", "study.toml", "-o", "after.csv"], 0);
+    let rows = fs::read_to_string(path.join("after.csv")).unwrap();
+    let marked: Vec<bool> = rows.lines().map(|row| row.ends_with(",after analysis")).collect();
+    assert!(rows.lines().next().unwrap().ends_with(",corrected") && marked == [false, false, false, true, false], "{rows}");
+    let said = ends(path, &["import", "after.csv", "--study", "again.toml", "--collected", "fixed"], 1).1;
+    assert!(said.contains("after.csv, line 4: this result was corrected after it was analysed"), "{said}");
+    assert!(!path.join("again.db").exists(), "nothing is begun");
+    ends(path, &["import", "before.csv", "--study", "again.toml", "--collected", "fixed", "--dry-run"], 0);
+    ends(path, &["import", "after.csv", "--study", "again.toml"], 0);
 }
 
 #[test]

@@ -137,6 +137,13 @@ fn numpy_and_compressed_tables_are_read() {
     let scores = done(directory.path(), &["fit", "a.npy", "--target", "c1", "--lengthscale", "0.3", "--tau", "0.1", "--format", "json"]);
     let scores: serde_json::Value = serde_json::from_str(&scores).unwrap();
     assert_eq!((scores["rows"].as_u64().unwrap() + scores["held_out"].as_u64().unwrap_or(0), scores["target"].as_str()), (30, Some("c1")));
+    let mut whole = b"\x93NUMPY\x01\x00\x76\x00{'descr': '<i8', 'fortran_order': False, 'shape': (2, 2), }".to_vec();
+    whole.resize(127, b' ');
+    whole.push(b'\n');
+    [1_i64, 2, 3, (1 << 53) + 1].iter().for_each(|v| whole.extend_from_slice(&v.to_le_bytes()));
+    fs::write(directory.path().join("ids.npy"), &whole).unwrap();
+    let said = refused(directory.path(), &["fit", "ids.npy", "--target", "c0"], 1);
+    assert!(said.contains("row 2, column c1: 9007199254740993 is a whole number that 64-bit floats cannot tell"), "{said}");
     let mut gz = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
     std::io::copy(&mut fs::File::open(directory.path().join("data.csv")).unwrap(), &mut gz).unwrap();
     fs::write(directory.path().join("data.csv.gz"), gz.finish().unwrap()).unwrap();

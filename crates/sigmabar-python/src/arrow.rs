@@ -42,11 +42,27 @@ fn append(batch: &RecordBatch, first_row: usize, data: &mut Vec<f64>) -> PyResul
         }
         let values = numbers(column.as_ref())
             .ok_or_else(|| raise(format!("column \"{name}\" holds {} and not numbers; encode it or leave it out", column.data_type())))?;
+        if let Some((row, number)) = lost(column.as_ref()) {
+            return Err(raise(format!(
+                "row {}, column \"{name}\": {number} is a whole number that 64-bit floats cannot tell from its neighbours; number what it names 0, 1, 2, …, or subtract an offset",
+                first_row + row
+            )));
+        }
         for (i, value) in values.into_iter().enumerate() {
             data[start + i * width + j] = value;
         }
     }
     Ok(())
+}
+
+/// The first whole number that a float does not hold, with its row: it and its neighbours would be one number.
+fn lost(column: &dyn Array) -> Option<(usize, i128)> {
+    let is_lost = |(_, number): &(usize, i128)| *number as f64 as i128 != *number;
+    match column.data_type() {
+        DataType::Int64 => column.as_primitive::<Int64Type>().values().iter().map(|v| i128::from(*v)).enumerate().find(is_lost),
+        DataType::UInt64 => column.as_primitive::<UInt64Type>().values().iter().map(|v| i128::from(*v)).enumerate().find(is_lost),
+        _ => None,
+    }
 }
 
 fn numbers(column: &dyn Array) -> Option<Vec<f64>> {

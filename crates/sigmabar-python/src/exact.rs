@@ -116,6 +116,12 @@ impl PyExactPosterior {
     }
 }
 
+/// For each row a number in [0, 1) by what stands in it, not by where it stands.
+#[pyfunction]
+pub fn row_fractions(x: Rows, y: &Bound<'_, PyArray1<f64>>, seed: u64) -> PyResult<Vec<f64>> {
+    Ok(sigmabar::points::row_fractions(x.view().map_err(raise)?.rows().zip(vector(y)?), seed))
+}
+
 /// The hashes of rows with their responses, of which a number was learnt.
 #[pyfunction]
 pub fn seen_hashes(x: Rows, y: &Bound<'_, PyArray1<f64>>) -> PyResult<Vec<u64>> {

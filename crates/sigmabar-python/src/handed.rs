@@ -71,17 +71,19 @@ impl Handed {
         told
     }
 
-    /// The run; its remark names the trials that nobody received.
-    pub fn to_bytes(&self) -> Vec<u8> {
+    /// The run; the first line of its remark names the trials that nobody received, what follows is said of the domain.
+    pub fn to_bytes(&self, domain: &str) -> Vec<u8> {
         let words: Vec<String> = self.kept.iter().map(u64::to_string).collect();
-        self.strategy.to_bytes_with(&words.join(" "))
+        self.strategy.to_bytes_with(&format!("{}\n{domain}", words.join(" ")))
     }
 
-    /// What [`Handed::to_bytes`] wrote.
-    pub fn from_bytes(bytes: &[u8]) -> sigmabar::Result<Self> {
-        let (strategy, kept) = Strategy::from_bytes_with(bytes)?;
+    /// What [`Handed::to_bytes`] wrote, and what was said of the domain.
+    pub fn from_bytes(bytes: &[u8]) -> sigmabar::Result<(Self, String)> {
+        let (strategy, remark) = Strategy::from_bytes_with(bytes)?;
+        let (kept, domain) = remark.split_once('\n').unwrap_or((remark, ""));
         // What another writer remarked is none of ours.
-        Ok(Self { strategy, kept: kept.split(' ').filter_map(|word| word.parse().ok()).collect() })
+        let kept = kept.split(' ').filter_map(|word| word.parse().ok()).collect();
+        Ok((Self { strategy, kept }, domain.to_owned()))
     }
 }
 

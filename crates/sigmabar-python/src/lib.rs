@@ -51,7 +51,7 @@ mod _core {
     #[pymodule_export]
     use super::evidence::fit_hyperparameters;
     #[pymodule_export]
-    use super::exact::{PyExactPosterior, seen_hashes};
+    use super::exact::{PyExactPosterior, row_fractions, seen_hashes};
     #[pymodule_export]
     use super::inducing::select_inducing;
     #[pymodule_export]

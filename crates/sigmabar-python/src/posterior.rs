@@ -315,6 +315,11 @@ impl PyPosterior {
         from_points(py, self.get().posterior.information().features().inducing())
     }
 
+    /// Where they came from.
+    fn inducing_source(&self) -> &'static str {
+        origin_name(self.get().posterior.information().features().sourced_given().origin)
+    }
+
     fn kernel(&self) -> PyKernel {
         let model = self.get();
         PyKernel { inner: model.posterior.information().features().sourced_kernel().clone(), seen: model.learnt_on.clone() }

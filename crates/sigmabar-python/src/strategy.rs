@@ -374,15 +374,18 @@ impl PyStrategy {
         (self.facts.name, self.facts.budget, self.facts.is_maximised)
     }
 
-    fn save<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
+    /// The run as bytes, with what is said of its domain.
+    fn save<'py>(&self, py: Python<'py>, domain: String) -> PyResult<Bound<'py, PyBytes>> {
         let inner = Arc::clone(&self.inner);
-        let bytes = work::run(py, move || Ok::<_, sigmabar::Error>(Self::lock(&inner).to_bytes()))?;
+        let bytes = work::run(py, move || Ok::<_, sigmabar::Error>(Self::lock(&inner).to_bytes(&domain)))?;
         Ok(PyBytes::new(py, &bytes))
     }
 
+    /// A run with what was said of its domain.
     #[staticmethod]
-    fn load(py: Python<'_>, bytes: Vec<u8>) -> PyResult<Self> {
-        work::run(py, move || Handed::from_bytes(&bytes)).map(Self::from)
+    fn load(py: Python<'_>, bytes: Vec<u8>) -> PyResult<(Self, String)> {
+        let (run, domain) = work::run(py, move || Handed::from_bytes(&bytes))?;
+        Ok((Self::from(run), domain))
     }
 }
 

@@ -254,6 +254,34 @@ def test_sparse_matrices_and_huge_integers_are_refused_in_words() -> None:
         sb.SparsePosterior(sb.SquaredExponential(0.2), 10**400, X, Y, inducing=X[:5])
 
 
+LARGE = 2**53
+
+
+@pytest.mark.parametrize(
+    ("points", "where"),
+    [
+        (np.array([LARGE, LARGE + 1]), "points, row 1: 9007199254740993 is"),
+        (np.array([[1, 2], [3, 2**64 - 1]], dtype=np.uint64), "points, row 1, column 1: 18446744073709551615 is"),
+        (np.array([[1, LARGE + 1]], dtype=object), "points, row 0, column 1"),
+        ([[0.5, LARGE], [0.5, LARGE + 1]], "points, row 1, column 1"),
+    ],
+    ids=["integers", "without sign", "objects", "beside fractions"],
+)
+def test_whole_numbers_that_floats_cannot_hold_are_refused_by_their_place(points: object, where: str) -> None:
+    with pytest.raises(sb.Error, match=f"{where}.*cannot tell from its neighbours"):
+        K(points, points)
+
+
+def test_large_whole_numbers_of_tables_are_refused_by_their_column() -> None:
+    pandas, polars, pyarrow = (pytest.importorskip(name) for name in ("pandas", "polars", "pyarrow"))
+    columns = {"a": [0.5, 0.25], "id": [LARGE, LARGE + 1]}
+    for table in (pandas.DataFrame(columns), pandas.DataFrame(columns).convert_dtypes(), polars.DataFrame(columns), pyarrow.table(columns)):
+        with pytest.raises(sb.Error, match='(column "id", row 1|row 1, column "id"): 9007199254740993 is'):
+            K(table, table)
+    held = np.array([[0, LARGE], [1, LARGE + 2]])
+    assert K(held, held).shape == (2, 2), "what floats hold is taken"
+
+
 def test_the_log_evidence_lies_in_its_bracket() -> None:
     for tau in (1.0, 0.1, 1e-2):
         kernel = sb.Matern(nu=2.5, lengthscale=0.5)

@@ -304,7 +304,7 @@ def test_an_optuna_study_with_a_wrong_unit_stops() -> None:
 def test_marks_stay_on_whatever_is_made_of_a_learnt_number() -> None:
     learnt = sb.fit_hyperparameters(sb.Matern(nu=2.5), X, Y, starts=1)
     tau, kernel = learnt.tau, learnt.kernel
-    for made in (round(tau, 3), tau // 0.01, tau % 1.0, np.sqrt(tau), np.maximum(tau, 0.01), 1.0 / tau):
+    for made in (round(tau, 3), tau // 0.01, tau % 1.0, np.sqrt(tau), np.maximum(tau, 0.01), 1.0 / tau, np.round(tau, 3), np.clip(tau, 0.01, 9.0), divmod(tau, 1.0)[1], tau.real):
         assert made.source == "learnt-here" and type(made.source) is str
     assert sb.max_variance_design(K, tau, X, 3).uniform_error(2.0, 0.1).certificate.premises["ridge"].origin == "learnt_here"
     assert sb.max_variance_design(K, 0.1, X, 3).uniform_error(2.0, tau).label == "estimated", "a level that is a plain number"
@@ -408,3 +408,39 @@ def test_an_altered_certificate_is_refused_by_field() -> None:
     for change, field in (({"delta": 5.0}, "delta"), ({"range": {**c.details["range"], "norm_breakdown": 1e9}}, "range.norm_breakdown")):
         with pytest.raises(sb.Error, match=field):
             sb.Certificate.from_json(json.dumps({**c.details, **change}))
+
+
+def test_inducing_points_of_a_learnt_model_stay_marked() -> None:
+    points = sb.fit_hyperparameters(sb.Matern(nu=2.5), X, Y, starts=1).posterior.inducing
+    for made in (points, points[::2], points.copy(), pickle.loads(pickle.dumps(points))):
+        assert certificate(sb.SparsePosterior(K, 0.1, X, Y, inducing=made, collected="fixed")).premises["inducing"].origin == "learnt_here"
+    for plain in (np.array(points), model().inducing):
+        assert certificate(sb.SparsePosterior(K, 0.1, X, Y, inducing=plain, collected="fixed")).label == "certified"
+
+
+def test_too_few_rows_left_out_make_an_interval_without_ends_at_the_delta_asked_for() -> None:
+    for rows, delta, expected in ((5, 0.05, 0.05), (10, 0.5, 1.0)):
+        found = sb.ExactPosterior(K, 0.1, X[:rows], Y[:rows]).prediction_interval([0.5], delta=delta)
+        assert found.certificate.delta == expected and sb.Certificate.from_json(found.certificate.to_json()) == found.certificate
+        assert bool(np.isinf(found.upper[0])) == (rows == 5)
+
+
+def test_one_side_without_a_theorem_is_refused() -> None:
+    for p in (model(), sb.ExactPosterior(K, 0.1, X, Y)):
+        with pytest.raises(sb.Error, match='side="upper" needs norm_bound and noise'):
+            p.prediction_interval([0.5], side="upper")
+    assert "a new response ≤ upper" in str(model().prediction_interval([0.5], side="upper", **CLAIM).certificate).splitlines()[0]
+
+
+def test_a_calibrated_certificate_that_was_altered_is_refused_by_field() -> None:
+    c = sb.ExactPosterior(K, 0.1, X, Y, collected="exchangeable").prediction_interval([0.5]).certificate
+    details = c.details
+    assert c.label == "conformal"
+    for change, field in (
+        ({"bounds": {**details["bounds"], "level": 0.9999}}, "bounds.level"),
+        ({"about": "everywhere"}, "about"),
+        ({"claim": {"function": {"side": "both"}}}, "claim"),
+        ({"theorem": {"width": "tight"}, "label": "certified"}, "premises.norm_bound"),
+    ):
+        with pytest.raises(sb.Error, match=field):
+            sb.Certificate.from_json(json.dumps({**details, **change}))

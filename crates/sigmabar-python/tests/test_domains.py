@@ -139,3 +139,40 @@ def test_what_is_still_possible_is_drawn_by_the_names_of_the_parameters(tmp_path
     assert sb.plot.survivors(s, candidates=np.linspace(0, 1, 30)).get_xlabel() == "column 0"
     with pytest.raises(ValueError, match="candidates="):
         sb.plot.survivors(s)
+
+
+def saved_on(domain: Any) -> bytes:
+    return sb.Strategy("sobol", domain=domain, budget=8).save()
+
+
+def test_a_saved_run_takes_its_own_domain_and_no_other() -> None:
+    def space(solvents: list[str], high: float = 100, **more: Any) -> sb.Space:
+        return sb.Space(t=sb.Float(0, high), solvent=sb.Categorical(solvents), **more)
+
+    data = saved_on(space(["acid", "base"]))
+    again = sb.Strategy.load(data, domain=space(["acid", "base"]))
+    for run in (again, sb.Strategy.load(sb.Strategy.load(data).save(), domain=space(["acid", "base"])), pickle.loads(pickle.dumps(again))):
+        assert [set(p) for _, p in run.ask(2)] == [{"t", "solvent"}] * 2
+        assert run.save().count(b"solvent") > 0
+    for other, words in (
+        (space(["base", "acid"]), r"solvent: choices was \['acid', 'base'\] and is \['base', 'acid'\]"),
+        (space(["acid", "base"], 1), "t: high was 100.0 and is 1.0"),
+        (sb.Space(solvent=sb.Float(0, 100), t=sb.Categorical(["acid", "base"])), "names was"),
+        (sb.Space([sb.Float(0, 100), sb.Categorical(["acid", "base"])]), "names was"),
+        (sb.Box([0, 0], [100, 1]), "kind was 'Space' and is 'Box'"),
+    ):
+        with pytest.raises(sb.Error, match=f"not that of the saved run: {words}"):
+            sb.Strategy.load(data, domain=other)
+
+
+def test_a_saved_list_is_known_by_its_rows_and_labels() -> None:
+    data = saved_on(sb.Candidates([[0.1], [0.2], [0.3]], labels=["a", "b", "c"]))
+    sb.Strategy.load(data, domain=sb.Candidates([[0.1], [0.2], [0.3]], labels=["a", "b", "c"]))
+    for points, labels, words in (([[0.2], [0.1], [0.3]], ["a", "b", "c"], "points"), ([[0.1], [0.2], [0.3]], ["b", "a", "c"], "labels")):
+        with pytest.raises(sb.Error, match=f"hash of the {words} was"):
+            sb.Strategy.load(data, domain=sb.Candidates(points, labels=labels))
+
+
+def test_choices_without_an_order_are_refused() -> None:
+    with pytest.raises(sb.Error, match="a list of different things"):
+        sb.Space(solvent=sb.Categorical({"acid", "base"}))  # type: ignore[arg-type]

@@ -141,7 +141,7 @@ def test_responses_are_calibrated_by_default() -> None:
     model = SparseKernelRegressor(sb.Matern(lengthscale=0.5), noise=0.2, learn=False, random_state=0).fit(X, y)
     interval = model.interval(queries, of="response")
     certificate = interval.certificate
-    assert interval.label == "conformal" and certificate.details["bounds"]["level"] == pytest.approx(0.95)
+    assert interval.label == "conformal" and certificate.details["bounds"]["level"] == pytest.approx(0.95) and certificate.delta == 0.05
     assert certificate.premises["points"].origin == "assumed" and "exchangeable" in str(certificate)
     assert 0.92 <= np.mean((interval.lower <= new) & (new <= interval.upper)) <= 0.98
     assert model.interval(queries, of="function").certificate.details["bounds"]["measured"]["of"] == 500
@@ -280,6 +280,27 @@ def test_nothing_is_warned_of_where_nothing_is_wrong() -> None:
 def test_numbers_that_fit_no_float_are_refused_in_words() -> None:
     with pytest.raises(sb.Error, match="numbers that fit a float"):
         SparseKernelRegressor().fit([[10**400], [1]], [1.0, 2.0])
+
+
+def test_ids_that_fit_no_float_are_refused_by_their_place() -> None:
+    pandas = pytest.importorskip("pandas")
+    ids, y = np.repeat([2**53, 2**53 + 1], 20), np.arange(40.0)
+    with pytest.raises(sb.Error, match="X, row 20, column 1: 9007199254740993 is"):
+        SparseKernelRegressor().fit(np.column_stack([np.arange(40), ids]), y)
+    table = pandas.DataFrame({"x": np.linspace(0, 1, 40), "id": ids})
+    with pytest.raises(sb.Error, match='column "id", row 20: 9007199254740993 is'):
+        SparseKernelRegressor().fit(table, y)
+    fitted = SparseKernelRegressor(random_state=0, categorical=["id"]).fit(table, np.where(ids == 2**53, 1.0, -1.0) + 0.01 * np.sin(y))
+    assert fitted.predict(table)[0] > 0.5 > -0.5 > fitted.predict(table)[-1], "declared as categories they are two"
+
+
+def test_more_rows_drop_the_calibration_of_those_before() -> None:
+    X, y = data(400)
+    for options in ({}, {"calibration": "cross"}):
+        model = SparseKernelRegressor(sb.Matern(lengthscale=0.5), noise=0.2, learn=False, random_state=0, **options).fit(X[:300], y[:300])
+        assert model.interval(X[:2], of="response").label == "conformal"
+        model.partial_fit(X[300:], y[300:], collected="adaptive")
+        assert model.interval(X[:2], of="response").label == "estimated"
 
 
 def test_dates_are_days_since_1970_as_in_the_command() -> None:

@@ -5,6 +5,7 @@ use crate::sheet::{Sheet, plain};
 use serde_json::{Map, Value, json};
 use sigmabar::Label;
 use sigmabar_study::{Advice, ImportedRow, Nearest, Parameter, Space, Study, TrialResult, TrialRow};
+use std::collections::BTreeSet;
 
 /// What to do about a study whose premises the data refute.
 pub const MEND: &str = "nothing more is measured under premises that the data refute; mend prior_mean, unit, norm_bound or noise in a new study, and take this one's results along: sigmabar export, then sigmabar import";
@@ -110,6 +111,21 @@ pub fn trial_sheet(study: &Study, trials: &[TrialRow]) -> Sheet {
         sheet.rows.iter_mut().zip(trials).for_each(|(row, trial)| row.push(json!(trial.replicates)));
     }
     sheet
+}
+
+/// The column of what was corrected, and what stands in it: whoever imports the rows knows.
+pub const CORRECTED: (&str, &str) = ("corrected", "after analysis");
+
+/// Marks trials whose results were corrected after they were analysed, where there are any.
+pub fn add_corrected(sheet: &mut Sheet, trials: &BTreeSet<u64>) {
+    if trials.is_empty() {
+        return;
+    }
+    sheet.columns.push(CORRECTED.0.to_owned());
+    for row in &mut sheet.rows {
+        let is_corrected = row[0].as_u64().is_some_and(|id| trials.contains(&id));
+        row.push(if is_corrected { json!(CORRECTED.1) } else { Value::Null });
+    }
 }
 
 /// One row for each result from before the study.

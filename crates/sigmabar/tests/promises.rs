@@ -133,9 +133,9 @@ fn undeclared_data_get_the_band_that_is_safe_and_updates_degrade() {
     assert_eq!(theorem(&posterior), Theorem::Width(Method::Tight));
     posterior.update_declared(&[0.0], 0.1, Collected::DeclaredFixed).unwrap();
     assert_eq!(theorem(&posterior), Theorem::Width(Method::Tight));
-    posterior.update(&[0.0], 0.1).unwrap();
+    posterior.update(&[0.0], 0.12).unwrap();
     assert_eq!(theorem(&posterior), Theorem::Energy);
-    posterior.update_declared(&[0.0], 0.1, Collected::DeclaredFixed).unwrap();
+    posterior.update_declared(&[0.0], 0.14, Collected::DeclaredFixed).unwrap();
     assert_eq!(theorem(&posterior), Theorem::Energy, "one row that nobody vouches for is enough");
 }
 
@@ -317,4 +317,39 @@ fn a_new_response_is_not_certified_where_the_function_is_refuted() {
         }
     }
     assert!(found > 0, "no draw showed it at the point alone");
+}
+
+/// A cell of a notebook that is run again: the same rows count as others, unless they are recognised.
+#[test]
+fn rows_that_come_again_are_copies() {
+    let fixed = Collected::DeclaredFixed;
+    let told = |second: &[f64]| {
+        let mut posterior = at_origin(&[0.31], 0.1, fixed);
+        for y in second {
+            posterior.update_declared(&[0.0], *y, fixed).unwrap();
+        }
+        let found = posterior.interval(points(&[vec![0.0]]).view(), &claim(0.1, 2.0, 0.1)).unwrap();
+        (found.certificate().label(), found.certificate().premises.copies.value)
+    };
+    assert_eq!(told(&[0.29, 0.35]), (Label::Certified, 0));
+    assert_eq!(told(&[0.31]), (Label::Estimated, 1));
+    assert_eq!(told(&[0.31, 0.31, 0.31]), (Label::Estimated, 3));
+    let mut posterior = at_origin(&[0.31], 0.1, fixed);
+    posterior.update_block(points(&[vec![0.0], vec![0.5]]).view(), &[0.31, 0.2], fixed).unwrap();
+    let found = posterior.interval(points(&[vec![0.0]]).view(), &claim(0.1, 2.0, 0.1)).unwrap();
+    assert_eq!((found.certificate().label(), found.certificate().premises.copies.value), (Label::Estimated, 1));
+}
+
+/// A weight of ten says that a row is the mean of ten measurements: whoever gives it declares that.
+#[test]
+fn weights_are_declared_means() {
+    let x = points(&[vec![0.0], vec![0.3], vec![0.7]]);
+    let features = Arc::new(FeatureMap::new(Kernel::squared_exponential(0.2, 1.0).unwrap(), x.clone()).unwrap());
+    let of = |weights: &[f64]| {
+        let observations = Observations::weighted(x.clone(), &[0.1, 0.2, 0.3], weights, Collected::DeclaredFixed, Prior::ZERO).unwrap();
+        let posterior = Posterior::fit(Arc::clone(&features), 0.1, observations).unwrap();
+        posterior.interval(x.view(), &claim(0.1, 2.0, 0.1)).unwrap().certificate().premises.means
+    };
+    assert_eq!(of(&[1.0, 1.0, 1.0]), Sourced::new(0, Origin::Guaranteed));
+    assert_eq!(of(&[1.0, 10.0, 2.0]), Sourced::new(2, Origin::Declared));
 }

@@ -249,6 +249,11 @@ fn boxes_in_many_dimensions_are_declared_candidates() {
     assert!(advice.candidate_gap.unwrap() < advice.gap, "{:?}", (advice.candidate_gap, advice.gap));
     // What the widths were made with stands in the certificate: z at least that of a claim with all of δ, and a rounding that is there and small.
     let bounds = advice.certificate.bounds;
+    // The two gaps are about the box and about these candidates, which cover it: |f(x) − f(z)| ≤ C d(x, z).
+    assert_eq!(bounds.candidates, Some(300));
+    let whole = advice.candidate_gap.unwrap() + 2.0 * bounds.cover_radius.unwrap();
+    assert!((whole - advice.gap).abs() < 1e-9 * whole || advice.gap < whole, "{whole} {}", advice.gap);
+    assert!(advice.certificate.to_string().contains("that among 300 candidates"), "{}", advice.certificate);
     assert!(bounds.noise_factor.unwrap() > Noise::sub_gaussian(0.1).unwrap().tail_factor(-0.05f64.ln()), "{bounds:?}");
     assert!(bounds.rounding.is_some_and(|rounding| rounding > 0.0 && rounding < 1e-6), "{bounds:?}");
     assert!(strategy.survivors().unwrap().unwrap().len() <= 300);

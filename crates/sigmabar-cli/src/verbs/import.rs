@@ -1,6 +1,7 @@
 //! `sigmabar import FILE`: results from before the study.
 
 use crate::Outcome;
+use crate::advice::CORRECTED;
 use crate::args::{self, Global};
 use crate::console::Console;
 use crate::data::{Cell, DataError, Reader};
@@ -52,7 +53,12 @@ pub(crate) fn run(arguments: &Arguments, global: &Global, console: &Console) -> 
         return Err(Failure::usage(format!("{} is a study, not a table", arguments.file.display()), remedy));
     }
     let mut reader = Reader::open(&arguments.file)?;
-    let Rows { told: rows, lines, empty } = columns.read(&mut reader)?;
+    let Rows { told: rows, lines, empty, corrected } = columns.read(&mut reader)?;
+    if let Some(line) = corrected.filter(|_| arguments.collected.is_fixed()) {
+        let what = format!("{}, line {line}: this result was corrected after it was analysed", arguments.file.display());
+        let remedy = "a certificate would not say so: import without --collected fixed, and the search alone uses these results";
+        return Err(Failure::refused(what, remedy));
+    }
     console.say_decimal_commas(&arguments.file, reader.has_decimal_commas());
     for (row, line) in rows.iter().zip(&lines) {
         // Every row is checked here, so that the error names the line of the file.
@@ -95,6 +101,8 @@ pub(crate) struct Rows {
     pub told: Vec<ImportedRow>,
     pub lines: Vec<u64>,
     pub empty: Vec<u64>,
+    /// The line of the first result that `export` marks as corrected after it was analysed.
+    pub corrected: Option<u64>,
 }
 
 /// Where parameters and results stand in the table.
@@ -142,7 +150,7 @@ impl<'a> Columns<'a> {
             None => reader.column(RESULT).or_else(|error| reader.column_in_any_case("value", &in_use).map_err(|_| error))?,
         };
         let beside = |name: &str| reader.column_in_any_case(name, &in_use).ok();
-        let (state, reason) = (beside("state"), beside("reason"));
+        let (state, reason, mark) = (beside("state"), beside("reason"), beside(CORRECTED.0));
         let optional = |mapped: &Option<String>, usual: &str| match mapped {
             Some(name) => reader.column(name).map(Some),
             None => Ok(beside(usual)),
@@ -190,6 +198,9 @@ impl<'a> Columns<'a> {
             for &(parameter, column) in &parameters {
                 let value = setting::value(&cells[column], parameter);
                 values.push(value.ok_or_else(|| wrong(column, "the setting that was measured belongs there"))?);
+            }
+            if mark.is_some_and(|column| matches!(&cells[column], Cell::Text(word) if word == CORRECTED.1)) {
+                rows.corrected.get_or_insert(line);
             }
             rows.told.push(ImportedRow { values, result });
             rows.lines.push(line);

@@ -1,7 +1,7 @@
 //! `sigmabar trials` and `sigmabar export`: every trial of a study.
 
 use crate::Outcome;
-use crate::advice::{add_imported, trial_sheet};
+use crate::advice::{add_corrected, add_imported, trial_sheet};
 use crate::args::Format;
 use crate::console::{Console, write_csv};
 use crate::failure::{Ending, Failure};
@@ -49,6 +49,7 @@ pub(crate) fn export(arguments: &Export, console: &Console) -> Outcome {
     let place = arguments.study.place()?;
     let study = place.open()?;
     let mut sheet = trial_sheet(&study, &study.trials()?);
+    add_corrected(&mut sheet, &study.corrected_after_analysis()?);
     add_imported(&mut sheet, &study.imported()?);
     match &arguments.out {
         None => console.sheet(&sheet, Format::Csv)?,

@@ -129,7 +129,8 @@ _ON_DEMAND = ("dask", "optuna", "plot", "ray", "sklearn", "spark")
 def __getattr__(name: str) -> Any:
     if name in _ON_DEMAND:
         return importlib.import_module(f"{__name__}.{name}")
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    hint = "; it is in sigmabar.sklearn" if name == "SparseKernelRegressor" else ""
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}{hint}")
 
 
 def __dir__() -> list[str]:

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from . import _core
+from ._checks import refuse_lost
 from ._core import Error
 from ._interchange import interchanged_rows
 
@@ -53,11 +54,13 @@ def _plain(values: Any, what: str) -> Floats:
         if wrong is not None:
             raise Error(f"{what} must be numbers, not {wrong!r}")
     try:
-        return np.require(array, np.float64, ["C", "A"])
+        found = np.require(array, np.float64, ["C", "A"])
     except OverflowError:
         raise Error(f"{what} must be numbers that fit a float, at most about 1.8e308: one of them is larger; take its logarithm or another unit") from None
     except (TypeError, ValueError) as error:
         raise Error(f"{what} must be numbers: {error}") from error
+    refuse_lost(values, array, found, what)
+    return found
 
 
 def _labelled(values: Any, what: str) -> Floats:

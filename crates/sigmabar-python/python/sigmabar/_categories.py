@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from ._checks import refuse_lost
 from ._core import Error
 
 
@@ -45,6 +46,8 @@ class Categories:
         numbers = np.empty(rows.shape, dtype=np.float64)
         for j in range(rows.shape[1]):
             numbers[:, j] = codes[j] if j in codes else rows[:, j].astype(np.float64)
+            if j not in codes:
+                refuse_lost(rows[:, j], rows[:, j], numbers[:, j], self._title(j))
         return numbers
 
     def _codes(self, column: Sequence[Any], place: int) -> Any:

@@ -1,8 +1,9 @@
-"""Single numbers as users hand them in: refused by the name of the parameter."""
+"""Numbers as users hand them in: refused by the name of the parameter."""
 
 from __future__ import annotations
 
 import operator
+from numbers import Integral
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +29,28 @@ def number(value: Any, what: str) -> float:
 def number_or_none(value: Any, what: str) -> float | None:
     """A real number, or none."""
     return None if value is None else number(value, what)
+
+
+def refuse_lost(values: Any, array: Any, found: Any, what: str) -> None:
+    """Refuses a whole number that floats cannot hold: it and its neighbours would be one number. ``found`` are the floats of ``array``, which NumPy made of ``values``."""
+    if array.dtype.kind in "iu":
+        if array.dtype.itemsize < 8:
+            return
+        with np.errstate(invalid="ignore"):
+            lost = np.argwhere((found.astype(array.dtype) != array) | (found >= 2.0 ** (63 if array.dtype.kind == "i" else 64)))
+    elif array.dtype.kind == "O" or array.dtype.kind == "f" and not hasattr(values, "dtype"):
+        # Beside a fraction NumPy makes a float of every whole number, before anybody can look at it.
+        large = np.argwhere(np.abs(found) >= 2.0**53)
+        array = np.asarray(values, dtype=object) if len(large) else array
+        lost = np.array([p for p in large if isinstance(array[tuple(p)], Integral) and int(array[tuple(p)]) != int(found[tuple(p)])])
+    else:
+        return
+    if len(lost):
+        where = "".join(f", {word} {place}" for word, place in zip(("row", "column"), lost[0]))
+        raise Error(
+            f"{what}{where}: {int(array[tuple(lost[0])])} is a whole number that 64-bit floats cannot tell from its neighbours; "
+            "number what it names 0, 1, 2, …, or subtract an offset"
+        )
 
 
 def count(value: Any, what: str, least: int = 0) -> int:

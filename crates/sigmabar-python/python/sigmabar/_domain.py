@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import Any
@@ -181,6 +184,10 @@ class Domain:
     def _coordinate(self, params: Mapping[str, Any], column: int) -> float:
         return number(params[f"x{column}"], f"x{column}")
 
+    def _facts(self) -> dict[str, Any]:
+        """What makes it this domain and no other, for JSON."""
+        raise NotImplementedError
+
 
 class Candidates(Domain):
     """A finite list of points, with optional labels and costs.
@@ -191,11 +198,14 @@ class Candidates(Domain):
     """
 
     def __init__(self, points: Any, labels: Sequence[str] | None = None, costs: Sequence[float] | None = None) -> None:
-        self._labels = None if labels is None else list(labels)
-        self._core = _core.Domain.list_of(
-            rows(points, "candidates"), None if labels is None else [text(label, "labels") for label in labels], None if costs is None else floats(costs, "costs")
-        )
+        self._labels = None if labels is None else [text(label, "labels") for label in labels]
+        array, paid = rows(points, "candidates"), None if costs is None else floats(costs, "costs")
+        self._core = _core.Domain.list_of(array, self._labels, paid)
+        self._hashes = {"hash of the points": _hash((array + 0.0).astype("<f8").tobytes()), "hash of the costs": _hash(json.dumps(paid).encode())}
 
+    def _facts(self) -> dict[str, Any]:
+        labels = _hash(json.dumps(self._labels).encode())
+        return {"kind": "Candidates", "points": self._core.size(), "columns": self.columns, **self._hashes, "hash of the labels": labels}
 
     def params(self, point: Any, index: int | None = None) -> dict[str, Any]:
         label = {} if self._labels is None or index is None else {"label": self._labels[index]}
@@ -223,6 +233,9 @@ class Box(Domain):
             low, high = ends[:, 0], ends[:, 1]
         self._low, self._high = floats(low, "low"), floats(high, "high")
         self._core = _core.Domain.box_of(self._low, self._high)
+
+    def _facts(self) -> dict[str, Any]:
+        return {"kind": "Box", "low": self._low, "high": self._high}
 
     def __repr__(self) -> str:
         return f"Box({list(self._low)}, {list(self._high)})"
@@ -271,10 +284,50 @@ class Space(Domain):
             raise Error(f"a setting has {', '.join(map(repr, params))}: it needs {', '.join(map(repr, self._named))}")
         return kind._natural(params[name], name) if isinstance(kind, Categorical) else number(params[name], name)
 
+    def _facts(self) -> dict[str, Any]:
+        facts: dict[str, Any] = {"kind": "Space", "names": self.names}
+        for name, column in self._named.items():
+            facts |= {f"{name}: {fact}": value for fact, value in zip(_FACTS, column._parts())}
+            if isinstance(column, Categorical):
+                facts[f"{name}: choices"] = [_written(column._value(j)) for j in range(column._parts()[-1])]
+        return facts | {"constraints": [constraint._parts(self.names) for constraint in self._constraints]}
+
     def __repr__(self) -> str:
         shown = [f"{name}={_shown(c)}" if self._has_names else _shown(c) for name, c in self._named.items()]
         columns = ", ".join(shown) if self._has_names else f"[{', '.join(shown)}]"
         return f"Space({columns}{f', constraints={self._constraints}' if self._constraints else ''})"
+
+
+#: What ``_parts`` of a column are called.
+_FACTS = ("type", "low", "high", "log", "step", "levels")
+
+
+def said(domain: Domain) -> str:
+    """A domain in JSON: what a saved run keeps of it."""
+    return json.dumps(domain._facts())
+
+
+def check_said(domain: Domain, saved: str) -> None:
+    """Refuses another domain than the one that was saved, by what differs: names would be given to other settings."""
+    try:
+        before = json.loads(saved)
+    except ValueError:
+        raise Error("domain cannot be compared: the saved run does not say what its domain is; load it without") from None
+    here = json.loads(said(domain))
+    for fact in [*before, *here]:
+        if before.get(fact) != here.get(fact):
+            was, now = (_short(facts[fact]) if fact in facts else "not there" for facts in (before, here))
+            raise Error(f"domain is not that of the saved run: {fact} was {was} and is {now}; give the domain as it was, choices in the same order")
+
+
+def _written(thing: Any) -> Any:
+    """A choice in JSON, the same in every process: where an object lies in memory is left out."""
+    thing = thing.item() if isinstance(thing, np.generic) else thing
+    return thing if isinstance(thing, (str, int, float, type(None))) else re.sub(r" at 0x[0-9a-fA-F]+", "", repr(thing))
+
+
+def _hash(content: bytes) -> str:
+    return hashlib.sha256(content).hexdigest()[:16]
 
 
 def _value_of(column: Column, natural: float) -> Any:
@@ -308,7 +361,7 @@ def domain_from(domain: Any) -> Domain:
         return Box(*domain)
     if _could_be_box(domain):
         has_ends = np.ndim(domain) == 2 and np.shape(domain)[1] == 2 and bool((_array(domain)[:, 0] < _array(domain)[:, 1]).all())
-        raise _ambiguous(domain, f"sb.Box({_short(domain)})" if has_ends else "sb.Box(low, high)", "sb.Candidates(points)")
+        raise _ambiguous(domain, f"sb.Box({_short(np.asarray(domain).tolist())})" if has_ends else "sb.Box(low, high)", "sb.Candidates(points)")
     return Candidates(domain)
 
 
@@ -341,10 +394,10 @@ def _is_increasing(pair: Any) -> bool:
     return bool((pair[0] < pair[1]).all() and (pair[:, 0] < pair[:, 1]).all())
 
 
-def _short(domain: Any) -> str:
-    said = repr(np.asarray(domain).tolist())
-    return said if len(said) < 80 else said[:60] + "…"
+def _short(value: Any) -> str:
+    shown = repr(value)
+    return shown if len(shown) < 80 else shown[:60] + "…"
 
 
 def _ambiguous(domain: Any, one: str, other: str) -> Error:
-    return Error(f"domain={_short(domain)} can be read in two ways: write {one}, or {other}")
+    return Error(f"domain={_short(np.asarray(domain).tolist())} can be read in two ways: write {one}, or {other}")

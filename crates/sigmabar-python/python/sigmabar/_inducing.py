@@ -12,7 +12,7 @@ from . import _core
 from ._arrays import Floats, rows
 from ._checks import count, count_or_none, number, number_or_none, seed_of, text
 from ._kernels import Kernel, kernel_core, learnt_parameters
-from ._learnt import source_of
+from ._learnt import LearntPoints, source_of
 from ._names import InducingMethod
 
 
@@ -87,5 +87,7 @@ def select_inducing(
 def inducing_points(inducing: Any) -> tuple[Floats, str, list[int]]:
     """The points of an array or of the result of :func:`select_inducing`, where they came from, and the rows that what chose them was learnt on."""
     if isinstance(inducing, Inducing):
-        return inducing.points, inducing.source, list(inducing._seen)
+        return np.asarray(inducing.points), inducing.source, list(inducing._seen)
+    if isinstance(inducing, LearntPoints):
+        return rows(inducing, "inducing points"), inducing.source, list(inducing._seen)
     return rows(inducing, "inducing points"), "declared", []

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ._checks import refuse_lost
 from ._core import Error
 
 # Of the protocol: kinds of columns, and how a missing value is marked.
@@ -25,7 +26,9 @@ def interchanged_rows(table: Any, what: str) -> NDArray[np.float64]:
     for chunk in frame.get_chunks():
         block = np.empty((chunk.num_rows(), len(names)))
         for j, name in enumerate(names):
-            block[:, j] = _column(chunk.get_column(j), what, str(name), first)
+            values = _column(chunk.get_column(j), what, str(name), first)
+            block[:, j] = values
+            refuse_lost(values, values, block[:, j], f'{what}: column "{name}"')
         blocks.append(block)
         first += len(block)
     return np.concatenate(blocks) if blocks else np.empty((0, len(names)))

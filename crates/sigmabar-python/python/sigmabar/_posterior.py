@@ -18,7 +18,7 @@ from ._interval import Interval, claim_from, interval_from
 from ._checks import count, flag, number, saved, seed_of, text, text_or_none
 from ._core import Error
 from ._kernels import Kernel, kernel_core
-from ._learnt import LearntNumber, marked, sourced, sourced_or_none
+from ._learnt import LearntNumber, marked, marked_points, sourced, sourced_or_none
 from ._names import Collected, Coverage, NormKind, Side, Width
 from ._noise import Noise
 
@@ -267,7 +267,7 @@ class ExactPosterior:
         >>> iv.label, iv.certificate.delta
         ('conformal', 0.1)
         """
-        _check_claim(norm_bound, noise, coverage)
+        _check_claim(norm_bound, noise, coverage, side)
         if norm_bound is None:
             return interval_from(self._core.left_out_interval(rows(x), number(delta, "delta")))
         claim = claim_from(
@@ -370,8 +370,9 @@ class SparsePosterior:
 
     @property
     def inducing(self) -> Floats:
-        """The inducing points in use: those given, without those that others already explain."""
-        return self._core.inducing()
+        """The inducing points in use: those given, without those that others already explain. Where what chose them was learnt they are marked: a model made with them says so."""
+        source = self._core.inducing_source()
+        return marked_points(self._core.inducing(), source, self._learnt_on(source))
 
     @property
     def prior(self) -> tuple[float, float, bool]:
@@ -526,7 +527,7 @@ class SparsePosterior:
         >>> p.interval([0.25]).label
         'estimated'
         """
-        _check_claim(norm_bound, noise, coverage)
+        _check_claim(norm_bound, noise, coverage, side)
         claim = claim_from(norm_bound, noise, delta, side, method, coverage, domain, norm_estimated=norm_estimated)
         return interval_from(self._core.interval(rows(x), claim))
 
@@ -609,7 +610,7 @@ class SparsePosterior:
         >>> bool(about_y.width[0] > about_f.width[0])
         True
         """
-        _check_claim(norm_bound, noise, coverage)
+        _check_claim(norm_bound, noise, coverage, side)
         calibration = self._facts.get("calibration")
         if norm_bound is None and calibration is not None:
             conformal = _core.Conformal.saved(self._core, json.dumps(calibration))
@@ -687,9 +688,11 @@ class SparsePosterior:
         return (SparsePosterior._restored, (self.save(), self._core.seen()))
 
 
-def _check_claim(norm_bound: float | None, noise: Noise | None, coverage: str) -> None:
-    """A theorem needs both premises; without any there is only the model's word at each point."""
+def _check_claim(norm_bound: float | None, noise: Noise | None, coverage: str, side: str) -> None:
+    """A theorem needs both premises; without any there is only the model's word, or calibration, at each point and on both sides."""
     if (norm_bound is None) != (noise is None):
         raise Error("give norm_bound and noise together for a theorem, or neither for the model's own interval")
     if norm_bound is None and coverage != "point":
         raise Error(f'coverage="{coverage}" needs norm_bound and noise: without them there is only the model\'s word, point by point')
+    if norm_bound is None and side != "both":
+        raise Error(f'side="{side}" needs norm_bound and noise: without them intervals are two-sided, and leaving one end away wins nothing')

@@ -15,7 +15,7 @@ from ._arrays import Floats, floats, rows
 from ._certificate import Certificate, PremiseRange, warn_of, warned
 from ._checks import count, count_or_none, flag, number, number_or_none, saved, seed_of, text, text_or_none
 from ._core import Error
-from ._domain import Domain, domain_from
+from ._domain import Domain, check_said, domain_from, said
 from ._html import advice
 from ._kernels import Kernel, kernel_core
 from ._learnt import sourced, sourced_or_none
@@ -319,12 +319,13 @@ class Strategy:
         if given.get("actions") is not None:
             given["actions"] = rows(given["actions"], "actions")
         self._domain: Domain | None = domain_from(domain)
+        self._domain_said = said(self._domain)
         self._core = _core.Strategy(text(name, "name"), self._domain._core, problem, premises, given)
 
     @classmethod
-    def _wrap(cls, core: _core.Strategy, domain: Domain | None = None) -> Strategy:
+    def _wrap(cls, core: _core.Strategy, domain_said: str = "") -> Strategy:
         strategy = cls.__new__(cls)
-        strategy._core, strategy._domain = core, domain
+        strategy._core, strategy._domain, strategy._domain_said = core, None, domain_said
         return strategy
 
     def _params(self, point: Any, index: int | None = None) -> dict[str, Any]:
@@ -507,12 +508,17 @@ class Strategy:
         >>> bool((again.ask(2).points == s.ask(2).points).all())
         True
         """
-        return self._core.save()
+        return self._core.save(self._domain_said)
 
     @classmethod
     def load(cls, data: bytes, domain: Any = None) -> Strategy:
-        """A saved run; give its ``domain`` again for the names of parameters and candidates, which are not in the bytes."""
-        return cls._wrap(_core.Strategy.load(saved(data, "data")), None if domain is None else domain_from(domain))
+        """A saved run; give its ``domain`` again to have parameters and candidates by their names. Another domain than that of the run is refused: names, ranges, and
+        choices in their order are written down with it."""
+        strategy = cls._wrap(*_core.Strategy.load(saved(data, "data")))
+        if domain is not None:
+            strategy._domain = domain_from(domain)
+            check_said(strategy._domain, strategy._domain_said)
+        return strategy
 
     def __reduce__(self) -> Any:
         return (_restored, (self.save(), None if self._domain is None else self._domain.__dict__ | {"_core": None}, type(self._domain)))

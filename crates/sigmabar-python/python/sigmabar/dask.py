@@ -16,6 +16,7 @@ try:
 except ModuleNotFoundError as missing:
     raise ModuleNotFoundError('sigmabar.dask needs Dask: pip install "sigmabar[dask]"', name=missing.name) from missing
 
+from ._checks import refuse_lost
 from ._core import Error
 from ._distributed import COLUMNS, Counted, Drawn, Settings, added, bytes_of, counted, plan_of, refuse_missing, slope_of, summed, sums_of
 from ._posterior import SparsePosterior
@@ -150,9 +151,11 @@ def _numbers(values: Any) -> Any:
         known = values[~missing] if missing.any() else values
         numbers = np.full(values.shape, np.nan)
         numbers[~missing] = np.asarray(known, dtype=np.float64)
+        refuse_lost(known, np.asarray(known), numbers[~missing], f'column "{getattr(values, "name", "")}"')
         return numbers
     array = np.asarray(values)
     numbers = array.astype(np.float64, order="C")
+    refuse_lost(values, array, numbers, "the rows")
     if array.dtype.kind in "mM":
         numbers[np.isnat(array)] = np.nan
     numbers[np.ma.getmaskarray(values)] = np.nan

@@ -22,7 +22,7 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted, vali
 from . import _core
 from ._arrays import Floats
 from ._categories import Categories, with_days
-from ._checks import count, number
+from ._checks import count, number, refuse_lost
 from ._core import Error
 from ._evidence import fit_hyperparameters
 from ._inducing import select_inducing
@@ -47,6 +47,11 @@ _MOST_CALIBRATING = 1000
 # With more rows than this, those that calibrate would change the mean too little for another pass over all.
 _MOST_TO_REFIT = 10_000
 _FOLDS = 5
+
+
+def _shuffled(X: Floats, y: Floats, seed: int) -> Any:
+    """Rows in an order by what stands in them and the seed, not by where they stand: a table may be sorted by its responses."""
+    return np.argsort(_core.row_fractions(X, np.asarray(y, float), seed), kind="stable")
 
 
 class _Calibrated:
@@ -174,9 +179,11 @@ class SparseKernelRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):  #
     def _validated(self, *arrays: Any, **options: Any) -> Any:
         """Dense numbers, as scikit-learn checks them."""
         try:
-            return validate_data(self, *arrays, dtype=np.float64, order="C", **options)
+            found = validate_data(self, *arrays, dtype=np.float64, order="C", **options)
         except OverflowError:
             raise Error("X and y must be numbers that fit a float, at most about 1.8e308: one of them is larger; take its logarithm or another unit") from None
+        _check_kept(arrays[0], found[0] if len(arrays) == 2 else found)
+        return found
 
     def _hidden(self) -> tuple[Categories | None, int | None, Any, int]:
         """What the models of single outputs share."""
@@ -191,7 +198,7 @@ class SparseKernelRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):  #
             self.feature_names_in_ = names
         random = check_random_state(self.random_state)
         seed = int(random.randint(2**31 - 1))
-        kept, held = self._parts(len(X), random)
+        kept, held = self._parts(X, y, seed)
         X_kept, y_kept, w_kept = _weighed(X[kept], y[kept], None if weights is None else weights[kept])
         self.posterior_ = self._learnt(X_kept, y_kept, w_kept, seed)
         self._calibrated = None
@@ -264,23 +271,24 @@ class SparseKernelRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):  #
         hamming = Hamming([1.0] * len(names)).columns(names)
         return [kernel.columns(numbers) * hamming for kernel in smooth]
 
-    def _parts(self, rows: int, random: Any) -> tuple[Any, Any]:
+    def _parts(self, X: Floats, y: Floats, seed: int) -> tuple[Any, Any]:
         """Rows to learn from, and rows that calibrate: as many as make the level exactly the one that was asked for."""
+        rows = len(X)
         if self.calibration not in (None, "auto", "split", "cross"):
             raise Error(f'calibration={self.calibration!r} is not known: choose "auto", "split", "cross" or None')
         everything = np.arange(rows)
         is_split = self.calibration == "split" or self.calibration == "auto" and rows >= _FEWEST_TO_CALIBRATE
         if self.norm_bound is not None or not is_split:
             return everything, everything[:0]
-        needed = _core.calibration_rows_needed(1.0 - self._confidence())
+        needed = _core.calibration_rows_needed(self._delta())
         wanted = min(max(rows // 10, min(max(100, 2 * needed), rows // 4)), max(_MOST_CALIBRATING, 2 * needed))
         tight = (wanted + 1) // (needed + 1) * (needed + 1) - 1
-        chosen = np.sort(random.permutation(rows)[: tight if tight >= needed else wanted])
+        chosen = np.sort(_shuffled(X, y, seed)[: tight if tight >= needed else wanted])
         return np.setdiff1d(everything, chosen), chosen
 
     def _crossed(self, X: Floats, y: Floats, weights: Any, seed: int, column: int | None) -> _Calibrated:
         """A model without each fifth of the rows, everything learnt anew."""
-        fold = np.random.RandomState(seed).permutation(len(X)) % _FOLDS
+        fold = np.argsort(_shuffled(X, y, seed)) % _FOLDS
         bare = clone(self).set_params(calibration=None)
         models, X_out, y_out = [], [], []
         for part in range(_FOLDS):
@@ -291,14 +299,15 @@ class SparseKernelRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):  #
             y_out.append(y[~kept])
         return _Calibrated(_core.Conformal.of(models, X_out, [np.asarray(y, float) for y in y_out], column))
 
-    def _confidence(self) -> float:
+    def _delta(self) -> float:
         if not 0 < number(self.confidence, "confidence") < 1:
             raise Error(f"confidence must be between 0 and 1, not {self.confidence!r}")
-        return float(self.confidence)
+        # As people write it: 1 - 0.95 is 0.050000000000000044.
+        return max(round(1.0 - float(self.confidence), 15), 1e-15)
 
     def partial_fit(self, X: Any, y: Any, *, collected: Collected | None = None) -> SparseKernelRegressor:
         """Takes in more rows; kernel, noise and inducing points stay those of the first fit. Unless ``collected`` declares it again, nobody vouches for how rows
-        were chosen from here on."""
+        were chosen from here on. The calibration was that of the rows before and is dropped."""
         if hasattr(self, "outputs_"):
             for j, model in enumerate(self.outputs_):
                 model.partial_fit(X, np.asarray(y)[:, j], collected=collected)
@@ -307,6 +316,7 @@ class SparseKernelRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):  #
             return self.fit(X, y)
         X, y = self._validated(self._encoded(X), y, y_numeric=True, reset=False)
         self.posterior_.update(X, y, collected=collected)
+        self._calibrated = None
         return self
 
     def predict(
@@ -360,7 +370,7 @@ class SparseKernelRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):  #
         return self._interval(X, of, coverage)
 
     def _interval(self, X: Floats, of: Of, coverage: Coverage) -> Interval:
-        posterior, delta = self.posterior_, 1.0 - self._confidence()
+        posterior, delta = self.posterior_, self._delta()
         ask = {"function": posterior.interval, "response": posterior.prediction_interval}.get(of)
         if ask is None:
             raise Error(f'of="{of}" is not known: choose "function" or "response"')
@@ -408,6 +418,15 @@ class SparseKernelRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):  #
     def _describe(self) -> None:
         self.kernel_ = self.posterior_.kernel
         self.noise_ = self.posterior_.tau * self.posterior_.prior[1]
+
+
+def _check_kept(X: Any, found: Floats) -> None:
+    """Refuses whole numbers that floats cannot hold, column by column where each has its own type."""
+    if not hasattr(X, "iloc"):
+        return refuse_lost(X, np.asarray(X), found, "X")
+    for j, name in enumerate(X.columns):
+        column = np.asarray(X.iloc[:, j])
+        refuse_lost(column, column, found[:, j], f'X: column "{name}"')
 
 
 def _weighed(X: Floats, y: Floats, weights: Any) -> tuple[Floats, Floats, Any]:

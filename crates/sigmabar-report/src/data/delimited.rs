@@ -1,6 +1,6 @@
 //! CSV as spreadsheets write it: comma, semicolon or tab, with or without a byte-order mark, decimals with a point or a comma, empty cells at the end.
 
-use super::{Cell, DataError, Rows};
+use super::{Cell, DataError, Rows, beyond_floats};
 use std::io::{BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
 
@@ -68,6 +68,12 @@ impl Decimals {
         }
         text.parse().ok()
     }
+}
+
+/// A whole number of 64 bits that no float holds, as it is written.
+fn beyond(text: &str, number: f64) -> Option<Cell> {
+    let is_large = (2.0_f64.powi(53)..=2.0_f64.powi(64)).contains(&number.abs());
+    if is_large { text.parse::<i128>().ok().and_then(beyond_floats) } else { None }
 }
 
 /// One to three digits, a comma and three more, as in 1,234. Thousands never begin with a zero: 0,234 is plain.
@@ -206,7 +212,7 @@ impl Rows for Delimited {
                         found: text.to_owned(),
                     });
                 }
-                Some(number) => cells.push(Cell::Number(number)),
+                Some(number) => cells.push(beyond(text, number).unwrap_or(Cell::Number(number))),
                 None if text.is_empty() => cells.push(Cell::Missing),
                 None => cells.push(Cell::Text(text.to_owned())),
             }
@@ -270,6 +276,7 @@ impl Delimited {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::data::{Categories, ColumnInfo, Frame, Options, Reader, Selection, Wanted};
 
     fn read(text: &str) -> Result<(Vec<String>, Vec<Vec<Cell>>), DataError> {
         let (names, mut rows) = open(Path::new("t.csv"), Box::new(std::io::Cursor::new(text.as_bytes().to_vec())))?;
@@ -344,5 +351,30 @@ mod tests {
         assert_eq!(said("a,b\n1,2\n,\n3,4\n"), "t.csv, line 3: an empty row between others; fill it in or take it out");
         assert_eq!(said("a,b\r\n1,2\r\n,\r\n3,4\r\n"), "t.csv, line 3: an empty row between others; fill it in or take it out");
         assert!(said("PK\u{3}\u{4}...").contains("save the sheet as CSV"));
+    }
+
+    fn framed(text: &str, categories: Categories) -> Result<Frame, DataError> {
+        let reader = Reader::csv("t.csv".into(), Box::new(std::io::Cursor::new(text.as_bytes().to_vec())))?;
+        let (wanted, options) = (Wanted::AllBut(Vec::new()), Options::Fit);
+        Frame::read(reader, &Selection { wanted, categories, memory: None, options, drop_missing: false })
+    }
+
+    /// Two ids of 64 bits that are one float are two categories, and no numbers.
+    #[test]
+    fn ids_that_no_float_holds_are_categories_or_refused() {
+        let text = "id,x\n9007199254740992,1\n9007199254740993,2\n";
+        let frame = framed(text, Categories::Collected(vec!["id".into()])).unwrap();
+        assert_eq!(frame.columns[0].categories.as_deref().unwrap(), ["9007199254740992", "9007199254740993"]);
+        let said = framed(text, Categories::Collected(Vec::new())).unwrap_err().to_string();
+        assert!(
+            said.starts_with("t.csv, line 3, column \"id\": \"9007199254740993\" does not belong there; it is a whole number"),
+            "{said}"
+        );
+        assert!(said.ends_with("(--categorical id)"), "{said}");
+        let known = ColumnInfo { categories: Some(vec!["9007199254740993".into()]), ..ColumnInfo::named("id") };
+        let other = framed("id\n9007199254740992\n", Categories::Known(vec![known]));
+        assert!(matches!(other, Err(DataError::Category { .. })), "the same float is not the same id");
+        let held = framed("x\n9007199254740994\n602214076000000000000000\n-9007199254740992\n", Categories::Collected(Vec::new())).unwrap();
+        assert_eq!(held.values, [9_007_199_254_740_994.0, 6.022_140_76e23, -9_007_199_254_740_992.0]);
     }
 }

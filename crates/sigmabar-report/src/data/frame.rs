@@ -1,6 +1,6 @@
 //! The columns that were asked for, as numbers, row after row.
 
-use super::{Cell, DataError, Options, Reader, Table, moments};
+use super::{Cell, DataError, Options, Reader, Table, beyond_floats, moments};
 use crate::quantity::Bytes;
 use serde::{Deserialize, Serialize};
 use sigmabar::points::LARGEST_RESPONSE;
@@ -305,6 +305,10 @@ fn check_memory(reader: &Reader, values: &[f64], columns: usize, selection: &Sel
 /// What to do about a number that is written in a way that could mean two.
 pub const NUMERAL: &str = "write every number with a point, such as 1234.5, and without thousands separators";
 
+/// What is wrong with an id that is used as a number, and what to do.
+pub(super) const BEYOND_FLOATS: &str =
+    "is a whole number that 64-bit floats cannot tell from its neighbours: subtract an offset, or name such things by text";
+
 /// Whether a text would be a number but for its marks.
 pub fn is_numeral(text: &str) -> bool {
     let bare: String = text.chars().filter(|c| !matches!(c, ',' | '.' | '\'' | ' ' | '\u{a0}' | '\u{202f}')).collect();
@@ -340,6 +344,11 @@ impl Place<'_> {
             Cell::Text(text) => format!("\"{text}\""),
         };
         let remedy = match cell {
+            Cell::Text(text) if text.parse::<i128>().is_ok_and(|whole| beyond_floats(whole).is_some()) => {
+                let declared =
+                    if self.options == Options::Fit && !self.is_target { format!(" (--categorical {column})") } else { String::new() };
+                format!("it {BEYOND_FLOATS}{declared}")
+            }
             Cell::Text(text) if is_numeral(text) => NUMERAL.to_owned(),
             Cell::Number(value) if value.is_finite() => {
                 "numbers beyond 1e100 cannot be squared and summed: take another unit, or the row out".to_owned()
@@ -420,8 +429,9 @@ fn whole(text: &str) -> &str {
     parts.map_or(text, |(whole, _)| whole)
 }
 
+/// Beyond 2⁵³ two whole numbers may be one float.
 fn is_same_number(a: &str, b: &str) -> bool {
-    matches!((a.parse::<f64>(), b.parse::<f64>()), (Ok(a), Ok(b)) if a == b)
+    matches!((a.parse::<f64>(), b.parse::<f64>()), (Ok(a), Ok(b)) if a == b && a.abs() < 2.0_f64.powi(53))
 }
 
 #[cfg(test)]

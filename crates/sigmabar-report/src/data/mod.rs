@@ -43,7 +43,7 @@ pub enum Cell {
     Number(f64),
     /// A date or time, in days since 1970.
     Moment(f64),
-    /// Anything else.
+    /// Anything else; also a whole number that no float holds, such as an id of 64 bits.
     Text(String),
     /// Nothing.
     Missing,
@@ -57,6 +57,11 @@ impl fmt::Display for Cell {
             Self::Missing => Ok(()),
         }
     }
+}
+
+/// A whole number of 64 bits that is another one as a float, as it is written: it and its neighbours would be one number.
+fn beyond_floats(whole: i128) -> Option<Cell> {
+    (whole as f64 as i128 != whole).then(|| Cell::Text(whole.to_string()))
 }
 
 /// The cells of one column.

@@ -1,6 +1,7 @@
 //! NumPy arrays of one or two dimensions: columns are called `c0`, `c1`, ….
 
-use super::{Cell, DataError, Rows};
+use super::frame::BEYOND_FLOATS;
+use super::{Cell, DataError, Rows, beyond_floats};
 use npyz::{DType, NpyFile, Order, TypeChar};
 use std::io::Read;
 use std::path::Path;
@@ -45,17 +46,33 @@ fn numbers<R: Read>(array: NpyFile<R>) -> Result<Vec<f64>, String> {
     match (kind.type_char(), kind.size_field()) {
         (TypeChar::Float, 8) => all::<f64, R>(array, |v| v),
         (TypeChar::Float, 4) => all::<f32, R>(array, f64::from),
-        (TypeChar::Int, 8) => all::<i64, R>(array, |v| v as f64),
+        (TypeChar::Int, 8) => whole::<i64, R>(array),
         (TypeChar::Int, 4) => all::<i32, R>(array, f64::from),
         (TypeChar::Int, 2) => all::<i16, R>(array, f64::from),
         (TypeChar::Int, 1) => all::<i8, R>(array, f64::from),
-        (TypeChar::Uint, 8) => all::<u64, R>(array, |v| v as f64),
+        (TypeChar::Uint, 8) => whole::<u64, R>(array),
         (TypeChar::Uint, 4) => all::<u32, R>(array, f64::from),
         (TypeChar::Uint, 2) => all::<u16, R>(array, f64::from),
         (TypeChar::Uint, 1) => all::<u8, R>(array, f64::from),
         (TypeChar::Bool, _) => all::<bool, R>(array, |v| f64::from(u8::from(v))),
         _ => Err(format!("values of type {kind} are not numbers that can be used: save as float64")),
     }
+}
+
+/// Whole numbers of 64 bits, all of which floats hold.
+fn whole<T: npyz::Deserialize + Into<i128>, R: Read>(array: NpyFile<R>) -> Result<Vec<f64>, String> {
+    let (shape, order) = (array.shape().to_vec(), array.order());
+    let (rows, columns) = (shape[0].max(1), shape.get(1).copied().unwrap_or(1).max(1));
+    let mut out = Vec::new();
+    for (value, place) in array.data::<T>().map_err(|error| error.to_string())?.zip(0..) {
+        let number: i128 = value.map_err(|error| error.to_string())?.into();
+        if beyond_floats(number).is_some() {
+            let (row, column) = if order == Order::C { (place / columns, place % columns) } else { (place % rows, place / rows) };
+            return Err(format!("row {}, column c{column}: {number} {BEYOND_FLOATS}", row + 1));
+        }
+        out.push(number as f64);
+    }
+    Ok(out)
 }
 
 impl Rows for Numpy {

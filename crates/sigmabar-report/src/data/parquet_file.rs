@@ -1,7 +1,7 @@
 //! Parquet files with flat columns of numbers, dates or text, read column by column in batches.
 
 use super::delimited::check_distinct;
-use super::{Cell, DataError, Rows};
+use super::{Cell, DataError, Rows, beyond_floats};
 use parquet::basic::{ConvertedType, LogicalType, TimeUnit};
 use parquet::column::reader::{ColumnReader, ColumnReaderImpl};
 use parquet::data_type::DataType;
@@ -140,8 +140,9 @@ fn decode(reader: &mut ColumnReader, column: &ColumnDescriptor, count: usize, ou
             _ => Cell::Number(f64::from(*v) / unit),
         }),
         ColumnReader::Int64ColumnReader(r) => cells(r, most, count, out, |v| match column.converted_type() {
-            ConvertedType::UINT_64 => Cell::Number(*v as u64 as f64),
+            ConvertedType::UINT_64 => whole(i128::from(*v as u64)),
             _ if is_moment => Cell::Moment(*v as f64 / unit),
+            _ if unit == 1.0 => whole(i128::from(*v)),
             _ => Cell::Number(*v as f64 / unit),
         }),
         ColumnReader::Int96ColumnReader(r) => cells(r, most, count, out, |v| Cell::Moment(v.to_millis() as f64 / MILLISECONDS_A_DAY)),
@@ -150,6 +151,11 @@ fn decode(reader: &mut ColumnReader, column: &ColumnDescriptor, count: usize, ou
         ColumnReader::ByteArrayColumnReader(r) => cells(r, most, count, out, |v| bytes(column, v.data())),
         ColumnReader::FixedLenByteArrayColumnReader(r) => cells(r, most, count, out, |v| bytes(column, v.data())),
     }
+}
+
+/// A whole number as a float where that holds it, and as CSV has it elsewhere.
+fn whole(number: i128) -> Cell {
+    beyond_floats(number).unwrap_or(Cell::Number(number as f64))
 }
 
 /// What a whole number is divided by: dates and times are days since 1970, as in CSV; decimals have their digits behind the point.
@@ -266,6 +272,29 @@ mod tests {
         assert_eq!(rows.next_row(&mut cells).unwrap(), Some(2));
         assert!(matches!(&cells[..], [Cell::Number(x), Cell::Missing, Cell::Text(s)] if x.is_nan() && s == "b"));
         assert_eq!(rows.next_row(&mut cells).unwrap(), None);
+    }
+
+    /// Two ids that are one float stay two, with and without a sign.
+    #[test]
+    fn whole_numbers_that_no_float_holds_are_text_as_in_csv() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("t.parquet");
+        let ids = |column: &mut SerializedColumnWriter<'_>| fill::<Int64Type>(column, &[1 << 53, (1 << 53) + 1, -1]);
+        write(&path, "message t { required int64 id; required int64 u (UINT_64); }", Compression::UNCOMPRESSED, &[&ids, &ids]);
+        let text = |text: &str| Cell::Text(text.to_owned());
+        let (held, lost) = (Cell::Number(9_007_199_254_740_992.0), text("9007199254740993"));
+        assert_eq!(all(&path), [[held.clone(), held], [lost.clone(), lost], [Cell::Number(-1.0), text("18446744073709551615")]]);
+        let selection = |categorical: &[&str]| Selection {
+            wanted: Wanted::AllBut(vec!["u".into()]),
+            categories: Categories::Collected(categorical.iter().map(|name| (*name).to_owned()).collect()),
+            memory: None,
+            options: Options::Fit,
+            drop_missing: false,
+        };
+        let frame = Frame::read(Reader::open(&path).unwrap(), &selection(&["id"])).unwrap();
+        assert_eq!(frame.columns[0].categories.as_deref().unwrap(), ["9007199254740992", "9007199254740993", "-1"]);
+        let said = Frame::read(Reader::open(&path).unwrap(), &selection(&[])).unwrap_err().to_string();
+        assert!(said.contains("row 2, column \"id\": \"9007199254740993\"") && said.contains("cannot tell from its neighbours"), "{said}");
     }
 
     /// As in CSV: the second column would never be seen.

@@ -1,6 +1,7 @@
-//! Rows to fit and rows held out, chosen by the seed alone.
+//! Rows to fit and rows held out, chosen by the seed and by what stands in them.
 
 use crate::data::Frame;
+use sigmabar::points::row_fractions;
 
 /// Features and responses, row after row.
 #[derive(Clone, Debug, Default)]
@@ -33,17 +34,7 @@ impl Rows {
 
     /// About `wanted` of the rows, chosen by the seed; all where there are no more.
     pub fn sample(&self, wanted: usize, seed: u64) -> Self {
-        if wanted >= self.len() {
-            return self.clone();
-        }
-        let dim = self.x.len() / self.len();
-        let share = wanted as f64 / self.len() as f64;
-        let mut out = Self::default();
-        for (i, y) in self.y.iter().enumerate().filter(|(i, _)| fraction(seed ^ SAMPLE_KEY, *i) < share) {
-            out.x.extend_from_slice(&self.x[i * dim..(i + 1) * dim]);
-            out.y.push(*y);
-        }
-        out
+        if wanted >= self.len() { self.clone() } else { self.parted(wanted as f64 / self.len() as f64, seed ^ SAMPLE_KEY).0 }
     }
 
     /// Takes about `wanted` rows out, chosen by the seed.
@@ -51,16 +42,22 @@ impl Rows {
         if wanted == 0 {
             return Self::default();
         }
-        let dim = self.x.len() / self.len();
-        let share = wanted as f64 / self.len() as f64;
-        let (mut kept, mut out) = (Self::default(), Self::default());
-        for (i, y) in self.y.iter().enumerate() {
-            let side = if fraction(seed ^ CALIBRATION_KEY, i) < share { &mut out } else { &mut kept };
-            side.x.extend_from_slice(&self.x[i * dim..(i + 1) * dim]);
-            side.y.push(*y);
-        }
+        let (out, kept) = self.parted(wanted as f64 / self.len() as f64, seed ^ CALIBRATION_KEY);
         *self = kept;
         out
+    }
+
+    /// About this share of the rows, and the others.
+    fn parted(&self, share: f64, seed: u64) -> (Self, Self) {
+        let points = || self.x.chunks_exact((self.x.len() / self.len()).max(1));
+        let fractions = row_fractions(points().zip(self.y.iter().copied()), seed);
+        let (mut out, mut kept) = (Self::default(), Self::default());
+        for ((x, y), fraction) in points().zip(&self.y).zip(fractions) {
+            let side = if fraction < share { &mut out } else { &mut kept };
+            side.x.extend_from_slice(x);
+            side.y.push(*y);
+        }
+        (out, kept)
     }
 }
 
@@ -69,20 +66,14 @@ const SAMPLE_KEY: u64 = 0x7361_6d70_6c65_0001;
 
 /// The rows of a frame whose last column is the target: those to fit, and about the `share` to hold out.
 pub fn split(frame: Frame, share: f64, seed: u64) -> (Rows, Rows) {
-    let (mut fit, mut held) = (Rows::default(), Rows::default());
-    for i in 0..frame.len() {
-        let out = if fraction(seed, i) < share { &mut held } else { &mut fit };
-        out.push(frame.row(i));
+    let mut rows = Rows::default();
+    (0..frame.len()).for_each(|i| rows.push(frame.row(i)));
+    drop(frame);
+    if share == 0.0 || rows.is_empty() {
+        return (rows, Rows::default());
     }
+    let (held, fit) = rows.parted(share, seed);
     (fit, held)
-}
-
-/// A number in [0, 1) for each row, the same on every machine: the finaliser of SplitMix64.
-fn fraction(seed: u64, row: usize) -> f64 {
-    let mut z = (row as u64).wrapping_add(1).wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ seed.wrapping_mul(0xd134_2543_de82_ef95);
-    z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    ((z ^ (z >> 31)) >> 11) as f64 / (1_u64 << 53) as f64
 }
 
 #[cfg(test)]
@@ -108,5 +99,19 @@ mod tests {
         assert!((60..140).contains(&out.len()) && kept.len() + out.len() == count);
         assert!(kept.x.iter().chain(&out.x).zip(kept.y.iter().chain(&out.y)).all(|(x, y)| x + 1.0 == *y));
         assert_eq!(kept.take_out(0, 7).len(), 0);
+    }
+
+    #[test]
+    fn rows_in_another_order_are_chosen_alike() {
+        let rows =
+            |order: &[u32]| Rows { x: order.iter().map(|&i| f64::from(i)).collect(), y: order.iter().map(|&i| f64::from(i % 7)).collect() };
+        let forwards: Vec<u32> = (0..500).chain(0..20).collect();
+        let backwards: Vec<u32> = forwards.iter().rev().copied().collect();
+        let chosen = |order: &[u32]| {
+            let mut x = rows(order).take_out(100, 3).x;
+            x.sort_by(f64::total_cmp);
+            x
+        };
+        assert_eq!(chosen(&forwards), chosen(&backwards));
     }
 }

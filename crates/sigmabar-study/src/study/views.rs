@@ -8,7 +8,7 @@ use crate::{ControlRow, EventKind, EventRow, ImportedRow, Page, Result, TrialRes
 use rusqlite::{OptionalExtension, Row, params};
 use sigmabar::Strategy;
 use sigmabar::strategy::{BatchReport, Direction, PremiseRow, Standing};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 impl Study {
     /// All trials in the order of their ids.
@@ -45,6 +45,16 @@ impl Study {
         let result = |row: &Row<'_>| Ok((row.get(0)?, TrialResult::of_columns(row.get(1)?, row.get(2)?, row.get(4)?, row.get(3)?)));
         let rows: Vec<(String, TrialResult)> = self.store().read(|c| c.prepare(query)?.query_map([self.key], result)?.collect())?;
         rows.into_iter().map(|(settings, result)| Ok(ImportedRow { values: self.read_values(&settings)?, result })).collect()
+    }
+
+    /// Trials whose results were corrected or withdrawn after they were analysed.
+    ///
+    /// # Errors
+    /// [`crate::Error::Store`].
+    pub fn corrected_after_analysis(&self) -> Result<BTreeSet<u64>> {
+        let query = "SELECT DISTINCT trial FROM sb_events WHERE study = ?1 AND kind IN ('replaced', 'withdrawn') AND json_extract(detail, '$.analysed')";
+        let ids: Vec<i64> = self.store().read(|c| c.prepare(query)?.query_map([self.key], |row| row.get(0))?.collect())?;
+        Ok(ids.into_iter().map(i64::unsigned_abs).collect())
     }
 
     /// What control wells came to, in the order of batches, plates and wells.

@@ -1,7 +1,10 @@
 //! What the numbers of a certificate satisfy, whoever wrote it: one that was altered is refused by the name of the field.
 
+use super::claim::Side;
+use super::conformal::rank;
+use super::premises::Calibrated;
 use super::range::{FARTHEST, Followed};
-use super::record::{Certificate, Theorem};
+use super::record::{About, Certificate, Claimed, Theorem};
 use crate::error::{Error, Result, probability};
 
 /// Numbers that were added up or multiplied in another order differ by so much.
@@ -11,14 +14,64 @@ impl Certificate {
     /// # Errors
     /// [`Error::Parameter`] with the name of a field that no certificate of this program has.
     pub(super) fn checked(self) -> Result<Self> {
-        probability("delta", self.delta)?;
+        // Calibration on a few rows in parts proves nothing, and says so: it may be wrong with probability 1.
+        if self.theorem != Theorem::Conformal || self.delta != 1.0 {
+            probability("delta", self.delta)?;
+        }
         for spent in &self.spent {
             within("spent.delta", spent.delta, (0.0, 1.0), "between 0 and 1")?;
         }
         let spent: f64 = self.spent.iter().map(|spent| spent.delta).sum();
         within("spent", spent, (0.0, self.delta), "delta at most, all shares together")?;
+        self.check_theorem()?;
         self.check_range()?;
         Ok(self)
+    }
+
+    /// What the theorem speaks of is there: nothing is certified without norm and noise.
+    fn check_theorem(&self) -> Result<()> {
+        let missing = |what: &'static str| {
+            Err(Error::Missing {
+                what,
+                purpose: "the theorem of this certificate",
+                remedy: "it was altered; take the one that was written",
+            })
+        };
+        match self.theorem {
+            Theorem::Conformal => {
+                self.premises.calibration.map_or_else(|| missing("premises.calibration"), |c| self.check_calibration(c.value))
+            }
+            _ if !self.label().is_certified() => Ok(()),
+            _ if self.premises.norm_bound.value.is_none() => missing("premises.norm_bound"),
+            _ if self.premises.noise.value.is_none() => missing("premises.noise"),
+            _ => Ok(()),
+        }
+    }
+
+    /// Calibration is about one new response at a point by itself, at the level that its rows prove.
+    fn check_calibration(&self, calibrated: Calibrated) -> Result<()> {
+        let altered = |what: &'static str, reason: &'static str| Err(Error::Premise { what, reason });
+        if self.about != About::Point {
+            return altered("about", "calibration is about each point by itself");
+        }
+        if self.claim != (Claimed::Response { side: Side::Both, noise: None }) {
+            return altered("claim", "calibration is about a new response, on both sides");
+        }
+        within("premises.calibration.rows", calibrated.rows as f64, (1.0, f64::MAX), "at least 1")?;
+        let level = self.bounds.level.unwrap_or(f64::NAN);
+        within("bounds.level", level, self.proved_levels(calibrated), "what calibration on so many rows proves at this delta")
+    }
+
+    /// Between which ends the level is that so many rows prove: exactly one value, but for several groups, of which only the least is written down.
+    fn proved_levels(&self, calibrated: Calibrated) -> (f64, f64) {
+        let (asked, k) = (1.0 - self.delta, rank(calibrated.rows, self.delta));
+        let proved = match calibrated {
+            Calibrated { groups: 2.., .. } => return (asked, 1.0),
+            Calibrated { rows, .. } if k > rows => 1.0,
+            Calibrated { rows, folds: 1, .. } => k as f64 / (rows + 1) as f64,
+            _ => asked,
+        };
+        (proved, proved)
     }
 
     fn check_range(&self) -> Result<()> {

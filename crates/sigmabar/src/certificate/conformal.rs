@@ -6,12 +6,11 @@ use super::record::{About, Bounds, Certificate, Claimed, Frequency, Spent, Theor
 use super::{PredictionIntervals, Side};
 use crate::error::{Error, Result, probability, same_length};
 use crate::origin::{Origin, Sourced};
-use crate::points::PointsRef;
+use crate::points::{Doubts, PointsRef, row_hash};
 use crate::posterior::Posterior;
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 use std::collections::HashSet;
-use std::hash::{DefaultHasher, Hash, Hasher};
 
 /// How far a model was off on rows that it has not learnt from: scores $\lvert y-\mu(x)\rvert/\sqrt{\sigma^2(x)+\tau^2}$. A million rows are a million numbers.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -21,6 +20,9 @@ pub struct Calibration {
     groups: Vec<Group>,
     /// Rows that the model had learnt from all the same.
     learnt: usize,
+    /// Hashes of the rows, of which equal ones count once.
+    #[serde(skip)]
+    seen: HashSet<u64>,
 }
 
 /// The rows of one group.
@@ -49,7 +51,8 @@ impl Calibration {
         Self { column: Some(column), ..Self::default() }
     }
 
-    /// More rows. Cost as [`Calibration::new`], beyond it memory for one number per row.
+    /// More rows. Where most responses differ, rows that are equal in every number are one measurement written down twice: they count once, and not at all where the model
+    /// has learnt from one of them. Cost as [`Calibration::new`], beyond it memory for two numbers per row.
     ///
     /// # Errors
     /// Points of another width, another number of responses, a response that is not finite, a column that is not there.
@@ -66,7 +69,13 @@ impl Calibration {
             });
         }
         let (mean, spread) = spreads(posterior, x)?;
+        let known = learnt_rows(posterior, x, y);
+        let learnt = known.iter().filter(|known| **known).count();
+        let are_single = 2 * learnt <= y.len() && are_mostly_different(y);
         for (i, response) in y.iter().enumerate() {
+            if are_single && (known[i] || !self.seen.insert(row_hash(x.row(i), *response))) {
+                continue;
+            }
             let value = self.value_at(x, i);
             let place = self.groups.iter().position(|group| group.value == value).unwrap_or_else(|| {
                 self.groups.push(Group { value, scores: Vec::new() });
@@ -75,7 +84,7 @@ impl Calibration {
             self.groups[place].scores.push((response - mean[i]).abs() / spread[i]);
         }
         self.groups.iter_mut().for_each(|group| group.scores.sort_unstable_by(f64::total_cmp));
-        self.learnt += learnt_rows(posterior, x, y);
+        self.learnt += if are_single { 0 } else { learnt };
         Ok(())
     }
 
@@ -125,17 +134,18 @@ fn spreads(posterior: &Posterior, x: PointsRef<'_>) -> Result<(Vec<f64>, Vec<f64
     Ok((mean, spread))
 }
 
-/// How many of the rows the posterior was made of: the same point, measured once, with the same response. One that keeps sums only cannot tell: none.
-fn learnt_rows(posterior: &Posterior, x: PointsRef<'_>, y: &[f64]) -> usize {
-    let Ok(observations) = posterior.observations() else { return 0 };
+/// Which of the rows the posterior was made of: the same point, measured once, with the same response. One that keeps sums only cannot tell: none.
+fn learnt_rows(posterior: &Posterior, x: PointsRef<'_>, y: &[f64]) -> Vec<bool> {
+    let Ok(observations) = posterior.observations() else { return vec![false; y.len()] };
     let (locations, prior) = (observations.locations(), observations.prior());
-    let hash = |row: &[f64], response: f64| {
-        let mut state = DefaultHasher::new();
-        row.iter().chain([&response]).for_each(|v| (v + 0.0).to_bits().hash(&mut state));
-        state.finish()
-    };
-    let known: HashSet<u64> = locations.points().rows().zip(observations.sums()).map(|(row, sum)| hash(row, *sum)).collect();
-    x.rows().zip(y).filter(|(row, y)| known.contains(&hash(row, prior.to_model(**y)))).count()
+    let known: HashSet<u64> = locations.points().rows().zip(observations.sums()).map(|(row, sum)| row_hash(row, *sum)).collect();
+    x.rows().zip(y).map(|(row, y)| known.contains(&row_hash(row, prior.to_model(*y)))).collect()
+}
+
+/// Whether fewer than half of the numbers equal one before: of counts and grades, equal rows say nothing.
+fn are_mostly_different(y: &[f64]) -> bool {
+    let mut seen = HashSet::with_capacity(y.len());
+    2 * y.iter().filter(|y| !seen.insert((*y + 0.0).to_bits())).count() < y.len()
 }
 
 /// A model, or several each of which has not learnt from a part of the rows, with what they got wrong there.
@@ -260,15 +270,20 @@ impl<'a> Conformal<'a> {
     fn certificate(&self, delta: f64) -> Certificate {
         let (first, learnt) = (&self.folds[0].0, self.folds.iter().map(|(_, c)| c.learnt).sum::<usize>());
         let rows = self.rows();
-        let seen = 2 * learnt > rows || self.folds.iter().any(|(model, _)| model.is_mostly_copies());
-        let vouched = if seen { Origin::Unmet } else { Origin::Declared };
+        let seen = 2 * learnt > rows || self.folds.iter().any(|(model, _)| model.has_many_copies());
+        // Nobody but who declares how rows came says that nothing else, such as a choice of columns, has looked at those that calibrate.
+        let vouched = if seen { Origin::Unmet } else { first.information().collected().exchangeable() };
         let calibrated = Calibrated { rows, folds: self.folds.len(), groups: self.values().len().max(1) };
         let (level, features) = (self.level(delta), first.information().features());
         let ridge = first.information().ridge();
         let observed = (first.prior(), first.information().collected(), first.information().len());
         let mut premises = Premises::exchangeable(features.kernel(), ridge, observed, Sourced::new(calibrated, vouched));
         premises.inducing.value = features.len();
-        Certificate::conformal(premises, if self.folds.len() == 1 { delta } else { 1.0 - level }, level)
+        let lost = self.folds.iter().map(|(model, _)| model.responses().doubts().lost).max().unwrap_or(0);
+        let premises = premises.with_doubts(Doubts { lost, ..Doubts::default() });
+        // Without ends nothing is missed: what was asked for is kept, and more.
+        let is_kept = self.folds.len() == 1 || level == 1.0;
+        Certificate::conformal(premises, if is_kept { delta } else { 1.0 - level }, level)
     }
 
     /// How often $\lvert y-\mu\rvert\le z\,u$ held, and the factor that would have been right.

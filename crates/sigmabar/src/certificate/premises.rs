@@ -227,8 +227,8 @@ impl Premises {
     }
 
     /// With rows that may be one measurement written down twice, unless somebody declares that they are not; where noise is declared to be none, that adds nothing.
-    /// Rows without a response may have lost it because of its value: nobody vouches for them.
-    pub(crate) fn with_doubts(self, Doubts { copies, are_distinct, are_watched, lost }: Doubts) -> Self {
+    /// Rows without a response may have lost it because of its value: nobody vouches for them. Whoever gives weights says that rows are means.
+    pub(crate) fn with_doubts(self, Doubts { copies, are_distinct, are_watched, lost, means }: Doubts) -> Self {
         let is_exact = self.noise.value.as_ref().is_some_and(|noise| noise.level() == 0.0);
         let origin = match copies {
             _ if is_exact => Origin::Guaranteed,
@@ -238,7 +238,8 @@ impl Premises {
             _ => Origin::Unmet,
         };
         let losses = if lost == 0 { self.losses } else { Sourced::new(self.losses.value + lost, Origin::Unmet) };
-        Self { copies: Sourced::new(copies, origin), losses, ..self }
+        let means = if means == 0 { self.means } else { Sourced::new(means, Origin::Declared) };
+        Self { copies: Sourced::new(copies, origin), losses, means, ..self }
     }
 
     /// With observations of a run that repeat a setting. That an objective measures anew, and does not hand out what it measured before, is the word of whoever declared

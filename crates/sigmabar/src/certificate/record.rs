@@ -136,6 +136,9 @@ pub struct Bounds {
     pub cover_radius: Option<f64>,
     /// The logarithm of the number of its cells.
     pub log_cells: Option<f64>,
+    /// How many candidates stand for the domain: the same claim about these alone has a gap of its own, the `candidate_gap`.
+    #[serde(default)]
+    pub candidates: Option<usize>,
     /// The relative rounding that the widths allow for.
     pub rounding: Option<f64>,
     /// The ridges that compete with the model's own: each point takes the one that serves it best, by points, norm bound and noise alone.
@@ -363,6 +366,7 @@ impl fmt::Display for Certificate {
             };
             write!(f, "; lambda at most {:.4e} {kind}", residual.value)?;
         }
+        self.bounds.candidates.map_or(Ok(()), |count| write!(f, "; the candidate gap is that among {count} candidates"))?;
         self.bounds.beta.map_or(Ok(()), |beta| write!(f, "; beta {beta:.4}"))?;
         self.bounds.level.map_or(Ok(()), |level| write!(f, "; level {level:.4} for this number of rows"))?;
         self.bounds.measured.map_or(Ok(()), |measured| write!(f, "; {measured}"))?;

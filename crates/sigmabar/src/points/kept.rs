@@ -168,6 +168,7 @@ impl KeptResponses {
                 sums.sum_squares += centred * centred;
                 sums.terms += centred * centred;
                 sums.absolute += centred.abs();
+                sums.doubts.are_watched = true;
                 Ok(())
             }
         }
@@ -180,6 +181,7 @@ impl KeptResponses {
             Self::Sums(sums) => {
                 // Of rows that come in one call, copies can be seen; of those before them only the sums are left.
                 let more = copies(x, y);
+                sums.doubts.are_watched = true;
                 sums.doubts.copies += more;
                 sums.doubts.are_distinct &= more == 0;
                 for y in y.iter().map(|y| sums.prior.to_model(*y)) {

@@ -9,7 +9,7 @@ pub(crate) use kept::{KeptLocations, KeptResponses, SummedLocations, SummedRespo
 pub use locations::{Collected, Locations};
 pub(crate) use observations::Doubts;
 pub(crate) use observations::usable_responses;
-pub use observations::{LARGEST_RESPONSE, Observations, Prior, row_hash};
+pub use observations::{LARGEST_RESPONSE, Observations, Prior, row_fractions, row_hash};
 pub use seen::Seen;
 
 use crate::error::{Error, Result};

@@ -4,6 +4,7 @@ use super::{Collected, Locations, Points};
 use crate::error::{Error, Result, positive, same_length};
 use crate::origin::Origin;
 use serde::{Deserialize, Serialize};
+use std::collections::HashMap;
 use std::sync::Arc;
 
 /// A constant prior mean and a unit, declared before the data: the model is $f = \text{mean} + \text{unit}\cdot g$ with $g$ in the kernel's space.
@@ -128,6 +129,8 @@ pub(crate) struct Doubts {
     pub are_watched: bool,
     /// Rows that were left out because they had no response.
     pub lost: usize,
+    /// Rows whose weight is not 1: each is said to be the mean of so many measurements.
+    pub means: usize,
 }
 
 impl Observations {
@@ -165,7 +168,8 @@ impl Observations {
         let weighed: Vec<f64> = centred.iter().zip(weights).map(|(y, w)| w * y).collect();
         let sums = locations.sum_by_point("responses", &weighed)?;
         let sum_squares = centred.iter().zip(&weighed).map(|(y, wy)| wy * y).sum();
-        Ok(Self { doubts: doubts(&locations, 0, y), locations: Arc::new(locations), sums, sum_squares, prior })
+        let means = weights.iter().filter(|w| **w != 1.0).count();
+        Ok(Self { doubts: Doubts { means, ..doubts(&locations, 0, y) }, locations: Arc::new(locations), sums, sum_squares, prior })
     }
 
     /// Declares that rows which equal another in every number are measurements of their own, as a coarse instrument makes them. Certificates name it as a premise, with
@@ -257,11 +261,14 @@ impl Observations {
         usable_responses(y, self.prior, self.len())?;
         let (mut sums, mut sum_squares) = (self.sums.clone(), self.sum_squares);
         sums.resize(locations.distinct(), 0.0);
+        let (mut again, is_known) = (0, locations.collected() != Collected::Designed);
         for (i, response) in y.iter().map(|y| self.prior.to_model(*y)).enumerate() {
-            sums[locations.distinct_of(self.len() + i)] += response;
+            let at = locations.distinct_of(self.len() + i);
+            again += usize::from(self.sums.get(at).is_some_and(|sum| is_known && is_mean(*sum, self.locations.count(at), response)));
+            sums[at] += response;
             sum_squares += response * response;
         }
-        let more = doubts(&locations, self.len(), y).copies;
+        let more = doubts(&locations, self.len(), y).copies.max(again);
         // What was declared about the rows before says nothing about these.
         let are_distinct = self.doubts.are_distinct && more == 0;
         let doubts = Doubts { copies: self.doubts.copies + more, are_distinct, ..self.doubts };
@@ -302,11 +309,20 @@ impl Observations {
         if new {
             self.sums.push(centred);
         } else {
+            let is_known = self.locations.collected() != Collected::Designed;
+            if is_known && is_mean(self.sums[index], self.locations.count(index) - 1.0, centred) {
+                self.doubts = Doubts { copies: self.doubts.copies + 1, are_distinct: false, ..self.doubts };
+            }
             self.sums[index] += centred;
         }
         self.sum_squares += centred * centred;
         Ok((index, new))
     }
+}
+
+/// Whether a response is the mean of those that were at its point already: of one, or of copies of one. Noise with a density never makes it so.
+fn is_mean(sum: f64, count: f64, response: f64) -> bool {
+    (sum - count * response).abs() <= 4.0 * f64::EPSILON * count * response.abs()
 }
 
 /// Rows from `first` on that equal another of them in point and response; none where the program chose the points itself. Cost O(n log n).
@@ -323,10 +339,28 @@ fn doubts(locations: &Locations, first: usize, y: &[f64]) -> Doubts {
 /// A hash of a row and its response: the finaliser of `splitmix64` over the bits of the numbers, with −0 equal to 0. What has seen a row is recognised by it.
 #[must_use]
 pub fn row_hash(point: &[f64], response: f64) -> u64 {
-    point.iter().chain([&response]).fold(0x9e37_79b9_7f4a_7c15, |state, value| {
-        let mixed = (state ^ (value + 0.0).to_bits()).wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        mixed ^ (mixed >> 31)
-    })
+    point.iter().chain([&response]).fold(INCREMENT, |state, value| mixed((state ^ (value + 0.0).to_bits()).wrapping_add(INCREMENT)))
+}
+
+/// For each row a number in [0, 1) that depends on what stands in it, on how often that stood before it, and on the seed, the same on every machine. Not on where it stands:
+/// rows may be sorted by what they say, and a choice by their places would be one by their responses.
+pub fn row_fractions<'a>(rows: impl Iterator<Item = (&'a [f64], f64)>, seed: u64) -> Vec<f64> {
+    let mut times: HashMap<u64, u64> = HashMap::new();
+    let mut fraction = |(point, response): (&[f64], f64)| {
+        let hash = row_hash(point, response);
+        let before = times.entry(hash).or_default();
+        *before += 1;
+        let drawn = mixed(mixed(hash ^ before.wrapping_mul(INCREMENT)) ^ seed.wrapping_mul(0xd134_2543_de82_ef95));
+        (drawn >> 11) as f64 / (1_u64 << 53) as f64
+    };
+    rows.map(&mut fraction).collect()
+}
+
+const INCREMENT: u64 = 0x9e37_79b9_7f4a_7c15;
+
+/// The finaliser of `splitmix64`.
+fn mixed(z: u64) -> u64 {
+    let z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    let z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    z ^ (z >> 31)
 }

@@ -353,10 +353,10 @@ impl Posterior {
         (self.sum_squares() - explained).max(0.0) / (self.information.ridge() * self.information.ridge())
     }
 
-    /// Whether a model of sums learnt from rows most of which came more than once: then it may well have learnt from those that calibrate it.
-    pub(crate) fn is_mostly_copies(&self) -> bool {
+    /// Whether a model of sums learnt from rows many of which came more than once: then it may well have learnt from those that calibrate it.
+    pub(crate) fn has_many_copies(&self) -> bool {
         let doubts = self.responses.doubts();
-        doubts.are_watched && !doubts.are_distinct && 2 * doubts.copies > self.information.len().min(WATCHED)
+        doubts.are_watched && !doubts.are_distinct && 4 * doubts.copies > self.information.len().min(WATCHED)
     }
 
     /// One more observation, without a new pass. Cost O(nd + m²).

@@ -75,7 +75,8 @@ fn responses(node: &Node, prior: Prior, plan: &Plan) -> (SummedResponses, f64) {
     let sum_squares = (squares - shift * (2.0 * node.scalars.responses / unit - n * shift)).max(0.0);
     let terms = (squares.sqrt() + shift.abs() * n.sqrt()).powi(2);
     let absolute = node.scalars.absolute / unit + shift.abs() * n;
-    let doubts = Doubts { copies: node.sketch.copies(), are_distinct: plan.distinct_rows, are_watched: true, lost: node.lost as usize };
+    let doubts =
+        Doubts { copies: node.sketch.copies(), are_distinct: plan.distinct_rows, are_watched: true, lost: node.lost as usize, means: 0 };
     (SummedResponses { prior, sum_squares, terms, absolute, doubts }, shift)
 }
 

@@ -159,7 +159,9 @@ impl Facts {
         };
         let premises = premises.with_doubts(Doubts { copies: self.copies, ..Doubts::default() }).with_repeats(self.repeats);
         let Self { residual_norm, noise_factor, rounding, .. } = *self;
-        let bounds = Bounds { residual_norm, noise_factor, rounding, ..Bounds::default() };
+        let candidates = (self.between != Some(0.0)).then_some(self.candidates);
+        let cover_radius = candidates.and(self.between).zip(problem.norm_bound()).map(|(between, bound)| between / bound);
+        let bounds = Bounds { residual_norm, noise_factor, cover_radius, candidates, rounding, ..Bounds::default() };
         let contradiction = self.contradiction;
         let range = Some(Range { least_norm: self.least_norm, ..Range::default() });
         Certificate { theorem, spent, bounds, contradiction, range, ..model_certificate(problem, premises) }

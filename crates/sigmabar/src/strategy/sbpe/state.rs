@@ -106,6 +106,8 @@ pub(super) struct Facts {
     pub rounding: Option<f64>,
     /// How much higher than at the nearest candidate the function can be anywhere; 0 where the domain itself is searched, none where that is not known.
     pub between: Option<f64>,
+    /// How many candidates stand for the domain; none where cells search all of it.
+    pub candidates: usize,
     /// $c_0$: with the alarm's share of $\delta$, the norm is at least this.
     pub least_norm: f64,
     /// The bound on the level of the noise, where nobody knows it.
@@ -169,7 +171,7 @@ impl State {
             floor: f64::NEG_INFINITY,
             ceiling: f64::INFINITY,
             kept: Vec::new(),
-            facts: Facts { between, ..Facts::default() },
+            facts: Facts { between, candidates, ..Facts::default() },
             reports: Vec::new(),
             range: Found::default(),
         }
