@@ -239,7 +239,7 @@ fn what_was_learnt_chosen_or_too_little_is_said() {
         Conformal::split(&posterior, &calibration).interval(x.view(), 0.05).unwrap().certificate().clone()
     };
     assert_eq!(label(Collected::Undeclared).label(), Label::Conformal);
-    assert_eq!(label(Collected::Undeclared).weak_premises(), vec!["assumed: points"]);
+    assert_eq!(label(Collected::Undeclared).weak_premises(), vec!["assumed: points, calibration"]);
     assert_eq!(label(Collected::Adaptive).label(), Label::Estimated);
     assert_eq!(label(Collected::Designed).label(), Label::Estimated);
     let text = label(Collected::Exchangeable).to_string();
@@ -287,18 +287,18 @@ fn attack_a_calibrated_certificate_that_was_altered() {
     let json = serde_json::to_value(&written).unwrap();
     assert_eq!(read(&json).unwrap(), written);
     for (path, value, field) in [
-        ("/bounds/level", serde_json::json!(0.9999), "bounds.level"),
-        ("/bounds/level", serde_json::json!(1.7), "bounds.level"),
-        ("/bounds/level", serde_json::Value::Null, "bounds.level"),
-        ("/premises/calibration/value/rows", serde_json::json!(0), "premises.calibration.rows"),
-        ("/premises/calibration/value/rows", serde_json::json!(7000), "bounds.level"),
-        ("/premises/calibration", serde_json::Value::Null, "premises.calibration"),
-        ("/about", serde_json::json!("everywhere"), "about"),
-        ("/claim", serde_json::json!("optimum"), "claim"),
-        ("/claim", serde_json::json!({ "function": { "side": "both" } }), "claim"),
+        ("bounds.level", serde_json::json!(0.9999), "bounds.level"),
+        ("bounds.level", serde_json::json!(1.7), "bounds.level"),
+        ("bounds.level", serde_json::Value::Null, "bounds.level"),
+        ("premises.calibration.value.rows", serde_json::json!(0), "premises.calibration.rows"),
+        ("premises.calibration.value.rows", serde_json::json!(7000), "bounds.level"),
+        ("premises.calibration", serde_json::Value::Null, "premises.calibration"),
+        ("about", serde_json::json!("everywhere"), "about"),
+        ("claim", serde_json::json!("optimum"), "claim"),
+        ("claim", serde_json::json!({ "function": { "side": "both" } }), "claim"),
     ] {
         let mut altered = json.clone();
-        *altered.pointer_mut(path).unwrap() = value.clone();
+        *altered.pointer_mut(&format!("/{}", path.replace('.', "/"))).unwrap() = value.clone();
         let said = read(&altered).unwrap_err();
         assert!(said.contains(field), "{path} = {value}: {said}");
     }

@@ -120,8 +120,9 @@ fn hold_at_the_true_premise(plan: f64) {
     let open = (0..560_u64).into_par_iter().map(|i| random(i, plan));
     let runs: Vec<Attacked> = open.chain((0..160_u64).into_par_iter().filter_map(|i| hidden(i, premises(i), 1.0, plan))).collect();
     let vacuous = runs.iter().filter(|run| run.is_vacuous()).count();
-    assert!(runs.len() - vacuous >= 500, "{} functions, {vacuous} of them without a statement", runs.len());
-    let share = |which: fn((bool, bool)) -> bool| runs.iter().filter(|r| which(r.is_false(r.norm))).count() as f64 / runs.len() as f64;
+    let speaking = runs.len() - vacuous;
+    assert!(speaking >= 500, "{} functions, {vacuous} of them without a statement", runs.len());
+    let share = |which: fn((bool, bool)) -> bool| runs.iter().filter(|r| which(r.is_false(r.norm))).count() as f64 / speaking as f64;
     let (at_truth, anywhere) = (share(|f| f.0), share(|f| f.1));
     let useful = runs.iter().filter(|r| r.curve.iter().any(|p| p.gap.is_some_and(|g| g < r.norm))).count();
     println!(

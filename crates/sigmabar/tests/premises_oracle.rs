@@ -243,3 +243,48 @@ fn on_a_box(i: u64) -> Option<(bool, bool)> {
     let says = above.first()?.gap.is_some_and(|gap| gap < norm);
     Some((above.iter().any(|point| point.gap.is_none_or(|gap| regret > gap)), says))
 }
+
+/// Boxes and candidates again, with a hill where the data say nothing: true under the true premises, and false at six tenths of norm and noise.
+#[test]
+fn on_boxes_and_among_candidates_six_tenths_of_the_width_are_not_enough() {
+    for candidates in [None, Some(64)] {
+        let share = |width: f64| {
+            let judged: Vec<bool> = (0..120_u64).into_par_iter().filter_map(|i| is_false_of_a_hill(i, width, candidates)).collect();
+            assert!(judged.len() >= 100, "{} speak", judged.len());
+            judged.iter().filter(|is_false| **is_false).count() as f64 / judged.len() as f64
+        };
+        let (whole, narrow) = (share(1.0), share(0.6));
+        println!("{candidates:?} candidates: false {whole}, at six tenths {narrow}");
+        assert!(whole <= DELTA && narrow > 3.0 * DELTA, "{candidates:?}: {whole} {narrow}");
+    }
+}
+
+/// Whether the gap claimed for so much of the true norm and noise is false of the function of norm 1 that is zero where was measured and highest where the data say least; none
+/// where nothing is certified.
+fn is_false_of_a_hill(i: u64, width: f64, candidates: Option<usize>) -> Option<bool> {
+    let (kernel, level) = (Kernel::squared_exponential(0.05 + 0.01 * (i % 8) as f64, 1.0).unwrap(), 0.01);
+    let problem = Problem::new(Domain::Box(BoxDomain::unit(1).unwrap()), 5).unwrap().with_kernel(kernel.clone()).unwrap().with_seed(i);
+    let problem = problem.with_norm_bound(width).unwrap().with_noise(Noise::gaussian(width * level).unwrap()).unwrap();
+    let plan = Sbpe::default().with_schedule(Schedule::Lengths(vec![5])).with_max_cells(400).unwrap();
+    let plan = candidates.map_or(Ok(plan.clone()), |count| plan.with_candidates(count)).unwrap();
+    let mut run = Strategy::new(problem.with_delta(DELTA).unwrap().with_wanted_gap(1e-9).unwrap(), sbpe(plan)).unwrap();
+    let Ask::Trials(trials) = run.ask(usize::MAX).unwrap() else { return None };
+    let mut measured: Vec<Vec<f64>> = trials.iter().map(|trial| trial.point.clone()).collect();
+    measured.sort_by(|a, b| a[0].total_cmp(&b[0]));
+    measured.dedup();
+    let gram: Vec<Vec<f64>> = measured.iter().map(|a| measured.iter().map(|b| kernel.value(a, b)).collect()).collect();
+    let hill = |top: &[f64]| {
+        let weights = solve(gram.clone(), measured.iter().map(|x| kernel.value(x, top)).collect());
+        let centres: Vec<Vec<f64>> = measured.iter().cloned().chain([top.to_vec()]).collect();
+        Expansion::new(kernel.clone(), Points::from_rows(&centres).unwrap(), weights.iter().map(|w| -w).chain([1.0]).collect()).unwrap()
+    };
+    let hills = (0..=100).map(|k| hill(&[f64::from(k) / 100.0]));
+    let truth = hills.max_by(|a, b| a.norm().unwrap().total_cmp(&b.norm().unwrap()))?.with_norm(1.0).unwrap();
+    let mut rng = ChaCha8Rng::seed_from_u64(i);
+    for trial in trials {
+        run.tell(trial.id, Outcome::Value(truth.value(&trial.point) + Drawn::Gaussian.draw(level, &mut rng))).unwrap();
+    }
+    let advice = run.recommend().unwrap().filter(|advice| advice.label() == Label::Certified)?;
+    let best = (0..=400).map(|k| truth.value(&[f64::from(k) / 400.0])).fold(f64::NEG_INFINITY, f64::max);
+    Some(best - truth.value(&advice.point) > advice.gap)
+}

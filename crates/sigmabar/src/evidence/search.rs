@@ -40,8 +40,10 @@ pub(super) struct Search<'a> {
 impl<'a> Search<'a> {
     pub(super) fn new(template: &'a Kernel, observations: &'a Observations, learning: &'a Learning) -> Self {
         let space = Space::new(template, observations, learning.ridge_limits);
-        // Some rows of many cannot tell a long length-scale from one that all of them would see.
-        let space = if observations.len() > learning.exact_points { space.even() } else { space };
+        // Some rows of many cannot tell a long length-scale from one that all of them would see, and few rows of many columns cannot tell at all.
+        let points = observations.locations().points();
+        let is_told = observations.len() <= learning.exact_points && points.len() >= 2 * points.dim();
+        let space = if is_told { space } else { space.even() };
         Self { template, observations, learning, space }
     }
 
