@@ -35,7 +35,8 @@ impl PyDesign {
     }
 
     fn inducing<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray2<f64>>> {
-        from_points(py, self.inner.information().features().inducing())
+        // All of them: under another kernel other ones depend on the rest.
+        from_points(py, self.inner.information().features().given())
     }
 
     fn max_std(&self) -> f64 {

@@ -390,3 +390,25 @@ fn rows_without_a_response_leave_an_estimate() {
     assert_eq!(label(0), (Label::Conformal, Sourced::new(0, Origin::Guaranteed)));
     assert_eq!(label(7), (Label::Estimated, Sourced::new(7, Origin::Unmet)));
 }
+
+/// Readings of zero are equal by chance, and a calibration that counted them once would be one of the others.
+#[test]
+fn readings_of_zero_all_count() {
+    let (delta, mut all) = (0.1, Vec::new());
+    for seed in 0..200 {
+        let mut rng = ChaCha8Rng::seed_from_u64(seed);
+        let mut drawn = |count: usize| {
+            let (_, y) = rows(World::Normal, count, &mut rng);
+            let x: Vec<f64> = (0..count).flat_map(|_| [f64::from(rng.random_range(0..3_u8)), 0.0]).collect();
+            // A quarter of the readings is zero, far from the others.
+            let y: Vec<f64> = y.iter().map(|y| if rng.random::<f64>() < 0.25 { 0.0 } else { 3.0 + y }).collect();
+            (Points::new(x, 2).unwrap(), y)
+        };
+        let ((x, y), (cal_x, cal_y), (new, responses)) = (drawn(40), drawn(79), drawn(20));
+        let posterior = fitted(&x, &y, Collected::Undeclared, 0.2);
+        let calibration = Calibration::new(&posterior, cal_x.view(), &cal_y).unwrap();
+        assert_eq!(calibration.len(), 79);
+        all.extend(held(&Conformal::split(&posterior, &calibration).interval(new.view(), delta).unwrap(), &responses));
+    }
+    assert!(share(&all) > 0.89, "{}", share(&all));
+}

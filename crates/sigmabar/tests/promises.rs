@@ -334,6 +334,7 @@ fn rows_that_come_again_are_copies() {
     assert_eq!(told(&[0.29, 0.35]), (Label::Certified, 0));
     assert_eq!(told(&[0.31]), (Label::Estimated, 1));
     assert_eq!(told(&[0.31, 0.31, 0.31]), (Label::Estimated, 3));
+    assert_eq!(told(&[0.29, 0.35, 0.29]), (Label::Estimated, 1), "one of several at its point");
     let mut posterior = at_origin(&[0.31], 0.1, fixed);
     posterior.update_block(points(&[vec![0.0], vec![0.5]]).view(), &[0.31, 0.2], fixed).unwrap();
     let found = posterior.interval(points(&[vec![0.0]]).view(), &claim(0.1, 2.0, 0.1)).unwrap();
@@ -352,4 +353,25 @@ fn weights_are_declared_means() {
     };
     assert_eq!(of(&[1.0, 1.0, 1.0]), Sourced::new(0, Origin::Guaranteed));
     assert_eq!(of(&[1.0, 10.0, 2.0]), Sourced::new(2, Origin::Declared));
+}
+
+/// A model with weights keeps them: in a file, and when more rows come, at its points or elsewhere.
+#[test]
+fn weights_stay_when_a_model_is_saved_or_updated() {
+    let x = points(&[vec![0.0], vec![0.3], vec![0.7]]);
+    let features = Arc::new(FeatureMap::new(Kernel::squared_exponential(0.2, 1.0).unwrap(), x.clone()).unwrap());
+    for weights in [[1.0, 1.0, 1.0], [1.0, 10.0, 0.5]] {
+        let observations = Observations::weighted(x.clone(), &[0.1, 0.2, 0.3], &weights, Collected::DeclaredFixed, Prior::ZERO).unwrap();
+        let mut posterior = Posterior::fit(Arc::clone(&features), 0.1, observations).unwrap();
+        assert_eq!(Posterior::from_bytes(&posterior.to_bytes()).unwrap().to_bytes(), posterior.to_bytes());
+        let counts = |posterior: &Posterior| {
+            let locations = Arc::clone(posterior.observations().unwrap().locations());
+            (0..locations.distinct()).map(|i| locations.count(i)).collect::<Vec<f64>>()
+        };
+        posterior.update_declared(&[0.3], 0.25, Collected::DeclaredFixed).unwrap();
+        posterior.update_block(points(&[vec![0.9], vec![0.7]]).view(), &[0.1, 0.2], Collected::DeclaredFixed).unwrap();
+        assert_eq!(counts(&posterior), [weights[0], weights[1] + 1.0, weights[2] + 1.0, 1.0]);
+        assert!(posterior.interval(x.view(), &claim(0.1, 2.0, 0.1)).unwrap().lower().iter().all(|end| end.is_finite()));
+        assert_eq!(Posterior::from_bytes(&posterior.to_bytes()).unwrap().to_bytes(), posterior.to_bytes());
+    }
 }

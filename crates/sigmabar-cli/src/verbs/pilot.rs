@@ -11,7 +11,7 @@ use sigmabar_study::{ImportedRow, Pilot, Study, StudySpec, TrialResult, TrialSta
 use std::path::Path;
 
 /// From a table, or from an earlier study with the same parameters.
-pub(crate) fn read(spec: &StudySpec, from: &Path, console: &Console) -> Outcome<Pilot> {
+pub(crate) fn read(spec: &StudySpec, from: &Path, sure: bool, console: &Console) -> Outcome<Pilot> {
     let (rows, (word, lost)) = if from.extension().is_some_and(|end| end == "db" || end == "toml") {
         let study = WhichStudy::find(Some(from), None)?.open()?;
         let failed = study.trials()?.into_iter().filter(|trial| trial.state == TrialStatus::Failed).map(|trial| trial.id);
@@ -25,20 +25,20 @@ pub(crate) fn read(spec: &StudySpec, from: &Path, console: &Console) -> Outcome<
         empty.sort_unstable();
         (told, (reader.line_word(), empty))
     };
-    say_lost(from, word, &lost, console);
+    refuse_lost(from, word, &lost, sure)?;
     Ok(Pilot::new(spec, &rows, &from.display().to_string())?)
 }
 
-/// Who learns from what came through learns about that.
-fn say_lost(from: &Path, word: &str, lost: &[u64], console: &Console) {
-    if !lost.is_empty() {
-        let (count, which) = (counted(lost.len(), "row"), first_of(lost));
-        let many = if lost.len() > 1 { "s" } else { "" };
-        console.warn(format_args!(
-            "{}: {count} without a result ({word}{many} {which}) teach nothing: if they are missing because of what they would have been, what is learnt is about the others alone",
-            from.display()
-        ));
+/// Who learns from what came through learns about that: where the highest results are missing, so is most of the norm.
+fn refuse_lost(from: &Path, word: &str, lost: &[u64], sure: bool) -> Outcome<()> {
+    if sure || lost.is_empty() {
+        return Ok(());
     }
+    let (count, which, many) = (counted(lost.len(), "row"), first_of(lost), if lost.len() > 1 { "s" } else { "" });
+    let what = format!("{}: {count} without a result ({word}{many} {which})", from.display());
+    let remedy =
+        "missing because of what they would have been, they leave premises that are too small; missing for other reasons: say --sure";
+    Err(Failure::refused(what, remedy))
 }
 
 /// What a study has measured so far: its own pilot.

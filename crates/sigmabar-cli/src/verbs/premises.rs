@@ -32,6 +32,9 @@ pub struct Arguments {
     /// end of its pilot needs no --from: its own results are taken
     #[arg(long, value_name = "TABLE|STUDY", conflicts_with = "questions")]
     from: Option<PathBuf>,
+    /// Rows of --from without a result are missing for reasons that have nothing to do with what they would have been
+    #[arg(long, requires = "from")]
+    sure: bool,
 }
 
 pub(crate) fn run(arguments: &Arguments, global: &Global, console: &Console) -> Outcome {
@@ -47,7 +50,7 @@ pub(crate) fn run(arguments: &Arguments, global: &Global, console: &Console) -> 
     let seed = global.seed.unwrap_or(0);
     match (&arguments.from, &begun) {
         (Some(from), _) => {
-            let pilot = pilot::read(&StudySpec::read(file)?, from, console)?;
+            let pilot = pilot::read(&StudySpec::read(file)?, from, arguments.sure, console)?;
             return learn(file, &text, (&pilot, Some(from)), begun, seed, console);
         }
         (None, Some(study)) if !arguments.questions => {

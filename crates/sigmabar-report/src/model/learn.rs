@@ -101,7 +101,8 @@ fn templates(declared: &Declared, observations: &Observations, columns: &[Column
 
 /// One pass over all rows; so many beside them had no response.
 pub fn fit(rows: Rows, lost: usize, prior: Prior, learnt: Learnt, columns: usize, declared: &Declared) -> Result<Posterior> {
-    if let Some(posterior) = learnt.posterior {
+    // The learnt model knows its rows, and neither those that were lost nor what was declared about copies.
+    if let Some(posterior) = learnt.posterior.filter(|_| lost == 0 && !declared.distinct_rows) {
         return Ok(posterior);
     }
     let features = Arc::new(FeatureMap::new(learnt.kernel, learnt.inducing)?);

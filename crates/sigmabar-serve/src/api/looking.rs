@@ -108,10 +108,10 @@ pub(super) async fn premises(
     Args(query): Args<PremisesQuery>,
 ) -> Outcome<Json<PremisesAnswer>> {
     let (desk, asked) = (app.desk(&s)?, query.factors.unwrap_or_default());
-    let factor = |text: &str| text.parse::<f64>().ok().filter(|factor| factor.is_finite() && *factor > 0.0);
+    let factor = |text: &str| text.parse::<f64>().ok().filter(|factor| (1e-3..=1e3).contains(factor));
     let factors: Option<Vec<f64>> = asked.split(',').filter(|text| !text.is_empty()).map(factor).collect();
     let factors = factors.filter(|factors| factors.len() <= MOST_FACTORS).ok_or_else(|| {
-        let message = format!("factors must be at most {MOST_FACTORS} positive numbers with commas between them, not {asked:?}");
+        let message = format!("factors must be at most {MOST_FACTORS} numbers from 0.001 to 1000 with commas between them, not {asked:?}");
         Refusal::new(StatusCode::BAD_REQUEST, "wrong-query", message)
     })?;
     // A map asks for the claim under other length-scales alone, and the claim for no map: each takes long.

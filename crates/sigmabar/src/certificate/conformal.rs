@@ -10,7 +10,7 @@ use crate::points::{Doubts, PointsRef, row_hash};
 use crate::posterior::Posterior;
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 /// How far a model was off on rows that it has not learnt from: scores $\lvert y-\mu(x)\rvert/\sqrt{\sigma^2(x)+\tau^2}$. A million rows are a million numbers.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -51,8 +51,8 @@ impl Calibration {
         Self { column: Some(column), ..Self::default() }
     }
 
-    /// More rows. Where most responses differ, rows that are equal in every number are one measurement written down twice: they count once, and not at all where the model
-    /// has learnt from one of them. Cost as [`Calibration::new`], beyond it memory for two numbers per row.
+    /// More rows. Where chance makes no two responses equal, rows that are equal in every number are one measurement written down twice: they count once, and not at all where
+    /// the model has learnt from one of them. Cost as [`Calibration::new`], beyond it memory for two numbers per row.
     ///
     /// # Errors
     /// Points of another width, another number of responses, a response that is not finite, a column that is not there.
@@ -71,7 +71,7 @@ impl Calibration {
         let (mean, spread) = spreads(posterior, x)?;
         let known = learnt_rows(posterior, x, y);
         let learnt = known.iter().filter(|known| **known).count();
-        let are_single = 2 * learnt <= y.len() && are_mostly_different(y);
+        let are_single = 2 * learnt <= y.len() && are_single(x, y);
         for (i, response) in y.iter().enumerate() {
             if are_single && (known[i] || !self.seen.insert(row_hash(x.row(i), *response))) {
                 continue;
@@ -142,10 +142,16 @@ fn learnt_rows(posterior: &Posterior, x: PointsRef<'_>, y: &[f64]) -> Vec<bool> 
     x.rows().zip(y).map(|(row, y)| known.contains(&row_hash(row, prior.to_model(*y)))).collect()
 }
 
-/// Whether fewer than half of the numbers equal one before: of counts and grades, equal rows say nothing.
-fn are_mostly_different(y: &[f64]) -> bool {
-    let mut seen = HashSet::with_capacity(y.len());
-    2 * y.iter().filter(|y| !seen.insert((*y + 0.0).to_bits())).count() < y.len()
+/// Whether equal rows are one measurement written down twice: no response came at two points, and none more than twice. Elsewhere, as with counts, grades and readings of zero, chance makes
+/// rows equal, and they all count.
+fn are_single(x: PointsRef<'_>, y: &[f64]) -> bool {
+    let mut seen: HashMap<u64, (u64, usize)> = HashMap::with_capacity(y.len());
+    x.rows().zip(y).all(|(row, y)| {
+        let at = row_hash(row, 0.0);
+        let (point, times) = seen.entry((y + 0.0).to_bits()).or_insert((at, 0));
+        *times += 1;
+        *point == at && *times <= 2
+    })
 }
 
 /// A model, or several each of which has not learnt from a part of the rows, with what they got wrong there.

@@ -115,6 +115,8 @@ pub struct Locations {
     counts: Vec<f64>,
     /// The distinct point of each original row; empty when every row is distinct.
     group: Vec<u32>,
+    /// Whether counts are weights, which say how many measurements a row is the mean of.
+    is_weighted: bool,
     collected: Collected,
 }
 
@@ -124,7 +126,7 @@ impl Locations {
     pub fn new(points: Points, collected: Collected) -> Self {
         let group = group_equal_rows(points.view());
         if group.is_empty() {
-            return Self { points, counts: Vec::new(), group, collected };
+            return Self { points, counts: Vec::new(), group, is_weighted: false, collected };
         }
         let distinct = 1 + *group.iter().max().unwrap_or(&0) as usize;
         let mut counts = vec![0.0; distinct];
@@ -135,7 +137,7 @@ impl Locations {
             }
             counts[g as usize] += 1.0;
         }
-        Self { points: Points::from_valid(data, points.dim()), counts, group, collected }
+        Self { points: Points::from_valid(data, points.dim()), counts, group, is_weighted: false, collected }
     }
 
     /// The same with a weight for each row in the place of its count of 1.
@@ -146,7 +148,13 @@ impl Locations {
         }
         let plain = Self::new(points, collected);
         let counts = plain.sum_by_point("weights", weights)?;
-        Ok(Self { counts, ..plain })
+        Ok(plain.with_weights(counts))
+    }
+
+    /// With these weights of the distinct points in the place of their counts.
+    fn with_weights(self, counts: Vec<f64>) -> Self {
+        let group = if self.group.is_empty() { (0..self.distinct() as u32).collect() } else { self.group };
+        Self { counts, group, is_weighted: true, ..self }
     }
 
     /// The distinct points.
@@ -232,10 +240,13 @@ impl Locations {
         let points = self.points().select(distinct)?;
         let counts: Vec<f64> = distinct.iter().map(|&i| self.count(i)).collect();
         if counts.iter().all(|&c| c == 1.0) {
-            return Ok(Self { points, counts: Vec::new(), group: Vec::new(), collected: self.collected });
+            return Ok(Self { points, counts: Vec::new(), group: Vec::new(), is_weighted: false, collected: self.collected });
+        }
+        if self.is_weighted {
+            return Ok(Self::new(points, self.collected).with_weights(counts));
         }
         let group = counts.iter().enumerate().flat_map(|(i, &c)| std::iter::repeat_n(i as u32, c as usize)).collect();
-        Ok(Self { points, counts, group, collected: self.collected })
+        Ok(Self { points, counts, group, is_weighted: false, collected: self.collected })
     }
 
     /// Whether counts and groups fit together: asked of what comes from a file.
@@ -247,7 +258,8 @@ impl Locations {
                 let mut counts = vec![0.0; u];
                 let known = self.group.iter().all(|&g| (g as usize) < u);
                 self.group.iter().filter(|&&g| (g as usize) < u).for_each(|&g| counts[g as usize] += 1.0);
-                known && counts == self.counts && counts.iter().all(|&c| c > 0.0)
+                let weighed = self.counts.len() == u && self.counts.iter().all(|&c| c.is_finite() && c > 0.0);
+                known && counts.iter().all(|&c| c > 0.0) && if self.is_weighted { weighed } else { counts == self.counts }
             }
             _ => false,
         }
@@ -264,7 +276,13 @@ impl Locations {
         }
         let rows = (0..self.len()).flat_map(|row| self.points.row(self.distinct_of(row)));
         let all: Vec<f64> = rows.chain(x.as_slice()).copied().collect();
-        Ok(Self::new(Points::from_valid(all, dim), self.collected))
+        let all = Self::new(Points::from_valid(all, dim), self.collected);
+        if !self.is_weighted {
+            return Ok(all);
+        }
+        let mut weights: Vec<f64> = (0..all.distinct()).map(|i| if i < self.distinct() { self.count(i) } else { 0.0 }).collect();
+        (self.len()..all.len()).for_each(|row| weights[all.distinct_of(row)] += 1.0);
+        Ok(all.with_weights(weights))
     }
 
     /// Adds one more observation at `x`; the index of its distinct point and whether that point is new. Cost O(nd).

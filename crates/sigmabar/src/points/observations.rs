@@ -4,7 +4,7 @@ use super::{Collected, Locations, Points};
 use crate::error::{Error, Result, positive, same_length};
 use crate::origin::Origin;
 use serde::{Deserialize, Serialize};
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 /// A constant prior mean and a unit, declared before the data: the model is $f = \text{mean} + \text{unit}\cdot g$ with $g$ in the kernel's space.
@@ -116,6 +116,8 @@ pub struct Observations {
     sum_squares: f64,
     prior: Prior,
     doubts: Doubts,
+    /// Hashes of all rows, by which one that comes again is known; none where the program chose the points itself.
+    hashes: Vec<u64>,
 }
 
 /// What speaks against rows being independent measurements, every one of those that were made.
@@ -152,7 +154,7 @@ impl Observations {
         let centred: Vec<f64> = y.iter().map(|&v| prior.to_model(v)).collect();
         let sums = locations.sum_by_point("responses", &centred)?;
         let sum_squares = centred.iter().map(|v| v * v).sum();
-        Ok(Self { doubts: doubts(&locations, 0, y), locations, sums, sum_squares, prior })
+        Ok(Self { doubts: doubts(&locations, 0, y), hashes: hashes(&locations, 0, y), locations, sums, sum_squares, prior })
     }
 
     /// Responses that are worth $w_i$ ones of variance $\tau^2$ each: the weights stand in the place of the repetition counts, so that means and variances are
@@ -169,7 +171,8 @@ impl Observations {
         let sums = locations.sum_by_point("responses", &weighed)?;
         let sum_squares = centred.iter().zip(&weighed).map(|(y, wy)| wy * y).sum();
         let means = weights.iter().filter(|w| **w != 1.0).count();
-        Ok(Self { doubts: Doubts { means, ..doubts(&locations, 0, y) }, locations: Arc::new(locations), sums, sum_squares, prior })
+        let (doubts, hashes) = (Doubts { means, ..doubts(&locations, 0, y) }, hashes(&locations, 0, y));
+        Ok(Self { doubts, hashes, locations: Arc::new(locations), sums, sum_squares, prior })
     }
 
     /// Declares that rows which equal another in every number are measurements of their own, as a coarse instrument makes them. Certificates name it as a premise, with
@@ -238,7 +241,7 @@ impl Observations {
         let n = self.len() as f64;
         let sum_squares = (self.sum_squares - shift * (2.0 * total - n * shift)).max(0.0);
         let prior = Prior { mean, unit: self.prior.unit, origin: Origin::LearntHere };
-        Self { locations: Arc::clone(&self.locations), sums, sum_squares, prior, doubts: self.doubts }
+        Self { locations: Arc::clone(&self.locations), sums, sum_squares, prior, doubts: self.doubts, hashes: self.hashes.clone() }
     }
 
     /// The observations at some of the distinct points. Only the total scatter of repeated responses is known: each point gets its share by its count.
@@ -252,7 +255,14 @@ impl Observations {
         let repeats = (self.len() - self.locations.distinct()) as f64;
         let kept = (locations.len() - locations.distinct()) as f64;
         let scatter = if repeats > 0.0 { self.scatter() * kept / repeats } else { 0.0 };
-        Ok(Self { locations: Arc::new(locations), sums, sum_squares: between + scatter, prior: self.prior, doubts: self.doubts })
+        Ok(Self {
+            locations: Arc::new(locations),
+            sums,
+            sum_squares: between + scatter,
+            prior: self.prior,
+            doubts: self.doubts,
+            hashes: self.hashes.clone(),
+        })
     }
 
     /// The same with more responses, at locations that were extended by their points. Cost O(n + b).
@@ -261,18 +271,18 @@ impl Observations {
         usable_responses(y, self.prior, self.len())?;
         let (mut sums, mut sum_squares) = (self.sums.clone(), self.sum_squares);
         sums.resize(locations.distinct(), 0.0);
-        let (mut again, is_known) = (0, locations.collected() != Collected::Designed);
         for (i, response) in y.iter().map(|y| self.prior.to_model(*y)).enumerate() {
-            let at = locations.distinct_of(self.len() + i);
-            again += usize::from(self.sums.get(at).is_some_and(|sum| is_known && is_mean(*sum, self.locations.count(at), response)));
-            sums[at] += response;
+            sums[locations.distinct_of(self.len() + i)] += response;
             sum_squares += response * response;
         }
+        let (new, known) = (hashes(&locations, self.len(), y), self.hashes.iter().collect::<HashSet<_>>());
+        let again = new.iter().filter(|hash| known.contains(hash)).count();
         let more = doubts(&locations, self.len(), y).copies.max(again);
         // What was declared about the rows before says nothing about these.
         let are_distinct = self.doubts.are_distinct && more == 0;
         let doubts = Doubts { copies: self.doubts.copies + more, are_distinct, ..self.doubts };
-        Ok(Self { doubts, locations, sums, sum_squares, prior: self.prior })
+        let hashes = self.hashes.iter().copied().chain(new).collect();
+        Ok(Self { doubts, hashes, locations, sums, sum_squares, prior: self.prior })
     }
 
     /// Number of observations, repetitions counted.
@@ -309,20 +319,18 @@ impl Observations {
         if new {
             self.sums.push(centred);
         } else {
-            let is_known = self.locations.collected() != Collected::Designed;
-            if is_known && is_mean(self.sums[index], self.locations.count(index) - 1.0, centred) {
-                self.doubts = Doubts { copies: self.doubts.copies + 1, are_distinct: false, ..self.doubts };
-            }
             self.sums[index] += centred;
         }
         self.sum_squares += centred * centred;
+        if self.locations.collected() != Collected::Designed {
+            let hash = row_hash(x, y);
+            if self.hashes.contains(&hash) {
+                self.doubts = Doubts { copies: self.doubts.copies + 1, are_distinct: false, ..self.doubts };
+            }
+            self.hashes.push(hash);
+        }
         Ok((index, new))
     }
-}
-
-/// Whether a response is the mean of those that were at its point already: of one, or of copies of one. Noise with a density never makes it so.
-fn is_mean(sum: f64, count: f64, response: f64) -> bool {
-    (sum - count * response).abs() <= 4.0 * f64::EPSILON * count * response.abs()
 }
 
 /// Rows from `first` on that equal another of them in point and response; none where the program chose the points itself. Cost O(n log n).
@@ -334,6 +342,14 @@ fn doubts(locations: &Locations, first: usize, y: &[f64]) -> Doubts {
     let mut rows: Vec<(usize, u64)> = y.iter().enumerate().map(|(i, y)| (locations.distinct_of(first + i), (y + 0.0).to_bits())).collect();
     rows.sort_unstable();
     Doubts { copies: rows.windows(2).filter(|pair| pair[0] == pair[1]).count(), ..Doubts::default() }
+}
+
+/// Hashes of the rows from `first` on; none where the program chose the points itself.
+fn hashes(locations: &Locations, first: usize, y: &[f64]) -> Vec<u64> {
+    if locations.collected() == Collected::Designed {
+        return Vec::new();
+    }
+    y.iter().enumerate().map(|(i, y)| row_hash(locations.points().row(locations.distinct_of(first + i)), *y)).collect()
 }
 
 /// A hash of a row and its response: the finaliser of `splitmix64` over the bits of the numbers, with −0 equal to 0. What has seen a row is recognised by it.
