@@ -162,7 +162,7 @@ def test_the_claim_of_a_served_study_is_a_function_of_its_premises(tmp_path: pat
         assert np.array_equal(standing.gaps, known.gaps, equal_nan=True)
         rows, same = study.premise_map([0.7, 1.0]), beside.premise_map([0.7, 1.0])
         assert rows is not None and same is not None and np.array_equal(rows.gaps, same.gaps, equal_nan=True)
-        with pytest.raises(sb.Error, match="at most 20 positive numbers"):
+        with pytest.raises(sb.Error, match="at most 20 numbers from 0.001 to 1000"):
             study.premise_map([-1.0])
         assert "norm bound" in sb.plot.premises(study).get_xlabel()
     finally:
