@@ -2,14 +2,18 @@
 
 use super::{Pilot, digits};
 use crate::space::{ParameterKind, Space};
-use crate::{Result, Value};
+use crate::{Error, Result, Value};
 use sigmabar::evidence::{Learning, Learnt as Found, fit_hyperparameters};
-use sigmabar::{Kernel, Points, Prior};
+use sigmabar::{Kernel, Observations, Points, Prior};
+use std::f64::consts::TAU;
 
 /// Where length-scales of numbers start, in shares of the range, and those of choices.
 const STARTS: (f64, f64) = (0.3, 1.0);
 /// Length-scales between two words of a list.
 const WORDS: (f64, f64) = (0.05, 1e3);
+
+/// How much more evidence, in nats, a function must have than noise alone: with less, what is learnt of its norm is mostly chance, and too small.
+const TELLING: f64 = 2.0;
 
 /// What was learnt.
 pub(super) struct Scales {
@@ -29,7 +33,13 @@ impl Pilot {
         learning.seed = seed;
         let coordinates: Vec<Vec<f64>> =
             self.settings.iter().zip(&self.points).map(|(values, point)| coordinates(space, values, point)).collect();
-        let found: Found = fit_hyperparameters(&self.observations_at(Points::from_rows(&coordinates)?, prior)?, &learning)?;
+        let observations = self.observations_at(Points::from_rows(&coordinates)?, prior)?;
+        let found: Found = fit_hyperparameters(&observations, &learning)?;
+        if found.posterior().elbo() < noise_alone(&observations) + TELLING {
+            let what = format!("{} results that differ hardly more than noise alone makes them", self.len());
+            let remedy = "they do not say how far and how fast the function changes: measure at more settings or again at these, or answer the questions";
+            return Err(Error::NotLearnt { what, remedy: remedy.to_owned() });
+        }
         let kernel = &found.kernel().value;
         let learnt =
             kernel.parameters().into_iter().filter(|parameter| parameter.name.contains("lengthscale")).map(|parameter| parameter.value);
@@ -41,6 +51,12 @@ impl Pilot {
         let variance = digits(kernel.value(&coordinates[0], &coordinates[0]));
         Ok(Scales { lengths, variance, ridge: digits(found.ridge()) })
     }
+}
+
+/// The largest log-density of the observations under normal noise around their prior mean, in the data's scale.
+fn noise_alone(observations: &Observations) -> f64 {
+    let (n, unit) = (observations.len() as f64, observations.prior().unit());
+    -0.5 * n * ((TAU * unit * unit * observations.sum_squares() / n).ln() + 1.0)
 }
 
 fn template(numbers: &[usize], choices: &[usize]) -> Result<Kernel> {
