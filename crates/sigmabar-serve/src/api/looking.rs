@@ -112,7 +112,7 @@ pub(super) async fn premises(
     let factors: Option<Vec<f64>> = asked.split(',').filter(|text| !text.is_empty()).map(factor).collect();
     let factors = factors.filter(|factors| factors.len() <= MOST_FACTORS).ok_or_else(|| {
         let message = format!("factors must be at most {MOST_FACTORS} numbers from 0.001 to 1000 with commas between them, not {asked:?}");
-        Refusal::new(StatusCode::BAD_REQUEST, "wrong-query", message)
+        Refusal::new(StatusCode::UNPROCESSABLE_ENTITY, "wrong-query", message)
     })?;
     // A map asks for the claim under other length-scales alone, and the claim for no map: each takes long.
     let made = desk.in_turn(move |study| match factors.as_slice() {

@@ -89,7 +89,7 @@ fn looked(table: Table) -> Table {
                 "The claim as a function of its premises, or with factors its map over length-scales",
             );
             let entry = entry.query::<PremisesQuery>(d).answers::<PremisesAnswer>("200", "The claim, or the map", d);
-            vec![entry.refuses(&[], d)]
+            vec![entry.refuses(&[("422", "factors that are no length-scale's")], d)]
         })
         .add("/studies/{s}/batches", get(looking::batches), |d| {
             vec![d.entry("get", "/studies/{s}/batches", "The batches").answers::<Batches>("200", "The batches", d).refuses(&[], d)]
