@@ -1,6 +1,7 @@
 //! Rows picked by their hash: the same ones whoever looks, in whatever order, and mergeable.
 
 use crate::error::{Result, same_length};
+use crate::points::mixed;
 use serde::{Deserialize, Serialize};
 
 /// A row by its place in the data: its chunk, and its number there from 0.
@@ -23,10 +24,7 @@ impl RowPlace {
 }
 
 fn mix(z: u64) -> u64 {
-    let z = z.wrapping_add(0x9e37_79b9_7f4a_7c15);
-    let z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    let z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    z ^ (z >> 31)
+    mixed(z.wrapping_add(0x9e37_79b9_7f4a_7c15))
 }
 
 /// A set of rows known by their hashes: those up to a limit.

@@ -1,6 +1,6 @@
 //! Where we looked: distinct points with repetition counts, and how they were chosen.
 
-use super::{Points, PointsRef};
+use super::{Points, PointsRef, row_hash};
 use crate::error::{Error, Result, same_length};
 use crate::origin::Origin;
 use serde::{Deserialize, Serialize};
@@ -314,7 +314,7 @@ impl Locations {
 /// For each row the index of its distinct point in order of first appearance, or nothing when all rows are distinct.
 fn group_equal_rows(points: PointsRef<'_>) -> Vec<u32> {
     let n = points.len();
-    let mut order: Vec<(u64, u32)> = points.rows().enumerate().map(|(i, row)| (row_hash(row), i as u32)).collect();
+    let mut order: Vec<(u64, u32)> = points.rows().enumerate().map(|(i, row)| (row_hash(row, 0.0), i as u32)).collect();
     order.sort_unstable();
     if order.windows(2).all(|w| w[0].0 != w[1].0) {
         return Vec::new();
@@ -351,15 +351,6 @@ fn group_equal_rows(points: PointsRef<'_>) -> Vec<u32> {
         }
     }
     leader.iter().map(|&l| number[l as usize]).collect()
-}
-
-/// A 64-bit mix of the row's bits; −0 and 0 hash alike because they compare equal.
-fn row_hash(row: &[f64]) -> u64 {
-    row.iter().fold(0x9e37_79b9_7f4a_7c15, |h: u64, v| {
-        let x = (h ^ (v + 0.0).to_bits()).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        let x = (x ^ (x >> 31)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        x ^ (x >> 29)
-    })
 }
 
 #[cfg(test)]

@@ -7,8 +7,7 @@ mod seen;
 
 pub(crate) use kept::{KeptLocations, KeptResponses, SummedLocations, SummedResponses};
 pub use locations::{Collected, Locations};
-pub(crate) use observations::Doubts;
-pub(crate) use observations::usable_responses;
+pub(crate) use observations::{Doubts, mixed, usable_responses};
 pub use observations::{LARGEST_RESPONSE, Observations, Prior, row_fractions, row_hash};
 pub use seen::Seen;
 

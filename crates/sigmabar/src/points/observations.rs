@@ -375,7 +375,7 @@ pub fn row_fractions<'a>(rows: impl Iterator<Item = (&'a [f64], f64)>, seed: u64
 const INCREMENT: u64 = 0x9e37_79b9_7f4a_7c15;
 
 /// The finaliser of `splitmix64`.
-fn mixed(z: u64) -> u64 {
+pub(crate) fn mixed(z: u64) -> u64 {
     let z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     let z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
     z ^ (z >> 31)
