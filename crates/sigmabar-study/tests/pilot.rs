@@ -435,7 +435,7 @@ fn premises_from_results_that_nobody_names_are_somebodys_word() {
     assert!(is_kept && declared.certificate.to_string().contains("which are not named"), "{}", declared.certificate);
 }
 
-/// Results of which noise alone explains as much as a function teach no norm: one learnt from them was too small in four of five tables, and up to 24 of 50 claims made with it were false.
+/// Results of which noise alone explains as much as a function teach no norm: one learnt from them is mostly chance, and too small.
 #[test]
 fn results_that_are_noise_alone_teach_nothing() {
     let text = "budget = 30\nbatches = 2\n[parameters.x]\ntype = \"float\"\nlow = 0\nhigh = 1\n";
