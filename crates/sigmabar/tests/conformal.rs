@@ -412,3 +412,44 @@ fn readings_of_zero_all_count() {
     }
     assert!(share(&all) > 0.89, "{}", share(&all));
 }
+
+/// A weight changes what a row is worth, not that the model has learnt from it.
+#[test]
+fn attack_rows_that_were_learnt_with_a_weight() {
+    let mut rng = ChaCha8Rng::seed_from_u64(6);
+    let ((x, y), (new, new_y)) = (rows(World::Normal, 60, &mut rng), rows(World::Normal, 30, &mut rng));
+    for weight in [1.0, 0.3, 7.0] {
+        let features = Arc::new(FeatureMap::new(kernel(), x.clone()).unwrap());
+        let observations =
+            Observations::weighted(x.clone(), &y, &[weight; 60], Collected::Exchangeable, Prior::declared(0.1, 1.7).unwrap());
+        let posterior = Posterior::fit(features, 0.2, observations.unwrap()).unwrap();
+        let mut calibration = Calibration::new(&posterior, new.view(), &new_y).unwrap();
+        calibration.add(&posterior, x.view().range(0, 20), &y[..20]).unwrap();
+        assert_eq!(calibration.len(), 30, "weight {weight}: 20 rows were learnt");
+        let learnt = Calibration::new(&posterior, x.view(), &y).unwrap();
+        let label = |calibration| Conformal::split(&posterior, calibration).interval(new.view(), 0.1).unwrap().certificate().label();
+        assert_eq!((label(&calibration), label(&learnt)), (Label::Conformal, Label::Estimated), "weight {weight}");
+    }
+}
+
+/// Which rows are the same is a question to all that have come: in one call or in several, before it was saved and after.
+#[test]
+fn rows_that_calibrate_again_count_once() {
+    let mut rng = ChaCha8Rng::seed_from_u64(7);
+    let ((x, y), (cal_x, cal_y)) = (rows(World::Normal, 60, &mut rng), rows(World::Normal, 30, &mut rng));
+    let posterior = fitted(&x, &y, Collected::Undeclared, 0.2);
+    let once = Calibration::new(&posterior, cal_x.view(), &cal_y).unwrap();
+    let mut again = once.clone();
+    for _ in 0..3 {
+        again = serde_json::from_str(&serde_json::to_string(&again).unwrap()).unwrap();
+        again.add(&posterior, cal_x.view(), &cal_y).unwrap();
+        assert!(again.scores().eq(once.scores()), "{} rows", again.len());
+    }
+
+    // A reading that comes at another point too shows that chance makes readings equal: those of before count all.
+    let (twice, reading) = (Points::from_rows(&[[0.1, 0.2], [0.1, 0.2], [0.3, 0.4]]).unwrap(), [0.5, 0.5, 0.7]);
+    let mut coarse = Calibration::new(&posterior, twice.view(), &reading).unwrap();
+    assert_eq!(coarse.len(), 2);
+    coarse.add(&posterior, Points::from_rows(&[[0.9, 0.9]]).unwrap().view(), &[0.5]).unwrap();
+    assert_eq!(coarse.len(), 4);
+}

@@ -323,22 +323,29 @@ fn a_new_response_is_not_certified_where_the_function_is_refuted() {
 #[test]
 fn rows_that_come_again_are_copies() {
     let fixed = Collected::DeclaredFixed;
-    let told = |second: &[f64]| {
-        let mut posterior = at_origin(&[0.31], 0.1, fixed);
+    let told_after = |collected: Collected, second: &[f64]| {
+        let mut posterior = at_origin(&[0.31], 0.1, collected);
         for y in second {
             posterior.update_declared(&[0.0], *y, fixed).unwrap();
         }
         let found = posterior.interval(points(&[vec![0.0]]).view(), &claim(0.1, 2.0, 0.1)).unwrap();
         (found.certificate().label(), found.certificate().premises.copies.value)
     };
+    let told = |second: &[f64]| told_after(fixed, second);
     assert_eq!(told(&[0.29, 0.35]), (Label::Certified, 0));
     assert_eq!(told(&[0.31]), (Label::Estimated, 1));
     assert_eq!(told(&[0.31, 0.31, 0.31]), (Label::Estimated, 3));
     assert_eq!(told(&[0.29, 0.35, 0.29]), (Label::Estimated, 1), "one of several at its point");
-    let mut posterior = at_origin(&[0.31], 0.1, fixed);
-    posterior.update_block(points(&[vec![0.0], vec![0.5]]).view(), &[0.31, 0.2], fixed).unwrap();
-    let found = posterior.interval(points(&[vec![0.0]]).view(), &claim(0.1, 2.0, 0.1)).unwrap();
-    assert_eq!((found.certificate().label(), found.certificate().premises.copies.value), (Label::Estimated, 1));
+    for collected in [fixed, Collected::Designed] {
+        let mut posterior = at_origin(&[0.31], 0.1, collected);
+        posterior.update_block(points(&[vec![0.0], vec![0.5]]).view(), &[0.31, 0.2], fixed).unwrap();
+        let found = posterior.interval(points(&[vec![0.0]]).view(), &claim(0.1, 2.0, 0.1)).unwrap();
+        assert_eq!((found.certificate().label(), found.certificate().premises.copies.value), (Label::Estimated, 1), "{collected:?}");
+    }
+    // What the program chose itself may be chosen twice; what is handed over after it was not.
+    assert_eq!(at_origin(&[0.31, 0.31], 0.1, Collected::Designed).observations().unwrap().copies(), 0);
+    assert_eq!(told_after(Collected::Designed, &[0.29]), (Label::Certified, 0));
+    assert_eq!(told_after(Collected::Designed, &[0.31]), (Label::Estimated, 1));
 }
 
 /// A weight of ten says that a row is the mean of ten measurements: whoever gives it declares that.

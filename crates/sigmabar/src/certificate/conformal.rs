@@ -6,13 +6,13 @@ use super::record::{About, Bounds, Certificate, Claimed, Frequency, Spent, Theor
 use super::{PredictionIntervals, Side};
 use crate::error::{Error, Result, probability, same_length};
 use crate::origin::{Origin, Sourced};
-use crate::points::{Doubts, PointsRef, row_hash};
+use crate::points::{Doubts, Observations, PointsRef, row_hash};
 use crate::posterior::Posterior;
 use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 
-/// How far a model was off on rows that it has not learnt from: scores $\lvert y-\mu(x)\rvert/\sqrt{\sigma^2(x)+\tau^2}$. A million rows are a million numbers.
+/// How far a model was off on rows that it has not learnt from: scores $\lvert y-\mu(x)\rvert/\sqrt{\sigma^2(x)+\tau^2}$. A few numbers for each row.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Calibration {
     /// The column whose values group the rows.
@@ -20,12 +20,25 @@ pub struct Calibration {
     groups: Vec<Group>,
     /// Rows that the model had learnt from all the same.
     learnt: usize,
-    /// Hashes of the rows, of which equal ones count once.
-    #[serde(skip)]
-    seen: HashSet<u64>,
+    /// Every row that came, with its call: those that come later are judged with them.
+    rows: Vec<Row>,
 }
 
-/// The rows of one group.
+/// What is kept of a row.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+struct Row {
+    /// The call of [`Calibration::add`] that brought it.
+    call: usize,
+    /// What stands in the column of the groups; 0 where rows are not grouped.
+    value: f64,
+    score: f64,
+    /// The bits of its response.
+    response: u64,
+    hash: u64,
+    is_learnt: bool,
+}
+
+/// The rows of one group that count.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 struct Group {
     /// What stands in the column; 0 where rows are not grouped.
@@ -52,7 +65,7 @@ impl Calibration {
     }
 
     /// More rows. Where chance makes no two responses equal, rows that are equal in every number are one measurement written down twice: they count once, and not at all where
-    /// the model has learnt from one of them. Cost as [`Calibration::new`], beyond it memory for two numbers per row.
+    /// the model has learnt from one of them. All rows so far are judged together. Cost as [`Calibration::new`], beyond it that of sorting all scores.
     ///
     /// # Errors
     /// Points of another width, another number of responses, a response that is not finite, a column that is not there.
@@ -69,23 +82,34 @@ impl Calibration {
             });
         }
         let (mean, spread) = spreads(posterior, x)?;
-        let known = learnt_rows(posterior, x, y);
-        let learnt = known.iter().filter(|known| **known).count();
-        let are_single = 2 * learnt <= y.len() && are_single(x, y);
-        for (i, response) in y.iter().enumerate() {
-            if are_single && (known[i] || !self.seen.insert(row_hash(x.row(i), *response))) {
+        // A model that keeps sums only cannot tell what it was made of.
+        let learnt = posterior.observations().map(Observations::single_hashes).unwrap_or_default();
+        let call = self.rows.last().map_or(0, |row| row.call + 1);
+        for (i, y) in y.iter().enumerate() {
+            let (hash, score) = (row_hash(x.row(i), *y), (y - mean[i]).abs() / spread[i]);
+            let (response, is_learnt) = ((y + 0.0).to_bits(), learnt.contains(&hash));
+            self.rows.push(Row { call, value: self.value_at(x, i), score, response, hash, is_learnt });
+        }
+        self.group();
+        Ok(())
+    }
+
+    /// Puts the scores of the rows that count into their groups.
+    fn group(&mut self) {
+        let learnt = self.rows.iter().filter(|row| row.is_learnt).count();
+        let are_single = 2 * learnt <= self.rows.len() && are_single(&self.rows);
+        let (mut seen, mut groups) = (HashSet::new(), Vec::<Group>::new());
+        for row in &self.rows {
+            if are_single && (row.is_learnt || !seen.insert(row.hash)) {
                 continue;
             }
-            let value = self.value_at(x, i);
-            let place = self.groups.iter().position(|group| group.value == value).unwrap_or_else(|| {
-                self.groups.push(Group { value, scores: Vec::new() });
-                self.groups.len() - 1
-            });
-            self.groups[place].scores.push((response - mean[i]).abs() / spread[i]);
+            match groups.iter_mut().find(|group| group.value == row.value) {
+                Some(group) => group.scores.push(row.score),
+                None => groups.push(Group { value: row.value, scores: vec![row.score] }),
+            }
         }
-        self.groups.iter_mut().for_each(|group| group.scores.sort_unstable_by(f64::total_cmp));
-        self.learnt += if are_single { 0 } else { learnt };
-        Ok(())
+        groups.iter_mut().for_each(|group| group.scores.sort_unstable_by(f64::total_cmp));
+        (self.groups, self.learnt) = (groups, if are_single { 0 } else { learnt });
     }
 
     /// The fewest rows that give an interval with ends: $(n+1)(1-\delta)\le n$.
@@ -134,23 +158,16 @@ fn spreads(posterior: &Posterior, x: PointsRef<'_>) -> Result<(Vec<f64>, Vec<f64
     Ok((mean, spread))
 }
 
-/// Which of the rows the posterior was made of: the same point, measured once, with the same response. One that keeps sums only cannot tell: none.
-fn learnt_rows(posterior: &Posterior, x: PointsRef<'_>, y: &[f64]) -> Vec<bool> {
-    let Ok(observations) = posterior.observations() else { return vec![false; y.len()] };
-    let (locations, prior) = (observations.locations(), observations.prior());
-    let known: HashSet<u64> = locations.points().rows().zip(observations.sums()).map(|(row, sum)| row_hash(row, *sum)).collect();
-    x.rows().zip(y).map(|(row, y)| known.contains(&row_hash(row, prior.to_model(*y)))).collect()
-}
-
-/// Whether equal rows are one measurement written down twice: no response came at two points, and none more than twice. Elsewhere, as with counts, grades and readings of zero, chance makes
-/// rows equal, and they all count.
-fn are_single(x: PointsRef<'_>, y: &[f64]) -> bool {
-    let mut seen: HashMap<u64, (u64, usize)> = HashMap::with_capacity(y.len());
-    x.rows().zip(y).all(|(row, y)| {
-        let at = row_hash(row, 0.0);
-        let (point, times) = seen.entry((y + 0.0).to_bits()).or_insert((at, 0));
-        *times += 1;
-        *point == at && *times <= 2
+/// Whether equal rows are one measurement written down twice: no response came at two points, and none more than twice in one call. Elsewhere, as with counts, grades and readings of zero,
+/// chance makes rows equal, and they all count.
+fn are_single(rows: &[Row]) -> bool {
+    let mut seen: HashMap<u64, (&Row, usize)> = HashMap::with_capacity(rows.len());
+    rows.iter().all(|row| {
+        let (last, times) = seen.entry(row.response).or_insert((row, 0));
+        *times = if last.call == row.call { *times + 1 } else { 1 };
+        let is_one = last.hash == row.hash && *times <= 2;
+        *last = row;
+        is_one
     })
 }
 

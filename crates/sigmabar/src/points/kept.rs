@@ -1,5 +1,6 @@
 //! What is left of the rows after a fit: all of them, or sums over them.
 
+use super::observations::copies;
 use super::{Collected, Doubts, Locations, Observations, PointsRef, Prior, row_hash, usable_responses};
 use crate::error::{Error, Result};
 use serde::{Deserialize, Serialize};
@@ -180,7 +181,7 @@ impl KeptResponses {
             Self::Rows(observations) => *observations = observations.extended(Arc::clone(locations.rows()?), y)?,
             Self::Sums(sums) => {
                 // Of rows that come in one call, copies can be seen; of those before them only the sums are left.
-                let more = copies(x, y);
+                let more = copies(x.rows().zip(y).map(|(row, y)| row_hash(row, *y)).collect());
                 sums.doubts.are_watched = true;
                 sums.doubts.copies += more;
                 sums.doubts.are_distinct &= more == 0;
@@ -204,11 +205,4 @@ impl KeptResponses {
             }
         }
     }
-}
-
-/// Rows that equal another in every number. Cost O(nd + n log n).
-fn copies(x: PointsRef<'_>, y: &[f64]) -> usize {
-    let mut hashes: Vec<u64> = x.rows().zip(y).map(|(row, y)| row_hash(row, *y)).collect();
-    hashes.sort_unstable();
-    hashes.windows(2).filter(|pair| pair[0] == pair[1]).count()
 }

@@ -116,7 +116,7 @@ pub struct Observations {
     sum_squares: f64,
     prior: Prior,
     doubts: Doubts,
-    /// Hashes of all rows, by which one that comes again is known; none where the program chose the points itself.
+    /// Hashes of all rows, by which one that comes again is known; none for a sample of the points.
     hashes: Vec<u64>,
 }
 
@@ -154,7 +154,8 @@ impl Observations {
         let centred: Vec<f64> = y.iter().map(|&v| prior.to_model(v)).collect();
         let sums = locations.sum_by_point("responses", &centred)?;
         let sum_squares = centred.iter().map(|v| v * v).sum();
-        Ok(Self { doubts: doubts(&locations, 0, y), hashes: hashes(&locations, 0, y), locations, sums, sum_squares, prior })
+        let hashes = hashes(&locations, 0, y);
+        Ok(Self { doubts: doubts(&locations, &hashes), hashes, locations, sums, sum_squares, prior })
     }
 
     /// Responses that are worth $w_i$ ones of variance $\tau^2$ each: the weights stand in the place of the repetition counts, so that means and variances are
@@ -171,7 +172,8 @@ impl Observations {
         let sums = locations.sum_by_point("responses", &weighed)?;
         let sum_squares = centred.iter().zip(&weighed).map(|(y, wy)| wy * y).sum();
         let means = weights.iter().filter(|w| **w != 1.0).count();
-        let (doubts, hashes) = (Doubts { means, ..doubts(&locations, 0, y) }, hashes(&locations, 0, y));
+        let hashes = hashes(&locations, 0, y);
+        let doubts = Doubts { means, ..doubts(&locations, &hashes) };
         Ok(Self { doubts, hashes, locations: Arc::new(locations), sums, sum_squares, prior })
     }
 
@@ -244,6 +246,14 @@ impl Observations {
         Self { locations: Arc::clone(&self.locations), sums, sum_squares, prior, doubts: self.doubts, hashes: self.hashes.clone() }
     }
 
+    /// Hashes of the rows whose point was measured once. Where it was measured again, chance may have made a row equal to another; here only a copy is. Cost O(n).
+    pub(crate) fn single_hashes(&self) -> HashSet<u64> {
+        let mut times = vec![0_usize; self.locations.distinct()];
+        (0..self.len()).for_each(|row| times[self.locations.distinct_of(row)] += 1);
+        let rows = self.hashes.iter().take(self.len()).enumerate();
+        rows.filter(|(row, _)| times[self.locations.distinct_of(*row)] == 1).map(|(_, hash)| *hash).collect()
+    }
+
     /// The observations at some of the distinct points. Only the total scatter of repeated responses is known: each point gets its share by its count.
     ///
     /// # Errors
@@ -261,7 +271,7 @@ impl Observations {
             sum_squares: between + scatter,
             prior: self.prior,
             doubts: self.doubts,
-            hashes: self.hashes.clone(),
+            hashes: Vec::new(),
         })
     }
 
@@ -277,7 +287,7 @@ impl Observations {
         }
         let (new, known) = (hashes(&locations, self.len(), y), self.hashes.iter().collect::<HashSet<_>>());
         let again = new.iter().filter(|hash| known.contains(hash)).count();
-        let more = doubts(&locations, self.len(), y).copies.max(again);
+        let more = again.max(copies(new.clone()));
         // What was declared about the rows before says nothing about these.
         let are_distinct = self.doubts.are_distinct && more == 0;
         let doubts = Doubts { copies: self.doubts.copies + more, are_distinct, ..self.doubts };
@@ -322,34 +332,30 @@ impl Observations {
             self.sums[index] += centred;
         }
         self.sum_squares += centred * centred;
-        if self.locations.collected() != Collected::Designed {
-            let hash = row_hash(x, y);
-            if self.hashes.contains(&hash) {
-                self.doubts = Doubts { copies: self.doubts.copies + 1, are_distinct: false, ..self.doubts };
-            }
-            self.hashes.push(hash);
+        let hash = row_hash(x, y);
+        if self.hashes.contains(&hash) {
+            self.doubts = Doubts { copies: self.doubts.copies + 1, are_distinct: false, ..self.doubts };
         }
+        self.hashes.push(hash);
         Ok((index, new))
     }
 }
 
-/// Rows from `first` on that equal another of them in point and response; none where the program chose the points itself. Cost O(n log n).
-fn doubts(locations: &Locations, first: usize, y: &[f64]) -> Doubts {
-    if locations.collected() == Collected::Designed {
-        return Doubts::default();
-    }
-    // Adding 0 makes −0 and 0 one number.
-    let mut rows: Vec<(usize, u64)> = y.iter().enumerate().map(|(i, y)| (locations.distinct_of(first + i), (y + 0.0).to_bits())).collect();
-    rows.sort_unstable();
-    Doubts { copies: rows.windows(2).filter(|pair| pair[0] == pair[1]).count(), ..Doubts::default() }
+/// Rows that equal another; none where the program chose the points itself, and may have chosen one again. What comes later, it has not chosen.
+fn doubts(locations: &Locations, hashes: &[u64]) -> Doubts {
+    let copies = if locations.collected() == Collected::Designed { 0 } else { copies(hashes.to_vec()) };
+    Doubts { copies, ..Doubts::default() }
 }
 
-/// Hashes of the rows from `first` on; none where the program chose the points itself.
+/// Hashes of the rows from `first` on.
 fn hashes(locations: &Locations, first: usize, y: &[f64]) -> Vec<u64> {
-    if locations.collected() == Collected::Designed {
-        return Vec::new();
-    }
     y.iter().enumerate().map(|(i, y)| row_hash(locations.points().row(locations.distinct_of(first + i)), *y)).collect()
+}
+
+/// Rows that equal another in every number, by their hashes. Cost O(n log n).
+pub(super) fn copies(mut hashes: Vec<u64>) -> usize {
+    hashes.sort_unstable();
+    hashes.windows(2).filter(|pair| pair[0] == pair[1]).count()
 }
 
 /// A hash of a row and its response: the finaliser of `splitmix64` over the bits of the numbers, with −0 equal to 0. What has seen a row is recognised by it.
