@@ -1,4 +1,4 @@
-//! Files that a command writes: whole or not at all, and never over a study, a model or a sheet that somebody may have filled in.
+//! Files that a command writes: whole or not at all, over what is there only where the user says so, and never over a study, a model or a sheet that somebody may have filled in.
 
 use crate::Outcome;
 use crate::failure::Failure;
@@ -18,6 +18,36 @@ const BEGINNING: u64 = 4096;
 /// What SQLite keeps beside a database.
 const COMPANIONS: [&str; 3] = ["-wal", "-shm", "-journal"];
 
+/// What a file may replace.
+#[derive(Clone, Copy)]
+pub(crate) enum Over {
+    /// Nothing that is there: it may be all there is of something.
+    Nothing,
+    /// Pages, which are made again and again under the same name.
+    Pages,
+    Anything,
+}
+
+impl Over {
+    /// Nothing, unless the user says `--force`.
+    pub(crate) fn by(force: bool) -> Self {
+        if force { Self::Anything } else { Self::Nothing }
+    }
+
+    /// An empty file is nothing, and a pipe or a device is written to.
+    fn check(self, path: &Path) -> Outcome<()> {
+        match (self, first_bytes(path).filter(|bytes| !bytes.is_empty())) {
+            (Self::Nothing, Some(_)) => Err(Failure::Exists { path: path.to_owned() }),
+            (Self::Pages, Some(bytes)) if !bytes.starts_with(b"<") => Err(lost(path, "is no page")),
+            _ => Ok(()),
+        }
+    }
+}
+
+fn lost(path: &Path, what: &str) -> Failure {
+    Failure::usage(format!("{} {what} and would be lost", path.display()), "choose another name for what is written")
+}
+
 /// Refuses a target that is a database, a model, or one of the files that the command reads.
 pub(crate) fn check(path: &Path, inputs: &[&Path]) -> Outcome<()> {
     let is_input = inputs.iter().any(|input| is_same(path, input));
@@ -30,7 +60,7 @@ pub(crate) fn check(path: &Path, inputs: &[&Path]) -> Outcome<()> {
     } else {
         return Ok(());
     };
-    Err(Failure::usage(format!("{} {what} and would be lost", path.display()), "choose another name for what is written"))
+    Err(lost(path, what))
 }
 
 /// Refuses a target that holds what people typed: a sheet of `ask`, as text or in a spreadsheet.
@@ -46,7 +76,7 @@ fn check_sheet(path: &Path) -> Outcome<()> {
     } else {
         return Ok(());
     };
-    Err(Failure::usage(format!("{} {what} and would be lost", path.display()), "choose another name for what is written"))
+    Err(lost(path, what))
 }
 
 /// Refuses a target of a model that is there and is something else: what a model replaces is an older model, even by force.
@@ -61,7 +91,7 @@ pub(crate) fn check_model(path: &Path) -> Outcome<()> {
 /// Refuses, before the work, a target that is there already: what the command reads and what is no sigmabar file even by force.
 pub(crate) fn check_target(path: &Path, inputs: &[&Path], force: bool) -> Outcome<()> {
     if !path.exists() {
-        return check_writable(path, inputs);
+        return check_writable(path, inputs, Over::Nothing);
     }
     if inputs.iter().any(|input| is_same(path, input)) {
         return check(path, inputs);
@@ -71,9 +101,10 @@ pub(crate) fn check_target(path: &Path, inputs: &[&Path], force: bool) -> Outcom
 }
 
 /// Refuses, before the work, a target that could not be written after it.
-pub(crate) fn check_writable(path: &Path, inputs: &[&Path]) -> Outcome<()> {
+pub(crate) fn check_writable(path: &Path, inputs: &[&Path], over: Over) -> Outcome<()> {
     check(path, inputs)?;
     check_sheet(path)?;
+    over.check(path)?;
     let target = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
     let tried = match fs::metadata(&target) {
         Ok(found) if found.is_dir() => Err(io::ErrorKind::IsADirectory.into()),
@@ -88,9 +119,15 @@ pub(crate) fn check_writable(path: &Path, inputs: &[&Path]) -> Outcome<()> {
 }
 
 /// Writes a file beside its final name first, so that a full disk or a crash leaves what was there before.
-pub(crate) fn write(path: &Path, inputs: &[&Path], fill: impl FnOnce(&mut (dyn Write + Send)) -> io::Result<()>) -> Outcome<()> {
+pub(crate) fn write(
+    path: &Path,
+    inputs: &[&Path],
+    over: Over,
+    fill: impl FnOnce(&mut (dyn Write + Send)) -> io::Result<()>,
+) -> Outcome<()> {
     check(path, inputs)?;
     check_sheet(path)?;
+    over.check(path)?;
     replace(path, fill)
 }
 

@@ -58,10 +58,22 @@ fn outputs_never_replace_a_study_or_a_model() {
         }
         assert_eq!(fs::read_to_string(path.join(&name)).unwrap(), *sheet);
     }
-    fs::write(path.join("rows.csv"), "older").unwrap();
-    ends(path, &["export", "study.toml", "-o", "rows.csv"], 0);
-    ends(path, &["export", "study.toml", "-o", "rows.csv"], 0);
+    // Nothing that is there goes without a word; pages take the place of pages.
+    let theirs = "x,yield\n0.5,1.5\n";
+    fs::write(path.join("rows.csv"), theirs).unwrap();
+    let verbs = [&["export", "study.toml"][..], &["design", "study.toml", "-n", "3"], &["bench", "--problems", "branin", "--seeds", "1"]];
+    for verb in verbs {
+        let said = ends(path, &[verb, &["-o", "rows.csv"]].concat(), 1).1;
+        assert!(said.contains("rows.csv: is there already; choose another name, or say --force to replace it"), "{verb:?}: {said}");
+    }
+    assert!(ends(path, &["report", "study.toml", "-o", "rows.csv"], 2).1.contains("rows.csv is no page and would be lost"));
+    assert!(ends(path, &["ask", "study.toml", "--plate", "6", "-o", "plate.csv", "--map", "rows.csv"], 2).1.contains("is there already"));
+    assert!(fs::read_to_string(path.join("rows.csv")).unwrap() == theirs && !path.join("plate.csv").exists());
+    ends(path, &["export", "study.toml", "-o", "rows.csv", "--force"], 0);
     assert!(fs::read_to_string(path.join("rows.csv")).unwrap().contains("0,1,done"));
+    fs::write(path.join("empty.csv"), "").unwrap();
+    ends(path, &["export", "study.toml", "-o", "empty.csv"], 0);
+    (0..2).for_each(|_| drop(ends(path, &["report", "study.toml", "-o", "page.html"], 0)));
     assert!(fs::read_dir(path).unwrap().all(|entry| !entry.unwrap().file_name().to_string_lossy().ends_with(".part")));
 }
 
@@ -191,6 +203,31 @@ fn corrections_are_not_lost_in_a_table() {
     assert!(!path.join("again.db").exists(), "nothing is begun");
     ends(path, &["import", "before.csv", "--study", "again.toml", "--collected", "fixed", "--dry-run"], 0);
     ends(path, &["import", "after.csv", "--study", "again.toml"], 0);
+}
+
+/// Failures, replicates and the mark of a correction come through a study that they are imported into: what it exports is what it was given.
+#[test]
+fn what_was_imported_is_exported_as_it_was() {
+    let directory = with("budget = 4\nstrategy = \"sobol\"\n\n[parameters.x]\ntype = \"float\"\nlow = 0\nhigh = 1\n");
+    let path = directory.path();
+    let rows = "x,result,std,replicates,state,reason,corrected\n\
+                0.25,1.5,0.1,3,done,,after analysis\n0.5,,,,failed,clogged,\n0.75,2.5,,,done,,\n";
+    fs::write(path.join("old.csv"), rows).unwrap();
+    for (from, study, to) in [("old.csv", "study", "one.csv"), ("one.csv", "again", "two.csv")] {
+        if study == "again" {
+            fs::copy(path.join("study.toml"), path.join("again.toml")).unwrap();
+        }
+        let file = format!("{study}.toml");
+        assert!(ends(path, &["import", from, "--study", &file], 0).1.contains("imported 3 rows"), "{from}");
+        ends(path, &["export", &file, "-o", to], 0);
+    }
+    let [one, two] = ["one.csv", "two.csv"].map(|name| fs::read_to_string(path.join(name)).unwrap());
+    assert_eq!(one, two);
+    let kept = [",imported,0.25,1.5,0.1,,,,,,3,after analysis", ",failed,0.5,,,,,clogged,,,,", ",imported,0.75,2.5,,,,,,,,"];
+    assert!(kept.iter().all(|row| two.lines().any(|line| line.ends_with(row))), "{two}");
+    fs::copy(path.join("study.toml"), path.join("third.toml")).unwrap();
+    let said = ends(path, &["import", "two.csv", "--study", "third.toml", "--collected", "fixed"], 1).1;
+    assert!(said.contains("two.csv, line 2: this result was corrected after it was analysed"), "{said}");
 }
 
 #[test]

@@ -274,6 +274,11 @@ impl PyStudy {
         Ok(self.with(py, Study::standing)?.map(|standing| serde_json::json!(standing).to_string()))
     }
 
+    /// How the data contradict the premises, if they do.
+    fn contradiction(&self, py: Python<'_>) -> PyResult<Option<String>> {
+        Ok(self.with(py, Study::strategy)?.contradiction().map(|contradiction| contradiction.to_string()))
+    }
+
     /// The same under other length-scales.
     fn premise_map(&self, py: Python<'_>, factors: Vec<f64>) -> PyResult<String> {
         Ok(serde_json::json!(self.with(py, move |study| study.premise_map(&factors))?).to_string())
@@ -289,7 +294,7 @@ impl PyStudy {
 fn pilot(text: &str, rows: Vec<(String, f64)>) -> Result<(StudySpec, Pilot), String> {
     let row = |(values, value): (String, f64)| {
         let result = TrialResult::Value { value, standard_error: None, replicates: None };
-        serde_json::from_str(&values).map(|values| ImportedRow { values, result })
+        serde_json::from_str(&values).map(|values| ImportedRow::new(values, result))
     };
     let rows = rows.into_iter().map(row).collect::<Result<Vec<_>, _>>().map_err(said)?;
     let spec = StudySpec::from_json(text, Path::new(".")).map_err(said)?;
@@ -347,7 +352,7 @@ fn result((value, standard_error, reason, replicates): ResultParts) -> TrialResu
 }
 
 fn imported((values, parts): (String, ResultParts)) -> PyResult<ImportedRow> {
-    Ok(ImportedRow { values: serde_json::from_str(&values).map_err(raise)?, result: result(parts) })
+    Ok(ImportedRow::new(serde_json::from_str(&values).map_err(raise)?, result(parts)))
 }
 
 fn setting_json(values: &[(String, Value)]) -> Json {

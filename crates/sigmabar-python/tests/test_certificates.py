@@ -160,6 +160,8 @@ def test_a_run_with_a_wrong_unit_stops_and_says_how_to_go_on() -> None:
     with pytest.warns(sb.ContradictionWarning):
         r = s.recommend()
     assert r is not None and r.certificate.contradicted and r.label == "estimated"
+    with pytest.warns(sb.ContradictionWarning, match="contradict"):
+        s.standing()
     s.go_on_despite_contradiction()
     more = s.ask()
     assert more is not None and len(more) == 20

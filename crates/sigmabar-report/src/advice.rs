@@ -1,11 +1,11 @@
 //! The recommendation and the progress of a study in words and fields.
 
+use crate::plate::REPLICATES;
 use crate::quantity::short;
 use crate::sheet::{Sheet, plain};
 use serde_json::{Map, Value, json};
 use sigmabar::Label;
-use sigmabar_study::{Advice, ImportedRow, Nearest, Parameter, Space, Study, TrialResult, TrialRow};
-use std::collections::BTreeSet;
+use sigmabar_study::{Advice, Error, ImportedRow, Nearest, Parameter, Space, Study, TrialResult, TrialRow, TrialStatus};
 
 /// What to do about a study whose premises the data refute.
 pub const MEND: &str = "nothing more is measured under premises that the data refute; mend prior_mean, unit, norm_bound or noise in a new study, and take this one's results along: sigmabar export, then sigmabar import";
@@ -82,6 +82,13 @@ pub fn warning(advice: &Advice) -> Option<String> {
 
 /// One row for each trial.
 pub fn trial_sheet(study: &Study, trials: &[TrialRow]) -> Sheet {
+    let mut sheet = plain_sheet(study, trials);
+    add_column(&mut sheet, REPLICATES, trials.iter().map(|trial| json!(trial.replicates)));
+    sheet
+}
+
+/// The columns that every study has.
+fn plain_sheet(study: &Study, trials: &[TrialRow]) -> Sheet {
     let names = study.spec().space().parameters().iter().map(|parameter| parameter.name.clone());
     let space = study.spec().space();
     let has_labels = space.candidates().is_some_and(|table| table.labels.is_some());
@@ -106,41 +113,46 @@ pub fn trial_sheet(study: &Study, trials: &[TrialRow]) -> Sheet {
         ]);
         sheet.rows.push(row);
     }
-    if trials.iter().any(|trial| trial.replicates.is_some()) {
-        sheet.columns.push("replicates".to_owned());
-        sheet.rows.iter_mut().zip(trials).for_each(|(row, trial)| row.push(json!(trial.replicates)));
-    }
     sheet
 }
 
 /// The column of what was corrected, and what stands in it: whoever imports the rows knows.
 pub const CORRECTED: (&str, &str) = ("corrected", "after analysis");
 
-/// Marks trials whose results were corrected after they were analysed, where there are any.
-pub fn add_corrected(sheet: &mut Sheet, trials: &BTreeSet<u64>) {
-    if trials.is_empty() {
-        return;
-    }
-    sheet.columns.push(CORRECTED.0.to_owned());
-    for row in &mut sheet.rows {
-        let is_corrected = row[0].as_u64().is_some_and(|id| trials.contains(&id));
-        row.push(if is_corrected { json!(CORRECTED.1) } else { Value::Null });
+/// Every trial and every result from before the study, so that `import` reads again what stands here.
+///
+/// # Errors
+/// Those of the study.
+pub fn export_sheet(study: &Study) -> Result<Sheet, Error> {
+    let (trials, imported, corrected) = (study.trials()?, study.imported()?, study.corrected_after_analysis()?);
+    let mut sheet = plain_sheet(study, &trials);
+    let has_labels = sheet.columns.get(3).is_some_and(|name| name == "label");
+    sheet.rows.extend(imported.iter().map(|row| imported_row(row, has_labels)));
+    let replicates = trials.iter().map(|trial| trial.replicates).chain(imported.iter().map(|row| row.result.replicates()));
+    add_column(&mut sheet, REPLICATES, replicates.map(|count| json!(count)));
+    let marks = trials.iter().map(|trial| corrected.contains(&trial.id)).chain(imported.iter().map(|row| row.is_corrected));
+    add_column(&mut sheet, CORRECTED.0, marks.map(|is_corrected| if is_corrected { json!(CORRECTED.1) } else { Value::Null }));
+    Ok(sheet)
+}
+
+/// One more column with a cell for each row, where some cell says something.
+fn add_column(sheet: &mut Sheet, name: &str, cells: impl Iterator<Item = Value>) {
+    let cells: Vec<Value> = cells.collect();
+    if cells.iter().any(|cell| !cell.is_null()) {
+        sheet.columns.push(name.to_owned());
+        sheet.rows.iter_mut().zip(cells).for_each(|(row, cell)| row.push(cell));
     }
 }
 
-/// One row for each result from before the study.
-pub fn add_imported(sheet: &mut Sheet, rows: &[ImportedRow]) {
-    let has_labels = sheet.columns.get(3).is_some_and(|name| name == "label");
-    for imported in rows {
-        let mut row = vec![Value::Null, Value::Null, json!("imported")];
-        row.extend(has_labels.then_some(Value::Null));
-        row.extend(imported.values.iter().map(|value| json!(value)));
-        let (value, standard_error, reason) = match &imported.result {
-            TrialResult::Value { value, standard_error, .. } => (json!(value), json!(standard_error), Value::Null),
-            TrialResult::Failed { reason } => (Value::Null, Value::Null, json!(reason)),
-        };
-        row.extend([value, standard_error, Value::Null, Value::Null, reason, Value::Null, Value::Null]);
-        row.resize(sheet.columns.len(), Value::Null);
-        sheet.rows.push(row);
-    }
+/// A result from before the study: its state is what came of it.
+fn imported_row(imported: &ImportedRow, has_labels: bool) -> Vec<Value> {
+    let (state, value, standard_error, reason) = match &imported.result {
+        TrialResult::Value { value, standard_error, .. } => ("imported", json!(value), json!(standard_error), Value::Null),
+        TrialResult::Failed { reason } => (TrialStatus::Failed.name(), Value::Null, Value::Null, json!(reason)),
+    };
+    let mut row = vec![Value::Null, Value::Null, json!(state)];
+    row.extend(has_labels.then_some(Value::Null));
+    row.extend(imported.values.iter().map(|value| json!(value)));
+    row.extend([value, standard_error, Value::Null, Value::Null, reason, Value::Null, Value::Null]);
+    row
 }

@@ -95,6 +95,10 @@ fn that_a_study_goes_on_is_heard_from_another_process() {
     }
     assert_eq!(ask("w").error(), (409, "contradicted".into()));
     assert!(whole(&server).contains("The data contradict the premises"));
+    for path in ["premises", "premises?factors=0.7"] {
+        let premises = server.get(&format!("/api/v1/studies/bump/{path}")).json();
+        assert!(premises["standing"].is_null() && premises["reason"].as_str().unwrap().contains("norm"), "{path}: {premises}");
+    }
     // By now the server has heard of everything that was told: it knows why there is no plan, and makes no other.
     std::thread::sleep(Duration::from_millis(400));
     assert_eq!(ask("w").error(), (409, "contradicted".into()));

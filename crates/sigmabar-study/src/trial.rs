@@ -109,6 +109,12 @@ impl TrialResult {
         }
     }
 
+    /// Of how many replicates it is the mean, where that was said.
+    #[must_use]
+    pub fn replicates(&self) -> Option<u32> {
+        self.columns().2
+    }
+
     /// What the strategy is told: it has no use for reasons.
     pub(crate) fn outcome(&self) -> Outcome {
         match *self {
@@ -294,6 +300,17 @@ pub struct ImportedRow {
     pub values: Vec<Value>,
     /// What came of it.
     pub result: TrialResult,
+    /// Whether it was corrected after it had been analysed, in the study that it comes from.
+    #[serde(default)]
+    pub is_corrected: bool,
+}
+
+impl ImportedRow {
+    /// A result that nobody corrected.
+    #[must_use]
+    pub fn new(values: Vec<Value>, result: TrialResult) -> Self {
+        Self { values, result, is_corrected: false }
+    }
 }
 
 /// Which trials to look at.

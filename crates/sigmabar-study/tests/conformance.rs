@@ -309,7 +309,7 @@ fn a_batch_that_nobody_has_seen_is_closed_by_force_alone() {
 fn advice_tells_how_the_nearest_evaluations_ended() {
     let place = Place::new();
     let study = place.create("a", &plain(8)).unwrap();
-    let old = |x: f64, result| ImportedRow { values: vec![Value::Float(x)], result };
+    let old = |x: f64, result| ImportedRow::new(vec![Value::Float(x)], result);
     study.import(&[old(-1.0, TrialResult::Failed { reason: "old".into() })]).unwrap();
     let mut trials = ask(&study, "w", usize::MAX);
     trials.sort_by(|a, b| a.values[0].1.as_number().unwrap().total_cmp(&b.values[0].1.as_number().unwrap()));
@@ -391,7 +391,7 @@ fn looking_at_a_study_changes_nothing() {
 fn imported_results_are_checked_and_kept() {
     let place = Place::new();
     let study = place.create("a", &certified()).unwrap();
-    let row = |x: i64, y: f64| ImportedRow { values: vec![Value::Int(x)], result: value(y) };
+    let row = |x: i64, y: f64| ImportedRow::new(vec![Value::Int(x)], value(y));
     assert_eq!(study.import(&[row(3, 0.5), row(4, 0.25)]).unwrap(), 2);
     assert!(matches!(study.import(&[row(5, 1.0), row(99, 1.0)]), Err(Error::ImportedRow { row: 2, .. })));
     assert!(matches!(study.import(&[row(5, f64::INFINITY)]), Err(Error::ImportedRow { row: 1, .. })));
@@ -410,8 +410,7 @@ fn results_from_before_the_study_reach_a_strategy_that_can_use_them() {
     let advice = |fixed: bool, import: bool| {
         let place = Place::new();
         let study = place.create("a", &certified()).unwrap();
-        let rows: Vec<ImportedRow> =
-            (0..20).map(|x| ImportedRow { values: vec![Value::Int(2 * x)], result: value((x as f64 / 5.0).sin()) }).collect();
+        let rows: Vec<ImportedRow> = (0..20).map(|x| ImportedRow::new(vec![Value::Int(2 * x)], value((x as f64 / 5.0).sin()))).collect();
         if import {
             study.import_as(&rows, if fixed { sigmabar::Collected::DeclaredFixed } else { sigmabar::Collected::Adaptive }).unwrap();
         }

@@ -203,10 +203,8 @@ fn two_who_have_the_study_open_cannot_move_premises_under_a_batch() {
 
 #[test]
 fn what_was_measured_before_the_premises_is_in_no_claim() {
-    let row = |x: f64, y: f64| ImportedRow {
-        values: vec![Value::Float(x)],
-        result: TrialResult::Value { value: y, standard_error: None, replicates: None },
-    };
+    let row =
+        |x: f64, y: f64| ImportedRow::new(vec![Value::Float(x)], TrialResult::Value { value: y, standard_error: None, replicates: None });
     let (_directory, study) = begun("");
     let fixed = study.import_as(&[row(3.0, 0.5)], Collected::DeclaredFixed).unwrap_err();
     assert!(fixed.to_string().contains("pilot"), "{fixed}");
@@ -262,7 +260,7 @@ fn every_row_that_teaches_is_named() {
         let x = (0.618_033_988_75 * f64::from(i)).fract();
         let noise = (0.754_877_666 * f64::from(i + 1) * f64::from(i + 7)).fract() - 0.5;
         let result = TrialResult::Value { value: 50.0 + 10.0 * (6.0 * x).sin() + 3.0 * noise, standard_error: None, replicates: None };
-        ImportedRow { values: vec![Value::Float(x)], result }
+        ImportedRow::new(vec![Value::Float(x)], result)
     };
     let table: Vec<ImportedRow> = (0..3000).map(row).collect();
     let learn = |rows: &[ImportedRow]| Pilot::new(&spec(text), rows, "table.csv").unwrap().learn(false, 1).unwrap();
@@ -287,7 +285,7 @@ fn a_well_that_taught_is_noticed_in_the_mean_of_its_setting() {
     let value = |x: f64, i: u64| 50.0 + 10.0 * (0.3 * x).sin() + (0.754_877_666 * (i + 1) as f64 * (i + 7) as f64).fract();
     let told = |value: f64| TrialResult::Value { value, standard_error: None, replicates: None };
     let table: Vec<ImportedRow> =
-        (0..=20).map(|x| ImportedRow { values: vec![Value::Int(x)], result: told(value(x as f64, x.unsigned_abs())) }).collect();
+        (0..=20).map(|x| ImportedRow::new(vec![Value::Int(x)], told(value(x as f64, x.unsigned_abs())))).collect();
     let learnt = Pilot::new(&spec(text), &table, "table.csv").unwrap().learn(false, 1).unwrap();
     let written = format!("{}{text}", learnt.to_toml(Some(Path::new("table.csv"))));
     for copied in [0, 2] {
@@ -318,7 +316,7 @@ fn yields(count: u32, apart: f64, words: &[&str]) -> Vec<ImportedRow> {
         let noise = (0.754_877_666 * f64::from(i + 1) * f64::from(i + 7)).fract() - 0.5;
         let value = 50.0 + 10.0 * (5.0 * t + apart * word as f64).sin() + noise;
         let values = vec![Value::Float(t), Value::Choice(words[word].into())];
-        ImportedRow { values, result: TrialResult::Value { value, standard_error: None, replicates: None } }
+        ImportedRow::new(values, TrialResult::Value { value, standard_error: None, replicates: None })
     };
     (0..count).map(row).collect()
 }
@@ -372,9 +370,11 @@ fn whatever_a_space_has_its_premises_are_learnt() {
         (0..36).map(|i| format!("[{}, \"{}\"]", f64::from(i / 3) / 11.0, ["dmso", "thf", "dmf"][i as usize % 3])).collect();
     let list = format!("budget = 60\ncandidates = {{ columns = [\"t\", \"solvent\"], rows = [{}] }}\n", rows.join(", "));
     let result = |value: f64| TrialResult::Value { value, standard_error: None, replicates: None };
-    let measured = |(i, effect): (u32, f64)| ImportedRow {
-        values: vec![Value::Float(f64::from(i / 3) / 11.0), Value::Choice(["dmso", "thf", "dmf"][i as usize % 3].into())],
-        result: result((0.4 * f64::from(i / 3)).sin() + effect * f64::from(i % 3) + 0.1 * (0.7 * f64::from(i * i)).sin()),
+    let measured = |(i, effect): (u32, f64)| {
+        ImportedRow::new(
+            vec![Value::Float(f64::from(i / 3) / 11.0), Value::Choice(["dmso", "thf", "dmf"][i as usize % 3].into())],
+            result((0.4 * f64::from(i / 3)).sin() + effect * f64::from(i % 3) + 0.1 * (0.7 * f64::from(i * i)).sin()),
+        )
     };
     let learn = |text: &str, rows: &[ImportedRow]| {
         let pilot = Pilot::new(&spec(text), rows, "table.csv").unwrap();
@@ -393,7 +393,7 @@ fn whatever_a_space_has_its_premises_are_learnt() {
     let pair = |i: u32| {
         let values =
             [["dmso", "thf", "dmf"][i as usize % 3], ["a", "b"][i as usize / 3 % 2]].map(|word| Value::Choice(word.into())).to_vec();
-        ImportedRow { values, result: result(f64::from(i % 3) + 0.3 * (1.3 * f64::from(i)).sin()) }
+        ImportedRow::new(values, result(f64::from(i % 3) + 0.3 * (1.3 * f64::from(i)).sin()))
     };
     let (only, _) = learn(choices, &(0..18).map(pair).collect::<Vec<_>>());
     assert!(only.alike.len() == 2 && only.alike[0].1 < only.alike[1].1, "the base does nothing: {:?}", only.alike);
@@ -444,7 +444,7 @@ fn results_that_are_noise_alone_teach_nothing() {
             let x = (0.618_033_988_75 * f64::from(i)).fract();
             let noise = (0.754_877_666 * f64::from(i + 1) * f64::from(i + 7)).fract() - 0.5;
             let value = 50.0 + amplitude * (6.0 * x).sin() + 3.0 * noise;
-            ImportedRow { values: vec![Value::Float(x)], result: TrialResult::Value { value, standard_error: None, replicates: None } }
+            ImportedRow::new(vec![Value::Float(x)], TrialResult::Value { value, standard_error: None, replicates: None })
         };
         Pilot::new(&spec(text), &(0..24).map(row).collect::<Vec<_>>(), "table.csv").unwrap().learn(false, 1)
     };

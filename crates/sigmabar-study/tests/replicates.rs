@@ -171,10 +171,8 @@ fn means_are_kept_with_their_numbers_of_replicates_and_pooled() {
 fn a_file_that_is_imported_twice_is_refused() {
     let place = tempfile::tempdir().unwrap();
     let study = study(&place, "");
-    let row = |x: i64, value: f64| ImportedRow {
-        values: vec![Value::Int(x)],
-        result: TrialResult::Value { value, standard_error: None, replicates: None },
-    };
+    let row =
+        |x: i64, value: f64| ImportedRow::new(vec![Value::Int(x)], TrialResult::Value { value, standard_error: None, replicates: None });
     let rows: Vec<ImportedRow> = (0..5).map(|i| row(i, 0.5 + noise(i as u64))).collect();
     study.import(&rows).unwrap();
     for collected in [Collected::Undeclared, Collected::DeclaredFixed] {

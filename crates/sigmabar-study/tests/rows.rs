@@ -47,10 +47,7 @@ fn answers(study: &Study) -> Answers {
 fn live(file: &Path, spec: &StudySpec, mut between: impl FnMut(Study) -> Study) -> Vec<Answers> {
     let mut study = Study::create(file, "a", spec).unwrap();
     let x = |x: f64| if spec.space().candidates().is_some() { Value::Int(x as i64) } else { Value::Float(x) };
-    let old = |at: f64, y: f64| ImportedRow {
-        values: vec![x(at)],
-        result: TrialResult::Value { value: y, standard_error: None, replicates: None },
-    };
+    let old = |at: f64, y: f64| ImportedRow::new(vec![x(at)], TrialResult::Value { value: y, standard_error: None, replicates: None });
     study.import_as(&[old(0.0, 0.25), old(1.0, 0.5)], Collected::DeclaredFixed).unwrap();
     study.import(&[old(1.0, 0.75)]).unwrap();
     let (mut seen, mut late, mut batch): (Vec<Answers>, Vec<AskedTrial>, u64) = (Vec::new(), Vec::new(), 0);

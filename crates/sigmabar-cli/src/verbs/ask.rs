@@ -49,7 +49,9 @@ pub struct Arguments {
 
 pub(crate) fn run(arguments: &Arguments, global: &Global, console: &Console) -> Outcome {
     let place = arguments.study.place()?;
-    let out = arguments.out.as_deref().map(|path| NewFile::create(path, &place.files())).transpose()?;
+    let inputs = place.files();
+    let new = |path| NewFile::create(path, &inputs);
+    let files = (arguments.out.as_deref().map(new).transpose()?, arguments.map.as_deref().map(new).transpose()?);
     let (study, begun) = place.open_or_begin(global.seed)?;
     if begun {
         console.say(format_args!("begun: {}", study.file().display()));
@@ -58,7 +60,7 @@ pub(crate) fn run(arguments: &Arguments, global: &Global, console: &Console) -> 
     let pending = if arguments.plate.is_some() { plate::pending(&study, &worker)? } else { None };
     let (at_most, time) = match arguments.plate {
         Some(plate) => (pending.map_or_else(|| room(&study, plate), Ok)?, SHEET_LEASE),
-        None if out.is_some() => (arguments.count.unwrap_or(usize::MAX), SHEET_LEASE),
+        None if files.0.is_some() => (arguments.count.unwrap_or(usize::MAX), SHEET_LEASE),
         None => (arguments.count.unwrap_or(1), Duration::from_secs(3600)),
     };
     let request = AskRequest::new(worker, at_most).with_lease(arguments.lease.unwrap_or(time));
@@ -75,7 +77,7 @@ pub(crate) fn run(arguments: &Arguments, global: &Global, console: &Console) -> 
     };
     match asked {
         Asked::Trials(trials) => {
-            if let Err(failure) = hand_out(arguments, out, &place, &study, &trials, console) {
+            if let Err(failure) = hand_out(arguments, files, &place, &study, &trials, console) {
                 // Nobody saw these settings: they are given back. Those of a plate that is asked for again were seen.
                 if pending.is_none() {
                     trials.iter().try_for_each(|trial| study.release(trial.id, &request.worker))?;
@@ -134,7 +136,7 @@ fn worker(arguments: &Arguments) -> String {
 
 fn hand_out(
     arguments: &Arguments,
-    out: Option<NewFile<'_>>,
+    (out, map): (Option<NewFile<'_>>, Option<NewFile<'_>>),
     place: &WhichStudy,
     study: &Study,
     trials: &[AskedTrial],
@@ -142,12 +144,13 @@ fn hand_out(
 ) -> Outcome<()> {
     let sheet = match arguments.plate {
         Some(plate) => {
-            let (sheet, map) = match plate::laid_before(study, trials)? {
+            let (sheet, pipetted) = match plate::laid_before(study, trials)? {
                 Some(laid) => again(plate, &laid, study, console)?,
                 None => lay_out(plate, trials, study)?,
             };
-            if let Some(path) = &arguments.map {
-                output::write(path, &place.files(), |out| write_csv(&map, out))?;
+            if let Some(map) = map {
+                let path = map.path;
+                map.write(&pipetted)?;
                 console.say(format_args!("wrote {}: the plate as it lies on the bench, for pipetting", path.display()));
             }
             sheet
@@ -215,7 +218,7 @@ fn list(study: &Study, trials: &[AskedTrial], is_sheet: bool) -> Sheet {
     sheet
 }
 
-/// A file that is made before anything is leased, and goes again if nothing comes of it. Never over a plate that somebody may have filled in.
+/// A file that is made before anything is leased, and goes again if nothing comes of it. Never over a plate that somebody may have filled in, or its map.
 struct NewFile<'a> {
     path: &'a Path,
     file: Option<File>,

@@ -5,7 +5,7 @@ use crate::args::{Format, Global};
 use crate::console::Console;
 use crate::failure::{Ending, Failure};
 use crate::memory;
-use crate::output;
+use crate::output::{self, Over};
 use crate::sheet::Sheet;
 use crate::which_study::quoted;
 use serde_json::{Value, json};
@@ -35,6 +35,9 @@ pub struct Arguments {
     /// One row for every evaluation
     #[arg(long, short, value_name = "FILE")]
     out: Option<PathBuf>,
+    /// Replace the file
+    #[arg(long, requires = "out")]
+    force: bool,
     /// A page with the pictures
     #[arg(long, value_name = "FILE")]
     report: Option<PathBuf>,
@@ -52,12 +55,13 @@ pub(crate) fn run(arguments: &Arguments, global: &Global, console: &Console) -> 
     if let Some(budget) = arguments.budget {
         memory::check("--budget", budget, |budget| needed(arguments, budget))?;
     }
-    for path in arguments.out.iter().chain(&arguments.report) {
-        output::check_writable(path, &[])?;
+    let over = Over::by(arguments.force);
+    for (path, over) in arguments.out.iter().map(|path| (path, over)).chain(arguments.report.iter().map(|path| (path, Over::Pages))) {
+        output::check_writable(path, &[], over)?;
     }
     let rows = all(arguments, global.seed.unwrap_or(0), console)?;
     if let Some(path) = &arguments.out {
-        output::write(path, &[], |out| write_csv(&rows, out))?;
+        output::write(path, &[], over, |out| write_csv(&rows, out))?;
         console.say(format_args!("wrote {} rows to {}", rows.len(), path.display()));
     }
     console.sheet(&summary(&rows), Format::Table)?;

@@ -7,7 +7,7 @@ use crate::data::{Categories, Frame, Options, Reader, Selection, Wanted};
 use crate::failure::{Ending, Failure};
 use crate::kernels::{Family, described};
 use crate::memory;
-use crate::output;
+use crate::output::{self, Over};
 use crate::quantity::{above_zero, positive, short};
 use crate::sheet::Sheet;
 use serde_json::{Value, json};
@@ -55,6 +55,9 @@ pub struct Arguments {
     /// Write CSV to this file instead of standard output
     #[arg(long, short, value_name = "FILE")]
     out: Option<PathBuf>,
+    /// Replace the file
+    #[arg(long, requires = "out")]
+    force: bool,
 }
 
 /// Candidates with what is assumed about the function.
@@ -74,6 +77,9 @@ struct Ground {
 }
 
 pub(crate) fn run(arguments: &Arguments, global: &Global, console: &Console) -> Outcome {
+    if let Some(path) = &arguments.out {
+        output::check_writable(path, &[&arguments.space], Over::by(arguments.force))?;
+    }
     let ground = if crate::which_study::is_spec(&arguments.space) {
         Ground::of_study(arguments, global.seed)?
     } else {
@@ -93,7 +99,7 @@ pub(crate) fn run(arguments: &Arguments, global: &Global, console: &Console) -> 
         }
         None => console.sheet(&sheet, Format::Csv)?,
         Some(path) => {
-            output::write(path, &[&arguments.space], |out| write_csv(&sheet, out))?;
+            output::write(path, &[&arguments.space], Over::by(arguments.force), |out| write_csv(&sheet, out))?;
             console.say(format_args!("wrote {} settings to {}", sheet.rows.len(), path.display()));
         }
     }

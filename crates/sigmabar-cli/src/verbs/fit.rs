@@ -13,7 +13,7 @@ use crate::model::plan::{Beside, Plan};
 use crate::model::training::{Rows, split};
 use crate::model::{self, About, Model, Scores};
 use crate::model_file;
-use crate::output;
+use crate::output::{self, Over};
 use crate::quantity::{Bytes, grouped, short};
 use crate::verbs::merge::new_rows;
 use crate::which_study::{quoted, stem};
@@ -299,7 +299,7 @@ pub(super) fn target(arguments: &Arguments, kind: &str, read: &[PathBuf]) -> Out
         let stem = stem.strip_suffix(".csv").unwrap_or(&stem);
         let names = (1..).map(|n| PathBuf::from(if n == 1 { format!("{stem}.{kind}") } else { format!("{stem}-{n}.{kind}") }));
         let free = names.into_iter().find(|path| !path.exists()).unwrap_or_default();
-        output::check_writable(&free, &inputs)?;
+        output::check_writable(&free, &inputs, Over::Nothing)?;
         return Ok(free);
     };
     output::check_target(path, &inputs, arguments.force)?;

@@ -53,8 +53,9 @@ pub(crate) fn run(arguments: &Arguments, global: &Global, console: &Console) -> 
         return Err(Failure::usage(format!("{} is a study, not a table", arguments.file.display()), remedy));
     }
     let mut reader = Reader::open(&arguments.file)?;
-    let Rows { told: rows, lines, empty, corrected } = columns.read(&mut reader)?;
-    if let Some(line) = corrected.filter(|_| arguments.collected.is_fixed()) {
+    let Rows { told: rows, lines, empty } = columns.read(&mut reader)?;
+    let corrected = rows.iter().zip(&lines).find(|(row, _)| row.is_corrected && arguments.collected.is_fixed());
+    if let Some((_, line)) = corrected {
         let what = format!("{}, line {line}: this result was corrected after it was analysed", arguments.file.display());
         let remedy = "a certificate would not say so: import without --collected fixed, and the search alone uses these results";
         return Err(Failure::refused(what, remedy));
@@ -101,8 +102,6 @@ pub(crate) struct Rows {
     pub told: Vec<ImportedRow>,
     pub lines: Vec<u64>,
     pub empty: Vec<u64>,
-    /// The line of the first result that `export` marks as corrected after it was analysed.
-    pub corrected: Option<u64>,
 }
 
 /// Where parameters and results stand in the table.
@@ -199,10 +198,8 @@ impl<'a> Columns<'a> {
                 let value = setting::value(&cells[column], parameter);
                 values.push(value.ok_or_else(|| wrong(column, "the setting that was measured belongs there"))?);
             }
-            if mark.is_some_and(|column| matches!(&cells[column], Cell::Text(word) if word == CORRECTED.1)) {
-                rows.corrected.get_or_insert(line);
-            }
-            rows.told.push(ImportedRow { values, result });
+            let is_corrected = mark.is_some_and(|column| matches!(&cells[column], Cell::Text(word) if word == CORRECTED.1));
+            rows.told.push(ImportedRow { values, result, is_corrected });
             rows.lines.push(line);
         }
         Ok(rows)

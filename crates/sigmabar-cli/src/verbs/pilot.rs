@@ -18,7 +18,7 @@ pub(crate) fn read(spec: &StudySpec, from: &Path, sure: bool, console: &Console)
         (earlier(spec, &study, from)?, ("trial", failed.collect()))
     } else {
         let mut reader = Reader::open(from)?;
-        let Rows { told, lines, mut empty, .. } = Columns::new(spec.space(), &[])?.read(&mut reader)?;
+        let Rows { told, lines, mut empty } = Columns::new(spec.space(), &[])?.read(&mut reader)?;
         console.say_decimal_commas(from, reader.has_decimal_commas());
         let failed = told.iter().zip(lines).filter(|(row, _)| matches!(row.result, TrialResult::Failed { .. }));
         empty.extend(failed.map(|(_, line)| line));
@@ -64,10 +64,10 @@ fn earlier(spec: &StudySpec, study: &Study, from: &Path) -> Outcome<Vec<Imported
 
 /// Everything that a study knows, from before it and its own, with the values of each row put in order.
 fn told(study: &Study, ordered: impl Fn(&[Value]) -> Vec<Value>) -> Outcome<Vec<ImportedRow>> {
-    let before = study.imported()?.into_iter().map(|row| ImportedRow { values: ordered(&row.values), result: row.result });
+    let before = study.imported()?.into_iter().map(|row| ImportedRow { values: ordered(&row.values), ..row });
     let told = study.trials()?.into_iter().filter_map(|row| {
         let result = TrialResult::Value { value: row.value?, standard_error: row.standard_error, replicates: row.replicates };
-        Some(ImportedRow { values: ordered(&row.values), result })
+        Some(ImportedRow::new(ordered(&row.values), result))
     });
     Ok(before.chain(told).collect())
 }

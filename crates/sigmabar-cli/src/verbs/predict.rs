@@ -8,7 +8,7 @@ use crate::failure::{Ending, Failure};
 use crate::memory;
 use crate::model::{self, Model};
 use crate::model_file;
-use crate::output;
+use crate::output::{self, Over};
 use crate::quantity::{finite, grouped};
 use crate::sheet::{CsvWriter, Sheet};
 use crate::which_study::quoted;
@@ -29,6 +29,9 @@ pub struct Arguments {
     /// Write a file (.parquet or .pq, else CSV) instead of standard output, a batch of rows at a time: any number of rows
     #[arg(long, short, value_name = "FILE")]
     out: Option<PathBuf>,
+    /// Replace the file
+    #[arg(long, requires = "out")]
+    force: bool,
     /// Miss probability of each interval
     #[arg(long, default_value_t = 0.05)]
     delta: f64,
@@ -112,7 +115,7 @@ fn concluded(model: &Model, points: &Points, answer: &mut Answer, threshold: f64
 /// Reads, answers and writes batch after batch.
 fn streamed(model: &Model, table: &Table, selection: &Selection, out: &Path, arguments: &Arguments, console: &Console) -> Outcome {
     let inputs: Vec<&Path> = table.parts.iter().map(|part| part.file.as_path()).chain([arguments.model.as_path()]).collect();
-    output::check_writable(out, &inputs)?;
+    output::check_writable(out, &inputs, Over::by(arguments.force))?;
     let answers = model.answers(arguments.delta)?;
     let (dim, bar) = (model.about.features.len(), console.progress("predicting", table.rows()));
     let (mut words, mut failure, mut rows, mut dropped, mut cut) = (None, None, 0, 0, Vec::new());

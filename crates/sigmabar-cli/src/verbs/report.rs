@@ -4,7 +4,7 @@ use crate::Outcome;
 use crate::console::Console;
 use crate::failure::{Ending, Failure};
 use crate::model_file;
-use crate::output;
+use crate::output::{self, Over};
 use crate::report::{self, Page};
 use crate::which_study::{WhichStudy, quoted, stem};
 use sigmabar_study::Study;
@@ -71,7 +71,7 @@ pub(crate) fn write_study(study: &Study, place: &WhichStudy, path: &Path, consol
 
 /// A page, over none of the files that it was made from.
 pub(crate) fn write(page: &Page, path: &Path, inputs: &[&Path], console: &Console) -> Outcome<()> {
-    output::write(path, inputs, |out| out.write_all(page.html().as_bytes()))?;
+    output::write(path, inputs, Over::Pages, |out| out.write_all(page.html().as_bytes()))?;
     console.say(format_args!("wrote {}", path.display()));
     Ok(())
 }
@@ -82,7 +82,7 @@ fn write_pictures(page: &Page, directory: &Path, console: &Console) -> Outcome<(
     let files: Vec<(String, Vec<u8>)> = page.pngs()?.into_iter().chain(texts).collect();
     for (name, bytes) in &files {
         let path = directory.join(name);
-        output::write(&path, &[], |out| out.write_all(bytes))?;
+        output::write(&path, &[], Over::Anything, |out| out.write_all(bytes))?;
     }
     console.say(format_args!("wrote {} files into {}", files.len(), directory.display()));
     Ok(())

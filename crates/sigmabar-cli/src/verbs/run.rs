@@ -6,7 +6,7 @@ use crate::args::{Format, Global};
 use crate::console::{Console, Watch};
 use crate::failure::Ending;
 use crate::interrupt;
-use crate::output;
+use crate::output::{self, Over};
 use crate::quantity::{counted, duration, grouped, positive, short};
 use crate::verbs::report;
 use crate::verbs::status::{recommended, repeats_of, schedule};
@@ -66,7 +66,7 @@ pub(crate) fn run(arguments: &Arguments, global: &Global, console: &Console) -> 
     let place = arguments.study.place()?;
     if !arguments.no_report {
         // Before the work, not after it.
-        output::check_writable(&report_of(arguments, &place), &place.files())?;
+        output::check_writable(&report_of(arguments, &place), &place.files(), Over::Pages)?;
     }
     let (study, begun) = place.open_or_begin_with(global.seed, arguments.command.as_deref())?;
     if arguments.retry_failed {

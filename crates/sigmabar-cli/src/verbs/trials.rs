@@ -1,11 +1,11 @@
 //! `sigmabar trials` and `sigmabar export`: every trial of a study.
 
 use crate::Outcome;
-use crate::advice::{add_corrected, add_imported, trial_sheet};
+use crate::advice::{export_sheet, trial_sheet};
 use crate::args::Format;
 use crate::console::{Console, write_csv};
 use crate::failure::{Ending, Failure};
-use crate::output;
+use crate::output::{self, Over};
 use crate::verbs::status::say_next;
 use crate::which_study::StudyArgument;
 use sigmabar_study::{Page, TrialStatus};
@@ -29,6 +29,9 @@ pub struct Export {
     /// The file to write; standard output unless given
     #[arg(long, short, value_name = "FILE")]
     out: Option<PathBuf>,
+    /// Replace the file
+    #[arg(long, requires = "out")]
+    force: bool,
 }
 
 pub(crate) fn run(arguments: &Arguments, console: &Console) -> Outcome {
@@ -48,13 +51,11 @@ pub(crate) fn run(arguments: &Arguments, console: &Console) -> Outcome {
 pub(crate) fn export(arguments: &Export, console: &Console) -> Outcome {
     let place = arguments.study.place()?;
     let study = place.open()?;
-    let mut sheet = trial_sheet(&study, &study.trials()?);
-    add_corrected(&mut sheet, &study.corrected_after_analysis()?);
-    add_imported(&mut sheet, &study.imported()?);
+    let sheet = export_sheet(&study)?;
     match &arguments.out {
         None => console.sheet(&sheet, Format::Csv)?,
         Some(path) => {
-            output::write(path, &place.files(), |out| write_csv(&sheet, out))?;
+            output::write(path, &place.files(), Over::by(arguments.force), |out| write_csv(&sheet, out))?;
             console.say(format_args!("wrote {} rows to {}", sheet.rows.len(), path.display()));
         }
     }

@@ -200,6 +200,10 @@ class RemoteStudy:
         found = self._call("GET", "/premises")["standing"]
         return None if found is None else json.dumps(found)
 
+    def contradiction(self) -> str | None:
+        found: str | None = self._call("GET", "")["contradiction"]
+        return found
+
     def premise_map(self, factors: list[float]) -> str:
         return json.dumps(self._call("GET", f"/premises?factors={','.join(repr(float(factor)) for factor in factors)}")["map"])
 

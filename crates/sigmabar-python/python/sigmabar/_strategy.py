@@ -129,12 +129,14 @@ class Standing(NamedTuple):
         return 1.0 if found is None else float(found["value"]["bound"] / found["value"]["norm_bound"])
 
     @classmethod
-    def said(cls, text: str | None) -> Standing | None:
-        """From JSON, if there is any."""
+    def of(cls, core: Any) -> Standing | None:
+        """Of a run or a study. Where the data contradict its premises, that is said."""
+        text = core.standing()
         if text is None:
+            warn_of(core.contradiction(), 4)
             return None
         found = json.loads(text)
-        certificate = Certificate.from_json(json.dumps(found["certificate"]))
+        certificate = warned(Certificate.from_json(json.dumps(found["certificate"])), 4)
         reach = PremiseRange.said(found["range"], certificate)
         norms, gaps = _curve(found["curve"], "norm_bound")
         # Servers of earlier versions know no curve along the noise.
@@ -443,7 +445,8 @@ class Strategy:
 
     def standing(self) -> Standing | None:
         """The claim as a function of the norm bound, from the same data: that of ``"s-bpe"``, and for every other strategy what holds whatever chose the points, which is
-        wider. ``None`` without kernel, norm bound and noise, and before anything was recommended.
+        wider. ``None`` without kernel, norm bound and noise, before anything was recommended, and, with a :class:`ContradictionWarning`, where the data contradict these;
+        ``recommend().certificate.weak_premises`` says what else is missing.
 
         >>> import numpy as np, sigmabar as sb
         >>> s = sb.Strategy("s-bpe", domain=np.linspace(0, 1, 20), kernel=sb.Matern(nu=2.5, lengthscale=0.5), norm_bound=2.0, noise=sb.Gaussian(0.1), budget=60)
@@ -453,7 +456,7 @@ class Strategy:
         >>> bool(np.all(np.diff(c.gaps[np.isfinite(c.gaps)]) >= 0)), c.norm_bound
         (True, 2.0)
         """
-        return Standing.said(self._core.standing())
+        return Standing.of(self._core)
 
     def premise_map(self, factors: Sequence[float] = (0.5, 0.7, 1.0, 1.4, 2.0)) -> PremiseMap | None:
         """The gap over norm bound and length-scale: :meth:`standing` with all length-scales times each factor. Every entry is a statement about its own premises. ``None`` where

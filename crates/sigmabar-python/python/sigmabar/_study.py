@@ -315,8 +315,9 @@ class Study:
         return Advice(stored["values"], lower, upper, gap, candidate_gap, shown, stored.get("best_observed"), stored.get("called"))
 
     def standing(self) -> Standing | None:
-        """The claim as a function of the norm bound, about the setting as it can be made: what rounding it to its digits costs is counted. ``None`` where there is no claim."""
-        return Standing.said(self._core.standing())
+        """The claim as a function of the norm bound, about the setting as it can be made: what rounding it to its digits costs is counted. ``None`` where there is no claim,
+        with a :class:`ContradictionWarning` where the data contradict what was declared."""
+        return Standing.of(self._core)
 
     def premise_map(self, factors: Sequence[float] = (0.5, 0.7, 1.0, 1.4, 2.0)) -> PremiseMap | None:
         """The same with all length-scales times each factor."""

@@ -315,6 +315,12 @@ pub fn is_numeral(text: &str) -> bool {
     bare.starts_with(|c: char| c.is_ascii_digit() || matches!(c, '-' | '+')) && bare.parse::<f64>().is_ok_and(f64::is_finite)
 }
 
+/// Whether a number in its usual form has more digits than floats keep.
+fn has_too_many_digits(text: &str) -> bool {
+    let digits = text.bytes().filter(u8::is_ascii_digit).count();
+    digits > 15 && text.parse::<f64>().is_ok()
+}
+
 /// Whether a cell holds a date or a time; truth values are numbers.
 fn is_date(cell: &Cell) -> bool {
     matches!(cell, Cell::Moment(_)) || matches!(cell, Cell::Text(text) if text.starts_with(|c: char| c.is_ascii_digit()))
@@ -348,6 +354,9 @@ impl Place<'_> {
                 let declared =
                     if self.options == Options::Fit && !self.is_target { format!(" (--categorical {column})") } else { String::new() };
                 format!("it {BEYOND_FLOATS}{declared}")
+            }
+            Cell::Text(text) if has_too_many_digits(text) => {
+                "it has more digits than 64-bit floats keep: round it to 15, or write the column as floats".to_owned()
             }
             Cell::Text(text) if is_numeral(text) => NUMERAL.to_owned(),
             Cell::Number(value) if value.is_finite() => {

@@ -142,8 +142,7 @@ fn decode(reader: &mut ColumnReader, column: &ColumnDescriptor, count: usize, ou
         ColumnReader::Int64ColumnReader(r) => cells(r, most, count, out, |v| match column.converted_type() {
             ConvertedType::UINT_64 => whole(i128::from(*v as u64)),
             _ if is_moment => Cell::Moment(*v as f64 / unit),
-            _ if unit == 1.0 => whole(i128::from(*v)),
-            _ => Cell::Number(*v as f64 / unit),
+            _ => decimal(i128::from(*v), column.type_scale()),
         }),
         ColumnReader::Int96ColumnReader(r) => cells(r, most, count, out, |v| Cell::Moment(v.to_millis() as f64 / MILLISECONDS_A_DAY)),
         ColumnReader::FloatColumnReader(r) => cells(r, most, count, out, |v| Cell::Number(f64::from(*v))),
@@ -156,6 +155,34 @@ fn decode(reader: &mut ColumnReader, column: &ColumnDescriptor, count: usize, ou
 /// A whole number as a float where that holds it, and as CSV has it elsewhere.
 fn whole(number: i128) -> Cell {
     beyond_floats(number).unwrap_or(Cell::Number(number as f64))
+}
+
+/// A decimal without its point as a float where that is told from other decimals, and as it is written elsewhere.
+fn decimal(digits: i128, scale: i32) -> Cell {
+    // A whole number has none, which Parquet says as −1.
+    let behind = scale.max(0) as usize;
+    if behind <= 22 && digits.unsigned_abs() < 10_u128.pow(15) {
+        return Cell::Number(digits as f64 / 10.0_f64.powi(scale.max(0)));
+    }
+    let text = format!("{:0>width$}", digits.unsigned_abs(), width = behind + 1);
+    let (front, rest) = text.split_at(text.len() - behind);
+    let sign = if digits < 0 { "-" } else { "" };
+    let text = match rest.trim_end_matches('0') {
+        "" => return format!("{sign}{front}").parse().map_or(Cell::Missing, whole),
+        rest => format!("{sign}{front}.{rest}"),
+    };
+    text.parse::<f64>().ok().filter(|number| number.to_string() == text).map_or(Cell::Text(text), Cell::Number)
+}
+
+/// What bytes in two's complement say, the largest first; none where it has more digits than Parquet's decimals.
+fn from_bytes(data: &[u8]) -> Option<i128> {
+    let is_negative = data.first().is_some_and(|byte| byte & 0x80 != 0);
+    let fill = if is_negative { 0xff } else { 0 };
+    let (more, last) = data.split_at(data.len().saturating_sub(16));
+    let mut bytes = [fill; 16];
+    bytes[16 - last.len()..].copy_from_slice(last);
+    let number = i128::from_be_bytes(bytes);
+    (more.iter().all(|byte| *byte == fill) && (number < 0) == is_negative).then_some(number)
 }
 
 /// What a whole number is divided by: dates and times are days since 1970, as in CSV; decimals have their digits behind the point.
@@ -181,11 +208,8 @@ fn is_moment(column: &ColumnDescriptor) -> bool {
 
 fn bytes(column: &ColumnDescriptor, data: &[u8]) -> Cell {
     if matches!(column.logical_type_ref(), Some(LogicalType::Decimal { .. })) || column.converted_type() == ConvertedType::DECIMAL {
-        // Two's complement, the largest digits first.
-        let negative = data.first().is_some_and(|byte| byte & 0x80 != 0);
-        let size = data.iter().fold(0.0, |sum, byte| 256.0 * sum + f64::from(if negative { !byte } else { *byte }));
-        let whole = if negative { -(size + 1.0) } else { size };
-        return Cell::Number(whole / 10.0_f64.powi(column.type_scale()));
+        let number = from_bytes(data).map(|digits| decimal(digits, column.type_scale()));
+        return number.unwrap_or_else(|| Cell::Text("a decimal of more than 38 digits".to_owned()));
     }
     if matches!(column.logical_type_ref(), Some(LogicalType::Float16)) && data.len() == 2 {
         return Cell::Number(half(u16::from_le_bytes([data[0], data[1]])));
@@ -295,6 +319,44 @@ mod tests {
         assert_eq!(frame.columns[0].categories.as_deref().unwrap(), ["9007199254740992", "9007199254740993", "-1"]);
         let said = Frame::read(Reader::open(&path).unwrap(), &selection(&[])).unwrap_err().to_string();
         assert!(said.contains("row 2, column \"id\": \"9007199254740993\"") && said.contains("cannot tell from its neighbours"), "{said}");
+    }
+
+    /// Decimals are exact: what floats cannot tell apart stays as it is written, and is refused by its place where it is to be a number.
+    #[test]
+    fn decimals_that_no_float_tells_apart_are_not_rounded() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("t.parquet");
+        let schema = "message t { required fixed_len_byte_array(16) d (DECIMAL(38, 18)); required int64 n (DECIMAL(18, 1)); }";
+        let unit = 10_i128.pow(18);
+        let exact = [unit / 10, -unit * 3 / 2, unit / 3, unit * ((1 << 53) + 1), unit << 53, 123_456_789_012_345_678];
+        let wide = |number: &i128| FixedLenByteArray::from(ByteArray::from(number.to_be_bytes().to_vec()));
+        let columns: [&dyn Fn(&mut SerializedColumnWriter<'_>); 2] =
+            [&|column| fill::<FixedLenByteArrayType>(column, &exact.iter().map(wide).collect::<Vec<_>>()), &|column| {
+                fill::<Int64Type>(column, &[15, -15, 90_071_992_547_409_921, 90_071_992_547_409_930, 0, 1 << 52])
+            }];
+        write(&path, schema, Compression::UNCOMPRESSED, &columns);
+        let text = |text: &str| Cell::Text(text.to_owned());
+        let expected = [
+            [Cell::Number(0.1), Cell::Number(1.5)],
+            [Cell::Number(-1.5), Cell::Number(-1.5)],
+            [text("0.333333333333333333"), text("9007199254740992.1")],
+            [text("9007199254740993"), text("9007199254740993")],
+            [Cell::Number(9_007_199_254_740_992.0), Cell::Number(0.0)],
+            [text("0.123456789012345678"), Cell::Number(450_359_962_737_049.6)],
+        ];
+        assert_eq!(all(&path), expected);
+        let selection = Selection {
+            wanted: Wanted::Named(vec!["d".into()]),
+            categories: Categories::Collected(Vec::new()),
+            memory: None,
+            options: Options::Fit,
+            drop_missing: false,
+        };
+        let said = Frame::read(Reader::open(&path).unwrap(), &selection).unwrap_err().to_string();
+        assert!(said.contains("row 3, column \"d\": \"0.333333333333333333\"") && said.contains("more digits than"), "{said}");
+        // Wider than any decimal has to be, and not.
+        assert_eq!(from_bytes(&[0xff; 20]), Some(-1));
+        assert_eq!(from_bytes(&[[1].as_slice(), &[0; 16]].concat()), None);
     }
 
     /// As in CSV: the second column would never be seen.

@@ -77,7 +77,7 @@ pub(super) async fn earlier(State(app): State<Arc<App>>, Path(s): Path<String>, 
     let names: Vec<String> = desk.reader.spec().space().parameters().iter().map(|p| p.name.clone()).collect();
     let one = |(i, row): (usize, &EarlierRow)| {
         let values = values(&names, &row.values).map_err(|what| Refusal::invalid(format!("row {} (counted from 1): {what}", i + 1)))?;
-        Ok(ImportedRow { values, result: TrialResult::Value { value: row.value, standard_error: None, replicates: None } })
+        Ok(ImportedRow::new(values, TrialResult::Value { value: row.value, standard_error: None, replicates: None }))
     };
     let rows = body.rows.iter().enumerate().map(one).collect::<Outcome<Vec<_>>>()?;
     let rows = desk.writer()?.with(move |study| study.import_as(&rows, collected)).await?;

@@ -115,14 +115,18 @@ pub(super) async fn premises(
         Refusal::new(StatusCode::UNPROCESSABLE_ENTITY, "wrong-query", message)
     })?;
     // A map asks for the claim under other length-scales alone, and the claim for no map: each takes long.
-    let made = desk.in_turn(move |study| match factors.as_slice() {
-        [] => Ok((study.standing()?, Vec::new())),
-        factors => Ok((None, study.premise_map(factors)?)),
+    let made = desk.in_turn(move |study| {
+        let (standing, map) = match factors.as_slice() {
+            [] => (study.standing()?, Vec::new()),
+            factors => (None, study.premise_map(factors)?),
+        };
+        let reason = if standing.is_none() && map.is_empty() { Some(study.why_no_standing()?) } else { None };
+        Ok((standing, reason, map))
     });
-    let (standing, map) = made.await?;
+    let (standing, reason, map) = made.await?;
     let value = |found: serde_json::Result<Any>| found.map_err(|error| Refusal::internal(error.to_string()));
     let map = map.iter().map(|row| value(serde_json::to_value(row))).collect::<Outcome<_>>()?;
-    Ok(Json(PremisesAnswer { standing: standing.map(|found| value(serde_json::to_value(found))).transpose()?, map }))
+    Ok(Json(PremisesAnswer { standing: standing.map(|found| value(serde_json::to_value(found))).transpose()?, reason, map }))
 }
 
 fn recommended(advice: &Advice) -> Outcome<Recommendation> {

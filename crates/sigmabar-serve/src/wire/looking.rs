@@ -242,6 +242,9 @@ pub struct PremisesQuery {
 pub struct PremisesAnswer {
     /// Along norm and noise, with its range and certificate; none where there is no claim.
     pub standing: Option<Json>,
+    /// Why there is no claim, where there is none: what the data contradict, or which premises are missing.
+    #[serde(default)]
+    pub reason: Option<String>,
     /// Along the norm with other length-scales, a row for each factor.
     pub map: Vec<Json>,
 }

@@ -9,7 +9,7 @@ use std::time::Duration;
 pub(super) const APPLICATION_ID: i32 = 0x5342_4152;
 
 /// One step for each format: step i turns format i into format i + 1.
-const STEPS: [&str; 4] = [CREATE, NOTES, ROWS, NAMES];
+const STEPS: [&str; 5] = [CREATE, NOTES, ROWS, NAMES, MARKS];
 
 /// The format this version writes.
 pub(super) const FORMAT: i32 = STEPS.len() as i32;
@@ -105,6 +105,9 @@ ALTER TABLE sb_studies ADD COLUMN identity TEXT;
 UPDATE sb_studies SET identity = lower(hex(randomblob(16)));
 ALTER TABLE sb_trials ADD COLUMN plate INTEGER;
 ";
+
+/// Results from before the study that were corrected after they were analysed stay marked.
+const MARKS: &str = "ALTER TABLE sb_imports ADD COLUMN is_corrected INTEGER NOT NULL DEFAULT 0;";
 
 /// Brings a database to the format of this version; a copy of an older one is written first.
 pub(super) fn migrate(connection: &mut Connection, file: &Path) -> Result<(), StoreError> {

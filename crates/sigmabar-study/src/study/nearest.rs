@@ -57,9 +57,8 @@ mod tests {
             );
             let spec = StudySpec::from_toml(&text, Path::new(".")).unwrap();
             let setting = |solvent: &str, x: f64| vec![Value::Choice(solvent.into()), Value::Float(x)];
-            let failed = |values| ImportedRow { values, result: TrialResult::Failed { reason: "failed".into() } };
-            let measured =
-                |values| ImportedRow { values, result: TrialResult::Value { value: 1.0, standard_error: None, replicates: None } };
+            let failed = |values| ImportedRow::new(values, TrialResult::Failed { reason: "failed".into() });
+            let measured = |values| ImportedRow::new(values, TrialResult::Value { value: 1.0, standard_error: None, replicates: None });
             // Every choice but its own is one away: x decides which five are the nearest.
             let own = (0..3).map(|_| measured(setting("a", 0.9)));
             let others = ["b", "c", "d", "b"]

@@ -246,10 +246,21 @@ impl Study {
                 let (value, std_error, replicates, reason) = row.result.columns();
                 transaction
                     .prepare_cached(
-                        "INSERT INTO sb_imports (study, number, settings, value, std_error, reason, collected, imported_at, replicates) \
-                         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)",
+                        "INSERT INTO sb_imports (study, number, settings, value, std_error, reason, collected, imported_at, replicates, is_corrected) \
+                         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)",
                     )?
-                    .execute(params![self.key, number, settings, value, std_error, reason, CollectedWord(collected), now(), replicates])?;
+                    .execute(params![
+                        self.key,
+                        number,
+                        settings,
+                        value,
+                        std_error,
+                        reason,
+                        CollectedWord(collected),
+                        now(),
+                        replicates,
+                        row.is_corrected
+                    ])?;
             }
             note(transaction, self.key, EventKind::Imported, None, None)?;
             Ok(rows.len())

@@ -41,10 +41,13 @@ impl Study {
     /// # Errors
     /// [`crate::Error::Store`].
     pub fn imported(&self) -> Result<Vec<ImportedRow>> {
-        let query = "SELECT settings, value, std_error, reason, replicates FROM sb_imports WHERE study = ?1 ORDER BY number";
-        let result = |row: &Row<'_>| Ok((row.get(0)?, TrialResult::of_columns(row.get(1)?, row.get(2)?, row.get(4)?, row.get(3)?)));
-        let rows: Vec<(String, TrialResult)> = self.store().read(|c| c.prepare(query)?.query_map([self.key], result)?.collect())?;
-        rows.into_iter().map(|(settings, result)| Ok(ImportedRow { values: self.read_values(&settings)?, result })).collect()
+        let query = "SELECT settings, value, std_error, reason, replicates, is_corrected FROM sb_imports WHERE study = ?1 ORDER BY number";
+        let read = |row: &Row<'_>| {
+            let result = TrialResult::of_columns(row.get(1)?, row.get(2)?, row.get(4)?, row.get(3)?);
+            Ok((row.get(0)?, ImportedRow { values: Vec::new(), result, is_corrected: row.get(5)? }))
+        };
+        let rows: Vec<(String, ImportedRow)> = self.store().read(|c| c.prepare(query)?.query_map([self.key], read)?.collect())?;
+        rows.into_iter().map(|(settings, row)| Ok(ImportedRow { values: self.read_values(&settings)?, ..row })).collect()
     }
 
     /// Trials whose results were corrected or withdrawn after they were analysed.
@@ -272,14 +275,28 @@ impl Study {
     /// # Errors
     /// [`crate::Error::Store`], or what the strategy runs into.
     pub fn standing(&self) -> Result<Option<Standing>> {
-        // Without premises there is none, and a recommendation to speak of would be learnt first.
-        let problem = self.spec.problem();
-        if problem.norm_bound().is_none() && self.spec.pilot() == 0 {
+        if self.is_without_premises() {
             return Ok(None);
         }
         let run = self.strategy()?;
         let Some(standing) = run.standing()? else { return Ok(None) };
         Ok(Some(standing.moved(self.slack_of(&run, 1.0)?)))
+    }
+
+    /// Why there is none, in words ([`Strategy::why_no_standing`]).
+    ///
+    /// # Errors
+    /// [`crate::Error::Store`], or what the strategy runs into.
+    pub fn why_no_standing(&self) -> Result<String> {
+        if self.is_without_premises() {
+            return Ok("no norm bound is declared".to_owned());
+        }
+        Ok(self.strategy()?.why_no_standing()?)
+    }
+
+    /// Whether nothing can be claimed: a recommendation to speak of would be learnt first.
+    fn is_without_premises(&self) -> bool {
+        self.spec.problem().norm_bound().is_none() && self.spec.pilot() == 0
     }
 
     /// The same with all length-scales multiplied by each factor ([`Strategy::premise_map`]).

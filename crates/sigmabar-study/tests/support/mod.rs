@@ -6,6 +6,7 @@ use std::path::Path;
 
 /// Takes a file back to format 2, with bytes in it that this version does not read.
 pub const TO_FORMAT_2: &str = "
+    ALTER TABLE sb_imports DROP COLUMN is_corrected;
     ALTER TABLE sb_studies DROP COLUMN identity;
     ALTER TABLE sb_trials DROP COLUMN plate;
     ALTER TABLE sb_trials DROP COLUMN told_key;

@@ -335,6 +335,19 @@ impl Strategy {
         Ok(standing.filter(|standing| is_proved(&standing.certificate)))
     }
 
+    /// Why there is no [`Strategy::standing`], in words.
+    ///
+    /// # Errors
+    /// As [`Strategy::recommend`].
+    pub fn why_no_standing(&self) -> Result<String> {
+        if let Some(contradiction) = self.contradiction() {
+            return Ok(contradiction.to_string());
+        }
+        let Some(advice) = self.recommend()? else { return Ok("nothing is recommended yet".to_owned()) };
+        let weak = advice.certificate.weak_premises();
+        Ok(if weak.is_empty() { "the claim holds under its own premises, and no theorem says more".to_owned() } else { weak.join("; ") })
+    }
+
     /// Whether what would be judged under other premises is a theorem at all: not where results were lost or corrected that may have been chosen by their noise.
     fn is_judged(&self) -> Result<bool> {
         let certificate = match self.replayed() {
