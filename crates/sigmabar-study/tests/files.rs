@@ -52,7 +52,7 @@ fn a_newer_format_is_refused_with_its_number() {
     let file = directory.path().join("study.db");
     Study::create(&file, "a", &plain(3)).unwrap();
     rusqlite::Connection::open(&file).unwrap().execute_batch("PRAGMA user_version = 99;").unwrap();
-    assert!(matches!(problem(&file), StoreError::Newer { found: 99, supported: 4 }));
+    assert!(matches!(problem(&file), StoreError::Newer { found: 99, supported: 5 }));
 }
 
 #[test]
@@ -170,7 +170,7 @@ fn an_older_file_on_a_read_only_disk_says_what_to_do() {
     drop(connection);
     assert!(Command::new("mount").args(["-o", "remount,ro"]).arg(&disk.0).status().unwrap().success());
     let refused = problem(&file);
-    assert!(matches!(refused, StoreError::OlderReadOnly { found: 1, needed: 4 }), "{refused}");
+    assert!(matches!(refused, StoreError::OlderReadOnly { found: 1, needed: 5 }), "{refused}");
     assert!(refused.to_string().contains("format 1") && refused.to_string().contains("copy it to where it can be written"));
     let copy = directory.path().join("copy.db");
     std::fs::copy(&file, &copy).unwrap();
