@@ -1,11 +1,11 @@
 //! Boxes that are cut where the largest variance may hide.
 
-use super::queue::Entry;
 use super::queue::Stale;
 use super::sweep::Sweep;
 use crate::error::{Error, Result};
 use crate::kernel::Kernel;
 use crate::points::{Points, PointsRef};
+use std::cmp::{Ordering, Reverse};
 use std::collections::BinaryHeap;
 
 const SMALLEST_BLOCK: usize = 4;
@@ -40,6 +40,40 @@ impl CellSearch {
         Self { max_cells, ..self }
     }
 }
+
+/// A cell with what it is ranked by. The larger first; among equals, the lower number.
+#[derive(Clone, Copy, Debug)]
+struct Entry {
+    key: f64,
+    cell: u32,
+}
+
+impl Entry {
+    fn rank(&self) -> (f64, Reverse<u32>) {
+        (self.key, Reverse(self.cell))
+    }
+}
+
+impl Ord for Entry {
+    fn cmp(&self, other: &Self) -> Ordering {
+        let ((key, number), (other_key, other_number)) = (self.rank(), other.rank());
+        key.total_cmp(&other_key).then(number.cmp(&other_number))
+    }
+}
+
+impl PartialOrd for Entry {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl PartialEq for Entry {
+    fn eq(&self, other: &Self) -> bool {
+        self.cmp(other) == Ordering::Equal
+    }
+}
+
+impl Eq for Entry {}
 
 /// Disjoint cells that together cover the domain: centre, half-widths, and the radius $\varrho \ge \sup d_k(c,\cdot)$.
 #[derive(Clone)]
@@ -123,12 +157,12 @@ impl Cells {
     /// The largest cells cut until there are `count`: a coarse cover, where inducing points are looked for.
     pub fn cover(&self, kernel: &Kernel, count: usize) -> Result<Points> {
         let mut cells = self.clone();
-        let entry = |cells: &Self, i: usize| Entry { key: cells.radii[i], candidate: i as u32 };
+        let entry = |cells: &Self, i: usize| Entry { key: cells.radii[i], cell: i as u32 };
         let mut heap: BinaryHeap<Entry> = (0..cells.len()).map(|i| entry(&cells, i)).collect();
         while cells.len() < count {
             let Some(top) = heap.pop().filter(|top| top.key > 0.0) else { break };
-            cells.split(kernel, top.candidate as usize)?;
-            heap.push(entry(&cells, top.candidate as usize));
+            cells.split(kernel, top.cell as usize)?;
+            heap.push(entry(&cells, top.cell as usize));
             heap.push(entry(&cells, cells.len() - 1));
         }
         cells.centres()
@@ -167,7 +201,7 @@ impl CellQueue {
             let (mut stale, mut coarse) = (Vec::new(), Vec::new());
             while stale.len() + coarse.len() < block {
                 let Some(top) = self.heap.peek().copied() else { break };
-                let cell = top.candidate as usize;
+                let cell = top.cell as usize;
                 if !sweep.is_fresh(cell) {
                     stale.push(cell);
                 } else if cells.radii[cell] > search.slack * deviation(sweep, cell) && cells.len() + coarse.len() < search.max_cells {
@@ -198,5 +232,5 @@ pub(super) fn deviation(sweep: &Sweep<'_>, cell: usize) -> f64 {
 }
 
 fn entry(cells: &Cells, cell: usize, variance: f64) -> Entry {
-    Entry { key: variance.max(0.0).sqrt() + cells.radii[cell], candidate: cell as u32 }
+    Entry { key: variance.max(0.0).sqrt() + cells.radii[cell], cell: cell as u32 }
 }

@@ -9,14 +9,14 @@ use pulp::Arch;
 use rayon::prelude::*;
 use sigmabar_linalg::{check_interrupt, parallel};
 
-/// Measured points whose entries share a pass over the entries before them.
+/// Measured points whose entries share a pass over the entries before them. A point comes on by one block at a time: often it is far from the largest then.
 const BLOCK: usize = 32;
-/// Measured points whose kernel values are computed together: fewer cost as much, and of more a point that is a little late needs few.
-const KERNEL_BLOCK: usize = 16;
-/// Points brought up to date by one task, side by side in vector registers.
+/// Points brought on by one task, side by side in vector registers.
 const TASK: usize = 16;
-/// Below this many multiplications points are brought up to date on one thread.
+/// Below this many multiplications points are brought on by one thread.
 const PARALLEL_WORK: usize = 1 << 18;
+/// Multiplications in the time of one kernel value.
+const KERNEL_WORK: usize = 64;
 
 /// $\sigma^2(x)=k(x,x)-\sum_jg_j(x)^2$ with the rows $g_j$ of the factor of $K+\tau^2I$ against all points: one entry of a point's column after the other, and
 /// only when it is looked at. Late entries are the same sums, so that lateness changes no bit.
@@ -44,10 +44,10 @@ struct Measured {
     root: f64,
 }
 
-/// A point being brought up to date.
+/// A point being brought on.
 struct Late<'a> {
     point: usize,
-    from: usize,
+    computed: usize,
     column: &'a mut [f64],
     variance: f64,
 }
@@ -82,53 +82,51 @@ impl<'a> ExactSweep<'a> {
 
     /// Measures once at a point. Cost O(n²) at most.
     pub fn pick(&mut self, at: usize) -> Result<()> {
-        self.refresh(&mut [at])?;
+        while !self.is_fresh(at) {
+            self.refresh(&mut [at])?;
+        }
         let (variance, tau2) = (self.variance[at], self.ridge.powi(2));
         self.gain += 0.5 * (variance / tau2).ln_1p();
         self.factor.extend_from_slice(&self.entries[at * self.width..(at + 1) * self.width]);
         self.measured.push(Measured { at, root: (tau2 + variance).sqrt() });
-        let first = (self.measured.len() - 1) / KERNEL_BLOCK * KERNEL_BLOCK;
+        let first = (self.measured.len() - 1) / BLOCK * BLOCK;
         let block: Vec<usize> = self.measured[first..].iter().map(|m| m.at).collect();
-        self.blocks.truncate(first / KERNEL_BLOCK);
+        self.blocks.truncate(first / BLOCK);
         self.blocks.push(self.kernel.prepare(self.points.select(&block)?.view())?);
         Ok(())
     }
 
-    /// Brings columns and variances of at most [`TASK`] points up to now, the latest point first, block after block:
-    /// $g_j(x) = (k(x,x_j) - \sum_{l<j}g_l(x)g_l(x_j))/\sqrt{\tau^2+\sigma^2(x_j)}$. The sum over the blocks before that of $j$ is taken for several points and
+    /// Where the block ends that a point with so many entries is in.
+    fn end(&self, entries: usize) -> usize {
+        self.measured.len().min(entries / BLOCK * BLOCK + BLOCK)
+    }
+
+    /// Brings columns and variances of at most [`TASK`] points to the end of the block they are in, the latest point first:
+    /// $g_j(x) = (k(x,x_j) - \sum_{l<j}g_l(x)g_l(x_j))/\sqrt{\tau^2+\sigma^2(x_j)}$. The sum over the blocks before is taken for several points and
     /// measurements at once, the rest by all points side by side. No entry depends on the company in which it is computed.
     fn complete(&self, late: &mut [Late<'_>]) {
-        let (now, from) = (self.measured.len(), late[0].from);
-        let rows: Vec<f64> = late.iter().flat_map(|l| self.points.row(l.point)).copied().collect();
-        let rows = Points::from_valid(rows, self.points.dim());
+        let from = late[0].computed;
+        let (start, end) = (from / BLOCK * BLOCK, self.end(from));
+        let (first, count) = (from - start, end - start);
         let mut block = [[0.0; TASK]; BLOCK];
-        let mut values = [0.0; TASK * KERNEL_BLOCK];
-        for start in (from / BLOCK * BLOCK..now).step_by(BLOCK) {
-            let end = now.min(start + BLOCK);
-            let behind = late.partition_point(|l| l.from < end);
-            let (late, first) = (&mut late[..behind], from.saturating_sub(start));
-            let before: Vec<&[f64]> = late.iter().map(|l| &l.column[..start]).collect();
-            let vectors = Vectors { entries: &self.factor[start * self.width..end * self.width], width: self.width, triangular: false };
-            for_each_pair(&before, vectors, first, |r, j, sum| block[j][r] = sum);
-            for kernels in first / KERNEL_BLOCK..(end - start).div_ceil(KERNEL_BLOCK) {
-                let kernel = &self.blocks[start / KERNEL_BLOCK + kernels];
-                let values = &mut values[..behind * kernel.len()];
-                kernel.rows_into(rows.view().range(0, behind), values);
-                for (r, values) in values.chunks_exact(kernel.len()).enumerate() {
-                    values.iter().zip(&mut block[kernels * KERNEL_BLOCK..]).for_each(|(value, row)| row[r] = value - row[r]);
-                }
+        let before: Vec<&[f64]> = late.iter().map(|l| &l.column[..start]).collect();
+        let vectors = Vectors { entries: &self.factor[start * self.width..end * self.width], width: self.width, triangular: false };
+        for_each_pair(&before, vectors, first, |r, j, sum| block[j][r] = sum);
+        let rows = late.iter().map(|l| self.points.row(l.point)).collect::<Vec<_>>().concat();
+        let mut values = [0.0; TASK * BLOCK];
+        let values = &mut values[..late.len() * count];
+        self.blocks[start / BLOCK].rows_into(Points::from_valid(rows, self.points.dim()).view(), values);
+        for (r, (late, values)) in late.iter().zip(values.chunks_exact(count)).enumerate() {
+            late.column[start..from].iter().zip(&mut block).for_each(|(&known, row)| row[r] = known);
+            values.iter().zip(&mut block).skip(first).for_each(|(value, row)| row[r] = value - row[r]);
+        }
+        self.solve(start, first, &mut block[..count]);
+        for (r, late) in late.iter_mut().enumerate() {
+            for (j, row) in (start..end).zip(&block).skip(late.computed - start) {
+                late.variance = (late.variance - row[r] * row[r]).max(0.0);
+                late.column[j] = row[r];
             }
-            for (r, late) in late.iter().enumerate() {
-                late.column[start..start + first].iter().zip(&mut block).for_each(|(&known, row)| row[r] = known);
-            }
-            self.solve(start, first, &mut block[..end - start]);
-            for (r, late) in late.iter_mut().enumerate() {
-                for j in late.from.max(start)..end {
-                    let entry = block[j - start][r];
-                    late.variance = (late.variance - entry * entry).max(0.0);
-                    late.column[j] = entry;
-                }
-            }
+            late.computed = end;
         }
     }
 
@@ -153,10 +151,6 @@ impl Stale for ExactSweep<'_> {
         self.computed[point] == self.measured.len()
     }
 
-    fn rank(&self, point: usize) -> f64 {
-        self.variance[point]
-    }
-
     fn upper_rank(&self, point: usize) -> f64 {
         self.variance[point]
     }
@@ -164,30 +158,31 @@ impl Stale for ExactSweep<'_> {
     fn refresh(&mut self, points: &mut [usize]) -> Result<()> {
         check_interrupt();
         points.sort_unstable();
-        let now = self.measured.len();
-        let work: usize = points.iter().map(|&p| (now - self.computed[p]) * now).sum();
         let mut entries = std::mem::take(&mut self.entries);
         let mut late = Vec::with_capacity(points.len());
         let (mut rest, mut next) = (&mut entries[..], 0);
         for &point in &*points {
             let (column, after) = rest[(point - next) * self.width..].split_at_mut(self.width);
-            late.push(Late { point, from: self.computed[point], column, variance: self.variance[point] });
+            late.push(Late { point, computed: self.computed[point], column, variance: self.variance[point] });
             (rest, next) = (after, point + 1);
         }
         // Equally late points side by side share the passes over the factor.
-        late.sort_by_key(|l| l.from);
+        late.sort_by_key(|l| l.computed);
+        let work: usize = late.iter().map(|l| (self.end(l.computed) - l.computed) * (l.computed + KERNEL_WORK)).sum();
+        let same_block = |a: &Late<'_>, b: &Late<'_>| a.computed / BLOCK == b.computed / BLOCK;
+        let mut tasks: Vec<&mut [Late<'_>]> = late.chunk_by_mut(same_block).flat_map(|block| block.chunks_mut(TASK)).collect();
         if work < PARALLEL_WORK {
-            late.chunks_mut(TASK).for_each(|task| self.complete(task));
+            tasks.iter_mut().for_each(|task| self.complete(task));
         } else {
             parallel(|watch| {
-                late.par_chunks_mut(TASK).for_each(|task| {
+                tasks.par_iter_mut().for_each(|task| {
                     watch.check();
                     self.complete(task);
                 });
             });
         }
-        for Late { point, variance, .. } in late {
-            self.computed[point] = now;
+        for Late { point, computed, variance, .. } in late {
+            self.computed[point] = computed;
             self.variance[point] = variance;
         }
         self.entries = entries;
@@ -209,7 +204,8 @@ mod tests {
         let mut picks = Vec::new();
         for _ in 0..count {
             if all {
-                sweep.refresh(&mut (0..points.len()).collect::<Vec<usize>>()).expect("refreshes");
+                let mut stale: Vec<usize> = (0..points.len()).filter(|&i| !sweep.is_fresh(i)).collect();
+                sweep.refresh(&mut stale).expect("refreshes");
                 queue = Queue::new(&sweep, points.len());
             }
             let best = queue.largest(&mut sweep).expect("finds");
@@ -250,5 +246,29 @@ mod tests {
                 assert!((f64::from_bits(bits) - variance).abs() < 1e-11, "seed {seed}: {} and {variance}", f64::from_bits(bits));
             }
         }
+    }
+
+    #[test]
+    fn a_point_comes_on_by_one_block_and_the_blocks_add_up_to_the_last_bit() {
+        let mut rng = ChaCha8Rng::seed_from_u64(1);
+        let points = Points::new((0..400).map(|_| rng.random()).collect(), 2).expect("finite");
+        let kernel = Kernel::matern(1.5, 0.5, 1.3).expect("valid");
+        let (late, count) = (199, 2 * BLOCK + 7);
+        let (mut sweep, mut early) = [(); 2].map(|()| ExactSweep::new(&kernel, 0.1, points.view(), count)).into();
+        let mut variances = vec![early.variance(late)];
+        for at in 0..count {
+            sweep.pick(at).expect("picks");
+            early.pick(at).expect("picks");
+            early.refresh(&mut [late]).expect("refreshes");
+            variances.push(early.variance(late));
+        }
+        for entries in [0, BLOCK, 2 * BLOCK, count] {
+            assert_eq!(sweep.computed[late], entries);
+            assert_eq!(sweep.variance(late).to_bits(), variances[entries].to_bits(), "after {entries} measurements");
+            if !sweep.is_fresh(late) {
+                sweep.refresh(&mut [late]).expect("refreshes");
+            }
+        }
+        assert!(sweep.is_fresh(late));
     }
 }

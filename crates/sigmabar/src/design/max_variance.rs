@@ -99,7 +99,7 @@ impl MaxVariance {
 
     /// Chooses `count` of the candidates, repetitions allowed. Exactly the choice of looking at every candidate every time.
     ///
-    /// Cost O(A(md + m²)) for the features, O(m² + mE) for each pick with E ≤ 512, O(m) for each pick a looked-at candidate has missed;
+    /// Cost O(A(md + m²)) for the features, O(m²) for each pick, O(m) for each pick a looked-at candidate has missed;
     /// memory $8Am$ bytes (see [`MaxVariance::with_memory`]) whatever the count. With the exact model at most O(An²) in all and $8An$ bytes.
     ///
     /// # Errors

@@ -213,10 +213,6 @@ impl Stale for Sweep<'_> {
         self.ages[candidate] == self.now()
     }
 
-    fn rank(&self, candidate: usize) -> f64 {
-        self.values[candidate] - self.irreducible(candidate)
-    }
-
     fn upper_rank(&self, candidate: usize) -> f64 {
         self.upper(candidate) - self.irreducible(candidate)
     }
