@@ -418,3 +418,28 @@ fn certificates_of_sums_cover_and_counting_twice_would_not() {
     assert!(once <= delta + 3.0 * (delta * (1.0 - delta) / f64::from(draws)).sqrt(), "{once}");
     assert!(eight > 2.0 * delta, "the same rows under other names deceive: {eight}");
 }
+
+/// A model that keeps sums only knows its rows all the same: one that comes again is no further measurement.
+#[test]
+fn rows_that_come_again_to_a_model_of_sums_are_copies() {
+    let data = Data::new(23, &[60, 41], 12);
+    let plan = data.plan(0.3);
+    let (x, y) = data.rows();
+    let fixed = Collected::DeclaredFixed;
+    let summed = Posterior::from_bytes(&Posterior::from_sums(&plan, &data.merged(&plan, 1)).unwrap().to_bytes()).unwrap();
+    let copies = |posterior: &Posterior| {
+        let claim = Claim::new(0.1).unwrap().norm_bound(2.0).unwrap().noise(Noise::gaussian(0.3).unwrap());
+        let found = posterior.interval(Points::from_rows(&[[0.3, 0.4]]).unwrap().view(), &claim).unwrap();
+        found.certificate().premises.copies
+    };
+    assert_eq!(copies(&summed), Sourced::new(0, Origin::Guaranteed), "all of a small table are compared");
+    let mut other = summed.clone();
+    other.update_declared(&x[..DIM], y[0] + 0.01, fixed).unwrap();
+    assert_eq!(copies(&other), Sourced::new(0, Origin::Guaranteed));
+    let mut one = summed.clone();
+    one.update_declared(&x[6..8], y[3], fixed).unwrap();
+    assert_eq!(copies(&one), Sourced::new(1, Origin::Unmet));
+    let mut all = summed;
+    all.update_block(Points::new(x, DIM).unwrap().view(), &y, fixed).unwrap();
+    assert_eq!(copies(&all), Sourced::new(101, Origin::Unmet));
+}

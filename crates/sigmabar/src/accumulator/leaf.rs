@@ -1,13 +1,13 @@
 //! One chunk being summed, in whatever batches its rows arrive.
 
 use super::Accumulator;
+use super::digest::Digest;
 use super::node::Node;
 use super::plan::Plan;
 use super::sample::RowPlace;
-use super::sketch::Digest;
 use crate::error::{Result, SumsError, same_length};
 use crate::features::BLOCK_ROWS;
-use crate::points::{LARGEST_RESPONSE, PointsRef};
+use crate::points::{LARGEST_RESPONSE, PointsRef, row_hash};
 use std::collections::BTreeMap;
 
 /// The rows of one chunk as they arrive: where each stands, whether it counts, and in the end whether they were those that were planned.
@@ -74,6 +74,7 @@ pub struct Leaf<'a> {
     x: Vec<f64>,
     y: Vec<f64>,
     places: Vec<RowPlace>,
+    hashes: Vec<u64>,
 }
 
 impl Plan {
@@ -83,7 +84,7 @@ impl Plan {
     /// [`SumsError::NoChunk`] where the plan has no such chunk.
     pub fn leaf(&self, chunk: u64) -> Result<Leaf<'_>> {
         let (arrived, node) = (Arrived::new(self, chunk)?, Node::empty(self));
-        Ok(Leaf { plan: self, arrived, node, x: Vec::new(), y: Vec::new(), places: Vec::new() })
+        Ok(Leaf { plan: self, arrived, node, x: Vec::new(), y: Vec::new(), places: Vec::new(), hashes: Vec::new() })
     }
 }
 
@@ -104,7 +105,7 @@ impl Leaf<'_> {
                 }
                 Fate::LeftOut => self.node.left_out += 1,
                 Fate::Counts(place) => {
-                    self.node.sketch.add(point, *response);
+                    self.hashes.push(row_hash(point, *response));
                     self.x.extend_from_slice(point);
                     self.y.push(response - self.plan.summed().centre);
                     self.places.push(place);
@@ -126,6 +127,8 @@ impl Leaf<'_> {
         self.x.clear();
         self.y.clear();
         self.places.clear();
+        self.node.sketch.add(&self.hashes);
+        self.hashes.clear();
         Ok(())
     }
 

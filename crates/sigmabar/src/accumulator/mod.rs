@@ -4,14 +4,15 @@
 //! tree over their numbers: an [`Accumulator`] holds the subtrees that are complete, so that neither the order nor the grouping of merges can be seen in the result.
 //! It knows which chunks it covers, and refuses to count one twice.
 
+mod digest;
 mod extend;
 mod leaf;
 mod node;
 mod plan;
 mod sample;
-mod sketch;
 
 pub use crate::error::SumsError;
+pub use digest::Digest;
 pub use extend::Extended;
 pub use leaf::Leaf;
 pub(crate) use leaf::{Arrived, Fate};
@@ -20,8 +21,6 @@ pub(crate) use node::{Ahead as SummedAhead, Node, Scalars, Squares};
 pub(crate) use plan::{Identity, ORTHOGONAL_ABOVE};
 pub use plan::{Plan, Road};
 pub use sample::{Picked, RowPlace, RowSample};
-pub use sketch::Digest;
-pub(crate) use sketch::WATCHED;
 
 use crate::error::{Error, Result, SavedError};
 use crate::sealed::{self, Kind};

@@ -2,10 +2,9 @@
 
 use super::plan::{Plan, Road};
 use super::sample::RowPlace;
-use super::sketch::Sketch;
 use crate::error::Result;
 use crate::features::MoreFeatures;
-use crate::points::PointsRef;
+use crate::points::{PointsRef, Sketch};
 use serde::{Deserialize, Serialize};
 use sigmabar_linalg::{CrossAccumulator, GramAccumulator, TallQr, norm_squared};
 
@@ -207,6 +206,7 @@ impl Node {
         });
         squares
             && ahead
+            && self.sketch.is_consistent()
             && self.moments.shape() == (2, m)
             && self.moments.is_consistent()
             && responses.is_finite()

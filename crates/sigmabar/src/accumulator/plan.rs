@@ -1,12 +1,12 @@
 //! What is to be summed, said before anybody sums: kernel, inducing points, the chunks of the data.
 
+use super::digest::Digest;
 use super::sample::Picked;
-use super::sketch::{Digest, Sketch};
 use crate::error::{Error, Result, SavedError, SumsError, positive, same_length};
 use crate::features::{FeatureMap, MoreFeatures, pivots};
 use crate::kernel::Kernel;
 use crate::origin::Sourced;
-use crate::points::{Collected, Locations, Points, PointsRef, Prior};
+use crate::points::{Collected, Locations, Points, PointsRef, Prior, Sketch};
 use crate::sealed::{self, Kind};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
@@ -298,7 +298,9 @@ impl Plan {
     pub fn run_bytes(&self) -> u64 {
         let (m, p) = (self.features.len(), self.ahead_len());
         let worst = self.summed.worst * (8 * self.features.inducing().dim() + 16);
-        (8 * (m * (m + 1) / 2 + p * (m + p) + 4 * m) + worst + Sketch::BYTES) as u64
+        // A run has one chunk at least.
+        let rows = self.chunks().iter().map(|rows| rows.unwrap_or(u64::MAX)).max().unwrap_or(0);
+        (8 * (m * (m + 1) / 2 + p * (m + p) + 4 * m) + worst + Sketch::bytes(rows as usize)) as u64
     }
 
     pub(crate) fn ahead(&self) -> Option<&MoreFeatures> {

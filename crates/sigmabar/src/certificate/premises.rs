@@ -361,6 +361,10 @@ impl Premises {
                 "copies",
                 self.copies.origin,
                 match self.copies.value {
+                    0 if self.copies.origin == Origin::Declared => {
+                        "no observation is another one written down twice: part of the noise's declaration, only some rows were compared"
+                            .to_owned()
+                    }
                     0 => "no observation is another one written down twice".to_owned(),
                     count => format!("{count} observations equal another in every number: measured again, not written down twice"),
                 },
@@ -369,6 +373,10 @@ impl Premises {
                 "losses",
                 self.losses.origin,
                 match self.losses.value {
+                    0 if self.losses.origin == Origin::Declared => {
+                        "no planned observation was lost: some settings were shown again, and nothing measured of them was left out"
+                            .to_owned()
+                    }
                     0 => "no planned observation was lost".to_owned(),
                     count => format!("{count} planned observations were lost, for reasons that have nothing to do with their noise"),
                 },

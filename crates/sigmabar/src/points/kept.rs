@@ -1,7 +1,6 @@
 //! What is left of the rows after a fit: all of them, or sums over them.
 
-use super::observations::copies;
-use super::{Collected, Doubts, Locations, Observations, PointsRef, Prior, row_hash, usable_responses};
+use super::{Collected, Doubts, Locations, Observations, PointsRef, Prior, Sketch, row_hash, usable_responses};
 use crate::error::{Error, Result};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
@@ -31,7 +30,7 @@ pub(crate) enum KeptResponses {
 }
 
 /// What sums over rows leave of the responses, in the model's scale.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct SummedResponses {
     pub prior: Prior,
     /// $\sum((y-\text{mean})/\text{unit})^2$.
@@ -41,6 +40,8 @@ pub(crate) struct SummedResponses {
     /// A bound on $\sum|y-\text{mean}|/\text{unit}$ and on the sums that $h$ was put together from.
     pub absolute: f64,
     pub doubts: Doubts,
+    /// By which rows that come again are known.
+    pub sketch: Arc<Sketch>,
 }
 
 /// Asked of a model that has its sums only.
@@ -145,17 +146,26 @@ impl KeptResponses {
         }
     }
 
-    /// What is left when the rows go. Cost O(n).
+    /// A bound on $\sum|y-\text{mean}|/\text{unit}$.
+    pub fn absolute(&self) -> f64 {
+        match self {
+            Self::Rows(o) => o.sums().iter().map(|s| s.abs()).sum(),
+            Self::Sums(sums) => sums.absolute,
+        }
+    }
+
+    /// What is left when the rows go. Cost O(n log n).
     pub fn sums(&self) -> SummedResponses {
         match self {
             Self::Rows(o) => SummedResponses {
                 prior: o.prior(),
                 sum_squares: o.sum_squares(),
                 terms: o.sum_squares(),
-                absolute: o.sums().iter().map(|s| s.abs()).sum(),
-                doubts: o.doubts(),
+                absolute: self.absolute(),
+                doubts: Doubts { are_watched: o.hashes().len() < o.len(), ..o.doubts() },
+                sketch: Arc::new(Sketch::of(o.hashes())),
             },
-            Self::Sums(sums) => *sums,
+            Self::Sums(sums) => sums.clone(),
         }
     }
 
@@ -165,11 +175,7 @@ impl KeptResponses {
             Self::Rows(observations) => observations.push(x, y).map(drop),
             Self::Sums(sums) => {
                 usable_responses(&[y], sums.prior, 0)?;
-                let centred = sums.prior.to_model(y);
-                sums.sum_squares += centred * centred;
-                sums.terms += centred * centred;
-                sums.absolute += centred.abs();
-                sums.doubts.are_watched = true;
+                sums.add(&[row_hash(x, y)], &[y]);
                 Ok(())
             }
         }
@@ -179,18 +185,7 @@ impl KeptResponses {
     pub fn extend(&mut self, x: PointsRef<'_>, locations: &KeptLocations, y: &[f64]) -> Result<()> {
         match self {
             Self::Rows(observations) => *observations = observations.extended(Arc::clone(locations.rows()?), y)?,
-            Self::Sums(sums) => {
-                // Of rows that come in one call, copies can be seen; of those before them only the sums are left.
-                let more = copies(x.rows().zip(y).map(|(row, y)| row_hash(row, *y)).collect());
-                sums.doubts.are_watched = true;
-                sums.doubts.copies += more;
-                sums.doubts.are_distinct &= more == 0;
-                for y in y.iter().map(|y| sums.prior.to_model(*y)) {
-                    sums.sum_squares += y * y;
-                    sums.terms += y * y;
-                    sums.absolute += y.abs();
-                }
-            }
+            Self::Sums(sums) => sums.add(&x.rows().zip(y).map(|(row, y)| row_hash(row, *y)).collect::<Vec<_>>(), y),
         }
         Ok(())
     }
@@ -201,8 +196,25 @@ impl KeptResponses {
             Self::Rows(observations) => observations.is_consistent(),
             Self::Sums(sums) => {
                 let size = [sums.sum_squares, sums.terms, sums.absolute].iter().all(|v| v.is_finite() && *v >= 0.0);
-                size && sums.prior.is_consistent()
+                size && sums.prior.is_consistent() && sums.sketch.is_consistent()
             }
+        }
+    }
+}
+
+impl SummedResponses {
+    /// More rows. What was declared about those before says nothing about copies that these bring.
+    fn add(&mut self, hashes: &[u64], y: &[f64]) {
+        let before = self.sketch.copies();
+        Arc::make_mut(&mut self.sketch).add(hashes);
+        let more = self.sketch.copies().saturating_sub(before);
+        self.doubts.copies += more;
+        self.doubts.are_distinct &= more == 0;
+        self.doubts.are_watched |= !self.sketch.is_whole();
+        for y in y.iter().map(|y| self.prior.to_model(*y)) {
+            self.sum_squares += y * y;
+            self.terms += y * y;
+            self.absolute += y.abs();
         }
     }
 }

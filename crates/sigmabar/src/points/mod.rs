@@ -4,12 +4,14 @@ mod kept;
 mod locations;
 mod observations;
 mod seen;
+mod sketch;
 
 pub(crate) use kept::{KeptLocations, KeptResponses, SummedLocations, SummedResponses};
 pub use locations::{Collected, Locations};
 pub(crate) use observations::{Doubts, mixed, usable_responses};
 pub use observations::{LARGEST_RESPONSE, Observations, Prior, row_fractions, row_hash};
 pub use seen::Seen;
+pub(crate) use sketch::{Sketch, WATCHED};
 
 use crate::error::{Error, Result};
 use serde::{Deserialize, Serialize};

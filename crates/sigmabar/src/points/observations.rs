@@ -190,6 +190,11 @@ impl Observations {
         Self { doubts: Doubts { lost, ..self.doubts }, ..self }
     }
 
+    /// Hashes of its rows ([`row_hash`]).
+    pub(super) fn hashes(&self) -> &[u64] {
+        &self.hashes
+    }
+
     pub(crate) fn doubts(&self) -> Doubts {
         self.doubts
     }
@@ -353,7 +358,7 @@ fn hashes(locations: &Locations, first: usize, y: &[f64]) -> Vec<u64> {
 }
 
 /// Rows that equal another in every number, by their hashes. Cost O(n log n).
-pub(super) fn copies(mut hashes: Vec<u64>) -> usize {
+fn copies(mut hashes: Vec<u64>) -> usize {
     hashes.sort_unstable();
     hashes.windows(2).filter(|pair| pair[0] == pair[1]).count()
 }

@@ -12,17 +12,18 @@ pub(crate) use exact::at_least_zero;
 pub(crate) use sample::sample_coarsely;
 pub use sample::sample_gaussian;
 
-use crate::accumulator::WATCHED;
 use crate::error::Result;
 use crate::features::{BLOCK_ROWS, FeatureMap};
 use crate::information::{Ahead, GramMethod, Information, RidgePath, VarianceParts, absorb};
 use crate::origin::Sourced;
-use crate::points::{Collected, KeptLocations, KeptResponses, Observations, PointsRef, Prior};
+use crate::points::{Collected, KeptLocations, KeptResponses, Observations, PointsRef, Prior, WATCHED};
 use sigmabar_linalg::{Matrix, add_transposed_matvec, dot, matvec_rows, norm_squared, product_transposed};
 use std::sync::Arc;
 
 /// The largest share of the mean's norm that rounding of the short cut in [`Posterior::condition`] may reach.
 const PROJECTION_SHARE: f64 = 1e-3;
+/// Rows for one copy among them: where a model of sums learnt from more copies, it may well have learnt from the rows that calibrate it.
+const MANY: usize = 20;
 
 /// The sparse (Nyström, optimal-variational) posterior: mean $\bar\mu(x) = \psi(x)^\top\beta$, $\beta = \tau^{-2}B^{-1}h$, $h = \sum_i s_i\psi(x_i)$.
 ///
@@ -222,7 +223,7 @@ impl Posterior {
     pub(crate) fn projected_rounding(&self) -> f64 {
         let information = &self.information;
         let largest = information.largest_variance();
-        let total = self.responses.sums().absolute;
+        let total = self.responses.absolute();
         let length = information.facts().summation_length + information.features().len() as f64;
         f64::EPSILON * length * self.projection_growth * largest.sqrt() * total
     }
@@ -353,10 +354,10 @@ impl Posterior {
         (self.sum_squares() - explained).max(0.0) / (self.information.ridge() * self.information.ridge())
     }
 
-    /// Whether a model of sums learnt from rows many of which came more than once: then it may well have learnt from those that calibrate it.
+    /// Whether a model of sums learnt from rows too many of which came more than once.
     pub(crate) fn has_many_copies(&self) -> bool {
         let doubts = self.responses.doubts();
-        doubts.are_watched && !doubts.are_distinct && 4 * doubts.copies > self.information.len().min(WATCHED)
+        !self.information.has_rows() && !doubts.are_distinct && MANY * doubts.copies > self.information.len().min(WATCHED)
     }
 
     /// One more observation, without a new pass. Cost O(nd + m²).

@@ -19,9 +19,9 @@ impl Posterior {
     pub fn from_sums(plan: &Plan, sums: &Accumulator) -> Result<Self> {
         let (mut node, centre) = (sums.total(plan)?, plan.summed().centre);
         let moments = node.moments.clone().finish()?;
-        let plan = &if node.sketch.holds_any(&plan.learnt_on) { plan.clone().on_own_rows() } else { plan.clone() };
+        let plan = &if plan.learnt_on.iter().any(|hash| node.sketch.holds(*hash)) { plan.clone().on_own_rows() } else { plan.clone() };
         let prior = plan.prior.map_or_else(|| learnt_prior(&node, centre), Ok)?;
-        let (responses, shift) = responses(&node, prior, plan);
+        let (responses, shift) = responses(&mut node, prior, plan);
         let projected = shifted(moments.row(0), moments.row(1), prior.unit(), shift);
         let locations = SummedLocations { rows: node.rows as usize, largest: node.largest, collected: plan.collected };
         let more = plan.ahead().zip(node.ahead.take());
@@ -68,16 +68,17 @@ fn learnt_prior(node: &Node, centre: f64) -> Result<Prior> {
 }
 
 /// The sums of $(y-\text{mean})/\text{unit}$ from those of $y-\text{centre}$; and $(\text{mean}-\text{centre})/\text{unit}$.
-fn responses(node: &Node, prior: Prior, plan: &Plan) -> (SummedResponses, f64) {
+fn responses(node: &mut Node, prior: Prior, plan: &Plan) -> (SummedResponses, f64) {
     let (n, unit, centre) = (node.rows as f64, prior.unit(), plan.summed().centre);
     let shift = (prior.mean() - centre) / unit;
     let squares = node.scalars.squares / (unit * unit);
     let sum_squares = (squares - shift * (2.0 * node.scalars.responses / unit - n * shift)).max(0.0);
     let terms = (squares.sqrt() + shift.abs() * n.sqrt()).powi(2);
     let absolute = node.scalars.absolute / unit + shift.abs() * n;
-    let doubts =
-        Doubts { copies: node.sketch.copies(), are_distinct: plan.distinct_rows, are_watched: true, lost: node.lost as usize, means: 0 };
-    (SummedResponses { prior, sum_squares, terms, absolute, doubts }, shift)
+    let sketch = Arc::new(std::mem::take(&mut node.sketch));
+    let (copies, are_watched) = (sketch.copies(), !sketch.is_whole());
+    let doubts = Doubts { copies, are_distinct: plan.distinct_rows, are_watched, lost: node.lost as usize, means: 0 };
+    (SummedResponses { prior, sum_squares, terms, absolute, doubts, sketch }, shift)
 }
 
 /// `a/unit − shift·b`.
