@@ -199,6 +199,7 @@ fn lost_and_doubled_rows_certify_nothing() {
     };
     fs::write(at.join("whole.csv"), table(&|y| y.to_string())).unwrap();
     fs::write(at.join("again.csv"), table(&|y| y.to_string())).unwrap();
+    fs::write(at.join("once.csv"), format!("x,y\n{},{}\n", row(77).0, row(77).1)).unwrap();
     // A detector that is blind above 0.9.
     fs::write(at.join("blind.csv"), table(&|y| if y > 0.9 { String::new() } else { y.to_string() })).unwrap();
     let given = "--target y --kernel se --lengthscale 0.3 --tau 0.1 --inducing 30 --norm-bound 4 --noise gaussian:0.1 --collected fixed --holdout 0 --no-save";
@@ -211,6 +212,7 @@ fn lost_and_doubled_rows_certify_nothing() {
             "{stream}: {}",
             said("whole.csv again.csv")
         );
+        assert!(said("whole.csv once.csv").contains("1 observations equal another"), "{stream}: {}", said("whole.csv once.csv"));
         // Whoever knows that the instrument is coarse says so, and the certificate repeats it.
         let declared = said("whole.csv again.csv --distinct-rows");
         assert!(declared.contains("certified:") && declared.contains("measured again, not written down twice"), "{stream}: {declared}");
@@ -227,6 +229,37 @@ fn lost_and_doubled_rows_certify_nothing() {
         assert!(said.contains(label), "{name}: {said}");
     }
     assert!(refused(at, &format!("fit whole.csv w*.csv {given}")).contains("is named twice"));
+}
+
+/// Files that overlap put rows on both sides of the split: what is calibrated on them was learnt from them.
+#[test]
+fn files_that_overlap_are_not_conformal() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = folder.path();
+    let row = |i: usize| format!("{},{}\n", i as f64 / 900.0, (i as f64 / 60.0).sin() + 0.1 * (i as f64 * 12.9898).sin());
+    let table = |rows: std::ops::Range<usize>| format!("x,y\n{}", rows.map(row).collect::<String>());
+    fs::write(at.join("one.csv"), table(0..500)).unwrap();
+    fs::write(at.join("two.csv"), table(500..900)).unwrap();
+    fs::write(at.join("more.csv"), table(400..900)).unwrap();
+    let said =
+        |files: &str| done(at, &format!("fit {files} --target y --kernel se --lengthscale 0.3 --tau 0.1 --inducing 30 --stream --no-save"));
+    assert!(said("one.csv two.csv").contains("conformal"), "{}", said("one.csv two.csv"));
+    assert!(!said("one.csv more.csv").contains("conformal:"), "{}", said("one.csv more.csv"));
+}
+
+/// A column that only a later file has would be passed over without a word: rows of two ovens would be one.
+#[test]
+fn a_column_that_only_a_later_file_has_is_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = folder.path();
+    let rows = |with: &str| (0..30).map(|i| format!("{},{with}{}\n", f64::from(i) / 30.0, (f64::from(i) / 9.0).sin())).collect::<String>();
+    fs::write(at.join("jan.csv"), format!("x,y\n{}", rows(""))).unwrap();
+    fs::write(at.join("feb.csv"), format!("x,oven,y\n{}", rows("2,"))).unwrap();
+    for stream in ["", "--stream"] {
+        let said = refused(at, &format!("fit jan.csv feb.csv --target y --no-save {stream}"));
+        assert!(said.contains("feb.csv has a column \"oven\" that jan.csv has not"), "{said}");
+        done(at, &format!("fit jan.csv feb.csv --target y --features x --no-save --holdout 0 {stream}"));
+    }
 }
 
 /// Two files of a curve with noise, of 120 rows each.

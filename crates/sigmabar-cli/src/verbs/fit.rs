@@ -227,7 +227,7 @@ fn is_streamed(arguments: &Arguments, table: &Table) -> Outcome<bool> {
     if !table.is_rereadable() || arguments.keep_rows {
         return Ok(false);
     }
-    let width = selection(arguments, &table.part(0)?)?.width();
+    let width = selection(arguments, table, &table.part(0)?)?.width();
     let learns = arguments.lengthscale.is_none();
     let values = match table.rows() {
         Some(rows) => {
@@ -342,7 +342,7 @@ pub(super) fn planned(arguments: &Arguments, rows: usize, held_out: usize, colum
     })
 }
 
-pub(super) fn selection(arguments: &Arguments, reader: &Reader) -> Outcome<Selection> {
+pub(super) fn selection(arguments: &Arguments, table: &Table, reader: &Reader) -> Outcome<Selection> {
     reader.column(&arguments.target)?;
     let target = arguments.target.clone();
     if arguments.ignore.contains(&target) {
@@ -350,6 +350,7 @@ pub(super) fn selection(arguments: &Arguments, reader: &Reader) -> Outcome<Selec
     }
     let named: Vec<String> = if arguments.features.is_empty() {
         arguments.ignore.iter().try_for_each(|name| reader.column(name).map(drop))?;
+        table.check_columns(reader, &arguments.ignore)?;
         let kept = |name: &&String| **name != target && !arguments.ignore.contains(name);
         reader.names().iter().filter(kept).cloned().collect()
     } else {
@@ -366,12 +367,11 @@ pub(super) fn selection(arguments: &Arguments, reader: &Reader) -> Outcome<Selec
 
 fn read(arguments: &Arguments, table: &Table, console: &Console) -> Outcome<Frame> {
     let first = table.part(0)?;
+    let selection = selection(arguments, table, &first)?;
     let (frame, spinner) = if table.is_rereadable() {
-        let selection = selection(arguments, &first)?;
         let spinner = console.progress(&format!("reading {}", table.parts[0].file.display()), None);
         (Frame::read_table(table, &selection)?, spinner)
     } else {
-        let selection = selection(arguments, &first)?;
         let spinner = console.progress("reading standard input", None);
         (Frame::read(first, &selection)?, spinner)
     };

@@ -90,7 +90,7 @@ fn surveyed(arguments: &Arguments, table: &Table, seed: u64, held_out: f64, cons
         return Err(Failure::usage("standard input can be read only once, and this takes several passes", "give a file"));
     }
     let known = table.rows().map_or(usize::MAX, |rows| rows as usize);
-    let selection = fit::selection(arguments, &table.part(0)?)?;
+    let selection = fit::selection(arguments, table, &table.part(0)?)?;
     let width = selection.width();
     let inducing = arguments.inducing.unwrap_or_else(|| Learning::new(Vec::new()).most_inducing(known));
     let shares = Shares {

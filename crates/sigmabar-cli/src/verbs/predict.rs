@@ -154,7 +154,7 @@ fn streamed(model: &Model, table: &Table, selection: &Selection, out: &Path, arg
             })
         };
         if is_parquet(out) {
-            let repeated = model.about.features.iter().filter(|_| arguments.inputs).map(|c| (c.name.as_str(), c.categories.is_some()));
+            let repeated = model.about.features.iter().filter(|_| arguments.inputs).map(|c| (c.name.as_str(), c.is_words()));
             let mut writer = ParquetWriter::new(file, repeated.chain(COLUMNS.map(|name| (name, false))))?;
             kept(each(&mut |points, answer| writer.write(&columns(model, points, answer, arguments.inputs))))?;
             return writer.finish();
@@ -174,14 +174,11 @@ fn streamed(model: &Model, table: &Table, selection: &Selection, out: &Path, arg
     Ok(Ending::Done)
 }
 
-/// What is written of some rows, column by column; categories by their names.
+/// What is written of some rows, column by column; categories by their names, dates as dates.
 fn columns(model: &Model, points: &Points, answer: &Answer, inputs: bool) -> Vec<Column> {
     let repeated = model.about.features.iter().enumerate().filter(|_| inputs).map(|(c, column)| {
         let values = points.view().rows().map(|row| row[c]);
-        match &column.categories {
-            Some(names) => Column::Text(values.map(|value| names.get(value as usize).cloned().unwrap_or_default()).collect()),
-            None => Column::Numbers(values.collect()),
-        }
+        if column.is_words() { Column::Text(values.map(|value| column.word(value)).collect()) } else { Column::Numbers(values.collect()) }
     });
     let ends = |of: &[(f64, f64)]| [of.iter().map(|end| end.0).collect(), of.iter().map(|end| end.1).collect()];
     let [low, high] = ends(&answer.function);

@@ -59,11 +59,21 @@ pub enum DataError {
         /// The columns that the folders of each name.
         names: [Vec<String>; 2],
     },
-    /// A date in a column of plain numbers, or the other way round.
+    /// A file has a column that the first one has not, and nobody said which columns count.
     #[error(
-        "{}, {line_word} {line}, column \"{column}\": {found} is {}: write all of the column alike",
-        file.display(), if *is_date { "a date, and the column holds plain numbers" } else { "a plain number, and the column holds dates" }
+        "{} has a column \"{column}\" that {} has not: name those that count with --features, or put files of the same columns together",
+        file.display(), first.display()
     )]
+    MoreColumns {
+        /// The file.
+        file: PathBuf,
+        /// The first file.
+        first: PathBuf,
+        /// The column.
+        column: String,
+    },
+    /// A date in a column of plain numbers, a time without a zone in a column of times that have one, or the other way round.
+    #[error("{}, {line_word} {line}, column \"{column}\": {found} {difference}: write all of the column alike", file.display())]
     Dates {
         /// The file.
         file: PathBuf,
@@ -75,8 +85,8 @@ pub enum DataError {
         column: String,
         /// What was found.
         found: String,
-        /// Whether that is a date.
-        is_date: bool,
+        /// What it is, and what the column holds.
+        difference: &'static str,
     },
     /// A file that has got or lost row groups.
     #[error("{}: has {found} row groups, where there were {expected}: the data have changed since the plan was made; plan again", file.display())]

@@ -1,8 +1,7 @@
 //! The columns that were asked for, as numbers, row after row.
 
-use super::{Cell, DataError, Options, Reader, Table, beyond_floats, moments};
+use super::{Cell, ColumnInfo, DataError, Options, Reader, Table, beyond_floats, moments};
 use crate::quantity::Bytes;
-use serde::{Deserialize, Serialize};
 use sigmabar::points::LARGEST_RESPONSE;
 use std::path::PathBuf;
 
@@ -62,29 +61,11 @@ impl Selection {
     }
 }
 
-/// A column's name and, if it holds categories, their names: a cell is then its position in the list.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct ColumnInfo {
-    /// The name.
-    pub name: String,
-    /// The categories.
-    pub categories: Option<Vec<String>>,
-    /// Whether it holds dates, where that is known; only that it does is kept.
-    #[serde(default, skip_serializing_if = "is_no_date")]
-    pub dates: Option<bool>,
-}
-
-impl ColumnInfo {
-    /// A column of which only the name is known.
-    #[must_use]
-    pub fn named(name: impl Into<String>) -> Self {
-        Self { name: name.into(), categories: None, dates: None }
-    }
-}
-
-fn is_no_date(dates: &Option<bool>) -> bool {
-    *dates != Some(true)
-}
+/// How a cell differs from those before it in its column.
+const DATE: &str = "is a date, and the column holds plain numbers";
+const PLAIN: &str = "is a plain number, and the column holds dates";
+const ZONED: &str = "names its time zone, and times before it in the column name none";
+const ZONELESS: &str = "names no time zone, and times before it in the column do";
 
 /// Numbers, row after row.
 #[derive(Clone, Debug)]
@@ -152,7 +133,13 @@ impl Numbers {
                     Ok(value) => {
                         let is_date = is_date(cell);
                         if *column.dates.get_or_insert(is_date) != is_date {
-                            return Err(place.other_kind(&column.name, cell, is_date));
+                            return Err(place.other_kind(&column.name, cell, if is_date { DATE } else { PLAIN }));
+                        }
+                        if let Cell::Text(text) = cell
+                            && let Some(zoned) = moments::names_zone(text)
+                            && *column.zoned.get_or_insert(zoned) != zoned
+                        {
+                            return Err(place.other_kind(&column.name, cell, if zoned { ZONED } else { ZONELESS }));
                         }
                         value
                     }
@@ -381,14 +368,14 @@ impl Place<'_> {
     }
 
     /// A date among plain numbers, or the other way round: days since 1970 beside 20240101 would both be numbers.
-    fn other_kind(&self, column: &str, cell: &Cell, is_date: bool) -> DataError {
+    fn other_kind(&self, column: &str, cell: &Cell, difference: &'static str) -> DataError {
         DataError::Dates {
             file: self.reader.file().to_owned(),
             line: self.line,
             line_word: self.reader.line_word(),
             column: column.to_owned(),
             found: if let Cell::Moment(days) = cell { format!("day {days} since 1970") } else { cell.to_string() },
-            is_date,
+            difference,
         }
     }
 
@@ -482,6 +469,10 @@ mod tests {
             "t.csv, line 3, column \"d\": 2024-01-02 is a date, and the column holds plain numbers: write all of the column alike"
         );
         assert!(said("d\n2024-01-02\n19725\n").contains("19725 is a plain number, and the column holds dates"));
+        assert!(
+            said("d\n2024-01-02T08:00:00Z\n2024-01-02T09:00:00\n").contains("names no time zone, and times before it in the column do")
+        );
+        assert!(said("d\n2024-01-02\n2024-01-02T09:00:00+01:00\n").contains("names its time zone"));
         assert_eq!(read("d,w\n2024-01-02,true\n2024-01-03T12:00:00,0\n", plain()).unwrap().values, [19_724.0, 1.0, 19_725.5, 0.0]);
         let dated = Categories::Known(vec![ColumnInfo { dates: Some(true), ..ColumnInfo::named("d") }]);
         assert!(read("d\n19725\n", dated).is_err(), "a model of dates");

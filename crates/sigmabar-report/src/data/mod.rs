@@ -2,6 +2,7 @@
 
 #[cfg(not(feature = "tables"))]
 mod absent;
+mod column;
 mod delimited;
 mod error;
 #[cfg(feature = "tables")]
@@ -17,9 +18,10 @@ mod parquet_file;
 mod parquet_writer;
 mod table;
 
+pub use column::ColumnInfo;
 pub use error::DataError;
 pub use error::closest;
-pub use frame::{Categories, ColumnInfo, Frame, Numbers, Selection, Wanted};
+pub use frame::{Categories, Frame, Numbers, Selection, Wanted};
 pub use frame::{NUMERAL, is_numeral};
 pub use options::Options;
 #[cfg(feature = "tables")]

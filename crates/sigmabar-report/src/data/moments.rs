@@ -5,6 +5,11 @@ use jiff::civil::{Date, DateTime};
 
 const SECONDS_A_DAY: f64 = 86_400.0;
 
+/// Whether a time says its zone; nothing for what is no date or time.
+pub(super) fn names_zone(text: &str) -> Option<bool> {
+    (text.starts_with(|c: char| c.is_ascii_digit()) && number(text).is_some()).then(|| text.parse::<Timestamp>().is_ok())
+}
+
 /// 1 and 0 for true and false; days since 1970 for dates and times (in UTC where they name no zone).
 pub(super) fn number(text: &str) -> Option<f64> {
     if text.eq_ignore_ascii_case("true") {
@@ -29,9 +34,21 @@ pub(super) fn number(text: &str) -> Option<f64> {
     text.parse::<DateTime>().ok().and_then(utc)
 }
 
+/// A day since 1970 as a date or a time: in UTC where zones are named, else without one.
+pub(super) fn written(days: f64, zoned: bool) -> String {
+    // Days as floats keep microseconds for centuries.
+    let Ok(moment) = Timestamp::from_microsecond((days * SECONDS_A_DAY * 1e6).round() as i64) else { return days.to_string() };
+    let civil = moment.to_zoned(jiff::tz::TimeZone::UTC).datetime();
+    match zoned {
+        true => moment.to_string(),
+        false if civil.time() == jiff::civil::Time::midnight() => civil.date().to_string(),
+        false => civil.to_string(),
+    }
+}
+
 #[cfg(test)]
 mod tests {
-    use super::number;
+    use super::{names_zone, number, written};
 
     #[test]
     fn what_typed_files_have_numbers_for() {
@@ -46,6 +63,13 @@ mod tests {
         ] {
             assert_eq!(number(text), Some(value), "{text}");
         }
+        for (text, zoned) in
+            [("2024-02-29", false), ("1970-01-01T12:00:00", false), ("2024-01-02T08:15:30.25Z", true), ("1969-12-31", false)]
+        {
+            assert_eq!(number(text).map(|days| written(days, zoned)).as_deref(), Some(text));
+        }
+        let zones = ["1970-01-01T02:00:00+02:00", "1970-01-01T02:00:00", "1970-01-01", "true", "0.5"].map(names_zone);
+        assert_eq!(zones, [Some(true), Some(false), Some(false), None, None]);
         for text in ["yes", "01-02-1970", "2023-02-29", "1970-01", "", "1970-01-01x", "t"] {
             assert_eq!(number(text), None, "{text}");
         }

@@ -124,6 +124,22 @@ impl Table {
         self.reader(part, None)
     }
 
+    /// That no file has a column that the first has not, but for those left out by name: it would be passed over without a word.
+    ///
+    /// # Errors
+    /// [`DataError::MoreColumns`].
+    pub fn check_columns(&self, first: &Reader, left_out: &[String]) -> Result<(), DataError> {
+        for part in 1..self.parts.len() {
+            let reader = self.part(part)?;
+            let is_more = |name: &&String| !first.names().contains(name) && !left_out.contains(name);
+            if let Some(column) = reader.names().iter().find(is_more) {
+                let (file, first, column) = (reader.file().to_owned(), first.file().to_owned(), column.clone());
+                return Err(DataError::MoreColumns { file, first, column });
+            }
+        }
+        Ok(())
+    }
+
     fn reader(&self, part: usize, group: Option<usize>) -> Result<Reader, DataError> {
         let part = &self.parts[part];
         let mut reader = Reader::open_group(&part.file, group)?;
