@@ -42,6 +42,15 @@ def example(engine: str) -> str:
     return found
 
 
+def dies(x: float, log: str) -> float:
+    """Writes down that it was called, and kills its worker where x is 2."""
+    with open(log, "a") as file:
+        file.write(f"{x}\n")
+    if x == 2:
+        os._exit(1)
+    return x
+
+
 @pytest.fixture
 def here(data, tmp_path, monkeypatch):
     """A folder with the plan, to run an example in."""

@@ -16,7 +16,7 @@ from distributed import Client, LocalCluster
 
 import sigmabar as sb
 import sigmabar.dask
-from conftest import COLUMNS, ROWS, example
+from conftest import COLUMNS, ROWS, dies, example
 
 
 @pytest.fixture(scope="module")
@@ -302,9 +302,23 @@ def _bowl(x: float) -> float:
 def test_a_study_runs_on_the_executor_of_dask(client, tmp_path):
     spec = {"budget": 24, "batches": 3, "parameters": {"x": {"type": "float", "low": -1, "high": 1}}}
     study = sb.Study.create(tmp_path / "s.db", "bowl", spec)
-    with client.get_executor() as executor:
+    with pytest.raises(sb.Error, match=r"sigmabar\.dask\.Executor"):
+        study.run(_bowl, executor=client.get_executor())
+    with sb.dask.Executor(client) as executor:
         assert study.run(_bowl, executor=executor) == "finished"
     assert abs(study.recommend().params["x"] - 0.3) < 0.2
+    with pytest.raises(RuntimeError, match="after shutdown"):
+        executor.submit(abs, -1)
+
+
+def test_what_kills_its_worker_is_called_once_and_equal_calls_each_for_itself(client, tmp_path):
+    log = tmp_path / "log"
+    with sb.dask.Executor(client) as executor:
+        calls = [executor.submit(dies, x, log=str(log)) for x in (1, 2, 3, 3)]
+        assert "its worker was lost" in str(calls[1].exception(timeout=60))
+        assert [calls[place].result(timeout=60) for place in (0, 2, 3)] == [1, 3, 3]
+    assert sorted(log.read_text().split()) == ["1", "2", "3", "3"]
+    client.wait_for_workers(2)
 
 
 def test_the_example_of_the_book(data, client, here):

@@ -4,7 +4,7 @@ ray = pytest.importorskip("ray", reason="ray is not installed")
 
 import sigmabar as sb
 import sigmabar.ray
-from conftest import ROWS, example
+from conftest import ROWS, dies, example
 
 
 @pytest.fixture(scope="module")
@@ -32,6 +32,17 @@ def test_an_executor_of_tasks(cluster):
         assert isinstance(executor.submit(divmod, 1, 0).exception(timeout=60), ZeroDivisionError)
     with pytest.raises(RuntimeError, match="after shutdown"):
         executor.submit(abs, -1)
+
+
+def test_what_kills_its_worker_is_called_once(cluster, tmp_path):
+    log = tmp_path / "log"
+    with sb.ray.Executor(num_cpus=1) as executor:
+        calls = [executor.submit(dies, x, log=str(log)) for x in (1, 2)]
+        assert calls[0].result(timeout=60) == 1
+        assert isinstance(calls[1].exception(timeout=60), ray.exceptions.WorkerCrashedError)
+    assert sorted(log.read_text().split()) == ["1", "2"]
+    with pytest.raises(sb.Error, match="max_retries must be 0"):
+        sb.ray.Executor(max_retries=3)
 
 
 def test_the_example_of_the_book(cluster, here):

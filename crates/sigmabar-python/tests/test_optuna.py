@@ -326,10 +326,26 @@ def test_nothing_is_claimed_about_a_conditional_space() -> None:
         sampler = SBPESampler(budget=60, seed=1, **assumed)
         study = optuna.create_study(sampler=sampler)
         study.optimize(objective, n_trials=60)
-        with pytest.warns(UserWarning, match="nothing is claimed: leaves, width are set in some trials only"):
+        with pytest.warns(UserWarning, match="nothing is claimed: leaves, width are in some trials only"):
             assert sampler.recommend(study) is None
         assert study.user_attrs.get("sigmabar:certificate") is None
         assert study.best_value < 0.05 and study.best_params["kind"] == "tree"
+
+
+@pytest.mark.parametrize("later", [{"T": 30.0}, {"T": 20.0, "more": 1.0}, {}])
+def test_a_plan_is_about_one_value_of_what_has_one_value(later: dict[str, float]) -> None:
+    """Measured at another temperature it is another function: nothing is claimed of both together, and what was claimed is taken away with the first trial."""
+
+    def at(**fixed: float) -> Callable[[Trial], float]:
+        return lambda trial: wave(trial) + sum(0 * trial.suggest_float(name, value, value) for name, value in fixed.items())
+
+    study = certified()
+    study.optimize(at(T=20.0), n_trials=41)
+    assert study.sampler.recommend(study).label == "certified" and study.user_attrs["sigmabar:certificate"] is not None
+    study.optimize(at(**later), n_trials=1)
+    assert study.user_attrs["sigmabar:certificate"] is None
+    with pytest.warns(UserWarning, match="nothing is claimed: .* are in some trials only, or not with the same range or value in all"):
+        assert study.sampler.recommend(study) is None
 
 
 def test_a_plan_keeps_the_premises_it_was_made_with() -> None:

@@ -59,6 +59,16 @@ def test_a_plan_is_extended_by_the_rows_explained_worst() -> None:
         more.extend(sums)
 
 
+def test_a_chunk_is_known_by_a_whole_number() -> None:
+    X, y = data()
+    p = plan(X, chunks=2)
+    for wrong, words in ((-1, "chunk must be at least 0, not -1"), (0.5, "chunk must be a whole number, not 0.5")):
+        with pytest.raises(sb.Error, match=words):
+            p.leaf(wrong, X, y)  # type: ignore[arg-type]
+        with pytest.raises(sb.Error, match=words):
+            p.sum([wrong])  # type: ignore[list-item]
+
+
 def test_sums_know_the_machines_behind_them() -> None:
     X, y = data()
     p = plan(X, chunks=2)

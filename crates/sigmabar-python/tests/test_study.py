@@ -9,6 +9,7 @@ from concurrent.futures import BrokenExecutor, CancelledError, Future, ProcessPo
 from multiprocessing import get_context
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import sigmabar as sb
@@ -109,6 +110,58 @@ def test_what_is_no_result_is_raised_and_the_trial_given_back(tmp_path: Path, f,
         study.run(f, executor=executor)
     assert not {t["state"] for t in study.trials()} - {"queued"}, "no trial is failed or leased"
     assert study.run(bowl) == "finished"
+
+
+KNOWN = {
+    "budget": 16,
+    "batches": [8, 8],
+    "kernel": {"name": "se", "lengthscale": 0.5},
+    "norm_bound": 0.6,
+    "noise": {"gaussian": 0.2},
+    "parameters": {"x": {"type": "float", "low": 0, "high": 1, "step": 0.25}},
+}
+
+
+def gone(x: float) -> float:
+    os._exit(1)
+
+
+def broken_pool(study: sb.Study) -> None:
+    with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool, pytest.raises(BrokenExecutor):
+        study.run(gone, executor=pool, parallel=1)
+
+
+def asked_again(study: sb.Study) -> None:
+    (trial,) = study.ask(1, worker="me") or []
+    study.ask(1, worker="me")
+    study.tell(trial.id, 0.1)
+
+
+@pytest.mark.parametrize("mishap", [broken_pool, asked_again])
+@pytest.mark.parametrize(("failures", "label"), [({}, "estimated"), ({"failures": "unrelated"}, "certified")])
+def test_what_died_and_is_evaluated_again_is_a_loss(tmp_path: Path, mishap, failures: dict[str, str], label: str) -> None:  # type: ignore[no-untyped-def]
+    study = sb.Study.create(tmp_path / "s.db", "known", {**KNOWN, **failures})
+    mishap(study)
+    assert study.run(lambda x: 0.1 + 0.01 * x) == "finished"
+    advice = study.recommend()
+    assert advice is not None and advice.label == label
+    assert advice.certificate.premises["losses"].statement.startswith("1 planned observations were lost")
+
+
+@pytest.mark.parametrize("failures", [{}, {"failures": "informative"}])
+def test_retries_are_not_amended_into_a_study_that_certifies(tmp_path: Path, failures: dict[str, str]) -> None:
+    study = sb.Study.create(tmp_path / "s.db", "known", {**KNOWN, **failures, "objective": {"command": "echo {x}"}})
+    with pytest.raises(sb.Error, match='retries.* failures = "unrelated"'):
+        study.amend({**KNOWN, **failures, "objective": {"command": "echo {x}", "retries": 3}})
+
+
+def test_yes_and_no_are_no_values(tmp_path: Path) -> None:
+    study = make(tmp_path)
+    (trial,) = study.ask() or []
+    for wrong in (True, np.bool_(False)):
+        with pytest.raises(sb.Error, match="value must be a number, not"):
+            study.tell(trial.id, wrong)
+    assert study.tell(trial.id, np.float32(1))
 
 
 class Unfit:

@@ -323,7 +323,9 @@ impl Exchange for Remote {
             at_most: u32::try_from(request.at_most).unwrap_or(MOST_ASKED).clamp(1, MOST_ASKED),
             lease_seconds: request.lease.as_secs_f64().clamp(1.0, LONGEST_LEASE),
         };
-        let answer: AskAnswer = self.done(self.call("POST", &format!("/ask?wait={WAIT}"), Some(&body), None)?)?;
+        // Sent again because no answer came, it is known to be the same request: nothing was evaluated meanwhile.
+        let key = format!("{:016x}{:016x}", random(), random());
+        let answer: AskAnswer = self.done(self.call("POST", &format!("/ask?wait={WAIT}"), Some(&body), Some(&key))?)?;
         let trial = |trial: TrialToDo| -> Result<AskedTrial> {
             let value = |(name, value): (String, serde_json::Value)| {
                 let value: Value = serde_json::from_value(value).map_err(|_| self.trouble("the setting of a trial cannot be read"))?;

@@ -4,7 +4,7 @@ use crate::support;
 
 use sigmabar::linalg::Interrupt;
 use sigmabar_serve::{Remote, Source};
-use sigmabar_study::{AskRequest, Asked, Error, Exchange, Study, Told, TrialResult, TrialStatus};
+use sigmabar_study::{AskRequest, Asked, Error, EventKind, EventRow, Exchange, Study, Told, TrialResult, TrialStatus};
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::sync::Arc;
@@ -266,8 +266,11 @@ fn a_worker_goes_on_through_a_network_that_loses_answers() {
         }
     }
     assert!(lost.load(Ordering::Relaxed) > 5, "the network lost answers");
-    let rows = Study::open(&file, None).unwrap().trials().unwrap();
+    let study = Study::open(&file, None).unwrap();
+    let rows = study.trials().unwrap();
     assert_eq!((told, rows.len()), (24, 24));
+    let is_again = |event: &EventRow| event.kind == EventKind::AskedAgain;
+    assert!(!study.events_after(0).unwrap().iter().any(is_again), "a request that is sent again is known by its key");
     assert!(rows.iter().all(|row| row.value == Some(row.id as f64) && row.attempts == 1), "none lost, none handed out twice");
     assert_eq!(std::fs::read_dir(&outbox).unwrap().count(), 0, "the outbox is empty");
 }

@@ -12,19 +12,35 @@ pub(crate) const DEFAULT_LEASE: Duration = Duration::from_secs(3600);
 /// Who asks for how much, and for how long.
 #[derive(Clone, Debug, PartialEq)]
 pub struct AskRequest {
-    /// The worker's name: asking again with it gives the same pending trials first.
+    /// The worker's name: asking again with it gives the same pending trials first, which then count as evaluated again.
     pub worker: String,
     /// At most this many trials.
     pub at_most: usize,
     /// How long the trials are the worker's own.
     pub lease: Duration,
+    /// What this one request is known by: sent again because its answer was lost, it hands nothing out twice.
+    pub key: Option<String>,
+    /// Whether a person reads the answer, who may want to see it again without measuring again.
+    pub is_shown: bool,
 }
 
 impl AskRequest {
     /// For a worker, at most so many trials, for an hour.
     #[must_use]
     pub fn new(worker: impl Into<String>, at_most: usize) -> Self {
-        Self { worker: worker.into(), at_most, lease: DEFAULT_LEASE }
+        Self { worker: worker.into(), at_most, lease: DEFAULT_LEASE, key: None, is_shown: false }
+    }
+
+    /// Known by a key of its own.
+    #[must_use]
+    pub fn with_key(self, key: Option<String>) -> Self {
+        Self { key, ..self }
+    }
+
+    /// To be read by a person: what is shown again is not evaluated again, and certificates say that this is the person's word.
+    #[must_use]
+    pub fn to_be_shown(self) -> Self {
+        Self { is_shown: true, ..self }
     }
 
     /// Leased for another time.
@@ -341,6 +357,10 @@ pub enum EventKind {
     Closed,
     /// A trial was handed out.
     Asked,
+    /// It was handed out again to the worker that had it, which may have evaluated it already.
+    AskedAgain,
+    /// It was shown again to the person who had it.
+    ShownAgain,
     /// Its result was told.
     Told,
     /// Its result was replaced by another; the detail has what stood there.
@@ -357,7 +377,7 @@ pub enum EventKind {
     Wells,
     /// Its lease ran out.
     Expired,
-    /// Its worker gave it back.
+    /// Its worker gave it back, or, as the detail says, nobody ever saw it.
     GivenBack,
     /// Its worker's process has ended.
     WorkerEnded,
@@ -378,11 +398,13 @@ pub enum EventKind {
 }
 
 impl EventKind {
-    const ALL: [Self; 21] = [
+    const ALL: [Self; 23] = [
         Self::Planned,
         Self::Finished,
         Self::Closed,
         Self::Asked,
+        Self::AskedAgain,
+        Self::ShownAgain,
         Self::Told,
         Self::Replaced,
         Self::Withdrawn,
@@ -407,6 +429,12 @@ impl EventKind {
         Self::ALL.into_iter().find(|kind| kind.name() == name)
     }
 
+    /// Whether a trial was handed out, for the first time or again.
+    #[must_use]
+    pub fn is_ask(self) -> bool {
+        matches!(self, Self::Asked | Self::AskedAgain | Self::ShownAgain)
+    }
+
     /// The word in the file.
     #[must_use]
     pub fn name(self) -> &'static str {
@@ -415,6 +443,8 @@ impl EventKind {
             Self::Finished => "finished",
             Self::Closed => "closed",
             Self::Asked => "asked",
+            Self::AskedAgain => "asked again",
+            Self::ShownAgain => "shown again",
             Self::Told => "told",
             Self::Replaced => "replaced",
             Self::Withdrawn => "withdrawn",

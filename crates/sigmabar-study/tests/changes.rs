@@ -7,10 +7,9 @@ use sigmabar_study::{
     AskRequest, Asked, AskedTrial, Corrected, Error, EventKind, FilledSheet, RunOptions, Study, StudySpec, TrialResult, TrialStatus, Value,
 };
 use std::path::Path;
-use std::time::Duration;
 use support::{ask, certified, plain, spec, truth};
 
-fn begun(spec: &StudySpec) -> (tempfile::TempDir, Study) {
+pub fn begun(spec: &StudySpec) -> (tempfile::TempDir, Study) {
     let directory = tempfile::tempdir().unwrap();
     let study = Study::create(&directory.path().join("study.db"), "study", spec).unwrap();
     (directory, study)
@@ -24,19 +23,19 @@ fn sheet(results: &[(u64, TrialResult)], used: &[(u64, Vec<Value>)]) -> FilledSh
     FilledSheet { results: results.to_vec(), used: used.to_vec(), ..FilledSheet::default() }
 }
 
-fn tell(study: &Study, trials: &[AskedTrial]) {
+pub fn tell(study: &Study, trials: &[AskedTrial]) {
     for trial in trials {
         study.tell(trial.id, truth(trial)).unwrap();
     }
 }
 
 /// Tells a whole batch.
-fn batch(study: &Study) {
+pub fn batch(study: &Study) {
     tell(study, &ask(study, "worker", usize::MAX));
 }
 
 /// What a study says that was made from its rows alone.
-fn from_rows(study: &Study) -> sigmabar_study::Advice {
+pub fn from_rows(study: &Study) -> sigmabar_study::Advice {
     Study::open(study.file(), None).unwrap().recommend().unwrap().unwrap()
 }
 
@@ -375,21 +374,6 @@ fn values_that_were_used_enter_as_the_point_measured_where_that_is_declared() {
         matches!(study.tell_sheet(&sheet(&[], &[(0, vec![Value::Float(0.9)])])), Err(Error::UsedOtherwise { .. })),
         "it has a result already"
     );
-}
-
-/// A worker that keeps unwelcome results to itself until its lease has run out has the setting measured again.
-#[test]
-fn a_result_of_a_second_attempt_is_a_loss_that_somebody_must_vouch_for() {
-    for (failures, label) in [("", "estimated"), ("failures = \"unrelated\"\n", "certified")] {
-        let (_directory, study) = begun(&spec(&format!("{failures}{}", certified().to_toml())));
-        let Asked::Trials(kept) = study.ask(&AskRequest::new("choosy", 1).with_lease(Duration::ZERO)).unwrap() else { panic!() };
-        assert_eq!(study.reap().unwrap(), [kept[0].id]);
-        batch(&study);
-        let advice = study.recommend().unwrap().unwrap();
-        assert_eq!((advice.label().to_string().as_str(), advice.certificate.premises.losses.value), (label, 1));
-        let first = study.batches().unwrap()[0].report.certificate.clone().unwrap();
-        assert_eq!(first.premises.losses, advice.certificate.premises.losses);
-    }
 }
 
 /// Another program may measure another function: that it does not is whose word it is, in every certificate from then on, whoever opens the file.

@@ -458,11 +458,12 @@ fn retries_under_a_claim_need_a_word_about_failures() {
              [parameters.x]\ntype = \"float\"\nlow = 0\nhigh = 1\n[objective]\ncommand = \"echo {{x}}\"\nretries = {retries}\n"
         )
     };
-    let said = refused(&file("", 3));
-    assert!(said.contains("retries") && said.contains("failures = \"unrelated\""), "{said}");
-    for fine in [file("", 0), file("failures = \"unrelated\"", 3)] {
-        read(&fine).unwrap();
+    for informative in ["", "failures = \"informative\"", "informative_failures = true"] {
+        let said = refused(&file(informative, 3));
+        assert!(said.contains("retries") && said.contains("failures = \"unrelated\""), "{informative}: {said}");
+        read(&file(informative, 0)).unwrap();
     }
+    read(&file("failures = \"unrelated\"", 3)).unwrap();
 }
 
 #[test]

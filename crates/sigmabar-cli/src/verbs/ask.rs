@@ -11,7 +11,7 @@ use crate::sheet::Sheet;
 use crate::verbs::status::{repeats_of, schedule};
 use crate::which_study::{StudyArgument, WhichStudy, quoted};
 use serde_json::json;
-use sigmabar_study::{AskRequest, Asked, AskedTrial, Study};
+use sigmabar_study::{AskRequest, Asked, AskedTrial, Page, Study, TrialRow, TrialStatus};
 use std::fs::{File, OpenOptions};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -63,10 +63,11 @@ pub(crate) fn run(arguments: &Arguments, global: &Global, console: &Console) -> 
         None if files.0.is_some() => (arguments.count.unwrap_or(usize::MAX), SHEET_LEASE),
         None => (arguments.count.unwrap_or(1), Duration::from_secs(3600)),
     };
-    let request = AskRequest::new(worker, at_most).with_lease(arguments.lease.unwrap_or(time));
+    let request = AskRequest::new(worker, at_most).with_lease(arguments.lease.unwrap_or(time)).to_be_shown();
     if arguments.despite_contradiction {
         study.go_on_despite_contradiction()?;
     }
+    let before = study.trials_of(&Page { worker: Some(request.worker.clone()), state: Some(TrialStatus::Leased), ..Page::default() })?;
     let asked = match study.ask(&request) {
         Err(sigmabar_study::Error::Contradicted(contradiction)) => return Ok(place.contradicted(&study, &contradiction, "ask", console)),
         Err(sigmabar_study::Error::PremisesAwaited { .. }) => {
@@ -77,11 +78,12 @@ pub(crate) fn run(arguments: &Arguments, global: &Global, console: &Console) -> 
     };
     match asked {
         Asked::Trials(trials) => {
+            say_shown_before(&trials, &before, console);
             if let Err(failure) = hand_out(arguments, files, &place, &study, &trials, console) {
-                // Nobody saw these settings: they are given back. Those of a plate that is asked for again were seen.
-                if pending.is_none() {
-                    trials.iter().try_for_each(|trial| study.release(trial.id, &request.worker))?;
-                }
+                // Nobody saw these settings in a file that is not there: they are given back. Those of a plate or a list that is asked for again were seen.
+                let give_back = if arguments.out.is_some() { Study::release_unseen } else { Study::release };
+                let new = trials.iter().filter(|trial| pending.is_none() && !before.iter().any(|row| row.id == trial.id));
+                new.map(|trial| trial.id).try_for_each(|id| give_back(&study, id, &request.worker))?;
                 return Err(failure);
             }
             if trials.iter().any(|trial| trial.id as usize == study.spec().pilot()) {
@@ -105,6 +107,17 @@ pub(crate) fn run(arguments: &Arguments, global: &Global, console: &Console) -> 
         }
     }
     Ok(Ending::Done)
+}
+
+/// That whoever asks again says with it that nothing was measured meanwhile and left out: a list that is looked at twice and a program that died of a value ask alike.
+fn say_shown_before(trials: &[AskedTrial], before: &[TrialRow], console: &Console) {
+    let shown = trials.iter().filter(|trial| before.iter().any(|row| row.id == trial.id)).count();
+    if shown > 0 {
+        console.say(format_args!(
+            "shown again: {}; what was measured of them is to be told, certificates say that none of it was left out",
+            counted(shown, "setting")
+        ));
+    }
 }
 
 /// That a later plate holds settings more than once, which looks like a mistake to whoever pipettes it.

@@ -15,9 +15,9 @@ _LARGEST_SEED = 2**64 - 1
 
 
 def number(value: Any, what: str) -> float:
-    """A real number."""
+    """A real number. Neither a text that looks like one nor yes or no is meant as a number."""
     try:
-        if isinstance(value, (str, bytes)):
+        if isinstance(value, (str, bytes, bool, np.bool_)):
             raise TypeError
         return float(value)
     except OverflowError:

@@ -100,7 +100,9 @@ class RemoteStudy:
     def ask(self, worker: str, at_most: int, lease: float) -> list[str] | None:
         if at_most == 0:
             return []
-        answer = self._call("POST", "/ask?wait=2", {"worker": worker, "at_most": at_most, "lease_seconds": lease})
+        # Sent again because no answer came, it is known to be the same request: nothing was evaluated meanwhile.
+        body = {"worker": worker, "at_most": at_most, "lease_seconds": lease}
+        answer = self._call("POST", "/ask?wait=2", body, key=uuid.uuid4().hex)
         if answer["state"] == "finished":
             return None
         return [json.dumps({"params": trial.pop("values"), **trial}) for trial in answer["trials"]]

@@ -121,11 +121,11 @@ class Plan:
         points, values = rows(X), vector(y)
         if len(points) != len(values):
             raise Error(f"chunk {chunk} has {len(points)} points and {len(values)} responses")
-        return Accumulator._wrap(self, self._core.leaf(int(chunk), points, values))
+        return Accumulator._wrap(self, self._core.leaf(count(chunk, "chunk"), points, values))
 
     def sum(self, chunks: Iterable[int]) -> Accumulator:
         """The sums of chunks that are read from the files of a plan of ``sigmabar plan``: in this process, one after the other."""
-        return Accumulator._wrap(self, self._core.sum([int(chunk) for chunk in chunks]))
+        return Accumulator._wrap(self, self._core.sum([count(chunk, "chunk") for chunk in chunks]))
 
     def merge(self, parts: Iterable[Accumulator]) -> Accumulator:
         """Adds sums up, in whatever order they come."""

@@ -173,7 +173,8 @@ class Study:
     def ask(self, at_most: int = 1, *, worker: str | None = None, lease: float = 3600.0) -> list[Trial] | None:
         """At most so many trials, leased for so many seconds; none while all are leased by others, ``None`` when the study is over.
 
-        Asking again with the same ``worker`` gives the same pending trials first; without a name, every process and thread is its own.
+        Asking again with the same ``worker`` gives the same pending trials first; without a name, every process and thread is its own. What is handed out again counts
+        as evaluated again, and needs ``failures = "unrelated"`` to be certified: :meth:`trials` shows what is pending without asking.
         Raises :class:`Contradicted` where the data contradict what the study file declares.
         """
         asked = self._core.ask(worker or _own_name(), count(at_most, "at_most"), number(lease, "lease"))
@@ -356,7 +357,7 @@ class Study:
         most = count_or_none(at_most, "at_most")
         parallel = count_or_none(parallel, "parallel", least=1)
         if executor is not None:
-            _check_sendable(f, executor)
+            _check_executor(f, executor)
         own = ThreadPoolExecutor(parallel or 1) if executor is None else None
         pool = executor or own
         assert pool is not None
@@ -539,8 +540,10 @@ def _has_answered(future: Future[float]) -> bool:
     return failure is None or (isinstance(failure, Exception) and not isinstance(failure, (BrokenExecutor, PicklingError, CancelledError)))
 
 
-def _check_sendable(f: Callable[..., float], pool: Executor) -> None:
-    """Functions go to other processes by their names: one without is refused before anything is leased."""
+def _check_executor(f: Callable[..., float], pool: Executor) -> None:
+    """Functions go to other processes by their names: one without is refused before anything is leased. So is an executor that evaluates twice, or once for two."""
+    if type(pool).__module__.partition(".")[0] == "distributed":
+        raise Error("Dask's own executor evaluates again what killed its worker, and gives equal settings one result: use executor=sigmabar.dask.Executor(client)")
     if isinstance(pool, ProcessPoolExecutor):
         try:
             pickle.dumps(f)

@@ -6,6 +6,11 @@ cover, and none is counted twice.
 
 from __future__ import annotations
 
+import uuid
+from collections.abc import Callable
+from concurrent.futures import Executor as _Executor
+from concurrent.futures import Future
+from concurrent.futures import wait as _wait
 from typing import Any
 
 import numpy as np
@@ -22,7 +27,7 @@ from ._distributed import COLUMNS, Counted, Drawn, Settings, added, bytes_of, co
 from ._posterior import SparsePosterior
 from ._rows import Accumulator, Plan, aligned, sampled, smallest
 
-__all__ = ["SparseKernelRegressor", "accumulate"]
+__all__ = ["Executor", "SparseKernelRegressor", "accumulate"]
 
 
 def __dir__() -> list[str]:
@@ -39,6 +44,61 @@ def accumulate(plan: Plan, client: Any = None, *, parts: int | None = None) -> A
     shared = _shared(client, plan.save())
     leaves = [client.submit(summed, shared, list(chunks), pure=False) for chunks in aligned(len(plan), parts)]
     return _reduced(client, plan, shared, leaves)
+
+
+class Executor(_Executor):
+    """A :class:`concurrent.futures.Executor` on a Dask cluster, for ``Study.run(executor=...)``: each call is made once, and equal calls each for itself.
+
+    Dask itself calls again what killed its worker (``distributed.scheduler.allowed-failures``), and what dies of its value would be measured until it lives. Here a
+    call whose worker died has failed. ``options`` are those of ``client.submit``, such as ``workers`` and ``resources``.
+    """
+
+    def __init__(self, client: Any = None, **options: Any) -> None:
+        self._client, self._options = _client(client), {**options, "pure": False, "retries": 0}
+        self._waiting: set[Future[Any]] = set()
+        self._is_shut = False
+
+    def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
+        """Calls the function on the cluster."""
+        if self._is_shut:
+            raise RuntimeError("cannot schedule new futures after shutdown")
+        answer: Future[Any] = Future()
+        begun = _distributed.Event(f"sigmabar-{uuid.uuid4().hex}", client=self._client)
+        call = self._client.submit(_once, begun.name, fn, args, kwargs, **self._options)
+
+        def settle(_: Any) -> None:
+            if answer.set_running_or_notify_cancel():
+                try:
+                    answer.set_result(call.result())
+                except BaseException as error:
+                    answer.set_exception(error)
+            # What is known need not be made again where it was kept.
+            call.release()
+            begun.clear()
+
+        self._waiting.add(answer)
+        answer.add_done_callback(self._waiting.discard)
+        answer.add_done_callback(lambda ended: call.cancel() if ended.cancelled() else None)
+        call.add_done_callback(settle)
+        return answer
+
+    def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
+        """Waits for what is under way, or calls it off; nothing can be submitted afterwards."""
+        self._is_shut = True
+        if cancel_futures:
+            for answer in list(self._waiting):
+                answer.cancel()
+        elif wait:
+            _wait(list(self._waiting))
+
+
+def _once(name: str, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """Calls a function that was not called before: the scheduler remembers, whichever worker is lost."""
+    begun = _distributed.Event(name)
+    if begun.is_set():
+        raise RuntimeError("its worker was lost while it was evaluated, and it is not evaluated again")
+    begun.set()
+    return function(*args, **kwargs)
 
 
 def _client(client: Any) -> Any:

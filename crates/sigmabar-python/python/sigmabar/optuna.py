@@ -316,7 +316,7 @@ class SBPESampler(_Sampler):
     Integers on a log scale are planned as real numbers and measured at the nearest integer: with one of them in the space, nothing is certified.
 
     The study's user attribute ``"sigmabar:certificate"`` holds the certificate of what was recommended last, as JSON; it is written at the end of each batch and by
-    :meth:`recommend`. Where the data contradict what was declared, the next trial raises :class:`sigmabar.Contradicted` unless the sampler was told to
+    :meth:`recommend`, and is ``None`` as soon as a trial has other parameters, ranges or single values than those before it: nothing is claimed then. Where the data contradict what was declared, the next trial raises :class:`sigmabar.Contradicted` unless the sampler was told to
     ``go_on_despite_contradiction``.
 
     A trial asked for while its batch is all handed out but not all told, and one beyond the budget, is chosen by expected improvement.
@@ -381,7 +381,9 @@ class SBPESampler(_Sampler):
             run = self._run(study, _Columns(search_space), trials)
             before = run.batch
             free, _ = run.catch_up(trials)
-            if run.batch != before and not _beyond(search_space, trials):
+            if _beyond(trials):
+                _withdraw(study)
+            elif run.batch != before:
                 _recommended(study, run)
             if not free or _is_preset(trial):
                 return self._extra(study, trial, run.columns, trials)
@@ -391,23 +393,32 @@ class SBPESampler(_Sampler):
             study._storage.set_trial_system_attr(trial._trial_id, _SLOT, [run.token, slot])
             return run.columns.params(run.points[slot])
 
+    def after_trial(self, study: Study, trial: FrozenTrial, state: TrialState, values: Sequence[float] | None) -> None:
+        super().after_trial(study, trial, state, values)
+        complete = study._get_trials(deepcopy=False, states=(TrialState.COMPLETE,), use_cache=True)
+        # The trial itself is not complete yet.
+        if state == TrialState.COMPLETE and complete and trial.distributions != complete[0].distributions:
+            _withdraw(study)
+
     def recommend(self, study: Study) -> Recommendation | None:
         """What the plan of the study's present search space recommends, with its interval, gap and label; the point is in the order of the space's names.
 
-        ``None`` where some trials have parameters that others have not: the plan covers those that all share, and nothing is claimed about the rest.
+        ``None`` where some trials have parameters that others have not, or have with another range or another single value: the plan covers those that all share,
+        and nothing is claimed about the rest.
         """
         trials = study._get_trials(deepcopy=False, use_cache=False)
         space = self.infer_relative_search_space(study, trials[-1]) if trials else {}
-        if not space:
-            return None
-        beyond = _beyond(space, trials)
+        beyond = _beyond(trials)
         if beyond:
+            _withdraw(study)
             warnings.warn(
-                f"nothing is claimed: {', '.join(beyond)} are set in some trials only, and the plan covers what all trials share ({', '.join(space)}); "
-                "study.best_trial has the best value seen",
+                f"nothing is claimed: {', '.join(beyond)} are in some trials only, or not with the same range or value in all, and the plan covers what all trials "
+                f"share ({', '.join(space) or 'nothing'}); study.best_trial has the best value seen",
                 UserWarning,
                 stacklevel=2,
             )
+            return None
+        if not space:
             return None
         with self._lock:
             run = self._run(study, _Columns(space), trials)
@@ -477,7 +488,7 @@ class SBPESampler(_Sampler):
         batches = lengths if isinstance(lengths, int) or lengths is None or budget == planned else len(lengths)
         options: dict[str, Any] = {} if batches is None else {"batches": batches}
         # What depends on parameters outside the plan is no function of those inside it: no premise can hold.
-        is_known = self._assumed["kernel"] is not None and not columns.are_rounded and not _beyond(columns.space, trials)
+        is_known = self._assumed["kernel"] is not None and not columns.are_rounded and not _beyond(trials)
         assumed = self._assumed if is_known else {**self._assumed, "rules": None}
         strategy = Strategy(
             "s-bpe" if is_known else "auto",
@@ -508,10 +519,17 @@ class SBPESampler(_Sampler):
         return _best("ei", {}, columns, points, values, [p for p in pending if p is not None], study, seed, model)
 
 
-def _beyond(space: SearchSpace, trials: Sequence[FrozenTrial]) -> list[str]:
-    """Parameters that some trials have and the plan does not: what was measured depends on them too."""
-    names = {name for trial in trials if trial.state == TrialState.COMPLETE for name, d in trial.distributions.items() if not d.single()}
-    return sorted(names - set(space))
+def _beyond(trials: Sequence[FrozenTrial]) -> list[str]:
+    """Parameters that trials do not share, with one range or one single value: what was measured depends on them, and the plan does not cover them."""
+    complete = [trial.distributions for trial in trials if trial.state == TrialState.COMPLETE]
+    names = {name for distributions in complete for name in distributions}
+    return sorted(name for name in names if any(distributions.get(name) != complete[0].get(name) for distributions in complete))
+
+
+def _withdraw(study: Study) -> None:
+    """Takes the study's certificate away: it spoke of trials that are all alike."""
+    if study.user_attrs.get(_CERTIFICATE) is not None:
+        study.set_user_attr(_CERTIFICATE, None)
 
 
 def _recommended(study: Study, run: _Run) -> Recommendation | None:

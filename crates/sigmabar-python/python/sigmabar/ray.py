@@ -15,6 +15,7 @@ try:
 except ModuleNotFoundError as missing:
     raise ModuleNotFoundError('sigmabar.ray needs Ray: pip install "sigmabar[ray]"', name=missing.name) from missing
 
+from ._core import Error
 from ._distributed import added, summed, sums_of
 from ._rows import Accumulator, Plan, aligned
 
@@ -51,12 +52,17 @@ def accumulate(plan: Plan, *, parts: int | None = None) -> Accumulator:
 
 
 class Executor(_Executor):
-    """A :class:`concurrent.futures.Executor` of Ray tasks, for ``Study.run(executor=...)``."""
+    """A :class:`concurrent.futures.Executor` of Ray tasks with these options, for ``Study.run(executor=...)``: each is called once.
+
+    Ray itself would call again what killed its worker, and what dies of its value would be measured until it lives. Here a task that dies has failed.
+    """
 
     def __init__(self, **options: Any) -> None:
+        if options.get("max_retries", 0) != 0:
+            raise Error(f"max_retries must be 0, not {options['max_retries']!r}: what is evaluated again until it succeeds is chosen by whatever made it fail")
         if not ray.is_initialized():
             ray.init()
-        self._options = options
+        self._options = {**options, "max_retries": 0}
         self._waiting: list[Any] = []
         self._is_shut = False
 
@@ -64,8 +70,7 @@ class Executor(_Executor):
         """Calls the function in a Ray task."""
         if self._is_shut:
             raise RuntimeError("cannot schedule new futures after shutdown")
-        task = ray.remote(_called).options(**self._options) if self._options else ray.remote(_called)
-        reference = task.remote(fn, *args, **kwargs)
+        reference = ray.remote(_called).options(**self._options).remote(fn, *args, **kwargs)
         self._waiting.append(reference)
         future: Future[Any] = reference.future()
         return future

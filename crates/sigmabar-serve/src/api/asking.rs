@@ -27,8 +27,8 @@ pub(super) async fn ask(
     if !(1..=MOST_ASKED).contains(&body.at_most) {
         return Err(Refusal::invalid(format!("at_most must be between 1 and {MOST_ASKED}")));
     }
-    let request =
-        AskRequest::new(worker(body.worker)?, body.at_most as usize).with_lease(lease(body.lease_seconds).map_err(Refusal::invalid)?);
+    let (worker, lease) = (worker(body.worker)?, lease(body.lease_seconds).map_err(Refusal::invalid)?);
+    let request = AskRequest::new(worker, body.at_most as usize).with_lease(lease).with_key(key(&headers)?);
     let handed = desk.ask(request, Duration::from_secs(query.wait.into())).await?;
     Ok(answer(handed))
 }
@@ -71,6 +71,16 @@ fn is_name(name: &str) -> bool {
     !name.starts_with(char::is_whitespace) && (1..=200).contains(&name.chars().count()) && !name.chars().any(char::is_control)
 }
 
+/// What the sender knows this request by.
+fn key(headers: &HeaderMap) -> Outcome<Option<String>> {
+    let key = headers.get("idempotency-key").map(|key| key.to_str().map(str::to_owned));
+    let key = key.transpose().map_err(|_| Refusal::invalid("Idempotency-Key must be plain text"))?;
+    if key.as_ref().is_some_and(|key| key.len() > 200) {
+        return Err(Refusal::invalid("Idempotency-Key has at most 200 characters"));
+    }
+    Ok(key)
+}
+
 /// The number of a trial in an address.
 pub(super) fn number(id: &str) -> Outcome<u64> {
     id.parse().map_err(|_| Refusal::not_found(format!("\"{id}\" is not the number of a trial")))
@@ -84,11 +94,7 @@ pub(super) async fn tell(
     Body(body): Body<ResultBody>,
 ) -> Outcome<(StatusCode, Json<ToldAnswer>)> {
     let (desk, id) = (app.desk_meant(&s, &headers)?, number(&id)?);
-    let key = headers.get("idempotency-key").map(|key| key.to_str().map(str::to_owned));
-    let key = key.transpose().map_err(|_| Refusal::invalid("Idempotency-Key must be plain text"))?;
-    if key.as_ref().is_some_and(|key| key.len() > 200) {
-        return Err(Refusal::invalid("Idempotency-Key has at most 200 characters"));
-    }
+    let key = key(&headers)?;
     let result = body.result().map_err(Refusal::invalid)?;
     refuse_mistyped(&desk, &[(id, result.clone())], query).await?;
     let told = desk.writer()?.tell(KeyedResult { id, result, key }).await?;

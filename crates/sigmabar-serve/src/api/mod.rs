@@ -120,6 +120,10 @@ fn asked(table: Table) -> Table {
     table
         .add("/studies/{s}/ask", post(asking::ask), |d| {
             let entry = d.entry("post", "/studies/{s}/ask", "Lease trials; with wait, until there are some").query::<AskQuery>(d);
+            let entry = entry.header(
+                "Idempotency-Key",
+                "The sender's own name for this request: sent again with it, nothing counts as handed out twice",
+            );
             let entry = entry.header(STUDY, MEANT).body::<AskBody>(d).answers::<AskAnswer>(
                 "200",
                 "Trials, or wait (with Retry-After), or finished",

@@ -35,7 +35,7 @@ pub(super) async fn lay_out(State(app): State<Arc<App>>, Path(s): Path<String>, 
     let name = worker(body.name)?;
     let asks = name.clone();
     let at_most = desk.read(move |study| plate::pending(study, &asks)).await?.unwrap_or(settings);
-    let handed = desk.ask(AskRequest::new(name, at_most).with_lease(PLATE_LEASE), Duration::from_secs(60)).await?;
+    let handed = desk.ask(AskRequest::new(name, at_most).with_lease(PLATE_LEASE).to_be_shown(), Duration::from_secs(60)).await?;
     if let HandedOut::Trials(trials) = &handed
         && !is_laid(&desk, trials).await?
     {

@@ -241,9 +241,9 @@ impl Desk {
         self.look_at_leases()?;
         let known = self.last_event.load(Ordering::Acquire);
         let (news, last) = self.reader.news_after(known)?;
-        let is_opening = |kind: &EventKind| !matches!(kind, EventKind::Asked | EventKind::Told);
+        let is_opening = |kind: &EventKind| !kind.is_ask() && *kind != EventKind::Told;
         // A plan that failed may succeed after anything but an ask.
-        if news.iter().any(|kind| *kind != EventKind::Asked) {
+        if news.iter().any(|kind| !kind.is_ask()) {
             *self.trouble() = None;
         }
         if news.contains(&EventKind::Amended) {

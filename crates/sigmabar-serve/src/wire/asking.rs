@@ -15,7 +15,7 @@ pub const MOST_ASKED: u32 = 10_000;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct AskBody {
-    /// The worker's name: asking again under it gives its pending trials first.
+    /// The worker's name: asking again under it gives its pending trials first, which then count as evaluated again unless the request has the same Idempotency-Key.
     #[schemars(length(min = 1, max = 200), regex(pattern = NAME_PATTERN))]
     pub worker: String,
     /// At most so many trials.

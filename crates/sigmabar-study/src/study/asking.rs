@@ -4,7 +4,8 @@ use super::Study;
 use super::worker::WorkerName;
 use crate::store::{Durability, Failure, now};
 use crate::{AskRequest, Asked, AskedTrial, EventKind, HandedOut, Result, TrialStatus};
-use rusqlite::{Connection, Row, Transaction, params};
+use rusqlite::{Connection, OptionalExtension, Row, Transaction, params};
+use serde_json::json;
 use std::time::Duration;
 
 impl Study {
@@ -48,8 +49,13 @@ impl Study {
         for row in &rows {
             lease.execute(params![self.key, row.id, request.worker, until, now(), TrialStatus::Leased])?;
         }
-        for row in &rows[own..] {
-            note(transaction, self.key, EventKind::Asked, Some(row.id), Some(&request.worker))?;
+        for (place, row) in rows.iter().enumerate() {
+            let again = if request.is_shown { EventKind::ShownAgain } else { EventKind::AskedAgain };
+            if place >= own {
+                note_ask(transaction, self.key, EventKind::Asked, row.id, request)?;
+            } else if !is_same_ask(transaction, self.key, row.id, request)? {
+                note_ask(transaction, self.key, again, row.id, request)?;
+            }
         }
         rows.sort_by_key(|row| row.id);
         Ok(rows)
@@ -156,10 +162,24 @@ impl Study {
     /// # Errors
     /// [`crate::Error::Store`].
     pub fn release(&self, id: u64, worker: &str) -> Result<()> {
+        self.give_back(id, worker, &json!({}))
+    }
+
+    /// The same of a trial that nobody saw, as when its sheet could not be written: whoever gets it next is the first to evaluate it.
+    ///
+    /// # Errors
+    /// [`crate::Error::Store`].
+    pub fn release_unseen(&self, id: u64, worker: &str) -> Result<()> {
+        self.give_back(id, worker, &json!({ "unseen": true }))
+    }
+
+    fn give_back(&self, id: u64, worker: &str, detail: &serde_json::Value) -> Result<()> {
         self.store().write(|transaction| {
-            let owner = "SELECT EXISTS (SELECT 1 FROM sb_trials WHERE study = ?1 AND id = ?2 AND state = 'leased' AND worker = ?3)";
-            let is_own: bool = transaction.prepare_cached(owner)?.query_row(params![self.key, id as i64, worker], |row| row.get(0))?;
-            if is_own { release(transaction, self.key, id as i64, EventKind::GivenBack) } else { Ok(()) }
+            let back = "UPDATE sb_trials SET state = 'queued', leased_until = NULL WHERE study = ?1 AND id = ?2 AND state = 'leased' AND worker = ?3";
+            if transaction.execute(back, params![self.key, id as i64, worker])? > 0 {
+                note_detail(transaction, self.key, EventKind::GivenBack, Some(id as i64), detail)?;
+            }
+            Ok(())
         })
     }
 
@@ -226,6 +246,23 @@ fn release(transaction: &Transaction<'_>, study: i64, id: i64, why: EventKind) -
     transaction.execute("UPDATE sb_trials SET state = 'queued', leased_until = NULL WHERE study = ?1 AND id = ?2", params![study, id])?;
     note(transaction, study, why, Some(id), None)?;
     Ok(())
+}
+
+/// Writes down that a trial was handed out, and by which request.
+fn note_ask(transaction: &Transaction<'_>, study: i64, kind: EventKind, trial: i64, request: &AskRequest) -> rusqlite::Result<()> {
+    let detail = request.key.as_ref().map(|key| json!({ "key": key }).to_string());
+    transaction
+        .prepare_cached("INSERT INTO sb_events (study, at, kind, trial, worker, detail) VALUES (?1, ?2, ?3, ?4, ?5, ?6)")?
+        .execute(params![study, now(), kind, trial, request.worker, detail])
+        .map(drop)
+}
+
+/// Whether it was this very request that handed a trial out last: its answer was lost on the way.
+fn is_same_ask(transaction: &Transaction<'_>, study: i64, trial: i64, request: &AskRequest) -> rusqlite::Result<bool> {
+    let Some(key) = &request.key else { return Ok(false) };
+    let last = "SELECT json_extract(detail, '$.key') IS ?3 FROM sb_events \
+                WHERE study = ?1 AND trial = ?2 AND kind IN ('asked', 'asked again', 'shown again') ORDER BY event DESC LIMIT 1";
+    Ok(transaction.prepare_cached(last)?.query_row(params![study, trial, key], |row| row.get(0)).optional()?.unwrap_or(false))
 }
 
 /// Writes an event down.

@@ -208,21 +208,25 @@ impl Study {
         let events = [
             "kind IN ('replaced', 'withdrawn') AND json_extract(detail, '$.analysed')".to_owned(),
             format!("{replaced} AND json_extract(detail, '$.value') IS NOT NULL"),
+            // What was handed out twice may have died of its first value, unless nobody saw it.
             format!(
-                "(kind IN ('expired', 'worker ended', 'retried') OR ({replaced} AND json_extract(detail, '$.value') IS NULL)) AND {valued}"
+                "(kind IN ('expired', 'worker ended', 'retried', 'asked again') OR (kind = 'given back' AND json_extract(detail, '$.unseen') IS NULL) \
+                 OR ({replaced} AND json_extract(detail, '$.value') IS NULL)) AND {valued}"
             ),
             format!("kind = 'used otherwise' AND {valued}"),
+            format!("kind = 'shown again' AND {valued}"),
         ];
         let counts = events.map(|which| format!("count(DISTINCT CASE WHEN {which} THEN trial END)")).join(", ");
         // Of the many events of a study few are of these kinds: one look at all of them.
         let look = format!(
             "SELECT {counts} FROM sb_events WHERE study = ?1 AND trial >= ?2 \
-             AND kind IN ('replaced', 'withdrawn', 'expired', 'worker ended', 'retried', 'used otherwise')"
+             AND kind IN ('replaced', 'withdrawn', 'expired', 'worker ended', 'retried', 'asked again', 'given back', 'used otherwise', 'shown again')"
         );
         let count = |row: &Row<'_>, i: usize| Ok::<_, rusqlite::Error>(usize::try_from(row.get::<_, i64>(i)?).unwrap_or_default());
         let mishaps = |row: &Row<'_>| {
             let (corrected, corrected_in_time, measured_again) = (count(row, 0)?, count(row, 1)?, count(row, 2)?);
-            Ok(Mishaps { corrected, corrected_in_time, measured_again, used_otherwise: count(row, 3)?, ..Mishaps::default() })
+            let (used_otherwise, shown_again) = (count(row, 3)?, count(row, 4)?);
+            Ok(Mishaps { corrected, corrected_in_time, measured_again, used_otherwise, shown_again, ..Mishaps::default() })
         };
         let mishaps = self.store().read(|c| c.prepare_cached(&look)?.query_row([self.key, self.first_claimed()], mishaps))?;
         let (taught, distinct_rows) = (self.taught()?, self.spec.has_distinct_rows());

@@ -12,8 +12,10 @@ pub struct Mishaps {
     pub corrected: usize,
     /// Results that were corrected before.
     pub corrected_in_time: usize,
-    /// Results that are not the first attempt's: it failed, or its worker was lost with what it had measured.
+    /// Results that may not be the first attempt's: it failed, its worker was lost with what it had measured, or the setting was handed out again.
     pub measured_again: usize,
+    /// Settings that a person was shown again: that nothing measured of them was left out is that person's word.
+    pub shown_again: usize,
     /// Measurements that are missing from the means of replicates: a reader that gives up at high values chooses like one that loses whole settings.
     pub lost_replicates: usize,
     /// Settings that were used otherwise than planned, and entered as they were used.
@@ -46,7 +48,8 @@ impl Mishaps {
         premises.used_otherwise = declared(self.used_otherwise);
         premises.objective = self.objective.clone().map(|amended| Sourced::new(amended, Origin::Declared));
         premises.losses.value += self.lost();
-        premises.losses.origin = premises.losses.origin.max(failures.origin(self.lost()));
+        let shown = if self.shown_again > 0 { Origin::Declared } else { Origin::Guaranteed };
+        premises.losses.origin = premises.losses.origin.max(failures.origin(self.lost())).max(shown);
         *premises = premises.clone().with_taught(self.taught, self.unnamed, self.distinct_rows);
         let taught = premises.taught.map_or(Origin::Guaranteed, |taught| taught.origin);
         let is_vouched = premises.corrections.origin.max(premises.losses.origin).max(taught).is_firm();

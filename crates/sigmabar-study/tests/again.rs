@@ -1,0 +1,78 @@
+//! What may have been measured a second time: the first value may be why.
+
+use crate::changes::{batch, begun, from_rows, tell};
+use crate::support::{ask, certified, spec};
+
+use sigmabar::Origin;
+use sigmabar_study::{AskRequest, Asked, EventKind, Study};
+use std::time::Duration;
+
+/// A worker that keeps unwelcome results to itself until its lease has run out has the setting measured again.
+#[test]
+fn a_result_of_a_second_attempt_is_a_loss_that_somebody_must_vouch_for() {
+    for (failures, label) in [("", "estimated"), ("failures = \"unrelated\"\n", "certified")] {
+        let (_directory, study) = begun(&spec(&format!("{failures}{}", certified().to_toml())));
+        let Asked::Trials(kept) = study.ask(&AskRequest::new("choosy", 1).with_lease(Duration::ZERO)).unwrap() else { panic!() };
+        assert_eq!(study.reap().unwrap(), [kept[0].id]);
+        batch(&study);
+        let advice = study.recommend().unwrap().unwrap();
+        assert_eq!((advice.label().to_string().as_str(), advice.certificate.premises.losses.value), (label, 1));
+        let first = study.batches().unwrap()[0].report.certificate.clone().unwrap();
+        assert_eq!(first.premises.losses, advice.certificate.premises.losses);
+    }
+}
+
+/// A worker that dies of what it measured, and is started again under its name or has what ran it give the setting back, has it measured again without a word.
+#[test]
+fn a_setting_that_is_handed_out_again_is_a_loss_that_somebody_must_vouch_for() {
+    for (failures, label) in [("", "estimated"), ("failures = \"unrelated\"\n", "certified")] {
+        for is_given_back in [false, true] {
+            let (_directory, study) = begun(&spec(&format!("{failures}{}", certified().to_toml())));
+            let id = ask(&study, "worker", 1)[0].id;
+            if is_given_back {
+                study.release(id, "worker").unwrap();
+            }
+            tell(&study, &ask(&study, "worker", 1));
+            batch(&study);
+            let advice = from_rows(&study);
+            let said = (advice.label().to_string(), advice.certificate.premises.losses.value);
+            assert_eq!(said, (label.to_owned(), 1), "given back: {is_given_back}");
+        }
+    }
+}
+
+/// What is only looked at again is not measured again: that nothing was left out is a person's word, and where nobody saw the settings it needs none.
+#[test]
+fn what_is_shown_again_is_somebodys_word_and_what_nobody_saw_needs_none() {
+    let end = |first: &AskRequest, again: &dyn Fn(&Study, u64)| {
+        let (_directory, study) = begun(&certified());
+        let Asked::Trials(trials) = study.ask(first).unwrap() else { panic!() };
+        again(&study, trials[0].id);
+        tell(&study, &trials);
+        batch(&study);
+        let advice = from_rows(&study);
+        assert_eq!((advice.label().to_string().as_str(), advice.certificate.premises.losses.value), ("certified", 0));
+        let premises = advice.certificate.premises.list();
+        let losses = premises.into_iter().find(|premise| premise.name == "losses").unwrap();
+        (losses.origin, losses.statement)
+    };
+    let shown = AskRequest::new("by-hand", 2).to_be_shown();
+    let (origin, said) = end(&shown, &|study, _| drop(study.ask(&shown).unwrap()));
+    assert_eq!(origin, Origin::Declared);
+    assert!(said.contains("some settings were shown again, and nothing measured of them was left out"), "{said}");
+    // Nobody saw a sheet that could not be written.
+    let unseen = |study: &Study, id: u64| {
+        study.release_unseen(id, "by-hand").unwrap();
+        assert_eq!(ask(study, "worker", 1)[0].id, id);
+    };
+    assert_eq!(end(&shown, &unseen).0, Origin::Guaranteed);
+    // An answer was lost on its way, and the same request comes again: it is known by its key, and by nothing else.
+    let sent = AskRequest::new("far", 2).with_key(Some("k1".to_owned()));
+    assert_eq!(end(&sent, &|study, _| drop(study.ask(&sent).unwrap())).0, Origin::Guaranteed);
+    let (_directory, study) = begun(&certified());
+    for key in ["k1", "k2", "k2"] {
+        study.ask(&AskRequest::new("far", 1).with_key(Some(key.to_owned()))).unwrap();
+    }
+    let kinds: Vec<EventKind> = study.events_after(0).unwrap().iter().map(|event| event.kind).collect();
+    assert_eq!(kinds, [EventKind::Planned, EventKind::Asked, EventKind::AskedAgain]);
+}
