@@ -60,9 +60,12 @@ impl<'py> FromPyObject<'_, 'py> for Rows {
     }
 }
 
-/// A vector of numbers, copied.
+/// A vector of numbers, copied; a column of a table and a reversed view are vectors too.
 pub fn vector(array: &Bound<'_, PyArray1<f64>>) -> PyResult<Vec<f64>> {
-    array.to_vec().map_err(raise)
+    match array.to_vec() {
+        Ok(values) => Ok(values),
+        Err(_) => array.call_method0("copy")?.cast_into::<PyArray1<f64>>()?.to_vec().map_err(raise),
+    }
 }
 
 /// A matrix as a two-dimensional array.

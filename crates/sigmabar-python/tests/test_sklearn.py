@@ -315,3 +315,20 @@ def test_dates_are_days_since_1970_as_in_the_command() -> None:
     np.testing.assert_array_equal(model.predict(zoned), expected.predict(plain))
     with pytest.raises(ValueError, match="NaN"):
         model.predict(frame.assign(day=frame["day"].where(frame["x"] > 0.5)))
+
+
+def test_a_response_may_be_a_column_of_a_table_or_a_reversed_view() -> None:
+    rng = np.random.default_rng(5)
+    table = rng.random((300, 3))
+    column, backwards = table[:, 2], np.ascontiguousarray(table[:, 2][::-1])[::-1]
+    expected = SparseKernelRegressor(random_state=0).fit(table[:, :2], column.copy()).predict(table[:5, :2])
+    for y in (column, backwards):
+        assert np.array_equal(SparseKernelRegressor(random_state=0).fit(table[:, :2], y).predict(table[:5, :2]), expected)
+
+
+def test_equal_rows_of_coarse_data_leave_intervals_conformal() -> None:
+    rng = np.random.default_rng(6)
+    X = np.c_[rng.integers(20, 60, 900), rng.integers(1, 5, 900)].astype(float)
+    y = np.clip(np.round(X[:, 0] / 15 + rng.standard_normal(900)), 1, 5)
+    regressor = SparseKernelRegressor(random_state=0).fit(X, y)
+    assert regressor.interval(X[:4], of="response").certificate.label == "conformal"

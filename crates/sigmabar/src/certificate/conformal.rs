@@ -20,6 +20,8 @@ pub struct Calibration {
     groups: Vec<Group>,
     /// Rows that the model had learnt from all the same.
     learnt: usize,
+    /// Whether a model that keeps sums only was calibrated: it cannot tell which rows it learnt from.
+    is_blind: bool,
     /// Every row that came, with its call: those that come later are judged with them.
     rows: Vec<Row>,
 }
@@ -82,7 +84,7 @@ impl Calibration {
             });
         }
         let (mean, spread) = spreads(posterior, x)?;
-        // A model that keeps sums only cannot tell what it was made of.
+        self.is_blind |= !posterior.information().has_rows();
         let learnt = posterior.observations().map(Observations::single_hashes).unwrap_or_default();
         let call = self.rows.last().map_or(0, |row| row.call + 1);
         for (i, y) in y.iter().enumerate() {
@@ -293,7 +295,7 @@ impl<'a> Conformal<'a> {
     fn certificate(&self, delta: f64) -> Certificate {
         let (first, learnt) = (&self.folds[0].0, self.folds.iter().map(|(_, c)| c.learnt).sum::<usize>());
         let rows = self.rows();
-        let seen = 2 * learnt > rows || self.folds.iter().any(|(model, _)| model.has_many_copies());
+        let seen = 2 * learnt > rows || self.folds.iter().any(|(model, calibration)| calibration.is_blind && model.has_many_copies());
         // Nobody but who declares how rows came says that nothing else, such as a choice of columns, has looked at those that calibrate.
         let vouched = if seen { Origin::Unmet } else { first.information().collected().exchangeable() };
         let calibrated = Calibrated { rows, folds: self.folds.len(), groups: self.values().len().max(1) };

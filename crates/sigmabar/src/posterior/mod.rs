@@ -354,10 +354,10 @@ impl Posterior {
         (self.sum_squares() - explained).max(0.0) / (self.information.ridge() * self.information.ridge())
     }
 
-    /// Whether a model of sums learnt from rows too many of which came more than once.
+    /// Whether too many of its rows came more than once.
     pub(crate) fn has_many_copies(&self) -> bool {
         let doubts = self.responses.doubts();
-        !self.information.has_rows() && !doubts.are_distinct && MANY * doubts.copies > self.information.len().min(WATCHED)
+        !doubts.are_distinct && MANY * doubts.copies > self.information.len().min(WATCHED)
     }
 
     /// One more observation, without a new pass. Cost O(nd + m²).
