@@ -258,7 +258,12 @@ fn a_column_that_only_a_later_file_has_is_refused() {
     for stream in ["", "--stream"] {
         let said = refused(at, &format!("fit jan.csv feb.csv --target y --no-save {stream}"));
         assert!(said.contains("feb.csv has a column \"oven\" that jan.csv has not"), "{said}");
-        done(at, &format!("fit jan.csv feb.csv --target y --features x --no-save --holdout 0 {stream}"));
+        for choice in ["--features x", "--ignore oven"] {
+            done(at, &format!("fit jan.csv feb.csv --target y {choice} --no-save --holdout 0 {stream}"));
+        }
+        assert!(
+            refused(at, &format!("fit jan.csv feb.csv --target y --ignore oven,over --no-save {stream}")).contains("no column \"over\"")
+        );
     }
 }
 

@@ -5,6 +5,7 @@ import re
 import shutil
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -42,13 +43,17 @@ def example(engine: str) -> str:
     return found
 
 
-def dies(x: float, log: str) -> float:
-    """Writes down that it was called, and kills its worker where x is 2."""
-    with open(log, "a") as file:
-        file.write(f"{x}\n")
-    if x == 2:
-        os._exit(1)
-    return x
+def deadly(log: Path) -> Callable[[float], float]:
+    """A function that writes down that it was called, and kills its worker where x is 2. Made here, so that it travels by value: workers cannot import this file."""
+
+    def dies(x: float) -> float:
+        with open(log, "a") as file:
+            file.write(f"{x}\n")
+        if x == 2:
+            os._exit(1)
+        return x
+
+    return dies
 
 
 @pytest.fixture

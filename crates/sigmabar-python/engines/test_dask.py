@@ -16,7 +16,7 @@ from distributed import Client, LocalCluster
 
 import sigmabar as sb
 import sigmabar.dask
-from conftest import COLUMNS, ROWS, dies, example
+from conftest import COLUMNS, ROWS, deadly, example
 
 
 @pytest.fixture(scope="module")
@@ -314,7 +314,7 @@ def test_a_study_runs_on_the_executor_of_dask(client, tmp_path):
 def test_what_kills_its_worker_is_called_once_and_equal_calls_each_for_itself(client, tmp_path):
     log = tmp_path / "log"
     with sb.dask.Executor(client) as executor:
-        calls = [executor.submit(dies, x, log=str(log)) for x in (1, 2, 3, 3)]
+        calls = [executor.submit(deadly(log), x) for x in (1, 2, 3, 3)]
         assert "its worker was lost" in str(calls[1].exception(timeout=60))
         assert [calls[place].result(timeout=60) for place in (0, 2, 3)] == [1, 3, 3]
     assert sorted(log.read_text().split()) == ["1", "2", "3", "3"]

@@ -4,7 +4,7 @@ ray = pytest.importorskip("ray", reason="ray is not installed")
 
 import sigmabar as sb
 import sigmabar.ray
-from conftest import ROWS, dies, example
+from conftest import ROWS, deadly, example
 
 
 @pytest.fixture(scope="module")
@@ -37,7 +37,7 @@ def test_an_executor_of_tasks(cluster):
 def test_what_kills_its_worker_is_called_once(cluster, tmp_path):
     log = tmp_path / "log"
     with sb.ray.Executor(num_cpus=1) as executor:
-        calls = [executor.submit(dies, x, log=str(log)) for x in (1, 2)]
+        calls = [executor.submit(deadly(log), x) for x in (1, 2)]
         assert calls[0].result(timeout=60) == 1
         assert isinstance(calls[1].exception(timeout=60), ray.exceptions.WorkerCrashedError)
     assert sorted(log.read_text().split()) == ["1", "2"]

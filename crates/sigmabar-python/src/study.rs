@@ -159,9 +159,10 @@ impl PyStudy {
     }
 
     /// Trials as JSON objects, an empty list while all are leased, `None` at the end.
-    fn ask(&self, py: Python<'_>, worker: String, at_most: usize, lease: f64) -> PyResult<Option<Vec<String>>> {
+    fn ask(&self, py: Python<'_>, worker: String, at_most: usize, lease: f64, shown: bool) -> PyResult<Option<Vec<String>>> {
         let lease = Duration::try_from_secs_f64(lease).map_err(raise)?;
-        let asked = self.with(py, move |study| match study.ask(&AskRequest::new(worker, at_most).with_lease(lease)) {
+        let request = AskRequest { is_shown: shown, ..AskRequest::new(worker, at_most).with_lease(lease) };
+        let asked = self.with(py, move |study| match study.ask(&request) {
             Err(Error::Contradicted(contradiction)) => Ok(Err(contradiction)),
             other => other.map(Ok),
         })?;
@@ -210,9 +211,9 @@ impl PyStudy {
         self.with(py, move |study| study.renew(id, &worker, lease))
     }
 
-    /// Puts a trial back into the queue, if it is still this worker's.
-    fn give_back(&self, py: Python<'_>, id: u64, worker: String) -> PyResult<()> {
-        self.with(py, move |study| study.release(id, &worker))
+    /// Puts a trial back into the queue, if it is still this worker's; whether its evaluation never began.
+    fn give_back(&self, py: Python<'_>, id: u64, worker: String, unseen: bool) -> PyResult<()> {
+        self.with(py, move |study| if unseen { study.release_unseen(id, &worker) } else { study.release(id, &worker) })
     }
 
     fn reap(&self, py: Python<'_>) -> PyResult<Vec<u64>> {

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import subprocess
+import sys
 import threading
 import time
 from concurrent.futures import BrokenExecutor, CancelledError, Future, ProcessPoolExecutor, ThreadPoolExecutor
@@ -132,8 +134,9 @@ def broken_pool(study: sb.Study) -> None:
 
 
 def asked_again(study: sb.Study) -> None:
+    ask = "import sys, sigmabar as sb; sb.Study(sys.argv[1]).ask(1, worker='me')"
+    subprocess.run([sys.executable, "-c", ask, str(study.file)], check=True)
     (trial,) = study.ask(1, worker="me") or []
-    study.ask(1, worker="me")
     study.tell(trial.id, 0.1)
 
 
@@ -146,6 +149,24 @@ def test_what_died_and_is_evaluated_again_is_a_loss(tmp_path: Path, mishap, fail
     advice = study.recommend()
     assert advice is not None and advice.label == label
     assert advice.certificate.premises["losses"].statement.startswith("1 planned observations were lost")
+
+
+def test_what_never_began_and_what_is_only_shown_again_costs_no_certificate(tmp_path: Path) -> None:
+    study = sb.Study.create(tmp_path / "s.db", "known", KNOWN)
+    shut = ThreadPoolExecutor(1)
+    shut.shutdown()
+    with pytest.raises(RuntimeError, match="shutdown"):
+        study.run(lambda x: 0.1, executor=shut)
+    study.ask(2)
+    with pytest.warns(UserWarning, match="shown again: trials"):
+        trials = study.ask(2) or []
+    for trial in trials:
+        study.tell(trial.id, 0.1)
+    assert study.run(lambda x: 0.1 + 0.01 * x) == "finished"
+    advice = study.recommend()
+    assert advice is not None and advice.label == "certified"
+    losses = advice.certificate.premises["losses"]
+    assert losses.statement.startswith("no planned observation was lost: some settings were shown again") and losses.origin == "declared"
 
 
 @pytest.mark.parametrize("failures", [{}, {"failures": "informative"}])
@@ -235,7 +256,7 @@ def test_one_run_may_have_a_trial_twice(tmp_path: Path) -> None:
             is_first, is_second = calls.count(0) == 1 and trial.id == 0, calls.count(0) == 2 and trial.id == 0
         if is_first:
             (worker,) = [t["worker"] for t in elsewhere.trials() if t["id"] == 0]
-            elsewhere._core.give_back(0, worker)
+            elsewhere._core.give_back(0, worker, False)
             assert again.wait(60)
         if is_second:
             again.set()

@@ -322,6 +322,7 @@ impl Exchange for Remote {
             worker: request.worker.clone(),
             at_most: u32::try_from(request.at_most).unwrap_or(MOST_ASKED).clamp(1, MOST_ASKED),
             lease_seconds: request.lease.as_secs_f64().clamp(1.0, LONGEST_LEASE),
+            shown: request.is_shown,
         };
         // Sent again because no answer came, it is known to be the same request: nothing was evaluated meanwhile.
         let key = format!("{:016x}{:016x}", random(), random());

@@ -63,7 +63,10 @@ pub(crate) fn run(arguments: &Arguments, global: &Global, console: &Console) -> 
         None if files.0.is_some() => (arguments.count.unwrap_or(usize::MAX), SHEET_LEASE),
         None => (arguments.count.unwrap_or(1), Duration::from_secs(3600)),
     };
-    let request = AskRequest::new(worker, at_most).with_lease(arguments.lease.unwrap_or(time)).to_be_shown();
+    let request = AskRequest::new(worker, at_most).with_lease(arguments.lease.unwrap_or(time));
+    // A sheet and a table are for people, who may look at them twice; what programs read is evaluated.
+    let is_for_a_program = files.0.is_none() && matches!(global.format, Some(Format::Json | Format::Jsonl));
+    let request = if is_for_a_program { request } else { request.to_be_shown() };
     if arguments.despite_contradiction {
         study.go_on_despite_contradiction()?;
     }
@@ -78,7 +81,7 @@ pub(crate) fn run(arguments: &Arguments, global: &Global, console: &Console) -> 
     };
     match asked {
         Asked::Trials(trials) => {
-            say_shown_before(&trials, &before, console);
+            say_shown_before(&trials, &before, is_for_a_program, console);
             if let Err(failure) = hand_out(arguments, files, &place, &study, &trials, console) {
                 // Nobody saw these settings in a file that is not there: they are given back. Those of a plate or a list that is asked for again were seen.
                 let give_back = if arguments.out.is_some() { Study::release_unseen } else { Study::release };
@@ -110,13 +113,15 @@ pub(crate) fn run(arguments: &Arguments, global: &Global, console: &Console) -> 
 }
 
 /// That whoever asks again says with it that nothing was measured meanwhile and left out: a list that is looked at twice and a program that died of a value ask alike.
-fn say_shown_before(trials: &[AskedTrial], before: &[TrialRow], console: &Console) {
+fn say_shown_before(trials: &[AskedTrial], before: &[TrialRow], is_for_a_program: bool, console: &Console) {
     let shown = trials.iter().filter(|trial| before.iter().any(|row| row.id == trial.id)).count();
     if shown > 0 {
-        console.say(format_args!(
-            "shown again: {}; what was measured of them is to be told, certificates say that none of it was left out",
-            counted(shown, "setting")
-        ));
+        let (word, meaning) = if is_for_a_program {
+            ("handed out", "a certificate counts them as measured again, which failures = \"unrelated\" must vouch for")
+        } else {
+            ("shown", "what was measured of them is to be told, certificates say that none of it was left out")
+        };
+        console.say(format_args!("{word} again: {}; {meaning}", counted(shown, "setting")));
     }
 }
 

@@ -349,7 +349,6 @@ pub(super) fn selection(arguments: &Arguments, table: &Table, reader: &Reader) -
         return Err(Failure::usage(format!("--ignore leaves out {target}, which is the target"), "leave it out of --ignore"));
     }
     let named: Vec<String> = if arguments.features.is_empty() {
-        arguments.ignore.iter().try_for_each(|name| reader.column(name).map(drop))?;
         table.check_columns(reader, &arguments.ignore)?;
         let kept = |name: &&String| **name != target && !arguments.ignore.contains(name);
         reader.names().iter().filter(kept).cloned().collect()

@@ -15,8 +15,8 @@ use crate::verbs::worker::{OUTBOX, Work};
 use crate::which_study::{StudyArgument, WhichStudy, quoted};
 use indicatif::ProgressBar;
 use sigmabar::linalg::Interrupt;
-use sigmabar::strategy::StillPossible;
-use sigmabar::{Certificate, Label};
+use sigmabar::strategy::{Failures, StillPossible};
+use sigmabar::{Certificate, Label, Problem};
 use sigmabar_study::{BatchRow, Page, RunEnd, RunEvent, RunOptions, Status, Study, Survivors, TrialResult, TrialStatus};
 use std::path::PathBuf;
 use std::time::Duration;
@@ -91,6 +91,7 @@ pub(crate) fn run(arguments: &Arguments, global: &Global, console: &Console) -> 
     let end = end?;
     if end == RunEnd::Stopped && stop.is_triggered() {
         // Neither advice nor page: both may take long, and somebody wants to go.
+        say_measured_again(study.spec().problem(), console);
         return Ok(interrupted(&place, console));
     }
     // For the same reason both can be called off: nothing is written before all of it is there.
@@ -98,6 +99,14 @@ pub(crate) fn run(arguments: &Arguments, global: &Global, console: &Console) -> 
         Err(_) => Ok(interrupted(&place, console)),
         Ok(Err(failure)) if failure.is_interrupted() => Ok(interrupted(&place, console)),
         Ok(ended) => ended,
+    }
+}
+
+/// What an interrupt costs whoever wants a certificate, said while they remember it.
+fn say_measured_again(problem: &Problem, console: &Console) {
+    let certifies = problem.kernel().is_some() && problem.norm_bound().is_some() && problem.noise().is_some();
+    if certifies && problem.failures() != Failures::Unrelated {
+        console.say("what was being measured will be measured again, which a certificate counts as lost: only failures = \"unrelated\" vouches for it");
     }
 }
 

@@ -97,11 +97,11 @@ class RemoteStudy:
     def parameters(self) -> list[str]:
         return list(self._parameters)
 
-    def ask(self, worker: str, at_most: int, lease: float) -> list[str] | None:
+    def ask(self, worker: str, at_most: int, lease: float, shown: bool) -> list[str] | None:
         if at_most == 0:
             return []
         # Sent again because no answer came, it is known to be the same request: nothing was evaluated meanwhile.
-        body = {"worker": worker, "at_most": at_most, "lease_seconds": lease}
+        body = {"worker": worker, "at_most": at_most, "lease_seconds": lease, "shown": shown}
         answer = self._call("POST", "/ask?wait=2", body, key=uuid.uuid4().hex)
         if answer["state"] == "finished":
             return None
@@ -136,7 +136,8 @@ class RemoteStudy:
         held: bool = self._call("POST", f"/trials/{trial}/lease", {"worker": worker, "lease_seconds": lease})["held"]
         return held
 
-    def give_back(self, trial: int, worker: str) -> None:
+    def give_back(self, trial: int, worker: str, unseen: bool) -> None:
+        """A server counts what is given back as begun."""
         self._call("DELETE", f"/trials/{trial}/lease?worker={urllib.parse.quote(worker, safe='')}")
 
     def close_batch(self, even_unseen: bool) -> None:

@@ -9,6 +9,7 @@ import pickle
 import socket
 import threading
 import time
+import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, CancelledError, Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor, wait
 from dataclasses import dataclass
@@ -31,6 +32,8 @@ Setting = dict[str, Any]
 _GLANCE = 0.05
 #: So many failures without a single success are enough.
 _PATIENCE = 5
+#: What each worker of this process was handed out by each study.
+_HANDED_OUT: dict[tuple[int, str, str, str], set[int]] = {}
 
 
 @dataclass(frozen=True)
@@ -173,11 +176,23 @@ class Study:
     def ask(self, at_most: int = 1, *, worker: str | None = None, lease: float = 3600.0) -> list[Trial] | None:
         """At most so many trials, leased for so many seconds; none while all are leased by others, ``None`` when the study is over.
 
-        Asking again with the same ``worker`` gives the same pending trials first; without a name, every process and thread is its own. What is handed out again counts
-        as evaluated again, and needs ``failures = "unrelated"`` to be certified: :meth:`trials` shows what is pending without asking.
+        Asking again with the same ``worker`` gives the same pending trials first; without a name, every process and thread is its own. What this process is shown
+        again, the certificate has as your word that nothing measured of it was left out; what another process of the same name had counts as evaluated again,
+        and needs ``failures = "unrelated"`` to be certified.
         Raises :class:`Contradicted` where the data contradict what the study file declares.
         """
-        asked = self._core.ask(worker or _own_name(), count(at_most, "at_most"), number(lease, "lease"))
+        name = worker or _own_name()
+        # Who still has a trial has not died of its value.
+        known = _HANDED_OUT.setdefault((os.getpid(), self._place(), self.name, name), set())
+        trials = self._ask(name, count(at_most, "at_most"), number(lease, "lease"), shown=bool(known))
+        again = [str(trial.id) for trial in trials or [] if trial.id in known]
+        known.update(trial.id for trial in trials or [])
+        if again:
+            warnings.warn(f"shown again: trials {', '.join(again)}; what was measured of them is to be told, certificates say that none of it was left out", UserWarning, stacklevel=2)
+        return trials
+
+    def _ask(self, worker: str, at_most: int, lease: float, *, shown: bool = False) -> list[Trial] | None:
+        asked = self._core.ask(worker, at_most, lease, shown)
         return None if asked is None else [Trial(**json.loads(trial)) for trial in asked]
 
     def tell(
@@ -384,9 +399,11 @@ class Study:
             raise Error(f"the report was not written: the command ended with {code}")
         return Path(output)
 
+    def _place(self) -> str:
+        return self._core.place() if isinstance(self._core, RemoteStudy) else str(self.file)
+
     def __repr__(self) -> str:
-        place = self._core.place() if isinstance(self._core, RemoteStudy) else str(self.file)
-        return f"<Study {self.name!r} in {place!r}>"
+        return f"<Study {self.name!r} in {self._place()!r}>"
 
     def _repr_html_(self) -> str:
         status = self.status()
@@ -431,7 +448,7 @@ class _Runner:
         while True:
             waiting = False
             while self.free and not over and (at_most is None or started < at_most):
-                asked = self.study.ask(1, worker=self.free[-1], lease=self.lease)
+                asked = self.study._ask(self.free[-1], 1, self.lease)
                 if asked is None:
                     over = True
                 elif not asked:
@@ -452,7 +469,7 @@ class _Runner:
         try:
             future = self.pool.submit(self.f, trial) if self.pass_trial else self.pool.submit(self.f, **trial.params)
         except BaseException as error:
-            self._give_back(trial, name, error)
+            self._give_back(trial, name, error, unseen=True)
             raise
         self.running[future] = _Leased(trial, name, time.monotonic())
 
@@ -479,7 +496,8 @@ class _Runner:
     def _abandon(self, cause: BaseException) -> None:
         """Writes down what is there and gives back what has no result; what still runs keeps its lease. What goes wrong here is noted on the cause."""
         for future, leased in self.running.items():
-            if not future.cancel() and not future.done():
+            was_called_off = future.cancel()
+            if not was_called_off and not future.done():
                 continue
             try:
                 if _has_answered(future):
@@ -487,11 +505,12 @@ class _Runner:
                     continue
             except Exception as error:
                 _note(cause, f"trial {leased.trial.id} has a result that was not written down: {error!r}")
-            self._give_back(leased.trial, leased.worker, cause)
+            # Python's own pools call off what has not begun; others may call off what runs.
+            self._give_back(leased.trial, leased.worker, cause, unseen=was_called_off and isinstance(self.pool, (ThreadPoolExecutor, ProcessPoolExecutor)))
 
-    def _give_back(self, trial: Trial, worker: str, cause: BaseException) -> None:
+    def _give_back(self, trial: Trial, worker: str, cause: BaseException, *, unseen: bool) -> None:
         try:
-            self.study._core.give_back(trial.id, worker)
+            self.study._core.give_back(trial.id, worker, unseen)
         except Exception as error:
             _note(cause, f"trial {trial.id} was not given back: {error!r}")
 

@@ -61,7 +61,7 @@ pub enum DataError {
     },
     /// A file has a column that the first one has not, and nobody said which columns count.
     #[error(
-        "{} has a column \"{column}\" that {} has not: name those that count with --features, or put files of the same columns together",
+        "{} has a column \"{column}\" that {} has not: leave it out (--ignore {column:?}), name those that count (--features), or put files of the same columns together",
         file.display(), first.display()
     )]
     MoreColumns {

@@ -124,20 +124,22 @@ impl Table {
         self.reader(part, None)
     }
 
-    /// That no file has a column that the first has not, but for those left out by name: it would be passed over without a word.
+    /// That no file has a column that the first has not, but for those left out by name: it would be passed over without a word. What is left out must be somewhere.
     ///
     /// # Errors
-    /// [`DataError::MoreColumns`].
+    /// [`DataError::MoreColumns`], [`DataError::NoColumn`].
     pub fn check_columns(&self, first: &Reader, left_out: &[String]) -> Result<(), DataError> {
+        let mut nowhere: Vec<&String> = left_out.iter().filter(|name| !first.names().contains(name)).collect();
         for part in 1..self.parts.len() {
             let reader = self.part(part)?;
+            nowhere.retain(|name| !reader.names().contains(name));
             let is_more = |name: &&String| !first.names().contains(name) && !left_out.contains(name);
             if let Some(column) = reader.names().iter().find(is_more) {
                 let (file, first, column) = (reader.file().to_owned(), first.file().to_owned(), column.clone());
                 return Err(DataError::MoreColumns { file, first, column });
             }
         }
-        Ok(())
+        nowhere.first().map_or(Ok(()), |name| first.column(name).map(drop))
     }
 
     fn reader(&self, part: usize, group: Option<usize>) -> Result<Reader, DataError> {

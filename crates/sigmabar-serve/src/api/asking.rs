@@ -28,7 +28,8 @@ pub(super) async fn ask(
         return Err(Refusal::invalid(format!("at_most must be between 1 and {MOST_ASKED}")));
     }
     let (worker, lease) = (worker(body.worker)?, lease(body.lease_seconds).map_err(Refusal::invalid)?);
-    let request = AskRequest::new(worker, body.at_most as usize).with_lease(lease).with_key(key(&headers)?);
+    let request =
+        AskRequest { is_shown: body.shown, ..AskRequest::new(worker, body.at_most as usize).with_lease(lease).with_key(key(&headers)?) };
     let handed = desk.ask(request, Duration::from_secs(query.wait.into())).await?;
     Ok(answer(handed))
 }

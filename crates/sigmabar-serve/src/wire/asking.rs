@@ -15,7 +15,7 @@ pub const MOST_ASKED: u32 = 10_000;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct AskBody {
-    /// The worker's name: asking again under it gives its pending trials first, which then count as evaluated again unless the request has the same Idempotency-Key.
+    /// The worker's name: asking again under it gives its pending trials first, which then count as evaluated again unless they are only shown, or the request has the same Idempotency-Key.
     #[schemars(length(min = 1, max = 200), regex(pattern = NAME_PATTERN))]
     pub worker: String,
     /// At most so many trials.
@@ -26,6 +26,9 @@ pub struct AskBody {
     #[serde(default = "two_minutes")]
     #[schemars(range(min = 1, max = 5_184_000))]
     pub lease_seconds: f64,
+    /// Whether pending trials are only shown again, by whoever still has them: that nothing measured of them is left out is then the asker's word.
+    #[serde(default)]
+    pub shown: bool,
 }
 
 fn one() -> u32 {

@@ -208,9 +208,9 @@ impl Study {
         let events = [
             "kind IN ('replaced', 'withdrawn') AND json_extract(detail, '$.analysed')".to_owned(),
             format!("{replaced} AND json_extract(detail, '$.value') IS NOT NULL"),
-            // What was handed out twice may have died of its first value, unless nobody saw it.
+            // What was handed out twice may have died of its first value, unless nobody saw it. Without a detail it was given back before this was told apart.
             format!(
-                "(kind IN ('expired', 'worker ended', 'retried', 'asked again') OR (kind = 'given back' AND json_extract(detail, '$.unseen') IS NULL) \
+                "(kind IN ('expired', 'worker ended', 'retried', 'asked again') OR (kind = 'given back' AND detail = '{{}}') \
                  OR ({replaced} AND json_extract(detail, '$.value') IS NULL)) AND {valued}"
             ),
             format!("kind = 'used otherwise' AND {valued}"),
