@@ -683,6 +683,20 @@ fn a_plate_asked_for_again_is_the_same_plate() {
     assert!(leased.lines().count() > 1, "what was refused gave nothing back: {leased}");
 }
 
+/// A few settings lie alike on plates of several sizes: the one that is asked for is meant.
+#[test]
+fn a_plate_that_is_hardly_filled_is_asked_for_again_by_its_own_size() {
+    let directory = with("budget = 8\nstrategy = \"sobol\"\n\n[parameters.x]\ntype = \"float\"\nlow = 0\nhigh = 1\ndigits = 3\n");
+    let path = directory.path();
+    let sheet = || {
+        ends(path, &["ask", "study.toml", "--plate", "96", "-o", "plate.csv"], 0);
+        let text = fs::read_to_string(path.join("plate.csv")).unwrap();
+        fs::remove_file(path.join("plate.csv")).unwrap();
+        text
+    };
+    assert_eq!(sheet(), sheet());
+}
+
 /// A server says how a worker is started: with a command only where the study needs one, and then with its own parameters.
 #[test]
 #[cfg(unix)]

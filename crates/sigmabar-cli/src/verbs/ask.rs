@@ -204,12 +204,14 @@ fn lay_out(plate: Plate, trials: &[AskedTrial], study: &Study) -> Outcome<(Sheet
 
 /// Those of a plate that lies on the bench: every well is where it was, with what was told of it.
 fn again(plate: Plate, laid: &LaidPlate, study: &Study, console: &Console) -> Outcome<(Sheet, Sheet)> {
-    if laid.size != plate.size() {
-        let (what, wells) = (format!("these settings lie on a plate of {} wells", laid.size.0 * laid.size.1), laid.size.0 * laid.size.1);
+    let spec = study.spec();
+    let sheets = |layout: &Layout<'_>| (layout.size(), (layout.sheet_so_far(spec, laid.trials()), layout.map(spec)));
+    let (size, sheets) = laid.with_layout_on(Some(plate), study, sheets).map_or((laid.size, None), |(size, sheets)| (size, Some(sheets)));
+    if size != plate.size() {
+        let wells = size.0 * size.1;
+        let what = format!("these settings lie on a plate of {wells} wells");
         return Err(Failure::usage(what, format!("ask for it with --plate {wells}, or for another plate under another name")));
     }
-    let spec = study.spec();
-    let sheets = laid.with_layout(study, |layout| (layout.sheet_so_far(spec, laid.trials()), layout.map(spec)));
     let otherwise = || Failure::refused("this plate was not laid out by the study".to_owned(), "tell its results by their trials");
     let sheets = sheets.ok_or_else(otherwise)?;
     console.say("this plate lies on the bench already: every setting is where it was");

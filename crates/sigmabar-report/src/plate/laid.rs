@@ -142,6 +142,11 @@ impl LaidPlate {
 
     /// The layout that put the trials where they are, which alone knows where the controls are; none where they were laid out otherwise.
     pub fn with_layout<T>(&self, study: &Study, look: impl FnOnce(&Layout<'_>) -> T) -> Option<T> {
+        self.with_layout_on(None, study, look)
+    }
+
+    /// The same, on this plate where it may be: a few settings lie alike on plates of several sizes.
+    pub fn with_layout_on<T>(&self, plate: Option<Plate>, study: &Study, look: impl FnOnce(&Layout<'_>) -> T) -> Option<T> {
         let spec = study.spec();
         let names = || spec.space().parameters().iter().map(|parameter| parameter.name.clone());
         let asked = |row: &TrialRow| AskedTrial {
@@ -158,7 +163,8 @@ impl LaidPlate {
             self.rows.iter().all(|row| places.get(&row.id) == row.well.as_ref())
         };
         let sizes = spec.plate().map_or_else(|| USUAL.to_vec(), |wells| vec![wells]);
-        let layouts = sizes.into_iter().filter_map(|wells| Layout::new(Plate::with_wells(wells)?, &trials, spec, seed).ok());
+        let plates = plate.filter(|_| spec.plate().is_none()).into_iter().chain(sizes.into_iter().filter_map(Plate::with_wells));
+        let layouts = plates.filter_map(|plate| Layout::new(plate, &trials, spec, seed).ok());
         layouts.into_iter().find(is_so).map(|layout| look(&layout))
     }
 }
