@@ -104,8 +104,7 @@ pub(crate) fn run(arguments: &Arguments, global: &Global, console: &Console) -> 
 
 /// What an interrupt costs whoever wants a certificate, said while they remember it.
 fn say_measured_again(problem: &Problem, console: &Console) {
-    let certifies = problem.kernel().is_some() && problem.norm_bound().is_some() && problem.noise().is_some();
-    if certifies && problem.failures() != Failures::Unrelated {
+    if problem.has_premises() && problem.failures() != Failures::Unrelated {
         console.say("what was being measured will be measured again, which a certificate counts as lost: only failures = \"unrelated\" vouches for it");
     }
 }
@@ -290,9 +289,7 @@ fn ending(study: &Study, status: &Status, console: &Console) -> Outcome {
         console.warn(format_args!("the budget is spent and the wanted {gap} is not reached"));
         return Ok(Ending::Uncertified);
     }
-    let problem = study.spec().problem();
-    let is_undeclared = problem.kernel().is_none() || problem.norm_bound().is_none() || problem.noise().is_none();
-    let is_open = is_undeclared || study.spec().policy().name() == "auto";
+    let is_open = !study.spec().problem().has_premises() || study.spec().policy().name() == "auto";
     match study.batches()?.last().and_then(|row| row.report.certificate.as_ref().map(Certificate::label)) {
         Some(Label::Certified) => Ok(Ending::Done),
         _ if is_open => {

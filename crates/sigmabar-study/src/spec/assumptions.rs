@@ -59,9 +59,8 @@ pub(super) fn problem(file: &StudyFile, space: &Space, budget: usize) -> Result<
     let informative = file.informative_failures.map(|yes| if yes { Failures::Informative } else { Failures::Unrelated });
     let failures = file.failures.or(informative);
     let retries = file.objective.as_ref().and_then(|objective| objective.retries).unwrap_or(0);
-    let certifies = problem.kernel().is_some() && problem.norm_bound().is_some() && problem.noise().is_some();
     // What is tried again until it succeeds is a selection by whatever made it fail.
-    if retries > 0 && certifies && failures != Some(Failures::Unrelated) {
+    if retries > 0 && problem.has_premises() && failures != Some(Failures::Unrelated) {
         let requirement = "0, or failures = \"unrelated\" declared: an evaluation that is tried again until it succeeds must fail for reasons that have nothing to do with its value";
         return Err(Fault::new(&["objective", "retries"], SpecProblem::Requirement { found: retries.to_string(), requirement }));
     }

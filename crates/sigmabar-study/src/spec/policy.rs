@@ -9,9 +9,10 @@ use sigmabar::{Policy, Problem};
 
 /// The core's policy.
 pub(super) fn policy(file: &StudyFile, problem: &Problem, plan: &Plan) -> Result<Policy, Fault> {
-    let is_known = problem.kernel().is_some() && problem.norm_bound().is_some() && problem.noise().is_some();
-    let mut spec =
-        file.strategy.clone().unwrap_or_else(|| PolicySpec::new(if is_known || file.pilot.is_some() { "s-bpe" } else { "auto" }));
+    let mut spec = file
+        .strategy
+        .clone()
+        .unwrap_or_else(|| PolicySpec::new(if problem.has_premises() || file.pilot.is_some() { "s-bpe" } else { "auto" }));
     let entry = spec.entry().map_err(fault)?;
     check_use(file, problem, &spec, entry)?;
     if let (Some(batches), Some(_)) = (&plan.batches, entry.option("batches")) {

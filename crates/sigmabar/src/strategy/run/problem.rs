@@ -423,6 +423,12 @@ impl Problem {
         reached(gap, self.wanted_gap) || reached(candidate_gap.or(gap), self.wanted_candidate_gap)
     }
 
+    /// Whether kernel, norm bound and noise are all given: a theorem needs each of them.
+    #[must_use]
+    pub fn has_premises(&self) -> bool {
+        self.kernel().is_some() && self.norm_bound().is_some() && self.noise().is_some()
+    }
+
     /// What a lost point says about its value.
     #[must_use]
     pub fn failures(&self) -> Failures {
