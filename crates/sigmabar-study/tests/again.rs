@@ -76,3 +76,17 @@ fn what_is_shown_again_is_somebodys_word_and_what_nobody_saw_needs_none() {
     let kinds: Vec<EventKind> = study.events_after(0).unwrap().iter().map(|event| event.kind).collect();
     assert_eq!(kinds, [EventKind::Planned, EventKind::Asked, EventKind::AskedAgain]);
 }
+
+/// Such a study is refused today: an older version took it, and wrote down no attempt but the last. Its results are there all the same.
+#[test]
+fn a_study_of_before_that_retries_in_silence_opens_and_certifies_nothing() {
+    let retried = format!("failures = \"unrelated\"\n{}\n[objective]\ncommand = \"echo 1\"\nretries = 3\n", certified().to_toml());
+    let (_directory, study) = begun(&spec(&retried));
+    batch(&study);
+    assert!(study.recommend().unwrap().unwrap().label().is_certified());
+    let silent = "UPDATE sb_studies SET spec = json_remove(spec, '$.failures')";
+    rusqlite::Connection::open(study.file()).unwrap().execute(silent, []).unwrap();
+    let advice = from_rows(&study);
+    assert!(!advice.label().is_certified());
+    assert!(advice.certificate.premises.losses.value > 0);
+}

@@ -253,8 +253,14 @@ fn what_was_learnt_chosen_or_too_little_is_said() {
 
     // A kernel learnt from these rows makes leaving them out an estimate; too few rows make an interval without ends.
     let observations = Observations::new(x.clone(), &y, Collected::Exchangeable, Prior::ZERO).unwrap();
-    let learnt = ExactPosterior::new(Sourced::new(kernel(), Origin::LearntHere), 0.2, observations).unwrap();
-    assert_eq!(learnt.left_out_interval(cal_x.view(), 0.1).unwrap().certificate().label(), Label::Estimated);
+    let left_out = |kernel: Sourced<Kernel>, lost| {
+        let exact = ExactPosterior::new(kernel, 0.2, observations.clone().with_lost(lost)).unwrap();
+        exact.left_out_interval(cal_x.view(), 0.1).unwrap().certificate().label()
+    };
+    assert_eq!(left_out(Sourced::new(kernel(), Origin::LearntHere), 0), Label::Estimated);
+    // Rows that lost their response are not drawn as those that kept it.
+    assert_eq!(left_out(Sourced::new(kernel(), Origin::Declared), 0), Label::Conformal);
+    assert_eq!(left_out(Sourced::new(kernel(), Origin::Declared), 3), Label::Estimated);
     let posterior = fitted(&x, &y, Collected::Undeclared, 0.2);
     assert_eq!((Calibration::rows_needed(0.05), Calibration::rows_needed(0.1)), (19, 9));
     let few = Calibration::new(&posterior, cal_x.view().range(0, 18), &cal_y[..18]).unwrap();

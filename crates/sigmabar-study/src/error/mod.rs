@@ -6,6 +6,7 @@ pub(crate) use spec::Top;
 pub use spec::{SpecError, SpecProblem, TextPosition};
 
 use crate::value::Value;
+use std::borrow::Cow;
 use std::io;
 use std::path::PathBuf;
 use thiserror::Error;
@@ -334,7 +335,7 @@ pub enum StoreError {
     #[error("the study's saved state does not fit together: {what}")]
     Inconsistent {
         /// What does not fit.
-        what: &'static str,
+        what: Cow<'static, str>,
     },
     /// The disk is full.
     #[error("the disk is full: nothing of this step was written, everything acknowledged before is safe")]

@@ -58,12 +58,6 @@ pub(super) fn problem(file: &StudyFile, space: &Space, budget: usize) -> Result<
     // The older key says no more than that failures are informative, or nothing.
     let informative = file.informative_failures.map(|yes| if yes { Failures::Informative } else { Failures::Unrelated });
     let failures = file.failures.or(informative);
-    let retries = file.objective.as_ref().and_then(|objective| objective.retries).unwrap_or(0);
-    // What is tried again until it succeeds is a selection by whatever made it fail.
-    if retries > 0 && problem.has_premises() && failures != Some(Failures::Unrelated) {
-        let requirement = "0, or failures = \"unrelated\" declared: an evaluation that is tried again until it succeeds must fail for reasons that have nothing to do with its value";
-        return Err(Fault::new(&["objective", "retries"], SpecProblem::Requirement { found: retries.to_string(), requirement }));
-    }
     Ok(problem.with_failures(failures.unwrap_or_default()))
 }
 

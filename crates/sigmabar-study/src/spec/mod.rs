@@ -20,6 +20,7 @@ use crate::space::Space;
 use file::StudyFile;
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::{Deserialize, Serialize};
+use sigmabar::strategy::Failures;
 use sigmabar::{Kernel, Policy, Problem, Strategy};
 use std::borrow::Cow;
 use std::io;
@@ -95,7 +96,7 @@ impl StudySpec {
                 SpecProblem::of_message(error.message(), place.as_ref(), &top("put it at the top of the file, above the first [table]"));
             Box::new(SpecError { file: None, key: String::new(), place, problem })
         })?;
-        Self::build(file, directory).map_err(|fault| located(fault, text, toml_offset))
+        Self::new(file, directory).map_err(|fault| located(fault, text, toml_offset))
     }
 
     /// The same from JSON text.
@@ -110,7 +111,7 @@ impl StudySpec {
             let problem = SpecProblem::of_message(message, Some(&place), &top("put it into the outermost braces of the file"));
             Box::new(SpecError { file: None, key: String::new(), place: Some(place), problem })
         })?;
-        Self::build(file, directory).map_err(|fault| located(fault, text, json::offset_of_path))
+        Self::new(file, directory).map_err(|fault| located(fault, text, json::offset_of_path))
     }
 
     /// The study file as TOML, with candidates written out.
@@ -292,6 +293,25 @@ impl StudySpec {
 
     pub(crate) fn objective(&self) -> Option<&ObjectiveTable> {
         self.file.objective.as_ref()
+    }
+
+    fn retries(&self) -> u32 {
+        self.objective().and_then(|objective| objective.retries).unwrap_or(0)
+    }
+
+    /// Whether evaluations are tried again until they succeed while nobody says that they fail for reasons of their own: what succeeds is then selected by its value.
+    pub(crate) fn selects_by_retries(&self) -> bool {
+        self.retries() > 0 && self.problem.has_premises() && self.problem.failures() != Failures::Unrelated
+    }
+
+    /// A study that somebody declares now; [`Self::build`] also reads what older versions let pass.
+    fn new(file: StudyFile, directory: &Path) -> std::result::Result<Self, Fault> {
+        let spec = Self::build(file, directory)?;
+        if spec.selects_by_retries() {
+            let requirement = "0, or failures = \"unrelated\" declared: an evaluation that is tried again until it succeeds must fail for reasons that have nothing to do with its value";
+            return Err(Fault::new(&["objective", "retries"], SpecProblem::Requirement { found: spec.retries().to_string(), requirement }));
+        }
+        Ok(spec)
     }
 
     fn build(mut file: StudyFile, directory: &Path) -> std::result::Result<Self, Fault> {

@@ -231,7 +231,16 @@ impl Study {
         let mishaps = self.store().read(|c| c.prepare_cached(&look)?.query_row([self.key, self.first_claimed()], mishaps))?;
         let (taught, distinct_rows) = (self.taught()?, self.spec.has_distinct_rows());
         let (unnamed, lost_replicates) = (self.spec.learnt_from_unnamed().is_some(), self.lost_replicates()?);
-        Ok(Mishaps { objective: self.amended_objective()?, taught, unnamed, distinct_rows, lost_replicates, ..mishaps })
+        // Older versions took such studies, and wrote down no attempt but the last.
+        let measured_again = if self.spec.selects_by_retries() { self.claimed_values()? } else { mishaps.measured_again };
+        Ok(Mishaps { objective: self.amended_objective()?, measured_again, taught, unnamed, distinct_rows, lost_replicates, ..mishaps })
+    }
+
+    /// How many values a claim can rest on.
+    fn claimed_values(&self) -> Result<usize> {
+        let look = "SELECT count(*) FROM sb_trials WHERE study = ?1 AND id >= ?2 AND value IS NOT NULL";
+        let values: i64 = self.store().read(|c| c.prepare_cached(look)?.query_row([self.key, self.first_claimed()], |row| row.get(0)))?;
+        Ok(usize::try_from(values).unwrap_or_default())
     }
 
     /// How many measurements are missing from the means of replicates that a claim can rest on. Whoever tells a value without wells and number tells what was planned.

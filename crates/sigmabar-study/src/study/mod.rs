@@ -30,6 +30,7 @@ use crate::store::{Store, now};
 use crate::{Error, Result, StoreError, StudySpec};
 use rusqlite::{OptionalExtension, params};
 use sigmabar::Strategy;
+use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -116,7 +117,8 @@ impl Study {
                     FROM sb_studies s WHERE name = ?1";
         let (key, identity, text, amendments): (i64, String, String, i64) =
             store.read(|c| c.query_row(look, [&name], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?))))?;
-        let spec = serde_json::from_str(&text).map_err(|_| inconsistent(file, "the study file in it cannot be read"))?;
+        let spec =
+            serde_json::from_str(&text).map_err(|error| inconsistent(file, format!("the study file in it cannot be read: {error}")))?;
         let (store, spec, cached) = (Mutex::new(store), Arc::new(spec), Mutex::new(None));
         Ok(Self { store, file: file.to_owned(), key, name, identity, spec, amendments, cached, on_file: Mutex::new(None) })
     }
@@ -191,6 +193,6 @@ fn names(store: &Store) -> Result<Vec<String>> {
     store.read(|c| c.prepare("SELECT name FROM sb_studies ORDER BY study")?.query_map([], |row| row.get(0))?.collect())
 }
 
-fn inconsistent(file: &Path, what: &'static str) -> Error {
-    Error::Store { file: file.to_owned(), problem: StoreError::Inconsistent { what } }
+fn inconsistent(file: &Path, what: impl Into<Cow<'static, str>>) -> Error {
+    Error::Store { file: file.to_owned(), problem: StoreError::Inconsistent { what: what.into() } }
 }

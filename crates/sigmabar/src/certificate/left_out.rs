@@ -8,7 +8,7 @@ use super::record::Certificate;
 use crate::error::{Error, Result, probability};
 use crate::evidence::inverse;
 use crate::origin::Sourced;
-use crate::points::PointsRef;
+use crate::points::{Doubts, PointsRef};
 use crate::posterior::{ExactPosterior, Posterior};
 use sigmabar_linalg::matvec_rows;
 
@@ -100,7 +100,8 @@ impl ExactPosterior {
             self.ridge(),
             (observations.prior(), observations.locations().collected(), observations.len()),
             calibrated,
-        );
+        )
+        .with_doubts(Doubts { lost: observations.doubts().lost, ..Doubts::default() });
         if rank(n, delta) > n {
             // Without ends nothing is missed: what was asked for is kept, and more.
             return Certificate::conformal(premises, delta, 1.0);
