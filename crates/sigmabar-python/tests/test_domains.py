@@ -21,11 +21,13 @@ import sigmabar as sb
         [0.0, 1.0],
         np.array([[0.0, 1.0], [0.0, 2.0], [3.0, 9.0]]),
         ((0, 5), (1, 9)),
+        (list(np.array([0.0, 5.0])), list(np.array([1.0, 9.0]))),
     ],
 )
 def test_what_could_be_either_is_refused_with_both_spellings(domain: object) -> None:
-    with pytest.raises(sb.Error, match=r"can be read in two ways: write sb\.Box\(.*, or sb\.(Candidates|Box)\("):
+    with pytest.raises(sb.Error, match=r"can be read in two ways: write sb\.Box\(.*, or sb\.(Candidates|Box)\(") as refused:
         sb.Strategy("random", domain=domain, budget=4)
+    assert "np." not in str(refused.value), "spellings that can be copied"
 
 
 def test_what_can_be_read_in_one_way_is_taken() -> None:

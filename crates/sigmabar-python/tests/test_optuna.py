@@ -305,6 +305,32 @@ def test_nothing_is_recommended_for_an_empty_study() -> None:
     assert sampler.recommend(optuna.create_study(sampler=sampler)) is None
 
 
+def test_what_is_recommended_can_be_enqueued() -> None:
+    """Names, choices, steps and single values as Optuna has them, not as the plan counts them."""
+    sampler = SBPESampler(budget=30, batches=3, seed=1)
+    study = optuna.create_study(sampler=sampler)
+
+    def mixed(trial: Trial) -> float:
+        kind = trial.suggest_categorical("kind", ["flat", "deep"])
+        drop, rate = trial.suggest_float("drop", 0.1, 0.5, step=0.1), trial.suggest_float("rate", 1e-5, 0.1, log=True)
+        n, width = trial.suggest_int("n", 1, 64, log=True), trial.suggest_int("width", 10, 50, step=10)
+        near = abs(drop - 0.3) + abs(math.log10(rate) + 3) + abs(math.log2(n) - 3) + abs(width - 30) / 10
+        return near + (kind == "flat") + trial.suggest_float("one", 7.0, 7.0)
+
+    study.optimize(mixed, n_trials=31)
+    advice = sampler.recommend(study)
+    assert advice is not None
+    distributions = study.best_trial.distributions
+    assert set(advice.params) == set(distributions) and advice.params["one"] == 7.0
+    for name, value in advice.params.items():
+        assert type(value) is type(study.best_params[name])
+        assert distributions[name]._contains(distributions[name].to_internal_repr(value)), (name, value)
+    assert advice.params["kind"] == ["flat", "deep"][int(advice.point[list(sampler.infer_relative_search_space(study, study.trials[-1])).index("kind")])]
+    study.enqueue_trial(advice.params)
+    study.optimize(mixed, n_trials=1)
+    assert study.trials[-1].params == advice.params
+
+
 def test_a_sampler_can_be_pickled() -> None:
     sampler = pickle.loads(pickle.dumps(SBPESampler(budget=10, seed=1)))
     study = optuna.create_study(sampler=sampler)

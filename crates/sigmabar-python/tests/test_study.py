@@ -426,3 +426,10 @@ def test_candidates_are_called_by_their_labels(tmp_path: Path) -> None:
     plain = make(tmp_path, "plain")
     plain.run(bowl, at_most=1)
     assert {t["called"] for t in plain.trials()} == {None}
+
+
+def test_a_trial_has_its_setting_once(tmp_path: Path) -> None:
+    study = make(tmp_path)
+    study.ask()
+    assert "values" not in study.trials()[0] and "values" not in study.dataframe().columns
+    assert set(study.trials()[0]["params"]) == {"x", "kind"}

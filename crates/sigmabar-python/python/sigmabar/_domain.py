@@ -357,7 +357,8 @@ def domain_from(domain: Any) -> Domain:
             raise Error(f"a box is a tuple of two corners, (low, high), not of {len(domain)}; candidates are an array")
         square = _array(domain)
         if square is not None and square.shape == (2, 2) and _is_increasing(square):
-            raise _ambiguous(domain, f"sb.Box({list(domain[0])}, {list(domain[1])}) with two corners", f"sb.Box([{domain[0]}, {domain[1]}]) with the ends of each column")
+            low, high = square.tolist()
+            raise _ambiguous(domain, f"sb.Box({low}, {high}) with two corners", f"sb.Box([{low}, {high}]) with the ends of each column")
         return Box(*domain)
     if _could_be_box(domain):
         has_ends = np.ndim(domain) == 2 and np.shape(domain)[1] == 2 and bool((_array(domain)[:, 0] < _array(domain)[:, 1]).all())

@@ -289,7 +289,7 @@ class Study:
     def trials(self) -> list[dict[str, Any]]:
         """All trials as they stand in the file; ``called`` is what a candidate is called, where candidates have labels."""
         names, rows = self.parameters, json.loads(self._core.trials())
-        return [{**row, "params": dict(zip(names, row.pop("values")))} for row in rows]
+        return [{"params": dict(zip(names, row.pop("values"))), **row} for row in rows]
 
     def dataframe(self) -> Any:
         """All trials as a pandas DataFrame: one column for each parameter, then value, standard error, state and the rest.

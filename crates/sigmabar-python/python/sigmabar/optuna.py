@@ -19,6 +19,7 @@ import uuid
 import warnings
 import zlib
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -384,7 +385,7 @@ class SBPESampler(_Sampler):
             if _beyond(trials):
                 _withdraw(study)
             elif run.batch != before:
-                _recommended(study, run)
+                _recommended(study, run, trials)
             if not free or _is_preset(trial):
                 return self._extra(study, trial, run.columns, trials)
             # Trials that other processes are choosing for at this moment take the slots before or after.
@@ -401,7 +402,8 @@ class SBPESampler(_Sampler):
             _withdraw(study)
 
     def recommend(self, study: Study) -> Recommendation | None:
-        """What the plan of the study's present search space recommends, with its interval, gap and label; the point is in the order of the space's names.
+        """What the plan of the study's present search space recommends, with its interval, gap and label. ``params`` are Optuna's, as ``study.enqueue_trial`` takes them;
+        ``point`` has them as numbers in the order of the space's names: choices, and steps between floats, counted from 0.
 
         ``None`` where some trials have parameters that others have not, or have with another range or another single value: the plan covers those that all share,
         and nothing is claimed about the rest.
@@ -427,7 +429,7 @@ class SBPESampler(_Sampler):
             except Contradicted:
                 # What is recommended says so.
                 pass
-            return _recommended(study, run)
+            return _recommended(study, run, trials)
 
     def _run(self, study: Study, columns: _Columns, trials: Sequence[FrozenTrial]) -> _Run:
         attributes = study._storage.get_study_system_attrs(study._study_id)
@@ -532,12 +534,16 @@ def _withdraw(study: Study) -> None:
         study.set_user_attr(_CERTIFICATE, None)
 
 
-def _recommended(study: Study, run: _Run) -> Recommendation | None:
-    """What the run recommends; its certificate is the study's."""
+def _recommended(study: Study, run: _Run, trials: Sequence[FrozenTrial]) -> Recommendation | None:
+    """What the run recommends, by Optuna's names and values; its certificate is the study's."""
     advice = None if run.strategy is None else run.strategy.recommend()
-    if advice is not None and study.user_attrs.get(_CERTIFICATE) != advice.certificate.to_json():
+    if advice is None:
+        return None
+    if study.user_attrs.get(_CERTIFICATE) != advice.certificate.to_json():
         study.set_user_attr(_CERTIFICATE, advice.certificate.to_json())
-    return advice
+    # What has one value is in no plan, and has that value in all trials.
+    shared = next((trial.params for trial in trials if trial.state == TrialState.COMPLETE), {})
+    return replace(advice, params={**shared, **run.columns.params(advice.point)})
 
 
 def _best(
