@@ -14,8 +14,8 @@ from ._interchange import interchanged_rows
 
 Floats = NDArray[np.float64]
 
-_NO_NUMBERS = {"c": "real numbers, not complex ones", "m": "numbers, not durations", "M": "numbers, not dates", "S": "numbers, not bytes", "U": "numbers, not text"}
-_NO_NUMBER_TYPES = (str, bytes, np.datetime64, np.timedelta64)
+NO_NUMBERS = {"c": "real numbers, not complex ones", "m": "numbers, not durations: divide them by a unit, as by np.timedelta64(1, 's')", "M": "numbers, not dates", "S": "numbers, not bytes", "U": "numbers, not text"}
+NO_NUMBER_TYPES = (str, bytes, np.datetime64, np.timedelta64)
 
 
 def _numbers(values: Any, what: str) -> Floats:
@@ -47,10 +47,10 @@ def _plain(values: Any, what: str) -> Floats:
         array = np.asarray(values)
     except ValueError as error:
         raise Error(f"{what} must be numbers, every row with as many as the others: {error}") from error
-    if array.dtype.kind in _NO_NUMBERS:
-        raise Error(f"{what} must be {_NO_NUMBERS[array.dtype.kind]}")
+    if array.dtype.kind in NO_NUMBERS:
+        raise Error(f"{what} must be {NO_NUMBERS[array.dtype.kind]}")
     if array.dtype.kind == "O":
-        wrong = next((v for v in array.flat if isinstance(v, _NO_NUMBER_TYPES)), None)
+        wrong = next((v for v in array.flat if isinstance(v, NO_NUMBER_TYPES)), None)
         if wrong is not None:
             raise Error(f"{what} must be numbers, not {wrong!r}")
     try:

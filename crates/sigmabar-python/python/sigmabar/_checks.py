@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import operator
+from decimal import Decimal
 from numbers import Integral
 from pathlib import Path
 from typing import Any
@@ -43,14 +44,27 @@ def refuse_lost(values: Any, array: Any, found: Any, what: str) -> None:
         large = np.argwhere(np.abs(found) >= 2.0**53)
         array = np.asarray(values, dtype=object) if len(large) else array
         lost = np.array([p for p in large if isinstance(array[tuple(p)], Integral) and int(array[tuple(p)]) != int(found[tuple(p)])])
+        _refuse_lost_digits(array, found, what)
     else:
         return
     if len(lost):
-        where = "".join(f", {word} {place}" for word, place in zip(("row", "column"), lost[0]))
         raise Error(
-            f"{what}{where}: {int(array[tuple(lost[0])])} is a whole number that 64-bit floats cannot tell from its neighbours; "
+            f"{what}{_place(lost[0])}: {int(array[tuple(lost[0])])} is a whole number that 64-bit floats cannot tell from its neighbours; "
             "number what it names 0, 1, 2, …, or subtract an offset"
         )
+
+
+def _refuse_lost_digits(array: Any, found: Any, what: str) -> None:
+    """Refuses a decimal with more digits than its float is written with, as the command does."""
+    if array.dtype.kind != "O":
+        return
+    for place, value in np.ndenumerate(array):
+        if isinstance(value, Decimal) and value.is_finite() and value not in (Decimal(float(found[place])), Decimal(repr(float(found[place])))):
+            raise Error(f"{what}{_place(place)}: {value} has more digits than 64-bit floats keep; round it, or subtract an offset")
+
+
+def _place(place: Any) -> str:
+    return "".join(f", {word} {j}" for word, j in zip(("row", "column"), place))
 
 
 def count(value: Any, what: str, least: int = 0) -> int:

@@ -543,7 +543,7 @@ def _recommended(study: Study, run: _Run, trials: Sequence[FrozenTrial]) -> Reco
         study.set_user_attr(_CERTIFICATE, advice.certificate.to_json())
     # What has one value is in no plan, and has that value in all trials.
     shared = next((trial.params for trial in trials if trial.state == TrialState.COMPLETE), {})
-    return replace(advice, params={**shared, **run.columns.params(advice.point)})
+    return replace(advice, params={**shared, **run.columns.params(advice.point.tolist())})
 
 
 def _best(

@@ -16,13 +16,14 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator, MultiOutputMixin, RegressorMixin, clone
-from sklearn.utils import check_random_state
+from sklearn.utils import check_array, check_random_state, check_X_y
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
 from . import _core
 from ._arrays import Floats
-from ._categories import Categories, with_days
+from ._categories import Categories, place_of
 from ._checks import count, number, refuse_lost
+from ._columns import columns_of
 from ._core import Error
 from ._evidence import fit_hyperparameters
 from ._inducing import select_inducing
@@ -99,7 +100,7 @@ class SparseKernelRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):  #
     group : int or str, default None
         A column each value of which is calibrated by itself.
     categorical : list of int or str, default None
-        Columns of categories besides those that hold texts or truths.
+        Columns of categories besides those that hold texts or truths. Tables may be those of pandas, Polars or Arrow; their dates are days since 1970.
     random_state : int, RandomState or None
         Seed of everything random.
 
@@ -163,12 +164,11 @@ class SparseKernelRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):  #
         """Learns from the rows of ``X`` and their responses. A row of weight w counts as w replicates: its noise variance is that of the others divided by w."""
         for former in ("outputs_", "posterior_", "_categories", "_group"):
             self.__dict__.pop(former, None)
-        X = with_days(X)
-        if hasattr(X, "iloc") or isinstance(X, np.ndarray):
-            self._categories = Categories(X, self.categorical or ())
+        table = columns_of(X)
+        if table is not None:
+            self._categories = Categories(table, () if self.categorical is None else self.categorical)
             if self.group is not None:
-                self._group = self._categories.place(X, self.group)
-            X = self._categories.encode(X)
+                self._group = place_of(table, self.group)
         X, y = self._validated(X, y, y_numeric=True, multi_output=True)
         weights = None if sample_weight is None else _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
         if y.ndim == 2 and y.shape[1] > 1:
@@ -176,14 +176,31 @@ class SparseKernelRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):  #
             return self
         return self._fit_one(X, y.reshape(-1), weights, self._hidden())
 
-    def _validated(self, *arrays: Any, **options: Any) -> Any:
-        """Dense numbers, as scikit-learn checks them."""
+    def _validated(self, X: Any, *y: Any, reset: bool = True, **options: Any) -> Any:
+        """Dense numbers, as scikit-learn checks them: names of categories as the numbers they were counted by, dates as days."""
+        table, options = columns_of(X), {"dtype": np.float64, "order": "C", **options}
         try:
-            found = validate_data(self, *arrays, dtype=np.float64, order="C", **options)
+            if table is not None and table.names is not None:
+                # Names and number of columns, before the table is taken apart.
+                validate_data(self, X, skip_check_array=True, reset=reset)
+                X = self._encoded(X)
+                found = (check_X_y if y else check_array)(X, *y, estimator=self, **options)
+            else:
+                X = self._encoded(X)
+                found = validate_data(self, X, *y, reset=reset, **options)
         except OverflowError:
             raise Error("X and y must be numbers that fit a float, at most about 1.8e308: one of them is larger; take its logarithm or another unit") from None
-        _check_kept(arrays[0], found[0] if len(arrays) == 2 else found)
+        for what, given, numbers in zip("Xy", (X, *y), found if y else (found,)):
+            array = np.asarray(given)
+            refuse_lost(given, array, numbers.reshape(array.shape), what)
         return found
+
+    def _encoded(self, X: Any) -> Any:
+        """A table as numbers; an array in which nothing is a category as it is, and one of another width for others to refuse."""
+        table, categories = columns_of(X), getattr(self, "_categories", None)
+        if table is None or table.names is None and (categories is None or not categories.values or categories.width != len(table)):
+            return X
+        return (categories or Categories(table)).encode(table)
 
     def _hidden(self) -> tuple[Categories | None, int | None, Any, int]:
         """What the models of single outputs share."""
@@ -314,7 +331,7 @@ class SparseKernelRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):  #
             return self
         if not hasattr(self, "posterior_"):
             return self.fit(X, y)
-        X, y = self._validated(self._encoded(X), y, y_numeric=True, reset=False)
+        X, y = self._validated(X, y, y_numeric=True, reset=False)
         self.posterior_.update(X, y, collected=collected)
         self._calibrated = None
         return self
@@ -332,7 +349,7 @@ class SparseKernelRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):  #
             raise Error("ask for one of return_std, return_cov and return_interval at a time")
         if of not in ("function", "response"):
             raise Error(f'of="{of}" is not known: choose "function" or "response"')
-        X = self._validated(self._encoded(X), reset=False)
+        X = self._validated(X, reset=False)
         if hasattr(self, "outputs_"):
             if return_cov:
                 raise Error("the covariance of several outputs is theirs: ask outputs_[j].predict(X, return_cov=True)")
@@ -364,7 +381,7 @@ class SparseKernelRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):  #
         with how often they held then.
         """
         check_is_fitted(self)
-        X = self._validated(self._encoded(X), reset=False)
+        X = self._validated(X, reset=False)
         if hasattr(self, "outputs_"):
             raise Error("each output has its own intervals: ask outputs_[j].interval(X)")
         return self._interval(X, of, coverage)
@@ -388,17 +405,11 @@ class SparseKernelRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):  #
     def sample_y(self, X: Any, n_samples: int = 1, random_state: Any = 0) -> Floats:
         """Draws of the function at the rows of ``X``, one column for each draw."""
         check_is_fitted(self)
-        X = self._validated(self._encoded(X), reset=False)
+        X = self._validated(X, reset=False)
         if hasattr(self, "outputs_"):
             raise Error("each output has its own draws: ask outputs_[j].sample_y(X)")
         seed = int(check_random_state(random_state).randint(2**31 - 1))
         return self.posterior_.sample(X, n_samples, seed).T
-
-    def _encoded(self, X: Any) -> Any:
-        """Names of categories as the numbers they were counted by, dates as days."""
-        X = with_days(X)
-        categories = getattr(self, "_categories", None)
-        return X if categories is None else categories.encode(X)
 
     def _tau(self, y: Floats) -> float | None:
         """The given noise in units of the responses' standard deviation."""
@@ -418,15 +429,6 @@ class SparseKernelRegressor(MultiOutputMixin, RegressorMixin, BaseEstimator):  #
     def _describe(self) -> None:
         self.kernel_ = self.posterior_.kernel
         self.noise_ = self.posterior_.tau * self.posterior_.prior[1]
-
-
-def _check_kept(X: Any, found: Floats) -> None:
-    """Refuses whole numbers that floats cannot hold, column by column where each has its own type."""
-    if not hasattr(X, "iloc"):
-        return refuse_lost(X, np.asarray(X), found, "X")
-    for j, name in enumerate(X.columns):
-        column = np.asarray(X.iloc[:, j])
-        refuse_lost(column, column, found[:, j], f'X: column "{name}"')
 
 
 def _weighed(X: Floats, y: Floats, weights: Any) -> tuple[Floats, Floats, Any]:
