@@ -435,6 +435,11 @@ pub(crate) fn not_negative(name: &'static str, value: f64) -> Result<f64> {
     }
 }
 
+/// Checks that a number of things is not 0.
+pub(crate) fn at_least_one(name: &'static str, value: usize) -> Result<usize> {
+    if value == 0 { Err(Error::Parameter { name, value: 0.0, requirement: "at least 1" }) } else { Ok(value) }
+}
+
 /// Checks that a probability lies strictly between 0 and 1.
 pub(crate) fn probability(name: &'static str, value: f64) -> Result<f64> {
     if value > 0.0 && value < 1.0 { Ok(value) } else { Err(Error::Parameter { name, value, requirement: "strictly between 0 and 1" }) }

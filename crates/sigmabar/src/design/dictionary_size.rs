@@ -1,6 +1,6 @@
 //! Inducing points for a design: greedy pivots among the candidates, as many as the number of measurements calls for.
 
-use crate::error::{Error, Result, positive};
+use crate::error::{Result, at_least_one, positive};
 use crate::features::FeatureMap;
 use crate::inducing::PartialCholesky;
 use crate::kernel::Kernel;
@@ -46,10 +46,7 @@ impl DictionarySize {
 
     pub(super) fn validate(&self) -> Result<()> {
         positive("share", self.share)?;
-        if self.max_size == 0 {
-            return Err(Error::Parameter { name: "max_size", value: 0.0, requirement: "at least 1" });
-        }
-        Ok(())
+        at_least_one("max_size", self.max_size).map(drop)
     }
 
     /// Whether to add inducing points before measuring where the variance is `value` and the projection error `residual`.

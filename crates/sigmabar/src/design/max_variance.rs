@@ -5,7 +5,7 @@ use super::exact::ExactSweep;
 use super::guarantee::{Design, Stage};
 use super::queue::Queue;
 use super::sweep::Sweep;
-use crate::error::{Error, Result, positive};
+use crate::error::{Error, Result, at_least_one, positive};
 use crate::features::FeatureMap;
 use crate::information::Information;
 use crate::kernel::Kernel;
@@ -230,9 +230,7 @@ impl MaxVariance {
     }
 
     pub(super) fn check(&self, candidates: PointsRef<'_>, count: usize) -> Result<()> {
-        if count == 0 {
-            return Err(Error::Parameter { name: "count", value: 0.0, requirement: "at least 1" });
-        }
+        at_least_one("count", count)?;
         if candidates.is_empty() {
             return Err(Error::Empty { what: "candidates" });
         }

@@ -3,7 +3,7 @@
 use super::additive::with_single_columns;
 use super::inducing_method::{InducingMethod, sample};
 use super::search::{Found, Search};
-use crate::error::{Error, Result, positive};
+use crate::error::{Error, Result, at_least_one, positive};
 use crate::kernel::Kernel;
 use crate::origin::Sourced;
 use crate::points::{Observations, PointsRef, Prior};
@@ -125,9 +125,7 @@ impl Learning {
             ("number of points of the exact stage", self.exact_points),
             ("number of rows", self.rows),
         ] {
-            if value == 0 {
-                return Err(Error::Parameter { name, value: 0.0, requirement: "at least 1" });
-            }
+            at_least_one(name, value)?;
         }
         Ok(())
     }

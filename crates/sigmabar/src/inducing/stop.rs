@@ -1,6 +1,6 @@
 //! When to stop adding pivots.
 
-use crate::error::{Error, Result, positive};
+use crate::error::{Result, at_least_one, positive};
 use serde::{Deserialize, Serialize};
 
 /// How many pivots a look-ahead certificate takes unless told otherwise.
@@ -62,14 +62,11 @@ impl Stop {
         if let Some(theta) = self.residual {
             positive("residual to stop at", theta)?;
         }
-        match self.subsample {
-            Some(0) => Err(Error::Parameter { name: "subsample", value: 0.0, requirement: "at least 1" }),
-            _ => Ok(()),
-        }
+        at_least_one("subsample", self.subsample.unwrap_or(1)).map(drop)
     }
 }
 
 /// Checks that at least one inducing point is asked for.
 pub(crate) fn positive_size(size: usize) -> Result<()> {
-    if size > 0 { Ok(()) } else { Err(Error::Parameter { name: "number of inducing points", value: 0.0, requirement: "at least 1" }) }
+    at_least_one("number of inducing points", size).map(drop)
 }

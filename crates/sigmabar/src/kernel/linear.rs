@@ -1,7 +1,7 @@
 //! The linear kernel $v\,(b+\sum_i x_iz_i/\ell_i^2)$.
 
 use super::Lengthscale;
-use crate::error::{Error, Result, positive};
+use crate::error::{Result, not_negative, positive};
 use serde::{Deserialize, Serialize};
 
 /// $k(x,z)=v\,(b+\sum_ix_iz_i/\ell_i^2)$ with $b\ge0$: affine functions. Both terms are inner products, so the kernel is positive
@@ -15,9 +15,7 @@ pub struct Linear {
 
 impl Linear {
     pub(super) fn validate(&self) -> Result<()> {
-        if !(self.offset.is_finite() && self.offset >= 0.0) {
-            return Err(Error::Parameter { name: "offset", value: self.offset, requirement: "finite and not negative" });
-        }
+        not_negative("offset", self.offset)?;
         self.lengthscale.validate("lengthscale")?;
         positive("variance", self.variance).map(|_| ())
     }

@@ -1,6 +1,6 @@
 //! How a budget is cut into batches.
 
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, at_least_one};
 
 /// The batch lengths of batched elimination: $N_i = \lceil\sqrt{N\,N_{i-1}}\rceil$, $N_0=1$, the last one cut so that they sum to $N$ (algorithm notes 5.2, exact
 /// integer arithmetic). Their number is $B$ (correction E8: computed, not read off a formula). Cost O(log log N).
@@ -44,9 +44,7 @@ pub fn even_batch_lengths(budget: usize, batches: usize) -> Result<Vec<usize>> {
 }
 
 fn check(budget: usize, batches: usize) -> Result<()> {
-    if batches == 0 {
-        return Err(Error::Parameter { name: "batches", value: 0.0, requirement: "at least 1" });
-    }
+    at_least_one("batches", batches)?;
     if budget < batches {
         return Err(Error::Parameter { name: "budget", value: budget as f64, requirement: "at least 1 for every batch" });
     }

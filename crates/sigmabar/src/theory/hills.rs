@@ -1,6 +1,6 @@
 //! Where a norm bound comes from, for people (algorithm notes 13.4).
 
-use crate::error::{Error, Result, positive};
+use crate::error::{Result, at_least_one, positive};
 
 /// What is added for what nobody thought of.
 const SAFETY: f64 = 1.5;
@@ -9,13 +9,10 @@ const SAFETY: f64 = 1.5;
 /// hill $h\,k(\cdot,c)$ has the norm $h$, and $q$ of them far from each other $h\sqrt q$.
 ///
 /// # Errors
-/// [`Error::Parameter`] unless the height is finite and positive and there is one hill at least.
+/// [`crate::Error::Parameter`] unless the height is finite and positive and there is one hill at least.
 pub fn norm_of_hills(height: f64, hills: usize) -> Result<f64> {
     positive("height", height)?;
-    if hills == 0 {
-        return Err(Error::Parameter { name: "the number of hills and valleys", value: 0.0, requirement: "at least 1" });
-    }
-    Ok(SAFETY * height * (hills as f64).sqrt())
+    Ok(SAFETY * height * (at_least_one("the number of hills and valleys", hills)? as f64).sqrt())
 }
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 use super::cover::log_paper_cells;
 use super::{Bound, Cover, DesignedData, Multiplier, Statement, Theorems};
 use crate::domain::BoxDomain;
-use crate::error::{Error, Result, not_negative};
+use crate::error::{Result, at_least_one, not_negative};
 use crate::kernel::Kernel;
 use serde::{Deserialize, Serialize};
 use std::f64::consts::LN_2;
@@ -23,7 +23,7 @@ impl Theorems {
     /// probability at least $1-e^{-t}$ (correction E11). The paper's Lemma F.1 has $\sqrt n\,C\,k_{\max}/\tau$ where this has $\sqrt r\,C/2$.
     ///
     /// # Errors
-    /// [`Error::Parameter`] for a negative `t`.
+    /// [`crate::Error::Parameter`] for a negative `t`.
     pub fn mean_norm_bound(&self, evaluations: usize, t: f64) -> Result<f64> {
         not_negative("t", t)?;
         let s = &self.setting;
@@ -42,7 +42,7 @@ impl Theorems {
     /// is better than $\bar\mu$ (see [`Theorems::within_value_bound`]).
     ///
     /// # Errors
-    /// [`Error::Parameter`] for an empty domain or as [`Theorems::design_variance`].
+    /// [`crate::Error::Parameter`] for an empty domain or as [`Theorems::design_variance`].
     pub fn regression_finite(&self, design: &DesignedData, domain_size: usize) -> Result<Bound> {
         let log_size = log_size(domain_size)?;
         let variance = self.design_variance(design)?;
@@ -56,7 +56,7 @@ impl Theorems {
     /// (algorithm notes 6.5), never above $C\sqrt{k_{\max}}$. The paper's expression has its own cover of the box, of $\Gamma_n$ points.
     ///
     /// # Errors
-    /// [`Error::Parameter`] as [`Theorems::design_variance`] and for a negative norm.
+    /// [`crate::Error::Parameter`] as [`Theorems::design_variance`] and for a negative norm.
     pub fn regression_continuous(
         &self,
         design: &DesignedData,
@@ -97,8 +97,5 @@ impl Theorems {
 }
 
 pub(super) fn log_size(domain_size: usize) -> Result<f64> {
-    if domain_size == 0 {
-        return Err(Error::Parameter { name: "domain_size", value: 0.0, requirement: "at least 1" });
-    }
-    Ok((domain_size as f64).ln())
+    Ok((at_least_one("domain_size", domain_size)? as f64).ln())
 }

@@ -1,7 +1,7 @@
 //! What a max-variance design guarantees before any datum is seen.
 
 use super::{Bound, Statement, Theorems};
-use crate::error::{Error, Result, not_negative, positive};
+use crate::error::{Result, at_least_one, not_negative, positive};
 use serde::{Deserialize, Serialize};
 
 /// How the inducing points were chosen while the points were.
@@ -32,9 +32,7 @@ pub struct DesignedData {
 
 impl DesignedData {
     pub(super) fn check(&self) -> Result<()> {
-        if self.evaluations == 0 {
-            return Err(Error::Parameter { name: "evaluations", value: 0.0, requirement: "at least 1" });
-        }
+        at_least_one("evaluations", self.evaluations)?;
         not_negative("max_gain", self.max_gain)?;
         if let InducingPlan::Fixed { max_residual, gain } = self.inducing {
             not_negative("max_residual", max_residual)?;
@@ -53,7 +51,7 @@ impl DesignedData {
 /// $k_{\max}=1$). Because $t/\log(1+t/\tau^2)$ grows in $t$.
 ///
 /// # Errors
-/// [`Error::Parameter`] for a value that is not positive, or a negative gain.
+/// [`crate::Error::Parameter`] for a value that is not positive, or a negative gain.
 pub fn variance_sum_bound(gain: f64, max_variance: f64, ridge: f64) -> Result<f64> {
     let tau2 = positive("ridge", ridge)?.powi(2);
     let k = positive("max_variance", max_variance)?;
@@ -66,7 +64,7 @@ impl Theorems {
     /// Beside it the paper's $2(1+r)^2\gamma_n/(n\log(1+1/\tau^2))$, which rests on E1, E2 and E4.
     ///
     /// # Errors
-    /// [`Error::Parameter`] for a design of length 0 or a negative gain or residual.
+    /// [`crate::Error::Parameter`] for a design of length 0 or a negative gain or residual.
     pub fn design_variance(&self, design: &DesignedData) -> Result<Bound> {
         design.check()?;
         let (n, tau2) = (design.evaluations as f64, self.setting.ridge.powi(2));

@@ -21,7 +21,7 @@ pub use assumed::{Assumed, Quantity};
 pub use scale::Scale;
 
 use crate::certificate::{Certificate, Contradiction};
-use crate::error::{Error, Result};
+use crate::error::{Result, at_least_one};
 use crate::points::Points;
 use crate::strategy::baselines::Sobol;
 use crate::strategy::run::ledger::{Ledger, Outcome, Proposal, TrialState};
@@ -110,12 +110,9 @@ impl Auto {
     /// This many batches of equal length; as many as there are evaluations where those are fewer.
     ///
     /// # Errors
-    /// [`Error::Parameter`] for no batch at all.
+    /// [`crate::Error::Parameter`] for no batch at all.
     pub fn new(batches: usize) -> Result<Self> {
-        if batches == 0 {
-            return Err(Error::Parameter { name: "batches", value: 0.0, requirement: "at least 1" });
-        }
-        Ok(Self { batches, rounds: Vec::new() })
+        Ok(Self { batches: at_least_one("batches", batches)?, rounds: Vec::new() })
     }
 
     /// What the policy went by after each batch that brought values: what was given, and what was estimated with its safety factor.

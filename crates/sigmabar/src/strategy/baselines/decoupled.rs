@@ -5,7 +5,7 @@ use super::candidate_set::{CandidateSet, kernel, random_numbers};
 use super::model::{CandidateModel, Dictionary};
 use super::sequential::{Sequential, bar, best_allowed};
 use super::thompson::SampleScale;
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, at_least_one};
 use crate::kernel::{Kernel, Lengthscale};
 use crate::strategy::run::ledger::{Ledger, Proposal};
 use crate::strategy::run::problem::Problem;
@@ -71,9 +71,7 @@ impl DecoupledThompson {
     /// [`Error::Parameter`] if either is 0.
     pub fn new(features: usize, inducing: usize) -> Result<Self> {
         for (name, value) in [("features", features), ("inducing points", inducing)] {
-            if value == 0 {
-                return Err(Error::Parameter { name, value: 0.0, requirement: "at least 1" });
-            }
+            at_least_one(name, value)?;
         }
         Ok(Self { features, inducing, ..Self::default() })
     }

@@ -5,7 +5,7 @@ use super::candidate_set::{kernel, noise_level, norm_bound, ridge};
 use super::model::{CandidateModel, Dictionary};
 use super::width::log_time;
 use crate::domain::Domain;
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, at_least_one, not_negative};
 use crate::points::Points;
 use crate::strategy::run::ledger::{Ledger, Proposal, TrialState};
 use crate::strategy::run::problem::Problem;
@@ -106,14 +106,10 @@ impl GpThreds {
         ridge(problem)?;
         norm_bound(problem).and(noise_level(problem))?;
         for (name, value) in [("c1", self.slack.0), ("c2", self.slack.1)] {
-            if !(value.is_finite() && value >= 0.0) {
-                return Err(Error::Parameter { name, value, requirement: "finite and not negative" });
-            }
+            not_negative(name, value)?;
         }
         for (name, value) in [("evaluations for a part", self.cap), ("grid points of a side", self.per_side.unwrap_or(2))] {
-            if value == 0 {
-                return Err(Error::Parameter { name, value: 0.0, requirement: "at least 1" });
-            }
+            at_least_one(name, value)?;
         }
         let Domain::Box(domain) = problem.domain() else {
             return Err(Error::Premise { what: "GP-ThreDS", reason: "it cuts a box into cells, and the domain is no box" });

@@ -3,7 +3,7 @@
 use super::candidate_set::{noise_level, norm_bound, ridge};
 use super::model::CandidateModel;
 use crate::domain::Domain;
-use crate::error::{Error, Result, positive};
+use crate::error::{Error, Result, not_negative, positive};
 use crate::strategy::run::problem::Problem;
 use serde::{Deserialize, Serialize};
 use std::f64::consts::PI;
@@ -40,8 +40,7 @@ impl UcbWidth {
     /// Whether the problem has what the formula needs.
     pub(crate) fn check(self, problem: &Problem) -> Result<()> {
         match self {
-            Self::Constant(factor) if factor.is_finite() && factor >= 0.0 => Ok(()),
-            Self::Constant(value) => Err(Error::Parameter { name: "width factor", value, requirement: "finite and not negative" }),
+            Self::Constant(factor) => not_negative("width factor", factor).map(drop),
             Self::LogDet | Self::LogTime => norm_bound(problem).and(noise_level(problem)).map(drop),
             Self::Srinivas => Ok(()),
             Self::SrinivasBox { a, b } => {

@@ -3,7 +3,7 @@
 use super::stored_problem::StoredProblem;
 use crate::certificate::{Claim, Lengthscales, Premises};
 use crate::domain::Domain;
-use crate::error::{Error, Result, positive, probability};
+use crate::error::{Error, Result, at_least_one, positive, probability};
 use crate::kernel::Kernel;
 use crate::noise::Noise;
 use crate::origin::{Origin, Sourced};
@@ -196,9 +196,7 @@ impl Problem {
     /// # Errors
     /// [`Error::Parameter`] unless `about` is finite and positive and `each` at least 1.
     pub fn with_unknown_level(self, about: f64, each: u32) -> Result<Self> {
-        if each == 0 {
-            return Err(Error::Parameter { name: "replicates", value: 0.0, requirement: "at least 1" });
-        }
+        at_least_one("replicates", each as usize)?;
         let noise = Noise::gaussian(positive("the noise level to plan with", about)?)?;
         Ok(Self { noise: Some(Sourced::new(noise, Origin::Estimated)), unknown_level: Some(each), ..self })
     }

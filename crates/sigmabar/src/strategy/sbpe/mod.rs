@@ -32,7 +32,7 @@ pub use schedule::Schedule;
 use crate::certificate::{Certificate, Contradiction, Spent, Theorem};
 use crate::design::{DictionarySize, MaxVariance};
 use crate::domain::{CellTree, Domain};
-use crate::error::{Error, Result, positive};
+use crate::error::{Error, Result, at_least_one, positive};
 use crate::noise::NOISE_SHARE;
 use crate::points::{Locations, Points};
 use crate::strategy::run::ledger::{Ledger, Proposal};
@@ -494,8 +494,4 @@ fn gaps(problem: &Problem, state: &State) -> (Option<f64>, Option<f64>) {
         Some(0.0) => (Some(unit * gap.min(trivial)), None),
         between => (Some(unit * between.map_or(trivial, |b| (gap + b).min(trivial))), Some(unit * gap.min(trivial))),
     }
-}
-
-fn at_least_one(name: &'static str, value: usize) -> Result<usize> {
-    if value == 0 { Err(Error::Parameter { name, value: 0.0, requirement: "at least 1" }) } else { Ok(value) }
 }

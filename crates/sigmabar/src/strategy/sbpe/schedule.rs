@@ -1,6 +1,6 @@
 //! How the budget of a run is cut into batches.
 
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, at_least_one};
 use crate::theory::{batch_lengths, batch_lengths_for, even_batch_lengths};
 use serde::{Deserialize, Serialize};
 
@@ -43,9 +43,7 @@ impl Schedule {
             Self::Growing(batches) => batch_lengths_for(budget, *batches, 0.0),
             Self::Even(batches) => even_batch_lengths(budget, *batches),
             Self::Lengths(lengths) => {
-                if lengths.contains(&0) {
-                    return Err(Error::Parameter { name: "batch length", value: 0.0, requirement: "at least 1" });
-                }
+                lengths.iter().try_for_each(|&length| at_least_one("batch length", length).map(drop))?;
                 let total: usize = lengths.iter().sum();
                 if total != budget {
                     return Err(Error::Parameter {

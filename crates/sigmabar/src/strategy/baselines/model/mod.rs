@@ -184,9 +184,7 @@ impl CandidateModel {
 
     /// $\beta = B^{-1}h/\tau^2$: the mean is $\psi^\top\beta$.
     pub fn coefficients(&self) -> Result<Vec<f64>> {
-        let mut beta = self.solve(self.projected.clone())?;
-        beta.iter_mut().for_each(|b| *b /= self.noise);
-        Ok(beta)
+        self.coefficients_without(&[])
     }
 
     /// The coefficients when these amounts are taken off the sums of the measured candidates: $B^{-1}\sum_i\psi_i(s_i-d_i)/\tau^2$. Cost O(um + m²).
