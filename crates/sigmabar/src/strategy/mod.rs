@@ -14,8 +14,8 @@ mod sbpe;
 pub use auto::{Assumed, Auto, Quantity, Scale};
 pub use baselines::{
     AdaBkb, BatchRule, Bbkb, BbkbWidth, Bkb, BkbWidth, Bpe, BpeSchedule, BpeWidth, DecoupledThompson, EkUcb, ExpectedImprovement, GpThreds,
-    GpUcb, Incumbent, LargestVariance, MetaIndex, MiniMeta, ProbabilityOfImprovement, Random, Rips, SampleScale, Sequential, Sobol,
-    SupKernelUcb, SupWidth, ThompsonSampling, UcbWidth,
+    GpUcb, Improvement, Incumbent, LargestVariance, MetaIndex, MiniMeta, ProbabilityOfImprovement, Random, Rips, SampleScale, Sequential,
+    Sobol, SupKernelUcb, SupWidth, ThompsonSampling, UcbWidth,
 };
 pub use policy::Policy;
 pub use run::{

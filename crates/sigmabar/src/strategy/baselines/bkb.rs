@@ -1,10 +1,10 @@
 //! BKB: GP-UCB on a budget (Calandriello et al. 2019; algorithm notes 3.1).
 
 use super::candidate_set::{noise_level, norm_bound};
-use super::model::{CandidateModel, Pending};
+use super::model::CandidateModel;
 use super::resampling::Resampling;
-use super::sequential::{Sequential, best_allowed};
-use crate::error::{Error, Result, positive, probability};
+use super::sequential::Sequential;
+use crate::error::{Result, not_negative, positive, probability};
 use crate::strategy::run::ledger::{Ledger, Proposal};
 use crate::strategy::run::problem::Problem;
 use serde::{Deserialize, Serialize};
@@ -80,18 +80,10 @@ impl Bkb {
         }
         let (width, count) = (self.width, self.sequential.next_len(problem, ledger));
         let run = self.resampling.synced(self.sequential, problem, ledger, ledger.closed())?;
-        let mut pending = Pending::new(&run.model);
-        let mut proposals = Vec::with_capacity(count);
-        for step in ledger.trials().len() + 1..=ledger.trials().len() + count {
-            let b = width.factor(problem, &run.model, step)?;
-            let scores: Vec<f64> = run.model.mean().iter().zip(pending.variances()).map(|(mean, v)| mean + b * v.sqrt()).collect();
-            let Some(choice) = best_allowed(&scores, &run.barred) else { break };
-            proposals.push(run.set.proposal(choice));
-            if proposals.len() < count {
-                pending.add(&run.model, choice)?;
-            }
-        }
-        Ok(proposals)
+        run.plan(count, ledger.trials().len() + 1, |model, variances, step| {
+            let b = width.factor(problem, model, step)?;
+            Ok(model.mean().iter().zip(variances).map(|(mean, v)| mean + b * v.sqrt()).collect())
+        })
     }
 
     pub(crate) fn learn(&mut self, problem: &Problem, ledger: &Ledger) -> Result<()> {
@@ -103,8 +95,7 @@ impl Bkb {
 impl BkbWidth {
     pub(crate) fn check(self, problem: &Problem) -> Result<()> {
         match self {
-            Self::Constant(factor) if factor.is_finite() && factor >= 0.0 => Ok(()),
-            Self::Constant(value) => Err(Error::Parameter { name: "width factor", value, requirement: "finite and not negative" }),
+            Self::Constant(factor) => not_negative("width factor", factor).map(drop),
             Self::Code => norm_bound(problem).and(noise_level(problem)).map(drop),
             Self::Paper { epsilon } => {
                 probability("epsilon", epsilon)?;

@@ -2,8 +2,8 @@
 
 use super::cache::Cache;
 use super::model::CandidateModel;
-use super::sequential::{ExactRun, Sequential};
-use crate::error::{Error, Result};
+use super::sequential::{ModelRun, Sequential};
+use crate::error::{Result, not_negative};
 use crate::strategy::auto::one_by_one::{self, Index};
 use crate::strategy::run::ledger::{Ledger, Proposal};
 use crate::strategy::run::problem::Problem;
@@ -25,28 +25,24 @@ pub enum Incumbent {
 
 /// `ei`: the candidate with the largest $(\mu-\mu^+-\xi)\Phi(z) + \sigma\varphi(z)$, $z = (\mu-\mu^+-\xi)/\sigma$ (Mockus et al. 1978), with the [`Incumbent`]
 /// $\mu^+$. $\xi = 0$ unless told otherwise. Without a kernel, one is learnt anew for every choice, and the index is climbed from its best candidates.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct ExpectedImprovement {
-    margin: f64,
-    incumbent: Incumbent,
-    sequential: Sequential,
-    #[serde(skip)]
-    run: Cache<ExactRun>,
-}
+pub type ExpectedImprovement = Improvement;
 
 /// `pi`: the candidate with the largest $\Phi(z)$, $z = (\mu-\mu^+-\xi)/\sigma$ (Kushner 1964), with the incumbent of [`ExpectedImprovement`].
 /// $\xi = 0$ unless told otherwise; without a margin and with the default incumbent it is nearly greedy and can stay on a lower hill for long (on Branin in the
 /// setting of algorithm notes 10.3 it did, with sixteen times the cumulative regret of GP-UCB): a margin, or [`Incumbent::LastStep`], makes it look further.
+pub type ProbabilityOfImprovement = Improvement;
+
+/// What both go by: the policy says which of the two it is.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct ProbabilityOfImprovement {
+pub struct Improvement {
     margin: f64,
     incumbent: Incumbent,
     sequential: Sequential,
     #[serde(skip)]
-    run: Cache<ExactRun>,
+    run: Cache<ModelRun>,
 }
 
-impl ExpectedImprovement {
+impl Improvement {
     /// An improvement counts from this much on, in the model's scale.
     #[must_use]
     pub fn with_margin(self, margin: f64) -> Self {
@@ -66,73 +62,40 @@ impl ExpectedImprovement {
     }
 
     pub(crate) fn check(&self, problem: &Problem) -> Result<()> {
-        check_margin(self.margin)?;
+        not_negative("margin", self.margin)?;
         self.sequential.check_or_learn(problem)
     }
 
-    pub(crate) fn plan(&mut self, problem: &Problem, ledger: &Ledger) -> Result<Vec<Proposal>> {
-        let count = self.sequential.next_len(problem, ledger);
-        if problem.kernel().is_none() {
-            return one_by_one::plan(problem, ledger, count, self.sequential.box_candidates(), Index::Improvement(self.margin));
-        }
-        let (margin, incumbent) = (self.margin, self.incumbent);
-        let run = ExactRun::synced(&mut self.run, self.sequential, problem, ledger)?;
-        let threshold = incumbent.of(run) + margin;
-        run.plan(count, 1, |model, variances, _| Ok(expected_improvement(model, variances, threshold)))
-    }
-}
-
-impl ProbabilityOfImprovement {
-    /// An improvement counts from this much on, in the model's scale.
-    #[must_use]
-    pub fn with_margin(self, margin: f64) -> Self {
-        Self { margin, ..self }
+    pub(crate) fn plan_expected(&mut self, problem: &Problem, ledger: &Ledger) -> Result<Vec<Proposal>> {
+        self.plan(problem, ledger, Index::Improvement(self.margin), expected_improvement)
     }
 
-    /// What has to be improved upon.
-    #[must_use]
-    pub fn with_incumbent(self, incumbent: Incumbent) -> Self {
-        Self { incumbent, ..self }
-    }
-
-    /// Asked in this way.
-    #[must_use]
-    pub fn with_sequential(self, sequential: Sequential) -> Self {
-        Self { sequential, ..self }
-    }
-
-    pub(crate) fn check(&self, problem: &Problem) -> Result<()> {
-        check_margin(self.margin)?;
-        self.sequential.check_or_learn(problem)
-    }
-
-    pub(crate) fn plan(&mut self, problem: &Problem, ledger: &Ledger) -> Result<Vec<Proposal>> {
-        let count = self.sequential.next_len(problem, ledger);
-        if problem.kernel().is_none() {
-            return one_by_one::plan(problem, ledger, count, self.sequential.box_candidates(), Index::Probability(self.margin));
-        }
-        let (margin, incumbent) = (self.margin, self.incumbent);
-        let run = ExactRun::synced(&mut self.run, self.sequential, problem, ledger)?;
-        let threshold = incumbent.of(run) + margin;
-        run.plan(count, 1, |model, variances, _| {
+    pub(crate) fn plan_probable(&mut self, problem: &Problem, ledger: &Ledger) -> Result<Vec<Proposal>> {
+        self.plan(problem, ledger, Index::Probability(self.margin), |model, variances, threshold| {
             // Φ is increasing: comparing z instead keeps far tails apart that Φ would round to 0 or 1.
             let z = |(mean, variance): (&f64, &f64)| (mean - threshold) / variance.sqrt().max(f64::MIN_POSITIVE);
-            Ok(model.mean().iter().zip(variances).map(z).collect())
+            model.mean().iter().zip(variances).map(z).collect()
         })
+    }
+
+    /// By an index where the kernel is learnt, and by scores over a threshold where it is given.
+    fn plan(&mut self, problem: &Problem, ledger: &Ledger, learnt: Index, scores: Scores) -> Result<Vec<Proposal>> {
+        let count = self.sequential.next_len(problem, ledger);
+        if problem.kernel().is_none() {
+            return one_by_one::plan(problem, ledger, count, self.sequential.box_candidates(), learnt);
+        }
+        let run = ModelRun::synced(&mut self.run, self.sequential, problem, ledger)?;
+        let threshold = self.incumbent.of(run) + self.margin;
+        run.plan(count, 1, |model, variances, _| Ok(scores(model, variances, threshold)))
     }
 }
 
-fn check_margin(margin: f64) -> Result<()> {
-    if margin.is_finite() && margin >= 0.0 {
-        Ok(())
-    } else {
-        Err(Error::Parameter { name: "margin", value: margin, requirement: "finite and not negative" })
-    }
-}
+/// Of every candidate, from the model, the variances and the threshold.
+type Scores = fn(&CandidateModel, &[f64], f64) -> Vec<f64>;
 
 impl Incumbent {
     /// $\mu^+$; the prior mean before there is a measured candidate.
-    pub(crate) fn of(self, run: &ExactRun) -> f64 {
+    pub(crate) fn of(self, run: &ModelRun) -> f64 {
         match self {
             Self::Measured => run.model.measured().iter().map(|&a| run.model.mean()[a]).reduce(f64::max).unwrap_or(0.0),
             Self::LastStep => run.best_before,

@@ -2,7 +2,7 @@
 
 use super::cache::Cache;
 use super::improvement::{Incumbent, expected_improvement};
-use super::sequential::{ExactRun, Sequential, best_allowed};
+use super::sequential::{ModelRun, Sequential, best_allowed};
 use super::width::UcbWidth;
 use crate::error::{Error, Result};
 use crate::strategy::run::ledger::{Ledger, Proposal};
@@ -35,7 +35,7 @@ pub struct MiniMeta {
     growth: f64,
     sequential: Sequential,
     #[serde(skip)]
-    run: Cache<ExactRun>,
+    run: Cache<ModelRun>,
 }
 
 impl Default for MiniMeta {
@@ -72,7 +72,7 @@ impl MiniMeta {
 
     pub(crate) fn plan(&mut self, problem: &Problem, ledger: &Ledger) -> Result<Vec<Proposal>> {
         let left = problem.budget().saturating_sub(ledger.trials().len());
-        let run = ExactRun::synced(&mut self.run, self.sequential, problem, ledger)?;
+        let run = ModelRun::synced(&mut self.run, self.sequential, problem, ledger)?;
         let variances = run.model.variances();
         let scores = match self.index {
             MetaIndex::Ucb(width) => {

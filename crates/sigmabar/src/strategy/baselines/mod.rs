@@ -28,7 +28,7 @@ pub use bkb::{Bkb, BkbWidth};
 pub use bpe::{Bpe, BpeSchedule, BpeWidth};
 pub use decoupled::DecoupledThompson;
 pub use ek_ucb::EkUcb;
-pub use improvement::{ExpectedImprovement, Incumbent, ProbabilityOfImprovement};
+pub use improvement::{ExpectedImprovement, Improvement, Incumbent, ProbabilityOfImprovement};
 pub use largest_variance::LargestVariance;
 pub use mini_meta::{MetaIndex, MiniMeta};
 pub use random::{Random, Sobol};

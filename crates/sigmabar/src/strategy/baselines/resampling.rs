@@ -2,8 +2,8 @@
 
 use super::cache::Cache;
 use super::candidate_set::{CandidateSet, random_numbers};
-use super::model::{CandidateModel, Dictionary};
-use super::sequential::{Sequential, bar};
+use super::model::Dictionary;
+use super::sequential::{ModelRun, Sequential};
 use crate::error::Result;
 use crate::strategy::run::ledger::{Ledger, Proposal};
 use crate::strategy::run::problem::Problem;
@@ -22,16 +22,7 @@ pub(crate) struct Resampling {
     /// How many there were after each closed batch.
     sizes: Vec<usize>,
     #[serde(skip)]
-    run: Cache<SparseRun>,
-}
-
-/// The sparse posterior of a run, as far as its batches are closed.
-#[derive(Clone, Debug)]
-pub(crate) struct SparseRun {
-    pub set: CandidateSet,
-    pub model: CandidateModel,
-    pub barred: Vec<bool>,
-    absorbed: usize,
+    run: Cache<ModelRun>,
 }
 
 impl Resampling {
@@ -44,30 +35,24 @@ impl Resampling {
     }
 
     /// The posterior over the closed batches before `end`: what was counted when the dictionary was drawn, then one by one.
-    pub fn synced(&mut self, how: Sequential, problem: &Problem, ledger: &Ledger, end: usize) -> Result<&mut SparseRun> {
+    pub fn synced(&mut self, how: Sequential, problem: &Problem, ledger: &Ledger, end: usize) -> Result<&mut ModelRun> {
         let mut run = match self.run.take() {
             Some(run) => run,
             None => self.start(how, problem, ledger)?,
         };
-        for batch in run.absorbed..end {
-            for m in run.set.measurements(problem, ledger, batch) {
-                run.model.observe(m.candidate, m.value, m.weight)?;
-            }
-            bar(&mut run.barred, &run.set, ledger, batch);
-        }
-        run.absorbed = run.absorbed.max(end);
+        run.absorb(problem, ledger, end)?;
         Ok(self.run.put(run))
     }
 
-    fn start(&self, how: Sequential, problem: &Problem, ledger: &Ledger) -> Result<SparseRun> {
+    fn start(&self, how: Sequential, problem: &Problem, ledger: &Ledger) -> Result<ModelRun> {
         let set = CandidateSet::new(problem, ledger, how.box_candidates())?;
         let model = set.model(problem, Dictionary::Chosen)?;
-        let mut run = SparseRun { barred: set.barred_before(ledger), model, set, absorbed: self.drawn_after };
+        let mut run = ModelRun::new(set, model, ledger);
         for m in run.set.measured_before(problem, ledger) {
             run.model.count(m.candidate, m.value, m.weight);
         }
-        for batch in 0..self.drawn_after {
-            run.count(problem, ledger, batch);
+        for _ in 0..self.drawn_after {
+            run.count(problem, ledger);
         }
         run.model.redraw(&self.dictionary)?;
         Ok(run)
@@ -105,8 +90,7 @@ impl Resampling {
             return Ok(());
         }
         let mut run = self.run.take().expect("it was put back above");
-        run.count(problem, ledger, batch);
-        run.absorbed = batch + 1;
+        run.count(problem, ledger);
         run.model.redraw(&drawn)?;
         self.dictionary = drawn;
         self.drawn_after = batch + 1;
@@ -123,14 +107,5 @@ impl Resampling {
     /// The arms that carry the features.
     pub fn dictionary(&self) -> &[usize] {
         &self.dictionary
-    }
-}
-
-impl SparseRun {
-    fn count(&mut self, problem: &Problem, ledger: &Ledger, batch: usize) {
-        for m in self.set.measurements(problem, ledger, batch) {
-            self.model.count(m.candidate, m.value, m.weight);
-        }
-        bar(&mut self.barred, &self.set, ledger, batch);
     }
 }

@@ -77,9 +77,9 @@ impl Sequential {
     }
 }
 
-/// The exact posterior of a run, as far as its batches are closed.
+/// The posterior of a run over its candidates, as far as its batches are closed.
 #[derive(Clone, Debug)]
-pub(crate) struct ExactRun {
+pub(crate) struct ModelRun {
     pub set: CandidateSet,
     pub model: CandidateModel,
     pub barred: Vec<bool>,
@@ -88,26 +88,46 @@ pub(crate) struct ExactRun {
     absorbed: usize,
 }
 
-impl ExactRun {
-    /// Brings the cached posterior up to the ledger: the same numbers whether it was kept or is made again. Cost O(Am) for each new observation.
+impl ModelRun {
+    /// Before its first batch.
+    pub fn new(set: CandidateSet, model: CandidateModel, ledger: &Ledger) -> Self {
+        Self { barred: set.barred_before(ledger), set, model, best_before: 0.0, absorbed: 0 }
+    }
+
+    /// Brings the cached exact posterior up to the ledger: the same numbers whether it was kept or is made again. Cost O(Am) for each new observation.
     pub fn synced<'a>(cache: &'a mut Cache<Self>, how: Sequential, problem: &Problem, ledger: &Ledger) -> Result<&'a mut Self> {
         let mut run = match cache.take() {
             Some(run) => run,
             None => {
                 let set = CandidateSet::new(problem, ledger, how.box_candidates)?;
                 let model = set.model_before(problem, ledger, Dictionary::Measured)?;
-                Self { barred: set.barred_before(ledger), set, model, best_before: 0.0, absorbed: 0 }
+                Self::new(set, model, ledger)
             }
         };
-        for batch in run.absorbed..ledger.closed() {
-            run.best_before = run.model.mean().iter().copied().fold(0.0, f64::max);
-            for m in run.set.measurements(problem, ledger, batch) {
-                run.model.observe(m.candidate, m.value, m.weight)?;
-            }
-            bar(&mut run.barred, &run.set, ledger, batch);
-        }
-        run.absorbed = ledger.closed();
+        run.absorb(problem, ledger, ledger.closed())?;
         Ok(cache.put(run))
+    }
+
+    /// Takes in the closed batches before `end`, one observation after another.
+    pub fn absorb(&mut self, problem: &Problem, ledger: &Ledger, end: usize) -> Result<()> {
+        for batch in self.absorbed..end {
+            self.best_before = self.model.mean().iter().copied().fold(0.0, f64::max);
+            for m in self.set.measurements(problem, ledger, batch) {
+                self.model.observe(m.candidate, m.value, m.weight)?;
+            }
+            bar(&mut self.barred, &self.set, ledger, batch);
+        }
+        self.absorbed = self.absorbed.max(end);
+        Ok(())
+    }
+
+    /// Counts the next batch for a model that is drawn anew afterwards.
+    pub fn count(&mut self, problem: &Problem, ledger: &Ledger) {
+        for m in self.set.measurements(problem, ledger, self.absorbed) {
+            self.model.count(m.candidate, m.value, m.weight);
+        }
+        bar(&mut self.barred, &self.set, ledger, self.absorbed);
+        self.absorbed += 1;
     }
 
     /// The next batch by an index over all candidates, computed from the variances as they will be and the number of the evaluation, from 1.

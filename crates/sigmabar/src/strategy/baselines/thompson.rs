@@ -3,7 +3,7 @@
 use super::cache::Cache;
 use super::candidate_set::{noise_level, norm_bound, random_numbers};
 use super::model::CandidateModel;
-use super::sequential::{ExactRun, Sequential, best_allowed};
+use super::sequential::{ModelRun, Sequential, best_allowed};
 use crate::error::{Result, positive};
 use crate::strategy::auto::one_by_one::{self, Index};
 use crate::strategy::run::ledger::{Ledger, Proposal};
@@ -64,7 +64,7 @@ pub struct ThompsonSampling {
     scale: SampleScale,
     sequential: Sequential,
     #[serde(skip)]
-    run: Cache<ExactRun>,
+    run: Cache<ModelRun>,
     #[serde(skip)]
     prior: Cache<Matrix>,
 }
@@ -92,7 +92,7 @@ impl ThompsonSampling {
         if problem.kernel().is_none() {
             return one_by_one::plan(problem, ledger, count, self.sequential.box_candidates(), Index::Draw);
         }
-        let run = ExactRun::synced(&mut self.run, self.sequential, problem, ledger)?;
+        let run = ModelRun::synced(&mut self.run, self.sequential, problem, ledger)?;
         let prior = match self.prior.take() {
             Some(prior) => prior,
             None => prior_factor(&run.model)?,

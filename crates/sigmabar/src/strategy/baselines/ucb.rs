@@ -1,7 +1,7 @@
 //! GP-UCB: optimism in the face of uncertainty (Srinivas et al. 2010; algorithm notes 5.1).
 
 use super::cache::Cache;
-use super::sequential::{ExactRun, Sequential};
+use super::sequential::{ModelRun, Sequential};
 use super::width::UcbWidth;
 use crate::error::Result;
 use crate::strategy::auto::one_by_one::{self, Index};
@@ -17,7 +17,7 @@ pub struct GpUcb {
     width: UcbWidth,
     sequential: Sequential,
     #[serde(skip)]
-    run: Cache<ExactRun>,
+    run: Cache<ModelRun>,
 }
 
 impl GpUcb {
@@ -45,7 +45,7 @@ impl GpUcb {
             let factor = width.learnt(problem, ledger.trials().len(), candidates)?;
             return one_by_one::plan(problem, ledger, count, candidates, Index::Optimism(factor));
         }
-        let run = ExactRun::synced(&mut self.run, self.sequential, problem, ledger)?;
+        let run = ModelRun::synced(&mut self.run, self.sequential, problem, ledger)?;
         run.plan(count, ledger.trials().len() + 1, |model, variances, step| {
             let b = width.factor(problem, model, step)?;
             Ok(model.mean().iter().zip(variances).map(|(mean, variance)| mean + b * variance.sqrt()).collect())

@@ -3,9 +3,9 @@
 mod frozen;
 
 use super::candidate_set::{noise_level, norm_bound};
-use super::resampling::{Resampling, SparseRun};
-use super::sequential::Sequential;
-use crate::error::{Error, Result, positive};
+use super::resampling::Resampling;
+use super::sequential::{ModelRun, Sequential};
+use crate::error::{Error, Result, not_negative, positive};
 use crate::strategy::run::ledger::{Ledger, Proposal};
 use crate::strategy::run::problem::Problem;
 use frozen::FrozenBatch;
@@ -112,8 +112,7 @@ impl Bbkb {
         self.oversampling.map_or(Ok(0.0), |q| positive("oversampling", q))?;
         match self.width {
             BbkbWidth::Code | BbkbWidth::Paper => norm_bound(problem).and(noise_level(problem)).map(drop),
-            BbkbWidth::Constant(factor) if factor.is_finite() && factor >= 0.0 => Ok(()),
-            BbkbWidth::Constant(value) => Err(Error::Parameter { name: "width factor", value, requirement: "finite and not negative" }),
+            BbkbWidth::Constant(factor) => not_negative("width factor", factor).map(drop),
         }
     }
 
@@ -158,7 +157,7 @@ impl Bbkb {
 }
 
 /// Chooses until the rule says stop or nothing is left of the budget. The choice that makes the rule fire belongs to the batch.
-fn choose_batch(run: &SparseRun, factor: f64, rule: BatchRule, growth: f64, left: usize) -> Result<Vec<Proposal>> {
+fn choose_batch(run: &ModelRun, factor: f64, rule: BatchRule, growth: f64, left: usize) -> Result<Vec<Proposal>> {
     let mut batch = FrozenBatch::new(&run.model, factor);
     let mut proposals = Vec::new();
     while proposals.len() < left {
