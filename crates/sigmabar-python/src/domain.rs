@@ -68,11 +68,6 @@ impl PyDomain {
         let candidates = self.inner.candidates(count, seed).map_err(raise)?;
         from_points(py, candidates.natural(0, candidates.len()).map_err(raise)?.view())
     }
-
-    /// A kernel that suits the columns: Matérn 5/2 on numbers, Hamming on categories.
-    fn default_kernel(&self, lengthscale: f64, variance: f64) -> PyResult<crate::kernel::PyKernel> {
-        Ok(sigmabar::Sourced::<sigmabar::Kernel>::from(self.inner.default_kernel(lengthscale, variance).map_err(raise)?).into())
-    }
 }
 
 fn column((kind, low, high, log, step, levels, choices): ColumnParts) -> PyResult<Column> {

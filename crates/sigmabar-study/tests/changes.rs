@@ -436,7 +436,7 @@ fn a_correction_keeps_what_was_remarked_before() {
     let Asked::Trials(trials) = study.ask(&AskRequest::new("w", 1)).unwrap() else { panic!() };
     let (id, note) = (trials[0].id, "bubbles; replicates A1 1, A2 3".to_owned());
     let mean = TrialResult::Value { value: 2.0, standard_error: Some(1.0), replicates: Some(2) };
-    study.tell_with_notes(&[(id, mean)], &[(id, note.clone())]).unwrap();
+    study.tell_sheet(&FilledSheet { notes: vec![(id, note.clone())], ..sheet(&[(id, mean)], &[]) }).unwrap();
     let noted = || study.trials().unwrap()[0].note.clone().unwrap();
     study.replace(id, &value(2.5), "a slip").unwrap();
     assert_eq!(noted(), format!("a slip; before: {note}"));

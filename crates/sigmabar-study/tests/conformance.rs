@@ -3,7 +3,7 @@
 use crate::support;
 
 use sigmabar_study::{
-    AskRequest, Asked, Error, EventKind, ImportedRow, Nearest, Page, Study, StudySpec, Told, TrialResult, TrialStatus, Value,
+    AskRequest, Asked, Error, EventKind, FilledSheet, ImportedRow, Nearest, Page, Study, StudySpec, Told, TrialResult, TrialStatus, Value,
 };
 use std::time::Duration;
 use support::{ask, certified, essence, plain, truth, work};
@@ -262,10 +262,11 @@ fn results_and_notes_are_written_together_or_not_at_all() {
     let study = place.create("a", &plain(3)).unwrap();
     let trials = ask(&study, "w", 3);
     let results = [(0, truth(&trials[0]))];
-    let refused = study.tell_with_notes(&results, &[(0, "warm".into()), (9, "no such trial".into())]);
+    let sheet = |notes: [(u64, String); 2]| FilledSheet { results: results.to_vec(), notes: notes.to_vec(), ..FilledSheet::default() };
+    let refused = study.tell_sheet(&sheet([(0, "warm".into()), (9, "no such trial".into())]));
     assert!(matches!(refused, Err(Error::UnknownTrial { id: 9, .. })));
     assert!(study.trials().unwrap().iter().all(|row| row.note.is_none() && row.value.is_none()));
-    assert_eq!(study.tell_with_notes(&results, &[(0, "warm".into()), (1, "still running".into())]).unwrap(), [Told::Counted]);
+    assert_eq!(study.tell_sheet(&sheet([(0, "warm".into()), (1, "still running".into())])).unwrap(), [Told::Counted]);
     let rows = place.open(None).unwrap().trials().unwrap();
     assert!(rows[0].value.is_some() && rows[0].note.as_deref() == Some("warm") && rows[1].note.as_deref() == Some("still running"));
 }

@@ -14,7 +14,6 @@ mod coverage_support;
 mod design_box;
 mod design_capped;
 mod design_finite;
-mod design_paper;
 mod domain_candidates;
 mod domain_cells;
 mod domain_cover;

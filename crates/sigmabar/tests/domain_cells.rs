@@ -1,4 +1,4 @@
-//! The cell tree: tiling, lookup, radii, pictures and storage.
+//! The cell tree: tiling, lookup, radii and storage.
 
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
@@ -195,40 +195,6 @@ fn compacting_keeps_what_survives_and_frees_the_rest() {
         }
         tree.compact();
         assert_eq!((tree.len(), tree.is_discarded(0), tree.surviving_share()), (1, true, 0.0));
-    }
-}
-
-#[test]
-fn pictures_are_surviving_shares() {
-    for dim in 2..=3 {
-        let tree = grown(dim, 60 + dim as u64, 300);
-        let parts = (7, 5);
-        let picture = tree.projection((dim - 1, 0), parts).expect("a picture");
-        let total: f64 = picture.as_slice().iter().sum::<f64>() / 35.0;
-        assert!((total - tree.surviving_share()).abs() < 1e-10);
-        assert!(picture.as_slice().iter().all(|&share| (-1e-12..=1.0 + 1e-9).contains(&share)));
-        // Against counting random points in one pixel.
-        let mut rng = ChaCha8Rng::seed_from_u64(9);
-        for pixel in [(0, 0), (3, 2), (6, 4)] {
-            let n = 20_000;
-            let at = |column: usize, share: f64| tree.low(0)[column] + share * (tree.high(0)[column] - tree.low(0)[column]);
-            let hits = (0..n).filter(|_| {
-                let mut point: Vec<f64> = (0..dim).map(|column| at(column, rng.random::<f64>())).collect();
-                point[dim - 1] = at(dim - 1, (pixel.0 as f64 + rng.random::<f64>()) / 7.0);
-                point[0] = at(0, (pixel.1 as f64 + rng.random::<f64>()) / 5.0);
-                tree.survives(&point)
-            });
-            let share = hits.count() as f64 / f64::from(n);
-            assert!((share - picture[pixel]).abs() < 0.02, "{pixel:?}: {share} against {}", picture[pixel]);
-        }
-        let line = tree.surviving_by_column(dim - 1, 7).expect("a line");
-        for (i, share) in line.iter().enumerate() {
-            let mean: f64 = (0..5).map(|j| picture[(i, j)]).sum::<f64>() / 5.0;
-            assert!((share - mean).abs() < 1e-10);
-        }
-        assert!(tree.projection((0, 0), parts).is_err());
-        assert!(tree.projection((0, dim), parts).is_err());
-        assert!(tree.projection((0, 1), (0, 5)).is_err());
     }
 }
 

@@ -1,4 +1,4 @@
-//! ELBO, upper bound and divergence against the printed formulas, and their order on many instances.
+//! ELBO and upper bound against the printed formulas, and their order on many instances.
 
 use crate::oracle;
 
@@ -116,8 +116,6 @@ fn the_evidence_lies_between_its_bounds() {
         let margin = 1e-9 * (1.0 + evidence.abs());
         assert!(posterior.elbo() <= evidence + margin);
         assert!(evidence <= posterior.log_evidence_upper_bound(None).unwrap() + margin);
-        let divergence = posterior.divergence(&exact).unwrap();
-        assert!(divergence >= 0.0 && divergence <= posterior.divergence_upper_bound(None).unwrap() + margin);
     }
 }
 
@@ -162,7 +160,7 @@ fn largest_row_sum(kernel: &Kernel, x: &[Vec<f64>]) -> f64 {
 }
 
 #[test]
-fn every_point_inducing_has_no_divergence() {
+fn every_point_inducing_leaves_the_evidence_itself() {
     let (kernel, _) = matern();
     let mut draws = Draws::new(13);
     for _ in 0..50 {
@@ -170,19 +168,14 @@ fn every_point_inducing_has_no_divergence() {
         instance.z = instance.x.clone();
         let (posterior, exact) = (instance.sparse(&kernel), instance.exact(&kernel));
         close(posterior.elbo(), exact.log_evidence(), 1e-8, "ELBO with every point inducing");
-        assert!(posterior.divergence(&exact).unwrap() <= 1e-8 * (1.0 + exact.log_evidence().abs()));
     }
 }
 
 #[test]
-fn posteriors_of_different_models_have_no_divergence_to_speak_of() {
+fn a_negative_residual_norm_is_refused() {
     let (kernel, _) = matern();
     let mut draws = Draws::new(14);
-    let mut instance = instance(&mut draws, Prior::ZERO);
-    let posterior = instance.sparse(&kernel);
-    assert!(matches!(posterior.divergence(&instance.exact(&Kernel::matern(2.5, 0.5, 2.0).unwrap())), Err(Error::Premise { .. })));
-    instance.tau *= 2.0;
-    assert!(matches!(posterior.divergence(&instance.exact(&kernel)), Err(Error::Premise { .. })));
+    let posterior = instance(&mut draws, Prior::ZERO).sparse(&kernel);
     let bad = ResidualNorm { value: -1.0, kind: ResidualNormKind::Trace };
     assert!(matches!(posterior.log_evidence_upper_bound(Some(bad)), Err(Error::Parameter { name: "residual norm", .. })));
 }

@@ -7,10 +7,7 @@ use crate::inducing_plain;
 use inducing_plain::{eigenvalues, solve, squared_exponential, weighted_gram};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
-use sigmabar::inducing::{
-    Inducing, InducingRule, PartialCholesky, density_leverage_scores, exact_leverage_scores, posterior_variance_probabilities,
-    recursive_leverage_scores,
-};
+use sigmabar::inducing::{Inducing, InducingRule, PartialCholesky, posterior_variance_probabilities};
 use sigmabar::points::Locations;
 use sigmabar::{Collected, Error, Kernel, Points};
 
@@ -29,6 +26,14 @@ fn random_counts(n: usize, seed: u64) -> Vec<f64> {
     (0..n).map(|_| f64::from(rng.random_range(1..5_u32))).collect()
 }
 
+fn exact_scores(kernel: &Kernel, ridge: f64, data: &Locations) -> Vec<f64> {
+    InducingRule::ExactLeverage { size: 1 }.select(kernel, ridge, data, 0).unwrap().scores().unwrap().to_vec()
+}
+
+fn density_scores(kernel: &Kernel, ridge: f64, data: &Locations) -> Vec<f64> {
+    InducingRule::DensityLeverage { size: 1 }.select(kernel, ridge, data, 1).unwrap().scores().unwrap().to_vec()
+}
+
 /// [K(K+τ²I)⁻¹]_ii, column by column.
 fn dense_scores(k: &[Vec<f64>], rho: f64) -> Vec<f64> {
     let n = k.len();
@@ -44,7 +49,7 @@ fn exact_scores_are_the_dense_formula_the_variance_and_sum_to_the_dimension() {
         let counts = random_counts(n, seed);
         let kernel = Kernel::squared_exponential(0.3, 1.0).unwrap();
         let data = locations(&x, &counts);
-        let scores = exact_leverage_scores(&kernel, ridge, &data).unwrap();
+        let scores = exact_scores(&kernel, ridge, &data);
         let k = weighted_gram(&x, &counts, 0.3);
         let rho = ridge * ridge;
         let dense = dense_scores(&k, rho);
@@ -76,7 +81,7 @@ fn exact_leverage_sampling_prefers_high_scores() {
     x.push(vec![10.0]);
     let data = locations(&x, &[1.0; 51]);
     let kernel = Kernel::squared_exponential(0.5, 1.0).unwrap();
-    let scores = exact_leverage_scores(&kernel, 0.1, &data).unwrap();
+    let scores = exact_scores(&kernel, 0.1, &data);
     let draws = 2000;
     let hits = (0..draws)
         .filter(|&seed| {
@@ -95,23 +100,22 @@ fn recursive_scores_over_estimate_and_the_theorem_holds_where_it_subsamples() {
     let data = locations(&x, &vec![1.0; n]);
     let kernel = Kernel::matern(0.5, 1.0, 1.0).unwrap();
     let (ridge, delta) = (17.0, 0.03);
-    let exact = exact_leverage_scores(&kernel, ridge, &data).unwrap();
+    let exact = exact_scores(&kernel, ridge, &data);
     let dimension: f64 = exact.iter().sum();
     let (mut over, mut held) = (0, 0);
     let seeds = 10;
     for seed in 0..seeds {
-        let scores = recursive_leverage_scores(&kernel, ridge, &data, delta, seed).unwrap();
+        let chosen = InducingRule::RecursiveLeverageTheory { delta }.select(&kernel, ridge, &data, seed).unwrap();
+        let scores = chosen.scores().unwrap();
         over += usize::from(scores.iter().zip(&exact).all(|(s, l)| *s >= l * (1.0 - 1e-9)));
         // Not a wild over-estimate: within the factor (3/2)·2·2 of the sum.
         assert!(scores.iter().sum::<f64>() < 6.0 * dimension);
-        let chosen = InducingRule::RecursiveLeverageTheory { delta }.select(&kernel, ridge, &data, seed).unwrap();
         let m = chosen.points().len();
         assert!(m > 20 && m < n / 2, "it does subsample: {m} of {n}, dimension {dimension}");
         assert!((m as f64) < 384.0 * dimension * (3.0 * dimension / delta).ln());
         let norm = PartialCholesky::with_points(&kernel, &data, chosen.points()).unwrap().residual_norm(m).unwrap();
         held += usize::from(norm.value <= ridge * ridge);
         let inclusion = chosen.inclusion().unwrap();
-        let scores = chosen.scores().unwrap();
         let factor = 16.0 * (scores.iter().sum::<f64>() / delta).ln();
         for (&i, p) in chosen.indices().unwrap().iter().zip(inclusion) {
             assert!((p - (factor * scores[i]).min(1.0)).abs() < 1e-12);
@@ -168,7 +172,7 @@ fn bless_includes_with_the_probabilities_it_reports() {
     let data = locations(&x, &vec![1.0; n]);
     let kernel = Kernel::squared_exponential(0.1, 1.0).unwrap();
     let (ridge, q) = (1.5, 3.0);
-    let exact = exact_leverage_scores(&kernel, ridge, &data).unwrap();
+    let exact = exact_scores(&kernel, ridge, &data);
     let runs = 3000;
     let mut frequency = vec![0.0; n];
     let mut estimates = Vec::new();
@@ -196,8 +200,8 @@ fn density_scores_match_the_dimension_and_the_ranks() {
     let data = locations(&x, &vec![1.0; n]);
     for kernel in [Kernel::squared_exponential(0.05, 1.0).unwrap(), Kernel::matern(1.5, 0.1, 1.0).unwrap()] {
         let ridge = 0.5;
-        let exact: f64 = exact_leverage_scores(&kernel, ridge, &data).unwrap().iter().sum();
-        let density: f64 = density_leverage_scores(&kernel, ridge, &data, 1).unwrap().iter().sum();
+        let exact: f64 = exact_scores(&kernel, ridge, &data).iter().sum();
+        let density: f64 = density_scores(&kernel, ridge, &data).iter().sum();
         println!("sum of scores {density:.2}, effective dimension {exact:.2}");
         assert!((density / exact - 1.0).abs() < 0.1, "{density} against {exact}");
     }
@@ -207,8 +211,8 @@ fn density_scores_match_the_dimension_and_the_ranks() {
     let mixture: Vec<Vec<f64>> = (0..1000).map(|i| vec![if i < 500 { normal() } else { 4.0 + 0.3 * normal() }]).collect();
     let data = locations(&mixture, &[1.0; 1000]);
     for kernel in [Kernel::squared_exponential(0.2, 1.0).unwrap(), Kernel::matern(1.5, 0.3, 1.0).unwrap()] {
-        let exact = exact_leverage_scores(&kernel, 0.5, &data).unwrap();
-        let density = density_leverage_scores(&kernel, 0.5, &data, 1).unwrap();
+        let exact = exact_scores(&kernel, 0.5, &data);
+        let density = density_scores(&kernel, 0.5, &data);
         let correlation = rank_correlation(&exact, &density);
         println!("rank correlation {correlation:.3}");
         assert!(correlation > 0.9, "{correlation}");
@@ -224,8 +228,8 @@ fn density_scores_know_the_length_scales() {
     let stretched: Vec<Vec<f64>> = x.iter().map(|r| vec![5.0 * r[0], 0.1 * r[1]]).collect();
     let shared = Kernel::matern(1.5, 0.3, 1.0).unwrap();
     let each = Kernel::matern(1.5, [1.5, 0.03], 1.0).unwrap();
-    let a = density_leverage_scores(&shared, 0.5, &locations(&x, &[1.0; 500]), 1).unwrap();
-    let b = density_leverage_scores(&each, 0.5, &locations(&stretched, &[1.0; 500]), 1).unwrap();
+    let a = density_scores(&shared, 0.5, &locations(&x, &[1.0; 500]));
+    let b = density_scores(&each, 0.5, &locations(&stretched, &[1.0; 500]));
     for i in 0..500 {
         assert!((a[i] - b[i]).abs() < 1e-3 * a[i], "{} against {}", a[i], b[i]);
     }
@@ -284,7 +288,7 @@ fn posterior_variance_sampling_includes_as_it_reports() {
     let data = locations(&x, &vec![1.0; n]);
     let kernel = Kernel::squared_exponential(0.1, 1.0).unwrap();
     let (ridge, q) = (1.0, 2.0);
-    let dimension: f64 = exact_leverage_scores(&kernel, ridge, &data).unwrap().iter().sum();
+    let dimension: f64 = exact_scores(&kernel, ridge, &data).iter().sum();
     let runs = 300;
     let (mut estimates, mut sizes) = (Vec::new(), 0.0);
     for seed in 0..runs {

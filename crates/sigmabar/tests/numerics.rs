@@ -4,7 +4,7 @@ use crate::oracle;
 
 use oracle::{Covariance, Draws};
 use sigmabar::accumulator::{Plan, SumsError};
-use sigmabar::certificate::{Method, Widths};
+use sigmabar::certificate::Method;
 use sigmabar::design::{DictionarySize, MaxVariance};
 use sigmabar::posterior::ExactPosterior;
 use sigmabar::{Claim, Collected, Error, FeatureMap, Kernel, Noise, Observations, Points, Posterior, Prior};
@@ -174,18 +174,6 @@ fn a_column_without_digits_is_refused_by_name() {
     // Queries are held to the same.
     let features = FeatureMap::new(Kernel::squared_exponential(vec![1.0, 100.0], 1.0).unwrap(), rows([1.7e18; 3])).unwrap();
     assert!(matches!(features.features(close.view()), Err(Error::Digits { column: 1, .. })));
-}
-
-/// A point differs from itself by nothing (P9).
-#[test]
-fn a_point_compared_with_itself_costs_nothing() {
-    let x = grid(0.0, 1.0, 20);
-    let posterior = fit(&Kernel::squared_exponential(0.3, 1.0).unwrap(), 1e-3, &x, &x, &x);
-    let claim = Claim::new(0.1).unwrap().norm_bound(1.0).unwrap().noise(Noise::gaussian(1e-3).unwrap()).method(Method::Direct);
-    let widths = Widths::new(Arc::clone(posterior.information()), &claim).unwrap();
-    let found = widths.difference_half_widths(&[0.25], line(&[0.25, 0.26]).view()).unwrap();
-    assert_eq!(found[0].total(), 0.0);
-    assert!(found[1].total() > 0.0);
 }
 
 /// What rounding may have done is part of a saved model (P12).

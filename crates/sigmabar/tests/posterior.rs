@@ -298,7 +298,7 @@ fn corrected_norm_bound_holds_and_the_half_is_needed() {
         let y: Vec<f64> = f.values(points(&p.x).view()).unwrap().iter().zip(&noise).map(|(v, e)| v + e).collect();
         let o = Observations::new(points(&p.x), &y, Collected::DeclaredFixed, Prior::ZERO).unwrap();
         let posterior = Posterior::fit(Arc::new(FeatureMap::new(p.kernel.clone(), points(&p.z)).unwrap()), p.tau, o).unwrap();
-        let limit = posterior.norm_limit(1.5, noise_norm, posterior.information().residual_trace());
+        let limit = 1.5 * (1.0 + posterior.information().residual_trace().max(0.0).sqrt() / (2.0 * p.tau)) + noise_norm / (2.0 * p.tau);
         assert!(posterior.norm() <= limit * (1.0 + 1e-10), "{} > {limit}", posterior.norm());
     }
     // One datum with k = τ² attains ‖μ̄‖ = |e|/(2τ).
@@ -306,7 +306,7 @@ fn corrected_norm_bound_holds_and_the_half_is_needed() {
     let x = Points::on_line(vec![0.0]).unwrap();
     let o = Observations::new(x.clone(), &[2.0], Collected::DeclaredFixed, Prior::ZERO).unwrap();
     let posterior = Posterior::fit(Arc::new(FeatureMap::new(kernel, x).unwrap()), 0.5, o).unwrap();
-    close(posterior.norm(), posterior.norm_limit(0.0, 2.0, 0.0), 1e-12, "attained");
+    close(posterior.norm(), 2.0 / (2.0 * 0.5), 1e-12, "attained");
 }
 
 #[test]

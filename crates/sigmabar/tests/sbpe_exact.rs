@@ -107,3 +107,12 @@ fn gaps_fall_with_the_noise_and_never_below_the_truth() {
         }
     });
 }
+
+/// One survivor left: the pair of a point with itself is exactly 0, without its rounding (P9).
+#[test]
+fn a_point_compared_with_itself_costs_nothing() {
+    let kernel = Kernel::squared_exponential(0.3, 1.0).unwrap();
+    let domain = Domain::List(ListDomain::new(Points::on_line(vec![0.0, 1.0]).unwrap()).unwrap());
+    let truth = Truth { kernel: &kernel, norm: 2.0, domain, f: &|x| 1.0 - 2.0 * x, best: 1.0 };
+    assert_eq!(truth.run(1e-3, 0.0).gap, 0.0);
+}

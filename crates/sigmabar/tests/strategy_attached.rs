@@ -236,10 +236,9 @@ fn auto_shows_its_posterior_in_the_datas_scale() {
     // Where it was measured, without noise, it knows the values.
     let at = Points::from_rows(&run.ledger().trials().iter().map(|t| t.point.clone()).collect::<Vec<_>>()).unwrap();
     let (mean, band) = (seen.mean(at.view()).unwrap(), seen.band(at.view(), 3.0).unwrap());
-    let wide = seen.prediction_band(at.view(), 3.0).unwrap();
     for (i, x) in at.view().rows().enumerate() {
         assert!((mean[i] - 500.0 - 100.0 * bump(x)).abs() < 2.0, "{} for {}", mean[i], 500.0 + 100.0 * bump(x));
-        assert!(wide[i].0 <= band[i].0 && band[i].0 <= mean[i] && mean[i] <= band[i].1 && band[i].1 <= wide[i].1);
+        assert!(band[i].0 <= mean[i] && mean[i] <= band[i].1);
     }
     let reports = run.batches().unwrap();
     assert!(reports.iter().all(|b| b.gap.is_some() && b.certificate.as_ref().unwrap().label() == Label::Estimated));

@@ -25,20 +25,12 @@ impl Study {
     /// # Errors
     /// As [`Study::tell`].
     pub fn tell_all(&self, results: &[(u64, TrialResult)]) -> Result<Vec<Told>> {
-        self.tell_with_notes(results, &[])
+        self.tell_sheet(&FilledSheet { results: results.to_vec(), ..FilledSheet::default() })
     }
 
-    /// Writes results and what people remarked about trials, these or others, down in one transaction: all of it or, if anything is refused, nothing. A new
-    /// note takes the place of an old one.
-    ///
-    /// # Errors
-    /// As [`Study::tell`].
-    pub fn tell_with_notes(&self, results: &[(u64, TrialResult)], notes: &[(u64, String)]) -> Result<Vec<Told>> {
-        self.tell_sheet(&FilledSheet { results: results.to_vec(), notes: notes.to_vec(), ..FilledSheet::default() })
-    }
-
-    /// The same for a sheet. Settings may stand on it as they were used in truth, if the study declares that to be possible: they enter as the points measured. Results
-    /// of several wells are told with these: only where a well has changed is the result another one, and the standard errors of the plate follow.
+    /// The same for a sheet, with what people remarked about trials, these or others: a new note takes the place of an old one. Settings may stand on it as they were
+    /// used in truth, if the study declares that to be possible: they enter as the points measured. Results of several wells are told with these: only where a well
+    /// has changed is the result another one, and the standard errors of the plate follow.
     ///
     /// # Errors
     /// As [`Study::tell`]; [`Error::UsedOtherwise`], [`Error::Setting`] for a value that the parameter does not take.

@@ -274,15 +274,4 @@ impl Claim {
         }
         noise.validated(None)
     }
-
-    /// The ridge $\tau = R z/C$ (algorithm notes 7.5): for $\lambda=0$ the direct width is then within $\sqrt2$ of the narrowest over all linear
-    /// estimators, at every point. $z$ is the tail factor of one side of this claim at a single point. Independent of the data. Cost O(1).
-    ///
-    /// # Errors
-    /// [`Error::Missing`] without norm bound or noise; [`Error::Parameter`] where $z$ is 0 (one side of normal noise with $\delta\ge\frac12$).
-    pub fn recommended_ridge(&self) -> Result<f64> {
-        let (c, noise) = (self.required_norm_bound()?, self.required_noise(None)?);
-        let side = if self.side == Side::Both { 0.5 * self.delta } else { self.delta };
-        positive("recommended ridge", noise.deviation(-side.ln()) / c)
-    }
 }

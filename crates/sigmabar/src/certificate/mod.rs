@@ -7,7 +7,6 @@ mod checked;
 mod claim;
 mod conformal;
 mod continuous;
-mod difference;
 mod ellipsoid;
 mod energy;
 mod exact;

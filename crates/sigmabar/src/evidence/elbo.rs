@@ -1,7 +1,7 @@
-//! The evidence from below and from above, and how far the sparse posterior is from the exact one (algorithm notes 0.3).
+//! The evidence from below and from above (algorithm notes 0.3).
 
-use crate::error::{Error, Result, positive};
-use crate::posterior::{ExactPosterior, Posterior};
+use crate::error::{Result, not_negative, positive};
+use crate::posterior::Posterior;
 use crate::residual::ResidualNorm;
 use sigmabar_linalg::{Lower, norm_squared};
 use std::f64::consts::TAU;
@@ -26,39 +26,11 @@ impl Posterior {
     /// for any certified $\lambda\ge\lambda_{\max}(C^{1/2}DC^{1/2})$. Without one, $\lambda$ is $\operatorname{tr}D$ enlarged by its rounding bound. Cost O(m³).
     ///
     /// # Errors
-    /// [`Error::Parameter`] for a bound that is negative or not finite; a failed factorisation.
+    /// [`crate::Error::Parameter`] for a bound that is negative or not finite; a failed factorisation.
     pub fn log_evidence_upper_bound(&self, lambda: Option<ResidualNorm>) -> Result<f64> {
         let lambda = lambda.map_or_else(|| self.information().certified_residual_trace(), |bound| bound.value);
-        if !(lambda.is_finite() && lambda >= 0.0) {
-            return Err(Error::Parameter { name: "residual norm", value: lambda, requirement: "finite and not negative" });
-        }
+        not_negative("residual norm", lambda)?;
         Ok(self.log_normaliser() - 0.5 * self.quadratic_at(self.information().ridge().powi(2) + lambda)?)
-    }
-
-    /// The divergence $\mathrm{KL}(q\,\|\,p)$ of this posterior from the exact one: log evidence − ELBO. Cost O(m), the exact posterior given.
-    ///
-    /// Rounding may leave it below 0 by about $\varepsilon$ times the evidence; it is returned as 0 then.
-    ///
-    /// # Errors
-    /// [`Error::Premise`] when the two posteriors have different kernels, ridges or observations.
-    pub fn divergence(&self, exact: &ExactPosterior) -> Result<f64> {
-        let information = self.information();
-        let same = exact.kernel().value == *information.features().kernel()
-            && exact.ridge() == information.ridge()
-            && self.observations().is_ok_and(|own| own == exact.observations());
-        if !same {
-            let reason = "the exact posterior has another kernel, ridge or set of observations: fit both on the same";
-            return Err(Error::Premise { what: "the divergence between the posteriors", reason });
-        }
-        Ok((exact.log_evidence() - self.elbo()).max(0.0))
-    }
-
-    /// An upper bound on the divergence from the exact posterior that needs no exact posterior: upper bound − ELBO. Cost O(m³).
-    ///
-    /// # Errors
-    /// As [`Posterior::log_evidence_upper_bound`].
-    pub fn divergence_upper_bound(&self, lambda: Option<ResidualNorm>) -> Result<f64> {
-        Ok((self.log_evidence_upper_bound(lambda)? - self.elbo()).max(0.0))
     }
 
     /// `−½[n log 2πu² + log|κ+τ²I|]`, with `log|κ+τ²I| = n log τ² + log|B|`.

@@ -1,7 +1,7 @@
 //! Bounds on the largest information gain $\gamma_N$ that any $N$ measurements on a finite domain can have.
 
 use super::greedy::TIE;
-use crate::error::{Error, Result, positive};
+use crate::error::{Result, at_least_one, positive};
 use crate::gain::Bracket;
 use crate::kernel::Kernel;
 use crate::points::PointsRef;
@@ -35,25 +35,13 @@ pub struct GainBound {
     pub kind: GainBoundKind,
 }
 
-/// Which design the lower bound on $\gamma_N$ belongs to.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[non_exhaustive]
-pub enum LowerGainKind {
-    /// The greedy design.
-    Greedy,
-    /// The best fractional design, rounded to whole counts: for budgets at which a greedy design would cost too much.
-    RoundedDual,
-}
-
 /// The largest information gain of $N$ measurements on a finite domain, from both sides.
 #[derive(Clone, Debug, PartialEq)]
 pub struct MaxGain {
     /// $N$.
     pub evaluations: usize,
-    /// The gain of a design that exists, minus its rounding: never above $\gamma_N$.
+    /// The gain of the greedy design, or of the fractional one rounded to whole counts where that would cost too much; minus its rounding, so never above $\gamma_N$.
     pub lower: f64,
-    /// Which design that is.
-    pub lower_kind: LowerGainKind,
     /// How often that design measures each candidate.
     pub counts: Vec<f64>,
     /// Every upper bound computed.
@@ -92,7 +80,7 @@ impl GainDomain {
     /// Factors the candidates' kernel matrix to numerical rank. Cost O(A²(d + D)).
     ///
     /// # Errors
-    /// [`Error::Parameter`] for a ridge that is not positive or a kernel that is zero on every candidate; a kernel of another width; a failed self-check.
+    /// [`crate::Error::Parameter`] for a ridge that is not positive or a kernel that is zero on every candidate; a kernel of another width; a failed self-check.
     pub fn new(kernel: &Kernel, ridge: f64, candidates: PointsRef<'_>) -> Result<Self> {
         Self::with_rank(kernel, ridge, candidates, candidates.len())
     }
@@ -100,12 +88,10 @@ impl GainDomain {
     /// As [`GainDomain::new`] with at most `max_rank` features: every bound adds $\frac{N}{2\tau^2}\max_xs_1^2(x)$ for what they miss.
     ///
     /// # Errors
-    /// As [`GainDomain::new`]; [`Error::Parameter`] for a rank of 0.
+    /// As [`GainDomain::new`]; [`crate::Error::Parameter`] for a rank of 0.
     pub fn with_rank(kernel: &Kernel, ridge: f64, candidates: PointsRef<'_>, max_rank: usize) -> Result<Self> {
         positive("ridge", ridge)?;
-        if max_rank == 0 {
-            return Err(Error::Parameter { name: "max_rank", value: 0.0, requirement: "at least 1" });
-        }
+        at_least_one("max_rank", max_rank)?;
         let gram = kernel.gram(candidates)?;
         let largest = positive("largest variance on the candidates", kernel.max_diagonal(candidates))?;
         let pivoted = PivotedCholesky::new(&gram, RANK_TOLERANCE * largest, max_rank)?;
@@ -145,7 +131,7 @@ impl GainDomain {
     /// beyond the first 4 steps: with thousands of features [`GainDomain::with_rank`] is much faster and a little less sharp.
     ///
     /// # Errors
-    /// [`Error::Parameter`] for 0 evaluations, a failed self-check.
+    /// [`crate::Error::Parameter`] for 0 evaluations, a failed self-check.
     pub fn max_gain(&self, evaluations: usize) -> Result<MaxGain> {
         let tail = self.rank_tail(evaluations)?;
         let affordable = (GREEDY_WORK / (self.len() * self.rank()) as f64) as usize;
@@ -165,19 +151,16 @@ impl GainDomain {
         }
         bounds.push(GainBound { value: dual.bound + missed, kind: GainBoundKind::Dual });
         bounds.push(tail);
-        let lower_kind = if greedy { LowerGainKind::Greedy } else { LowerGainKind::RoundedDual };
-        Ok(MaxGain { evaluations, lower: (gain - self.rounding(evaluations)).max(0.0), lower_kind, counts, bounds })
+        Ok(MaxGain { evaluations, lower: (gain - self.rounding(evaluations)).max(0.0), counts, bounds })
     }
 
     /// Bound (c) alone, which needs no design: $\min_D\ \tfrac12D\log(1+k_{\max}N/(\tau^2D)) + \frac{N}{2\tau^2}\max_xs_1^2(x)$, and $\tfrac N2\log(1+k_{\max}/\tau^2)$ where
     /// that is smaller. Cost O(D).
     ///
     /// # Errors
-    /// [`Error::Parameter`] for 0 evaluations.
+    /// [`crate::Error::Parameter`] for 0 evaluations.
     pub fn rank_tail(&self, evaluations: usize) -> Result<GainBound> {
-        if evaluations == 0 {
-            return Err(Error::Parameter { name: "evaluations", value: 0.0, requirement: "at least 1" });
-        }
+        at_least_one("evaluations", evaluations)?;
         let (n, tau2) = (evaluations as f64, self.ridge * self.ridge);
         let head = |rank: f64| 0.5 * rank * (self.largest * n / (tau2 * rank)).ln_1p();
         // With N or more features nothing is missed: Hadamard's inequality on the N × N matrix itself.

@@ -8,4 +8,4 @@ mod greedy;
 
 pub use bracket::Bracket;
 pub use data::DataGain;
-pub use domain::{GainBound, GainBoundKind, GainDomain, LowerGainKind, MaxGain};
+pub use domain::{GainBound, GainBoundKind, GainDomain, MaxGain};

@@ -3,10 +3,9 @@
 use super::stop::positive_size;
 use super::weighted::Weighted;
 use super::{Inducing, sampling};
-use crate::error::{Error, Result, positive};
+use crate::error::{Error, Result};
 use crate::kernel::{Kernel, Lengthscale};
 use crate::points::Locations;
-use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
 use rayon::prelude::*;
 use sigmabar_linalg::parallel;
@@ -23,14 +22,6 @@ const RADII: usize = 600;
 /// Leverage scores of a stationary kernel as if the locations near each point went on for ever with the same density
 /// (algorithm notes 2.3): $\ell_i \approx c_i\int ds\,/\,(n p(x_i) + \tau^2/m(s))$, where $m$ is the spectral density and $p$ a Gaussian density
 /// estimate over at most 2000 locations. Cost O(n). No guarantee: certify what is chosen with them.
-///
-/// # Errors
-/// [`Error::Premise`] for kernels without a known spectral density over all columns; [`Error::Parameter`] for a ridge that is not positive.
-pub fn density_leverage_scores(kernel: &Kernel, ridge: f64, locations: &Locations, seed: u64) -> Result<Vec<f64>> {
-    positive("ridge", ridge)?;
-    scores(&Weighted::new(kernel, locations)?, ridge, &mut ChaCha8Rng::seed_from_u64(seed))
-}
-
 fn scores(weighted: &Weighted<'_>, ridge: f64, rng: &mut ChaCha8Rng) -> Result<Vec<f64>> {
     let dim = weighted.locations.points().dim();
     let Some(scale) = volume(weighted.kernel, dim) else {

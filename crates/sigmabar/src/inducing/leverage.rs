@@ -3,9 +3,7 @@
 use super::stop::positive_size;
 use super::weighted::Weighted;
 use super::{Inducing, sampling};
-use crate::error::{Result, positive};
-use crate::kernel::Kernel;
-use crate::points::Locations;
+use crate::error::Result;
 use rand_chacha::ChaCha8Rng;
 use sigmabar_linalg::{Lower, norm_squared};
 
@@ -14,15 +12,6 @@ const SOLVE_ROWS: usize = 1024;
 
 /// The ridge leverage scores $\ell_i = [\tilde K(\tilde K+\tau^2I)^{-1}]_{ii} = c_i\,\sigma_n^2(x_i)/\tau^2$ of the distinct locations,
 /// $\tilde K = C^{1/2}KC^{1/2}$ (algorithm notes 2.1). They lie in $[0,1)$ and sum to the effective dimension. Cost O(n³), memory O(n²).
-///
-/// # Errors
-/// [`crate::Error::Parameter`] for a ridge that is not positive or when no location has positive variance; a kernel that does not fit the
-/// points' width.
-pub fn exact_leverage_scores(kernel: &Kernel, ridge: f64, locations: &Locations) -> Result<Vec<f64>> {
-    positive("ridge", ridge)?;
-    scores(&Weighted::new(kernel, locations)?, ridge)
-}
-
 fn scores(weighted: &Weighted<'_>, ridge: f64) -> Result<Vec<f64>> {
     let n = weighted.len();
     let rho = ridge * ridge;

@@ -22,11 +22,8 @@ mod sampling;
 mod stop;
 mod weighted;
 
-pub use density::density_leverage_scores;
-pub use leverage::exact_leverage_scores;
 pub use partial::PartialCholesky;
 pub use posterior_variance::posterior_variance_probabilities;
-pub use recursive::recursive_leverage_scores;
 pub use rule::InducingRule;
 pub use stop::Stop;
 

@@ -3,10 +3,8 @@
 use super::stop::positive_size;
 use super::weighted::{Sample, Weighted};
 use super::{Inducing, sampling};
-use crate::error::{Error, Result, positive};
-use crate::kernel::Kernel;
-use crate::points::Locations;
-use rand::{RngExt, SeedableRng};
+use crate::error::{Error, Result};
+use rand::RngExt;
 use rand_chacha::ChaCha8Rng;
 use sigmabar_linalg::{Matrix, symmetric_eigenvalues};
 
@@ -14,23 +12,6 @@ use sigmabar_linalg::{Matrix, symmetric_eigenvalues};
 const BASE_CASE: f64 = 192.0;
 /// Oversampling of the theorem: $p_i = \min(1, 16\,\tilde\ell_i\log(\sum\tilde\ell/\delta))$.
 const OVERSAMPLING: f64 = 16.0;
-
-/// Over-estimates $\tilde\ell_i \ge \ell_i$ (with probability $1-\delta$) of the ridge leverage scores by recursive sampling
-/// (algorithm notes 1.1): $\tilde\ell_i = \frac{3}{2\tau^2}\bigl(\tilde k_{ii} - \tilde k_S^\top(\tilde K_{SS}+\tau^2\mathrm{diag}\,p)^{-1}\tilde k_S\bigr)$
-/// with a sample $S$ of half the points. Not capped at 1. Cost O(ns²).
-///
-/// # Errors
-/// [`Error::Parameter`] for a ridge that is not positive, a `delta` outside $(0,1/32)$, or when no location has positive variance.
-pub fn recursive_leverage_scores(kernel: &Kernel, ridge: f64, locations: &Locations, delta: f64, seed: u64) -> Result<Vec<f64>> {
-    positive("ridge", ridge)?;
-    check_delta(delta)?;
-    let weighted = Weighted::new(kernel, locations)?;
-    let mut rng = ChaCha8Rng::seed_from_u64(seed);
-    let all: Vec<usize> = (0..weighted.len()).collect();
-    let half = halved(&all, &mut rng);
-    let sample = theory_sample(&weighted, ridge * ridge, half, delta / 3.0, &mut rng)?;
-    theory_scores(&weighted, ridge * ridge, &sample, &all)
-}
 
 fn check_delta(delta: f64) -> Result<()> {
     if delta > 0.0 && delta < 1.0 / 32.0 {
@@ -45,6 +26,9 @@ fn halved(indices: &[usize], rng: &mut ChaCha8Rng) -> Vec<usize> {
     indices.iter().copied().filter(|_| rng.random::<f64>() < 0.5).collect()
 }
 
+/// Over-estimates $\tilde\ell_i \ge \ell_i$ (with probability $1-\delta$) of the ridge leverage scores by recursive sampling
+/// (algorithm notes 1.1): $\tilde\ell_i = \frac{3}{2\tau^2}\bigl(\tilde k_{ii} - \tilde k_S^\top(\tilde K_{SS}+\tau^2\mathrm{diag}\,p)^{-1}\tilde k_S\bigr)$
+/// with a sample $S$ of half the points. Not capped at 1. Cost O(ns²).
 fn theory_scores(weighted: &Weighted<'_>, rho: f64, sample: &Sample, targets: &[usize]) -> Result<Vec<f64>> {
     let residual = weighted.ridge_residual(sample, rho, targets)?;
     Ok(residual.into_iter().map(|r| 1.5 * r / rho).collect())

@@ -187,12 +187,6 @@ impl Locations {
         if self.counts.is_empty() { 1.0 } else { self.counts[i] }
     }
 
-    /// The largest repetition count.
-    #[must_use]
-    pub fn max_count(&self) -> f64 {
-        self.counts.iter().copied().fold(1.0, f64::max)
-    }
-
     /// Counts of all distinct points, or `None` when every count is 1.
     #[must_use]
     pub fn counts(&self) -> Option<&[f64]> {

@@ -339,14 +339,6 @@ impl Posterior {
         norm_squared(&self.coefficients).sqrt()
     }
 
-    /// $\lVert\bar\mu\rVert_k \le C(1+\sqrt\lambda/(2\tau)) + \lVert E\rVert/(2\tau)$: the corrected bound (algorithm notes E11), for a function of norm at
-    /// most `norm_bound`, noise of Euclidean norm at most `noise_norm` and residual norm at most `lambda`.
-    #[must_use]
-    pub fn norm_limit(&self, norm_bound: f64, noise_norm: f64, lambda: f64) -> f64 {
-        let tau = self.information.ridge();
-        norm_bound * (1.0 + lambda.max(0.0).sqrt() / (2.0 * tau)) + noise_norm / (2.0 * tau)
-    }
-
     /// $y^\top(\kappa+\tau^2I)^{-1}y = (\sum y^2 - h^\top\beta)/\tau^2$, in the model's scale.
     #[must_use]
     pub fn quadratic(&self) -> f64 {

@@ -277,15 +277,13 @@ impl<'a> RunPosterior<'a> {
     /// # Errors
     /// As [`RunPosterior::mean`].
     pub fn band(&self, natural: PointsRef<'_>, z: f64) -> Result<Vec<(f64, f64)>> {
-        self.ends(natural, z, 0.0)
-    }
-
-    /// The same for one more evaluation: $\mu\pm z\sqrt{\sigma^2+\text{noise}^2}$.
-    ///
-    /// # Errors
-    /// As [`RunPosterior::mean`].
-    pub fn prediction_band(&self, natural: PointsRef<'_>, z: f64) -> Result<Vec<(f64, f64)>> {
-        self.ends(natural, z, self.fitted.noise)
+        let encoded = self.problem.domain().encode(natural)?;
+        let (mean, deviation) = self.fitted.posterior.predict(encoded.view())?;
+        let both = |(mean, deviation): (&f64, &f64)| {
+            let (a, b) = (self.to_data(mean - z * deviation), self.to_data(mean + z * deviation));
+            (a.min(b), a.max(b))
+        };
+        Ok(mean.iter().zip(&deviation).map(both).collect())
     }
 
     /// Half the distance between $\mu\pm\sigma$ in the data's scale: the standard deviation, where values are not warped.
@@ -294,16 +292,5 @@ impl<'a> RunPosterior<'a> {
     /// As [`RunPosterior::mean`].
     pub fn std_dev(&self, natural: PointsRef<'_>) -> Result<Vec<f64>> {
         Ok(self.band(natural, 1.0)?.into_iter().map(|(low, high)| 0.5 * (high - low)).collect())
-    }
-
-    fn ends(&self, natural: PointsRef<'_>, z: f64, noise: f64) -> Result<Vec<(f64, f64)>> {
-        let encoded = self.problem.domain().encode(natural)?;
-        let (mean, deviation) = self.fitted.posterior.predict(encoded.view())?;
-        let both = |(mean, deviation): (&f64, &f64)| {
-            let reach = z * deviation.hypot(noise);
-            let (a, b) = (self.to_data(mean - reach), self.to_data(mean + reach));
-            (a.min(b), a.max(b))
-        };
-        Ok(mean.iter().zip(&deviation).map(both).collect())
     }
 }

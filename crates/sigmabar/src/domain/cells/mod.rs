@@ -1,7 +1,6 @@
 //! The surviving part of a box as a binary tree of cells (algorithm notes 9.4).
 
 mod compact;
-mod picture;
 mod stored;
 
 use super::BoxDomain;
