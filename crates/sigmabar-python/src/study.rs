@@ -55,11 +55,8 @@ type ResultParts = (Option<f64>, Option<f64>, Option<String>, Option<u32>);
 
 impl From<Study> for PyStudy {
     fn from(study: Study) -> Self {
-        let facts = Facts {
-            name: study.name().to_owned(),
-            file: study.file().to_owned(),
-            parameters: study.spec().space().parameters().iter().map(|parameter| parameter.name.clone()).collect(),
-        };
+        let facts =
+            Facts { name: study.name().to_owned(), file: study.file().to_owned(), parameters: study.spec().space().names().collect() };
         Self { inner: Arc::new(Mutex::new(Opened { study, process: std::process::id() })), facts }
     }
 }
@@ -253,7 +250,10 @@ impl PyStudy {
 
     fn status(&self, py: Python<'_>) -> PyResult<String> {
         let status = self.with(py, Study::status)?;
-        serde_json::to_string(&status).map_err(raise)
+        let mut shown = serde_json::to_value(&status).map_err(raise)?;
+        // In words, as a server and a certificate say it.
+        shown["contradiction"] = Json::from(status.contradiction.map(|contradiction| contradiction.to_string()));
+        Ok(shown.to_string())
     }
 
     /// The advice as JSON, with its gap and certificate apart: JSON has no infinity.
@@ -357,12 +357,7 @@ fn imported((values, parts): (String, ResultParts)) -> PyResult<ImportedRow> {
 }
 
 fn setting_json(values: &[(String, Value)]) -> Json {
-    let value = |value: &Value| match value {
-        Value::Int(value) => Json::from(*value),
-        Value::Float(value) => Json::from(*value),
-        Value::Choice(value) => Json::from(value.as_str()),
-    };
-    values.iter().map(|(name, of)| (name.clone(), value(of))).collect::<Map<String, Json>>().into()
+    values.iter().map(|(name, value)| (name.clone(), serde_json::json!(value))).collect::<Map<String, Json>>().into()
 }
 
 fn trial_json(trial: AskedTrial) -> String {

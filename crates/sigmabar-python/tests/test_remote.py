@@ -169,6 +169,22 @@ def test_the_claim_of_a_served_study_is_a_function_of_its_premises(tmp_path: pat
         server.kill()
 
 
+def test_a_contradiction_is_told_alike_by_a_file_and_a_server(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    premises = 'norm_bound = 2\nnoise = { gaussian = 0.1 }\nkernel = { name = "matern", nu = 2.5, lengthscale = 0.5 }\n'
+    server = Server(tmp_path, "budget = 16\nbatches = 2\n" + premises + '[parameters.x]\ntype = "float"\nlow = 0\nhigh = 1\nstep = 0.1\n')
+    try:
+        study, beside = sb.Study(server.url), sb.Study.open(server.place / "demo.db")
+        assert study.status()["contradiction"] is None and beside.status()["contradiction"] is None
+        asked = study.ask(16, worker="me")
+        assert asked is not None
+        study.tell_all([(trial.id, 1000.0) for trial in asked])
+        told = beside.status()["contradiction"]
+        assert isinstance(told, str) and "contradict" in told and study.status()["contradiction"] == told
+    finally:
+        server.kill()
+
+
 def test_batches_are_closed_results_corrected_and_study_files_amended(server: Server) -> None:
     study = sb.Study(server.url.split("?")[0], token=server.token)
     assert study.import_results([({"x": 0.5, "kind": "a"}, 0.4)]) == 1

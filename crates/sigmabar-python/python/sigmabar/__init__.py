@@ -43,12 +43,14 @@ from ._core import Contradicted, Error, __version__
 from ._design import Design, ErrorCurve, UniformError, max_variance_design
 from ._domain import Box, Candidates, Categorical, Constraint, Domain, Float, Int, Ordinal, Space
 from ._evidence import Learnt, fit_hyperparameters
+from ._exact import ExactPosterior
 from ._inducing import Inducing, select_inducing
 from ._interval import Interval
 from ._kernels import Hamming, Kernel, Linear, Matern, Periodic, RationalQuadratic, SquaredExponential
+from ._known import Bracket, Breakdown, IntervalCurve, ResidualNorm, VarianceParts, Variational
 from ._learnt import LearntNumber
 from ._noise import Bounded, Gaussian, LightTailed, Noise, PerObservation, SubGaussian, UnknownLevel
-from ._posterior import Bracket, Breakdown, ExactPosterior, IntervalCurve, ResidualNorm, SparsePosterior, VarianceParts, Variational
+from ._posterior import SparsePosterior
 from ._rows import Accumulator, Plan
 from ._strategy import Ask, Batch, Cells, PremiseMap, Recommendation, Standing, Strategy, Trials
 from ._study import Advice, Study, Trial, study_schema

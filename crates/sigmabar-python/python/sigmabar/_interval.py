@@ -9,6 +9,7 @@ from . import _core
 from ._arrays import Floats, floats
 from ._certificate import Certificate, warned
 from ._checks import flag, number, pair, text
+from ._core import Error
 from ._html import columns
 from ._learnt import sourced_or_none
 from ._names import Coverage, Side, Width
@@ -92,3 +93,13 @@ def claim_from(
         text(coverage, "coverage"),
         corners,
     )
+
+
+def check_claim(norm_bound: float | None, noise: Noise | None, coverage: str, side: str) -> None:
+    """A theorem needs both premises; without any there is only the model's word, or calibration, at each point and on both sides."""
+    if (norm_bound is None) != (noise is None):
+        raise Error("give norm_bound and noise together for a theorem, or neither for the model's own interval")
+    if norm_bound is None and coverage != "point":
+        raise Error(f'coverage="{coverage}" needs norm_bound and noise: without them there is only the model\'s word, point by point')
+    if norm_bound is None and side != "both":
+        raise Error(f'side="{side}" needs norm_bound and noise: without them intervals are two-sided, and leaving one end away wins nothing')

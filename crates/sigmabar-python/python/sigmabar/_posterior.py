@@ -5,301 +5,23 @@ from __future__ import annotations
 import json
 import warnings
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from . import _core
 from ._arrays import Floats, rows, vector
 from ._certificate import Certificate, warned
-from ._inducing import inducing_points
-from ._interval import Interval, claim_from, interval_from
 from ._checks import count, flag, number, saved, seed_of, text, text_or_none
 from ._core import Error
+from ._exact import _fitted_again as _fitted_again  # pickles of earlier versions look for it here
+from ._inducing import inducing_points
+from ._interval import Interval, check_claim, claim_from, interval_from
 from ._kernels import Kernel, kernel_core
+from ._known import Bracket, Breakdown, IntervalCurve, ResidualNorm, VarianceParts, Variational
 from ._learnt import LearntNumber, marked, marked_points, sourced, sourced_or_none
 from ._names import Collected, Coverage, NormKind, Side, Width
 from ._noise import Noise
-
-
-class IntervalCurve(NamedTuple):
-    """Intervals along the norm bound: ``lower[i, j]`` and ``upper[i, j]`` hold at point ``j`` for every function of norm up to ``norm_bounds[i]``, and are NaN where the
-    data contradict that norm.
-
-    >>> import numpy as np, sigmabar as sb
-    >>> x = np.linspace(0, 1, 50)
-    >>> p = sb.SparsePosterior(sb.SquaredExponential(0.2), 0.1, x, np.sin(6 * x), inducing=x[::5], collected="fixed")
-    >>> c = p.interval_curve([0.25], norm_bound=3.0, noise=sb.Gaussian(0.1))
-    >>> bool(c.width[c.norm_bounds == 3.0] < c.width[-1])
-    True
-    """
-
-    norm_bounds: Floats
-    lower: Floats
-    upper: Floats
-    #: What all of them rest on, each under its own norm bound.
-    certificate: Certificate
-    #: What norm 1 adds to the half-width at each point, and what noise of level 1 does: it is at most C times the one and R times the other. NaN where widths depend on the responses.
-    per_norm: Floats
-    per_noise: Floats
-
-    @property
-    def width(self) -> Floats:
-        """Upper end minus lower end."""
-        width: Floats = self.upper - self.lower
-        return width
-
-
-class Breakdown(NamedTuple):
-    """Where conclusions from intervals break: for each point the largest norm bound, and the largest noise level, under which its conclusion stands; NaN where there is none, and
-    everywhere where the data contradict the premises. ``certificate.range`` has the smallest of each: all conclusions stand up to there.
-
-    >>> import numpy as np, sigmabar as sb
-    >>> x = np.linspace(0, 1, 50)
-    >>> p = sb.SparsePosterior(sb.SquaredExponential(0.2), 0.1, x, np.sin(6 * x), inducing=x[::5], collected="fixed")
-    >>> b = p.breakdown([0.25], 0.0, norm_bound=3.0, noise=sb.Gaussian(0.1))
-    >>> b.label, bool(b.norms[0] == b.certificate.range.norm_breakdown >= 3.0)
-    ('certified', True)
-    >>> print(b.certificate.range)  # doctest: +ELLIPSIS
-    under this kernel and noise it is above 0 for every function of norm up to ...
-    """
-
-    #: In units of ``unit``, as ``levels``.
-    norms: Floats
-    levels: Floats
-    #: What the conclusions rest on.
-    certificate: Certificate
-
-    @property
-    def label(self) -> str:
-        """What the conclusions may be called."""
-        return self.certificate.label
-
-
-class VarianceParts(NamedTuple):
-    """The three parts of the variance; their sum is ``std**2``.
-
-    >>> import sigmabar as sb
-    >>> p = sb.SparsePosterior(sb.Matern(nu=2.5, lengthscale=0.3), 0.1, [0.0, 0.4, 1.0], [1.0, 2.0, 0.0], inducing=[0.0, 1.0])
-    >>> parts = p.variance_parts([0.5])
-    >>> max(parts._fields, key=lambda name: getattr(parts, name)[0])
-    'projection'
-    """
-
-    projection: Floats
-    """What the inducing points cannot see."""
-    fit: Floats
-    """What too few measurements leave open, were they exact."""
-    noise: Floats
-    """What the noise of the measurements leaves open."""
-
-
-class Bracket(NamedTuple):
-    """A number of the exact model, known from both sides by the sparse one.
-
-    >>> import numpy as np, sigmabar as sb
-    >>> x = np.linspace(0, 1, 100)
-    >>> known = sb.SparsePosterior(sb.Matern(nu=2.5, lengthscale=0.3), 0.1, x, np.cos(x), inducing=x[::10]).information_gain
-    >>> known.lower <= sb.ExactPosterior(sb.Matern(nu=2.5, lengthscale=0.3), 0.1, x, np.cos(x)).information_gain <= known.upper
-    True
-    """
-
-    lower: float
-    upper: float
-
-
-class ResidualNorm(NamedTuple):
-    """A bound on what the inducing points miss at the data, and how it was obtained.
-
-    >>> import numpy as np, sigmabar as sb
-    >>> x = np.linspace(0, 1, 100)
-    >>> p = sb.SparsePosterior(sb.Matern(nu=2.5, lengthscale=0.3), 0.1, x, np.cos(x), inducing=x[::10])
-    >>> p.residual_norm("trace").kind
-    'trace'
-    """
-
-    value: float
-    kind: str
-
-
-@dataclass(frozen=True)
-class Variational:
-    """The optimal variational law of the values at the inducing points.
-
-    >>> import numpy as np, sigmabar as sb
-    >>> x = np.linspace(0, 1, 100)
-    >>> p = sb.SparsePosterior(sb.Matern(nu=2.5, lengthscale=0.3), 0.1, x, np.cos(x), inducing=[0.0, 0.5, 1.0])
-    >>> law = p.variational
-    >>> law.covariance.shape, bool(np.allclose(law.mean, p.mean([0.0, 0.5, 1.0])))
-    ((3, 3), True)
-    """
-
-    mean: Floats
-    covariance: Floats
-
-
-class ExactPosterior:
-    """The Gaussian-process posterior itself, at n³ cost: for some thousand points, and to compare with.
-
-    ``tau`` is the ridge: the standard deviation of the noise that the model assumes. ``collected`` says how the points came about: ``"fixed"`` (you
-    declare that none was chosen by looking at a response, nor how many there are), ``"exchangeable"`` (rows were drawn alike) or ``"adaptive"``; ``"designed"``
-    is your word too, and says the same as ``"fixed"``. Where nobody said, intervals are those that hold however the points were chosen, which are wider. Rows that are
-    equal in every number count as one measurement written down twice, and nothing is certified, unless ``distinct_rows`` declares that they are measurements of their
-    own, as a coarse instrument makes them. ``mean`` and ``unit`` are declared before the data; ``mean=None`` learns
-    them, and intervals are then estimates. The model is of ``(y - mean) / unit``: the kernel's
-    variance, ``tau``, norm bounds and noise are all in units of ``unit``, while means, standard deviations and intervals come in the units of ``y``.
-
-    >>> import numpy as np, sigmabar as sb
-    >>> x = np.linspace(0, 1, 20)
-    >>> p = sb.ExactPosterior(sb.SquaredExponential(0.2), 0.1, x, np.sin(6 * x))
-    >>> p.predict([0.5])[0].round(2)
-    array([0.14])
-
-    In grams instead of kilograms, with nothing else changed:
-
-    >>> g = sb.ExactPosterior(sb.SquaredExponential(0.2), 0.1, x, 1000 * np.sin(6 * x), unit=1000.0)
-    >>> claim = {"norm_bound": 3.0, "noise": sb.Gaussian(0.1)}
-    >>> bool(np.allclose(g.interval([0.5], **claim).upper, 1000 * p.interval([0.5], **claim).upper))
-    True
-    """
-
-    def __init__(
-        self,
-        kernel: Kernel,
-        tau: float,
-        X: Any,
-        y: Any,
-        *,
-        collected: Collected | None = None,
-        distinct_rows: bool = False,
-        mean: float | None = 0.0,
-        unit: float = 1.0,
-    ) -> None:
-        self.kernel = kernel
-        self.tau = tau
-        # Copies, which no later change of the arrays reaches: the model is written down as what it was made of.
-        points, values = rows(X).copy(), vector(y).copy()
-        how = (text_or_none(collected, "collected"), flag(distinct_rows, "distinct_rows"))
-        self._made_of = (points, values, how, mean, unit)
-        self._core = _core.ExactPosterior.fit(
-            kernel_core(kernel),
-            sourced(tau, "tau"),
-            points,
-            values,
-            how,
-            sourced_or_none(mean, "mean"),
-            sourced(unit, "unit"),
-        )
-
-    def __reduce__(self) -> Any:
-        return (_fitted_again, (self.kernel, self.tau, *self._made_of))
-
-    def __len__(self) -> int:
-        return len(self._made_of[1])
-
-    def __repr__(self) -> str:
-        return f"<ExactPosterior of {len(self)} observations, {self.kernel!r}, tau={self.tau:g}>"
-
-    def mean(self, x: Any) -> Floats:
-        """The mean at each point."""
-        return self._core.mean(rows(x))
-
-    def std(self, x: Any) -> Floats:
-        """The standard deviation at each point."""
-        return self._core.std(rows(x))
-
-    def predict(self, x: Any) -> tuple[Floats, Floats]:
-        """Mean and standard deviation."""
-        queries = rows(x)
-        return self._core.mean(queries), self._core.std(queries)
-
-    def covariance(self, x: Any) -> Floats:
-        """The covariance of the values at the points."""
-        return self._core.covariance(rows(x))
-
-    def weights(self, x: Any) -> Floats:
-        """One row for each point: the mean is these weights times the responses."""
-        return self._core.weights(rows(x))
-
-    def sample(self, x: Any, size: int = 1, seed: int = 0) -> Floats:
-        """``size`` draws of the function at the points, one per row."""
-        return self._core.sample(rows(x), count(size, "size"), seed_of(seed))
-
-    def interval(
-        self,
-        x: Any,
-        norm_bound: float,
-        noise: Noise,
-        delta: float = 0.05,
-        *,
-        side: Side = "both",
-        method: Width = "tight",
-        coverage: Coverage = "point",
-        domain: tuple[Any, Any] | None = None,
-        norm_estimated: bool = False,
-    ) -> Interval:
-        """As :meth:`SparsePosterior.interval`, with nothing missed."""
-        claim = claim_from(norm_bound, noise, delta, side, method, coverage, domain, norm_estimated=norm_estimated)
-        return interval_from(self._core.interval(rows(x), claim))
-
-    def prediction_interval(
-        self,
-        x: Any,
-        norm_bound: float | None = None,
-        noise: Noise | None = None,
-        delta: float = 0.05,
-        *,
-        new_noise: Noise | None = None,
-        side: Side = "both",
-        method: Width = "tight",
-        coverage: Coverage = "point",
-        domain: tuple[Any, Any] | None = None,
-        norm_estimated: bool = False,
-    ) -> Interval:
-        """As :meth:`SparsePosterior.prediction_interval`, with nothing missed. Without ``norm_bound`` and ``noise``, every row is left out in turn: for exchangeable
-        rows the interval holds with probability ``1 - 2 * delta``, and the label is "conformal" unless kernel, ``tau`` or mean were learnt from these rows.
-
-        >>> import numpy as np, sigmabar as sb
-        >>> x = np.random.default_rng(0).random(50)
-        >>> y = np.sin(6 * x) + 0.1 * np.random.default_rng(1).standard_normal(50)
-        >>> iv = sb.ExactPosterior(sb.SquaredExponential(0.3), 0.1, x, y).prediction_interval([0.5])
-        >>> iv.label, iv.certificate.delta
-        ('conformal', 0.1)
-        """
-        _check_claim(norm_bound, noise, coverage, side)
-        if norm_bound is None:
-            return interval_from(self._core.left_out_interval(rows(x), number(delta, "delta")))
-        claim = claim_from(
-            norm_bound, noise, delta, side, method, coverage, domain, norm_estimated=norm_estimated, new_noise=new_noise
-        )
-        return interval_from(self._core.prediction_interval(rows(x), claim))
-
-    @property
-    def log_evidence(self) -> float:
-        """The logarithm of the responses' density under the model."""
-        return self._core.log_evidence()
-
-    @property
-    def information_gain(self) -> float:
-        """``log det(I + K / tau**2) / 2``."""
-        return self._core.information_gain()
-
-    @property
-    def effective_dimension(self) -> float:
-        """``tr K (K + tau**2 I)^-1``."""
-        return self._core.effective_dimension()
-
-    @property
-    def norm(self) -> float:
-        """The norm of the mean, in the model's scale. Learnt from the responses: as a norm bound it makes an estimate."""
-        return LearntNumber(self._core.norm(), "learnt-here", _core.seen_hashes(*self._made_of[:2]))
-
-
-def _fitted_again(
-    kernel: Kernel, tau: float, X: Floats, y: Floats, how: tuple[Collected | None, bool], mean: float | None, unit: float
-) -> ExactPosterior:
-    return ExactPosterior(kernel, tau, X, y, collected=how[0], distinct_rows=how[1], mean=mean, unit=unit)
 
 
 class SparsePosterior:
@@ -527,7 +249,7 @@ class SparsePosterior:
         >>> p.interval([0.25]).label
         'estimated'
         """
-        _check_claim(norm_bound, noise, coverage, side)
+        check_claim(norm_bound, noise, coverage, side)
         claim = claim_from(norm_bound, noise, delta, side, method, coverage, domain, norm_estimated=norm_estimated)
         return interval_from(self._core.interval(rows(x), claim))
 
@@ -610,7 +332,7 @@ class SparsePosterior:
         >>> bool(about_y.width[0] > about_f.width[0])
         True
         """
-        _check_claim(norm_bound, noise, coverage, side)
+        check_claim(norm_bound, noise, coverage, side)
         calibration = self._facts.get("calibration")
         if norm_bound is None and calibration is not None:
             conformal = _core.Conformal.saved(self._core, json.dumps(calibration))
@@ -686,13 +408,3 @@ class SparsePosterior:
 
     def __reduce__(self) -> Any:
         return (SparsePosterior._restored, (self.save(), self._core.seen()))
-
-
-def _check_claim(norm_bound: float | None, noise: Noise | None, coverage: str, side: str) -> None:
-    """A theorem needs both premises; without any there is only the model's word, or calibration, at each point and on both sides."""
-    if (norm_bound is None) != (noise is None):
-        raise Error("give norm_bound and noise together for a theorem, or neither for the model's own interval")
-    if norm_bound is None and coverage != "point":
-        raise Error(f'coverage="{coverage}" needs norm_bound and noise: without them there is only the model\'s word, point by point')
-    if norm_bound is None and side != "both":
-        raise Error(f'side="{side}" needs norm_bound and noise: without them intervals are two-sided, and leaving one end away wins nothing')

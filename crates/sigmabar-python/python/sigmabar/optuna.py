@@ -18,7 +18,7 @@ import threading
 import uuid
 import warnings
 import zlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -148,17 +148,17 @@ class _ModelSampler(_Sampler):
     """One point at a time by an index of a Gaussian process; running trials count as answered at their mean."""
 
     _name: StrategyName
-    _options: dict[str, Any]
+    _options: Mapping[str, Any] = {}
 
     def __init__(
         self,
         *,
-        seed: int | None,
-        n_startup_trials: int,
-        kernel: Kernel | None,
-        tau: float | None,
-        candidates: int,
-        independent_sampler: BaseSampler | None,
+        seed: int | None = None,
+        n_startup_trials: int = 10,
+        kernel: Kernel | None = None,
+        tau: float | None = None,
+        candidates: int = 2048,
+        independent_sampler: BaseSampler | None = None,
     ) -> None:
         super().__init__(seed, independent_sampler)
         _check_assumed(kernel=None, tau=tau, norm_bound=None, noise=None, delta=0.05, rules=None)
@@ -196,26 +196,6 @@ class EISampler(_ModelSampler):
     """
 
     _name: StrategyName = "ei"
-
-    def __init__(
-        self,
-        *,
-        seed: int | None = None,
-        n_startup_trials: int = 10,
-        kernel: Kernel | None = None,
-        tau: float | None = None,
-        candidates: int = 2048,
-        independent_sampler: BaseSampler | None = None,
-    ) -> None:
-        super().__init__(
-            seed=seed,
-            n_startup_trials=n_startup_trials,
-            kernel=kernel,
-            tau=tau,
-            candidates=candidates,
-            independent_sampler=independent_sampler,
-        )
-        self._options = {}
 
 
 class GPUCBSampler(_ModelSampler):

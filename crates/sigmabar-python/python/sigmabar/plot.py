@@ -26,7 +26,8 @@ from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
 from ._arrays import Floats, rows, vector
 from ._kernels import Kernel
 from ._noise import Noise
-from ._posterior import ExactPosterior, SparsePosterior
+from ._exact import ExactPosterior
+from ._posterior import SparsePosterior
 from ._strategy import Cells, Standing, Strategy
 from ._study import Study
 from .premises import Learnt

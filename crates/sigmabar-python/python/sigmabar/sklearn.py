@@ -29,9 +29,10 @@ from ._evidence import fit_hyperparameters
 from ._inducing import select_inducing
 from ._interval import Interval, interval_from
 from ._kernels import Hamming, Kernel, Matern, SquaredExponential
+from ._known import Bracket
 from ._names import Calibration, Collected, Coverage, Of
 from ._noise import Gaussian
-from ._posterior import Bracket, SparsePosterior
+from ._posterior import SparsePosterior
 
 __all__ = ["SparseKernelRegressor"]
 
