@@ -1,7 +1,7 @@
 //! `sigmabar merge SUMS -o model.sbm`: sums of all chunks make the model, in whatever order they come.
 
 use super::accumulate::{hex, suggest_merging, unhex};
-use super::{fit, plan};
+use super::{fitted, plan};
 use crate::Outcome;
 use crate::console::Console;
 use crate::data::{DataError, Table};
@@ -87,10 +87,10 @@ pub(crate) fn run(arguments: &Arguments, console: &Console) -> Outcome {
     }
     let new = new_rows(&job.files());
     let model = Model { about: job.about, posterior };
-    let contradiction = fit::report(&model, None, arguments.delta, console)?;
+    let contradiction = fitted::report(&model, None, arguments.delta, console)?;
     let size = model_file::save(&model, &arguments.out)?;
     console.say(format_args!("saved {} ({})", arguments.out.display(), Bytes(size)));
-    Ok(fit::ending(contradiction.as_ref(), "plan", &model.about, Some(&arguments.out), &new, console))
+    Ok(fitted::ending(contradiction.as_ref(), "plan", &model.about, Some(&arguments.out), &new, console))
 }
 
 /// A name for a table of new rows, which come as the old ones did.

@@ -9,6 +9,8 @@ mod command;
 pub(crate) mod completions;
 pub(crate) mod design;
 pub(crate) mod fit;
+mod fit_arguments;
+mod fitted;
 pub(crate) mod import;
 pub(crate) mod man;
 pub(crate) mod merge;

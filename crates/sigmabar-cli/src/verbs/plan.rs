@@ -1,5 +1,6 @@
 //! `sigmabar plan DATA --target y`: what is to be summed, and what that will cost.
 
+use super::fit_arguments::{self, LearnOn};
 use super::{fit, planning};
 use crate::Outcome;
 use crate::args::{Format, Global};
@@ -83,10 +84,10 @@ const SAID_BEFORE: [&str; 23] = [
 
 pub(crate) fn run(arguments: &Arguments, global: &Global, console: &Console) -> Outcome {
     let seed = global.seed.unwrap_or(0);
-    let target = fit::target(&arguments.fit, "sbp", &arguments.extend)?;
+    let target = fit_arguments::target(&arguments.fit, "sbp", &arguments.extend)?;
     let table = Table::open(&arguments.fit.data)?;
     let (plan, job) = if arguments.extend.is_empty() {
-        fit::check(&arguments.fit)?;
+        fit_arguments::check(&arguments.fit)?;
         if let Some(option) = arguments.fit.for_rows_at_hand() {
             return Err(Failure::usage(
                 format!("{option} is for sigmabar fit, which has the rows at hand: sums know no single row"),
@@ -96,7 +97,7 @@ pub(crate) fn run(arguments: &Arguments, global: &Global, console: &Console) -> 
         // Whoever merges has no rows to score or calibrate on.
         let mut apart = arguments.fit.clone();
         apart.calibrate = Some(0.0);
-        let passes = Passes::new(console, (apart.learn_on == fit::LearnOn::Sample).then_some(1));
+        let passes = Passes::new(console, (apart.learn_on == LearnOn::Sample).then_some(1));
         let (plan, job, _) = planning::make_plan(&apart, &table, seed, 0.0, console, &passes)?;
         (plan, job)
     } else {

@@ -1,6 +1,7 @@
 //! From a table to a plan: a look at every row, a sample to learn on, inducing points, and what is to be summed.
 
-use super::fit::{self, Arguments, LearnOn};
+use super::fit_arguments::{self, Arguments, LearnOn};
+use super::{fit, fitted};
 use crate::Outcome;
 use crate::console::{Console, Passes};
 use crate::data::{ColumnInfo, Part, Table};
@@ -27,15 +28,15 @@ pub(super) fn make_plan(
     passes: &Passes<'_>,
 ) -> Outcome<(Plan, Job, Survey)> {
     let mut found = surveyed(arguments, table, seed, held_out, console, passes)?;
-    let columns = fit::features_of(&found.columns)?;
-    let by = arguments.by.as_deref().map(|name| fit::grouping(&columns, name)).transpose()?;
+    let columns = fit_arguments::features_of(&found.columns)?;
+    let by = arguments.by.as_deref().map(|name| fit_arguments::grouping(&columns, name)).transpose()?;
     if found.sample.len() < 2 {
         return Err(Failure::usage(format!("{} row is left to fit", found.sample.len()), "give more rows or a smaller --holdout"));
     }
-    let declared = fit::declared(arguments, found.rows as usize)?;
+    let declared = fit_arguments::declared(arguments, found.rows as usize)?;
     let learns = declared.learns();
     let beside = beside(arguments, table, columns.len());
-    let mut memory_plan = fit::planned(arguments, found.sample.len(), found.calibration.len(), columns.len(), learns, beside)?;
+    let mut memory_plan = fit_arguments::planned(arguments, found.sample.len(), found.calibration.len(), columns.len(), learns, beside)?;
     memory_plan.fitted = found.rows as usize;
     say_plan(&found, table, console);
     let mut prior = declared.prior.map_or_else(|| Prior::learnt(&found.sample.y), Ok)?;
@@ -59,7 +60,7 @@ pub(super) fn make_plan(
         plan.learnt_on = Seen::of(PointsRef::new(x, x.len() / y.len())?, y).hashes().to_vec();
     }
     let mut job = Job {
-        about: fit::about(arguments, columns.clone()),
+        about: fit_arguments::about(arguments, columns.clone()),
         table: table.clone(),
         held: found.held,
         calibrating: found.calibrating,
@@ -80,7 +81,7 @@ pub(super) fn make_plan(
     job.mean_residual = residual.iter().sum::<f64>() / residual.len() as f64;
     // Only a claim can tell the difference; one may still be declared for rows that were not learnt on.
     if arguments.norm_bound.is_some() || arguments.learn_apart {
-        plan = plan.look_ahead(seen, fit::AHEAD)?;
+        plan = plan.look_ahead(seen, fitted::AHEAD)?;
     }
     Ok((plan, job, found))
 }
@@ -90,26 +91,28 @@ fn surveyed(arguments: &Arguments, table: &Table, seed: u64, held_out: f64, cons
         return Err(Failure::usage("standard input can be read only once, and this takes several passes", "give a file"));
     }
     let known = table.rows().map_or(usize::MAX, |rows| rows as usize);
-    let selection = fit::selection(arguments, table, &table.part(0)?)?;
+    let selection = fit_arguments::selection(arguments, table, &table.part(0)?)?;
     let width = selection.width();
     let inducing = arguments.inducing.unwrap_or_else(|| Learning::new(Vec::new()).most_inducing(known));
     let shares = Shares {
         sample: sizes::pool(known, inducing).max(sizes::LEARNING_ROWS),
-        calibration: &|rows| fit::calibration_rows(arguments, rows),
-        most_calibrating: fit::MOST_CALIBRATING,
+        calibration: &|rows| fit_arguments::calibration_rows(arguments, rows),
+        most_calibrating: fit_arguments::MOST_CALIBRATING,
         held_out,
         seed,
         apart: arguments.learn_apart,
     };
     // What cannot be kept to is refused before every row is read.
     let most = table.rows().map_or_else(|| most_rows(table, width), |rows| rows as usize);
-    let (sampled, calibrating) = (shares.sample.min(most), fit::calibration_rows(arguments, most).min(fit::MOST_CALIBRATING));
-    let learns = fit::declared(arguments, most)?.learns();
-    fit::planned(arguments, sampled, calibrating, width, learns, beside(arguments, table, width))?;
+    let (sampled, calibrating) =
+        (shares.sample.min(most), fit_arguments::calibration_rows(arguments, most).min(fit_arguments::MOST_CALIBRATING));
+    let learns = fit_arguments::declared(arguments, most)?.learns();
+    fit_arguments::planned(arguments, sampled, calibrating, width, learns, beside(arguments, table, width))?;
     let found = streamed::survey(table, &selection, &shares, passes)?;
     console.say_decimal_commas(&table.parts[0].file, found.has_decimal_commas);
     console.warn_cut(&found.cut);
-    let (calibrating, asked) = (found.calibration.len(), fit::calibration_rows(arguments, found.rows as usize + found.calibration.len()));
+    let (calibrating, asked) =
+        (found.calibration.len(), fit_arguments::calibration_rows(arguments, found.rows as usize + found.calibration.len()));
     if asked > calibrating {
         console.say(format_args!(
             "{} rows calibrate, not the {} of --calibrate: they stay in memory, and more hardly make intervals better",
@@ -131,7 +134,7 @@ fn most_rows(table: &Table, width: usize) -> usize {
 
 /// What passes take beside the sample.
 fn beside(arguments: &Arguments, table: &Table, width: usize) -> Beside {
-    let ahead = if arguments.norm_bound.is_some() || arguments.learn_apart { fit::AHEAD } else { 0 };
+    let ahead = if arguments.norm_bound.is_some() || arguments.learn_apart { fitted::AHEAD } else { 0 };
     Beside { reading: table.reading(width + 1), chunks: table.chunks().len(), ahead }
 }
 
