@@ -89,7 +89,7 @@ pub fn trial_sheet(study: &Study, trials: &[TrialRow]) -> Sheet {
 
 /// The columns that every study has.
 fn plain_sheet(study: &Study, trials: &[TrialRow]) -> Sheet {
-    let names = study.spec().space().parameters().iter().map(|parameter| parameter.name.clone());
+    let names = study.spec().space().names();
     let space = study.spec().space();
     let has_labels = space.candidates().is_some_and(|table| table.labels.is_some());
     let label = has_labels.then(|| "label".to_owned());

@@ -62,6 +62,7 @@ pub use plate::{Plate, well_place};
 pub use run::{Evaluated, Exchange, RunEnd, RunEvent, RunOptions};
 pub use space::{CandidateTable, Parameter, ParameterKind, Space};
 pub use spec::{StudySpec, Taught, wrong_name};
+pub use store::now;
 pub use study::{
     Advice, BatchRow, BestObserved, Cell, Feed, FilledSheet, KeyedResult, Mistyped, Nearest, Status, Study, Survivors, Well, Wells,
     WorkerRow, is_as_told, mean_of, scatter,

@@ -9,7 +9,7 @@ pub use kernel::choice_length;
 use crate::{Error, ImportedRow, Parameter, ParameterKind, Result, StudySpec, Taught, TrialResult, Value as Setting};
 use kernel::Scales;
 use serde_json::{Map, Value, json};
-use sigmabar::certificate::{Towards, short};
+use sigmabar::certificate::{ALARM_SHARE, Towards, short};
 use sigmabar::noise::Replicates;
 use sigmabar::{Claim, Collected, FeatureMap, Kernel, Noise, Observations, Points, Posterior, Prior, Problem, Sourced};
 use std::fmt::Write;
@@ -20,8 +20,6 @@ use std::sync::Arc;
 const FEWEST: usize = 8;
 /// The norm that is suggested, over that of what fits best.
 const SAFETY: f64 = 1.5;
-/// The share of $\delta$ at which norms are excluded: the alarm's.
-const ALARM_SHARE: f64 = 0.05;
 /// Up to this many results all of them are inducing points; of more, as many spread over the table: what they exclude is then a little less.
 const MOST_INDUCING: usize = 1000;
 /// Of a longer table so many results teach, and each of them is named in the study file: one that taught and is not named could be told again, and nobody would notice.
@@ -145,7 +143,7 @@ impl Pilot {
         let found = Prior::learnt(&self.values)?;
         let prior = Prior::declared(digits(found.mean()), digits(found.unit()))?;
         let Scales { lengths, variance, ridge } = self.scales(prior, seed)?;
-        let names = self.spec.space().parameters().iter().map(|parameter| parameter.name.clone());
+        let names = self.spec.space().names();
         let lengthscales: Vec<(String, f64)> = names.zip(lengths).collect();
         let kernel = self.spec.matern(&lengthscales, variance)?;
         let alike = self.alike(&kernel);

@@ -1,13 +1,44 @@
 //! Trials: what is asked, what is told, and how they are shown.
 
 use crate::Value;
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Serialize};
 use sigmabar::Outcome;
+use std::borrow::Cow;
 use std::fmt;
 use std::time::Duration;
 
 /// How long a lease holds unless said otherwise.
 pub(crate) const DEFAULT_LEASE: Duration = Duration::from_secs(3600);
+
+/// Cases with their words in files and tables.
+macro_rules! words {
+    ($(#[$of_all:meta])* pub enum $name:ident { $($(#[$of_one:meta])* $case:ident = $word:literal,)+ }) => {
+        $(#[$of_all])*
+        pub enum $name {
+            $($(#[$of_one])* $case,)+
+        }
+
+        impl $name {
+            /// All of them.
+            pub const ALL: [Self; [$($word),+].len()] = [$(Self::$case),+];
+
+            /// The one of this name.
+            #[must_use]
+            pub fn named(name: &str) -> Option<Self> {
+                Self::ALL.into_iter().find(|one| one.name() == name)
+            }
+
+            /// Its word.
+            #[must_use]
+            pub fn name(self) -> &'static str {
+                match self {
+                    $(Self::$case => $word,)+
+                }
+            }
+        }
+    };
+}
 
 /// Who asks for how much, and for how long.
 #[derive(Clone, Debug, PartialEq)]
@@ -143,8 +174,10 @@ impl TrialResult {
     }
 }
 
-/// What a correction came to.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+/// When a correction came.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+#[schemars(rename = "WhenCorrected")]
 pub enum Corrected {
     /// Its batch is open: nothing had used the earlier result.
     InTime,
@@ -190,54 +223,43 @@ impl Told {
     }
 }
 
-/// Where a trial stands.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum TrialStatus {
-    /// Waits to be asked for.
-    Queued,
-    /// Leased by a worker.
-    Leased,
-    /// Its lease ran out: the next ask hands it out again, and a late result is still welcome.
-    Expired,
-    /// Told with a value.
-    Done,
-    /// Told to have failed.
-    Failed,
-    /// Its batch was closed without it.
-    Missing,
-    /// Told after its batch was closed.
-    Late,
+words! {
+    /// Where a trial stands.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+    #[serde(rename_all = "lowercase")]
+    pub enum TrialStatus {
+        /// Waits to be asked for.
+        Queued = "queued",
+        /// Leased by a worker.
+        Leased = "leased",
+        /// Its lease ran out: the next ask hands it out again, and a late result is still welcome.
+        Expired = "expired",
+        /// Told with a value.
+        Done = "done",
+        /// Told to have failed.
+        Failed = "failed",
+        /// Its batch was closed without it.
+        Missing = "missing",
+        /// Told after its batch was closed.
+        Late = "late",
+    }
 }
 
 impl TrialStatus {
-    /// All of them.
-    pub const ALL: [Self; 7] = [Self::Queued, Self::Leased, Self::Expired, Self::Done, Self::Failed, Self::Missing, Self::Late];
-
-    /// The one of this name.
-    #[must_use]
-    pub fn named(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|status| status.name() == name)
-    }
-
     /// Whether an answer is still expected.
     #[must_use]
     pub fn is_open(self) -> bool {
         matches!(self, Self::Queued | Self::Leased | Self::Expired)
     }
+}
 
-    /// The word in tables.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Queued => "queued",
-            Self::Leased => "leased",
-            Self::Expired => "expired",
-            Self::Done => "done",
-            Self::Failed => "failed",
-            Self::Missing => "missing",
-            Self::Late => "late",
-        }
+impl JsonSchema for TrialStatus {
+    fn schema_name() -> Cow<'static, str> {
+        "TrialState".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({ "type": "string", "enum": Self::ALL.map(Self::name), "description": "Where a trial stands." })
     }
 }
 
@@ -344,125 +366,66 @@ pub struct Page {
     pub worker: Option<String>,
 }
 
-/// What can happen to a study.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "kebab-case")]
-#[non_exhaustive]
-pub enum EventKind {
-    /// A batch was planned.
-    Planned,
-    /// There is nothing more to plan.
-    Finished,
-    /// A batch was closed with what had arrived.
-    Closed,
-    /// A trial was handed out.
-    Asked,
-    /// It was handed out again to the worker that had it, which may have evaluated it already.
-    AskedAgain,
-    /// It was shown again to the person who had it.
-    ShownAgain,
-    /// Its result was told.
-    Told,
-    /// Its result was replaced by another; the detail has what stood there.
-    Replaced,
-    /// Its result was withdrawn; the detail has what stood there.
-    Withdrawn,
-    /// Another setting than the planned one was used; the detail has the planned one.
-    UsedOtherwise,
-    /// It had failed and is to be evaluated again.
-    Retried,
-    /// A control was measured; the detail has batch, well and value.
-    Control,
-    /// What its wells came to: the detail has them by name, none where another result stands in their place.
-    Wells,
-    /// Its lease ran out.
-    Expired,
-    /// Its worker gave it back, or, as the detail says, nobody ever saw it.
-    GivenBack,
-    /// Its worker's process has ended.
-    WorkerEnded,
-    /// Results from before the study came in.
-    Imported,
-    /// Nothing is handed out from here on.
-    Paused,
-    /// Trials are handed out again.
-    Resumed,
-    /// Somebody said to go on although the data contradict the premises.
-    WentOn,
-    /// The study file was changed; the detail names the keys.
-    Amended,
-    /// Nothing is handed out to one worker from here on.
-    WorkerPaused,
-    /// Trials are handed out to it again.
-    WorkerResumed,
+words! {
+    /// What can happen to a study.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+    #[serde(rename_all = "kebab-case")]
+    #[non_exhaustive]
+    pub enum EventKind {
+        /// A batch was planned.
+        Planned = "planned",
+        /// There is nothing more to plan.
+        Finished = "finished",
+        /// A batch was closed with what had arrived.
+        Closed = "closed",
+        /// A trial was handed out.
+        Asked = "asked",
+        /// It was handed out again to the worker that had it, which may have evaluated it already.
+        AskedAgain = "asked again",
+        /// It was shown again to the person who had it.
+        ShownAgain = "shown again",
+        /// Its result was told.
+        Told = "told",
+        /// Its result was replaced by another; the detail has what stood there.
+        Replaced = "replaced",
+        /// Its result was withdrawn; the detail has what stood there.
+        Withdrawn = "withdrawn",
+        /// Another setting than the planned one was used; the detail has the planned one.
+        UsedOtherwise = "used otherwise",
+        /// It had failed and is to be evaluated again.
+        Retried = "retried",
+        /// A control was measured; the detail has batch, well and value.
+        Control = "control",
+        /// What its wells came to: the detail has them by name, none where another result stands in their place.
+        Wells = "wells",
+        /// Its lease ran out.
+        Expired = "expired",
+        /// Its worker gave it back, or, as the detail says, nobody ever saw it.
+        GivenBack = "given back",
+        /// Its worker's process has ended.
+        WorkerEnded = "worker ended",
+        /// Results from before the study came in.
+        Imported = "imported",
+        /// Nothing is handed out from here on.
+        Paused = "paused",
+        /// Trials are handed out again.
+        Resumed = "resumed",
+        /// Somebody said to go on although the data contradict the premises.
+        WentOn = "went on",
+        /// The study file was changed; the detail names the keys.
+        Amended = "amended",
+        /// Nothing is handed out to one worker from here on.
+        WorkerPaused = "worker paused",
+        /// Trials are handed out to it again.
+        WorkerResumed = "worker resumed",
+    }
 }
 
 impl EventKind {
-    const ALL: [Self; 23] = [
-        Self::Planned,
-        Self::Finished,
-        Self::Closed,
-        Self::Asked,
-        Self::AskedAgain,
-        Self::ShownAgain,
-        Self::Told,
-        Self::Replaced,
-        Self::Withdrawn,
-        Self::UsedOtherwise,
-        Self::Retried,
-        Self::Control,
-        Self::Wells,
-        Self::Expired,
-        Self::GivenBack,
-        Self::WorkerEnded,
-        Self::Imported,
-        Self::Paused,
-        Self::Resumed,
-        Self::WentOn,
-        Self::Amended,
-        Self::WorkerPaused,
-        Self::WorkerResumed,
-    ];
-
-    /// The one of this name.
-    pub(crate) fn named(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|kind| kind.name() == name)
-    }
-
     /// Whether a trial was handed out, for the first time or again.
     #[must_use]
     pub fn is_ask(self) -> bool {
         matches!(self, Self::Asked | Self::AskedAgain | Self::ShownAgain)
-    }
-
-    /// The word in the file.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Planned => "planned",
-            Self::Finished => "finished",
-            Self::Closed => "closed",
-            Self::Asked => "asked",
-            Self::AskedAgain => "asked again",
-            Self::ShownAgain => "shown again",
-            Self::Told => "told",
-            Self::Replaced => "replaced",
-            Self::Withdrawn => "withdrawn",
-            Self::UsedOtherwise => "used otherwise",
-            Self::Retried => "retried",
-            Self::Control => "control",
-            Self::Wells => "wells",
-            Self::Expired => "expired",
-            Self::GivenBack => "given back",
-            Self::WorkerEnded => "worker ended",
-            Self::Imported => "imported",
-            Self::Paused => "paused",
-            Self::Resumed => "resumed",
-            Self::WentOn => "went on",
-            Self::Amended => "amended",
-            Self::WorkerPaused => "worker paused",
-            Self::WorkerResumed => "worker resumed",
-        }
     }
 }
 

@@ -221,7 +221,7 @@ fn again(plate: Plate, laid: &LaidPlate, study: &Study, console: &Console) -> Ou
 /// One row for each setting; on a sheet with room for its result, else with the seed that programs take.
 fn list(study: &Study, trials: &[AskedTrial], is_sheet: bool) -> Sheet {
     let space = study.spec().space();
-    let names: Vec<String> = space.parameters().iter().map(|parameter| parameter.name.clone()).collect();
+    let names: Vec<String> = space.names().collect();
     let has_labels = space.candidates().is_some_and(|table| table.labels.is_some());
     let mut sheet =
         Sheet::new(["trial".to_owned(), "batch".to_owned()].into_iter().chain(has_labels.then(|| "label".to_owned())).chain(names));

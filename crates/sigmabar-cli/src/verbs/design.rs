@@ -131,7 +131,7 @@ impl Ground {
                 Sourced::new(domain.default_kernel(lengths.value, arguments.variance.unwrap_or(1.0))?, Origin::Estimated)
             }
         };
-        let names = spec.space().parameters().iter().map(|parameter| parameter.name.clone()).collect();
+        let names = spec.space().names().collect();
         if arguments.norm_bound.is_some() && problem.lengthscales().is_some() {
             let remedy = "declare it as norm_bound there: it grows with the length-scales that are possible";
             return Err(Failure::usage("--norm-bound does not go with a study whose length-scales are \"at least\"", remedy));

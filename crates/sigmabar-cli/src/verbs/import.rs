@@ -116,7 +116,7 @@ pub(crate) struct Columns<'a> {
 
 impl<'a> Columns<'a> {
     pub(crate) fn new(space: &'a Space, map: &[(String, String)]) -> Outcome<Self> {
-        let names: Vec<String> = space.parameters().iter().map(|parameter| parameter.name.clone()).collect();
+        let names: Vec<String> = space.names().collect();
         let is_result = |name: &str| [RESULT, "value", "y"].contains(&name) && !names.iter().any(|known| known == name);
         for (name, _) in map {
             if !names.contains(name) && !is_result(name) && ![STANDARD_ERROR, REPLICATES].contains(&name.as_str()) {
@@ -159,14 +159,7 @@ impl<'a> Columns<'a> {
         parameters.iter().for_each(|&(parameter, column)| setting::keep_choices(reader, parameter, column));
         let (mut rows, mut cells) = (Rows::default(), Vec::new());
         while let Some(line) = reader.next_row(&mut cells)? {
-            let wrong = |column: usize, remedy: &str| DataError::Cell {
-                file: reader.file().to_owned(),
-                line,
-                line_word: reader.line_word(),
-                column: reader.names()[column].clone(),
-                found: shown(&cells[column]),
-                remedy: remedy.into(),
-            };
+            let wrong = |column: usize, remedy: &str| reader.wrong_cell(line, column, &cells[column], remedy);
             let standard_error = match error.map(|column| (column, &cells[column])) {
                 None => None,
                 Some((_, cell)) if is_blank(cell) => None,
@@ -203,13 +196,5 @@ impl<'a> Columns<'a> {
             rows.lines.push(line);
         }
         Ok(rows)
-    }
-}
-
-fn shown(cell: &Cell) -> String {
-    match cell {
-        Cell::Text(text) => format!("\"{text}\""),
-        Cell::Number(number) | Cell::Moment(number) => number.to_string(),
-        Cell::Missing => "an empty cell".to_owned(),
     }
 }

@@ -175,6 +175,18 @@ impl Reader {
         self.line_word
     }
 
+    /// That a cell is not what belongs there.
+    #[must_use]
+    pub fn wrong_cell(&self, line: u64, column: usize, cell: &Cell, remedy: &str) -> DataError {
+        let found = match cell {
+            Cell::Text(text) => format!("\"{text}\""),
+            Cell::Number(number) | Cell::Moment(number) => number.to_string(),
+            Cell::Missing => "an empty cell".to_owned(),
+        };
+        let (file, line_word, column) = (self.file.clone(), self.line_word, self.names[column].clone());
+        DataError::Cell { file, line, line_word, column, found, remedy: remedy.into() }
+    }
+
     /// The next row into `cells`, with its number; `None` after the last.
     ///
     /// # Errors

@@ -148,7 +148,7 @@ impl LaidPlate {
     /// The same, on this plate where it may be: a few settings lie alike on plates of several sizes.
     pub fn with_layout_on<T>(&self, plate: Option<Plate>, study: &Study, look: impl FnOnce(&Layout<'_>) -> T) -> Option<T> {
         let spec = study.spec();
-        let names = || spec.space().parameters().iter().map(|parameter| parameter.name.clone());
+        let names = || spec.space().names();
         let asked = |row: &TrialRow| AskedTrial {
             id: row.id,
             batch: row.batch,

@@ -74,18 +74,7 @@ pub fn read(mut reader: Reader, result: Option<&str>, parameters: &[Parameter], 
     let (mut reading, mut seen) = (Reading { columns: reader.names().to_vec(), ..Reading::default() }, HashMap::<u64, usize>::new());
     let mut cells = Vec::new();
     while let Some(line) = reader.next_row(&mut cells)? {
-        let wrong = |column: usize, remedy: &str| DataError::Cell {
-            file: reader.file().to_owned(),
-            line,
-            line_word: reader.line_word(),
-            column: reader.names()[column].clone(),
-            found: match &cells[column] {
-                Cell::Text(text) => format!("\"{text}\""),
-                Cell::Number(number) | Cell::Moment(number) => number.to_string(),
-                Cell::Missing => "an empty cell".to_owned(),
-            },
-            remedy: remedy.into(),
-        };
+        let wrong = |column: usize, remedy: &str| reader.wrong_cell(line, column, &cells[column], remedy);
         if matches!(&cells[trial], Cell::Text(word) if word.eq_ignore_ascii_case(CONTROL)) {
             match (&cells[result], well) {
                 (Cell::Number(value), Some(well)) if value.is_finite() => reading.controls.push((cells[well].to_string(), *value)),

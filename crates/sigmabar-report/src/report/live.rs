@@ -97,7 +97,7 @@ pub fn live_model(study: &Study, address: &str, at: Option<&[Value]>) -> Result<
     let run = study.strategy()?;
     let Some(model) = StudyModel::new(&run)? else { return Ok(None) };
     let content = Content::read(study, &run)?;
-    let names = || study.spec().space().parameters().iter().map(|parameter| parameter.name.clone());
+    let names = || study.spec().space().names();
     let through = match at {
         Some(values) => {
             let values: Vec<(String, Value)> = names().zip(values.iter().cloned()).collect();

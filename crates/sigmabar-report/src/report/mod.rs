@@ -5,7 +5,6 @@ mod bench;
 mod elimination;
 mod error;
 mod fields;
-mod fitted;
 mod held_out;
 mod live;
 mod model;
@@ -21,7 +20,6 @@ mod tables;
 
 pub use bench::{bench, growth, read_evaluations, read_growth};
 pub use error::{Error, Result};
-pub use fitted::{Answers, Feature, Fitted, fitted};
 pub use live::{Live, Predicted, gaps, live, live_model, live_report, predict};
 pub use model::model;
 pub use page::Page;

@@ -82,7 +82,7 @@ impl Content<'_> {
         settings.retain(|(values, _)| !values.iter().zip(&advice.values).all(|(a, (_, b))| a.same(b)));
         let placed: Vec<_> = settings.into_iter().filter_map(|(values, count)| Some((space.point(values).ok()?, values, count))).collect();
         let label = has_labels(space).then(|| "label".to_owned());
-        let names = space.parameters().iter().map(|p| p.name.clone());
+        let names = space.names();
         let mut table = Table::new(
             label.into_iter().chain(names).chain(["model's mean", "model's lower", "model's upper", "measured"].map(str::to_owned)),
         );

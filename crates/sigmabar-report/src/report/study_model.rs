@@ -312,18 +312,11 @@ impl<'a> StudyModel<'a> {
 /// A setting with another value of one parameter, as the strategy sees it. The model is asked between the candidates of a list too, and where constraints
 /// forbid a setting: how much a parameter matters is a question about the model.
 fn moved(space: &Space, p: usize, setting: &[Value], point: &[f64], value: &Value) -> Option<Vec<f64>> {
-    let columns = space.columns_of(p);
     let mut moved = point.to_vec();
     if space.candidates().is_some() {
-        match &space.parameters()[p].kind {
-            ParameterKind::Column { low, high } if high > low => moved[columns.start] = (value.as_number()? - low) / (high - low),
-            ParameterKind::Categorical { choices } => {
-                choices.iter().zip(&mut moved[columns]).for_each(|(choice, v)| *v = if choice.same(value) { FRAC_1_SQRT_2 } else { 0.0 });
-            }
-            _ => return None,
-        }
-        return Some(moved);
+        return put(space, p, value, &mut moved).then_some(moved);
     }
+    let columns = space.columns_of(p);
     let mut values = setting.to_vec();
     values[p] = value.clone();
     let encoded = space.encoded(&values)?;
@@ -349,17 +342,20 @@ fn placed(space: &Space, through: &Through, others: &[(usize, &Value)]) -> Optio
     }
     // Between the candidates of a list the model is asked all the same.
     let mut point = through.point.clone();
-    for (p, value) in others {
-        let columns = space.columns_of(*p);
-        match &space.parameters()[*p].kind {
-            ParameterKind::Column { low, high } => point[columns.start] = (value.as_number()? - low) / (high - low),
-            ParameterKind::Categorical { choices } => {
-                choices.iter().zip(&mut point[columns]).for_each(|(choice, v)| *v = if choice.same(value) { FRAC_1_SQRT_2 } else { 0.0 });
-            }
-            _ => return None,
+    others.iter().all(|(p, value)| put(space, *p, value, &mut point)).then_some(point)
+}
+
+/// Puts a value into a point between the candidates of a list, where it has a place there.
+fn put(space: &Space, p: usize, value: &Value, point: &mut [f64]) -> bool {
+    let columns = space.columns_of(p);
+    match (&space.parameters()[p].kind, value.as_number()) {
+        (ParameterKind::Column { low, high }, Some(number)) if high > low => point[columns.start] = (number - low) / (high - low),
+        (ParameterKind::Categorical { choices }, _) => {
+            choices.iter().zip(&mut point[columns]).for_each(|(choice, v)| *v = if choice.same(value) { FRAC_1_SQRT_2 } else { 0.0 });
         }
+        _ => return false,
     }
-    point.iter().all(|v| v.is_finite()).then_some(point)
+    true
 }
 
 /// The places among all parameters of the two that matter most.

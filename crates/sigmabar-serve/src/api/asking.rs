@@ -49,7 +49,7 @@ pub(super) fn answer(handed: HandedOut) -> Response {
 }
 
 fn to_do(trial: AskedTrial) -> TrialToDo {
-    let values = trial.values.iter().map(|(name, value)| (name.clone(), json(value))).collect();
+    let values = trial.values.iter().map(|(name, value)| (name.clone(), serde_json::json!(value))).collect();
     TrialToDo { id: trial.id, batch: trial.batch, values, seed: trial.seed, leased_until: trial.leased_until }
 }
 

@@ -74,7 +74,7 @@ pub(super) async fn earlier(State(app): State<Arc<App>>, Path(s): Path<String>, 
         Some(HowCollected::Exchangeable) => Collected::Exchangeable,
         Some(HowCollected::Undeclared) | None => Collected::Undeclared,
     };
-    let names: Vec<String> = desk.reader.spec().space().parameters().iter().map(|p| p.name.clone()).collect();
+    let names: Vec<String> = desk.reader.spec().space().names().collect();
     let one = |(i, row): (usize, &EarlierRow)| {
         let values = values(&names, &row.values).map_err(|what| Refusal::invalid(format!("row {} (counted from 1): {what}", i + 1)))?;
         Ok(ImportedRow::new(values, TrialResult::Value { value: row.value, standard_error: None, replicates: None }))

@@ -47,11 +47,6 @@ fn reason(why: String) -> Outcome<String> {
 }
 
 fn answer(corrected: Corrected) -> Json<CorrectedAnswer> {
-    let corrected = match corrected {
-        Corrected::InTime => WhenCorrected::InTime,
-        Corrected::AfterAnalysis => WhenCorrected::AfterAnalysis,
-        Corrected::Late => WhenCorrected::Late,
-    };
     Json(CorrectedAnswer { corrected })
 }
 

@@ -68,7 +68,7 @@ impl Entry {
         // Each field of the type is a parameter of its own.
         let schema = SchemaGenerator::from(document.generator.settings().clone()).into_root_schema_for::<T>().to_value();
         let required: Vec<&str> = schema["required"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
-        document.generator.subschema_for::<crate::wire::TrialState>();
+        document.generator.subschema_for::<sigmabar_study::TrialStatus>();
         let fields = schema["properties"].as_object().cloned().unwrap_or_default();
         for (name, mut field) in fields {
             let words = field.as_object_mut().and_then(|field| field.remove("description")).unwrap_or_default();

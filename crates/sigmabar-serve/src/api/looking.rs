@@ -15,7 +15,7 @@ use axum::response::{IntoResponse, Response};
 use serde_json::Value as Any;
 use sigmabar_report::plot::{Medium, Picture};
 use sigmabar_report::report;
-use sigmabar_study::{Advice, BestObserved, Page, Study, TrialStatus};
+use sigmabar_study::{Advice, BestObserved, Page, Study};
 use std::fmt::Write;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -55,7 +55,7 @@ fn in_short(desk: &Desk) -> StudyShown {
 }
 
 fn names(study: &Study) -> Vec<String> {
-    study.spec().space().parameters().iter().map(|parameter| parameter.name.clone()).collect()
+    study.spec().space().names().collect()
 }
 
 pub(super) async fn status(State(app): State<Arc<App>>, Path(s): Path<String>) -> Outcome<Json<StudyStatus>> {
@@ -130,7 +130,8 @@ pub(super) async fn premises(
 }
 
 fn recommended(advice: &Advice) -> Outcome<Recommendation> {
-    let named = |values: &[(String, sigmabar_study::Value)]| values.iter().map(|(name, value)| (name.clone(), json(value))).collect();
+    let named =
+        |values: &[(String, sigmabar_study::Value)]| values.iter().map(|(name, value)| (name.clone(), serde_json::json!(value))).collect();
     let finite = |value: f64| value.is_finite().then_some(value);
     let seen = |best: &BestObserved| BestSeen { id: best.id, values: named(&best.values), value: best.value };
     Ok(Recommendation {
@@ -176,25 +177,13 @@ pub(super) async fn trials(State(app): State<Arc<App>>, Path(s): Path<String>, A
     let page = Page {
         after: query.after,
         at_most: Some(limit),
-        state: query.state.map(standing),
+        state: query.state,
         batch: query.batch,
         worker: query.worker.map(worker_of_query).transpose()?,
     };
     let rows = desk.read(move |study| study.trials_of(&page)).await?;
     let next = (rows.len() == limit).then(|| rows.last().map(|row| row.id)).flatten();
     Ok(Json(Trials { trials: rows.into_iter().map(|row| TrialShown::of(row, desk.reader.spec().space())).collect(), next }))
-}
-
-fn standing(state: TrialState) -> TrialStatus {
-    match state {
-        TrialState::Queued => TrialStatus::Queued,
-        TrialState::Leased => TrialStatus::Leased,
-        TrialState::Expired => TrialStatus::Expired,
-        TrialState::Done => TrialStatus::Done,
-        TrialState::Failed => TrialStatus::Failed,
-        TrialState::Missing => TrialStatus::Missing,
-        TrialState::Late => TrialStatus::Late,
-    }
 }
 
 /// A picture of the live page, of the model or of the report, whichever has it.

@@ -10,11 +10,11 @@ use crate::shelf::Shelf;
 use crate::writer::Writer;
 use sigmabar::linalg::Interrupt;
 use sigmabar_report::report::{self, Live};
-use sigmabar_study::{EventKind, Page, Study};
+use sigmabar_study::{EventKind, Page, Study, now};
 use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
-use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant};
 use tokio::sync::watch;
 
 /// A page shows what is known; what is newer is made ready meanwhile, but not more often than this.
@@ -354,11 +354,6 @@ pub(crate) async fn blocking<T: Send + 'static>(work: impl FnOnce() -> Outcome<T
 /// Work that is done even if whoever wanted it goes away: what a blocking thread has begun it ends, and until then it is the turn of no other.
 async fn to_the_end<T: Send + 'static>(work: impl Future<Output = Outcome<T>> + Send + 'static) -> Outcome<T> {
     tokio::spawn(work).await.unwrap_or_else(|error| Err(Refusal::internal(format!("the work ended unexpectedly: {error}"))))
-}
-
-/// Milliseconds since 1970.
-pub(crate) fn now() -> i64 {
-    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_millis() as i64)
 }
 
 /// A name as a part of an address.

@@ -1,10 +1,10 @@
 //! The frame around every screen, and the few words of HTML they share.
 
-use crate::desk::{Desk, encoded, now};
+use crate::desk::{Desk, encoded};
 use crate::token::Access;
 use axum::response::Html;
 use sigmabar_report::plot::escape;
-use sigmabar_study::Study;
+use sigmabar_study::{Study, now};
 
 /// What a screen is about.
 pub(super) struct Screen<'a> {
@@ -80,20 +80,9 @@ pub(super) fn button(access: Access, name: &str, method: &str, path: &str, body:
 
 /// A time that the page shows as one of the reader's own; without a script it is in UTC.
 pub(super) fn time(at: Option<i64>) -> String {
-    at.map_or_else(String::new, |at| {
-        let seconds = at.div_euclid(1000);
-        let (day, rest) = (seconds.div_euclid(86400), seconds.rem_euclid(86400));
-        // Days since 1970 to a date, after Hinnant's civil calendar.
-        let z = day + 719_468;
-        let era = z.div_euclid(146_097);
-        let doe = z.rem_euclid(146_097);
-        let yoe = (doe - doe / 1460 + doe / 36_524 - doe / 146_096) / 365;
-        let doy = doe - (365 * yoe + yoe / 4 - yoe / 100);
-        let mp = (5 * doy + 2) / 153;
-        let (d, m) = (doy - (153 * mp + 2) / 5 + 1, if mp < 10 { mp + 3 } else { mp - 9 });
-        let y = yoe + era * 400 + i64::from(m <= 2);
-        let (h, min, s) = (rest / 3600, rest / 60 % 60, rest % 60);
-        format!("<time datetime=\"{y:04}-{m:02}-{d:02}T{h:02}:{min:02}:{s:02}Z\">{y:04}-{m:02}-{d:02} {h:02}:{min:02}:{s:02} UTC</time>")
+    at.and_then(|at| jiff::Timestamp::from_second(at.div_euclid(1000)).ok()).map_or_else(String::new, |at| {
+        let shown = at.to_string().replace('T', " ").replace('Z', " UTC");
+        format!("<time datetime=\"{at}\">{shown}</time>")
     })
 }
 

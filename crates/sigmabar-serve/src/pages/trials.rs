@@ -38,7 +38,7 @@ pub(super) async fn show(
     let more = rows.len() > ROWS;
     rows.truncate(ROWS);
     let space = desk.reader.spec().space();
-    let names: Vec<String> = space.parameters().iter().map(|p| p.name.clone()).collect();
+    let names: Vec<String> = space.names().collect();
     let mut heads = vec!["trial", "state", "value"];
     heads.extend(has_labels(space).then_some("label"));
     heads.extend(names.iter().map(String::as_str));

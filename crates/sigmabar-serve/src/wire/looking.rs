@@ -4,7 +4,7 @@ use super::{NAME_PATTERN, Setting, setting};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
-use sigmabar_study::{Space, TrialRow};
+use sigmabar_study::{Space, TrialRow, TrialStatus};
 use std::collections::BTreeMap;
 
 /// Settings to predict.
@@ -50,7 +50,7 @@ pub struct TrialsQuery {
     pub limit: Option<usize>,
     /// Only those in this state.
     #[serde(default)]
-    pub state: Option<TrialState>,
+    pub state: Option<TrialStatus>,
     /// Only those of this batch, from 0.
     #[serde(default)]
     #[schemars(range(max = u64::MAX))]
@@ -59,20 +59,6 @@ pub struct TrialsQuery {
     #[serde(default)]
     #[schemars(length(min = 1, max = 200), regex(pattern = NAME_PATTERN))]
     pub worker: Option<String>,
-}
-
-/// Where a trial stands.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "lowercase")]
-#[allow(missing_docs)]
-pub enum TrialState {
-    Queued,
-    Leased,
-    Expired,
-    Done,
-    Failed,
-    Missing,
-    Late,
 }
 
 /// Some trials.
@@ -131,7 +117,7 @@ pub struct TrialShown {
 
 impl TrialShown {
     pub(crate) fn of(row: TrialRow, space: &Space) -> Self {
-        let names: Vec<String> = space.parameters().iter().map(|parameter| parameter.name.clone()).collect();
+        let names: Vec<String> = space.names().collect();
         Self {
             id: row.id,
             batch: row.batch,

@@ -14,7 +14,7 @@ pub use telling::*;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value as Json};
+use serde_json::{Map, Value as Json, json};
 use sigmabar_study::Value;
 
 /// Names are shown to people: they begin with no space, and have no control characters.
@@ -37,13 +37,5 @@ pub struct Problem {
 
 /// A setting as an object, in the order of the parameters.
 pub(crate) fn setting(names: &[String], values: &[Value]) -> Setting {
-    names.iter().cloned().zip(values.iter().map(json)).collect()
-}
-
-pub(crate) fn json(value: &Value) -> Json {
-    match value {
-        Value::Int(value) => (*value).into(),
-        Value::Float(value) => (*value).into(),
-        Value::Choice(value) => value.as_str().into(),
-    }
+    names.iter().cloned().zip(values.iter().map(|value| json!(value))).collect()
 }

@@ -3,7 +3,7 @@
 use super::Setting;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use sigmabar_study::{Told, TrialResult};
+use sigmabar_study::{Corrected, Told, TrialResult};
 
 /// The longest reason of a failure, in characters.
 pub(crate) const LONGEST_REASON: usize = 2000;
@@ -206,17 +206,5 @@ pub struct VoidBody {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct CorrectedAnswer {
     /// When it came.
-    pub corrected: WhenCorrected,
-}
-
-/// When a correction came.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum WhenCorrected {
-    /// Its batch is open: nothing had used the earlier result.
-    InTime,
-    /// Its batch was analysed before, and is now analysed again: certificates say so.
-    AfterAnalysis,
-    /// It had come late, and is used by nothing.
-    Late,
+    pub corrected: Corrected,
 }

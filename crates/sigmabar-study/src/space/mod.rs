@@ -74,6 +74,11 @@ impl Space {
         &self.parameters
     }
 
+    /// The names of the parameters, in order.
+    pub fn names(&self) -> impl Iterator<Item = String> {
+        self.parameters.iter().map(|parameter| parameter.name.clone())
+    }
+
     /// What the strategy searches.
     #[must_use]
     pub fn domain(&self) -> &Domain {

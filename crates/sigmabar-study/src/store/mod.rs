@@ -34,7 +34,8 @@ pub(crate) enum Durability {
 }
 
 /// Milliseconds since 1970.
-pub(crate) fn now() -> i64 {
+#[must_use]
+pub fn now() -> i64 {
     SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| i64::try_from(since.as_millis()).unwrap_or(i64::MAX))
 }
 

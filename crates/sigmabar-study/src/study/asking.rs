@@ -98,7 +98,7 @@ impl Study {
 
     fn asked(&self, row: LeasedRow, until: i64) -> Result<AskedTrial> {
         let values = self.read_values(&row.settings)?;
-        let names = self.spec.space().parameters().iter().map(|p| p.name.clone());
+        let names = self.spec.space().names();
         Ok(AskedTrial {
             id: row.id.unsigned_abs(),
             batch: usize::try_from(row.batch).unwrap_or_default(),

@@ -163,7 +163,7 @@ impl Study {
     /// [`crate::Error::Store`], or what the strategy runs into.
     pub fn recommend(&self) -> Result<Option<Advice>> {
         let Some(best) = self.strategy()?.recommend_with_range()? else { return Ok(None) };
-        let names = || self.spec.space().parameters().iter().map(|p| p.name.clone());
+        let names = || self.spec.space().names();
         let is_minimized = self.spec.problem().direction() == Direction::Minimize;
         let sign = if is_minimized { -1.0 } else { 1.0 };
         let trials = self.trials()?;

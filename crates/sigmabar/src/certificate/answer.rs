@@ -21,7 +21,7 @@ use std::sync::Arc;
 /// What the alarm's share of $\delta$ is spent on.
 const CHECK: &str = "the check of the premises";
 /// The share of $\delta$ that the check of the premises may spend (algorithm notes 12, P10).
-pub(super) const ALARM_SHARE: f64 = 0.05;
+pub const ALARM_SHARE: f64 = 0.05;
 /// Points that are left out in turn to see how often the model's own intervals hold.
 const LEFT_OUT: usize = 1000;
 

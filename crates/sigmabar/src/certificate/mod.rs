@@ -28,7 +28,7 @@ mod simulated;
 mod uniform;
 mod widths;
 
-pub use answer::{Answer, Answers};
+pub use answer::{ALARM_SHARE, Answer, Answers};
 pub use breakdown::{Breakdown, IntervalCurve, IntervalsAt, Slopes};
 pub use claim::{Claim, Coverage, Method, Side};
 pub use conformal::{Calibration, Conformal};

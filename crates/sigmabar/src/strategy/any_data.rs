@@ -8,7 +8,7 @@ use super::run::recommendation::model_certificate;
 use super::run::repeated::repeats_among;
 use super::run::standing::{PremiseRow, Standing};
 use super::sbpe::{Arrived, SetOfCandidates};
-use crate::certificate::{Bounds, Certificate, Claim, EnergyBand, Premises, Range, Repeated, Spent, Theorem};
+use crate::certificate::{ALARM_SHARE, Bounds, Certificate, Claim, EnergyBand, Premises, Range, Repeated, Spent, Theorem};
 use crate::design::DictionarySize;
 use crate::error::Result;
 use crate::features::FeatureMap;
@@ -23,8 +23,6 @@ use std::sync::Arc;
 const CANDIDATES: usize = 1024;
 /// Up to this many distinct points all of them are inducing points, and nothing is missed; beyond it, as many pivots at most.
 const MAX_INDUCING: usize = 500;
-/// The share of $\delta$ that finds $c_0$.
-const ALARM_SHARE: f64 = 0.05;
 
 /// A run's data with the setting that is judged.
 pub(super) struct AnyData<'a> {
