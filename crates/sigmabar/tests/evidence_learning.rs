@@ -264,3 +264,19 @@ fn work_bounds_the_inducing_points_and_it_is_said() {
     assert!(bound.capped && bound.inducing().len() == 50 && bound.gap() > free.gap());
     assert_eq!((bound.rounds, learning.most_inducing(1_000_000)), (0, 1));
 }
+
+/// From every long length-scale a season looks like noise: on a trend, and in one column of two, it is found all the same.
+#[test]
+fn a_function_that_turns_many_times_is_found_across_the_valley() {
+    let mut rng = ChaCha8Rng::seed_from_u64(3);
+    for (dim, turns) in [(1, 25.0), (2, 8.0)] {
+        let x = uniform(&mut rng, 400, dim);
+        let f = |row: &[f64]| 10.0 * row[0] + (std::f64::consts::TAU * turns * row[dim - 1]).sin();
+        let y: Vec<f64> = x.view().rows().map(|row| f(row) + rng.random_range(-0.3..0.3)).collect();
+        let learning = Learning::new(vec![Kernel::matern(2.5, vec![0.3; dim], 1.0).unwrap()]);
+        let learnt = fit_hyperparameters(&observe(x.clone(), &y), &learning).unwrap();
+        let mean = learnt.posterior().predict(x.view()).unwrap().0;
+        let error = mean.iter().zip(x.view().rows()).map(|(m, row)| (m - f(row)).powi(2)).sum::<f64>() / 400.0;
+        assert!(error.sqrt() < 0.25, "{dim} columns: off by {} with {:?}", error.sqrt(), learnt.kernel().value);
+    }
+}

@@ -19,6 +19,14 @@ const RANGE: f64 = 3.464_101_615_137_754_6;
 /// How wide the priors of length-scales and variances are above their centres: a column that does not matter has no length-scale, and a straight line wants a long one
 /// and a large variance.
 const ABOVE: f64 = 4.0;
+/// How much shorter than its prior's centre a length-scale is looked for, with all others and by itself, and with which ridges: as multiples of the ridge's centre and of
+/// the one that was found.
+const SHORT: [f64; 3] = [4.0, 16.0, 64.0];
+const SHORT_ALONE: [f64; 2] = [8.0, 32.0];
+const RIDGES: [f64; 3] = [1.0, 3.0, 6.0];
+const RIDGES_ALONE: [f64; 3] = [1.0, 0.5, 0.25];
+/// With more length-scales than these none is looked for by itself.
+const MOST_ALONE: usize = 8;
 /// Pairs of points behind a median distance.
 const PAIRS: usize = 1000;
 
@@ -33,6 +41,7 @@ pub(crate) struct Variable {
     pub width: f64,
     /// The width of the prior above its centre.
     pub above: f64,
+    pub is_length: bool,
 }
 
 impl Variable {
@@ -65,6 +74,7 @@ impl Space {
             centre: (0.1 * scale.sqrt()).ln(),
             width: 2.0,
             above: 2.0,
+            is_length: false,
         };
         Self { kernel, ridge }
     }
@@ -108,6 +118,28 @@ impl Space {
         }
         starts.truncate(count.max(1));
         starts
+    }
+
+    /// Where a function may be that turns many times: short length-scales in all columns, or in one of them beside what was `found`.
+    pub fn short(&self, found: &[f64]) -> Vec<Vec<f64>> {
+        let lengths: Vec<usize> = (0..self.kernel.len()).filter(|&p| self.kernel[p].is_length).collect();
+        let ridge = self.kernel.len();
+        let mut places = Vec::new();
+        let mut place = |from: &[f64], lengths: &[usize], factor: f64, log_ridge: f64| {
+            let mut theta = from.to_vec();
+            lengths.iter().for_each(|&p| theta[p] = (self.kernel[p].centre - factor.ln()).max(self.kernel[p].bounds.0));
+            theta[ridge] = log_ridge.clamp(self.ridge.bounds.0, self.ridge.bounds.1);
+            places.push(theta);
+        };
+        let centre: Vec<f64> = self.centre().into_iter().chain(found[ridge + 1..].iter().copied()).collect();
+        for (factor, times) in SHORT.into_iter().flat_map(|factor| RIDGES.map(|times| (factor, times))) {
+            place(&centre, &lengths, factor, self.ridge.centre + times.ln());
+        }
+        let alone = lengths.iter().filter(|_| lengths.len() <= MOST_ALONE);
+        for (p, factor) in alone.flat_map(|p| SHORT_ALONE.map(|factor| (p, factor))) {
+            RIDGES_ALONE.iter().for_each(|times| place(found, std::slice::from_ref(p), factor, found[ridge] + times.ln()));
+        }
+        places
     }
 
     /// The log-normal priors' logarithm up to a constant, $-\sum_p (\theta_p - c_p)^2/(2w_p^2)$ with one $w_p$ below $c_p$ and another above, and its slope.
@@ -209,9 +241,10 @@ fn length(deviation: f64, median: f64, root: f64) -> Variable {
         centre: (0.4 * root * RANGE * deviation).ln(),
         width: 0.8,
         above: ABOVE,
+        is_length: true,
     }
 }
 
 fn around(centre: f64, limits: (f64, f64), width: f64) -> Variable {
-    Variable { bounds: (centre + limits.0.ln(), centre + limits.1.ln()), median: centre, centre, width, above: width }
+    Variable { bounds: (centre + limits.0.ln(), centre + limits.1.ln()), median: centre, centre, width, above: width, is_length: false }
 }

@@ -9,10 +9,13 @@ use crate::kernel::Kernel;
 use crate::origin::{Origin, Sourced};
 use crate::points::{Observations, Points};
 use crate::posterior::{ExactPosterior, Posterior};
+use sigmabar_linalg::in_tasks;
 use std::sync::Arc;
 
 /// Steps each start is given while starts are screened.
 const SCREENING_STEPS: usize = 15;
+/// Nats by which a place beyond a valley must be better as it stands: smaller gains on a few points are luck.
+const CROSSED: f64 = 5.0;
 /// Inducing points while the ELBO is climbed.
 const CLIMBING_INDUCING: usize = 500;
 /// The ELBO is climbed where what the inducing points miss costs it no more nats per observation than this.
@@ -73,7 +76,27 @@ impl<'a> Search<'a> {
                 (Err(_), new) => new,
             };
         }
-        best.map(|ascent| Ascent { evaluations, ..ascent })
+        let best = self.or_shorter(best?, few)?;
+        Ok(Ascent { evaluations: evaluations + best.evaluations, ..best })
+    }
+
+    /// What was found, or what lies beyond a valley of the evidence: from every long length-scale a function that turns many times looks like noise, and no slope leads to it.
+    fn or_shorter(&self, found: Ascent, few: &Observations) -> Result<Ascent> {
+        let places = self.space.short(&found.point);
+        let values = in_tasks(places.len(), |place| self.value(few, &places[place]).unwrap_or(f64::NEG_INFINITY));
+        let best = (0..places.len()).max_by(|a, b| values[*a].total_cmp(&values[*b]));
+        let bar = found.value + CROSSED / few.len() as f64;
+        let Some(best) = best.filter(|&best| values[best] > bar) else { return Ok(Ascent { evaluations: places.len(), ..found }) };
+        let ascent = self.climb_exact(few, &places[best], SCREENING_STEPS)?;
+        Ok(Ascent { evaluations: places.len() + ascent.evaluations, ..ascent })
+    }
+
+    /// What [`Self::climb_exact`] climbs.
+    fn value(&self, observations: &Observations, theta: &[f64]) -> Result<f64> {
+        let (kernel, ridge) = self.kernel_and_ridge(theta)?;
+        let evidence = ExactPosterior::new(kernel, ridge, self.recentred(observations, theta))?.log_evidence();
+        let prior = if self.learning.regularised { self.space.log_prior(theta).0 } else { 0.0 };
+        Ok((evidence + prior) / observations.len() as f64)
     }
 
     pub(super) fn climb_exact(&self, observations: &Observations, start: &[f64], steps: usize) -> Result<Ascent> {
