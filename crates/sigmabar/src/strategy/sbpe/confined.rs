@@ -6,7 +6,7 @@
 use super::pairs::{Setting, Under, Width};
 use crate::certificate::{Directions, Ellipsoid, Slice};
 use crate::error::Result;
-use sigmabar_linalg::{Matrix, dot, norm_squared, product, product_transposed};
+use sigmabar_linalg::{Matrix, dot, in_tasks, norm_squared, product, product_transposed};
 
 /// Slices of the ellipsoid that are tried for each pair.
 pub(super) const SLICES: usize = 7;
@@ -72,14 +72,24 @@ impl<'a> Confined<'a> {
 
 impl Sliced {
     fn new(directions: &Directions, ellipsoid: &Ellipsoid, solved: &Matrix) -> Result<Self> {
-        let rotated = product(solved, directions.vectors())?;
+        let (rotated, slices) = (product(solved, directions.vectors())?, ellipsoid.best(SLICES));
+        let width = rotated.cols().max(1);
+        let turned = |s: usize| {
+            let roots: Vec<f64> = slices[s].shrink().iter().map(|d| d.sqrt()).collect();
+            let mut scaled = rotated.clone();
+            scaled
+                .as_mut_slice()
+                .chunks_exact_mut(width)
+                .for_each(|row| row.iter_mut().zip(&roots).for_each(|(entry, root)| *entry *= root));
+            let squares = (0..scaled.rows()).map(|i| norm_squared(scaled.row(i))).collect();
+            let centres = (0..rotated.rows()).map(|i| dot(rotated.row(i), slices[s].centre())).collect();
+            (scaled, squares, centres)
+        };
         let mut sliced = Self { scaled: Vec::new(), squares: Vec::new(), centres: Vec::new() };
-        for slice in ellipsoid.best(SLICES) {
-            let roots: Vec<f64> = slice.shrink().iter().map(|d| d.sqrt()).collect();
-            let scaled = Matrix::from_fn(rotated.rows(), rotated.cols(), |i, j| rotated[(i, j)] * roots[j]);
-            sliced.squares.push((0..scaled.rows()).map(|i| norm_squared(scaled.row(i))).collect());
-            sliced.centres.push((0..rotated.rows()).map(|i| dot(rotated.row(i), slice.centre())).collect());
+        for (scaled, squares, centres) in in_tasks(slices.len(), turned) {
             sliced.scaled.push(scaled);
+            sliced.squares.push(squares);
+            sliced.centres.push(centres);
         }
         Ok(sliced)
     }
