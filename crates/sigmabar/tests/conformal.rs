@@ -278,6 +278,22 @@ fn what_was_learnt_chosen_or_too_little_is_said() {
     assert!(Calibration::new(&posterior, cal_x.view(), &[f64::NAN; 30]).is_err());
 }
 
+/// A model that learnt its parameters from a few rows is surer of itself than they allow: Student's .975 quantile with 8 − 4 degrees of freedom, from a table.
+#[test]
+fn few_rows_widen_what_a_learnt_model_says_of_itself() {
+    let mut rng = ChaCha8Rng::seed_from_u64(4);
+    let (x, y) = rows(World::Normal, 8, &mut rng);
+    let factor = |origin: Origin| {
+        let kernel = Sourced::new(Kernel::matern(2.5, [0.5, 0.5], 1.0).unwrap(), origin);
+        let features = Arc::new(FeatureMap::new(kernel, Sourced::new(x.clone(), Origin::Guaranteed)).unwrap());
+        let observations = Observations::new(x.clone(), &y, Collected::Undeclared, Prior::ZERO).unwrap();
+        let posterior = Posterior::fit(features, 1.0, observations).unwrap();
+        posterior.answers(&Claim::new(0.05).unwrap()).unwrap().at(x.view()).unwrap().certificate.bounds.beta.unwrap()
+    };
+    assert!((factor(Origin::LearntHere) - 2.776_445).abs() < 1e-5, "{}", factor(Origin::LearntHere));
+    assert!((factor(Origin::Declared) - 1.959_964).abs() < 1e-5, "{}", factor(Origin::Declared));
+}
+
 fn read(json: &serde_json::Value) -> Result<sigmabar::Certificate, String> {
     serde_json::from_value(json.clone()).map_err(|error| error.to_string())
 }

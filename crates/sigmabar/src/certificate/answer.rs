@@ -15,6 +15,7 @@ use crate::noise::Noise;
 use crate::origin::Origin;
 use crate::points::PointsRef;
 use crate::posterior::Posterior;
+use statrs::distribution::{ContinuousCDF, StudentsT};
 use std::borrow::Cow;
 use std::sync::Arc;
 
@@ -24,6 +25,8 @@ const CHECK: &str = "the check of the premises";
 pub const ALARM_SHARE: f64 = 0.05;
 /// Points that are left out in turn to see how often the model's own intervals hold.
 const LEFT_OUT: usize = 1000;
+/// With more degrees of freedom Student's factor is the normal one.
+const FEW: f64 = 500.0;
 
 /// What a posterior says at points, in the data's scale: about the function, and about a new response, each with what it rests on.
 #[derive(Clone, Debug, PartialEq)]
@@ -126,9 +129,9 @@ impl<'a> Answers<'a> {
         Ok(self)
     }
 
-    /// Notes how often the normal factor $z$ held, and widens it to what would have been right; never narrows it.
+    /// Notes how often the model's factor $z$ held, and widens it to what would have been right; never narrows it.
     fn check(&mut self, measure: impl FnOnce(f64, f64) -> Result<(Frequency, f64)>) -> Result<()> {
-        let z = self.normal_factor()?;
+        let z = self.model_factor()?;
         let (measured, right) = measure(z, self.claim.delta())?;
         self.checked = (measured.of > 0).then_some(Checked { factor: z.max(right), measured });
         Ok(())
@@ -255,7 +258,7 @@ impl<'a> Answers<'a> {
 
     /// $\mu\pm z\sigma$ and $\mu\pm z\sqrt{\sigma^2+\tau^2}$: what the model estimates, with the factor that rows it had not learnt from ask for.
     fn of_model(&self, mean: Vec<f64>, std_dev: Vec<f64>) -> Result<Answer> {
-        let z = self.checked.map_or_else(|| self.normal_factor(), |checked| Ok(checked.factor))?;
+        let z = self.checked.map_or_else(|| self.model_factor(), |checked| Ok(checked.factor))?;
         let noise = self.posterior.information().ridge() * self.posterior.prior().unit();
         let around = |spread: &dyn Fn(f64) -> f64| {
             mean.iter().zip(&std_dev).map(|(m, s)| (m - z * spread(*s), m + z * spread(*s))).collect::<Vec<_>>()
@@ -268,8 +271,19 @@ impl<'a> Answers<'a> {
         Ok(Answer { mean, std_dev, function, response, certificate, response_certificate })
     }
 
-    fn normal_factor(&self) -> Result<f64> {
-        Ok(Noise::gaussian(1.0)?.tail_factor((2.0 / self.claim.delta()).ln()))
+    /// The normal factor. Where the kernel was learnt from these few rows, Student's, with a degree of freedom for each row beyond the parameters: the model is surer of
+    /// itself than what it learnt from allows. Priors hold the parameters too, so that a quarter of the rows is left in any case.
+    fn model_factor(&self) -> Result<f64> {
+        let (information, prior) = (self.posterior.information(), self.posterior.prior());
+        let kernel = information.features().sourced_kernel();
+        let learnt = kernel.value.log_parameters().len() + 1 + usize::from(prior.origin() == Origin::LearntHere);
+        let rows = information.len() as f64;
+        let freedom = (rows - learnt as f64).max(0.25 * rows).max(1.0);
+        let tail = 1.0 - 0.5 * self.claim.delta();
+        match StudentsT::new(0.0, 1.0, freedom) {
+            Ok(student) if kernel.origin == Origin::LearntHere && freedom < FEW => Ok(student.inverse_cdf(tail)),
+            _ => Ok(Noise::gaussian(1.0)?.tail_factor((2.0 / self.claim.delta()).ln())),
+        }
     }
 
     fn model_certificate(&self, factor: f64) -> Certificate {
