@@ -1,7 +1,7 @@
 //! Other models that explain the data nearly as well as the best: statements rest on several, not on a point estimate (algorithm notes 5.11).
 
+use super::data::Data;
 use super::fit::{FITTED, Fit, Fitting, STEPS, TOLERANCE, Target};
-use super::model::Data;
 use super::structure::Smoothness;
 use crate::error::Result;
 use crate::evidence::{Effort, maximise};
@@ -22,7 +22,7 @@ impl Fitting {
     pub fn alternatives(&self, data: &Data, best: &Fit, count: usize) -> Result<Vec<Fit>> {
         let data = &data.for_fitting(FITTED);
         let smoothness = best.structure.as_ref().map_or(Smoothness::Twice, |s| s.smoothness);
-        let target = Target::new(self, data, best.scale, smoothness);
+        let target = Target::new(self, data, best.scale, smoothness).with_levels_of(&best.kernel, best.ridge)?;
         if smoothness == Smoothness::Twice {
             return self.drawn(&target, &best.theta, count);
         }

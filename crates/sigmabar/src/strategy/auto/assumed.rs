@@ -1,7 +1,8 @@
 //! What the automatic policy goes by: what was given, what was estimated and with which safety, and whether later data agreed.
 
+use super::data::Data;
 use super::fit::Fit;
-use super::model::{Data, Model};
+use super::model::Model;
 use super::scale::Scale;
 use crate::certificate::{Claim, Contradiction, Premises};
 use crate::error::Result;
@@ -96,7 +97,7 @@ impl Assumed {
         let features = FeatureMap::new(self.kernel.clone(), observations.locations().points().to_points())?;
         let posterior = Posterior::fit(Arc::new(features), self.ridge, observations)?;
         // Means that came with a standard error may be noisier than the rest: the largest level covers all.
-        let own = data.noise(&self.scale, 0.0).into_iter().fold(0.0, f64::max).sqrt();
+        let own = data.noise(&self.scale, 0.0, &data.raw).into_iter().fold(0.0, f64::max).sqrt();
         let claim = Claim::new(delta)?.norm_bound(bound)?.noise(Noise::sub_gaussian(self.noise.value().max(own))?);
         let check = posterior.norm_check(&claim)?;
         Ok((check.contradicted == Some(true)).then_some(check.least_norm))

@@ -205,8 +205,8 @@ const fn series(first: usize) -> [f64; 10] {
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used)]
+    use super::super::data::Data;
     use super::super::fit::Fit;
-    use super::super::model::Data;
     use super::super::scale::Scale;
     use super::*;
     use crate::domain::{Column, Domain, SpaceDomain};

@@ -1,6 +1,7 @@
 //! Hyper-parameters by maximum a posteriori, from several starts, on each scale of the values (algorithm notes 5.10).
 
-use super::model::{Data, Model};
+use super::data::Data;
+use super::model::Model;
 use super::scale::Scale;
 use super::structure::{Smoothness, Structure};
 use crate::error::{Error, Result};
@@ -11,6 +12,7 @@ use crate::strategy::run::problem::Problem;
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 use sigmabar_linalg::{Lower, Matrix, dot};
+use std::borrow::Cow;
 
 /// Points of the domain whose spread sets the priors: those of the data shrink as the run closes in.
 const SPREAD_POINTS: usize = 1024;
@@ -127,7 +129,7 @@ impl Fitting {
             return Ok(fit.clone());
         }
         let data = &data.for_fitting(FITTED);
-        let target = Target::new(self, data, fit.scale, Smoothness::Fully);
+        let target = Target::new(self, data, fit.scale, Smoothness::Fully).with_levels_of(&fit.kernel, fit.ridge)?;
         let effort = Effort { steps: STEPS.1, tolerance: TOLERANCE };
         let smooth = maximise(|theta: &[f64]| target.with_slope(theta), &fit.theta, &self.bounds(&fit.scale), effort);
         let smooth = smooth.and_then(|ascent| self.fit(&target, ascent.point)).ok();
@@ -137,7 +139,6 @@ impl Fitting {
     /// The best fit on one scale, of the rougher kernel.
     fn best(&self, data: &Data, scale: Scale, last: Option<&Fit>) -> Result<Fit> {
         let target = Target::new(self, data, scale, Smoothness::Twice);
-        let objective = |theta: &[f64]| target.with_slope(theta);
         let bounds = self.bounds(&scale);
         let clamped = |start: Vec<f64>| start.iter().zip(&bounds).map(|(&v, &(low, high))| v.clamp(low, high)).collect::<Vec<f64>>();
         let mut starts: Vec<(f64, Vec<f64>)> = Vec::new();
@@ -158,14 +159,17 @@ impl Fitting {
         let mut best: Option<(f64, Vec<f64>)> = None;
         for (_, start) in starts.iter().take(if few { 1 } else { CLIMBED }) {
             let effort = Effort { steps: steps.0, tolerance: TOLERANCE };
-            if let Ok(ascent) = maximise(objective, start, &bounds, effort)
+            if let Ok(ascent) = maximise(|theta: &[f64]| target.with_slope(theta), start, &bounds, effort)
                 && best.as_ref().is_none_or(|(value, _)| ascent.value > *value)
             {
                 best = Some((ascent.value, ascent.point));
             }
         }
         let (_, start) = best.ok_or(Error::Premise { what: "fitting a kernel", reason: "the evidence is not finite at any start" })?;
-        let ascent = maximise(objective, &start, &bounds, Effort { steps: steps.1, tolerance: TOLERANCE })?;
+        let (kernel, _, ridge) = self.parts(&scale, target.smoothness, &start)?;
+        let target = target.with_levels_of(&kernel, ridge)?;
+        let effort = Effort { steps: steps.1, tolerance: TOLERANCE };
+        let ascent = maximise(|theta: &[f64]| target.with_slope(theta), &start, &bounds, effort)?;
         self.fit(&target, ascent.point)
     }
 
@@ -265,6 +269,8 @@ pub(super) struct Target<'a> {
     pub scale: Scale,
     pub smoothness: Smoothness,
     pub values: Vec<f64>,
+    /// Where the noise of each value is looked up.
+    pub levels: Cow<'a, [f64]>,
 }
 
 /// What one factorisation gives.
@@ -280,12 +286,17 @@ struct Factored {
 
 impl<'a> Target<'a> {
     pub fn new(fitting: &'a Fitting, data: &'a Data, scale: Scale, smoothness: Smoothness) -> Self {
-        Self { fitting, data, scale, smoothness, values: data.values(&scale) }
+        Self { fitting, data, scale, smoothness, values: data.values(&scale), levels: Cow::Borrowed(&data.raw) }
+    }
+
+    /// The noise looked up at the means of this model, not at the values.
+    pub fn with_levels_of(self, kernel: &Kernel, ridge: f64) -> Result<Self> {
+        Ok(Self { levels: self.data.levels(kernel, &self.scale, ridge)?, ..self })
     }
 
     fn factored(&self, theta: &[f64]) -> Result<Factored> {
         let (kernel, structure, ridge) = self.fitting.parts(&self.scale, self.smoothness, theta)?;
-        let noise = self.data.noise(&self.scale, ridge);
+        let noise = self.data.noise(&self.scale, ridge, &self.levels);
         let mut gram = kernel.gram(self.data.points.view())?;
         noise.iter().enumerate().for_each(|(i, v)| gram[(i, i)] += v);
         let lower = Lower::cholesky(&gram)?;
@@ -407,7 +418,7 @@ mod tests {
         let target = Target::new(&fitting, &data, Scale::standard(&data.raw), Smoothness::Twice);
         let theta = vec![-0.7, 0.9, 0.2, -0.9, 0.4, -1.1, -1.6];
         let fit = fitting.fit(&target, theta).unwrap();
-        let noise = data.noise(&fit.scale, fit.ridge);
+        let noise = data.noise(&fit.scale, fit.ridge, &data.raw);
         let (n, mut gain) = (data.raw.len(), 0.0);
         for left in 0..n {
             let others: Vec<usize> = (0..n).filter(|&i| i != left).collect();

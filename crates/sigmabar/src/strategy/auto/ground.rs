@@ -8,6 +8,8 @@ use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use rand_distr::{Distribution, StandardNormal};
 
+/// Points this close, in length-scales, are the same to the model.
+const SAME: f64 = 1e-3;
 /// Steps of a perturbation, in length-scales.
 const STEPS: [f64; 4] = [0.02, 0.05, 0.15, 0.4];
 /// The share of categorical columns that a perturbation draws anew.
@@ -58,6 +60,11 @@ impl<'a> Ground<'a> {
     /// The ranges of the columns; 1 where there is only one value.
     pub fn ranges(&self) -> Vec<f64> {
         self.low.iter().zip(&self.high).map(|(l, h)| if h > l { h - l } else { 1.0 }).collect()
+    }
+
+    /// Widths of cells in which nobody can tell two points apart; 0 in categories.
+    pub fn cell(&self) -> Vec<f64> {
+        self.steps.iter().zip(&self.category).map(|(step, is)| if *is { 0.0 } else { SAME * step }).collect()
     }
 
     /// Whether points lie between any two: categories have nothing between them, lists and constraints may not.
@@ -274,8 +281,8 @@ fn shorten(kernel: &Kernel, seen: &[usize], lengths: &mut [f64]) {
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used)]
+    use super::super::data::Data;
     use super::super::fit::Fit;
-    use super::super::model::Data;
     use super::super::scale::Scale;
     use super::*;
     use crate::domain::{BoxDomain, Constraint};

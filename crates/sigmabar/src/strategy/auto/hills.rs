@@ -1,9 +1,10 @@
 //! Separate hills of the posterior mean: the highest now need not be the highest there is (algorithm notes 5.10).
 
+use super::data::Data;
 use super::draws::Functions;
 use super::ground::Ground;
 use super::maximisers::largest;
-use super::model::{Data, Model};
+use super::model::Model;
 use crate::error::Result;
 use crate::points::Points;
 use rand::{RngExt, SeedableRng};

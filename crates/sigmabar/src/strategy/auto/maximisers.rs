@@ -1,8 +1,9 @@
 //! Where functions drawn from the posterior have their maxima (algorithm notes 5.10).
 
+use super::data::Data;
 use super::draws::Functions;
 use super::ground::{Ground, bits};
-use super::model::{Data, Model, Outlook};
+use super::model::{Model, Outlook};
 use super::pool::Pool;
 use crate::error::Result;
 use crate::points::{Points, PointsRef};

@@ -1,5 +1,6 @@
 //! The posterior behind the automatic policy: observations with their own noise, thousands of candidates. Exact, or sparse where there are many observations.
 
+use super::data::Data;
 use super::fit::Fit;
 use super::scale::Scale;
 use super::structure::{Sites, Structure};
@@ -13,85 +14,12 @@ use crate::posterior::Posterior;
 use rand_chacha::ChaCha8Rng;
 use rand_distr::{Distribution, StandardNormal};
 use sigmabar_linalg::{Lower, Matrix, dot, product_transposed};
-use std::borrow::Cow;
 use std::sync::Arc;
 
 /// Up to this many observations the model is exact; beyond, it has as many inducing points.
 pub(super) const EXACT: usize = 600;
 /// The step of numerical slopes of a kernel that was given, as a share of a column's range.
 const DIFFERENCE: f64 = 1e-5;
-
-/// All measured points and their values on the scale where the model sees them.
-#[derive(Clone, Debug)]
-pub(super) struct Data {
-    pub points: Points,
-    /// Values where larger is better, in the problem's unit.
-    pub raw: Vec<f64>,
-    /// Standard errors of the values that came as means, in the problem's unit.
-    pub errors: Vec<Option<f64>>,
-    /// How many of the values, the first ones, were measured at points spread over the domain.
-    pub spread: usize,
-    /// Where evaluations failed, if that may say something about the place.
-    pub failed: Option<Points>,
-}
-
-impl Data {
-    /// The noise variance of each observation: its own, else by the common ridge, which is the noise at the scale's knee. All on the scale of the model.
-    pub fn noise(&self, scale: &Scale, ridge: f64) -> Vec<f64> {
-        let own =
-            |(error, &value): (&Option<f64>, &f64)| error.map_or(ridge * scale.noise_share(value), |e| e * scale.slope(value)).powi(2);
-        self.errors.iter().zip(&self.raw).map(own).collect()
-    }
-
-    /// The values on the scale of the model.
-    pub fn values(&self, scale: &Scale) -> Vec<f64> {
-        self.raw.iter().map(|&v| scale.to_model(v)).collect()
-    }
-
-    /// Some of the observations, in increasing order.
-    pub fn select(&self, chosen: &[usize]) -> Result<Self> {
-        Ok(Self {
-            points: self.points.view().select(chosen)?,
-            raw: chosen.iter().map(|&i| self.raw[i]).collect(),
-            errors: chosen.iter().map(|&i| self.errors[i]).collect(),
-            spread: chosen.iter().filter(|&&i| i < self.spread).count().max(1),
-            failed: None,
-        })
-    }
-
-    /// At most `count` observations to fit parameters to: half of them the best, the others spread evenly over the rest.
-    pub fn for_fitting(&self, count: usize) -> Cow<'_, Self> {
-        let n = self.raw.len();
-        if n <= count {
-            return Cow::Borrowed(self);
-        }
-        let mut order: Vec<usize> = (0..n).collect();
-        order.sort_by(|&a, &b| self.raw[b].total_cmp(&self.raw[a]).then(a.cmp(&b)));
-        let mut rest = order.split_off(count / 2);
-        rest.sort_unstable();
-        let wanted = count - order.len();
-        order.extend((0..wanted).map(|i| rest[i * rest.len() / wanted]));
-        order.sort_unstable();
-        self.select(&order).map_or(Cow::Borrowed(self), Cow::Owned)
-    }
-
-    /// Points, values and noise variances as the model takes them. A failure counts as a bad value of which little is known: one alone hardly matters, a cluster does.
-    fn conditioned(&self, fit: &Fit) -> Result<(Points, Vec<f64>, Vec<f64>)> {
-        let (mut points, mut values, mut noise) = (self.points.clone(), self.values(&fit.scale), self.noise(&fit.scale, fit.ridge));
-        if let Some(failed) = &self.failed {
-            let n = values.len() as f64;
-            let mean = values.iter().sum::<f64>() / n;
-            let square = values.iter().map(|v| (v - mean).powi(2)).sum::<f64>() / n;
-            let lowest = values.iter().copied().fold(f64::INFINITY, f64::min);
-            for row in failed.view().rows() {
-                points.push(row)?;
-                values.push(lowest);
-                noise.push(square.max(fit.ridge.powi(2)));
-            }
-        }
-        Ok((points, values, noise))
-    }
-}
 
 /// Mean and standard deviation of the posterior, for as many points as wanted.
 pub(super) struct Model {
@@ -108,7 +36,7 @@ pub(super) struct Model {
     weights: Vec<f64>,
 }
 
-enum Factor {
+pub(super) enum Factor {
     /// $A=K+N=LL^\top$, $L^{-1}y$, and what the draws need.
     Exact { lower: Lower, whitened: Vec<f64>, values: Vec<f64>, noise: Vec<f64> },
     /// $K_{ZZ}=LL^\top$ and $B$ of the sparse posterior.
@@ -253,7 +181,7 @@ impl Model {
     }
 }
 
-fn exact(kernel: &Kernel, points: Points, values: Vec<f64>, noise: Vec<f64>) -> Result<(Points, Factor, Vec<f64>)> {
+pub(super) fn exact(kernel: &Kernel, points: Points, values: Vec<f64>, noise: Vec<f64>) -> Result<(Points, Factor, Vec<f64>)> {
     let mut gram = kernel.gram(points.view())?;
     noise.iter().enumerate().for_each(|(i, v)| gram[(i, i)] += v);
     let lower = Lower::cholesky(&gram)?;
@@ -433,7 +361,7 @@ mod tests {
         let data = data(12);
         let scale = Scale::standard(&data.raw);
         let model = Model::new(&Fit::plain(kernel.clone(), 0.2, scale), &data).unwrap();
-        let (noise, values) = (data.noise(&scale, 0.2), data.values(&scale));
+        let (noise, values) = (data.noise(&scale, 0.2, &data.raw), data.values(&scale));
         let points: Vec<Vec<f64>> = data.points.view().rows().map(<[f64]>::to_vec).collect();
         let n = points.len();
         let k = |a: &[f64], b: &[f64]| kernel.value(a, b);

@@ -101,8 +101,8 @@ pub(super) fn by_variance(model: &Model, pool: &Pool, pending: usize, count: usi
 #[cfg(test)]
 mod tests {
     #![allow(clippy::unwrap_used)]
+    use super::super::data::Data;
     use super::super::fit::Fit;
-    use super::super::model::Data;
     use super::super::scale::Scale;
     use super::*;
     use crate::kernel::Kernel;

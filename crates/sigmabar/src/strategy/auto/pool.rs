@@ -1,7 +1,8 @@
 //! Candidates refreshed inside the survivors (algorithm notes 5.9).
 
+use super::data::Data;
 use super::ground::{Ground, bits};
-use super::model::{Data, Model, Outlook};
+use super::model::{Model, Outlook};
 use crate::domain::{CandidateKind, Domain};
 use crate::error::Result;
 use crate::points::Points;

@@ -106,6 +106,11 @@ impl Scale {
         if self.warp == Warp::Upper { self.bend(value) } else { 1.0 }
     }
 
+    /// Whether noise depends on the value it is added to; `own` where some values came with a standard error, in the problem's unit.
+    pub(super) fn bends_noise(&self, own: bool) -> bool {
+        self.warp == Warp::Upper || (own && self.warp == Warp::Lower)
+    }
+
     fn bend(&self, value: f64) -> f64 {
         let y = (value - self.centre) / self.unit;
         match self.warp {

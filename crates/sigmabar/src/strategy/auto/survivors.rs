@@ -1,7 +1,8 @@
 //! What the automatic policy has not ruled out.
 
+use super::data::Data;
 use super::ground::Ground;
-use super::model::{Data, Model};
+use super::model::Model;
 use super::pool::Sieve;
 use super::{Auto, REPORTED, seed_of};
 use crate::domain::CandidateKind;
