@@ -117,7 +117,7 @@ fn statements_at_the_true_premise_are_false_in_at_most_a_delta_share() {
 /// Under plans by so many times the norm bound.
 fn hold_at_the_true_premise(plan: f64) {
     // A run that its data contradict claims nothing, and is none of the five hundred.
-    let open = (0..560_u64).into_par_iter().map(|i| random(i, plan));
+    let open = (0..600_u64).into_par_iter().map(|i| random(i, plan));
     let runs: Vec<Attacked> = open.chain((0..160_u64).into_par_iter().filter_map(|i| hidden(i, premises(i), 1.0, plan))).collect();
     let vacuous = runs.iter().filter(|run| run.is_vacuous()).count();
     let speaking = runs.len() - vacuous;

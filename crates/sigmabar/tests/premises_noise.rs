@@ -102,7 +102,7 @@ fn the_curve_along_the_noise_ends_at_its_breakdown_point() {
 /// Noise of another level than was declared: the statement at the next level above the true one, and at every larger one, is false in at most a δ share.
 #[test]
 fn statements_at_the_true_level_are_true() {
-    let wrong: Vec<Option<bool>> = (0..400_u64)
+    let wrong: Vec<Option<bool>> = (0..440_u64)
         .into_par_iter()
         .map(|i| {
             let times = 0.3 * (5.0_f64 / 0.3).powf((i % 10) as f64 / 9.0);

@@ -161,6 +161,32 @@ fn data_that_contradict_the_norm_are_not_certified() {
     assert!(strategy.batches().unwrap().iter().all(|b| b.gap.is_none()));
 }
 
+/// What the first batch claimed rests on premises that a later one refutes: it is no advice any more, and what is measured after it counts.
+#[test]
+fn a_claim_does_not_outlive_its_premises() {
+    let known = known();
+    let mut run = start(Sbpe::default());
+    run.go_on_despite_contradiction();
+    let batch = |run: &mut Strategy, value: &dyn Fn(usize) -> f64| {
+        let Ask::Trials(trials) = run.ask(usize::MAX).unwrap() else { panic!("the run is over") };
+        trials.iter().for_each(|t| run.tell(t.id, Outcome::Value(value(t.candidate.unwrap()))).unwrap());
+    };
+    batch(&mut run, &|i| known.values[i]);
+    let claimed = run.recommend().unwrap().unwrap();
+    assert_eq!(claimed.label(), Label::Certified);
+    // Everything lies elsewhere from here on: upside down, and beyond the norm.
+    batch(&mut run, &|i| -60.0 * known.values[i]);
+    let guess = run.recommend().unwrap().unwrap();
+    assert!(guess.label() == Label::Estimated && guess.gap.is_infinite() && guess.certificate.contradiction.is_some());
+    assert_ne!(guess.candidate, claimed.candidate);
+    assert!(
+        run.standing().unwrap().is_none() && run.premise_map(&[1.0]).unwrap().is_empty(),
+        "nothing is said of a setting that is not recommended"
+    );
+    batch(&mut run, &|i| 60.0 * known.values[i]);
+    assert_ne!(run.recommend().unwrap().unwrap().candidate, guess.candidate, "what is measured later counts");
+}
+
 /// A hill a little higher than the norm bound allows: many measurements prove it, and the alarm of a batch need not see it. No interval of no width is certified then.
 #[test]
 fn a_lower_end_beyond_the_reach_of_the_norm_refutes_it() {

@@ -380,7 +380,7 @@ impl Sbpe {
 
     pub(super) fn recommend(&self, problem: &Problem) -> Result<Option<Recommendation>> {
         let Some(state) = &self.state else { return Ok(None) };
-        let Some(best) = &state.best else { return Ok(None) };
+        let Some(best) = state.claim() else { return Ok(None) };
         // f(x̂) ≥ f(x*) − gap ≥ max l − gap, and f(x̂) ≤ f(x*) ≤ max u.
         // Neither end says less than |f| ≤ C√k does.
         let reach = reach(problem, &best.point);
@@ -485,7 +485,7 @@ fn design(
 /// the data contradict the premises. Between candidates the function rises by $C\sup_x\min_cd_k(x,c)$ at most, and nowhere is it farther from the best than
 /// $2C\sqrt{k_{\max}}$ (algorithm notes 12, P3).
 fn gaps(problem: &Problem, state: &State) -> (Option<f64>, Option<f64>) {
-    let Some(best) = state.best.as_ref().filter(|_| state.facts.contradiction.is_none()) else { return (None, None) };
+    let Some(best) = state.claim() else { return (None, None) };
     let unit = problem.prior().unit();
     let largest = problem.kernel().and_then(|k| k.value.max_variance()).zip(problem.norm_bound());
     let trivial = largest.map_or(f64::INFINITY, |(k_max, c)| 2.0 * c * k_max.sqrt());

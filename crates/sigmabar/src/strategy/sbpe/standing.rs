@@ -118,10 +118,10 @@ impl Sbpe {
         self.rules == Rules::Certified
     }
 
-    /// A run with a recommendation by the certified rules.
+    /// A run with a claim by the certified rules.
     fn replayable(&self) -> Option<(&State, &Best)> {
         let state = self.state.as_ref().filter(|_| self.is_replayed())?;
-        Some((state, state.best.as_ref()?))
+        Some((state, state.claim()?))
     }
 
     fn replay<'a>(

@@ -177,6 +177,12 @@ impl State {
         }
     }
 
+    /// The setting that is claimed. Once the data contradict the premises it is none, also where an earlier batch claimed one: that claim rests on the same premises, and would
+    /// stand unmoved whatever is measured later.
+    pub fn claim(&self) -> Option<&Best> {
+        self.best.as_ref().filter(|_| self.facts.contradiction.is_none())
+    }
+
     /// Nothing is ruled out or claimed any more: no function within the premises gives these data.
     pub fn contradict(&mut self, least_norm: Option<f64>, norm_bound: f64) {
         self.facts.contradiction.get_or_insert(Contradiction::of_norm(least_norm, norm_bound));
