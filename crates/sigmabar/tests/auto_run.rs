@@ -216,6 +216,23 @@ fn a_wanted_gap_stops_early() {
     assert!(matches!(among, Err(Error::Premise { what, .. }) if what.contains("candidate gap")));
 }
 
+/// A host that is down: whatever the seed of the next round would make of the same values, nothing was learnt.
+#[test]
+fn batches_without_a_value_change_nothing_that_is_said() {
+    let mut strategy = auto(on_box(2, 40), 5);
+    let Ask::Trials(first) = strategy.ask(1000).unwrap() else { panic!("nothing asked") };
+    first.iter().for_each(|trial| strategy.tell(trial.id, Outcome::Value(measured(trial, bump))).unwrap());
+    let (said, gap) = (strategy.recommend().unwrap(), strategy.batches().unwrap()[0].gap);
+    for batch in 1..4 {
+        let Ask::Trials(trials) = strategy.ask(1000).unwrap() else { panic!("nothing asked") };
+        trials.iter().for_each(|trial| strategy.tell(trial.id, Outcome::Failed).unwrap());
+        assert!(strategy.recommend().unwrap() == said && strategy.batches().unwrap()[batch].gap == gap);
+        assert_eq!(Strategy::from_bytes(&strategy.to_bytes()).unwrap(), strategy);
+    }
+    finish(&mut strategy, bump);
+    assert!(strategy.recommend().unwrap() != said);
+}
+
 #[test]
 fn a_second_hill_that_is_nearly_as_high_gets_a_share_of_every_search() {
     let value: Plain = |x| {

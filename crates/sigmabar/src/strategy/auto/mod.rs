@@ -102,6 +102,21 @@ struct Round {
     survivors: Option<Vec<usize>>,
 }
 
+impl Round {
+    fn report(&self, problem: &Problem, ledger: &Ledger, batch: usize) -> BatchReport {
+        let premises = self.assumed.premises(problem, ledger.all_measured().count());
+        let certificate =
+            Certificate { contradiction: self.assumed.contradiction(), ..recommendation::model_certificate(problem, premises) };
+        let survivors = self.survivors.as_ref().map_or(StillPossible::Share(self.share), |list| StillPossible::Candidates(list.len()));
+        BatchReport {
+            survivors: Some(survivors),
+            gap: Some(problem.prior().unit() * self.advice.gap),
+            certificate: Some(certificate),
+            ..BatchReport::plain(ledger, batch)
+        }
+    }
+}
+
 impl Default for Auto {
     fn default() -> Self {
         Self { batches: BATCHES, rounds: Vec::new() }
@@ -181,6 +196,10 @@ impl Auto {
         let batch = ledger.closed() - 1;
         let seed = seed_of(problem, batch);
         let last = self.rounds.last();
+        // Without a new value the round stands: with the seed of another batch the same values would give another gap, and a wanted one would be met by luck.
+        if last.is_some_and(|round| (round.batch + 1..=batch).all(|batch| ledger.measured(batch).next().is_none())) {
+            return Ok(spent || self.is_reached(problem));
+        }
         let fitting = Fitting::new(problem, &data, seed)?;
         let fits = fitting.views(&data, last.map_or(&[], |round| &round.fits))?;
         // The search goes by the rougher kernel, which rules out less; the choice, and what is said of it, by the smoother one where that explains more.
@@ -196,10 +215,13 @@ impl Auto {
         let ground = Ground::new(problem.domain(), &smooth);
         let evidence = Evidence { problem, ground: &ground, data: &data, fitting: &fitting, fit: &fit, model: &smooth, pool: &pool, seed };
         let advice = evidence.advice()?;
-        let gap = problem.prior().unit() * advice.gap;
         let Pool { share, survivors, .. } = pool;
         self.rounds.push(Round { batch, fits, assumed, share, advice, survivors });
-        Ok(spent || problem.wanted_gap().is_some_and(|wanted| gap <= wanted))
+        Ok(spent || self.is_reached(problem))
+    }
+
+    fn is_reached(&self, problem: &Problem) -> bool {
+        self.rounds.last().zip(problem.wanted_gap()).is_some_and(|(round, wanted)| problem.prior().unit() * round.advice.gap <= wanted)
     }
 
     /// That the data contradict what the user gave, if they do.
@@ -224,17 +246,12 @@ impl Auto {
     }
 
     pub(super) fn reports(&self, problem: &Problem, ledger: &Ledger) -> Vec<BatchReport> {
-        let mut reports: Vec<BatchReport> = (0..ledger.closed()).map(|batch| BatchReport::plain(ledger, batch)).collect();
-        for round in &self.rounds {
-            let report = &mut reports[round.batch];
-            report.survivors =
-                Some(round.survivors.as_ref().map_or(StillPossible::Share(round.share), |list| StillPossible::Candidates(list.len())));
-            report.gap = Some(problem.prior().unit() * round.advice.gap);
-            let premises = round.assumed.premises(problem, ledger.all_measured().count());
-            report.certificate =
-                Some(Certificate { contradiction: round.assumed.contradiction(), ..recommendation::model_certificate(problem, premises) });
-        }
-        reports
+        let report = |batch| {
+            // A batch without a value leaves what the one before it taught.
+            let standing = self.rounds.iter().rfind(|round| round.batch <= batch);
+            standing.map_or_else(|| BatchReport::plain(ledger, batch), |round| round.report(problem, ledger, batch))
+        };
+        (0..ledger.closed()).map(report).collect()
     }
 }
 
