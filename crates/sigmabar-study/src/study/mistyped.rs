@@ -14,7 +14,7 @@ use std::fmt;
 const FAR: f64 = 8.0;
 /// A result this many times as far from all others as these lie apart is alone.
 const ALONE: f64 = 3.0;
-/// Nobody mistypes one of so many.
+/// Nobody mistypes one of so many; and fewer are no group.
 const MANY: usize = 4;
 /// Others there must be, for one to be alone.
 const OTHERS: usize = 8;
@@ -37,6 +37,17 @@ pub enum Mistyped {
         row: TrialRow,
         /// What the premises allow.
         allowed: (f64, f64),
+    },
+    /// Most of what is told together lies far from everything told before, as in another unit.
+    Together {
+        /// The first of them.
+        row: TrialRow,
+        /// How many are told together.
+        count: usize,
+        /// The middle one of their results.
+        middle: f64,
+        /// From the smallest to the largest told before.
+        before: (f64, f64),
     },
     /// All others are close together and far away.
     Alone {
@@ -101,12 +112,16 @@ impl Study {
             .collect();
         rows.retain(|row| row.state == TrialStatus::Done && row.value.is_some());
         let is_new = |row: &TrialRow| new.contains(&row.id);
-        let beyond: Vec<(bool, Mistyped)> = rows.iter().filter_map(|row| Some((is_new(row), self.beyond(row)?))).collect();
-        if rows.len() > 1 && MANY * beyond.len() > rows.len() {
-            // What was declared is wrong, and the analysis will say so.
+        let (coming, standing): (Vec<&TrialRow>, Vec<&TrialRow>) = rows.iter().partition(|row| is_new(row));
+        if MANY * standing.iter().filter(|row| self.beyond(row).is_some()).count() > standing.len() {
+            // What was declared is wrong, as somebody was sure before, and the analysis says so.
             return Ok(Vec::new());
         }
-        let mut found: Vec<Mistyped> = beyond.into_iter().filter_map(|(is_new, found)| is_new.then_some(found)).collect();
+        let mut found: Vec<Mistyped> = coming.iter().filter_map(|row| self.beyond(row)).collect();
+        if found.is_empty() {
+            let is_worse = |a: f64, b: f64| self.spec().problem().to_model(a) < self.spec().problem().to_model(b);
+            found.extend(together(&coming, &standing, is_worse));
+        }
         if found.is_empty() {
             found.extend(self.apart(&rows).filter(|(low, high, _)| is_new(low) || is_new(high)).map(Mistyped::of_repeats));
         }
@@ -160,7 +175,7 @@ impl Mistyped {
     pub fn trials(&self) -> impl Iterator<Item = &TrialRow> {
         let (one, other) = match self {
             Self::Repeats { low, high, .. } => (low, Some(&**high)),
-            Self::Premises { row, .. } | Self::Alone { row, .. } => (row, None),
+            Self::Premises { row, .. } | Self::Together { row, .. } | Self::Alone { row, .. } => (row, None),
         };
         std::iter::once(one).chain(other)
     }
@@ -179,6 +194,16 @@ impl fmt::Display for Mistyped {
             Self::Premises { row, allowed: (low, high) } => {
                 write!(f, "{}, and what was declared allows {} to {}", named(row), short(*low), short(*high))
             }
+            Self::Together { row, count, middle, before: (low, high) } => {
+                write!(
+                    f,
+                    "{}, the middle one of {count} to {}, and all before lie between {} and {}: another unit?",
+                    named(row),
+                    short(*middle),
+                    short(*low),
+                    short(*high)
+                )
+            }
             Self::Alone { row, others: (low, high) } => {
                 write!(f, "{}, and all others lie between {} and {}", named(row), short(*low), short(*high))
             }
@@ -188,6 +213,32 @@ impl fmt::Display for Mistyped {
 
 fn value(row: &TrialRow) -> f64 {
     row.value.unwrap_or_default()
+}
+
+/// Whether three quarters of what comes lie beyond everything that stands, and far from it. A search moves to better results, and closer together: there only a distance of many times
+/// the range of all before is none of its steps. It does not move below everything before: there results that lie close together for their distance are enough, as those of a
+/// unit that makes all numbers small do.
+fn together(coming: &[&TrialRow], standing: &[&TrialRow], is_worse: impl Fn(f64, f64) -> bool) -> Option<Mistyped> {
+    let sorted = |rows: &[&TrialRow]| {
+        let mut values: Vec<f64> = rows.iter().map(|row| value(row)).collect();
+        values.sort_by(f64::total_cmp);
+        values
+    };
+    let (new, old) = (sorted(coming), sorted(standing));
+    if new.len() < MANY || old.len() < OTHERS {
+        return None;
+    }
+    let (quarter, middle) = ((new.len() - 1) / 4, new[new.len() / 2]);
+    let (low, high) = (new[quarter], new[new.len() - 1 - quarter]);
+    let (least, largest) = (old[0], old[old.len() - 1]);
+    let distance = (low - largest).max(least - high);
+    let range = if is_worse(middle, old[old.len() / 2]) { (largest - least).min(high - low) } else { largest - least };
+    (distance > 0.0 && largest > least && distance > FAR * range).then(|| Mistyped::Together {
+        row: coming[0].clone(),
+        count: new.len(),
+        middle,
+        before: (least, largest),
+    })
 }
 
 /// The one result that lies far from all others, if one does: of two that do, each is a sign that such results come.
