@@ -57,7 +57,7 @@ mod value;
 pub use error::{Error, Result, SpecError, SpecProblem, StoreError, TextPosition};
 pub use expression::{Expression, ExpressionError, ExpressionProblem, parse_expression};
 pub use objective::{Reply, ReplyProblem, parse_reply};
-pub use pilot::{Drawn, Learnt, Level, Pilot, Verdict, choice_length, shown_choices};
+pub use pilot::{Drawn, FAILURES, Learnt, Level, Pilot, Verdict, choice_length, shown_choices};
 pub use plate::{Plate, well_place};
 pub use run::{Evaluated, Exchange, RunEnd, RunEvent, RunOptions};
 pub use space::{CandidateTable, Parameter, ParameterKind, Space};

@@ -272,6 +272,9 @@ impl Level {
     }
 }
 
+/// What nobody can learn from results, as a line of a study file that waits for somebody's word.
+pub const FAILURES: &str = "# failures = \"unrelated\"  # take the first # away if a lost measurement says nothing about its value; else one of them makes the answer an estimate";
+
 impl Learnt {
     /// Lines of a study file; `from` is the table or study that the results come from, none for the pilot of the study itself.
     #[must_use]
@@ -305,7 +308,8 @@ impl Learnt {
              unit = {:?}  # their standard deviation: norm and noise count in these\n\
              norm_bound = {norm_bound:?}  # {SAFETY} times the norm of what fits them best; under this kernel and if noise is no larger than the guess {:?} they exclude norms below {}\n\
              {}\n\
-             kernel = {{ name = \"matern\", nu = 2.5, lengthscale = {{ {lengths} }}, variance = {variance:?} }}\n{remarks}",
+             kernel = {{ name = \"matern\", nu = 2.5, lengthscale = {{ {lengths} }}, variance = {variance:?} }}\n\
+             {FAILURES}\n{remarks}",
             prior.mean(),
             prior.unit(),
             level.guess(),

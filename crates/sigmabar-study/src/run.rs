@@ -1,7 +1,7 @@
 //! Running a study to its end: many evaluations at a time, each event told, stoppable at any moment.
 
 use crate::objective::{Attempt, Evaluator, Watch};
-use crate::patience::Patience;
+use crate::patience::{Patience, Verdict};
 use crate::study::WorkerName;
 use crate::{AskRequest, Asked, AskedTrial, Error, Page, Result, Study, StudySpec, Told, TrialResult, TrialStatus};
 use sigmabar::linalg::Interrupt;
@@ -101,6 +101,14 @@ pub trait Exchange: Send {
     /// # Errors
     /// As [`Study::release`].
     fn release(&self, id: u64, worker: &str) -> Result<()>;
+
+    /// Whether every trial of a batch is told, and none has a value; false where that is for others to know.
+    ///
+    /// # Errors
+    /// [`Error::Store`].
+    fn has_failed(&self, _batch: usize) -> Result<bool> {
+        Ok(false)
+    }
 }
 
 impl Exchange for Study {
@@ -118,6 +126,10 @@ impl Exchange for Study {
 
     fn release(&self, id: u64, worker: &str) -> Result<()> {
         Self::release(self, id, worker)
+    }
+
+    fn has_failed(&self, batch: usize) -> Result<bool> {
+        Self::has_failed(self, batch)
     }
 }
 
@@ -138,7 +150,7 @@ impl Study {
     /// Evaluates trials until the study is over or `stop` is triggered, which calls off planning too. Events go to the observer in the order in which they happen.
     ///
     /// # Errors
-    /// [`Error::NoObjective`], [`Error::NothingMeasured`], [`Error::Spawn`], [`Error::Store`], or what planning runs into: the study can be run again.
+    /// [`Error::NoObjective`], [`Error::NothingMeasured`], [`Error::BatchFailed`], [`Error::Spawn`], [`Error::Store`], or what planning runs into: the study can be run again.
     pub fn run(&self, options: &RunOptions, observer: &mut dyn FnMut(RunEvent), stop: &Interrupt) -> Result<RunEnd> {
         // Before anything is put back: an objective that cannot be used changes nothing.
         Evaluator::new(self.name(), Path::new(""), self.spec().objective(), self.spec().space())?;
@@ -151,19 +163,34 @@ impl Study {
         let is_proven = !self.trials_of(&measured)?.is_empty();
         let directory = self.file().parent().unwrap_or(Path::new(""));
         let evaluated = Evaluated { name: self.name(), spec: self.spec(), directory, is_proven };
-        let (end, (is_proven, _)) = evaluated.work(slots, options, observer, stop)?;
-        if !is_proven && !stop.is_triggered() {
-            self.check_measured()?;
+        let (end, verdict) = evaluated.work(slots, options, observer, stop)?;
+        if !stop.is_triggered() {
+            self.check_measured(&verdict)?;
         }
         Ok(end)
     }
 
-    /// The end of a run is an error where nothing was ever measured, in this run or before it.
-    fn check_measured(&self) -> Result<()> {
+    /// Whether every trial of a batch, counted from 0, was told as failed.
+    ///
+    /// # Errors
+    /// [`Error::Store`].
+    pub fn has_failed(&self, batch: usize) -> Result<bool> {
+        let trials = self.trials_of(&Page { batch: Some(batch), ..Page::default() })?;
+        Ok(trials.iter().all(|trial| trial.state == TrialStatus::Failed))
+    }
+
+    /// The end of a run is an error where nothing was ever measured, in this run or before it, and where a whole batch failed.
+    fn check_measured(&self, verdict: &Verdict) -> Result<()> {
+        if verdict.is_proven && verdict.failed_batch.is_none() {
+            return Ok(());
+        }
         let failed = self.trials_of(&Page { state: Some(TrialStatus::Failed), ..Page::default() })?;
         let Some(last) = failed.iter().max_by_key(|trial| trial.told_at) else { return Ok(()) };
-        let reason = last.reason.clone().unwrap_or_default();
-        Err(Error::NothingMeasured { study: self.name().to_owned(), failures: failed.len(), reason })
+        let (study, reason) = (self.name().to_owned(), last.reason.clone().unwrap_or_default());
+        Err(match verdict.failed_batch {
+            Some(batch) => Error::BatchFailed { study, batch, reason },
+            None => Error::NothingMeasured { study, failures: failed.len(), reason },
+        })
     }
 }
 
@@ -186,21 +213,21 @@ impl Evaluated<'_> {
             }
             observer(event);
         };
-        let (end, (is_proven, failures)) = self.work(slots, options, &mut observe, stop)?;
+        let (end, Verdict { is_proven, failures, .. }) = self.work(slots, options, &mut observe, stop)?;
         if failures > 0 && !is_proven && !stop.is_triggered() {
             return Err(Error::NothingMeasured { study: self.name.to_owned(), failures, reason: last });
         }
         Ok(end)
     }
 
-    /// How it ended, whether anything was ever measured, and how many evaluations failed.
+    /// How it ended, and what became of its evaluations.
     fn work(
         self,
         slots: Vec<Box<dyn Exchange>>,
         options: &RunOptions,
         observer: &mut dyn FnMut(RunEvent),
         stop: &Interrupt,
-    ) -> Result<(RunEnd, (bool, usize))> {
+    ) -> Result<(RunEnd, Verdict)> {
         let evaluator = Evaluator::new(self.name, self.directory, self.spec.objective(), self.spec.space())?;
         let objective = self.spec.objective();
         let lease = options.lease.or_else(|| objective.and_then(|table| Duration::try_from_secs_f64(table.lease?).ok())).unwrap_or(LEASE);
@@ -312,7 +339,7 @@ impl Worker<'_> {
             // Our lease ran out and somebody else was faster: the result that was told first stands.
             Ok(Told::Again { .. }) | Err(Error::AlreadyTold { .. }) => {}
             Ok(told) => {
-                if !self.patience.goes_on(&result) {
+                if !self.patience.goes_on(&result, batch, || self.study.has_failed(batch))? {
                     self.halt.store(true, Ordering::Relaxed);
                 }
                 self.say(RunEvent::Told { id, batch, result, told });

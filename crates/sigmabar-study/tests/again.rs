@@ -59,7 +59,7 @@ fn what_is_shown_again_is_somebodys_word_and_what_nobody_saw_needs_none() {
     let shown = AskRequest::new("by-hand", 2).to_be_shown();
     let (origin, said) = end(&shown, &|study, _| drop(study.ask(&shown).unwrap()));
     assert_eq!(origin, Origin::Declared);
-    assert!(said.contains("some settings were shown again, and nothing measured of them was left out"), "{said}");
+    assert!(said.contains("nothing was left out of settings that were shown again"), "{said}");
     // Nobody saw a sheet that could not be written.
     let unseen = |study: &Study, id: u64| {
         study.release_unseen(id, "by-hand").unwrap();
@@ -75,6 +75,42 @@ fn what_is_shown_again_is_somebodys_word_and_what_nobody_saw_needs_none() {
     }
     let kinds: Vec<EventKind> = study.events_after(0).unwrap().iter().map(|event| event.kind).collect();
     assert_eq!(kinds, [EventKind::Planned, EventKind::Asked, EventKind::AskedAgain]);
+}
+
+/// A list lies on the bench after its time ran out: whoever was shown it and asks again has measured nothing twice. In other hands it is a loss, as what a worker had is.
+#[test]
+fn a_list_whose_time_ran_out_is_shown_again_to_its_owner() {
+    let losses = |first: AskRequest, second: AskRequest, is_reaped: bool| {
+        let (_directory, study) = begun(&certified());
+        let Asked::Trials(trials) = study.ask(&first.with_lease(Duration::ZERO)).unwrap() else { panic!() };
+        if is_reaped {
+            study.reap().unwrap();
+        }
+        let Asked::Trials(again) = study.ask(&second).unwrap() else { panic!() };
+        assert!(trials.iter().map(|trial| trial.id).eq(again.iter().map(|trial| trial.id)));
+        batch_and(&study, &again);
+        let advice = from_rows(&study);
+        (advice.certificate.premises.losses.value, advice.label().is_certified())
+    };
+    let shown = |name: &str| AskRequest::new(name, 2).to_be_shown();
+    for is_reaped in [false, true] {
+        assert_eq!(losses(shown("by-hand"), shown("by-hand"), is_reaped), (0, true));
+        assert_eq!(losses(shown("by-hand"), shown("another"), is_reaped), (2, false));
+        assert_eq!(losses(shown("by-hand"), AskRequest::new("by-hand", 2), is_reaped), (2, false));
+        assert_eq!(losses(AskRequest::new("worker", 2), AskRequest::new("worker", 2), is_reaped), (2, false));
+    }
+    // Told from the list that lies there, without asking again.
+    let (_directory, study) = begun(&certified());
+    let Asked::Trials(trials) = study.ask(&shown("by-hand").with_lease(Duration::ZERO)).unwrap() else { panic!() };
+    study.reap().unwrap();
+    batch_and(&study, &trials);
+    assert!(from_rows(&study).label().is_certified());
+}
+
+/// Tells these, and then the rest of the batch.
+fn batch_and(study: &Study, trials: &[sigmabar_study::AskedTrial]) {
+    tell(study, trials);
+    batch(study);
 }
 
 /// Such a study is refused today: an older version took it, and wrote down no attempt but the last. Its results are there all the same.

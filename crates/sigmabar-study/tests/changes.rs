@@ -72,6 +72,34 @@ fn an_objective_that_only_fails_is_an_error_each_time_and_its_trials_can_be_trie
     assert!(study.events_after(0).unwrap().iter().any(|event| event.kind == EventKind::Retried));
 }
 
+/// A host that is down does not burn the budget: the run ends with the batch that failed, and what was lost in it is evaluated again.
+#[test]
+fn an_outage_ends_the_run_and_its_batches_are_tried_again() {
+    let file = "budget = 24\nbatches = 4\nstrategy = \"auto\"\n[parameters.x]\ntype = \"float\"\nlow = 0\nhigh = 1\n[objective]\ncommand = \"sh value.sh {x}\"\n";
+    let (directory, study) = begun(&spec(file));
+    let (script, down) = (directory.path().join("value.sh"), directory.path().join("down"));
+    std::fs::write(&script, "[ -e down ] && exit 9\necho $1\n").unwrap();
+    let run = |at_most: Option<usize>| {
+        study.run(&RunOptions { at_most, ..RunOptions::default() }, &mut |_| {}, &sigmabar::linalg::Interrupt::default())
+    };
+    run(Some(6)).unwrap();
+    std::fs::write(&down, "").unwrap();
+    let error = run(None).unwrap_err();
+    assert!(matches!(error, Error::BatchFailed { batch: 2, .. }) && error.to_string().contains("run --retry-failed"), "{error}");
+    assert_eq!(study.status().unwrap().planned, 12);
+    // Whoever goes on all the same gets the next one.
+    assert!(matches!(run(None).unwrap_err(), Error::BatchFailed { batch: 3, .. }));
+    std::fs::remove_file(&down).unwrap();
+    assert_eq!(
+        study.retry_failed().unwrap(),
+        (6..12).collect::<Vec<u64>>(),
+        "the third was planned from nothing new, and is planned again"
+    );
+    run(None).unwrap();
+    let status = study.status().unwrap();
+    assert_eq!((status.count(TrialStatus::Done), status.count(TrialStatus::Failed)), (24, 0));
+}
+
 /// A batch that was planned from nothing and waits is not a beginning: the one before it is tried again.
 #[test]
 fn a_first_batch_that_failed_is_tried_again_although_the_next_is_planned() {
@@ -449,4 +477,14 @@ fn a_correction_keeps_what_was_remarked_before() {
         .filter(|d: &serde_json::Value| d["why"].is_string())
         .collect();
     assert_eq!((details.len(), details[0]["note"].as_str(), details[0]["replicates"].as_u64()), (2, Some(note.as_str()), Some(2)));
+}
+
+/// Whoever asks next is told that the wanted gap is reached: so says the status, before anybody has asked.
+#[test]
+fn a_study_whose_wanted_gap_is_reached_is_finished() {
+    let (_directory, study) = begun(&spec(&format!("stop_when = \"gap < 100\"\n{}", certified().to_toml())));
+    batch(&study);
+    let status = study.status().unwrap();
+    assert!(status.is_gap_reached && status.is_finished && status.planned < status.budget);
+    assert!(matches!(study.ask(&AskRequest::new("worker", 1)).unwrap(), Asked::Finished));
 }

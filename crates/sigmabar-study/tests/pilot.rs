@@ -42,6 +42,21 @@ fn finish(study: &Study) {
     }
 }
 
+/// Whether losses have to do with the noise is a premise like the others: it may be fixed after the pilot, and not after anything that a claim rests on.
+#[test]
+fn what_failures_say_may_be_declared_after_the_pilot() {
+    let (_directory, mut study) = begun("");
+    batch(&study);
+    let unrelated = spec(&file(&format!("{PREMISES}failures = \"unrelated\"\n")));
+    assert!(study.amend(&unrelated).unwrap().contains(&"failures".to_owned()));
+    let first = ask(&study, "worker", usize::MAX);
+    study.tell(first[0].id, TrialResult::Failed { reason: "dropped".to_owned() }).unwrap();
+    tell(&study, &first[1..]);
+    finish(&study);
+    assert_eq!(study.recommend().unwrap().unwrap().label(), Label::Certified);
+    assert!(matches!(study.amend(&spec(&file(PREMISES))), Err(Error::Unamendable { key, .. }) if key == "failures"));
+}
+
 fn refused(text: &str) -> String {
     StudySpec::from_toml(text, Path::new(".")).unwrap_err().to_string()
 }
@@ -126,6 +141,7 @@ fn premises_are_fixed_after_the_pilot_and_then_stay() {
         (format!("{PREMISES}unit = 2\n"), "unit"),
         (format!("{PREMISES}tau = 0.2\n"), "tau"),
         (format!("{PREMISES}learnt_from = \"elsewhere\"\n"), "learnt_from"),
+        (format!("{PREMISES}failures = \"unrelated\"\n"), "failures"),
     ] {
         match study.amend(&spec(&file(&said))) {
             Err(Error::Unamendable { key: found, reason }) => {

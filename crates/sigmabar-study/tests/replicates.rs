@@ -1,6 +1,6 @@
 //! Replicates in studies: an unknown noise level, means told with their numbers, and rows that are there twice.
 
-use sigmabar::{Collected, Label};
+use sigmabar::{Collected, Label, Origin};
 use sigmabar_study::{
     AskRequest, Asked, AskedTrial, FilledSheet, ImportedRow, Mistyped, Study, StudySpec, TrialResult, Value, Wells, mean_of, scatter,
 };
@@ -118,7 +118,8 @@ fn a_result_beyond_the_premises_or_alone_is_named() {
     let trials = batch(&study);
     let told = |of: fn(u64) -> f64| -> Vec<(u64, TrialResult)> { trials.iter().map(|trial| (trial.id, value(of(trial.id)))).collect() };
     assert!(study.mistyped(&[(trials[0].id, value(2.5))]).unwrap().is_empty());
-    assert!(study.mistyped(&told(|_| 82.5)).unwrap().is_empty(), "another unit");
+    // A whole plate in another unit: each of them is beyond what was declared, and nothing told before says that what was declared is wrong.
+    assert_eq!(study.mistyped(&told(|_| 82.5)).unwrap().len(), 24);
     let mut sheet = told(|id| 0.8 + 1e-3 * id as f64);
     sheet[1].1 = value(82.5);
     let found = study.mistyped(&sheet).unwrap();
@@ -138,6 +139,72 @@ fn a_result_beyond_the_premises_or_alone_is_named() {
     assert_eq!((row.id, *others), (7, (80.0, 91.0)));
     sheet[9].1 = value(890.0);
     assert!(study.mistyped(&sheet).unwrap().is_empty(), "where two lie there, such results come");
+}
+
+/// Where somebody was sure of results beyond the premises, these are wrong, and nobody is asked about each that follows.
+#[test]
+fn what_was_told_beyond_the_premises_excuses_what_follows() {
+    let place = tempfile::tempdir().unwrap();
+    let study = study(&place, "");
+    let trials = batch(&study);
+    let value = |value: f64| TrialResult::Value { value, standard_error: None, replicates: None };
+    for trial in &trials[..12] {
+        study.tell(trial.id, value(82.5 + trial.id as f64)).unwrap();
+    }
+    let rest: Vec<(u64, TrialResult)> = trials[12..].iter().map(|trial| (trial.id, value(82.5 + trial.id as f64))).collect();
+    assert!(study.mistyped(&rest).unwrap().is_empty());
+}
+
+/// Without premises a plate is compared with those before it: another unit is asked about, up and down, and the ordinary progress of a search is not.
+#[test]
+fn a_plate_in_another_unit_is_asked_about_and_progress_is_not() {
+    let place = tempfile::tempdir().unwrap();
+    let found = |name: &str, direction: &str, later: &dyn Fn(usize) -> f64| {
+        let text = format!(
+            "budget = 24\ndirection = \"{direction}\"\nstrategy = \"sobol\"\n[parameters.x]\ntype = \"float\"\nlow = 0\nhigh = 1\n"
+        );
+        let spec = StudySpec::from_toml(&text, Path::new(".")).unwrap();
+        let study = Study::create(&place.path().join(format!("{name}.db")), name, &spec).unwrap();
+        let value = |value: f64| TrialResult::Value { value, standard_error: None, replicates: None };
+        let trials = batch(&study);
+        for (i, trial) in trials[..12].iter().enumerate() {
+            study.tell(trial.id, value(5.0 + 0.9 * i as f64)).unwrap();
+        }
+        let sheet: Vec<(u64, TrialResult)> = trials[12..].iter().enumerate().map(|(i, trial)| (trial.id, value(later(i)))).collect();
+        study.mistyped(&sheet).unwrap()
+    };
+    let thousand = found("up", "maximize", &|i| 1000.0 * (9.0 + 0.5 * i as f64));
+    let [Mistyped::Together { count: 12, before, .. }] = &thousand[..] else { panic!("{thousand:?}") };
+    assert_eq!(*before, (5.0, 14.9));
+    assert!(thousand[0].to_string().ends_with("and all before lie between 5 and 14.9: another unit?"), "{}", thousand[0]);
+    assert_eq!(found("down", "maximize", &|i| 1e-3 * (9.0 + 0.5 * i as f64)).len(), 1);
+    assert_eq!(found("worse", "minimize", &|i| 1000.0 * (9.0 + 0.5 * i as f64)).len(), 1);
+    // One well was read otherwise.
+    assert_eq!(found("slip", "maximize", &|i| if i == 3 { 9.1 } else { 1000.0 * (9.0 + 0.5 * i as f64) }).len(), 1);
+    // All of them better than everything before, and alike to the last digit; a loss that falls by orders; a plate of bad ones.
+    assert!(found("better", "maximize", &|_| 60.0).is_empty());
+    assert!(found("falls", "minimize", &|i| 1e-4 * (1.0 + i as f64)).is_empty());
+    assert!(found("bad", "maximize", &|i| 1.0 + 0.3 * i as f64).is_empty());
+}
+
+/// Nobody sees of how many wells a bare number is the mean: that it is of all of them is somebody's word.
+#[test]
+fn a_bare_number_for_a_setting_of_several_wells_is_somebodys_word() {
+    for number in [None, Some(3)] {
+        let place = tempfile::tempdir().unwrap();
+        let study = study(&place, "replicates = 3");
+        for trial in &batch(&study) {
+            let replicates = number.or((trial.id > 0).then_some(3));
+            let value = (at(trial) / 10.0).sin() + 0.05 * noise(trial.id);
+            study
+                .tell(trial.id, TrialResult::Value { value, standard_error: Some(0.05).filter(|_| replicates.is_some()), replicates })
+                .unwrap();
+        }
+        let advice = study.recommend().unwrap().unwrap();
+        let losses = advice.certificate.premises.losses;
+        let origin = if number.is_some() { Origin::Guaranteed } else { Origin::Declared };
+        assert_eq!((losses.value, losses.origin), (0, origin));
+    }
 }
 
 #[test]

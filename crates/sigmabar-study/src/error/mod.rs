@@ -272,6 +272,19 @@ pub enum Error {
         /// Why the last one did.
         reason: String,
     },
+    /// A whole batch failed of an objective that worked before: the run ends instead of spending the budget on an outage.
+    #[error(
+        "all evaluations of batch {batch} of study \"{study}\" failed, the last one because: {reason}; mend what is out of order, then evaluate them again (run --retry-failed); to go on without \
+         them, run"
+    )]
+    BatchFailed {
+        /// The study.
+        study: String,
+        /// The batch, counted from 1.
+        batch: usize,
+        /// Why the last one did.
+        reason: String,
+    },
     /// The objective of a study cannot be used.
     #[error("objective.{key}: {problem}")]
     Objective {

@@ -68,7 +68,7 @@ impl StudySpec {
     /// is planned by them.
     fn fixed(&self, key: &str, batches: usize) -> Option<&'static str> {
         match key {
-            "kernel" | "norm_bound" | "noise" | "learnt_from" | "learnt_rows" | "prior_mean" | "unit" | "tau"
+            "kernel" | "norm_bound" | "noise" | "learnt_from" | "learnt_rows" | "prior_mean" | "unit" | "tau" | "failures"
                 if self.file.pilot.is_some() =>
             {
                 let reason = "the batch after the pilot is planned by it, and a premise that is changed after looking at results is none; begin a new study";

@@ -51,7 +51,9 @@ impl Study {
         }
         for (place, row) in rows.iter().enumerate() {
             let again = if request.is_shown { EventKind::ShownAgain } else { EventKind::AskedAgain };
-            if place >= own {
+            if place >= own && request.is_shown && has_shown(transaction, self.key, row.id, request)? {
+                note_ask(transaction, self.key, again, row.id, request)?;
+            } else if place >= own {
                 note_ask(transaction, self.key, EventKind::Asked, row.id, request)?;
             } else if !is_same_ask(transaction, self.key, row.id, request)? {
                 note_ask(transaction, self.key, again, row.id, request)?;
@@ -237,7 +239,10 @@ fn put_back(transaction: &Transaction<'_>, study: i64) -> rusqlite::Result<Vec<(
     for (id, worker) in &expired {
         transaction
             .execute("UPDATE sb_trials SET state = 'queued', leased_until = NULL WHERE study = ?1 AND id = ?2", params![study, id])?;
-        note(transaction, study, EventKind::Expired, Some(*id), Some(worker))?;
+        let detail = was_shown(transaction, study, *id)?.then_some(SHOWN);
+        transaction
+            .prepare_cached("INSERT INTO sb_events (study, at, kind, trial, worker, detail) VALUES (?1, ?2, ?3, ?4, ?5, ?6)")?
+            .execute(params![study, now(), EventKind::Expired, id, worker, detail])?;
     }
     Ok(expired)
 }
@@ -250,11 +255,40 @@ fn release(transaction: &Transaction<'_>, study: i64, id: i64, why: EventKind) -
 
 /// Writes down that a trial was handed out, and by which request.
 fn note_ask(transaction: &Transaction<'_>, study: i64, kind: EventKind, trial: i64, request: &AskRequest) -> rusqlite::Result<()> {
-    let detail = request.key.as_ref().map(|key| json!({ "key": key }).to_string());
+    let detail = match (&request.key, request.is_shown) {
+        (Some(key), is_shown) => Some(json!({ "key": key, "shown": is_shown }).to_string()),
+        (None, true) => Some(SHOWN.to_owned()),
+        (None, false) => None,
+    };
     transaction
         .prepare_cached("INSERT INTO sb_events (study, at, kind, trial, worker, detail) VALUES (?1, ?2, ?3, ?4, ?5, ?6)")?
         .execute(params![study, now(), kind, trial, request.worker, detail])
         .map(drop)
+}
+
+/// What an event says of a trial that was handed to a person.
+const SHOWN: &str = "{\"shown\":true}";
+
+/// Whether whoever has a trial was shown it: a list lies with a person, and that its time ran out says nothing about what was measured.
+fn was_shown(transaction: &Transaction<'_>, study: i64, trial: i64) -> rusqlite::Result<bool> {
+    let last = "SELECT coalesce(json_extract(detail, '$.shown'), 0) FROM sb_events \
+                WHERE study = ?1 AND trial = ?2 AND kind IN ('asked', 'asked again', 'shown again') ORDER BY event DESC LIMIT 1";
+    Ok(transaction.prepare_cached(last)?.query_row(params![study, trial], |row| row.get(0)).optional()?.unwrap_or(false))
+}
+
+/// Whether a trial that is free lay with this person until its time ran out, and with nobody since.
+fn has_shown(transaction: &Transaction<'_>, study: i64, trial: i64, request: &AskRequest) -> rusqlite::Result<bool> {
+    // Most trials are handed out for the first time, and the events are many.
+    let attempts: i64 = transaction
+        .prepare_cached("SELECT attempts FROM sb_trials WHERE study = ?1 AND id = ?2")?
+        .query_row([study, trial], |row| row.get(0))?;
+    if attempts < 2 {
+        return Ok(false);
+    }
+    let last = "SELECT kind = 'expired' AND detail IS NOT NULL AND worker IS ?3 FROM sb_events \
+                WHERE study = ?1 AND trial = ?2 ORDER BY event DESC LIMIT 1";
+    let found = transaction.prepare_cached(last)?.query_row(params![study, trial, request.worker], |row| row.get(0)).optional()?;
+    Ok(found.unwrap_or(false))
 }
 
 /// Whether it was this very request that handed a trial out last: its answer was lost on the way.

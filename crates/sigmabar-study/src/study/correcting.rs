@@ -133,24 +133,32 @@ impl Study {
         Ok(())
     }
 
-    /// Puts the failures of the newest batch back into the queue, as when the objective was mended; their ids. Where nothing was ever measured, it is the first
-    /// batch: later ones were planned from nothing, and are planned again.
+    /// Puts the failures of a batch back into the queue, as when the objective was mended; their ids. It is the newest batch of which anything was measured, or the one after it if
+    /// that failed: batches after that one were planned without anything new, and are planned again. Failures of earlier batches stay: what was planned after them rests on them.
     ///
     /// # Errors
     /// [`Error::Store`].
     pub fn retry_failed(&self) -> Result<Vec<u64>> {
         self.store().write(|transaction| {
             // Numbers of trials are given anew with another plan: nothing that somebody may still measure is taken back.
-            let look = "SELECT coalesce(max(batch), 0), \
-                        coalesce(max(value IS NOT NULL OR state = 'leased' OR (batch > 0 AND attempts > 0 AND state <> 'failed')), 0) \
-                        FROM sb_trials WHERE study = ?1";
-            let (newest, is_begun): (i64, bool) = transaction.query_row(look, [self.key], |row| Ok((row.get(0)?, row.get(1)?)))?;
-            let batch = if is_begun { newest } else { 0 };
+            let begun = "SELECT coalesce(max(batch), -1) FROM sb_trials \
+                         WHERE study = ?1 AND (value IS NOT NULL OR state = 'leased' OR (batch > 0 AND attempts > 0 AND state <> 'failed'))";
+            let begun: i64 = transaction.query_row(begun, [self.key], |row| row.get(0))?;
+            let first = "SELECT min(batch) FROM sb_trials WHERE study = ?1 AND batch > ?2 AND state = 'failed'";
+            let first: Option<i64> = transaction.query_row(first, params![self.key, begun], |row| row.get(0))?;
+            let batch = first.unwrap_or(begun);
             let failed = "SELECT id FROM sb_trials WHERE study = ?1 AND batch = ?2 AND state = 'failed' ORDER BY id";
             let ids: Vec<i64> =
                 transaction.prepare(failed)?.query_map(params![self.key, batch], |row| row.get(0))?.collect::<rusqlite::Result<_>>()?;
             if ids.is_empty() {
                 return Ok(Vec::new());
+            }
+            let wells = self.standing_wells(transaction)?;
+            for id in wells.into_keys().filter(|id| ids.first().is_some_and(|first| *id >= first.unsigned_abs())) {
+                // Whatever comes next is not what these wells came to; that they failed stays in the book.
+                if self.stands(transaction, id)?.is_none() {
+                    self.write_wells(transaction, id, &[])?;
+                }
             }
             transaction.execute("DELETE FROM sb_trials WHERE study = ?1 AND batch > ?2", params![self.key, batch])?;
             transaction.execute("DELETE FROM sb_batches WHERE study = ?1 AND batch > ?2", params![self.key, batch])?;
@@ -205,12 +213,15 @@ impl Study {
         let replaced = "kind = 'replaced' AND NOT json_extract(detail, '$.analysed') AND NOT coalesce(json_extract(detail, '$.late'), 0)";
         // Not a join: the planner of SQLite would look at all events for each trial.
         let valued = "EXISTS (SELECT 1 FROM sb_trials AS t WHERE t.study = ?1 AND t.id = trial AND t.value IS NOT NULL)";
+        // A list whose time ran out lies with the person who was shown it, until somebody else is handed the setting.
+        let unshown = "detail IS NULL OR EXISTS (SELECT 1 FROM sb_events AS n WHERE n.study = ?1 AND n.trial = sb_events.trial \
+                       AND n.event > sb_events.event AND n.kind = 'asked')";
         let events = [
             "kind IN ('replaced', 'withdrawn') AND json_extract(detail, '$.analysed')".to_owned(),
             format!("{replaced} AND json_extract(detail, '$.value') IS NOT NULL"),
             // What was handed out twice may have died of its first value, unless nobody saw it. Without a detail it was given back before this was told apart.
             format!(
-                "(kind IN ('expired', 'worker ended', 'retried', 'asked again') OR (kind = 'given back' AND detail = '{{}}') \
+                "(kind IN ('worker ended', 'retried', 'asked again') OR (kind = 'given back' AND detail = '{{}}') OR (kind = 'expired' AND ({unshown})) \
                  OR ({replaced} AND json_extract(detail, '$.value') IS NULL)) AND {valued}"
             ),
             format!("kind = 'used otherwise' AND {valued}"),
@@ -230,10 +241,11 @@ impl Study {
         };
         let mishaps = self.store().read(|c| c.prepare_cached(&look)?.query_row([self.key, self.first_claimed()], mishaps))?;
         let (taught, distinct_rows) = (self.taught()?, self.spec.has_distinct_rows());
-        let (unnamed, lost_replicates) = (self.spec.learnt_from_unnamed().is_some(), self.lost_replicates()?);
+        let (unnamed, (lost_replicates, bare_means)) = (self.spec.learnt_from_unnamed().is_some(), self.lost_replicates()?);
         // Older versions took such studies, and wrote down no attempt but the last.
         let measured_again = if self.spec.selects_by_retries() { self.claimed_values()? } else { mishaps.measured_again };
-        Ok(Mishaps { objective: self.amended_objective()?, measured_again, taught, unnamed, distinct_rows, lost_replicates, ..mishaps })
+        let objective = self.amended_objective()?;
+        Ok(Mishaps { objective, measured_again, taught, unnamed, distinct_rows, lost_replicates, bare_means, ..mishaps })
     }
 
     /// How many values a claim can rest on.
@@ -243,11 +255,12 @@ impl Study {
         Ok(usize::try_from(values).unwrap_or_default())
     }
 
-    /// How many measurements are missing from the means of replicates that a claim can rest on. Whoever tells a value without wells and number tells what was planned.
-    fn lost_replicates(&self) -> Result<usize> {
+    /// How many measurements are missing from the means of replicates that a claim can rest on, and how many of these means were told without wells and number: whoever tells one so
+    /// says that it is the mean of what was planned.
+    fn lost_replicates(&self) -> Result<(usize, usize)> {
         let planned = self.spec.replicates();
         if planned < 2 {
-            return Ok(0);
+            return Ok((0, 0));
         }
         let lost = self.lost_wells()?;
         let look = "SELECT id, replicates FROM sb_trials WHERE study = ?1 AND id >= ?2 AND state = 'done' AND value IS NOT NULL";
@@ -255,6 +268,7 @@ impl Study {
         let told: Vec<(u64, Option<u32>)> =
             self.store().read(|c| c.prepare_cached(look)?.query_map([self.key, self.first_claimed()], row)?.collect())?;
         let by_number = |number: u32| planned.saturating_sub(number as usize);
-        Ok(told.iter().map(|(id, number)| lost.get(id).copied().or(number.map(by_number)).unwrap_or(0)).sum())
+        let bare = told.iter().filter(|(id, number)| number.is_none() && !lost.contains_key(id)).count();
+        Ok((told.iter().map(|(id, number)| lost.get(id).copied().or(number.map(by_number)).unwrap_or(0)).sum(), bare))
     }
 }

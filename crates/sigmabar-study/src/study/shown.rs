@@ -152,6 +152,12 @@ impl Status {
         self.wanted_gap.map(|gap| (gap, false)).or(self.wanted_candidate_gap.map(|gap| (gap, true)))
     }
 
+    /// How many settings of the current batch have no result.
+    #[must_use]
+    pub fn open(&self) -> usize {
+        TrialStatus::ALL.into_iter().filter(|state| state.is_open()).map(|state| self.count(state)).sum()
+    }
+
     /// How many trials are in a state.
     #[must_use]
     pub fn count(&self, state: TrialStatus) -> usize {

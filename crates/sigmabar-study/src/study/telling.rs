@@ -4,8 +4,8 @@ use super::Study;
 use super::asking::{note, note_detail};
 use super::wells::{FilledSheet, Well, is_as_told, is_same};
 use crate::store::{CollectedWord, Failure, now};
-use crate::{Error, EventKind, ImportedRow, Result, Told, TrialResult, TrialStatus, Value};
-use rusqlite::{OptionalExtension, Transaction, params};
+use crate::{Error, EventKind, ImportedRow, Result, StudySpec, Told, TrialResult, TrialStatus, Value};
+use rusqlite::{Connection, OptionalExtension, Transaction, params};
 use sigmabar::Collected;
 use sigmabar::points::LARGEST_RESPONSE;
 use std::collections::HashSet;
@@ -81,7 +81,7 @@ impl Study {
     }
 
     /// The value that a trial has, if it has one.
-    fn stands(&self, transaction: &Transaction<'_>, id: u64) -> Result<Option<TrialResult>, Failure> {
+    pub(super) fn stands(&self, transaction: &Transaction<'_>, id: u64) -> Result<Option<TrialResult>, Failure> {
         let look = "SELECT value, std_error, replicates FROM sb_trials WHERE study = ?1 AND id = ?2 AND value IS NOT NULL";
         let row = i64::try_from(id).unwrap_or(-1);
         let read = |row: &rusqlite::Row<'_>| Ok(TrialResult::of_columns(row.get(0)?, row.get(1)?, row.get(2)?, None));
@@ -219,17 +219,8 @@ impl Study {
     /// # Errors
     /// As [`Study::import`].
     pub fn import_as(&self, rows: &[ImportedRow], collected: Collected) -> Result<usize> {
-        let from = self.spec.learnt_from().or((self.spec.pilot() > 0).then_some("its pilot and what was there with it"));
-        if let Some(from) = from.filter(|_| collected.is_fixed()) {
-            return Err(Error::LearntFrom { from: from.to_owned() });
-        }
-        for (number, row) in rows.iter().enumerate() {
-            let wrong = |source: Error| Error::ImportedRow { row: number + 1, source: Box::new(source) };
-            self.spec.space().point(&row.values).map_err(wrong)?;
-            check(number as u64, &row.result).map_err(wrong)?;
-        }
         self.store().write(|transaction| {
-            self.refuse_copies(transaction, rows, collected)?;
+            self.spec.check_import(rows, collected, self.imported_keys(transaction)?)?;
             let first: i64 =
                 transaction
                     .query_row("SELECT coalesce(max(number) + 1, 0) FROM sb_imports WHERE study = ?1", [self.key], |row| row.get(0))?;
@@ -259,27 +250,20 @@ impl Study {
         })
     }
 
-    /// The same rows again are refused, and equal rows of one table that a certificate would count: noise never repeats a value to the last digit, so they are one
-    /// measurement written down twice.
-    fn refuse_copies(&self, transaction: &Transaction<'_>, rows: &[ImportedRow], collected: Collected) -> Result<(), Failure> {
-        let key = |settings: &str, (value, std_error, ..): (Option<f64>, Option<f64>, Option<u32>, Option<&str>)| {
-            value.map(|value| (settings.to_owned(), value.to_bits(), std_error.map(f64::to_bits)))
-        };
+    /// Whether these rows could be imported; nothing is written.
+    ///
+    /// # Errors
+    /// As [`Study::import`].
+    pub fn check_import(&self, rows: &[ImportedRow], collected: Collected) -> Result<()> {
+        let known = self.store().read(|connection| self.imported_keys(connection))?;
+        self.spec.check_import(rows, collected, known)
+    }
+
+    fn imported_keys(&self, connection: &Connection) -> rusqlite::Result<HashSet<ImportedKey>> {
         let query = "SELECT settings, value, std_error FROM sb_imports WHERE study = ?1";
-        let seen = |row: &rusqlite::Row<'_>| Ok(key(&row.get::<_, String>(0)?, (row.get(1)?, row.get(2)?, None, None)));
-        let found = transaction.prepare_cached(query)?.query_map([self.key], seen)?.collect::<rusqlite::Result<Vec<_>>>()?;
-        let mut known: HashSet<_> = found.into_iter().flatten().collect();
-        for (number, row) in rows.iter().enumerate() {
-            let settings = serde_json::to_string(&row.values).map_err(|_| self.inconsistent("a setting cannot be written"))?;
-            let Some(row) = key(&settings, row.result.columns()) else { continue };
-            if known.contains(&row) {
-                return Err(Error::ImportedRow { row: number + 1, source: Box::new(Error::Copy) }.into());
-            }
-            if collected.is_fixed() {
-                known.insert(row);
-            }
-        }
-        Ok(())
+        let seen = |row: &rusqlite::Row<'_>| Ok(imported_key(&row.get::<_, String>(0)?, row.get(1)?, row.get(2)?));
+        let found = connection.prepare_cached(query)?.query_map([self.key], seen)?.collect::<rusqlite::Result<Vec<_>>>()?;
+        Ok(found.into_iter().flatten().collect())
     }
 
     /// Writes down what the controls came to that are on the plate of a trial. Told again, a well has its new value.
@@ -334,6 +318,46 @@ impl Study {
         }
         Ok(())
     }
+}
+
+impl StudySpec {
+    /// Whether these rows could be imported into a study of which nothing was imported yet.
+    ///
+    /// # Errors
+    /// As [`Study::import`].
+    pub fn could_import(&self, rows: &[ImportedRow], collected: Collected) -> Result<()> {
+        self.check_import(rows, collected, HashSet::new())
+    }
+
+    /// The same rows again are refused, and equal rows of one table that a certificate would count: noise never repeats a value to the last digit, so they are one
+    /// measurement written down twice.
+    fn check_import(&self, rows: &[ImportedRow], collected: Collected, mut known: HashSet<ImportedKey>) -> Result<()> {
+        let from = self.learnt_from().or((self.pilot() > 0).then_some("its pilot and what was there with it"));
+        if let Some(from) = from.filter(|_| collected.is_fixed()) {
+            return Err(Error::LearntFrom { from: from.to_owned() });
+        }
+        for (number, row) in rows.iter().enumerate() {
+            let wrong = |source: Error| Error::ImportedRow { row: number + 1, source: Box::new(source) };
+            self.space().point(&row.values).map_err(wrong)?;
+            check(number as u64, &row.result).map_err(wrong)?;
+            let (value, std_error, ..) = row.result.columns();
+            let Some(key) = imported_key(&serde_json::json!(row.values).to_string(), value, std_error) else { continue };
+            if known.contains(&key) {
+                return Err(wrong(Error::Copy));
+            }
+            if collected.is_fixed() {
+                known.insert(key);
+            }
+        }
+        Ok(())
+    }
+}
+
+/// What makes two imported rows the same: setting, value and standard error, to the last bit.
+type ImportedKey = (String, u64, Option<u64>);
+
+fn imported_key(settings: &str, value: Option<f64>, std_error: Option<f64>) -> Option<ImportedKey> {
+    value.map(|value| (settings.to_owned(), value.to_bits(), std_error.map(f64::to_bits)))
 }
 
 pub(super) fn check(id: u64, result: &TrialResult) -> Result<()> {

@@ -258,8 +258,8 @@ impl Study {
             planned,
             batches,
             closed: batches - usize::from(is_open && batches > 0),
-            // Whether or not somebody has asked since the last answer.
-            is_finished: is_finished || (!is_open && planned >= self.spec.problem().budget()),
+            // Whether or not somebody has asked since the last answer: whoever asks next is told so.
+            is_finished: is_finished || (!is_open && (planned >= self.spec.problem().budget() || is_gap_reached)),
             wanted_gap,
             wanted_candidate_gap,
             is_gap_reached,

@@ -18,6 +18,8 @@ pub struct Mishaps {
     pub shown_again: usize,
     /// Measurements that are missing from the means of replicates: a reader that gives up at high values chooses like one that loses whole settings.
     pub lost_replicates: usize,
+    /// Results of replicated settings that were told as a bare number: that it is the mean of all that was planned is somebody's word.
+    pub bare_means: usize,
     /// Settings that were used otherwise than planned, and entered as they were used.
     pub used_otherwise: usize,
     /// That what evaluates settings was exchanged after results were told, if it was.
@@ -48,8 +50,8 @@ impl Mishaps {
         premises.used_otherwise = declared(self.used_otherwise);
         premises.objective = self.objective.clone().map(|amended| Sourced::new(amended, Origin::Declared));
         premises.losses.value += self.lost();
-        let shown = if self.shown_again > 0 { Origin::Declared } else { Origin::Guaranteed };
-        premises.losses.origin = premises.losses.origin.max(failures.origin(self.lost())).max(shown);
+        let word = if self.shown_again + self.bare_means > 0 { Origin::Declared } else { Origin::Guaranteed };
+        premises.losses.origin = premises.losses.origin.max(failures.origin(self.lost())).max(word);
         *premises = premises.clone().with_taught(self.taught, self.unnamed, self.distinct_rows);
         let taught = premises.taught.map_or(Origin::Guaranteed, |taught| taught.origin);
         let is_vouched = premises.corrections.origin.max(premises.losses.origin).max(taught).is_firm();
